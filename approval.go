@@ -29,6 +29,9 @@ type Approval struct {
 	// Why says in one line why the call is not simply allowed; empty where
 	// nobody is asked about it.
 	Why string
+	// Places are where the call's paths lead, by the judgement that has somebody asked;
+	// nil if it was not about paths.
+	Places []event.ResolvedPath
 }
 
 // Approver decides whether a call may run. Approve returns nil to let it run,
@@ -65,14 +68,25 @@ type Judgement struct {
 	// Secrets says which secrets its processes get, if nobody is asked about the call; a
 	// call that a person approves gets what the user has.
 	Secrets event.Secrets
+	// Places are where the call's paths led when it was judged; nil if the judgement was
+	// not about paths. The tool opens these places, and no others.
+	Places []event.ResolvedPath
 }
 
 // Judge says which calls may run, which are to be asked about and which are
 // denied. It is called by several goroutines.
 type Judge interface {
 	Judge(call Approval) Judgement
-	// Remember allows calls of this kind for the rest of the session.
+	// Remember allows calls of this kind for the rest of the session: in the places that
+	// the call has, wherever its paths lead by then.
 	Remember(call Approval)
+}
+
+// Placer is implemented by a [Judge] whose judgements are about the places that paths
+// lead to. Between an answer and the call, it is asked where they lead by then.
+type Placer interface {
+	// Places are where the call's paths lead now, as in a [Judgement].
+	Places(call Approval) []event.ResolvedPath
 }
 
 // Answer is somebody's word about a call that waits.
@@ -152,6 +166,14 @@ type judging struct{ judge Judge }
 // Judge implements [session.Judge].
 func (j judging) Judge(call turn.Approval) session.Judgement {
 	return session.Judgement(j.judge.Judge(Approval(call)))
+}
+
+// Places implements [session.Judge].
+func (j judging) Places(call turn.Approval) []event.ResolvedPath {
+	if p, ok := j.judge.(Placer); ok {
+		return p.Places(Approval(call))
+	}
+	return j.judge.Judge(Approval(call)).Places
 }
 
 // Remember implements [session.Judge].

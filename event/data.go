@@ -447,6 +447,8 @@ type CallStarted struct {
 	Secrets Secrets `json:"secrets,omitempty"`
 	// Arguments are set if a hook changed the model's arguments.
 	Arguments string `json:"arguments,omitempty"`
+	// Places are the paths of the call that lead through links.
+	Places []ResolvedPath `json:"places,omitempty"`
 }
 
 // Status is the state of an item.
@@ -537,6 +539,8 @@ type ApprovalRequested struct {
 	// approval for the session.
 	Text   string `json:"text,omitempty"`
 	Covers string `json:"covers,omitempty"`
+	// Places are the paths of the call that lead through links.
+	Places []ResolvedPath `json:"places,omitempty"`
 	// Child is the child agent whose own call waits.
 	Child string `json:"child,omitempty"`
 	// Form, if set, is a question of a tool server during its call: the call has

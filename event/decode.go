@@ -211,6 +211,7 @@ func (p *lineScanner) callStarted() (Data, bool) {
 	textField(p, "sandbox", &c.Sandbox)
 	textField(p, "secrets", &c.Secrets)
 	textField(p, "arguments", &c.Arguments)
+	p.object("places", &c.Places)
 	return c, p.end()
 }
 

@@ -66,7 +66,7 @@ func TestDocDescribesEveryKind(t *testing.T) {
 		"Cause": reflect.TypeFor[Cause](), "Error": reflect.TypeFor[Failure](), "Image": reflect.TypeFor[Image](),
 		"Seal": reflect.TypeFor[Seal](), "Process": reflect.TypeFor[Process](), "Identity": reflect.TypeFor[Identity](),
 		"Sent": reflect.TypeFor[Sent](), "Place": reflect.TypeFor[Place](), "Worktree": reflect.TypeFor[Worktree](), "Worktree left": reflect.TypeFor[WorktreeLeft](),
-		"Form": reflect.TypeFor[Form](), "Tokens": reflect.TypeFor[Tokens](),
+		"Form": reflect.TypeFor[Form](), "Resolved path": reflect.TypeFor[ResolvedPath](), "Tokens": reflect.TypeFor[Tokens](),
 	}
 	for _, k := range Kinds() {
 		d, err := decodeData(k, nil)

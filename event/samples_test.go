@@ -119,10 +119,10 @@ func turnSamples() []Event {
 		in(CallReady{Name: "shell", CallID: "call_1", Arguments: `{"command":"ls"}`, Sent: &Sent{Name: "exec_command", Arguments: `{"cmd":"ls"}`}, Seal: &Seal{Format: SealMembers, Data: `{"extra_content":{}}`}}),
 		in(ApprovalRequested{
 			Approval: "p000001", Tool: "shell", Title: "ls", Why: "writes outside", Detail: json.RawMessage(`{"a":[1,2]}`),
-			Text: "shell\n  command:\n      ls", Covers: "this command in this directory", Child: "c000001",
+			Text: "shell\n  command:\n      ls", Covers: "this command in this directory", Places: samplePlaces(), Child: "c000001",
 		}),
 		in(ApprovalEnded{Approval: "p000001", Verdict: Denied, Message: "not now", Policy: "deny"}),
-		in(CallStarted{Title: "ls", Sandbox: ReadOnly, Secrets: SecretsWithheld, Arguments: `{"command":"ls -l"}`}),
+		in(CallStarted{Title: "ls", Sandbox: ReadOnly, Secrets: SecretsWithheld, Arguments: `{"command":"ls -l"}`, Places: samplePlaces()}),
 		in(ApprovalRequested{
 			Approval: "p000002", Tool: "db__query", Title: "db asks for input", Text: "db asks",
 			Form: &Form{Server: "db", Message: "Which one?", Schema: json.RawMessage(`{"type":"object"}`), URL: "https://example.com/"},
@@ -145,4 +145,8 @@ func sampleContent() Content {
 		Jobs: []string{"j000001"}, Survivors: []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}}, Child: "c000001", Instruction: "/work/sub/AGENTS.md",
 		Effective: `{"command":"ls -l"}`,
 	}
+}
+
+func samplePlaces() []ResolvedPath {
+	return []ResolvedPath{{Path: "/work/docs/keys", Real: "/home/user/.ssh/keys", Shared: true}}
 }

@@ -71,6 +71,10 @@ type Call struct {
 	// Starts names the programs that the call may start since it was allowed to; see
 	// [Starter].
 	Starts []string
+	// Places are where the call's paths led when the call was decided. A tool that works
+	// on files opens these places, and no others. Nil if the decision was not about
+	// paths, or nobody decided.
+	Places []event.ResolvedPath
 }
 
 // Program is a program that a call starts and that the user has not chosen: a client

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/hands"
 	"github.com/settle-agent/settle/internal/proc"
@@ -323,7 +324,9 @@ type farTool struct {
 // farCall are the Args of a call of a tool.
 type farCall struct {
 	Args    json.RawMessage `json:"args"`
-	Private bool            `json:"private,omitempty"` // nothing that its name does not tell: no link that leads elsewhere, no secret in a search
+	Private bool            `json:"private,omitempty"` // no line of a file with secrets in a search of a directory
+	// Places are as in [tool.Call]: the judgement is about these, and nothing else is opened.
+	Places []event.ResolvedPath `json:"places"`
 }
 
 // Title implements tool.Titler.
@@ -339,7 +342,7 @@ func (t farTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if err := file.CheckMask(call.Name, call.Args, t.masked); err != nil {
 		return tool.Result{}, err
 	}
-	args, err := json.Marshal(farCall{Args: call.Args, Private: t.private})
+	args, err := json.Marshal(farCall{Args: call.Args, Private: t.private, Places: call.Places})
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("cannot send the call: %w", err)
 	}

@@ -47,6 +47,7 @@ func (o Options) judge(permission event.Permission, b *bench) (func() (settle.Ju
 		}
 		if f != nil { // nothing there can be looked at from here
 			c.Dir, c.Home, c.Environ, c.Opaque, c.Confine, c.Exposes = f.machine.Dir, f.machine.Home, nil, true, false, nil
+			c.Remote = true
 		}
 		p, err := policy.New(c)
 		if err != nil {

@@ -46,7 +46,7 @@ func (o HandsOptions) Stand() (stand *hands.Stand, discard func() error) {
 		}
 	}
 	m := local(nil, "").Machine()
-	m.Name, m.Dir, m.Home, m.Container, m.Weaker = name, o.Dir, o.Getenv("HOME"), inContainer(o.Getenv), proc.Custody().Weaker
+	m.Name, m.Dir, m.Home, m.Container, m.Weaker = name, real(o.Dir), o.Getenv("HOME"), inContainer(o.Getenv), proc.Custody().Weaker
 	return &hands.Stand{Settle: o.Version, Machine: m, Dir: o.Sockets, Local: local}, box.discard
 }
 
@@ -97,8 +97,8 @@ func (o HandsOptions) calls(b *boxes, lock *os.File, marker string) map[string]f
 	}
 	config := search.Config{Ripgrep: b.ripgrep, Runner: runner{env: Helper(b.env), marker: marker, lock: lock}}
 	open := fileTools(file.Config{}, config)
-	config.Private, config.Follow = policy.Secret, follow
-	wary := fileTools(file.Config{Follow: follow}, config)
+	config.Private = policy.Secret
+	wary := fileTools(file.Config{}, config)
 	for i, t := range open {
 		name := t.Spec().Name
 		calls[name] = func(ctx context.Context, r hands.Request) (json.RawMessage, error) {
@@ -110,7 +110,9 @@ func (o HandsOptions) calls(b *boxes, lock *os.File, marker string) map[string]f
 			if in.Private {
 				chosen = wary[i]
 			}
-			result, err := chosen.Run(ctx, tool.Call{ID: r.Call, Name: name, Args: in.Args, Dir: r.Dir, Progress: func(string) {}, Ask: tool.NobodyToAsk})
+			result, err := chosen.Run(ctx, tool.Call{
+				ID: r.Call, Name: name, Args: in.Args, Dir: r.Dir, Progress: func(string) {}, Ask: tool.NobodyToAsk, Places: in.Places,
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -118,15 +120,6 @@ func (o HandsOptions) calls(b *boxes, lock *os.File, marker string) map[string]f
 		}
 	}
 	return calls
-}
-
-// follow refuses a path for where its links lead: the other machine has judged the
-// name, which is all that it sees.
-func follow(dir, named, to string) error {
-	if sandbox.Above(dir, named) && !sandbox.Above(real(dir), to) || policy.Secret(to) && !policy.Secret(named) {
-		return fmt.Errorf("cannot use %q: it leads to %q by a link, and was judged by its name; use that path instead", named, to)
-	}
-	return nil
 }
 
 // answer says what the other machine needs to know of this one.

@@ -10,11 +10,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/policy"
+	"github.com/settle-agent/settle/tool"
 )
 
-// A path was judged by its name, on another machine. So a link does not lead to a
-// file that the name does not tell of, unless everything is allowed.
+// A path was judged by its name, on another machine. So no link in it is followed,
+// unless everything is allowed.
 func TestLinksAtTheHands(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "work")
@@ -32,6 +36,10 @@ func TestLinksAtTheHands(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	judge, err := policy.New(policy.Config{Mode: func() policy.Mode { return policy.Mode{Permission: event.Ask} }, Dir: dir, Remote: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	o := HandsOptions{Settings: resolve(t, "/", nil, nil, ""), Dir: dir, Getenv: func(string) string { return "" }}
 	stand, discard := o.Stand()
 	t.Cleanup(func() {
@@ -41,7 +49,11 @@ func TestLinksAtTheHands(t *testing.T) {
 	})
 	local := stand.Local(nil, "")
 	ask := func(private bool, name, args string) string {
-		raw, err := json.Marshal(farCall{Args: json.RawMessage(args), Private: private})
+		call := farCall{Args: json.RawMessage(args), Private: private}
+		if private {
+			call.Places = judge.Judge(settle.Approval{Tool: tool.Spec{Name: name}, Arguments: args}).Places
+		}
+		raw, err := json.Marshal(call)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,15 +64,15 @@ func TestLinksAtTheHands(t *testing.T) {
 		return string(out)
 	}
 	for args, name := range map[string]string{
-		`{"path":"away"}`: "read", `{"path":"env"}`: "read", `{"path":"up/outside"}`: "read", `{"path":"up"}`: "list", `{"path":"up","pattern":"*"}`: "glob",
+		`{"path":"away"}`: "read", `{"path":"near"}`: "read", `{"path":"env"}`: "read", `{"path":"up/outside"}`: "read", `{"path":"up"}`: "list", `{"path":"up","pattern":"*"}`: "glob",
 		`{"path":"away","pattern":"h"}`: "grep", `{"path":"away","content":"x"}`: "write", `{"path":"env","old_string":"hidden","new_string":"x"}`: "edit",
 		`{"input":"*** Begin Patch\n*** Update File: away\n@@\n-hidden\n+x\n*** End Patch"}`: "apply_patch",
 	} {
-		if got := ask(true, name, args); !strings.Contains(got, "by a link") || strings.Contains(got, "hidden") {
+		if got := ask(true, name, args); !strings.Contains(got, "by a link") || strings.Contains(got, "hidden") || strings.Contains(got, "mine") {
 			t.Errorf("%s %s: %s", name, args, got)
 		}
 	}
-	for args, want := range map[string]string{`{"path":"near"}`: "mine", `{"path":"file"}`: "mine", `{"path":"../outside"}`: "hidden"} {
+	for args, want := range map[string]string{`{"path":"file"}`: "mine", `{"path":"../outside"}`: "hidden"} {
 		if got := ask(true, "read", args); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", args, got)
 		}

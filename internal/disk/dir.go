@@ -144,6 +144,28 @@ func (d *Dir) Sub(name string) (*Dir, error) {
 	return adopt(root, filepath.Join(d.path, name), d.mounts, info)
 }
 
+// Below opens a directory below it, by a path with slashes; "." is itself. The caller
+// closes it.
+func (d *Dir) Below(path string) (*Dir, error) {
+	root, err := d.root.OpenRoot(".")
+	if err != nil {
+		return nil, err
+	}
+	at := &Dir{root, d.path, d.mounts}
+	for name := range strings.SplitSeq(path, "/") {
+		if name == "." || name == "" {
+			continue
+		}
+		below, err := at.Sub(name)
+		at.Close()
+		if err != nil {
+			return nil, err
+		}
+		at = below
+	}
+	return at, nil
+}
+
 // step opens a directory in an open one, and returns what it was before: whoever uses it
 // compares them.
 func step(in *os.Root, path, name string) (*os.Root, fs.FileInfo, error) {

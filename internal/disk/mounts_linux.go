@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 )
 
 // Mounts are the file systems that were mounted at some time. A nil Mounts has all.
-type Mounts struct{ ids map[uint64]bool }
+type Mounts struct{ ids []uint64 }
 
 // Mounted returns those that are mounted now; nil if that cannot be found out.
 func Mounted() *Mounts {
@@ -18,14 +19,14 @@ func Mounted() *Mounts {
 	if err != nil {
 		return nil
 	}
-	m := &Mounts{map[uint64]bool{}}
+	m := &Mounts{}
 	for line := range bytes.Lines(table) {
 		id, _, _ := bytes.Cut(line, []byte(" "))
 		if n, err := strconv.ParseUint(string(id), 10, 64); err == nil {
-			m.ids[n] = true
+			m.ids = append(m.ids, n)
 		}
 	}
-	if id, err := mountOf(unix.AT_FDCWD); err != nil || !m.ids[id] {
+	if id, err := mountOf(unix.AT_FDCWD); err != nil || !slices.Contains(m.ids, id) {
 		return nil // the table has other numbers than the kernel
 	}
 	return m
@@ -44,7 +45,7 @@ func (m *Mounts) check(f *os.File, path string) error {
 	if failed := c.Control(func(fd uintptr) { id, err = mountOf(int(fd)) }); failed != nil {
 		return failed
 	}
-	if err == nil && !m.ids[id] {
+	if err == nil && !slices.Contains(m.ids, id) {
 		err = &ChangedError{path, fmt.Sprintf("%q is on a file system that was mounted after the session began; to work there, start a new session", path)}
 	}
 	return err

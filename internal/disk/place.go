@@ -30,6 +30,7 @@ type Place struct {
 	// Real is the canonical path, in which nothing is a link. It need not exist.
 	Real string
 
+	inside bool    // it lies in the session's directory
 	judged bool    // a decision was made about the place
 	shared bool    // the decision was made about a file with several names
 	mounts *Mounts // that are used; nil for all
@@ -58,7 +59,11 @@ func Locate(dir, path string, judged []event.ResolvedPath) (Place, error) {
 	if err != nil {
 		return Place{}, fmt.Errorf("cannot find %q: %w", path, err)
 	}
-	if p.Real = real; !p.judged {
+	p.Real = real
+	if top, err := Resolve(dir); err == nil {
+		p.inside = Within(top, real)
+	}
+	if !p.judged {
 		return p, nil
 	}
 	for _, j := range judged {
@@ -67,13 +72,42 @@ func Locate(dir, path string, judged []event.ResolvedPath) (Place, error) {
 			continue
 		case j.Real == "":
 			return Place{}, p.changed("its links led nowhere then")
+		case j.Real != real && j.Real == named:
+			return Place{}, p.changed(fmt.Sprintf("no link was seen in it then, and it leads to %q by a link now; name that path itself if it is meant", real))
 		case j.Real != real:
-			return Place{}, p.changed(fmt.Sprintf("it led to %q then, and leads to %q now; if a link in it is meant, name that path itself", j.Real, real))
+			return Place{}, p.changed(fmt.Sprintf("it led to %q then, and leads to %q now", j.Real, real))
 		}
 		p.shared = j.Shared
 		return p, nil
 	}
 	return Place{}, p.changed("the decision was about other paths")
+}
+
+// ThroughLinks returns the paths that lead through links below a session's directory. That the
+// directory itself is reached by a link says nothing about a path in it.
+func ThroughLinks(dir string, paths []event.ResolvedPath) (linked []event.ResolvedPath) {
+	for _, p := range paths {
+		if p.Path != p.Real && (p.Real == "" || Display(dir, p.Path) != DisplayReal(dir, p.Real)) {
+			linked = append(linked, p)
+		}
+	}
+	return linked
+}
+
+// DisplayReal is [Display] of a canonical path.
+func DisplayReal(dir, real string) string {
+	if top, err := Resolve(dir); err == nil {
+		dir = top
+	}
+	return Display(dir, real)
+}
+
+// Arrow shows a path that leads through a link, as named and as resolved.
+func Arrow(dir string, p event.ResolvedPath) string {
+	if p.Real == "" {
+		return Display(dir, p.Path) + " -> nowhere"
+	}
+	return Display(dir, p.Path) + " -> " + DisplayReal(dir, p.Real)
 }
 
 // At returns the place of a canonical path, such as one that was recorded. A link in it
@@ -82,14 +116,14 @@ func At(dir, named, real string) Place {
 	return Place{Named: named, Shown: Display(dir, named), Real: real}
 }
 
-// Mounted returns the place, which is not used where something else is mounted.
+// Mounted returns the place, which is not opened on a file system that is not one of
+// the mounts if it lies in the session's directory.
 func (p Place) Mounted(m *Mounts) Place {
-	p.mounts = m
+	if p.inside {
+		p.mounts = m
+	}
 	return p
 }
-
-// Linked reports whether the path leads through a link.
-func (p Place) Linked() bool { return p.Named != p.Real }
 
 func (p Place) changed(why string) error { return &ChangedError{p.Shown, why} }
 
@@ -109,6 +143,27 @@ func (p Place) open(path string) (*Dir, error) {
 	}
 	return d, err
 }
+
+// Stat describes the place.
+func (p Place) Stat() (fs.FileInfo, error) {
+	if filepath.Dir(p.Real) == p.Real {
+		return os.Lstat(p.Real)
+	}
+	d, err := p.Dir()
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	info, err := d.Lstat(p.Base())
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return nil, p.changed(fmt.Sprintf("%q is a symbolic link now", p.Real))
+	}
+	return info, err
+}
+
+// Judged reports whether a decision was made about the place. Then a file with several
+// names is not to be used where the decision did not know of it; see [Shared].
+func (p Place) Judged() bool { return p.judged }
 
 // Open opens the place, which must be a regular file, for reading. A directory is
 // [ErrDirectory].

@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/policy/effects"
 )
 
@@ -21,7 +20,7 @@ func (p *Policy) shell(c *toolCall) {
 	if c.Workdir != "" {
 		c.path(effects.Looks, c.Workdir)
 		at = filepath.Clean(absolute(at, c.Workdir))
-		if real, err := disk.Resolve(at); err != nil || filepath.IsLocal(c.Workdir) && real != filepath.Join(c.workspace.real, c.Workdir) {
+		if real, err := c.workspace.resolve(at); err != nil || filepath.IsLocal(c.Workdir) && real != filepath.Join(c.workspace.real, c.Workdir) {
 			c.hide(c.Command, "its directory is named by a link, which shells read differently") // in "cd .."
 		}
 	}

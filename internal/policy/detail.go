@@ -81,15 +81,15 @@ func (c toolCall) commands(verdicts []verdict) (d Commands) {
 func (c toolCall) preview() any {
 	hides, p := false, Preview{Files: []file.Change{}}
 	for _, e := range c.effects {
-		hides = hides || e.kind != effects.Writes || e.place.secret()
-		p.Files = append(p.Files, file.Change{Path: e.place.String(), Kind: "update", Cut: true})
+		hides = hides || e.kind != effects.Writes || e.place.secret() || e.place.shared || c.workspace.remote
+		p.Files = append(p.Files, file.Change{Path: e.place.path(), Kind: "update", Cut: true})
 	}
 	if hides {
 		return p
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), previewTimeout)
 	defer cancel()
-	raw, err := file.Preview(ctx, tool.Call{Name: c.tool, Args: json.RawMessage(c.raw), Dir: c.workspace.dir})
+	raw, err := file.Preview(ctx, tool.Call{Name: c.tool, Args: json.RawMessage(c.raw), Dir: c.workspace.dir, Places: c.places})
 	if err != nil {
 		p.Error = clip(err.Error())
 		return p

@@ -11,6 +11,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Mode is what calls may do where nothing more is said, by a name that a
@@ -61,6 +62,9 @@ type Config struct {
 	// Confine says that commands can be confined here: those that are allowed
 	// because they only read are held to that.
 	Confine bool
+	// Remote says that the working directory is on another machine, where paths cannot be
+	// resolved: a path is judged as one that leads through no link.
+	Remote bool
 	// Sandbox, if set, returns what other commands are confined to in a mode. Where
 	// it is one that confines, a command in it needs no approval.
 	Sandbox func(Mode) event.Sandbox
@@ -152,7 +156,7 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 	if worst.Permission == event.Allow && p.config.Release == event.Ask && c.releases() && !approved {
 		worst = because(event.Ask, "jobs.release", "it lets a process outlive settle (jobs.release)")
 	}
-	j := settle.Judgement{Decision: worst.Permission, Rule: worst.rule, Why: clip(worst.why)}
+	j := settle.Judgement{Decision: worst.Permission, Rule: worst.rule, Why: clip(worst.why), Places: c.places}
 	if c.tool == "shell" {
 		p.confine(l, c, verdicts, &j)
 	} else {
@@ -167,13 +171,22 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 	return j
 }
 
+// Places implements [settle.Placer].
+func (p *Policy) Places(a settle.Approval) []event.ResolvedPath { return p.look(a).places }
+
 // Remember is told that a person approved the call for the session. From now
 // on the same call is allowed, unless a rule denies it: the same command to
 // the letter, in the same directory; for reading and editing a file that is
-// neither secret nor guarded, the same file.
+// neither secret nor guarded, the same file: the one that its path led to when the
+// call was judged, which the call says.
 func (p *Policy) Remember(a settle.Approval) {
-	key, _ := p.look(a).grant()
+	c := p.look(a)
+	key, _ := c.grant()
+	shown := cmp.Or(a.Title, a.Tool.Name)
+	for _, linked := range disk.ThroughLinks(c.workspace.dir, c.places) {
+		shown += " (" + disk.Arrow(c.workspace.dir, linked) + ")"
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.approved[key] = cmp.Or(a.Title, a.Tool.Name)
+	p.approved[key] = shown
 }

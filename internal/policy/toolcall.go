@@ -4,17 +4,16 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"path"
 	"path/filepath"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/policy/effects"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/mcp"
+	searchtool "github.com/settle-agent/settle/tool/search"
 	"github.com/settle-agent/settle/tool/web"
 )
 
@@ -69,7 +68,9 @@ type toolCall struct {
 	raw       string
 	arguments
 	workspace workspace
-	effects   []effect
+	// places are where its paths lead; not nil for tools that work on files here.
+	places  []event.ResolvedPath
+	effects []effect
 	// harmless says that each command is in the table, and nothing is written.
 	harmless bool
 }
@@ -78,11 +79,15 @@ type toolCall struct {
 func (p *Policy) look(a settle.Approval) toolCall {
 	c := toolCall{tool: a.Tool.Name, readOnly: a.Tool.ReadOnly, raw: a.Arguments}
 	c.unwrap()
+	if isEditor(c.tool) || isReader(c.tool) {
+		c.places = []event.ResolvedPath{}
+	}
 	var err error
-	if c.workspace, err = newWorkspace(p.config.Dir); err != nil {
+	if c.workspace, err = newWorkspace(p.config.Dir, p.config.Remote); err != nil {
 		c.hide(c.tool, err.Error())
 		return c
 	}
+	c.workspace.judged = a.Places
 	if strings.TrimSpace(c.raw) != "" {
 		err = json.Unmarshal([]byte(c.raw), &c.arguments)
 	}
@@ -105,11 +110,7 @@ func (p *Policy) look(a settle.Approval) toolCall {
 	case isEditor(c.tool):
 		c.path(effects.Writes, c.Path)
 	case c.tool == "glob":
-		base, _ := doublestar.SplitPattern(path.Clean(slashed(c.Pattern)))
-		if !strings.HasPrefix(base, "/") && c.Path != "" {
-			base = c.Path + "/" + base
-		}
-		c.path(effects.Looks, base)
+		c.path(effects.Looks, searchtool.GlobRoot(c.Path, c.Pattern))
 	case c.tool == "list":
 		c.path(effects.Looks, c.Path)
 	case c.tool == web.FetchName:
@@ -164,12 +165,13 @@ func quoted(word string) string {
 }
 
 func (c *toolCall) path(kind effects.Kind, path string) {
-	p, err := c.workspace.locate(filepath.Clean(absolute(c.workspace.dir, cmp.Or(path, "."))))
+	at, err := c.workspace.decide(filepath.Clean(absolute(c.workspace.dir, cmp.Or(path, "."))))
+	c.places = append(c.places, at)
 	if err != nil {
 		c.hide(path, err.Error())
 		return
 	}
-	c.add(pathEffect(kind, p))
+	c.add(pathEffect(kind, c.workspace.place(at)))
 }
 
 // job is what the model does with processes that it has started.
@@ -250,16 +252,18 @@ func (c toolCall) grant() (key, covers string) {
 func pathEffect(kind effects.Kind, p place) effect {
 	e := effect{kind: kind, text: fmt.Sprintf("%s %s", kind, p), place: p}
 	if kind == effects.Writes {
-		e.why, e.sensitive = "it writes "+p.String(), p.guarded()
+		e.why, e.sensitive = "it writes "+p.String(), p.guarded() || p.shared
 		return e
 	}
 	root := filepath.Dir(p.real) == p.real // with /proc below it
-	e.sensitive = kind == effects.Reads && (p.secret() || root || virtual(p.named) || virtual(p.real))
+	e.sensitive = kind == effects.Reads && (p.shared || p.secret() || root || virtual(p.named) || virtual(p.real))
 	switch {
 	case !p.inside:
 		e.why = p.String() + " is outside of the working directory"
 	case kind == effects.Reads && p.secret():
 		e.why = p.String() + " by its name holds secrets"
+	case kind == effects.Reads && p.shared:
+		e.why = p.String() + " has another name (a hard link), and not everybody may read it"
 	}
 	return e
 }

@@ -8,6 +8,9 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Most is how many bytes a person is asked to read at most.
@@ -28,6 +31,8 @@ type Call struct {
 	Dir string
 	// Job is the command of the job that the call is about, if it is about one.
 	Job string
+	// Places are the paths of the call that lead through links.
+	Places []event.ResolvedPath
 	// Detail is what the judge says of it: policy.Commands, file.Changes, or
 	// nothing.
 	Detail json.RawMessage
@@ -61,6 +66,9 @@ func Text(c Call) (string, error) {
 		d.changes(&b)
 	} else {
 		arguments(&b, c.Arguments)
+	}
+	for _, p := range c.Places {
+		fmt.Fprintf(&b, "  leads to: %s\n", Line(disk.Arrow(c.Dir, p)))
 	}
 	if c.Tool == "shell" && c.Dir != "" {
 		fmt.Fprintf(&b, "  in: %s\n", Line(directory(c)))

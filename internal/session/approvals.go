@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/hooks"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/question"
@@ -35,6 +36,9 @@ type Judgement struct {
 	// Secrets says which secrets its processes get, if nobody is asked about the call; a
 	// call that a person approves gets what the user has.
 	Secrets event.Secrets
+	// Places are where the call's paths led when it was judged; nil if the judgement was
+	// not about paths. The tool opens these places, and no others.
+	Places []event.ResolvedPath
 }
 
 // Judge says which calls may run.
@@ -42,6 +46,8 @@ type Judge interface {
 	Judge(call turn.Approval) Judgement
 	// Remember allows calls of this kind for the rest of the session.
 	Remember(call turn.Approval)
+	// Places are where the call's paths lead now, as in a Judgement.
+	Places(call turn.Approval) []event.ResolvedPath
 }
 
 // Answer is somebody's word about a call that waits.
@@ -103,19 +109,47 @@ func NewApprovals(log *journal.Log, judge Judge, redact *redact.Redactor) *Appro
 // Approve implements [turn.Approver]. It waits for an answer until ctx ends;
 // the turn's finalizer then writes that the approval has expired.
 func (a *Approvals) Approve(ctx context.Context, call turn.Approval) (turn.Grant, error) {
-	j := hooked(ctx, a.judge.Judge(call))
-	if asked, err := j.decide(call); !asked {
-		return j.grant(), err
-	}
-	if allowed, err := a.permitted(ctx, call); allowed || err != nil {
-		return j.grant(), err
-	}
-	j.Secrets = "" // somebody decides
-	return j.grant(), a.wait(ctx, call, j)
+	return a.approve(ctx, call, func(call turn.Approval, j Judgement) error { return a.wait(ctx, call, j) })
 }
 
+// maxQuestions is how often somebody is asked about one call whose paths lead elsewhere
+// after each answer.
+const maxQuestions = 3
+
+// approve judges a call and asks about it if the judgement says so. An answer is about
+// the places that the question showed: if the call's paths lead elsewhere by then, the
+// call is judged again, and asked about again.
+func (a *Approvals) approve(ctx context.Context, call turn.Approval, ask func(turn.Approval, Judgement) error) (turn.Grant, error) {
+	j := hooked(ctx, a.judge.Judge(call))
+	for range maxQuestions {
+		call.Places = j.Places
+		if asked, err := j.decide(call); !asked {
+			return j.grant(), err
+		}
+		if allowed, err := a.permitted(ctx, call); allowed || err != nil {
+			return j.grant(), err
+		}
+		j.Secrets = "" // somebody decides
+		if err := ask(call, j); err != nil {
+			return turn.Grant{}, err
+		}
+		call.Places = nil
+		if len(j.Places) == 0 || slices.Equal(a.judge.Places(call), j.Places) {
+			return j.grant(), nil
+		}
+		j = hooked(ctx, a.judge.Judge(call))
+		j.Why = "its paths lead elsewhere than when it was approved; " + j.Why
+	}
+	return turn.Grant{}, refused(call, Judgement{Rule: byMoved, Why: "each time that it was approved, its paths led elsewhere by then"})
+}
+
+// byMoved names the policy that refuses calls whose paths keep changing.
+const byMoved = "changing paths"
+
 // grant says how a call runs that is allowed.
-func (j Judgement) grant() turn.Grant { return turn.Grant{Sandbox: j.Sandbox, Secrets: j.Secrets} }
+func (j Judgement) grant() turn.Grant {
+	return turn.Grant{Sandbox: j.Sandbox, Secrets: j.Secrets, Places: j.Places}
+}
 
 // wait asks about the call and returns nil once it may run.
 func (a *Approvals) wait(ctx context.Context, call turn.Approval, j Judgement) error {
@@ -192,10 +226,11 @@ const coversShown = "later calls that do no more than what is shown here"
 func (a *Approvals) request(call turn.Approval, j Judgement) (event.ApprovalRequested, error) {
 	asked := question.Call{Tool: call.Tool.Name, Arguments: call.Arguments, Detail: j.Detail}
 	a.log.View(func(s event.State) { asked.Dir, asked.Job = s.Host.Dir, jobOf(s, call) })
+	asked.Places = disk.ThroughLinks(asked.Dir, j.Places)
 	text, err := question.Text(asked)
 	return event.ApprovalRequested{
 		Tool: call.Tool.Name, Title: question.Line(call.Title), Why: question.Line(a.redact.String(j.Why)), Detail: a.redact.Bytes(j.Detail),
-		Text: a.redact.String(text), Covers: question.Line(a.redact.String(cmp.Or(j.Covers, coversShown))),
+		Text: a.redact.String(text), Covers: question.Line(a.redact.String(cmp.Or(j.Covers, coversShown))), Places: turn.MaskPlaces(a.redact, asked.Places),
 	}, err
 }
 

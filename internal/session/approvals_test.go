@@ -35,6 +35,8 @@ func (a *asks) Judge(call turn.Approval) session.Judgement {
 	return session.Judgement{Decision: event.Ask, Why: "it could change something"}
 }
 
+func (*asks) Places(turn.Approval) []event.ResolvedPath { return nil }
+
 func (a *asks) Remember(call turn.Approval) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/turn"
 )
@@ -29,6 +31,7 @@ func (a *Approvals) AskFor(ctx context.Context, c ChildApproval, other turn.Appr
 	}
 	request := event.ApprovalRequested{
 		Tool: c.Tool.Name, Title: a.redact.String("child agent " + name + ": " + c.Approval.Title), Why: a.redact.String(c.Why), Covers: a.redact.String(c.Covers), Child: c.Child,
+		Places: turn.MaskPlaces(a.redact, disk.ThroughLinks(string(filepath.Separator), c.Places)),
 	}
 	if c.Text != "" {
 		request.Text = a.redact.String("Child agent " + name + " asks:\n" + c.Text)

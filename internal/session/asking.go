@@ -23,15 +23,7 @@ const byApprover = "approver"
 
 // Approve implements [turn.Approver].
 func (a asking) Approve(ctx context.Context, call turn.Approval) (turn.Grant, error) {
-	j := hooked(ctx, a.judge.Judge(call))
-	if asked, err := j.decide(call); !asked {
-		return j.grant(), err
-	}
-	if allowed, err := a.permitted(ctx, call); allowed || err != nil {
-		return j.grant(), err
-	}
-	j.Secrets = "" // somebody decides
-	return j.grant(), a.forward(ctx, call, j)
+	return a.approve(ctx, call, func(call turn.Approval, j Judgement) error { return a.forward(ctx, call, j) })
 }
 
 // forward asks the other one and returns nil if the call may run.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/bound"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/scope"
@@ -172,7 +173,10 @@ func (c *call) begin(ctx context.Context) (started event.Event, ok bool) {
 	title := c.turn.Redact.String(c.title())
 	err := c.turn.update(func(s event.State) []event.Event {
 		if ctx.Err() == nil && c.open(s) {
-			events = c.event(event.CallStarted{Title: title, Sandbox: c.grant.Sandbox, Secrets: c.grant.Secrets, Arguments: c.hooked.arguments})
+			events = c.event(event.CallStarted{
+				Title: title, Sandbox: c.grant.Sandbox, Secrets: c.grant.Secrets, Arguments: c.hooked.arguments,
+				Places: MaskPlaces(c.turn.Redact, disk.ThroughLinks(c.turn.Dir, c.grant.Places)),
+			})
 		}
 		return events
 	})
@@ -226,7 +230,7 @@ func (c *call) await(ctx context.Context) (g gave, ok bool) {
 	t.strays.Go(func() {
 		result, err := t.Tools.Run(tool.WithSearcher(tool.WithHurry(ctx, t.Hurry), t.searchWeb), tool.Call{
 			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.say, Notice: c.notice, Ask: c.ask,
-			Sandbox: c.grant.Sandbox, Secrets: c.grant.Secrets, Starts: names,
+			Sandbox: c.grant.Sandbox, Secrets: c.grant.Secrets, Starts: names, Places: c.grant.Places,
 		})
 		results <- gave{result, err} // never blocks: one result, room for one
 	})

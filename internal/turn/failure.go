@@ -83,3 +83,12 @@ func clip(s string, n int) string {
 	}
 	return s
 }
+
+// MaskPlaces returns the paths without secrets.
+func MaskPlaces(r *redact.Redactor, list []event.ResolvedPath) []event.ResolvedPath {
+	list = slices.Clone(list)
+	for n := range list {
+		list[n].Path, list[n].Real = r.String(list[n].Path), r.String(list[n].Real)
+	}
+	return list
+}

@@ -80,6 +80,8 @@ type Grant struct {
 	// Sandbox and Secrets are as in [tool.Call].
 	Sandbox event.Sandbox
 	Secrets event.Secrets
+	// Places: see [tool.Call].Places.
+	Places []event.ResolvedPath
 }
 
 // Approval is a call that is ready to run.
@@ -97,6 +99,9 @@ type Approval struct {
 	// Why says in one line why the call is not simply allowed; empty where
 	// nobody is asked about it.
 	Why string
+	// Places are where the call's paths lead, by the judgement that has somebody asked;
+	// nil if it was not about paths.
+	Places []event.ResolvedPath
 }
 
 // DeniedError refuses a call.

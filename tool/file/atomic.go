@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/settle-agent/settle/internal/safefile"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // tempPattern names temporary files so that people and recovery know them.
@@ -21,7 +21,7 @@ const tempPattern = ".settle-*.tmp"
 type staged struct {
 	*snapshot
 	content []byte
-	temp    string // "": the editor writes it
+	temp    string // its name; "" if the editor writes it
 }
 
 // stage writes content to a synced temporary file beside the file. The file
@@ -29,63 +29,65 @@ type staged struct {
 // Whoever stages commits or discards.
 func stage(s *snapshot, content []byte, like fs.FileInfo) (*staged, error) {
 	if s.exists() && s.info.Mode()&0o222 == 0 {
-		return nil, fmt.Errorf("%q is read-only (mode %04o); nothing was written. Change its mode first if that is wanted", s.shown, s.info.Mode().Perm())
+		return nil, fmt.Errorf("%q is read-only (mode %04o); nothing was written. Change its mode first if that is wanted", s.Shown, s.info.Mode().Perm())
 	}
 	if s.exists() {
 		like = s.info
 	}
-	dir := filepath.Dir(s.real)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fmt.Errorf("cannot create the directory of %q: %w", s.shown, err)
+	if s.dir == nil {
+		dir, err := s.MakeDir()
+		if err != nil {
+			return nil, fmt.Errorf("cannot create the directory of %q: %w", s.Shown, err)
+		}
+		s.dir = dir
 	}
 	s.keepData()
 	if s.put != nil && textual(content) {
 		return &staged{snapshot: s, content: content}, nil
 	}
-	temp, err := s.writeTemp(dir, like, content)
+	temp, err := s.writeTemp(like, content)
 	if err != nil {
-		return nil, fmt.Errorf("cannot write %q: %w; nothing was changed", s.shown, err)
+		return nil, fmt.Errorf("cannot write %q: %w; nothing was changed", s.Shown, err)
 	}
 	return &staged{snapshot: s, content: content, temp: temp}, nil
 }
 
 // writeTemp creates the temporary file with the mode and owner of like, or
 // those of a new file if like is nil, and removes it if anything fails.
-func (s *snapshot) writeTemp(dir string, like fs.FileInfo, content []byte) (path string, err error) {
-	f, err := createTemp(dir, like)
+func (s *snapshot) writeTemp(like fs.FileInfo, content []byte) (name string, err error) {
+	f, name, err := createTemp(s.dir, like)
 	if err != nil {
 		return "", err
 	}
-	path = f.Name()
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.Remove(path))
+			err = errors.Join(err, s.dir.Remove(name))
 		}
 	}()
 	if _, err = f.Write(content); err == nil && like != nil {
 		err = keepMode(f, like)
 	}
 	if err == nil {
-		err = s.sync(path, f.Sync)
+		err = s.sync(filepath.Join(s.dir.Path(), name), f.Sync)
 	}
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
-	return path, err
+	return name, err
 }
 
 // createTemp makes a file that did not exist. A new file gets the mode that
 // the umask leaves; what will get another's mode is private until then.
-func createTemp(dir string, like fs.FileInfo) (*os.File, error) {
+func createTemp(dir *disk.Dir, like fs.FileInfo) (f *os.File, name string, err error) {
 	mode := fs.FileMode(0o666)
 	if like != nil {
 		mode = 0o600
 	}
 	for {
-		name := strings.Replace(tempPattern, "*", strconv.FormatUint(rand.Uint64(), 36), 1)
-		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		name = strings.Replace(tempPattern, "*", strconv.FormatUint(rand.Uint64(), 36), 1)
+		f, err = dir.Create(name, mode)
 		if !errors.Is(err, fs.ErrExist) {
-			return f, err
+			return f, name, err
 		}
 	}
 }
@@ -109,13 +111,12 @@ func (s *staged) commit() error {
 	if s.temp == "" {
 		return s.put(s.content)
 	}
-	if err := os.Rename(s.temp, s.real); err != nil {
-		return fmt.Errorf("cannot replace %q: %w; it is as it was", s.shown, err)
+	if err := s.dir.Rename(s.temp, s.Base()); err != nil {
+		return fmt.Errorf("cannot replace %q: %w; it is as it was", s.Shown, err)
 	}
 	s.temp = ""
-	dir := filepath.Dir(s.real)
-	if err := s.sync(dir, func() error { return safefile.SyncDir(dir) }); err != nil {
-		return fmt.Errorf("wrote %q, but cannot sync its directory: %w; a power failure could undo it", s.shown, err)
+	if err := s.sync(s.dir.Path(), s.dir.Sync); err != nil {
+		return fmt.Errorf("wrote %q, but cannot sync its directory: %w; a power failure could undo it", s.Shown, err)
 	}
 	return nil
 }
@@ -125,7 +126,7 @@ func (s *staged) discard() error {
 	if s.temp == "" {
 		return nil
 	}
-	err := os.Remove(s.temp)
+	err := s.dir.Remove(s.temp)
 	s.temp = ""
 	return err
 }

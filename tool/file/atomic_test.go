@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/settle-agent/settle/tool"
 )
 
 // A reader in a loop sees one content or the other, whole.
@@ -83,7 +85,7 @@ func TestReplaceKeepsModeAndLink(t *testing.T) {
 // stagedFile has new content ready for a file.
 func stagedFile(t *testing.T, f *fixture, name string) *staged {
 	t.Helper()
-	p, err := f.w.locate(f.dir, name)
+	p, err := f.w.locate(tool.Call{Dir: f.dir}, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +93,7 @@ func stagedFile(t *testing.T, f *fixture, name string) *staged {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(s.close)
 	st, err := stage(s, []byte("ours"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +142,7 @@ func TestCommitRefusesWhatChangedMeanwhile(t *testing.T) {
 func TestFailedRenameLeavesNoTemp(t *testing.T) {
 	f := newFixture(t)
 	st := stagedFile(t, f, "x")
-	if err := os.Remove(st.temp); err != nil { // The rename will fail.
+	if err := os.Remove(f.path(st.temp)); err != nil { // The rename will fail.
 		t.Fatal(err)
 	}
 	if err := st.commit(); !errors.Is(err, fs.ErrNotExist) {
@@ -151,7 +154,7 @@ func TestFailedRenameLeavesNoTemp(t *testing.T) {
 func TestReplaceCancelled(t *testing.T) {
 	f := newFixture(t)
 	f.put("x", "one")
-	p, err := f.w.locate(f.dir, "x")
+	p, err := f.w.locate(tool.Call{Dir: f.dir}, "x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,6 +162,7 @@ func TestReplaceCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer s.close()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("interrupted")
 	cancel(cause)
@@ -186,7 +190,7 @@ func TestReplaceProperty(t *testing.T) {
 		}
 		for range rapid.IntRange(1, 5).Draw(t, "writes") {
 			content := rapid.SliceOf(rapid.Byte()).Draw(t, "content")
-			p, err := f.w.locate(dir, "x")
+			p, err := f.w.locate(tool.Call{Dir: dir}, "x")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -194,7 +198,9 @@ func TestReplaceProperty(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := replace(context.Background(), s, content); err != nil {
+			err = replace(context.Background(), s, content)
+			s.close()
+			if err != nil {
 				t.Fatal(err)
 			}
 			f.want("x", string(content))

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // A file that replaces another is on stable storage before it does, and its new
@@ -17,10 +19,11 @@ func TestReplacingIsDurable(t *testing.T) {
 	if err := os.WriteFile(real, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := load(t.Context(), place{shown: "a.txt", real: real})
+	s, err := load(t.Context(), place{Place: disk.At(dir, real, real)})
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer s.close()
 	var steps []string
 	s.syncs = func(path string, sync func() error) error {
 		there, err := os.ReadFile(real)

@@ -49,7 +49,7 @@ func (t editTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 	if err != nil {
 		return tool.Result{}, err
 	}
-	p, err := t.w.locate(call.Dir, in.Path)
+	p, err := t.w.locate(call, in.Path)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -70,14 +70,15 @@ func (w *Workspace) edit(ctx context.Context, call tool.Call, p place, in EditAr
 	if err != nil {
 		return tool.Result{}, err
 	}
+	defer s.close()
 	if !s.exists() {
-		return tool.Result{}, fmt.Errorf("there is no file %q%s; to create it use write", p.shown, suggest(p))
+		return tool.Result{}, fmt.Errorf("there is no file %q%s; to create it use write", p.Shown, suggest(p.Place))
 	}
 	content, n, err := substitute(ctx, s, in)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	c := newChange(p.shown, "", s.data, content, maxDiffBytes)
+	c := newChange(p.Shown, "", s.data, content, maxDiffBytes)
 	c.record(s)
 	w.intends(call, c)
 	if err := replace(ctx, s, content); err != nil {
@@ -88,7 +89,7 @@ func (w *Workspace) edit(ctx context.Context, call tool.Call, p place, in EditAr
 	if n > 1 {
 		places = fmt.Sprintf("%d places", n)
 	}
-	return tool.Result{Output: fmt.Sprintf("edited %s in %s (%s)", p.shown, places, c.counts()), Detail: detail(c)}, nil
+	return tool.Result{Output: fmt.Sprintf("edited %s in %s (%s)", p.Shown, places, c.counts()), Detail: detail(c)}, nil
 }
 
 // substitute returns the content with the replacement made, and in how many
@@ -108,7 +109,7 @@ func substitute(ctx context.Context, s *snapshot, in EditArguments) ([]byte, int
 		out = append(out, s.data[at:m.from]...)
 		out = append(out, replacement(s.data[m.from:m.to], in.New, ending)...)
 		if at = m.to; len(out) > maxEditBytes {
-			return nil, 0, fmt.Errorf("%q would grow beyond the %s that this tool writes; nothing was changed", s.shown, byteCount(maxEditBytes))
+			return nil, 0, fmt.Errorf("%q would grow beyond the %s that this tool writes; nothing was changed", s.Shown, byteCount(maxEditBytes))
 		}
 	}
 	out = append(out, s.data[at:]...)
@@ -134,7 +135,7 @@ func choose(ctx context.Context, s *snapshot, in EditArguments) ([]span, error) 
 	total := 0
 	for m := range matches(ctx, s.data, in.Old) {
 		if total++; total > maxMatches {
-			return nil, fmt.Errorf("old_string occurs more than %d times in %q; nothing was changed. Take in more text around the place you mean", maxMatches, s.shown)
+			return nil, fmt.Errorf("old_string occurs more than %d times in %q; nothing was changed. Take in more text around the place you mean", maxMatches, s.Shown)
 		}
 		if len(starts) < maxListed {
 			starts = append(starts, lineNumber(s.data, m.from))
@@ -148,11 +149,11 @@ func choose(ctx context.Context, s *snapshot, in EditArguments) ([]span, error) 
 	}
 	if total == 0 {
 		text := strings.Split(strings.ReplaceAll(in.Old, "\r\n", "\n"), "\n")
-		return nil, errors.New(explainMissing("old_string", s.shown, splitLines(string(s.data)), text) + "\nNothing was changed.")
+		return nil, errors.New(explainMissing("old_string", s.Shown, splitLines(string(s.data)), text) + "\nNothing was changed.")
 	}
 	if total > 1 && !in.All {
 		return nil, fmt.Errorf("old_string occurs %d times in %q, beginning on lines %s; nothing was changed. "+
-			"Take in more lines around the one you mean, or set replace_all", total, s.shown, listed(starts, total))
+			"Take in more lines around the one you mean, or set replace_all", total, s.Shown, listed(starts, total))
 	}
 	return found, nil
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 const goSource = `package main
@@ -146,7 +148,7 @@ func FuzzEdit(f *testing.F) {
 		if old == "" {
 			return
 		}
-		s := &snapshot{place: place{shown: "x"}, data: data}
+		s := &snapshot{place: place{Place: disk.At("/", "/x", "/x")}, data: data}
 		out, n, err := substitute(context.Background(), s, EditArguments{Old: old, New: text, All: all})
 		if err != nil {
 			return

@@ -37,7 +37,7 @@ func (w *Workspace) edited(ctx context.Context, p place) (text string, has bool,
 	case errors.Is(err, fs.ErrNotExist):
 		return "", false, nil
 	case err != nil:
-		return "", false, fmt.Errorf("the editor did not give the text of %q: %w", p.shown, err)
+		return "", false, fmt.Errorf("the editor did not give the text of %q: %w", p.Shown, err)
 	}
 	return text, true, nil
 }
@@ -61,13 +61,13 @@ func (w *Workspace) load(ctx context.Context, p place) (*snapshot, error) {
 			return s, nil
 		}
 		if len(text) > maxEditBytes {
-			return nil, fmt.Errorf("%q has more than the %s that this tool can change in the editor", p.shown, byteCount(maxEditBytes))
+			return nil, fmt.Errorf("%q has more than the %s that this tool can change in the editor", p.Shown, byteCount(maxEditBytes))
 		}
 		s.data = []byte(text)
 	}
 	s.put = func(content []byte) error {
 		if err := w.editor.Write(ctx, p.buffer, string(content)); err != nil {
-			return fmt.Errorf("the editor did not write %q: %w", p.shown, err)
+			return fmt.Errorf("the editor did not write %q: %w", p.Shown, err)
 		}
 		return nil
 	}

@@ -20,7 +20,7 @@ func CheckMask(tool string, args json.RawMessage, masked func(text string) bool)
 	if err := json.Unmarshal(args, &in); err != nil {
 		return nil //nolint:nilerr // The tool says what is wrong.
 	}
-	w := NewWorkspace(Config{Masked: masked})
+	w := &Workspace{masked: masked}
 	switch tool {
 	case "write":
 		return w.checkMask(in.Path, in.Content)

@@ -58,15 +58,15 @@ func (w *Workspace) intends(call tool.Call, files ...Change) {
 // record notes what was at the change's path.
 func (c *Change) record(s *snapshot) {
 	c.Before = s.past()
-	if s.real != s.named {
-		c.Real = filepath.ToSlash(s.real)
+	if s.Real != s.Named {
+		c.Real = filepath.ToSlash(s.Real)
 	}
 }
 
 // recordMove notes what was where the file came from.
 func (c *Change) recordMove(from *snapshot) {
 	c.Moved = from.past()
-	if from.real != from.named {
-		c.FromReal = filepath.ToSlash(from.real)
+	if from.Real != from.Named {
+		c.FromReal = filepath.ToSlash(from.Real)
 	}
 }

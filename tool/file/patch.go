@@ -102,7 +102,8 @@ func (t patchTool) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("%w\nNothing was written", err)
 	}
-	p := &plan{w: t.w, dir: call.Dir, files: map[string]*planned{}}
+	p := &plan{w: t.w, call: call, files: map[string]*planned{}}
+	defer p.close()
 	release, err := p.lock(ctx, ops)
 	if err != nil {
 		return tool.Result{}, err
@@ -113,5 +114,5 @@ func (t patchTool) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 			return tool.Result{}, fmt.Errorf("%w\nNothing was written", err)
 		}
 	}
-	return p.carryOut(ctx, call)
+	return p.carryOut(ctx)
 }

@@ -174,14 +174,15 @@ func TestPatchFailsOnTheWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &plan{w: f.w, dir: f.dir, files: map[string]*planned{}}
+	p := &plan{w: f.w, call: tool.Call{Dir: f.dir}, files: map[string]*planned{}}
+	defer func() { p.close() }()
 	for _, op := range ops {
 		if err := p.apply(t.Context(), op); err != nil {
 			t.Fatal(err)
 		}
 	}
 	f.put("b.txt", "theirs\n")
-	_, err = p.carryOut(t.Context(), tool.Call{})
+	_, err = p.carryOut(t.Context())
 	if err == nil || !strings.Contains(err.Error(), `applied in part: done are "a.txt", nothing else was changed`) {
 		t.Errorf("got %v", err)
 	}
@@ -191,12 +192,13 @@ func TestPatchFailsOnTheWay(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("interrupted")
 	cancel(cause)
+	p.close()
 	p.files, p.order = map[string]*planned{}, nil
 	ops[0].hunks[0].lines = []hunkLine{{'-', "A"}}
 	if err := p.apply(t.Context(), ops[0]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.carryOut(ctx, tool.Call{}); !errors.Is(err, cause) {
+	if _, err := p.carryOut(ctx); !errors.Is(err, cause) {
 		t.Errorf("got %v", err)
 	}
 	f.want("a.txt", "A\n")

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"path/filepath"
 	"strings"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -18,7 +19,7 @@ const maxPlanBytes = 64 << 20
 // plan is what a patch will do, made in memory before anything is written.
 type plan struct {
 	w     *Workspace
-	dir   string
+	call  tool.Call
 	files map[string]*planned // by key
 	order []*planned          // as the patch names them
 	bytes int
@@ -39,7 +40,7 @@ func (p *plan) lock(ctx context.Context, ops []patchOp) (release func(), err err
 			if path == "" {
 				continue
 			}
-			place, err := p.w.locate(p.dir, path)
+			place, err := p.w.locate(p.call, path)
 			if err != nil {
 				return nil, fmt.Errorf("line %d of the patch: %w\nNothing was written", op.line, err)
 			}
@@ -49,9 +50,16 @@ func (p *plan) lock(ctx context.Context, ops []patchOp) (release func(), err err
 	return p.w.locks.acquire(ctx, keys...)
 }
 
+// close closes the directories of the plan's files.
+func (p *plan) close() {
+	for _, f := range p.files {
+		f.close()
+	}
+}
+
 // file returns what the plan has of a path, loading it if it is new.
 func (p *plan) file(ctx context.Context, path string) (*planned, error) {
-	place, err := p.w.locate(p.dir, path)
+	place, err := p.w.locate(p.call, path)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +71,7 @@ func (p *plan) file(ctx context.Context, path string) (*planned, error) {
 		return nil, err
 	}
 	if p.bytes += len(s.data); p.bytes > maxPlanBytes {
+		s.close()
 		return nil, fmt.Errorf("the files of the patch have more than %s together; use several patches", byteCount(maxPlanBytes))
 	}
 	f := &planned{snapshot: s, content: s.data}
@@ -94,7 +103,7 @@ func (p *plan) apply(ctx context.Context, op patchOp) error {
 func (p *plan) add(f *planned, op patchOp) error {
 	if f.content != nil {
 		if err := p.w.mayReplace(f.snapshot); err != nil {
-			return fmt.Errorf("%q exists already; change it with Update File", f.shown)
+			return fmt.Errorf("%q exists already; change it with Update File", f.Shown)
 		}
 	}
 	text := ""
@@ -119,17 +128,17 @@ func (p *plan) remove(f *planned) error {
 // mayVanish refuses what would remove something else than the patch names.
 func (f *planned) mayVanish(verb string) error {
 	if f.content == nil {
-		return fmt.Errorf("there is no file %q to %s%s", f.shown, verb, suggest(f.place))
+		return fmt.Errorf("there is no file %q to %s%s", f.Shown, verb, suggest(f.Place))
 	}
-	if info, err := os.Lstat(f.named); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return fmt.Errorf("%q is a symbolic link; %s it with a shell command", f.shown, verb)
+	if dir, err := disk.Resolve(filepath.Dir(f.Named)); err != nil || filepath.Join(dir, filepath.Base(f.Named)) != f.Real {
+		return fmt.Errorf("%q is a symbolic link; %s it with a shell command", f.Shown, verb)
 	}
 	return nil
 }
 
 func (p *plan) update(ctx context.Context, f *planned, op patchOp) error {
 	if f.content == nil {
-		return fmt.Errorf("there is no file %q to update%s", f.shown, suggest(f.place))
+		return fmt.Errorf("there is no file %q to update%s", f.Shown, suggest(f.Place))
 	}
 	for _, h := range op.hunks {
 		for _, l := range h.lines {
@@ -141,7 +150,7 @@ func (p *plan) update(ctx context.Context, f *planned, op patchOp) error {
 			}
 		}
 	}
-	content, err := applyHunks(ctx, f.shown, f.content, op.hunks)
+	content, err := applyHunks(ctx, f.Shown, f.content, op.hunks)
 	if err != nil {
 		return err
 	}
@@ -161,7 +170,7 @@ func (p *plan) update(ctx context.Context, f *planned, op patchOp) error {
 		return err
 	}
 	if to.content != nil {
-		return fmt.Errorf("cannot move %q to %q: that exists already", f.shown, to.shown)
+		return fmt.Errorf("cannot move %q to %q: that exists already", f.Shown, to.Shown)
 	}
 	to.content, to.moved, f.content = content, f, nil
 	return nil
@@ -174,7 +183,7 @@ func (f *planned) changed() bool {
 
 // carryOut writes the plan. All new content is staged before the first file
 // is replaced, so that a full disk is found while all is as it was.
-func (p *plan) carryOut(ctx context.Context, call tool.Call) (result tool.Result, err error) {
+func (p *plan) carryOut(ctx context.Context) (result tool.Result, err error) {
 	ready, err := p.stageAll()
 	defer func() {
 		for _, st := range ready {
@@ -189,7 +198,7 @@ func (p *plan) carryOut(ctx context.Context, call tool.Call) (result tool.Result
 	}
 	all := p.inOrder()
 	_, changes := p.report(all)
-	p.w.intends(call, changes...)
+	p.w.intends(p.call, changes...)
 	var done []*planned
 	for _, f := range all {
 		if err := p.finish(f, ready[f]); err != nil {
@@ -258,8 +267,8 @@ func (p *plan) finish(f *planned, st *staged) error {
 	if err := f.unchanged(); err != nil {
 		return err
 	}
-	if err := os.Remove(f.real); err != nil {
-		return fmt.Errorf("cannot delete %q: %w", f.shown, err)
+	if err := f.dir.Remove(f.Base()); err != nil {
+		return fmt.Errorf("cannot delete %q: %w", f.Shown, err)
 	}
 	p.w.forget(f.place)
 	return nil
@@ -272,7 +281,7 @@ func partly(done []*planned, err error) error {
 	}
 	names := make([]string, len(done))
 	for i, f := range done {
-		names[i] = fmt.Sprintf("%q", f.shown)
+		names[i] = fmt.Sprintf("%q", f.Shown)
 	}
 	return fmt.Errorf("%w\nThe patch is applied in part: done are %s, nothing else was changed", err, strings.Join(names, ", "))
 }
@@ -293,10 +302,10 @@ func (p *plan) report(done []*planned) (text string, changes []Change) {
 		if f.content == nil && p.movedFrom(f) {
 			continue // Told with its new place.
 		}
-		c, letter := newChange(f.shown, "", before(f), f.content, room), "M"
+		c, letter := newChange(f.Shown, "", before(f), f.content, room), "M"
 		switch {
 		case f.moved != nil:
-			c, letter = newChange(f.shown, f.moved.shown, f.moved.data, f.content, room), "R"
+			c, letter = newChange(f.Shown, f.moved.Shown, f.moved.data, f.content, room), "R"
 		case f.content == nil:
 			letter = "D"
 		case !f.exists():
@@ -308,9 +317,9 @@ func (p *plan) report(done []*planned) (text string, changes []Change) {
 		}
 		room -= len(c.Diff)
 		changes = append(changes, c)
-		fmt.Fprintf(&out, "\n%s %s (%s)", letter, f.shown, c.counts())
+		fmt.Fprintf(&out, "\n%s %s (%s)", letter, f.Shown, c.counts())
 		if f.moved != nil {
-			fmt.Fprintf(&out, " from %s", f.moved.shown)
+			fmt.Fprintf(&out, " from %s", f.moved.Shown)
 		}
 	}
 	return out.String(), changes

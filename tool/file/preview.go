@@ -14,14 +14,14 @@ import (
 // model to know the files that the call replaces. An error is why the call
 // would fail.
 func Preview(ctx context.Context, call tool.Call) (json.RawMessage, error) {
-	w := NewWorkspace(Config{})
+	w := &Workspace{masked: func(string) bool { return false }, known: map[string]digest{}}
 	switch call.Name {
 	case "write":
 		in, err := decode[WriteArguments](call)
 		if err != nil {
 			return nil, err
 		}
-		return w.preview(ctx, call.Dir, in.Path, func(s *snapshot) ([]byte, error) {
+		return w.preview(ctx, call, in.Path, func(s *snapshot) ([]byte, error) {
 			content, _ := keepForm(s.data, in.Content)
 			return content, nil
 		})
@@ -30,7 +30,7 @@ func Preview(ctx context.Context, call tool.Call) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		return w.preview(ctx, call.Dir, in.Path, func(s *snapshot) ([]byte, error) {
+		return w.preview(ctx, call, in.Path, func(s *snapshot) ([]byte, error) {
 			content, _, err := substitute(ctx, s, in)
 			return content, err
 		})
@@ -40,8 +40,8 @@ func Preview(ctx context.Context, call tool.Call) (json.RawMessage, error) {
 	return nil, fmt.Errorf("cannot preview %q: it does not change files", call.Name)
 }
 
-func (w *Workspace) preview(ctx context.Context, dir, path string, change func(*snapshot) ([]byte, error)) (json.RawMessage, error) {
-	p, err := w.locate(dir, path)
+func (w *Workspace) preview(ctx context.Context, call tool.Call, path string, change func(*snapshot) ([]byte, error)) (json.RawMessage, error) {
+	p, err := w.locate(call, path)
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +49,7 @@ func (w *Workspace) preview(ctx context.Context, dir, path string, change func(*
 	if err != nil {
 		return nil, err
 	}
+	defer s.close()
 	content, err := change(s)
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func (w *Workspace) preview(ctx context.Context, dir, path string, change func(*
 	if s.exists() {
 		old = append([]byte{}, s.data...)
 	}
-	c := newChange(p.shown, "", old, content, maxDiffBytes)
+	c := newChange(p.Shown, "", old, content, maxDiffBytes)
 	c.record(s)
 	return detail(c), nil
 }
@@ -74,7 +75,8 @@ func (w *Workspace) previewPatch(ctx context.Context, call tool.Call) (json.RawM
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{w: w, dir: call.Dir, files: map[string]*planned{}}
+	p := &plan{w: w, call: call, files: map[string]*planned{}}
+	defer p.close()
 	for _, op := range ops {
 		if f, err := p.file(ctx, op.path); err == nil && f.exists() {
 			w.learn(f.place, sha256.Sum256(f.data))

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool"
-	"github.com/settle-agent/settle/tool/internal/disk"
 )
 
 const (
@@ -70,7 +70,7 @@ func (t readTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 	if err != nil {
 		return tool.Result{}, err
 	}
-	p, err := t.w.locate(call.Dir, in.Path)
+	p, err := t.w.locate(call, in.Path)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -84,7 +84,7 @@ func (t readTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 
 // read reads from the file at p, whose lock is held.
 func (w *Workspace) read(ctx context.Context, p place, in ReadArguments) (tool.Result, error) {
-	f, info, err := disk.Open(p.real)
+	f, info, err := p.Open()
 	if err != nil {
 		return tool.Result{}, explainOpen(p, err)
 	}
@@ -92,13 +92,13 @@ func (w *Workspace) read(ctx context.Context, p place, in ReadArguments) (tool.R
 	head := make([]byte, sniffBytes)
 	n, err := io.ReadFull(contextReader{ctx, f}, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.shown, err)
+		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.Shown, err)
 	}
 	if about := describeBinary(head[:n], f); about != "" {
-		return tool.Result{Output: fmt.Sprintf("%s is %s, %s; its content is not shown", p.shown, about, byteCount(info.Size()))}, nil
+		return tool.Result{Output: fmt.Sprintf("%s is %s, %s; its content is not shown", p.Shown, about, byteCount(info.Size()))}, nil
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.shown, err)
+		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.Shown, err)
 	}
 	content := io.Reader(f)
 	if text, has, err := w.edited(ctx, p); err != nil {
@@ -108,37 +108,36 @@ func (w *Workspace) read(ctx context.Context, p place, in ReadArguments) (tool.R
 	}
 	v := newView(int(in.Offset), int(in.Limit))
 	if err := v.scan(contextReader{ctx, content}); err != nil {
-		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.shown, err)
+		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.Shown, err)
 	}
 	var sum string
 	if v.ended {
 		w.learn(p, v.digest())
 		sum = hexDigest(v.digest())
 	}
-	output, err := v.render(p.shown)
-	return tool.Result{Output: output, Detail: reading(p.shown, sum)}, err
+	output, err := v.render(p.Shown)
+	return tool.Result{Output: output, Detail: reading(p.Shown, sum)}, err
 }
 
 // explainOpen says what else the model could do.
 func explainOpen(p place, err error) error {
 	switch {
 	case errors.Is(err, disk.ErrDirectory):
-		return fmt.Errorf("%q is a directory; use list to see what is in it", p.shown)
+		return fmt.Errorf("%q is a directory; use list to see what is in it", p.Shown)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no file %q%s", p.shown, suggest(p))
+		return fmt.Errorf("there is no file %q%s", p.Shown, suggest(p.Place))
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("cannot read %q: permission denied", p.shown)
+		return fmt.Errorf("cannot read %q: permission denied", p.Shown)
 	}
-	return fmt.Errorf("cannot read %q: %w", p.shown, err)
+	return fmt.Errorf("cannot read %q: %w", p.Shown, err)
 }
 
 // maxSuggestNames bounds how many names of a directory are looked at.
 const maxSuggestNames = 2000
 
 // suggest names files beside p that p may have been meant to be.
-func suggest(p place) string {
-	dir, base := splitPath(p.named)
-	d, err := os.Open(dir)
+func suggest(p disk.Place) string {
+	d, err := p.Dir()
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return "; its directory does not exist either"
@@ -146,11 +145,13 @@ func suggest(p place) string {
 		return ""
 	}
 	defer d.Close()
-	names, _ := d.Readdirnames(maxSuggestNames)
-	slices.Sort(names)
-	shownDir, _ := splitPath(p.shown)
+	entries, _ := d.Read(maxSuggestNames, func() bool { return true })
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	_, base := splitPath(p.Named)
+	shownDir, _ := splitPath(p.Shown)
 	var near []string
-	for _, name := range names {
+	for _, e := range entries {
+		name := e.Name()
 		if len(near) < 3 && (strings.EqualFold(name, base) || similarity(name, base) >= 0.5) {
 			near = append(near, fmt.Sprintf("%q", shownDir+name))
 		}

@@ -2,13 +2,13 @@ package file
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/settle-agent/settle/internal/safefile"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Target is a file that is to be what it was, by what a [Change] says of it.
@@ -30,35 +30,27 @@ func (t Target) Look(ctx context.Context) (Present, error) {
 	if err != nil {
 		return Present{}, err
 	}
+	defer s.close()
 	return Present{s.past(), s.data}, nil
 }
 
 func (t Target) load(ctx context.Context) (*snapshot, error) {
-	p, err := (&Workspace{}).locate(t.Dir, filepath.FromSlash(t.Path))
+	at, err := disk.Locate(t.Dir, filepath.FromSlash(t.Path), nil)
 	if err != nil {
 		return nil, err
 	}
-	want := p.named
+	want := at.Named
 	if t.Real != "" {
 		want = filepath.FromSlash(t.Real)
 	}
-	if p.real != want {
-		return nil, fmt.Errorf("the path leads to %q now", p.real)
+	if at.Real != want {
+		return nil, fmt.Errorf("the path leads to %q now", at.Real)
 	}
-	if info, err := os.Lstat(p.real); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("it is a %s now", kindOf(info.Mode()))
+	s, err := load(ctx, place{Place: at})
+	if errors.As(err, new(*disk.NotRegularError)) {
+		return nil, fmt.Errorf("it is no file now: %w", err)
 	}
-	return load(ctx, p)
-}
-
-func kindOf(m fs.FileMode) string {
-	switch {
-	case m.IsDir():
-		return "directory"
-	case m&fs.ModeSymlink != 0:
-		return "symbolic link"
-	}
-	return "special file"
+	return s, err
 }
 
 // Restore makes the target what it was, with a content; nil removes it. It does
@@ -68,8 +60,9 @@ func (t Target) Restore(ctx context.Context, now, was *Past, content []byte) err
 	if err != nil {
 		return err
 	}
+	defer s.close()
 	if have := s.past(); (have == nil) != (now == nil) || have != nil && have.SHA256 != now.SHA256 {
-		return fmt.Errorf("%q has just been changed by another program; it was not restored", s.shown)
+		return fmt.Errorf("%q has just been changed by another program; it was not restored", s.Shown)
 	}
 	if was == nil {
 		return s.remove()
@@ -93,10 +86,10 @@ func (s *snapshot) remove() error {
 	if err := s.unchanged(); err != nil {
 		return err
 	}
-	if err := os.Remove(s.real); err != nil {
-		return fmt.Errorf("cannot delete %q: %w", s.shown, err)
+	if err := s.dir.Remove(s.Base()); err != nil {
+		return fmt.Errorf("cannot delete %q: %w", s.Shown, err)
 	}
-	return safefile.SyncDir(filepath.Dir(s.real))
+	return s.dir.Sync()
 }
 
 // permissions is a file of which no more is known.

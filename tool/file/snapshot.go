@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/settle-agent/settle/tool/internal/disk"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // maxEditBytes is the largest file that a tool changes: it holds the old and
@@ -18,6 +18,8 @@ const maxEditBytes = 32 << 20
 // snapshot is a file as it was when a call looked at it.
 type snapshot struct {
 	place
+
+	dir  *disk.Dir   // that the file is in; nil if there is none
 	info fs.FileInfo // nil: there is no file
 	data []byte
 	// put, if set, has the editor write the file.
@@ -39,45 +41,75 @@ func (s *snapshot) sync(path string, sync func() error) error {
 func (s *snapshot) exists() bool { return s.info != nil }
 
 // load reads the file at p, which need not exist.
-func load(ctx context.Context, p place) (*snapshot, error) {
-	f, info, err := disk.Open(p.real)
+func load(ctx context.Context, p place) (s *snapshot, err error) {
+	s = &snapshot{place: p}
+	s.dir, err = p.Dir()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, nil
+	case err != nil:
+		return nil, fmt.Errorf("cannot read %q: %w", p.Shown, err)
+	}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	s.info, s.data, err = s.read(ctx)
+	return s, err
+}
+
+// close closes the directory of the file.
+func (s *snapshot) close() {
+	if s.dir != nil {
+		s.dir.Close()
+	}
+}
+
+// read reads the file in its directory. Without a file, info is nil.
+func (s *snapshot) read(ctx context.Context) (info fs.FileInfo, data []byte, err error) {
+	p := s.place
+	f, info, err := p.OpenIn(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &snapshot{place: p}, nil
+		return nil, nil, nil
 	}
 	if errors.Is(err, disk.ErrDirectory) {
-		return nil, fmt.Errorf("%q is a directory, not a file", p.shown)
+		return nil, nil, fmt.Errorf("%q is a directory, not a file", p.Shown)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot read %q: %w", p.shown, err)
+		return nil, nil, fmt.Errorf("cannot read %q: %w", p.Shown, err)
 	}
 	defer f.Close()
 	if info.Size() > maxEditBytes {
-		return nil, fmt.Errorf("%q has %s, more than the %s that this tool can change; use a shell command", p.shown, byteCount(info.Size()), byteCount(maxEditBytes))
+		return nil, nil, fmt.Errorf("%q has %s, more than the %s that this tool can change; use a shell command", p.Shown, byteCount(info.Size()), byteCount(maxEditBytes))
 	}
-	data, err := io.ReadAll(io.LimitReader(contextReader{ctx, f}, maxEditBytes+1))
+	data, err = io.ReadAll(io.LimitReader(contextReader{ctx, f}, maxEditBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("cannot read %q: %w", p.shown, err)
+		return nil, nil, fmt.Errorf("cannot read %q: %w", p.Shown, err)
 	}
 	if len(data) > maxEditBytes {
-		return nil, fmt.Errorf("%q grew beyond the %s that this tool can change while it was read", p.shown, byteCount(maxEditBytes))
+		return nil, nil, fmt.Errorf("%q grew beyond the %s that this tool can change while it was read", p.Shown, byteCount(maxEditBytes))
 	}
-	return &snapshot{place: p, info: info, data: data}, nil
+	return info, data, nil
 }
 
 // unchanged says whether the file is still the one that was loaded.
 func (s *snapshot) unchanged() error {
-	info, err := os.Lstat(s.real)
+	if s.dir == nil && !s.exists() {
+		return nil
+	}
+	info, err := s.dir.Lstat(s.Base())
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !s.exists():
 		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("cannot look at %q: %w", s.shown, err)
+		return fmt.Errorf("cannot look at %q: %w", s.Shown, err)
 	case err != nil:
-		return fmt.Errorf("%q was removed by another program during the call; it was not written", s.shown)
+		return fmt.Errorf("%q was removed by another program during the call; it was not written", s.Shown)
 	case !s.exists():
-		return fmt.Errorf("%q was created by another program during the call; it was not written", s.shown)
+		return fmt.Errorf("%q was created by another program during the call; it was not written", s.Shown)
 	case !os.SameFile(info, s.info) || info.Size() != s.info.Size() || !info.ModTime().Equal(s.info.ModTime()):
-		return fmt.Errorf("%q was changed by another program during the call; it was not written. Read it again", s.shown)
+		return fmt.Errorf("%q was changed by another program during the call; it was not written. Read it again", s.Shown)
 	}
 	return nil
 }

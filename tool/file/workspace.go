@@ -9,9 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	places "github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool"
-	"github.com/settle-agent/settle/tool/internal/disk"
 )
 
 // Config is what a Workspace needs from outside.
@@ -28,9 +27,6 @@ type Config struct {
 	Intend func(call tool.Call, files json.RawMessage) error
 	// Editor, if set, may know text that is not saved yet.
 	Editor *Editor
-	// Follow, if set, may refuse a path in a session that works in dir, for where
-	// its links lead.
-	Follow func(dir, named, real string) error
 }
 
 // Workspace is what a session's file tools share: who works on which path,
@@ -40,7 +36,7 @@ type Workspace struct {
 	keep   func(content []byte) error
 	intend func(call tool.Call, files json.RawMessage) error
 	editor *Editor
-	follow func(dir, named, real string) error
+	mounts *disk.Mounts // as the session began
 	locks  locks
 
 	mu    sync.Mutex
@@ -56,7 +52,9 @@ func NewWorkspace(cfg Config) *Workspace {
 	if masked == nil {
 		masked = func(string) bool { return false }
 	}
-	return &Workspace{masked: masked, keep: cfg.Keep, intend: cfg.Intend, editor: cfg.Editor, follow: cfg.Follow, known: map[string]digest{}}
+	return &Workspace{
+		masked: masked, keep: cfg.Keep, intend: cfg.Intend, editor: cfg.Editor, mounts: disk.Mounted(), known: map[string]digest{},
+	}
 }
 
 // Tools returns read, write, edit and apply_patch. Models are offered either
@@ -118,32 +116,23 @@ func (w *Workspace) checkMask(p, text string) error {
 
 // place is where a tool works.
 type place struct {
-	shown string // for messages: relative to the session's directory
-	named string // absolute, as the model named it
-	real  string // with links resolved; the file need not exist
-	key   string // equal for all names of one file
+	disk.Place
+
+	key string // equal for all names of one file
 	// buffer is the path by which an editor has the file: below the session's directory,
 	// without links from there on; "" if the file is not in that directory.
 	buffer string
 }
 
-func (w *Workspace) locate(dir, path string) (place, error) {
-	named, err := disk.Resolve(dir, path)
+// locate returns the place that a path of a call was judged to lead to.
+func (w *Workspace) locate(call tool.Call, path string) (place, error) {
+	at, err := disk.Locate(call.Dir, path, call.Places)
 	if err != nil {
 		return place{}, err
 	}
-	real, err := places.Resolve(named)
-	if err != nil {
-		return place{}, fmt.Errorf("cannot find %q: %w", path, err)
-	}
-	if w.follow != nil {
-		if err := w.follow(dir, named, real); err != nil {
-			return place{}, err
-		}
-	}
-	p := place{shown: disk.Display(dir, named), named: named, real: real, key: keyOf(real)}
+	p := place{Place: at.Mounted(w.mounts), key: keyOf(at.Real)}
 	if w.editor != nil {
-		p.buffer = bufferOf(dir, real)
+		p.buffer = bufferOf(call.Dir, at.Real)
 	}
 	return p, nil
 }
@@ -152,7 +141,7 @@ func (w *Workspace) locate(dir, path string) (place, error) {
 // A file outside has none, however it was named: the editor would follow a link, and
 // what it reads and writes is not settle's to confine.
 func bufferOf(dir, real string) string {
-	top, err := places.Resolve(dir)
+	top, err := disk.Resolve(dir)
 	if err != nil {
 		return ""
 	}

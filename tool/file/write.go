@@ -50,7 +50,7 @@ func (t writeTool) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 	if strings.HasSuffix(in.Path, "/") || strings.HasSuffix(in.Path, string(filepath.Separator)) {
 		return tool.Result{}, fmt.Errorf("%q ends in a slash: it names a directory, not a file", in.Path)
 	}
-	p, err := t.w.locate(call.Dir, in.Path)
+	p, err := t.w.locate(call, in.Path)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -71,15 +71,16 @@ func (w *Workspace) write(ctx context.Context, call tool.Call, p place, text str
 	if err != nil {
 		return tool.Result{}, err
 	}
+	defer s.close()
 	content, kept := keepForm(s.data, text)
 	if s.exists() && (bytes.Equal(s.data, content) || string(s.data) == text) {
 		w.learn(p, sha256.Sum256(s.data))
-		return tool.Result{Output: fmt.Sprintf("unchanged: %s has this content already", p.shown)}, nil
+		return tool.Result{Output: fmt.Sprintf("unchanged: %s has this content already", p.Shown)}, nil
 	}
 	if err := w.mayReplace(s); err != nil {
 		return tool.Result{}, err
 	}
-	c := newChange(p.shown, "", s.data, content, maxDiffBytes)
+	c := newChange(p.Shown, "", s.data, content, maxDiffBytes)
 	c.record(s)
 	w.intends(call, c)
 	if err := replace(ctx, s, content); err != nil {
@@ -91,7 +92,7 @@ func (w *Workspace) write(ctx context.Context, call tool.Call, p place, text str
 		verb = "created"
 	}
 	return tool.Result{
-		Output: fmt.Sprintf("%s %s (%s, %s)%s", verb, p.shown, byteCount(int64(len(content))), c.counts(), kept),
+		Output: fmt.Sprintf("%s %s (%s, %s)%s", verb, p.Shown, byteCount(int64(len(content))), c.counts(), kept),
 		Detail: detail(c),
 	}, nil
 }
@@ -105,10 +106,10 @@ func (w *Workspace) mayReplace(s *snapshot) error {
 	switch w.knows(s.place, s.data) {
 	case unread:
 		return fmt.Errorf("refused: %q exists (%s) and has not been read in this session; nothing was written. "+
-			"Read it first, or change it with edit", s.shown, byteCount(int64(len(s.data))))
+			"Read it first, or change it with edit", s.Shown, byteCount(int64(len(s.data))))
 	case stale:
 		return fmt.Errorf("refused: %q has changed since it was last read; nothing was written. "+
-			"Read it again and decide what of the other change is to stay", s.shown)
+			"Read it again and decide what of the other change is to stay", s.Shown)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/settle-agent/settle/tool/internal/disk"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 const (
@@ -51,11 +51,13 @@ type found struct {
 	number int // from 1
 	text   []byte
 	match  bool
+	// private: of the file it is told that there are matches, and no more.
+	private bool
 }
 
 // addMatch takes a match and the context before it: all of it, or errEnough.
 func (c *collector) addMatch(before []found, match found) error {
-	if c.keeps(match.path) {
+	if c.keeps(match) {
 		return nil
 	}
 	if c.show != "" && c.show != ShowLines {
@@ -102,11 +104,11 @@ func (c *collector) endFile() {
 }
 
 // keeps reports whether the lines of a file are not to be told, and notes it.
-func (c *collector) keeps(path string) bool {
-	if c.private == nil || !c.private(path) {
+func (c *collector) keeps(f found) bool {
+	if !f.private && (c.private == nil || !c.private(f.path)) {
 		return false
 	}
-	if shown := disk.Display(c.dir, path); !slices.Contains(c.kept, shown) {
+	if shown := disk.Display(c.dir, f.path); !slices.Contains(c.kept, shown) {
 		c.kept = append(c.kept, shown)
 	}
 	return true
@@ -130,7 +132,7 @@ func (c *collector) secrets() string {
 
 // add takes a line, or says errEnough.
 func (c *collector) add(f found) error {
-	if c.keeps(f.path) {
+	if c.keeps(f) {
 		return nil
 	}
 	if c.out.Len() >= maxOutput {

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -13,8 +14,8 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool"
-	"github.com/settle-agent/settle/tool/internal/disk"
 )
 
 const (
@@ -75,14 +76,12 @@ func (t globTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 	if err != nil {
 		return tool.Result{}, err
 	}
-	root, err := t.cfg.locateDir(call.Dir, in.Path)
-	if err != nil {
+	root, err := t.cfg.locateDir(call, GlobRoot(in.Path, in.Pattern))
+	switch changed := (*disk.ChangedError)(nil); {
+	case err != nil && (g.base == "." || errors.As(err, &changed)):
 		return tool.Result{}, err
-	}
-	if g.base != "." {
-		if root, err = t.cfg.locateDir(root, filepath.FromSlash(g.base)); err != nil {
-			return tool.Result{Output: "no files match: " + err.Error()}, nil
-		}
+	case err != nil:
+		return tool.Result{Output: "no files match: " + err.Error()}, nil
 	}
 	newest := &newestFiles{limit: orDefault(in.Limit, defaultFiles)}
 	bounded, cancel := t.cfg.bound(ctx)
@@ -145,6 +144,23 @@ func (g *glob) enter(e entry) error {
 	return nil
 }
 
+// GlobRoot is the directory that a glob searches, by its arguments: where the pattern
+// itself has no wildcards yet.
+func GlobRoot(dir, pattern string) string {
+	g, err := newGlob(pattern)
+	if err != nil || g.base == "." {
+		return dir
+	}
+	base := filepath.FromSlash(g.base)
+	if filepath.IsAbs(base) {
+		return base
+	}
+	return filepath.Join(dir, base)
+}
+
+// trimBatch is how many files are kept over the limit before they are sorted.
+const trimBatch = 1024
+
 // newestFiles keeps the newest of any number of files.
 type newestFiles struct {
 	limit int
@@ -158,13 +174,13 @@ type foundFile struct {
 }
 
 func (n *newestFiles) add(e entry) {
-	info, err := e.Info()
+	info, err := e.in.Lstat(e.Name())
 	if err != nil {
 		return // Gone since.
 	}
 	n.total++
 	n.files = append(n.files, &foundFile{e.path, info.ModTime()})
-	if len(n.files) >= 2*n.limit+readBatch {
+	if len(n.files) >= 2*n.limit+trimBatch {
 		n.trim()
 	}
 }

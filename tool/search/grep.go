@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -88,13 +90,13 @@ func (t grepTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 	if err != nil {
 		return tool.Result{}, err
 	}
-	q, isDir, err := t.cfg.newQuery(call.Dir, in)
+	q, isDir, err := t.cfg.newQuery(call, in)
 	if err != nil {
 		return tool.Result{}, err
 	}
 	q.c.dir = call.Dir
 	if isDir { // a file that was named was judged by its name
-		q.c.private = t.cfg.Private
+		q.c.private = t.cfg.privateBelow(q.at)
 	}
 	bounded, cancel := t.cfg.bound(ctx)
 	defer cancel()
@@ -111,7 +113,7 @@ func (t grepTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 	}
 	output, stopped := slow(bounded, q.c.render())
 	if !stopped && err != nil && !errors.Is(err, errEnough) {
-		return tool.Result{}, fmt.Errorf("cannot search %q: %w", q.root, err)
+		return tool.Result{}, fmt.Errorf("cannot search %q: %w", q.at.Shown, err)
 	}
 	return tool.Result{Output: output}, nil
 }
@@ -127,6 +129,18 @@ func (t grepTool) ripgrepOrScan(ctx context.Context, q *query) error {
 	return q.scan(ctx)
 }
 
+// privateBelow reports which files below a place may hold secrets, by either of their
+// paths: as shown, and as they are.
+func (c Config) privateBelow(at disk.Place) func(path string) bool {
+	if c.Private == nil {
+		return nil
+	}
+	return func(path string) bool {
+		rel, err := filepath.Rel(at.Named, path)
+		return c.Private(path) || err == nil && c.Private(filepath.Join(at.Real, rel))
+	}
+}
+
 // query is what to look for and where.
 type query struct {
 	pattern string
@@ -135,14 +149,14 @@ type query struct {
 	// little. Nil where that cannot be.
 	lines   *regexp.Regexp
 	fold    bool
-	root    string
+	at      disk.Place // a file, or the directory that is searched
 	glob    string
-	filter  *glob // of paths from root; nil for all
+	filter  *glob // of paths from there; nil for all
 	context int
 	c       *collector
 }
 
-func (c Config) newQuery(dir string, in GrepArguments) (q *query, isDir bool, err error) {
+func (c Config) newQuery(call tool.Call, in GrepArguments) (q *query, isDir bool, err error) {
 	q = &query{pattern: in.Pattern, fold: in.IgnoreCase, glob: in.Glob, context: int(in.Context)}
 	if q.re, q.lines, err = compile(in.Pattern, in.IgnoreCase); err != nil {
 		return nil, false, err
@@ -153,11 +167,11 @@ func (c Config) newQuery(dir string, in GrepArguments) (q *query, isDir bool, er
 		}
 		q.filter = &glob{rest: strings.TrimPrefix(in.Glob, "./")}
 	}
-	root, info, err := c.locate(dir, in.Path)
+	at, info, err := c.locate(call, in.Path)
 	if err != nil {
 		return nil, false, err
 	}
-	q.root = root
+	q.at = at
 	if in.Show == ShowFiles || in.Show == ShowCount {
 		q.context = 0
 	}

@@ -2,11 +2,10 @@ package search
 
 import (
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/settle-agent/settle/tool/internal/disk"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // rule is one line of a .gitignore.
@@ -119,32 +118,36 @@ func (ig *ignores) ignored(path string, isDir bool) bool {
 	return false
 }
 
-// enter returns what holds in dir, whose path from the top is rel, "" or
-// ending in a slash; has says whether dir has an entry of a name. A repository
+// enter returns what holds in a directory, whose path from the top is rel, "" or
+// ending in a slash; has says whether it has an entry of a name. A repository
 // within another follows its own rules only.
-func (ig *ignores) enter(dir, rel string, has func(name string) bool) *ignores {
+func (ig *ignores) enter(d *disk.Dir, rel string, has func(name string) bool) *ignores {
 	if has(".git") {
-		ig = (*ignores)(nil).with(filepath.Join(dir, ".git", "info", "exclude"), rel)
+		ig = (*ignores)(nil)
+		if info, err := d.Below(".git/info"); err == nil {
+			ig = ig.with(info, "exclude", rel)
+			info.Close()
+		}
 	}
 	if has(".gitignore") {
-		ig = ig.with(filepath.Join(dir, ".gitignore"), rel)
+		ig = ig.with(d, ".gitignore", rel)
 	}
 	return ig
 }
 
 // with adds the rules of a file, if there are any.
-func (ig *ignores) with(path, rel string) *ignores {
-	rules := readRules(path)
+func (ig *ignores) with(d *disk.Dir, name, rel string) *ignores {
+	rules := readRules(d, name)
 	if rules == nil {
 		return ig
 	}
 	return &ignores{parent: ig, depth: len(rel), rules: rules}
 }
 
-// onDisk says which entries dir has by looking.
-func onDisk(dir string) func(name string) bool {
+// onDisk says which entries a directory has by looking.
+func onDisk(d *disk.Dir) func(name string) bool {
 	return func(name string) bool {
-		_, err := os.Lstat(filepath.Join(dir, name))
+		_, err := d.Lstat(name)
 		return err == nil
 	}
 }
@@ -152,9 +155,10 @@ func onDisk(dir string) func(name string) bool {
 // maxIgnoreBytes bounds what is read of a .gitignore.
 const maxIgnoreBytes = 1 << 20
 
-// readRules reads a file of rules; nil if there is none to read.
-func readRules(path string) []rule {
-	f, _, err := disk.Open(path)
+// readRules reads a file of rules; nil if there is none to read. Links are not
+// followed, as git has it.
+func readRules(d *disk.Dir, name string) []rule {
+	f, _, err := d.Open(name)
 	if err != nil {
 		return nil
 	}
@@ -166,11 +170,15 @@ func readRules(path string) []rule {
 	return parseRules(string(text))
 }
 
-// repositoryTop returns the directory of the repository that dir is in, or
-// dir itself and false.
+// repositoryTop returns the directory of the repository that dir, a canonical path, is
+// in, or dir itself and false.
 func repositoryTop(dir string) (top string, found bool) {
 	for at := dir; ; at = filepath.Dir(at) {
-		if onDisk(at)(".git") {
+		if d, err := disk.OpenDir(at); err == nil {
+			found = onDisk(d)(".git")
+			d.Close()
+		}
+		if found {
 			return at, true
 		}
 		if filepath.Dir(at) == at {
@@ -187,10 +195,13 @@ func ignoresAbove(root string) (ig *ignores, rel string) {
 	if err != nil || below == "." {
 		return nil, ""
 	}
-	dir := top
-	for _, name := range strings.Split(filepath.ToSlash(below), "/") {
-		ig = ig.enter(dir, rel, onDisk(dir))
-		dir = filepath.Join(dir, name)
+	at := top
+	for name := range strings.SplitSeq(filepath.ToSlash(below), "/") {
+		if d, err := disk.OpenDir(at); err == nil {
+			ig = ig.enter(d, rel, onDisk(d))
+			d.Close()
+		}
+		at = filepath.Join(at, name)
 		rel += name + "/"
 	}
 	return ig, rel

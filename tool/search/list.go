@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"path/filepath"
+	"path"
 	"strings"
 	"sync"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool"
-	"github.com/settle-agent/settle/tool/internal/disk"
 )
 
 const (
@@ -68,17 +68,17 @@ func (l listTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 	if err != nil {
 		return tool.Result{}, err
 	}
-	root, err := l.cfg.locateDir(call.Dir, in.Path)
+	root, err := l.cfg.locateDir(call, in.Path)
 	if err != nil {
 		return tool.Result{}, err
 	}
 	t := &tree{ctx: ctx, room: orDefault(in.Limit, defaultEntries)}
 	top, err := t.build(root, orDefault(in.Depth, defaultDepth))
 	if err != nil {
-		return tool.Result{}, fmt.Errorf("cannot list %q: %w", disk.Display(call.Dir, root), err)
+		return tool.Result{}, fmt.Errorf("cannot list %q: %w", root.Shown, err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s/\n", strings.TrimSuffix(disk.Display(call.Dir, root), "/"))
+	fmt.Fprintf(&b, "%s/\n", strings.TrimSuffix(root.Shown, "/"))
 	top.render(&b, 1)
 	return tool.Result{Output: b.String()}, nil
 }
@@ -87,6 +87,7 @@ func (l listTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 // the room of its neighbours' names.
 type tree struct {
 	ctx  context.Context
+	root *disk.Dir
 	room int // entries that may still be shown
 }
 
@@ -94,7 +95,7 @@ type tree struct {
 type node struct {
 	name     string
 	mark     string // "/" for a directory, "@" for a link
-	path     string
+	below    string // path from the root, with slashes
 	rel      string // from the top of the repository, with a slash
 	ig       *ignores
 	children []*node
@@ -103,9 +104,15 @@ type node struct {
 	unread   bool // the directory could not be read
 }
 
-func (t *tree) build(root string, depth int) (*node, error) {
-	ig, rel := ignoresAbove(root)
-	top := &node{path: root, rel: rel, ig: ig, mark: "/"}
+func (t *tree) build(root disk.Place, depth int) (*node, error) {
+	d, err := root.Tree()
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	t.root = d
+	ig, rel := ignoresAbove(root.Real)
+	top := &node{below: ".", rel: rel, ig: ig, mark: "/"}
 	if err := t.fill(top); err != nil {
 		return nil, err
 	}
@@ -138,7 +145,12 @@ func (t *tree) build(root string, depth int) (*node, error) {
 
 // fill reads a directory and shows as many entries as there is room for.
 func (t *tree) fill(n *node) error {
-	entries, err := readDir(t.ctx, n.path, maxDirEntries)
+	d, err := t.root.Below(n.below)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	entries, err := readDir(t.ctx, d, maxDirEntries)
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
 	}
@@ -146,7 +158,7 @@ func (t *tree) fill(n *node) error {
 		return err
 	}
 	n.over = len(entries) >= maxDirEntries
-	ig := n.ig.enter(n.path, n.rel, onDisk(n.path))
+	ig := n.ig.enter(d, n.rel, onDisk(d))
 	for _, e := range entries {
 		if e.Name() == ".git" || ig.ignored(n.rel+e.Name(), e.IsDir()) {
 			continue
@@ -156,7 +168,7 @@ func (t *tree) fill(n *node) error {
 			continue
 		}
 		t.room--
-		child := &node{name: e.Name(), path: filepath.Join(n.path, e.Name()), rel: n.rel + e.Name() + "/", ig: ig}
+		child := &node{name: e.Name(), below: path.Join(n.below, e.Name()), rel: n.rel + e.Name() + "/", ig: ig}
 		switch {
 		case e.IsDir():
 			child.mark = "/"

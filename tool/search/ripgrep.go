@@ -4,18 +4,26 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
-	"strconv"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
-// ripgrep lets rg search the directory root.
+// ripgrep has rg name the files below the directory that may have a match, and searches
+// these. What rg reads is not shown: it opens files by their names, which may lead
+// elsewhere by then.
 func (q *query) ripgrep(ctx context.Context, cfg Config) error {
+	d, err := q.at.Tree()
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	s := newScanner(q)
 	argv := append([]string{cfg.Ripgrep}, q.ripgrepArgs()...)
-	code, err := cfg.Runner.Run(ctx, argv, q.root, func(stdout io.Reader) error { return q.readRipgrep(stdout) })
+	code, err := cfg.Runner.Run(ctx, argv, q.at.Real, func(stdout io.Reader) error { return s.named(ctx, d, stdout) })
 	switch {
 	case err != nil:
 		return err
@@ -28,14 +36,13 @@ func (q *query) ripgrep(ctx context.Context, cfg Config) error {
 // ripgrepArgs makes rg find what scan finds: hidden files too, by the rules of
 // .gitignore and .git/info/exclude alone, in the order of names. A glob goes
 // in as a file type, since --glob would bring ignored files back in; one with
-// a slash is left to readRipgrep, since types look at the name only.
+// a slash is left to named, since types look at the name only.
 func (q *query) ripgrepArgs() []string {
 	args := []string{
-		"--no-config", "--no-messages", "--color=never", "--no-heading", "--with-filename", "--line-number", "--null",
-		"--no-context-separator", "--sort=path", "--hidden", "--glob=!.git", "--no-ignore-global", "--no-ignore-dot",
-		"--no-require-git", "--encoding=none", "--crlf", "--context=" + strconv.Itoa(q.context),
+		"--no-config", "--no-messages", "--color=never", "--files-with-matches", "--null", "--sort=path", "--hidden", "--glob=!.git",
+		"--no-ignore-global", "--no-ignore-dot", "--no-require-git", "--encoding=none", "--crlf",
 	}
-	if _, found := repositoryTop(q.root); !found {
+	if _, found := repositoryTop(q.at.Real); !found {
 		args = append(args, "--no-ignore-parent")
 	}
 	if q.fold {
@@ -47,82 +54,57 @@ func (q *query) ripgrepArgs() []string {
 	return append(args, "--regexp="+q.pattern, "--", ".")
 }
 
-// readRipgrep reads "./PATH\0NUMBER:line" (or "-line" for context).
-func (q *query) readRipgrep(stdout io.Reader) error {
-	r := bufio.NewReaderSize(stdout, blockBytes)
-	var held []found // context, until it is clear that its match is told
-	for {
-		path, err := r.ReadSlice(0)
-		if err != nil {
-			return endOfOutput(err)
+// maxNamed bounds the path of a file that rg names.
+const maxNamed = 1 << 20
+
+// named searches the files that rg names, each followed by a NUL.
+func (s *scanner) named(ctx context.Context, root *disk.Dir, stdout io.Reader) error {
+	paths := bufio.NewScanner(stdout)
+	paths.Buffer(nil, maxNamed)
+	paths.Split(untilNUL)
+	var in *disk.Dir // of the last file
+	at := ""
+	defer func() {
+		if in != nil {
+			in.Close()
 		}
-		rel := filepath.ToSlash(string(bytes.TrimPrefix(path[:len(path)-1], []byte("."+string(filepath.Separator)))))
-		text, err := readBounded(r)
-		if err != nil {
-			return endOfOutput(err)
+	}()
+	for paths.Scan() {
+		rel := strings.TrimPrefix(filepath.ToSlash(paths.Text()), "./")
+		if s.filter != nil && !s.filter.matches(rel) {
+			continue
 		}
-		f, ok := parseRipgrep(text)
-		if !ok || q.filter != nil && !q.filter.matches(rel) {
-			continue // A remark on a binary file, or another file.
+		dir, name := splitRel(rel)
+		if in == nil || dir != at {
+			below, err := root.Below(dir)
+			if err != nil {
+				continue // gone, or it leads elsewhere by now
+			}
+			if in != nil {
+				in.Close()
+			}
+			in, at = below, dir
 		}
-		f.path = filepath.Join(q.root, filepath.FromSlash(rel))
-		if held, err = q.tell(held, f); err != nil {
+		if err := s.file(ctx, in, name, filepath.Join(s.at.Named, filepath.FromSlash(rel))); err != nil {
 			return err
 		}
 	}
+	return paths.Err()
 }
 
-// tell gives the collector a line. Context that comes before a match waits for
-// it: if the limit cuts the match off, its context is not told either.
-func (q *query) tell(held []found, f found) ([]found, error) {
-	if !f.match && (len(held) > 0 || q.beforeMatch(f)) {
-		f.text = bytes.Clone(f.text[:min(len(f.text), maxShownLine+1)])
-		return append(held, f), nil
+// splitRel returns the directory of a path with slashes, "." for none, and the name.
+func splitRel(rel string) (dir, name string) {
+	if n := strings.LastIndexByte(rel, '/'); n >= 0 {
+		return rel[:n], rel[n+1:]
 	}
-	if f.match {
-		return held[:0], q.c.addMatch(held, f)
-	}
-	return held, q.c.add(f)
+	return ".", rel
 }
 
-// beforeMatch reports whether a line of context belongs to a match to come,
-// not to the one before.
-func (q *query) beforeMatch(f found) bool {
-	return f.path != q.c.path || f.number > q.c.lastMatch+q.context
-}
-
-func endOfOutput(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
+// untilNUL is a [bufio.SplitFunc] for texts that each end in a NUL. A text without one,
+// at the end, is left out.
+func untilNUL(data []byte, _ bool) (advance int, token []byte, err error) {
+	if n := bytes.IndexByte(data, 0); n >= 0 {
+		return n + 1, data[:n], nil
 	}
-	return err
-}
-
-// readBounded reads a line, and keeps at most maxScanLine of it.
-func readBounded(r *bufio.Reader) ([]byte, error) {
-	text, err := r.ReadSlice('\n')
-	if err == nil {
-		return trimEnding(text), nil
-	}
-	line := bytes.Clone(text)
-	for errors.Is(err, bufio.ErrBufferFull) {
-		text, err = r.ReadSlice('\n')
-		line = append(line, text[:min(len(text), max(0, maxScanLine-len(line)))]...)
-	}
-	if err != nil && len(line) == 0 {
-		return nil, err
-	}
-	return trimEnding(line), nil
-}
-
-func parseRipgrep(text []byte) (f found, ok bool) {
-	digits := 0
-	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
-		digits++
-	}
-	if digits == 0 || digits == len(text) || text[digits] != ':' && text[digits] != '-' {
-		return f, false
-	}
-	number, err := strconv.Atoi(string(text[:digits]))
-	return found{number: number, text: text[digits+1:], match: text[digits] == ':'}, err == nil
+	return 0, nil, nil
 }

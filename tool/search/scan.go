@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
-	"github.com/settle-agent/settle/tool/internal/disk"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 const (
@@ -24,17 +25,17 @@ const (
 // scan searches the files below root itself.
 func (q *query) scan(ctx context.Context) error {
 	s := newScanner(q)
-	return walk(ctx, q.root, func(e entry) error {
+	return walk(ctx, q.at, func(e entry) error {
 		if !e.Type().IsRegular() || q.filter != nil && !q.filter.matches(e.rel) {
 			return nil
 		}
-		return s.file(ctx, e.path)
+		return s.file(ctx, e.in, e.Name(), e.path)
 	})
 }
 
 // scanNamed searches the one file that root is, and says why if it cannot.
 func (q *query) scanNamed(ctx context.Context) error {
-	f, _, err := disk.Open(q.root)
+	f, _, err := q.at.Open()
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (q *query) scanNamed(ctx context.Context) error {
 	if s.binary() {
 		return errors.New("it is a binary file")
 	}
-	return s.file(ctx, q.root)
+	return s.text(ctx, f, q.at.Named)
 }
 
 // scanner searches one file after the other in the same memory.
@@ -53,15 +54,17 @@ type scanner struct {
 	r      *bufio.Reader
 	line   []byte
 	before []found // context that a match may need
+	shared bool    // the file has several names that nobody decided about
 }
 
 func newScanner(q *query) *scanner {
 	return &scanner{query: q, r: bufio.NewReaderSize(nil, blockBytes)}
 }
 
-// file searches one file. What cannot be read is passed over.
-func (s *scanner) file(ctx context.Context, path string) error {
-	f, _, err := disk.Open(path)
+// file searches one file of a directory, which is shown as path. What cannot be read is
+// passed over.
+func (s *scanner) file(ctx context.Context, in *disk.Dir, name, path string) error {
+	f, info, err := in.Open(name)
 	if err != nil {
 		return nil //nolint:nilerr // Gone or not ours: nothing to find in it.
 	}
@@ -70,6 +73,12 @@ func (s *scanner) file(ctx context.Context, path string) error {
 	if s.binary() {
 		return nil
 	}
+	s.shared = s.at.Judged() && disk.Shared(info)
+	return s.text(ctx, f, path)
+}
+
+// text searches a file, of which the reader has the beginning.
+func (s *scanner) text(ctx context.Context, f *os.File, path string) error {
 	if s.lines != nil {
 		hit, err := s.mayMatch(ctx)
 		if err != nil || !hit {
@@ -132,7 +141,7 @@ func (s *scanner) eachLine(ctx context.Context, path string) error {
 		if err != nil {
 			return nil //nolint:nilerr // The end, or what cannot be read.
 		}
-		f := found{path: path, number: number, text: text, match: s.re.Match(text)}
+		f := found{path: path, number: number, text: text, match: s.re.Match(text), private: s.shared}
 		switch {
 		case f.match:
 			if err := s.c.addMatch(s.before, f); err != nil {

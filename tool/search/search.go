@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 	"time"
 
-	places "github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool"
-	"github.com/settle-agent/settle/tool/internal/disk"
 )
 
 // Runner starts programs; this package starts none itself.
@@ -30,18 +28,18 @@ type Runner interface {
 
 // Config says what the tools may use.
 type Config struct {
-	// Ripgrep is the path of rg, "" where there is none.
+	// Ripgrep is the path of rg, "" where there is none. It only says which files may have
+	// a match: these are opened and searched like all others.
 	Ripgrep string
 	// Runner starts it; nil means not to.
 	Runner Runner
 	// Private, if set, reports which files may hold secrets, by their paths: a
 	// search of a directory does not show their lines.
 	Private func(path string) bool
-	// Follow, if set, may refuse a path in a session that works in dir, for where
-	// its links lead.
-	Follow func(dir, named, real string) error
 	// Timeout bounds a search, such as one of all of a disk; 0 means 30 s.
 	Timeout time.Duration
+
+	mounts *disk.Mounts // as the session began
 }
 
 const defaultTimeout = 30 * time.Second
@@ -73,6 +71,7 @@ func Tools(cfg Config) []tool.Tool {
 	if cfg.Runner == nil {
 		cfg.Ripgrep = ""
 	}
+	cfg.mounts = disk.Mounted()
 	return []tool.Tool{globTool{cfg}, grepTool{cfg}, listTool{cfg}}
 }
 
@@ -85,41 +84,34 @@ func decode[T any](args json.RawMessage) (T, error) {
 	return in, nil
 }
 
-// locate resolves a path argument, "" meaning the working directory.
-func (c Config) locate(dir, path string) (string, fs.FileInfo, error) {
-	if path == "" {
-		path = "."
-	}
-	abs, err := disk.Resolve(dir, path)
+// locate returns the place that a path argument was judged to lead to, "" meaning the
+// working directory.
+func (c Config) locate(call tool.Call, path string) (disk.Place, fs.FileInfo, error) {
+	path = cmp.Or(path, ".")
+	p, err := disk.Locate(call.Dir, path, call.Places)
 	if err != nil {
-		return "", nil, err
+		return disk.Place{}, nil, err
 	}
-	info, err := os.Stat(abs)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, fmt.Errorf("there is no file or directory %q", path)
+	p = p.Mounted(c.mounts)
+	info, err := p.Stat()
+	switch changed := (*disk.ChangedError)(nil); {
+	case errors.Is(err, fs.ErrNotExist):
+		return disk.Place{}, nil, fmt.Errorf("there is no file or directory %q", path)
+	case errors.As(err, &changed):
+		return disk.Place{}, nil, err
+	case err != nil:
+		return disk.Place{}, nil, fmt.Errorf("cannot look at %q: %w", path, err)
 	}
-	if err != nil {
-		return "", nil, fmt.Errorf("cannot look at %q: %w", path, err)
-	}
-	if c.Follow != nil {
-		real, err := places.Resolve(abs)
-		if err == nil {
-			err = c.Follow(dir, abs, real)
-		}
-		if err != nil {
-			return "", nil, err
-		}
-	}
-	return abs, info, nil
+	return p, info, nil
 }
 
 // locateDir is locate for what must be a directory.
-func (c Config) locateDir(dir, path string) (string, error) {
-	abs, info, err := c.locate(dir, path)
+func (c Config) locateDir(call tool.Call, path string) (disk.Place, error) {
+	p, info, err := c.locate(call, path)
 	if err == nil && !info.IsDir() {
 		err = fmt.Errorf("%q is not a directory", path)
 	}
-	return abs, err
+	return p, err
 }
 
 // orDefault is n as an integer, or otherwise where the model gave none.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -38,7 +39,8 @@ type recording struct {
 }
 
 func (r *recorded) Run(ctx context.Context, argv []string, dir string, read func(io.Reader) error) (int, error) {
-	key := strings.Join(argv[1:], " ")
+	_, below, _ := strings.Cut(dir, "/001") // of the test's directory
+	key := strings.Join(argv[1:], " ") + below
 	r.used++
 	if *realRipgrep != "" {
 		var out strings.Builder
@@ -242,26 +244,35 @@ func TestWalkLooksAtItsContext(t *testing.T) {
 		files[fmt.Sprintf("d%d/f%d.txt", i%20, i)] = "x\n"
 	}
 	put(t, dir, files)
+	at, err := disk.Locate(dir, ".", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	whole := &countdown{Context: t.Context(), left: 1 << 30}
 	visited := 0
 	visit := func(entry) error { visited++; return nil }
-	if err := walk(whole, dir, visit); err != nil || visited != 220 || whole.looks < visited {
+	if err := walk(whole, at, visit); err != nil || visited != 220 || whole.looks < visited {
 		t.Fatalf("%v: visited %d, looked %d times", err, visited, whole.looks)
 	}
 	visited = 0
 	part := &countdown{Context: t.Context(), left: 50}
-	_ = walk(part, dir, visit)
+	_ = walk(part, at, visit)
 	if visited > 50 {
 		t.Errorf("visited %d after 50 looks", visited)
 	}
-	q, _, err := Config{}.newQuery(dir, GrepArguments{Pattern: "nope"})
+	q, _, err := Config{}.newQuery(tool.Call{Dir: dir}, GrepArguments{Pattern: "nope"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	put(t, dir, map[string]string{"big": strings.Repeat("0123456789abcde\n", 1<<20/16)})
+	d, err := at.Tree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
 	s := newScanner(q)
 	blocks := &countdown{Context: t.Context(), left: 1 << 30}
-	if err := s.file(blocks, filepath.Join(dir, "big")); err != nil || blocks.looks < 1<<20/blockBytes {
+	if err := s.file(blocks, d, "big", filepath.Join(dir, "big")); err != nil || blocks.looks < 1<<20/blockBytes {
 		t.Errorf("%v: looked %d times at 1 MiB", err, blocks.looks)
 	}
 }
@@ -313,9 +324,18 @@ func TestNewestFilesIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	at, err := disk.Locate(dir, ".", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := at.Tree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
 	n := &newestFiles{limit: 10}
 	for i := range 100_000 {
-		n.add(entry{DirEntry: entries[0], path: fmt.Sprintf("%06d", i)})
+		n.add(entry{DirEntry: entries[0], in: in, path: fmt.Sprintf("%06d", i)})
 	}
 	if cap(n.files) > 10_000 {
 		t.Errorf("holds %d", cap(n.files))
@@ -387,7 +407,7 @@ func FuzzGrepPattern(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, "f"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		q, _, err := Config{}.newQuery(dir, GrepArguments{Pattern: pattern, IgnoreCase: fold, Limit: 1000})
+		q, _, err := Config{}.newQuery(tool.Call{Dir: dir}, GrepArguments{Pattern: pattern, IgnoreCase: fold, Limit: 1000})
 		if err != nil {
 			return
 		}
@@ -438,9 +458,13 @@ func BenchmarkGrepOwn(b *testing.B) {
 func BenchmarkWalk(b *testing.B) {
 	dir, _ := benchmarkTree(b)
 	put(b, dir, map[string]string{".gitignore": strings.Repeat("*.log\nbuild/\n/dist\n**/x/*.y\n", 10)})
+	at, err := disk.Locate(dir, ".", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := walk(b.Context(), dir, func(entry) error { return nil }); err != nil {
+		if err := walk(b.Context(), at, func(entry) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -3,19 +3,22 @@ package search
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
-// entry is a file or directory that a walk comes to.
+// entry is a file or directory that a walk comes to. Its Info must not be used, since it
+// goes by names; see in.Lstat.
 type entry struct {
 	fs.DirEntry
-	path string // absolute
-	rel  string // from the root of the walk, with slashes
+
+	in   *disk.Dir // open during the visit
+	path string    // absolute, as it is shown
+	rel  string    // from the root of the walk, with slashes
 }
 
 // depth is 1 for what lies in the root itself.
@@ -24,14 +27,22 @@ func (e entry) depth() int { return strings.Count(e.rel, "/") + 1 }
 // errSkip, returned for a directory, leaves out what is in it.
 var errSkip = errors.New("skip this directory")
 
-// walk visits what is below root, in the order of names, without what is
+// maxDepth bounds how deep a walk goes: it holds all directories above open.
+const maxDepth = 200
+
+// walk visits what is below a place, in the order of names, without what is
 // ignored. Links are visited, not followed. Directories that cannot be read
 // are passed over. It ends with the context's cause when ctx does, or with
 // the error that visit returns.
-func walk(ctx context.Context, root string, visit func(entry) error) error {
-	ig, top := ignoresAbove(root)
+func walk(ctx context.Context, root disk.Place, visit func(entry) error) error {
+	d, err := root.Tree()
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	ig, top := ignoresAbove(root.Real)
 	w := walker{ctx: ctx, visit: visit, top: top}
-	return w.dir(root, "", ig)
+	return w.dir(d, root.Named, "", ig)
 }
 
 type walker struct {
@@ -41,65 +52,57 @@ type walker struct {
 }
 
 // dir visits the entries of a directory, whose path from the root is rel.
-func (w *walker) dir(path, rel string, ig *ignores) error {
-	entries, err := readDir(w.ctx, path, 0)
+func (w *walker) dir(d *disk.Dir, path, rel string, ig *ignores) error {
+	entries, err := readDir(w.ctx, d, 0)
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)
 	}
 	if err != nil {
 		return nil //nolint:nilerr // Not ours to read: nothing to find in it.
 	}
-	ig = ig.enter(path, w.top+rel, func(name string) bool {
+	ig = ig.enter(d, w.top+rel, func(name string) bool {
 		_, found := slices.BinarySearchFunc(entries, name, func(d fs.DirEntry, name string) int { return strings.Compare(d.Name(), name) })
 		return found
 	})
-	for _, d := range entries {
-		name := d.Name()
+	for _, entryOf := range entries {
+		name := entryOf.Name()
 		if w.ctx.Err() != nil {
 			return context.Cause(w.ctx)
 		}
-		if name == ".git" || ig.ignored(w.top+rel+name, d.IsDir()) {
+		if name == ".git" || ig.ignored(w.top+rel+name, entryOf.IsDir()) {
 			continue
 		}
-		e := entry{DirEntry: d, path: filepath.Join(path, name), rel: rel + name}
+		e := entry{DirEntry: entryOf, in: d, path: filepath.Join(path, name), rel: rel + name}
 		if err := w.visit(e); err != nil {
-			if d.IsDir() && errors.Is(err, errSkip) {
+			if e.IsDir() && errors.Is(err, errSkip) {
 				continue
 			}
 			return err
 		}
-		if !d.IsDir() {
-			continue
-		}
-		if err := w.dir(e.path, e.rel+"/", ig); err != nil {
+		if err := w.below(e, ig); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readBatch is how many entries are read between looks at the context.
-const readBatch = 1024
-
-// readDir reads a directory, sorted by name; at most limit entries if that is
-// not 0.
-func readDir(ctx context.Context, path string, limit int) ([]fs.DirEntry, error) {
-	d, err := os.Open(path)
+// below visits what is in an entry, if it is a directory.
+func (w *walker) below(e entry, ig *ignores) error {
+	if !e.IsDir() || e.depth() >= maxDepth {
+		return nil
+	}
+	sub, err := e.in.Sub(e.Name())
 	if err != nil {
-		return nil, err
+		return nil //nolint:nilerr // Not ours to read, or another thing by now.
 	}
-	defer d.Close()
-	var all []fs.DirEntry
-	for ctx.Err() == nil && (limit == 0 || len(all) < limit) {
-		batch, err := d.ReadDir(readBatch)
-		all = append(all, batch...)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
+	defer sub.Close()
+	return w.dir(sub, e.path, e.rel+"/", ig)
+}
+
+// readDir reads a directory, sorted by name; about limit entries at most if that is
+// not 0.
+func readDir(ctx context.Context, d *disk.Dir, limit int) ([]fs.DirEntry, error) {
+	all, err := d.Read(limit, func() bool { return ctx.Err() == nil })
 	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return all, nil
+	return all, err
 }

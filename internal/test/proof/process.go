@@ -130,6 +130,8 @@ func (s Script) system() string {
 type asks struct{}
 
 // Judge implements [session.Judge].
+func (asks) Places(turn.Approval) []event.ResolvedPath { return nil }
+
 func (asks) Judge(turn.Approval) session.Judgement {
 	return session.Judgement{Decision: event.Ask, Rule: "ask", Why: "every call is asked about: " + Secret}
 }
