@@ -75,7 +75,8 @@ func (j *Jobs) launch(ctx context.Context, call tool.Call, a Arguments) (*run, e
 		capture: newCapture(j.config, call.ID, a.TTY, p), call: call,
 	}
 	c := hands.Command{
-		Script: a.Command, Call: call.ID, Dir: call.Dir, Workdir: a.Workdir, Grace: j.config.Grace, Sandbox: call.Sandbox, Secrets: call.Secrets, Output: r.capture,
+		Script: a.Command, Call: call.ID, Dir: call.Dir, Workdir: a.Workdir, Places: call.Places, Grace: j.config.Grace,
+		Sandbox: call.Sandbox, Secrets: call.Secrets, Output: r.capture,
 	}
 	switch {
 	case a.TTY:
