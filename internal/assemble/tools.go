@@ -150,10 +150,10 @@ func (b *bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error)
 		}
 		tools = append(tools, t)
 	}
-	here, close := box, box.discard // servers run on this machine
+	here, leaveHere := box, box.discard // servers run on this machine
 	if b.far != nil {
 		here = &boxes{sandboxing: b.here, bench: b, extent: b.extent}
-		close = func() error { return errors.Join(box.discard(), here.discard()) }
+		leaveHere = func() error { return errors.Join(box.discard(), here.discard()) }
 	}
 	servers := b.open(info, spool, here)
 	if servers != nil {
@@ -166,7 +166,7 @@ func (b *bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error)
 			go func() { ended <- servers.Close(ctx) }() // in a bounded time; it is waited for below
 			b.roster.left(info.ID)
 			err := b.close(ctx, jobs)
-			return errors.Join(err, <-ended, leave(ctx), close(), discard())
+			return errors.Join(err, <-ended, leave(ctx), leaveHere(), discard())
 		},
 		Kill:  jobs.Kill,
 		Sweep: func(released []string) []int { return shell.Sweep(marker, released) },
