@@ -125,6 +125,7 @@ func settingFlags(flags *pflag.FlagSet) {
 	flags.String("mcp-import", "", "also use the MCP servers that are configured for `AGENTS`: claude,codex; empty: none")
 	flags.String("rules-import", "", "also use the rules of permissions that are configured for `AGENTS`: claude; empty: none")
 	flags.String("pass-env", "", "`NAMES` of provider key variables that commands may see, separated by commas")
+	flags.String("keep-env", "", "`NAMES` of variables with secrets that commands get also without a question, separated by commas; \"*\" stands for any characters")
 	flags.String("hands", "", "run commands and work on files at the other end of `COMMAND`, such as \"ssh host settle hands\"")
 	flags.String("hands-install", "", "copy settle to the other end if it is missing there")
 	flags.Lookup("hands-install").NoOptDefVal = config.InstallMissing
