@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/hands"
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
@@ -150,5 +151,40 @@ func TestExposedFilesAreAskedAbout(t *testing.T) {
 	}
 	if j := about(); j.Decision != settle.Allow || j.Secrets != event.SecretsWithheld || sandbox.ViewLayer == "" {
 		t.Errorf("%+v", j)
+	}
+}
+
+// An executor keeps the secrets of its own environment and directory as well.
+func TestExecutorWithholdsSecrets(t *testing.T) {
+	if !confines(t) {
+		return
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".env"), []byte(planted), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GITHUB_TOKEN=" + planted}
+	o := HandsOptions{Settings: resolve(t, "/", nil, nil, ""), Dir: dir, Environ: env, Getenv: func(name string) string { return variable(env, name) }}
+	stand, discard := o.Stand()
+	t.Cleanup(func() {
+		if err := discard(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, kind := range []event.Sandbox{event.ReadOnly, event.Workspace} {
+		for secrets, shown := range map[event.Secrets]bool{"": true, event.SecretsWithheld: false} {
+			var out strings.Builder
+			p, err := stand.Local(nil, "").Start(t.Context(), hands.Command{Script: "cat .env; echo $GITHUB_TOKEN; echo ran", Dir: dir, Sandbox: kind, Secrets: secrets, Output: &out})
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-p.Done()
+			if got := out.String(); strings.Contains(got, planted) != shown || !strings.Contains(got, "ran") {
+				t.Errorf("%s, secrets %q: %s", kind, secrets, got)
+			}
+		}
 	}
 }
