@@ -32,7 +32,7 @@ func TestGuardNeverWaitsForFIFOUnderSwaps(t *testing.T) {
 	looked := make(chan error, 1)
 	go func() { // ends with the loop, or with the FIFO's other end below
 		var err error
-		for range 2000 {
+		for range swap.Calls(2000) {
 			if _, err = look(work, ".settle"); err != nil {
 				break
 			}

@@ -14,7 +14,8 @@ import (
 func layered() []string {
 	return []string{
 		"internal/client/commands", "internal/client/files", "internal/client/image", "internal/client/rewind", "internal/client/toolview",
-		"internal/config", "internal/face/execserver", "internal/hands", "internal/prompt", "internal/repo", "internal/skills", "internal/worktree", "tool/plan", "tool/skill",
+		"internal/config", "internal/face/execserver", "internal/hands", "internal/policy", "internal/prompt", "internal/repo", "internal/skills", "internal/worktree",
+		"tool/file", "tool/plan", "tool/search", "tool/skill",
 	}
 }
 
@@ -38,6 +39,7 @@ func byNameHere() map[string]string {
 		ours     = "a directory of settle's own, which commands cannot change"
 		users    = "the user's own file, by links that the user made"
 		exists   = "whether there is something: nothing is read, and what is read later is checked"
+		judged   = "what a shell command would find by its names: a judgement, and the command runs in a sandbox"
 		ordinary = "it looks for what git would find, and refuses links; the sandbox grants nothing behind a folder that commands can change"
 	)
 	return map[string]string{
@@ -59,14 +61,25 @@ func byNameHere() map[string]string {
 		"internal/hands/denied.go: refused":               exists,
 		"internal/hands/guard.go: look":                   "a folder that a policy names; below it, os.Root follows no link out",
 		"internal/hands/guard.go: restore":                "a folder that a policy names; below it, os.Root follows no link out",
-		"internal/hands/install.go: prepare":                 "settle's own program",
+		"internal/hands/install.go: prepare":              "settle's own program",
 		"internal/hands/place_unix.go: newPlace":          ours,
 		"internal/hands/place_unix.go: lock":              ours,
 		"internal/hands/place_unix.go: names":             ours,
 		"internal/hands/place_unix.go: leave":             ours,
 		"internal/hands/place_unix.go: listen":            ours,
-		"internal/hands/shell.go: lookUp":              "the system's shell",
+		"internal/hands/shell.go: lookUp":                 "the system's shell",
 		"internal/hands/stand.go: unnamed":                ours,
+		"internal/policy/command.go: part":                judged,
+		"internal/policy/command.go: read":                judged,
+		"internal/policy/command.go: walk":                judged,
+		"internal/policy/command.go: expand":              judged,
+		"internal/policy/environment.go: program":         judged,
+		"internal/policy/hidden.go: Below":                judged,
+		"internal/policy/hidden.go: folder":               judged,
+		"internal/policy/hidden.go: list":                 judged,
+		"internal/policy/repository.go: relativeHooks":    judged,
+		"internal/policy/repository.go: credentials":      judged,
+		"internal/policy/stamp_other.go: stampOf":         judged,
 		"internal/prompt/environment.go: head":            "a branch or an object, and nothing else, is taken from it",
 		"internal/prompt/imports.go: locate":              exists,
 		"internal/prompt/nested.go: below":                exists,

@@ -43,7 +43,7 @@ func TestCommandStartsInTheJudgedDirectoryUnderSwaps(t *testing.T) {
 	}
 	for name, names := range map[string][2]string{"the directory": {"work/a/b", "work/to-b"}, "one above": {"work/a", "work/to-a"}} {
 		s := swap.Start(t, filepath.Join(top, names[0]), filepath.Join(top, names[1]))
-		for range 60 {
+		for range swap.Calls(60) {
 			if got, err := run(); err == nil && got != "work/a/b" {
 				t.Fatalf("%s: the command worked in %q after %d exchanges", name, got, s.Rounds())
 			}

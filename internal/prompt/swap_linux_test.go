@@ -41,7 +41,7 @@ func TestInstructionsNeverComeFromOutsideUnderSwaps(t *testing.T) {
 				}
 				return read
 			}
-			for range swapCalls {
+			for range swap.Calls(swapCalls) {
 				look()
 			}
 			if s.Stop(); look() == 0 || s.Rounds() == 0 {

@@ -32,7 +32,7 @@ func TestSkillsNeverComeFromOutsideUnderSwaps(t *testing.T) {
 			found := skills.Find(of)
 			s := swap.Start(t, filepath.Join(root, names[0]), filepath.Join(root, names[1]))
 			loaded := 0
-			for range swapCalls {
+			for range swap.Calls(swapCalls) {
 				if l, err := found.Load("x"); err == nil {
 					if loaded++; l.About != "inside" || slices.Contains(l.Files, "private.md") {
 						t.Fatalf("the skill %q is loaded with the files %q after %d exchanges", l.About, l.Files, s.Rounds())

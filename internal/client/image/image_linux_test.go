@@ -28,7 +28,7 @@ func TestReadNeverWaitsForFIFOUnderSwaps(t *testing.T) {
 	done := make(chan struct{})
 	go func() { // ends with the loop, or with the FIFO's other end below
 		defer close(done)
-		for range 2000 {
+		for range swap.Calls(2000) {
 			_, _ = Read(file) // half of them fail
 		}
 	}()

@@ -40,7 +40,7 @@ func TestRewindStaysInsideUnderSwaps(t *testing.T) {
 			}
 			p := b.plan("")
 			s := swap.Start(t, b.path(names[0]), b.path(names[1]))
-			for range swapCalls {
+			for range swap.Calls(swapCalls) {
 				p.Check(t.Context())
 				for _, f := range p.Changes() {
 					content, _ := p.content("")

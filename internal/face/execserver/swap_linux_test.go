@@ -43,7 +43,7 @@ func TestRequestsStayInsideUnderSwaps(t *testing.T) {
 			in := func(name string) string { return fileURL(filepath.Join(workspace, name)) }
 			s := swap.Start(t, filepath.Join(workspace, names[0]), filepath.Join(workspace, names[1]))
 			marks := [][]byte{[]byte(secret), []byte(base64.StdEncoding.EncodeToString([]byte(secret))), []byte(filepath.Base(outside)), []byte(`"size":12`)}
-			for range swapCalls {
+			for range swap.Calls(swapCalls) {
 				for _, a := range []ask{
 					{"fs/readFile", object{"path": in("a/b/f")}, nil},
 					{"fs/getMetadata", object{"path": in("a/b/f")}, nil},

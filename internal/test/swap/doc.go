@@ -4,7 +4,9 @@
 // name always leads somewhere: now to the file or folder that a decision was made
 // about, now to a link out of the directory, a hard link or a FIFO.
 //
-//	stop := swap.Start(t, name, other)   // exchanges until stop, or the test's end
-//	… calls that must never see what other leads to …
-//	stop()                               // name is again what it was
+//	s := swap.Start(t, name, other)      // exchanges until Stop, or the test's end
+//	for range swap.Calls(400) { … }      // calls that must never see what other leads to
+//	s.Stop()                             // name is again what it was
+//
+// The flag -swap-times multiplies the calls; .ci/run swaps makes ten times as many.
 package swap

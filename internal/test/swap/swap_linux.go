@@ -1,12 +1,18 @@
 package swap
 
 import (
+	"flag"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
+
+var times = flag.Int("swap-times", 1, "how many times as many calls are made while names are swapped")
+
+// Calls is how many calls a test makes while names are swapped, if it makes n by default.
+func Calls(n int) int { return n * *times }
 
 // Swapper exchanges two names until it is stopped.
 type Swapper struct {
