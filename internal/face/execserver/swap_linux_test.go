@@ -42,7 +42,7 @@ func TestRequestsStayInsideUnderSwaps(t *testing.T) {
 			box["permissions"].(object)["file_system"].(object)["entries"] = box["permissions"].(object)["file_system"].(object)["entries"].([]object)[1:] // nothing is readable outside
 			in := func(name string) string { return fileURL(filepath.Join(workspace, name)) }
 			s := swap.Start(t, filepath.Join(workspace, names[0]), filepath.Join(workspace, names[1]))
-			marks := [][]byte{[]byte(secret), []byte(base64.StdEncoding.EncodeToString([]byte(secret))), []byte(filepath.Base(outside)), []byte(`"size":12`)}
+			marks := [][]byte{[]byte(secret), []byte(base64.StdEncoding.EncodeToString([]byte(secret))), []byte(outside), []byte(`"size":12`)}
 			for range swap.Calls(swapCalls) {
 				for _, a := range []ask{
 					{"fs/readFile", object{"path": in("a/b/f")}, nil},
