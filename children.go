@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/tool/task"
@@ -78,10 +79,10 @@ func (k *children) Spawn(ctx context.Context, o task.Order) (task.Child, error) 
 		cancel(context.Cause(ctx))
 	}
 	// Ends with the child, which ends soon after life; Wait waits for it.
-	go func() {
+	go scope.Shield(x.panicked, func() {
 		defer cancel(nil)
 		x.run(life, c)
-	}()
+	})()
 	return x, nil
 }
 
@@ -123,12 +124,16 @@ func (k *children) configure(ctx context.Context, o task.Order) (SessionConfig, 
 func (x *child) run(ctx context.Context, c SessionConfig) {
 	end := event.ChildEnded{Child: x.started.Child}
 	defer close(x.left)
-	s, err := x.open(ctx, c)
+	var s *Session
+	err := scope.Guard(func() (err error) { s, err = x.open(ctx, c); return err })
 	close(x.opened)
 	if err != nil {
 		end.Outcome, end.Cause = x.failed(ctx, err)
 	} else {
-		x.work(ctx, s, &end)
+		if err := scope.Guard(func() error { x.work(ctx, s, &end); return nil }); err != nil {
+			x.panicked(err)
+			end.Outcome, end.Cause = event.Failed, event.Fail(&event.Failure{Name: event.NamePanic, Message: err.Error()})
+		}
 	}
 	end.ElapsedMS = max(time.Since(x.at).Milliseconds(), 1)
 	if !x.isHurried(ctx) {
@@ -197,7 +202,7 @@ const closeTimeout = 10 * time.Second
 // work sends the child its prompt, follows it to its end and closes its session.
 func (x *child) work(ctx context.Context, s *Session, end *event.ChildEnded) {
 	// Ends with the child's turn, or at once.
-	stop := context.AfterFunc(ctx, func() { x.interrupt(context.WithoutCancel(ctx), s, context.Cause(ctx)) })
+	stop := context.AfterFunc(ctx, scope.Shield(x.panicked, func() { x.interrupt(context.WithoutCancel(ctx), s, context.Cause(ctx)) }))
 	defer stop()
 	err := x.say(context.WithoutCancel(ctx), x.order.Prompt, event.Queue)
 	var cause *event.Cause
@@ -381,4 +386,9 @@ func (k *children) await(ctx context.Context, end func(*child) <-chan struct{}) 
 		}
 	}
 	return nil
+}
+
+// panicked reports a defect of what the child calls.
+func (x *child) panicked(err error) {
+	scope.LogPanic(x.keeper.parent.logger, nil, "a child agent panicked", err, "child", x.started.Child)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/anthropic"
 	"github.com/settle-agent/settle/model/catalog"
@@ -42,7 +43,7 @@ func (o Options) Models(ctx context.Context, providers []config.Provider) []Offe
 	offers := make([]Offer, len(providers))
 	var wg sync.WaitGroup
 	for i, p := range providers {
-		wg.Go(func() { offers[i] = o.offer(ctx, p) })
+		wg.Go(scope.Shield(func(err error) { offers[i] = Offer{Provider: p, Err: err} }, func() { offers[i] = o.offer(ctx, p) }))
 	}
 	wg.Wait()
 	return offers

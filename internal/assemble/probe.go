@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
@@ -39,7 +40,7 @@ func (o Options) Probe(ctx context.Context, servers []Configured) {
 	for i := range servers {
 		s := ServerOf(servers[i].Server)
 		c := mcp.Config{Env: env, Dir: o.Dir, CacheDir: catalogues(o.Settings.DataDir), Version: o.Version, Client: o.serverClient([]mcp.Server{s}), Tokens: o.tokens(o.Learn)}
-		wg.Go(func() { // each ends in a bounded time
+		wg.Go(scope.Shield(func(err error) { servers[i].Report = &mcp.Report{Server: s, Err: err} }, func() { // each ends in a bounded time
 			select {
 			case places <- struct{}{}:
 			case <-ctx.Done():
@@ -52,7 +53,7 @@ func (o Options) Probe(ctx context.Context, servers []Configured) {
 			if r.Err == nil {
 				servers[i].Known = &r.Catalogue
 			}
-		})
+		}))
 	}
 	wg.Wait()
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/settle-agent/settle/internal/oauth"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/scratch"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
@@ -269,14 +270,14 @@ func (r runner) Run(ctx context.Context, argv []string, dir string, read func(io
 		return 0, err
 	}
 	finished := make(chan error, 1)
-	go func() { // ends with the pipe, which ends with the process
+	go scope.Shield(func(err error) { _ = from.CloseWithError(err); cancel(err); finished <- err }, func() { // ends with the pipe, which ends with the process
 		err := read(from)
 		_ = from.CloseWithError(io.ErrClosedPipe) // a writer is not kept
 		if err != nil {
 			cancel(err)
 		}
 		finished <- err
-	}()
+	})()
 	exit, waited := p.Wait(ctx)
 	ending, enough := context.WithTimeout(context.WithoutCancel(ctx), proc.DefaultGrace*4)
 	defer enough()

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // After tells the hooks of a call that ran. A Verdict that denies is for the model:
@@ -67,13 +68,13 @@ func (s *Set) Notify(ctx context.Context, c Call, message string) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	// Ends with its hooks, soon after ctx; end waits for it.
-	go func() {
+	go scope.Shield(scope.Log(s.Logger, s.Redact.Diagnostic, "a notification hook panicked"), func() {
 		defer close(done)
 		_, _ = s.fire(ctx, func() *occasion {
 			return &occasion{event: event.HookNotification, turn: c.Turn, item: c.Item, open: c.waits, aspects: fields(
 				[]string{"permission_prompt"}, "notification_type", "permission_prompt", "message", message, "title", "settle")}
 		}, event.HookNotification)
-	}()
+	})()
 	return func() {
 		cancel()
 		<-done

@@ -108,6 +108,7 @@ func (s *Set) all(ctx context.Context, o *occasion, runs []*run) ([]said, error)
 		go func() {
 			var out said
 			if err := scope.Guard(func() error { out = r.do(ctx, slots); return nil }); err != nil {
+				scope.LogPanic(s.Logger, s.Redact.Diagnostic, "a hook panicked", err, "hook", r.id)
 				out = r.end(said{}, err, Result{Code: -1})
 			}
 			results <- result{n, out} // never blocks: room for all
@@ -179,6 +180,9 @@ func (r *run) command(whole, ctx context.Context, stdin []byte) (Result, error) 
 	go func() { // ends when the Runner returns
 		var o outcome
 		if err := scope.Guard(func() (err error) { o.result, err = r.set.Runner.Run(ctx, c); return err }); err != nil {
+			if errors.As(err, new(*scope.PanicError)) {
+				scope.LogPanic(r.set.Logger, r.set.Redact.Diagnostic, "a runner of hooks panicked", err, "hook", r.id)
+			}
 			o.err = err
 		}
 		done <- o // never blocks: room for one

@@ -32,10 +32,10 @@ func floors() [][]string {
 		{"internal/config", "internal/question", "internal/prompt", "internal/skills", "internal/longlog", "internal/terminal"},
 		{"internal/oauth", "internal/otlp"},
 		{"internal/metrics"},
-		{"internal/scope", "internal/sse", "internal/redact", "internal/contents", "internal/repo", "internal/frontmatter", "internal/logfile", "internal/lifeline", "internal/jsonrpc", "internal/printable", "internal/egress", "internal/retryafter"},
+		{"internal/sse", "internal/redact", "internal/contents", "internal/repo", "internal/frontmatter", "internal/logfile", "internal/lifeline", "internal/jsonrpc", "internal/printable", "internal/egress", "internal/retryafter"},
 		{"internal/scratch"},
 		{"internal/jsonl", "internal/safefile", "internal/filelock"},
-		{"internal/bound", "internal/disk"},
+		{"internal/bound", "internal/disk", "internal/scope"},
 		{"event"},
 		{"internal/house", "internal/test/shake", "internal/test/crash", "internal/test/setsid", "internal/test/swap", "modeltest"},
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // A host that holds sessions listens at a socket in the data directory. Another
@@ -182,7 +183,7 @@ func (d *Door) serve(listener net.Listener) {
 			defer context.AfterFunc(d.life, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 			if isOurs(conn) && d.admit() {
 				defer d.dismiss()
-				d.answer(conn)
+				_ = scope.Guard(func() error { d.answer(conn); return nil }) // Service reports its own; the connection ends
 			}
 		}()
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // Options configure a connection. In, Out and Handler must be set.
@@ -115,9 +117,9 @@ func (c *Conn) Start(ctx context.Context) {
 		return
 	default:
 	}
-	go c.read()  // ends with In, or at the first message after the connection is done; Wait waits for its last answers
-	go c.write() // ends when the connection is done; Wait waits for it, unless Write does not return
-	context.AfterFunc(ctx, func() { c.shut(context.Cause(ctx)) })
+	go scope.Shield(c.panicked, c.read)()  // ends with In, or at the first message after the connection is done; Wait waits for its last answers
+	go scope.Shield(c.panicked, c.write)() // ends when the connection is done; Wait waits for it, unless Write does not return
+	context.AfterFunc(ctx, scope.Shield(c.panicked, func() { c.shut(context.Cause(ctx)) }))
 }
 
 // update is the only function that changes the state and that decides whether the
@@ -215,6 +217,17 @@ func (c *Conn) Close(ctx context.Context) error {
 		}
 	})
 	return c.failure()
+}
+
+// panicked ends the connection because of a defect of its handler, In or Out.
+func (c *Conn) panicked(err error) {
+	scope.LogPanic(c.o.Logger, nil, "a connection panicked", err)
+	c.update(func(s *state) {
+		if s.writeErr == nil && !s.done {
+			s.writeErr = err // nothing can be answered any more
+		}
+	})
+	c.Break(err)
 }
 
 func (c *Conn) shut(why error) {

@@ -9,6 +9,17 @@ import (
 	"github.com/settle-agent/settle/internal/jsonl"
 )
 
+// Break ends the connection because of a defect that its handler met: nothing more is
+// read, and Close and Wait return the error.
+func (c *Conn) Break(err error) {
+	c.update(func(s *state) {
+		if s.readErr == nil {
+			s.readErr = err
+		}
+	})
+	c.shut(err)
+}
+
 // read passes incoming messages on, in order.
 func (c *Conn) read() {
 	in := jsonl.NewReader(c.o.In, c.o.MaxFrame)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/metrics"
+	boundary "github.com/settle-agent/settle/internal/scope"
 )
 
 // scope is the instrumentation scope of everything that is exported.
@@ -84,7 +85,7 @@ func New(s Settings, from Source, client *http.Client) *Exporter {
 		x.tracer = x.provider.Tracer(scope, trace.WithInstrumentationVersion(from.Version))
 	}
 	// Close ends it, and waits for it.
-	go x.exportMetrics()
+	go boundary.Shield(x.panicked, func() { x.exportMetrics() })()
 	return x
 }
 
@@ -183,6 +184,13 @@ func (x *Exporter) deliver(to *Endpoint, request proto.Message, what string) {
 	}
 	x.mu.Unlock()
 	if err != nil && !failed && x.source.Report != nil {
+		x.source.Report(err)
+	}
+}
+
+// panicked reports a defect of an export; what comes later is not exported.
+func (x *Exporter) panicked(err error) {
+	if x.source.Report != nil {
 		x.source.Report(err)
 	}
 }

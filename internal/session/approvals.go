@@ -368,10 +368,10 @@ func (s *Session) Answer(ctx context.Context, given Answer) error {
 	}
 	ended := make(chan error, 1)
 	// Ends with the turn: the call waits for that, whatever becomes of ctx.
-	go func() {
+	go scope.Shield(func(err error) { ended <- err }, func() {
 		_, err := s.Interrupt(context.WithoutCancel(ctx), Request{By: given.By})
 		ended <- err // never blocks: room for one
-	}()
+	})()
 	select {
 	case err := <-ended:
 		return err

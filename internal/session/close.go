@@ -22,7 +22,7 @@ func (s *Session) Close(ctx context.Context, reason event.Reason, by string) err
 	answer := make(chan error, 1)
 	// Ends when the actor takes it or has ended: it is closed even if ctx ends
 	// before that.
-	go func() {
+	go scope.Shield(func(err error) { answer <- err }, func() {
 		if s.do(context.WithoutCancel(ctx), func() {
 			if at, ok := ctx.Deadline(); ok && (s.closeBy.IsZero() || at.Before(s.closeBy)) {
 				s.closeBy = at
@@ -31,7 +31,7 @@ func (s *Session) Close(ctx context.Context, reason event.Reason, by string) err
 		}) != nil {
 			answer <- nil // it was closed before; never blocks: room for one
 		}
-	}()
+	})()
 	select {
 	case err := <-answer:
 		return err

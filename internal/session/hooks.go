@@ -9,6 +9,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/hooks"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/turn"
 )
 
@@ -99,10 +100,10 @@ func (s *Session) windUp() {
 	s.telling = &telling{make(chan struct{}), cancel}
 	done := s.telling.done
 	// The actor waits for it.
-	go func() {
+	go scope.Shield(s.panicked, func() {
 		defer close(done)
 		s.config.Turn.Hooks.End(ctx, "other")
-	}()
+	})()
 }
 
 // tells reports whether hooks are to be told of the session's end: if a turn has run

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // Request asks for an end.
@@ -41,7 +42,7 @@ func (s *Session) Interrupt(ctx context.Context, r Request) (Outcome, error) {
 	case <-ctx.Done():
 		w.gone.Store(true)
 		// Ends when the actor takes it or has ended.
-		go func() { _ = s.do(context.WithoutCancel(ctx), func() { s.forget(w) }) }()
+		go scope.Shield(s.panicked, func() { _ = s.do(context.WithoutCancel(ctx), func() { s.forget(w) }) })()
 		return Outcome{}, context.Cause(ctx)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/turn"
 )
 
@@ -225,4 +226,9 @@ func (s *Session) loop() {
 			reported = true
 		}
 	}
+}
+
+// panicked reports a defect of what the session calls. The session goes on.
+func (s *Session) panicked(err error) {
+	scope.LogPanic(s.config.Logger, s.config.Turn.Redact.Diagnostic, "a session's callback panicked", err)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/turn"
 )
 
@@ -109,14 +110,14 @@ func (s *Session) run(c turn.Config, id string, inputs []string) {
 		s.end(cause, "")
 	}
 	// The actor waits for it: loop does not end while a turn runs.
-	go func() {
+	go scope.Shield(s.panicked, func() {
 		defer close(r.ended)
 		cause, err := turn.Run(ctx, c, id)
 		r.cause = cause
 		if err != nil {
 			s.config.Logger.Error("a turn ended with an error beside it", "turn", id, "error", c.Redact.Diagnostic(err.Error()))
 		}
-	}()
+	})()
 }
 
 // interruptedTimeout bounds Config.Interrupted: the session takes no mail
@@ -142,7 +143,9 @@ func (s *Session) turnEnded() {
 		c.answer <- Outcome{Turn: r.id, Cause: r.cause}
 	}
 	if s.config.Ended != nil {
-		s.log().View(s.config.Ended)
+		if err := scope.Guard(func() error { s.log().View(s.config.Ended); return nil }); err != nil {
+			s.panicked(err)
+		}
 	}
 	if len(s.closing) > 0 {
 		s.takeLate()

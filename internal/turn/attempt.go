@@ -188,10 +188,10 @@ func (t *turn) follow(ctx context.Context, d *demux, request *model.Request, lea
 	chunks := make(chan received, pumped)
 	// The pump ends when the stream does or its context is cancelled, and is
 	// waited for, within a bound, when the turn has ended.
-	t.strays.Go(func() {
+	t.strays.Go(scope.Shield(t.panicked("a provider panicked"), func() {
 		defer leave()
 		pump(ctx, t.Model.Provider, request, chunks)
-	})
+	}))
 	for {
 		select {
 		case r := <-chunks:

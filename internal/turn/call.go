@@ -227,13 +227,13 @@ func (c *call) await(ctx context.Context) (g gave, ok bool) {
 	results := make(chan gave, 1)
 	// Ends when the tool returns. A tool that ignores its context is left
 	// behind; what it returns then becomes nothing.
-	t.strays.Go(func() {
+	t.strays.Go(scope.Shield(func(err error) { results <- gave{err: err} }, func() {
 		result, err := t.Tools.Run(tool.WithSearcher(tool.WithHurry(ctx, t.Hurry), t.searchWeb), tool.Call{
 			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.say, Notice: c.notice, Ask: c.ask,
 			Sandbox: c.grant.Sandbox, Secrets: c.grant.Secrets, Starts: names, Places: c.grant.Places,
 		})
 		results <- gave{result, err} // never blocks: one result, room for one
-	})
+	}))
 	select {
 	case g = <-results:
 		return g, true

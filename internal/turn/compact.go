@@ -10,6 +10,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/internal/ledger"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // Compaction says how room is made when the model's window is full.
@@ -187,12 +188,12 @@ func (t *turn) ledger(ctx context.Context, p history.Plan) (string, error) {
 	done := make(chan ledger.Ledger, 1)
 	// Ends with ctx or its last file; a file system that hangs keeps it, and
 	// nothing waits for it.
-	go func() {
+	go scope.Shield(func(err error) { t.panicked("checking files panicked")(err); done <- l }, func() {
 		l := l
 		l.Files = slices.Clone(l.Files)
 		l.Check(ctx, t.Dir)
 		done <- l
-	}()
+	})()
 	select {
 	case l = <-done:
 	case <-ctx.Done():

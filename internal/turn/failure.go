@@ -92,3 +92,8 @@ func MaskPlaces(r *redact.Redactor, list []event.ResolvedPath) []event.ResolvedP
 	}
 	return list
 }
+
+// panicked returns what reports a defect of code that the turn calls.
+func (t *turn) panicked(what string) func(error) {
+	return scope.Log(t.Logger, t.Redact.Diagnostic, what, "turn", t.id)
+}

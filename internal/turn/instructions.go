@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // Instruction is what a project says of one of its folders.
@@ -75,7 +76,7 @@ func (t *turn) instructions(ctx context.Context, calls []*call) ([]Instruction, 
 	done := make(chan []Instruction, 1)
 	// Ends with its last file; a file system that hangs keeps it, and nothing waits
 	// for it.
-	go func() { done <- t.Instructions(t.Dir, worked) }()
+	go scope.Shield(func(err error) { t.panicked("reading instructions panicked")(err); done <- nil }, func() { done <- t.Instructions(t.Dir, worked) })()
 	select {
 	case found := <-done:
 		return found, nil

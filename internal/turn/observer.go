@@ -202,6 +202,6 @@ func (o *observed) close() {
 // guard keeps a defect of an observer from the turn.
 func (o *observed) guard(f func()) {
 	if err := scope.Guard(func() error { f(); return nil }); err != nil {
-		o.turn.Logger.Error("an observer panicked", "turn", o.turn.id, "error", err)
+		o.turn.panicked("an observer panicked")(err)
 	}
 }

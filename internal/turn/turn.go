@@ -165,8 +165,17 @@ type turn struct {
 // terminal event, and returns how it ended. Cancel ctx with an [*event.Cause]
 // to interrupt it. The error says what went wrong beside the turn: a journal
 // that failed, a defect in the clean-up; the turn has ended all the same.
-func Run(ctx context.Context, c Config, id string) (*event.Cause, error) {
+func Run(ctx context.Context, c Config, id string) (cause *event.Cause, err error) {
 	t := newTurn(c, id)
+	if failed := scope.Guard(func() error { cause, err = t.run(ctx); return nil }); failed != nil {
+		t.panicked("a turn panicked")(failed)
+		cause = event.Fail(t.failure(failed))
+		err = errors.Join(failed, t.end(cause)) // unless it has its ending
+	}
+	return cause, err
+}
+
+func (t *turn) run(ctx context.Context) (*event.Cause, error) {
 	ctx, cancel := t.bound(t.observe(ctx))
 	t.cancel = cancel
 	defer cancel(nil)

@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -87,7 +88,7 @@ func connect(ctx context.Context, server, version, protocol string, connection c
 	c.session = session
 	go func() { // ends with the connection; the link waits for it
 		defer close(c.over)
-		c.ended = session.Wait()
+		c.ended = scope.Guard(session.Wait)
 	}()
 	return c, nil
 }
@@ -281,5 +282,8 @@ func (c *client) progressed(p *sdk.ProgressNotificationParams) {
 	case text == "":
 		text = fmt.Sprintf("%g", p.Progress)
 	}
-	call.show(text + "\n")
+	// It is called by the goroutine that reads for all calls: a panic ends this one.
+	if err := scope.Guard(func() error { call.show(text + "\n"); return nil }); err != nil {
+		call.cancel(err)
+	}
 }

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -61,8 +62,19 @@ func (c *client) callerOf(ctx context.Context) (found *caller) {
 
 // elicit has the user asked for what the server wants to know. Outside a call, and
 // where it cannot be shown, it is declined.
-func (c *client) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+func (c *client) elicit(ctx context.Context, r *sdk.ElicitRequest) (result *sdk.ElicitResult, err error) {
 	call := c.callerOf(ctx)
+	// It is called by a goroutine of the protocol's implementation.
+	if failed := scope.Guard(func() error { result, err = c.ask(ctx, call, r); return nil }); failed != nil {
+		if call != nil {
+			call.cancel(failed)
+		}
+		return nil, failed
+	}
+	return result, err
+}
+
+func (c *client) ask(ctx context.Context, call *caller, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	if call == nil || r.Params == nil {
 		return &sdk.ElicitResult{Action: declined}, nil
 	}

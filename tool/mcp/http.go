@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/internal/egress"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 const (
@@ -112,7 +114,12 @@ type sender struct {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (s sender) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s sender) RoundTrip(r *http.Request) (answer *http.Response, err error) {
+	failed := scope.Guard(func() error { answer, err = s.send(r); return nil }) // in a goroutine of the protocol's implementation
+	return answer, cmp.Or(failed, err)
+}
+
+func (s sender) send(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	stop := context.AfterFunc(s.connection.life, func() { cancel(errClosed) })
 	r = r.Clone(ctx)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 const (
@@ -102,9 +103,10 @@ func (l *link) look(began *bool) (c *client, wait <-chan struct{}, err error) {
 func (l *link) begin(wait time.Duration) {
 	starting := make(chan struct{})
 	l.starting = starting
-	l.work.Go(func() { // ends with the session's life at the latest
+	l.work.Go(scope.Shield(l.panicked, func() { // ends with the session's life at the latest
 		l.config.seen(l.server.Name, Starting, nil)
-		c, err := l.startAfter(wait)
+		var c *client
+		err := scope.Guard(func() (err error) { c, err = l.startAfter(wait); return err })
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.starting = nil; err != nil {
@@ -112,11 +114,11 @@ func (l *link) begin(wait time.Duration) {
 		} else {
 			l.live = c
 			l.config.seen(l.server.Name, Ready, nil)
-			l.work.Go(func() { l.attend(c) })
+			l.work.Go(scope.Shield(l.panicked, func() { l.attend(c) }))
 			l.rest()
 		}
 		close(starting)
-	})
+	}))
 }
 
 // failed notes a failure. The caller has the lock.
@@ -137,6 +139,11 @@ func (l *link) failed(err error) {
 		l.config.seen(l.server.Name, state, err)
 		l.config.Logger.Warn("an MCP server failed", slog.String("server", l.server.Name), slog.Any("error", err))
 	}
+}
+
+// panicked reports a defect of what the link calls.
+func (l *link) panicked(err error) {
+	scope.LogPanic(l.config.Logger, nil, "an MCP server's connection panicked", err, "server", l.server.Name)
 }
 
 // succeeded forgets the failures so far.
@@ -260,7 +267,7 @@ func (l *link) attend(c *client) {
 		case <-due:
 			due = nil
 			ctx, cancel := context.WithTimeout(l.life, l.server.startTimeout())
-			if err := l.list(ctx, c); err != nil && l.life.Err() == nil {
+			if err := scope.Guard(func() error { return l.list(ctx, c) }); err != nil && l.life.Err() == nil {
 				l.config.Logger.Warn("cannot list the tools of an MCP server", slog.String("server", l.server.Name), slog.Any("error", err))
 			}
 			cancel()

@@ -10,6 +10,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // Relay leads to a server that runs in a client of settle's: messages go through what
@@ -152,10 +154,15 @@ func (c *relayed) Write(_ context.Context, m jsonrpc.Message) error {
 	case isRequest && request.Method == "notifications/cancelled":
 		c.giveUp(request.Params)
 	}
-	await := c.relay.send(data)
+	var await Await
+	if err := scope.Guard(func() error { await = c.relay.send(data); return nil }); err != nil {
+		cancel()
+		return fmt.Errorf("cannot hand a message to the client: %w", err)
+	}
 	c.work.Go(func() { // ends with the answer, or with the connection
 		defer cancel()
-		answer, err := await(ctx)
+		var answer json.RawMessage
+		err := scope.Guard(func() (err error) { answer, err = await(ctx); return err })
 		if isRequest && request.IsCall() {
 			c.answered(request, answer, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -85,11 +86,11 @@ func (s *Servers) await(ctx context.Context, call tool.Call) []string {
 			continue
 		}
 		l.permit(call)
-		wg.Go(func() { // ends with the start, or with ctx
+		wg.Go(scope.Shield(func(err error) { failures[i] = err.Error() }, func() { // ends with the start, or with ctx
 			if _, err := l.client(ctx); err != nil {
 				failures[i] = err.Error()
 			}
-		})
+		}))
 	}
 	wg.Wait()
 	return slices.DeleteFunc(failures, func(text string) bool { return text == "" })

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/internal/bound"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 const (
@@ -29,6 +30,7 @@ type progress struct {
 	room    bound.Budget
 	timer   *time.Timer // armed while something is pending
 	stopped bool
+	failure error // a panic of emit
 }
 
 func newProgress(emit func(string)) *progress {
@@ -68,16 +70,20 @@ func (p *progress) flush() {
 func (p *progress) pass() {
 	p.timer.Stop()
 	if len(p.pending) > 0 && !p.stopped {
-		p.emit(string(p.pending))
+		// It is called by a timer and by what reads the output of a process.
+		if err := scope.Guard(func() error { p.emit(string(p.pending)); return nil }); err != nil {
+			p.failure, p.stopped = err, true
+		}
 	}
 	p.pending = p.pending[:0]
 }
 
 // stop passes on what is pending, and nothing that comes later: the call has
-// ended.
-func (p *progress) stop() {
+// ended. It returns the panic of what the output was passed on to, if there was one.
+func (p *progress) stop() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pass()
 	p.stopped = true
+	return p.failure
 }

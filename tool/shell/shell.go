@@ -27,7 +27,7 @@ func (s *shell) Spec() tool.Spec {
 func (s *shell) Title(raw json.RawMessage) string { return title(raw) }
 
 // Run implements tool.Tool.
-func (s *shell) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+func (s *shell) Run(ctx context.Context, call tool.Call) (result tool.Result, err error) {
 	a, err := parseArgs(call.Args)
 	if err != nil {
 		return tool.Result{}, err
@@ -45,7 +45,12 @@ func (s *shell) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if err != nil {
 		return tool.Result{}, err
 	}
-	defer r.progress.stop()
+	defer func() {
+		if failed := r.progress.stop(); failed != nil { // the command has run all the same
+			result.Failed = true
+			result.Output += fmt.Sprintf("\n[the output was not shown as it came: %v]", failed)
+		}
+	}()
 	switch {
 	case a.Background:
 		return r.background(ctx, startDelay)

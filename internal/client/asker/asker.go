@@ -10,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // answerTimeout bounds an answer that is written down, and with one that ends
@@ -170,9 +171,10 @@ func (a *Asker) ask(q Question) {
 	a.mu.Lock()
 	a.open[q.Approval] = asking{asked, end}
 	a.mu.Unlock()
-	a.busy.Go(func() { // Close ends it, and waits for it
+	a.busy.Go(scope.Shield(func(err error) { a.failed(err) }, func() { // Close ends it, and waits for it
 		defer end()
-		answer, err := asked.Await(ctx)
+		var answer Answer
+		err := scope.Guard(func() (err error) { answer, err = asked.Await(ctx); return err })
 		switch {
 		case ctx.Err() != nil, errors.Is(err, ErrGone):
 			return
@@ -183,7 +185,14 @@ func (a *Asker) ask(q Question) {
 		if err != nil && q.Form != nil && answer.Verdict == event.Approved { // what the form does not take: the question would wait for ever
 			_ = a.give(q.Approval, Answer{Verdict: event.Denied, Message: "the answer does not fit the form: " + err.Error()})
 		}
-	})
+	}))
+}
+
+// failed reports a defect of what asked the client or took its answer.
+func (a *Asker) failed(err error) {
+	if a.Failed != nil {
+		a.Failed(err)
+	}
 }
 
 // policyForms names the policy that declines forms where the client has none (C16).

@@ -11,6 +11,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // handler does what a guest calls for, each call in a goroutine of its own: an
@@ -22,14 +23,14 @@ type handler struct {
 
 // Handle implements [jsonrpc.Handler].
 func (h *handler) Handle(ctx context.Context, r *jsonrpc.Request) {
-	h.calls.Go(func() { // ctx ends with the connection; serveCalls waits for it
+	h.calls.Go(scope.Shield(func(err error) { r.Fail(failure(err)) }, func() { // ctx ends with the connection; serveCalls waits for it
 		result, err := h.do(ctx, r)
 		if err != nil {
 			r.Fail(failure(err))
 			return
 		}
 		r.Reply(result)
-	})
+	}))
 }
 
 func (h *handler) do(ctx context.Context, r *jsonrpc.Request) (any, error) {

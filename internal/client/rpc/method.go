@@ -3,9 +3,11 @@ package rpc
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // Method serves a request: it answers it, now or later, or returns an error.
@@ -55,7 +57,10 @@ func (s *Server) Dispatch(ctx context.Context, r *jsonrpc.Request, methods map[s
 		return
 	}
 	begun := s.Lane(cmp.Or(about.Thread, about.Session, "request "+string(r.ID)), func() {
-		if err := method(ctx, r); err != nil {
+		if err := scope.Guard(func() error { return method(ctx, r) }); err != nil {
+			if errors.As(err, new(*scope.PanicError)) {
+				scope.LogPanic(s.Logger, nil, "a request panicked", err, "method", r.Method)
+			}
 			r.Fail(s.Refusal(ctx, err))
 		}
 	})
@@ -75,7 +80,7 @@ func (s *Server) Lane(name string, work func()) bool {
 	waiting, busy := s.lanes[name]
 	s.lanes[name] = append(waiting, work)
 	if !busy {
-		s.work.Go(func() { s.run(name) }) // ends when the lane is empty; drain waits for it
+		s.work.Go(scope.Shield(s.Panicked, func() { s.run(name) })) // ends when the lane is empty; drain waits for it
 	}
 	return true
 }
@@ -91,6 +96,6 @@ func (s *Server) run(name string) {
 		}
 		s.lanes[name] = waiting[1:]
 		s.mu.Unlock()
-		waiting[0]()
+		scope.Shield(s.Panicked, waiting[0])()
 	}
 }

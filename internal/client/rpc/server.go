@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // Options are what a face needs to serve a client.
@@ -68,6 +69,7 @@ type Server struct {
 
 	mu     sync.Mutex // guards what follows
 	closed bool       // no lane begins any more
+	broken error      // panics of the frontend
 	client string
 	lanes  map[string][]func() // what waits, by the names of lanes that run
 }
@@ -102,7 +104,7 @@ func (s *Server) Serve(ctx context.Context) (*stdio.Stop, error) {
 	if s.Unread() {
 		stop.By = "stdout"
 	}
-	return nil, s.shutDown(stop)
+	return nil, errors.Join(s.shutDown(stop), s.defect())
 }
 
 func (s *Server) shutDown(stop stdio.Stop) error {
@@ -126,7 +128,24 @@ func (s *Server) drain(ctx context.Context) {
 
 // Go has work done beside the lanes. It is called by what is itself done in a lane,
 // or by such work. What is done ends with its session, or with Life.
-func (s *Server) Go(work func()) { s.work.Go(work) }
+func (s *Server) Go(work func()) { s.work.Go(scope.Shield(s.Panicked, work)) }
+
+// Panicked ends the connection because of a defect of the frontend: the client would
+// wait forever for what the panicking work had to say.
+func (s *Server) Panicked(err error) {
+	scope.LogPanic(s.Logger, nil, "a frontend panicked", err)
+	s.mu.Lock()
+	s.broken = errors.Join(s.broken, err)
+	s.mu.Unlock()
+	s.Break(err)
+}
+
+// defect returns what Panicked was called with.
+func (s *Server) defect() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken
+}
 
 // Tell tells the person who started the program something, if there is anything.
 func (s *Server) Tell(err error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // call is a tool call, as the client is told of it.
@@ -139,7 +140,7 @@ func (ses *session) output(c *call, text string) {
 	}
 	c.dirty = true
 	if ses.flusher == nil {
-		ses.flusher = time.AfterFunc(outputDelay, ses.flush) // stopped by close
+		ses.flusher = time.AfterFunc(outputDelay, scope.Shield(ses.Panicked, ses.flush)) // stopped by close
 	}
 }
 

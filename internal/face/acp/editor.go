@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/tool/file"
 )
 
@@ -44,7 +45,7 @@ func (ses *session) request(ctx context.Context, method string, params, result a
 	if err != nil {
 		return awaitEnd(ctx, err)
 	}
-	stop := context.AfterFunc(ctx, func() { ses.withdraw(sent) })
+	stop := context.AfterFunc(ctx, scope.Shield(ses.Panicked, func() { ses.withdraw(sent) }))
 	defer stop()
 	return withDetails(awaitEnd(ctx, sent.Wait(context.WithoutCancel(ctx), result)))
 }

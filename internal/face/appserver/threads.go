@@ -15,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // result answers thread/start and thread/resume.
@@ -269,9 +270,9 @@ func (l *loadedThread) listJobs(_ context.Context, r *jsonrpc.Request, _ about) 
 // compact answers at once: what comes of it, the turn's notes say.
 func (l *loadedThread) compact(ctx context.Context, r *jsonrpc.Request, _ about) error {
 	r.Reply(object{})
-	go func() { // ends with the compaction, and that with its session
+	go scope.Shield(l.s.Panicked, func() { // ends with the compaction, and that with its session
 		_, _ = l.opened.Compact(context.WithoutCancel(ctx), "app-server")
-	}()
+	})()
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // parent says in a message that a child agent has sent it: by the call that started
@@ -31,14 +32,16 @@ func (t *encoder) from() parent {
 // encoder, which waits for what it starts.
 type below struct {
 	events func(ctx context.Context, child string) iter.Seq2[event.Event, error]
-	full   bool            // forwardSubagentText
-	life   context.Context //nolint:containedctx // of those that follow
-	end    context.CancelFunc
-	kids   map[string][]chan struct{} // by call; each is closed when all of a child was told
+	// panicked is called with a panic of what follows a child.
+	panicked func(error)
+	full     bool            // forwardSubagentText
+	life     context.Context //nolint:containedctx // of those that follow
+	end      context.CancelFunc
+	kids     map[string][]chan struct{} // by call; each is closed when all of a child was told
 }
 
-func newBelow(ctx context.Context, events func(context.Context, string) iter.Seq2[event.Event, error]) *below {
-	b := &below{events: events, kids: map[string][]chan struct{}{}}
+func newBelow(ctx context.Context, events func(context.Context, string) iter.Seq2[event.Event, error], panicked func(error)) *below {
+	b := &below{events: events, panicked: panicked, kids: map[string][]chan struct{}{}}
 	b.life, b.end = context.WithCancel(ctx)
 	return b
 }
@@ -106,10 +109,10 @@ func (t *encoder) child(c transcript.Change) {
 	}
 	t.below.kids[key] = append(t.below.kids[key], done)
 	b := t.below
-	go func() { // ends with the child, or with close
+	go scope.Shield(b.panicked, func() { // ends with the child, or with close
 		defer close(done)
 		kid.follow(b, c.Child.Child)
-	}()
+	})()
 }
 
 // follow tells what the child of another encoder's session does.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/client/book"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // controlResponse answers a request.
@@ -266,13 +267,13 @@ func (d *driver) interrupt(id string, cancelQueued bool) (any, error) {
 	if f := target.Request.fetched; f != nil {
 		ctx = f
 	}
-	go func() { // ends with the turn, or when there will be none
+	go scope.Shield(d.panicked, func() { // ends with the turn, or when there will be none
 		o, err := d.session.Interrupt(ctx, settle.Interruption{By: by, Input: target.Key})
 		if ctx.Err() != nil {
 			err = nil // nothing is left to interrupt
 		}
 		d.post(func() { d.interrupted(id, target, receipt, o, err) })
-	}()
+	})()
 	return nil, errLater
 }
 
@@ -309,10 +310,10 @@ func (d *driver) stopTask(id, task string) error {
 	if d.session == nil {
 		return &settle.NoJobError{Job: task}
 	}
-	go func() { // ends when the job has, which is bounded
+	go scope.Shield(d.panicked, func() { // ends when the job has, which is bounded
 		err := d.session.KillJob(context.WithoutCancel(d.ctx), task)
 		d.post(func() { d.answer(id, nil, err) })
-	}()
+	})()
 	return errLater
 }
 

@@ -114,13 +114,13 @@ func Serve(ctx context.Context, c Config) int {
 		d.warn(warning)
 	}
 	if c.Input == StreamJSON {
-		go d.read() // ends with standard input or with loop, or with the process
+		go scope.Shield(d.panicked, func() { d.read() })() // ends with standard input or with loop, or with the process
 	} else {
 		d.eof = true
 		d.calls.Close()
 		d.enqueue(uuid.NewString(), &prompt{text: c.Prompt}, last)
 	}
-	go d.loop() // ends below
+	go scope.Shield(d.panicked, func() { d.loop() })() // ends below
 	var stop stdio.Stop
 	select {
 	case stop = <-c.Stops:
@@ -380,4 +380,11 @@ func (d *driver) notify(t *encoder, e event.Event) {
 		cause := turn.Cause
 		d.post(func() { d.turnEnded(e.Turn, inputs, cause) })
 	}
+}
+
+// panicked ends everything because of a defect that a goroutine of the driver met: the
+// client would wait forever for what it had to say.
+func (d *driver) panicked(err error) {
+	d.warn(fmt.Sprintf("a defect of settle ended this process: %v", err))
+	d.end(stdio.Stop{Reason: event.Shutdown, By: "defect", Code: stdio.CodeFailed, Err: err})
 }

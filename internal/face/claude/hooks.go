@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // The hooks that settle calls.
@@ -184,12 +185,12 @@ func (d *driver) before(ctx context.Context, c toolCall) verdict {
 	var asking sync.WaitGroup
 	for _, m := range d.hooks.about(beforeUse, c.settle) {
 		for _, callback := range m.Callbacks {
-			asking.Go(func() { // ends with the answer, or with ctx
+			asking.Go(scope.Shield(d.panicked, func() { // ends with the answer, or with ctx
 				raw, err := d.hook(ctx, beforeUse, m, callback, c, nil)
 				mu.Lock()
 				defer mu.Unlock()
 				w.hear(m, raw, err)
-			})
+			}))
 		}
 	}
 	asking.Wait()
@@ -232,9 +233,9 @@ func (d *driver) used(i *event.Item) {
 	c := d.toolCall(i)
 	for _, m := range d.hooks.about(kind, c.settle) {
 		for _, callback := range m.Callbacks {
-			go func() { // ends with the answer, in time, or with the end of the input or of loop
+			go scope.Shield(d.panicked, func() { // ends with the answer, in time, or with the end of the input or of loop
 				_, _ = d.hook(context.WithoutCancel(d.ctx), kind, m, callback, c, output)
-			}()
+			})()
 		}
 	}
 }

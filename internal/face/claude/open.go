@@ -16,6 +16,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // open opens the session, if that was not tried yet. It comes with the first
@@ -194,7 +195,7 @@ func (d *driver) startFollowing() {
 		session: d.id, dir: d.Dir, out: d.out, partial: d.Partial, replays: d.Replay, states: d.States,
 		waiting: func() int { return max(0, d.prompts.Len()-1) }, window: &d.window, schema: d.Schema != "", usage: map[string]modelUsage{}, log: transcript.New(d.session.State(), transcript.Live),
 	}
-	t.below = newBelow(context.WithoutCancel(d.ctx), d.session.ChildEvents)
+	t.below = newBelow(context.WithoutCancel(d.ctx), d.session.ChildEvents, d.panicked)
 	t.below.full = d.childText
 	key := "none"
 	if d.session.Agent.Choice.Provider.KeyEnv == "ANTHROPIC_API_KEY" {
@@ -222,7 +223,7 @@ func (d *driver) startFollowing() {
 	}
 	d.window.Store(int64(d.session.Agent.Session.Model.Window))
 	d.following = true
-	go d.follow(t, t.log.State().Seq) // ends when the session is closed; loop waits for it
+	go scope.Shield(d.panicked, func() { d.follow(t, t.log.State().Seq) })() // ends when the session is closed; loop waits for it
 }
 
 // setModel has the next turns ask another model.

@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/book"
 	"github.com/settle-agent/settle/internal/client/commands"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // mostQueued is how many prompts may wait.
@@ -91,7 +92,7 @@ func (d *driver) message(m incoming) {
 		if f := d.prompts.fetching; f != nil { // which may be still to come
 			ctx, cut.Input = f.Request.fetched, f.Key
 		}
-		go func() { _, _ = d.session.Interrupt(ctx, cut) }() // ends with the turn
+		go scope.Shield(d.panicked, func() { _, _ = d.session.Interrupt(ctx, cut) })() // ends with the turn
 	}
 }
 
@@ -146,7 +147,7 @@ func (d *driver) submit(e *book.Entry[*prompt]) error {
 		d.prompts.current, d.prompts.fetching = e, e
 		var refused context.CancelFunc
 		p.fetched, refused = context.WithCancel(context.WithoutCancel(d.ctx))
-		go d.submitLater(e, refused, options) // ends with the answer of a server, with an interrupt, or with the session
+		go scope.Shield(d.panicked, func() { d.submitLater(e, refused, options) })() // ends with the answer of a server, with an interrupt, or with the session
 		return nil
 	}
 	turn, err := d.session.Submit(context.WithoutCancel(d.ctx), p.text, options...) // bounded by the log

@@ -12,6 +12,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
@@ -180,9 +181,9 @@ func (d *driver) askServers(then func()) bool {
 	for i, name := range d.OwnServers {
 		d.servers.relays[name] = mcp.NewRelay(func(message json.RawMessage) mcp.Await { return d.relay(name, message) })
 		s := mcp.Server{Name: name, Relay: d.servers.relays[name]}
-		wg.Go(func() { reports[i] = mcp.Probe(ctx, mcp.Config{Version: cmp.Or(d.Version, "unknown")}, s) }) // bounded by ctx
+		wg.Go(scope.Shield(d.panicked, func() { reports[i] = mcp.Probe(ctx, mcp.Config{Version: cmp.Or(d.Version, "unknown")}, s) })) // bounded by ctx
 	}
-	go func() { // ends when all have answered, which is bounded
+	go scope.Shield(d.panicked, func() { // ends when all have answered, which is bounded
 		wg.Wait()
 		cancel()
 		d.post(func() {
@@ -196,7 +197,7 @@ func (d *driver) askServers(then func()) bool {
 			}
 			then()
 		})
-	}()
+	})()
 	return true
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
@@ -38,12 +39,12 @@ func (d *driver) toggleServer(id string, r controlRequest) (any, error) {
 	d.servers.disabled[r.Named] = to == mcp.Disabled
 	d.servers.mu.Unlock()
 	d.servers.changing = true
-	go func() { // ends with the server's start, which is bounded
+	go scope.Shield(d.panicked, func() { // ends with the server's start, which is bounded
 		err := d.session.SetServer(d.ctx, r.Named, to)
 		d.post(func() {
 			d.servers.changing = false
 			d.answer(id, nil, err)
 		})
-	}()
+	})()
 	return nil, errLater
 }

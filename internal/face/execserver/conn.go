@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // carrier carries whole messages. One goroutine reads; writes and pings may come
@@ -64,9 +66,9 @@ func (s *Server) serve(ctx context.Context, wire carrier) error {
 		return nil
 	}
 	defer s.leave(c)
-	c.work.Go(func() { c.write(ctx) })     // ends with ctx
-	c.work.Go(func() { c.keepAlive(ctx) }) // ends with ctx
-	err := c.read(ctx)
+	c.work.Go(scope.Shield(c.panicked, func() { c.write(ctx) }))     // ends with ctx
+	c.work.Go(scope.Shield(c.panicked, func() { c.keepAlive(ctx) })) // ends with ctx
+	err := scope.Guard(func() error { return c.read(ctx) })
 	if c.session != nil {
 		c.session.detach(c)
 	}
@@ -231,7 +233,7 @@ func (c *conn) wrote(ctx context.Context, item parcel) {
 	c.pinging = c.pinging || ask
 	c.mu.Unlock()
 	if ask {
-		c.work.Go(func() { c.confirm(ctx) }) // ends with ctx
+		c.work.Go(scope.Shield(c.panicked, func() { c.confirm(ctx) })) // ends with ctx
 	}
 }
 
@@ -304,4 +306,10 @@ func (c *conn) drain(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// panicked ends the connection with a defect that one of its goroutines met.
+func (c *conn) panicked(err error) {
+	scope.LogPanic(c.server.options.Logger, nil, "a connection panicked", err)
+	c.stop(err)
 }

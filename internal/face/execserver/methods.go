@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // method serves a request. What it returns as later, if anything, is run beside the
@@ -74,10 +75,10 @@ func (c *conn) dispatch(ctx context.Context, m incoming, bytes int) {
 		c.reply(m.ID, bytes, result, err)
 		return
 	}
-	c.work.Go(func() { // ends with what it waits for, or with the connection
+	c.work.Go(scope.Shield(func(err error) { c.panicked(err); c.reply(m.ID, bytes, nil, err) }, func() { // ends with what it waits for, or with the connection
 		result, err := later()
 		c.reply(m.ID, bytes, result, err)
-	})
+	}))
 }
 
 func (c *conn) handle(ctx context.Context, m incoming) (any, func() (any, error), error) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // Options say how a server works. The zero value of a duration is its default.
@@ -110,12 +111,12 @@ func (s *Server) Close(ctx context.Context, reason event.Reason, by string) erro
 	var mu sync.Mutex
 	var left []event.Process
 	for _, one := range all {
-		wg.Go(func() { // ends with ctx
+		wg.Go(scope.Shield(scope.Log(s.options.Logger, nil, "ending a session panicked"), func() { // ends with ctx
 			some := one.end(ctx)
 			mu.Lock()
 			left = append(left, some...)
 			mu.Unlock()
-		})
+		}))
 	}
 	wg.Wait()
 	s.mu.Lock()

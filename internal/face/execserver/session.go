@@ -9,6 +9,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 const (
@@ -107,14 +108,14 @@ func (s *session) detach(c *conn) {
 		return
 	}
 	s.conn = nil
-	s.expiry = time.AfterFunc(s.server.options.ResumeTimeout, func() {
+	s.expiry = time.AfterFunc(s.server.options.ResumeTimeout, scope.Shield(s.panicked, func() {
 		s.mu.Lock()
 		resumed := s.conn != nil
 		s.mu.Unlock()
 		if !resumed {
 			s.end(context.Background())
 		}
-	})
+	}))
 }
 
 // end ends every process of the session. It is over then: nothing can be started.
@@ -141,12 +142,12 @@ func (s *session) end(ctx context.Context) (left []event.Process) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for _, p := range all {
-		wg.Go(func() { // ends with ctx
+		wg.Go(scope.Shield(s.panicked, func() { // ends with ctx
 			survivors := p.end(ctx, proc.DefaultGrace)
 			mu.Lock()
 			left = append(left, survivors...)
 			mu.Unlock()
-		})
+		}))
 	}
 	wg.Wait()
 	if len(left) == 0 {
@@ -188,9 +189,9 @@ func (s *session) adopt(p *process, custody *proc.Process) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.custody = custody
-	s.work.Go(p.watch) // ends with the process
+	s.work.Go(scope.Shield(s.panicked, p.watch)) // ends with the process
 	if p.input != nil {
-		s.work.Go(func() { p.input.run(context.Background()) }) // ends with the process
+		s.work.Go(scope.Shield(s.panicked, func() { p.input.run(context.Background()) })) // ends with the process
 	}
 	return !s.over
 }
@@ -210,7 +211,7 @@ func (s *session) retire(p *process) {
 		s.drop(p)
 		return
 	}
-	s.keep[p] = time.AfterFunc(keepTimeout, func() {
+	s.keep[p] = time.AfterFunc(keepTimeout, scope.Shield(s.panicked, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.keep[p] == nil {
@@ -221,7 +222,7 @@ func (s *session) retire(p *process) {
 			return
 		}
 		s.drop(p)
-	})
+	}))
 }
 
 // drop forgets what a process has put out. The caller has the lock.
@@ -310,3 +311,8 @@ type (
 		Seq     uint64 `json:"seq"`
 	}
 )
+
+// panicked reports a defect that a goroutine of the session met.
+func (s *session) panicked(err error) {
+	scope.LogPanic(s.server.options.Logger, nil, "a session of the exec-server panicked", err)
+}

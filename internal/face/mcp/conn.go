@@ -15,6 +15,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/jsonl"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 const (
@@ -57,7 +58,7 @@ func newConn(in io.Reader, out io.Writer) *conn {
 	c := &conn{in: make(chan incoming), eof: make(chan struct{}), stop: make(chan struct{}), lost: make(chan struct{})}
 	c.out = stdio.NewOutput(out, func(error) { close(c.lost) })
 	c.finish = sync.OnceFunc(func() { close(c.stop) })
-	go c.receive(jsonl.NewReader(in, mostLine)) // ends with the input or with finish; a read that blocks ends with the process
+	go scope.Shield(func(error) { c.finish() }, func() { c.receive(jsonl.NewReader(in, mostLine)) })() // ends with the input or with finish; a read that blocks ends with the process
 	return c
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/guard"
 	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // Path is where clients reach an endpoint.
@@ -98,7 +99,7 @@ func (f *Face) leave(session string) {
 	}
 	var wg sync.WaitGroup
 	for _, e := range c.tasks.Close() {
-		wg.Go(func() { e.Request.end(context.Background()) }) // ends with the turn
+		wg.Go(scope.Shield(scope.Log(f.Logger, nil, "ending a request panicked"), func() { e.Request.end(context.Background()) })) // ends with the turn
 	}
 	wg.Wait()
 }

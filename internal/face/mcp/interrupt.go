@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // outcomeIdle says that nothing was running.
@@ -91,7 +92,7 @@ func (f *Face) end(ctx context.Context, targets []target, by string) []turnEnd {
 	var mu sync.Mutex
 	all := []turnEnd{}
 	for _, t := range targets {
-		wg.Go(func() { // ends with the turn, or with ctx
+		wg.Go(scope.Shield(scope.Log(f.Logger, nil, "ending a turn panicked", "session", t.session.ID()), func() { // ends with the turn, or with ctx
 			o, err := t.end(ctx, by)
 			if err != nil {
 				f.Logger.Warn("cannot interrupt", "session", t.session.ID(), "error", err)
@@ -103,7 +104,7 @@ func (f *Face) end(ctx context.Context, targets []target, by string) []turnEnd {
 			mu.Lock()
 			defer mu.Unlock()
 			all = append(all, turnEnd{t.session.ID(), o.Turn, o.Cause.Outcome, o.Cause.Reason, o.Cause.Error()})
-		})
+		}))
 	}
 	wg.Wait()
 	slices.SortFunc(all, func(a, b turnEnd) int { return cmp.Compare(a.Session, b.Session) })

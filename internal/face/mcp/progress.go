@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 const (
@@ -29,6 +31,7 @@ type progress struct {
 	ctx   context.Context //nolint:containedctx // the request's, which says where notifications go
 	to    *sdk.ServerSession
 	token any // nil if the client does not want to know
+	log   *slog.Logger
 
 	mu       sync.Mutex // guards what follows
 	n        int
@@ -38,8 +41,8 @@ type progress struct {
 	calls    map[string]string
 }
 
-func newProgress(ctx context.Context, req *sdk.CallToolRequest) *progress {
-	return &progress{ctx: ctx, to: req.Session, token: req.Params.GetProgressToken(), calls: map[string]string{}}
+func newProgress(ctx context.Context, req *sdk.CallToolRequest, log *slog.Logger) *progress {
+	return &progress{log: log, ctx: ctx, to: req.Session, token: req.Params.GetProgressToken(), calls: map[string]string{}}
 }
 
 // take tells of an event, if it is worth telling.
@@ -110,6 +113,14 @@ func (p *progress) say(e event.Event, text string) {
 	_ = p.to.NotifyProgress(p.ctx, params) // who cannot be told misses nothing that the answer does not say
 }
 
+func (p *progress) beatOnce() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.activity != "" && time.Since(p.spoke) >= beatDelay {
+		p.say(event.Event{}, p.activity)
+	}
+}
+
 // beat says from time to time that the turn goes on, so that clients do not
 // take it for dead. The returned function ends that and waits for it.
 func (p *progress) beat(ctx context.Context) (stop func()) {
@@ -118,7 +129,7 @@ func (p *progress) beat(ctx context.Context) (stop func()) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	go func() { // ends with stop, which waits for it
+	go scope.Shield(scope.Log(p.log, nil, "a heartbeat panicked"), func() { // ends with stop, which waits for it
 		defer close(ended)
 		for {
 			select {
@@ -126,12 +137,8 @@ func (p *progress) beat(ctx context.Context) (stop func()) {
 			case <-ctx.Done():
 				return
 			}
-			p.mu.Lock()
-			if p.activity != "" && time.Since(p.spoke) >= beatDelay {
-				p.say(event.Event{}, p.activity)
-			}
-			p.mu.Unlock()
+			p.beatOnce()
 		}
-	}()
+	})()
 	return func() { cancel(); <-ended }
 }

@@ -128,7 +128,7 @@ func (f *Face) do(ctx context.Context, req *sdk.CallToolRequest, s *assemble.Ope
 	if err != nil {
 		return nil, nil, err
 	}
-	t := &task{face: f, client: c, opened: s, turn: turn, progress: newProgress(ctx, req)}
+	t := &task{face: f, client: c, opened: s, turn: turn, progress: newProgress(ctx, req, f.Logger)}
 	if e := c.tasks.Add(turn.Input(), t); e != nil {
 		defer e.Answer()
 	} else { // it has ended its session

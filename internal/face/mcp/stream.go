@@ -10,6 +10,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // errUnwanted says that nobody wants the answer.
@@ -58,7 +60,7 @@ func (e *Endpoint) writer(w http.ResponseWriter, one *call) (*writer, func()) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the request has been read
 	out := &writer{ResponseWriter: w, call: one, timeout: e.Limits.WriteTimeout}
 	stop, ended := make(chan struct{}), make(chan struct{})
-	go func() { // ends with end, which waits for it
+	go scope.Shield(scope.Log(e.Logger, nil, "a heartbeat panicked"), func() { // ends with end, which waits for it
 		defer close(ended)
 		beat := time.NewTicker(e.Limits.HeartbeatDelay)
 		defer beat.Stop()
@@ -70,7 +72,7 @@ func (e *Endpoint) writer(w http.ResponseWriter, one *call) (*writer, func()) {
 				return
 			}
 		}
-	}()
+	})()
 	return out, func() { close(stop); <-ended }
 }
 

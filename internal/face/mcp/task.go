@@ -8,6 +8,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // task is what a request has under way: an input, and the turn that takes it.
@@ -22,7 +23,7 @@ type task struct {
 // follow tells the client of the turn, has it asked, and returns how it ended.
 // ctx is the request's: if the client cancels it, the turn is interrupted.
 func (t *task) follow(ctx context.Context) (*result, error) {
-	forget := context.AfterFunc(ctx, func() { t.giveUp(ctx) }) // ends with the turn
+	forget := context.AfterFunc(ctx, scope.Shield(scope.Log(t.face.Logger, nil, "giving up a task panicked"), func() { t.giveUp(ctx) })) // ends with the turn
 	defer forget()
 	stop := t.progress.beat(ctx)
 	defer stop()

@@ -192,7 +192,7 @@ func (f *Face) checkUp(string) {
 		return
 	}
 	f.say("checking")
-	go func() { // ends within the timeout
+	go f.guarded(func() { // ends within the timeout
 		ctx, cancel := context.WithTimeout(f.ctx, actTimeout)
 		defer cancel()
 		var b strings.Builder
@@ -207,7 +207,7 @@ func (f *Face) checkUp(string) {
 			f.lines("Doctor", strings.Split(strings.TrimRight(b.String(), "\n"), "\n"))
 			f.dirty = true
 		})
-	}()
+	})
 }
 
 func (f *Face) export(name string) {
@@ -324,7 +324,7 @@ func (f *Face) resume(name string) {
 		f.pickSession()
 		return
 	}
-	go func() { // ends within the timeout
+	go f.guarded(func() { // ends within the timeout
 		ctx, cancel := context.WithTimeout(f.ctx, actTimeout)
 		defer cancel()
 		id, err := f.Sessions.Resolve(ctx, name)
@@ -338,7 +338,7 @@ func (f *Face) resume(name string) {
 				f.replace(id, "")
 			}
 		})
-	}()
+	})
 }
 
 // fork goes on in a copy. A turn that runs is not in it, and would end with its
@@ -349,7 +349,7 @@ func (f *Face) fork(string) {
 		return
 	}
 	id := f.conversation.ID()
-	go func() { // ends within the timeout
+	go f.guarded(func() { // ends within the timeout
 		ctx, cancel := context.WithTimeout(f.ctx, actTimeout)
 		defer cancel()
 		fork, err := f.Sessions.Fork(ctx, id)
@@ -360,13 +360,13 @@ func (f *Face) fork(string) {
 			}
 			f.replace(fork, "")
 		})
-	}()
+	})
 }
 
 // compact ends as any turn does: the log says what came of it.
 func (f *Face) compact(string) {
 	c := f.conversation
-	go func() { // ends with the compaction, which ends in time when it is interrupted (C9)
+	go f.guarded(func() { // ends with the compaction, which ends in time when it is interrupted (C9)
 		got, err := c.Compact(f.ctx, user)
 		var ended *event.Cause
 		switch {
@@ -376,7 +376,7 @@ func (f *Face) compact(string) {
 		case got.After == 0:
 			f.send(func() { f.say("there is nothing to compact") })
 		}
-	}()
+	})
 }
 
 func (f *Face) rename(name string) {

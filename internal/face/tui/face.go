@@ -398,7 +398,7 @@ func (f *Face) leave(reason event.Reason, by string) {
 	}
 	f.leaving, f.closing, f.dirty = true, true, true
 	c, fed := f.conversation, f.feed
-	go func() { // ends within closeTimeout
+	go f.guarded(func() { // ends within closeTimeout
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(f.ctx), closeTimeout)
 		defer cancel()
 		err := f.Sessions.Close(ctx, c, reason, by)
@@ -413,7 +413,7 @@ func (f *Face) leave(reason event.Reason, by string) {
 			f.follow() // what is left of the log
 			f.done = true
 		})
-	}()
+	})
 }
 
 // finish gives the terminal back, with what was still to be shown.

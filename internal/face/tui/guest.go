@@ -62,7 +62,7 @@ func (f *Face) reclaim() {
 	f.closing = true
 	f.say("opening the session")
 	old := f.conversation
-	go func() { // ends within the timeout
+	go f.guarded(func() { // ends within the timeout
 		ctx, cancel := context.WithTimeout(f.ctx, actTimeout)
 		defer cancel()
 		err := f.Sessions.Close(ctx, old, event.Shutdown, user)
@@ -74,7 +74,7 @@ func (f *Face) reclaim() {
 			}
 			f.attach(c)
 		})
-	}()
+	})
 }
 
 // ended is closed when the session is lost; nil while its end is expected.

@@ -272,12 +272,12 @@ func (f *Face) interrupt() {
 	}
 	f.interrupting = t.ID
 	c, input := f.conversation, firstInput(t)
-	go func() { // ends with the turn, which ends in time (C9)
+	go f.guarded(func() { // ends with the turn, which ends in time (C9)
 		_, err := c.Interrupt(f.ctx, settle.Interruption{By: user, Input: input})
 		if err != nil && f.ctx.Err() == nil {
 			f.send(func() { f.say("cannot interrupt: %v", err) })
 		}
-	}()
+	})
 }
 
 // firstInput names the turn for an interrupt; a compaction has none.

@@ -284,7 +284,7 @@ func (f *Face) replace(id, draft string) {
 	old := f.conversation
 	f.closing = true
 	f.say("opening the session")
-	go func() { // ends within the timeouts
+	go f.guarded(func() { // ends within the timeouts
 		ctx, cancel := context.WithTimeout(f.ctx, closeTimeout)
 		err := f.Sessions.Close(ctx, old, event.Shutdown, user)
 		cancel()
@@ -307,12 +307,12 @@ func (f *Face) replace(id, draft string) {
 			f.commit(notice(bad(), "%v", fmt.Errorf("cannot open the session; the one before was closed: %w", opened)))
 			f.reopen(old.ID())
 		})
-	}()
+	})
 }
 
 // reopen goes back to a session that was closed for another one.
 func (f *Face) reopen(id string) {
-	go func() { // ends within the timeout
+	go f.guarded(func() { // ends within the timeout
 		ctx, cancel := context.WithTimeout(f.ctx, actTimeout)
 		defer cancel()
 		c, err := f.Sessions.Open(ctx, id)
@@ -325,5 +325,5 @@ func (f *Face) reopen(id string) {
 			}
 			f.attach(c)
 		})
-	}()
+	})
 }

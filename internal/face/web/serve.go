@@ -8,6 +8,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/guard"
 	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 func (s *Server) Serve(l net.Listener, stops <-chan stdio.Stop) error {
 	serving, over := context.WithCancel(context.Background())
 	defer over()
-	go s.closeIdle(serving) // ends when Serve returns
+	go scope.Shield(scope.Log(s.Logger, nil, "closing idle sessions panicked"), func() { s.closeIdle(serving) })() // ends when Serve returns
 	return guard.Serve(l, s.httpServer(), stdio.Ladder{
 		Close: s.Host.CloseFor, Hurry: stdio.Hurry(s.Host.Sessions), Timeout: closeTimeout, DrainTimeout: drainTimeout, Stops: stops,
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // patient writes to a client that may be slow: each write has a deadline, so
@@ -96,7 +97,7 @@ func (s *Server) newStream(w http.ResponseWriter, r *http.Request, opening strin
 	defer st.mu.Unlock()
 	st.out.buf = append(st.out.buf, "retry: "+strconv.FormatInt(reconnectDelay.Milliseconds(), 10)+"\n\n"...)
 	st.send(true)
-	st.beat = time.AfterFunc(st.delay, st.heartbeat)
+	st.beat = time.AfterFunc(st.delay, scope.Shield(scope.Log(s.Logger, nil, "a heartbeat panicked"), st.heartbeat))
 	return st, ctx
 }
 
