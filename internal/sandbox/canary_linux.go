@@ -205,6 +205,17 @@ func call(number uintptr, a, b uintptr) func() error {
 	}
 }
 
+// watch has the kernel tell of every change in a folder that cannot be listed, by name.
+func (b Bait) watch() error {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	_, err = unix.InotifyAddWatch(fd, b.Dir, unix.IN_ALL_EVENTS)
+	return err
+}
+
 // listProcesses looks for other processes in /proc than the canary and what watches it.
 func (b Bait) listProcesses() error {
 	entries, err := os.ReadDir("/proc")
@@ -261,7 +272,7 @@ func (b Bait) attempts() []way {
 	if !b.Writes {
 		file := filepath.Join(b.Room, "file")
 		list = append(list, way{"writing in the folder", open(file, unix.O_WRONLY)}, way{"a mode", func() error { return unix.Chmod(file, 0o600) }},
-			way{"a mode outside", func() error { return unix.Chmod(bait, 0o600) }})
+			way{"a mode outside", func() error { return unix.Chmod(bait, 0o600) }}, way{"watching a folder", b.watch})
 	} else {
 		if b.View {
 			kept := filepath.Join(b.Room, "keeper", "kept")

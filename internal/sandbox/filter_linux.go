@@ -23,7 +23,7 @@ func kindOf(p Policy) kind { return kind{writes: len(p.Write) > 0, network: p.Ne
 func denied(k kind) []uint32 {
 	list := deniedAlways()
 	if !k.writes {
-		list = slices.Concat(list, attributesHere(), attributes)
+		list = slices.Concat(list, attributesHere(), attributes, watching)
 	}
 	return append(list, sockets(k.network)...)
 }
@@ -49,6 +49,11 @@ var attributes = []uint32{
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
 	sysSetxattrat, sysRemovexattrat, sysFileSetattr,
 }
+
+// watching is what tells of changes in folders, by name, which Landlock does not know.
+// Commands that change files need it (bundlers, compilers that wait); those that only
+// read do not.
+var watching = []uint32{unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH}
 
 func deniedAlways() []uint32 {
 	return slices.Concat(deniedHere(), []uint32{

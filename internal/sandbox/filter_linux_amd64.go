@@ -11,7 +11,7 @@ func deniedHere() []uint32 {
 	}
 }
 
-// attributesHere are those of the older forms that change attributes.
+// attributesHere are those of the older forms that change attributes, or watch.
 func attributesHere() []uint32 {
-	return []uint32{unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT}
+	return []uint32{unix.SYS_INOTIFY_INIT, unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT}
 }

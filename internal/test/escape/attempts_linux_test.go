@@ -158,6 +158,24 @@ func fileAttempts() []attempt {
 			}
 			return errHeld
 		}},
+		{name: "watching a folder", when: reads, try: func(w prey, _ string) error {
+			fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = unix.Close(fd) }()
+			_, err = unix.InotifyAddWatch(fd, w.Dir, unix.IN_ALL_EVENTS)
+			return err
+		}},
+		{name: "watching a folder, the older way", try: func(w prey, _ string) error {
+			fd, err := unix.Open(w.Dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = unix.Close(fd) }()
+			_, err = unix.FcntlInt(uintptr(fd), unix.F_NOTIFY, 0x4) // DN_CREATE
+			return err
+		}},
 		{name: "memory of the machine", try: func(prey, string) error { return opens("/dev/mem", unix.O_RDONLY) }},
 		{name: "log of the kernel", try: func(prey, string) error { return opens("/dev/kmsg", unix.O_RDONLY) }},
 		{name: "sysrq", try: func(prey, string) error { return opens("/proc/sysrq-trigger", unix.O_WRONLY) }},
