@@ -8,7 +8,8 @@
 // double forks lead back to it, and it ends them all when it is asked to, or
 // when its socket closes because the host died. Where there is no warden,
 // process groups (job objects on Windows) do what they can, and [Custody] says
-// what is weaker.
+// what is weaker. A sandboxed command with processes of its own has the warden as
+// the first process of their namespace (namespace_linux.go).
 //
 //	            exit, nobody left
 //	         ┌──────────────────────────────────┐

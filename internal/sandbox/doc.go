@@ -8,6 +8,8 @@
 //   - seccomp: other ways around it (ptrace, mounts, namespaces, io_uring,
 //     keyrings), the network, and what Landlock does not know (chmod, chown,
 //     times, extended attributes).
+//   - namespaces, where they can be had: a view of the files in which the rest is
+//     read-only, a network and processes of the command's own.
 //   - no capabilities, and none to be gained by executing something.
 //
 // [Enter] confines the calling thread only, for good. What holds for a thread
