@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/question"
 )
 
@@ -59,6 +60,12 @@ func TestText(t *testing.T) {
 			question.Call{Tool: "edit", Dir: "/w", Arguments: `{"path":".env","old_string":"A=1\nB=2","new_string":"A=2"}`, Detail: json.RawMessage(
 				`{"files":[{"path":".env","kind":"update","cut":true}],"error":"it is not there"}`)},
 			"edit\n  path: .env\n  old_string:\n      A=1\n      B=2\n  new_string: A=2\n  this would fail: it is not there",
+		},
+		"paths that lead through links": {
+			question.Call{Tool: "write", Dir: "/w", Arguments: `{"path":"docs/keys"}`, Places: []event.ResolvedPath{
+				{Path: "/w/docs/keys", Real: "/home/u/.ssh/keys"}, {Path: "/w/loop"}, {Path: "/w/a\u202e", Real: "/w/b"},
+			}},
+			"write\n  path: docs/keys\n  leads to: docs/keys -> /home/u/.ssh/keys\n  leads to: loop -> nowhere\n  leads to: a⟨U+202E⟩ -> b",
 		},
 		"arguments that are no object": {
 			question.Call{Tool: "odd\n", Arguments: `[1]`},

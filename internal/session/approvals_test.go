@@ -46,12 +46,18 @@ func (a *asks) Remember(call turn.Approval) {
 // attended opens a session whose calls are asked about.
 func attended(t *testing.T, m *script.Model) *bench {
 	t.Helper()
-	set, err := tool.NewSet(call("look", time.Second))
+	return attendedBy(t, &asks{remembered: map[string]bool{}}, call("look", time.Second), m)
+}
+
+// attendedBy opens a session whose calls are judged by a judge.
+func attendedBy(t *testing.T, judge session.Judge, look tool.Tool, m *script.Model) *bench {
+	t.Helper()
+	set, err := tool.NewSet(look)
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := journal.NewMemory("s")
-	approvals := session.NewApprovals(log, &asks{remembered: map[string]bool{}}, nil)
+	approvals := session.NewApprovals(log, judge, nil)
 	s, err := session.Open(session.Config{
 		Log: log, Opened: event.SessionOpened{Dir: "/work"}, Approvals: approvals,
 		Turn: turn.Config{Model: model.Config{Provider: m}, Tools: set, Dir: "/work", Approver: approvals},
