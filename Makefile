@@ -4,7 +4,7 @@ FUZZTIME ?= 10s
 N ?= 2000
 PACKAGES ?= event internal/turn internal/history internal/scope internal/sse
 
-.PHONY: install check test race fuzz bench crash simulate screen pictures judge shake break mutate proof clients release site
+.PHONY: install check test race fuzz bench crash simulate screen pictures judge links shake break mutate proof clients release site
 
 install: ## a static and stripped binary, into $(go env GOPATH)/bin
 	CGO_ENABLED=0 go install -trimpath -ldflags "-s -w" ./cmd/settle
@@ -49,6 +49,9 @@ pictures: ## docs/pictures, of the built program in tmux
 
 judge: ## all of the corpus, and N drawn commands: what is allowed runs, a share also in the box, and must do no harm (docs/adr/0008); FLAGS such as -commands-seed=1
 	go test -count=1 -v -timeout 0 -run 'TestOracle$$|TestBoxed|TestUnasked' ./internal/policy -commands $(N) -commands-seed 0 $(FLAGS)
+
+links: ## N calls of each file tool user, while names are swapped for links (docs/adr/0031)
+	go test -count=1 -v -timeout 0 ./internal/test/links -calls $(N)
 
 shake: ## N sessions, drawn at random, with goroutines that give way at random (docs/proof.md); FLAGS such as -seed=1
 	@dir=$${TMPDIR:-/tmp}/settle-shake-$$(id -u); rm -rf $$dir && go run ./internal/test/shake/overlay $$dir && \

@@ -8,6 +8,9 @@
 //	locate ─► lock ─► load ─► check ─► stage … stage ─► commit … commit
 //	                            └─ refused          └─ discard
 //
+// locate takes the place that the call was judged by (package internal/disk). All later
+// steps go through the descriptor of its directory and follow no link.
+//
 // What is checked before anything is written: for write, that the model knows
 // what it replaces (by hash); for edit and apply_patch, that the lines they
 // name are there. A file that changed since it was loaded is not replaced.

@@ -4,9 +4,10 @@
 //
 //	walk ──► glob    names by pattern, newest first
 //	     ├─► list    a tree, level by level
-//	     └─► scan ─┐
-//	  ripgrep ─────┴─► collector ─► grep    lines by regular expression
+//	     └─► scan ─► collector ─► grep    lines by regular expression
+//	  ripgrep ─┘ names
 //
-// grep starts ripgrep where there is one, and reads the files itself where
-// not or where that fails; the collector gives both the same form and bounds.
+// grep starts ripgrep where there is one. ripgrep names the files that may have a match,
+// and these are searched like all others: what it reads itself is not shown. A walk goes
+// through descriptors and follows no link (package internal/disk).
 package search
