@@ -10,7 +10,7 @@ import (
 )
 
 // swapCalls is how many calls a race gets.
-const swapCalls = 150
+const swapCalls = 60
 
 // A command in the background exchanges the file, or a folder above it, for a link out
 // of the working directory while files are restored. Nothing outside is read or written.
