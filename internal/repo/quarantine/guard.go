@@ -1,0 +1,389 @@
+package quarantine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Area is what a sandboxed command can change.
+type Area struct {
+	// Look are folders, absolute and without links, that are looked through; Hidden are
+	// those that are not, because nobody runs git there.
+	Look, Hidden []string
+	// Keep are folders of repositories that no command can change, such as the one that
+	// the working directory is in. They are not looked through.
+	Keep []string
+	// Obeyed are paths that the configuration of those names and that do not exist.
+	Obeyed []string
+}
+
+// Finding is what was moved aside.
+type Finding struct {
+	Path, Moved string // where it was, and where it is
+	Why         string
+}
+
+// String is for people and models.
+func (f Finding) String() string {
+	if f.Moved == "" {
+		return f.Path + ": " + f.Why
+	}
+	return fmt.Sprintf("%s is now %s: %s", f.Path, filepath.Base(f.Moved), f.Why)
+}
+
+// Guard looks after the folders that sandboxed commands can change. It is safe for
+// concurrent use.
+type Guard struct {
+	mu       sync.Mutex // guards what follows
+	area     Area
+	bases    map[string]*os.Root
+	running  int                // commands
+	known    map[string]*record // repositories, by their path
+	obeyed   map[string]bool    // paths of Area.Obeyed that exist
+	watch    *watcher           // nil where nothing tells what is new
+	findings []Finding          // that nobody has taken yet
+	closed   bool
+	trusting bool // what is there is the user's
+	folders  int  // that one walk has seen
+}
+
+// record is what is known of a repository.
+type record struct {
+	base    string
+	rel     string          // from the base
+	folder  bool            // else it is an entry .git
+	links   map[string]bool // links and other odd files in it, from its folder
+	trusted map[string]bool // faults that are the user's
+}
+
+// New returns a guard that knows nothing yet.
+func New() *Guard {
+	return &Guard{bases: map[string]*os.Root{}, known: map[string]*record{}, obeyed: map[string]bool{}}
+}
+
+// Enter is for before a command starts. If no other one runs, what is there is the
+// user's, and is trusted.
+func (g *Guard) Enter(a Area) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return
+	}
+	a.Look = outermost(a.Look)
+	g.trusting = true
+	defer func() { g.trusting = false }()
+	fresh := g.extend(a)
+	if g.running++; g.running == 1 {
+		g.update()
+		g.trust(slices.Collect(maps.Keys(g.bases)))
+	} else if fresh != nil {
+		g.update()
+		g.trust(fresh)
+	}
+}
+
+// Leave is for when a command that Enter was called for is gone, with all that it
+// started.
+func (g *Guard) Leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.running--; !g.closed {
+		g.examine()
+	}
+}
+
+// Check looks now, and returns what was moved aside since the last time.
+func (g *Guard) Check() []Finding {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.closed && g.running > 0 { // else nothing is new that is a command's
+		g.examine()
+	}
+	list := g.findings
+	g.findings = nil
+	return list
+}
+
+// Pointers returns entries .git that lead to a kept repository, which belong to its
+// worktrees and submodules.
+func (g *Guard) Pointers() (list []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for path, r := range g.known {
+		if r.folder || g.closed {
+			continue
+		}
+		data, err := read(g.bases[r.base], r.rel)
+		if to, ok := pointer(data); err == nil && ok && g.kept(resolve(filepath.Dir(path), to)) {
+			list = append(list, path)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Close looks once more, if a command may still run, and ends the watch. Its error
+// names what nobody has taken.
+func (g *Guard) Close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil
+	}
+	if g.running > 0 {
+		g.examine()
+	}
+	g.closed = true
+	for _, root := range g.bases {
+		_ = root.Close()
+	}
+	err := g.watch.close()
+	g.watch = nil
+	for _, f := range g.findings {
+		err = errors.Join(err, fmt.Errorf("a sandboxed command left something that git would run: %s", f))
+	}
+	return err
+}
+
+// extend takes in what a command can change beyond what others can.
+func (g *Guard) extend(a Area) (fresh []string) {
+	g.area.Hidden, g.area.Keep, g.area.Obeyed = a.Hidden, a.Keep, a.Obeyed
+	for _, path := range a.Look {
+		if _, known := g.bases[path]; known {
+			continue
+		}
+		root, err := os.OpenRoot(path)
+		if err != nil {
+			continue // there is nothing that could be changed
+		}
+		if len(g.bases) == 0 {
+			g.watch = newWatcher()
+		}
+		g.bases[path], fresh = root, append(fresh, path)
+		g.area.Look = append(g.area.Look, path)
+		if g.watch != nil {
+			g.walk(path)
+		}
+	}
+	return fresh
+}
+
+// update brings what is known up to date.
+func (g *Guard) update() {
+	if g.watch.read(g) {
+		return
+	}
+	if g.watch != nil { // more has happened than the kernel could remember
+		_ = g.watch.close()
+		g.watch = newWatcher()
+	}
+	for _, r := range g.known {
+		clear(r.links)
+	}
+	for path := range g.bases {
+		g.walk(path)
+	}
+}
+
+// trust takes what is in some of the bases for the user's.
+func (g *Guard) trust(bases []string) {
+	for path, r := range maps.Clone(g.known) {
+		if !slices.Contains(bases, r.base) {
+			continue
+		}
+		r.trusted = map[string]bool{}
+		for _, f := range g.faults(path, r) {
+			r.trusted[f.id] = true
+		}
+	}
+	for _, path := range g.area.Obeyed {
+		_, err := os.Lstat(path)
+		g.obeyed[path] = err == nil
+	}
+}
+
+// maxRounds bounds how often what was cleaned is looked at again.
+const maxRounds = 4
+
+// examine moves aside what is new and not harmless.
+func (g *Guard) examine() {
+	g.update()
+	for range maxRounds {
+		moved := false
+		for _, path := range slices.Sorted(maps.Keys(g.known)) {
+			r := g.known[path]
+			if r == nil {
+				continue
+			}
+			for _, f := range g.faults(path, r) {
+				if !r.trusted[f.id] {
+					moved = g.move(path, r, f) || moved
+				}
+			}
+		}
+		if !moved {
+			break
+		}
+	}
+	for path, existed := range g.obeyed {
+		if _, err := os.Lstat(path); err == nil && !existed {
+			g.moveObeyed(path)
+		}
+	}
+}
+
+// faults are those of a repository as it is now. It is forgotten if it is gone.
+func (g *Guard) faults(path string, r *record) []fault {
+	base := g.bases[r.base]
+	info, err := base.Lstat(r.rel)
+	if err != nil || info.IsDir() != r.folder {
+		delete(g.known, path)
+		return nil
+	}
+	at := place{path: path, looked: g.looked, hidden: g.hidden, kept: g.kept}
+	if !r.folder {
+		at.path = filepath.Dir(path)
+		parent, err := base.OpenRoot(filepath.Dir(r.rel))
+		if err != nil {
+			return nil
+		}
+		defer parent.Close()
+		return inspectPointer(parent, filepath.Base(r.rel), at)
+	}
+	dir, err := g.open(base, r.rel)
+	if err != nil {
+		return []fault{{"", "it cannot be looked at: " + err.Error(), "unreadable"}}
+	}
+	defer dir.Close()
+	faults := inspect(dir, at)
+	for name := range r.links {
+		if info, err := dir.Lstat(name); err != nil || info.Mode().IsRegular() || info.IsDir() {
+			delete(r.links, name)
+			continue
+		}
+		target, _ := dir.Readlink(name)
+		faults = append(faults, fault{name, "its " + name + " is a link, or no ordinary file", "link " + name + " " + target})
+	}
+	return faults
+}
+
+// open opens a folder, also one that its owner took the right to list from. A command
+// could hide a repository in it.
+func (g *Guard) open(base *os.Root, rel string) (*os.Root, error) {
+	dir, err := base.OpenRoot(rel)
+	if err == nil || !errors.Is(err, fs.ErrPermission) {
+		return dir, err
+	}
+	info, failed := base.Lstat(rel)
+	if failed != nil || !info.IsDir() || base.Chmod(rel, info.Mode().Perm()|0o700) != nil {
+		return nil, err
+	}
+	if g.trusting {
+		defer func() { _ = base.Chmod(rel, info.Mode().Perm()) }() // the user wants it so
+	}
+	return base.OpenRoot(rel)
+}
+
+// move moves what has a fault aside, and notes that.
+func (g *Guard) move(path string, r *record, f fault) bool {
+	base, rel, at := g.bases[r.base], r.rel, path
+	if r.folder {
+		rel, at = filepath.Join(r.rel, filepath.FromSlash(f.entry)), filepath.Join(path, filepath.FromSlash(f.entry))
+	}
+	moved, err := aside(base, rel)
+	finding := Finding{Path: at, Why: f.why}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false // with another fault of the same
+	case err != nil:
+		finding.Why += fmt.Sprintf("; it could not be moved aside (%v): run no git there", err)
+		if r.trusted == nil {
+			r.trusted = map[string]bool{}
+		}
+		r.trusted[f.id] = true // it is said once
+	default:
+		finding.Moved = filepath.Join(r.base, moved)
+	}
+	g.findings = append(g.findings, finding)
+	return err == nil
+}
+
+func (g *Guard) moveObeyed(path string) {
+	for base, root := range g.bases {
+		rel, err := filepath.Rel(base, path)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		finding := Finding{Path: path, Why: "the configuration of the user's repository names it, so that git would run or obey it"}
+		if moved, err := aside(root, rel); err == nil {
+			finding.Moved = filepath.Join(base, moved)
+		} else {
+			finding.Why += fmt.Sprintf("; it could not be moved aside (%v)", err)
+			g.obeyed[path] = true
+		}
+		g.findings = append(g.findings, finding)
+	}
+}
+
+// aside renames a path, and returns its new name.
+func aside(base *os.Root, rel string) (string, error) {
+	if _, err := base.Lstat(rel); err != nil {
+		return "", err
+	}
+	for n := 1; ; n++ {
+		to := fmt.Sprintf("%s-quarantined-%d", rel, n)
+		if _, err := base.Lstat(to); err == nil {
+			continue
+		}
+		return to, base.Rename(rel, to)
+	}
+}
+
+var errTooMany = errors.New("it has too many folders")
+
+func (g *Guard) looked(path string) bool { return within(g.area.Look, path) && !g.kept(path) }
+
+func (g *Guard) kept(path string) bool { return within(g.area.Keep, path) }
+
+func (g *Guard) hidden(path string) bool { return within(g.area.Hidden, path) }
+
+// within reports whether a path is one of the folders or below one.
+func within(folders []string, path string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool {
+		rel, err := filepath.Rel(folder, path)
+		return err == nil && filepath.IsLocal(rel)
+	})
+}
+
+// outermost are the folders that no other one holds.
+func outermost(folders []string) (out []string) {
+	for _, folder := range folders {
+		others := slices.DeleteFunc(slices.Clone(folders), func(other string) bool { return other == folder })
+		if !within(others, folder) {
+			out = append(out, folder)
+		}
+	}
+	return out
+}
+
+// isGit reports whether a name may be ".git" to some file system: in other cases, with
+// characters that HFS+ ignores, or in the short form of FAT.
+func isGit(name string) bool {
+	if strings.EqualFold(name, "git~1") {
+		return true
+	}
+	visible := strings.Map(func(r rune) rune {
+		if r >= 0x200c && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x206a && r <= 0x206f || r == 0xfeff {
+			return -1
+		}
+		return r
+	}, name)
+	return strings.EqualFold(strings.TrimRight(visible, " ."), ".git")
+}

@@ -1,0 +1,230 @@
+package quarantine
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// files writes files below a folder; a name that ends in "/" is a folder.
+func files(t testing.TB, dir string, list map[string]string) {
+	t.Helper()
+	for name, content := range list {
+		path := filepath.Join(dir, name)
+		if strings.HasSuffix(name, "/") {
+			content, path = "", filepath.Join(path, ".keep")
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// repository is what git init makes, as far as git needs it.
+func repository(at, config string) map[string]string {
+	return map[string]string{at + "/HEAD": "ref: refs/heads/main\n", at + "/objects/": "", at + "/refs/": "", at + "/config": "[core]\n\trepositoryformatversion = 0\n" + config}
+}
+
+func real(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// guarded enters for a command that can change a folder.
+func guarded(t testing.TB, dir string) *Guard {
+	t.Helper()
+	g := New()
+	g.Enter(Area{Look: []string{dir}})
+	t.Cleanup(func() { _ = g.Close() })
+	return g
+}
+
+const evil = "\tfsmonitor = evil\n"
+
+// What is new and could run a program is moved aside: with the kernel's word for what is
+// new, and without.
+func TestGuardMovesNewFaultsAside(t *testing.T) {
+	for name, list := range map[string]map[string]string{
+		"a/b/.git/config":        repository("a/b/.git", evil),
+		"bare/config":            repository("bare", evil),
+		"n/.git/commondir":       merge(repository("n/.git", ""), map[string]string{"n/.git/commondir": "../../c\n"}),
+		"n/.git":                 {"n/.git": "gitdir: /elsewhere\n"},
+		"n/.git/hooks":           merge(repository("n/.git", ""), map[string]string{"n/.git/hooks/pre-commit": "x", "n/.git/hooks/a.sample": "x"}),
+		"n/.git/modules/m/hooks": merge(repository("n/.git", ""), repository("n/.git/modules/m", ""), map[string]string{"n/.git/modules/m/hooks/x": ""}),
+		"n/.git/rebase-merge":    merge(repository("n/.git", ""), map[string]string{"n/.git/rebase-merge/git-rebase-todo": "pick 1 x\nexec evil\n"}),
+	} {
+		for _, watching := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, watching), func(t *testing.T) {
+				dir := real(t)
+				g := guarded(t, dir)
+				if !watching {
+					_ = g.watch.close()
+					g.watch = nil
+				}
+				files(t, dir, list)
+				found := g.Check()
+				if len(found) != 1 || found[0].Path != filepath.Join(dir, name) || !strings.HasPrefix(filepath.Base(found[0].Moved), filepath.Base(name)+"-quarantined-") {
+					t.Fatalf("found %v", found)
+				}
+				if _, err := os.Lstat(found[0].Moved); err != nil {
+					t.Error(err)
+				}
+				if again := g.Check(); again != nil {
+					t.Errorf("again: %v", again)
+				}
+			})
+		}
+	}
+}
+
+func merge(lists ...map[string]string) map[string]string {
+	all := map[string]string{}
+	for _, list := range lists {
+		for name, content := range list {
+			all[name] = content
+		}
+	}
+	return all
+}
+
+// What was there before a command, or came while none ran, is the user's; what a
+// command adds to it is not.
+func TestGuardTrustsWhatTheUserMade(t *testing.T) {
+	dir := real(t)
+	files(t, dir, merge(repository("old/.git", evil), map[string]string{"old/.git/hooks/pre-commit": "mine"}))
+	g := guarded(t, dir)
+	if found := g.Check(); found != nil {
+		t.Errorf("of the user: %v", found)
+	}
+	files(t, dir, map[string]string{"old/.git/hooks/pre-commit": "yours"})
+	if found := g.Check(); len(found) != 1 || found[0].Path != filepath.Join(dir, "old/.git/hooks") {
+		t.Errorf("of a command: %v", found)
+	}
+	g.Leave()
+	files(t, dir, repository("new/.git", evil))
+	g.Enter(Area{Look: []string{dir}})
+	if found := g.Check(); found != nil {
+		t.Errorf("made while no command ran: %v", found)
+	}
+	g.Enter(Area{Look: []string{dir}})
+	files(t, dir, repository("second/.git", evil))
+	g.Leave()
+	g.Enter(Area{Look: []string{dir}}) // one still runs: nothing is trusted
+	if found := g.Check(); len(found) != 1 {
+		t.Errorf("made while two ran: %v", found)
+	}
+}
+
+// What git and other tools make for their own purposes is left alone.
+func TestGuardLeavesOrdinaryRepositories(t *testing.T) {
+	dir := real(t)
+	g := guarded(t, dir)
+	files(t, dir, merge(repository("clone/.git", `	filemode = true
+	bare = false
+[remote "origin"]
+	url = https://user@example.com/x.git
+	fetch = +refs/heads/*:refs/remotes/origin/*
+[branch "main"]
+	remote = origin
+	merge = refs/heads/main
+[submodule "lib"]
+	url = ../lib
+	active = true
+[remote "other"]
+	url = git@example.com:x/y.git
+[filter "lfs"]
+	clean = git-lfs clean -- %f
+	smudge = git-lfs smudge -- %f
+	process = git-lfs filter-process
+	required = true
+`), repository("clone/.git/modules/lib", "\tworktree = ../../../lib\n"), map[string]string{
+		"clone/lib/.git": "gitdir: ../.git/modules/lib\n", "clone/.git/hooks/pre-commit.sample": "x", "clone/.git/info/exclude": "", "HEAD": "x", "objects/x": "",
+	}))
+	files(t, dir, map[string]string{"clone/.git/worktrees/w/HEAD": "x", "clone/.git/worktrees/w/commondir": "../..\n", "clone/.git/worktrees/w/gitdir": "x"})
+	if found := g.Check(); found != nil {
+		t.Errorf("%v", found)
+	}
+}
+
+// Links in a repository would have git write elsewhere.
+func TestGuardMovesLinksAside(t *testing.T) {
+	dir := real(t)
+	g := guarded(t, dir)
+	files(t, dir, repository("n/.git", ""))
+	if found := g.Check(); found != nil {
+		t.Fatalf("%v", found)
+	}
+	files(t, dir, map[string]string{"n/.git/logs/refs/heads/": ""})
+	if err := os.Symlink("/elsewhere", filepath.Join(dir, "n/.git/logs/refs/heads/main")); err != nil {
+		t.Fatal(err)
+	}
+	if found := g.Check(); len(found) != 1 || found[0].Path != filepath.Join(dir, "n/.git/logs/refs/heads/main") {
+		t.Errorf("%v", found)
+	}
+}
+
+// Keys that may run a program are found in whichever form git reads them.
+func TestConfigIsHarmless(t *testing.T) {
+	yes := func(string) bool { return true }
+	no := func(string) bool { return false }
+	for _, text := range []string{
+		"[core]\nfsmonitor = x", "[core] fsmonitor = x", "[CORE]\n\tFsMonitor=x", "[core]\nhooksPath = x", "[alias]\nst = !x", "[include]\npath = x", "[includeIf \"gitdir:/\"]\npath = x",
+		"[remote \"o\"]\nurl = ext::sh -c x", "[remote \"o\"]\nurl = -oProxyCommand=x", "[remote \"o\"]\nuploadpack = x", "[branch \"b\"]\nremote = ext::x", "[diff \"x\"]\ncommand = y",
+		"[core.x]\nfsmonitor = y", "[user]\nname = x\\\n[core] fsmonitor = y", "\ufeff[core]\nfsmonitor = x", "[filter \"lfs\"]\nclean = evil", "[core]\nworktree = /", "[gpg]\nprogram = x",
+		"[submodule \"x\"]\nupdate = !y", "[pager]\nstatus = x", "[protocol \"ext\"]\nallow = always", "[url \"ext::x\"]\ninsteadOf = https://", "fsmonitor = x", "[branch \"b\"]\nmergeOptions = -s x", "[core]\nbare",
+	} {
+		if faults := checkConfig("config", text, no, yes); (len(faults) == 0) != (text == "[core]\nbare") {
+			t.Errorf("%q: %v", text, faults)
+		}
+	}
+}
+
+// BenchmarkCheck is what a sandboxed command costs: nothing is new, or a folder is.
+func BenchmarkCheck(b *testing.B) {
+	dir := real(b)
+	for i := range 300 {
+		for j := range 100 {
+			if err := os.MkdirAll(filepath.Join(dir, "node_modules", fmt.Sprint("p", i), "lib", fmt.Sprint("d", j)), 0o755); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	files(b, dir, repository("nested/.git", ""))
+	a := Area{Look: []string{dir}}
+	b.Run("first", func(b *testing.B) {
+		for b.Loop() {
+			g := New()
+			g.Enter(a)
+			_ = g.Close()
+		}
+	})
+	for _, name := range []string{"nothing new", "a folder", "unwatched"} {
+		b.Run(name, func(b *testing.B) {
+			g := guarded(b, dir)
+			g.Leave()
+			if name == "unwatched" {
+				_ = g.watch.close()
+				g.watch = nil
+			}
+			n := 0
+			for b.Loop() {
+				g.Enter(a)
+				if name == "a folder" {
+					n++
+					_ = os.Mkdir(filepath.Join(dir, fmt.Sprint("new", n)), 0o755)
+				}
+				g.Check()
+				g.Leave()
+			}
+		})
+	}
+}

@@ -1,0 +1,290 @@
+package quarantine
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// maxFile bounds what is read of one file of a repository, in bytes.
+const maxFile = 1 << 20
+
+// fault is one thing by which a repository could have git run a program.
+type fault struct {
+	entry string // what is to be moved aside, from the repository's folder, with slashes
+	why   string
+	id    string // the same for the same fault, with its content
+}
+
+// place says where a repository is, and what its pointers may lead to.
+type place struct {
+	path string // of its folder, absolute
+	// looked reports whether a path is looked at: what would be planted there is found.
+	looked func(path string) bool
+	// hidden reports whether a command can change a path that is not looked at.
+	hidden func(path string) bool
+	// kept reports whether a path is in a repository that no command can change.
+	kept func(path string) bool
+}
+
+// read returns the content of a regular file; nil, without an error, if there is none.
+func read(dir *os.Root, name string) ([]byte, error) {
+	info, err := dir.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errOdd
+	}
+	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if now, err := f.Stat(); err != nil || !now.Mode().IsRegular() {
+		return nil, errOdd
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if len(data) > maxFile {
+		return nil, errors.New("it is too large")
+	}
+	return data, err
+}
+
+var errOdd = errors.New("it is not an ordinary file")
+
+// inspect returns the faults of the repository in a folder, but links below it.
+func inspect(dir *os.Root, at place) []fault {
+	var faults []fault
+	add := func(entry, why, id string) { faults = append(faults, fault{entry, why, entry + " " + id}) }
+	text := func(name string) string {
+		data, err := read(dir, name)
+		if err != nil {
+			add(name, fmt.Sprintf("its %s cannot be read: %v", name, err), err.Error())
+		}
+		return string(data)
+	}
+	for _, name := range []string{"config", "config.worktree"} {
+		for _, f := range checkConfig(name, text(name), at.worktree(dir), at.local) {
+			add(f.entry, f.why, f.id)
+		}
+	}
+	if common := text("commondir"); common != "" && !(common == "../..\n" && path.Base(path.Dir(filepath.ToSlash(at.path))) == "worktrees") {
+		add("commondir", fmt.Sprintf("its commondir leads to %.100q", strings.TrimSpace(common)), common)
+	}
+	for line := range strings.Lines(text("objects/info/alternates")) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && at.hidden(resolve(filepath.Join(at.path, "objects"), line)) {
+			add("objects/info/alternates", "its objects are in "+line+", which is not looked at", line)
+		}
+	}
+	for _, f := range slices.Concat(hooks(dir), unfinished(dir)) {
+		add(f.entry, f.why, f.id)
+	}
+	for _, name := range []string{"remotes", "branches"} { // configuration of an older kind
+		if list, err := readDir(dir, name); len(list) > 0 || err != nil {
+			add(name, "it has remotes in "+name, fmt.Sprint(list, err))
+		}
+	}
+	return faults
+}
+
+// worktree returns what says whether a value of core.worktree is the folder that
+// points to this repository.
+func (at place) worktree(dir *os.Root) func(string) bool {
+	return func(value string) bool {
+		top := resolve(at.path, value)
+		if !at.looked(top) || at.looked(at.path) && top == at.path {
+			return false
+		}
+		data, err := os.ReadFile(filepath.Join(top, ".git")) //nolint:gosec // what it says is only compared
+		to, ok := pointer(data)
+		return err == nil && ok && resolve(top, to) == at.path
+	}
+}
+
+// local reports whether a remote that is a path may lead there.
+func (at place) local(url string) bool {
+	path, isFile := strings.CutPrefix(url, "file://")
+	if !isFile && strings.Contains(url, ":") {
+		return true
+	}
+	if strings.HasPrefix(path, "~") {
+		return true // the home directory is not looked at, and cannot be changed
+	}
+	return !at.hidden(resolve(at.path, path)) && !at.hidden(resolve(filepath.Dir(at.path), path))
+}
+
+// resolve returns where a path leads from a folder, through links as far as it exists.
+func resolve(from, to string) string {
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(from, to)
+	}
+	rest := ""
+	for at := filepath.Clean(to); ; at = filepath.Dir(at) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if at == filepath.Dir(at) {
+			return filepath.Clean(to)
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
+}
+
+// pointer returns where a file .git leads.
+func pointer(data []byte) (string, bool) {
+	to, ok := bytes.CutPrefix(data, []byte("gitdir: "))
+	return strings.TrimRight(string(to), "\r\n"), ok
+}
+
+// hooks returns a fault if there is a hook.
+func hooks(dir *os.Root) []fault {
+	list, err := readDir(dir, "hooks")
+	if err != nil {
+		return []fault{{"hooks", "its hooks cannot be looked at: " + err.Error(), err.Error()}}
+	}
+	var names []string
+	sum := sha256.New()
+	for _, entry := range list {
+		if strings.HasSuffix(entry.Name(), ".sample") {
+			continue
+		}
+		names = append(names, entry.Name())
+		data, err := read(dir, "hooks/"+entry.Name())
+		fmt.Fprintf(sum, "%s %v %v %d\n%s", entry.Name(), entry.Type(), err, len(data), data)
+	}
+	if names == nil {
+		return nil
+	}
+	if len(names) > 3 {
+		names = append(names[:3], "…")
+	}
+	return []fault{{"hooks", "it has hooks: " + strings.Join(names, ", "), hex.EncodeToString(sum.Sum(nil))}}
+}
+
+// What an unfinished rebase, cherry-pick or merge of mails may say without starting a
+// program: commands of its list, and strategies that are git's own.
+const (
+	todoCommands = " pick p reword r edit e squash s fixup f drop d noop break b label l reset t merge m update-ref u revert "
+	strategies   = " ort recursive resolve octopus ours subtree "
+)
+
+// unfinished returns faults for programs that an unfinished rebase would start.
+func unfinished(dir *os.Root) (faults []fault) {
+	for _, state := range []string{"rebase-merge", "rebase-apply", "sequencer"} {
+		list, err := readDir(dir, state)
+		if len(list) == 0 && err == nil {
+			continue
+		}
+		what, sum := "", sha256.New()
+		for _, name := range []string{"git-rebase-todo", "git-rebase-todo.backup", "todo", "strategy", "opts"} {
+			data, failed := read(dir, state+"/"+name)
+			err = errors.Join(err, failed)
+			sum.Write(data)
+			for line := range strings.Lines(string(data)) {
+				what = cmp.Or(what, starts(name, strings.TrimSpace(line)))
+			}
+		}
+		if err != nil {
+			what = err.Error()
+		}
+		if what != "" {
+			faults = append(faults, fault{state, fmt.Sprintf("its unfinished %s has %.100q", state, what), hex.EncodeToString(sum.Sum(nil))})
+		}
+	}
+	return faults
+}
+
+// starts returns the line of a file of an unfinished rebase if it may start a program.
+func starts(name, line string) string {
+	word, _, _ := strings.Cut(line, " ")
+	known := todoCommands
+	switch name {
+	case "strategy":
+		known = strategies
+	case "opts":
+		key, value, _ := strings.Cut(line, "=")
+		if word = strings.TrimSpace(value); strings.TrimSpace(key) != "strategy" {
+			return ""
+		}
+		known = strategies
+	}
+	if line == "" || line[0] == '#' || strings.Contains(known, " "+word+" ") {
+		return ""
+	}
+	return line
+}
+
+// readDir lists a folder; nothing if there is none.
+func readDir(dir *os.Root, name string) ([]fs.DirEntry, error) {
+	info, err := dir.Lstat(name)
+	if err != nil || info.Mode().IsRegular() {
+		return nil, nil //nolint:nilerr // there is none
+	}
+	if !info.IsDir() {
+		return nil, errOdd
+	}
+	f, err := dir.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	list, err := f.ReadDir(-1)
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list, err
+}
+
+// inspectPointer returns the fault of an entry .git that is no folder.
+func inspectPointer(dir *os.Root, name string, at place) []fault {
+	bad := func(why, id string) []fault { return []fault{{name, why, name + " " + id}} }
+	data, err := read(dir, name)
+	if err != nil {
+		target, _ := dir.Readlink(name)
+		return bad("its .git is a link, or no ordinary file", target)
+	}
+	to, ok := pointer(data)
+	if !ok {
+		return nil // git refuses it
+	}
+	target := resolve(at.path, to)
+	switch {
+	case at.kept(target):
+		if vouched(target, filepath.Join(at.path, name)) {
+			return nil
+		}
+	case at.looked(target): // what is there is inspected as well
+		return nil
+	}
+	return bad("its .git leads to "+to, string(data))
+}
+
+// vouched reports whether the folder of a worktree or submodule, which no command can
+// change, names the file .git that leads to it.
+func vouched(target, file string) bool {
+	back, err := os.ReadFile(filepath.Join(target, "gitdir"))
+	if err == nil {
+		return filepath.Base(filepath.Dir(target)) == "worktrees" && resolve(target, strings.TrimRight(string(back), "\n")) == file
+	}
+	data, err := os.ReadFile(filepath.Join(target, "config"))
+	list, strange := variables(string(data))
+	if err != nil || strange != "" {
+		return false
+	}
+	return slices.ContainsFunc(list, func(v variable) bool {
+		return v.name() == "core.worktree" && resolve(target, v.value) == filepath.Dir(file)
+	})
+}

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package quarantine
+
+// nonblock is not needed here.
+const nonblock = 0

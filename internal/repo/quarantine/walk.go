@@ -1,0 +1,188 @@
+package quarantine
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Bounds of what is looked through. What is beyond them is named.
+const (
+	maxDepth   = 1024
+	maxFolders = 1_000_000
+)
+
+// folder is one that is looked through.
+type folder struct {
+	base string
+	up   *folder // nil for a base
+	name string
+	repo *record // the repository that it is the folder of, or is in; nil for none
+}
+
+// rel is its path from the base.
+func (f *folder) rel() string {
+	if f.up == nil {
+		return "."
+	}
+	return filepath.Join(f.up.rel(), f.name)
+}
+
+// walk looks through a folder of a base, and all that is below.
+func (g *Guard) walk(base string) {
+	root := g.bases[base]
+	dir, err := root.OpenRoot(".")
+	if err != nil {
+		return
+	}
+	g.folders = 0
+	g.look(dir, &folder{base: base}, 0)
+}
+
+// descend looks through a folder that is new in another one.
+func (g *Guard) descend(up *folder, name string) {
+	rel := filepath.Join(up.rel(), name)
+	if g.kept(filepath.Join(up.base, rel)) {
+		return
+	}
+	if info, err := g.bases[up.base].Lstat(rel); err != nil || !info.IsDir() {
+		return // it is gone, or a link
+	}
+	dir, err := g.open(g.bases[up.base], rel)
+	if err != nil {
+		g.blind(up, name, err)
+		return
+	}
+	g.folders = 0
+	g.look(dir, &folder{up.base, up, name, up.repo}, strings.Count(rel, string(filepath.Separator)))
+}
+
+// look looks through a folder that is open, and closes it.
+func (g *Guard) look(dir *os.Root, f *folder, depth int) {
+	defer dir.Close()
+	file, err := dir.Open(".")
+	if err != nil {
+		g.blind(f.up, f.name, err)
+		return
+	}
+	g.watched(file, f) // before it is listed, so that nothing is missed
+	list, err := file.ReadDir(-1)
+	_ = file.Close()
+	if g.folders++; err != nil || depth > maxDepth || g.folders > maxFolders {
+		g.blind(f.up, f.name, errTooMany)
+		return
+	}
+	if r := g.repository(dir, f, list); r != nil {
+		f.repo = r
+	}
+	for _, entry := range list {
+		name := entry.Name()
+		if !entry.IsDir() {
+			g.file(f, name, entry.Type())
+			continue
+		}
+		if g.kept(filepath.Join(f.base, f.rel(), name)) {
+			continue
+		}
+		below, err := g.open(dir, name)
+		if err != nil {
+			g.blind(f, name, err)
+			continue
+		}
+		g.look(below, &folder{f.base, f, name, f.repo}, depth+1)
+	}
+}
+
+// file takes in what is no folder: an entry .git, or something odd in a repository.
+func (g *Guard) file(f *folder, name string, kind fs.FileMode) {
+	if isGit(name) {
+		g.entry(f)
+	}
+	if f.repo != nil && kind.Type() != 0 && !(kind.Type() == fs.ModeSocket && name == "fsmonitor--daemon.ipc") {
+		if rel, err := filepath.Rel(f.repo.rel, filepath.Join(f.rel(), name)); err == nil {
+			f.repo.links[filepath.ToSlash(rel)] = true
+		}
+	}
+}
+
+// entry takes in what git finds under the name .git in a folder, if that is no folder.
+func (g *Guard) entry(f *folder) {
+	rel := filepath.Join(f.rel(), ".git")
+	if info, err := g.bases[f.base].Lstat(rel); err == nil && !info.IsDir() {
+		g.see(f.base, rel, false)
+	}
+}
+
+// mayBeGit reports whether a name is one by which git knows the folder of a repository.
+func mayBeGit(name string) bool {
+	return strings.EqualFold(name, "HEAD") || strings.EqualFold(name, "commondir") || strings.EqualFold(name, "objects") || strings.EqualFold(name, "refs")
+}
+
+// repository returns the record of a folder if git takes it for one of a repository.
+func (g *Guard) repository(dir *os.Root, f *folder, list []fs.DirEntry) *record {
+	found := 0
+	for _, entry := range list {
+		if mayBeGit(entry.Name()) {
+			found++
+		}
+	}
+	if found < 2 {
+		return nil
+	}
+	has := func(name string) bool {
+		_, err := dir.Lstat(name)
+		return err == nil
+	}
+	if !has("HEAD") || !has("commondir") && !(has("objects") && has("refs")) {
+		return nil
+	}
+	return g.see(f.base, f.rel(), true)
+}
+
+// see returns the record of a repository, which is new if it was not known.
+func (g *Guard) see(base, rel string, isFolder bool) *record {
+	path := filepath.Join(base, rel)
+	r := g.known[path]
+	if r == nil || r.folder != isFolder {
+		r = &record{base: base, rel: rel, folder: isFolder, links: map[string]bool{}}
+		g.known[path] = r
+	}
+	return r
+}
+
+// appeared takes in a name that is new in a folder.
+func (g *Guard) appeared(f *folder, name string, isFolder bool) {
+	if isFolder {
+		g.descend(f, name)
+	} else if f.repo != nil || isGit(name) {
+		if info, err := g.bases[f.base].Lstat(filepath.Join(f.rel(), name)); err == nil {
+			g.file(f, name, info.Mode())
+		}
+	}
+	if !mayBeGit(name) || f.repo != nil && f.repo.rel == f.rel() {
+		return
+	}
+	dir, err := g.open(g.bases[f.base], f.rel())
+	if err != nil {
+		return
+	}
+	var list []fs.DirEntry
+	if file, err := dir.Open("."); err == nil {
+		list, _ = file.ReadDir(-1)
+		_ = file.Close()
+	}
+	if g.repository(dir, f, list) == nil {
+		_ = dir.Close()
+		return
+	}
+	g.look(dir, f, 0) // again: what is odd in it counts now
+}
+
+// blind notes a folder that cannot be looked through.
+func (g *Guard) blind(up *folder, name string, err error) {
+	if g.trusting || up == nil || os.IsNotExist(err) {
+		return
+	}
+	g.findings = append(g.findings, Finding{Path: filepath.Join(up.base, up.rel(), name), Why: "it cannot be looked through (" + err.Error() + "): run no git there"})
+}

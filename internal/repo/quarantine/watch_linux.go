@@ -1,0 +1,96 @@
+package quarantine
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// watcher is told by the kernel (inotify) which names are new in folders. The kernel
+// does that before the system call returns that made them, so that all is known when a
+// command has ended.
+type watcher struct {
+	fd      int
+	folders map[int32]*folder
+	most    int // folders; the user's other programs need some, too
+}
+
+// newWatcher returns nil where there is none to be had.
+func newWatcher() *watcher {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil
+	}
+	most := 4096
+	if data, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches"); err == nil {
+		if n, err := strconv.Atoi(strings.TrimSpace(string(data))); err == nil {
+			most = n / 2
+		}
+	}
+	return &watcher{fd: fd, folders: map[int32]*folder{}, most: most}
+}
+
+func (w *watcher) close() error {
+	if w == nil {
+		return nil
+	}
+	return unix.Close(w.fd)
+}
+
+// watched has a folder that is open watched. Where that is not possible, nothing is:
+// every look goes through everything then.
+func (g *Guard) watched(file *os.File, f *folder) {
+	w := g.watch
+	if w == nil {
+		return
+	}
+	wd, err := unix.InotifyAddWatch(w.fd, fmt.Sprintf("/proc/self/fd/%d", file.Fd()), unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_ONLYDIR)
+	if err == nil && len(w.folders) < w.most {
+		w.folders[int32(wd)] = f //nolint:gosec // what the kernel gave
+		return
+	}
+	_ = w.close()
+	g.watch = nil
+}
+
+// read takes in what is new, and reports whether that is all.
+func (w *watcher) read(g *Guard) (all bool) {
+	if w == nil {
+		return false
+	}
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := unix.Read(w.fd, buf)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EAGAIN):
+			return true
+		case err != nil || n <= 0:
+			return false
+		}
+		for rest := buf[:n]; len(rest) >= unix.SizeofInotifyEvent; {
+			wd, mask := int32(binary.NativeEndian.Uint32(rest)), binary.NativeEndian.Uint32(rest[4:]) //nolint:gosec // as the kernel has it
+			size := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(rest[12:]))
+			name, _, _ := bytes.Cut(rest[unix.SizeofInotifyEvent:size], []byte{0})
+			rest = rest[size:]
+			switch f := w.folders[wd]; {
+			case mask&unix.IN_Q_OVERFLOW != 0:
+				return false
+			case mask&unix.IN_IGNORED != 0:
+				delete(w.folders, wd)
+			case f != nil && len(name) > 0:
+				g.appeared(f, string(name), mask&unix.IN_ISDIR != 0)
+			}
+			if g.watch != w {
+				return false // there is none any more
+			}
+		}
+	}
+}
