@@ -116,12 +116,12 @@ func ownRoot() error {
 	return unix.Chdir(dir)
 }
 
-// protect makes read-only what lies in the way of writing; and pins the folders that
-// hold it, since a folder may be renamed with what is mounted below.
+// protect makes read-only what lies in the way of writing; and pins all folders above
+// it, since a folder may be renamed with what is mounted below.
 func protect(p Policy) error {
 	var pinned []string
 	for _, path := range p.Protect {
-		if at := filepath.Dir(path); !slices.Contains(pinned, at) {
+		for at := filepath.Dir(path); p.holds(at) && !slices.Contains(pinned, at); at = filepath.Dir(at) {
 			pinned = append(pinned, at)
 		}
 	}
@@ -150,6 +150,12 @@ func protect(p Policy) error {
 		}
 	}
 	return nil
+}
+
+// holds reports whether a folder may be renamed, since it is below one that may be
+// changed. That one is mounted already.
+func (p Policy) holds(path string) bool {
+	return slices.ContainsFunc(p.Write, func(dir string) bool { return dir != path && Above(dir, path) })
 }
 
 // outermost are the paths that no other one holds.
