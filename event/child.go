@@ -31,6 +31,9 @@ type JobEnded struct {
 	ExitCode  *int      `json:"exit_code,omitempty"`
 	Cause     *Cause    `json:"cause,omitempty"`
 	Survivors []Process `json:"survivors,omitempty"`
+	// Quarantined are parts of git repositories that the job's sandbox left and that
+	// settle moved aside, with the reasons.
+	Quarantined []string `json:"quarantined,omitempty"`
 }
 
 // ChildStarted: a child agent works in a session of its own. The event's

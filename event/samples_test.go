@@ -70,7 +70,8 @@ func sessionSamples() []Event {
 		{Turn: "t000001", Item: "i000001", Data: JobStarted{Job: "j000001", PID: 99, Command: "server", Log: "/tmp/j.log", Mark: "m/s1/r", Process: &Identity{PID: 99, Started: 1240, Boot: "b-1"}, Keeper: &Identity{PID: 98, Started: 1239, Boot: "b-1"}}},
 		{By: "user", Data: JobEnded{
 			Job: "j000001", How: JobKilled, ExitCode: new(137), Cause: sampleCause(),
-			Survivors: []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}},
+			Survivors:   []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}},
+			Quarantined: []string{"/work/x/.git/config is now config-quarantined-1: its config sets alias.st, by which git may run a program"},
 		}},
 		{Turn: "t000001", Item: "i000001", Data: ChildStarted{
 			Child: "c000001", Session: "s2", Call: "i000001", Title: "look for the bug", Model: "gpt",

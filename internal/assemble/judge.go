@@ -44,6 +44,7 @@ func (o Options) judge(permission event.Permission, b *bench) (func() (settle.Ju
 			Mode: mode, Rules: slices.Concat(known.rules(), rules), Release: release, Reviewed: o.Reviewed,
 			Dir: o.Dir, Home: o.Getenv("HOME"), Environ: o.Environ, Opaque: !shell.Judgeable(),
 			Confine: proc.Confines() == nil, Sandbox: box.of, StartSandbox: b.here.of, Exposes: b.exposes(mode),
+			ReadOnlyGit: box.Git != config.GitWrite && box.viewless == nil,
 		}
 		if f != nil { // nothing there can be looked at from here
 			c.Dir, c.Home, c.Environ, c.Opaque, c.Confine, c.Exposes = f.machine.Dir, f.machine.Home, nil, true, false, nil

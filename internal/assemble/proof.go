@@ -23,7 +23,9 @@ type layers struct {
 
 // What a sandbox lacks without these layers: a network of its own is missed with a proxy.
 const (
-	viewGap    = "modes, owners and times of files outside, and .git/hooks, .git/config and .settle inside, can be changed"
+	viewGap = "modes, owners and times of files outside, and .git and the other protected files inside, can be changed"
+	// gitGap is what a workspace lacks whose user lets commands change the repository.
+	gitGap     = "commands can change the repository (sandbox.git): of .git, only hooks and config are protected while they run; the rest is judged when they have ended"
 	proxyGap   = "other machines can be reached without the proxy, at the number of its port"
 	processGap = "other processes, their command lines among them, can be seen"
 )

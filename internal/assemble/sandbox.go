@@ -14,8 +14,10 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/hands"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/repo/quarantine"
 	"github.com/settle-agent/settle/internal/sandbox"
 	"github.com/settle-agent/settle/internal/scratch"
 	"github.com/settle-agent/settle/tool/shell"
@@ -121,6 +123,9 @@ func (s *sandboxing) report(m policy.Mode) *event.Confinement {
 		}
 		gaps, _ := s.holes()
 		c.Gaps = append(c.Gaps, gaps...)
+		if s.Git == config.GitWrite && s.viewless == nil {
+			c.Gaps = append(c.Gaps, gitGap)
+		}
 		if s.viewless == nil && sandbox.ViewLayer != "" {
 			c.By = append(c.By, sandbox.ViewLayer)
 		}
@@ -146,6 +151,8 @@ type boxes struct {
 	extent func() policy.Extent
 	data   string // settle's data directory; only for other machines
 
+	repositories *hands.Repositories
+
 	mu      sync.Mutex   // guards what follows, and layers
 	private *scratch.Dir // the session's own; nil until it is needed
 }
@@ -155,6 +162,25 @@ func (b *boxes) found() layers {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.layers
+}
+
+// newBoxes makes those of a session, or of a machine that others' sessions work on.
+func newBoxes(s sandboxing, b *bench, extent func() policy.Extent, data string) *boxes {
+	box := &boxes{sandboxing: s, bench: b, extent: extent, data: data}
+	box.repositories = &hands.Repositories{Guard: quarantine.New(), Area: box.area}
+	return box
+}
+
+// repository is the one that the working directory is in; the zero value is none.
+func (b *boxes) repository(dir string) (git repo.Git, around bool) {
+	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Above(b.dir, real) {
+		dir = b.dir // elsewhere, there is nothing to read by being there
+	}
+	git, err := repo.FindGit(dir)
+	if err != nil {
+		git = repo.Git{}
+	}
+	return git, git.Top != "" && sandbox.Above(git.Top, b.dir) // else it is another one, that the working directory is not in
 }
 
 // box is what a command is confined to, with its environment in addition.
@@ -170,14 +196,12 @@ func (b *boxes) box(kind event.Sandbox, secrets event.Secrets, dir string) (shel
 func (b *boxes) boxOf(kind event.Sandbox, dir string) (shell.Box, error) {
 	home, path := variable(b.env, "HOME"), variable(b.env, "PATH")
 	read, write := []string{b.dir}, []string{b.dir}
-	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Above(b.dir, real) {
-		dir = b.dir // elsewhere, there is nothing to read by being there
-	}
-	if git, err := repo.FindGit(dir); err == nil && git.Top != "" {
+	git, around := b.repository(dir)
+	if git.Top != "" {
 		if read = append(read, git.Own, git.Common); !sandbox.Above(git.Top, b.home) {
 			read = append(read, git.Top)
 		}
-		if sandbox.Above(git.Top, b.dir) { // else it is another one, that the working directory is not in
+		if around && b.Git == config.GitWrite {
 			write = append(write, git.Own, git.Common)
 		}
 	}
@@ -199,8 +223,15 @@ func (b *boxes) boxOf(kind event.Sandbox, dir string) (shell.Box, error) {
 	tmp, cache := filepath.Join(private, "tmp"), b.cache(private)
 	write = append(write, tmp, cache)
 	p := sandbox.Workspace(home, path, read, write).Steady(write)
-	return shell.Box{Read: p.Read, Write: p.Write, View: own.viewless == nil, Protect: protected(write), Network: network, Apart: own.joined == nil && network != "on", OwnProcesses: own.crowded == nil, Env: []string{
-		"TMPDIR=" + tmp, "XDG_CACHE_HOME=" + cache, "GOCACHE=" + filepath.Join(cache, "go-build"), "npm_config_cache=" + filepath.Join(cache, "npm"),
+	protect := protected(write, b.keepsGit())
+	if b.keepsGit() {
+		obeyed, _ := b.obeyed(b.repository(b.dir))
+		protect = append(append(protect, obeyed...), b.repositories.Pointers(b.area())...)
+		slices.Sort(protect)
+		protect = slices.Compact(protect)
+	}
+	return shell.Box{Read: p.Read, Write: p.Write, View: own.viewless == nil, Protect: protect, Network: network, Apart: own.joined == nil && network != "on", OwnProcesses: own.crowded == nil, Env: []string{
+		"GIT_OPTIONAL_LOCKS=0", "TMPDIR=" + tmp, "XDG_CACHE_HOME=" + cache, "GOCACHE=" + filepath.Join(cache, "go-build"), "npm_config_cache=" + filepath.Join(cache, "npm"),
 		"PIP_CACHE_DIR=" + filepath.Join(cache, "pip"),
 	}}, nil
 }
@@ -224,13 +255,21 @@ func (b *boxes) network(wish string) string {
 	return cmp.Or(wish, b.Network)
 }
 
+// keepsGit reports whether repositories are kept from changes as a whole. Where there is
+// no view of the files, only what git obeys in them is, by comparing it.
+func (b *boxes) keepsGit() bool { return b.Git != config.GitWrite && b.found().viewless == nil }
+
 // protected are the files in folders that others obey later: git, shells, editors,
-// and settle.
-func protected(folders []string) (list []string) {
+// and settle. keepsGit protects the whole of a repository.
+func protected(folders []string, keepsGit bool) (list []string) {
+	git := []string{".git/hooks", ".git/config", ".git/config.worktree"}
+	if keepsGit {
+		git = []string{".git"}
+	}
 	for _, dir := range folders {
-		names := []string{".settle", ".envrc", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".vscode", ".idea", ".mcp.json", ".git/hooks", ".git/config", ".git/config.worktree"}
+		names := append([]string{".settle", ".envrc", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".vscode", ".idea", ".mcp.json", ".husky"}, git...)
 		if filepath.Base(dir) == ".git" || filepath.Base(filepath.Dir(dir)) == "worktrees" {
-			names = []string{"hooks", "config", "config.worktree"}
+			names = []string{"hooks", "config", "config.worktree", "commondir"}
 		}
 		for _, name := range names {
 			if path := filepath.Join(dir, filepath.FromSlash(name)); exists(path) {
@@ -303,8 +342,12 @@ func (b *boxes) cache(private string) string {
 func (b *boxes) discard() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.private == nil {
-		return nil
+	var err error
+	if b.repositories != nil {
+		err = b.repositories.Close()
 	}
-	return b.private.Remove()
+	if b.private == nil {
+		return err
+	}
+	return errors.Join(err, b.private.Remove())
 }

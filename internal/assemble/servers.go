@@ -112,7 +112,7 @@ func (b *bench) open(info settle.SessionInfo, spool string, box *boxes) *mcp.Ser
 	}
 	if box != nil {
 		hosts, _ := egress.ParseList(b.sandbox.Hosts) // the configuration has read them
-		local := &hands.Local{Box: box.policy, Hosts: hosts}
+		local := &hands.Local{Box: box.policy, Hosts: hosts, Repositories: box.repositories}
 		c = c.Confined(local.StartProgram)
 	}
 	if info.Mask != nil {

@@ -85,7 +85,7 @@ func TestSkills(t *testing.T) {
 // The files beside a skill can be read by confined commands.
 func TestBoxesReadSkills(t *testing.T) {
 	dir, folder := t.TempDir(), t.TempDir()
-	b := &boxes{sandboxing: sandboxing{dir: dir}, bench: &bench{skills: &skillSet{found: skills.Found{Skills: []skills.Skill{{Real: folder}}}}}}
+	b := newBoxes(sandboxing{dir: dir}, &bench{skills: &skillSet{found: skills.Found{Skills: []skills.Skill{{Real: folder}}}}}, nil, "")
 	for _, kind := range []event.Sandbox{event.ReadOnly, event.Workspace} {
 		box, err := b.box(kind, "", dir)
 		if err != nil || !slices.Contains(box.Read, folder) || slices.Contains(box.Write, folder) {

@@ -37,12 +37,12 @@ type HandsOptions struct {
 func (o HandsOptions) Stand() (stand *hands.Stand, discard func() error) {
 	b := Options{Settings: o.Settings, Dir: o.Dir, Environ: o.Environ, Getenv: o.Getenv}.bench(nil)
 	name, _ := os.Hostname() // it is for people
-	box := &boxes{sandboxing: sandboxing{Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME")}, bench: b, data: o.Settings.DataDir}
+	box := newBoxes(sandboxing{Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME")}, b, nil, o.Settings.DataDir)
 	hosts, _ := egress.ParseList(o.Settings.Sandbox.Hosts) // the configuration has read them
 	local := func(lock *os.File, marker string) *hands.Local {
 		return &hands.Local{
 			Env: b.env, Withheld: b.withheld, Marker: marker, Lock: lock, Calls: o.calls(box, lock, marker),
-			Box: box.confine, Secret: b.secret, Hosts: hosts,
+			Box: box.confine, Secret: b.secret, Hosts: hosts, Repositories: box.repositories,
 		}
 	}
 	m := local(nil, "").Machine()

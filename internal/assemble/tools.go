@@ -100,7 +100,7 @@ type bench struct {
 // toolbox makes the tools of one session.
 func (b *bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error) {
 	spool, discard := spool(info.OutputDir)
-	box := &boxes{sandboxing: b.sandbox, bench: b, extent: b.extent}
+	box := newBoxes(b.sandbox, b, b.extent, "")
 	marker := info.Marker
 	commands := shell.Config{
 		Env: b.env, Withheld: b.withheld, SpoolDir: spool, Marker: marker, Lock: info.Lock,
@@ -108,6 +108,7 @@ func (b *bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error)
 		Registry: info.Jobs, Release: b.mayRelease,
 		Box: box.box, Secret: b.secret, Hosts: b.sandbox.Hosts, Inspect: b.sandbox.Network == "proxy" || b.sandbox.viewless != nil, Outside: b.sandbox.Use != config.SandboxOff && b.sandbox.missing == nil,
 	}
+	commands = commands.Guarding(box.repositories)
 	leave := func(context.Context) error { return nil }
 	defer func() {
 		if err != nil {
@@ -153,7 +154,7 @@ func (b *bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error)
 	}
 	here, leaveHere := box, box.discard // servers run on this machine
 	if b.far != nil {
-		here = &boxes{sandboxing: b.here, bench: b, extent: b.extent}
+		here = newBoxes(b.here, b, b.extent, "")
 		leaveHere = func() error { return errors.Join(box.discard(), here.discard()) }
 	}
 	servers := b.open(info, spool, here)

@@ -115,6 +115,8 @@ type Sandbox struct {
 	Use     string        // off, auto or required; empty is the default of the way in
 	Mode    event.Sandbox // read-only or workspace
 	Network string        // off, proxy or on
+	// Git says what confined commands may do with the repository: GitReadOnly or GitWrite.
+	Git string
 	// Hosts are what confined commands may reach through the proxy.
 	Hosts []string
 	// Read and Write are files and folders beside those of the mode; "~/" is the
@@ -127,6 +129,12 @@ const (
 	SandboxOff      = "off"
 	SandboxAuto     = "auto"
 	SandboxRequired = "required"
+)
+
+// What confined commands may do with the repository that they work in.
+const (
+	GitReadOnly = "read-only"
+	GitWrite    = "write"
 )
 
 // Web is what the web tools may do.
@@ -262,6 +270,7 @@ func settings() []*setting {
 			from("SETTLE_SANDBOX").may(tightens),
 		choice("sandbox.mode", func(s *Settings) *event.Sandbox { return &s.Sandbox.Mode }, string(event.Workspace), string(event.ReadOnly)).may(tightens),
 		choice("sandbox.network", func(s *Settings) *string { return &s.Sandbox.Network }, "on", "proxy", "off").may(tightens),
+		choice("sandbox.git", func(s *Settings) *string { return &s.Sandbox.Git }, GitWrite, GitReadOnly).may(tightens),
 		hosts("sandbox.allow_hosts", func(s *Settings) *[]string { return &s.Sandbox.Hosts }).may(refused),
 		names("sandbox.read", func(s *Settings) *[]string { return &s.Sandbox.Read }).may(refused),
 		names("sandbox.write", func(s *Settings) *[]string { return &s.Sandbox.Write }).may(refused),

@@ -42,6 +42,10 @@ type Denial struct {
 	// Restored are the protected files that were changed, where only comparing them
 	// protects them.
 	Restored []string `json:"restored,omitempty"`
+	// Quarantined are the parts of repositories that were moved aside, with the reason.
+	Quarantined []string `json:"quarantined,omitempty"`
+	// Git says that what was denied is in the folder of a repository.
+	Git bool `json:"git,omitempty"`
 }
 
 // denials answers Denials.
@@ -64,6 +68,12 @@ func (l *Local) denials(r Request) (json.RawMessage, error) {
 	if known.guard != nil {
 		d.Restored = known.guard.restore()
 	}
+	if l.Repositories != nil && len(box.Write) > 0 {
+		for _, found := range l.Repositories.Check() {
+			d.Quarantined = append(d.Quarantined, found.String())
+		}
+	}
+	d.Git = slices.ContainsFunc(list, func(what string) bool { return strings.Contains(what, "/.git/") })
 	for _, r := range known.refused() {
 		if len(d.Named) < maxDenied {
 			d.Named, d.Hosts = append(d.Named, r.String()), append(d.Hosts, r.Hosts()...)

@@ -10,22 +10,35 @@ import (
 
 	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/repo/quarantine"
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
 // mostWatched is how many calls are remembered for what came of their box.
 const mostWatched = 256
 
+// Repositories finds git repositories that sandboxed commands have made or changed, and
+// moves aside what in them could run a program.
+type Repositories struct {
+	*quarantine.Guard
+	// Area returns what a sandboxed command can change.
+	Area func() quarantine.Area
+}
+
 // watched is what is known of a boxed command. Each part may be missing.
 type watched struct {
-	gate  *egress.Gate
-	guard *guard
+	gate         *egress.Gate
+	guard        *guard
+	repositories *Repositories
 }
 
 // end is for when everything of the command is gone.
 func (w watched) end() {
 	if w.guard != nil {
 		w.guard.restore()
+	}
+	if w.repositories != nil {
+		w.repositories.Leave()
 	}
 	if w.gate != nil {
 		w.gate.Close()
@@ -73,10 +86,14 @@ func (w watched) refused() []egress.Refusal {
 // own, which is closed when everything of the command is gone.
 func (l *Local) startBoxed(ctx context.Context, call string, spec proc.Spec) (*proc.Process, error) {
 	w := watched{guard: newGuard(*spec.Box)}
+	if len(spec.Box.Write) > 0 && l.Repositories != nil {
+		w.repositories = l.Repositories
+		w.repositories.Enter(w.repositories.Area())
+	}
 	if spec.Box.Network == sandbox.Proxied {
 		w.gate = egress.NewGate(l.Hosts, l.Dialer)
 		if err := throughGate(&spec, w.gate); err != nil {
-			w.gate.Close()
+			w.end()
 			return nil, fmt.Errorf("cannot confine the command: %w", err)
 		}
 	}

@@ -33,6 +33,8 @@ type Local struct {
 	// Secret reports whether a variable is kept from commands whose secrets are
 	// withheld; nil keeps none.
 	Secret func(name, value string) bool
+	// Repositories, if set, are looked after where commands can change files.
+	Repositories *Repositories
 	// Hosts are what commands may reach whose box has a proxy; Dialer is the proxy's.
 	Hosts  egress.List
 	Dialer egress.Dialer

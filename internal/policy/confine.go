@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
@@ -21,6 +23,7 @@ const (
 //	allowed, since it only reads ─► read-only, without secrets
 //	        by a rule            ─► what the rule says, else the sandbox
 //	        by a client's mode   ─► the sandbox, without secrets
+//	changes the repository       ─► none, once it is approved
 //	asked by default             ─► allowed, in the sandbox, without secrets
 //	asked otherwise              ─► in the sandbox, once it is approved
 //	outside                      ─► none, once it is approved
@@ -37,6 +40,8 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 		if j.Decision == event.Allow && j.Rule != byApproval {
 			j.Decision, j.Rule, j.Why = event.Ask, bySandbox, "it is to run outside of the sandbox"
 		}
+	case box == event.Workspace && !(ruled && named == event.NoSandbox) && p.asksForGit(c, j, verdicts):
+		box = event.NoSandbox
 	case ruled:
 		if box = named; box.On() && j.Decision == event.Allow && sweeping(verdicts) {
 			p.unasked(box, j)
@@ -95,6 +100,21 @@ func (p *Policy) unasked(box event.Sandbox, j *settle.Judgement) {
 // command without naming it.
 func sweeping(verdicts []verdict) bool {
 	return slices.ContainsFunc(verdicts, func(v verdict) bool { return v.sweeping })
+}
+
+// asksForGit has a call asked about that changes a repository which is read-only in the
+// sandbox, and reports whether it is one. A call that was approved stays so.
+func (p *Policy) asksForGit(c toolCall, j *settle.Judgement, verdicts []verdict) bool {
+	names := p.changesGit(c)
+	if names == nil {
+		return false
+	}
+	if j.Decision == event.Allow && j.Rule != byApproval || j.Decision == event.Ask && byDefaultAlone(verdicts, j.Rule) {
+		j.Decision, j.Rule = event.Ask, bySandbox
+		j.Why = fmt.Sprintf(`%s changes the repository, which is read-only in the sandbox, so it is to run outside; a rule for that: [[rules]] tool = "shell", pattern = "%s *", decision = "allow", sandbox = "off"`,
+			strings.Join(names, ", "), names[0])
+	}
+	return true
 }
 
 // freed returns the strictest sandbox of those that the rules have which allow

@@ -65,6 +65,9 @@ type Config struct {
 	// Remote says that the working directory is on another machine, where paths cannot be
 	// resolved: a path is judged as one that leads through no link.
 	Remote bool
+	// ReadOnlyGit says that the repository of the working directory cannot be changed in
+	// a sandbox that may change files.
+	ReadOnlyGit bool
 	// Sandbox, if set, returns what other commands are confined to in a mode. Where
 	// it is one that confines, a command in it needs no approval.
 	Sandbox func(Mode) event.Sandbox

@@ -70,6 +70,19 @@ type Config struct {
 	Outside bool
 	// machine is where commands run; nil is here. See On.
 	machine machine
+	// repositories are looked after where commands can change files; nil for none. See
+	// Guarding.
+	repositories *repositories
+}
+
+// repositories find what sandboxed commands leave in them: only settle itself has any.
+type repositories = hands.Repositories
+
+// Guarding returns the configuration of commands after which repositories are looked
+// after.
+func (c Config) Guarding(r *repositories) Config {
+	c.repositories = r
+	return c
 }
 
 // machine is where commands run: other programs than settle run them here.
@@ -158,7 +171,7 @@ func (c Config) withDefaults() Config {
 	}
 	if c.machine == nil {
 		hosts, _ := egress.ParseList(c.Hosts)
-		c.machine = &hands.Local{Hosts: hosts, Env: c.Env, Withheld: c.Withheld, Marker: c.Marker, Lock: c.Lock, Box: c.box(), Secret: c.Secret}
+		c.machine = &hands.Local{Hosts: hosts, Env: c.Env, Withheld: c.Withheld, Marker: c.Marker, Lock: c.Lock, Box: c.box(), Secret: c.Secret, Repositories: c.repositories}
 	}
 	return c
 }

@@ -32,6 +32,7 @@ type job struct {
 	info       Job
 	process    *proc.Process
 	capture    *capture
+	run        *run // of the call that left it
 	background bool
 	wanted     event.JobEnd // why it is about to end, if somebody asked
 	read       int64        // how much of the log the model has been told
@@ -48,7 +49,7 @@ func (r *run) background(ctx context.Context, delay time.Duration) (tool.Result,
 		return r.exited(ctx, exit)
 	}
 	if ctx.Err() != nil {
-		return r.aborted(r.end(ctx)), nil
+		return r.aborted(ctx, r.end(ctx)), nil
 	}
 	r.args.Background = true // from now on
 	self := event.Process{PID: r.process.PID(), Command: r.args.Command}

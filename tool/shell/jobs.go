@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/hands"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/tool"
 )
+
+// askTimeout bounds the question to a machine what a job's sandbox left.
+const askTimeout = 5 * time.Second
 
 // maxEnded is how many jobs that have ended can still be read.
 const maxEnded = 32
@@ -25,7 +29,9 @@ type Jobs struct {
 	running map[*proc.Process]bool // everything that is not Done
 	jobs    []*job                 // in the order in which they started
 	local   int                    // ids given without a Registry
-	tending sync.WaitGroup         // starts in progress, and whoever waits for a Done
+	// quarantined is what jobs left that was moved aside, until a call says so.
+	quarantined []string
+	tending     sync.WaitGroup // starts in progress, and whoever waits for a Done
 }
 
 // NewJobs returns the keeper of a session's processes. Close must be called.
@@ -85,7 +91,7 @@ func (j *Jobs) adopt(ctx context.Context, r *run, members []event.Process) (Job,
 		return Job{}, err
 	}
 	b := &job{
-		process: r.process, capture: r.capture, ended: make(chan struct{}),
+		process: r.process, capture: r.capture, run: r, ended: make(chan struct{}),
 		background: r.args.Background,
 		info:       Job{PID: members[0].PID, Command: members[0].Command, Log: log, Started: r.began},
 	}
@@ -128,6 +134,14 @@ func (j *Jobs) register(ctx context.Context, started event.JobStarted) (string, 
 func (j *Jobs) conclude(ctx context.Context, b *job) {
 	b.capture.drain() // whoever is told of the end reads all of the log
 	end := j.outcome(b)
+	if b.run.call.Sandbox == event.Workspace {
+		asking, enough := context.WithTimeout(ctx, askTimeout)
+		end.Quarantined = b.run.denial(asking, "").Quarantined
+		enough()
+		j.mu.Lock()
+		j.quarantined = append(j.quarantined, end.Quarantined...)
+		j.mu.Unlock()
+	}
 	if j.config.Registry != nil {
 		// A log that cannot be written has its own way to say so.
 		_ = j.config.Registry.JobEnded(ctx, end)
@@ -136,6 +150,15 @@ func (j *Jobs) conclude(ctx context.Context, b *job) {
 	defer j.mu.Unlock()
 	b.info.How, b.info.ExitCode, b.info.Survivors = end.How, end.ExitCode, end.Survivors
 	close(b.ended)
+}
+
+// takeQuarantined returns what jobs left that was moved aside, once.
+func (j *Jobs) takeQuarantined() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	list := j.quarantined
+	j.quarantined = nil
+	return list
 }
 
 func (j *Jobs) outcome(b *job) event.JobEnded {

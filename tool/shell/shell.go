@@ -106,7 +106,7 @@ func (r *run) foreground(ctx context.Context) (tool.Result, error) {
 	}
 	survivors := r.end(ctx)
 	if ctx.Err() != nil {
-		return r.aborted(survivors), nil
+		return r.aborted(ctx, survivors), nil
 	}
 	return r.timedOut(ctx, survivors), nil
 }
@@ -166,18 +166,49 @@ func (r *run) exited(ctx context.Context, exit proc.Exit) (tool.Result, error) {
 
 // denied says what the sandbox denied the command, as far as its output shows.
 func (r *run) denied(ctx context.Context, result tool.Result) string {
-	if !r.call.Sandbox.On() || !result.Failed && !r.jobs.config.Inspect {
+	if !r.call.Sandbox.On() || !result.Failed && !r.jobs.config.Inspect && r.call.Sandbox != event.Workspace {
 		return ""
 	}
-	args, err := json.Marshal(hands.Output{Sandbox: r.call.Sandbox, Secrets: r.call.Secrets, Workdir: r.args.Workdir, Text: result.Output})
+	text := ""
+	if result.Failed || r.jobs.config.Inspect {
+		text = result.Output
+	}
+	d := r.denial(ctx, text)
+	var notes []string
+	if quarantined := quarantined(append(r.jobs.takeQuarantined(), d.Quarantined...)); quarantined != "" {
+		r.call.Notice(quarantined)
+		notes = append(notes, quarantined)
+	}
+	if denied := r.refusal(d); denied != "" {
+		notes = append(notes, denied)
+	}
+	return strings.Join(notes, "\n")
+}
+
+// quarantined says what was moved aside.
+func quarantined(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return "[settle moved aside what a sandboxed command left in a git repository, because git would run or obey it outside of the sandbox: " + strings.Join(list, "; ") +
+		". Nothing was deleted. The user can look at it and rename it back]"
+}
+
+// denial asks the machine what came of the call's sandbox.
+func (r *run) denial(ctx context.Context, output string) (d hands.Denial) {
+	args, err := json.Marshal(hands.Output{Sandbox: r.call.Sandbox, Secrets: r.call.Secrets, Workdir: r.args.Workdir, Text: output})
 	if err != nil {
-		return ""
+		return d
 	}
-	var d hands.Denial
 	answer, err := r.jobs.config.machine.Call(ctx, hands.Request{Name: hands.Denials, Call: r.call.ID, Dir: r.call.Dir, Args: args})
 	if err != nil || json.Unmarshal(answer, &d) != nil {
-		return "" // it is said only as well as can be
+		return hands.Denial{} // it is said only as well as can be
 	}
+	return d
+}
+
+// refusal says what the sandbox denied.
+func (r *run) refusal(d hands.Denial) string {
 	var words, restored string
 	if len(d.Restored) > 0 {
 		restored = "[the sandbox has put back what commands may not change: " + strings.Join(d.Restored, ", ") + "; what the command made of it is beside it, as *.settle-changed]"
@@ -193,7 +224,9 @@ func (r *run) denied(ctx context.Context, result tool.Result) string {
 	if len(d.Hosts) > 0 {
 		words += fmt.Sprintf("; the user can allow it: allow_hosts = %s under [sandbox] in settle's configuration", list(d.Hosts))
 	}
-	if r.jobs.config.Outside {
+	if d.Git {
+		words += "; the repository (.git) is read-only in the sandbox: run git commands that change it in a call of their own, without other commands, and a person is asked to let them run outside"
+	} else if r.jobs.config.Outside {
 		words += `; with "outside": true, a person is asked to let it run without`
 	}
 	if restored != "" {
@@ -225,8 +258,15 @@ func (r *run) withExit(output string, exit proc.Exit) string {
 	return output
 }
 
-func (r *run) aborted(survivors []event.Process) tool.Result {
+func (r *run) aborted(ctx context.Context, survivors []event.Process) tool.Result {
 	result := r.result()
+	if r.call.Sandbox == event.Workspace {
+		asking, enough := context.WithTimeout(context.WithoutCancel(ctx), r.jobs.config.EndTimeout/2)
+		defer enough()
+		if moved := quarantined(r.denial(asking, "").Quarantined); moved != "" {
+			result.Output = paragraph(result.Output, moved)
+		}
+	}
 	result.Aborted = true
 	result.Survivors = survivors
 	result.Unknown = r.process.Far() && len(survivors) > 0 // it may run on until the lease ends

@@ -139,6 +139,9 @@ func (s *screen) show(c transcript.Change) {
 		s.notice("%s keeps running as job %s (pid %d)", d.Command, d.Job, d.PID)
 	case event.JobEnded:
 		s.detail("job %s: %s", d.Job, d.How)
+		for _, moved := range d.Quarantined {
+			s.notice("job %s left something that git would run; settle moved it aside: %s", d.Job, moved)
+		}
 	}
 }
 

@@ -157,6 +157,9 @@ func (p *printout) job(c transcript.Change) {
 		p.add(notice(faint(), "job %s keeps running (pid %d): %s", d.Job, d.PID, d.Command))
 	case event.JobEnded:
 		p.add(notice(faint(), "job %s: %s", d.Job, d.How))
+		for _, moved := range d.Quarantined {
+			p.add(notice(faint(), "job %s left something that git would run; settle moved it aside: %s", d.Job, moved))
+		}
 	}
 }
 

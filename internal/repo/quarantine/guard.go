@@ -76,14 +76,22 @@ func (g *Guard) Enter(a Area) {
 	if g.closed {
 		return
 	}
-	a.Look = outermost(a.Look)
-	g.trusting = true
-	defer func() { g.trusting = false }()
-	fresh := g.extend(a)
+	g.begin(a)
 	if g.running++; g.running == 1 {
+		g.trusting = true
+		defer func() { g.trusting = false }()
 		g.update()
 		g.trust(slices.Collect(maps.Keys(g.bases)))
-	} else if fresh != nil {
+	}
+}
+
+// begin takes in what a command can change, and trusts what is there if nothing has been
+// looked at yet.
+func (g *Guard) begin(a Area) {
+	g.trusting = true
+	defer func() { g.trusting = false }()
+	a.Look = outermost(a.Look)
+	if fresh := g.extend(a); fresh != nil {
 		g.update()
 		g.trust(fresh)
 	}
@@ -112,10 +120,13 @@ func (g *Guard) Check() []Finding {
 }
 
 // Pointers returns entries .git that lead to a kept repository, which belong to its
-// worktrees and submodules.
-func (g *Guard) Pointers() (list []string) {
+// worktrees and submodules, in what a command is about to be able to change.
+func (g *Guard) Pointers(a Area) (list []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if !g.closed {
+		g.begin(a)
+	}
 	for path, r := range g.known {
 		if r.folder || g.closed {
 			continue
@@ -203,9 +214,12 @@ func (g *Guard) trust(bases []string) {
 			r.trusted[f.id] = true
 		}
 	}
+	before := g.obeyed
+	g.obeyed = map[string]bool{}
 	for _, path := range g.area.Obeyed {
 		_, err := os.Lstat(path)
-		g.obeyed[path] = err == nil
+		existed, known := before[path]
+		g.obeyed[path] = err == nil && (existed || !known || g.running <= 1)
 	}
 }
 

@@ -1,0 +1,183 @@
+package policy
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/policy/effects"
+	"github.com/settle-agent/settle/internal/repo"
+)
+
+// gitChanges are git's commands that change the folder of the repository (.git). Those
+// with words change it only with one of them as the first operand; "-" has them change
+// it unless one of the words is there.
+const gitChanges = `
+add am checkout cherry-pick commit commit-tree fast-import fetch gc maintenance merge mktree mv pack-refs prune prune-packed pull push read-tree rebase
+repack replace reset restore revert rm switch update-index update-ref write-tree
+worktree:add,remove,move,prune,lock,unlock,repair submodule:add,init,deinit,update,set-branch,set-url,sync,absorbgitdirs
+remote:add,rename,remove,rm,set-head,set-branches,set-url,prune,update reflog:expire,delete,drop notes:add,copy,append,edit,merge,remove,prune
+sparse-checkout:init,set,add,reapply,disable bisect:start,good,bad,new,old,skip,reset,terms
+stash-list,show branch--l,--list,-a,--all,-r,--remotes,-v,-vv,--show-current,--contains,--no-contains,--merged,--no-merged,--points-at
+tag--l,--list,-n,-v,--verify,--contains,--no-contains,--merged,--no-merged,--points-at
+config--l,--list,--get,--get-all,--get-regexp,--get-urlmatch,get,list
+`
+
+// gitChange is how one of git's commands is used to change a repository.
+type gitChange struct {
+	always, unless bool
+	words          []string
+}
+
+var gitTable = sync.OnceValue(func() map[string]gitChange {
+	table := map[string]gitChange{}
+	for entry := range strings.FieldsSeq(gitChanges) {
+		if name, words, ok := strings.Cut(entry, ":"); ok {
+			table[name] = gitChange{words: strings.Split(words, ",")}
+			continue
+		}
+		for _, name := range []string{"stash", "branch", "tag", "config"} {
+			if words, ok := strings.CutPrefix(entry, name+"-"); ok {
+				table[name] = gitChange{unless: true, words: strings.Split(words, ",")}
+				entry = ""
+			}
+		}
+		if entry != "" {
+			table[entry] = gitChange{always: true}
+		}
+	}
+	return table
+})
+
+// gitCall is a command that runs git.
+type gitCall struct {
+	dir  string // where it runs
+	name string // of git's command
+	args []string
+}
+
+// gitCommand reads the words of a command that runs git in a directory. Options before
+// git's own command are passed over: whoever is asked sees them.
+func gitCommand(dir string, words []effects.Word) (g gitCall, ok bool) {
+	if len(words) < 2 || baseName(words[0].Text) != "git" {
+		return g, false
+	}
+	var list []string
+	for _, w := range words[1:] {
+		list = append(list, w.Text)
+	}
+	g.dir = dir
+	for len(list) > 0 && strings.HasPrefix(list[0], "-") {
+		option := list[0]
+		list = list[1:]
+		if len(list) == 0 {
+			return g, false
+		}
+		switch option {
+		case "-C":
+			g.dir, list = filepath.Clean(absolute(g.dir, list[0])), list[1:]
+		case "-c", "--git-dir", "--work-tree", "--namespace", "--config-env":
+			list = list[1:]
+		}
+	}
+	if len(list) == 0 {
+		return g, false
+	}
+	g.name, g.args = list[0], list[1:]
+	return g, true
+}
+
+// changes reports whether the command changes the folder of the repository.
+func (g gitCall) changes() bool {
+	c, known := gitTable()[g.name]
+	if !known || slices.Contains(g.args, "--help") || slices.Contains(g.args, "-h") {
+		return false
+	}
+	has := func(words []string) bool {
+		return slices.ContainsFunc(words, func(word string) bool {
+			name, _, _ := strings.Cut(word, "=")
+			return slices.Contains(c.words, name) || c.unless && strings.HasPrefix(word, "-n") && slices.Contains(c.words, "-n")
+		})
+	}
+	switch {
+	case c.always:
+		return true
+	case !c.unless:
+		i := slices.IndexFunc(g.args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+		return i >= 0 && slices.Contains(c.words, g.args[i])
+	case g.name == "stash":
+		return len(g.args) == 0 || !slices.Contains(c.words, g.args[0])
+	case g.name == "config":
+		operands := slices.DeleteFunc(slices.Clone(g.args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
+		return !has(g.args) && (len(operands) != 1 || len(operands) < len(g.args))
+	}
+	return len(g.args) > 0 && !has(g.args)
+}
+
+// harmlessGit are git's commands that change no repository and start nothing that the
+// user has not configured, beside those that only read.
+const harmlessGit = " ls-remote clean rev-parse check-ignore show-ref for-each-ref name-rev archive format-patch range-diff verify-commit verify-tag version "
+
+// message is how models write the message of a commit: a text that a shell does not
+// look into.
+var message = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)"\$\(cat <<-?[ ]*'([A-Za-z_]+)'\n.*?\n[ \t]*([A-Za-z_]+)\n?[ \t]*\)"`)
+})
+
+// changesGit returns the commands of a call by which git changes a repository that is
+// read-only in the sandbox, if the call does nothing else: it consists of git's own
+// commands and of such that only read. Others are to stay in the sandbox.
+func (p *Policy) changesGit(c toolCall) (names []string) {
+	if !p.config.ReadOnlyGit || c.tool != "shell" || c.TTY || c.Release || c.Background {
+		return nil
+	}
+	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
+	s := effects.Parse(message().ReplaceAllStringFunc(c.Command, func(text string) string {
+		m, ends := message().FindStringSubmatch(text), 0
+		for line := range strings.Lines(text) {
+			if strings.TrimSpace(line) == m[1] {
+				ends++
+			}
+		}
+		if m[1] != m[2] || ends != 1 { // it ends before, and commands follow
+			return text
+		}
+		return "'message'"
+	}))
+	for _, command := range s.Commands {
+		dir := filepath.Clean(absolute(at, command.Dir))
+		g, isGit := gitCommand(dir, command.Words)
+		writes := slices.ContainsFunc(command.Effects, func(e effects.Effect) bool { return e.Kind == effects.Writes })
+		switch {
+		case writes:
+			return nil
+		case isGit && g.changes() && p.keptGit(c.workspace, g.dir):
+			names = append(names, "git "+g.name)
+		case command.Why == "", isGit && strings.Contains(harmlessGit, " "+g.name+" "):
+		default:
+			return nil
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// keptGit reports whether the repository around a directory is read-only in the
+// sandbox: all are but those that lie in the working directory as a whole.
+func (p *Policy) keptGit(w workspace, dir string) bool {
+	real, err := disk.Resolve(dir)
+	if p.config.Opaque || err != nil || !within(w.real, real) {
+		return true
+	}
+	git, err := repo.FindGit(real)
+	switch {
+	case err != nil:
+		return true
+	case git.Top == "":
+		return false
+	}
+	return within(git.Top, w.real) || !within(w.real, git.Common)
+}

@@ -1,0 +1,96 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/policy"
+)
+
+// sandboxed judges a command where the sandbox keeps the repository from changes.
+func sandboxed(t *testing.T, dir, command string, mode policy.Mode, rules ...config.Rule) settle.Judgement {
+	t.Helper()
+	p, err := policy.New(policy.Config{
+		Mode: func() policy.Mode { return mode }, Rules: rules, Dir: dir, Environ: os.Environ(), Confine: true, ReadOnlyGit: true,
+		Sandbox: func(policy.Mode) event.Sandbox { return event.Workspace },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := settle.Approval{Arguments: string(raw)}
+	a.Tool.Name = "shell"
+	return p.Judge(a)
+}
+
+// Git commands that change the repository are asked about at once, to run outside; what
+// comes along with others stays in the sandbox.
+func TestGitChangesAreAskedAbout(t *testing.T) {
+	dir := newCalmDir(t)
+	for _, name := range []string{"HEAD", "objects/x", "refs/x"} {
+		path := filepath.Join(dir, "nested", ".git", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("ref: refs/heads/main\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for command, asked := range map[string]bool{
+		"git add -A": true, "git commit -m x": true, "cd sub && git add . && git commit -qm 'a b'": true, "git -C sub stash": true, "git switch -c x": true, "git push": true,
+		"git fetch origin && git status": true, "git branch new": true, "git tag v1": true, "git config core.editor x": true, "git remote add o u": true, "git submodule update --init": true,
+		"git -c user.name=x commit --amend": true, "git stash": true, "git rebase -i HEAD~2": true, "git worktree add ../x": true, "git symbolic-ref HEAD": false,
+		"git commit -m \"$(cat <<'EOF'\nfix: the (thing)\n\n$(not run) `nor this`\nEOF\n)\"": true,
+		"git commit -m \"$(cat <<'EOF'\nfix\nEOF\nmake evil\ncat <<'EOF'\nEOF\n)\"":          false,
+		"git add -A && git commit -m \"$(cat <<'EOF'\nfix\nEOF\n)\" && make":                 false,
+		"make && git commit -m x": false, "git commit -m \"$(make)\"": false, "git bisect run make": false, "git submodule foreach make": false, "sh -c 'git add .'": false,
+		"git clone u d": false, "git init sub": false, "git remote -v": false, "git config --get user.name": false, "git branch --contains x": false, "git submodule status": false, "git stash show -p": false,
+		"git -C nested add .": false, "cd nested && git commit -m x": false, "git add . >log": false, "git ls-remote": false,
+	} {
+		j := sandboxed(t, dir, command, policy.Mode{})
+		if got := j.Decision == event.Ask && !j.Sandbox.On(); got != asked || !asked && j.Decision != event.Allow {
+			t.Errorf("%s: %+v, asked: %t", command, j, asked)
+		}
+		if asked && !strings.Contains(j.Why, "read-only in the sandbox") {
+			t.Errorf("%s: %s", command, j.Why)
+		}
+	}
+}
+
+// Where nobody is there to ask, the refusal names the rule that allows it.
+func TestGitChangesByRule(t *testing.T) {
+	dir := newCalmDir(t)
+	rule := func(box event.Sandbox) config.Rule {
+		return config.Rule{Tool: "shell", Pattern: "git commit *", Decision: event.Allow, Sandbox: box}
+	}
+	for _, c := range []struct {
+		name  string
+		mode  policy.Mode
+		rules []config.Rule
+		want  settle.Permission
+	}{
+		{"ask", policy.Mode{}, nil, event.Ask},
+		{"allow", policy.Mode{Permission: event.Allow}, nil, event.Ask},
+		{"nobody to ask", policy.Mode{Unasked: "headless"}, nil, event.Deny},
+		{"deny", policy.Mode{Permission: event.Deny}, nil, event.Deny},
+		{"rule", policy.Mode{Unasked: "headless"}, []config.Rule{rule(event.NoSandbox)}, event.Allow},
+		{"rule in the sandbox", policy.Mode{}, []config.Rule{rule("")}, event.Ask},
+	} {
+		j := sandboxed(t, dir, "git commit -m x", c.mode, c.rules...)
+		if j.Decision != c.want || j.Sandbox.On() && c.want != event.Deny {
+			t.Errorf("%s: %+v", c.name, j)
+		}
+		if c.name == "nobody to ask" && !strings.Contains(j.Why, `pattern = "git commit *", decision = "allow", sandbox = "off"`) {
+			t.Errorf("%s: %s", c.name, j.Why)
+		}
+	}
+}
