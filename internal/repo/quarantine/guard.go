@@ -81,7 +81,7 @@ func (g *Guard) Enter(a Area) {
 		g.trusting = true
 		defer func() { g.trusting = false }()
 		g.update()
-		g.trust(slices.Collect(maps.Keys(g.bases)))
+		g.trust(slices.Collect(maps.Keys(g.bases)), true)
 	}
 }
 
@@ -93,7 +93,7 @@ func (g *Guard) begin(a Area) {
 	a.Look = outermost(a.Look)
 	if fresh := g.extend(a); fresh != nil {
 		g.update()
-		g.trust(fresh)
+		g.trust(fresh, g.running == 0)
 	}
 }
 
@@ -203,8 +203,9 @@ func (g *Guard) update() {
 	}
 }
 
-// trust takes what is in some of the bases for the user's.
-func (g *Guard) trust(bases []string) {
+// trust takes what is in some of the bases for the user's. alone says that no command
+// runs that could have made it.
+func (g *Guard) trust(bases []string, alone bool) {
 	for path, r := range maps.Clone(g.known) {
 		if !slices.Contains(bases, r.base) {
 			continue
@@ -219,7 +220,7 @@ func (g *Guard) trust(bases []string) {
 	for _, path := range g.area.Obeyed {
 		_, err := os.Lstat(path)
 		existed, known := before[path]
-		g.obeyed[path] = err == nil && (existed || !known || g.running <= 1)
+		g.obeyed[path] = err == nil && (alone || existed || !known)
 	}
 }
 

@@ -79,7 +79,7 @@ func inspect(dir *os.Root, at place) []fault {
 		return string(data)
 	}
 	for _, name := range []string{"config", "config.worktree"} {
-		for _, f := range checkConfig(name, text(name), at.worktree(dir), at.local) {
+		for _, f := range checkConfig(name, text(name), at.worktree, at.local) {
 			add(f.entry, f.why, f.id)
 		}
 	}
@@ -102,18 +102,16 @@ func inspect(dir *os.Root, at place) []fault {
 	return faults
 }
 
-// worktree returns what says whether a value of core.worktree is the folder that
-// points to this repository.
-func (at place) worktree(dir *os.Root) func(string) bool {
-	return func(value string) bool {
-		top := resolve(at.path, value)
-		if !at.looked(top) || at.looked(at.path) && top == at.path {
-			return false
-		}
-		data, err := os.ReadFile(filepath.Join(top, ".git")) //nolint:gosec // what it says is only compared
-		to, ok := pointer(data)
-		return err == nil && ok && resolve(top, to) == at.path
+// worktree reports whether a value of core.worktree is the folder that points to this
+// repository.
+func (at place) worktree(value string) bool {
+	top := resolve(at.path, value)
+	if !at.looked(top) || at.looked(at.path) && top == at.path {
+		return false
 	}
+	data, err := os.ReadFile(filepath.Join(top, ".git")) //nolint:gosec // what it says is only compared
+	to, ok := pointer(data)
+	return err == nil && ok && resolve(top, to) == at.path
 }
 
 // local reports whether a remote that is a path may lead there.
