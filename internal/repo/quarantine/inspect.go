@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // maxFile bounds what is read of one file of a repository, in bytes.
@@ -109,7 +111,7 @@ func (at place) worktree(value string) bool {
 	if !at.looked(top) || at.looked(at.path) && top == at.path {
 		return false
 	}
-	data, err := os.ReadFile(filepath.Join(top, ".git")) //nolint:gosec // what it says is only compared
+	data, _, err := safefile.Read(filepath.Join(top, ".git"), maxFile) // what it says is only compared
 	to, ok := pointer(data)
 	return err == nil && ok && resolve(top, to) == at.path
 }
