@@ -255,7 +255,7 @@ func TestClaudePermissions(t *testing.T) {
 		{"deny", false, 1, 1, "not today"},
 		{"throwing", false, 1, 1, "callback broke"},
 		{"always", true, 1, 0, "it"},
-		{"query", false, 0, 1, "nobody to ask"}, // without canUseTool
+		{"query", false, 0, 1, "no person can be asked"}, // without canUseTool
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()

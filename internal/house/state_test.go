@@ -62,7 +62,7 @@ func TestNoPackageState(t *testing.T) {
 		case v.init == nil:
 			t.Errorf("%s:%d: %s has no value, so it is state", v.source.name, v.line(v.pos), v.name)
 		case worksAtStart(v.init):
-			t.Errorf("%s:%d: %s is computed at every start; use lazy.Value", v.source.name, v.line(v.pos), v.name)
+			t.Errorf("%s:%d: %s is computed at every start; use sync.OnceValue", v.source.name, v.line(v.pos), v.name)
 		case written[v.name] != "":
 			t.Errorf("%s:%d: %s is changed at %s", v.source.name, v.line(v.pos), v.name, written[v.name])
 		}
