@@ -57,6 +57,7 @@ const sidebar = [
       page("What is guaranteed", "/docs/contract"),
       page("How it is proved", "/docs/proof"),
       page("How processes are tracked", "/docs/processes"),
+      page("Security model", "/docs/security"),
       page("How edits are scored", "/docs/edits"),
     ],
   },
