@@ -1,6 +1,7 @@
 package execserver_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/face/execserver/execservertest"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/sandbox"
 )
 
 // C22: a command gets what its sandbox allows and nothing else, or it is not started.
@@ -58,5 +60,24 @@ func TestCommandsOfASandbox(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(outside, "new")); err == nil {
 		t.Error("a command wrote outside")
+	}
+}
+
+// A command in a sandbox does not see the processes of others, where that can be had.
+func TestSandboxedCommandSeesNoOtherProcesses(t *testing.T) {
+	if _, err := proc.Prove(t.Context(), sandbox.Policy{OwnProcesses: true}, nil); err != nil {
+		t.Logf("it is not to be had here: %v", err)
+		return
+	}
+	c, workspace := client(t), t.TempDir()
+	for name, rules := range map[string][]object{"read-only": nil, "workspace": {special("project_roots", "", "write")}} {
+		start := execservertest.Start(name, fmt.Sprintf("cat /proc/self/comm; cat /proc/%d/comm && echo seen; true", os.Getpid()), workspace, "none")
+		start["sandbox"] = managed(workspace, rules...)
+		if a := c.Try("process/start", start); a.Error != nil {
+			t.Fatalf("%s: %+v", name, a.Error)
+		}
+		if done := c.Until(name, "the end", closed); !strings.HasPrefix(done.Text, "cat\n") || strings.Contains(done.Text, "seen") {
+			t.Errorf("%s: %q", name, done.Text)
+		}
 	}
 }

@@ -9,9 +9,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/sandbox"
 )
 
 const (
@@ -101,6 +103,9 @@ func (s *Server) spec(params startParams) (proc.Spec, error) {
 	if err != nil {
 		return none, err
 	}
+	if box != nil {
+		box.OwnProcesses = hidesProcesses()
+	}
 	env, err := environment(s.options.Env, params.EnvPolicy, params.Env)
 	if err != nil {
 		return none, err
@@ -117,6 +122,13 @@ func (s *Server) spec(params startParams) (proc.Spec, error) {
 	}
 	return spec, nil
 }
+
+// hidesProcesses reports whether a sandboxed command can have processes of its own here:
+// a sandbox probe tries it, once (C22).
+var hidesProcesses = sync.OnceValue(func() bool {
+	_, err := proc.Prove(context.Background(), sandbox.Policy{OwnProcesses: true}, nil)
+	return err == nil
+})
 
 // lookUp finds a program in the PATH of its own environment. What it does not find,
 // it leaves as it is.
