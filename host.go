@@ -11,6 +11,7 @@ import (
 	"weak"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/redact"
 )
@@ -44,6 +45,9 @@ func Open(_ context.Context, c Config) (*Host, error) {
 		dir, err := filepath.Abs(c.DataDir) // the program may change its own
 		if err != nil {
 			return nil, fmt.Errorf("cannot find the data directory: %w", err)
+		}
+		if err := disk.CheckOwned(dir); err != nil {
+			return nil, fmt.Errorf("cannot use the data directory: %w", err)
 		}
 		c.DataDir = dir
 	}

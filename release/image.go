@@ -158,7 +158,7 @@ func (r *release) platformImage(program string, b binary, below []v1.Layer) (v1.
 		History: slices.Repeat([]v1.History{{Created: at, CreatedBy: "settle " + r.version}}, len(below)+1),
 		Config: v1.Config{
 			User: "1000:1000", WorkingDir: "/work", Entrypoint: []string{"/usr/bin/" + program}, Cmd: []string{"--help"},
-			Env:     []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/settle", "SETTLE_DATA_DIR=/data"},
+			Env:     []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/settle", "SETTLE_DATA_DIR=/data/settle"},
 			Volumes: map[string]struct{}{"/data": {}, "/work": {}},
 			Labels: map[string]string{
 				"org.opencontainers.image.title": program, "org.opencontainers.image.description": about, "org.opencontainers.image.version": r.version,

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // maxFile bounds a configuration file in bytes.
@@ -36,6 +40,15 @@ func read(path string, readFile func(path string, limit int64) ([]byte, int64, e
 		return nil, &Error{Where: path, Message: fmt.Sprintf("is larger than %d bytes", maxFile)}
 	}
 	return parse(path, data)
+}
+
+// readOwned is [safefile.Read] of the user's own configuration: no other user may own or
+// write the file or its directory, since it names programs that settle runs.
+func readOwned(path string, limit int64) ([]byte, int64, error) {
+	if err := errors.Join(disk.CheckOwned(filepath.Dir(path)), disk.CheckOwned(path)); err != nil {
+		return nil, 0, err
+	}
+	return safefile.Read(path, limit)
 }
 
 func parse(path string, data []byte) (*document, error) {

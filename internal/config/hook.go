@@ -16,7 +16,6 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/repo"
-	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // Hook is a command for an occasion of sessions.
@@ -105,7 +104,7 @@ func (l *loader) hooks() {
 // foreignHooks reads the user's own files of Claude Code and Codex.
 func (l *loader) foreignHooks() {
 	for _, path := range l.foreignFiles() {
-		data, size, err := safefile.Read(path, maxFile)
+		data, size, err := readOwned(path, maxFile)
 		if missing(err) {
 			continue
 		}

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-
-	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // The agents whose files of MCP servers are read.
@@ -46,7 +44,7 @@ func (l *loader) importFrom(dir, name string, limit int64, read func(ServerSourc
 		return
 	}
 	from := ServerSource{Path: filepath.Join(dir, name), Dir: dir, Kind: File, Getenv: l.in.Getenv}
-	data, size, err := safefile.Read(from.Path, limit)
+	data, size, err := readOwned(from.Path, limit)
 	if missing(err) {
 		return
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/repo"
-	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // Input is everything that Load looks at.
@@ -91,6 +91,9 @@ func Load(in Input) (*Resolved, error) {
 	if err := errors.Join(l.environment(), l.flags()); err != nil {
 		return nil, err
 	}
+	if err := disk.CheckOwned(l.DataDir); err != nil {
+		return nil, &Error{Where: "data_dir", Message: err.Error()}
+	}
 	l.importRules()
 	l.importServers()
 	if in.ProjectConfig != IgnoreProject {
@@ -105,7 +108,7 @@ func (l *loader) user() error {
 	if l.UserFile == "" {
 		return nil
 	}
-	doc, err := read(l.UserFile, safefile.Read)
+	doc, err := read(l.UserFile, readOwned)
 	if doc == nil || err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/repo"
-	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // claudePermissions are the rules in a settings file of Claude Code; see
@@ -124,7 +123,7 @@ func (l *loader) importRules() {
 	}
 	users := l.foreignFiles()
 	if len(users) > 0 { // Claude Code's is the first
-		if p, ok := l.permissions(users[0], safefile.Read); ok {
+		if p, ok := l.permissions(users[0], readOwned); ok {
 			l.Rules = append(l.claudeRules(p, users[0], "", File), l.Rules...)
 		}
 	}
