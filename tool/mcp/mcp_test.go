@@ -372,3 +372,25 @@ func marked(t *testing.T, text string) (n int) {
 	}
 	return n
 }
+
+// TestPanicInACallbackEndsItsCall: what shows progress, and what asks the user, is called
+// by the goroutine that reads the server's messages. A panic there ends the call, not
+// the host, and the server is asked again.
+func TestPanicInACallbackEndsItsCall(t *testing.T) {
+	s := known(t, server(t, "normal"))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r, err := s.run(ctx, "fake__step", nil, func(string) { panic("in progress") })
+	if err == nil || !strings.Contains(err.Error(), "in progress") {
+		t.Errorf("progress: %+v, %v", r, err)
+	}
+	s.ask = func(context.Context, event.Form) (json.RawMessage, error) { panic("in a form") }
+	r, err = s.run(ctx, "fake__form", nil, nil)
+	if err == nil || !strings.Contains(err.Error(), "in a form") {
+		t.Errorf("a form: %+v, %v", r, err)
+	}
+	s.ask = tool.NobodyToAsk
+	if got := s.call("fake__echo", echo("hello")); got != "hello" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -122,8 +122,10 @@ func (d doer) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err != nil {
 		return tool.Result{}, err
 	}
+	d.p.world.pass(inTool)
 	var result tool.Result
 	var out strings.Builder
+	c.Progress = d.p.world.progress(c)
 	for n, s := range plan {
 		switch s.Kind {
 		case Print:
@@ -164,6 +166,7 @@ func (d doer) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 			}
 		}
 	}
+	d.p.world.pass(inTool)
 	result.Output = out.String()
 	return result, nil
 }

@@ -42,6 +42,7 @@ var errNoStart = errors.New("there is no such program: " + Secret)
 
 // Run implements [hooks.Runner].
 func (d *doubtful) Run(ctx context.Context, c hooks.Command) (hooks.Result, error) {
+	d.p.world.pass(inHook)
 	var in struct {
 		Event string `json:"hook_event_name"`
 	}

@@ -70,7 +70,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 		return nil, err
 	}
 	if set.ask {
-		p.approvals = session.NewApprovals(p.log, asks{}, w.redactor)
+		p.approvals = session.NewApprovals(p.log, asks{w}, w.redactor)
 	}
 	made := p.turn(set, tools)
 	if made.Hooks = p.hooked(set.hooks); p.approvals != nil {
@@ -78,7 +78,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 	}
 	p.session, err = session.Open(session.Config{
 		Log: p.log, Approvals: p.approvals, Opened: event.SessionOpened{Dir: "/work", Face: "proof"},
-		Turn: made, Kin: p.kin,
+		Turn: made, Kin: p.kin, Ended: func(event.State) { w.pass(inCallback) },
 	})
 	if err != nil {
 		p.end()
@@ -94,13 +94,17 @@ func (p *process) turn(set setting, tools *tool.Set) turn.Config {
 	if p.world.script.Families {
 		asked.Family = set.wire.family()
 	}
-	asked.Provider = witness{asked.Provider, p, history.Target{Provider: asked.ProviderName, Model: asked.Name, Traits: asked.Traits}, system}
+	seen := witness{asked.Provider, p, history.Target{Provider: asked.ProviderName, Model: asked.Name, Traits: asked.Traits}, system}
+	if asked.Provider = seen; p.world.bomb != nil {
+		asked.Provider = panicking{seen, p.world}
+	}
 	c := turn.Config{
 		Model:  asked,
 		System: system, Tools: tools, Dir: "/work", Redact: p.world.redactor,
 		Limits:         turn.Limits{Steps: set.limits.Steps, Time: set.limits.Time, Repeats: set.limits.Repeats},
 		InterruptGrace: set.limits.Grace, Compaction: set.compact,
 		Command: func(plan string) (string, json.RawMessage) {
+			p.world.pass(inCommand)
 			raw, _ := json.Marshal(map[string]string{"plan": plan}) // never fails
 			if p.world.script.Families {
 				raw, _ = json.Marshal(map[string]string{"path": plan}) // never fails
@@ -115,7 +119,7 @@ func (p *process) turn(set setting, tools *tool.Set) turn.Config {
 	if p.approvals != nil {
 		c.Approver = p.approvals
 	}
-	return c
+	return p.world.observed(c)
 }
 
 // system is the system prompt.
@@ -127,12 +131,13 @@ func (s Script) system() string {
 }
 
 // asks has every call asked about.
-type asks struct{}
+type asks struct{ world *world }
 
 // Judge implements [session.Judge].
 func (asks) Places(turn.Approval) []event.ResolvedPath { return nil }
 
-func (asks) Judge(turn.Approval) session.Judgement {
+func (a asks) Judge(turn.Approval) session.Judgement {
+	a.world.pass(inJudge)
 	return session.Judgement{Decision: event.Ask, Rule: "ask", Why: "every call is asked about: " + Secret}
 }
 

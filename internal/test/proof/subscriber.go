@@ -50,6 +50,8 @@ func (s *subscriber) read(p *process) (left bool) {
 		s.cursor = e.Seq
 		if s.each != nil {
 			s.each(p, e)
+		} else if s.world.front(p) {
+			return true // it comes again, and goes on after its cursor
 		}
 		s.rest(s.reader.Slow)
 		if n++; n == s.reader.Leaves {

@@ -38,6 +38,7 @@ const (
 // world is all that a script plays in.
 type world struct {
 	script   Script
+	bomb     *bomb    // nil for none
 	inputs   []string // by move: the id of what it sends
 	server   *modeltest.Server
 	redactor *redact.Redactor

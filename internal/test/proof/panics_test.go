@@ -1,0 +1,86 @@
+package proof
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+var everyPanic = flag.Bool("every-panic", false, "panic at each event in each place, not in one place at each event")
+
+// TestPanicAtEveryEvent: wherever a tool, a provider, an observer, a hook, a judge, a
+// callback or a frontend panics, and whatever the log has by then, the host lives on,
+// the contract holds, and the next prompt is answered.
+func TestPanicAtEveryEvent(t *testing.T) {
+	var mu sync.Mutex
+	fired, list := map[place]int{}, turns(t)
+	t.Run("turns", func(t *testing.T) {
+		for n, name := range slices.Sorted(maps.Keys(list)) {
+			s := list[name]
+			s.Wire = Wires()[n%len(Wires())]
+			if n%3 == 0 {
+				s.Hooks = n + 1
+			}
+			if n%3 == 1 {
+				s.Ask = true
+			}
+			s.Readers = append(slices.Clone(s.Readers), Reader{Leaves: 3})
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				for at, whole := 2, 3; at < whole; at++ {
+					for k, where := range places() {
+						if !*everyPanic && (at+n)%len(places()) != k {
+							continue
+						}
+						events, did := panicAt(t, s, &bomb{place: where, at: at})
+						whole = max(whole, events)
+						mu.Lock()
+						fired[where] += did
+						mu.Unlock()
+					}
+				}
+			})
+		}
+	})
+	for _, where := range places() {
+		if fired[where] == 0 {
+			t.Errorf("nothing panicked in a %s", where)
+		}
+	}
+	t.Logf("panics: %v", fired)
+}
+
+// panicAt plays the script with the bomb, and returns how many events the log had
+// then, and 1 if it went off.
+func panicAt(t *testing.T, s Script, b *bomb) (events, fired int) {
+	t.Helper()
+	s.Ends = nil
+	what := fmt.Sprintf("a panic in a %s from event %d on", b.place, b.at)
+	defer func() {
+		if r := recover(); r != nil {
+			t.Errorf("%s: left running, or panicked: %v\n%s", what, r, s)
+		}
+	}()
+	var problems []string
+	synctest.Test(t, func(*testing.T) {
+		w := newWorld(s, nil)
+		w.bomb = b
+		w.play()
+		w.verdict()
+		events = w.disk.len()
+		w.bomb = nil
+		problems = w.report().Problems
+	})
+	if b.fired.Load() {
+		fired = 1
+	}
+	if len(problems) > 0 {
+		t.Errorf("%s:\n%s\n%s", what, strings.Join(problems[:min(len(problems), 5)], "\n"), s)
+	}
+	return events, fired
+}
