@@ -202,7 +202,8 @@ func TestClaudeServersAndAgents(t *testing.T) {
 	for _, a := range s.of("asked") {
 		named = append(named, a.Name)
 	}
-	if want := []string{"mcp__mine__add", "mcp__other__read_graph", "mcp__mine__hang"}; !slices.Equal(named, want) {
+	// The search starts "other", a program that the client names: that needs an approval.
+	if want := []string{"mcp__mine__add", "tool_search", "mcp__other__read_graph", "mcp__mine__hang"}; !slices.Equal(named, want) {
 		t.Errorf("asked about %q, want %q", named, want)
 	}
 	var results string
