@@ -85,7 +85,7 @@ func TestCheck(t *testing.T) {
 		{"no ending of the call", without(good(), 8), []string{"1 turns: violations: 1\n", "  C2: event 9 (turn.aborted): item i1 of turn t1 is open\n"}, true},
 		{"no terminal event", without(good(), 9), []string{"violations: ", "  C2: event 10 (session.closed): turn t1 is running\n"}, true},
 		{"a call that never was durable", without(good(), 6), []string{"violations: 2\n", "  C5: event 8 (item.ended)", "  C14: event 9 (turn.aborted): its summary"}, true},
-		{"a secret", said, []string{"  C15: event 2 (input.accepted): it contains a secret of 24 characters in it\n"}, true},
+		{"a secret", said, []string{"  C15: event 2 (input.accepted): it contains a secret of 24 characters\n"}, true},
 		{"a turn that was left", good()[:7], []string{"s: 7 events, 1 turns: no violations\n", "  a turn has not ended"}, false},
 		{"a turn that goes on", running[:7], []string{"s: 7 events, 1 turns: no violations\n", fmt.Sprintf("  a turn is running in pid %d\n", os.Getpid())}, false},
 	}
