@@ -24,7 +24,7 @@ func Reattach(ctx context.Context, j *Jobs, k *kept) (text, job string) {
 		// Its file has a name of its own: the call may have one, and hands could say anything.
 		capture: newCapture(j.config, "reattached-"+rand.Text(), false, newProgress(func(string) {})),
 	}
-	what := fmt.Sprintf("The command %q, whose call the log has as interrupted,", k.Command)
+	what := fmt.Sprintf("The command %q, whose call was interrupted in the log,", k.Command)
 	j.mu.Lock()
 	if j.closed {
 		j.mu.Unlock()

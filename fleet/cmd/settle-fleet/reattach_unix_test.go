@@ -170,7 +170,7 @@ func TestReattachEnded(t *testing.T) {
 	r.await("the command ends", func() bool { return !r.running() })
 	r.worker("second")
 	r.check()
-	if text := r.told(); !strings.Contains(text, "went on to its end") || !strings.Contains(text, "the end of it\n") || !strings.Contains(text, "[exit code 3]") {
+	if text := r.told(); !strings.Contains(text, "ran to its end") || !strings.Contains(text, "the end of it\n") || !strings.Contains(text, "[exit code 3]") {
 		t.Errorf("%q", text)
 	}
 }
