@@ -6,6 +6,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/internal/redact"
 )
 
 // progress is what a log says of a unit's input.
@@ -81,9 +82,10 @@ func resumption(p progress) string {
 		"Of a call whose effects are unknown, and of which nothing is said above, nobody knows how far it got: look before you repeat it."
 }
 
-// failure is the result of a unit that fails outside of its turns.
+// failure is the result of a unit that fails outside of its turns, whose log would mask
+// the message (C15).
 func (p progress) failure(message string) *fleet.Result {
-	return p.ended(event.Fail(&event.Failure{Name: event.NameInternal, Message: message}))
+	return p.ended(event.Fail(&event.Failure{Name: event.NameInternal, Message: redact.Diagnostic(message)}))
 }
 
 // cancelled is the result of a unit whose end was asked for while no worker ran it.

@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/lease"
 	"github.com/settle-agent/settle/fleet/pgdev"
 	"github.com/settle-agent/settle/fleet/pglog"
+	"github.com/settle-agent/settle/internal/config"
 )
 
 // databaseVar names the database where --database does not.
@@ -45,6 +47,22 @@ func (d *database) find() (string, error) {
 	}
 	d.dev = true
 	return strings.TrimSpace(string(url)), err
+}
+
+// secrets are what this process knows that must not be stored (C15): keys of the
+// configuration and the environment, and what leads to the database and to Temporal.
+func (d *database) secrets() ([]string, error) {
+	r, err := config.Load(config.Input{Dir: "/", Getenv: os.Getenv, ProjectConfig: config.IgnoreProject})
+	if err != nil {
+		return nil, err
+	}
+	secrets := append(r.Secrets(), temporalSecrets()...)
+	if text, err := d.find(); err == nil {
+		if c, err := pgx.ParseConfig(text); err == nil && c.Password != "" {
+			secrets = append(secrets, c.Password)
+		}
+	}
+	return secrets, nil
 }
 
 // urlFile is where settle-fleet dev says where its database is.

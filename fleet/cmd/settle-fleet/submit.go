@@ -17,6 +17,7 @@ import (
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/budget"
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/redact"
 )
 
 const submitHelp = `Submit a task, or many.
@@ -55,7 +56,8 @@ type submitFlags struct {
 	task   fleet.Task
 	labels map[string]string
 	budget budget.Budget
-	named  bool // -C was given
+	named  bool             // -C was given
+	keys   *redact.Redactor // those that must not be stored
 }
 
 func newSubmit(d *database) *cobra.Command {
@@ -75,6 +77,11 @@ func newSubmit(d *database) *cobra.Command {
 					return err
 				}
 			}
+			secrets, err := d.secrets()
+			if err != nil {
+				return err
+			}
+			f.keys = redact.New(secrets...)
 			tasks, err := f.tasks(cmd.InOrStdin(), args)
 			if err != nil {
 				return err
@@ -85,6 +92,9 @@ func newSubmit(d *database) *cobra.Command {
 			}
 			defer to.close()
 			defer outlivePipe()()
+			if budgeted && f.keys.String(f.budget.Batch) != f.budget.Batch {
+				return errors.New("the name of the batch contains a key, which would be stored; nothing was submitted")
+			}
 			if budgeted {
 				if err := budget.Set(cmd.Context(), to.pool, f.budget); err != nil {
 					return failed(err)
@@ -219,7 +229,7 @@ func (f *submitFlags) parse(line []byte) (fleet.Task, error) {
 }
 
 // complete returns the task with its ids and an absolute directory, or none where it
-// has a repository and names no directory.
+// has a repository and names no directory, and without the keys that are known here.
 func (f *submitFlags) complete(t fleet.Task) (fleet.Task, error) {
 	switch {
 	case t.Repo != "" && t.Dir == f.task.Dir && (!f.named || f.file != ""):
@@ -227,7 +237,11 @@ func (f *submitFlags) complete(t fleet.Task) (fleet.Task, error) {
 	case !filepath.IsAbs(t.Dir):
 		t.Dir = filepath.Join(f.task.Dir, t.Dir)
 	}
-	return t.Complete()
+	t, err := t.Complete()
+	if err != nil {
+		return t, err
+	}
+	return t.Masked(f.keys.String)
 }
 
 // submit sends the tasks and prints their ids, as soon as each group of them is accepted.

@@ -248,8 +248,24 @@ func (a *agents) try(ctx context.Context) error {
 	return err
 }
 
-// session implements [worker.Config].Session.
+// session implements [worker.Config].Session. Its error becomes the task's result, and is
+// masked.
 func (a *agents) session(ctx context.Context, attempt fleet.Attempt) (settle.SessionConfig, error) {
+	made, err := a.make(ctx, attempt)
+	if err == nil {
+		return made, nil
+	}
+	mask := redact.New(a.secrets...)
+	if r, err := config.Load(config.Input{Dir: "/", Getenv: os.Getenv, ProjectConfig: config.IgnoreProject}); err == nil {
+		mask.Add(r.Secrets()...)
+	}
+	if masked := mask.Diagnostic(err.Error()); masked != err.Error() {
+		err = errors.New(masked)
+	}
+	return made, err
+}
+
+func (a *agents) make(ctx context.Context, attempt fleet.Attempt) (settle.SessionConfig, error) {
 	task := attempt.Task
 	dir, err := assemble.WorkDir(task.Dir)
 	if err != nil {

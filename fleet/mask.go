@@ -1,0 +1,39 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Masked returns the task as it may be stored (C15): mask takes keys out of what people
+// write, the prompt and the values of labels. A task with a key in a name, an address or a
+// command would not work without it, and is an error.
+func (t Task) Masked(mask func(text string) string) (Task, error) {
+	type text struct{ of, is string }
+	fixed := []text{
+		{"session", t.Session},
+		{"input", t.Input},
+		{"dir", t.Dir},
+		{"repo", t.Repo},
+		{"ref", t.Ref},
+		{"model", t.Model},
+		{"hands", t.Hands},
+		{"batch", t.Batch},
+		{"tenant", t.Tenant},
+	}
+	for key := range t.Labels {
+		fixed = append(fixed, text{"key of a label", key})
+	}
+	if n := slices.IndexFunc(fixed, func(text text) bool { return mask(text.is) != text.is }); n >= 0 {
+		return t, fmt.Errorf("the %s of the task contains a key, which would be stored; nothing was submitted; leave it out, and give it to the workers instead", fixed[n].of)
+	}
+	t.Prompt = mask(t.Prompt)
+	if len(t.Labels) > 0 {
+		labels := make(map[string]string, len(t.Labels))
+		for key, value := range t.Labels {
+			labels[key] = mask(value)
+		}
+		t.Labels = labels
+	}
+	return t, nil
+}
