@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // walked returns the files that a walk visits.
@@ -23,7 +25,11 @@ func walked(t interface {
 }, dir string,
 ) []string {
 	var files []string
-	err := walk(t.Context(), dir, func(e entry) error {
+	at, err := disk.Locate(dir, dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = walk(t.Context(), at, func(e entry) error {
 		if !e.IsDir() {
 			files = append(files, e.rel)
 		}
