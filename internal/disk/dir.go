@@ -73,6 +73,12 @@ func (d *Dir) Open(name string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	return d.openEntry(name, before, os.O_RDONLY)
+}
+
+// openEntry opens the entry that Lstat described, with the access mode os.O_RDONLY or
+// os.O_WRONLY. The entry must be a regular file, and still the same one when it is open.
+func (d *Dir) openEntry(name string, before fs.FileInfo, access int) (*os.File, fs.FileInfo, error) {
 	path := filepath.Join(d.path, name)
 	if before.Mode()&fs.ModeSymlink != 0 {
 		return nil, nil, linkError(path)
@@ -80,7 +86,7 @@ func (d *Dir) Open(name string) (*os.File, fs.FileInfo, error) {
 	if err := checkRegular(path, before); err != nil {
 		return nil, nil, err
 	}
-	f, err := d.root.OpenFile(name, os.O_RDONLY|notWaiting, 0)
+	f, err := d.root.OpenFile(name, access|NonBlocking, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -93,8 +99,7 @@ func (d *Dir) Open(name string) (*os.File, fs.FileInfo, error) {
 		err = d.mounts.check(f, path)
 	}
 	if err != nil {
-		f.Close()
-		return nil, nil, err
+		return nil, nil, errors.Join(err, f.Close())
 	}
 	return f, info, nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 )
 
 // OpenWrite opens an entry, which must be a regular file, for writing in place, and makes
@@ -25,29 +24,7 @@ func (d *Dir) OpenWrite(name string, mode fs.FileMode) (*os.File, fs.FileInfo, e
 	if err != nil {
 		return nil, nil, err
 	}
-	path := filepath.Join(d.path, name)
-	if before.Mode()&fs.ModeSymlink != 0 {
-		return nil, nil, linkError(path)
-	}
-	if err := checkRegular(path, before); err != nil {
-		return nil, nil, err
-	}
-	f, err := d.root.OpenFile(name, os.O_WRONLY|notWaiting, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-	case !os.SameFile(before, info):
-		err = changedOnTheWay(path)
-	default:
-		err = d.mounts.check(f, path)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return f, info, nil
+	return d.openEntry(name, before, os.O_WRONLY)
 }
 
 // RemoveAll removes an entry with all that is in it, and follows no link.

@@ -4,7 +4,8 @@ package disk
 
 import "io/fs"
 
-const notWaiting = 0
+// NonBlocking is not needed here.
+const NonBlocking = 0
 
 // Shared reports whether a regular file has several names, and not everybody may read
 // it. It is not known here.

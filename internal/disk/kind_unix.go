@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// notWaiting opens what is a FIFO by now without waiting for its other end.
-const notWaiting = syscall.O_NONBLOCK | syscall.O_NOCTTY
+// NonBlocking are the flags that open a FIFO without waiting for its other end; writing
+// to a FIFO without a reader is then an error.
+const NonBlocking = syscall.O_NONBLOCK | syscall.O_NOCTTY
 
 // Shared reports whether a regular file has several names, and not everybody may read
 // it: one of the names may be in a place that a decision has not looked at. Files that

@@ -51,6 +51,13 @@ func checkAccess(path string, others fs.FileMode, chmod string) error {
 	return nil
 }
 
+// Owner returns the user id of the owner of a file; known is false on systems without
+// user ids.
+func Owner(info fs.FileInfo) (uid int, known bool) {
+	a, known := accessOf(info)
+	return a.owner, known
+}
+
 // access says who owns a file, and who the process is.
 type access struct{ owner, group, self int }
 

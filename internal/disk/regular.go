@@ -28,7 +28,7 @@ func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	if err := checkRegular(path, info); err != nil {
 		return nil, nil, err
 	}
-	file, err := os.OpenFile(path, os.O_RDONLY|notWaiting, 0)
+	file, err := os.OpenFile(path, os.O_RDONLY|NonBlocking, 0)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -196,7 +196,7 @@ func (t Trust) owns(path string) bool {
 	if err != nil {
 		return false
 	}
-	owner, known := ownerOf(info)
+	owner, known := disk.Owner(info)
 	return !known || slices.Contains(t.users(), owner)
 }
 
@@ -208,7 +208,7 @@ func (t Trust) harmless(path string) bool {
 }
 
 func (t Trust) harmlessFile(info fs.FileInfo) bool {
-	owner, known := ownerOf(info)
+	owner, known := disk.Owner(info)
 	return !known || owner == 0 || slices.Contains(t.users(), owner)
 }
 

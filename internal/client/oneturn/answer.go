@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // AnswerFile returns what writes the final answer into a file. That the file
@@ -11,7 +13,7 @@ import (
 // was there keeps its content until then. A pipe must have a reader: nobody waits for
 // one.
 func AnswerFile(path string) (keep func(text string) error, err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|notWaiting, 0o666)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|disk.NonBlocking, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the answer: %w", err)
 	}

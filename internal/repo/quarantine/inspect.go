@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/safefile"
 )
 
@@ -52,7 +53,7 @@ func read(dir *os.Root, name string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errOdd
 	}
-	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	f, err := dir.OpenFile(name, os.O_RDONLY|disk.NonBlocking, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package oneturn
-
-const notWaiting = 0

@@ -1,6 +1,0 @@
-//go:build !unix
-
-package quarantine
-
-// nonblock is not needed here.
-const nonblock = 0
