@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -66,6 +67,9 @@ func confines(t *testing.T) bool {
 	return err == nil
 }
 
+// runsGit matches a command that runs git; .git is only a name.
+var runsGit = regexp.MustCompile(`(^|[ '])git `)
+
 // In the workspace, a command works without a question, and does nothing beyond.
 func TestWorkspace(t *testing.T) {
 	if !confines(t) {
@@ -99,7 +103,7 @@ func TestWorkspace(t *testing.T) {
 		if !views && (strings.Contains(c.command, ".git") || strings.HasPrefix(c.command, "chmod 755")) {
 			continue // it is named as a gap
 		}
-		if strings.HasPrefix(c.command, "git ") && !installed("git") || strings.Contains(c.command, "/dev/tcp") && !installed("bash") {
+		if runsGit.MatchString(c.command) && !installed("git") || strings.Contains(c.command, "/dev/tcp") && !installed("bash") {
 			continue
 		}
 		got := calls[i].Content().Output
