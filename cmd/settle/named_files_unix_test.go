@@ -4,10 +4,7 @@ package main
 
 import (
 	"bytes"
-	"io"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -78,36 +75,6 @@ func (p *place) refusesFile(file string, args []string) (stderr string) {
 		p.t.Errorf("%q does not name the file, or did not end: %s", args, said)
 	}
 	return errs.String()
-}
-
-// A line without an end is refused before it fills the memory.
-func TestImportRefusesEndlessLine(t *testing.T) {
-	p := newPlace(t)
-	file := filepath.Join(t.TempDir(), "log.jsonl")
-	f, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := io.WriteString(f, `{"v":1,"session":"s","seq":1,"kind":"`); err != nil {
-		t.Fatal(err)
-	}
-	part := bytes.Repeat([]byte("x"), 1<<20)
-	for range 300 {
-		if _, err := f.Write(part); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p.refusesFile(file, []string{"sessions", "import", "FILE"})
-	cmd := p.command("sessions", "import", file)
-	_ = cmd.Run() // it was refused above
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		t.Fatal("no usage")
-	}
-	if kib := usage.Maxrss; kib > 512<<10 {
-		t.Errorf("it took %s KiB of memory for a line of 300 MiB", strconv.FormatInt(kib, 10))
-	}
 }
 
 // An answer can go to a pipe that somebody reads, but nobody waits for a reader.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -139,5 +140,56 @@ func TestImportOfSomethingElse(t *testing.T) {
 		if err := Import(t.Context(), t.TempDir(), file, "s", event.SessionOpened{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v", text, err)
 		}
+	}
+}
+
+// endless is a file: its start, then the letter x without an end. Reading it fails after
+// four times what a line can have, so that a test without a bound ends as well.
+type endless struct {
+	start string
+	at    int
+	read  int64 // bytes
+}
+
+// Read implements [io.Reader].
+func (f *endless) Read(p []byte) (int, error) {
+	if f.read > 4*maxLogLine {
+		return 0, errors.New("nothing bounds what is read")
+	}
+	n := copy(p, f.start[min(f.at, len(f.start)):])
+	if n == 0 {
+		n = copy(p, strings.Repeat("x", min(len(p), 64<<10)))
+	}
+	f.at += n
+	f.read += int64(n)
+	return n, nil
+}
+
+// Seek implements [io.Seeker] for the start of the file, which is all that an import seeks.
+func (f *endless) Seek(int64, int) (int64, error) {
+	f.at = 0
+	return 0, nil
+}
+
+var _ io.ReadSeeker = (*endless)(nil)
+
+// A line without an end is refused before it fills the memory: an import reads little more
+// than the longest line that it accepts.
+func TestImportRefusesEndlessLine(t *testing.T) {
+	const begun = `{"v":1,"session":"s","seq":1,"kind":"`
+	for name, start := range map[string]string{
+		"first line":  begun,
+		"second line": begun + `session.opened","at":"2026-01-01T00:00:00Z"}` + "\n{",
+		"trajectory":  `{"schema_version":"ATIF-v1.4","steps":[]}` + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := &endless{start: start}
+			if _, err := eventsOf(file, "two", event.SessionOpened{}); err == nil || !strings.Contains(err.Error(), "64 MiB") {
+				t.Errorf("the import returned %v", err)
+			}
+			if file.read > maxLogLine+1<<20 {
+				t.Errorf("the import read %d MiB of a line that does not end", file.read>>20)
+			}
+		})
 	}
 }
