@@ -37,6 +37,9 @@ func TestPanicAtEveryEvent(t *testing.T) {
 						if !*everyPanic && (at+n)%len(places()) != k {
 							continue
 						}
+						if raced && where != inCommand && at%3 != 2 { // few scripts have commands
+							continue
+						}
 						events, did := panicAt(t, s, &bomb{place: where, at: at})
 						whole = max(whole, events)
 						mu.Lock()
@@ -73,12 +76,11 @@ func panicAt(t *testing.T, s Script, b *bomb) (events, fired int) {
 		w.play()
 		w.verdict()
 		events = w.disk.len()
-		w.bomb = nil
+		if b.fired.Swap(true) { // a runner of hooks that was left behind still looks at the bomb
+			fired = 1
+		}
 		problems = w.report().Problems
 	})
-	if b.fired.Load() {
-		fired = 1
-	}
 	if len(problems) > 0 {
 		t.Errorf("%s:\n%s\n%s", what, strings.Join(problems[:min(len(problems), 5)], "\n"), s)
 	}
