@@ -29,11 +29,12 @@ const (
 
 // Server is a Postgres that this process has started.
 type Server struct {
-	// URL connects to it.
+	// URL connects to it. It names the file with the password, and holds no secret.
 	URL string
 
-	cmd    *exec.Cmd
-	exited chan struct{} // closed when it has ended
+	password string
+	cmd      *exec.Cmd
+	exited   chan struct{} // closed when it has ended
 }
 
 // Options say how to start one.
@@ -43,7 +44,12 @@ type Options struct {
 	// Forgetful does not wait for the disk: for tests. What survives a crash of
 	// the server is the same, but not what survives one of the machine.
 	Forgetful bool
+
+	port int // if set, the server also listens on the loopback interface; for tests
 }
+
+// The directories in Options.Dir that belong to the server's user.
+const dataDir, socketDir = "data", "socket"
 
 // Start starts the server and waits until it is ready.
 func Start(ctx context.Context, o Options) (*Server, error) {
@@ -59,24 +65,27 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, socket := filepath.Join(dir, "data"), filepath.Join(dir, "socket")
-	for _, d := range []string{dir, data, socket} {
-		if err := as.makeDir(d); err != nil {
-			return nil, fmt.Errorf("cannot make the server's directory: %w", err)
-		}
+	if err := makeDirs(dir, as); err != nil {
+		return nil, fmt.Errorf("cannot make the server's directory: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	data, socket := filepath.Join(dir, dataDir), filepath.Join(dir, socketDir)
 	if _, err := os.Stat(filepath.Join(data, "PG_VERSION")); errors.Is(err, os.ErrNotExist) {
-		if err := initialise(ctx, bin, data, as); err != nil {
+		if err := bin.initialise(ctx, dir, as); err != nil {
 			return nil, err
 		}
 	}
-	s := &Server{
-		URL:    (&url.URL{Scheme: "postgres", User: url.User("settle"), Path: "/postgres", RawQuery: url.Values{"host": {socket}}.Encode()}).String(),
-		exited: make(chan struct{}),
+	s := &Server{exited: make(chan struct{})}
+	if s.password, err = bin.secure(ctx, dir, as); err != nil {
+		return nil, err
 	}
-	if err := s.start(bin, dir, data, socket, as, o.Forgetful); err != nil {
+	query := url.Values{"host": {socket}, "passfile": {filepath.Join(dir, passwordFile)}}
+	if o.port != 0 { // the socket has the number, too
+		query.Set("port", strconv.Itoa(o.port))
+	}
+	s.URL = (&url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres", RawQuery: query.Encode()}).String()
+	if err := s.start(bin, dir, as, o); err != nil {
 		return nil, err
 	}
 	if err := s.awaitReady(ctx, data); err != nil {
@@ -87,8 +96,30 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// binaries returns the directory with the newest server's programs.
-func binaries() (string, error) {
+// makeDirs makes the server's directories. Only the account can use those in dir; dir
+// itself and its files belong to this process's user.
+func makeDirs(dir string, as account) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := as.pass(dir); err != nil {
+		return err
+	}
+	for _, name := range []string{dataDir, socketDir} {
+		if err := as.makeDir(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// programs is the directory with a server's programs.
+type programs string
+
+func (p programs) path(name string) string { return filepath.Join(string(p), name) }
+
+// binaries returns the newest server's programs.
+func binaries() (programs, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // Debian keeps them out of PATH
 	slices.SortFunc(found, func(a, b string) int {
 		if len(a) != len(b) {
@@ -102,15 +133,21 @@ func binaries() (string, error) {
 	for _, path := range found {
 		if path, err := filepath.EvalSymlinks(path); err == nil {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(path), "postgres")); err == nil {
-				return filepath.Dir(path), nil
+				return programs(filepath.Dir(path)), nil
 			}
 		}
 	}
 	return "", errors.New("there is no Postgres server on this machine; on Debian and Ubuntu, apt-get install postgresql, or name one with --database")
 }
 
-func initialise(ctx context.Context, bin, data string, as account) error {
-	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "--pgdata", data, "--username", "settle", "--auth", "trust",
+// initialise makes the database. It has no password yet, and its own access file lets nobody
+// in: the server uses the one that secure writes.
+func (p programs) initialise(ctx context.Context, dir string, as account) error {
+	if err := os.Remove(filepath.Join(dir, passwordFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("cannot remove the password of an earlier database: %w", err)
+	}
+	data := filepath.Join(dir, dataDir)
+	cmd := exec.CommandContext(ctx, p.path("initdb"), "--pgdata", data, "--username", superuser, "--auth", "reject",
 		"--encoding", "UTF8", "--locale", "C", "--data-checksums", "--no-instructions", "--no-sync")
 	as.apply(cmd)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -119,24 +156,29 @@ func initialise(ctx context.Context, bin, data string, as account) error {
 	return nil
 }
 
-func (s *Server) start(bin, dir, data, socket string, as account, forgetful bool) error {
+func (s *Server) start(bin programs, dir string, as account, o Options) error {
 	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("cannot write the server's log: %w", err)
 	}
 	defer log.Close()
+	data := filepath.Join(dir, dataDir)
 	settings := []string{
-		"listen_addresses=", "unix_socket_directories=" + socket, "unix_socket_permissions=0700", "max_connections=200",
+		"listen_addresses=", "unix_socket_directories=" + filepath.Join(dir, socketDir), "unix_socket_permissions=0700",
+		"hba_file=" + filepath.Join(dir, accessFile), "password_encryption=scram-sha-256", "max_connections=200",
 		"shared_buffers=64MB", "max_wal_size=1GB",
 	}
-	if forgetful {
+	if o.port != 0 {
+		settings = append(settings, "listen_addresses=127.0.0.1", "port="+strconv.Itoa(o.port))
+	}
+	if o.Forgetful {
 		settings = append(settings, "fsync=off", "full_page_writes=off")
 	}
 	args := []string{"-D", data}
 	for _, setting := range settings {
 		args = append(args, "-c", setting)
 	}
-	s.cmd = exec.Command(filepath.Join(bin, "postgres"), args...)
+	s.cmd = exec.Command(bin.path("postgres"), args...)
 	s.cmd.Stdout, s.cmd.Stderr, s.cmd.Dir = log, log, data
 	as.apply(s.cmd)
 	started := make(chan error, 1)
@@ -186,7 +228,12 @@ func (s *Server) has(data string) bool {
 
 // ping asks whoever listens for it.
 func (s *Server) ping(ctx context.Context) error {
-	conn, err := pgx.Connect(ctx, s.URL)
+	config, err := pgx.ParseConfig(s.URL)
+	if err != nil {
+		return err
+	}
+	config.Password = s.password // $PGPASSWORD is that of another server
+	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return err
 	}

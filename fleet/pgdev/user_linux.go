@@ -36,12 +36,29 @@ func serverUser() (account, error) {
 	return account{}, errors.New("postgres does not run as root, and there is no user postgres or nobody")
 }
 
-// makeDir makes a directory that only the account can read.
+// makeDir makes a directory that only the account can use.
 func (a account) makeDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil || a.credential == nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return os.Chown(dir, int(a.credential.Uid), int(a.credential.Gid))
+	if a.credential != nil {
+		if err := os.Chown(dir, int(a.credential.Uid), int(a.credential.Gid)); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(dir, 0o700)
+}
+
+// pass makes a directory this process's own, which the account can pass and nobody else
+// can list.
+func (a account) pass(dir string) error {
+	if a.credential == nil {
+		return os.Chmod(dir, 0o700)
+	}
+	if err := os.Chown(dir, os.Geteuid(), os.Getegid()); err != nil { // of the account, in older versions
+		return err
+	}
+	return os.Chmod(dir, 0o711)
 }
 
 func (a account) apply(cmd *exec.Cmd) {

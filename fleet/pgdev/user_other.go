@@ -12,7 +12,14 @@ type account struct{}
 
 func serverUser() (account, error) { return account{}, nil }
 
-func (account) makeDir(dir string) error { return os.MkdirAll(dir, 0o700) }
+func (account) makeDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o700)
+}
+
+func (account) pass(dir string) error { return os.Chmod(dir, 0o700) }
 
 func (account) apply(*exec.Cmd) {}
 

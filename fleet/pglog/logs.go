@@ -42,7 +42,7 @@ type Logs struct {
 // statements are not compiled: they are short, and where the tables have no statistics
 // yet, Postgres takes 50 ms for compiling one that hands tasks out, each time.
 func Connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
-	config, err := pgxpool.ParseConfig(url)
+	config, err := ParseConfig(url)
 	if err != nil {
 		return nil, err
 	}

@@ -45,6 +45,9 @@ type Options struct {
 	// Sandbox is how commands are confined where nothing is configured: off, auto or
 	// required, or SandboxByMode; empty is off.
 	Sandbox string
+	// OutOfReach are files and folders, beside the data directory and the home directory,
+	// that no working directory of sandboxed commands may contain.
+	OutOfReach []string
 	// Ceiling is the permission that the user configured, where Policy is a
 	// client's: that can only be stricter. Empty if there is none.
 	Ceiling settle.Permission

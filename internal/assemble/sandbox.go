@@ -58,7 +58,7 @@ func (o Options) sandboxing(f *far) (sandboxing, error) {
 	}
 	if f != nil { // it is confined there, if it can be
 		s.dir, s.home, s.Network, s.tried, s.missing, s.layers = f.machine.Dir, f.machine.Home, f.network, f.tried, f.missing, f.layers
-	} else if s.missing = s.place(o.Settings.DataDir); s.missing == nil {
+	} else if s.missing = s.place(o.Settings.DataDir, o.OutOfReach...); s.missing == nil {
 		s.tried, s.missing = s.prove()
 	}
 	if gaps, why := s.holes(); s.missing == nil && len(gaps) > 0 && s.Use == config.SandboxRequired {
@@ -72,8 +72,13 @@ func (o Options) sandboxing(f *far) (sandboxing, error) {
 
 // place refuses a working directory that holds what a sandbox keeps commands from:
 // nothing can be taken out of a folder that they may change.
-func (s sandboxing) place(dataDir string) error {
-	for _, kept := range []struct{ what, path string }{{"your home directory", s.home}, {"settle's data directory", dataDir}} {
+func (s sandboxing) place(dataDir string, outOfReach ...string) error {
+	type folder struct{ what, path string }
+	list := []folder{{"your home directory", s.home}, {"settle's data directory", dataDir}}
+	for _, path := range outOfReach {
+		list = append(list, folder{path, path})
+	}
+	for _, kept := range list {
 		path := kept.path
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/settle-agent/settle/fleet"
@@ -58,8 +57,8 @@ func (d *database) secrets() ([]string, error) {
 	}
 	secrets := append(r.Secrets(), temporalSecrets()...)
 	if text, err := d.find(); err == nil {
-		if c, err := pgx.ParseConfig(text); err == nil && c.Password != "" {
-			secrets = append(secrets, c.Password)
+		if c, err := pglog.ParseConfig(text); err == nil && c.ConnConfig.Password != "" {
+			secrets = append(secrets, c.ConnConfig.Password)
 		}
 	}
 	return secrets, nil
@@ -154,7 +153,7 @@ func startDev(ctx context.Context, dir string) (*pgdev.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool, err := pgxpool.New(ctx, server.URL)
+	pool, err := pglog.Connect(ctx, server.URL)
 	if err == nil {
 		_, _, err = pglog.Migrate(ctx, pool)
 		pool.Close()

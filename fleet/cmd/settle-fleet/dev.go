@@ -8,15 +8,23 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 const devHelp = `Start a database and a worker on this machine, to try the fleet out.
 
 The database is a Postgres of the machine's packages (on Debian and Ubuntu, apt-get
 install postgresql), in a private directory (for root, /var/lib/settle-fleet), with a
-socket there and no port. It ends with this command; what is in it stays. With --engine temporal, it starts Temporal's
-development server as well (the program settle-fleet-temporal), on the loopback interface. Other settle-fleet commands of the same
-user find it by themselves.`
+socket there, no port, and a password in a file that only you can read. The database
+ends with this command; its data stays. Other settle-fleet commands of the same user
+find it by themselves. With --engine temporal, dev starts Temporal's development server
+as well (the program settle-fleet-temporal), on the loopback interface.
+
+Tasks run in a sandbox, so that they cannot reach the database: their commands and file
+tools can change the working directory of the task, and have no network unless your
+configuration gives them one (sandbox.network). With --sandbox off, they can do all
+that you can.`
 
 // errDatabase is why dev ends when it is not asked to.
 var errDatabase = errors.New("the database has ended")
@@ -32,7 +40,7 @@ func newDev(d *database) *cobra.Command {
 			if cmd.Flags().Changed("database") {
 				return errors.New("dev starts a database of its own: leave out --database, or run settle-fleet worker")
 			}
-			if err := f.check(); err != nil {
+			if err := errors.Join(f.check(), f.confinement.check()); err != nil {
 				return err
 			}
 			engine, err := d.engine.find(d)
@@ -44,7 +52,7 @@ func newDev(d *database) *cobra.Command {
 					return err
 				}
 			}
-			if err := os.MkdirAll(dir, 0o755); err != nil { // the server, which may be another user, has a private one in it
+			if dir, err = ownDir(dir); err != nil {
 				return failed(err)
 			}
 			server, err := startDev(cmd.Context(), dir)
@@ -52,7 +60,8 @@ func newDev(d *database) *cobra.Command {
 				return failed(err)
 			}
 			defer server.Stop()
-			fmt.Fprintf(cmd.OutOrStdout(), "database: %s\n", server.URL)
+			fmt.Fprintf(cmd.OutOrStdout(), "database: %s\n", server.URL) // it has no secret
+			f.confinement.dir = dir
 			stop, err := devEngine(cmd, d, engine, dir)
 			if err != nil {
 				return err
@@ -83,9 +92,24 @@ func newDev(d *database) *cobra.Command {
 		},
 	}
 	f.define(cmd)
+	f.confinement.define(cmd)
 	cmd.Flags().StringVar(&dir, "dir", "", "keep the database in `DIR`, where other commands find it only by --database; default: fleet in settle's data directory")
 	cmd.Flags().BoolVar(&alone, "no-worker", false, "start only the database")
 	return cmd
+}
+
+// ownDir makes the directory of dev and returns its absolute path. One that other users
+// could change would let them have the database, and the commands that find it there. The
+// server, which may be another user's, has a private directory in it.
+func ownDir(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	return dir, disk.CheckOwned(dir)
 }
 
 // devEngine starts Temporal where that is the engine, and no server is named.

@@ -42,6 +42,8 @@ type workerFlags struct {
 
 	workspaceMiB, checkpointMiB int
 	workspaceTimeout            time.Duration
+
+	confinement confinement // of dev
 }
 
 func (f *workerFlags) define(cmd *cobra.Command) {
@@ -132,6 +134,9 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 	}
 	a.secrets = append(a.secrets, temporalSecrets()...)
 	if err := a.try(cmd.Context()); err != nil {
+		return err
+	}
+	if err := a.prove(cmd.Context()); err != nil {
 		return err
 	}
 	if cmd.Flags().Changed("id") {
@@ -235,6 +240,7 @@ type agents struct {
 func (a *agents) try(ctx context.Context) error {
 	given := a.given(fleet.Task{})
 	delete(given, "hands") // which may be made with the first task
+	delete(given, "sandbox.use")
 	environ, dir := environment(), os.TempDir()
 	settings, err := config.Load(config.Input{Dir: dir, Getenv: os.Getenv, Flags: given, ProjectConfig: config.IgnoreProject})
 	if err != nil || settings.Model == "" {
@@ -279,10 +285,12 @@ func (a *agents) make(ctx context.Context, attempt fleet.Attempt) (settle.Sessio
 	if err := assemble.CheckDirectory(dir, settings, os.Getenv); err != nil {
 		return settle.SessionConfig{}, err
 	}
-	made, err := assemble.New(ctx, assemble.Options{
+	o := assemble.Options{
 		Settings: settings, Dir: dir, Environ: environ, Getenv: os.Getenv, Face: "fleet", Version: version(), Permission: settle.Allow, Release: settle.Deny,
 		Shared: &a.shared, Secrets: a.secrets, SharedHands: assemble.ShareHands("fleet/" + a.fleet),
-	})
+	}
+	a.flags.confinement.apply(&o)
+	made, err := assemble.New(ctx, o)
 	if err != nil {
 		return settle.SessionConfig{}, err
 	}
@@ -304,6 +312,7 @@ func (a *agents) given(task fleet.Task) map[string]string {
 	set("model", task.Model, a.flags.model)
 	set("base_url", a.flags.baseURL)
 	set("hands", task.Hands, a.flags.hands)
+	set("sandbox.use", a.flags.confinement.use)
 	if task.Limits.Steps > 0 {
 		given["max_steps"] = strconv.Itoa(task.Limits.Steps)
 	}

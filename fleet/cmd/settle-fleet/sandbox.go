@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// confinement is how the worker of settle-fleet dev confines its tasks. The tasks run as the
+// user who can read the database's password, so that only a sandbox keeps them from it.
+type confinement struct {
+	use string // config.SandboxRequired or config.SandboxOff; "" leaves it to the configuration
+	dir string // of dev: no task works in a folder that contains it
+}
+
+const devSandboxHelp = "`required` or off: whether tasks run in a sandbox that keeps them from the database; with off, they can do all that you can"
+
+func (c *confinement) define(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.use, "sandbox", config.SandboxRequired, devSandboxHelp)
+}
+
+func (c *confinement) check() error {
+	if c.use != config.SandboxRequired && c.use != config.SandboxOff {
+		return fmt.Errorf("cannot use the sandbox %q: it is %s or %s", c.use, config.SandboxRequired, config.SandboxOff)
+	}
+	return nil
+}
+
+// required reports whether tasks must be confined.
+func (c *confinement) required() bool { return c.use == config.SandboxRequired }
+
+// by names, in denials and rules, what confines the tasks.
+const confinedBy = "settle-fleet dev"
+
+// mode is what the tools of a confined task can do without a person: everything in the
+// working directory, and commands in the sandbox. All else would need an approval, and is
+// denied: files outside, and commands outside of the sandbox.
+func (c *confinement) mode() assemble.Mode {
+	return assemble.Mode{
+		Name: confinedBy, Permission: event.Ask, Unasked: confinedBy, Sandbox: event.Workspace,
+		Rules: []config.Rule{assemble.Allow("*", "", confinedBy)},
+	}
+}
+
+// apply confines an agent that is made with the options.
+func (c *confinement) apply(o *assemble.Options) {
+	if !c.required() {
+		return
+	}
+	o.Ceiling = o.Settings.Permission
+	o.Policy = assemble.NewPolicy(c.mode())
+	o.OutOfReach = []string{c.dir}
+}
+
+// prove finds out whether tasks can be confined here, before one is taken. Where they work
+// elsewhere, their executor finds it out.
+func (a *agents) prove(ctx context.Context) error {
+	c, given := a.flags.confinement, a.given(fleet.Task{})
+	if !c.required() {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "settle-fleet-") // it stands for a task's
+	if err != nil {
+		return failed(fmt.Errorf("cannot try the sandbox: %w", err))
+	}
+	defer os.RemoveAll(dir)
+	settings, err := config.Load(config.Input{Dir: dir, Getenv: os.Getenv, Flags: given, ProjectConfig: config.IgnoreProject})
+	if err != nil || settings.Hands != "" {
+		return err
+	}
+	o := assemble.Options{
+		Settings: settings, Dir: dir, Environ: environment(), Getenv: os.Getenv, Face: "fleet", Version: version(), Release: settle.Deny,
+		Project: assemble.IgnoreProject, Model: model.Config{Provider: script.New(), ProviderName: "none", Name: "none"},
+	}
+	c.apply(&o)
+	if _, err := assemble.New(ctx, o); err != nil {
+		return failed(fmt.Errorf("cannot confine tasks, which could reach the database: %w; with --sandbox off, tasks can do all that you can", err))
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package pglog
+
+import (
+	"net/url"
+	"strconv"
+
+	"github.com/jackc/pgpassfile"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// ParseConfig reads what leads to a database. The password of a URL that names a passfile is
+// the one in that file, also if $PGPASSWORD has the password of another server.
+func ParseConfig(text string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(text)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Query().Get("passfile") == "" {
+		return config, nil //nolint:nilerr // it is no URL, which pgx has read
+	}
+	if _, given := u.User.Password(); given {
+		return config, nil
+	}
+	file, err := pgpassfile.ReadPassfile(u.Query().Get("passfile"))
+	if err != nil {
+		return nil, err
+	}
+	c := config.ConnConfig
+	host := c.Host
+	if len(host) > 0 && host[0] == '/' { // a socket, as pgx has it
+		host = "localhost"
+	}
+	c.Password = file.FindPassword(host, strconv.Itoa(int(c.Port)), c.Database, c.User)
+	return config, nil
+}
