@@ -2,7 +2,7 @@
 
 FUZZTIME ?= 10s
 N ?= 2000
-PACKAGES ?= event internal/turn internal/history internal/scope internal/sse
+PACKAGES ?= event internal/turn internal/history internal/scope model/transport
 
 .PHONY: install check test race fuzz bench crash simulate screen pictures judge links shake break mutate proof clients release site
 
@@ -42,7 +42,7 @@ simulate: ## N sessions, drawn at random (docs/proof.md)
 	go test -count=1 -v -timeout 0 -run 'TestSimulation' ./internal/test/proof -sessions $(N) -seed 0
 
 screen: ## N sessions on a terminal: in memory, in tmux and in xterm.js (needs tmux, node and npm), and keys at every event of the catalogue; the scrollback must be the log (docs/terminal.md)
-	go test -count=1 -v -timeout 0 -tags machine -run 'Equals?Log$$|KeyAtEveryEvent$$' ./internal/face/tui -sessions $(N)
+	go test -count=1 -v -timeout 0 -tags machine -run 'Equals?Log$$|KeyAtEveryEvent$$' ./internal/frontend/tui -sessions $(N)
 
 pictures: ## docs/pictures, of the built program in tmux
 	go test -count=1 -tags pictures -run 'TestPictures$$' ./cmd/settle
@@ -69,8 +69,8 @@ mutate: ## small changes in PACKAGES, one by one, which their tests must notice;
 
 proof: ## all of docs/proof.md but the breaking and the mutation
 	go test -count=1 -v -timeout 15m ./internal/test/proof -sessions 20000
-	go test -count=1 ./modeltest/... ./internal/test/crash ./event ./event/contract ./internal/scope ./internal/sse ./internal/redact ./internal/history ./internal/turn ./internal/session \
-		./internal/journal ./internal/proc ./tool/shell ./model/transport ./internal/face/run ./internal/client/oneturn ./internal/client/stdio ./cmd/settle
+	go test -count=1 ./modeltest/... ./internal/test/crash ./event ./event/contract ./internal/scope ./model/transport ./internal/redact ./internal/history ./internal/turn ./internal/session \
+		./internal/journal ./internal/proc ./tool/shell ./internal/frontend/run ./internal/client/oneturn ./internal/client/stdio ./cmd/settle
 	$(MAKE) fuzz FUZZTIME=2s
 
 clients: ## programs from npm, against the built binary (docs/clients/README.md)

@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/settle-agent/settle/internal/face/execserver/execservertest"
+	"github.com/settle-agent/settle/internal/frontend/compat/execserver/execservertest"
 	"github.com/settle-agent/settle/modeltest"
 )
 

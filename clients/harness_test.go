@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/internal/face/execserver/execservertest"
+	"github.com/settle-agent/settle/internal/frontend/compat/execserver/execservertest"
 	"github.com/settle-agent/settle/internal/test/setsid"
 	"github.com/settle-agent/settle/modeltest/leak"
 )

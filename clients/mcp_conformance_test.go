@@ -17,7 +17,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/guard"
 	"github.com/settle-agent/settle/internal/client/stdio"
-	"github.com/settle-agent/settle/internal/face/mcp"
+	"github.com/settle-agent/settle/internal/frontend/mcp"
 	"github.com/settle-agent/settle/modeltest"
 )
 

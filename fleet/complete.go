@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // DefaultTenant is that of tasks which name none.
@@ -109,7 +109,7 @@ func CheckName(of, name string) error {
 // hidden reports whether a name with the character cannot be read or written: it shows
 // nothing, moves the cursor, is a space other than " ", or stands for what is not UTF-8.
 func hidden(r rune) bool {
-	return !unicode.IsPrint(r) || printable.Control(r) || r == unicode.ReplacementChar
+	return !unicode.IsPrint(r) || terminal.Control(r) || r == unicode.ReplacementChar
 }
 
 // checkTexts refuses what the database cannot store: a NUL.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/about"
+	"github.com/settle-agent/settle/internal/frontend/about"
 )
 
 func newConfig(s *streams) *cobra.Command {

@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/rpc"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/acp"
+	"github.com/settle-agent/settle/internal/frontend/acp"
 	"github.com/settle-agent/settle/internal/redact"
 )
 

@@ -10,10 +10,10 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
-	"github.com/settle-agent/settle/internal/client/codex"
 	"github.com/settle-agent/settle/internal/client/rpc"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/appserver"
+	"github.com/settle-agent/settle/internal/frontend/compat/appserver"
+	"github.com/settle-agent/settle/internal/frontend/compat/codex"
 	"github.com/settle-agent/settle/model/catalog"
 )
 

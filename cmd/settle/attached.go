@@ -6,7 +6,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/client/attach"
-	"github.com/settle-agent/settle/internal/face/tui"
+	"github.com/settle-agent/settle/internal/frontend/tui"
 )
 
 // attached is a session of the terminal that another process hosts.

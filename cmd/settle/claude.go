@@ -15,7 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/stdio"
-	"github.com/settle-agent/settle/internal/face/claude"
+	"github.com/settle-agent/settle/internal/frontend/compat/claude"
 	"github.com/settle-agent/settle/internal/redact"
 )
 
@@ -153,7 +153,7 @@ func (f *claudeFlags) serve(cmd *cobra.Command, s *streams, args []string) (int,
 	defer in.release()
 	switch {
 	case f.Input != claude.StreamJSON:
-		if f.Prompt, err = oneturn.Prompt(in.ctx, args, s.stdin, terminal(s.stdin)); err != nil {
+		if f.Prompt, err = oneturn.Prompt(in.ctx, args, s.stdin, isTerminal(s.stdin)); err != nil {
 			return 0, in.instead(errors.Join(err, warned(f.Warnings)))
 		}
 	case len(args) > 0:

@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/store"
-	"github.com/settle-agent/settle/internal/face/sessions"
+	"github.com/settle-agent/settle/internal/frontend/sessions"
 )
 
 const compactHelp = `Make the history that the model is sent shorter. Without an ID, settle takes the

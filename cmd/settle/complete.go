@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // mostSessions is how many sessions a shell is offered, the newest first.
@@ -92,7 +92,7 @@ func (s *streams) sessionIDs(cmd *cobra.Command, _ []string, _ string) ([]cobra.
 	}
 	ids := make([]cobra.Completion, len(list))
 	for n, e := range list {
-		ids[n] = cobra.CompletionWithDesc(e.Session, printable.Short(e.Title, 60))
+		ids[n] = cobra.CompletionWithDesc(e.Session, terminal.Short(e.Title, 60))
 	}
 	return ids, how
 }

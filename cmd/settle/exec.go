@@ -16,16 +16,16 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
-	"github.com/settle-agent/settle/internal/client/codex"
 	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/disk"
-	"github.com/settle-agent/settle/internal/face/exec"
-	"github.com/settle-agent/settle/internal/face/run"
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/frontend/compat/codex"
+	"github.com/settle-agent/settle/internal/frontend/compat/exec"
+	"github.com/settle-agent/settle/internal/frontend/run"
 	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 const execHelp = `Run one prompt for programs that were written for "codex exec": the same
@@ -283,7 +283,7 @@ func (f *execFlags) writable(dir string, named []string) []string {
 // options says what to run and how to show it.
 func (f *execFlags) options(in *standIn, s *streams, words exec.Arguments) (run.Options, error) {
 	o := run.Options{Options: oneturn.Options{Stdout: s.stdout, Stderr: s.stderr, Exit: os.Exit}, Format: run.Plain, Volume: run.Verbose}
-	if terminal(s.stdout) {
+	if isTerminal(s.stdout) {
 		o.Format = run.Terminal
 	}
 	if !f.ephemeral {
@@ -300,7 +300,7 @@ func (f *execFlags) options(in *standIn, s *streams, words exec.Arguments) (run.
 	if o.Schema, err = readSchema(f.schema); err != nil {
 		return o, err
 	}
-	if o.Prompt, err = oneturn.Prompt(in.ctx, words.Prompt, s.stdin, terminal(s.stdin)); err != nil {
+	if o.Prompt, err = oneturn.Prompt(in.ctx, words.Prompt, s.stdin, isTerminal(s.stdin)); err != nil {
 		return o, err
 	}
 	if f.output != "" {
@@ -356,7 +356,7 @@ func announce(s *streams, o run.Options, a *assemble.Agent) {
 		"settle " + version(), "--------", "workdir: " + a.Session.WorkDir, "model: " + a.Session.Model.Name, "provider: " + a.Session.Model.ProviderName,
 		"approval: never", "sandbox: " + sandbox, "reasoning effort: " + cmp.Or(a.Session.Model.Effort, "default"), "session id: " + o.Session, "--------",
 	} {
-		fmt.Fprintln(s.stderr, printable.Text(line))
+		fmt.Fprintln(s.stderr, terminal.Text(line))
 	}
 }
 

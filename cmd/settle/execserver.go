@@ -17,8 +17,8 @@ import (
 	"github.com/settle-agent/settle/internal/client/guard"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/execserver"
-	"github.com/settle-agent/settle/internal/lifeline"
+	"github.com/settle-agent/settle/internal/frontend/compat/execserver"
+
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/tool/shell"
 )
@@ -257,7 +257,7 @@ func (f *execServerFlags) out(sig *signals, s *streams, server *execserver.Serve
 
 // streams serves the program that started this one.
 func (f *execServerFlags) streams(sig *signals, s *streams, server *execserver.Server) error {
-	defer lifeline.Closed(s.stdout, func(err error) { sig.lost("stdout", stdio.CodeStdoutClosed, err) })()
+	defer proc.Closed(s.stdout, func(err error) { sig.lost("stdout", stdio.CodeStdoutClosed, err) })()
 	defer sig.watchParent()()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(sig.ctx))
 	defer cancel()

@@ -18,7 +18,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/settle-agent/settle/internal/face/execserver/execservertest"
+	"github.com/settle-agent/settle/internal/frontend/compat/execserver/execservertest"
 )
 
 // execServer starts settle exec-server and returns it with its address.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/proc"
 )
 
@@ -48,7 +48,7 @@ func newHands(s *streams) *cobra.Command {
 
 // hands works for the brain at the other end of the standard streams.
 func (s *streams) hands(ctx context.Context) error {
-	if terminal(s.stdin) {
+	if isTerminal(s.stdin) {
 		return fmt.Errorf("standard input is a terminal; see %q", "settle hands --help")
 	}
 	if stop, err := proc.BecomeReaper(); err == nil {
@@ -73,7 +73,7 @@ func (s *streams) hands(ctx context.Context) error {
 // too long for sockets is passed over.
 func (s *streams) sockets() string {
 	if dir := s.getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() && len(dir) <= hands.MostDir-len("/settle-hands") {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && len(dir) <= executor.MostDir-len("/settle-hands") {
 			return filepath.Join(dir, "settle-hands")
 		}
 	}
@@ -81,7 +81,7 @@ func (s *streams) sockets() string {
 		return "" // Windows
 	}
 	name := "settle-hands-" + strconv.Itoa(os.Getuid())
-	if dir := filepath.Join(os.TempDir(), name); len(dir) <= hands.MostDir {
+	if dir := filepath.Join(os.TempDir(), name); len(dir) <= executor.MostDir {
 		return dir
 	}
 	return "/tmp/" + name

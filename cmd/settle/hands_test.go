@@ -11,7 +11,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 )
 
 // deaf writes to hands, and lets their answers go nowhere.
@@ -38,7 +38,7 @@ func TestHandsOutliveTheirConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = hands.NewRemote(t.Context(), hands.RemoteConfig{
+	_, err = executor.NewRemote(t.Context(), executor.RemoteConfig{
 		Settle: "test", Dial: func(context.Context) (io.ReadWriteCloser, error) { return deaf{in}, nil },
 	})
 	if err == nil {

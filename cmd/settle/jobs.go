@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/jobs"
+	"github.com/settle-agent/settle/internal/frontend/jobs"
 )
 
 const jobsHelp = `List the jobs that are running. A job is a process that a command left running,
@@ -63,7 +63,7 @@ func newJobShow(s *streams, where func() (string, error)) *cobra.Command {
 				return err
 			}
 			form := jobs.Raw
-			if terminal(s.stdout) {
+			if isTerminal(s.stdout) {
 				form = jobs.Safe
 			}
 			return failed(jobs.Show(s.stdout, dir, args[0], form))

@@ -15,9 +15,9 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/oauth"
-	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 const loginHelp = `Log in to an MCP server that asks for it (OAuth). NAME is one of your servers, or the
@@ -103,7 +103,7 @@ func (f *loginFlags) login(cmd *cobra.Command, s *streams, name string) error {
 	err = o.Login(sig.ctx, &server.Server, &oauth.Login{
 		Show: func(link string) {
 			fmt.Fprintf(s.stderr, "To log in to %s, open this link in a browser:\n\n  %s\n\nIf the browser runs on another machine, paste the address that it ends at here, and press Enter.\n",
-				printable.Line(name), printable.Line(link))
+				terminal.OneLine(name), terminal.OneLine(link))
 			if f.browser {
 				b.open(s, link)
 			}
@@ -125,7 +125,7 @@ func (f *loginFlags) login(cmd *cobra.Command, s *streams, name string) error {
 		}
 		return failed(fmt.Errorf("logged in to %q, but the server cannot be used: %s", name, mask.Diagnostic(why.Error())))
 	}
-	fmt.Fprintf(s.stdout, "Logged in to %s: %d tools.\n", printable.Line(name), len(list[0].Known.Tools))
+	fmt.Fprintf(s.stdout, "Logged in to %s: %d tools.\n", terminal.OneLine(name), len(list[0].Known.Tools))
 	return nil
 }
 
@@ -145,10 +145,10 @@ func (f *loginFlags) logout(cmd *cobra.Command, s *streams, name string) error {
 		s.say(fmt.Errorf("warning: the tokens are removed here, but may be valid at the server: %s", mask.Diagnostic(err.Error())))
 	}
 	if !had {
-		fmt.Fprintf(s.stdout, "Nobody was logged in to %s.\n", printable.Line(name))
+		fmt.Fprintf(s.stdout, "Nobody was logged in to %s.\n", terminal.OneLine(name))
 		return nil
 	}
-	fmt.Fprintf(s.stdout, "Logged out of %s.\n", printable.Line(name))
+	fmt.Fprintf(s.stdout, "Logged out of %s.\n", terminal.OneLine(name))
 	return nil
 }
 

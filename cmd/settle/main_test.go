@@ -18,7 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/settle-agent/settle/internal/face/execserver/execservertest"
+	"github.com/settle-agent/settle/internal/frontend/compat/execserver/execservertest"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/test/setsid"
 	"github.com/settle-agent/settle/modeltest"

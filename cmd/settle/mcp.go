@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/guard"
 	"github.com/settle-agent/settle/internal/client/stdio"
-	"github.com/settle-agent/settle/internal/face/mcp"
+	"github.com/settle-agent/settle/internal/frontend/mcp"
 )
 
 const mcpHelp = `Serve clients of the Model Context Protocol, such as editors, desktop programs and

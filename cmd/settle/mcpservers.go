@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/about"
+	"github.com/settle-agent/settle/internal/frontend/about"
 	"github.com/settle-agent/settle/internal/redact"
 )
 

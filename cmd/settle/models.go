@@ -9,8 +9,8 @@ import (
 
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
-	"github.com/settle-agent/settle/internal/face/about"
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/frontend/about"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 const modelsHelp = `List the models that a provider offers, with their context windows, and mark the
@@ -54,7 +54,7 @@ func newModels(s *streams) *cobra.Command {
 		if asJSON {
 			show = about.ModelsJSON
 		}
-		say := func(text string) { fmt.Fprintln(s.stderr, "settle: "+printable.Text(text)) }
+		say := func(text string) { fmt.Fprintln(s.stderr, "settle: "+terminal.Text(text)) }
 		refused := about.Unanswered(say, offers)
 		if slices.ContainsFunc(offers, func(o assemble.Offer) bool { return len(o.Models) > 0 }) {
 			if err := show(s.stdout, offers, chosen); err != nil {

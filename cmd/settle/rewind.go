@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/rewind"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 const rewindHelp = `Go back to before an input of a session: in a copy of the session, with the files
@@ -87,7 +87,7 @@ func (f *rewindFlags) run(ctx context.Context, s *streams, args []string) error 
 		return failed(err)
 	}
 	line, _, _ := strings.Cut(p.Input, "\n")
-	head := fmt.Sprintf("Back to before: %s (%s)", printable.Short(printable.Line(line), 60), p.At.Local().Format("2006-01-02 15:04"))
+	head := fmt.Sprintf("Back to before: %s (%s)", terminal.Short(terminal.OneLine(line), 60), p.At.Local().Format("2006-01-02 15:04"))
 	if f.keep {
 		p.Files = nil
 	}
@@ -118,7 +118,7 @@ func (f *rewindFlags) data(s *streams) (string, error) {
 
 func (f *rewindFlags) question(p *rewind.Plan) string {
 	if n := len(p.Changes()); n > 0 {
-		return fmt.Sprintf("Restore %s, and go on in a copy of the session?", printable.Count(n, "file"))
+		return fmt.Sprintf("Restore %s, and go on in a copy of the session?", terminal.Count(n, "file"))
 	}
 	return "Go on in a copy of the session? No file is changed."
 }
@@ -133,7 +133,7 @@ func (f *rewindFlags) takeBack(ctx context.Context, s *streams) error {
 		f.show(s.stderr, "Nothing to restore:", p)
 		return nil
 	}
-	question := fmt.Sprintf("Restore %s?", printable.Count(len(p.Changes()), "file"))
+	question := fmt.Sprintf("Restore %s?", terminal.Count(len(p.Changes()), "file"))
 	return f.carryOut(ctx, s, "Undo the rewind of "+p.At.Local().Format("2006-01-02 15:04"), p, question, func() (rewind.Report, error) {
 		return p.Undo(ctx, f.undo)
 	})
@@ -173,7 +173,7 @@ func (f *rewindFlags) carryOut(ctx context.Context, s *streams, head string, p *
 	r, err := do()
 	fmt.Fprintln(s.stderr, r.Line())
 	if r.Snapshot != "" {
-		fmt.Fprintf(s.stderr, "what was there before: %s\nto undo this: settle rewind --undo %[1]s\n", printable.Line(r.Snapshot))
+		fmt.Fprintf(s.stderr, "what was there before: %s\nto undo this: settle rewind --undo %[1]s\n", terminal.OneLine(r.Snapshot))
 	}
 	if r.Session != "" {
 		fmt.Fprintf(s.stderr, "to go on: settle resume %s\n", r.Session)

@@ -21,7 +21,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/frontend/run"
 	"github.com/settle-agent/settle/internal/proc"
 )
 
@@ -213,7 +213,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	sig := catch(cmd.Context())
 	defer sig.release()
 	defer sig.watchParent()()
-	text, err := oneturn.Prompt(sig.ctx, args, s.stdin, terminal(s.stdin))
+	text, err := oneturn.Prompt(sig.ctx, args, s.stdin, isTerminal(s.stdin))
 	if err != nil {
 		return 0, sig.instead(usage(cmd, err))
 	}
@@ -269,7 +269,7 @@ func detached(cmd *cobra.Command, args []string) error {
 func (f *runFlags) format(s *streams) (run.Format, error) {
 	switch f.json {
 	case "":
-		if terminal(s.stdout) {
+		if isTerminal(s.stdout) {
 			return run.Terminal, nil
 		}
 		return run.Plain, nil

@@ -5,14 +5,14 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/settle-agent/settle/internal/face/run"
+	"github.com/settle-agent/settle/internal/frontend/run"
 )
 
 // screen is the terminal at standard error, nil where there is none that can be
 // drawn on.
 func (s *streams) screen() *run.Screen {
 	name := s.getenv("TERM")
-	if !terminal(s.stderr) || name == "dumb" || name == "" && runtime.GOOS != "windows" {
+	if !isTerminal(s.stderr) || name == "dumb" || name == "" && runtime.GOOS != "windows" {
 		return nil
 	}
 	return &run.Screen{Palette: s.palette(), Width: func() int {
@@ -26,5 +26,5 @@ func (s *streams) screen() *run.Screen {
 
 // person reports whether somebody at the terminal can be asked.
 func (s *streams) person() bool {
-	return terminal(s.stdin) && terminal(s.stdout) && terminal(s.stderr)
+	return isTerminal(s.stdin) && isTerminal(s.stdout) && isTerminal(s.stderr)
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/guard"
+	"github.com/settle-agent/settle/internal/client/metrics"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/web"
-	"github.com/settle-agent/settle/internal/face/web/page"
-	"github.com/settle-agent/settle/internal/logfile"
-	"github.com/settle-agent/settle/internal/metrics"
+	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/frontend/web"
+	"github.com/settle-agent/settle/internal/frontend/web/page"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/redact"
 )
@@ -156,7 +156,7 @@ func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) assemble.
 	}
 	f.apply(&o)
 	if log := assemble.Log(r); log != nil {
-		o.Logger = func(mask *redact.Redactor) *slog.Logger { return logfile.Aloud(log(mask), s.stderr, mask.Diagnostic) }
+		o.Logger = func(mask *redact.Redactor) *slog.Logger { return disk.Aloud(log(mask), s.stderr, mask.Diagnostic) }
 	}
 	return o
 }

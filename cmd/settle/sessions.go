@@ -14,7 +14,7 @@ import (
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/face/sessions"
+	"github.com/settle-agent/settle/internal/frontend/sessions"
 )
 
 const sessionsHelp = `List, show, export, import, check and delete sessions.

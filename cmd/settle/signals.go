@@ -11,7 +11,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/stdio"
-	"github.com/settle-agent/settle/internal/lifeline"
+	"github.com/settle-agent/settle/internal/proc"
 )
 
 // signals are those that end a command. The first one ends ctx; all go to
@@ -32,7 +32,7 @@ const mostStops = 16
 // the write that caused it fails and says more. It is not ignored, which
 // commands would inherit.
 func catch(ctx context.Context) *signals {
-	s := &signals{caught: make(chan os.Signal, mostStops), stops: make(chan stdio.Stop, mostStops), alone: lifeline.Detached()}
+	s := &signals{caught: make(chan os.Signal, mostStops), stops: make(chan stdio.Stop, mostStops), alone: proc.Detached()}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	released := ctx.Done()
 	want := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE}
@@ -75,7 +75,7 @@ func (s *signals) watchParent() (stop func()) {
 	if s.alone {
 		return func() {}
 	}
-	return lifeline.Parent(func(err error) { s.lost("parent", stdio.CodeHangup, err) })
+	return proc.Parent(func(err error) { s.lost("parent", stdio.CodeHangup, err) })
 }
 
 func (s *signals) release() {

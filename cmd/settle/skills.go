@@ -8,7 +8,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/commands"
 	"github.com/settle-agent/settle/internal/client/stdio"
-	"github.com/settle-agent/settle/internal/face/about"
+	"github.com/settle-agent/settle/internal/frontend/about"
 )
 
 const skillsHelp = `List the skills and commands that a session in this directory has, and check them.

@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/lifeline"
+
 	"github.com/settle-agent/settle/internal/proc"
 )
 
@@ -35,9 +35,9 @@ type standIn struct {
 // gone counts as a stop. The caller releases it.
 func (s *streams) standIn(cmd *cobra.Command, o assemble.Options) *standIn {
 	in, sig := s.server(cmd, o)
-	in.undo = append(in.undo, lifeline.Closed(s.stdout, func(err error) { sig.lost("stdout", stdio.CodeStdoutClosed, err) }))
+	in.undo = append(in.undo, proc.Closed(s.stdout, func(err error) { sig.lost("stdout", stdio.CodeStdoutClosed, err) }))
 	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
-		in.undo = append(in.undo, lifeline.Parent(func(err error) { sig.lost("parent", stdio.CodeHangup, err) }))
+		in.undo = append(in.undo, proc.Parent(func(err error) { sig.lost("parent", stdio.CodeHangup, err) }))
 	}
 	return in
 }

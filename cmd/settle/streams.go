@@ -14,10 +14,10 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/telemetry"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // streams is what the command line has of the outside world.
@@ -64,19 +64,19 @@ func blankCredentials(environ []byte) {
 
 // say says on standard error what is wrong.
 func (s *streams) say(err error) {
-	fmt.Fprintf(s.stderr, "settle: %s\n", printable.Text(redact.Diagnostic(err.Error())))
+	fmt.Fprintf(s.stderr, "settle: %s\n", terminal.Text(redact.Diagnostic(err.Error())))
 }
 
 // lines is where JSON goes: on a terminal, with every character escaped that it
 // might obey.
 func (s *streams) lines() io.Writer {
-	if terminal(s.stdout) {
-		return &printable.JSONWriter{To: s.stdout}
+	if isTerminal(s.stdout) {
+		return &terminal.JSONWriter{To: s.stdout}
 	}
 	return s.stdout
 }
 
-func terminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // directory returns the working directory for -C, absolute.
 func directory(flag string) (string, error) {

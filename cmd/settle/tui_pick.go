@@ -11,9 +11,9 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/commands"
 	"github.com/settle-agent/settle/internal/client/rewind"
-	"github.com/settle-agent/settle/internal/face/tui"
+	"github.com/settle-agent/settle/internal/frontend/tui"
 	"github.com/settle-agent/settle/internal/journal"
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
@@ -36,7 +36,7 @@ func (c *conversations) Preview(_ context.Context, id string) ([]string, error) 
 	if err != nil && len(state.Turns) == 0 {
 		return nil, err
 	}
-	lines := []string{printable.Count(len(state.Turns), "turn")}
+	lines := []string{terminal.Count(len(state.Turns), "turn")}
 	for _, t := range state.Turns[max(len(state.Turns)-mostPreviewed, 0):] {
 		for _, in := range t.Inputs {
 			lines = append(lines, "> "+firstLine(in.Text))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/settle-agent/settle/internal/face/about"
+	"github.com/settle-agent/settle/internal/frontend/about"
 	"github.com/settle-agent/settle/model/transport"
 )
 

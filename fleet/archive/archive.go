@@ -15,7 +15,7 @@ import (
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/pglog"
 	"github.com/settle-agent/settle/internal/client/store"
-	"github.com/settle-agent/settle/internal/face/web"
+	"github.com/settle-agent/settle/internal/frontend/web"
 )
 
 // Most is how many units the list is made of: those that were submitted last.

@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/fleettest"
 	"github.com/settle-agent/settle/fleet/worker"
-	"github.com/settle-agent/settle/internal/face/web"
+	"github.com/settle-agent/settle/internal/frontend/web"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool"
 )

@@ -17,7 +17,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/fleet"
-	"github.com/settle-agent/settle/internal/metrics"
+	"github.com/settle-agent/settle/internal/client/metrics"
 )
 
 // Metrics are those of one worker. Its methods may be called by several goroutines.

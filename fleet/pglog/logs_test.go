@@ -19,7 +19,7 @@ import (
 	"github.com/settle-agent/settle/fleet/pgdev/pgtest"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/journal/journaltest"
-	"github.com/settle-agent/settle/internal/longlog"
+	"github.com/settle-agent/settle/internal/test/longlog"
 )
 
 // newLogs returns logs in a database of their own.

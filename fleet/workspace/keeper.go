@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/fleet"
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 )
 
 const (
@@ -31,7 +31,7 @@ type Keeper struct {
 	Dir string
 	// Machine leads to the machine that a task's hands are on, from a directory of
 	// this one. leave ends that.
-	Machine func(ctx context.Context, t fleet.Task, dir string) (h hands.Hands, leave func(), err error)
+	Machine func(ctx context.Context, t fleet.Task, dir string) (h executor.Hands, leave func(), err error)
 	// KiB bounds the files of a workspace when it is made, and what is fetched for it;
 	// CheckpointKiB a checkpoint, as it is stored; Timeout each of both. 0 means 4 GiB,
 	// 64 MiB and ten minutes.
@@ -51,7 +51,7 @@ const (
 
 // place is a workspace as scripts reach it.
 type place struct {
-	hands hands.Hands
+	hands executor.Hands
 	leave func()
 	// start is where scripts begin, and dir the workspace, on that machine; local is
 	// where the session is on this one.

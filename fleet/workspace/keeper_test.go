@@ -15,7 +15,7 @@ import (
 
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/fleettest"
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 )
 
 // git runs git as a user would, and returns what it puts out.
@@ -60,11 +60,11 @@ func origin(t testing.TB) string {
 
 // elsewhere is a machine whose hands begin in a directory.
 type elsewhere struct {
-	*hands.Local
+	*executor.Local
 	dir string
 }
 
-func (e elsewhere) Machine() hands.Machine {
+func (e elsewhere) Machine() executor.Machine {
 	m := e.Local.Machine()
 	m.Dir = e.dir
 	return m
@@ -75,8 +75,8 @@ func keeper(t testing.TB, p *fleettest.Place) *Keeper {
 	t.Helper()
 	return &Keeper{
 		Store: Store{Pool: p.Pool}, Dir: filepath.Join(t.TempDir(), "workspaces"),
-		Machine: func(context.Context, fleet.Task, string) (hands.Hands, func(), error) {
-			return &hands.Local{Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=" + t.TempDir()}}, func() {}, nil
+		Machine: func(context.Context, fleet.Task, string) (executor.Hands, func(), error) {
+			return &executor.Local{Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=" + t.TempDir()}}, func() {}, nil
 		},
 	}
 }
@@ -167,11 +167,11 @@ func TestCannotClone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	local := func(path string) hands.Local { return hands.Local{Env: []string{"PATH=" + path}} }
+	local := func(path string) executor.Local { return executor.Local{Env: []string{"PATH=" + path}} }
 	withGit, without := local(os.Getenv("PATH")), local(bare)
 	for n, c := range []struct {
 		task  fleet.Task
-		hands hands.Hands
+		hands executor.Hands
 		says  string
 	}{
 		{task: fleet.Task{Repo: from, Ref: "nope"}, says: "cannot fetch nope of " + from + ": couldn't find remote ref nope"},
@@ -183,7 +183,9 @@ func TestCannotClone(t *testing.T) {
 	} {
 		k := keeper(t, p)
 		if k.KiB = 100; c.hands != nil {
-			k.Machine = func(context.Context, fleet.Task, string) (hands.Hands, func(), error) { return c.hands, func() {}, nil }
+			k.Machine = func(context.Context, fleet.Task, string) (executor.Hands, func(), error) {
+				return c.hands, func() {}, nil
+			}
 		}
 		c.task.Session = fmt.Sprint("s", n)
 		_, err := k.Prepare(t.Context(), attempt(t, p, c.task))

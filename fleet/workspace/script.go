@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/settle-agent/settle/internal/hands"
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 var (
@@ -54,9 +54,9 @@ func (e *failedError) Error() string { return e.why }
 
 // run runs the script on a machine, and returns the words of the line that it says
 // and what follows that.
-func (s script) run(ctx context.Context, h hands.Hands) (said string, data []byte, err error) {
+func (s script) run(ctx context.Context, h executor.Hands) (said string, data []byte, err error) {
 	out := &output{most: s.most}
-	c := hands.Command{Script: prelude + s.text, Dir: s.dir, Env: s.env, Output: out}
+	c := executor.Command{Script: prelude + s.text, Dir: s.dir, Env: s.env, Output: out}
 	if s.input != nil {
 		c.Input = proc.PipeInput
 	}
@@ -129,12 +129,12 @@ func (o *output) split(exit proc.Exit) (said string, data []byte, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	line, data, _ := bytes.Cut(o.data.Bytes(), []byte("\n"))
-	word, said, _ := strings.Cut(printable.Line(string(line[:min(len(line), mostHeader)])), " ")
+	word, said, _ := strings.Cut(terminal.OneLine(string(line[:min(len(line), mostHeader)])), " ")
 	switch {
 	case word == "failed":
 		return "", nil, &failedError{redact.Diagnostic(said)}
 	case word != "ok" || !exit.OK():
-		return "", nil, fmt.Errorf("the shell on the machine ended with exit code %d: %s", exit.Code, printable.Short(printable.Line(string(line)), 200))
+		return "", nil, fmt.Errorf("the shell on the machine ended with exit code %d: %s", exit.Code, terminal.Short(terminal.OneLine(string(line)), 200))
 	case o.over:
 		return "", nil, fmt.Errorf("it has more than %d bytes", o.most)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/fleettest"
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 )
 
 // with has the scripts of a keeper find another program first, and has them run in a
@@ -20,8 +20,8 @@ func with(t testing.TB, k *Keeper, program, text, home string) {
 	bin := t.TempDir()
 	write(t, filepath.Join(bin, program), "#!/bin/sh\n"+text+"\n", 0o755)
 	env := []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + t.TempDir()}
-	k.Machine = func(context.Context, fleet.Task, string) (hands.Hands, func(), error) {
-		return &hands.Local{Env: env}, func() {}, nil
+	k.Machine = func(context.Context, fleet.Task, string) (executor.Hands, func(), error) {
+		return &executor.Local{Env: env}, func() {}, nil
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/tool"
@@ -31,10 +31,10 @@ type far struct {
 	settle  string       // this program's version
 	host    string       // this machine's name
 	shared  *SharedHands // as in Options
-	install *hands.Install
+	install *executor.Install
 	env     []string // of the command that leads there
 	dir     string
-	machine hands.Machine
+	machine executor.Machine
 	prompt  prompt.Prompt // of its directory
 	missing error         // why commands cannot be confined there; nil if they can
 	tried   int           // ways out of the sandbox there
@@ -92,7 +92,7 @@ func (o Options) reach(ctx context.Context, env []string) (*far, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot find this program: %w", err)
 		}
-		f.install = &hands.Install{Program: program}
+		f.install = &executor.Install{Program: program}
 	}
 	order, err := json.Marshal(promptOrder{Environment: o.System == nil && o.SystemFile == "", Project: o.Project != IgnoreProject, Sandbox: cmp.Or(o.Settings.Sandbox.Use, o.Sandbox, config.SandboxOff) != config.SandboxOff})
 	if err != nil {
@@ -102,7 +102,7 @@ func (o Options) reach(ctx context.Context, env []string) (*far, error) {
 	err = f.again(ctx, func(ctx context.Context) (err error) {
 		answer, err = f.ask(ctx, order)
 		return err
-	}, func(err error) bool { return errors.As(err, new(*hands.LostError)) }) // the stream was cut
+	}, func(err error) bool { return errors.As(err, new(*executor.LostError)) }) // the stream was cut
 	if err != nil {
 		return nil, &config.Error{Where: "hands", Message: err.Error()}
 	}
@@ -140,7 +140,7 @@ func (f *far) again(ctx context.Context, try func(context.Context) error, worthw
 		}
 		last = err
 		switch {
-		case err == nil || errors.As(err, new(*hands.RefusedError)):
+		case err == nil || errors.As(err, new(*executor.RefusedError)):
 			return err
 		case n < reachRetries && worthwhile(err):
 			continue
@@ -164,7 +164,7 @@ func (f *far) ask(ctx context.Context, order []byte) (answer promptAnswer, err e
 	}
 	defer func() { _ = leave(ctx) }() // nothing was started there
 	f.machine = remote.Machine()
-	raw, err := remote.Call(ctx, hands.Request{Name: promptCall, Args: order})
+	raw, err := remote.Call(ctx, executor.Request{Name: promptCall, Args: order})
 	if err == nil {
 		err = json.Unmarshal(raw, &answer)
 	}
@@ -185,8 +185,8 @@ func (f *far) check(o Options) error {
 }
 
 // connect leads to the hands of a session. leave ends everything there.
-func (f *far) connect(ctx context.Context, info settle.SessionInfo, n *notices) (remote *hands.Remote, leave func(context.Context) error, err error) {
-	way := &hands.Way{Command: f.command, Env: f.env, Dir: f.dir, Lock: info.Lock, Install: f.install}
+func (f *far) connect(ctx context.Context, info settle.SessionInfo, n *notices) (remote *executor.Remote, leave func(context.Context) error, err error) {
+	way := &executor.Way{Command: f.command, Env: f.env, Dir: f.dir, Lock: info.Lock, Install: f.install}
 	if info.Marker != "" {
 		// A name of its own: what an earlier settle has left is swept by the
 		// session's, when this has begun.
@@ -194,13 +194,13 @@ func (f *far) connect(ctx context.Context, info settle.SessionInfo, n *notices) 
 		_, _ = proc.Sweep(way.Marker) // what it cannot end, nobody can
 	}
 	marker := info.Marker
-	var takeOver func(*hands.Remote, []hands.Handed)
+	var takeOver func(*executor.Remote, []executor.Handed)
 	if f.shared != nil && info.ID != "" {
 		takeOver = f.shared.takeOver
 		// Where the hands are on this machine, what they have kept is not to be swept.
 		marker = f.shared.name + "/" + info.ID
 	}
-	remote, err = hands.NewRemote(ctx, hands.RemoteConfig{
+	remote, err = executor.NewRemote(ctx, executor.RemoteConfig{
 		Dial: way.Dial, Settle: f.settle, Session: f.identity(info), Epoch: info.Epoch, Marker: marker, Lease: f.lease, TakeOver: takeOver, Notice: n.take,
 	})
 	leave = func(ctx context.Context) error {
@@ -231,8 +231,8 @@ func (f *far) identity(info settle.SessionInfo) string {
 }
 
 // open leads to the hands of a session that begins.
-func (f *far) open(info settle.SessionInfo, n *notices) (*hands.Remote, func(context.Context) error, error) {
-	var remote *hands.Remote
+func (f *far) open(info settle.SessionInfo, n *notices) (*executor.Remote, func(context.Context) error, error) {
+	var remote *executor.Remote
 	var leave func(context.Context) error
 	err := f.again(context.Background(), func(ctx context.Context) (err error) {
 		remote, leave, err = f.connect(ctx, info, n)
@@ -252,19 +252,19 @@ func (f *far) open(info settle.SessionInfo, n *notices) (*hands.Remote, func(con
 // ended.
 type SharedHands struct {
 	name     string
-	takeOver func(*hands.Remote, []hands.Handed)
-	reattach func(*hands.Remote, *shell.Jobs) func(context.Context) []settle.Reattached
+	takeOver func(*executor.Remote, []executor.Handed)
+	reattach func(*executor.Remote, *shell.Jobs) func(context.Context) []settle.Reattached
 }
 
 // ShareHands returns those of the sessions that the name tells apart from others.
 func ShareHands(name string) *SharedHands {
-	return &SharedHands{name: name, takeOver: hands.TakeOver, reattach: reattach}
+	return &SharedHands{name: name, takeOver: executor.TakeOver, reattach: reattach}
 }
 
 // reattach takes over what an earlier host's calls have started there.
-func reattach(remote *hands.Remote, jobs *shell.Jobs) func(context.Context) []settle.Reattached {
+func reattach(remote *executor.Remote, jobs *shell.Jobs) func(context.Context) []settle.Reattached {
 	return func(ctx context.Context) (all []settle.Reattached) {
-		for _, k := range hands.Taken(remote) {
+		for _, k := range executor.Taken(remote) {
 			if text, job := shell.Reattach(ctx, jobs, k); text != "" {
 				all = append(all, settle.Reattached{Call: k.Call, Text: text, Job: job})
 			}
@@ -298,7 +298,7 @@ func (f *far) note() string {
 
 // tools are those that work on files there. The specs are the same as here, and
 // so is what the model is told.
-func (f *far) tools(h hands.Hands, info settle.SessionInfo, n *notices, private bool) []tool.Tool {
+func (f *far) tools(h executor.Hands, info settle.SessionInfo, n *notices, private bool) []tool.Tool {
 	var all []tool.Tool
 	for _, t := range fileTools(file.Config{}, search.Config{}) {
 		all = append(all, farTool{Tool: t, hands: h, machine: f.machine, masked: info.Masked, private: private, notices: n})
@@ -314,8 +314,8 @@ func fileTools(c file.Config, s search.Config) []tool.Tool {
 // farTool is a tool whose calls run whole at the hands, in one round trip each.
 type farTool struct {
 	tool.Tool
-	hands   hands.Hands
-	machine hands.Machine
+	hands   executor.Hands
+	machine executor.Machine
 	masked  func(string) bool
 	private bool
 	notices *notices
@@ -347,8 +347,8 @@ func (t farTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		return tool.Result{}, fmt.Errorf("cannot send the call: %w", err)
 	}
 	defer t.notices.watch(call.Notice)()
-	raw, err := t.hands.Call(ctx, hands.Request{Name: call.Name, Call: call.ID, Dir: t.machine.Dir, Args: args})
-	var lost *hands.LostError
+	raw, err := t.hands.Call(ctx, executor.Request{Name: call.Name, Call: call.ID, Dir: t.machine.Dir, Args: args})
+	var lost *executor.LostError
 	switch {
 	case errors.As(err, &lost) && t.Spec().ReadOnly:
 		return tool.Result{Failed: true, Output: lost.Error()}, nil

@@ -7,14 +7,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 )
 
 // TestHandsAreWaitedFor where hosts share them, and nowhere else.
 func TestHandsAreWaitedFor(t *testing.T) {
 	away := errors.New("no hands answered")
-	lost := &hands.LostError{Why: "the stream was cut"}
-	refused := &hands.RefusedError{Message: "another process works on this session"}
+	lost := &executor.LostError{Why: "the stream was cut"}
+	refused := &executor.RefusedError{Message: "another process works on this session"}
 	for name, c := range map[string]struct {
 		far   far
 		fails int // so many times, with err
@@ -40,7 +40,7 @@ func TestHandsAreWaitedFor(t *testing.T) {
 						return c.err
 					}
 					return ctx.Err()
-				}, func(err error) bool { return errors.As(err, new(*hands.LostError)) })
+				}, func(err error) bool { return errors.As(err, new(*executor.LostError)) })
 				if !errors.Is(err, c.want) {
 					t.Errorf("%v, not %v", err, c.want)
 				}

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/logfile"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/redact"
 )
 
@@ -15,6 +15,6 @@ func Log(r *config.Resolved) func(*redact.Redactor) *slog.Logger {
 		return nil
 	}
 	return func(mask *redact.Redactor) *slog.Logger {
-		return logfile.New(logfile.Path(r.DataDir), logfile.Level(r.LogLevel), mask.Diagnostic)
+		return disk.NewLog(disk.LogPath(r.DataDir), disk.LogLevel(r.LogLevel), mask.Diagnostic)
 	}
 }

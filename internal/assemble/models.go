@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/anthropic"
 	"github.com/settle-agent/settle/model/catalog"
@@ -93,7 +93,7 @@ func (h *Sessions) Offered(ctx context.Context, dir string) ([]Offered, error) {
 		for _, m := range offer.Models {
 			about := ""
 			if m.Window > 0 {
-				about = printable.Tokens(int64(m.Window)) + " tokens"
+				about = terminal.Tokens(int64(m.Window)) + " tokens"
 			}
 			if offer.Known {
 				about = strings.TrimPrefix(about+", not asked", ", ")

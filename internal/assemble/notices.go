@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 )
 
 // notices has people know how the connection of a session to its hands does: whoever
@@ -19,7 +19,7 @@ type notices struct {
 }
 
 // take takes what the hands say.
-func (n *notices) take(news hands.News) {
+func (n *notices) take(news executor.News) {
 	n.log(news.Text)
 	n.mu.Lock()
 	n.lost = ""

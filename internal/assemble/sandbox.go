@@ -14,12 +14,12 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/repo/quarantine"
 	"github.com/settle-agent/settle/internal/sandbox"
-	"github.com/settle-agent/settle/internal/scratch"
 	"github.com/settle-agent/settle/tool/shell"
 )
 
@@ -156,10 +156,10 @@ type boxes struct {
 	extent func() policy.Extent
 	data   string // settle's data directory; only for other machines
 
-	repositories *hands.Repositories
+	repositories *executor.Repositories
 
-	mu      sync.Mutex   // guards what follows, and layers
-	private *scratch.Dir // the session's own; nil until it is needed
+	mu      sync.Mutex    // guards what follows, and layers
+	private *disk.Scratch // the session's own; nil until it is needed
 }
 
 // found returns the layers that were found out to be had.
@@ -172,7 +172,7 @@ func (b *boxes) found() layers {
 // newBoxes makes those of a session, or of a machine that others' sessions work on.
 func newBoxes(s sandboxing, b *bench, extent func() policy.Extent, data string) *boxes {
 	box := &boxes{sandboxing: s, bench: b, extent: extent, data: data}
-	box.repositories = &hands.Repositories{Guard: quarantine.New(), Area: box.area}
+	box.repositories = &executor.Repositories{Guard: quarantine.New(), Area: box.area}
 	return box
 }
 
@@ -315,8 +315,8 @@ func (b *boxes) own() (string, error) {
 	if b.private != nil {
 		return b.private.Path, nil
 	}
-	scratch.Sweep()
-	dir, err := scratch.New("box")
+	disk.SweepScratch()
+	dir, err := disk.NewScratch("box")
 	if err != nil {
 		return "", err
 	}

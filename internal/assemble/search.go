@@ -8,8 +8,8 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/web"
 )
@@ -39,7 +39,7 @@ func (b *bench) search(info settle.SessionInfo) tool.Tool {
 		if err != nil {
 			return tool.Found{}, err
 		}
-		bounded, cancel := context.WithTimeoutCause(ctx, searchTimeout, fmt.Errorf("%q took longer than %s", b.searcher[0], printable.Duration(searchTimeout)))
+		bounded, cancel := context.WithTimeoutCause(ctx, searchTimeout, fmt.Errorf("%q took longer than %s", b.searcher[0], terminal.Duration(searchTimeout)))
 		defer cancel()
 		// It is the user's, not the project's: it does not run where that could give it orders.
 		out, err := proc.Run(bounded, proc.Command{
@@ -53,7 +53,7 @@ func (b *bench) search(info settle.SessionInfo) tool.Tool {
 		case out.Truncated:
 			return tool.Found{}, fmt.Errorf("%q put out more than %d bytes", b.searcher[0], maxFound)
 		case !out.OK():
-			return tool.Found{}, fmt.Errorf("%q ended with code %d: %s", b.searcher[0], out.Code, printable.Short(firstLine(out.Stderr), 500))
+			return tool.Found{}, fmt.Errorf("%q ended with code %d: %s", b.searcher[0], out.Code, terminal.Short(firstLine(out.Stderr), 500))
 		}
 		return web.ReadFound(out.Stdout), nil
 	})

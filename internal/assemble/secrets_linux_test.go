@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
@@ -177,7 +177,7 @@ func TestExecutorWithholdsSecrets(t *testing.T) {
 	for _, kind := range []event.Sandbox{event.ReadOnly, event.Workspace} {
 		for secrets, shown := range map[event.Secrets]bool{"": true, event.SecretsWithheld: false} {
 			var out strings.Builder
-			p, err := stand.Local(nil, "").Start(t.Context(), hands.Command{Script: "cat .env; echo $GITHUB_TOKEN; echo ran", Dir: dir, Sandbox: kind, Secrets: secrets, Output: &out})
+			p, err := stand.Local(nil, "").Start(t.Context(), executor.Command{Script: "cat .env; echo $GITHUB_TOKEN; echo ran", Dir: dir, Sandbox: kind, Secrets: secrets, Output: &out})
 			if err != nil {
 				t.Fatal(err)
 			}

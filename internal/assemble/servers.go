@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/egress"
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/skills"
 	"github.com/settle-agent/settle/model/transport"
 	"github.com/settle-agent/settle/tool"
@@ -112,7 +112,7 @@ func (b *bench) open(info settle.SessionInfo, spool string, box *boxes) *mcp.Ser
 	}
 	if box != nil {
 		hosts, _ := egress.ParseList(b.sandbox.Hosts) // the configuration has read them
-		local := &hands.Local{Box: box.policy, Hosts: hosts, Repositories: box.repositories}
+		local := &executor.Local{Box: box.policy, Hosts: hosts, Repositories: box.repositories}
 		c = c.Confined(local.StartProgram)
 	}
 	if info.Mask != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/egress"
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/prompt"
@@ -34,20 +34,20 @@ type HandsOptions struct {
 }
 
 // Stand puts together what settle hands is. discard removes what it leaves.
-func (o HandsOptions) Stand() (stand *hands.Stand, discard func() error) {
+func (o HandsOptions) Stand() (stand *executor.Stand, discard func() error) {
 	b := Options{Settings: o.Settings, Dir: o.Dir, Environ: o.Environ, Getenv: o.Getenv}.bench(nil)
 	name, _ := os.Hostname() // it is for people
 	box := newBoxes(sandboxing{Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME")}, b, nil, o.Settings.DataDir)
 	hosts, _ := egress.ParseList(o.Settings.Sandbox.Hosts) // the configuration has read them
-	local := func(lock *os.File, marker string) *hands.Local {
-		return &hands.Local{
+	local := func(lock *os.File, marker string) *executor.Local {
+		return &executor.Local{
 			Env: b.env, Withheld: b.withheld, Marker: marker, Lock: lock, Calls: o.calls(box, lock, marker),
 			Box: box.confine, Secret: b.secret, Hosts: hosts, Repositories: box.repositories,
 		}
 	}
 	m := local(nil, "").Machine()
 	m.Name, m.Dir, m.Home, m.Container, m.Weaker = name, real(o.Dir), o.Getenv("HOME"), inContainer(o.Getenv), proc.Custody().Weaker
-	return &hands.Stand{Settle: o.Version, Machine: m, Dir: o.Sockets, Local: local}, box.discard
+	return &executor.Stand{Settle: o.Version, Machine: m, Dir: o.Sockets, Local: local}, box.discard
 }
 
 // proved tries out every box that another machine's session may rely on.
@@ -65,7 +65,7 @@ func (b *boxes) proved() (tried int, err error) {
 }
 
 // confine is what a command that came from another machine is held to.
-func (b *boxes) confine(c hands.Confined) (sandbox.Policy, []string, error) {
+func (b *boxes) confine(c executor.Confined) (sandbox.Policy, []string, error) {
 	if _, err := b.proved(); err != nil { // C22
 		return sandbox.Policy{}, nil, err
 	}
@@ -73,7 +73,7 @@ func (b *boxes) confine(c hands.Confined) (sandbox.Policy, []string, error) {
 }
 
 // policy is what a program that settle starts is held to, and its environment in addition.
-func (b *boxes) policy(c hands.Confined) (sandbox.Policy, []string, error) {
+func (b *boxes) policy(c executor.Confined) (sandbox.Policy, []string, error) {
 	box, err := b.box(c.Sandbox, c.Secrets, c.Dir)
 	if err != nil {
 		return sandbox.Policy{}, nil, err
@@ -85,9 +85,9 @@ func (b *boxes) policy(c hands.Confined) (sandbox.Policy, []string, error) {
 }
 
 // calls are what can be asked for there.
-func (o HandsOptions) calls(b *boxes, lock *os.File, marker string) map[string]func(context.Context, hands.Request) (json.RawMessage, error) {
-	calls := map[string]func(context.Context, hands.Request) (json.RawMessage, error){
-		promptCall: func(_ context.Context, r hands.Request) (json.RawMessage, error) {
+func (o HandsOptions) calls(b *boxes, lock *os.File, marker string) map[string]func(context.Context, executor.Request) (json.RawMessage, error) {
+	calls := map[string]func(context.Context, executor.Request) (json.RawMessage, error){
+		promptCall: func(_ context.Context, r executor.Request) (json.RawMessage, error) {
 			var order promptOrder
 			if err := json.Unmarshal(r.Args, &order); err != nil {
 				return nil, err
@@ -101,7 +101,7 @@ func (o HandsOptions) calls(b *boxes, lock *os.File, marker string) map[string]f
 	wary := fileTools(file.Config{}, config)
 	for i, t := range open {
 		name := t.Spec().Name
-		calls[name] = func(ctx context.Context, r hands.Request) (json.RawMessage, error) {
+		calls[name] = func(ctx context.Context, r executor.Request) (json.RawMessage, error) {
 			var in farCall
 			if err := json.Unmarshal(r.Args, &in); err != nil {
 				return nil, fmt.Errorf("cannot read the call: %w", err)

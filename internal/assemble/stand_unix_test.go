@@ -12,7 +12,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/tool"
 )
@@ -57,7 +57,7 @@ func TestLinksAtTheHands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := local.Calls[name](context.Background(), hands.Request{Name: name, Dir: dir, Args: raw})
+		out, err := local.Calls[name](context.Background(), executor.Request{Name: name, Dir: dir, Args: raw})
 		if err != nil {
 			return err.Error()
 		}

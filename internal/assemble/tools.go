@@ -17,13 +17,13 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/contents"
-	"github.com/settle-agent/settle/internal/hands"
+
+	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/oauth"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/scope"
-	"github.com/settle-agent/settle/internal/scratch"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/mcp"
@@ -117,7 +117,7 @@ func (b *bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error)
 	}()
 	var files []tool.Tool
 	news := &notices{logger: b.logger}
-	var remote *hands.Remote
+	var remote *executor.Remote
 	if b.far == nil {
 		files = fileTools(
 			kept(info.OutputDir, file.Config{Masked: info.Masked, Editor: b.editor}),
@@ -186,7 +186,7 @@ func (b *bench) toolbox(info settle.SessionInfo) (kit settle.Toolbox, err error)
 // the outputs of the session, as long as it is kept itself.
 func kept(outputDir string, c file.Config) file.Config {
 	if outputDir != "" {
-		store := contents.Of(outputDir)
+		store := disk.SessionContents(outputDir)
 		c.Keep = store.Keep
 		c.Intend = func(call tool.Call, files json.RawMessage) error { return store.Intend(call.ID, call.Args, files) }
 	}
@@ -235,8 +235,8 @@ func spool(kept string) (dir string, discard func() error) {
 	if kept != "" {
 		return kept, keep
 	}
-	scratch.Sweep()
-	made, err := scratch.New("output")
+	disk.SweepScratch()
+	made, err := disk.NewScratch("output")
 	if err != nil {
 		return "", keep // commands work without; the middle of a long output is lost
 	}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/safefile"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // TrustServers records that the user trusts the project's own lists of MCP servers
@@ -35,7 +35,7 @@ func trust(r *config.Resolved, change func(recorded map[string]string)) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("cannot record what is trusted: %w", err)
 	}
-	if err := safefile.Replace(path, append(data, '\n')); err != nil {
+	if err := disk.Replace(path, append(data, '\n')); err != nil {
 		return fmt.Errorf("cannot record what is trusted: %w", err)
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 
-	"github.com/settle-agent/settle/internal/filelock"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 const (
@@ -167,7 +167,7 @@ func (c *Catalogue) discard(ctx context.Context) error {
 		return err
 	}
 	defer f.Close()
-	if free, err := filelock.TryLock(f); err != nil || !free {
+	if free, err := disk.TryLock(f); err != nil || !free {
 		return err // another process is replacing it: try again
 	}
 	if db, err := connect(ctx, c.dir); !isDamaged(err) {

@@ -14,7 +14,6 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"github.com/settle-agent/settle/internal/disk"
-	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // maxFile bounds a configuration file in bytes.
@@ -48,7 +47,7 @@ func readOwned(path string, limit int64) ([]byte, int64, error) {
 	if err := errors.Join(disk.CheckOwned(filepath.Dir(path)), disk.CheckOwned(path)); err != nil {
 		return nil, 0, err
 	}
-	return safefile.Read(path, limit)
+	return disk.Read(path, limit)
 }
 
 func parse(path string, data []byte) (*document, error) {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/settle-agent/settle/internal/safefile"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // ProjectServers is a project's own list of MCP servers, .mcp.json. Its commands
@@ -36,7 +36,7 @@ func (r *Resolved) TrustFile() string {
 func (r *Resolved) Recorded() map[string]string {
 	recorded := map[string]string{}
 	if path := r.TrustFile(); path != "" {
-		if data, size, err := safefile.Read(path, maxFile); err == nil && size <= maxFile {
+		if data, size, err := disk.Read(path, maxFile); err == nil && size <= maxFile {
 			_ = json.Unmarshal(data, &recorded)
 		}
 	}

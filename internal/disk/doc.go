@@ -16,4 +16,14 @@
 // [OpenRegular] and [ReadRegular] are for a file that a person or a client named, and
 // about which nothing has to be decided: only a regular file, without waiting, and no
 // more than a bound.
+// The package also owns what settle keeps in files of its own:
+//
+//   - replace.go and untrusted.go replace a file in one step, and read a file that
+//     somebody else may have put there.
+//   - lock_unix.go takes locks of the kernel, which end with their process.
+//   - scratch.go makes directories for temporary files, and removes those of processes
+//     that were killed (C23: only directories of this user, of this boot, without a lock).
+//   - logfile.go is the program's own log, bounded and rotated.
+//   - contents.go keeps what files contained before a tool changed them, by their
+//     SHA-256, until the session is deleted.
 package disk

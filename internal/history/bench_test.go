@@ -6,7 +6,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/history"
-	"github.com/settle-agent/settle/internal/longlog"
+	"github.com/settle-agent/settle/internal/test/longlog"
 	"github.com/settle-agent/settle/model"
 )
 

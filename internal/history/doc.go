@@ -19,4 +19,8 @@
 //	reason unknown    ─► left_out, part by part, on trial until a response comes
 //	reason known      ─► without what was refused (ADR 7)
 //	not the history's ─► nothing: the turn fails
+//
+// ledger.go, check.go and ledger_text.go make the digest: the facts from the log that a
+// compaction keeps beside the summary (inputs, files with their state on disk, commands
+// with exit codes, the plan, child agents, jobs, approvals, skills). No model is asked.
 package history

@@ -12,8 +12,8 @@ import (
 // observers and frontends, or read what these send.
 func bounded() []string {
 	return []string{
-		".", "agent", "internal/assemble", "internal/client", "internal/face", "internal/hooks", "internal/journal", "internal/jsonrpc",
-		"internal/otlp", "internal/session", "internal/turn", "model", "tool",
+		".", "agent", "internal/assemble", "internal/client", "internal/frontend", "internal/hooks", "internal/journal", "internal/jsonrpc",
+		"internal/client/telemetry", "internal/session", "internal/turn", "model", "tool",
 	}
 }
 
@@ -24,40 +24,40 @@ func unbounded() map[string]string {
 		own        = "runs only code of settle on data of settle"
 	)
 	return map[string]string{
-		"internal/client/attach/session.go Events":    own + ": a cancel function",
-		"internal/client/guard/serve.go Serve":        "net/http stops the panics of handlers, each at its connection",
-		"internal/client/oneturn/prompt.go readInput": oneProcess,
-		"internal/client/oneturn/stopper.go pass":     oneProcess,
-		"internal/client/oneturn/turn.go Run":         oneProcess,
-		"internal/client/oneturn/turn.go run":         oneProcess,
-		"internal/client/stdio/ladder.go Descend":     oneProcess,
-		"internal/client/stdio/ladder.go Await":       oneProcess,
-		"internal/client/stdio/ladder.go Hurry":       oneProcess,
-		"internal/client/stdio/output.go NewOutput":   own + ": writes bytes to standard output",
-		"internal/client/stdio/output.go Drain":       own + ": waits for standard output",
-		"internal/face/demo/demo.go play":             oneProcess,
-		"internal/face/execserver/stdio.go newPipes":  own + ": reads lines of standard input",
-		"internal/face/run/ask.go begin":              oneProcess,
-		"internal/face/run/json.go Follow":            oneProcess,
-		"internal/face/run/options.go Turn":           oneProcess,
-		"internal/face/sessions/compact.go Run":       oneProcess,
-		"internal/face/tui/fetch.go giveUp":           oneProcess,
-		"internal/face/tui/memory.go giveBack":        own + ": the runtime's memory",
-		"internal/face/tui/plain.go RunPlain":         oneProcess,
-		"internal/face/tui/plain.go loop":             oneProcess,
-		"internal/face/tui/plain.go fetch":            oneProcess,
-		"internal/face/tui/plain.go interrupt":        oneProcess,
-		"internal/face/tui/session.go run":            oneProcess,
-		"internal/face/tui/writer.go last":            own + ": writes bytes to the terminal",
-		"internal/journal/door.go Open":               own + ": accepts connections; each has its boundary",
-		"internal/journal/log.go New":                 own + ": the writer, whose panic would mean that nothing is durable any more",
-		"internal/session/session.go Open":            own + ": the actor; callbacks of the embedding program have boundaries where it calls them",
-		"internal/turn/turn.go bound":                 own + ": cancels a context",
-		"tool/mcp/stdio.go startPipe":                 own + ": moves bytes and ends a process",
-		"tool/shell/jobs.go adopt":                    own + ": waits for a process and records its end",
-		"tool/shell/jobs.go endAll":                   own + ": ends processes",
-		"tool/shell/progress.go newProgress":          "pass, which it calls, has the boundary: the reader of the output calls that, too",
-		"tool/shell/shell.go end":                     own + ": ends a process",
+		"internal/client/attach/session.go Events":              own + ": a cancel function",
+		"internal/client/guard/serve.go Serve":                  "net/http stops the panics of handlers, each at its connection",
+		"internal/client/oneturn/prompt.go readInput":           oneProcess,
+		"internal/client/oneturn/stopper.go pass":               oneProcess,
+		"internal/client/oneturn/turn.go Run":                   oneProcess,
+		"internal/client/oneturn/turn.go run":                   oneProcess,
+		"internal/client/stdio/ladder.go Descend":               oneProcess,
+		"internal/client/stdio/ladder.go Await":                 oneProcess,
+		"internal/client/stdio/ladder.go Hurry":                 oneProcess,
+		"internal/client/stdio/output.go NewOutput":             own + ": writes bytes to standard output",
+		"internal/client/stdio/output.go Drain":                 own + ": waits for standard output",
+		"internal/frontend/demo/demo.go play":                   oneProcess,
+		"internal/frontend/compat/execserver/stdio.go newPipes": own + ": reads lines of standard input",
+		"internal/frontend/run/ask.go begin":                    oneProcess,
+		"internal/frontend/run/json.go Follow":                  oneProcess,
+		"internal/frontend/run/options.go Turn":                 oneProcess,
+		"internal/frontend/sessions/compact.go Run":             oneProcess,
+		"internal/frontend/tui/fetch.go giveUp":                 oneProcess,
+		"internal/frontend/tui/memory.go giveBack":              own + ": the runtime's memory",
+		"internal/frontend/tui/plain.go RunPlain":               oneProcess,
+		"internal/frontend/tui/plain.go loop":                   oneProcess,
+		"internal/frontend/tui/plain.go fetch":                  oneProcess,
+		"internal/frontend/tui/plain.go interrupt":              oneProcess,
+		"internal/frontend/tui/session.go run":                  oneProcess,
+		"internal/frontend/tui/writer.go last":                  own + ": writes bytes to the terminal",
+		"internal/journal/door.go Open":                         own + ": accepts connections; each has its boundary",
+		"internal/journal/log.go New":                           own + ": the writer, whose panic would mean that nothing is durable any more",
+		"internal/session/session.go Open":                      own + ": the actor; callbacks of the embedding program have boundaries where it calls them",
+		"internal/turn/turn.go bound":                           own + ": cancels a context",
+		"tool/mcp/stdio.go startPipe":                           own + ": moves bytes and ends a process",
+		"tool/shell/jobs.go adopt":                              own + ": waits for a process and records its end",
+		"tool/shell/jobs.go endAll":                             own + ": ends processes",
+		"tool/shell/progress.go newProgress":                    "pass, which it calls, has the boundary: the reader of the output calls that, too",
+		"tool/shell/shell.go end":                               own + ": ends a process",
 	}
 }
 
@@ -79,7 +79,7 @@ func TestGoroutinesStopPanics(t *testing.T) {
 			}
 			key := s.name + " " + f.Name.Name
 			for _, start := range starts(f.Body) {
-				if stopsPanics(start.run) || start.lane && slices.Contains([]string{"internal/face/acp", "internal/face/appserver"}, s.dir) { // rpc.Server.Go
+				if stopsPanics(start.run) || start.lane && slices.Contains([]string{"internal/frontend/acp", "internal/frontend/compat/appserver"}, s.dir) { // rpc.Server.Go
 					continue
 				}
 				if used[key] = true; unbounded()[key] == "" {

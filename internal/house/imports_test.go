@@ -14,7 +14,7 @@ import (
 func floors() [][]string {
 	return [][]string{
 		{"cmd", "clients"},
-		{"internal/face/"},
+		{"internal/frontend/"},
 		{"internal/client"},
 		{"agent"},
 		{"internal/assemble", "internal/test/proof", "internal/test/replay", "internal/test/soak", "internal/test/escape", "internal/test/links"},
@@ -22,20 +22,19 @@ func floors() [][]string {
 		{"."}, // package settle
 		{"internal/session"},
 		{"internal/turn"},
-		{"internal/history", "internal/ledger", "internal/hooks"},
+		{"internal/history", "internal/hooks"},
 		{"internal/catalogue"},
 		{"internal/journal"},
 		{"model", "tool"},
-		{"internal/hands", "internal/worktree"},
+		{"internal/executor", "internal/worktree"},
 		{"internal/proc"},
 		{"internal/sandbox"},
-		{"internal/config", "internal/question", "internal/prompt", "internal/skills", "internal/longlog", "internal/terminal"},
-		{"internal/oauth", "internal/otlp"},
-		{"internal/metrics"},
-		{"internal/sse", "internal/redact", "internal/contents", "internal/repo", "internal/frontmatter", "internal/logfile", "internal/lifeline", "internal/jsonrpc", "internal/printable", "internal/egress", "internal/retryafter"},
-		{"internal/scratch"},
-		{"internal/jsonl", "internal/safefile", "internal/filelock"},
-		{"internal/bound", "internal/disk", "internal/scope"},
+		{"internal/config", "internal/question", "internal/prompt", "internal/skills", "internal/test/longlog"},
+		{"internal/oauth"},
+		{"internal/repo"},
+		{"internal/redact", "internal/jsonrpc", "internal/terminal", "internal/egress"},
+		{"internal/disk"},
+		{"internal/bound", "internal/scope"},
 		{"event"},
 		{"internal/house", "internal/test/shake", "internal/test/crash", "internal/test/setsid", "internal/test/swap", "modeltest"},
 	}
@@ -145,11 +144,11 @@ func TestOnlyProcStartsProcesses(t *testing.T) {
 // mayReadEnvironment are the files that do, for a reason.
 func mayReadEnvironment() map[string]string {
 	return map[string]string{
-		"internal/hands/shell.go":                           "PATH, to find programs where a command would find them",
-		"internal/client/clienttest/place.go":               "PATH, for tests",
-		"internal/face/execserver/execservertest/escape.go": "PATH, for tests",
-		"internal/face/execserver/execservertest/matrix.go": "what a test has a client do",
-		"agent/agent.go":                                    "for commands, where the program does not say what they get; its documentation says so",
+		"internal/executor/shell.go":                                   "PATH, to find programs where a command would find them",
+		"internal/client/clienttest/place.go":                          "PATH, for tests",
+		"internal/frontend/compat/execserver/execservertest/escape.go": "PATH, for tests",
+		"internal/frontend/compat/execserver/execservertest/matrix.go": "what a test has a client do",
+		"agent/agent.go": "for commands, where the program does not say what they get; its documentation says so",
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/settle-agent/settle/internal/filelock"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // The delay between two looks at a lock that is about to be free grows with
@@ -59,7 +59,7 @@ const (
 
 // claim locks the open file, if it is free and still the log.
 func claim(f *os.File, path string) (claiming, error) {
-	free, err := filelock.TryLock(f)
+	free, err := disk.TryLock(f)
 	switch {
 	case err != nil || !free:
 		return occupied, err

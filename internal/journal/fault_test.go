@@ -14,9 +14,9 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// disk is a File with faults. It counts what is written and allocated against
+// faultyDisk is a File with faults. It counts what is written and allocated against
 // a capacity, as a disk does.
-type disk struct {
+type faultyDisk struct {
 	File
 	mu        sync.Mutex
 	capacity  int64 // bytes; 0 is enough
@@ -29,14 +29,14 @@ type disk struct {
 }
 
 // over makes d the disk of the next log that is opened with the options.
-func (d *disk) over(f File) File {
+func (d *faultyDisk) over(f File) File {
 	if d.File == nil { // else it is a file that keeps what was cut
 		d.File = f
 	}
 	return d
 }
 
-func (d *disk) WriteAt(p []byte, off int64) (int, error) {
+func (d *faultyDisk) WriteAt(p []byte, off int64) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.writes != nil {
@@ -52,7 +52,7 @@ func (d *disk) WriteAt(p []byte, off int64) (int, error) {
 	return d.File.WriteAt(p, off)
 }
 
-func (d *disk) Allocate(off, size int64) error {
+func (d *faultyDisk) Allocate(off, size int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -66,30 +66,30 @@ func (d *disk) Allocate(off, size int64) error {
 	return nil
 }
 
-func (d *disk) Truncate(size int64) error {
+func (d *faultyDisk) Truncate(size int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.size, d.allocated = size, size
 	return d.File.Truncate(size)
 }
 
-func (d *disk) Sync() error {
+func (d *faultyDisk) Sync() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.synced++
 	return d.syncs
 }
 
-func (d *disk) SyncName() error { return nil }
+func (d *faultyDisk) SyncName() error { return nil }
 
 // fill takes away what room is left, but what is allocated.
-func (d *disk) fill() {
+func (d *faultyDisk) fill() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.capacity = d.size
 }
 
-func (d *disk) breaks(writes, syncs error) {
+func (d *faultyDisk) breaks(writes, syncs error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.writes, d.syncs = writes, syncs
@@ -123,7 +123,7 @@ func wantFailed(t *testing.T, l *Log, err, cause error) {
 }
 
 func TestFsyncOnlyWhenAsked(t *testing.T) {
-	d := &disk{}
+	d := &faultyDisk{}
 	l, _ := open(t, Options{Dir: t.TempDir(), Wrap: d.over})
 	begin(t, l)
 	for range 10 {
@@ -143,7 +143,7 @@ func TestBrokenDisk(t *testing.T) {
 		{"a sync", nil, syscall.EIO},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, dir := &disk{}, t.TempDir()
+			d, dir := &faultyDisk{}, t.TempDir()
 			l, _ := open(t, Options{Dir: dir, Wrap: d.over})
 			begin(t, l)
 			update(t, l, delta("kept "))
@@ -167,7 +167,7 @@ func TestBrokenDisk(t *testing.T) {
 
 // ENOSPC: the turn still gets its endings into the log, whole.
 func TestFullDisk(t *testing.T) {
-	d, dir := &disk{}, t.TempDir()
+	d, dir := &faultyDisk{}, t.TempDir()
 	l, _ := open(t, Options{Dir: dir, Wrap: d.over})
 	begin(t, l)
 	text := strings.Repeat("an answer so long that its ending needs more than the base of the reserve. ", 4000)
@@ -203,7 +203,7 @@ func TestFullDisk(t *testing.T) {
 
 // Where nothing can be reserved, a full disk still leaves whole records.
 func TestFullDiskWithoutReserve(t *testing.T) {
-	d, dir := &disk{unable: true}, t.TempDir()
+	d, dir := &faultyDisk{unable: true}, t.TempDir()
 	l, _ := open(t, Options{Dir: dir, Wrap: d.over})
 	begin(t, l)
 	collectUntil(t, l, 5)
@@ -221,7 +221,7 @@ func TestFullDiskWithoutReserve(t *testing.T) {
 }
 
 func TestReserveEndsWithTheTurn(t *testing.T) {
-	d := &disk{}
+	d := &faultyDisk{}
 	l, _ := open(t, Options{Dir: t.TempDir(), Wrap: d.over})
 	begin(t, l)
 	collectUntil(t, l, 5)
@@ -242,7 +242,7 @@ func TestDiskTooFullToOpen(t *testing.T) {
 	torn := raw[:len(raw)-1]
 	for name, raw := range map[string][]byte{"new": nil, "torn": torn} {
 		dir := place(t, raw)
-		refuse := func(f File) File { return &disk{File: f, writes: syscall.ENOSPC} }
+		refuse := func(f File) File { return &faultyDisk{File: f, writes: syscall.ENOSPC} }
 		_, _, err := Open(t.Context(), Options{Dir: dir, Session: "s1", Wrap: refuse})
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Fatalf("%s: got %v", name, err)
@@ -275,7 +275,7 @@ func TestReopenAfterAnError(t *testing.T) {
 		{"no room", syscall.ENOSPC, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, dir := &disk{}, t.TempDir()
+			d, dir := &faultyDisk{}, t.TempDir()
 			l, _ := open(t, Options{Dir: dir, Wrap: d.over})
 			seen := make(chan []event.Event, 1)
 			go func() { seen <- collect(t, l.Events(t.Context(), 0)) }() // ends with the log

@@ -8,7 +8,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/proc"
 
-	"github.com/settle-agent/settle/internal/filelock"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // holder is who holds a lock.
@@ -123,6 +123,6 @@ func Free(dir, session string) (bool, error) {
 // isHeld reports whether another opening of the file is locked, for which it
 // shares the lock until the file is closed.
 func isHeld(f *os.File) (bool, error) {
-	free, err := filelock.TryShare(f)
+	free, err := disk.TryShare(f)
 	return !free, err
 }

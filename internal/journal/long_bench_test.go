@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/longlog"
+	"github.com/settle-agent/settle/internal/test/longlog"
 )
 
 // longEvents is the session of the budgets: it has 136 MB.

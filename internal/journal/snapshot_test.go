@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/longlog"
+	"github.com/settle-agent/settle/internal/test/longlog"
 )
 
 // snapshotOptions have a snapshot written after each turn.

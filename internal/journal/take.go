@@ -10,7 +10,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 
-	"github.com/settle-agent/settle/internal/filelock"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // taking is the way to a lock that somebody holds:
@@ -32,7 +32,7 @@ type taking struct {
 
 // push does what can be done now. It returns an error when nothing can.
 func (t *taking) push(ctx context.Context, f *os.File) error {
-	if onlyAsks, err := filelock.TryShare(f); onlyAsks && err == nil {
+	if onlyAsks, err := disk.TryShare(f); onlyAsks && err == nil {
 		return nil // somebody looks whether the lock is free, as we do now
 	}
 	h := findHolder(f, t.path)

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"unicode/utf8"
-
-	"github.com/settle-agent/settle/internal/jsonl"
 )
 
 // Dialect is the version member of messages.
@@ -127,7 +125,7 @@ func (m *message) encode(d Dialect) ([]byte, error) {
 	if d == V2 {
 		m.JSONRPC = "2.0"
 	}
-	frame, err := jsonl.Append(nil, m)
+	frame, err := Append(nil, m)
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode a message: %w", err)
 	}
@@ -154,7 +152,7 @@ func payload(v any) (json.RawMessage, error) {
 		}
 		return raw, nil
 	}
-	raw, err := jsonl.Append(nil, v)
+	raw, err := Append(nil, v)
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode a message: %w", err)
 	}

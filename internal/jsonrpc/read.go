@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/settle-agent/settle/internal/jsonl"
 )
 
 // Break ends the connection because of a defect that its handler met: nothing more is
@@ -22,7 +20,7 @@ func (c *Conn) Break(err error) {
 
 // read passes incoming messages on, in order.
 func (c *Conn) read() {
-	in := jsonl.NewReader(c.o.In, c.o.MaxFrame)
+	in := NewLineReader(c.o.In, c.o.MaxFrame)
 	for {
 		line, err := in.Next()
 		if err != nil {

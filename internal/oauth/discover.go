@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // maxChallenge bounds what is read of a challenge, in bytes.
@@ -90,7 +90,7 @@ func discover(ctx context.Context, c *http.Client, server string, asked *challen
 	}
 	issuer := at.resource.Servers[0]
 	if at.meta, err = findServer(ctx, c, issuer); err != nil {
-		return nil, fmt.Errorf("cannot use the authorization server %q: %w", printable.Short(issuer, 200), err)
+		return nil, fmt.Errorf("cannot use the authorization server %q: %w", terminal.Short(issuer, 200), err)
 	}
 	return at, nil
 }
@@ -121,7 +121,7 @@ func findServer(ctx context.Context, c *http.Client, issuer string) (m *metadata
 	case !found:
 		return m, errors.New("it has no metadata, which logins need")
 	case strings.TrimSuffix(m.Issuer, "/") != strings.TrimSuffix(issuer, "/"): // RFC 8414, section 3.3
-		return m, fmt.Errorf("its metadata is of another one: %q", printable.Short(m.Issuer, 200))
+		return m, fmt.Errorf("its metadata is of another one: %q", terminal.Short(m.Issuer, 200))
 	case !slices.Contains(m.Challenges, "S256"):
 		return m, errors.New("it does not support PKCE with S256, which logins need")
 	}
@@ -150,16 +150,16 @@ func findResource(ctx context.Context, c *http.Client, server, named string) (re
 		var r resource
 		found, err := fetch(ctx, c, at, &r)
 		if err != nil {
-			return resource{}, fmt.Errorf("cannot use the server's metadata for logins (%s): %w", printable.Short(at, 200), err)
+			return resource{}, fmt.Errorf("cannot use the server's metadata for logins (%s): %w", terminal.Short(at, 200), err)
 		}
 		if !found {
 			continue
 		}
 		if !covers(r.Resource, u) {
-			return resource{}, fmt.Errorf("the metadata at %s is for %q, not for this server", printable.Short(at, 200), printable.Short(r.Resource, 200))
+			return resource{}, fmt.Errorf("the metadata at %s is for %q, not for this server", terminal.Short(at, 200), terminal.Short(r.Resource, 200))
 		}
 		if len(r.Servers) == 0 {
-			return resource{}, fmt.Errorf("the metadata at %s names no authorization server", printable.Short(at, 200))
+			return resource{}, fmt.Errorf("the metadata at %s names no authorization server", terminal.Short(at, 200))
 		}
 		return r, nil
 	}
@@ -201,11 +201,11 @@ func covers(resource string, server *url.URL) bool {
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil {
-		return fmt.Errorf("%q is no URL of HTTPS", printable.Short(text, 200))
+		return fmt.Errorf("%q is no URL of HTTPS", terminal.Short(text, 200))
 	}
 	a, err := netip.ParseAddr(u.Hostname())
 	if u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && a.IsLoopback()) {
 		return nil
 	}
-	return fmt.Errorf("%q is not HTTPS", printable.Short(text, 200))
+	return fmt.Errorf("%q is not HTTPS", terminal.Short(text, 200))
 }

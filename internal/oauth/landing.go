@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // landingPath is where the browser comes back to.
@@ -109,7 +109,7 @@ func (a arrivals) check(q url.Values) (got arrivalResult, ours bool) {
 	issuer := q.Get("iss")
 	switch { // RFC 9207
 	case issuer != "" && issuer != a.issuer, issuer == "" && a.issuerSent:
-		return arrivalResult{err: fmt.Errorf("the answer is of another authorization server (%q) than the one that was asked (%q)", printable.Short(issuer, 200), printable.Short(a.issuer, 200))}, true
+		return arrivalResult{err: fmt.Errorf("the answer is of another authorization server (%q) than the one that was asked (%q)", terminal.Short(issuer, 200), terminal.Short(a.issuer, 200))}, true
 	case q.Get("error") != "":
 		return arrivalResult{err: fmt.Errorf("the login was refused: %w", &refusal{Code: q.Get("error"), Description: q.Get("error_description")})}, true
 	case q.Get("code") == "":

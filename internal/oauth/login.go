@@ -18,7 +18,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/settle-agent/settle/internal/egress"
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // DefaultPatience is how long a login waits for the person.
@@ -166,7 +166,7 @@ func (l *Login) client(ctx context.Context, meta *metadata, back string, scopes 
 		return Client{}, context.Cause(ctx)
 	}
 	if err != nil {
-		return Client{}, fmt.Errorf("the authorization server does not register settle (%s); if it gave you a client id, set it as oauth.client_id of the server", printable.Short(err.Error(), 500))
+		return Client{}, fmt.Errorf("the authorization server does not register settle (%s); if it gave you a client id, set it as oauth.client_id of the server", terminal.Short(err.Error(), 500))
 	}
 	got.Method = cmp.Or(got.Method, method)
 	if got.Secret == "" {
@@ -212,7 +212,7 @@ func (l *Login) authorize(ctx context.Context, back *landing, meta *metadata, e 
 	if patience == 0 {
 		patience = DefaultPatience
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("nobody logged in within %s", printable.Duration(patience)))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("nobody logged in within %s", terminal.Duration(patience)))
 	defer cancel()
 	arrival := arrivals{state: state, issuer: e.Issuer, issuerSent: meta.IssuerSent}
 	back.serve(arrival)

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 
 	"github.com/settle-agent/settle/internal/egress"
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // maxAnswer bounds an answer of an authorization server, in bytes.
@@ -30,9 +30,9 @@ type refusal struct {
 }
 
 func (r *refusal) Error() string {
-	text := cmp.Or(printable.Short(r.Code, 80), fmt.Sprintf("status %d", r.status))
+	text := cmp.Or(terminal.Short(r.Code, 80), fmt.Sprintf("status %d", r.status))
 	if r.Description != "" {
-		text += ": " + printable.Short(r.Description, 300)
+		text += ": " + terminal.Short(r.Description, 300)
 	}
 	return text
 }

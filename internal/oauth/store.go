@@ -12,8 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/settle-agent/settle/internal/filelock"
-	"github.com/settle-agent/settle/internal/safefile"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 const (
@@ -94,7 +93,7 @@ func (s Store) Read(url string) (Entry, bool) {
 	if s.dir == "" {
 		return Entry{}, false
 	}
-	data, size, err := safefile.Read(s.path(url, ".json"), maxEntry)
+	data, size, err := disk.Read(s.path(url, ".json"), maxEntry)
 	var e Entry
 	if err != nil || size > maxEntry || json.Unmarshal(data, &e) != nil || e.URL != url {
 		return Entry{}, false
@@ -119,7 +118,7 @@ func (s Store) write(e *Entry) (err error) {
 	if err != nil {
 		return err
 	}
-	return safefile.ReplaceDurably(s.path(e.URL, ".json"), append(data, '\n'))
+	return disk.ReplaceDurably(s.path(e.URL, ".json"), append(data, '\n'))
 }
 
 // change changes what is kept of a server, by one process at a time. What change
@@ -162,7 +161,7 @@ func (s Store) lock(ctx context.Context, url string) (unlock func(), err error) 
 	tick := time.NewTicker(lockDelay)
 	defer tick.Stop()
 	for {
-		free, err := filelock.TryLock(f)
+		free, err := disk.TryLock(f)
 		if free {
 			return func() { _ = f.Close() }, nil
 		}

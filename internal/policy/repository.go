@@ -9,7 +9,6 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/policy/effects"
 	"github.com/settle-agent/settle/internal/repo"
-	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // maxConfig bounds what is read of a configuration.
@@ -47,7 +46,7 @@ func (p *Policy) relativeHooks() string {
 	home := p.variable("HOME")
 	own := cmp.Or(p.variable("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
 	for _, path := range []string{"/etc/gitconfig", filepath.Join(home, ".gitconfig"), filepath.Join(own, "git", "config")} {
-		data, _, _ := safefile.Read(path, maxConfig) // one that cannot be read is not a repository's
+		data, _, _ := disk.Read(path, maxConfig) // one that cannot be read is not a repository's
 		if hooksPath().Match(data) {
 			return "git may run hooks of the repository: " + filepath.ToSlash(path) + " has a core.hooksPath that is not absolute"
 		}
@@ -64,7 +63,7 @@ func credentials(path string) bool {
 	if base := filepath.Base(path); base != "config" && base != "config.worktree" {
 		return false
 	}
-	data, _, _ := safefile.Read(path, maxConfig)
+	data, _, _ := disk.Read(path, maxConfig)
 	return password().Match(data)
 }
 

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/sandbox"
-	"github.com/settle-agent/settle/internal/scratch"
 )
 
 // confines has a canary find out, once, whether commands run in a box here, and
@@ -61,7 +61,7 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Gate) (tried int, err err
 // tryOut sends a canary into a box. It is a shell, so that what works there is also
 // seen.
 func tryOut(ctx context.Context, p sandbox.Policy, proxy uint16) (tried int, err error) {
-	top, err := scratch.New("canary")
+	top, err := disk.NewScratch("canary")
 	if err != nil {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/sandbox"
-	"github.com/settle-agent/settle/internal/scratch"
 )
 
 // Prove has a canary try to escape from a box of the kind of the policy in each way
@@ -23,7 +23,7 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Gate) (tried int, err err
 	if err := Confines(); err != nil {
 		return 0, err
 	}
-	top, err := scratch.New("canary")
+	top, err := disk.NewScratch("canary")
 	if err != nil {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}

@@ -20,4 +20,7 @@
 //
 // [Process.Exited] closes when the command itself is gone (C8: whoever else
 // holds its pipes), [Process.Done] when everything is.
+//
+// parent_linux.go, closed_unix.go and detached_unix.go notice that the process which
+// started settle has ended, or that nobody reads standard output any more.
 package proc

@@ -7,8 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/repo"
-	"github.com/settle-agent/settle/internal/safefile"
 )
 
 func environment(o Options) string {
@@ -36,14 +36,14 @@ func head(root string) string {
 	const limit = 4096
 	dir := filepath.Join(root, ".git")
 	// In a worktree or a submodule .git is a file that says where it is.
-	if data, _, err := safefile.Read(dir, limit); err == nil {
+	if data, _, err := disk.Read(dir, limit); err == nil {
 		target := strings.TrimSpace(strings.TrimPrefix(string(data), "gitdir:"))
 		if !filepath.IsAbs(target) {
 			target = filepath.Join(root, target)
 		}
 		dir = target
 	}
-	data, _, err := safefile.Read(filepath.Join(dir, "HEAD"), limit)
+	data, _, err := disk.Read(filepath.Join(dir, "HEAD"), limit)
 	text := strings.TrimSpace(string(data))
 	branch, isBranch := strings.CutPrefix(text, "ref: refs/heads/")
 	switch {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/settle-agent/settle/internal/safefile"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // maxConfig bounds what is read of a configuration.
@@ -34,7 +34,7 @@ var configLine = sync.OnceValue(func() *regexp.Regexp {
 // a hook that git runs when it reads.
 func (g Git) checkConfig() error {
 	for _, path := range []string{filepath.Join(g.Common, "config"), filepath.Join(g.Own, "config.worktree"), filepath.Join(g.Common, "config.worktree")} {
-		data, size, err := safefile.Read(path, maxConfig)
+		data, size, err := disk.Read(path, maxConfig)
 		if err != nil && !os.IsNotExist(err) {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/settle-agent/settle/internal/safefile"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // maxIndex bounds what is read of an index.
@@ -69,7 +69,7 @@ func workTree(at string) (Git, bool) {
 
 // content is that of a small file; empty if there is none.
 func content(path string) string {
-	data, size, err := safefile.Read(path, 4<<10)
+	data, size, err := disk.Read(path, 4<<10)
 	if err != nil || size > int64(len(data)) {
 		return ""
 	}
@@ -121,7 +121,7 @@ type Index struct {
 func (g Git) Index() (Index, error) {
 	var x Index
 	path := filepath.Join(g.Own, "index")
-	data, size, err := safefile.Read(path, maxIndex)
+	data, size, err := disk.Read(path, maxIndex)
 	if os.IsNotExist(err) {
 		return x, nil
 	}

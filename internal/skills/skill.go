@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/internal/disk"
-	"github.com/settle-agent/settle/internal/frontmatter"
 )
 
 // FileName is the file that makes a folder a skill.
@@ -55,11 +54,11 @@ type Skill struct {
 
 // parse reads a SKILL.md whose folder has the name.
 func parse(folder, text string) (Skill, error) {
-	head, body, ok := frontmatter.Split(frontmatter.Clean(text))
+	head, body, ok := Split(Clean(text))
 	if !ok {
 		return Skill{}, errors.New("it does not begin with a head: a line ---, name and description, and another line ---")
 	}
-	h, err := frontmatter.Parse(head)
+	h, err := Parse(head)
 	if err != nil {
 		return Skill{}, err
 	}

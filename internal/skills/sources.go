@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/repo"
-	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // Sources say where to look.
@@ -89,5 +89,5 @@ func (s Sources) Read(p Place, path string, limit int64) (data []byte, size int6
 	if p.Project {
 		return s.Project.ReadFile(path, limit)
 	}
-	return safefile.Read(path, limit)
+	return disk.Read(path, limit)
 }

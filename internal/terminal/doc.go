@@ -14,4 +14,7 @@
 //
 // A resize moves what was drawn: most terminals wrap long rows anew. Screen
 // knows how (Reflow), finds the top of its live region, and draws only that.
+//
+// The package also makes untrusted text safe to print (printable.go), and words counts
+// and durations for people (count.go, duration.go). Packages that draw nothing use these.
 package terminal

@@ -2,8 +2,6 @@ package terminal
 
 import (
 	"strings"
-
-	"github.com/settle-agent/settle/internal/printable"
 )
 
 // Notification is how a terminal is asked to call the person who looks elsewhere.
@@ -69,7 +67,7 @@ func (n Notification) Append(b []byte, through Passthrough, title, text string) 
 // noticeText is a text that cannot end the sequence that it stands in, nor begin a
 // field of it.
 func noticeText(text string) string {
-	text = strings.ReplaceAll(printable.Line(text), ";", ",")
+	text = strings.ReplaceAll(OneLine(text), ";", ",")
 	if short := []rune(text); len(short) > mostNotice {
 		text = string(short[:mostNotice-1]) + "…"
 	}

@@ -2,8 +2,6 @@ package terminal
 
 import (
 	"strings"
-
-	"github.com/settle-agent/settle/internal/printable"
 )
 
 // Color is one that a [Theme] has a code for. In the default theme, it is the
@@ -81,7 +79,7 @@ const tab = "    "
 
 // clean makes foreign text harmless: it is the one way of text to the terminal.
 func clean(text string) string {
-	text = printable.Text(text)
+	text = Text(text)
 	if !strings.ContainsAny(text, "\t\n") {
 		return text
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/internal/disk"
-	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -282,7 +282,7 @@ const (
 
 // notice puts what people should know into the log, as a line of the output.
 func (c *call) notice(text string) {
-	text = printable.Short(c.turn.Redact.Diagnostic(text), maxNotice)
+	text = terminal.Short(c.turn.Redact.Diagnostic(text), maxNotice)
 	c.progress.Lock()
 	defer c.progress.Unlock()
 	if c.notices++; c.notices <= mostNotices {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/history"
-	"github.com/settle-agent/settle/internal/ledger"
+
 	"github.com/settle-agent/settle/internal/scope"
 )
 
@@ -184,8 +184,8 @@ func triggerWords(t event.Trigger) string {
 // ledger says what the session has come to. It reads files, so that it looks at
 // the state beside the log, and leaves off when ctx ends.
 func (t *turn) ledger(ctx context.Context, p history.Plan) (string, error) {
-	l := ledger.Read(t.snapshot(), ledger.Scope{From: p.From, Omit: p.Omit, First: p.First})
-	done := make(chan ledger.Ledger, 1)
+	l := history.Read(t.snapshot(), history.Scope{From: p.From, Omit: p.Omit, First: p.First})
+	done := make(chan history.Ledger, 1)
 	// Ends with ctx or its last file; a file system that hangs keeps it, and
 	// nothing waits for it.
 	go scope.Shield(func(err error) { t.panicked("checking files panicked")(err); done <- l }, func() {

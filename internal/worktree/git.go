@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // gitTimeout bounds each run of git. A checkout of a large repository takes a while.
@@ -56,5 +56,5 @@ const widest = 200
 
 func firstLine(text []byte) string {
 	line, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
-	return printable.Short(printable.Line(string(line)), widest)
+	return terminal.Short(terminal.OneLine(string(line)), widest)
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/repo"
-	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // Keeper makes worktrees and removes them.
@@ -141,7 +141,7 @@ func (k Keeper) admin(session string, w event.Worktree) string {
 
 // text is that of a small file, without the end of its line.
 func text(path string) string {
-	data, size, err := safefile.Read(path, 4<<10)
+	data, size, err := disk.Read(path, 4<<10)
 	if err != nil || size > int64(len(data)) {
 		return ""
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // Leave removes the worktree if nothing in it has changed, else it leaves it to the
@@ -68,7 +68,7 @@ func (k Keeper) changed(ctx context.Context, session string, w event.Worktree) (
 	}
 	var parts []string
 	if n := strings.Count(files, "\x00"); n > 0 {
-		parts = append(parts, printable.Count(n, "file")+" changed")
+		parts = append(parts, terminal.Count(n, "file")+" changed")
 	}
 	switch {
 	case head == w.Base && branch == w.Base:

@@ -14,9 +14,9 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/settle-agent/settle/internal/sse"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/internal/wiretest"
+	"github.com/settle-agent/settle/model/transport"
 )
 
 const start = `message_start|{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-5-5","content":[],"stop_reason":null,"usage":{"input_tokens":10,"cache_read_input_tokens":100,"cache_creation_input_tokens":5,"output_tokens":1}}}`
@@ -189,7 +189,7 @@ func TestFaults(t *testing.T) {
 		{"another type's delta", &wiretest.Server{Body: wiretest.SSE(start, textOn, strings.Replace(hello, "text_delta", "thinking_delta", 1))}, model.ErrMalformed},
 		{"two stops", &wiretest.Server{Body: wiretest.SSE(start, textOn, off, off)}, model.ErrMalformed},
 		{"end within a call", &wiretest.Server{Body: wiretest.SSE(start, textOn, off, callOn, toolUse, stop)}, model.ErrMalformed},
-		{"huge line", &wiretest.Server{Body: wiretest.SSE(start) + "data: " + strings.Repeat("x", sse.DefaultLimit) + "\n\n"}, model.ErrMalformed},
+		{"huge line", &wiretest.Server{Body: wiretest.SSE(start) + "data: " + strings.Repeat("x", transport.DefaultLimit) + "\n\n"}, model.ErrMalformed},
 		{"overloaded", &wiretest.Server{Body: wiretest.SSE(start, `error|{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)}, model.ErrOverloaded},
 		{"api error", &wiretest.Server{Body: wiretest.SSE(`error|{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`)}, model.ErrServer},
 		{"rate limit", &wiretest.Server{Body: wiretest.SSE(`error|{"type":"error","error":{"type":"rate_limit_error","message":"slow"}}`)}, model.ErrRateLimit},

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/settle-agent/settle/internal/sse"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/internal/wiretest"
+	"github.com/settle-agent/settle/model/transport"
 )
 
 const word = `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}]}`
@@ -30,7 +30,7 @@ func BenchmarkDelta(b *testing.B) {
 // BenchmarkFramingAndJSON is the yardstick: the same bytes, framed and decoded
 // by encoding/json into the fields that are needed.
 func BenchmarkFramingAndJSON(b *testing.B) {
-	r := sse.NewReader(strings.NewReader(strings.Repeat(wiretest.SSE(word), b.N)), 0)
+	r := transport.NewSSEReader(strings.NewReader(strings.Repeat(wiretest.SSE(word), b.N)), 0)
 	b.ReportAllocs()
 	b.ResetTimer()
 	for range b.N {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/settle-agent/settle/internal/sse"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/internal/wiretest"
+	"github.com/settle-agent/settle/model/transport"
 )
 
 const word = `response.output_text.delta|{"type":"response.output_text.delta","sequence_number":5,"item_id":"msg_1","output_index":0,"content_index":0,"delta":" word","logprobs":[],"obfuscation":"abcdef"}`
@@ -30,7 +30,7 @@ func BenchmarkDelta(b *testing.B) {
 // BenchmarkFramingAndJSON is the yardstick: the same bytes, framed and decoded
 // by encoding/json into the fields that are needed.
 func BenchmarkFramingAndJSON(b *testing.B) {
-	r := sse.NewReader(strings.NewReader(strings.Repeat(wiretest.SSE(word), b.N)), 0)
+	r := transport.NewSSEReader(strings.NewReader(strings.Repeat(wiretest.SSE(word), b.N)), 0)
 	b.ReportAllocs()
 	b.ResetTimer()
 	for range b.N {

@@ -59,7 +59,7 @@ func (d *Detail) google(w wireDetail) {
 	}
 	for _, detail := range details {
 		if wait, err := time.ParseDuration(detail.RetryDelay); err == nil && wait > 0 {
-			d.Wait = min(wait, maxWait)
+			d.Wait = min(wait, MaxRetryAfter)
 		}
 		if detail.Reason == "API_KEY_INVALID" {
 			d.Code = "invalid_api_key"
@@ -275,7 +275,7 @@ func (d Detail) StreamError() *model.Error {
 	return fault
 }
 
-// wait is how long the provider wants to be left alone, or noWait.
+// wait is how long the provider wants to be left alone, or NoRetryAfter.
 func (d Detail) wait() time.Duration {
 	if d.Wait > 0 {
 		return d.Wait

@@ -9,4 +9,9 @@
 // It sends each request once: no retries, no other requests, and no redirects to another
 // host, which would receive the key. A whole request has no timeout; the turn's watchdog
 // cancels the context. The package does not read the environment.
+//
+// sse.go reads server-sent events as the HTML standard defines them
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html); comments are reported
+// too, since servers use them as keep-alives. retryafter.go reads the delay that a server
+// asks for: Retry-After (RFC 9110, section 10.2.3), Retry-After-Ms, or its words.
 package transport

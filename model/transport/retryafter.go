@@ -1,24 +1,64 @@
 package transport
 
 import (
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
-
-	"github.com/settle-agent/settle/internal/retryafter"
 )
 
-const (
-	// maxWait is the longest wait that is believed.
-	maxWait = retryafter.Longest
-	// noWait says that a provider asked for no wait.
-	noWait = retryafter.None
-)
+// MaxRetryAfter is the longest delay that settle accepts from a server. A longer delay,
+// or one that does not fit a Duration, is cut to it.
+const MaxRetryAfter = 30 * 24 * time.Hour
+
+// NoRetryAfter says that a server asked for no wait.
+const NoRetryAfter = time.Duration(-1)
+
+// RetryAfter returns the delay that a response header asks for, or NoRetryAfter: by retry-after-ms
+// (milliseconds), else Retry-After (seconds, also fractional, or a date). A date is
+// counted from the answer's own, where that has one: the clock of this machine may be
+// wrong. Zero, negative, past and unreadable values count as none, so that the caller's
+// own delay applies and nobody is hammered; absurdly long ones are cut to MaxRetryAfter.
+func RetryAfter(h http.Header, now func() time.Time) time.Duration {
+	if wait := delayOf(h.Get("Retry-After-Ms"), time.Millisecond); wait > 0 {
+		return wait
+	}
+	header := strings.TrimSpace(h.Get("Retry-After"))
+	if wait := delayOf(header, time.Second); wait > 0 {
+		return wait
+	}
+	if date, err := http.ParseTime(header); err == nil {
+		from, err := http.ParseTime(h.Get("Date"))
+		if err != nil {
+			from = now()
+		}
+		if wait := date.Sub(from); wait > 0 {
+			return min(wait, MaxRetryAfter)
+		}
+	}
+	return NoRetryAfter
+}
+
+// delayOf returns a positive number of units as a duration, or NoRetryAfter.
+func delayOf(text string, unit time.Duration) time.Duration {
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if (err != nil && !math.IsInf(n, 1)) || math.IsNaN(n) || n <= 0 {
+		return NoRetryAfter
+	}
+	if n >= float64(MaxRetryAfter)/float64(unit) {
+		return MaxRetryAfter
+	}
+	if wait := time.Duration(math.Round(n * float64(unit))); wait > 0 {
+		return wait
+	}
+	return NoRetryAfter
+}
 
 // retryAfter returns the wait that a provider asked for: in the header, else
 // in the answer, in a field or in words.
 func retryAfter(h http.Header, d Detail, now func() time.Time) time.Duration {
-	if wait := retryafter.Wait(h, now); wait > 0 {
+	if wait := RetryAfter(h, now); wait > 0 {
 		return wait
 	}
 	return d.wait()
@@ -39,13 +79,13 @@ func messageWait(message string) time.Duration {
 			}
 		}
 	}
-	return noWait
+	return NoRetryAfter
 }
 
 // spoken reads as many pairs of a number and a unit as text begins with:
 // "1h2m", "1 minute and 5 seconds", "34.07s". A bare number is seconds.
 func spoken(text string) time.Duration {
-	total := noWait
+	total := NoRetryAfter
 	for {
 		text = strings.TrimLeft(text, " ,")
 		text = strings.TrimPrefix(text, "and ")
@@ -63,10 +103,10 @@ func spoken(text string) time.Duration {
 			if total > 0 {
 				return total
 			}
-			return retryafter.Count(strings.TrimRight(text[:n], "."), time.Second)
+			return delayOf(strings.TrimRight(text[:n], "."), time.Second)
 		}
-		if wait := retryafter.Count(text[:n], unit); wait > 0 {
-			total = min(max(total, 0)+wait, maxWait)
+		if wait := delayOf(text[:n], unit); wait > 0 {
+			total = min(max(total, 0)+wait, MaxRetryAfter)
 		}
 		text = rest[letters:]
 	}

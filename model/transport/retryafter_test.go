@@ -32,11 +32,11 @@ func TestRetryAfter(t *testing.T) {
 		{"x", "3", "", 3 * time.Second},
 		{"", "-1", "Please try again in 2s.", 2 * time.Second},
 		// Absurd.
-		{"", "1e18", "", maxWait},
-		{"", "+Inf", "", maxWait},
-		{"1e400", "", "", maxWait},
-		{"", "99999999999999999999999999", "", maxWait},
-		{"", date(400 * 24 * time.Hour), "", maxWait},
+		{"", "1e18", "", MaxRetryAfter},
+		{"", "+Inf", "", MaxRetryAfter},
+		{"1e400", "", "", MaxRetryAfter},
+		{"", "99999999999999999999999999", "", MaxRetryAfter},
+		{"", date(400 * 24 * time.Hour), "", MaxRetryAfter},
 		// In words.
 		{"", "", "Rate limit reached. Please try again in 1.5s. Visit …", 1500 * time.Millisecond},
 		{"", "", "Please try again in 28ms.", 28 * time.Millisecond},
@@ -48,7 +48,7 @@ func TestRetryAfter(t *testing.T) {
 		{"", "", "Please retry after 20.", 20 * time.Second},
 		{"", "", "Your limit resets in 2 days, 3 hours", 51 * time.Hour},
 		{"", "", "try again in a moment; try again in 4s", 4 * time.Second},
-		{"", "", "try again in 99999999999h", maxWait},
+		{"", "", "try again in 99999999999h", MaxRetryAfter},
 		{"", "", "try again in -5s", none},
 		{"", "", "try again in .", none},
 		{"", "", "limit 30000, used 29000, try later", none},
@@ -75,7 +75,7 @@ func TestRetryAfterWhenTheClockIsWrong(t *testing.T) {
 			t.Errorf("wrong by %v: %v", wrong, got)
 		}
 		h.Set("Date", "the day before yesterday")
-		if got, want := retryAfter(h, Detail{}, ours), 90*time.Second-wrong; wrong < 0 && got != min(want, maxWait) || wrong > 0 && got != noWait {
+		if got, want := retryAfter(h, Detail{}, ours), 90*time.Second-wrong; wrong < 0 && got != min(want, MaxRetryAfter) || wrong > 0 && got != NoRetryAfter {
 			t.Errorf("without their date, wrong by %v: %v", wrong, got)
 		}
 	}
@@ -85,7 +85,7 @@ func FuzzMessageWait(f *testing.F) {
 	f.Add("try again in 1h2m3.5s")
 	f.Add("retry after 9e9")
 	f.Fuzz(func(t *testing.T, message string) {
-		if got := messageWait(message); got != noWait && (got <= 0 || got > maxWait) {
+		if got := messageWait(message); got != NoRetryAfter && (got <= 0 || got > MaxRetryAfter) {
 			t.Errorf("%q: %v", message, got)
 		}
 	})

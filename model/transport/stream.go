@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 
-	"github.com/settle-agent/settle/internal/sse"
 	"github.com/settle-agent/settle/model"
 )
 
@@ -40,7 +39,7 @@ func (e *Endpoint) Stream(ctx context.Context, r *Request, dec Decoder) iter.Seq
 		}
 		defer resp.Body.Close()
 		s := stream{dec: dec, yield: yield}
-		err = s.run(ctx, sse.NewReader(resp.Body, 0))
+		err = s.run(ctx, NewSSEReader(resp.Body, 0))
 		switch {
 		case s.done:
 		case ctx.Err() != nil:
@@ -68,12 +67,12 @@ func (s *stream) emit(c model.Chunk) {
 }
 
 // run reads until the stream is done or fails.
-func (s *stream) run(ctx context.Context, r *sse.Reader) error {
+func (s *stream) run(ctx context.Context, r *SSEReader) error {
 	emit := Emit(s.emit) // once, to avoid an allocation for each event
 	for !s.done {
 		event, err := r.Next()
 		if err != nil {
-			if ctx.Err() == nil && !errors.Is(err, sse.ErrTooLong) {
+			if ctx.Err() == nil && !errors.Is(err, ErrTooLong) {
 				s.dec.EOF(emit)
 			}
 			return readError(err)
@@ -85,7 +84,7 @@ func (s *stream) run(ctx context.Context, r *sse.Reader) error {
 	return nil
 }
 
-func (s *stream) event(event sse.Event, emit Emit) error {
+func (s *stream) event(event ServerSentEvent, emit Emit) error {
 	s.emitted = false
 	if !event.Comment {
 		if err := s.dec.Event(event.Type, event.Data, emit); err != nil {
@@ -105,7 +104,7 @@ func readError(err error) error {
 		fault := model.NewError(model.ErrTruncated, "the response ended before it was complete")
 		fault.Err = err
 		return fault
-	case errors.Is(err, sse.ErrTooLong):
+	case errors.Is(err, ErrTooLong):
 		return model.NewError(model.ErrMalformed, "cannot read the response: %w", err)
 	}
 	return model.NewError(model.ErrConnection, "the connection broke in the middle of the response: %w", err)

@@ -12,8 +12,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -44,7 +44,7 @@ func title(e entry, args json.RawMessage) string {
 type timeoutError struct{ after time.Duration }
 
 func (e *timeoutError) Error() string {
-	return fmt.Sprintf("the call did not end within %s and was cancelled", printable.Duration(e.after))
+	return fmt.Sprintf("the call did not end within %s and was cancelled", terminal.Duration(e.after))
 }
 
 // run calls a tool of a server.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/settle-agent/settle/internal/safefile"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 const (
@@ -57,7 +57,7 @@ func Known(dir string, s Server) *Catalogue {
 	if dir == "" {
 		return nil
 	}
-	data, size, err := safefile.Read(cataloguePath(dir, s), maxCatalogue)
+	data, size, err := disk.Read(cataloguePath(dir, s), maxCatalogue)
 	if err != nil || size > maxCatalogue {
 		return nil
 	}
@@ -84,7 +84,7 @@ func keep(dir string, s Server, c Catalogue) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("cannot keep the catalogue of %q: %w", s.Name, err)
 	}
-	if err := safefile.Replace(cataloguePath(dir, s), data); err != nil {
+	if err := disk.Replace(cataloguePath(dir, s), data); err != nil {
 		return fmt.Errorf("cannot keep the catalogue of %q: %w", s.Name, err)
 	}
 	return nil

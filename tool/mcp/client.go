@@ -15,8 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -145,7 +145,7 @@ func (c *client) catalogue(ctx context.Context) (_ Catalogue, err error) {
 	if hello := c.session.InitializeResult(); hello != nil {
 		out.Protocol = hello.ProtocolVersion
 		if hello.ServerInfo != nil {
-			out.Server, out.Version = printable.Short(hello.ServerInfo.Name, 80), printable.Short(hello.ServerInfo.Version, 40)
+			out.Server, out.Version = terminal.Short(hello.ServerInfo.Name, 80), terminal.Short(hello.ServerInfo.Version, 40)
 		}
 		if hello.Capabilities != nil {
 			out.Resources = hello.Capabilities.Resources != nil
@@ -275,7 +275,7 @@ func (c *client) progressed(p *sdk.ProgressNotificationParams) {
 	if err != nil || call == nil {
 		return // the call has ended
 	}
-	text := printable.Short(p.Message, 500)
+	text := terminal.Short(p.Message, 500)
 	switch {
 	case p.Total > 0:
 		text = strings.TrimSpace(fmt.Sprintf("%g/%g %s", p.Progress, p.Total, text))

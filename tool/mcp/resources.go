@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -177,12 +177,12 @@ func eachPage(next func(cursor string) (entries int, after string, err error)) (
 }
 
 func resourceLine(b *strings.Builder, uri, name, mediaType, about string, size int64) {
-	b.WriteString(printable.Line(uri))
+	b.WriteString(terminal.OneLine(uri))
 	length := ""
 	if size > 0 {
 		length = fmt.Sprintf("%d bytes", size)
 	}
-	if about = joined("", printable.Short(name, 100), printable.Line(mediaType), length, printable.Short(about, 200)); about != "" {
+	if about = joined("", terminal.Short(name, 100), terminal.OneLine(mediaType), length, terminal.Short(about, 200)); about != "" {
 		b.WriteString(" (" + about + ")")
 	}
 	b.WriteByte('\n')

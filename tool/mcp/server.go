@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // Server is a server as it is configured: a command, or a URL.
@@ -64,9 +64,9 @@ func (s Server) Where() string {
 	case s.Relay != nil:
 		return "in the client"
 	case s.URL != "":
-		return printable.Line(s.URL)
+		return terminal.OneLine(s.URL)
 	}
-	return printable.Line(strings.Join(s.Argv, " "))
+	return terminal.OneLine(strings.Join(s.Argv, " "))
 }
 
 // hash names the server's catalogue: what another configuration of the same name

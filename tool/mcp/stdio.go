@@ -13,8 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 const (
@@ -301,7 +301,7 @@ func (t *tail) Write(data []byte) (int, error) {
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return printable.Line(strings.ToValidUTF8(string(t.text), "\uFFFD"))
+	return terminal.OneLine(strings.ToValidUTF8(string(t.text), "\uFFFD"))
 }
 
 // Connect implements sdk.Transport: it is connected.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/egress"
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/sandbox"
 )
@@ -76,7 +76,7 @@ type Config struct {
 }
 
 // repositories find what sandboxed commands leave in them: only settle itself has any.
-type repositories = hands.Repositories
+type repositories = executor.Repositories
 
 // Guarding returns the configuration of commands after which repositories are looked
 // after.
@@ -86,7 +86,7 @@ func (c Config) Guarding(r *repositories) Config {
 }
 
 // machine is where commands run: other programs than settle run them here.
-type machine = hands.Hands
+type machine = executor.Hands
 
 // On returns the configuration of commands that run on another machine, whose
 // environment, lock and marker are its own.
@@ -134,11 +134,11 @@ type Registry interface {
 }
 
 // box is Box as the machine has it.
-func (c Config) box() func(hands.Confined) (sandbox.Policy, []string, error) {
+func (c Config) box() func(executor.Confined) (sandbox.Policy, []string, error) {
 	if c.Box == nil {
 		return nil
 	}
-	return func(command hands.Confined) (sandbox.Policy, []string, error) {
+	return func(command executor.Confined) (sandbox.Policy, []string, error) {
 		box, err := c.Box(command.Sandbox, command.Secrets, command.Dir)
 		if err != nil {
 			return sandbox.Policy{}, nil, err
@@ -171,7 +171,7 @@ func (c Config) withDefaults() Config {
 	}
 	if c.machine == nil {
 		hosts, _ := egress.ParseList(c.Hosts)
-		c.machine = &hands.Local{Hosts: hosts, Env: c.Env, Withheld: c.Withheld, Marker: c.Marker, Lock: c.Lock, Box: c.box(), Secret: c.Secret, Repositories: c.repositories}
+		c.machine = &executor.Local{Hosts: hosts, Env: c.Env, Withheld: c.Withheld, Marker: c.Marker, Lock: c.Lock, Box: c.box(), Secret: c.Secret, Repositories: c.repositories}
 	}
 	return c
 }

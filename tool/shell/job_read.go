@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 )
 
 // unread returns what a job has put out since it was last read; of much, the
@@ -119,6 +119,6 @@ func (j *Jobs) awaitPort(ctx context.Context, b *job, port int) error {
 		case <-ctx.Done():
 		}
 	}()
-	_, err := j.config.machine.Call(ctx, hands.Request{Name: hands.Port, Args: json.RawMessage(strconv.Itoa(port))})
+	_, err := j.config.machine.Call(ctx, executor.Request{Name: executor.Port, Args: json.RawMessage(strconv.Itoa(port))})
 	return err
 }

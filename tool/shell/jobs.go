@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/tool"
 )
@@ -46,7 +46,7 @@ func (j *Jobs) Tools() []tool.Tool { return []tool.Tool{&shell{jobs: j}, &jobToo
 var ErrClosed = errors.New("the session is closing: nothing is started any more")
 
 // start starts a process and sees to its end.
-func (j *Jobs) start(ctx context.Context, command hands.Command, c *capture) (*proc.Process, error) {
+func (j *Jobs) start(ctx context.Context, command executor.Command, c *capture) (*proc.Process, error) {
 	j.mu.Lock()
 	if j.closed {
 		j.mu.Unlock()

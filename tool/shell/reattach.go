@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 )
 
 // kept is a command that was taken over: only settle itself takes any over.
-type kept = hands.Kept
+type kept = executor.Kept
 
 // reattachTimeout bounds the wait for what hands say of a command that has ended.
 const reattachTimeout = 5 * time.Second

@@ -11,22 +11,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/proc"
 )
 
 // hosts are the hands of a session, and the brains that it has had.
 type hosts struct {
 	t      *testing.T
-	server *hands.Server
+	server *executor.Server
 	group  sync.WaitGroup
 	epoch  uint64
 }
 
 func newHosts(t *testing.T) *hosts {
 	t.Helper()
-	h := &hosts{t: t, server: &hands.Server{
-		Settle: "test", Local: &hands.Local{Env: []string{"PATH=" + os.Getenv("PATH")}, Marker: "test-" + t.Name()},
+	h := &hosts{t: t, server: &executor.Server{
+		Settle: "test", Local: &executor.Local{Env: []string{"PATH=" + os.Getenv("PATH")}, Marker: "test-" + t.Name()},
 		Spool: func() (*os.File, error) { return os.CreateTemp(t.TempDir(), "spool") },
 	}}
 	t.Cleanup(func() { h.server.Close(); h.group.Wait() })
@@ -34,20 +34,20 @@ func newHosts(t *testing.T) *hosts {
 }
 
 // next is a brain that takes over what the one before it had started.
-func (h *hosts) next() *hands.Remote {
+func (h *hosts) next() *executor.Remote {
 	h.t.Helper()
 	h.epoch++
-	r, err := hands.NewRemote(h.t.Context(), hands.RemoteConfig{
+	r, err := executor.NewRemote(h.t.Context(), executor.RemoteConfig{
 		Dial: func(context.Context) (io.ReadWriteCloser, error) {
 			ours, theirs := net.Pipe()
 			h.group.Go(func() { // ends with the stream
-				if g, err := hands.Greet(theirs, "test", hands.Machine{Name: "far", OS: "linux", Shell: "sh", Dir: "/"}); err == nil {
+				if g, err := executor.Greet(theirs, "test", executor.Machine{Name: "far", OS: "linux", Shell: "sh", Dir: "/"}); err == nil {
 					_ = h.server.Serve(g)
 				}
 			})
 			return ours, nil
 		},
-		Settle: "test", Session: "s", Epoch: h.epoch, Lease: patience, TakeOver: hands.TakeOver,
+		Settle: "test", Session: "s", Epoch: h.epoch, Lease: patience, TakeOver: executor.TakeOver,
 	})
 	if err != nil {
 		h.t.Fatal(err)
@@ -61,9 +61,9 @@ func (h *hosts) next() *hands.Remote {
 }
 
 // start has the brain start a command for a call.
-func (h *hosts) start(r *hands.Remote, call, script string) *proc.Process {
+func (h *hosts) start(r *executor.Remote, call, script string) *proc.Process {
 	h.t.Helper()
-	p, err := r.Start(h.t.Context(), hands.Command{Script: script, Call: call, Dir: h.t.TempDir(), Input: proc.PipeInput})
+	p, err := r.Start(h.t.Context(), executor.Command{Script: script, Call: call, Dir: h.t.TempDir(), Input: proc.PipeInput})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestReattachEndedSince(t *testing.T) {
 	p := h.start(h.next(), "c", "read line; echo got $line; exit 3")
 	next := h.next()
 	done(t, p) // the first knows that it was followed
-	k := hands.Taken(next)[0]
+	k := executor.Taken(next)[0]
 	if k.Gone {
 		t.Fatal("it has ended before")
 	}
@@ -125,7 +125,7 @@ func TestReattachFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRoom(t, func(c *Config) { *c = c.On(next); c.SpoolDir = spool })
-	for _, k := range hands.Taken(next) {
+	for _, k := range executor.Taken(next) {
 		if text, job := Reattach(t.Context(), r.jobs, k); job == "" {
 			t.Errorf("%q is no job: %s", k.Call, text)
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/tool"
 )
@@ -38,7 +38,7 @@ func (s *shell) Run(ctx context.Context, call tool.Call) (result tool.Result, er
 		}
 	}
 	r, err := s.jobs.launch(ctx, call, a)
-	var lost *hands.LostError
+	var lost *executor.LostError
 	if errors.As(err, &lost) {
 		return tool.Result{Unknown: true, Output: "[" + lost.Error() + "]"}, nil
 	}
@@ -79,7 +79,7 @@ func (j *Jobs) launch(ctx context.Context, call tool.Call, a Arguments) (*run, e
 		jobs: j, args: a, progress: p, timeout: a.timeout(j.config), began: time.Now(),
 		capture: newCapture(j.config, call.ID, a.TTY, p), call: call,
 	}
-	c := hands.Command{
+	c := executor.Command{
 		Script: a.Command, Call: call.ID, Dir: call.Dir, Workdir: a.Workdir, Places: call.Places, Grace: j.config.Grace,
 		Sandbox: call.Sandbox, Secrets: call.Secrets, Output: r.capture,
 	}
@@ -195,20 +195,20 @@ func quarantined(list []string) string {
 }
 
 // denial asks the machine what came of the call's sandbox.
-func (r *run) denial(ctx context.Context, output string) (d hands.Denial) {
-	args, err := json.Marshal(hands.Output{Sandbox: r.call.Sandbox, Secrets: r.call.Secrets, Workdir: r.args.Workdir, Text: output})
+func (r *run) denial(ctx context.Context, output string) (d executor.Denial) {
+	args, err := json.Marshal(executor.Output{Sandbox: r.call.Sandbox, Secrets: r.call.Secrets, Workdir: r.args.Workdir, Text: output})
 	if err != nil {
 		return d
 	}
-	answer, err := r.jobs.config.machine.Call(ctx, hands.Request{Name: hands.Denials, Call: r.call.ID, Dir: r.call.Dir, Args: args})
+	answer, err := r.jobs.config.machine.Call(ctx, executor.Request{Name: executor.Denials, Call: r.call.ID, Dir: r.call.Dir, Args: args})
 	if err != nil || json.Unmarshal(answer, &d) != nil {
-		return hands.Denial{} // it is said only as well as can be
+		return executor.Denial{} // it is said only as well as can be
 	}
 	return d
 }
 
 // refusal says what the sandbox denied.
-func (r *run) refusal(d hands.Denial) string {
+func (r *run) refusal(d executor.Denial) string {
 	var words, restored string
 	if len(d.Restored) > 0 {
 		restored = "[the sandbox has put back what commands may not change: " + strings.Join(d.Restored, ", ") + "; what the command made of it is beside it, as *.settle-changed]"

@@ -16,7 +16,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/internal/egress"
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -99,7 +99,7 @@ func (f *fetch) Title(args json.RawMessage) string {
 	if json.Unmarshal(args, &in) != nil {
 		return FetchName
 	}
-	return "fetch " + printable.Short(in.URL, 200)
+	return "fetch " + terminal.Short(in.URL, 200)
 }
 
 type arguments struct {
@@ -119,7 +119,7 @@ func (f *fetch) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	}
 	d, known := f.known(u.String(), in.Page)
 	if !known {
-		bounded, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("the page did not come within %s", printable.Duration(fetchTimeout)))
+		bounded, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("the page did not come within %s", terminal.Duration(fetchTimeout)))
 		defer cancel()
 		if d, err = f.get(bounded, u); err != nil {
 			if ctx.Err() != nil {
@@ -234,7 +234,7 @@ func read(answer *http.Response) (document, error) {
 	defer answer.Body.Close()
 	d := document{at: time.Now(), kind: mediaType(answer.Header.Get("Content-Type"))}
 	if !isText(d.kind) {
-		return d, fmt.Errorf("the answer is of the type %q, which is no text: nothing was read of it", printable.Short(d.kind, 80))
+		return d, fmt.Errorf("the answer is of the type %q, which is no text: nothing was read of it", terminal.Short(d.kind, 80))
 	}
 	data, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
 	if err != nil {
@@ -259,7 +259,7 @@ func read(answer *http.Response) (document, error) {
 		d.cut = d.cut || isCut
 	}
 	if answer.StatusCode >= 400 {
-		return d, fmt.Errorf("the server answered with %s\n%s", answer.Status, marked(printable.Text(clip(d.text, 2<<10))))
+		return d, fmt.Errorf("the server answered with %s\n%s", answer.Status, marked(terminal.Text(clip(d.text, 2<<10))))
 	}
 	return d, nil
 }

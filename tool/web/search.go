@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -55,7 +55,7 @@ func Query(args []byte) string {
 
 // Title implements tool.Titler.
 func (*search) Title(args json.RawMessage) string {
-	return "search the web for " + printable.Short(Query(args), 200)
+	return "search the web for " + terminal.Short(Query(args), 200)
 }
 
 // Run implements tool.Tool.
@@ -74,7 +74,7 @@ func (s *search) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if with == nil {
 		return tool.Result{}, errors.New("no search service is available")
 	}
-	bounded, cancel := context.WithTimeoutCause(ctx, searchTimeout, fmt.Errorf("the search took longer than %s", printable.Duration(searchTimeout)))
+	bounded, cancel := context.WithTimeoutCause(ctx, searchTimeout, fmt.Errorf("the search took longer than %s", terminal.Duration(searchTimeout)))
 	defer cancel()
 	found, err := with(bounded, query)
 	found.Sources = distinct(found.Sources)
@@ -101,9 +101,9 @@ func told(found tool.Found) string {
 		b.WriteString("\n\nSources:\n")
 	}
 	for _, s := range found.Sources {
-		fmt.Fprintf(&b, "- %s\n", strings.TrimSpace(printable.Line(s.Title)+" "+printable.Line(s.URL)))
+		fmt.Fprintf(&b, "- %s\n", strings.TrimSpace(terminal.OneLine(s.Title)+" "+terminal.OneLine(s.URL)))
 		if s.Snippet != "" {
-			fmt.Fprintf(&b, "  %s\n", clip(printable.Line(s.Snippet), 1<<10))
+			fmt.Fprintf(&b, "  %s\n", clip(terminal.OneLine(s.Snippet), 1<<10))
 		}
 	}
 	return marked(strings.TrimSpace(b.String()))

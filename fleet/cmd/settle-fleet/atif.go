@@ -15,7 +15,7 @@ import (
 	"github.com/settle-agent/settle/fleet/lease"
 	"github.com/settle-agent/settle/fleet/pglog"
 	"github.com/settle-agent/settle/internal/client/atif"
-	"github.com/settle-agent/settle/internal/safefile"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // trajectories writes the sessions of the units that have ended in the Agent Trajectory
@@ -49,7 +49,7 @@ func (f *fleetOf) trajectories(ctx context.Context, out, errs io.Writer, dir str
 			return err
 		}
 		if dir != "" {
-			return safefile.Replace(filepath.Join(dir, session+".json"), line)
+			return disk.Replace(filepath.Join(dir, session+".json"), line)
 		}
 		_, err = lines.Write(line)
 		return err

@@ -17,10 +17,10 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/proc"
 	_ "github.com/settle-agent/settle/internal/proc/early" // wardens start before all else
 	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // The exit codes.
@@ -71,7 +71,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		code, err = exit.code, exit.err
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "settle-fleet: %s\n", printable.Text(redact.Diagnostic(err.Error())))
+		fmt.Fprintf(stderr, "settle-fleet: %s\n", terminal.Text(redact.Diagnostic(err.Error())))
 	}
 	return code
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/settle-agent/settle/fleet/archive"
 	"github.com/settle-agent/settle/internal/client/guard"
 	"github.com/settle-agent/settle/internal/client/stdio"
-	"github.com/settle-agent/settle/internal/face/web"
-	"github.com/settle-agent/settle/internal/face/web/page"
+	"github.com/settle-agent/settle/internal/frontend/web"
+	"github.com/settle-agent/settle/internal/frontend/web/page"
 	"github.com/settle-agent/settle/internal/redact"
 )
 

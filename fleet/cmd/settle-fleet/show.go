@@ -15,7 +15,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/lease"
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // pageSize is how many units are read at a time.
@@ -185,7 +185,7 @@ func printEvent(to io.Writer, e event.Event, asJSON bool) error {
 	case event.TurnFailed:
 		text = event.Fail(d.Failure).Error()
 	}
-	_, err := fmt.Fprintf(to, "%s %4d %-18s %s\n", e.At.Local().Format(time.TimeOnly), e.Seq, e.Kind(), printable.Text(text))
+	_, err := fmt.Fprintf(to, "%s %4d %-18s %s\n", e.At.Local().Format(time.TimeOnly), e.Seq, e.Kind(), terminal.Text(text))
 	return err
 }
 

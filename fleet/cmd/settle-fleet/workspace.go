@@ -17,7 +17,7 @@ import (
 	"github.com/settle-agent/settle/fleet/workspace"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/tool/shell"
 )
 
@@ -31,7 +31,7 @@ func (a *agents) workspaces(to *fleetOf, dir string) *workspace.Keeper {
 
 // machine implements [workspace.Keeper].Machine. Git gets the environment that the
 // agent's commands get.
-func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (hands.Hands, func(), error) {
+func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (executor.Hands, func(), error) {
 	environ := environment()
 	settings, err := config.Load(config.Input{Dir: dir, Getenv: os.Getenv, Flags: a.given(task), Trust: assemble.Trust(environ, os.Getenv), ProjectConfig: config.IgnoreProject})
 	if err != nil {
@@ -40,17 +40,17 @@ func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (hand
 	withheld := settings.Withheld()
 	env, _ := shell.Environment(environ, func(name, value string) bool { return slices.Contains(withheld, name) || settings.Withholds(value) }, settings.PassEnv)
 	if settings.Hands == "" {
-		return &hands.Local{Env: env}, func() {}, nil
+		return &executor.Local{Env: env}, func() {}, nil
 	}
-	way := &hands.Way{Command: settings.Hands, Env: env, Dir: dir}
+	way := &executor.Way{Command: settings.Hands, Env: env, Dir: dir}
 	if settings.HandsInstall == config.InstallMissing {
 		program, err := os.Executable()
 		if err != nil {
 			return nil, nil, err
 		}
-		way.Install = &hands.Install{Program: program}
+		way.Install = &executor.Install{Program: program}
 	}
-	remote, err := hands.NewRemote(ctx, hands.RemoteConfig{Dial: way.Dial, Settle: version(), Lease: settings.HandsLease})
+	remote, err := executor.NewRemote(ctx, executor.RemoteConfig{Dial: way.Dial, Settle: version(), Lease: settings.HandsLease})
 	leave := func() {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 		defer cancel()

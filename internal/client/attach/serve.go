@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
-	"github.com/settle-agent/settle/internal/jsonl"
+
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -25,7 +25,7 @@ func Serve(ctx context.Context, s *settle.Session, line json.RawMessage, conn ne
 	var host event.SessionOpened
 	s.View(func(st event.State) { host = st.Host })
 	now := settingsOf(s, host)
-	hello, err := jsonl.Append(nil, answer{Host: &Host{os.Getpid(), host.Face, host.Settle}, Settings: now})
+	hello, err := jsonrpc.Append(nil, answer{Host: &Host{os.Getpid(), host.Face, host.Settle}, Settings: now})
 	if err != nil {
 		return // there is no such text
 	}
@@ -91,7 +91,7 @@ func (f *follower) follow(ctx context.Context, after uint64) {
 func (f *follower) send(e event.Event, last uint64) (err error) {
 	if now := settingsOf(f.session, f.host); now != f.settings {
 		f.settings = now
-		if f.buf, err = jsonl.Append(f.buf, change{&now}); err != nil {
+		if f.buf, err = jsonrpc.Append(f.buf, change{&now}); err != nil {
 			return err
 		}
 	}

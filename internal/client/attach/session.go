@@ -11,7 +11,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
-	"github.com/settle-agent/settle/internal/jsonl"
+
 	"github.com/settle-agent/settle/internal/jsonrpc"
 	"github.com/settle-agent/settle/internal/proc"
 )
@@ -189,7 +189,7 @@ func (f *stream) follow(ctx context.Context) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	f.session.learn(&hello.Settings)
-	in := jsonl.NewReader(conn, maxLine)
+	in := jsonrpc.NewLineReader(conn, maxLine)
 	for {
 		line, err := in.Next()
 		if err != nil || line.Cut || ctx.Err() != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/settle-agent/settle/internal/frontmatter"
 	"github.com/settle-agent/settle/internal/skills"
 	"github.com/settle-agent/settle/tool/mcp"
 )
@@ -41,8 +40,8 @@ func IsName(word string) bool {
 
 // parse reads a file.
 func parse(text string) (Command, error) {
-	head, body, _ := frontmatter.Split(frontmatter.Clean(text))
-	h, err := frontmatter.Parse(head)
+	head, body, _ := skills.Split(skills.Clean(text))
+	h, err := skills.Parse(head)
 	if err != nil {
 		return Command{}, err
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/settle-agent/settle/internal/jsonl"
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // Table writes rows of cells, which are made fit for a terminal.
@@ -19,7 +19,7 @@ func Table(to io.Writer, rows [][]string) error {
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for n, cell := range row {
-			cells[n] = strings.ReplaceAll(printable.Text(cell), "\t", " ")
+			cells[n] = strings.ReplaceAll(terminal.Text(cell), "\t", " ")
 		}
 		_, _ = io.WriteString(w, strings.Join(cells, "\t")+"\n") // into memory
 	}
@@ -35,7 +35,7 @@ func Table(to io.Writer, rows [][]string) error {
 // JSON writes values, each when it is encoded.
 func JSON[T any](to io.Writer, values []T) error {
 	for _, value := range values {
-		line, err := jsonl.Append(nil, value)
+		line, err := jsonrpc.Append(nil, value)
 		if err != nil {
 			return err
 		}

@@ -12,9 +12,9 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/stdio"
-	"github.com/settle-agent/settle/internal/lifeline"
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 const (
@@ -66,7 +66,7 @@ func Run(ctx context.Context, o Options, open func(Stage) View) (code int) {
 	defer deaf()
 	go r.stop.listen(listening, o.Stops) // ends when Run returns
 	if f, ok := o.Stdout.(*os.File); ok {
-		defer lifeline.Closed(f, broken)()
+		defer proc.Closed(f, broken)()
 	}
 	r.view = open(Stage{Out: r.out, Err: r.err, Write: func(add func([]byte) []byte) { r.out.Write(r.shown(add)) }, Done: r.gone})
 	r.screen, _ = r.view.(Screen)
@@ -83,7 +83,7 @@ func (r *runner) shown(add func([]byte) []byte) func([]byte) []byte {
 	return func(b []byte) []byte {
 		had := len(b)
 		b = add(b)
-		return append(b[:had:had], printable.JSON(string(b[had:]))...)
+		return append(b[:had:had], terminal.JSON(string(b[had:]))...)
 	}
 }
 
@@ -378,7 +378,7 @@ func (r *runner) patience() time.Duration {
 	}
 }
 
-func (r *runner) printable(text string) string { return printable.Text(r.Mask(text)) }
+func (r *runner) printable(text string) string { return terminal.Text(r.Mask(text)) }
 
 // say says one line on standard error.
 func (r *runner) say(format string, args ...any) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/contents"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool/file"
 )
 
@@ -63,7 +63,7 @@ type collector struct {
 	uncovered []Uncovered
 }
 
-func collect(s event.State, first int, kept *contents.Store) *collector {
+func collect(s event.State, first int, kept *disk.ContentStore) *collector {
 	c := &collector{dir: s.Host.Dir, intended: kept.Intended, byPath: map[string]*File{}}
 	for _, t := range s.Turns[first:] {
 		for _, i := range t.Items {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/contents"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/journal"
 )
 
@@ -68,7 +68,7 @@ func Read(ctx context.Context, dataDir, session, input string) (*Plan, error) {
 			return nil, &RunningError{session}
 		}
 	}
-	kept := contents.Of(settle.Store{Dir: dataDir}.OutputDir(session))
+	kept := disk.SessionContents(settle.Store{Dir: dataDir}.OutputDir(session))
 	c := collect(s, first, kept)
 	t := s.Turns[first]
 	p := &Plan{
@@ -148,7 +148,7 @@ func (p *Plan) check(ctx context.Context, f *File) (Action, string) {
 		return Remove, "it was created"
 	}
 	_, err = p.content(f.Was.SHA256)
-	if missing := (*contents.MissingError)(nil); errors.As(err, &missing) {
+	if missing := (*disk.MissingError)(nil); errors.As(err, &missing) {
 		return Keep, "its earlier content is not kept any more"
 	}
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/client/store"
-	"github.com/settle-agent/settle/internal/contents"
-	"github.com/settle-agent/settle/internal/safefile"
+
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool/file"
 )
 
@@ -133,7 +133,7 @@ func (p *Plan) copyTo(ctx context.Context, at, fork string, todo []File) error {
 	if err := writeSynced(filepath.Join(at, manifest), append(raw, '\n')); err != nil {
 		return err
 	}
-	return errors.Join(safefile.SyncDir(at), safefile.SyncDir(filepath.Dir(at)))
+	return errors.Join(disk.SyncDir(at), disk.SyncDir(filepath.Dir(at)))
 }
 
 func writeSynced(path string, content []byte) error {
@@ -158,7 +158,7 @@ const (
 // ReadSnapshot makes the plan that undoes a rewind, by the directory that has what
 // was there before it. The files have been looked at.
 func ReadSnapshot(ctx context.Context, at string) (*Plan, error) {
-	raw, _, err := safefile.Read(filepath.Join(at, manifest), mostManifest)
+	raw, _, err := disk.Read(filepath.Join(at, manifest), mostManifest)
 	if err != nil {
 		return nil, fmt.Errorf("cannot undo a rewind by %q: %w", at, err)
 	}
@@ -177,10 +177,10 @@ func ReadSnapshot(ctx context.Context, at string) (*Plan, error) {
 	p.content = func(sum string) ([]byte, error) {
 		path, ok := copies[sum]
 		if !ok {
-			return nil, &contents.MissingError{SHA256: sum}
+			return nil, &disk.MissingError{SHA256: sum}
 		}
-		content, _, err := safefile.Read(path, mostCopy)
-		if err == nil && contents.Sum(content) != sum {
+		content, _, err := disk.Read(path, mostCopy)
+		if err == nil && disk.Sum(content) != sum {
 			err = fmt.Errorf("%q is not what was copied", path)
 		}
 		return content, err

@@ -16,7 +16,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/store"
-	"github.com/settle-agent/settle/internal/contents"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
@@ -91,7 +91,7 @@ func (b *bench) turns(turns ...[]call) {
 	session, err := host.Session(b.Context(), b.session, settle.SessionConfig{
 		Model: model.Config{Provider: script.New(steps...), ProviderName: "script", Name: "m"}, WorkDir: b.dir, Permission: settle.Allow,
 		Toolbox: func(info settle.SessionInfo) (settle.Toolbox, error) {
-			kept := contents.Of(info.OutputDir)
+			kept := disk.SessionContents(info.OutputDir)
 			intend := func(call tool.Call, files json.RawMessage) error { return kept.Intend(call.ID, call.Args, files) }
 			return settle.Toolbox{Tools: file.NewWorkspace(file.Config{Keep: kept.Keep, Intend: intend}).Tools()}, nil
 		},
@@ -386,7 +386,7 @@ func sumOf(p *file.Past) string {
 func TestContentsThatAreGone(t *testing.T) {
 	b := work(t, map[string]string{"a": "1\n", "b": "1\n"}, []call{edit("a", "1", "2"), edit("b", "1", "3")})
 	kept := filepath.Join(settle.Store{Dir: b.data}.OutputDir(b.session), "files")
-	if err := os.Remove(filepath.Join(kept, contents.Sum([]byte("1\n")))); err != nil {
+	if err := os.Remove(filepath.Join(kept, disk.Sum([]byte("1\n")))); err != nil {
 		t.Fatal(err)
 	}
 	p := b.plan("")
@@ -398,7 +398,7 @@ func TestContentsThatAreGone(t *testing.T) {
 	}
 	// A log of an earlier version.
 	c := &collector{dir: b.dir, byPath: map[string]*File{}}
-	c.changes([]file.Change{{Path: "a", Kind: file.Update, SHA256: contents.Sum([]byte("2\n"))}, {Path: "n", Kind: file.Create, SHA256: "x"}, {Path: "d", Kind: file.Delete}})
+	c.changes([]file.Change{{Path: "a", Kind: file.Update, SHA256: disk.Sum([]byte("2\n"))}, {Path: "n", Kind: file.Create, SHA256: "x"}, {Path: "d", Kind: file.Delete}})
 	for n, want := range []bool{true, false, true} {
 		if got := c.files[n].unrecorded; got != want {
 			t.Errorf("%s: %t, want %t", c.files[n].Path, got, want)
@@ -428,7 +428,7 @@ func (b *bench) cut(n int, as string) {
 		events = append(events, e)
 	}
 	all := settle.Store{Dir: b.data}
-	err = errors.Join(log.Update(func(event.State) []event.Event { return events }), log.Close(b.Context()), contents.Of(all.OutputDir(b.session)).CopyTo(contents.Of(all.OutputDir(as))))
+	err = errors.Join(log.Update(func(event.State) []event.Event { return events }), log.Close(b.Context()), disk.SessionContents(all.OutputDir(b.session)).CopyTo(disk.SessionContents(all.OutputDir(as))))
 	if err != nil {
 		b.Fatal(err)
 	}

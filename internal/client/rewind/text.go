@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 const (
@@ -23,9 +23,9 @@ func (p *Plan) Lines() []string {
 		width = max(width, len(f.Do))
 	}
 	for _, f := range p.Files {
-		line := fmt.Sprintf("  %-*s  %s", width, f.Do, printable.Line(f.Path))
+		line := fmt.Sprintf("  %-*s  %s", width, f.Do, terminal.OneLine(f.Path))
 		if f.Why != "" {
-			line += "  (" + printable.Line(f.Why) + ")"
+			line += "  (" + terminal.OneLine(f.Why) + ")"
 		} else if f.Between {
 			line += "  (somebody else changed it in between; that is undone, too)"
 		}
@@ -48,7 +48,7 @@ func uncovered(all []Uncovered) (out []string) {
 		return seen[u]
 	})
 	for _, u := range all[:min(len(all), mostUncovered)] {
-		text := printable.Short(printable.Line(u.Text), widest)
+		text := terminal.Short(terminal.OneLine(u.Text), widest)
 		switch u.Kind {
 		case Command:
 			text = "$ " + text
@@ -72,7 +72,7 @@ func (r Report) Line() string {
 	}
 	var names []string
 	for _, f := range r.Restored {
-		names = append(names, printable.Line(f.Path))
+		names = append(names, terminal.OneLine(f.Path))
 	}
-	return fmt.Sprintf("restored %s: %s", printable.Count(len(r.Restored), "file"), strings.Join(names, ", "))
+	return fmt.Sprintf("restored %s: %s", terminal.Count(len(r.Restored), "file"), strings.Join(names, ", "))
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/jsonl"
+	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
 // exhaust is the line that says to programs that the retries are exhausted.
@@ -31,6 +31,6 @@ func ExhaustLine(session, turn string, f *event.Failure, mask func(string) strin
 		Session: session, Turn: turn, Status: f.Status, URL: mask(f.URL), Body: string(body[:min(len(body), mostBody)]),
 		Attempt: f.Attempt, RetryLimit: f.RetryLimit, Error: f.Name, Message: mask(f.Message),
 	}
-	raw, _ := jsonl.Append(nil, line) // strings and numbers always encode
+	raw, _ := jsonrpc.Append(nil, line) // strings and numbers always encode
 	return "[retry-exhaust] " + string(bytes.TrimSpace(raw))
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 const (
@@ -197,7 +197,7 @@ func (o *Output) Await(ch <-chan struct{}, patience func() time.Duration) error 
 			return nil
 		case <-tick.C:
 			if bound := patience(); time.Since(o.lastMove(began)) > bound {
-				return fmt.Errorf("%w: nothing was read for %s", ErrUnread, printable.Duration(bound))
+				return fmt.Errorf("%w: nothing was read for %s", ErrUnread, terminal.Duration(bound))
 			}
 		}
 	}

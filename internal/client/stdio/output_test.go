@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/settle-agent/settle/internal/lifeline"
+	"github.com/settle-agent/settle/internal/proc"
 )
 
 const patience = 10 * time.Second
@@ -163,9 +163,9 @@ func TestWatchClosed(t *testing.T) {
 	}
 	defer writer.Close()
 	lost := make(chan error, 1)
-	stop := lifeline.Closed(writer, func(err error) { lost <- err })
+	stop := proc.Closed(writer, func(err error) { lost <- err })
 	stop() // ends a watch that has seen nothing
-	stop = lifeline.Closed(writer, func(err error) { lost <- err })
+	stop = proc.Closed(writer, func(err error) { lost <- err })
 	defer stop()
 	if err := reader.Close(); err != nil {
 		t.Fatal(err)

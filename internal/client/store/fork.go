@@ -10,7 +10,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/contents"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/journal"
 )
 
@@ -115,7 +115,7 @@ func removeUnfinished(dataDir string) {
 // copyContents has the copy keep what files contained, so that it can go back further
 // than it began, also when the original is deleted.
 func copyContents(dataDir, from, dir, to string) error {
-	return contents.Of(settle.Store{Dir: dataDir}.OutputDir(from)).CopyTo(contents.Of(settle.Store{Dir: dir}.OutputDir(to)))
+	return disk.SessionContents(settle.Store{Dir: dataDir}.OutputDir(from)).CopyTo(disk.SessionContents(settle.Store{Dir: dir}.OutputDir(to)))
 }
 
 // copied returns a session's events, without the deltas of what has ended: all, or

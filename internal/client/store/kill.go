@@ -10,8 +10,8 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
-	"github.com/settle-agent/settle/internal/printable"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 const (
@@ -78,7 +78,7 @@ const mostNames = 10
 func ProcessNames(list []event.Process) string {
 	var parts []string
 	for _, p := range list[:min(len(list), mostNames)] {
-		text := fmt.Sprintf("process %d (%s)", p.PID, printable.Text(p.Command))
+		text := fmt.Sprintf("process %d (%s)", p.PID, terminal.Text(p.Command))
 		if p.Why != "" {
 			text += ": " + p.Why
 		}

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/settle-agent/settle/internal/safefile"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // MostName bounds a session's name in bytes.
@@ -25,7 +25,7 @@ func Name(dataDir, session string) string {
 	if !isPlain(session) {
 		return ""
 	}
-	name, _, err := safefile.Read(label(dataDir, session), MostName)
+	name, _, err := disk.Read(label(dataDir, session), MostName)
 	if err != nil {
 		return ""
 	}

@@ -1,6 +1,3 @@
-// Package telemetry has what a program's hosts do exported, where the variables of
-// OpenTelemetry say so. Programs open their hosts with [Telemetry.Open], and close it
-// when these are closed. What goes wrong with it never is part of a turn.
 package telemetry
 
 import (
@@ -14,8 +11,8 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/metrics"
-	"github.com/settle-agent/settle/internal/otlp"
+	"github.com/settle-agent/settle/internal/client/metrics"
+
 	"github.com/settle-agent/settle/model/transport"
 )
 
@@ -27,20 +24,20 @@ type Telemetry struct {
 	// Report, if set, is told at once when exporting begins to fail, else Close says it.
 	Report func(error)
 
-	settings *otlp.Settings // nil if nothing is exported
+	settings *Settings // nil if nothing is exported
 	invalid  error
 	client   *http.Client
 
 	mu       sync.Mutex // guards what follows
 	opened   bool       // a host
-	exporter *otlp.Exporter
+	exporter *Exporter
 	hosts    []*settle.Host
 }
 
 // New reads the variables.
 func New(getenv func(string) string) *Telemetry {
 	t := &Telemetry{}
-	t.settings, t.invalid = otlp.Read(getenv)
+	t.settings, t.invalid = Read(getenv)
 	if t.settings != nil {
 		// OpenTelemetry's SDK reads variables too, and prints what is wrong with them,
 		// also into a terminal's screen. The reports are those of Read and the exporter.
@@ -71,7 +68,7 @@ func (t *Telemetry) Open(ctx context.Context, c settle.Config) (*settle.Host, er
 		return settle.Open(ctx, c)
 	}
 	if t.exporter == nil {
-		t.exporter = otlp.New(*t.settings, otlp.Source{Version: c.Version, Look: t.look, Held: t.held, Report: t.Report}, t.client)
+		t.exporter = newExporter(*t.settings, Source{Version: c.Version, Look: t.look, Held: t.held, Report: t.Report}, t.client)
 	}
 	x := t.exporter
 	c.Observer = join(c.Observer, settle.Observer{Turn: x.Turn, Attempt: x.Attempt, Output: x.Output, Call: x.Call})

@@ -15,16 +15,13 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/metrics"
+	"github.com/settle-agent/settle/internal/client/metrics"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
-	"github.com/settle-agent/settle/modeltest/leak"
 )
 
-func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
-
-// turn opens a host, has it run a turn with a failing tool call, and closes it.
-func turn(t *testing.T, exported *Telemetry, observer settle.Observer) {
+// runTurn opens a host, has it run a turn with a failing tool call, and closes it.
+func runTurn(t *testing.T, exported *Telemetry, observer settle.Observer) {
 	t.Helper()
 	host, err := exported.Open(t.Context(), settle.Config{Observer: observer})
 	if err != nil {
@@ -74,7 +71,7 @@ func TestBothObserve(t *testing.T) {
 	url, paths := collect(t)
 	exported := New(variables(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": url}))
 	var m metrics.Meter
-	turn(t, exported, settle.Observer{Turn: m.Turn, Attempt: m.Attempt, Output: m.Output, Call: m.Call})
+	runTurn(t, exported, settle.Observer{Turn: m.Turn, Attempt: m.Attempt, Output: m.Output, Call: m.Call})
 	if err := exported.Close(); err != nil {
 		t.Error(err)
 	}
@@ -92,11 +89,11 @@ func TestBothObserve(t *testing.T) {
 
 func TestOffByDefault(t *testing.T) {
 	exported := New(variables(map[string]string{"OTEL_SERVICE_NAME": "a"}))
-	turn(t, exported, settle.Observer{})
+	runTurn(t, exported, settle.Observer{})
 	if exported.exporter != nil || exported.Close() != nil {
 		t.Error("something was exported")
 	}
-	turn(t, nil, settle.Observer{})
+	runTurn(t, nil, settle.Observer{})
 }
 
 // TestInvalid: what is wrong is said once, and only where something would be exported.
@@ -107,15 +104,15 @@ func TestInvalid(t *testing.T) {
 		t.Error(err)
 	}
 	exported := New(environ)
-	turn(t, exported, settle.Observer{})
+	runTurn(t, exported, settle.Observer{})
 	if err := exported.Close(); err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 	var reports []error
 	exported = New(environ)
 	exported.Report = func(err error) { reports = append(reports, err) }
-	turn(t, exported, settle.Observer{})
-	turn(t, exported, settle.Observer{})
+	runTurn(t, exported, settle.Observer{})
+	runTurn(t, exported, settle.Observer{})
 	if err := exported.Close(); err != nil || len(reports) != 1 {
 		t.Errorf("%v, %v", err, reports)
 	}
@@ -126,7 +123,7 @@ func TestPartsOfObservers(t *testing.T) {
 	url, _ := collect(t)
 	exported := New(variables(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": url}))
 	turns := 0
-	turn(t, exported, settle.Observer{Turn: func(context.Context, event.Event) (context.Context, func(event.Event)) {
+	runTurn(t, exported, settle.Observer{Turn: func(context.Context, event.Event) (context.Context, func(event.Event)) {
 		turns++
 		return nil, nil
 	}})
@@ -166,7 +163,7 @@ func TestRedirects(t *testing.T) {
 				"OTEL_EXPORTER_OTLP_HEADERS": "x-key=SECRET", "OTEL_EXPORTER_OTLP_CERTIFICATE": certificate(t, server),
 			}))
 			defer exported.client.CloseIdleConnections()
-			turn(t, exported, settle.Observer{})
+			runTurn(t, exported, settle.Observer{})
 			got := ""
 			if err := exported.Close(); err != nil {
 				got = strings.ReplaceAll(err.Error(), server.Listener.Addr().String(), "HOST")

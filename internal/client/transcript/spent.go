@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/printable"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // Total is what all requests of a session took.
@@ -28,7 +28,7 @@ func Spent(sum event.Summary) (parts []string) {
 		what string
 	}{{sum.Attempts, "request"}, {sum.Calls, "call"}} {
 		if n.n > 0 {
-			parts = append(parts, printable.Count(n.n, n.what))
+			parts = append(parts, terminal.Count(n.n, n.what))
 		}
 	}
 	if sum.Denied > 0 {
@@ -39,10 +39,10 @@ func Spent(sum event.Summary) (parts []string) {
 		if read := sum.Usage.CacheRead; read > 0 {
 			cached = fmt.Sprintf(" (%d%% cached)", read*100/max(in, read))
 		}
-		parts = append(parts, printable.Tokens(in)+" tokens in"+cached, printable.Tokens(sum.Usage.Output)+" out")
+		parts = append(parts, terminal.Tokens(in)+" tokens in"+cached, terminal.Tokens(sum.Usage.Output)+" out")
 	}
 	if cost, known := sum.CostUSD(); known {
-		parts = append(parts, printable.Dollars(cost))
+		parts = append(parts, terminal.Dollars(cost))
 	}
 	return parts
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
-	"github.com/settle-agent/settle/internal/longlog"
+	"github.com/settle-agent/settle/internal/test/longlog"
 )
 
 // Open opens the log of a session, and opens it again after it was closed.

@@ -17,7 +17,6 @@ import (
 	"syscall"
 
 	"github.com/settle-agent/settle/internal/disk"
-	"github.com/settle-agent/settle/internal/safefile"
 )
 
 // maxFile bounds what is read of one file of a repository, in bytes.
@@ -112,7 +111,7 @@ func (at place) worktree(value string) bool {
 	if !at.looked(top) || at.looked(at.path) && top == at.path {
 		return false
 	}
-	data, _, err := safefile.Read(filepath.Join(top, ".git"), maxFile) // what it says is only compared
+	data, _, err := disk.Read(filepath.Join(top, ".git"), maxFile) // what it says is only compared
 	to, ok := pointer(data)
 	return err == nil && ok && resolve(top, to) == at.path
 }

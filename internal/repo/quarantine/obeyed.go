@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/settle-agent/settle/internal/safefile"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // maxIncludes bounds how many configurations are read, with those that they include.
@@ -25,7 +25,7 @@ func Obeyed(configs []string, top, home string, inside func(path string) bool) (
 			continue
 		}
 		seen[config] = true
-		data, _, err := safefile.Read(config, maxFile)
+		data, _, err := disk.Read(config, maxFile)
 		if err != nil {
 			continue
 		}

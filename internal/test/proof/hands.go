@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/settle-agent/settle/internal/hands"
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -21,7 +21,7 @@ const (
 	// slowDelay is what a message takes over a slow connection, and awayTime how long
 	// nobody gets through to a machine that is away: longer than the lease.
 	slowDelay = time.Second
-	awayTime  = 3 * hands.DefaultLease
+	awayTime  = 3 * executor.DefaultLease
 	// endMost is how much longer than the lease what a dead host had started may last.
 	endMost = 5 * time.Second
 )
@@ -33,7 +33,7 @@ type machine struct {
 	group sync.WaitGroup // what it is doing
 
 	mu      sync.Mutex // guards what follows
-	server  *hands.Server
+	server  *executor.Server
 	streams map[*cable]*process
 	hosts   map[string]*process // by call
 	began   map[string]bool     // calls
@@ -67,10 +67,10 @@ func (w *world) machine(d *disk) *machine {
 
 // hands are new ones. When there is nothing more to do for anybody, they end and
 // others begin, as settle hands does.
-func (m *machine) hands() *hands.Server {
-	calls := map[string]func(context.Context, hands.Request) (json.RawMessage, error){"work": m.work}
-	s := &hands.Server{
-		Settle: "proof", Local: &hands.Local{Calls: calls},
+func (m *machine) hands() *executor.Server {
+	calls := map[string]func(context.Context, executor.Request) (json.RawMessage, error){"work": m.work}
+	s := &executor.Server{
+		Settle: "proof", Local: &executor.Local{Calls: calls},
 		Spool: func() (*os.File, error) { return nil, errors.New("there is no disk") },
 	}
 	m.group.Go(func() { // ends with the server, which die and close end
@@ -86,7 +86,7 @@ func (m *machine) hands() *hands.Server {
 }
 
 // work is done at the hands: once for each call (C5).
-func (m *machine) work(ctx context.Context, r hands.Request) (json.RawMessage, error) {
+func (m *machine) work(ctx context.Context, r executor.Request) (json.RawMessage, error) {
 	var o order
 	if err := json.Unmarshal(r.Args, &o); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (m *machine) work(ctx context.Context, r hands.Request) (json.RawMessage, e
 		m.world.broke("C5", "call %s is done at the hands for the second time", r.Call)
 	}
 	defer func() { // C7: it does not outlast the lease
-		if died, dead := host.diedAt(); dead && time.Since(died) > hands.DefaultLease+endMost {
+		if died, dead := host.diedAt(); dead && time.Since(died) > executor.DefaultLease+endMost {
 			m.world.broke("C7", "call %s went on at the hands for %v after its host was killed", r.Call, time.Since(died))
 		}
 	}()
@@ -192,7 +192,7 @@ func (m *machine) dial(p *process) func(context.Context) (io.ReadWriteCloser, er
 		}
 		server := m.server
 		m.group.Go(func() { // ends with the stream
-			g, err := hands.Greet(theirs, "proof", hands.Machine{OS: "linux", Name: "machine"})
+			g, err := executor.Greet(theirs, "proof", executor.Machine{OS: "linux", Name: "machine"})
 			if err == nil {
 				_ = server.Serve(g) // its end is no news
 			}
@@ -203,7 +203,7 @@ func (m *machine) dial(p *process) func(context.Context) (io.ReadWriteCloser, er
 
 // close ends the machine, when what its hands still do for nobody is long over.
 func (m *machine) close() {
-	passes(context.Background(), hands.DefaultLease+2*endMost)
+	passes(context.Background(), executor.DefaultLease+2*endMost)
 	m.mu.Lock()
 	m.shut = true
 	server := m.server
@@ -277,7 +277,7 @@ func doubled(data []byte) (out []byte) {
 // reach is the connection of a process to its hands, made when it is first wanted.
 type reach struct {
 	token  chan struct{} // who holds it changes remote
-	remote *hands.Remote
+	remote *executor.Remote
 	left   chan struct{} // closed when the process lets go of the hands
 
 	mu    sync.Mutex              // guards what follows
@@ -299,7 +299,7 @@ func (p *process) diedAt() (time.Time, bool) {
 }
 
 // hands returns the process's connection.
-func (p *process) hands(ctx context.Context, m *machine) (*hands.Remote, error) {
+func (p *process) hands(ctx context.Context, m *machine) (*executor.Remote, error) {
 	select {
 	case p.reach.token <- struct{}{}:
 		defer func() { <-p.reach.token }()
@@ -313,7 +313,7 @@ func (p *process) hands(ctx context.Context, m *machine) (*hands.Remote, error) 
 	m.epoch++
 	epoch := m.epoch
 	m.mu.Unlock()
-	r, err := hands.NewRemote(ctx, hands.RemoteConfig{Dial: m.dial(p), Settle: "proof", Session: "s", Epoch: epoch, Notice: p.reach.tell})
+	r, err := executor.NewRemote(ctx, executor.RemoteConfig{Dial: m.dial(p), Settle: "proof", Session: "s", Epoch: epoch, Notice: p.reach.tell})
 	if err != nil {
 		return nil, err
 	}
@@ -332,7 +332,7 @@ func (p *process) hands(ctx context.Context, m *machine) (*hands.Remote, error) 
 }
 
 // tell has the running calls say how the connection does.
-func (r *reach) tell(n hands.News) {
+func (r *reach) tell(n executor.News) {
 	r.mu.Lock()
 	calls := slices.Collect(maps.Values(r.calls))
 	r.mu.Unlock()
@@ -383,8 +383,8 @@ func (d doer) far(ctx context.Context, c tool.Call, id string, s Step, result *t
 	if err != nil {
 		return false, err
 	}
-	_, err = remote.Call(ctx, hands.Request{Name: "work", Call: id, Args: args})
-	var lost *hands.LostError
+	_, err = remote.Call(ctx, executor.Request{Name: "work", Call: id, Args: args})
+	var lost *executor.LostError
 	switch {
 	case errors.As(err, &lost):
 		result.Unknown, result.Output = true, lost.Error()

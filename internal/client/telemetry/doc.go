@@ -1,0 +1,22 @@
+// Package telemetry exports what a host's turns do as OpenTelemetry traces and metrics, over
+// OTLP with HTTP and protobuf (https://opentelemetry.io/docs/specs/otlp/#otlphttp).
+//
+//	variables of OpenTelemetry ─► Read ─► Settings ─► New ─► Exporter
+//	hooks of an observer ─► spans of the SDK ─► queue ─► batch processor ─┐
+//	metrics.Meter, at each interval ──────────────────────────────────────┴─► deliver ─► POST
+//
+// OpenTelemetry's SDK makes, samples, batches and encodes the spans. This package names
+// them (span.go), bounds the queue in bytes (queue.go), and sends requests (post.go),
+// since the SDK's exporter over HTTP links gRPC (docs/adr/0037).
+//
+// Names are those of the semantic conventions for generative AI where they have one
+// (https://github.com/open-telemetry/semantic-conventions-genai), else they begin with
+// "settle.". Span ids are hashes of settle's own ids, so that the turn of a child agent
+// finds the span of the call that started it, whichever process wrote that span.
+//
+// [Telemetry] opens the hosts whose turns are exported. A failed export is reported, and
+// never changes a turn.
+//
+// A turn never waits for the network. Spans that do not fit into the queue are dropped,
+// counted, and reported when the exporter closes.
+package telemetry

@@ -1,0 +1,181 @@
+package disk
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// MostBytes is how much is kept for a session, and mostContent how much one
+	// content may have.
+	MaxContentBytes = 256 << 20
+	mostContent     = 64 << 20
+)
+
+// MissingError says that a content is not kept, or not any more.
+type MissingError struct{ SHA256 string }
+
+func (e *MissingError) Error() string { return fmt.Sprintf("the content %.12s is not kept", e.SHA256) }
+
+// Store keeps contents. Its methods may be called by several goroutines.
+type ContentStore struct {
+	dir  string
+	most int64
+
+	mu   sync.Mutex // guards what follows, and who removes something
+	size int64      // of all that is kept; -1 before it was looked at
+}
+
+// New returns the store in a directory, which need not exist, and which keeps no
+// more than so many bytes.
+func NewContentStore(dir string, most int64) *ContentStore {
+	return &ContentStore{dir: dir, most: most, size: -1}
+}
+
+// Of is the store of a session, in the directory that has what its commands put out.
+func SessionContents(outputDir string) *ContentStore {
+	return NewContentStore(filepath.Join(outputDir, "files"), MaxContentBytes)
+}
+
+// Sum is the name of a content.
+func Sum(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+// Keep keeps a content. When it returns nil, that is durable.
+func (s *ContentStore) Keep(content []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path := filepath.Join(s.dir, Sum(content))
+	if info, err := os.Lstat(path); err == nil && info.Size() == int64(len(content)) {
+		now := time.Now()
+		_ = os.Chtimes(path, now, now) // so that it does not go first
+		return nil
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("cannot keep what a file contained: %w", err)
+	}
+	if err := s.makeRoom(int64(len(content))); err != nil {
+		return err
+	}
+	if err := ReplaceDurably(path, content); err != nil {
+		return fmt.Errorf("cannot keep what a file contained: %w", err)
+	}
+	s.size += int64(len(content))
+	return nil
+}
+
+// makeRoom removes the oldest contents until so many bytes more are within the
+// bound.
+func (s *ContentStore) makeRoom(more int64) error {
+	if more > min(s.most, mostContent) {
+		return fmt.Errorf("cannot keep what a file contained: it has %d bytes", more)
+	}
+	if s.size >= 0 && s.size+more <= s.most {
+		return nil
+	}
+	kept, err := s.list()
+	if err != nil {
+		return fmt.Errorf("cannot look what is kept: %w", err)
+	}
+	s.size = 0
+	for _, one := range kept {
+		s.size += one.Size()
+	}
+	slices.SortStableFunc(kept, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, one := range kept {
+		if s.size+more <= s.most {
+			break
+		}
+		if err := os.Remove(filepath.Join(s.dir, one.Name())); err != nil {
+			return fmt.Errorf("cannot make room to keep what a file contained: %w", err)
+		}
+		s.size -= one.Size()
+	}
+	return nil
+}
+
+// isSum reports whether it is the name of a content.
+func isSum(name string) bool {
+	raw, err := hex.DecodeString(name)
+	return err == nil && len(raw) == sha256.Size && strings.ToLower(name) == name
+}
+
+// list is what is kept.
+func (s *ContentStore) list() ([]fs.FileInfo, error) {
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var out []fs.FileInfo
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue // it has just gone, or is none of ours
+		}
+		if isSum(e.Name()) {
+			out = append(out, info)
+		}
+	}
+	return out, err
+}
+
+// Get returns the content with the hash, or a [MissingError]. One that was damaged
+// is missing.
+func (s *ContentStore) Get(sum string) ([]byte, error) {
+	if !isSum(sum) {
+		return nil, &MissingError{sum}
+	}
+	content, _, err := Read(filepath.Join(s.dir, sum), mostContent+1)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &MissingError{sum}
+	case err != nil:
+		return nil, fmt.Errorf("cannot read what a file contained: %w", err)
+	case Sum(content) != sum:
+		return nil, &MissingError{sum}
+	}
+	return content, nil
+}
+
+// CopyTo has another store keep what this one does. The disk holds it once, where
+// it can.
+func (s *ContentStore) CopyTo(other *ContentStore) error {
+	if err := s.copyIntents(other); err != nil {
+		return err
+	}
+	kept, err := s.list()
+	if err != nil || len(kept) == 0 {
+		return err
+	}
+	if err := os.MkdirAll(other.dir, 0o700); err != nil {
+		return fmt.Errorf("cannot copy what files contained: %w", err)
+	}
+	for _, one := range kept {
+		err := os.Link(filepath.Join(s.dir, one.Name()), filepath.Join(other.dir, one.Name()))
+		if err == nil || errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		content, err := s.Get(one.Name())
+		if missing := (*MissingError)(nil); errors.As(err, &missing) {
+			continue
+		}
+		if err == nil {
+			err = other.Keep(content)
+		}
+		if err != nil {
+			return fmt.Errorf("cannot copy what files contained: %w", err)
+		}
+	}
+	return nil
+}

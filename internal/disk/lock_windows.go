@@ -1,0 +1,34 @@
+package disk
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// lockOffset is where the byte is that stands for the lock: far behind the
+// end, since Windows lets nobody read what is locked.
+const lockOffset = 0x7fffffff
+
+// TryLock takes the lock on the open file, if it is free. The kernel gives it
+// back when the file is closed.
+func TryLock(f *os.File) (free bool, err error) {
+	return lock(f, windows.LOCKFILE_EXCLUSIVE_LOCK)
+}
+
+// TryShare takes the lock for reading, if nobody has it for himself: to see
+// whether it is free.
+func TryShare(f *os.File) (free bool, err error) { return lock(f, 0) }
+
+func lock(f *os.File, how uint32) (free bool, err error) {
+	at := &windows.Overlapped{OffsetHigh: lockOffset}
+	err = windows.LockFileEx(windows.Handle(f.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, windows.ERROR_LOCK_VIOLATION), errors.Is(err, windows.ERROR_IO_PENDING):
+		return false, nil
+	}
+	return false, &os.PathError{Op: "lock", Path: f.Name(), Err: err}
+}

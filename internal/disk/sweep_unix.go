@@ -1,0 +1,99 @@
+//go:build unix
+
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// boot is eight characters that are others after the next start of the machine, where
+// the system tells (random(4)).
+var boot = sync.OnceValue(func() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil || len(id) < 8 {
+		return "0"
+	}
+	return string(id[:8])
+})
+
+// hold locks the directory. It is not ours if a sweep was faster. Where the file system
+// has no locks, nobody can lock it, and no sweep removes it.
+func hold(path string) (lock *os.File, ours bool, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	free, err := TryLock(f)
+	if err != nil {
+		return nil, true, f.Close()
+	}
+	if !free || !same(f, path) {
+		return nil, false, f.Close()
+	}
+	return f, true, nil
+}
+
+// same reports whether the path is still that of the open directory.
+func same(f *os.File, path string) bool {
+	open, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Lstat(path)
+	return err == nil && os.SameFile(open, named)
+}
+
+// mostSwept bounds the work of one sweep.
+const mostSwept = 32
+
+// Sweep removes the directories of processes of this user that are gone, and returns
+// how many it has removed. What cannot be removed stays for the next one.
+func SweepScratch() (removed int) {
+	base, err := filepath.EvalSymlinks(os.TempDir())
+	if err != nil {
+		return 0
+	}
+	dir, err := os.Open(base)
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = dir.Close() }() // it was only read
+	names, _ := dir.Readdirnames(-1)   // those that there are so far
+	for _, name := range names {
+		if removed == mostSwept {
+			break
+		}
+		if strings.HasPrefix(name, prefix+boot()+"-") && sweep(filepath.Join(base, name)) {
+			removed++
+		}
+	}
+	return removed
+}
+
+// sweep removes one directory, if its process is gone. It has the lock meanwhile, so
+// that of several sweeps one does.
+func sweep(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Geteuid() {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // it was only locked
+	free, err := TryLock(f)
+	return err == nil && free && same(f, path) && os.RemoveAll(path) == nil
+}

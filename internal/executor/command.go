@@ -1,0 +1,227 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+// tailBytes is how much of a command's output another brain is told.
+const tailBytes = 2 << 10
+
+// keptBytes is how much of a command's output is kept for a brain that takes it over.
+const keptBytes = 8 << 10
+
+// command is one that a brain had started. Its id is used once: to start it again
+// is to ask what became of it.
+type command struct {
+	id     uint64
+	script string
+	call   string
+
+	ready   chan struct{} // closed when it has started, or failed to
+	process *proc.Process // nil if it failed; set before ready is closed
+	failure error
+
+	mu      sync.Mutex // guards what follows
+	brain   *brain     // whose it is now
+	tail    []byte
+	dropped int64
+	exited  []byte // what was told of its exit; nil before
+	gone    uint64 // number of the message that told of its end, which was end
+	end     []byte
+	expired bool // it ran when the lease ended
+}
+
+// push tells the command's brain something.
+func (c *command) push(kind byte, data []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.brain.link.push(kind, c.id, data)
+}
+
+// start starts a command, once.
+func (s *Server) start(b *brain, m message) {
+	b.mu.Lock()
+	if c := b.commands[m.id]; c != nil {
+		b.mu.Unlock()
+		s.work(func() { c.repeat() }) // ends with the command
+		return
+	}
+	var o startOrder
+	err := json.Unmarshal(m.data, &o)
+	b.forget()
+	c := &command{id: m.id, script: o.Script, call: o.Call, brain: b, ready: make(chan struct{})}
+	b.commands[m.id] = c
+	b.mu.Unlock()
+	s.work(func() { // ends with the command; Close ends that
+		if err == nil {
+			order := o.command()
+			order.Output = c
+			c.process, err = s.Local.Start(b.ctx, order)
+		}
+		c.failure = err
+		c.announce()
+		close(c.ready) // its output follows
+		c.tell()
+	})
+}
+
+// mostCommands is how many commands of a brain are remembered.
+const mostCommands = 1024
+
+// forget makes room among the commands whose end the brain knows; b.mu is held.
+func (b *brain) forget() {
+	if len(b.commands) < mostCommands {
+		return
+	}
+	for id, c := range b.commands {
+		if c.confirmed() {
+			delete(b.commands, id)
+		}
+	}
+}
+
+// announce reports whether the command has started.
+func (c *command) announce() {
+	if c.failure != nil {
+		c.push(kindFailed, []byte(c.failure.Error()))
+		return
+	}
+	c.push(kindStarted, encode(startedReport{PID: c.process.PID()}))
+}
+
+// tell reports how the command does until it is gone.
+func (c *command) tell() {
+	if c.failure != nil {
+		return
+	}
+	exit, _ := c.process.Wait(context.Background()) // C8: the command's own end; End bounds it
+	c.flushDropped()
+	c.tellExit(encode(exitedReport{Code: exit.Code, Signal: exit.Signal, Lost: exit.Lost, Rest: c.process.Rest()}))
+	<-c.process.Done() // Close and the lease end it
+	c.flushDropped()
+	c.tellEnd(encode(goneReport{Survivors: c.process.Survivors(), Asked: c.process.EndedByOthers()}))
+}
+
+func (c *command) tellExit(report []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.exited = report
+	c.brain.link.push(kindExited, c.id, report)
+}
+
+func (c *command) tellEnd(report []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end = report
+	c.gone = c.brain.link.push(kindGone, c.id, report)
+}
+
+// expire notes that the lease has ended, which ends the command.
+func (c *command) expire() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.exited == nil {
+		c.expired = true
+	}
+}
+
+// confirmed reports whether the brain knows that the command is gone.
+func (c *command) confirmed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.gone != 0 && c.brain.link.confirmed(c.gone)
+}
+
+// repeat tells all again, but for the output.
+func (c *command) repeat() {
+	<-c.ready
+	c.announce()
+	c.tell()
+}
+
+// Write takes the command's output.
+func (c *command) Write(data []byte) (int, error) {
+	<-c.ready // which follows the start
+	c.flushDropped()
+	c.mu.Lock()
+	c.tail = append(c.tail, data...)
+	if n := len(c.tail) - keptBytes; n > 0 {
+		c.tail = append(c.tail[:0], c.tail[n:]...)
+	}
+	link := c.brain.link
+	c.mu.Unlock()
+	sent := link.flood(kindOutput, c.id, data)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !sent && c.brain.link == link { // else the next brain has it
+		c.dropped += int64(len(data))
+	}
+	return len(data), nil
+}
+
+// flushDropped says how much output there was no room for.
+func (c *command) flushDropped() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dropped > 0 && c.brain.link.attached() {
+		c.brain.link.push(kindDropped, c.id, encode(droppedReport{Bytes: c.dropped}))
+		c.dropped = 0
+	}
+}
+
+// stop ends the command and what it started (C7).
+func (c *command) stop(ctx context.Context, grace time.Duration) {
+	select {
+	case <-c.ready:
+	case <-ctx.Done():
+		return
+	}
+	if c.process != nil {
+		c.process.End(ctx, grace)
+	}
+}
+
+func (c *command) write(o writeOrder) error {
+	<-c.ready // the start of a command is bounded
+	if c.process == nil {
+		return c.failure
+	}
+	if o.Close {
+		return c.process.CloseInput()
+	}
+	c.mu.Lock()
+	b := c.brain
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(b.ctx, time.Duration(o.TimeoutMS)*time.Millisecond)
+	defer cancel()
+	return c.process.Write(ctx, o.Data)
+}
+
+// report is what another brain is told of the command, if that ran until it came.
+func (c *command) report() (Ended, bool) {
+	select {
+	case <-c.ready:
+	default:
+		return Ended{Command: c.script}, true
+	}
+	if c.process == nil {
+		return Ended{}, false
+	}
+	e := Ended{Command: c.script, PID: c.process.PID(), Survivors: c.process.Remains()}
+	select {
+	case <-c.process.Exited():
+		if exit := c.process.Exit(); !exit.Lost {
+			e.ExitCode = &exit.Code
+		}
+	default:
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.Tail = string(c.tail[max(0, len(c.tail)-tailBytes):])
+	return e, true
+}

@@ -1,0 +1,182 @@
+package executor
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+// maxDenied bounds what is named of what a sandbox denied.
+const maxDenied = 5
+
+// Denials is the name of the call that finds out what a sandbox denied a command,
+// by its output: the kernel tells nobody but the command. Its arguments are an
+// [Output], its answer is a [Denial].
+const Denials = "denials"
+
+// Output is what a confined command put out, and how it was confined.
+type Output struct {
+	Sandbox event.Sandbox `json:"sandbox"`
+	Secrets event.Secrets `json:"secrets,omitempty"`
+	Workdir string        `json:"workdir,omitempty"` // as in [Command]
+	Text    string        `json:"text"`
+}
+
+// Denial is what a sandbox denied. A path is named only if the sandbox does not
+// have it, and the user would have been let.
+type Denial struct {
+	Named []string `json:"named,omitempty"`
+	// Bounds, where none is named and the output speaks of a refusal, says what
+	// the sandbox allows.
+	Bounds string `json:"bounds,omitempty"`
+	// Hosts are those that the proxy refused and the user can allow, as the
+	// configuration has them.
+	Hosts []string `json:"hosts,omitempty"`
+	// Restored are the protected files that were changed, where only comparing them
+	// protects them.
+	Restored []string `json:"restored,omitempty"`
+	// Quarantined are the parts of repositories that were moved aside, with the reason.
+	Quarantined []string `json:"quarantined,omitempty"`
+	// Git says that what was denied is in the folder of a repository.
+	Git bool `json:"git,omitempty"`
+}
+
+// denials answers Denials.
+func (l *Local) denials(r Request) (json.RawMessage, error) {
+	var out Output
+	if err := json.Unmarshal(r.Args, &out); err != nil {
+		return nil, fmt.Errorf("cannot read the arguments: %w", err)
+	}
+	dir, err := Command{Dir: r.Dir, Workdir: out.Workdir}.dir()
+	if err != nil || l.Box == nil {
+		return json.Marshal(Denial{})
+	}
+	box, _, err := l.Box(Confined{out.Sandbox, out.Secrets, dir})
+	if err != nil {
+		return nil, err
+	}
+	list, suspect := refusals(box, dir, out.Text)
+	d := Denial{Named: list}
+	known := l.watched.of(r.Call)
+	if known.guard != nil {
+		d.Restored = known.guard.restore()
+	}
+	if l.Repositories != nil && len(box.Write) > 0 {
+		for _, found := range l.Repositories.Check() {
+			d.Quarantined = append(d.Quarantined, found.String())
+		}
+	}
+	d.Git = slices.ContainsFunc(list, func(what string) bool { return strings.Contains(what, "/.git/") })
+	for _, r := range known.refused() {
+		if len(d.Named) < maxDenied {
+			d.Named, d.Hosts = append(d.Named, r.String()), append(d.Hosts, r.Hosts()...)
+		}
+	}
+	if len(d.Named) == 0 && suspect {
+		d.Bounds = bounds(box)
+	}
+	return json.Marshal(d)
+}
+
+// bounds says in one line what a box allows.
+func bounds(p sandbox.Policy) string {
+	words := "commands change nothing"
+	if len(p.Write) > 0 {
+		words = "commands change files only in " + strings.Join(p.Write, ", ")
+	}
+	switch p.Network {
+	case sandbox.Offline:
+		words += ", and have no network"
+	case sandbox.Proxied:
+		words += ", and reach hosts only through the proxy in HTTPS_PROXY"
+	}
+	return words
+}
+
+// What programs and C libraries say of a refusal.
+var (
+	refusal = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)permission denied|operation not permitted|read-only file system|device or resource busy|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError`)
+	})
+	offline = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)could not resolve|temporary failure in name resolution|name or service not known|EAI_AGAIN|ENOTFOUND|network is unreachable|` +
+			`(?:socket|dial|connect|listen|lookup|bind)[^\n]*(?:operation not permitted|permission denied)`)
+	})
+	path = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("'([^'\n]+)'|‘([^’\n]+)’|\"([^\"\n]+)\"|`([^`'\n]+)'|([^\\s:'\"‘’`\\[\\](),]*/[^\\s:'\"‘’`\\[\\](),]*)|([^\\s:'\"]+): (?i:permission denied)")
+	})
+)
+
+// refusals finds in an output what a box refused. suspect says that something was
+// refused, by whomever.
+func refusals(p sandbox.Policy, dir, output string) (list []string, suspect bool) {
+	for line := range strings.SplitSeq(output, "\n") {
+		if p.Network != sandbox.Online && offline().MatchString(line) {
+			what := "the network"
+			if p.Network == sandbox.Proxied {
+				what = "a connection that does not go through the proxy in HTTPS_PROXY"
+			}
+			list = append(list, what)
+			continue
+		}
+		if !refusal().MatchString(line) {
+			continue
+		}
+		suspect = true
+		for _, found := range slices.Backward(path().FindAllStringSubmatch(line, -1)) { // programs name the file last
+			name := strings.Join(found[1:], "")
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(dir, name)
+			}
+			if what := refused(p, filepath.Clean(name)); what != "" {
+				list = append(list, what)
+				break
+			}
+		}
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	if len(list) > maxDenied {
+		list = append(list[:maxDenied], fmt.Sprintf("and %d more", len(list)-maxDenied))
+	}
+	return list, suspect
+}
+
+// refused says what the policy refuses of a path that the user has; "" if that is
+// nothing.
+func refused(p sandbox.Policy, name string) string {
+	real, err := filepath.EvalSymlinks(name)
+	parent := filepath.Dir(name)
+	if err != nil { // to be made
+		if real, err = filepath.EvalSymlinks(parent); err != nil {
+			return ""
+		}
+		real = filepath.Join(real, filepath.Base(name))
+		if !p.MayWrite(real) && userMay(parent, writing) {
+			return "writing " + name
+		}
+		return ""
+	}
+	switch {
+	case !p.MayRead(real) && userMay(real, reading):
+		return "reading " + name
+	case !p.MayWrite(real) && userMay(real, writing):
+		return "writing " + name
+	}
+	return ""
+}
+
+// access is what somebody does with a file.
+type access int
+
+const (
+	reading access = iota
+	writing
+)

@@ -1,0 +1,119 @@
+package executor
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// Guest is a brain at the other end of a stream, which has said who it is.
+type Guest struct {
+	stream io.ReadWriteCloser
+	from   *frames
+	attach attach
+}
+
+// Session is the session that it wants hands for; empty if it only asks a few
+// things.
+func (g *Guest) Session() string { return g.attach.Session }
+
+// Marker marks what is started for the session, as in [proc.Spec]. It is not the
+// one of the brain, which may run on the same machine.
+func (g *Guest) Marker() string {
+	if g.attach.Marker == "" {
+		return ""
+	}
+	return g.attach.Marker + "-hands"
+}
+
+// Greet answers a brain's hello, and reads what it wants.
+func Greet(stream io.ReadWriteCloser, settle string, m Machine) (*Guest, error) {
+	timer := time.AfterFunc(greetTimeout, func() { _ = stream.Close() }) // the reads below end
+	defer timer.Stop()
+	g := &Guest{stream: stream, from: newFrames(stream)}
+	if _, err := g.from.skipTo(); err != nil {
+		return nil, fmt.Errorf("cannot find the beginning: %w", err)
+	}
+	var h hello
+	if err := g.from.expect(frameHello, &h); err != nil {
+		return nil, fmt.Errorf("cannot read the hello: %w", err)
+	}
+	if _, err := io.WriteString(stream, preface); err != nil {
+		return nil, err
+	}
+	if err := send(stream, frameHello, hello{Version: Version, Settle: settle, Machine: &m}); err != nil {
+		return nil, err
+	}
+	if h.Version != Version {
+		return nil, fmt.Errorf("cannot work for settle %s, which speaks version %d; this is settle %s with version %d", h.Settle, h.Version, settle, Version)
+	}
+	if err := g.from.expect(frameAttach, &g.attach); err != nil {
+		return nil, fmt.Errorf("cannot read what the brain wants: %w", err)
+	}
+	return g, nil
+}
+
+// Relay leads the brain to the hands at the other end of a connection, which work
+// on its session already, until one of both ends.
+func (g *Guest) Relay(to io.ReadWriteCloser, settle string) error {
+	from, _, err := call(to, settle)
+	if err == nil {
+		err = send(to, frameAttach, g.attach)
+	}
+	if err != nil {
+		_ = to.Close()
+		return err
+	}
+	ended := make(chan error, 2)
+	go func() { // ends with g.stream, or to
+		_, err := io.Copy(to, g.from.r)
+		ended <- err
+	}()
+	go func() { // ends with to
+		_, err := io.Copy(g.stream, from.r)
+		ended <- err
+	}()
+	err = <-ended
+	_ = to.Close()
+	_ = g.stream.Close()
+	return err
+}
+
+// call says hello to the hands at the other end of a stream.
+func call(stream io.ReadWriteCloser, settle string) (*frames, Machine, error) {
+	timer := time.AfterFunc(greetTimeout, func() { _ = stream.Close() }) // the reads below end
+	defer timer.Stop()
+	from := newFrames(stream)
+	// Whoever does not read this says why before the preface that does not come.
+	_, _ = io.WriteString(stream, preface)
+	_ = send(stream, frameHello, hello{Version: Version, Settle: settle})
+	if noise, err := from.skipTo(); err != nil {
+		return nil, Machine{}, &strangerError{noise: noise, err: err}
+	}
+	var h hello
+	if err := from.expect(frameHello, &h); err != nil {
+		return nil, Machine{}, fmt.Errorf("cannot read the hello: %w", err)
+	}
+	switch {
+	case h.Version != Version:
+		return nil, Machine{}, &RefusedError{Message: fmt.Sprintf("the hands are settle %s and speak version %d of the protocol; this is settle %s with version %d: use the same settle at both ends", h.Settle, h.Version, settle, Version)}
+	case h.Machine == nil:
+		return nil, Machine{}, &RefusedError{Message: "the hands do not say which machine they are"}
+	}
+	return from, *h.Machine, nil
+}
+
+// strangerError says that no hands answered, and what was said instead.
+type strangerError struct {
+	noise string
+	err   error
+}
+
+func (e *strangerError) Error() string {
+	if e.noise == "" {
+		return fmt.Sprintf("no hands answered: %v", e.err)
+	}
+	return fmt.Sprintf("no hands answered: %v, after %q", e.err, e.noise[:min(len(e.noise), 500)])
+}
+
+func (e *strangerError) Unwrap() error { return e.err }

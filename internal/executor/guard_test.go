@@ -1,0 +1,116 @@
+package executor
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+// tree is what is below a folder, but for what was moved aside.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		content := info.Mode().String()
+		switch {
+		case strings.Contains(rel, movedSuffix):
+			if info.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		case info.Mode().IsRegular():
+			raw, _ := os.ReadFile(path)
+			content += " " + string(raw)
+		case info.Mode()&os.ModeSymlink != 0:
+			target, _ := os.Readlink(path)
+			content += " " + target
+		}
+		files[filepath.ToSlash(rel)] = content
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// What a command does to protected files is undone, whatever it does, and nothing
+// outside is touched by that.
+func TestGuard(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // there are no boxes
+	}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		harm func(work, outside string)
+		want string // is among what is named
+	}{
+		"nothing":      {func(string, string) {}, ""},
+		"write":        {func(w, _ string) { check(os.WriteFile(w+"/.git/hooks/pre-commit", []byte("evil"), 0o700)) }, ".git/hooks/pre-commit"},
+		"mode":         {func(w, _ string) { check(os.Chmod(w+"/.git/config", 0o777)) }, ".git/config"},
+		"remove":       {func(w, _ string) { check(os.Remove(w + "/.envrc")) }, ".envrc"},
+		"a new hook":   {func(w, _ string) { check(os.WriteFile(w+"/.git/hooks/post-merge", []byte("evil"), 0o700)) }, ".git/hooks/post-merge"},
+		"a new folder": {func(w, _ string) { check(os.MkdirAll(w+"/.git/hooks/a/b", 0o700)) }, ".git/hooks/a"},
+		"remove all":   {func(w, _ string) { check(os.RemoveAll(w + "/.git/hooks")) }, ".git/hooks/pre-commit"},
+		"rename above": {func(w, _ string) { check(os.Rename(w+"/.git", w+"/git.settle-changed")) }, ".git/config"},
+		"a file instead": {func(w, _ string) {
+			check(os.RemoveAll(w + "/.git/hooks"))
+			check(os.WriteFile(w+"/.git/hooks", nil, 0o600))
+		}, ".git/hooks"},
+		"a link instead": {func(w, o string) {
+			check(os.Remove(w + "/.git/config"))
+			check(os.Symlink(o+"/config", w+"/.git/config"))
+		}, ".git/config"},
+		"a link above": {func(w, o string) {
+			check(os.Rename(w+"/.git", w+"/git.settle-changed"))
+			check(os.Symlink(o, w+"/.git"))
+		}, ".git/config"},
+		"a link at hooks": {func(w, o string) { check(os.RemoveAll(w + "/.git/hooks")); check(os.Symlink(o, w+"/.git/hooks")) }, ".git/hooks"},
+	} {
+		top := t.TempDir()
+		work, outside := filepath.Join(top, "work"), filepath.Join(top, "outside")
+		for path, content := range map[string]string{"work/.git/hooks/pre-commit": "good", "work/.git/config": "good", "work/.git/HEAD": "ref", "work/.envrc": "good", "outside/config": "theirs", "outside/pre-commit": "theirs"} {
+			path = filepath.Join(top, filepath.FromSlash(path))
+			check(os.MkdirAll(filepath.Dir(path), 0o755))
+			check(os.WriteFile(path, []byte(content), 0o644))
+		}
+		protect := []string{work + "/.envrc", work + "/.git/config", work + "/.git/hooks"}
+		before, beyond := tree(t, work), tree(t, outside)
+		g := newGuard(sandbox.Policy{Write: []string{work}, Protect: protect})
+		c.harm(work, outside)
+		named := strings.Join(g.restore(), "\n")
+		if (c.want == "") != (named == "") || !strings.Contains(named, c.want) {
+			t.Errorf("%s: named %q, want %q", name, named, c.want)
+		}
+		after := tree(t, work)
+		delete(before, ".git/HEAD") // is not protected
+		delete(after, ".git/HEAD")
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", name, diff)
+		}
+		if diff := cmp.Diff(beyond, tree(t, outside)); diff != "" {
+			t.Errorf("%s: outside (-want +got)\n%s", name, diff)
+		}
+		if again := g.restore(); again != nil {
+			t.Errorf("%s: named again: %q", name, again)
+		}
+	}
+	if newGuard(sandbox.Policy{Write: []string{"/"}, Protect: []string{"/x"}, View: true}) != nil || newGuard(sandbox.Policy{}) != nil {
+		t.Error("it guards what the kernel does")
+	}
+}

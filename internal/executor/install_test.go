@@ -1,0 +1,116 @@
+//go:build unix
+
+package executor
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// installed dials sh with a home, and returns what the program there says to a word.
+func installed(t *testing.T, w *Way) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	defer func() {
+		if err := w.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	stream, err := w.Dial(ctx)
+	if err != nil {
+		return "", err
+	}
+	if _, err := io.WriteString(stream, "word\n"); err != nil {
+		return "", err
+	}
+	said := make([]byte, len("hands: word\n"))
+	_, err = io.ReadFull(stream, said)
+	return string(said), err
+}
+
+// bare is a folder with what an installation needs, and without settle.
+func bare(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"sh", "head", "wc", "mkdir", "mv", "chmod", "uname", "rm"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// What is missing is copied, whole and executable; what is there is not.
+func TestInstall(t *testing.T) {
+	home := t.TempDir()
+	program := filepath.Join(t.TempDir(), "settle")
+	// It has zeros, and no end of line at its end.
+	text := "#!/bin/sh\n[ \"$1\" = version ] && exit 0\nread -r word; echo \"$1: $word\"\nexit\n" + strings.Repeat("\x00x\n", 100_000)
+	if err := os.WriteFile(program, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	way := func() *Way {
+		return &Way{
+			Command: "echo Welcome; true settle hands; settle hands", Dir: home, Install: &Install{Program: program},
+			Env: []string{"HOME=" + home, "PATH=" + bare(t)},
+		}
+	}
+	for range 2 {
+		if said, err := installed(t, way()); err != nil || said != "hands: word\n" {
+			t.Fatalf("%q, %v", said, err)
+		}
+	}
+	path := filepath.Join(home, ".local/bin/settle")
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o755 || info.Size() != int64(len(text)) {
+		t.Fatalf("%v, %v", info, err)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+		t.Errorf("beside it: %v, %v", entries, err)
+	}
+	// A newer one there is left alone.
+	newer := strings.Replace(text, "echo \"$1: ", "echo \"HANDS: ", 1)
+	if err := os.WriteFile(path, []byte(newer), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := installed(t, way()); err != nil || said != "HANDS: word\n" {
+		t.Errorf("%q, %v", said, err)
+	}
+}
+
+// What does not run there gets no name, and a machine of another kind gets nothing.
+func TestInstallIsRefused(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "settle")
+	for name, test := range map[string]struct {
+		text, command, want string
+		install             Install
+	}{
+		"does not run":    {"#!/bin/sh\necho no libraries >&2; exit 3\n", "settle hands", "no libraries", Install{}},
+		"another machine": {"#!/bin/sh\nexit 0\n", "settle hands", "this settle is for plan9/mips", Install{GOOS: "plan9", GOARCH: "mips"}},
+		"no settle hands": {"#!/bin/sh\nexit 0\n", "ssh host", `has to contain "settle hands"`, Install{}},
+		"no shell":        {"#!/bin/sh\nexit 0\n", "echo nobody home >&2; : settle hands", "nobody home", Install{}},
+	} {
+		if err := os.WriteFile(program, []byte(test.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		home := t.TempDir()
+		test.install.Program = program
+		w := &Way{Command: test.command, Dir: home, Install: &test.install, Env: []string{"HOME=" + home, "PATH=" + bare(t)}}
+		if _, err := installed(t, w); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", name, err, test.want)
+		}
+		if entries, _ := os.ReadDir(filepath.Join(home, ".local/bin")); len(entries) > 0 {
+			t.Errorf("%s: there is %v", name, entries)
+		}
+	}
+}

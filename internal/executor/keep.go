@@ -1,0 +1,231 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+// keep keeps the connection up until Close.
+func (r *Remote) keep(stream io.ReadWriteCloser, from *frames) {
+	defer close(r.done)
+	defer r.lose("settle let go of the hands", func() { r.closed = true })
+	received := uint64(0)
+	for {
+		err := r.talk(stream, from, received)
+		if r.closing.Err() != nil {
+			return
+		}
+		r.config.Notice(News{fmt.Sprintf("the connection to the hands was lost: %v; trying again for up to %v", err, r.config.Bound.Round(time.Second)), true})
+		if stream, from, received, err = r.comeBack(); err != nil {
+			if stream, from, err = r.afresh(err); err != nil {
+				return // closing
+			}
+			received = 0
+		}
+		r.config.Notice(News{"the connection to the hands is back", false})
+	}
+}
+
+// plain is why a stream ended, in words.
+func plain(err error) error {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe} {
+		if errors.Is(err, end) {
+			return errors.New("the stream ended")
+		}
+	}
+	return err
+}
+
+// talk uses a stream until it ends.
+func (r *Remote) talk(stream io.ReadWriteCloser, from *frames, received uint64) error {
+	r.mu.Lock()
+	link := r.link
+	r.mu.Unlock()
+	link.attach(stream, received)
+	r.tell()
+	defer r.tell()
+	stop := context.AfterFunc(r.closing, func() { link.detach(stream) })
+	defer stop()
+	heard := make(chan struct{})
+	o := &other{began: time.Now()}
+	go r.attend(link, stream, o, heard) // ends with heard
+	wrote := make(chan struct{})
+	go func() { // ends with the stream
+		defer close(wrote)
+		_ = link.write(stream) // it says why it ended, as read does
+		link.detach(stream)
+	}()
+	err := link.read(stream, from, func() { o.last.Store(int64(time.Since(o.began))) }, r.deliver)
+	close(heard)
+	link.detach(stream)
+	<-wrote
+	switch {
+	case o.silent.Load():
+		return errSilent
+	case r.closing.Err() != nil:
+		return err // nobody wants to know, and a way may take its time to end
+	}
+	return said(stream, plain(err))
+}
+
+// other is the other end of a stream.
+type other struct {
+	began  time.Time
+	last   atomic.Int64 // when it was heard, since began
+	silent atomic.Bool  // it was cut for that
+}
+
+var errSilent = errors.New("nothing comes from the other end")
+
+// attend renews the lease, and cuts a stream over which nothing comes.
+func (r *Remote) attend(link *link, stream io.WriteCloser, o *other, ended <-chan struct{}) {
+	tick := time.NewTicker(max(r.config.Lease/6, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if time.Since(o.began)-time.Duration(o.last.Load()) > r.config.Lease/2 {
+				o.silent.Store(true)
+				link.detach(stream)
+			}
+			link.say(answerWanted)
+		case <-ended:
+			return
+		}
+	}
+}
+
+var errOthers = errors.New("the hands died, and what they had started was ended")
+
+// comeBack tries to reach the same hands again, for as long as they may still work
+// and a little more: then everything there has ended.
+func (r *Remote) comeBack() (io.ReadWriteCloser, *frames, uint64, error) {
+	ctx, cancel := context.WithTimeoutCause(r.closing, r.config.Bound, fmt.Errorf("nothing was heard for %v", r.config.Bound))
+	defer cancel()
+	delay := firstDelay
+	for {
+		stream, from, a, err := r.dial(ctx)
+		var refused *RefusedError
+		switch {
+		case err == nil && a.Instance != r.instance:
+			// These are others: their brain has to begin anew, too.
+			r.lose(errOthers.Error(), func() { r.instance = a.Instance })
+			return stream, from, 0, nil
+		case err == nil:
+			return stream, from, a.Received, nil
+		case errors.As(err, &refused):
+			return nil, nil, 0, err
+		}
+		select {
+		case <-time.After(delay):
+			delay = min(2*delay, lastDelay)
+		case <-ctx.Done():
+			return nil, nil, 0, fmt.Errorf("%w (%w)", context.Cause(ctx), err)
+		}
+	}
+}
+
+// afresh gives up what ran, and reaches the hands again when somebody wants them.
+func (r *Remote) afresh(why error) (io.ReadWriteCloser, *frames, error) {
+	r.lose(why.Error(), func() { r.away, r.instance = why, "" })
+	r.config.Notice(News{fmt.Sprintf("the hands are out of reach: %v; what ran there has ended; the next call tries to reach them again", why), true})
+	for {
+		select {
+		case <-r.wanted:
+		case <-r.closing.Done():
+			return nil, nil, errClosed
+		}
+		ctx, cancel := context.WithTimeout(r.closing, r.config.Lease)
+		stream, from, a, err := r.dial(ctx)
+		cancel()
+		r.mu.Lock()
+		if r.away = err; err == nil {
+			r.instance = a.Instance
+		}
+		r.attempts++
+		r.signal()
+		r.mu.Unlock()
+		if err == nil {
+			return stream, from, nil
+		}
+	}
+}
+
+// lose ends everything that was under way, since nobody will know what became of
+// it. What comes later goes over a new link, and change notes of what kind.
+func (r *Remote) lose(why string, change func()) {
+	r.mu.Lock()
+	starting, running, calls := r.starting, r.running, r.calls
+	r.starting, r.running, r.calls = map[uint64]*start{}, map[uint64]*far{}, map[uint64]chan answer{}
+	r.link = newLink(nil)
+	change()
+	r.signal()
+	r.mu.Unlock()
+	for _, s := range starting {
+		s.result <- started{err: &LostError{Why: why}}
+	}
+	for _, f := range running {
+		f.ending.Lost(why)
+	}
+	for _, c := range calls {
+		close(c)
+	}
+}
+
+// deliver takes what the hands report.
+func (r *Remote) deliver(m message) {
+	r.mu.Lock()
+	s, f, c := r.starting[m.id], r.running[m.id], r.calls[m.id]
+	switch m.kind {
+	case kindStarted, kindFailed:
+		delete(r.starting, m.id)
+	case kindGone:
+		delete(r.running, m.id)
+	case kindAnswer:
+		delete(r.calls, m.id)
+	}
+	r.mu.Unlock()
+	switch {
+	case m.kind == kindBye:
+		select {
+		case <-r.bye:
+		default:
+			close(r.bye)
+		}
+	case s != nil && m.kind == kindStarted:
+		r.started(m, s)
+	case s != nil && m.kind == kindFailed:
+		s.result <- started{err: errors.New(string(m.data))}
+	case f != nil:
+		f.deliver(m)
+	case c != nil && m.kind == kindAnswer:
+		var a answer
+		if err := json.Unmarshal(m.data, &a); err != nil {
+			a = answer{Error: fmt.Sprintf("cannot read the answer: %v", err)}
+		}
+		c <- a
+	}
+}
+
+func (r *Remote) started(m message, s *start) {
+	var report startedReport
+	if err := json.Unmarshal(m.data, &report); err != nil {
+		s.result <- started{err: fmt.Errorf("cannot read the start: %w", err)}
+		return
+	}
+	f := &far{remote: r, id: m.id, output: s.command.Output}
+	var p *proc.Process
+	p, f.ending = proc.NewRemote(report.PID, s.command.Script, f)
+	r.mu.Lock()
+	f.link = r.link
+	r.running[m.id] = f
+	r.mu.Unlock()
+	s.result <- started{process: p}
+}

@@ -1,0 +1,147 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/egress"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+// Local is this machine.
+type Local struct {
+	// Env is the whole environment of commands, and Withheld names what was left
+	// out of it.
+	Env      []string
+	Withheld []string
+	// Marker and Lock are as in [proc.Spec].
+	Marker string
+	Lock   *os.File
+	// Box returns what a confined command is held to, and what its environment has in
+	// addition; nil refuses such commands.
+	Box func(Confined) (sandbox.Policy, []string, error)
+	// Secret reports whether a variable is kept from commands whose secrets are
+	// withheld; nil keeps none.
+	Secret func(name, value string) bool
+	// Repositories, if set, are looked after where commands can change files.
+	Repositories *Repositories
+	// Hosts are what commands may reach whose box has a proxy; Dialer is the proxy's.
+	Hosts  egress.List
+	Dialer egress.Dialer
+	// Calls are what can be asked for beside [Port], by name.
+	Calls map[string]func(context.Context, Request) (json.RawMessage, error)
+
+	watched watchedCalls
+}
+
+// Confined says how a command is confined that runs in a directory.
+type Confined struct {
+	Sandbox event.Sandbox
+	Secrets event.Secrets
+	Dir     string
+}
+
+// withoutSecrets is the environment of a command whose secrets are withheld.
+func (l *Local) withoutSecrets(env []string) []string {
+	if l.Secret == nil {
+		return env
+	}
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, value, _ := strings.Cut(entry, "=")
+		return l.Secret(name, value)
+	})
+}
+
+// Machine implements Hands.
+func (l *Local) Machine() Machine {
+	m := Machine{OS: runtime.GOOS, Withheld: l.Withheld}
+	if shell, ok := findShell(); ok {
+		m.Shell = strings.TrimSuffix(filepath.Base(shell[0]), ".exe")
+	}
+	return m
+}
+
+// Start implements Hands.
+func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
+	shell, ok := findShell()
+	if !ok {
+		return nil, errors.New("cannot run a command: there is neither bash nor sh")
+	}
+	dir, err := c.dir()
+	if err != nil {
+		return nil, err
+	}
+	spec := proc.Spec{
+		Argv: append(shell, c.Script), Dir: dir, Env: append(l.Env[:len(l.Env):len(l.Env)], c.Env...),
+		Input: c.Input, Terminal: c.Terminal, Stdout: c.Output, Grace: c.Grace, Rest: proc.KeepRest,
+		Lock: l.Lock, Marker: l.Marker,
+	}
+	if c.Secrets == event.SecretsWithheld {
+		spec.Env = l.withoutSecrets(spec.Env)
+	}
+	if c.Sandbox.On() {
+		if l.Box == nil {
+			return nil, errors.New("cannot run the command: it would have to be confined, and there is no way here")
+		}
+		box, env, err := l.Box(Confined{c.Sandbox, c.Secrets, dir})
+		if err != nil {
+			return nil, fmt.Errorf("cannot confine the command: %w", err)
+		}
+		spec.Box, spec.Env = &box, override(spec.Env, env)
+		return l.startBoxed(ctx, c.Call, spec)
+	}
+	spec.RealDir = c.Workdir != ""
+	return proc.Start(ctx, spec)
+}
+
+// StartProgram starts a program in a sandbox that is no command for a shell.
+func (l *Local) StartProgram(ctx context.Context, in event.Sandbox, spec proc.Spec) (*proc.Process, error) {
+	box, env, err := l.Box(Confined{Sandbox: in, Dir: spec.Dir})
+	if err != nil {
+		return nil, fmt.Errorf("cannot confine the program: %w", err)
+	}
+	spec.Box, spec.Env = &box, override(spec.Env, env)
+	return l.startBoxed(ctx, "", spec)
+}
+
+// dir is where the command runs. A Workdir is canonical: the place that it was judged to
+// lead to.
+func (c Command) dir() (string, error) {
+	if c.Workdir == "" {
+		return c.Dir, nil
+	}
+	p, err := disk.Locate(c.Dir, c.Workdir, c.Places)
+	if err != nil {
+		return "", fmt.Errorf("cannot run in %q: %w", c.Workdir, err)
+	}
+	d, err := p.Tree()
+	if err != nil {
+		return "", fmt.Errorf("cannot run in %q: %w", c.Workdir, err)
+	}
+	d.Close()
+	return p.Real, nil
+}
+
+// Call implements Hands.
+func (l *Local) Call(ctx context.Context, r Request) (json.RawMessage, error) {
+	if r.Name == Port {
+		return nil, awaitPort(ctx, r.Args)
+	}
+	if r.Name == Denials {
+		return l.denials(r)
+	}
+	if call, ok := l.Calls[r.Name]; ok {
+		return call(ctx, r)
+	}
+	return nil, fmt.Errorf("cannot do %q here", r.Name)
+}

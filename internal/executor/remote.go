@@ -1,0 +1,339 @@
+package executor
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+const (
+	// DefaultLease is how long hands work on that do not hear of their brain.
+	DefaultLease = 30 * time.Second
+	// returns is the part of the lease that a brain has to come back whose stream ended.
+	returns = 3
+	// firstDelay and lastDelay are the pauses between attempts to come back.
+	firstDelay = 50 * time.Millisecond
+	lastDelay  = 2 * time.Second
+)
+
+// RemoteConfig says how to work with hands elsewhere.
+type RemoteConfig struct {
+	// Dial opens a stream that leads to hands. It is bounded by ctx.
+	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
+	// Settle is this program's version.
+	Settle string
+	// Session and Epoch say for which session; see [Server]. Without a Session, the
+	// hands end with the stream.
+	Session string
+	Epoch   uint64
+	Marker  string
+	// Lease replaces the default, if set. Return is how long the hands wait for a
+	// brain whose stream ended, at most Lease; a third of that, if it is 0.
+	Lease, Return time.Duration
+	// Bound is how long the brain tries to come back before it gives up what ran; a
+	// little more than the Lease, after which that has ended, if it is 0.
+	Bound time.Duration
+	// TakeOver, if it is [TakeOver], takes over what an earlier brain of the session had
+	// started, instead of having it ended; see [Taken].
+	TakeOver func(*Remote, []Handed)
+	// Notice, if set, is told what happens to the connection. It does not block.
+	Notice func(News)
+}
+
+// News is what happened to the connection to hands, for people.
+type News struct {
+	Text string
+	Lost bool // until the next
+}
+
+// LostError says that nobody knows what became of a call, and why.
+type LostError struct{ Why string }
+
+func (e *LostError) Error() string {
+	return "cannot tell what became of the call: " + e.Why
+}
+
+// AwayError says that hands cannot be reached; what was wanted was not done.
+type AwayError struct{ Err error }
+
+func (e *AwayError) Error() string { return fmt.Sprintf("cannot reach the hands: %v", e.Err) }
+func (e *AwayError) Unwrap() error { return e.Err }
+
+var errClosed = errors.New("the hands are closed")
+
+// Remote is another machine.
+//
+//	talking ── stream ends ──► returning ── same hands ──► talking
+//	   ▲                           │ other hands, or the bound
+//	   │                           ▼
+//	   └──── a call wants it ──── away: what ran is lost
+type Remote struct {
+	config  RemoteConfig
+	brain   string
+	machine Machine
+	ended   []Ended
+	kept    any             // []*Kept, of which programs that take nothing over are without
+	met     bool            // the hands were reached once
+	closing context.Context // ends when Close begins
+	close   context.CancelFunc
+	done    chan struct{} // closed when keep has returned
+
+	mu       sync.Mutex // guards what follows
+	changed  chan struct{}
+	link     *link
+	instance string
+	away     error // why the hands are out of reach; nil while they are not
+	attempts int   // to come back, since they are
+	wanted   chan struct{}
+	closed   bool
+	bye      chan struct{} // closed when the hands have ended everything
+	last     uint64        // id
+	starting map[uint64]*start
+	running  map[uint64]*far
+	calls    map[uint64]chan answer
+}
+
+// start is a command that the hands have not reported on yet.
+type start struct {
+	command Command
+	result  chan started // has room for one
+}
+
+type started struct {
+	process *proc.Process
+	err     error
+}
+
+// NewRemote connects to hands. Close must be called.
+func NewRemote(ctx context.Context, c RemoteConfig) (*Remote, error) {
+	if c.Lease <= 0 {
+		c.Lease = DefaultLease
+	}
+	if c.Return <= 0 {
+		c.Return = c.Lease / returns
+	}
+	c.Return = min(c.Return, c.Lease)
+	if c.Bound <= 0 {
+		c.Bound = c.Lease + c.Lease/6
+	}
+	if c.Notice == nil {
+		c.Notice = func(News) {}
+	}
+	r := &Remote{
+		config: c, brain: rand.Text(), done: make(chan struct{}), changed: make(chan struct{}), wanted: make(chan struct{}, 1),
+		bye: make(chan struct{}), link: newLink(nil),
+		starting: map[uint64]*start{}, running: map[uint64]*far{}, calls: map[uint64]chan answer{},
+	}
+	stream, from, a, err := r.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.instance, r.ended, r.met = a.Instance, a.Ended, true
+	if c.TakeOver != nil {
+		c.TakeOver(r, a.Kept)
+	}
+	r.closing, r.close = context.WithCancel(context.Background())
+	go r.keep(stream, from) // ends with closing; Close waits for it
+	return r, nil
+}
+
+// Machine implements Hands.
+func (r *Remote) Machine() Machine { return r.machine }
+
+// Ended is what an earlier brain of the session had left running, which has been
+// ended.
+func (r *Remote) Ended() []Ended { return r.ended }
+
+// dial opens a stream and says which session it is for.
+func (r *Remote) dial(ctx context.Context) (io.ReadWriteCloser, *frames, attached, error) {
+	var answer attached
+	stream, err := r.config.Dial(ctx)
+	if err != nil {
+		return nil, nil, answer, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = stream.Close() }) // what is read below ends
+	from, machine, err := call(stream, r.config.Settle)
+	r.mu.Lock()
+	a := attach{
+		Session: r.config.Session, Epoch: r.config.Epoch, Brain: r.brain, Instance: r.instance, Received: r.link.position(),
+		LeaseMS: r.config.Lease.Milliseconds(), ReturnMS: r.config.Return.Milliseconds(), GraceMS: proc.DefaultGrace.Milliseconds(),
+		Marker: r.config.Marker, Keep: r.config.TakeOver != nil && !r.met,
+	}
+	if r.machine.OS == "" {
+		r.machine = machine
+	}
+	r.mu.Unlock()
+	if err == nil {
+		err = send(stream, frameAttach, a)
+	}
+	if err == nil {
+		err = from.expect(frameAttach, &answer)
+	}
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		_ = stream.Close()
+		return nil, nil, answer, said(stream, err)
+	}
+	return stream, from, answer, nil
+}
+
+// said adds what a command said that was to lead to hands.
+func said(stream io.ReadWriteCloser, err error) error {
+	if s, ok := stream.(interface{ Said() string }); ok {
+		if text := s.Said(); text != "" {
+			return fmt.Errorf("%w; it said: %s", err, text)
+		}
+	}
+	return err
+}
+
+// Start implements Hands.
+func (r *Remote) Start(ctx context.Context, c Command) (*proc.Process, error) {
+	s := &start{command: c, result: make(chan started, 1)}
+	id, link, seq, err := r.order(ctx, kindStart, encode(startOrder{
+		Script: c.Script, Call: c.Call, Dir: c.Dir, Workdir: c.Workdir, Places: c.Places, Env: c.Env, Input: c.Input, Terminal: c.Terminal,
+		GraceMS: c.Grace.Milliseconds(), Sandbox: c.Sandbox, Secrets: c.Secrets,
+	}), func(id uint64) { r.starting[id] = s })
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case got := <-s.result:
+		return got.process, got.err
+	case <-ctx.Done():
+	}
+	r.mu.Lock()
+	_, waiting := r.starting[id]
+	delete(r.starting, id)
+	r.mu.Unlock()
+	if !waiting { // it came at the same moment
+		got := <-s.result
+		return got.process, got.err
+	}
+	// C5: what has not left does not, and what has is ended.
+	if !link.withdraw(seq) {
+		return nil, context.Cause(ctx)
+	}
+	link.push(kindEnd, id, encode(endOrder{}))
+	return nil, &LostError{Why: fmt.Sprintf("the hands have not answered; if it started, it ends as soon as they hear, or after %v at most", r.config.Lease)}
+}
+
+// Call implements Hands.
+func (r *Remote) Call(ctx context.Context, q Request) (json.RawMessage, error) {
+	a, err := r.ask(ctx, kindCall, encode(callOrder(q)))
+	if err != nil {
+		return nil, err
+	}
+	if a.Error != "" {
+		return nil, errors.New(a.Error)
+	}
+	return a.Result, nil
+}
+
+// answerDelay is how long the hands have to say what became of a call that was
+// cancelled.
+const answerDelay = 150 * time.Millisecond
+
+// ask sends a request and waits for its answer.
+func (r *Remote) ask(ctx context.Context, kind byte, data []byte) (answer, error) {
+	result := make(chan answer, 1)
+	id, link, seq, err := r.order(ctx, kind, data, func(id uint64) { r.calls[id] = result })
+	if err != nil {
+		return answer{}, err
+	}
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.calls, id)
+	}()
+	select {
+	case a, ok := <-result:
+		return r.came(a, ok)
+	case <-ctx.Done():
+	}
+	if !link.withdraw(seq) {
+		return answer{}, context.Cause(ctx)
+	}
+	link.push(kindCancel, id, nil)
+	timer := time.NewTimer(answerDelay)
+	defer timer.Stop()
+	select {
+	case a, ok := <-result:
+		return r.came(a, ok)
+	case <-timer.C:
+		return answer{}, &LostError{Why: "the hands have not answered"}
+	}
+}
+
+func (r *Remote) came(a answer, ok bool) (answer, error) {
+	if ok {
+		return a, nil
+	}
+	return a, &LostError{Why: r.why()}
+}
+
+func (r *Remote) why() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.away != nil {
+		return r.away.Error()
+	}
+	return "the hands died and were started anew"
+}
+
+// order sends a message of what is then noted under its id, with r.mu held. Hands
+// that are out of reach are waited for, while somebody tries to reach them.
+func (r *Remote) order(ctx context.Context, kind byte, data []byte, note func(id uint64)) (id uint64, over *link, seq uint64, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for before := r.attempts; r.away != nil && !r.closed; {
+		if r.attempts > before {
+			return 0, nil, 0, &AwayError{Err: r.away}
+		}
+		select {
+		case r.wanted <- struct{}{}:
+		default:
+		}
+		changed := r.changed
+		r.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		r.mu.Lock()
+		if ctx.Err() != nil {
+			return 0, nil, 0, context.Cause(ctx)
+		}
+	}
+	if r.closed {
+		return 0, nil, 0, errClosed
+	}
+	r.last++
+	note(r.last)
+	return r.last, r.link, r.link.push(kind, r.last, data), nil
+}
+
+// signal wakes who waits for a change. r.mu is held.
+func (r *Remote) signal() {
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// tell is signal for who does not hold r.mu.
+func (r *Remote) tell() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.signal()
+}

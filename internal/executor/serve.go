@@ -1,0 +1,380 @@
+package executor
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+const (
+	// keepTimeout is how long output and endings are kept for a brain that does
+	// not come back.
+	keepTimeout = 10 * time.Minute
+	// greetTimeout bounds how long a stream may take to say who it is.
+	greetTimeout = 30 * time.Second
+	// endTimeout is how much longer than its grace the end of a command may take
+	// before it is not waited for any more.
+	endTimeout = 5 * time.Second
+	// spoolBytes bounds what is kept on disk of the output of a session.
+	spoolBytes = 64 << 20
+)
+
+// Server is the hands of one session, at their end of the stream.
+//
+//	attached ── stream ends ──► waiting ── brain returns ──► attached
+//	    │                         │ lease ends
+//	    │ bye                     ▼
+//	    ▼                       ended: everything is; kept until asked for
+//	  over ◄── keepTimeout ───────┘
+type Server struct {
+	// Settle is this program's version.
+	Settle string
+	// Local does the work. Its Lock and Marker are the session's.
+	Local *Local
+	// Keep replaces keepTimeout, if set.
+	Keep time.Duration
+	// Spool opens a file for output that waits, without a name.
+	Spool func() (*os.File, error)
+
+	once     sync.Once
+	over     chan struct{}
+	working  sync.WaitGroup // goroutines that work for a brain
+	instance string
+
+	mu     sync.Mutex // guards what follows
+	ended  bool       // over is closed
+	closed bool       // nothing may begin to work any more
+	brain  *brain     // nil before the first
+}
+
+// brain is who the hands work for, and what for.
+type brain struct {
+	attach attach
+	link   *link
+	ctx    context.Context // ends with the brain
+	cancel context.CancelFunc
+
+	mu       sync.Mutex // guards what follows
+	commands map[uint64]*command
+	calls    map[uint64]context.CancelFunc
+	timer    *time.Timer // the lease; then how long all is kept
+	expired  bool
+}
+
+func (s *Server) init() {
+	s.once.Do(func() { s.over, s.instance = make(chan struct{}), rand.Text() })
+}
+
+// Over is closed when there is nothing more to do for anybody.
+func (s *Server) Over() <-chan struct{} {
+	s.init()
+	return s.over
+}
+
+// Serve works for a guest until its stream ends.
+func (s *Server) Serve(g *Guest) error {
+	s.init()
+	stream, from, a := g.stream, g.from, g.attach
+	b, answer, err := s.welcome(a)
+	if errors.Is(err, errClosing) {
+		_ = stream.Close() // the brain tries again, and finds others
+		return err
+	}
+	if err != nil {
+		_, _ = stream.Write(appendFrame(nil, frameRefused, []byte(err.Error())))
+		_ = stream.Close()
+		return err
+	}
+	b.link.in.Lock() // what came over an earlier stream has been delivered
+	answer.Received = b.link.position()
+	err = send(stream, frameAttach, answer)
+	b.link.attach(stream, a.Received)
+	b.link.in.Unlock()
+	defer b.link.detach(stream)
+	if err != nil {
+		return err
+	}
+	b.renew()
+	s.work(func() { _ = b.link.write(stream) }) // ends with the stream
+	err = b.link.read(stream, from, b.renew, func(m message) { s.deliver(b, m) })
+	b.link.detach(stream)
+	b.away()
+	return err
+}
+
+var errClosing = errors.New("these hands are closing")
+
+// welcome finds what belongs to a brain. The one before it is done with.
+func (s *Server) welcome(a attach) (*brain, attached, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	answer := attached{Instance: s.instance}
+	old := s.brain
+	switch {
+	case s.ended:
+		return nil, answer, errClosing
+	case old != nil && old.attach.Brain == a.Brain && old.attach.Epoch == a.Epoch:
+		if a.Instance == s.instance {
+			return old, answer, nil
+		}
+	case old != nil && (a.Epoch < old.attach.Epoch || a.Epoch == old.attach.Epoch && old.link.attached()):
+		return nil, answer, fmt.Errorf("another process works on this session since (epoch %d, and this one has %d)", old.attach.Epoch, a.Epoch)
+	}
+	if old != nil && !a.Keep {
+		answer.Ended = s.dismiss(old)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.brain = &brain{
+		attach: a, link: newLink(&spool{open: s.Spool, most: spoolBytes}), ctx: ctx, cancel: cancel,
+		commands: map[uint64]*command{}, calls: map[uint64]context.CancelFunc{},
+	}
+	b := s.brain
+	if old != nil && a.Keep {
+		answer.Kept = old.handOver(b)
+	}
+	b.timer = time.AfterFunc(b.lease(), func() { s.expire(b) })
+	return b, answer, nil
+}
+
+// work runs f beside what else is done for a brain.
+func (s *Server) work(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.working.Go(f) // Close waits for it, with a bound
+	}
+}
+
+// dismiss ends what a brain left running, and says what that was.
+func (s *Server) dismiss(b *brain) []Ended {
+	b.link.hangUp()
+	b.end(b.grace())
+	b.cancel()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.timer.Stop()
+	b.expired = true
+	var all []Ended
+	for _, c := range b.commands {
+		if e, ok := c.report(); ok && !c.confirmed() {
+			all = append(all, e)
+		}
+	}
+	b.link.close()
+	return all
+}
+
+func (b *brain) lease() time.Duration { return time.Duration(b.attach.LeaseMS) * time.Millisecond }
+func (b *brain) grace() time.Duration { return time.Duration(b.attach.GraceMS) * time.Millisecond }
+
+// renew begins the lease anew: the brain was heard.
+func (b *brain) renew() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.timer.Reset(b.lease())
+	b.expired = false
+}
+
+// away shortens the lease: the stream ended, and either the brain returns soon or
+// it is dead.
+func (b *brain) away() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.link.attached() && !b.expired {
+		b.timer.Reset(min(b.lease(), time.Duration(b.attach.ReturnMS)*time.Millisecond))
+	}
+}
+
+// expire is called when the lease ends, and again when all was kept long enough.
+func (s *Server) expire(b *brain) {
+	b.mu.Lock()
+	kept := b.expired
+	b.expired = true
+	if !kept {
+		for _, c := range b.commands {
+			c.expire()
+		}
+	}
+	b.mu.Unlock()
+	if kept {
+		s.finishFor(b)
+		return
+	}
+	b.link.hangUp()
+	b.end(b.grace())
+	if b.link.idle() {
+		s.finishFor(b) // there is nothing to tell a brain that comes back
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.expired { // the brain did not return meanwhile
+		keep := s.Keep
+		if keep <= 0 {
+			keep = keepTimeout
+		}
+		b.timer.Reset(keep)
+	}
+}
+
+// end ends every command, all at once, and every call.
+func (b *brain) end(grace time.Duration) {
+	b.mu.Lock()
+	var all []*command
+	for _, c := range b.commands {
+		all = append(all, c)
+	}
+	for _, cancel := range b.calls {
+		cancel()
+	}
+	b.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), grace+endTimeout)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, c := range all {
+		wg.Go(func() { c.stop(ctx, grace) }) // ends with ctx
+	}
+	wg.Wait()
+}
+
+// finish is the end of the server.
+func (s *Server) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.ended = true
+		close(s.over)
+	}
+}
+
+// finishFor is finish for a brain that leaves, unless another one has come.
+func (s *Server) finishFor(b *brain) {
+	s.mu.Lock()
+	last := s.brain == b
+	s.mu.Unlock()
+	if last {
+		s.finish()
+	}
+}
+
+// Close ends everything and waits for it, but not for ever.
+func (s *Server) Close() {
+	s.init()
+	s.finish()
+	s.mu.Lock()
+	b := s.brain
+	s.closed = true
+	s.mu.Unlock()
+	if b != nil {
+		b.end(b.grace())
+		b.cancel()
+		b.mu.Lock()
+		b.timer.Stop()
+		b.mu.Unlock()
+		b.link.hangUp()
+		b.link.close()
+	}
+	done := make(chan struct{})
+	go func() { // ends with what works, such as a write to a stream that hangs
+		s.working.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(endTimeout):
+	}
+}
+
+// deliver does what the brain says. It does not wait for anything.
+func (s *Server) deliver(b *brain, m message) {
+	switch m.kind {
+	case kindStart:
+		s.start(b, m)
+	case kindWrite:
+		s.work(func() { b.write(m) }) // ends with its timeout
+	case kindEnd:
+		var o endOrder
+		if json.Unmarshal(m.data, &o) != nil {
+			return
+		}
+		if c := b.command(m.id); c != nil {
+			grace := time.Duration(o.GraceMS) * time.Millisecond
+			s.work(func() { // ends with its bound
+				ctx, cancel := context.WithTimeout(context.Background(), grace+endTimeout)
+				defer cancel()
+				c.stop(ctx, grace)
+			})
+		}
+	case kindCall:
+		s.call(b, m)
+	case kindCancel:
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if cancel := b.calls[m.id]; cancel != nil {
+			cancel()
+		}
+	case kindBye:
+		s.work(func() { // ends with the commands
+			b.end(b.grace())
+			b.link.push(kindBye, m.id, nil)
+			b.link.flush(time.Second)
+			s.finishFor(b)
+		})
+	}
+}
+
+// call does what a tool wants done.
+func (s *Server) call(b *brain, m message) {
+	var o callOrder
+	if err := json.Unmarshal(m.data, &o); err != nil {
+		b.link.push(kindAnswer, m.id, encode(answer{Error: err.Error()}))
+		return
+	}
+	ctx, cancel := context.WithCancel(b.ctx)
+	b.mu.Lock()
+	b.calls[m.id] = cancel
+	b.mu.Unlock()
+	s.work(func() { // ends with the call, which ends with ctx
+		defer cancel()
+		result, err := s.Local.Call(ctx, Request(o))
+		a := answer{Result: result}
+		if err != nil {
+			a = answer{Error: err.Error()}
+		}
+		b.mu.Lock()
+		delete(b.calls, m.id)
+		b.mu.Unlock()
+		b.link.push(kindAnswer, m.id, encode(a))
+	})
+}
+
+// write feeds a command.
+func (b *brain) write(m message) {
+	var o writeOrder
+	err := json.Unmarshal(m.data, &o)
+	if err == nil {
+		if c := b.command(o.Process); c == nil {
+			err = fmt.Errorf("there is no process %d", o.Process)
+		} else {
+			err = c.write(o)
+		}
+	}
+	a := answer{NoInput: errors.Is(err, proc.ErrNoInput)}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	b.link.push(kindAnswer, m.id, encode(a))
+}
+
+func (b *brain) command(id uint64) *command {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.commands[id]
+}

@@ -1,0 +1,62 @@
+package executor
+
+import "os"
+
+// spool keeps output on disk that nobody has taken yet. It is guarded by its
+// link's mu.
+type spool struct {
+	open func() (*os.File, error)
+	most int64
+
+	file *os.File // nil until it is needed
+	end  int64    // where the next piece goes
+	held int64    // bytes that are still needed
+	dead bool     // the disk is full, say
+}
+
+// put keeps a piece, unless there is no room.
+func (s *spool) put(data []byte) (at int64, ok bool) {
+	if s == nil || s.dead || s.end+int64(len(data)) > s.most {
+		return 0, false
+	}
+	if s.file == nil {
+		file, err := s.open()
+		if err != nil {
+			s.dead = true
+			return 0, false
+		}
+		s.file = file
+	}
+	if _, err := s.file.WriteAt(data, s.end); err != nil {
+		s.dead = true
+		return 0, false
+	}
+	at = s.end
+	s.end += int64(len(data))
+	s.held += int64(len(data))
+	return at, true
+}
+
+func (s *spool) get(at int64, size int) ([]byte, error) {
+	data := make([]byte, size)
+	_, err := s.file.ReadAt(data, at)
+	return data, err
+}
+
+// drop forgets a piece; when none is left, the file is used from its beginning.
+func (s *spool) drop(size int) {
+	if s == nil || size == 0 {
+		return
+	}
+	if s.held -= int64(size); s.held == 0 {
+		s.end, s.dead = 0, false
+	}
+}
+
+// close lets go of the file, which has no name any more.
+func (s *spool) close() {
+	if s != nil && s.file != nil {
+		_ = s.file.Close()
+		s.file, s.dead = nil, true
+	}
+}

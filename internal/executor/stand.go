@@ -1,0 +1,134 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+)
+
+// Stand is a process that works for the brain at the other end of its standard
+// streams, as settle hands does. The first for a session is the hands; those that
+// come while it runs, because its brain has lost the stream or another has the
+// session now, lead to it.
+type Stand struct {
+	// Settle is this program's version.
+	Settle  string
+	Machine Machine
+	// Dir is a directory for sockets and locks, which is made; see [MostDir]. Where it is empty,
+	// no other process finds the hands, and they end with their stream.
+	Dir string
+	// Local makes what does the work, with the session's lock, which may be nil,
+	// and marker.
+	Local func(lock *os.File, marker string) *Local
+	// Keep is as in [Server].
+	Keep time.Duration
+}
+
+// MostDir is the longest path that Dir may have, in bytes: systems limit the paths of
+// sockets to about 100.
+const MostDir = 80
+
+// lockTimeout is how long a stand waits for the end of what dead hands had started.
+const lockTimeout = 20 * time.Second
+
+// Run works until there is nothing more to do, or ctx ends.
+func (s *Stand) Run(ctx context.Context, stream io.ReadWriteCloser) error {
+	g, err := Greet(stream, s.Settle, s.Machine)
+	if err != nil {
+		_ = stream.Close()
+		return err
+	}
+	if g.Session() == "" || s.Dir == "" {
+		return s.serve(ctx, g, nil, nil)
+	}
+	p, err := newPlace(s.Dir, g.Session())
+	if err != nil {
+		return s.refuse(g, err)
+	}
+	for deadline := time.Now().Add(lockTimeout); ; {
+		lock, err := p.lock()
+		if err != nil {
+			return s.refuse(g, err)
+		}
+		if lock != nil {
+			err := s.serve(ctx, g, p, lock)
+			p.leave(lock)
+			return err
+		}
+		if conn, err := p.dial(); err == nil {
+			return g.Relay(conn, s.Settle)
+		}
+		if time.Now().After(deadline) {
+			return s.refuse(g, errors.New("the hands of this session do not answer, or what they started does not end"))
+		}
+		select {
+		case <-time.After(firstDelay):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (s *Stand) refuse(g *Guest, err error) error {
+	_, _ = g.stream.Write(appendFrame(nil, frameRefused, []byte(err.Error())))
+	_ = g.stream.Close()
+	return err
+}
+
+// serve is the work for a session, for whoever comes for it.
+func (s *Stand) serve(ctx context.Context, g *Guest, p *place, lock *os.File) error {
+	local := s.Local(lock, g.Marker())
+	server := &Server{Settle: s.Settle, Local: local, Keep: s.Keep, Spool: func() (*os.File, error) { return unnamed(s.Dir) }}
+	defer server.Close()
+	if p == nil { // it cannot come back
+		err := server.Serve(g)
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return err
+	}
+	sweep(g.Marker())
+	listener, err := p.listen()
+	if err != nil {
+		return s.refuse(g, err)
+	}
+	defer listener.Close()
+	go func() { // ends with the listener
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() { // ends with the stream
+				other, err := Greet(conn, s.Settle, s.Machine)
+				switch {
+				case err != nil:
+					_ = conn.Close()
+				case other.Session() != g.Session():
+					_ = s.refuse(other, errors.New("these are the hands of another session"))
+				default:
+					_ = server.Serve(other) // its end is no news here
+				}
+			}()
+		}
+	}()
+	go func() { _ = server.Serve(g) }() // ends with the stream
+	select {
+	case <-server.Over():
+		return nil
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// unnamed opens a file that is gone when it is closed.
+func unnamed(dir string) (*os.File, error) {
+	file, err := os.CreateTemp(dir, "output-")
+	if err != nil {
+		return nil, err
+	}
+	_ = os.Remove(file.Name()) // on Windows it stays until somebody tidies up
+	return file, nil
+}

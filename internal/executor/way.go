@@ -1,0 +1,162 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+// Way is a command whose standard input and output lead to hands, such as
+// "ssh host settle hands".
+type Way struct {
+	Command string
+	// Env is the whole environment of the command, and Dir where it runs.
+	Env []string
+	Dir string
+	// Marker and Lock are as in [proc.Spec].
+	Marker string
+	Lock   *os.File
+	// Install, if set, copies settle to the other end if it is missing there.
+	Install *Install
+
+	mu    sync.Mutex
+	ways  []*tunnel // whose processes may run
+	group sync.WaitGroup
+}
+
+// tunnel is one run of the command. When its stream is closed, its process is left
+// alone until the Way is: the hands may be among what it started.
+type tunnel struct {
+	process *proc.Process
+	from    *io.PipeReader
+	said    *tail
+	ctx     context.Context // ends with the stream
+	cancel  context.CancelFunc
+}
+
+// Dial runs the command.
+func (w *Way) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
+	shell, ok := findShell()
+	if !ok {
+		return nil, errors.New("cannot run a command: there is neither bash nor sh")
+	}
+	command := w.Command
+	if w.Install != nil {
+		var err error
+		if command, err = w.Install.command(command); err != nil {
+			return nil, err
+		}
+	}
+	from, to := io.Pipe()
+	t := &tunnel{from: from, said: &tail{}}
+	p, err := proc.Start(ctx, proc.Spec{
+		Argv: append(shell, command), Dir: w.Dir, Env: w.Env, Input: proc.PipeInput, Stdout: to, Stderr: t.said,
+		Rest: proc.KeepRest, Marker: w.Marker, Lock: w.Lock,
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.process = p
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	w.mu.Lock()
+	w.ways = append(w.ways, t)
+	w.mu.Unlock()
+	w.group.Go(func() { // ends with the process; Close ends that
+		_, _ = p.Wait(context.Background())
+		_ = to.CloseWithError(io.EOF)
+		<-p.Done()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.ways = slices.DeleteFunc(w.ways, func(other *tunnel) bool { return other == t })
+	})
+	if w.Install != nil {
+		if err := w.Install.prepare(ctx, t); err != nil {
+			_ = t.Close()
+			return nil, said(t, err)
+		}
+	}
+	return t, nil
+}
+
+// Close ends every run of the command and what it started.
+func (w *Way) Close(ctx context.Context) error {
+	w.mu.Lock()
+	ways := slices.Clone(w.ways)
+	w.mu.Unlock()
+	for _, t := range ways {
+		_ = t.Close()
+	}
+	var wg sync.WaitGroup
+	for _, t := range ways {
+		wg.Go(func() { t.process.End(ctx, proc.DefaultGrace) }) // ends with ctx
+	}
+	wg.Wait()
+	done := make(chan struct{})
+	go func() { // ends with the processes
+		w.group.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (t *tunnel) Read(data []byte) (int, error) { return t.from.Read(data) }
+
+func (t *tunnel) Write(data []byte) (int, error) {
+	if err := t.process.Write(t.ctx, data); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}
+
+// Close ends the stream in both directions.
+func (t *tunnel) Close() error {
+	t.cancel()
+	_ = t.from.CloseWithError(io.ErrClosedPipe) // never fails
+	return t.process.CloseInput()
+}
+
+// saidTimeout bounds the wait for what a command says that fails.
+const saidTimeout = time.Second
+
+// Said is the end of what the command said on standard error.
+func (t *tunnel) Said() string {
+	_ = t.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), saidTimeout)
+	defer cancel()
+	_, _ = t.process.Wait(ctx)
+	return t.said.text()
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+func (t *tail) Write(data []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.data = append(t.data, data...)
+	if n := len(t.data) - tailBytes; n > 0 {
+		t.data = append(t.data[:0], t.data[n:]...)
+	}
+	return len(data), nil
+}
+
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(strings.ToValidUTF8(string(t.data), "\uFFFD"))
+}

@@ -1,0 +1,253 @@
+package appserver
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/book"
+	"github.com/settle-agent/settle/internal/frontend/compat/codex"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+)
+
+// loadedThread is a thread that is loaded: its session is open, and follow says what
+// happens in it. Requests about it come one at a time, in its lane.
+type loadedThread struct {
+	s         *Server
+	opened    *assemble.Opened
+	policy    *assemble.Policy
+	ephemeral bool
+	done      chan struct{} // closed when follow has ended
+	// subscribed says that the client wants to hear of the thread.
+	subscribed atomic.Bool
+
+	order      sync.Mutex  // held while an event is told, and while answers are given that have their place among what is told
+	translator *translator // has what was told so far; guarded by order
+	asker      *asker.Asker
+	servers    *serverStates
+	submitting sync.Mutex                  // held from when an input is sent until its request is in starts
+	starts     book.Book[*sender]          // turn/start and turn/steer, by input
+	interrupts book.Book[*jsonrpc.Request] // turn/interrupt, by turn
+
+	// fetching gives up the input that is being expanded, if there is one. It belongs to
+	// the lane.
+	fetching context.CancelCauseFunc
+
+	mu     sync.Mutex // guards what follows
+	rights codex.Rights
+	status threadStatus
+}
+
+// sender is a request that sent an input, and how it is answered with the turn
+// that works on it.
+type sender struct {
+	*jsonrpc.Request
+	answer func(turn object) any
+}
+
+func (l *loadedThread) id() string { return l.opened.ID() }
+
+// follow says what happens in the session until it is closed.
+func (l *loadedThread) follow(cursor uint64) {
+	defer close(l.done)
+	for e, err := range l.opened.Events(l.s.Life, cursor) {
+		if err != nil {
+			break
+		}
+		if err := l.tell(e); err != nil { // a defect; nothing that could be said would be right
+			l.s.Tell(err)
+			break
+		}
+		if e.Terminal() {
+			l.idle()
+		}
+	}
+	l.finish()
+}
+
+// tell says what the event means.
+func (l *loadedThread) tell(e event.Event) error {
+	l.order.Lock()
+	defer l.order.Unlock()
+	t := l.translator
+	t.window = l.opened.Model().Window
+	notes, err := t.step(e)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.status = t.status
+	l.mu.Unlock()
+	l.answer(e, t)
+	if e.Kind() == event.KindApprovalEnded {
+		l.asker.Take(e)
+	}
+	for _, n := range notes {
+		if l.subscribed.Load() {
+			l.s.notify(n)
+		}
+	}
+	if e.Kind() == event.KindApprovalRequested {
+		l.asker.Take(e)
+	}
+	return nil
+}
+
+// answer answers the requests that the event is about, before what it means is
+// said.
+func (l *loadedThread) answer(e event.Event, t *translator) {
+	l.submitting.Lock()
+	moves := l.starts.Step(e)
+	l.submitting.Unlock()
+	for _, m := range moves {
+		switch m.How {
+		case book.Taken:
+			l.replyTurn(m.Entry, t.turn(m.Turn, notLoaded))
+		case book.Held:
+			l.refuse(m.Entry, "the input is held, since the turn before it ended (%s); it will run with the next one", m.Cause.Reason)
+		case book.Dropped:
+			l.refuse(m.Entry, "the input was dropped")
+		}
+	}
+	_, asked := e.Data.(event.InterruptRequested)
+	if _, started := e.Data.(event.TurnStarted); started {
+		for _, early := range l.interrupts.Open() { // of a turn that was still to start
+			if early.Key == "" {
+				early.Rekey(e.Turn)
+			}
+		}
+	}
+	if asked || e.Terminal() { // also those that came too late to be recorded
+		l.replyInterrupted(e.Turn)
+	}
+}
+
+// replyTurn answers who sent an input with the turn that works on it.
+func (l *loadedThread) replyTurn(e *book.Entry[*sender], turn object) {
+	if e.Answer() {
+		e.Request.Reply(e.Request.answer(turn))
+	}
+}
+
+func (l *loadedThread) refuse(e *book.Entry[*sender], format string, a ...any) {
+	if e.Answer() {
+		e.Request.Fail(invalid(format, a...))
+	}
+}
+
+// replyInterrupted answers those who want the turn to end.
+func (l *loadedThread) replyInterrupted(turn string) {
+	for _, e := range l.interrupts.AnswerAll(turn) {
+		e.Request.Reply(object{})
+	}
+}
+
+// idle lets go of a thread that nobody wants to hear of any more: between its
+// turns.
+func (l *loadedThread) idle() {
+	if l.subscribed.Load() {
+		return
+	}
+	l.s.Lane(l.id(), func() {
+		if !l.subscribed.Load() && l.running() == nil {
+			l.s.unload(l)
+		}
+	})
+}
+
+// finish answers what is left: the session is closed.
+func (l *loadedThread) finish() {
+	for _, e := range l.starts.Close() {
+		e.Request.Fail(invalid("thread %s was closed before the turn began; the input is kept", l.id()))
+	}
+	for _, e := range l.interrupts.Close() {
+		e.Request.Reply(object{})
+	}
+	l.asker.Close()
+	l.s.notify(statusChanged(l.id(), threadStatus{kind: "notLoaded"}))
+	l.s.notify(note{"thread/closed", object{"threadId": l.id()}})
+}
+
+// running returns the turn that runs, as it stands, or nil.
+func (l *loadedThread) running() *event.Turn {
+	var out *event.Turn
+	l.opened.View(func(state event.State) {
+		if t := state.Running(); t != nil {
+			c := *t
+			out = &c
+		}
+	})
+	return out
+}
+
+// submit sends an input. The sender is answered when a turn takes it.
+func (l *loadedThread) submit(ctx context.Context, r *sender, clientID, text string, o ...settle.InputOption) (*book.Entry[*sender], error) {
+	if clientID != "" {
+		known := false
+		l.opened.View(func(state event.State) { known = state.Accepted(clientID) })
+		if !known { // Codex runs what has an id that it has seen before; so does this, without the id
+			o = append(o, settle.WithID(clientID))
+		}
+	}
+	o = append(o, settle.From(l.s.Client()))
+	l.submitting.Lock()
+	defer l.submitting.Unlock()
+	t, err := l.opened.Submit(ctx, text, o...)
+	if err != nil {
+		return nil, err
+	}
+	entry := l.starts.Add(t.Input(), r)
+	if entry == nil {
+		return nil, invalid("thread %s is closed; the input is kept", l.id())
+	}
+	return entry, nil
+}
+
+// steer sends an input that joins the turn. The sender is answered at once if
+// that turn still runs then; else, when another one takes the input.
+func (l *loadedThread) steer(ctx context.Context, t *event.Turn, r *sender, clientID, text string, o ...settle.InputOption) error {
+	entry, err := l.submit(ctx, r, clientID, text, append(o, settle.WithMode(event.Steer))...)
+	if err != nil {
+		return err
+	}
+	if now := l.running(); now != nil && now.ID == t.ID && now.Interrupt == nil {
+		l.replyTurn(entry, view{l.opened.Spec.Dir, t}.turnOf(notLoaded))
+	}
+	return nil
+}
+
+// interrupt asks for the end of the turn, or of one that is still to start, which
+// has no name. The request is answered when that is recorded.
+func (l *loadedThread) interrupt(r *jsonrpc.Request, turn string) {
+	if l.interrupts.Add(turn, r) == nil { // the thread is closed
+		r.Reply(object{})
+		return
+	}
+	l.s.Go(func() { // ends with the turn
+		_, err := l.opened.Interrupt(l.s.Life, settle.Interruption{By: l.s.Client()})
+		if err != nil && !errors.Is(err, settle.ErrClosed) {
+			l.s.Tell(err)
+		}
+		l.replyInterrupted(turn) // where nothing was recorded, since it was over
+	})
+}
+
+// jobs are the processes that run on.
+func (l *loadedThread) jobs() []*event.Job {
+	var out []*event.Job
+	l.opened.View(func(state event.State) {
+		for _, j := range state.Jobs {
+			if j.Ended == nil {
+				c := *j
+				out = append(out, &c)
+			}
+		}
+	})
+	return slices.Clip(out)
+}

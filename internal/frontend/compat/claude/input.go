@@ -1,0 +1,113 @@
+package claude
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/jsonrpc"
+)
+
+// mostLine bounds a line that comes in: pictures are in it.
+const mostLine = 64 << 20
+
+// incoming is a line of the client's.
+type incoming struct {
+	Type      string          `json:"type"`
+	UUID      string          `json:"uuid"`
+	Message   json.RawMessage `json:"message"`
+	Priority  string          `json:"priority"`
+	Query     *bool           `json:"shouldQuery"`
+	Parent    *string         `json:"parent_tool_use_id"`
+	RequestID string          `json:"request_id"`
+	Request   json.RawMessage `json:"request"`
+	Response  clientReply     `json:"response"`
+
+	// bad says that the line is none of the protocol's.
+	bad error
+}
+
+// read hands on the client's lines until the input ends, or take says so.
+func read(r io.Reader, take func(incoming) bool) error {
+	in := jsonrpc.NewLineReader(r, mostLine)
+	for {
+		line, err := in.Next()
+		if err != nil {
+			return err
+		}
+		msg := incoming{bad: errTooLong}
+		if !line.Cut {
+			msg = incoming{}
+			msg.bad = decode("a line of standard input", line.Text, &msg)
+		}
+		if !take(msg) {
+			return nil
+		}
+	}
+}
+
+var errTooLong = errors.New("a line of standard input has more than 64 MiB and was ignored")
+
+// prompt is what a user's message says.
+type prompt struct {
+	text   string
+	images []event.Image
+	bad    error // why there is no turn for it; results keep the order of the prompts
+
+	// fetched, if set, ends when it is refused for what a server said or did not say.
+	fetched context.Context //nolint:containedctx // bounds the interrupts that name it
+}
+
+// content takes a user's message apart: a text, or blocks.
+func content(raw json.RawMessage) (*prompt, error) {
+	var message struct {
+		Content json.RawMessage `json:"content"`
+	}
+	if err := decode("the message", raw, &message); err != nil {
+		return nil, err
+	}
+	var text string
+	if json.Unmarshal(message.Content, &text) == nil {
+		return &prompt{text: text}, nil
+	}
+	var blocks []struct {
+		Type    string `json:"type"`
+		Text    string `json:"text"`
+		Title   string `json:"title"`
+		Context string `json:"context"`
+		Source  struct {
+			Type      string `json:"type"`
+			MediaType string `json:"media_type"`
+			Data      string `json:"data"`
+			URL       string `json:"url"`
+		} `json:"source"`
+	}
+	if err := decode("the message's content", message.Content, &blocks); err != nil {
+		return nil, err
+	}
+	p := &prompt{}
+	var texts []string
+	for _, b := range blocks {
+		switch {
+		case b.Type == "text":
+			texts = append(texts, b.Text)
+		case b.Type == "image" && b.Source.Type == "base64":
+			data, err := base64.StdEncoding.DecodeString(b.Source.Data)
+			if err != nil {
+				return nil, fmt.Errorf("cannot read an image: %w", err)
+			}
+			p.images = append(p.images, event.Image{MediaType: b.Source.MediaType, Data: data})
+		case b.Type == "document" && b.Source.Type == "text":
+			texts = append(texts, strings.TrimSpace(b.Title+"\n"+b.Source.Data))
+		default:
+			return nil, fmt.Errorf("cannot use a block of type %q with a source of type %q: send text, or images in base64", b.Type, b.Source.Type)
+		}
+	}
+	p.text = strings.Join(texts, "\n\n")
+	return p, nil
+}

@@ -1,0 +1,247 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// Options say where the demo plays.
+type Options struct {
+	Stdout  io.Writer
+	Environ []string
+	// Stops bring signals.
+	Stops chan stdio.Stop
+	// Show runs a turn, shows it and returns its exit code, as "settle run" does.
+	Show func(ctx context.Context, t Turn) (code int)
+	// Keep keeps the directory.
+	Keep    bool
+	Version string
+}
+
+// Turn is one that is to be shown.
+type Turn struct {
+	Host    *settle.Host
+	Session string
+	Config  settle.SessionConfig
+	Prompt  string
+	// Ended is called when the turn has ended, with the session still open.
+	Ended func(*settle.Session)
+}
+
+const (
+	session = "demo"
+	// interrupted is the exit code of the turn that is to be interrupted.
+	interrupted = -1
+)
+
+// demo is one showing.
+type demo struct {
+	Options
+	dir     string // of everything
+	began   time.Time
+	unshown error // why something could not be shown, if so
+}
+
+// Run shows the demo and returns the exit code. The error is for what kept it
+// from being shown.
+func Run(ctx context.Context, o Options) (code int, err error) {
+	dir, err := os.MkdirTemp("", "settle-demo-")
+	if err != nil {
+		return stdio.CodeFailed, fmt.Errorf("cannot make a directory for the demo: %w", err)
+	}
+	if !o.Keep {
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	d := &demo{Options: o, dir: dir, began: time.Now()}
+	defer func() {
+		if code == stdio.CodeFailed && err == nil { // it has been said to those who watch, if they can
+			d.say("\n")
+			err = d.unshown
+		}
+	}()
+	if err := d.prepare(); err != nil {
+		return stdio.CodeFailed, err
+	}
+	d.say("settle demo: the model is a script; the engine, the tools, the processes and the log are real.\n\n")
+	d.say("> Show me what happens when I interrupt you.\n\n")
+	code, err = d.play(ctx, first(), "Show me what happens when I interrupt you.", d.interruptAwake)
+	if err != nil || code != interrupted {
+		return code, err
+	}
+	if err := d.checkProcesses(); err != nil {
+		return stdio.CodeFailed, err
+	}
+	d.say("\nThe session was closed. It is opened again from its log, and goes on:\n\n> Go on.\n\n")
+	code, err = d.play(ctx, second(), "Go on.", nil)
+	if err != nil || code != stdio.CodeCompleted {
+		return code, err
+	}
+	d.say("\nCompleted, %s after the beginning.", terminal.Duration(time.Since(d.began)))
+	if o.Keep {
+		d.say(" The log is kept: settle sessions --data-dir %s show %s", d.data(), session)
+	}
+	d.say("\n")
+	return stdio.CodeCompleted, nil
+}
+
+func (d *demo) say(format string, args ...any) {
+	if _, err := fmt.Fprintf(d.Stdout, format, args...); err != nil && d.unshown == nil {
+		d.unshown = fmt.Errorf("cannot show the demo: %w", err)
+	}
+}
+
+func (d *demo) data() string { return filepath.Join(d.dir, "data") }
+func (d *demo) work() string { return filepath.Join(d.dir, "work") }
+
+func (d *demo) prepare() error {
+	if err := os.Mkdir(d.work(), 0o755); err != nil {
+		return fmt.Errorf("cannot prepare the demo: %w", err)
+	}
+	for _, name := range []string{"a.txt", "b.txt"} {
+		if err := os.WriteFile(filepath.Join(d.work(), name), []byte("hello\n"), 0o600); err != nil {
+			return fmt.Errorf("cannot prepare the demo: %w", err)
+		}
+	}
+	return nil
+}
+
+// play runs one turn on a host of its own.
+func (d *demo) play(ctx context.Context, m *script.Model, prompt string, watch func(context.Context, *settle.Session)) (int, error) {
+	getenv := func(name string) string { return lookUp(d.Environ, name) }
+	settings, err := config.Load(config.Input{
+		Dir: d.work(), Getenv: getenv, Flags: map[string]string{"data_dir": d.data()}, ProjectConfig: config.IgnoreProject,
+	})
+	if err != nil {
+		return stdio.CodeFailed, err
+	}
+	a, err := assemble.New(ctx, assemble.Options{
+		Settings: settings, Dir: d.work(), Environ: d.Environ, Getenv: getenv, Face: "demo", Version: d.Version,
+		Permission: settle.Allow, Model: model.Config{Provider: m, ProviderName: "script", Name: "script"},
+	})
+	if err != nil {
+		return stdio.CodeFailed, err
+	}
+	host, err := settle.Open(ctx, a.Host)
+	if err != nil {
+		return stdio.CodeFailed, err
+	}
+	if watch != nil {
+		s, err := host.Session(ctx, session, a.Session)
+		if err != nil {
+			return stdio.CodeFailed, err
+		}
+		watching, enough := context.WithCancel(ctx)
+		defer enough()
+		go watch(watching, s) // ends with enough
+	}
+	return d.Show(ctx, Turn{host, session, a.Session, prompt, d.table}), nil
+}
+
+// lookUp reads an environment, without what configures settle: the demo is the
+// same for everybody.
+func lookUp(environ []string, name string) string {
+	if strings.HasPrefix(name, "SETTLE_") || strings.HasPrefix(name, "XDG_") || strings.HasSuffix(name, "_BASE_URL") || name == "HOME" {
+		return ""
+	}
+	for _, entry := range environ {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// interruptAwake interrupts the turn once the stubborn command runs.
+func (d *demo) interruptAwake(ctx context.Context, s *settle.Session) {
+	for e, err := range s.Events(ctx, 0) {
+		if err != nil {
+			return
+		}
+		delta, ok := e.Data.(event.ItemDelta)
+		if ok && delta.Stream == event.Output && strings.Contains(delta.Text, awake) {
+			d.interrupt(ctx)
+			return
+		}
+	}
+}
+
+func (d *demo) interrupt(ctx context.Context) {
+	middle := time.NewTimer(400 * time.Millisecond)
+	defer middle.Stop()
+	select {
+	case <-middle.C:
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case d.Stops <- stdio.Stop{Reason: event.Interrupted, By: "demo", Code: interrupted}:
+	case <-ctx.Done():
+	}
+}
+
+// table says what became of everything in the last turn.
+func (d *demo) table(s *settle.Session) {
+	state := s.State()
+	t := state.Turns[len(state.Turns)-1]
+	after := func(at time.Time) string { return fmt.Sprintf("%.2f s", at.Sub(t.StartedAt).Seconds()) }
+	if len(t.Items) == 1 {
+		return // there was nothing but talk
+	}
+	w := tabwriter.NewWriter(d.Stdout, 0, 0, 3, ' ', 0)
+	defer func() { _ = w.Flush() }()
+	_, _ = fmt.Fprintf(w, "\nwhat\thow it ended\tbegan\tended\n")
+	for _, i := range t.Items {
+		if i.Type() != event.ToolCall {
+			continue
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", title(i), ending(i), after(i.StartedAt), after(i.EndedAt))
+	}
+	_, _ = fmt.Fprintf(w, "the turn\t%s\t%s\t%s\n", t.Cause.Error(), after(t.StartedAt), after(t.EndedAt))
+	if t.Interrupt != nil {
+		_, _ = fmt.Fprintf(w, "\nThe last command ignored TERM. It was killed after a grace of 250 ms, and all that it had started with it.\n")
+	}
+}
+
+func title(i *event.Item) string {
+	command := i.Content().Arguments
+	command = strings.TrimSuffix(strings.TrimPrefix(command, `{"command":"`), `"}`)
+	return "$ " + command
+}
+
+func ending(i *event.Item) string {
+	c := i.Content()
+	switch {
+	case i.Status == event.ItemAborted:
+		return fmt.Sprintf("%s; effects: %s", i.Cause.Error(), i.Effects)
+	case c.ExitCode != nil:
+		return fmt.Sprintf("%s, exit code %d", i.Status, *c.ExitCode)
+	}
+	return string(i.Status)
+}
+
+// checkProcesses looks for what may have been left behind.
+func (d *demo) checkProcesses() error {
+	left, err := proc.Sweep(settle.Store{Dir: d.data()}.Marker(session))
+	if err != nil || len(left) > 0 {
+		return errors.Join(fmt.Errorf("processes were left running: %v", left), err)
+	}
+	d.say("Of all that was started, no process is left.\n")
+	return nil
+}

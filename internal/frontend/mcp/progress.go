@@ -1,0 +1,144 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+const (
+	// beatDelay is the time between signs of life while nothing else is said.
+	beatDelay = 10 * time.Second
+	// textDelay is the least time between two reports of streamed text.
+	textDelay = time.Second
+	// mostProgress bounds a message, in characters.
+	mostProgress = 300
+)
+
+// progress tells a client that wants to know how a turn goes on.
+type progress struct {
+	ctx   context.Context //nolint:containedctx // the request's, which says where notifications go
+	to    *sdk.ServerSession
+	token any // nil if the client does not want to know
+	log   *slog.Logger
+
+	mu       sync.Mutex // guards what follows
+	n        int
+	spoke    time.Time // when something was said last
+	activity string    // what is going on
+	texts    int       // characters of the message so far
+	calls    map[string]string
+}
+
+func newProgress(ctx context.Context, req *sdk.CallToolRequest, log *slog.Logger) *progress {
+	return &progress{log: log, ctx: ctx, to: req.Session, token: req.Params.GetProgressToken(), calls: map[string]string{}}
+}
+
+// take tells of an event, if it is worth telling.
+func (p *progress) take(e event.Event) {
+	if p.token == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch d := e.Data.(type) {
+	case event.TurnStarted:
+		p.say(e, fmt.Sprintf("session %s: turn %s started with %s", e.Session, e.Turn, strings.Trim(d.Provider+"/"+d.Model, "/")))
+		p.activity = "waiting for the model"
+	case event.AttemptEnded:
+		if d.RetryIn != nil && d.Failure != nil {
+			p.say(e, fmt.Sprintf("trying again in %v: %s", (time.Duration(*d.RetryIn)*time.Millisecond).Round(time.Millisecond), d.Failure.Message))
+		}
+	case event.ItemStarted:
+		p.texts = 0
+	case event.ItemDelta:
+		if d.Notice {
+			p.say(e, transcript.NoticeOf(d))
+		}
+		if d.Stream == event.Text {
+			p.texts += utf8.RuneCountInString(d.Text)
+			p.activity = fmt.Sprintf("the model is writing: %d characters", p.texts)
+			if time.Since(p.spoke) >= textDelay {
+				p.say(e, p.activity)
+			}
+		}
+	case event.ApprovalRequested:
+		p.activity = "waiting for approval: " + d.Title
+		p.say(e, p.activity)
+	case event.CallStarted:
+		p.calls[e.Item] = d.Title
+		p.activity = "running: " + d.Title
+		p.say(e, p.activity)
+	case event.ItemEnded:
+		p.ended(e, d)
+	}
+}
+
+func (p *progress) ended(e event.Event, d event.ItemEnded) {
+	switch d.Type {
+	case event.Message:
+		p.say(e, d.Text)
+	case event.ToolCall:
+		title, ran := p.calls[e.Item]
+		delete(p.calls, e.Item)
+		if ran {
+			p.say(e, fmt.Sprintf("%s: %s", d.Status, title))
+		}
+		p.activity = "waiting for the model"
+	}
+}
+
+// say sends a message. The caller holds mu.
+func (p *progress) say(e event.Event, text string) {
+	if p.ctx.Err() != nil {
+		return // the client has cancelled the request
+	}
+	p.n++
+	p.spoke = time.Now()
+	params := &sdk.ProgressNotificationParams{ProgressToken: p.token, Progress: float64(p.n), Message: terminal.Short(text, mostProgress)}
+	if e.Session != "" {
+		params.Meta = sdk.Meta{"settle/session": e.Session, "settle/turn": e.Turn, "settle/seq": e.Seq}
+	}
+	_ = p.to.NotifyProgress(p.ctx, params) // who cannot be told misses nothing that the answer does not say
+}
+
+func (p *progress) beatOnce() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.activity != "" && time.Since(p.spoke) >= beatDelay {
+		p.say(event.Event{}, p.activity)
+	}
+}
+
+// beat says from time to time that the turn goes on, so that clients do not
+// take it for dead. The returned function ends that and waits for it.
+func (p *progress) beat(ctx context.Context) (stop func()) {
+	if p.token == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go scope.Shield(scope.Log(p.log, nil, "a heartbeat panicked"), func() { // ends with stop, which waits for it
+		defer close(ended)
+		for {
+			select {
+			case <-time.After(beatDelay):
+			case <-ctx.Done():
+				return
+			}
+			p.beatOnce()
+		}
+	})()
+	return func() { cancel(); <-ended }
+}

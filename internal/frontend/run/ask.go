@@ -1,0 +1,238 @@
+package run
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
+
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// terminalUser answers at the terminal.
+const terminalUser = "user"
+
+// person is who sits at the terminal. They are asked about calls, one after the
+// other.
+type person struct {
+	screen *screen
+	in     io.Reader
+	// forget, if set, forgets what was typed before anybody was asked.
+	forget func()
+
+	last  *question   // that was asked; for the goroutine that follows the events
+	lines chan string // what was typed; closed at its end; nil until somebody is asked; for who asks
+}
+
+// question is asked when those before it have ended.
+type question struct {
+	*person
+	asked     event.ApprovalRequested
+	before    *question
+	ended     chan struct{} // closed when nobody is asked
+	withdrawn chan struct{} // closed when the approval has ended
+	entry     *asker.Entry  // what is filled in; nil before that
+}
+
+// ask puts a question behind the others.
+func (p *person) ask(_ context.Context, q asker.Question) asker.Asked {
+	p.last = &question{p, q.ApprovalRequested, p.last, make(chan struct{}), make(chan struct{}), nil}
+	return p.last
+}
+
+// Withdraw implements [asker.Asked].
+func (q *question) Withdraw() { close(q.withdrawn) }
+
+// Await shows the question and waits for its answer, or for the end of the
+// question.
+func (q *question) Await(ctx context.Context) (asker.Answer, error) {
+	defer close(q.ended)
+	for b := q.before; b != nil; b = b.before {
+		select {
+		case <-b.ended:
+		case <-ctx.Done():
+			return asker.Answer{}, context.Cause(ctx)
+		}
+	}
+	q.begin()
+	defer q.screen.endQuestion()
+	for {
+		select {
+		case line, more := <-q.lines:
+			q.screen.endPromptLine(more)
+			if !more {
+				q.screen.tell("nobody answers: denied")
+				return asker.Answer{Verdict: event.Denied}, nil
+			}
+			if answer, done := q.take(line); done {
+				return answer, nil
+			}
+		case <-ctx.Done():
+			select {
+			case <-q.withdrawn:
+				q.screen.tell("this approval is no longer needed")
+			default: // nothing is shown any more
+			}
+			return asker.Answer{}, context.Cause(ctx)
+		}
+	}
+}
+
+const (
+	choices     = "y: yes, once   s: yes, for this session   n: no > "
+	formChoices = "y: fill it in   n: decline > "
+	pageChoices = "y: I have opened it   n: decline > "
+)
+
+// choices are the answers that there are.
+func (q *question) choices() string {
+	switch {
+	case q.asked.Form == nil:
+		return choices
+	case q.asked.Form.URL != "":
+		return pageChoices
+	}
+	return formChoices
+}
+
+// take takes a line, and returns the answer if that is all.
+func (q *question) take(line string) (answer asker.Answer, done bool) {
+	if q.entry != nil {
+		return q.fill(line)
+	}
+	form := q.asked.Form
+	switch word := strings.ToLower(strings.TrimSpace(line)); {
+	case (word == "y" || word == "yes") && (form == nil || form.URL != ""):
+		return asker.Answer{Verdict: event.Approved}, true
+	case word == "y" || word == "yes":
+		entry, err := asker.NewEntry(*form)
+		if err != nil {
+			return asker.Answer{Verdict: event.Denied, Message: err.Error()}, true
+		}
+		q.entry = entry
+		return q.next()
+	case (word == "s" || word == "session") && form == nil:
+		return asker.Answer{Verdict: event.ApprovedSession}, true
+	case word == "n" || word == "no":
+		return asker.Answer{Verdict: event.Denied}, true
+	}
+	q.screen.prompt(q.choices())
+	return answer, false
+}
+
+// fill takes the line for the field that was asked for.
+func (q *question) fill(line string) (asker.Answer, bool) {
+	if err := q.entry.Take(line); err != nil {
+		q.screen.tell(err.Error())
+	}
+	return q.next()
+}
+
+// next asks for the next field. What is filled in whole is checked before it is sent.
+func (q *question) next() (asker.Answer, bool) {
+	if prompt := q.entry.Prompt(); prompt != "" {
+		q.screen.prompt(terminal.OneLine(prompt) + " > ")
+		return asker.Answer{}, false
+	}
+	if err := q.entry.Check(); err != nil {
+		q.screen.tell(err.Error())
+		q.entry = nil
+		q.screen.prompt(q.choices())
+		return asker.Answer{}, false
+	}
+	return asker.Answer{Verdict: event.Approved, Content: q.entry.Content()}, true
+}
+
+// begin shows the whole question; what was typed before is no answer to it.
+func (q *question) begin() {
+	if q.forget != nil {
+		q.forget()
+	}
+	if q.lines == nil {
+		q.lines = make(chan string)
+		go q.read() // ends with the input, or with the process: a read of a terminal cannot be ended
+	}
+	for stale := true; stale; {
+		select {
+		case _, stale = <-q.lines:
+		default:
+			stale = false
+		}
+	}
+	q.screen.question(asker.Headline(q.asked), asker.Words(q.asked))
+	q.screen.prompt(q.choices())
+}
+
+func (p *person) read() {
+	defer close(p.lines)
+	lines := bufio.NewScanner(p.in)
+	for lines.Scan() {
+		p.lines <- lines.Text() // taken by the next question; else the process ends
+	}
+}
+
+// endPromptLine says that somebody has ended the line of the prompt, or the input.
+func (s *screen) endPromptLine(line bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if line {
+		s.prompted = ""
+	}
+}
+
+// question shows what is asked. Nothing is drawn until asked is called.
+func (s *screen) question(headline, words string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asking = true
+	s.put(s.styled(color(terminal.Yellow), headline))
+	for line := range strings.SplitSeq(terminal.Text(words), "\n") {
+		s.put("  " + line)
+	}
+}
+
+// prompt leaves the cursor behind a text.
+func (s *screen) prompt(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.prompted = s.styled(bold(), text)
+	s.print(s.err, s.prompted)
+}
+
+// put writes a line that is fit for the terminal, and a prompt that is open once
+// more below it.
+func (s *screen) put(line string) {
+	s.erase()
+	s.breakLine()
+	text := line + "\n"
+	if s.prompted != "" {
+		text = "\n" + text + s.prompted
+	}
+	s.print(s.err, text)
+}
+
+// tell ends the line of a prompt that was not answered.
+func (s *screen) tell(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leavePrompt()
+	s.put(text)
+}
+
+// leavePrompt ends the line of a prompt that nobody will answer.
+func (s *screen) leavePrompt() {
+	if s.prompted != "" {
+		s.prompted = ""
+		s.put("")
+	}
+}
+
+// endQuestion says that the question is over.
+func (s *screen) endQuestion() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asking, s.prompted = false, ""
+}

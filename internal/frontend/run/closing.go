@@ -1,0 +1,119 @@
+package run
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
+	"github.com/settle-agent/settle/internal/client/transcript"
+
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// permissionText says what a permission lets calls do.
+func permissionText(permission event.Permission) string {
+	switch permission {
+	case event.Allow:
+		return "commands run and files change without asking (use --permission ask to be asked)"
+	case event.Ask:
+		return "you are asked before anything changes"
+	case event.Deny:
+		return "read-only: nothing may change"
+	}
+	return "permission: " + string(permission)
+}
+
+// Close implements [oneturn.Screen]: how the turn ended, what it took, and how to
+// go on, in a line.
+func (s *screen) Close(resume string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended == nil || !s.stream || s.volume == Quiet {
+		return false
+	}
+	line := s.ended.how + " after " + terminal.Duration(s.ended.took) + ": " + strings.Join(transcript.Spent(s.ended.sum), ", ")
+	if resume != "" {
+		line += "; continue with: " + resume
+	}
+	s.erase()
+	s.breakLine()
+	s.print(s.err, s.styled(s.ended.style, terminal.OneLine(line))+"\n")
+	return true
+}
+
+// Clear implements [oneturn.Screen].
+func (s *screen) Clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.erase()
+}
+
+// ending is how a turn ended.
+type ending struct {
+	how   string
+	style terminal.Style
+	took  time.Duration
+	sum   event.Summary
+}
+
+// turnEnded keeps how the turn ended, for the closing line.
+func (s *screen) turnEnded(t *event.Turn) {
+	s.ended = &ending{how: string(t.Cause.Outcome), style: color(terminal.Green), took: t.EndedAt.Sub(t.StartedAt), sum: t.Summary}
+	switch t.Cause.Outcome {
+	case event.Aborted:
+		s.ended.how, s.ended.style = string(t.Cause.Reason), color(terminal.Yellow)
+	case event.Failed:
+		s.ended.style = color(terminal.Red)
+	}
+	s.over = true
+	s.erase()
+}
+
+// mostDiff is how many lines of a call's changes are shown.
+const mostDiff = 40
+
+// plan shows the plan that a call has set.
+func (s *screen) plan(c event.Content) {
+	if !s.stream || s.volume == Quiet || toolview.KindOf(c.Name) != toolview.Plan {
+		return
+	}
+	for _, step := range toolview.New(c.Name, c.Arguments, "").Plan.Plan {
+		s.put("  " + step.Mark() + " " + terminal.OneLine(step.Step))
+	}
+}
+
+// diff shows what a call changed in files.
+func (s *screen) diff(c event.Content) {
+	if !s.stream || s.volume == Quiet || toolview.KindOf(c.Name) != toolview.Edit || len(c.Detail) == 0 {
+		return
+	}
+	left := mostDiff
+	for _, change := range toolview.New(c.Name, c.Arguments, "").Changes(c.Detail) {
+		s.put("  " + s.styled(bold(), fmt.Sprintf("%s (%s)", terminal.OneLine(change.Path), change.Kind)))
+		for line := range strings.Lines(change.Body()) {
+			if left--; left < 0 {
+				s.put("  … more changes: settle sessions show")
+				return
+			}
+			s.put("  " + s.styled(diffStyle(line), strings.TrimRight(line, "\r\n")))
+		}
+	}
+}
+
+func diffStyle(line string) terminal.Style {
+	switch line[0] {
+	case '+':
+		return color(terminal.Green)
+	case '-':
+		return color(terminal.Red)
+	case '@':
+		return color(terminal.Cyan)
+	}
+	return faint()
+}
+
+func faint() terminal.Style                 { return terminal.Style{Attr: terminal.Faint} }
+func bold() terminal.Style                  { return terminal.Style{Attr: terminal.Bold} }
+func color(c terminal.Color) terminal.Style { return terminal.Style{Color: c} }

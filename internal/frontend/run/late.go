@@ -1,0 +1,29 @@
+package run
+
+import (
+	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// mostLate bounds what late keeps.
+const mostLate = 20
+
+// late is what people should know of a turn that programs watch: for these, the
+// cause comes first on standard error (C14), and this after it.
+type late struct {
+	silent  bool
+	notices []string
+}
+
+func (l *late) keep(notice string) {
+	if !l.silent && len(l.notices) < mostLate {
+		l.notices = append(l.notices, notice)
+	}
+}
+
+func (l *late) flush(to *stdio.Output) {
+	for _, notice := range l.notices {
+		to.Add("settle: note: " + terminal.OneLine(notice) + "\n")
+	}
+	l.notices = nil
+}

@@ -1,0 +1,358 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/oneturn"
+	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/client/transcript"
+
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// screen shows a turn to a person: the answer on standard output, what is
+// going on beside it on standard error.
+type screen struct {
+	out, err *stdio.Output
+	// tty is where it can be drawn; nil if only lines can be written, which have
+	// no styles then.
+	tty     *Screen
+	palette terminal.Palette
+	// person is asked about calls; nil if there is none.
+	person *person
+
+	mu sync.Mutex // guards what follows: the status is drawn meanwhile
+	// stream shows the answer as it comes; else it is shown at the end.
+	stream bool
+	volume Volume
+	// seen says that a person sees standard error; late keeps what is for one.
+	seen bool
+	late late
+
+	calls    []*runningCall
+	mid      bool
+	last     string // item whose text was shown last
+	lastType event.ItemType
+
+	dir        string // of the session
+	permission event.Permission
+	ended      *ending // nil while the turn runs
+	status     status
+	asking     bool // somebody is asked
+	// prompted is the prompt behind which the cursor is, if it is.
+	prompted string
+	over     bool // nothing is drawn any more
+}
+
+// runningCall is a call that has started.
+type runningCall struct {
+	item  string
+	title string
+	began time.Time
+	tail  string // the end of its output
+}
+
+func newScreen(stage oneturn.Stage, o Options) *screen {
+	s := &screen{out: stage.Out, err: stage.Err, stream: o.Format == Terminal, volume: o.Volume, seen: o.Screen != nil, late: late{silent: o.Volume == Quiet}}
+	switch {
+	case s.stream && o.Screen != nil:
+		s.tty, s.palette = o.Screen, o.Screen.Palette
+	case !s.stream && s.volume == Normal:
+		s.volume = Quiet // silent until something is wrong
+	}
+	if o.Answers != nil {
+		s.person = &person{screen: s, in: o.Answers, forget: o.Forget}
+	}
+	return s
+}
+
+// print writes to one of the outputs, and where a person looks on waits until it
+// is out: both may be at one terminal.
+func (s *screen) print(to *stdio.Output, text string) {
+	to.Write(func(b []byte) []byte { return append(b, text...) })
+	if s.stream {
+		to.Flush()
+	}
+}
+
+// styled is a text as the terminal shows it.
+func (s *screen) styled(style terminal.Style, text string) string {
+	return string(s.palette.Append(nil, terminal.Plain(text, style)))
+}
+
+// Follow implements [oneturn.View].
+func (s *screen) Follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
+	if s.person == nil {
+		return oneturn.Changes(ctx, session, cursor, transcript.Live, s.show)
+	}
+	asks := asker.New(ctx, asker.Options{Session: session, Ask: s.person.ask, Fill: s.person.ask, By: func() string { return terminalUser }})
+	follow := oneturn.Changes(ctx, session, cursor, transcript.Live, func(c transcript.Change) {
+		if s.show(c); c.Thing == transcript.Approval {
+			asks.Take(c.Event)
+		}
+	})
+	return func() error {
+		defer asks.Close()
+		return follow()
+	}
+}
+
+func (s *screen) show(c transcript.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch c.Thing {
+	case transcript.Turn:
+		s.turnChanged(c)
+	case transcript.Attempt:
+		s.attemptChanged(c)
+	case transcript.Item:
+		s.itemChanged(c)
+	}
+	switch d := c.Event.Data.(type) {
+	case event.SessionRecovered:
+		s.notice("%s", transcript.RecoveryText(d))
+	case event.SessionOpened:
+		s.dir, s.permission = d.Dir, d.Permission
+		s.detail("session %s in %s; permission: %s", c.Event.Session, d.Dir, d.Permission)
+	case event.HistoryChanged:
+		if d.Change == event.ChangeCompacted {
+			s.notice("%s", d.Why)
+		}
+	case event.InterruptRequested:
+		s.setActivity("ending the turn", c.Event.At)
+		s.leavePrompt()
+		s.notice("ending the turn …")
+	case event.ApprovalEnded:
+		if d.Verdict == event.Denied {
+			s.notice("%s", strings.TrimSuffix("denied: "+d.Message, ": "))
+		}
+	case event.JobStarted:
+		s.notice("%s keeps running as job %s (pid %d)", d.Command, d.Job, d.PID)
+	case event.JobEnded:
+		s.detail("job %s: %s", d.Job, d.How)
+		for _, moved := range d.Quarantined {
+			s.notice("job %s left something that git would run; settle moved it aside: %s", d.Job, moved)
+		}
+	}
+}
+
+func (s *screen) turnChanged(c transcript.Change) {
+	switch c.What {
+	case transcript.Started:
+		model := c.Turn.Start.Provider + "/" + c.Turn.Start.Model
+		s.detail("model %s", model)
+		if s.stream && s.volume == Normal {
+			s.notice("%s in %s; %s", model, s.dir, permissionText(s.permission))
+		}
+	case transcript.Ended:
+		s.turnEnded(c.Turn)
+	}
+}
+
+// attemptChanged says that there will be another attempt, and when.
+func (s *screen) attemptChanged(c transcript.Change) {
+	if c.What == transcript.Started {
+		s.setActivity("waiting for the model", c.Event.At)
+		return
+	}
+	s.status.doing = ""
+	end := c.Attempt.End
+	if end.RetryIn == nil {
+		return
+	}
+	s.setActivity("waiting to retry", c.Event.At)
+	if end.Failure == nil {
+		return
+	}
+	count := fmt.Sprintf("attempt %d", end.Failure.Attempt+1)
+	if end.Failure.RetryLimit > 0 {
+		count += fmt.Sprintf(" of %d", end.Failure.RetryLimit+1)
+	}
+	wait := time.Duration(*end.RetryIn) * time.Millisecond
+	s.notice("%s in %s: %s", count, terminal.Duration(wait), end.Failure.Message)
+}
+
+func (s *screen) itemChanged(c transcript.Change) {
+	isCall := c.Item.Type() == event.ToolCall
+	switch c.What {
+	case transcript.Started:
+		s.itemStarted(c)
+	case transcript.Grew:
+		switch {
+		case c.Notice() != "":
+			s.news(c.Notice())
+		case c.Stream == event.Output:
+			if i := s.call(c.Item.ID); i != nil {
+				i.tail = terminal.Tail(i.tail + c.Text)
+			}
+		case !isCall && s.stream && (c.Item.Type() == event.Message || s.volume == Verbose && c.Item.Type() == event.Reasoning):
+			s.text(c.Item, c.Text)
+		}
+	case transcript.Running:
+		s.callStarted(c)
+	case transcript.Ended:
+		switch {
+		case isCall:
+			s.callEnded(c.Item)
+		case c.Item.Type() == event.Note:
+			s.detail("message to the model: %s", c.Item.Content().Text)
+		case s.last == c.Item.ID:
+			s.breakLine()
+		}
+	}
+}
+
+func (s *screen) itemStarted(c transcript.Change) {
+	switch c.Item.Type() {
+	case event.Reasoning:
+		s.setActivity("thinking", c.Event.At)
+	case event.Message:
+		s.setActivity("answering", c.Event.At)
+	case event.ToolCall:
+		s.setActivity("preparing "+c.Item.Content().Name, c.Event.At)
+	}
+}
+
+// text shows more of an item; the answer is told apart from thinking by where
+// it goes.
+func (s *screen) text(item *event.Item, text string) {
+	if s.last != item.ID {
+		s.breakLine()
+		s.last, s.lastType = item.ID, item.Type()
+	}
+	s.erase()
+	text = terminal.Text(text)
+	s.print(s.textOutput(), text)
+	if text != "" {
+		s.mid = !strings.HasSuffix(text, "\n")
+	}
+}
+
+// textOutput is where the text goes that was shown last.
+func (s *screen) textOutput() *stdio.Output {
+	if s.lastType == event.Reasoning {
+		return s.err
+	}
+	return s.out
+}
+
+// breakLine ends the line that the text of an item has left open.
+func (s *screen) breakLine() {
+	if s.mid {
+		s.print(s.textOutput(), "\n")
+		s.mid = false
+	}
+}
+
+// call returns the call if it runs, else nil.
+func (s *screen) call(item string) *runningCall {
+	for _, i := range s.calls {
+		if i.item == item {
+			return i
+		}
+	}
+	return nil
+}
+
+func (s *screen) callStarted(c transcript.Change) {
+	d, _ := c.Event.Data.(event.CallStarted)
+	i := &runningCall{item: c.Item.ID, title: cmp.Or(d.Title, c.Item.Content().Name), began: c.Event.At}
+	s.calls = append(s.calls, i)
+	s.notice("→ %s", i.title)
+}
+
+func (s *screen) callEnded(item *event.Item) {
+	i, content := s.call(item.ID), item.Content()
+	if i == nil {
+		i = &runningCall{title: content.Name, began: item.BegunAt}
+	}
+	s.calls = slices.DeleteFunc(s.calls, func(other *runningCall) bool { return other == i })
+	s.notice("  %s: %s", i.title, callOutcome(item, content, item.EndedAt.Sub(i.began)))
+	s.diff(content)
+	if item.Status == event.ItemCompleted {
+		s.plan(content)
+	}
+}
+
+// callOutcome says how a call ended.
+func callOutcome(item *event.Item, content event.Content, took time.Duration) string {
+	after := " after " + terminal.Duration(took)
+	switch {
+	case item.Status == event.ItemCompleted:
+		return "done" + after
+	case item.Status == event.ItemFailed && content.ExitCode != nil:
+		return fmt.Sprintf("exit code %d", *content.ExitCode) + after
+	case item.Status == event.ItemFailed:
+		return "failed: " + terminal.Short(content.Output, 120)
+	case item.Effects == event.EffectsNone:
+		return "not started"
+	}
+	why := "cut"
+	if item.Cause != nil {
+		why = item.Cause.Error()
+	}
+	return fmt.Sprintf("%s%s; effects: %s", why, after, item.Effects)
+}
+
+// notice says one line beside the answer.
+func (s *screen) notice(format string, args ...any) {
+	if s.volume == Quiet {
+		return
+	}
+	line := terminal.Short(fmt.Sprintf(format, args...), 300)
+	if strings.HasPrefix(format, " ") {
+		line = "  " + line
+	}
+	s.put(s.styled(faint(), line))
+}
+
+// news says what a person should know at once, if one looks on.
+func (s *screen) news(text string) {
+	switch {
+	case s.stream || s.volume == Verbose:
+		s.notice("%s", text)
+	case s.seen && !s.late.silent:
+		s.put("settle: " + terminal.Short(text, 300))
+	default:
+		s.late.keep(text)
+	}
+}
+
+// detail is a notice for who wants to know more.
+func (s *screen) detail(format string, args ...any) {
+	if s.volume == Verbose {
+		s.notice(format, args...)
+	}
+}
+
+// Fail implements [oneturn.View]. Standard error says it.
+func (s *screen) Fail(string) {}
+
+// Last implements [oneturn.View].
+func (s *screen) Last() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late.flush(s.err)
+	return nil
+}
+
+// Finish implements [oneturn.View]: it shows the answer if it was not streamed.
+func (s *screen) Finish(answer string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.stream:
+		s.breakLine()
+	case answer != "":
+		s.out.Add(strings.TrimSuffix(answer, "\n") + "\n")
+	}
+}

@@ -1,0 +1,149 @@
+package run
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+const (
+	// frameDelay is the time between two drawings of the status.
+	frameDelay = 120 * time.Millisecond
+	// statusDelay is how long something lasts before it gets a status: what is
+	// quick must not flicker.
+	statusDelay = 300 * time.Millisecond
+	// tailLines is how many lines of a running command's output are shown.
+	tailLines = 3
+)
+
+// status is what is shown below everything else while something goes on: the end
+// of a running command's output, and what runs for how long. It is taken back
+// before anything else is written.
+type status struct {
+	drawn int // lines on the terminal
+	frame int
+	doing string
+	since time.Time
+}
+
+// animate draws the status until done is closed.
+func (s *screen) animate(done <-chan struct{}) {
+	tick := time.NewTicker(frameDelay)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			s.mu.Lock()
+			s.draw(time.Now())
+			s.mu.Unlock()
+		case <-done:
+			s.mu.Lock()
+			s.over = true
+			s.erase()
+			s.mu.Unlock()
+			return
+		}
+	}
+}
+
+// setActivity notes what goes on now.
+func (s *screen) setActivity(what string, at time.Time) {
+	s.status.doing, s.status.since = what, at
+}
+
+// draw draws the status, unless a line of text is open or somebody is asked.
+func (s *screen) draw(now time.Time) {
+	if s.tty == nil || s.over || s.mid || s.asking || s.volume == Quiet {
+		return
+	}
+	lines := s.lines(now)
+	if len(lines) == 0 && s.status.drawn == 0 {
+		return
+	}
+	s.status.frame++
+	text := s.takeBack()
+	for n, line := range lines {
+		if n > 0 {
+			text += "\n"
+		}
+		text += string(s.palette.Append(nil, line))
+	}
+	s.status.drawn = len(lines)
+	s.print(s.err, text)
+}
+
+// erase takes the status back.
+func (s *screen) erase() {
+	if s.status.drawn > 0 {
+		s.print(s.err, s.takeBack())
+	}
+}
+
+// takeBack is what clears the lines that are drawn. The cursor is at the end of
+// the last one.
+func (s *screen) takeBack() string {
+	n := s.status.drawn
+	s.status.drawn = 0
+	if n == 0 {
+		return ""
+	}
+	return "\r" + strings.Repeat("\x1b[A", n-1) + "\x1b[J"
+}
+
+// lines are those of the status. They surely fit: one that wraps could not be
+// taken back.
+func (s *screen) lines(now time.Time) (lines []terminal.Line) {
+	newest, running := s.running()
+	what, since := s.status.doing, s.status.since
+	if newest != nil {
+		what, since = newest.title, newest.began
+		if running > 1 {
+			what = fmt.Sprintf("%d calls; %s", running, what)
+		}
+	}
+	took := now.Sub(since)
+	if what == "" || took < statusDelay {
+		return nil
+	}
+	width := s.tty.width()
+	if newest != nil {
+		tail, _ := terminal.LastLines(newest.tail, tailLines)
+		for _, line := range tail {
+			lines = append(lines, terminal.Clip(terminal.Plain("  │ "+line, faint()), width))
+		}
+	}
+	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+	precision := time.Second / 10
+	if took >= 10*time.Second {
+		precision = time.Second
+	}
+	clock := " " + terminal.Duration(took.Truncate(precision))
+	line := terminal.Line{{Text: string(frames[s.status.frame%len(frames)]), Style: terminal.Style{Color: terminal.Cyan}}, {Text: " " + what}}
+	line = append(terminal.Clip(line, width-len(clock)), terminal.Span{Text: clock, Style: faint()})
+	return append(lines, terminal.Clip(line, width))
+}
+
+// fallbackWidth is taken for a terminal that does not say.
+const fallbackWidth = 80
+
+// width is how much of a row is used: in the last column, some terminals wrap.
+func (s *Screen) width() int {
+	width := fallbackWidth
+	if s.Width != nil && s.Width() > 0 {
+		width = s.Width()
+	}
+	return width - 1
+}
+
+// running returns the call that started last of those that run, and how many
+// there are.
+func (s *screen) running() (newest *runningCall, n int) {
+	for _, i := range s.calls {
+		if newest == nil || i.began.After(newest.began) || i.began.Equal(newest.began) && i.title < newest.title {
+			newest = i
+		}
+	}
+	return newest, len(s.calls)
+}

@@ -1,0 +1,154 @@
+package sessions
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/attach"
+	"github.com/settle-agent/settle/internal/client/listing"
+	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/worktree"
+)
+
+// List writes a table of the sessions that the query asks for.
+func List(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) error {
+	q.Children = true
+	list, err := store.List(ctx, dataDir, q)
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, b := range tree(list) {
+		e := b.Entry
+		rows = append(rows, []string{
+			e.Session, e.Updated.Local().Format(time.DateTime), state(e) + where(dataDir, e.Session), terminal.Short(e.Model, mostCell), b.mark() + terminal.Short(e.Title, mostCell) + ownWorktree(dataDir, e),
+		})
+	}
+	return listing.Table(to, rows)
+}
+
+// ownWorktree says that a child agent works in a git worktree of its own.
+func ownWorktree(dataDir string, e catalogue.Entry) string {
+	if e.Parent == "" || !strings.HasPrefix(e.Dir, worktree.Folder(dataDir)+string(filepath.Separator)) {
+		return ""
+	}
+	if _, err := os.Lstat(e.Dir); err != nil {
+		return " (git worktree, removed)"
+	}
+	return " (git worktree " + terminal.Text(e.Dir) + ")"
+}
+
+// branch is a session in its place below those that have it as a child agent.
+type branch struct {
+	catalogue.Entry
+	depth int
+}
+
+// mark stands before the title of a child agent.
+func (b branch) mark() string {
+	switch {
+	case b.depth > 0:
+		return strings.Repeat("  ", b.depth-1) + "└ "
+	case b.Parent != "": // which is not listed
+		return "└ "
+	}
+	return ""
+}
+
+// tree has each child agent follow its parent, the one that started first first.
+func tree(list []catalogue.Entry) []branch {
+	listed := map[string]bool{}
+	below := map[string][]catalogue.Entry{}
+	for _, e := range list {
+		listed[e.Session] = true
+	}
+	for _, e := range slices.Backward(list) {
+		if e.Parent != e.Session && listed[e.Parent] {
+			below[e.Parent] = append(below[e.Parent], e)
+		}
+	}
+	var out []branch
+	var add func(e catalogue.Entry, depth int)
+	add = func(e catalogue.Entry, depth int) {
+		out = append(out, branch{e, depth})
+		children := below[e.Session]
+		delete(below, e.Session) // a log may say anything
+		slices.SortStableFunc(children, func(a, b catalogue.Entry) int { return a.Created.Compare(b.Created) })
+		for _, c := range children {
+			add(c, depth+1)
+		}
+	}
+	for _, e := range list {
+		if e.Parent == e.Session || !listed[e.Parent] {
+			add(e, 0)
+		}
+	}
+	return out
+}
+
+// mostCell is how many characters of a model and of a title the table shows.
+const mostCell = 60
+
+// state says in a word how a session is.
+func state(e catalogue.Entry) string {
+	switch {
+	case e.Problem != "":
+		return "damaged"
+	case e.Running:
+		return "running"
+	case e.Outcome == event.Aborted:
+		return string(e.Reason)
+	case e.Outcome == "":
+		return "empty"
+	}
+	return string(e.Outcome)
+}
+
+// where says which process has a session open.
+func where(dataDir, session string) string {
+	if host, known := attach.HostOf(dataDir, session); known {
+		return ", open in " + host.String()
+	}
+	return ""
+}
+
+// line is a session as JSON.
+type line struct {
+	Session string        `json:"session"`
+	Dir     string        `json:"dir"`
+	Title   string        `json:"title,omitempty"`
+	Model   string        `json:"model,omitempty"`
+	Outcome event.Outcome `json:"outcome,omitempty"`
+	Reason  event.Reason  `json:"reason,omitempty"`
+	Running bool          `json:"running,omitempty"`
+	Created time.Time     `json:"created"`
+	Updated time.Time     `json:"updated"`
+	Problem string        `json:"problem,omitempty"`
+	Parent  string        `json:"parent,omitempty"`
+	Host    *attach.Host  `json:"host,omitempty"`
+}
+
+// ListJSON writes the sessions as JSON, one a line.
+func ListJSON(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) error {
+	q.Children = true
+	list, err := store.List(ctx, dataDir, q)
+	if err != nil {
+		return err
+	}
+	lines := make([]line, len(list))
+	for n, e := range list {
+		lines[n] = line{e.Session, e.Dir, e.Title, e.Model, e.Outcome, e.Reason, e.Running, e.Created.UTC(), e.Updated.UTC(), e.Problem, e.Parent, nil}
+		if host, known := attach.HostOf(dataDir, e.Session); known {
+			lines[n].Host = &host
+		}
+	}
+	return listing.JSON(to, lines)
+}

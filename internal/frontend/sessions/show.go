@@ -1,0 +1,214 @@
+package sessions
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/atif"
+	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// Show writes a session for people: what was said, what was called, and how
+// each ended.
+func Show(to io.Writer, dataDir, session string) error {
+	state, err := journal.Load(dataDir, session)
+	if err != nil && state.Session == "" {
+		return err
+	}
+	var b bytes.Buffer
+	if state.Seq == 0 && err == nil {
+		_, err := fmt.Fprintf(to, "session %s is empty\n", session)
+		return err
+	}
+	fmt.Fprintf(&b, "session %s in %s\n", state.Session, terminal.Text(state.Host.Dir))
+	if p := state.Host.Parent; p != "" {
+		fmt.Fprintf(&b, "child agent %s of session %s\n", terminal.Text(state.Host.Child), terminal.Text(p))
+	}
+	fmt.Fprintf(&b, "created %s, changed %s\n", local(state.Created), local(state.Updated))
+	if parts := transcript.Spent(transcript.Total(state)); len(parts) > 0 {
+		fmt.Fprintln(&b, strings.Join(parts, ", "))
+	}
+	now := "runs"
+	if free, err := journal.Free(dataDir, session); free && err == nil {
+		now = "did not end: its process died; opening the session ends it" // as the lock says
+	}
+	for _, t := range state.Turns {
+		showTurn(&b, t, now)
+	}
+	for _, in := range state.Waiting {
+		waits := "waits"
+		if in.Held {
+			waits = "is held, and runs with the next input"
+		}
+		fmt.Fprintf(&b, "\n> %s\n  (%s)\n", quoted(in.Text), waits)
+	}
+	for _, c := range state.Children {
+		showChild(&b, c, now)
+	}
+	for _, j := range state.Jobs {
+		how := now
+		if j.Ended != nil {
+			how = string(j.Ended.How)
+		}
+		fmt.Fprintf(&b, "\njob %s (pid %d): %s: %s\n", j.Job, j.PID, terminal.Text(j.Command), how)
+	}
+	_, writeErr := to.Write(b.Bytes())
+	return errors.Join(writeErr, err)
+}
+
+// showChild writes how far a child agent is.
+func showChild(b *bytes.Buffer, c *event.Child, now string) {
+	how := now
+	if c.Ended != nil {
+		how = string(c.Ended.Outcome)
+		if c.Ended.Cause != nil {
+			how = terminal.Text(c.Ended.Cause.Error())
+		}
+		if ms := c.Ended.ElapsedMS; ms > 0 {
+			how += " after " + terminal.Duration(time.Duration(ms)*time.Millisecond)
+		}
+		if c.Ended.Spent != nil {
+			how = strings.Join(append([]string{how}, transcript.Spent(*c.Ended.Spent)...), "; ")
+		}
+		if c.News() {
+			how += "; the model is told with the next input"
+		}
+	}
+	fmt.Fprintf(b, "\nchild agent %s, session %s: %s: %s\n", c.Child, c.Session, terminal.Text(c.Title), how)
+	if c.Worktree != nil {
+		fmt.Fprintf(b, "  git worktree %s: %s\n", terminal.Text(c.Worktree.Path), treeOf(c))
+	}
+}
+
+// treeOf says what became of a child's worktree: by what is there, and by the log.
+func treeOf(c *event.Child) string {
+	if _, err := os.Lstat(c.Worktree.Path); err != nil {
+		return "removed"
+	}
+	branch := "(branch " + terminal.Text(c.Worktree.Branch) + ")"
+	switch {
+	case c.Ended == nil:
+		return "in use " + branch
+	case c.Ended.Worktree == nil || c.Ended.Worktree.Why == "":
+		return "kept " + branch
+	}
+	return "kept " + branch + ": " + terminal.Text(c.Ended.Worktree.Why)
+}
+
+func local(at time.Time) string { return at.Local().Format(time.DateTime) }
+
+// quoted makes a text printable, with all lines but the first indented.
+func quoted(text string) string {
+	return strings.ReplaceAll(strings.TrimSpace(terminal.Text(text)), "\n", "\n  ")
+}
+
+// showTurn writes a turn; now says what one does that has not ended.
+func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
+	for e := range transcript.Entries(t) {
+		if e.Input != nil {
+			fmt.Fprintf(b, "\n> %s\n", quoted(e.Input.Text))
+		} else {
+			showItem(b, e.Item)
+		}
+	}
+	for _, c := range t.Changes {
+		if c.Change == event.ChangeCompacted {
+			fmt.Fprintf(b, "\n(%s)\n", terminal.Text(c.Why))
+		}
+	}
+	if t.Cause == nil {
+		fmt.Fprintf(b, "\n[%s %s]\n", t.ID, now)
+		return
+	}
+	fmt.Fprintf(b, "\n[%s: %s after %s]\n", t.ID, terminal.Text(t.Cause.Error()),
+		strings.Join(append([]string{terminal.Duration(t.EndedAt.Sub(t.StartedAt))}, transcript.Spent(t.Summary)...), "; "))
+}
+
+func showItem(b *bytes.Buffer, i *event.Item) {
+	const mostOutput = 600
+	c := i.Content()
+	switch c.Type {
+	case event.Message:
+		fmt.Fprintf(b, "\n%s\n", terminal.Text(strings.TrimSpace(c.Text)))
+	case event.Note:
+		fmt.Fprintf(b, "\n(message to the model: %s)\n", quoted(c.Text))
+	case event.ToolCall:
+		fmt.Fprintf(b, "\n→ %s %s\n", terminal.Text(c.Name), quoted(c.Arguments))
+		if out := quoted(head(c.Output, mostOutput)); out != "" {
+			fmt.Fprintf(b, "  %s\n", out)
+		}
+		how := string(i.Status)
+		if c.ExitCode != nil {
+			how += fmt.Sprintf(", exit code %d", *c.ExitCode)
+		}
+		if i.Status == event.ItemAborted {
+			how += fmt.Sprintf(", effects: %s", i.Effects)
+		}
+		fmt.Fprintf(b, "  [%s]\n", how)
+	}
+}
+
+func head(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + " …"
+	}
+	return text
+}
+
+// ExportATIF writes a session, with its child agents, as a trajectory for evaluations. What
+// comes before a damage is written, then the damage is the error; the trajectory names it
+// as well.
+func ExportATIF(to io.Writer, dataDir, session string) error {
+	var damaged error
+	load := func(session string) (event.State, error) {
+		state, err := journal.Load(dataDir, session)
+		if errors.As(err, new(*journal.DamageError)) && state.Session != "" {
+			damaged = errors.Join(damaged, fmt.Errorf("session %s: %w; what comes before that is printed", session, err))
+			err = nil
+		}
+		return state, err
+	}
+	state, err := load(session)
+	if err != nil {
+		return err
+	}
+	state.Session = session // an empty log does not say
+	e := json.NewEncoder(to)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	trajectory := atif.Of(state, load)
+	if damaged != nil {
+		trajectory.Note(damaged.Error())
+	}
+	return errors.Join(e.Encode(trajectory), damaged)
+}
+
+// Export writes the session's events as JSON, one a line. What comes before a
+// damage is written, then the damage is the error.
+func Export(ctx context.Context, to io.Writer, dataDir, session string) error {
+	w := bufio.NewWriterSize(to, 64<<10)
+	var buf []byte
+	for e, err := range journal.Read(ctx, dataDir, session, 0) {
+		if err != nil {
+			return errors.Join(w.Flush(), err)
+		}
+		if buf, err = e.AppendJSON(buf[:0]); err != nil {
+			return errors.Join(w.Flush(), err)
+		}
+		if _, err := w.Write(append(buf, '\n')); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}

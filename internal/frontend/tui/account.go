@@ -1,0 +1,113 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// showCost says what the session has used, by model.
+func (f *Face) showCost(string) {
+	used, requests := map[string]event.Summary{}, map[string]int{}
+	var models []string
+	for _, t := range f.state().Turns {
+		for _, a := range t.Attempts {
+			name := a.Start.Provider + "/" + a.Start.Model
+			if !slices.Contains(models, name) {
+				models = append(models, name)
+			}
+			requests[name]++
+			if a.End != nil {
+				sum := used[name]
+				sum.Add(*a.End)
+				used[name] = sum
+			}
+		}
+	}
+	if len(models) == 0 {
+		f.say("no request was made yet")
+		return
+	}
+	var lines []string
+	for _, name := range models {
+		u, cost := used[name].Usage, "not known"
+		if usd, known := used[name].CostUSD(); known {
+			cost = terminal.Dollars(usd)
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s", name, terminal.Count(requests[name], "request")),
+			fmt.Sprintf("    input   %s tokens, of which %s were read from the provider's cache", terminal.Tokens(u.Input), terminal.Tokens(u.CacheRead)),
+			fmt.Sprintf("    output  %s tokens, of which %s are reasoning", terminal.Tokens(u.Output), terminal.Tokens(u.Reasoning)),
+			"    cost    "+cost)
+	}
+	lines = append(lines, "", "Tokens as the providers count them, at their list prices or those of your configuration.")
+	f.lines("Cost", lines)
+}
+
+// stretch is something that ran in a turn.
+type stretch struct {
+	at, until time.Time
+	what      string
+}
+
+// showTimeline says when what ran.
+func (f *Face) showTimeline(string) {
+	s := f.state()
+	var lines []string
+	for _, t := range s.Turns {
+		if len(lines) > 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, fmt.Sprintf("%s  %s  %s", t.StartedAt.Local().Format("2006-01-02 15:04:05"), t.ID, terminal.OneLine(textOf(t))))
+		stretches := stretchesOf(t, s.Host.Dir)
+		slices.SortStableFunc(stretches, func(a, b stretch) int { return a.at.Compare(b.at) })
+		for _, m := range stretches {
+			took := "runs"
+			if !m.until.IsZero() {
+				took = span(m.until.Sub(m.at))
+			}
+			lines = append(lines, fmt.Sprintf("    +%-8s %-8s %s", span(m.at.Sub(t.StartedAt)), took, m.what))
+		}
+		if t.Cause != nil {
+			lines = append(lines, fmt.Sprintf("    +%-8s %s", span(t.EndedAt.Sub(t.StartedAt)), howEnded(t)))
+		}
+	}
+	if len(lines) == 0 {
+		f.say("nothing ran yet")
+		return
+	}
+	f.lines("Timeline", lines)
+}
+
+func howEnded(t *event.Turn) string {
+	if t.Cause.Outcome == event.Completed {
+		return "completed"
+	}
+	return terminal.OneLine(t.Cause.Error())
+}
+
+func stretchesOf(t *event.Turn, dir string) (out []stretch) {
+	for n, a := range t.Attempts {
+		m := stretch{at: a.StartedAt, until: a.EndedAt, what: fmt.Sprintf("request %d to %s/%s", n+1, a.Start.Provider, a.Start.Model)}
+		if a.End != nil && a.End.Failure != nil {
+			m.what += ": " + terminal.OneLine(a.End.Failure.Message)
+		}
+		out = append(out, m)
+	}
+	for _, i := range t.Items {
+		if i.Type() != event.ToolCall || !i.Started {
+			continue
+		}
+		content := i.Content()
+		m := stretch{at: i.StartedAt, until: i.EndedAt, what: terminal.OneLine(title(toolview.New(content.Name, content.RanWith(), dir)))}
+		if i.Status == event.ItemFailed || i.Status == event.ItemAborted {
+			m.what += "  (" + strings.ToLower(string(i.Status)) + ")"
+		}
+		out = append(out, m)
+	}
+	return out
+}

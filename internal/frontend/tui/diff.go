@@ -1,0 +1,151 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/settle-agent/settle/internal/client/toolview"
+
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// mostDiff is how many lines of a call's changes are shown.
+const mostDiff = 40
+
+// changeRows are changes to files: each line with its number, and what differs
+// within a line stands out.
+func changeRows(changes []toolview.Change, dir string, width, most int) (rows []terminal.Line) {
+	for _, c := range changes {
+		lines := diffLines(c.Body())
+		added, removed := 0, 0
+		for _, l := range lines {
+			switch l.sign {
+			case '+':
+				added++
+			case '-':
+				removed++
+			}
+		}
+		name := relative(dir, c.Path)
+		if c.From != "" {
+			name = relative(dir, c.From) + " → " + name
+		}
+		head := fmt.Sprintf("  %s (%s, +%d -%d)", terminal.OneLine(name), c.Kind, added, removed)
+		rows = append(rows, terminal.Clip(terminal.Plain(head, faint()), width))
+		for n, l := range lines {
+			if most--; most < 0 {
+				return append(rows, terminal.Clip(terminal.Plain(fmt.Sprintf("  … %d more lines (Ctrl-T)", len(lines)-n), faint()), width))
+			}
+			rows = append(rows, l.rows(width)...)
+		}
+	}
+	return rows
+}
+
+// diffLine is a line of a diff. number is its own in the new file, or in the
+// old one if it is removed; 0 for a gap between hunks.
+type diffLine struct {
+	sign   byte
+	number int
+	text   string
+	// from and to bound what differs from the line that it replaces, or that
+	// replaces it.
+	from, to int
+}
+
+// diffLines reads a unified diff without the lines that name the files.
+func diffLines(diff string) (lines []diffLine) {
+	before, after := 0, 0
+	for line := range strings.Lines(diff) {
+		line = strings.TrimRight(line, "\r\n")
+		if line == "" {
+			continue
+		}
+		switch line[0] {
+		case '@':
+			if len(lines) > 0 {
+				lines = append(lines, diffLine{sign: '@'})
+			}
+			_, _ = fmt.Sscanf(line, "@@ -%d", &before) // our own diffs; else they are numbered from 0
+			if _, rest, ok := strings.Cut(line, " +"); ok {
+				_, _ = fmt.Sscanf(rest, "%d", &after)
+			}
+		case '+':
+			lines = append(lines, diffLine{sign: '+', number: after, text: line[1:]})
+			after++
+		case '-':
+			lines = append(lines, diffLine{sign: '-', number: before, text: line[1:]})
+			before++
+		case ' ':
+			lines = append(lines, diffLine{sign: ' ', number: after, text: line[1:]})
+			before++
+			after++
+		}
+	}
+	compare(lines)
+	return lines
+}
+
+// compare finds what differs within lines that are replaced: a run of removed
+// lines that as many new ones follow.
+func compare(lines []diffLine) {
+	for start := 0; start < len(lines); start++ {
+		removed := 0
+		for start+removed < len(lines) && lines[start+removed].sign == '-' {
+			removed++
+		}
+		added := 0
+		for start+removed+added < len(lines) && lines[start+removed+added].sign == '+' {
+			added++
+		}
+		if removed > 0 && removed == added {
+			for n := range removed {
+				differ(&lines[start+n], &lines[start+removed+n])
+			}
+		}
+		start += max(removed+added-1, 0)
+	}
+}
+
+// differ bounds what is not the same at the beginning and the end of two lines,
+// unless that is most of them.
+func differ(a, b *diffLine) {
+	head := 0
+	for head < min(len(a.text), len(b.text)) && a.text[head] == b.text[head] {
+		head++
+	}
+	tail := 0
+	for tail < min(len(a.text), len(b.text))-head && a.text[len(a.text)-1-tail] == b.text[len(b.text)-1-tail] {
+		tail++
+	}
+	for head > 0 && !(runeStart(a.text, head) && runeStart(b.text, head)) {
+		head--
+	}
+	for tail > 0 && !(runeStart(a.text, len(a.text)-tail) && runeStart(b.text, len(b.text)-tail)) {
+		tail--
+	}
+	if 3*(head+tail) < len(a.text)+len(b.text)-head-tail {
+		return
+	}
+	a.from, a.to = head, len(a.text)-tail
+	b.from, b.to = head, len(b.text)-tail
+}
+
+func runeStart(text string, at int) bool { return at == len(text) || utf8.RuneStart(text[at]) }
+
+func (l diffLine) rows(width int) []terminal.Line {
+	if l.sign == '@' {
+		return []terminal.Line{terminal.Plain("       ⋮", faint())}
+	}
+	style := faint()
+	switch l.sign {
+	case '+':
+		style = good()
+	case '-':
+		style = bad()
+	}
+	indent := terminal.Indent{First: terminal.Plain(fmt.Sprintf("  %4d %c ", l.number, l.sign), style), Rest: spaces(9)}
+	line := terminal.Line{{Text: l.text[:l.from], Style: style}, {Text: l.text[l.from:l.to], Style: style.With(terminal.Reverse)}, {Text: l.text[l.to:], Style: style}}
+	return terminal.Break(line, width, indent)
+}

@@ -1,0 +1,51 @@
+package tui
+
+import (
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
+
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// enteredEntry is a command that a person entered: it takes the place of the
+// input.
+func enteredEntry(i *event.Item, content event.Content, call toolview.Call) entry {
+	_, style, how := outcome(i, content)
+	body := outputRows(content.Output, mostEntered)
+	return entry{group: ofInput, gap: true, rows: func(width int) []terminal.Line {
+		head := terminal.Line{{Text: strings.TrimPrefix(enteredTitle(call), commandMark), Style: bold()}, {Text: how, Style: faint()}}
+		rows := terminal.Wrap(head, width, terminal.Indent{First: terminal.Plain(commandMark, style.With(terminal.Bold)), Rest: spaces(len(commandMark))})
+		return append(rows, body(width)...)
+	}}
+}
+
+const (
+	// commandMark stands before a command that a person enters.
+	commandMark = "! "
+	// mostEntered is how many rows of its output are kept on the screen.
+	mostEntered = 30
+)
+
+func enteredTitle(call toolview.Call) string {
+	command := call.Command
+	if call.Kind != toolview.Command {
+		command = title(call)
+	}
+	return commandMark + terminal.OneLine(strings.TrimSpace(command))
+}
+
+// typed is an input as a person types it.
+func typed(in *event.Input) string {
+	if in.Command {
+		return "!" + in.Text
+	}
+	return in.Text
+}
+
+// onlyCommands reports whether the turn did what it was told without asking a
+// model, and nothing is left to say.
+func onlyCommands(t *event.Turn) bool {
+	return len(t.Attempts) == 0 && len(t.Items) > 0 && t.Cause.Outcome == event.Completed
+}

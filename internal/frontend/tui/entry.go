@@ -1,0 +1,331 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/toolview"
+	"github.com/settle-agent/settle/internal/client/transcript"
+
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/markdown"
+	"github.com/settle-agent/settle/tool/plan"
+)
+
+// group says which entries stand together: an empty row is between those of
+// different groups, and wherever one asks for it.
+type group string
+
+const (
+	ofInput   group = "input"
+	ofMessage group = "message"
+	ofThought group = "thought"
+	ofCall    group = "call"
+	ofNotice  group = "notice"
+	ofAsk     group = "ask"
+	ofEnding  group = "ending"
+)
+
+// entry is a part of the log that will not change any more.
+type entry struct {
+	group group
+	gap   bool // an empty row before it, also within its group
+	// rows are what is shown of it at a width. It must depend on nothing else.
+	rows func(width int) []terminal.Line
+	text string // of a block of a message
+}
+
+// The styles of what is settle's own, and not a text's.
+func faint() terminal.Style  { return terminal.Style{Attr: terminal.Faint} }
+func bold() terminal.Style   { return terminal.Style{Attr: terminal.Bold} }
+func good() terminal.Style   { return terminal.Style{Color: terminal.Green} }
+func bad() terminal.Style    { return terminal.Style{Color: terminal.Red} }
+func warned() terminal.Style { return terminal.Style{Color: terminal.Yellow} }
+func lively() terminal.Style { return terminal.Style{Color: terminal.Cyan} }
+
+// spaces returns an empty indent.
+func spaces(n int) terminal.Line { return terminal.Plain(strings.Repeat(" ", n), terminal.Style{}) }
+
+// paragraph wraps a text of several lines behind a mark.
+func paragraph(mark, text string, markStyle, style terminal.Style) func(int) []terminal.Line {
+	text = strings.TrimRight(text, "\n ")
+	return func(width int) (rows []terminal.Line) {
+		indent := terminal.Indent{First: terminal.Plain(mark, markStyle), Rest: spaces(terminal.TextWidth(mark))}
+		for line := range strings.SplitSeq(text, "\n") {
+			rows = append(rows, terminal.Wrap(terminal.Plain(line, style), width, indent)...)
+			indent.First = indent.Rest
+		}
+		return rows
+	}
+}
+
+// notice is one of settle's own words about what happened.
+func notice(style terminal.Style, format string, args ...any) entry {
+	return entry{group: ofNotice, rows: paragraph("· ", terminal.OneLine(fmt.Sprintf(format, args...)), style, style)}
+}
+
+func inputEntry(in *event.Input) entry {
+	text := typed(in)
+	for n, i := range in.Images {
+		text += fmt.Sprintf("\n[image %d: %s, %d bytes]", n+1, i.MediaType, len(i.Data))
+	}
+	return entry{group: ofInput, gap: true, rows: paragraph(promptMark, strings.TrimLeft(text, "\n"), lively().With(terminal.Bold), bold())}
+}
+
+// blockEntry is a block of a message. It keeps its rows, since it is shown in each
+// frame while it is held.
+func blockEntry(r *markdown.Renderer, b markdown.Block) entry {
+	var rows []terminal.Line
+	laid := 0
+	return entry{group: ofMessage, gap: b.First, text: b.Text, rows: func(width int) []terminal.Line {
+		if laid != width {
+			rows, laid = r.Rows(b, width), width
+		}
+		return rows
+	}}
+}
+
+// thoughtEntry folds what the model thought: it is in the transcript (Ctrl-T).
+func thoughtEntry(i *event.Item) entry {
+	text := i.Content().Text
+	words := "thought for " + span(i.EndedAt.Sub(i.BegunAt))
+	if head := headline(text); head != "" {
+		words += ": " + head
+	}
+	return entry{group: ofThought, rows: func(width int) []terminal.Line {
+		return []terminal.Line{terminal.Clip(terminal.Plain("✻ "+words, faint()), width)}
+	}}
+}
+
+// headline is the first line of a thought, without its marks.
+func headline(text string) string {
+	for line := range strings.Lines(text) {
+		if line = strings.Trim(terminal.OneLine(line), "*#_ "); line != "" {
+			return line
+		}
+	}
+	return ""
+}
+
+// span is a duration as a person says it.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", max(d.Milliseconds(), 0))
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+// title is what a call does, in a line.
+func title(c toolview.Call) string {
+	switch c.Kind {
+	case toolview.Command:
+		line, rest, more := strings.Cut(strings.TrimSpace(c.Command), "\n")
+		if more {
+			line += fmt.Sprintf(" (and %d more lines)", strings.Count(rest, "\n")+1)
+		}
+		return "$ " + line
+	case toolview.Read:
+		return "read " + c.Path
+	case toolview.Search:
+		if c.Path != "" {
+			return c.Tool + " " + c.Pattern + " in " + c.Path
+		}
+		return c.Tool + " " + c.Pattern
+	case toolview.List:
+		return "list " + c.Path
+	case toolview.Web:
+		return "search the web for " + c.Pattern
+	case toolview.Edit:
+		var names []string
+		for _, change := range c.Changes(nil) {
+			names = append(names, relative(c.Dir, change.Path))
+		}
+		return c.Tool + " " + strings.Join(names, ", ")
+	case toolview.Plan:
+		return c.Plan.Title()
+	}
+	return c.Tool + " " + string(c.Arguments)
+}
+
+func relative(dir, path string) string {
+	if rest, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, "/")+"/"); ok {
+		return rest
+	}
+	return path
+}
+
+// mostOutput is how many rows of a command's output are kept on the screen: its
+// end. The transcript (Ctrl-T) has all.
+const mostOutput = 5
+
+// callEntry is a call that has ended, with the end of its output or its changes.
+func callEntry(i *event.Item, dir string) entry {
+	content := i.Content()
+	call := toolview.New(content.Name, content.RanWith(), dir)
+	if i.Attempt == "" {
+		return enteredEntry(i, content, call)
+	}
+	mark, style, how := outcome(i, content)
+	head := terminal.Line{{Text: terminal.OneLine(title(call)), Style: bold()}, {Text: how, Style: faint()}}
+	var body func(int) []terminal.Line
+	switch {
+	case call.Kind == toolview.Edit && i.Status == event.ItemCompleted:
+		changes := call.Changes(content.Detail)
+		body = func(width int) []terminal.Line { return changeRows(changes, dir, width, mostDiff) }
+	case call.Kind == toolview.Plan && i.Status == event.ItemCompleted:
+		body = planRows(call.Plan)
+	case i.Status == event.ItemFailed && call.Kind != toolview.Command, call.Kind == toolview.Other, call.Kind == toolview.Web:
+		body = outputRows(content.Output, 3)
+	case call.Kind == toolview.Command, call.Kind == toolview.Job:
+		body = outputRows(content.Output, mostOutput)
+	}
+	return entry{group: ofCall, rows: func(width int) []terminal.Line {
+		indent := terminal.Indent{First: terminal.Plain(mark+" ", style), Rest: spaces(4)}
+		rows := terminal.Wrap(head, width, indent)
+		if body != nil {
+			rows = append(rows, body(width)...)
+		}
+		return rows
+	}}
+}
+
+// planRows are the steps of a plan.
+func planRows(p plan.Arguments) func(int) []terminal.Line {
+	return func(width int) (rows []terminal.Line) {
+		for _, s := range p.Plan {
+			style := terminal.Style{}
+			switch s.Status {
+			case plan.Completed:
+				style = faint()
+			case plan.InProgress:
+				style = bold()
+			}
+			indent := terminal.Indent{First: terminal.Plain("  "+s.Mark()+" ", style), Rest: spaces(4)}
+			rows = append(rows, terminal.Wrap(terminal.Plain(terminal.OneLine(s.Step), style), width, indent)...)
+		}
+		return rows
+	}
+}
+
+// outcome is how a call ended.
+func outcome(i *event.Item, content event.Content) (mark string, style terminal.Style, how string) {
+	took := ""
+	if i.Started {
+		took = span(i.EndedAt.Sub(i.StartedAt))
+	}
+	switch {
+	case i.Status == event.ItemCompleted:
+		return "✓", good(), "  " + took
+	case i.Status == event.ItemFailed && content.ExitCode != nil:
+		return "✗", bad(), fmt.Sprintf("  exit code %d, %s", *content.ExitCode, took)
+	case i.Status == event.ItemFailed:
+		return "✗", bad(), "  failed"
+	case i.Effects == event.EffectsNone:
+		return "■", warned(), "  not started"
+	}
+	why := "cut"
+	if i.Cause != nil {
+		why = i.Cause.Error()
+	}
+	return "■", warned(), fmt.Sprintf("  %s after %s; effects: %s", terminal.OneLine(why), took, i.Effects)
+}
+
+// outputRows are the last lines of an output, each in one row.
+func outputRows(output string, most int) func(int) []terminal.Line {
+	lines, more := terminal.LastLines(output, most)
+	return func(width int) (rows []terminal.Line) {
+		for n, line := range lines {
+			mark := "  │ "
+			if n == 0 && more > 0 {
+				rows = append(rows, terminal.Clip(terminal.Plain(fmt.Sprintf("  │ … %d more lines (Ctrl-T)", more), faint()), width))
+			}
+			rows = append(rows, terminal.Clip(terminal.Plain(mark+line, faint()), width))
+		}
+		return rows
+	}
+}
+
+// askEntry is a question: the whole call, since nobody can approve what they
+// have not seen.
+func askEntry(a *event.Approval) entry {
+	words := a.Text
+	if a.Why != "" {
+		words += "\nAsked because: " + a.Why
+	}
+	if a.Covers != "" {
+		words += "\nFor the session would allow: " + a.Covers
+	}
+	head := "? settle asks before this call"
+	if a.Form != nil {
+		head = "? " + asker.Headline(a.ApprovalRequested)
+	}
+	return entry{group: ofAsk, gap: true, rows: func(width int) []terminal.Line {
+		rows := terminal.Wrap(terminal.Plain(head, warned().With(terminal.Bold)), width, terminal.Indent{})
+		var diff diffColors
+		for line := range strings.SplitSeq(words, "\n") {
+			rows = append(rows, terminal.Wrap(terminal.Plain(line, diff.style(line)), width, terminal.Indent{First: spaces(2), Rest: spaces(2)})...)
+		}
+		return rows
+	}}
+}
+
+// diffColors gives the lines of a unified diff within a text their colors, and
+// changes nothing else: what is asked about is shown as it is.
+type diffColors struct {
+	indent string // of the diff; the text before it has none
+	begins bool   // the line that names the old file came
+	within bool
+}
+
+func (d *diffColors) style(line string) terminal.Style {
+	text := strings.TrimLeft(line, " ")
+	indent := line[:len(line)-len(text)]
+	switch {
+	case !d.within && strings.HasPrefix(text, "--- "):
+		d.indent, d.begins = indent, true
+		return faint()
+	case d.begins && indent == d.indent && strings.HasPrefix(text, "+++ "):
+		d.begins, d.within = false, true
+		return faint()
+	}
+	d.begins = false
+	sign, ok := strings.CutPrefix(line, d.indent)
+	if d.within = d.within && ok && sign != ""; !d.within {
+		return terminal.Style{}
+	}
+	switch sign[0] {
+	case '+':
+		return good()
+	case '-':
+		return bad()
+	case '@':
+		return faint()
+	}
+	return terminal.Style{}
+}
+
+// endEntry is how a turn ended, and what it took.
+func endEntry(t *event.Turn) entry {
+	took := span(t.EndedAt.Sub(t.StartedAt))
+	words, mark, style := took, "✓ ", good()
+	switch {
+	case t.Cause.Outcome == event.Failed:
+		words, mark, style = terminal.OneLine(t.Cause.Error())+" (after "+took+")", "✗ ", bad()
+	case t.Cause.Outcome == event.Aborted:
+		words, mark, style = terminal.OneLine(t.Cause.Error())+" after "+took, "■ ", warned()
+	}
+	words = strings.Join(append([]string{words}, transcript.Spent(t.Summary)...), " · ")
+	text := faint()
+	if t.Cause.Outcome != event.Completed {
+		text = style
+	}
+	return entry{group: ofEnding, gap: true, rows: paragraph(mark, words, style, text)}
+}

@@ -1,0 +1,158 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/commands"
+
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// Expander is a conversation whose MCP servers have prompts.
+type Expander interface {
+	commands.Prompter
+	// Expand returns what a text stands for. It may have to ask a server.
+	Expand(ctx context.Context, text string) (string, []event.Image, error)
+}
+
+// fetch is a command for which a server is asked what it stands for. The input is
+// accepted when that is known; until then an interrupt names it, and takes it back.
+type fetch struct {
+	input, text string
+	givenUp     bool
+}
+
+// newFetch returns a fetch, and what sends it. That waits for the server.
+func newFetch(c Conversation, text string) (one *fetch, send func(context.Context) error) {
+	one = &fetch{input: "tui-" + uuid.NewString(), text: text}
+	return one, func(ctx context.Context) error {
+		options := []settle.InputOption{settle.From(user), settle.WithID(one.input)}
+		if e, ok := c.(Expander); ok {
+			options = append(options, settle.WithExpansion(func(ctx context.Context, text string) (string, []event.Image, error) {
+				stands, images, err := e.Expand(ctx, text)
+				if name, _, _ := strings.Cut(text, " "); err == nil && stands == text && len(images) == 0 {
+					err = fmt.Errorf("there is no command %s; a space before the slash sends it as it is", name)
+				}
+				return stands, images, err
+			}))
+		}
+		_, err := c.Submit(ctx, text, options...)
+		return err
+	}
+}
+
+// giveUp takes the input back, or ends its turn where it has just been accepted (C10).
+func (one *fetch) giveUp(ctx context.Context, c Conversation) {
+	if one.givenUp {
+		return
+	}
+	one.givenUp = true
+	go func() { // ends at once, or with the turn, which ends in time (C9)
+		_, _ = c.Interrupt(ctx, settle.Interruption{By: user, Input: one.input}) // what came of it, Submit says
+	}()
+}
+
+// failure says why nothing was sent; "" if the person wanted that.
+func (one *fetch) failure(err error) string {
+	if cause := (*event.Cause)(nil); one.givenUp && errors.As(err, &cause) {
+		return ""
+	}
+	return err.Error()
+}
+
+// fetch sends what a prompt of a server stands for, when the server has said it. Of a
+// fetch that fails, the text comes back into the editor.
+func (f *Face) fetch(text string) {
+	c := f.conversation
+	one, send := newFetch(c, text)
+	f.fetching = one
+	go f.guarded(func() { // ends with the answer of the server, with an interrupt, or with the session
+		err := send(f.ctx)
+		f.send(func() {
+			f.dirty = true
+			if f.fetching == one {
+				f.fetching = nil
+			}
+			if err == nil || f.conversation != c {
+				return
+			}
+			back := "↑ brings it back"
+			if f.editor.empty() {
+				f.editor.set(text)
+				back = "it is in the editor again"
+			}
+			if why := one.failure(err); why != "" {
+				f.commit(notice(bad(), "not sent: %s", why))
+			} else {
+				f.say("not sent; %s", back)
+			}
+		})
+	})
+}
+
+// fetches reports whether a text is a prompt of a server, which may not be known yet,
+// and no command that hides it.
+func (o *Options) fetches(c Conversation, text string) bool {
+	if _, ok := c.(Expander); !ok || !commands.Async(text) {
+		return false
+	}
+	if o.Commands == nil {
+		return true
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
+	_, hidden := o.Commands().Named(name)
+	return !hidden
+}
+
+// sendFirst sends the prompt that the terminal was started with, or what it stands for.
+// Commands of settle's own are for who is at the keys.
+func (f *Face) sendFirst(text string) {
+	f.past.add(f.masked(text))
+	if f.fetches(f.conversation, text) {
+		f.fetch(text)
+		return
+	}
+	stands, err := f.expanded(text)
+	if err != nil {
+		f.editor.set(text)
+		f.commit(notice(bad(), "not sent: %v", err))
+		return
+	}
+	f.deliver(partsOf(stands), event.Queue)
+}
+
+// expanded is what a text stands for as far as files say.
+func (o *Options) expanded(text string) (string, error) {
+	if o.Commands == nil {
+		return text, nil
+	}
+	return o.Commands().Expand(text)
+}
+
+// busy says, while a prompt is fetched, that nothing else is sent: it would overtake.
+func (f *Face) busy() bool {
+	if f.fetching == nil {
+		return false
+	}
+	f.say("waiting for %s; Esc gives it up", terminal.Short(f.fetching.text, mostHelp))
+	return true
+}
+
+// fetchRows say what is waited for.
+func (f *Face) fetchRows(width int) []terminal.Line {
+	if f.fetching == nil {
+		return nil
+	}
+	how := "↳ asks the MCP server (Esc gives it up): "
+	if f.fetching.givenUp {
+		how = "↳ giving it up: "
+	}
+	return []terminal.Line{terminal.Clip(terminal.Line{{Text: how, Style: faint()}, {Text: terminal.OneLine(strings.TrimSpace(f.fetching.text))}}, width)}
+}

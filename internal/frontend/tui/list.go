@@ -1,0 +1,201 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// choice is one of a list.
+type choice struct {
+	id, label, detail string
+	// group is a heading for it and those after it that have the same.
+	group string
+}
+
+// list are choices, one of which is selected.
+type list struct {
+	choices []choice
+	at      int
+}
+
+func (l *list) move(n int) {
+	if len(l.choices) > 0 {
+		l.at = (l.at + n + len(l.choices)) % len(l.choices)
+	}
+}
+
+func (l *list) selected() choice {
+	if l.at >= len(l.choices) {
+		return choice{}
+	}
+	return l.choices[l.at]
+}
+
+// rows are those around the selected choice, at most so many.
+func (l *list) rows(width, most int) (rows []terminal.Line) {
+	if len(l.choices) == 0 || most <= 0 {
+		return nil
+	}
+	at, group := 0, ""
+	for n, c := range l.choices {
+		if c.group != group {
+			group = c.group
+			rows = append(rows, terminal.Clip(terminal.Plain(terminal.OneLine(group), warned()), width))
+		}
+		if n == l.at {
+			at = len(rows)
+		}
+		rows = append(rows, c.row(width, n == l.at))
+	}
+	from := min(max(at-most/2, 0), max(len(rows)-most, 0))
+	more := len(rows) - from - most
+	rows = rows[from:min(from+most, len(rows))]
+	if more > 0 && len(rows) > 2 && at-from < len(rows)-1 {
+		rows = append(slices.Clone(rows[:len(rows)-1]), terminal.Plain(fmt.Sprintf("  … %d more", more+1), faint()))
+	}
+	return rows
+}
+
+func (c choice) row(width int, selected bool) terminal.Line {
+	line := terminal.Line{{Text: "  " + terminal.OneLine(c.label)}}
+	if selected {
+		line = terminal.Line{{Text: "› " + terminal.OneLine(c.label), Style: lively().With(terminal.Bold)}}
+	}
+	if c.detail != "" {
+		line = append(line, terminal.Span{Text: "  " + terminal.OneLine(c.detail), Style: faint()})
+	}
+	return terminal.Clip(line, width)
+}
+
+// menu is a list that takes the keys: a person moves in it, narrows it by typing,
+// and chooses.
+type menu struct {
+	title string
+	all   []choice
+	list  list // of those that have the words
+	words string
+	// pick is called with what was chosen, after the menu was closed; remove, if
+	// set, with what is to be taken out, and the menu stays.
+	pick, remove func(choice)
+	// preview, if set, says more about a choice.
+	preview func(choice) []string
+	// note says what keys do beside the usual ones.
+	note string
+	// refresh, if set, returns the choices as they have become.
+	refresh func() []choice
+}
+
+// refreshMenu shows what there is to choose now. A menu of nothing is closed.
+func (f *Face) refreshMenu() {
+	m := f.menu
+	if m == nil || m.refresh == nil {
+		return
+	}
+	if m.all = m.refresh(); len(m.all) == 0 {
+		f.menu = nil
+		return
+	}
+	at := m.list.at
+	m.narrow()
+	if m.list.at == 0 {
+		m.list.at = max(min(at, len(m.list.choices)-1), 0)
+	}
+}
+
+func (f *Face) openMenu(m *menu) {
+	if len(m.all) == 0 {
+		return
+	}
+	m.narrow()
+	f.menu, f.completion, f.dirty = m, nil, true
+}
+
+// narrow keeps the choices that have all the words.
+func (m *menu) narrow() {
+	was := m.list.selected().id
+	m.list.choices = nil
+	words := strings.Fields(strings.ToLower(m.words))
+	for _, c := range m.all {
+		text := strings.ToLower(c.label + " " + c.detail)
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
+			m.list.choices = append(m.list.choices, c)
+		}
+	}
+	m.list.at = max(slices.IndexFunc(m.list.choices, func(c choice) bool { return c.id == was }), 0)
+}
+
+// selectID selects the choice with the id.
+func (m *menu) selectID(id string) *menu {
+	m.narrow()
+	m.list.at = max(slices.IndexFunc(m.list.choices, func(c choice) bool { return c.id == id }), 0)
+	return m
+}
+
+// menuKey moves in the menu, narrows it, or ends it.
+func (f *Face) menuKey(k terminal.Key) {
+	m := f.menu
+	switch k.Name {
+	case "esc", "ctrl+c", "ctrl+g":
+		f.menu = nil
+	case "up", "ctrl+p":
+		m.list.move(-1)
+	case "down", "ctrl+n":
+		m.list.move(1)
+	case "pgup":
+		m.list.at = max(m.list.at-mostShown, 0)
+	case "pgdown":
+		m.list.at = max(min(m.list.at+mostShown, len(m.list.choices)-1), 0)
+	case "enter", "tab":
+		if len(m.list.choices) > 0 {
+			f.menu = nil
+			m.pick(m.list.selected())
+		}
+	case "ctrl+d", "delete":
+		if m.remove != nil && len(m.list.choices) > 0 {
+			m.remove(m.list.selected())
+		}
+	case "backspace", "ctrl+h":
+		parts := partsOf(m.words)
+		m.words = joinParts(parts[:max(len(parts)-1, 0)])
+		m.narrow()
+	case "ctrl+u":
+		m.words = ""
+		m.narrow()
+	default:
+		if k.Text != "" {
+			m.words += k.Text
+			m.narrow()
+		}
+	}
+}
+
+// rows are the menu's, at most so many: the choices, and what is to be known of
+// the one that is selected.
+func (m *menu) rows(width, most int) []terminal.Line {
+	var about []terminal.Line
+	if m.preview != nil && most > 6 && len(m.list.choices) > 0 {
+		for _, line := range m.preview(m.list.selected()) {
+			about = append(about, terminal.Clip(terminal.Plain("  │ "+terminal.OneLine(line), faint()), width))
+		}
+		about = about[:min(len(about), most/2)]
+	}
+	rows := m.list.rows(width, min(most-len(about), 2*mostShown))
+	if len(rows) == 0 {
+		rows = []terminal.Line{terminal.Plain("  nothing has these words", faint())}
+	}
+	return append(rows, about...)
+}
+
+// line takes the editor's place: the title, and the words that narrow.
+func (m *menu) line(width int) (row terminal.Line, x int) {
+	head := m.title + ": " + m.words
+	note := "  Enter chooses, Esc closes"
+	if m.note != "" {
+		note += ", " + m.note
+	}
+	row = terminal.Line{{Text: terminal.OneLine(head), Style: bold()}, {Text: note, Style: faint()}}
+	return terminal.Clip(row, width), min(terminal.TextWidth(head), width-1)
+}

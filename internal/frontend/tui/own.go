@@ -1,0 +1,45 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/commands"
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// commands are all that can be called: settle's, and the user's own.
+func (f *Face) commands() []slash {
+	all := slashes()
+	var set commands.Set
+	if f.Commands != nil {
+		set = f.Commands() // checkUp says what cannot be used
+	}
+	if p, ok := f.conversation.(Expander); ok {
+		set = set.With(p)
+	}
+	for _, c := range set.List {
+		if !slices.ContainsFunc(all, func(s slash) bool { return s.name == c.Name }) {
+			all = append(all, slash{c.Name, c.Hint, terminal.Short(c.About, mostHelp), func(f *Face, argument string) { f.deliverCommand(c, argument) }})
+		}
+	}
+	return all
+}
+
+// mostHelp bounds what is said of a command, in characters.
+const mostHelp = 100
+
+// deliverCommand sends what a command of the user's stands for.
+func (f *Face) deliverCommand(c commands.Command, argument string) {
+	if c.Server != "" {
+		f.fetch("/" + strings.TrimSpace(c.Name+" "+argument))
+		return
+	}
+	text, err := c.Expand(argument)
+	if err != nil {
+		f.say("%v", err)
+		return
+	}
+	f.deliver(partsOf(text), event.Queue)
+}

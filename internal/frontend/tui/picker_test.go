@@ -1,0 +1,270 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/rewind"
+
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/terminaltest"
+	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/mcp"
+)
+
+// rich are sessions that can do all that some can.
+type rich struct {
+	inMemory
+	listed []Listed
+	forked []string // the turns before which it was forked, and what became of the files
+	files  []rewind.File
+	talk   *richTalk
+	// expand is what its servers do.
+	expand  func(ctx context.Context, text string) (string, []event.Image, error)
+	prompts []mcp.Command
+}
+
+// richTalk is a conversation that can do all that some can.
+type richTalk struct {
+	talk
+	of *rich
+
+	mu                  *sync.Mutex // guards what follows
+	model, effort, mode string
+	rules               []Rule
+}
+
+func (r *rich) Open(ctx context.Context, id string) (Conversation, error) {
+	c, err := r.inMemory.Open(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r.talk = &richTalk{talk: c.(talk), of: r, mu: &sync.Mutex{}, model: "a/one", mode: "ask", rules: []Rule{
+		{Decision: "deny", Text: "shell rm", Where: "config.toml:3"}, {ID: "k", Decision: "allow", Text: "make test", Where: "approved"},
+	}}
+	return r.talk, nil
+}
+
+func (r *rich) Close(ctx context.Context, c Conversation, reason event.Reason, by string) error {
+	return r.inMemory.Close(ctx, c.(*richTalk).talk, reason, by)
+}
+func (r *rich) List(context.Context) ([]Listed, error) { return r.listed, nil }
+
+func (r *rich) Preview(_ context.Context, id string) ([]string, error) {
+	return []string{"what was said in " + id}, nil
+}
+
+func (r *rich) Plan(_ context.Context, _, turn string) (*rewind.Plan, error) {
+	return &rewind.Plan{Turn: turn, Files: r.files, Uncovered: []rewind.Uncovered{{Kind: rewind.Command, Text: "make"}}}, nil
+}
+
+func (r *rich) GoBack(_ context.Context, p *rewind.Plan, files rewind.Files) (rewind.Report, error) {
+	r.forked = append(r.forked, p.Turn+string(files))
+	out := rewind.Report{Session: "fork"}
+	if files == rewind.RestoreFiles {
+		out.Restored, out.Snapshot = p.Changes(), "/data/rewound"
+	}
+	return out, nil
+}
+
+func (r *richTalk) Prompts() ([]mcp.Command, []string) { return r.of.prompts, nil }
+
+func (r *richTalk) Expand(ctx context.Context, text string) (string, []event.Image, error) {
+	if r.of.expand == nil {
+		return text, nil, nil
+	}
+	return r.of.expand(ctx, text)
+}
+
+func (r *richTalk) Models(context.Context) ([]Offered, error) {
+	return []Offered{{"a/one", "1k tokens"}, {"a/two", ""}, {"b/three", ""}}, nil
+}
+
+func (r *richTalk) Choose(_ context.Context, setting, value string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if setting == "model" {
+		r.model = value
+	} else {
+		r.effort = value
+	}
+	return nil
+}
+
+func (r *richTalk) locked(read func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	read()
+}
+
+func (r *richTalk) Model() (name string)  { r.locked(func() { name = r.model }); return name }
+func (r *richTalk) Effort() (name string) { r.locked(func() { name = r.effort }); return name }
+func (r *richTalk) Mode() (name string)   { r.locked(func() { name = r.mode }); return name }
+func (r *richTalk) Rules() (all []Rule) {
+	r.locked(func() { all = slices.Clone(r.rules) })
+	return all
+}
+
+func (r *richTalk) Forget(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rules = slices.DeleteFunc(r.rules, func(rule Rule) bool { return rule.ID == id })
+}
+
+func (r *richTalk) SetMode(_ context.Context, name string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mode = name
+	return nil
+}
+
+func TestPickers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &rich{listed: []Listed{{ID: "other", Title: "fix the parser", Updated: time.Now()}, {ID: "third", Title: "write docs", Updated: time.Now()}}}
+		p, code := newPerson(t, Options{Sessions: r})
+		p.types("/model\r")
+		p.sees("› a/one  1k tokens", "  a/two", "Model: ")
+		p.types("thr")
+		p.misses("a/two")
+		p.types("\r")
+		p.sees("from the next turn on: b/three")
+		p.types("/effort\r")
+		p.types("high\x1b[B\r")
+		if r.talk.model != "b/three" || r.talk.effort != "xhigh" {
+			t.Errorf("model %q, effort %q", r.talk.model, r.talk.effort)
+		}
+		p.types("/permissions\r")
+		p.sees("Mode (Enter changes it)", "› ask", "deny shell rm  config.toml:3", "Approved for this session", "  make test")
+		p.types("make\x04")
+		p.misses("make test  ")
+		p.types("\x15read-only\r")
+		if r.talk.mode != "read-only" || len(r.talk.rules) != 1 {
+			t.Errorf("mode %q, rules %v", r.talk.mode, r.talk.rules)
+		}
+		p.types("/resume\r")
+		p.sees("fix the parser", "write docs", "│ what was said in other")
+		p.types("docs")
+		p.sees("│ what was said in third")
+		p.types("\x1b")
+		p.types("/cost\r")
+		p.sees("no request was made yet")
+		p.types("\x04")
+		p.left(code, 0)
+	})
+}
+
+// Esc twice where there is nothing to interrupt goes back to before an earlier input,
+// which is in the editor then.
+func TestRewind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &rich{}
+		p, code := newPerson(t, Options{Sessions: r}, script.Turn(script.Text("1")), script.Turn(script.Text("2")))
+		p.types("first\r")
+		p.types("second\r")
+		if _, err := p.to.Write([]byte("\x1b")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		p.types("\x1b")
+		p.sees("  first", "› second", "Go back to before: ")
+		p.types("\x1b[A\r")
+		p.sees("$ make")
+		if !slices.Equal(r.forked, []string{"t000001leave"}) {
+			t.Errorf("forked before %q", r.forked)
+		}
+		rows := p.tty.rows()
+		last := slices.IndexFunc(rows, func(row string) bool { return strings.HasPrefix(row, "· session fork") })
+		if last < 0 || !slices.Contains(rows[last:], "> first") {
+			t.Errorf("the input is not in the editor of the copy:\n%s", strings.Join(rows, "\n"))
+		}
+		p.types("\x03\x04")
+		p.left(code, 0)
+	})
+}
+
+// What going back would do to files is shown, and asked about.
+func TestRewindFiles(t *testing.T) {
+	for keys, want := range map[string]string{"\r": "t000001restore", "\x1b[B\r": "t000001leave", "\x1b": ""} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &rich{files: []rewind.File{{Target: file.Target{Path: "a.go"}, Do: rewind.Restore}, {Target: file.Target{Path: "b.go"}, Do: rewind.Keep, Why: "changed since"}}}
+			p, code := newPerson(t, Options{Sessions: r}, script.Turn(script.Text("1")))
+			p.types("first\r")
+			p.types("/rewind\r")
+			p.types("\r")
+			p.sees("· restore a.go", "· keep b.go (changed since)", "· $ make", "› and restore 1 file", "  and leave the files as they are")
+			p.types(keys)
+			if got := strings.Join(r.forked, " "); got != want {
+				t.Errorf("%q: forked before %q, want %q", keys, got, want)
+			}
+			if want == "t000001restore" {
+				p.sees("· restored 1 file: a.go; what was there before is in", "/data/rewound; settle rewind --undo")
+			}
+			if want != "" {
+				p.sees("> first")
+			}
+			p.types("\x03\x04")
+			p.left(code, 0)
+		})
+	}
+}
+
+// The inputs that wait are shown in their groups; each can be edited or withdrawn.
+func TestQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPerson(t, Options{}, script.Turn(script.Stall()))
+		p.types("go\r")
+		p.types("one\r")
+		p.types("two\r")
+		p.types("three\t")
+		p.types("/queue\r")
+		p.sees("Joins the next request", "› three", "Waits for the end", "  one", "  two")
+		p.types("\x1b[B\x04")
+		p.sees("Queue: ", "  three", "› two")
+		p.misses("  one")
+		p.types("\r")
+		p.sees("> two", "↳ joins the next request: three")
+		p.misses("waits for the end: two")
+		p.types("\x03\x1b")
+		p.types("\x03/queue\r") // nothing came of the first one: it is back in the editor
+		p.sees("Held; goes with the next input", "› three")
+		p.types("\x04")
+		p.misses("Queue: ")
+		p.types("\x04")
+		p.left(code, 0)
+	})
+}
+
+// The accounts are read off the log.
+func TestTimelineAndCost(t *testing.T) {
+	for seed := range drawn() {
+		grid := terminaltest.NewGrid(80, 24)
+		s := newStage(grid, terminal.ReflowAll, 80, 24)
+		s.take(drawLog(t, seed))
+		turns, requests := len(s.state().Turns), 0
+		for _, turn := range s.state().Turns {
+			requests += len(turn.Attempts)
+		}
+		s.showTimeline("")
+		text := ""
+		for _, part := range s.pager.sheet {
+			for _, row := range part(200) {
+				text += row.Text() + "\n"
+			}
+		}
+		if n := strings.Count(text, "  do"); n < turns || strings.Count(text, " request ") < requests {
+			t.Errorf("seed %d: %d turns, %d requests:\n%s", seed, turns, requests, text)
+		}
+		s.pager = nil
+		s.showCost("")
+		if requests > 0 && !strings.Contains(s.pager.sheet[0](200)[0].Text(), terminal.Count(requests, "request")) {
+			t.Errorf("seed %d: %s", seed, s.pager.sheet[0](200)[0].Text())
+		}
+	}
+}

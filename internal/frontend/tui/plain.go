@@ -1,0 +1,350 @@
+package tui
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/client/transcript"
+
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// plain is the terminal for screen readers, and for those that cannot move the
+// cursor: labelled lines that are written once, numbered choices, no clock.
+type plain struct {
+	Options
+	ctx   context.Context //nolint:containedctx // RunPlain's own
+	in    io.Reader
+	out   io.Writer
+	width int
+
+	conversation Conversation
+	host         string // that hosts it elsewhere, or empty
+	log          *transcript.Transcript
+	printout     *printout
+	feed         *feed
+	label        group
+	asked        string       // the approval that the choices are for
+	entry        *asker.Entry // of its form; nil while none is filled in
+	code         int
+	done         bool
+
+	fetching *fetch      // a prompt of a server; nil for none
+	fetched  chan func() // what comes of it; room for one
+}
+
+// RunPlain shows the session as lines until the input ends, the person quits or a
+// stop comes; then it ends everything and returns the exit code.
+func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Options) (code int, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := &plain{Options: o, ctx: ctx, in: in, out: out, width: width, printout: newPrintout(), feed: newFeed(), fetched: make(chan func(), 1)}
+	opening, opened := context.WithTimeout(ctx, actTimeout)
+	p.conversation, err = o.Sessions.Open(opening, o.Session)
+	opened()
+	if err != nil {
+		return stdio.CodeUsage, err
+	}
+	state := p.conversation.State()
+	p.log = transcript.New(state, transcript.Live)
+	go p.feed.run(ctx, p.conversation, state.Seq) // ends with ctx
+	p.say("settle with %s in %s. /help lists commands.", p.conversation.Model(), o.Place)
+	p.host = hostOf(p.conversation)
+	if p.host != "" {
+		p.say("Attached to %s: what you do here happens there, and /quit ends nothing.", p.host)
+	}
+	if t := state.Running(); t != nil {
+		p.printout.resume(t, p.log)
+	} else if n := len(state.Turns); n > 0 {
+		p.say("The session has %s. The last answer was:", terminal.Count(n, "turn"))
+		p.say("%s", state.Turns[n-1].Answer())
+	}
+	p.printout.resumeAsks(state)
+	p.showFinished()
+	p.ask()
+	if o.Prompt != "" {
+		p.prompt(o.Prompt)
+	}
+	p.loop()
+	closing, closed := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer closed()
+	if err := o.Sessions.Close(closing, p.conversation, event.Shutdown, user); err != nil {
+		p.say("%v", err)
+	}
+	select {
+	case <-p.feed.done:
+	case <-closing.Done():
+	}
+	p.follow() // what is left of the log
+	if o.Resume != nil && p.log.State().Seq > state.Seq {
+		p.say("Continue with: %s", o.Resume(p.conversation.ID()))
+	}
+	return p.code, nil
+}
+
+func (p *plain) loop() {
+	lines := make(chan string)
+	go func() { // ends with the input, or with the process: a read of a terminal cannot be ended
+		defer close(lines)
+		scanner := bufio.NewScanner(p.in)
+		scanner.Buffer(nil, 1<<20)
+		for scanner.Scan() {
+			select {
+			case lines <- scanner.Text():
+			case <-p.ctx.Done():
+				return
+			}
+		}
+	}()
+	for !p.done {
+		select {
+		case line, more := <-lines:
+			if !more {
+				return
+			}
+			p.line(strings.TrimSpace(line))
+		case <-p.feed.kick:
+			p.follow()
+		case <-p.feed.done:
+			p.follow()
+			p.say("%s.", fate(p.host, p.log.State()))
+			p.done = true
+		case do := <-p.fetched:
+			do()
+		case stop := <-p.Stops:
+			p.stop(stop)
+		case <-p.ctx.Done():
+			return
+		}
+	}
+}
+
+// say writes a line of settle's own.
+func (p *plain) say(format string, args ...any) {
+	p.write(terminal.Plain(strings.TrimRight(fmt.Sprintf(format, args...), "\n"), terminal.Style{}).Text())
+}
+
+func (p *plain) write(line string) { _, _ = io.WriteString(p.out, line+"\n") } // a terminal that is gone ends the input
+
+// line is a prompt, an answer or a command.
+func (p *plain) line(text string) {
+	switch {
+	case text == "" && p.entry == nil:
+	case p.asked != "":
+		p.answer(text)
+	case text == "/quit":
+		p.done = true
+	case text == "/stop":
+		p.interrupt()
+	case text == "/help":
+		p.say("A line is a prompt, or after an exclamation mark a command to run; while a turn runs, it waits for its end. /stop interrupts the turn, and so does Ctrl-C. /quit ends everything; so does Ctrl-C while nothing runs.")
+	case p.fetching != nil:
+		p.say("Not sent: waiting for %s. /stop gives it up.", terminal.Short(p.fetching.text, mostHelp))
+	default:
+		p.prompt(text)
+	}
+}
+
+// prompt sends a prompt, or what it stands for.
+func (p *plain) prompt(text string) {
+	if p.fetches(p.conversation, text) {
+		p.fetch(text)
+		return
+	}
+	stands, err := p.expanded(text)
+	if err != nil {
+		p.say("Not sent: %v", err)
+		return
+	}
+	p.submit(stands)
+}
+
+// fetch sends what a prompt of a server stands for, when the server has said it.
+func (p *plain) fetch(text string) {
+	one, send := newFetch(p.conversation, text)
+	p.fetching = one
+	p.say("Asking the MCP server. /stop gives it up.")
+	go func() { // ends with the answer of the server, with an interrupt, or with the session
+		err := send(p.ctx)
+		p.fetched <- func() { // room for one, and there is one fetch at a time
+			if p.fetching = nil; err != nil {
+				p.say("Not sent: %v", err)
+			}
+		}
+	}()
+}
+
+func (p *plain) submit(text string) {
+	ctx, cancel := context.WithTimeout(p.ctx, actTimeout)
+	defer cancel()
+	text, options := optionsOf(text)
+	if _, err := p.conversation.Submit(ctx, text, options...); err != nil {
+		p.say("Not sent: %v", err)
+	}
+}
+
+// stop is Ctrl-C, which interrupts what runs, or a signal that ends everything.
+func (p *plain) stop(s stdio.Stop) {
+	if s.Reason == event.Interrupted && (p.log.State().Running() != nil || p.fetching != nil && !p.fetching.givenUp) {
+		p.interrupt()
+		return
+	}
+	if p.done = true; s.Reason != event.Interrupted {
+		p.code = s.Code
+	}
+}
+
+func (p *plain) interrupt() {
+	t := p.log.State().Running()
+	if p.fetching != nil {
+		p.fetching.giveUp(p.ctx, p.conversation)
+		if t == nil {
+			return
+		}
+	}
+	if t == nil {
+		p.say("Nothing runs.")
+		return
+	}
+	p.say("Interrupting.")
+	c, input := p.conversation, firstInput(t)
+	go func() { // ends with the turn, which ends in time (C9)
+		_, _ = c.Interrupt(p.ctx, settle.Interruption{By: user, Input: input}) // the log says how the turn ended
+	}()
+}
+
+func (p *plain) follow() {
+	events, err := p.feed.take()
+	for _, e := range events {
+		changes, err := p.log.Take(e)
+		if err != nil {
+			p.say("%v", err)
+			p.done = true
+			return
+		}
+		for _, c := range changes {
+			p.printout.take(c)
+		}
+		p.showFinished()
+		p.ask()
+	}
+	if err != nil {
+		p.say("Cannot read the session any more: %v", err)
+		p.done = true
+	}
+}
+
+// labels say what the next lines are.
+func labels() map[group]string {
+	return map[group]string{ofMessage: "Answer:", ofThought: "Thought:", ofCall: "Call:", ofNotice: "Note:", ofAsk: "Question:", ofEnding: "Turn:"}
+}
+
+func (p *plain) showFinished() {
+	for _, entry := range p.printout.finished() {
+		p.show(entry)
+	}
+}
+
+// show writes an entry: what the person has typed is on the screen.
+func (p *plain) show(e entry) {
+	if e.group == ofInput {
+		p.label = e.group
+		return
+	}
+	if label := labels()[e.group]; e.group != p.label || e.group == ofAsk {
+		p.write(label)
+		p.label = e.group
+	}
+	for n, row := range e.rows(p.width) {
+		text := strings.TrimRight(row.Text(), " ")
+		if n == 0 {
+			text = spoken(text)
+		}
+		p.write(text)
+	}
+}
+
+// spoken has words for the marks.
+func spoken(text string) string {
+	for mark, words := range map[string]string{"✓ ": "done: ", "✗ ": "failed: ", "■ ": "stopped: ", "✻ ": "", "· ": "", "? ": ""} {
+		if rest, ok := strings.CutPrefix(text, mark); ok {
+			return words + rest
+		}
+	}
+	return text
+}
+
+// ask puts the question that waits longest, and notices when it is over.
+func (p *plain) ask() {
+	asked := p.log.State().Asked()
+	if len(asked) == 0 {
+		p.asked = ""
+		return
+	}
+	first := asked[0]
+	if p.asked == first.Approval {
+		return
+	}
+	p.asked = first.Approval
+	last := " 4 interrupt the turn."
+	if p.log.State().Running() == nil { // a child in the background asks
+		last = ""
+	}
+	if p.entry = nil; first.Form != nil {
+		how := "1 fill it in."
+		if first.Form.URL != "" {
+			how = "1 I have opened it."
+		}
+		p.say("%s. %s 3 decline.%s", asker.Headline(first.ApprovalRequested), how, last)
+		return
+	}
+	p.say("Allow %s? 1 yes, once. 2 yes, for the session. 3 no.%s", first.Title, last)
+}
+
+func (p *plain) answer(text string) {
+	if text == "/stop" {
+		p.interrupt()
+		return
+	}
+	answer := settle.Answer{Approval: p.asked, By: user}
+	if p.entry != nil && text == "/decline" {
+		answer.Verdict = event.Denied
+		p.give(answer)
+		return
+	}
+	if form := p.formAsked(); form != nil && text != "3" && text != "4" || p.entry != nil {
+		if content, done := p.fill(form, text); done {
+			answer.Verdict, answer.Content = event.Approved, content
+			p.give(answer)
+		}
+		return
+	}
+	verdict, ok := map[string]event.Verdict{"1": event.Approved, "2": event.ApprovedSession, "3": event.Denied}[text]
+	switch {
+	case text == "4":
+		p.interrupt()
+		return
+	case !ok:
+		p.say("1, 2, 3 or 4?")
+		return
+	}
+	answer.Verdict = verdict
+	p.give(answer)
+}
+
+// give gives the answer.
+func (p *plain) give(answer settle.Answer) {
+	p.entry = nil
+	ctx, cancel := context.WithTimeout(p.ctx, actTimeout)
+	defer cancel()
+	if err := p.conversation.Answer(ctx, answer); err != nil {
+		p.say("%v", err)
+	}
+}

@@ -1,0 +1,109 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
+	"github.com/settle-agent/settle/internal/client/transcript"
+
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/markdown"
+)
+
+// sheet is something long, in parts that are laid out one by one.
+type sheet []func(width int) []terminal.Line
+
+// transcriptSheet is all of a session, with what the screen folds: thoughts,
+// whole commands and outputs, and whole changes.
+func transcriptSheet(r *markdown.Renderer, s event.State) (sheet sheet) {
+	s = s.Clone()
+	gap := func(int) []terminal.Line { return []terminal.Line{nil} }
+	add := func(parts ...func(int) []terminal.Line) {
+		if len(sheet) > 0 {
+			sheet = append(sheet, gap)
+		}
+		sheet = append(sheet, parts...)
+	}
+	for _, t := range s.Turns {
+		for e := range transcript.Entries(t) {
+			switch {
+			case e.Input != nil && e.Input.Command:
+			case e.Input != nil:
+				add(inputEntry(e.Input).rows)
+			case e.Item.Type() == event.Message:
+				add(messageSheet(r, e.Item.Content().Text)...)
+			default:
+				add(func(width int) []terminal.Line { return wholeItem(e.Item, s.Host.Dir, width) })
+			}
+		}
+		if t.Cause != nil && !onlyCommands(t) {
+			add(endEntry(t).rows)
+		}
+	}
+	if len(sheet) == 0 {
+		add(func(int) []terminal.Line {
+			return []terminal.Line{terminal.Plain("Nothing has been said yet.", faint())}
+		})
+	}
+	return sheet
+}
+
+// messageSheet is a message, in parts of some blocks each.
+func messageSheet(r *markdown.Renderer, text string) (sheet sheet) {
+	const most = 64
+	first := true
+	for blocks := range slices.Chunk(blocksOf(text), most) {
+		begins := first
+		first = false
+		sheet = append(sheet, func(width int) (rows []terminal.Line) {
+			for n, b := range blocks {
+				if b.First && !(begins && n == 0) {
+					rows = append(rows, nil)
+				}
+				rows = append(rows, r.Rows(b, width)...)
+			}
+			return rows
+		})
+	}
+	return sheet
+}
+
+func wholeItem(i *event.Item, dir string, width int) []terminal.Line {
+	content := i.Content()
+	if i.Type() == event.ToolCall {
+		return wholeCall(i, content, dir, width)
+	}
+	return paragraph("✻ ", content.Text, faint(), faint())(width)
+}
+
+func wholeCall(i *event.Item, content event.Content, dir string, width int) (rows []terminal.Line) {
+	call := toolview.New(content.Name, content.RanWith(), dir)
+	mark, style, how := outcome(i, content)
+	if i.Status == event.ItemOpen {
+		mark, style, how = "●", lively(), "  running"
+	}
+	name := terminal.OneLine(title(call))
+	switch {
+	case i.Attempt == "":
+		name = enteredTitle(call)
+	case call.Kind == toolview.Command:
+		name = "$ " + strings.TrimSpace(call.Command)
+	}
+	rows = paragraph(mark+" ", name+how, style, bold())(width)
+	if call.Kind == toolview.Edit {
+		rows = append(rows, changeRows(call.Changes(content.Detail), dir, width, 1<<20)...)
+		if i.Status == event.ItemCompleted {
+			return rows
+		}
+	}
+	if strings.TrimSpace(content.Output) == "" {
+		return rows
+	}
+	indent := terminal.Indent{First: terminal.Plain("  │ ", faint()), Rest: terminal.Plain("  │ ", faint())}
+	for line := range strings.SplitSeq(strings.TrimRight(content.Output, "\n"), "\n") {
+		rows = append(rows, terminal.Break(terminal.Plain(strings.TrimRight(line, "\r"), terminal.Style{}), width, indent)...)
+	}
+	return rows
+}

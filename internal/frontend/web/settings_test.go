@@ -1,0 +1,150 @@
+package web_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/frontend/web"
+)
+
+// adjustable serves sessions whose settings clients may change, of a user who
+// configured a permission, or none.
+func adjustable(t *testing.T, permission string) *harness {
+	t.Helper()
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/models" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"object":"list","data":[{"id":"two","object":"model"},{"id":"one","object":"model"}]}`))
+	}))
+	t.Cleanup(provider.Close)
+	home, dir := t.TempDir(), t.TempDir()
+	getenv := func(name string) string {
+		return map[string]string{"HOME": home, "SETTLE_DATA_DIR": filepath.Join(home, "data")}[name]
+	}
+	flags := map[string]string{"model": "chat/one", "base_url": provider.URL + "/v1"}
+	if permission != "" {
+		flags["permission"] = permission
+	}
+	settings := func(dir string, chosen map[string]string) (*config.Resolved, error) {
+		all := map[string]string{}
+		for _, some := range []map[string]string{flags, chosen} {
+			for name, value := range some {
+				all[name] = value
+			}
+		}
+		return config.Load(config.Input{Dir: dir, Flags: all, Getenv: getenv, GOOS: "linux"})
+	}
+	return serve(t, setup{dir: filepath.Join(home, "data"), work: dir, web: func(o *web.Options) {
+		r, err := settings(dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := assemble.Options{Settings: r, Dir: dir, Environ: os.Environ(), Getenv: getenv, Face: "serve", Attended: true}
+		o.Sessions = &assemble.Sessions{Base: base, Settings: settings}
+		o.Sessions.Use(o.Host, o.DataDir)
+		base.Policy = assemble.NewPolicy(assemble.ModeOf(r.Permission))
+		if o.Agent, err = assemble.New(t.Context(), base); err != nil {
+			t.Fatal(err)
+		}
+		o.Agent.Session.LockTimeout = 0
+		o.Ceiling = r.Permission
+	}})
+}
+
+func TestSettings(t *testing.T) {
+	b := adjustable(t, "")
+	session := b.session("first")
+	got := ask[object](b, "GET", session+"/settings", nil, 200)
+	b.diff("why not", nil, got["problem"])
+	b.diff("models", []any{object{"name": "chat/one"}, object{"name": "chat/two"}}, got["models"])
+	if got["model"] != "chat/one" || got["permission"] != "ask" || len(got["permissions"].([]any)) != 4 || len(got["efforts"].([]any)) != 7 {
+		t.Errorf("%v", got)
+	}
+	b.diff("changed", object{"model": "chat/two", "effort": "high", "permission": "read-only"},
+		ask[object](b, "POST", session+"/settings", object{"model": "chat/two", "effort": "high", "permission": "read-only"}, 200))
+	b.diff("one left out", object{"model": "chat/two", "effort": "", "permission": "read-only"},
+		ask[object](b, "POST", session+"/settings", object{"effort": ""}, 200))
+	for _, wrong := range []object{{"model": "nowhere/three"}, {"effort": "enormous"}, {"permission": "everything"}} {
+		if got := ask[object](b, "POST", session+"/settings", wrong, 400); got["detail"] == "" {
+			t.Errorf("%v: %v", wrong, got)
+		}
+	}
+	seen := func() object {
+		a := ask[object](b, "GET", session, nil, 200)
+		return object{"model": a["model"], "permission": a["permission"]}
+	}
+	want := object{"model": "chat/two", "permission": "read-only"}
+	b.diff("the session", want, seen())
+	// One that is closed meanwhile is opened with what was chosen.
+	ask[object](b, "DELETE", session, nil, 204)
+	ask[object](b, "POST", "/api/sessions", object{"id": "first"}, 201)
+	b.diff("opened again", want, seen())
+	// Another session is as it was.
+	other := b.session("second")
+	b.diff("another one", object{"model": "chat/one", "permission": "ask"}, func() object {
+		a := ask[object](b, "GET", other, nil, 200)
+		return object{"model": a["model"], "permission": a["permission"]}
+	}())
+}
+
+// A client may only tighten what the user configured (DESIGN.md, section 9).
+func TestSettingsAreNoLooserThanConfigured(t *testing.T) {
+	b := adjustable(t, "ask")
+	session := b.session("first")
+	got := ask[object](b, "GET", session+"/settings", nil, 200)
+	names := []string{}
+	for _, p := range got["permissions"].([]any) {
+		names = append(names, p.(object)["name"].(string))
+	}
+	b.diff("permissions", []string{"ask", "read-only"}, names)
+	for _, looser := range []string{"allow", "accept-edits"} {
+		ask[object](b, "POST", session+"/settings", object{"permission": looser, "model": "chat/two"}, 403)
+	}
+	b.diff("unchanged", object{"model": "chat/one", "effort": "", "permission": "ask"}, ask[object](b, "POST", session+"/settings", object{}, 200))
+	ask[object](b, "POST", session+"/settings", object{"permission": "read-only"}, 200)
+	ask[object](b, "POST", session+"/settings", object{"permission": "ask"}, 200)
+	judge := b.web.Agent.Session.Permission
+	if judge != settle.Ask {
+		t.Errorf("the agent of all sessions has the permission %q", judge)
+	}
+}
+
+// What cannot be changed says so.
+func TestFixedSettings(t *testing.T) {
+	b := serve(t, setup{})
+	session := b.session("first")
+	ask[object](b, "GET", session+"/settings", nil, 409)
+	ask[object](b, "POST", session+"/settings", object{"effort": "low"}, 409)
+	ask[object](b, "GET", "/api/sessions/none/settings", nil, 404)
+}
+
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"main.go", "docs/manual.md", "docs/näher & more.md"} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := serve(t, setup{work: dir})
+	for match, want := range map[string][]any{
+		"":                {"docs/", "main.go", "docs/manual.md", "docs/näher & more.md"},
+		"?match=man":      {"docs/manual.md", "main.go"},
+		"?match=r%20%26":  {"docs/näher & more.md"},
+		"?match=nowhere!": {},
+	} {
+		b.diff(match, want, ask[object](b, "GET", "/api/files"+match, nil, 200)["paths"])
+	}
+}

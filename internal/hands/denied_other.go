@@ -1,6 +1,0 @@
-//go:build !linux
-
-package hands
-
-// userMay: nothing is confined here.
-func userMay(string, access) bool { return false }

@@ -1,0 +1,237 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/bound"
+	"github.com/settle-agent/settle/tool/plan"
+)
+
+const (
+	// mostFiles and mostCommands are how many are named, the latest ones.
+	mostFiles, mostCommands = 80, 40
+	mostCommand             = 160 // bytes of a command
+)
+
+// Text says all of it within about so many bytes. User inputs come first and are
+// folded last: of everything else, the latest stays.
+func (l Ledger) Text(room int) string {
+	var out string
+	for _, share := range []struct{ input, files, commands, loaded int }{
+		{16 << 10, mostFiles, mostCommands, 64 << 10},
+		{4 << 10, mostFiles, mostCommands, 32 << 10},
+		{4 << 10, mostFiles / 2, mostCommands / 2, 16 << 10},
+		{1 << 10, mostFiles / 4, mostCommands / 4, 8 << 10},
+		{300, mostFiles / 8, mostCommands / 8, 2 << 10},
+		{100, 5, 5, 0},
+	} {
+		if out = l.text(share.input, len(l.Inputs), share.files, share.commands, share.loaded); len(out) <= room {
+			return out
+		}
+	}
+	inputs := len(l.Inputs)
+	for inputs > 1 && len(out) > room {
+		inputs /= 2
+		out = l.text(100, inputs, 5, 5, 0)
+	}
+	return out
+}
+
+// text says it with so many bytes of each input, and so many of the latest inputs,
+// files and commands, and of what was loaded.
+func (l Ledger) text(input, inputs, files, commands, loaded int) string {
+	var b strings.Builder
+	l.said(&b, "User messages, in order", l.Inputs, input, inputs)
+	l.said(&b, "Sent by the user and still waiting", l.Waiting, input, len(l.Waiting))
+	l.planned(&b, commands)
+	l.loaded(&b, bound.NewBudget(loaded))
+	if list, left := latest(l.Files, files); len(list) > 0 {
+		heading(&b, "Files", left)
+		for _, f := range list {
+			b.WriteString(f.line())
+		}
+	}
+	if list, left := latest(l.Commands, commands); len(list) > 0 {
+		heading(&b, "Commands that ran", left)
+		for _, c := range list {
+			b.WriteString(c.line())
+		}
+	}
+	if len(l.Jobs) > 0 {
+		heading(&b, "Jobs that run now", 0)
+		for _, j := range l.Jobs {
+			fmt.Fprintf(&b, "- job %s, pid %d: %s", j.Job, j.PID, oneLine(j.Command))
+			if j.Log != "" {
+				fmt.Fprintf(&b, " (output in %s)", j.Log)
+			}
+			b.WriteString("\n")
+		}
+	}
+	l.helped(&b, commands)
+	if len(l.Approvals) > 0 {
+		heading(&b, "Approved by the user for this session", 0)
+		for _, a := range l.Approvals {
+			fmt.Fprintf(&b, "- %s: %s\n", a.Tool, oneLine(a.Covers))
+		}
+	}
+	return b.String()
+}
+
+// said lists inputs, the first one and the latest of the others.
+func (l Ledger) said(b *strings.Builder, what string, list []Input, bytes, most int) {
+	if len(list) == 0 {
+		return
+	}
+	heading(b, what, 0)
+	for n, i := range list {
+		if left := len(list) - most; n > 0 && n <= left {
+			if n == 1 {
+				fmt.Fprintf(b, "[%d messages are omitted here; `settle sessions export %s` has them]\n", left, l.Session)
+			}
+			continue
+		}
+		fmt.Fprintf(b, "%d. [%s", n+1, i.ID)
+		if i.Images > 0 {
+			fmt.Fprintf(b, ", with %d images", i.Images)
+		}
+		if i.Held {
+			b.WriteString(", held: it runs with the next message")
+		}
+		if i.Ended != "" {
+			fmt.Fprintf(b, ", its turn ended: %s", i.Ended)
+		}
+		b.WriteString("] ")
+		if i.Omitted {
+			b.WriteString("(omitted because the provider refused it)\n")
+			continue
+		}
+		b.WriteString(fold(i.Text, bytes, fmt.Sprintf("%s in `settle sessions export %s`", i.ID, l.Session)) + "\n")
+	}
+}
+
+// planned lists the plan in so many lines: where it is longer, what is done is left
+// out.
+func (l Ledger) planned(b *strings.Builder, most int) {
+	if len(l.Plan) == 0 {
+		return
+	}
+	open := 0
+	for _, s := range l.Plan {
+		if s.Status != plan.Completed {
+			open++
+		}
+	}
+	heading(b, fmt.Sprintf("Your plan, %d of %d steps done", len(l.Plan)-open, len(l.Plan)), 0)
+	withDone := len(l.Plan) <= most
+	for n, s := range l.Plan {
+		switch {
+		case s.Status == plan.Completed && !withDone:
+			continue
+		case most == 0:
+			fmt.Fprintf(b, "[the rest is in the log]\n")
+			return
+		}
+		most--
+		fmt.Fprintf(b, "%d. [%s] %s\n", n+1, s.Status, oneLine(s.Step))
+	}
+}
+
+// helped lists the child agents: those that run, and so many of the others.
+func (l Ledger) helped(b *strings.Builder, most int) {
+	left := -most
+	for _, c := range l.Children {
+		if c.Ended != nil {
+			left++
+		}
+	}
+	left = max(left, 0)
+	if len(l.Children) > 0 {
+		heading(b, "Child agents", left)
+	}
+	for _, c := range l.Children {
+		if c.Ended != nil && left > 0 {
+			left--
+			continue
+		}
+		fmt.Fprintf(b, "- %s (%s), session %s: %s\n", c.Child, oneLine(c.Title), c.Session, fate(c))
+	}
+}
+
+func heading(b *strings.Builder, what string, left int) {
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	b.WriteString(what)
+	if left > 0 {
+		fmt.Fprintf(b, " (%d earlier entries are in the log)", left)
+	}
+	b.WriteString(":\n")
+}
+
+func (f File) line() string {
+	var done []string
+	if f.Read {
+		done = append(done, "read")
+	}
+	switch {
+	case f.Deleted:
+		done = append(done, "deleted")
+	case f.Written:
+		done = append(done, "written")
+	}
+	out := "- " + oneLine(f.Path) + ": " + strings.Join(done, ", ")
+	if len(f.SHA256) >= 8 {
+		out += ", sha256 " + f.SHA256[:8]
+	}
+	switch {
+	case f.Deleted && f.Now == Changed:
+		out += ", exists again"
+	case f.Now != Unknown && !(f.Deleted && f.Now == Gone):
+		out += ", " + string(f.Now)
+	}
+	return out + "\n"
+}
+
+func (c Command) line() string {
+	how := c.How
+	if c.Exit != nil {
+		how = strings.TrimPrefix(how+", ", ", ") + fmt.Sprintf("exit %d", *c.Exit)
+	}
+	if how == "" {
+		how = "ran"
+	}
+	return "- " + how + ": " + oneLine(c.Text) + "\n"
+}
+
+// latest returns at most so many of the list, from its end, and how many are left
+// out.
+func latest[T any](list []T, most int) ([]T, int) {
+	left := max(0, len(list)-most)
+	return list[left:], left
+}
+
+// fold keeps both ends of a text and says where the rest is.
+func fold(text string, most int, where string) string {
+	if len(text) <= most+len(where)+60 {
+		return text
+	}
+	return bound.Ends(text, most-most/4, most/4, "[%d bytes omitted; "+strings.ReplaceAll(where, "%", "%%")+"]")
+}
+
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	return bound.Clip(s, mostCommand)
+}
+
+// fate is how far a child agent is.
+func fate(c *event.Child) string {
+	switch {
+	case c.Ended == nil:
+		return "runs in the background"
+	case c.Ended.Cause != nil:
+		return c.Ended.Cause.Error()
+	}
+	return string(c.Ended.Outcome)
+}

@@ -1,0 +1,82 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/bound"
+	"github.com/settle-agent/settle/tool/skill"
+)
+
+// loads collects what was loaded: of one path, what was loaded last.
+type loads struct {
+	all []Loaded
+	at  map[string]int
+}
+
+// take takes an item that loaded something.
+func (l *loads) take(i *event.Item) {
+	if i.Status != event.ItemCompleted {
+		return
+	}
+	switch i.Type() {
+	case event.Note:
+		if c := i.Content(); c.Instruction != "" {
+			l.put(Loaded{Path: c.Instruction, Text: c.Text})
+		}
+	case event.ToolCall:
+		c := i.Content()
+		if c.Name != skill.Name || !bytes.Contains(c.Detail, []byte(`"skill"`)) {
+			return
+		}
+		var detail skill.Detail
+		if json.Unmarshal(c.Detail, &detail) == nil && detail.Skill.Name != "" {
+			l.put(Loaded{Skill: detail.Skill.Name, Path: detail.Skill.Path, Text: c.Output})
+		}
+	}
+}
+
+func (l *loads) put(one Loaded) {
+	if at, known := l.at[one.Path]; known {
+		l.all[at].Text = ""
+	}
+	l.at[one.Path] = len(l.all)
+	l.all = append(l.all, one)
+}
+
+func (l *loads) list() (out []Loaded) {
+	for _, one := range l.all {
+		if one.Text != "" {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// loaded says what was loaded, with so many bytes of all the texts together. What has
+// no room is named, so that it can be loaded again.
+func (l Ledger) loaded(b *strings.Builder, room bound.Budget) {
+	if len(l.Loaded) == 0 {
+		return
+	}
+	heading(b, "Loaded before, and still in force", 0)
+	for n := range l.Loaded { // the latest gets its room first
+		if one := l.Loaded[len(l.Loaded)-1-n]; room.Fits(len(one.Text)) {
+			fmt.Fprintf(b, "- %s\n%s\n", one.name(), one.Text)
+		} else if one.Skill != "" {
+			fmt.Fprintf(b, "- %s: load it again with the skill tool before you continue the work that it covers\n", one.name())
+		} else {
+			fmt.Fprintf(b, "- %s: read them again before you work there\n", one.name())
+		}
+	}
+}
+
+func (l Loaded) name() string {
+	if l.Skill != "" {
+		return fmt.Sprintf("the skill %q (%s)", l.Skill, oneLine(l.Path))
+	}
+	return "instructions in " + oneLine(l.Path)
+}

@@ -1,5 +1,0 @@
-package lifeline
-
-// Detached reports whether this process was meant to go on without whoever
-// started it, which nothing tells here.
-func Detached() bool { return false }

@@ -1,0 +1,36 @@
+package proc
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Parent calls lost when the process that started this one has ended. Where
+// that happened before the call, nobody can tell it from a program that was
+// started by init, and it is not called. The returned function ends the watch
+// and waits for it.
+func Parent(lost func(error)) func() {
+	parent := os.Getppid()
+	if parent <= 1 {
+		return func() {}
+	}
+	fd, err := unix.PidfdOpen(parent, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return poll(parent, lost)
+	}
+	if os.Getppid() != parent { // it ended before it could be watched
+		_ = unix.Close(fd)
+		lost(ErrParent)
+		return func() {}
+	}
+	stop := waitClosed(fd, unix.POLLIN, func() { lost(ErrParent) })
+	if stop == nil {
+		_ = unix.Close(fd)
+		return poll(parent, lost)
+	}
+	return func() {
+		stop()
+		_ = unix.Close(fd)
+	}
+}

@@ -1,0 +1,92 @@
+package skills
+
+import "strings"
+
+// Head is what stands between the dashes, by key.
+type Head map[string]Value
+
+// Value is a text, a list of texts, or texts by keys.
+type Value struct {
+	text string
+	list []string
+	keys map[string]string
+}
+
+// Clean makes a text valid UTF-8 with plain line ends.
+func Clean(text string) string {
+	text = strings.TrimPrefix(strings.ToValidUTF8(text, "\uFFFD"), "\ufeff")
+	return strings.ReplaceAll(text, "\r\n", "\n")
+}
+
+// Split parts a clean text into its head and its body. Without a head, ok is false
+// and the body is all of it.
+func Split(text string) (head, body string, ok bool) {
+	rest, ok := strings.CutPrefix(text, "---\n")
+	if !ok {
+		return "", text, false
+	}
+	at := 0
+	for line := range strings.Lines(rest) {
+		if strings.TrimRight(line, " \t\n") == "---" {
+			return rest[:at], rest[at+len(line):], true
+		}
+		at += len(line)
+	}
+	return "", text, false
+}
+
+// Text returns a value as a text; "" if there is none. A list, such as
+// "argument-hint: [FILE]", is what it was written as.
+func (h Head) Text(key string) string {
+	v := h[key]
+	if v.list != nil {
+		return "[" + strings.Join(v.list, ", ") + "]"
+	}
+	return strings.TrimSpace(v.text)
+}
+
+// List returns a value that is a list, or a text with a list in it, as its parts. The
+// parts of a text are parted by commas or spaces outside of parentheses.
+func (h Head) List(key string) []string {
+	v := h[key]
+	if v.list != nil {
+		return v.list
+	}
+	return FrontmatterWords(v.text)
+}
+
+// Words parts "Read, Bash(git log:*) Edit" into its three words.
+func FrontmatterWords(text string) (out []string) {
+	depth, begin := 0, 0
+	for n, r := range text + "," {
+		switch {
+		case r == '(':
+			depth++
+		case r == ')':
+			depth--
+		case depth <= 0 && (r == ',' || r == ' ' || r == '\n' || r == '\t'):
+			if word := strings.TrimSpace(text[begin:n]); word != "" {
+				out = append(out, word)
+			}
+			begin = n + 1
+		}
+	}
+	if depth > 0 { // it was left open
+		out = append(out, strings.TrimSpace(text[min(begin, len(text)):]))
+	}
+	return out
+}
+
+// Map returns the texts of a value that has keys of its own.
+func (h Head) Map(key string) map[string]string { return h[key].keys }
+
+// Bool returns whether a value says yes; otherwise what is the default.
+func (h Head) Bool(key string, otherwise bool) bool {
+	switch strings.ToLower(h.Text(key)) {
+	case "true", "yes", "on":
+		return true
+	case "false", "no", "off":
+		return false
+	}
+	return otherwise
+}

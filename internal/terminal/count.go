@@ -1,0 +1,33 @@
+package terminal
+
+import "fmt"
+
+// Count writes a number of things: "1 call", "2 calls".
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Dollars writes an amount: $0.0012, $0.35, $12.
+func Dollars(usd float64) string {
+	switch {
+	case usd >= 10:
+		return fmt.Sprintf("$%.0f", usd)
+	case usd >= 0.1:
+		return fmt.Sprintf("$%.2f", usd)
+	}
+	return fmt.Sprintf("$%.4f", usd)
+}
+
+// Tokens writes a number of tokens: 950, 12.3k, 1.2M.
+func Tokens(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+}
