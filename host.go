@@ -12,7 +12,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/disk"
-	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/hostsocket"
 	"github.com/settle-agent/settle/internal/redact"
 )
 
@@ -26,7 +26,7 @@ type Host struct {
 	life context.Context //nolint:containedctx // it is the host's own, no request's
 	end  context.CancelCauseFunc
 
-	door *journal.Door // open while a session is; nil where nobody may ask
+	control *hostsocket.Server // open while a session is; nil where nobody may ask
 
 	mu     sync.Mutex // guards what follows
 	places map[string]*place
@@ -53,7 +53,7 @@ func Open(_ context.Context, c Config) (*Host, error) {
 	}
 	h := &Host{config: c, places: map[string]*place{}, masks: map[[sha256.Size]byte]weak.Pointer[redact.Redactor]{}}
 	h.life, h.end = context.WithCancelCause(context.Background())
-	h.door = h.newDoor()
+	h.control = h.newControl()
 	return h, nil
 }
 

@@ -132,10 +132,10 @@ func (h *Host) forget(id string, p *place) {
 	if h.places[id] == p {
 		delete(h.places, id)
 	}
-	if len(h.places) > 0 || h.door == nil {
+	if len(h.places) > 0 || h.control == nil {
 		return
 	}
-	if err := h.door.Shut(); err != nil {
+	if err := h.control.StopListening(); err != nil {
 		h.config.Logger.Debug("cannot stop listening for those who ask for a session", "error", err)
 	}
 }

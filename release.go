@@ -7,39 +7,39 @@ import (
 	"net"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/hostsocket"
 )
 
 // listen lets other processes ask for single sessions while there are any: to
 // take one over (--take), while the host goes on with the rest, or to take part.
 // Where that is not to be had, they have to end the host.
 func (h *Host) listen() {
-	if h.door == nil {
+	if h.control == nil {
 		return
 	}
-	if err := h.door.Open(); err != nil {
+	if err := h.control.Listen(); err != nil {
 		h.config.Logger.Debug("other processes cannot ask for a session", "error", err)
 	}
 }
 
-// newDoor returns where others ask for the sessions of the host; nil if nobody may.
-func (h *Host) newDoor() *journal.Door {
+// newControl returns where others ask for the sessions of the host; nil if nobody may.
+func (h *Host) newControl() *hostsocket.Server {
 	if !h.config.Releasable || h.config.DataDir == "" {
 		return nil
 	}
-	service := journal.Service{Release: h.release}
+	service := hostsocket.Service{Release: h.release}
 	if h.config.Attach != nil {
 		service.Join = h.join
 	}
-	return journal.NewDoor(h.config.DataDir, service)
+	return hostsocket.NewServer(h.config.DataDir, service)
 }
 
 // deafen ends listen, and waits for those who are being served.
 func (h *Host) deafen() {
-	if h.door == nil {
+	if h.control == nil {
 		return
 	}
-	if err := h.door.Close(); err != nil {
+	if err := h.control.Close(); err != nil {
 		h.config.Logger.Debug("cannot stop listening for those who ask for a session", "error", err)
 	}
 }
@@ -50,7 +50,7 @@ func (h *Host) release(ctx context.Context, id string) error {
 	p := h.places[id]
 	h.mu.Unlock()
 	if p == nil || p.session == nil {
-		return journal.ErrNotHeld
+		return hostsocket.ErrNotHeld
 	}
 	h.config.Logger.Warn("another process takes a session over", "session", id)
 	return p.session.CloseFor(ctx, event.Shutdown, event.Taker)

@@ -12,8 +12,8 @@ import (
 // observers and frontends, or read what these send.
 func bounded() []string {
 	return []string{
-		".", "agent", "internal/assemble", "internal/client", "internal/frontend", "internal/hooks", "internal/journal", "internal/jsonrpc",
-		"internal/client/telemetry", "internal/session", "internal/turn", "model", "tool",
+		".", "agent", "internal/assemble", "internal/client", "internal/frontend", "internal/hooks", "internal/hostsocket",
+		"internal/journal", "internal/jsonrpc", "internal/client/telemetry", "internal/session", "internal/turn", "model", "tool",
 	}
 }
 
@@ -49,7 +49,7 @@ func unbounded() map[string]string {
 		"internal/frontend/tui/plain.go interrupt":              oneProcess,
 		"internal/frontend/tui/session.go run":                  oneProcess,
 		"internal/frontend/tui/writer.go last":                  own + ": writes bytes to the terminal",
-		"internal/journal/door.go Open":                         own + ": accepts connections; each has its boundary",
+		"internal/hostsocket/server.go Listen":                  own + ": accepts connections; each has its boundary",
 		"internal/journal/log.go New":                           own + ": the writer, whose panic would mean that nothing is durable any more",
 		"internal/session/session.go Open":                      own + ": the actor; callbacks of the embedding program have boundaries where it calls them",
 		"internal/turn/turn.go bound":                           own + ": cancels a context",

@@ -25,6 +25,7 @@ func floors() [][]string {
 		{"internal/history", "internal/hooks"},
 		{"internal/catalogue"},
 		{"internal/journal"},
+		{"internal/hostsocket"},
 		{"model", "tool"},
 		{"internal/executor", "internal/worktree"},
 		{"internal/proc"},

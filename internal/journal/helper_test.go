@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/hostsocket"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/modeltest/leak"
 )
@@ -98,19 +99,19 @@ func serve(l *Log, dir string) error {
 		return err
 	}
 	logs := map[string]*Log{"s1": l, "s2": other}
-	door := NewDoor(dir, Service{Release: func(ctx context.Context, session string) error {
+	server := hostsocket.NewServer(dir, hostsocket.Service{Release: func(ctx context.Context, session string) error {
 		if logs[session] == nil {
-			return ErrNotHeld
+			return hostsocket.ErrNotHeld
 		}
 		return logs[session].Close(ctx)
 	}})
-	if err := door.Open(); err != nil {
+	if err := server.Listen(); err != nil {
 		return err
 	}
 	if err := hold(l); err != nil {
 		return err
 	}
-	return errors.Join(door.Close(), other.Close(context.Background()))
+	return errors.Join(server.Close(), other.Close(context.Background()))
 }
 
 // crowd holds another session as well, and answers nobody.

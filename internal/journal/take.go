@@ -11,6 +11,7 @@ import (
 	"github.com/settle-agent/settle/event"
 
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/hostsocket"
 )
 
 // taking is the way to a lock that somebody holds:
@@ -45,7 +46,7 @@ func (t *taking) push(ctx context.Context, f *os.File) error {
 	case h.pid == 0 && !h.away:
 		return t.awaitHeirs(h, held, waited)
 	case !t.options.Take:
-		held.Attachable = !held.Stopped && !h.embeds && hasDoor(t.options.Dir, h.recorded)
+		held.Attachable = !held.Stopped && !h.embeds && hostsocket.Exists(t.options.Dir, h.recorded)
 		return held
 	case h.pid == os.Getpid():
 		held.Why = "this process holds it itself"
@@ -65,8 +66,8 @@ func (t *taking) push(ctx context.Context, f *os.File) error {
 func (t *taking) ask(ctx context.Context, held *HeldError) error {
 	ctx, cancel := context.WithTimeout(ctx, t.options.TakeGrace)
 	defer cancel()
-	err := requestRelease(ctx, t.options.Dir, t.asked, t.options.Session)
-	if refused := (*refusedError)(nil); errors.As(err, &refused) {
+	err := hostsocket.RequestRelease(ctx, t.options.Dir, t.asked, t.options.Session)
+	if refused := (*hostsocket.RefusedError)(nil); errors.As(err, &refused) {
 		held.Why = refused.Error()
 		return held
 	}

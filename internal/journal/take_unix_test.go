@@ -5,7 +5,7 @@ package journal
 import (
 	"context"
 	"errors"
-	"net"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settle-agent/settle/internal/hostsocket"
 	"github.com/settle-agent/settle/internal/proc"
 )
 
@@ -40,7 +41,7 @@ func TestTakeOneSessionOfAHost(t *testing.T) {
 		t.Errorf("the other session is free: %v, %v", free, err)
 	}
 	host.lives(t)
-	if left, err := os.ReadDir(hostsDir(dir)); err != nil || len(left) > 0 {
+	if left, err := os.ReadDir(filepath.Join(dir, "hosts")); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }
@@ -76,28 +77,27 @@ func TestTakeFromAnotherContainerThatAnswers(t *testing.T) {
 	other.expect(t, "held")
 	id := proc.Identify(other.Process.Pid)
 	id.Namespace += "x"
-	if err := os.MkdirAll(hostsDir(dir), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	var socket net.Listener
-	path := filepath.Join(hostsDir(dir), socketPrefix(id)+"1"+socketSuffix)
-	if err := at(hostsDir(dir), filepath.Base(path), func(path string) (err error) {
-		socket, err = net.Listen("unix", path)
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	socket.(*net.UnixListener).SetUnlinkOnClose(false) // the path of its socket was a passing one
-	door := NewDoor(dir, Service{Release: func(context.Context, string) error {
-		other.lives(t) // it lets go by itself
+	server := hostsocket.NewServer(dir, hostsocket.Service{Release: func(context.Context, string) error {
+		other.lives(t) // it releases the session by itself
 		return nil
 	}})
-	door.listener, door.path = socket, path
-	door.serving.Add(1)
-	go door.serve(socket) // ends with Close
+	if err := server.Listen(); err != nil {
+		t.Fatal(err)
+	}
+	// The socket gets a name of the other container until the server is closed.
+	hosts := filepath.Join(dir, "hosts")
+	sockets, err := os.ReadDir(hosts)
+	if err != nil || len(sockets) != 1 {
+		t.Fatalf("%v, %v", sockets, err)
+	}
+	here := filepath.Join(hosts, sockets[0].Name())
+	there := filepath.Join(hosts, fmt.Sprintf("%s-%d-%d-1.sock", proc.Place(id), id.PID, id.Started))
+	if err := os.Rename(here, there); err != nil {
+		t.Fatal(err)
+	}
 	l, _ := open(t, Options{Dir: dir, Take: true, TakeGrace: time.Minute, TakeTimeout: time.Minute})
 	closeLog(t, l)
-	if err := door.Close(); err != nil {
+	if err := errors.Join(os.Rename(there, here), server.Close()); err != nil {
 		t.Error(err)
 	}
 }
@@ -200,17 +200,17 @@ func TestStaleSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = host.Wait()
-	if left, err := os.ReadDir(hostsDir(dir)); err != nil || len(left) != 1 {
+	if left, err := os.ReadDir(filepath.Join(dir, "hosts")); err != nil || len(left) != 1 {
 		t.Fatalf("%v, %v", left, err)
 	}
-	door := NewDoor(dir, Service{})
-	if err := door.Open(); err != nil {
+	server := hostsocket.NewServer(dir, hostsocket.Service{})
+	if err := server.Listen(); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := os.ReadDir(hostsDir(dir)); err != nil || len(left) != 1 {
+	if left, err := os.ReadDir(filepath.Join(dir, "hosts")); err != nil || len(left) != 1 {
 		t.Errorf("%v, %v", left, err)
 	}
-	if err := door.Close(); err != nil {
+	if err := server.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,19 +1,19 @@
-// Package attach lets a process take part in a session that another process of
-// the same user hosts: it sees what the host sees, and sends, interrupts and
-// answers as the host's own client does.
+// Package attach is the client of a session that another process of the same user hosts.
+// An attached client reads the session's events, and sends, interrupts and answers like
+// the host's own frontend. Read session.go for the client and serve.go for the host's side.
 //
-//	guest                                     host
+//	attached client                           host
 //	log file ─► journal.Load ─► state         │
-//	{"join","follow":seq} ──── socket ───────►│ Session.Events: a line each
+//	{"join","follow":seq} ──── socket ───────►│ Session.Events: a line for each event
 //	{"join"} ── JSON-RPC ───── socket ───────►│ submit, interrupt, answer, drop, cancel, kill
 //
-// The socket is the host's door in the data directory ([journal.Door]), which only the
-// same user and root get through. The state comes from the log file, at no cost for
-// the host; what follows it comes from the host, which knows when there is
-// something, and has also what no disk has taken. Where the host is gone, the log
-// file has the rest: a guest misses nothing that was shown (C4, C17).
+// The socket is the host's control socket ([hostsocket.Server]). The state comes from the
+// log file, at no cost to the host. Later events come from the host, which also has the
+// events that no disk has accepted. If the host has ended, the log file has the remaining
+// events, so that a client misses no event that was shown (C4, C17).
 //
-// A guest is one more client. Leaving ends nothing, reading slowly holds nobody
-// up, and the first answer to a question counts (C16). All of its waits are bounded: a
-// host may be stopped.
+// Disconnecting ends nothing, a slow reader delays nobody, and the first answer to a
+// question counts (C16). All waits are bounded, because a host can be stopped.
+// The package is a client of the public API, so that it stays above the root package; the
+// socket itself is in internal/hostsocket.
 package attach

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/hostsocket"
 	"github.com/settle-agent/settle/internal/journal"
 
 	"github.com/settle-agent/settle/internal/jsonrpc"
@@ -85,13 +86,13 @@ func (s *Session) join(ctx context.Context, after *uint64) (net.Conn, answer, er
 	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
 	var hello answer
-	conn, err := journal.Knock(ctx, s.dataDir, s.state.Host.Process, func(conn net.Conn) error {
+	conn, err := hostsocket.Dial(ctx, s.dataDir, s.state.Host.Process, func(conn net.Conn) error {
 		hello = answer{}
-		if err := journal.Ask(conn, request{s.state.Session, after}, &hello, maxGreeting); err != nil {
+		if err := hostsocket.Ask(conn, request{s.state.Session, after}, &hello, maxGreeting); err != nil {
 			return err
 		}
 		if hello.Host == nil {
-			return journal.ErrNoAnswer
+			return hostsocket.ErrNoAnswer
 		}
 		return nil
 	})

@@ -1,13 +1,13 @@
-package journal
+package hostsocket
 
 import (
 	"net"
 	"os"
 )
 
-// isOurs reports whether the same user is at the other end, or root, from whom
-// nothing can be kept.
-func isOurs(conn net.Conn) bool {
+// isTrustedPeer reports whether the other end is the same user or root, who can read
+// everything anyway.
+func isTrustedPeer(conn net.Conn) bool {
 	socket, ok := conn.(*net.UnixConn)
 	if !ok {
 		return false

@@ -1,8 +1,8 @@
 //go:build !linux && !darwin
 
-package journal
+package hostsocket
 
 import "os"
 
-// peerOf does not know. What protects the socket is its directory.
+// peerOf returns this user: the directory of the socket protects it.
 func peerOf(int) (uid int, known bool) { return os.Geteuid(), true }
