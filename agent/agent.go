@@ -151,9 +151,10 @@ func (c Config) make(ctx context.Context) (*assemble.Agent, error) {
 		return nil, err
 	}
 	o := assemble.Options{
-		Settings: settings, Dir: dir, Home: assemble.IgnoreHome, Environ: environ, Getenv: lookup(environ), Permission: settle.Ask,
-		Model: c.Model, Secrets: c.Model.Secrets,
-		Approver: c.Approver, Attended: c.Attended, Append: c.Instructions,
+		Settings: settings, Dir: dir, Environ: environ, Getenv: lookup(environ), Secrets: c.Model.Secrets,
+		PermissionOptions: assemble.PermissionOptions{Permission: settle.Ask, Approver: c.Approver, Attended: c.Attended},
+		PromptOptions:     assemble.PromptOptions{Home: assemble.IgnoreHome, Append: c.Instructions},
+		ModelOptions:      assemble.ModelOptions{Model: c.Model},
 	}
 	if c.System != "" {
 		o.System = &c.System

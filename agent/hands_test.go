@@ -37,7 +37,7 @@ func playHands() {
 	if err != nil {
 		panic(err)
 	}
-	stand, discard := assemble.HandsOptions{Environ: os.Environ(), Getenv: os.Getenv, Version: "test", Settings: settings, Dir: dir, Sockets: sockets}.Stand()
+	stand, discard := assemble.ExecutorOptions{Environ: os.Environ(), Getenv: os.Getenv, Version: "test", Settings: settings, Dir: dir, Sockets: sockets}.Stand()
 	err = stand.Run(context.Background(), struct {
 		io.Reader
 		io.WriteCloser

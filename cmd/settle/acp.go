@@ -57,7 +57,10 @@ func (f *acpFlags) serve(cmd *cobra.Command, s *streams) error {
 	if err != nil {
 		return err
 	}
-	o := assemble.Options{Face: "acp", Permission: settle.Ask, Attended: true, Take: f.take}
+	o := assemble.Options{
+		HostOptions:       assemble.HostOptions{Frontend: "acp", Take: f.take},
+		PermissionOptions: assemble.PermissionOptions{Permission: settle.Ask, Attended: true},
+	}
 	f.apply(&o)
 	in := s.standIn(cmd, o)
 	defer in.release()

@@ -82,7 +82,10 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 	if err != nil {
 		return err
 	}
-	o := assemble.Options{Face: "app-server", Permission: settle.Ask, Sandbox: assemble.SandboxByMode, Attended: true}
+	o := assemble.Options{
+		HostOptions:       assemble.HostOptions{Frontend: "app-server"},
+		PermissionOptions: assemble.PermissionOptions{Permission: settle.Ask, Sandbox: assemble.SandboxByMode, Attended: true},
+	}
 	f.apply(&o)
 	o.Append, o.SystemFile = spec.Instructions, spec.SystemFile
 	s = s.with(spec.Env, spec.Hidden)

@@ -139,7 +139,11 @@ func (f *claudeFlags) serve(cmd *cobra.Command, s *streams, args []string) (int,
 	if err := f.options(cmd.Flags(), dir, s.getenv); err != nil {
 		return 0, err
 	}
-	o := assemble.Options{Face: "claude", Permission: settle.Ask, AtEnd: settle.AwaitTasks, SystemFile: f.systemFile, AppendFile: f.appendFile}
+	o := assemble.Options{
+		HostOptions:       assemble.HostOptions{Frontend: "claude", AtEnd: settle.AwaitTasks},
+		PermissionOptions: assemble.PermissionOptions{Permission: settle.Ask},
+		PromptOptions:     assemble.PromptOptions{SystemFile: f.systemFile, AppendFile: f.appendFile},
+	}
 	if !slices.Contains(strings.Split(f.sources, ","), "project") {
 		o.Project = assemble.IgnoreProject
 	}

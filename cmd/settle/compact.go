@@ -52,8 +52,9 @@ func newCompact(s *streams) *cobra.Command {
 			defer sig.release()
 			defer sig.watchParent()()
 			o := assemble.Options{
-				Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Face: "compact", Version: version(),
-				Permission: settle.Allow, Release: "allow", Take: take, Releasable: true, Logger: assemble.Log(r),
+				Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Version: version(), Logger: assemble.Log(r),
+				HostOptions:       assemble.HostOptions{Frontend: "compact", Take: take, Releasable: true},
+				PermissionOptions: assemble.PermissionOptions{Permission: settle.Allow, Release: "allow"},
 			}
 			project.apply(&o)
 			a, err := assemble.New(sig.ctx, o)

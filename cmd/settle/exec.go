@@ -168,7 +168,10 @@ func (f *execFlags) run(cmd *cobra.Command, s *streams, args []string) (int, err
 		return 0, err
 	}
 	s = s.with(spec.Env, spec.Hidden)
-	in := s.standIn(cmd, assemble.Options{Face: "exec", Permission: settle.Ask, Sandbox: assemble.SandboxByMode, Take: f.take, AtEnd: settle.AwaitTasks})
+	in := s.standIn(cmd, assemble.Options{
+		HostOptions:       assemble.HostOptions{Frontend: "exec", Take: f.take, AtEnd: settle.AwaitTasks},
+		PermissionOptions: assemble.PermissionOptions{Permission: settle.Ask, Sandbox: assemble.SandboxByMode},
+	})
 	defer in.release()
 	options, err := f.options(in, s, words)
 	if err != nil {

@@ -62,7 +62,7 @@ func (s *streams) hands(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o := assemble.HandsOptions{
+	o := assemble.ExecutorOptions{
 		Environ: s.environ, Getenv: s.getenv, Version: version(), Settings: r, Dir: dir, Sockets: s.sockets(),
 	}
 	stand, discard := o.Stand()

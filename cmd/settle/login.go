@@ -76,7 +76,9 @@ func (f *loginFlags) server(cmd *cobra.Command, s *streams, name string) (o asse
 	if _, err := r.NeedDataDir(); err != nil {
 		return o, server, err
 	}
-	o = assemble.Options{Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Version: version()}
+	o = assemble.Options{
+		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Version: version(),
+	}
 	if strings.HasPrefix(name, "https://") || strings.HasPrefix(name, "http://") {
 		return o, assemble.Configured{Server: config.Server{Name: name, URL: name}}, nil
 	}

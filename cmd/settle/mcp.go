@@ -71,7 +71,10 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 	if err != nil {
 		return err
 	}
-	o := assemble.Options{Face: "mcp", Permission: settle.Ask, Attended: true, AtEnd: settle.AwaitTasks}
+	o := assemble.Options{
+		HostOptions:       assemble.HostOptions{Frontend: "mcp", AtEnd: settle.AwaitTasks},
+		PermissionOptions: assemble.PermissionOptions{Permission: settle.Ask, Attended: true},
+	}
 	f.apply(&o)
 	token := ""
 	if f.addr != "" {

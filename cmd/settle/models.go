@@ -41,7 +41,9 @@ func newModels(s *streams) *cobra.Command {
 		}
 		sig := catch(cmd.Context())
 		defer sig.release()
-		o := assemble.Options{Settings: r, Dir: at, Environ: s.environ, Getenv: s.getenv, Version: version()}
+		o := assemble.Options{
+			Settings: r, Dir: at, Environ: s.environ, Getenv: s.getenv, Version: version(),
+		}
 		offers := o.Models(sig.ctx, providers)
 		if sig.ctx.Err() != nil {
 			return sig.instead(sig.ctx.Err())

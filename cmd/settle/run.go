@@ -306,9 +306,9 @@ func (f *runFlags) asks(s *streams, format run.Format) bool {
 // agent says what to put together.
 func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.Format) assemble.Options {
 	o := assemble.Options{
-		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Face: "run", Version: version(),
-		Permission: settle.Allow, Release: "allow", Take: f.take, Releasable: true, Attach: attach.Serve, Attended: f.asks(s, format),
-		AtEnd: settle.AwaitTasks,
+		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Version: version(),
+		HostOptions:       assemble.HostOptions{Frontend: "run", Take: f.take, Releasable: true, Attach: attach.Serve, AtEnd: settle.AwaitTasks},
+		PermissionOptions: assemble.PermissionOptions{Permission: settle.Allow, Release: "allow", Attended: f.asks(s, format)},
 	}
 	f.apply(&o)
 	if f.ephemeral {

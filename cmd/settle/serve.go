@@ -150,9 +150,9 @@ func (f *serveFlags) settings(cmd *cobra.Command, s *streams, dir string) (*conf
 // agent says what to put together.
 func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) assemble.Options {
 	o := assemble.Options{
-		Policy:   assemble.NewPolicy(assemble.ModeOf(cmp.Or(r.Permission, settle.Ask))),
-		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Face: "serve", Version: version(),
-		Permission: settle.Ask, Sandbox: config.SandboxAuto, Attended: true, Take: f.take, Releasable: true, Attach: attach.Serve,
+		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Version: version(),
+		HostOptions:       assemble.HostOptions{Frontend: "serve", Take: f.take, Releasable: true, Attach: attach.Serve},
+		PermissionOptions: assemble.PermissionOptions{Policy: assemble.NewPolicy(assemble.ModeOf(cmp.Or(r.Permission, settle.Ask))), Permission: settle.Ask, Sandbox: config.SandboxAuto, Attended: true},
 	}
 	f.apply(&o)
 	if log := assemble.Log(r); log != nil {

@@ -47,7 +47,7 @@ func (s *streams) standIn(cmd *cobra.Command, o assemble.Options) *standIn {
 // releases it.
 func (s *streams) server(cmd *cobra.Command, o assemble.Options) (*standIn, *signals) {
 	sig := catch(cmd.Context())
-	s = s.inFamily(o.Face)
+	s = s.inFamily(o.Frontend)
 	in := &standIn{ctx: sig.ctx, stops: sig.stops, undo: []func(){sig.release}}
 	if stop, err := proc.BecomeReaper(); err == nil {
 		in.undo = append(in.undo, stop)

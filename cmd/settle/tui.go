@@ -87,7 +87,10 @@ func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Cont
 	if err != nil {
 		return err
 	}
-	o := assemble.Options{Face: "terminal", Permission: settle.Ask, Sandbox: config.SandboxAuto, Attended: true, Take: f.take}
+	o := assemble.Options{
+		HostOptions:       assemble.HostOptions{Frontend: "terminal", Take: f.take},
+		PermissionOptions: assemble.PermissionOptions{Permission: settle.Ask, Sandbox: config.SandboxAuto, Attended: true},
+	}
 	f.apply(&o)
 	s.keepGarbage(tuiGCPercent)
 	in, sig := s.server(cmd, o)

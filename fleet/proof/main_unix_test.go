@@ -110,8 +110,11 @@ func session(ctx context.Context, t fleet.Task, data string) (settle.SessionConf
 		return settle.SessionConfig{}, err
 	}
 	made, err := assemble.New(ctx, assemble.Options{
-		Settings: settings, Dir: t.Dir, Environ: os.Environ(), Getenv: os.Getenv, Face: "fleet", Permission: settle.Allow, Release: settle.Deny,
-		Project: assemble.IgnoreProject, Home: assemble.IgnoreHome, Model: m, SharedHands: assemble.ShareHands("proof"),
+		Settings: settings, Dir: t.Dir, Environ: os.Environ(), Getenv: os.Getenv,
+		HostOptions:       assemble.HostOptions{Frontend: "fleet", SharedExecutor: assemble.ShareExecutor("proof")},
+		PermissionOptions: assemble.PermissionOptions{Permission: settle.Allow, Release: settle.Deny},
+		PromptOptions:     assemble.PromptOptions{Project: assemble.IgnoreProject, Home: assemble.IgnoreHome},
+		ModelOptions:      assemble.ModelOptions{Model: m},
 	})
 	if err != nil {
 		return settle.SessionConfig{}, err

@@ -3,10 +3,7 @@ package assemble
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"log/slog"
-	"net"
 	"runtime"
 	"slices"
 	"strings"
@@ -21,122 +18,9 @@ import (
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool/family"
-	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/mcp"
 	"github.com/settle-agent/settle/tool/shell"
 	"github.com/settle-agent/settle/tool/skill"
-)
-
-// Options say what to put together.
-type Options struct {
-	// Settings are what is in force.
-	Settings *config.Resolved
-	// Dir is the working directory, absolute.
-	Dir string
-	// Environ is the environment, for commands, and Getenv reads it.
-	Environ []string
-	Getenv  func(string) string
-	// Face names the way in, Version the program's, for the log.
-	Face, Version string
-	// Permission is the policy of the way in where none is configured, and
-	// Release whether the model may let processes outlive a session then; empty
-	// is Ask.
-	Permission settle.Permission
-	// Sandbox is how commands are confined where nothing is configured: off, auto or
-	// required, or SandboxByMode; empty is off.
-	Sandbox string
-	// OutOfReach are files and folders, beside the data directory and the home directory,
-	// that no working directory of sandboxed commands may contain.
-	OutOfReach []string
-	// Ceiling is the permission that the user configured, where Policy is a
-	// client's: that can only be stricter. Empty if there is none.
-	Ceiling settle.Permission
-	Release settle.Permission
-	// Policy, if set, is the policy instead, as a client may change it.
-	Policy *Policy
-	// Reviewed, if set, has the last word about each call.
-	Reviewed func(settle.Approval, settle.Judgement) settle.Judgement
-	// Offers, if set, says which of the tools models get.
-	Offers func(tool string) bool
-	// Editor, if set, may have files open in the client.
-	Editor   *file.Editor
-	Approver settle.Approver
-	// Attended says that clients of the face answer what is asked.
-	Attended bool
-	// Keeping says whether sessions are kept.
-	Keeping Keeping
-	// Take takes the session over from another process that holds it, and
-	// Releasable lets others do that with a session of this one. Attach, if set,
-	// serves those who take part in one.
-	Take, Releasable bool
-	Attach           func(ctx context.Context, s *settle.Session, request json.RawMessage, conn net.Conn)
-	// SystemFile, if set, is a file whose text stands for settle's own prompt;
-	// that of AppendFile is added.
-	SystemFile, AppendFile string
-	// System, if set, stands for settle's own prompt, too, and Append is added.
-	System *string
-	Append string
-	// Project says whether the project's own files are read.
-	Project Project
-	// Home says whether the user's skills, commands and instructions are found, and
-	// Instructions whether the last are.
-	Home, Instructions Home
-	// Logger returns the diagnostic log, whose lines go through the redactor.
-	Logger func(*redact.Redactor) *slog.Logger
-	// Secrets are values beside those of the settings that must never appear.
-	Secrets []string
-	// Learn, if set, is told secrets that come while servers are tried.
-	Learn func(secrets ...string)
-	// SharedHands is set where other hosts may open the same sessions.
-	SharedHands *SharedHands
-	// Shared, if set, is what the agents of one face have in common.
-	Shared *Shared
-	// AtEnd says what becomes of child agents in the background at the end of a turn.
-	AtEnd settle.AtEnd
-	// Resolve, if set, finds the settings of a child agent that is to ask another
-	// model, with what was Given for this one.
-	Resolve func(dir string, given map[string]string) (*config.Resolved, error)
-	Given   map[string]string
-	// Servers are MCP servers that the client brings along.
-	// OnlyServers leaves out those that are configured.
-	Servers     []mcp.Server
-	OnlyServers bool
-	// Seen, if set, is told how servers do.
-	Seen func(server string, state mcp.State, why error)
-	// Listed, if set, is told when a server has said which tools and prompts it has.
-	Listed func(server string)
-	// Model, if its Provider is set, is used instead of the one that the settings
-	// choose.
-	Model model.Config
-
-	below bool // it is for a child agent, whose judge is not the Policy's own
-}
-
-// Keeping says whether sessions are kept in the data directory.
-type Keeping string
-
-// The values; the zero value is Durable.
-const (
-	Durable   Keeping = ""
-	Ephemeral Keeping = "ephemeral" // in memory only
-)
-
-// Project says whether the project's own files are read.
-type Project string
-
-// The values; the zero value is ReadProject.
-const (
-	ReadProject   Project = ""
-	IgnoreProject Project = "ignore" // --no-project-config
-)
-
-// Home says whether the user's own skills and commands are found.
-type Home string
-
-// The values; the zero value is ReadHome.
-const (
-	ReadHome   Home = ""
-	IgnoreHome Home = "ignore" // for programs that embed the agent
 )
 
 // Agent is what a face needs.
@@ -201,7 +85,7 @@ func (a *Agent) Confines(m Mode) bool { return a.sandbox.of(m).On() }
 // cannot be used.
 func New(ctx context.Context, o Options) (*Agent, error) {
 	r, a := o.Settings, newAgent(o)
-	a.Host = settle.Config{DataDir: r.DataDir, Releasable: o.Releasable, Attach: o.Attach, Face: o.Face, Version: o.Version}
+	a.Host = settle.Config{DataDir: r.DataDir, Releasable: o.Releasable, Attach: o.Attach, Face: o.Frontend, Version: o.Version}
 	c := &a.Session
 	if err := o.model(ctx, a); err != nil {
 		return nil, err

@@ -56,7 +56,10 @@ func resolve(t *testing.T, dir string, flags, env map[string]string, file string
 func make1(t *testing.T, r *config.Resolved, change func(*Options)) *Agent {
 	t.Helper()
 	home := t.TempDir()
-	o := Options{Settings: r, Dir: t.TempDir(), Environ: os.Environ(), Getenv: elsewhere(home), Permission: settle.Allow, Release: "allow"}
+	o := Options{
+		Settings: r, Dir: t.TempDir(), Environ: os.Environ(), Getenv: elsewhere(home),
+		PermissionOptions: PermissionOptions{Permission: settle.Allow, Release: "allow"},
+	}
 	if change != nil {
 		change(&o)
 	}
@@ -135,8 +138,7 @@ images = false
 	}
 	for _, wrong := range []string{`["false"]`, `["true"]`, `["no-such-program-anywhere"]`} {
 		_, err := New(t.Context(), Options{
-			Settings: resolve(t, "/", nil, nil, strings.Replace(file, `["echo", "key-0123456789-abcdef"]`, wrong, 1)), Dir: "/",
-			Environ: os.Environ(), Getenv: os.Getenv,
+			Settings: resolve(t, "/", nil, nil, strings.Replace(file, `["echo", "key-0123456789-abcdef"]`, wrong, 1)), Dir: "/", Environ: os.Environ(), Getenv: os.Getenv,
 		})
 		var keyless *config.KeyError
 		if !errors.As(err, &keyless) {
@@ -258,7 +260,10 @@ func TestPromptFiles(t *testing.T) {
 	if diff := cmp.Diff(true, strings.HasPrefix(got, "you are a parrot") && strings.HasSuffix(got, "be brief") && strings.Contains(got, "use tabs")); diff != "" {
 		t.Errorf("system prompt: %s", got)
 	}
-	_, err := New(t.Context(), Options{Settings: r, Dir: dir, SystemFile: filepath.Join(dir, "missing.md"), Getenv: os.Getenv})
+	_, err := New(t.Context(), Options{
+		Settings: r, Dir: dir, Getenv: os.Getenv,
+		PromptOptions: PromptOptions{SystemFile: filepath.Join(dir, "missing.md")},
+	})
 	if err == nil || !strings.Contains(err.Error(), "missing.md") {
 		t.Errorf("got %v", err)
 	}

@@ -28,9 +28,9 @@ import (
 type far struct {
 	command string
 	lease   time.Duration
-	settle  string       // this program's version
-	host    string       // this machine's name
-	shared  *SharedHands // as in Options
+	settle  string          // this program's version
+	host    string          // this machine's name
+	shared  *SharedExecutor // as in Options
 	install *executor.Install
 	env     []string // of the command that leads there
 	dir     string
@@ -85,7 +85,7 @@ func (o Options) reach(ctx context.Context, env []string) (*far, error) {
 	if o.Settings.Hands == "" {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	f := &far{command: o.Settings.Hands, lease: o.Settings.HandsLease, settle: o.Version, env: env, dir: o.Dir, shared: o.SharedHands}
+	f := &far{command: o.Settings.Hands, lease: o.Settings.HandsLease, settle: o.Version, env: env, dir: o.Dir, shared: o.SharedExecutor}
 	f.host, _ = os.Hostname() // one of the things that tell sessions apart
 	if o.Settings.HandsInstall == config.InstallMissing {
 		program, err := os.Executable()
@@ -250,15 +250,15 @@ func (f *far) open(info settle.SessionInfo, n *notices) (*executor.Remote, func(
 // SharedHands are hands that belong to a session whoever has it open, such as one of the
 // workers of a fleet. What they still run for an earlier host is taken over instead of
 // ended.
-type SharedHands struct {
+type SharedExecutor struct {
 	name     string
 	takeOver func(*executor.Remote, []executor.Handed)
 	reattach func(*executor.Remote, *shell.Jobs) func(context.Context) []settle.Reattached
 }
 
 // ShareHands returns those of the sessions that the name tells apart from others.
-func ShareHands(name string) *SharedHands {
-	return &SharedHands{name: name, takeOver: executor.TakeOver, reattach: reattach}
+func ShareExecutor(name string) *SharedExecutor {
+	return &SharedExecutor{name: name, takeOver: executor.TakeOver, reattach: reattach}
 }
 
 // reattach takes over what an earlier host's calls have started there.

@@ -26,11 +26,11 @@ func TestHandsAreWaitedFor(t *testing.T) {
 		"cut, and reached again": {fails: 3, err: lost},
 		"cut each time":          {fails: 4, err: lost, want: lost},
 		"away":                   {fails: 1, err: away, want: away},
-		"shared, back in time":   {far: far{shared: &SharedHands{}}, fails: 20, err: away, took: 25 * time.Second},
-		"shared, away for ever":  {far: far{shared: &SharedHands{}}, fails: 1e6, err: away, want: away, took: reachTimeout},
-		"shared, a long lease":   {far: far{shared: &SharedHands{}, lease: time.Minute}, fails: 1e6, err: away, want: away, took: time.Minute},
-		"shared, a short lease":  {far: far{shared: &SharedHands{}, lease: time.Second}, fails: 1e6, err: away, want: away, took: reachTimeout},
-		"shared, refused":        {far: far{shared: &SharedHands{}}, fails: 1e6, err: refused, want: refused},
+		"shared, back in time":   {far: far{shared: &SharedExecutor{}}, fails: 20, err: away, took: 25 * time.Second},
+		"shared, away for ever":  {far: far{shared: &SharedExecutor{}}, fails: 1e6, err: away, want: away, took: reachTimeout},
+		"shared, a long lease":   {far: far{shared: &SharedExecutor{}, lease: time.Minute}, fails: 1e6, err: away, want: away, took: time.Minute},
+		"shared, a short lease":  {far: far{shared: &SharedExecutor{}, lease: time.Second}, fails: 1e6, err: away, want: away, took: reachTimeout},
+		"shared, refused":        {far: far{shared: &SharedExecutor{}}, fails: 1e6, err: refused, want: refused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -16,7 +16,9 @@ func TestRulesReachTheJudge(t *testing.T) {
 		return settle.Approval{Tool: tool.Spec{Name: "shell"}, Arguments: `{"command":"` + command + `"}`}
 	}
 	judge := func(policy settle.Permission, rules ...config.Rule) settle.Judge {
-		o := Options{Settings: &config.Resolved{Settings: config.Settings{Rules: rules}}, Dir: dir, Environ: os.Environ(), Getenv: os.Getenv}
+		o := Options{
+			Settings: &config.Resolved{Settings: config.Settings{Rules: rules}}, Dir: dir, Environ: os.Environ(), Getenv: os.Getenv,
+		}
 		made, err := o.judge(policy, &bench{release: settle.Allow})
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +54,9 @@ func TestRulesReachTheJudge(t *testing.T) {
 	if got := asks.Judge(read); got.Decision != "ask" {
 		t.Errorf("a secret file: %+v", got)
 	}
-	o := Options{Settings: &config.Resolved{Settings: config.Settings{Rules: []config.Rule{{Tool: "shell", Pattern: "ls && rm", Decision: "deny"}}}}, Dir: dir, Environ: os.Environ(), Getenv: os.Getenv}
+	o := Options{
+		Settings: &config.Resolved{Settings: config.Settings{Rules: []config.Rule{{Tool: "shell", Pattern: "ls && rm", Decision: "deny"}}}}, Dir: dir, Environ: os.Environ(), Getenv: os.Getenv,
+	}
 	if _, err := o.judge(settle.Allow, &bench{release: settle.Allow}); err == nil {
 		t.Error("a rule that cannot be used is no error")
 	}

@@ -167,7 +167,7 @@ func TestExecutorWithholdsSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GITHUB_TOKEN=" + planted}
-	o := HandsOptions{Settings: resolve(t, "/", nil, nil, ""), Dir: dir, Environ: env, Getenv: func(name string) string { return variable(env, name) }}
+	o := ExecutorOptions{Settings: resolve(t, "/", nil, nil, ""), Dir: dir, Environ: env, Getenv: func(name string) string { return variable(env, name) }}
 	stand, discard := o.Stand()
 	t.Cleanup(func() {
 		if err := discard(); err != nil {

@@ -26,8 +26,10 @@ func newHosts(t testing.TB) *assemble.Sessions {
 	getenv := func(name string) string { return env[name] }
 	hosts := &assemble.Sessions{
 		Base: assemble.Options{
-			Getenv: getenv, Environ: os.Environ(), Face: "test", Permission: settle.Allow,
-			Model: model.Config{Provider: script.New().Otherwise(script.Text("done")), ProviderName: "script", Name: "m"},
+			Getenv: getenv, Environ: os.Environ(),
+			HostOptions:       assemble.HostOptions{Frontend: "test"},
+			PermissionOptions: assemble.PermissionOptions{Permission: settle.Allow},
+			ModelOptions:      assemble.ModelOptions{Model: model.Config{Provider: script.New().Otherwise(script.Text("done")), ProviderName: "script", Name: "m"}},
 		},
 		Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
 			return config.Load(config.Input{Dir: dir, Flags: given, Getenv: getenv, GOOS: "linux"})

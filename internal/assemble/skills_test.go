@@ -50,7 +50,10 @@ func TestSkills(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := Options{Settings: resolve(t, "/", nil, env, ""), Dir: dir, Getenv: elsewhere(home), Home: IgnoreHome}
+	o := Options{
+		Settings: resolve(t, "/", nil, env, ""), Dir: dir, Getenv: elsewhere(home),
+		PromptOptions: PromptOptions{Home: IgnoreHome},
+	}
 	if found := o.Skills().Skills; len(found) != 1 || !found[0].Project {
 		t.Errorf("a program that embeds settle has the user's: %v", found)
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 // HandsOptions say how this machine is hands for another's agent.
-type HandsOptions struct {
+type ExecutorOptions struct {
 	// Environ is the environment, and Getenv reads it.
 	Environ []string
 	Getenv  func(string) string
@@ -34,7 +34,7 @@ type HandsOptions struct {
 }
 
 // Stand puts together what settle hands is. discard removes what it leaves.
-func (o HandsOptions) Stand() (stand *executor.Stand, discard func() error) {
+func (o ExecutorOptions) Stand() (stand *executor.Stand, discard func() error) {
 	b := Options{Settings: o.Settings, Dir: o.Dir, Environ: o.Environ, Getenv: o.Getenv}.bench(nil)
 	name, _ := os.Hostname() // it is for people
 	box := newBoxes(sandboxing{Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME")}, b, nil, o.Settings.DataDir)
@@ -85,7 +85,7 @@ func (b *boxes) policy(c executor.Confined) (sandbox.Policy, []string, error) {
 }
 
 // calls are what can be asked for there.
-func (o HandsOptions) calls(b *boxes, lock *os.File, marker string) map[string]func(context.Context, executor.Request) (json.RawMessage, error) {
+func (o ExecutorOptions) calls(b *boxes, lock *os.File, marker string) map[string]func(context.Context, executor.Request) (json.RawMessage, error) {
 	calls := map[string]func(context.Context, executor.Request) (json.RawMessage, error){
 		promptCall: func(_ context.Context, r executor.Request) (json.RawMessage, error) {
 			var order promptOrder
@@ -123,7 +123,7 @@ func (o HandsOptions) calls(b *boxes, lock *os.File, marker string) map[string]f
 }
 
 // answer says what the other machine needs to know of this one.
-func (o HandsOptions) answer(b *boxes, order promptOrder) promptAnswer {
+func (o ExecutorOptions) answer(b *boxes, order promptOrder) promptAnswer {
 	a := promptAnswer{Prompt: o.prompt(order), Network: b.Network}
 	if order.Sandbox {
 		var err error
@@ -145,7 +145,7 @@ func words(err error) string {
 }
 
 // prompt is what a system prompt says of the directory.
-func (o HandsOptions) prompt(order promptOrder) prompt.Prompt {
+func (o ExecutorOptions) prompt(order promptOrder) prompt.Prompt {
 	p := prompt.Options{Dir: o.Dir, GOOS: runtime.GOOS, Now: time.Now(), Sources: prompt.Sources{Secret: policy.Secret}}
 	if order.Project {
 		p.Project = o.Settings.Trust.Project(o.Dir)

@@ -40,7 +40,7 @@ func TestLinksAtTheHands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := HandsOptions{Settings: resolve(t, "/", nil, nil, ""), Dir: dir, Getenv: func(string) string { return "" }}
+	o := ExecutorOptions{Settings: resolve(t, "/", nil, nil, ""), Dir: dir, Getenv: func(string) string { return "" }}
 	stand, discard := o.Stand()
 	t.Cleanup(func() {
 		if err := discard(); err != nil {

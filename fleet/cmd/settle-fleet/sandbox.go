@@ -79,8 +79,11 @@ func (a *agents) prove(ctx context.Context) error {
 		return err
 	}
 	o := assemble.Options{
-		Settings: settings, Dir: dir, Environ: environment(), Getenv: os.Getenv, Face: "fleet", Version: version(), Release: settle.Deny,
-		Project: assemble.IgnoreProject, Model: model.Config{Provider: script.New(), ProviderName: "none", Name: "none"},
+		Settings: settings, Dir: dir, Environ: environment(), Getenv: os.Getenv, Version: version(),
+		HostOptions:       assemble.HostOptions{Frontend: "fleet"},
+		PermissionOptions: assemble.PermissionOptions{Release: settle.Deny},
+		PromptOptions:     assemble.PromptOptions{Project: assemble.IgnoreProject},
+		ModelOptions:      assemble.ModelOptions{Model: model.Config{Provider: script.New(), ProviderName: "none", Name: "none"}},
 	}
 	c.apply(&o)
 	if _, err := assemble.New(ctx, o); err != nil {

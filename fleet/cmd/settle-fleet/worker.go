@@ -248,8 +248,10 @@ func (a *agents) try(ctx context.Context) error {
 	}
 	settings.Hands = ""
 	_, err = assemble.New(ctx, assemble.Options{
-		Settings: settings, Dir: dir, Environ: environ, Getenv: os.Getenv, Face: "fleet", Version: version(), Permission: settle.Allow, Release: settle.Deny,
-		Project: assemble.IgnoreProject, Secrets: a.secrets,
+		Settings: settings, Dir: dir, Environ: environ, Getenv: os.Getenv, Version: version(), Secrets: a.secrets,
+		HostOptions:       assemble.HostOptions{Frontend: "fleet"},
+		PermissionOptions: assemble.PermissionOptions{Permission: settle.Allow, Release: settle.Deny},
+		PromptOptions:     assemble.PromptOptions{Project: assemble.IgnoreProject},
 	})
 	return err
 }
@@ -286,8 +288,10 @@ func (a *agents) make(ctx context.Context, attempt fleet.Attempt) (settle.Sessio
 		return settle.SessionConfig{}, err
 	}
 	o := assemble.Options{
-		Settings: settings, Dir: dir, Environ: environ, Getenv: os.Getenv, Face: "fleet", Version: version(), Permission: settle.Allow, Release: settle.Deny,
-		Shared: &a.shared, Secrets: a.secrets, SharedHands: assemble.ShareHands("fleet/" + a.fleet),
+		Settings: settings, Dir: dir, Environ: environ, Getenv: os.Getenv, Version: version(), Secrets: a.secrets,
+		HostOptions:       assemble.HostOptions{Frontend: "fleet", SharedExecutor: assemble.ShareExecutor("fleet/" + a.fleet)},
+		PermissionOptions: assemble.PermissionOptions{Permission: settle.Allow, Release: settle.Deny},
+		ModelOptions:      assemble.ModelOptions{Shared: &a.shared},
 	}
 	a.flags.confinement.apply(&o)
 	made, err := assemble.New(ctx, o)

@@ -25,8 +25,10 @@ func TestAGuestChangesSettings(t *testing.T) {
 	getenv := func(name string) string { return env[name] }
 	hosts := &assemble.Sessions{
 		Base: assemble.Options{
-			Getenv: getenv, Environ: os.Environ(), Face: "serve", Permission: settle.Ask, Releasable: true, Attach: attach.Serve,
-			Model: model.Config{Provider: script.New().Otherwise(script.Text("done")), ProviderName: "script", Name: "m"},
+			Getenv: getenv, Environ: os.Environ(),
+			HostOptions:       assemble.HostOptions{Frontend: "serve", Releasable: true, Attach: attach.Serve},
+			PermissionOptions: assemble.PermissionOptions{Permission: settle.Ask},
+			ModelOptions:      assemble.ModelOptions{Model: model.Config{Provider: script.New().Otherwise(script.Text("done")), ProviderName: "script", Name: "m"}},
 		},
 		Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
 			return config.Load(config.Input{Dir: dir, Flags: given, Getenv: getenv, GOOS: "linux"})

@@ -132,8 +132,10 @@ func (d *demo) play(ctx context.Context, m *script.Model, prompt string, watch f
 		return stdio.CodeFailed, err
 	}
 	a, err := assemble.New(ctx, assemble.Options{
-		Settings: settings, Dir: d.work(), Environ: d.Environ, Getenv: getenv, Face: "demo", Version: d.Version,
-		Permission: settle.Allow, Model: model.Config{Provider: m, ProviderName: "script", Name: "script"},
+		Settings: settings, Dir: d.work(), Environ: d.Environ, Getenv: getenv, Version: d.Version,
+		HostOptions:       assemble.HostOptions{Frontend: "demo"},
+		PermissionOptions: assemble.PermissionOptions{Permission: settle.Allow},
+		ModelOptions:      assemble.ModelOptions{Model: model.Config{Provider: m, ProviderName: "script", Name: "script"}},
 	})
 	if err != nil {
 		return stdio.CodeFailed, err

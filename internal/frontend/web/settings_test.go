@@ -48,7 +48,11 @@ func adjustable(t *testing.T, permission string) *harness {
 		if err != nil {
 			t.Fatal(err)
 		}
-		base := assemble.Options{Settings: r, Dir: dir, Environ: os.Environ(), Getenv: getenv, Face: "serve", Attended: true}
+		base := assemble.Options{
+			Settings: r, Dir: dir, Environ: os.Environ(), Getenv: getenv,
+			HostOptions:       assemble.HostOptions{Frontend: "serve"},
+			PermissionOptions: assemble.PermissionOptions{Attended: true},
+		}
 		o.Sessions = &assemble.Sessions{Base: base, Settings: settings}
 		o.Sessions.Use(o.Host, o.DataDir)
 		base.Policy = assemble.NewPolicy(assemble.ModeOf(r.Permission))

@@ -25,8 +25,11 @@ func judged(t *testing.T, m assemble.Mode, dir string) func(tool, arguments stri
 		t.Fatal(err)
 	}
 	a, err := assemble.New(t.Context(), assemble.Options{
-		Settings: r, Dir: dir, Environ: []string{"PATH=/usr/bin:/bin"}, Getenv: getenv, Policy: assemble.NewPolicy(m), Approver: exec.Nobody{Mode: m.Name},
-		Keeping: assemble.Ephemeral, Project: assemble.IgnoreProject, Model: model.Config{Provider: script.New(), Name: "m"},
+		Settings: r, Dir: dir, Environ: []string{"PATH=/usr/bin:/bin"}, Getenv: getenv,
+		HostOptions:       assemble.HostOptions{Keeping: assemble.Ephemeral},
+		PermissionOptions: assemble.PermissionOptions{Policy: assemble.NewPolicy(m), Approver: exec.Nobody{Mode: m.Name}},
+		PromptOptions:     assemble.PromptOptions{Project: assemble.IgnoreProject},
+		ModelOptions:      assemble.ModelOptions{Model: model.Config{Provider: script.New(), Name: "m"}},
 	})
 	if err != nil {
 		t.Fatal(err)
