@@ -20,12 +20,12 @@ func BenchmarkLongRequest(b *testing.B) {
 			b.Run(fmt.Sprintf("events=%d/window=%d/next", events, window), func(b *testing.B) {
 				s := longState(b, events)
 				var c history.Conversation
-				built := c.Request(history.Look(s), target, "system", nil)
+				built := c.Request(history.LogOf(s), target, "system", nil)
 				b.ReportAllocs()
 				start := longlog.CPU()
 				for b.Loop() {
 					s = step(b, s, built)
-					built = c.Request(history.Look(s), target, "system", nil)
+					built = c.Request(history.LogOf(s), target, "system", nil)
 				}
 				b.ReportMetric(float64((longlog.CPU()-start).Microseconds())/float64(b.N), "cpu-µs/op")
 			})
@@ -41,7 +41,7 @@ func BenchmarkLongRequest(b *testing.B) {
 }
 
 // step is the attempt that the request is for; the model says something.
-func step(b *testing.B, s event.State, built history.Built) event.State {
+func step(b *testing.B, s event.State, built history.BuiltRequest) event.State {
 	b.Helper()
 	turn, attempt, item := s.Running().ID, s.NextAttempt(), s.NextItem(0)
 	events := []event.Event{

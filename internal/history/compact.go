@@ -11,10 +11,10 @@ import (
 
 const (
 	// leastReserve is what is kept free of a large window at the least.
-	leastReserve = 16_000
+	minReserve = 16_000
 	// mostTail is how many tokens stay as they are, mostLedger and mostSummary how
 	// many stand for all the rest; a small window has less of each.
-	mostTail, mostLedger, mostSummary = 20_000, 12_000, 8_000
+	maxTail, maxDigest, maxSummary = 20_000, 12_000, 8_000
 )
 
 // usage is what the provider counted.
@@ -26,7 +26,7 @@ type usage struct {
 
 // leastCount is which part of our own count a provider's must be at the least to be
 // believed: some count only what was not in their cache.
-const leastCount = 4
+const minCount = 4
 
 // measure notes what the provider counted in the turn's last attempt.
 func (w *walk) measure(t *event.Turn) {
@@ -34,19 +34,19 @@ func (w *walk) measure(t *event.Turn) {
 		return
 	}
 	a := t.Attempts[w.attempts-1]
-	if a.Start.Purpose != "" || a.End == nil || !w.target.asked(a) || w.usage.sent == 0 {
+	if a.Start.Purpose != "" || a.End == nil || !w.target.made(a) || w.usage.sent == 0 {
 		return
 	}
-	if input := a.End.Usage.Input; input > int64(w.usage.sent/leastCount) && input < 1<<40 { // older logs can have any number
+	if input := a.End.Usage.Input; input > int64(w.usage.sent/minCount) && input < 1<<40 { // older logs can have any number
 		w.usage.input, w.usage.of = int(input), w.usage.sent
 	}
 }
 
-// judged is the length of the request: what the provider counted, and an estimate
+// counted is the length of the request: what the provider counted, and an estimate
 // of what is new since. Where the window is only known from a refusal, it is in
 // tokens as we count them.
-func (w *walk) judged() int {
-	if w.usage.input == 0 || w.learned {
+func (w *walk) counted() int {
+	if w.usage.input == 0 || w.windowRefused {
 		return w.tokens()
 	}
 	return w.usage.input + w.tokens() - w.usage.of
@@ -57,23 +57,23 @@ func (w *walk) threshold() int {
 	if w.window == 0 {
 		return 0
 	}
-	return min(w.room(), w.window-min(leastReserve, w.window/4))
+	return min(w.room(), w.window-min(minReserve, w.window/4))
 }
 
 // compact puts the summary and the ledger in place of what came before.
 func (w *walk) compact(c event.Epoch) {
-	if w.at < w.refused.from {
+	if w.at < w.refused.firstTurn {
 		return // nothing of it is sent
 	}
 	id := compactionID(w.log.turn(w.at).ID, w.changes)
 	text := compactedText(c.HistoryChanged)
-	if w.refused.unsaid[id] {
+	if w.refused.omitTexts[id] {
 		text = textUncompacted
 	}
 	out := []entry{{Item: model.Item{Role: model.User, Text: text}, turn: w.at, attempts: w.attempts, input: id, kind: compacted}}
 	cut := w.log.point(c.From)
 	for _, e := range w.entries {
-		if e.kind != compacted && (w.kept(e) || cut.reaches(e)) {
+		if e.kind != compacted && (w.isProtected(e) || cut.reaches(e)) {
 			out = append(out, e)
 		}
 	}
@@ -146,8 +146,8 @@ type Plan struct {
 	// Window is what the model holds, as far as it is known; Fixed are the tokens
 	// of the instructions and the tools, Inputs those of the turn's own inputs.
 	Window, Fixed, Inputs int
-	// Ledger and Summary are how many tokens each may have.
-	Ledger, Summary int
+	// Digest and Summary are how many tokens each may have.
+	Digest, Summary int
 	// Piece says that not all that should be removed fits one request for a summary;
 	// Part, that the request ends at From, since the whole does not fit.
 	Piece, Part bool
@@ -177,12 +177,12 @@ func TokensOf(bytes int) int { return bytes / bytesPerToken }
 // PlanCompaction says what is to be done to make room; for a summary in pieces, if
 // it has to be.
 func PlanCompaction(log Log, target Target, system string, specs []model.ToolSpec, summary bool) Plan {
-	w := begun(log, target, system, specs).walk
+	w := conversationAt(log, target, system, specs).walk
 	return w.plan(summary)
 }
 
 // begun is a conversation that has come to the end of the log.
-func begun(log Log, target Target, system string, specs []model.ToolSpec) *Conversation {
+func conversationAt(log Log, target Target, system string, specs []model.ToolSpec) *Conversation {
 	c := &Conversation{}
 	k := key{target, system, specs}
 	k.target.Effort, k.target.CacheKey = "", ""
@@ -190,8 +190,8 @@ func begun(log Log, target Target, system string, specs []model.ToolSpec) *Conve
 	c.walk.follow(log)
 	if t := log.running; t != nil {
 		c.walk.measure(t)
-		c.walk.slip(t)
-		c.walk.epochs(t)
+		c.walk.reportToolUse(t)
+		c.walk.applyChanges(t)
 	}
 	return c
 }
@@ -199,24 +199,24 @@ func begun(log Log, target Target, system string, specs []model.ToolSpec) *Conve
 func (w *walk) plan(summary bool) Plan {
 	window := w.window
 	if window == 0 {
-		window = usualWindow
+		window = defaultWindow
 	}
 	p := Plan{
-		Before: w.judged(), Window: w.window, Fixed: w.fixed(), Inputs: w.fresh, Omit: w.refused.unsaid, First: w.refused.from,
-		Ledger: min(mostLedger, window/8), Summary: min(mostSummary, window/12),
+		Before: w.counted(), Window: w.window, Fixed: w.fixed(), Inputs: w.inputTokens, Omit: w.refused.omitTexts, First: w.refused.firstTurn,
+		Digest: min(maxDigest, window/8), Summary: min(maxSummary, window/12),
 	}
 	factor := 1.0 // tokens as the provider counts them, for one of ours
-	if w.usage.input > 0 && !w.learned {
+	if w.usage.input > 0 && !w.windowRefused {
 		factor = float64(w.usage.input) / float64(max(w.usage.of, 1))
 	}
-	cut := w.tail(min(mostTail, window/5))
+	cut := w.tail(min(maxTail, window/5))
 	if end := w.piece(int(float64(window*3/4) / max(factor, 1))); summary {
 		p.Piece, p.Part = end < cut, end < len(w.entries)
 		cut = min(cut, end)
 	}
 	p.Kept = p.Fixed
 	for n, e := range w.entries {
-		if n < cut && !w.kept(e) || e.kind == compacted {
+		if n < cut && !w.isProtected(e) || e.kind == compacted {
 			p.Removed += e.tokens()
 		} else {
 			p.Kept += e.tokens()
@@ -259,7 +259,7 @@ func (w *walk) tail(tokens int) int {
 		if e.kind == compacted {
 			break
 		}
-		if !w.kept(e) { // which stays in any case
+		if !w.isProtected(e) { // which stays in any case
 			total += e.tokens()
 		}
 		if total > tokens && (last == 0 || e.response != last) {
@@ -289,8 +289,8 @@ func (w *walk) piece(tokens int) int {
 
 // SummaryRequest asks for the summary that the plan needs: the request extends the
 // one before, so that the provider has most of it in its cache.
-func SummaryRequest(log Log, target Target, system string, specs []model.ToolSpec, p Plan, instruction string) Built {
-	c := begun(log, target, system, specs)
+func SummaryRequest(log Log, target Target, system string, specs []model.ToolSpec, p Plan, instruction string) BuiltRequest {
+	c := conversationAt(log, target, system, specs)
 	w := c.walk
 	request := model.Request{Model: target.Model, System: system, Tools: specs, Effort: target.Effort, CacheKey: target.CacheKey, NoCalls: true}
 	end := log.point(p.From)
@@ -301,9 +301,9 @@ func SummaryRequest(log Log, target Target, system string, specs []model.ToolSpe
 		request.Input = append(request.Input, e.Item)
 	}
 	request.Input = append(request.Input, model.Item{Role: model.User, Text: instruction})
-	b := Built{Request: request, Sent: w.sent(), Changes: c.changes, Basis: c.basis}
+	b := BuiltRequest{Request: request, RequestStats: w.stats(), Changes: c.changes, Basis: c.basis}
 	b.Tokens, b.Summary = estimate(b.Request), true
-	b.Answer = answer(w.window, w.most(), b.Tokens)
+	b.Answer = answer(w.window, w.maxOutput(), b.Tokens)
 	b.MaxTokens = b.Answer
 	return b
 }

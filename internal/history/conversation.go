@@ -24,7 +24,7 @@ type Conversation struct {
 	input   []model.Item // of the entries; a request that was built keeps its part
 	// rewrites is how often entries had changed when input was made.
 	rewrites int
-	sent     *promise // what the log is to have next, nil for nothing
+	expected *expectedAttempt // what the log is to have next, nil for nothing
 }
 
 // key is what all requests of an epoch have in common.
@@ -34,7 +34,7 @@ type key struct {
 	specs  []model.ToolSpec
 }
 
-func (k key) is(other key) bool {
+func (k key) equals(other key) bool {
 	return k.target == other.target && k.system == other.system && slices.EqualFunc(k.specs, other.specs, func(a, b model.ToolSpec) bool {
 		return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema) && a.Grammar == b.Grammar && a.Deferred == b.Deferred
 	})
@@ -54,7 +54,7 @@ func (k key) basis() string {
 }
 
 // promise is the attempt for which a request was built.
-type promise struct {
+type expectedAttempt struct {
 	turn     string
 	attempts int      // that the turn had before
 	inputs   []string // that joined
@@ -80,7 +80,7 @@ func (l Log) turn(n int) *event.Turn {
 // Look takes what a request needs, at a cost that does not grow with the log. It is
 // called where the state may be seen; the request is built elsewhere,
 // while the log goes on, as long as the turn itself does not.
-func Look(s event.State) Log {
+func LogOf(s event.State) Log {
 	l := Log{turns: s.Turns, waiting: s.Waiting, session: s.Session}
 	if t := s.Running(); t != nil {
 		running := *t
@@ -95,10 +95,10 @@ func Look(s event.State) Log {
 
 // Request builds the request that continues the conversation, with the inputs that
 // join it now.
-func (c *Conversation) Request(log Log, target Target, system string, specs []model.ToolSpec, joining ...event.Input) Built {
+func (c *Conversation) Request(log Log, target Target, system string, specs []model.ToolSpec, joining ...event.Input) BuiltRequest {
 	k := key{target, system, specs}
 	k.target.Effort, k.target.CacheKey = "", "" // they change nothing of what was sent
-	if !c.goesOn(k, log) {
+	if !c.extendsLast(k, log) {
 		c.begin(k, log)
 	}
 	request := model.Request{Model: target.Model, System: system, Tools: specs, Effort: target.Effort, CacheKey: target.CacheKey}
@@ -113,8 +113,8 @@ func (c *Conversation) Request(log Log, target Target, system string, specs []mo
 	}
 	request.Input = c.input[:len(c.input):len(c.input)]
 	request.Schema = w.schema
-	b := Built{Request: request, Sent: w.sent(), Trimmed: w.trimmed, Changes: c.changes, Basis: c.basis}
-	b.Answer = answer(w.window, w.most(), b.Tokens)
+	b := BuiltRequest{Request: request, RequestStats: w.stats(), Trimmed: w.trimmed, Changes: c.changes, Basis: c.basis}
+	b.Answer = answer(w.window, w.maxOutput(), b.Tokens)
 	b.MaxTokens = b.Answer
 	return b
 }
@@ -123,49 +123,49 @@ func (c *Conversation) Request(log Log, target Target, system string, specs []mo
 // held to that next time.
 func (c *Conversation) attempt(log Log, joining []event.Input) {
 	w, t := c.walk, log.running
-	c.sent = nil
+	c.expected = nil
 	if t != nil {
 		w.measure(t)
 		w.begin(t, joining)
 	} else { // nobody sends it
-		w.joins(joining)
+		w.addJoining(joining)
 	}
-	w.full = w.threshold() > 0 && w.judged() > w.threshold()
-	if t == nil || !fitted(t) {
+	w.nearlyFull = w.threshold() > 0 && w.counted() > w.threshold()
+	if t == nil || !isShortened(t) {
 		if change := w.fit(); change != nil {
 			c.changes = append(c.changes, *change)
 		}
 	}
 	w.endWithUser()
 	w.usage.sent = w.tokens()
-	if t == nil || !whole(t) || c.refused.trial != nil {
+	if t == nil || !isSettled(t) || c.refused.trial != nil {
 		return
 	}
-	c.sent = &promise{turn: t.ID, attempts: w.attempts, changes: c.changes}
+	c.expected = &expectedAttempt{turn: t.ID, attempts: w.attempts, changes: c.changes}
 	for _, in := range joining {
-		c.sent.inputs = append(c.sent.inputs, in.ID)
+		c.expected.inputs = append(c.expected.inputs, in.ID)
 	}
 	w.attempts++
 }
 
 // fitted reports whether the request is that of an attempt that has started, and
 // that the conversation was shortened for.
-func fitted(t *event.Turn) bool {
+func isShortened(t *event.Turn) bool {
 	return t.Attempt() != nil && slices.ContainsFunc(t.Changes, func(e event.Epoch) bool {
 		return e.Change == event.ChangeShortened && e.Attempts == len(t.Attempts)-1
 	})
 }
 
 // whole reports whether what the turn has so far stays as it is.
-func whole(t *event.Turn) bool { return t.Attempt() == nil && !t.Busy() }
+func isSettled(t *event.Turn) bool { return t.Attempt() == nil && !t.Busy() }
 
 // goesOn reports whether what was built before is the beginning of what is to be
 // built now. Then the walk can go on from where it is.
-func (c *Conversation) goesOn(k key, log Log) bool {
-	if c.walk == nil || c.sent == nil || !c.key.is(k) || !c.sent.kept(c.walk, log) {
+func (c *Conversation) extendsLast(k key, log Log) bool {
+	if c.walk == nil || c.expected == nil || !c.key.equals(k) || !c.expected.inLog(c.walk, log) {
 		return false
 	}
-	c.walk.changes += len(c.sent.changes) // they were applied before they were in the log
+	c.walk.changes += len(c.expected.changes) // they were applied before they were in the log
 	c.changes = nil
 	marks := c.refused.marks
 	c.refused.follow(log)
@@ -173,7 +173,7 @@ func (c *Conversation) goesOn(k key, log Log) bool {
 }
 
 // kept reports whether the log has what was promised of it.
-func (p *promise) kept(w *walk, log Log) bool {
+func (p *expectedAttempt) inLog(w *walk, log Log) bool {
 	if w.at >= len(log.turns) {
 		return false
 	}
@@ -196,11 +196,11 @@ func (p *promise) kept(w *walk, log Log) bool {
 // begin starts an epoch: it reads the log from its beginning.
 func (c *Conversation) begin(k key, log Log) {
 	k.specs = slices.Clone(k.specs)
-	refused := refusedBy(k.target, log)
+	refused := refusalsOf(k.target, log)
 	prefix := estimate(model.Request{System: k.system, Tools: k.specs})
 	*c = Conversation{key: k, basis: k.basis(), walk: newWalk(k.target, refused, prefix), refused: refused}
-	if refused.marks == 0 && refused.from == 0 { // else more is in the history than the compaction left
-		c.walk.dead = log.compacted()
+	if refused.marks == 0 && refused.firstTurn == 0 { // else more is in the history than the compaction left
+		c.walk.responsesFrom = log.compacted()
 	}
 	if last := log.lastAttempt(k.target); last != nil && last.Start.Basis != "" && last.Start.Basis != c.basis {
 		c.changes = []event.HistoryChanged{{
@@ -214,7 +214,7 @@ func (c *Conversation) begin(k key, log Log) {
 func (l Log) lastAttempt(target Target) *event.Attempt {
 	for n := len(l.turns) - 1; n >= 0; n-- {
 		for _, a := range slices.Backward(l.turn(n).Attempts) {
-			if target.asked(a) {
+			if target.made(a) {
 				return a
 			}
 		}

@@ -23,7 +23,7 @@ type talk struct {
 func (k *talk) asks(inputs ...string) *talk {
 	k.t.Helper()
 	joining := slices.Clone(k.state.Waiting)
-	b := k.conversation.Request(history.Look(k.state), target(), "sys", nil, joining...)
+	b := k.conversation.Request(history.LogOf(k.state), target(), "sys", nil, joining...)
 	if len(b.Input) < len(k.last) || len(k.last) > 0 && cmp.Diff(k.last, b.Input[:len(k.last)]) != "" {
 		k.t.Errorf("the request does not extend the one before it:\n%s\nbefore:\n%s", show(b.Input), show(k.last))
 	}

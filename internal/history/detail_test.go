@@ -137,8 +137,8 @@ func TestTrim(t *testing.T) {
 // documentation or from a report, with the numbers changed.
 func TestNumbers(t *testing.T) {
 	for _, tt := range []struct {
-		message      string
-		asked, limit int
+		message                string
+		requestedOutput, limit int
 	}{
 		{"This model's maximum context length is 131072 tokens. However, you requested 140000 tokens (136000 in the messages, 4000 in the completion). Please reduce the length of the messages or completion.", 136000, 131072},
 		{"This model's maximum context length is 8192 tokens. However, your messages resulted in 20000 tokens.", 20000, 8192},
@@ -153,8 +153,8 @@ func TestNumbers(t *testing.T) {
 		{"prompt is too long; max context length: 4096 (request id 20260102030405067)", 0, 4096},
 		{"Input is too long for requested model.", 0, 0},
 	} {
-		if asked, limit := numbers(tt.message, max(tt.asked, 100_000)/2); asked != tt.asked || limit != tt.limit {
-			t.Errorf("%d, %d of %s", asked, limit, tt.message)
+		if requestedOutput, limit := numbers(tt.message, max(tt.requestedOutput, 100_000)/2); requestedOutput != tt.requestedOutput || limit != tt.limit {
+			t.Errorf("%d, %d of %s", requestedOutput, limit, tt.message)
 		}
 	}
 }
@@ -162,20 +162,20 @@ func TestNumbers(t *testing.T) {
 func TestWindow(t *testing.T) {
 	const names = "prompt is too long: 200000 tokens > 100000 maximum"
 	for name, tt := range map[string]struct {
-		sent    Sent
+		sent    RequestStats
 		message string
 		want    int
 	}{
-		"half, without numbers":               {Sent{Tokens: 90_000}, "too long", 61_000},
-		"half of the answer, if it is longer": {Sent{Tokens: 9000, Answer: 64_000}, "too long", 41_000},
-		"an answer of unknown length":         {Sent{Tokens: 9000}, "too long", 25_000},
-		"half of both":                        {Sent{Tokens: 9000, Answer: 8000}, "too long", 8500},
-		"in our own count":                    {Sent{Tokens: 100_000}, names, 45_000},
-		"the input alone":                     {Sent{Tokens: 100_000, Answer: 64_000}, names, 45_000},
-		"we count more":                       {Sent{Tokens: 300_000}, names, 90_000},
-		"with the output":                     {Sent{Tokens: 2000, Answer: 64_000}, "input length and `max_tokens` exceed context limit: 2000 + 64000 > 8192", 7372},
-		"the limit alone":                     {Sent{Tokens: 100_000}, "maximum context length is 8192", 7373},
-		"a limit that says nothing to us":     {Sent{Tokens: 6000, Answer: 4000}, "maximum context length is 8192", 5000},
+		"half, without numbers":               {RequestStats{Tokens: 90_000}, "too long", 61_000},
+		"half of the answer, if it is longer": {RequestStats{Tokens: 9000, Answer: 64_000}, "too long", 41_000},
+		"an answer of unknown length":         {RequestStats{Tokens: 9000}, "too long", 25_000},
+		"half of both":                        {RequestStats{Tokens: 9000, Answer: 8000}, "too long", 8500},
+		"in our own count":                    {RequestStats{Tokens: 100_000}, names, 45_000},
+		"the input alone":                     {RequestStats{Tokens: 100_000, Answer: 64_000}, names, 45_000},
+		"we count more":                       {RequestStats{Tokens: 300_000}, names, 90_000},
+		"with the output":                     {RequestStats{Tokens: 2000, Answer: 64_000}, "input length and `max_tokens` exceed context limit: 2000 + 64000 > 8192", 7372},
+		"the limit alone":                     {RequestStats{Tokens: 100_000}, "maximum context length is 8192", 7373},
+		"a limit that says nothing to us":     {RequestStats{Tokens: 6000, Answer: 4000}, "maximum context length is 8192", 5000},
 	} {
 		if got := tt.sent.window(tt.message); got != tt.want {
 			t.Errorf("%s: %d, want %d", name, got, tt.want)

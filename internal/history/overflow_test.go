@@ -12,17 +12,17 @@ import (
 )
 
 // provider says why it refuses a request, or nil.
-type provider func(history.Built) *model.Error
+type provider func(history.BuiltRequest) *model.Error
 
 // holds is a provider that holds so many tokens, of so many bytes each.
 func holds(window int, bytes float64, says string) provider {
-	return func(b history.Built) *model.Error {
+	return func(b history.BuiltRequest) *model.Error {
 		n := len(b.System)
 		for _, i := range b.Input {
 			n += len(i.Text) + len(i.Arguments) + len(i.Name) + 20
 		}
-		if asked := int(float64(n) / bytes); asked > window {
-			err := model.NewError(model.ErrContext, "%s", strings.NewReplacer("ASKED", fmt.Sprint(asked), "LIMIT", fmt.Sprint(window)).Replace(says))
+		if requestedOutput := int(float64(n) / bytes); requestedOutput > window {
+			err := model.NewError(model.ErrContext, "%s", strings.NewReplacer("ASKED", fmt.Sprint(requestedOutput), "LIMIT", fmt.Sprint(window)).Replace(says))
 			err.Status = http.StatusBadRequest
 			return err
 		}
@@ -32,7 +32,7 @@ func holds(window int, bytes float64, says string) provider {
 
 // asks asks as a turn does, until the provider accepts a request or nothing more
 // can be done, and returns that request, the number of refusals, and the last.
-func (p *tape) asks(to history.Target, refuses provider) (b history.Built, refusals int, r history.Remedy) {
+func (p *tape) asks(to history.Target, refuses provider) (b history.BuiltRequest, refusals int, r history.Remedy) {
 	p.t.Helper()
 	for ; refusals < 12; refusals++ {
 		b = history.Request(p.state, to, "sys", nil)
@@ -46,13 +46,13 @@ func (p *tape) asks(to history.Target, refuses provider) (b history.Built, refus
 			return b, refusals, history.Remedy{}
 		}
 		r = b.Remedy(p.state, to, fault)
-		if !r.First {
+		if !r.FirstTime {
 			p.changes(r.Change)
 		}
 		p.add(event.Event{Turn: p.id(), Attempt: a, Data: event.AttemptEnded{
 			Outcome: event.Failed, Failure: &event.Failure{Name: event.NameProvider, Kind: string(fault.Kind), Status: fault.Status, Message: "no"},
 		}})
-		if !r.Again {
+		if !r.Retry {
 			return b, refusals + 1, r
 		}
 	}
@@ -132,7 +132,7 @@ func TestOverflow(t *testing.T) {
 							accepts := holds(window, bytes, words)
 							b, n, r := p.asks(to, accepts)
 							if accepts(b) != nil || n > 8 {
-								t.Fatalf("after %d refusals: %+v, with %d tokens, %d at least", n, r, b.Tokens, b.Least)
+								t.Fatalf("after %d refusals: %+v, with %d tokens, %d at least", n, r, b.Tokens, b.Minimum)
 							}
 							if known == "known" && bytes >= 3 && n > 0 {
 								t.Errorf("%d refusals, though the window is known", n)
@@ -192,7 +192,7 @@ func TestAnInputThatNoModelTakes(t *testing.T) {
 		to.Window = window
 		accepts := holds(32_000, 3, "too long")
 		_, n, r := p.asks(to, accepts)
-		if r.Again || !strings.Contains(r.Note, "Send a shorter one") || n > 3 {
+		if r.Retry || !strings.Contains(r.Note, "Send a shorter one") || n > 3 {
 			t.Errorf("after %d refusals: %+v", n, r)
 		}
 		p.ends(event.Fail(&event.Failure{Name: event.NameProvider, Kind: string(model.ErrContext), Message: "no"})).turn("the next one")
@@ -221,7 +221,7 @@ func TestShorteningKeepsThePrefix(t *testing.T) {
 	var before string
 	changes := 0
 	for range 100 {
-		b, _, _ := p.asks(to, func(history.Built) *model.Error { return nil })
+		b, _, _ := p.asks(to, func(history.BuiltRequest) *model.Error { return nil })
 		got := show(b.Input)
 		if len(b.Changes) > 0 {
 			changes++
@@ -246,7 +246,7 @@ func TestALongAnswerInASmallWindow(t *testing.T) {
 		p := newTape(t).turn("go").calls(1, `{}`, strings.Repeat("word ", 600))
 		to := target()
 		to.MaxOutput = 64_000
-		accepts := func(b history.Built) *model.Error {
+		accepts := func(b history.BuiltRequest) *model.Error {
 			if b.Tokens+b.MaxTokens <= 8192 {
 				return nil
 			}

@@ -13,11 +13,11 @@ import (
 func refusedPart(kind model.ErrorKind, status int) Parts {
 	switch {
 	case kind == model.ErrReasoning:
-		return seals
+		return signatures
 	case kind == model.ErrImage, status == http.StatusRequestEntityTooLarge:
 		return images
 	case kind == model.ErrPolicy:
-		return words
+		return userTexts
 	}
 	return 0
 }
@@ -36,32 +36,32 @@ func unexplained(kind model.ErrorKind, status int) bool {
 // refuse in every later request too (C6). It is read off how attempts ended, and
 // off the changes that the log has of the history.
 type refusals struct {
-	target  Target
-	sealed  map[string]bool // attempts whose reasoning and ids do not go back
-	unseen  map[string]bool // inputs whose images do not
-	unsaid  map[string]bool // inputs whose words do not
-	outputs map[string]bool // attempts whose calls' outputs do not
-	folded  map[string]bool // attempts whose calls' arguments do not
-	answers map[string]bool // attempts whose text does not
-	hidden  map[string]bool // attempts of which nothing does
-	from    int             // the first turn that does
+	target        Target
+	omitReasoning map[string]bool // attempts whose reasoning and ids do not go back
+	omitImages    map[string]bool // inputs whose images do not
+	omitTexts     map[string]bool // inputs whose words do not
+	omitOutputs   map[string]bool // attempts whose calls' outputs do not
+	omitArguments map[string]bool // attempts whose calls' arguments do not
+	omitAnswers   map[string]bool // attempts whose text does not
+	omitResponses map[string]bool // attempts of which nothing does
+	firstTurn     int             // the first turn that does
 
 	// marks counts what was added to the sets above.
 	marks int
 
 	// Where it is: the turn, and how many of its attempts and changes are behind it.
 	turn, ended, changes int
-	entered              bool
+	turnEntered          bool
 
-	turns     map[string]int // of inputs so far
-	attempts  []string       // so far
-	exchanges []exchange     // so far, but for those that were refused
-	fresh     exchange       // what the next whole response is the first for
-	again     bool           // words were refused, and no whole response came since
+	turns            map[string]int // of inputs so far
+	attempts         []string       // so far
+	exchanges        []exchange     // so far, but for those that were refused
+	nextExchange     exchange       // what the next whole response is the first for
+	userTextsRefused bool           // words were refused, and no whole response came since
 
-	row      int      // refusals without a known reason since the last whole response
-	suspects []string // inputs that were in them, and that no response has come for
-	trial    *trial   // what is left out until a response shows that it helps
+	unexplained int      // refusals without a known reason since the last whole response
+	suspects    []string // inputs that were in them, and that no response has come for
+	trial       *trial   // what is left out until a response shows that it helps
 }
 
 // exchange is what came to the conversation between two whole responses.
@@ -72,11 +72,11 @@ type exchange struct {
 }
 
 // refusedBy reads all of a log; it may be a log that goes on, see follow.
-func refusedBy(target Target, log Log) *refusals {
+func refusalsOf(target Target, log Log) *refusals {
 	r := &refusals{
 		target: target, turns: map[string]int{},
-		sealed: map[string]bool{}, unseen: map[string]bool{}, unsaid: map[string]bool{},
-		outputs: map[string]bool{}, folded: map[string]bool{}, answers: map[string]bool{}, hidden: map[string]bool{},
+		omitReasoning: map[string]bool{}, omitImages: map[string]bool{}, omitTexts: map[string]bool{},
+		omitOutputs: map[string]bool{}, omitArguments: map[string]bool{}, omitAnswers: map[string]bool{}, omitResponses: map[string]bool{},
 	}
 	r.follow(log)
 	if r.trial != nil {
@@ -89,14 +89,14 @@ func refusedBy(target Target, log Log) *refusals {
 func (r *refusals) follow(log Log) {
 	for len(log.turns) > 0 {
 		t := log.turn(r.turn)
-		if !r.entered {
-			r.entered, r.trial = true, nil // what was tried in a turn says nothing of the next one's request
-			r.come(t.Inputs)
+		if !r.turnEntered {
+			r.turnEntered, r.trial = true, nil // what was tried in a turn says nothing of the next one's request
+			r.addInputs(t.Inputs)
 		}
 		for ; r.ended < len(t.Attempts); r.ended++ {
 			a := t.Attempts[r.ended]
 			r.change(t)
-			r.come(a.Inputs)
+			r.addInputs(a.Inputs)
 			r.end(a, r.target.refused(a))
 		}
 		r.change(t)
@@ -104,16 +104,16 @@ func (r *refusals) follow(log Log) {
 			return
 		}
 		r.turn++
-		r.entered, r.ended, r.changes = false, 0, 0
+		r.turnEntered, r.ended, r.changes = false, 0, 0
 	}
 }
 
-func (r *refusals) come(list []event.Input) {
+func (r *refusals) addInputs(list []event.Input) {
 	for _, in := range list {
 		r.turns[in.ID] = r.turn
-		r.fresh.inputs = append(r.fresh.inputs, in.ID)
+		r.nextExchange.inputs = append(r.nextExchange.inputs, in.ID)
 		if len(in.Images) > 0 {
-			r.fresh.pictures = append(r.fresh.pictures, in.ID)
+			r.nextExchange.pictures = append(r.nextExchange.pictures, in.ID)
 		}
 	}
 }
@@ -122,8 +122,8 @@ func (r *refusals) come(list []event.Input) {
 func (r *refusals) end(a *event.Attempt, refused Parts) {
 	if a.Start.Purpose != "" { // it says nothing of the next request but what cannot be read
 		switch refused {
-		case seals:
-			r.mark(r.sealed, r.attempts)
+		case signatures:
+			r.mark(r.omitReasoning, r.attempts)
 		case images:
 			r.refuseImages()
 		}
@@ -131,75 +131,75 @@ func (r *refusals) end(a *event.Attempt, refused Parts) {
 	}
 	whole := a.End != nil && a.End.Outcome == event.Completed
 	switch refused {
-	case seals: // as a whole: a seal says nothing of itself
-		r.mark(r.sealed, r.attempts)
+	case signatures: // as a whole: a seal says nothing of itself
+		r.mark(r.omitReasoning, r.attempts)
 	case images:
 		r.refuseImages()
-	case words:
+	case userTexts:
 		r.refuseWords()
 		if whole {
-			r.mark(r.answers, []string{a.ID})
+			r.mark(r.omitAnswers, []string{a.ID})
 		}
 	}
 	r.attempts = append(r.attempts, a.ID)
-	switch own := r.target.asked(a); {
+	switch own := r.target.made(a); {
 	case own && whole:
 		r.settleTrial()
 	case own && a.End != nil && a.End.Failure != nil && unexplained(model.ErrorKind(a.End.Failure.Kind), a.End.Failure.Status):
-		r.row++
-		r.suspects = slices.Clone(r.fresh.inputs)
+		r.unexplained++
+		r.suspects = slices.Clone(r.nextExchange.inputs)
 	}
 	if whole && refused == 0 {
-		r.fresh.answer = a.ID
-		r.exchanges = append(r.exchanges, r.fresh)
-		r.fresh, r.again, r.suspects = exchange{}, false, nil
+		r.nextExchange.answer = a.ID
+		r.exchanges = append(r.exchanges, r.nextExchange)
+		r.nextExchange, r.userTextsRefused, r.suspects = exchange{}, false, nil
 	}
-	r.fresh.calls = append(r.fresh.calls, a.ID)
+	r.nextExchange.calls = append(r.nextExchange.calls, a.ID)
 }
 
 // refuseImages leaves out the images that no response has come for yet, or all
 // of them if there are none.
 func (r *refusals) refuseImages() {
-	if len(r.fresh.pictures) == 0 {
+	if len(r.nextExchange.pictures) == 0 {
 		for _, e := range r.exchanges {
-			r.mark(r.unseen, e.pictures)
+			r.mark(r.omitImages, e.pictures)
 		}
 	}
-	r.mark(r.unseen, r.fresh.pictures)
-	r.fresh.pictures = nil
+	r.mark(r.omitImages, r.nextExchange.pictures)
+	r.nextExchange.pictures = nil
 }
 
 // refuseWords leaves out what no response has come for yet. Refused again, it
 // was not that alone, and the exchange before goes as well.
 func (r *refusals) refuseWords() {
-	r.refuse(r.fresh)
-	if n := len(r.exchanges); r.again && n > 0 {
+	r.refuse(r.nextExchange)
+	if n := len(r.exchanges); r.userTextsRefused && n > 0 {
 		r.refuse(r.exchanges[n-1])
-		r.mark(r.answers, []string{r.exchanges[n-1].answer})
+		r.mark(r.omitAnswers, []string{r.exchanges[n-1].answer})
 		r.exchanges = r.exchanges[:n-1]
 	}
-	r.fresh, r.again = exchange{}, true
+	r.nextExchange, r.userTextsRefused = exchange{}, true
 }
 
 func (r *refusals) refuse(e exchange) {
-	r.mark(r.unsaid, e.inputs)
-	r.mark(r.outputs, e.calls)
+	r.mark(r.omitTexts, e.inputs)
+	r.mark(r.omitOutputs, e.calls)
 }
 
-// asked reports whether the attempt was the target's.
-func (target Target) asked(a *event.Attempt) bool {
+// requestedOutput reports whether the attempt was the target's.
+func (target Target) made(a *event.Attempt) bool {
 	return a.Start.Provider == target.Provider && a.Start.Model == target.Model
 }
 
 // refused returns what the target refused of the attempt's request.
 func (target Target) refused(a *event.Attempt) Parts {
 	switch {
-	case a.End == nil, !target.asked(a):
+	case a.End == nil, !target.made(a):
 		return 0
 	case a.End.Failure != nil:
 		return refusedPart(model.ErrorKind(a.End.Failure.Kind), a.End.Failure.Status)
 	case target.RefusalSticks && (a.End.StopReason == string(model.StopRefusal) || a.End.StopReason == string(model.StopFilter)):
-		return words
+		return userTexts
 	}
 	return 0
 }

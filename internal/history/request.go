@@ -15,9 +15,9 @@ type Target struct {
 }
 
 // Built is a request and what it took to fit it.
-type Built struct {
+type BuiltRequest struct {
 	model.Request
-	Sent
+	RequestStats
 	// Trimmed is how much of the conversation was shortened.
 	Trimmed int
 	// Changes are to be recorded before the request: it does not extend the one
@@ -31,7 +31,7 @@ type Built struct {
 // Request builds the request that continues the conversation in s, with the
 // inputs that join it now, from the beginning. [Conversation] builds the same from
 // the request before.
-func Request(s event.State, target Target, system string, specs []model.ToolSpec, joining ...event.Input) Built {
+func Request(s event.State, target Target, system string, specs []model.ToolSpec, joining ...event.Input) BuiltRequest {
 	var c Conversation
-	return c.Request(Look(s), target, system, specs, joining...)
+	return c.Request(LogOf(s), target, system, specs, joining...)
 }

@@ -15,21 +15,21 @@ import (
 
 // response adds the items of one response and then the outputs of its calls.
 func (w *walk) response(log Log, items []*event.Item, a *event.Attempt) {
-	w.asked = a
+	w.attempt = a
 	lastCall := -1
 	for n, i := range items {
-		if sent(i) && i.Type() == event.ToolCall {
+		if isSent(i) && i.Type() == event.ToolCall {
 			lastCall = n
 		}
 	}
 	var list, outputs []model.Item
 	firstCall := -1 // in list
 	for n, i := range items {
-		if !sent(i) {
+		if !isSent(i) {
 			continue
 		}
 		c := i.Content()
-		said := !w.refused.answers[i.Attempt]
+		said := !w.refused.omitAnswers[i.Attempt]
 		fits := said && (n < lastCall || lastCall < 0 || w.target.TextAfterCalls)
 		switch c.Type {
 		case event.Message:
@@ -59,7 +59,7 @@ func (w *walk) response(log Log, items []*event.Item, a *event.Attempt) {
 			})
 		}
 	}
-	w.share(outputs)
+	w.fitOutputs(outputs)
 	w.respond(append(list, outputs...))
 }
 
@@ -67,12 +67,12 @@ func (w *walk) response(log Log, items []*event.Item, a *event.Attempt) {
 // (C21), to others under the names that they know.
 func (w *walk) call(i *event.Item) (name, args string) {
 	c := i.Content()
-	if w.own(i) {
+	if w.madeByTarget(i) {
 		name, args = family.Replay(c.Name, c.Arguments, c.Sent)
 	} else {
 		name, args = family.Write(family.Family(w.target.Family), c.Name, c.Arguments)
 	}
-	if w.refused.folded[i.Attempt] {
+	if w.refused.omitArguments[i.Attempt] {
 		args = foldedArguments
 	}
 	return toolName(name), arguments(args)
@@ -80,7 +80,7 @@ func (w *walk) call(i *event.Item) (name, args string) {
 
 // output is what the model is told that a call gave.
 func (w *walk) output(log Log, i *event.Item) string {
-	if w.refused.outputs[i.Attempt] {
+	if w.refused.omitOutputs[i.Attempt] {
 		return textNoOutput + jobsText(log.jobs, i.Content())
 	}
 	return changedText(i) + outputText(log.jobs, i)
@@ -88,13 +88,13 @@ func (w *walk) output(log Log, i *event.Item) string {
 
 // sent reports whether the item is part of the conversation. A call whose
 // arguments never became complete is not: it did not happen.
-func sent(i *event.Item) bool {
+func isSent(i *event.Item) bool {
 	if i.Discarded {
 		return false
 	}
 	switch c := i.Content(); c.Type {
 	case event.Message:
-		return !blank(c.Text)
+		return !isBlank(c.Text)
 	case event.Reasoning:
 		return i.Status == event.ItemCompleted
 	case event.ToolCall:
@@ -107,8 +107,8 @@ func sent(i *event.Item) bool {
 // if anything else of the response does.
 func (w *walk) keepsField(i *event.Item, response []*event.Item) bool {
 	c := i.Content()
-	return w.own(i) && (c.Seal != nil || !blank(c.Text)) && slices.ContainsFunc(response, func(other *event.Item) bool {
-		return other.Type() != event.Reasoning && sent(other)
+	return w.madeByTarget(i) && (c.Seal != nil || !isBlank(c.Text)) && slices.ContainsFunc(response, func(other *event.Item) bool {
+		return other.Type() != event.Reasoning && isSent(other)
 	})
 }
 
@@ -117,34 +117,34 @@ func (w *walk) keepsField(i *event.Item, response []*event.Item) bool {
 // follows it, both of them whole.
 func (w *walk) keepsReasoning(rest []*event.Item) bool {
 	c := rest[0].Content()
-	if !w.own(rest[0]) || c.Seal == nil {
+	if !w.madeByTarget(rest[0]) || c.Seal == nil {
 		return false
 	}
 	for n, next := range rest[1:] {
 		switch {
 		case next.Type() == event.Reasoning:
-			return sent(next) && w.keepsReasoning(rest[n+1:]) // thoughts in a row stay together
-		case next.Status == event.ItemCompleted && next.Type() == event.Message && blank(next.Content().Text):
+			return isSent(next) && w.keepsReasoning(rest[n+1:]) // thoughts in a row stay together
+		case next.Status == event.ItemCompleted && next.Type() == event.Message && isBlank(next.Content().Text):
 			continue // an empty message is not sent: what follows it is next
 		case next.Type() == event.ToolCall:
-			return sent(next) && w.keepsID(next)
+			return isSent(next) && w.keepsID(next)
 		}
-		return sent(next) && next.Status == event.ItemCompleted
+		return isSent(next) && next.Status == event.ItemCompleted
 	}
 	return false
 }
 
 // own reports whether the request's model said it, and knows it again.
-func (w *walk) own(i *event.Item) bool {
+func (w *walk) madeByTarget(i *event.Item) bool {
 	c := i.Content()
 	if c.Provider == "" && c.Model == "" { // it did not come to its end
-		c.Provider, c.Model = w.asked.Start.Provider, w.asked.Start.Model
+		c.Provider, c.Model = w.attempt.Start.Provider, w.attempt.Start.Model
 	}
-	return c.Provider == w.target.Provider && c.Model == w.target.Model && !w.refused.sealed[i.Attempt]
+	return c.Provider == w.target.Provider && c.Model == w.target.Model && !w.refused.omitReasoning[i.Attempt]
 }
 
 func (w *walk) ownID(i *event.Item) string {
-	if !w.own(i) {
+	if !w.madeByTarget(i) {
 		return ""
 	}
 	return i.Content().ProviderID
@@ -152,7 +152,7 @@ func (w *walk) ownID(i *event.Item) string {
 
 // ownSeal returns what the provider attached to the item, for itself alone.
 func (w *walk) ownSeal(i *event.Item) *model.Seal {
-	if !w.own(i) {
+	if !w.madeByTarget(i) {
 		return nil
 	}
 	return i.Content().Seal
@@ -172,7 +172,7 @@ func (w *walk) callID(i *event.Item) string {
 
 func (w *walk) keepsID(i *event.Item) bool {
 	id := i.Content().CallID
-	return w.own(i) && id != "" && !w.ids[id]
+	return w.madeByTarget(i) && id != "" && !w.ids[id]
 }
 
 // nineLetters returns an id that every provider takes, Mistral too, which wants
@@ -221,7 +221,7 @@ func arguments(raw string) string {
 	if json.Unmarshal([]byte(raw), &object) == nil && object != nil {
 		return raw
 	}
-	if blank(raw) {
+	if isBlank(raw) {
 		return "{}"
 	}
 	return string(append(event.AppendString([]byte(`{"invalid_arguments":`), cut(raw, 2000)), '}'))

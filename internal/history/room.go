@@ -19,15 +19,15 @@ const (
 	// each end of an input.
 	trimmedHead, trimmedInput = 400, 4 << 10
 	// leastOutput is the least room for an answer that is worth asking for.
-	leastOutput = 1024
+	minOutput = 1024
 	// leastAnswer is what servers take for a bound at the least.
-	leastAnswer = 16
+	minAnswer = 16
 	// usualWindow is what the outputs of one response are measured by where the
 	// window is not known.
-	usualWindow = 128_000
+	defaultWindow = 128_000
 	// usualOutput is what a model is taken to put out at most, or a wire format to
 	// ask for, where it is not known.
-	usualOutput = 32_000
+	defaultOutput = 32_000
 )
 
 // room is how many tokens the request may have, 0 for any number.
@@ -43,8 +43,8 @@ func (w *walk) room() int {
 }
 
 // learn notes what the model was found to hold.
-func (w *walk) learn(tokens int) {
-	w.learned = true
+func (w *walk) lowerWindow(tokens int) {
+	w.windowRefused = true
 	if w.window == 0 || tokens < w.window {
 		w.window = max(tokens, 1)
 	}
@@ -55,7 +55,7 @@ func (w *walk) learn(tokens int) {
 // costs the prompt cache (C21).
 func (w *walk) fit() *event.HistoryChanged {
 	room, tokens := w.room(), w.tokens()
-	if room == 0 || tokens <= max(room, w.enough()) || w.judged() <= room || hopeless(w.least(), w.window) {
+	if room == 0 || tokens <= max(room, w.enough()) || w.counted() <= room || cannotFit(w.minimum(), w.window) {
 		return nil
 	}
 	to := room - room/4
@@ -73,9 +73,9 @@ func (w *walk) fit() *event.HistoryChanged {
 
 // most is how much output the model can be asked for, 0 if unknown. Once it has
 // refused a request for its length, it is asked for no more than there is room for.
-func (w *walk) most() int {
-	if w.target.MaxOutput == 0 && w.learned {
-		return usualOutput
+func (w *walk) maxOutput() int {
+	if w.target.MaxOutput == 0 && w.windowRefused {
+		return defaultOutput
 	}
 	return w.target.MaxOutput
 }
@@ -86,15 +86,15 @@ func answer(window, most, tokens int) int {
 	if window == 0 || most == 0 {
 		return most
 	}
-	return min(most, max(window-tokens, min(leastOutput, window/4), leastAnswer))
+	return min(most, max(window-tokens, min(minOutput, window/4), minAnswer))
 }
 
 // share shortens the outputs of one response, the longest ones, if together they
 // take more than a third of the window. They stay so.
-func (w *walk) share(outputs []model.Item) {
+func (w *walk) fitOutputs(outputs []model.Item) {
 	window := w.window
 	if window == 0 {
-		window = usualWindow
+		window = defaultWindow
 	}
 	w.divide(outputs, window/3*bytesPerToken)
 }
@@ -138,16 +138,16 @@ func (e *entry) tokens() int {
 	return tokens(e.Item)
 }
 
-// least is what would be left of the request if all were left out but the
+// minimum is what would be left of the request if all were left out but the
 // inputs of the turn.
-func (w *walk) least() int { return w.fixed() + w.fresh }
+func (w *walk) minimum() int { return w.fixed() + w.inputTokens }
 
 // kept reports whether the entry stays as it is whatever happens.
-func (w *walk) kept(e entry) bool { return e.input != "" && e.turn == w.at }
+func (w *walk) isProtected(e entry) bool { return e.input != "" && e.turn == w.at }
 
 // enough is what shortening is content with: an instruction that nearly fills
 // the window leaves some room for what comes of it all the same.
-func (w *walk) enough() int { return w.least() + w.window/16 }
+func (w *walk) enough() int { return w.minimum() + w.window/16 }
 
 func estimate(r model.Request) int {
 	n := (len(r.System) + len(r.Schema)) / bytesPerToken

@@ -9,7 +9,7 @@ import (
 // many tokens: first what the model has had long ago, last what users said, and
 // never what the turn is for.
 func (w *walk) shorten(to int) {
-	for range mostRounds {
+	for range maxRounds {
 		before := w.total
 		w.shortenOnce(to)
 		if w.tokens() <= max(to, w.enough()) || w.total >= before {
@@ -20,7 +20,7 @@ func (w *walk) shorten(to int) {
 
 // mostRounds is how often a conversation is shortened for one request: to say that
 // something is missing takes room as well.
-const mostRounds = 4
+const maxRounds = 4
 
 func (w *walk) shortenOnce(to int) {
 	s := shortening{walk: w, to: max(to, w.enough()), total: w.tokens()}

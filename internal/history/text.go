@@ -26,7 +26,7 @@ const (
 	foldedArguments = `{"omitted":"the provider refused the arguments of this call"}`
 )
 
-func blank(s string) bool { return strings.TrimSpace(s) == "" }
+func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
 func appendLine(text, line string) string {
 	if text == "" {
@@ -62,17 +62,17 @@ func changedText(i *event.Item) string {
 func outputText(jobs []*event.Job, i *event.Item) string {
 	c := i.Content()
 	if i.Status != event.ItemAborted {
-		if blank(c.Output) && i.Status == event.ItemFailed {
+		if isBlank(c.Output) && i.Status == event.ItemFailed {
 			return "The call failed without output." + jobsText(jobs, c)
 		}
-		if blank(c.Output) {
+		if isBlank(c.Output) {
 			return "The call had no output." + jobsText(jobs, c)
 		}
 		return c.Output + jobsText(jobs, c)
 	}
 	var b strings.Builder
 	b.WriteString(abortedText(i))
-	if blank(c.Output) {
+	if isBlank(c.Output) {
 		if i.Started {
 			b.WriteString(" It had no output.")
 		}

@@ -16,7 +16,7 @@ func (target Target) SearchesTools(s event.State, fault *model.Error) bool {
 	answered, basis := map[string]bool{}, ""
 	for _, t := range s.Turns {
 		for _, a := range t.Attempts {
-			if !target.asked(a) {
+			if !target.made(a) {
 				continue
 			}
 			if basis = a.Start.Basis; a.End == nil {

@@ -25,7 +25,7 @@ func (r *refusals) change(t *event.Turn) {
 		if c.Change == event.ChangeCompacted { // its words may be refused, as an input's
 			id := compactionID(t.ID, r.changes)
 			r.turns[id] = r.turn
-			r.fresh.inputs = append(r.fresh.inputs, id)
+			r.nextExchange.inputs = append(r.nextExchange.inputs, id)
 			continue
 		}
 		if !r.target.concerns(c) {
@@ -53,7 +53,7 @@ func (r *refusals) refusedInputs() []string {
 
 // settleTrial: a response came.
 func (r *refusals) settleTrial() {
-	r.row = 0
+	r.unexplained = 0
 	if r.trial != nil {
 		r.omit(*r.trial)
 		r.trial = nil
@@ -64,23 +64,23 @@ func (r *refusals) omit(t trial) {
 	for _, p := range t.parts {
 		switch p {
 		case event.PartRefusedInputs:
-			r.mark(r.unsaid, t.suspects)
+			r.mark(r.omitTexts, t.suspects)
 		case event.PartReasoning:
-			r.mark(r.sealed, t.attempts)
+			r.mark(r.omitReasoning, t.attempts)
 		case event.PartImages:
 			for _, id := range slices.Collect(maps.Keys(r.turns)) {
 				if r.turns[id] <= t.turn {
-					r.mark(r.unseen, []string{id})
+					r.mark(r.omitImages, []string{id})
 				}
 			}
 		case event.PartTools:
-			r.mark(r.outputs, t.attempts)
-			r.mark(r.folded, t.attempts)
+			r.mark(r.omitOutputs, t.attempts)
+			r.mark(r.omitArguments, t.attempts)
 		case event.PartAnswers:
-			r.mark(r.hidden, t.attempts)
+			r.mark(r.omitResponses, t.attempts)
 		case event.PartInputs:
-			if r.from < t.turn {
-				r.from = t.turn
+			if r.firstTurn < t.turn {
+				r.firstTurn = t.turn
 				r.marks++
 			}
 		}

@@ -13,15 +13,15 @@ import (
 // walk collects the conversation. It goes forward only: what it has made of a
 // log's beginning stays as it is when the log goes on, but where an epoch begins.
 type walk struct {
-	target  Target
-	log     Log
-	refused *refusals
-	entries []entry
-	ids     map[string]bool // call ids in use
-	window  int             // of the target, as far as was known then
-	learned bool            // from a refusal
-	schema  json.RawMessage // that the answer is to follow, as far as was known then
-	prefix  int             // tokens of the instructions and the tools
+	target        Target
+	log           Log
+	refused       *refusals
+	entries       []entry
+	ids           map[string]bool // call ids in use
+	window        int             // of the target, as far as was known then
+	windowRefused bool            // from a refusal
+	schema        json.RawMessage // that the answer is to follow, as far as was known then
+	prefix        int             // tokens of the instructions and the tools
 
 	// Where it is: the turn, and how many of its items, attempts and changes are
 	// behind it.
@@ -30,20 +30,20 @@ type walk struct {
 	// dead is where begins what is sent of the responses: those before it were
 	// compacted, and need not be read, so that a long session costs no more than a
 	// short one.
-	dead point
+	responsesFrom point
 
-	asked     *event.Attempt // whose response is being told
-	entered   bool           // the turn's inputs were told
-	responses int            // so far
-	trimmed   int            // entries that were shortened
-	rewrites  int            // how often entries changed that were there
-	usage     usage
-	full      bool // before the last request was shortened
+	attempt     *event.Attempt // whose response is being told
+	turnEntered bool           // the turn's inputs were told
+	responses   int            // so far
+	trimmed     int            // entries that were shortened
+	rewrites    int            // how often entries changed that were there
+	usage       usage
+	nearlyFull  bool // before the last request was shortened
 
-	total int   // tokens of the entries
-	fresh int   // of those that are inputs of the turn
-	parts Parts // of the entries, but for earlier turns
-	first int   // the first turn that an entry is of, -1 if there is none
+	total       int   // tokens of the entries
+	inputTokens int   // of those that are inputs of the turn
+	parts       Parts // of the entries, but for earlier turns
+	first       int   // the first turn that an entry is of, -1 if there is none
 }
 
 // entry is an item, and what is known of it beside.
@@ -93,8 +93,8 @@ func (w *walk) put(e entry) {
 func (w *walk) count(e *entry) {
 	n := e.tokens()
 	w.total += n
-	if w.kept(*e) {
-		w.fresh += n
+	if w.isProtected(*e) {
+		w.inputTokens += n
 	}
 	w.parts |= e.parts()
 	if w.first < 0 && e.Text != textEarlier {
@@ -106,7 +106,7 @@ func (w *walk) count(e *entry) {
 func (w *walk) recount() {
 	w.rewrites++
 	w.usage = usage{} // which was of what there was
-	w.total, w.fresh, w.parts, w.first = 0, 0, 0, -1
+	w.total, w.inputTokens, w.parts, w.first = 0, 0, 0, -1
 	for n := range w.entries {
 		w.count(&w.entries[n])
 	}
@@ -120,10 +120,10 @@ func (w *walk) follow(log Log) {
 	w.log = log
 	for len(log.turns) > 0 {
 		t := log.turn(w.at)
-		if !w.entered {
+		if !w.turnEntered {
 			w.enter(t)
 		}
-		if w.at >= w.refused.from {
+		if w.at >= w.refused.firstTurn {
 			w.steps(log, t)
 		}
 		if w.at == len(log.turns)-1 && t.Cause == nil {
@@ -134,21 +134,21 @@ func (w *walk) follow(log Log) {
 			return
 		}
 		w.at++
-		w.entered, w.items, w.attempts, w.changes, w.fresh = false, 0, 0, 0, 0
+		w.turnEntered, w.items, w.attempts, w.changes, w.inputTokens = false, 0, 0, 0, 0
 	}
 }
 
 // enter begins a turn.
 func (w *walk) enter(t *event.Turn) {
-	w.entered = true
+	w.turnEntered = true
 	w.schema = nil
 	if n := len(t.Inputs); n > 0 && !t.Inputs[n-1].Kept() {
 		w.schema = t.Inputs[n-1].Schema
 	}
 	switch {
-	case w.at < w.refused.from:
+	case w.at < w.refused.firstTurn:
 		return
-	case w.at > 0 && w.at == w.refused.from:
+	case w.at > 0 && w.at == w.refused.firstTurn:
 		w.user(textEarlier)
 	}
 	w.inputs(t.Inputs)
@@ -176,10 +176,10 @@ func (w *walk) steps(log Log, t *event.Turn) {
 					continue
 				}
 				switch {
-				case w.at < w.dead.turn || w.at == w.dead.turn && w.attempts < w.dead.attempts:
+				case w.at < w.responsesFrom.turn || w.at == w.responsesFrom.turn && w.attempts < w.responsesFrom.attempts:
 					w.responses++
-				case w.refused.hidden[i.Attempt]:
-					w.hide()
+				case w.refused.omitResponses[i.Attempt]:
+					w.noteHidden()
 				default:
 					w.response(log, response, t.Attempts[w.attempts-1])
 				}
@@ -201,26 +201,26 @@ func (w *walk) steps(log Log, t *event.Turn) {
 
 // begin tells what comes before the turn's next attempt.
 func (w *walk) begin(t *event.Turn, joining []event.Input) {
-	w.slip(t)
-	w.joins(joining)
-	w.epochs(t)
+	w.reportToolUse(t)
+	w.addJoining(joining)
+	w.applyChanges(t)
 }
 
 // leave ends a turn that has ended.
 func (w *walk) leave(t *event.Turn, jobs []*event.Job) {
-	if w.at < w.refused.from {
+	if w.at < w.refused.firstTurn {
 		w.attempts = len(t.Attempts)
-		w.epochs(t)
+		w.applyChanges(t)
 		return
 	}
 	w.measure(t)
-	w.slip(t)
-	w.epochs(t)
+	w.reportToolUse(t)
+	w.applyChanges(t)
 	w.turnEnd(t, jobs)
 }
 
 // joins tells inputs that join the turn.
-func (w *walk) joins(inputs []event.Input) {
+func (w *walk) addJoining(inputs []event.Input) {
 	for _, in := range inputs {
 		if len(in.Schema) > 0 {
 			w.schema = in.Schema
@@ -230,14 +230,14 @@ func (w *walk) joins(inputs []event.Input) {
 }
 
 // hide says once that the model's responses are left out.
-func (w *walk) hide() {
+func (w *walk) noteHidden() {
 	if n := len(w.entries); n == 0 || w.entries[n-1].Text != textHidden {
 		w.user(textHidden)
 	}
 }
 
 // epochs applies the changes from before the turn's next attempt.
-func (w *walk) epochs(t *event.Turn) {
+func (w *walk) applyChanges(t *event.Turn) {
 	for ; w.changes < len(t.Changes) && t.Changes[w.changes].Attempts <= w.attempts; w.changes++ {
 		c := t.Changes[w.changes]
 		if c.Change == event.ChangeCompacted {
@@ -249,7 +249,7 @@ func (w *walk) epochs(t *event.Turn) {
 		}
 		switch c.Change {
 		case event.ChangeWindow:
-			w.learn(c.Tokens)
+			w.lowerWindow(c.Tokens)
 		case event.ChangeShortened:
 			w.shorten(c.Tokens)
 		}
@@ -268,7 +268,7 @@ func responseEnd(t *event.Turn, n int) int {
 
 // slip tells the model of a call in the last attempt that its provider did not
 // pass on.
-func (w *walk) slip(t *event.Turn) {
+func (w *walk) reportToolUse(t *event.Turn) {
 	if w.attempts == 0 {
 		return
 	}
@@ -283,16 +283,16 @@ func (w *walk) inputs(inputs []event.Input) {
 		if in.Command || in.Kept() { // it is told as what it did; a hook did not let it pass
 			continue
 		}
-		if w.refused.unsaid[in.ID] {
+		if w.refused.omitTexts[in.ID] {
 			w.add(model.Item{Role: model.User, Text: textUnsaid}, in.ID)
 			continue
 		}
 		item := model.Item{Role: model.User, Text: in.Text, Images: in.Images}
-		if why := w.blind(in); why != "" {
+		if why := w.imagesOmitted(in); why != "" {
 			item.Images = nil
 			item.Text = appendLine(item.Text, noImages(in.Images, why))
 		}
-		if !blank(item.Text) || len(item.Images) > 0 {
+		if !isBlank(item.Text) || len(item.Images) > 0 {
 			w.add(item, in.ID)
 		}
 	}
@@ -302,7 +302,7 @@ func (w *walk) inputs(inputs []event.Input) {
 // becomes the words of the user, under the id of the input that it was.
 func (w *walk) command(log Log, i *event.Item) {
 	text := textUnsaid
-	if in := i.Content().CallID; !w.refused.unsaid[in] {
+	if in := i.Content().CallID; !w.refused.omitTexts[in] {
 		text = commandText(log.jobs, i)
 	}
 	w.add(model.Item{Role: model.User, Text: text}, i.Content().CallID)
@@ -310,19 +310,19 @@ func (w *walk) command(log Log, i *event.Item) {
 
 // blind returns why the model is not shown the input's images, "" if it is or
 // there are none.
-func (w *walk) blind(in event.Input) string {
+func (w *walk) imagesOmitted(in event.Input) string {
 	switch {
 	case len(in.Images) == 0:
 	case w.target.NoImages:
 		return "the model cannot see images"
-	case w.refused.unseen[in.ID]:
+	case w.refused.omitImages[in.ID]:
 		return "the provider refused it"
 	}
 	return ""
 }
 
 func (w *walk) user(text string) {
-	if !blank(text) {
+	if !isBlank(text) {
 		w.add(model.Item{Role: model.User, Text: text}, "")
 	}
 }
@@ -338,28 +338,28 @@ func (w *walk) endWithUser() {
 }
 
 // sent is what is kept of the request.
-func (w *walk) sent() Sent {
-	sent := Sent{Tokens: w.tokens(), Least: w.least(), Fixed: w.fixed(), Window: w.window, Parts: w.parts, Judged: w.judged(), Full: w.full}
+func (w *walk) stats() RequestStats {
+	stats := RequestStats{Tokens: w.tokens(), Minimum: w.minimum(), Fixed: w.fixed(), Window: w.window, Parts: w.parts, Counted: w.counted(), NearlyFull: w.nearlyFull}
 	if w.first >= 0 && w.first < w.at {
-		sent.Parts |= earlier
+		stats.Parts |= earlierTurns
 	}
 	suspects := w.refused.refusedInputs()
 	if len(suspects) == 0 {
-		return sent
+		return stats
 	}
 	for _, e := range w.entries {
 		if e.turn < w.at && e.Text != textUnsaid && slices.Contains(suspects, e.input) {
-			sent.Parts |= refusedEarlier
+			stats.Parts |= refusedEarlier
 		}
 	}
-	return sent
+	return stats
 }
 
 // parts is what could be left out of the entry.
 func (e *entry) parts() (p Parts) {
 	switch {
 	case e.Seal != nil, e.Role == model.Reasoning, e.ID != "":
-		p |= seals
+		p |= signatures
 	case e.Role == model.User && len(e.Images) > 0:
 		p |= images
 	}

@@ -116,7 +116,7 @@ func (t *turn) begin(ctx context.Context, d *demux, a *ask) (*model.Request, err
 			events = append(t.changed(built.Changes...), event.Event{Turn: t.id, Attempt: d.attempt, Data: started})
 			return events
 		})
-		d.sent = built.Sent // which is all that is kept of the request
+		d.sent = built.RequestStats // which is all that is kept of the request
 		if len(events) > 0 {
 			d.started = events[len(events)-1] // as the log has it
 		}
@@ -132,10 +132,10 @@ func (t *turn) begin(ctx context.Context, d *demux, a *ask) (*model.Request, err
 const mostTries = 3
 
 // build builds the next request, with the inputs that are to join it.
-func (t *turn) build(a *ask, try int) (built history.Built, joining []event.Input) {
+func (t *turn) build(a *ask, try int) (built history.BuiltRequest, joining []event.Input) {
 	var log history.Log
 	t.Log.View(func(s event.State) {
-		log = history.Look(s)
+		log = history.LogOf(s)
 		if try <= mostTries && a.summary == nil {
 			joining = t.joining(s)
 		}
@@ -323,15 +323,15 @@ func (t *turn) decide(fault *model.Error, failed *demux) decision {
 	var remedy history.Remedy
 	t.Log.View(func(s event.State) { remedy = failed.sent.Remedy(s, t.target, fault) })
 	if failed.summary && failed.try >= mostTries { // there is another way
-		remedy.Again = false
+		remedy.Retry = false
 	}
-	if remedy.First {
+	if remedy.FirstTime {
 		if d := t.budget.repeat(fault); d.retry {
 			return d
 		}
 	}
 	var d decision
-	if remedy.Again {
+	if remedy.Retry {
 		d = t.budget.yield()
 	} else {
 		d = t.budget.decide(fault, time.Now())

@@ -47,10 +47,10 @@ func (e *fullError) Error() string { return "the model's window is full" }
 
 // full returns a [fullError] if the history is to be compacted before the request
 // is sent, and the limit if that does not help any more.
-func (t *turn) full(a *ask, b *history.Built) error {
+func (t *turn) full(a *ask, b *history.BuiltRequest) error {
 	skip := t.room.skip
 	t.room.skip = false
-	if t.Compaction == "" || t.Compaction == CompactionOff || a.summary != nil || !b.Full {
+	if t.Compaction == "" || t.Compaction == CompactionOff || a.summary != nil || !b.NearlyFull {
 		return nil
 	}
 	if skip && (a.step == 1 && a.n == 1 || !b.Tight()) {
@@ -152,7 +152,7 @@ func worth(p history.Plan, c event.HistoryChanged, trigger event.Trigger) bool {
 
 func (t *turn) plan(summary bool) (p history.Plan) {
 	var log history.Log
-	t.Log.View(func(s event.State) { log = history.Look(s) })
+	t.Log.View(func(s event.State) { log = history.LogOf(s) })
 	return history.PlanCompaction(log, t.target, t.System, t.specs(), summary)
 }
 
@@ -185,7 +185,7 @@ func triggerWords(t event.Trigger) string {
 // the state beside the log, and leaves off when ctx ends.
 func (t *turn) ledger(ctx context.Context, p history.Plan) (string, error) {
 	l := history.Read(t.snapshot(), history.Scope{From: p.From, Omit: p.Omit, First: p.First})
-	done := make(chan history.Ledger, 1)
+	done := make(chan history.Digest, 1)
 	// Ends with ctx or its last file; a file system that hangs keeps it, and
 	// nothing waits for it.
 	go scope.Shield(func(err error) { t.panicked("checking files panicked")(err); done <- l }, func() {
@@ -199,7 +199,7 @@ func (t *turn) ledger(ctx context.Context, p history.Plan) (string, error) {
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
-	return strings.TrimSpace(l.Text(p.Ledger * 3)), nil
+	return strings.TrimSpace(l.Text(p.Digest * 3)), nil
 }
 
 // snapshot is the state as it is now: between steps, only what is copied changes.

@@ -17,8 +17,8 @@ type demux struct {
 	summary bool            // only text is wanted, for a compaction
 	try     int             // which one it is
 	attempt string
-	started event.Event  // the attempt; zero where it did not
-	sent    history.Sent // the request
+	started event.Event          // the attempt; zero where it did not
+	sent    history.RequestStats // the request
 	open    map[int]*openItem
 	ids     map[string]bool // of the response's calls
 	latest  *openItem       // the item that the last delta was for

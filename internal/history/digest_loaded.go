@@ -12,20 +12,20 @@ import (
 )
 
 // loads collects what was loaded: of one path, what was loaded last.
-type loads struct {
-	all []Loaded
+type loadedTexts struct {
+	all []LoadedText
 	at  map[string]int
 }
 
 // take takes an item that loaded something.
-func (l *loads) take(i *event.Item) {
+func (l *loadedTexts) take(i *event.Item) {
 	if i.Status != event.ItemCompleted {
 		return
 	}
 	switch i.Type() {
 	case event.Note:
 		if c := i.Content(); c.Instruction != "" {
-			l.put(Loaded{Path: c.Instruction, Text: c.Text})
+			l.put(LoadedText{Path: c.Instruction, Text: c.Text})
 		}
 	case event.ToolCall:
 		c := i.Content()
@@ -34,12 +34,12 @@ func (l *loads) take(i *event.Item) {
 		}
 		var detail skill.Detail
 		if json.Unmarshal(c.Detail, &detail) == nil && detail.Skill.Name != "" {
-			l.put(Loaded{Skill: detail.Skill.Name, Path: detail.Skill.Path, Text: c.Output})
+			l.put(LoadedText{Skill: detail.Skill.Name, Path: detail.Skill.Path, Text: c.Output})
 		}
 	}
 }
 
-func (l *loads) put(one Loaded) {
+func (l *loadedTexts) put(one LoadedText) {
 	if at, known := l.at[one.Path]; known {
 		l.all[at].Text = ""
 	}
@@ -47,7 +47,7 @@ func (l *loads) put(one Loaded) {
 	l.all = append(l.all, one)
 }
 
-func (l *loads) list() (out []Loaded) {
+func (l *loadedTexts) list() (out []LoadedText) {
 	for _, one := range l.all {
 		if one.Text != "" {
 			out = append(out, one)
@@ -56,9 +56,9 @@ func (l *loads) list() (out []Loaded) {
 	return out
 }
 
-// loaded says what was loaded, with so many bytes of all the texts together. What has
+// writeLoaded says what was loaded, with so many bytes of all the texts together. What has
 // no room is named, so that it can be loaded again.
-func (l Ledger) loaded(b *strings.Builder, room bound.Budget) {
+func (l Digest) writeLoaded(b *strings.Builder, room bound.Budget) {
 	if len(l.Loaded) == 0 {
 		return
 	}
@@ -74,7 +74,7 @@ func (l Ledger) loaded(b *strings.Builder, room bound.Budget) {
 	}
 }
 
-func (l Loaded) name() string {
+func (l LoadedText) name() string {
 	if l.Skill != "" {
 		return fmt.Sprintf("the skill %q (%s)", l.Skill, oneLine(l.Path))
 	}

@@ -23,7 +23,7 @@ type Scope struct {
 }
 
 // Ledger is what a session has come to.
-type Ledger struct {
+type Digest struct {
 	Session  string
 	Inputs   []Input
 	Waiting  []Input
@@ -36,11 +36,11 @@ type Ledger struct {
 	Approvals []Approval
 	// Loaded are the skills that were loaded before what stays as it is, and the
 	// instructions of folders that were given before, by when they were last.
-	Loaded []Loaded
+	Loaded []LoadedText
 }
 
 // Loaded is a text for the model that it needs for as long as it works.
-type Loaded struct {
+type LoadedText struct {
 	Skill string // its name; empty for instructions
 	Path  string
 	Text  string
@@ -87,12 +87,12 @@ type Command struct {
 type Approval struct{ Tool, Covers string }
 
 // Read takes the facts from the state. What it returns shares the texts with it.
-func Read(s event.State, scope Scope) Ledger {
-	l := Ledger{Session: s.Session}
+func Read(s event.State, scope Scope) Digest {
+	l := Digest{Session: s.Session}
 	files := map[string]*File{}
 	var order []string
 	var planned *event.Item
-	loaded := loads{at: map[string]int{}}
+	loaded := loadedTexts{at: map[string]int{}}
 	running := s.Running()
 	last := len(s.Turns)
 	if scope.From != nil {
@@ -111,8 +111,8 @@ func Read(s event.State, scope Scope) Ledger {
 				if i.Status == event.ItemCompleted && i.Content().Name == plan.Name {
 					planned = i
 				}
-				for _, f := range touched(i) {
-					order = note(files, order, f)
+				for _, f := range filesOf(i) {
+					order = recordFile(files, order, f)
 				}
 			}
 		}
@@ -139,21 +139,21 @@ func Read(s event.State, scope Scope) Ledger {
 	}
 	for _, i := range s.Waiting {
 		if !i.Kept() {
-			l.Waiting = append(l.Waiting, input(i, scope, ""))
+			l.Waiting = append(l.Waiting, inputOf(i, scope, ""))
 		}
 	}
 	return l
 }
 
 // inputs takes those of a turn that do not stay as they are.
-func (l *Ledger) inputs(t *event.Turn, scope Scope) {
+func (l *Digest) inputs(t *event.Turn, scope Scope) {
 	before := func(attempts int) bool {
 		return scope.From == nil || scope.From.Turn != t.ID || attempts < scope.From.Attempts
 	}
 	add := func(list []event.Input, attempts int) {
 		for _, i := range list {
 			if before(attempts) && !i.Kept() {
-				l.Inputs = append(l.Inputs, input(i, scope, ending(t.Cause)))
+				l.Inputs = append(l.Inputs, inputOf(i, scope, endingOf(t.Cause)))
 			}
 		}
 	}
@@ -163,7 +163,7 @@ func (l *Ledger) inputs(t *event.Turn, scope Scope) {
 	}
 }
 
-func input(i event.Input, scope Scope, ended string) Input {
+func inputOf(i event.Input, scope Scope, ended string) Input {
 	in := Input{ID: i.ID, Text: i.Text, Images: len(i.Images), Held: i.Held, Omitted: scope.Omit[i.ID], Ended: ended}
 	if i.Command {
 		in.Text = "! " + in.Text
@@ -171,7 +171,7 @@ func input(i event.Input, scope Scope, ended string) Input {
 	return in
 }
 
-func ending(c *event.Cause) string {
+func endingOf(c *event.Cause) string {
 	if c == nil || c.Outcome == event.Completed {
 		return ""
 	}
@@ -182,7 +182,7 @@ func ending(c *event.Cause) string {
 }
 
 // command takes a call that says so, by its exit code or by what it was given.
-func (l *Ledger) command(i *event.Item) {
+func (l *Digest) command(i *event.Item) {
 	c := i.Content()
 	var args struct {
 		Command string `json:"command"`
@@ -204,7 +204,7 @@ func (l *Ledger) command(i *event.Item) {
 }
 
 // plan takes what the call made.
-func (l *Ledger) plan(i *event.Item) {
+func (l *Digest) plan(i *event.Item) {
 	var args plan.Arguments
 	if json.Unmarshal([]byte(i.Content().RanWith()), &args) != nil {
 		return
@@ -216,7 +216,7 @@ func (l *Ledger) plan(i *event.Item) {
 }
 
 // touched returns what the call's detail says of files.
-func touched(i *event.Item) []File {
+func filesOf(i *event.Item) []File {
 	var detail struct {
 		Read  *struct{ Path, SHA256 string } `json:"read"`
 		Files []struct {
@@ -249,7 +249,7 @@ func aboutFiles(detail json.RawMessage) bool {
 }
 
 // note adds a touch to what is known of the file, which is the latest now.
-func note(files map[string]*File, order []string, f File) []string {
+func recordFile(files map[string]*File, order []string, f File) []string {
 	if known := files[f.Path]; known != nil {
 		f.Read, f.Written = f.Read || known.Read, f.Written || known.Written
 		if f.SHA256 == "" && !f.Deleted {
@@ -261,7 +261,7 @@ func note(files map[string]*File, order []string, f File) []string {
 	return append(order, f.Path)
 }
 
-func (l *Ledger) approvals(t *event.Turn) {
+func (l *Digest) approvals(t *event.Turn) {
 	for _, a := range t.Approvals {
 		if a.Ended != nil && a.Ended.Verdict == event.ApprovedSession {
 			approval := Approval{a.Tool, a.Covers}

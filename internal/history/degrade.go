@@ -13,20 +13,20 @@ import (
 type Parts uint
 
 const (
-	seals          Parts = 1 << iota // reasoning, which another account or server sealed
+	signatures     Parts = 1 << iota // reasoning, which another account or server sealed
 	images                           // that it cannot read
-	words                            // of the user, or in what calls gave: against its policy
+	userTexts                        // of the user, or in what calls gave: against its policy
 	tools                            // arguments and outputs of calls
 	answers                          // everything the model said and did
-	earlier                          // turns
+	earlierTurns                     // turns
 	refusedEarlier                   // inputs of earlier turns that were refused, and never answered
 )
 
 // Sent is what is kept of a request until it is answered.
-type Sent struct {
-	// Tokens is an estimate of the request's length, and Least of how long it
+type RequestStats struct {
+	// Tokens is an estimate of the request's length, and Minimum of how long it
 	// would be with nothing in it but the turn's own inputs.
-	Tokens, Least int
+	Tokens, Minimum int
 	// Fixed is what the instructions and the tools take of that.
 	Fixed int
 	// Window is what the model was taken to hold, 0 if unknown.
@@ -35,31 +35,31 @@ type Sent struct {
 	Answer int
 	// Parts is what could be left out of it.
 	Parts Parts
-	// Judged is its length by what the provider counted last and an estimate of
+	// Counted is its length by what the provider counted last and an estimate of
 	// what is new.
-	Judged int
-	// Full says that the history should be compacted first: before it was
+	Counted int
+	// NearlyFull says that the history should be compacted first: before it was
 	// shortened, it nearly filled the window.
-	Full bool
+	NearlyFull bool
 	// Summary says that it asks for a summary.
 	Summary bool
 }
 
 // Tight reports whether there is no room for an answer any more.
-func (sent Sent) Tight() bool {
-	return sent.Window > 0 && sent.Judged > sent.Window-min(leastOutput, sent.Window/16)
+func (stats RequestStats) Tight() bool {
+	return stats.Window > 0 && stats.Counted > stats.Window-min(minOutput, stats.Window/16)
 }
 
 // Remedy is what can be done about a request that was refused.
 type Remedy struct {
 	// Change, if set, is to be recorded before the attempt's end.
 	Change *event.HistoryChanged
-	// Again says that the turn may ask again: with that change, or without what
+	// Retry says that the turn may ask again: with that change, or without what
 	// was refused (ADR 7).
-	Again bool
-	// First says that nobody knows why it was refused, and that it was not
+	Retry bool
+	// FirstTime says that nobody knows why it was refused, and that it was not
 	// refused so before: it may be worth asking with the same request.
-	First bool
+	FirstTime bool
 	// Note tells a person what was done, or what to do.
 	Note string
 }
@@ -68,18 +68,18 @@ type Remedy struct {
 // for a reason that nobody knows: first what only its provider can read, last
 // what users said. The first rung is by itself: what was refused in every form
 // and never answered is likely to be refused still.
-func rungs() []rung {
-	return []rung{
+func degradeSteps() []degradeStep {
+	return []degradeStep{
 		{event.PartRefusedInputs, refusedEarlier, "the messages that it refused before"},
-		{event.PartReasoning, seals, "the model's reasoning"},
+		{event.PartReasoning, signatures, "the model's reasoning"},
 		{event.PartImages, images, "images"},
 		{event.PartTools, tools, "the arguments and results of tool calls"},
 		{event.PartAnswers, answers, "everything the model said and did"},
-		{event.PartInputs, earlier, "everything said before this turn"},
+		{event.PartInputs, earlierTurns, "everything said before this turn"},
 	}
 }
 
-type rung struct {
+type degradeStep struct {
 	part event.Part
 	of   Parts
 	name string
@@ -89,42 +89,42 @@ type rung struct {
 // refused with such a failure: later requests leave that out (ADR 7). Words are
 // for the user to choose anew.
 func (p Parts) Yield(kind model.ErrorKind, status int) bool {
-	return p&refusedPart(kind, status)&(seals|images) != 0
+	return p&refusedPart(kind, status)&(signatures|images) != 0
 }
 
 // Remedy says what can be done about the refusal of the request (C6). It is
-// asked before the attempt's end is in the log.
-func (sent Sent) Remedy(s event.State, target Target, fault *model.Error) Remedy {
+// requestedOutput before the attempt's end is in the log.
+func (stats RequestStats) Remedy(s event.State, target Target, fault *model.Error) Remedy {
 	switch {
-	case sent.Parts.Yield(fault.Kind, fault.Status):
-		return Remedy{Again: true, Note: "asking again without what was refused"}
+	case stats.Parts.Yield(fault.Kind, fault.Status):
+		return Remedy{Retry: true, Note: "asking again without what was refused"}
 	case fault.Kind == model.ErrContext:
-		return sent.overflow(target, fault)
-	case sent.Summary: // it may be refused for what it asks: there is another way
+		return stats.overflow(target, fault)
+	case stats.Summary: // it may be refused for what it asks: there is another way
 		return Remedy{}
 	case unexplained(fault.Kind, fault.Status):
-		return sent.step(refusedBy(target, Look(s)), target)
+		return stats.step(refusalsOf(target, LogOf(s)), target)
 	}
 	return Remedy{}
 }
 
 // step goes one rung on.
-func (sent Sent) step(r *refusals, target Target) Remedy {
+func (stats RequestStats) step(r *refusals, target Target) Remedy {
 	change := &event.HistoryChanged{Provider: target.Provider, Model: target.Model}
-	all, left := rungs(), []event.Part(nil)
+	all, left := degradeSteps(), []event.Part(nil)
 	if r.trial != nil {
 		left = r.trial.parts
 	}
 	at := 0
 	if n := len(left); n > 0 {
-		at = 1 + slices.IndexFunc(all, func(x rung) bool { return x.part == left[n-1] })
+		at = 1 + slices.IndexFunc(all, func(x degradeStep) bool { return x.part == left[n-1] })
 	}
 	for ; at < len(all); at++ {
-		if sent.Parts&all[at].of != 0 {
+		if stats.Parts&all[at].of != 0 {
 			change.Change, change.LeftOut = event.ChangeLeftOut, leaveOut(left, all[at].part)
 			names := namesOf(change.LeftOut)
 			change.Why = "the provider refused a request and did not say why; left out of the history: " + names
-			return Remedy{Change: change, Again: true, First: r.row == 0, Note: "asking again without " + names}
+			return Remedy{Change: change, Retry: true, FirstTime: r.unexplained == 0, Note: "asking again without " + names}
 		}
 	}
 	if len(left) == 0 {
@@ -144,7 +144,7 @@ func leaveOut(left []event.Part, part event.Part) []event.Part {
 
 func namesOf(parts []event.Part) string {
 	var names []string
-	for _, x := range rungs() {
+	for _, x := range degradeSteps() {
 		if slices.Contains(parts, x.part) {
 			names = append(names, x.name)
 		}

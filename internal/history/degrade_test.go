@@ -14,7 +14,7 @@ import (
 
 // dislikes is a provider that refuses what it dislikes and does not say why.
 func dislikes(what func(model.Item) bool) provider {
-	return func(b history.Built) *model.Error {
+	return func(b history.BuiltRequest) *model.Error {
 		if !slices.ContainsFunc(b.Input, what) {
 			return nil
 		}
@@ -126,7 +126,7 @@ func TestARefusedMessage(t *testing.T) {
 	p := rich(t)
 	p.ends(event.Complete()).turn("poison")
 	poison := dislikes(func(i model.Item) bool { return strings.Contains(i.Text, "poison") })
-	if _, _, r := p.asks(target(), poison); r.Again || !strings.Contains(r.Note, "Rephrase it") {
+	if _, _, r := p.asks(target(), poison); r.Retry || !strings.Contains(r.Note, "Rephrase it") {
 		t.Errorf("it ends with %+v", r)
 	}
 	p.ends(event.Fail(&event.Failure{})).turn("the next one")
@@ -145,7 +145,7 @@ func TestTrialsEndWithTheirTurn(t *testing.T) {
 	poison := dislikes(func(i model.Item) bool { return strings.Contains(i.Text, "poison") })
 	for n := range 6 {
 		b := history.Request(p.state, target(), "sys", nil)
-		if r := b.Remedy(p.state, target(), poison(b)); !r.First {
+		if r := b.Remedy(p.state, target(), poison(b)); !r.FirstTime {
 			p.changes(r.Change)
 		}
 		p.refused(target().Model, model.ErrInvalid, http.StatusBadRequest)
@@ -166,7 +166,7 @@ func TestTooManyItems(t *testing.T) {
 		p.turn("a").calls(3, `{}`, "b").attempt().text("c").whole().ends(event.Complete())
 	}
 	p.turn("go on")
-	few := func(b history.Built) *model.Error {
+	few := func(b history.BuiltRequest) *model.Error {
 		if len(b.Input) > 5 {
 			return invalid(http.StatusUnprocessableEntity)
 		}
@@ -186,13 +186,13 @@ func TestNoRemedy(t *testing.T) {
 	} {
 		p := rich(t)
 		b := history.Request(p.state, target(), "sys", nil)
-		if r := b.Remedy(p.state, target(), fault); r.Again || r.Change != nil {
+		if r := b.Remedy(p.state, target(), fault); r.Retry || r.Change != nil {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
 	p := newTape(t).turn("go")
 	b := history.Request(p.state, target(), "sys", nil)
-	if r := b.Remedy(p.state, target(), invalid(400)); r.Again || r.Change != nil || r.Note != "" {
+	if r := b.Remedy(p.state, target(), invalid(400)); r.Retry || r.Change != nil || r.Note != "" {
 		t.Errorf("with nothing to leave out: %+v", r)
 	}
 }

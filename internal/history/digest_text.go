@@ -11,20 +11,20 @@ import (
 
 const (
 	// mostFiles and mostCommands are how many are named, the latest ones.
-	mostFiles, mostCommands = 80, 40
-	mostCommand             = 160 // bytes of a command
+	maxFiles, maxCommands = 80, 40
+	maxCommand            = 160 // bytes of a command
 )
 
 // Text says all of it within about so many bytes. User inputs come first and are
 // folded last: of everything else, the latest stays.
-func (l Ledger) Text(room int) string {
+func (l Digest) Text(room int) string {
 	var out string
 	for _, share := range []struct{ input, files, commands, loaded int }{
-		{16 << 10, mostFiles, mostCommands, 64 << 10},
-		{4 << 10, mostFiles, mostCommands, 32 << 10},
-		{4 << 10, mostFiles / 2, mostCommands / 2, 16 << 10},
-		{1 << 10, mostFiles / 4, mostCommands / 4, 8 << 10},
-		{300, mostFiles / 8, mostCommands / 8, 2 << 10},
+		{16 << 10, maxFiles, maxCommands, 64 << 10},
+		{4 << 10, maxFiles, maxCommands, 32 << 10},
+		{4 << 10, maxFiles / 2, maxCommands / 2, 16 << 10},
+		{1 << 10, maxFiles / 4, maxCommands / 4, 8 << 10},
+		{300, maxFiles / 8, maxCommands / 8, 2 << 10},
 		{100, 5, 5, 0},
 	} {
 		if out = l.text(share.input, len(l.Inputs), share.files, share.commands, share.loaded); len(out) <= room {
@@ -41,12 +41,12 @@ func (l Ledger) Text(room int) string {
 
 // text says it with so many bytes of each input, and so many of the latest inputs,
 // files and commands, and of what was loaded.
-func (l Ledger) text(input, inputs, files, commands, loaded int) string {
+func (l Digest) text(input, inputs, files, commands, loaded int) string {
 	var b strings.Builder
-	l.said(&b, "User messages, in order", l.Inputs, input, inputs)
-	l.said(&b, "Sent by the user and still waiting", l.Waiting, input, len(l.Waiting))
-	l.planned(&b, commands)
-	l.loaded(&b, bound.NewBudget(loaded))
+	l.writeInputs(&b, "User messages, in order", l.Inputs, input, inputs)
+	l.writeInputs(&b, "Sent by the user and still waiting", l.Waiting, input, len(l.Waiting))
+	l.writePlan(&b, commands)
+	l.writeLoaded(&b, bound.NewBudget(loaded))
 	if list, left := latest(l.Files, files); len(list) > 0 {
 		heading(&b, "Files", left)
 		for _, f := range list {
@@ -69,7 +69,7 @@ func (l Ledger) text(input, inputs, files, commands, loaded int) string {
 			b.WriteString("\n")
 		}
 	}
-	l.helped(&b, commands)
+	l.writeChildren(&b, commands)
 	if len(l.Approvals) > 0 {
 		heading(&b, "Approved by the user for this session", 0)
 		for _, a := range l.Approvals {
@@ -79,14 +79,14 @@ func (l Ledger) text(input, inputs, files, commands, loaded int) string {
 	return b.String()
 }
 
-// said lists inputs, the first one and the latest of the others.
-func (l Ledger) said(b *strings.Builder, what string, list []Input, bytes, most int) {
+// writeInputs lists inputs, the first one and the latest of the others.
+func (l Digest) writeInputs(b *strings.Builder, what string, list []Input, bytes, maxItems int) {
 	if len(list) == 0 {
 		return
 	}
 	heading(b, what, 0)
 	for n, i := range list {
-		if left := len(list) - most; n > 0 && n <= left {
+		if left := len(list) - maxItems; n > 0 && n <= left {
 			if n == 1 {
 				fmt.Fprintf(b, "[%d messages are omitted here; `settle sessions export %s` has them]\n", left, l.Session)
 			}
@@ -111,9 +111,9 @@ func (l Ledger) said(b *strings.Builder, what string, list []Input, bytes, most 
 	}
 }
 
-// planned lists the plan in so many lines: where it is longer, what is done is left
+// writePlan lists the plan in so many lines: where it is longer, what is done is left
 // out.
-func (l Ledger) planned(b *strings.Builder, most int) {
+func (l Digest) writePlan(b *strings.Builder, maxItems int) {
 	if len(l.Plan) == 0 {
 		return
 	}
@@ -124,23 +124,23 @@ func (l Ledger) planned(b *strings.Builder, most int) {
 		}
 	}
 	heading(b, fmt.Sprintf("Your plan, %d of %d steps done", len(l.Plan)-open, len(l.Plan)), 0)
-	withDone := len(l.Plan) <= most
+	withDone := len(l.Plan) <= maxItems
 	for n, s := range l.Plan {
 		switch {
 		case s.Status == plan.Completed && !withDone:
 			continue
-		case most == 0:
+		case maxItems == 0:
 			fmt.Fprintf(b, "[the rest is in the log]\n")
 			return
 		}
-		most--
+		maxItems--
 		fmt.Fprintf(b, "%d. [%s] %s\n", n+1, s.Status, oneLine(s.Step))
 	}
 }
 
-// helped lists the child agents: those that run, and so many of the others.
-func (l Ledger) helped(b *strings.Builder, most int) {
-	left := -most
+// writeChildren lists the child agents: those that run, and so many of the others.
+func (l Digest) writeChildren(b *strings.Builder, maxItems int) {
+	left := -maxItems
 	for _, c := range l.Children {
 		if c.Ended != nil {
 			left++
@@ -155,7 +155,7 @@ func (l Ledger) helped(b *strings.Builder, most int) {
 			left--
 			continue
 		}
-		fmt.Fprintf(b, "- %s (%s), session %s: %s\n", c.Child, oneLine(c.Title), c.Session, fate(c))
+		fmt.Fprintf(b, "- %s (%s), session %s: %s\n", c.Child, oneLine(c.Title), c.Session, childStatus(c))
 	}
 }
 
@@ -207,26 +207,26 @@ func (c Command) line() string {
 
 // latest returns at most so many of the list, from its end, and how many are left
 // out.
-func latest[T any](list []T, most int) ([]T, int) {
-	left := max(0, len(list)-most)
+func latest[T any](list []T, maxItems int) ([]T, int) {
+	left := max(0, len(list)-maxItems)
 	return list[left:], left
 }
 
 // fold keeps both ends of a text and says where the rest is.
-func fold(text string, most int, where string) string {
-	if len(text) <= most+len(where)+60 {
+func fold(text string, maxItems int, where string) string {
+	if len(text) <= maxItems+len(where)+60 {
 		return text
 	}
-	return bound.Ends(text, most-most/4, most/4, "[%d bytes omitted; "+strings.ReplaceAll(where, "%", "%%")+"]")
+	return bound.Ends(text, maxItems-maxItems/4, maxItems/4, "[%d bytes omitted; "+strings.ReplaceAll(where, "%", "%%")+"]")
 }
 
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
-	return bound.Clip(s, mostCommand)
+	return bound.Clip(s, maxCommand)
 }
 
 // fate is how far a child agent is.
-func fate(c *event.Child) string {
+func childStatus(c *event.Child) string {
 	switch {
 	case c.Ended == nil:
 		return "runs in the background"
