@@ -24,13 +24,13 @@ type Config struct {
 	Model model.Config
 	// Dir is the directory that it works in; "" means ".".
 	Dir string
-	// Hands, if set, is a command whose standard streams lead to "settle hands" on
+	// Executor, if set, is a command whose standard streams lead to "settle executor" on
 	// the machine whose commands and files are worked on, in the directory where
-	// that starts: "ssh host settle hands". The model and its key stay here. The
-	// shell runs the command in Dir with Environ. HandsLease is how long commands
+	// that starts: "ssh host settle executor". The model and its key stay here. The
+	// shell runs the command in Dir with Environ. ExecutorLease is how long commands
 	// there go on that do not hear of this program; 0 means 30 seconds.
-	Hands      string
-	HandsLease time.Duration
+	Executor      string
+	ExecutorLease time.Duration
 
 	// Permission is the policy for calls that could change something: Allow, Ask
 	// or Deny; "" means Ask. With Ask, a call runs without approval if a rule
@@ -194,9 +194,9 @@ func (c Config) settings(dir string, environ []string) (*config.Resolved, error)
 	if err != nil {
 		return nil, err
 	}
-	r.DataDir, r.Hands = c.DataDir, c.Hands
-	if c.HandsLease > 0 {
-		r.HandsLease = c.HandsLease
+	r.DataDir, r.Executor = c.DataDir, c.Executor
+	if c.ExecutorLease > 0 {
+		r.ExecutorLease = c.ExecutorLease
 	}
 	if c.Tools != nil {
 		r.Tools = c.Tools

@@ -47,7 +47,7 @@ func Example_hands() {
 	a, err := agent.New(ctx, agent.Config{
 		Model:      model.Config{Name: "scripted", Provider: script.New(script.Text("Done."))},
 		Permission: settle.Allow,
-		Hands:      "docker exec -i -w /work builder settle hands",
+		Executor:      "docker exec -i -w /work builder settle executor",
 	})
 	if err != nil {
 		log.Print(err) // such as: no such container

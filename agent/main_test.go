@@ -10,6 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	settle.RunAsWarden()
-	playHands()
+	playExecutor()
 	os.Exit(leak.Run(m))
 }

@@ -26,7 +26,7 @@ type Task struct {
 	Depth int    `json:"depth,omitempty"`
 	// Model is PROVIDER/NAME; "" means the workers' default.
 	Model string `json:"model,omitempty"`
-	// Hands is a command that leads to settle hands on the machine to work on; ""
+	// Hands is a command that leads to settle executor on the machine to work on; ""
 	// means the worker's own.
 	Hands  string `json:"hands,omitempty"`
 	Limits Limits `json:"limits,omitzero"`

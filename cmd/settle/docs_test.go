@@ -49,7 +49,7 @@ func cells(section, pattern string) []string {
 func namesOf(flags *pflag.FlagSet) map[string]bool {
 	all := map[string]bool{}
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Name == "help" {
+		if f.Name == "help" || f.Hidden {
 			return
 		}
 		all["--"+f.Name] = true

@@ -43,7 +43,11 @@ func mistakenFlag(cmd *cobra.Command, err error) error {
 	hint := ""
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
 		var names []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, "--"+f.Name)
+			}
+		})
 		hint = config.DidYouMean("--"+unknown.GetSpecifiedName(), names)
 	}
 	return fmt.Errorf("%w%s; see %q", err, hint, cmd.CommandPath()+" --help")

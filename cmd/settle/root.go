@@ -42,8 +42,9 @@ func newRoot(s *streams) *cobra.Command {
 			}
 			return known(cmd, args)
 		},
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) { noteEarlierFlags(cmd.Flags(), s.stderr) },
+		SilenceErrors:    true,
+		SilenceUsage:     true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if tell {
 				_, err := fmt.Fprint(cmd.OutOrStdout(), versionLine())
@@ -63,7 +64,7 @@ func newRoot(s *streams) *cobra.Command {
 	root.SetFlagErrorFunc(mistakenFlag)
 	root.SetHelpCommand(newHelp())
 	root.AddGroup(&cobra.Group{ID: standIns, Title: "Stand-ins for other agents:"})
-	root.AddCommand(newRun(s), newResume(s), newServe(s), newACP(s), newExec(s), newClaude(s), newAppServer(s), newMCP(s), newExecServer(s), newSessions(s), newCompact(s), newRewind(s), newJobs(s), newHands(s), newModels(s), newMCPServers(s), newHooks(s), newSkills(s), newConfig(s), newDoctor(s), newDemo(s), newFakeModel(s), newCheckEndings(s), newUpdate(s), newVersion(s))
+	root.AddCommand(newRun(s), newResume(s), newServe(s), newACP(s), newExec(s), newClaude(s), newAppServer(s), newMCP(s), newExecServer(s), newSessions(s), newCompact(s), newRewind(s), newJobs(s), newExecutor(s), newHands(s), newModels(s), newMCPServers(s), newHooks(s), newSkills(s), newConfig(s), newDoctor(s), newDemo(s), newFakeModel(s), newCheckEndings(s), newUpdate(s), newVersion(s))
 	complete(root, s)
 	return root
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -126,16 +127,37 @@ func settingFlags(flags *pflag.FlagSet) {
 	flags.String("rules-import", "", "also use the rules of permissions that are configured for `AGENTS`: claude; empty: none")
 	flags.String("pass-env", "", "`NAMES` of provider key variables that commands may see, separated by commas")
 	flags.String("keep-env", "", "`NAMES` of variables with secrets that commands get also without a question, separated by commas; \"*\" stands for any characters")
-	flags.String("hands", "", "run commands and work on files at the other end of `COMMAND`, such as \"ssh host settle hands\"")
-	flags.String("hands-install", "", "copy settle to the other end if it is missing there")
-	flags.Lookup("hands-install").NoOptDefVal = config.InstallMissing
-	flags.String("hands-lease", "", "commands there end when they have not heard from settle for `DURATION`")
+	flags.String("executor", "", "run commands and work on files on another machine, through `COMMAND`: \"ssh host settle executor\"")
+	flags.String("executor-install", "", "copy settle to the other machine if it is missing there")
+	flags.Lookup("executor-install").NoOptDefVal = config.InstallMissing
+	flags.String("executor-lease", "", "end commands on the other machine when it has not heard from settle for `DURATION`")
+	earlierFlags(flags)
 	flags.String("run-hooks", "", "`WHOSE` hooks run: all, own (those of settle's configuration) or off")
 	flags.String("data-dir", "", "`DIR` for sessions and logs")
 	flags.String("log-level", "", "`LEVEL` of the log in the data directory: debug, info, warn, error")
 	if flags.Lookup("sandbox") == nil { // Codex has one, which means something else
 		sandboxFlags(flags)
 	}
+}
+
+// earlierFlags defines the earlier names of flags, hidden; noteEarlierFlags prints their
+// new names. (A deprecated flag of cobra prints its note on standard output.)
+func earlierFlags(flags *pflag.FlagSet) {
+	for _, name := range []string{"", "-install", "-lease"} {
+		now := flags.Lookup("executor" + name)
+		old := flags.VarPF(now.Value, "hands"+name, "", now.Usage)
+		old.NoOptDefVal = now.NoOptDefVal
+		old.Hidden = true
+		old.Annotations = map[string][]string{settingKey: {"executor" + strings.ReplaceAll(name, "-", "_")}}
+	}
+}
+
+func noteEarlierFlags(flags *pflag.FlagSet, stderr io.Writer) {
+	flags.Visit(func(f *pflag.Flag) {
+		if rest, ok := strings.CutPrefix(f.Name, "hands"); ok && f.Hidden {
+			fmt.Fprintf(stderr, "settle: --hands%s is called --executor%s now\n", rest, rest)
+		}
+	})
 }
 
 func (f *runFlags) define(flags *pflag.FlagSet) {

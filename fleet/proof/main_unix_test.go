@@ -104,7 +104,7 @@ func session(ctx context.Context, t fleet.Task, data string) (settle.SessionConf
 		return agent.Session(ctx, agent.Config{Model: m, Dir: t.Dir, DataDir: data, Permission: settle.Allow, Tools: []string{"shell"}, IgnoreProject: true, System: "Work."})
 	}
 	settings, err := config.Load(config.Input{
-		Dir: t.Dir, Getenv: os.Getenv, ProjectConfig: config.IgnoreProject, Flags: map[string]string{"hands": t.Hands, "hands_lease": handsLease(t.Session)},
+		Dir: t.Dir, Getenv: os.Getenv, ProjectConfig: config.IgnoreProject, Flags: map[string]string{"executor": t.Hands, "executor_lease": handsLease(t.Session)},
 	})
 	if err != nil {
 		return settle.SessionConfig{}, err

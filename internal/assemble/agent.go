@@ -119,7 +119,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if a.far = bench.far; bench.far != nil {
 		a.Notes = append(a.Notes, bench.far.note())
 		if bench.onExit == "release" {
-			a.Notes = append(a.Notes, "jobs.on_exit = \"release\" has no effect with --hands: jobs end with the session")
+			a.Notes = append(a.Notes, "jobs.on_exit = \"release\" has no effect with --executor: jobs end with the session")
 		}
 	}
 	if bench.sandbox, err = o.sandboxing(a.far); err != nil {

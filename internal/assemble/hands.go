@@ -82,12 +82,12 @@ type promptAnswer struct {
 
 // reach finds out about the other machine; nil if tools work on this one.
 func (o Options) reach(ctx context.Context, env []string) (*far, error) {
-	if o.Settings.Hands == "" {
+	if o.Settings.Executor == "" {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	f := &far{command: o.Settings.Hands, lease: o.Settings.HandsLease, settle: o.Version, env: env, dir: o.Dir, shared: o.SharedExecutor}
+	f := &far{command: o.Settings.Executor, lease: o.Settings.ExecutorLease, settle: o.Version, env: env, dir: o.Dir, shared: o.SharedExecutor}
 	f.host, _ = os.Hostname() // one of the things that tell sessions apart
-	if o.Settings.HandsInstall == config.InstallMissing {
+	if o.Settings.ExecutorInstall == config.InstallMissing {
 		program, err := os.Executable()
 		if err != nil {
 			return nil, fmt.Errorf("cannot find this program: %w", err)
@@ -104,7 +104,7 @@ func (o Options) reach(ctx context.Context, env []string) (*far, error) {
 		return err
 	}, func(err error) bool { return errors.As(err, new(*executor.LostError)) }) // the stream was cut
 	if err != nil {
-		return nil, &config.Error{Where: "hands", Message: err.Error()}
+		return nil, &config.Error{Where: "executor", Message: err.Error()}
 	}
 	if f.prompt, f.tried, f.network = answer.Prompt, answer.Tried, answer.Network; answer.Missing != "" {
 		f.missing = errors.New(answer.Missing)
@@ -180,7 +180,7 @@ func (f *far) check(o Options) error {
 	if m.Container || o.permission() != settle.Allow || o.Settings.Origins["permission"].Kind == config.Flag || m.Dir != "/" && m.Dir != m.Home {
 		return nil
 	}
-	return &config.Error{Where: "hands", Message: fmt.Sprintf("refusing to work in %q on %s, where a mistake could affect everything; "+
+	return &config.Error{Where: "executor", Message: fmt.Sprintf("refusing to work in %q on %s, where a mistake could affect everything; "+
 		"have the command change to a project directory first, or use --permission allow if you mean it", m.Dir, m.Name)}
 }
 
@@ -247,7 +247,7 @@ func (f *far) open(info settle.SessionInfo, n *notices) (*executor.Remote, func(
 	return remote, leave, nil
 }
 
-// SharedHands are hands that belong to a session whoever has it open, such as one of the
+// SharedExecutors are hands that belong to a session whoever has it open, such as one of the
 // workers of a fleet. What they still run for an earlier host is taken over instead of
 // ended.
 type SharedExecutor struct {
@@ -256,7 +256,7 @@ type SharedExecutor struct {
 	reattach func(*executor.Remote, *shell.Jobs) func(context.Context) []settle.Reattached
 }
 
-// ShareHands returns those of the sessions that the name tells apart from others.
+// ShareExecutors returns those of the sessions that the name tells apart from others.
 func ShareExecutor(name string) *SharedExecutor {
 	return &SharedExecutor{name: name, takeOver: executor.TakeOver, reattach: reattach}
 }

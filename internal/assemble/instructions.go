@@ -17,7 +17,7 @@ import (
 // instructions returns what looks for the project's instructions where calls
 // worked; nil where nothing of the project is read.
 func (o Options) instructions() func(string, []event.Content) []settle.Instruction {
-	if o.Project == IgnoreProject || o.Settings.Hands != "" {
+	if o.Project == IgnoreProject || o.Settings.Executor != "" {
 		return nil
 	}
 	return func(dir string, calls []event.Content) (out []settle.Instruction) {

@@ -20,7 +20,7 @@ func (o Options) Sources() skills.Sources {
 	if o.Home != IgnoreHome {
 		s = skills.UserSources(o.Settings.UserFile, o.Getenv)
 	}
-	if o.Project != IgnoreProject && o.Settings.Hands == "" {
+	if o.Project != IgnoreProject && o.Settings.Executor == "" {
 		s.Project = o.Settings.Trust.Project(o.Dir)
 	}
 	return s
@@ -30,7 +30,7 @@ func (o Options) Sources() skills.Sources {
 // not have their files.
 func (o Options) skillSet() *skillSet {
 	s := &skillSet{sources: o.Sources()}
-	if o.Settings.Hands == "" {
+	if o.Settings.Executor == "" {
 		s.found = skills.Find(s.sources)
 	}
 	return s

@@ -20,7 +20,7 @@ import (
 	"github.com/settle-agent/settle/tool/search"
 )
 
-// HandsOptions say how this machine is hands for another's agent.
+// ExecutorOptions say how this machine is hands for another's agent.
 type ExecutorOptions struct {
 	// Environ is the environment, and Getenv reads it.
 	Environ []string
@@ -33,7 +33,7 @@ type ExecutorOptions struct {
 	Dir, Sockets string
 }
 
-// Stand puts together what settle hands is. discard removes what it leaves.
+// Stand puts together what settle executor is. discard removes what it leaves.
 func (o ExecutorOptions) Stand() (stand *executor.Stand, discard func() error) {
 	b := Options{Settings: o.Settings, Dir: o.Dir, Environ: o.Environ, Getenv: o.Getenv}.bench(nil)
 	name, _ := os.Hostname() // it is for people

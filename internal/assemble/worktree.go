@@ -13,7 +13,7 @@ import (
 // worktrees makes the git worktrees of child agents.
 func (o Options) worktrees() settle.Worktrees {
 	switch {
-	case o.Settings.Hands != "":
+	case o.Settings.Executor != "":
 		return noWorktrees{"tools work on another machine"}
 	case o.Keeping == Ephemeral || o.Settings.DataDir == "":
 		return noWorktrees{"this session is not kept, so nothing would be answerable for it"}

@@ -114,9 +114,9 @@ tool_family = "gpt"
 pass_env = ["OPENAI_API_KEY"]
 data_dir = "~/data"
 log_level = "debug"
-hands = "ssh there settle hands"
-hands_lease = "1m"
-hands_install = "missing"
+executor = "ssh there settle executor"
+executor_lease = "1m"
+executor_install = "missing"
 [jobs]
 release = "deny"
 on_interrupt = "end"
@@ -164,7 +164,7 @@ func TestEverySettingInAFile(t *testing.T) {
 		Model: "mine/org/name", Effort: "high", Permission: "ask", MaxSteps: 40, Compact: "mechanical",
 		Timeout: time.Hour, StallTimeout: 90 * time.Second, HeaderTimeout: 2 * time.Minute, AttemptTimeout: 3 * time.Hour,
 		RetryFor: time.Minute, Tools: []string{"shell", "read"}, ToolFamily: "gpt", PassEnv: []string{"OPENAI_API_KEY"}, MCPImport: []string{"claude", "codex"}, RulesImport: []string{"claude"},
-		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug", RunHooks: config.HooksOwn, Hands: "ssh there settle hands", HandsLease: time.Minute, HandsInstall: config.InstallMissing,
+		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug", RunHooks: config.HooksOwn, Executor: "ssh there settle executor", ExecutorLease: time.Minute, ExecutorInstall: config.InstallMissing,
 		Jobs:     config.Jobs{Release: "deny", OnInterrupt: "end", OnExit: "release"},
 		Sandbox:  config.Sandbox{Use: "required", Mode: "read-only", Network: "on", Read: []string{"~/tools"}},
 		Tasks:    config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},

@@ -75,12 +75,12 @@ type Settings struct {
 	Sandbox  Sandbox
 	Terminal Terminal
 	Web      Web
-	// Hands is a command that leads to the machine that tools work on; empty for
-	// this one. HandsLease is how long that works on without hearing of this one.
-	Hands      string
-	HandsLease time.Duration
-	// HandsInstall says whether settle is copied there: never, or if it is missing.
-	HandsInstall string
+	// Executor is a command that leads to the machine that tools work on; empty for
+	// this one. ExecutorLease is how long that works on without hearing of this one.
+	Executor      string
+	ExecutorLease time.Duration
+	// ExecutorInstall says whether settle is copied there: never, or if it is missing.
+	ExecutorInstall string
 	// Rules say which calls may run, in order.
 	Rules []Rule
 	// Providers has the built-in ones and the user's own, by name.
@@ -190,8 +190,8 @@ func defaults() Settings {
 		MCPImport:       []string{claudeAgent, codexAgent},
 		RulesImport:     []string{claudeAgent},
 		RunHooks:        HooksAll,
-		HandsLease:      30 * time.Second,
-		HandsInstall:    InstallNever,
+		ExecutorLease:   30 * time.Second,
+		ExecutorInstall: InstallNever,
 		Jobs:            Jobs{OnInterrupt: "keep", OnExit: "end"},
 		Tasks:           Tasks{Depth: 2, AtOnce: 8, PerSession: 32, Timeout: time.Hour},
 		Sandbox:         Sandbox{Mode: event.Workspace, Network: "off"},
@@ -214,6 +214,7 @@ const (
 // setting is one setting: how it is called, read and shown.
 type setting struct {
 	key     string // in a file; as a flag with dashes
+	oldKey  string // an earlier name that files can still have; may be empty
 	env     string // variable, if there is one
 	project rule
 	set     func(s *Settings, value any) error
@@ -256,9 +257,11 @@ func settings() []*setting {
 		text("data_dir", func(s *Settings) *string { return &s.DataDir }).from("SETTLE_DATA_DIR").may(refused),
 		choice("log_level", func(s *Settings) *string { return &s.LogLevel }, "debug", "info", "warn", "error").may(refused),
 		choice("run_hooks", func(s *Settings) *string { return &s.RunHooks }, HooksAll, HooksOwn, HooksOff).may(refused),
-		text("hands", func(s *Settings) *string { return &s.Hands }).may(refused),
-		choice("hands_install", func(s *Settings) *string { return &s.HandsInstall }, InstallNever, InstallMissing).may(refused),
-		duration("hands_lease", func(s *Settings) *time.Duration { return &s.HandsLease }).may(refused),
+		text("executor", func(s *Settings) *string { return &s.Executor }).formerly("hands").may(refused),
+		choice("executor_install", func(s *Settings) *string { return &s.ExecutorInstall }, InstallNever, InstallMissing).
+			formerly("hands_install").may(refused),
+		duration("executor_lease", func(s *Settings) *time.Duration { return &s.ExecutorLease }).
+			formerly("hands_lease").may(refused),
 		choice("jobs.release", func(s *Settings) *event.Permission { return &s.Jobs.Release }, permissions()...).may(tightens),
 		choice("jobs.on_interrupt", func(s *Settings) *string { return &s.Jobs.OnInterrupt }, "keep", "end").may(tightens),
 		choice("jobs.on_exit", func(s *Settings) *string { return &s.Jobs.OnExit }, "release", "end").may(tightens),
@@ -285,6 +288,11 @@ func settings() []*setting {
 
 func (k *setting) from(variable string) *setting {
 	k.env = variable
+	return k
+}
+
+func (k *setting) formerly(key string) *setting {
+	k.oldKey = key
 	return k
 }
 

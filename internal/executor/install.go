@@ -13,12 +13,12 @@ import (
 )
 
 // handsCommand is what a command that leads to hands starts at the other end.
-const handsCommand = "settle hands"
+const handsCommand = "settle executor"
 
 // Install copies a program to the other end, where settle is missing.
 //
-// The command starts sh there instead of settle hands. It is sent one line, which
-// finds settle or takes it from the stream, and becomes settle hands. Nothing is sent
+// The command starts sh there instead of settle executor. It is sent one line, which
+// finds settle or takes it from the stream, and becomes settle executor. Nothing is sent
 // to a shell that may still read ahead.
 type Install struct {
 	// Program is the file to copy: settle for the machine at the other end.
@@ -40,7 +40,7 @@ const (
 	installBytes   = maxNoise
 )
 
-// command is the way's, with sh in place of settle hands.
+// command is the way's, with sh in place of settle executor.
 func (i *Install) command(way string) (string, error) {
 	at := strings.LastIndex(way, handsCommand)
 	if at < 0 {
@@ -58,7 +58,7 @@ func (i *Install) line(size int64) string {
 		`then :; else rm -f "$t"; echo %[3]s; exit 1; fi; fi; echo %[4]s; exec "$p" hands`+"\n", size, installMissing, installFailed, installReady)
 }
 
-// prepare has settle hands at the other end of a stream that leads to sh.
+// prepare has settle executor at the other end of a stream that leads to sh.
 func (i *Install) prepare(ctx context.Context, stream io.ReadWriteCloser) error {
 	file, info, err := disk.OpenRegular(i.Program)
 	if err != nil {

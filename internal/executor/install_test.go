@@ -61,7 +61,7 @@ func TestInstall(t *testing.T) {
 	}
 	way := func() *Way {
 		return &Way{
-			Command: "echo Welcome; true settle hands; settle hands", Dir: home, Install: &Install{Program: program},
+			Command: "echo Welcome; true settle executor; settle executor", Dir: home, Install: &Install{Program: program},
 			Env: []string{"HOME=" + home, "PATH=" + bare(t)},
 		}
 	}
@@ -95,10 +95,10 @@ func TestInstallIsRefused(t *testing.T) {
 		text, command, want string
 		install             Install
 	}{
-		"does not run":    {"#!/bin/sh\necho no libraries >&2; exit 3\n", "settle hands", "no libraries", Install{}},
-		"another machine": {"#!/bin/sh\nexit 0\n", "settle hands", "this settle is for plan9/mips", Install{GOOS: "plan9", GOARCH: "mips"}},
-		"no settle hands": {"#!/bin/sh\nexit 0\n", "ssh host", `has to contain "settle hands"`, Install{}},
-		"no shell":        {"#!/bin/sh\nexit 0\n", "echo nobody home >&2; : settle hands", "nobody home", Install{}},
+		"does not run":    {"#!/bin/sh\necho no libraries >&2; exit 3\n", "settle executor", "no libraries", Install{}},
+		"another machine": {"#!/bin/sh\nexit 0\n", "settle executor", "this settle is for plan9/mips", Install{GOOS: "plan9", GOARCH: "mips"}},
+		"no settle executor": {"#!/bin/sh\nexit 0\n", "ssh host", `has to contain "settle executor"`, Install{}},
+		"no shell":        {"#!/bin/sh\nexit 0\n", "echo nobody home >&2; : settle executor", "nobody home", Install{}},
 	} {
 		if err := os.WriteFile(program, []byte(test.text), 0o600); err != nil {
 			t.Fatal(err)

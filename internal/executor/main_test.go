@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 // for their sockets.
 const roleVariable = "SETTLE_TEST_HANDS"
 
-// playHands is a small settle hands.
+// playHands is a small settle executor.
 func playHands(dir string) {
 	if _, err := proc.BecomeReaper(); err != nil {
 		panic(err)

@@ -9,7 +9,7 @@ import (
 )
 
 // Stand is a process that works for the brain at the other end of its standard
-// streams, as settle hands does. The first for a session is the hands; those that
+// streams, as settle executor does. The first for a session is the hands; those that
 // come while it runs, because its brain has lost the stream or another has the
 // session now, lead to it.
 type Stand struct {

@@ -14,7 +14,7 @@ import (
 )
 
 // Way is a command whose standard input and output lead to hands, such as
-// "ssh host settle hands".
+// "ssh host settle executor".
 type Way struct {
 	Command string
 	// Env is the whole environment of the command, and Dir where it runs.

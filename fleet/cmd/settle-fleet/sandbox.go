@@ -75,7 +75,7 @@ func (a *agents) prove(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	settings, err := config.Load(config.Input{Dir: dir, Getenv: os.Getenv, Flags: given, ProjectConfig: config.IgnoreProject})
-	if err != nil || settings.Hands != "" {
+	if err != nil || settings.Executor != "" {
 		return err
 	}
 	o := assemble.Options{

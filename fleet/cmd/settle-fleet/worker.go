@@ -239,14 +239,14 @@ type agents struct {
 // fail one task after the other. Without a model, tasks have to name theirs.
 func (a *agents) try(ctx context.Context) error {
 	given := a.given(fleet.Task{})
-	delete(given, "hands") // which may be made with the first task
+	delete(given, "executor") // which may be made with the first task
 	delete(given, "sandbox.use")
 	environ, dir := environment(), os.TempDir()
 	settings, err := config.Load(config.Input{Dir: dir, Getenv: os.Getenv, Flags: given, ProjectConfig: config.IgnoreProject})
 	if err != nil || settings.Model == "" {
 		return err
 	}
-	settings.Hands = ""
+	settings.Executor = ""
 	_, err = assemble.New(ctx, assemble.Options{
 		Settings: settings, Dir: dir, Environ: environ, Getenv: os.Getenv, Version: version(), Secrets: a.secrets,
 		HostOptions:       assemble.HostOptions{Frontend: "fleet"},
@@ -315,7 +315,7 @@ func (a *agents) given(task fleet.Task) map[string]string {
 	}
 	set("model", task.Model, a.flags.model)
 	set("base_url", a.flags.baseURL)
-	set("hands", task.Hands, a.flags.hands)
+	set("executor", task.Hands, a.flags.hands)
 	set("sandbox.use", a.flags.confinement.use)
 	if task.Limits.Steps > 0 {
 		given["max_steps"] = strconv.Itoa(task.Limits.Steps)

@@ -39,18 +39,18 @@ func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (exec
 	}
 	withheld := settings.Withheld()
 	env, _ := shell.Environment(environ, func(name, value string) bool { return slices.Contains(withheld, name) || settings.Withholds(value) }, settings.PassEnv)
-	if settings.Hands == "" {
+	if settings.Executor == "" {
 		return &executor.Local{Env: env}, func() {}, nil
 	}
-	way := &executor.Way{Command: settings.Hands, Env: env, Dir: dir}
-	if settings.HandsInstall == config.InstallMissing {
+	way := &executor.Way{Command: settings.Executor, Env: env, Dir: dir}
+	if settings.ExecutorInstall == config.InstallMissing {
 		program, err := os.Executable()
 		if err != nil {
 			return nil, nil, err
 		}
 		way.Install = &executor.Install{Program: program}
 	}
-	remote, err := executor.NewRemote(ctx, executor.RemoteConfig{Dial: way.Dial, Settle: version(), Lease: settings.HandsLease})
+	remote, err := executor.NewRemote(ctx, executor.RemoteConfig{Dial: way.Dial, Settle: version(), Lease: settings.ExecutorLease})
 	leave := func() {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 		defer cancel()
@@ -61,7 +61,7 @@ func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (exec
 	}
 	if err != nil {
 		leave()
-		return nil, nil, fmt.Errorf("cannot reach the hands by %q: %w", settings.Hands, err)
+		return nil, nil, fmt.Errorf("cannot reach the hands by %q: %w", settings.Executor, err)
 	}
 	return remote, leave, nil
 }

@@ -27,7 +27,7 @@ const (
 
 // The roles.
 const (
-	roleHands = "settle hands"
+	roleHands = "settle executor"
 	roleWay   = "way" // between the standard streams and a socket, as ssh is
 )
 
@@ -53,7 +53,7 @@ func Play(exit func(int)) {
 // keep is how long hands keep what nobody asks for, which is ten minutes elsewhere.
 const keep = 15 * time.Second
 
-// hands is what settle hands does.
+// hands is what settle executor does.
 func hands() error {
 	if stop, err := proc.BecomeReaper(); err == nil {
 		defer stop()

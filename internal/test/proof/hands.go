@@ -66,7 +66,7 @@ func (w *world) machine(d *disk) *machine {
 }
 
 // hands are new ones. When there is nothing more to do for anybody, they end and
-// others begin, as settle hands does.
+// others begin, as settle executor does.
 func (m *machine) hands() *executor.Server {
 	calls := map[string]func(context.Context, executor.Request) (json.RawMessage, error){"work": m.work}
 	s := &executor.Server{

@@ -20,11 +20,11 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// handsVariable makes this test binary settle hands; it is the directory of sockets.
+// handsVariable makes this test binary settle executor; it is the directory of sockets.
 const handsVariable = "SETTLE_TEST_HANDS"
 
-// playHands is what settle hands does, if the environment says so.
-func playHands() {
+// playExecutor runs an executor if the environment names the role.
+func playExecutor() {
 	sockets := os.Getenv(handsVariable)
 	if sockets == "" {
 		return
@@ -49,7 +49,7 @@ func playHands() {
 }
 
 // The commands of an agent with hands, and its files, are where the hands are.
-func TestHands(t *testing.T) {
+func TestExecutor(t *testing.T) {
 	sockets, err := os.MkdirTemp("/tmp", "agent-hands-") // a short path
 	if err != nil {
 		t.Fatal(err)
@@ -66,8 +66,8 @@ func TestHands(t *testing.T) {
 			script.Turn(script.Call("shell", `{"command":"pwd; cat new.txt"}`)),
 			script.Text("Done."),
 		)},
-		Permission: settle.Allow, IgnoreProject: true, HandsLease: time.Minute,
-		Hands: fmt.Sprintf("cd %s && %s=%s exec %s", there, handsVariable, filepath.Join(sockets, "h"), self),
+		Permission: settle.Allow, IgnoreProject: true, ExecutorLease: time.Minute,
+		Executor: fmt.Sprintf("cd %s && %s=%s exec %s", there, handsVariable, filepath.Join(sockets, "h"), self),
 	})
 	outcome, err := a.Run(t.Context(), "go")
 	if err != nil || outcome.Answer != "Done." {
@@ -81,10 +81,10 @@ func TestHands(t *testing.T) {
 	}
 }
 
-// Hands that lead nowhere are an error at once.
-func TestHandsLeadNowhere(t *testing.T) {
+// An executor that cannot be reached is an error at once.
+func TestUnreachableExecutorFailsAtOnce(t *testing.T) {
 	_, err := agent.New(t.Context(), agent.Config{
-		Model: model.Config{Name: "m", Provider: script.New()}, Dir: t.TempDir(), IgnoreProject: true, Hands: "echo no such host >&2; exit 1",
+		Model: model.Config{Name: "m", Provider: script.New()}, Dir: t.TempDir(), IgnoreProject: true, Executor: "echo no such host >&2; exit 1",
 	})
 	if err == nil || !strings.Contains(err.Error(), "no such host") {
 		t.Errorf("got %v", err)

@@ -81,7 +81,7 @@ func newFaceOverHands(t *testing.T) *faceOverHands {
 		cmd := exec.Command("sh", "-c", wanted(conn))
 		cmd.Env = s.env
 		return kept(t, conn, cmd)
-	})), fmt.Sprintf("cd %s && XDG_RUNTIME_DIR=%s exec settle hands", s.there, filepath.Join(dir, "run")))
+	})), fmt.Sprintf("cd %s && XDG_RUNTIME_DIR=%s exec settle executor", s.there, filepath.Join(dir, "run")))
 	t.Cleanup(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -158,7 +158,7 @@ func (s *faceOverHands) hands() []string {
 	if s.way == "" {
 		return nil
 	}
-	return []string{"--hands", s.way}
+	return []string{"--executor", s.way}
 }
 
 // begin starts settle; say writes a line to it, and end ends that.

@@ -2,4 +2,4 @@
 
 package agent_test
 
-func playHands() {}
+func playExecutor() {}

@@ -85,7 +85,7 @@ func newHandsCell(t *testing.T, l land, programs string, flags []string) *handsC
 		}
 	}
 	c.script = fmt.Sprintf("DIR=%s/work\n", there)
-	c.way = fmt.Sprintf(l.way, fmt.Sprintf("cd %[1]s/work && export PATH=%[2]s:$PATH HOME=%[1]s/home XDG_RUNTIME_DIR=%[1]s/run %[3]s=%[4]s; exec settle hands",
+	c.way = fmt.Sprintf(l.way, fmt.Sprintf("cd %[1]s/work && export PATH=%[2]s:$PATH HOME=%[1]s/home XDG_RUNTIME_DIR=%[1]s/run %[3]s=%[4]s; exec settle executor",
 		there, programs, execservertest.MarkVariable, c.mark))
 	return c
 }
@@ -105,7 +105,7 @@ func (c *handsCell) start(foreground string, then ...modeltest.Turn) (cmd *exec.
 		calls = append(calls, modeltest.Call("shell", string(args)))
 	}
 	server = modeltest.NewServer(c.t, modeltest.Script(append([]modeltest.Turn{modeltest.Reply(calls...)}, then...)...))
-	cmd = c.run(server, append([]string{"--session", "s", "--json=deltas", "--hands-lease", c.lease, "--hands", c.way, "go"}, c.flags...)...)
+	cmd = c.run(server, append([]string{"--session", "s", "--json=deltas", "--executor-lease", c.lease, "--executor", c.way, "go"}, c.flags...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		c.t.Fatal(err)
@@ -142,11 +142,11 @@ func (c *handsCell) start(foreground string, then ...modeltest.Turn) (cmd *exec.
 	return cmd, server
 }
 
-// hands are the processes of settle hands, which no call started.
+// hands are the processes of settle executor, which no call started.
 func (c *handsCell) hands() (pids []int, others []string) {
 	for _, line := range execservertest.Survivors(c.mark) {
 		pid, command, _ := strings.Cut(line, " ")
-		if n, err := strconv.Atoi(pid); err == nil && command == "settle hands" {
+		if n, err := strconv.Atoi(pid); err == nil && command == "settle executor" {
 			pids = append(pids, n)
 		} else {
 			others = append(others, line)
@@ -237,7 +237,7 @@ func (c *handsCell) killBrain() {
 	exited(c.t, cmd, -1)
 	c.nothing("kill -9 of settle", true)
 	server.Then(modeltest.Say("All right."))
-	again := c.run(server, append([]string{"--resume", "s", "--hands", c.way, "and now?"}, c.flags...)...)
+	again := c.run(server, append([]string{"--resume", "s", "--executor", c.way, "and now?"}, c.flags...)...)
 	started(c.t, again)
 	exited(c.t, again, 0)
 	c.nothing("another settle", false)
@@ -256,7 +256,7 @@ func TestHandsInstall(t *testing.T) {
 	p := newPlace(t)
 	for range 2 {
 		server := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Call("shell", `{"command":"command -v settle || ls -l /root/.local/bin"}`)), modeltest.Say("Done.")))
-		cmd := p.run(server, "--json", "--hands-install", "--hands", fmt.Sprintf(l.way, "cd /tmp && exec settle hands"), "go")
+		cmd := p.run(server, "--json", "--executor-install", "--executor", fmt.Sprintf(l.way, "cd /tmp && exec settle executor"), "go")
 		cmd.Path = filepath.Join(programs, "settle") // the one that is copied has to be static
 		out := &strings.Builder{}
 		cmd.Stdout = out

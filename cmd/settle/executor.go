@@ -19,20 +19,20 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-const handsHelp = `Run commands and work on files for a settle on another machine, which is at the
-other end of standard input and output. You do not start this yourself; name a
-command that does with --hands:
+const executorHelp = `Run commands and work on files for a settle on another machine, through standard
+input and output. You do not start the executor yourself: name a command that starts
+it with --executor:
 
-  settle run --hands "docker exec -i CONTAINER settle hands" "fix the failing test"
+  settle run --executor "docker exec -i CONTAINER settle executor" "fix the failing test"
 
-The model, its keys and the session's log stay where "settle run" is. Commands get
-the environment of this machine, and work in the directory in which "settle hands"
-starts. When the connection ends and settle does not come back, everything that it
-started here is ended.`
+The model, its keys and the session's log stay on the machine of "settle run".
+Commands get the environment of this machine, and work in the directory in which
+"settle executor" starts. If the connection ends and settle does not connect again,
+the executor ends all processes that it started.`
 
-func newHands(s *streams) *cobra.Command {
+func newExecutor(s *streams) *cobra.Command {
 	return &cobra.Command{
-		Use: "hands", Short: "Run commands for a settle on another machine", Long: handsHelp, Args: cobra.NoArgs,
+		Use: "executor", Short: "Run commands for a settle on another machine", Long: executorHelp, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// They come with the end of the connection, which is no reason. (Where a signal is
 			// ignored, commands would ignore it, too.)
@@ -41,15 +41,23 @@ func newHands(s *streams) *cobra.Command {
 			defer signal.Stop(lost)
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return failed(s.hands(ctx))
+			return failed(s.executor(ctx))
 		},
 	}
 }
 
-// hands works for the brain at the other end of the standard streams.
-func (s *streams) hands(ctx context.Context) error {
+// newHands is the earlier name of the command, which commands for other machines can still have.
+func newHands(s *streams) *cobra.Command {
+	cmd := newExecutor(s)
+	cmd.Use, cmd.Hidden = "hands", true
+	cmd.Short = "The earlier name of \"settle executor\""
+	return cmd
+}
+
+// executor runs commands for the host at the other end of the standard streams.
+func (s *streams) executor(ctx context.Context) error {
 	if isTerminal(s.stdin) {
-		return fmt.Errorf("standard input is a terminal; see %q", "settle hands --help")
+		return fmt.Errorf("standard input is a terminal; see %q", "settle executor --help")
 	}
 	if stop, err := proc.BecomeReaper(); err == nil {
 		defer stop()
@@ -69,18 +77,18 @@ func (s *streams) hands(ctx context.Context) error {
 	return errors.Join(stand.Run(ctx, standardStream{s.stdin, s.stdout}), discard())
 }
 
-// sockets is the directory in which the hands of this user are found. A path that is
-// too long for sockets is passed over.
+// sockets returns the directory of the sockets of this user's executors. A directory
+// whose path is too long for the address of a socket is not used.
 func (s *streams) sockets() string {
 	if dir := s.getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() && len(dir) <= executor.MostDir-len("/settle-hands") {
-			return filepath.Join(dir, "settle-hands")
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && len(dir) <= executor.MostDir-len("/settle-executor") {
+			return filepath.Join(dir, "settle-executor")
 		}
 	}
 	if os.Getuid() < 0 {
 		return "" // Windows
 	}
-	name := "settle-hands-" + strconv.Itoa(os.Getuid())
+	name := "settle-executor-" + strconv.Itoa(os.Getuid())
 	if dir := filepath.Join(os.TempDir(), name); len(dir) <= executor.MostDir {
 		return dir
 	}

@@ -23,7 +23,7 @@ func (deaf) Read([]byte) (int, error) { return 0, io.EOF }
 // system tells with a signal, which ends a program that does not expect it.
 func TestHandsOutliveTheirConnection(t *testing.T) {
 	p := newPlace(t)
-	cmd := p.command("hands")
+	cmd := p.command("executor")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
