@@ -67,8 +67,11 @@ func everyFault() []modeltest.Fault {
 // interrupted meanwhile, it ends by the contract, the strict server refuses no
 // request, and the next turn completes.
 func TestEveryFault(t *testing.T) {
-	for _, wire := range []string{"responses", "messages", "chat"} {
+	for at, wire := range []string{"responses", "messages", "chat"} {
 		for n, fault := range everyFault() {
+			if raced && (n+n/9)%3 != at { // each fault on one wire; everyFault has nine kinds at a place
+				continue
+			}
 			for _, interrupt := range []int{0, 3, 9} {
 				name := fmt.Sprintf("%s/%d %s %s %d %s/interrupt %d", wire, n, fault.Kind, fault.At, fault.Status, fault.RetryAfter, interrupt)
 				t.Run(name, func(t *testing.T) {
