@@ -149,14 +149,13 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 	}
 	logger := c.Logger.With("session", s.id)
 	s.logger = logger
-	kin := s.kin(c, log)
-	s.kids = kin
-	tools, err := s.tools(c, log, kin)
+	s.agents = s.spawner(c, log)
+	tools, err := s.tools(c, log)
 	if err != nil {
 		return err
 	}
 	made := session.Config{
-		Log: log, Approvals: approvals, Damage: damage, Sweep: s.box.Sweep, Orphan: s.orphan(c), Interrupted: s.box.Interrupted, Logger: logger, BeforeClose: s.box.close,
+		Log: log, Approvals: approvals, Damage: damage, Sweep: s.box.Sweep, Interrupted: s.box.Interrupted, Logger: logger, BeforeClose: s.box.close,
 		Opened: s.opened(c),
 		Turn: turn.Config{
 			Model: c.Model, System: c.System, Tools: tools, Dir: c.WorkDir, Instructions: c.instructions(), Approver: approver, AwaitChildren: s.awaits,
@@ -165,17 +164,20 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 		},
 	}
 	if s.from != nil {
-		made.Turn.Meter = s.from.meter
+		made.Turn.Meter = s.from.Meter
 	}
 	if approvals != nil {
 		made.Turn.Filler = approvals
 	}
-	if kin != nil { // else it would be an interface of nothing
-		made.Kin = kin
+	if s.agents != nil { // a nil *Spawner would make an interface that is not nil
+		made.ChildAgents = s.agents
 	}
-	s.actor, err = session.Open(made)
-	if err == nil {
-		s.leaveWorktrees(c)
+	orphans := s.orphans(c)
+	if orphans.DataDir != "" && !c.Ephemeral {
+		made.Orphan = orphans.End
+	}
+	if s.actor, err = session.Open(made); err == nil {
+		orphans.LeaveWorktrees(log)
 	}
 	return err
 }
@@ -185,14 +187,14 @@ func (s *Session) opened(c SessionConfig) event.SessionOpened {
 	host := s.host.config
 	opened := event.SessionOpened{Settle: host.Version, Dir: c.WorkDir, Face: host.Face, Permission: c.Permission, Notes: c.notes(), Confinement: c.Confinement}
 	if s.from != nil {
-		b := s.from.birth
-		opened.Parent, opened.ParentTurn, opened.ParentCall, opened.Child, opened.Depth = b.session, b.turn, b.call, b.child, s.from.depth
+		opened.Parent, opened.ParentTurn, opened.ParentCall = s.from.parent.id, s.from.Start.Turn, s.from.Order.Call
+		opened.Child, opened.Depth = s.from.Start.Child, s.from.depth
 	}
 	return opened
 }
 
 // tools are what the model can call.
-func (s *Session) tools(c SessionConfig, log *journal.Log, kin *children) (_ *tool.Set, err error) {
+func (s *Session) tools(c SessionConfig, log *journal.Log) (_ *tool.Set, err error) {
 	if c.Toolbox != nil {
 		host := s.host.config
 		store := Store{Dir: host.DataDir}
@@ -208,14 +210,14 @@ func (s *Session) tools(c SessionConfig, log *journal.Log, kin *children) (_ *to
 		}
 	}
 	list := slices.Concat(c.Tools, s.box.Tools)
-	if kin != nil {
-		list = append(list, task.Tools(kin)...)
+	if s.agents != nil {
+		list = append(list, task.Tools(s.agents)...)
 	}
 	tools, err := tool.NewSet(list...)
-	if err != nil || s.from == nil || s.from.order.Tools == nil {
+	if err != nil || s.from == nil || s.from.Order.Tools == nil {
 		return tools, err
 	}
-	return tools.Only(s.from.order.Tools...)
+	return tools.Only(s.from.Order.Tools...)
 }
 
 // shellTool is the name of the tool that runs what a person enters.

@@ -61,7 +61,7 @@ func (s *Session) approver(c SessionConfig, log *journal.Log, hooks *hooks.Set) 
 // for that, by the same rules and without what its parent's remembers.
 func (s *Session) judged(c SessionConfig) (err error) {
 	switch {
-	case s.from != nil && (c.Judge == nil || !s.from.order.Worktree):
+	case s.from != nil && (c.Judge == nil || !s.from.Order.Worktree):
 		s.judge = s.from.parent.judge
 	case c.Judge != nil:
 		if s.judge, err = c.Judge(); err != nil {
@@ -92,15 +92,14 @@ func (s *Session) mayAsk() (may bool) {
 
 // Approve implements [turn.Approver].
 func (a asParent) Approve(ctx context.Context, call turn.Approval) (turn.Grant, error) {
-	if a.from.order.Background && !a.from.parent.mayAsk() {
+	if a.from.Order.Background && !a.from.parent.mayAsk() {
 		return turn.Grant{}, &turn.DeniedError{Policy: inBackground, Message: fmt.Sprintf(
 			"%q was not allowed to run: it needs approval, and nobody is asked any more since the turn ended that started this agent in the background. "+
 				"Continue without it, or report that the task must be run again.", call.Tool.Name)}
 	}
-	b := a.from.birth
 	ctx = session.WithMemory(ctx, func() { a.judge.Remember(Approval(call)) })
 	return turn.Grant{}, a.from.parent.asks(ctx, session.ChildApproval{
-		Child: b.child, Item: b.call, Title: a.from.order.Title, Approval: call, Abort: a.from.abort,
+		Child: a.from.Start.Child, Item: a.from.Order.Call, Title: a.from.Order.Title, Approval: call, Abort: a.from.Abort,
 	})
 }
 

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/google/uuid"
-
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/model"
 )
 
@@ -41,14 +40,8 @@ func (p *place) ofOpen() bool {
 	return p.session != nil && p.session.from != nil && !p.session.from.parent.Closed()
 }
 
-// NewSessionID returns an id for a session; ids sort by the time they were made.
-func NewSessionID() string {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return uuid.NewString() // only where the system has no randomness for v7's
-	}
-	return id.String()
-}
+// NewSessionID returns an id for a session. Ids sort by the time at which they were made.
+func NewSessionID() string { return session.NewID() }
 
 // place returns the session's place; a new one is the caller's to fill.
 func (h *Host) place(id string) (p *place, isNew bool, err error) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agents"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/model"
@@ -29,7 +30,7 @@ type Session struct {
 	// asks asks about a call that one of its children makes, in its own name or as
 	// a child itself; nil where no person can be asked.
 	asks   func(context.Context, session.ChildApproval) error
-	kids   *children                    // nil where there may be none
+	agents *agents.Spawner              // of its child agents; nil if it may have none
 	awaits bool                         // its turns go on until its children have ended
 	model  atomic.Pointer[model.Config] // of the next turns
 }

@@ -1,13 +1,17 @@
 package settle
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"iter"
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agents"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/session"
-	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool/task"
 )
@@ -33,21 +37,10 @@ type Tasks struct {
 	// own. InDirectory changes how such a child works: it is given its parent's
 	// configuration and the directory, and returns one whose tools and Judge are for
 	// that. Without either, there are no worktrees.
-	Worktrees   Worktrees
+	Worktrees   task.Worktrees
 	InDirectory func(ctx context.Context, c SessionConfig, dir string) (SessionConfig, error)
 	// Configure, if set, changes how a child's session works before it is opened.
 	Configure func(SessionConfig) SessionConfig
-}
-
-// Worktrees makes git worktrees for child agents, which are named by their sessions.
-type Worktrees interface {
-	// Plan says which worktree the child of a parent in dir gets. It makes nothing.
-	Plan(ctx context.Context, dir, session string) (event.Worktree, error)
-	Make(ctx context.Context, session string, w event.Worktree) error
-	// Held reports whether it made the worktree and has not left it. Leave removes it
-	// if nothing in it has changed, and touches none that is not held.
-	Held(session string, w event.Worktree) bool
-	Leave(ctx context.Context, session string, w event.Worktree) event.WorktreeLeft
 }
 
 // AtEnd says what becomes of background children at the end of a turn.
@@ -86,21 +79,16 @@ func (t *Tasks) completed() *Tasks {
 	return t
 }
 
-// origin is where a session comes from that is a child.
+// origin is the origin of a session that is a child agent.
 type origin struct {
+	agents.Origin
+
 	parent *Session
-	order  task.Order
-	birth  birth
-	depth  int
-	meter  *turn.Meter // of the turn that started it
-	abort  func(by string)
+	depth  int // 1 for the child of a session that is no child
 }
 
-// birth is the child as its parent's log names it.
-type birth struct{ child, session, turn, call string }
-
-// kin returns what starts the session's children; nil where there may be none.
-func (s *Session) kin(c SessionConfig, log *journal.Log) *children {
+// spawner returns what starts the session's child agents; nil if it may have none.
+func (s *Session) spawner(c SessionConfig, log *journal.Log) *agents.Spawner {
 	depth := 0
 	if s.from != nil {
 		depth = s.from.depth
@@ -108,8 +96,109 @@ func (s *Session) kin(c SessionConfig, log *journal.Log) *children {
 	if c.Tasks == nil || depth >= c.Tasks.MaxDepth {
 		return nil
 	}
-	return &children{
-		parent: s, config: c, depth: depth, live: map[string]*child{},
-		record: session.Children{Log: log, Redact: s.redact, MaxRunning: c.Tasks.MaxRunning, MaxTotal: c.Tasks.MaxTotal},
+	config := agents.Config{
+		Record: session.Children{
+			Log: log, Redact: s.redact, MaxRunning: c.Tasks.MaxRunning, MaxTotal: c.Tasks.MaxTotal,
+		},
+		Dir: c.WorkDir, DataDir: s.host.config.DataDir, Logger: s.logger,
+		Prepare: func(ctx context.Context, o task.Order) (agents.Prepared, error) {
+			child, err := s.childConfig(ctx, c, o)
+			return agents.Prepared{
+				Model: child.Model.Name, InMemory: child.Ephemeral || s.host.config.DataDir == "",
+				Open: func(ctx context.Context, from agents.Origin) (agents.Session, error) {
+					return s.openChild(ctx, child, &origin{parent: s, Origin: from, depth: depth + 1})
+				},
+			}, err
+		},
 	}
+	if c.Tasks.InDirectory != nil {
+		config.Worktrees = c.Tasks.Worktrees
+	}
+	return agents.NewSpawner(config)
+}
+
+// childConfig returns the configuration of a child agent: its parent's, with the
+// order's model and stricter limits.
+func (s *Session) childConfig(ctx context.Context, c SessionConfig, o task.Order) (SessionConfig, error) {
+	c.Model = s.Model()
+	if o.Model != "" && o.Model != c.Model.Name {
+		if c.Tasks.Model == nil {
+			return c, fmt.Errorf("cannot start an agent with the model %q: this session has only %q; leave model out",
+				o.Model, c.Model.Name)
+		}
+		m, err := c.Tasks.Model(ctx, o.Model)
+		if err != nil {
+			return c, fmt.Errorf("cannot start an agent with the model %q: %w", o.Model, err)
+		}
+		c.Model = m
+	}
+	if o.Steps > 0 && (c.Limits.Steps == 0 || o.Steps < c.Limits.Steps) {
+		c.Limits.Steps = o.Steps
+	}
+	for _, limit := range []time.Duration{c.Tasks.Time, o.Time} {
+		if limit > 0 && (c.Limits.Time == 0 || limit < c.Limits.Time) {
+			c.Limits.Time = limit
+		}
+	}
+	// A child ends before its parent's call is abandoned.
+	c.InterruptGrace = cmp.Or(c.InterruptGrace, 250*time.Millisecond) * 3 / 5
+	tasks := *c.Tasks
+	tasks.AtEnd = AwaitTasks
+	c.Tasks = &tasks
+	c.MustExist, c.Take, c.LockTimeout, c.Value = false, false, 0, nil
+	if c.Tasks.Configure != nil {
+		c = c.Tasks.Configure(c)
+	}
+	return c, nil
+}
+
+// openChild opens the session of a child agent, in its worktree if it has one.
+func (s *Session) openChild(ctx context.Context, c SessionConfig, from *origin) (_ agents.Session, err error) {
+	if w := from.Start.Worktree; w != nil {
+		if c, err = c.Tasks.InDirectory(ctx, c, w.Dir); err != nil {
+			return nil, err
+		}
+	}
+	opened, err := s.host.session(ctx, from.Start.Session, c, from)
+	if err != nil {
+		return nil, err
+	}
+	return childSession{opened}, nil
+}
+
+// childSession is a session as [agents.Spawner] uses it.
+type childSession struct{ *Session }
+
+// Actor implements [agents.Session].
+func (c childSession) Actor() *session.Session { return c.actor }
+
+// Send implements [agents.Session].
+func (c childSession) Send(ctx context.Context, text string, mode event.Mode) (func() (*event.Cause, event.Reason), error) {
+	t, err := c.Submit(ctx, text, WithMode(mode), From("parent:"+c.from.parent.id))
+	return func() (*event.Cause, event.Reason) {
+		o, err := t.Wait(context.Background()) // the session ends it
+		if held := (*HeldError)(nil); errors.As(err, &held) {
+			return o.Cause, held.Reason
+		}
+		return o.Cause, ""
+	}, err
+}
+
+// orphans returns what ends the session's child agents whose host died.
+func (s *Session) orphans(c SessionConfig) agents.Orphans {
+	o := agents.Orphans{DataDir: s.host.config.DataDir, Redact: s.redact}
+	if c.Tasks != nil {
+		o.Worktrees = c.Tasks.Worktrees
+	}
+	return o
+}
+
+// ChildEvents yields the events of a child agent's session from the first one on, as
+// they arrive, until the child has ended or ctx ends. Child is the child's id in this
+// session. For a child that another process started, it yields no events.
+func (s *Session) ChildEvents(ctx context.Context, child string) iter.Seq2[event.Event, error] {
+	if s.agents == nil {
+		return func(func(event.Event, error) bool) {}
+	}
+	return s.agents.Events(ctx, child)
 }

@@ -94,7 +94,7 @@ func TestWorktrees(t *testing.T) {
 		"kept":         {&yard{changed: "1 file changed"}, []string{inWorktree}, "is kept, with the branch settle/", []string{"make", "leave"}},
 		"background":   {&yard{changed: "1 file changed"}, []string{inWorktree, background}, "that began at 0123456789ab: 1 file changed", []string{"make", "leave"}},
 		"none planned": {&yard{refuses: "plan"}, []string{inWorktree}, "cannot give the agent a git worktree of its own: no", nil},
-		"none made":    {&yard{refuses: "make"}, []string{inWorktree}, "the child agent could not begin: the disk is full", []string{"leave"}},
+		"none made":    {&yard{refuses: "make"}, []string{inWorktree}, "cannot start the child agent: the disk is full", []string{"leave"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

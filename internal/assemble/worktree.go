@@ -6,50 +6,51 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agents"
 	"github.com/settle-agent/settle/internal/repo"
-	"github.com/settle-agent/settle/internal/worktree"
+	"github.com/settle-agent/settle/tool/task"
 )
 
 // worktrees makes the git worktrees of child agents.
-func (o Options) worktrees() settle.Worktrees {
+func (o Options) worktrees() task.Worktrees {
 	switch {
 	case o.Settings.Executor != "":
 		return noWorktrees{"tools work on another machine"}
 	case o.Keeping == Ephemeral || o.Settings.DataDir == "":
 		return noWorktrees{"this session is not kept, so nothing would be answerable for it"}
 	}
-	return trusted{worktree.Keeper{Dir: worktree.Folder(o.Settings.DataDir), Env: ownGitEnvironment(o.Environ)}, o.Settings.Trust}
+	return trusted{agents.Worktrees{Dir: agents.WorktreeDir(o.Settings.DataDir), Env: ownGitEnvironment(o.Environ)}, o.Settings.Trust}
 }
 
 // trusted makes worktrees of repositories that may speak to settle.
 type trusted struct {
-	worktree.Keeper
+	agents.Worktrees
 	trust repo.Trust
 }
 
-// Plan implements [settle.Worktrees].
+// Plan implements [task.Worktrees].
 func (t trusted) Plan(ctx context.Context, dir, session string) (event.Worktree, error) {
 	if len(t.trust.Project(dir).Dirs) == 0 {
 		return noWorktrees{"the directory belongs to another user, and git's safe.directory does not name it"}.Plan(ctx, dir, session)
 	}
-	return t.Keeper.Plan(ctx, dir, session)
+	return t.Worktrees.Plan(ctx, dir, session)
 }
 
 // noWorktrees says why there are none.
 type noWorktrees struct{ why string }
 
-// Plan implements [settle.Worktrees].
+// Plan implements [task.Worktrees].
 func (n noWorktrees) Plan(context.Context, string, string) (event.Worktree, error) {
 	return event.Worktree{}, errors.New("cannot give the agent a git worktree of its own: " + n.why)
 }
 
-// Make implements [settle.Worktrees].
+// Make implements [task.Worktrees].
 func (n noWorktrees) Make(context.Context, string, event.Worktree) error { return errors.New(n.why) }
 
-// Held implements [settle.Worktrees].
+// Held implements [task.Worktrees].
 func (noWorktrees) Held(string, event.Worktree) bool { return false }
 
-// Leave implements [settle.Worktrees].
+// Leave implements [task.Worktrees].
 func (n noWorktrees) Leave(context.Context, string, event.Worktree) event.WorktreeLeft {
 	return event.WorktreeLeft{Kept: true, Why: n.why}
 }

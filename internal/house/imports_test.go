@@ -20,6 +20,7 @@ func floors() [][]string {
 		{"internal/assemble", "internal/test/proof", "internal/test/replay", "internal/test/soak", "internal/test/escape", "internal/test/links"},
 		{"internal/policy"},
 		{"."}, // package settle
+		{"internal/agents"},
 		{"internal/session"},
 		{"internal/turn"},
 		{"internal/history", "internal/hooks"},
@@ -27,7 +28,7 @@ func floors() [][]string {
 		{"internal/journal"},
 		{"internal/hostsocket"},
 		{"model", "tool"},
-		{"internal/executor", "internal/worktree"},
+		{"internal/executor"},
 		{"internal/proc"},
 		{"internal/sandbox"},
 		{"internal/config", "internal/question", "internal/prompt", "internal/skills", "internal/test/longlog"},

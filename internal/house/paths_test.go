@@ -14,7 +14,7 @@ import (
 func layered() []string {
 	return []string{
 		"internal/client/commands", "internal/client/files", "internal/client/image", "internal/client/rewind", "internal/client/toolview",
-		"internal/config", "internal/frontend/compat/execserver", "internal/executor", "internal/policy", "internal/prompt", "internal/repo", "internal/skills", "internal/worktree",
+		"internal/config", "internal/frontend/compat/execserver", "internal/executor", "internal/policy", "internal/prompt", "internal/repo", "internal/skills", "internal/agents",
 		"tool/file", "tool/plan", "tool/search", "tool/skill",
 	}
 }
@@ -97,14 +97,14 @@ func byNameHere() map[string]string {
 		"internal/skills/find.go: folders":                      "names; each skill is read by Project.ReadFile",
 		"internal/skills/find.go: look":                         "names; each skill is read by Project.ReadFile",
 		"internal/skills/sources.go: Read":                      users,
-		"internal/worktree/keeper.go: Plan":                     "the session's own directory",
-		"internal/worktree/keeper.go: Make":                     ours,
-		"internal/worktree/keeper.go: makeFolder":               "settle's own worktree; below it, os.Root follows no link out",
-		"internal/worktree/keeper.go: admin":                    "compared, and not used",
-		"internal/worktree/keeper.go: text":                     "compared, and not used",
-		"internal/worktree/leave.go: Leave":                     exists,
-		"internal/worktree/leave.go: changed":                   exists,
-		"internal/worktree/leave.go: remove":                    ours,
+		"internal/agents/worktree.go: Plan":                     "the session's own directory",
+		"internal/agents/worktree.go: Make":                     ours,
+		"internal/agents/worktree.go: makeFolder":               "settle's own worktree; below it, os.Root follows no link out",
+		"internal/agents/worktree.go: admin":                    "compared, and not used",
+		"internal/agents/worktree.go: fileText":                     "compared, and not used",
+		"internal/agents/worktree_leave.go: Leave":                     exists,
+		"internal/agents/worktree_leave.go: changed":                   exists,
+		"internal/agents/worktree_leave.go: remove":                    ours,
 	}
 }
 

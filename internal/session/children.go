@@ -10,10 +10,10 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 )
 
-// Kin is what the session's tools started as child agents. A parent waits for its
+// ChildAgents are the running child agents of a session. A parent waits for its
 // children, and never a child for its parent, so that no two sessions wait for each
 // other.
-type Kin interface {
+type ChildAgents interface {
 	// Cancel ends all children with the cause. It does not wait.
 	Cancel(cause *event.Cause)
 	// Wait returns when no child runs, and its end is recorded, or when ctx ends.
@@ -39,16 +39,16 @@ type ChildCall struct {
 	Background bool
 }
 
-// Birth is a child whose start is durable.
-type Birth struct {
+// StartedChild is a child whose start is durable.
+type StartedChild struct {
 	event.ChildStarted
 	Turn string // of the call
 }
 
 // ChildStarted records that a call starts a child, before it does anything.
-func (c Children) ChildStarted(ctx context.Context, call ChildCall, child event.ChildStarted) (Birth, error) {
+func (c Children) ChildStarted(ctx context.Context, call ChildCall, child event.ChildStarted) (StartedChild, error) {
 	child.Title, child.Call = c.Redact.String(child.Title), call.Item
-	birth := Birth{}
+	birth := StartedChild{}
 	var refused error
 	err := update(c.Log, func(s event.State) []event.Event {
 		t := s.Running()
@@ -64,7 +64,7 @@ func (c Children) ChildStarted(ctx context.Context, call ChildCall, child event.
 			return nil
 		}
 		child.Child = s.NextChild()
-		birth = Birth{child, t.ID}
+		birth = StartedChild{child, t.ID}
 		e := event.Event{Data: child}
 		if !call.Background {
 			e.Turn, e.Attempt, e.Item = t.ID, t.Item(call.Item).Attempt, call.Item
@@ -72,7 +72,7 @@ func (c Children) ChildStarted(ctx context.Context, call ChildCall, child event.
 		return []event.Event{e}
 	})
 	if err != nil {
-		return Birth{}, fmt.Errorf("cannot record the child agent: %w", err)
+		return StartedChild{}, fmt.Errorf("cannot record the child agent: %w", err)
 	}
 	return birth, refused
 }
@@ -125,19 +125,19 @@ func orphaned(cause *event.Cause) *event.Cause {
 
 // endChildren ends all children, since the turn is being aborted: C18, C9.
 func (s *Session) endChildren(cause *event.Cause) {
-	if s.config.Kin != nil && cause.Outcome == event.Aborted {
-		s.config.Kin.Cancel(orphaned(cause))
+	if s.config.ChildAgents != nil && cause.Outcome == event.Aborted {
+		s.config.ChildAgents.Cancel(orphaned(cause))
 	}
 }
 
 // awaitChildren waits for the children of a turn that was aborted, within a bound:
 // what has not ended then, is ended with the session.
 func (s *Session) awaitChildren(cause *event.Cause) {
-	if s.config.Kin == nil || cause == nil || cause.Outcome != event.Aborted {
+	if s.config.ChildAgents == nil || cause == nil || cause.Outcome != event.Aborted {
 		return
 	}
 	s.endChildren(cause) // also where nobody asked for the end, such as at a limit
-	_ = within(interruptedTimeout, s.config.Kin.Wait)
+	_ = within(interruptedTimeout, s.config.ChildAgents.Wait)
 }
 
 // hasChildren reports whether a child runs.

@@ -134,11 +134,11 @@ func (s *Session) finish() {
 
 // closeChildren ends the children that still run, within a bound.
 func (s *Session) closeChildren(cause *event.Cause) error {
-	if s.config.Kin == nil {
+	if s.config.ChildAgents == nil {
 		return nil
 	}
-	s.config.Kin.Cancel(orphaned(cause))
-	if within(closeTimeout, s.config.Kin.Finish) != nil {
+	s.config.ChildAgents.Cancel(orphaned(cause))
+	if within(closeTimeout, s.config.ChildAgents.Finish) != nil {
 		return fmt.Errorf("cannot end the child agents: they did not stop within %v", closeTimeout)
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/internal/journal"
@@ -39,8 +41,8 @@ type Config struct {
 	// BeforeClose, if set, ends what the tools left running, when no turn runs
 	// any more.
 	BeforeClose func(context.Context) error
-	// Kin is the session's child agents; nil if it has none.
-	Kin Kin
+	// ChildAgents are the session's child agents; nil if it has none.
+	ChildAgents ChildAgents
 	// Interrupted, if set, is called after a turn that somebody interrupted,
 	// before that is answered: it ends what shall not outlive an interrupt. It
 	// has interruptedTimeout for that.
@@ -85,6 +87,15 @@ type Session struct {
 
 // ErrClosed is returned for what comes after Close.
 var ErrClosed = errors.New("the session is closed")
+
+// NewID returns an id for a session. Ids sort by the time at which they were made.
+func NewID() string {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return uuid.NewString() // version 7 needs random bytes that the system did not have
+	}
+	return id.String()
+}
 
 // Open takes the session over: it ends what a host that died left open, says
 // so, and starts the actor. The caller closes it.

@@ -58,3 +58,16 @@ type Status struct {
 	DoingSince, Progress time.Time
 	Steps, Calls         int
 }
+
+// Worktrees makes the git worktrees of child agents. A worktree belongs to the child's
+// session.
+type Worktrees interface {
+	// Plan returns the worktree for a child whose parent works in dir, and changes nothing.
+	Plan(ctx context.Context, dir, session string) (event.Worktree, error)
+	// Make makes the planned worktree.
+	Make(ctx context.Context, session string, w event.Worktree) error
+	// Held reports whether settle made the worktree and has not left it yet.
+	Held(session string, w event.Worktree) bool
+	// Leave removes a held worktree in which nothing has changed. It keeps any other.
+	Leave(ctx context.Context, session string, w event.Worktree) event.WorktreeLeft
+}

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agents"
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/listing"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/terminal"
-	"github.com/settle-agent/settle/internal/worktree"
 )
 
 // List writes a table of the sessions that the query asks for.
@@ -37,7 +37,7 @@ func List(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) 
 
 // ownWorktree says that a child agent works in a git worktree of its own.
 func ownWorktree(dataDir string, e catalogue.Entry) string {
-	if e.Parent == "" || !strings.HasPrefix(e.Dir, worktree.Folder(dataDir)+string(filepath.Separator)) {
+	if e.Parent == "" || !strings.HasPrefix(e.Dir, agents.WorktreeDir(dataDir)+string(filepath.Separator)) {
 		return ""
 	}
 	if _, err := os.Lstat(e.Dir); err != nil {

@@ -90,7 +90,7 @@ func (k *kin) ask(life context.Context, cancel context.CancelCauseFunc, call, ch
 	}, nil)
 }
 
-// Cancel implements [session.Kin].
+// Cancel implements [session.ChildAgents].
 func (k *kin) Cancel(cause *event.Cause) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -99,7 +99,7 @@ func (k *kin) Cancel(cause *event.Cause) {
 	}
 }
 
-// Wait implements [session.Kin].
+// Wait implements [session.ChildAgents].
 func (k *kin) Wait(ctx context.Context) error {
 	k.mu.Lock()
 	live := k.live
@@ -114,7 +114,7 @@ func (k *kin) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Finish implements [session.Kin].
+// Finish implements [session.ChildAgents].
 func (k *kin) Finish(ctx context.Context) error { return k.Wait(ctx) }
 
 // running are the children that run, by their ids.

@@ -78,7 +78,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 	}
 	p.session, err = session.Open(session.Config{
 		Log: p.log, Approvals: p.approvals, Opened: event.SessionOpened{Dir: "/work", Face: "proof"},
-		Turn: made, Kin: p.kin, Ended: func(event.State) { w.pass(inCallback) },
+		Turn: made, ChildAgents: p.kin, Ended: func(event.State) { w.pass(inCallback) },
 	})
 	if err != nil {
 		p.end()

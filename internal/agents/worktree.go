@@ -1,4 +1,4 @@
-package worktree
+package agents
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // Keeper makes worktrees and removes them.
-type Keeper struct {
+type Worktrees struct {
 	// Dir is where worktrees are made, absolute. It need not exist.
 	Dir string
 	// Env is the environment of git, without keys.
@@ -22,13 +22,13 @@ type Keeper struct {
 }
 
 // Folder is where the worktrees of the sessions in a data directory are.
-func Folder(dataDir string) string { return filepath.Join(dataDir, "worktrees") }
+func WorktreeDir(dataDir string) string { return filepath.Join(dataDir, "worktrees") }
 
 // prefix begins the names of branches.
-const prefix = "settle/"
+const branchPrefix = "settle/"
 
 // folder is where a session's worktree is.
-func (k Keeper) folder(session string) (string, error) {
+func (k Worktrees) folder(session string) (string, error) {
 	if session == "" || session != filepath.Base(session) || strings.HasPrefix(session, ".") {
 		return "", fmt.Errorf("cannot make a worktree for session %q: the name is none of a folder", session)
 	}
@@ -37,7 +37,7 @@ func (k Keeper) folder(session string) (string, error) {
 
 // Plan says which worktree a child agent gets whose session has the id, and whose
 // parent works in dir. It makes nothing.
-func (k Keeper) Plan(ctx context.Context, dir, session string) (event.Worktree, error) {
+func (k Worktrees) Plan(ctx context.Context, dir, session string) (event.Worktree, error) {
 	none := func(err error) (event.Worktree, error) {
 		return event.Worktree{}, fmt.Errorf("cannot give the agent a git worktree of its own: %w", err)
 	}
@@ -70,19 +70,19 @@ func (k Keeper) Plan(ctx context.Context, dir, session string) (event.Worktree, 
 	if err != nil {
 		return none(err)
 	}
-	return event.Worktree{Path: path, Dir: filepath.Join(path, below), Git: g.Common, Branch: prefix + session, Base: base}, nil
+	return event.Worktree{Path: path, Dir: filepath.Join(path, below), Git: g.Common, Branch: branchPrefix + session, Base: base}, nil
 }
 
 // reason is what git has a worktree locked for.
-func reason(session string) string { return "settle: child agent in session " + session }
+func lockReason(session string) string { return "settle: child agent in session " + session }
 
 // Make makes the worktree.
-func (k Keeper) Make(ctx context.Context, session string, w event.Worktree) error {
+func (k Worktrees) Make(ctx context.Context, session string, w event.Worktree) error {
 	if err := os.MkdirAll(k.Dir, 0o700); err != nil {
 		return fmt.Errorf("cannot make a git worktree: %w", err)
 	}
 	top := filepath.Dir(w.Git) // safe.directory names what git asks about: the repository, by its folder
-	_, err := k.git(ctx, w.Git, top, "worktree", "add", "--quiet", "--lock", "--reason", reason(session), "--no-guess-remote", "-b", w.Branch, w.Path, w.Base)
+	_, err := k.git(ctx, w.Git, top, "worktree", "add", "--quiet", "--lock", "--reason", lockReason(session), "--no-guess-remote", "-b", w.Branch, w.Path, w.Base)
 	if err != nil {
 		return fmt.Errorf("cannot make a git worktree: %w", err)
 	}
@@ -118,21 +118,21 @@ func makeFolder(w event.Worktree) error {
 
 // Held reports whether the worktree is one that settle has made for the session and
 // is answerable for.
-func (k Keeper) Held(session string, w event.Worktree) bool {
+func (k Worktrees) Held(session string, w event.Worktree) bool {
 	path, err := k.folder(session)
 	return err == nil && w.Path == path && k.admin(session, w) != ""
 }
 
 // admin is git's own folder for the worktree; "" if it is none of settle's. It is
 // found from the repository's side, so that it is also where the worktree is gone.
-func (k Keeper) admin(session string, w event.Worktree) string {
+func (k Worktrees) admin(session string, w event.Worktree) string {
 	folders, err := os.ReadDir(filepath.Join(w.Git, "worktrees"))
 	if err != nil {
 		return ""
 	}
 	for _, f := range folders {
 		at := filepath.Join(w.Git, "worktrees", f.Name())
-		if text(filepath.Join(at, "locked")) == reason(session) && text(filepath.Join(at, "gitdir")) == filepath.Join(w.Path, ".git") {
+		if fileText(filepath.Join(at, "locked")) == lockReason(session) && fileText(filepath.Join(at, "gitdir")) == filepath.Join(w.Path, ".git") {
 			return at
 		}
 	}
@@ -140,7 +140,7 @@ func (k Keeper) admin(session string, w event.Worktree) string {
 }
 
 // text is that of a small file, without the end of its line.
-func text(path string) string {
+func fileText(path string) string {
 	data, size, err := disk.Read(path, 4<<10)
 	if err != nil || size > int64(len(data)) {
 		return ""

@@ -1,4 +1,4 @@
-package worktree
+package agents
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // Leave removes the worktree if nothing in it has changed, else it leaves it to the
 // user. What git ignores does not count. It is called when nothing works in it any
 // more. Of one that settle cannot prove to have made it touches nothing.
-func (k Keeper) Leave(ctx context.Context, session string, w event.Worktree) event.WorktreeLeft {
+func (k Worktrees) Leave(ctx context.Context, session string, w event.Worktree) event.WorktreeLeft {
 	if !k.Held(session, w) {
 		if _, err := os.Lstat(w.Path); errors.Is(err, os.ErrNotExist) {
 			_ = k.dropBranch(ctx, w) // git, when it is ended while making a worktree, leaves it
@@ -40,7 +40,7 @@ func (k Keeper) Leave(ctx context.Context, session string, w event.Worktree) eve
 }
 
 // changed says what has changed in the worktree since it was made; "" if nothing did.
-func (k Keeper) changed(ctx context.Context, session string, w event.Worktree) (string, error) {
+func (k Worktrees) changed(ctx context.Context, session string, w event.Worktree) (string, error) {
 	if _, err := os.Lstat(w.Path); errors.Is(err, os.ErrNotExist) {
 		return "", nil // somebody removed it
 	}
@@ -86,7 +86,7 @@ func (k Keeper) changed(ctx context.Context, session string, w event.Worktree) (
 
 // remove removes the worktree and its branch. Git looks for changes once more, and the
 // branch goes only from where it began.
-func (k Keeper) remove(ctx context.Context, w event.Worktree) error {
+func (k Worktrees) remove(ctx context.Context, w event.Worktree) error {
 	top := filepath.Dir(w.Git)
 	if registered, err := k.git(ctx, w.Git, top, "worktree", "list", "--porcelain"); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (k Keeper) remove(ctx context.Context, w event.Worktree) error {
 }
 
 // dropBranch removes the branch where it is still at the commit that it began with.
-func (k Keeper) dropBranch(ctx context.Context, w event.Worktree) error {
+func (k Worktrees) dropBranch(ctx context.Context, w event.Worktree) error {
 	_, err := k.git(ctx, w.Git, filepath.Dir(w.Git), "update-ref", "-d", "refs/heads/"+w.Branch, w.Base)
 	return err
 }

@@ -1,11 +1,11 @@
-package settle
+package agents
 
 import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/tool/task"
 )
 
-// describe says what a session does.
+// describe fills in what a child's session does, for check_task.
 func describe(s event.State, out *task.Status) {
 	out.Progress = s.Updated
 	for _, t := range s.Turns {

@@ -1,4 +1,4 @@
-package worktree
+package agents
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func (e *exitError) Error() string {
 
 // git runs git in dir, of a repository that is trusted by the name safe, and returns
 // what it put out. Nothing of it outlives the call.
-func (k Keeper) git(ctx context.Context, dir, safe string, args ...string) (string, error) {
+func (k Worktrees) git(ctx context.Context, dir, safe string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	set := []string{"git", "-c", "safe.directory=" + safe, "-c", "safe.directory=" + dir, "-c", "core.checkStat=default", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "advice.detachedHead=false"}
@@ -47,14 +47,14 @@ func (k Keeper) git(ctx context.Context, dir, safe string, args ...string) (stri
 }
 
 // line is git for one line.
-func (k Keeper) line(ctx context.Context, dir, safe string, args ...string) (string, error) {
+func (k Worktrees) line(ctx context.Context, dir, safe string, args ...string) (string, error) {
 	out, err := k.git(ctx, dir, safe, args...)
 	return strings.TrimSpace(out), err
 }
 
-const widest = 200
+const maxMessageWidth = 200
 
 func firstLine(text []byte) string {
 	line, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
-	return terminal.Short(terminal.OneLine(string(line)), widest)
+	return terminal.Short(terminal.OneLine(string(line)), maxMessageWidth)
 }

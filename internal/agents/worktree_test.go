@@ -1,6 +1,6 @@
 //go:build machine
 
-package worktree
+package agents
 
 import (
 	"os"
@@ -16,7 +16,7 @@ import (
 // configured, which nobody may run.
 type yard struct {
 	*testing.T
-	Keeper
+	Worktrees
 	top, ran string
 }
 
@@ -26,7 +26,7 @@ func newYard(t *testing.T) *yard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &yard{t, Keeper{Dir: filepath.Join(root, "data", "worktrees")}, filepath.Join(root, "project"), filepath.Join(root, "ran")}
+	y := &yard{t, Worktrees{Dir: filepath.Join(root, "data", "worktrees")}, filepath.Join(root, "project"), filepath.Join(root, "ran")}
 	y.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + root, "LC_ALL=C", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=/dev/null"}
 	write(t, filepath.Join(root, ".gitconfig"), "[filter \"evil\"]\n\tsmudge = touch "+y.ran+"; cat\n\tclean = touch "+y.ran+"; cat\n")
 	write(t, filepath.Join(y.top, ".gitattributes"), "*.txt filter=evil\n")

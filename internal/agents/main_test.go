@@ -1,4 +1,4 @@
-package worktree
+package agents
 
 import (
 	"os"
@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 func TestNone(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
-	k := Keeper{Dir: dir + "/worktrees", Env: []string{"PATH=" + dir}}
+	k := Worktrees{Dir: dir + "/worktrees", Env: []string{"PATH=" + dir}}
 	for _, session := range []string{"s1", "", "../s1", "."} {
 		if w, err := k.Plan(t.Context(), dir, session); err == nil {
 			t.Errorf("session %q gets %+v", session, w)
