@@ -41,7 +41,7 @@ func newACP(s *streams) *cobra.Command {
 	var f acpFlags
 	cmd := &cobra.Command{
 		Use: "acp [flags]", Short: "Serve editors that speak the Agent Client Protocol", Long: acpHelp, Example: acpExamples,
-		Args: cobra.NoArgs, GroupID: standIns,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s) },
 	}
 	flags := cmd.Flags()
@@ -62,7 +62,7 @@ func (f *acpFlags) serve(cmd *cobra.Command, s *streams) error {
 		PermissionOptions: assemble.PermissionOptions{Permission: settle.Ask, Attended: true},
 	}
 	f.apply(&o)
-	in := s.standIn(cmd, o)
+	in := s.protocolServer(cmd, o)
 	defer in.release()
 	resolved, err := in.hosts.Settings(dir, nil)
 	if err != nil {

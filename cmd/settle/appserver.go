@@ -52,7 +52,7 @@ func newAppServer(s *streams) *cobra.Command {
 	var f appServerFlags
 	cmd := &cobra.Command{
 		Use: "app-server [flags]", Short: "Serve clients of Codex's app-server", Long: appServerHelp, Example: appServerExamples,
-		Args: cobra.NoArgs, GroupID: standIns,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s) },
 	}
 	flags := cmd.Flags()
@@ -89,7 +89,7 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 	f.apply(&o)
 	o.Append, o.SystemFile = spec.Instructions, spec.SystemFile
 	s = s.with(spec.Env, spec.Hidden)
-	in := s.standIn(cmd, o)
+	in := s.protocolServer(cmd, o)
 	defer in.release()
 	resolved, err := in.hosts.Settings(dir, nil)
 	if err != nil {

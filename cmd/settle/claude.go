@@ -54,7 +54,7 @@ func newClaude(s *streams) *cobra.Command {
 	var f claudeFlags
 	cmd := &cobra.Command{
 		Use: "claude [flags] [PROMPT]", Short: "Replace Claude Code, for programs that use the Claude Agent SDK",
-		Long: claudeHelp, Example: claudeExamples, GroupID: standIns,
+		Long: claudeHelp, Example: claudeExamples,
 		DisableFlagParsing: true, // Claude's flags are not quite ours
 	}
 	f.define(cmd.Flags())
@@ -153,7 +153,7 @@ func (f *claudeFlags) serve(cmd *cobra.Command, s *streams, args []string) (int,
 			return 0, err
 		}
 	}
-	in := s.standIn(cmd, o)
+	in := s.protocolServer(cmd, o)
 	defer in.release()
 	switch {
 	case f.Input != claude.StreamJSON:

@@ -76,7 +76,7 @@ func TestReferenceHasTheFlags(t *testing.T) {
 	settingFlags(settings)
 	documented(t, "Setting flags", namesOf(settings), chapters["Setting flags"])
 	for _, cmd := range newRoot(system()).Commands() {
-		if cmd.Hidden || cmd.Name() == "help" || cmd.Name() == "completion" {
+		if cmd.Hidden || cmd.IsAdditionalHelpTopicCommand() || cmd.Name() == "help" || cmd.Name() == "completion" {
 			continue
 		}
 		chapter, ok := chapters[cmd.CommandPath()]

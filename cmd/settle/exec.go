@@ -64,7 +64,7 @@ func newExec(s *streams) *cobra.Command {
 	var f execFlags
 	cmd := &cobra.Command{
 		Use: "exec [flags] [PROMPT | - | resume ID [PROMPT] | resume --last [PROMPT]]", Short: "Run a prompt as \"codex exec\" does",
-		Long: execHelp, Example: execExamples, GroupID: standIns, Aliases: []string{"e"},
+		Long: execHelp, Example: execExamples, Aliases: []string{"e"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			code, err := f.run(cmd, s, args)
 			if err != nil && f.asJSON() {
@@ -168,7 +168,7 @@ func (f *execFlags) run(cmd *cobra.Command, s *streams, args []string) (int, err
 		return 0, err
 	}
 	s = s.with(spec.Env, spec.Hidden)
-	in := s.standIn(cmd, assemble.Options{
+	in := s.protocolServer(cmd, assemble.Options{
 		HostOptions:       assemble.HostOptions{Frontend: "exec", Take: f.take, AtEnd: settle.AwaitTasks},
 		PermissionOptions: assemble.PermissionOptions{Permission: settle.Ask, Sandbox: assemble.SandboxByMode},
 	})
@@ -284,7 +284,7 @@ func (f *execFlags) writable(dir string, named []string) []string {
 }
 
 // options says what to run and how to show it.
-func (f *execFlags) options(in *standIn, s *streams, words exec.Arguments) (run.Options, error) {
+func (f *execFlags) options(in *protocolServer, s *streams, words exec.Arguments) (run.Options, error) {
 	o := run.Options{Options: oneturn.Options{Stdout: s.stdout, Stderr: s.stderr, Exit: os.Exit}, Format: run.Plain, Volume: run.Verbose}
 	if isTerminal(s.stdout) {
 		o.Format = run.Terminal
@@ -364,6 +364,6 @@ func announce(s *streams, o run.Options, a *assemble.Agent) {
 }
 
 // instead returns err, or what a stop that came before it means.
-func (in *standIn) instead(err error) error {
+func (in *protocolServer) instead(err error) error {
 	return (&signals{ctx: in.ctx}).instead(err)
 }

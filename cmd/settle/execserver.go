@@ -65,7 +65,7 @@ func newExecServer(s *streams) *cobra.Command {
 	var f execServerFlags
 	cmd := &cobra.Command{
 		Use: "exec-server [flags]", Short: "Run commands for clients of Codex's exec-server", Long: execServerHelp, Example: execServerExamples,
-		Args: cobra.NoArgs, GroupID: standIns,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s) },
 	}
 	f.define(cmd)

@@ -54,7 +54,7 @@ func newMCP(s *streams) *cobra.Command {
 	var f mcpFlags
 	cmd := &cobra.Command{
 		Use: "mcp [flags]", Short: "Serve clients of the Model Context Protocol", Long: mcpHelp, Example: mcpExamples,
-		Args: cobra.NoArgs, GroupID: standIns,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s) },
 	}
 	flags := cmd.Flags()
@@ -106,9 +106,9 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 
 // open sets it up: over HTTP, clients come and go, and whether the program that
 // started it still runs or reads, is nothing to it.
-func (f *mcpFlags) open(cmd *cobra.Command, s *streams, o assemble.Options) *standIn {
+func (f *mcpFlags) open(cmd *cobra.Command, s *streams, o assemble.Options) *protocolServer {
 	if f.addr == "" {
-		return s.standIn(cmd, o)
+		return s.protocolServer(cmd, o)
 	}
 	in, _ := s.server(cmd, o)
 	return in

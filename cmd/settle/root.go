@@ -63,8 +63,17 @@ func newRoot(s *streams) *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(mistakenFlag)
 	root.SetHelpCommand(newHelp())
-	root.AddGroup(&cobra.Group{ID: standIns, Title: "Stand-ins for other agents:"})
-	root.AddCommand(newRun(s), newResume(s), newServe(s), newACP(s), newExec(s), newClaude(s), newAppServer(s), newMCP(s), newExecServer(s), newSessions(s), newCompact(s), newRewind(s), newJobs(s), newExecutor(s), newHands(s), newModels(s), newMCPServers(s), newHooks(s), newSkills(s), newConfig(s), newDoctor(s), newDemo(s), newFakeModel(s), newCheckEndings(s), newUpdate(s), newVersion(s))
+	root.SetHelpCommandGroupID(groupSetup)
+	root.SetUsageFunc(printUsage)
+	root.AddGroup(commandGroups()...)
+	add(root, groupSessions, newRun(s), newResume(s), newSessions(s), newJobs(s), newRewind(s), newCompact(s), newServe(s))
+	add(root, groupSetup, newDemo(s), newDoctor(s), newConfig(s), newModels(s), newMCPServers(s), newSkills(s),
+		newHooks(s), newUpdate(s), newVersion(s))
+	add(root, groupClients, newACP(s), newMCP(s))
+	add(root, groupCompatibility, newExec(s), newAppServer(s), newExecServer(s), newClaude(s))
+	add(root, groupTools, newExecutor(s), newHands(s), newFakeModel(s), newCheckEndings(s))
+	root.AddCommand(newFlagsTopic())
+	cobra.EnableCommandSorting = false // the help lists commands in order of use
 	complete(root, s)
 	return root
 }

@@ -16,39 +16,34 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// standIns is the group of commands that speak another agent's protocol, for
-// --help.
-const standIns = "stand-ins"
-
-// standIn is what the commands have in common that a program drives over its
-// standard streams.
-type standIn struct {
+// protocolServer is the common part of the commands that serve a protocol.
+type protocolServer struct {
 	ctx   context.Context //nolint:containedctx // it is the process's, cancelled by the first stop
 	hosts *assemble.Sessions
-	// stops bring signals, and where the client is at the standard streams, that
-	// it is gone: nobody reads standard output any more, or the parent died.
+	// stops brings signals. Where the client is at the standard streams, it also brings
+	// the end of the client: standard output was closed, or the parent process died.
 	stops <-chan stdio.Stop
 	undo  []func()
 }
 
-// standIn sets a stand-in up for the program at the standard streams: that it is
-// gone counts as a stop. The caller releases it.
-func (s *streams) standIn(cmd *cobra.Command, o assemble.Options) *standIn {
+// protocolServer returns the server of a client at the standard streams. The end of the
+// client counts as a stop. The caller releases the server.
+func (s *streams) protocolServer(cmd *cobra.Command, o assemble.Options) *protocolServer {
 	in, sig := s.server(cmd, o)
 	in.undo = append(in.undo, proc.Closed(s.stdout, func(err error) { sig.lost("stdout", stdio.CodeStdoutClosed, err) }))
-	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup was used
 		in.undo = append(in.undo, proc.Parent(func(err error) { sig.lost("parent", stdio.CodeHangup, err) }))
 	}
 	return in
 }
 
-// server sets a stand-in up whose clients come and go. Flags that are settings
-// hold for all sessions, and what a client gives goes over them. The caller
-// releases it.
-func (s *streams) server(cmd *cobra.Command, o assemble.Options) (*standIn, *signals) {
+// server returns a server whose clients connect and disconnect. Flags that are settings
+// apply to all sessions; a client's own settings take precedence. The caller releases
+// the server.
+func (s *streams) server(cmd *cobra.Command, o assemble.Options) (*protocolServer, *signals) {
 	sig := catch(cmd.Context())
 	s = s.inFamily(o.Frontend)
-	in := &standIn{ctx: sig.ctx, stops: sig.stops, undo: []func(){sig.release}}
+	in := &protocolServer{ctx: sig.ctx, stops: sig.stops, undo: []func(){sig.release}}
 	if stop, err := proc.BecomeReaper(); err == nil {
 		in.undo = append(in.undo, stop)
 	}
@@ -70,8 +65,8 @@ func (s *streams) server(cmd *cobra.Command, o assemble.Options) (*standIn, *sig
 	return in, sig
 }
 
-// inFamily returns the streams of a way in, which prefers the models of the agent
-// that it stands in for.
+// inFamily returns the streams of a frontend. A compatibility command prefers the models
+// of the agent that it replaces.
 func (s *streams) inFamily(face string) *streams {
 	c := *s
 	switch face {
@@ -83,18 +78,18 @@ func (s *streams) inFamily(face string) *streams {
 	return &c
 }
 
-func (in *standIn) release() {
+func (in *protocolServer) release() {
 	for n := len(in.undo) - 1; n >= 0; n-- {
 		in.undo[n]()
 	}
 }
 
-// lost takes it that the client is gone for a signal.
+// lost ends the process as a signal does, since the client has gone.
 func (s *signals) lost(by string, code int, err error) {
 	stop := stdio.Stop{Reason: event.Shutdown, By: by, Code: code, Err: err}
 	s.cancel(stopped{stop})
 	select {
 	case s.stops <- stop:
-	default: // enough have come already
+	default: // a stop waits already
 	}
 }
