@@ -12,41 +12,33 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/disk"
-	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool/family"
-	"github.com/settle-agent/settle/tool/mcp"
-	"github.com/settle-agent/settle/tool/shell"
-	"github.com/settle-agent/settle/tool/skill"
 )
 
-// Agent is what a face needs.
+// Agent is a coding agent for a frontend: the configuration of its host and sessions.
 type Agent struct {
-	// Host is what its sessions have in common with others, and Session what is
-	// each one's own.
+	// Host is the configuration of the host, Session the configuration of each session.
 	Host    settle.Config
 	Session settle.SessionConfig
-	// Choice is the model that was chosen.
+	// Choice is the chosen model.
 	Choice config.Choice
-	// Notes are for the user.
+	// Notes are messages for the user.
 	Notes []string
-	// Servers are the MCP servers, with what is known of them, and ServerTools the
-	// names of the tools that stand for theirs.
+	// Servers are the MCP servers and what settle knows of them. ServerTools are the names
+	// of the tools that call them.
 	Servers     []KnownServer
 	ServerTools []string
-	// Redact masks what settle has read of secrets.
+	// Redact masks the secrets that settle has read.
 	Redact *redact.Redactor
 
-	policy  *Policy // nil where no client changes it
-	from    Options
-	sandbox sandboxing
-	far     *far // nil if tools work on this machine
-	skills  *skillSet
-	roster  *roster
-	bench   *bench
+	policy   *Policy // nil if no client changes the policy
+	from     Options
+	confined *confinement // nil while only the model is chosen
+	servers  *serverSet   // nil likewise
 }
 
 // Policy is what a client changes while the sessions run; nil if none does.
@@ -59,7 +51,7 @@ func (a *Agent) Under(p *Policy) (*Agent, error) {
 	o.Policy, b.policy = p, p
 	b.Session.Permission = o.permission()
 	var err error
-	b.Session.Judge, err = o.judge(b.Session.Permission, b.bench)
+	b.Session.Judge, err = o.judge(b.Session.Permission, b.confined)
 	return &b, err
 }
 
@@ -75,93 +67,105 @@ func (a *Agent) Mode() string {
 func newAgent(o Options) *Agent {
 	r := o.Settings
 	_, unusable := o.rules()
-	return &Agent{policy: o.Policy, from: o, Notes: slices.Concat(r.Notes, unusable), Redact: redact.New(slices.Concat(r.Secrets(), o.Secrets)...)}
+	return &Agent{
+		policy: o.Policy, from: o, Notes: slices.Concat(r.Notes, unusable), Redact: redact.New(slices.Concat(r.Secrets(), o.Secrets)...),
+		Host: settle.Config{DataDir: r.DataDir, Releasable: o.Releasable, Attach: o.Attach, Face: o.Frontend, Version: o.Version},
+	}
 }
 
 // Confines reports whether commands are confined in a mode.
-func (a *Agent) Confines(m Mode) bool { return a.sandbox.of(m).On() }
+func (a *Agent) Confines(m Mode) bool { return a.confined.sandbox.of(m).On() }
 
-// New puts an agent together. Its errors are those of a configuration that
-// cannot be used.
+// New builds an agent. Each step returns a value that a later step needs:
+//
+//	model → tool selection → command environment → remote tools → confinement → judge
+//	→ MCP servers → system prompt → tool factory
+//
+// An error means that the configuration cannot be used.
 func New(ctx context.Context, o Options) (*Agent, error) {
-	r, a := o.Settings, newAgent(o)
-	a.Host = settle.Config{DataDir: r.DataDir, Releasable: o.Releasable, Attach: o.Attach, Face: o.Frontend, Version: o.Version}
-	c := &a.Session
+	a := newAgent(o)
 	if err := o.model(ctx, a); err != nil {
 		return nil, err
 	}
-	if c.Ephemeral = o.Keeping == Ephemeral; !c.Ephemeral {
-		if _, err := r.NeedDataDir(); err != nil {
+	if a.Session.Ephemeral = o.Keeping == Ephemeral; !a.Session.Ephemeral {
+		if _, err := o.Settings.NeedDataDir(); err != nil {
 			return nil, err
 		}
 	}
-	names, err := offered(r.Tools, r.Web)
+	selection, err := o.selectTools()
 	if err != nil {
 		return nil, err
 	}
-	if o.Offers != nil {
-		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !o.Offers(name) })
+	commands := o.commandEnv()
+	remote, err := o.reach(ctx, commands.env)
+	if err != nil {
+		return nil, err
 	}
-	known := o.skillSet()
-	if len(known.found.Skills) == 0 || !slices.Contains(names, skill.Name) {
-		names, known = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == skill.Name }), nil
+	if a.confined, err = o.confine(commands, remote, selection.skills); err != nil {
+		return nil, err
 	}
+	judge, err := o.judge(o.permission(), a.confined)
+	if err != nil {
+		return nil, err
+	}
+	if a.servers, err = o.serverSet(selection.names, judge); err != nil {
+		return nil, err
+	}
+	system, err := o.prompt(remote, selection.skills)
+	if err != nil {
+		return nil, err
+	}
+	a.note(o.remoteNotes(remote)...)
+	a.note(a.confined.sandbox.notes()...)
+	for _, note := range system.Notes {
+		if !slices.Contains(a.Notes, note) { // the configuration can have the same note
+			a.note(note)
+		}
+	}
+	a.listServers()
+	o.configure(&a.Session, selection.names, a.confined)
+	c := &a.Session
+	c.Judge, c.System, c.Instructions, c.Notes = judge, system.Text, o.instructions(), slices.Clone(a.Notes)
+	a.log()
+	c.Toolbox = o.toolFactory(selection, a.confined, a.servers, c.Logger).toolbox
+	return a, nil
+}
+
+// note adds messages for the user.
+func (a *Agent) note(notes ...string) { a.Notes = append(a.Notes, notes...) }
+
+// log opens the diagnostic log, if there is one, and writes the notes to it.
+func (a *Agent) log() {
+	if a.from.Logger == nil {
+		return
+	}
+	logger := a.from.Logger(a.Redact)
+	a.Session.Logger, a.Host.Logger = logger, logger
+	for _, note := range a.Notes {
+		logger.Warn(note)
+	}
+}
+
+// configure sets the fields of a session's configuration that follow from the options.
+func (o Options) configure(c *settle.SessionConfig, tools []string, confined *confinement) {
+	r := o.Settings
 	c.WorkDir, c.Take, c.LockTimeout = o.Dir, o.Take, DefaultLockTimeout
 	c.Permission, c.Approver, c.Attended = o.permission(), o.Approver, o.Attended
 	c.Limits, c.Retry, c.Compaction = limits(r), retry(r), settle.Compaction(r.Compact)
-	c.Tasks = o.tasks(names)
-	bench := o.bench(names)
-	bench.skills = known
-	c.Hooks = o.hooks(bench.env)
-	if bench.far, err = o.reach(ctx, bench.env); err != nil {
-		return nil, err
+	c.Tasks, c.Hooks = o.tasks(tools), o.hooks(confined.env)
+	c.Confinement = confined.report(o.mode(c.Permission))
+}
+
+// remoteNotes are messages for the user about the executor on another machine.
+func (o Options) remoteNotes(remote *remoteTools) []string {
+	if remote == nil {
+		return nil
 	}
-	if a.far = bench.far; bench.far != nil {
-		a.Notes = append(a.Notes, bench.far.note())
-		if bench.onExit == "release" {
-			a.Notes = append(a.Notes, "jobs.on_exit = \"release\" has no effect with --executor: jobs end with the session")
-		}
+	notes := []string{remote.note()}
+	if o.Settings.Jobs.OnExit == "release" {
+		notes = append(notes, "jobs.on_exit = \"release\" has no effect with --executor: jobs end with the session")
 	}
-	if bench.sandbox, err = o.sandboxing(a.far); err != nil {
-		return nil, err
-	}
-	if bench.here = bench.sandbox; a.far != nil && namesPrograms(bench.servers) {
-		if bench.here, err = o.sandboxing(nil); err != nil {
-			return nil, err
-		}
-	}
-	a.sandbox, a.skills = bench.sandbox, known
-	a.Notes = append(a.Notes, a.sandbox.notes()...)
-	c.Confinement = bench.report(o.mode(c.Permission))
-	if c.Judge, err = o.judge(c.Permission, bench); err != nil {
-		return nil, err
-	}
-	if bench.mayStart, err = mayStart(c.Judge); err != nil {
-		return nil, err
-	}
-	system, err := o.prompt(bench.far, known)
-	if err != nil {
-		return nil, err
-	}
-	c.System, c.Instructions = system.Text, o.instructions()
-	for _, note := range system.Notes {
-		if !slices.Contains(a.Notes, note) { // the configuration may have said it
-			a.Notes = append(a.Notes, note)
-		}
-	}
-	o.serve(a, bench, names)
-	a.roster, a.bench = bench.roster, bench
-	c.Notes = slices.Clone(a.Notes)
-	if o.Logger != nil {
-		c.Logger = o.Logger(a.Redact)
-		a.Host.Logger = c.Logger
-		for _, note := range a.Notes {
-			c.Logger.Warn(note)
-		}
-	}
-	bench.logger = c.Logger
-	c.Toolbox = bench.toolbox
-	return a, nil
+	return notes
 }
 
 // model chooses the model and makes its provider.
@@ -241,44 +245,14 @@ func (o Options) permission() settle.Permission {
 	return o.Permission
 }
 
-func (o Options) bench(names []string) *bench {
-	r := o.Settings
-	byName := r.Withheld()
-	secret := func(name, value string) bool {
-		return slices.Contains(byName, name) || r.Withholds(value) || o.hasSecret(value)
-	}
-	env, withheld := shell.Environment(o.Environ, secret, r.PassEnv)
-	b := &bench{
-		secret: policy.Withhold(slices.Concat(r.KeepEnv, r.PassEnv)), files: new(policy.SecretFiles),
-		offered: names, env: env, withheld: withheld, roster: &roster{open: map[string]*mcp.Servers{}, disabled: map[string]bool{}},
-		release: o.release(), onExit: r.Jobs.OnExit, onStop: r.Jobs.OnInterrupt, ripgrep: ripgrep(o.Getenv("PATH")),
-		editor: o.Editor, servers: o.servers(), seen: o.Seen, listed: o.Listed, nearby: r.Web.Private, searcher: o.searcher(), catalogues: catalogues(r.DataDir), version: o.Version,
-	}
-	b.client, b.tokens = o.serverClient(b.servers), o.tokens
-	if o.Policy != nil || o.permission() != settle.Allow {
-		b.private = policy.Secret
-	}
-	if o.Policy != nil {
-		b.extent = func() policy.Extent { return o.Policy.Mode().Extent }
-	}
-	return b
-}
-
 // release says whether the model may let processes outlive a session.
 func (o Options) release() settle.Permission {
 	return cmp.Or(o.Settings.Jobs.Release, o.Release, settle.Ask)
 }
 
-// hasSecret reports whether a variable has one of the Options' secrets.
-func (o Options) hasSecret(value string) bool {
-	return slices.ContainsFunc(o.Secrets, func(secret string) bool {
-		return len(secret) >= redact.MinLength && strings.Contains(value, secret)
-	})
-}
-
-func (o Options) prompt(f *far, known *skillSet) (prompt.Prompt, error) {
+func (o Options) prompt(remote *remoteTools, known *skillSet) (prompt.Prompt, error) {
 	p := prompt.Options{Dir: o.Dir, GOOS: runtime.GOOS, Now: time.Now(), Sources: o.reads(repo.Project{}), User: o.instructionFiles()}
-	if o.Project != IgnoreProject && f == nil {
+	if o.Project != IgnoreProject && remote == nil {
 		p.Project = o.Settings.Trust.Project(o.Dir)
 	}
 	var note string
@@ -304,8 +278,8 @@ func (o Options) prompt(f *far, known *skillSet) (prompt.Prompt, error) {
 	if o.Append != "" {
 		p.Append = strings.TrimSpace(p.Append + "\n\n" + o.Append)
 	}
-	if f != nil {
-		return f.promptOf(p), nil
+	if remote != nil {
+		return remote.promptOf(p), nil
 	}
 	return prompt.Build(p), nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // area is where a sandboxed command could leave repositories.
-func (b *boxes) area() quarantine.Area {
+func (b *sandboxes) area() quarantine.Area {
 	git, around := b.repository(b.dir)
 	a := quarantine.Area{}
 	if private, err := b.own(); err == nil { // nobody runs git there
@@ -39,7 +39,7 @@ func (b *boxes) area() quarantine.Area {
 }
 
 // writable are the folders that commands may change, but for the session's own.
-func (b *boxes) writable() (list []string) {
+func (b *sandboxes) writable() (list []string) {
 	all := append([]string{b.dir}, b.paths(b.Write)...)
 	for _, path := range append(all, b.wishes().Write...) {
 		list = append(list, real(path))
@@ -56,7 +56,7 @@ func isShared(path string) bool {
 
 // obeyed are the files in the folders that commands may change which git runs or obeys
 // since the user's configurations name them: those that exist, and those that do not.
-func (b *boxes) obeyed(git repo.Git, around bool) (existing, absent []string) {
+func (b *sandboxes) obeyed(git repo.Git, around bool) (existing, absent []string) {
 	if !around {
 		return nil, nil
 	}

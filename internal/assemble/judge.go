@@ -30,34 +30,34 @@ func (o Options) rules() (rules []config.Rule, notes []string) {
 // judge returns what makes the judge of each session. It is nil where
 // everything is allowed without rules. A rule that cannot be used is an error
 // at once, not when a session begins.
-func (o Options) judge(permission event.Permission, b *bench) (func() (settle.Judge, error), error) {
-	box, f, known, release := b.sandbox, b.far, b.skills, b.release
+func (o Options) judge(permission event.Permission, c *confinement) (func() (settle.Judge, error), error) {
+	s, release := c.sandbox, o.release()
 	mode := func() Mode { return Mode{Permission: permission} }
 	rules, _ := o.rules()
 	if o.Policy != nil {
 		mode = func() Mode { return Tighten(o.Ceiling, o.Policy.Mode()) }
-	} else if permission == event.Allow && len(rules) == 0 && release != event.Ask && o.Reviewed == nil && !box.of(mode()).On() {
+	} else if permission == event.Allow && len(rules) == 0 && release != event.Ask && o.Reviewed == nil && !s.of(mode()).On() {
 		return nil, nil
 	}
 	build := func() (settle.Judge, error) {
-		c := policy.Config{
-			Mode: mode, Rules: slices.Concat(known.rules(), rules), Release: release, Reviewed: o.Reviewed,
+		p := policy.Config{
+			Mode: mode, Rules: slices.Concat(c.skills.rules(), rules), Release: release, Reviewed: o.Reviewed,
 			Dir: o.Dir, Home: o.Getenv("HOME"), Environ: o.Environ, Opaque: !shell.Judgeable(),
-			Confine: proc.Confines() == nil, Sandbox: box.of, StartSandbox: b.here.of, Exposes: b.exposes(mode),
-			ReadOnlyGit: box.Git != config.GitWrite && box.viewless == nil,
+			Confine: proc.Confines() == nil, Sandbox: s.of, StartSandbox: c.servers.of, Exposes: c.exposes(mode),
+			ReadOnlyGit: s.Git != config.GitWrite && s.viewless == nil,
 		}
-		if f != nil { // nothing there can be looked at from here
-			c.Dir, c.Home, c.Environ, c.Opaque, c.Confine, c.Exposes = f.machine.Dir, f.machine.Home, nil, true, false, nil
-			c.Remote = true
+		if r := c.remote; r != nil { // this machine cannot read the files there
+			p.Dir, p.Home, p.Environ, p.Opaque, p.Confine, p.Exposes = r.machine.Dir, r.machine.Home, nil, true, false, nil
+			p.Remote = true
 		}
-		p, err := policy.New(c)
+		judge, err := policy.New(p)
 		if err != nil {
 			return nil, &config.Error{Where: "rules", Message: err.Error()}
 		}
 		if o.Policy != nil && !o.below {
-			o.Policy.bind(p)
+			o.Policy.bind(judge)
 		}
-		return p, nil
+		return judge, nil
 	}
 	_, err := build()
 	return build, err

@@ -18,8 +18,9 @@ func TestRulesReachTheJudge(t *testing.T) {
 	judge := func(policy settle.Permission, rules ...config.Rule) settle.Judge {
 		o := Options{
 			Settings: &config.Resolved{Settings: config.Settings{Rules: rules}}, Dir: dir, Environ: os.Environ(), Getenv: os.Getenv,
+			PermissionOptions: PermissionOptions{Release: settle.Allow},
 		}
-		made, err := o.judge(policy, &bench{release: settle.Allow})
+		made, err := o.judge(policy, &confinement{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +58,7 @@ func TestRulesReachTheJudge(t *testing.T) {
 	o := Options{
 		Settings: &config.Resolved{Settings: config.Settings{Rules: []config.Rule{{Tool: "shell", Pattern: "ls && rm", Decision: "deny"}}}}, Dir: dir, Environ: os.Environ(), Getenv: os.Getenv,
 	}
-	if _, err := o.judge(settle.Allow, &bench{release: settle.Allow}); err == nil {
+	if _, err := o.judge(settle.Allow, &confinement{}); err == nil {
 		t.Error("a rule that cannot be used is no error")
 	}
 }

@@ -36,7 +36,7 @@ func (o Options) ConfiguredServers() []Configured {
 func (o Options) Probe(ctx context.Context, servers []Configured) {
 	places := make(chan struct{}, mostProbed)
 	var wg sync.WaitGroup
-	env := o.bench(nil).env
+	env := o.commandEnv().env
 	for i := range servers {
 		s := ServerOf(servers[i].Server)
 		c := mcp.Config{Env: env, Dir: o.Dir, CacheDir: catalogues(o.Settings.DataDir), Version: o.Version, Client: o.serverClient([]mcp.Server{s}), Tokens: o.tokens(o.Learn)}

@@ -75,7 +75,7 @@ func TestClientsDoNotLoosenTheNetwork(t *testing.T) {
 		"on":    {"": "on", "on": "on", "off": "off"},
 	} {
 		for wish, want := range wishes {
-			b := &boxes{sandboxing: sandboxing{Sandbox: config.Sandbox{Network: configured}}}
+			b := &sandboxes{sandboxing: sandboxing{Sandbox: config.Sandbox{Network: configured}}}
 			if got := b.network(wish); got != want {
 				t.Errorf("%s, and the client wishes %q: %s, want %s", configured, wish, got, want)
 			}

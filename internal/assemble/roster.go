@@ -16,6 +16,10 @@ type roster struct {
 	disabled map[string]bool
 }
 
+func newRoster() *roster {
+	return &roster{open: map[string]*mcp.Servers{}, disabled: map[string]bool{}}
+}
+
 func (r *roster) joined(session string, servers *mcp.Servers) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,7 +39,7 @@ func (r *roster) left(session string) {
 // a new connection to it. One that is disabled takes no more calls, and is ended when
 // those that run there have ended. The session's tools change with the next turn (C21).
 func (o *Opened) SetServer(ctx context.Context, name string, to mcp.State) error {
-	r := o.Agent.roster
+	r := o.Agent.servers.roster
 	r.mu.Lock()
 	if delete(r.disabled, name); to == mcp.Disabled {
 		r.disabled[name] = true

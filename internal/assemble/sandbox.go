@@ -44,7 +44,7 @@ const SandboxByMode = "by mode"
 
 // sandboxing finds out what can be had. It is an error if that is less than what
 // is required (C22).
-func (o Options) sandboxing(f *far) (sandboxing, error) {
+func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 	s := sandboxing{Sandbox: o.Settings.Sandbox, dir: o.Dir, home: o.Getenv("HOME"), chosen: o.Settings.Sandbox.Use != ""}
 	s.Use = cmp.Or(s.Use, o.Sandbox, config.SandboxOff)
 	if s.Use == SandboxByMode {
@@ -56,8 +56,8 @@ func (o Options) sandboxing(f *far) (sandboxing, error) {
 	if s.Use == config.SandboxOff {
 		return s, nil
 	}
-	if f != nil { // it is confined there, if it can be
-		s.dir, s.home, s.Network, s.tried, s.missing, s.layers = f.machine.Dir, f.machine.Home, f.network, f.tried, f.missing, f.layers
+	if remote != nil { // it is confined there, if it can be
+		s.dir, s.home, s.Network, s.tried, s.missing, s.layers = remote.machine.Dir, remote.machine.Home, remote.network, remote.tried, remote.missing, remote.layers
 	} else if s.missing = s.place(o.Settings.DataDir, o.OutOfReach...); s.missing == nil {
 		s.tried, s.missing = s.prove()
 	}
@@ -150,11 +150,10 @@ func (s sandboxing) notes() []string {
 }
 
 // boxes makes the boxes of a session's commands.
-type boxes struct {
+type sandboxes struct {
 	sandboxing
-	*bench
-	extent func() policy.Extent
-	data   string // settle's data directory; only for other machines
+	*confinement
+	data string // settle's data directory; only for other machines
 
 	repositories *executor.Repositories
 
@@ -163,21 +162,21 @@ type boxes struct {
 }
 
 // found returns the layers that were found out to be had.
-func (b *boxes) found() layers {
+func (b *sandboxes) found() layers {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.layers
 }
 
 // newBoxes makes those of a session, or of a machine that others' sessions work on.
-func newBoxes(s sandboxing, b *bench, extent func() policy.Extent, data string) *boxes {
-	box := &boxes{sandboxing: s, bench: b, extent: extent, data: data}
-	box.repositories = &executor.Repositories{Guard: quarantine.New(), Area: box.area}
-	return box
+func newSandboxes(s sandboxing, c *confinement, data string) *sandboxes {
+	b := &sandboxes{sandboxing: s, confinement: c, data: data}
+	b.repositories = &executor.Repositories{Guard: quarantine.New(), Area: b.area}
+	return b
 }
 
 // repository is the one that the working directory is in; the zero value is none.
-func (b *boxes) repository(dir string) (git repo.Git, around bool) {
+func (b *sandboxes) repository(dir string) (git repo.Git, around bool) {
 	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Above(b.dir, real) {
 		dir = b.dir // elsewhere, there is nothing to read by being there
 	}
@@ -189,8 +188,8 @@ func (b *boxes) repository(dir string) (git repo.Git, around bool) {
 }
 
 // box is what a command is confined to, with its environment in addition.
-func (b *boxes) box(kind event.Sandbox, secrets event.Secrets, dir string) (shell.Box, error) {
-	box, err := b.boxOf(kind, dir)
+func (b *sandboxes) sandbox(kind event.Sandbox, secrets event.Secrets, dir string) (shell.Box, error) {
+	box, err := b.withSecrets(kind, dir)
 	if err != nil || secrets != event.SecretsWithheld {
 		return box, err
 	}
@@ -198,7 +197,7 @@ func (b *boxes) box(kind event.Sandbox, secrets event.Secrets, dir string) (shel
 }
 
 // boxOf is the box of a command that gets all secrets which are in its reach.
-func (b *boxes) boxOf(kind event.Sandbox, dir string) (shell.Box, error) {
+func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Box, error) {
 	home, path := variable(b.env, "HOME"), variable(b.env, "PATH")
 	read, write := []string{b.dir}, []string{b.dir}
 	git, around := b.repository(dir)
@@ -243,7 +242,7 @@ func (b *boxes) boxOf(kind event.Sandbox, dir string) (shell.Box, error) {
 
 // readsAlone reports whether commands that only read see their own processes alone. With
 // the sandbox off nothing was tried out yet, and such commands are confined all the same.
-func (b *boxes) readsAlone() bool {
+func (b *sandboxes) readsAlone() bool {
 	if b.Use == config.SandboxOff {
 		_, err := proven().prove(kind{ownProcesses: true})
 		return err == nil
@@ -253,7 +252,7 @@ func (b *boxes) readsAlone() bool {
 
 // network is that of a command, where a client wishes for one; "" is no wish. Who has
 // configured a proxy has done so by himself.
-func (b *boxes) network(wish string) string {
+func (b *sandboxes) network(wish string) string {
 	if b.Network == "proxy" && wish != "off" {
 		return b.Network
 	}
@@ -262,7 +261,7 @@ func (b *boxes) network(wish string) string {
 
 // keepsGit reports whether repositories are kept from changes as a whole. Where there is
 // no view of the files, only what git obeys in them is, by comparing it.
-func (b *boxes) keepsGit() bool { return b.Git != config.GitWrite && b.found().viewless == nil }
+func (b *sandboxes) keepsGit() bool { return b.Git != config.GitWrite && b.found().viewless == nil }
 
 // protected are the files in folders that others obey later: git, shells, editors,
 // and settle. keepsGit protects the whole of a repository.
@@ -309,7 +308,7 @@ func (s *sandboxing) paths(list []string) []string {
 
 // own returns the session's private directory for temporary files, which is
 // removed with the session.
-func (b *boxes) own() (string, error) {
+func (b *sandboxes) own() (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.private != nil {
@@ -329,7 +328,7 @@ func (b *boxes) own() (string, error) {
 
 // cache is what boxed commands of the workspace fetch and build: of their own,
 // since what they leave in the user's would be run outside of the box.
-func (b *boxes) cache(private string) string {
+func (b *sandboxes) cache(private string) string {
 	base := variable(b.env, "XDG_CACHE_HOME")
 	if base == "" && filepath.IsAbs(b.home) {
 		base = filepath.Join(b.home, ".cache")
@@ -344,7 +343,7 @@ func (b *boxes) cache(private string) string {
 }
 
 // discard removes what is private.
-func (b *boxes) discard() error {
+func (b *sandboxes) discard() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var err error

@@ -30,8 +30,8 @@ func (o Options) searcher() []string {
 }
 
 // search is the tool that searches the web.
-func (b *bench) search(info settle.SessionInfo) tool.Tool {
-	if b.searcher == nil {
+func (b *toolFactory) search(info settle.SessionInfo) tool.Tool {
+	if b.web.searcher == nil {
 		return web.NewSearch(nil)
 	}
 	return web.NewSearch(func(ctx context.Context, query string) (tool.Found, error) {
@@ -39,11 +39,11 @@ func (b *bench) search(info settle.SessionInfo) tool.Tool {
 		if err != nil {
 			return tool.Found{}, err
 		}
-		bounded, cancel := context.WithTimeoutCause(ctx, searchTimeout, fmt.Errorf("%q took longer than %s", b.searcher[0], terminal.Duration(searchTimeout)))
+		bounded, cancel := context.WithTimeoutCause(ctx, searchTimeout, fmt.Errorf("%q took longer than %s", b.web.searcher[0], terminal.Duration(searchTimeout)))
 		defer cancel()
 		// It is the user's, not the project's: it does not run where that could give it orders.
 		out, err := proc.Run(bounded, proc.Command{
-			Argv: b.searcher, Dir: Nowhere(), Env: b.env, Stdin: append(asked, '\n'), MaxBytes: maxFound, Marker: info.Marker, Lock: info.Lock,
+			Argv: b.web.searcher, Dir: Nowhere(), Env: b.env, Stdin: append(asked, '\n'), MaxBytes: maxFound, Marker: info.Marker, Lock: info.Lock,
 		})
 		switch {
 		case err != nil && bounded.Err() != nil:
@@ -51,9 +51,9 @@ func (b *bench) search(info settle.SessionInfo) tool.Tool {
 		case err != nil:
 			return tool.Found{}, err
 		case out.Truncated:
-			return tool.Found{}, fmt.Errorf("%q put out more than %d bytes", b.searcher[0], maxFound)
+			return tool.Found{}, fmt.Errorf("%q put out more than %d bytes", b.web.searcher[0], maxFound)
 		case !out.OK():
-			return tool.Found{}, fmt.Errorf("%q ended with code %d: %s", b.searcher[0], out.Code, terminal.Short(firstLine(out.Stderr), 500))
+			return tool.Found{}, fmt.Errorf("%q ended with code %d: %s", b.web.searcher[0], out.Code, terminal.Short(firstLine(out.Stderr), 500))
 		}
 		return web.ReadFound(out.Stdout), nil
 	})

@@ -18,7 +18,7 @@ import (
 // hiding is the box of a command that runs without a question: the files with secrets in
 // the working directory cannot be opened there. Where nothing can enforce that, the
 // command does not run.
-func (b *boxes) hiding(box shell.Box, dir string) (shell.Box, error) {
+func (b *sandboxes) hiding(box shell.Box, dir string) (shell.Box, error) {
 	found, err := b.secretFiles(&b.sandboxing, b.wishes(), dir)
 	if err != nil || len(found) == 0 {
 		return box, err
@@ -38,7 +38,7 @@ func (b *boxes) hiding(box shell.Box, dir string) (shell.Box, error) {
 }
 
 // wishes are what a client adds to its sandbox.
-func (b *boxes) wishes() policy.Extent {
+func (b *sandboxes) wishes() policy.Extent {
 	if b.extent == nil || b.chosen { // a client does not loosen what the user has chosen
 		return policy.Extent{}
 	}
@@ -49,7 +49,7 @@ func (b *boxes) wishes() policy.Extent {
 // those below the working directory, the top of its repository, and the folders that a
 // client adds, without the ones for temporary files. The user's own "sandbox.read" and
 // "sandbox.write" are exceptions.
-func (b *bench) secretFiles(s *sandboxing, more policy.Extent, dir string) ([]string, error) {
+func (b *confinement) secretFiles(s *sandboxing, more policy.Extent, dir string) ([]string, error) {
 	roots := []string{s.dir}
 	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Above(s.dir, real) {
 		dir = s.dir
@@ -71,7 +71,7 @@ func (b *bench) secretFiles(s *sandboxing, more policy.Extent, dir string) ([]st
 
 // exposes says why files with secrets cannot be kept from a command in a sandbox, in the
 // mode in force; empty if they can.
-func (b *bench) exposes(mode func() Mode) func(event.Sandbox) string {
+func (b *confinement) exposes(mode func() Mode) func(event.Sandbox) string {
 	return func(box event.Sandbox) string {
 		more := policy.Extent{}
 		if !b.sandbox.chosen {
@@ -102,16 +102,16 @@ func exposed(found []string) string {
 
 // report is what the log says of the sandbox, and of what commands do not get that run
 // without a question.
-func (b *bench) report(m Mode) *event.Confinement {
+func (b *confinement) report(m Mode) *event.Confinement {
 	c := b.sandbox.report(m)
 	if m.Permission == event.Allow || m.Permission == event.Deny { // all that runs is the user's wish, or nothing runs
 		return c
 	}
 	c.Withheld = &event.Withheld{Files: event.FilesHidden}
-	if proc.Confines() != nil && b.far == nil || c.Mode == event.Workspace && b.sandbox.viewless != nil {
+	if proc.Confines() != nil && b.remote == nil || c.Mode == event.Workspace && b.sandbox.viewless != nil {
 		c.Withheld.Files = event.FilesAsked
 	}
-	if b.far != nil { // its environment is not known here
+	if b.remote != nil { // its environment is not known here
 		return c
 	}
 	for _, entry := range b.env {

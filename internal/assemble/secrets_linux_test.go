@@ -123,8 +123,8 @@ func TestExposedFilesAreAskedAbout(t *testing.T) {
 		return
 	}
 	a := inDanger(t, "", Mode{})
-	a.bench.sandbox.viewless = exec.ErrNotFound // some reason
-	build, err := a.from.judge(settle.Ask, a.bench)
+	a.confined.sandbox.viewless = exec.ErrNotFound // some reason
+	build, err := a.from.judge(settle.Ask, a.confined)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestExposedFilesAreAskedAbout(t *testing.T) {
 	if j := about(); j.Decision != settle.Ask || !strings.Contains(j.Why, "cannot hide files with secrets") || !strings.Contains(j.Why, ".env") {
 		t.Errorf("%+v", j)
 	}
-	if c := a.bench.report(Mode{Permission: settle.Ask}); c.Withheld.Files != event.FilesAsked {
+	if c := a.confined.report(Mode{Permission: settle.Ask}); c.Withheld.Files != event.FilesAsked {
 		t.Errorf("the log says %+v", c.Withheld)
 	}
 	for _, name := range []string{".env", ".ssh", "server.pem", "sub"} {

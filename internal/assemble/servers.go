@@ -11,6 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/executor"
+	"github.com/settle-agent/settle/internal/oauth"
 	"github.com/settle-agent/settle/internal/skills"
 	"github.com/settle-agent/settle/model/transport"
 	"github.com/settle-agent/settle/tool"
@@ -99,27 +100,54 @@ func (o Options) serverClient(servers []mcp.Server) *http.Client {
 	return transport.NewClient(o.transport(config.Provider{}))
 }
 
-// open makes ready to reach a session's servers; nil where there are none. What is
-// known of them is read anew for each session.
-func (b *bench) open(info settle.SessionInfo, spool string, box *boxes) *mcp.Servers {
-	if len(b.servers) == 0 {
+// serverSet makes the connections to the MCP servers of sessions.
+type serverSet struct {
+	list       []mcp.Server
+	selected   []string // names of the selected tools
+	roster     *roster  // the connections of open sessions
+	seen       func(server string, state mcp.State, why error)
+	listed     func(server string)
+	catalogues string       // directory of the servers' catalogues; empty for none
+	client     *http.Client // of servers over HTTP; nil for none
+	tokens     func(learn func(secrets ...string)) *oauth.Tokens
+	mayStart   func(tool.Program) (event.Sandbox, bool) // of programs that a client names
+	version    string                                   // of this program
+}
+
+// serverSet returns the agent's MCP servers. The judge decides which programs of a client
+// start without an approval.
+func (o Options) serverSet(tools []string, build func() (settle.Judge, error)) (*serverSet, error) {
+	list := o.servers()
+	start, err := mayStart(build)
+	if err != nil {
+		return nil, err
+	}
+	return &serverSet{
+		list: list, selected: tools, roster: newRoster(), seen: o.Seen, listed: o.Listed, catalogues: catalogues(o.Settings.DataDir),
+		client: o.serverClient(list), tokens: o.tokens, mayStart: start, version: cmp.Or(o.Version, "unknown"),
+	}, nil
+}
+
+// open prepares the connections to a session's servers; nil if there are no servers. Each
+// session reads the servers' catalogues again.
+func (s *serverSet) open(t *sessionTools) *mcp.Servers {
+	if len(s.list) == 0 {
 		return nil
 	}
+	info := t.info
 	c := mcp.Config{
-		Env: b.env, Dir: info.WorkDir, CacheDir: b.catalogues, SpoolDir: spool, Marker: info.Marker, Lock: info.Lock,
-		Client: b.client, Version: cmp.Or(b.version, "unknown"), Logger: b.logger, Seen: b.seen, Listed: b.listed,
-		Tokens: b.tokens(info.Learn), MayStart: b.mayStart,
+		Env: t.env, Dir: info.WorkDir, CacheDir: s.catalogues, SpoolDir: t.spool, Marker: info.Marker, Lock: info.Lock,
+		Client: s.client, Version: s.version, Logger: t.logger, Seen: s.seen, Listed: s.listed,
+		Tokens: s.tokens(info.Learn), MayStart: s.mayStart,
 	}
-	if box != nil {
-		hosts, _ := egress.ParseList(b.sandbox.Hosts) // the configuration has read them
-		local := &executor.Local{Box: box.policy, Hosts: hosts, Repositories: box.repositories}
-		c = c.Confined(local.StartProgram)
-	}
+	hosts, _ := egress.ParseList(t.sandbox.Hosts) // validated with the configuration
+	local := &executor.Local{Box: t.programs.policy, Hosts: hosts, Repositories: t.programs.repositories}
+	c = c.Confined(local.StartProgram)
 	if info.Mask != nil {
 		c.Mask = func() mcp.Masker { return info.Mask() }
 	}
-	open := mcp.Open(c, mcp.Read(b.catalogues, b.servers, b.offered...))
-	b.roster.joined(info.ID, open)
+	open := mcp.Open(c, mcp.Read(s.catalogues, s.list, s.selected...))
+	s.roster.joined(info.ID, open)
 	return open
 }
 
@@ -153,20 +181,22 @@ func (c Commands) Prompts() (list []mcp.Command, notes []string) { return c.Aske
 
 // Asked are the servers that are asked for prompts: the session's; nil where it has none.
 func (c Commands) Asked() *mcp.Servers {
-	r := c.of.Agent.roster
-	if c.of.Session == nil || r == nil {
+	if c.of.Session == nil || c.of.Agent.servers == nil {
 		return nil
 	}
+	r := c.of.Agent.servers.roster
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.open[c.of.ID()]
 }
 
-// serve says which servers an agent has.
-func (o Options) serve(a *Agent, b *bench, names []string) {
-	offer := mcp.Read(b.catalogues, b.servers, names...)
-	a.Notes, a.ServerTools = append(a.Notes, offer.Notes...), offer.Names()
-	for _, s := range b.servers {
-		a.Servers = append(a.Servers, KnownServer{s.Name, s.URL, mcp.Known(b.catalogues, s)})
+// listServers records the agent's servers and the names of their tools.
+func (a *Agent) listServers() {
+	s := a.servers
+	offer := mcp.Read(s.catalogues, s.list, s.selected...)
+	a.note(offer.Notes...)
+	a.ServerTools = offer.Names()
+	for _, one := range s.list {
+		a.Servers = append(a.Servers, KnownServer{one.Name, one.URL, mcp.Known(s.catalogues, one)})
 	}
 }

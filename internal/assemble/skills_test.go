@@ -88,9 +88,9 @@ func TestSkills(t *testing.T) {
 // The files beside a skill can be read by confined commands.
 func TestBoxesReadSkills(t *testing.T) {
 	dir, folder := t.TempDir(), t.TempDir()
-	b := newBoxes(sandboxing{dir: dir}, &bench{skills: &skillSet{found: skills.Found{Skills: []skills.Skill{{Real: folder}}}}}, nil, "")
+	b := newSandboxes(sandboxing{dir: dir}, &confinement{skills: &skillSet{found: skills.Found{Skills: []skills.Skill{{Real: folder}}}}}, "")
 	for _, kind := range []event.Sandbox{event.ReadOnly, event.Workspace} {
-		box, err := b.box(kind, "", dir)
+		box, err := b.sandbox(kind, "", dir)
 		if err != nil || !slices.Contains(box.Read, folder) || slices.Contains(box.Write, folder) {
 			t.Errorf("%s: %+v, %v", kind, box, err)
 		}

@@ -35,9 +35,10 @@ type ExecutorOptions struct {
 
 // Stand puts together what settle executor is. discard removes what it leaves.
 func (o ExecutorOptions) Stand() (stand *executor.Stand, discard func() error) {
-	b := Options{Settings: o.Settings, Dir: o.Dir, Environ: o.Environ, Getenv: o.Getenv}.bench(nil)
+	from := Options{Settings: o.Settings, Dir: o.Dir, Environ: o.Environ, Getenv: o.Getenv}
+	b := &confinement{commandEnv: from.commandEnv(), files: new(policy.SecretFiles)}
 	name, _ := os.Hostname() // it is for people
-	box := newBoxes(sandboxing{Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME")}, b, nil, o.Settings.DataDir)
+	box := newSandboxes(sandboxing{Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME")}, b, o.Settings.DataDir)
 	hosts, _ := egress.ParseList(o.Settings.Sandbox.Hosts) // the configuration has read them
 	local := func(lock *os.File, marker string) *executor.Local {
 		return &executor.Local{
@@ -51,7 +52,7 @@ func (o ExecutorOptions) Stand() (stand *executor.Stand, discard func() error) {
 }
 
 // proved tries out every box that another machine's session may rely on.
-func (b *boxes) proved() (tried int, err error) {
+func (b *sandboxes) proved() (tried int, err error) {
 	if err := b.place(b.data); err != nil {
 		return 0, err
 	}
@@ -65,7 +66,7 @@ func (b *boxes) proved() (tried int, err error) {
 }
 
 // confine is what a command that came from another machine is held to.
-func (b *boxes) confine(c executor.Confined) (sandbox.Policy, []string, error) {
+func (b *sandboxes) confine(c executor.Confined) (sandbox.Policy, []string, error) {
 	if _, err := b.proved(); err != nil { // C22
 		return sandbox.Policy{}, nil, err
 	}
@@ -73,8 +74,8 @@ func (b *boxes) confine(c executor.Confined) (sandbox.Policy, []string, error) {
 }
 
 // policy is what a program that settle starts is held to, and its environment in addition.
-func (b *boxes) policy(c executor.Confined) (sandbox.Policy, []string, error) {
-	box, err := b.box(c.Sandbox, c.Secrets, c.Dir)
+func (b *sandboxes) policy(c executor.Confined) (sandbox.Policy, []string, error) {
+	box, err := b.sandbox(c.Sandbox, c.Secrets, c.Dir)
 	if err != nil {
 		return sandbox.Policy{}, nil, err
 	}
@@ -85,7 +86,7 @@ func (b *boxes) policy(c executor.Confined) (sandbox.Policy, []string, error) {
 }
 
 // calls are what can be asked for there.
-func (o ExecutorOptions) calls(b *boxes, lock *os.File, marker string) map[string]func(context.Context, executor.Request) (json.RawMessage, error) {
+func (o ExecutorOptions) calls(b *sandboxes, lock *os.File, marker string) map[string]func(context.Context, executor.Request) (json.RawMessage, error) {
 	calls := map[string]func(context.Context, executor.Request) (json.RawMessage, error){
 		promptCall: func(_ context.Context, r executor.Request) (json.RawMessage, error) {
 			var order promptOrder
@@ -95,14 +96,14 @@ func (o ExecutorOptions) calls(b *boxes, lock *os.File, marker string) map[strin
 			return json.Marshal(o.answer(b, order))
 		},
 	}
-	config := search.Config{Ripgrep: b.ripgrep, Runner: runner{env: Helper(b.env), marker: marker, lock: lock}}
+	config := search.Config{Ripgrep: ripgrep(o.Getenv("PATH")), Runner: runner{env: Helper(b.env), marker: marker, lock: lock}}
 	open := fileTools(file.Config{}, config)
 	config.Private = policy.Secret
 	wary := fileTools(file.Config{}, config)
 	for i, t := range open {
 		name := t.Spec().Name
 		calls[name] = func(ctx context.Context, r executor.Request) (json.RawMessage, error) {
-			var in farCall
+			var in remoteCall
 			if err := json.Unmarshal(r.Args, &in); err != nil {
 				return nil, fmt.Errorf("cannot read the call: %w", err)
 			}
@@ -123,7 +124,7 @@ func (o ExecutorOptions) calls(b *boxes, lock *os.File, marker string) map[strin
 }
 
 // answer says what the other machine needs to know of this one.
-func (o ExecutorOptions) answer(b *boxes, order promptOrder) promptAnswer {
+func (o ExecutorOptions) answer(b *sandboxes, order promptOrder) promptAnswer {
 	a := promptAnswer{Prompt: o.prompt(order), Network: b.Network}
 	if order.Sandbox {
 		var err error

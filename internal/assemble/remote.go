@@ -23,9 +23,9 @@ import (
 	"github.com/settle-agent/settle/tool/shell"
 )
 
-// far is another machine that tools work on, as it was when the agent was put
+// remoteTools is another machine that tools work on, as it was when the agent was put
 // together.
-type far struct {
+type remoteTools struct {
 	command string
 	lease   time.Duration
 	settle  string          // this program's version
@@ -50,13 +50,13 @@ const (
 	reachTimeout = 30 * time.Second
 	// reachRetries is how often it is tried again at once.
 	reachRetries = 3
-	// mostReachDelay is the longest pause between attempts where nobody would try again.
-	mostReachDelay = time.Second
+	// maxReachDelay is the longest pause between attempts where nobody would try again.
+	maxReachDelay = time.Second
 	// closeTimeout bounds the end of what led to hands.
 	closeTimeout = 3 * time.Second
-	// farEndTimeout is how much longer than its grace the end of a command may take
+	// remoteEndTimeout is how much longer than its grace the end of a command may take
 	// to be heard of, before it is named as one that was not ended.
-	farEndTimeout = time.Second
+	remoteEndTimeout = time.Second
 )
 
 type promptOrder struct {
@@ -81,57 +81,57 @@ type promptAnswer struct {
 }
 
 // reach finds out about the other machine; nil if tools work on this one.
-func (o Options) reach(ctx context.Context, env []string) (*far, error) {
+func (o Options) reach(ctx context.Context, env []string) (*remoteTools, error) {
 	if o.Settings.Executor == "" {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	f := &far{command: o.Settings.Executor, lease: o.Settings.ExecutorLease, settle: o.Version, env: env, dir: o.Dir, shared: o.SharedExecutor}
-	f.host, _ = os.Hostname() // one of the things that tell sessions apart
+	r := &remoteTools{command: o.Settings.Executor, lease: o.Settings.ExecutorLease, settle: o.Version, env: env, dir: o.Dir, shared: o.SharedExecutor}
+	r.host, _ = os.Hostname() // one of the things that tell sessions apart
 	if o.Settings.ExecutorInstall == config.InstallMissing {
 		program, err := os.Executable()
 		if err != nil {
 			return nil, fmt.Errorf("cannot find this program: %w", err)
 		}
-		f.install = &executor.Install{Program: program}
+		r.install = &executor.Install{Program: program}
 	}
 	order, err := json.Marshal(promptOrder{Environment: o.System == nil && o.SystemFile == "", Project: o.Project != IgnoreProject, Sandbox: cmp.Or(o.Settings.Sandbox.Use, o.Sandbox, config.SandboxOff) != config.SandboxOff})
 	if err != nil {
 		return nil, err
 	}
 	var answer promptAnswer
-	err = f.again(ctx, func(ctx context.Context) (err error) {
-		answer, err = f.ask(ctx, order)
+	err = r.retry(ctx, func(ctx context.Context) (err error) {
+		answer, err = r.ask(ctx, order)
 		return err
 	}, func(err error) bool { return errors.As(err, new(*executor.LostError)) }) // the stream was cut
 	if err != nil {
 		return nil, &config.Error{Where: "executor", Message: err.Error()}
 	}
-	if f.prompt, f.tried, f.network = answer.Prompt, answer.Tried, answer.Network; answer.Missing != "" {
-		f.missing = errors.New(answer.Missing)
+	if r.prompt, r.tried, r.network = answer.Prompt, answer.Tried, answer.Network; answer.Missing != "" {
+		r.missing = errors.New(answer.Missing)
 	}
 	if answer.Viewless != "" {
-		f.layers.viewless = errors.New(answer.Viewless)
+		r.layers.viewless = errors.New(answer.Viewless)
 	}
 	if answer.Joined != "" {
-		f.layers.joined = errors.New(answer.Joined)
+		r.layers.joined = errors.New(answer.Joined)
 	}
 	if !answer.OwnProcesses {
-		f.layers.crowded = errors.New(cmp.Or(answer.Crowded, "the executor does not hide them"))
+		r.layers.crowded = errors.New(cmp.Or(answer.Crowded, "the executor does not hide them"))
 	}
-	return f, f.check(o)
+	return r, r.check(o)
 }
 
-// again tries to reach hands, and some more times at once if that is worthwhile. Hands
+// retry tries to reach hands, and some more times at once if that is worthwhile. Hands
 // that hosts share are waited for, at least as long as those that were lost: they may be
 // about to be started anew, and nobody is there to try again.
-func (f *far) again(ctx context.Context, try func(context.Context) error, worthwhile func(error) bool) error {
+func (r *remoteTools) retry(ctx context.Context, try func(context.Context) error, worthwhile func(error) bool) error {
 	most := reachTimeout
-	if f.shared != nil {
-		most = max(most, f.lease)
+	if r.shared != nil {
+		most = max(most, r.lease)
 	}
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	delay := mostReachDelay >> reachRetries
+	delay := maxReachDelay >> reachRetries
 	var last error // which says more than that the time is over
 	for n := 0; ; n++ {
 		err := try(ctx)
@@ -144,12 +144,12 @@ func (f *far) again(ctx context.Context, try func(context.Context) error, worthw
 			return err
 		case n < reachRetries && worthwhile(err):
 			continue
-		case f.shared == nil:
+		case r.shared == nil:
 			return err
 		}
 		select {
 		case <-time.After(delay):
-			delay = min(2*delay, mostReachDelay)
+			delay = min(2*delay, maxReachDelay)
 		case <-ctx.Done():
 			return err
 		}
@@ -157,26 +157,26 @@ func (f *far) again(ctx context.Context, try func(context.Context) error, worthw
 }
 
 // ask asks the other machine about itself and its directory.
-func (f *far) ask(ctx context.Context, order []byte) (answer promptAnswer, err error) {
-	remote, leave, err := f.connect(ctx, settle.SessionInfo{}, &notices{})
+func (r *remoteTools) ask(ctx context.Context, order []byte) (answer promptAnswer, err error) {
+	remote, leave, err := r.connect(ctx, settle.SessionInfo{}, &notices{})
 	if err != nil {
-		return answer, fmt.Errorf("%q leads nowhere: %w", f.command, err)
+		return answer, fmt.Errorf("%q leads nowhere: %w", r.command, err)
 	}
 	defer func() { _ = leave(ctx) }() // nothing was started there
-	f.machine = remote.Machine()
+	r.machine = remote.Machine()
 	raw, err := remote.Call(ctx, executor.Request{Name: promptCall, Args: order})
 	if err == nil {
 		err = json.Unmarshal(raw, &answer)
 	}
 	if err != nil {
-		return answer, fmt.Errorf("cannot ask the machine at the other end of %q about its directory: %w", f.command, err)
+		return answer, fmt.Errorf("cannot ask the machine at the other end of %q about its directory: %w", r.command, err)
 	}
 	return answer, nil
 }
 
 // check refuses what CheckDirectory refuses here.
-func (f *far) check(o Options) error {
-	m := f.machine
+func (r *remoteTools) check(o Options) error {
+	m := r.machine
 	if m.Container || o.permission() != settle.Allow || o.Settings.Origins["permission"].Kind == config.Flag || m.Dir != "/" && m.Dir != m.Home {
 		return nil
 	}
@@ -185,8 +185,8 @@ func (f *far) check(o Options) error {
 }
 
 // connect leads to the hands of a session. leave ends everything there.
-func (f *far) connect(ctx context.Context, info settle.SessionInfo, n *notices) (remote *executor.Remote, leave func(context.Context) error, err error) {
-	way := &executor.Way{Command: f.command, Env: f.env, Dir: f.dir, Lock: info.Lock, Install: f.install}
+func (r *remoteTools) connect(ctx context.Context, info settle.SessionInfo, n *notices) (remote *executor.Remote, leave func(context.Context) error, err error) {
+	way := &executor.Way{Command: r.command, Env: r.env, Dir: r.dir, Lock: info.Lock, Install: r.install}
 	if info.Marker != "" {
 		// A name of its own: what an earlier settle has left is swept by the
 		// session's, when this has begun.
@@ -195,13 +195,13 @@ func (f *far) connect(ctx context.Context, info settle.SessionInfo, n *notices) 
 	}
 	marker := info.Marker
 	var takeOver func(*executor.Remote, []executor.Handed)
-	if f.shared != nil && info.ID != "" {
-		takeOver = f.shared.takeOver
+	if r.shared != nil && info.ID != "" {
+		takeOver = r.shared.takeOver
 		// Where the hands are on this machine, what they have kept is not to be swept.
-		marker = f.shared.name + "/" + info.ID
+		marker = r.shared.name + "/" + info.ID
 	}
 	remote, err = executor.NewRemote(ctx, executor.RemoteConfig{
-		Dial: way.Dial, Settle: f.settle, Session: f.identity(info), Epoch: info.Epoch, Marker: marker, Lease: f.lease, TakeOver: takeOver, Notice: n.take,
+		Dial: way.Dial, Settle: r.settle, Session: r.identity(info), Epoch: info.Epoch, Marker: marker, Lease: r.lease, TakeOver: takeOver, Notice: n.take,
 	})
 	leave = func(ctx context.Context) error {
 		var err error
@@ -220,26 +220,26 @@ func (f *far) connect(ctx context.Context, info settle.SessionInfo, n *notices) 
 
 // identity is the name of a session for hands, which others may use as well: people
 // give sessions on other machines the same name.
-func (f *far) identity(info settle.SessionInfo) string {
+func (r *remoteTools) identity(info settle.SessionInfo) string {
 	if info.ID == "" {
 		return ""
 	}
-	if f.shared != nil {
-		return strings.Join([]string{info.ID, f.shared.name}, "\x00")
+	if r.shared != nil {
+		return strings.Join([]string{info.ID, r.shared.name}, "\x00")
 	}
-	return strings.Join([]string{info.ID, info.Marker, f.host}, "\x00")
+	return strings.Join([]string{info.ID, info.Marker, r.host}, "\x00")
 }
 
 // open leads to the hands of a session that begins.
-func (f *far) open(info settle.SessionInfo, n *notices) (*executor.Remote, func(context.Context) error, error) {
+func (r *remoteTools) open(info settle.SessionInfo, n *notices) (*executor.Remote, func(context.Context) error, error) {
 	var remote *executor.Remote
 	var leave func(context.Context) error
-	err := f.again(context.Background(), func(ctx context.Context) (err error) {
-		remote, leave, err = f.connect(ctx, info, n)
+	err := r.retry(context.Background(), func(ctx context.Context) (err error) {
+		remote, leave, err = r.connect(ctx, info, n)
 		return err
 	}, func(error) bool { return true }) // they could be reached a moment ago
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot reach the hands by %q: %w", f.command, err)
+		return nil, nil, fmt.Errorf("cannot reach the hands by %q: %w", r.command, err)
 	}
 	for _, e := range remote.Ended() {
 		n.log(fmt.Sprintf("the hands have ended what an earlier run left: %q, pid %d", e.Command, e.PID))
@@ -273,35 +273,35 @@ func reattach(remote *executor.Remote, jobs *shell.Jobs) func(context.Context) [
 	}
 }
 
-// there are the tools of commands, which work in the directory of the machine.
-func (f *far) there(tools []tool.Tool, n *notices) []tool.Tool {
+// commands are the tools of commands, which work in the directory of the machine.
+func (r *remoteTools) commands(tools []tool.Tool, n *notices) []tool.Tool {
 	var all []tool.Tool
 	for _, t := range tools {
-		all = append(all, thereTool{Tool: t, dir: f.machine.Dir, notices: n})
+		all = append(all, remoteCommandTool{Tool: t, dir: r.machine.Dir, notices: n})
 	}
 	return all
 }
 
 // refuseRelease: a process that outlives settle would be where nobody ends it.
-func (f *far) refuseRelease(context.Context, string) error {
-	return fmt.Errorf("cannot release it: commands run on another machine (%s), where nobody would end it; start it as a job, which ends with the session", f.machine.Name)
+func (r *remoteTools) refuseRelease(context.Context, string) error {
+	return fmt.Errorf("cannot release it: commands run on another machine (%s), where nobody would end it; start it as a job, which ends with the session", r.machine.Name)
 }
 
 // note is for the user.
-func (f *far) note() string {
-	text := fmt.Sprintf("commands and files: %s on %s (%s)", f.machine.Dir, f.machine.Name, f.command)
-	if len(f.machine.Weaker) > 0 {
-		text += "; there, " + strings.Join(f.machine.Weaker, "; ")
+func (r *remoteTools) note() string {
+	text := fmt.Sprintf("commands and files: %s on %s (%s)", r.machine.Dir, r.machine.Name, r.command)
+	if len(r.machine.Weaker) > 0 {
+		text += "; there, " + strings.Join(r.machine.Weaker, "; ")
 	}
 	return text
 }
 
-// tools are those that work on files there. The specs are the same as here, and
+// files are those that work on files there. The specs are the same as here, and
 // so is what the model is told.
-func (f *far) tools(h executor.Hands, info settle.SessionInfo, n *notices, private bool) []tool.Tool {
+func (r *remoteTools) files(h executor.Hands, info settle.SessionInfo, n *notices, private bool) []tool.Tool {
 	var all []tool.Tool
 	for _, t := range fileTools(file.Config{}, search.Config{}) {
-		all = append(all, farTool{Tool: t, hands: h, machine: f.machine, masked: info.Masked, private: private, notices: n})
+		all = append(all, remoteFileTool{Tool: t, hands: h, machine: r.machine, masked: info.Masked, private: private, notices: n})
 	}
 	return all
 }
@@ -311,8 +311,8 @@ func fileTools(c file.Config, s search.Config) []tool.Tool {
 	return slices.Concat(file.NewWorkspace(c).Tools(), search.Tools(s))
 }
 
-// farTool is a tool whose calls run whole at the hands, in one round trip each.
-type farTool struct {
+// remoteFileTool is a tool whose calls run whole at the hands, in one round trip each.
+type remoteFileTool struct {
 	tool.Tool
 	hands   executor.Hands
 	machine executor.Machine
@@ -321,8 +321,8 @@ type farTool struct {
 	notices *notices
 }
 
-// farCall are the Args of a call of a tool.
-type farCall struct {
+// remoteCall are the Args of a call of a tool.
+type remoteCall struct {
 	Args    json.RawMessage `json:"args"`
 	Private bool            `json:"private,omitempty"` // no line of a file with secrets in a search of a directory
 	// Places are as in [tool.Call]: the judgement is about these, and nothing else is opened.
@@ -330,7 +330,7 @@ type farCall struct {
 }
 
 // Title implements tool.Titler.
-func (t farTool) Title(args json.RawMessage) string {
+func (t remoteFileTool) Title(args json.RawMessage) string {
 	if titler, ok := t.Tool.(tool.Titler); ok {
 		return titler.Title(args)
 	}
@@ -338,11 +338,11 @@ func (t farTool) Title(args json.RawMessage) string {
 }
 
 // Run implements tool.Tool.
-func (t farTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+func (t remoteFileTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if err := file.CheckMask(call.Name, call.Args, t.masked); err != nil {
 		return tool.Result{}, err
 	}
-	args, err := json.Marshal(farCall{Args: call.Args, Private: t.private, Places: call.Places})
+	args, err := json.Marshal(remoteCall{Args: call.Args, Private: t.private, Places: call.Places})
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("cannot send the call: %w", err)
 	}
@@ -367,15 +367,15 @@ func (t farTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	return result, nil
 }
 
-// thereTool is a tool whose working directory is that of another machine.
-type thereTool struct {
+// remoteCommandTool is a tool whose working directory is that of another machine.
+type remoteCommandTool struct {
 	tool.Tool
 	dir     string
 	notices *notices
 }
 
 // Title implements tool.Titler.
-func (t thereTool) Title(args json.RawMessage) string {
+func (t remoteCommandTool) Title(args json.RawMessage) string {
 	if titler, ok := t.Tool.(tool.Titler); ok {
 		return titler.Title(args)
 	}
@@ -383,22 +383,22 @@ func (t thereTool) Title(args json.RawMessage) string {
 }
 
 // Run implements tool.Tool.
-func (t thereTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+func (t remoteCommandTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	call.Dir = t.dir
 	defer t.notices.watch(call.Notice)()
 	return t.Tool.Run(ctx, call)
 }
 
 // promptOf is the system prompt of a session whose tools work there.
-func (f *far) promptOf(o prompt.Options) prompt.Prompt {
-	p := f.prompt
+func (r *remoteTools) promptOf(o prompt.Options) prompt.Prompt {
+	p := r.prompt
 	var parts []string
 	if o.Replace != nil {
 		parts = append(parts, strings.TrimSpace(*o.Replace))
 	}
 	user := prompt.User(o)
 	p.Notes = append(slices.Clone(p.Notes), user.Notes...)
-	parts = append(parts, user.Text, f.prompt.Text, strings.TrimSpace(o.Append))
+	parts = append(parts, user.Text, r.prompt.Text, strings.TrimSpace(o.Append))
 	p.Text = strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "\n\n")
 	return p
 }

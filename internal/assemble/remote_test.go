@@ -16,26 +16,26 @@ func TestHandsAreWaitedFor(t *testing.T) {
 	lost := &executor.LostError{Why: "the stream was cut"}
 	refused := &executor.RefusedError{Message: "another process works on this session"}
 	for name, c := range map[string]struct {
-		far   far
-		fails int // so many times, with err
-		err   error
-		want  error
-		took  time.Duration // at most
+		remote remoteTools
+		fails  int // so many times, with err
+		err    error
+		want   error
+		took   time.Duration // at most
 	}{
 		"reached":                {fails: 0},
 		"cut, and reached again": {fails: 3, err: lost},
 		"cut each time":          {fails: 4, err: lost, want: lost},
 		"away":                   {fails: 1, err: away, want: away},
-		"shared, back in time":   {far: far{shared: &SharedExecutor{}}, fails: 20, err: away, took: 25 * time.Second},
-		"shared, away for ever":  {far: far{shared: &SharedExecutor{}}, fails: 1e6, err: away, want: away, took: reachTimeout},
-		"shared, a long lease":   {far: far{shared: &SharedExecutor{}, lease: time.Minute}, fails: 1e6, err: away, want: away, took: time.Minute},
-		"shared, a short lease":  {far: far{shared: &SharedExecutor{}, lease: time.Second}, fails: 1e6, err: away, want: away, took: reachTimeout},
-		"shared, refused":        {far: far{shared: &SharedExecutor{}}, fails: 1e6, err: refused, want: refused},
+		"shared, back in time":   {remote: remoteTools{shared: &SharedExecutor{}}, fails: 20, err: away, took: 25 * time.Second},
+		"shared, away for ever":  {remote: remoteTools{shared: &SharedExecutor{}}, fails: 1e6, err: away, want: away, took: reachTimeout},
+		"shared, a long lease":   {remote: remoteTools{shared: &SharedExecutor{}, lease: time.Minute}, fails: 1e6, err: away, want: away, took: time.Minute},
+		"shared, a short lease":  {remote: remoteTools{shared: &SharedExecutor{}, lease: time.Second}, fails: 1e6, err: away, want: away, took: reachTimeout},
+		"shared, refused":        {remote: remoteTools{shared: &SharedExecutor{}}, fails: 1e6, err: refused, want: refused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began, tries := time.Now(), 0
-				err := c.far.again(t.Context(), func(ctx context.Context) error {
+				err := c.remote.retry(t.Context(), func(ctx context.Context) error {
 					if tries++; tries <= c.fails {
 						return c.err
 					}
@@ -44,7 +44,7 @@ func TestHandsAreWaitedFor(t *testing.T) {
 				if !errors.Is(err, c.want) {
 					t.Errorf("%v, not %v", err, c.want)
 				}
-				if took := time.Since(began); took > c.took || c.fails == 1e6 && c.took > 0 && took < c.took-mostReachDelay {
+				if took := time.Since(began); took > c.took || c.fails == 1e6 && c.took > 0 && took < c.took-maxReachDelay {
 					t.Errorf("it took %v, not %v", took, c.took)
 				}
 			})

@@ -49,7 +49,7 @@ func TestLinksAtTheHands(t *testing.T) {
 	})
 	local := stand.Local(nil, "")
 	ask := func(private bool, name, args string) string {
-		call := farCall{Args: json.RawMessage(args), Private: private}
+		call := remoteCall{Args: json.RawMessage(args), Private: private}
 		if private {
 			call.Places = judge.Judge(settle.Approval{Tool: tool.Spec{Name: name}, Arguments: args}).Places
 		}

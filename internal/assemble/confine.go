@@ -1,0 +1,69 @@
+package assemble
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/internal/policy"
+	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/tool/shell"
+)
+
+// commandEnv is the environment of commands.
+type commandEnv struct {
+	env      []string
+	withheld []string // names of the variables that no command receives
+	// secret reports the variables that a command receives only after a person approved
+	// the command.
+	secret func(name, value string) bool
+}
+
+// commandEnv returns the environment without keys and other secrets.
+func (o Options) commandEnv() commandEnv {
+	r := o.Settings
+	byName := r.Withheld()
+	secret := func(name, value string) bool {
+		return slices.Contains(byName, name) || r.Withholds(value) || o.hasSecret(value)
+	}
+	env, withheld := shell.Environment(o.Environ, secret, r.PassEnv)
+	return commandEnv{env, withheld, policy.Withhold(slices.Concat(r.KeepEnv, r.PassEnv))}
+}
+
+// hasSecret reports whether the value of a variable contains a secret of the Options.
+func (o Options) hasSecret(value string) bool {
+	return slices.ContainsFunc(o.Secrets, func(secret string) bool {
+		return len(secret) >= redact.MinLength && strings.Contains(value, secret)
+	})
+}
+
+// confinement is how the commands and the MCP servers of an agent's sessions are
+// sandboxed, and where they run.
+type confinement struct {
+	commandEnv
+	remote  *remoteTools // nil if tools run on this machine
+	sandbox sandboxing
+	// servers is the sandbox of MCP servers, which always run on this machine.
+	servers sandboxing
+	skills  *skillSet // nil for none; sandboxed commands can read their folders
+	files   *policy.SecretFiles
+	extent  func() policy.Extent // additions of a client's mode; nil for none
+}
+
+// confine tests which sandboxes are available. It fails if they are weaker than the
+// configuration requires (C22).
+func (o Options) confine(commands commandEnv, remote *remoteTools, known *skillSet) (*confinement, error) {
+	c := &confinement{commandEnv: commands, remote: remote, skills: known, files: new(policy.SecretFiles)}
+	var err error
+	if c.sandbox, err = o.sandboxing(remote); err != nil {
+		return nil, err
+	}
+	if c.servers = c.sandbox; remote != nil && namesPrograms(o.servers()) {
+		if c.servers, err = o.sandboxing(nil); err != nil {
+			return nil, err
+		}
+	}
+	if o.Policy != nil {
+		c.extent = func() policy.Extent { return o.Policy.Mode().Extent }
+	}
+	return c, nil
+}
