@@ -27,5 +27,5 @@
 //	        hook     started ──────────────────────► ended
 //	  job, child  started (background) ────────────► ended
 //
-// docs/event.md describes the same for readers of the JSON.
+// docs/reference/events.md describes the same for readers of the JSON.
 package event

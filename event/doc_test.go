@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const docPath = "../docs/event.md"
+const docPath = "../docs/reference/events.md"
 
 // docSections returns the text under each heading, by heading.
 func docSections(t *testing.T) map[string]string {
@@ -78,17 +78,17 @@ func TestDocDescribesEveryKind(t *testing.T) {
 	for heading, typ := range types {
 		fields, embedded := declared(typ)
 		if diff := cmp.Diff(fields, documented(sections[heading])); diff != "" {
-			t.Errorf("%s: the type and docs/event.md differ (-type +doc):\n%s", heading, diff)
+			t.Errorf("%s: the type and docs/reference/events.md differ (-type +doc):\n%s", heading, diff)
 		}
 		for _, name := range embedded {
 			if !strings.Contains(sections[heading], "(#"+strings.ToLower(name)+")") {
-				t.Errorf("%s: docs/event.md does not say that it has the fields of %s", heading, name)
+				t.Errorf("%s: docs/reference/events.md does not say that it has the fields of %s", heading, name)
 			}
 		}
 	}
 	for heading := range sections {
 		if _, ok := types[heading]; !ok && strings.Contains(heading, ".") {
-			t.Errorf("docs/event.md describes %q, which is no kind", heading)
+			t.Errorf("docs/reference/events.md describes %q, which is no kind", heading)
 		}
 	}
 	var names []string
@@ -128,7 +128,7 @@ func TestDocListsEveryValue(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(want, rows); diff != "" {
-		t.Errorf("the constants and docs/event.md differ (-source +doc):\n%s", diff)
+		t.Errorf("the constants and docs/reference/events.md differ (-source +doc):\n%s", diff)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestDocExample(t *testing.T) {
 	_, block, ok := strings.Cut(docSections(t)["Example"], "```jsonl\n")
 	block, _, closed := strings.Cut(block, "\n```")
 	if !ok || !closed {
-		t.Fatal("docs/event.md has no example")
+		t.Fatal("docs/reference/events.md has no example")
 	}
 	var state State
 	for line := range strings.Lines(block) {

@@ -51,7 +51,7 @@ func causes() []*Cause {
 
 func forced(t *rapid.T) *Cause { return rapid.SampledFrom(causes()[1:]).Draw(t, "cause") }
 
-// moves returns what can follow, by the order that docs/event.md draws.
+// moves returns what can follow, by the order that docs/reference/events.md draws.
 func moves(s State) []move {
 	if !s.Open {
 		return []move{one(Event{By: "host", Data: SessionOpened{Dir: "/work"}})}

@@ -15,7 +15,7 @@ import (
 
 // The control endpoint gives tests in any language what a Go test gets from a
 // [Server]: what was asked, what was refused, how each exchange ended, and the
-// turns that are left. docs/scenarios.md describes it.
+// turns that are left. docs/reference/scenarios.md describes it.
 
 const (
 	// controlTimeout is how long GET /control/exchanges waits unless it says.
@@ -30,7 +30,7 @@ func (s *Server) control(mux *http.ServeMux) {
 	mux.HandleFunc("GET /control/exchanges", s.controlled(s.controlExchanges))
 	mux.HandleFunc("POST /control/turns", s.controlled(s.controlTurns))
 	mux.HandleFunc("/control/", s.controlled(func(r *http.Request) (any, error) {
-		return nil, controlError{http.StatusNotFound, fmt.Sprintf("there is no %s %s; see docs/scenarios.md", r.Method, r.URL.Path)}
+		return nil, controlError{http.StatusNotFound, fmt.Sprintf("there is no %s %s; see docs/reference/scenarios.md", r.Method, r.URL.Path)}
 	}))
 }
 

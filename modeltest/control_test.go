@@ -85,7 +85,7 @@ func TestControlRefuses(t *testing.T) {
 		{"GET", "/control/exchanges?wait=-1", "", 400, "negative"},
 		{"GET", "/control/exchanges?timeout=1h", "", 400, "10m0s"},
 		{"GET", "/control/exchanges?until=3", "", 400, `no "until"`},
-		{"GET", "/control/nothing", "", 404, "docs/scenarios.md"},
+		{"GET", "/control/nothing", "", 404, "docs/reference/scenarios.md"},
 		{"POST", "/control/turns", `[{"items":[{"sya":"x"}]}]`, 400, "sya"},
 		{"POST", "/control/turns", `[{"recording":"x.sse"}]`, 400, "scenario file"},
 		{"POST", "/control/turns", `[],"loop":true`, 400, "cannot read the turns"},

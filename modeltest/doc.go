@@ -22,5 +22,5 @@
 //
 // [NewMemoryServer] and [NewClient] work without a network and under the
 // virtual time of testing/synctest. [Serve] and [ParseScenario] are the same
-// for the command line; docs/scenarios.md describes the file.
+// for the command line; docs/reference/scenarios.md describes the file.
 package modeltest

@@ -10,7 +10,7 @@ import (
 )
 
 // ParseScenario reads a scenario file: the JSON of a [Scenario], described with
-// examples in docs/scenarios.md. What it does not know it refuses, so that a
+// examples in docs/reference/scenarios.md. What it does not know it refuses, so that a
 // typo does not pass for a scenario.
 func ParseScenario(raw []byte) (Scenario, error) {
 	var sc Scenario

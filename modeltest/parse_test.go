@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-const document = "../docs/scenarios.md"
+const document = "../docs/reference/scenarios.md"
 
 // documented returns the scenarios of the documentation.
 func documented(t *testing.T) []modeltest.Scenario {

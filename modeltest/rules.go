@@ -31,7 +31,7 @@ type Rules struct {
 	// Terse leaves the numbers out of what is said of a request that is too long.
 	Terse bool `json:"terse,omitempty"`
 	// Caches has responses without a usage of their own report what the prompt
-	// caches of the providers would, by their published rules: see docs/scenarios.md.
+	// caches of the providers would, by their published rules: see docs/reference/scenarios.md.
 	Caches bool `json:"caches,omitempty"`
 	// NoToolSearch refuses the providers' own search of tools, as servers do that
 	// have it not.

@@ -10,7 +10,7 @@ import (
 
 // Scenario is what a [Server] does: how strict it is about requests, and what
 // it answers, turn by turn. The zero Scenario answers nothing. As JSON it is
-// the format of scenario files; see docs/scenarios.md and [ParseScenario].
+// the format of scenario files; see docs/reference/scenarios.md and [ParseScenario].
 type Scenario struct {
 	// Rules say which requests are refused.
 	Rules Rules `json:"rules,omitzero"`

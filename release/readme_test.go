@@ -73,7 +73,7 @@ func TestCommandsOfPages(t *testing.T) {
 			t.Errorf("%s\n%s", line, said)
 		}
 	}
-	sh(strings.Join(commandsOf(t, "../docs/runs.md")[:2], "\n"))
+	sh(strings.Join(commandsOf(t, "../docs/scripts.md")[:2], "\n"))
 	answer, err := os.ReadFile(filepath.Join(out, "answer.md"))
 	code, err2 := os.ReadFile(filepath.Join(out, "exit"))
 	if err != nil || err2 != nil || string(answer) != "All done." || string(code) != "0\n" {

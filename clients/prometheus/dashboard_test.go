@@ -15,10 +15,10 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// exposed are the labels of each metric that docs/observability.md lists.
+// exposed are the labels of each metric that docs/reference/metrics.md lists.
 func exposed(t *testing.T) map[string][]string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/observability.md")
+	page, err := os.ReadFile("../../docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func checkDocs(t *testing.T, families map[string]*dto.MetricFamily) {
 			listed, ok = known[name+"_count"]
 		}
 		if !ok {
-			t.Errorf("docs/observability.md does not list %s", name)
+			t.Errorf("docs/reference/metrics.md does not list %s", name)
 		}
 		for _, m := range f.GetMetric() {
 			var names []string

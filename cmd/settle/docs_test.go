@@ -18,7 +18,7 @@ import (
 // sections are the chapters of the reference by their titles.
 func sections(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/cli.md")
+	text, err := os.ReadFile("../../docs/reference/cli.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestReferenceHasTheFlags(t *testing.T) {
 		}
 		chapter, ok := chapters[cmd.CommandPath()]
 		if !ok {
-			t.Errorf("docs/cli.md has no chapter %q", cmd.CommandPath())
+			t.Errorf("docs/reference/cli.md has no chapter %q", cmd.CommandPath())
 			continue
 		}
 		flags := flagsOf(cmd)
@@ -104,7 +104,7 @@ func documented(t *testing.T, title string, flags map[string]bool, chapter strin
 	t.Helper()
 	want := slices.Sorted(maps.Keys(flags))
 	if diff := cmp.Diff(want, cells(chapter, "--?[a-zA-Z][a-z-]*"), cmp.Transformer("empty", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
-		t.Errorf("%s (-flags +docs/cli.md):\n%s", title, diff)
+		t.Errorf("%s (-flags +docs/reference/cli.md):\n%s", title, diff)
 	}
 }
 
@@ -123,7 +123,7 @@ func explained(t *testing.T, cmd *cobra.Command) {
 func TestReferenceHasTheExitCodes(t *testing.T) {
 	want := []string{"0", "1", "129", "130", "131", "141", "143", "2", "3"}
 	if diff := cmp.Diff(want, cells(sections(t)["Exit codes"], `\b[0-9]+\b`)); diff != "" {
-		t.Errorf("docs/cli.md (-want +got):\n%s", diff)
+		t.Errorf("docs/reference/cli.md (-want +got):\n%s", diff)
 	}
 	for _, code := range want {
 		if !regexp.MustCompile(`(?m)^  ` + code + ` +\S`).MatchString(runHelp) {
@@ -136,7 +136,7 @@ func TestReferenceHasTheExitCodes(t *testing.T) {
 // is named.
 func TestReferenceHasTheVariables(t *testing.T) {
 	read := map[string]bool{"SSL_CERT_FILE": true, "NO_COLOR": true, "TERM": true, "HTTPS_PROXY": true, "HTTP_PROXY": true, "NO_PROXY": true} // by the transport
-	read["OTEL_EXPORTER_OTLP_ENDPOINT"] = true                                                                                                // and those of docs/opentelemetry.md
+	read["OTEL_EXPORTER_OTLP_ENDPOINT"] = true                                                                                                // and those of docs/reference/opentelemetry.md
 	dir := t.TempDir()
 	r, err := config.Load(config.Input{Dir: dir, Getenv: func(name string) string {
 		read[name] = true
@@ -153,7 +153,7 @@ func TestReferenceHasTheVariables(t *testing.T) {
 	}
 	want := slices.Sorted(maps.Keys(read))
 	if diff := cmp.Diff(want, cells(sections(t)["Environment"], "[A-Z][A-Z_]+")); diff != "" {
-		t.Errorf("(-read +docs/cli.md):\n%s", diff)
+		t.Errorf("(-read +docs/reference/cli.md):\n%s", diff)
 	}
 }
 

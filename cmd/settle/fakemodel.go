@@ -18,7 +18,7 @@ speaks OpenAI's Responses, Anthropic's Messages, Chat Completions and Gemini's A
 refuses the requests that the real providers would refuse, and fails as the
 scenario says: errors, delays, cut and silent streams, and more.
 
-docs/scenarios.md describes the file. The URLs are printed on standard output.
+docs/reference/scenarios.md describes the file. The URLs are printed on standard output.
 SIGINT or SIGTERM ends it.`
 
 const fakeModelExamples = `  settle fake-model --scenario scenario.json --listen 127.0.0.1:8080

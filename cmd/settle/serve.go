@@ -32,7 +32,7 @@ interrupts nothing.
 
 By default settle asks before calls that could change something. You answer on
 the page or over the API, which is described at /api/openapi.json and in
-docs/serve.md.
+docs/server.md.
 
 By default only this machine can reach the server; other addresses (--addr) need
 TLS. SIGTERM and Ctrl-C end all turns, notify the clients and exit within ten

@@ -105,7 +105,7 @@ func TestMetrics(t *testing.T) {
 // TestMetricsAreDocumented: the page lists each metric that only a worker has, with its
 // type and labels, and no other.
 func TestMetricsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/observability.md")
+	page, err := os.ReadFile("../../docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		has[name] = strings.TrimSpace(strings.ToLower(f.GetType().String()) + " " + strings.Join(labels, ","))
 	}
 	if diff := cmp.Diff(has, listed); diff != "" {
-		t.Errorf("docs/observability.md (+) against what is served (-):\n%s", diff)
+		t.Errorf("docs/reference/metrics.md (+) against what is served (-):\n%s", diff)
 	}
 }
 

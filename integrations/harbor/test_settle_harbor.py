@@ -196,7 +196,7 @@ async def is_killed():
 
 async def passes_urls_on():
     agent, _ = trial("urls")
-    urls = {name: "http://x/" + name for name in ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL")}  # of docs/cli.md
+    urls = {name: "http://x/" + name for name in ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL")}  # of docs/reference/cli.md
     agent._extra_env.update(urls)
     assert urls.items() <= agent._environment().items(), agent._environment()
 

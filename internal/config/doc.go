@@ -11,5 +11,5 @@
 // it for oneself; the run goes on with the tighter value. Everything else that
 // is wrong is an [*Error], before any model request is made (exit code 2).
 //
-// docs/config.md describes the files for people.
+// docs/reference/settings.md describes the files for people.
 package config

@@ -8,7 +8,7 @@ import (
 
 // The documentation names every setting, and its example works.
 func TestDocumentation(t *testing.T) {
-	page, err := os.ReadFile("../../docs/config.md")
+	page, err := os.ReadFile("../../docs/reference/settings.md")
 	if err != nil {
 		t.Fatal(err)
 	}

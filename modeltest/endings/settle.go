@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// settleReader reads settle's events (docs/event.md). Attempts and items belong
+// settleReader reads settle's events (docs/reference/events.md). Attempts and items belong
 // to their turn, approvals to their call; jobs and background children to
 // nothing, since they outlive the turn.
 type settleReader struct{}

@@ -21,13 +21,13 @@ const sidebar = [
       page("The web", "/docs/web"),
       page("The sandbox", "/docs/sandbox"),
       page("CI", "/docs/ci"),
-      page("A thousand runs", "/docs/runs"),
-      page("Hands on other machines", "/docs/hands"),
+      page("A thousand runs", "/docs/scripts"),
+      page("Hands on other machines", "/docs/remote-executor"),
       page("The fleet", "/docs/fleet"),
-      page("What to watch", "/docs/observability"),
-      page("OpenTelemetry", "/docs/opentelemetry"),
+      page("What to watch", "/docs/reference/metrics"),
+      page("OpenTelemetry", "/docs/reference/opentelemetry"),
       page("Embed it in a Go program", "/docs/embedding"),
-      page("Test with a model that misbehaves", "/docs/scenarios"),
+      page("Test with a model that misbehaves", "/docs/reference/scenarios"),
     ],
   },
   {
@@ -45,10 +45,10 @@ const sidebar = [
   {
     text: "Reference",
     items: [
-      page("Commands, flags, exit codes", "/docs/cli"),
-      page("Settings", "/docs/config"),
-      page("HTTP", "/docs/serve"),
-      page("Events", "/docs/event"),
+      page("Commands, flags, exit codes", "/docs/reference/cli"),
+      page("Settings", "/docs/reference/settings"),
+      page("HTTP server", "/docs/server"),
+      page("Events", "/docs/reference/events"),
     ],
   },
   {

@@ -10,7 +10,7 @@ import (
 
 // TestMetricsAreDocumented: the page lists each metric with its type, and no other.
 func TestMetricsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/observability.md")
+	page, err := os.ReadFile("../../../docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,6 +26,6 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 	slices.Sort(listed)
 	if !slices.Equal(listed, want) {
-		t.Errorf("docs/observability.md lists\n%s\nwant\n%s", strings.Join(listed, "\n"), strings.Join(want, "\n"))
+		t.Errorf("docs/reference/metrics.md lists\n%s\nwant\n%s", strings.Join(listed, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // TestVariablesAreDocumented: the page lists each variable that is read, and no other.
 func TestVariablesAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/opentelemetry.md")
+	page, err := os.ReadFile("../../../docs/reference/opentelemetry.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,6 +46,6 @@ func TestVariablesAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(read)), slices.Sorted(maps.Keys(listed))); diff != "" {
-		t.Errorf("(-read +docs/opentelemetry.md):\n%s", diff)
+		t.Errorf("(-read +docs/reference/opentelemetry.md):\n%s", diff)
 	}
 }

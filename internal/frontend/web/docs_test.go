@@ -16,7 +16,7 @@ import (
 
 func readme(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/serve.md")
+	text, err := os.ReadFile("../../../docs/server.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func sessionRoutes() []route {
 		},
 		{
 			method: "GET", path: "/api/sessions/{id}/events", name: "events",
-			summary: "The events after a cursor, in order and as they come, as server-sent events: \"event\" has an event (docs/event.md) and its number as id; " +
+			summary: "The events after a cursor, in order and as they come, as server-sent events: \"event\" has an event (docs/reference/events.md) and its number as id; " +
 				"\"resync\" says that the cursor is unknown: start again from 0; \"closed\" says that the session is closed; \"problem\" says why the stream ends. Each of these three ends the stream.",
 			query:   map[string]string{"after": "number of the last event that you have; 0 for all"},
 			headers: map[string]string{"Last-Event-ID": "the same; takes precedence over the parameter"},

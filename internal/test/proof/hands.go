@@ -255,7 +255,7 @@ func (c *cable) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// doubled has each message of some frames twice (docs/hands.md).
+// doubled has each message of some frames twice (docs/remote-executor.md).
 func doubled(data []byte) (out []byte) {
 	for rest := data; len(rest) > 0; {
 		if len(rest) < 5 {

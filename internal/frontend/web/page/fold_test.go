@@ -84,13 +84,13 @@ func films(t *testing.T) (logs [][]event.Event) {
 }
 
 func example(t *testing.T) []event.Event {
-	raw, err := os.ReadFile("../../../../docs/event.md")
+	raw, err := os.ReadFile("../../../../docs/reference/events.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := regexp.MustCompile("(?s)## Example.*?```jsonl\n(.*?)\n```").FindSubmatch(raw)
 	if found == nil {
-		t.Fatal("docs/event.md has no example")
+		t.Fatal("docs/reference/events.md has no example")
 	}
 	return decode(t, []byte("["+strings.ReplaceAll(string(found[1]), "\n", ",")+"]"))
 }

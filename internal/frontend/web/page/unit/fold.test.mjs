@@ -9,13 +9,13 @@ import { follow } from "../assets/rows.js";
 
 const repo = new URL("../../../../../", import.meta.url);
 const lines = (text) => text.trim().split("\n").map((l) => JSON.parse(l));
-const example = lines(/## Example[\s\S]*?```jsonl\n([\s\S]*?)```/.exec(readFileSync(new URL("docs/event.md", repo), "utf8"))[1]);
+const example = lines(/## Example[\s\S]*?```jsonl\n([\s\S]*?)```/.exec(readFileSync(new URL("docs/reference/events.md", repo), "utf8"))[1]);
 const goldens = lines(readFileSync(new URL("event/testdata/kinds.jsonl", repo), "utf8"));
 
 const play = (events) => events.reduce(fold, emptyState());
 const renumber = (events) => events.map((e, n) => ({ ...e, seq: n + 1 }));
 
-test("the example of docs/event.md", () => {
+test("the example of docs/reference/events.md", () => {
   const s = play(example);
   assert.equal(s.seq, 24);
   assert.equal(s.open, false);
