@@ -32,7 +32,7 @@ type JobEnded struct {
 	Cause     *Cause    `json:"cause,omitempty"`
 	Survivors []Process `json:"survivors,omitempty"`
 	// Quarantined are parts of git repositories that the job's sandbox left and that
-	// settle moved aside, with the reasons.
+	// settle moved aside, with the reasons, and what settle could not look at.
 	Quarantined []string `json:"quarantined,omitempty"`
 }
 

@@ -230,7 +230,7 @@ func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Box, erro
 	protect := protected(write, b.keepsGit())
 	if b.keepsGit() {
 		obeyed, _ := b.obeyed(b.repository(b.dir))
-		protect = append(append(protect, obeyed...), b.repositories.Pointers(b.area())...)
+		protect = append(append(protect, obeyed...), b.repositories.Pointers()...)
 		slices.Sort(protect)
 		protect = slices.Compact(protect)
 	}

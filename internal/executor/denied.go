@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -42,14 +43,15 @@ type Denial struct {
 	// Restored are the protected files that were changed, where only comparing them
 	// protects them.
 	Restored []string `json:"restored,omitempty"`
-	// Quarantined are the parts of repositories that were moved aside, with the reason.
+	// Quarantined are the parts of repositories that were moved aside, with the reason, and
+	// what could not be looked at.
 	Quarantined []string `json:"quarantined,omitempty"`
 	// Git says that what was denied is in the folder of a repository.
 	Git bool `json:"git,omitempty"`
 }
 
 // denials answers Denials.
-func (l *Local) denials(r Request) (json.RawMessage, error) {
+func (l *Local) denials(ctx context.Context, r Request) (json.RawMessage, error) {
 	var out Output
 	if err := json.Unmarshal(r.Args, &out); err != nil {
 		return nil, fmt.Errorf("cannot read the arguments: %w", err)
@@ -68,8 +70,8 @@ func (l *Local) denials(r Request) (json.RawMessage, error) {
 	if known.guard != nil {
 		d.Restored = known.guard.restore()
 	}
-	if l.Repositories != nil && len(box.Write) > 0 {
-		for _, found := range l.Repositories.Check() {
+	if l.Repositories != nil && out.Sandbox == event.Workspace {
+		for _, found := range l.Repositories.Check(ctx) {
 			d.Quarantined = append(d.Quarantined, found.String())
 		}
 	}

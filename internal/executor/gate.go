@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo/quarantine"
@@ -82,14 +83,29 @@ func (w watched) refused() []egress.Refusal {
 	return w.gate.Refused()
 }
 
+// startConfined starts a command in the sandbox of its kind. What is in the repositories
+// before that is looked at first: it takes what the call has, and ends with the call (C9).
+func (l *Local) startConfined(ctx context.Context, call string, c Confined, spec proc.Spec) (*proc.Process, error) {
+	w := watched{}
+	if c.Sandbox == event.Workspace && l.Repositories != nil {
+		if err := l.Repositories.Enter(ctx, l.Repositories.Area()); err != nil {
+			return nil, fmt.Errorf("cannot look at the git repositories before the command: %w", err)
+		}
+		w.repositories = l.Repositories
+	}
+	box, env, err := l.Box(c)
+	if err != nil {
+		w.end()
+		return nil, fmt.Errorf("cannot confine the command: %w", err)
+	}
+	spec.Box, spec.Env = &box, override(spec.Env, env)
+	return l.startBoxed(ctx, call, spec, w)
+}
+
 // startBoxed starts a command that is confined. One with a proxy has a gate of its
 // own, which is closed when everything of the command is gone.
-func (l *Local) startBoxed(ctx context.Context, call string, spec proc.Spec) (*proc.Process, error) {
-	w := watched{guard: newGuard(*spec.Box)}
-	if len(spec.Box.Write) > 0 && l.Repositories != nil {
-		w.repositories = l.Repositories
-		w.repositories.Enter(w.repositories.Area())
-	}
+func (l *Local) startBoxed(ctx context.Context, call string, spec proc.Spec, w watched) (*proc.Process, error) {
+	w.guard = newGuard(*spec.Box)
 	if spec.Box.Network == sandbox.Proxied {
 		w.gate = egress.NewGate(l.Hosts, l.Dialer)
 		if err := throughGate(&spec, w.gate); err != nil {

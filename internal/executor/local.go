@@ -93,12 +93,7 @@ func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
 		if l.Box == nil {
 			return nil, errors.New("cannot run the command: it would have to be confined, and there is no way here")
 		}
-		box, env, err := l.Box(Confined{c.Sandbox, c.Secrets, dir})
-		if err != nil {
-			return nil, fmt.Errorf("cannot confine the command: %w", err)
-		}
-		spec.Box, spec.Env = &box, override(spec.Env, env)
-		return l.startBoxed(ctx, c.Call, spec)
+		return l.startConfined(ctx, c.Call, Confined{c.Sandbox, c.Secrets, dir}, spec)
 	}
 	spec.RealDir = c.Workdir != ""
 	return proc.Start(ctx, spec)
@@ -106,12 +101,7 @@ func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
 
 // StartProgram starts a program in a sandbox that is no command for a shell.
 func (l *Local) StartProgram(ctx context.Context, in event.Sandbox, spec proc.Spec) (*proc.Process, error) {
-	box, env, err := l.Box(Confined{Sandbox: in, Dir: spec.Dir})
-	if err != nil {
-		return nil, fmt.Errorf("cannot confine the program: %w", err)
-	}
-	spec.Box, spec.Env = &box, override(spec.Env, env)
-	return l.startBoxed(ctx, "", spec)
+	return l.startConfined(ctx, "", Confined{Sandbox: in, Dir: spec.Dir}, spec)
 }
 
 // dir is where the command runs. A Workdir is canonical: the place that it was judged to
@@ -138,7 +128,7 @@ func (l *Local) Call(ctx context.Context, r Request) (json.RawMessage, error) {
 		return nil, awaitPort(ctx, r.Args)
 	}
 	if r.Name == Denials {
-		return l.denials(r)
+		return l.denials(ctx, r)
 	}
 	if call, ok := l.Calls[r.Name]; ok {
 		return call(ctx, r)

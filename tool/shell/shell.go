@@ -185,12 +185,12 @@ func (r *run) denied(ctx context.Context, result tool.Result) string {
 	return strings.Join(notes, "\n")
 }
 
-// quarantined says what was moved aside.
+// quarantined says what settle moved aside, and what it could not look at.
 func quarantined(list []string) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return "[settle moved aside what a sandboxed command left in a git repository, because git would run or obey it outside of the sandbox: " + strings.Join(list, "; ") +
+	return "[settle looks for what a sandboxed command leaves in git repositories, because git would run or obey it outside of the sandbox, and moves that aside: " + strings.Join(list, "; ") +
 		". Nothing was deleted. The user can look at it and rename it back]"
 }
 
@@ -201,8 +201,14 @@ func (r *run) denial(ctx context.Context, output string) (d executor.Denial) {
 		return d
 	}
 	answer, err := r.jobs.config.machine.Call(ctx, executor.Request{Name: executor.Denials, Call: r.call.ID, Dir: r.call.Dir, Args: args})
-	if err != nil || json.Unmarshal(answer, &d) != nil {
-		return executor.Denial{} // it is said only as well as can be
+	if err == nil {
+		err = json.Unmarshal(answer, &d)
+	}
+	if err != nil { // it is said only as well as can be
+		d = executor.Denial{}
+		if ctx.Err() != nil && r.call.Sandbox == event.Workspace { // C22
+			d.Quarantined = []string{"settle does not know whether all was looked at before the call ended; run no git in the folders that commands can change before the next sandboxed command"}
+		}
 	}
 	return d
 }

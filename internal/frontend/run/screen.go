@@ -140,7 +140,7 @@ func (s *screen) show(c transcript.Change) {
 	case event.JobEnded:
 		s.detail("job %s: %s", d.Job, d.How)
 		for _, moved := range d.Quarantined {
-			s.notice("job %s left something that git would run; settle moved it aside: %s", d.Job, moved)
+			s.notice("after job %s, settle looked for what git would run: %s", d.Job, moved)
 		}
 	}
 }

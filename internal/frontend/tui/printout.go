@@ -158,7 +158,7 @@ func (p *printout) job(c transcript.Change) {
 	case event.JobEnded:
 		p.add(notice(faint(), "job %s: %s", d.Job, d.How))
 		for _, moved := range d.Quarantined {
-			p.add(notice(faint(), "job %s left something that git would run; settle moved it aside: %s", d.Job, moved))
+			p.add(notice(faint(), "after job %s, settle looked for what git would run: %s", d.Job, moved))
 		}
 	}
 }

@@ -39,11 +39,18 @@ func real(t testing.TB) string {
 	return dir
 }
 
+func enter(t testing.TB, g *Guard, dir string) {
+	t.Helper()
+	if err := g.Enter(t.Context(), Area{Look: []string{dir}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // guarded enters for a command that can change a folder.
 func guarded(t testing.TB, dir string) *Guard {
 	t.Helper()
 	g := New()
-	g.Enter(Area{Look: []string{dir}})
+	enter(t, g, dir)
 	t.Cleanup(func() { _ = g.Close() })
 	return g
 }
@@ -71,14 +78,14 @@ func TestGuardMovesNewFaultsAside(t *testing.T) {
 					g.watch = nil
 				}
 				files(t, dir, list)
-				found := g.Check()
+				found := g.Check(t.Context())
 				if len(found) != 1 || found[0].Path != filepath.Join(dir, name) || !strings.HasPrefix(filepath.Base(found[0].Moved), filepath.Base(name)+"-quarantined-") {
 					t.Fatalf("found %v", found)
 				}
 				if _, err := os.Lstat(found[0].Moved); err != nil {
 					t.Error(err)
 				}
-				if again := g.Check(); again != nil {
+				if again := g.Check(t.Context()); again != nil {
 					t.Errorf("again: %v", again)
 				}
 			})
@@ -102,24 +109,24 @@ func TestGuardTrustsWhatTheUserMade(t *testing.T) {
 	dir := real(t)
 	files(t, dir, merge(repository("old/.git", evil), map[string]string{"old/.git/hooks/pre-commit": "mine"}))
 	g := guarded(t, dir)
-	if found := g.Check(); found != nil {
+	if found := g.Check(t.Context()); found != nil {
 		t.Errorf("of the user: %v", found)
 	}
 	files(t, dir, map[string]string{"old/.git/hooks/pre-commit": "yours"})
-	if found := g.Check(); len(found) != 1 || found[0].Path != filepath.Join(dir, "old/.git/hooks") {
+	if found := g.Check(t.Context()); len(found) != 1 || found[0].Path != filepath.Join(dir, "old/.git/hooks") {
 		t.Errorf("of a command: %v", found)
 	}
 	g.Leave()
 	files(t, dir, repository("new/.git", evil))
-	g.Enter(Area{Look: []string{dir}})
-	if found := g.Check(); found != nil {
+	enter(t, g, dir)
+	if found := g.Check(t.Context()); found != nil {
 		t.Errorf("made while no command ran: %v", found)
 	}
-	g.Enter(Area{Look: []string{dir}})
+	enter(t, g, dir)
 	files(t, dir, repository("second/.git", evil))
 	g.Leave()
-	g.Enter(Area{Look: []string{dir}}) // one still runs: nothing is trusted
-	if found := g.Check(); len(found) != 1 {
+	enter(t, g, dir) // one still runs: nothing is trusted
+	if found := g.Check(t.Context()); len(found) != 1 {
 		t.Errorf("made while two ran: %v", found)
 	}
 }
@@ -150,7 +157,7 @@ func TestGuardLeavesOrdinaryRepositories(t *testing.T) {
 		"clone/lib/.git": "gitdir: ../.git/modules/lib\n", "clone/.git/hooks/pre-commit.sample": "x", "clone/.git/info/exclude": "", "HEAD": "x", "objects/x": "",
 	}))
 	files(t, dir, map[string]string{"clone/.git/worktrees/w/HEAD": "x", "clone/.git/worktrees/w/commondir": "../..\n", "clone/.git/worktrees/w/gitdir": "x"})
-	if found := g.Check(); found != nil {
+	if found := g.Check(t.Context()); found != nil {
 		t.Errorf("%v", found)
 	}
 }
@@ -160,14 +167,14 @@ func TestGuardMovesLinksAside(t *testing.T) {
 	dir := real(t)
 	g := guarded(t, dir)
 	files(t, dir, repository("n/.git", ""))
-	if found := g.Check(); found != nil {
+	if found := g.Check(t.Context()); found != nil {
 		t.Fatalf("%v", found)
 	}
 	files(t, dir, map[string]string{"n/.git/logs/refs/heads/": ""})
 	if err := os.Symlink("/elsewhere", filepath.Join(dir, "n/.git/logs/refs/heads/main")); err != nil {
 		t.Fatal(err)
 	}
-	if found := g.Check(); len(found) != 1 || found[0].Path != filepath.Join(dir, "n/.git/logs/refs/heads/main") {
+	if found := g.Check(t.Context()); len(found) != 1 || found[0].Path != filepath.Join(dir, "n/.git/logs/refs/heads/main") {
 		t.Errorf("%v", found)
 	}
 }
@@ -203,7 +210,7 @@ func BenchmarkCheck(b *testing.B) {
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {
 			g := New()
-			g.Enter(a)
+			_ = g.Enter(b.Context(), a)
 			_ = g.Close()
 		}
 	})
@@ -217,12 +224,12 @@ func BenchmarkCheck(b *testing.B) {
 			}
 			n := 0
 			for b.Loop() {
-				g.Enter(a)
+				_ = g.Enter(b.Context(), a)
 				if name == "a folder" {
 					n++
 					_ = os.Mkdir(filepath.Join(dir, fmt.Sprint("new", n)), 0o755)
 				}
-				g.Check()
+				g.Check(b.Context())
 				g.Leave()
 			}
 		})

@@ -32,6 +32,7 @@ type fault struct {
 // place says where a repository is, and what its pointers may lead to.
 type place struct {
 	path string // of its folder, absolute
+	look *look  // which bounds what is read of it
 	// looked reports whether a path is looked at: what would be planted there is found.
 	looked func(path string) bool
 	// hidden reports whether a command can change a path that is not looked at.
@@ -93,11 +94,11 @@ func inspect(dir *os.Root, at place) []fault {
 			add("objects/info/alternates", "its objects are in "+line+", which is not looked at", line)
 		}
 	}
-	for _, f := range slices.Concat(hooks(dir), unfinished(dir)) {
+	for _, f := range slices.Concat(hooks(dir, at.look), rebases(dir, at.look)) {
 		add(f.entry, f.why, f.id)
 	}
 	for _, name := range []string{"remotes", "branches"} { // configuration of an older kind
-		if list, err := readDir(dir, name); len(list) > 0 || err != nil {
+		if list, err := readDir(dir, name, at.look); len(list) > 0 || err != nil {
 			add(name, "it has remotes in "+name, fmt.Sprint(list, err))
 		}
 	}
@@ -152,15 +153,15 @@ func pointer(data []byte) (string, bool) {
 }
 
 // hooks returns a fault if there is a hook.
-func hooks(dir *os.Root) []fault {
-	list, err := readDir(dir, "hooks")
+func hooks(dir *os.Root, look *look) []fault {
+	list, err := readDir(dir, "hooks", look)
 	if err != nil {
 		return []fault{{"hooks", "its hooks cannot be looked at: " + err.Error(), err.Error()}}
 	}
 	var names []string
 	sum := sha256.New()
 	for _, entry := range list {
-		if strings.HasSuffix(entry.Name(), ".sample") {
+		if strings.HasSuffix(entry.Name(), ".sample") || look.mustEnd() {
 			continue
 		}
 		names = append(names, entry.Name())
@@ -183,10 +184,10 @@ const (
 	strategies   = " ort recursive resolve octopus ours subtree "
 )
 
-// unfinished returns faults for programs that an unfinished rebase would start.
-func unfinished(dir *os.Root) (faults []fault) {
+// rebases returns faults for programs that an unfinished rebase would start.
+func rebases(dir *os.Root, look *look) (faults []fault) {
 	for _, state := range []string{"rebase-merge", "rebase-apply", "sequencer"} {
-		list, err := readDir(dir, state)
+		list, err := readDir(dir, state, look)
 		if len(list) == 0 && err == nil {
 			continue
 		}
@@ -229,8 +230,8 @@ func starts(name, line string) string {
 	return line
 }
 
-// readDir lists a folder; nothing if there is none.
-func readDir(dir *os.Root, name string) ([]fs.DirEntry, error) {
+// readDir lists a folder; nothing if there is none. The list has no end if the look ends.
+func readDir(dir *os.Root, name string, look *look) (list []fs.DirEntry, err error) {
 	info, err := dir.Lstat(name)
 	if err != nil || info.Mode().IsRegular() {
 		return nil, nil //nolint:nilerr // there is none
@@ -243,7 +244,7 @@ func readDir(dir *os.Root, name string) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	defer f.Close()
-	list, err := f.ReadDir(-1)
+	err = look.entries(f, func(entry fs.DirEntry) { list = append(list, entry) })
 	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return list, err
 }

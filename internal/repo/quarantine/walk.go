@@ -7,12 +7,6 @@ import (
 	"strings"
 )
 
-// Bounds of what is looked through. What is beyond them is named.
-const (
-	maxDepth   = 1024
-	maxFolders = 1_000_000
-)
-
 // folder is one that is looked through.
 type folder struct {
 	base string
@@ -36,8 +30,7 @@ func (g *Guard) walk(base string) {
 	if err != nil {
 		return
 	}
-	g.folders = 0
-	g.look(dir, &folder{base: base}, 0)
+	g.search(dir, &folder{base: base}, 0)
 }
 
 // descend looks through a folder that is new in another one.
@@ -54,43 +47,50 @@ func (g *Guard) descend(up *folder, name string) {
 		g.blind(up, name, err)
 		return
 	}
-	g.folders = 0
-	g.look(dir, &folder{up.base, up, name, up.repo}, strings.Count(rel, string(filepath.Separator)))
+	g.search(dir, &folder{up.base, up, name, up.repo}, strings.Count(rel, string(filepath.Separator)))
 }
 
-// look looks through a folder that is open, and closes it.
-func (g *Guard) look(dir *os.Root, f *folder, depth int) {
+// search looks through a folder that is open, and closes it.
+func (g *Guard) search(dir *os.Root, f *folder, depth int) {
 	defer dir.Close()
+	if g.look.countFolder() {
+		return
+	}
 	file, err := dir.Open(".")
 	if err != nil {
 		g.blind(f.up, f.name, err)
 		return
 	}
 	g.watched(file, f) // before it is listed, so that nothing is missed
-	list, err := file.ReadDir(-1)
-	_ = file.Close()
-	if g.folders++; err != nil || depth > maxDepth || g.folders > maxFolders {
-		g.blind(f.up, f.name, errTooMany)
-		return
-	}
-	if r := g.repository(dir, f, list); r != nil {
+	if r := g.repository(dir, f); r != nil {
 		f.repo = r
 	}
-	for _, entry := range list {
-		name := entry.Name()
+	var below []string
+	err = g.look.entries(file, func(entry os.DirEntry) {
 		if !entry.IsDir() {
-			g.file(f, name, entry.Type())
-			continue
+			g.file(f, entry.Name(), entry.Type())
+		} else if !g.kept(filepath.Join(f.base, f.rel(), entry.Name())) {
+			below = append(below, entry.Name())
 		}
-		if g.kept(filepath.Join(f.base, f.rel(), name)) {
-			continue
+	})
+	_ = file.Close()
+	if err == nil && depth > maxDepth {
+		err = errTooDeep
+	}
+	if err != nil {
+		g.blind(f.up, f.name, err)
+		return
+	}
+	for _, name := range below {
+		if g.look.mustEnd() {
+			return
 		}
-		below, err := g.open(dir, name)
+		folderBelow, err := g.open(dir, name)
 		if err != nil {
 			g.blind(f, name, err)
 			continue
 		}
-		g.look(below, &folder{f.base, f, name, f.repo}, depth+1)
+		g.search(folderBelow, &folder{f.base, f, name, f.repo}, depth+1)
 	}
 }
 
@@ -120,16 +120,7 @@ func mayBeGit(name string) bool {
 }
 
 // repository returns the record of a folder if git takes it for one of a repository.
-func (g *Guard) repository(dir *os.Root, f *folder, list []fs.DirEntry) *record {
-	found := 0
-	for _, entry := range list {
-		if mayBeGit(entry.Name()) {
-			found++
-		}
-	}
-	if found < 2 {
-		return nil
-	}
+func (g *Guard) repository(dir *os.Root, f *folder) *record {
 	has := func(name string) bool {
 		_, err := dir.Lstat(name)
 		return err == nil
@@ -145,7 +136,7 @@ func (g *Guard) see(base, rel string, isFolder bool) *record {
 	path := filepath.Join(base, rel)
 	r := g.known[path]
 	if r == nil || r.folder != isFolder {
-		r = &record{base: base, rel: rel, folder: isFolder, links: map[string]bool{}}
+		r = &record{base: base, rel: rel, folder: isFolder, links: map[string]bool{}, mayBeUsers: g.unseenUsers}
 		g.known[path] = r
 	}
 	return r
@@ -167,16 +158,11 @@ func (g *Guard) appeared(f *folder, name string, isFolder bool) {
 	if err != nil {
 		return
 	}
-	var list []fs.DirEntry
-	if file, err := dir.Open("."); err == nil {
-		list, _ = file.ReadDir(-1)
-		_ = file.Close()
-	}
-	if g.repository(dir, f, list) == nil {
+	if g.repository(dir, f) == nil {
 		_ = dir.Close()
 		return
 	}
-	g.look(dir, f, 0) // again: what is odd in it counts now
+	g.search(dir, f, 0) // again: what is odd in it counts now
 }
 
 // blind notes a folder that cannot be looked through.

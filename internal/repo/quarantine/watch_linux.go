@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -41,6 +42,13 @@ func (w *watcher) close() error {
 		return nil
 	}
 	return unix.Close(w.fd)
+}
+
+// forget ends what is watched for bases that are gone.
+func (w *watcher) forget(gone func(base string) bool) {
+	if w != nil {
+		maps.DeleteFunc(w.folders, func(_ int32, f *folder) bool { return gone(f.base) })
+	}
 }
 
 // watched has a folder that is open watched. Where that is not possible, nothing is:
@@ -88,8 +96,8 @@ func (w *watcher) read(g *Guard) (all bool) {
 			case f != nil && len(name) > 0:
 				g.appeared(f, string(name), mask&unix.IN_ISDIR != 0)
 			}
-			if g.watch != w {
-				return false // there is none any more
+			if g.watch != w || g.look.mustEnd() {
+				return false // there is none any more, or what comes after it is not looked at
 			}
 		}
 	}
