@@ -21,8 +21,8 @@ The client chooses the directory of each session and can change its mode, model
 and effort. settle asks before calls that could change something, unless
 --permission, SETTLE_PERMISSION or the client's mode says otherwise.
 
-It ends when standard input ends, when nobody reads standard output, when its
-parent process dies, or on SIGTERM or Ctrl-C. All turns and their processes end
+It ends when standard input ends, when standard output is closed, when its parent
+process dies, or on SIGTERM or Ctrl-C. All turns and their processes end
 within 1.5 seconds. Sessions are kept and can be resumed.
 
 Exit codes: 0 everything ended, 1 something did not, 2 wrong usage.`
@@ -30,7 +30,7 @@ Exit codes: 0 everything ended, 1 something did not, 2 wrong usage.`
 const acpExamples = `  acpx --agent "settle acp" "fix the failing test"
   settle acp --permission allow -m anthropic/claude-sonnet-4-5`
 
-// acpFlags are the flags of acp that are no settings.
+// acpFlags are the flags of acp that are not settings.
 type acpFlags struct {
 	projectFlags
 	dir  string
@@ -73,7 +73,7 @@ func (f *acpFlags) serve(cmd *cobra.Command, s *streams) error {
 	}))
 }
 
-// clientLog is where it is written what a client does wrong.
+// clientLog returns the log of clients' protocol errors.
 func clientLog(r *config.Resolved) *slog.Logger {
 	if log := assemble.Log(r); log != nil {
 		return log(redact.New(r.Secrets()...))

@@ -28,8 +28,8 @@ run. If the client sends no such settings,
 --permission or SETTLE_PERMISSION applies. Without those, settle asks before
 calls that could change something.
 
-It ends when standard input ends, when nobody reads standard output, when its
-parent process dies, or on SIGTERM or Ctrl-C. It notifies the client, and all
+It ends when standard input ends, when standard output is closed, when its parent
+process dies, or on SIGTERM or Ctrl-C. It notifies the client, and all
 turns and their processes end within 1.5 seconds.
 
 Exit codes: 0 everything ended, 1 something did not, 2 wrong usage or
@@ -38,7 +38,7 @@ configuration, 128 plus its number after a signal.`
 const appServerExamples = `  CODEX_PATH=$(command -v settle) codex-acp
   settle app-server -m anthropic/claude-sonnet-4-5`
 
-// appServerFlags are the flags of app-server that are no settings.
+// appServerFlags are the flags of app-server that are not settings.
 type appServerFlags struct {
 	projectFlags
 
@@ -109,8 +109,8 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 	return failed(err)
 }
 
-// understand takes Codex's settings for settle's: those that have a flag are set
-// as one.
+// understand translates Codex's settings into settle's. A setting with a flag is set as
+// that flag.
 func (f *appServerFlags) understand(cmd *cobra.Command, s *streams, dir string) (*codex.Spec, error) {
 	configured, err := s.settings(dir, nil, config.UseProject)
 	if err != nil {

@@ -46,7 +46,7 @@ func newCheckEndings(s *streams) *cobra.Command {
 				if err != nil {
 					return fmt.Errorf("cannot read the log: %w", err)
 				}
-				defer func() { _ = file.Close() }() // it was only read
+				defer func() { _ = file.Close() }() // the file was only read
 				source = file
 			}
 			records, err := endings.Read(source, endings.Format(format))
@@ -62,7 +62,7 @@ func newCheckEndings(s *streams) *cobra.Command {
 	return cmd
 }
 
-// printEndings prints the violations, or what ended how.
+// printEndings prints the violations, or how each entity ended.
 func printEndings(to io.Writer, records []endings.Record, violations []endings.Violation) error {
 	for _, v := range violations {
 		if _, err := fmt.Fprintln(to, v); err != nil {

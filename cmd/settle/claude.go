@@ -28,13 +28,13 @@ with its own result, and exits at the end of input. Otherwise it answers one
 prompt. A warning on standard error names what settle does not support, such as
 plugins. docs/clients/claude-sdk.md has the details.
 
-The exit code is that of the last turn, as in "settle run".`
+The exit code reports the last turn, as in "settle run".`
 
 const claudeExamples = `  settle claude -p "what does this project do?"
   settle claude -p --output-format json "fix the failing test" --permission-mode acceptEdits
   ln -s "$(command -v settle)" ~/bin/claude`
 
-// claudeFlags are the flags of claude that are no settings.
+// claudeFlags are the flags of claude that are not settings.
 type claudeFlags struct {
 	claude.Options
 	dir                       string
@@ -55,17 +55,17 @@ func newClaude(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "claude [flags] [PROMPT]", Short: "Replace Claude Code, for programs that use the Claude Agent SDK",
 		Long: claudeHelp, Example: claudeExamples,
-		DisableFlagParsing: true, // Claude's flags are not quite ours
+		DisableFlagParsing: true, // the syntax of Claude's flags differs
 	}
 	f.define(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		err := f.run(cmd, s, args)
 		why, exit := err, (*exitError)(nil)
 		if errors.As(err, &exit) {
-			why = exit.err // nil if it has been said
+			why = exit.err // nil if the command has printed it
 		}
 		if why != nil {
-			_, _ = s.stdout.Write(claude.Refusal(claude.Format(f.output), redact.Diagnostic(why.Error()))) // the exit code says it, too
+			_, _ = s.stdout.Write(claude.Refusal(claude.Format(f.output), redact.Diagnostic(why.Error()))) // the exit code reports the error in any case
 		}
 		return err
 	}
@@ -83,12 +83,12 @@ func (f *claudeFlags) run(cmd *cobra.Command, s *streams, args []string) error {
 	}
 	f.Warnings = warnings
 	if f.version {
-		_, err := fmt.Fprintf(s.stdout, "%s-settle (settle %s, in the place of Claude Code)\n", claude.Imitated, version())
+		_, err := fmt.Fprintf(s.stdout, "%s-settle (settle %s, replaces Claude Code)\n", claude.Imitated, version())
 		return err
 	}
 	code, err := f.serve(cmd, s, flags.Args())
 	if err == nil && code != stdio.CodeCompleted {
-		return &exitError{code: code} // it has been said why
+		return &exitError{code: code} // the command has printed the cause
 	}
 	return err
 }
@@ -110,7 +110,7 @@ func (f *claudeFlags) define(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.disallowed, "disallowed-tools", nil, "calls to deny, as `RULES`")
 	flags.StringArrayVar(&f.dirs, "add-dir", nil, "let the model also read `DIR`")
 	flags.StringArrayVar(&f.servers, "mcp-config", nil, "add MCP servers, as `JSON` or a file")
-	flags.BoolVar(&f.OnlyServers, "strict-mcp-config", false, "use no MCP servers but those of --mcp-config")
+	flags.BoolVar(&f.OnlyServers, "strict-mcp-config", false, "use only the MCP servers of --mcp-config")
 	flags.StringVar(&f.MaxBudget, "max-budget-usd", "", "same as --max-cost: end a turn when it has cost `USD` dollars")
 	flags.StringVar(&f.MaxTurns, "max-turns", "", "same as --max-steps: end a turn after `N` model responses")
 	flags.StringVar(&f.system, "system-prompt", "", "replace the system prompt with `TEXT`")
@@ -130,7 +130,7 @@ func (f *claudeFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.version, "version", "v", false, "print the version and exit")
 }
 
-// serve wires a client to settle. An error means that no model was asked.
+// serve connects a client to settle. An error means that settle called no model.
 func (f *claudeFlags) serve(cmd *cobra.Command, s *streams, args []string) (int, error) {
 	dir, err := directory(f.dir)
 	if err != nil {
@@ -170,8 +170,8 @@ func (f *claudeFlags) serve(cmd *cobra.Command, s *streams, args []string) (int,
 	}), nil
 }
 
-// warned are warnings beside an error, since a flag that settle does not know may
-// have taken what was meant as the prompt; nil if there are none.
+// warned returns warnings as an error, nil if there are none. They accompany another
+// error, since an unknown flag can have taken the prompt as its value.
 func warned(warnings []string) error {
 	var all []error
 	for _, text := range warnings {
@@ -180,7 +180,7 @@ func warned(warnings []string) error {
 	return errors.Join(all...)
 }
 
-// options are the flags in the face's terms.
+// options translates the flags into the frontend's options.
 func (f *claudeFlags) options(flags *pflag.FlagSet, dir string, getenv func(string) string) error {
 	f.Input, f.Output = claude.Format(f.input), claude.Format(f.output)
 	formats := []claude.Format{claude.Text, claude.JSON, claude.StreamJSON}
@@ -196,7 +196,7 @@ func (f *claudeFlags) options(flags *pflag.FlagSet, dir string, getenv func(stri
 	case flags.Changed("resume") && f.Resume == "": // a variable that was not set must not mean a new session
 		return errors.New("--resume: the session's id is empty; name one, or use --continue")
 	}
-	// These are flags of settings, too, with other values.
+	// These flags have the names of settings, with other values.
 	if tools := flags.Lookup("tools"); tools.Changed {
 		tools.Changed = false
 		if text := tools.Value.String(); text != "default" {
@@ -211,7 +211,7 @@ func (f *claudeFlags) options(flags *pflag.FlagSet, dir string, getenv func(stri
 	if f.thinking == "disabled" && !flags.Changed("effort") {
 		f.Effort = "none"
 	}
-	if f.system != "" { // SDKs say it empty where their user said none
+	if f.system != "" { // SDKs send an empty prompt where their user gave none
 		f.System = &f.system
 	}
 	f.Append = f.appendText

@@ -79,8 +79,8 @@ func newCompact(s *streams) *cobra.Command {
 	return cmd
 }
 
-// sessionIn is the session that a person means: by an argument, or the directory's
-// last one.
+// sessionIn returns the session that an argument names; without an argument, the last
+// session of the directory.
 func sessionIn(cmd *cobra.Command, dataDir, dir string, args []string) (string, error) {
 	if len(args) == 1 {
 		id, err := store.Resolve(dataDir, args[0])

@@ -16,15 +16,15 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// mostSessions is how many sessions a shell is offered, the newest first.
-const mostSessions = 30
+// maxSessions is the number of sessions that a shell offers, the newest first.
+const maxSessions = 30
 
-// complete tells shells what the flags and arguments of all commands may be. A
-// flag's usage says it: the name of its value, and the words after its last colon.
+// complete registers completions for the flags and arguments of all commands. They come
+// from a flag's usage: the name of its value, and the words after its last colon.
 func complete(cmd *cobra.Command, s *streams) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if _, exists := cmd.GetFlagCompletionFunc(f.Name); !exists {
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, valuesOf(f, s)) // fails only if there is one
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, valuesOf(f, s)) // fails only if one exists
 		}
 	})
 	for _, word := range strings.Fields(cmd.Use) {
@@ -37,7 +37,7 @@ func complete(cmd *cobra.Command, s *streams) {
 	}
 }
 
-// valuesOf returns what completes the value of a flag.
+// valuesOf returns the completion of a flag's value.
 func valuesOf(f *pflag.Flag, s *streams) cobra.CompletionFunc {
 	name, usage := pflag.UnquoteUsage(f)
 	switch {
@@ -53,7 +53,7 @@ func valuesOf(f *pflag.Flag, s *streams) cobra.CompletionFunc {
 	return cobra.FixedCompletions(choices(usage), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
 }
 
-// list is how a usage names what a value is one of: off, auto (where it is), on.
+// list matches the choices in a flag's usage: off, auto (where the system can), on.
 var list = sync.OnceValue(func() *regexp.Regexp {
 	const one = `[a-zA-Z][a-zA-Z-]*(?: \([^)]*\))?`
 	return regexp.MustCompile(`: (` + one + `(?:(?:, | or )` + one + `)+)$`)
@@ -61,7 +61,7 @@ var list = sync.OnceValue(func() *regexp.Regexp {
 
 var aside = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` \([^)]*\)`) })
 
-// choices returns the words that the usage of a flag says its value is one of.
+// choices returns the values that the usage of a flag lists.
 func choices(usage string) []string {
 	found := list().FindStringSubmatch(usage)
 	if found == nil {
@@ -86,7 +86,7 @@ func (s *streams) sessionIDs(cmd *cobra.Command, _ []string, _ string) ([]cobra.
 	if err != nil {
 		return nil, how
 	}
-	list, err := store.List(ctx, r.DataDir, catalogue.Query{Limit: mostSessions})
+	list, err := store.List(ctx, r.DataDir, catalogue.Query{Limit: maxSessions})
 	if err != nil {
 		return nil, how
 	}

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// discardInput discards what was typed at a terminal and not read yet.
+// discardInput discards the unread input of a terminal.
 func discardInput(f *os.File) {
-	_ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) // else it is shown, and answers nothing but y, s and n
+	_ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) // otherwise the terminal echoes it, and a question receives it
 }

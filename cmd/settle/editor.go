@@ -12,11 +12,11 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// maxEdited bounds what an editor leaves, in bytes.
+// maxEdited is the maximum size of an edited text in bytes.
 const maxEdited = 8 << 20
 
-// editor has the person edit a text in the editor of their own; nil if they have
-// named none.
+// editor returns a function that opens a text in the user's editor; nil if no variable
+// names one.
 func (s *streams) editor(dir string) func(context.Context, string) (string, error) {
 	name := cmp.Or(s.getenv("VISUAL"), s.getenv("EDITOR"))
 	if name == "" || runtime.GOOS == "windows" {
@@ -27,7 +27,7 @@ func (s *streams) editor(dir string) func(context.Context, string) (string, erro
 		if err != nil {
 			return "", fmt.Errorf("cannot edit: %w", err)
 		}
-		defer func() { _ = os.Remove(file.Name()) }() // it is in the directory for what may be removed
+		defer func() { _ = os.Remove(file.Name()) }() // a file that remains is in the directory of temporary files
 		_, err = file.WriteString(text)
 		if err = errors.Join(err, file.Close()); err != nil {
 			return "", fmt.Errorf("cannot edit: %w", err)

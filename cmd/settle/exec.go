@@ -41,13 +41,13 @@ Without --sandbox and --permission the session is read-only. On Linux, the kerne
 holds commands to the mode (docs/sandbox.md). Elsewhere settle judges each call
 before it runs. docs/clients/codex-sdk.md says what each mode allows.
 
-Exit codes are those of "settle run".`
+The exit codes are the same as for "settle run".`
 
 const execExamples = `  settle exec --json -s workspace-write "fix the failing test"
   settle exec resume --last "and now the documentation"
   git diff | settle exec -m gpt-5 --output-schema schema.json "review this"`
 
-// execFlags are the flags of exec that are no settings.
+// execFlags are the flags of exec that are not settings.
 type execFlags struct {
 	codex.Flags
 	dir              string
@@ -71,7 +71,7 @@ func newExec(s *streams) *cobra.Command {
 				refuse(s, err)
 			}
 			if err == nil && code != stdio.CodeCompleted {
-				return &exitError{code: code} // it has been said why
+				return &exitError{code: code} // the command has printed the cause
 			}
 			return err
 		},
@@ -89,13 +89,13 @@ func newExec(s *streams) *cobra.Command {
 	return cmd
 }
 
-// refuse says on standard output what standard error says: that there is no turn.
+// refuse prints on standard output, as standard error does, that there is no turn.
 func refuse(s *streams, err error) {
 	var exit *exitError
 	if errors.As(err, &exit) && exit.err != nil {
 		err = exit.err
 	}
-	_, _ = s.stdout.Write(exec.Refusal(redact.Diagnostic(err.Error()))) // the exit code says it, too
+	_, _ = s.stdout.Write(exec.Refusal(redact.Diagnostic(err.Error()))) // the exit code reports the error in any case
 }
 
 func (f *execFlags) define(flags *pflag.FlagSet) {
@@ -131,12 +131,12 @@ func (f *execFlags) define(flags *pflag.FlagSet) {
 	flags.StringP("profile", "p", "", "not supported, ignored with a warning: `NAME`")
 }
 
-// execIgnored are flags that ask for what is so in any case.
+// execIgnored are flags that change nothing: settle always behaves as they ask.
 func execIgnored() []string {
 	return []string{"skip-git-repo-check", "ignore-user-config", "ignore-rules", "strict-config"}
 }
 
-// execUnfit and execUnfitValues are flags that mean nothing here.
+// execUnfit and execUnfitValues are flags that settle refuses.
 func execUnfit() []string {
 	return []string{"dangerously-bypass-hook-trust", "worktree", "trust"}
 }
@@ -145,7 +145,7 @@ func execUnfitValues() []string {
 	return []string{"enable", "disable", "thread-source", "cyber-access-program"}
 }
 
-// run wires a turn together. An error means that no model was asked.
+// run prepares and runs a turn. An error means that settle called no model.
 func (f *execFlags) run(cmd *cobra.Command, s *streams, args []string) (int, error) {
 	dash := cmd.ArgsLenAtDash()
 	if dash > 0 && len(f.images) > 0 && args[0] != "resume" { // -i ONE TWO -- PROMPT
@@ -199,7 +199,7 @@ func (f *execFlags) run(cmd *cobra.Command, s *streams, args []string) (int, err
 	return run.Turn(cmd.Context(), options), nil
 }
 
-// understand reads the flags and overrides of the other agent.
+// understand reads Codex's flags and overrides.
 func (f *execFlags) understand(cmd *cobra.Command, s *streams, r *config.Resolved) (*codex.Spec, error) {
 	f.Model = cmd.Flag("model").Value.String()
 	spec, err := codex.Understand(f.Flags, codex.Known{
@@ -217,8 +217,8 @@ func (f *execFlags) understand(cmd *cobra.Command, s *streams, r *config.Resolve
 	return spec, nil
 }
 
-// with returns the streams with some variables of the environment replaced, and
-// some that commands do not see.
+// with returns the streams with variables of the environment replaced, and hides
+// variables from commands.
 func (s *streams) with(env map[string]string, hidden []string) *streams {
 	c := *s
 	c.getenv = func(name string) string {
@@ -234,8 +234,8 @@ func (s *streams) with(env map[string]string, hidden []string) *streams {
 	return &c
 }
 
-// agent says how the session is to work. A sandbox mode that the client names
-// is the policy, and settle's own permission is where it names none.
+// agent returns the specification of the session. The client's sandbox mode is its
+// policy; without one, settle's own permission applies.
 func (f *execFlags) agent(cmd *cobra.Command, spec *codex.Spec, dir string, r *config.Resolved) assemble.SessionSpec {
 	w := assemble.SessionSpec{Dir: dir, Settings: spec.Settings, By: assemble.User}
 	mode := exec.Mode(spec.Sandbox, spec.Approval, f.writable(dir, spec.Writable))
@@ -245,11 +245,11 @@ func (f *execFlags) agent(cmd *cobra.Command, spec *codex.Spec, dir string, r *c
 	_, own := w.Settings["permission"]
 	switch {
 	case own || cmd.Flags().Changed("permission"):
-		mode = assemble.Mode{} // settle's own word
+		mode = assemble.Mode{} // settle's own permission applies
 	case mode.Name == "" && r.Permission == "":
 		mode = exec.Mode(codex.ReadOnly, "", nil)
 	case mode.Permission == settle.Allow:
-		w.Settings["permission"] = string(settle.Allow) // it was asked for by name
+		w.Settings["permission"] = string(settle.Allow) // the client named it
 	}
 	w.Options = func(o *assemble.Options) {
 		o.Append, o.SystemFile, o.Approver = spec.Instructions, spec.SystemFile, exec.Nobody{Mode: string(settle.Ask)}
@@ -267,8 +267,8 @@ func (f *execFlags) agent(cmd *cobra.Command, spec *codex.Spec, dir string, r *c
 	return w
 }
 
-// writable are the directories beside the working directory whose files may be
-// changed.
+// writable returns the directories, besides the working directory, that commands can
+// write.
 func (f *execFlags) writable(dir string, named []string) []string {
 	list := []string{os.TempDir()}
 	if tmp := "/tmp"; !slices.Contains(list, tmp) && filepath.IsAbs(tmp) {
@@ -283,7 +283,7 @@ func (f *execFlags) writable(dir string, named []string) []string {
 	return list
 }
 
-// options says what to run and how to show it.
+// options returns the prompt and the output format of the run.
 func (f *execFlags) options(in *protocolServer, s *streams, words exec.Arguments) (run.Options, error) {
 	o := run.Options{Options: oneturn.Options{Stdout: s.stdout, Stderr: s.stderr, Exit: os.Exit}, Format: run.Plain, Volume: run.Verbose}
 	if isTerminal(s.stdout) {
@@ -312,14 +312,14 @@ func (f *execFlags) options(in *protocolServer, s *streams, words exec.Arguments
 	return o, err
 }
 
-// mostSchema bounds a schema in bytes.
-const mostSchema = 1 << 20
+// maxSchema is the maximum size of a schema in bytes.
+const maxSchema = 1 << 20
 
 func readSchema(path string) (json.RawMessage, error) {
 	if path == "" {
 		return nil, nil
 	}
-	raw, err := disk.ReadRegular(path, mostSchema)
+	raw, err := disk.ReadRegular(path, maxSchema)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the schema: %w", err)
 	}
@@ -330,7 +330,7 @@ func readSchema(path string) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// session returns the id of the session that goes on, or of a new one.
+// session returns the id of the session to continue, or of a new session.
 func (f *execFlags) session(ctx context.Context, words exec.Arguments, a *assemble.Agent) (string, error) {
 	if !words.Resume {
 		return settle.NewSessionID(), nil
@@ -345,10 +345,10 @@ func (f *execFlags) session(ctx context.Context, words exec.Arguments, a *assemb
 	return words.Find(ctx, a.Host.DataDir, dir)
 }
 
-// asJSON reports whether lines of JSON are wanted.
+// asJSON reports whether the client asked for JSON lines.
 func (f *execFlags) asJSON() bool { return f.json || f.oldJSON }
 
-// announce says on standard error what is in force, as the other agent does.
+// announce prints the settings in force on standard error, as Codex does.
 func announce(s *streams, o run.Options, a *assemble.Agent) {
 	approver, _ := a.Session.Approver.(exec.Nobody)
 	sandbox := approver.Mode
@@ -363,7 +363,7 @@ func announce(s *streams, o run.Options, a *assemble.Agent) {
 	}
 }
 
-// instead returns err, or what a stop that came before it means.
+// instead returns the error of an earlier stop, or err.
 func (in *protocolServer) instead(err error) error {
 	return (&signals{ctx: in.ctx}).instead(err)
 }

@@ -27,15 +27,15 @@ const execServerHelp = `Run commands and change files for an agent that speaks t
 exec-server". It needs no model and no key. Point Codex at it with
 CODEX_EXEC_SERVER_URL; Codex then works in this machine or container.
 
-Every process that a client starts is in custody: when the client terminates it,
-when the client is gone, and when this program ends or is killed, nothing that the
-process has started is left. Sandbox settings that a client sends are enforced, or
+settle tracks every process that a client starts: when the client terminates it,
+when the client has disconnected, and when this program ends or is killed, settle ends
+the process with all its descendants. Sandbox settings that a client sends are enforced, or
 the request is refused.
 
 It listens on ws://127.0.0.1:PORT and prints its address, which ends in a new token;
 with --token-file, add "/" and the token of the file yourself. --listen unix:PATH
 listens on a socket that only you can reach, --listen stdio serves the program that
-started it, and --connect connects to a client that listens. Whoever knows the token
+started it, and --connect connects to a client that listens. A client with the token
 can run commands as you: an address that other machines can reach needs TLS or
 --insecure. It refuses web pages.
 
@@ -99,7 +99,7 @@ func (f *execServerFlags) serve(cmd *cobra.Command, s *streams) error {
 	return f.listen(sig, s, server)
 }
 
-// server makes what serves clients: without the keys that are settle's own.
+// server returns the server, without settle's own keys.
 func (f *execServerFlags) server(s *streams) (*execserver.Server, error) {
 	if f.resumeTimeout < 0 {
 		return nil, fmt.Errorf("cannot use --resume-timeout %v: it is negative", f.resumeTimeout)
@@ -128,7 +128,7 @@ func (f *execServerFlags) server(s *streams) (*execserver.Server, error) {
 	return execserver.New(o), nil
 }
 
-// secret returns the token that is sent to a client; empty for none.
+// secret returns the token for a client; empty for none.
 func (f *execServerFlags) secret() (string, error) {
 	if f.TokenFile == "" {
 		return "", nil
@@ -136,14 +136,14 @@ func (f *execServerFlags) secret() (string, error) {
 	return f.Token()
 }
 
-// ladder ends a server.
-func ladder(server *execserver.Server, stops <-chan stdio.Stop) stdio.Ladder {
+// shutdown returns the steps that end a server.
+func shutdown(server *execserver.Server, stops <-chan stdio.Stop) stdio.Ladder {
 	return stdio.Ladder{
 		Close: server.Close, Hurry: func(context.Context, stdio.Stop) {}, Stops: stops, Exit: os.Exit,
 	}
 }
 
-// watchInput takes the end of standard input for a stop, if it is to.
+// watchInput treats the end of standard input as a stop, if a flag asks for it.
 func (f *execServerFlags) watchInput(sig *signals, s *streams) {
 	if !f.stdinClose {
 		return
@@ -169,11 +169,11 @@ func (f *execServerFlags) listen(sig *signals, s *streams, server *execserver.Se
 	}
 	f.watchInput(sig, s)
 	handler := server.Handler(context.WithoutCancel(sig.ctx), token, guard.Names{Names: f.Names, Exposed: place.Exposed})
-	return failed(guard.Serve(place, guard.Limits{}.WithDefaults().Server(handler, server.Logger()), ladder(server, sig.stops)))
+	return failed(guard.Serve(place, guard.Limits{}.WithDefaults().Server(handler, server.Logger()), shutdown(server, sig.stops)))
 }
 
-// place listens, and returns the token that clients must know: whoever can connect can
-// run commands. Only the user can reach a Unix socket, which needs none.
+// place listens, and returns the token that clients must send, since a client can run
+// commands. A Unix socket needs no token: only the user can connect to it.
 func (f *execServerFlags) place(ctx context.Context) (place *guard.Place, token string, err error) {
 	if path, ok := strings.CutPrefix(f.addr, "unix:"); ok {
 		if f.TokenFile != "" || f.Cert != "" {
@@ -197,7 +197,7 @@ func (f *execServerFlags) place(ctx context.Context) (place *guard.Place, token 
 	return place, token, err
 }
 
-// address is what the command prints: with the token, unless the user has it in a file.
+// address returns the address to print: with the token, unless a file has the token.
 func (f *execServerFlags) address(place *guard.Place, token string) string {
 	if strings.HasPrefix(f.addr, "unix:") {
 		return "unix:" + place.Addr().String()
@@ -223,7 +223,7 @@ func webSocket(address string) (string, error) {
 	return u.Host, nil
 }
 
-// out serves the client that listens somewhere else.
+// out connects to a client that listens, and serves it.
 func (f *execServerFlags) out(sig *signals, s *streams, server *execserver.Server) error {
 	address, err := url.Parse(f.connect)
 	if err != nil || address.Scheme != "ws" && address.Scheme != "wss" || address.Host == "" {
@@ -250,12 +250,12 @@ func (f *execServerFlags) out(sig *signals, s *streams, server *execserver.Serve
 	f.watchInput(sig, s)
 	stop := <-sig.stops
 	cancel()
-	err = ladder(server, sig.stops).Descend(stop)
+	err = shutdown(server, sig.stops).Descend(stop)
 	<-done
 	return failed(err)
 }
 
-// streams serves the program that started this one.
+// streams serves the parent process over standard streams.
 func (f *execServerFlags) streams(sig *signals, s *streams, server *execserver.Server) error {
 	defer proc.Closed(s.stdout, func(err error) { sig.lost("stdout", stdio.CodeStdoutClosed, err) })()
 	defer sig.watchParent()()
@@ -270,5 +270,5 @@ func (f *execServerFlags) streams(sig *signals, s *streams, server *execserver.S
 	case err = <-served:
 	}
 	cancel()
-	return failed(errors.Join(err, ladder(server, sig.stops).Descend(stop)))
+	return failed(errors.Join(err, shutdown(server, sig.stops).Descend(stop)))
 }

@@ -34,8 +34,8 @@ func newExecutor(s *streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "executor", Short: "Run commands for a settle on another machine", Long: executorHelp, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			// They come with the end of the connection, which is no reason. (Where a signal is
-			// ignored, commands would ignore it, too.)
+			// These signals come with the end of the connection, which is no reason to end.
+			// (Commands would inherit an ignored signal.)
 			lost := make(chan os.Signal, 1)
 			signal.Notify(lost, syscall.SIGHUP, syscall.SIGPIPE)
 			defer signal.Stop(lost)
@@ -102,7 +102,7 @@ func (t standardStream) Read(data []byte) (int, error)  { return t.in.Read(data)
 func (t standardStream) Write(data []byte) (int, error) { return t.out.Write(data) }
 
 func (t standardStream) Close() error {
-	_ = t.in.Close() // it was only read
+	_ = t.in.Close() // it was only read from
 	return t.out.Close()
 }
 

@@ -24,10 +24,10 @@ SIGINT or SIGTERM ends it.`
 const fakeModelExamples = `  settle fake-model --scenario scenario.json --listen 127.0.0.1:8080
   settle run -m chat/any --base-url http://127.0.0.1:8080/v1 "hello"`
 
-// mostScenario bounds a scenario file in bytes.
-const mostScenario = 64 << 20
+// maxScenario is the maximum size of a scenario file in bytes.
+const maxScenario = 64 << 20
 
-// recordings is a folder of recordings, each a regular file of at most mostScenario
+// recordings is a folder of recordings, each a regular file of at most maxScenario
 // bytes.
 type recordings string
 
@@ -39,7 +39,7 @@ func (r recordings) ReadFile(name string) ([]byte, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
-	return disk.ReadRegular(filepath.Join(string(r), filepath.FromSlash(name)), mostScenario)
+	return disk.ReadRegular(filepath.Join(string(r), filepath.FromSlash(name)), maxScenario)
 }
 
 func newFakeModel(s *streams) *cobra.Command {
@@ -48,7 +48,7 @@ func newFakeModel(s *streams) *cobra.Command {
 		Use: "fake-model --scenario FILE", Short: "Serve a model that follows a scenario, for tests",
 		Long: fakeModelHelp, Example: fakeModelExamples, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			raw, err := disk.ReadRegular(path, mostScenario)
+			raw, err := disk.ReadRegular(path, maxScenario)
 			if err != nil {
 				return fmt.Errorf("cannot read the scenario: %w", err)
 			}

@@ -70,8 +70,8 @@ func (f *hooksFlags) run(cmd *cobra.Command, s *streams) error {
 	return nil
 }
 
-// record trusts the project's hooks, says what they are, and returns what is in force
-// then.
+// record trusts the project's hooks, prints them, and returns the settings that are in
+// force afterwards.
 func (f *hooksFlags) record(cmd *cobra.Command, s *streams, r *config.Resolved) (*config.Resolved, error) {
 	if len(r.ProjectHooks) == 0 {
 		return nil, &config.Error{Where: "--trust", Message: "there are no hooks of a project here that settle could run"}

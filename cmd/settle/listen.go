@@ -10,7 +10,7 @@ import (
 type listenFlags struct {
 	guard.Flags
 
-	addr string // its own flag has another name everywhere
+	addr string // each command gives this flag its own name
 }
 
 func (f *listenFlags) define(cmd *cobra.Command) {

@@ -20,12 +20,11 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-const loginHelp = `Log in to an MCP server that asks for it (OAuth). NAME is one of your servers, or the
-URL of any.
+const loginHelp = `Log in to an MCP server that uses OAuth. NAME is one of your servers, or a URL.
 
-It prints a link, and opens it in a browser if there is one. The browser comes back to
-a port of this machine. If it runs on another machine, copy the address that it
-ends at, paste it here and press Enter.
+settle prints a link, and opens it in a browser if it finds one. After the login, the
+browser returns to a port of this machine. If the browser runs on another machine, copy
+the last address from it, paste it here and press Enter.
 
 settle keeps the tokens in the data directory, readable by you alone, and renews them
 when they expire. Sessions never wait for a login.
@@ -34,9 +33,9 @@ Exit codes: 0 logged in, 1 the login failed, 2 wrong usage or configuration,
 130 interrupted.`
 
 const logoutHelp = `Forget the login to an MCP server. The tokens are removed, and revoked if the server
-supports that. NAME is one of your servers, or the URL of any.
+supports that. NAME is one of your servers, or a URL.
 
-Exit codes: 0 logged out, or nobody was logged in; 1 failed, 2 wrong usage or
+Exit codes: 0 logged out, or there was no login; 1 failed, 2 wrong usage or
 configuration.`
 
 // loginFlags are the flags of mcp-servers login and logout.
@@ -67,7 +66,7 @@ func newLogout(s *streams) *cobra.Command {
 	return cmd
 }
 
-// server is the server that is meant, with what reaches it.
+// server returns the named server and the options that reach it.
 func (f *loginFlags) server(cmd *cobra.Command, s *streams, name string) (o assemble.Options, server assemble.Configured, err error) {
 	dir, r, err := f.place.settings(s, cmd.Flags())
 	if err != nil {
@@ -113,7 +112,7 @@ func (f *loginFlags) login(cmd *cobra.Command, s *streams, name string) error {
 		Pasted: pasted(sig.ctx, s.stdin), Reject: s.say, Learn: mask.Add,
 	})
 	if err != nil {
-		b.close() // on success it is the user's
+		b.close() // after a success the user keeps the browser
 		if sig.ctx.Err() != nil {
 			return sig.instead(err)
 		}
@@ -147,17 +146,17 @@ func (f *loginFlags) logout(cmd *cobra.Command, s *streams, name string) error {
 		s.say(fmt.Errorf("warning: the tokens are removed here, but may be valid at the server: %s", mask.Diagnostic(err.Error())))
 	}
 	if !had {
-		fmt.Fprintf(s.stdout, "Nobody was logged in to %s.\n", terminal.OneLine(name))
+		fmt.Fprintf(s.stdout, "There was no login to %s.\n", terminal.OneLine(name))
 		return nil
 	}
 	fmt.Fprintf(s.stdout, "Logged out of %s.\n", terminal.OneLine(name))
 	return nil
 }
 
-// maxPasted bounds an address that is pasted, in bytes.
+// maxPasted is the maximum length of a pasted address in bytes.
 const maxPasted = 64 << 10
 
-// pasted gives the lines of the input.
+// pasted returns a channel of the lines of the input.
 func pasted(ctx context.Context, input *os.File) <-chan string {
 	lines := make(chan string)
 	go func() { // ends with the input, or with the command's process
@@ -181,8 +180,8 @@ type browser struct {
 	ended  chan struct{}
 }
 
-// open opens the link in the user's browser, where there seems to be one. It is not
-// waited for: the link is on the screen.
+// open opens the link in the user's browser, if there seems to be one. It does not wait
+// for the browser: the link is on the screen.
 func (b *browser) open(s *streams, link string) {
 	var argv []string
 	switch runtime.GOOS {
@@ -217,11 +216,11 @@ func (b *browser) close() {
 	<-b.ended
 }
 
-// withoutCredentials is the environment for a program of the user's that is not to
-// have their keys (C15).
+// withoutCredentials returns an environment without keys, for a program of the user
+// (C15).
 func (s *streams) withoutCredentials() []string {
 	return slices.DeleteFunc(slices.Clone(s.environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return config.Credential(name) && name != "XAUTHORITY" // which names a file
+		return config.Credential(name) && name != "XAUTHORITY" // it names a file
 	})
 }

@@ -1,6 +1,7 @@
 // Command settle is a coding agent for shells and scripts: it runs a prompt to
-// its end in a directory and says by its exit code how it ended. This package
-// has the flags, the signals and the wiring; what happens is decided below it.
+// its end in a directory and reports by its exit code how the turn ended. This package
+// has flags, signals and exit codes; the packages below it decide everything else. Read
+// root.go first: it lists the commands.
 package main
 
 import (
@@ -48,8 +49,7 @@ func execute(s *streams) int {
 	return stdio.CodeUsage
 }
 
-// arguments returns the command line: a link that is named claude is settle
-// claude. Wardens have a name of their own, and never come here.
+// arguments returns the command line: a link named claude runs "settle claude". Wardens have a name of their own, and never come here.
 func arguments(argv []string) []string {
 	if name := strings.TrimSuffix(filepath.Base(argv[0]), ".exe"); name == "claude" {
 		return append([]string{name}, argv[1:]...)
@@ -57,7 +57,7 @@ func arguments(argv []string) []string {
 	return argv[1:]
 }
 
-// exitError ends a command with a code; err, if set, is still to be said.
+// exitError ends a command with a code. If err is set, it must still be printed.
 type exitError struct {
 	code int
 	err  error

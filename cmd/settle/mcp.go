@@ -27,7 +27,7 @@ If the client supports elicitation, settle asks it before calls that could chang
 something; if not, it denies them. --permission or SETTLE_PERMISSION can change
 that.
 
-It ends when standard input ends, when nobody reads standard output, when its
+It ends when standard input ends, when standard output is closed, when its
 parent process dies, or on SIGTERM or Ctrl-C. All turns and their processes end
 within 1.5 seconds.
 
@@ -42,7 +42,7 @@ const mcpExamples = `  settle mcp
   settle mcp --permission allow -m anthropic/claude-sonnet-4-5 -C ~/project
   settle mcp --http 127.0.0.1:8765 --token-file ~/.settle-token`
 
-// mcpFlags are the flags of mcp that are no settings.
+// mcpFlags are the flags of mcp that are not settings.
 type mcpFlags struct {
 	listenFlags
 	projectFlags
@@ -89,7 +89,7 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 		return err
 	}
 	if a, err := in.hosts.Agent(in.ctx, assemble.SessionSpec{Dir: dir}); err != nil {
-		s.say(err) // each run will say so, too: a client may name another model or directory
+		s.say(err) // not final: a client can name another model or directory
 	} else {
 		for _, note := range a.Notes {
 			s.say(errors.New(note))
@@ -104,8 +104,8 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 	return errors.Join(err, failed(face.Close()))
 }
 
-// open sets it up: over HTTP, clients come and go, and whether the program that
-// started it still runs or reads, is nothing to it.
+// open returns the server. Over HTTP, clients connect and disconnect, and the end of the
+// parent process is no reason to stop.
 func (f *mcpFlags) open(cmd *cobra.Command, s *streams, o assemble.Options) *protocolServer {
 	if f.addr == "" {
 		return s.protocolServer(cmd, o)
@@ -114,8 +114,7 @@ func (f *mcpFlags) open(cmd *cobra.Command, s *streams, o assemble.Options) *pro
 	return in
 }
 
-// http serves over HTTP. Errors that come before it listens are those of the
-// call.
+// http serves over HTTP. An error before it listens is a wrong use of the command.
 func (f *mcpFlags) http(ctx context.Context, s *streams, face *mcp.Face, token string, stops <-chan stdio.Stop) error {
 	encrypted, err := f.TLS()
 	if err != nil {

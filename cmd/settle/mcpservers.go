@@ -15,22 +15,23 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 )
 
-const mcpServersHelp = `List the MCP servers whose tools sessions can use, with what is known of them. With
-names, list their tools and prompts, too.
+const mcpServersHelp = `List the MCP servers whose tools sessions can use, with the state of each server. With
+names, also list their tools and prompts.
 
---test starts each server, asks it for its tools, and says how long that took.
-What it says is kept: sessions offer its tools from their first request on,
+--test starts each server, asks it for its tools, and prints how long the answer took.
+settle keeps the answer: sessions offer these tools from their first request on,
 without waiting for the server.
 
---trust shows the servers in the .mcp.json of the project and trusts that file as it
-is now. Until then, and again when it changes, its servers are not used: they are
-programs that the repository chose.
+--trust prints the servers in the .mcp.json of the project and trusts the present
+content of that file. Without trust, and again after a change of the file, settle does
+not use these servers, since they are programs that the repository chose.
 
 Some servers over HTTP ask for a login: "settle mcp-servers login NAME" logs in.
 
 States: new (never asked), known, needs-login, disabled, ok, failed.
 
-Exit codes: 0 listed, 1 a server failed its test, 2 wrong usage or configuration.`
+Exit codes: 0 listed, 1 a server failed its test or needs a login, 2 wrong usage or
+configuration.`
 
 // mcpServersFlags are the flags of mcp-servers.
 type mcpServersFlags struct {
@@ -48,7 +49,7 @@ func newMCPServers(s *streams) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, s, args) },
 	}
 	cmd.Flags().BoolVar(&f.test, "test", false, "start each server and ask it for its tools")
-	cmd.Flags().BoolVar(&f.trust, "trust", false, "trust the project's .mcp.json as it is now")
+	cmd.Flags().BoolVar(&f.trust, "trust", false, "trust the present content of the project's .mcp.json")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object per line")
 	f.place.define(cmd.Flags())
 	cmd.AddCommand(newLogin(s), newLogout(s))
@@ -97,13 +98,13 @@ func (f *mcpServersFlags) run(cmd *cobra.Command, s *streams, names []string) er
 		return failed(err)
 	}
 	if slices.ContainsFunc(list, func(c assemble.Configured) bool { return c.Report != nil && c.Report.Err != nil }) {
-		return &exitError{code: stdio.CodeFailed} // it has been said why
+		return &exitError{code: stdio.CodeFailed} // the command has printed the cause
 	}
 	return nil
 }
 
-// record trusts the project's servers, says what they are, and returns what is in
-// force then.
+// record trusts the project's servers, prints them, and returns the settings that are
+// in force afterwards.
 func (f *mcpServersFlags) record(cmd *cobra.Command, s *streams, r *config.Resolved) (*config.Resolved, error) {
 	if len(r.ProjectServers) == 0 {
 		return nil, &config.Error{Where: "--trust", Message: "there is no .mcp.json here that settle could use"}
@@ -129,7 +130,7 @@ func (f *mcpServersFlags) record(cmd *cobra.Command, s *streams, r *config.Resol
 	return r, err
 }
 
-// serversNamed are the servers with the names; all if there are none.
+// serversNamed returns the servers with the names; all servers if there are no names.
 func serversNamed(all []assemble.Configured, names []string) ([]assemble.Configured, error) {
 	if len(names) == 0 {
 		return all, nil

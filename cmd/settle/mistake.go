@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -12,8 +14,8 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// known refuses arguments of a command that only has subcommands, and says
-// which was probably meant.
+// known refuses arguments of a command that only has subcommands, and suggests the
+// nearest subcommand.
 func known(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -28,6 +30,46 @@ func known(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("there is no command %q%s; %s", cmd.CommandPath()+" "+args[0], config.DidYouMean(args[0], commandNames(cmd)), more)
 }
 
+// cobraArguments matches cobra's errors about the number of arguments.
+var cobraArguments = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(accepts|requires) .*arg\(s\)|^unknown command `)
+})
+
+// explainArguments replaces cobra's errors about the number of arguments, for cmd and its
+// subcommands.
+func explainArguments(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			if err != nil && cobraArguments().MatchString(err.Error()) {
+				return wrongArguments(cmd, args)
+			}
+			return err
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		explainArguments(sub)
+	}
+}
+
+// wrongArguments names the missing argument or the one too many.
+func wrongArguments(cmd *cobra.Command, args []string) error {
+	var operands []string
+	for word := range strings.FieldsSeq(cmd.Use) {
+		if word = strings.Trim(word, "[]…"); word != cmd.Name() && word != "flags" {
+			operands = append(operands, word)
+		}
+	}
+	if len(args) >= len(operands) {
+		return fmt.Errorf("cannot run %q: unexpected argument %q; usage: %s", cmd.CommandPath(), args[len(operands)], cmd.UseLine())
+	}
+	hint := ""
+	if parent := cmd.Parent(); operands[len(args)] == "ID" && parent.HasParent() {
+		hint = fmt.Sprintf("; %q lists them", parent.CommandPath())
+	}
+	return fmt.Errorf("cannot run %q: no %s given%s; usage: %s", cmd.CommandPath(), operands[len(args)], hint, cmd.UseLine())
+}
+
 func commandNames(cmd *cobra.Command) []string {
 	var names []string
 	for _, sub := range cmd.Commands() {
@@ -38,7 +80,7 @@ func commandNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// mistakenFlag says what is wrong with a flag, and which was probably meant.
+// mistakenFlag explains a wrong flag, and suggests the nearest flag.
 func mistakenFlag(cmd *cobra.Command, err error) error {
 	hint := ""
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
@@ -53,7 +95,7 @@ func mistakenFlag(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w%s; see %q", err, hint, cmd.CommandPath()+" --help")
 }
 
-// newHelp is cobra's help command, but an unknown topic is an error.
+// newHelp returns cobra's help command, with an error for an unknown topic.
 func newHelp() *cobra.Command {
 	var asJSON bool
 	help := &cobra.Command{

@@ -64,7 +64,7 @@ func newModels(s *streams) *cobra.Command {
 			}
 		}
 		if errors.Is(refused, about.ErrUnanswered) {
-			return &exitError{code: stdio.CodeFailed} // it has been said why
+			return &exitError{code: stdio.CodeFailed} // the command has printed the cause
 		}
 		return nil
 	}

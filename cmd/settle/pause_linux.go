@@ -8,9 +8,9 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// obeyTerminal lets a terminal stop the command as ever (Ctrl-Z, or what is in
-// the background and wants the terminal), and nobody else: where a command of
-// the model sends SIGSTOP, a warden wakes the process. It ends with released.
+// obeyTerminal lets the terminal stop settle (Ctrl-Z, or terminal access from the
+// background). Supervisors continue settle after any other SIGSTOP, for example from a
+// command of the model. It ends with released.
 func obeyTerminal(released <-chan struct{}) {
 	proc.KeepAwake()
 	caught := make(chan os.Signal, 1)

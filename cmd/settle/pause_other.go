@@ -2,6 +2,6 @@
 
 package main
 
-// obeyTerminal has nothing to do here: there are no wardens that would wake a
-// process that a terminal has stopped.
+// obeyTerminal does nothing on this system: no supervisor continues a process that a
+// terminal has stopped.
 func obeyTerminal(<-chan struct{}) {}

@@ -7,7 +7,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// projectFlags are the flags that say what sessions know of their project.
+// projectFlags choose which configuration and instructions of the project apply.
 type projectFlags struct {
 	noProjectConfig        bool
 	systemFile, appendFile string
@@ -19,12 +19,12 @@ func (f *projectFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.appendFile, "append-system-prompt-file", "", "append the text of `FILE` to the system prompt")
 }
 
-// defineIgnore is define for commands that take no system prompt.
+// defineIgnore defines the flags of commands without a system prompt.
 func (f *projectFlags) defineIgnore(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noProjectConfig, "no-project-config", false, "ignore the project's configuration and AGENTS.md")
 }
 
-// project says whether the project's own configuration is read.
+// project returns whether the project's own configuration applies.
 func (f *projectFlags) project() config.ProjectConfig {
 	if f.noProjectConfig {
 		return config.IgnoreProject
@@ -32,7 +32,7 @@ func (f *projectFlags) project() config.ProjectConfig {
 	return config.UseProject
 }
 
-// apply puts into the options of an agent what the flags say.
+// apply sets the options of an agent from the flags.
 func (f *projectFlags) apply(o *assemble.Options) {
 	if f.noProjectConfig {
 		o.Project = assemble.IgnoreProject
@@ -40,7 +40,7 @@ func (f *projectFlags) apply(o *assemble.Options) {
 	o.SystemFile, o.AppendFile = f.systemFile, f.appendFile
 }
 
-// placeFlags say where settings are looked for.
+// placeFlags choose the directory whose settings apply.
 type placeFlags struct {
 	dir     string
 	project projectFlags

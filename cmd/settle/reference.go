@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// command is what "settle help --json" says of a command.
+// command is a command in the output of "settle help --json".
 type command struct {
-	Name     string    `json:"name"` // as it is called: settle sessions list
+	Name     string    `json:"name"` // the full command: settle sessions list
 	Usage    string    `json:"usage"`
 	Short    string    `json:"short"`
 	Long     string    `json:"long"`
@@ -23,13 +23,13 @@ type command struct {
 type flag struct {
 	Name      string   `json:"name"`
 	Shorthand string   `json:"shorthand,omitempty"`
-	Value     string   `json:"value,omitempty"` // what its value is, such as FILE; none: it takes no value
+	Value     string   `json:"value,omitempty"` // the name of its value, such as FILE; empty if it takes no value
 	Usage     string   `json:"usage"`
 	Default   string   `json:"default,omitempty"`
 	Choices   []string `json:"choices,omitempty"`
 }
 
-// describe returns a command with what is below it, but for what is hidden.
+// describe returns a command with its subcommands, without hidden ones.
 func describe(cmd *cobra.Command) command {
 	cmd.InitDefaultHelpFlag()
 	c := command{Name: cmd.CommandPath(), Usage: cmd.UseLine(), Short: cmd.Short, Long: cmd.Long, Example: cmd.Example}

@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// resizes says when the terminal has another size. The returned function ends
-// that.
+// resizes reports changes of the terminal's size until stop is called.
 func resizes() (resized <-chan struct{}, stop func()) {
 	caught, out, done := make(chan os.Signal, 1), make(chan struct{}, 1), make(chan struct{})
 	signal.Notify(caught, syscall.SIGWINCH)
@@ -19,7 +18,7 @@ func resizes() (resized <-chan struct{}, stop func()) {
 			case <-caught:
 				select {
 				case out <- struct{}{}:
-				default: // it has not been looked at yet
+				default: // a report waits already
 				}
 			case <-done:
 				return

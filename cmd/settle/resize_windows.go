@@ -1,5 +1,5 @@
 package main
 
-// resizes says nothing here: the terminal is as large as it was in the beginning
-// until settle is continued or Ctrl-L is pressed.
+// resizes reports nothing on Windows: settle reads the size at its start, when it is
+// continued, and on Ctrl-L.
 func resizes() (resized <-chan struct{}, stop func()) { return nil, func() {} }

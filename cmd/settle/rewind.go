@@ -21,19 +21,19 @@ that settle's own tools changed since as they were. INPUT is the id of an input 
 its turn, or its number; without it, settle takes the last one. A unique prefix of a
 session's id is enough.
 
-settle restores a file only if it is still what settle left. What somebody else
-changed since is kept, and reported. What is there is copied first; --undo takes a
-rewind back by that copy. settle cannot undo what commands and child agents did to
-files, and lists them. It does not touch git's HEAD, index or stash.
+settle restores a file only if it is still as settle left it. settle keeps and reports
+files that another program has changed since. It copies the present files first; --undo
+reverts a rewind by that copy. settle cannot undo changes by commands and child agents,
+and lists them. It does not touch git's HEAD, index or stash.
 
-settle shows what it would do and asks. --yes does it without asking. The id of the
+settle prints the planned changes and asks. --yes makes them without asking. The id of the
 copy goes to standard output, everything else to standard error.`
 
 const rewindExamples = `  settle rewind 01a1fc84 --dry-run
   settle rewind 01a1fc84 n000003
   settle rewind --undo ~/.local/share/settle/output/01a1fd02…/rewound-20261122-160501-4k2`
 
-// rewindFlags are the flags of rewind that are no settings.
+// rewindFlags are the flags of rewind that are not settings.
 type rewindFlags struct {
 	dryRun, yes, keep bool
 	undo, dataDir     string
@@ -54,7 +54,7 @@ func newRewind(s *streams) *cobra.Command {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "do it without asking")
 	flags.BoolVar(&f.keep, "keep-files", false, "copy the session only, and leave the files as they are")
-	flags.StringVar(&f.undo, "undo", "", "take a rewind back, by the `DIR` that has what was there before")
+	flags.StringVar(&f.undo, "undo", "", "revert a rewind from `DIR`, which has the files as they were before")
 	flags.StringVar(&f.dataDir, "data-dir", "", "look for the session in `DIR`")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "yes")
 	cmd.MarkFlagsMutuallyExclusive("undo", "keep-files")
@@ -99,7 +99,7 @@ func (f *rewindFlags) run(ctx context.Context, s *streams, args []string) error 
 	})
 }
 
-// data is where the sessions are.
+// data returns the directory of the sessions.
 func (f *rewindFlags) data(s *streams) (string, error) {
 	flags := map[string]string{}
 	if f.dataDir != "" {
@@ -118,12 +118,12 @@ func (f *rewindFlags) data(s *streams) (string, error) {
 
 func (f *rewindFlags) question(p *rewind.Plan) string {
 	if n := len(p.Changes()); n > 0 {
-		return fmt.Sprintf("Restore %s, and go on in a copy of the session?", terminal.Count(n, "file"))
+		return fmt.Sprintf("Restore %s, and continue in a copy of the session?", terminal.Count(n, "file"))
 	}
-	return "Go on in a copy of the session? No file is changed."
+	return "Continue in a copy of the session? No file is changed."
 }
 
-// takeBack undoes a rewind.
+// takeBack reverts a rewind.
 func (f *rewindFlags) takeBack(ctx context.Context, s *streams) error {
 	p, err := rewind.ReadSnapshot(ctx, f.undo)
 	if err != nil {
@@ -150,7 +150,7 @@ func (f *rewindFlags) show(out io.Writer, head string, p *rewind.Plan) {
 	}
 }
 
-// carryOut shows the plan, asks, and does it.
+// carryOut prints the plan, asks, and executes it.
 func (f *rewindFlags) carryOut(ctx context.Context, s *streams, head string, p *rewind.Plan, question string, do func() (rewind.Report, error)) error {
 	if f.dryRun {
 		f.show(s.stdout, head, p)
@@ -159,7 +159,7 @@ func (f *rewindFlags) carryOut(ctx context.Context, s *streams, head string, p *
 	f.show(s.stderr, head, p)
 	if !f.yes {
 		if !s.person() {
-			return errors.New("nobody can be asked here; nothing was done; --yes does it, --dry-run only shows it")
+			return errors.New("no person can be asked here; nothing was changed; use --yes to make the changes, or --dry-run to print them")
 		}
 		fmt.Fprintf(s.stderr, "%s [y/N] ", question)
 		if !isYes(ctx, s.stdin) {
@@ -173,10 +173,10 @@ func (f *rewindFlags) carryOut(ctx context.Context, s *streams, head string, p *
 	r, err := do()
 	fmt.Fprintln(s.stderr, r.Line())
 	if r.Snapshot != "" {
-		fmt.Fprintf(s.stderr, "what was there before: %s\nto undo this: settle rewind --undo %[1]s\n", terminal.OneLine(r.Snapshot))
+		fmt.Fprintf(s.stderr, "the files as they were before: %s\nto undo this: settle rewind --undo %[1]s\n", terminal.OneLine(r.Snapshot))
 	}
 	if r.Session != "" {
-		fmt.Fprintf(s.stderr, "to go on: settle resume %s\n", r.Session)
+		fmt.Fprintf(s.stderr, "to continue: settle resume %s\n", r.Session)
 		if _, err := fmt.Fprintln(s.stdout, r.Session); err != nil {
 			return failed(err)
 		}

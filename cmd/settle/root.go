@@ -57,8 +57,8 @@ func newRoot(s *streams) *cobra.Command {
 		},
 	}
 	f.define(root.Flags())
-	// Not cobra's: its templates alone would make the program a tenth larger, since
-	// what they may call by name cannot be left out.
+	// cobra's own version flag uses text/template, which keeps the linker from removing
+	// unused methods: the program would be a tenth larger.
 	root.Flags().BoolVarP(&tell, "version", "v", false, "version for settle")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(mistakenFlag)
@@ -75,5 +75,6 @@ func newRoot(s *streams) *cobra.Command {
 	root.AddCommand(newFlagsTopic())
 	cobra.EnableCommandSorting = false // the help lists commands in order of use
 	complete(root, s)
+	explainArguments(root)
 	return root
 }

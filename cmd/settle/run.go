@@ -59,7 +59,7 @@ const runExamples = `  settle run "fix the failing test"
   settle run --json --timeout 10m - < task.md > events.jsonl
   settle run -m chat/my-model --base-url http://localhost:8000/v1 "hello"`
 
-// runFlags are the flags of run that are no settings.
+// runFlags are the flags of run that are not settings.
 type runFlags struct {
 	projectFlags
 	dir            string
@@ -86,7 +86,7 @@ func newRun(s *streams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			code, err := f.run(cmd, s, args)
 			if err == nil && code != stdio.CodeCompleted {
-				return &exitError{code: code} // it has been said why
+				return &exitError{code: code} // the command has printed the cause
 			}
 			return err
 		},
@@ -126,16 +126,16 @@ func settingFlags(flags *pflag.FlagSet) {
 	flags.String("mcp-import", "", "also use the MCP servers that are configured for `AGENTS`: claude,codex; empty: none")
 	flags.String("rules-import", "", "also use the rules of permissions that are configured for `AGENTS`: claude; empty: none")
 	flags.String("pass-env", "", "`NAMES` of provider key variables that commands may see, separated by commas")
-	flags.String("keep-env", "", "`NAMES` of variables with secrets that commands get also without a question, separated by commas; \"*\" stands for any characters")
+	flags.String("keep-env", "", "`NAMES` of variables with secrets that commands get also without a question, separated by commas; \"*\" matches any characters")
 	flags.String("executor", "", "run commands and work on files on another machine, through `COMMAND`: \"ssh host settle executor\"")
 	flags.String("executor-install", "", "copy settle to the other machine if it is missing there")
 	flags.Lookup("executor-install").NoOptDefVal = config.InstallMissing
 	flags.String("executor-lease", "", "end commands on the other machine when it has not heard from settle for `DURATION`")
 	earlierFlags(flags)
-	flags.String("run-hooks", "", "`WHOSE` hooks run: all, own (those of settle's configuration) or off")
+	flags.String("run-hooks", "", "`WHICH` hooks run: all, own (only the hooks of settle's configuration) or off")
 	flags.String("data-dir", "", "`DIR` for sessions and logs")
 	flags.String("log-level", "", "`LEVEL` of the log in the data directory: debug, info, warn, error")
-	if flags.Lookup("sandbox") == nil { // Codex has one, which means something else
+	if flags.Lookup("sandbox") == nil { // the flag of "settle exec" has another meaning
 		sandboxFlags(flags)
 	}
 }
@@ -178,19 +178,18 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 	f.projectFlags.define(flags)
 }
 
-// sandboxFlags defines those that confine commands.
+// sandboxFlags defines the flags of the sandbox.
 func sandboxFlags(flags *pflag.FlagSet) {
 	flags.String("sandbox", "", "confine commands: `WHEN`: off, auto (where the system can), required")
 	flags.String("sandbox-mode", "", "what confined commands may do: `MODE`: read-only, workspace")
 	flags.String("sandbox-network", "", "the network of confined commands: `NETWORK`: off, proxy (the hosts that you allow), on")
 	flags.String("sandbox-allow-hosts", "", "`HOSTS` that confined commands may reach through the proxy, separated by commas: example.com,*.example.org,example.net:8080")
 	for name, key := range map[string]string{"sandbox": "sandbox.use", "sandbox-mode": "sandbox.mode", "sandbox-network": "sandbox.network", "sandbox-allow-hosts": "sandbox.allow_hosts"} {
-		_ = flags.SetAnnotation(name, settingKey, []string{key}) // it is there
+		_ = flags.SetAnnotation(name, settingKey, []string{key}) // the flag exists
 	}
 }
 
-// settingKey annotates a flag with the key of its setting, where that is not its
-// name.
+// settingKey annotates a flag whose setting has another name.
 const settingKey = "setting"
 
 // given returns the settings that were given as flags.
@@ -209,7 +208,7 @@ func given(flags *pflag.FlagSet) map[string]string {
 	return all
 }
 
-// run wires a run together. An error means that no model was asked.
+// run prepares and runs a turn. An error means that settle called no model.
 func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, error) {
 	dir, err := directory(f.dir)
 	if err != nil {
@@ -268,8 +267,8 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	return run.Turn(cmd.Context(), options), nil
 }
 
-// named refuses an empty name: it is a variable that is not set, and no wish
-// for a new session, or for none of the output.
+// named refuses an empty value. It comes from an unset variable of the shell, and must
+// not start a new session or drop the output.
 func named(flags *pflag.FlagSet) error {
 	for _, name := range []string{"session", "resume", "load-trajectory", "output-last-message", "output-schema", "json"} {
 		if flags.Changed(name) && flags.Lookup(name).Value.String() == "" {
@@ -279,8 +278,8 @@ func named(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// detached refuses the value of --json where it stands apart, as a word of the
-// prompt: "--json deltas PROMPT". After "--" it is one.
+// detached refuses a value of --json that is separated by a space, and would become part
+// of the prompt: "--json deltas PROMPT".
 func detached(cmd *cobra.Command, args []string) error {
 	if !cmd.Flags().Changed("json") || len(args) == 0 || cmd.ArgsLenAtDash() == 0 || !slices.Contains([]string{"events", "deltas"}, args[0]) {
 		return nil
@@ -303,7 +302,7 @@ func (f *runFlags) format(s *streams) (run.Format, error) {
 	return "", fmt.Errorf("--json=%s: use --json or --json=deltas", f.json)
 }
 
-// usage adds where to find out more to a mistake in the call.
+// usage adds the usage line to the error of a wrong call.
 func usage(cmd *cobra.Command, err error) error {
 	var mistake *oneturn.UsageError
 	if errors.As(err, &mistake) {
@@ -312,7 +311,7 @@ func usage(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// check refuses what a run cannot do.
+// check refuses settings that a run cannot fulfil.
 func (f *runFlags) check(s *streams, r *config.Resolved, dir string, format run.Format) error {
 	if r.Permission == settle.Ask && r.Origins["permission"].Kind == config.Flag && !f.asks(s, format) {
 		return errors.New("--permission ask: no person can be asked: standard input, output and error must be a terminal, without --json or --quiet; use allow or deny")
@@ -320,12 +319,12 @@ func (f *runFlags) check(s *streams, r *config.Resolved, dir string, format run.
 	return assemble.CheckDirectory(dir, r, s.getenv)
 }
 
-// asks reports whether somebody at the terminal is asked.
+// asks reports whether a person at the terminal can answer questions.
 func (f *runFlags) asks(s *streams, format run.Format) bool {
 	return format == run.Terminal && !f.quiet && s.person()
 }
 
-// agent says what to put together.
+// agent returns the options of the agent.
 func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.Format) assemble.Options {
 	o := assemble.Options{
 		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Version: version(),
@@ -341,14 +340,14 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 	return o
 }
 
-// expansion says what commands of the agent's stand for in a session.
+// expansion returns the function that expands an agent's commands in a session.
 func expansion(a *assemble.Agent) func(*settle.Session) func(context.Context, string) (string, []event.Image, error) {
 	return func(session *settle.Session) func(context.Context, string) (string, []event.Image, error) {
 		return commands.Expansion{Source: (&assemble.Opened{Session: session, Agent: a}).Commands()}.Expand
 	}
 }
 
-// options says how to show it.
+// options returns the output options of the run.
 func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved) (run.Options, error) {
 	o := run.Options{Notes: a.Notes, Options: oneturn.Options{
 		Session: f.session, Stdout: s.stdout, Stderr: s.stderr, Mask: a.Redact.Diagnostic, Exit: os.Exit,
@@ -406,7 +405,7 @@ func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved) (r
 	return o, nil
 }
 
-// conform has the answer follow the schema.
+// conform requires that the answer follows the schema.
 func (f *runFlags) conform(o *run.Options) (err error) {
 	if o.Schema, err = readSchema(f.schema); err != nil {
 		return err

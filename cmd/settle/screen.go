@@ -8,8 +8,7 @@ import (
 	"github.com/settle-agent/settle/internal/frontend/run"
 )
 
-// screen is the terminal at standard error, nil where there is none that can be
-// drawn on.
+// screen returns the terminal at standard error; nil if settle cannot draw there.
 func (s *streams) screen() *run.Screen {
 	name := s.getenv("TERM")
 	if !isTerminal(s.stderr) || name == "dumb" || name == "" && runtime.GOOS != "windows" {
@@ -24,7 +23,7 @@ func (s *streams) screen() *run.Screen {
 	}}
 }
 
-// person reports whether somebody at the terminal can be asked.
+// person reports whether a person at the terminal can be asked.
 func (s *streams) person() bool {
 	return isTerminal(s.stdin) && isTerminal(s.stdout) && isTerminal(s.stderr)
 }

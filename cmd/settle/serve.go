@@ -46,12 +46,11 @@ const serveExamples = `  settle serve
   settle serve --addr 127.0.0.1:8080 --token-file ~/.settle-token
   settle serve --addr 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem --allow-host box.example.org`
 
-// serveGCPercent is how much garbage the server keeps beside what is in use.
-// Half of Go's default spares a sixth of the memory of streaming sessions, for
-// CPU that BenchmarkServe cannot tell from noise.
+// serveGCPercent is the server's GOGC. Half of Go's default saves a sixth of the memory
+// of streaming sessions, and costs CPU below the noise of BenchmarkServe.
 const serveGCPercent = 50
 
-// serveFlags are the flags of serve that are no settings.
+// serveFlags are the flags of serve that are not settings.
 type serveFlags struct {
 	listenFlags
 	projectFlags
@@ -77,8 +76,8 @@ func newServe(s *streams) *cobra.Command {
 	return cmd
 }
 
-// serve wires a server together. Errors that come before it listens are those
-// of the call or the configuration.
+// serve prepares and runs the server. An error before it listens is a wrong use of the
+// command or a wrong configuration.
 func (f *serveFlags) serve(cmd *cobra.Command, s *streams) error {
 	dir, err := directory(f.dir)
 	if err != nil {
@@ -147,7 +146,7 @@ func (f *serveFlags) settings(cmd *cobra.Command, s *streams, dir string) (*conf
 	return resolved, assemble.CheckDirectory(dir, resolved, s.getenv)
 }
 
-// agent says what to put together.
+// agent returns the options of each session's agent.
 func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) assemble.Options {
 	o := assemble.Options{
 		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Version: version(),
@@ -161,7 +160,7 @@ func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) assemble.
 	return o
 }
 
-// sessions lets clients choose how each session works.
+// sessions returns the sessions, whose settings clients can choose.
 func (f *serveFlags) sessions(cmd *cobra.Command, s *streams, base assemble.Options) *assemble.Sessions {
 	base.Policy = nil // each session has its own
 	return &assemble.Sessions{Base: base, Settings: func(dir string, chosen map[string]string) (*config.Resolved, error) {
@@ -179,7 +178,7 @@ func (f *serveFlags) options(a *assemble.Agent, sessions *assemble.Sessions, hos
 	}
 }
 
-// announce prints the link. A token of the user's is not shown.
+// announce prints the link, without a token that the user chose.
 func (f *serveFlags) announce(s *streams, place *guard.Place, token string) error {
 	if _, err := fmt.Fprintln(s.stdout, f.Link(place, token)); err != nil {
 		return fmt.Errorf("cannot print the link: %w", err)

@@ -62,7 +62,7 @@ func newList(s *streams, where func() (string, error)) *cobra.Command {
 	return cmd
 }
 
-// listSessions defines the flags of a list and returns what lists.
+// listSessions defines the flags of a list, and returns the function that lists.
 func listSessions(s *streams, where func() (string, error), flags *pflag.FlagSet) func(*cobra.Command, []string) error {
 	var (
 		query        catalogue.Query
@@ -167,7 +167,7 @@ func newImport(s *streams, where func() (string, error)) *cobra.Command {
 	return cmd
 }
 
-// importSession makes a session with the id, or one of its own.
+// importSession creates a session with the id; with a new id if it is empty.
 func importSession(ctx context.Context, dataDir, file, id, dir string) (string, error) {
 	if id == "" {
 		id = settle.NewSessionID()
@@ -175,10 +175,10 @@ func importSession(ctx context.Context, dataDir, file, id, dir string) (string, 
 	return id, store.Import(ctx, dataDir, file, id, event.SessionOpened{Settle: version(), Dir: dir})
 }
 
-const checkHelp = `Check sessions against the contract (docs/contract.md). Prints each violation with
-the number of the clause, the event, and what is wrong. It also reports keys that
-it finds in a log (C15), if settle knows them from the environment or the
-configuration. It changes nothing. Another process may be writing to the session.
+const checkHelp = `Check sessions against the contract (docs/contract.md). settle prints each violation
+with the number of the clause, the event and the fault. It also reports keys in a log
+(C15) that it knows from the environment or the configuration. It changes nothing, and
+works while another process writes to the session.
 
 Exit codes: 0 no violations; 1 a violation, or a log that is damaged or cannot be
 read; 2 wrong usage or configuration.`
@@ -206,7 +206,7 @@ func newCheck(s *streams, settings func() (*config.Resolved, error)) *cobra.Comm
 			}
 			for _, name := range args {
 				if id, err := store.Resolve(i.DataDir, name); err == nil {
-					name = id // else the check says that there is none
+					name = id // then the check reports an unknown session
 				}
 				i.Sessions = append(i.Sessions, name)
 			}
@@ -238,7 +238,7 @@ func newDelete(where func() (string, error)) *cobra.Command {
 					return failed(fmt.Errorf("%w; nothing was deleted", err))
 				}
 			}
-			for _, session := range all { // one that is in use does not keep the others
+			for _, session := range all { // a session in use does not keep the others
 				err = errors.Join(err, store.Delete(cmd.Context(), dataDir, session))
 			}
 			return failed(err)

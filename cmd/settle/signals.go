@@ -14,30 +14,30 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// signals are those that end a command. The first one ends ctx; all go to
-// stops, for a turn to be ended by.
+// signals receives the signals that end a command. The first signal cancels ctx; all
+// signals go to stops, which end the turn.
 type signals struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	caught chan os.Signal
 	stops  chan stdio.Stop
-	// alone says that the command is to go on without whoever started it.
+	// alone means that the command continues after the end of its parent process.
 	alone bool
 }
 
-// mostStops is how many signals may wait for somebody to take them.
-const mostStops = 16
+// maxStops is the maximum number of signals that wait in stops.
+const maxStops = 16
 
-// catch takes the signals over until release is called. SIGPIPE does nothing:
-// the write that caused it fails and says more. It is not ignored, which
-// commands would inherit.
+// catch handles the signals until release is called. SIGPIPE has no effect: the write
+// that caused it fails with an error. It is not ignored, since commands would inherit
+// that.
 func catch(ctx context.Context) *signals {
-	s := &signals{caught: make(chan os.Signal, mostStops), stops: make(chan stdio.Stop, mostStops), alone: proc.Detached()}
+	s := &signals{caught: make(chan os.Signal, maxStops), stops: make(chan stdio.Stop, maxStops), alone: proc.Detached()}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	released := ctx.Done()
 	want := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE}
 	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGQUIT} {
-		if !signal.Ignored(sig) { // nohup means it
+		if !signal.Ignored(sig) { // nohup was used
 			want = append(want, sig)
 		}
 	}
@@ -61,7 +61,7 @@ func (s *signals) listen(released <-chan struct{}) {
 			s.cancel(stopped{stop})
 			select {
 			case s.stops <- stop:
-			default: // nobody can be that impatient
+			default: // enough stops wait already
 			}
 		case <-released:
 			return
@@ -69,8 +69,8 @@ func (s *signals) listen(released <-chan struct{}) {
 	}
 }
 
-// watchParent takes the death of whoever started the command for a signal,
-// unless it is to go on without them. The returned function ends that.
+// watchParent treats the death of the parent process as a signal, unless the command
+// continues alone. The returned function stops watching.
 func (s *signals) watchParent() (stop func()) {
 	if s.alone {
 		return func() {}
@@ -84,7 +84,7 @@ func (s *signals) release() {
 	s.cancel(nil)
 }
 
-// instead returns err, or what a signal that came before it means.
+// instead returns the error of an earlier signal, or err.
 func (s *signals) instead(err error) error {
 	var by stopped
 	if err == nil || !errors.As(context.Cause(s.ctx), &by) {
@@ -93,14 +93,14 @@ func (s *signals) instead(err error) error {
 	return &exitError{by.Code, by}
 }
 
-// stopped says that a signal ended the command.
+// stopped is the cause of a context that a signal has cancelled.
 type stopped struct{ stdio.Stop }
 
 func (s stopped) Error() string {
 	return fmt.Sprintf("stopped by %s before anything was sent to a model", strings.TrimPrefix(s.By, "signal:"))
 }
 
-// stopFor is what a signal asks for. SIGINT is a person's.
+// stopFor returns the stop that a signal asks for. SIGINT comes from a person.
 func stopFor(sig os.Signal) (stop stdio.Stop, ends bool) {
 	switch sig {
 	case os.Interrupt:
@@ -109,7 +109,7 @@ func stopFor(sig os.Signal) (stop stdio.Stop, ends bool) {
 		return stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM", Code: 143}, true
 	case syscall.SIGHUP:
 		return stdio.Stop{Reason: event.Shutdown, By: "signal:SIGHUP", Code: 129}, true
-	case syscall.SIGQUIT: // which would end us without a word to anybody
+	case syscall.SIGQUIT: // its default action would end settle without a report
 		return stdio.Stop{Reason: event.Shutdown, By: "signal:SIGQUIT", Code: 131}, true
 	}
 	return stdio.Stop{}, false

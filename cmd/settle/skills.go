@@ -13,13 +13,12 @@ import (
 
 const skillsHelp = `List the skills and commands that a session in this directory has, and check them.
 
-A skill is a folder with a SKILL.md, a command a Markdown file. settle finds its own
-and those of other agents: in .settle, .agents, .claude and .codex of the project, and
-in your home directory. The nearest one of a name is used.
+A skill is a folder with a SKILL.md; a command is a Markdown file. settle finds its own
+skills and the skills of other agents: in .settle, .agents, .claude and .codex of the
+project, and in your home directory. If two have the same name, the nearest one is used.
 
-What is wrong with one that works all the same, and which ones are hidden by another
-of the same name, is said below the list. What cannot be used is said on standard
-error.
+Below the list, settle prints the faults of skills that it can use, and the skills that
+another one of the same name hides. Standard error gets the skills that it cannot use.
 
 Exit codes: 0 all can be used, 1 some cannot, 2 wrong usage or configuration.`
 

@@ -20,7 +20,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// streams is what the command line has of the outside world.
+// streams is the process's environment: standard streams, variables and telemetry.
 type streams struct {
 	stdin, stdout, stderr *os.File
 	getenv                func(string) string
@@ -28,17 +28,17 @@ type streams struct {
 	trust                 repo.Trust
 	block                 proc.Block
 	telemetry             *telemetry.Telemetry
-	// family is the wire format of the agent that is stood in for; may be empty.
+	// family is the wire format of the agent that settle replaces; may be empty.
 	family config.Wire
 }
 
-// system takes over what the process was started with. From here on other
-// processes see no keys of it (C15).
+// system takes over the process's environment. Afterwards other processes cannot read
+// its keys (C15).
 func system() *streams {
-	block, _ := proc.FindBlock() // where there is none, nobody else sees it, either
-	_ = proc.Seclude()           // an old kernel at worst; docs/processes.md
+	block, _ := proc.FindBlock() // without a block, other processes cannot read one
+	_ = proc.Seclude()           // fails on old kernels only; docs/processes.md
 	for i := range os.Args {
-		os.Args[i] = strings.Clone(os.Args[i]) // they lie in the block
+		os.Args[i] = strings.Clone(os.Args[i]) // the block has their bytes
 	}
 	environ := os.Environ()
 	blankCredentials(block.Environ)
@@ -48,8 +48,8 @@ func system() *streams {
 	}
 }
 
-// blankCredentials overwrites the values of the variables that are called like
-// credentials, before it is known which ones settle is to use.
+// blankCredentials overwrites the values of all variables that are named like
+// credentials, before the configuration says which of them settle uses.
 func blankCredentials(environ []byte) {
 	for entry := range bytes.SplitSeq(environ, []byte{0}) {
 		name, value, _ := bytes.Cut(entry, []byte("="))
@@ -62,13 +62,12 @@ func blankCredentials(environ []byte) {
 	}
 }
 
-// say says on standard error what is wrong.
+// say prints an error on standard error.
 func (s *streams) say(err error) {
 	fmt.Fprintf(s.stderr, "settle: %s\n", terminal.Text(redact.Diagnostic(err.Error())))
 }
 
-// lines is where JSON goes: on a terminal, with every character escaped that it
-// might obey.
+// lines returns the writer of JSON lines. On a terminal, it escapes control characters.
 func (s *streams) lines() io.Writer {
 	if isTerminal(s.stdout) {
 		return &terminal.JSONWriter{To: s.stdout}
@@ -88,15 +87,15 @@ func directory(flag string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot use the working directory: %w", err)
 	}
-	defer func() { _ = f.Close() }() // it was only looked at
+	defer func() { _ = f.Close() }() // it was opened for its type
 	if info, err := f.Stat(); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("cannot use the working directory: %q is not a directory", dir)
 	}
 	return dir, nil
 }
 
-// settings resolves what is in force for a directory. What is secret of it is
-// no longer shown of the process.
+// settings returns the settings in force for a directory, and overwrites their secrets
+// in the process's arguments and environment.
 func (s *streams) settings(dir string, flags map[string]string, project config.ProjectConfig) (*config.Resolved, error) {
 	r, err := config.Load(config.Input{Dir: dir, Getenv: s.getenv, Flags: flags, ProjectConfig: project, Trust: s.trust, Family: s.family})
 	if err == nil {
@@ -107,12 +106,12 @@ func (s *streams) settings(dir string, flags map[string]string, project config.P
 	return r, err
 }
 
-// released is the version of a released program: what builds a release puts it here.
+// released is the version of a released program; the linker sets it (-X).
 var released = unreleased
 
 const unreleased = "devel"
 
-// version is the program's: of a release, or of the commit.
+// version returns the version of a release, or of the commit.
 func version() string {
 	if released != unreleased {
 		return released
@@ -128,8 +127,7 @@ func version() string {
 	return v
 }
 
-// keepGarbage sets how much garbage the process keeps beside what is in use, unless
-// GOGC says it.
+// keepGarbage sets the garbage collector's target percentage, unless GOGC is set.
 func (s *streams) keepGarbage(percent int) {
 	if s.getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)

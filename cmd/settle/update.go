@@ -15,7 +15,7 @@ import (
 	"github.com/settle-agent/settle/model/transport"
 )
 
-// index is where the newest release is named.
+// index is the address of the description of the newest release.
 const index = "https://github.com/settle-agent/settle/releases/latest/download/latest.json"
 
 // codeNewer is the exit code of --check if there is a newer version.
@@ -25,12 +25,12 @@ func newUpdate(s *streams) *cobra.Command {
 	url, check := index, false
 	cmd := &cobra.Command{
 		Use: "update", Short: "Ask for a newer version", Args: cobra.NoArgs,
-		Long: `Ask for a newer version and print how to get it in the way in which this one was
-installed. It changes nothing. settle never asks by itself.
+		Long: `Look for a newer version, and print how to install it with the method by which this
+version was installed. The command changes nothing. settle never looks by itself.
 
 Exit codes:
-  0  settle has found out what is newest
-  1  it has not
+  0  the newest version is known
+  1  it could not be determined
   4  with --check: there is a newer version`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client := transport.NewClient(transport.Config{Proxy: http.ProxyFromEnvironment, DialTimeout: 10 * time.Second})
@@ -57,7 +57,7 @@ Exit codes:
 	return cmd
 }
 
-// installed says what this program is.
+// installed returns the version and the source of this program.
 func installed() (about.Installed, error) {
 	path, err := os.Executable()
 	if err != nil {
