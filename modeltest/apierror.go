@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// apiError is an error as a provider says it.
+// apiError is an error in a provider's format.
 type apiError struct {
 	Status                     int
 	Type, Code, Param, Message string

@@ -18,7 +18,7 @@ type caches struct {
 	entries map[digest]*cacheEntry // guarded by mu
 }
 
-// digest stands for a prompt up to somewhere, and who may read it.
+// digest identifies a prefix of a prompt, and the accounts that can read it.
 type digest [sha256.Size]byte
 
 // cacheEntry is a prefix that was written.
@@ -64,7 +64,7 @@ func (c *caches) write(list []cacheWrite, at time.Time) {
 type cacheWrite struct {
 	digest     digest
 	idle, most time.Duration
-	anew       bool // whatever is there
+	anew       bool // an entry is written even if one exists
 }
 
 // cacheUse is what a request does to the caches.
@@ -109,7 +109,7 @@ type prompt struct {
 type promptPiece struct {
 	digest digest        // of all up to its end
 	tokens int64         // up to its end
-	mark   time.Duration // a breakpoint is here, and what it writes lives for so long
+	mark   time.Duration // lifetime of the entry that a breakpoint here writes; 0: no breakpoint
 	latest bool          // a user's or a tool's message
 	run    string        // it counts as one with its neighbours of the same run
 }
@@ -122,8 +122,8 @@ func (p *prompt) note(parts ...string) {
 	}
 }
 
-// add adds a piece of the prompt: a JSON object, which may have a breakpoint, that
-// is no part of what the model reads.
+// add adds a piece of the prompt: a JSON object. The model does not read its breakpoint,
+// if it has one.
 func (p *prompt) add(role string, raw json.RawMessage) *promptPiece {
 	var mark time.Duration
 	var o map[string]json.RawMessage
@@ -167,8 +167,8 @@ func lifeOfGPT(raw json.RawMessage) time.Duration {
 	return lifeOfBreak
 }
 
-// contentBlocks are the elements of a content: those of an array, or the text as the one
-// block that it stands for.
+// contentBlocks returns the blocks of a content: the elements of an array, or a text as
+// one block.
 func contentBlocks(content json.RawMessage) []json.RawMessage {
 	if elements, ok := list(content); ok {
 		return elements

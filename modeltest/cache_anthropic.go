@@ -21,14 +21,14 @@ import (
 //   - A read looks for an entry at each breakpoint and at the 19 blocks before it;
 //     then from the breakpoint before that on. The Claude API counts calls in a row,
 //     and results in a row, as one block; Bedrock and Vertex, to which the same
-//     requests go, do not, and neither do we but for OpenRouter's automatic
-//     breakpoint, with which it asks the Claude API.
+//     requests go, do not. This server does so only for OpenRouter's automatic
+//     breakpoint, since OpenRouter sends such requests to the Claude API.
 //   - A prefix below the model's minimum is not cached, without a word.
 //   - An entry lives for five minutes, or an hour, after the request that wrote or
 //     last read it. It can be read once the response of that request has begun.
 //   - Models before Opus 4.5 and Sonnet 4.6, and Haiku up to 4.5, do not read the
-//     thinking before the last message that is no tool's result: it is cut out, and
-//     what follows is another prefix.
+//     thinking before the last message of the user. The API removes it, so the rest of
+//     the prompt has another prefix.
 const lookBack = 20
 
 // leastOfClaude is the smallest prefix that the model caches, in tokens.

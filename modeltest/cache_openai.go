@@ -21,14 +21,14 @@ import (
 // From GPT-5.6 on:
 //   - There is a breakpoint at the latest user's or tool's message, and at each block
 //     with a prompt_cache_breakpoint; prompt_cache_options.mode "explicit" takes the
-//     first away. What is written are the latest four of them, of 1,024 tokens or more.
+//     first away. The latest four of 1,024 tokens or more are written.
 //   - A read finds the longest entry at one of the latest 50 breakpoints of the
 //     conversation, those that earlier requests had included, and nothing between.
 //   - It needs the prompt_cache_key. An entry lives for 30 minutes.
 //
 // Gemini's implicit cache (https://ai.google.dev/gemini-api/docs/caching) is
 // published with its minimum alone: 2,048 tokens for Gemini 2.5, 4,096 for later
-// ones. Steps and lifetime are taken to be those of the others.
+// ones. This server assumes OpenAI's steps and lifetime for it.
 const (
 	leastOfGPT    = 1024
 	stepOfGPT     = 128

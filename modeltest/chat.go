@@ -63,7 +63,7 @@ func (r *rendering) chunk(choice object) object {
 }
 
 // chatItem sends item number i. complete is the call that the first chunk of
-// whatever comes next completes, 0 for none.
+// the next item completes; 0 for none.
 func (s *stream) chatItem(i int, complete *int) bool {
 	it := s.Items[i]
 	if it.Call != "" {

@@ -257,8 +257,8 @@ func missingOutputs(calls []string, i int) *apiError {
 		at(fmt.Sprintf("messages.[%d].role", i), "")
 }
 
-// checkChatRoles wants user and assistant in turns, as many chat templates do,
-// and somebody to answer.
+// checkChatRoles requires that user and assistant alternate, as many chat templates do,
+// and that the last message is not the assistant's.
 func (s *Server) checkChatRoles(messages []chatMessage) *apiError {
 	before := ""
 	for i, m := range messages {

@@ -32,8 +32,8 @@ func readableImage(encoded string) bool {
 }
 
 // readablePart says the same of a part of OpenAI's: an input_image, whose
-// image_url is text, or an image_url, which is an object. What is not in the
-// request itself cannot be told, nor is any other part an image.
+// image_url is text, or an image_url, which is an object. An image that the
+// request only links to is not checked, and no other part is an image.
 func readablePart(raw json.RawMessage) bool {
 	var part struct {
 		URL json.RawMessage `json:"image_url"`

@@ -339,8 +339,8 @@ func duplicate(id string) *apiError {
 	return invalid("Duplicate item found with id %s. Remove duplicate items from your input and try again.", id).at("input", "")
 }
 
-// checkReasoning wants reasoning items unaltered, and together with what came
-// after them.
+// checkReasoning requires that reasoning items are unaltered, and together with the items
+// that followed them.
 func (s *Server) checkReasoning(req *responsesRequest) *apiError {
 	present := map[string]bool{}
 	for _, it := range req.items {
@@ -382,8 +382,8 @@ func (s *Server) checkEncrypted(req *responsesRequest, it responsesItem) *apiErr
 	return e
 }
 
-// mayFollow says whether next is what came after the reasoning item, as far as
-// that can be told: ids may have been left out.
+// mayFollow reports whether next can be the item that followed the reasoning item. The
+// request can lack ids.
 func (s *Server) mayFollow(reasoning, next responsesItem) bool {
 	if next.isOutput() || next.Type == "message" && next.Role != "assistant" {
 		return false

@@ -26,8 +26,8 @@ func checkOwnTool(i int, kind, name string, schema json.RawMessage) *apiError {
 	return nil
 }
 
-// checkServerTool checks a block about a search that the API made. What was found is
-// known by its encrypted_content, of the recordings that were played.
+// checkServerTool checks a block about a search that the API made. The server
+// knows a result by its encrypted_content, from the recordings that it has played.
 func (s *Server) checkServerTool(m *messagesMessage, b messagesBlock, at string) *apiError {
 	if m.Role != "assistant" {
 		return invalid("%s: `%s` blocks can only be in `assistant` messages", at, b.Type)

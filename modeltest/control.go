@@ -150,8 +150,8 @@ func (s *Server) controlTurns(r *http.Request) (any, error) {
 	return s.State(), nil
 }
 
-// describe renders exchanges for the control endpoint. The values of headers
-// that carry keys are left out: they may be somebody's.
+// describe renders exchanges for the control endpoint. It leaves out the
+// values of headers that carry keys, which can be real keys.
 func describe(seen []Exchange) []object {
 	out := make([]object, len(seen))
 	for i, x := range seen {

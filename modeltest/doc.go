@@ -5,7 +5,7 @@
 // against it.
 //
 // A [Scenario] is a list of turns; each valid request takes the next one, in
-// whatever dialect it asks:
+// any dialect:
 //
 //	srv := modeltest.NewServer(t, modeltest.Script(
 //		modeltest.Reply(modeltest.Think("…"), modeltest.Call("shell", `{"command":"ls"}`)),

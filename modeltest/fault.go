@@ -66,11 +66,11 @@ const (
 	FaultPings     FaultKind = "pings"     // only keep-alives are sent
 	FaultReset     FaultKind = "reset"     // TCP reset
 	FaultCut       FaultKind = "cut"       // the connection closes within the body
-	FaultClose     FaultKind = "close"     // the body ends properly, too early
+	FaultClose     FaultKind = "close"     // the body ends early, without an error
 	FaultMalformed FaultKind = "malformed" // an event that is not JSON
 	FaultOversized FaultKind = "oversized" // an event of Bytes bytes
 	FaultError     FaultKind = "error"     // the provider's error event, then the end
-	FaultUnknown   FaultKind = "unknown"   // an event of a type that nobody knows
+	FaultUnknown   FaultKind = "unknown"   // an event of an unknown type
 )
 
 // The faults that replace the response.
@@ -178,10 +178,10 @@ func Close(at At) Fault { return Fault{Kind: FaultClose, At: at} }
 // NoEnd leaves out the event that ends the response.
 func NoEnd() Fault { return Close(BeforeEnd) }
 
-// Malformed sends an event there that is not JSON, and goes on.
+// Malformed sends an event there that is not JSON, and continues.
 func Malformed(at At) Fault { return Fault{Kind: FaultMalformed, At: at} }
 
-// Oversized sends an event of that many bytes there, and goes on. The server
+// Oversized sends an event of that many bytes there, and continues. The server
 // does not hold it in memory.
 func Oversized(at At, bytes int64) Fault { return Fault{Kind: FaultOversized, At: at, Bytes: bytes} }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // Gemini's stream, as of https://ai.google.dev/api/generate-content and the
-// recordings of others: each event is a whole response with what is new in it.
+// recordings of others: each event is a complete response with the new parts.
 
 // geminiPath splits what follows /v1beta/models/ into model and method.
 func geminiPath(path string) (name, method string) {

@@ -10,8 +10,8 @@ import (
 )
 
 // ParseScenario reads a scenario file: the JSON of a [Scenario], described with
-// examples in docs/reference/scenarios.md. What it does not know it refuses, so that a
-// typo does not pass for a scenario.
+// examples in docs/reference/scenarios.md. It refuses unknown names, so
+// that a typo is an error.
 func ParseScenario(raw []byte) (Scenario, error) {
 	var sc Scenario
 	dec := json.NewDecoder(bytes.NewReader(raw))

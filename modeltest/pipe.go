@@ -93,7 +93,7 @@ type pipeAddr struct{}
 func (pipeAddr) Network() string { return "pipe" }
 func (pipeAddr) String() string  { return "pipe" }
 
-// NewClient returns a client whose requests, whatever their host, go to the
+// NewClient returns a client whose requests, for any host, go to the
 // handler over pipes in memory. Within a testing/synctest bubble all of it
 // runs under the bubble's clock. The test's cleanup ends it.
 func NewClient(tb TB, handler http.Handler) *http.Client {

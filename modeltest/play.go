@@ -210,8 +210,8 @@ func (p *player) strike(at At) error {
 	return nil
 }
 
-// strikeRest lets all faults strike that the response had no place for, and
-// those of its end.
+// strikeRest applies the faults for which the response had no place, and the faults at
+// its end.
 func (p *player) strikeRest() error {
 	for i, f := range p.faults {
 		if at := f.place(); at != "" && at != AfterEnd && !p.struck[i] {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ProviderRule is a demand of one provider's that OpenAI's API does not make,
-// and that refused somebody's conversation. Each is from a public report.
+// ProviderRule is a requirement of one provider that OpenAI's API does not have, and that
+// has refused a user's conversation. Each rule is from a public report.
 type ProviderRule struct {
 	// Provider is a name for [Rules].Provider.
 	Provider string
@@ -62,7 +62,7 @@ func ProviderRules() []ProviderRule {
 	}
 }
 
-// checkProvider applies the rules of the provider that the server stands for.
+// checkProvider applies the rules of the provider that the server imitates.
 func (s *Server) checkProvider(check func(ProviderRule) *apiError) *apiError {
 	if s.rules.Provider == "" {
 		return nil

@@ -178,7 +178,7 @@ func (s *Server) WaitDeltas(ctx context.Context, n, deltas int) ([]Exchange, err
 }
 
 // Connections returns how many connections clients have opened so far, and how
-// many of them are open. It counts only those of the server's own listener.
+// many of them are open. It counts only connections to the server's own listener.
 func (s *Server) Connections() (opened, open int) {
 	s.rec.mu.Lock()
 	defer s.rec.mu.Unlock()

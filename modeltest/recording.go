@@ -40,9 +40,9 @@ func (r *rendering) recorded(yield func(frame) bool) {
 	}
 }
 
-// events cuts a stream into its events, each with the blank line after it and
-// with what comes before it. Data that nothing ends is an event too; what
-// follows the last data belongs to that event. Without data there are none.
+// events cuts a stream into its events, each with the lines before it and the
+// blank line after it. Unterminated data is an event also; lines after the last data
+// belong to that event. Without data there are no events.
 func events(stream []byte) [][]byte {
 	var all [][]byte
 	start, data := 0, false

@@ -19,7 +19,7 @@ const (
 	Gemini    Dialect = "gemini"
 )
 
-// frame is one event of a stream, and what a fault may want to know of it.
+// frame is one event of a stream, with its position for faults.
 type frame struct {
 	event string // name for the event: line; "" for none
 	data  []byte
@@ -43,7 +43,7 @@ type rendering struct {
 	account account
 	// provider is whose ids, reasoning and seals the response has; "" for OpenAI's.
 	provider string
-	// What the request asked for.
+	// Options of the request.
 	usageWanted                  bool            // stream_options.include_usage
 	tokensWanted, logprobsWanted bool            // return_token_ids and logprobs, vLLM's
 	sealWanted                   bool            // include: reasoning.encrypted_content

@@ -28,7 +28,7 @@ type Rules struct {
 	// Rejects are what the server does not take and does not explain. See also
 	// [Server.Reject].
 	Rejects []Rejection `json:"rejects,omitempty"`
-	// Terse leaves the numbers out of what is said of a request that is too long.
+	// Terse leaves the numbers out of the error for a request that is too long.
 	Terse bool `json:"terse,omitempty"`
 	// Caches has responses without a usage of their own report what the prompt
 	// caches of the providers would, by their published rules: see docs/reference/scenarios.md.

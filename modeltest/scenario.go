@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Scenario is what a [Server] does: how strict it is about requests, and what
-// it answers, turn by turn. The zero Scenario answers nothing. As JSON it is
+// Scenario is the behaviour of a [Server]: its strictness about requests, and its
+// answers, turn by turn. The zero Scenario answers nothing. As JSON it is
 // the format of scenario files; see docs/reference/scenarios.md and [ParseScenario].
 type Scenario struct {
 	// Rules say which requests are refused.
@@ -91,7 +91,7 @@ type Response struct {
 // StopReason is why the model stopped, in the words of the Messages API.
 type StopReason string
 
-// The stop reasons, and what the other dialects call them.
+// The stop reasons, and their names in the other dialects.
 const (
 	StopEndTurn   StopReason = "end_turn"       // completed; stop
 	StopToolUse   StopReason = "tool_use"       // completed; tool_calls
@@ -115,7 +115,7 @@ type Usage struct {
 // Item is one thing that the model says: the first of Call, Reasoning, Refusal
 // and Text that is not empty tells which.
 type Item struct {
-	// Text is said to the user.
+	// Text is a message to the user.
 	Text string `json:"say,omitempty"`
 	// Reasoning is thought; the dialect's signature or encrypted content is
 	// added, and checked when it comes back.
@@ -169,7 +169,7 @@ func Say(s string) Turn { return Reply(Text(s)) }
 // server-sent events.
 func Recorded(stream []byte) Turn { return Turn{Response: Response{Stream: stream}} }
 
-// Fail is a turn that is nothing but faults, such as a refusal by status.
+// Fail is a turn that consists of faults, such as a refusal by status.
 func Fail(faults ...Fault) Turn { return Turn{Faults: faults} }
 
 // stop is the reason with its default filled in.

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// A seal is what a provider adds to its reasoning to know it again: the
-// signature of a thinking block, the encrypted content of a reasoning item.
-// Ours is computed from what it seals, so that a server knows the seals of
-// every other modeltest server too, as a provider does after a restart of
+// A seal is a provider signature: the data by which a provider recognizes its own
+// reasoning, such as the signature of a thinking block or the encrypted content of a
+// reasoning item. This package computes it from the content, so that every modeltest
+// server recognizes the signatures of all others, as a provider does after a restart of
 // the client.
 
 // account is whose seals they are. No account knows another's.
@@ -29,8 +29,8 @@ func (a account) seal(purpose string, parts ...string) string {
 // signature seals the text of a thinking block.
 func (a account) signature(text string) string { return "Eu" + a.seal("thinking", text) }
 
-// redacted is a thinking block that nobody but the provider can read. It seals
-// itself: the payload is followed by its seal.
+// redacted returns a thinking block that only the provider can read: a payload with its
+// signature.
 func (a account) redacted(text string) string {
 	payload := base64.StdEncoding.EncodeToString([]byte(text))
 	return payload + "." + a.seal("redacted", payload)

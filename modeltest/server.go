@@ -46,13 +46,13 @@ type Server struct {
 
 	mu      sync.Mutex
 	running int           // handlers under way; guarded by mu
-	idle    chan struct{} // closed when running falls to 0; nil unless somebody waits; guarded by mu
+	idle    chan struct{} // closed when running falls to 0; nil unless Close waits; guarded by mu
 	stop    chan struct{} // closed by Close
 	stopped bool          // guarded by mu
 	served  chan struct{} // closed when the accept loop has ended; nil until it serves
 }
 
-// closeGrace is how long Close waits for what is under way.
+// closeGrace is how long Close waits for running requests.
 const closeGrace = 5 * time.Second
 
 // New returns a server without a listener, for use through [Server.Handler].
@@ -77,7 +77,7 @@ func (s *Server) account() account {
 
 // NewServer starts a server on a free port of the loopback interface. With a
 // test, it is closed when the test ends; without (nil), call Close. It panics
-// if no port can be had, as httptest does.
+// if no port is available, as httptest does.
 func NewServer(tb TB, sc Scenario) *Server {
 	if tb != nil {
 		tb.Helper()
@@ -180,8 +180,8 @@ func (s *Server) connState(_ net.Conn, state http.ConnState) {
 	}
 }
 
-// Close closes the listener and every connection, ends what is under way and
-// waits for it. Closing twice does no harm.
+// Close closes the listener and every connection, ends all running requests and waits
+// for them. Calling it twice is harmless.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if !s.stopped {

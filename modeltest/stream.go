@@ -42,7 +42,7 @@ type stencil struct {
 	parts [3][]byte // before the text, before the number, after it
 }
 
-// What a stencil has in place of the text and the number.
+// Placeholders of a stencil for the text and the number.
 const (
 	textMark   = "modeltest text mark"
 	numberMark = 1234567890123456789

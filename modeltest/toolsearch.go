@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// The providers' own search of tools: a tool that is deferred is no part of what the
-// model reads until the search has found it.
+// The providers' own tool search: the model does not read a deferred tool until the
+// search has found it.
 
 // offeredTool is a tool of a request, as far as the search wants to know it.
 type offeredTool struct {
@@ -19,7 +19,7 @@ type offeredTool struct {
 	Tools []json.RawMessage `json:"tools,omitempty"` // of a namespace
 }
 
-// offeredAs reads a tool. What cannot be read is left out.
+// offeredAs reads a tool. It leaves out a tool that it cannot read.
 func offeredAs(raw json.RawMessage) *offeredTool {
 	t := new(offeredTool)
 	_ = json.Unmarshal(raw, t)
@@ -65,7 +65,7 @@ type found struct {
 	} `json:"tool_references"`
 }
 
-// What an item of a search is rendered as.
+// The types of the items of a search.
 const (
 	searchCall   = "call"
 	searchOutput = "output"

@@ -115,7 +115,7 @@ func (w *wire) flush() error {
 	return nil
 }
 
-// gone says whether there is nobody to write to any more.
+// gone returns an error if the client has disconnected.
 func (w *wire) gone() error {
 	select {
 	case <-w.stop:
@@ -156,11 +156,11 @@ func (w *wire) wait(d time.Duration, until <-chan struct{}) error {
 	return nil
 }
 
-// cut closes the connection as it is; reset as well, if asked.
+// cut closes the connection at once; with a reset, if kind asks for it.
 func (w *wire) cut(kind FaultKind) {
 	conn, _, err := w.rc.Hijack()
 	if err != nil {
-		panic(http.ErrAbortHandler) // the nearest thing where the connection cannot be had
+		panic(http.ErrAbortHandler) // the closest behaviour where the connection is not available
 	}
 	if kind == FaultReset {
 		switch c := conn.(type) {

@@ -13,7 +13,8 @@ type Record struct {
 	Start string `json:"start,omitempty"`
 	// Kind is what starts: turn, attempt, call, approval, process, or any word.
 	Kind string `json:"kind,omitempty"`
-	// In is the id of what it belongs to and must not outlive; "" for nothing.
+	// In is the id of the entity that contains this one, and that it must not outlive; ""
+	// for none.
 	In string `json:"in,omitempty"`
 
 	End string `json:"end,omitempty"`
@@ -22,7 +23,7 @@ type Record struct {
 
 	Interrupt string `json:"interrupt,omitempty"`
 
-	// At is when; without it nothing is said about times.
+	// At is the time of the record; without it, times are not checked.
 	At time.Time `json:"at,omitzero"`
 	// Line is the line that the record was read from, from 1.
 	Line int `json:"-"`
@@ -42,13 +43,13 @@ func (v Violation) String() string {
 	return fmt.Sprintf("line %d: %s", v.Line, v.What)
 }
 
-// Checker says what is asked of a log.
+// Checker has the requirements for a log.
 type Checker struct {
 	// Unfinished says that the log is still being written: what is open at its
 	// end is no violation.
 	Unfinished bool
-	// InterruptBound, if set, is the longest time from an interrupt to the end
-	// of what it is about.
+	// InterruptBound, if set, is the maximum time from an interrupt to the end of the
+	// interrupted entity.
 	InterruptBound time.Duration
 }
 

@@ -9,7 +9,7 @@ import (
 
 // codexReader reads the events of the Codex SDK (sdk/typescript/src/events.ts
 // and items.ts of openai/codex): a thread with turns, one after the other, and
-// items in them. Some items are told only when they are complete.
+// items in them. Some items are reported only when they are complete.
 type codexReader struct {
 	turns  int
 	turn   string // running; "" for none
@@ -61,7 +61,7 @@ func (c *codexReader) read(line []byte) ([]Record, error) {
 
 // claudeReader reads the messages of Claude Code's stream-json (the Agent SDK's
 // SDKMessage): a turn begins with the first message after a result, and ends
-// with the result. Calls are told by tool_use and end with their tool_result; a
+// with the result. Calls start with tool_use and end with their tool_result; a
 // subagent's belong to the call that started it.
 type claudeReader struct {
 	turns int

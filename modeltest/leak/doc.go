@@ -4,7 +4,7 @@
 //
 //	func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 //
-// What is there before the tests does not count, nor does what Go itself keeps
-// for the life of a process. What is about to end is waited for. [Begin] and
+// Goroutines and descriptors from before the tests do not count, nor do those that Go
+// keeps for the life of a process. The count waits for goroutines that are about to end. [Begin] and
 // [Count.Left] do the same around anything else, such as a host that is closed.
 package leak

@@ -1,5 +1,5 @@
-// Package longlog makes sessions that went on for days, for tests and
-// benchmarks: the cost of a step must not grow with what came before it.
+// Package longlog makes logs of sessions that lasted for days, for tests and
+// benchmarks: the cost of a step must not grow with the length of the log.
 package longlog
 
 import (

@@ -26,7 +26,7 @@ type kid struct {
 	done   chan struct{}
 }
 
-// answerText is what a child says in the end; its parent must be told.
+// answerText is a child's answer, which its parent must receive.
 const answerText = "The child says: " + Secret
 
 // spawn starts a child that works for a time. In the foreground it waits for its
@@ -75,8 +75,9 @@ func (k *kin) spawn(ctx context.Context, call string, background bool, long time
 	return nil
 }
 
-// ask has a child ask about a call of its own, where all calls are asked about: in the
-// log of its parent, whose turn may be over (C16). It goes on whatever the answer is.
+// ask requests an approval for a child's call, if all calls need one. The request is in
+// the parent's log, and the parent's turn can have ended (C16). The child continues after
+// any answer.
 func (k *kin) ask(life context.Context, cancel context.CancelCauseFunc, call, child string) {
 	if k.p.approvals == nil {
 		return

@@ -77,9 +77,9 @@ type condition string
 
 const (
 	works  condition = "works"
-	full   condition = "full"   // but for what is reserved for endings
+	full   condition = "full"   // only the space that is reserved for endings is left
 	broken condition = "broken" // each write fails
-	killed condition = "killed" // nobody writes any more
+	killed condition = "killed" // no process writes
 )
 
 var errKilled = errors.New("the process was killed")
@@ -141,7 +141,7 @@ func (m *mount) Append(batch []event.Event, sync journal.Sync) error {
 	return nil
 }
 
-// synced: what others rely on is on stable storage before they go on.
+// synced checks that events are on stable storage before other code relies on them.
 func (m *mount) synced(batch []event.Event, sync journal.Sync) {
 	if sync != journal.Lazily {
 		return

@@ -94,7 +94,7 @@ func (p Plan) familiar() modeltest.Item {
 		say(knownName, map[string]any{"path": plan})
 	case 1:
 		say("Read", map[string]any{"file_path": plan})
-	case 2: // with what settle's words leave out, so that it has to be kept
+	case 2: // more output than the model receives, so that a file must keep it
 		say("Read", map[string]any{"file_path": plan, "pages": "1"})
 	case 3:
 		say("read_file", map[string]any{"file_path": plan})

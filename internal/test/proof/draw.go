@@ -12,7 +12,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// Draw draws a session by its seed: as they are, or with children, hands or hooks in it.
+// Draw draws a session by its seed: a plain session, or one with children, an executor
+// or hooks.
 func Draw(seed int) Script {
 	s := rapid.Custom(draw).Example(seed)
 	switch seed % 4 {
@@ -90,7 +91,7 @@ func (d drawer) long() time.Duration {
 		20*time.Second, 2*time.Minute, 20*time.Minute)
 }
 
-// text draws what is said: plain, long, in other scripts, or with the secret.
+// text draws a text: plain, long, in other scripts, or with the secret.
 func (d drawer) text() string {
 	return pick(d, "text", "a", "Let me look at it.", "  spaces \n lines\t", "ünïcödé 漢字 🙂 text", "x"+Secret+"y "+Secret,
 		strings.Repeat("long ", 40), "[The turn was interrupted]", `{"json": ["is", "text"]}`, Secret[:12], "***", "It is taboo.")

@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 )
 
-// adopt has the calls of a script start children, beside what they do.
+// adopt makes the calls of a script also start children.
 func adopt(s Script, seed uint64) Script {
 	r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // it is to be the same again
 	step := func() Step {
@@ -45,7 +45,7 @@ func adopt(s Script, seed uint64) Script {
 	return s
 }
 
-// handOver has the calls of a script work on another machine, beside what they do.
+// handOver makes the calls of a script also work on another machine.
 func handOver(s Script, seed uint64) Script {
 	r := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // it is to be the same again
 	step := func() Step {

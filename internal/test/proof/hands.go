@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// slowDelay is what a message takes over a slow connection, and awayTime how long
-	// nobody gets through to a machine that is away: longer than the lease.
+	// slowDelay is the latency of a slow connection. awayTime is how long a machine cannot
+	// be reached: longer than the lease.
 	slowDelay = time.Second
 	awayTime  = 3 * executor.DefaultLease
 	// endMost is how much longer than the lease what a dead host had started may last.
@@ -39,12 +39,12 @@ type machine struct {
 	began   map[string]bool     // calls
 	done    map[string]bool
 	epoch   uint64
-	shut    bool // nobody gets through
+	shut    bool // no connection succeeds
 	slow    int  // how many calls have the connection slow, and double
 	double  int
 }
 
-// order is what a call is to do there.
+// order is the work of a call on the machine.
 type order struct {
 	Kind StepKind
 	For  time.Duration
@@ -65,8 +65,8 @@ func (w *world) machine(d *disk) *machine {
 	return m
 }
 
-// hands are new ones. When there is nothing more to do for anybody, they end and
-// others begin, as settle executor does.
+// hands returns a new executor. An executor without work ends, and the next connection
+// starts another one, as settle executor does.
 func (m *machine) hands() *executor.Server {
 	calls := map[string]func(context.Context, executor.Request) (json.RawMessage, error){"work": m.work}
 	s := &executor.Server{
@@ -100,7 +100,7 @@ func (m *machine) work(ctx context.Context, r executor.Request) (json.RawMessage
 	}
 	defer func() { // C7: it does not outlast the lease
 		if died, dead := host.diedAt(); dead && time.Since(died) > executor.DefaultLease+endMost {
-			m.world.broke("C7", "call %s went on at the hands for %v after its host was killed", r.Call, time.Since(died))
+			m.world.broke("C7", "call %s continued at the executor for %v after its host was killed", r.Call, time.Since(died))
 		}
 	}()
 	if !passes(ctx, o.For/2) {
@@ -146,7 +146,7 @@ func (m *machine) die() {
 	}
 }
 
-// leave has nobody get through for a time.
+// leave makes the machine unreachable for a time.
 func (m *machine) leave() {
 	m.mu.Lock()
 	m.shut = true
@@ -201,7 +201,7 @@ func (m *machine) dial(p *process) func(context.Context) (io.ReadWriteCloser, er
 	}
 }
 
-// close ends the machine, when what its hands still do for nobody is long over.
+// close ends the machine, after the work that its executor still does without a host.
 func (m *machine) close() {
 	passes(context.Background(), executor.DefaultLease+2*endMost)
 	m.mu.Lock()
@@ -278,11 +278,11 @@ func doubled(data []byte) (out []byte) {
 type reach struct {
 	token  chan struct{} // who holds it changes remote
 	remote *executor.Remote
-	left   chan struct{} // closed when the process lets go of the hands
+	left   chan struct{} // closed when the process releases the executor
 
 	mu    sync.Mutex              // guards what follows
 	died  time.Time               // when the process was killed
-	calls map[string]func(string) // who is told of the connection
+	calls map[string]func(string) // receive changes of the connection, by call
 }
 
 func newReach() *reach {
@@ -353,9 +353,9 @@ func (r *reach) watch(call string, say func(string)) (end func()) {
 	}
 }
 
-// leave lets go of the hands.
+// leave releases the executor.
 func (p *process) leave() {
-	p.reach.token <- struct{}{} // whoever has it gives it back when the calls have ended
+	p.reach.token <- struct{}{} // its holder returns it when the calls have ended
 	if p.reach.remote != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), endMost)
 		defer cancel()
@@ -364,7 +364,7 @@ func (p *process) leave() {
 	close(p.reach.left)
 }
 
-// far does a step at the hands, and reports whether the call goes on.
+// far executes a step on the machine, and reports whether the call continues.
 func (d doer) far(ctx context.Context, c tool.Call, id string, s Step, result *tool.Result) (on bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -399,7 +399,7 @@ func (d doer) far(ctx context.Context, c tool.Call, id string, s Step, result *t
 	done := m.done[id]
 	m.mu.Unlock()
 	if !done {
-		d.p.world.broke("C5", "call %s is said to be done at the hands, and is not", id)
+		d.p.world.broke("C5", "the executor reports call %s as done, and it is not", id)
 	}
 	return true, nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/settle-agent/settle/internal/hooks"
 )
 
-// hooked are the hooks of a process: what they answer follows from the script's seed
-// and their number, whatever they are asked.
+// hooked returns the hooks of a process. Their answers follow from the script's seed and
+// their number only.
 func (p *process) hooked(seed int) *hooks.Set {
 	if seed == 0 {
 		return nil

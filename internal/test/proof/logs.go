@@ -10,12 +10,12 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// Logs keep the records of disks in a real store, such as a database. Processes read what
-// the store has, and what a disk keeps in memory is only compared with it.
+// Logs keep the records of disks in a real store, such as a database. Processes read from
+// the store, and the disk's copy in memory is only compared with it.
 //
-// A store takes real time, and has goroutines that are in no bubble: what is wanted of it is
-// done by a goroutine that [NewLogs] has started, and a bubble's time stands still
-// meanwhile.
+// A store takes real time, and its goroutines are outside of every bubble: a goroutine that
+// [NewLogs] has started does its work, and the time of the bubble does not pass until the
+// work is done.
 type Logs struct {
 	open  func(session string) (journal.Store, error)
 	calls chan func()
@@ -27,7 +27,7 @@ type Logs struct {
 }
 
 // NewLogs returns logs. open takes over the log of a session, which is empty if there is
-// none yet: whoever had it open before can append nothing any more. NewLogs is called outside
+// none yet: an earlier opener cannot append any more. NewLogs is called outside
 // of the bubbles that use them, one at a time, and Close after these.
 func NewLogs(open func(session string) (journal.Store, error)) *Logs {
 	l := &Logs{open: open, calls: make(chan func()), done: make(chan struct{}), ended: make(chan struct{})}
@@ -136,7 +136,7 @@ func (d *disk) store() error {
 	return errors.Join(s.append(events, journal.Lazily), s.close())
 }
 
-// compare: C1, the log has what was written to the disk, and nothing else.
+// compare checks C1: the log has exactly the writes to the disk.
 func (d *disk) compare(broke func(string, string, ...any)) {
 	if d.taken.store == nil {
 		return

@@ -149,8 +149,8 @@ func (w *world) drop(p *process) {
 	}
 }
 
-// answer gives the script's answer to the nth request for approval, and then
-// another one. C16: that runs nothing and is told so.
+// answer gives the script's answer to the nth request for approval, and then a second
+// one. C16: the second answer runs nothing, and its sender receives that.
 func (w *world) answer(p *process, n int, approval string) {
 	if len(w.script.Answers) == 0 {
 		return

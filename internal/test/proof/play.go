@@ -34,7 +34,7 @@ func (w *world) report() Report {
 	w.probes()
 	w.disk.compare(w.broke)
 	w.end()
-	for _, m := range w.machines { // nobody makes any more
+	for _, m := range w.machines { // no process makes another one
 		m.close()
 	}
 	if err := w.server.Close(); err != nil {
@@ -47,8 +47,8 @@ func (w *world) report() Report {
 	return Report{Events: events, Problems: w.problems}
 }
 
-// play plays the script until the last process has closed the session and
-// everybody has read all of it.
+// play plays the script until the last process has closed the session and all
+// subscribers have read all events.
 func (w *world) play() {
 	p := w.open()
 	if p == nil {
@@ -152,8 +152,7 @@ func (w *world) wantClose() {
 	}
 }
 
-// live lets the process live until it dies, is to be closed, or has nothing
-// left to do.
+// live runs the process until it dies, must be closed, or has no work left.
 func (w *world) live(p *process) {
 	step, gaveUp := time.Second, false
 	for begin := time.Now(); ; step = min(2*step, time.Minute) {
@@ -177,7 +176,7 @@ func (w *world) live(p *process) {
 	}
 }
 
-// idle reports whether nothing is going on and nothing is to come.
+// idle reports whether no work runs and none is planned.
 func (w *world) idle(p *process) bool {
 	idle := w.pending.Load() == 0
 	p.log.View(func(s event.State) {
@@ -196,13 +195,13 @@ func (w *world) giveUp(p *process) {
 		asks = len(s.Asked()) > 0
 	})
 	if !asks {
-		w.broke("C12", "after %v something still goes on", patience)
+		w.broke("C12", "work still runs after %v", patience)
 	}
 	w.interrupt(p, session.Request{By: "user"})
 }
 
-// successor ends the process, if it is not dead, and starts the next one, if
-// there is to be one.
+// successor ends the process, if it is not dead, and starts the next one, if the script
+// has one.
 func (w *world) successor(p *process) *process {
 	again := p.dead() || !w.idle(p)
 	if p.dead() {

@@ -42,7 +42,7 @@ func (s Script) String() string {
 
 type printer struct{ b strings.Builder }
 
-// line writes a line, if it is to be there.
+// line writes a line if there is true.
 func (p *printer) line(there bool, format string, args ...any) {
 	if there {
 		fmt.Fprintf(&p.b, format+"\n", args...)

@@ -144,19 +144,18 @@ func (a asks) Judge(turn.Approval) session.Judgement {
 // Remember implements [session.Judge]; it asks again all the same.
 func (asks) Remember(turn.Approval) {}
 
-// close closes the session as a host does, and says what was wrong with that.
-// Slow subscribers go on reading.
+// close closes the session as a host does, and returns the error of that. Slow
+// subscribers continue to read.
 func (p *process) close() error {
 	defer p.leave()
 	return p.session.Close(context.Background(), event.Shutdown, "host")
 }
 
-// bury clears away what is left of a process that was killed. The session does
-// not notice that it is dead and ends as if its disk had failed; none of that
-// is written, and nobody sees it.
+// bury removes the rest of a killed process. The session does not notice its death, and
+// ends as after a failure of its disk; none of that is written, or reaches a subscriber.
 func (p *process) bury() {
 	p.end()
-	_ = p.session.Close(context.Background(), event.Shutdown, "host") // nobody is there to be told
+	_ = p.session.Close(context.Background(), event.Shutdown, "host") // a killed process has no caller
 	p.leave()
 }
 

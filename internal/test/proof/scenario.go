@@ -14,7 +14,7 @@ func (s Script) model() string { return cmp.Or(s.Caches, modelName) }
 const probeText = "And now, ~probe~?"
 
 // Scenario is the script as the model's server plays it. Probes have an answer
-// of their own, so that whatever the script has left is not played to them.
+// of their own, so that they do not play the rest of the script.
 func (s Script) Scenario() modeltest.Scenario {
 	harmless := modeltest.Quirk(modeltest.FaultComments).First(modeltest.Always) // so that it is never used up
 	turns := []modeltest.Turn{modeltest.Say("Fine.").For("~probe~").With(harmless)}
@@ -46,7 +46,7 @@ func (r Response) turn(say func(Item) modeltest.Item) modeltest.Turn {
 	return t
 }
 
-// item is how the model says it.
+// item returns an item in the format of modeltest.
 func (s Script) item(i Item) modeltest.Item {
 	if s.Families && i.Kind == Call {
 		return i.Plan.familiar()

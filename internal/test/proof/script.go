@@ -21,7 +21,7 @@ type Script struct {
 	// Compact says how room is made in it; "" means not at all.
 	Compact turn.Compaction
 	Limits  Limits
-	// Holds is how much the provider holds, whatever Window says.
+	// Holds is the real size of the provider's window, independent of Window.
 	Holds Holds
 	// Families has the models call tools in the words of their families, or of others,
 	// or with free text (package tool/family).
@@ -44,7 +44,7 @@ type Script struct {
 	Ends []string
 }
 
-// Limits are those of each turn; zero values are the product's defaults.
+// Limits are the limits of each turn; zero values are the product's defaults.
 type Limits struct {
 	Steps, Repeats int
 	Time           time.Duration
@@ -88,7 +88,7 @@ const (
 // Item is one thing that the model says.
 type Item struct {
 	Kind ItemKind
-	Text string // of what is said
+	Text string // of the message
 	Plan Plan   // of a call
 }
 
@@ -101,7 +101,7 @@ type StepKind string
 // The kinds of steps.
 const (
 	Take  StepKind = "take"  // works for a time, and stops when it is cancelled
-	Deaf  StepKind = "deaf"  // works for a time, whatever happens
+	Deaf  StepKind = "deaf"  // works for a time, and ignores interrupts
 	Print StepKind = "print" // puts out text
 	Leave StepKind = "job"   // leaves a process running as a job
 	Child StepKind = "child" // starts a child agent in the background, which works for a time
@@ -114,7 +114,7 @@ const (
 	Back  StepKind = "back"  // the same; the connection is cut, and comes back
 	Twice StepKind = "twice" // the same; each message comes twice
 	Gone  StepKind = "gone"  // the same; the hands die
-	Away  StepKind = "away"  // the same; nobody gets through for longer than the lease
+	Away  StepKind = "away"  // the same; the machine is unreachable for longer than the lease
 )
 
 // Step is one step of a call.
@@ -125,13 +125,13 @@ type Step struct {
 	Bytes int
 }
 
-// Deed is what somebody or something does to the session.
+// Deed is an outside action on the session.
 type Deed string
 
 // The deeds.
 const (
 	Send      Deed = "input"
-	Interrupt Deed = "interrupt" // the turn that runs; with N, that of the Nth input
+	Interrupt Deed = "interrupt" // the turn that runs; with N, the turn of the Nth input
 	Hurry     Deed = "hurry"     // an interrupt without grace
 	Cancel    Deed = "cancel"    // of the oldest call that runs, alone
 	Drop      Deed = "drop"      // of the oldest input that waits

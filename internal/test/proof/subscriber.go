@@ -40,10 +40,10 @@ func (s *subscriber) read(p *process) (left bool) {
 	n := 0
 	for e, err := range p.log.Events(ctx, s.cursor) {
 		if p.dead() && (err != nil || e.Volatile) {
-			return false // nobody would have seen that
+			return false // no client would have seen the event
 		}
 		if err != nil {
-			s.world.broke("C17", "a subscriber at event %d was told: %v", s.cursor, err)
+			s.world.broke("C17", "a subscriber at event %d received: %v", s.cursor, err)
 			return false
 		}
 		s.check(p, e)
@@ -51,7 +51,7 @@ func (s *subscriber) read(p *process) (left bool) {
 		if s.each != nil {
 			s.each(p, e)
 		} else if s.world.front(p) {
-			return true // it comes again, and goes on after its cursor
+			return true // it reconnects, and continues after its cursor
 		}
 		s.rest(s.reader.Slow)
 		if n++; n == s.reader.Leaves {

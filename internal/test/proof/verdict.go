@@ -48,7 +48,7 @@ func (w *world) ends() {
 func (w *world) checker() contract.Checker {
 	c := contract.Checker{Secrets: []string{Secret}, InterruptBound: w.interruptBound()}
 	if slices.ContainsFunc(w.script.Moves, func(m Move) bool { return m.Do == Crash }) {
-		c.InterruptBound = 0 // who dies answers nobody
+		c.InterruptBound = 0 // a killed process answers no interrupt
 	}
 	if w.jumps() {
 		c.InterruptBound = 0 // by the events' clock; those who interrupt have another
@@ -105,10 +105,9 @@ func (w *world) probes() {
 	w.requests()
 }
 
-// probe: C20, the session opens; C6, whatever is in the log, the next request
-// is one that the provider accepts, and the turn completes. Where the provider
-// does not take all that people say, held input may spoil the prompt that it comes
-// along with, and no other.
+// probe checks C20, that the session opens, and C6, that for every log the provider
+// accepts the next request and the turn completes. If the provider refuses some inputs,
+// a held input can fail the prompt that it is sent with, and no other prompt.
 func (w *world) probe(d *disk, wire Wire) {
 	cause, alone := w.prompt(d, wire)
 	if !alone && w.picky() && failed(cause) {
@@ -154,10 +153,11 @@ func (w *world) picky() bool {
 	return w.script.Holds.Tokens > 0 || slices.ContainsFunc(w.script.Moves, func(m Move) bool { return m.Do == Reject })
 }
 
-// requests: C6, the provider refused none; C15, none has the secret. Another
-// account may refuse the seals of the one before, as often as a log is opened in
-// which it has not done so yet, and a picky provider what it is picky about: that
-// the turn goes on is for probes to see.
+// requests checks C6, that the provider refused no request, and C15, that no request has
+// the secret. Two refusals are allowed. Another account can refuse the provider
+// signatures of the earlier account, once for each opening of a log without such a
+// refusal. A picky provider can refuse the contents that it is picky about. Probes check
+// that the session continues after a refusal.
 func (w *world) requests() {
 	another := w.accounts.Load() > 0
 	for _, x := range w.server.Exchanges() {
@@ -186,7 +186,7 @@ func (w *world) settled(wire Wire) {
 	}
 }
 
-// unruly: it is what modeltest says of what a picky provider refuses.
+// unruly reports whether a refusal is one of a picky provider, by modeltest's text.
 func unruly(refusal string) bool {
 	for _, words := range []string{"Invalid request.", "too long", "context length", "context window", "context limit", "input token count"} {
 		if strings.Contains(refusal, words) {

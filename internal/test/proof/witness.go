@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// witness is a provider that keeps what it is sent. It compares each request with
+// witness is a provider that keeps its requests. It compares each request with
 // the one that is made of the whole log, to the byte.
 type witness struct {
 	model.Provider

@@ -39,14 +39,14 @@ const (
 type world struct {
 	script   Script
 	bomb     *bomb    // nil for none
-	inputs   []string // by move: the id of what it sends
+	inputs   []string // by move: the id of the input that it sends
 	server   *modeltest.Server
 	redactor *redact.Redactor
 	disk     *disk
 	current  atomic.Pointer[process]
 	failing  atomic.Bool  // the disk was filled or ruined
 	skew     atomic.Int64 // by how much the events' clock is wrong, in nanoseconds
-	wire     atomic.Value // a Wire: that of the next process
+	wire     atomic.Value // a Wire: the wire format of the next process
 	accounts atomic.Int64 // how often the provider's account changed
 	stuck    bool         // main's: patience was lost, and that did not help
 
@@ -56,7 +56,7 @@ type world struct {
 
 	acts    sync.WaitGroup // moves that are being made
 	pending atomic.Int64   // timed moves that are still to be made
-	closing chan struct{}  // holds a token when the session is to be closed and opened again
+	closing chan struct{}  // holds a token when the session must be closed and opened again
 
 	mu       sync.Mutex // guards what follows
 	problems []string

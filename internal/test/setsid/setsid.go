@@ -1,5 +1,5 @@
 // Package setsid gives the shell commands of tests setsid(1), also where the
-// machine has none: the test binary stands in for it.
+// machine has none: the test binary acts as setsid.
 //
 //	func TestMain(m *testing.M) {
 //		setsid.Command()
@@ -7,11 +7,11 @@
 //	}
 //
 // By the name [Subreaper] it takes in its descendants' orphans, as a supervisor
-// does, and becomes the command: a way out of custody that no program of a bare
-// machine offers.
+// does, and becomes the command: an attempt to escape process tracking that no program
+// of a bare machine offers.
 //
-// Without it, a command that is to leave its session fails to, and a test of
-// what becomes of such commands passes without having tried.
+// Without this package, a command that should leave its session cannot, and a test of
+// such commands passes without having tried.
 package setsid
 
 import (
@@ -62,7 +62,7 @@ func (t tests) Run() int {
 	}
 	dir, err := install()
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "cannot stand in for setsid: %v\n", err)
+		fmt.Fprintf(os.Stderr, "cannot act as setsid: %v\n", err)
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // a temporary directory

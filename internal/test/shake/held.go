@@ -25,7 +25,7 @@ func (p *places) at(pc uintptr) bool {
 		return is.(bool)
 	}
 	is := false
-	// One counter stands for several frames where functions were inlined.
+	// One counter is several frames where functions were inlined.
 	for frames, more := runtime.CallersFrames([]uintptr{pc}), true; more && !is; {
 		var f runtime.Frame
 		f, more = frames.Next()

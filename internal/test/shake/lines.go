@@ -3,7 +3,7 @@ package shake
 // On says whether this build has points. The overlay replaces this file.
 const On = false
 
-// first is the seed of what nobody seeds.
+// first is the seed of processes that do not call Seed.
 const first = 0
 
 // held returns where locks are held.

@@ -14,10 +14,10 @@ type Schedule struct {
 	waits atomic.Bool   // also for virtual time
 }
 
-// schedule is that of the process: a point has no parameter to find another by.
+// schedule is the schedule of the process: a point has no parameter that could name one.
 var schedule Schedule
 
-// Seed begins a schedule anew. Some give way often, some rarely. Virtual time
+// Seed starts a new schedule. Some give way often, some rarely. Virtual time
 // passes at points, nanoseconds each time, which the test must allow for.
 func Seed(seed uint64) {
 	schedule.seed(seed)
@@ -58,14 +58,14 @@ func (s *Schedule) point() {
 			runtime.Gosched()
 		}
 	default:
-		// Under virtual time, all others run before this one goes on: time
-		// passes only when nobody can run.
+		// Under virtual time, all other goroutines run before this one continues: time
+		// passes only when no goroutine can run.
 		time.Sleep(time.Duration(pause + 1))
 	}
 }
 
-// locked reports whether the goroutine holds a lock. Who waits for a lock does
-// not let virtual time pass: whoever held one and slept would sleep for ever.
+// locked reports whether the goroutine holds a lock. A goroutine that waits for a lock
+// keeps virtual time from passing, so a holder that sleeps would sleep for ever.
 func locked() bool {
 	var pcs [64]uintptr
 	n := runtime.Callers(4, pcs[:]) // beyond Callers, locked, point and Point

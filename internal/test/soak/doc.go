@@ -1,10 +1,10 @@
 // Package soak plays one long session, with real files: thousands of steps in many
 // turns, child agents, and a window so small that the history is compacted again and
-// again. Whatever was compacted, each request must have every input of the user, the
+// again. After each compaction, a request must have every input of the user, the
 // open plan and the child agents that run. At the end, a step costs what it cost at
 // the beginning, nothing is left open, and the session is opened again.
 //
 //	go test ./internal/test/soak -v -steps 2000
 //
-// It has nothing but tests.
+// The package has only tests.
 package soak

@@ -61,7 +61,7 @@ func (s *source) heldIn(body *ast.BlockStmt) []lines {
 	return []lines{{s.name, first, last}}
 }
 
-// table returns the source that stands for internal/test/shake/lines.go.
+// table returns the source that replaces internal/test/shake/lines.go.
 func table(held []lines, seed uint64) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "package shake\n\nconst On = true\n\nconst first = %d\n\n", seed)

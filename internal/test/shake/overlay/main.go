@@ -134,7 +134,7 @@ func (o *overlay) shakes(name string) bool {
 	return false
 }
 
-// put has text stand for the file with the name.
+// put replaces the content of a file with text.
 func (o *overlay) put(name string, text []byte) error {
 	target := filepath.Join(o.dir, strings.ReplaceAll(filepath.ToSlash(name), "/", "_"))
 	o.replace[filepath.Join(o.root, name)] = target

@@ -77,8 +77,8 @@ func (s *source) withPoints() ([]byte, int) {
 	return out.Bytes(), points
 }
 
-// around returns points before the statements at which goroutines meet, and
-// after those that let another one go on.
+// around returns points before the statements at which goroutines synchronize, and after
+// the statements that let another goroutine continue.
 func (s *source) around(list []ast.Stmt) (in []insertion) {
 	for _, stmt := range list {
 		if !meets(stmt) {
@@ -114,8 +114,8 @@ func meetings() []string {
 	}
 }
 
-// meets reports whether the statement itself is such an operation, or one of
-// its expressions has it: not what stands in its blocks.
+// meets reports whether the statement itself, or one of its expressions, is such an
+// operation. It does not look into the statement's blocks.
 func meets(stmt ast.Stmt) (is bool) {
 	switch stmt.(type) {
 	case *ast.DeferStmt, *ast.DeclStmt, *ast.CaseClause, *ast.CommClause:
@@ -137,7 +137,7 @@ func meets(stmt ast.Stmt) (is bool) {
 	return is
 }
 
-// called returns the last name of what is called.
+// called returns the last name of the called function.
 func called(c *ast.CallExpr) string {
 	switch f := c.Fun.(type) {
 	case *ast.Ident:
