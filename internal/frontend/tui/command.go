@@ -104,7 +104,7 @@ func (f *Face) help(string) {
 	f.openPager("Help", markdownRows(f, b.String()))
 }
 
-// keyHelp is a table; docs/terminal.md has the same.
+// keyHelp is a table; docs/reference/terminal.md has the same.
 func keyHelp() [][2]string {
 	return [][2]string{
 		{"Enter", "send; while a turn runs, queue the input behind it"},
