@@ -5,30 +5,82 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // Option changes a tool that New makes.
-type Option func(*Spec)
+type Option func(*definition)
 
-// ReadOnly says that a call of the tool changes nothing outside settle.
-func ReadOnly() Option { return func(s *Spec) { s.ReadOnly = true } }
+// definition is the declaration of a tool, apart from its function.
+type definition struct {
+	spec  Spec
+	title func(args json.RawMessage) string // nil for the name
+}
+
+// ReadOnly declares that a call of the tool changes nothing outside settle.
+func ReadOnly() Option { return func(d *definition) { d.spec.ReadOnly = true } }
+
+// WithTimeout bounds each call of the tool.
+func WithTimeout(timeout time.Duration) Option {
+	return func(d *definition) { d.spec.Timeout = timeout }
+}
+
+// WithSchema declares the schema of the arguments as JSON instead of inferring it, for
+// limits and enumerations. All tools that are made with the same Option share the text.
+func WithSchema(schema string) Option {
+	raw := json.RawMessage(schema)
+	return func(d *definition) { d.spec.Schema = raw }
+}
+
+// WithGrammar lets models that have custom tools send free text instead of JSON; see
+// [Spec].
+func WithGrammar(grammar string) Option {
+	return func(d *definition) { d.spec.Grammar = grammar }
+}
+
+// WithTitle sets the line that describes a call to people.
+func WithTitle[In any](title func(in In) string) Option {
+	return func(d *definition) {
+		d.title = func(args json.RawMessage) string {
+			var in In
+			if json.Unmarshal(args, &in) != nil {
+				return d.spec.Name
+			}
+			return title(in)
+		}
+	}
+}
+
+// Must returns the tool of a New that cannot fail. It panics on an error.
+func Must(t Tool, err error) Tool {
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
 
 // New makes a tool of a function. The schema of its arguments is inferred
 // from In, a struct: `json` tags name the properties, "omitempty" or
 // "omitzero" makes one optional, a `jsonschema` tag describes it.
 //
-// What the function returns is told to the model: a string as it is, a
-// [Result] as it is, anything else as JSON. An error means that the call
-// failed. When ctx is cancelled the function is to return soon;
-// [context.Cause] says why, and [CallFrom] which call it is.
+// The model receives the function's result: a string or a [Result] unchanged, any other
+// value as JSON. An error means that the call failed. When ctx is cancelled, the function
+// must return soon; [context.Cause] is the reason. [CallFrom] returns the call.
 //
 // New fails if the name is not one that providers accept or if In has no
 // schema of type object.
 func New[In, Out any](name, doc string, run func(ctx context.Context, in In) (Out, error), opts ...Option) (Tool, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
+	}
+	f := &typed[In, Out]{definition{spec: Spec{Name: name, Description: doc}}, run}
+	for _, opt := range opts {
+		opt(&f.definition)
+	}
+	if f.spec.Schema != nil {
+		return f, nil
 	}
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
@@ -37,25 +89,28 @@ func New[In, Out any](name, doc string, run func(ctx context.Context, in In) (Ou
 	if schema.Type != "object" {
 		return nil, fmt.Errorf("cannot infer the schema of tool %q: its arguments are a %T, want a struct", name, *new(In))
 	}
-	raw, err := json.Marshal(schema)
-	if err != nil {
+	if f.spec.Schema, err = json.Marshal(schema); err != nil {
 		return nil, fmt.Errorf("cannot encode the schema of tool %q: %w", name, err)
-	}
-	f := &typed[In, Out]{spec: Spec{Name: name, Description: doc, Schema: raw}, run: run}
-	for _, opt := range opts {
-		opt(&f.spec)
 	}
 	return f, nil
 }
 
 // typed is a tool that is a function of Go values.
 type typed[In, Out any] struct {
-	spec Spec
-	run  func(ctx context.Context, in In) (Out, error)
+	definition
+	run func(ctx context.Context, in In) (Out, error)
 }
 
 // Spec implements Tool.
 func (f *typed[In, Out]) Spec() Spec { return f.spec }
+
+// Title implements Titler.
+func (f *typed[In, Out]) Title(args json.RawMessage) string {
+	if f.title == nil {
+		return f.spec.Name
+	}
+	return f.title(args)
+}
 
 // Run implements Tool.
 func (f *typed[In, Out]) Run(ctx context.Context, call Call) (Result, error) {

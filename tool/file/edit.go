@@ -3,7 +3,6 @@ package file
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,7 +11,8 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-const editSchema = `{
+var editSchema = sync.OnceValue(func() tool.Option {
+	return tool.WithSchema(`{
 	"type": "object",
 	"properties": {
 		"path": {"type": "string", "minLength": 1, "description": "File to change."},
@@ -22,46 +22,32 @@ const editSchema = `{
 	},
 	"required": ["path", "old_string", "new_string"],
 	"additionalProperties": false
-}`
-
-type editTool struct{ w *Workspace }
-
-// Spec implements tool.Tool.
-func (editTool) Spec() tool.Spec { return editSpec() }
-
-// editSpec is one for all sessions.
-var editSpec = sync.OnceValue(func() tool.Spec {
-	return tool.Spec{
-		Name: "edit",
-		Description: "Replaces a text in a file. The text must match exactly, including white space, and occur once: " +
-			"include surrounding lines to make it unique, or set replace_all. Keeps the file's line endings. " +
-			"If nothing matches, the error shows the nearest lines.",
-		Schema: json.RawMessage(editSchema),
-	}
+}`)
 })
 
-// Title implements tool.Titler.
-func (editTool) Title(args json.RawMessage) string { return title("edit", args) }
+// editTool returns the tool edit.
+func (w *Workspace) editTool() tool.Tool {
+	return tool.Must(tool.New("edit", "Replaces a text in a file. The text must match exactly, including white space, and occur once: "+
+		"include surrounding lines to make it unique, or set replace_all. Keeps the file's line endings. "+
+		"If nothing matches, the error shows the nearest lines.",
+		w.callEdit, editSchema(), tool.WithTitle(func(in EditArguments) string { return "edit " + in.Path })))
+}
 
-// Run implements tool.Tool.
-func (t editTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	in, err := decode[EditArguments](call)
+func (w *Workspace) callEdit(ctx context.Context, in EditArguments) (tool.Result, error) {
+	call, _ := tool.CallFrom(ctx)
+	p, err := w.locate(call, in.Path)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	p, err := t.w.locate(call, in.Path)
-	if err != nil {
+	if err := w.checkMask(in.Path, in.New); err != nil {
 		return tool.Result{}, err
 	}
-	if err := t.w.checkMask(in.Path, in.New); err != nil {
-		return tool.Result{}, err
-	}
-	release, err := t.w.locks.acquire(ctx, p.key)
+	release, err := w.locks.acquire(ctx, p.key)
 	if err != nil {
 		return tool.Result{}, err
 	}
 	defer release()
-	return t.w.edit(ctx, call, p, in)
+	return w.edit(ctx, call, p, in)
 }
 
 // edit changes the file at p, whose lock is held.

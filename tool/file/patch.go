@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -33,14 +32,16 @@ eof_line: "*** End of File" LF
 %import common.LF
 `
 
-const patchSchema = `{
+var patchSchema = sync.OnceValue(func() tool.Option {
+	return tool.WithSchema(`{
 	"type": "object",
 	"properties": {
 		"input": {"type": "string", "minLength": 1, "description": "The whole patch, from *** Begin Patch to *** End Patch."}
 	},
 	"required": ["input"],
 	"additionalProperties": false
-}`
+}`)
+})
 
 const patchDescription = `Changes files by a patch. Either all of it applies or nothing is written.
 
@@ -60,27 +61,14 @@ Paths are relative to the working directory or absolute. "*** Move to: path" aft
 	`Give three lines of context around each change, exactly as they are in the file; where they occur more than once, name the line of the class or function after @@. ` +
 	`"*** End of File" after a change says that it ends the file. Changes of a file are in the file's order.`
 
-type patchTool struct{ w *Workspace }
+// patchTool returns the tool apply_patch.
+func (w *Workspace) patchTool() tool.Tool {
+	return tool.Must(tool.New("apply_patch", patchDescription,
+		w.callPatch, patchSchema(), tool.WithGrammar(patchGrammar), tool.WithTitle(PatchArguments.title)))
+}
 
-// Spec implements tool.Tool.
-func (patchTool) Spec() tool.Spec { return patchSpec() }
-
-// patchSpec is one for all sessions.
-var patchSpec = sync.OnceValue(func() tool.Spec {
-	return tool.Spec{
-		Name:        "apply_patch",
-		Description: patchDescription,
-		Schema:      json.RawMessage(patchSchema),
-		Grammar:     patchGrammar,
-	}
-})
-
-// Title implements tool.Titler. A patch that does not parse has a title too.
-func (patchTool) Title(args json.RawMessage) string {
-	var in PatchArguments
-	if err := json.Unmarshal(args, &in); err != nil {
-		return "apply_patch"
-	}
+// title names the files of a patch, also of a patch that does not parse.
+func (in PatchArguments) title() string {
 	var paths []string
 	for l := range strings.Lines(in.Input) {
 		for _, kind := range []opKind{opAdd, opDelete, opUpdate} {
@@ -92,17 +80,13 @@ func (patchTool) Title(args json.RawMessage) string {
 	return "patch " + strings.Join(paths, ", ")
 }
 
-// Run implements tool.Tool.
-func (t patchTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	in, err := decode[PatchArguments](call)
-	if err != nil {
-		return tool.Result{}, err
-	}
+func (w *Workspace) callPatch(ctx context.Context, in PatchArguments) (tool.Result, error) {
+	call, _ := tool.CallFrom(ctx)
 	ops, err := parsePatch(in.Input)
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("%w\nNothing was written", err)
 	}
-	p := &plan{w: t.w, call: call, files: map[string]*planned{}}
+	p := &plan{w: w, call: call, files: map[string]*planned{}}
 	defer p.close()
 	release, err := p.lock(ctx, ops)
 	if err != nil {

@@ -66,6 +66,15 @@ func (w *Workspace) preview(ctx context.Context, call tool.Call, path string, ch
 	return detail(c), nil
 }
 
+// decode reads arguments that are valid by the tool's schema.
+func decode[T any](call tool.Call) (T, error) {
+	var in T
+	if err := json.Unmarshal(call.Args, &in); err != nil {
+		return in, fmt.Errorf("cannot read the arguments of %q: %w", call.Name, err)
+	}
+	return in, nil
+}
+
 func (w *Workspace) previewPatch(ctx context.Context, call tool.Call) (json.RawMessage, error) {
 	in, err := decode[PatchArguments](call)
 	if err != nil {

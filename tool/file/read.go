@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +23,8 @@ const (
 	maxCountBytes = 64 << 20
 )
 
-const readSchema = `{
+var readSchema = sync.OnceValue(func() tool.Option {
+	return tool.WithSchema(`{
 	"type": "object",
 	"properties": {
 		"path": {"type": "string", "minLength": 1, "description": "File to read."},
@@ -33,29 +33,19 @@ const readSchema = `{
 	},
 	"required": ["path"],
 	"additionalProperties": false
-}`
-
-type readTool struct{ w *Workspace }
-
-// Spec implements tool.Tool.
-func (readTool) Spec() tool.Spec { return readSpec() }
-
-// readSpec is one for all sessions.
-var readSpec = sync.OnceValue(func() tool.Spec {
-	return tool.Spec{
-		Name: "read",
-		Description: "Reads a text file. A line number and a tab precede each line; they are not part of the file. " +
-			"At most 2000 lines and 64 KiB per call; the end of the output states how to continue. Binary files are described, not shown.",
-		Schema:   json.RawMessage(readSchema),
-		ReadOnly: true,
-	}
+}`)
 })
 
-// Title implements tool.Titler.
-func (readTool) Title(args json.RawMessage) string {
-	var in ReadArguments
-	if err := json.Unmarshal(args, &in); err != nil || in.Offset == 0 && in.Limit == 0 {
-		return title("read", args)
+// readTool returns the tool read.
+func (w *Workspace) readTool() tool.Tool {
+	return tool.Must(tool.New("read", "Reads a text file. A line number and a tab precede each line; they are not part of the file. "+
+		"At most 2000 lines and 64 KiB per call; the end of the output states how to continue. Binary files are described, not shown.",
+		w.callRead, readSchema(), tool.ReadOnly(), tool.WithTitle(ReadArguments.title)))
+}
+
+func (in ReadArguments) title() string {
+	if in.Offset == 0 && in.Limit == 0 {
+		return "read " + in.Path
 	}
 	from := max(int(in.Offset), 1)
 	if in.Limit == 0 {
@@ -64,22 +54,18 @@ func (readTool) Title(args json.RawMessage) string {
 	return fmt.Sprintf("read %s lines %d-%d", in.Path, from, from+int(in.Limit)-1)
 }
 
-// Run implements tool.Tool.
-func (t readTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	in, err := decode[ReadArguments](call)
+func (w *Workspace) callRead(ctx context.Context, in ReadArguments) (tool.Result, error) {
+	call, _ := tool.CallFrom(ctx)
+	p, err := w.locate(call, in.Path)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	p, err := t.w.locate(call, in.Path)
-	if err != nil {
-		return tool.Result{}, err
-	}
-	release, err := t.w.locks.acquire(ctx, p.key)
+	release, err := w.locks.acquire(ctx, p.key)
 	if err != nil {
 		return tool.Result{}, err
 	}
 	defer release()
-	return t.w.read(ctx, p, in)
+	return w.read(ctx, p, in)
 }
 
 // read reads from the file at p, whose lock is held.

@@ -60,7 +60,7 @@ func NewWorkspace(cfg Config) *Workspace {
 // Tools returns read, write, edit and apply_patch. Models are offered either
 // edit or apply_patch; [tool.Set.Only] chooses.
 func (w *Workspace) Tools() []tool.Tool {
-	return []tool.Tool{readTool{w}, writeTool{w}, editTool{w}, patchTool{w}}
+	return []tool.Tool{w.readTool(), w.writeTool(), w.editTool(), w.patchTool()}
 }
 
 // knowledge is what the model knows of a file's present content.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -13,7 +12,8 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-const writeSchema = `{
+var writeSchema = sync.OnceValue(func() tool.Option {
+	return tool.WithSchema(`{
 	"type": "object",
 	"properties": {
 		"path": {"type": "string", "minLength": 1, "description": "File to write; missing directories are created."},
@@ -21,48 +21,34 @@ const writeSchema = `{
 	},
 	"required": ["path", "content"],
 	"additionalProperties": false
-}`
-
-type writeTool struct{ w *Workspace }
-
-// Spec implements tool.Tool.
-func (writeTool) Spec() tool.Spec { return writeSpec() }
-
-// writeSpec is one for all sessions.
-var writeSpec = sync.OnceValue(func() tool.Spec {
-	return tool.Spec{
-		Name: "write",
-		Description: "Writes a whole file and creates it if necessary. Read an existing file first; it is replaced only " +
-			"if it has not changed since. For small changes use edit. Keeps the line endings and the mode of an existing file.",
-		Schema: json.RawMessage(writeSchema),
-	}
+}`)
 })
 
-// Title implements tool.Titler.
-func (writeTool) Title(args json.RawMessage) string { return title("write", args) }
+// writeTool returns the tool write.
+func (w *Workspace) writeTool() tool.Tool {
+	return tool.Must(tool.New("write", "Writes a whole file and creates it if necessary. Read an existing file first; it is replaced only "+
+		"if it has not changed since. For small changes use edit. Keeps the line endings and the mode of an existing file.",
+		w.callWrite, writeSchema(), tool.WithTitle(func(in WriteArguments) string { return "write " + in.Path })))
+}
 
-// Run implements tool.Tool.
-func (t writeTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	in, err := decode[WriteArguments](call)
-	if err != nil {
-		return tool.Result{}, err
-	}
+func (w *Workspace) callWrite(ctx context.Context, in WriteArguments) (tool.Result, error) {
+	call, _ := tool.CallFrom(ctx)
 	if strings.HasSuffix(in.Path, "/") || strings.HasSuffix(in.Path, string(filepath.Separator)) {
 		return tool.Result{}, fmt.Errorf("%q ends in a slash: it names a directory, not a file", in.Path)
 	}
-	p, err := t.w.locate(call, in.Path)
+	p, err := w.locate(call, in.Path)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	if err := t.w.checkMask(in.Path, in.Content); err != nil {
+	if err := w.checkMask(in.Path, in.Content); err != nil {
 		return tool.Result{}, err
 	}
-	release, err := t.w.locks.acquire(ctx, p.key)
+	release, err := w.locks.acquire(ctx, p.key)
 	if err != nil {
 		return tool.Result{}, err
 	}
 	defer release()
-	return t.w.write(ctx, call, p, in.Content)
+	return w.write(ctx, call, p, in.Content)
 }
 
 // write replaces the file at p, whose lock is held.

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -43,7 +42,8 @@ const (
 	maxStep  = 1000
 )
 
-const schema = `{
+var schema = sync.OnceValue(func() tool.Option {
+	return tool.WithSchema(`{
 	"type": "object",
 	"properties": {
 		"explanation": {"type": "string", "description": "Why the plan changed, if it did."},
@@ -63,35 +63,17 @@ const schema = `{
 	},
 	"required": ["plan"],
 	"additionalProperties": false
-}`
-
-// New returns the tool.
-func New() tool.Tool { return planTool{} }
-
-type planTool struct{}
-
-// Spec implements tool.Tool.
-func (planTool) Spec() tool.Spec { return spec() }
-
-// spec is one for all sessions.
-var spec = sync.OnceValue(func() tool.Spec {
-	return tool.Spec{
-		Name: Name,
-		Description: "Shows the user your plan and your progress, for work of several steps. Each call replaces the whole plan. " +
-			"At most one step is in_progress; call again when a step is done or the plan changes.",
-		Schema:   json.RawMessage(schema),
-		ReadOnly: true,
-	}
+}`)
 })
 
-// Title implements tool.Titler.
-func (planTool) Title(args json.RawMessage) string {
-	var in Arguments
-	if json.Unmarshal(args, &in) != nil {
-		return Name
-	}
-	return in.Title()
-}
+// New returns the tool, which all sessions share.
+func New() tool.Tool { return shared() }
+
+var shared = sync.OnceValue(func() tool.Tool {
+	return tool.Must(tool.New(Name, "Shows the user your plan and your progress, for work of several steps. Each call replaces the whole plan. "+
+		"At most one step is in_progress; call again when a step is done or the plan changes.",
+		show, schema(), tool.ReadOnly(), tool.WithTitle(Arguments.Title)))
+})
 
 // Title says in one line how far the plan is.
 func (a Arguments) Title() string {
@@ -118,16 +100,11 @@ func (s Step) Mark() string {
 	return "☐"
 }
 
-// Run implements tool.Tool.
-func (planTool) Run(_ context.Context, call tool.Call) (tool.Result, error) {
-	var in Arguments
-	if err := json.Unmarshal(call.Args, &in); err != nil {
-		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
-	}
+func show(_ context.Context, in Arguments) (string, error) {
 	if err := in.check(); err != nil {
-		return tool.Result{}, err
+		return "", err
 	}
-	return tool.Result{Output: "The plan is shown."}, nil
+	return "The plan is shown.", nil
 }
 
 func (a Arguments) check() error {

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -23,7 +22,8 @@ const (
 	maxFiles     = 1000
 )
 
-const globSchema = `{
+var globSchema = sync.OnceValue(func() tool.Option {
+	return tool.WithSchema(`{
 	"type": "object",
 	"properties": {
 		"pattern": {"type": "string", "minLength": 1, "description": "* ? [a-z] {a,b}, and ** for any directories. Without a slash: names in every directory."},
@@ -32,23 +32,15 @@ const globSchema = `{
 	},
 	"required": ["pattern"],
 	"additionalProperties": false
-}`
-
-type globTool struct{ cfg Config }
-
-// Spec implements tool.Tool.
-func (globTool) Spec() tool.Spec { return globSpec() }
-
-// globSpec is one for all sessions.
-var globSpec = sync.OnceValue(func() tool.Spec {
-	return tool.Spec{
-		Name: "glob",
-		Description: "Finds files by name. Returns paths, most recently changed first, without files that .gitignore excludes. " +
-			"To search file contents use grep.",
-		Schema:   json.RawMessage(globSchema),
-		ReadOnly: true,
-	}
+}`)
 })
+
+// globTool returns the tool glob.
+func (c Config) globTool() tool.Tool {
+	return tool.Must(tool.New("glob", "Finds files by name. Returns paths, most recently changed first, without files that .gitignore excludes. "+
+		"To search file contents use grep.",
+		c.glob, globSchema(), tool.ReadOnly(), tool.WithTitle(GlobArguments.title)))
+}
 
 // GlobArguments are those of glob.
 type GlobArguments struct {
@@ -57,26 +49,17 @@ type GlobArguments struct {
 	Limit   float64 `json:"limit,omitempty"`
 }
 
-// Title implements tool.Titler.
-func (globTool) Title(args json.RawMessage) string {
-	in, err := decode[GlobArguments](args)
-	if err != nil {
-		return "glob"
-	}
+func (in GlobArguments) title() string {
 	return strings.TrimSuffix(fmt.Sprintf("glob %s in %s", in.Pattern, in.Path), " in ")
 }
 
-// Run implements tool.Tool.
-func (t globTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	in, err := decode[GlobArguments](call.Args)
-	if err != nil {
-		return tool.Result{}, err
-	}
+func (c Config) glob(ctx context.Context, in GlobArguments) (tool.Result, error) {
+	call, _ := tool.CallFrom(ctx)
 	g, err := newGlob(in.Pattern)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	root, err := t.cfg.locateDir(call, GlobRoot(in.Path, in.Pattern))
+	root, err := c.locateDir(call, GlobRoot(in.Path, in.Pattern))
 	switch changed := (*disk.ChangedError)(nil); {
 	case err != nil && (g.base == "." || errors.As(err, &changed)):
 		return tool.Result{}, err
@@ -84,7 +67,7 @@ func (t globTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 		return tool.Result{Output: "no files match: " + err.Error()}, nil
 	}
 	newest := &newestFiles{limit: orDefault(in.Limit, defaultFiles)}
-	bounded, cancel := t.cfg.bound(ctx)
+	bounded, cancel := c.bound(ctx)
 	defer cancel()
 	err = walk(bounded, root, func(e entry) error {
 		if e.IsDir() {

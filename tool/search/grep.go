@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -16,7 +15,8 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-const grepSchema = `{
+var grepSchema = sync.OnceValue(func() tool.Option {
+	return tool.WithSchema(`{
 	"type": "object",
 	"properties": {
 		"pattern": {"type": "string", "minLength": 1, "description": "Regular expression (RE2), matched within single lines."},
@@ -29,23 +29,15 @@ const grepSchema = `{
 	},
 	"required": ["pattern"],
 	"additionalProperties": false
-}`
-
-type grepTool struct{ cfg Config }
-
-// Spec implements tool.Tool.
-func (grepTool) Spec() tool.Spec { return grepSpec() }
-
-// grepSpec is one for all sessions.
-var grepSpec = sync.OnceValue(func() tool.Spec {
-	return tool.Spec{
-		Name: "grep",
-		Description: "Finds lines by regular expression, file by file: matches as NUMBER:line, context as NUMBER-line. " +
-			"Skips binary files and files that .gitignore excludes. Long lines are cut around the match.",
-		Schema:   json.RawMessage(grepSchema),
-		ReadOnly: true,
-	}
+}`)
 })
+
+// grepTool returns the tool grep.
+func (c Config) grepTool() tool.Tool {
+	return tool.Must(tool.New("grep", "Finds lines by regular expression, file by file: matches as NUMBER:line, context as NUMBER-line. "+
+		"Skips binary files and files that .gitignore excludes. Long lines are cut around the match.",
+		c.grep, grepSchema(), tool.ReadOnly(), tool.WithTitle(GrepArguments.title)))
+}
 
 // GrepArguments are those of grep.
 type GrepArguments struct {
@@ -68,12 +60,7 @@ const (
 	ShowCount Show = "count" // how many match
 )
 
-// Title implements tool.Titler.
-func (grepTool) Title(args json.RawMessage) string {
-	in, err := decode[GrepArguments](args)
-	if err != nil {
-		return "grep"
-	}
+func (in GrepArguments) title() string {
 	title := fmt.Sprintf("grep %q", in.Pattern)
 	if in.Path != "" {
 		title += " in " + in.Path
@@ -84,27 +71,23 @@ func (grepTool) Title(args json.RawMessage) string {
 	return title
 }
 
-// Run implements tool.Tool.
-func (t grepTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	in, err := decode[GrepArguments](call.Args)
-	if err != nil {
-		return tool.Result{}, err
-	}
-	q, isDir, err := t.cfg.newQuery(call, in)
+func (c Config) grep(ctx context.Context, in GrepArguments) (tool.Result, error) {
+	call, _ := tool.CallFrom(ctx)
+	q, isDir, err := c.newQuery(call, in)
 	if err != nil {
 		return tool.Result{}, err
 	}
 	q.c.dir = call.Dir
 	if isDir { // a file that was named was judged by its name
-		q.c.private = t.cfg.privateBelow(q.at)
+		q.c.private = c.privateBelow(q.at)
 	}
-	bounded, cancel := t.cfg.bound(ctx)
+	bounded, cancel := c.bound(ctx)
 	defer cancel()
 	switch {
 	case !isDir:
 		err = q.scanNamed(bounded)
-	case t.cfg.Ripgrep != "" && q.lines != nil: // To rg, \A is the beginning of a file.
-		err = t.ripgrepOrScan(bounded, q)
+	case c.Ripgrep != "" && q.lines != nil: // To rg, \A is the beginning of a file.
+		err = c.ripgrepOrScan(bounded, q)
 	default:
 		err = q.scan(bounded)
 	}
@@ -121,8 +104,8 @@ func (t grepTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 // ripgrepOrScan lets ripgrep search, and searches itself if that fails before
 // it has found anything: an old version, or a regular expression that only we
 // understand.
-func (t grepTool) ripgrepOrScan(ctx context.Context, q *query) error {
-	err := q.ripgrep(ctx, t.cfg)
+func (c Config) ripgrepOrScan(ctx context.Context, q *query) error {
+	err := q.ripgrep(ctx, c)
 	if err == nil || errors.Is(err, errEnough) || ctx.Err() != nil || q.c.matches > 0 {
 		return err
 	}

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -20,7 +19,8 @@ const (
 	maxDirEntries = 20_000
 )
 
-const listSchema = `{
+var listSchema = sync.OnceValue(func() tool.Option {
+	return tool.WithSchema(`{
 	"type": "object",
 	"properties": {
 		"path": {"type": "string", "description": "Directory to list; the working directory by default."},
@@ -28,23 +28,15 @@ const listSchema = `{
 		"limit": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Number of entries; 200 by default."}
 	},
 	"additionalProperties": false
-}`
-
-type listTool struct{ cfg Config }
-
-// Spec implements tool.Tool.
-func (listTool) Spec() tool.Spec { return listSpec() }
-
-// listSpec is one for all sessions.
-var listSpec = sync.OnceValue(func() tool.Spec {
-	return tool.Spec{
-		Name: "list",
-		Description: "Shows a directory as a tree, without files that .gitignore excludes. Directories end in a slash; " +
-			"entries beyond the depth or number limit are counted.",
-		Schema:   json.RawMessage(listSchema),
-		ReadOnly: true,
-	}
+}`)
 })
+
+// listTool returns the tool list.
+func (c Config) listTool() tool.Tool {
+	return tool.Must(tool.New("list", "Shows a directory as a tree, without files that .gitignore excludes. Directories end in a slash; "+
+		"entries beyond the depth or number limit are counted.",
+		c.list, listSchema(), tool.ReadOnly(), tool.WithTitle(ListArguments.title)))
+}
 
 // ListArguments are those of list.
 type ListArguments struct {
@@ -53,22 +45,16 @@ type ListArguments struct {
 	Limit float64 `json:"limit,omitempty"`
 }
 
-// Title implements tool.Titler.
-func (listTool) Title(args json.RawMessage) string {
-	in, err := decode[ListArguments](args)
-	if err != nil || in.Path == "" {
+func (in ListArguments) title() string {
+	if in.Path == "" {
 		return "list ."
 	}
 	return "list " + in.Path
 }
 
-// Run implements tool.Tool.
-func (l listTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	in, err := decode[ListArguments](call.Args)
-	if err != nil {
-		return tool.Result{}, err
-	}
-	root, err := l.cfg.locateDir(call, in.Path)
+func (c Config) list(ctx context.Context, in ListArguments) (tool.Result, error) {
+	call, _ := tool.CallFrom(ctx)
+	root, err := c.locateDir(call, in.Path)
 	if err != nil {
 		return tool.Result{}, err
 	}

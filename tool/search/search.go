@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -72,16 +71,7 @@ func Tools(cfg Config) []tool.Tool {
 		cfg.Ripgrep = ""
 	}
 	cfg.mounts = disk.Mounted()
-	return []tool.Tool{globTool{cfg}, grepTool{cfg}, listTool{cfg}}
-}
-
-// decode reads arguments that are valid by the tool's schema.
-func decode[T any](args json.RawMessage) (T, error) {
-	var in T
-	if err := json.Unmarshal(args, &in); err != nil {
-		return in, fmt.Errorf("cannot read the arguments: %w", err)
-	}
-	return in, nil
+	return []tool.Tool{cfg.globTool(), cfg.grepTool(), cfg.listTool()}
 }
 
 // locate returns the place that a path argument was judged to lead to, "" meaning the

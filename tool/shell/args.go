@@ -2,7 +2,6 @@ package shell
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -41,12 +40,12 @@ const schema = `{
 const outside = `,
     "outside": {"type": "boolean", "description": "Run outside the sandbox, after the user's approval. Only for a command that the sandbox denied."}`
 
-func (c Config) schema() json.RawMessage {
+func (c Config) schema() string {
 	more := ""
 	if c.Outside {
 		more = outside
 	}
-	return json.RawMessage(fmt.Sprintf(schema, c.Timeout.Milliseconds(), c.MaxTimeout.Milliseconds(), more))
+	return fmt.Sprintf(schema, c.Timeout.Milliseconds(), c.MaxTimeout.Milliseconds(), more)
 }
 
 func (c Config) describe() string {
@@ -67,18 +66,15 @@ func (c Config) describe() string {
 	return b.String()
 }
 
-func parseArgs(raw json.RawMessage) (Arguments, error) {
-	var a Arguments
-	if err := json.Unmarshal(raw, &a); err != nil {
-		return a, fmt.Errorf("cannot read the arguments: %w", err)
-	}
+// check returns an error for a call that cannot run.
+func (a Arguments) check() error {
 	if strings.TrimSpace(a.Command) == "" {
-		return a, fmt.Errorf("cannot run a command: it is empty")
+		return fmt.Errorf("cannot run a command: it is empty")
 	}
 	if a.Release && !a.Background {
-		return a, fmt.Errorf("cannot release the command: release needs background")
+		return fmt.Errorf("cannot release the command: release needs background")
 	}
-	return a, nil
+	return nil
 }
 
 func (a Arguments) timeout(c Config) time.Duration {
@@ -91,10 +87,9 @@ func (a Arguments) timeout(c Config) time.Duration {
 	return time.Duration(a.TimeoutMS) * time.Millisecond
 }
 
-// title says in one line what a call will do.
-func title(raw json.RawMessage) string {
-	a, err := parseArgs(raw)
-	if err != nil {
+// title describes a call in one line.
+func (a Arguments) title() string {
+	if a.check() != nil {
 		return "shell"
 	}
 	first, _, more := strings.Cut(strings.TrimSpace(a.Command), "\n")

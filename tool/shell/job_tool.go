@@ -2,7 +2,6 @@ package shell
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -31,7 +30,8 @@ type JobArguments struct {
 	TimeoutMS int64  `json:"timeout_ms,omitempty"`
 }
 
-const jobSchema = `{
+var jobSchema = sync.OnceValue(func() tool.Option {
+	return tool.WithSchema(`{
   "type": "object",
   "properties": {
     "action": {"type": "string", "enum": ["list", "read", "write", "wait", "kill", "release"]},
@@ -44,36 +44,18 @@ const jobSchema = `{
   },
   "required": ["action"],
   "additionalProperties": false
-}`
-
-// Spec implements tool.Tool.
-func (*jobTool) Spec() tool.Spec { return jobSpec() }
-
-// jobSpec is one for all sessions.
-var jobSpec = sync.OnceValue(func() tool.Spec {
-	return tool.Spec{
-		Name: "job",
-		Description: "Manage jobs, the processes that shell calls left running: list them, read their new output, write to their input, " +
-			"wait for a line, a port or their end, kill one, or release one so that it outlives the session. Jobs end with the session.",
-		Schema: json.RawMessage(jobSchema),
-	}
+}`)
 })
 
-// Title implements tool.Titler.
-func (t *jobTool) Title(raw json.RawMessage) string {
-	var a JobArguments
-	if err := json.Unmarshal(raw, &a); err != nil {
-		return "job"
-	}
-	return strings.TrimSpace("job " + a.Action + " " + a.Job)
+func (t *jobTool) tool() tool.Tool {
+	return tool.Must(tool.New("job", "Manage jobs, the processes that shell calls left running: list them, read their new output, write to their input, "+
+		"wait for a line, a port or their end, kill one, or release one so that it outlives the session. Jobs end with the session.",
+		t.run, jobSchema(), tool.WithTitle(JobArguments.title)))
 }
 
-// Run implements tool.Tool.
-func (t *jobTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	var a JobArguments
-	if err := json.Unmarshal(call.Args, &a); err != nil {
-		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
-	}
+func (a JobArguments) title() string { return strings.TrimSpace("job " + a.Action + " " + a.Job) }
+
+func (t *jobTool) run(ctx context.Context, a JobArguments) (tool.Result, error) {
 	if a.Action == "list" {
 		return tool.Result{Output: listing(t.jobs.List(), time.Now())}, nil
 	}

@@ -40,7 +40,7 @@ func NewJobs(config Config) *Jobs {
 }
 
 // Tools are what the model gets: "shell" and "job".
-func (j *Jobs) Tools() []tool.Tool { return []tool.Tool{&shell{jobs: j}, &jobTool{jobs: j}} }
+func (j *Jobs) Tools() []tool.Tool { return []tool.Tool{j.shellTool(), (&jobTool{j}).tool()} }
 
 // ErrClosed says that the session ended.
 var ErrClosed = errors.New("the session is closing: nothing is started any more")

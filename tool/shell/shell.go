@@ -15,29 +15,22 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// shell is the tool.
-type shell struct{ jobs *Jobs }
-
-// Spec implements tool.Tool.
-func (s *shell) Spec() tool.Spec {
-	return tool.Spec{Name: "shell", Description: s.jobs.config.describe(), Schema: s.jobs.config.schema()}
+// shellTool returns the tool shell.
+func (j *Jobs) shellTool() tool.Tool {
+	return tool.Must(tool.New("shell", j.config.describe(), j.shell, tool.WithSchema(j.config.schema()), tool.WithTitle(Arguments.title)))
 }
 
-// Title implements tool.Titler.
-func (s *shell) Title(raw json.RawMessage) string { return title(raw) }
-
-// Run implements tool.Tool.
-func (s *shell) Run(ctx context.Context, call tool.Call) (result tool.Result, err error) {
-	a, err := parseArgs(call.Args)
-	if err != nil {
+func (j *Jobs) shell(ctx context.Context, a Arguments) (result tool.Result, err error) {
+	call, _ := tool.CallFrom(ctx)
+	if err := a.check(); err != nil {
 		return tool.Result{}, err
 	}
 	if a.Release {
-		if err := s.jobs.mayRelease(ctx, a.Command); err != nil {
+		if err := j.mayRelease(ctx, a.Command); err != nil {
 			return tool.Result{}, err
 		}
 	}
-	r, err := s.jobs.launch(ctx, call, a)
+	r, err := j.launch(ctx, call, a)
 	var lost *executor.LostError
 	if errors.As(err, &lost) {
 		return tool.Result{Unknown: true, Output: "[" + lost.Error() + "]"}, nil
@@ -55,7 +48,7 @@ func (s *shell) Run(ctx context.Context, call tool.Call) (result tool.Result, er
 	case a.Background:
 		return r.background(ctx, startDelay)
 	case a.YieldMS > 0:
-		return r.background(ctx, min(time.Duration(a.YieldMS)*time.Millisecond, s.jobs.config.MaxTimeout))
+		return r.background(ctx, min(time.Duration(a.YieldMS)*time.Millisecond, j.config.MaxTimeout))
 	}
 	return r.foreground(ctx)
 }

@@ -3,8 +3,8 @@ package skill
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/settle-agent/settle/tool"
 )
@@ -24,7 +24,8 @@ type Loaded struct {
 	SHA256 string `json:"sha256"`
 }
 
-const schema = `{
+var schema = sync.OnceValue(func() tool.Option {
+	return tool.WithSchema(`{
 	"type": "object",
 	"properties": {
 		"name": {"type": "string", "description": "The skill's name."},
@@ -32,42 +33,25 @@ const schema = `{
 	},
 	"required": ["name"],
 	"additionalProperties": false
-}`
+}`)
+})
 
 // Load reads a skill as it is now, and returns what a model is told of it.
 type Load func(name, arguments string) (text string, what Loaded, err error)
 
 // New returns the tool.
-func New(load Load) tool.Tool { return skillTool{load} }
-
-type skillTool struct{ load Load }
-
-// Spec implements tool.Tool.
-func (skillTool) Spec() tool.Spec {
-	return tool.Spec{
-		Name: Name, Schema: json.RawMessage(schema), ReadOnly: true,
-		Description: "Loads a skill: its instructions and the paths of its files. Call it before you start work that a skill covers, and again only if you no longer have the instructions.",
-	}
+func New(load Load) tool.Tool {
+	return tool.Must(tool.New(Name,
+		"Loads a skill: its instructions and the paths of its files. Call it before you start work that a skill covers, and again only if you no longer have the instructions.",
+		load.run, schema(), tool.ReadOnly(), tool.WithTitle(arguments.title)))
 }
 
 type arguments struct{ Name, Arguments string }
 
-// Title implements tool.Titler.
-func (skillTool) Title(args json.RawMessage) string {
-	var in arguments
-	if json.Unmarshal(args, &in) != nil {
-		return Name
-	}
-	return strings.TrimSpace("skill " + in.Name + " " + in.Arguments)
-}
+func (in arguments) title() string { return strings.TrimSpace("skill " + in.Name + " " + in.Arguments) }
 
-// Run implements tool.Tool.
-func (t skillTool) Run(_ context.Context, call tool.Call) (tool.Result, error) {
-	var in arguments
-	if err := json.Unmarshal(call.Args, &in); err != nil {
-		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
-	}
-	text, what, err := t.load(strings.TrimPrefix(strings.TrimSpace(in.Name), "/"), in.Arguments)
+func (load Load) run(_ context.Context, in arguments) (tool.Result, error) {
+	text, what, err := load(strings.TrimPrefix(strings.TrimSpace(in.Name), "/"), in.Arguments)
 	if err != nil {
 		return tool.Result{}, err
 	}

@@ -1,6 +1,10 @@
 package task
 
-import "encoding/json"
+import (
+	"sync"
+
+	"github.com/settle-agent/settle/tool"
+)
 
 // The tools' names.
 const (
@@ -25,7 +29,8 @@ type Arguments struct {
 	TimeoutMS   int64    `json:"timeout_ms,omitempty"`
 }
 
-const schema = `{
+var schema = sync.OnceValue(func() tool.Option {
+	return tool.WithSchema(`{
   "type": "object",
   "properties": {
     "description": {"type": "string", "description": "The task in 3 to 8 words, for the user."},
@@ -39,18 +44,22 @@ const schema = `{
   },
   "required": ["description", "prompt"],
   "additionalProperties": false
-}`
+}`)
+})
 
-const checkSchema = `{
+var checkSchema = sync.OnceValue(func() tool.Option {
+	return tool.WithSchema(`{
   "type": "object",
   "properties": {
     "task": {"type": "string", "description": "The agent's id; omit it to list all agents."},
     "wait_ms": {"type": "integer", "minimum": 1, "description": "Wait for the end of this agent, or of any, for at most this many milliseconds."}
   },
   "additionalProperties": false
-}`
+}`)
+})
 
-const messageSchema = `{
+var messageSchema = sync.OnceValue(func() tool.Option {
+	return tool.WithSchema(`{
   "type": "object",
   "properties": {
     "task": {"type": "string", "description": "The agent's id."},
@@ -58,23 +67,21 @@ const messageSchema = `{
   },
   "required": ["task", "message"],
   "additionalProperties": false
-}`
+}`)
+})
 
-const cancelSchema = `{
+var cancelSchema = sync.OnceValue(func() tool.Option {
+	return tool.WithSchema(`{
   "type": "object",
   "properties": {"task": {"type": "string", "description": "The agent's id."}},
   "required": ["task"],
   "additionalProperties": false
-}`
+}`)
+})
 
 // reference are the arguments of the tools that act on one child.
 type reference struct {
 	Task    string `json:"task"`
 	Message string `json:"message,omitempty"`
 	WaitMS  int64  `json:"wait_ms,omitempty"`
-}
-
-func read(raw json.RawMessage) (r reference, err error) {
-	err = json.Unmarshal(raw, &r)
-	return r, err
 }

@@ -16,60 +16,39 @@ import (
 
 // Tools returns the tools task, check_task, message_task and cancel_task.
 func Tools(s Spawner) []tool.Tool {
-	return []tool.Tool{&taskTool{s}, &checkTool{s}, &messageTool{s}, &cancelTool{s}}
+	t := tools{s}
+	return []tool.Tool{
+		tool.Must(tool.New(Name, "Start another agent, which works on a task in its own session and returns its answer: for work that you can describe completely and that "+
+			"would fill your context, or, with several calls in one response, for parts that can run in parallel. It has your permissions, and ends with your turn if the turn is interrupted.",
+			t.start, schema(), tool.WithTimeout(callTimeout), tool.ReadOnly(), tool.WithTitle(Arguments.title))),
+		tool.Must(tool.New(NameCheck, "Show the state and the running time of your agents; with wait_ms, wait for their end.",
+			t.check, checkSchema(), tool.WithTimeout(callTimeout), tool.ReadOnly(), titled("check task "))),
+		tool.Must(tool.New(NameMessage, "Send a message to an agent that runs in the background.",
+			t.message, messageSchema(), tool.ReadOnly(), titled("message to task "))),
+		tool.Must(tool.New(NameCancel, "End an agent that runs in the background. Returns its last state.",
+			t.cancel, cancelSchema(), tool.ReadOnly(), titled("cancel task "))),
+	}
 }
+
+// tools are the functions of the tools.
+type tools struct{ spawner Spawner }
 
 // callTimeout bounds a call that waits for a child. The child has its own, shorter limit.
 const callTimeout = 25 * time.Hour
 
-// specs are shared by all sessions.
-var specs = sync.OnceValue(func() map[string]tool.Spec {
-	list := []tool.Spec{
-		{
-			Name: Name, Schema: json.RawMessage(schema), Timeout: callTimeout, ReadOnly: true,
-			Description: "Start another agent, which works on a task in its own session and returns its answer: for work that you can describe completely and that " +
-				"would fill your context, or, with several calls in one response, for parts that can run in parallel. It has your permissions, and ends with your turn if the turn is interrupted.",
-		},
-		{
-			Name: NameCheck, Schema: json.RawMessage(checkSchema), Timeout: callTimeout, ReadOnly: true,
-			Description: "Show the state and the running time of your agents; with wait_ms, wait for their end.",
-		},
-		{
-			Name: NameMessage, Schema: json.RawMessage(messageSchema), ReadOnly: true,
-			Description: "Send a message to an agent that runs in the background.",
-		},
-		{
-			Name: NameCancel, Schema: json.RawMessage(cancelSchema), ReadOnly: true,
-			Description: "End an agent that runs in the background. Returns its last state.",
-		},
-	}
-	out := map[string]tool.Spec{}
-	for _, s := range list {
-		out[s.Name] = s
-	}
-	return out
-})
+func titled(verb string) tool.Option {
+	return tool.WithTitle(func(r reference) string { return strings.TrimSpace(verb + r.Task) })
+}
 
-type taskTool struct{ spawner Spawner }
-
-// Spec implements tool.Tool.
-func (*taskTool) Spec() tool.Spec { return specs()[Name] }
-
-// Title implements tool.Titler.
-func (*taskTool) Title(raw json.RawMessage) string {
-	var a Arguments
-	if json.Unmarshal(raw, &a) != nil || a.Description == "" {
+func (a Arguments) title() string {
+	if a.Description == "" {
 		return Name
 	}
 	return "task: " + a.Description
 }
 
-// Run implements tool.Tool.
-func (t *taskTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	var a Arguments
-	if err := json.Unmarshal(call.Args, &a); err != nil {
-		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
-	}
+func (t tools) start(ctx context.Context, a Arguments) (tool.Result, error) {
+	call, _ := tool.CallFrom(ctx)
 	if strings.TrimSpace(a.Prompt) == "" {
 		return tool.Result{}, errors.New("cannot start an agent without a prompt")
 	}
@@ -126,23 +105,7 @@ func detail(s Status) json.RawMessage {
 	return raw
 }
 
-type checkTool struct{ spawner Spawner }
-
-// Spec implements tool.Tool.
-func (*checkTool) Spec() tool.Spec { return specs()[NameCheck] }
-
-// Title implements tool.Titler.
-func (*checkTool) Title(raw json.RawMessage) string {
-	r, _ := read(raw)
-	return strings.TrimSpace("check task " + r.Task)
-}
-
-// Run implements tool.Tool.
-func (t *checkTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	r, err := read(call.Args)
-	if err != nil {
-		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
-	}
+func (t tools) check(ctx context.Context, r reference) (tool.Result, error) {
 	children := t.spawner.Children()
 	if r.Task != "" {
 		c, err := find(children, r.Task)
@@ -196,23 +159,7 @@ func await(ctx context.Context, children []Child) {
 	}
 }
 
-type messageTool struct{ spawner Spawner }
-
-// Spec implements tool.Tool.
-func (*messageTool) Spec() tool.Spec { return specs()[NameMessage] }
-
-// Title implements tool.Titler.
-func (*messageTool) Title(raw json.RawMessage) string {
-	r, _ := read(raw)
-	return strings.TrimSpace("message to task " + r.Task)
-}
-
-// Run implements tool.Tool.
-func (t *messageTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	r, err := read(call.Args)
-	if err != nil {
-		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
-	}
+func (t tools) message(ctx context.Context, r reference) (tool.Result, error) {
 	c, err := find(t.spawner.Children(), r.Task)
 	if err != nil {
 		return tool.Result{}, err
@@ -223,26 +170,10 @@ func (t *messageTool) Run(ctx context.Context, call tool.Call) (tool.Result, err
 	return tool.Result{Output: fmt.Sprintf("[agent %s received the message and reads it before its next step]", r.Task)}, nil
 }
 
-type cancelTool struct{ spawner Spawner }
-
-// Spec implements tool.Tool.
-func (*cancelTool) Spec() tool.Spec { return specs()[NameCancel] }
-
-// Title implements tool.Titler.
-func (*cancelTool) Title(raw json.RawMessage) string {
-	r, _ := read(raw)
-	return strings.TrimSpace("cancel task " + r.Task)
-}
-
 // ByModel is the By of a child's ending that its parent's model requested.
 const ByModel = "model"
 
-// Run implements tool.Tool.
-func (t *cancelTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	r, err := read(call.Args)
-	if err != nil {
-		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
-	}
+func (t tools) cancel(ctx context.Context, r reference) (tool.Result, error) {
 	c, err := find(t.spawner.Children(), r.Task)
 	if err != nil {
 		return tool.Result{}, err

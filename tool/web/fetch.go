@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -66,7 +65,7 @@ type document struct {
 }
 
 // NewFetch returns the tool of a session.
-func NewFetch(c Config) tool.Tool { return newFetch(c.Version, egress.Dialer{Permit: c.Permit}) }
+func NewFetch(c Config) tool.Tool { return newFetch(c.Version, egress.Dialer{Permit: c.Permit}).tool() }
 
 func newFetch(version string, dialer egress.Dialer) *fetch {
 	f := &fetch{version: version}
@@ -81,38 +80,24 @@ func newFetch(version string, dialer egress.Dialer) *fetch {
 	return f
 }
 
-// Spec implements tool.Tool.
-func (f *fetch) Spec() tool.Spec {
-	return tool.Spec{
-		Name: FetchName,
-		Description: "Read a web page or text file over HTTP(S): HTML is returned as Markdown, long texts page by page. " +
-			"Only public addresses; no JavaScript runs, no logins.",
-		Schema: json.RawMessage(`{"type":"object","properties":{"url":{"type":"string"},` +
-			`"page":{"type":"integer","minimum":1,"description":"of a long text; default 1"}},"required":["url"],"additionalProperties":false}`),
-		Timeout: 2 * fetchTimeout,
-	}
+func (f *fetch) tool() tool.Tool {
+	return tool.Must(tool.New(FetchName,
+		"Read a web page or text file over HTTP(S): HTML is returned as Markdown, long texts page by page. Only public addresses; no JavaScript runs, no logins.",
+		f.run, fetchSchema(), tool.WithTimeout(2*fetchTimeout), tool.WithTitle(fetchArguments.title)))
 }
 
-// Title implements tool.Titler.
-func (f *fetch) Title(args json.RawMessage) string {
-	var in arguments
-	if json.Unmarshal(args, &in) != nil {
-		return FetchName
-	}
-	return "fetch " + terminal.Short(in.URL, 200)
-}
-
-type arguments struct {
+type fetchArguments struct {
 	URL  string `json:"url"`
 	Page int    `json:"page"`
 }
 
-// Run implements tool.Tool.
-func (f *fetch) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	var in arguments
-	if err := json.Unmarshal(call.Args, &in); err != nil {
-		return tool.Result{}, fmt.Errorf("cannot read the arguments: %w", err)
-	}
+func (in fetchArguments) title() string { return "fetch " + terminal.Short(in.URL, 200) }
+
+var fetchSchema = sync.OnceValue(func() tool.Option {
+	return tool.WithSchema(`{"type":"object","properties":{"url":{"type":"string"},"page":{"type":"integer","minimum":1,"description":"of a long text; default 1"}},"required":["url"],"additionalProperties":false}`)
+})
+
+func (f *fetch) run(ctx context.Context, in fetchArguments) (tool.Result, error) {
 	u, err := Address(in.URL)
 	if err != nil {
 		return tool.Result{}, err

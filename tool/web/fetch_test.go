@@ -123,7 +123,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 		"http://public.example/to-metadata", "http://public.example/to-name", "http://public.example/to-file", "http://public.example/to-gopher",
 		"http://public.example/to-itself-by-password", "http://public.example/loop",
 	} {
-		r, err := run(t, newFetch("test", w.dialer()), url, 0)
+		r, err := run(t, newFetch("test", w.dialer()).tool(), url, 0)
 		if err == nil || strings.Contains(r.Output+err.Error(), "the secret") {
 			t.Errorf("%s: %q, %v", url, r.Output, err)
 		}
@@ -145,7 +145,7 @@ func TestRebinding(t *testing.T) {
 		fmt.Fprint(rw, "the secret")
 	})
 	w.names["rebinding.example"] = []string{"93.184.216.34", "127.0.0.1"}
-	r, err := run(t, newFetch("test", w.dialer()), "http://rebinding.example/", 0)
+	r, err := run(t, newFetch("test", w.dialer()).tool(), "http://rebinding.example/", 0)
 	if err == nil || !strings.Contains(err.Error(), "web.allow_private") {
 		t.Errorf("%q, %v", r.Output, err)
 	}
@@ -154,7 +154,7 @@ func TestRebinding(t *testing.T) {
 	}
 	permitted := w.dialer()
 	permitted.Permit = func(to netip.AddrPort) bool { return to.String() == "127.0.0.1:80" }
-	if r, err = run(t, newFetch("test", permitted), "http://rebinding.example/", 0); err != nil || !strings.Contains(r.Output, "the secret") {
+	if r, err = run(t, newFetch("test", permitted).tool(), "http://rebinding.example/", 0); err != nil || !strings.Contains(r.Output, "the secret") {
 		t.Errorf("where it is allowed: %q, %v", r.Output, err)
 	}
 }
@@ -219,11 +219,12 @@ func TestFetch(t *testing.T) {
 		serveTexts(rw, r)
 	})
 	f := newFetch("test", w.dialer())
+	one := f.tool()
 	for path, want := range map[string]string{
 		"/page": "# A page\n\ncafé € & [more](http://public.example/x?a=1)", "/app": "may need JavaScript", "/wide": "hi", "/json": `{"a": 1}`, "/endless": "cut after 8 MiB",
 		"/picture": "which is no text", "/bytes": "which is no text", "/sjis": `character set "shift_jis"`, "/gone": "410 Gone", "/moved": "another host: https://other.example/here",
 	} {
-		r, err := run(t, f, "http://public.example"+path, 0)
+		r, err := run(t, one, "http://public.example"+path, 0)
 		if got := r.Output + fmt.Sprint(err); !strings.Contains(got, want) {
 			t.Errorf("%s: %.300q; want %q", path, got, want)
 		}
@@ -234,7 +235,7 @@ func TestFetch(t *testing.T) {
 	asked.Store(0)
 	var all string
 	for n := 1; n <= 3; n++ {
-		r, err := run(t, f, "http://public.example/long", n)
+		r, err := run(t, one, "http://public.example/long", n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +248,7 @@ func TestFetch(t *testing.T) {
 	if all != strings.Repeat("0123456789ä", 5000) || asked.Load() != 1 {
 		t.Errorf("the pages have %d bytes, after %d requests", len(all), asked.Load())
 	}
-	if _, err := run(t, f, "http://public.example/long", 4); err == nil || !strings.Contains(err.Error(), "there is no page 4") {
+	if _, err := run(t, one, "http://public.example/long", 4); err == nil || !strings.Contains(err.Error(), "there is no page 4") {
 		t.Errorf("%v", err)
 	}
 }
@@ -263,7 +264,7 @@ func TestFetchIsCut(t *testing.T) {
 		<-came
 		cancel()
 	}()
-	r, err := newFetch("test", w.dialer()).Run(ctx, tool.Call{Args: json.RawMessage(`{"url":"http://public.example/"}`)})
+	r, err := newFetch("test", w.dialer()).tool().Run(ctx, tool.Call{Args: json.RawMessage(`{"url":"http://public.example/"}`)})
 	if err != nil || !r.Aborted {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -25,42 +26,39 @@ const (
 	maxSources = 20
 )
 
-// search is the tool.
+// search is the tool; with is nil for the provider of the model that calls it.
 type search struct{ with tool.Searcher }
 
-// NewSearch returns the tool that searches with a searcher; nil is the provider of
-// the model that calls it.
-func NewSearch(with tool.Searcher) tool.Tool { return &search{with} }
+type searchArguments struct {
+	Query string `json:"query"`
+}
 
-// Spec implements tool.Tool.
-func (*search) Spec() tool.Spec {
-	return tool.Spec{
-		Name:        SearchName,
-		Description: "Search the web. Returns the results and the addresses of their sources.",
-		Schema:      json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"],"additionalProperties":false}`),
-		Timeout:     2 * searchTimeout,
-	}
+func (in searchArguments) title() string {
+	return "search the web for " + terminal.Short(strings.TrimSpace(in.Query), 200)
+}
+
+var searchSchema = sync.OnceValue(func() tool.Option {
+	return tool.WithSchema(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"],"additionalProperties":false}`)
+})
+
+// NewSearch returns the tool that searches with a searcher; nil is the provider of
+// the model that calls the tool.
+func NewSearch(with tool.Searcher) tool.Tool {
+	return tool.Must(tool.New(SearchName, "Search the web. Returns the results and the addresses of their sources.",
+		search{with}.run, searchSchema(), tool.WithTimeout(2*searchTimeout), tool.WithTitle(searchArguments.title)))
 }
 
 // Query is the query of a call.
 func Query(args []byte) string {
-	var in struct {
-		Query string `json:"query"`
-	}
+	var in searchArguments
 	if json.Unmarshal(args, &in) != nil {
 		return ""
 	}
 	return strings.TrimSpace(in.Query)
 }
 
-// Title implements tool.Titler.
-func (*search) Title(args json.RawMessage) string {
-	return "search the web for " + terminal.Short(Query(args), 200)
-}
-
-// Run implements tool.Tool.
-func (s *search) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	query := Query(call.Args)
+func (s search) run(ctx context.Context, in searchArguments) (tool.Result, error) {
+	query := strings.TrimSpace(in.Query)
 	switch {
 	case query == "":
 		return tool.Result{}, errors.New("the query is empty")
