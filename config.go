@@ -1,6 +1,7 @@
 package settle
 
 import (
+	"github.com/settle-agent/settle/run"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -8,7 +9,6 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool"
 )
@@ -43,11 +43,16 @@ type Config struct {
 	Observer Observer
 }
 
-// Instruction is what a project says of one of its folders.
-type Instruction struct {
-	Path string // of the file
-	Text string
-}
+// The types of what turns are run with; see package run.
+type (
+	Input         = run.Input
+	Limits        = run.Limits
+	SessionLimits = run.SessionLimits
+	Retry         = run.Retry
+	Instruction   = run.Instruction
+	Hook          = run.Hook
+	Observer      = run.Observer
+)
 
 // SessionConfig is how one session works. Model must be set.
 type SessionConfig struct {
@@ -119,16 +124,4 @@ type SessionConfig struct {
 	// Value is anything that the program wants to keep with the session;
 	// [Session.Value] returns it.
 	Value any
-}
-
-func (c SessionConfig) instructions() func(string, []event.Content) []turn.Instruction {
-	if c.Instructions == nil {
-		return nil
-	}
-	return func(dir string, calls []event.Content) (out []turn.Instruction) {
-		for _, one := range c.Instructions(dir, calls) {
-			out = append(out, turn.Instruction(one))
-		}
-		return out
-	}
 }

@@ -158,9 +158,9 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 		Log: log, Approvals: approvals, Damage: damage, Sweep: s.box.Sweep, Interrupted: s.box.Interrupted, Logger: logger, BeforeClose: s.box.close,
 		Opened: s.opened(c),
 		Turn: turn.Config{
-			Model: c.Model, System: c.System, Tools: tools, Dir: c.WorkDir, Instructions: c.instructions(), Approver: approver, AwaitChildren: s.awaits,
-			Retry: turn.Retry(c.Retry), Limits: c.Limits.ofTurn(), Compaction: c.Compaction.ofTurn(), InterruptGrace: c.InterruptGrace,
-			Redact: s.redact, Logger: logger, Observer: turn.Observer(host.Observer), Command: commandOf(tools), Hooks: hooks,
+			Model: c.Model, System: c.System, Tools: tools, Dir: c.WorkDir, Instructions: c.Instructions, Approver: approver, AwaitChildren: s.awaits,
+			Retry: c.Retry, Limits: c.Limits, Compaction: c.Compaction.ofTurn(), InterruptGrace: c.InterruptGrace,
+			Redact: s.redact, Logger: logger, Observer: host.Observer, Command: commandOf(tools), Hooks: hooks,
 		},
 	}
 	if s.from != nil {

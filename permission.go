@@ -39,16 +39,16 @@ func (s *Session) approver(c SessionConfig, log *journal.Log, hooks *hooks.Set) 
 		}
 		return nil, nil, nil
 	}
-	var other turn.Approver
+	var other Approver
 	switch {
 	case s.from != nil && s.from.parent.asks == nil, s.from == nil && c.Approver == nil && !c.Attended:
-		return session.Unattended(judging{s.judge}), nil, nil
+		return session.Unattended(s.judge), nil, nil
 	case s.from != nil:
 		other = asParent{s.from, s.judge}
 	case c.Approver != nil:
-		other = approving{c.Approver}
+		other = c.Approver
 	}
-	approvals := session.NewApprovals(log, judging{s.judge}, s.redact).With(hooks)
+	approvals := session.NewApprovals(log, s.judge, s.redact).With(hooks)
 	s.asks = func(ctx context.Context, a session.ChildApproval) error { return approvals.AskFor(ctx, a, other) }
 	if other != nil {
 		return approvals.Asking(other), nil, nil
@@ -90,16 +90,16 @@ func (s *Session) mayAsk() (may bool) {
 	return may
 }
 
-// Approve implements [turn.Approver].
-func (a asParent) Approve(ctx context.Context, call turn.Approval) (turn.Grant, error) {
+// Approve implements [Approver].
+func (a asParent) Approve(ctx context.Context, call Approval) error {
 	if a.from.Order.Background && !a.from.parent.mayAsk() {
-		return turn.Grant{}, &turn.DeniedError{Policy: inBackground, Message: fmt.Sprintf(
+		return &DeniedError{Policy: inBackground, Message: fmt.Sprintf(
 			"%q was not allowed to run: it needs approval, and nobody is asked any more since the turn ended that started this agent in the background. "+
 				"Continue without it, or report that the task must be run again.", call.Tool.Name)}
 	}
-	ctx = session.WithMemory(ctx, func() { a.judge.Remember(Approval(call)) })
-	return turn.Grant{}, a.from.parent.asks(ctx, session.ChildApproval{
-		Child: a.from.Start.Child, Item: a.from.Order.Call, Title: a.from.Order.Title, Approval: call, Abort: a.from.Abort,
+	ctx = session.WithMemory(ctx, func() { a.judge.Remember(call) })
+	return a.from.parent.asks(ctx, session.ChildApproval{
+		Child: a.from.Start.Child, Item: a.from.Order.Call, Title: a.from.Order.Title, Call: call, Abort: a.from.Abort,
 	})
 }
 

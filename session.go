@@ -45,7 +45,7 @@ func (s *Session) Value() any { return s.value }
 // or held where that can be seen. ctx bounds the call, not the turn. See
 // [WithExpansion] for inputs that stand for something else.
 func (s *Session) Submit(ctx context.Context, text string, options ...InputOption) (*Turn, error) {
-	r, err := s.actor.Submit(ctx, session.Input(NewInput(text, options...)))
+	r, err := s.actor.Submit(ctx, NewInput(text, options...))
 	if err != nil {
 		return nil, err
 	}

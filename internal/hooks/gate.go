@@ -39,7 +39,7 @@ func (s *Set) Before(ctx context.Context, c Call) (Verdict, error) {
 }
 
 // round asks once. It returns the first change of the arguments, and whose it is.
-func (s *Set) round(ctx context.Context, o *occasion, runs []*run, latest map[*hook]Verdict) (changed string, by *hook, err error) {
+func (s *Set) round(ctx context.Context, o *occasion, runs []*execution, latest map[*hook]Verdict) (changed string, by *hook, err error) {
 	if len(runs) == 0 {
 		return "", nil, nil
 	}

@@ -1,6 +1,7 @@
 package hooks_test
 
 import (
+	"github.com/settle-agent/settle/run"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,7 +48,7 @@ type bench struct {
 	runner *runner
 }
 
-func newBench(t *testing.T, list ...hooks.Hook) *bench {
+func newBench(t *testing.T, list ...run.Hook) *bench {
 	t.Helper()
 	b := &bench{log: journal.NewMemory("s"), runner: &runner{answers: map[string]func(map[string]any) (hooks.Result, error){}}}
 	in := func(d event.Data) event.Event { return event.Event{Turn: "t1", Attempt: "a1", Item: "i1", Data: d} }
@@ -84,8 +85,8 @@ func call(tool, arguments string) hooks.Call {
 	return hooks.Call{Turn: "t1", Item: "i1", Tool: tool, Arguments: arguments}
 }
 
-func before(matcher, command string) hooks.Hook {
-	return hooks.Hook{Event: event.HookBefore, Matcher: matcher, Command: command, Own: true}
+func before(matcher, command string) run.Hook {
+	return run.Hook{Event: event.HookBefore, Matcher: matcher, Command: command, Own: true}
 }
 
 // TestAnswers: the command is what it prints.
@@ -312,7 +313,7 @@ func (r runs) Run(ctx context.Context, _ hooks.Command) (hooks.Result, error) { 
 
 // TestObserversThatFailHoldNothingUp, and are recorded.
 func TestObserversThatFailHoldNothingUp(t *testing.T) {
-	b := newBench(t, hooks.Hook{Event: event.HookAfter, Command: "x"}, hooks.Hook{Event: event.HookAfter, Command: "panic"})
+	b := newBench(t, run.Hook{Event: event.HookAfter, Command: "x"}, run.Hook{Event: event.HookAfter, Command: "panic"})
 	b.runner.answers["x"] = func(map[string]any) (hooks.Result, error) { return hooks.Result{}, errors.New("no such program") }
 	b.runner.answers["panic"] = func(map[string]any) (hooks.Result, error) { panic("as planned") }
 	v, err := b.set.After(t.Context(), call("shell", `{}`), hooks.Ended{Output: "done"})
@@ -349,7 +350,7 @@ func TestCut(t *testing.T) {
 // TestNoHooksCostNothing: no event, no memory.
 func TestNoHooksCostNothing(t *testing.T) {
 	var none *hooks.Set
-	b := newBench(t, hooks.Hook{Event: event.HookStop, Command: "x"})
+	b := newBench(t, run.Hook{Event: event.HookStop, Command: "x"})
 	c := call("shell", `{"command":"ls"}`)
 	for _, set := range []*hooks.Set{none, b.set} {
 		if n := testing.AllocsPerRun(100, func() {

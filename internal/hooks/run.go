@@ -24,8 +24,8 @@ const (
 // errOver says that what hooks were to be asked about is over, or never began.
 var errOver = errors.New("it is over")
 
-// run is one run of a hook.
-type run struct {
+// execution is one run of a hook.
+type execution struct {
 	set   *Set
 	hook  *hook
 	of    aspect
@@ -36,8 +36,8 @@ type run struct {
 }
 
 // matching are the runs that an occasion comes to.
-func (s *Set) matching(o *occasion, wanted func(*hook) bool) []*run {
-	var runs []*run
+func (s *Set) matching(o *occasion, wanted func(*hook) bool) []*execution {
+	var runs []*execution
 	list := s.byEvent[o.event]
 	for n := range list {
 		h := &list[n]
@@ -46,7 +46,7 @@ func (s *Set) matching(o *occasion, wanted func(*hook) bool) []*run {
 		}
 		for _, a := range o.aspects {
 			if name, ok := h.matched(a.names); ok {
-				runs = append(runs, &run{set: s, hook: h, of: a, name: name, on: o})
+				runs = append(runs, &execution{set: s, hook: h, of: a, name: name, on: o})
 			}
 		}
 	}
@@ -54,7 +54,7 @@ func (s *Set) matching(o *occasion, wanted func(*hook) bool) []*run {
 }
 
 // begin writes down that they run, unless what they are asked about is over.
-func (s *Set) begin(ctx context.Context, o *occasion, runs []*run) error {
+func (s *Set) begin(ctx context.Context, o *occasion, runs []*execution) error {
 	began := false
 	err := s.Log.Update(func(st event.State) (out []event.Event) {
 		if ctx.Err() != nil || !st.Open {
@@ -87,13 +87,13 @@ func (s *Set) begin(ctx context.Context, o *occasion, runs []*run) error {
 	return nil
 }
 
-func (h *Hook) line() string {
+func (h *hook) line() string {
 	return strings.Join(append([]string{h.Command}, h.Args...), " ")
 }
 
 // all runs them at the same time, and returns what each said, in their order. It
 // returns soon after ctx ends, with its cause.
-func (s *Set) all(ctx context.Context, o *occasion, runs []*run) ([]said, error) {
+func (s *Set) all(ctx context.Context, o *occasion, runs []*execution) ([]said, error) {
 	if err := s.begin(ctx, o, runs); err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *Set) all(ctx context.Context, o *occasion, runs []*run) ([]said, error)
 }
 
 // do runs the hook, and writes down how it ended.
-func (r *run) do(ctx context.Context, slots chan struct{}) said {
+func (r *execution) do(ctx context.Context, slots chan struct{}) said {
 	select {
 	case slots <- struct{}{}:
 		defer func() { <-slots }()
@@ -165,7 +165,7 @@ func (r *run) do(ctx context.Context, slots chan struct{}) said {
 }
 
 // command has the Runner run it; a Runner that does not come back is left behind.
-func (r *run) command(whole, ctx context.Context, stdin []byte) (Result, error) {
+func (r *execution) command(whole, ctx context.Context, stdin []byte) (Result, error) {
 	type outcome struct {
 		result Result
 		err    error
@@ -208,7 +208,7 @@ func (r *run) command(whole, ctx context.Context, stdin []byte) (Result, error) 
 }
 
 // cut writes down that the hook was ended with what it ran for.
-func (r *run) cut(ctx context.Context) said {
+func (r *execution) cut(ctx context.Context) said {
 	var cause *event.Cause
 	if !errors.As(context.Cause(ctx), &cause) || cause.Outcome == event.Completed {
 		cause = event.Abort(event.Parent, "host")
@@ -219,7 +219,7 @@ func (r *run) cut(ctx context.Context) said {
 }
 
 // end writes down how the hook ended; why, if it is not nil, says how it failed.
-func (r *run) end(out said, why error, got Result) said {
+func (r *execution) end(out said, why error, got Result) said {
 	redact, d := r.set.Redact.String, &out.HookEnded
 	d.Outcome = event.Completed
 	if c := r.on.call; why == nil && c != nil && out.changed != nil {
@@ -256,7 +256,7 @@ func (r *run) end(out said, why error, got Result) said {
 }
 
 // write records the hook's ending, unless it has one.
-func (r *run) write(d event.HookEnded, by string) {
+func (r *execution) write(d event.HookEnded, by string) {
 	d.Hook = r.id
 	err := r.set.Log.Update(func(st event.State) []event.Event {
 		if h := st.Hook(r.on.turn, r.id); h == nil || h.Ended != nil {

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"github.com/settle-agent/settle/run"
 	"context"
 	"log/slog"
 	"regexp"
@@ -12,31 +13,6 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/redact"
 )
-
-// Hook is a command for an occasion.
-type Hook struct {
-	Event event.HookEvent
-	// Matcher says which tools, triggers or sources are meant, as Claude Code has it:
-	// names with "|" between them, or a regular expression; "" and "*" are all.
-	Matcher string
-	// Command is for the shell; with Args, it is a program that is started with them.
-	Command string
-	Args    []string
-	// Timeout is how long it has; 0 means DefaultTimeout.
-	Timeout time.Duration
-	// Source is the file that says so, for people.
-	Source string
-	// Dir is the project that it belongs to, absolute: it runs there, and is told so.
-	// Empty for the session's directory.
-	Dir string
-	// Own says that the user wrote it for themselves: its word allows a call that
-	// would be asked about.
-	Own bool
-	// Broken, if set, says why it cannot be run at all.
-	Broken string
-	// Check, if set, returns an error if the hook must not run now.
-	Check func() error
-}
 
 // The limits of a hook.
 const (
@@ -50,7 +26,7 @@ const (
 
 // Config is what hooks of a session need.
 type Config struct {
-	Hooks  []Hook
+	Hooks  []run.Hook
 	Runner Runner
 	Log    *journal.Log
 	// Dir is the session's directory, absolute, Project the one that hooks without
@@ -75,7 +51,7 @@ type Set struct {
 
 // hook is a Hook whose matcher is read.
 type hook struct {
-	Hook
+	run.Hook
 	names   []string       // simple names; nil for all, or for a pattern
 	pattern *regexp.Regexp // nil for all, or for names
 }

@@ -27,6 +27,7 @@ func floors() [][]string {
 		{"internal/catalogue"},
 		{"internal/journal"},
 		{"internal/hostsocket"},
+		{"approval"},
 		{"model", "tool"},
 		{"internal/executor"},
 		{"internal/proc"},
@@ -37,6 +38,7 @@ func floors() [][]string {
 		{"internal/redact", "internal/jsonrpc", "internal/terminal", "internal/egress"},
 		{"internal/disk"},
 		{"internal/bound", "internal/scope"},
+		{"run"},
 		{"event"},
 		{"internal/house", "internal/test/shake", "internal/test/crash", "internal/test/setsid", "internal/test/swap", "modeltest"},
 	}

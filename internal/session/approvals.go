@@ -1,6 +1,7 @@
 package session
 
 import (
+	"github.com/settle-agent/settle/approval"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -20,71 +21,6 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 )
 
-// Judgement is a decision and what a person should know of it.
-type Judgement struct {
-	Decision event.Permission
-	// Rule names what decided, Why says it in one line, and Detail shows what
-	// the call would do.
-	Rule, Why string
-	Detail    json.RawMessage
-	// Covers says in one line what remembering the call would allow; empty for
-	// what is shown of it and no more.
-	Covers string
-	// Sandbox is what the call may do if it runs, whoever allows it; a tool that
-	// starts processes holds them to it. Empty for whatever the user may.
-	Sandbox event.Sandbox
-	// Secrets says which secrets its processes get, if nobody is asked about the call; a
-	// call that a person approves gets what the user has.
-	Secrets event.Secrets
-	// Places are where the call's paths led when it was judged; nil if the judgement was
-	// not about paths. The tool opens these places, and no others.
-	Places []event.ResolvedPath
-}
-
-// Judge says which calls may run.
-type Judge interface {
-	Judge(call turn.Approval) Judgement
-	// Remember allows calls of this kind for the rest of the session.
-	Remember(call turn.Approval)
-	// Places are where the call's paths lead now, as in a Judgement.
-	Places(call turn.Approval) []event.ResolvedPath
-}
-
-// Answer is somebody's word about a call that waits.
-type Answer struct {
-	Approval string
-	Verdict  event.Verdict // approved, approved_session, denied, aborted
-	Message  string        // words for the model
-	// Policy, if set, names the policy that answers, since nobody can be asked
-	// (C16).
-	Policy string
-	By     string
-	// Content are the values of a form: a JSON object.
-	Content json.RawMessage
-}
-
-// AnsweredError says that an answer came too late, or a second time: it ran
-// nothing (C16).
-type AnsweredError struct {
-	Approval string
-	Verdict  event.Verdict // how the approval had ended
-	By       string        // who ended it; empty for its turn
-}
-
-func (e *AnsweredError) Error() string {
-	if e.Verdict == event.Expired {
-		return fmt.Sprintf("approval %s has expired with its turn; nothing was run", e.Approval)
-	}
-	return fmt.Sprintf("approval %s was answered before (%s, by %s); nothing was run", e.Approval, e.Verdict, e.By)
-}
-
-// UnknownApprovalError says that the session never asked.
-type UnknownApprovalError struct{ Approval string }
-
-func (e *UnknownApprovalError) Error() string {
-	return fmt.Sprintf("there is no approval %q in this session", e.Approval)
-}
-
 // Approvals asks somebody about calls, through the log: the request is an
 // event, and so is the first answer. It is the turns' Approver.
 //
@@ -92,24 +28,24 @@ func (e *UnknownApprovalError) Error() string {
 //	          └► expired                                          with its turn
 type Approvals struct {
 	log    *journal.Log
-	judge  Judge
+	judge  approval.Judge
 	redact *redact.Redactor
 	hooks  *hooks.Set
 
 	mu      sync.Mutex // guards waiting
-	waiting map[string]*scope.Deferred[Answer]
+	waiting map[string]*scope.Deferred[approval.Answer]
 }
 
 // NewApprovals returns the approvals of the log's session; redact masks
 // secrets in what a call would do, and may be nil.
-func NewApprovals(log *journal.Log, judge Judge, redact *redact.Redactor) *Approvals {
-	return &Approvals{log: log, judge: judge, redact: redact, waiting: map[string]*scope.Deferred[Answer]{}}
+func NewApprovals(log *journal.Log, judge approval.Judge, redact *redact.Redactor) *Approvals {
+	return &Approvals{log: log, judge: judge, redact: redact, waiting: map[string]*scope.Deferred[approval.Answer]{}}
 }
 
 // Approve implements [turn.Approver]. It waits for an answer until ctx ends;
 // the turn's finalizer then writes that the approval has expired.
-func (a *Approvals) Approve(ctx context.Context, call turn.Approval) (turn.Grant, error) {
-	return a.approve(ctx, call, func(call turn.Approval, j Judgement) error { return a.wait(ctx, call, j) })
+func (a *Approvals) Approve(ctx context.Context, call approval.Call) (turn.Grant, error) {
+	return a.approve(ctx, call, func(call approval.Call, j approval.Judgement) error { return a.wait(ctx, call, j) })
 }
 
 // maxQuestions is how often somebody is asked about one call whose paths lead elsewhere
@@ -119,40 +55,48 @@ const maxQuestions = 3
 // approve judges a call and asks about it if the judgement says so. An answer is about
 // the places that the question showed: if the call's paths lead elsewhere by then, the
 // call is judged again, and asked about again.
-func (a *Approvals) approve(ctx context.Context, call turn.Approval, ask func(turn.Approval, Judgement) error) (turn.Grant, error) {
+func (a *Approvals) approve(ctx context.Context, call approval.Call, ask func(approval.Call, approval.Judgement) error) (turn.Grant, error) {
 	j := hooked(ctx, a.judge.Judge(call))
 	for range maxQuestions {
 		call.Places = j.Places
-		if asked, err := j.decide(call); !asked {
-			return j.grant(), err
+		if asked, err := decide(call, j); !asked {
+			return grantOf(j), err
 		}
 		if allowed, err := a.permitted(ctx, call); allowed || err != nil {
-			return j.grant(), err
+			return grantOf(j), err
 		}
 		j.Secrets = "" // somebody decides
 		if err := ask(call, j); err != nil {
 			return turn.Grant{}, err
 		}
 		call.Places = nil
-		if len(j.Places) == 0 || slices.Equal(a.judge.Places(call), j.Places) {
-			return j.grant(), nil
+		if len(j.Places) == 0 || slices.Equal(placesOf(a.judge, call), j.Places) {
+			return grantOf(j), nil
 		}
 		j = hooked(ctx, a.judge.Judge(call))
 		j.Why = "its paths lead elsewhere than when it was approved; " + j.Why
 	}
-	return turn.Grant{}, refused(call, Judgement{Rule: byMoved, Why: "each time that it was approved, its paths led elsewhere by then"})
+	return turn.Grant{}, refused(call, approval.Judgement{Rule: byMoved, Why: "each time that it was approved, its paths led elsewhere by then"})
+}
+
+// placesOf returns the files that the call's paths lead to now.
+func placesOf(judge approval.Judge, call approval.Call) []event.ResolvedPath {
+	if p, ok := judge.(approval.Placer); ok {
+		return p.Places(call)
+	}
+	return judge.Judge(call).Places
 }
 
 // byMoved names the policy that refuses calls whose paths keep changing.
 const byMoved = "changing paths"
 
 // grant says how a call runs that is allowed.
-func (j Judgement) grant() turn.Grant {
+func grantOf(j approval.Judgement) turn.Grant {
 	return turn.Grant{Sandbox: j.Sandbox, Secrets: j.Secrets, Places: j.Places}
 }
 
 // wait asks about the call and returns nil once it may run.
-func (a *Approvals) wait(ctx context.Context, call turn.Approval, j Judgement) error {
+func (a *Approvals) wait(ctx context.Context, call approval.Call, j approval.Judgement) error {
 	request, err := a.request(call, j)
 	if err != nil {
 		return unshown(call, err)
@@ -178,12 +122,12 @@ func (a *Approvals) wait(ctx context.Context, call turn.Approval, j Judgement) e
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}
-	return &turn.DeniedError{Message: denial(call, given, request.Why)}
+	return &approval.DeniedError{Message: denial(call, given, request.Why)}
 }
 
 // decide returns whether somebody is to be asked about the call; if not, err
 // says whether it may run.
-func (j Judgement) decide(call turn.Approval) (asked bool, err error) {
+func decide(call approval.Call, j approval.Judgement) (asked bool, err error) {
 	switch j.Decision {
 	case event.Allow:
 		return false, nil
@@ -194,8 +138,8 @@ func (j Judgement) decide(call turn.Approval) (asked bool, err error) {
 }
 
 // refused is the refusal of a declared policy, which nobody was asked about.
-func refused(call turn.Approval, j Judgement) error {
-	return &turn.DeniedError{Policy: j.Rule, Message: fmt.Sprintf(
+func refused(call approval.Call, j approval.Judgement) error {
+	return &approval.DeniedError{Policy: j.Rule, Message: fmt.Sprintf(
 		"%q was not allowed to run: %s. Continue without it, or state what you would have done.", call.Tool.Name, j.Why)}
 }
 
@@ -208,9 +152,9 @@ func unasked(message, why string) string {
 	return message + ": " + why
 }
 
-func denial(call turn.Approval, given Answer, why string) string {
+func denial(call approval.Call, given approval.Answer, why string) string {
 	if given.Policy != "" {
-		return refused(call, Judgement{Why: unasked(given.Message, why)}).Error()
+		return refused(call, approval.Judgement{Why: unasked(given.Message, why)}).Error()
 	}
 	s := fmt.Sprintf("The user did not allow this call of %q.", call.Tool.Name)
 	if given.Message != "" {
@@ -223,7 +167,7 @@ func denial(call turn.Approval, given Answer, why string) string {
 const coversShown = "later calls that do no more than what is shown here"
 
 // request is what somebody is asked: the whole call, or nothing.
-func (a *Approvals) request(call turn.Approval, j Judgement) (event.ApprovalRequested, error) {
+func (a *Approvals) request(call approval.Call, j approval.Judgement) (event.ApprovalRequested, error) {
 	asked := question.Call{Tool: call.Tool.Name, Arguments: call.Arguments, Detail: j.Detail}
 	a.log.View(func(s event.State) { asked.Dir, asked.Job = s.Host.Dir, jobOf(s, call) })
 	asked.Places = disk.ThroughLinks(asked.Dir, j.Places)
@@ -235,7 +179,7 @@ func (a *Approvals) request(call turn.Approval, j Judgement) (event.ApprovalRequ
 }
 
 // jobOf returns the command of the job that a call is about.
-func jobOf(s event.State, call turn.Approval) string {
+func jobOf(s event.State, call approval.Call) string {
 	var in struct{ Job string }
 	if call.Tool.Name != "job" || json.Unmarshal([]byte(call.Arguments), &in) != nil {
 		return ""
@@ -252,13 +196,13 @@ func jobOf(s event.State, call turn.Approval) string {
 const byLength = "too long to show"
 
 // unshown is the refusal of a call that cannot be shown.
-func unshown(call turn.Approval, err error) error {
-	return &turn.DeniedError{Policy: byLength, Message: fmt.Sprintf(
+func unshown(call approval.Call, err error) error {
+	return &approval.DeniedError{Policy: byLength, Message: fmt.Sprintf(
 		"%q was not allowed to run: %v. Nothing was done. Split it into calls that are shorter.", call.Tool.Name, err)}
 }
 
 // ask puts the request into the log.
-func (a *Approvals) ask(ctx context.Context, call turn.Approval, request event.ApprovalRequested) (string, *scope.Deferred[Answer], error) {
+func (a *Approvals) ask(ctx context.Context, call approval.Call, request event.ApprovalRequested) (string, *scope.Deferred[approval.Answer], error) {
 	return a.record(ctx, request, func(s event.State) (event.Event, bool) {
 		return event.Event{Turn: call.Turn, Attempt: call.Attempt, Item: call.Item}, asks(s, call)
 	})
@@ -266,9 +210,9 @@ func (a *Approvals) ask(ctx context.Context, call turn.Approval, request event.A
 
 // record puts a request into the log at the place that the state has for it, if it has
 // one, and says where the answer will be.
-func (a *Approvals) record(ctx context.Context, request event.ApprovalRequested, place func(event.State) (event.Event, bool)) (string, *scope.Deferred[Answer], error) {
+func (a *Approvals) record(ctx context.Context, request event.ApprovalRequested, place func(event.State) (event.Event, bool)) (string, *scope.Deferred[approval.Answer], error) {
 	var id string
-	answer := scope.NewDeferred[Answer]()
+	answer := scope.NewDeferred[approval.Answer]()
 	err := update(a.log, func(s event.State) []event.Event {
 		e, waits := place(s)
 		if ctx.Err() != nil || !waits {
@@ -298,7 +242,7 @@ func (a *Approvals) record(ctx context.Context, request event.ApprovalRequested,
 var errCallEnded = errors.New("the call has ended")
 
 // asks reports whether the call still waits to be run.
-func asks(s event.State, call turn.Approval) bool {
+func asks(s event.State, call approval.Call) bool {
 	t := s.Running()
 	if t == nil || t.ID != call.Turn {
 		return false
@@ -316,7 +260,7 @@ func (a *Approvals) forget(id string) {
 // Answer gives somebody's word. The first one counts; for any other it returns
 // an [*AnsweredError], and for an approval that was never asked for an
 // [*UnknownApprovalError].
-func (a *Approvals) Answer(given Answer) error {
+func (a *Approvals) Answer(given approval.Answer) error {
 	switch given.Verdict {
 	case event.Approved, event.ApprovedSession, event.Denied, event.ApprovalAborted:
 	default:
@@ -326,11 +270,11 @@ func (a *Approvals) Answer(given Answer) error {
 	err := update(a.log, func(s event.State) []event.Event {
 		place, found := find(s, given.Approval)
 		if found == nil {
-			refused = &UnknownApprovalError{given.Approval}
+			refused = &approval.UnknownError{Approval: given.Approval}
 			return nil
 		}
 		if found.Ended != nil {
-			refused = &AnsweredError{given.Approval, found.Ended.Verdict, found.EndedBy}
+			refused = &approval.AnsweredError{Approval: given.Approval, Verdict: found.Ended.Verdict, By: found.EndedBy}
 			return nil
 		}
 		if refused = checkForm(found, given); refused != nil {
@@ -359,9 +303,9 @@ func (a *Approvals) Answer(given Answer) error {
 // Answer gives somebody's word about a call that waits. The verdict "aborted"
 // interrupts the turn as well, and Answer returns when that has ended. Of a child in the
 // background, it ends the child.
-func (s *Session) Answer(ctx context.Context, given Answer) error {
+func (s *Session) Answer(ctx context.Context, given approval.Answer) error {
 	if s.config.Approvals == nil {
-		return &UnknownApprovalError{given.Approval}
+		return &approval.UnknownError{Approval: given.Approval}
 	}
 	if err := s.config.Approvals.Answer(given); err != nil || given.Verdict != event.ApprovalAborted || s.isSessions(given.Approval) {
 		return err

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"github.com/settle-agent/settle/approval"
 	"context"
 	"errors"
 	"fmt"
@@ -26,18 +27,18 @@ type asks struct {
 	remembered map[string]bool
 }
 
-func (a *asks) Judge(call turn.Approval) session.Judgement {
+func (a *asks) Judge(call approval.Call) approval.Judgement {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.remembered[call.Arguments] {
-		return session.Judgement{Decision: event.Allow}
+		return approval.Judgement{Decision: event.Allow}
 	}
-	return session.Judgement{Decision: event.Ask, Why: "it could change something"}
+	return approval.Judgement{Decision: event.Ask, Why: "it could change something"}
 }
 
-func (*asks) Places(turn.Approval) []event.ResolvedPath { return nil }
+func (*asks) Places(approval.Call) []event.ResolvedPath { return nil }
 
-func (a *asks) Remember(call turn.Approval) {
+func (a *asks) Remember(call approval.Call) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.remembered[call.Arguments] = true
@@ -50,7 +51,7 @@ func attended(t *testing.T, m *script.Model) *bench {
 }
 
 // attendedBy opens a session whose calls are judged by a judge.
-func attendedBy(t *testing.T, judge session.Judge, look tool.Tool, m *script.Model) *bench {
+func attendedBy(t *testing.T, judge approval.Judge, look tool.Tool, m *script.Model) *bench {
 	t.Helper()
 	set, err := tool.NewSet(look)
 	if err != nil {
@@ -77,8 +78,8 @@ func look() *script.Model {
 	return script.New(script.Turn(script.Call("look", `{"a":1}`)), script.Turn(script.Call("look", `{"a":1}`)), script.Text("done"))
 }
 
-func answer(id string, v event.Verdict, by string) session.Answer {
-	return session.Answer{Approval: id, Verdict: v, By: by, Message: "words"}
+func answer(id string, v event.Verdict, by string) approval.Answer {
+	return approval.Answer{Approval: id, Verdict: v, By: by, Message: "words"}
 }
 
 func TestApprovals(t *testing.T) {
@@ -152,11 +153,11 @@ func TestALateAnswerRunsNothing(t *testing.T) {
 		if a := b.state().Turns[0].Approvals[0]; a.Ended == nil || a.Ended.Verdict != event.Expired || time.Since(asked) > time.Second {
 			t.Errorf("approval %+v", a)
 		}
-		var late *session.AnsweredError
+		var late *approval.AnsweredError
 		if err := b.Answer(t.Context(), answer("p000001", event.Approved, "late")); !errors.As(err, &late) || late.Verdict != event.Expired {
 			t.Errorf("err = %v", err)
 		}
-		var unknown *session.UnknownApprovalError
+		var unknown *approval.UnknownError
 		if err := b.Answer(t.Context(), answer("p000009", event.Approved, "user")); !errors.As(err, &unknown) {
 			t.Errorf("err = %v", err)
 		}
@@ -178,7 +179,7 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 		for n := range 10 {
 			wg.Go(func() {
 				err := b.Answer(t.Context(), answer("p000001", event.Approved, fmt.Sprint("client ", n)))
-				var second *session.AnsweredError
+				var second *approval.AnsweredError
 				switch {
 				case err == nil:
 					mu.Lock()

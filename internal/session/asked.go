@@ -1,6 +1,7 @@
 package session
 
 import (
+	"github.com/settle-agent/settle/approval"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 type ChildApproval struct {
 	Child, Item string // Item is the parent's call that runs it
 	Title       string // of the child's task
-	turn.Approval
+	approval.Call
 	// Abort ends a child in the background, whose end is not that of its parent's turn.
 	Abort func(by string)
 }
@@ -24,20 +25,20 @@ type ChildApproval struct {
 // AskFor asks about a call of a child, in the log of its parent: whoever watches
 // that is asked, and told which child it is. Other, if set, is asked instead, as by
 // Asking. It returns nil if the call may run; the approval ends with ctx.
-func (a *Approvals) AskFor(ctx context.Context, c ChildApproval, other turn.Approver) error {
+func (a *Approvals) AskFor(ctx context.Context, c ChildApproval, other approval.Approver) error {
 	name := c.Child
 	if c.Title != "" {
 		name = fmt.Sprintf("%s (%s)", c.Child, c.Title)
 	}
 	request := event.ApprovalRequested{
-		Tool: c.Tool.Name, Title: a.redact.String("child agent " + name + ": " + c.Approval.Title), Why: a.redact.String(c.Why), Covers: a.redact.String(c.Covers), Child: c.Child,
+		Tool: c.Tool.Name, Title: a.redact.String("child agent " + name + ": " + c.Call.Title), Why: a.redact.String(c.Why), Covers: a.redact.String(c.Covers), Child: c.Child,
 		Places: turn.MaskPlaces(a.redact, disk.ThroughLinks(string(filepath.Separator), c.Places)),
 	}
 	if c.Text != "" {
 		request.Text = a.redact.String("Child agent " + name + " asks:\n" + c.Text)
 	}
 	if other == nil && c.Text == "" {
-		return &turn.DeniedError{Policy: byLength, Message: fmt.Sprintf("%q was not allowed to run: it is too long to show. Nothing was done.", c.Tool.Name)}
+		return &approval.DeniedError{Policy: byLength, Message: fmt.Sprintf("%q was not allowed to run: it is too long to show. Nothing was done.", c.Tool.Name)}
 	}
 	id, answer, err := a.askFor(ctx, c, request)
 	if err != nil {
@@ -67,7 +68,7 @@ func (a *Approvals) AskFor(ctx context.Context, c ChildApproval, other turn.Appr
 		<-ctx.Done() // Session.Answer interrupts the turn of one in the foreground, and that the child
 		return context.Cause(ctx)
 	}
-	return &turn.DeniedError{Policy: given.Policy, Message: denial(c.Approval, given, c.Why)}
+	return &approval.DeniedError{Policy: given.Policy, Message: denial(c.Call, given, c.Why)}
 }
 
 // memory is the key of what remembers an approval for the session.
@@ -84,18 +85,18 @@ func WithMemory(ctx context.Context, remember func()) context.Context {
 }
 
 // forwardFor asks the other one, and records the answer.
-func (a *Approvals) forwardFor(ctx context.Context, c ChildApproval, request event.ApprovalRequested, id string, other turn.Approver) error {
-	call := c.Approval
+func (a *Approvals) forwardFor(ctx context.Context, c ChildApproval, request event.ApprovalRequested, id string, other approval.Approver) error {
+	call := c.Call
 	call.Title, call.Text = request.Title, request.Text
-	_, said := other.Approve(ctx, call)
+	said := other.Approve(ctx, call)
 	if said != nil && ctx.Err() != nil {
 		a.expire(id)
 		return context.Cause(ctx)
 	}
-	given := Answer{Approval: id, Verdict: event.Approved, By: byApprover}
+	given := approval.Answer{Approval: id, Verdict: event.Approved, By: byApprover}
 	if said != nil {
 		given.Verdict, given.Message = event.Denied, said.Error()
-		if denied := (*turn.DeniedError)(nil); errors.As(said, &denied) {
+		if denied := (*approval.DeniedError)(nil); errors.As(said, &denied) {
 			given.Policy = denied.Policy
 		}
 	}
@@ -106,7 +107,7 @@ func (a *Approvals) forwardFor(ctx context.Context, c ChildApproval, request eve
 }
 
 // askFor puts the request into the log, for as long as the child runs.
-func (a *Approvals) askFor(ctx context.Context, c ChildApproval, request event.ApprovalRequested) (string, *scope.Deferred[Answer], error) {
+func (a *Approvals) askFor(ctx context.Context, c ChildApproval, request event.ApprovalRequested) (string, *scope.Deferred[approval.Answer], error) {
 	return a.record(ctx, request, func(s event.State) (event.Event, bool) {
 		child := s.Child(c.Child)
 		if child != nil && child.Background() { // its call is over, and perhaps its turn

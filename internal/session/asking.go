@@ -1,6 +1,7 @@
 package session
 
 import (
+	"github.com/settle-agent/settle/approval"
 	"context"
 	"errors"
 
@@ -11,23 +12,23 @@ import (
 // Asking returns an Approver that asks another one where the judge says so. The
 // request is in the log before it is asked, and so is its answer before the
 // call runs, as if somebody had given it with Answer (C2, C16).
-func (a *Approvals) Asking(other turn.Approver) turn.Approver { return asking{a, other} }
+func (a *Approvals) Asking(other approval.Approver) turn.Approver { return asking{a, other} }
 
 type asking struct {
 	*Approvals
-	other turn.Approver
+	other approval.Approver
 }
 
 // byApprover is who answers in the name of an embedding program.
 const byApprover = "approver"
 
 // Approve implements [turn.Approver].
-func (a asking) Approve(ctx context.Context, call turn.Approval) (turn.Grant, error) {
-	return a.approve(ctx, call, func(call turn.Approval, j Judgement) error { return a.forward(ctx, call, j) })
+func (a asking) Approve(ctx context.Context, call approval.Call) (turn.Grant, error) {
+	return a.approve(ctx, call, func(call approval.Call, j approval.Judgement) error { return a.forward(ctx, call, j) })
 }
 
 // forward asks the other one and returns nil if the call may run.
-func (a asking) forward(ctx context.Context, call turn.Approval, j Judgement) error {
+func (a asking) forward(ctx context.Context, call approval.Call, j approval.Judgement) error {
 	request, _ := a.request(call, j) // a program reads the arguments, however long they are
 	call.Text, call.Covers, call.Why = request.Text, request.Covers, request.Why
 	id, _, err := a.ask(ctx, call, request)
@@ -36,16 +37,16 @@ func (a asking) forward(ctx context.Context, call turn.Approval, j Judgement) er
 	}
 	defer a.forget(id)
 	defer a.notify(ctx, call)()
-	_, said := a.other.Approve(ctx, call)
+	said := a.other.Approve(ctx, call)
 	if said != nil && ctx.Err() != nil {
 		return context.Cause(ctx) // the approval expires with its turn
 	}
-	given := Answer{Approval: id, Verdict: event.Approved, By: byApprover}
-	var denied *turn.DeniedError
+	given := approval.Answer{Approval: id, Verdict: event.Approved, By: byApprover}
+	var denied *approval.DeniedError
 	if said != nil {
 		given.Verdict, given.Message = event.Denied, said.Error()
 		if errors.As(said, &denied) {
-			said = &turn.DeniedError{Message: denied.Message} // the policy is in the log already
+			said = &approval.DeniedError{Message: denied.Message} // the policy is in the log already
 			given.Policy = denied.Policy
 		}
 	}
@@ -57,16 +58,16 @@ func (a asking) forward(ctx context.Context, call turn.Approval, j Judgement) er
 
 // Unattended returns an Approver that denies at once what it would have to ask
 // about, and names the policy (C16).
-func Unattended(judge Judge) turn.Approver { return unattended{judge} }
+func Unattended(judge approval.Judge) turn.Approver { return unattended{judge} }
 
-type unattended struct{ judge Judge }
+type unattended struct{ judge approval.Judge }
 
 // Approve implements [turn.Approver].
-func (u unattended) Approve(ctx context.Context, call turn.Approval) (turn.Grant, error) {
+func (u unattended) Approve(ctx context.Context, call approval.Call) (turn.Grant, error) {
 	j := hooked(ctx, u.judge.Judge(call))
 	switch j.Decision {
 	case event.Allow:
-		return j.grant(), nil
+		return grantOf(j), nil
 	case event.Ask:
 		j.Rule, j.Why = string(event.Ask), unasked("the policy is ask, and no person can be asked", j.Why)
 	}

@@ -1,6 +1,8 @@
 package session_test
 
 import (
+	"github.com/settle-agent/settle/approval"
+	"github.com/settle-agent/settle/run"
 	"context"
 	"errors"
 	"testing"
@@ -35,7 +37,7 @@ func TestVerbsOfAClosedSession(t *testing.T) {
 		jobs := session.Jobs{Log: log}
 		verbs := map[string]func() error{
 			"Submit": func() error {
-				_, err := b.Submit(t.Context(), session.Input{Text: "more", By: "user"})
+				_, err := b.Submit(t.Context(), run.Input{Text: "more", By: "user"})
 				return err
 			},
 			"Drop":       func() error { _, err := b.Drop("n1", "user"); return err },
@@ -67,7 +69,7 @@ func TestVerbsAfterClose(t *testing.T) {
 		}
 		_, err := b.Drop("n1", "user")
 		_, started := session.Jobs{Log: b.Log()}.JobStarted(t.Context(), event.JobStarted{PID: 5})
-		answered := b.Answer(t.Context(), session.Answer{Approval: "p1", Verdict: event.Approved})
+		answered := b.Answer(t.Context(), approval.Answer{Approval: "p1", Verdict: event.Approved})
 		for name, err := range map[string]error{"Drop": err, "JobStarted": started, "Answer": answered} {
 			if !errors.Is(err, session.ErrClosed) {
 				t.Errorf("%s: %v", name, err)
@@ -79,7 +81,7 @@ func TestVerbsAfterClose(t *testing.T) {
 // exploding is an approver of an embedding program that panics.
 type exploding struct{}
 
-func (exploding) Approve(context.Context, turn.Approval) (turn.Grant, error) { panic("no") }
+func (exploding) Approve(context.Context, approval.Call) error { panic("no") }
 
 // An approval that nobody will answer any more ends with its call, and the turn
 // goes on.
@@ -99,7 +101,7 @@ func TestApproverPanics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Submit(t.Context(), session.Input{Text: "look", By: "user"}); err != nil {
+		if _, err := s.Submit(t.Context(), run.Input{Text: "look", By: "user"}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

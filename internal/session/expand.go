@@ -1,6 +1,7 @@
 package session
 
 import (
+	"github.com/settle-agent/settle/run"
 	"context"
 	"fmt"
 	"slices"
@@ -27,7 +28,7 @@ type expansion struct {
 // expand finds out what the input stands for. again says that it was accepted
 // before. Without an error, and unless again, the caller has the actor call
 // endExpansion.
-func (s *Session) expand(ctx context.Context, in *Input) (_ *expansion, again bool, _ error) {
+func (s *Session) expand(ctx context.Context, in *run.Input) (_ *expansion, again bool, _ error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	e := &expansion{input: in.ID, cancel: cancel}
@@ -137,7 +138,7 @@ func (s *Session) withdraw(input string, cause *event.Cause) (found bool) {
 
 // acceptExpanded is accept for an input that was expanded, unless it was withdrawn
 // meanwhile.
-func (s *Session) acceptExpanded(e *expansion, in Input) (Receipt, error) {
+func (s *Session) acceptExpanded(e *expansion, in run.Input) (Receipt, error) {
 	if e != nil {
 		if s.endExpansion(e); e.cause != nil && !s.accepted(e.input) {
 			return Receipt{}, fmt.Errorf("not sent: %w", e.cause)

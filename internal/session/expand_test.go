@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"github.com/settle-agent/settle/run"
 	"context"
 	"errors"
 	"strings"
@@ -22,7 +23,7 @@ func hangs(ctx context.Context, _ string) (string, []event.Image, error) {
 func (b *bench) expanding(id string, expand func(context.Context, string) (string, []event.Image, error)) <-chan error {
 	ended := make(chan error, 1)
 	go func() { // ends with the expansion, which the test ends
-		_, err := b.Submit(context.Background(), session.Input{ID: id, Text: "/a", By: "user", Expand: expand})
+		_, err := b.Submit(context.Background(), run.Input{ID: id, Text: "/a", By: "user", Expand: expand})
 		ended <- err
 	}()
 	synctest.Wait()
@@ -145,7 +146,7 @@ func TestAnInterruptWithdrawsAnInputThatIsExpanded(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		gone := errors.New("gone")
 		time.AfterFunc(time.Second, func() { cancel(gone) })
-		if _, err := b.Submit(ctx, session.Input{Text: "/a", Expand: hangs}); !errors.Is(err, gone) {
+		if _, err := b.Submit(ctx, run.Input{Text: "/a", Expand: hangs}); !errors.Is(err, gone) {
 			t.Error(err)
 		}
 		b.want(nil)
@@ -204,7 +205,7 @@ func TestAnInputThatIsSentTwiceIsAcceptedOnce(t *testing.T) {
 func TestAPanicOfAnExpansionIsItsFailure(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		b := fresh(t, slow("1"))
-		if _, err := b.Submit(t.Context(), session.Input{Text: "/a", Expand: func(context.Context, string) (string, []event.Image, error) { panic("no such page") }}); err == nil || !strings.Contains(err.Error(), "no such page") {
+		if _, err := b.Submit(t.Context(), run.Input{Text: "/a", Expand: func(context.Context, string) (string, []event.Image, error) { panic("no such page") }}); err == nil || !strings.Contains(err.Error(), "no such page") {
 			t.Error(err)
 		}
 		if idle, err := b.CloseIdle(t.Context(), time.Now().Add(time.Hour)); !idle || err != nil {

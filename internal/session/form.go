@@ -1,6 +1,7 @@
 package session
 
 import (
+	"github.com/settle-agent/settle/approval"
 	"context"
 	"encoding/json"
 
@@ -30,7 +31,7 @@ func (a *Approvals) Fill(ctx context.Context, f turn.Form) (json.RawMessage, err
 	}
 	defer a.forget(id)
 	if long != nil {
-		given := Answer{Approval: id, Verdict: event.Denied, Policy: byShape, Message: long.Error()}
+		given := approval.Answer{Approval: id, Verdict: event.Denied, Policy: byShape, Message: long.Error()}
 		if err := a.Answer(given); err != nil {
 			return nil, err
 		}
@@ -67,24 +68,19 @@ func isRunning(s event.State, f turn.Form) bool {
 	return i != nil && i.Status == event.ItemOpen && i.Started
 }
 
-// FormError says why a form does not take an answer. The question stays open.
-type FormError struct{ Why string }
-
-func (e *FormError) Error() string { return "cannot send the form: " + e.Why }
-
 // checkForm refuses an answer that a form does not take. The question stays open.
-func checkForm(a *event.Approval, given Answer) error {
+func checkForm(a *event.Approval, given approval.Answer) error {
 	if a.Form == nil {
 		return nil
 	}
 	switch {
 	case given.Verdict == event.ApprovedSession:
-		return &FormError{"it takes approved, denied and aborted"}
+		return &approval.FormError{Why: "it takes approved, denied and aborted"}
 	case given.Verdict != event.Approved:
 		return nil
 	}
 	if err := question.CheckForm(*a.Form, given.Content); err != nil {
-		return &FormError{err.Error()}
+		return &approval.FormError{Why: err.Error()}
 	}
 	return nil
 }

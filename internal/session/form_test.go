@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"github.com/settle-agent/settle/approval"
 	"context"
 	"encoding/json"
 	"errors"
@@ -91,19 +92,19 @@ func said(b *bench) string {
 }
 
 func TestForms(t *testing.T) {
-	given := func(v event.Verdict, content string) session.Answer {
-		return session.Answer{Approval: "p000001", Verdict: v, By: "user", Content: json.RawMessage(content)}
+	given := func(v event.Verdict, content string) approval.Answer {
+		return approval.Answer{Approval: "p000001", Verdict: v, By: "user", Content: json.RawMessage(content)}
 	}
 	cases := map[string]struct {
 		patience time.Duration
-		answer   session.Answer
+		answer   approval.Answer
 		turn     string
 		want     string
 	}{
 		"filled in":      {0, given(event.Approved, `{"name":"x"}`), "completed", `approved : completed {"name":"x"}`},
 		"declined":       {0, given(event.Denied, ""), "completed", "denied : completed declined: the user declined"},
 		"aborted":        {0, given(event.ApprovalAborted, ""), "aborted interrupted", "aborted : aborted cut"},
-		"the asker left": {time.Minute, session.Answer{}, "completed", "expired : completed gave up"},
+		"the asker left": {time.Minute, approval.Answer{}, "completed", "expired : completed gave up"},
 	}
 	for name, tc := range cases {
 		t.Run(name, synctested(func(t *testing.T) {
@@ -113,8 +114,8 @@ func TestForms(t *testing.T) {
 			if got := b.state().Turns[0].Approvals[0]; got.Form == nil || !strings.Contains(got.Text, "Which one?") || !strings.Contains(got.Text, "name: string") {
 				t.Errorf("asked: %+v", got)
 			}
-			for _, misfit := range []session.Answer{given(event.Approved, `{}`), given(event.Approved, `{"name":1}`), given(event.Approved, "no"), given(event.ApprovedSession, `{"name":"x"}`)} {
-				var refused *session.FormError
+			for _, misfit := range []approval.Answer{given(event.Approved, `{}`), given(event.Approved, `{"name":1}`), given(event.Approved, "no"), given(event.ApprovedSession, `{"name":"x"}`)} {
+				var refused *approval.FormError
 				if err := b.Answer(t.Context(), misfit); !errors.As(err, &refused) || said(b) != "open" {
 					t.Errorf("%s %s: %v, %s", misfit.Verdict, misfit.Content, err, said(b))
 				}
@@ -130,7 +131,7 @@ func TestForms(t *testing.T) {
 			if got := said(b); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
-			var late *session.AnsweredError
+			var late *approval.AnsweredError
 			if err := b.Answer(t.Context(), given(event.Approved, `{"name":"y"}`)); !errors.As(err, &late) {
 				t.Errorf("a late answer: %v", err)
 			}

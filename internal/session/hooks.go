@@ -1,6 +1,7 @@
 package session
 
 import (
+	"github.com/settle-agent/settle/approval"
 	"cmp"
 	"context"
 	"fmt"
@@ -25,7 +26,7 @@ func (a *Approvals) With(h *hooks.Set) *Approvals {
 // hooked is the judgement with what hooks have said of the call before. A hook may
 // have somebody asked about what would be allowed; only the user's own allows what
 // would be asked about, and none what is denied.
-func hooked(ctx context.Context, j Judgement) Judgement {
+func hooked(ctx context.Context, j approval.Judgement) approval.Judgement {
 	decision, why := turn.Hooked(ctx)
 	switch {
 	case decision == event.Ask && j.Decision == event.Allow:
@@ -38,23 +39,23 @@ func hooked(ctx context.Context, j Judgement) Judgement {
 
 // permitted asks the hooks about a call before somebody is. An error refuses the call;
 // where neither, somebody is to be asked.
-func (a *Approvals) permitted(ctx context.Context, call turn.Approval) (allowed bool, err error) {
+func (a *Approvals) permitted(ctx context.Context, call approval.Call) (allowed bool, err error) {
 	v, err := a.hooks.Permit(ctx, about(call))
 	switch {
 	case err != nil:
 		return false, err
 	case v.Denied():
-		return false, &turn.DeniedError{Policy: byHook, Message: fmt.Sprintf("A hook of the user did not allow this call of %q: %s", call.Tool.Name, v.Reason)}
+		return false, &approval.DeniedError{Policy: byHook, Message: fmt.Sprintf("A hook of the user did not allow this call of %q: %s", call.Tool.Name, v.Reason)}
 	}
 	return v.Decision == event.Allow, nil
 }
 
 // notify tells the hooks that somebody is asked, until what it returns is called.
-func (a *Approvals) notify(ctx context.Context, call turn.Approval) (end func()) {
+func (a *Approvals) notify(ctx context.Context, call approval.Call) (end func()) {
 	return a.hooks.Notify(ctx, about(call), fmt.Sprintf("settle needs your permission to use %s: %s", call.Tool.Name, call.Title))
 }
 
-func about(call turn.Approval) hooks.Call {
+func about(call approval.Call) hooks.Call {
 	return hooks.Call{Turn: call.Turn, Item: call.Item, Tool: call.Tool.Name, Arguments: call.Arguments, Title: call.Title}
 }
 

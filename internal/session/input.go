@@ -1,6 +1,7 @@
 package session
 
 import (
+	"github.com/settle-agent/settle/run"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,24 +12,6 @@ import (
 
 	"github.com/settle-agent/settle/event"
 )
-
-// Input is what somebody sends.
-type Input struct {
-	// ID is the client's own name for it, so that it can send the same input
-	// twice without it being run twice; empty to have one made.
-	ID     string
-	Text   string
-	Images []event.Image
-	Mode   event.Mode // "" means queue
-	// Schema, if set, is a JSON Schema that the answer is to follow.
-	Schema json.RawMessage
-	// Command says that Text is a command to run, see [turn.Config].Command.
-	Command bool
-	By      string
-	// Expand, if set, says what Text stands for, with images to be added. It may wait;
-	// its context ends with that of Submit, by an interrupt and with the session.
-	Expand func(ctx context.Context, text string) (string, []event.Image, error)
-}
 
 // Receipt says where the log has an input.
 type Receipt struct {
@@ -51,7 +34,7 @@ const mostInputID = 128
 // durable and will be run, or held where that can be seen (C19); ctx bounds the
 // call, not the turn. An interrupt before that of an input that is being expanded is
 // the error, an [*event.Cause]; nothing was accepted then.
-func (s *Session) Submit(ctx context.Context, in Input) (Receipt, error) {
+func (s *Session) Submit(ctx context.Context, in run.Input) (Receipt, error) {
 	var expanded *expansion
 	if in.Expand != nil && !in.Command {
 		e, again, err := s.expand(ctx, &in)
@@ -68,12 +51,12 @@ func (s *Session) Submit(ctx context.Context, in Input) (Receipt, error) {
 }
 
 // submit accepts an input that is known.
-func (s *Session) submit(ctx context.Context, in Input, expanded *expansion) (Receipt, error) {
+func (s *Session) submit(ctx context.Context, in run.Input, expanded *expansion) (Receipt, error) {
 	in.Images = slices.Clone(in.Images)
 	for n, i := range in.Images {
 		in.Images[n].MediaType = mediaType(i)
 	}
-	if err := in.check(); err != nil {
+	if err := checkInput(in); err != nil {
 		return Receipt{}, err
 	}
 	if in.Command {
@@ -111,7 +94,7 @@ func (s *Session) submit(ctx context.Context, in Input, expanded *expansion) (Re
 
 // check refuses what could not be sent. C6: once it is in the log, it is in
 // every request.
-func (in Input) check() error {
+func checkInput(in run.Input) error {
 	if strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 {
 		return ErrEmpty
 	}
@@ -181,7 +164,7 @@ func mediaType(i event.Image) string {
 func mediaTypes() []string { return []string{"image/png", "image/jpeg", "image/gif", "image/webp"} }
 
 // accept writes the input down and starts what there is to start.
-func (s *Session) accept(in Input) (Receipt, error) {
+func (s *Session) accept(in run.Input) (Receipt, error) {
 	if len(s.closing) > 0 {
 		return Receipt{}, ErrClosed
 	}

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"github.com/settle-agent/settle/run"
 	"context"
 	"errors"
 	"sync"
@@ -19,7 +20,7 @@ import (
 
 func (b *bench) send(id, text string, mode event.Mode) session.Receipt {
 	b.t.Helper()
-	r, err := b.Submit(b.t.Context(), session.Input{ID: id, Text: text, Mode: mode, By: "user"})
+	r, err := b.Submit(b.t.Context(), run.Input{ID: id, Text: text, Mode: mode, By: "user"})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -149,7 +150,7 @@ func TestTheContextBoundsACall(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, call := range map[string]func(context.Context) error{
-			"Submit":    func(ctx context.Context) error { _, err := s.Submit(ctx, session.Input{Text: "a"}); return err },
+			"Submit":    func(ctx context.Context) error { _, err := s.Submit(ctx, run.Input{Text: "a"}); return err },
 			"Interrupt": func(ctx context.Context) error { _, err := s.Interrupt(ctx, session.Request{Input: "x"}); return err },
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"github.com/settle-agent/settle/run"
 	"context"
 	"strings"
 	"testing"
@@ -76,17 +77,17 @@ func atLimit(t *testing.T, c *event.Cause, limit event.Limit, words string) {
 // The limits of a session hold over its turns, and over the processes that have it.
 func TestSessionLimits(t *testing.T) {
 	for name, c := range map[string]struct {
-		limits turn.SessionLimits
+		limits run.SessionLimits
 		limit  event.Limit
 		words  string
 	}{
-		"cost":   {turn.SessionLimits{Cost: 1}, event.LimitSessionCost, "the session used $1.2 of $1"},
-		"tokens": {turn.SessionLimits{Tokens: 750}, event.LimitSessionTokens, "the session used 800 of 750 tokens"},
-		"steps":  {turn.SessionLimits{Steps: 4}, event.LimitSessionSteps, "the session used 4 of 4 steps"},
+		"cost":   {run.SessionLimits{Cost: 1}, event.LimitSessionCost, "the session used $1.2 of $1"},
+		"tokens": {run.SessionLimits{Tokens: 750}, event.LimitSessionTokens, "the session used 800 of 750 tokens"},
+		"steps":  {run.SessionLimits{Steps: 4}, event.LimitSessionSteps, "the session used 4 of 4 steps"},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			m := script.New().Otherwise(dear("yes"))
-			config := turn.Config{Limits: turn.Limits{Session: c.limits}, Model: model.Config{Price: cents()}}
+			config := turn.Config{Limits: run.Limits{Session: c.limits}, Model: model.Config{Price: cents()}}
 			b := limited(t, &disk{}, event.State{Session: "s"}, m, config)
 			for range 2 {
 				if cause := b.run("go"); cause.Outcome != event.Completed {
@@ -123,7 +124,7 @@ func TestSessionLimits(t *testing.T) {
 // The time is that of the session's turns, not of what is between them.
 func TestSessionTime(t *testing.T) {
 	bubble(t, "time", func(t *testing.T) {
-		config := turn.Config{Limits: turn.Limits{Session: turn.SessionLimits{Time: 25 * time.Second}}}
+		config := turn.Config{Limits: run.Limits{Session: run.SessionLimits{Time: 25 * time.Second}}}
 		b := limited(t, &disk{}, event.State{Session: "s"}, slow("1", "2", "3", "4"), config)
 		for range 2 {
 			if cause := b.run("go"); cause.Outcome != event.Completed {
@@ -154,17 +155,17 @@ func (n nested) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 // those of its session; they and it end at it.
 func TestChildrenShareLimits(t *testing.T) {
 	for name, c := range map[string]struct {
-		limits        turn.Limits
+		limits        run.Limits
 		child, parent event.Limit
 		words         string
 	}{
 		"of the session": {
-			turn.Limits{Session: turn.SessionLimits{Cost: 1.5}},
+			run.Limits{Session: run.SessionLimits{Cost: 1.5}},
 			event.LimitSessionCost, event.LimitSessionCost,
 			"the parent agent's session, with its child agents, used $1.5 of $1.5",
 		},
 		"of the turn": {
-			turn.Limits{Tokens: 1000},
+			run.Limits{Tokens: 1000},
 			event.LimitTokens, event.LimitTokens,
 			"the parent agent's turn, with its child agents, used 1000 of 1000 tokens",
 		},
@@ -175,7 +176,7 @@ func TestChildrenShareLimits(t *testing.T) {
 			child := nested{call("task", 0), func(ctx context.Context) {
 				time.Sleep(time.Second) // the request of which it is a call is paid for
 				m := script.New().Otherwise(script.Turn(script.Usage(model.Usage{Input: 100, Output: 100}), script.Call("look", `{}`)))
-				limits := turn.Limits{Repeats: -1, Session: c.limits.Session}
+				limits := run.Limits{Repeats: -1, Session: c.limits.Session}
 				b := limited(t, &disk{}, event.State{Session: "c"}, m, turn.Config{Limits: limits, Model: model.Config{Price: cents()}, Meter: turn.MeterOf(ctx)}, call("look", 0))
 				of, asked = b.run("help"), len(m.Requests())
 				b.close()
@@ -200,7 +201,7 @@ func TestChildrenShareLimits(t *testing.T) {
 func TestUnknownCost(t *testing.T) {
 	bubble(t, "now and before", func(t *testing.T) {
 		m := script.New().Otherwise(dear("yes"))
-		limits := turn.Limits{Session: turn.SessionLimits{Cost: 1}}
+		limits := run.Limits{Session: run.SessionLimits{Cost: 1}}
 		b := limited(t, &disk{}, event.State{Session: "s"}, m, turn.Config{Limits: limits})
 		atLimit(t, b.run("go"), event.LimitSessionCost, "the price of m is not known")
 		b.close()

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"github.com/settle-agent/settle/approval"
 	"context"
 	"fmt"
 	"strings"
@@ -12,8 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/session"
-	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 )
@@ -26,7 +25,7 @@ type mover struct {
 	remembered []event.ResolvedPath
 }
 
-func (m *mover) Places(turn.Approval) []event.ResolvedPath {
+func (m *mover) Places(approval.Call) []event.ResolvedPath {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return []event.ResolvedPath{{Path: "/work/docs", Real: m.real[0]}}
@@ -41,11 +40,11 @@ func (m *mover) moves() {
 	}
 }
 
-func (m *mover) Judge(call turn.Approval) session.Judgement {
-	return session.Judgement{Decision: event.Ask, Why: "it could change something", Places: m.Places(call)}
+func (m *mover) Judge(call approval.Call) approval.Judgement {
+	return approval.Judgement{Decision: event.Ask, Why: "it could change something", Places: m.Places(call)}
 }
 
-func (m *mover) Remember(call turn.Approval) {
+func (m *mover) Remember(call approval.Call) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.remembered = call.Places

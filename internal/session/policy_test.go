@@ -1,12 +1,12 @@
 package session_test
 
 import (
+	"github.com/settle-agent/settle/approval"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/session"
 )
 
 // C16: where the face finds nobody to ask, the policy answers, and the log and
@@ -16,7 +16,7 @@ func TestAPolicyMayAnswer(t *testing.T) {
 		b := attended(t, look())
 		b.submit("a", "")
 		synctest.Wait()
-		given := session.Answer{Approval: "p000001", Verdict: event.Denied, Policy: "ask", Message: "no person can be asked", By: "a client"}
+		given := approval.Answer{Approval: "p000001", Verdict: event.Denied, Policy: "ask", Message: "no person can be asked", By: "a client"}
 		if err := b.Answer(t.Context(), given); err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"github.com/settle-agent/settle/run"
 	"errors"
 	"sync/atomic"
 	"syscall"
@@ -52,12 +53,12 @@ func TestTheNextInputWritesTheLogAgain(t *testing.T) {
 	broken.Store(true)
 	for range 2 {
 		failed := (*journal.FailedError)(nil)
-		if _, err := s.Submit(t.Context(), session.Input{Text: "lost?", By: "user"}); !errors.As(err, &failed) {
+		if _, err := s.Submit(t.Context(), run.Input{Text: "lost?", By: "user"}); !errors.As(err, &failed) {
 			t.Fatalf("got %v", err)
 		}
 	}
 	broken.Store(false)
-	r, err := s.Submit(t.Context(), session.Input{Text: "go", By: "user"})
+	r, err := s.Submit(t.Context(), run.Input{Text: "go", By: "user"})
 	if err != nil {
 		t.Fatal(err)
 	}

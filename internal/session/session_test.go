@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"github.com/settle-agent/settle/run"
 	"context"
 	"encoding/json"
 	"errors"
@@ -108,7 +109,7 @@ func fresh(t *testing.T, m *script.Model, tools ...tool.Tool) *bench {
 
 func (b *bench) submit(text string, mode event.Mode) session.Receipt {
 	b.t.Helper()
-	r, err := b.Submit(b.t.Context(), session.Input{Text: text, Mode: mode, By: "user"})
+	r, err := b.Submit(b.t.Context(), run.Input{Text: text, Mode: mode, By: "user"})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -221,7 +222,7 @@ func TestInputs(t *testing.T) {
 	bubble(t, "sent twice", func(t *testing.T) {
 		b := fresh(t, slow("1", "2"))
 		for n := range 3 {
-			r, err := b.Submit(t.Context(), session.Input{ID: "mine", Text: "a"})
+			r, err := b.Submit(t.Context(), run.Input{ID: "mine", Text: "a"})
 			if err != nil || r.Again != (n > 0) {
 				t.Fatal(r, err)
 			}
@@ -236,7 +237,7 @@ func TestRefusedInputs(t *testing.T) {
 	bubble(t, "images", func(t *testing.T) {
 		b := fresh(t, slow())
 		for _, image := range []event.Image{{MediaType: "image/png"}, {MediaType: "image/bmp", Data: []byte("x")}, {Data: []byte("x")}, {MediaType: "image/png", Data: []byte("BM, a bitmap")}} {
-			if _, err := b.Submit(t.Context(), session.Input{Text: "see", Images: []event.Image{image}}); err == nil {
+			if _, err := b.Submit(t.Context(), run.Input{Text: "see", Images: []event.Image{image}}); err == nil {
 				t.Errorf("%q with %d bytes was accepted", image.MediaType, len(image.Data))
 			}
 		}
@@ -245,7 +246,7 @@ func TestRefusedInputs(t *testing.T) {
 	bubble(t, "an image that is another", func(t *testing.T) { // providers compare it with its data
 		b := fresh(t, slow("1"))
 		image := event.Image{MediaType: "image/png", Data: []byte("\xff\xd8\xff\xe0, a photograph"), Name: "a.png"}
-		if _, err := b.Submit(t.Context(), session.Input{Text: "see", Images: []event.Image{image}}); err != nil {
+		if _, err := b.Submit(t.Context(), run.Input{Text: "see", Images: []event.Image{image}}); err != nil {
 			t.Fatal(err)
 		}
 		if got := b.state().Turns[0].Inputs[0].Images[0].MediaType; got != "image/jpeg" || image.MediaType != "image/png" {
@@ -255,7 +256,7 @@ func TestRefusedInputs(t *testing.T) {
 	bubble(t, "schemas that are none", func(t *testing.T) {
 		b := fresh(t, slow())
 		for _, schema := range []string{"null", "[]", `{"type":`, `"object"`} {
-			if _, err := b.Submit(t.Context(), session.Input{Text: "see", Schema: json.RawMessage(schema)}); err == nil {
+			if _, err := b.Submit(t.Context(), run.Input{Text: "see", Schema: json.RawMessage(schema)}); err == nil {
 				t.Errorf("%s was accepted", schema)
 			}
 		}
@@ -263,7 +264,7 @@ func TestRefusedInputs(t *testing.T) {
 	})
 	bubble(t, "empty", func(t *testing.T) {
 		b := fresh(t, slow())
-		if _, err := b.Submit(t.Context(), session.Input{Text: " \n"}); !errors.Is(err, session.ErrEmpty) {
+		if _, err := b.Submit(t.Context(), run.Input{Text: " \n"}); !errors.Is(err, session.ErrEmpty) {
 			t.Error(err)
 		}
 		b.want(nil)
@@ -324,7 +325,7 @@ func TestInterruptIsAnsweredAfterTheEnd(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		if _, err := b.Submit(t.Context(), session.Input{ID: "mine", Text: "a"}); err != nil {
+		if _, err := b.Submit(t.Context(), run.Input{ID: "mine", Text: "a"}); err != nil {
 			t.Fatal(err)
 		}
 		wg.Wait()
@@ -337,7 +338,7 @@ func TestInterruptIsAnsweredAfterTheEnd(t *testing.T) {
 		if _, err := b.Interrupt(ctx, session.Request{Input: "never"}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		if _, err := b.Submit(t.Context(), session.Input{ID: "never", Text: "a"}); err != nil {
+		if _, err := b.Submit(t.Context(), run.Input{ID: "never", Text: "a"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -404,7 +405,7 @@ func TestCloseEndsEverything(t *testing.T) {
 		if s := b.state(); s.Open {
 			t.Error("the session is still open")
 		}
-		if _, err := b.Submit(t.Context(), session.Input{Text: "c"}); !errors.Is(err, session.ErrClosed) {
+		if _, err := b.Submit(t.Context(), run.Input{Text: "c"}); !errors.Is(err, session.ErrClosed) {
 			t.Error(err)
 		}
 		if err := b.Close(t.Context(), "", "again"); err != nil {

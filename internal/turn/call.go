@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"github.com/settle-agent/settle/approval"
 	"context"
 	"encoding/json"
 	"errors"
@@ -137,7 +138,7 @@ func (c *call) check(ctx context.Context) error {
 func (c *call) approve(ctx context.Context) error {
 	t := c.turn
 	x, _ := t.Tools.Lookup(c.name)
-	a := Approval{
+	a := approval.Call{
 		Turn: t.id, Attempt: c.attempt, Item: c.item, Tool: x.Spec(), Title: t.Redact.String(c.title()), Arguments: c.args, Starts: c.starts,
 	}
 	type answer struct {
@@ -308,7 +309,7 @@ func (c *call) aborted(ctx context.Context) {
 // refuse ends a call that may not run. A denial of a declared policy, which
 // nobody was asked about, is recorded as the approval that it stands for (C16).
 func (c *call) refuse(err error) {
-	var denied *DeniedError
+	var denied *approval.DeniedError
 	if errors.As(err, &denied) && denied.Policy != "" {
 		_ = c.turn.update(func(s event.State) []event.Event {
 			if !c.open(s) {

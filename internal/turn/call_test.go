@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"github.com/settle-agent/settle/approval"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,7 +35,7 @@ func TestAnIDIsUsedAgainInALaterResponse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				b := newBench(t, script.New(steps...), says("a", "A", 0), says("slow", "S", 0))
-				b.config.Approver = approver(func(ctx context.Context, x turn.Approval) error {
+				b.config.Approver = approver(func(ctx context.Context, x approval.Call) error {
 					if x.Tool.Name != "slow" {
 						return nil
 					}
@@ -42,7 +43,7 @@ func TestAnIDIsUsedAgainInALaterResponse(t *testing.T) {
 					case <-ctx.Done():
 						return context.Cause(ctx)
 					case <-time.After(time.Minute):
-						return &turn.DeniedError{Message: "no"}
+						return &approval.DeniedError{Message: "no"}
 					}
 				})
 				if c := b.run(t.Context()); c.Outcome != event.Completed {
@@ -135,7 +136,7 @@ func TestADeafApprover(t *testing.T) {
 		b.config.Calls = &turn.Calls{}
 		release := make(chan struct{})
 		t.Cleanup(func() { close(release) })
-		b.config.Approver = approver(func(context.Context, turn.Approval) error { <-release; return nil })
+		b.config.Approver = approver(func(context.Context, approval.Call) error { <-release; return nil })
 		return b
 	}
 	t.Run("turn", func(t *testing.T) {

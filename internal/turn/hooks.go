@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"github.com/settle-agent/settle/approval"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -86,7 +87,7 @@ func (c *call) askHooks(ctx context.Context) error {
 }
 
 func refusedByHook(tool, reason string) error {
-	return &DeniedError{Policy: byHook, Message: fmt.Sprintf("A hook of the user did not allow this call of %q: %s", tool, reason)}
+	return &approval.DeniedError{Policy: byHook, Message: fmt.Sprintf("A hook of the user did not allow this call of %q: %s", tool, reason)}
 }
 
 // tellHooks tells the hooks how the call ended, and keeps what they say of that.

@@ -1,18 +1,13 @@
 package turn
 
 import (
+	"github.com/settle-agent/settle/run"
 	"context"
 	"fmt"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/scope"
 )
-
-// Instruction is what a project says of one of its folders.
-type Instruction struct {
-	Path string // of the file
-	Text string
-}
 
 // mostInstructions bounds the instructions of a session in bytes, beside those of
 // its system prompt. What is beyond is named.
@@ -60,7 +55,7 @@ func (t *turn) instruct(ctx context.Context) error {
 
 // instructions asks for those of the places where the calls worked. It reads files,
 // so that it leaves off when ctx ends.
-func (t *turn) instructions(ctx context.Context, calls []*call) ([]Instruction, error) {
+func (t *turn) instructions(ctx context.Context, calls []*call) ([]run.Instruction, error) {
 	var worked []event.Content
 	t.Log.View(func(s event.State) {
 		running := s.Running()
@@ -73,7 +68,7 @@ func (t *turn) instructions(ctx context.Context, calls []*call) ([]Instruction, 
 	if len(worked) == 0 {
 		return nil, nil
 	}
-	done := make(chan []Instruction, 1)
+	done := make(chan []run.Instruction, 1)
 	// Ends with its last file; a file system that hangs keeps it, and nothing waits
 	// for it.
 	go scope.Shield(func(err error) { t.panicked("reading instructions panicked")(err); done <- nil }, func() { done <- t.Instructions(t.Dir, worked) })()

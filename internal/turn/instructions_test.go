@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"github.com/settle-agent/settle/run"
 	"context"
 	"slices"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model/script"
 )
 
@@ -43,7 +43,7 @@ func TestInstructions(t *testing.T) {
 		)
 		b := newBench(t, m, says("a", "A", time.Second))
 		var asked []string
-		b.config.Instructions = func(dir string, calls []event.Content) (out []turn.Instruction) {
+		b.config.Instructions = func(dir string, calls []event.Content) (out []run.Instruction) {
 			for _, c := range calls {
 				at := strings.TrimSuffix(strings.TrimPrefix(c.Arguments, `{"at":"`), `"}`)
 				asked = append(asked, at)
@@ -51,7 +51,7 @@ func TestInstructions(t *testing.T) {
 				if at == "big" || at == "huge" {
 					text = strings.Repeat("x", 40<<10)
 				}
-				out = append(out, turn.Instruction{Path: dir + "/" + at + "/AGENTS.md", Text: text})
+				out = append(out, run.Instruction{Path: dir + "/" + at + "/AGENTS.md", Text: text})
 			}
 			return out
 		}
@@ -101,7 +101,7 @@ func TestInstructionsThatHang(t *testing.T) {
 		defer close(over)
 		b := newBench(t, script.New(script.Call("a", `{}`)), says("a", "A", time.Second))
 		ctx, cancel := context.WithCancelCause(t.Context())
-		b.config.Instructions = func(string, []event.Content) []turn.Instruction {
+		b.config.Instructions = func(string, []event.Content) []run.Instruction {
 			time.AfterFunc(time.Second, func() { cancel(event.Abort(event.Interrupted, "user")) })
 			<-over
 			return nil

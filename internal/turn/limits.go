@@ -7,22 +7,6 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Limits end a turn that goes on for too long. They are looked at before each
-// request, the time at any moment. Tokens and cost are those of the turn with the
-// child agents that it started.
-type Limits struct {
-	Steps   int           // responses of the model; 0 for no limit
-	Time    time.Duration // 0 for no limit
-	Repeats int           // same call, same result; 0 means 10, negative none
-	Tokens  int64         // input and output of all requests; 0 for no limit
-	Cost    float64       // of all requests, in US dollars; 0 for no limit
-	// Session bounds the session as a whole.
-	Session SessionLimits
-	// Outside, if set, may end the turn for what that of the session without a parent
-	// has taken.
-	Outside func(spent event.Summary) *event.Cause
-}
-
 // warnAt is the share of a limit at which user and model are told of it.
 const warnAt = 0.8
 

@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"github.com/settle-agent/settle/approval"
 	"bytes"
 	"context"
 	"errors"
@@ -52,10 +53,10 @@ func TestSecretsStayAway(t *testing.T) {
 		"panic of a tool": {steps: []script.Step{call, ok}, tool: fn{"a", func(context.Context, tool.Call) (tool.Result, error) { panic(secret) }}},
 		"failure":         {steps: []script.Step{script.Fail(leak)}},
 		"panic":           {steps: []script.Step{script.Panic(secret)}},
-		"denial": {steps: []script.Step{call, ok}, approver: approver(func(context.Context, turn.Approval) error {
-			return &turn.DeniedError{Message: secret, Policy: "deny"}
+		"denial": {steps: []script.Step{call, ok}, approver: approver(func(context.Context, approval.Call) error {
+			return &approval.DeniedError{Message: secret, Policy: "deny"}
 		})},
-		"panic of an approver": {steps: []script.Step{call, ok}, approver: approver(func(context.Context, turn.Approval) error { panic(secret) })},
+		"panic of an approver": {steps: []script.Step{call, ok}, approver: approver(func(context.Context, approval.Call) error { panic(secret) })},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"github.com/settle-agent/settle/run"
 	"context"
 	"fmt"
 	"sync"
@@ -9,21 +10,13 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// SessionLimits bound what a session takes in all, with its child agents.
-type SessionLimits struct {
-	Steps  int           // responses of models; 0 for no limit
-	Time   time.Duration // in which its own turns run; 0 for no limit
-	Tokens int64         // input and output of all requests; 0 for no limit
-	Cost   float64       // of all requests, in US dollars; 0 for no limit
-}
-
 // Meter counts what a turn or a session takes as it goes, with what is below it, and
 // bounds it: a turn's is below its session's, and that of a child agent's session
 // below that of the turn which started it. Its methods may be called by several
 // goroutines; a nil Meter counts nothing.
 type Meter struct {
 	of     string // "turn" or "session"
-	limits SessionLimits
+	limits run.SessionLimits
 	up     *Meter
 
 	mu     sync.Mutex
@@ -33,10 +26,10 @@ type Meter struct {
 
 // NewMeter returns the meter of a session, which has taken something before. One
 // below another is bounded by that alone.
-func NewMeter(limits SessionLimits, before event.Summary, up *Meter) *Meter {
+func NewMeter(limits run.SessionLimits, before event.Summary, up *Meter) *Meter {
 	m := &Meter{of: "session", limits: limits, up: up, spent: before}
 	if up != nil {
-		m.limits = SessionLimits{}
+		m.limits = run.SessionLimits{}
 		up.share()
 	}
 	return m

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"github.com/settle-agent/settle/run"
 	"context"
 	"errors"
 	"sync"
@@ -10,17 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// Observer is called when a turn, an attempt or a tool call starts, with the
-// event that says so, and what it returns, when that has ended. Output is called with
-// the first output of an attempt. All of it is optional.
-type Observer struct {
-	Turn    func(ctx context.Context, started event.Event) (context.Context, func(ended event.Event))
-	Attempt func(ctx context.Context, started event.Event) (context.Context, func(ended event.Event))
-	Output  func(ctx context.Context, started, first event.Event)
-	Call    func(ctx context.Context, tool string, started event.Event) (context.Context, func(ended event.Event))
-}
-
-func (o Observer) isEmpty() bool {
+func isEmpty(o run.Observer) bool {
 	return o.Turn == nil && o.Attempt == nil && o.Output == nil && o.Call == nil
 }
 
@@ -79,7 +70,7 @@ func (t *turn) update(f func(event.State) []event.Event) error {
 // observe tells the observer that the turn has started, and returns a context
 // with the values that it wants there.
 func (t *turn) observe(ctx context.Context) context.Context {
-	if t.Observer.isEmpty() {
+	if isEmpty(t.Observer) {
 		return ctx
 	}
 	started := event.Event{V: event.Version, Session: t.session, Turn: t.id}

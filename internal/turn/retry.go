@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"github.com/settle-agent/settle/run"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -10,15 +11,6 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Retry says how often a failed attempt is made again.
-type Retry struct {
-	// Retries, if set, is how many retries any kind of fault gets.
-	Retries *int
-	// RetryFor is for how long a provider is tried again that is overloaded or
-	// cannot be reached; 0 means 10 minutes, negative not at all.
-	RetryFor time.Duration
-}
-
 const (
 	faultRetries, stallRetries      = 5, 2
 	mostFailures                    = 50 // failed attempts in a row, whatever their kinds
@@ -27,7 +19,7 @@ const (
 	overloadDelay, overloadDelayCap = 2 * time.Second, 60 * time.Second
 )
 
-func (r Retry) withDefaults() Retry {
+func withDefaults(r run.Retry) run.Retry {
 	if r.RetryFor == 0 {
 		r.RetryFor = defaultRetryFor
 	}
@@ -37,7 +29,7 @@ func (r Retry) withDefaults() Retry {
 // budget counts the failures since the last whole response. It is the only
 // retry layer (C13).
 type budget struct {
-	Retry
+	run.Retry
 	faults, stalls, outages int
 	renewals                int
 	since                   time.Time // of the first outage: overloaded, or not to be reached

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"github.com/settle-agent/settle/run"
 	"testing"
 	"time"
 
@@ -33,21 +34,21 @@ func TestDecide(t *testing.T) {
 		"the fifth fault":                    {budget{faults: 4}, fault(model.ErrConnection, 0), 0, true, 6 * time.Second, 10 * time.Second},
 		"the sixth fault":                    {budget{faults: 5}, fault(model.ErrConnection, 0), 0, false, 0, time.Minute},
 		"the first fault":                    {budget{}, fault(model.ErrConnection, 0), 0, true, 375 * time.Millisecond, 625 * time.Millisecond},
-		"the longest delay":                  {budget{faults: 99, Retry: Retry{Retries: &[]int{200}[0]}}, fault(model.ErrConnection, 0), 0, true, 22 * time.Second, 30 * time.Second},
+		"the longest delay":                  {budget{faults: 99, Retry: run.Retry{Retries: &[]int{200}[0]}}, fault(model.ErrConnection, 0), 0, true, 22 * time.Second, 30 * time.Second},
 		"the second stall":                   {budget{stalls: 1}, fault(model.ErrStalled, 0), 0, true, 0, time.Minute},
 		"the third stall":                    {budget{stalls: 2, faults: 1}, fault(model.ErrStalled, 0), 0, false, 0, time.Minute},
-		"as often as was said":               {budget{faults: 1, Retry: Retry{Retries: &two}}, fault(model.ErrConnection, 0), 0, true, 0, time.Minute},
-		"more often than was said":           {budget{faults: 2, Retry: Retry{Retries: &two}}, fault(model.ErrConnection, 0), 0, false, 0, time.Minute},
+		"as often as was said":               {budget{faults: 1, Retry: run.Retry{Retries: &two}}, fault(model.ErrConnection, 0), 0, true, 0, time.Minute},
+		"more often than was said":           {budget{faults: 2, Retry: run.Retry{Retries: &two}}, fault(model.ErrConnection, 0), 0, false, 0, time.Minute},
 		"a wait as long as there is":         {budget{}, fault(model.ErrConnection, forever), 0, true, forever, forever},
 		"a wait longer than there is":        {budget{}, fault(model.ErrConnection, forever+1), 0, false, 0, time.Hour},
-		"no wait at all":                     {budget{Retry: Retry{RetryFor: -1}}, fault(model.ErrConnection, 0), 0, true, 0, time.Second},
+		"no wait at all":                     {budget{Retry: run.Retry{RetryFor: -1}}, fault(model.ErrConnection, 0), 0, true, 0, time.Second},
 		"an overload":                        {budget{}, fault(model.ErrOverloaded, 0), 0, true, 1500 * time.Millisecond, 2500 * time.Millisecond},
 		"an overload that asks to wait":      {budget{}, fault(model.ErrRateLimit, 10*time.Second), 0, true, 10 * time.Second, 11 * time.Second},
 		"an overload, at the last instant":   {budget{outages: 3}, fault(model.ErrOverloaded, time.Minute), forever - time.Minute, true, time.Minute, time.Minute + spread},
 		"an overload, an instant later":      {budget{outages: 3}, fault(model.ErrOverloaded, time.Minute), forever - time.Minute + 1, false, 0, time.Hour},
-		"an overload, as often as was said":  {budget{outages: 1, Retry: Retry{Retries: &two}}, fault(model.ErrOverloaded, 0), 24 * time.Hour, true, 0, time.Minute},
-		"faults of two kinds, more often":    {budget{faults: 1, stalls: 1, Retry: Retry{Retries: &two}}, fault(model.ErrOverloaded, 0), 0, false, 0, time.Minute},
-		"an overload, more often":            {budget{outages: 2, Retry: Retry{Retries: &two}}, fault(model.ErrOverloaded, 0), 0, false, 0, time.Minute},
+		"an overload, as often as was said":  {budget{outages: 1, Retry: run.Retry{Retries: &two}}, fault(model.ErrOverloaded, 0), 24 * time.Hour, true, 0, time.Minute},
+		"faults of two kinds, more often":    {budget{faults: 1, stalls: 1, Retry: run.Retry{Retries: &two}}, fault(model.ErrOverloaded, 0), 0, false, 0, time.Minute},
+		"an overload, more often":            {budget{outages: 2, Retry: run.Retry{Retries: &two}}, fault(model.ErrOverloaded, 0), 0, false, 0, time.Minute},
 		"the 49th failure":                   {budget{failures: 48}, fault(model.ErrConnection, 0), 0, true, 0, time.Minute},
 		"the 50th failure":                   {budget{failures: 49}, fault(model.ErrConnection, 0), 0, false, 0, time.Minute},
 		"a conflict":                         {budget{}, rollout(model.ErrConflict, "https://x/v1/chat/completions"), 0, true, 0, time.Minute},
@@ -58,7 +59,7 @@ func TestDecide(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := tt.budget
-			b.Retry = b.Retry.withDefaults()
+			b.Retry = withDefaults(b.Retry)
 			b.since = now.Add(-tt.at)
 			d := b.decide(tt.fault, now)
 			if d.retry != tt.retry || d.delay < tt.least || d.delay > tt.most {
@@ -74,7 +75,7 @@ func TestDecide(t *testing.T) {
 // The time of an overload counts from the first one after a good response.
 func TestOverloadsBeginAnew(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	b := budget{Retry: Retry{}.withDefaults()}
+	b := budget{Retry: withDefaults(run.Retry{})}
 	e := model.NewError(model.ErrOverloaded, "no")
 	for _, after := range []time.Duration{0, 9 * time.Minute} {
 		if d := b.decide(e, now.Add(after)); !d.retry {

@@ -1,6 +1,8 @@
 package turn
 
 import (
+	"github.com/settle-agent/settle/approval"
+	"github.com/settle-agent/settle/run"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,13 +35,13 @@ type Config struct {
 	// Instructions, if set, returns what the project says of the places below dir
 	// where the calls worked. It is called after each step, reads files, and does not
 	// look at what was given before.
-	Instructions func(dir string, calls []event.Content) []Instruction
+	Instructions func(dir string, calls []event.Content) []run.Instruction
 	// Approver is asked before each call; nil lets every call run.
 	Approver Approver
 	// Filler has the user fill in what calls ask for; nil declines at once.
 	Filler Filler
-	Retry  Retry
-	Limits Limits
+	Retry  run.Retry
+	Limits run.Limits
 	// Meter is the session's; nil for one of the turn's own.
 	Meter *Meter
 	// Compaction says how room is made when the model's window is full; empty
@@ -64,7 +66,7 @@ type Config struct {
 	Redact *redact.Redactor
 	Logger *slog.Logger
 	// Observer is told what starts and ends.
-	Observer Observer
+	Observer run.Observer
 	// Hooks are the session's; nil for none.
 	Hooks *hooks.Set
 }
@@ -72,7 +74,7 @@ type Config struct {
 // Approver decides whether a call may run. Approve returns a grant to let it
 // run, a [*DeniedError] to refuse it, or context.Cause(ctx) when ctx ends first.
 type Approver interface {
-	Approve(ctx context.Context, call Approval) (Grant, error)
+	Approve(ctx context.Context, call approval.Call) (Grant, error)
 }
 
 // Grant says how a call may run. The zero value is without bounds.
@@ -83,36 +85,6 @@ type Grant struct {
 	// Places: see [tool.Call].Places.
 	Places []event.ResolvedPath
 }
-
-// Approval is a call that is ready to run.
-type Approval struct {
-	Turn, Attempt, Item string
-	Tool                tool.Spec
-	Title               string
-	Arguments           string
-	// Starts are the programs of clients that the call would start.
-	Starts []tool.Program
-	// Text is the whole call for a person to read; empty for an Approver that
-	// is asked about one that is too long to be shown, which a person must not
-	// approve. Covers says what approving it for the session would cover.
-	Text, Covers string
-	// Why says in one line why the call is not simply allowed; empty where
-	// nobody is asked about it.
-	Why string
-	// Places are where the call's paths lead, by the judgement that has somebody asked;
-	// nil if it was not about paths.
-	Places []event.ResolvedPath
-}
-
-// DeniedError refuses a call.
-type DeniedError struct {
-	// Message is for the model.
-	Message string
-	// Policy names the declared policy that answered, where nobody was asked.
-	Policy string
-}
-
-func (e *DeniedError) Error() string { return e.Message }
 
 const (
 	defaultInterruptGrace = 250 * time.Millisecond
@@ -227,7 +199,7 @@ func newTurn(c Config, id string) *turn {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Model.Timeouts = timeouts(c.Model.Timeouts)
-	c.Retry = c.Retry.withDefaults()
+	c.Retry = withDefaults(c.Retry)
 	t := &turn{
 		Config: c, id: id, view: family.New(family.Family(c.Model.Family), family.Offer(c.Model.Offer), c.Tools),
 		repeats: map[[32]byte]int{}, warned: map[string]bool{}, began: time.Now(), budget: budget{Retry: c.Retry},
@@ -244,7 +216,7 @@ func newTurn(c Config, id string) *turn {
 	if t.Meter == nil {
 		t.Meter = NewMeter(c.Limits.Session, event.Summary{}, nil)
 	}
-	t.meter = &Meter{of: "turn", limits: SessionLimits{Tokens: c.Limits.Tokens, Cost: c.Limits.Cost}, up: t.Meter}
+	t.meter = &Meter{of: "turn", limits: run.SessionLimits{Tokens: c.Limits.Tokens, Cost: c.Limits.Cost}, up: t.Meter}
 	t.target = history.Target{Provider: c.Model.ProviderName, Model: c.Model.Name, Traits: c.Model.Traits, Effort: c.Model.Effort, CacheKey: t.session}
 	c.Log.View(func(s event.State) { t.searches = t.target.SearchesTools(s, nil) && defers(t.view) })
 	return t

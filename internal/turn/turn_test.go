@@ -1,6 +1,8 @@
 package turn_test
 
 import (
+	"github.com/settle-agent/settle/approval"
+	"github.com/settle-agent/settle/run"
 	"context"
 	"encoding/json"
 	"errors"
@@ -347,19 +349,19 @@ func TestExhaustion(t *testing.T) {
 	}
 	cases := map[string]struct {
 		err      *model.Error
-		retry    turn.Retry
+		retry    run.Retry
 		attempts int
 		name     string
 		took     func(time.Duration) bool
 	}{
-		"faults":            {model.NewError(model.ErrServer, "boom"), turn.Retry{}, 6, event.NameRetryExhausted, between(11*time.Second, 20*time.Second)},
-		"no retries":        {model.NewError(model.ErrServer, "boom"), turn.Retry{Retries: &zero}, 1, event.NameRetryExhausted, between(0, 0)},
-		"two retries":       {overload(-1), turn.Retry{Retries: &two}, 3, event.NameRetryExhausted, between(4*time.Second, 12*time.Second)},
-		"auth":              {model.NewError(model.ErrAuth, "no"), turn.Retry{}, 1, event.NameProvider, between(0, 0)},
-		"overload":          {overload(-1), turn.Retry{}, 0, event.NameRetryExhausted, between(8*time.Minute, 10*time.Minute+5*time.Second)},
-		"asks too much":     {overload(time.Hour), turn.Retry{}, 1, event.NameRetryExhausted, between(0, 0)},
-		"asks what is left": {overload(4 * time.Minute), turn.Retry{}, 3, event.NameRetryExhausted, between(8*time.Minute, 8*time.Minute+10*time.Second)},
-		"never ending":      {overload(time.Nanosecond), turn.Retry{}, 50, event.NameRetryExhausted, between(0, time.Minute)},
+		"faults":            {model.NewError(model.ErrServer, "boom"), run.Retry{}, 6, event.NameRetryExhausted, between(11*time.Second, 20*time.Second)},
+		"no retries":        {model.NewError(model.ErrServer, "boom"), run.Retry{Retries: &zero}, 1, event.NameRetryExhausted, between(0, 0)},
+		"two retries":       {overload(-1), run.Retry{Retries: &two}, 3, event.NameRetryExhausted, between(4*time.Second, 12*time.Second)},
+		"auth":              {model.NewError(model.ErrAuth, "no"), run.Retry{}, 1, event.NameProvider, between(0, 0)},
+		"overload":          {overload(-1), run.Retry{}, 0, event.NameRetryExhausted, between(8*time.Minute, 10*time.Minute+5*time.Second)},
+		"asks too much":     {overload(time.Hour), run.Retry{}, 1, event.NameRetryExhausted, between(0, 0)},
+		"asks what is left": {overload(4 * time.Minute), run.Retry{}, 3, event.NameRetryExhausted, between(8*time.Minute, 8*time.Minute+10*time.Second)},
+		"never ending":      {overload(time.Nanosecond), run.Retry{}, 50, event.NameRetryExhausted, between(0, time.Minute)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -430,17 +432,17 @@ func TestStall(t *testing.T) {
 func TestLimits(t *testing.T) {
 	again := script.Turn(script.Call("a", `{}`), script.Usage(model.Usage{Input: 20, Output: 5}))
 	cases := map[string]struct {
-		limits turn.Limits
+		limits run.Limits
 		slow   time.Duration
 		want   event.Limit
 		calls  int
 	}{
-		"steps":             {turn.Limits{Steps: 2, Repeats: -1}, 0, event.LimitSteps, 2},
-		"time":              {turn.Limits{Time: 10 * time.Second, Repeats: -1}, 3 * time.Second, event.LimitTime, 4},
-		"repeats":           {turn.Limits{}, 0, event.LimitRepeats, 10},
-		"tokens":            {turn.Limits{Tokens: 110, Repeats: -1}, 0, event.LimitTokens, 5},
-		"cost":              {turn.Limits{Cost: 0.000_2, Repeats: -1}, 0, event.LimitCost, 3},
-		"slow is no repeat": {turn.Limits{Steps: 20}, 6 * time.Second, event.LimitSteps, 20},
+		"steps":             {run.Limits{Steps: 2, Repeats: -1}, 0, event.LimitSteps, 2},
+		"time":              {run.Limits{Time: 10 * time.Second, Repeats: -1}, 3 * time.Second, event.LimitTime, 4},
+		"repeats":           {run.Limits{}, 0, event.LimitRepeats, 10},
+		"tokens":            {run.Limits{Tokens: 110, Repeats: -1}, 0, event.LimitTokens, 5},
+		"cost":              {run.Limits{Cost: 0.000_2, Repeats: -1}, 0, event.LimitCost, 3},
+		"slow is no repeat": {run.Limits{Steps: 20}, 6 * time.Second, event.LimitSteps, 20},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -478,7 +480,7 @@ func TestRepeatsSideBySide(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		again := script.Turn(script.Call("slow", `{}`), script.Call("a", `{}`), script.Call("a", `{}`))
 		b := newBench(t, script.New().Otherwise(again), says("slow", "S", 6*time.Second), says("a", "A", 0))
-		b.config.Limits = turn.Limits{Repeats: 4}
+		b.config.Limits = run.Limits{Repeats: 4}
 		if c := b.run(t.Context()); c.Limit != event.LimitRepeats {
 			t.Errorf("cause %+v", c)
 		}
@@ -584,8 +586,8 @@ func TestTruncation(t *testing.T) {
 func TestDenied(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, script.New(script.Turn(script.Call("a", `{}`)), script.Text("ok")), says("a", "A", 0))
-		b.config.Approver = approver(func(context.Context, turn.Approval) error {
-			return &turn.DeniedError{Message: "not today", Policy: "deny"}
+		b.config.Approver = approver(func(context.Context, approval.Call) error {
+			return &approval.DeniedError{Message: "not today", Policy: "deny"}
 		})
 		if c := b.run(t.Context()); c.Outcome != event.Completed {
 			t.Fatal(c)
@@ -597,9 +599,9 @@ func TestDenied(t *testing.T) {
 	})
 }
 
-type approver func(context.Context, turn.Approval) error
+type approver func(context.Context, approval.Call) error
 
-func (a approver) Approve(ctx context.Context, x turn.Approval) (turn.Grant, error) {
+func (a approver) Approve(ctx context.Context, x approval.Call) (turn.Grant, error) {
 	return turn.Grant{}, a(ctx, x)
 }
 

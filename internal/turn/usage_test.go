@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"github.com/settle-agent/settle/run"
 	"context"
 	"fmt"
 	"io"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/event/contract"
-	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/anthropic"
 	"github.com/settle-agent/settle/model/chat"
@@ -97,7 +97,7 @@ func limited(t *testing.T, provider func(transport.Endpoint) model.Provider, ser
 	b := newBench(t, script.New(), long)
 	b.config.Model.Provider = provider(transport.Endpoint{BaseURL: "http://model.test/v1", Client: &http.Client{Transport: server}})
 	if b.config.Limits.Tokens = 1000; limit != event.LimitTokens {
-		b.config.Limits = turn.Limits{Session: turn.SessionLimits{Tokens: 1000}}
+		b.config.Limits = run.Limits{Session: run.SessionLimits{Tokens: 1000}}
 	}
 	b.config.Model.Price = &model.Price{Input: 1, Output: 1}
 	c := b.run(t.Context())

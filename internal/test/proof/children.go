@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"github.com/settle-agent/settle/approval"
 	"context"
 	"errors"
 	"sync"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/session"
-	"github.com/settle-agent/settle/internal/turn"
 )
 
 // kin are the child agents of a process, as far as their parent sees them: they
@@ -86,7 +86,7 @@ func (k *kin) ask(life context.Context, cancel context.CancelCauseFunc, call, ch
 	defer end()
 	defer context.AfterFunc(k.p.life, end)() // it dies with its process
 	_ = k.p.approvals.AskFor(ctx, session.ChildApproval{
-		Child: child, Item: call, Approval: turn.Approval{Tool: doer{}.Spec(), Title: "do", Text: "do " + Secret},
+		Child: child, Item: call, Call: approval.Call{Tool: doer{}.Spec(), Title: "do", Text: "do " + Secret},
 		Abort: func(by string) { cancel(event.Abort(event.Interrupted, by)) },
 	}, nil)
 }

@@ -1,6 +1,8 @@
 package proof
 
 import (
+	"github.com/settle-agent/settle/run"
+	"github.com/settle-agent/settle/approval"
 	"bytes"
 	"context"
 	"errors"
@@ -64,7 +66,7 @@ func inputID(n int) string { return fmt.Sprintf("i%d", n) }
 
 // send: C19, what is accepted is durable.
 func (w *world) send(p *process, m Move, id string) {
-	in := session.Input{ID: id, Text: m.Text, Mode: m.Mode, By: "user", Command: m.Command}
+	in := run.Input{ID: id, Text: m.Text, Mode: m.Mode, By: "user", Command: m.Command}
 	if m.Image {
 		in.Images = []event.Image{{MediaType: "image/png", Data: dot(), Name: "dot.png"}}
 	}
@@ -151,7 +153,7 @@ func (w *world) drop(p *process) {
 
 // answer gives the script's answer to the nth request for approval, and then a second
 // one. C16: the second answer runs nothing, and its sender receives that.
-func (w *world) answer(p *process, n int, approval string) {
+func (w *world) answer(p *process, n int, id string) {
 	if len(w.script.Answers) == 0 {
 		return
 	}
@@ -161,9 +163,9 @@ func (w *world) answer(p *process, n int, approval string) {
 	}
 	<-time.After(a.After)
 	give := func(v event.Verdict) error {
-		return p.session.Answer(context.Background(), session.Answer{Approval: approval, Verdict: v, By: "user"})
+		return p.session.Answer(context.Background(), approval.Answer{Approval: id, Verdict: v, By: "user"})
 	}
-	var late *session.AnsweredError
+	var late *approval.AnsweredError
 	if err := give(a.Verdict); err != nil && !errors.As(err, &late) && !p.dead() && !w.failing.Load() && !closed(err) {
 		w.broke("C16", "an answer was met with: %v", err)
 	}

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"github.com/settle-agent/settle/run"
 	"context"
 	"iter"
 	"sync/atomic"
@@ -59,14 +60,14 @@ func (w *world) observed(c turn.Config) turn.Config {
 		w.pass(inObserver)
 		return ctx, func(event.Event) { w.pass(inObserverEnd) }
 	}
-	c.Observer = turn.Observer{
+	c.Observer = run.Observer{
 		Turn: hook, Attempt: hook,
 		Output: func(context.Context, event.Event, event.Event) { w.pass(inObserver) },
 		Call: func(ctx context.Context, _ string, e event.Event) (context.Context, func(event.Event)) {
 			return hook(ctx, e)
 		},
 	}
-	c.Instructions = func(string, []event.Content) []turn.Instruction {
+	c.Instructions = func(string, []event.Content) []run.Instruction {
 		w.pass(inInstructions)
 		return nil
 	}

@@ -1,6 +1,8 @@
 package proof
 
 import (
+	"github.com/settle-agent/settle/run"
+	"github.com/settle-agent/settle/approval"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -101,7 +103,7 @@ func (p *process) turn(set setting, tools *tool.Set) turn.Config {
 	c := turn.Config{
 		Model:  asked,
 		System: system, Tools: tools, Dir: "/work", Redact: p.world.redactor,
-		Limits:         turn.Limits{Steps: set.limits.Steps, Time: set.limits.Time, Repeats: set.limits.Repeats},
+		Limits:         run.Limits{Steps: set.limits.Steps, Time: set.limits.Time, Repeats: set.limits.Repeats},
 		InterruptGrace: set.limits.Grace, Compaction: set.compact,
 		Command: func(plan string) (string, json.RawMessage) {
 			p.world.pass(inCommand)
@@ -134,15 +136,15 @@ func (s Script) system() string {
 type asks struct{ world *world }
 
 // Judge implements [session.Judge].
-func (asks) Places(turn.Approval) []event.ResolvedPath { return nil }
+func (asks) Places(approval.Call) []event.ResolvedPath { return nil }
 
-func (a asks) Judge(turn.Approval) session.Judgement {
+func (a asks) Judge(approval.Call) approval.Judgement {
 	a.world.pass(inJudge)
-	return session.Judgement{Decision: event.Ask, Rule: "ask", Why: "every call is asked about: " + Secret}
+	return approval.Judgement{Decision: event.Ask, Rule: "ask", Why: "every call is asked about: " + Secret}
 }
 
 // Remember implements [session.Judge]; it asks again all the same.
-func (asks) Remember(turn.Approval) {}
+func (asks) Remember(approval.Call) {}
 
 // close closes the session as a host does, and returns the error of that. Slow
 // subscribers continue to read.

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"github.com/settle-agent/settle/run"
 	"bytes"
 	"context"
 	"slices"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/event/contract"
-	"github.com/settle-agent/settle/internal/session"
 )
 
 // verdict holds what happened against the contract.
@@ -128,7 +128,7 @@ func (w *world) prompt(d *disk, wire Wire) (cause *event.Cause, alone bool) {
 		w.broke("C20", "the session cannot be opened again after event %d: %v", d.len(), err)
 		return event.Complete(), true // which is not the prompt's fault
 	}
-	if _, err := p.session.Submit(context.Background(), session.Input{Text: probeText, By: "user"}); err != nil {
+	if _, err := p.session.Submit(context.Background(), run.Input{Text: probeText, By: "user"}); err != nil {
 		w.broke("C19", "a prompt after event %d was not accepted: %v", d.len(), err)
 	}
 	for deadline := time.Now().Add(patience); cause == nil && time.Now().Before(deadline); {

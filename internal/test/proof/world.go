@@ -61,7 +61,7 @@ type world struct {
 	mu       sync.Mutex // guards what follows
 	problems []string
 	accepted []string      // inputs
-	runs     map[run]int   // of calls
+	runs     map[callKey]int   // of calls
 	seen     []event.Event // what the first subscriber was shown
 	fired    []bool        // moves that wait for an event
 	asked    int           // requests for approval
@@ -73,7 +73,7 @@ type world struct {
 func newWorld(s Script, logs *Logs) *world {
 	w := &world{
 		script: s, disk: newDisk(logs), redactor: redact.New(Secret), closing: make(chan struct{}, 1),
-		runs: map[run]int{}, requested: map[*disk][]contract.Request{}, fired: make([]bool, len(s.Moves)),
+		runs: map[callKey]int{}, requested: map[*disk][]contract.Request{}, fired: make([]bool, len(s.Moves)),
 	}
 	w.wire.Store(s.Wire)
 	w.life, w.end = context.WithCancel(context.Background())
@@ -121,7 +121,7 @@ func (w *world) interruptBound() time.Duration {
 }
 
 // run is a call of a session: what a crash may have left is another one.
-type run struct {
+type callKey struct {
 	disk *disk
 	item string
 }
@@ -132,8 +132,8 @@ func (w *world) ran(p *process, item string) {
 		w.broke("C5", "call %s runs, and its start is not on the disk", item)
 	}
 	w.mu.Lock()
-	w.runs[run{p.mount.disk, item}]++
-	n := w.runs[run{p.mount.disk, item}]
+	w.runs[callKey{p.mount.disk, item}]++
+	n := w.runs[callKey{p.mount.disk, item}]
 	w.mu.Unlock()
 	if n > 1 {
 		w.broke("C5", "call %s runs for the %dth time", item, n)
