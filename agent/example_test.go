@@ -47,7 +47,7 @@ func Example_hands() {
 	a, err := agent.New(ctx, agent.Config{
 		Model:      model.Config{Name: "scripted", Provider: script.New(script.Text("Done."))},
 		Permission: settle.Allow,
-		Executor:      "docker exec -i -w /work builder settle executor",
+		Executor:   "docker exec -i -w /work builder settle executor",
 	})
 	if err != nil {
 		log.Print(err) // such as: no such container

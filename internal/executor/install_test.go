@@ -95,10 +95,10 @@ func TestInstallIsRefused(t *testing.T) {
 		text, command, want string
 		install             Install
 	}{
-		"does not run":    {"#!/bin/sh\necho no libraries >&2; exit 3\n", "settle executor", "no libraries", Install{}},
-		"another machine": {"#!/bin/sh\nexit 0\n", "settle executor", "this settle is for plan9/mips", Install{GOOS: "plan9", GOARCH: "mips"}},
+		"does not run":       {"#!/bin/sh\necho no libraries >&2; exit 3\n", "settle executor", "no libraries", Install{}},
+		"another machine":    {"#!/bin/sh\nexit 0\n", "settle executor", "this settle is for plan9/mips", Install{GOOS: "plan9", GOARCH: "mips"}},
 		"no settle executor": {"#!/bin/sh\nexit 0\n", "ssh host", `has to contain "settle executor"`, Install{}},
-		"no shell":        {"#!/bin/sh\nexit 0\n", "echo nobody home >&2; : settle executor", "nobody home", Install{}},
+		"no shell":           {"#!/bin/sh\nexit 0\n", "echo nobody home >&2; : settle executor", "nobody home", Install{}},
 	} {
 		if err := os.WriteFile(program, []byte(test.text), 0o600); err != nil {
 			t.Fatal(err)

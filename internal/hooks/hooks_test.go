@@ -1,7 +1,6 @@
 package hooks_test
 
 import (
-	"github.com/settle-agent/settle/run"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/hooks"
 	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/run"
 )
 
 // runner answers by command, and keeps what hooks were told.

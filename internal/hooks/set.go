@@ -1,7 +1,6 @@
 package hooks
 
 import (
-	"github.com/settle-agent/settle/run"
 	"context"
 	"log/slog"
 	"regexp"
@@ -12,6 +11,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/run"
 )
 
 // The limits of a hook.

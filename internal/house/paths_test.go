@@ -101,10 +101,10 @@ func byNameHere() map[string]string {
 		"internal/agents/worktree.go: Make":                     ours,
 		"internal/agents/worktree.go: makeFolder":               "settle's own worktree; below it, os.Root follows no link out",
 		"internal/agents/worktree.go: admin":                    "compared, and not used",
-		"internal/agents/worktree.go: fileText":                     "compared, and not used",
-		"internal/agents/worktree_leave.go: Leave":                     exists,
-		"internal/agents/worktree_leave.go: changed":                   exists,
-		"internal/agents/worktree_leave.go: remove":                    ours,
+		"internal/agents/worktree.go: fileText":                 "compared, and not used",
+		"internal/agents/worktree_leave.go: Leave":              exists,
+		"internal/agents/worktree_leave.go: changed":            exists,
+		"internal/agents/worktree_leave.go: remove":             ours,
 	}
 }
 

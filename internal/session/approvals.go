@@ -1,7 +1,6 @@
 package session
 
 import (
-	"github.com/settle-agent/settle/approval"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/hooks"

@@ -1,12 +1,12 @@
 package session
 
 import (
-	"github.com/settle-agent/settle/approval"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 
+	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/scope"

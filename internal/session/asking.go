@@ -1,10 +1,10 @@
 package session
 
 import (
-	"github.com/settle-agent/settle/approval"
 	"context"
 	"errors"
 
+	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/turn"
 )

@@ -1,19 +1,19 @@
 package session_test
 
 import (
-	"github.com/settle-agent/settle/approval"
-	"github.com/settle-agent/settle/run"
 	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
 
+	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/run"
 	"github.com/settle-agent/settle/tool"
 )
 

@@ -1,13 +1,13 @@
 package session
 
 import (
-	"github.com/settle-agent/settle/run"
 	"context"
 	"fmt"
 	"slices"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/run"
 )
 
 // expansion is an input of which it is being found out what it stands for. It is not

@@ -1,7 +1,6 @@
 package session_test
 
 import (
-	"github.com/settle-agent/settle/run"
 	"context"
 	"errors"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/run"
 )
 
 // hangs is an expansion that never comes to an end by itself.

@@ -1,13 +1,13 @@
 package session
 
 import (
-	"github.com/settle-agent/settle/approval"
 	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/hooks"
 	"github.com/settle-agent/settle/internal/scope"

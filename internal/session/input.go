@@ -1,7 +1,6 @@
 package session
 
 import (
-	"github.com/settle-agent/settle/run"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/run"
 )
 
 // Receipt says where the log has an input.

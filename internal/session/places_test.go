@@ -1,7 +1,6 @@
 package session_test
 
 import (
-	"github.com/settle-agent/settle/approval"
 	"context"
 	"fmt"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"

@@ -1,11 +1,11 @@
 package session_test
 
 import (
-	"github.com/settle-agent/settle/approval"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 )
 

@@ -1,7 +1,6 @@
 package session_test
 
 import (
-	"github.com/settle-agent/settle/run"
 	"errors"
 	"sync/atomic"
 	"syscall"
@@ -13,6 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/run"
 	"github.com/settle-agent/settle/tool"
 )
 

@@ -1,7 +1,6 @@
 package session_test
 
 import (
-	"github.com/settle-agent/settle/run"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +18,7 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/run"
 	"github.com/settle-agent/settle/tool"
 )
 

@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"github.com/settle-agent/settle/approval"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/internal/disk"

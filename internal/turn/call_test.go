@@ -1,7 +1,6 @@
 package turn_test
 
 import (
-	"github.com/settle-agent/settle/approval"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/turn"

@@ -1,12 +1,12 @@
 package turn
 
 import (
-	"github.com/settle-agent/settle/approval"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 
+	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/hooks"
 )

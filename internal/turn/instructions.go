@@ -1,12 +1,12 @@
 package turn
 
 import (
-	"github.com/settle-agent/settle/run"
 	"context"
 	"fmt"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/run"
 )
 
 // mostInstructions bounds the instructions of a session in bytes, beside those of

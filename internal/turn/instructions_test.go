@@ -1,7 +1,6 @@
 package turn_test
 
 import (
-	"github.com/settle-agent/settle/run"
 	"context"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/run"
 )
 
 // instructed returns the instructions that are in the nth request; -1 is the last.

@@ -1,7 +1,6 @@
 package turn_test
 
 import (
-	"github.com/settle-agent/settle/approval"
 	"bytes"
 	"context"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/turn"

@@ -1,13 +1,13 @@
 package turn
 
 import (
-	"github.com/settle-agent/settle/run"
 	"context"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/run"
 )
 
 // Meter counts what a turn or a session takes as it goes, with what is below it, and

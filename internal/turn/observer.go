@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"github.com/settle-agent/settle/run"
 	"context"
 	"errors"
 	"sync"
@@ -9,6 +8,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/run"
 )
 
 func isEmpty(o run.Observer) bool {

@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"github.com/settle-agent/settle/run"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/run"
 )
 
 const (

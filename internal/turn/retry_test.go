@@ -1,11 +1,11 @@
 package turn
 
 import (
-	"github.com/settle-agent/settle/run"
 	"testing"
 	"time"
 
 	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/run"
 )
 
 // Which failures are tried again, to the last one and to the instant.

@@ -1,8 +1,6 @@
 package turn
 
 import (
-	"github.com/settle-agent/settle/approval"
-	"github.com/settle-agent/settle/run"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/internal/hooks"
@@ -17,6 +16,7 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/run"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/family"
 )

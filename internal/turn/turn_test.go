@@ -1,8 +1,6 @@
 package turn_test
 
 import (
-	"github.com/settle-agent/settle/approval"
-	"github.com/settle-agent/settle/run"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,11 +11,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/run"
 	"github.com/settle-agent/settle/tool"
 )
 

@@ -1,7 +1,6 @@
 package turn_test
 
 import (
-	"github.com/settle-agent/settle/run"
 	"context"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 	"github.com/settle-agent/settle/model/openai"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/model/transport"
+	"github.com/settle-agent/settle/run"
 	"github.com/settle-agent/settle/tool"
 )
 

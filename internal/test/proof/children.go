@@ -1,12 +1,12 @@
 package proof
 
 import (
-	"github.com/settle-agent/settle/approval"
 	"context"
 	"errors"
 	"sync"
 	"time"
 
+	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/session"
 )

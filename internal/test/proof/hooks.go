@@ -1,7 +1,6 @@
 package proof
 
 import (
-	"github.com/settle-agent/settle/run"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/hooks"
+	"github.com/settle-agent/settle/run"
 )
 
 // hooked returns the hooks of a process. Their answers follow from the script's seed and

@@ -1,8 +1,6 @@
 package proof
 
 import (
-	"github.com/settle-agent/settle/run"
-	"github.com/settle-agent/settle/approval"
 	"bytes"
 	"context"
 	"errors"
@@ -11,8 +9,10 @@ import (
 	"image/png"
 	"time"
 
+	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/run"
 )
 
 // do does what a move says to the process, and checks what comes of it.

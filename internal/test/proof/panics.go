@@ -1,7 +1,6 @@
 package proof
 
 import (
-	"github.com/settle-agent/settle/run"
 	"context"
 	"iter"
 	"sync/atomic"
@@ -10,6 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/run"
 	"github.com/settle-agent/settle/tool"
 )
 

@@ -1,18 +1,18 @@
 package proof
 
 import (
-	"github.com/settle-agent/settle/run"
-	"github.com/settle-agent/settle/approval"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/run"
 	"github.com/settle-agent/settle/tool"
 )
 

@@ -1,7 +1,6 @@
 package proof
 
 import (
-	"github.com/settle-agent/settle/run"
 	"bytes"
 	"context"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/event/contract"
+	"github.com/settle-agent/settle/run"
 )
 
 // verdict holds what happened against the contract.

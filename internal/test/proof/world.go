@@ -60,11 +60,11 @@ type world struct {
 
 	mu       sync.Mutex // guards what follows
 	problems []string
-	accepted []string      // inputs
-	runs     map[callKey]int   // of calls
-	seen     []event.Event // what the first subscriber was shown
-	fired    []bool        // moves that wait for an event
-	asked    int           // requests for approval
+	accepted []string        // inputs
+	runs     map[callKey]int // of calls
+	seen     []event.Event   // what the first subscriber was shown
+	fired    []bool          // moves that wait for an event
+	asked    int             // requests for approval
 	// requested is what the models were sent, by the disk that has the log.
 	requested map[*disk][]contract.Request
 	machines  map[*disk]*machine // with hands

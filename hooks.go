@@ -1,7 +1,6 @@
 package settle
 
 import (
-
 	"github.com/settle-agent/settle/internal/hooks"
 	"github.com/settle-agent/settle/internal/journal"
 )
