@@ -86,13 +86,13 @@ func setsPlan(i *event.Item) bool {
 	return i.Status == event.ItemCompleted && toolview.KindOf(i.Content().Name) == toolview.Plan
 }
 
-// mostTitle bounds a title in bytes.
-const mostTitle = 200
+// maxTitle bounds a title in bytes.
+const maxTitle = 200
 
 func oneLine(text, otherwise string) string {
 	line, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if len(line) > mostTitle {
-		line, rest = strings.ToValidUTF8(line[:mostTitle], ""), "more"
+	if len(line) > maxTitle {
+		line, rest = strings.ToValidUTF8(line[:maxTitle], ""), "more"
 	}
 	switch {
 	case line == "":
@@ -123,7 +123,7 @@ func (c *call) started(title string) toolCall {
 
 // Output so far is shown from its end, and not at once each time.
 const (
-	mostOutput  = 8 << 10
+	maxOutput   = 8 << 10
 	outputDelay = 250 * time.Millisecond
 )
 
@@ -135,8 +135,8 @@ func (ses *session) output(c *call, text string) {
 		ses.send(u)
 		return
 	}
-	if c.output += text; len(c.output) > mostOutput {
-		c.output = strings.ToValidUTF8(c.output[len(c.output)-mostOutput:], "")
+	if c.output += text; len(c.output) > maxOutput {
+		c.output = strings.ToValidUTF8(c.output[len(c.output)-maxOutput:], "")
 	}
 	c.dirty = true
 	if ses.flusher == nil {

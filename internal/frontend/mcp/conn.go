@@ -23,11 +23,11 @@ const (
 	methodCancelled = "notifications/cancelled"
 	// placeName is where a request's places are among what goes with it.
 	placeName = "settle/place"
-	// mostLine is the longest message that is read, in bytes: as much as an
+	// maxLine is the longest message that is read, in bytes: as much as an
 	// input over HTTP.
-	mostLine = 32 << 20
-	// mostCalls is how many requests may wait for an answer at a time.
-	mostCalls = 1024
+	maxLine = 32 << 20
+	// maxCalls is how many requests may wait for an answer at a time.
+	maxCalls = 1024
 
 	codeBusy = -32000
 )
@@ -58,7 +58,7 @@ func newConn(in io.Reader, out io.Writer) *conn {
 	c := &conn{in: make(chan incoming), eof: make(chan struct{}), stop: make(chan struct{}), lost: make(chan struct{})}
 	c.out = stdio.NewOutput(out, func(error) { close(c.lost) })
 	c.finish = sync.OnceFunc(func() { close(c.stop) })
-	go scope.Shield(func(error) { c.finish() }, func() { c.receive(jsonrpc.NewLineReader(in, mostLine)) })() // ends with the input or with finish; a read that blocks ends with the process
+	go scope.Shield(func(error) { c.finish() }, func() { c.receive(jsonrpc.NewLineReader(in, maxLine)) })() // ends with the input or with finish; a read that blocks ends with the process
 	return c
 }
 
@@ -106,7 +106,7 @@ func (c *conn) Read(ctx context.Context) (sdkrpc.Message, error) {
 			return nil, io.EOF
 		}
 		if got.line.Cut {
-			c.refuse(nil, sdkrpc.CodeInvalidRequest, fmt.Sprintf("the message has more than %d bytes; nothing was done", mostLine))
+			c.refuse(nil, sdkrpc.CodeInvalidRequest, fmt.Sprintf("the message has more than %d bytes; nothing was done", maxLine))
 			continue
 		}
 		if msg := c.decode(got.line.Text); msg != nil && c.take(msg) {
@@ -162,13 +162,13 @@ func (c *conn) take(msg sdkrpc.Message) bool {
 
 // begin notes a request, and reports whether the SDK gets it.
 func (c *conn) begin(req *sdkrpc.Request) bool {
-	one, fresh := c.calls.begin("", req.ID, mostCalls)
+	one, fresh := c.calls.begin("", req.ID, maxCalls)
 	switch {
 	case !fresh:
 		return true // the SDK drops it: an answer would be taken for that of the first
 	case one == nil:
 		_ = c.write(&sdkrpc.Response{ID: req.ID, Error: &sdkrpc.Error{
-			Code: codeBusy, Message: fmt.Sprintf("%d requests are already waiting for an answer; nothing was done; try again later", mostCalls),
+			Code: codeBusy, Message: fmt.Sprintf("%d requests are already waiting for an answer; nothing was done; try again later", maxCalls),
 		}})
 		return false
 	case req.Method == methodCall:

@@ -44,7 +44,7 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	l.Limits = l.WithDefaults()
-	l.Sessions, l.BodyBytes, l.SessionTimeout = cmp.Or(l.Sessions, 1024), cmp.Or(l.BodyBytes, mostLine), cmp.Or(l.SessionTimeout, time.Hour)
+	l.Sessions, l.BodyBytes, l.SessionTimeout = cmp.Or(l.Sessions, 1024), cmp.Or(l.BodyBytes, maxLine), cmp.Or(l.SessionTimeout, time.Hour)
 	return l
 }
 

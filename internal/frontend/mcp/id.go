@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// mostID is the largest number that an id can be: the SDK reads numbers as
+// maxID is the largest number that an id can be: the SDK reads numbers as
 // JavaScript does, and would answer under another one.
-const mostID = 1 << 53
+const maxID = 1 << 53
 
 // idIn returns the id in a message as it was written, empty if there is none. The
 // error says that the message is no object.
@@ -33,7 +33,7 @@ func canAnswer(id json.RawMessage) bool {
 		return true
 	}
 	n, err := strconv.ParseFloat(string(id), 64)
-	return err == nil && n == math.Trunc(n) && math.Abs(n) <= mostID
+	return err == nil && n == math.Trunc(n) && math.Abs(n) <= maxID
 }
 
 // invalidID says what is wrong with an id that no answer can bear.

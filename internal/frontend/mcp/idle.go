@@ -11,9 +11,9 @@ import (
 	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
-// mostIdle is how many sessions stay open that do nothing. Each has its log
+// maxIdle is how many sessions stay open that do nothing. Each has its log
 // open; one that is closed is opened again when somebody replies.
-const mostIdle = 32
+const maxIdle = 32
 
 // retire closes the sessions that have done nothing for the longest time, if
 // there are too many.
@@ -31,13 +31,13 @@ func (f *Face) retire(ctx context.Context) {
 			}
 		})
 	}
-	if len(idle) <= mostIdle {
+	if len(idle) <= maxIdle {
 		return
 	}
 	slices.SortFunc(idle, func(a, b candidate) int { return cmp.Compare(a.since.UnixNano(), b.since.UnixNano()) })
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stdio.CloseTimeout)
 	defer cancel()
-	for _, c := range idle[:len(idle)-mostIdle] {
+	for _, c := range idle[:len(idle)-maxIdle] {
 		if err := f.Sessions.Close(closing, c.session.ID(), event.Shutdown, "host"); err != nil {
 			f.Logger.Warn("cannot close an idle session", "session", c.session.ID(), "error", err)
 		}

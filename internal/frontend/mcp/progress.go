@@ -22,8 +22,8 @@ const (
 	beatDelay = 10 * time.Second
 	// textDelay is the least time between two reports of streamed text.
 	textDelay = time.Second
-	// mostProgress bounds a message, in characters.
-	mostProgress = 300
+	// maxProgress bounds a message, in characters.
+	maxProgress = 300
 )
 
 // progress tells a client that wants to know how a turn goes on.
@@ -106,7 +106,7 @@ func (p *progress) say(e event.Event, text string) {
 	}
 	p.n++
 	p.spoke = time.Now()
-	params := &sdk.ProgressNotificationParams{ProgressToken: p.token, Progress: float64(p.n), Message: terminal.Short(text, mostProgress)}
+	params := &sdk.ProgressNotificationParams{ProgressToken: p.token, Progress: float64(p.n), Message: terminal.Short(text, maxProgress)}
 	if e.Session != "" {
 		params.Meta = sdk.Meta{"settle/session": e.Session, "settle/turn": e.Turn, "settle/seq": e.Seq}
 	}

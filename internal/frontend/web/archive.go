@@ -14,8 +14,8 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// Archive has sessions that run elsewhere, such as those of a fleet. They can be read
-// and interrupted, and nothing else.
+// Archive has sessions that other processes run, such as the workers of a fleet. Clients
+// can only read and interrupt them.
 type Archive interface {
 	// List returns the sessions, most recently changed first.
 	List(ctx context.Context) ([]Entry, error)
@@ -38,9 +38,8 @@ type Entry struct {
 	Reason                     event.Reason
 }
 
-// NewArchive returns a server of what the archive has. Of the options it takes no host
-// and nothing that a host needs. readOnly tells people why they can change nothing here,
-// and what does.
+// NewArchive returns a server of an archive. It ignores the options that concern a host.
+// readOnly tells people why they cannot change sessions here, and which program can.
 func NewArchive(o Options, a Archive, readOnly string) (*Server, error) {
 	s, err := newServer(o, archiveRoutes())
 	if err != nil {
@@ -50,7 +49,7 @@ func NewArchive(o Options, a Archive, readOnly string) (*Server, error) {
 	return s, nil
 }
 
-// archiveRoutes are those of the API that an archive can answer.
+// archiveRoutes returns the routes of the API that an archive can answer.
 func archiveRoutes() []route {
 	handles := map[string]func(*Server, http.ResponseWriter, *http.Request) error{
 		"listSessions": (*Server).listArchive, "getSession": (*Server).getArchive, "events": (*Server).archiveEvents,

@@ -36,13 +36,13 @@ type newSession struct {
 	ID string `json:"id,omitempty" jsonschema:"of the session to open or create; default: a new one"`
 }
 
-// snapshot is a session as it is now. A subscription from Seq on continues it.
+// snapshot is the present state of a session. A subscription from Seq continues it.
 type snapshot struct {
 	ID     string `json:"id"`
 	Dir    string `json:"dir" jsonschema:"the working directory"`
 	Model  string `json:"model" jsonschema:"as PROVIDER/NAME"`
 	Effort string `json:"effort,omitempty" jsonschema:"how much the model thinks"`
-	// Permission is that of an open session.
+	// Permission is the permission of an open session.
 	Permission string         `json:"permission,omitempty" jsonschema:"what runs without asking"`
 	Seq        uint64         `json:"seq" jsonschema:"number of the last event; the events after it continue this state"`
 	State      store.State    `json:"state"`
@@ -64,7 +64,7 @@ type waitingInput struct {
 	Held  bool       `json:"held" jsonschema:"it does not start a turn of its own; it runs with the next input"`
 }
 
-// approval is a call that waits for somebody's word.
+// approval is a call that waits for a person's answer.
 type approval struct {
 	Approval string          `json:"approval"`
 	Item     string          `json:"item" jsonschema:"the call"`
@@ -98,7 +98,7 @@ type image struct {
 	Name      string    `json:"name,omitempty"`
 }
 
-// mediaType is that of an image.
+// mediaType is the media type of an image.
 type mediaType string
 
 // receipt answers an input that is durable.
@@ -123,7 +123,7 @@ type outcome struct {
 	By      string        `json:"by,omitempty" jsonschema:"who asked for it"`
 }
 
-// verdict is somebody's word about a call.
+// verdict is a person's answer about a call.
 type verdict struct {
 	Verdict event.Verdict `json:"verdict"`
 	Message string        `json:"message,omitempty" jsonschema:"message to the model"`

@@ -47,7 +47,7 @@ func outcomeOf(o settle.Outcome) outcome {
 	return outcome{Turn: o.Turn, Outcome: o.Cause.Outcome, Reason: o.Cause.Reason, Message: o.Cause.Error(), By: o.Cause.By}
 }
 
-// verdicts are what somebody can say about a call.
+// verdicts returns the possible answers about a call.
 func verdicts() []event.Verdict {
 	return []event.Verdict{event.Approved, event.ApprovedSession, event.Denied, event.ApprovalAborted}
 }

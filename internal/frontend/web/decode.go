@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// decode reads a request's body into v. An absent one leaves v as it is.
+// decode reads a request's body into v. An absent body leaves v unchanged.
 func (s *Server) decode(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
 	if r.ContentLength == 0 {
 		return nil
@@ -18,7 +18,7 @@ func (s *Server) decode(w http.ResponseWriter, r *http.Request, limit int64, v a
 		w.Header().Set("Connection", "close") // the body is not read
 		return &http.MaxBytesError{Limit: limit}
 	}
-	// What a form of another site can send without being asked is not JSON.
+	// A form of another site cannot send JSON without a preflight request.
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return newProblem(http.StatusUnsupportedMediaType, "media-type", "the body must be JSON, with Content-Type: application/json")
 	}

@@ -34,7 +34,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		if isWhole && kept.Open { // of a damaged one, nothing is cut before somebody wants to go on with it
+		if isWhole && kept.Open { // a damaged log is repaired only when a client continues the session
 			session = s.revived(r)
 		}
 		if session == nil {
@@ -71,8 +71,8 @@ const unknownCursor = ^uint64(0)
 // cursor is the last event that a client has.
 type cursor struct {
 	number uint64
-	// opening, if set, is that of the session in which there was an event of
-	// that number: it could not be written.
+	// opening, if set, is the opening of the session in which the event had that number
+	// and could not be written.
 	opening string
 }
 
@@ -96,7 +96,7 @@ func cursorOf(r *http.Request) (cursor, error) {
 		number, opening, isMarked := strings.Cut(id, ".")
 		after, err := strconv.ParseUint(number, 10, 64)
 		if err != nil || isMarked && opening == "" {
-			after = unknownCursor // a browser repeats it for ever: it is told to begin anew
+			after = unknownCursor // a browser would repeat it for ever: the answer makes it start again
 		}
 		return cursor{after, opening}, nil
 	}
@@ -136,7 +136,7 @@ func (s *Server) follow(ctx context.Context, out *stream, events iter.Seq2[event
 func (s *Server) revived(r *http.Request) *settle.Session {
 	id := r.PathValue("id")
 	if free, err := journal.Free(s.DataDir, id); !free || err != nil {
-		return nil // also where --take would end the holder: nobody asked for that
+		return nil // also where --take would end the holder: the client did not ask for that
 	}
 	ctx, cancel := s.bounded(r)
 	defer cancel()
@@ -190,7 +190,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) exportTo(w http.ResponseWriter, r *http.Request, all iter.Seq2[event.Event, error], last uint64) {
 	id := r.PathValue("id")
 	w.Header().Set("Content-Type", "application/jsonl")
-	w.Header().Set("Content-Disposition", `attachment; filename="`+id+`.jsonl"`) // an id has nothing that is to be quoted
+	w.Header().Set("Content-Disposition", `attachment; filename="`+id+`.jsonl"`) // an id needs no quotes
 	out := newPatient(w, r, s.Limits.WriteTimeout)
 	for e, err := range all {
 		if err == nil {

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// mostFound is how many paths are offered, and staleDelay after what time the
-	// files are listed anew for a person who begins to look for one.
-	mostFound  = 20
+	// maxFound is the number of paths that are offered. staleDelay is the age from which
+	// the list of files is read again for a new search.
+	maxFound   = 20
 	staleDelay = 5 * time.Second
-	// mostWords bounds what is looked for, in bytes.
-	mostWords = 512
+	// maxWords bounds what is looked for, in bytes.
+	maxWords = 512
 )
 
 // foundFiles answers GET /api/files.
@@ -39,18 +39,18 @@ func fileRoutes() []route {
 
 func (s *Server) findFiles(w http.ResponseWriter, r *http.Request) error {
 	words := r.URL.Query().Get("match")
-	if len(words) > mostWords {
+	if len(words) > maxWords {
 		return newProblem(http.StatusBadRequest, "match", "that is too long for a path")
 	}
 	ctx, cancel := s.bounded(r)
 	defer cancel()
 	f := &s.folder
-	f.mu.Lock() // a list has bounds; who looks meanwhile waits for it
+	f.mu.Lock() // a list is bounded; other requests wait for it
 	if f.list == nil || words == "" && time.Since(f.readAt) > staleDelay {
 		f.list, f.readAt = files.Read(ctx, s.WorkDir), time.Now()
 	}
 	list := f.list
 	f.mu.Unlock()
-	reply(w, http.StatusOK, foundFiles{list.Match(words, mostFound)})
+	reply(w, http.StatusOK, foundFiles{list.Match(words, maxFound)})
 	return nil
 }

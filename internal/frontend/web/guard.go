@@ -19,8 +19,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// Policies of what a browser may do with an answer. The page has no inline
-// script or style, and needs nothing from elsewhere.
+// Content security policies. The page has no inline script or style, and loads nothing
+// from other sites.
 const (
 	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; " +
 		"connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

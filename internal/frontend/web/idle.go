@@ -14,7 +14,7 @@ type watchers struct {
 	end map[string]time.Time // when the last one left
 }
 
-// come notes that somebody follows the session, until leave is called.
+// come records a follower of the session, until leave is called.
 func (w *watchers) come(session string) (leave func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -33,8 +33,7 @@ func (w *watchers) come(session string) (leave func()) {
 	}
 }
 
-// watched reports whether somebody follows the session, or has until a while
-// ago; see forget.
+// watched reports whether a client follows the session, or did so recently; see forget.
 func (w *watchers) watched(session string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,8 +48,8 @@ func (w *watchers) forget(before time.Time) {
 	maps.DeleteFunc(w.end, func(_ string, left time.Time) bool { return !left.After(before) })
 }
 
-// closeIdle closes the sessions that nobody has used or watched for a while,
-// until ctx ends. They are opened again when somebody wants something of them.
+// closeIdle closes sessions that no client has used or followed for a while, until ctx
+// ends. A later request opens them again.
 func (s *Server) closeIdle(ctx context.Context) {
 	tick := time.NewTicker(s.Limits.SessionIdleTimeout / 4)
 	defer tick.Stop()

@@ -34,7 +34,7 @@ func (s *Server) input(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// expanded has an input be what it stands for, if it is a command.
+// expanded returns the option that expands an input that is a command.
 func expanded(session *settle.Session) []settle.InputOption {
 	if o, ok := session.Value().(*assemble.Opened); ok {
 		return []settle.InputOption{commands.Expander(o.Commands())}
@@ -45,7 +45,7 @@ func expanded(session *settle.Session) []settle.InputOption {
 // modes are what an input may do while a turn runs.
 func modes() []event.Mode { return []event.Mode{event.Queue, event.Steer, event.Replace} }
 
-// mediaTypes are those of images that models see.
+// mediaTypes returns the media types of images that models accept.
 func mediaTypes() []mediaType {
 	return []mediaType{"image/png", "image/jpeg", "image/gif", "image/webp"}
 }
@@ -76,7 +76,7 @@ func (in newInput) options(by string) ([]settle.InputOption, error) {
 	return options, nil
 }
 
-// refusedInput says what was wrong with an input.
+// refusedInput returns the error of a refused input for the client.
 func refusedInput(err error) error {
 	if errors.Is(err, session.ErrEmpty) {
 		return newProblem(http.StatusBadRequest, "input", "the input is empty; nothing was done")

@@ -8,7 +8,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/store"
 )
 
-// newName is what a session is to be called.
+// newName is the new name of a session.
 type newName struct {
 	Name string `json:"name"`
 }
@@ -25,7 +25,7 @@ func keepRoutes() []route {
 			body: newName{}, must: true, status: http.StatusNoContent, problems: []int{404, 409}, handle: (*Server).rename,
 		},
 		{
-			method: "POST", path: "/api/sessions/{id}/fork", name: "forkSession", summary: "Copy a session. What is under way stays in the original.",
+			method: "POST", path: "/api/sessions/{id}/fork", name: "forkSession", summary: "Copy a session. A running turn stays in the original.",
 			status: http.StatusCreated, answer: forked{}, problems: []int{404, 409}, handle: (*Server).fork,
 		},
 		{
@@ -90,7 +90,7 @@ func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err == nil {
 		err = store.Delete(ctx, s.DataDir, r.PathValue("id"))
-		s.wishes.forget(r.PathValue("id"))
+		s.overrides.forget(r.PathValue("id"))
 	}
 	if err == nil {
 		reply(w, http.StatusNoContent, nil)

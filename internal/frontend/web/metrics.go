@@ -7,7 +7,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/metrics"
 )
 
-const metricsPath = "/metrics" // where Prometheus looks if it is not told otherwise
+const metricsPath = "/metrics" // the default path of Prometheus
 
 func metricRoutes() []route {
 	return []route{{

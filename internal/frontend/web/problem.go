@@ -40,7 +40,7 @@ func newProblem(status int, name, detail string) *problem {
 	return &problem{Type: problemType + name, Title: http.StatusText(status), Status: status, Detail: detail}
 }
 
-// problemOf says what an error of the host means to a client.
+// problemOf translates an error of the host for a client.
 func problemOf(err error) *problem {
 	var (
 		own      *problem
@@ -84,11 +84,11 @@ func problemOf(err error) *problem {
 	return newProblem(http.StatusInternalServerError, "internal", err.Error())
 }
 
-// retryDelay is when a client is told to try again.
+// retryDelay is the delay after which a client should try again.
 const retryDelay = time.Second
 
-// refuse answers with a problem. The answer closes connections that may still
-// carry a body nobody will read.
+// refuse answers with a problem. The answer closes connections that can
+// still carry an unread body.
 func (s *Server) refuse(w http.ResponseWriter, err error) {
 	p := *problemOf(err)
 	p.Detail = s.mask(p.Detail)

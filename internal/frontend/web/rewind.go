@@ -12,12 +12,12 @@ import (
 // rewindPlan is what going back to before an input would do to files.
 type rewindPlan struct {
 	Turn      string        `json:"turn" jsonschema:"the turn that the input began"`
-	Input     string        `json:"input" jsonschema:"what was said"`
+	Input     string        `json:"input" jsonschema:"the text of the input"`
 	Files     []rewindFile  `json:"files" jsonschema:"those that settle's tools changed since"`
 	Uncovered []rewindOther `json:"uncovered" jsonschema:"what may have changed files and cannot be undone"`
 }
 
-// rewindFile is a file, and what would be done with it.
+// rewindFile is a file, and its planned change.
 type rewindFile struct {
 	Path   string        `json:"path"`
 	Action rewind.Action `json:"action"`
@@ -40,7 +40,7 @@ type newRewind struct {
 type rewound struct {
 	ID       string   `json:"id" jsonschema:"of the copy"`
 	Restored []string `json:"restored" jsonschema:"paths of the files that were changed"`
-	Snapshot string   `json:"snapshot,omitempty" jsonschema:"the directory that has what was there before; \"settle rewind --undo\" takes it"`
+	Snapshot string   `json:"snapshot,omitempty" jsonschema:"the directory with the files as they were before; \"settle rewind --undo\" takes it"`
 	Problem  string   `json:"problem,omitempty" jsonschema:"why some files could not be restored"`
 }
 

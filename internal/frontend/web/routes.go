@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// route is one thing that the API can do. What the server answers and what it
-// says that it answers are made of the same table.
+// route is one operation of the API. The server and its OpenAPI description use the same
+// table.
 type route struct {
 	method, path string
 	name         string // operationId
 	summary      string
 	body         any // zero value of the request's; nil for none
 	must         bool
-	query        map[string]string // of parameters, with what they mean
+	query        map[string]string // parameters with their descriptions
 	headers      map[string]string
 	status       int
 	answer       any    // zero value; nil for none

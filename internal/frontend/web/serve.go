@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// closeTimeout bounds the end of all sessions, drainTimeout then that of the
-	// answers about it. Together they are less than the ten seconds after which
-	// containers are killed.
+	// closeTimeout bounds the end of all sessions. drainTimeout then bounds the answers
+	// about it. Together they are less than the ten seconds after which container engines
+	// send KILL.
 	closeTimeout = 8 * time.Second
 	drainTimeout = time.Second
 )
 
-// Serve answers requests until a stop comes, then ends everything of the host
-// and returns what did not end in time: the turns settle, subscribers are told,
-// requests that wait for an outcome get it. A second stop takes the grace of
-// running calls away, a third one waits for nothing.
+// Serve answers requests until a stop arrives. Then it ends all sessions of the host: the
+// turns end, subscribers receive the endings, and waiting requests receive their outcome.
+// It returns an error that names what did not end in time. A second stop ends the grace
+// of running calls; after a third one, Serve waits for nothing.
 func (s *Server) Serve(l net.Listener, stops <-chan stdio.Stop) error {
 	serving, over := context.WithCancel(context.Background())
 	defer over()

@@ -21,8 +21,8 @@ type Options struct {
 	// Host has the sessions, and Config is how each of them works.
 	Host   *settle.Host
 	Config settle.SessionConfig
-	// Sessions and Agent, if set, stand for Config, and let clients change the
-	// settings of each session. They are in the Host.
+	// Sessions and Agent, if set, replace Config, and let clients change the settings of
+	// each session. They belong to the Host.
 	Sessions *assemble.Sessions
 	Agent    *assemble.Agent
 	// Ceiling is the permission that the user configured, which no client exceeds;
@@ -38,7 +38,7 @@ type Options struct {
 	Version string
 	// Token is what clients have to know.
 	Token string
-	// Names are names by which clients may call this machine, beside those of
+	// Names are host names that clients can use for this machine, besides the names of
 	// the loopback interface.
 	Names []string
 	// Exposed says that the address is not a loopback one: clients may also
@@ -61,17 +61,16 @@ type Options struct {
 // Limits bound what clients may use; the zero value of each has a default.
 type Limits struct {
 	guard.Limits
-	// Connections and Subscribers are the most at a time, LargeBodies those of
-	// requests that are not small.
+	// Connections, Subscribers and LargeBodies are maximum numbers at a time; LargeBodies
+	// counts requests whose body is not small.
 	Connections, Subscribers, LargeBodies int
 	// BodyBytes and InputBytes are the most in a request: its body, and its body
 	// if it is an input.
 	BodyBytes, InputBytes int64
-	// AnswerTimeout bounds the wait for what a request asked for, such as a
-	// turn's end.
+	// AnswerTimeout bounds the wait for the result of a request, such as a turn's end.
 	AnswerTimeout time.Duration
-	// SessionIdleTimeout is after what time an open session is closed that
-	// nobody uses or watches, and of which nothing runs.
+	// SessionIdleTimeout is the time after which an open session is closed that no client
+	// uses or follows, and in which no work runs.
 	SessionIdleTimeout time.Duration
 }
 
@@ -93,7 +92,7 @@ type Server struct {
 	large       chan struct{} // holds one token for each large body that is read
 	subscribers atomic.Int64
 	watchers    watchers
-	wishes      wishes
+	overrides   overrides
 	folder      folder
 	boot        string // tells this server from an earlier one
 	kept        *catalogue.Shelf
@@ -127,7 +126,7 @@ func newServer(o Options, all []route) (*Server, error) {
 	return s, nil
 }
 
-// Close lets go of what the server itself has open. The host is the caller's.
+// Close closes the server's own files. The caller closes the host.
 func (s *Server) Close() error { return s.kept.Close() }
 
 func (s *Server) mask(text string) string {

@@ -16,8 +16,8 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// with calls f with the session, which is opened if it is not open, and once
-// more if it was closed meanwhile, or had to be since its log had failed.
+// with calls f with the session, and opens the session if necessary. It calls f once more
+// if the session was closed in between, or had to be closed because its log had failed.
 func (s *Server) with(ctx context.Context, id string, f func(*settle.Session) error) error {
 	for again := false; ; again = true {
 		session, err := s.session(ctx, id)
@@ -34,8 +34,8 @@ func (s *Server) with(ctx context.Context, id string, f func(*settle.Session) er
 	}
 }
 
-// isSpent reports whether nothing runs in the session, and nothing ever will:
-// its log takes no more. Once it is opened anew, the disk may have room again.
+// isSpent reports whether no work runs in the session and none can start, since its log
+// has failed. When the session is opened again, the disk can have room.
 func isSpent(session *settle.Session, err error) bool {
 	if failed := (*journal.FailedError)(nil); !errors.As(err, &failed) {
 		return false
@@ -57,7 +57,7 @@ func (s *Server) session(ctx context.Context, id string) (*settle.Session, error
 	return s.open(ctx, id)
 }
 
-// bounded returns a context for what a request waits for.
+// bounded returns a context that bounds the wait of a request.
 func (s *Server) bounded(r *http.Request) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(r.Context(), s.Limits.AnswerTimeout)
 }
@@ -99,7 +99,7 @@ func ending(st event.State) (event.Outcome, event.Reason) {
 	return "", ""
 }
 
-// approvals are those that wait for somebody's word.
+// approvals returns the approvals that wait for an answer.
 func approvals(st event.State) []approval {
 	all := []approval{}
 	for _, a := range asker.Open(st) {
@@ -108,8 +108,8 @@ func approvals(st event.State) []approval {
 	return all
 }
 
-// snapshotOf describes an open session. Of one that is not, what only runs in one is
-// not known.
+// snapshotOf describes a session. Without an open session, the description lacks its
+// running parts.
 func (s *Server) snapshotOf(session *settle.Session, st event.State) snapshot {
 	out := snapshot{
 		ID: st.Session, Dir: st.Host.Dir, Model: s.Model, Seq: st.Seq, State: store.StateOf(st),

@@ -32,7 +32,7 @@ type choices struct {
 	inForce
 	Models      []offered `json:"models" jsonschema:"asked of the providers"`
 	Efforts     []string  `json:"efforts"`
-	Permissions []offered `json:"permissions" jsonschema:"no looser than what the user configured"`
+	Permissions []offered `json:"permissions" jsonschema:"not looser than the configured permission"`
 	Problem     string    `json:"problem,omitempty" jsonschema:"why there are no models to choose from"`
 }
 
@@ -46,47 +46,47 @@ func settingRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: "/api/sessions/{id}/settings", name: "listSettings",
-			summary: "Get the model, the effort and the permission of a session, and what they can be changed to.",
+			summary: "Get the model, the effort and the permission of a session, and the values that a client can choose.",
 			status:  http.StatusOK, answer: choices{}, problems: []int{404, 409}, handle: (*Server).listSettings,
 		},
 		{
 			method: "POST", path: "/api/sessions/{id}/settings", name: "changeSettings",
-			summary: "Change the model or the effort from the next turn on, or the permission from the next call on. A client can only choose a permission that is no looser than what the user configured.",
+			summary: "Change the model or the effort from the next turn on, or the permission from the next call on. A client can only choose a permission that is not looser than the configured one.",
 			body:    settings{}, must: true, status: http.StatusOK, answer: inForce{}, problems: []int{404, 409}, handle: (*Server).changeSettings,
 		},
 	}
 }
 
-// wish is what clients chose for a session. It is kept for as long as the server
-// runs: a session that was closed meanwhile is opened with it again.
-type wish struct {
+// sessionOverrides are the settings that clients chose for a session. The server keeps
+// them while it runs, and opens a closed session with them again.
+type sessionOverrides struct {
 	mode     string
 	settings map[string]string
 }
 
-type wishes struct {
+type overrides struct {
 	mu sync.Mutex
-	of map[string]wish
+	of map[string]sessionOverrides
 }
 
-func (w *wishes) get(session string) wish {
+func (w *overrides) get(session string) sessionOverrides {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.of[session]
 }
 
-func (w *wishes) change(session string, f func(*wish)) {
+func (w *overrides) change(session string, f func(*sessionOverrides)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.of == nil {
-		w.of = map[string]wish{}
+		w.of = map[string]sessionOverrides{}
 	}
 	one := w.of[session]
 	f(&one)
 	w.of[session] = one
 }
 
-func (w *wishes) forget(session string) {
+func (w *overrides) forget(session string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.of, session)
@@ -97,7 +97,7 @@ func (s *Server) open(ctx context.Context, id string) (*settle.Session, error) {
 	if s.Sessions == nil {
 		return s.Host.Session(ctx, id, s.Config)
 	}
-	mine := s.wishes.get(id)
+	mine := s.overrides.get(id)
 	mode, err := assemble.ModeNamed(mine.mode)
 	if err != nil {
 		mode = s.Agent.Policy().Mode()
@@ -202,7 +202,7 @@ func (s *Server) changeSettings(w http.ResponseWriter, r *http.Request) error {
 		}
 		if mode != nil {
 			o.Agent.Policy().Set(*mode)
-			s.wishes.change(session.ID(), func(mine *wish) { mine.mode = mode.Name })
+			s.overrides.change(session.ID(), func(mine *sessionOverrides) { mine.mode = mode.Name })
 		}
 		reply(w, http.StatusOK, settingsOf(o))
 		return nil
@@ -238,7 +238,7 @@ func (s *Server) choose(ctx context.Context, o *assemble.Opened, chosen map[stri
 		}
 		return newProblem(http.StatusBadRequest, "model", err.Error()+"; nothing was changed")
 	}
-	s.wishes.change(o.ID(), func(mine *wish) {
+	s.overrides.change(o.ID(), func(mine *sessionOverrides) {
 		all := map[string]string{}
 		for _, some := range []map[string]string{mine.settings, chosen} {
 			for name, value := range some {

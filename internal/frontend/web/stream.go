@@ -73,7 +73,7 @@ func (p *patient) line(e event.Event) (err error) {
 type stream struct {
 	cancel context.CancelFunc // ends the subscription
 	delay  time.Duration
-	// opening is that of the session; empty where only what is written is sent.
+	// opening is the opening of the session; empty if only written events are sent.
 	opening string
 
 	mu   sync.Mutex // guards what follows
@@ -92,7 +92,7 @@ func (s *Server) newStream(w http.ResponseWriter, r *http.Request, opening strin
 	st := &stream{cancel: cancel, out: newPatient(w, r, s.Limits.WriteTimeout), delay: s.Limits.HeartbeatDelay, opening: opening, last: time.Now()}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // proxies that collect what is to be seen at once
+	h.Set("X-Accel-Buffering", "no") // otherwise nginx buffers the stream
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.out.buf = append(st.out.buf, "retry: "+strconv.FormatInt(reconnectDelay.Milliseconds(), 10)+"\n\n"...)
@@ -126,7 +126,7 @@ func (st *stream) event(e event.Event, now bool) bool {
 	defer st.mu.Unlock()
 	b := append(st.out.buf, "id: "...)
 	b = strconv.AppendUint(b, e.Seq, 10)
-	if e.Volatile { // the number may come to stand for another event once the session was closed
+	if e.Volatile { // after the session is opened again, the number can belong to another event
 		b = append(append(b, '.'), st.opening...)
 	}
 	b = append(b, "\nevent: event\ndata: "...)

@@ -14,7 +14,7 @@ import (
 type tail struct {
 	After   uint64 `json:"after" jsonschema:"the turns are the events after this one; 0 for all"`
 	Earlier int    `json:"earlier" jsonschema:"how many turns come before"`
-	// What the events need that came before them; empty where there is nothing.
+	// Context from before the events; empty where there is none.
 	Opened  json.RawMessage `json:"opened,omitempty" jsonschema:"the data of session.opened"`
 	Created time.Time       `json:"created"`
 	Inputs  []tailInput     `json:"inputs" jsonschema:"inputs that were possibly accepted earlier"`
@@ -41,8 +41,8 @@ type tailJob struct {
 	At      time.Time `json:"at"`
 }
 
-// mostTailEvents bounds the events of a tail. One turn may have more.
-const mostTailEvents = 20_000
+// maxTailEvents bounds the events of a tail. One turn may have more.
+const maxTailEvents = 20_000
 
 // tailTurns is the parameter of that name: how many turns a client wants; 0 if
 // it does not ask.
@@ -61,7 +61,7 @@ func tailTurns(r *http.Request) (int, error) {
 // tailOf describes the last turns of a session.
 func tailOf(st event.State, turns int) *tail {
 	first := max(0, len(st.Turns)-turns)
-	for first+1 < len(st.Turns) && st.Seq-st.Turns[first].StartSeq > mostTailEvents {
+	for first+1 < len(st.Turns) && st.Seq-st.Turns[first].StartSeq > maxTailEvents {
 		first++
 	}
 	out := &tail{Earlier: first, Created: st.Created, Inputs: []tailInput{}, Jobs: []tailJob{}}

@@ -23,8 +23,8 @@ func client(r *http.Request) string {
 	return byAPI
 }
 
-// enter refuses who does not know the token, and who asks too often. The page
-// is for everybody: it says nothing, and asks for the token.
+// enter refuses a client without the token, and a client with too many requests. The
+// page itself needs no token: it has no data, and asks for the token.
 func (s *Server) enter(r *http.Request, isAPI bool) error {
 	admit := s.door.Public
 	if isAPI {

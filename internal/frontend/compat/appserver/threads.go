@@ -193,8 +193,8 @@ func (s *Server) threadUnarchive(_ context.Context, r *jsonrpc.Request, p about)
 	return nil
 }
 
-// mostListed is how many threads are listed at once where nothing is said.
-const mostListed = 25
+// maxListed is how many threads are listed at once where nothing is said.
+const maxListed = 25
 
 func (s *Server) threadList(ctx context.Context, p listThreads) (any, error) {
 	all, err := s.disk.List(ctx, catalogue.Query{})
@@ -222,7 +222,7 @@ func (s *Server) threadList(ctx context.Context, p listThreads) (any, error) {
 		}
 	}
 	from = min(from, len(all))
-	to := min(from+cmp.Or(max(p.Limit, 0), mostListed), len(all))
+	to := min(from+cmp.Or(max(p.Limit, 0), maxListed), len(all))
 	data := []object{}
 	for _, e := range all[from:to] {
 		if l := s.threads.Get(e.Session); l != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// mostLine bounds a line that comes in: pictures are in it.
-const mostLine = 64 << 20
+// maxLine bounds a line that comes in: pictures are in it.
+const maxLine = 64 << 20
 
 // incoming is a line of the client's.
 type incoming struct {
@@ -34,7 +34,7 @@ type incoming struct {
 
 // read hands on the client's lines until the input ends, or take says so.
 func read(r io.Reader, take func(incoming) bool) error {
-	in := jsonrpc.NewLineReader(r, mostLine)
+	in := jsonrpc.NewLineReader(r, maxLine)
 	for {
 		line, err := in.Next()
 		if err != nil {

@@ -222,13 +222,13 @@ func document(value string) ([]byte, error) {
 	if strings.HasPrefix(strings.TrimSpace(value), "{") {
 		return []byte(value), nil
 	}
-	return disk.ReadRegular(value, mostSettings)
+	return disk.ReadRegular(value, maxSettings)
 }
 
 func names[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// mostSettings bounds a file of settings in bytes.
-const mostSettings = 1 << 20
+// maxSettings bounds a file of settings in bytes.
+const maxSettings = 1 << 20
 
 // Take takes what settle has of Claude's settings: JSON, or a file with it.
 func (o *Options) Take(settings string) error {

@@ -16,8 +16,8 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// mostQueued is how many prompts may wait.
-const mostQueued = 10_000
+// maxQueued is how many prompts may wait.
+const maxQueued = 10_000
 
 // prompts are those without a result, by the client's uuid or one that was made
 // up. The session gets one at a time: of several, the end of one's turn would
@@ -107,8 +107,8 @@ const (
 // enqueue takes a prompt, and begins it if none is under way.
 func (d *driver) enqueue(id string, p *prompt, where place) {
 	switch {
-	case d.prompts.Len() > mostQueued:
-		d.refuse(id, fmt.Errorf("not started: %d prompts are already waiting", mostQueued))
+	case d.prompts.Len() > maxQueued:
+		d.refuse(id, fmt.Errorf("not started: %d prompts are already waiting", maxQueued))
 	case where == first:
 		d.prompts.AddAhead(id, p)
 	default:

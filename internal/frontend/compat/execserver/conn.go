@@ -22,10 +22,10 @@ type carrier interface {
 }
 
 const (
-	// mostRequests and mostRequestBytes are how many requests of a connection may
+	// maxRequests and maxRequestBytes are how many requests of a connection may
 	// be under way; its client waits then.
-	mostRequests     = 256
-	mostRequestBytes = 64 << 20
+	maxRequests     = 256
+	maxRequestBytes = 64 << 20
 	// windowBytes is how much output may be on its way to a client that has not
 	// been heard of.
 	windowBytes = 4 << 20
@@ -137,7 +137,7 @@ func (c *conn) read(ctx context.Context) error {
 func (c *conn) begin(ctx context.Context, bytes int) bool {
 	for {
 		c.mu.Lock()
-		free := c.under == 0 || c.under < mostRequests && c.bytes+bytes <= mostRequestBytes
+		free := c.under == 0 || c.under < maxRequests && c.bytes+bytes <= maxRequestBytes
 		freed := c.freed
 		if free {
 			c.under++

@@ -12,8 +12,8 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// mostFile is the largest file that one request reads or writes.
-const mostFile = 64 << 20
+// maxFile is the largest file that one request reads or writes.
+const maxFile = 64 << 20
 
 // fileParams are those of most requests about one path.
 type fileParams struct {
@@ -142,12 +142,12 @@ func (c *conn) readFile(_ context.Context, params fileParams) (any, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, mostFile+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {
 	case err != nil:
 		return nil, err
-	case len(data) > mostFile:
-		return nil, invalidRequest("%q has more than %d bytes; read it with fs/open", t.Named, mostFile)
+	case len(data) > maxFile:
+		return nil, invalidRequest("%q has more than %d bytes; read it with fs/open", t.Named, maxFile)
 	}
 	return fileData{data}, nil
 }

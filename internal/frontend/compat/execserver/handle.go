@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// mostHandles is how many files a connection may have open, handleBytes the
-	// longest id of one, and mostBlock the largest part that is read at once.
-	mostHandles = 256
+	// maxHandles is how many files a connection may have open, handleBytes the
+	// longest id of one, and maxBlock the largest part that is read at once.
+	maxHandles  = 256
 	handleBytes = 32
-	mostBlock   = 16 << 20
+	maxBlock    = 16 << 20
 )
 
 // handles are the files that a client reads in parts.
@@ -69,8 +69,8 @@ func (c *conn) openFile(_ context.Context, params openParams) (any, error) {
 	switch {
 	case used:
 		err = invalidRequest("file handle `%s` is already open", *params.ID)
-	case len(c.files.open) >= mostHandles:
-		err = invalidRequest("%d files are open already; close some", mostHandles)
+	case len(c.files.open) >= maxHandles:
+		err = invalidRequest("%d files are open already; close some", maxHandles)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -98,8 +98,8 @@ func (c *conn) readBlock(_ context.Context, params blockParams) (any, error) {
 	if err := params.check(); err != nil {
 		return nil, err
 	}
-	if params.Offset == nil || params.Len == nil || *params.Offset < 0 || *params.Len < 0 || *params.Len > mostBlock {
-		return nil, invalidParams("fs/readBlock needs an `offset`, and a `len` of at most %d", mostBlock)
+	if params.Offset == nil || params.Len == nil || *params.Offset < 0 || *params.Len < 0 || *params.Len > maxBlock {
+		return nil, invalidParams("fs/readBlock needs an `offset`, and a `len` of at most %d", maxBlock)
 	}
 	c.files.mu.Lock()
 	f := c.files.open[*params.ID]

@@ -21,10 +21,10 @@ type inputs struct {
 }
 
 const (
-	// mostInput is how much a process may leave unread before its client waits, and
-	// mostWrites how many ids of writes are remembered.
-	mostInput  = 1 << 20
-	mostWrites = 4096
+	// maxInput is how much a process may leave unread before its client waits, and
+	// maxWrites how many ids of writes are remembered.
+	maxInput  = 1 << 20
+	maxWrites = 4096
 )
 
 func newInputs(feed func(context.Context, []byte) error) *inputs {
@@ -44,7 +44,7 @@ func (in *inputs) add(id string, data []byte) bool {
 	if id != "" {
 		in.known[id] = true
 		in.order = append(in.order, id)
-		if len(in.order) > mostWrites {
+		if len(in.order) > maxWrites {
 			delete(in.known, in.order[0])
 			in.order = in.order[1:]
 		}
@@ -62,7 +62,7 @@ func (in *inputs) add(id string, data []byte) bool {
 func (in *inputs) room(ctx context.Context) {
 	for {
 		in.mu.Lock()
-		enough, less := in.bytes <= mostInput, in.less
+		enough, less := in.bytes <= maxInput, in.less
 		in.mu.Unlock()
 		if enough {
 			return

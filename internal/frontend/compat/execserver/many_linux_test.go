@@ -23,7 +23,7 @@ import (
 func TestThousandProcesses(t *testing.T) {
 	const (
 		waves, wave = 10, 100
-		mostGrowth  = 32 << 20
+		maxGrowth   = 32 << 20
 	)
 	_, url := begin(t, execserver.Options{ResumeTimeout: -1})
 	ctx, cancel := context.WithTimeout(t.Context(), 8*execservertest.Patience)
@@ -68,7 +68,7 @@ func TestThousandProcesses(t *testing.T) {
 	if running := len(execservertest.Survivors(mark)); running < wave {
 		t.Errorf("%d are running, of the last %d", running, wave)
 	}
-	if grown := heap() - before; grown > mostGrowth {
+	if grown := heap() - before; grown > maxGrowth {
 		t.Errorf("a thousand processes cost %d bytes", grown)
 	} else {
 		t.Logf("a thousand processes cost %d bytes", grown)

@@ -172,8 +172,8 @@ type readResult struct {
 	Denied  bool    `json:"sandboxDenied"`
 }
 
-// mostWait bounds the wait of a read.
-const mostWait = time.Hour
+// maxWait bounds the wait of a read.
+const maxWait = time.Hour
 
 func (c *conn) readOutput(ctx context.Context, params readParams) (func() (any, error), error) {
 	p, err := c.find(params.Process)
@@ -192,7 +192,7 @@ func (c *conn) readOutput(ctx context.Context, params readParams) (func() (any, 
 		most = min(most, *params.Bytes)
 	}
 	if params.Wait != nil && *params.Wait > 0 {
-		wait = min(time.Duration(min(*params.Wait, mostWait.Milliseconds()))*time.Millisecond, mostWait)
+		wait = min(time.Duration(min(*params.Wait, maxWait.Milliseconds()))*time.Millisecond, maxWait)
 	}
 	since := func() (readResult, <-chan struct{}) {
 		result, changed := p.since(after, most)

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// mostSessions, mostProcesses and mostIDs bound what clients may have: sessions,
+	// maxSessions, maxProcesses and maxIDs bound what clients may have: sessions,
 	// and in each of them processes at a time and ids ever.
-	mostSessions  = 256
-	mostProcesses = 4096
-	mostIDs       = 1 << 20
+	maxSessions  = 256
+	maxProcesses = 4096
+	maxIDs       = 1 << 20
 	// keepTimeout is how long an ended process can still be read.
 	keepTimeout = 30 * time.Second
 	// idBytes is the longest id of a process.
@@ -50,8 +50,8 @@ func (s *Server) attach(ctx context.Context, c *conn, resume *string) (*session,
 	switch {
 	case s.over:
 		return nil, errOver()
-	case len(s.sessions) >= mostSessions:
-		return nil, invalidRequest("there are %d sessions already; end one, or wait for one to expire", mostSessions)
+	case len(s.sessions) >= maxSessions:
+		return nil, invalidRequest("there are %d sessions already; end one, or wait for one to expire", maxSessions)
 	}
 	one := &session{
 		id: uuid.NewString(), server: s, conn: c,
@@ -166,10 +166,10 @@ func (s *session) reserve(p *process) error {
 		return errOver()
 	case used:
 		return invalidRequest("process %s already exists", p.id)
-	case len(s.used) >= mostIDs:
-		return invalidRequest("the session has started %d processes; begin another one", mostIDs)
-	case len(s.processes) >= mostProcesses:
-		return invalidRequest("the session has %d processes already; end some", mostProcesses)
+	case len(s.used) >= maxIDs:
+		return invalidRequest("the session has started %d processes; begin another one", maxIDs)
+	case len(s.processes) >= maxProcesses:
+		return invalidRequest("the session has %d processes already; end some", maxProcesses)
 	}
 	s.used[p.id], s.processes[p.id] = struct{}{}, p
 	return nil

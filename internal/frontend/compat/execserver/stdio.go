@@ -28,7 +28,7 @@ type line struct {
 // reads ends with the input, or with the process.
 func newPipes(ctx context.Context, in io.Reader, out io.Writer) *pipes {
 	p := &pipes{lines: make(chan line), out: out}
-	reader := jsonrpc.NewLineReader(in, mostMessage)
+	reader := jsonrpc.NewLineReader(in, maxMessage)
 	go func() {
 		for {
 			next, err := reader.Next()

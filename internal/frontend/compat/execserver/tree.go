@@ -105,8 +105,8 @@ type walkError struct {
 	Message string `json:"message"`
 }
 
-// mostErrors is how many errors a walk tells of.
-const mostErrors = 100
+// maxErrors is how many errors a walk tells of.
+const maxErrors = 100
 
 // walk lists the files and folders below a folder, breadth first, by name and within
 // bounds. It follows links to folders if it is asked to, and goes into each folder
@@ -205,7 +205,7 @@ func (w *walker) visit(at folder, e fs.DirEntry) (folder, bool) {
 }
 
 func (w *walker) fail(path string, err error) {
-	if len(w.result.Errors) < mostErrors {
+	if len(w.result.Errors) < maxErrors {
 		w.result.Errors = append(w.result.Errors, walkError{place(path), err.Error()})
 	}
 }

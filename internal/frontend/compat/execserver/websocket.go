@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// mostMessage is the largest message that is taken: a file of the largest size,
+	// maxMessage is the largest message that is taken: a file of the largest size,
 	// as text.
-	mostMessage = mostFile/3*4 + 1<<20
+	maxMessage = maxFile/3*4 + 1<<20
 	// closeTimeout bounds the farewell.
 	closeTimeout = 200 * time.Millisecond
 )
@@ -97,7 +97,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // Accept has answered
 	}
-	c.SetReadLimit(mostMessage)
+	c.SetReadLimit(maxMessage)
 	if err := h.serve(h.ctx, socket{c}); err != nil {
 		h.options.Logger.Debug("a connection ended", "client", r.RemoteAddr, "error", err)
 	}
@@ -127,10 +127,10 @@ func (h *Handler) admit(r *http.Request) (code int, why string) {
 }
 
 const (
-	// leastDelay and mostDelay bound the pause before another attempt to connect,
-	// which doubles; a connection that lived longer than mostDelay starts anew.
+	// leastDelay and maxDelay bound the pause before another attempt to connect,
+	// which doubles; a connection that lived longer than maxDelay starts anew.
 	leastDelay = 500 * time.Millisecond
-	mostDelay  = 30 * time.Second
+	maxDelay   = 30 * time.Second
 	// dialTimeout bounds one attempt.
 	dialTimeout = 15 * time.Second
 )
@@ -138,13 +138,13 @@ const (
 // Connect serves whoever is at a ws:// or wss:// address, and connects again when
 // the connection is gone, until ctx ends.
 func (s *Server) Connect(ctx context.Context, address *url.URL, header http.Header, say func(error)) {
-	for delay := leastDelay; ; delay = min(2*delay, mostDelay) {
+	for delay := leastDelay; ; delay = min(2*delay, maxDelay) {
 		begun := time.Now()
 		err := s.connect(ctx, address, header)
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(begun) > mostDelay {
+		if time.Since(begun) > maxDelay {
 			delay = leastDelay
 		}
 		if err == nil {
@@ -173,6 +173,6 @@ func (s *Server) connect(ctx context.Context, address *url.URL, header http.Head
 	if err != nil {
 		return fmt.Errorf("cannot connect to %s: %w", address.Redacted(), err)
 	}
-	c.SetReadLimit(mostMessage)
+	c.SetReadLimit(maxMessage)
 	return s.serve(ctx, socket{c})
 }
