@@ -4,12 +4,15 @@ package assemble
 
 import (
 	"bytes"
+	"errors"
+	"flag"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/settle-agent/settle"
@@ -94,13 +97,23 @@ var plantings = []planting{
 	{"a configuration of one line", "", `git init -q n; printf '[core] fsmonitor = %s\n[core "x"] fsmonitor = y\n' "$EVIL" >>n/.git/config`},
 }
 
+var plantAsRoot = flag.Int("plant-as-root", 4, "root plants every N-th time; an ordinary user, whom root becomes, does all")
+
 // C22: whatever a sandboxed command does, no git command of the user's runs what it has
-// planted, in whichever folder it could write.
+// planted, in whichever folder it could write: for an ordinary user, and for root.
 func TestSandboxedCommandPlantsNothingForGit(t *testing.T) {
 	if !confines(t) {
 		return
 	}
-	for _, p := range plantings {
+	every := 1
+	if os.Geteuid() == 0 {
+		every = *plantAsRoot
+		t.Run("ordinary user", asOrdinaryUser)
+	}
+	for n, p := range plantings {
+		if n%every != 0 {
+			continue
+		}
 		t.Run(p.name, func(t *testing.T) {
 			u := newUser(t)
 			u.git(t, u.work, p.before)
@@ -110,6 +123,33 @@ func TestSandboxedCommandPlantsNothingForGit(t *testing.T) {
 				t.Errorf("git ran it: %s\nthe command said: %s", ran, output)
 			}
 		})
+	}
+}
+
+// asOrdinaryUser runs the test of that name as a user without rights, in a process of its
+// own.
+func asOrdinaryUser(t *testing.T) {
+	const nobody = 65534
+	dir, err := os.MkdirTemp("", "settle-ordinary-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	program, err := os.ReadFile("/proc/self/exe") // where go has built it, others may not reach it
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, name := filepath.Join(dir, "own"), filepath.Join(dir, "assemble.test")
+	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(name, program, 0o755), os.Mkdir(own, 0o755), os.Chown(own, nobody, nobody)); err != nil {
+		t.Fatal(err)
+	}
+	test, _, _ := strings.Cut(t.Name(), "/")
+	cmd := exec.CommandContext(t.Context(), name, "-test.run", "^"+test+"$", "-test.v")
+	cmd.Dir, cmd.Env = own, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + own, "TMPDIR=" + own}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	if passed := strings.Count(string(out), "--- PASS: "+test+"/"); err != nil || passed != len(plantings) {
+		t.Errorf("%v; %d of %d passed: %s", err, passed, len(plantings), out)
 	}
 }
 
