@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/internal/client/image"
 )
 
-// read puts the blocks of a prompt together. What the model cannot be told is
-// an error, not left out. https://agentclientprotocol.com/protocol/v1/content
+// read joins the blocks of a prompt. A block that the model cannot receive is an error;
+// it is not left out. https://agentclientprotocol.com/protocol/v1/content
 func read(blocks []block) (text string, images []event.Image, err error) {
 	var texts []string
 	for n, b := range blocks {
@@ -58,7 +58,7 @@ func (b block) link() string {
 	return fmt.Sprintf("[@%s](%s)", b.Name, where)
 }
 
-// place is a path where the URI is that of a file.
+// place returns the path of a file URI.
 func place(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Path == "" {

@@ -11,13 +11,13 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// call is a tool call, as the client is told of it.
+// call is a tool call as the client sees it.
 type call struct {
 	item     *event.Item
 	dir      string // of the session
 	terminal bool   // its output shows as a terminal's
 	title    string
-	output   string // the end of what it has put out
+	output   string // the last part of its output
 	dirty    bool   // output has grown since it was shown
 }
 
@@ -28,7 +28,7 @@ func newCall(ses *session, item *event.Item) *call {
 
 func (c *call) view() toolview.Call { return transcript.CallOf(c.item, c.dir) }
 
-// kindOf is the protocol's word for what a tool does.
+// kindOf returns the protocol's kind of a tool.
 func kindOf(name string) string {
 	switch toolview.KindOf(name) {
 	case toolview.Command, toolview.Job:
@@ -46,7 +46,7 @@ func kindOf(name string) string {
 	}
 }
 
-// begin tells of the call as soon as the model names it.
+// begin reports the call as soon as the model names it.
 func (c *call) begin() toolCall {
 	name := c.item.Content().Name
 	t := toolCall{Update: "tool_call", ID: c.item.ID, Title: name, Kind: kindOf(name), Status: "pending"}
@@ -165,7 +165,7 @@ func (ses *session) flush() {
 // contentBlock is text in the content of a call.
 func contentBlock(text string) object { return object{"type": "content", "content": said(text)} }
 
-// codeBlock has a client that shows Markdown show text as it is.
+// codeBlock returns Markdown that shows a text unchanged.
 func codeBlock(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -174,7 +174,7 @@ func codeBlock(text string) string {
 	return fence + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }
 
-// ended tells how the call ended and what came of it.
+// ended reports the call's outcome and output.
 func (c *call) ended() toolCall {
 	u, content := c.update(), c.item.Content()
 	u.Status = "completed"

@@ -8,11 +8,11 @@ import (
 	"github.com/settle-agent/settle/internal/client/commands"
 )
 
-// offered is what the client was told of commands.
+// offered has the commands that the client knows.
 type offered struct {
 	begun atomic.Bool
 
-	mu   sync.Mutex // guards what follows, and the order of what is told
+	mu   sync.Mutex // guards the fields below, and the order of updates
 	last string
 }
 
@@ -27,7 +27,7 @@ func (ses *session) offer() {
 	ses.offerChanged()
 }
 
-// offerChanged is offer if the commands are others than the client was told.
+// offerChanged sends the commands if they have changed since the last update.
 func (ses *session) offerChanged() {
 	ses.offered.mu.Lock()
 	defer ses.offered.mu.Unlock()
@@ -44,10 +44,10 @@ func (ses *session) offerChanged() {
 		return
 	}
 	ses.offered.last = string(raw)
-	_ = ses.tell(object{"sessionUpdate": "available_commands_update", "availableCommands": available}) // that nobody reads is follow's to notice
+	_ = ses.tell(object{"sessionUpdate": "available_commands_update", "availableCommands": available}) // follow notices a closed output
 }
 
-// listed is told that an MCP server has said which prompts it has.
+// listed is called when an MCP server has listed its prompts.
 func (ses *session) listed() {
 	if ses.offered.begun.Load() { // else the first offer has them
 		ses.Lane("commands "+ses.id, ses.offerChanged)

@@ -23,7 +23,7 @@ func (ses *session) modeChoices() []choice {
 	})
 }
 
-// modes are those of a session, with the one in force.
+// modes returns the modes of a session, with the mode in force.
 func (ses *session) modes() object {
 	available := []object{}
 	for _, c := range ses.modeChoices() {
@@ -32,10 +32,10 @@ func (ses *session) modes() object {
 	return object{"currentModeId": ses.policy.Mode().Name, "availableModes": available}
 }
 
-// byDefault is the choice of what the model does if it is told nothing.
+// byDefault is the choice of the model's own default.
 const byDefault = "default"
 
-// options are what the client may choose for a session, as it is now.
+// options returns the present choices of the client for a session.
 func (ses *session) options() []object {
 	now := ses.opened.Model()
 	return []object{

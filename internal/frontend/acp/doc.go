@@ -6,16 +6,16 @@
 //	                     ▼
 //	client ◄── updates, answers ◄── session.follow ◄── the session's events
 //
-// The face owns no turn state. Each session that a client has open is followed: its
-// events are read in order, and what they mean in the protocol is said: an update, a
-// request for permission, or, at the end of a turn, the answer to its prompts. So an
-// answer always comes after the last update.
+// The frontend owns no turn state. For each open session, follow reads the events in order
+// and sends their translation: an update, a request for permission, or, at the end of a
+// turn, the answer to its prompts. So an answer always comes after the last update. Read
+// server.go first.
 //
-// A prompt goes in with an id of its own, and a cancel names the ids of the
-// prompts that came before it (C10): it does not matter how far they have got.
-// The protocol answers every prompt and has no queue to show. A prompt that an
-// interrupt leaves waiting is taken back and answered as cancelled (C19).
+// Each prompt is submitted with an id of its own, and a cancel names the ids of all
+// earlier prompts (C10), in any state. The protocol answers every prompt and cannot show a
+// queue: a prompt that still waits after an interrupt is dropped and answered as cancelled
+// (C19).
 //
 // https://agentclientprotocol.com has the protocol; its schema is in the npm
-// package @agentclientprotocol/sdk, against which the tests hold what is sent.
+// package @agentclientprotocol/sdk, against which the tests check all messages.
 package acp

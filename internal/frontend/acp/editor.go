@@ -12,9 +12,9 @@ import (
 	"github.com/settle-agent/settle/tool/file"
 )
 
-// editor has the session's file tools see and change files as the client has
-// them, with what is not saved yet. A client that offers only to read is not
-// asked: what it gave might differ from what would be changed on the disk.
+// editor makes the session's file tools read and change files through the client, with
+// their unsaved content. A client that can only read is not used: its content could differ
+// from the file on the disk that a tool would change.
 func (ses *session) editor() *file.Editor {
 	if !ses.can.FS.ReadTextFile || !ses.can.FS.WriteTextFile {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// follow reads the session's events until it is closed, and says what they mean to
+// follow reads the session's events until it is closed, and sends their translation to
 // the client.
 func (ses *session) follow() {
 	defer close(ses.followed)
@@ -59,8 +59,8 @@ func (ses *session) send(update any) {
 	}
 }
 
-// take says what one event means. Its error is that the client is gone, or that
-// the event cannot follow.
+// take sends the translation of one event. It returns an error if the client has gone, or
+// if the event is out of order.
 func (ses *session) take(e event.Event) error {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
@@ -123,7 +123,7 @@ func (ses *session) promptMoved(m book.Move[*prompt]) {
 // show it (C19). Where settle is being shut down, it stays in the log.
 func (ses *session) held(m book.Move[*prompt]) {
 	if m.Cause.Reason != event.Shutdown {
-		// Where it is not dropped, a turn has taken it meanwhile, which will end.
+		// If it cannot be dropped, a turn has started with it, and will end.
 		if _, err := ses.opened.Drop(m.Key, ses.Client()); err == nil {
 			return
 		} // the log is closed, or has failed
@@ -144,7 +144,7 @@ func (ses *session) turnStarted(c transcript.Change) {
 	ses.send(object{"sessionUpdate": "session_info_update", "title": title, "updatedAt": c.Event.At.Format(time.RFC3339)})
 }
 
-// attemptEnded says what a model request took, and that it will be made again.
+// attemptEnded reports the usage of a model request, and its retry.
 func (ses *session) attemptEnded(d *event.AttemptEnded) {
 	if window := ses.opened.Model().Window; window > 0 && d.Usage.Input > 0 {
 		ses.send(object{"sessionUpdate": "usage_update", "used": d.Usage.Total(), "size": window})

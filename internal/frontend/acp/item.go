@@ -46,7 +46,7 @@ func (ses *session) callChanged(c transcript.Change) {
 	}
 }
 
-// text is a piece of what the model says, or thinks.
+// text returns a piece of the model's message or reasoning.
 func text(kind event.ItemType, id, piece string) chunk {
 	update := agentChunk
 	if kind != event.Message {

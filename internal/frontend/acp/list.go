@@ -27,7 +27,7 @@ func (s *Server) list(ctx context.Context, in listParams) (any, error) {
 	if in.Cursor != "" {
 		at := slices.IndexFunc(all, func(e catalogue.Entry) bool { return e.Session == in.Cursor })
 		if at < 0 {
-			return nil, invalid("the cursor %q is not one of this list any more; begin anew", in.Cursor)
+			return nil, invalid("the cursor %q does not belong to this list any more; list again from the start", in.Cursor)
 		}
 		all = all[at+1:]
 	}
@@ -44,8 +44,8 @@ func (s *Server) list(ctx context.Context, in listParams) (any, error) {
 	return result, nil
 }
 
-// kept returns what is known of sessions in which something was said, in one
-// directory, if it is named.
+// kept returns the catalogue's entries of sessions with an input; only those of one
+// directory, if cwd names it.
 func (s *Server) kept(ctx context.Context, cwd string) ([]catalogue.Entry, error) {
 	q := catalogue.Query{}
 	if cwd != "" {

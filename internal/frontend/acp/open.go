@@ -68,7 +68,7 @@ func (s *Server) checkKept(ctx context.Context, id, cwd string) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return jsonrpc.Errorf(codeNotFound, "%v", err)
-	case err != nil || dir == "": // opening a damaged one says what can be had
+	case err != nil || dir == "": // opening a damaged session reports its state
 		return err
 	}
 	return checkSameDir(id, dir, cwd)
@@ -121,7 +121,7 @@ func (in setup) system() (instead *string, more string, err error) {
 	return nil, object.Append, nil
 }
 
-// note notes what the client asked for that cannot be had.
+// note records the parts of a request that settle does not support.
 func (ses *session) note(in setup) {
 	if len(in.AdditionalDirectories) > 0 {
 		ses.notes = append(ses.notes, "Additional directories are not supported: the session works in "+in.Cwd+".")
@@ -132,7 +132,7 @@ func (ses *session) note(in setup) {
 	}
 }
 
-// described is what a client is told of a session that it has opened.
+// described returns the description of a session for the client that opened it.
 func (ses *session) described() object {
 	o := object{"modes": ses.modes(), "configOptions": ses.options()}
 	if len(ses.notes) > 0 {

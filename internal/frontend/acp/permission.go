@@ -50,8 +50,8 @@ func (ses *session) ask(ctx context.Context, q asker.Question) asker.Asked {
 	return rpc.Question[permissionResult]{Sent: sent, Read: verdict, Back: ses.withdraw}
 }
 
-// asking is a call that waits for somebody's word: its changes as the protocol
-// has them, and all of it in words.
+// asking describes a call that waits for an approval: its changes in the protocol's
+// format, and the whole call as text.
 func (c *call) asking(d event.ApprovalRequested) toolCall {
 	view := c.view()
 	t := toolCall{ID: c.item.ID, Title: c.title, Kind: kindOf(view.Tool), Status: "pending", RawInput: view.Arguments, Locations: locations(view)}

@@ -16,7 +16,7 @@ import (
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// prompt is a prompt that is to be answered.
+// prompt is a prompt that waits for its answer.
 type prompt struct {
 	request *jsonrpc.Request
 	ctx     context.Context //nolint:containedctx // ends when it is answered, and with the connection
@@ -68,7 +68,7 @@ func (s *Server) submit(e *entry) {
 	s.give(ses, e)
 }
 
-// give gives the session a prompt, or what it stands for.
+// give submits a prompt to the session, expanded if it is a command.
 func (s *Server) give(ses *session, e *entry) {
 	p := e.Request
 	_, err := ses.opened.Submit(p.ctx, p.text, settle.WithID(e.Key), settle.WithImages(p.images...), settle.From(s.Client()), commands.Expander(ses.opened.Commands()))
@@ -76,7 +76,7 @@ func (s *Server) give(ses *session, e *entry) {
 	switch {
 	case errors.As(err, &failed):
 		fail(e, invalid("%v", err))
-	case errors.As(err, &cause): // it was not known yet what it stands for
+	case errors.As(err, &cause): // the command could not be expanded yet
 		drop(e, cause)
 	case errors.Is(err, settle.ErrClosed):
 		drop(e, event.Abort(event.Shutdown, ""))
@@ -134,8 +134,8 @@ func (s *Server) interruptAll(meant func(*prompt) bool) (found bool) {
 	return found
 }
 
-// interrupt ends what has become of a prompt that is cancelled. How it ended, its
-// session's follow sees, and the prompt's context ends when that has told it.
+// interrupt ends the turn of a cancelled prompt, or drops the prompt. The session's follow
+// sees the outcome and answers; then the prompt's context ends.
 func (s *Server) interrupt(e *entry) {
 	by := s.Client()
 	ses, err := s.find(e.Request.session)

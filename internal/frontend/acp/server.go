@@ -21,9 +21,9 @@ type Server struct {
 	can      atomic.Pointer[clientCapabilities]
 }
 
-// Serve answers the client until it closes its end, a stop comes, or nobody
-// reads any more. Then it ends everything in every session; what there is to
-// say of that is still said. The error names what did not end.
+// Serve answers the client until the client closes its end, a stop arrives, or the output
+// is closed. Then it ends all work of every session, and still sends the last updates and
+// answers. The error names what did not end.
 func Serve(ctx context.Context, o rpc.Options) error {
 	s := &Server{}
 	s.can.Store(&clientCapabilities{})

@@ -20,7 +20,7 @@ type session struct {
 	id     string
 	can    clientCapabilities
 	opened *assemble.Opened
-	// offered are the commands that the client was told of.
+	// offered has the commands that the client knows.
 	offered offered
 	policy  *assemble.Policy
 	// ceiling is the permission that the user configured; empty if none is.
@@ -28,7 +28,7 @@ type session struct {
 	notes   []string // what the client is to know
 
 	asker    *asker.Asker
-	followed chan struct{} // closed when nothing more is said of it
+	followed chan struct{} // closed after the last update about the session
 
 	mu      sync.Mutex // guards what follows; events come one by one, output also with a timer
 	log     *transcript.Transcript
@@ -36,7 +36,7 @@ type session struct {
 	calls   map[string]*call // that are open, by item
 	heard   map[string]bool  // inputs that a replay has told, and that wait
 	titled  bool
-	noted   int         // how many of the notes were told
+	noted   int         // number of notes that were sent
 	flusher *time.Timer // runs while output waits to be shown
 }
 
@@ -68,7 +68,7 @@ func (s *Server) resume(ctx context.Context, r *jsonrpc.Request, in setup) error
 	return nil
 }
 
-// load takes up a session as resume does, and tells all that was said in it first.
+// load opens a session as resume does, and first sends its whole conversation.
 func (s *Server) load(ctx context.Context, r *jsonrpc.Request, in setup) error {
 	ses, isNew, err := s.reopen(ctx, in)
 	if err != nil {
@@ -105,8 +105,8 @@ func (s *Server) reopen(ctx context.Context, in setup) (ses *session, isNew bool
 	return ses, err == nil, err
 }
 
-// closeSession closes a session. It goes on where the client cancels the request,
-// which does not get the session back.
+// closeSession closes a session. It continues if the client cancels the request, since a
+// half-closed session cannot be used.
 func (s *Server) closeSession(_ context.Context, in about) (any, error) {
 	ses, err := s.find(in.SessionID)
 	if err != nil {
@@ -115,8 +115,8 @@ func (s *Server) closeSession(_ context.Context, in about) (any, error) {
 	return object{}, ses.close()
 }
 
-// close ends everything of the session, and returns when all of that has been
-// said. What waits to be run is taken back: it would go along with a later prompt.
+// close ends all work of the session, and returns when all endings have been sent. It
+// drops waiting inputs, which would otherwise run with a later prompt.
 func (ses *session) close() error {
 	defer ses.sessions.Remove(ses.id)
 	for _, e := range ses.given() {

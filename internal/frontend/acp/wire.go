@@ -69,7 +69,7 @@ type namedText struct {
 	Value string `json:"value"`
 }
 
-// about says what is asked about a session.
+// about has the parameters of a request about a session.
 type about struct {
 	SessionID string `json:"sessionId"`
 	ModeID    string `json:"modeId"`

@@ -35,8 +35,8 @@ func (c *calls) begin(session string, id jsonrpc.ID, most int) (one *call, fresh
 	return c.AddOnce(keyOf(session, id), &request{session: session, id: id}, most)
 }
 
-// cancel notes that nobody wants the answer to a request any more. Until what it
-// does has ended, what is sent later has to wait in the place that ending takes.
+// cancel records that the client has cancelled a request. Until the request's work has
+// ended, later requests wait behind the place that ending takes.
 func (c *calls) cancel(session string, raw json.RawMessage, ending func() *place) {
 	id, ok := cancelledID(raw)
 	if !ok {
@@ -47,7 +47,7 @@ func (c *calls) cancel(session string, raw json.RawMessage, ending func() *place
 	}
 }
 
-// answer lets go of a request, and reports whether its answer is wanted.
+// answer releases a request, and reports whether the client still wants its answer.
 func (c *calls) answer(session string, id jsonrpc.ID) (wanted bool) {
 	one := c.Find(keyOf(session, id))
 	if one == nil {
@@ -58,7 +58,7 @@ func (c *calls) answer(session string, id jsonrpc.ID) (wanted bool) {
 	return !one.Cancelled()
 }
 
-// forget lets go of the requests of a session of the protocol that has ended.
+// forget releases the requests of an ended protocol session.
 func (c *calls) forget(session string) {
 	for _, one := range c.Open() {
 		if one.Request.session == session && one.Answer() {

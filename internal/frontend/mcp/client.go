@@ -13,7 +13,7 @@ type client struct {
 }
 
 // client returns who is at the other end of the session.
-func (f *Face) client(s *sdk.ServerSession) *client {
+func (f *Frontend) client(s *sdk.ServerSession) *client {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := f.clients[s]
@@ -21,7 +21,7 @@ func (f *Face) client(s *sdk.ServerSession) *client {
 		c = &client{session: s}
 		f.clients[s] = c
 		go func() { // ends with the client's session
-			_ = s.Wait() // why it ended matters to nobody here
+			_ = s.Wait() // the cause of the end does not matter here
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			delete(f.clients, s)

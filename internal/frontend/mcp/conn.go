@@ -32,14 +32,13 @@ const (
 	codeBusy = -32000
 )
 
-// conn is the connection over standard streams, as the SDK reads and writes
-// it. What the SDK does not do is done here: it leaves cancelled requests
-// unanswered, gives each request its place, and holds the end of input back
-// until what it ends has been told.
+// conn is the SDK's connection over standard streams. It adds to the SDK: it leaves
+// cancelled requests unanswered, gives each request its place in order, and delays the
+// end of input until the endings that it causes have been sent.
 type conn struct {
 	in    chan incoming
 	eof   chan struct{} // closed when the client writes no more
-	stop  chan struct{} // closed by finish when nothing is to be read any more
+	stop  chan struct{} // closed by finish when reading must stop
 	lost  chan struct{} // closed when nothing can be written
 	out   *stdio.Output
 	order order
@@ -102,7 +101,7 @@ func (c *conn) Read(ctx context.Context) (sdkrpc.Message, error) {
 		}
 		if got.err != nil {
 			close(c.eof)
-			<-c.stop // finish closes it, after what the end of input ends has been told
+			<-c.stop // finish closes it, after the endings that the end of input causes have been sent
 			return nil, io.EOF
 		}
 		if got.line.Cut {
@@ -165,7 +164,7 @@ func (c *conn) begin(req *sdkrpc.Request) bool {
 	one, fresh := c.calls.begin("", req.ID, maxCalls)
 	switch {
 	case !fresh:
-		return true // the SDK drops it: an answer would be taken for that of the first
+		return true // the SDK drops it: the client would take an answer for the first request's
 	case one == nil:
 		_ = c.write(&sdkrpc.Response{ID: req.ID, Error: &sdkrpc.Error{
 			Code: codeBusy, Message: fmt.Sprintf("%d requests are already waiting for an answer; nothing was done; try again later", maxCalls),
@@ -214,7 +213,7 @@ func (c *conn) write(msg sdkrpc.Message) error {
 	if _, ok := msg.(*sdkrpc.Response); ok {
 		c.answer(line)
 	} else if !c.out.Write(func(b []byte) []byte { return append(append(b, jsonrpc.Escape(line)...), '\n') }) {
-		return errors.New("cannot write to the client: nobody reads what is written")
+		return errors.New("cannot write to the client: it has closed the output")
 	}
 	return nil
 }

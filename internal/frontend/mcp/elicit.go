@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/asker"
 )
 
-// What a client's user can decide.
+// The answers that a client's user can give.
 const (
 	decideAllow   = "allow"
 	decideSession = "allow_session"
@@ -31,7 +31,7 @@ const form = `{
 	}
 }`
 
-// policyAsk names the policy that answers where nobody can be asked (C16).
+// policyAsk names the policy that answers if no person can be asked (C16).
 const policyAsk = string(settle.Ask)
 
 // ask has the client's user asked about a call, by elicitation.

@@ -1,4 +1,4 @@
 package mcp
 
 // Left is what happens when a client ends its session over HTTP.
-func (f *Face) Left(session string) { f.leave(session) }
+func (f *Frontend) Left(session string) { f.leave(session) }

@@ -37,8 +37,7 @@ type Limits struct {
 	// the most in a request's body.
 	Sessions  int
 	BodyBytes int64
-	// SessionTimeout ends a session of the protocol without requests; what it
-	// ran goes on.
+	// SessionTimeout ends a protocol session without requests; its turns continue.
 	SessionTimeout time.Duration
 }
 
@@ -48,9 +47,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Endpoint serves a server of the protocol over HTTP, to those who know a
-// token. What the SDK's handler does not do is done around it: who is let in,
-// bounds, and that a cancelled request is not answered.
+// Endpoint serves the protocol over HTTP to clients with a token. It adds to the SDK's
+// handler: access control, bounds, and no answer to a cancelled request.
 type Endpoint struct {
 	Server *sdk.Server
 	// Token is what clients have to know.
@@ -73,7 +71,7 @@ type Endpoint struct {
 }
 
 // HTTP returns the endpoint of the face.
-func (f *Face) HTTP(token string, names guard.Names) *Endpoint {
+func (f *Frontend) HTTP(token string, names guard.Names) *Endpoint {
 	return &Endpoint{
 		Server: f.server, Token: token, Names: names, Close: f.Sessions.CloseAll, Logger: f.Logger,
 		leave: f.leave, ending: f.ending, hurry: stdio.Hurry(f.Sessions.All),
@@ -81,7 +79,7 @@ func (f *Face) HTTP(token string, names guard.Names) *Endpoint {
 }
 
 // named returns the client with the protocol's session, or nil.
-func (f *Face) named(session string) *client {
+func (f *Frontend) named(session string) *client {
 	for s := range f.server.Sessions() {
 		if s.ID() == session {
 			return f.client(s)
@@ -92,7 +90,7 @@ func (f *Face) named(session string) *client {
 
 // leave interrupts what a client waits for that ends its session, also what is
 // only about to begin.
-func (f *Face) leave(session string) {
+func (f *Frontend) leave(session string) {
 	c := f.named(session)
 	if c == nil {
 		return
@@ -104,8 +102,8 @@ func (f *Face) leave(session string) {
 	wg.Wait()
 }
 
-// ending takes the place of what a client has cancelled.
-func (f *Face) ending(session string) *place {
+// ending takes a place in order for the end of a cancelled request.
+func (f *Frontend) ending(session string) *place {
 	if c := f.named(session); c != nil {
 		return c.order.enter(ends)
 	}
@@ -202,7 +200,7 @@ func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 	if id, err := idIn(body); err == nil && !canAnswer(id) { // the SDK sees to all else that is wrong
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
-		_, _ = w.Write(refusal(id, jsonrpc.CodeInvalidRequest, invalidID)) // the status says it, too
+		_, _ = w.Write(refusal(id, jsonrpc.CodeInvalidRequest, invalidID)) // the status reports the error in any case
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -216,7 +214,7 @@ func (e *Endpoint) take(session string, body []byte) *call {
 	msg, err := jsonrpc.DecodeMessage(body)
 	req, ok := msg.(*jsonrpc.Request)
 	if err != nil || !ok || session == "" {
-		return nil // the SDK sees to what is wrong
+		return nil // the SDK reports the error
 	}
 	if req.IsCall() {
 		if one, fresh := e.calls.begin(session, req.ID, math.MaxInt); fresh { // else the SDK refuses it

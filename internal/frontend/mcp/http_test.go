@@ -28,7 +28,7 @@ type site struct {
 	t     *testing.T
 	model *script.Model
 	hosts *assemble.Sessions
-	face  *mcp.Face
+	face  *mcp.Frontend
 	url   string
 	http  *http.Client
 	stops chan stdio.Stop

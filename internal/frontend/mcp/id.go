@@ -36,7 +36,7 @@ func canAnswer(id json.RawMessage) bool {
 	return err == nil && n == math.Trunc(n) && math.Abs(n) <= maxID
 }
 
-// invalidID says what is wrong with an id that no answer can bear.
+// invalidID is the error for an id that an answer cannot carry.
 const invalidID = "the id of a request must be a text or a whole number of at most 2^53; nothing was done"
 
 // refusal answers what could not be taken, under its id if it has one.

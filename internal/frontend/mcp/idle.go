@@ -11,13 +11,13 @@ import (
 	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
-// maxIdle is how many sessions stay open that do nothing. Each has its log
-// open; one that is closed is opened again when somebody replies.
+// maxIdle is the number of idle sessions that stay open, each with its log. A closed
+// session is opened again by the next reply.
 const maxIdle = 32
 
 // retire closes the sessions that have done nothing for the longest time, if
 // there are too many.
-func (f *Face) retire(ctx context.Context) {
+func (f *Frontend) retire(ctx context.Context) {
 	type candidate struct {
 		session *assemble.Opened
 		since   time.Time

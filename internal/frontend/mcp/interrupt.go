@@ -46,7 +46,7 @@ func targetIn(s *assemble.Opened) (t target, running bool) {
 
 // interrupt is the tool. It is answered when the turn has ended, or at once if
 // nothing runs.
-func (f *Face) interrupt(ctx context.Context, req *sdk.CallToolRequest, in interruptInput) (*sdk.CallToolResult, *interruptResult, error) {
+func (f *Frontend) interrupt(ctx context.Context, req *sdk.CallToolRequest, in interruptInput) (*sdk.CallToolResult, *interruptResult, error) {
 	c := f.client(req.Session)
 	targets, err := f.targets(ctx, c, in.Session)
 	if err != nil {
@@ -63,7 +63,7 @@ func (f *Face) interrupt(ctx context.Context, req *sdk.CallToolRequest, in inter
 
 // targets are what an interrupt means: a session's turn, or all that the
 // client waits for.
-func (f *Face) targets(ctx context.Context, c *client, session string) ([]target, error) {
+func (f *Frontend) targets(ctx context.Context, c *client, session string) ([]target, error) {
 	var all []target
 	if session == "" {
 		for _, e := range c.tasks.Open() {
@@ -87,7 +87,7 @@ func (f *Face) targets(ctx context.Context, c *client, session string) ([]target
 
 // end ends turns and returns how each ended. Those that wait for the same turn
 // are all answered.
-func (f *Face) end(ctx context.Context, targets []target, by string) []turnEnd {
+func (f *Frontend) end(ctx context.Context, targets []target, by string) []turnEnd {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	all := []turnEnd{}

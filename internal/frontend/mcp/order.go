@@ -16,8 +16,8 @@ const (
 	submits kind = "submits"
 	// touches: it ends or tells what runs.
 	touches kind = "touches"
-	// ends is the time until what is to end has ended: an input that is sent
-	// after an interrupt is not held with what came before it.
+	// ends lasts until an interrupted turn has ended, so that an input after the
+	// interrupt is not held together with the inputs before it.
 	ends kind = "ends"
 )
 
@@ -46,7 +46,7 @@ type order struct {
 	open []*place // not admitted, in the order in which they came
 }
 
-// place is that of one request.
+// place is the place of one request in the order.
 type place struct {
 	order    *order
 	kind     kind
@@ -81,7 +81,7 @@ func (p *place) wait(ctx context.Context) error {
 	return nil
 }
 
-// admit lets others go on. It may be called again, and on no place.
+// admit lets the requests behind it continue. It can be called again, and on nil.
 func (p *place) admit() {
 	if p == nil {
 		return
@@ -96,7 +96,7 @@ func (p *place) admit() {
 	close(p.admitted)
 }
 
-// places are those of one request: its own, and that of what it ends.
+// places are the places of one request: its own, and the place of the turn that it ends.
 type places struct {
 	own *place // nil if its order does not matter
 
@@ -120,7 +120,7 @@ func (o *order) enterTool(name string, p *places) {
 	}
 }
 
-// wait has what is sent later wait until the request has been answered.
+// wait makes later requests wait until the request has been answered.
 func (p *places) wait(ending *place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,7 +131,7 @@ func (p *places) wait(ending *place) {
 	p.ending = ending
 }
 
-// leave lets go of both.
+// leave releases both places.
 func (p *places) leave() {
 	p.own.admit()
 	p.mu.Lock()
@@ -146,7 +146,7 @@ func withPlace(ctx context.Context, p *place) context.Context {
 	return context.WithValue(ctx, placeKey{}, p)
 }
 
-// admit lets the requests go on that wait for the one that ctx belongs to.
+// admit lets the requests continue that wait for the request of ctx.
 func admit(ctx context.Context) {
 	if p, ok := ctx.Value(placeKey{}).(*place); ok {
 		p.admit()

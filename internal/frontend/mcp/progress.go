@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// beatDelay is the time between signs of life while nothing else is said.
+	// beatDelay is the time between heartbeats while there is no other progress.
 	beatDelay = 10 * time.Second
 	// textDelay is the least time between two reports of streamed text.
 	textDelay = time.Second
@@ -26,7 +26,7 @@ const (
 	maxProgress = 300
 )
 
-// progress tells a client that wants to know how a turn goes on.
+// progress sends the progress of a turn to a client that asked for it.
 type progress struct {
 	ctx   context.Context //nolint:containedctx // the request's, which says where notifications go
 	to    *sdk.ServerSession
@@ -35,8 +35,8 @@ type progress struct {
 
 	mu       sync.Mutex // guards what follows
 	n        int
-	spoke    time.Time // when something was said last
-	activity string    // what is going on
+	spoke    time.Time // time of the last notification
+	activity string    // the present work
 	texts    int       // characters of the message so far
 	calls    map[string]string
 }
@@ -45,7 +45,7 @@ func newProgress(ctx context.Context, req *sdk.CallToolRequest, log *slog.Logger
 	return &progress{log: log, ctx: ctx, to: req.Session, token: req.Params.GetProgressToken(), calls: map[string]string{}}
 }
 
-// take tells of an event, if it is worth telling.
+// take sends a notification about an event, if the event concerns a client.
 func (p *progress) take(e event.Event) {
 	if p.token == nil {
 		return
@@ -110,7 +110,7 @@ func (p *progress) say(e event.Event, text string) {
 	if e.Session != "" {
 		params.Meta = sdk.Meta{"settle/session": e.Session, "settle/turn": e.Turn, "settle/seq": e.Seq}
 	}
-	_ = p.to.NotifyProgress(p.ctx, params) // who cannot be told misses nothing that the answer does not say
+	_ = p.to.NotifyProgress(p.ctx, params) // the answer has everything that a failed notification would report
 }
 
 func (p *progress) beatOnce() {
@@ -121,8 +121,8 @@ func (p *progress) beatOnce() {
 	}
 }
 
-// beat says from time to time that the turn goes on, so that clients do not
-// take it for dead. The returned function ends that and waits for it.
+// beat sends heartbeats while the turn runs, so that clients do not consider it dead. The
+// returned function stops them and waits for the goroutine.
 func (p *progress) beat(ctx context.Context) (stop func()) {
 	if p.token == nil {
 		return func() {}

@@ -17,7 +17,7 @@ import (
 )
 
 // run is the tool: a turn in a new session.
-func (f *Face) run(ctx context.Context, req *sdk.CallToolRequest, in runInput) (*sdk.CallToolResult, *result, error) {
+func (f *Frontend) run(ctx context.Context, req *sdk.CallToolRequest, in runInput) (*sdk.CallToolResult, *result, error) {
 	wish, err := f.wish(in)
 	if err != nil {
 		return nil, nil, err
@@ -33,13 +33,13 @@ func (f *Face) run(ctx context.Context, req *sdk.CallToolRequest, in runInput) (
 	if out == nil {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stdio.CloseTimeout)
 		defer cancel()
-		err = errors.Join(err, f.Sessions.Close(closing, s.ID(), event.Shutdown, "host")) // it is of no use to anybody
+		err = errors.Join(err, f.Sessions.Close(closing, s.ID(), event.Shutdown, "host")) // the session has no input
 	}
 	return res, out, err
 }
 
 // reply is the tool: a turn in a session that there is.
-func (f *Face) reply(ctx context.Context, req *sdk.CallToolRequest, in replyInput) (*sdk.CallToolResult, *result, error) {
+func (f *Frontend) reply(ctx context.Context, req *sdk.CallToolRequest, in replyInput) (*sdk.CallToolResult, *result, error) {
 	if in.Mode != "" && !knownMode(event.Mode(in.Mode)) {
 		return nil, nil, fmt.Errorf("cannot send an input of mode %q; queue, steer and replace are known", in.Mode)
 	}
@@ -65,7 +65,7 @@ func knownMode(m event.Mode) bool { return m == event.Queue || m == event.Steer 
 
 // wish says how the session of a task is to work. A client, which may be a
 // model, can make the policy stricter only.
-func (f *Face) wish(in runInput) (assemble.SessionSpec, error) {
+func (f *Frontend) wish(in runInput) (assemble.SessionSpec, error) {
 	w := assemble.SessionSpec{Dir: f.Dir, Settings: map[string]string{}}
 	if in.Dir != "" {
 		w.Dir = in.Dir
@@ -97,7 +97,7 @@ func (f *Face) wish(in runInput) (assemble.SessionSpec, error) {
 }
 
 // permission is the policy that is in force in a directory.
-func (f *Face) permission(dir string) (settle.Permission, error) {
+func (f *Frontend) permission(dir string) (settle.Permission, error) {
 	r, err := f.Sessions.Settings(dir, nil)
 	if err != nil {
 		return "", err
@@ -110,7 +110,7 @@ func (f *Face) permission(dir string) (settle.Permission, error) {
 
 // do sends an input and follows its turn to the end. Without a result, the
 // input was not accepted.
-func (f *Face) do(ctx context.Context, req *sdk.CallToolRequest, s *assemble.Opened, prompt string, schema map[string]any, more ...settle.InputOption) (*sdk.CallToolResult, *result, error) {
+func (f *Frontend) do(ctx context.Context, req *sdk.CallToolRequest, s *assemble.Opened, prompt string, schema map[string]any, more ...settle.InputOption) (*sdk.CallToolResult, *result, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, nil, err // cancelled before it began
 	}
@@ -123,7 +123,7 @@ func (f *Face) do(ctx context.Context, req *sdk.CallToolRequest, s *assemble.Ope
 		}
 		options = append(options, settle.WithSchema(raw))
 	}
-	// Not bounded by the request: whether it was accepted is to be known.
+	// Not bounded by the request: the client must learn whether the input was accepted.
 	turn, err := s.Submit(context.WithoutCancel(ctx), prompt, options...)
 	if err != nil {
 		return nil, nil, err
@@ -141,7 +141,7 @@ func (f *Face) do(ctx context.Context, req *sdk.CallToolRequest, s *assemble.Ope
 		return nil, &result{Session: s.ID()}, err
 	}
 	if schema != nil && json.Unmarshal([]byte(out.Answer), &out.Value) != nil {
-		out.Value = nil // the answer says what it says
+		out.Value = nil // the answer has the same content
 	}
 	return &sdk.CallToolResult{IsError: out.Outcome != string(event.Completed), Content: []sdk.Content{&sdk.TextContent{Text: out.text()}}}, out, nil
 }

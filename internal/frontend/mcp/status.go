@@ -20,7 +20,7 @@ import (
 const defaultLimit = 50
 
 // status is the tool.
-func (f *Face) status(_ context.Context, _ *sdk.CallToolRequest, in statusInput) (*sdk.CallToolResult, *status, error) {
+func (f *Frontend) status(_ context.Context, _ *sdk.CallToolRequest, in statusInput) (*sdk.CallToolResult, *status, error) {
 	var out status
 	if s := f.Sessions.Get(in.Session); s != nil {
 		s.View(func(st event.State) { out = statusOf(st) })
@@ -67,7 +67,7 @@ func statusOf(st event.State) status {
 }
 
 // sessions is the tool.
-func (f *Face) sessions(ctx context.Context, _ *sdk.CallToolRequest, in sessionsInput) (*sdk.CallToolResult, *sessions, error) {
+func (f *Frontend) sessions(ctx context.Context, _ *sdk.CallToolRequest, in sessionsInput) (*sdk.CallToolResult, *sessions, error) {
 	if in.Limit < 0 {
 		return nil, nil, fmt.Errorf("cannot list %d sessions", in.Limit)
 	}

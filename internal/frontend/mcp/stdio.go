@@ -10,15 +10,14 @@ import (
 	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
-// admitTimeout bounds the wait for what was sent before the input ended to take
-// effect: it is part of the time that the end may take. What has not taken effect
-// by then is refused.
+// admitTimeout bounds the wait for requests that were sent before the input ended. It is
+// part of the time for the end. Requests that are not admitted by then are refused.
 const admitTimeout = 400 * time.Millisecond
 
-// Stdio serves the client at standard streams until the input ends, nobody
-// reads the output any more, or a stop comes; then it ends everything, answers
-// what waits for that, and returns what did not end in time.
-func (f *Face) Stdio(in io.Reader, out io.Writer, stops <-chan stdio.Stop) error {
+// Stdio serves the client at standard streams until the input ends, the output is closed,
+// or a stop arrives. Then it ends all turns, answers the waiting requests, and returns an
+// error that names what did not end in time.
+func (f *Frontend) Stdio(in io.Reader, out io.Writer, stops <-chan stdio.Stop) error {
 	c := newConn(in, out)
 	session, err := f.server.Connect(context.Background(), c, nil)
 	if err != nil {
@@ -42,7 +41,7 @@ func (f *Face) Stdio(in io.Reader, out io.Writer, stops <-chan stdio.Stop) error
 			c.finish()
 			stdio.Await(ctx, func() { _ = session.Wait() }) // why it ended is known
 			stdio.Await(ctx, func() { c.out.Drain(func() time.Duration { return stdio.DrainTimeout }) })
-			_ = c.out.Close(func() time.Duration { return 0 }) // nobody is left to tell
+			_ = c.out.Close(func() time.Duration { return 0 }) // the client has gone
 		},
 	}.Descend(stop)
 }
@@ -56,7 +55,7 @@ func (c *conn) admitted() {
 	p.admit()
 }
 
-// drain waits until all requests are answered, nobody reads, or ctx ends.
+// drain waits until all requests are answered, the output is closed, or ctx ends.
 func (c *conn) drain(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -14,11 +14,11 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// errUnwanted says that nobody wants the answer.
+// errUnwanted reports that the client has cancelled the request.
 var errUnwanted = errors.New("the request was cancelled")
 
-// eventStore keeps what is sent, for clients that come back, without the answers
-// that nobody wants.
+// eventStore keeps sent messages for clients that reconnect, without the answers to
+// cancelled requests.
 type eventStore struct {
 	sdk.EventStore
 

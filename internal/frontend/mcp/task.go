@@ -13,7 +13,7 @@ import (
 
 // task is what a request has under way: an input, and the turn that takes it.
 type task struct {
-	face     *Face
+	face     *Frontend
 	client   *client
 	opened   *assemble.Opened
 	turn     *settle.Turn
@@ -49,8 +49,8 @@ func (t *task) follow(ctx context.Context) (*result, error) {
 	return out, nil
 }
 
-// giveUp ends what a client wants no more. Where the connection ended, the
-// face sees to what runs.
+// giveUp ends a turn whose request the client has cancelled. After the end of a
+// connection, the frontend decides about running turns.
 func (t *task) giveUp(ctx context.Context) {
 	if errors.Is(context.Cause(ctx), context.Canceled) {
 		t.end(ctx)

@@ -105,7 +105,7 @@ type statusInput struct {
 	Session string `json:"session" jsonschema:"the session's id"`
 }
 
-// status is a session as it is now.
+// status is the present state of a session.
 type status struct {
 	Session   string         `json:"session"`
 	State     store.State    `json:"state" jsonschema:"idle, running, waiting (for approval of a call) or closed (not open in this server)"`
@@ -149,7 +149,7 @@ type sessionEntry struct {
 	Problem string      `json:"problem,omitempty" jsonschema:"why the session cannot be read completely"`
 }
 
-func (f *Face) addTools() {
+func (f *Frontend) addTools() {
 	no, yes := false, true
 	changes := &sdk.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes}
 	looks := &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &no}

@@ -27,15 +27,14 @@ type Options struct {
 	Dir string
 	// Version is the program's.
 	Version string
-	// Exit, if set, ends the process of a client at standard streams where the way
-	// out is blocked.
+	// Exit, if set, ends the process of a client at standard streams if output is blocked.
 	Exit func(code int)
-	// Logger takes what nobody is told otherwise; nil for none.
+	// Logger receives errors that reach no client; nil for none.
 	Logger *slog.Logger
 }
 
 // Face serves clients. Its sessions are all clients' alike.
-type Face struct {
+type Frontend struct {
 	Options
 
 	server *sdk.Server
@@ -47,11 +46,11 @@ type Face struct {
 }
 
 // New returns a face. The caller closes it, after the sessions.
-func New(o Options) *Face {
+func New(o Options) *Frontend {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	f := &Face{Options: o, clients: map[sdk.Session]*client{}}
+	f := &Frontend{Options: o, clients: map[sdk.Session]*client{}}
 	f.shelf = &catalogue.Shelf{Dir: f.dataDir()}
 	f.server = sdk.NewServer(
 		&sdk.Implementation{Name: "settle", Title: "settle", Version: o.Version},
@@ -64,20 +63,20 @@ func New(o Options) *Face {
 	return f
 }
 
-// versions are those of the protocol that have what is used here: requests of
-// the server's own, and requests that can be cancelled by a notification. The
-// one of 2026-07-28 has neither.
+// versions returns the protocol versions with the features that this frontend needs:
+// requests from the server, and requests that a notification can cancel. Version
+// 2026-07-28 has neither.
 func versions() []string { return []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"} }
 
 const instructions = `settle runs a coding agent. "run" gives it a task in a directory and answers when the turn has ended, with the session's id; ` +
 	`"reply" continues that session. "interrupt" ends a running turn and answers when it has ended; cancelling a "run" or "reply" request does the same. ` +
 	`"status" and "sessions" say what exists and what is running.`
 
-// Close lets go of what the face itself has open.
-func (f *Face) Close() error { return f.shelf.Close() }
+// Close closes the files of the frontend itself.
+func (f *Frontend) Close() error { return f.shelf.Close() }
 
 // dataDir is where sessions are that are not open; "" if there is none.
-func (f *Face) dataDir() string {
+func (f *Frontend) dataDir() string {
 	r, err := f.Sessions.Settings(f.Dir, nil)
 	if err != nil {
 		return ""
@@ -86,7 +85,7 @@ func (f *Face) dataDir() string {
 }
 
 // ordered has each call of a tool wait for its place, and knows whose it is.
-func (f *Face) ordered(next sdk.MethodHandler) sdk.MethodHandler {
+func (f *Frontend) ordered(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		call, ok := req.(*sdk.CallToolRequest)
 		if !ok {
@@ -103,7 +102,7 @@ func (f *Face) ordered(next sdk.MethodHandler) sdk.MethodHandler {
 
 // places are those that a call has from its connection. Over HTTP, where each
 // request has its own connection, they are the next ones of the client's.
-func (f *Face) places(call *sdk.CallToolRequest) *places {
+func (f *Frontend) places(call *sdk.CallToolRequest) *places {
 	if x := call.Extra; x != nil && x.TokenInfo != nil {
 		if p, ok := x.TokenInfo.Extra[placeName].(*places); ok {
 			return p
@@ -115,7 +114,7 @@ func (f *Face) places(call *sdk.CallToolRequest) *places {
 }
 
 // open returns the session with the id, opened if need be. It must exist.
-func (f *Face) open(ctx context.Context, id string) (*assemble.Opened, error) {
+func (f *Frontend) open(ctx context.Context, id string) (*assemble.Opened, error) {
 	if o := f.Sessions.Get(id); o != nil {
 		return o, nil
 	}
@@ -127,7 +126,7 @@ func (f *Face) open(ctx context.Context, id string) (*assemble.Opened, error) {
 }
 
 // begin opens a session, or creates it.
-func (f *Face) begin(ctx context.Context, id string, w assemble.SessionSpec) (*assemble.Opened, error) {
+func (f *Frontend) begin(ctx context.Context, id string, w assemble.SessionSpec) (*assemble.Opened, error) {
 	o, err := f.Sessions.Open(ctx, id, w)
 	switch {
 	case err == nil, errors.Is(err, assemble.ErrOpen):
@@ -138,7 +137,7 @@ func (f *Face) begin(ctx context.Context, id string, w assemble.SessionSpec) (*a
 	return nil, maskedError{err}
 }
 
-// errEnding says what came of a request that the end of everything overtook.
+// errEnding is the answer to a request that arrives while settle ends.
 var errEnding = errors.New("settle is ending; nothing was started")
 
 // maskedError is an error without the secrets that addresses and headers may have
@@ -147,7 +146,7 @@ type maskedError struct{ error }
 
 func (m maskedError) Error() string { return redact.Diagnostic(m.error.Error()) }
 
-// Unwrap returns the error as it is.
+// Unwrap returns the unmasked error.
 func (m maskedError) Unwrap() error { return m.error }
 
 // unknown says that there is no such session, if that is what err says.
