@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,21 +22,16 @@ var (
 	formula string
 )
 
-// checksums writes checksums.txt and what depends on it: the install script, the
-// Homebrew formula, and where all of it comes from.
+// checksums writes the files that contain checksums of the artifacts: the install script,
+// the Homebrew formula and the provenance. It then writes checksums.txt, the list of all
+// files of the release. sign signs that list.
 func (r *release) checksums() error {
 	sums := map[string]string{}
-	var list strings.Builder
-	slices.Sort(r.artifacts)
-	for _, name := range r.artifacts {
-		data, err := os.ReadFile(filepath.Join(r.out, name))
-		if err != nil {
-			return err
-		}
-		sums[name] = fmt.Sprintf("%x", sha256.Sum256(data))
-		fmt.Fprintf(&list, "%s  %s\n", sums[name], name)
+	if err := r.sum(sums, r.artifacts); err != nil {
+		return err
 	}
-	if err := os.WriteFile(filepath.Join(r.out, "checksums.txt"), []byte(list.String()), 0o644); err != nil {
+	slices.Sort(r.artifacts)
+	if err := r.provenance(sums); err != nil {
 		return err
 	}
 	for name, text := range map[string]string{"install.sh": installer, "settle.rb": formula} {
@@ -50,7 +46,26 @@ func (r *release) checksums() error {
 	if err != nil {
 		return err
 	}
-	return r.provenance(sums)
+	if err := r.sum(sums, []string{"install.sh", "latest.json", "provenance.json", "settle.rb"}); err != nil {
+		return err
+	}
+	var list strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		fmt.Fprintf(&list, "%s  %s\n", sums[name], name)
+	}
+	return os.WriteFile(filepath.Join(r.out, checksumsFile), []byte(list.String()), 0o644)
+}
+
+// sum adds the SHA-256 of files of the release.
+func (r *release) sum(sums map[string]string, names []string) error {
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(r.out, name))
+		if err != nil {
+			return err
+		}
+		sums[name] = fmt.Sprintf("%x", sha256.Sum256(data))
+	}
+	return nil
 }
 
 // fill writes a template with the release's figures.
@@ -60,9 +75,11 @@ func (r *release) fill(name, text string, sums map[string]string) error {
 		return err
 	}
 	var b bytes.Buffer
-	err = t.Execute(&b, map[string]any{"Version": r.version, "URL": r.url, "About": about, "Homepage": homepage, "Sum": func(platform string) string {
-		return sums["settle_"+r.version+"_"+platform+".tar.gz"]
-	}})
+	err = t.Execute(&b, map[string]any{
+		"Version": r.version, "URL": r.url, "About": about, "Homepage": homepage,
+		"Keys": strings.Join(r.keys, "\n"), "Signer": signer,
+		"Sum": func(platform string) string { return sums["settle_"+r.version+"_"+platform+".tar.gz"] },
+	})
 	if err != nil {
 		return err
 	}
@@ -71,7 +88,7 @@ func (r *release) fill(name, text string, sums map[string]string) error {
 
 // provenance writes an in-toto statement (https://in-toto.io/Statement/v1) with a SLSA
 // predicate (https://slsa.dev/provenance/v1): which commit and which Go made the files.
-// It is not signed; who publishes the files signs it.
+// checksums.txt lists it, so that the signature covers it.
 func (r *release) provenance(sums map[string]string) error {
 	type object = map[string]any
 	var subjects []object

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,6 +33,8 @@ type job struct {
 	work, scratch, model  string
 	url, path             string
 	env                   []string
+	installFails          bool   // as the test expects
+	checkout              string // of the action, with the keys that it trusts
 	notes                 chan string
 	outputs, summary, add string
 }
@@ -39,10 +42,14 @@ type job struct {
 func newJob(t *testing.T, turns string) *job {
 	t.Helper()
 	j := &job{t: t, work: t.TempDir(), scratch: t.TempDir(), notes: make(chan string, 1)}
-	files := httptest.NewServer(http.FileServer(http.Dir(dist(t))))
-	t.Cleanup(files.Close)
-	j.url = files.URL
+	j.url, j.env = secure(t, http.FileServer(http.Dir(dist(t))))
 	j.model = fakeModel(t, turns)
+	key, err := signing()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.checkout = t.TempDir()
+	j.trust(key.line)
 	bin := filepath.Join(j.scratch, "bin")
 	j.path = bin + ":" + os.Getenv("PATH")
 	j.outputs, j.summary, j.add = filepath.Join(j.scratch, "outputs"), filepath.Join(j.scratch, "summary"), filepath.Join(j.scratch, "path")
@@ -52,6 +59,14 @@ func newJob(t *testing.T, turns string) *job {
 		t.Fatal(err)
 	}
 	return j
+}
+
+// trust has the action's commit trust one key, or with "" none.
+func (j *job) trust(line string) {
+	j.t.Helper()
+	if err := write(filepath.Join(j.checkout, keysFile), []byte("# keys\n"+line+"\n"), 0o644); err != nil {
+		j.t.Fatal(err)
+	}
 }
 
 // fakeModel starts the release's own.
@@ -88,7 +103,7 @@ func (j *job) script(dir string, env []string, shell ...string) int {
 	j.t.Helper()
 	cmd := exec.CommandContext(j.t.Context(), shell[0], shell[1:]...)
 	cmd.Dir = dir
-	cmd.Env = append([]string{"PATH=" + j.path, "HOME=" + j.scratch, "OPENAI_API_KEY=k"}, env...)
+	cmd.Env = slices.Concat([]string{"PATH=" + j.path, "HOME=" + j.scratch, "OPENAI_API_KEY=k"}, j.env, env)
 	out, err := cmd.CombinedOutput()
 	j.t.Logf("%s", out)
 	var exit *exec.ExitError
@@ -147,7 +162,7 @@ func (j *job) action(inputs map[string]string) (code int) {
 		if s.Name == "Install settle" && known["inputs.version"] == "" {
 			continue
 		}
-		env := []string{"RUNNER_TEMP=" + j.scratch, "GITHUB_REPOSITORY=o/r", "GITHUB_OUTPUT=" + j.outputs, "GITHUB_STEP_SUMMARY=" + j.summary, "GITHUB_PATH=" + j.add}
+		env := []string{"GITHUB_ACTION_PATH=" + j.checkout, "RUNNER_TEMP=" + j.scratch, "GITHUB_REPOSITORY=o/r", "GITHUB_OUTPUT=" + j.outputs, "GITHUB_STEP_SUMMARY=" + j.summary, "GITHUB_PATH=" + j.add}
 		for name, text := range s.Env {
 			env = append(env, name+"="+value(text))
 		}
@@ -158,6 +173,9 @@ func (j *job) action(inputs map[string]string) (code int) {
 		if s.ID == "run" {
 			code = got
 		} else if got != 0 {
+			if j.installFails {
+				return got
+			}
 			j.t.Errorf("%q: exit code %d", s.Name, got)
 		}
 	}
@@ -218,6 +236,46 @@ func TestAction(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(j.work, name)); err == nil != want {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// The action runs no install script that no key of its own commit signed, or that is of
+// another version.
+func TestActionVerifiesInstaller(t *testing.T) {
+	_, other := testKey(t)
+	key, err := signing()
+	if err != nil {
+		t.Fatal(err)
+	}
+	evil := "#!/bin/sh\ntouch \"$SETTLE_INSTALL_DIR.evil\"\n"
+	for name, c := range map[string]struct {
+		trusted, version, script string
+		installed                bool
+	}{
+		"signed":                             {key.line, version, "", true},
+		"signed by a key that is not listed": {other, version, "", false},
+		"a changed script":                   {key.line, version, evil, false},
+		"another version":                    {key.line, "1.2.4", "", false},
+		"no key is listed":                   {"", version, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newJob(t, answers)
+			j.trust(c.trusted)
+			j.installFails = !c.installed
+			files := http.FileServer(http.Dir(dist(t)))
+			j.url, j.env = secure(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/install.sh" && c.script != "" {
+					io.WriteString(w, c.script)
+					return
+				}
+				files.ServeHTTP(w, r)
+			}))
+			code := j.action(map[string]string{"prompt": "go", "model": "chat/m", "args": "--base-url " + j.model, "version": c.version, "install-url": j.url})
+			_, err := os.Stat(filepath.Join(j.scratch, "settle-bin", "settle"))
+			if _, ran := os.Stat(filepath.Join(j.scratch, "settle-bin.evil")); (code == 0) != c.installed || (err == nil) != c.installed || ran == nil {
+				t.Errorf("exit code %d; installed: %v; the changed script ran: %v", code, err, ran)
+			}
+		})
 	}
 }
 

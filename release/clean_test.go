@@ -173,8 +173,8 @@ func (m *machine) tries(settle, model string) {
 	}
 }
 
-// updates asks for a newer version: there is none, then there is one, then nothing is
-// there to be asked.
+// updates asks for a newer version: there is none, then there is one, then one that a
+// stranger signed, then nothing is there to be asked.
 func (m *machine) updates(settle, url, want string) {
 	m.t.Helper()
 	for _, c := range []struct {
@@ -183,14 +183,50 @@ func (m *machine) updates(settle, url, want string) {
 	}{
 		{url + "/latest.json", "settle " + version + " is the newest version.", 0},
 		{url + "/newer.json", want, 4},
+		{url + "/hostile.json", "is not one of the trusted keys", 1},
 		{url + "/install.sh", "is not an index of releases", 1},
 		{url + "/nothing", "404 Not Found", 1},
-		{"http://127.0.0.1:1", "connection refused", 1},
+		{"https://127.0.0.1:1", "connection refused", 1},
+		{"http://127.0.0.1:1", "must start with https://", 1},
 	} {
 		if out, code := m.as(m.user, settle+" update --check --index "+c.index); code != c.code || !strings.Contains(out, c.want) {
 			m.t.Errorf("update from %s: exit code %d: %s", c.index, code, out)
 		}
 	}
+	if out, code := m.as(m.user, settle+" update --install --index "+url+"/hostile.json"); code != 1 || !strings.Contains(out, "nothing was changed") {
+		m.t.Errorf("a release of a stranger: exit code %d: %s", code, out)
+	}
+	out, code := m.as(m.user, settle+" update --install --index "+url+"/newer.json")
+	if want != "settle update --install" {
+		if code != 1 || !strings.Contains(out, want) {
+			m.t.Errorf("a package manager's program: exit code %d: %s", code, out)
+		}
+		return
+	}
+	if got := m.must(m.user, settle+" version"); code != 0 || !strings.Contains(out, "settle 1.3.0 is now /") || got != "settle v1.3.0\n" {
+		m.t.Errorf("installed: exit code %d: %s; now %s", code, out, got)
+	}
+}
+
+// newer serves the release's files and two newer ones: of the same key, and of a stranger.
+func newer(t *testing.T) *httptest.Server {
+	t.Helper()
+	key, err := signing()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, line := testKey(t)
+	mux := http.NewServeMux()
+	mux.Handle("/", http.FileServer(http.Dir(dist(t))))
+	server := httptest.NewTLSServer(mux)
+	t.Cleanup(server.Close)
+	for name, r := range map[string]release{"newer": small(t, "1.3.0", key.line, key.file), "hostile": small(t, "1.3.0", line, file)} {
+		mux.Handle("/"+name+"/", http.StripPrefix("/"+name+"/", http.FileServer(http.Dir(r.out))))
+		mux.HandleFunc("/"+name+".json", func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, `{"version":"1.3.0","files":"`+server.URL+"/"+name+`"}`)
+		})
+	}
+	return server
 }
 
 // leaves holds what is still there against what docs/release.md names.
@@ -240,27 +276,31 @@ func TestCleanMachines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/", http.FileServer(http.Dir(dist(t))))
-	mux.HandleFunc("/newer.json", func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, `{"version":"1.3.0","files":"https://x/v1.3.0"}`)
-	})
-	files := httptest.NewServer(mux)
-	defer files.Close()
+	files := newer(t)
+	for _, root := range []string{r.debian, r.musl, r.bare} {
+		err = errors.Join(err, write(filepath.Join(root, "etc/roots.pem"), certificate(files), 0o644),
+			write(filepath.Join(root, "etc/roots.wgetrc"), []byte("ca_certificate = /etc/roots.pem\n"), 0o644))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	folder := "settle_" + version + "_linux_amd64"
 	script := "SETTLE_INSTALL_URL=" + files.URL + " sh /mnt/dist/install.sh"
+	local := "SETTLE_INSTALL_URL=/mnt/dist sh /mnt/dist/install.sh" // Debian's busybox has no TLS that works
 	archive := "tar -xzf /mnt/dist/" + folder + ".tar.gz"
-	home := []string{"PATH=/usr/bin:/bin:/usr/sbin", "HOME=/home/ada"}
+	trust := []string{"SSL_CERT_FILE=/etc/roots.pem", "WGETRC=/etc/roots.wgetrc"}
+	home := append([]string{"PATH=/usr/bin:/bin:/usr/sbin", "HOME=/home/ada"}, trust...)
+	const updates = "settle update --install"
 	ways := []struct {
 		name, root              string
 		by, install, at, remove string
 		own, update             string
 	}{
-		{"debian script", r.debian, "1000:1000", script, "~/.local/bin/settle", "rm ~/.local/bin/settle", "home/ada/.local/bin", "curl -fsSL https://x/v1.3.0/install.sh | SETTLE_INSTALL_DIR='/home/ada/.local/bin' sh"},
-		{"debian archive", r.debian, "1000:1000", archive, "~/" + folder + "/settle", "rm -r ~/" + folder, "", "SETTLE_INSTALL_DIR='/home/ada/" + folder + "' sh"},
-		{"debian deb", r.debian, "0:0", "dpkg --install /mnt/dist/settle_1.2.3~rc.1_amd64.deb", "settle", "dpkg --purge settle", "var/lib/dpkg var/log/dpkg.log", "https://x/v1.3.0/settle_1.3.0_<amd64 or arm64>.deb"},
-		{"musl script", r.musl, "1000:1000", script, "~/.local/bin/settle", "rm ~/.local/bin/settle", "home/ada/.local/bin", "curl -fsSL https://x/v1.3.0/install.sh | SETTLE_INSTALL_DIR='/home/ada/.local/bin' sh"},
-		{"musl archive", r.musl, "1000:1000", archive, "~/" + folder + "/settle", "rm -r ~/" + folder, "", "SETTLE_INSTALL_DIR='/home/ada/" + folder + "' sh"},
+		{"debian script", r.debian, "1000:1000", script, "~/.local/bin/settle", "rm ~/.local/bin/settle", "home/ada/.local/bin", updates},
+		{"debian archive", r.debian, "1000:1000", archive, "~/" + folder + "/settle", "rm -r ~/" + folder, "", updates},
+		{"debian deb", r.debian, "0:0", "dpkg --install /mnt/dist/settle_1.2.3~rc.1_amd64.deb", "settle", "dpkg --purge settle", "var/lib/dpkg var/log/dpkg.log", files.URL + "/newer/settle_1.3.0_<amd64 or arm64>.deb"},
+		{"musl script", r.musl, "1000:1000", local, "~/.local/bin/settle", "rm ~/.local/bin/settle", "home/ada/.local/bin", updates},
+		{"musl archive", r.musl, "1000:1000", archive, "~/" + folder + "/settle", "rm -r ~/" + folder, "", updates},
 	}
 	t.Run("ways", func(t *testing.T) {
 		for _, w := range ways {
@@ -280,7 +320,7 @@ func TestCleanMachines(t *testing.T) {
 		})
 		t.Run("no home and no user", func(t *testing.T) {
 			t.Parallel()
-			nobodyInstalls(t, newMachine(t, r.bare, "12345:12345", "PATH=/tmp/bin:/usr/bin"), "SETTLE_INSTALL_DIR=/tmp/bin "+script)
+			nobodyInstalls(t, newMachine(t, r.bare, "12345:12345", "PATH=/tmp/bin:/usr/bin"), "SETTLE_INSTALL_DIR=/tmp/bin "+local)
 		})
 	})
 }

@@ -24,6 +24,8 @@ type release struct {
 	base    string    // a root file system, as a tar archive, for images that have more than the program
 	sources string    // APT sources, for images with Debian's packages
 	debs    string    // a folder that keeps these packages
+	keys    []string  // the lines of release_keys: who may sign
+	signKey string    // a file with the key that signs, or with the public half of one that an agent has
 
 	binaries    []binary // of settle
 	fleet       []binary // of settle-fleet
@@ -40,6 +42,7 @@ func main() {
 	flag.StringVar(&r.url, "url", "https://github.com/settle-agent/settle/releases/download", "`URL` of the folder that will have a folder with the files, named after the version")
 	flag.StringVar(&r.base, "image-base", "", "make a second image on top of the root file system in `TAR`, for the one Linux platform that is built")
 	flag.StringVar(&r.sources, "image-tools", "", "make an image with git, ripgrep and a shell, of Debian packages from the APT sources in `FILE`")
+	flag.StringVar(&r.signKey, "sign-key", os.Getenv("SETTLE_SIGN_KEY"), "sign the release with the private key in `FILE`, or with the agent's key whose public half is in it; default: SETTLE_SIGN_KEY")
 	flag.StringVar(&platforms, "platforms", strings.Join(allPlatforms, ","), "`NAMES` of the platforms to build for")
 	flag.Parse()
 	if err := r.make(strings.Split(platforms, ",")); err != nil {
@@ -65,6 +68,7 @@ func (r *release) make(platforms []string) (err error) {
 		{"image", r.image},
 		{"SBOM", r.sbom},
 		{"checksums", r.checksums},
+		{"signature", r.sign},
 	}
 	for _, s := range steps {
 		begin := time.Now()
@@ -72,6 +76,9 @@ func (r *release) make(platforms []string) (err error) {
 			return fmt.Errorf("cannot make %s: %w", s.name, err)
 		}
 		fmt.Printf("%-32s %s\n", s.name, time.Since(begin).Round(10*time.Millisecond))
+	}
+	if r.signKey == "" {
+		fmt.Fprintln(os.Stderr, r.unsigned())
 	}
 	return nil
 }
@@ -93,6 +100,9 @@ func (r *release) prepare() (err error) {
 		return err
 	}
 	r.at = time.Unix(unix, 0).UTC()
+	if err := r.trust(); err != nil {
+		return err
+	}
 	if r.version == "" {
 		if r.version, err = git(r.root, "describe", "--tags", "--exact-match", "--match", "v*"); err != nil {
 			r.version = fmt.Sprintf("0.0.0-%s.%s", r.at.Format("20060102150405"), r.commit[:12])

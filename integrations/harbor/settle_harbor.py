@@ -26,7 +26,7 @@ class Settle(BaseInstalledAgent):
     """Keyword arguments (--ak NAME=VALUE), besides the flags below:
 
     archive          a settle_VERSION_linux_MACHINE.tar.gz on this host to install
-    install_url      where the files of a release are, with install.sh; needs curl in the environment
+    install_url      https address of the files of a release, with install.sh; needs curl in the environment
     load_trajectory  a trajectory (ATIF) or an exported session on this host to begin with
     """
 
@@ -72,7 +72,7 @@ class Settle(BaseInstalledAgent):
         elif self._install_url:
             url = shlex.quote(self._install_url)
             command = (
-                f"curl -fsSL {url}/install.sh -o /tmp/install-settle.sh && "
+                f"curl --proto '=https' --tlsv1.2 -fsSL {url}/install.sh -o /tmp/install-settle.sh && "
                 f"SETTLE_INSTALL_URL={url} SETTLE_INSTALL_DIR=/usr/local/bin sh /tmp/install-settle.sh; "
                 "code=$?; rm -f /tmp/install-settle.sh; exit $code"
             )

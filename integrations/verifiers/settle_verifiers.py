@@ -23,7 +23,7 @@ STATE = "/var/tmp/settle-verifiers"
 
 class SettleHarnessConfig(HarnessConfig):
     install_url: str | None = None
-    """Where the files of a release are, with install.sh. Without it, settle has to be in the runtime."""
+    """The https address of the files of a release, with install.sh. Without it, settle has to be in the runtime."""
     max_steps: int | None = None
     """Responses of the model in a turn."""
     tools: str | None = None
@@ -39,7 +39,7 @@ class SettleHarness(ACPHarness[SettleHarnessConfig]):
         if url := self.config.install_url:
             url = shlex.quote(url)
             install = f"SETTLE_INSTALL_URL={url} SETTLE_INSTALL_DIR=/usr/local/bin sh"
-            command = f"command -v settle >/dev/null || {{ set -e; curl -fsSL {url}/install.sh -o {STATE}.sh; {install} {STATE}.sh; rm -f {STATE}.sh; }}"
+            command = f"command -v settle >/dev/null || {{ set -e; curl --proto '=https' --tlsv1.2 -fsSL {url}/install.sh -o {STATE}.sh; {install} {STATE}.sh; rm -f {STATE}.sh; }}"
         result = await runtime.run(["sh", "-c", command], {})
         if result.exit_code != 0:
             raise RuntimeError(f"cannot install settle: {(result.stderr or result.stdout).strip()[-500:]}")

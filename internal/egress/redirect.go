@@ -32,8 +32,10 @@ func AnyServer(c *http.Client) *http.Client {
 	out := *c
 	out.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		err, first := sameServer(r, via), via[0].URL
-		downgrade := via[len(via)-1].URL.Scheme == "https" && r.URL.Scheme != "https"
-		if err != nil && (first.User != nil || downgrade || r.Method != http.MethodGet || len(via) > maxRedirects) {
+		if via[len(via)-1].URL.Scheme == "https" && r.URL.Scheme != "https" {
+			return &RedirectError{r.URL.Scheme + "://" + r.URL.Host, "it leads from https to " + r.URL.Scheme}
+		}
+		if err != nil && (first.User != nil || r.Method != http.MethodGet || len(via) > maxRedirects) {
 			return err
 		}
 		return nil

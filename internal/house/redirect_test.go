@@ -11,9 +11,9 @@ import (
 // reason.
 func ownRedirects() map[string]string {
 	return map[string]string{
-		"internal/egress/redirect.go":       "the policy itself",
-		"internal/frontend/about/update.go": "the list of releases needs no credentials, and its host keeps it on other servers: egress.AnyServer",
-		"tool/web/fetch.go":                 "web_fetch carries no credentials; it follows none by the client, and up to five by itself, each judged anew",
+		"internal/egress/redirect.go":         "the policy itself",
+		"internal/frontend/about/download.go": "releases need no credentials, and their host keeps them on other servers: egress.AnyServer",
+		"tool/web/fetch.go":                   "web_fetch carries no credentials; it follows none by the client, and up to five by itself, each judged anew",
 	}
 }
 

@@ -42,11 +42,12 @@ func TestNewest(t *testing.T) {
 		{`{}`, 200, "it lacks a version"},
 		{`{"version":"1.2.3","files":"https://x/;rm -r ~"}`, 200, "it lacks"},
 		{`{"version":"1.2.3","files":"file:///x"}`, 200, "it lacks"},
+		{`{"version":"1.2.3","files":"http://x.example/v1.2.3"}`, 200, "the https address of its files"},
 		{`{"version":"1.2.3+$(id)","files":"https://x"}`, 200, "it lacks"},
 		{`{"version":"1.2.3 ` + "\x1b" + `","files":"https://x"}`, 200, "is not an index"},
-		{strings.Repeat(" ", maxIndex) + `{"version":"1.2.3","files":"https://x"}`, 200, "is not an index"},
+		{strings.Repeat(" ", maxIndex) + `{"version":"1.2.3","files":"https://x"}`, 200, "more than 65536 bytes"},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(c.code)
 			io.WriteString(w, c.body)
 		}))
@@ -61,38 +62,42 @@ func TestNewest(t *testing.T) {
 	}
 }
 
-// TestNewestElsewhere: the host of the releases keeps its files on other servers. It is
-// not followed for ever, nor from https to http, nor with a password.
+// TestNewestElsewhere: the host of the releases keeps its files on other servers. A
+// redirect is not followed for ever, nor to http, nor with a password. An http address
+// is not asked.
 func TestNewestElsewhere(t *testing.T) {
 	const list = `{"version":"1.2.3","files":"https://x.example/v1.2.3"}`
-	files := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, list) }))
-	defer files.Close()
 	asked := 0
 	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
-		to := files.URL
-		if r.URL.Path == "/self" {
-			to = "/self"
-		}
-		http.Redirect(w, r, to, http.StatusFound)
+		io.WriteString(w, list)
 	})
-	plain, secure := httptest.NewServer(answer), httptest.NewTLSServer(answer)
+	plain, files := httptest.NewServer(answer), httptest.NewTLSServer(answer)
 	defer plain.Close()
-	defer secure.Close()
+	defer files.Close()
+	start := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		http.Redirect(w, r, map[string]string{"/self": "/self", "/http": plain.URL, "/twice": "/http"}[r.URL.Path]+map[string]string{"/": files.URL}[r.URL.Path], http.StatusFound)
+	}))
+	defer start.Close()
 	for url, want := range map[string]string{
-		plain.URL: "", secure.URL: "keys are not sent", plain.URL + "/self": "6 times in a row",
-		strings.Replace(plain.URL, "http://", "http://ada:secret@", 1): "keys are not sent",
+		start.URL + "/": "", start.URL + "/self": "6 times in a row",
+		plain.URL:            "must start with https://",
+		start.URL + "/http":  "it leads from https to http",
+		start.URL + "/twice": "it leads from https to http",
+		"//" + start.URL[8:]: "must start with https://",
+		strings.Replace(start.URL, "https://", "https://ada:secret@", 1) + "/": "keys are not sent",
 	} {
 		asked = 0
-		got, err := Newest(t.Context(), secure.Client(), url)
+		got, err := Newest(t.Context(), start.Client(), url)
 		if want == "" && (err != nil || got.Version != "1.2.3") || want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret")) {
 			t.Errorf("%s: %+v, %v", url, got, err)
 		}
-		if asked > 6 {
+		if asked > 6 || url == plain.URL && asked > 0 {
 			t.Errorf("%s: asked %d times", url, asked)
 		}
 	}
-	secure.Client().CloseIdleConnections()
+	start.Client().CloseIdleConnections()
 }
 
 // Each way to install has its own way to update.
@@ -102,20 +107,24 @@ func TestUpdate(t *testing.T) {
 		return func(path string) bool { return strings.Contains(strings.Join(paths, "\n"), path) }
 	}
 	for want, i := range map[string]Installed{
-		"go install github.com/settle-agent/settle/cmd/settle@v1.3.0":                        {Version: "1.2.3", Module: true, Program: "/root/go/bin/settle", Exists: there()},
-		"npm install @settle-agent/settle@1.3.0":                                             {Version: "1.2.3", Program: "/x/node_modules/@settle-agent/settle-linux-x64/bin/settle", Exists: there()},
-		"npm install --global @settle-agent/settle@1.3.0":                                    {Version: "1.2.3", Program: "/usr/local/lib/node_modules/@settle-agent/settle/node_modules/@settle-agent/settle-linux-x64/bin/settle", Exists: there()},
-		"brew upgrade settle":                                                                {Version: "1.2.3", Program: "/opt/homebrew/Cellar/settle/1.2.3/bin/settle", Exists: there()},
-		"sudo apt install ./settle_*.deb":                                                    {Version: "1.2.3", Program: "/usr/bin/settle", Exists: there("/var/lib/dpkg/info/settle.list")},
-		"sudo rpm --upgrade https://x/v1.3.0/settle-1.3.0-1.<x86_64 or aarch64>.rpm":         {Version: "1.2.3", Program: "/usr/bin/settle", Exists: there("/usr/lib/sysimage/rpm")},
-		"start a container from the image of 1.3.0: https://x/v1.3.0/settle_1.3.0_image.tar": {Version: "1.2.3", Program: "/usr/bin/settle", Exists: there()},
-		`curl -fsSL https://x/v1.3.0/install.sh | SETTLE_INSTALL_DIR='/home/o'\''b/bin' sh`:  {Version: "1.3.0-rc.1", Program: "/home/o'b/bin/settle", Exists: there()},
-		"settle 1.3.0 is the newest version.":                                                {Version: "1.3.0"},
-		"built from a checkout (devel); the newest release is 1.3.0":                         {Version: "devel"},
-		"built from a checkout (0.0.0-2026); the newest release is 1.3.0":                    {Version: "0.0.0-2026", Checkout: true},
+		"go install github.com/settle-agent/settle/cmd/settle@v1.3.0":                                                  {Version: "1.2.3", Module: true, Program: "/root/go/bin/settle", Exists: there()},
+		"npm install @settle-agent/settle@1.3.0":                                                                       {Version: "1.2.3", Program: "/x/node_modules/@settle-agent/settle-linux-x64/bin/settle", Exists: there()},
+		"npm install --global @settle-agent/settle@1.3.0":                                                              {Version: "1.2.3", Program: "/usr/local/lib/node_modules/@settle-agent/settle/node_modules/@settle-agent/settle-linux-x64/bin/settle", Exists: there()},
+		"brew upgrade settle":                                                                                          {Version: "1.2.3", Program: "/opt/homebrew/Cellar/settle/1.2.3/bin/settle", Exists: there()},
+		"sudo apt install ./settle_*.deb":                                                                              {Version: "1.2.3", Program: "/usr/bin/settle", Exists: there("/var/lib/dpkg/info/settle.list")},
+		"sudo rpm --upgrade https://x/v1.3.0/settle-1.3.0-1.<x86_64 or aarch64>.rpm":                                   {Version: "1.2.3", Program: "/usr/bin/settle", Exists: there("/usr/lib/sysimage/rpm")},
+		"start a container from the image of 1.3.0: https://x/v1.3.0/settle_1.3.0_image.tar":                           {Version: "1.2.3", Program: "/usr/bin/settle", Exists: there()},
+		`curl --proto '=https' --tlsv1.2 -fsSL https://x/v1.3.0/install.sh | SETTLE_INSTALL_DIR='/home/o'\''b/bin' sh`: {Version: "1.3.0-rc.1", Program: "/home/o'b/bin/settle", Exists: there()},
+		"settle 1.3.0 is the newest version.":                                                                          {Version: "1.3.0"},
+		"settle 1.4.0 is newer than the newest release, 1.3.0.":                                                        {Version: "1.4.0"},
+		"built from a checkout (devel); the newest release is 1.3.0":                                                   {Version: "devel"},
+		"built from a checkout (0.0.0-2026); the newest release is 1.3.0":                                              {Version: "0.0.0-2026", Checkout: true},
 	} {
 		var out bytes.Buffer
-		err := Update(&out, i, newest)
+		err := Updater{Installed: i, Out: &out}.Check(t.Context(), newest)
+		if strings.Contains(out.String(), "To get it:") && !strings.Contains(out.String(), "has no release key, so it could not verify") {
+			t.Errorf("a build without a key says %s", out.String())
+		}
 		if isNewer := strings.Contains(out.String(), "To get it:"); !strings.Contains(out.String(), want) || errors.Is(err, ErrNewer) != isNewer {
 			t.Errorf("%+v: %v: %s", i, err, out.String())
 		}
