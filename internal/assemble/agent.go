@@ -284,11 +284,11 @@ func (o Options) prompt(remote *remoteTools, known *skillSet) (prompt.Prompt, er
 	return prompt.Build(p), nil
 }
 
-// mostPrompt bounds the files of a system prompt in bytes.
-const mostPrompt = 1 << 20
+// maxPrompt bounds the files of a system prompt in bytes.
+const maxPrompt = 1 << 20
 
 func promptFile(path string) (string, error) {
-	text, err := disk.ReadRegular(path, mostPrompt)
+	text, err := disk.ReadRegular(path, maxPrompt)
 	if err != nil {
 		return "", fmt.Errorf("cannot read the system prompt: %w", err)
 	}

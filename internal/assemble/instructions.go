@@ -92,14 +92,14 @@ func placesOf(dir string, c event.Content) (out []string) {
 	return append(out, wordsIn(from, args.Command)...)
 }
 
-// mostWords is how many words of a command are looked at.
-const mostWords = 60
+// maxWords is how many words of a command are looked at.
+const maxWords = 60
 
 // wordsIn returns what there is of a command's words: cd web && go test ./x/... names
 // web and x, or web/x. A cd is followed, and nothing else is understood.
 func wordsIn(dir, command string) (out []string) {
 	words := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>\"'`=,", r) })
-	for n, word := range words[:min(len(words), mostWords)] {
+	for n, word := range words[:min(len(words), maxWords)] {
 		word = strings.TrimSuffix(strings.TrimSuffix(word, "..."), "/")
 		if word == "" || strings.HasPrefix(word, "-") || !filepath.IsLocal(word) && !filepath.IsAbs(word) {
 			continue

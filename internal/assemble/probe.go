@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// mostProbed is how many servers are tried at the same time.
-const mostProbed = 8
+// maxProbed is how many servers are tried at the same time.
+const maxProbed = 8
 
 // Configured is an MCP server, with what is known of it.
 type Configured struct {
@@ -34,7 +34,7 @@ func (o Options) ConfiguredServers() []Configured {
 
 // Probe tries the servers, several at the same time, and keeps what they say.
 func (o Options) Probe(ctx context.Context, servers []Configured) {
-	places := make(chan struct{}, mostProbed)
+	places := make(chan struct{}, maxProbed)
 	var wg sync.WaitGroup
 	env := o.commandEnv().env
 	for i := range servers {

@@ -196,8 +196,8 @@ func TestFirstRequestWithSearch(t *testing.T) {
 		server, s := families(t, map[string]string{"model": name, "web.search": "provider"}, modeltest.Say("hello"))
 		prompt(t, s, "go")
 		body := server.Exchanges()[0].Body
-		if n := len(body); n > mostFirst || !strings.Contains(strings.ToLower(string(body)), "search the web") {
-			t.Errorf("%s: the first request has %d bytes, want at most %d, with the search", family, n, mostFirst)
+		if n := len(body); n > maxFirst || !strings.Contains(strings.ToLower(string(body)), "search the web") {
+			t.Errorf("%s: the first request has %d bytes, want at most %d, with the search", family, n, maxFirst)
 		}
 	}
 }

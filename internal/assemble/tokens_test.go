@@ -6,9 +6,9 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// mostFirst is what the first request of a session may have in bytes, the prompt and
+// maxFirst is what the first request of a session may have in bytes, the prompt and
 // the tools, for every family: it is paid for in every session.
-const mostFirst = 12 << 10
+const maxFirst = 12 << 10
 
 // firstModels are a model of each family, and of each wire.
 func firstModels() map[string]string {
@@ -19,8 +19,8 @@ func TestFirstRequest(t *testing.T) {
 	for family, name := range firstModels() {
 		server, s := families(t, map[string]string{"model": name}, modeltest.Say("hello"))
 		prompt(t, s, "go")
-		if n := len(server.Exchanges()[0].Body); n > mostFirst {
-			t.Errorf("%s: the first request has %d bytes, want at most %d", family, n, mostFirst)
+		if n := len(server.Exchanges()[0].Body); n > maxFirst {
+			t.Errorf("%s: the first request has %d bytes, want at most %d", family, n, maxFirst)
 		} else {
 			t.Logf("%s: %d bytes", family, n)
 		}

@@ -15,18 +15,18 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// maxChallenge bounds what is read of a challenge, in bytes.
+// maxChallenge bounds the part of a challenge that is read, in bytes.
 const maxChallenge = 16 << 10
 
-// challenge is what a server says of a login that it asks for (RFC 6750, RFC 9728).
+// challenge is a server's demand for a login (RFC 6750, RFC 9728).
 type challenge struct {
-	metadata string // the URL of its own
+	metadata string // URL of the resource's metadata
 	scopes   []string
 	code     string
 }
 
-// parseChallenge reads the values of WWW-Authenticate, as far as they are about
-// bearer tokens. What cannot be read says nothing.
+// parseChallenge reads the bearer challenges in the values of WWW-Authenticate and ignores
+// everything that it cannot read.
 func parseChallenge(values []string) *challenge {
 	c := &challenge{}
 	parameter := regexp.MustCompile(`[\s,](resource_metadata|scope|error)\s*=\s*(?:"([^"]*)"|([^\s",]+))`)
@@ -50,20 +50,20 @@ func parseChallenge(values []string) *challenge {
 	return c
 }
 
-// NeedsScope reports whether an answer asks for a login with more scopes.
+// NeedsScope reports whether an answer requires a login with more scopes.
 func NeedsScope(answer *http.Response) bool {
 	return answer.StatusCode == http.StatusForbidden && parseChallenge(answer.Header["Www-Authenticate"]).code == "insufficient_scope"
 }
 
-// resource is what is used of a server's metadata (RFC 9728, section 2).
+// resource has the used fields of a server's metadata (RFC 9728, section 2).
 type resource struct {
 	Resource string   `json:"resource"`
 	Servers  []string `json:"authorization_servers"`
 	Scopes   []string `json:"scopes_supported"`
 }
 
-// metadata is what is used of an authorization server's (RFC 8414, section 2; RFC
-// 9207).
+// metadata has the used fields of an authorization server's metadata (RFC 8414, section 2;
+// RFC 9207).
 type metadata struct {
 	Issuer     string   `json:"issuer"`
 	Authorize  string   `json:"authorization_endpoint"`
@@ -76,13 +76,13 @@ type metadata struct {
 	IssuerSent bool     `json:"authorization_response_iss_parameter_supported"`
 }
 
-// place is where a login to a server happens.
+// place is the authorization server and resource of a login.
 type place struct {
 	resource resource
 	meta     *metadata
 }
 
-// discover finds out where a login to the server happens.
+// discover finds the authorization server of a server.
 func discover(ctx context.Context, c *http.Client, server string, asked *challenge) (_ *place, err error) {
 	at := &place{}
 	if at.resource, err = findResource(ctx, c, server, asked.metadata); err != nil {
@@ -95,8 +95,8 @@ func discover(ctx context.Context, c *http.Client, server string, asked *challen
 	return at, nil
 }
 
-// findServer returns an authorization server's metadata, which is where RFC 8414 or
-// OpenID put it.
+// findServer returns the metadata of an authorization server from the paths of RFC 8414 or
+// OpenID.
 func findServer(ctx context.Context, c *http.Client, issuer string) (m *metadata, err error) {
 	m = &metadata{}
 	if err := checkURL(issuer); err != nil {
@@ -133,8 +133,8 @@ func findServer(ctx context.Context, c *http.Client, issuer string) (m *metadata
 	return m, nil
 }
 
-// findResource returns the server's metadata. A server of before 2025-06-18 has none
-// and is its own authorization server.
+// findResource returns the server's metadata. A server older than 2025-06-18 has none and
+// is its own authorization server.
 func findResource(ctx context.Context, c *http.Client, server, named string) (resource, error) {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -185,9 +185,9 @@ func fetch(ctx context.Context, c *http.Client, at string, into any) (found bool
 	return err == nil, err
 }
 
-// covers reports whether metadata for the resource is for the server as well: it has
-// the same origin, and its path contains the server's. (RFC 9728 wants it to be the
-// same; many servers name their origin.)
+// covers reports whether metadata for the resource also applies to the server: both have
+// the same origin, and the resource's path contains the server's path. (RFC 9728 requires
+// equality; many servers name their origin.)
 func covers(resource string, server *url.URL) bool {
 	r, err := url.Parse(resource)
 	if err != nil || r.Scheme != server.Scheme || !strings.EqualFold(r.Host, server.Host) {
@@ -196,8 +196,8 @@ func covers(resource string, server *url.URL) bool {
 	return strings.HasPrefix(strings.TrimSuffix(server.Path, "/")+"/", strings.TrimSuffix(r.Path, "/")+"/")
 }
 
-// checkURL refuses what is not https, but for this machine. Whether it may be
-// reached is the [Guard]'s to say.
+// checkURL refuses URLs without https, except on this machine. The [Guard] decides which
+// addresses can be reached.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil {

@@ -12,19 +12,20 @@ import (
 	"github.com/settle-agent/settle/internal/egress"
 )
 
-// Guard keeps what a server's metadata leads to out of private networks, unless the
-// server is in one itself. Its methods are for an [http.Transport].
+// Guard keeps requests to addresses from a server's metadata out of private networks,
+// unless the server is in a private network itself. Its methods are for an
+// [http.Transport].
 type Guard struct {
 	// Server is the server's URL.
 	Server string
-	// Next chooses a request's proxy; nil is none.
+	// Next chooses the proxy of a request; nil for no proxy.
 	Next func(*http.Request) (*url.URL, error)
 
 	mu      sync.Mutex
-	proxies map[string]bool // that were chosen: the user's, so they may be anywhere
+	proxies map[string]bool // addresses of chosen proxies; the user configured them, so they can be private
 }
 
-// Proxy chooses a request's proxy.
+// Proxy chooses the proxy of a request.
 func (g *Guard) Proxy(r *http.Request) (*url.URL, error) {
 	if g.Next == nil {
 		return nil, nil //nolint:nilnil // as the signature has it: no proxy
@@ -41,7 +42,7 @@ func (g *Guard) Proxy(r *http.Request) (*url.URL, error) {
 	return proxy, err
 }
 
-// DialContext connects, if it may.
+// DialContext connects to a permitted address.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -57,7 +58,7 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	return (&egress.Dialer{}).DialContext(ctx, network, address)
 }
 
-// isPrivate reports whether the server is in a private network itself.
+// isPrivate reports whether the server itself is in a private network.
 func (g *Guard) isPrivate(ctx context.Context) bool {
 	u, err := url.Parse(g.Server)
 	if err != nil {

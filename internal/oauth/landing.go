@@ -16,27 +16,27 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// landingPath is where the browser comes back to.
+// landingPath is the path of the redirect.
 const landingPath = "/callback"
 
-// closeTimeout bounds how long the last page is sent.
+// closeTimeout bounds the delivery of the last page.
 const closeTimeout = time.Second
 
-// landing is the page on this machine that the browser comes back to.
+// landing is the loopback server that receives the browser's redirect.
 type landing struct {
 	listener net.Listener
-	arrived  chan arrivalResult // holds one: the first counts
+	arrived  chan arrivalResult // buffered for one: the first result counts
 	server   *http.Server
 	done     chan struct{} // closed when the server has ended
 }
 
-// arrivalResult is what the browser brought.
+// arrivalResult is the result of a redirect.
 type arrivalResult struct {
 	code string
 	err  error
 }
 
-// listen opens the port, on the loopback address alone (RFC 8252, section 7.3).
+// listen opens the port on the loopback address only (RFC 8252, section 7.3).
 func listen(port int) (*landing, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
@@ -47,7 +47,7 @@ func listen(port int) (*landing, error) {
 
 func (l *landing) url() string { return "http://" + l.listener.Addr().String() + landingPath }
 
-// serve answers the browser, until close.
+// serve answers the browser until close.
 func (l *landing) serve(expected arrivals) {
 	l.done = make(chan struct{})
 	l.server = &http.Server{ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -61,7 +61,7 @@ func (l *landing) serve(expected arrivals) {
 		}
 		got, ours := expected.check(r.URL.Query())
 		switch {
-		case !ours: // anybody on this machine can send this; the person's browser is still to come
+		case !ours: // any local process can send this request; the person's browser can still come
 			http.Error(w, "This is not the answer to the login that settle waits for.", http.StatusBadRequest)
 			return
 		case got.err != nil:
@@ -72,7 +72,7 @@ func (l *landing) serve(expected arrivals) {
 		}
 		select {
 		case l.arrived <- got:
-		default: // the first one counts
+		default: // the first result counts
 		}
 	})}
 	go func() { // ends with close
@@ -81,7 +81,7 @@ func (l *landing) serve(expected arrivals) {
 	}()
 }
 
-// close ends the page, and the port.
+// close ends the server and closes the port.
 func (l *landing) close() {
 	if l.server == nil {
 		_ = l.listener.Close()
@@ -95,13 +95,13 @@ func (l *landing) close() {
 	<-l.done
 }
 
-// arrivals is what the browser has to bring.
+// arrivals are the expected values of a redirect.
 type arrivals struct {
 	state, issuer string
-	issuerSent    bool // the authorization server says that it names itself
+	issuerSent    bool // the authorization server announced the iss parameter
 }
 
-// check reads what the browser brought; false if it is not the answer to this login.
+// check reads the parameters of a redirect; false if they do not belong to this login.
 func (a arrivals) check(q url.Values) (got arrivalResult, ours bool) {
 	if subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(a.state)) != 1 {
 		return arrivalResult{err: errors.New("the address is not the answer to this login")}, false
@@ -118,7 +118,7 @@ func (a arrivals) check(q url.Values) (got arrivalResult, ours bool) {
 	return arrivalResult{code: q.Get("code")}, true
 }
 
-// pasted reads an address that the browser came to, on whatever machine.
+// pasted reads the address of a redirect that a browser on another machine received.
 func (a arrivals) pasted(text string) (got arrivalResult, ours bool) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.RawQuery == "" {

@@ -21,37 +21,36 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// DefaultPatience is how long a login waits for the person.
+// DefaultPatience is the default time limit for the person to log in.
 const DefaultPatience = 15 * time.Minute
 
 // Login is a login to a server.
 type Login struct {
-	// URL is the server's, and Headers what it is sent in any case.
+	// URL is the server's URL, and Headers are sent with every request to the server.
 	URL     string
 	Headers map[string]string
-	// Client is who settle is there; without an ID, it registers itself. Scopes
-	// replace those that the server asks for.
+	// ClientID and ClientSecret identify settle; without an ID, settle registers itself.
+	// Scopes replace the scopes that the server requests.
 	ClientID, ClientSecret string
 	Scopes                 []string
-	// RedirectPort is where the browser comes back to, of 127.0.0.1; 0 has the
-	// kernel choose.
+	// RedirectPort is the port of the redirect on 127.0.0.1; 0 lets the kernel choose.
 	RedirectPort int
-	// Ask sends requests to the server, and Client those to what its metadata
-	// names; see [Guard].
+	// Ask sends requests to the server, and Client requests to the addresses in its
+	// metadata; see [Guard].
 	Ask, Client *http.Client
-	// Show shows the link to the person. Pasted gives addresses that the browser
-	// came to elsewhere, and Reject says what is wrong with one.
+	// Show shows the link to the person. Pasted delivers addresses from a browser on
+	// another machine, and Reject reports why one is wrong.
 	Show   func(link string)
 	Pasted <-chan string
 	Reject func(error)
-	// Patience bounds the wait for the person; 0 is [DefaultPatience].
+	// Patience bounds the wait for the person; 0 means [DefaultPatience].
 	Patience time.Duration
-	// Learn, if set, is told each secret (C15).
+	// Learn, if set, receives each secret (C15).
 	Learn func(secrets ...string)
 }
 
-// Login logs in to the server, and keeps the tokens. It waits for the person, until
-// ctx ends.
+// Login logs in to the server and stores the tokens. It waits for the person until ctx
+// ends.
 func (s Store) Login(ctx context.Context, l *Login) error {
 	if s.dir == "" {
 		return errors.New("cannot log in without a data directory to keep the login in")
@@ -98,7 +97,7 @@ func (s Store) Login(ctx context.Context, l *Login) error {
 	return s.change(ctx, l.URL, func(kept *Entry) error { *kept = e; return nil })
 }
 
-// ask has the server say what it asks for.
+// ask requests the server's challenge.
 func (l *Login) ask(ctx context.Context) (*challenge, error) {
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"settle","version":"login"}}}`
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, l.URL, strings.NewReader(hello))
@@ -117,11 +116,11 @@ func (l *Login) ask(ctx context.Context) (*challenge, error) {
 		}
 		return nil, fmt.Errorf("cannot reach the server: %w", err)
 	}
-	_ = got.Body.Close() // what it says in it is of no interest
+	_ = got.Body.Close() // the body has no information
 	return parseChallenge(got.Header["Www-Authenticate"]), nil
 }
 
-// scopes are those to ask for.
+// scopes returns the scopes that the login requests.
 func (l *Login) scopes(at *place, asked *challenge, known *Entry) []string {
 	scopes := slices.Clone(l.Scopes)
 	if len(scopes) == 0 {
@@ -129,20 +128,20 @@ func (l *Login) scopes(at *place, asked *challenge, known *Entry) []string {
 		if len(scopes) == 0 {
 			scopes = slices.Clone(at.resource.Scopes)
 		}
-		scopes = append(scopes, known.Scopes...) // those that calls were refused without
+		scopes = append(scopes, known.Scopes...) // scopes whose absence refused calls
 	}
-	if slices.Contains(at.meta.Scopes, "offline_access") { // to get a refresh token
+	if slices.Contains(at.meta.Scopes, "offline_access") { // required for a refresh token
 		scopes = append(scopes, "offline_access")
 	}
 	slices.Sort(scopes)
 	return slices.Compact(scopes)
 }
 
-// client is who settle is at the authorization server: as configured, or registered
-// now, since the address that the browser comes back to is a new one.
+// client returns the configured client, or registers a new one for the address of this
+// redirect.
 func (l *Login) client(ctx context.Context, meta *metadata, back string, scopes []string) (Client, error) {
 	methods := meta.Methods
-	method := "client_secret_basic" // where the metadata says nothing; RFC 8414
+	method := "client_secret_basic" // default of RFC 8414 without metadata
 	if slices.Contains(methods, "client_secret_post") {
 		method = "client_secret_post"
 	}
@@ -193,7 +192,7 @@ func register(ctx context.Context, c *http.Client, at string, as map[string]any)
 	return got, err
 }
 
-// authorize shows the link, and waits until the browser comes back with a code.
+// authorize shows the link and waits for the redirect with a code.
 func (l *Login) authorize(ctx context.Context, back *landing, meta *metadata, e *Entry, verifier, state string) (string, error) {
 	config := oauth2.Config{ClientID: e.Client.ID, RedirectURL: back.url(), Scopes: e.Scopes}
 	resource := oauth2.SetAuthURLParam("resource", e.Resource) // RFC 8707
@@ -205,7 +204,7 @@ func (l *Login) authorize(ctx context.Context, back *landing, meta *metadata, e 
 	if err != nil {
 		return "", errors.New("the authorization server's endpoint is no URL")
 	}
-	q := link.Query() // the endpoint may have parameters of its own
+	q := link.Query() // the endpoint can have parameters of its own
 	maps.Copy(q, ours.Query())
 	link.RawQuery = q.Encode()
 	patience := l.Patience
@@ -224,7 +223,7 @@ func (l *Login) authorize(ctx context.Context, back *landing, meta *metadata, e 
 			return got.code, got.err
 		case text, more := <-pasted:
 			if !more {
-				pasted = nil // the input has ended, and the browser may still come
+				pasted = nil // the input has ended, but the browser can still come
 				continue
 			}
 			if strings.TrimSpace(text) == "" {

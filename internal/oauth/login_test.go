@@ -43,7 +43,7 @@ func setUp(t *testing.T, o oauthtest.Options) *fixture {
 	return f
 }
 
-// guarded asks as the guard of the server lets it.
+// guarded returns the HTTP client with the guard of the server.
 func (f *fixture) guarded(server string) *http.Client {
 	g := &oauth.Guard{Server: server}
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: g.DialContext, Proxy: g.Proxy}}
@@ -59,7 +59,7 @@ func (f *fixture) tokens() *oauth.Tokens {
 	return &oauth.Tokens{Store: f.store, Client: f.guarded, Learn: f.learn}
 }
 
-// login logs in, and then does with the link what a person would.
+// login logs in and passes the link to then, which acts as the person.
 func (f *fixture) login(then func(link string), change ...func(*oauth.Login)) error {
 	f.t.Helper()
 	var visits sync.WaitGroup
@@ -75,14 +75,14 @@ func (f *fixture) login(then func(link string), change ...func(*oauth.Login)) er
 	return f.store.Login(f.t.Context(), l)
 }
 
-// consent is what a person does who says yes.
+// consent acts as a person who consents.
 func (f *fixture) consent(link string) { f.Follow(f.Visit(link)) }
 
 func (f *fixture) token(refused string) (string, error) {
 	return f.tokens().Token(f.t.Context(), f.Resource(), refused)
 }
 
-// accepted reports whether the resource takes the token.
+// accepted reports whether the resource accepts the token.
 func (f *fixture) accepted(token string) bool {
 	r, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, f.Resource(), nil)
 	if err != nil {
@@ -134,10 +134,10 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// The tokens are the user's alone.
+// Only the user can read the tokens.
 func TestFilesArePrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // which has no such modes
+		return // Windows has no such modes
 	}
 	f := setUp(t, oauthtest.Options{})
 	if err := f.login(f.consent); err != nil {
@@ -158,7 +158,7 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 }
 
-// A person may have the browser on another machine, and paste what it shows there.
+// The browser can be on another machine; the person pastes the address that it shows.
 func TestPastedAddress(t *testing.T) {
 	f := setUp(t, oauthtest.Options{}).serves()
 	pasted, rejected := make(chan string), make(chan error)
@@ -181,7 +181,7 @@ func TestPastedAddress(t *testing.T) {
 	}
 }
 
-// Whoever guesses the port can neither end a login nor bring another's code.
+// Another local process that guesses the port can neither end a login nor inject a code.
 func TestStrangersAtThePort(t *testing.T) {
 	f := setUp(t, oauthtest.Options{}).serves()
 	err := f.login(func(link string) {
@@ -231,7 +231,7 @@ func TestLoginFails(t *testing.T) {
 	}
 }
 
-// A server on the internet cannot have settle ask the user's own network.
+// A server on the internet cannot make settle send requests to the user's network.
 func TestGuard(t *testing.T) {
 	f := setUp(t, oauthtest.Options{})
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, f.URL, nil)
@@ -274,7 +274,7 @@ func TestConfiguredClient(t *testing.T) {
 	}
 }
 
-// Refresh tokens rotate: each may be used once, however many ask at the same time.
+// Refresh tokens rotate: each works once, for any number of concurrent requests.
 func TestRefreshOnce(t *testing.T) {
 	f := setUp(t, oauthtest.Options{}).serves()
 	if err := f.login(f.consent); err != nil {
@@ -315,7 +315,7 @@ func TestExpiredTokenIsRefreshed(t *testing.T) {
 	}
 }
 
-// Where a login has ended, it is said, and the token that is of no use is not kept.
+// An ended login is reported, and its useless token is deleted.
 func TestLoginEnds(t *testing.T) {
 	for name, o := range map[string]oauthtest.Options{"the refresh token expired": {}, "there is none": {NoRefresh: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -339,7 +339,7 @@ func TestLoginEnds(t *testing.T) {
 	}
 }
 
-// A server that is down has not ended a login.
+// A server that is unavailable does not end a login.
 func TestRefreshFailsForNow(t *testing.T) {
 	f := setUp(t, oauthtest.Options{})
 	if err := f.login(f.consent); err != nil {
@@ -374,8 +374,8 @@ func TestLogout(t *testing.T) {
 	}
 }
 
-// A person who does not come, and one who stops waiting, leave nothing; that the port
-// is closed, TestMain checks.
+// A login that times out and a login that is cancelled leave nothing; TestMain checks that
+// the port is closed.
 func TestLoginIsGivenUp(t *testing.T) {
 	f := setUp(t, oauthtest.Options{})
 	why := errors.New("enough")
@@ -393,7 +393,7 @@ func TestLoginIsGivenUp(t *testing.T) {
 	}
 }
 
-// The scopes that a call was refused without are asked for by the next login.
+// The next login requests the scopes whose absence refused a call.
 func TestScopesAddUp(t *testing.T) {
 	f := setUp(t, oauthtest.Options{Scope: "a"})
 	if err := f.tokens().Refused(t.Context(), f.Resource(), []string{`Bearer error="insufficient_scope", scope="b"`}); err != nil {
@@ -407,7 +407,7 @@ func TestScopesAddUp(t *testing.T) {
 	}
 }
 
-// What is in a file that somebody damaged is no login.
+// A damaged file is not a login.
 func TestDamagedFile(t *testing.T) {
 	f := setUp(t, oauthtest.Options{})
 	if err := f.login(f.consent); err != nil {
@@ -431,7 +431,7 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// TestLoginAtAServerThatRedirectsToItself: it is asked a few times, and the login fails.
+// TestLoginAtAServerThatRedirectsToItself: the login fails after a few requests.
 func TestLoginAtAServerThatRedirectsToItself(t *testing.T) {
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -448,7 +448,7 @@ func TestLoginAtAServerThatRedirectsToItself(t *testing.T) {
 	}
 }
 
-// TestTokensInAForm: some servers answer with a form, and refuse with status 200.
+// TestTokensInAForm: some servers answer with a form and refuse with status 200.
 func TestTokensInAForm(t *testing.T) {
 	f := setUp(t, oauthtest.Options{Form: true, ExpiresIn: 3600}).serves()
 	if err := f.login(f.consent); err != nil {
@@ -472,7 +472,7 @@ func TestTokensInAForm(t *testing.T) {
 	}
 }
 
-// record is a transport that notes the paths of requests.
+// record is a transport that records the paths of requests.
 type record struct {
 	http.RoundTripper
 
@@ -487,8 +487,8 @@ func (r *record) RoundTrip(q *http.Request) (*http.Response, error) {
 	return r.RoundTripper.RoundTrip(q)
 }
 
-// TestEveryRequestIsGuarded: discovery, registration, tokens, refreshes and revocations
-// go through the guarded client.
+// TestEveryRequestIsGuarded: discovery, registration, token requests, refreshes and
+// revocations use the guarded client.
 func TestEveryRequestIsGuarded(t *testing.T) {
 	f := setUp(t, oauthtest.Options{})
 	guarded := &record{RoundTripper: f.guarded(f.Resource()).Transport}
@@ -513,8 +513,8 @@ func TestEveryRequestIsGuarded(t *testing.T) {
 	}
 }
 
-// TestRegistrationAnswers: what settle does not use of a registration does not matter,
-// and a secret in an answer that cannot be read is part of no error (C15).
+// TestRegistrationAnswers: unused fields of a registration have no effect, and no error
+// contains a secret from an unreadable answer (C15).
 func TestRegistrationAnswers(t *testing.T) {
 	f := setUp(t, oauthtest.Options{Registered: map[string]any{"jwks": map[string]any{"keys": []any{}}, "client_id_issued_at": "2026-11-24"}})
 	if err := f.login(f.consent); err != nil {
@@ -528,8 +528,8 @@ func TestRegistrationAnswers(t *testing.T) {
 	}
 }
 
-// TestHugeChallenge: a challenge costs time in proportion to its length. With time in
-// proportion to its square, this test does not end.
+// TestHugeChallenge: the time to read a challenge is linear in its length. With quadratic
+// time, this test does not end.
 func TestHugeChallenge(t *testing.T) {
 	f := setUp(t, oauthtest.Options{})
 	if err := f.tokens().Refused(t.Context(), f.Resource(), []string{"Bearer " + strings.Repeat(",", 8<<20)}); err != nil {
@@ -537,8 +537,8 @@ func TestHugeChallenge(t *testing.T) {
 	}
 }
 
-// TestIssuerWithASlash: an issuer may end with a slash; its metadata is where it is
-// without one.
+// TestIssuerWithASlash: an issuer can end with a slash; the path of its metadata has no
+// slash.
 func TestIssuerWithASlash(t *testing.T) {
 	f := setUp(t, oauthtest.Options{})
 	f.Change(func(o *oauthtest.Options) { o.AuthServer = f.URL + "/" })
@@ -547,7 +547,7 @@ func TestIssuerWithASlash(t *testing.T) {
 	}
 }
 
-// TestForgedAnswers: what is no bearer token is not kept.
+// TestForgedAnswers: only bearer tokens are stored.
 func TestForgedAnswers(t *testing.T) {
 	for name, body := range map[string]string{
 		"another type": `{"access_token":"a","token_type":"mac"}`, "a line break": `{"access_token":"a\r\nX-Evil: 1","token_type":"bearer"}`,
@@ -571,7 +571,7 @@ func TestForgedAnswers(t *testing.T) {
 	}
 }
 
-// TestPrintableLink: a server cannot have the link change what a terminal shows.
+// TestPrintableLink: the link cannot change the display of a terminal.
 func TestPrintableLink(t *testing.T) {
 	f := setUp(t, oauthtest.Options{Authorize: "https://auth.example/a\u202eb\u009b31m/?q=\u202e\u009b&state=x#\u202e"})
 	why := errors.New("enough")

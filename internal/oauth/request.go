@@ -19,10 +19,10 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// maxAnswer bounds an answer of an authorization server, in bytes.
+// maxAnswer bounds the answer of an authorization server in bytes.
 const maxAnswer = 1 << 20
 
-// refusal is an error of an authorization server (RFC 6749, section 5.2).
+// refusal is an error response of an authorization server (RFC 6749, section 5.2).
 type refusal struct {
 	status      int
 	Code        string `json:"error"`
@@ -37,7 +37,7 @@ func (r *refusal) Error() string {
 	return text
 }
 
-// final reports whether asking again is of no use.
+// final reports whether a retry is useless.
 func (r *refusal) final() bool {
 	switch r.Code {
 	case "invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope":
@@ -77,7 +77,7 @@ func requestTokens(ctx context.Context, c *http.Client, e *Entry, form url.Value
 	return got, nil
 }
 
-// take keeps the tokens.
+// take stores the tokens in the entry.
 func (e *Entry) take(got *oauth2.Token) {
 	e.Access, e.Refresh = got.AccessToken, cmp.Or(got.RefreshToken, e.Refresh)
 	e.Expires = time.Time{}
@@ -89,7 +89,7 @@ func (e *Entry) take(got *oauth2.Token) {
 	}
 }
 
-// post posts a form as the client. A refusal by the server is a [*refusal].
+// post posts a form as the client. If the server refuses, the error is a [*refusal].
 func post(ctx context.Context, c *http.Client, to string, as Client, form url.Values) error {
 	if as.Method != "client_secret_basic" {
 		form.Set("client_id", as.ID)
@@ -109,8 +109,8 @@ func post(ctx context.Context, c *http.Client, to string, as Client, form url.Va
 	return err
 }
 
-// send sends a request, and returns the body of a good answer. Redirects to another
-// server are not followed: a form has secrets in it.
+// send sends a request and returns the body of a successful answer. It follows no redirect
+// to another server, because the form contains secrets.
 func send(c *http.Client, r *http.Request) ([]byte, error) {
 	if r.Header.Get("Accept") == "" {
 		r.Header.Set("Accept", "application/json")
@@ -122,7 +122,7 @@ func send(c *http.Client, r *http.Request) ([]byte, error) {
 		}
 		return nil, err
 	}
-	defer func() { _ = got.Body.Close() }() // it was only read
+	defer func() { _ = got.Body.Close() }() // the body was only read
 	raw, err := io.ReadAll(io.LimitReader(got.Body, maxAnswer))
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the authorization server's answer: %w", err)
@@ -131,6 +131,6 @@ func send(c *http.Client, r *http.Request) ([]byte, error) {
 		return raw, nil
 	}
 	said := &refusal{status: got.StatusCode}
-	_ = json.Unmarshal(raw, said) // what is no JSON says no more than its status
+	_ = json.Unmarshal(raw, said) // the status is the only information in a body that is not JSON
 	return nil, said
 }

@@ -16,19 +16,20 @@ import (
 )
 
 const (
-	// maxEntry bounds what is kept of one server, in bytes.
+	// maxEntry bounds the stored entry of a server in bytes.
 	maxEntry = 256 << 10
-	// lockDelay is the time between two looks at a lock that another process has.
+	// lockDelay is the delay between two attempts to take a lock that another process
+	// holds.
 	lockDelay = 25 * time.Millisecond
-	// expiryMargin is how long before its end a token counts as expired.
+	// expiryMargin is how long before its expiry a token counts as expired.
 	expiryMargin = 10 * time.Second
 )
 
-// Store keeps what is known of servers that ask for a login, one file for each
-// server's URL, readable by the user alone. The zero Store keeps nothing.
+// Store keeps the logins to servers: one file for each server URL, readable by the user
+// alone. The zero Store keeps nothing.
 type Store struct{ dir string }
 
-// NewStore returns the store of a data directory; "" stands for none.
+// NewStore returns the store of a data directory; "" for no store.
 func NewStore(dataDir string) Store {
 	if dataDir == "" {
 		return Store{}
@@ -36,9 +37,9 @@ func NewStore(dataDir string) Store {
 	return Store{filepath.Join(dataDir, "mcp-logins")}
 }
 
-// Entry is what is kept of one server.
+// Entry is the stored login to one server.
 type Entry struct {
-	// URL is the server's, and Resource what its tokens are for.
+	// URL is the server's URL, and Resource the resource that its tokens are for.
 	URL      string `json:"url"`
 	Resource string `json:"resource,omitempty"`
 	// Issuer is the authorization server; TokenURL and RevokeURL are its endpoints.
@@ -46,24 +47,24 @@ type Entry struct {
 	TokenURL  string `json:"token_url,omitempty"`
 	RevokeURL string `json:"revoke_url,omitempty"`
 	Client    Client `json:"client,omitzero"`
-	// Scopes are those that were granted, or that the server asked for.
+	// Scopes are the granted scopes, or the scopes that the server requires.
 	Scopes []string `json:"scopes,omitempty"`
-	// Access and Refresh are the tokens. Without Access, a login is needed.
+	// Access and Refresh are the tokens. Without Access, the person must log in.
 	Access  string    `json:"access_token,omitempty"`
 	Refresh string    `json:"refresh_token,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
 }
 
-// Client is who settle is to an authorization server.
+// Client is settle's registration at an authorization server.
 type Client struct {
 	ID     string `json:"client_id"`
 	Secret string `json:"client_secret,omitempty"`
-	// Method is how it proves that at the token endpoint: none, client_secret_post
+	// Method is the client authentication at the token endpoint: none, client_secret_post
 	// or client_secret_basic.
 	Method string `json:"token_endpoint_auth_method,omitempty"`
 }
 
-// Secrets are what of the entry must not be shown (C15).
+// Secrets are the values of the entry that must not be shown (C15).
 func (e *Entry) Secrets() []string {
 	var secrets []string
 	for _, secret := range []string{e.Access, e.Refresh, e.Client.Secret} {
@@ -74,13 +75,13 @@ func (e *Entry) Secrets() []string {
 	return secrets
 }
 
-// valid reports whether the access token can be sent: it has not expired, and is
-// not the one that was refused.
+// valid reports whether the access token can be sent: it has not expired, and the server
+// has not refused it.
 func (e *Entry) valid(refused string) bool {
 	return e.Access != "" && e.Access != refused && (e.Expires.IsZero() || time.Until(e.Expires) > expiryMargin)
 }
 
-// clear removes the tokens: a login is needed.
+// clear removes the tokens; the person must log in again.
 func (e *Entry) clear() { e.Access, e.Refresh, e.Expires = "", "", time.Time{} }
 
 func (s Store) path(url, suffix string) string {
@@ -88,7 +89,7 @@ func (s Store) path(url, suffix string) string {
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+suffix)
 }
 
-// Read returns what is kept of the server; false if nothing is.
+// Read returns the entry of the server; false if there is none.
 func (s Store) Read(url string) (Entry, bool) {
 	if s.dir == "" {
 		return Entry{}, false
@@ -101,13 +102,13 @@ func (s Store) Read(url string) (Entry, bool) {
 	return e, true
 }
 
-// Secrets are what of a login to the server must not be shown.
+// Secrets are the values of the login to the server that must not be shown.
 func (s Store) Secrets(url string) []string {
 	e, _ := s.Read(url)
 	return e.Secrets()
 }
 
-// write keeps the entry: whole, or not at all.
+// write stores the entry atomically.
 func (s Store) write(e *Entry) (err error) {
 	defer func() {
 		if err != nil {
@@ -121,8 +122,8 @@ func (s Store) write(e *Entry) (err error) {
 	return disk.ReplaceDurably(s.path(e.URL, ".json"), append(data, '\n'))
 }
 
-// change changes what is kept of a server, by one process at a time. What change
-// returns an error for stays as it is; an entry without a URL is removed.
+// change changes the entry of a server, in one process at a time. If change returns an
+// error, the entry stays unchanged; an entry without a URL is removed.
 func (s Store) change(ctx context.Context, url string, change func(e *Entry) error) error {
 	if s.dir == "" {
 		return errors.New("cannot keep a login without a data directory")
@@ -148,8 +149,8 @@ func (s Store) change(ctx context.Context, url string, change func(e *Entry) err
 	return nil
 }
 
-// lock waits until no other process changes what is kept of the server. The kernel
-// gives the lock back if this process dies.
+// lock waits until no other process changes the entry of the server. The kernel releases
+// the lock if this process dies.
 func (s Store) lock(ctx context.Context, url string) (unlock func(), err error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err

@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// refreshTimeout bounds a refresh, with the wait for other processes.
+// refreshTimeout bounds a refresh, including the wait for other processes.
 const refreshTimeout = 30 * time.Second
 
-// Tokens gives the tokens of servers. It never waits for a person.
+// Tokens returns the tokens of servers. It never waits for a person.
 type Tokens struct {
 	Store Store
-	// Client returns what asks the authorization server of the server with the URL.
+	// Client returns the HTTP client for the authorization server of the server with the
+	// URL.
 	Client func(server string) *http.Client
-	// Learn, if set, is told each secret before it is used (C15).
+	// Learn, if set, receives each secret before its first use (C15).
 	Learn func(secrets ...string)
 }
 
-// LoginError says that a person has to log in.
+// LoginError means that a person must log in.
 type LoginError struct{ Why string }
 
 func (e *LoginError) Error() string { return "it needs a login: " + e.Why }
 
-// Token returns the token for a server; "" if none is kept. A token that was
-// refused, or has expired, is refreshed; where that cannot be done, the error is a
-// [*LoginError].
+// Token returns the token for a server; "" if the store has none. It refreshes a refused or
+// expired token; if that is impossible, the error is a [*LoginError].
 func (t *Tokens) Token(ctx context.Context, server, refused string) (string, error) {
 	e, ok := t.Store.Read(server)
 	if !ok || e.Access == "" {
@@ -51,12 +51,12 @@ func (t *Tokens) learn(e *Entry) {
 	}
 }
 
-// refresh has the token renewed, unless another process has done that meanwhile.
+// refresh refreshes the token, unless another process has refreshed it in the meantime.
 func (t *Tokens) refresh(ctx context.Context, server, refused string) (Entry, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, refreshTimeout, errors.New("the token was not refreshed in time"))
 	defer cancel()
 	var fresh Entry
-	var ended error // the login has
+	var ended error // not nil if the login has ended
 	err := t.Store.change(ctx, server, func(e *Entry) error {
 		t.learn(e)
 		switch {
@@ -91,8 +91,8 @@ func (t *Tokens) refresh(ctx context.Context, server, refused string) (Entry, er
 	return fresh, err
 }
 
-// Refused notes that a server asks for a login, and the scopes that its challenge
-// names, for the login to come.
+// Refused records that a server requires a login, and the scopes of its challenge, which
+// the next login requests.
 func (t *Tokens) Refused(ctx context.Context, server string, challenge []string) error {
 	return t.Store.change(ctx, server, func(e *Entry) error {
 		for _, scope := range parseChallenge(challenge).scopes {
@@ -104,8 +104,8 @@ func (t *Tokens) Refused(ctx context.Context, server string, challenge []string)
 	})
 }
 
-// Logout forgets the login to a server. The authorization server is told, as far as
-// it answers in time; the error says that it was not.
+// Logout deletes the login to a server and revokes its tokens. If the authorization server
+// does not answer in time, the error reports that the tokens are not revoked.
 func (t *Tokens) Logout(ctx context.Context, server string) (had bool, err error) {
 	var old Entry
 	if err := t.Store.change(ctx, server, func(e *Entry) error {

@@ -1,4 +1,4 @@
-// Package prompt writes the system prompt of a session, once, when it begins:
+// Package prompt writes the system prompt of a session once, when the session begins:
 //
 //	own words        who settle is, how to work, how calls end   | or the user's file
 //	environment      platform, directory, git, day               |
@@ -6,8 +6,12 @@
 //	skills           names and descriptions, if there are any
 //	addition         the user's, last
 //
-// The same directory on the same day gives the same text, so that prompt
-// caches stay warm. A repository's files are somebody else's: they are bounded,
-// made valid UTF-8, and read only from within the repository and where its owner
-// is trusted. No program is run, git neither.
+// The same directory on the same day gives the same text, which keeps prompt caches valid.
+// The files of a repository are untrusted: the package bounds them, makes them valid UTF-8,
+// and reads them only within a repository whose owner is trusted. It runs no program, also
+// not git.
+//
+// Read prompt.go first. imports.go follows @path imports, nested.go finds the instructions
+// of folders that calls work in. Package assemble decides which files are read; package
+// repo decides whose files are trusted.
 package prompt

@@ -30,12 +30,11 @@ func environment(o Options) string {
 	return strings.Join(lines, "\n")
 }
 
-// head reads what HEAD is, without git, which would do what the repository's
-// configuration says.
+// head reads HEAD without git, because git would obey the repository's configuration.
 func head(root string) string {
 	const limit = 4096
 	dir := filepath.Join(root, ".git")
-	// In a worktree or a submodule .git is a file that says where it is.
+	// In a worktree or a submodule, .git is a file with the path of the directory.
 	if data, _, err := disk.Read(dir, limit); err == nil {
 		target := strings.TrimSpace(strings.TrimPrefix(string(data), "gitdir:"))
 		if !filepath.IsAbs(target) {
@@ -56,9 +55,8 @@ func head(root string) string {
 	return "unknown branch"
 }
 
-// branchName reports whether git could have made a branch of this name
-// (git-check-ref-format(1)): the file may hold anything else. One that reftable
-// keeps elsewhere is called .invalid.
+// branchName reports whether git accepts the name for a branch (git-check-ref-format(1));
+// the file can contain anything. With reftable, the name is .invalid.
 func branchName(name string) bool {
 	return name != "" && name != ".invalid" && len(name) < 256 && utf8.ValidString(name) &&
 		!strings.ContainsFunc(name, func(r rune) bool {
@@ -66,12 +64,12 @@ func branchName(name string) bool {
 		})
 }
 
-// objectName reports whether the text is a commit's, in SHA-1 or SHA-256.
+// objectName reports whether the text is a commit's name in SHA-1 or SHA-256.
 func objectName(text string) bool {
 	return (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// oneLine quotes a name that could pass for more than a name.
+// oneLine quotes a name that could look like more than a name.
 func oneLine(name string) string {
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		return strconv.Quote(name)

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// mostHops is how many imports lead from a file to the last one that is read
+	// maxHops bounds the chain of imports from a file
 	// (https://code.claude.com/docs/en/memory, "Import additional files").
-	mostHops = 5
-	// mostImports bounds the files that are imported, and those that one file names.
-	mostImports = 100
+	maxHops = 5
+	// maxImports bounds the imported files, and the imports of one file.
+	maxImports = 100
 )
 
-// imported reads the files that a file names by @path, and those that they name, in
-// the order of their names. What leads out of the project, for a file of the project,
-// and files with secrets are left out, with a note. Names that are no files are the
-// words of somebody who writes to @somebody.
+// imported reads the files that a file names by @path, and the files that those name, in
+// the order of their names. It omits, with a note, files with secrets and, for a file of
+// the project, files outside the project. A name without a file is ordinary text, such as
+// @alice.
 func (p *Prompt) imported(from Sources, of whose, by instruction, hops int) (out []instruction) {
 	if hops == 0 {
 		return nil
@@ -32,9 +32,9 @@ func (p *Prompt) imported(from Sources, of whose, by instruction, hops int) (out
 		if path == "" {
 			continue
 		}
-		if p.imports++; p.imports > mostImports {
-			if p.imports == mostImports+1 {
-				p.Notes = append(p.Notes, fmt.Sprintf("%s and later imports are skipped: at most %d files are imported", path, mostImports))
+		if p.imports++; p.imports > maxImports {
+			if p.imports == maxImports+1 {
+				p.Notes = append(p.Notes, fmt.Sprintf("%s and later imports are skipped: at most %d files are imported", path, maxImports))
 			}
 			return out
 		}
@@ -52,8 +52,8 @@ func (p *Prompt) imported(from Sources, of whose, by instruction, hops int) (out
 	return out
 }
 
-// importOf reads one file that another one names, and says whose it is: what is in the
-// project is the project's, and so is what that imports.
+// importOf reads one imported file and returns its owner: a file in the project belongs to
+// the project, and its imports also do.
 func (p *Prompt) importOf(from Sources, of whose, path string) (instruction, whose, error) {
 	f, err := from.find(path)
 	switch {
@@ -73,12 +73,12 @@ func (p *Prompt) importOf(from Sources, of whose, path string) (instruction, who
 	return one, of, err
 }
 
-// isGit reports whether a name is that of git's directory, as a file system without case
-// has it too.
+// isGit reports whether a name is the name of git's directory, also on a file system that
+// ignores case.
 func isGit(name string) bool { return strings.EqualFold(name, ".git") }
 
-// locate returns the file that an import in a directory means; "" if there is none.
-// Punctuation after a name is not part of it, unless there is such a file.
+// locate returns the file that an import in a directory names; "" if there is none.
+// Punctuation after a name is part of the name only if such a file exists.
 func (s Sources) locate(name, dir string) string {
 	name = strings.ReplaceAll(name, `\ `, " ")
 	name, _, _ = strings.Cut(name, "#")
@@ -100,22 +100,22 @@ func (s Sources) locate(name, dir string) string {
 	return ""
 }
 
-// importName is a path after an @ that begins a word. A blank in it has a backslash
-// before it.
+// importName is a path after an @ that begins a word. A backslash precedes each blank in
+// the path.
 var importName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|\s)@((?:\./|\.\./|~/|/)?[\pL\pN._-](?:[^\s\\]|\\ )*)`)
 })
 
-// comment is one of HTML's, over several lines.
+// comment is an HTML comment, also over several lines.
 var comment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)<!--.*?-->`) })
 
-// imports returns what a Markdown text imports: not in code, and not in comments.
+// imports returns the imports of a Markdown text outside code and comments.
 func imports(text string) (names []string) {
 	if !strings.Contains(text, "@") {
 		return nil
 	}
 	text = comment().ReplaceAllString(withoutCode(text), " ")
-	for _, m := range importName().FindAllStringSubmatch(text, mostImports) {
+	for _, m := range importName().FindAllStringSubmatch(text, maxImports) {
 		if !slices.Contains(names, m[1]) {
 			names = append(names, m[1])
 		}
@@ -123,7 +123,7 @@ func imports(text string) (names []string) {
 	return names
 }
 
-// withoutCode returns a Markdown text without code: fenced blocks, indented ones and
+// withoutCode returns a Markdown text without code: fenced blocks, indented blocks and
 // spans (https://spec.commonmark.org/0.31.2/).
 func withoutCode(text string) string {
 	var b, paragraph strings.Builder
@@ -153,7 +153,7 @@ func withoutCode(text string) string {
 			continue
 		}
 		if fence = ""; indented && blank && !list {
-			continue // the next line of it follows a blank one, too, as far as this goes
+			continue // the next line of the block can also follow a blank line
 		}
 		if blank = false; !indented {
 			list = item(bare) || list && line[0] == ' '
@@ -173,8 +173,7 @@ func item(line string) bool {
 	return len(line) > 1 && strings.ContainsAny(line[:1], "-*+") && strings.ContainsAny(line[1:2], " \t")
 }
 
-// opens returns the fence that a line begins a block of code with; "" if it begins
-// none.
+// opens returns the fence with which a line begins a code block; "" for none.
 func opens(line string) string {
 	for _, mark := range []string{"`", "~"} {
 		n := len(line) - len(strings.TrimLeft(line, mark))
@@ -185,8 +184,8 @@ func opens(line string) string {
 	return ""
 }
 
-// withoutSpans returns a paragraph without what stands between equally long runs of
-// backquotes.
+// withoutSpans returns a paragraph without code spans, which equally long runs of
+// backquotes enclose.
 func withoutSpans(text string) string {
 	var b strings.Builder
 	for {
@@ -198,7 +197,7 @@ func withoutSpans(text string) string {
 		text = text[begin:]
 		n := len(text) - len(strings.TrimLeft(text, "`"))
 		end := closing(text[n:], n)
-		if end < 0 { // these open nothing
+		if end < 0 { // these backquotes open no span
 			b.WriteString(text[:n])
 			text = text[n:]
 			continue
@@ -208,7 +207,7 @@ func withoutSpans(text string) string {
 	}
 }
 
-// closing returns where a span that n backquotes opened has ended; -1 if it does not.
+// closing returns the end of a span that n backquotes opened; -1 if it has none.
 func closing(text string, n int) int {
 	for at := 0; at < len(text); {
 		begin := strings.IndexByte(text[at:], '`')

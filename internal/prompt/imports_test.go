@@ -12,8 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/repo"
 )
 
-// imported returns the titles of what a prompt has, and the notes, without the
-// directory that they are in.
+// imported returns the titles of a prompt's files, and its notes, without their directory.
 func imported(p prompt.Prompt, root string) (titles []string, notes string) {
 	for line := range strings.Lines(p.Text) {
 		if title, is := strings.CutPrefix(line, "## "); is {
@@ -23,16 +22,16 @@ func imported(p prompt.Prompt, root string) (titles []string, notes string) {
 	return titles, strings.ReplaceAll(strings.Join(p.Notes, "\n"), root+"/", "")
 }
 
-// The rules are those of https://code.claude.com/docs/en/memory: relative to the file,
-// five hops, not in code.
+// The rules of https://code.claude.com/docs/en/memory: paths are relative to the file, five
+// hops, not in code.
 func TestImports(t *testing.T) {
 	deep := map[string]string{"AGENTS.md": "@1.md"}
 	for n := 1; n < 8; n++ {
 		deep[string(rune('0'+n))+".md"] = "number " + string(rune('0'+n)) + " @" + string(rune('1'+n)) + ".md"
 	}
 	for name, tt := range map[string]struct {
-		files map[string]string // of the project
-		want  []string          // beside AGENTS.md
+		files map[string]string // files of the project
+		want  []string          // in addition to AGENTS.md
 		note  string
 	}{
 		"relative to the file": {
@@ -105,7 +104,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// The user's own instructions may import what they like, and come first.
+// The user's own instructions can import any file, and come first.
 func TestUser(t *testing.T) {
 	root := tree(t, map[string]string{
 		"r/.git/HEAD": "", "r/AGENTS.override.md": "instead", "r/AGENTS.md": "not this", "r/CLAUDE.local.md": "mine",
@@ -137,7 +136,7 @@ func TestUser(t *testing.T) {
 	}
 }
 
-// Where a project is does not make its files secret.
+// The path of a project does not make its files secret.
 func TestProjectInPlaceOfSecrets(t *testing.T) {
 	root := tree(t, map[string]string{"gcloud/r/.git/HEAD": "", "gcloud/r/AGENTS.md": "first @a.md", "gcloud/r/a.md": "second"})
 	o := options(filepath.Join(root, "gcloud/r"))
@@ -147,7 +146,7 @@ func TestProjectInPlaceOfSecrets(t *testing.T) {
 	}
 }
 
-// A project may not make a prompt grow, or the reading of it take, without a bound.
+// A project cannot make the prompt, or the time to read it, grow without bound.
 func TestImportsAreBounded(t *testing.T) {
 	files := map[string]string{"r/.git/HEAD": ""}
 	all := func(dir string) (text string) {
@@ -169,7 +168,7 @@ func TestImportsAreBounded(t *testing.T) {
 	}
 }
 
-// What the user imports from a project does not make the project's words the user's.
+// A project file that the user imports does not become the user's own instruction.
 func TestUserImportsProject(t *testing.T) {
 	root := tree(t, map[string]string{
 		"r/.git/HEAD": "", "r/notes.md": "notes @~/private.md @more.md", "r/more.md": "more",

@@ -8,29 +8,28 @@ import (
 )
 
 const (
-	// mostNested is how deep below the working directory a folder's instructions
-	// are looked for.
-	mostNested = 16
-	// mostPlaces is how many places are looked at, of one step.
-	mostPlaces = 100
+	// maxNested bounds the depth of folders with instructions below the working directory.
+	maxNested = 16
+	// maxPlaces bounds the places of one step.
+	maxPlaces = 100
 )
 
-// Instruction is what a project says of one of its folders.
+// Instruction is an instruction file of one folder of a project.
 type Instruction struct{ Path, Text string }
 
-// Nested returns the instructions in the folders below the working directory, the
-// last of the project's, on the way to each of the places, with what they import. Places
-// are files or folders, absolute.
-// Other repositories in it, and the folders of dependencies, have no say.
+// Nested returns the instructions in the folders below the working directory (the last
+// directory of the project) on the way to each place, and their imports. Places are
+// absolute files or folders. It ignores other repositories inside the project and folders
+// of dependencies.
 func Nested(from Sources, places []string) (out []Instruction) {
 	project := from.Project
 	if len(project.Dirs) == 0 {
 		return nil
 	}
 	dir := project.Dirs[len(project.Dirs)-1]
-	may := map[string]bool{} // of the folders that were looked at
+	may := map[string]bool{} // folders already checked
 	var p Prompt
-	for _, place := range places[:min(len(places), mostPlaces)] {
+	for _, place := range places[:min(len(places), maxPlaces)] {
 		for _, folder := range below(dir, place) {
 			speaks, seen := may[folder]
 			if !seen {
@@ -51,8 +50,8 @@ func Nested(from Sources, places []string) (out []Instruction) {
 	return out
 }
 
-// below returns the folders from below dir down to the place, which is one or is in
-// one.
+// below returns the folders from dir (exclusive) down to the place, or to the folder of the
+// place.
 func below(dir, place string) (out []string) {
 	rel, err := filepath.Rel(dir, filepath.Clean(place))
 	if err != nil || !filepath.IsLocal(rel) || rel == "." {
@@ -62,7 +61,7 @@ func below(dir, place string) (out []string) {
 	for n, part := range strings.Split(rel, string(filepath.Separator)) {
 		at = filepath.Join(at, part)
 		info, err := os.Lstat(at)
-		if n == mostNested || err != nil || !info.IsDir() { // what a link leads to is elsewhere
+		if n == maxNested || err != nil || !info.IsDir() { // a link leads elsewhere
 			return out
 		}
 		out = append(out, at)
@@ -70,8 +69,8 @@ func below(dir, place string) (out []string) {
 	return out
 }
 
-// foreign reports whether what is in a folder was written by others: dependencies,
-// and other repositories.
+// foreign reports whether other authors wrote the content of a folder: dependencies, and
+// other repositories.
 func foreign(folder string) bool {
 	if slices.Contains([]string{".git", "node_modules", "vendor", "site-packages", ".venv"}, filepath.Base(folder)) {
 		return true

@@ -17,29 +17,29 @@ import (
 
 const (
 	maxFile  = 32 << 10 // bytes of one file
-	maxFiles = 64 << 10 // bytes of all files
+	maxFiles = 64 << 10 // bytes of all files together
 )
 
-// Sources say what may be read, and what that may import.
+// Sources are the files that a prompt can contain and import.
 type Sources struct {
-	// Project is what the project may say; the zero value says nothing.
+	// Project limits the project's files; the zero value excludes all of them.
 	Project repo.Project
-	// Home is what "~" stands for in imports; may be empty.
+	// Home replaces "~" in imports; can be empty.
 	Home string
-	// Secret, if set, reports whether a file is by its path one with secrets. Those are
-	// not imported.
+	// Secret, if set, reports whether a file's path indicates secrets. Such files are not
+	// imported.
 	Secret func(path string) bool
 }
 
-// instruction is one file that speaks to agents.
+// instruction is one file of instructions.
 type instruction struct {
 	path string
-	by   string // the file that imports it; empty if none does
-	text string // cut to its bound
-	size int64  // of the file
+	by   string // the file that imports this file; empty for none
+	text string // cut to its limit
+	size int64  // size of the file
 }
 
-// whose says to whom a file belongs.
+// whose is the owner of a file.
 type whose string
 
 const (
@@ -47,14 +47,14 @@ const (
 	ofUser    whose = "user"
 )
 
-// names are the files of a directory that speak: of each list, the first one that
-// says something. AGENTS.override.md is Codex's, CLAUDE.local.md Claude Code's.
+// names are the names of instruction files in a directory. Only the first file with content
+// in each list counts. AGENTS.override.md belongs to Codex, CLAUDE.local.md to Claude Code.
 func names() [][]string {
 	return [][]string{{"AGENTS.override.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"}, {"CLAUDE.local.md"}}
 }
 
 var (
-	// errSeen says that a file was read before.
+	// errSeen: the prompt already contains the file.
 	errSeen   = errors.New("it was read before")
 	errSecret = errors.New("by its name it holds secrets")
 )
@@ -65,8 +65,8 @@ func (p *Prompt) user(o Options) string {
 	return p.section("# The user's own instructions\n\nThey hold for every project. Where the project's contradict them, those win.\n", [][]instruction{list})
 }
 
-// project returns the section with the project's instructions, with those of the
-// nearest directory first in groups.
+// project returns the section with the project's instructions. The groups begin with the
+// nearest directory.
 func (p *Prompt) project(from Sources) string {
 	var groups [][]instruction
 	for _, at := range slices.Backward(from.Project.Dirs) {
@@ -75,8 +75,8 @@ func (p *Prompt) project(from Sources) string {
 	return p.section("# The project's instructions\n\nThe later ones are nearer to the working directory and win.\n", groups)
 }
 
-// section writes groups of instructions, the last group first. The first group gets
-// its room first, since it says what matters most here.
+// section writes groups of instructions, the last group first. It allocates room to the
+// first group first, because the nearest instructions matter most.
 func (p *Prompt) section(head string, groups [][]instruction) string {
 	room := bound.NewBudget(maxFiles)
 	var kept [][]instruction
@@ -110,7 +110,7 @@ func (p *Prompt) section(head string, groups [][]instruction) string {
 	return b.String()
 }
 
-// title names the file, and the one that imports it.
+// title names the file and the file that imports it.
 func (i instruction) title() string {
 	if i.by == "" {
 		return oneLine(i.path)
@@ -118,7 +118,7 @@ func (i instruction) title() string {
 	return fmt.Sprintf("%s (imported by %s)", oneLine(i.path), oneLine(i.by))
 }
 
-// whole is the text, which says where it was cut.
+// whole is the text with a mark where it was cut.
 func (i instruction) whole() string {
 	text := strings.TrimSpace(i.text)
 	if int64(len(i.text)) < i.size {
@@ -127,7 +127,7 @@ func (i instruction) whole() string {
 	return text
 }
 
-// directory reads the instructions of a directory, and what they import.
+// directory reads the instructions of a directory and their imports.
 func (p *Prompt) directory(from Sources, dir string) []instruction {
 	lists := names()
 	for _, list := range lists {
@@ -138,7 +138,7 @@ func (p *Prompt) directory(from Sources, dir string) []instruction {
 	return p.first(from, ofProject, lists)
 }
 
-// first reads the first file of each list that says something, and what it imports.
+// first reads the first file with content of each list, and its imports.
 func (p *Prompt) first(from Sources, of whose, lists [][]string) (out []instruction) {
 	for _, list := range lists {
 		for _, path := range list {
@@ -154,7 +154,7 @@ func (p *Prompt) first(from Sources, of whose, lists [][]string) (out []instruct
 				break
 			}
 			if strings.TrimSpace(one.text) != "" {
-				out = append(append(out, one), p.imported(from, of, one, mostHops)...)
+				out = append(append(out, one), p.imported(from, of, one, maxHops)...)
 				break
 			}
 		}
@@ -162,13 +162,13 @@ func (p *Prompt) first(from Sources, of whose, lists [][]string) (out []instruct
 	return out
 }
 
-// source is a file that instructions may be in, after the links of its path were
-// followed: that file is decided about, and read.
+// source is a file after its links were followed: the checks and the read use the same
+// file.
 type source struct {
 	disk.Place
 
-	inside bool      // of the project
-	file   repo.File // if it is inside
+	inside bool      // the file belongs to the project
+	file   repo.File // set if inside is set
 }
 
 // find follows the links of a path, once.
@@ -181,8 +181,8 @@ func (s Sources) find(path string) (source, error) {
 	return source{place, err == nil, file}, nil
 }
 
-// read reads a file once. It follows links of a project only within it: another's
-// repository must not be able to put a private file of the user into a prompt.
+// read reads a file once. It follows links of a project only within the project: a hostile
+// repository must not put a private file of the user into a prompt.
 func (p *Prompt) read(from Sources, of whose, path string) (instruction, error) {
 	if path == "" {
 		return instruction{}, fs.ErrNotExist
@@ -213,7 +213,7 @@ func (p *Prompt) readFound(from Sources, of whose, f source) (instruction, error
 	if len(text) > maxFile {
 		return instruction{path: f.Named, text: clean(cutAtLine(text, maxFile)), size: size}, nil
 	}
-	// Cleaning may change the length; the file is whole all the same.
+	// clean can change the length; the file counts as whole if it was read whole.
 	text = clean(text)
 	return instruction{path: f.Named, text: text, size: int64(len(text))}, nil
 }
@@ -225,7 +225,7 @@ func (s Sources) content(of whose, f source) (data []byte, size int64, err error
 		return f.Read(maxFile + 1)
 	case !f.inside:
 		if _, err := os.Lstat(f.Named); err != nil {
-			return nil, 0, err // there is none
+			return nil, 0, err // there is no such file
 		}
 		return nil, 0, &repo.OutsideError{Real: f.Real}
 	case s.Secret != nil && s.Secret(f.file.Name):

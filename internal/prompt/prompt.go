@@ -5,49 +5,48 @@ import (
 	"time"
 )
 
-// Options say what to write.
+// Options configure the prompt.
 type Options struct {
-	// Dir is the working directory, absolute.
+	// Dir is the absolute working directory.
 	Dir string
-	// GOOS names the platform.
+	// GOOS is the platform.
 	GOOS string
-	// Now gives the day, in its own time zone.
+	// Now is the current time; the prompt contains its day, in its own time zone.
 	Now time.Time
 	Sources
-	// User are the user's own files of instructions. Of each list, the first that says
-	// something is read.
+	// User are the user's own instruction files. Only the first file with content in each
+	// list is read.
 	User [][]string
 	// Skills is the section about skills; empty for none.
 	Skills string
-	// Replace, if set, stands in the place of settle's own words and of the
-	// environment.
+	// Replace, if set, replaces settle's own words and the environment.
 	Replace *string
-	// Append comes last.
+	// Append is the end of the prompt.
 	Append string
 }
 
 // Prompt is a system prompt.
 type Prompt struct {
 	Text string
-	// Files are the user's and the project's files that are part of it.
+	// Files are the user's and the project's files in the prompt.
 	Files []string
-	// Notes are for the user: what was cut or left out, and why.
+	// Notes tell the user what was cut or omitted, and why.
 	Notes []string
 
-	seen    map[string]bool // files that were read, without links
-	imports int             // how many there were
+	seen    map[string]bool // files already read, without links
+	imports int             // number of imports
 }
 
-// User returns only the section with the user's own instructions.
+// User returns the section with the user's own instructions alone.
 func User(o Options) Prompt {
 	var p Prompt
 	p.Text = strings.TrimSpace(clean(p.user(o)))
 	return p
 }
 
-// Build writes the system prompt. It does not fail: what cannot be read is
-// left out and noted. It runs nothing: a repository's configuration may name
-// programs that git would start.
+// Build writes the system prompt. It cannot fail: it omits unreadable files and adds a
+// note. It runs no program, because a repository's configuration can name programs that git
+// would start.
 func Build(o Options) Prompt {
 	var p Prompt
 	var parts []string

@@ -224,7 +224,7 @@ func TestReplaceAppendAndIgnore(t *testing.T) {
 	}
 }
 
-// Prompt caches stay warm: nothing but the day changes the text.
+// Prompt caches stay valid: only the day changes the text.
 func TestSameDaySameText(t *testing.T) {
 	root := tree(t, map[string]string{".git/HEAD": "ref: refs/heads/main", "AGENTS.md": "x"})
 	o := options(root)

@@ -10,11 +10,11 @@ import (
 	"github.com/settle-agent/settle/internal/test/swap"
 )
 
-// swapCalls is how many calls a race gets.
+// swapCalls is the number of calls in a race.
 const swapCalls = 400
 
-// A command in the background exchanges a name for a link out of the project while
-// settle reads instructions. Nothing from outside reaches the prompt.
+// A background command replaces a name by a link out of the project while settle reads
+// instructions. Nothing from outside reaches the prompt.
 func TestInstructionsNeverComeFromOutsideUnderSwaps(t *testing.T) {
 	for name, names := range map[string][2]string{
 		"the file":        {"r/w/a/b/AGENTS.md", "r/w/file"},

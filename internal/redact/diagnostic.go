@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// Diagnostic masks what looks like a secret in a text for diagnosis: the user
-// information of URLs, credentials in headers, query parameters, forms and
-// JSON, bearer tokens, and keys with a known provider's prefix. All else stays,
-// and masking twice is masking once.
+// Diagnostic masks text that looks like a secret in a diagnostic: the user information of
+// URLs, credentials in headers, query parameters, forms and JSON, bearer tokens, and keys
+// with a known provider's prefix. All other text stays. Masking twice gives the same text
+// as masking once.
 func Diagnostic(text string) string {
 	for _, p := range patterns() {
 		text = p.mask(text)
@@ -17,27 +17,27 @@ func Diagnostic(text string) string {
 	return text
 }
 
-// pattern masks the last group of each match that it accepts.
+// pattern masks the last group of each accepted match.
 type pattern struct {
 	expr   *regexp.Regexp
-	accept func(value string) bool // nil for all
+	accept func(value string) bool // nil accepts every match
 }
 
 const (
-	// header and field are what may stand after "Name: " and "name=". Like all
-	// values here they take in a Mask whole, so that it is not masked again.
+	// header and field match the value after "Name: " and after "name=". Like all values
+	// here they match a whole Mask, so that Diagnostic does not mask it again.
 	header = `[^\s"'` + "`" + `&;,<>()\[\]{}\\]+`
 	field  = `[^\s"'` + "`" + `&;,<>()\[\]{}\\#]+`
-	// keyNames name credentials wherever they occur.
+	// keyNames are names of credentials in any place.
 	keyNames = `(?:proxy-)?authorization|(?:[\w-]*[_-])?api[_-]?key|(?:[\w-]*[_-])?token|(?:[\w-]*[_-])?secret|` +
 		`(?:[\w-]*[_-])?password|(?:set-)?cookie|access[_-]?key[_-]?id|secret[_-]?access[_-]?key`
-	// headerNames are those of keyNames that do not occur before a colon in prose.
+	// headerNames are the names in keyNames that prose does not use before a colon.
 	headerNames = `(?:proxy-)?authorization|(?:[\w-]*[_-])?api[_-]key|[\w-]+[_-](?:token|secret|password)|(?:set-)?cookie`
-	// queryNames name credentials in a URL's query only.
+	// queryNames are names of credentials in the query of a URL only.
 	queryNames = `key|sig|signature|x-amz-(?:signature|credential|security-token)|x-goog-(?:signature|credential)`
 )
 
-// patterns compiles at the first use, so that starting costs nothing.
+// patterns compiles the expressions at first use, to keep the start of the program fast.
 var patterns = sync.OnceValue(func() []pattern {
 	compile := func(parts ...string) *regexp.Regexp {
 		return regexp.MustCompile(strings.Join(parts, ""))
@@ -62,7 +62,7 @@ var patterns = sync.OnceValue(func() []pattern {
 	}
 })
 
-// random tells a token from a long word.
+// random distinguishes a token from a long word.
 func random(value string) bool {
 	return strings.ContainsAny(value, "0123456789") || len(value) >= 32
 }

@@ -1,13 +1,15 @@
-// Package redact keeps secrets from leaving (C15).
+// Package redact keeps secrets inside settle (C15).
 //
-// A [Redactor] knows the exact values of the secrets that settle has read and
-// replaces them by [Mask] in whole texts and, through a [Stream], in text that
-// arrives in pieces, however it is cut. It is on the path of every delta: text
-// without anything in question comes back as the same string.
+// A [Redactor] knows the exact values of the secrets that settle has read and replaces them
+// by [Mask] in whole texts and, through a [Stream], in text that arrives in pieces of any
+// size. Every delta passes it: a text without any part of a secret comes back as the same
+// string.
 //
-// [Diagnostic] goes further and masks what merely looks like a secret. It is
-// for URLs, headers, provider bodies, errors, logs and stderr only; in tool
-// text, edits or history it would corrupt work.
+// [Diagnostic] also masks text that only looks like a secret. It is for URLs, headers,
+// provider bodies, errors, logs and stderr; in tool text, edits or history its masks would
+// corrupt work.
 //
-//	Add ─► forms (plain, JSON, URL, base64) ─► matcher (immutable, swapped whole)
+//	Add ─► forms (plain, JSON, URL, base64) ─► matcher (immutable, swapped as a whole)
+//
+// Read redact.go first, then matcher.go, which finds the values.
 package redact

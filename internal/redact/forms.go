@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// forms returns the ways in which a secret may be written: as it is, escaped
-// for JSON or for a URL, and within something encoded in base64, such as a
-// user and a password of basic authentication.
+// forms returns the encodings in which a secret can appear: plain, escaped for JSON or for
+// a URL, and inside base64 data, such as the user and password of basic authentication.
 func forms(value string) []string {
 	all := []string{value, inJSON(value), strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(inJSON(value))}
 	for _, escaped := range []string{url.QueryEscape(value), url.PathEscape(value), userinfo(value)} {
@@ -40,7 +39,7 @@ func userinfo(value string) string {
 	return strings.TrimPrefix(url.UserPassword("", value).String(), ":")
 }
 
-// lowerHex turns %2F into %2f.
+// lowerHex changes %2F to %2f.
 func lowerHex(escaped string) string {
 	b := []byte(escaped)
 	for i := 0; i+2 < len(b); i++ {
@@ -51,8 +50,8 @@ func lowerHex(escaped string) string {
 	return string(b)
 }
 
-// within64 returns the digits of the encoding that value alone decides when
-// 3k+before bytes stand before it and anything behind it.
+// within64 returns the digits of the encoding that value alone determines if 3k+before
+// bytes precede it, for any bytes after it.
 func within64(encoding *base64.Encoding, value string, before int) string {
 	digits := encoding.EncodeToString(append(make([]byte, before), value...))
 	first := (before*8 + 5) / 6

@@ -2,9 +2,9 @@ package redact
 
 import "strings"
 
-// matcher is an Aho-Corasick automaton over all forms of all secrets. It is
-// immutable. The trie is nearly a set of chains, so nodes keep their children
-// in a list; only the root, where ordinary text stays, has a table.
+// matcher is an Aho-Corasick automaton over all forms of all secrets. It is immutable. The
+// trie is nearly a set of chains, so nodes keep their children in a list; only the root,
+// which ordinary text rarely leaves, has a table.
 type matcher struct {
 	root  [256]int32
 	nodes []node
@@ -16,17 +16,17 @@ type node struct {
 	fail    int32 // node of the longest proper suffix that is in the trie
 	depth   int32
 	longest int32 // length of the longest secret that ends here, 0 if none
-	char    byte  // that leads here
+	char    byte  // the last byte of the node's string
 }
 
 // span is a run of bytes that is masked as one.
 type span struct{ start, end int }
 
-// ending says whether a text is known to be complete.
+// ending reports whether a text is complete.
 type ending bool
 
 const (
-	partial ending = false // more may follow
+	partial ending = false // more text can follow
 	whole   ending = true
 )
 
@@ -91,8 +91,8 @@ func (m *matcher) step(at int32, char byte) int32 {
 	return m.root[char]
 }
 
-// scan returns the spans of text to mask, overlapping ones joined, in order,
-// and how many bytes at the end of text are the beginning of a secret.
+// scan returns the spans of text to mask, in order and with overlapping spans joined. open
+// is the number of bytes at the end of text that are the beginning of a secret.
 func scan[T string | []byte](m *matcher, text T, end ending) (found []span, open int) {
 	at := int32(0)
 	for i := 0; i < len(text); i++ {
@@ -125,10 +125,10 @@ func join(found []span, next span) []span {
 	return append(found, next)
 }
 
-// replace masks text, of which the first done bytes are out already, behind a
-// mask. Of a partial text it keeps back what may be the beginning of a secret:
-// tail is to be put before the text that follows, and kept is how much of tail
-// is out already.
+// replace masks text after its first done bytes, which the caller has already written out
+// behind a mask. It keeps back the end of a partial text that can be the beginning of a
+// secret: the caller prepends tail to the next text, and the first kept bytes of tail are
+// already written out.
 func replace(m *matcher, text string, done int, end ending) (out, tail string, kept int) {
 	found, open := scan(m, text, end)
 	cut := len(text)
@@ -138,7 +138,7 @@ func replace(m *matcher, text string, done int, end ending) (out, tail string, k
 	var b strings.Builder
 	masked := false
 	for _, s := range found {
-		// What begins after cut may yet turn out to be part of a longer secret.
+		// A span after cut can still become part of a longer secret.
 		if s.start > cut {
 			break
 		}

@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// Mask is what stands in the place of a secret. It needs no escaping in JSON,
-// and contains nothing that [Diagnostic] looks for.
+// Mask replaces a secret. It needs no escaping in JSON and contains nothing that
+// [Diagnostic] masks.
 const Mask = "***settle:masked***"
 
-// MinLength is the length in characters from which a value counts as a secret.
-// Shorter ones are left alone: "EMPTY" is a real key of local servers.
+// MinLength is the minimum length of a secret in characters. Shorter values are not masked:
+// "EMPTY" is a real key of local servers.
 const MinLength = 16
 
-// Redactor masks the exact values that it was told. All methods may be called
-// by several goroutines at once. A nil Redactor masks nothing.
+// Redactor masks the exact values of its secrets. All methods are safe for concurrent use.
+// A nil Redactor masks nothing.
 type Redactor struct {
-	mu      sync.Mutex          // serialises Add
+	mu      sync.Mutex          // serializes Add
 	values  map[string]struct{} // guarded by mu
 	matcher atomic.Pointer[matcher]
 }
@@ -30,8 +30,8 @@ func New(values ...string) *Redactor {
 	return r
 }
 
-// Add makes more values secret, from now on and in streams that are open.
-// White space around a value does not belong to it.
+// Add makes more values secret, also in open streams. It removes white space around a
+// value.
 func (r *Redactor) Add(values ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,9 +54,9 @@ func (r *Redactor) Add(values ...string) {
 	r.matcher.Store(newMatcher(all))
 }
 
-// String returns the text with every secret masked. A beginning of a secret of
-// at least [MinLength] bytes at the very end of the text is masked as well: an
-// interrupt may have cut the text in the middle of it.
+// String returns the text with every secret masked. It also masks a beginning of a secret
+// of at least [MinLength] bytes at the very end of the text, because an interrupt can have
+// cut the text there.
 func (r *Redactor) String(text string) string {
 	m := r.current()
 	if m == nil || len(text) < MinLength {
@@ -66,8 +66,8 @@ func (r *Redactor) String(text string) string {
 	return out
 }
 
-// Bytes is String for bytes. Where there is nothing to mask it returns data
-// itself, else a new slice.
+// Bytes is String for bytes. It returns data itself if there is nothing to mask, otherwise
+// a new slice.
 func (r *Redactor) Bytes(data []byte) []byte {
 	m := r.current()
 	if m == nil || len(data) < MinLength {
@@ -80,7 +80,7 @@ func (r *Redactor) Bytes(data []byte) []byte {
 	return []byte(r.String(string(data)))
 }
 
-// Blank overwrites every secret in data with asterisks, where it is.
+// Blank overwrites every secret in data with asterisks.
 func (r *Redactor) Blank(data []byte) {
 	m := r.current()
 	if m == nil {
@@ -94,13 +94,13 @@ func (r *Redactor) Blank(data []byte) {
 	}
 }
 
-// Masked reports whether the text contains our own mask. Such text must not be
-// written to a file: it would put the mask in the place of the secret.
+// Masked reports whether the text contains settle's own mask. A tool must not write such a
+// text to a file, because the mask would replace the secret there.
 func (r *Redactor) Masked(text string) bool {
 	return strings.Contains(text, Mask)
 }
 
-// Diagnostic masks the exact values, then what looks like a secret; see
+// Diagnostic masks the exact values, then text that looks like a secret; see the function
 // [Diagnostic].
 func (r *Redactor) Diagnostic(text string) string {
 	return Diagnostic(r.String(text))

@@ -54,7 +54,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-// C15: a secret does not get through by being encoded.
+// C15: an encoded secret is masked.
 func TestForms(t *testing.T) {
 	secret := `p4$$/"wo+rd" & <more>\=end`
 	encoded, err := json.Marshal(secret)
@@ -164,7 +164,7 @@ func TestAddWhileMasking(t *testing.T) {
 	r := redact.New()
 	var group sync.WaitGroup
 	for worker := range 4 {
-		// Waited for below; ends after its rounds.
+		// ends after its rounds; Wait below waits for it
 		group.Go(func() {
 			s := r.Stream()
 			for i := range 20 {
@@ -181,7 +181,7 @@ func TestAddWhileMasking(t *testing.T) {
 	group.Wait()
 }
 
-// Any split of a text comes out as the whole does, and never shows a secret.
+// Every split of a text gives the same output as the whole text, and never shows a secret.
 func TestSplitIsWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// A small alphabet makes secrets overlap and repeat.

@@ -1,21 +1,20 @@
 package redact
 
-// Stream masks secrets in a text that arrives in pieces. What it puts out is,
-// together, what [Redactor.String] makes of the pieces together. It keeps back
-// no more than the beginning of a secret that the text so far may end with. A
-// Stream belongs to one goroutine.
+// Stream masks secrets in a text that arrives in pieces. Its outputs together equal the
+// [Redactor.String] of the pieces together. It keeps back at most the end of the text that
+// can be the beginning of a secret. A Stream belongs to one goroutine.
 type Stream struct {
 	redactor *Redactor
-	tail     []byte // the beginning of a secret, with which the text so far ends
-	kept     int    // how much of tail is out already, behind a mask
+	tail     []byte // end of the text so far that is the beginning of a secret
+	kept     int    // number of bytes of tail that are already written out, behind a mask
 }
 
-// Stream returns a Stream for one text. It follows what is added later.
+// Stream returns a Stream for one text. Values that Add adds later apply to it.
 func (r *Redactor) Stream() *Stream {
 	return &Stream{redactor: r}
 }
 
-// Write takes the next piece and returns what can be shown now.
+// Write takes the next piece and returns the text that can be shown now.
 func (s *Stream) Write(text string) string {
 	m := s.redactor.current()
 	if m == nil {
@@ -30,8 +29,7 @@ func (s *Stream) Write(text string) string {
 	return out
 }
 
-// Flush ends the text and returns what was kept back. The Stream may then be
-// used for another text.
+// Flush ends the text and returns the rest. The Stream can then take another text.
 func (s *Stream) Flush() string {
 	if len(s.tail) == 0 {
 		return ""
@@ -41,5 +39,5 @@ func (s *Stream) Flush() string {
 	return out
 }
 
-// Held reports how many bytes are kept back.
+// Held returns the number of bytes that the Stream keeps back.
 func (s *Stream) Held() int { return len(s.tail) - s.kept }

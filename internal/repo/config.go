@@ -12,11 +12,11 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// maxConfig bounds what is read of a configuration.
+// maxConfig bounds the bytes of a configuration that are read.
 const maxConfig = 256 << 10
 
-// harmlessKeys are what the configuration of a repository may set without
-// changing what a command that reads runs; "*" is all of a section.
+// harmlessKeys are the keys that a repository's configuration can set without effect on the
+// programs that a reading command runs; "*" matches a whole section.
 const harmlessKeys = ` alias.* advice.* author.* branch.* color.* column.* committer.* credential.* fetch.* gc.* http.* https.* init.* lfs.access
 	lfs.locksverify lfs.repositoryformatversion maintenance.* pull.* push.* rebase.* remote.fetch remote.url remote.pushurl remote.tagopt remote.prune remote.mirror remote.push
 	remote.gh-resolved submodule.url submodule.active submodule.branch user.* tag.gpgsign commit.gpgsign commit.verbose merge.ff
@@ -30,8 +30,8 @@ var configLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:|[#;].*|\[([A-Za-z0-9-]+)(?:[ \t]+"(?:[^"\\]|\\.)*")?\]|([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*(.*))?)$`)
 })
 
-// checkConfig fails on a configuration that may have git run a program, and on
-// a hook that git runs when it reads.
+// checkConfig fails on a configuration that could make git run a program, and on a hook
+// that git runs when it reads.
 func (g Git) checkConfig() error {
 	for _, path := range []string{filepath.Join(g.Common, "config"), filepath.Join(g.Own, "config.worktree"), filepath.Join(g.Common, "config.worktree")} {
 		data, size, err := disk.Read(path, maxConfig)
@@ -50,7 +50,7 @@ func (g Git) checkConfig() error {
 	return nil
 }
 
-// strangeLine names what is not among the harmless keys.
+// strangeLine returns the first line whose key is not in harmlessKeys.
 func strangeLine(text string) string {
 	section := ""
 	for line := range strings.Lines(text) {

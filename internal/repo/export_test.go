@@ -1,6 +1,6 @@
 package repo
 
-// As returns the trust that the user with the id would have.
+// As returns the trust of the user with the id.
 func (t Trust) As(uid int) Trust {
 	t.self = &uid
 	return t

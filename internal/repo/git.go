@@ -14,19 +14,19 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// maxIndex bounds what is read of an index.
+// maxIndex bounds the bytes of an index that are read.
 const maxIndex = 64 << 20
 
-// Git is where git keeps a repository; the zero value is none.
+// Git is the location of a git repository; the zero value is none.
 type Git struct {
-	// Top is the root of the work tree, Own the directory of this work tree,
-	// and Common the one that it shares with others.
+	// Top is the root of the work tree, Own the directory of this work tree, and Common the
+	// directory that all work trees share.
 	Top, Own, Common string
 }
 
-// FindGit returns the repository that git finds from dir, an absolute path
-// without links. It fails on what git might take for one and is not an
-// ordinary one: a directory .git, or a work tree as git makes it.
+// FindGit returns the repository that git finds from dir, an absolute path without links.
+// It fails on anything that git could accept as a repository and that is not an ordinary
+// one: a directory .git, or a work tree as git makes it.
 func FindGit(dir string) (Git, error) {
 	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
 		own := filepath.Join(at, ".git")
@@ -45,7 +45,7 @@ func FindGit(dir string) (Git, error) {
 		if info.Mode().IsRegular() {
 			g, ordinary = workTree(at)
 		}
-		// Where HEAD is none, git goes on to look elsewhere.
+		// Without a valid HEAD, git searches in other places.
 		head := content(filepath.Join(g.Own, "HEAD"))
 		if !ordinary || !headLine().MatchString(head) || !exists(g.Common, "objects") || !exists(g.Common, "refs") {
 			return Git{}, fmt.Errorf("%q is not an ordinary repository", at)
@@ -56,8 +56,8 @@ func FindGit(dir string) (Git, error) {
 
 var headLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(ref: refs/[[:graph:]]+|[0-9a-f]{40})\n?$`) })
 
-// workTree follows the file .git to where "git worktree add" puts it, if that
-// leads back. A file that leads elsewhere would show another repository.
+// workTree follows the file .git to the path that "git worktree add" uses, if that path
+// points back. A file that points to another path would select another repository.
 func workTree(at string) (Git, bool) {
 	own, ok := strings.CutPrefix(strings.TrimSuffix(content(filepath.Join(at, ".git")), "\n"), "gitdir: ")
 	common := filepath.Dir(filepath.Dir(own))
@@ -67,7 +67,7 @@ func workTree(at string) (Git, bool) {
 		content(filepath.Join(own, "commondir")) == "../..\n" && back == filepath.Join(at, ".git")
 }
 
-// content is that of a small file; empty if there is none.
+// content returns the content of a small file; empty if there is none.
 func content(path string) string {
 	data, size, err := disk.Read(path, 4<<10)
 	if err != nil || size > int64(len(data)) {
@@ -81,12 +81,12 @@ func exists(dir, name string) bool {
 	return err == nil
 }
 
-// maxEntries bounds the names in a repository that are looked at.
+// maxEntries bounds the names in a repository that are checked.
 const maxEntries = 50_000
 
-// Check fails on a repository by which git may do more than it is asked to: run
-// a program, or reach beyond it, by links (for git shows what is in some of its
-// own files) and by objects of another one.
+// Check fails on a repository that could make git exceed its task: run a program, or leave
+// the repository by links (git shows the content of some of its own files) or by objects of
+// another repository.
 func (g Git) Check() error {
 	if err := g.checkConfig(); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (g Git) Check() error {
 		if !entry.IsDir() && !entry.Type().IsRegular() {
 			return fmt.Errorf("%q is no ordinary file", path)
 		}
-		loose := filepath.Dir(path) == objects && len(entry.Name()) == 2 // named by what is in them
+		loose := filepath.Dir(path) == objects && len(entry.Name()) == 2 // the name is a hash of the content
 		if entry.IsDir() && (loose || path == filepath.Join(g.Common, "lfs")) {
 			return fs.SkipDir
 		}
@@ -110,14 +110,14 @@ func (g Git) Check() error {
 	})
 }
 
-// Index is what is in the index of a work tree.
+// Index is the content of a work tree's index.
 type Index struct {
-	Names      []string // of files and submodules, with slashes, from Top
+	Names      []string // names of files and submodules, with slashes, from Top
 	Submodules bool
 }
 
-// Index reads the index as git's documentation of its format has it
-// (gitformat-index), in versions 2 and 3. Without one it is empty.
+// Index reads the index in versions 2 and 3 of its format (gitformat-index). Without an
+// index it is empty.
 func (g Git) Index() (Index, error) {
 	var x Index
 	path := filepath.Join(g.Own, "index")
@@ -137,7 +137,7 @@ func (g Git) Index() (Index, error) {
 		if len(rest) < 64 {
 			return x, unknown
 		}
-		switch binary.BigEndian.Uint32(rest[24:]) >> 12 { // as git does, which masks the rest of the mode
+		switch binary.BigEndian.Uint32(rest[24:]) >> 12 { // git also masks the rest of the mode
 		case 0o16: // a submodule
 			x.Submodules = true
 		case 0o10, 0o12: // a file, a link
@@ -158,7 +158,7 @@ func (g Git) Index() (Index, error) {
 			return x, unknown
 		}
 	}
-	for len(rest) > hashSize { // extensions; those that change what is in it are in lower case
+	for len(rest) > hashSize { // extensions; the names of extensions that change the content are in lower case
 		if len(rest) < 8+hashSize || rest[0] < 'A' || rest[0] > 'Z' {
 			return x, unknown
 		}
@@ -170,4 +170,4 @@ func (g Git) Index() (Index, error) {
 	return x, nil
 }
 
-const hashSize = 20 // of SHA-1; others are extensions of a repository
+const hashSize = 20 // of SHA-1; other hashes are extensions of a repository

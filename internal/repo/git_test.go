@@ -36,7 +36,7 @@ func TestFindGit(t *testing.T) {
 	}
 }
 
-// The index is read as git writes it.
+// Index reads the index that git writes.
 func TestIndex(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {

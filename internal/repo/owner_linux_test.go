@@ -8,8 +8,8 @@ import (
 	"github.com/settle-agent/settle/internal/repo"
 )
 
-// In a directory that all may write, such as /tmp, lies what others put there.
-// Only root can make such files here; for others the system has some.
+// A directory that all users can write, such as /tmp, contains files of other users. Only
+// root can make such files here; for other users, the system has some.
 func TestFilesOfOthers(t *testing.T) {
 	root, sub := project(t)
 	words := filepath.Join(root, "AGENTS.md")

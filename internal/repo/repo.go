@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Root returns the root of the repository that contains dir, an absolute path:
-// the nearest directory upwards that has a .git, which is a file in worktrees
-// and submodules. Without one, ok is false.
+// Root returns the root of the repository that contains dir, an absolute path: the nearest
+// parent with a .git, which is a file in worktrees and submodules. Without one, ok is
+// false.
 func Root(dir string) (root string, ok bool) {
 	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
@@ -20,8 +20,8 @@ func Root(dir string) (root string, ok bool) {
 	}
 }
 
-// Path returns the directories from the repository's root down to dir. Without
-// a repository it is dir alone.
+// Path returns the directories from the repository's root down to dir. Without a
+// repository, it returns dir alone.
 func Path(dir string) []string {
 	dir = filepath.Clean(dir)
 	root, ok := Root(dir)

@@ -12,42 +12,39 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// Trust decides whose directories may speak to settle: the user's own, and
-// those that git's safe.directory names (git-config(1)). The zero value knows
-// of no such names.
+// Trust decides which directories can configure settle: the user's own directories, and the
+// directories in git's safe.directory (git-config(1)). The zero value has no
+// safe.directory.
 type Trust struct {
-	// SudoUID is the value of SUDO_UID: root trusts whoever became root.
+	// SudoUID is the value of SUDO_UID: root trusts the user who became root.
 	SudoUID string
-	// Safe, if set, returns the values of safe.directory in the system's and
-	// the user's configuration of git, in order. It is asked only about a
-	// directory of somebody else.
+	// Safe, if set, returns the values of safe.directory in the system's and the user's git
+	// configuration, in order. Trust calls it only for a directory of another user.
 	Safe func() []string
 
-	self *int // the user's id instead of the process's, for tests
+	self *int // the user's id, for tests; nil for the id of the process
 }
 
-// Project is what of a project may speak to settle. The zero value says
-// nothing.
+// Project is the trusted part of a project. The zero value trusts nothing.
 type Project struct {
 	// Dirs are the trusted directories, from the repository's root down.
 	Dirs []string
-	// Notes are for the user: what is not trusted, and how to trust it.
+	// Notes tell the user which directories are not trusted, and how to trust them.
 	Notes []string
 
-	everybody bool // safe.directory names it: owners do not matter
+	everybody bool // safe.directory names the project, so that owners have no effect
 	trust     Trust
 }
 
-// speakers are the files and directories of a project that speak to settle.
+// speakers are the files and directories with which a project configures settle.
 func speakers() []string {
 	return []string{
 		"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", ".settle", ".agents/skills", ".claude/skills", ".claude/commands", ".codex/skills",
 	}
 }
 
-// Project returns what around dir, an absolute path, may speak: dir and its
-// parents up to the root of its repository. A repository of somebody else
-// counts as none.
+// Project returns the trusted directories among dir, an absolute path, and its parents up
+// to the root of its repository. The repository of another user counts as none.
 func (t Trust) Project(dir string) Project {
 	p := Project{trust: t}
 	path := Path(dir)
@@ -81,11 +78,11 @@ func refusal(at, subject string) string {
 		"If you trust it: git config --global --add safe.directory %q", at, subject)
 }
 
-// Harmless reports whether a directory within the project's may speak like those.
+// Harmless reports whether a directory inside the project is trusted like the project.
 func (p Project) Harmless(dir string) bool { return p.everybody || p.trust.harmless(dir) }
 
-// File is a file of a project: the place that its path led to when the project located
-// it. The file need not exist.
+// File is a file of a project: the place that its path led to when Locate followed its
+// links. The file need not exist.
 type File struct {
 	// Name is the path from the project's root, without links.
 	Name string
@@ -93,10 +90,10 @@ type File struct {
 	place disk.Place
 }
 
-// Real is the canonical path: nothing in it was a link.
+// Real is the canonical path, without links.
 func (f File) Real() string { return f.place.Real }
 
-// OutsideError says that a path of a project leads out of it.
+// OutsideError: a path of a project leads out of the project.
 type OutsideError struct{ Real string }
 
 func (e *OutsideError) Error() string {
@@ -104,8 +101,8 @@ func (e *OutsideError) Error() string {
 }
 
 // Locate follows the links of an absolute path, once. A path that leads out of the project
-// is an [OutsideError]: a repository must not be able to have a private file of the user
-// read.
+// is an [OutsideError]: a hostile repository must not make settle read a private file of
+// the user.
 func (p Project) Locate(path string) (File, error) {
 	place, err := disk.Locate(filepath.Dir(path), path, nil)
 	if err != nil {
@@ -114,7 +111,7 @@ func (p Project) Locate(path string) (File, error) {
 	return p.Of(place)
 }
 
-// Of is [Project.Locate] for a place that was located before.
+// Of is [Project.Locate] for a place that is already located.
 func (p Project) Of(place disk.Place) (File, error) {
 	if len(p.Dirs) == 0 {
 		return File{}, &OutsideError{place.Real}
@@ -130,15 +127,15 @@ func (p Project) Of(place disk.Place) (File, error) {
 	return File{name, place}, nil
 }
 
-// Read returns the first limit bytes of a file, and its size. A file that somebody else
-// put there, such as into a directory that all may write, is an error; so is a file of
-// which another name may be outside of the project, and which not everybody may read.
+// Read returns the first limit bytes of a file, and its size. It refuses a file that
+// another user put there, such as into a directory that all users can write, and a file
+// that not all users can read and that can have another name outside the project.
 func (p Project) Read(f File, limit int64) (data []byte, size int64, err error) {
 	file, info, err := f.place.Open()
 	if err != nil {
 		return nil, 0, err
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // the file was only read
 	switch {
 	case !p.everybody && !p.trust.harmlessFile(info):
 		return nil, 0, foreign(f.place.Named)
@@ -148,8 +145,8 @@ func (p Project) Read(f File, limit int64) (data []byte, size int64, err error) 
 	return disk.ReadHead(file, f.place.Named, limit)
 }
 
-// ReadFile is [Project.Locate] and [Project.Read]. A link that somebody else put there is
-// an error, too.
+// ReadFile is [Project.Locate] and [Project.Read]. It also refuses a link that another user
+// put there.
 func (p Project) ReadFile(path string, limit int64) (data []byte, size int64, err error) {
 	if link, err := os.Lstat(path); err == nil && !p.everybody && !p.trust.harmlessFile(link) {
 		return nil, 0, foreign(path)
@@ -165,8 +162,8 @@ func foreign(path string) error {
 	return fmt.Errorf("cannot trust %q: it belongs to another user", path)
 }
 
-// named reports whether git's safe.directory names the directory: as itself,
-// with "*", or as below "PARENT/*". An empty value starts anew.
+// named reports whether git's safe.directory names the directory: exactly, with "*", or
+// with "PARENT/*". An empty value clears the list.
 func (t Trust) named(dir string) bool {
 	if t.Safe == nil {
 		return false
@@ -190,7 +187,7 @@ func (t Trust) named(dir string) bool {
 	return safe
 }
 
-// owns reports whether a directory is the user's, as git would.
+// owns reports whether the user owns a directory, by git's rules.
 func (t Trust) owns(path string) bool {
 	info, err := os.Lstat(actual(path))
 	if err != nil {
@@ -200,8 +197,8 @@ func (t Trust) owns(path string) bool {
 	return !known || slices.Contains(t.users(), owner)
 }
 
-// harmless is owns, but root's things count, too, for what lies in a directory
-// that is the user's: root needs no file to rule here.
+// harmless is owns, and also accepts root's files in a directory of the user: root needs no
+// such file to control the machine.
 func (t Trust) harmless(path string) bool {
 	info, err := os.Lstat(actual(path))
 	return err == nil && t.harmlessFile(info)
@@ -212,7 +209,7 @@ func (t Trust) harmlessFile(info fs.FileInfo) bool {
 	return !known || owner == 0 || slices.Contains(t.users(), owner)
 }
 
-// users are the ids of those whose directories are the user's own.
+// users are the ids of the users whose directories count as the user's own.
 func (t Trust) users() []int {
 	self := os.Geteuid()
 	if t.self != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/settle-agent/settle/internal/repo"
 )
 
-// stranger is somebody who owns nothing that a test makes.
+// stranger is a user who owns no file of the test.
 const stranger = 54321
 
 func project(t *testing.T) (root, sub string) {
@@ -46,8 +46,7 @@ func TestOwnDirectoriesAreTrusted(t *testing.T) {
 	}
 }
 
-// What a repository has at a path, by a link or a hard link, is read only if it is in the
-// project.
+// A link or hard link in a repository is read only if its target is in the project.
 func TestFilesAreReadOnlyWithinTheProject(t *testing.T) {
 	root, sub := project(t)
 	outside := t.TempDir()
@@ -117,7 +116,7 @@ func TestSafeDirectories(t *testing.T) {
 				t.Fatalf("directories %q, notes %q", p.Dirs, p.Notes)
 			}
 			_, _, err := p.ReadFile(filepath.Join(root, "AGENTS.md"), 10)
-			// What root has made is root's also in this test.
+			// Files that root makes belong to root also in this test.
 			if trusted := err == nil; trusted != tt.trust && os.Geteuid() != 0 {
 				t.Errorf("ReadFile: %v", err)
 			}
@@ -133,7 +132,7 @@ func TestSafeDirectoriesAreAskedOnlyForOthers(t *testing.T) {
 	repo.Trust{Safe: func() []string { t.Error("git was asked"); return nil }}.Project(sub)
 }
 
-// Whoever became root with sudo works in their own directories.
+// A user who became root with sudo works in their own directories.
 func TestSudo(t *testing.T) {
 	root, sub := project(t)
 	self := strconv.Itoa(os.Geteuid())
@@ -145,7 +144,7 @@ func TestSudo(t *testing.T) {
 	}
 }
 
-// What speaks is said; a directory that says nothing is nobody's concern.
+// A note appears only for a directory that could configure settle.
 func TestNoNoteWhereNothingSpeaks(t *testing.T) {
 	if p := (repo.Trust{}).As(stranger).Project(t.TempDir()); p.Dirs != nil || p.Notes != nil {
 		t.Errorf("directories %q, notes %q", p.Dirs, p.Notes)

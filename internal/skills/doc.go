@@ -5,17 +5,18 @@
 //	~/.config/settle/skills ~/.agents/skills ~/.claude/skills ~/.codex/skills   of the user
 //	        │
 //	        ▼
-//	  Find ─► Found: skills by name, what is hidden by another of its name, what cannot be used
+//	  Find ─► Found: skills by name, hidden skills of the same name, unusable files
 //	        │
 //	        ├─► Catalog: names and descriptions, bounded, for the system prompt
-//	        └─► Skill.Load: the body, read when it is needed
+//	        └─► Skill.Load: the body, read when a call needs it
 //
-// A project's skills are words of the repository, as its AGENTS.md is: they are read
-// only where its owner is trusted, and links out of it are not followed. A file that
-// is wrong is reported; the others work.
+// A project's skills are untrusted text, like its AGENTS.md: they are read only if the
+// repository's owner is trusted, and links out of the project are not followed. One wrong
+// file is reported and affects no other.
 //
-// A Markdown file's front matter is read in frontmatter.go. A YAML library reads each key
-// with its value alone. Such files are written by hand, for agents that read them line by
-// line: an entry that is not valid YAML is taken as the text, the list or the keys that it
-// looks like (parse.go). Aliases are not expanded, and front matter has at most 64 KiB.
+// Read find.go first, then skill.go. frontmatter.go reads the front matter of a Markdown
+// file: a YAML library reads each key with its value alone. People write these files for
+// agents that read them line by line, so parse.go interprets an entry that is not valid
+// YAML as the text, list or map that it looks like. Aliases are not expanded, and front
+// matter has at most 64 KiB.
 package skills

@@ -7,16 +7,15 @@ import (
 	"sync"
 )
 
-// hole is a place for arguments: $ARGUMENTS, $ARGUMENTS[0], $1 and, where the
-// arguments have NAME=value, $NAME. Two dollars are one.
+// hole is a placeholder for arguments: $ARGUMENTS, $ARGUMENTS[0], $1 and, if the arguments
+// contain NAME=value, $NAME. Two dollars are a literal dollar.
 var hole = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$(?:\$|ARGUMENTS\[(\d{1,2})\]|(ARGUMENTS)\b|([0-9])\b|([A-Z][A-Z0-9_]*)\b)`)
 })
 
-// Fill puts arguments into the places that a text has for them: all of them for
-// $ARGUMENTS, one word for each of $1 to $9. Where $0 or $ARGUMENTS[0] stands, words
-// are counted from 0, as Claude Code's skills do. Words may be quoted. ok is false
-// if the text has no places.
+// Fill replaces the placeholders of a text: $ARGUMENTS by all arguments, $1 to $9 by one
+// word each. If the text contains $0 or $ARGUMENTS[0], words count from 0, as in Claude
+// Code's skills. Words can be quoted. ok is false if the text has no placeholders.
 func Fill(text, arguments string) (filled string, ok bool) {
 	arguments = strings.TrimSpace(arguments)
 	words := Words(arguments)
@@ -60,7 +59,7 @@ func Fill(text, arguments string) (filled string, ok bool) {
 	return filled, true
 }
 
-// replace replaces each hole in a text, which has no say about what is put in.
+// replace replaces each placeholder once; the inserted text is not expanded.
 func replace(text string, with func(m []string) string) string {
 	var b strings.Builder
 	at := 0
@@ -77,23 +76,23 @@ func replace(text string, with func(m []string) string) string {
 	return b.String() + text[at:]
 }
 
-// HasPlaces reports whether a text has places for arguments.
+// HasPlaces reports whether a text has placeholders for arguments.
 func HasPlaces(text string) bool {
 	_, ok := Fill(text, "")
 	return ok
 }
 
-// Word is one of the arguments.
+// Word is one word of the arguments.
 type Word struct {
 	Text     string // without quotes
-	From, To int    // its bytes among the arguments, with quotes
+	From, To int    // its range of bytes in the arguments, with quotes
 }
 
-// Words parts arguments at spaces, but for those in quotes.
+// Words splits arguments at spaces outside quotes.
 func Words(arguments string) (out []Word) {
 	var word strings.Builder
 	var quote rune
-	from := -1 // where the word begins; -1 between words
+	from := -1 // start of the word; -1 between words
 	end := func(at int) {
 		if from >= 0 {
 			out = append(out, Word{word.String(), from, at})
@@ -123,14 +122,14 @@ func Words(arguments string) (out []Word) {
 	return out
 }
 
-// Raw are words as they stand in the arguments, with their quotes and what is between
-// those that follow each other there.
+// Raw returns words as written in the arguments, with their quotes and the text between
+// adjacent words.
 func Raw(arguments string, words []Word) string {
 	var b strings.Builder
 	for n, w := range words {
 		if n > 0 {
 			between := arguments[words[n-1].To:w.From]
-			if strings.TrimSpace(between) != "" { // another word was taken out
+			if strings.TrimSpace(between) != "" { // another word was removed between them
 				between = " "
 			}
 			b.WriteString(between)

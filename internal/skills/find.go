@@ -12,30 +12,29 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// Bounds of a search: a folder may hold anything.
+// Bounds of a search; a folder can contain anything.
 const (
-	mostDepth   = 4    // folders below a place
-	mostEntries = 5000 // that are looked at in a place
-	mostSkills  = 300  // in all
-	mostBeside  = 60   // files beside a skill that are named
+	maxDepth   = 4    // depth of folders below a place
+	maxEntries = 5000 // entries of one place
+	maxSkills  = 300  // skills in total
+	maxBeside  = 60   // listed files of one skill
 )
 
-// Problem is a file that cannot be used, or that another stands before.
+// Problem is a file that cannot be used, or that a nearer file hides.
 type Problem struct{ Path, Message string }
 
 // Error implements error.
 func (p Problem) Error() string { return p.Path + ": " + p.Message }
 
-// Found is what there is.
+// Found is the result of a search.
 type Found struct {
-	// Skills are those that can be called, by name.
+	// Skills are the usable skills, by name.
 	Skills []Skill
-	// Hidden are those of a name that a nearer one has, and Broken what cannot be
-	// used.
+	// Hidden are the skills whose name a nearer skill has; Broken are unusable files.
 	Hidden, Broken []Problem
 }
 
-// Find looks for skills. It reads files and changes nothing.
+// Find searches for skills. It only reads files.
 func Find(s Sources) Found {
 	var f Found
 	nearest := map[string]Skill{}
@@ -50,9 +49,9 @@ func Find(s Sources) Found {
 			case err != nil:
 				f.Broken = append(f.Broken, Problem{path, err.Error()})
 				continue
-			case real[skill.Real]: // several agents' folders often lead to one
+			case real[skill.Real]: // the folders of several agents often lead to one
 				continue
-			case len(nearest) == mostSkills:
+			case len(nearest) == maxSkills:
 				f.Broken = append(f.Broken, Problem{path, "it was left out: there are too many skills"})
 				return f.sorted(nearest)
 			}
@@ -75,8 +74,8 @@ func (f Found) sorted(nearest map[string]Skill) Found {
 	return f
 }
 
-// folders returns the folders of a place that have a SKILL.md, or about which settle
-// reports that theirs cannot be used. It follows links to folders, since people keep
+// folders returns the folders of a place that have a SKILL.md, and the folders whose
+// SKILL.md settle reports as unusable. It follows links to folders, because people keep
 // their skills elsewhere; in a project, only within the project.
 func (s Sources) folders(p Place) (out []string) {
 	looked := 0
@@ -87,7 +86,7 @@ func (s Sources) folders(p Place) (out []string) {
 			return
 		}
 		for _, e := range entries {
-			if looked++; looked > mostEntries {
+			if looked++; looked > maxEntries {
 				return
 			}
 			path := filepath.Join(dir, e.Name())
@@ -97,7 +96,7 @@ func (s Sources) folders(p Place) (out []string) {
 			}
 			if _, err := os.Lstat(filepath.Join(path, FileName)); err == nil {
 				out = append(out, path)
-			} else if inside && depth < mostDepth {
+			} else if inside && depth < maxDepth {
 				walk(path, depth+1)
 			}
 		}
@@ -108,8 +107,8 @@ func (s Sources) folders(p Place) (out []string) {
 	return out
 }
 
-// look reports whether a path of a place is a folder or leads to one, and whether it
-// stays where the place may lead. One that does not is not walked through.
+// look reports whether a path of a place is a folder or a link to one, and whether it stays
+// within the place's limits. The search does not enter other folders.
 func (s Sources) look(p Place, path string, mode fs.FileMode) (isFolder, inside bool) {
 	if mode&fs.ModeSymlink == 0 {
 		return mode.IsDir(), true
@@ -123,18 +122,18 @@ func (s Sources) look(p Place, path string, mode fs.FileMode) (isFolder, inside 
 }
 
 // beside returns the names of the files in a skill's folder, with slashes. The folder's
-// path has no links, and none is followed.
+// path has no links, and beside follows none.
 func beside(dir string) (out []string) {
 	top, err := disk.OpenDir(dir)
 	if err != nil {
-		return nil // what cannot be seen is not named
+		return nil // an unreadable folder is not listed
 	}
 	looked := 0
-	more := func() bool { return looked <= mostEntries && len(out) <= mostBeside }
+	more := func() bool { return looked <= maxEntries && len(out) <= maxBeside }
 	var walk func(d *disk.Dir, prefix string, depth int)
 	walk = func(d *disk.Dir, prefix string, depth int) {
 		defer d.Close()
-		entries, err := d.Read(mostEntries, more)
+		entries, err := d.Read(maxEntries, more)
 		if err != nil {
 			return
 		}
@@ -150,7 +149,7 @@ func beside(dir string) (out []string) {
 				}
 				continue
 			}
-			if e.Name() == ".git" || e.Name() == "node_modules" || depth > mostDepth {
+			if e.Name() == ".git" || e.Name() == "node_modules" || depth > maxDepth {
 				continue
 			}
 			if sub, err := d.Sub(e.Name()); err == nil {
@@ -159,13 +158,13 @@ func beside(dir string) (out []string) {
 		}
 	}
 	walk(top, "", 1)
-	if len(out) > mostBeside {
-		out = append(out[:mostBeside], "…")
+	if len(out) > maxBeside {
+		out = append(out[:maxBeside], "…")
 	}
 	return out
 }
 
-// Load reads the skill of the name for the model, as it is now.
+// Load reads the skill's current content for the model.
 func (f Found) Load(name string) (Loaded, error) {
 	s, ok := Named(f.Skills, name)
 	switch {
@@ -177,7 +176,7 @@ func (f Found) Load(name string) (Loaded, error) {
 	return s.Load()
 }
 
-// unknown says why there is no such skill, or which there are.
+// unknown returns the error for a name without a usable skill.
 func (f Found) unknown(name string) error {
 	for _, p := range f.Broken {
 		if filepath.Base(filepath.Dir(p.Path)) == name {

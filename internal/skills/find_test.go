@@ -13,8 +13,8 @@ import (
 	"github.com/settle-agent/settle/internal/skills"
 )
 
-// tree writes files below a new directory and returns it. The content "-> x" makes a
-// link to x.
+// tree writes files below a new directory and returns it. The content "-> x" makes a link
+// to x.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -42,7 +42,7 @@ func text(name, about string) string {
 	return fmt.Sprintf("---\nname: %s\ndescription: %s\n---\nDo it.\n", name, about)
 }
 
-// sources are those of a user whose home is root/home, in root/repo/a.
+// sources returns the sources of a user whose home is root/home, in root/repo/a.
 func sources(root string) skills.Sources {
 	s := skills.UserSources(filepath.Join(root, "home/.config/settle/config.toml"), func(name string) string {
 		return map[string]string{"HOME": filepath.Join(root, "home")}[name]
@@ -191,7 +191,7 @@ func TestLoad(t *testing.T) {
 	if l, err := hands.Load(); err != nil || l.Body("now") != "Do it.\n\nARGUMENTS: now" {
 		t.Errorf("%v, %q", err, l.Body("now"))
 	}
-	// What changed meanwhile counts; what is gone is said.
+	// Load returns the current content; a missing file is an error.
 	if err := os.WriteFile(l.Path, []byte(text("x", "new")), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -2,10 +2,10 @@ package skills
 
 import "strings"
 
-// Head is what stands between the dashes, by key.
+// Head is the front matter between the dashes, by key.
 type Head map[string]Value
 
-// Value is a text, a list of texts, or texts by keys.
+// Value is a text, a list of texts, or a map of texts.
 type Value struct {
 	text string
 	list []string
@@ -18,8 +18,8 @@ func Clean(text string) string {
 	return strings.ReplaceAll(text, "\r\n", "\n")
 }
 
-// Split parts a clean text into its head and its body. Without a head, ok is false
-// and the body is all of it.
+// Split splits a clean text into its head and its body. Without a head, ok is false and
+// body is the whole text.
 func Split(text string) (head, body string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "---\n")
 	if !ok {
@@ -35,8 +35,8 @@ func Split(text string) (head, body string, ok bool) {
 	return "", text, false
 }
 
-// Text returns a value as a text; "" if there is none. A list, such as
-// "argument-hint: [FILE]", is what it was written as.
+// Text returns a value as a text; "" if there is none. A list, such as "argument-hint:
+// [FILE]", is returned as written.
 func (h Head) Text(key string) string {
 	v := h[key]
 	if v.list != nil {
@@ -45,8 +45,8 @@ func (h Head) Text(key string) string {
 	return strings.TrimSpace(v.text)
 }
 
-// List returns a value that is a list, or a text with a list in it, as its parts. The
-// parts of a text are parted by commas or spaces outside of parentheses.
+// List returns the items of a list, or of a text that contains a list. Commas or spaces
+// outside parentheses separate the items of a text.
 func (h Head) List(key string) []string {
 	v := h[key]
 	if v.list != nil {
@@ -55,7 +55,7 @@ func (h Head) List(key string) []string {
 	return FrontmatterWords(v.text)
 }
 
-// Words parts "Read, Bash(git log:*) Edit" into its three words.
+// FrontmatterWords splits "Read, Bash(git log:*) Edit" into its three words.
 func FrontmatterWords(text string) (out []string) {
 	depth, begin := 0, 0
 	for n, r := range text + "," {
@@ -71,16 +71,16 @@ func FrontmatterWords(text string) (out []string) {
 			begin = n + 1
 		}
 	}
-	if depth > 0 { // it was left open
+	if depth > 0 { // the parenthesis is not closed
 		out = append(out, strings.TrimSpace(text[min(begin, len(text)):]))
 	}
 	return out
 }
 
-// Map returns the texts of a value that has keys of its own.
+// Map returns the texts of a value that is a map.
 func (h Head) Map(key string) map[string]string { return h[key].keys }
 
-// Bool returns whether a value says yes; otherwise what is the default.
+// Bool returns whether a value means yes; otherwise is the default.
 func (h Head) Bool(key string, otherwise bool) bool {
 	switch strings.ToLower(h.Text(key)) {
 	case "true", "yes", "on":

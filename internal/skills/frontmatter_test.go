@@ -34,7 +34,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// These are the forms in which people write them.
+// The forms of front matter that people write.
 func TestParse(t *testing.T) {
 	h, err := skills.Parse(`# a comment
 name: 'pdf-tools'
@@ -75,7 +75,7 @@ argument-hint: [FILE]
 	}
 }
 
-// What other agents read line by line is no YAML, and is understood all the same.
+// Other agents read front matter line by line; settle accepts entries that are not YAML.
 func TestParseWhatIsNoYAML(t *testing.T) {
 	h, err := skills.Parse("name: x\ndescription: Use this when: the user's asks for it\nargument-hint: [a] [b]\nallowed-tools: *\n")
 	if err != nil {
@@ -87,7 +87,7 @@ func TestParseWhatIsNoYAML(t *testing.T) {
 	}
 }
 
-// TestParseMixedForms: an entry that is no YAML costs neither the others nor its own parts.
+// TestParseMixedForms: an entry that is not YAML affects no other entry.
 func TestParseMixedForms(t *testing.T) {
 	h, err := skills.Parse(`description: Use when: always # not for tests
 quoted: "two
@@ -128,8 +128,8 @@ nested: {a: [1, {b: c}], d: ~}
 	}
 }
 
-// TestHostileHeads: a head within the bound needs bounded work. With work in proportion
-// to the square of its length, or aliases that are expanded, the test does not end.
+// TestHostileHeads: a head within the limit needs bounded work. With quadratic work, or
+// expanded aliases, the test does not end.
 func TestHostileHeads(t *testing.T) {
 	const size = 64 << 10
 	repeat := func(text string, suffix string) string { return strings.Repeat(text, size/len(text)-1) + suffix }

@@ -10,19 +10,18 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// mostHead bounds a head in bytes.
-const mostHead = 64 << 10
+// maxHead bounds a head in bytes.
+const maxHead = 64 << 10
 
-// keyed matches a key with what follows it.
+// keyed matches a key and the text after it.
 var keyed = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^["']?([A-Za-z0-9_][A-Za-z0-9_.-]*)["']?[ \t]*:(?:[ \t]+(.*))?$`)
 })
 
-// Parse reads a head: the part of YAML that heads are written in. Its error says
-// what is wrong, in one line.
+// Parse reads a head in the part of YAML that heads use. Its error is one line.
 func Parse(head string) (Head, error) {
-	if len(head) > mostHead {
-		return nil, fmt.Errorf("the head has more than %d bytes", mostHead)
+	if len(head) > maxHead {
+		return nil, fmt.Errorf("the head has more than %d bytes", maxHead)
 	}
 	lines := strings.Split(strings.TrimRight(head, "\n"), "\n")
 	h := Head{}
@@ -56,14 +55,14 @@ func Parse(head string) (Head, error) {
 	return h, nil
 }
 
-// belongs reports whether a line goes on with the value of the key before it; the
-// parts of a list need no indent.
+// belongs reports whether a line continues the value of the previous key; items of a list
+// need no indent.
 func belongs(line string, open bool) bool {
 	return strings.TrimSpace(line) == "" || line[0] == ' ' || open && (line == "-" || strings.HasPrefix(line, "- "))
 }
 
-// value reads an entry: the line of a key, with first after its colon, and the lines
-// that belong to it. An entry that is no YAML is taken as people mean it.
+// value reads an entry: the line of a key, with first after its colon, and its continuation
+// lines. It interprets an entry that is not YAML by its apparent form.
 func value(first string, entry []string) (Value, error) {
 	if v, ok := fromYAML(strings.Join(entry, "\n")); ok {
 		return v, nil
@@ -80,8 +79,8 @@ func value(first string, entry []string) (Value, error) {
 	return Value{text: withoutComment(text)}, nil
 }
 
-// fromYAML reads an entry that is YAML; false if it is not, or has another form than
-// those of [Value].
+// fromYAML reads an entry that is YAML; false if it is not, or if its form is not a form of
+// [Value].
 func fromYAML(entry string) (v Value, ok bool) {
 	var document yaml.Node
 	if yaml.Unmarshal([]byte(entry), &document) != nil || len(document.Content) != 1 || len(document.Content[0].Content) != 2 {
@@ -134,7 +133,7 @@ func text(node *yaml.Node) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// tolerant reads a list, keys of their own, or a text from the lines after a key.
+// tolerant reads a list, a map, or a text from the lines after a key.
 func tolerant(lines []string) (v Value) {
 	last := ""
 	for _, line := range lines {
@@ -147,7 +146,7 @@ func tolerant(lines []string) (v Value) {
 		switch {
 		case isItem && v.keys == nil && v.text == "":
 			v.list = append(v.list, plain(item))
-		case v.list != nil: // it continues the item before it
+		case v.list != nil: // continues the previous item
 			v.list[len(v.list)-1] += " " + line
 		case m != nil && v.text == "":
 			if v.keys == nil {
@@ -164,7 +163,7 @@ func tolerant(lines []string) (v Value) {
 	return v
 }
 
-// plain returns a text without its quotes, or without the comment behind it.
+// plain returns a text without its quotes, or without the comment after it.
 func plain(line string) string {
 	var document yaml.Node
 	if yaml.Unmarshal([]byte(line), &document) == nil && len(document.Content) == 1 && document.Content[0].Kind == yaml.ScalarNode {

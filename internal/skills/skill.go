@@ -16,35 +16,34 @@ import (
 // FileName is the file that makes a folder a skill.
 const FileName = "SKILL.md"
 
-// The limits of the format, in bytes, and mostFile, which is ours.
+// The limits of the format in bytes, and settle's own limit maxFile.
 const (
-	mostName          = 64
-	mostAbout         = 1024
-	mostCompatibility = 500
-	mostFile          = 256 << 10
+	maxName          = 64
+	maxAbout         = 1024
+	maxCompatibility = 500
+	maxFile          = 256 << 10
 )
 
-// Skill is what is known of a skill before it is loaded.
+// Skill is the description of a skill that is not loaded.
 type Skill struct {
 	Name string
-	// About says what it is for, in one line.
+	// About is its purpose in one line.
 	About string
-	// Path is its SKILL.md, and Dir the folder with the files beside it. Real is Dir
-	// without links.
+	// Path is its SKILL.md, Dir its folder, and Real its folder without links.
 	Path, Dir, Real string
-	// Project says that it is of the project, and not the user's.
+	// Project reports that the skill belongs to the project and not to the user.
 	Project                bool
 	License, Compatibility string
 	Metadata               map[string]string
-	// Hint names its arguments, for people.
+	// Hint describes its arguments for people.
 	Hint string
-	// AllowedTools are the tools that it wants to use without being asked about.
+	// AllowedTools are the tools that it requests to use without approval.
 	AllowedTools []string
-	// Model and User say who may call it.
+	// Model and User report who can call it.
 	Model, User bool
-	// Warnings say what is wrong with it, though it works.
+	// Warnings are violations of the format that settle tolerates.
 	Warnings []string
-	// Hash is of the file's content.
+	// Hash is the hash of the file's content.
 	Hash string
 
 	body    string
@@ -52,7 +51,7 @@ type Skill struct {
 	sources Sources
 }
 
-// parse reads a SKILL.md whose folder has the name.
+// parse reads the SKILL.md of a folder with the name.
 func parse(folder, text string) (Skill, error) {
 	head, body, ok := Split(Clean(text))
 	if !ok {
@@ -88,22 +87,22 @@ func parse(folder, text string) (Skill, error) {
 	return s, nil
 }
 
-// check warns of what the format does not allow and settle does.
+// check adds warnings about violations of the format that settle tolerates.
 func (s *Skill) check(folder string) {
 	if s.Name != folder {
 		s.warn(fmt.Sprintf("its name is not that of its folder, %q", folder))
 	}
-	if len(s.Name) > mostName {
-		s.warn(fmt.Sprintf("its name has %d characters; the format allows %d", len(s.Name), mostName))
+	if len(s.Name) > maxName {
+		s.warn(fmt.Sprintf("its name has %d characters; the format allows %d", len(s.Name), maxName))
 	}
 	if strings.ContainsRune(s.Name, '_') || strings.Contains(s.Name, "--") || strings.HasSuffix(s.Name, "-") {
 		s.warn("its name is not words of small letters and digits with one - between them")
 	}
-	if n := len([]rune(s.About)); n > mostAbout {
-		s.warn(fmt.Sprintf("its description has %d characters; the format allows %d", n, mostAbout))
+	if n := len([]rune(s.About)); n > maxAbout {
+		s.warn(fmt.Sprintf("its description has %d characters; the format allows %d", n, maxAbout))
 	}
-	if n := len([]rune(s.Compatibility)); n > mostCompatibility {
-		s.warn(fmt.Sprintf("its compatibility has %d characters; the format allows %d", n, mostCompatibility))
+	if n := len([]rune(s.Compatibility)); n > maxCompatibility {
+		s.warn(fmt.Sprintf("its compatibility has %d characters; the format allows %d", n, maxCompatibility))
 	}
 }
 
@@ -116,12 +115,12 @@ func (s Sources) readSkill(p Place, dir string) (Skill, error) {
 	if err != nil {
 		return Skill{}, err
 	}
-	data, size, err := s.Read(p, path, mostFile)
+	data, size, err := s.Read(p, path, maxFile)
 	if err != nil {
 		return Skill{}, err
 	}
-	if size > mostFile {
-		return Skill{}, fmt.Errorf("it has %d bytes; the limit is %d", size, mostFile)
+	if size > maxFile {
+		return Skill{}, fmt.Errorf("it has %d bytes; the limit is %d", size, maxFile)
 	}
 	skill, err := parse(filepath.Base(dir), string(data))
 	if err != nil {
@@ -133,7 +132,7 @@ func (s Sources) readSkill(p Place, dir string) (Skill, error) {
 	return skill, nil
 }
 
-// resolve follows the links of a path of a place, in a project only within the project.
+// resolve follows the links of a path of a place; in a project, only within the project.
 func (s Sources) resolve(p Place, path string) (string, error) {
 	if !p.Project {
 		return disk.Resolve(path)
@@ -142,7 +141,7 @@ func (s Sources) resolve(p Place, path string) (string, error) {
 	return f.Real(), err
 }
 
-// Load reads the skill as it is now.
+// Load reads the skill's current content.
 func (s Skill) Load() (Loaded, error) {
 	now, err := s.sources.readSkill(s.place, s.Dir)
 	if err != nil {
@@ -151,17 +150,17 @@ func (s Skill) Load() (Loaded, error) {
 	return Loaded{Skill: now, Files: beside(now.Real)}, nil
 }
 
-// Loaded is a skill with its body, and the names of the files beside it.
+// Loaded is a skill with its body and the names of its files.
 type Loaded struct {
 	Skill
 	Files []string
 }
 
-// Body returns its instructions with the arguments in their places.
+// Body returns its instructions with the arguments inserted.
 func (l Loaded) Body(arguments string) string {
 	text := strings.ReplaceAll(l.body, "${CLAUDE_SKILL_DIR}", filepath.ToSlash(l.Dir))
 	if arguments = strings.TrimSpace(arguments); arguments == "" {
-		return strings.ReplaceAll(text, "$ARGUMENTS", "") // $1 may be a script's own
+		return strings.ReplaceAll(text, "$ARGUMENTS", "") // $1 can belong to a script
 	}
 	if filled, ok := Fill(text, arguments); ok {
 		return filled
@@ -181,7 +180,7 @@ func Named(list []Skill, name string) (Skill, bool) {
 	return list[n], true
 }
 
-// Text is what a model is told of the skill.
+// Text is the model's view of the skill.
 func (l Loaded) Text(arguments string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<skill name=%q>\n%s\n</skill>\n\n[Its folder is %s; paths in it are relative to that.", l.Name, l.Body(arguments), l.Dir)

@@ -8,16 +8,16 @@ import (
 	"github.com/settle-agent/settle/internal/repo"
 )
 
-// Sources say where to look.
+// Sources are the folders that a search reads.
 type Sources struct {
-	// Config is settle's own configuration folder, Home the user's home directory,
-	// Claude and Codex the configuration folders of these agents. Empty: none.
+	// Config is settle's own configuration folder, Home the user's home directory, Claude
+	// and Codex the configuration folders of these agents; empty for none.
 	Config, Home, Claude, Codex string
-	// Project is what of the project may speak; the zero value is nothing.
+	// Project limits the project's folders; the zero value excludes all of them.
 	Project repo.Project
 }
 
-// UserSources are the user's, by the environment; config is settle's own
+// UserSources returns the user's folders by the environment; config is settle's own
 // configuration file, "" for none.
 func UserSources(config string, getenv func(string) string) Sources {
 	s := Sources{Home: absolute(getenv("HOME"))}
@@ -46,15 +46,15 @@ func absolute(path string) string {
 	return path
 }
 
-// Place is a folder to look into.
+// Place is a folder of a search.
 type Place struct {
 	Dir string
-	// Project says that it is of the project, and not the user's.
+	// Project reports that the folder belongs to the project and not to the user.
 	Project bool
 }
 
-// Places returns the folders of the name, such as "skills", nearest first. A folder
-// need not exist.
+// Places returns the folders of the name, such as "skills", nearest first. A folder need
+// not exist.
 func (s Sources) Places(name string) []Place {
 	var out []Place
 	add := func(project bool, parts ...string) {
@@ -67,7 +67,7 @@ func (s Sources) Places(name string) []Place {
 		}
 	}
 	for _, dir := range slices.Backward(s.Project.Dirs) {
-		if dir == s.Home { // what is there is the user's own
+		if dir == s.Home { // the home directory belongs to the user, not to a project
 			continue
 		}
 		for _, of := range []string{".settle", ".agents", ".claude", ".codex"} {
@@ -83,8 +83,8 @@ func (s Sources) Places(name string) []Place {
 	return out
 }
 
-// Read reads a file of a place, at most limit bytes of it. Of a project, a link that
-// leads out of it and a file of somebody else are errors.
+// Read reads at most limit bytes of a file of a place. In a project, a link out of the
+// project and a file of another user are errors.
 func (s Sources) Read(p Place, path string, limit int64) (data []byte, size int64, err error) {
 	if p.Project {
 		return s.Project.ReadFile(path, limit)

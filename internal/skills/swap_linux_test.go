@@ -10,11 +10,11 @@ import (
 	"github.com/settle-agent/settle/internal/test/swap"
 )
 
-// swapCalls is how many calls a race gets.
+// swapCalls is the number of calls in a race.
 const swapCalls = 400
 
-// A command in the background exchanges a name for a link out of the project while a
-// skill is loaded. Neither its text nor the names of its files come from outside.
+// A background command replaces a name by a link out of the project while a skill is
+// loaded. Neither its text nor the names of its files come from outside.
 func TestSkillsNeverComeFromOutsideUnderSwaps(t *testing.T) {
 	for name, names := range map[string][2]string{
 		"the file":       {"repo/a/.settle/skills/x/SKILL.md", "repo/a/to-file"},
@@ -51,8 +51,8 @@ func TestSkillsNeverComeFromOutsideUnderSwaps(t *testing.T) {
 	}
 }
 
-// A folder that is reached by a link names its files; a project's link out of it is not
-// walked through.
+// A folder behind a link lists its files; the search does not enter a project's link out of
+// the project.
 func TestSkillsInLinkedFolders(t *testing.T) {
 	root := tree(t, map[string]string{
 		"repo/.git/HEAD": "", "repo/shared/x/SKILL.md": text("x", "shared"), "repo/shared/x/a.md": "", "repo/a/.settle/skills/x": "-> ../../../shared/x",

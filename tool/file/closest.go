@@ -126,7 +126,7 @@ func hasLineNumbers(text []string) bool {
 // lines equal but for white space, or else with a line like its longest one.
 func nearest(file []line, text []string) (at, size int) {
 	size = min(len(text), len(file), maxNearLines)
-	if at, n := mostEqual(file, text); n > 0 {
+	if at, n := maxEqual(file, text); n > 0 {
 		return at, min(size, len(file)-at)
 	}
 	longest := 0
@@ -148,9 +148,9 @@ func nearest(file []line, text []string) (at, size int) {
 	return at, min(size, len(file)-at)
 }
 
-// mostEqual returns the start of the run that has the most lines in common
+// maxEqual returns the start of the run that has the most lines in common
 // with the text, and how many. Short lines such as "}" do not count.
-func mostEqual(file []line, text []string) (at, most int) {
+func maxEqual(file []line, text []string) (at, most int) {
 	if len(file)*len(text) > maxCompare {
 		return 0, 0
 	}

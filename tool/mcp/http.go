@@ -22,8 +22,8 @@ const (
 	maxBody = 64 << 20
 	// maxEvent bounds one event of a stream, in bytes.
 	maxEvent = maxLine
-	// mostStreamRetries bounds how often a broken stream is taken up again.
-	mostStreamRetries = 2
+	// maxStreamRetries bounds how often a broken stream is taken up again.
+	maxStreamRetries = 2
 )
 
 // remote is the connection to a server by streamable HTTP.
@@ -59,7 +59,7 @@ func newRemote(s Server, base *http.Client, tokens Tokens) (*remote, error) {
 		headers.Set(name, value)
 	}
 	c.StreamableClientTransport = sdk.StreamableClientTransport{
-		Endpoint: u.String(), MaxRetries: mostStreamRetries, MaxEventSize: maxEvent, DisableStandaloneSSE: true,
+		Endpoint: u.String(), MaxRetries: maxStreamRetries, MaxEventSize: maxEvent, DisableStandaloneSSE: true,
 		// A redirect would take the headers along, or leave the server that is trusted.
 		HTTPClient: egress.SameServerOnly(&http.Client{Transport: sender{c, headers, s, tokens}}),
 	}

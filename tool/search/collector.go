@@ -114,15 +114,15 @@ func (c *collector) keeps(f found) bool {
 	return true
 }
 
-// mostKept is how many private files are named.
-const mostKept = 20
+// maxKept is how many private files are named.
+const maxKept = 20
 
 // secrets says what was not told.
 func (c *collector) secrets() string {
 	if len(c.kept) == 0 {
 		return ""
 	}
-	names := c.kept[:min(len(c.kept), mostKept)]
+	names := c.kept[:min(len(c.kept), maxKept)]
 	text := fmt.Sprintf("(also in %s, not shown, since secrets are kept there: %s", count(len(c.kept), "file", "files"), strings.Join(names, ", "))
 	if len(names) < len(c.kept) {
 		text += ", …"

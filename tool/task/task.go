@@ -221,9 +221,9 @@ func Line(s Status, now time.Time) string {
 	return line
 }
 
-const mostTitle = 120
+const maxTitle = 120
 
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
-	return bound.Clip(text, mostTitle)
+	return bound.Clip(text, maxTitle)
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/settle-agent/settle/internal/bound"
 )
 
-// mostAnswer bounds what the parent's model is told of a child's answer, in bytes.
-const mostAnswer = 32 << 10
+// maxAnswer bounds what the parent's model is told of a child's answer, in bytes.
+const maxAnswer = 32 << 10
 
 // Clip returns the text, of a long one both ends.
 func Clip(text string) string {
-	return bound.Ends(text, mostAnswer/2, mostAnswer/2, "[%d bytes left out; the child's session has them]")
+	return bound.Ends(text, maxAnswer/2, maxAnswer/2, "[%d bytes left out; the child's session has them]")
 }
 
 // Report tells a model how a child ended, and what it said.

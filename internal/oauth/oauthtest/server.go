@@ -1,5 +1,5 @@
-// Package oauthtest is an authorization server with a resource, for tests: as strict
-// as its RFCs are, and able to fail in the ways that servers do.
+// Package oauthtest is an authorization server with a resource, for tests. It is as strict
+// as its RFCs and can fail in the ways that real servers fail.
 package oauthtest
 
 import (
@@ -25,44 +25,44 @@ type Server struct {
 
 	t *testing.T
 
-	mu       sync.Mutex   // guards what follows
+	mu       sync.Mutex   // guards the fields below
 	handler  http.Handler // of the resource
 	options  Options
 	clients  map[string]client
-	codes    map[string]grant // that were not used yet
+	codes    map[string]grant // codes that no client has used yet
 	used     map[string]grant
-	tokens   map[string]bool // that are accepted
+	tokens   map[string]bool // accepted tokens
 	refresh  map[string]grant
 	counts   map[string]int
 	problems []string
 }
 
-// Options are how the server behaves.
+// Options configure the server's behaviour.
 type Options struct {
-	// Issuer is what the metadata says, if it is not the truth; AuthServer what the
-	// resource's metadata names, and Resource what it says that it is.
+	// Issuer is the issuer in the metadata, if it is wrong; AuthServer and Resource are the
+	// authorization server and the resource in the resource's metadata.
 	Issuer, AuthServer, Resource string
-	// Endpoint, if set, is where the metadata says that tokens are given, and Authorize
-	// where a person consents.
+	// Endpoint and Authorize, if set, replace the token endpoint and the authorization
+	// endpoint in the metadata.
 	Endpoint, Authorize string
-	// NoChallenge leaves out where the metadata is, OpenID gives it the other name,
-	// and Legacy has the resource give none.
+	// NoChallenge omits the address of the metadata, OpenID serves it at OpenID's path, and
+	// with Legacy the resource has no metadata.
 	NoChallenge, OpenID, Legacy bool
-	// NoPKCE leaves S256 out of the metadata; NoRegistration refuses clients, and
-	// Known is one that is registered already, with its secret.
+	// NoPKCE omits S256 from the metadata; NoRegistration refuses registrations, and Known
+	// is a client that is already registered, with its secret.
 	NoPKCE, NoRegistration bool
 	Known                  map[string]string
-	// Deny refuses consent. ForeignIssuer names another issuer at the end.
+	// Deny refuses consent. ForeignIssuer returns another issuer with the redirect.
 	Deny, ForeignIssuer bool
-	// NoRefresh gives no refresh tokens; ExpiresIn is the lifetime of tokens, in s.
+	// NoRefresh issues no refresh tokens; ExpiresIn is the lifetime of tokens in seconds.
 	NoRefresh bool
 	ExpiresIn int
-	// Scope is what the resource asks for.
+	// Scope is the scope that the resource requires.
 	Scope string
-	// Form answers requests for tokens with a form, and refuses them with status 200,
-	// as GitHub does.
+	// Form answers token requests with a form, and refuses them with status 200, as GitHub
+	// does.
 	Form bool
-	// Registered is added to what a client receives when it registers.
+	// Registered is added to the answer to a registration.
 	Registered map[string]any
 }
 
@@ -83,7 +83,7 @@ func New(t *testing.T, o Options) *Server {
 	for id, secret := range o.Known {
 		s.clients[id] = client{secret: secret}
 	}
-	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve)) // which reads the field
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve)) // the handler reads the field
 	s.Start()
 	t.Cleanup(func() {
 		s.Close()
@@ -96,7 +96,7 @@ func New(t *testing.T, o Options) *Server {
 	return s
 }
 
-// Handle has h serve the resource, for those who have a token.
+// Handle sets the handler of the resource, which serves requests with a token.
 func (s *Server) Handle(h http.Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,21 +106,21 @@ func (s *Server) Handle(h http.Handler) {
 // Resource is the URL of the resource.
 func (s *Server) Resource() string { return s.URL + "/mcp" }
 
-// Count is how often something was done: refresh, register, revoke, token.
+// Count returns the number of requests of a kind: refresh, register, revoke, token.
 func (s *Server) Count(what string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.counts[what]
 }
 
-// Change changes how the server behaves.
+// Change changes the options.
 func (s *Server) Change(change func(*Options)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(&s.options)
 }
 
-// Expire has all access tokens refused, and with all, those that renew them.
+// Expire refuses all access tokens, and with all also all refresh tokens.
 func (s *Server) Expire(all bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *Server) Expire(all bool) {
 	}
 }
 
-// Visit is what a browser does with the link, up to the address that it is sent to.
+// Visit opens the link like a browser and returns the address of the redirect.
 func (s *Server) Visit(link string) (back string) {
 	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	got, err := c.Get(link)
@@ -145,7 +145,7 @@ func (s *Server) Visit(link string) (back string) {
 	return back
 }
 
-// Follow is what a browser does with the address that it is sent to.
+// Follow requests the address of a redirect like a browser.
 func (s *Server) Follow(back string) (status int) {
 	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	got, err := c.Get(back)
@@ -274,7 +274,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request, o Options) {
 	http.Redirect(w, r, redirect.String(), http.StatusFound)
 }
 
-// problem notes what a client did that it must not, and refuses it.
+// problem records a client's violation and refuses the request.
 func (s *Server) problem(w http.ResponseWriter, format string, args ...any) {
 	s.problems = append(s.problems, fmt.Sprintf(format, args...))
 	answer(w, 400, map[string]any{"error": "invalid_request"})
@@ -299,14 +299,14 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, o Options) {
 		code := r.PostForm.Get("code")
 		sum := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
 		if g, ok = s.codes[code]; ok {
-			delete(s.codes, code) // once
+			delete(s.codes, code) // each code works once
 		}
 		ok = ok && g.redirect == r.PostForm.Get("redirect_uri") && g.challenge == base64.RawURLEncoding.EncodeToString(sum[:])
 	case "refresh_token":
 		s.counts["refresh"]++
 		token := r.PostForm.Get("refresh_token")
 		g, ok = s.refresh[token]
-		delete(s.refresh, token) // it rotates
+		delete(s.refresh, token) // refresh tokens rotate
 	default:
 		ok = false
 	}
@@ -327,7 +327,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, o Options) {
 	answer(w, 200, got)
 }
 
-// identify says which client asks.
+// identify returns the id of the client that sent the request.
 func (s *Server) identify(r *http.Request) (id string, ok bool) {
 	if r.ParseForm() != nil || r.Method != http.MethodPost {
 		return "", false
@@ -367,7 +367,7 @@ func answer(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// answerForm answers as servers do that are older than RFC 6749.
+// answerForm answers like servers older than RFC 6749.
 func answerForm(w http.ResponseWriter, _ int, v any) {
 	form := url.Values{}
 	for name, value := range v.(map[string]any) {

@@ -1,16 +1,18 @@
-// Package quarantine finds git repositories by which a sandboxed command could have
-// git run a program later, and moves aside what would do that. Nothing is deleted.
+// Package quarantine finds git repositories by which a sandboxed command could make git run
+// a program later, and moves the dangerous files aside. It deletes nothing.
 //
-// The kernel cannot forbid names inside of a folder that a command may change, so a
-// command can make a repository there. A [Guard] therefore looks after each command:
+// The kernel cannot forbid names inside a folder that a command can change, so a command
+// can make a repository there. A [Guard] therefore runs a look when a command ends:
 //
 //	Enter ─► the command runs ─► Check, Leave
-//	  │ nobody ran: what is      │ what is new since then must be harmless:
-//	  │ there is the user's      │ else it is renamed to NAME-quarantined-N
+//	  │ no command ran: existing │ new files must be harmless;
+//	  │ files are the user's     │ others are renamed to NAME-quarantined-N
 //	  ▼                          ▼
 //	trusted faults             findings
 //
-// A repository is harmless if its configuration has nothing but keys of a short list,
-// it has no hooks, no links, and no pointers to what is not looked at. Start with
-// guard.go; inspect.go says what a fault is.
+// A repository is harmless if its configuration has only keys of a short list, and if it
+// has no hooks, no links, and no pointers to folders that looks do not read. Read guard.go
+// first; inspect.go defines faults, keys.go the harmless keys, walk.go finds repositories,
+// look.go bounds a look. Package sandbox protects existing repositories; package assemble
+// decides which folders are looked at.
 package quarantine

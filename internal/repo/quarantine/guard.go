@@ -14,35 +14,35 @@ import (
 	"sync/atomic"
 )
 
-// Area is what a sandboxed command can change.
+// Area is the set of paths that a sandboxed command can change.
 type Area struct {
-	// Look are folders, absolute and without links, that are looked through; Hidden are
-	// those that are not, because nobody runs git there.
+	// Look are the folders that looks read, absolute and without links; Hidden are folders
+	// that looks do not read, because no one runs git there.
 	Look, Hidden []string
-	// Keep are folders of repositories that no command can change, such as the one that
-	// the working directory is in. They are not looked through.
+	// Keep are folders of repositories that no command can change, such as the repository
+	// of the working directory. Looks do not read them.
 	Keep []string
-	// Obeyed are paths that the configuration of those names and that do not exist.
+	// Obeyed are absent paths that the configuration of these repositories names.
 	Obeyed []string
 }
 
-// Finding is what was moved aside, or could not be looked at.
+// Finding is a moved path, or a path that no look could read.
 type Finding struct {
-	Path, Moved string // where it was, and where it is
+	Path, Moved string // the path before and after the move
 	Why         string
 
-	look lookNotice // what it says of a look instead
+	look lookNotice // set instead for a finding about a look
 }
 
-// lookNotice is what a finding says of a look.
+// lookNotice is a finding about a look.
 type lookNotice string
 
 const (
 	lookCut      lookNotice = "cut"
-	lookComplete lookNotice = "complete" // after one that was cut
+	lookComplete lookNotice = "complete" // a look completed after one that was cut
 )
 
-// String is for people and models.
+// String is the text for people and models.
 func (f Finding) String() string {
 	if f.Moved == "" {
 		return f.Path + ": " + f.Why
@@ -50,52 +50,53 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s is now %s: %s", f.Path, filepath.Base(f.Moved), f.Why)
 }
 
-// Guard looks after the folders that sandboxed commands can change. It is safe for
-// concurrent use.
+// Guard checks the folders that sandboxed commands can change. It is safe for concurrent
+// use.
 //
 // The context of its call and the constants in look.go bound each look. A look that was cut
-// says so (C22): until a later look has gone through everything, nothing new counts as the
+// reports it (C22): until a later look has read everything, no new file counts as the
 // user's.
 type Guard struct {
-	// lock holds a token while a goroutine uses what follows. Whoever waits for it can give up.
+	// lock holds a token while a goroutine uses the fields below. A waiting call can stop
+	// waiting.
 	lock     chan struct{}
 	limits   limits
 	area     Area
 	bases    map[string]*os.Root
-	running  int                // commands
-	known    map[string]*record // repositories, by their path
-	obeyed   map[string]bool    // paths of Area.Obeyed that exist
-	watch    *watcher           // nil where nothing tells what is new
-	findings []Finding          // that nobody has taken yet
+	running  int                // number of commands
+	known    map[string]*record // repositories by path
+	obeyed   map[string]bool    // existing paths of Area.Obeyed
+	watch    *watcher           // nil if no new names are reported
+	findings []Finding          // findings that no call has received
 	closed   bool
-	trusting bool  // what is there is the user's
-	look     *look // the one under way
-	// cutReason is why the last look did not go through everything while a command ran, or
-	// before it started; nil if it did.
+	trusting bool  // existing files count as the user's
+	look     *look // the current look
+	// cutReason is the reason why the last look did not read everything while a command
+	// ran, or before it started; nil if it did.
 	cutReason error
-	// unseenUsers says that a look at what is the user's was cut: a repository that appears
-	// later may be the user's, and is named and not moved.
+	// unseenUsers reports that a look at the user's files was cut: a repository that
+	// appears later can belong to the user, and is named instead of moved.
 	unseenUsers   bool
-	needsFullLook bool // the next look has to go through everything
-	cutReported   bool // somebody has taken the finding that a look was cut
+	needsFullLook bool // the next look must read everything
+	cutReported   bool // a call has received the finding that a look was cut
 
-	closing             chan struct{} // closed by Close, and cuts the look under way
+	closing             chan struct{} // closed by Close; cuts the current look
 	once                sync.Once
 	pointers            atomic.Pointer[[]string]
-	cutReportedUnlocked atomic.Bool // a call was told that a look was still under way
+	cutReportedUnlocked atomic.Bool // a call has received the finding that a look still runs
 }
 
-// record is what is known of a repository.
+// record is the state of a repository.
 type record struct {
 	base       string
-	rel        string          // from the base
-	folder     bool            // else it is an entry .git
-	links      map[string]bool // links and other odd files in it, from its folder
-	trusted    map[string]bool // faults that are the user's
-	mayBeUsers bool            // its faults may be the user's
+	rel        string          // path from the base
+	folder     bool            // false for a file .git
+	links      map[string]bool // links and other irregular files, from its folder
+	trusted    map[string]bool // faults that belong to the user
+	mayBeUsers bool            // its faults can belong to the user
 }
 
-// New returns a guard that knows nothing yet.
+// New returns a guard without records.
 func New() *Guard {
 	return &Guard{
 		lock: make(chan struct{}, 1), closing: make(chan struct{}), limits: limits{maxFolders, firstTimeout, lookTimeout, closeTimeout},
@@ -103,8 +104,9 @@ func New() *Guard {
 	}
 }
 
-// Enter is for before a command's sandbox is made. If no other one runs, what is there is
-// the user's, and is trusted. Its error is why ctx ended; the command must not start then.
+// Enter is called before a command's sandbox is made. If no other command runs, existing
+// files belong to the user and are trusted. An error means that ctx ended; the command must
+// not start then.
 func (g *Guard) Enter(ctx context.Context, a Area) error {
 	if err := g.acquire(ctx); err != nil {
 		return err
@@ -125,7 +127,7 @@ func (g *Guard) Enter(ctx context.Context, a Area) error {
 	g.admit(fresh)
 	if err := ctx.Err(); err != nil {
 		g.needsFullLook = true
-		g.forget(fresh) // the next command begins anew
+		g.forget(fresh) // the next command adds them again
 		return context.Cause(ctx)
 	}
 	if cut := g.look.endReason; cut != nil {
@@ -137,8 +139,8 @@ func (g *Guard) Enter(ctx context.Context, a Area) error {
 	return nil
 }
 
-// admit takes for the user's what no command can have made. What an earlier command left
-// and no look has seen is judged first.
+// admit records the files that no command can have made as the user's. It first checks
+// files of an earlier command that no look has read.
 func (g *Guard) admit(fresh []string) {
 	switch {
 	case g.running > 0 && fresh == nil:
@@ -163,10 +165,9 @@ func (g *Guard) admit(fresh []string) {
 	}
 }
 
-// Leave is for when a command that Enter was called for is gone, with all that it
-// started.
+// Leave is called when an entered command and all its descendants have ended.
 func (g *Guard) Leave() {
-	g.lock <- struct{}{} // each holder is bounded
+	g.lock <- struct{}{} // each holder's time is bounded
 	defer g.release()
 	if g.running--; !g.closed {
 		defer g.begin(context.Background(), g.limits.look)()
@@ -174,23 +175,24 @@ func (g *Guard) Leave() {
 	}
 }
 
-// Check looks now, and returns what was moved aside since the last time, and whether ctx
-// or a bound has cut the look.
+// Check looks now, and returns the paths moved since the last call, and a finding if ctx or
+// a bound cut the look.
 func (g *Guard) Check(ctx context.Context) []Finding {
 	if err := g.acquire(ctx); err != nil {
 		g.cutReportedUnlocked.Store(true)
 		return []Finding{unfinished(nil, errUnderWay)}
 	}
 	defer g.release()
-	if !g.closed && (g.running > 0 || errors.Is(g.cutReason, errCancelled)) { // else nothing is new that is a command's
+	// otherwise no new file can come from a command
+	if !g.closed && (g.running > 0 || errors.Is(g.cutReason, errCancelled)) {
 		defer g.begin(ctx, g.limits.look)()
 		g.examine()
 	}
 	return g.take()
 }
 
-// Pointers returns entries .git that lead to a kept repository, which belong to its
-// worktrees and submodules, as they were when the last command entered.
+// Pointers returns the entries .git that lead to a kept repository, for its worktrees and
+// submodules, as of the last Enter.
 func (g *Guard) Pointers() []string {
 	if list := g.pointers.Load(); list != nil {
 		return *list
@@ -214,11 +216,11 @@ func (g *Guard) point() {
 	g.pointers.Store(&list)
 }
 
-// Close looks once more, if a command may still run or a look was cut, and ends the watch.
-// Its error names what nobody has taken.
+// Close looks once more if a command can still run or a look was cut, and ends the watch.
+// Its error names the findings that no call has received.
 func (g *Guard) Close() error {
 	g.once.Do(func() { close(g.closing) })
-	g.lock <- struct{}{} // the look under way ends
+	g.lock <- struct{}{} // the current look ends
 	defer g.release()
 	if g.closed {
 		return nil
@@ -243,7 +245,7 @@ func (g *Guard) Close() error {
 	return err
 }
 
-// extend takes in what a command can change beyond what others can.
+// extend adds the paths that only this command can change.
 func (g *Guard) extend(a Area) (fresh []string) {
 	g.area.Hidden, g.area.Keep, g.area.Obeyed = a.Hidden, a.Keep, a.Obeyed
 	for _, path := range a.Look {
@@ -252,7 +254,7 @@ func (g *Guard) extend(a Area) (fresh []string) {
 		}
 		root, err := os.OpenRoot(path)
 		if err != nil {
-			continue // there is nothing that could be changed
+			continue // there is nothing to change
 		}
 		if len(g.bases) == 0 && g.watch == nil {
 			g.watch = newWatcher()
@@ -266,7 +268,7 @@ func (g *Guard) extend(a Area) (fresh []string) {
 	return fresh
 }
 
-// forget takes back what extend has taken in.
+// forget removes the paths that extend added.
 func (g *Guard) forget(bases []string) {
 	for _, path := range bases {
 		_ = g.bases[path].Close()
@@ -278,12 +280,12 @@ func (g *Guard) forget(bases []string) {
 	g.watch.forget(gone)
 }
 
-// update brings what is known up to date.
+// update reads the changes since the last look.
 func (g *Guard) update() {
 	if g.cutReason == nil && !g.needsFullLook && g.watch.read(g) || g.look.mustEnd() {
 		return
 	}
-	if g.watch != nil { // more has happened than the kernel could remember, or was looked at
+	if g.watch != nil { // the kernel dropped names, or not all names were read
 		_ = g.watch.close()
 		g.watch = newWatcher()
 	}
@@ -298,8 +300,8 @@ func (g *Guard) update() {
 	}
 }
 
-// trust takes what is in some of the bases for the user's. alone says that no command
-// runs that could have made it.
+// trust records files in some of the bases as the user's. alone reports that no command
+// runs that could have made them.
 func (g *Guard) trust(bases []string, alone bool) {
 	for path, r := range maps.Clone(g.known) {
 		if !slices.Contains(bases, r.base) {
@@ -307,7 +309,7 @@ func (g *Guard) trust(bases []string, alone bool) {
 		}
 		faults := g.faults(path, r)
 		if r.mayBeUsers = g.look.mustEnd(); r.mayBeUsers {
-			continue // what is the user's is not known
+			continue // the user's files are unknown
 		}
 		r.trusted = map[string]bool{}
 		for _, f := range faults {
@@ -323,11 +325,10 @@ func (g *Guard) trust(bases []string, alone bool) {
 	}
 }
 
-// maxRounds bounds how often what was cleaned is looked at again.
+// maxRounds bounds the repeated looks at cleaned repositories.
 const maxRounds = 4
 
-// examine moves aside what is new and not harmless, and says whether it has looked at
-// everything.
+// examine moves new faults aside, and reports whether the look read everything.
 func (g *Guard) examine() {
 	g.update()
 	for range maxRounds {
@@ -347,14 +348,15 @@ func (g *Guard) examine() {
 	}
 	reported := g.cutReportedUnlocked.Swap(false) || g.cutReported
 	g.cutReported = false
-	g.findings = slices.DeleteFunc(g.findings, func(f Finding) bool { return f.look == lookCut }) // nobody has seen it
+	// no call has received the finding
+	g.findings = slices.DeleteFunc(g.findings, func(f Finding) bool { return f.look == lookCut })
 	if reported {
 		g.report(g.completed())
 	}
 }
 
-// moveFaults moves aside what is known, new and not harmless, and reports whether that was
-// anything.
+// moveFaults moves new faults of known repositories aside, and reports whether it moved
+// any.
 func (g *Guard) moveFaults() (moved bool) {
 	for _, path := range slices.Sorted(maps.Keys(g.known)) {
 		r := g.known[path]
@@ -373,8 +375,8 @@ func (g *Guard) moveFaults() (moved bool) {
 	return moved
 }
 
-// faults are those of a repository as it is now; none if the look ends meanwhile. A
-// repository that is gone is forgotten.
+// faults returns the current faults of a repository; none if the look ends early. It
+// forgets a repository that is gone.
 func (g *Guard) faults(path string, r *record) []fault {
 	if g.look.mustEnd() {
 		return nil
@@ -413,13 +415,13 @@ func (g *Guard) faults(path string, r *record) []fault {
 		}
 	}
 	if g.look.mustEnd() {
-		return nil // what was read of them says too little
+		return nil // the read was incomplete
 	}
 	return faults
 }
 
-// open opens a folder, also one that its owner took the right to list from. A command
-// could hide a repository in it.
+// open opens a folder, also one that its owner made unlistable: a command could hide a
+// repository in it.
 func (g *Guard) open(base *os.Root, rel string) (*os.Root, error) {
 	dir, err := base.OpenRoot(rel)
 	if err == nil || !errors.Is(err, fs.ErrPermission) {
@@ -430,12 +432,12 @@ func (g *Guard) open(base *os.Root, rel string) (*os.Root, error) {
 		return nil, err
 	}
 	if g.trusting {
-		defer func() { _ = base.Chmod(rel, info.Mode().Perm()) }() // the user wants it so
+		defer func() { _ = base.Chmod(rel, info.Mode().Perm()) }() // restores the user's choice
 	}
 	return base.OpenRoot(rel)
 }
 
-// move moves what has a fault aside, and notes that.
+// move moves a fault aside and records a finding.
 func (g *Guard) move(path string, r *record, f fault) bool {
 	base, rel, at := g.bases[r.base], r.rel, path
 	if r.folder {
@@ -445,7 +447,7 @@ func (g *Guard) move(path string, r *record, f fault) bool {
 		r.trusted = map[string]bool{}
 	}
 	if r.mayBeUsers {
-		r.trusted[f.id] = true // it is said once
+		r.trusted[f.id] = true // reported once
 		g.findings = append(g.findings, Finding{Path: at, Why: f.why + "; it may be yours, since settle had not looked at it before the command, and stays where it is: look at it before you run git there"})
 		return false
 	}
@@ -453,10 +455,10 @@ func (g *Guard) move(path string, r *record, f fault) bool {
 	finding := Finding{Path: at, Why: f.why}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false // with another fault of the same
+		return false // moved with another fault of the same entry
 	case err != nil:
 		finding.Why += fmt.Sprintf("; it could not be moved aside (%v): run no git there", err)
-		r.trusted[f.id] = true // it is said once
+		r.trusted[f.id] = true // reported once
 	default:
 		finding.Moved = filepath.Join(r.base, moved)
 	}
@@ -509,7 +511,7 @@ func within(folders []string, path string) bool {
 	})
 }
 
-// outermost are the folders that no other one holds.
+// outermost are the folders that are in no other folder of the list.
 func outermost(folders []string) (out []string) {
 	for _, folder := range folders {
 		others := slices.DeleteFunc(slices.Clone(folders), func(other string) bool { return other == folder })
@@ -520,7 +522,7 @@ func outermost(folders []string) (out []string) {
 	return out
 }
 
-// isGit reports whether a name may be ".git" to some file system: in other cases, with
+// isGit reports whether a file system could read a name as ".git": in another case, with
 // characters that HFS+ ignores, or in the short form of FAT.
 func isGit(name string) bool {
 	if strings.EqualFold(name, "git~1") {

@@ -25,7 +25,7 @@ func files(t testing.TB, dir string, list map[string]string) {
 	}
 }
 
-// repository is what git init makes, as far as git needs it.
+// repository is the part of the result of git init that git requires.
 func repository(at, config string) map[string]string {
 	return map[string]string{at + "/HEAD": "ref: refs/heads/main\n", at + "/objects/": "", at + "/refs/": "", at + "/config": "[core]\n\trepositoryformatversion = 0\n" + config}
 }
@@ -46,7 +46,7 @@ func enter(t testing.TB, g *Guard, dir string) {
 	}
 }
 
-// guarded enters for a command that can change a folder.
+// guarded returns a guard that has entered for a command that can change a folder.
 func guarded(t testing.TB, dir string) *Guard {
 	t.Helper()
 	g := New()
@@ -57,8 +57,8 @@ func guarded(t testing.TB, dir string) *Guard {
 
 const evil = "\tfsmonitor = evil\n"
 
-// What is new and could run a program is moved aside: with the kernel's word for what is
-// new, and without.
+// New files that could run a program are moved aside, with and without the kernel's report
+// of new names.
 func TestGuardMovesNewFaultsAside(t *testing.T) {
 	for name, list := range map[string]map[string]string{
 		"a/b/.git/config":        repository("a/b/.git", evil),
@@ -103,8 +103,8 @@ func merge(lists ...map[string]string) map[string]string {
 	return all
 }
 
-// What was there before a command, or came while none ran, is the user's; what a
-// command adds to it is not.
+// Files from before a command, and files that appear while no command runs, belong to the
+// user; files that a command adds do not.
 func TestGuardTrustsWhatTheUserMade(t *testing.T) {
 	dir := real(t)
 	files(t, dir, merge(repository("old/.git", evil), map[string]string{"old/.git/hooks/pre-commit": "mine"}))
@@ -125,13 +125,13 @@ func TestGuardTrustsWhatTheUserMade(t *testing.T) {
 	enter(t, g, dir)
 	files(t, dir, repository("second/.git", evil))
 	g.Leave()
-	enter(t, g, dir) // one still runs: nothing is trusted
+	enter(t, g, dir) // one command still runs: nothing is trusted
 	if found := g.Check(t.Context()); len(found) != 1 {
 		t.Errorf("made while two ran: %v", found)
 	}
 }
 
-// What git and other tools make for their own purposes is left alone.
+// The files that git and other tools make for their own purposes stay.
 func TestGuardLeavesOrdinaryRepositories(t *testing.T) {
 	dir := real(t)
 	g := guarded(t, dir)
@@ -162,7 +162,7 @@ func TestGuardLeavesOrdinaryRepositories(t *testing.T) {
 	}
 }
 
-// Links in a repository would have git write elsewhere.
+// Links in a repository would make git write outside it.
 func TestGuardMovesLinksAside(t *testing.T) {
 	dir := real(t)
 	g := guarded(t, dir)
@@ -179,7 +179,7 @@ func TestGuardMovesLinksAside(t *testing.T) {
 	}
 }
 
-// Keys that may run a program are found in whichever form git reads them.
+// checkConfig finds keys that can run a program in every form that git reads.
 func TestConfigIsHarmless(t *testing.T) {
 	yes := func(string) bool { return true }
 	no := func(string) bool { return false }
@@ -195,7 +195,7 @@ func TestConfigIsHarmless(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck is what a sandboxed command costs: nothing is new, or a folder is.
+// BenchmarkCheck is the cost of a sandboxed command: without a new folder, and with one.
 func BenchmarkCheck(b *testing.B) {
 	dir := real(b)
 	for i := range 300 {

@@ -19,23 +19,24 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// maxFile bounds what is read of one file of a repository, in bytes.
+// maxFile bounds the bytes of one file of a repository that are read.
 const maxFile = 1 << 20
 
-// fault is one thing by which a repository could have git run a program.
+// fault is one part of a repository that could make git run a program.
 type fault struct {
-	entry string // what is to be moved aside, from the repository's folder, with slashes
+	entry string // the path to move aside, from the repository's folder, with slashes
 	why   string
-	id    string // the same for the same fault, with its content
+	id    string // identifies the fault with its content
 }
 
-// place says where a repository is, and what its pointers may lead to.
+// place is the location of a repository, and the targets that its pointers can have.
 type place struct {
-	path string // of its folder, absolute
-	look *look  // which bounds what is read of it
-	// looked reports whether a path is looked at: what would be planted there is found.
+	path string // absolute path of its folder
+	look *look  // bounds the reads
+	// looked reports whether looks read a path, and therefore find what a command plants
+	// there.
 	looked func(path string) bool
-	// hidden reports whether a command can change a path that is not looked at.
+	// hidden reports whether a command can change a path that no look reads.
 	hidden func(path string) bool
 	// kept reports whether a path is in a repository that no command can change.
 	kept func(path string) bool
@@ -70,7 +71,7 @@ func read(dir *os.Root, name string) ([]byte, error) {
 
 var errOdd = errors.New("it is not an ordinary file")
 
-// inspect returns the faults of the repository in a folder, but links below it.
+// inspect returns the faults of the repository in a folder, except links below it.
 func inspect(dir *os.Root, at place) []fault {
 	var faults []fault
 	add := func(entry, why, id string) { faults = append(faults, fault{entry, why, entry + " " + id}) }
@@ -97,7 +98,7 @@ func inspect(dir *os.Root, at place) []fault {
 	for _, f := range slices.Concat(hooks(dir, at.look), rebases(dir, at.look)) {
 		add(f.entry, f.why, f.id)
 	}
-	for _, name := range []string{"remotes", "branches"} { // configuration of an older kind
+	for _, name := range []string{"remotes", "branches"} { // an older form of configuration
 		if list, err := readDir(dir, name, at.look); len(list) > 0 || err != nil {
 			add(name, "it has remotes in "+name, fmt.Sprint(list, err))
 		}
@@ -112,24 +113,24 @@ func (at place) worktree(value string) bool {
 	if !at.looked(top) || at.looked(at.path) && top == at.path {
 		return false
 	}
-	data, _, err := disk.Read(filepath.Join(top, ".git"), maxFile) // what it says is only compared
+	data, _, err := disk.Read(filepath.Join(top, ".git"), maxFile) // its content is only compared
 	to, ok := pointer(data)
 	return err == nil && ok && resolve(top, to) == at.path
 }
 
-// local reports whether a remote that is a path may lead there.
+// local reports whether a remote can have this path.
 func (at place) local(url string) bool {
 	path, isFile := strings.CutPrefix(url, "file://")
 	if !isFile && strings.Contains(url, ":") {
 		return true
 	}
 	if strings.HasPrefix(path, "~") {
-		return true // the home directory is not looked at, and cannot be changed
+		return true // no look reads the home directory, and no command can change it
 	}
 	return !at.hidden(resolve(at.path, path)) && !at.hidden(resolve(filepath.Dir(at.path), path))
 }
 
-// resolve returns where a path leads from a folder, through links as far as it exists.
+// resolve returns the target of a path from a folder, following links as far as it exists.
 func resolve(from, to string) string {
 	if !filepath.IsAbs(to) {
 		to = filepath.Join(from, to)
@@ -146,7 +147,7 @@ func resolve(from, to string) string {
 	}
 }
 
-// pointer returns where a file .git leads.
+// pointer returns the target of a file .git.
 func pointer(data []byte) (string, bool) {
 	to, ok := bytes.CutPrefix(data, []byte("gitdir: "))
 	return strings.TrimRight(string(to), "\r\n"), ok
@@ -177,8 +178,8 @@ func hooks(dir *os.Root, look *look) []fault {
 	return []fault{{"hooks", "it has hooks: " + strings.Join(names, ", "), hex.EncodeToString(sum.Sum(nil))}}
 }
 
-// What an unfinished rebase, cherry-pick or merge of mails may say without starting a
-// program: commands of its list, and strategies that are git's own.
+// The lines of an unfinished rebase, cherry-pick or merge of mails that start no program:
+// commands of its list, and git's own strategies.
 const (
 	todoCommands = " pick p reword r edit e squash s fixup f drop d noop break b label l reset t merge m update-ref u revert "
 	strategies   = " ort recursive resolve octopus ours subtree "
@@ -210,7 +211,7 @@ func rebases(dir *os.Root, look *look) (faults []fault) {
 	return faults
 }
 
-// starts returns the line of a file of an unfinished rebase if it may start a program.
+// starts returns the line of a file of an unfinished rebase that could start a program.
 func starts(name, line string) string {
 	word, _, _ := strings.Cut(line, " ")
 	known := todoCommands
@@ -230,7 +231,7 @@ func starts(name, line string) string {
 	return line
 }
 
-// readDir lists a folder; nothing if there is none. The list has no end if the look ends.
+// readDir lists a folder; empty if there is none. The list is incomplete if the look ends.
 func readDir(dir *os.Root, name string, look *look) (list []fs.DirEntry, err error) {
 	info, err := dir.Lstat(name)
 	if err != nil || info.Mode().IsRegular() {
@@ -249,7 +250,7 @@ func readDir(dir *os.Root, name string, look *look) (list []fs.DirEntry, err err
 	return list, err
 }
 
-// inspectPointer returns the fault of an entry .git that is no folder.
+// inspectPointer returns the fault of an entry .git that is not a folder.
 func inspectPointer(dir *os.Root, name string, at place) []fault {
 	bad := func(why, id string) []fault { return []fault{{name, why, name + " " + id}} }
 	data, err := read(dir, name)
@@ -267,14 +268,14 @@ func inspectPointer(dir *os.Root, name string, at place) []fault {
 		if vouched(target, filepath.Join(at.path, name)) {
 			return nil
 		}
-	case at.looked(target): // what is there is inspected as well
+	case at.looked(target): // looks also inspect the target
 		return nil
 	}
 	return bad("its .git leads to "+to, string(data))
 }
 
 // vouched reports whether the folder of a worktree or submodule, which no command can
-// change, names the file .git that leads to it.
+// change, names the file .git that points to it.
 func vouched(target, file string) bool {
 	back, err := os.ReadFile(filepath.Join(target, "gitdir"))
 	if err == nil {

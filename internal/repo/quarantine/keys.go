@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// harmless are the keys that a repository's configuration may have: none of them can
-// have any git command start a program that the user has not configured. A key
-// without "=" may have any value. The value patterns are named in valuePatterns.
-// "*" in the middle stands for the name of a subsection.
+// harmless are the keys that a repository's configuration can contain: no git command
+// starts a program because of them, unless the user configured the program. A key without
+// "=" can have any value. valuePatterns has the value patterns. "*" in the middle matches
+// the name of a subsection.
 const harmless = `
 advice.* author.name author.email committer.name committer.email user.name user.email user.useconfigonly user.signingkey=hex
 color.* column.*
@@ -46,14 +46,15 @@ transfer.fsckobjects=bool uploadpack.allowfilter=bool uploadpack.allowanysha1inw
 worktree.guessremote=bool
 `
 
-// valuePatterns are what values must match.
+// valuePatterns are the patterns of values.
 var valuePatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
 	list := map[string]*regexp.Regexp{}
 	for name, pattern := range map[string]string{
 		"bool": `(?i)|true|false|yes|no|on|off|[01]`, "false": `(?i)false|no|off|0|`, "true": `(?i)true|yes|on|1`,
 		"word": `[A-Za-z0-9_.,:+-]*`, "mark": `auto|string|[#;@!$%^&|:*?-]`, "hex": `(?:0x)?[0-9A-Fa-f]{8,64}!?`,
 		"strategy": `checkout|rebase|merge|none`, "lfs": `git-lfs (?:clean|smudge)(?: --skip)? -- %f|git-lfs filter-process(?: --skip)?`,
-		// No transport by a helper ("ext::…"), and nothing that ssh could take for an option.
+		// No transport by a helper ("ext::…"), and nothing that ssh could read as an
+		// option.
 		"url": `(?:https?|ssh|git|git\+ssh|ssh\+git|file)://[A-Za-z0-9/\[][^\s"'\\;#]*|[A-Za-z0-9._/~][^\s"'\\;#:]*|[A-Za-z0-9_][A-Za-z0-9._@+-]*:[^\s"'\\;#:-][^\s"'\\;#:]*`,
 	} {
 		list[name] = regexp.MustCompile(`^(?:` + pattern + `)$`)
@@ -61,7 +62,7 @@ var valuePatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
 	return list
 })
 
-// keyPatterns has the pattern of the value by the key; "" is any.
+// keyPatterns maps a key to the pattern of its value; "" for any value.
 var keyPatterns = sync.OnceValue(func() map[string]string {
 	list := map[string]string{}
 	for entry := range strings.FieldsSeq(harmless) {
@@ -84,7 +85,7 @@ var (
 // variable is one line of a configuration.
 type variable struct{ section, sub, key, value string }
 
-// name is the key as harmless has it.
+// name is the key in the form of harmless.
 func (v variable) name() string {
 	if v.sub == "" {
 		return v.section + "." + v.key
@@ -111,9 +112,8 @@ func (v variable) String() string {
 	return fmt.Sprintf("%s.%s=%s", name, v.key, v.value)
 }
 
-// variables reads a configuration that has one section or variable a line, which git
-// and nobody else could read in another way. strange is the first line that is not of
-// that kind.
+// variables reads a configuration with one section or variable a line, in which all readers
+// agree. strange is the first line of another form.
 func variables(text string) (list []variable, strange string) {
 	section, sub := "", ""
 	for line := range strings.Lines(text) {
@@ -121,7 +121,7 @@ func variables(text string) (list []variable, strange string) {
 		line = strings.Trim(raw, " \t")
 		switch m := sectionLine().FindStringSubmatch(line); {
 		case line == "", line[0] == '#', line[0] == ';':
-			if strings.HasSuffix(raw, `\`) { // not continued in a comment; a reader may think so
+			if strings.HasSuffix(raw, `\`) { // git continues no comment; another reader can
 				return nil, raw
 			}
 		case m != nil:
@@ -143,11 +143,11 @@ func variables(text string) (list []variable, strange string) {
 	return list, ""
 }
 
-// checkConfig returns what is not harmless in a configuration.
+// checkConfig returns the faults of a configuration.
 func checkConfig(entry, text string, worktree func(string) bool, local func(string) bool) (faults []fault) {
 	list, strange := variables(text)
 	if strange != "" {
-		sum := sha256.Sum256([]byte(text)) // what stands around it may be read in another way
+		sum := sha256.Sum256([]byte(text)) // another reader can interpret the surrounding lines differently
 		return []fault{{entry, fmt.Sprintf("its %s has a line that can be read in two ways", entry), "strange " + hex.EncodeToString(sum[:])}}
 	}
 	for _, v := range list {

@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// The bounds of a look. A look also ends with the context of its call (C9).
+// The bounds of a look. The context of its call also ends a look (C9).
 const (
-	// maxFolders bounds the folders that one look goes through.
+	// maxFolders bounds the folders that one look reads.
 	maxFolders = 1_000_000
-	// maxDepth bounds how deep folders are looked at; deeper ones are named.
+	// maxDepth bounds the depth of folders; findings name deeper ones.
 	maxDepth = 1024
-	// maxFindings bounds what is named at once.
+	// maxFindings bounds the findings that one call returns.
 	maxFindings = 50
-	// firstTimeout bounds the look before the first command, which goes through
-	// everything, and whose files the system may have to read from the disk.
+	// firstTimeout bounds the look before the first command, which reads everything,
+	// possibly from a slow disk.
 	firstTimeout = time.Minute
 	// lookTimeout bounds every other look.
 	lookTimeout = 10 * time.Second
 	// closeTimeout bounds the last look.
 	closeTimeout = 3 * time.Second
-	// batch is how many entries of a folder are read at once.
+	// batch is the number of entries of a folder that are read at once.
 	batch = 1024
 )
 
@@ -40,21 +40,22 @@ var (
 	errTooLong = errors.New("it takes too long")
 	errTooDeep = errors.New("it is too deep")
 	errClosed  = errors.New("the session ends")
-	// errCancelled is for a look that ended with its call, errUnderWay for one that a call
+	// errCancelled ends a look whose call ended; errUnderWay reports a look that a call
 	// does not wait for.
 	errCancelled = errors.New("the call ended before")
 	errUnderWay  = errors.New("it still looks")
 )
 
-// look is one pass through what commands can change. It ends early when it is cut.
+// look is one pass over the files that commands can change. A bound or its call can end it
+// early.
 type look struct {
 	ctx       context.Context //nolint:containedctx // it is that of one call, which the look ends with
 	closing   <-chan struct{}
-	folders   int   // that it can still go through
-	endReason error // why the look has ended early; nil if it has not
+	folders   int   // number of folders that it can still read
+	endReason error // reason of an early end; nil for none
 }
 
-// begin begins a look, which end ends. The guard's lock is held.
+// begin starts a look; end ends it. The caller holds the guard's lock.
 func (g *Guard) begin(ctx context.Context, timeout time.Duration) (end func()) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTooLong)
 	g.look = &look{ctx: ctx, closing: g.closing, folders: g.limits.folders}
@@ -64,7 +65,7 @@ func (g *Guard) begin(ctx context.Context, timeout time.Duration) (end func()) {
 	}
 }
 
-// mustEnd reports whether the look has to end.
+// mustEnd reports whether the look must end.
 func (l *look) mustEnd() bool {
 	if l.endReason != nil {
 		return true
@@ -81,7 +82,7 @@ func (l *look) mustEnd() bool {
 	return l.endReason != nil
 }
 
-// countFolder counts a folder, and reports whether the look has to end.
+// countFolder counts a folder, and reports whether the look must end.
 func (l *look) countFolder() bool {
 	if l.folders--; l.folders < 0 && l.endReason == nil {
 		l.endReason = errTooMany
@@ -89,7 +90,7 @@ func (l *look) countFolder() bool {
 	return l.mustEnd()
 }
 
-// entries calls visit for each entry of a folder, and ends with the look.
+// entries calls visit for each entry of a folder until the look ends.
 func (l *look) entries(dir *os.File, visit func(os.DirEntry)) error {
 	for !l.mustEnd() {
 		list, err := dir.ReadDir(batch)
@@ -123,7 +124,8 @@ func (g *Guard) acquire(ctx context.Context) error {
 
 func (g *Guard) release() { <-g.lock }
 
-// unfinished says that a look has not gone through all that commands can change (C22).
+// unfinished is the finding of a look that did not read everything that commands can change
+// (C22).
 func unfinished(looked []string, why error) Finding {
 	path := "the folders that commands can change"
 	if len(looked) == 1 {
@@ -134,18 +136,18 @@ func unfinished(looked []string, why error) Finding {
 
 func (g *Guard) unfinished(why error) Finding { return unfinished(g.area.Look, why) }
 
-// completed says that a later look has gone through everything.
+// completed is the finding of a later look that read everything.
 func (g *Guard) completed() Finding {
 	return Finding{Path: unfinished(g.area.Look, nil).Path, Why: "settle has now looked through all of it", look: lookComplete}
 }
 
-// report replaces what an earlier finding says of a look, and comes first.
+// report replaces the earlier finding about a look, and puts this one first.
 func (g *Guard) report(f Finding) {
 	g.findings = append([]Finding{f}, slices.DeleteFunc(g.findings, func(known Finding) bool { return known.look != "" })...)
 }
 
-// take returns the findings that nobody has taken yet, at most maxFindings and how many
-// more there are.
+// take returns the findings that no call has received, at most maxFindings and a count of
+// the rest.
 func (g *Guard) take() []Finding {
 	list := g.findings
 	g.findings = nil

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// folders makes a tree of so many folders.
+// folders makes a tree of n folders.
 func folders(t testing.TB, dir string, n int) {
 	t.Helper()
 	for i := range n {
@@ -20,7 +20,7 @@ func folders(t testing.TB, dir string, n int) {
 	}
 }
 
-// says reports whether a finding says something of a path.
+// says reports whether a finding about a path contains a text.
 func says(list []Finding, path, what string) bool {
 	for _, f := range list {
 		if f.Path == path && strings.Contains(f.String(), what) {
@@ -35,8 +35,8 @@ const (
 	complete   = "settle has now looked through all of it"
 )
 
-// C9, C22: a look ends with its call and says so. What it has not seen is not trusted, and
-// a later look finds it.
+// C9, C22: a look ends with its call and reports it. Unread files are not trusted, and a
+// later look finds them.
 func TestLookEndsWithItsCall(t *testing.T) {
 	for _, watching := range []bool{true, false} {
 		t.Run(fmt.Sprint(watching), func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestLookEndsWithItsCall(t *testing.T) {
 				t.Errorf("after a look that was cut: %v", found)
 			}
 			g.limits.folders = maxFolders
-			enter(t, g, dir) // nothing new is the user's yet
+			enter(t, g, dir) // no new file belongs to the user yet
 			if found := g.Check(t.Context()); !says(found, filepath.Join(dir, "z/.git/config"), "is now config-quarantined-1") || !says(found, dir, complete) {
 				t.Errorf("after a look at everything: %v", found)
 			}
@@ -70,8 +70,8 @@ func TestLookEndsWithItsCall(t *testing.T) {
 	}
 }
 
-// A command whose call ended before everything was looked at does not start, and what is
-// there is the user's all the same.
+// A command whose call ended before the look was complete does not start; existing files
+// still belong to the user.
 func TestCancelledEntryIsBegunAnew(t *testing.T) {
 	dir, other := real(t), real(t)
 	files(t, dir, repository("mine/.git", evil))
@@ -84,7 +84,7 @@ func TestCancelledEntryIsBegunAnew(t *testing.T) {
 		t.Error("the command starts")
 	}
 	enter(t, g, dir)
-	if err := g.Enter(cancelled, Area{Look: []string{dir, other}}); err == nil { // while another one runs
+	if err := g.Enter(cancelled, Area{Look: []string{dir, other}}); err == nil { // while another command runs
 		t.Error("the command starts")
 	}
 	files(t, dir, repository("yours/.git", evil))
@@ -98,8 +98,8 @@ func TestCancelledEntryIsBegunAnew(t *testing.T) {
 	}
 }
 
-// What a look before the first command could not see may be the user's: it is named, and
-// stays where it is.
+// Repositories that a look before the first command could not read can belong to the user:
+// findings name them, and they stay.
 func TestUnseenRepositoriesAreNamed(t *testing.T) {
 	dir := real(t)
 	folders(t, dir, 300)
@@ -117,15 +117,15 @@ func TestUnseenRepositoriesAreNamed(t *testing.T) {
 		t.Error(err)
 	}
 	g.Leave()
-	enter(t, g, dir) // everything was looked at: what is there is the user's
+	enter(t, g, dir) // the look was complete: existing files belong to the user
 	files(t, dir, repository("y/.git", evil))
 	if found := g.Check(t.Context()); len(found) != 1 || found[0].Moved == "" {
 		t.Errorf("%v", found)
 	}
 }
 
-// A call that ends while another look is under way does not wait for it, and says that it
-// is not over.
+// A call that ends during another look does not wait for it, and reports that it still
+// runs.
 func TestCheckDoesNotWait(t *testing.T) {
 	dir := real(t)
 	g := guarded(t, dir)
@@ -145,8 +145,8 @@ func TestCheckDoesNotWait(t *testing.T) {
 	}
 }
 
-// The end of a session cuts the look under way, and its own is bounded. What nobody could
-// look at is an error.
+// The end of a session cuts the current look and bounds its own look. Unread folders are an
+// error.
 func TestCloseIsBounded(t *testing.T) {
 	dir := real(t)
 	g := guarded(t, dir)
@@ -158,7 +158,7 @@ func TestCloseIsBounded(t *testing.T) {
 	g.Leave() // the command ends later
 }
 
-// Thousands of findings are not listed one by one.
+// Thousands of findings are summarised.
 func TestFindingsAreBounded(t *testing.T) {
 	dir := real(t)
 	g := guarded(t, dir)
@@ -171,7 +171,7 @@ func TestFindingsAreBounded(t *testing.T) {
 	}
 }
 
-// The bounds hold where a single folder has a great many entries.
+// The bounds also hold for one folder with very many entries.
 func TestManyEntriesOfOneFolder(t *testing.T) {
 	dir := real(t)
 	g := guarded(t, dir)

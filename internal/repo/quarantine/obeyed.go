@@ -11,12 +11,12 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// maxIncludes bounds how many configurations are read, with those that they include.
+// maxIncludes bounds the configurations that are read, including included ones.
 const maxIncludes = 32
 
-// Obeyed returns the files and folders in a work tree that git runs or obeys because
-// the user's own configurations name them, such as a core.hooksPath or the script of a
-// filter: those that exist, and those that do not. inside says which paths matter.
+// Obeyed returns the files and folders in a work tree that git runs or obeys because the
+// user's own configurations name them, such as a core.hooksPath or the script of a filter:
+// existing paths, and absent paths. inside selects the paths that matter.
 func Obeyed(configs []string, top, home string, inside func(path string) bool) (existing, absent []string) {
 	seen := map[string]bool{}
 	for len(configs) > 0 && len(seen) < maxIncludes {
@@ -55,7 +55,7 @@ var looseSection = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\[\s*([A-Za-z0-9.-]+)(?:\s+"(.*?)")?\s*\](.*)$`)
 })
 
-// lenient reads a configuration that the user has written as he likes.
+// lenient reads a configuration that the user wrote in any form.
 func lenient(text string) (list []variable) {
 	section, sub := "", ""
 	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", "")) {
@@ -82,7 +82,7 @@ func (v variable) isPath() bool {
 	return v.includes() || slices.Contains([]string{"core.hookspath", "core.attributesfile", "init.templatedir"}, v.section+"."+v.key)
 }
 
-// paths are those that the value names, absolute.
+// paths returns the absolute paths that the value names.
 func (v variable) paths(dir, top, home string) (list []string) {
 	if _, ok := v.harmless(); ok {
 		return nil

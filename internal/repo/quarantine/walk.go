@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// folder is one that is looked through.
+// folder is a folder of the walk.
 type folder struct {
 	base string
 	up   *folder // nil for a base
 	name string
-	repo *record // the repository that it is the folder of, or is in; nil for none
+	repo *record // the repository of the folder or around it; nil for none
 }
 
-// rel is its path from the base.
+// rel is the path from the base.
 func (f *folder) rel() string {
 	if f.up == nil {
 		return "."
@@ -23,7 +23,7 @@ func (f *folder) rel() string {
 	return filepath.Join(f.up.rel(), f.name)
 }
 
-// walk looks through a folder of a base, and all that is below.
+// walk reads a folder of a base, and all folders below it.
 func (g *Guard) walk(base string) {
 	root := g.bases[base]
 	dir, err := root.OpenRoot(".")
@@ -33,7 +33,7 @@ func (g *Guard) walk(base string) {
 	g.search(dir, &folder{base: base}, 0)
 }
 
-// descend looks through a folder that is new in another one.
+// descend reads a new folder inside another one.
 func (g *Guard) descend(up *folder, name string) {
 	rel := filepath.Join(up.rel(), name)
 	if g.kept(filepath.Join(up.base, rel)) {
@@ -50,7 +50,7 @@ func (g *Guard) descend(up *folder, name string) {
 	g.search(dir, &folder{up.base, up, name, up.repo}, strings.Count(rel, string(filepath.Separator)))
 }
 
-// search looks through a folder that is open, and closes it.
+// search reads an open folder, and closes it.
 func (g *Guard) search(dir *os.Root, f *folder, depth int) {
 	defer dir.Close()
 	if g.look.countFolder() {
@@ -61,7 +61,7 @@ func (g *Guard) search(dir *os.Root, f *folder, depth int) {
 		g.blind(f.up, f.name, err)
 		return
 	}
-	g.watched(file, f) // before it is listed, so that nothing is missed
+	g.watched(file, f) // watched before it is listed, so that no name is missed
 	if r := g.repository(dir, f); r != nil {
 		f.repo = r
 	}
@@ -94,7 +94,8 @@ func (g *Guard) search(dir *os.Root, f *folder, depth int) {
 	}
 }
 
-// file takes in what is no folder: an entry .git, or something odd in a repository.
+// file records an entry that is not a folder: an entry .git, or an irregular file in a
+// repository.
 func (g *Guard) file(f *folder, name string, kind fs.FileMode) {
 	if isGit(name) {
 		g.entry(f)
@@ -106,7 +107,7 @@ func (g *Guard) file(f *folder, name string, kind fs.FileMode) {
 	}
 }
 
-// entry takes in what git finds under the name .git in a folder, if that is no folder.
+// entry records an entry that git finds under the name .git and that is not a folder.
 func (g *Guard) entry(f *folder) {
 	rel := filepath.Join(f.rel(), ".git")
 	if info, err := g.bases[f.base].Lstat(rel); err == nil && !info.IsDir() {
@@ -114,12 +115,12 @@ func (g *Guard) entry(f *folder) {
 	}
 }
 
-// mayBeGit reports whether a name is one by which git knows the folder of a repository.
+// mayBeGit reports whether git can recognise a name as the folder of a repository.
 func mayBeGit(name string) bool {
 	return strings.EqualFold(name, "HEAD") || strings.EqualFold(name, "commondir") || strings.EqualFold(name, "objects") || strings.EqualFold(name, "refs")
 }
 
-// repository returns the record of a folder if git takes it for one of a repository.
+// repository returns the record of a folder if git recognises it as a repository.
 func (g *Guard) repository(dir *os.Root, f *folder) *record {
 	has := func(name string) bool {
 		_, err := dir.Lstat(name)
@@ -131,7 +132,7 @@ func (g *Guard) repository(dir *os.Root, f *folder) *record {
 	return g.see(f.base, f.rel(), true)
 }
 
-// see returns the record of a repository, which is new if it was not known.
+// see returns the record of a repository, and creates it if necessary.
 func (g *Guard) see(base, rel string, isFolder bool) *record {
 	path := filepath.Join(base, rel)
 	r := g.known[path]
@@ -142,7 +143,7 @@ func (g *Guard) see(base, rel string, isFolder bool) *record {
 	return r
 }
 
-// appeared takes in a name that is new in a folder.
+// appeared records a new name in a folder.
 func (g *Guard) appeared(f *folder, name string, isFolder bool) {
 	if isFolder {
 		g.descend(f, name)
@@ -162,10 +163,10 @@ func (g *Guard) appeared(f *folder, name string, isFolder bool) {
 		_ = dir.Close()
 		return
 	}
-	g.search(dir, f, 0) // again: what is odd in it counts now
+	g.search(dir, f, 0) // a second time, because its irregular files count now
 }
 
-// blind notes a folder that cannot be looked through.
+// blind records a folder that cannot be read.
 func (g *Guard) blind(up *folder, name string, err error) {
 	if g.trusting || up == nil || os.IsNotExist(err) {
 		return

@@ -13,16 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watcher is told by the kernel (inotify) which names are new in folders. The kernel
-// does that before the system call returns that made them, so that all is known when a
+// watcher receives new names in folders from the kernel (inotify). The kernel reports a
+// name before the system call that made it returns, so that all names are known when a
 // command has ended.
 type watcher struct {
 	fd      int
 	folders map[int32]*folder
-	most    int // folders; the user's other programs need some, too
+	most    int // bound of watched folders; the user's other programs also need watches
 }
 
-// newWatcher returns nil where there is none to be had.
+// newWatcher returns nil if inotify is not available.
 func newWatcher() *watcher {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -44,15 +44,15 @@ func (w *watcher) close() error {
 	return unix.Close(w.fd)
 }
 
-// forget ends what is watched for bases that are gone.
+// forget ends the watches of removed bases.
 func (w *watcher) forget(gone func(base string) bool) {
 	if w != nil {
 		maps.DeleteFunc(w.folders, func(_ int32, f *folder) bool { return gone(f.base) })
 	}
 }
 
-// watched has a folder that is open watched. Where that is not possible, nothing is:
-// every look goes through everything then.
+// watched watches an open folder. If that fails, the guard watches nothing: every look then
+// reads everything.
 func (g *Guard) watched(file *os.File, f *folder) {
 	w := g.watch
 	if w == nil {
@@ -67,7 +67,7 @@ func (g *Guard) watched(file *os.File, f *folder) {
 	g.watch = nil
 }
 
-// read takes in what is new, and reports whether that is all.
+// read reads new names, and reports whether they are complete.
 func (w *watcher) read(g *Guard) (all bool) {
 	if w == nil {
 		return false
@@ -97,7 +97,7 @@ func (w *watcher) read(g *Guard) (all bool) {
 				g.appeared(f, string(name), mask&unix.IN_ISDIR != 0)
 			}
 			if g.watch != w || g.look.mustEnd() {
-				return false // there is none any more, or what comes after it is not looked at
+				return false // the folder is gone, or the names after this one are not read
 			}
 		}
 	}
