@@ -109,7 +109,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(page), "Only a worker has these:")
+	_, table, _ := strings.Cut(string(page), "## Worker metrics")
 	listed := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ([a-z]+) \\| (.*?)\\|").FindAllStringSubmatch(table, -1) {
 		labels := strings.Split(strings.NewReplacer("`", "", " ", "").Replace(row[3]), ",")

@@ -14,8 +14,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(page), "Both have these:")
-	table, _, _ = strings.Cut(table, "Only a worker")
+	_, table, _ := strings.Cut(string(page), "## Common metrics")
+	table, _, _ = strings.Cut(table, "## Worker metrics")
 	var listed, want []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ([a-z]+) \\|").FindAllStringSubmatch(table, -1) {
 		listed = append(listed, row[1]+" "+row[2])

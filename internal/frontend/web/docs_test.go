@@ -16,7 +16,7 @@ import (
 
 func readme(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/server.md")
+	text, err := os.ReadFile("../../../docs/reference/http-api.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestDocumentHasTheRequests(t *testing.T) {
 // The document's examples do what it says.
 func TestDocumentedExamples(t *testing.T) {
 	b, session, ran := asking(t)
-	values := map[string]string{"URL": b.base, "TOKEN": token, "ID": strings.TrimPrefix(session, "/api/sessions/"), "APPROVAL": b.asked(session)}
+	values := map[string]string{"API": b.base + "/api/sessions", "AUTH": bearer, "ID": strings.TrimPrefix(session, "/api/sessions/"), "APPROVAL": b.asked(session), "JSON": "Content-Type: application/json"}
 	examples := regexp.MustCompile(`(?m)^curl .*$`).FindAllString(readme(t), -1)
 	for _, example := range examples {
 		words, err := shell.Fields(strings.TrimSuffix(example, " > session.jsonl"), func(name string) string { return values[name] })
