@@ -252,14 +252,14 @@ func (f *execFlags) agent(cmd *cobra.Command, spec *codex.Spec, dir string, r *c
 		w.Settings["permission"] = string(settle.Allow) // the client named it
 	}
 	w.Options = func(o *assemble.Options) {
-		o.Append, o.SystemFile, o.Approver = spec.Instructions, spec.SystemFile, exec.Nobody{Mode: string(settle.Ask)}
+		o.Append, o.SystemFile, o.Approver = spec.Instructions, spec.SystemFile, exec.DenyAll{Mode: string(settle.Ask)}
 		if f.ephemeral {
 			o.Keeping = assemble.Ephemeral
 		}
 		if mode.Name == "" {
 			return
 		}
-		o.Policy, o.Approver = assemble.NewPolicy(mode), exec.Nobody{Mode: mode.Name}
+		o.Policy, o.Approver = assemble.NewPolicy(mode), exec.DenyAll{Mode: mode.Name}
 		if mode.Permission == settle.Allow {
 			o.Release = settle.Allow
 		}
@@ -350,7 +350,7 @@ func (f *execFlags) asJSON() bool { return f.json || f.oldJSON }
 
 // announce prints the settings in force on standard error, as Codex does.
 func announce(s *streams, o run.Options, a *assemble.Agent) {
-	approver, _ := a.Session.Approver.(exec.Nobody)
+	approver, _ := a.Session.Approver.(exec.DenyAll)
 	sandbox := approver.Mode
 	if sandbox == "" || sandbox == string(settle.Ask) {
 		sandbox = "none; permission: " + string(a.Session.Permission)

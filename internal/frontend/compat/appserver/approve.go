@@ -16,7 +16,7 @@ type decided struct {
 	Decision json.RawMessage `json:"decision"`
 }
 
-// ask asks the client where the session waits for somebody's word. Where nobody
+// ask asks the client for the approval that the session waits for. If no client
 // listens, the answer is no (C16).
 func (l *loadedThread) ask(ctx context.Context, q asker.Question) asker.Asked {
 	if !l.subscribed.Load() {
@@ -32,9 +32,9 @@ func (l *loadedThread) ask(ctx context.Context, q asker.Question) asker.Asked {
 	}}
 }
 
-// noSubscriber is the policy that answers where nobody listens, and why.
+// noSubscriber returns the policy that answers if no client listens, and the reason.
 func noSubscriber() (policy, why string) {
-	return "nobody subscribes", "Nobody could be asked: no client follows this thread."
+	return "nobody subscribes", "No person could be asked: no client follows this thread."
 }
 
 // question returns the request about a call.

@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// disk is the threads that are kept, read beside whoever writes them.
+// disk has the stored threads. Other processes can write them at the same time.
 type disk struct {
 	catalogue.Shelf
 }
@@ -20,8 +20,8 @@ func (d *disk) load(id string) (event.State, error) {
 	return state, notFound(id, err)
 }
 
-// notFound says in Codex's words, by which clients know it, that there is no
-// such thread, or that somebody else has it.
+// notFound returns Codex's error, whose text clients recognize, for an unknown thread or
+// one that another process holds.
 func notFound(id string, err error) error {
 	var none *journal.MissingError
 	var name *journal.NameError

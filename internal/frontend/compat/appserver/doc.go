@@ -10,13 +10,12 @@
 //	                               ▼
 //	client ◄── answers and notifications ◄── thread ◄── translator (pure)
 //
-// A thread is a session, and its id the session's. The translator folds the
-// session's events to notifications; it alone says what is going on. Answers
-// that must stand in order with notifications are given where the event that
-// they are about is reached: turn/start before turn/started, turn/interrupt
-// before the items end that it cut. Those to thread/start, thread/resume and
-// thread/unsubscribe are given between two events.
+// A thread is a session with the session's id. Only the translator turns the session's
+// events into notifications. An answer with a place among the notifications is sent at
+// its event: turn/start before turn/started, turn/interrupt before the ends of the items
+// that it cut. The answers to thread/start, thread/resume and thread/unsubscribe are sent
+// between two events.
 //
-// The messages are those that "codex app-server generate-json-schema" of Codex
-// 0.169 describes; the tests in clients hold all that is said against it.
+// The messages follow "codex app-server generate-json-schema" of Codex 0.169; the tests
+// in clients check all messages against it. Read server.go first.
 package appserver

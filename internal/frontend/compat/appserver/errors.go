@@ -76,8 +76,7 @@ func turnStatus(c *event.Cause) (status string, err *turnError) {
 	}
 }
 
-// refusal is how an error is answered: as a request that cannot be served as it is.
-// Codex has one code for all of those.
+// refusal answers an error as an invalid request: Codex has one code for all of them.
 func refusal(_ context.Context, err error) error {
 	if answer := (*jsonrpc.Error)(nil); errors.As(err, &answer) || errors.Is(err, settle.ErrClosed) {
 		return err

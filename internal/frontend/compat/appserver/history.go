@@ -44,7 +44,7 @@ func (v view) answer() []object {
 	return []object{}
 }
 
-// all returns what was said and done in the turn.
+// all returns the items of the turn.
 func (v view) all() []object {
 	out := []object{}
 	for e := range transcript.Entries(v.turn) {

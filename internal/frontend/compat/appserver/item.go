@@ -67,8 +67,8 @@ type view struct {
 	turn *event.Turn
 }
 
-// item returns a thread item, or nil for what clients do not see. details are
-// those of a change, where they are known before the item has ended.
+// item returns a thread item, or nil for an item that clients do not see. details are
+// the details of a file change, if they are known before the item has ended.
 func (v view) item(i *event.Item, details json.RawMessage) object {
 	c := i.Content()
 	kind := kindOf(c)
@@ -119,8 +119,8 @@ func setNull(o object, names ...string) {
 	}
 }
 
-// status is that of a call. An interrupt has none of its own: what was cut has
-// failed.
+// status is the status of a call. An interrupted call has failed, since the protocol has
+// no other status for it.
 func (v view) status(i *event.Item, kind itemKind) string {
 	switch i.Status {
 	case event.ItemOpen:
@@ -157,8 +157,7 @@ func (v view) describeTool(out object, i *event.Item, c event.Content) {
 	}
 }
 
-// describeServerTool says what a tool of an MCP server was called with, and what it
-// answered, or why it did not.
+// describeServerTool adds the arguments of an MCP server's tool and its answer or error.
 func (v view) describeServerTool(out object, i *event.Item, c event.Content) {
 	call, _ := mcp.CalledBy(c.Name, toolview.New(c.Name, c.RanWith(), v.dir).Arguments)
 	setNull(out, "appContext", "mcpAppUi", "pluginId", "readOnlyHint", "result", "error")
@@ -186,7 +185,7 @@ type commandAction struct {
 	Query   *string `json:"query,omitempty"`
 }
 
-// describe says what a call does as a command line, where, and what for.
+// describe returns a call as a command line, its directory, and its kind of action.
 func describe(c event.Content, dir string) (line, at string, action commandAction) {
 	call := toolview.New(c.Name, c.Arguments, dir)
 	switch call.Kind {

@@ -27,8 +27,8 @@ type loadedThread struct {
 	// subscribed says that the client wants to hear of the thread.
 	subscribed atomic.Bool
 
-	order      sync.Mutex  // held while an event is told, and while answers are given that have their place among what is told
-	translator *translator // has what was told so far; guarded by order
+	order      sync.Mutex  // held while an event is translated, and while an answer with a place among the notifications is sent
+	translator *translator // has the events that were sent; guarded by order
 	asker      *asker.Asker
 	servers    *serverStates
 	submitting sync.Mutex                  // held from when an input is sent until its request is in starts
@@ -60,7 +60,7 @@ func (l *loadedThread) follow(cursor uint64) {
 		if err != nil {
 			break
 		}
-		if err := l.tell(e); err != nil { // a defect; nothing that could be said would be right
+		if err := l.tell(e); err != nil { // a defect; no further notification would be right
 			l.s.Tell(err)
 			break
 		}
@@ -71,7 +71,7 @@ func (l *loadedThread) follow(cursor uint64) {
 	l.finish()
 }
 
-// tell says what the event means.
+// tell sends the translation of an event.
 func (l *loadedThread) tell(e event.Event) error {
 	l.order.Lock()
 	defer l.order.Unlock()
@@ -99,8 +99,7 @@ func (l *loadedThread) tell(e event.Event) error {
 	return nil
 }
 
-// answer answers the requests that the event is about, before what it means is
-// said.
+// answer answers the requests that the event concerns, before its notifications.
 func (l *loadedThread) answer(e event.Event, t *translator) {
 	l.submitting.Lock()
 	moves := l.starts.Step(e)
@@ -148,8 +147,7 @@ func (l *loadedThread) replyInterrupted(turn string) {
 	}
 }
 
-// idle lets go of a thread that nobody wants to hear of any more: between its
-// turns.
+// idle closes a thread without subscribers, between its turns.
 func (l *loadedThread) idle() {
 	if l.subscribed.Load() {
 		return
@@ -191,7 +189,7 @@ func (l *loadedThread) submit(ctx context.Context, r *sender, clientID, text str
 	if clientID != "" {
 		known := false
 		l.opened.View(func(state event.State) { known = state.Accepted(clientID) })
-		if !known { // Codex runs what has an id that it has seen before; so does this, without the id
+		if !known { // Codex runs an input whose id it has seen; settle also does, without the id
 			o = append(o, settle.WithID(clientID))
 		}
 	}

@@ -61,7 +61,7 @@ func (s *Server) open(ctx context.Context, id, dir string, p setup) (*loadedThre
 	return l, nil
 }
 
-// asksForRights reports whether the client says what the thread may do.
+// asksForRights reports whether the client sets the thread's permissions.
 func (p setup) asksForRights() bool {
 	return p.Sandbox != "" || p.Permissions != "" || p.text("sandbox_mode") != ""
 }
@@ -104,7 +104,7 @@ func (s *Server) preset(p settle.Permission) (codex.Rights, error) {
 	return out, out.Set(asked)
 }
 
-// ownEffort is what clients are told where a model thinks as much as it likes.
+// ownEffort is the effort that clients see if the model chooses its own.
 const ownEffort = "default"
 
 // model is what to ask, in settle's words: PROVIDER/NAME and the effort; empty is what

@@ -24,7 +24,7 @@ type setup struct {
 	Ephemeral             bool           `json:"ephemeral"`
 	ExcludeTurns          bool           `json:"excludeTurns"`
 
-	// lastModel and lastEffort are those of the thread's last turn, where the client
+	// lastModel and lastEffort come from the thread's last turn, and apply if the client
 	// names none.
 	lastModel, lastEffort string
 }
@@ -49,7 +49,7 @@ type inputParams struct {
 	ExpectedTurnID string `json:"expectedTurnId"`
 }
 
-// about says what is asked about a thread.
+// about has the parameters of a request about a thread.
 type about struct {
 	ThreadID     string `json:"threadId"`
 	IncludeTurns bool   `json:"includeTurns"`
@@ -82,7 +82,7 @@ func (p *paths) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]string)(p))
 }
 
-// userInput is a part of what a user says.
+// userInput is a part of a user's input.
 type userInput struct {
 	Type string `json:"type"`
 	Text string `json:"text"`

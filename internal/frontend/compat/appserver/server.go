@@ -67,7 +67,7 @@ func (s *Server) Handle(_ context.Context, r *jsonrpc.Request) {
 func (s *Server) methods() map[string]rpc.Method {
 	return map[string]rpc.Method{
 		"config/read": rpc.Of(s.configRead),
-		// Nobody has to log in: keys come from the environment and the configuration.
+		// No login is needed: keys come from the environment and the configuration.
 		"account/read":                         rpc.Always(object{"account": nil, "userId": nil, "requiresOpenaiAuth": false}),
 		"model/list":                           rpc.Of(s.modelList),
 		"permissionProfile/list":               rpc.Always(profileList()),
@@ -105,7 +105,7 @@ func (s *Server) notify(n note) {
 	unasked := slices.Contains(s.unasked, n.Method)
 	s.mu.Unlock()
 	if !unasked {
-		_ = s.Notify(s.Life, n.Method, n.Params) // that nobody reads is the connection's to notice
+		_ = s.Notify(s.Life, n.Method, n.Params) // the connection notices a closed output
 	}
 }
 

@@ -51,7 +51,7 @@ func (s *serverStates) of(name string) (serverState, bool) {
 	return now, ok
 }
 
-// take returns what is to be said.
+// take returns the states that must be sent.
 func (s *serverStates) take() []serverState {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -43,8 +43,8 @@ func (s *Server) skillsList(_ context.Context, p skillsParams) (any, error) {
 	return object{"data": data}, nil
 }
 
-// withSkills puts the text of a skill in the place of the input that names it. One
-// that there is not stays a mention of a file.
+// withSkills replaces an input that names a skill by the skill's text. An unknown skill
+// stays a mention of a file.
 func (l *loadedThread) withSkills(parts []userInput) ([]userInput, error) {
 	var found skills.Found
 	out := make([]userInput, 0, len(parts))
@@ -66,7 +66,7 @@ func (l *loadedThread) withSkills(parts []userInput) ([]userInput, error) {
 	return out, nil
 }
 
-// read returns what the user says, with what commands and skills in it stand for.
+// read returns the user's input, with commands and skills expanded.
 func (l *loadedThread) read(parts []userInput) (text string, images []event.Image, err error) {
 	if parts, err = l.withSkills(parts); err != nil {
 		return "", nil, err
@@ -77,8 +77,8 @@ func (l *loadedThread) read(parts []userInput) (text string, images []event.Imag
 	return text, images, nil
 }
 
-// expanded calls then with what a text stands for, and is what then returns. Where a
-// server has to be asked, the lane does not wait for it: then is called there later.
+// expanded calls then with the expansion of a text, and returns its result. If a server
+// must be asked, the lane does not wait for it: then is called there later.
 func (l *loadedThread) expanded(ctx context.Context, r *jsonrpc.Request, text string, then func(text string, images []event.Image) error) error {
 	source := commands.Expansion{Source: l.opened.Commands()}
 	if !commands.Async(text) {

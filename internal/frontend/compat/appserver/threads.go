@@ -44,8 +44,8 @@ func (s *Server) threadStart(ctx context.Context, r *jsonrpc.Request, p setup) e
 	return nil
 }
 
-// introduce answers a client that starts the thread, before anything else is told
-// of it: what the client asks next goes another way.
+// introduce answers a client that starts the thread, before the first notification about
+// it.
 func (l *loadedThread) introduce(r *jsonrpc.Request) {
 	l.order.Lock()
 	defer l.order.Unlock()
@@ -64,7 +64,7 @@ func (s *Server) threadResume(ctx context.Context, r *jsonrpc.Request, p setup) 
 		return err
 	}
 	s.Go(func() { // beside the lane: it waits for a client that reads slowly
-		l.welcome(r, !p.ExcludeTurns)
+		l.attachClient(r, !p.ExcludeTurns)
 		if !loaded {
 			l.tellServers() // until the thread is closed
 		}
@@ -72,16 +72,16 @@ func (s *Server) threadResume(ctx context.Context, r *jsonrpc.Request, p setup) 
 	return nil
 }
 
-// welcome answers a client that resumes the thread with what it would know if it
-// had been told everything: what was not told yet, it will be.
-func (l *loadedThread) welcome(r *jsonrpc.Request, withTurns bool) {
+// attachClient answers a client that resumes the thread with the thread's state up to the
+// last notification. Later events follow as notifications.
+func (l *loadedThread) attachClient(r *jsonrpc.Request, withTurns bool) {
 	l.order.Lock()
 	defer l.order.Unlock()
 	r.Reply(l.result(l.loaded(l.s.read(l.translator.state(), withTurns))))
 }
 
-// resumed returns the thread that is to go on; one that is loaded goes on as it
-// is, but for what the client asks.
+// resumed returns the thread to continue. A loaded thread continues unchanged, except for
+// the client's settings.
 func (s *Server) resumed(ctx context.Context, p setup) (*loadedThread, error) {
 	if l := s.threads.Get(p.ThreadID); l != nil {
 		if err := l.change(ctx, p.AskedRights, p.Model, ""); err != nil {
@@ -107,7 +107,7 @@ func (s *Server) resumed(ctx context.Context, p setup) (*loadedThread, error) {
 		p.lastModel, p.lastEffort = "", ""
 		if other, again := s.open(ctx, p.ThreadID, dir, p); again == nil {
 			s.notify(note{"warning", object{
-				"threadId": p.ThreadID, "message": fmt.Sprintf("The thread goes on with the model %s: %v", other.opened.Model().FullName(), err),
+				"threadId": p.ThreadID, "message": fmt.Sprintf("The thread continues with the model %s: %v", other.opened.Model().FullName(), err),
 			}})
 			return other, nil
 		}
@@ -132,8 +132,8 @@ func (s *Server) threadLoaded(context.Context, struct{}) (any, error) {
 	return object{"data": append([]string{}, s.threads.IDs()...), "nextCursor": nil}, nil
 }
 
-// threadUnsubscribe lets a turn that runs run on, unheard, and closes the
-// thread when none does. Nothing is said of the turn after the answer.
+// threadUnsubscribe lets a running turn continue without notifications, and closes the
+// thread when no turn runs. There is no notification after the answer.
 func (s *Server) threadUnsubscribe(_ context.Context, r *jsonrpc.Request, p about) error {
 	l := s.threads.Get(p.ThreadID)
 	switch {
@@ -151,7 +151,7 @@ func (s *Server) threadUnsubscribe(_ context.Context, r *jsonrpc.Request, p abou
 	return nil
 }
 
-// farewell answers a client that unsubscribes, after what is being told.
+// farewell answers a client that unsubscribes, after the present notification.
 func (l *loadedThread) farewell(r *jsonrpc.Request) {
 	l.order.Lock()
 	defer l.order.Unlock()
@@ -193,7 +193,7 @@ func (s *Server) threadUnarchive(_ context.Context, r *jsonrpc.Request, p about)
 	return nil
 }
 
-// maxListed is how many threads are listed at once where nothing is said.
+// maxListed is the default number of threads in a list.
 const maxListed = 25
 
 func (s *Server) threadList(ctx context.Context, p listThreads) (any, error) {

@@ -14,14 +14,13 @@ import (
 )
 
 // translator turns the events of a session, in order, into notifications. It
-// is pure: what it says follows from the state that it began with and the
-// events.
+// is pure: its notifications follow from its first state and the events only.
 //
 //	turn.started ─► turn/started ─► item/started ─► deltas ─► item/completed ─► turn/completed
 //
-// A call is shown when its arguments are complete, a change of files when its
-// changes are known: when somebody is asked about it, or when it has ended.
-// What was shown is completed before its turn is.
+// A call is shown when its arguments are complete. A file change is shown when its changes
+// are known: at its approval request, or at its end. Shown items are completed before
+// their turn.
 type translator struct {
 	thread string
 	window int // of the model, in tokens; 0 if unknown
@@ -42,7 +41,7 @@ func newTranslator(state event.State) *translator {
 	}
 }
 
-// step takes the next event, and returns what there is to say about it.
+// step takes the next event, and returns its notifications.
 func (t *translator) step(e event.Event) ([]note, error) {
 	changes, err := t.log.Take(e)
 	if err != nil {
@@ -55,7 +54,7 @@ func (t *translator) step(e event.Event) ([]note, error) {
 	return out, nil
 }
 
-// notes says what a change means.
+// notes returns the notifications for a change.
 func (t *translator) notes(c transcript.Change) []note {
 	switch {
 	case c.Thing == transcript.Item:
@@ -70,7 +69,7 @@ func (t *translator) notes(c transcript.Change) []note {
 		m := messageOf(*c.Input)
 		return []note{t.begins(c, m), t.ends(c, m)}
 	case c.Event.Kind() == event.KindInputHeld:
-		return []note{t.note("warning", object{"message": "What was said last waits: it will be taken along by the next turn."})}
+		return []note{t.note("warning", object{"message": "The last input waits: the next turn will run it."})}
 	case c.Thing == transcript.Attempt && c.What == transcript.Ended:
 		return t.attemptEnded(c)
 	case c.Thing == transcript.Approval && c.What == transcript.Started:
@@ -124,7 +123,7 @@ func (t *translator) statusNotes(s threadStatus) []note {
 	return []note{statusChanged(t.thread, s)}
 }
 
-// activeNotes says that a turn runs, and whether it waits for somebody.
+// activeNotes reports that a turn runs, and whether it waits for an approval.
 func (t *translator) activeNotes() []note {
 	return t.statusNotes(threadStatus{kind: "active", waits: len(asker.Open(t.state())) > 0})
 }

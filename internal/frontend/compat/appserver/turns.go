@@ -56,9 +56,9 @@ func (l *loadedThread) steerTurn(ctx context.Context, r *jsonrpc.Request, p inpu
 	})
 }
 
-// interruptTurn ends the turn that runs; without an id, whichever it is, and what is
-// still being expanded. The answer comes when that is recorded. An id that is not the
-// turn's ends nothing.
+// interruptTurn interrupts the running turn. Without an id, it interrupts any turn and the
+// inputs that are still being expanded. The answer is sent when the interrupt is recorded.
+// An id of another turn interrupts nothing.
 func (l *loadedThread) interruptTurn(_ context.Context, r *jsonrpc.Request, p about) error {
 	t, fetching := l.running(), l.fetching
 	switch {

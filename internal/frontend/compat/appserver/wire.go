@@ -27,10 +27,10 @@ type delta struct {
 	SummaryIndex *int   `json:"summaryIndex,omitempty"`
 }
 
-// threadStatus says what a thread does.
+// threadStatus is the state of a thread.
 type threadStatus struct {
 	kind  string // notLoaded, idle, systemError or active
-	waits bool   // for somebody's word; of active alone
+	waits bool   // for an approval; only if active
 }
 
 func (s threadStatus) object() object {

@@ -54,7 +54,7 @@ func (a *agreements) has(key string) bool {
 	return a.keys[key]
 }
 
-// The policies that answer where nobody can be asked (C16).
+// The policies that answer if no person can be asked (C16).
 const (
 	policyDont     = "permission mode dontAsk"
 	policyNobody   = "no canUseTool"
@@ -175,7 +175,7 @@ func (d *driver) permitted(c toolCall, raw json.RawMessage) asker.Answer {
 	return answer
 }
 
-// same reports whether the client has left the input as it was.
+// same reports whether the client has not changed the input.
 func same(a, b map[string]any) bool { return compact(a) == compact(b) }
 
 // revise has the model make a call as the client changed it: what runs is what
@@ -186,8 +186,8 @@ func (d *driver) revise(c toolCall, input map[string]any) asker.Answer {
 	return denied("this call may run with other arguments. Repeat it with exactly these: " + c.alias.arguments(input))
 }
 
-// updated puts what the client allows beyond this call into force, and returns
-// how the call itself is approved.
+// updated applies the client's permission updates, and returns the verdict for the call
+// itself.
 func (d *driver) updated(c toolCall, updates []update) event.Verdict {
 	verdict := event.Approved
 	for _, u := range updates {

@@ -28,16 +28,16 @@ func (t *encoder) from() parent {
 	return *t.parent
 }
 
-// below follows the child agents of a session. It belongs to the goroutine of the
-// encoder, which waits for what it starts.
+// below follows the child agents of a session. The goroutine of the encoder owns it, and
+// waits for its goroutines.
 type below struct {
 	events func(ctx context.Context, child string) iter.Seq2[event.Event, error]
-	// panicked is called with a panic of what follows a child.
+	// panicked is called with the panic of a goroutine that follows a child.
 	panicked func(error)
 	full     bool            // forwardSubagentText
 	life     context.Context //nolint:containedctx // of those that follow
 	end      context.CancelFunc
-	kids     map[string][]chan struct{} // by call; each is closed when all of a child was told
+	kids     map[string][]chan struct{} // by call; each is closed when all events of a child were sent
 }
 
 func newBelow(ctx context.Context, events func(context.Context, string) iter.Seq2[event.Event, error], panicked func(error)) *below {
@@ -49,8 +49,8 @@ func newBelow(ctx context.Context, events func(context.Context, string) iter.Seq
 // kidTimeout bounds the wait for the last messages of a child that has ended.
 const kidTimeout = 5 * time.Second
 
-// await waits until all of the children was told that the call has started and that
-// have ended with it, so that its result comes after.
+// await waits until all events of the call's ended children were sent, so that the call's
+// result follows them.
 func (b *below) await(call *event.Item) {
 	if b == nil || call.Status == event.ItemAborted {
 		return

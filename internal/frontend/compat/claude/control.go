@@ -50,7 +50,7 @@ func (d *driver) answer(id string, response any, err error) {
 	d.out.send(controlResponse{"control_response", body})
 }
 
-// controlRequest has what the requests that settle knows are about.
+// controlRequest has the parameters of the requests that settle supports.
 type controlRequest struct {
 	Subtype      string          `json:"subtype"`
 	Mode         string          `json:"mode"`
@@ -78,7 +78,7 @@ func (d *driver) control(id string, raw json.RawMessage) {
 	}
 }
 
-// handle returns what is to be answered.
+// handle returns the answer to a request.
 func (d *driver) handle(id string, r controlRequest, raw json.RawMessage) (response any, err error) {
 	switch r.Subtype {
 	case "initialize":
@@ -241,7 +241,7 @@ func (d *driver) adoptServers(r initializeRequest, out map[string]any) error {
 	return nil
 }
 
-// models are those that the client is told of: the one that is in use.
+// models returns the models for the client: only the model in use.
 func (d *driver) models() []map[string]any {
 	name := d.Model
 	if d.session != nil {
@@ -250,15 +250,15 @@ func (d *driver) models() []map[string]any {
 	return []map[string]any{{"value": "default", "resolvedModel": name, "displayName": name, "description": "the configured model"}}
 }
 
-// interrupt ends the turn that runs, or is about to, and answers when its result
-// is told (C10). What the client sends later is not covered.
+// interrupt interrupts the turn that runs or is about to start, and answers when its
+// result was sent (C10). It does not cover later messages of the client.
 func (d *driver) interrupt(id string, cancelQueued bool) (any, error) {
 	receipt := map[string]any{"still_queued": d.prompts.uuids()}
 	if cancelQueued && d.session != nil {
 		receipt["still_queued"], receipt["cancelled"] = []string{}, d.prompts.uuids()
 		d.prompts.drop("")
 	}
-	target := d.prompts.current // also where its turn is over, and the result is not told yet
+	target := d.prompts.current // also if its turn has ended and the result was not sent yet
 	if target == nil {
 		return receipt, nil
 	}
@@ -277,8 +277,8 @@ func (d *driver) interrupt(id string, cancelQueued bool) (any, error) {
 	return nil, errLater
 }
 
-// interrupted answers an interrupt when the result of its turn is told, or of the
-// prompt that becomes none.
+// interrupted answers an interrupt when the result of its turn was sent, or the result of
+// a prompt that starts no turn.
 func (d *driver) interrupted(id string, target *book.Entry[*prompt], receipt map[string]any, o settle.Outcome, err error) {
 	if o.Cause != nil {
 		receipt["outcome"], receipt["reason"] = o.Cause.Outcome, o.Cause.Reason

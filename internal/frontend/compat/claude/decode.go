@@ -6,8 +6,7 @@ import (
 	"fmt"
 )
 
-// decode decodes what the client sent. An error says what is wrong with it in the
-// client's words, not in those of this program.
+// decode decodes a message of the client. Its errors use the protocol's terms, not Go's.
 func decode(what string, raw []byte, into any) error {
 	if len(raw) == 0 {
 		return fmt.Errorf("%s is missing", what)

@@ -24,15 +24,15 @@ import (
 )
 
 const (
-	// patience is how long a client may leave standard output unread before
-	// the rest is given up, shortPatience once somebody asked for the end.
+	// patience is how long a client can leave standard output unread before settle drops
+	// the rest; shortPatience applies after a stop.
 	patience      = 10 * time.Second
 	shortPatience = stdio.DrainTimeout
-	// closeTimeout leaves time for what there is to say, on both outputs.
+	// closeTimeout leaves time for the last messages on both outputs.
 	closeTimeout = stdio.CloseTimeout - shortPatience
 )
 
-// by is who asks for what the client asks for.
+// by names the client as the author of its requests.
 const by = "client"
 
 // Config is what a client is served with.
@@ -45,14 +45,14 @@ type Config struct {
 	Stdout, Stderr io.Writer
 	// Stops bring signals, and that the client is gone.
 	Stops <-chan stdio.Stop
-	// States says that the client closes standard input when it is told that
-	// the session is idle.
+	// States means that the client closes standard input when it receives that the
+	// session is idle.
 	States bool
 	// Version is settle's.
 	Version string
-	// Mask masks secrets in what is said on standard error.
+	// Mask masks secrets in messages on standard error.
 	Mask func(string) string
-	// Exit ends the process where the way out is blocked.
+	// Exit ends the process if output is blocked.
 	Exit func(code int)
 }
 
@@ -78,7 +78,7 @@ type driver struct {
 	tools   []string // that the model gets, by Claude's names
 	hooks   hooks
 	servers servers
-	// background are messages that wait for one that is to be answered.
+	// background has messages that wait for a message with an answer.
 	background []*prompt
 	prompts    prompts
 	window     atomic.Int64 // what the model can read, in tokens; 0 if unknown
@@ -97,16 +97,15 @@ type driver struct {
 	code      int
 }
 
-// Serve serves the client until it closes standard input and all it asked for
-// is answered, or until a stop, and returns the exit code: that of the last
-// turn (C14).
+// Serve serves the client until it closes standard input and all its requests are
+// answered, or until a stop. It returns the exit code of the last turn (C14).
 func Serve(ctx context.Context, c Config) int {
 	d := &driver{
 		Config: c, ctx: ctx, mail: make(chan func()), stops: make(chan stdio.Stop, 1), gone: make(chan struct{}), over: make(chan struct{}),
 		results: map[string]bool{},
 	}
 	d.out = lines{stdio.NewOutput(c.Stdout, func(err error) { d.end(stdio.StopFor(err, stdio.KindOf(c.Stdout))) }), c.Output}
-	d.err = stdio.NewOutput(c.Stderr, func(error) {}) // there is nobody left to tell
+	d.err = stdio.NewOutput(c.Stderr, func(error) {}) // the client has gone
 	if d.id = c.SessionID; d.id == "" {
 		d.id = settle.NewSessionID()
 	}
@@ -165,7 +164,7 @@ func (d *driver) do(f func()) {
 	}
 }
 
-// end has everything ended, unless somebody has asked for that before.
+// end ends the session, unless it is ending already.
 func (d *driver) end(stop stdio.Stop) {
 	select {
 	case d.stops <- stop:
@@ -173,8 +172,8 @@ func (d *driver) end(stop stdio.Stop) {
 	}
 }
 
-// loop does what the others post, until the session is closed and its client has
-// been told.
+// loop runs the posted functions, until the session is closed and its last message was
+// sent.
 func (d *driver) loop() {
 	defer close(d.over)
 	for !d.closed || d.following {
@@ -192,7 +191,7 @@ func (d *driver) loop() {
 	}
 }
 
-// drain has the client told of the end of its session.
+// drain sends the end of the session to the client.
 func (d *driver) drain(ctx context.Context) {
 	stdio.Await(ctx, func() {
 		d.post(func() { d.closed = true })
@@ -227,11 +226,11 @@ func (d *driver) leave(stop stdio.Stop, unended error) int {
 		d.say("cannot write all output to standard output")
 		d.code = stdio.CodeFailed
 	}
-	_ = d.err.Close(func() time.Duration { return shortPatience }) // nobody is left to tell
+	_ = d.err.Close(func() time.Duration { return shortPatience }) // the client has gone
 	return d.code
 }
 
-// ended says what a stop has done.
+// ended describes the effect of a stop.
 func ended(stop stdio.Stop) string {
 	if stop.Err != nil {
 		return stop.Err.Error()
@@ -256,7 +255,7 @@ func (d *driver) take(m incoming) {
 	}
 }
 
-// turnEnded is told of a turn whose result the client has been told.
+// turnEnded is called after the result of a turn was sent.
 func (d *driver) turnEnded(turn string, inputs []string, cause *event.Cause) {
 	d.results[turn] = true
 	d.prompts.ended(inputs)
@@ -284,7 +283,7 @@ func (d *driver) reportIdle() {
 	}
 }
 
-// afterResult calls f when the turn's result is told; at once if there was none.
+// afterResult calls f after the turn's result was sent; at once if there was no turn.
 func (d *driver) afterResult(turn string, f func()) {
 	if turn == "" || d.results[turn] || d.awaiting.Add(turn, f) == nil {
 		f()
@@ -364,7 +363,7 @@ func (d *driver) follow(t *encoder, after uint64) {
 	})
 }
 
-// notify has loop see to what an event asks of it.
+// notify posts the reaction to an event to loop.
 func (d *driver) notify(t *encoder, e event.Event) {
 	if _, ended := e.Data.(event.ItemEnded); ended {
 		if i := t.log.State().Turn(e.Turn).Item(e.Item); i.Type() == event.ToolCall && i.Started {
@@ -382,8 +381,8 @@ func (d *driver) notify(t *encoder, e event.Event) {
 	}
 }
 
-// panicked ends everything because of a defect that a goroutine of the driver met: the
-// client would wait forever for what it had to say.
+// panicked ends the session after a panic in a goroutine of the driver: the client would
+// wait forever for its message.
 func (d *driver) panicked(err error) {
 	d.warn(fmt.Sprintf("a defect of settle ended this process: %v", err))
 	d.end(stdio.Stop{Reason: event.Shutdown, By: "defect", Code: stdio.CodeFailed, Err: err})

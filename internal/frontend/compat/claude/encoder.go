@@ -28,7 +28,7 @@ type encoder struct {
 
 	log     *transcript.Transcript
 	sent    map[string]*sentItem // by item, of the running turn
-	dropped []string             // messages that a later one stands for
+	dropped []string             // messages that a later one replaces
 	// below, if set, follows the child agents; parent is nil but for the encoder of one.
 	below    *below
 	parent   *parent
@@ -143,8 +143,8 @@ func (t *encoder) compacted(c transcript.Change) {
 	t.notice("compact_boundary", map[string]any{"compact_metadata": map[string]any{"trigger": trigger, "pre_tokens": d.Before, "post_tokens": d.Tokens}})
 }
 
-// itemChanged sends an item when it is certain that it stays, and the result of a
-// call that the client knows of; what is said anew is taken back.
+// itemChanged sends an item when no retry can remove it, and the result of a call that the
+// client knows. If a retry repeats an item, the first one is retracted.
 func (t *encoder) itemChanged(c transcript.Change) {
 	i := c.Item
 	switch known := t.sent[i.ID]; c.What {
@@ -170,9 +170,8 @@ func (t *encoder) itemChanged(c transcript.Change) {
 	}
 }
 
-// approval tells what the model has said up to a call that somebody is asked
-// about, though it may still be taken back; or a denial of a policy: nobody was
-// asked.
+// approval sends the items up to a call that needs an approval, although a retry can
+// still remove them; or the denial of a policy that asked no person.
 func (t *encoder) approval(c transcript.Change) {
 	if c.What == transcript.Started {
 		t.upTo(c.Turn, c.Item)
@@ -213,7 +212,7 @@ func (t *encoder) retried(d event.AttemptEnded) {
 	}
 }
 
-// item tells what there is of an item, as far as it was not told.
+// item sends the unsent part of an item.
 func (t *encoder) item(turn *event.Turn, i *event.Item) {
 	was := t.sent[i.ID]
 	if was == nil {
@@ -345,7 +344,7 @@ func (t *encoder) detailOf(i *event.Item, output string) any {
 	return output
 }
 
-// job tells of a process that outlives its call.
+// job reports a process that outlives its call.
 func (t *encoder) job(c transcript.Change) {
 	if c.What == transcript.Started {
 		more := map[string]any{"task_id": c.Job.Job, "description": c.Job.Command, "task_type": "local_bash"}

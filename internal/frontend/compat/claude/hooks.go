@@ -59,8 +59,8 @@ func (m matcher) bound() time.Duration {
 	return hookTimeout
 }
 
-// hooks are what the client has registered. A call that one is about is asked
-// about, whatever the policy says of it; what that said is kept for the answer.
+// hooks are the hooks that the client has registered. A call with a matching hook needs an
+// approval in any case; the policy's judgement is kept for the answer.
 type hooks struct {
 	mu       sync.Mutex // guards what follows
 	matchers map[string][]matcher
@@ -93,7 +93,7 @@ func (h *hooks) about(kind, tool string) []matcher {
 	return out
 }
 
-// judged returns what the policy said of a call, if hooks are to be asked.
+// judged returns the policy's judgement of a call, if hooks must be asked.
 func (h *hooks) judged(item string) (settle.Judgement, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -224,7 +224,7 @@ func (d *driver) hook(ctx context.Context, kind string, m matcher, callback stri
 	return d.call(ctx, map[string]any{"subtype": "hook_callback", "callback_id": callback, "input": input, "tool_use_id": c.id})
 }
 
-// used tells the hooks of a call that has run. What they answer has no effect.
+// used calls the hooks for a call that has run. Their answers have no effect.
 func (d *driver) used(i *event.Item) {
 	kind, output := afterUse, map[string]any{"tool_response": i.Content().Output}
 	if i.Status != event.ItemCompleted {

@@ -59,7 +59,7 @@ type prompt struct {
 	images []event.Image
 	bad    error // why there is no turn for it; results keep the order of the prompts
 
-	// fetched, if set, ends when it is refused for what a server said or did not say.
+	// fetched, if set, ends when the prompt is refused because of a server's answer.
 	fetched context.Context //nolint:containedctx // bounds the interrupts that name it
 }
 

@@ -101,8 +101,8 @@ type apiUsage struct {
 	} `json:"cache_creation"`
 }
 
-// usageOf has what was read from and written to the cache apart from the rest
-// of the input.
+// usageOf returns the usage, with tokens read from and written to the cache separate from
+// the rest of the input.
 func usageOf(u event.Usage) *apiUsage {
 	return &apiUsage{
 		Input: max(0, u.Input-u.CacheRead-u.CacheWrite), CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output, Tier: "standard",
@@ -151,7 +151,7 @@ type result struct {
 	UserUUIDs   []string              `json:"user_message_uuids,omitempty"`
 }
 
-// notice is a message that is told in one place, or has few fields of its own.
+// notice is a message that one place sends, or that has few fields.
 type notice map[string]any
 
 func newMessage(session, kind string, more map[string]any) notice {

@@ -28,8 +28,8 @@ type alias struct {
 	// path is the argument, of settle's, that names a file: Claude's are
 	// absolute.
 	path string
-	// fixed are arguments of Claude's that settle's tool does not have, with
-	// what they would have to be.
+	// fixed are arguments of Claude's tool that settle's tool lacks, with their required
+	// values.
 	fixed map[string]any
 }
 
@@ -108,8 +108,8 @@ func toolsNamed(name string) []string {
 	return out
 }
 
-// input returns arguments, as the model wrote them, as a client knows them.
-// What is no JSON object is kept under "arguments".
+// input translates the model's arguments for a client. A value that is not a JSON object
+// is kept under "arguments".
 func (a alias) input(arguments, dir string) map[string]any {
 	in, ok := object(arguments)
 	if !ok {
@@ -150,8 +150,7 @@ func (a alias) arguments(input map[string]any) string {
 	return compact(out)
 }
 
-// translated returns a list whose members that are objects have other fields;
-// any other value is as it was.
+// translated returns a list with its objects translated; any other value is unchanged.
 func translated(value any, translate func(member map[string]any) map[string]any) any {
 	list, isList := value.([]any)
 	if !isList {

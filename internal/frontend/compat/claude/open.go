@@ -19,8 +19,8 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// open opens the session, if that was not tried yet. It comes with the first
-// prompt or when the client has said all about itself, whichever is first.
+// open opens the session, if that was not tried yet: at the first prompt, or when the
+// client has sent its initialization.
 func (d *driver) open() error {
 	if d.session == nil && d.failure == nil {
 		d.failure = d.begin()
@@ -65,8 +65,8 @@ func (d *driver) begin() error {
 	return nil
 }
 
-// settings are what the client gave of settle's settings; without a
-// configuration, all but the model.
+// settings returns the client's values of settle's settings; without a configuration,
+// without the model.
 func (d *driver) settings(r *config.Resolved) map[string]string {
 	given := map[string]string{}
 	if d.MaxBudget != "" {

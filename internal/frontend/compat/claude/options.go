@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// Format is a shape of what comes in or goes out.
+// Format is a format of the input or the output.
 type Format string
 
 // The formats.
@@ -28,8 +28,7 @@ type Options struct {
 	// Prompt is the one to answer, unless Input is a stream of messages.
 	Prompt        string
 	Input, Output Format
-	// Partial says that deltas are wanted, Replay that what comes in is to be
-	// said back.
+	// Partial asks for deltas. Replay asks for a copy of each input message.
 	Partial, Replay bool
 	// Asks says that the client answers which calls may run.
 	Asks bool
@@ -59,11 +58,11 @@ type Options struct {
 	Servers     []config.Server
 	OwnServers  []string
 	OnlyServers bool
-	// Warnings are what the client should know of what it asked for.
+	// Warnings are warnings about the client's options.
 	Warnings []string
 }
 
-// arity says what follows a flag that is given without "=".
+// arity is the number of values that follow a flag without "=".
 type arity string
 
 const (
@@ -166,7 +165,7 @@ func Arguments(flags *pflag.FlagSet, args []string) (normal, warnings []string) 
 	return normal, warnings
 }
 
-// shape says what follows a flag, and what to warn of.
+// shape returns the arity of a flag, and a warning.
 func shape(flag *pflag.Flag, name string) (arity, string) {
 	switch {
 	case flag != nil && slices.Contains(several(), name):

@@ -7,10 +7,9 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// stream is a response that is told as it comes, in the events of Anthropic's
-// Messages API.
+// stream sends a response as it arrives, as events of Anthropic's Messages API.
 type stream struct {
-	attempt string // "" while none is told
+	attempt string // "" if no attempt is being sent
 	index   map[string]int
 	open    map[string]bool // blocks that have not stopped
 }

@@ -26,7 +26,7 @@ type prompts struct {
 	book.Book[*prompt]
 
 	current *book.Entry[*prompt] // that the session has; nil for none
-	// fetching is the current prompt while a server is asked what it stands for.
+	// fetching is the current prompt while a server expands it.
 	fetching *book.Entry[*prompt]
 }
 
@@ -57,7 +57,7 @@ func (p *prompts) drop(uuid string) (found bool) {
 	return found
 }
 
-// ended lets go of the prompt that the session had, if it is one of the inputs.
+// ended releases the session's prompt, if it is one of the inputs.
 func (p *prompts) ended(inputs []string) {
 	if p.current != nil && slices.Contains(inputs, p.current.Key) {
 		p.current.Answer()
@@ -158,8 +158,8 @@ func (d *driver) submit(e *book.Entry[*prompt]) error {
 	return nil
 }
 
-// submitLater sends the current prompt when a server has said what it stands for. Those
-// who interrupt one that is refused are answered after its result.
+// submitLater submits the current prompt after a server has expanded it. If it is refused,
+// its interrupts are answered after its result.
 func (d *driver) submitLater(e *book.Entry[*prompt], refused context.CancelFunc, options []settle.InputOption) {
 	turn, err := d.session.Submit(e.Request.fetched, e.Request.text, options...)
 	d.post(func() {

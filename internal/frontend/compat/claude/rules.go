@@ -30,7 +30,7 @@ func modes() map[string]assemble.Mode {
 	}
 }
 
-// modeFor is the mode that says what a configured permission does.
+// modeFor returns the mode that corresponds to a configured permission.
 func modeFor(permission settle.Permission) string {
 	switch permission {
 	case settle.Allow:
@@ -41,8 +41,8 @@ func modeFor(permission settle.Permission) string {
 	return modeDefault
 }
 
-// specs takes a list of tools apart: with commas or spaces between them, and
-// what they may do in parentheses, where both are part of a name.
+// specs splits a list of tools at commas or spaces. Within parentheses, which restrict a
+// tool, both are part of the name.
 func specs(list ...string) []string {
 	var out []string
 	for _, text := range list {

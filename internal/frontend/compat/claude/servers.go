@@ -16,8 +16,8 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// askTimeout bounds how long a session waits for what servers in the client have to
-// say of their tools. Those of one that is slower are found by tool_search.
+// askTimeout bounds how long a session waits for the tools of servers in the client. The
+// model finds the tools of a slower server by tool_search.
 const askTimeout = 5 * time.Second
 
 // TakeServers takes the servers of --mcp-config: JSON, or a file with it.
@@ -76,7 +76,7 @@ func (o *Options) own(name string) {
 	}
 }
 
-// serverStatus is an MCP server as the client is told of it.
+// serverStatus is an MCP server as the client sees it.
 type serverStatus struct {
 	Name   string   `json:"name"`
 	Status string   `json:"status"`
@@ -100,7 +100,7 @@ type servers struct {
 	relays map[string]*mcp.Relay // of those in the client; the driver's alone
 	asked  map[string]*mcp.Catalogue
 	asking bool // they are asked for their tools, and the session is not opened yet
-	// changing says that one is being connected anew, or disabled.
+	// changing means that a server is being reconnected or disabled.
 	changing bool
 
 	mu     sync.Mutex // guards what follows

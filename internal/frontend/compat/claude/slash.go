@@ -5,7 +5,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/commands"
 )
 
-// slashCommands are the names of what a person can call.
+// slashCommands returns the names of the commands that a person can call.
 func slashCommands(o *assemble.Opened) []string {
 	names := []string{}
 	for _, c := range commands.Of(o.Commands()).List {

@@ -9,11 +9,10 @@ import (
 	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
-// stallDelay is between two looks at whether somebody reads.
+// stallDelay is the interval of the check whether the client reads.
 const stallDelay = time.Second
 
-// stallTick fires now and then once nothing but its reader can keep settle from
-// ending.
+// stallTick fires at intervals once only an unread output keeps settle from ending.
 func (d *driver) stallTick() <-chan time.Time {
 	if !d.eof || d.stop.Load() != nil {
 		return nil
@@ -21,8 +20,8 @@ func (d *driver) stallTick() <-chan time.Time {
 	return time.After(stallDelay)
 }
 
-// checkReader gives up on a client that has said all and reads nothing, unless a turn
-// is at work: that a prompt's result is told would be waited for without end.
+// checkReader ends the session of a client that has closed its input and reads nothing,
+// unless a turn runs: the wait for a prompt's result would not end.
 func (d *driver) checkReader() {
 	works := false
 	if d.session != nil {
@@ -33,7 +32,7 @@ func (d *driver) checkReader() {
 	if !works && d.out.Stuck(patience) {
 		d.end(stdio.Stop{
 			Reason: event.Shutdown, By: "stdout", Code: stdio.CodeFailed,
-			Err: fmt.Errorf("nobody has read standard output for %s; the session log says how the turn ended", patience),
+			Err: fmt.Errorf("the client has not read standard output for %s; the session log has the end of the turn", patience),
 		})
 	}
 }

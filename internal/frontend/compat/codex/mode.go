@@ -30,9 +30,9 @@ const (
 	Untrusted Approval = "untrusted"
 )
 
-// Mode returns what may run by a sandbox mode and an approval policy; the
-// directories are absolute, and by names what set the mode. The caller names
-// it, and says what becomes of what would be asked about.
+// Mode returns the permission mode for a sandbox mode and an approval policy. The
+// directories are absolute; by names the source of the mode. The caller names the mode,
+// and decides about calls that need an approval.
 //
 //	                     never                       on-request      untrusted
 //	read-only            harmless                    harmless        harmless
@@ -40,15 +40,15 @@ const (
 //	                     commands and reading        within
 //	danger-full-access   all                         all             harmless
 //
-// In their sandboxes, all commands run without a question; the table is of what runs
-// where there is none. Harmless calls read within the working directory, as everywhere in settle.
-// Codex itself lets read-only commands read the whole disk, and thereby each
-// key on it that has not the name of one.
+// In a sandbox, all commands run without a question; the table is for systems without a
+// sandbox. Harmless calls read within the working directory, as everywhere in settle.
+// Codex itself lets read-only commands read the whole disk, with every key on it that is
+// not named like one.
 func Mode(s Sandbox, a Approval, writable []string, by string) assemble.Mode {
 	m := assemble.Mode{Permission: event.Ask, Sandbox: map[Sandbox]event.Sandbox{
 		ReadOnly: event.ReadOnly, WorkspaceWrite: event.Workspace, FullAccess: event.NoSandbox,
 	}[s]}
-	if a == Untrusted { // all is asked about, and what is approved is free
+	if a == Untrusted { // all calls need an approval, and an approved call is unrestricted
 		m.Sandbox = event.NoSandbox
 	}
 	if s == WorkspaceWrite {

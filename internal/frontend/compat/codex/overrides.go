@@ -9,8 +9,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// overrides are the values of -c key=value. What is taken is understood; what is
-// left in the end is not.
+// overrides are the values of -c key=value. settle takes the keys that it knows; the rest
+// is unknown.
 type overrides map[string]any
 
 // parseOverrides reads them as that agent does: the value is TOML, or else a text;
@@ -98,13 +98,13 @@ func (o overrides) number(key string) (n int64, ok bool) {
 	return n, ok
 }
 
-// table takes a table; what is left in it is still to be told.
+// table takes a table; its remaining keys are unknown.
 func (o overrides) table(key string) overrides {
 	inner, _ := o[key].(map[string]any)
 	return inner
 }
 
-// rest returns the keys of what nobody took, with the first two names of each.
+// rest returns the unknown keys, with the first two names of each.
 func (o overrides) rest() []string {
 	var list []string
 	for _, key := range slices.Sorted(maps.Keys(o)) {

@@ -36,8 +36,8 @@ type AskedRights struct {
 	Permissions    string          `json:"permissions"`   // one of Profiles
 }
 
-// DefaultRights are those of a client that asks for none, by the permission that is
-// configured.
+// DefaultRights returns the rights of a client that asks for none, by the configured
+// permission.
 func DefaultRights(p settle.Permission) Rights {
 	switch p {
 	case settle.Allow:
@@ -131,8 +131,8 @@ func (r *Rights) setApproval(raw json.RawMessage) error {
 	return nil
 }
 
-// Within returns the rights as far as the user's configuration leaves them to
-// the client, so that it is told what holds.
+// Within returns the rights as far as the user's configuration allows them, so that the
+// client sees the rights in force.
 func (r Rights) Within(user settle.Permission) Rights {
 	switch user {
 	case settle.Ask:

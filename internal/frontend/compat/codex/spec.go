@@ -42,8 +42,8 @@ func (k Known) has(provider string) bool {
 type Spec struct {
 	// Settings are settle's own, by their names.
 	Settings map[string]string
-	// Env are variables that stand for those of the environment; Hidden are
-	// variables with a key that commands must not see.
+	// Env replaces variables of the environment; Hidden has variables with a key that
+	// commands must not see.
 	Env    map[string]string
 	Hidden []string
 	// Sandbox is empty if the client said nothing of it.
@@ -53,9 +53,9 @@ type Spec struct {
 	Writable []string
 	// Network says that a sandbox to write in has it.
 	Network bool
-	// Instructions are added to the system prompt; SystemFile stands for it.
+	// Instructions are added to the system prompt; SystemFile replaces it.
 	Instructions, SystemFile string
-	// Ignored is what was said and means nothing here.
+	// Ignored lists the settings that have no effect in settle.
 	Ignored []string
 }
 

@@ -1,13 +1,12 @@
-// Package exec is the way in for programs that were written for "codex exec":
-// one prompt, one turn, and a line of JSON for each thing that happens.
+// Package exec is the frontend for programs that were written for "codex exec": one
+// prompt, one turn, and a JSON line for each event. Read view.go first.
 //
 //	thread.started ─► turn.started ─► items ─► turn.completed | turn.failed
 //	                                  item: started ─► updated* ─► completed
 //	refused before that ────────────► error, turn.failed
 //
-// client/oneturn runs the turn, and frontend/compat/codex knows what that agent's flags
-// come to in settle; here is what its events are in the other agent's words.
-// There are no words for an interrupt: a turn that somebody ended has failed, and
-// the message says why. What a failed attempt said is shown once, when it is sure
-// that no later attempt says it anew.
+// client/oneturn runs the turn, and compat/codex translates Codex's flags. This package
+// translates settle's events into Codex's. Codex has no event for an interrupt: an
+// interrupted turn has failed, and the message has the reason. The text of a failed
+// attempt is shown once, when no later attempt can repeat it.
 package exec

@@ -10,9 +10,8 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// server is what calls of settle's own tools are of that are neither commands nor
-// changes of files: that protocol has no other item for tools than those of MCP
-// servers.
+// server is the name of the MCP server for calls of settle's own tools that are neither
+// commands nor file changes: the protocol has no other item for tools.
 const server = "settle"
 
 // item is a call that is shown.
@@ -92,8 +91,8 @@ func reason(c event.Content, cause *event.Cause) string {
 	return "it failed without saying why"
 }
 
-// outputOf returns what a command put out: to the byte where it exited and all
-// of it was seen, else what the model is told of it.
+// outputOf returns the output of a command: all bytes if the command exited and settle
+// saw all of its output, otherwise the text that the model receives.
 func (i *item) outputOf(c event.Content) string {
 	if c.ExitCode != nil && int64(len(i.output)) == c.OutputBytes {
 		return string(i.output)
@@ -101,7 +100,7 @@ func (i *item) outputOf(c event.Content) string {
 	return c.Output
 }
 
-// command returns the command line; arguments without one are shown as they are.
+// command returns the command line; arguments without one are returned unchanged.
 func (i *item) command() string { return cmp.Or(i.view.Command, i.arguments) }
 
 // changes returns which files a call changed, or is about to.

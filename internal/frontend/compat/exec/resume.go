@@ -12,9 +12,9 @@ import (
 
 // Arguments are what the words of the command line ask for.
 type Arguments struct {
-	// Prompt are the words of it; "-" and none stand for standard input.
+	// Prompt has the words of the prompt; "-" or no words mean standard input.
 	Prompt []string
-	// Resume says that a session is to go on: the one named, or the last one.
+	// Resume continues a session: the named session, or the last one.
 	Resume  bool
 	Session string
 }
@@ -57,8 +57,8 @@ func checkOnePrompt(prompt []string) error {
 	return nil
 }
 
-// Find returns the session that is to go on. dir is the working directory that
-// the last one must be of; "" for any.
+// Find returns the session to continue. dir is the working directory of the last session;
+// "" for any.
 func (a Arguments) Find(ctx context.Context, dataDir, dir string) (string, error) {
 	if a.Session == "" {
 		return store.Last(ctx, dataDir, dir)
@@ -71,9 +71,9 @@ func (a Arguments) Find(ctx context.Context, dataDir, dir string) (string, error
 			break
 		}
 		if damage := (*journal.DamageError)(nil); err != nil && !errors.As(err, &damage) { // C20: opening mends that
-			return "", fmt.Errorf("cannot go on with session %q: %w", a.Session, err)
+			return "", fmt.Errorf("cannot continue session %q: %w", a.Session, err)
 		}
 		return a.Session, nil
 	}
-	return "", fmt.Errorf("cannot go on with session %q: there is none", a.Session)
+	return "", fmt.Errorf("cannot continue session %q: there is no such session", a.Session)
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/settle-agent/settle/internal/frontend/compat/codex"
 )
 
-// Mode returns the mode that a sandbox mode and an approval policy come to. There
-// is nobody to ask: but for "untrusted", each policy is "never". The
-// directories are absolute.
+// Mode returns the mode for a sandbox mode and an approval policy. No person can be
+// asked: each policy except "untrusted" means "never". The directories are absolute.
 func Mode(s codex.Sandbox, approval string, writable []string) assemble.Mode {
 	policy := codex.Never
 	if approval == string(codex.Untrusted) {
@@ -26,12 +25,12 @@ func Mode(s codex.Sandbox, approval string, writable []string) assemble.Mode {
 	return m
 }
 
-// Nobody denies what would have to be asked about (C16), and says to the model
-// which mode that is due to.
-type Nobody struct{ Mode string }
+// DenyAll denies every call that needs an approval (C16), and names the mode to the model
+// as the reason.
+type DenyAll struct{ Mode string }
 
 // Approve implements [settle.Approver].
-func (n Nobody) Approve(_ context.Context, a settle.Approval) error {
+func (n DenyAll) Approve(_ context.Context, a settle.Approval) error {
 	why := cmp.Or(a.Why, "it would have to be approved")
 	return &settle.DeniedError{Policy: n.Mode, Message: fmt.Sprintf(
 		"%q was not allowed to run: %s. The session is %q, and no person can be asked. Continue without it, or state what you would have done.", a.Tool.Name, why, n.Mode)}

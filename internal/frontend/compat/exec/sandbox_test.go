@@ -27,7 +27,7 @@ func judged(t *testing.T, m assemble.Mode, dir string) func(tool, arguments stri
 	a, err := assemble.New(t.Context(), assemble.Options{
 		Settings: r, Dir: dir, Environ: []string{"PATH=/usr/bin:/bin"}, Getenv: getenv,
 		HostOptions:       assemble.HostOptions{Keeping: assemble.Ephemeral},
-		PermissionOptions: assemble.PermissionOptions{Policy: assemble.NewPolicy(m), Approver: exec.Nobody{Mode: m.Name}},
+		PermissionOptions: assemble.PermissionOptions{Policy: assemble.NewPolicy(m), Approver: exec.DenyAll{Mode: m.Name}},
 		PromptOptions:     assemble.PromptOptions{Project: assemble.IgnoreProject},
 		ModelOptions:      assemble.ModelOptions{Model: model.Config{Provider: script.New(), Name: "m"}},
 	})
@@ -93,7 +93,7 @@ func TestModes(t *testing.T) {
 
 // The model is told why: it can then choose another way.
 func TestNobodySaysWhy(t *testing.T) {
-	err := exec.Nobody{Mode: "read-only"}.Approve(t.Context(), settle.Approval{Tool: tool.Spec{Name: "shell"}, Why: "go build is not on the list"})
+	err := exec.DenyAll{Mode: "read-only"}.Approve(t.Context(), settle.Approval{Tool: tool.Spec{Name: "shell"}, Why: "go build is not on the list"})
 	want := `"shell" was not allowed to run: go build is not on the list. The session is "read-only", and no person can be asked.`
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("it says %v, want %s …", err, want)

@@ -63,8 +63,8 @@ func (v *View) Fail(message string) {
 	v.last = Refusal(message)
 }
 
-// Last returns the terminal event: clients go on as soon as they have it, with
-// the same session too.
+// Last returns the terminal event: a client that has it can at once continue the same
+// session.
 func (v *View) Last() []byte { return v.last }
 
 func (v *View) print(e threadEvent) {
@@ -91,7 +91,7 @@ func (v *View) notice(message string) {
 	v.completed(errorItem{v.head("error"), message})
 }
 
-// head is that of the next item.
+// head returns the head of the next item.
 func (v *View) head(kind string) head {
 	v.shown++
 	return head{fmt.Sprintf("item_%d", v.shown-1), kind}
@@ -135,14 +135,14 @@ func (v *View) newItem(c transcript.Change) *item {
 	return &item{id: v.head("").ID, view: c.Call(), arguments: c.Item.Content().Arguments}
 }
 
-// leastUpdate is by how many bytes the output of a command must at least have
-// grown to be shown anew. It is shown whole each time, so it must also have
-// grown by a quarter: all updates together are at most five times the output.
-const leastUpdate = 256
+// minUpdate is the minimum growth of a command's output, in bytes, for another update. An
+// update repeats the whole output, so the output must also have grown by a quarter: all
+// updates together are at most five times the output.
+const minUpdate = 256
 
 func (v *View) grew(i *item, c transcript.Change) {
 	i.output = append(i.output, c.Text...)
-	if i.view.Tool == "shell" && (i.updated == 0 || len(i.output) >= i.updated+max(i.updated/4, leastUpdate)) {
+	if i.view.Tool == "shell" && (i.updated == 0 || len(i.output) >= i.updated+max(i.updated/4, minUpdate)) {
 		i.updated = len(i.output)
 		v.print(threadEvent{Type: "item.updated", Item: i.progress()})
 	}
@@ -192,8 +192,8 @@ func (v *View) turnEnded(t *event.Turn) {
 	v.complete(why)
 }
 
-// complete shows the end of what is shown as running. The log has an end for
-// each item (C2), so this is for a log that could not be read to its end.
+// complete ends the items that are shown as running. The log has an end for each item
+// (C2), so this is for a log that could not be read to its end.
 func (v *View) complete(why string) {
 	v.planEnded()
 	for _, i := range v.running {

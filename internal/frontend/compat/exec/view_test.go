@@ -342,7 +342,7 @@ func TestStopComesFirst(t *testing.T) {
 func TestRefusedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(script.Turn(script.Call("shell", `{"command":"rm x"}`)), script.Turn(script.Text("Then not.")))
-		code, got := lines(t, m, oneturn.Options{}, settle.SessionConfig{Permission: settle.Ask, Approver: exec.Nobody{Mode: "read-only"}}, fake{"shell", result(tool.Result{})})
+		code, got := lines(t, m, oneturn.Options{}, settle.SessionConfig{Permission: settle.Ask, Approver: exec.DenyAll{Mode: "read-only"}}, fake{"shell", result(tool.Result{})})
 		if code != stdio.CodeCompleted {
 			t.Errorf("code %d", code)
 		}

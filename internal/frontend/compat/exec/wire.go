@@ -95,8 +95,8 @@ type toolItem struct {
 	Status    status          `json:"status"`
 }
 
-// searchItem is a search of the web. Clients know its query and action; how it ended
-// is said beside them.
+// searchItem is a search of the web. Clients know its query and action; other fields
+// have its outcome.
 type searchItem struct {
 	head
 	Query   string            `json:"query"`

@@ -123,7 +123,7 @@ func (c *conn) read(ctx context.Context) error {
 				return err
 			}
 		case response:
-			return errors.New("the client answered something that nobody asked")
+			return errors.New("the client answered a request that the server did not send")
 		case request:
 			if !c.begin(ctx, len(data)) {
 				return context.Cause(ctx)
@@ -165,7 +165,7 @@ func (c *conn) reply(id []byte, bytes int, result any, err error) {
 	c.wake()
 }
 
-// next returns an answer that is to be written.
+// next returns the next answer to write.
 func (c *conn) next() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -237,8 +237,8 @@ func (c *conn) wrote(ctx context.Context, item parcel) {
 	}
 }
 
-// confirm pings the client, and takes it that it has what was sent before. Only one
-// runs at a time.
+// confirm pings the client. After the pong, the client has received all earlier messages.
+// Only one confirm runs at a time.
 func (c *conn) confirm(ctx context.Context) {
 	for {
 		c.mu.Lock()
@@ -288,8 +288,8 @@ func (c *conn) keepAlive(ctx context.Context) {
 	}
 }
 
-// drain lets out what there is to say to a client whose input has ended, and which
-// may still read; what runs for it is not waited for.
+// drain writes the remaining messages to a client whose input has ended, and which can
+// still read. It does not wait for the client's processes.
 func (c *conn) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()

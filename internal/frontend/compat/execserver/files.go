@@ -15,15 +15,15 @@ import (
 // maxFile is the largest file that one request reads or writes.
 const maxFile = 64 << 20
 
-// fileParams are those of most requests about one path.
+// fileParams are the parameters of most requests about one path.
 type fileParams struct {
 	Path    place           `json:"path"`
 	Sandbox *sandboxContext `json:"sandbox"`
 }
 
-// target is the place that a path led to, with the rights of the request. What is done
-// with a target is done with that place, through descriptors: a link that somebody puts
-// in its way meanwhile is an error (C22).
+// target is the resolved place of a path, with the rights of the request. Operations use
+// the place through descriptors: a link that appears in the path in between is an error
+// (C22).
 type target struct {
 	disk.Place
 
@@ -89,7 +89,7 @@ func (t target) read() (*os.File, error) {
 	return f, t.regular(err)
 }
 
-// regular says what the protocol has for what is no regular file.
+// regular returns the protocol's error for a file that is not regular.
 func (t target) regular(err error) error {
 	if other := (*disk.NotRegularError)(nil); errors.As(err, &other) || errors.Is(err, disk.ErrDirectory) {
 		return invalidRequest("path `%s` is not a file", t.Named)

@@ -95,7 +95,7 @@ func (in *inputs) run(ctx context.Context) {
 			data := in.line[0]
 			in.mu.Unlock()
 			if in.feed(ctx, data) != nil {
-				return // nobody reads
+				return // the process has closed its input
 			}
 			in.mu.Lock()
 			in.line, in.bytes = in.line[1:], in.bytes-len(data)

@@ -41,12 +41,12 @@ type outlog struct {
 	entries []entry // their numbers follow each other
 	bytes   int
 	last    uint64 // number of the newest entry, 0 for none
-	shown   uint64 // the newest that somebody was given: it does not change any more
+	shown   uint64 // the newest entry that a client has received: it does not change any more
 	sent    uint64 // the newest that the client was sent
 	kept    uint64 // the newest that the client is known to have
 }
 
-// append adds output, to the newest entry if nobody has seen that yet.
+// append adds output, to the newest entry if no client has received it.
 func (l *outlog) append(from stream, data []byte) {
 	if n := len(l.entries); n > 0 {
 		newest := &l.entries[n-1]

@@ -10,8 +10,8 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// method serves a request. What it returns as later, if anything, is run beside the
-// requests that follow, and answers it then.
+// method serves a request. later, if it is not nil, runs beside the following requests,
+// and returns the answer.
 type method func(ctx context.Context, c *conn, raw json.RawMessage) (result any, later func() (any, error), err error)
 
 // of is a method that answers before the next request is looked at.
@@ -39,7 +39,7 @@ func beside[P any](do func(c *conn, ctx context.Context, params P) (func() (any,
 	}
 }
 
-// methods are those of a client that has said hello.
+// methods returns the methods for an initialized client.
 func methods() map[string]method {
 	return map[string]method{
 		"environment/info":   of(func(c *conn, _ context.Context, _ struct{}) (any, error) { return c.server.about(), nil }),
@@ -75,7 +75,7 @@ func (c *conn) dispatch(ctx context.Context, m incoming, bytes int) {
 		c.reply(m.ID, bytes, result, err)
 		return
 	}
-	c.work.Go(scope.Shield(func(err error) { c.panicked(err); c.reply(m.ID, bytes, nil, err) }, func() { // ends with what it waits for, or with the connection
+	c.work.Go(scope.Shield(func(err error) { c.panicked(err); c.reply(m.ID, bytes, nil, err) }, func() { // ends with its process or with the connection
 		result, err := later()
 		c.reply(m.ID, bytes, result, err)
 	}))
@@ -197,8 +197,8 @@ func (c *conn) readOutput(ctx context.Context, params readParams) (func() (any, 
 	since := func() (readResult, <-chan struct{}) {
 		result, changed := p.since(after, most)
 		if n := len(result.Chunks); n > 0 && params.Bytes != nil {
-			// What comes next is the next number, whatever has it: so does Codex
-			// where the client says how much it takes.
+			// The next sequence number, of any stream, as Codex answers if the client limits
+			// the size.
 			result.Next = result.Chunks[n-1].Seq + 1
 		}
 		return result, changed
@@ -226,8 +226,9 @@ func (c *conn) readOutput(ctx context.Context, params readParams) (func() (any, 
 	}, nil
 }
 
-// since returns what a process did after an entry: at most so many bytes, but one
-// entry at least. What tells of a change is nil if there is something.
+// since returns the entries of a process after an entry: at most the given bytes, and at
+// least one entry. The channel, which is closed at the next change, is nil if there are
+// entries.
 func (p *process) since(after uint64, most int) (readResult, <-chan struct{}) {
 	p.session.mu.Lock()
 	defer p.session.mu.Unlock()

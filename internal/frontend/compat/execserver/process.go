@@ -19,11 +19,11 @@ const (
 	// lastBytes is what a process that is being ended may put out beyond that;
 	// pipes hold less.
 	lastBytes = 4 << 20
-	// lookDelay is the time between two looks whether a command that has exited
-	// still has somebody who waits to put something out.
+	// lookDelay is the interval of the check whether processes of an exited command still
+	// wait to write output.
 	lookDelay = time.Second
-	// readerHold is how long, after a read, nothing is dropped that the next read
-	// would want, whatever else the client has received.
+	// readerHold is the time after a read during which no entry is dropped that the next
+	// read can ask for.
 	readerHold = 5 * time.Second
 )
 
@@ -38,12 +38,12 @@ type process struct {
 	input   *inputs       // nil for none
 
 	log     outlog
-	queued  bool // it stands in the session's line of those with something to send
+	queued  bool // it is in the session's queue of processes with output to send
 	exited  bool
 	closed  bool
 	code    int
 	denied  bool // the sandbox seems to have refused something
-	ending  bool // it has been told to end: no output waits any more
+	ending  bool // it has received the request to end: no output waits any more
 	dropped int64
 	left    []event.Process // what could not be ended
 	heldTo  time.Time       // until when the newest read holds back what it has not seen
@@ -58,8 +58,8 @@ func (p *process) tell() {
 	p.changed = make(chan struct{})
 }
 
-// sink takes what a process puts out on one stream. It implements [io.Writer]: the
-// process waits while the log is full of what the client does not have.
+// sink receives the output of a process on one stream. It implements [io.Writer]: the
+// process waits while the log is full of entries that the client has not received.
 type sink struct {
 	p    *process
 	from stream
@@ -90,8 +90,7 @@ func (p *process) put(from stream, data []byte) {
 	p.record(func() { p.log.append(from, data) })
 }
 
-// record changes the log and tells everybody who wants to know. The caller has the
-// lock.
+// record changes the log and wakes all waiters. The caller has the lock.
 func (p *process) record(change func()) {
 	before := p.log.bytes
 	change()
@@ -106,9 +105,9 @@ func (p *process) record(change func()) {
 	p.tell()
 }
 
-// await waits for a change with the lock released. Once the command has exited, it
-// also looks whether anybody is left who could put something out: what the pipe
-// still holds then is not lost, however full the log is.
+// await waits for a change with the lock released. After the command has exited, it also
+// checks whether a process is left that could write: the rest of the pipe is then not
+// lost, even if the log is full.
 func (p *process) await() {
 	changed, done := p.changed, p.exited
 	p.session.mu.Unlock()
@@ -125,8 +124,8 @@ func (p *process) await() {
 	p.ending = p.ending || alone
 }
 
-// fits reports whether the log has room for output, and makes some of what the
-// client has.
+// fits reports whether the log has room for output. It makes room by dropping entries
+// that the client has received.
 func (p *process) fits(n int) bool {
 	limit := logBytes
 	switch {
@@ -148,7 +147,7 @@ func (p *process) fits(n int) bool {
 
 // watch follows a process to its end. The session waits for it.
 func (p *process) watch() {
-	exit, _ := p.custody.Wait(context.Background()) // it has no other error than that of its context
+	exit, _ := p.custody.Wait(context.Background()) // its only error is the error of its context
 	p.session.mu.Lock()
 	p.exited, p.code = true, exit.Code
 	p.record(func() { p.log.add(entry{what: exited}) })
@@ -185,7 +184,7 @@ func (p *process) trouble() *string {
 	case len(p.left) > 0:
 		text = fmt.Sprintf("%d processes could not be ended, the first is %d: %s", len(p.left), p.left[0].PID, p.left[0].Command)
 	case p.dropped > 0:
-		text = fmt.Sprintf("%d bytes of output were dropped after the process was told to end", p.dropped)
+		text = fmt.Sprintf("%d bytes of output were dropped after the request to end the process", p.dropped)
 	default:
 		return nil
 	}

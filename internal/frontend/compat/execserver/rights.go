@@ -43,7 +43,7 @@ type sandboxRule struct {
 	Missing string `json:"missing_path_behavior"`
 }
 
-// access is what may be done with a path; more is higher.
+// access is the allowed access to a path; a higher value allows more.
 type access int
 
 const (
@@ -52,7 +52,7 @@ const (
 	writable
 )
 
-// grant is the access to a path and what is below it. The longest one counts.
+// grant is the access to a path and all paths below it. The longest path applies.
 type grant struct {
 	path   string
 	access access
@@ -67,14 +67,15 @@ type rights struct {
 	online   bool
 }
 
-// rights reads what a client allows. What cannot be read cannot be enforced (C22).
+// rights reads a client's sandbox rules. A rule that cannot be read is refused, since it
+// could not be enforced (C22).
 func (s *Server) rights(from *sandboxContext) (rights, error) {
 	if from == nil {
 		return rights{}, nil
 	}
 	p := from.Permissions
 	switch p.Type {
-	case "disabled", "external": // nothing is asked of us: the second is somebody else's sandbox
+	case "disabled", "external": // no sandbox is requested: with external, another program confines the process
 		return rights{}, nil
 	case "managed":
 	default:
@@ -216,7 +217,7 @@ func (r rights) may(path string) access {
 	return best.access
 }
 
-// mayTree is the least access to a path and whatever a rule names below it.
+// mayTree returns the least access to a path and all paths below it that a rule names.
 func (r rights) mayTree(path string) access {
 	least := r.may(path)
 	for _, g := range r.grants {
@@ -227,7 +228,7 @@ func (r rights) mayTree(path string) access {
 	return least
 }
 
-// box is what custody confines a command to; nil for nothing.
+// box returns the sandbox policy of a command; nil for none.
 func (r rights) box() (*sandbox.Policy, error) {
 	if !r.confined || r.online && r.may(string(filepath.Separator)) == writable && r.mayTree(string(filepath.Separator)) == writable {
 		return nil, nil //nolint:nilnil // there is none

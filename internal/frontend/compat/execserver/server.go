@@ -17,7 +17,7 @@ import (
 // Options say how a server works. The zero value of a duration is its default.
 type Options struct {
 	Version string
-	// Dir, Home, TempDir and Shell are what clients are told of this machine.
+	// Dir, Home, TempDir and Shell describe this machine to clients.
 	Dir, Home, TempDir, Shell string
 	// Env is what processes inherit, if their client says so.
 	Env []string
@@ -137,10 +137,10 @@ func (s *Server) Close(ctx context.Context, reason event.Reason, by string) erro
 	return errors.Join(err, s.wait(ctx, all))
 }
 
-// wait waits for the connections, and for what follows the processes of sessions.
+// wait waits for the connections, and for the goroutines of the sessions' processes.
 func (s *Server) wait(ctx context.Context, all []*session) error {
 	done := make(chan struct{})
-	go func() { // ends with the connections and the processes, all of which were told to end
+	go func() { // ends with the connections and the processes, which all are ending
 		defer close(done)
 		s.work.Wait()
 		for _, one := range all {

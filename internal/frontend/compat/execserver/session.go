@@ -183,8 +183,7 @@ func (s *session) abandon(p *process) {
 	delete(s.processes, p.id)
 }
 
-// adopt takes in a process that has started. It reports false if the session has
-// ended meanwhile.
+// adopt adds a started process. It reports false if the session has ended in between.
 func (s *session) adopt(p *process, custody *proc.Process) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -234,7 +233,7 @@ func (s *session) drop(p *process) {
 	p.log.sent = p.log.last
 }
 
-// parcel is what is to be sent next.
+// parcel is the next message to send.
 type parcel struct {
 	p    *process
 	seq  uint64
@@ -242,8 +241,8 @@ type parcel struct {
 	cost int
 }
 
-// take returns what is to be sent next over a connection, a piece of each process in
-// turn. It reports false if there is nothing.
+// take returns the next message for a connection, from each process in turn. It reports
+// false if there is none.
 func (s *session) take(c *conn) (parcel, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -270,7 +269,7 @@ func (s *session) take(c *conn) (parcel, bool) {
 	return parcel{}, false
 }
 
-// received takes it that the client has what was sent of some processes.
+// received records that the client has received the output up to the marks.
 func (s *session) received(marks map[*process]uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -77,7 +77,7 @@ func (c *conn) start(ctx context.Context, params startParams) (any, error) {
 	return started{p.id, kind}, nil
 }
 
-// spec says what custody is to start.
+// spec returns the specification of the process.
 func (s *Server) spec(params startParams) (proc.Spec, error) {
 	none := proc.Spec{}
 	dir, err := params.Dir.path("cwd")
@@ -118,7 +118,7 @@ func (s *Server) spec(params startParams) (proc.Spec, error) {
 		spec.Input = proc.PipeInput
 	}
 	if params.Terminal {
-		spec.Terminal = &proc.Size{Rows: 24, Cols: 80} // nobody can resize it
+		spec.Terminal = &proc.Size{Rows: 24, Cols: 80} // the protocol cannot resize it
 	}
 	return spec, nil
 }
@@ -130,8 +130,8 @@ var hidesProcesses = sync.OnceValue(func() bool {
 	return err == nil
 })
 
-// lookUp finds a program in the PATH of its own environment. What it does not find,
-// it leaves as it is.
+// lookUp finds a program in the PATH of its own environment. It returns a name that it
+// does not find unchanged.
 func lookUp(name, dir string, env []string) string {
 	if runtime.GOOS == "windows" {
 		return name
@@ -160,7 +160,7 @@ func lookUp(name, dir string, env []string) string {
 	return name
 }
 
-// envPolicy says what a process inherits of the server's environment.
+// envPolicy selects the variables that a process inherits from the server.
 type envPolicy struct {
 	Inherit               string            `json:"inherit"`
 	IgnoreDefaultExcludes bool              `json:"ignoreDefaultExcludes"`
@@ -214,8 +214,8 @@ func (p *envPolicy) inherits(name string) bool {
 	return !matches(p.Exclude, name)
 }
 
-// matches reports whether a name matches one of the patterns, in which * and ? stand
-// for others, and case does not matter.
+// matches reports whether a name matches one of the patterns, in which * and ? are
+// wildcards. Case does not matter.
 func matches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		ok, err := path.Match(strings.ToUpper(pattern), strings.ToUpper(name))

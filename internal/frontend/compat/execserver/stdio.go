@@ -67,7 +67,7 @@ func (p *pipes) Write(_ context.Context, message []byte) error {
 	return err
 }
 
-// Ping implements carrier: what was written is in the pipe, which nobody cuts.
+// Ping implements carrier: written data is in the pipe, and cannot be lost.
 func (p *pipes) Ping(context.Context) error { return nil }
 
 // Close implements carrier. The streams are the program's.

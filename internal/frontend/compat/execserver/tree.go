@@ -105,7 +105,7 @@ type walkError struct {
 	Message string `json:"message"`
 }
 
-// maxErrors is how many errors a walk tells of.
+// maxErrors is the number of errors that a walk reports.
 const maxErrors = 100
 
 // walk lists the files and folders below a folder, breadth first, by name and within
@@ -137,7 +137,7 @@ type walker struct {
 	seen    int             // entries, also those that are not listed
 }
 
-// folder is one that is walked through: what it is, and what it is called.
+// folder is a folder of a walk: its descriptor and its name.
 type folder struct {
 	target
 

@@ -65,8 +65,8 @@ func (s socket) Close(reason string) {
 type Handler struct {
 	*Server
 
-	// Token is what clients must know: a header or the path of the address has it.
-	// Empty lets in everybody who can connect, for sockets that only the user can reach.
+	// Token is the token that clients must send in a header or in the path of the address.
+	// An empty token admits every client, for sockets that only the user can reach.
 	Token string
 	Names guard.Names
 	// ctx ends the connections.
@@ -127,25 +127,25 @@ func (h *Handler) admit(r *http.Request) (code int, why string) {
 }
 
 const (
-	// leastDelay and maxDelay bound the pause before another attempt to connect,
-	// which doubles; a connection that lived longer than maxDelay starts anew.
-	leastDelay = 500 * time.Millisecond
-	maxDelay   = 30 * time.Second
+	// minDelay and maxDelay bound the pause before another attempt to connect,
+	// which doubles; it is reset after a connection that lasted longer than maxDelay.
+	minDelay = 500 * time.Millisecond
+	maxDelay = 30 * time.Second
 	// dialTimeout bounds one attempt.
 	dialTimeout = 15 * time.Second
 )
 
-// Connect serves whoever is at a ws:// or wss:// address, and connects again when
-// the connection is gone, until ctx ends.
+// Connect serves the client at a ws:// or wss:// address, and connects again after the
+// end of a connection, until ctx ends.
 func (s *Server) Connect(ctx context.Context, address *url.URL, header http.Header, say func(error)) {
-	for delay := leastDelay; ; delay = min(2*delay, maxDelay) {
+	for delay := minDelay; ; delay = min(2*delay, maxDelay) {
 		begun := time.Now()
 		err := s.connect(ctx, address, header)
 		if ctx.Err() != nil {
 			return
 		}
 		if time.Since(begun) > maxDelay {
-			delay = leastDelay
+			delay = minDelay
 		}
 		if err == nil {
 			err = errors.New("the other side ended the connection")

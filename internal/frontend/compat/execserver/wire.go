@@ -35,7 +35,7 @@ func invalidParams(format string, args ...any) error {
 	return &failure{codeInvalidParams, fmt.Sprintf(format, args...)}
 }
 
-// failureOf is what a client is told of an error.
+// failureOf returns the error for a client.
 func failureOf(err error) *failure {
 	var f *failure
 	var changed *disk.ChangedError

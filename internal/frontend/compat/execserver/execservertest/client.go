@@ -145,7 +145,7 @@ func (c *Client) take(m message) {
 	}
 }
 
-// Send sends a message as it is.
+// Send sends a message unchanged.
 func (c *Client) Send(text string) {
 	c.t.Helper()
 	if err := c.conn.Write(c.ctx, websocket.MessageText, []byte(text)); err != nil {
@@ -153,7 +153,7 @@ func (c *Client) Send(text string) {
 	}
 }
 
-// Begin sends a request. What it returns waits for the answer.
+// Begin sends a request, and returns a function that waits for the answer.
 func (c *Client) Begin(method string, params any) func() Answer {
 	c.t.Helper()
 	c.mu.Lock()

@@ -1,6 +1,5 @@
-// Package execservertest is a client of exec-servers, for tests, and what they are
-// measured by: commands that do what they can to outlive their process, and how many
-// of them do.
+// Package execservertest is a client of exec-servers, for tests, and a measure of their
+// process tracking: commands that try to outlive their process, and the number that do.
 //
-//	Escapes × Endings ─► Survivors, on settle's server and on the one it stands in for
+//	Escapes × Endings ─► Survivors, on settle's server and on Codex's
 package execservertest

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Escape is a way in which processes get away: a shell command that leaves something
-// running behind the foreground.
+// Escape is an attempt to escape process tracking: a shell command that leaves a process
+// running after the foreground process.
 type Escape struct{ Name, Command string }
 
-// Escapes are those that custody is measured by. $DIR is a folder, in which
+// Escapes are the attempts that measure process tracking. $DIR is a folder, in which
 // "subreaper" is the test binary; see package setsid.
 func Escapes() []Escape {
 	return []Escape{
@@ -34,7 +34,7 @@ func Escapes() []Escape {
 // Foreground is what the escapes leave something behind of.
 const Foreground = "\necho ready; while :; do sleep 1000; done"
 
-// MarkVariable is set in the environment of a process that is to be found again.
+// MarkVariable marks a process in its environment, so that a test can find it.
 const MarkVariable = "EXECSERVER_TEST"
 
 // Survivors returns the processes with the mark, as "pid command". It looks several
@@ -62,7 +62,7 @@ func Survivors(mark string) (found []string) {
 // AwaitNone waits until nothing has the mark. It returns what still has when the time is
 // over.
 func AwaitNone(mark string, within time.Duration) (left []string) {
-	tick := time.NewTicker(10 * time.Millisecond) // the operating system tells nobody
+	tick := time.NewTicker(10 * time.Millisecond) // the operating system does not report it
 	defer tick.Stop()
 	over := time.After(within)
 	for {

@@ -20,7 +20,7 @@ type Server struct {
 	Kill func()
 }
 
-// Matrix is how custody is measured on one kind of server.
+// Matrix measures process tracking on one kind of server.
 type Matrix struct {
 	// Server starts a server. Servers that are not killed may be the same one.
 	Server func(t testing.TB) Server
@@ -31,7 +31,7 @@ type Matrix struct {
 	Gone func(t testing.TB, ending, mark string) (left []string)
 }
 
-// Endings are the ways in which a process and its client come apart.
+// Endings returns how a process can lose its client.
 func Endings() []string {
 	return []string{"terminate", "disconnect", "kill -9 of the client", "kill -9 of the server"}
 }
@@ -115,5 +115,5 @@ func Play() {
 	c.Until("p", "a word", func(d Done) bool { return strings.Contains(d.Text, "ready") })
 	fmt.Println(Ready)
 	time.Sleep(10 * Patience)
-	panic("nobody killed the client")
+	panic("no process killed the client")
 }
