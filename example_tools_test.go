@@ -17,7 +17,7 @@ import (
 )
 
 // An agent that runs commands and edits files. The first line of main is
-// settle.RunAsWarden: with it nothing that a command starts outlives its call,
+// settle.RunAsSupervisor: with it nothing that a command starts outlives its call,
 // unless as a job of the session, and no job outlives the program, also where
 // that is killed.
 func Example_tools() {

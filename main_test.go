@@ -8,12 +8,12 @@ import (
 	"github.com/settle-agent/settle/modeltest/leak"
 )
 
-// withoutWardens makes this a program that does not call RunAsWarden.
+// withoutWardens makes this a program that does not call RunAsSupervisor.
 const withoutWardens = "SETTLE_TEST_WITHOUT_WARDENS"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(withoutWardens) == "" {
-		settle.RunAsWarden()
+		settle.RunAsSupervisor()
 	}
 	os.Exit(leak.Run(m))
 }

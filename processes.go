@@ -6,23 +6,23 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// RunAsWarden belongs in the first line of main of a program whose agents run
+// RunAsSupervisor belongs in the first line of main of a program whose agents run
 // commands:
 //
 //	func main() {
-//		settle.RunAsWarden()
+//		settle.RunAsSupervisor()
 //		…
 //	}
 //
 // Each command then runs under a warden, a small process that runs this program
-// again. In that process, RunAsWarden waits for the command, ends all of its
+// again. In that process, RunAsSupervisor waits for the command, ends all of its
 // descendants and never returns; in any other it returns at once. No process
 // escapes a warden, even if this program is killed with SIGKILL. Without
-// RunAsWarden, and on systems other than Linux, the guarantees are weaker;
+// RunAsSupervisor, and on systems other than Linux, the guarantees are weaker;
 // [Host.Custody] says how.
 //
 // Package initialisation of the program also runs in each warden.
-func RunAsWarden() { proc.RunAsWarden() }
+func RunAsSupervisor() { proc.RunAsSupervisor() }
 
 // BecomeReaper makes orphaned descendants children of this program, so that settle
 // can end them even if their warden was killed (C7). Call it only if the program
@@ -45,7 +45,7 @@ type Custody struct {
 func (h *Host) Custody() Custody { return custody() }
 
 func custody() Custody {
-	c := proc.Custody()
+	c := proc.Tracking()
 	return Custody{Kind: string(c.Kind), Weaker: c.Weaker}
 }
 

@@ -44,7 +44,7 @@ func TestCustody(t *testing.T) {
 	}
 }
 
-// A program that does not call RunAsWarden has no wardens.
+// A program that does not call RunAsSupervisor has no wardens.
 func TestCustodyWithoutWardens(t *testing.T) {
 	if os.Getenv(withoutWardens) != "" {
 		host, err := settle.Open(t.Context(), settle.Config{})

@@ -17,7 +17,7 @@
 // signal handler, never exits and has no global state. Without a directory, logs
 // are in memory. Without an approver, and unless Permission is Allow, calls that
 // could change something are denied, and [Outcome] says so. A program whose agents
-// run commands calls [RunAsWarden] in the first line of its main.
+// run commands calls [RunAsSupervisor] in the first line of its main.
 package settle
 
 import "github.com/settle-agent/settle/internal/session"

@@ -15,7 +15,7 @@ import (
 
 // The whole coding agent. The model follows a script here; the examples of
 // package settle have one for each real provider. The first line of a program's
-// main is settle.RunAsWarden().
+// main is settle.RunAsSupervisor().
 func Example() {
 	dir, err := os.MkdirTemp("", "settle-example-")
 	if err != nil {

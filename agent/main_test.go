@@ -9,7 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	settle.RunAsWarden()
+	settle.RunAsSupervisor()
 	playExecutor()
 	os.Exit(leak.Run(m))
 }

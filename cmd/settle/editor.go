@@ -33,7 +33,7 @@ func (s *streams) editor(dir string) func(context.Context, string) (string, erro
 			return "", fmt.Errorf("cannot edit: %w", err)
 		}
 		// As git does: the variable may have arguments.
-		err = proc.Attend(ctx, proc.Attended{
+		err = proc.RunForeground(ctx, proc.ForegroundProgram{
 			Argv: []string{"/bin/sh", "-c", name + ` "$@"`, name, file.Name()}, Dir: dir, Env: s.environ,
 			Stdin: s.stdin, Stdout: s.stdout, Err: s.stderr,
 		})

@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	proc.RunAsWarden()
+	proc.RunAsSupervisor()
 	code := execute(system())
 	os.Exit(code)
 }

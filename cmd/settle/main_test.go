@@ -29,7 +29,7 @@ import (
 // one, settle if it is called by that name.
 func TestMain(m *testing.M) {
 	setsid.Command()
-	proc.RunAsWarden()
+	proc.RunAsSupervisor()
 	execservertest.Play()
 	testscript.Main(hearing{setsid.With(m)}, map[string]func(){"settle": main, "load-model": loadModel, "probe": probe, "dial": dial})
 }

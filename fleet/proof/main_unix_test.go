@@ -44,7 +44,7 @@ const calls = 3
 var server pgtest.Server
 
 func TestMain(m *testing.M) {
-	settle.RunAsWarden()
+	settle.RunAsSupervisor()
 	handstest.Play(os.Exit)
 	if id := os.Getenv(workerVar); id != "" {
 		if err := work(id); err != nil {

@@ -12,6 +12,6 @@ import (
 var server pgtest.Server
 
 func TestMain(m *testing.M) {
-	settle.RunAsWarden()
+	settle.RunAsSupervisor()
 	os.Exit(leak.Run(server.Tests(m)))
 }

@@ -24,7 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	proc.RunAsWarden()
+	proc.RunAsSupervisor()
 	os.Exit(leak.Run(m))
 }
 

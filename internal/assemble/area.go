@@ -21,7 +21,7 @@ func (b *sandboxes) area() quarantine.Area {
 	for _, path := range b.writable() {
 		if isShared(path) {
 			a.Hidden = append(a.Hidden, path)
-		} else if !slices.ContainsFunc(a.Hidden, func(hidden string) bool { return sandbox.Above(hidden, path) }) {
+		} else if !slices.ContainsFunc(a.Hidden, func(hidden string) bool { return sandbox.Contains(hidden, path) }) {
 			a.Look = append(a.Look, path)
 		}
 		if own := filepath.Join(path, ".git"); b.keepsGit() && exists(own) {
@@ -67,6 +67,6 @@ func (b *sandboxes) obeyed(git repo.Git, around bool) (existing, absent []string
 	configs = append(configs, filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"))
 	folders := b.writable()
 	return quarantine.Obeyed(configs, git.Top, b.home, func(path string) bool {
-		return slices.ContainsFunc(folders, func(folder string) bool { return folder != path && sandbox.Above(folder, path) })
+		return slices.ContainsFunc(folders, func(folder string) bool { return folder != path && sandbox.Contains(folder, path) })
 	})
 }

@@ -43,11 +43,11 @@ func (o ExecutorOptions) Stand() (stand *executor.Stand, discard func() error) {
 	local := func(lock *os.File, marker string) *executor.Local {
 		return &executor.Local{
 			Env: b.env, Withheld: b.withheld, Marker: marker, Lock: lock, Calls: o.calls(box, lock, marker),
-			Box: box.confine, Secret: b.secret, Hosts: hosts, Repositories: box.repositories,
+			Sandbox: box.confine, Secret: b.secret, Hosts: hosts, Repositories: box.repositories,
 		}
 	}
 	m := local(nil, "").Machine()
-	m.Name, m.Dir, m.Home, m.Container, m.Weaker = name, real(o.Dir), o.Getenv("HOME"), inContainer(o.Getenv), proc.Custody().Weaker
+	m.Name, m.Dir, m.Home, m.Container, m.Weaker = name, real(o.Dir), o.Getenv("HOME"), inContainer(o.Getenv), proc.Tracking().Weaker
 	return &executor.Stand{Settle: o.Version, Machine: m, Dir: o.Sockets, Local: local}, box.discard
 }
 
@@ -81,7 +81,7 @@ func (b *sandboxes) policy(c executor.Confined) (sandbox.Policy, []string, error
 	}
 	hidden, err := sandbox.FindAll(box.Hide)
 	return sandbox.Policy{
-		Read: box.Read, Write: box.Write, Network: sandbox.NetworkOf(box.Network), Apart: box.Apart, View: box.View, Protect: box.Protect, OwnProcesses: box.OwnProcesses, Hide: hidden,
+		Read: box.Read, Write: box.Write, Network: sandbox.NetworkOf(box.Network), OwnNetwork: box.Apart, View: box.View, Protect: box.Protect, OwnProcesses: box.OwnProcesses, Hide: hidden,
 	}, box.Env, err
 }
 

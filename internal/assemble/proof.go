@@ -49,7 +49,7 @@ type kind struct {
 }
 
 func (k kind) policy() sandbox.Policy {
-	p := sandbox.Policy{View: k.view, Apart: k.apart, OwnProcesses: k.ownProcesses, Network: k.network}
+	p := sandbox.Policy{View: k.view, OwnNetwork: k.apart, OwnProcesses: k.ownProcesses, Network: k.network}
 	if k.writes {
 		p.Write = []string{"/"} // it stands for some folder
 	}
@@ -80,7 +80,7 @@ func (k kind) probe() (tried int, err error) {
 	if k.network != sandbox.Proxied {
 		return proc.Prove(context.Background(), k.policy(), nil)
 	}
-	gate := egress.NewGate(nil, egress.Dialer{})
+	gate := egress.NewProxy(nil, egress.Dialer{})
 	defer gate.Close()
 	return proc.Prove(context.Background(), k.policy(), gate)
 }

@@ -83,7 +83,7 @@ func (s sandboxing) place(dataDir string, outOfReach ...string) error {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
 		}
-		if path != "" && sandbox.Above(s.dir, path) {
+		if path != "" && sandbox.Contains(s.dir, path) {
 			return fmt.Errorf("the working directory %s contains %s", s.dir, kept.what)
 		}
 	}
@@ -115,8 +115,8 @@ func (s *sandboxing) report(m policy.Mode) *event.Confinement {
 	}
 	if c.Mode.On() {
 		c.Network, c.By, c.Tried = s.Network, sandbox.Layers(), s.tried
-		if sandbox.Unproved != "" {
-			c.Gaps = []string{sandbox.Unproved}
+		if sandbox.UntestedNote != "" {
+			c.Gaps = []string{sandbox.UntestedNote}
 		}
 		if s.crowded == nil {
 			c.By = append(c.By, "processes")
@@ -177,14 +177,14 @@ func newSandboxes(s sandboxing, c *confinement, data string) *sandboxes {
 
 // repository is the one that the working directory is in; the zero value is none.
 func (b *sandboxes) repository(dir string) (git repo.Git, around bool) {
-	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Above(b.dir, real) {
+	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Contains(b.dir, real) {
 		dir = b.dir // elsewhere, there is nothing to read by being there
 	}
 	git, err := repo.FindGit(dir)
 	if err != nil {
 		git = repo.Git{}
 	}
-	return git, git.Top != "" && sandbox.Above(git.Top, b.dir) // else it is another one, that the working directory is not in
+	return git, git.Top != "" && sandbox.Contains(git.Top, b.dir) // else it is another one, that the working directory is not in
 }
 
 // box is what a command is confined to, with its environment in addition.
@@ -202,7 +202,7 @@ func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Box, erro
 	read, write := []string{b.dir}, []string{b.dir}
 	git, around := b.repository(dir)
 	if git.Top != "" {
-		if read = append(read, git.Own, git.Common); !sandbox.Above(git.Top, b.home) {
+		if read = append(read, git.Own, git.Common); !sandbox.Contains(git.Top, b.home) {
 			read = append(read, git.Top)
 		}
 		if around && b.Git == config.GitWrite {

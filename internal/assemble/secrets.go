@@ -51,10 +51,10 @@ func (b *sandboxes) wishes() policy.Extent {
 // "sandbox.write" are exceptions.
 func (b *confinement) secretFiles(s *sandboxing, more policy.Extent, dir string) ([]string, error) {
 	roots := []string{s.dir}
-	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Above(s.dir, real) {
+	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Contains(s.dir, real) {
 		dir = s.dir
 	}
-	if git, err := repo.FindGit(dir); err == nil && git.Top != "" && !sandbox.Above(git.Top, s.home) {
+	if git, err := repo.FindGit(dir); err == nil && git.Top != "" && !sandbox.Contains(git.Top, s.home) {
 		roots = append(roots, git.Top)
 	}
 	temporary := []string{os.TempDir(), "/tmp", variable(b.env, "TMPDIR")}
@@ -65,7 +65,7 @@ func (b *confinement) secretFiles(s *sandboxing, more policy.Extent, dir string)
 	}
 	granted := s.paths(slices.Concat(s.Read, s.Write)) // to the letter: a command could make a link of one
 	return slices.DeleteFunc(found, func(path string) bool {
-		return slices.ContainsFunc(granted, func(grant string) bool { return sandbox.Above(filepath.Clean(grant), path) })
+		return slices.ContainsFunc(granted, func(grant string) bool { return sandbox.Contains(filepath.Clean(grant), path) })
 	}), nil
 }
 

@@ -141,7 +141,7 @@ func (s *serverSet) open(t *sessionTools) *mcp.Servers {
 		Tokens: s.tokens(info.Learn), MayStart: s.mayStart,
 	}
 	hosts, _ := egress.ParseList(t.sandbox.Hosts) // validated with the configuration
-	local := &executor.Local{Box: t.programs.policy, Hosts: hosts, Repositories: t.programs.repositories}
+	local := &executor.Local{Sandbox: t.programs.policy, Hosts: hosts, Repositories: t.programs.repositories}
 	c = c.Confined(local.StartProgram)
 	if info.Mask != nil {
 		c.Mask = func() mcp.Masker { return info.Mask() }

@@ -61,7 +61,7 @@ func FuzzTarget(f *testing.F) {
 		if err != nil {
 			return
 		}
-		g := &Gate{hosts: List{host}, ctx: t.Context()}
+		g := &Proxy{hosts: List{host}, ctx: t.Context()}
 		g.dialer = Dialer{
 			Lookup: func(context.Context, string) ([]netip.Addr, error) {
 				a, _ := netip.AddrFromSlice(answer)

@@ -42,7 +42,7 @@ func (q *queue) Close() error   { return nil } // the gate ends it
 func (q *queue) Addr() net.Addr { return &net.TCPAddr{} }
 
 // newServer returns the server of HTTP and CONNECT.
-func (g *Gate) newServer() *http.Server {
+func (p *Proxy) newServer() *http.Server {
 	quiet := log.New(io.Discard, "", 0)
 	forward := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { // it has left out what is between command and proxy
@@ -51,7 +51,7 @@ func (g *Gate) newServer() *http.Server {
 			r.Out.URL.RawQuery = r.In.URL.RawQuery // which it has cleaned: a query with a semicolon goes through whole
 		},
 		Transport: &http.Transport{
-			DialContext:        func(ctx context.Context, _, address string) (net.Conn, error) { return g.dialTo(ctx, address) },
+			DialContext:        func(ctx context.Context, _, address string) (net.Conn, error) { return p.dialTo(ctx, address) },
 			DisableKeepAlives:  true,
 			DisableCompression: true,
 		},
@@ -61,18 +61,18 @@ func (g *Gate) newServer() *http.Server {
 	}
 	return &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			leave, open := g.enter()
+			leave, open := p.hold()
 			if !open {
 				return
 			}
 			defer leave()
 			user, secret, _ := proxyAuthorization(r.Header.Get("Proxy-Authorization"))
 			switch {
-			case !g.knows(user, secret):
+			case !p.authenticates(user, secret):
 				w.Header().Set("Proxy-Authenticate", `Basic realm="settle"`)
 				http.Error(w, "settle: this is the proxy of a sandboxed command, whose environment has the password", http.StatusProxyAuthRequired)
 			case r.Method == http.MethodConnect:
-				g.connect(w, r)
+				p.connect(w, r)
 			case r.URL.Scheme != "http" || r.URL.Host == "":
 				http.Error(w, "settle: this is a proxy; it takes CONNECT, and requests for http://HOST/…", http.StatusBadRequest)
 			default:
@@ -94,12 +94,12 @@ func proxyAuthorization(header string) (user, secret string, ok bool) {
 	return strings.Cut(string(raw), ":")
 }
 
-func (g *Gate) dialTo(ctx context.Context, address string) (net.Conn, error) {
+func (p *Proxy) dialTo(ctx context.Context, address string) (net.Conn, error) {
 	t, err := parseTarget(address)
 	if err != nil {
 		return nil, err
 	}
-	return g.dial(ctx, t)
+	return p.dial(ctx, t)
 }
 
 // sayFailure answers with why there is no connection.
@@ -115,8 +115,8 @@ func sayFailure(w http.ResponseWriter, err error) {
 }
 
 // connect makes a tunnel.
-func (g *Gate) connect(w http.ResponseWriter, r *http.Request) {
-	to, err := g.dialTo(r.Context(), r.Host)
+func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
+	to, err := p.dialTo(r.Context(), r.Host)
 	if err != nil {
 		sayFailure(w, err)
 		return
@@ -131,22 +131,22 @@ func (g *Gate) connect(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.WriteString(from, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
 	}
-	if c, ok := from.(*gateConn); ok && buffered.Reader.Buffered() > 0 { // said before it was answered
+	if c, ok := from.(*clientConn); ok && buffered.Reader.Buffered() > 0 { // said before it was answered
 		early, _ := buffered.Peek(buffered.Reader.Buffered())
 		c.pending = append(slices.Clone(early), c.pending...)
 	}
-	g.tunnel(from, to)
+	p.tunnel(from, to)
 }
 
 // tunnel carries bytes both ways until both sides have said all, one is cut, or
 // nobody says anything for long.
-func (g *Gate) tunnel(from, to net.Conn) {
+func (p *Proxy) tunnel(from, to net.Conn) {
 	idle := newWatch(idleTimeout, func() {
 		_ = from.Close()
 		_ = to.Close()
 	})
 	defer idle.stop()
-	stop := context.AfterFunc(g.ctx, func() { _ = to.Close() }) // Close cuts the other side itself
+	stop := context.AfterFunc(p.ctx, func() { _ = to.Close() }) // Close cuts the other side itself
 	defer stop()
 	var both sync.WaitGroup
 	both.Go(func() { carry(to, from, idle) }) // each ends when its source does, or is cut

@@ -25,8 +25,8 @@ type Host struct {
 	any  bool
 }
 
-// usual are the ports of an entry that names none: ssh, HTTP, HTTPS.
-func usual(port uint16) bool { return port == 22 || port == 80 || port == 443 }
+// isDefaultPort are the ports of an entry that names none: ssh, HTTP, HTTPS.
+func isDefaultPort(port uint16) bool { return port == 22 || port == 80 || port == 443 }
 
 // ParseList reads a List.
 func ParseList(texts []string) (l List, err error) {
@@ -127,7 +127,9 @@ func metadata() []netip.Addr {
 }
 
 // at reports whether the entry is for a port.
-func (h Host) at(port uint16) bool { return h.any || h.port == port || h.port == 0 && usual(port) }
+func (h Host) at(port uint16) bool {
+	return h.any || h.port == port || h.port == 0 && isDefaultPort(port)
+}
 
 // Target is what a command wants to reach.
 type Target struct {

@@ -43,7 +43,7 @@ func (e *socksError) Error() string { return e.why }
 
 // readSOCKS speaks with a client until it has asked for a target. knows judges
 // its name and password.
-func readSOCKS(c io.ReadWriter, knows func(user, secret string) bool) (Target, error) {
+func readSOCKS(c io.ReadWriter, authenticates func(user, secret string) bool) (Target, error) {
 	read := func(n int) ([]byte, error) {
 		buf := make([]byte, n)
 		_, err := io.ReadFull(c, buf)
@@ -83,7 +83,7 @@ func readSOCKS(c io.ReadWriter, knows func(user, secret string) bool) (Target, e
 	if err != nil {
 		return Target{}, err
 	}
-	if !knows(user, secret) {
+	if !authenticates(user, secret) {
 		_, err := c.Write([]byte{passwordOne, 1})
 		return Target{}, errors.Join(err, errors.New("its password is wrong"))
 	}
@@ -136,10 +136,10 @@ func readSOCKSRequest(read func(int) ([]byte, error), text func() (string, error
 }
 
 // serveSOCKS makes a tunnel.
-func (g *Gate) serveSOCKS(c *gateConn) {
+func (p *Proxy) serveSOCKS(c *clientConn) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(helloTimeout))
-	t, err := readSOCKS(c, g.knows)
+	t, err := readSOCKS(c, p.authenticates)
 	var refused *socksError
 	if errors.As(err, &refused) {
 		_, _ = c.Write(socksAnswer(refused.code))
@@ -148,9 +148,9 @@ func (g *Gate) serveSOCKS(c *gateConn) {
 		return
 	}
 	_ = c.SetDeadline(time.Time{})
-	ctx, cancel := context.WithCancel(g.ctx)
+	ctx, cancel := context.WithCancel(p.ctx)
 	defer cancel()
-	to, err := g.dial(ctx, t)
+	to, err := p.dial(ctx, t)
 	var denied *RefusedError
 	switch {
 	case errors.As(err, &denied):
@@ -164,7 +164,7 @@ func (g *Gate) serveSOCKS(c *gateConn) {
 	if _, err := c.Write(socksAnswer(socksDone)); err != nil {
 		return
 	}
-	g.tunnel(c, to)
+	p.tunnel(c, to)
 }
 
 // socksAnswer has no address: nobody needs to know from where the gate connects.

@@ -57,10 +57,10 @@ func (l *Local) denials(ctx context.Context, r Request) (json.RawMessage, error)
 		return nil, fmt.Errorf("cannot read the arguments: %w", err)
 	}
 	dir, err := Command{Dir: r.Dir, Workdir: out.Workdir}.dir()
-	if err != nil || l.Box == nil {
+	if err != nil || l.Sandbox == nil {
 		return json.Marshal(Denial{})
 	}
-	box, _, err := l.Box(Confined{out.Sandbox, out.Secrets, dir})
+	box, _, err := l.Sandbox(Confined{out.Sandbox, out.Secrets, dir})
 	if err != nil {
 		return nil, err
 	}

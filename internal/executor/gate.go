@@ -28,7 +28,7 @@ type Repositories struct {
 
 // watched is what is known of a boxed command. Each part may be missing.
 type watched struct {
-	gate         *egress.Gate
+	gate         *egress.Proxy
 	guard        *guard
 	repositories *Repositories
 }
@@ -93,21 +93,21 @@ func (l *Local) startConfined(ctx context.Context, call string, c Confined, spec
 		}
 		w.repositories = l.Repositories
 	}
-	box, env, err := l.Box(c)
+	box, env, err := l.Sandbox(c)
 	if err != nil {
 		w.end()
 		return nil, fmt.Errorf("cannot confine the command: %w", err)
 	}
-	spec.Box, spec.Env = &box, override(spec.Env, env)
+	spec.Sandbox, spec.Env = &box, override(spec.Env, env)
 	return l.startBoxed(ctx, call, spec, w)
 }
 
 // startBoxed starts a command that is confined. One with a proxy has a gate of its
 // own, which is closed when everything of the command is gone.
 func (l *Local) startBoxed(ctx context.Context, call string, spec proc.Spec, w watched) (*proc.Process, error) {
-	w.guard = newGuard(*spec.Box)
-	if spec.Box.Network == sandbox.Proxied {
-		w.gate = egress.NewGate(l.Hosts, l.Dialer)
+	w.guard = newGuard(*spec.Sandbox)
+	if spec.Sandbox.Network == sandbox.Proxied {
+		w.gate = egress.NewProxy(l.Hosts, l.Dialer)
 		if err := throughGate(&spec, w.gate); err != nil {
 			w.end()
 			return nil, fmt.Errorf("cannot confine the command: %w", err)
@@ -130,19 +130,19 @@ func (l *Local) startBoxed(ctx context.Context, call string, spec proc.Spec, w w
 }
 
 // throughGate has a command find its gate.
-func throughGate(spec *proc.Spec, gate *egress.Gate) error {
-	box := *spec.Box
-	port, err := proc.DoorPort(box, gate)
+func throughGate(spec *proc.Spec, gate *egress.Proxy) error {
+	box := *spec.Sandbox
+	port, err := proc.ProxyPort(box, gate)
 	if err != nil {
 		return err
 	}
-	box.Port, spec.Door = port, gate.ServeFile
+	box.Port, spec.ProxyListener = port, gate.ServeFile
 	more := gate.Env(port)
 	if name, variable := carrier(spec.Env); variable != "" {
 		box.Read = append(slices.Clip(box.Read), name)
 		more = append(more, variable)
 	}
-	spec.Box, spec.Env = &box, override(spec.Env, more)
+	spec.Sandbox, spec.Env = &box, override(spec.Env, more)
 	return nil
 }
 

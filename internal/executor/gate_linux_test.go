@@ -62,9 +62,9 @@ func proxied(t *testing.T, apart bool) (hands *Local, dir string) {
 			return d.DialContext(ctx, "tcp", server.Addr().String())
 		},
 	}
-	l.Box = func(Confined) (sandbox.Policy, []string, error) {
+	l.Sandbox = func(Confined) (sandbox.Policy, []string, error) {
 		p := sandbox.Workspace("", os.Getenv("PATH"), []string{dir}, []string{dir})
-		p.Network, p.View, p.Apart = sandbox.Proxied, apart, apart
+		p.Network, p.View, p.OwnNetwork = sandbox.Proxied, apart, apart
 		return p, nil, nil
 	}
 	return l, dir
@@ -74,10 +74,10 @@ func proxied(t *testing.T, apart bool) (hands *Local, dir string) {
 func apart(t *testing.T) []bool {
 	t.Helper()
 	var list []bool
-	gate := egress.NewGate(nil, egress.Dialer{})
+	gate := egress.NewProxy(nil, egress.Dialer{})
 	defer gate.Close()
 	for _, own := range []bool{false, true} {
-		_, err := proc.Prove(t.Context(), sandbox.Policy{Write: []string{"/"}, Network: sandbox.Proxied, View: own, Apart: own}, gate)
+		_, err := proc.Prove(t.Context(), sandbox.Policy{Write: []string{"/"}, Network: sandbox.Proxied, View: own, OwnNetwork: own}, gate)
 		if err != nil {
 			t.Log(err)
 			continue

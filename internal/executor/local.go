@@ -27,9 +27,9 @@ type Local struct {
 	// Marker and Lock are as in [proc.Spec].
 	Marker string
 	Lock   *os.File
-	// Box returns what a confined command is held to, and what its environment has in
+	// Sandbox returns what a confined command is held to, and what its environment has in
 	// addition; nil refuses such commands.
-	Box func(Confined) (sandbox.Policy, []string, error)
+	Sandbox func(Confined) (sandbox.Policy, []string, error)
 	// Secret reports whether a variable is kept from commands whose secrets are
 	// withheld; nil keeps none.
 	Secret func(name, value string) bool
@@ -90,7 +90,7 @@ func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
 		spec.Env = l.withoutSecrets(spec.Env)
 	}
 	if c.Sandbox.On() {
-		if l.Box == nil {
+		if l.Sandbox == nil {
 			return nil, errors.New("cannot run the command: it would have to be confined, and there is no way here")
 		}
 		return l.startConfined(ctx, c.Call, Confined{c.Sandbox, c.Secrets, dir}, spec)

@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	proc.RunAsWarden()
+	proc.RunAsSupervisor()
 	if dir := os.Getenv(roleVariable); dir != "" {
 		playHands(dir)
 	}

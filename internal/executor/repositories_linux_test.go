@@ -25,7 +25,7 @@ func TestCancelledLookStartsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := local(t)
-	l.Box = func(Confined) (sandbox.Policy, []string, error) {
+	l.Sandbox = func(Confined) (sandbox.Policy, []string, error) {
 		return sandbox.Workspace("", os.Getenv("PATH"), []string{dir}, []string{dir}), nil, nil
 	}
 	l.Repositories = &Repositories{Guard: quarantine.New(), Area: func() quarantine.Area { return quarantine.Area{Look: []string{dir}} }}

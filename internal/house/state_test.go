@@ -20,7 +20,7 @@ func mayBeState() map[string]string {
 // mayHaveInit are the files with an init function, for a reason.
 func mayHaveInit() map[string]string {
 	return map[string]string{
-		"internal/proc/early/early.go": "a warden must be one before any other package of the binary starts anything",
+		"internal/proc/early/early.go": "a supervisor must be one before any other package of the binary starts anything",
 	}
 }
 

@@ -240,7 +240,7 @@ func (w *world) run(argv []string) (out []byte, harm string) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
 	defer cancel()
 	if w.box != nil {
-		result, err := proc.Run(ctx, proc.Command{Argv: argv, Dir: w.work, Env: w.environ, Box: w.box})
+		result, err := proc.Run(ctx, proc.Command{Argv: argv, Dir: w.work, Env: w.environ, Sandbox: w.box})
 		if err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), "cannot start") { // a program that is not in the box is no harm
 			w.t.Error(err)
 		}

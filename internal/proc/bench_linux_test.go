@@ -51,7 +51,7 @@ func BenchmarkBoxedCall(b *testing.B) {
 	}
 	run := func(box *sandbox.Policy) {
 		spec := sh("true")
-		spec.Box = box
+		spec.Sandbox = box
 		p, err := Start(b.Context(), spec)
 		if err != nil {
 			b.Fatal(err)
@@ -60,7 +60,7 @@ func BenchmarkBoxedCall(b *testing.B) {
 	}
 	reading := sandbox.ReadOnly(os.Getenv("HOME"), os.Getenv("PATH"), b.TempDir())
 	workspace := sandbox.Workspace(os.Getenv("HOME"), os.Getenv("PATH"), nil, []string{b.TempDir()})
-	workspace.View, workspace.Apart = true, true
+	workspace.View, workspace.OwnNetwork = true, true
 	readingAlone, workspaceAlone := reading, workspace
 	readingAlone.OwnProcesses, workspaceAlone.OwnProcesses = true, true
 	boxes := []*sandbox.Policy{nil, &reading, &readingAlone, &workspace, &workspaceAlone}

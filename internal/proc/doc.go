@@ -3,7 +3,7 @@
 // unless somebody decided so (C7), not even when settle itself is killed.
 //
 // On Linux each command runs under a warden: this binary, executed anew
-// through /proc/self/exe and caught by [RunAsWarden] before main does anything.
+// through /proc/self/exe and caught by [RunAsSupervisor] before main does anything.
 // The warden is the subreaper of the command's descendants, so that setsid and
 // double forks lead back to it, and it ends them all when it is asked to, or
 // when its socket closes because the host died. Where there is no warden,

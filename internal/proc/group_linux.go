@@ -14,7 +14,7 @@ func groupMembers(group int, marker, why string) []event.Process {
 		return groupAlone(group, why)
 	}
 	var found []node
-	for _, n := range living(all) {
+	for _, n := range withoutZombies(all) {
 		value, _ := markerOf(n.pid)
 		if n.group == group || value == marker {
 			found = append(found, n)
@@ -25,7 +25,7 @@ func groupMembers(group int, marker, why string) []event.Process {
 
 // signalMarked signals those that left the group.
 func signalMarked(marker string, group int, sig unix.Signal) {
-	for _, n := range living(marked(func(value string) bool { return value == marker })) {
+	for _, n := range withoutZombies(marked(func(value string) bool { return value == marker })) {
 		if n.group != group {
 			_ = kill(n, sig)
 		}

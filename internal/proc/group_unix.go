@@ -23,7 +23,7 @@ const (
 
 // keptByGroup keeps a command by its process group, and by its marker where
 // environments can be read. A descendant that leaves both escapes.
-type keptByGroup struct {
+type groupProcess struct {
 	p      *Process
 	cmd    *exec.Cmd
 	spec   Spec
@@ -40,8 +40,8 @@ func startGroup(spec Spec) (*Process, error) {
 		return nil, err
 	}
 	argv := spec.Argv
-	if spec.Box != nil {
-		if path, argv, err = confined(*spec.Box, path, argv); err != nil {
+	if spec.Sandbox != nil {
+		if path, argv, err = confined(*spec.Sandbox, path, argv); err != nil {
 			return nil, err
 		}
 	}
@@ -50,13 +50,13 @@ func startGroup(spec Spec) (*Process, error) {
 		return nil, err
 	}
 	defer std.closeTheirs()
-	k := &keptByGroup{spec: spec, asked: make(chan struct{}, 1)}
+	k := &groupProcess{spec: spec, asked: make(chan struct{}, 1)}
 	k.cmd = &exec.Cmd{
 		Path: path, Args: argv, Dir: spec.Dir,
 		Stdin: std.stdin, Stdout: std.stdout, Stderr: std.stderr,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Setctty: spec.Terminal != nil},
 	}
-	k.cmd.Env, k.marker = mark(spec.Env, spec.Marker)
+	k.cmd.Env, k.marker = withMarker(spec.Env, spec.Marker)
 	err = spawn(func() (int, error) {
 		if err := k.cmd.Start(); err != nil {
 			return 0, err
@@ -74,7 +74,7 @@ func startGroup(spec Spec) (*Process, error) {
 	return k.p, nil
 }
 
-func (k *keptByGroup) watch() {
+func (k *groupProcess) watch() {
 	died := make(chan Exit, 1)
 	go func() { // ends with the command
 		_ = k.cmd.Wait()
@@ -82,7 +82,7 @@ func (k *keptByGroup) watch() {
 		died <- exitOf(k.cmd.ProcessState)
 	}()
 	exited, killed := false, time.Time{}
-	var member *vigil
+	var member *pidWatcher
 	defer func() { member.end() }()
 	for {
 		if exited && !k.ending() && member == nil {
@@ -114,7 +114,7 @@ func (k *keptByGroup) watch() {
 const groupKillTimeout = time.Second
 
 // commandGone reports the exit, and what is left.
-func (k *keptByGroup) commandGone(exit Exit) {
+func (k *groupProcess) commandGone(exit Exit) {
 	var rest []event.Process
 	switch {
 	case !k.alive() || k.ending():
@@ -128,7 +128,7 @@ func (k *keptByGroup) commandGone(exit Exit) {
 
 // press kills once the grace is over, again at each look; it returns since
 // when.
-func (k *keptByGroup) press(since time.Time) time.Time {
+func (k *groupProcess) press(since time.Time) time.Time {
 	k.mu.Lock()
 	deadline := k.deadline
 	k.mu.Unlock()
@@ -145,7 +145,7 @@ func (k *keptByGroup) press(since time.Time) time.Time {
 // pause returns when to look again: soon while something is being ended, after a
 // while if nothing tells when what is left ends, and else never, since the command's
 // own end is told.
-func (k *keptByGroup) pause(untold bool) <-chan time.Time {
+func (k *groupProcess) pause(untold bool) <-chan time.Time {
 	switch {
 	case k.ending():
 		return time.After(pollDelay)
@@ -157,10 +157,10 @@ func (k *keptByGroup) pause(untold bool) <-chan time.Time {
 
 // awaitMember begins to wait for the end of one of those that are left: until
 // then the group is not empty, and nobody need look. It returns nil where that cannot be
-// told.
-func (k *keptByGroup) awaitMember() *vigil {
+// exitReported.
+func (k *groupProcess) awaitMember() *pidWatcher {
 	for _, m := range k.members("") {
-		v := keepVigil(m.PID)
+		v := watchPID(m.PID)
 		if v == nil {
 			continue
 		}
@@ -174,13 +174,13 @@ func (k *keptByGroup) awaitMember() *vigil {
 	return nil
 }
 
-func (k *keptByGroup) ending() bool {
+func (k *groupProcess) ending() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return !k.deadline.IsZero()
 }
 
-func (k *keptByGroup) end(grace time.Duration) {
+func (k *groupProcess) end(grace time.Duration) {
 	deadline := time.Now().Add(grace)
 	k.mu.Lock()
 	first := k.deadline.IsZero()
@@ -198,32 +198,32 @@ func (k *keptByGroup) end(grace time.Duration) {
 	}
 }
 
-func (k *keptByGroup) signal(sig unix.Signal) {
+func (k *groupProcess) signal(sig unix.Signal) {
 	_ = unix.Kill(-k.p.pid, sig)
 	signalMarked(k.marker, k.p.pid, sig)
 }
 
-func (k *keptByGroup) interrupt() { _ = unix.Kill(-k.p.pid, unix.SIGINT) }
+func (k *groupProcess) interrupt() { _ = unix.Kill(-k.p.pid, unix.SIGINT) }
 
-func (k *keptByGroup) alive() bool { return len(k.members("")) > 0 }
+func (k *groupProcess) alive() bool { return len(k.members("")) > 0 }
 
-func (k *keptByGroup) members(why string) []event.Process {
+func (k *groupProcess) members(why string) []event.Process {
 	return groupMembers(k.p.pid, k.marker, why)
 }
 
-func (k *keptByGroup) remains() []event.Process { return k.members("it is still being ended") }
+func (k *groupProcess) remains() []event.Process { return k.members("it is still being ended") }
 
-func (k *keptByGroup) keeper() *event.Identity { return nil }
+func (k *groupProcess) keeper() *event.Identity { return nil }
 
 // identityOf knows the command alone, which is our child.
-func (k *keptByGroup) identityOf(pid int) *event.Identity {
+func (k *groupProcess) identityOf(pid int) *event.Identity {
 	if pid != k.p.pid {
 		return nil
 	}
 	return Identify(pid)
 }
 
-func (k *keptByGroup) release(*os.File, Log) error { return ErrCannotRelease }
+func (k *groupProcess) release(*os.File, Log) error { return ErrCannotRelease }
 
 func exitOf(state *os.ProcessState) Exit {
 	if state == nil {

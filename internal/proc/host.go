@@ -9,9 +9,9 @@ import (
 // host is what is true of this process as a whole: the kernel has one table
 // of children and one subreaper flag for it, whoever looks.
 var host struct {
-	// wardens says that main began with RunAsWarden, so that this binary,
+	// supervised says that main began with RunAsSupervisor, so that this binary,
 	// executed anew, becomes a warden and not a second settle.
-	wardens atomic.Bool
+	supervised atomic.Bool
 	// reaper says that orphans come to this process.
 	reaper atomic.Bool
 	// awake says that wardens wake this process, paused that they do not now.
@@ -26,12 +26,12 @@ var host struct {
 	mu       sync.Mutex
 	children map[int]bool
 	keepers  map[pausable]bool // those that hear of pauses
-	// strangers are the children that were not.
-	strangers strangers
+	// unmanaged are the children that were not.
+	unmanaged unmanagedChildren
 }
 
 // pausable hears that this process is stopped on purpose, or goes on.
-type pausable interface{ tellPaused() }
+type pausable interface{ reportPaused() }
 
 // spawn runs fork, which starts a child and returns its pid, and lists it.
 func spawn(fork func() (int, error)) error {
@@ -60,7 +60,7 @@ func forget(pid int) {
 // mark returns the environment with the marker of one command. It holds for
 // this boot and this container alone: environments are copied into files, and
 // read from there by processes that are nobody's.
-func mark(env []string, marker string) (marked []string, full string) {
+func withMarker(env []string, marker string) (marked []string, full string) {
 	full = marker + "/" + rand.Text() + "." + Place(Self())
 	marked = make([]string, 0, len(env)+1)
 	for _, entry := range env {

@@ -8,7 +8,7 @@ import (
 // startOf returns when a process started, in clock ticks since boot. A zombie
 // has ended.
 func startOf(pid int) (started uint64, ok bool) {
-	n, ok := look(pid)
+	n, ok := readProcess(pid)
 	return n.started, ok && !n.zombie()
 }
 

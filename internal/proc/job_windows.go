@@ -49,7 +49,7 @@ func start(_ context.Context, spec Spec) (*Process, error) {
 		Stdin: std.stdin, Stdout: std.stdout, Stderr: std.stderr,
 		SysProcAttr: &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP},
 	}
-	env, marker := mark(spec.Env, spec.Marker)
+	env, marker := withMarker(spec.Env, spec.Marker)
 	k.cmd.Env = env
 	if err := k.launch(); err != nil {
 		_ = windows.CloseHandle(job)
@@ -162,8 +162,8 @@ func (k *keptByJob) remains() []event.Process {
 
 func (k *keptByJob) release(*os.File, Log) error { return ErrCannotRelease }
 
-// RunAsWarden does nothing here: job objects end with the host.
-func RunAsWarden() {}
+// RunAsSupervisor does nothing here: job objects end with the host.
+func RunAsSupervisor() {}
 
 // BecomeReaper does nothing here.
 func BecomeReaper() (stop func(), err error) { return func() {}, nil }
@@ -177,8 +177,8 @@ func Sweep(marker string, _ ...string) ([]int, error) {
 }
 
 // Custody says how processes are kept here.
-func Custody() Custodian {
-	return Custodian{Kind: Job, Weaker: []string{
+func Tracking() TrackingInfo {
+	return TrackingInfo{Kind: Job, Weaker: []string{
 		"processes are ended without a grace",
 		"what a command starts in its first instant may escape",
 		"released processes are not to be had",

@@ -22,7 +22,7 @@ import (
 
 // namespaces has a supervisor start in the namespaces that its command's sandbox takes.
 func namespaces(cmd *exec.Cmd, box *sandbox.Policy) {
-	if box == nil || !box.View && !box.Apart && !box.OwnProcesses {
+	if box == nil || !box.View && !box.OwnNetwork && !box.OwnProcesses {
 		return
 	}
 	if !sandbox.Administers() {
@@ -102,7 +102,7 @@ func killThrough(n node, sig unix.Signal) error {
 		return err
 	}
 	defer unix.Close(fd)
-	if now, ok := look(n.pid); !ok || now.started != n.started {
+	if now, ok := readProcess(n.pid); !ok || now.started != n.started {
 		return unix.ESRCH
 	}
 	return unix.PidfdSendSignal(fd, sig, nil, 0)

@@ -21,7 +21,7 @@ func alone(t *testing.T, script string) (Spec, bool) {
 		return Spec{}, false
 	}
 	spec := sh(script)
-	spec.Box = &sandbox.Policy{Read: []string{"/"}, Write: []string{"/"}, Network: sandbox.Online, OwnProcesses: true}
+	spec.Sandbox = &sandbox.Policy{Read: []string{"/"}, Write: []string{"/"}, Network: sandbox.Online, OwnProcesses: true}
 	return spec, true
 }
 
@@ -42,7 +42,7 @@ func TestOwnProcessesAreTheOnlyOnes(t *testing.T) {
 	for _, name := range strings.Fields(rest) {
 		counts[name]++
 	}
-	if counts["sleep"] > 1 || counts["sh"] < 1 || counts[wardenName[:min(15, len(wardenName))]] != 1 || len(counts) > 5 {
+	if counts["sleep"] > 1 || counts["sh"] < 1 || counts[supervisorName[:min(15, len(supervisorName))]] != 1 || len(counts) > 5 {
 		t.Errorf("it sees %v", counts)
 	}
 	if self < 1000 || own < 1000 {
@@ -73,7 +73,7 @@ func TestOwnProcessesEnd(t *testing.T) {
 		t.Errorf("left %v", left)
 	}
 	for _, n := range tree {
-		if now, ok := look(n.pid); ok && now.started == n.started {
+		if now, ok := readProcess(n.pid); ok && now.started == n.started {
 			t.Errorf("%+v is there", now)
 		}
 	}
@@ -94,11 +94,11 @@ func TestOwnProcessesLeft(t *testing.T) {
 	if len(rest) != 1 || !strings.Contains(commandLine(rest[0].PID), "sleep 1000") {
 		t.Fatalf("rest %v", rest)
 	}
-	n, ok := look(rest[0].PID)
+	n, ok := readProcess(rest[0].PID)
 	if left := p.End(t.Context(), 0); len(left) > 0 || !ok {
 		t.Errorf("left %v", left)
 	}
-	if now, ok := look(n.pid); ok && now.started == n.started {
+	if now, ok := readProcess(n.pid); ok && now.started == n.started {
 		t.Errorf("%+v is there", now)
 	}
 }
@@ -118,7 +118,7 @@ func TestOwnProcessesEndWithTheirSupervisor(t *testing.T) {
 	}
 	done(t, p)
 	for _, n := range tree {
-		if now, ok := look(n.pid); ok && now.started == n.started && !now.zombie() {
+		if now, ok := readProcess(n.pid); ok && now.started == n.started && !now.zombie() {
 			t.Errorf("%+v is there", now)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 
 func start(_ context.Context, spec Spec) (*Process, error) { return startGroup(spec) }
 
-// RunAsWarden makes no wardens here: there are no subreapers. It must be the first
+// RunAsSupervisor makes no wardens here: there are no subreapers. It must be the first
 // thing that main does, for what confined commands have settle do.
-func RunAsWarden() {
+func RunAsSupervisor() {
 	if len(os.Args) == 4 && os.Args[1] == sandbox.ConnectName {
 		os.Exit(sandbox.RunConnect(os.Getenv("ALL_PROXY"), os.Args[2], os.Args[3]))
 	}
@@ -32,8 +32,8 @@ func Sweep(marker string, _ ...string) ([]int, error) {
 }
 
 // Custody says how processes are kept here.
-func Custody() Custodian {
-	return Custodian{Kind: Groups, Weaker: []string{
+func Tracking() TrackingInfo {
+	return TrackingInfo{Kind: Groups, Weaker: []string{
 		"processes that leave their process group (setsid) are not ended",
 		"processes are not ended if this program is killed with SIGKILL",
 		"released processes are not to be had",

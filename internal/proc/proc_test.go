@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	setsid.Command()
-	RunAsWarden()
+	RunAsSupervisor()
 	os.Exit(leak.Run(setsid.With(m)))
 }
 

@@ -72,7 +72,7 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("cannot start %q: %w", spec.Argv[0], err)
 	}
-	if spec.Box != nil {
+	if spec.Sandbox != nil {
 		if err := Confines(); err != nil { // C22
 			return nil, fmt.Errorf("cannot confine %q: %w", spec.Argv[0], err)
 		}
@@ -104,8 +104,8 @@ func (p *Process) Mark() string { return p.mark }
 
 // Record returns what others know the command by, where pid is one of its
 // processes.
-func (p *Process) Record(pid int) Recorded {
-	return Recorded{Process: p.keep.identityOf(pid), Keeper: p.keep.keeper(), Mark: p.mark}
+func (p *Process) Record(pid int) RecordedCommand {
+	return RecordedCommand{Process: p.keep.identityOf(pid), Keeper: p.keep.keeper(), Mark: p.mark}
 }
 
 // Exited is closed when the command itself is gone.

@@ -27,7 +27,7 @@ type Ending struct{ p *Process }
 // goes to whoever wants it without passing through the Process.
 func NewRemote(pid int, command string, r Remote) (*Process, *Ending) {
 	p := newProcess()
-	p.pid, p.far, p.keep = pid, r, keptByRemote{p: p, command: command, remote: r}
+	p.pid, p.far, p.keep = pid, r, remoteProcess{p: p, command: command, remote: r}
 	return p, &Ending{p}
 }
 
@@ -61,25 +61,25 @@ func (p *Process) Lost() string {
 func (p *Process) Far() bool { return p.far != nil }
 
 // keptByRemote is a process whose keeper is elsewhere.
-type keptByRemote struct {
+type remoteProcess struct {
 	p       *Process
 	command string
 	remote  Remote
 }
 
-func (k keptByRemote) end(grace time.Duration) { k.remote.End(grace) }
+func (k remoteProcess) end(grace time.Duration) { k.remote.End(grace) }
 
-func (k keptByRemote) remains() []event.Process {
+func (k remoteProcess) remains() []event.Process {
 	return []event.Process{{PID: k.p.pid, Command: k.command, Why: k.remote.Why()}}
 }
 
 // interrupt does nothing: only the exec-server interrupts commands, and it runs them
 // here.
-func (keptByRemote) interrupt() {}
+func (remoteProcess) interrupt() {}
 
 // release is not to be had: see [Process.Release].
-func (keptByRemote) release(*os.File, Log) error { return ErrCannotRelease }
+func (remoteProcess) release(*os.File, Log) error { return ErrCannotRelease }
 
 // Nothing here can prove which process it is.
-func (keptByRemote) keeper() *event.Identity        { return nil }
-func (keptByRemote) identityOf(int) *event.Identity { return nil }
+func (remoteProcess) keeper() *event.Identity        { return nil }
+func (remoteProcess) identityOf(int) *event.Identity { return nil }

@@ -31,11 +31,11 @@ type Command struct {
 	MaxBytes int
 	// Grace is the time between TERM and KILL where it is cut; DefaultGrace if 0.
 	Grace time.Duration
-	// Lock, Marker, Box and Door are as in Spec.
-	Lock   *os.File
-	Marker string
-	Box    *sandbox.Policy
-	Door   func(*os.File)
+	// Lock, Marker, Sandbox and ProxyListener are as in Spec.
+	Lock          *os.File
+	Marker        string
+	Sandbox       *sandbox.Policy
+	ProxyListener func(*os.File)
 }
 
 // Output is what a helper put out and how it ended.
@@ -58,7 +58,7 @@ func Run(ctx context.Context, c Command) (Output, error) {
 	full, enough := context.WithCancel(ctx)
 	defer enough()
 	stdout, stderr := &bounded{room: bound.NewBudget(limit), full: enough}, &bounded{room: bound.NewBudget(limit), full: func() {}}
-	spec := Spec{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdout: stdout, Stderr: stderr, Lock: c.Lock, Marker: c.Marker, Box: c.Box, Door: c.Door, Grace: c.Grace}
+	spec := Spec{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdout: stdout, Stderr: stderr, Lock: c.Lock, Marker: c.Marker, Sandbox: c.Sandbox, ProxyListener: c.ProxyListener, Grace: c.Grace}
 	if c.Stdin != nil {
 		spec.Input = PipeInput
 	}

@@ -73,12 +73,12 @@ type Spec struct {
 	// for Sweep. It should be unique on the machine and say whose command
 	// this is; a slash and a unique part are appended.
 	Marker string
-	// Box, if set, is all that the command and its descendants may do. Where that
+	// Sandbox, if set, is all that the command and its descendants may do. Where that
 	// cannot be enforced, the command does not start; see [Confines].
-	Box *sandbox.Policy
-	// Door takes where a proxied command in a network of its own finds its proxy: a
+	Sandbox *sandbox.Policy
+	// ProxyListener takes where a proxied command in a network of its own finds its proxy: a
 	// socket that listens there. It is called once, before Start returns.
-	Door func(*os.File)
+	ProxyListener func(*os.File)
 }
 
 // MarkerName is the variable that marks the environment of each command.

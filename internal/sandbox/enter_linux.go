@@ -67,7 +67,7 @@ const ViewLayer = "mounts"
 const KnowsAddresses = false
 
 // Unproved says what has not been tried of all this; "" is nothing.
-const Unproved = ""
+const UntestedNote = ""
 
 // Enter confines the calling thread and what it starts from now on; the caller
 // must have locked it, and must never unlock it. After an error the thread may
@@ -79,7 +79,7 @@ func Enter(p Policy) (door int, err error) {
 	if err := Check(); err != nil {
 		return -1, err
 	}
-	if door, err = part(p); err != nil {
+	if door, err = enterNetwork(p); err != nil {
 		return -1, err
 	}
 	if err := confine(p); err != nil {

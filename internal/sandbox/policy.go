@@ -47,11 +47,11 @@ type Policy struct {
 	Network Network  `json:"network,omitempty"`
 	// Port is that of the proxy.
 	Port uint16 `json:"port,omitempty"`
-	// Apart gives the command a network of its own, which has nothing but a loopback
+	// OwnNetwork gives the command a network of its own, which has nothing but a loopback
 	// interface, and System V and POSIX queues of its own. It takes what View takes.
 	// Without it, a proxied command can connect to the port of the proxy on other
 	// machines, too: Landlock knows ports, and no addresses.
-	Apart bool `json:"apart,omitempty"`
+	OwnNetwork bool `json:"apart,omitempty"`
 	// View gives the command a view of the files of its own, in which also modes,
 	// owners and times of what is not in Write cannot be changed; Protect are files
 	// and folders in Write that cannot be changed either. It takes user namespaces,
@@ -147,7 +147,7 @@ func ReadOnly(home, path string, folders ...string) Policy {
 		}
 	}
 	for _, dir := range filepath.SplitList(path) {
-		if filepath.IsAbs(dir) && !Above(dir, home) {
+		if filepath.IsAbs(dir) && !Contains(dir, home) {
 			p.Read = append(p.Read, filepath.Clean(dir))
 			if filepath.Base(dir) == "shims" { // of pyenv, rbenv, asdf: scripts that start what is beside them
 				for _, name := range []string{"bin", "installs", "libexec", "plugins", "version", "versions"} {
@@ -162,7 +162,7 @@ func ReadOnly(home, path string, folders ...string) Policy {
 }
 
 // Above reports whether path is dir or below it; a path of "" is nowhere.
-func Above(dir, path string) bool {
+func Contains(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return path != "" && err == nil && filepath.IsLocal(rel)
 }
@@ -170,16 +170,16 @@ func Above(dir, path string) bool {
 // MayRead and MayWrite say what the policy has for a path, absolute and without
 // links. There is no other way to a file.
 func (p Policy) MayRead(path string) bool {
-	return !p.hides(path) && slices.ContainsFunc(slices.Concat(p.Read, p.Write), func(dir string) bool { return Above(dir, path) })
+	return !p.hides(path) && slices.ContainsFunc(slices.Concat(p.Read, p.Write), func(dir string) bool { return Contains(dir, path) })
 }
 
 // hides reports whether the path is hidden, or below a folder that is.
 func (p Policy) hides(path string) bool {
-	return slices.ContainsFunc(p.Hide, func(h Hidden) bool { return Above(h.Path, path) })
+	return slices.ContainsFunc(p.Hide, func(h Hidden) bool { return Contains(h.Path, path) })
 }
 
 // MayWrite is for changing the path.
 func (p Policy) MayWrite(path string) bool {
-	within := func(dir string) bool { return Above(dir, path) }
+	within := func(dir string) bool { return Contains(dir, path) }
 	return !p.hides(path) && slices.ContainsFunc(p.Write, within) && !slices.ContainsFunc(p.Protect, within)
 }

@@ -141,7 +141,7 @@ func (f form) matches(t testing.TB, ask request) bool {
 	case "literal":
 		return ask.path == f.list[1].text
 	case "subpath":
-		return Above(f.list[1].text, ask.path)
+		return Contains(f.list[1].text, ask.path)
 	case "regex":
 		return ask.path != "" && regexp.MustCompile(f.list[1].text).MatchString(ask.path)
 	case "remote":

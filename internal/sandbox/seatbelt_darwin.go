@@ -37,7 +37,7 @@ const ViewLayer = ""
 const KnowsAddresses = true
 
 // Unproved says what has not been tried of all this; "" is nothing.
-const Unproved = "the sandbox of macOS is unproved: its profile was never tested on a Mac before its release"
+const UntestedNote = "the sandbox of macOS is unproved: its profile was never tested on a Mac before its release"
 
 // Confined returns what to execute so that a program, with its arguments from its
 // name on, is confined.

@@ -155,13 +155,13 @@ func protect(p Policy) error {
 // holds reports whether a folder may be renamed, since it is below one that may be
 // changed. That one is mounted already.
 func (p Policy) holds(path string) bool {
-	return slices.ContainsFunc(p.Write, func(dir string) bool { return dir != path && Above(dir, path) })
+	return slices.ContainsFunc(p.Write, func(dir string) bool { return dir != path && Contains(dir, path) })
 }
 
 // outermost are the paths that no other one holds.
 func outermost(paths []string) (out []string) {
 	for _, path := range paths {
-		if !slices.ContainsFunc(paths, func(other string) bool { return other != path && Above(other, path) }) {
+		if !slices.ContainsFunc(paths, func(other string) bool { return other != path && Contains(other, path) }) {
 			out = append(out, path)
 		}
 	}

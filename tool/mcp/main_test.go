@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) {
 	setsid.Command()
-	proc.RunAsWarden()
+	proc.RunAsSupervisor()
 	if mode := os.Getenv(fakeMode); mode != "" {
 		fake{mode: mode}.serve()
 		os.Exit(0)

@@ -145,7 +145,7 @@ func (c Config) box() func(executor.Confined) (sandbox.Policy, []string, error) 
 		}
 		hidden, err := sandbox.FindAll(box.Hide)
 		return sandbox.Policy{
-			Read: box.Read, Write: box.Write, Network: sandbox.NetworkOf(box.Network), Apart: box.Apart, View: box.View, Protect: box.Protect, OwnProcesses: box.OwnProcesses, Hide: hidden,
+			Read: box.Read, Write: box.Write, Network: sandbox.NetworkOf(box.Network), OwnNetwork: box.Apart, View: box.View, Protect: box.Protect, OwnProcesses: box.OwnProcesses, Hide: hidden,
 		}, box.Env, err
 	}
 }
@@ -171,7 +171,7 @@ func (c Config) withDefaults() Config {
 	}
 	if c.machine == nil {
 		hosts, _ := egress.ParseList(c.Hosts)
-		c.machine = &executor.Local{Hosts: hosts, Env: c.Env, Withheld: c.Withheld, Marker: c.Marker, Lock: c.Lock, Box: c.box(), Secret: c.Secret, Repositories: c.repositories}
+		c.machine = &executor.Local{Hosts: hosts, Env: c.Env, Withheld: c.Withheld, Marker: c.Marker, Lock: c.Lock, Sandbox: c.box(), Secret: c.Secret, Repositories: c.repositories}
 	}
 	return c
 }

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) {
 	setsid.Command()
-	proc.RunAsWarden()
+	proc.RunAsSupervisor()
 	play()
 	os.Exit(leak.Run(setsid.With(m)))
 }

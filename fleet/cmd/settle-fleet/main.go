@@ -30,7 +30,7 @@ const (
 )
 
 func main() {
-	settle.RunAsWarden()
+	settle.RunAsSupervisor()
 	_ = proc.Seclude() // an old kernel at worst
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)

@@ -24,7 +24,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	settle.RunAsWarden()
+	settle.RunAsSupervisor()
 	handstest.Play(os.Exit)
 	if os.Getenv(roleVar) == roleCommand {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -109,8 +109,8 @@ func (j *Job) look() {
 }
 
 // recorded is what its processes are known by.
-func (j *Job) recorded() proc.Recorded {
-	return proc.Recorded{Process: j.Process, Keeper: j.Keeper, Mark: j.Mark}
+func (j *Job) recorded() proc.RecordedCommand {
+	return proc.RecordedCommand{Process: j.Process, Keeper: j.Keeper, Mark: j.Mark}
 }
 
 // FindJob returns the job that the user means: by its id, or by SESSION/JOB where

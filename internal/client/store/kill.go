@@ -32,7 +32,7 @@ func KillJob(ctx context.Context, dataDir, name string) (j Job, ended []event.Pr
 	}
 	ended, left, err := j.recorded().End(ctx, proc.DefaultGrace)
 	switch {
-	case errors.Is(err, proc.ErrUnseen):
+	case errors.Is(err, proc.ErrNotFound):
 		return j, nil, j.errUnseen()
 	case len(left) > 0:
 		return j, ended, fmt.Errorf("cannot end all processes of job %s: %s; the others ended", j.Name(), ProcessNames(left))

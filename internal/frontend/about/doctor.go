@@ -143,7 +143,7 @@ func (d *doctor) dataDir(ctx context.Context) {
 
 // custody starts a command and ends it.
 func (d *doctor) custody(ctx context.Context) {
-	c := proc.Custody()
+	c := proc.Tracking()
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	shell := "sh"
@@ -167,12 +167,12 @@ func (d *doctor) box(ctx context.Context) {
 		d.say(note, "sandbox", "commands run without a sandbox, and those that only read by the judge's word alone: %v", err)
 		return
 	}
-	if sandbox.Unproved != "" {
-		d.say(note, "sandbox", "%s", sandbox.Unproved)
+	if sandbox.UntestedNote != "" {
+		d.say(note, "sandbox", "%s", sandbox.UntestedNote)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	gate := egress.NewGate(nil, egress.Dialer{})
+	gate := egress.NewProxy(nil, egress.Dialer{})
 	defer gate.Close()
 	anywhere := []string{"/"}
 	for _, kind := range []struct {
@@ -183,12 +183,12 @@ func (d *doctor) box(ctx context.Context) {
 		{"read-only that sees no other processes", sandbox.Policy{OwnProcesses: true}},
 		{"workspace", sandbox.Policy{Write: anywhere}},
 		{"workspace with a view of its own (modes, owners, .git/hooks)", sandbox.Policy{Write: anywhere, View: true}},
-		{"workspace that sees no other processes", sandbox.Policy{Write: anywhere, View: true, Apart: true, OwnProcesses: true}},
+		{"workspace that sees no other processes", sandbox.Policy{Write: anywhere, View: true, OwnNetwork: true, OwnProcesses: true}},
 		{"workspace with a network", sandbox.Policy{Write: anywhere, Network: sandbox.Online}},
 		{"workspace with a proxy", sandbox.Policy{Write: anywhere, Network: sandbox.Proxied}},
-		{"workspace with a proxy, in a network of its own", sandbox.Policy{Write: anywhere, View: true, Apart: true, Network: sandbox.Proxied}},
+		{"workspace with a proxy, in a network of its own", sandbox.Policy{Write: anywhere, View: true, OwnNetwork: true, Network: sandbox.Proxied}},
 	} {
-		if kind.policy.Apart && kind.policy.Network == sandbox.Proxied && sandbox.KnowsAddresses {
+		if kind.policy.OwnNetwork && kind.policy.Network == sandbox.Proxied && sandbox.KnowsAddresses {
 			continue
 		}
 		tried, err := proc.Prove(ctx, kind.policy, gate)

@@ -24,7 +24,7 @@ import (
 
 // TestMain makes the test binary a warden where a call starts a command.
 func TestMain(m *testing.M) {
-	settle.RunAsWarden()
+	settle.RunAsSupervisor()
 	os.Exit(leak.Run(m))
 }
 

@@ -55,13 +55,13 @@ func boxes() []box {
 		{"read-only", sandbox.Policy{}, true},
 		{"workspace", sandbox.Policy{Write: work}, true},
 		{"workspace, viewing", sandbox.Policy{Write: work, View: true}, false},
-		{"workspace, apart", sandbox.Policy{Write: work, View: true, Apart: true}, false},
+		{"workspace, apart", sandbox.Policy{Write: work, View: true, OwnNetwork: true}, false},
 		{"workspace, proxied", sandbox.Policy{Write: work, Network: sandbox.Proxied}, true},
-		{"workspace, proxied apart", sandbox.Policy{Write: work, View: true, Apart: true, Network: sandbox.Proxied}, false},
+		{"workspace, proxied apart", sandbox.Policy{Write: work, View: true, OwnNetwork: true, Network: sandbox.Proxied}, false},
 		{"read-only, proxied", sandbox.Policy{Network: sandbox.Proxied}, true},
 		{"read-only, with its own processes", sandbox.Policy{OwnProcesses: true}, false},
-		{"workspace, apart, with its own processes", sandbox.Policy{Write: work, View: true, Apart: true, OwnProcesses: true}, false},
-		{"workspace, proxied apart, with its own processes", sandbox.Policy{Write: work, View: true, Apart: true, OwnProcesses: true, Network: sandbox.Proxied}, false},
+		{"workspace, apart, with its own processes", sandbox.Policy{Write: work, View: true, OwnNetwork: true, OwnProcesses: true}, false},
+		{"workspace, proxied apart, with its own processes", sandbox.Policy{Write: work, View: true, OwnNetwork: true, OwnProcesses: true, Network: sandbox.Proxied}, false},
 		{"workspace, online, viewing, with its own processes", sandbox.Policy{Write: work, View: true, OwnProcesses: true, Network: sandbox.Online}, false},
 		{"workspace, online", sandbox.Policy{Write: work, Network: sandbox.Online}, true},
 		{"workspace, online, viewing", sandbox.Policy{Write: work, Network: sandbox.Online, View: true}, false},
@@ -88,7 +88,7 @@ func playDriver(raw string) int {
 	}
 	list := boxes()
 	if s.Free {
-		list = []box{{Name: "none", Policy: sandbox.Policy{Write: []string{"/"}, View: true, Apart: true, OwnProcesses: true}}}
+		list = []box{{Name: "none", Policy: sandbox.Policy{Write: []string{"/"}, View: true, OwnNetwork: true, OwnProcesses: true}}}
 	}
 	var all []attack
 	for i, b := range list {
@@ -149,9 +149,9 @@ func (s scene) withoutPrivileges() error {
 func (s scene) attack(b box, top string) (attack, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	gate := egress.NewGate(mustList("*:*"), egress.Dialer{})
+	gate := egress.NewProxy(mustList("*:*"), egress.Dialer{})
 	defer gate.Close()
-	canary := egress.NewGate(nil, egress.Dialer{})
+	canary := egress.NewProxy(nil, egress.Dialer{})
 	defer canary.Close()
 	if !s.Free {
 		if _, err := proc.Prove(ctx, b.Policy, canary); err != nil {
@@ -171,9 +171,9 @@ func (s scene) attack(b box, top string) (attack, error) {
 	if err := os.Chmod(w.DatagramPath, 0o777); err != nil {
 		return attack{}, err
 	}
-	spec := proc.Command{Argv: []string{s.Program, attackRole, ""}, Dir: w.Room, Env: []string{"GOMAXPROCS=2"}, Box: &policy, Door: gate.ServeFile}
+	spec := proc.Command{Argv: []string{s.Program, attackRole, ""}, Dir: w.Room, Env: []string{"GOMAXPROCS=2"}, Sandbox: &policy, ProxyListener: gate.ServeFile}
 	if policy.Network == sandbox.Proxied {
-		if policy.Port, err = proc.DoorPort(policy, gate); err != nil {
+		if policy.Port, err = proc.ProxyPort(policy, gate); err != nil {
 			return attack{}, err
 		}
 		w.Proxy = gate.URL(policy.Port)
@@ -189,7 +189,7 @@ func (s scene) attack(b box, top string) (attack, error) {
 		return attack{}, err
 	}
 	if spec.Argv[2] = string(raw); s.Free {
-		spec.Box, spec.Door = nil, nil
+		spec.Sandbox, spec.ProxyListener = nil, nil
 	}
 	out, err := proc.Run(ctx, spec)
 	if err != nil {
@@ -238,7 +238,7 @@ func bait(i int) string { return fmt.Sprintf("b%d", i) }
 func (s scene) world(b box, top string) (w prey, policy sandbox.Policy, leave func(), err error) {
 	w = prey{
 		Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid(), Setuid: s.Setuid,
-		Writes: len(b.Policy.Write) > 0, View: b.Policy.View, Apart: b.Policy.Apart, Network: string(b.Policy.Network),
+		Writes: len(b.Policy.Write) > 0, View: b.Policy.View, Apart: b.Policy.OwnNetwork, Network: string(b.Policy.Network),
 		OwnProcesses: b.Policy.OwnProcesses,
 	}
 	if w.OwnProcesses && !s.Free {
@@ -246,7 +246,7 @@ func (s scene) world(b box, top string) (w prey, policy sandbox.Policy, leave fu
 	}
 	files := map[string]string{filepath.Join(w.Room, "file"): "file", filepath.Join(w.Room, "other"): "other", filepath.Join(w.Room, "folder", "x"): ""}
 	policy = sandbox.ReadOnly("", os.Getenv("PATH"), w.Room, s.Program, s.Setuid)
-	policy.Network, policy.View, policy.Apart, policy.OwnProcesses = b.Policy.Network, b.Policy.View, b.Policy.Apart, b.Policy.OwnProcesses
+	policy.Network, policy.View, policy.OwnNetwork, policy.OwnProcesses = b.Policy.Network, b.Policy.View, b.Policy.OwnNetwork, b.Policy.OwnProcesses
 	if w.Writes {
 		policy.Write = []string{w.Room}
 	}

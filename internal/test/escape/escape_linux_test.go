@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	proc.RunAsWarden()
+	proc.RunAsSupervisor()
 	if len(os.Args) == 3 {
 		switch os.Args[1] {
 		case driverRole:

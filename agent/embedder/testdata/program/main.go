@@ -18,7 +18,7 @@ import (
 )
 
 func main() {
-	settle.RunAsWarden()
+	settle.RunAsSupervisor()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, os.Args[1], os.Args[2]); err != nil {

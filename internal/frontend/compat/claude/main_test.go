@@ -9,6 +9,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	proc.RunAsWarden()
+	proc.RunAsSupervisor()
 	os.Exit(leak.Run(m))
 }

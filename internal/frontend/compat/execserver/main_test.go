@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	setsid.Command()
-	proc.RunAsWarden()
+	proc.RunAsSupervisor()
 	os.Exit(leak.Run(setsid.With(m)))
 }
 

@@ -50,7 +50,7 @@ func (c *conn) start(ctx context.Context, params startParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{id: *params.Process, session: c.session, tty: params.Terminal, boxed: spec.Box != nil, changed: make(chan struct{})}
+	p := &process{id: *params.Process, session: c.session, tty: params.Terminal, boxed: spec.Sandbox != nil, changed: make(chan struct{})}
 	spec.Stdout, spec.Stderr = sink{p, stdout}, sink{p, stderr}
 	if params.Terminal {
 		spec.Stdout, spec.Stderr = sink{p, terminal}, nil
@@ -111,7 +111,7 @@ func (s *Server) spec(params startParams) (proc.Spec, error) {
 		return none, err
 	}
 	spec := proc.Spec{
-		Argv: slices.Clone(params.Argv), Dir: dir, Env: env, Grace: proc.DefaultGrace, Rest: proc.KeepRest, Marker: s.options.Marker, Box: box,
+		Argv: slices.Clone(params.Argv), Dir: dir, Env: env, Grace: proc.DefaultGrace, Rest: proc.KeepRest, Marker: s.options.Marker, Sandbox: box,
 	}
 	spec.Argv[0] = lookUp(spec.Argv[0], dir, env)
 	if params.PipeStdin {

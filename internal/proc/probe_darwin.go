@@ -1,0 +1,124 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+// confines has a canary find out, once, whether commands run in a box here, and
+// cannot get out of it: the profile is written for Macs that nobody could try.
+func confines() error { return confinesOnce() }
+
+var confinesOnce = sync.OnceValue(func() error {
+	if err := sandbox.Check(); err != nil {
+		return err
+	}
+	_, err := runProbe(context.Background(), sandbox.Policy{}, 0)
+	return err
+})
+
+func confined(p sandbox.Policy, program string, argv []string) (path string, args []string, err error) {
+	path, args = sandbox.Confined(p, program, argv)
+	return path, args, nil
+}
+
+// Prove has a canary try to escape from a box of the kind of the policy in each way
+// that it forbids, and returns how many it has tried. The error says what a command
+// could do (C22). Of the policy, only what it allows counts, and not where. The gate
+// is for policies with a proxy.
+func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err error) {
+	if err := Confines(); err != nil {
+		return 0, err
+	}
+	if p.OwnNetwork {
+		return 0, errors.New("macOS has no network of a command's own")
+	}
+	if p.OwnProcesses {
+		return 0, errors.New("macOS hides no processes")
+	}
+	var port uint16
+	if p.Network == sandbox.Proxied {
+		if port, err = gate.Listen(); err != nil {
+			return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+		}
+	}
+	return runProbe(ctx, p, port)
+}
+
+// tryOut sends a canary into a box. It is a shell, so that what works there is also
+// seen.
+func runProbe(ctx context.Context, p sandbox.Policy, proxy uint16) (tried int, err error) {
+	top, err := disk.NewScratch("canary")
+	if err != nil {
+		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+	}
+	defer func() { _ = top.Remove() }() // what cannot be removed is swept later
+	b := sandbox.ProbeTarget{
+		Dir: filepath.Join(top.Path, "out"), Room: filepath.Join(top.Path, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, View: p.View,
+		Network: p.Network, Proxy: strconv.Itoa(int(proxy)),
+	}
+	if err := writeProbeFiles(b); err != nil {
+		return 0, err
+	}
+	server, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+	}
+	unix.CloseOnExec(server)
+	defer func() { _ = unix.Close(server) }()
+	if b.Server, err = listenHere(server); err != nil {
+		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+	}
+	box := sandbox.ReadOnly("", "", b.Room)
+	if box.Network, box.Port = p.Network, proxy; b.Writes {
+		box.Write, box.Protect = []string{b.Room}, []string{filepath.Join(b.Room, "keeper", "kept")}
+	}
+	return sendCanary(ctx, b, box)
+}
+
+func sendCanary(ctx context.Context, b sandbox.ProbeTarget, box sandbox.Policy) (tried int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	path, argv, err := confined(box, "/bin/sh", []string{"sh", "-c", sandbox.ProbeScript(b)})
+	if err != nil {
+		return 0, err
+	}
+	var stdout, stderr strings.Builder
+	cmd := exec.CommandContext(ctx, path, argv[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = "/", []string{"PATH=/usr/bin:/bin"}, &stdout, &stderr
+	cmd.WaitDelay = time.Second
+	err = spawn(func() (int, error) {
+		if err := cmd.Start(); err != nil {
+			return 0, err
+		}
+		return cmd.Process.Pid, nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+	}
+	err = cmd.Wait()
+	forget(cmd.Process.Pid)
+	e := sandbox.ReadProbe(stdout.String())
+	switch {
+	case err != nil || e.Tried == 0:
+		return 0, fmt.Errorf("cannot try out the sandbox: %v: %.300s", err, strings.TrimSpace(stderr.String()))
+	case e.Stuck != "":
+		return 0, fmt.Errorf("the sandbox refuses what it should allow: %s", e.Stuck)
+	case len(e.Out) > 0:
+		return e.Tried, fmt.Errorf("macOS does not enforce the sandbox: %s", strings.Join(e.Out, ", "))
+	}
+	return e.Tried, nil
+}

@@ -1,0 +1,118 @@
+package proc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+// Prove has a canary try to escape from a box of the kind of the policy in each way
+// that it forbids, and returns how many it has tried. The error says what a command
+// could do (C22). Of the policy, only what it allows counts, and not where. The gate, which has to
+// refuse the host canary.invalid, is for policies with a proxy.
+func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err error) {
+	if err := Confines(); err != nil {
+		return 0, err
+	}
+	top, err := disk.NewScratch("canary")
+	if err != nil {
+		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+	}
+	defer func() { _ = top.Remove() }() // what cannot be removed is swept later
+	b := sandbox.ProbeTarget{Dir: filepath.Join(top.Path, "out"), Room: filepath.Join(top.Path, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, Network: p.Network, View: p.View, Apart: p.OwnNetwork, OwnProcesses: p.OwnProcesses}
+	b.Hides = p.View || !b.Writes
+	if err := writeProbeFiles(b); err != nil {
+		return 0, err
+	}
+	listener, err := listenIn(b.Dir)
+	if err != nil {
+		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+	}
+	defer func() { _ = unix.Close(listener) }()
+	box := sandbox.ReadOnly("", "", b.Room, selfExe)
+	if box.Network = p.Network; b.Writes {
+		box.Write = []string{b.Room}
+	}
+	if box.View = p.View; b.View {
+		box.Protect = []string{filepath.Join(b.Room, "keeper", "kept")}
+	}
+	box.OwnNetwork, box.OwnProcesses = p.OwnNetwork, p.OwnProcesses
+	if b.Hides {
+		for _, name := range []string{"hidden", "closed", "above/hidden"} {
+			hidden, err := sandbox.Find(filepath.Join(b.Room, name))
+			if err != nil {
+				return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+			}
+			box.Hide = append(box.Hide, hidden)
+		}
+	}
+	if p.Network != sandbox.Proxied {
+		return runProbe(ctx, b, box, nil)
+	}
+	server, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0) // without package net, which wardens would load
+	if err != nil {
+		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+	}
+	defer func() { _ = unix.Close(server) }()
+	if b.Server, err = listenHere(server); err != nil {
+		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+	}
+	if box.Port, err = ProxyPort(box, gate); err != nil {
+		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+	}
+	b.Proxy = gate.URL(box.Port)
+	return runProbe(ctx, b, box, gate.ServeFile)
+}
+
+// listenIn receives datagrams at a path in a folder; nobody reads them.
+func listenIn(dir string) (socket int, err error) {
+	folder, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer func() { _ = unix.Close(folder) }()
+	socket, err = unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	if err := unix.Bind(socket, &unix.SockaddrUnix{Name: sandbox.ListenerName(folder)}); err != nil {
+		_ = unix.Close(socket)
+		return -1, err
+	}
+	return socket, nil
+}
+
+// tryOut sends a canary into a box.
+func runProbe(ctx context.Context, b sandbox.ProbeTarget, box sandbox.Policy, door func(*os.File)) (tried int, err error) {
+	raw, err := json.Marshal(b)
+	if err != nil {
+		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	out, err := Run(ctx, Command{Argv: []string{selfExe, sandbox.ProbeName, string(raw)}, Dir: "/", Env: []string{"GOMAXPROCS=1"}, Sandbox: &box, ProxyListener: door})
+	var e sandbox.Escapes
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
+	case !out.OK() || json.Unmarshal(out.Stdout, &e) != nil || e.Tried == 0:
+		return 0, fmt.Errorf("cannot try out the sandbox: exit code %d", out.Code)
+	case e.Stuck != "":
+		return 0, fmt.Errorf("the sandbox refuses what it should allow: %s", e.Stuck)
+	case len(e.Out) > 0:
+		return e.Tried, fmt.Errorf("the kernel does not enforce the sandbox: %s", strings.Join(e.Out, ", "))
+	}
+	if bait, err := os.ReadFile(filepath.Join(b.Dir, "bait")); err != nil || string(bait) != "bait" {
+		return e.Tried, errors.New("the kernel does not enforce the sandbox: a file outside of it was changed")
+	}
+	return e.Tried, nil
+}

@@ -1,0 +1,103 @@
+package proc
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/settle-agent/settle/internal/egress"
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+// C22: a box that is as it says holds the canary, and one that is not is found out.
+func TestProve(t *testing.T) {
+	if missing := Confines(); missing != nil {
+		t.Log(missing)
+		if _, err := Prove(t.Context(), sandbox.Policy{}, nil); err == nil {
+			t.Error("nothing is confined, and a canary was held")
+		}
+		return
+	}
+	gate := egress.NewProxy(nil, egress.Dialer{})
+	defer gate.Close()
+	for name, p := range map[string]sandbox.Policy{
+		"read-only": {}, "workspace": {Write: []string{"/"}}, "online": {Write: []string{"/"}, Network: sandbox.Online}, "reading online": {Network: sandbox.Online}, "view": {Write: []string{"/"}, View: true}, "reading view": {View: true},
+		"apart": {Write: []string{"/"}, View: true, OwnNetwork: true}, "proxied": {Write: []string{"/"}, Network: sandbox.Proxied}, "reading, proxied": {Network: sandbox.Proxied},
+		"own processes, reading": {OwnProcesses: true}, "own processes": {Write: []string{"/"}, View: true, OwnNetwork: true, OwnProcesses: true},
+		"proxied apart": {Write: []string{"/"}, View: true, OwnNetwork: true, Network: sandbox.Proxied},
+	} {
+		if tried, err := Prove(t.Context(), p, gate); err != nil || tried < 20 {
+			t.Errorf("%s: %d tried, %v", name, tried, err)
+		}
+	}
+	for want, hole := range map[string]func(*sandbox.ProbeTarget, *sandbox.Policy){
+		"reading a file (<nil>)":       func(b *sandbox.ProbeTarget, p *sandbox.Policy) { p.Read = append(p.Read, b.Dir) },
+		"making a file (<nil>)":        func(b *sandbox.ProbeTarget, p *sandbox.Policy) { p.Write = append(p.Write, b.Dir) },
+		"TCP (<nil>)":                  func(_ *sandbox.ProbeTarget, p *sandbox.Policy) { p.Network = sandbox.Online },
+		"passing a descriptor (<nil>)": func(_ *sandbox.ProbeTarget, p *sandbox.Policy) { p.Network = sandbox.Online },
+		"a mode outside (<nil>)": func(b *sandbox.ProbeTarget, p *sandbox.Policy) {
+			b.View, b.Writes, p.Write = true, true, []string{b.Room}
+		},
+		"a hidden file (<nil>)":                     func(b *sandbox.ProbeTarget, _ *sandbox.Policy) { b.Hides = true },
+		"writing in the folder (<nil>)":             func(b *sandbox.ProbeTarget, p *sandbox.Policy) { p.Write = append(p.Write, b.Room) },
+		"the sandbox refuses what it should allow:": func(b *sandbox.ProbeTarget, _ *sandbox.Policy) { b.Room += "/none" },
+	} {
+		top := t.TempDir()
+		b := sandbox.ProbeTarget{Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid()}
+		for _, path := range []string{filepath.Join(b.Dir, "bait"), filepath.Join(b.Room, "file"), filepath.Join(b.Room, "hidden")} {
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte("bait"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		listener, err := listenIn(b.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		box := sandbox.ReadOnly("", "", b.Room, selfExe)
+		hole(&b, &box)
+		if _, err := runProbe(t.Context(), b, box, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+		_ = unix.Close(listener)
+	}
+}
+
+// BenchmarkCanary is what it costs to try out a box.
+func BenchmarkCanary(b *testing.B) {
+	for b.Loop() {
+		if _, err := Prove(b.Context(), sandbox.Policy{Write: []string{"/"}}, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// The canary in shell, which a Mac has, finds no way out of a box of this machine's.
+func TestCanaryScriptInBox(t *testing.T) {
+	top := t.TempDir()
+	for _, p := range []sandbox.Policy{{}, {Write: []string{"/"}, View: true}} {
+		if _, err := Prove(t.Context(), p, nil); err != nil {
+			continue // the kernel has no such box
+		}
+		b := sandbox.ProbeTarget{Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid(), Writes: p.View, View: p.View, Server: 1}
+		if err := writeProbeFiles(b); err != nil {
+			t.Fatal(err)
+		}
+		box := sandbox.ReadOnly("", os.Getenv("PATH"), b.Room)
+		if p.View {
+			box.Write, box.View, box.Protect = []string{b.Room}, true, []string{filepath.Join(b.Room, "keeper", "kept")}
+		}
+		out, err := Run(t.Context(), Command{Argv: []string{"/bin/sh", "-c", sandbox.ProbeScript(b)}, Dir: "/", Env: []string{"PATH=" + os.Getenv("PATH")}, Sandbox: &box})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := sandbox.ReadProbe(string(out.Stdout)); len(e.Out) > 0 || e.Stuck != "" || e.Tried < 13 {
+			t.Errorf("%+v\n%s", e, out.Stderr)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package proc
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+// Host and warden speak JSON, a message a line, over a socket that each sees
+// close when the other dies.
+
+// order is what the host says. Exactly one field is set.
+type order struct {
+	Start   *startOrder   `json:"start,omitempty"`
+	End     *endOrder     `json:"end,omitempty"`
+	Release *releaseOrder `json:"release,omitempty"`
+	Pause   *pauseOrder   `json:"pause,omitempty"`
+	// Interrupt asks for an interrupt of the command's process group.
+	Interrupt *struct{} `json:"interrupt,omitempty"`
+}
+
+// startOrder is the first message. The command's standard files and the lock
+// are on the descriptors after the socket's.
+type startOrder struct {
+	Path     string   `json:"path"`
+	Argv     []string `json:"argv"`
+	Dir      string   `json:"dir,omitempty"`
+	RealDir  bool     `json:"real_dir,omitempty"` // as in [Spec]
+	Env      []string `json:"env"`
+	Terminal bool     `json:"terminal,omitempty"`
+	KeepRest bool     `json:"keep_rest,omitempty"`
+	GraceMS  int64    `json:"grace_ms"`
+	// Awake asks the warden to wake a host that was stopped.
+	Awake bool `json:"awake,omitempty"`
+	// Sandbox is what the command is confined to; nil for nothing.
+	Sandbox *sandbox.Policy `json:"box,omitempty"`
+}
+
+// pauseOrder says whether the host is stopped on purpose from now on.
+type pauseOrder struct {
+	Paused bool `json:"paused"`
+}
+
+type endOrder struct {
+	GraceMS int64 `json:"grace_ms"`
+}
+
+// releaseOrder comes with the descriptor of the command's output.
+type releaseOrder struct {
+	Log Log `json:"log"`
+}
+
+// report is what the warden says. Exactly one field is set.
+type report struct {
+	Started  *startedReport `json:"started,omitempty"`
+	Failed   *failedReport  `json:"failed,omitempty"`
+	Exited   *exitedReport  `json:"exited,omitempty"`
+	Released *struct{}      `json:"released,omitempty"`
+	Gone     *goneReport    `json:"gone,omitempty"`
+	Woke     *struct{}      `json:"woke,omitempty"`
+}
+
+type startedReport struct {
+	PID int `json:"pid"`
+}
+
+// failedReport says that nothing was started, or that nothing was released.
+type failedReport struct {
+	Message string `json:"message"`
+}
+
+type exitedReport struct {
+	Code   int             `json:"code"`
+	Signal int             `json:"signal,omitempty"`
+	Rest   []event.Process `json:"rest,omitempty"`
+}
+
+// goneReport is the warden's last message.
+type goneReport struct {
+	Survivors []event.Process `json:"survivors,omitempty"`
+	// Asked says that somebody other than the host asked for the end.
+	Asked bool `json:"asked,omitempty"`
+}
+
+const (
+	supervisorName = "settle-warden" // argv[0] of a warden
+
+	supervisorSocket = 3 // descriptors of a warden
+	supervisorStdin  = 4
+	supervisorStdout = 5
+	supervisorStderr = 6
+	supervisorLock   = 7 // open if the session has one
+
+	// maxMessage bounds a message; arguments and environment of a command
+	// are at most 2 MiB together on Linux, somewhat more as JSON.
+	maxMessage = 16 << 20
+)
+
+func encodeMessage(message any) ([]byte, error) {
+	line, err := json.Marshal(message)
+	if err != nil {
+		return nil, err
+	}
+	return append(line, '\n'), nil
+}
+
+// lines cuts what a socket says into messages.
+type lines struct {
+	pending []byte
+	// receive reads once; it returns 0 and io.EOF at the end.
+	receive func(buf []byte) (int, error)
+}
+
+func (l *lines) next(message any) error {
+	buf := make([]byte, 4<<10)
+	for {
+		if i := bytes.IndexByte(l.pending, '\n'); i >= 0 {
+			line := l.pending[:i]
+			l.pending = l.pending[i+1:]
+			if err := json.Unmarshal(line, message); err != nil {
+				return fmt.Errorf("cannot decode a message: %w", err)
+			}
+			return nil
+		}
+		if len(l.pending) > maxMessage {
+			return errors.New("cannot read a message: it is too long")
+		}
+		n, err := l.receive(buf)
+		if err != nil {
+			return err
+		}
+		l.pending = append(l.pending, buf[:n]...)
+	}
+}
+
+// receiver reads a blocking socket, and collects the descriptors that come
+// with the bytes.
+type receiver struct {
+	fd      int
+	foreign []int
+}
+
+func (r *receiver) receive(buf []byte) (int, error) {
+	oob := make([]byte, unix.CmsgSpace(4*4))
+	for {
+		n, oobn, _, _, err := unix.Recvmsg(r.fd, buf, oob, unix.MSG_CMSG_CLOEXEC)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return 0, err
+		case n == 0:
+			return 0, io.EOF
+		}
+		r.collect(oob[:oobn])
+		return n, nil
+	}
+}
+
+func (r *receiver) collect(oob []byte) {
+	messages, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return
+	}
+	for i := range messages {
+		if fds, err := unix.ParseUnixRights(&messages[i]); err == nil {
+			r.foreign = append(r.foreign, fds...)
+		}
+	}
+}

@@ -1,0 +1,395 @@
+package proc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+const (
+	// startTimeout bounds the start of a warden and of its command.
+	startTimeout = 10 * time.Second
+	// stuckTimeout is how much longer than its grace a warden may take before
+	// it is killed and its work done here. It is more than what a warden
+	// allows itself for a process that hangs in the kernel.
+	stuckTimeout = 2 * time.Second
+
+	selfExe = "/proc/self/exe" // this program, even after an upgrade on disk
+)
+
+func start(ctx context.Context, spec Spec) (*Process, error) {
+	if !canSupervise() {
+		return startGroup(spec)
+	}
+	return startSupervised(ctx, spec)
+}
+
+func canSupervise() bool {
+	if !host.supervised.Load() {
+		return false
+	}
+	_, err := os.Stat(selfExe)
+	return err == nil
+}
+
+// keptByWarden is the host's side of a warden.
+type supervisedProcess struct {
+	p      *Process
+	cmd    *exec.Cmd
+	socket *os.File
+	in     *lines
+	from   *receiver
+	marker string
+
+	released chan error // the answer to release
+
+	mu       sync.Mutex
+	stuck    *time.Timer // the watchdog, once End has been called
+	deadline time.Time   // when it fires
+}
+
+func startSupervised(ctx context.Context, spec Spec) (*Process, error) {
+	path, err := exec.LookPath(spec.Argv[0])
+	if err != nil {
+		return nil, err
+	}
+	std, err := openFiles(spec)
+	if err != nil {
+		return nil, err
+	}
+	defer std.closeTheirs()
+	host.starts.RLock()
+	defer host.starts.RUnlock()
+	k, err := forkSupervisor(spec, std)
+	if err != nil {
+		std.closeOurs()
+		return nil, err
+	}
+	env, marker := withMarker(spec.Env, spec.Marker)
+	k.marker = marker
+	pid, err := k.begin(ctx, order{Start: &startOrder{
+		Path: path, Argv: spec.Argv, Dir: spec.Dir, RealDir: spec.RealDir, Env: env,
+		Terminal: spec.Terminal != nil, KeepRest: spec.Rest == KeepRest, GraceMS: spec.grace().Milliseconds(),
+		Awake: host.awake.Load(), Sandbox: spec.Sandbox,
+	}})
+	if err != nil {
+		std.closeOurs()
+		return nil, err
+	}
+	if err := k.openDoor(spec); err != nil {
+		k.discard()
+		std.closeOurs()
+		return nil, err
+	}
+	k.p = newProcess()
+	k.p.pid, k.p.mark, k.p.keep = pid, k.marker, k
+	std.attach(k.p, spec)
+	addKeeper(k)
+	go k.watch() // ends with the warden; Done waits for it
+	return k.p, nil
+}
+
+// forkWarden starts the warden alone.
+func forkSupervisor(spec Spec, std *files) (*supervisedProcess, error) {
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, fmt.Errorf("cannot open a socket: %w", err)
+	}
+	defer theirs.Close()
+	cmd := &exec.Cmd{
+		Path: selfExe, Args: []string{supervisorName}, Dir: "/",
+		// One thread's worth of work, and a heap that is never worth collecting.
+		Env:        []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=16MiB"},
+		ExtraFiles: []*os.File{theirs, std.stdin, std.stdout, std.stderr},
+		// A command may have stopped it, and the host's death has to wake it.
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT},
+	}
+	namespaces(cmd, spec.Sandbox)
+	if spec.Lock != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, spec.Lock)
+	}
+	err = spawn(func() (int, error) {
+		if err := cmd.Start(); err != nil {
+			return 0, err
+		}
+		return cmd.Process.Pid, nil
+	})
+	if err != nil {
+		_ = ours.Close()
+		return nil, fmt.Errorf("cannot start a warden: %w", err)
+	}
+	k := &supervisedProcess{cmd: cmd, socket: ours, from: &receiver{fd: -1}, released: make(chan error, 1)}
+	k.in = &lines{receive: k.receive}
+	return k, nil
+}
+
+// receive reads what the warden says, with the descriptors that come along.
+func (k *supervisedProcess) receive(buf []byte) (n int, err error) {
+	raw, err := k.socket.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var failed error
+	err = raw.Read(func(fd uintptr) bool {
+		k.from.fd = int(fd)
+		n, failed = k.from.receive(buf)
+		return !errors.Is(failed, unix.EAGAIN)
+	})
+	return n, cmp.Or(err, failed)
+}
+
+// openDoor gives away where the command expects its proxy, or closes it.
+func (k *supervisedProcess) openDoor(spec Spec) error {
+	doors := k.from.foreign
+	k.from.foreign = nil
+	if spec.Sandbox == nil || !spec.Sandbox.OwnNetwork || spec.Sandbox.Network != sandbox.Proxied || spec.ProxyListener == nil {
+		for _, fd := range doors {
+			_ = unix.Close(fd)
+		}
+		return nil
+	}
+	if len(doors) != 1 {
+		return errors.New("the warden has opened no door to the proxy")
+	}
+	spec.ProxyListener(os.NewFile(uintptr(doors[0]), "door"))
+	return nil
+}
+
+// inUserNamespace lets a warden mount, for its command, and nothing else that its
+// user may not.
+func inUserNamespace(attr *syscall.SysProcAttr) {
+	uid, gid := os.Geteuid(), os.Getegid()
+	attr.Cloneflags = unix.CLONE_NEWUSER
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN}
+}
+
+func socketPair() (ours, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		_ = unix.Close(fds[0])
+		_ = unix.Close(fds[1])
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(fds[0]), "warden"), os.NewFile(uintptr(fds[1]), "host"), nil
+}
+
+// begin sends the command and waits for it to have started. When it fails,
+// the warden is gone.
+func (k *supervisedProcess) begin(ctx context.Context, first order) (pid int, err error) {
+	_ = k.socket.SetDeadline(time.Now().Add(startTimeout))
+	stop := context.AfterFunc(ctx, func() { _ = k.socket.SetDeadline(time.Unix(1, 0)) })
+	defer func() {
+		if !stop() && err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			k.discard()
+		}
+	}()
+	if err := k.send(first, nil); err != nil {
+		return 0, err
+	}
+	var answer report
+	if err := k.in.next(&answer); err != nil {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		return 0, fmt.Errorf("the warden did not answer: %w", err)
+	}
+	_ = k.socket.SetDeadline(time.Time{})
+	switch {
+	case answer.Failed != nil:
+		return 0, errors.New(answer.Failed.Message)
+	case answer.Started == nil:
+		return 0, errors.New("the warden gave a wrong answer")
+	}
+	return answer.Started.PID, nil
+}
+
+// discard ends a warden that has not started anything, or whose command
+// nobody wants: it ends everything when its socket closes.
+func (k *supervisedProcess) discard() {
+	_ = k.socket.Close()
+	timer := time.AfterFunc(stuckTimeout, func() { _ = k.cmd.Process.Kill() })
+	defer timer.Stop()
+	_ = k.cmd.Wait()
+	forget(k.cmd.Process.Pid)
+	endOrphans(k.marker, k.cmd.Process.Pid)
+}
+
+func (k *supervisedProcess) send(o order, file *os.File) error {
+	line, err := encodeMessage(o)
+	if err != nil {
+		return err
+	}
+	if file == nil {
+		_, err = k.socket.Write(line)
+		return err
+	}
+	foreign, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	failed := foreign.Control(func(fd uintptr) { err = k.sendWith(line, int(fd)) })
+	return errors.Join(failed, err)
+}
+
+// sendWith sends a short message together with a descriptor.
+func (k *supervisedProcess) sendWith(line []byte, fd int) error {
+	raw, err := k.socket.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Write(func(socket uintptr) bool {
+		failed = unix.Sendmsg(int(socket), line, unix.UnixRights(fd), nil, unix.MSG_NOSIGNAL)
+		return !errors.Is(failed, unix.EAGAIN)
+	})
+	return errors.Join(err, failed)
+}
+
+// watch takes what the warden reports until it is gone, and alone decides
+// when the process has ended.
+func (k *supervisedProcess) watch() {
+	var gone *goneReport
+	released := false
+	for {
+		var r report
+		if err := k.in.next(&r); err != nil {
+			break
+		}
+		switch {
+		case r.Exited != nil:
+			k.p.commandExited(Exit{Code: r.Exited.Code, Signal: r.Exited.Signal, Lost: r.Exited.Code < 0}, r.Exited.Rest)
+		case r.Failed != nil:
+			k.answer(errors.New(r.Failed.Message))
+		case r.Gone != nil:
+			gone = r.Gone
+		case r.Released != nil:
+			released = true
+		case r.Woke != nil:
+			k.p.wakes.Add(1)
+		}
+		if released || gone != nil {
+			break
+		}
+	}
+	removeKeeper(k)
+	if released {
+		k.detach()
+		return
+	}
+	k.conclude(gone)
+}
+
+func (k *supervisedProcess) conclude(gone *goneReport) {
+	if gone == nil {
+		_ = k.cmd.Process.Kill() // its socket is broken: it is of no use
+	}
+	_ = k.cmd.Wait()
+	forget(k.cmd.Process.Pid)
+	_ = k.socket.Close()
+	var survivors []event.Process
+	if gone != nil {
+		survivors, k.p.asked = gone.Survivors, gone.Asked
+	} else {
+		survivors = endOrphans(k.marker, k.cmd.Process.Pid)
+	}
+	k.disarm()
+	k.p.treeGone(survivors)
+	k.answer(errors.New("it is gone"))
+}
+
+// answer tells release; if nobody asks, the answer is dropped.
+func (k *supervisedProcess) answer(err error) {
+	select {
+	case k.released <- err:
+	default:
+	}
+}
+
+// detach leaves the warden to the released processes.
+func (k *supervisedProcess) detach() {
+	gone := releaseCommand(k.marker, k.cmd.Process.Pid)
+	go func() { // ends with the released processes, or with us; nobody waits
+		_ = k.cmd.Wait()
+		gone()
+		forget(k.cmd.Process.Pid)
+	}()
+	_ = k.socket.Close()
+	_ = k.p.out.src.Close()
+	k.disarm()
+	k.p.treeGone(nil)
+	k.answer(nil)
+}
+
+// end asks the warden, which a command may have stopped, and arms the watchdog:
+// a warden that does not do it, because it starves or is stopped again, is
+// killed, and watch does its work.
+func (k *supervisedProcess) end(grace time.Duration) {
+	k.arm(grace + stuckTimeout)
+	_ = k.cmd.Process.Signal(unix.SIGCONT)
+	_ = k.socket.SetWriteDeadline(time.Now().Add(stuckTimeout))
+	_ = k.send(order{End: &endOrder{GraceMS: grace.Milliseconds()}}, nil)
+}
+
+func (k *supervisedProcess) interrupt() {
+	_ = k.cmd.Process.Signal(unix.SIGCONT) // a command may have stopped it
+	_ = k.socket.SetWriteDeadline(time.Now().Add(stuckTimeout))
+	_ = k.send(order{Interrupt: &struct{}{}}, nil) // a warden that is gone has no command
+}
+
+func (k *supervisedProcess) arm(wait time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	deadline := time.Now().Add(wait)
+	switch {
+	case k.stuck == nil:
+		k.stuck = time.AfterFunc(wait, func() { _ = k.cmd.Process.Kill() })
+	case deadline.Before(k.deadline):
+		k.stuck.Reset(wait)
+	default:
+		return
+	}
+	k.deadline = deadline
+}
+
+func (k *supervisedProcess) disarm() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.stuck != nil {
+		k.stuck.Stop()
+	}
+}
+
+func (k *supervisedProcess) release(out *os.File, log Log) error {
+	if err := k.send(order{Release: &releaseOrder{Log: log}}, out); err != nil {
+		return err
+	}
+	select {
+	case err := <-k.released:
+		return err
+	case <-time.After(startTimeout):
+		return errors.New("the warden did not answer")
+	}
+}
+
+func (k *supervisedProcess) remains() []event.Process {
+	return describe(withoutZombies(descendants(k.cmd.Process.Pid)), func(node) string { return "it is still being ended" })
+}

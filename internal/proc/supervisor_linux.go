@@ -1,0 +1,428 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+// settleDelay is how long processes that the command left behind have to go
+// by themselves before they count as left.
+const settleDelay = 30 * time.Millisecond
+
+// settleTimeout bounds the search for a process that can be named among those
+// that were left.
+const settleTimeout = 100 * time.Millisecond
+
+// RunAsSupervisor makes wardens possible for this program. It must be the first
+// thing that main does: in a warden it never returns, elsewhere it returns at
+// once.
+func RunAsSupervisor() {
+	host.supervised.Store(true)
+	if len(os.Args) == 3 && os.Args[0] == selfExe && os.Args[1] == sandbox.ProbeName {
+		syscall.Exit(sandbox.RunProbe(os.Args[2]))
+	}
+	if len(os.Args) == 4 && os.Args[1] == sandbox.ConnectName {
+		syscall.Exit(sandbox.RunConnect(os.Getenv("ALL_PROXY"), os.Args[2], os.Args[3]))
+	}
+	if len(os.Args) == 0 || os.Args[0] != supervisorName || !isSocket(supervisorSocket) {
+		return
+	}
+	syscall.Exit(runSupervisor()) // nothing is to be done at exit; the race detector would wait a second
+}
+
+func isSocket(fd int) bool {
+	var stat unix.Stat_t
+	return unix.Fstat(fd, &stat) == nil && stat.Mode&unix.S_IFMT == unix.S_IFSOCK
+}
+
+// warden keeps one command. Everything is done by one goroutine, on the main
+// thread: the command dies with the thread that started it.
+type supervisor struct {
+	socket   int
+	lock     int       // descriptor of the session's lock, or -1
+	host     int       // pid of a host that is to be woken, or 0
+	paused   bool      // the host is stopped on purpose
+	stopped  time.Time // when it was first seen stopped against its will
+	keepRest bool
+	grace    time.Duration
+
+	command      int // pid; 0 once it has been reaped
+	exit         exitedReport
+	exitReported bool // the exit has been reported
+	settled      time.Time
+	termination  termination
+	asked        bool            // a signal set off the ladder, not the host
+	logged       <-chan struct{} // set when released: the host does not matter any more
+}
+
+func runSupervisor() int {
+	runtime.LockOSThread()
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	_ = os.WriteFile("/proc/self/comm", []byte(supervisorName), 0) // for people who look at ps
+	_ = Seclude()                                                  // what it keeps must not take it over
+	inheritNothing()
+
+	// Handled signals are the default again in what the warden starts; an
+	// ignored one would stay ignored.
+	died, asked := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(died, unix.SIGCHLD)
+	signal.Notify(asked, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGPIPE)
+
+	self := ownPID()
+	w := &supervisor{socket: supervisorSocket, lock: -1}
+	w.termination = termination{at: idle, tree: func() []node { return descendants(self) }}
+	from := &receiver{fd: w.socket}
+	in := &lines{receive: from.receive}
+	var first order
+	if err := in.next(&first); err != nil || first.Start == nil {
+		return 1
+	}
+	if err := w.start(first.Start); err != nil {
+		w.tell(report{Failed: &failedReport{Message: err.Error()}})
+		return 1
+	}
+	orders := make(chan delivery)
+	go listen(in, from, orders) // ends with the socket, or with the process
+	w.watch(died, asked, orders)
+	return 0
+}
+
+// delivery is an order with the descriptors that came with it.
+type delivery struct {
+	order
+	files []int
+}
+
+func listen(in *lines, from *receiver, orders chan<- delivery) {
+	defer close(orders)
+	for {
+		var next delivery
+		if err := in.next(&next.order); err != nil {
+			return
+		}
+		next.files, from.foreign = from.foreign, nil
+		orders <- next // watch receives until the warden exits
+	}
+}
+
+// inheritNothing marks every descriptor to be closed in what is executed,
+// also those that settle itself was given by whoever started it.
+func inheritNothing() {
+	if unix.CloseRange(3, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	for fd := 3; fd < 1024; fd++ { // before Linux 5.11
+		unix.CloseOnExec(fd)
+	}
+}
+
+func (w *supervisor) start(o *startOrder) error {
+	w.keepRest, w.grace = o.KeepRest, time.Duration(o.GraceMS)*time.Millisecond
+	if o.Awake {
+		w.host = os.Getppid()
+	}
+	attr := &syscall.ProcAttr{
+		Dir: o.Dir, Env: o.Env,
+		Files: []uintptr{supervisorStdin, supervisorStdout, supervisorStderr},
+		Sys: &syscall.SysProcAttr{
+			Setpgid: !o.Terminal, Setsid: o.Terminal, Setctty: o.Terminal,
+			Pdeathsig: syscall.SIGKILL,
+		},
+	}
+	child := fork(o, attr)
+	if child.err != nil {
+		return explainStart(o, child.err)
+	}
+	for _, fd := range []int{supervisorStdin, supervisorStdout, supervisorStderr} {
+		_ = unix.Close(fd)
+	}
+	if isOpen(supervisorLock) {
+		w.lock = supervisorLock
+	}
+	w.command = child.pid
+	seen := child.pid
+	if inNamespace() {
+		var err error
+		if seen, err = outerPID(child.pid); err != nil {
+			return err
+		}
+	}
+	w.sendReport(report{Started: &startedReport{PID: seen}}, child.door)
+	if child.door >= 0 {
+		_ = unix.Close(child.door)
+	}
+	return nil
+}
+
+// child is what fork started. Its door is where it expects its proxy, or -1.
+type child struct {
+	pid, door int
+	err       error
+}
+
+// fork starts the command: in a box, if it has one, on a thread of its own that
+// is confined to it. The command inherits that; the warden stays free. The
+// command dies with the thread that started it, which therefore stays.
+func fork(o *startOrder, attr *syscall.ProcAttr) child {
+	if o.Sandbox == nil {
+		leave, err := enterDir(o, attr)
+		if err != nil {
+			return child{0, -1, err}
+		}
+		defer leave()
+		pid, err := syscall.ForkExec(o.Path, o.Argv, attr)
+		return child{pid, -1, err}
+	}
+	if o.Sandbox.OwnProcesses {
+		scatter()
+	}
+	started := make(chan child)
+	go func() { // ends with the warden
+		runtime.LockOSThread()
+		var c child
+		if c.door, c.err = sandbox.Enter(*o.Sandbox); c.err != nil {
+			c.err = fmt.Errorf("cannot confine the command: %w", c.err)
+		} else {
+			c.pid, c.err = syscall.ForkExec(o.Path, o.Argv, attr)
+		}
+		started <- c
+		select {}
+	}()
+	return <-started // after the system calls of a start
+}
+
+// enter has the command begin in the directory of an order that has no link in it. It
+// enters that directory itself, for the command inherits it, and returns what leaves it. In a
+// sandbox, the command enters it by its name: a link there leads to nothing that the
+// sandbox does not allow.
+func enterDir(o *startOrder, attr *syscall.ProcAttr) (leave func(), err error) {
+	if !o.RealDir {
+		return func() {}, nil
+	}
+	d, err := disk.OpenDir(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	if err := d.Enter(); err != nil {
+		return nil, err
+	}
+	attr.Dir = ""
+	return func() { _ = unix.Chdir("/") }, nil // which is always there
+}
+
+// explainStart finds out whether it was the directory or the program.
+func explainStart(o *startOrder, err error) error {
+	if changed := (*disk.ChangedError)(nil); errors.As(err, &changed) {
+		return err
+	}
+	if o.Dir != "" {
+		if stat, failed := os.Stat(o.Dir); failed != nil {
+			return fmt.Errorf("cannot use directory %q: %w", o.Dir, failed)
+		} else if !stat.IsDir() {
+			return fmt.Errorf("cannot use directory %q: it is not one", o.Dir)
+		}
+	}
+	return err
+}
+
+func isOpen(fd int) bool {
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+	return err == nil
+}
+
+// watch is the warden's life: it ends when there is nobody left to watch.
+func (w *supervisor) watch(died, asked <-chan os.Signal, orders <-chan delivery) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		alone := w.reap()
+		wait := w.advance(time.Now(), alone)
+		if w.exitReported && (alone || w.termination.at == gaveUp) {
+			w.wakeHost() // nobody is left who could stop it again
+			w.tell(report{Gone: &goneReport{Survivors: w.termination.left, Asked: w.asked}})
+			w.finishLog()
+			return
+		}
+		if wait <= 0 {
+			wait = time.Hour
+		}
+		if w.host != 0 {
+			w.watchHost(time.Now())
+			wait = min(wait, wakeDelay/2)
+		}
+		timer.Reset(wait)
+		select {
+		case <-timer.C:
+		case <-died:
+		case sig := <-asked:
+			if sig == unix.SIGTERM {
+				w.asked = w.asked || w.termination.at == idle
+				w.termination.begin(time.Now(), w.grace)
+			}
+		case next, ok := <-orders:
+			if !ok {
+				orders = nil
+				w.hostDied()
+				continue
+			}
+			w.handleOrder(next)
+		}
+	}
+}
+
+// reap takes in what died. It returns true when there are no children left,
+// which means no descendants: an orphan would be a child.
+func (w *supervisor) reap() (alone bool) {
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, unix.WNOHANG, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.ECHILD):
+			return true
+		case err != nil || pid <= 0:
+			return false
+		case pid == w.command:
+			w.command = 0
+			w.exit = exitedReport{Code: status.ExitStatus()}
+			if status.Signaled() {
+				w.exit = exitedReport{Code: 128 + int(status.Signal()), Signal: int(status.Signal())}
+			}
+			w.settled = time.Now().Add(settleDelay)
+		}
+	}
+}
+
+// advance does what is due and returns when to come back; 0 for never.
+func (w *supervisor) advance(now time.Time, alone bool) time.Duration {
+	if w.command == 0 && !w.exitReported {
+		switch {
+		case alone:
+			w.reportExit(nil)
+		case w.termination.at != idle:
+			w.reportExit(nil)
+		case !w.keepRest:
+			w.reportExit(nil)
+			w.termination.begin(now, w.grace)
+		case now.Before(w.settled):
+			return w.settled.Sub(now)
+		default:
+			rest := withoutZombies(w.termination.tree())
+			if len(rest) == 0 && now.Before(w.settled.Add(settleTimeout)) {
+				return killDelay // they fork and die faster than one can look
+			}
+			w.reportExit(nameRest(rest))
+		}
+	}
+	if alone {
+		return 0
+	}
+	wait := w.termination.step(now)
+	if w.termination.at == gaveUp && !w.exitReported {
+		w.exit = exitedReport{Code: -1}
+		w.reportExit(nil) // the command itself cannot be ended
+	}
+	return wait
+}
+
+// nameRest names what the command left; never nothing, since something is
+// there.
+func nameRest(rest []node) []event.Process {
+	if len(rest) == 0 {
+		return []event.Process{{PID: ownPID(), Command: "(processes that come and go)"}}
+	}
+	return describe(rest, noReason)
+}
+
+func (w *supervisor) reportExit(rest []event.Process) {
+	w.wakeHost() // first: it belongs to what the call has to say
+	w.exitReported = true
+	w.exit.Rest = rest
+	w.tell(report{Exited: &w.exit})
+}
+
+func (w *supervisor) hostDied() {
+	if w.logged == nil {
+		w.termination.begin(time.Now(), w.grace)
+	}
+}
+
+func (w *supervisor) handleOrder(next delivery) {
+	switch {
+	case next.End != nil:
+		w.termination.begin(time.Now(), time.Duration(next.End.GraceMS)*time.Millisecond)
+	case next.Release != nil:
+		w.release(next)
+	case next.Interrupt != nil && w.command != 0: // not reaped: the number is its own
+		_ = unix.Kill(-w.command, unix.SIGINT)
+	case next.Pause != nil:
+		w.paused = next.Pause.Paused
+	}
+}
+
+// release stays as long as the processes do, but lets go of the session, and
+// writes their log in the host's place.
+func (w *supervisor) release(next delivery) {
+	if len(next.files) != 1 {
+		w.tell(report{Failed: &failedReport{Message: "the output did not come along"}})
+		return
+	}
+	logged, err := writeLog(next.files[0], next.Release.Log)
+	if err != nil {
+		w.tell(report{Failed: &failedReport{Message: err.Error()}})
+		return
+	}
+	w.logged, w.keepRest = logged, true
+	if w.lock >= 0 {
+		_ = unix.Close(w.lock)
+	}
+	w.tell(report{Released: &struct{}{}})
+}
+
+// finishLog waits for the last words of released processes; not for ever,
+// since one that could not be ended may hold the pipe.
+func (w *supervisor) finishLog() {
+	if w.logged == nil {
+		return
+	}
+	select {
+	case <-w.logged:
+	case <-time.After(time.Second):
+	}
+}
+
+// tell sends a report. A host that is gone does not hear it.
+func (w *supervisor) tell(r report) { w.sendReport(r, -1) }
+
+// sendReport sends a descriptor along, if it is one.
+func (w *supervisor) sendReport(r report, fd int) {
+	line, err := encodeMessage(r)
+	if err != nil {
+		return
+	}
+	var rights []byte
+	if fd >= 0 {
+		rights = unix.UnixRights(fd)
+	}
+	for len(line) > 0 {
+		n, err := unix.SendmsgN(w.socket, line, rights, nil, unix.MSG_NOSIGNAL)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return
+		}
+		if n > 0 {
+			line, rights = line[n:], nil
+		}
+	}
+}

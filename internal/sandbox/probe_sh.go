@@ -1,0 +1,78 @@
+package sandbox
+
+import (
+	"strconv"
+	"strings"
+)
+
+// CanaryScript tries to escape in each way that a box forbids, with the shell and the
+// programs of every UNIX: where settle itself need not be in the box, that also says
+// whether those can work there. It prints [ReadCanary]'s lines. Of the bait, Proxy is
+// the number of the proxy's port.
+func ProbeScript(b ProbeTarget) string {
+	var s strings.Builder
+	line := func(words ...string) { s.WriteString(strings.Join(words, " ") + "\n") }
+	try := func(what string, words ...string) { line("try", word(what), strings.Join(words, " ")) }
+	bait, file, kept := word(b.Dir+"/bait"), word(b.Room+"/file"), word(b.Room+"/keeper/kept")
+	s.WriteString(`n=0
+try() { what=$1; shift; n=$((n+1)); if ("$@") >/dev/null 2>&1; then echo "out: $what"; fi; }
+works() { what=$1; shift; if ("$@") >/dev/null 2>&1; then :; else echo "stuck: $what"; fi; }
+write() { echo x >> "$1"; }
+connect() { exec /bin/bash -c "exec 3<>/dev/tcp/127.0.0.1/$1"; }
+`)
+	line("works reading cat", file)
+	try("reading a file", "cat", bait)
+	try("listing a folder", "ls", word(b.Dir))
+	try("a signal", "kill -0", strconv.Itoa(b.Host))
+	try("a link to a file", "ln", bait, word(b.Room+"/linked"))
+	try("making a file", "write", word(b.Dir+"/made"))
+	try("making a folder", "mkdir", word(b.Dir+"/dir"))
+	try("a mode outside", "chmod 600", bait)
+	try("writing a file", "write", bait)
+	try("moving a file in", "mv", bait, word(b.Room+"/moved"))
+	try("renaming a file", "mv", bait, word(b.Dir+"/bait2"))
+	try("removing a file", "rm", bait)
+	if b.Writes {
+		line("works writing write", word(b.Room+"/made"))
+		line("ln -s", bait, word(b.Room+"/link"))
+		try("a symbolic link", "write", word(b.Room+"/link"))
+	} else {
+		try("writing in the folder", "write", file)
+		try("a mode in the folder", "chmod 600", file)
+	}
+	if b.Writes && b.View {
+		try("a protected file", "write", kept)
+		try("a mode of a protected file", "chmod 600", kept)
+		try("renaming a protected file", "mv", kept, kept+"2")
+		try("replacing a protected file", "mv", word(b.Room+"/made"), kept)
+		try("removing a protected file", "rm", kept)
+		try("renaming the folder of a protected file", "mv", word(b.Room+"/keeper"), word(b.Room+"/elsewhere"))
+	}
+	if b.Network != Online {
+		try("TCP", "connect", strconv.Itoa(b.Server))
+	}
+	if b.Network == Proxied {
+		line(`works "reaching the proxy" connect`, word(b.Proxy))
+	}
+	line(`echo "tried: $n"`)
+	return s.String()
+}
+
+// word is a word of a shell script that means itself.
+func word(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// ReadCanary reads what a [CanaryScript] has printed.
+func ReadProbe(output string) (e Escapes) {
+	for line := range strings.Lines(output) {
+		what, rest, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch what {
+		case "out":
+			e.Out = append(e.Out, rest)
+		case "stuck":
+			e.Stuck = rest
+		case "tried":
+			e.Tried, _ = strconv.Atoi(rest)
+		}
+	}
+	return e
+}
