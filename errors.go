@@ -75,7 +75,7 @@ func (e *DamagedError) Error() string { return e.err.Error() }
 func (e *DamagedError) Unwrap() error { return e.err }
 
 // typed returns an error of the journal as one that programs can act on.
-func typed(id string, err error) error {
+func typedError(id string, err error) error {
 	var held *journal.HeldError
 	var missing *journal.MissingError
 	var newer *journal.NewerError

@@ -23,14 +23,14 @@ type Host struct {
 	config Config
 
 	// life ends, by end, when the host is closed.
-	life context.Context //nolint:containedctx // it is the host's own, no request's
-	end  context.CancelCauseFunc
+	life   context.Context //nolint:containedctx // it is the host's own, no request's
+	cancel context.CancelCauseFunc
 
 	control *hostsocket.Server // open while a session is; nil where nobody may ask
 
-	mu     sync.Mutex // guards what follows
-	places map[string]*place
-	masks  map[[sha256.Size]byte]weak.Pointer[redact.Redactor] // of sessions, by what they began with
+	mu        sync.Mutex // guards what follows
+	slots     map[string]*slot
+	redactors map[[sha256.Size]byte]weak.Pointer[redact.Redactor] // of sessions, by what they began with
 }
 
 // Open returns a Host. The caller closes it.
@@ -51,8 +51,8 @@ func Open(_ context.Context, c Config) (*Host, error) {
 		}
 		c.DataDir = dir
 	}
-	h := &Host{config: c, places: map[string]*place{}, masks: map[[sha256.Size]byte]weak.Pointer[redact.Redactor]{}}
-	h.life, h.end = context.WithCancelCause(context.Background())
+	h := &Host{config: c, slots: map[string]*slot{}, redactors: map[[sha256.Size]byte]weak.Pointer[redact.Redactor]{}}
+	h.life, h.cancel = context.WithCancelCause(context.Background())
 	h.control = h.newControl()
 	return h, nil
 }
@@ -72,12 +72,12 @@ func (h *Host) session(ctx context.Context, id string, c SessionConfig, from *or
 		id = NewSessionID()
 	}
 	for {
-		p, isNew, err := h.place(id)
+		p, isNew, err := h.slot(id)
 		if err != nil {
 			return nil, err
 		}
 		if isNew {
-			return h.fill(ctx, id, p, c, from)
+			return h.openInto(ctx, id, p, c, from)
 		}
 		if s, err := h.await(ctx, id, p); s != nil || err != nil {
 			return s, err
@@ -90,7 +90,7 @@ func (h *Host) session(ctx context.Context, id string, c SessionConfig, from *or
 func (h *Host) Get(id string) *Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if p := h.places[id]; p.isOpen() && !p.closing {
+	if p := h.slots[id]; p.isOpen() && !p.closing {
 		return p.session
 	}
 	return nil
@@ -100,7 +100,7 @@ func (h *Host) Get(id string) *Session {
 // nothing. One that is being opened or closed is waited for until ctx ends.
 func (h *Host) Lookup(ctx context.Context, id string) (*Session, error) {
 	h.mu.Lock()
-	p := h.places[id]
+	p := h.slots[id]
 	h.mu.Unlock()
 	if p == nil {
 		return nil, nil //nolint:nilnil // there is none, and that is no error
@@ -113,8 +113,8 @@ func (h *Host) Lookup(ctx context.Context, id string) (*Session, error) {
 func (h *Host) Sessions() []*Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := make([]*Session, 0, len(h.places))
-	for _, p := range h.places {
+	out := make([]*Session, 0, len(h.slots))
+	for _, p := range h.slots {
 		if p.isOpen() {
 			out = append(out, p.session)
 		}
@@ -133,12 +133,12 @@ func (h *Host) Close(ctx context.Context) error {
 // for it.
 func (h *Host) CloseFor(ctx context.Context, reason event.Reason, by string) error {
 	h.mu.Lock()
-	h.end(ErrClosed)
+	h.cancel(ErrClosed)
 	var errs []error
 	var mu sync.Mutex // guards errs
 	var wg sync.WaitGroup
-	for id, p := range h.places {
-		if p.ofOpen() { // its parent ends it, and says so
+	for id, p := range h.slots {
+		if p.hasOpenParent() { // its parent ends it, and says so
 			continue
 		}
 		wg.Go(func() {
@@ -150,6 +150,6 @@ func (h *Host) CloseFor(ctx context.Context, reason event.Reason, by string) err
 	}
 	h.mu.Unlock()
 	wg.Wait()
-	h.deafen()
+	h.closeControlSocket()
 	return errors.Join(errs...)
 }

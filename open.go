@@ -57,7 +57,7 @@ func (h *Host) open(ctx context.Context, id string, c SessionConfig, from *origi
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{host: h, id: id, value: c.Value, from: from, awaits: c.Tasks != nil && c.Tasks.AtEnd == AwaitTasks}
+	s := &Session{host: h, id: id, value: c.Value, origin: from, awaitsChildren: c.Tasks != nil && c.Tasks.AtEnd == AwaitTasks}
 	if secrets := slices.Concat(h.config.Secrets, c.Secrets, c.Model.Secrets); from != nil {
 		s.redact = from.parent.redact // C15: what one comes to know is a secret of the other
 		s.redact.Add(secrets...)
@@ -66,7 +66,7 @@ func (h *Host) open(ctx context.Context, id string, c SessionConfig, from *origi
 	}
 	s.model.Store(&c.Model)
 	if err := s.start(c, log, damage); err != nil {
-		return nil, errors.Join(err, s.box.close(ctx), log.Close(ctx))
+		return nil, errors.Join(err, s.toolbox.close(ctx), log.Close(ctx))
 	}
 	return s, nil
 }
@@ -79,12 +79,12 @@ func (h *Host) redactor(secrets []string) *redact.Redactor {
 	key := sha256.Sum256([]byte(strings.Join(slices.Compact(secrets), "\x00")))
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if r := h.masks[key].Value(); r != nil {
+	if r := h.redactors[key].Value(); r != nil {
 		return r
 	}
-	maps.DeleteFunc(h.masks, func(_ [sha256.Size]byte, p weak.Pointer[redact.Redactor]) bool { return p.Value() == nil })
+	maps.DeleteFunc(h.redactors, func(_ [sha256.Size]byte, p weak.Pointer[redact.Redactor]) bool { return p.Value() == nil })
 	r := redact.New(secrets...)
-	h.masks[key] = weak.Make(r)
+	h.redactors[key] = weak.Make(r)
 	return r
 }
 
@@ -94,7 +94,7 @@ func (h *Host) log(ctx context.Context, id string, c SessionConfig) (*journal.Lo
 	}
 	if h.config.DataDir == "" || c.Ephemeral {
 		if c.MustExist {
-			return nil, session.Damage{}, typed(id, &journal.MissingError{Session: id, Dir: h.config.DataDir})
+			return nil, session.Damage{}, typedError(id, &journal.MissingError{Session: id, Dir: h.config.DataDir})
 		}
 		return journal.NewMemory(id), session.Damage{}, nil
 	}
@@ -105,10 +105,10 @@ func (h *Host) log(ctx context.Context, id string, c SessionConfig) (*journal.Lo
 		return err
 	})
 	if err == nil {
-		h.listen()
+		h.openControlSocket()
 	}
 	if err != nil {
-		err = typed(id, err)
+		err = typedError(id, err)
 	}
 	damage := session.Damage{Message: opened.Damage}
 	if opened.Kept != "" { // else it was zeros, which nobody has written
@@ -143,7 +143,7 @@ func retryWhileLocked(ctx context.Context, timeout time.Duration, open func() er
 func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage) error {
 	host := s.host.config
 	hooks := s.hooks(c, log)
-	approver, approvals, err := s.approver(c, log, hooks)
+	approver, approvals, err := s.approverOf(c, log, hooks)
 	if err != nil {
 		return err
 	}
@@ -155,16 +155,16 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 		return err
 	}
 	made := session.Config{
-		Log: log, Approvals: approvals, Damage: damage, Sweep: s.box.Sweep, Interrupted: s.box.Interrupted, Logger: logger, BeforeClose: s.box.close,
+		Log: log, Approvals: approvals, Damage: damage, Sweep: s.toolbox.Sweep, Interrupted: s.toolbox.Interrupted, Logger: logger, BeforeClose: s.toolbox.close,
 		Opened: s.opened(c),
 		Turn: turn.Config{
-			Model: c.Model, System: c.System, Tools: tools, Dir: c.WorkDir, Instructions: c.Instructions, Approver: approver, AwaitChildren: s.awaits,
+			Model: c.Model, System: c.System, Tools: tools, Dir: c.WorkDir, Instructions: c.Instructions, Approver: approver, AwaitChildren: s.awaitsChildren,
 			Retry: c.Retry, Limits: c.Limits, Compaction: c.Compaction.ofTurn(), InterruptGrace: c.InterruptGrace,
 			Redact: s.redact, Logger: logger, Observer: host.Observer, Command: commandOf(tools), Hooks: hooks,
 		},
 	}
-	if s.from != nil {
-		made.Turn.Meter = s.from.Meter
+	if s.origin != nil {
+		made.Turn.Meter = s.origin.Meter
 	}
 	if approvals != nil {
 		made.Turn.Filler = approvals
@@ -186,9 +186,9 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 func (s *Session) opened(c SessionConfig) event.SessionOpened {
 	host := s.host.config
 	opened := event.SessionOpened{Settle: host.Version, Dir: c.WorkDir, Face: host.Face, Permission: c.Permission, Notes: c.notes(), Confinement: c.Confinement}
-	if s.from != nil {
-		opened.Parent, opened.ParentTurn, opened.ParentCall = s.from.parent.id, s.from.Start.Turn, s.from.Order.Call
-		opened.Child, opened.Depth = s.from.Start.Child, s.from.depth
+	if s.origin != nil {
+		opened.Parent, opened.ParentTurn, opened.ParentCall = s.origin.parent.id, s.origin.Start.Turn, s.origin.Order.Call
+		opened.Child, opened.Depth = s.origin.Start.Child, s.origin.depth
 	}
 	return opened
 }
@@ -205,19 +205,19 @@ func (s *Session) tools(c SessionConfig, log *journal.Log) (_ *tool.Set, err err
 		if host.DataDir != "" && !c.Ephemeral {
 			info.OutputDir = store.OutputDir(s.id)
 		}
-		if s.box, err = c.Toolbox(info); err != nil {
+		if s.toolbox, err = c.Toolbox(info); err != nil {
 			return nil, fmt.Errorf("cannot make the tools of session %s: %w", s.id, err)
 		}
 	}
-	list := slices.Concat(c.Tools, s.box.Tools)
+	list := slices.Concat(c.Tools, s.toolbox.Tools)
 	if s.agents != nil {
 		list = append(list, task.Tools(s.agents)...)
 	}
 	tools, err := tool.NewSet(list...)
-	if err != nil || s.from == nil || s.from.Order.Tools == nil {
+	if err != nil || s.origin == nil || s.origin.Order.Tools == nil {
 		return tools, err
 	}
-	return tools.Only(s.from.Order.Tools...)
+	return tools.Only(s.origin.Order.Tools...)
 }
 
 // shellTool is the name of the tool that runs what a person enters.

@@ -18,7 +18,7 @@ import (
 //
 // One call at a time opens a session; everybody who closes it waits for the
 // same end.
-type place struct {
+type slot struct {
 	opened  chan struct{} // closed when the opening is over
 	session *Session      // nil if that failed; set, under Host.mu, before opened is closed
 	closing bool          // guarded by Host.mu
@@ -30,36 +30,36 @@ type place struct {
 
 // isOpen reports whether there is a session that has not ended. The caller
 // holds Host.mu.
-func (p *place) isOpen() bool {
-	return p != nil && p.session != nil && !p.session.actor.Left() && !p.session.Closed()
+func (p *slot) isOpen() bool {
+	return p != nil && p.session != nil && !p.session.actor.ClosedIdle() && !p.session.Closed()
 }
 
 // ofOpen reports whether the session is the child of one that has not ended. The
 // caller holds Host.mu.
-func (p *place) ofOpen() bool {
-	return p.session != nil && p.session.from != nil && !p.session.from.parent.Closed()
+func (p *slot) hasOpenParent() bool {
+	return p.session != nil && p.session.origin != nil && !p.session.origin.parent.Closed()
 }
 
 // NewSessionID returns an id for a session. Ids sort by the time at which they were made.
 func NewSessionID() string { return session.NewID() }
 
 // place returns the session's place; a new one is the caller's to fill.
-func (h *Host) place(id string) (p *place, isNew bool, err error) {
+func (h *Host) slot(id string) (p *slot, isNew bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.life.Err() != nil {
 		return nil, false, ErrClosed
 	}
-	if p = h.places[id]; p == nil {
-		p, isNew = &place{opened: make(chan struct{})}, true
-		h.places[id] = p
+	if p = h.slots[id]; p == nil {
+		p, isNew = &slot{opened: make(chan struct{})}, true
+		h.slots[id] = p
 	}
 	return p, isNew, nil
 }
 
 // fill opens the session. Nothing else of the host waits for that: a log may
 // be long, or held by another process.
-func (h *Host) fill(ctx context.Context, id string, p *place, c SessionConfig, from *origin) (s *Session, err error) {
+func (h *Host) openInto(ctx context.Context, id string, p *slot, c SessionConfig, from *origin) (s *Session, err error) {
 	defer func() { // also where a toolbox panics
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -74,14 +74,14 @@ func (h *Host) fill(ctx context.Context, id string, p *place, c SessionConfig, f
 	if s, err = h.open(ctx, id, c, from); err != nil {
 		return nil, err
 	}
-	if !h.keep(p, s) {
+	if !h.store(p, s) {
 		return nil, errors.Join(ErrClosed, s.actor.Close(context.WithoutCancel(ctx), event.Shutdown, "host"))
 	}
 	return s, nil
 }
 
 // keep puts the session into its place, unless the host is closed.
-func (h *Host) keep(p *place, s *Session) bool {
+func (h *Host) store(p *slot, s *Session) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.life.Err() != nil {
@@ -93,13 +93,13 @@ func (h *Host) keep(p *place, s *Session) bool {
 
 // await returns the place's session when it is open, or nothing when the place
 // is gone and another is to be had.
-func (h *Host) await(ctx context.Context, id string, p *place) (*Session, error) {
+func (h *Host) await(ctx context.Context, id string, p *slot) (*Session, error) {
 	select {
 	case <-p.opened:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("cannot open session %q: it is being opened: %w", id, context.Cause(ctx))
 	}
-	if p.session == nil || !h.leaves(p) {
+	if p.session == nil || !h.isClosing(p) {
 		return p.session, nil
 	}
 	select {
@@ -113,7 +113,7 @@ func (h *Host) await(ctx context.Context, id string, p *place) (*Session, error)
 	return nil, nil //nolint:nilnil // the caller looks again
 }
 
-func (h *Host) leaves(p *place) bool {
+func (h *Host) isClosing(p *slot) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return p.closing || !p.isOpen()
@@ -121,11 +121,11 @@ func (h *Host) leaves(p *place) bool {
 
 // forget empties the place. The caller holds mu. With the last session, there is
 // nothing left to ask for.
-func (h *Host) forget(id string, p *place) {
-	if h.places[id] == p {
-		delete(h.places, id)
+func (h *Host) forget(id string, p *slot) {
+	if h.slots[id] == p {
+		delete(h.slots, id)
 	}
-	if len(h.places) > 0 || h.control == nil {
+	if len(h.slots) > 0 || h.control == nil {
 		return
 	}
 	if err := h.control.StopListening(); err != nil {
@@ -134,7 +134,7 @@ func (h *Host) forget(id string, p *place) {
 }
 
 // close closes the place's session, if it comes to be open.
-func (p *place) close(ctx context.Context, id string, reason event.Reason, by string) error {
+func (p *slot) close(ctx context.Context, id string, reason event.Reason, by string) error {
 	select {
 	case <-p.opened:
 	case <-ctx.Done():
@@ -149,19 +149,19 @@ func (p *place) close(ctx context.Context, id string, reason event.Reason, by st
 // leave notes that the session is being closed: who asks for it from now on
 // waits for that, and opens it again. Where the whole host is closed, there is
 // no again, and the session can be had until its end.
-func (h *Host) leave(s *Session) {
+func (h *Host) markClosing(s *Session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if p := h.places[s.id]; p != nil && p.session == s && h.life.Err() == nil {
+	if p := h.slots[s.id]; p != nil && p.session == s && h.life.Err() == nil {
 		p.closing = true
 	}
 }
 
 // drop empties the place of a session that has ended.
-func (h *Host) drop(s *Session) {
+func (h *Host) forgetSession(s *Session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if p := h.places[s.id]; p != nil && p.session == s {
+	if p := h.slots[s.id]; p != nil && p.session == s {
 		h.forget(s.id, p)
 	}
 }
@@ -179,13 +179,13 @@ func (h *Host) limiter(id string, m model.Config) *model.Limiter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	limiter := &model.Limiter{}
-	for _, p := range h.places {
+	for _, p := range h.slots {
 		if p.provider == m.Provider {
 			limiter = p.limiter
 			break
 		}
 	}
-	if p := h.places[id]; p != nil {
+	if p := h.slots[id]; p != nil {
 		p.provider, p.limiter = m.Provider, limiter
 	}
 	return limiter

@@ -13,7 +13,7 @@ import (
 // listen lets other processes ask for single sessions while there are any: to
 // take one over (--take), while the host goes on with the rest, or to take part.
 // Where that is not to be had, they have to end the host.
-func (h *Host) listen() {
+func (h *Host) openControlSocket() {
 	if h.control == nil {
 		return
 	}
@@ -29,13 +29,13 @@ func (h *Host) newControl() *hostsocket.Server {
 	}
 	service := hostsocket.Service{Release: h.release}
 	if h.config.Attach != nil {
-		service.Join = h.join
+		service.Join = h.attach
 	}
 	return hostsocket.NewServer(h.config.DataDir, service)
 }
 
 // deafen ends listen, and waits for those who are being served.
-func (h *Host) deafen() {
+func (h *Host) closeControlSocket() {
 	if h.control == nil {
 		return
 	}
@@ -47,7 +47,7 @@ func (h *Host) deafen() {
 // release closes a session for another process.
 func (h *Host) release(ctx context.Context, id string) error {
 	h.mu.Lock()
-	p := h.places[id]
+	p := h.slots[id]
 	h.mu.Unlock()
 	if p == nil || p.session == nil {
 		return hostsocket.ErrNotHeld
@@ -57,7 +57,7 @@ func (h *Host) release(ctx context.Context, id string) error {
 }
 
 // join lets another process take part in a session.
-func (h *Host) join(ctx context.Context, id string, request json.RawMessage, conn net.Conn) {
+func (h *Host) attach(ctx context.Context, id string, request json.RawMessage, conn net.Conn) {
 	s := h.Get(id)
 	if s == nil {
 		_, _ = io.WriteString(conn, "{}\n") // who asked may be gone

@@ -18,21 +18,21 @@ import (
 
 // Session is an open session.
 type Session struct {
-	host   *Host
-	id     string
-	value  any
-	box    Toolbox
-	redact *redact.Redactor
-	actor  *session.Session
-	logger *slog.Logger
-	from   *origin // nil where it is no child
-	judge  Judge   // of its calls, and its children's; nil where all may run
+	host    *Host
+	id      string
+	value   any
+	toolbox Toolbox
+	redact  *redact.Redactor
+	actor   *session.Session
+	logger  *slog.Logger
+	origin  *origin // nil where it is no child
+	judge   Judge   // of its calls, and its children's; nil where all may run
 	// asks asks about a call that one of its children makes, in its own name or as
 	// a child itself; nil where no person can be asked.
-	asks   func(context.Context, session.ChildApproval) error
-	agents *agents.Spawner              // of its child agents; nil if it may have none
-	awaits bool                         // its turns go on until its children have ended
-	model  atomic.Pointer[model.Config] // of the next turns
+	askApprover    func(context.Context, session.ChildApproval) error
+	agents         *agents.Spawner              // of its child agents; nil if it may have none
+	awaitsChildren bool                         // its turns go on until its children have ended
+	model          atomic.Pointer[model.Config] // of the next turns
 }
 
 // ID returns the session's id.
@@ -70,7 +70,7 @@ func (s *Session) Run(ctx context.Context, text string, options ...InputOption) 
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), runTimeout)
 	defer cancel()
-	o, err = s.Interrupt(ending, Interruption{By: byRun, Input: turn.Input()})
+	o, err = s.Interrupt(ending, Interruption{By: runContext, Input: turn.Input()})
 	if o.Completed() {
 		return o, nil
 	}
@@ -81,16 +81,16 @@ func (s *Session) Run(ctx context.Context, text string, options ...InputOption) 
 }
 
 // byRun is who interrupts a turn since the context of Run has ended.
-const byRun = "context"
+const runContext = "context"
 
 // Reattach takes over what calls of an earlier host of the session had started and
 // another machine still has, and returns what became of it. Call it once, when the
 // session was opened.
 func (s *Session) Reattach(ctx context.Context) []Reattached {
-	if s.box.Reattach == nil {
+	if s.toolbox.Reattach == nil {
 		return nil
 	}
-	return s.box.Reattach(ctx)
+	return s.toolbox.Reattach(ctx)
 }
 
 // CancelCall ends a single call, by the id of its item, and reports whether it was
@@ -150,11 +150,11 @@ func (s *Session) Close(ctx context.Context) error {
 // CloseFor is Close with the reason that the ending of a turn gives, and who asked
 // for it.
 func (s *Session) CloseFor(ctx context.Context, reason event.Reason, by string) error {
-	s.host.leave(s)
+	s.host.markClosing(s)
 	err := s.actor.Close(ctx, reason, by)
 	select {
 	case <-s.actor.Done():
-		s.host.drop(s)
+		s.host.forgetSession(s)
 	case <-ctx.Done(): // whoever opens it again empties the place
 	}
 	return err
@@ -166,7 +166,7 @@ func (s *Session) CloseFor(ctx context.Context, reason event.Reason, by string) 
 func (s *Session) CloseIdle(ctx context.Context, since time.Time) (bool, error) {
 	closed, err := s.actor.CloseIdle(ctx, since)
 	if closed {
-		s.host.drop(s)
+		s.host.forgetSession(s)
 	}
 	return closed, err
 }

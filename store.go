@@ -45,7 +45,7 @@ func (s Store) Events(ctx context.Context, id string, cursor uint64) iter.Seq2[e
 	return func(yield func(event.Event, error) bool) {
 		for e, err := range journal.Read(ctx, s.Dir, id, cursor) {
 			if err != nil {
-				err = typed(id, err)
+				err = typedError(id, err)
 			}
 			if !yield(e, err) {
 				return
@@ -59,7 +59,7 @@ func (s Store) Events(ctx context.Context, id string, cursor uint64) iter.Seq2[e
 func (s Store) State(id string) (event.State, error) {
 	state, err := journal.Load(s.Dir, id)
 	if err != nil {
-		err = typed(id, err)
+		err = typedError(id, err)
 	}
 	return state, err
 }
@@ -68,7 +68,7 @@ func (s Store) State(id string) (event.State, error) {
 // is a [*LockedError].
 func (s Store) Delete(ctx context.Context, id string) error {
 	if err := journal.Delete(ctx, s.Dir, id); err != nil {
-		return typed(id, err)
+		return typedError(id, err)
 	}
 	if err := os.RemoveAll(s.OutputDir(id)); err != nil {
 		return fmt.Errorf("session %q is deleted, but not the outputs of its commands: %w", id, err)

@@ -90,8 +90,8 @@ type origin struct {
 // spawner returns what starts the session's child agents; nil if it may have none.
 func (s *Session) spawner(c SessionConfig, log *journal.Log) *agents.Spawner {
 	depth := 0
-	if s.from != nil {
-		depth = s.from.depth
+	if s.origin != nil {
+		depth = s.origin.depth
 	}
 	if c.Tasks == nil || depth >= c.Tasks.MaxDepth {
 		return nil
@@ -174,7 +174,7 @@ func (c childSession) Actor() *session.Session { return c.actor }
 
 // Send implements [agents.Session].
 func (c childSession) Send(ctx context.Context, text string, mode event.Mode) (func() (*event.Cause, event.Reason), error) {
-	t, err := c.Submit(ctx, text, WithMode(mode), From("parent:"+c.from.parent.id))
+	t, err := c.Submit(ctx, text, WithMode(mode), From("parent:"+c.origin.parent.id))
 	return func() (*event.Cause, event.Reason) {
 		o, err := t.Wait(context.Background()) // the session ends it
 		if held := (*HeldError)(nil); errors.As(err, &held) {

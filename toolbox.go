@@ -112,10 +112,10 @@ func (s *Session) KillJob(ctx context.Context, job string) error {
 			running = running || j.Job == job && j.Ended == nil
 		}
 	})
-	if !running || s.box.Kill == nil {
+	if !running || s.toolbox.Kill == nil {
 		return &NoJobError{Job: job}
 	}
-	left, err := s.box.Kill(ctx, job)
+	left, err := s.toolbox.Kill(ctx, job)
 	if err == nil && len(left) > 0 {
 		err = ErrNotEnded
 	}

@@ -88,13 +88,13 @@ func (t *Turn) Events(ctx context.Context) iter.Seq2[event.Event, error] {
 			if !yield(e, nil) {
 				return
 			}
-			if t.takes(e) {
+			if t.isTakenBy(e) {
 				turn = e.Turn
 			}
 			if turn != "" && e.Turn == turn && e.Terminal() {
 				return
 			}
-			if err := t.stops(e); err != nil {
+			if err := t.notRunError(e); err != nil {
 				yield(event.Event{}, err)
 				return
 			}
@@ -114,7 +114,7 @@ func (t *Turn) accepts(e event.Event) bool {
 }
 
 // takes reports whether the event says that a turn takes the input.
-func (t *Turn) takes(e event.Event) bool {
+func (t *Turn) isTakenBy(e event.Event) bool {
 	switch d := e.Data.(type) {
 	case event.TurnStarted:
 		return slices.Contains(d.Inputs, t.input)
@@ -125,7 +125,7 @@ func (t *Turn) takes(e event.Event) bool {
 }
 
 // stops says why the input will not be run now.
-func (t *Turn) stops(e event.Event) error {
+func (t *Turn) notRunError(e event.Event) error {
 	switch d := e.Data.(type) {
 	case event.InputHeld:
 		if d.Input == t.input {

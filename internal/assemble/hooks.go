@@ -49,7 +49,7 @@ type ConfiguredHook struct {
 	Limit time.Duration // how long it may run
 }
 
-func limitOf(h config.Hook) time.Duration { return hooks.Limit(h.Event, h.Timeout) }
+func limitOf(h config.Hook) time.Duration { return hooks.TimeoutOf(h.Event, h.Timeout) }
 
 // ConfiguredHooks are the hooks that there are, also those of the project that are
 // not trusted.

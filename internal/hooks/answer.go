@@ -13,9 +13,9 @@ import (
 
 // The bounds of what is taken from a hook, in bytes.
 const (
-	mostReason  = 8 << 10
-	mostContext = 32 << 10
-	mostShown   = 4 << 10
+	maxReason  = 8 << 10
+	maxContext = 32 << 10
+	maxShown   = 4 << 10
 )
 
 // answer is what a hook may print, in the form of Claude Code.
@@ -42,7 +42,7 @@ type answer struct {
 }
 
 // said is what a hook has said.
-type said struct {
+type response struct {
 	event.HookEnded
 	changed *object // tool_input
 	silent  bool
@@ -53,27 +53,27 @@ const codeBlock = 2
 
 // hear reads what a hook said with its exit code and what it put out. The error says
 // how it failed at being a hook.
-func hear(e event.HookEvent, r Result) (said, error) {
+func parseAnswer(e event.HookEvent, r Result) (response, error) {
 	stderr := strings.TrimSpace(strings.ToValidUTF8(string(r.Stderr), "\uFFFD"))
 	switch {
 	case r.Truncated:
-		return said{}, fmt.Errorf("it put out more than %d bytes", len(r.Stdout))
+		return response{}, fmt.Errorf("it put out more than %d bytes", len(r.Stdout))
 	case r.Lost:
-		return said{}, errors.New("it was killed")
+		return response{}, errors.New("it was killed")
 	case r.Code == codeBlock:
 		return blocked(e, stderr), nil
 	case r.Code != 0:
 		if stderr != "" {
 			stderr = ": " + stderr
 		}
-		return said{}, fmt.Errorf("it exited with code %d%s", r.Code, stderr)
+		return response{}, fmt.Errorf("it exited with code %d%s", r.Code, stderr)
 	}
 	stdout := bytes.TrimSpace(r.Stdout)
 	if !utf8.Valid(stdout) || bytes.IndexByte(stdout, 0) >= 0 {
-		return said{}, errors.New("it printed what is not text")
+		return response{}, errors.New("it printed what is not text")
 	}
 	if !looksLikeJSON(stdout) {
-		out := said{}
+		out := response{}
 		if e == event.HookPrompt || e == event.HookSessionStart {
 			out.Context = string(stdout)
 		}
@@ -81,9 +81,9 @@ func hear(e event.HookEvent, r Result) (said, error) {
 	}
 	var a answer
 	if err := json.Unmarshal(stdout, &a); err != nil {
-		return said{}, fmt.Errorf("it printed what is no answer: %w", err)
+		return response{}, fmt.Errorf("it printed what is no answer: %w", err)
 	}
-	return a.said(e)
+	return a.response(e)
 }
 
 // looksLikeJSON reports whether the text, or a line of it, begins an object. What
@@ -98,11 +98,11 @@ func looksLikeJSON(text []byte) bool {
 }
 
 // blocked is what exit code 2 says.
-func blocked(e event.HookEvent, reason string) said {
+func blocked(e event.HookEvent, reason string) response {
 	if reason == "" {
 		reason = "it gave no reason"
 	}
-	out := said{HookEnded: event.HookEnded{Reason: reason}}
+	out := response{HookEnded: event.HookEnded{Reason: reason}}
 	switch e {
 	case event.HookPrompt, event.HookBefore, event.HookPermission, event.HookAfter, event.HookStop, event.HookChildStop, event.HookCompact:
 		out.Decision = event.Deny
@@ -111,12 +111,12 @@ func blocked(e event.HookEvent, reason string) said {
 }
 
 // said is what the answer comes to.
-func (a answer) said(e event.HookEvent) (said, error) {
+func (a answer) response(e event.HookEvent) (response, error) {
 	of := a.Specific
 	if of.Event != "" && of.Event != e {
-		return said{}, fmt.Errorf("its answer is for %s", of.Event)
+		return response{}, fmt.Errorf("its answer is for %s", of.Event)
 	}
-	out := said{silent: a.Suppress, changed: of.Input}
+	out := response{silent: a.Suppress, changed: of.Input}
 	out.Context, out.Message, out.Reason = of.Context, a.SystemMessage, a.Reason
 	word := a.Decision
 	switch {
@@ -137,7 +137,7 @@ func (a answer) said(e event.HookEvent) (said, error) {
 	case "ask", "defer":
 		out.Decision = event.Ask
 	default:
-		return said{}, fmt.Errorf("its decision %q is not known", clip(word, 40))
+		return response{}, fmt.Errorf("its decision %q is not known", clip(word, 40))
 	}
 	if a.Continue != nil && !*a.Continue {
 		out.Stop = true

@@ -59,7 +59,7 @@ func text(s string) json.RawMessage {
 
 // meant returns the arguments that a hook has made of what it was told, under our
 // names; "" if they are the same.
-func meant(tool, arguments string, sent, got object) string {
+func changedArguments(tool, arguments string, sent, got object) string {
 	var args object
 	if json.Unmarshal([]byte(arguments), &args) != nil || args == nil {
 		args = object{}

@@ -13,7 +13,7 @@ import (
 
 const (
 	// mostAtOnce is how many hooks of one occasion run at a time.
-	mostAtOnce = 8
+	maxParallel = 8
 	// lateMargin is how long a Runner has to return once its time is over: a command
 	// gets its grace, and its descendants are ended. Where the turn ends, it has
 	// cutMargin (C9).
@@ -26,13 +26,13 @@ var errOver = errors.New("it is over")
 
 // execution is one run of a hook.
 type execution struct {
-	set   *Set
-	hook  *hook
-	of    aspect
-	name  string
-	on    *occasion
-	id    string
-	began time.Time
+	set       *Set
+	hook      *hook
+	aspect    aspect
+	name      string
+	occasion  *occasion
+	id        string
+	startedAt time.Time
 }
 
 // matching are the runs that an occasion comes to.
@@ -46,7 +46,7 @@ func (s *Set) matching(o *occasion, wanted func(*hook) bool) []*execution {
 		}
 		for _, a := range o.aspects {
 			if name, ok := h.matched(a.names); ok {
-				runs = append(runs, &execution{set: s, hook: h, of: a, name: name, on: o})
+				runs = append(runs, &execution{set: s, hook: h, aspect: a, name: name, occasion: o})
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func (s *Set) begin(ctx context.Context, o *occasion, runs []*execution) error {
 		for n, r := range runs {
 			r.id = st.NextHook(n)
 			out = append(out, event.Event{Turn: o.turn, Item: o.item, Data: event.HookStarted{
-				Hook: r.id, Event: o.event, Command: clip(s.Redact.String(r.hook.line()), mostShown), Source: s.Redact.String(r.hook.Source), Input: o.input,
+				Hook: r.id, Event: o.event, Command: clip(s.Redact.String(r.hook.line()), maxShown), Source: s.Redact.String(r.hook.Source), Input: o.input,
 				TimeoutMS: r.hook.timeout().Milliseconds(),
 			}})
 		}
@@ -93,28 +93,28 @@ func (h *hook) line() string {
 
 // all runs them at the same time, and returns what each said, in their order. It
 // returns soon after ctx ends, with its cause.
-func (s *Set) all(ctx context.Context, o *occasion, runs []*execution) ([]said, error) {
+func (s *Set) runAll(ctx context.Context, o *occasion, runs []*execution) ([]response, error) {
 	if err := s.begin(ctx, o, runs); err != nil {
 		return nil, err
 	}
 	type result struct {
 		n    int
-		said said
+		said response
 	}
 	results := make(chan result, len(runs))
-	slots := make(chan struct{}, mostAtOnce)
+	slots := make(chan struct{}, maxParallel)
 	for n, r := range runs {
 		// Ends soon after its time, or ctx; it is waited for below.
 		go func() {
-			var out said
-			if err := scope.Guard(func() error { out = r.do(ctx, slots); return nil }); err != nil {
+			var out response
+			if err := scope.Guard(func() error { out = r.run(ctx, slots); return nil }); err != nil {
 				scope.LogPanic(s.Logger, s.Redact.Diagnostic, "a hook panicked", err, "hook", r.id)
-				out = r.end(said{}, err, Result{Code: -1})
+				out = r.end(response{}, err, Result{Code: -1})
 			}
 			results <- result{n, out} // never blocks: room for all
 		}()
 	}
-	out := make([]said, len(runs))
+	out := make([]response, len(runs))
 	for range runs {
 		got := <-results
 		out[got.n] = got.said
@@ -126,25 +126,25 @@ func (s *Set) all(ctx context.Context, o *occasion, runs []*execution) ([]said, 
 }
 
 // do runs the hook, and writes down how it ended.
-func (r *execution) do(ctx context.Context, slots chan struct{}) said {
+func (r *execution) run(ctx context.Context, slots chan struct{}) response {
 	select {
 	case slots <- struct{}{}:
 		defer func() { <-slots }()
 	case <-ctx.Done():
-		return r.cut(ctx)
+		return r.abort(ctx)
 	}
-	r.began = time.Now()
+	r.startedAt = time.Now()
 	if r.hook.Broken != "" {
-		return r.end(said{}, errors.New(r.hook.Broken), Result{Code: -1})
+		return r.end(response{}, errors.New(r.hook.Broken), Result{Code: -1})
 	}
 	if r.hook.Check != nil {
 		if err := r.hook.Check(); err != nil {
-			return r.end(said{}, err, Result{Code: -1})
+			return r.end(response{}, err, Result{Code: -1})
 		}
 	}
-	stdin, err := r.set.stdin(*r.on, r.of, r.name)
+	stdin, err := r.set.stdin(*r.occasion, r.aspect, r.name)
 	if err != nil {
-		return r.end(said{}, err, Result{Code: -1})
+		return r.end(response{}, err, Result{Code: -1})
 	}
 	limit := r.hook.timeout()
 	late := fmt.Errorf("it did not end within %v", limit)
@@ -153,14 +153,14 @@ func (r *execution) do(ctx context.Context, slots chan struct{}) said {
 	got, err := r.command(ctx, bounded, stdin)
 	switch {
 	case ctx.Err() != nil:
-		return r.cut(ctx)
+		return r.abort(ctx)
 	case bounded.Err() != nil && err != nil:
-		return r.end(said{}, late, got)
+		return r.end(response{}, late, got)
 	case err != nil:
 		got.Code = -1
-		return r.end(said{}, err, got)
+		return r.end(response{}, err, got)
 	}
-	out, err := hear(r.on.event, got)
+	out, err := parseAnswer(r.occasion.event, got)
 	return r.end(out, err, got)
 }
 
@@ -208,44 +208,44 @@ func (r *execution) command(whole, ctx context.Context, stdin []byte) (Result, e
 }
 
 // cut writes down that the hook was ended with what it ran for.
-func (r *execution) cut(ctx context.Context) said {
+func (r *execution) abort(ctx context.Context) response {
 	var cause *event.Cause
 	if !errors.As(context.Cause(ctx), &cause) || cause.Outcome == event.Completed {
 		cause = event.Abort(event.Parent, "host")
 		cause.Message = "what it ran for has ended"
 	}
 	r.write(event.HookEnded{Outcome: event.Aborted, Cause: cause}, cause.By)
-	return said{HookEnded: event.HookEnded{Outcome: event.Aborted, Cause: cause}}
+	return response{HookEnded: event.HookEnded{Outcome: event.Aborted, Cause: cause}}
 }
 
 // end writes down how the hook ended; why, if it is not nil, says how it failed.
-func (r *execution) end(out said, why error, got Result) said {
+func (r *execution) end(out response, why error, got Result) response {
 	redact, d := r.set.Redact.String, &out.HookEnded
 	d.Outcome = event.Completed
-	if c := r.on.call; why == nil && c != nil && out.changed != nil {
-		d.Arguments = redact(meant(c.Tool, c.Arguments, r.of.sent, *out.changed))
-		if d.Arguments != "" && r.on.event != event.HookBefore {
+	if c := r.occasion.call; why == nil && c != nil && out.changed != nil {
+		d.Arguments = redact(changedArguments(c.Tool, c.Arguments, r.aspect.sent, *out.changed))
+		if d.Arguments != "" && r.occasion.event != event.HookBefore {
 			why = errors.New("it changes the call, which only a PreToolUse hook may")
 		}
 	}
 	if why != nil {
-		out = said{HookEnded: event.HookEnded{Outcome: event.Failed, Reason: fmt.Sprintf("the hook %q failed: %v", clip(r.hook.line(), 200), why)}}
+		out = response{HookEnded: event.HookEnded{Outcome: event.Failed, Reason: fmt.Sprintf("the hook %q failed: %v", clip(r.hook.line(), 200), why)}}
 		d = &out.HookEnded
-		r.set.Logger.Warn("a hook failed", "event", r.on.event, "hook", r.id, "error", r.set.Redact.Diagnostic(why.Error()))
+		r.set.Logger.Warn("a hook failed", "event", r.occasion.event, "hook", r.id, "error", r.set.Redact.Diagnostic(why.Error()))
 	}
-	if d.Outcome == event.Failed && r.on.event.Gate() {
+	if d.Outcome == event.Failed && r.occasion.event.Gate() {
 		d.Decision = event.Deny
 	}
 	if got.Code >= 0 && !got.Lost {
 		d.ExitCode = &got.Code
 	}
-	if !r.began.IsZero() {
-		d.Elapsed = time.Since(r.began).Milliseconds()
+	if !r.startedAt.IsZero() {
+		d.Elapsed = time.Since(r.startedAt).Milliseconds()
 	}
-	d.Reason, d.Message = clip(redact(d.Reason), mostReason), clip(redact(d.Message), mostReason)
-	d.Context = clip(redact(strings.ToValidUTF8(d.Context, "\uFFFD")), mostContext)
+	d.Reason, d.Message = clip(redact(d.Reason), maxReason), clip(redact(d.Message), maxReason)
+	d.Context = clip(redact(strings.ToValidUTF8(d.Context, "\uFFFD")), maxContext)
 	if !out.silent {
-		d.Output = clip(redact(strings.ToValidUTF8(strings.TrimSpace(string(got.Stdout)+string(got.Stderr)), "\uFFFD")), mostShown)
+		d.Output = clip(redact(strings.ToValidUTF8(strings.TrimSpace(string(got.Stdout)+string(got.Stderr)), "\uFFFD")), maxShown)
 	}
 	for _, p := range got.Survivors {
 		p.Command = redact(p.Command)
@@ -259,10 +259,10 @@ func (r *execution) end(out said, why error, got Result) said {
 func (r *execution) write(d event.HookEnded, by string) {
 	d.Hook = r.id
 	err := r.set.Log.Update(func(st event.State) []event.Event {
-		if h := st.Hook(r.on.turn, r.id); h == nil || h.Ended != nil {
+		if h := st.Hook(r.occasion.turn, r.id); h == nil || h.Ended != nil {
 			return nil
 		}
-		return []event.Event{{Turn: r.on.turn, Item: r.on.item, By: by, Data: d}}
+		return []event.Event{{Turn: r.occasion.turn, Item: r.occasion.item, By: by, Data: d}}
 	})
 	if err != nil { // a journal that fails ends the turn by itself
 		r.set.Logger.Error("cannot write a hook's ending", "hook", r.id, "error", err)

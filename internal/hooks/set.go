@@ -17,11 +17,11 @@ import (
 // The limits of a hook.
 const (
 	DefaultTimeout = 10 * time.Second
-	MostTimeout    = 10 * time.Minute
+	MaxTimeout     = 10 * time.Minute
 	// endTimeout is what hooks at a session's end have, unless they ask for more;
 	// mostEndTimeout is the most.
-	endTimeout     = time.Second
-	mostEndTimeout = 5 * time.Second
+	endTimeout    = time.Second
+	maxEndTimeout = 5 * time.Second
 )
 
 // Config is what hooks of a session need.
@@ -112,13 +112,13 @@ func (h *hook) matched(names []string) (name string, ok bool) {
 func (s *Set) On(e event.HookEvent) bool { return s != nil && len(s.byEvent[e]) > 0 }
 
 // timeout is how long the hook has.
-func (h *hook) timeout() time.Duration { return Limit(h.Event, h.Timeout) }
+func (h *hook) timeout() time.Duration { return TimeoutOf(h.Event, h.Timeout) }
 
 // Limit is how long a hook may run that asks for so long; 0 asks for the usual.
-func Limit(e event.HookEvent, asked time.Duration) time.Duration {
-	usual, most := DefaultTimeout, MostTimeout
+func TimeoutOf(e event.HookEvent, asked time.Duration) time.Duration {
+	usual, most := DefaultTimeout, MaxTimeout
 	if e == event.HookSessionEnd {
-		usual, most = endTimeout, mostEndTimeout
+		usual, most = endTimeout, maxEndTimeout
 	}
 	if asked <= 0 {
 		return usual

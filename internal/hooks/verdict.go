@@ -24,7 +24,7 @@ type Verdict struct {
 func (v Verdict) Denied() bool { return v.Decision == event.Deny }
 
 // add adds what one hook has said.
-func (v *Verdict) add(h *hook, s said) {
+func (v *Verdict) add(h *hook, s response) {
 	decision := s.Decision
 	if decision == event.Allow && !h.Own {
 		decision = ""

@@ -153,7 +153,7 @@ func FormText(f event.Form) (string, error) {
 	for _, field := range list {
 		fmt.Fprintf(&b, "  %s\n", field.Line())
 	}
-	if b.Len() > Most {
+	if b.Len() > MaxText {
 		return "", tooLong(b.Len())
 	}
 	return strings.TrimSuffix(b.String(), "\n"), nil

@@ -14,7 +14,7 @@ import (
 )
 
 // Most is how many bytes a person is asked to read at most.
-const Most = 64 << 10
+const MaxText = 64 << 10
 
 // TooLongError says that a call cannot be shown whole, and so not be asked
 // about.
@@ -57,12 +57,12 @@ func Text(c Call) (string, error) {
 	if d.Cut {
 		return "", &TooLongError{"it does more than can be listed"}
 	}
-	if len(c.Arguments) > Most {
+	if len(c.Arguments) > MaxText {
 		return "", tooLong(len(c.Arguments))
 	}
 	var b strings.Builder
 	b.WriteString(Line(c.Tool) + "\n")
-	if d.shows() {
+	if d.hasChanges() {
 		d.changes(&b)
 	} else {
 		arguments(&b, c.Arguments)
@@ -77,14 +77,14 @@ func Text(c Call) (string, error) {
 		block(&b, "the job runs", c.Job)
 	}
 	d.effects(&b)
-	if b.Len() > Most {
+	if b.Len() > MaxText {
 		return "", tooLong(b.Len())
 	}
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
 func tooLong(size int) error {
-	return &TooLongError{fmt.Sprintf("%d bytes, at most %d", size, Most)}
+	return &TooLongError{fmt.Sprintf("%d bytes, at most %d", size, MaxText)}
 }
 
 // directory is where a command runs.
@@ -110,7 +110,7 @@ func arguments(b *strings.Builder, raw string) {
 			text = string(f.value)
 		}
 		if !strings.Contains(text, "\n") && f.name != "command" {
-			fmt.Fprintf(b, "  %s: %s\n", Line(f.name), compact(Line(text)))
+			fmt.Fprintf(b, "  %s: %s\n", Line(f.name), collapseEmptyLines(Line(text)))
 			continue
 		}
 		block(b, f.name, text)
@@ -120,7 +120,7 @@ func arguments(b *strings.Builder, raw string) {
 // block writes text of several lines, further in than anything of ours.
 func block(b *strings.Builder, name, text string) {
 	fmt.Fprintf(b, "  %s:\n", Line(name))
-	text = compact(Visible(strings.TrimSuffix(text, "\n")))
+	text = collapseEmptyLines(Visible(strings.TrimSuffix(text, "\n")))
 	for line := range strings.SplitSeq(text, "\n") {
 		b.WriteString(strings.TrimRight("      "+line, " ") + "\n")
 	}
@@ -160,7 +160,7 @@ func fields(raw string) ([]field, error) {
 }
 
 // shows reports whether the detail has the whole change.
-func (d detail) shows() bool {
+func (d detail) hasChanges() bool {
 	for _, f := range d.Files {
 		if f.Cut || f.Diff == "" && f.Kind != "move" {
 			return false
@@ -189,7 +189,7 @@ func (d detail) effects(b *strings.Builder) {
 	}
 	b.WriteString("  step by step:\n")
 	for _, c := range d.Commands {
-		fmt.Fprintf(b, "      [%s] %s", Line(c.Decision), compact(Line(c.Text)))
+		fmt.Fprintf(b, "      [%s] %s", Line(c.Decision), collapseEmptyLines(Line(c.Text)))
 		if c.Why != "" {
 			fmt.Fprintf(b, "  (%s)", Line(c.Why))
 		}

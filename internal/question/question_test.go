@@ -84,11 +84,11 @@ func TestText(t *testing.T) {
 
 // What cannot be shown whole is not shown.
 func TestTooLong(t *testing.T) {
-	long := strings.Repeat("x\\n", question.Most/4)
+	long := strings.Repeat("x\\n", question.MaxText/4)
 	for name, c := range map[string]question.Call{
-		"arguments":               {Tool: "write", Arguments: `{"path":"x","content":"` + strings.Repeat("x", question.Most) + `"}`},
+		"arguments":               {Tool: "write", Arguments: `{"path":"x","content":"` + strings.Repeat("x", question.MaxText) + `"}`},
 		"what they come to":       {Tool: "write", Arguments: `{"path":"x","content":"` + long + `"}`},
-		"what is spelled out":     {Tool: "shell", Arguments: `{"command":"` + strings.Repeat("\u202e", question.Most/4) + `"}`},
+		"what is spelled out":     {Tool: "shell", Arguments: `{"command":"` + strings.Repeat("\u202e", question.MaxText/4) + `"}`},
 		"more than can be listed": {Tool: "shell", Arguments: `{"command":"ls"}`, Detail: json.RawMessage(`{"cut":true}`)},
 	} {
 		text, err := question.Text(c)

@@ -9,12 +9,12 @@ import (
 // Visible returns the text with every character that cannot be seen, or that
 // reorders others, spelled out as ⟨U+202E⟩. Line feeds and tabs stay.
 func Visible(text string) string {
-	if !strings.ContainsFunc(text, hidden) {
+	if !strings.ContainsFunc(text, isHidden) {
 		return text
 	}
 	var b strings.Builder
 	for _, r := range text {
-		if hidden(r) {
+		if isHidden(r) {
 			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
 			continue
 		}
@@ -29,7 +29,7 @@ func Line(text string) string {
 }
 
 // hidden also holds for the bracket that our own spelling begins with.
-func hidden(r rune) bool {
+func isHidden(r rune) bool {
 	switch {
 	case r == '\n', r == '\t':
 		return false
@@ -46,16 +46,16 @@ func hidden(r rune) bool {
 // What is written out of runs of nothing, which would push the rest out of
 // sight.
 const (
-	mostEmpty  = 3  // lines
-	mostSpaces = 80 // in a row
+	maxEmptyLines = 3  // lines
+	maxSpaces     = 80 // in a row
 )
 
 // compact names longer runs of nothing by their length.
-func compact(text string) string {
+func collapseEmptyLines(text string) string {
 	var b strings.Builder
 	empty := 0
 	flush := func() {
-		if empty > mostEmpty {
+		if empty > maxEmptyLines {
 			fmt.Fprintf(&b, "⟨%d empty lines⟩\n", empty)
 		} else {
 			b.WriteString(strings.Repeat("\n", empty))
@@ -68,21 +68,21 @@ func compact(text string) string {
 			continue
 		}
 		flush()
-		b.WriteString(narrow(line))
+		b.WriteString(collapseSpaces(line))
 	}
 	flush()
 	return b.String()
 }
 
 // narrow names long runs of spaces by their length.
-func narrow(line string) string {
-	if len(line) < mostSpaces {
+func collapseSpaces(line string) string {
+	if len(line) < maxSpaces {
 		return line
 	}
 	var b strings.Builder
 	for line != "" {
 		rest := strings.TrimLeft(line, " \t")
-		if run := len(line) - len(rest); run >= mostSpaces {
+		if run := len(line) - len(rest); run >= maxSpaces {
 			fmt.Fprintf(&b, "⟨%d spaces⟩", run)
 		} else {
 			b.WriteString(line[:run])

@@ -45,7 +45,7 @@ func NewApprovals(log *journal.Log, judge approval.Judge, redact *redact.Redacto
 // Approve implements [turn.Approver]. It waits for an answer until ctx ends;
 // the turn's finalizer then writes that the approval has expired.
 func (a *Approvals) Approve(ctx context.Context, call approval.Call) (turn.Grant, error) {
-	return a.approve(ctx, call, func(call approval.Call, j approval.Judgement) error { return a.wait(ctx, call, j) })
+	return a.approve(ctx, call, func(call approval.Call, j approval.Judgement) error { return a.askPerson(ctx, call, j) })
 }
 
 // maxQuestions is how often somebody is asked about one call whose paths lead elsewhere
@@ -56,13 +56,13 @@ const maxQuestions = 3
 // the places that the question showed: if the call's paths lead elsewhere by then, the
 // call is judged again, and asked about again.
 func (a *Approvals) approve(ctx context.Context, call approval.Call, ask func(approval.Call, approval.Judgement) error) (turn.Grant, error) {
-	j := hooked(ctx, a.judge.Judge(call))
+	j := applyHooks(ctx, a.judge.Judge(call))
 	for range maxQuestions {
 		call.Places = j.Places
 		if asked, err := decide(call, j); !asked {
 			return grantOf(j), err
 		}
-		if allowed, err := a.permitted(ctx, call); allowed || err != nil {
+		if allowed, err := a.askHooks(ctx, call); allowed || err != nil {
 			return grantOf(j), err
 		}
 		j.Secrets = "" // somebody decides
@@ -73,10 +73,10 @@ func (a *Approvals) approve(ctx context.Context, call approval.Call, ask func(ap
 		if len(j.Places) == 0 || slices.Equal(placesOf(a.judge, call), j.Places) {
 			return grantOf(j), nil
 		}
-		j = hooked(ctx, a.judge.Judge(call))
+		j = applyHooks(ctx, a.judge.Judge(call))
 		j.Why = "its paths lead elsewhere than when it was approved; " + j.Why
 	}
-	return turn.Grant{}, refused(call, approval.Judgement{Rule: byMoved, Why: "each time that it was approved, its paths led elsewhere by then"})
+	return turn.Grant{}, deniedByPolicy(call, approval.Judgement{Rule: policyMoved, Why: "each time that it was approved, its paths led elsewhere by then"})
 }
 
 // placesOf returns the files that the call's paths lead to now.
@@ -88,7 +88,7 @@ func placesOf(judge approval.Judge, call approval.Call) []event.ResolvedPath {
 }
 
 // byMoved names the policy that refuses calls whose paths keep changing.
-const byMoved = "changing paths"
+const policyMoved = "changing paths"
 
 // grant says how a call runs that is allowed.
 func grantOf(j approval.Judgement) turn.Grant {
@@ -96,17 +96,17 @@ func grantOf(j approval.Judgement) turn.Grant {
 }
 
 // wait asks about the call and returns nil once it may run.
-func (a *Approvals) wait(ctx context.Context, call approval.Call, j approval.Judgement) error {
-	request, err := a.request(call, j)
+func (a *Approvals) askPerson(ctx context.Context, call approval.Call, j approval.Judgement) error {
+	request, err := a.requestOf(call, j)
 	if err != nil {
-		return unshown(call, err)
+		return tooLongError(call, err)
 	}
-	id, answer, err := a.ask(ctx, call, request)
+	id, answer, err := a.request(ctx, call, request)
 	if err != nil {
 		return err
 	}
 	defer a.forget(id)
-	defer a.notify(ctx, call)()
+	defer a.notifyHooks(ctx, call)()
 	given, err := answer.Wait(ctx)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (a *Approvals) wait(ctx context.Context, call approval.Call, j approval.Jud
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}
-	return &approval.DeniedError{Message: denial(call, given, request.Why)}
+	return &approval.DeniedError{Message: denialMessage(call, given, request.Why)}
 }
 
 // decide returns whether somebody is to be asked about the call; if not, err
@@ -132,29 +132,29 @@ func decide(call approval.Call, j approval.Judgement) (asked bool, err error) {
 	case event.Allow:
 		return false, nil
 	case event.Deny:
-		return false, refused(call, j)
+		return false, deniedByPolicy(call, j)
 	}
 	return true, nil
 }
 
 // refused is the refusal of a declared policy, which nobody was asked about.
-func refused(call approval.Call, j approval.Judgement) error {
+func deniedByPolicy(call approval.Call, j approval.Judgement) error {
 	return &approval.DeniedError{Policy: j.Rule, Message: fmt.Sprintf(
 		"%q was not allowed to run: %s. Continue without it, or state what you would have done.", call.Tool.Name, j.Why)}
 }
 
 // unasked tells the model, beside the policy that answered, why somebody would
 // have been asked: it can then choose another way.
-func unasked(message, why string) string {
+func withReason(message, why string) string {
 	if why == "" || strings.HasPrefix(message, why) {
 		return message
 	}
 	return message + ": " + why
 }
 
-func denial(call approval.Call, given approval.Answer, why string) string {
+func denialMessage(call approval.Call, given approval.Answer, why string) string {
 	if given.Policy != "" {
-		return refused(call, approval.Judgement{Why: unasked(given.Message, why)}).Error()
+		return deniedByPolicy(call, approval.Judgement{Why: withReason(given.Message, why)}).Error()
 	}
 	s := fmt.Sprintf("The user did not allow this call of %q.", call.Tool.Name)
 	if given.Message != "" {
@@ -164,17 +164,17 @@ func denial(call approval.Call, given approval.Answer, why string) string {
 }
 
 // coversShown is what a judge remembers that says nothing of it.
-const coversShown = "later calls that do no more than what is shown here"
+const defaultCovers = "later calls that do no more than what is shown here"
 
 // request is what somebody is asked: the whole call, or nothing.
-func (a *Approvals) request(call approval.Call, j approval.Judgement) (event.ApprovalRequested, error) {
+func (a *Approvals) requestOf(call approval.Call, j approval.Judgement) (event.ApprovalRequested, error) {
 	asked := question.Call{Tool: call.Tool.Name, Arguments: call.Arguments, Detail: j.Detail}
 	a.log.View(func(s event.State) { asked.Dir, asked.Job = s.Host.Dir, jobOf(s, call) })
 	asked.Places = disk.ThroughLinks(asked.Dir, j.Places)
 	text, err := question.Text(asked)
 	return event.ApprovalRequested{
 		Tool: call.Tool.Name, Title: question.Line(call.Title), Why: question.Line(a.redact.String(j.Why)), Detail: a.redact.Bytes(j.Detail),
-		Text: a.redact.String(text), Covers: question.Line(a.redact.String(cmp.Or(j.Covers, coversShown))), Places: turn.MaskPlaces(a.redact, asked.Places),
+		Text: a.redact.String(text), Covers: question.Line(a.redact.String(cmp.Or(j.Covers, defaultCovers))), Places: turn.MaskPlaces(a.redact, asked.Places),
 	}, err
 }
 
@@ -193,18 +193,18 @@ func jobOf(s event.State, call approval.Call) string {
 }
 
 // byLength names the policy that refuses what nobody could read whole (C16).
-const byLength = "too long to show"
+const policyTooLong = "too long to show"
 
 // unshown is the refusal of a call that cannot be shown.
-func unshown(call approval.Call, err error) error {
-	return &approval.DeniedError{Policy: byLength, Message: fmt.Sprintf(
+func tooLongError(call approval.Call, err error) error {
+	return &approval.DeniedError{Policy: policyTooLong, Message: fmt.Sprintf(
 		"%q was not allowed to run: %v. Nothing was done. Split it into calls that are shorter.", call.Tool.Name, err)}
 }
 
 // ask puts the request into the log.
-func (a *Approvals) ask(ctx context.Context, call approval.Call, request event.ApprovalRequested) (string, *scope.Deferred[approval.Answer], error) {
+func (a *Approvals) request(ctx context.Context, call approval.Call, request event.ApprovalRequested) (string, *scope.Deferred[approval.Answer], error) {
 	return a.record(ctx, request, func(s event.State) (event.Event, bool) {
-		return event.Event{Turn: call.Turn, Attempt: call.Attempt, Item: call.Item}, asks(s, call)
+		return event.Event{Turn: call.Turn, Attempt: call.Attempt, Item: call.Item}, isPending(s, call)
 	})
 }
 
@@ -242,7 +242,7 @@ func (a *Approvals) record(ctx context.Context, request event.ApprovalRequested,
 var errCallEnded = errors.New("the call has ended")
 
 // asks reports whether the call still waits to be run.
-func asks(s event.State, call approval.Call) bool {
+func isPending(s event.State, call approval.Call) bool {
 	t := s.Running()
 	if t == nil || t.ID != call.Turn {
 		return false
@@ -268,7 +268,7 @@ func (a *Approvals) Answer(given approval.Answer) error {
 	}
 	var refused error
 	err := update(a.log, func(s event.State) []event.Event {
-		place, found := find(s, given.Approval)
+		place, found := findApproval(s, given.Approval)
 		if found == nil {
 			refused = &approval.UnknownError{Approval: given.Approval}
 			return nil
@@ -307,7 +307,7 @@ func (s *Session) Answer(ctx context.Context, given approval.Answer) error {
 	if s.config.Approvals == nil {
 		return &approval.UnknownError{Approval: given.Approval}
 	}
-	if err := s.config.Approvals.Answer(given); err != nil || given.Verdict != event.ApprovalAborted || s.isSessions(given.Approval) {
+	if err := s.config.Approvals.Answer(given); err != nil || given.Verdict != event.ApprovalAborted || s.isBackgroundApproval(given.Approval) {
 		return err
 	}
 	ended := make(chan error, 1)
@@ -325,16 +325,16 @@ func (s *Session) Answer(ctx context.Context, given approval.Answer) error {
 }
 
 // isSessions reports whether an approval is that of a child in the background.
-func (s *Session) isSessions(approval string) (is bool) {
+func (s *Session) isBackgroundApproval(approval string) (is bool) {
 	s.log().View(func(state event.State) {
-		place, found := find(state, approval)
+		place, found := findApproval(state, approval)
 		is = found != nil && place.Turn == ""
 	})
 	return is
 }
 
 // find returns the approval and where it is in the session, newest turns first.
-func find(s event.State, id string) (event.Event, *event.Approval) {
+func findApproval(s event.State, id string) (event.Event, *event.Approval) {
 	for _, t := range slices.Backward(s.Turns) {
 		if a := t.Approval(id); a != nil {
 			return event.Event{Turn: t.ID, Attempt: t.Item(a.Call).Attempt, Item: a.Call}, a

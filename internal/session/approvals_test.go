@@ -22,12 +22,12 @@ import (
 )
 
 // asks is a judge that asks about everything it was not told to remember.
-type asks struct {
+type isPending struct {
 	mu         sync.Mutex
 	remembered map[string]bool
 }
 
-func (a *asks) Judge(call approval.Call) approval.Judgement {
+func (a *isPending) Judge(call approval.Call) approval.Judgement {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.remembered[call.Arguments] {
@@ -36,9 +36,9 @@ func (a *asks) Judge(call approval.Call) approval.Judgement {
 	return approval.Judgement{Decision: event.Ask, Why: "it could change something"}
 }
 
-func (*asks) Places(approval.Call) []event.ResolvedPath { return nil }
+func (*isPending) Places(approval.Call) []event.ResolvedPath { return nil }
 
-func (a *asks) Remember(call approval.Call) {
+func (a *isPending) Remember(call approval.Call) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.remembered[call.Arguments] = true
@@ -47,7 +47,7 @@ func (a *asks) Remember(call approval.Call) {
 // attended opens a session whose calls are asked about.
 func attended(t *testing.T, m *script.Model) *bench {
 	t.Helper()
-	return attendedBy(t, &asks{remembered: map[string]bool{}}, call("look", time.Second), m)
+	return attendedBy(t, &isPending{remembered: map[string]bool{}}, call("look", time.Second), m)
 }
 
 // attendedBy opens a session whose calls are judged by a judge.
@@ -118,7 +118,7 @@ func TestApprovals(t *testing.T) {
 // long to be shown is refused, and named as such (C16).
 func TestTheWholeCallIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		long := `{"a":"` + strings.Repeat("x", question.Most) + `"}`
+		long := `{"a":"` + strings.Repeat("x", question.MaxText) + `"}`
 		b := attended(t, script.New(script.Turn(script.Call("look", long)), script.Turn(script.Call("look", `{"a":"one\ntwo\u202e"}`)), script.Text("done")))
 		b.submit("a", "")
 		time.Sleep(time.Second)

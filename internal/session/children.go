@@ -60,7 +60,7 @@ func (c Children) ChildStarted(ctx context.Context, call ChildCall, child event.
 			refused = fmt.Errorf("cannot start a child agent: %w", errCallEnded)
 			return nil
 		}
-		if refused = c.room(s); refused != nil {
+		if refused = c.checkRoom(s); refused != nil {
 			return nil
 		}
 		child.Child = s.NextChild()
@@ -78,7 +78,7 @@ func (c Children) ChildStarted(ctx context.Context, call ChildCall, child event.
 }
 
 // room refuses one child more than there may be.
-func (c Children) room(s event.State) error {
+func (c Children) checkRoom(s event.State) error {
 	running := 0
 	for _, child := range s.Children {
 		if child.Ended == nil {
@@ -117,7 +117,7 @@ func (c Children) ChildEnded(end event.ChildEnded) error {
 }
 
 // orphaned is the cause of children whose parent ends so.
-func orphaned(cause *event.Cause) *event.Cause {
+func parentCause(cause *event.Cause) *event.Cause {
 	out := event.Abort(event.Parent, cause.By)
 	out.Message = cause.Error()
 	return out
@@ -126,7 +126,7 @@ func orphaned(cause *event.Cause) *event.Cause {
 // endChildren ends all children, since the turn is being aborted: C18, C9.
 func (s *Session) endChildren(cause *event.Cause) {
 	if s.config.ChildAgents != nil && cause.Outcome == event.Aborted {
-		s.config.ChildAgents.Cancel(orphaned(cause))
+		s.config.ChildAgents.Cancel(parentCause(cause))
 	}
 }
 
@@ -137,7 +137,7 @@ func (s *Session) awaitChildren(cause *event.Cause) {
 		return
 	}
 	s.endChildren(cause) // also where nobody asked for the end, such as at a limit
-	_ = within(interruptedTimeout, s.config.ChildAgents.Wait)
+	_ = withTimeout(interruptedTimeout, s.config.ChildAgents.Wait)
 }
 
 // hasChildren reports whether a child runs.

@@ -27,7 +27,7 @@ func (s *Session) Close(ctx context.Context, reason event.Reason, by string) err
 			if at, ok := ctx.Deadline(); ok && (s.closeBy.IsZero() || at.Before(s.closeBy)) {
 				s.closeBy = at
 			}
-			s.takeClose(answer, event.Abort(reason, by))
+			s.handleClose(answer, event.Abort(reason, by))
 		}) != nil {
 			answer <- nil // it was closed before; never blocks: room for one
 		}
@@ -36,7 +36,7 @@ func (s *Session) Close(ctx context.Context, reason event.Reason, by string) err
 	case err := <-answer:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("cannot close session %s in time: %s: %w", s.ID(), s.open(), context.Cause(ctx))
+		return fmt.Errorf("cannot close session %s in time: %s: %w", s.ID(), s.unfinished(), context.Cause(ctx))
 	}
 }
 
@@ -46,12 +46,12 @@ func (s *Session) CloseIdle(ctx context.Context, since time.Time) (bool, error) 
 	answer := make(chan error, 1)
 	busy := make(chan struct{})
 	if err := s.do(ctx, func() {
-		if !s.idle(since) {
+		if !s.isIdle(since) {
 			close(busy)
 			return
 		}
-		s.left.Store(true)
-		s.takeClose(answer, event.Abort(event.Shutdown, "host"))
+		s.closedIdle.Store(true)
+		s.handleClose(answer, event.Abort(event.Shutdown, "host"))
 	}); err != nil {
 		return errors.Is(err, ErrClosed), nil
 	}
@@ -66,8 +66,8 @@ func (s *Session) CloseIdle(ctx context.Context, since time.Time) (bool, error) 
 }
 
 // idle reports whether nobody would miss the session if it were closed.
-func (s *Session) idle(since time.Time) bool {
-	if s.running != nil || len(s.closing) > 0 || len(s.early) > 0 || len(s.expanding) > 0 {
+func (s *Session) isIdle(since time.Time) bool {
+	if s.running != nil || len(s.closing) > 0 || len(s.earlyInterrupts) > 0 || len(s.expansions) > 0 {
 		return false
 	}
 	idle := false
@@ -81,20 +81,20 @@ func (s *Session) idle(since time.Time) bool {
 }
 
 // Left reports whether the session is being closed by CloseIdle, or was.
-func (s *Session) Left() bool { return s.left.Load() }
+func (s *Session) ClosedIdle() bool { return s.closedIdle.Load() }
 
-func (s *Session) takeClose(answer chan error, cause *event.Cause) {
+func (s *Session) handleClose(answer chan error, cause *event.Cause) {
 	s.closing = append(s.closing, answer)
-	s.withdraw("", cause)
+	s.withdrawInputs("", cause)
 	if s.running != nil {
-		s.end(cause, "")
+		s.cancelTurn(cause, "")
 		return
 	}
-	s.windUp()
+	s.closeAfterHooks()
 }
 
 // open names what has not ended yet.
-func (s *Session) open() (what string) {
+func (s *Session) unfinished() (what string) {
 	s.log().View(func(state event.State) {
 		what = "its log is being written"
 		if t := state.Running(); t != nil {
@@ -122,7 +122,7 @@ func (s *Session) finish() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	err = errors.Join(left, err, s.log().Close(ctx))
-	for _, waiters := range s.early {
+	for _, waiters := range s.earlyInterrupts {
 		for _, w := range waiters {
 			w.answer <- Outcome{}
 		}
@@ -137,8 +137,8 @@ func (s *Session) closeChildren(cause *event.Cause) error {
 	if s.config.ChildAgents == nil {
 		return nil
 	}
-	s.config.ChildAgents.Cancel(orphaned(cause))
-	if within(closeTimeout, s.config.ChildAgents.Finish) != nil {
+	s.config.ChildAgents.Cancel(parentCause(cause))
+	if withTimeout(closeTimeout, s.config.ChildAgents.Finish) != nil {
 		return fmt.Errorf("cannot end the child agents: they did not stop within %v", closeTimeout)
 	}
 	return nil
@@ -149,11 +149,11 @@ func (s *Session) beforeClose() error {
 	if s.config.BeforeClose == nil {
 		return nil
 	}
-	return within(closeTimeout, s.config.BeforeClose)
+	return withTimeout(closeTimeout, s.config.BeforeClose)
 }
 
 // within calls f, and gives up on it when the time is over.
-func within(limit time.Duration, f func(context.Context) error) error {
+func withTimeout(limit time.Duration, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	done := make(chan error, 1)

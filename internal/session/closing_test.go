@@ -93,7 +93,7 @@ func TestApproverPanics(t *testing.T) {
 			t.Fatal(err)
 		}
 		log := journal.NewMemory("s")
-		approver := session.NewApprovals(log, &asks{remembered: map[string]bool{}}, nil).Asking(exploding{})
+		approver := session.NewApprovals(log, &isPending{remembered: map[string]bool{}}, nil).Forwarding(exploding{})
 		s, err := session.Open(session.Config{
 			Log: log, Opened: event.SessionOpened{Dir: "/work"},
 			Turn: turn.Config{Model: model.Config{Provider: m}, Tools: set, Dir: "/work", Approver: approver},

@@ -9,9 +9,9 @@ import (
 
 // compaction is somebody who waits for a shorter history.
 type compaction struct {
-	by     string
-	gone   atomic.Bool  // it does not wait any more
-	answer chan Outcome // room for one
+	by        string
+	abandoned atomic.Bool  // it does not wait any more
+	answer    chan Outcome // room for one
 }
 
 // Compact has the history made shorter, in a turn of its own that comes next, and
@@ -47,7 +47,7 @@ func (s *Session) Compact(ctx context.Context, by string) (Outcome, error) {
 			return Outcome{}, ErrClosed
 		}
 	case <-ctx.Done():
-		c.gone.Store(true)
+		c.abandoned.Store(true)
 		return Outcome{}, context.Cause(ctx)
 	}
 }
@@ -57,7 +57,7 @@ func (s *Session) Compact(ctx context.Context, by string) (Outcome, error) {
 func (s *Session) startCompaction() bool {
 	var waiting []*compaction
 	for _, c := range s.compactions {
-		if !c.gone.Load() {
+		if !c.abandoned.Load() {
 			waiting = append(waiting, c)
 		}
 	}

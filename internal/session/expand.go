@@ -76,14 +76,14 @@ func (s *Session) beginExpansion(e *expansion) (again bool, err error) {
 	if len(s.closing) > 0 {
 		return false, ErrClosed
 	}
-	if s.accepted(e.input) {
+	if s.isAccepted(e.input) {
 		return true, nil
 	}
-	s.expanding = append(s.expanding, e)
-	if waiters := s.early[e.input]; e.input != "" && len(waiters) > 0 { // C10: they came before it
-		delete(s.early, e.input)
+	s.expansions = append(s.expansions, e)
+	if waiters := s.earlyInterrupts[e.input]; e.input != "" && len(waiters) > 0 { // C10: they came before it
+		delete(s.earlyInterrupts, e.input)
 		for _, w := range waiters {
-			if !w.gone.Load() {
+			if !w.abandoned.Load() {
 				e.withdraw(w.cause)
 				w.answer <- Outcome{} // room for one
 			}
@@ -96,7 +96,7 @@ func (s *Session) beginExpansion(e *expansion) (again bool, err error) {
 }
 
 // accepted reports whether an input with the id was accepted.
-func (s *Session) accepted(input string) (accepted bool) {
+func (s *Session) isAccepted(input string) (accepted bool) {
 	s.log().View(func(state event.State) { accepted = input != "" && state.Accepted(input) })
 	return accepted
 }
@@ -106,14 +106,14 @@ func (s *Session) accepted(input string) (accepted bool) {
 func (s *Session) forgetExpansion(ctx context.Context, e *expansion) (again bool) {
 	_ = s.await(context.WithoutCancel(ctx), func() {
 		s.endExpansion(e)
-		again = s.accepted(e.input)
+		again = s.isAccepted(e.input)
 	})
 	return again
 }
 
 // endExpansion forgets it.
 func (s *Session) endExpansion(e *expansion) {
-	s.expanding = slices.DeleteFunc(s.expanding, func(x *expansion) bool { return x == e })
+	s.expansions = slices.DeleteFunc(s.expansions, func(x *expansion) bool { return x == e })
 }
 
 // withdraw has the input not be accepted. The first cause stays.
@@ -126,8 +126,8 @@ func (e *expansion) withdraw(cause *event.Cause) {
 
 // withdraw withdraws the inputs that are not known yet and are meant, and reports
 // whether there were any. The id "" means all of them.
-func (s *Session) withdraw(input string, cause *event.Cause) (found bool) {
-	for _, e := range s.expanding {
+func (s *Session) withdrawInputs(input string, cause *event.Cause) (found bool) {
+	for _, e := range s.expansions {
 		if input == "" || e.input == input {
 			found = true
 			e.withdraw(cause)
@@ -140,7 +140,7 @@ func (s *Session) withdraw(input string, cause *event.Cause) (found bool) {
 // meanwhile.
 func (s *Session) acceptExpanded(e *expansion, in run.Input) (Receipt, error) {
 	if e != nil {
-		if s.endExpansion(e); e.cause != nil && !s.accepted(e.input) {
+		if s.endExpansion(e); e.cause != nil && !s.isAccepted(e.input) {
 			return Receipt{}, fmt.Errorf("not sent: %w", e.cause)
 		}
 	}

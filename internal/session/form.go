@@ -31,7 +31,7 @@ func (a *Approvals) Fill(ctx context.Context, f turn.Form) (json.RawMessage, err
 	}
 	defer a.forget(id)
 	if long != nil {
-		given := approval.Answer{Approval: id, Verdict: event.Denied, Policy: byShape, Message: long.Error()}
+		given := approval.Answer{Approval: id, Verdict: event.Denied, Policy: policyNotShown, Message: long.Error()}
 		if err := a.Answer(given); err != nil {
 			return nil, err
 		}
@@ -56,7 +56,7 @@ func (a *Approvals) Fill(ctx context.Context, f turn.Form) (json.RawMessage, err
 }
 
 // byShape names the policy that declines what cannot be shown whole (C16).
-const byShape = "cannot be shown"
+const policyNotShown = "cannot be shown"
 
 // isRunning reports whether the call that asks runs.
 func isRunning(s event.State, f turn.Form) bool {

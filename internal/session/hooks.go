@@ -18,7 +18,7 @@ import (
 const byHook = "hook"
 
 // With has hooks be asked before somebody is, and told when somebody is.
-func (a *Approvals) With(h *hooks.Set) *Approvals {
+func (a *Approvals) WithHooks(h *hooks.Set) *Approvals {
 	a.hooks = h
 	return a
 }
@@ -26,7 +26,7 @@ func (a *Approvals) With(h *hooks.Set) *Approvals {
 // hooked is the judgement with what hooks have said of the call before. A hook may
 // have somebody asked about what would be allowed; only the user's own allows what
 // would be asked about, and none what is denied.
-func hooked(ctx context.Context, j approval.Judgement) approval.Judgement {
+func applyHooks(ctx context.Context, j approval.Judgement) approval.Judgement {
 	decision, why := turn.Hooked(ctx)
 	switch {
 	case decision == event.Ask && j.Decision == event.Allow:
@@ -39,8 +39,8 @@ func hooked(ctx context.Context, j approval.Judgement) approval.Judgement {
 
 // permitted asks the hooks about a call before somebody is. An error refuses the call;
 // where neither, somebody is to be asked.
-func (a *Approvals) permitted(ctx context.Context, call approval.Call) (allowed bool, err error) {
-	v, err := a.hooks.Permit(ctx, about(call))
+func (a *Approvals) askHooks(ctx context.Context, call approval.Call) (allowed bool, err error) {
+	v, err := a.hooks.Permit(ctx, hookCall(call))
 	switch {
 	case err != nil:
 		return false, err
@@ -51,29 +51,29 @@ func (a *Approvals) permitted(ctx context.Context, call approval.Call) (allowed 
 }
 
 // notify tells the hooks that somebody is asked, until what it returns is called.
-func (a *Approvals) notify(ctx context.Context, call approval.Call) (end func()) {
-	return a.hooks.Notify(ctx, about(call), fmt.Sprintf("settle needs your permission to use %s: %s", call.Tool.Name, call.Title))
+func (a *Approvals) notifyHooks(ctx context.Context, call approval.Call) (end func()) {
+	return a.hooks.Notify(ctx, hookCall(call), fmt.Sprintf("settle needs your permission to use %s: %s", call.Tool.Name, call.Title))
 }
 
-func about(call approval.Call) hooks.Call {
+func hookCall(call approval.Call) hooks.Call {
 	return hooks.Call{Turn: call.Turn, Item: call.Item, Tool: call.Tool.Name, Arguments: call.Arguments, Title: call.Title}
 }
 
 // telling are the hooks that are told that the session ends. A nil telling has none.
-type telling struct {
-	done chan struct{}      // closed when they have ended
-	stop context.CancelFunc // ends them
+type endHooks struct {
+	finished chan struct{}      // closed when they have ended
+	stop     context.CancelFunc // ends them
 }
 
-func (t *telling) ended() <-chan struct{} {
+func (t *endHooks) done() <-chan struct{} {
 	if t == nil {
 		return nil
 	}
-	return t.done
+	return t.finished
 }
 
 // end ends the hooks that run.
-func (t *telling) end() {
+func (t *endHooks) cancel() {
 	if t != nil {
 		t.stop()
 	}
@@ -86,11 +86,11 @@ const hookMargin = 300 * time.Millisecond
 // windUp closes the session, in which no turn runs any more, when its hooks were told
 // of that. They never hold it up for longer than those wait who close it, and an
 // interrupt ends them (C9).
-func (s *Session) windUp() {
-	if s.telling != nil {
+func (s *Session) closeAfterHooks() {
+	if s.endHooks != nil {
 		return
 	}
-	if !s.tells() {
+	if !s.runsEndHooks() {
 		s.finish()
 		return
 	}
@@ -98,8 +98,8 @@ func (s *Session) windUp() {
 	if !s.closeBy.IsZero() {
 		ctx, cancel = context.WithDeadline(ctx, s.closeBy.Add(-hookMargin))
 	}
-	s.telling = &telling{make(chan struct{}), cancel}
-	done := s.telling.done
+	s.endHooks = &endHooks{make(chan struct{}), cancel}
+	done := s.endHooks.finished
 	// The actor waits for it.
 	go scope.Shield(s.panicked, func() {
 		defer close(done)
@@ -109,7 +109,7 @@ func (s *Session) windUp() {
 
 // tells reports whether hooks are to be told of the session's end: if a turn has run
 // since it was opened.
-func (s *Session) tells() (worked bool) {
+func (s *Session) runsEndHooks() (worked bool) {
 	hooks := s.config.Turn.Hooks
 	if !hooks.On(event.HookSessionEnd) || hooks.Child || s.log().Err() != nil {
 		return false

@@ -19,7 +19,7 @@ type Receipt struct {
 	// Seq is the number of the event that accepted it; 0 if Again.
 	Seq uint64
 	// Again says that the id was accepted before; nothing was added.
-	Again bool
+	Duplicate bool
 }
 
 // ErrNoCommands refuses a command in a session that has nothing to run it with.
@@ -28,7 +28,7 @@ var ErrNoCommands = errors.New("this session has no tool that runs commands")
 // ErrEmpty refuses an input that says nothing.
 var ErrEmpty = errors.New("the input is empty")
 
-const mostInputID = 128
+const maxInputID = 128
 
 // Submit accepts an input. When it returns without an error the input is
 // durable and will be run, or held where that can be seen (C19); ctx bounds the
@@ -39,7 +39,7 @@ func (s *Session) Submit(ctx context.Context, in run.Input) (Receipt, error) {
 	if in.Expand != nil && !in.Command {
 		e, again, err := s.expand(ctx, &in)
 		if err != nil || again {
-			return Receipt{Input: in.ID, Again: again}, err
+			return Receipt{Input: in.ID, Duplicate: again}, err
 		}
 		expanded = e
 	}
@@ -98,8 +98,8 @@ func checkInput(in run.Input) error {
 	if strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 {
 		return ErrEmpty
 	}
-	if len(in.ID) > mostInputID {
-		return fmt.Errorf("cannot accept an input whose id has %d bytes: %d are the most", len(in.ID), mostInputID)
+	if len(in.ID) > maxInputID {
+		return fmt.Errorf("cannot accept an input whose id has %d bytes: %d are the most", len(in.ID), maxInputID)
 	}
 	for n, i := range in.Images {
 		if !slices.Contains(mediaTypes(), i.MediaType) {
@@ -178,23 +178,23 @@ func (s *Session) accept(in run.Input) (Receipt, error) {
 			r.Input = freshInput(state)
 		}
 		if state.Accepted(r.Input) {
-			r.Seq, r.Again = 0, true
+			r.Seq, r.Duplicate = 0, true
 			return nil
 		}
 		return []event.Event{{By: in.By, Data: event.InputAccepted{Input: r.Input, Text: in.Text, Images: in.Images, Mode: in.Mode, Schema: in.Schema, Command: in.Command}}}
 	})
 	if err != nil {
-		s.refused = append(s.refused, r.Input)
+		s.unwrittenInputs = append(s.unwrittenInputs, r.Input)
 		return Receipt{}, fmt.Errorf("cannot accept the input: %w", err)
 	}
-	if r.Again {
+	if r.Duplicate {
 		return r, nil
 	}
 	if in.Mode == event.Replace && s.running != nil {
-		s.end(event.Abort(event.Replaced, in.By), "")
+		s.cancelTurn(event.Abort(event.Replaced, in.By), "")
 	}
 	s.startNext()
-	s.arrived(r.Input)
+	s.serveEarlyInterrupts(r.Input)
 	return r, nil
 }
 
@@ -207,8 +207,8 @@ func (s *Session) reopen() error {
 	if err := s.log().Reopen(); err != nil {
 		return err
 	}
-	refused := s.refused
-	s.refused = nil
+	refused := s.unwrittenInputs
+	s.unwrittenInputs = nil
 	return s.log().Update(func(state event.State) (out []event.Event) {
 		for _, i := range state.Waiting { // whoever sent it was told that it was not accepted
 			if slices.Contains(refused, i.ID) {
@@ -246,7 +246,7 @@ func (s *Session) Drop(input, by string) (dropped bool, err error) {
 // next chooses the inputs of the next turn: the first that waits, a replacing
 // one before all others, and with it everything that is held. A command runs
 // alone: what is held is for the model.
-func next(state event.State) []string {
+func nextInputs(state event.State) []string {
 	var held []string
 	first, replaces := event.Input{}, false
 	for _, i := range state.Waiting {

@@ -33,45 +33,45 @@ func (s *Session) Interrupt(ctx context.Context, r Request) (Outcome, error) {
 		reason = event.Interrupted
 	}
 	w := &waiter{cause: event.Abort(reason, r.By), input: r.Input, hurry: r.Hurry, answer: make(chan Outcome, 1)}
-	if err := s.do(ctx, func() { s.takeInterrupt(w) }); err != nil {
+	if err := s.do(ctx, func() { s.handleInterrupt(w) }); err != nil {
 		return Outcome{}, err
 	}
 	select {
 	case o := <-w.answer:
 		return o, nil
 	case <-ctx.Done():
-		w.gone.Store(true)
+		w.abandoned.Store(true)
 		// Ends when the actor takes it or has ended.
-		go scope.Shield(s.panicked, func() { _ = s.do(context.WithoutCancel(ctx), func() { s.forget(w) }) })()
+		go scope.Shield(s.panicked, func() { _ = s.do(context.WithoutCancel(ctx), func() { s.dropWaiter(w) }) })()
 		return Outcome{}, context.Cause(ctx)
 	}
 }
 
 // takeInterrupt ends what w means, or has w wait for it.
-func (s *Session) takeInterrupt(w *waiter) {
+func (s *Session) handleInterrupt(w *waiter) {
 	s.startNext() // what was accepted before is covered
-	withdrawn := s.withdraw(w.input, w.cause)
+	withdrawn := s.withdrawInputs(w.input, w.cause)
 	if w.input == "" {
 		if s.running == nil {
-			s.telling.end()
+			s.endHooks.cancel()
 			w.answer <- Outcome{}
 			return
 		}
-		if s.over() {
-			s.late = append(s.late, w)
+		if s.turnHasEnded() {
+			s.lateInterrupts = append(s.lateInterrupts, w)
 			return
 		}
 		s.interrupt(w)
 		return
 	}
-	turn, accepted := s.find(w.input)
+	turn, accepted := s.findTurn(w.input)
 	switch {
 	case !accepted && withdrawn:
 		w.answer <- Outcome{} // room for one
 	case !accepted:
-		s.early[w.input] = append(s.early[w.input], w)
+		s.earlyInterrupts[w.input] = append(s.earlyInterrupts[w.input], w)
 	case turn.Turn == "": // it waits behind another turn, or was dropped
-		s.hold(func(i event.Input) bool { return i.ID == w.input }, w.cause)
+		s.holdInputs(func(i event.Input) bool { return i.ID == w.input }, w.cause)
 		w.answer <- Outcome{}
 	case s.running != nil && s.running.id == turn.Turn:
 		s.interrupt(w)
@@ -83,30 +83,30 @@ func (s *Session) takeInterrupt(w *waiter) {
 // over reports whether the running turn has its terminal event: what waits
 // behind it starts when the turn has returned, and is what an interrupt means
 // that comes now.
-func (s *Session) over() (over bool) {
+func (s *Session) turnHasEnded() (over bool) {
 	s.log().View(func(state event.State) { over = state.Running() == nil })
 	return over
 }
 
 // takeLate serves the interrupts that came while a turn that was over had not
 // returned.
-func (s *Session) takeLate() {
-	late := s.late
-	s.late = nil
+func (s *Session) serveLateInterrupts() {
+	late := s.lateInterrupts
+	s.lateInterrupts = nil
 	for _, w := range late {
-		if !w.gone.Load() {
-			s.takeInterrupt(w)
+		if !w.abandoned.Load() {
+			s.handleInterrupt(w)
 		}
 	}
 }
 
 // find returns the turn that took the input, if one did, and whether the input
 // was accepted.
-func (s *Session) find(input string) (o Outcome, accepted bool) {
+func (s *Session) findTurn(input string) (o Outcome, accepted bool) {
 	s.log().View(func(state event.State) {
 		accepted = state.Accepted(input)
 		for _, t := range slices.Backward(state.Turns) {
-			if took(t, input) {
+			if tookInput(t, input) {
 				o = Outcome{Turn: t.ID, Cause: t.Cause}
 				return
 			}
@@ -115,14 +115,14 @@ func (s *Session) find(input string) (o Outcome, accepted bool) {
 	return o, accepted
 }
 
-func took(t *event.Turn, input string) bool {
+func tookInput(t *event.Turn, input string) bool {
 	is := func(i event.Input) bool { return i.ID == input }
 	return slices.ContainsFunc(t.Inputs, is) ||
 		slices.ContainsFunc(t.Attempts, func(a *event.Attempt) bool { return slices.ContainsFunc(a.Inputs, is) })
 }
 
 // hold holds the inputs that wait and are meant.
-func (s *Session) hold(meant func(event.Input) bool, cause *event.Cause) {
+func (s *Session) holdInputs(meant func(event.Input) bool, cause *event.Cause) {
 	_ = update(s.log(), func(state event.State) (out []event.Event) {
 		for _, i := range state.Waiting {
 			if !i.Held && meant(i) {
@@ -135,17 +135,17 @@ func (s *Session) hold(meant func(event.Input) bool, cause *event.Cause) {
 
 // interrupt ends the running turn and has w wait for that.
 func (s *Session) interrupt(w *waiter) {
-	s.end(w.cause, w.input)
+	s.cancelTurn(w.cause, w.input)
 	s.running.waiters = append(s.running.waiters, w)
-	if w.hurry && !s.running.hurried {
-		s.running.hurried = true
+	if w.hurry && !s.running.skipsGrace {
+		s.running.skipsGrace = true
 		close(s.running.hurry)
 	}
 }
 
 // end cancels the running turn, in one step with recording the request, so
 // that nothing starts in between; the first cause stays.
-func (s *Session) end(cause *event.Cause, input string) {
+func (s *Session) cancelTurn(cause *event.Cause, input string) {
 	r := s.running
 	defer s.endChildren(cause)
 	_ = update(s.log(), func(state event.State) []event.Event {
@@ -160,26 +160,26 @@ func (s *Session) end(cause *event.Cause, input string) {
 }
 
 // arrived serves the requests that came before the input that they name.
-func (s *Session) arrived(input string) {
-	waiters := s.early[input]
-	delete(s.early, input)
+func (s *Session) serveEarlyInterrupts(input string) {
+	waiters := s.earlyInterrupts[input]
+	delete(s.earlyInterrupts, input)
 	for _, w := range waiters {
-		if !w.gone.Load() {
-			s.takeInterrupt(w)
+		if !w.abandoned.Load() {
+			s.handleInterrupt(w)
 		}
 	}
 }
 
 // forget drops a waiter that no longer waits.
-func (s *Session) forget(w *waiter) {
+func (s *Session) dropWaiter(w *waiter) {
 	drop := func(list []*waiter) []*waiter {
 		return slices.DeleteFunc(list, func(x *waiter) bool { return x == w })
 	}
-	s.early[w.input] = drop(s.early[w.input])
-	if len(s.early[w.input]) == 0 {
-		delete(s.early, w.input)
+	s.earlyInterrupts[w.input] = drop(s.earlyInterrupts[w.input])
+	if len(s.earlyInterrupts[w.input]) == 0 {
+		delete(s.earlyInterrupts, w.input)
 	}
-	s.late = drop(s.late)
+	s.lateInterrupts = drop(s.lateInterrupts)
 	if s.running != nil {
 		s.running.waiters = drop(s.running.waiters)
 	}

@@ -112,7 +112,7 @@ func TestAnInputSentAgainChangesNothing(t *testing.T) {
 		b := fresh(t, slow("1", "2"))
 		first := b.send("mine", "a", event.Replace)
 		time.Sleep(time.Second)
-		if r := b.send("mine", "a", event.Replace); !r.Again || r.Seq > first.Seq {
+		if r := b.send("mine", "a", event.Replace); !r.Duplicate || r.Seq > first.Seq {
 			t.Errorf("%+v, first %+v: its events begin after it was accepted", r, first)
 		}
 		time.Sleep(time.Minute)

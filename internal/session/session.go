@@ -66,23 +66,23 @@ type Session struct {
 	// conversation belongs to the turn that runs.
 	conversation history.Conversation
 	meter        *turn.Meter // of what it takes, since its beginning
-	mail         chan func()
+	commands     chan func()
 	done         chan struct{} // closed when the actor has ended
-	left         atomic.Bool   // it was closed for idleness; set by the actor
+	closedIdle   atomic.Bool   // it was closed for idleness; set by the actor
 
 	// The rest belongs to the actor.
-	running *running
-	early   map[string][]*waiter // interrupts that name an input not yet accepted
-	late    []*waiter            // interrupts that came while a turn that was over had not returned
+	running         *running
+	earlyInterrupts map[string][]*waiter // interrupts that name an input not yet accepted
+	lateInterrupts  []*waiter            // interrupts that came while a turn that was over had not returned
 	// expanding are the inputs of which it is being found out what they stand for.
-	expanding []*expansion
-	closing   []chan error
+	expansions []*expansion
+	closing    []chan error
 	// compactions are those who wait for a shorter history.
-	compactions []*compaction
-	closeBy     time.Time // when somebody gives up on the session's end; zero for never
-	telling     *telling  // hooks that are told of the session's end; nil if none are
-	refused     []string  // inputs that the log took and could not write
-	closed      bool
+	compactions     []*compaction
+	closeBy         time.Time // when somebody gives up on the session's end; zero for never
+	endHooks        *endHooks // hooks that are told of the session's end; nil if none are
+	unwrittenInputs []string  // inputs that the log took and could not write
+	closed          bool
 }
 
 // ErrClosed is returned for what comes after Close.
@@ -103,7 +103,7 @@ func Open(c Config) (*Session, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Session{config: c, mail: make(chan func()), done: make(chan struct{}), early: map[string][]*waiter{}}
+	s := &Session{config: c, commands: make(chan func()), done: make(chan struct{}), earlyInterrupts: map[string][]*waiter{}}
 	if err := s.recover(); err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (s *Session) Done() <-chan struct{} { return s.done }
 // do has the actor run f, and waits until it took it.
 func (s *Session) do(ctx context.Context, f func()) error {
 	select {
-	case s.mail <- f:
+	case s.commands <- f:
 		return nil
 	case <-s.done:
 		return ErrClosed
@@ -225,12 +225,12 @@ func (s *Session) loop() {
 			ended = s.running.ended
 		}
 		select {
-		case f := <-s.mail:
+		case f := <-s.commands:
 			f()
 		case <-ended:
 			s.turnEnded()
-		case <-s.telling.ended():
-			s.telling.end()
+		case <-s.endHooks.done():
+			s.endHooks.cancel()
 			s.finish()
 		case <-failed: // C4: somebody has to be told, whether or not a turn runs
 			s.config.Logger.Error("nothing can be done in a session until its log can be written", "error", s.log().Err())

@@ -223,7 +223,7 @@ func TestInputs(t *testing.T) {
 		b := fresh(t, slow("1", "2"))
 		for n := range 3 {
 			r, err := b.Submit(t.Context(), run.Input{ID: "mine", Text: "a"})
-			if err != nil || r.Again != (n > 0) {
+			if err != nil || r.Duplicate != (n > 0) {
 				t.Fatal(r, err)
 			}
 		}

@@ -20,24 +20,24 @@ type Outcome struct {
 
 // running is the turn that runs.
 type running struct {
-	id      string
-	cancel  context.CancelCauseFunc
-	hurry   chan struct{} // closed to skip what is left of the grace
-	hurried bool
-	ended   chan struct{} // closed when turn.Run has returned
-	cause   *event.Cause  // how it ended; set before ended is closed
-	waiters []*waiter
+	id         string
+	cancel     context.CancelCauseFunc
+	hurry      chan struct{} // closed to skip what is left of the grace
+	skipsGrace bool
+	ended      chan struct{} // closed when turn.Run has returned
+	cause      *event.Cause  // how it ended; set before ended is closed
+	waiters    []*waiter
 	// compactions are those whom it was started for.
 	compactions []*compaction
 }
 
 // waiter is a caller that waits for a turn's end.
 type waiter struct {
-	cause  *event.Cause
-	input  string // that is meant; "" for the turn that runs
-	hurry  bool
-	gone   atomic.Bool  // it does not wait any more
-	answer chan Outcome // room for one
+	cause     *event.Cause
+	input     string // that is meant; "" for the turn that runs
+	hurry     bool
+	abandoned atomic.Bool  // it does not wait any more
+	answer    chan Outcome // room for one
 }
 
 // startNext starts a turn if none runs and an input waits to be run.
@@ -46,7 +46,7 @@ func (s *Session) startNext() {
 		return
 	}
 	if s.log().Err() != nil {
-		s.hold(func(event.Input) bool { return true }, &event.Cause{}) // C19: shown as what it is
+		s.holdInputs(func(event.Input) bool { return true }, &event.Cause{}) // C19: shown as what it is
 		return
 	}
 	if s.startCompaction() {
@@ -56,12 +56,12 @@ func (s *Session) startNext() {
 	var id string
 	var inputs []string
 	err := update(s.log(), func(state event.State) []event.Event {
-		inputs = next(state)
+		inputs = nextInputs(state)
 		if len(inputs) == 0 || state.Running() != nil {
 			return nil
 		}
 		id = state.NextTurn()
-		return []event.Event{{Turn: id, By: by(state, inputs), Data: event.TurnStarted{
+		return []event.Event{{Turn: id, By: senderOf(state, inputs), Data: event.TurnStarted{
 			Inputs: inputs, Provider: c.Model.ProviderName, Model: c.Model.Name, Effort: c.Model.Effort,
 			Permission: s.config.Opened.Permission,
 		}}}
@@ -89,7 +89,7 @@ func (s *Session) replacement() (cause *event.Cause) {
 }
 
 // by returns who sent the last of the inputs.
-func by(state event.State, inputs []string) string {
+func senderOf(state event.State, inputs []string) string {
 	for _, i := range state.Waiting {
 		if i.ID == inputs[len(inputs)-1] {
 			return i.By
@@ -104,10 +104,10 @@ func (s *Session) run(c turn.Config, id string, inputs []string) {
 	s.running = r
 	c.Log, c.Calls, c.Conversation, c.Hurry, c.Meter = s.log(), &s.calls, &s.conversation, r.hurry, s.meter
 	for _, input := range inputs {
-		s.arrived(input) // C10: before the first attempt can start
+		s.serveEarlyInterrupts(input) // C10: before the first attempt can start
 	}
 	if cause := s.replacement(); cause != nil {
-		s.end(cause, "")
+		s.cancelTurn(cause, "")
 	}
 	// The actor waits for it: loop does not end while a turn runs.
 	go scope.Shield(s.panicked, func() {
@@ -131,7 +131,7 @@ func (s *Session) turnEnded() {
 	r.cancel(nil)
 	s.awaitChildren(r.cause)
 	if r.cause != nil && r.cause.Reason == event.Interrupted && s.config.Interrupted != nil {
-		_ = within(interruptedTimeout, func(ctx context.Context) error { // what does not end then, ends with the session
+		_ = withTimeout(interruptedTimeout, func(ctx context.Context) error { // what does not end then, ends with the session
 			s.config.Interrupted(ctx)
 			return nil
 		})
@@ -148,10 +148,10 @@ func (s *Session) turnEnded() {
 		}
 	}
 	if len(s.closing) > 0 {
-		s.takeLate()
-		s.windUp()
+		s.serveLateInterrupts()
+		s.closeAfterHooks()
 		return
 	}
 	s.startNext()
-	s.takeLate()
+	s.serveLateInterrupts()
 }

@@ -15,15 +15,15 @@ import (
 )
 
 // again says that another attempt is due after the delay.
-type again struct{ delay time.Duration }
+type retryDelay struct{ delay time.Duration }
 
 // pumped is how many chunks may wait between the pump and the turn. Each takes
 // 200 bytes in every session that streams.
-const pumped = 16
+const pumpBuffer = 16
 
 // received is what the pump of a stream passes on: a chunk, or the error with
 // which the stream ended; over says that it ended without one.
-type received struct {
+type streamItem struct {
 	chunk model.Chunk
 	err   error
 	over  bool
@@ -32,20 +32,20 @@ type received struct {
 // attempt sends one request and follows its response to the end. It returns
 // the stop reason of a whole response, or when to try again, or the error that
 // ends the turn.
-func (t *turn) attempt(ctx context.Context, a *ask) (model.StopReason, *again, error) {
-	leave, err := t.enter(ctx)
+func (t *turn) attempt(ctx context.Context, a *attemptSpec) (model.StopReason, *retryDelay, error) {
+	leave, err := t.awaitSlot(ctx)
 	if err != nil {
 		return "", nil, err
 	}
-	d := &demux{turn: t, ctx: ctx, summary: a.summary != nil, try: a.n, open: map[int]*openItem{}, ids: map[string]bool{}}
-	request, err := t.begin(ctx, d, a)
+	d := &demux{turn: t, ctx: ctx, summary: a.summary != nil, attemptNumber: a.n, open: map[int]*openItem{}, ids: map[string]bool{}}
+	request, err := t.startAttempt(ctx, d, a)
 	a.attempt = d.attempt
 	observed := t.observeAttempt(ctx, d.started) // also where the journal failed: it will have an end
 	if err != nil {
 		leave()
 		return "", nil, err
 	}
-	err = t.follow(observed, d, request, leave)
+	err = t.stream(observed, d, request, leave)
 	if err == nil {
 		err = d.complete()
 	}
@@ -62,7 +62,7 @@ func (t *turn) attempt(ctx context.Context, a *ask) (model.StopReason, *again, e
 
 // ask is what an attempt is for: the nth try at a step's response, or at a
 // summary before it.
-type ask struct {
+type attemptSpec struct {
 	step, n int
 	summary *history.Plan
 	attempt string // its id, once it has one
@@ -71,7 +71,7 @@ type ask struct {
 // enter waits until a request may be sent: for a place among those that are
 // under way, where the provider bounds them, and for the limiter. Neither is
 // part of the attempt. The place is kept until the stream has ended.
-func (t *turn) enter(ctx context.Context) (leave func(), err error) {
+func (t *turn) awaitSlot(ctx context.Context) (leave func(), err error) {
 	leave = func() {}
 	if gate, ok := t.Model.Provider.(model.Gate); ok {
 		if leave, err = gate.Enter(ctx); err != nil {
@@ -88,18 +88,18 @@ func (t *turn) enter(ctx context.Context) (leave func(), err error) {
 // begin builds the request, then records the attempt, with the waiting inputs that
 // join it. It builds beside the log, which goes on meanwhile (C9): where other
 // inputs wait by then, it builds again.
-func (t *turn) begin(ctx context.Context, d *demux, a *ask) (*model.Request, error) {
+func (t *turn) startAttempt(ctx context.Context, d *demux, a *attemptSpec) (*model.Request, error) {
 	if err := t.Log.Err(); err != nil && ctx.Err() == nil { // else the interrupt came first
 		return nil, err
 	}
 	for try := 1; ctx.Err() == nil; try++ {
 		built, joining := t.build(a, try)
-		if err := t.full(a, &built); err != nil {
+		if err := t.checkWindow(a, &built); err != nil {
 			return nil, err
 		}
 		var events []event.Event
 		err := t.update(func(s event.State) []event.Event {
-			if ctx.Err() != nil || a.summary == nil && !steersWith(t.joining(s), joining, try) { // C10: nothing starts after the interrupt
+			if ctx.Err() != nil || a.summary == nil && !maySend(t.joining(s), joining, try) { // C10: nothing starts after the interrupt
 				return nil
 			}
 			d.attempt = s.NextAttempt()
@@ -113,10 +113,10 @@ func (t *turn) begin(ctx context.Context, d *demux, a *ask) (*model.Request, err
 			for _, i := range joining {
 				started.Inputs = append(started.Inputs, i.ID)
 			}
-			events = append(t.changed(built.Changes...), event.Event{Turn: t.id, Attempt: d.attempt, Data: started})
+			events = append(t.changeEvents(built.Changes...), event.Event{Turn: t.id, Attempt: d.attempt, Data: started})
 			return events
 		})
-		d.sent = built.RequestStats // which is all that is kept of the request
+		d.request = built.RequestStats // which is all that is kept of the request
 		if len(events) > 0 {
 			d.started = events[len(events)-1] // as the log has it
 		}
@@ -129,14 +129,14 @@ func (t *turn) begin(ctx context.Context, d *demux, a *ask) (*model.Request, err
 
 // mostTries is how often a request is built again since other inputs wait. Then
 // they join the next one.
-const mostTries = 3
+const maxBuilds = 3
 
 // build builds the next request, with the inputs that are to join it.
-func (t *turn) build(a *ask, try int) (built history.BuiltRequest, joining []event.Input) {
+func (t *turn) build(a *attemptSpec, try int) (built history.BuiltRequest, joining []event.Input) {
 	var log history.Log
 	t.Log.View(func(s event.State) {
 		log = history.LogOf(s)
-		if try <= mostTries && a.summary == nil {
+		if try <= maxBuilds && a.summary == nil {
 			joining = t.joining(s)
 		}
 	})
@@ -147,9 +147,9 @@ func (t *turn) build(a *ask, try int) (built history.BuiltRequest, joining []eve
 }
 
 // steersWith reports whether a request that these inputs join may be sent now.
-func steersWith(now, joining []event.Input, try int) bool {
+func maySend(now, joining []event.Input, try int) bool {
 	same := func(a, b event.Input) bool { return a.ID == b.ID }
-	return try > mostTries || slices.EqualFunc(now, joining, same)
+	return try > maxBuilds || slices.EqualFunc(now, joining, same)
 }
 
 // specs are the tools as the model is offered them. Those that are deferred are for
@@ -157,7 +157,7 @@ func steersWith(now, joining []event.Input, try int) bool {
 func (t *turn) specs() []model.ToolSpec {
 	var out []model.ToolSpec
 	for _, s := range t.view.Specs() {
-		if t.searches && s.Finder || !t.searches && s.Deferred != "" {
+		if t.providerSearch && s.Finder || !t.providerSearch && s.Deferred != "" {
 			continue
 		}
 		out = append(out, model.ToolSpec{Name: s.Name, Description: s.Description, Schema: s.Schema, Grammar: s.Grammar, Deferred: s.Deferred})
@@ -166,7 +166,7 @@ func (t *turn) specs() []model.ToolSpec {
 }
 
 // changed returns the events of changes of the history.
-func (t *turn) changed(changes ...event.HistoryChanged) (out []event.Event) {
+func (t *turn) changeEvents(changes ...event.HistoryChanged) (out []event.Event) {
 	for _, c := range changes {
 		out = append(out, event.Event{Turn: t.id, Data: c})
 	}
@@ -176,7 +176,7 @@ func (t *turn) changed(changes ...event.HistoryChanged) (out []event.Event) {
 // follow streams the response into d until its terminal event. The stream is
 // read by a goroutine of its own, so that neither a read that never returns
 // nor a provider that ignores its context can hold up the turn (C9, C12).
-func (t *turn) follow(ctx context.Context, d *demux, request *model.Request, leave func()) error {
+func (t *turn) stream(ctx context.Context, d *demux, request *model.Request, leave func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(errAttemptOver)
 	watch := newWatchdog(t.Model.Timeouts)
@@ -185,10 +185,10 @@ func (t *turn) follow(ctx context.Context, d *demux, request *model.Request, lea
 	if t.Redact != nil {
 		request.Secret = func(key string) { t.Redact.Add(key) } // C15
 	}
-	chunks := make(chan received, pumped)
+	chunks := make(chan streamItem, pumpBuffer)
 	// The pump ends when the stream does or its context is cancelled, and is
 	// waited for, within a bound, when the turn has ended.
-	t.strays.Go(scope.Shield(t.panicked("a provider panicked"), func() {
+	t.detached.Go(scope.Shield(t.panicked("a provider panicked"), func() {
 		defer leave()
 		pump(ctx, t.Model.Provider, request, chunks)
 	}))
@@ -202,17 +202,17 @@ func (t *turn) follow(ctx context.Context, d *demux, request *model.Request, lea
 			if done || err != nil {
 				return err
 			}
-			watch.saw(&r.chunk, d.visible())
+			watch.observe(&r.chunk, d.visible())
 		case <-watch.timer.C:
 			if len(chunks) > 0 { // it is not the provider that is late
-				watch.again()
+				watch.recheck()
 				continue
 			}
 			switch silent, why := watch.check(); why {
-			case tooSilent:
-				return t.cut(d.attempt, silent, model.NewError(model.ErrStalled, "LLM stream stalled: no tokens received for %s", words(silent)))
-			case tooLong:
-				return t.cut(d.attempt, silent, model.NewError(model.ErrTimeout, "the response was not complete after %s (attempt_timeout)", words(t.Model.Timeouts.Attempt)))
+			case cutStall:
+				return t.cutStalled(d.attempt, silent, model.NewError(model.ErrStalled, "LLM stream stalled: no tokens received for %s", formatDuration(silent)))
+			case cutOverdue:
+				return t.cutStalled(d.attempt, silent, model.NewError(model.ErrTimeout, "the response was not complete after %s (attempt_timeout)", formatDuration(t.Model.Timeouts.Attempt)))
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -221,7 +221,7 @@ func (t *turn) follow(ctx context.Context, d *demux, request *model.Request, lea
 }
 
 // cut warns that the watchdog cuts an attempt, which was silent for so long.
-func (t *turn) cut(attempt string, silent time.Duration, err *model.Error) error {
+func (t *turn) cutStalled(attempt string, silent time.Duration, err *model.Error) error {
 	if l, ok := t.Model.Provider.(model.Locator); ok {
 		err.URL = l.URL()
 	}
@@ -241,8 +241,8 @@ func streamEnd(err error) error {
 }
 
 // pump reads the stream and passes it on until it ends or ctx does.
-func pump(ctx context.Context, p model.Provider, request *model.Request, chunks chan<- received) {
-	var r received // one, since a parked stack is as large as its variables
+func pump(ctx context.Context, p model.Provider, request *model.Request, chunks chan<- streamItem) {
+	var r streamItem // one, since a parked stack is as large as its variables
 	send := func() bool {
 		select {
 		case chunks <- r:
@@ -280,18 +280,18 @@ func (t *turn) cutAttempt(end event.AttemptEnded, cause *event.Cause, err error,
 
 // failAttempt ends an attempt that failed and decides whether there is to be
 // another one.
-func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *again, error) {
+func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *retryDelay, error) {
 	var fault *model.Error
 	if !errors.As(err, &fault) {
-		if fault = unnamed(err); fault == nil {
+		if fault = untypedFault(err); fault == nil {
 			return "", nil, t.cutAttempt(d.end(), event.Fail(t.failure(err)), err)
 		}
 	}
 	decision := t.decide(fault, d)
-	if decision.holdOthers && decision.delay <= t.Retry.RetryFor {
+	if decision.holdSessions && decision.delay <= t.Retry.RetryFor {
 		t.Model.Limiter.Hold(time.Now().Add(decision.delay))
 	}
-	failure := t.describe(fault, decision)
+	failure := t.failureOfAttempt(fault, decision)
 	end := d.end()
 	if decision.retry {
 		ms := decision.delay.Milliseconds()
@@ -299,7 +299,7 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *again, error
 	}
 	var changes []event.Event
 	if decision.change != nil {
-		changes = t.changed(*decision.change)
+		changes = t.changeEvents(*decision.change)
 	}
 	if failed := t.cutAttempt(end, event.Fail(failure), nil, changes...); failed != nil {
 		return "", nil, failed
@@ -308,31 +308,31 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *again, error
 		return "", nil, event.Fail(failure)
 	}
 	t.cancelEnded()
-	return "", &again{decision.delay}, nil
+	return "", &retryDelay{decision.delay}, nil
 }
 
 // decide says what becomes of an attempt that failed so. C6: a request that was
 // refused for what is in the history is made again with less of it.
 func (t *turn) decide(fault *model.Error, failed *demux) decision {
-	if d := t.budget.renewed(fault); d.retry {
+	if d := t.budget.retryRenewed(fault); d.retry {
 		return d
 	}
 	if d := t.stopSearching(fault); d.retry {
 		return d
 	}
 	var remedy history.Remedy
-	t.Log.View(func(s event.State) { remedy = failed.sent.Remedy(s, t.target, fault) })
-	if failed.summary && failed.try >= mostTries { // there is another way
+	t.Log.View(func(s event.State) { remedy = failed.request.Remedy(s, t.target, fault) })
+	if failed.summary && failed.attemptNumber >= maxBuilds { // there is another way
 		remedy.Retry = false
 	}
 	if remedy.FirstTime {
-		if d := t.budget.repeat(fault); d.retry {
+		if d := t.budget.retryRefusal(fault); d.retry {
 			return d
 		}
 	}
 	var d decision
 	if remedy.Retry {
-		d = t.budget.yield()
+		d = t.budget.degrade()
 	} else {
 		d = t.budget.decide(fault, time.Now())
 	}
@@ -343,7 +343,7 @@ func (t *turn) decide(fault *model.Error, failed *demux) decision {
 // unnamed is an error that a provider did not type: what it says is passed on,
 // and it is retried as a fault of the connection would be. Defects and a log
 // that takes no more are no faults of the provider: nil.
-func unnamed(err error) *model.Error {
+func untypedFault(err error) *model.Error {
 	var order *event.OrderError
 	if failureOf(err).Name != event.NameInternal || errors.As(err, &order) || errors.Is(err, journal.ErrClosed) {
 		return nil
@@ -367,7 +367,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // words says a duration as a person would: "3 minutes", "1.5 seconds".
-func words(d time.Duration) string {
+func formatDuration(d time.Duration) string {
 	count := func(n float64, unit string) string {
 		s := fmt.Sprintf("%g %s", n, unit)
 		if n != 1 {

@@ -29,39 +29,39 @@ type call struct {
 	attempt, item      string
 	name, callID, args string
 	duplicate          bool
-	entered            bool  // by a person: nobody is asked
-	unread             error // why what the model sent is no call of a tool
+	byPerson           bool  // by a person: nobody is asked
+	argsErr            error // why what the model sent is no call of a tool
 
-	whole  context.Context // the turn's
-	cancel context.CancelCauseFunc
+	turnCtx context.Context // the turn's
+	cancel  context.CancelCauseFunc
 	// decided is settled when it is in the log whether the call runs.
-	decided *scope.Deferred[struct{}]
-	settled *scope.Deferred[struct{}]
-	took    time.Duration // to run; valid once it is settled
-	grant   Grant         // of the approver
-	time    *scope.Allowance
-	hooked  hooked
-	starts  []tool.Program // of clients, which the call may start if it is allowed
+	decided    *scope.Deferred[struct{}]
+	settled    *scope.Deferred[struct{}]
+	elapsed    time.Duration // to run; valid once it is settled
+	grant      Grant         // of the approver
+	time       *scope.Allowance
+	hookResult hookResult
+	starts     []tool.Program // of clients, which the call may start if it is allowed
 
-	progress sync.Mutex   // guards what follows
-	room     bound.Budget // for output while it runs
-	notices  int
-	chars    whole
-	mask     *redact.Stream
+	mu           sync.Mutex   // guards what follows
+	outputBudget bound.Budget // for output while it runs
+	notices      int
+	runes        runeBuffer
+	mask         *redact.Stream
 }
 
 // gave is what a tool returned.
-type gave struct {
+type toolReturn struct {
 	result tool.Result
 	err    error
 }
 
 // start begins the call, which ends when its tool does or soon after ctx.
 func (t *turn) start(ctx context.Context, c *call) {
-	c.whole = ctx
+	c.turnCtx = ctx
 	ctx, c.cancel = context.WithCancelCause(ctx)
 	c.decided, c.settled = scope.NewDeferred[struct{}](), scope.NewDeferred[struct{}]()
-	c.mask, c.room = t.Redact.Stream(), bound.NewBudget(maxProgress)
+	c.mask, c.outputBudget = t.Redact.Stream(), bound.NewBudget(maxProgress)
 	t.calls = append(t.calls, c)
 	t.Calls.add(c)
 	// settleCalls or await waits for it.
@@ -101,7 +101,7 @@ func (c *call) run(ctx context.Context) {
 		return
 	}
 	c.end(ctx, g)
-	c.tellHooks(ctx, g)
+	c.runAfterHooks(ctx, g)
 }
 
 // check returns why the call may not run. What it returns becomes the call's
@@ -114,23 +114,23 @@ func (c *call) check(ctx context.Context) error {
 	case c.duplicate:
 		return fmt.Errorf("the call id %q was used before: this call did not run; make it again", c.callID)
 	}
-	if c.unread != nil {
-		return c.unread
+	if c.argsErr != nil {
+		return c.argsErr
 	}
 	if err := t.Tools.Check(c.name, json.RawMessage(c.args)); err != nil {
 		return err
 	}
-	if c.entered {
+	if c.byPerson {
 		return nil
 	}
-	if err := c.askHooks(ctx); err != nil {
+	if err := c.runBeforeHooks(ctx); err != nil {
 		return err
 	}
 	c.starts = t.Tools.Starts(c.name, json.RawMessage(c.args))
 	if t.Approver == nil {
 		return nil
 	}
-	return c.approve(c.hooked.context(ctx))
+	return c.approve(c.hookResult.context(ctx))
 }
 
 // approve asks the approver, who may take as long as people do, but not longer
@@ -148,7 +148,7 @@ func (c *call) approve(ctx context.Context) error {
 	answers := make(chan answer, 1)
 	// Ends when the approver answers. One that ignores its context is left
 	// behind; what it says then becomes nothing (C16).
-	t.strays.Go(func() {
+	t.detached.Go(func() {
 		var said answer
 		said.err = scope.Guard(func() (err error) {
 			said.grant, err = t.Approver.Approve(ctx, a)
@@ -175,7 +175,7 @@ func (c *call) begin(ctx context.Context) (started event.Event, ok bool) {
 	err := c.turn.update(func(s event.State) []event.Event {
 		if ctx.Err() == nil && c.open(s) {
 			events = c.event(event.CallStarted{
-				Title: title, Sandbox: c.grant.Sandbox, Secrets: c.grant.Secrets, Arguments: c.hooked.arguments,
+				Title: title, Sandbox: c.grant.Sandbox, Secrets: c.grant.Secrets, Arguments: c.hookResult.arguments,
 				Places: MaskPlaces(c.turn.Redact, disk.ThroughLinks(c.turn.Dir, c.grant.Places)),
 			})
 		}
@@ -208,7 +208,7 @@ func (c *call) timeout(ctx context.Context) (context.Context, context.CancelFunc
 		d = x.Spec().Timeout
 	}
 	cause := event.Abort(event.TimedOut, "")
-	cause.Message = "it ran for " + words(d)
+	cause.Message = "it ran for " + formatDuration(d)
 	ctx, allowance, cancel := scope.WithAllowance(ctx, d, cause)
 	c.time = allowance
 	return ctx, cancel
@@ -217,23 +217,23 @@ func (c *call) timeout(ctx context.Context) (context.Context, context.CancelFunc
 // await runs the tool. Once ctx ends, the tool has the grace, and a margin in
 // which to report, to return; ok is false if it did not. A result that is
 // ready beats an abort that arrives with it.
-func (c *call) await(ctx context.Context) (g gave, ok bool) {
+func (c *call) await(ctx context.Context) (g toolReturn, ok bool) {
 	t := c.turn
 	began := time.Now()
-	defer func() { c.took = time.Since(began) }()
+	defer func() { c.elapsed = time.Since(began) }()
 	var names []string
 	for _, p := range c.starts {
 		names = append(names, p.Name)
 	}
-	results := make(chan gave, 1)
+	results := make(chan toolReturn, 1)
 	// Ends when the tool returns. A tool that ignores its context is left
 	// behind; what it returns then becomes nothing.
-	t.strays.Go(scope.Shield(func(err error) { results <- gave{err: err} }, func() {
+	t.detached.Go(scope.Shield(func(err error) { results <- toolReturn{err: err} }, func() {
 		result, err := t.Tools.Run(tool.WithSearcher(tool.WithHurry(ctx, t.Hurry), t.searchWeb), tool.Call{
-			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.say, Notice: c.notice, Ask: c.ask,
+			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.progressText, Notice: c.notice, Ask: c.fillForm,
 			Sandbox: c.grant.Sandbox, Secrets: c.grant.Secrets, Starts: names, Places: c.grant.Places,
 		})
-		results <- gave{result, err} // never blocks: one result, room for one
+		results <- toolReturn{result, err} // never blocks: one result, room for one
 	}))
 	select {
 	case g = <-results:
@@ -251,22 +251,22 @@ func (c *call) await(ctx context.Context) (g gave, ok bool) {
 			grace.Reset(settleMargin)
 			hurry = nil
 		case <-grace.C:
-			return gave{}, false
+			return toolReturn{}, false
 		}
 	}
 }
 
 // say puts output into the log as it comes, masked and bounded.
-func (c *call) say(text string) {
-	c.progress.Lock()
-	defer c.progress.Unlock()
-	if text = c.room.Text(c.mask.Write(c.chars.Write(text))); text != "" {
-		c.show(event.ItemDelta{Stream: event.Output, Text: text})
+func (c *call) progressText(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if text = c.outputBudget.Text(c.mask.Write(c.runes.Write(text))); text != "" {
+		c.logDelta(event.ItemDelta{Stream: event.Output, Text: text})
 	}
 }
 
 // show puts more output into the log, while the call runs.
-func (c *call) show(d event.ItemDelta) {
+func (c *call) logDelta(d event.ItemDelta) {
 	_ = c.turn.update(func(s event.State) []event.Event {
 		if !c.open(s) {
 			return nil
@@ -277,17 +277,17 @@ func (c *call) show(d event.ItemDelta) {
 
 // Bounds of what a call says to people beside its output.
 const (
-	mostNotices = 100
-	maxNotice   = 500 // characters
+	maxNotices = 100
+	maxNotice  = 500 // characters
 )
 
 // notice puts what people should know into the log, as a line of the output.
 func (c *call) notice(text string) {
 	text = terminal.Short(c.turn.Redact.Diagnostic(text), maxNotice)
-	c.progress.Lock()
-	defer c.progress.Unlock()
-	if c.notices++; c.notices <= mostNotices {
-		c.show(event.ItemDelta{Stream: event.Output, Text: "\n[" + text + "]\n", Notice: true})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.notices++; c.notices <= maxNotices {
+		c.logDelta(event.ItemDelta{Stream: event.Output, Text: "\n[" + text + "]\n", Notice: true})
 	}
 }
 
@@ -299,7 +299,7 @@ func (c *call) aborted(ctx context.Context) {
 	}
 	cause := interruption(context.Cause(ctx))
 	_ = c.turn.update(func(s event.State) []event.Event {
-		if c.whole.Err() != nil || !c.open(s) {
+		if c.turnCtx.Err() != nil || !c.open(s) {
 			return nil
 		}
 		return event.CallEndings(s, c.item, cause)
@@ -331,7 +331,7 @@ func (c *call) fail(err error) {
 }
 
 // end ends the call with what its tool gave.
-func (c *call) end(ctx context.Context, g gave) {
+func (c *call) end(ctx context.Context, g toolReturn) {
 	r := g.result
 	d := event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{
 		Output: r.Output, OutputFile: r.OutputFile, OutputBytes: r.OutputBytes, ExitCode: r.ExitCode,
@@ -370,7 +370,7 @@ func bounded(output string) string {
 
 // unanswered ends what the call still has open, such as an approval whose
 // approver panicked (C2).
-func (c *call) unanswered(s event.State) []event.Event {
+func (c *call) openEndings(s event.State) []event.Event {
 	endings := event.CallEndings(s, c.item, event.Abort(event.Shutdown, "host"))
 	return endings[:len(endings)-1] // the last one would be the call's
 }
@@ -393,7 +393,7 @@ func (c *call) finish(d event.ItemEnded) {
 		d.Type, d.Name, d.CallID, d.Arguments = content.Type, content.Name, content.CallID, content.Arguments
 		d.Sent, d.ProviderID, d.Seal, d.Effective = content.Sent, content.ProviderID, content.Seal, content.Effective
 		d.Provider, d.Model = c.turn.target.Provider, c.turn.target.Model
-		return append(c.unanswered(s), c.event(d)...)
+		return append(c.openEndings(s), c.event(d)...)
 	})
 	if err != nil { // the turn ends by itself where the journal failed
 		c.turn.Logger.Error("cannot write a call's ending", "item", c.item, "error", err)

@@ -37,7 +37,7 @@ func (t *turn) commands(ctx context.Context) (more bool, err error) {
 
 // entered writes down the call that a command is: it is of no attempt, and ready.
 func (t *turn) entered(in event.Input) (*call, error) {
-	c := &call{turn: t, callID: in.ID, entered: true}
+	c := &call{turn: t, callID: in.ID, byPerson: true}
 	if t.Command != nil {
 		name, arguments := t.Command(in.Text)
 		c.name, c.args = name, t.Redact.String(string(arguments))

@@ -26,18 +26,18 @@ const (
 const (
 	// leastSteps is how many steps lie between two compactions of a turn at the
 	// least: closer together, they do not help.
-	leastSteps = 5
+	minCompactionSteps = 5
 	// mostPieces is how many pieces a history is summarised in at most.
-	mostPieces = 64
+	maxPieces = 64
 )
 
 // room is what a turn knows of its model's window.
-type room struct {
+type windowState struct {
 	// compacted are the steps before which the history was compacted last, by what
 	// it was for.
-	compacted  map[event.Trigger]int
-	instructed int  // bytes of instructions that were given
-	skip       bool // the next request is sent as it is: compacting does not help
+	compactedAt      map[event.Trigger]int
+	instructionBytes int  // bytes of instructions that were given
+	skip             bool // the next request is sent as it is: compacting does not help
 }
 
 // fullError says that the history is to be compacted before the next request.
@@ -47,9 +47,9 @@ func (e *fullError) Error() string { return "the model's window is full" }
 
 // full returns a [fullError] if the history is to be compacted before the request
 // is sent, and the limit if that does not help any more.
-func (t *turn) full(a *ask, b *history.BuiltRequest) error {
-	skip := t.room.skip
-	t.room.skip = false
+func (t *turn) checkWindow(a *attemptSpec, b *history.BuiltRequest) error {
+	skip := t.window.skip
+	t.window.skip = false
 	if t.Compaction == "" || t.Compaction == CompactionOff || a.summary != nil || !b.NearlyFull {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (t *turn) trigger() (trigger event.Trigger) {
 // compact makes the history shorter, before the step's next request. Where it would
 // gain too little it does nothing, and the next request is sent as it is.
 func (t *turn) compact(ctx context.Context, step int, trigger event.Trigger) error {
-	if last, ok := t.room.compacted[trigger]; ok && step-last < leastSteps {
+	if last, ok := t.window.compactedAt[trigger]; ok && step-last < minCompactionSteps {
 		return t.windowFull(fmt.Sprintf("it was full again %d steps after the history was compacted", step-last))
 	}
 	for piece := 1; ; piece++ {
@@ -98,11 +98,11 @@ func (t *turn) compactOnce(ctx context.Context, step int, trigger event.Trigger,
 	if err != nil {
 		return false, err
 	}
-	if plan.Removed == 0 || !worth(plan, change, trigger) {
-		t.room.skip = true
+	if plan.Removed == 0 || !freesEnough(plan, change, trigger) {
+		t.window.skip = true
 		return false, nil
 	}
-	if t.Compaction == CompactionAuto && piece <= mostPieces {
+	if t.Compaction == CompactionAuto && piece <= maxPieces {
 		digest, of, err := t.summarise(ctx, step)
 		if err != nil {
 			return false, err
@@ -112,7 +112,7 @@ func (t *turn) compactOnce(ctx context.Context, step int, trigger event.Trigger,
 			if err != nil {
 				return false, err
 			}
-			if worth(of, whole, trigger) {
+			if freesEnough(of, whole, trigger) {
 				plan, change = of, whole
 			}
 		}
@@ -122,23 +122,23 @@ func (t *turn) compactOnce(ctx context.Context, step int, trigger event.Trigger,
 		if ctx.Err() != nil { // C10: nothing starts after the interrupt
 			return nil
 		}
-		return t.changed(change)
+		return t.changeEvents(change)
 	}); err != nil {
 		return false, err
 	}
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
-	if t.room.compacted == nil {
-		t.room.compacted = map[event.Trigger]int{}
+	if t.window.compactedAt == nil {
+		t.window.compactedAt = map[event.Trigger]int{}
 	}
-	t.room.compacted[trigger] = step
+	t.window.compactedAt[trigger] = step
 	return change.Piece, nil
 }
 
 // worth reports whether the change makes enough room: a quarter of the window, or
 // any where somebody asked for it.
-func worth(p history.Plan, c event.HistoryChanged, trigger event.Trigger) bool {
+func freesEnough(p history.Plan, c event.HistoryChanged, trigger event.Trigger) bool {
 	tokens := history.Tokens(c.Summary + c.Ledger)
 	freed := p.Freed(tokens)
 	switch {
@@ -158,7 +158,7 @@ func (t *turn) plan(summary bool) (p history.Plan) {
 
 // change is the event of a compaction.
 func (t *turn) change(ctx context.Context, p history.Plan, trigger event.Trigger, digest string) (event.HistoryChanged, error) {
-	text, err := t.ledger(ctx, p)
+	text, err := t.digest(ctx, p)
 	if err != nil {
 		return event.HistoryChanged{}, err
 	}
@@ -167,11 +167,11 @@ func (t *turn) change(ctx context.Context, p history.Plan, trigger event.Trigger
 		From: p.From, Summary: digest, Ledger: text, Before: p.Before,
 	}
 	c.Tokens = max(p.Before-p.Freed(history.Tokens(digest+text)), 0)
-	c.Why = fmt.Sprintf("the conversation was compacted, since %s: about %d tokens became %d", triggerWords(trigger), c.Before, c.Tokens)
+	c.Why = fmt.Sprintf("the conversation was compacted, since %s: about %d tokens became %d", triggerReason(trigger), c.Before, c.Tokens)
 	return c, nil
 }
 
-func triggerWords(t event.Trigger) string {
+func triggerReason(t event.Trigger) string {
 	switch t {
 	case event.TriggerRequest:
 		return "somebody asked for it"
@@ -183,7 +183,7 @@ func triggerWords(t event.Trigger) string {
 
 // ledger says what the session has come to. It reads files, so that it looks at
 // the state beside the log, and leaves off when ctx ends.
-func (t *turn) ledger(ctx context.Context, p history.Plan) (string, error) {
+func (t *turn) digest(ctx context.Context, p history.Plan) (string, error) {
 	l := history.Read(t.snapshot(), history.Scope{From: p.From, Omit: p.Omit, First: p.First})
 	done := make(chan history.Digest, 1)
 	// Ends with ctx or its last file; a file system that hangs keeps it, and

@@ -12,21 +12,21 @@ import (
 // demux turns the chunks of one response into events, and starts its calls.
 // It never waits for a tool, a person or a subscriber.
 type demux struct {
-	turn    *turn
-	ctx     context.Context // the turn's: calls outlive their attempt
-	summary bool            // only text is wanted, for a compaction
-	try     int             // which one it is
-	attempt string
-	started event.Event          // the attempt; zero where it did not
-	sent    history.RequestStats // the request
-	open    map[int]*openItem
-	ids     map[string]bool // of the response's calls
-	latest  *openItem       // the item that the last delta was for
-	usage   event.Usage     // as the provider reports it
-	said    int             // bytes of text, unwanted ones included
-	tokens  *event.Tokens
-	id      string // the provider's, of the response
-	stop    model.StopReason
+	turn          *turn
+	ctx           context.Context // the turn's: calls outlive their attempt
+	summary       bool            // only text is wanted, for a compaction
+	attemptNumber int             // which one it is
+	attempt       string
+	started       event.Event          // the attempt; zero where it did not
+	request       history.RequestStats // the request
+	open          map[int]*openItem
+	ids           map[string]bool // of the response's calls
+	lastItem      *openItem       // the item that the last delta was for
+	usage         event.Usage     // as the provider reports it
+	textBytes     int             // bytes of text, unwanted ones included
+	tokens        *event.Tokens
+	id            string // the provider's, of the response
+	stop          model.StopReason
 }
 
 // openItem is an item between its start and its end.
@@ -34,10 +34,10 @@ type openItem struct {
 	id           string
 	role         model.Role
 	callID, name string
-	chars        whole
+	runes        runeBuffer
 	mask         *redact.Stream
 	ended        bool
-	unwanted     bool // it has no item in the log
+	ignored      bool // it has no item in the log
 }
 
 var itemTypes = map[model.Role]event.ItemType{
@@ -58,7 +58,7 @@ func (d *demux) chunk(c *model.Chunk) (done bool, err error) {
 	case model.ItemEnd:
 		return false, d.endItem(*c)
 	case model.ItemDrop:
-		return false, d.drop(c.Index)
+		return false, d.dropItem(c.Index)
 	case model.Ping:
 	case model.UsageReport:
 		if c.Usage != nil {
@@ -88,7 +88,7 @@ func (d *demux) startItem(c model.Chunk) error {
 	i := &openItem{role: c.Role, callID: c.CallID, name: c.Name, mask: d.turn.Redact.Stream()}
 	d.open[c.Index] = i
 	if d.summary {
-		if i.unwanted = c.Role != model.Assistant; i.unwanted {
+		if i.ignored = c.Role != model.Assistant; i.ignored {
 			return nil
 		}
 		kind = event.Digest
@@ -121,25 +121,25 @@ func (d *demux) delta(c *model.Chunk) error {
 	if err != nil {
 		return err
 	}
-	d.latest = i
-	d.heard(c.Text)
-	return d.say(i, i.pass(c.Text))
+	d.lastItem = i
+	d.countText(c.Text)
+	return d.appendText(i, i.visibleText(c.Text))
 }
 
 // pass returns what of the text may be shown now: in whole characters, with
 // secrets masked.
-func (i *openItem) pass(text string) string {
-	return i.mask.Write(i.chars.Write(text))
+func (i *openItem) visibleText(text string) string {
+	return i.mask.Write(i.runes.Write(text))
 }
 
 // rest returns what pass has kept back.
-func (i *openItem) rest() string {
-	return i.mask.Write(i.chars.Flush()) + i.mask.Flush()
+func (i *openItem) remainder() string {
+	return i.mask.Write(i.runes.Flush()) + i.mask.Flush()
 }
 
 // say appends to the item's text.
-func (d *demux) say(i *openItem, text string) error {
-	if text == "" || i.unwanted {
+func (d *demux) appendText(i *openItem, text string) error {
+	if text == "" || i.ignored {
 		return nil
 	}
 	stream := event.Text
@@ -154,7 +154,7 @@ func (d *demux) say(i *openItem, text string) error {
 // visible reports whether the model is putting out text that a person could
 // see, so that its pause is not a silent thought.
 func (d *demux) visible() bool {
-	return d.latest != nil && !d.latest.ended && d.latest.role != model.Reasoning
+	return d.lastItem != nil && !d.lastItem.ended && d.lastItem.role != model.Reasoning
 }
 
 func (d *demux) endItem(c model.Chunk) error {
@@ -162,11 +162,11 @@ func (d *demux) endItem(c model.Chunk) error {
 	if err != nil {
 		return err
 	}
-	if err := d.say(i, i.rest()); err != nil {
+	if err := d.appendText(i, i.remainder()); err != nil {
 		return err
 	}
 	i.ended = true
-	if i.unwanted {
+	if i.ignored {
 		return nil
 	}
 	if i.role == model.Call {
@@ -180,17 +180,17 @@ func (d *demux) endItem(c model.Chunk) error {
 }
 
 // drop ends a call that the provider gave up, and of which it made another.
-func (d *demux) drop(index int) error {
+func (d *demux) dropItem(index int) error {
 	i, err := d.item(index)
 	if err != nil {
 		return err
 	}
 	i.ended = true
-	if i.unwanted {
+	if i.ignored {
 		return nil
 	}
 	return d.turn.update(func(s event.State) []event.Event {
-		return []event.Event{d.leftOpen(s.Running().Item(i.id))}
+		return []event.Event{d.endOpenItem(s.Running().Item(i.id))}
 	})
 }
 
@@ -214,7 +214,7 @@ func (d *demux) ready(i *openItem, c model.Chunk) error {
 	var arguments string
 	d.turn.Log.View(func(s event.State) { arguments = s.Running().Item(i.id).Content().Arguments })
 	said := d.turn.view.Read(or(c.Name, i.name), arguments)
-	call.name, call.args, call.unread = said.Name, said.Arguments, said.Err
+	call.name, call.args, call.argsErr = said.Name, said.Arguments, said.Err
 	err := d.turn.update(func(event.State) []event.Event {
 		return d.event(i, event.CallReady{Name: call.name, CallID: call.callID, Arguments: call.args, Sent: said.Sent, Seal: c.Seal})
 	})
@@ -229,13 +229,13 @@ func (d *demux) ready(i *openItem, c model.Chunk) error {
 // left open is taken as it is; a call that it left open did not happen.
 func (d *demux) complete() error {
 	for _, i := range d.open {
-		if i.ended || i.unwanted {
+		if i.ended || i.ignored {
 			continue
 		}
 		if i.role == model.Call && !cutShort(d.stop) {
 			return model.NewError(model.ErrTruncated, "the response ended within the arguments of a call of %q", i.name)
 		}
-		if err := d.say(i, i.rest()); err != nil {
+		if err := d.appendText(i, i.remainder()); err != nil {
 			return err
 		}
 	}
@@ -243,7 +243,7 @@ func (d *demux) complete() error {
 		var out []event.Event
 		for _, item := range s.Running().Items {
 			if item.Attempt == d.attempt && item.Status == event.ItemOpen && !item.Ready {
-				out = append(out, d.leftOpen(item))
+				out = append(out, d.endOpenItem(item))
 			}
 		}
 		end := d.end()
@@ -258,7 +258,7 @@ func cutShort(stop model.StopReason) bool {
 }
 
 // leftOpen ends an item that the provider did not end.
-func (d *demux) leftOpen(item *event.Item) event.Event {
+func (d *demux) endOpenItem(item *event.Item) event.Event {
 	end := event.ItemEnded{Status: event.ItemCompleted, Content: item.Content()}
 	if item.Type() == event.ToolCall {
 		end.Status, end.Effects = event.ItemAborted, event.EffectsNone
@@ -270,7 +270,7 @@ func (d *demux) leftOpen(item *event.Item) event.Event {
 // end is what is known of the attempt, whatever its outcome.
 func (d *demux) end() event.AttemptEnded {
 	end := event.AttemptEnded{StopReason: string(d.stop), ResponseID: d.id, Tokens: d.tokens}
-	end.Usage, end.Estimated = d.turn.usage(d.usage, d.sent.Tokens, d.said)
+	end.Usage, end.Estimated = d.turn.usage(d.usage, d.request.Tokens, d.textBytes)
 	if price := d.turn.Model.Price; price != nil && end.Usage != (event.Usage{}) {
 		cost := price.Cost(end.Usage)
 		end.Cost = &cost

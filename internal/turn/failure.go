@@ -13,27 +13,27 @@ import (
 )
 
 // leftOut is what becomes of words that a provider refuses (C6).
-const leftOut = "what was refused is left out of later requests, so that the session can go on"
+const droppedWords = "what was refused is left out of later requests, so that the session can go on"
 
 // mostBody is how many characters of a provider's answer go into a failure.
-const mostBody = 500
+const maxBody = 500
 
 // describe is a failed attempt as the log keeps it, redacted (C15). An attempt
 // that could have been retried and is not exhausted its budget.
-func (t *turn) describe(e *model.Error, d decision) *event.Failure {
+func (t *turn) failureOfAttempt(e *model.Error, d decision) *event.Failure {
 	f := &event.Failure{
 		Name: event.NameProvider, Kind: string(e.Kind), Status: e.Status,
-		URL: t.Redact.Diagnostic(e.URL), Body: clip(t.Redact.Diagnostic(e.Body), mostBody),
-		Message: clip(t.Redact.Diagnostic(e.Error()), 2*mostBody), Attempt: d.attempt, RetryLimit: d.limit,
+		URL: t.Redact.Diagnostic(e.URL), Body: clip(t.Redact.Diagnostic(e.Body), maxBody),
+		Message: clip(t.Redact.Diagnostic(e.Error()), 2*maxBody), Attempt: d.attempt, RetryLimit: d.limit,
 	}
 	switch {
-	case d.note != "" && d.why == "":
+	case d.note != "" && d.exhausted == "":
 		f.Message += "; " + d.note
 	case e.Kind == model.ErrPolicy:
-		f.Message += "; " + leftOut
-	case d.why != "":
+		f.Message += "; " + droppedWords
+	case d.exhausted != "":
 		f.Name = event.NameRetryExhausted
-		f.Message += "; " + d.why
+		f.Message += "; " + d.exhausted
 	}
 	return f
 }

@@ -16,10 +16,10 @@ import (
 const byHook = "hook"
 
 // mostBlocks is how often in a row hooks may have the model go on at a turn's end.
-const mostBlocks = 8
+const maxStopRefusals = 8
 
 // hooked is what hooks have said of a call.
-type hooked struct {
+type hookResult struct {
 	arguments string           // that the call runs with instead; empty for its own
 	decision  event.Permission // ask or allow, beyond what the policy says
 	why       string
@@ -28,7 +28,7 @@ type hooked struct {
 	stopWhy   string
 }
 
-func (h *hooked) take(v hooks.Verdict) {
+func (h *hookResult) add(v hooks.Verdict) {
 	h.notes = append(h.notes, v.Context...)
 	if v.Stop && !h.stop {
 		h.stop, h.stopWhy = true, v.Why
@@ -39,7 +39,7 @@ func (h *hooked) take(v hooks.Verdict) {
 type hookKey struct{}
 
 // context is ctx with what hooks have said.
-func (h *hooked) context(ctx context.Context) context.Context {
+func (h *hookResult) context(ctx context.Context) context.Context {
 	if h.decision == "" {
 		return ctx
 	}
@@ -49,7 +49,7 @@ func (h *hooked) context(ctx context.Context) context.Context {
 // Hooked returns what hooks have said of the call that an Approver is asked about: ask,
 // allow, or nothing.
 func Hooked(ctx context.Context) (decision event.Permission, why string) {
-	if h, ok := ctx.Value(hookKey{}).(*hooked); ok {
+	if h, ok := ctx.Value(hookKey{}).(*hookResult); ok {
 		return h.decision, h.why
 	}
 	return "", ""
@@ -60,7 +60,7 @@ func (c *call) forHooks() hooks.Call {
 }
 
 // askHooks asks the gates about the call, and takes what they make of it.
-func (c *call) askHooks(ctx context.Context) error {
+func (c *call) runBeforeHooks(ctx context.Context) error {
 	t := c.turn
 	if !t.Hooks.On(event.HookBefore) {
 		return nil
@@ -69,7 +69,7 @@ func (c *call) askHooks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.hooked.take(v)
+	c.hookResult.add(v)
 	if v.Denied() {
 		return refusedByHook(c.name, v.Reason)
 	}
@@ -77,9 +77,9 @@ func (c *call) askHooks(ctx context.Context) error {
 		if err := t.Tools.Check(c.name, json.RawMessage(v.Arguments)); err != nil {
 			return refusedByHook(c.name, fmt.Sprintf("it changed the call into one that is not valid: %v", err))
 		}
-		c.args, c.hooked.arguments = v.Arguments, v.Arguments
+		c.args, c.hookResult.arguments = v.Arguments, v.Arguments
 	}
-	c.hooked.decision, c.hooked.why = v.Decision, v.Reason
+	c.hookResult.decision, c.hookResult.why = v.Decision, v.Reason
 	if v.Decision == event.Ask && t.Approver == nil {
 		return refusedByHook(c.name, "it asks for somebody's word, and nobody can be asked")
 	}
@@ -91,9 +91,9 @@ func refusedByHook(tool, reason string) error {
 }
 
 // tellHooks tells the hooks how the call ended, and keeps what they say of that.
-func (c *call) tellHooks(ctx context.Context, g gave) {
+func (c *call) runAfterHooks(ctx context.Context, g toolReturn) {
 	t := c.turn
-	if c.entered || g.result.Aborted || g.result.Unknown || !t.Hooks.On(event.HookAfter) {
+	if c.byPerson || g.result.Aborted || g.result.Unknown || !t.Hooks.On(event.HookAfter) {
 		return
 	}
 	ended := hooks.Ended{Output: g.result.Output, ExitCode: g.result.ExitCode, Failed: g.result.Failed || g.err != nil}
@@ -105,23 +105,23 @@ func (c *call) tellHooks(ctx context.Context, g gave) {
 	if err != nil { // the turn ends
 		return
 	}
-	c.hooked.take(v)
+	c.hookResult.add(v)
 	if v.Denied() {
-		c.hooked.notes = append(c.hooked.notes, fmt.Sprintf("About the call of %q: %s", c.name, v.Reason))
+		c.hookResult.notes = append(c.hookResult.notes, fmt.Sprintf("About the call of %q: %s", c.name, v.Reason))
 	}
 }
 
 // heard tells the model what hooks have said of the calls, in the order of the
 // calls, and ends the turn where a hook asks for that.
-func (t *turn) heard(calls []*call) error {
+func (t *turn) reportHooks(calls []*call) error {
 	for _, c := range calls {
-		if err := t.hookNotes(c.hooked.notes); err != nil {
+		if err := t.hookNotes(c.hookResult.notes); err != nil {
 			return err
 		}
 	}
 	for _, c := range calls {
-		if c.hooked.stop {
-			return stoppedByHook(c.hooked.stopWhy)
+		if c.hookResult.stop {
+			return stoppedByHook(c.hookResult.stopWhy)
 		}
 	}
 	return nil
@@ -146,7 +146,7 @@ func stoppedByHook(why string) error {
 
 // opening runs the hooks of the session's start, if this is its first work since it
 // was opened, and has the gates asked about the inputs that the model will see.
-func (t *turn) opening(ctx context.Context) error {
+func (t *turn) runOpeningHooks(ctx context.Context) error {
 	if source := t.source(); source != "" {
 		if err := t.startHooks(ctx, source); err != nil {
 			return err
@@ -156,7 +156,7 @@ func (t *turn) opening(ctx context.Context) error {
 		return nil
 	}
 	var refused *hooks.Verdict
-	for _, in := range t.unasked() {
+	for _, in := range t.uncheckedInputs() {
 		v, err := t.prompt(ctx, in)
 		if err != nil {
 			return err
@@ -209,7 +209,7 @@ func (t *turn) startHooks(ctx context.Context, source string) error {
 // unasked are the inputs that the next request would be the first to tell, and that
 // no gate was asked about: those of the turn, and of turns before it that were
 // interrupted before they asked the model.
-func (t *turn) unasked() (list []event.Input) {
+func (t *turn) uncheckedInputs() (list []event.Input) {
 	t.Log.View(func(s event.State) {
 		for _, other := range slices.Backward(s.Turns) {
 			if other.ID != t.id && len(other.Attempts) > 0 {
@@ -260,7 +260,7 @@ func (t *turn) admitSteering(ctx context.Context) error {
 	for {
 		var in event.Input
 		t.Log.View(func(s event.State) {
-			for _, waiting := range steering(s) {
+			for _, waiting := range steeringInputs(s) {
 				if in.ID == "" && !waiting.Asked() {
 					in = waiting
 				}
@@ -289,7 +289,7 @@ func (t *turn) admitSteering(ctx context.Context) error {
 
 // joining are the inputs that may join the turn at its next request.
 func (t *turn) joining(s event.State) []event.Input {
-	list := steering(s)
+	list := steeringInputs(s)
 	if !t.Hooks.On(event.HookPrompt) {
 		return list
 	}
@@ -298,17 +298,17 @@ func (t *turn) joining(s event.State) []event.Input {
 
 // askToStop asks the hooks whether the turn may complete, where nothing else keeps it
 // from that, and reports whether it goes on.
-func (t *turn) askToStop(ctx context.Context) (goesOn bool, err error) {
+func (t *turn) runStopHooks(ctx context.Context) (goesOn bool, err error) {
 	e := event.HookStop
 	if t.Hooks != nil && t.Hooks.Child {
 		e = event.HookChildStop
 	}
-	if !t.Hooks.On(e) || t.blocks >= mostBlocks {
+	if !t.Hooks.On(e) || t.stopRefusals >= maxStopRefusals {
 		return false, nil
 	}
 	answer, busy := "", false
 	t.Log.View(func(s event.State) {
-		busy = len(steering(s)) > 0 || len(s.News()) > 0
+		busy = len(steeringInputs(s)) > 0 || len(s.News()) > 0
 		if r := s.Turn(t.id); r != nil {
 			answer = r.Answer()
 		}
@@ -316,19 +316,19 @@ func (t *turn) askToStop(ctx context.Context) (goesOn bool, err error) {
 	if busy {
 		return false, nil
 	}
-	v, err := t.Hooks.Stop(ctx, t.id, answer, t.blocks > 0)
+	v, err := t.Hooks.Stop(ctx, t.id, answer, t.stopRefusals > 0)
 	if err != nil {
 		return false, err
 	}
 	if v.Stop || !v.Denied() {
 		return false, nil
 	}
-	t.blocks++
+	t.stopRefusals++
 	return true, t.hookNotes([]string{v.Reason})
 }
 
 // compactFor compacts the history, with the hooks before and after that.
-func (t *turn) compactFor(ctx context.Context, step int, trigger event.Trigger) error {
+func (t *turn) compactWithHooks(ctx context.Context, step int, trigger event.Trigger) error {
 	word := "auto"
 	if trigger == event.TriggerRequest {
 		word = "manual"
@@ -342,13 +342,13 @@ func (t *turn) compactFor(ctx context.Context, step int, trigger event.Trigger) 
 	case v.Denied() && trigger == event.TriggerRequest:
 		return event.Fail(&event.Failure{Name: event.NameHook, Message: "a hook refused the compaction: " + v.Reason})
 	case v.Denied() && trigger == event.TriggerFull:
-		t.room.skip = true
+		t.window.skip = true
 		return nil
 	}
 	if err := t.compact(ctx, step, trigger); err != nil {
 		return err
 	}
-	if t.purpose == event.Compaction || !t.Hooks.On(event.HookSessionStart) || t.Hooks.Child || t.room.skip {
+	if t.purpose == event.Compaction || !t.Hooks.On(event.HookSessionStart) || t.Hooks.Child || t.window.skip {
 		return nil
 	}
 	return t.startHooks(ctx, "compact")

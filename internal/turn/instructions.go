@@ -11,13 +11,13 @@ import (
 
 // mostInstructions bounds the instructions of a session in bytes, beside those of
 // its system prompt. What is beyond is named.
-const mostInstructions = 64 << 10
+const maxInstructions = 64 << 10
 
 // instruct tells the model what the project says of the places where the calls
 // since the last time worked: each file once in a session, which its log remembers.
-func (t *turn) instruct(ctx context.Context) error {
-	calls := t.calls[t.instructed:]
-	t.instructed = len(t.calls)
+func (t *turn) addInstructions(ctx context.Context) error {
+	calls := t.calls[t.instructedCalls:]
+	t.instructedCalls = len(t.calls)
 	if t.Instructions == nil || len(calls) == 0 {
 		return nil
 	}
@@ -30,18 +30,18 @@ func (t *turn) instruct(ctx context.Context) error {
 			return nil
 		}
 		for _, one := range found {
-			if t.given == nil {
-				t.given, t.room.instructed = given(s)
+			if t.knownFiles == nil {
+				t.knownFiles, t.window.instructionBytes = knownInstructions(s)
 			}
-			if t.given[one.Path] {
+			if t.knownFiles[one.Path] {
 				continue
 			}
-			t.given[one.Path] = true
+			t.knownFiles[one.Path] = true
 			text := fmt.Sprintf("[You work where the project has instructions of its own. %s says:]\n\n%s", one.Path, t.Redact.String(one.Text))
-			if t.room.instructed+len(one.Text) > mostInstructions {
+			if t.window.instructionBytes+len(one.Text) > maxInstructions {
 				text = fmt.Sprintf("[You work where the project has instructions of its own, in %s. Read them before you go on.]", one.Path)
 			} else {
-				t.room.instructed += len(one.Text)
+				t.window.instructionBytes += len(one.Text)
 			}
 			id := s.NextItem(len(out) / 2)
 			content := event.Content{Type: event.Note, Text: text, Instruction: one.Path}
@@ -82,7 +82,7 @@ func (t *turn) instructions(ctx context.Context, calls []*call) ([]run.Instructi
 
 // given returns the files whose text the session's model has been given, and how
 // long they are together.
-func given(s event.State) (files map[string]bool, bytes int) {
+func knownInstructions(s event.State) (files map[string]bool, bytes int) {
 	files = map[string]bool{}
 	for _, t := range s.Turns {
 		for _, i := range t.Items {

@@ -14,7 +14,7 @@ const warnAt = 0.8
 // that of a parent agent, and tells the model once of each that soon will be.
 func (t *turn) guardLimits(step int) error {
 	t.count()
-	for m := t.meter; m != nil; m = m.up {
+	for m := t.meter; m != nil; m = m.parent {
 		if err := t.guardPrice(m); err != nil {
 			return err
 		}
@@ -24,14 +24,14 @@ func (t *turn) guardLimits(step int) error {
 	}
 	for _, g := range t.gauges(step) {
 		switch {
-		case g.of <= 0:
-		case g.reached() && g.limit == event.LimitSteps:
-			return event.AbortLimit(g.limit, fmt.Sprintf("the turn took %d steps", t.Limits.Steps))
-		case g.reached() && g.limit != event.LimitTime: // which is the context's
-			return event.AbortLimit(g.limit, fmt.Sprintf("the %s used %s", g.who, g.words()))
-		case g.used >= warnAt*g.of && !t.warned[g.key]:
-			t.warned[g.key] = true
-			if err := t.note(fmt.Sprintf("The %s has used %s; it is ended at the limit. Finish what is most important, and say what is left to do.", g.who, g.words())); err != nil {
+		case g.limitValue <= 0:
+		case g.reached() && g.kind == event.LimitSteps:
+			return event.AbortLimit(g.kind, fmt.Sprintf("the turn took %d steps", t.Limits.Steps))
+		case g.reached() && g.kind != event.LimitTime: // which is the context's
+			return event.AbortLimit(g.kind, fmt.Sprintf("the %s used %s", g.subject, g.usage()))
+		case g.used >= warnAt*g.limitValue && !t.warnings[g.key]:
+			t.warnings[g.key] = true
+			if err := t.note(fmt.Sprintf("The %s has used %s; it is ended at the limit. Finish what is most important, and say what is left to do.", g.subject, g.usage())); err != nil {
 				return err
 			}
 		}
@@ -44,8 +44,8 @@ func (t *turn) guardOutside() error {
 		return nil
 	}
 	top := t.meter
-	for m := t.meter; m != nil; m = m.up {
-		if m.of == "turn" {
+	for m := t.meter; m != nil; m = m.parent {
+		if m.scope == "turn" {
 			top = m
 		}
 	}
@@ -62,30 +62,30 @@ func (t *turn) guardPrice(m *Meter) error {
 		return nil
 	}
 	limit := event.LimitCost
-	if m.of == "session" {
-		limit = ofSession(limit)
+	if m.scope == "session" {
+		limit = sessionLimit(limit)
 	}
 	if t.Model.Price == nil {
 		return event.AbortLimit(limit, fmt.Sprintf("the price of %s is not known, so its cost cannot be limited", t.Model.Name))
 	}
 	if spent, _ := m.total(); spent.Unpriced > 0 {
-		return event.AbortLimit(limit, fmt.Sprintf("what %d earlier requests of the %s cost is not known, so its cost cannot be limited", spent.Unpriced, m.of))
+		return event.AbortLimit(limit, fmt.Sprintf("what %d earlier requests of the %s cost is not known, so its cost cannot be limited", spent.Unpriced, m.scope))
 	}
 	return nil
 }
 
 // gauges are all that bound the turn.
 func (t *turn) gauges(step int) []gauge {
-	list := []gauge{stepsOf(step-1, t.Limits.Steps), timeOf(time.Since(t.began), t.Limits.Time)}
+	list := []gauge{stepGauge(step-1, t.Limits.Steps), timeGauge(time.Since(t.startedAt), t.Limits.Time)}
 	for n := range list {
-		list[n].who, list[n].key = "turn", string(list[n].limit)
+		list[n].subject, list[n].key = "turn", string(list[n].kind)
 	}
-	session := timeOf(t.worked+time.Since(t.began), t.Limits.Session.Time)
-	session.limit, session.who, session.key = ofSession(session.limit), "session", "session time"
+	session := timeGauge(t.timeBefore+time.Since(t.startedAt), t.Limits.Session.Time)
+	session.kind, session.subject, session.key = sessionLimit(session.kind), "session", "session time"
 	list = append(list, session)
 	above := -1
-	for m := t.meter; m != nil; m = m.up {
-		if m.of == "turn" { // below it begins a child agent
+	for m := t.meter; m != nil; m = m.parent {
+		if m.scope == "turn" { // below it begins a child agent
 			above++
 		}
 		list = append(list, m.gauges(above)...)
@@ -98,20 +98,20 @@ func (t *turn) count() {
 	var spent event.Summary
 	t.Log.View(func(s event.State) {
 		running := s.Turn(t.id)
-		for running != nil && t.counted < len(running.Attempts) && running.Attempts[t.counted].End != nil {
-			a := running.Attempts[t.counted]
+		for running != nil && t.countedAttempts < len(running.Attempts) && running.Attempts[t.countedAttempts].End != nil {
+			a := running.Attempts[t.countedAttempts]
 			spent.Add(*a.End)
 			if a.End.Outcome == event.Completed && a.Start.Purpose == "" {
 				spent.Steps++
 			}
-			t.counted++
+			t.countedAttempts++
 		}
 	})
 	t.meter.add(spent)
 }
 
 // worked is how long the session's turns ran that have ended.
-func worked(s event.State) (sum time.Duration) {
+func timeWorked(s event.State) (sum time.Duration) {
 	for _, t := range s.Turns {
 		if t.Cause != nil {
 			sum += max(t.EndedAt.Sub(t.StartedAt), 0)

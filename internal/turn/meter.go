@@ -15,9 +15,9 @@ import (
 // below that of the turn which started it. Its methods may be called by several
 // goroutines; a nil Meter counts nothing.
 type Meter struct {
-	of     string // "turn" or "session"
+	scope  string // "turn" or "session"
 	limits run.SessionLimits
-	up     *Meter
+	parent *Meter
 
 	mu     sync.Mutex
 	spent  event.Summary // guarded by mu
@@ -27,7 +27,7 @@ type Meter struct {
 // NewMeter returns the meter of a session, which has taken something before. One
 // below another is bounded by that alone.
 func NewMeter(limits run.SessionLimits, before event.Summary, up *Meter) *Meter {
-	m := &Meter{of: "session", limits: limits, up: up, spent: before}
+	m := &Meter{scope: "session", limits: limits, parent: up, spent: before}
 	if up != nil {
 		m.limits = run.SessionLimits{}
 		up.share()
@@ -36,7 +36,7 @@ func NewMeter(limits run.SessionLimits, before event.Summary, up *Meter) *Meter 
 }
 
 func (m *Meter) share() {
-	for ; m != nil; m = m.up {
+	for ; m != nil; m = m.parent {
 		m.mu.Lock()
 		m.shared = true
 		m.mu.Unlock()
@@ -45,7 +45,7 @@ func (m *Meter) share() {
 
 // add adds what a request took.
 func (m *Meter) add(sum event.Summary) {
-	for ; m != nil; m = m.up {
+	for ; m != nil; m = m.parent {
 		m.mu.Lock()
 		m.spent.Join(sum)
 		m.mu.Unlock()
@@ -69,36 +69,36 @@ func MeterOf(ctx context.Context) *Meter {
 
 // gauge is how much of a limit is used.
 type gauge struct {
-	limit    event.Limit
-	who      string // takes it
-	key      string // that no other gauge of the turn has
-	used, of float64
-	show     func(amount float64) string
-	unit     string
+	kind             event.Limit
+	subject          string // takes it
+	key              string // that no other gauge of the turn has
+	used, limitValue float64
+	show             func(amount float64) string
+	unit             string
 }
 
 // words says who has used how much of how much.
-func (g gauge) words() string { return g.show(g.used) + " of " + g.show(g.of) + g.unit }
+func (g gauge) usage() string { return g.show(g.used) + " of " + g.show(g.limitValue) + g.unit }
 
 // reached reports whether there is nothing left.
-func (g gauge) reached() bool { return g.of > 0 && g.used >= g.of }
+func (g gauge) reached() bool { return g.limitValue > 0 && g.used >= g.limitValue }
 
-func tokensOf(used int64, of int64) gauge {
-	return gauge{limit: event.LimitTokens, used: float64(used), of: float64(of), show: count, unit: " tokens"}
+func tokenGauge(used int64, of int64) gauge {
+	return gauge{kind: event.LimitTokens, used: float64(used), limitValue: float64(of), show: count, unit: " tokens"}
 }
 
-func costOf(used, of float64) gauge {
-	return gauge{limit: event.LimitCost, used: used, of: of, show: func(usd float64) string { return fmt.Sprintf("$%.4g", usd) }}
+func costGauge(used, of float64) gauge {
+	return gauge{kind: event.LimitCost, used: used, limitValue: of, show: func(usd float64) string { return fmt.Sprintf("$%.4g", usd) }}
 }
 
-func stepsOf(used, of int) gauge {
-	return gauge{limit: event.LimitSteps, used: float64(used), of: float64(of), show: count, unit: " steps"}
+func stepGauge(used, of int) gauge {
+	return gauge{kind: event.LimitSteps, used: float64(used), limitValue: float64(of), show: count, unit: " steps"}
 }
 
-func timeOf(used, of time.Duration) gauge {
+func timeGauge(used, of time.Duration) gauge {
 	return gauge{
-		limit: event.LimitTime, used: used.Round(time.Second).Seconds(), of: of.Seconds(),
-		show: func(seconds float64) string { return words(time.Duration(seconds * float64(time.Second))) },
+		kind: event.LimitTime, used: used.Round(time.Second).Seconds(), limitValue: of.Seconds(),
+		show: func(seconds float64) string { return formatDuration(time.Duration(seconds * float64(time.Second))) },
 	}
 }
 
@@ -107,7 +107,7 @@ func count(n float64) string { return fmt.Sprintf("%.0f", n) }
 // gauges are those of the meter, which is so many sessions above the turn that asks.
 func (m *Meter) gauges(above int) (list []gauge) {
 	spent, shared := m.total()
-	who := m.of
+	who := m.scope
 	if above > 0 {
 		who = "parent agent's " + who
 	}
@@ -115,13 +115,13 @@ func (m *Meter) gauges(above int) (list []gauge) {
 		who += ", with its child agents,"
 	}
 	for n, g := range []gauge{
-		stepsOf(spent.Steps, m.limits.Steps),
-		tokensOf(spent.Usage.Total(), m.limits.Tokens),
-		costOf(spent.Cost, m.limits.Cost),
+		stepGauge(spent.Steps, m.limits.Steps),
+		tokenGauge(spent.Usage.Total(), m.limits.Tokens),
+		costGauge(spent.Cost, m.limits.Cost),
 	} {
-		g.who, g.key = who, fmt.Sprint(m.of, above, n)
-		if m.of == "session" {
-			g.limit = ofSession(g.limit)
+		g.subject, g.key = who, fmt.Sprint(m.scope, above, n)
+		if m.scope == "session" {
+			g.kind = sessionLimit(g.kind)
 		}
 		list = append(list, g)
 	}
@@ -129,4 +129,4 @@ func (m *Meter) gauges(above int) (list []gauge) {
 }
 
 // ofSession is the session's limit on the same.
-func ofSession(l event.Limit) event.Limit { return "session_" + l }
+func sessionLimit(l event.Limit) event.Limit { return "session_" + l }

@@ -16,16 +16,16 @@ func isEmpty(o run.Observer) bool {
 }
 
 // observed is what an observer has been told of one turn.
-type observed struct {
+type observation struct {
 	turn *turn
 
-	mu       sync.Mutex // guards what follows
-	open     map[string]func(event.Event)
-	ended    map[string]event.Event // before it was known that they had started
-	terminal event.Event
-	closed   bool
-	silent   string            // the latest attempt
-	first    func(event.Event) // is told of its first output; nil after that
+	mu            sync.Mutex // guards what follows
+	ends          map[string]func(event.Event)
+	earlyEnds     map[string]event.Event // before it was known that they had started
+	terminal      event.Event
+	closed        bool
+	latestAttempt string            // the latest attempt
+	firstOutput   func(event.Event) // is told of its first output; nil after that
 }
 
 // key names an attempt, a call or, being empty, the turn.
@@ -38,7 +38,7 @@ func key(e event.Event) string {
 
 // update is Log.Update, whose endings the observer is told of.
 func (t *turn) update(f func(event.State) []event.Event) error {
-	if t.observed == nil {
+	if t.observation == nil {
 		return t.Log.Update(f)
 	}
 	var events []event.Event
@@ -52,16 +52,16 @@ func (t *turn) update(f func(event.State) []event.Event) error {
 	for _, e := range events {
 		switch d := e.Data.(type) {
 		case event.ItemDelta, event.ItemStarted:
-			t.observed.output(e)
+			t.observation.output(e)
 		case event.AttemptEnded:
-			t.observed.end(e)
+			t.observation.end(e)
 		case event.ItemEnded:
 			if d.Type == event.ToolCall {
-				t.observed.end(e)
+				t.observation.end(e)
 			}
 		}
 		if e.Terminal() {
-			t.observed.terminal = e // only the turn's own goroutine writes it
+			t.observation.terminal = e // only the turn's own goroutine writes it
 		}
 	}
 	return err
@@ -79,31 +79,31 @@ func (t *turn) observe(ctx context.Context) context.Context {
 			started.Seq, started.At, started.By, started.Data = running.StartSeq, running.StartedAt, running.By, running.Start
 		}
 	})
-	t.observed = &observed{turn: t, open: map[string]func(event.Event){}, ended: map[string]event.Event{}}
-	return t.observed.start(ctx, started, t.Observer.Turn)
+	t.observation = &observation{turn: t, ends: map[string]func(event.Event){}, earlyEnds: map[string]event.Event{}}
+	return t.observation.start(ctx, started, t.Observer.Turn)
 }
 
 // observeAttempt tells the observer of an attempt.
 func (t *turn) observeAttempt(ctx context.Context, started event.Event) context.Context {
-	if t.observed == nil || started.Seq == 0 {
+	if t.observation == nil || started.Seq == 0 {
 		return ctx
 	}
-	ctx = t.observed.start(ctx, started, t.Observer.Attempt)
+	ctx = t.observation.start(ctx, started, t.Observer.Attempt)
 	if t.Observer.Output != nil {
-		t.observed.mu.Lock()
-		defer t.observed.mu.Unlock()
-		t.observed.silent = started.Attempt
-		t.observed.first = func(first event.Event) { t.Observer.Output(ctx, started, first) }
+		t.observation.mu.Lock()
+		defer t.observation.mu.Unlock()
+		t.observation.latestAttempt = started.Attempt
+		t.observation.firstOutput = func(first event.Event) { t.Observer.Output(ctx, started, first) }
 	}
 	return ctx
 }
 
 // observeCall tells the observer of a call.
 func (t *turn) observeCall(ctx context.Context, name string, started event.Event) context.Context {
-	if t.observed == nil || t.Observer.Call == nil || started.Seq == 0 {
+	if t.observation == nil || t.Observer.Call == nil || started.Seq == 0 {
 		return ctx
 	}
-	return t.observed.start(ctx, started, func(ctx context.Context, e event.Event) (context.Context, func(event.Event)) {
+	return t.observation.start(ctx, started, func(ctx context.Context, e event.Event) (context.Context, func(event.Event)) {
 		return t.Observer.Call(ctx, name, e)
 	})
 }
@@ -111,7 +111,7 @@ func (t *turn) observeCall(ctx context.Context, name string, started event.Event
 // lineage is the key by which a context shows that it comes from another one.
 type lineage struct{}
 
-func (o *observed) start(ctx context.Context, e event.Event, hook func(context.Context, event.Event) (context.Context, func(event.Event))) context.Context {
+func (o *observation) start(ctx context.Context, e event.Event, hook func(context.Context, event.Event) (context.Context, func(event.Event))) context.Context {
 	if hook == nil {
 		return ctx
 	}
@@ -126,9 +126,9 @@ func (o *observed) start(ctx context.Context, e event.Event, hook func(context.C
 	var end func(event.Event)
 	o.guard(func() { within, end = hook(ctx, e) }) //nolint:fatcontext // it is called once
 	o.mu.Lock()
-	ended, over := o.ended[key(e)]
+	ended, over := o.earlyEnds[key(e)]
 	if !over && end != nil {
-		o.open[key(e)] = end
+		o.ends[key(e)] = end
 	}
 	o.mu.Unlock()
 	if over && end != nil {
@@ -141,14 +141,14 @@ func (o *observed) start(ctx context.Context, e event.Event, hook func(context.C
 }
 
 // output tells the observer that an attempt has output, if that is its first.
-func (o *observed) output(e event.Event) {
+func (o *observation) output(e event.Event) {
 	if d, isStart := e.Data.(event.ItemStarted); isStart && d.Type != event.ToolCall {
 		return // its text comes later, if any
 	}
 	o.mu.Lock()
-	tell, isFirst := o.first, e.Attempt == o.silent && o.first != nil
+	tell, isFirst := o.firstOutput, e.Attempt == o.latestAttempt && o.firstOutput != nil
 	if isFirst {
-		o.first = nil
+		o.firstOutput = nil
 	}
 	o.mu.Unlock()
 	if isFirst {
@@ -157,12 +157,12 @@ func (o *observed) output(e event.Event) {
 }
 
 // end tells the observer that an attempt or a call has ended.
-func (o *observed) end(e event.Event) {
+func (o *observation) end(e event.Event) {
 	o.mu.Lock()
-	end, isOpen := o.open[key(e)]
-	delete(o.open, key(e))
+	end, isOpen := o.ends[key(e)]
+	delete(o.ends, key(e))
 	if !isOpen {
-		o.ended[key(e)] = e
+		o.earlyEnds[key(e)] = e
 	}
 	o.mu.Unlock()
 	if isOpen {
@@ -172,15 +172,15 @@ func (o *observed) end(e event.Event) {
 
 // close tells the observer that the turn has ended, and before that what the
 // log did not take the end of.
-func (o *observed) close() {
+func (o *observation) close() {
 	if o == nil {
 		return
 	}
 	o.mu.Lock()
 	o.closed = true
-	turn := o.open[""]
-	delete(o.open, "")
-	left := o.open
+	turn := o.ends[""]
+	delete(o.ends, "")
+	left := o.ends
 	o.mu.Unlock()
 	for name, end := range left {
 		o.guard(func() { end(event.Event{V: event.Version, Session: o.turn.session, Turn: o.turn.id, Item: name}) })
@@ -191,7 +191,7 @@ func (o *observed) close() {
 }
 
 // guard keeps a defect of an observer from the turn.
-func (o *observed) guard(f func()) {
+func (o *observation) guard(f func()) {
 	if err := scope.Guard(func() error { f(); return nil }); err != nil {
 		o.turn.panicked("an observer panicked")(err)
 	}

@@ -49,7 +49,7 @@ func (t *turn) results(calls []*call) map[[32]byte]string {
 		running := s.Running()
 		for _, c := range calls {
 			i := running.Item(c.item)
-			if i.Status == event.ItemAborted || c.took > slowCall { // the events' times are those of a clock that may jump
+			if i.Status == event.ItemAborted || c.elapsed > slowCall { // the events' times are those of a clock that may jump
 				continue
 			}
 			said := i.Content()

@@ -13,7 +13,7 @@ import (
 
 const (
 	faultRetries, stallRetries      = 5, 2
-	mostFailures                    = 50 // failed attempts in a row, whatever their kinds
+	maxFailures                     = 50 // failed attempts in a row, whatever their kinds
 	defaultRetryFor                 = 10 * time.Minute
 	faultDelay, faultDelayCap       = 500 * time.Millisecond, 30 * time.Second
 	overloadDelay, overloadDelayCap = 2 * time.Second, 60 * time.Second
@@ -32,7 +32,7 @@ type budget struct {
 	run.Retry
 	faults, stalls, outages int
 	renewals                int
-	since                   time.Time // of the first outage: overloaded, or not to be reached
+	outageStart             time.Time // of the first outage: overloaded, or not to be reached
 	failures                int       // of all kinds
 }
 
@@ -43,27 +43,27 @@ func (b *budget) reset() {
 
 // decision is what becomes of a failed attempt.
 type decision struct {
-	retry      bool
-	yields     bool                  // the next request is without what the provider refused in this one
-	change     *event.HistoryChanged // of what is sent from then on
-	note       string                // for people: what was done about it, or what to do
-	delay      time.Duration
-	holdOthers bool   // sessions with the same key are to wait as well
-	attempt    int    // which attempt in a row failed, whatever its kind
-	limit      int    // at which retry it ends if all others fail likewise; 0 where time bounds them
-	why        string // there is no retry, beyond the error itself
+	retry        bool
+	degraded     bool                  // the next request is without what the provider refused in this one
+	change       *event.HistoryChanged // of what is sent from then on
+	note         string                // for people: what was done about it, or what to do
+	delay        time.Duration
+	holdSessions bool   // sessions with the same key are to wait as well
+	attempt      int    // which attempt in a row failed, whatever its kind
+	limit        int    // at which retry it ends if all others fail likewise; 0 where time bounds them
+	exhausted    string // there is no retry, beyond the error itself
 }
 
 // yield counts the failure of a request that is made again without what was
 // refused of it.
-func (b *budget) yield() decision {
+func (b *budget) degrade() decision {
 	b.failures++
-	return b.bounded(decision{retry: true, yields: true, attempt: b.failures})
+	return b.bounded(decision{retry: true, degraded: true, attempt: b.failures})
 }
 
 // renewed counts the failure of a request whose key had expired, and which is
 // made again at once with another. One that is refused as well ends the turn.
-func (b *budget) renewed(e *model.Error) decision {
+func (b *budget) retryRenewed(e *model.Error) decision {
 	if !e.Renewed || b.renewals > 0 {
 		return decision{}
 	}
@@ -73,10 +73,10 @@ func (b *budget) renewed(e *model.Error) decision {
 }
 
 // repeat counts a refusal that may not come again, as one fault.
-func (b *budget) repeat(e *model.Error) decision {
+func (b *budget) retryRefusal(e *model.Error) decision {
 	b.failures++
 	b.faults++
-	d := b.bounded(b.counted(e, b.faults, faultRetries))
+	d := b.bounded(b.countedRetry(e, b.faults, faultRetries))
 	if !d.retry { // it is counted as what it becomes
 		b.failures--
 		b.faults--
@@ -96,18 +96,18 @@ func (b *budget) decide(e *model.Error, now time.Time) decision {
 		d = b.outage(e, now)
 	case e.Kind == model.ErrStalled, e.Kind == model.ErrTimeout && e.Status == 0: // ours
 		b.stalls++
-		d = b.counted(e, b.stalls, stallRetries)
+		d = b.countedRetry(e, b.stalls, stallRetries)
 	default:
 		b.faults++
-		d = b.counted(e, b.faults, faultRetries)
+		d = b.countedRetry(e, b.faults, faultRetries)
 	}
 	return b.bounded(d)
 }
 
 // bounded is d, or no retry if too much failed in a row.
 func (b *budget) bounded(d decision) decision {
-	if d.retry && b.failures >= mostFailures {
-		d.retry, d.yields, d.why = false, false, fmt.Sprintf("%d attempts in a row failed", b.failures)
+	if d.retry && b.failures >= maxFailures {
+		d.retry, d.degraded, d.exhausted = false, false, fmt.Sprintf("%d attempts in a row failed", b.failures)
 	}
 	return d
 }
@@ -122,19 +122,19 @@ func retryable(e *model.Error) bool {
 }
 
 // counted retries a fault up to a number of times; it is the nth of its kind.
-func (b *budget) counted(e *model.Error, n, limit int) decision {
+func (b *budget) countedRetry(e *model.Error, n, limit int) decision {
 	if b.Retries != nil {
-		n, limit = b.retried(), *b.Retries
+		n, limit = b.retryCount(), *b.Retries
 	}
-	d := decision{attempt: b.failures, limit: b.last(n, limit), delay: backoff(n, faultDelay, faultDelayCap)}
+	d := decision{attempt: b.failures, limit: b.lastRetry(n, limit), delay: backoff(n, faultDelay, faultDelayCap)}
 	if e.RetryAfter > 0 {
 		d.delay = e.RetryAfter
 	}
 	switch {
 	case n > limit:
-		d.why = "no retry is left"
+		d.exhausted = "no retry is left"
 	case d.delay > b.RetryFor && e.RetryAfter > 0:
-		d.why = fmt.Sprintf("the provider asks to wait %s", words(d.delay))
+		d.exhausted = fmt.Sprintf("the provider asks to wait %s", formatDuration(d.delay))
 	default:
 		d.retry = true
 	}
@@ -143,12 +143,12 @@ func (b *budget) counted(e *model.Error, n, limit int) decision {
 
 // retried counts what Retries bounds: the failures of all kinds, but for
 // refusals after which another request is made.
-func (b *budget) retried() int { return b.faults + b.stalls + b.outages }
+func (b *budget) retryCount() int { return b.faults + b.stalls + b.outages }
 
 // last returns which retry in a row is the last one if all that follows is of
 // one kind, of which this was the nth and so many are retried. Attempts of all
 // kinds count on, or people would read "2, 3, 2 of 6".
-func (b *budget) last(n, limit int) int {
+func (b *budget) lastRetry(n, limit int) int {
 	if limit == 0 {
 		return 0
 	}
@@ -159,37 +159,37 @@ func (b *budget) last(n, limit int) int {
 func (b *budget) outage(e *model.Error, now time.Time) decision {
 	b.outages++
 	if b.outages == 1 {
-		b.since = now
+		b.outageStart = now
 	}
-	d := decision{attempt: b.failures, holdOthers: !e.Unreachable, delay: backoff(b.outages, overloadDelay, overloadDelayCap)}
+	d := decision{attempt: b.failures, holdSessions: !e.Unreachable, delay: backoff(b.outages, overloadDelay, overloadDelayCap)}
 	if e.RetryAfter > 0 {
 		d.delay = e.RetryAfter
 	}
-	left := b.since.Add(b.RetryFor).Sub(now)
+	left := b.outageStart.Add(b.RetryFor).Sub(now)
 	if b.Retries != nil {
-		d.limit, left = b.last(b.retried(), *b.Retries), b.RetryFor
+		d.limit, left = b.lastRetry(b.retryCount(), *b.Retries), b.RetryFor
 	}
 	switch {
-	case b.Retries != nil && b.retried() > *b.Retries:
-		d.why = "no retry is left"
+	case b.Retries != nil && b.retryCount() > *b.Retries:
+		d.exhausted = "no retry is left"
 	case d.delay > left:
-		d.why = fmt.Sprintf("the wait until %s is longer than what is left of %s", now.Add(d.delay).UTC().Format(time.RFC3339), words(b.RetryFor))
+		d.exhausted = fmt.Sprintf("the wait until %s is longer than what is left of %s", now.Add(d.delay).UTC().Format(time.RFC3339), formatDuration(b.RetryFor))
 	default:
 		d.retry = true
 	}
 	if e.RetryAfter > 0 {
-		d.delay += apart(e.RetryAfter)
+		d.delay += delayJitter(e.RetryAfter)
 	}
 	return d
 }
 
 // spread is over how long sessions that were told to wait come back.
-const spread = 2 * time.Second
+const maxDelayJitter = 2 * time.Second
 
 // apart is what is added to a wait that a provider asked for, since it asks
 // everybody for the same.
-func apart(d time.Duration) time.Duration {
-	return time.Duration(float64(min(d/10, spread)) * rand.Float64()) //nolint:gosec // jitter is no secret
+func delayJitter(d time.Duration) time.Duration {
+	return time.Duration(float64(min(d/10, maxDelayJitter)) * rand.Float64()) //nolint:gosec // jitter is no secret
 }
 
 // backoff doubles the delay each time, with a jitter of a quarter either way,

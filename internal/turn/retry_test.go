@@ -44,7 +44,7 @@ func TestDecide(t *testing.T) {
 		"no wait at all":                     {budget{Retry: run.Retry{RetryFor: -1}}, fault(model.ErrConnection, 0), 0, true, 0, time.Second},
 		"an overload":                        {budget{}, fault(model.ErrOverloaded, 0), 0, true, 1500 * time.Millisecond, 2500 * time.Millisecond},
 		"an overload that asks to wait":      {budget{}, fault(model.ErrRateLimit, 10*time.Second), 0, true, 10 * time.Second, 11 * time.Second},
-		"an overload, at the last instant":   {budget{outages: 3}, fault(model.ErrOverloaded, time.Minute), forever - time.Minute, true, time.Minute, time.Minute + spread},
+		"an overload, at the last instant":   {budget{outages: 3}, fault(model.ErrOverloaded, time.Minute), forever - time.Minute, true, time.Minute, time.Minute + maxDelayJitter},
 		"an overload, an instant later":      {budget{outages: 3}, fault(model.ErrOverloaded, time.Minute), forever - time.Minute + 1, false, 0, time.Hour},
 		"an overload, as often as was said":  {budget{outages: 1, Retry: run.Retry{Retries: &two}}, fault(model.ErrOverloaded, 0), 24 * time.Hour, true, 0, time.Minute},
 		"faults of two kinds, more often":    {budget{faults: 1, stalls: 1, Retry: run.Retry{Retries: &two}}, fault(model.ErrOverloaded, 0), 0, false, 0, time.Minute},
@@ -60,13 +60,13 @@ func TestDecide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := tt.budget
 			b.Retry = withDefaults(b.Retry)
-			b.since = now.Add(-tt.at)
+			b.outageStart = now.Add(-tt.at)
 			d := b.decide(tt.fault, now)
 			if d.retry != tt.retry || d.delay < tt.least || d.delay > tt.most {
 				t.Errorf("got %+v", d)
 			}
-			if (d.why == "") != (d.retry || !retryable(tt.fault)) {
-				t.Errorf("it says %q", d.why)
+			if (d.exhausted == "") != (d.retry || !retryable(tt.fault)) {
+				t.Errorf("it says %q", d.exhausted)
 			}
 		})
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // mostSummaries is how often the model is asked for a summary that can be used.
-const mostSummaries = 2
+const maxSummaries = 2
 
 const kindOverflow = string(model.ErrContext)
 
@@ -20,7 +20,7 @@ const kindOverflow = string(model.ErrContext)
 // that it is for. It is empty where there is none that can be used: then the ledger
 // stands alone.
 func (t *turn) summarise(ctx context.Context, step int) (string, history.Plan, error) {
-	for range mostSummaries {
+	for range maxSummaries {
 		text, plan, err := t.summary(ctx, step)
 		switch {
 		case ctx.Err() != nil:
@@ -29,7 +29,7 @@ func (t *turn) summarise(ctx context.Context, step int) (string, history.Plan, e
 			return text, plan, nil
 		case errors.Is(err, errNoSummary):
 			continue
-		case final(err), t.budget.failures >= mostFailures: // C13
+		case isFinal(err), t.budget.failures >= maxFailures: // C13
 			return "", plan, err
 		}
 		t.Logger.Warn("the history is compacted without a summary", "turn", t.id, "error", err)
@@ -40,7 +40,7 @@ func (t *turn) summarise(ctx context.Context, step int) (string, history.Plan, e
 
 // final reports whether a request failed for what has nothing to do with it: the
 // key, the account, the log.
-func final(err error) bool {
+func isFinal(err error) bool {
 	var cause *event.Cause
 	if !errors.As(err, &cause) || cause.Failure == nil {
 		return true
@@ -59,7 +59,7 @@ func (t *turn) summary(ctx context.Context, step int) (string, history.Plan, err
 		if plan.Removed == 0 { // not even the first piece fits
 			return "", plan, errNoSummary
 		}
-		a := &ask{step: step, n: n, summary: &plan}
+		a := &attemptSpec{step: step, n: n, summary: &plan}
 		stop, again, err := t.attempt(ctx, a)
 		if err != nil {
 			return "", plan, err
@@ -70,7 +70,7 @@ func (t *turn) summary(ctx context.Context, step int) (string, history.Plan, err
 			}
 			continue
 		}
-		text := t.digest(a.attempt)
+		text := t.summaryText(a.attempt)
 		if text == "" || cutShort(stop) || stop == model.StopPause || history.Tokens(text) > 2*plan.Summary {
 			return "", plan, errNoSummary
 		}
@@ -79,7 +79,7 @@ func (t *turn) summary(ctx context.Context, step int) (string, history.Plan, err
 }
 
 // digest is the text that the attempt brought.
-func (t *turn) digest(attempt string) string {
+func (t *turn) summaryText(attempt string) string {
 	var parts []string
 	t.Log.View(func(s event.State) {
 		for _, i := range s.Running().Items {

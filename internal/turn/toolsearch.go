@@ -7,7 +7,7 @@ import (
 )
 
 // defers reports whether there are tools for the provider to search.
-func defers(view *family.View) bool {
+func hasDeferredTools(view *family.View) bool {
 	specs := view.Specs()
 	for i := range specs {
 		if specs[i].Deferred != "" {
@@ -20,7 +20,7 @@ func defers(view *family.View) bool {
 // stopSearching has the model find tools with settle's own search from now on, for as
 // long as the log says that the provider refused to search them (ADR 27).
 func (t *turn) stopSearching(fault *model.Error) (d decision) {
-	if !t.searches {
+	if !t.providerSearch {
 		return d
 	}
 	searches := true
@@ -28,8 +28,8 @@ func (t *turn) stopSearching(fault *model.Error) (d decision) {
 	if searches {
 		return d
 	}
-	if d = t.budget.yield(); d.retry {
-		t.searches = false
+	if d = t.budget.degrade(); d.retry {
+		t.providerSearch = false
 		d.note = "asking again with settle's own tool search instead of the provider's"
 	}
 	return d

@@ -108,29 +108,29 @@ type turn struct {
 	target  history.Target
 	view    *family.View // of the tools, as the model has them
 	// searches says that deferred tools are offered for the provider to search.
-	searches bool
-	cancel   context.CancelCauseFunc
-	calls    []*call // of this turn, in order
-	budget   budget
-	repeats  map[[32]byte]int
-	began    time.Time
-	meter    *Meter
-	worked   time.Duration   // by the session's turns before
-	counted  int             // of the turn's attempts, by the meter
-	warned   map[string]bool // of the limits that the model knows to be near
-	cuts     int             // responses in a row that were cut at the output limit
-	pauses   int             // responses in a row that the provider paused
-	purpose  event.Purpose
-	blocks   int // in a row, by hooks at the turn's end
-	room     room
+	providerSearch  bool
+	cancel          context.CancelCauseFunc
+	calls           []*call // of this turn, in order
+	budget          budget
+	repeats         map[[32]byte]int
+	startedAt       time.Time
+	meter           *Meter
+	timeBefore      time.Duration   // by the session's turns before
+	countedAttempts int             // of the turn's attempts, by the meter
+	warnings        map[string]bool // of the limits that the model knows to be near
+	cutResponses    int             // responses in a row that were cut at the output limit
+	pausedResponses int             // responses in a row that the provider paused
+	purpose         event.Purpose
+	stopRefusals    int // in a row, by hooks at the turn's end
+	window          windowState
 	// instructed is how many of the calls have been looked at for instructions, and
 	// given are the files that the model has been given; nil: not known yet.
-	instructed int
-	given      map[string]bool
-	strays     sync.WaitGroup // pumps and tools that were left behind
+	instructedCalls int
+	knownFiles      map[string]bool
+	detached        sync.WaitGroup // pumps and tools that were left behind
 	// observed is what the observer knows; nil without one.
-	observed *observed
-	unended  error // why its ending is not durable, or not in the log
+	observation *observation
+	endingErr   error // why its ending is not durable, or not in the log
 }
 
 // Run works on the turn with the id, which has started, until it has its
@@ -148,7 +148,7 @@ func Run(ctx context.Context, c Config, id string) (cause *event.Cause, err erro
 }
 
 func (t *turn) run(ctx context.Context) (*event.Cause, error) {
-	ctx, cancel := t.bound(t.observe(ctx))
+	ctx, cancel := t.withLimits(t.observe(ctx))
 	t.cancel = cancel
 	defer cancel(nil)
 	defer t.count()
@@ -158,9 +158,9 @@ func (t *turn) run(ctx context.Context) (*event.Cause, error) {
 		s.Ensure(func(_ context.Context, exit error) error {
 			cause = t.causeOf(exit, interrupted)
 			if err := t.end(cause); err != nil {
-				t.unended = err
+				t.endingErr = err
 			}
-			return t.unended
+			return t.endingErr
 		})
 		s.OnInterrupt(ctx, func(_ context.Context, why error) error {
 			interrupted = interruption(why)
@@ -170,9 +170,9 @@ func (t *turn) run(ctx context.Context) (*event.Cause, error) {
 		return t.work(ctx)
 	})
 	cancel(nil)
-	t.awaitStrays()
-	t.observed.close()
-	return cause, beside(err, cause, t.unended)
+	t.awaitDetached()
+	t.observation.close()
+	return cause, extraError(err, cause, t.endingErr)
 }
 
 // end ends the turn, if it has not completed.
@@ -202,12 +202,12 @@ func newTurn(c Config, id string) *turn {
 	c.Retry = withDefaults(c.Retry)
 	t := &turn{
 		Config: c, id: id, view: family.New(family.Family(c.Model.Family), family.Offer(c.Model.Offer), c.Tools),
-		repeats: map[[32]byte]int{}, warned: map[string]bool{}, began: time.Now(), budget: budget{Retry: c.Retry},
+		repeats: map[[32]byte]int{}, warnings: map[string]bool{}, startedAt: time.Now(), budget: budget{Retry: c.Retry},
 	}
 	c.Log.View(func(s event.State) {
 		t.session = s.Session
 		if c.Limits.Session.Time > 0 {
-			t.worked = worked(s)
+			t.timeBefore = timeWorked(s)
 		}
 		if running := s.Turn(id); running != nil {
 			t.purpose = running.Start.Purpose
@@ -216,25 +216,25 @@ func newTurn(c Config, id string) *turn {
 	if t.Meter == nil {
 		t.Meter = NewMeter(c.Limits.Session, event.Summary{}, nil)
 	}
-	t.meter = &Meter{of: "turn", limits: run.SessionLimits{Tokens: c.Limits.Tokens, Cost: c.Limits.Cost}, up: t.Meter}
+	t.meter = &Meter{scope: "turn", limits: run.SessionLimits{Tokens: c.Limits.Tokens, Cost: c.Limits.Cost}, parent: t.Meter}
 	t.target = history.Target{Provider: c.Model.ProviderName, Model: c.Model.Name, Traits: c.Model.Traits, Effort: c.Model.Effort, CacheKey: t.session}
-	c.Log.View(func(s event.State) { t.searches = t.target.SearchesTools(s, nil) && defers(t.view) })
+	c.Log.View(func(s event.State) { t.providerSearch = t.target.SearchesTools(s, nil) && hasDeferredTools(t.view) })
 	return t
 }
 
 // bound returns the context of the turn: it ends at the turn's time limit, and
 // when the journal fails, since nothing may start that cannot be recorded.
-func (t *turn) bound(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+func (t *turn) withLimits(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var timers []*time.Timer
 	if limit := t.Limits.Time; limit > 0 {
 		timers = append(timers, time.AfterFunc(limit, func() {
-			cancel(event.AbortLimit(event.LimitTime, "the turn ran for "+words(limit)))
+			cancel(event.AbortLimit(event.LimitTime, "the turn ran for "+formatDuration(limit)))
 		}))
 	}
-	if limit := t.Limits.Session.Time; limit > t.worked { // else it is reached before the first request
-		timers = append(timers, time.AfterFunc(limit-t.worked, func() {
-			cancel(event.AbortLimit(ofSession(event.LimitTime), "the session's turns ran for "+words(limit)))
+	if limit := t.Limits.Session.Time; limit > t.timeBefore { // else it is reached before the first request
+		timers = append(timers, time.AfterFunc(limit-t.timeBefore, func() {
+			cancel(event.AbortLimit(sessionLimit(event.LimitTime), "the session's turns ran for "+formatDuration(limit)))
 		}))
 	}
 	// Ends with the turn: Run cancels the context when it returns.
@@ -278,7 +278,7 @@ func interruption(why error) *event.Cause {
 }
 
 // beside returns what of err is not the turn's own ending.
-func beside(err error, cause *event.Cause, unended error) error {
+func extraError(err error, cause *event.Cause, unended error) error {
 	var failed *journal.FailedError
 	var panicked *scope.PanicError
 	switch {
@@ -294,12 +294,12 @@ func beside(err error, cause *event.Cause, unended error) error {
 
 // awaitStrays gives what the turn left behind a moment to be gone, so that a
 // host that closes finds nothing running. Most turns leave nothing.
-func (t *turn) awaitStrays() {
+func (t *turn) awaitDetached() {
 	done := make(chan struct{})
 	// Ends with the last stray; a provider or tool that ignores its context
 	// for ever keeps it, and nothing waits for it.
 	go func() {
-		t.strays.Wait()
+		t.detached.Wait()
 		close(done)
 	}()
 	timer := time.NewTimer(settleMargin)

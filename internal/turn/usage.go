@@ -14,8 +14,8 @@ import (
 // more than some tens. What lies above would cost more than any price allows for one
 // response, and would only end the turn, or overflow its sums.
 const (
-	maxWindows  = 64
-	leastWindow = 1 << 20
+	maxWindows = 64
+	minWindow  = 1 << 20
 )
 
 // usage is the usage of a response, checked here for all providers: a limit on tokens
@@ -23,7 +23,7 @@ const (
 // the provider's is implausible and that it was estimated from the text: sent tokens
 // of the request, and said bytes of the response.
 func (t *turn) usage(reported event.Usage, sent, said int) (u event.Usage, estimated bool) {
-	if reported.Within(maxWindows * max(int64(t.Model.Traits.Window), leastWindow)) {
+	if reported.Within(maxWindows * max(int64(t.Model.Traits.Window), minWindow)) {
 		return reported, false
 	}
 	u = event.Usage{Input: int64(max(sent, 1)), Output: int64(max(history.TokensOf(said), 1))}
@@ -35,4 +35,4 @@ func (t *turn) usage(reported event.Usage, sent, said int) (u event.Usage, estim
 }
 
 // heard counts text of a response, in bytes.
-func (d *demux) heard(text string) { d.said = bound.Add(d.said, len(text)) }
+func (d *demux) countText(text string) { d.textBytes = bound.Add(d.textBytes, len(text)) }

@@ -13,7 +13,7 @@ const (
 	defaultThinkingTimeout = 15 * time.Minute
 	defaultAttemptTimeout  = time.Hour
 	// off is a bound that does not end anything within a process's life.
-	off = 100 * 365 * 24 * time.Hour
+	noTimeout = 100 * 365 * 24 * time.Hour
 )
 
 // timeouts returns the timeouts that hold.
@@ -21,7 +21,7 @@ func timeouts(b model.Timeouts) model.Timeouts {
 	bound := func(set, byDefault time.Duration) time.Duration {
 		switch {
 		case set < 0:
-			return off
+			return noTimeout
 		case set > 0:
 			return set
 		case b.Stall > 0:
@@ -51,17 +51,17 @@ func timeouts(b model.Timeouts) model.Timeouts {
 //	anything ─ Attempt ─► over
 type watchdog struct {
 	model.Timeouts
-	begun    time.Time
-	timer    *time.Timer
-	reads    atomic.Int64 // how often bytes came; the first time for the headers
-	wire     atomic.Int64 // when bytes came last, in nanoseconds since begun
-	progress time.Duration
-	moved    bool // there was progress
-	visible  bool // the open item is text for people, or arguments
+	startedAt   time.Time
+	timer       *time.Timer
+	reads       atomic.Int64 // how often bytes came; the first time for the headers
+	wire        atomic.Int64 // when bytes came last, in nanoseconds since begun
+	progress    time.Duration
+	hasProgress bool // there was progress
+	visible     bool // the open item is text for people, or arguments
 }
 
 func newWatchdog(b model.Timeouts) *watchdog {
-	w := &watchdog{Timeouts: b, begun: time.Now()}
+	w := &watchdog{Timeouts: b, startedAt: time.Now()}
 	w.timer = time.NewTimer(w.due())
 	return w
 }
@@ -70,31 +70,31 @@ func (w *watchdog) stop() { w.timer.Stop() }
 
 // activity notes that bytes came. Any goroutine may call it.
 func (w *watchdog) activity() {
-	w.wire.Store(int64(time.Since(w.begun)))
+	w.wire.Store(int64(time.Since(w.startedAt)))
 	w.reads.Add(1)
 }
 
 // saw notes a chunk. Only deltas are progress: a ping is none, nor is an item
 // that begins and says nothing.
-func (w *watchdog) saw(c *model.Chunk, visible bool) {
+func (w *watchdog) observe(c *model.Chunk, visible bool) {
 	w.visible = visible
 	if c.Kind != model.Delta || c.Text == "" {
 		return
 	}
-	w.progress = time.Since(w.begun)
-	if !w.moved {
-		w.moved = true
+	w.progress = time.Since(w.startedAt)
+	if !w.hasProgress {
+		w.hasProgress = true
 		w.timer.Reset(w.due() - w.progress)
 	}
 }
 
 // due returns when the stream is cut as things stand, since begun.
-func (w *watchdog) due() time.Duration { return min(w.stalled(), w.Attempt) }
+func (w *watchdog) due() time.Duration { return min(w.stallsAt(), w.Attempt) }
 
 // stalled returns when the stream has stalled as things stand, since begun.
-func (w *watchdog) stalled() time.Duration {
+func (w *watchdog) stallsAt() time.Duration {
 	wire := max(time.Duration(w.wire.Load()), w.progress)
-	if !w.moved {
+	if !w.hasProgress {
 		if w.reads.Load() <= 1 {
 			return w.Header
 		}
@@ -107,27 +107,27 @@ func (w *watchdog) stalled() time.Duration {
 }
 
 // again has the timer fire once more, when what has come was looked at.
-func (w *watchdog) again() { w.timer.Reset(0) }
+func (w *watchdog) recheck() { w.timer.Reset(0) }
 
 // check is called when the timer fired. It returns why the stream is to be cut
 // and for how long no tokens have come, or sets the timer anew where bytes came
 // meanwhile.
-func (w *watchdog) check() (silent time.Duration, why bite) {
-	now := time.Since(w.begun)
+func (w *watchdog) check() (silent time.Duration, why cutReason) {
+	now := time.Since(w.startedAt)
 	if rest := w.due() - now; rest > 0 {
 		w.timer.Reset(rest)
 		return 0, ""
 	}
-	if w.stalled() > now {
-		return now - w.progress, tooLong
+	if w.stallsAt() > now {
+		return now - w.progress, cutOverdue
 	}
-	return now - w.progress, tooSilent
+	return now - w.progress, cutStall
 }
 
 // bite is why a watchdog cuts a stream; empty where it does not.
-type bite string
+type cutReason string
 
 const (
-	tooSilent bite = "silent" // it has stalled
-	tooLong   bite = "long"   // it gets on, and is not complete in time
+	cutStall   cutReason = "silent" // it has stalled
+	cutOverdue cutReason = "long"   // it gets on, and is not complete in time
 )

@@ -187,7 +187,7 @@ func TestAbortedApproval(t *testing.T) {
 func TestApprovalIsWhole(t *testing.T) {
 	tools := []tool.Tool{act(t, func(context.Context) { t.Error("it ran") })}
 	b := serve(t, setup{tools: tools, model: script.New(
-		script.Call("act", `{"what":"`+strings.Repeat("x", question.Most)+`"}`), script.Call("act", `{"what":"one\ntwo\u202e"}`),
+		script.Call("act", `{"what":"`+strings.Repeat("x", question.MaxText)+`"}`), script.Call("act", `{"what":"one\ntwo\u202e"}`),
 	).Otherwise(script.Text("done"))})
 	session := b.session("s")
 	b.input(session, "do it")

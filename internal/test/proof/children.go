@@ -85,7 +85,7 @@ func (k *kin) ask(life context.Context, cancel context.CancelCauseFunc, call, ch
 	ctx, end := context.WithCancel(life)
 	defer end()
 	defer context.AfterFunc(k.p.life, end)() // it dies with its process
-	_ = k.p.approvals.AskFor(ctx, session.ChildApproval{
+	_ = k.p.approvals.AskForChild(ctx, session.ChildApproval{
 		Child: child, Item: call, Call: approval.Call{Tool: doer{}.Spec(), Title: "do", Text: "do " + Secret},
 		Abort: func(by string) { cancel(event.Abort(event.Interrupted, by)) },
 	}, nil)

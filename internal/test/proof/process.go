@@ -76,7 +76,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 	}
 	made := p.turn(set, tools)
 	if made.Hooks = p.hooked(set.hooks); p.approvals != nil {
-		p.approvals.With(made.Hooks)
+		p.approvals.WithHooks(made.Hooks)
 	}
 	p.session, err = session.Open(session.Config{
 		Log: p.log, Approvals: p.approvals, Opened: event.SessionOpened{Dir: "/work", Face: "proof"},

@@ -66,7 +66,7 @@ func Cases() []Case {
 			Refused: true,
 		},
 		{
-			Name: "too much", Tool: "write", Arguments: arguments(map[string]any{"path": "big.txt", "content": strings.Repeat("x", question.Most)}),
+			Name: "too much", Tool: "write", Arguments: arguments(map[string]any{"path": "big.txt", "content": strings.Repeat("x", question.MaxText)}),
 			Refused: true,
 		},
 	}

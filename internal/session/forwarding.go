@@ -12,36 +12,36 @@ import (
 // Asking returns an Approver that asks another one where the judge says so. The
 // request is in the log before it is asked, and so is its answer before the
 // call runs, as if somebody had given it with Answer (C2, C16).
-func (a *Approvals) Asking(other approval.Approver) turn.Approver { return asking{a, other} }
+func (a *Approvals) Forwarding(other approval.Approver) turn.Approver { return forwarding{a, other} }
 
-type asking struct {
+type forwarding struct {
 	*Approvals
-	other approval.Approver
+	approver approval.Approver
 }
 
 // byApprover is who answers in the name of an embedding program.
-const byApprover = "approver"
+const clientApprover = "approver"
 
 // Approve implements [turn.Approver].
-func (a asking) Approve(ctx context.Context, call approval.Call) (turn.Grant, error) {
+func (a forwarding) Approve(ctx context.Context, call approval.Call) (turn.Grant, error) {
 	return a.approve(ctx, call, func(call approval.Call, j approval.Judgement) error { return a.forward(ctx, call, j) })
 }
 
 // forward asks the other one and returns nil if the call may run.
-func (a asking) forward(ctx context.Context, call approval.Call, j approval.Judgement) error {
-	request, _ := a.request(call, j) // a program reads the arguments, however long they are
+func (a forwarding) forward(ctx context.Context, call approval.Call, j approval.Judgement) error {
+	request, _ := a.requestOf(call, j) // a program reads the arguments, however long they are
 	call.Text, call.Covers, call.Why = request.Text, request.Covers, request.Why
-	id, _, err := a.ask(ctx, call, request)
+	id, _, err := a.request(ctx, call, request)
 	if err != nil {
 		return err
 	}
 	defer a.forget(id)
-	defer a.notify(ctx, call)()
-	said := a.other.Approve(ctx, call)
+	defer a.notifyHooks(ctx, call)()
+	said := a.approver.Approve(ctx, call)
 	if said != nil && ctx.Err() != nil {
 		return context.Cause(ctx) // the approval expires with its turn
 	}
-	given := approval.Answer{Approval: id, Verdict: event.Approved, By: byApprover}
+	given := approval.Answer{Approval: id, Verdict: event.Approved, By: clientApprover}
 	var denied *approval.DeniedError
 	if said != nil {
 		given.Verdict, given.Message = event.Denied, said.Error()
@@ -64,12 +64,12 @@ type unattended struct{ judge approval.Judge }
 
 // Approve implements [turn.Approver].
 func (u unattended) Approve(ctx context.Context, call approval.Call) (turn.Grant, error) {
-	j := hooked(ctx, u.judge.Judge(call))
+	j := applyHooks(ctx, u.judge.Judge(call))
 	switch j.Decision {
 	case event.Allow:
 		return grantOf(j), nil
 	case event.Ask:
-		j.Rule, j.Why = string(event.Ask), unasked("the policy is ask, and no person can be asked", j.Why)
+		j.Rule, j.Why = string(event.Ask), withReason("the policy is ask, and no person can be asked", j.Why)
 	}
-	return turn.Grant{}, refused(call, j)
+	return turn.Grant{}, deniedByPolicy(call, j)
 }

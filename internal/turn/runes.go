@@ -4,10 +4,10 @@ import "unicode/utf8"
 
 // whole passes text on in whole characters: a piece that ends within one waits
 // for its rest, so that what the log keeps is what was said, to the byte (C4).
-type whole struct{ rest string }
+type runeBuffer struct{ rest string }
 
 // Write returns what may be passed on now.
-func (w *whole) Write(text string) string {
+func (w *runeBuffer) Write(text string) string {
 	if w.rest != "" {
 		text, w.rest = w.rest+text, ""
 	}
@@ -24,7 +24,7 @@ func (w *whole) Write(text string) string {
 }
 
 // Flush returns what still waits; it will not become a character.
-func (w *whole) Flush() string {
+func (w *runeBuffer) Flush() string {
 	rest := w.rest
 	w.rest = ""
 	return rest

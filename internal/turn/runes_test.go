@@ -12,7 +12,7 @@ import (
 func TestWholeCharacters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
-		var w whole
+		var w runeBuffer
 		var out strings.Builder
 		for rest := text; rest != ""; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
@@ -32,7 +32,7 @@ func TestWholeCharacters(t *testing.T) {
 
 func TestInvalidBytesPassThrough(t *testing.T) {
 	for _, text := range []string{"a\xff", "\x80\x80\x80\x80", "ok\xf0\x9f", "\xe2\x28"} {
-		var w whole
+		var w runeBuffer
 		if got := w.Write(text) + w.Flush(); got != text {
 			t.Errorf("%q became %q", text, got)
 		}
@@ -44,7 +44,7 @@ func TestWords(t *testing.T) {
 		time.Second: "1 second", 1500 * time.Millisecond: "1.5 seconds", 59 * time.Second: "59 seconds", time.Minute: "1 minute", 3 * time.Minute: "3 minutes",
 		time.Minute + 999*time.Millisecond: "1 minute", time.Minute + time.Second: "1 minute 1 second", 2*time.Minute + 1900*time.Millisecond: "2 minutes 1 second",
 	} {
-		if got := words(d); got != want {
+		if got := formatDuration(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // news tells the model of the background children that have ended since it was
 // told last (C18). What it was told is read off the log, so that it is told once,
 // whichever process does it.
-func (t *turn) news() error {
+func (t *turn) reportEndedChildren() error {
 	return t.update(func(s event.State) (out []event.Event) {
 		for n, c := range s.News() {
 			id := s.NextItem(n)
@@ -30,7 +30,7 @@ func (t *turn) finish(ctx context.Context) (done bool, err error) {
 	if t.AwaitChildren {
 		t.awaitChildren(ctx)
 	}
-	if goesOn, err := t.askToStop(ctx); goesOn || err != nil {
+	if goesOn, err := t.runStopHooks(ctx); goesOn || err != nil {
 		return false, err
 	}
 	unasked := true // whether an input waits that may come to nothing
@@ -40,7 +40,7 @@ func (t *turn) finish(ctx context.Context) (done bool, err error) {
 		}
 		err = t.update(func(s event.State) []event.Event {
 			joining := len(t.joining(s))
-			unasked = joining < len(steering(s))
+			unasked = joining < len(steeringInputs(s))
 			if ctx.Err() != nil || unasked || joining > 0 || len(s.News()) > 0 {
 				return nil
 			}
@@ -50,7 +50,7 @@ func (t *turn) finish(ctx context.Context) (done bool, err error) {
 	}
 	switch {
 	case done: // the log has it, if only in memory
-		t.unended = err
+		t.endingErr = err
 		return true, nil
 	case err == nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
@@ -70,7 +70,7 @@ func (t *turn) awaitChildren(ctx context.Context) {
 			for _, c := range s.Children {
 				waits = waits || c.Background() && c.Ended == nil
 			}
-			waits = waits && len(s.News()) == 0 && len(steering(s)) == 0
+			waits = waits && len(s.News()) == 0 && len(steeringInputs(s)) == 0
 		})
 		return waits
 	}

@@ -13,8 +13,8 @@ import (
 // before the turn gives up, mostPauses how many the provider may break off to
 // have them sent back: tools of its own may take it long, but not for ever (C9).
 const (
-	mostCuts   = 3
-	mostPauses = 20
+	maxCuts            = 3
+	maxPausedResponses = 20
 )
 
 // work runs steps until a response asks for no tool. It returns nil when the
@@ -27,16 +27,16 @@ func (t *turn) work(ctx context.Context) error {
 				return err
 			}
 		}
-		return t.compactFor(ctx, 1, event.TriggerRequest)
+		return t.compactWithHooks(ctx, 1, event.TriggerRequest)
 	}
 	if more, err := t.commands(ctx); err != nil || !more {
 		return err
 	}
-	if err := t.opening(ctx); err != nil {
+	if err := t.runOpeningHooks(ctx); err != nil {
 		return err
 	}
 	for step := 1; ; step++ {
-		if err := t.news(); err != nil {
+		if err := t.reportEndedChildren(); err != nil {
 			return err
 		}
 		if err := t.admitSteering(ctx); err != nil {
@@ -49,17 +49,17 @@ func (t *turn) work(ctx context.Context) error {
 		if err := await(ctx, calls); err != nil {
 			return err
 		}
-		if err := t.heard(calls); err != nil {
+		if err := t.reportHooks(calls); err != nil {
 			return err
 		}
-		again, err := t.after(stop)
+		again, err := t.continues(stop)
 		if err != nil {
 			return err
 		}
 		if err := t.guardRepeats(calls); err != nil {
 			return err
 		}
-		if err := t.instruct(ctx); err != nil {
+		if err := t.addInstructions(ctx); err != nil {
 			return err
 		}
 		if len(calls) > 0 || again {
@@ -79,11 +79,11 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 			return "", nil, err
 		}
 		first := len(t.calls)
-		stop, again, err := t.attempt(ctx, &ask{step: step, n: n})
+		stop, again, err := t.attempt(ctx, &attemptSpec{step: step, n: n})
 		// Before the calls are awaited: child agents share what is left.
 		t.count()
 		if full := (*fullError)(nil); errors.As(err, &full) { // nothing was sent
-			if err := t.compactFor(ctx, step, full.trigger); err != nil {
+			if err := t.compactWithHooks(ctx, step, full.trigger); err != nil {
 				return "", nil, err
 			}
 			n--
@@ -100,7 +100,7 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 		if err := await(ctx, t.calls[first:]); err != nil {
 			return "", nil, err
 		}
-		if err := t.heard(t.calls[first:]); err != nil {
+		if err := t.reportHooks(t.calls[first:]); err != nil {
 			return "", nil, err
 		}
 	}
@@ -108,39 +108,39 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 
 // after says whether the model must be asked to go on with a response that
 // stopped for the given reason.
-func (t *turn) after(stop model.StopReason) (bool, error) {
+func (t *turn) continues(stop model.StopReason) (bool, error) {
 	switch stop {
 	case model.StopRefusal, model.StopFilter:
 		why := fmt.Sprintf("the model stopped with %q: it or its provider refuses to go on", stop)
 		if t.target.RefusalSticks {
-			why += "; " + leftOut
+			why += "; " + droppedWords
 		}
 		return false, event.Fail(&event.Failure{Name: event.NameProvider, Kind: string(model.ErrPolicy), Message: why})
 	case model.StopMaxTokens:
-		t.cuts++
-		if t.cuts > mostCuts {
+		t.cutResponses++
+		if t.cutResponses > maxCuts {
 			return false, event.Fail(&event.Failure{
 				Name: event.NameProvider, Kind: "max_tokens",
-				Message: fmt.Sprintf("the model's answer was cut at its output limit %d times in a row", t.cuts),
+				Message: fmt.Sprintf("the model's answer was cut at its output limit %d times in a row", t.cutResponses),
 			})
 		}
 		return true, t.note("Your last response was cut at the output limit. Go on where it stopped, in smaller pieces; a tool call that was cut did not run.")
 	case model.StopPause:
-		t.pauses++
-		if t.pauses > mostPauses {
+		t.pausedResponses++
+		if t.pausedResponses > maxPausedResponses {
 			return false, event.Fail(&event.Failure{
 				Name: event.NameProvider, Kind: string(stop),
-				Message: fmt.Sprintf("the provider paused the model's answer %d times in a row", t.pauses),
+				Message: fmt.Sprintf("the provider paused the model's answer %d times in a row", t.pausedResponses),
 			})
 		}
 		return true, nil
 	}
-	t.cuts, t.pauses = 0, 0
+	t.cutResponses, t.pausedResponses = 0, 0
 	return false, nil
 }
 
 // steering returns the inputs that join the turn at its next request.
-func steering(s event.State) []event.Input {
+func steeringInputs(s event.State) []event.Input {
 	var out []event.Input
 	for _, i := range s.Waiting {
 		if i.Mode == event.Steer && !i.Held {

@@ -24,10 +24,10 @@ type Form struct {
 }
 
 // policyNobody names the policy that declines where nobody can be asked (C16).
-const policyNobody = "nobody to ask"
+const policyNoPerson = "nobody to ask"
 
 // ask has the user fill in a form. The call's time does not pass meanwhile.
-func (c *call) ask(ctx context.Context, form event.Form) (json.RawMessage, error) {
+func (c *call) fillForm(ctx context.Context, form event.Form) (json.RawMessage, error) {
 	defer c.time.Hold()()
 	t := c.turn
 	f := Form{Turn: t.id, Attempt: c.attempt, Item: c.item, Tool: c.name, Title: t.Redact.String(c.title()), Form: form}
@@ -42,10 +42,10 @@ func (c *call) ask(ctx context.Context, form event.Form) (json.RawMessage, error
 		id := s.NextApproval()
 		return append(
 			c.event(event.ApprovalRequested{Approval: id, Tool: c.name, Title: f.Title, Form: &form}),
-			c.event(event.ApprovalEnded{Approval: id, Verdict: event.Denied, Policy: policyNobody})...,
+			c.event(event.ApprovalEnded{Approval: id, Verdict: event.Denied, Policy: policyNoPerson})...,
 		)
 	}); err != nil {
 		return nil, fmt.Errorf("cannot record what the tool asks for: %w", err)
 	}
-	return nil, &tool.DeclinedError{Policy: policyNobody, Message: "no person can be asked"}
+	return nil, &tool.DeclinedError{Policy: policyNoPerson, Message: "no person can be asked"}
 }

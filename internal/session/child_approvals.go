@@ -25,7 +25,7 @@ type ChildApproval struct {
 // AskFor asks about a call of a child, in the log of its parent: whoever watches
 // that is asked, and told which child it is. Other, if set, is asked instead, as by
 // Asking. It returns nil if the call may run; the approval ends with ctx.
-func (a *Approvals) AskFor(ctx context.Context, c ChildApproval, other approval.Approver) error {
+func (a *Approvals) AskForChild(ctx context.Context, c ChildApproval, other approval.Approver) error {
 	name := c.Child
 	if c.Title != "" {
 		name = fmt.Sprintf("%s (%s)", c.Child, c.Title)
@@ -38,9 +38,9 @@ func (a *Approvals) AskFor(ctx context.Context, c ChildApproval, other approval.
 		request.Text = a.redact.String("Child agent " + name + " asks:\n" + c.Text)
 	}
 	if other == nil && c.Text == "" {
-		return &approval.DeniedError{Policy: byLength, Message: fmt.Sprintf("%q was not allowed to run: it is too long to show. Nothing was done.", c.Tool.Name)}
+		return &approval.DeniedError{Policy: policyTooLong, Message: fmt.Sprintf("%q was not allowed to run: it is too long to show. Nothing was done.", c.Tool.Name)}
 	}
-	id, answer, err := a.askFor(ctx, c, request)
+	id, answer, err := a.requestFor(ctx, c, request)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (a *Approvals) AskFor(ctx context.Context, c ChildApproval, other approval.
 	case event.Approved:
 		return nil
 	case event.ApprovedSession:
-		if remember, ok := ctx.Value(memory{}).(func()); ok {
+		if remember, ok := ctx.Value(memoryKey{}).(func()); ok {
 			remember()
 		}
 		return nil
@@ -68,20 +68,20 @@ func (a *Approvals) AskFor(ctx context.Context, c ChildApproval, other approval.
 		<-ctx.Done() // Session.Answer interrupts the turn of one in the foreground, and that the child
 		return context.Cause(ctx)
 	}
-	return &approval.DeniedError{Policy: given.Policy, Message: denial(c.Call, given, c.Why)}
+	return &approval.DeniedError{Policy: given.Policy, Message: denialMessage(c.Call, given, c.Why)}
 }
 
 // memory is the key of what remembers an approval for the session.
-type memory struct{}
+type memoryKey struct{}
 
 // WithMemory says what remembers a call that AskFor has approved for the session: the
 // judge of the child that makes it, which may work elsewhere than its parents. The
 // first one counts.
 func WithMemory(ctx context.Context, remember func()) context.Context {
-	if ctx.Value(memory{}) != nil {
+	if ctx.Value(memoryKey{}) != nil {
 		return ctx
 	}
-	return context.WithValue(ctx, memory{}, remember)
+	return context.WithValue(ctx, memoryKey{}, remember)
 }
 
 // forwardFor asks the other one, and records the answer.
@@ -93,7 +93,7 @@ func (a *Approvals) forwardFor(ctx context.Context, c ChildApproval, request eve
 		a.expire(id)
 		return context.Cause(ctx)
 	}
-	given := approval.Answer{Approval: id, Verdict: event.Approved, By: byApprover}
+	given := approval.Answer{Approval: id, Verdict: event.Approved, By: clientApprover}
 	if said != nil {
 		given.Verdict, given.Message = event.Denied, said.Error()
 		if denied := (*approval.DeniedError)(nil); errors.As(said, &denied) {
@@ -107,7 +107,7 @@ func (a *Approvals) forwardFor(ctx context.Context, c ChildApproval, request eve
 }
 
 // askFor puts the request into the log, for as long as the child runs.
-func (a *Approvals) askFor(ctx context.Context, c ChildApproval, request event.ApprovalRequested) (string, *scope.Deferred[approval.Answer], error) {
+func (a *Approvals) requestFor(ctx context.Context, c ChildApproval, request event.ApprovalRequested) (string, *scope.Deferred[approval.Answer], error) {
 	return a.record(ctx, request, func(s event.State) (event.Event, bool) {
 		child := s.Child(c.Child)
 		if child != nil && child.Background() { // its call is over, and perhaps its turn
@@ -133,7 +133,7 @@ func (a *Approvals) inBackground(child string) (is bool) {
 // expire ends an approval whose child does not wait for it any more (C16).
 func (a *Approvals) expire(id string) {
 	_ = update(a.log, func(s event.State) []event.Event {
-		place, found := find(s, id)
+		place, found := findApproval(s, id)
 		if found == nil || found.Ended != nil || place.Turn != "" && s.Turn(place.Turn).Cause != nil {
 			return nil
 		}

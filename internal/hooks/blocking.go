@@ -43,7 +43,7 @@ func (s *Set) round(ctx context.Context, o *occasion, runs []*execution, latest 
 	if len(runs) == 0 {
 		return "", nil, nil
 	}
-	all, err := s.all(ctx, o, runs)
+	all, err := s.runAll(ctx, o, runs)
 	if err != nil {
 		return "", nil, err
 	}
@@ -118,7 +118,7 @@ func (s *Set) fire(ctx context.Context, about func() *occasion, e event.HookEven
 	if len(runs) == 0 {
 		return v, nil
 	}
-	all, err := s.all(ctx, o, runs)
+	all, err := s.runAll(ctx, o, runs)
 	if err != nil {
 		return Verdict{Decision: event.Deny}, err
 	}
