@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A token of the environment stands for the key, is masked, and kept from tools.
+// A token in the environment replaces the key, is masked, and is withheld from tools.
 func TestBearerToken(t *testing.T) {
 	env := map[string]string{"ANTHROPIC_AUTH_TOKEN": " token-0123456789abcdef "}
 	load := func() (*Resolved, error) {

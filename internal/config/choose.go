@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Choice is the model to use.
+// Choice is the chosen model.
 type Choice struct {
 	Provider Provider
-	// Model is the provider's own name for it; it may contain slashes.
+	// Model is the provider's own name of the model; it can contain slashes.
 	Model string
-	// Note says why this one, where nobody named a model and there was a choice.
+	// Note explains the choice, if the user named no model and there were several.
 	Note string
 }
 
-// Choose returns the model that was asked for. Without one, it is the default
-// model of the first provider that is ready: one of the stand-in's family, then
-// the user's own by their names, then anthropic, openai, gemini and chat. Errors are of type
+// Choose returns the named model. Without a name, it returns the default model of the first
+// provider that is ready: the provider of the compatibility command's family, then the
+// user's own providers by name, then anthropic, openai, gemini and chat. Errors are of type
 // *ModelError or *Error.
 func (r *Resolved) Choose() (Choice, error) {
 	choice, err := r.pick()
@@ -71,7 +71,7 @@ func (r *Resolved) pick() (Choice, error) {
 // String returns the model as PROVIDER/NAME.
 func (c Choice) String() string { return c.Provider.Name + "/" + c.Model }
 
-// preferred returns the providers in the order in which they are chosen.
+// preferred returns the providers in order of preference.
 func (r *Resolved) preferred() []Provider {
 	order := []string{"anthropic", "openai", "gemini", "chat"}
 	rank := func(p Provider) int {
@@ -110,7 +110,7 @@ func (r *Resolved) named(full string) (Choice, error) {
 	return Choice{Provider: p, Model: name}, nil
 }
 
-// guesses are what somebody may have meant who left out the provider.
+// guesses returns models that a name without a provider can mean.
 func (r *Resolved) guesses(full string) []string {
 	name := strings.Trim(full, "/")
 	if p, known := r.Providers[name]; known && p.Model != "" {
@@ -134,7 +134,7 @@ func (r *Resolved) defaultModels() []string {
 	return names
 }
 
-// ready reports whether the provider could be used as it is.
+// ready reports whether the provider can be used without further settings.
 func (r *Resolved) ready(p Provider) bool {
 	if p.BaseURL == "" {
 		return false
@@ -142,9 +142,8 @@ func (r *Resolved) ready(p Provider) bool {
 	return p.KeyEnv != "" && r.in.Getenv(p.KeyEnv) != "" || len(p.KeyCommand) > 0 || p.KeyEnv == "" || p.bearer
 }
 
-// Askable returns the providers that can be asked which models they have: the
-// one that is named, or all that are ready; without any, those that need only
-// a key.
+// Askable returns the providers that can list their models: the named provider, or all that
+// are ready; if none is ready, the providers that lack only a key.
 func (r *Resolved) Askable(name ...string) ([]Provider, error) {
 	override := func(p Provider) Provider {
 		if r.BaseURL != "" {

@@ -55,8 +55,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// A stand-in takes the provider of its family first, and what was chosen among
-// several is said.
+// A compatibility command prefers the provider of its family, and a note explains a choice
+// among several.
 func TestChooseOfTheFamily(t *testing.T) {
 	for _, tt := range []struct {
 		family     config.Wire
@@ -126,7 +126,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// C15: what is shown has no secret in it, and what must be masked is known.
+// C15: no shown value contains a secret, and Secrets has every value to mask.
 func TestSecrets(t *testing.T) {
 	w := newWorld(t)
 	w.env["OPENAI_API_KEY"] = "openai-0123456789"
@@ -164,8 +164,9 @@ query = { api-key = "query-0123456789" }
 	if diff := cmp.Diff([]string{"GATEWAY"}, w.load().Withheld()); diff != "" {
 		t.Errorf("withheld with --pass-env (-want +got):\n%s", diff)
 	}
-	// A key is kept back under any name, but not a proxy's password, which
-	// commands need, nor what --pass-env names under another name.
+	// A key is withheld under any variable name. A proxy's password is not withheld,
+	// because commands need it, and neither is a value that --pass-env names under another
+	// name.
 	for value, want := range map[string]bool{"openai-0123456789": true, "x=gateway-0123456789": true, "proxy-0123456789": false, "": false} {
 		if got := r.Withholds(value); got != want {
 			t.Errorf("%q is withheld: %t", value, got)

@@ -16,7 +16,7 @@ import (
 // world is a machine with files and an environment.
 type world struct {
 	t   *testing.T
-	dir string // of everything
+	dir string // parent of all files
 	env map[string]string
 	in  config.Input
 }
@@ -60,7 +60,7 @@ func (w *world) load() *config.Resolved {
 	return r
 }
 
-// plain makes paths the same in every run.
+// plain replaces paths, so that they are the same in every run.
 func (w *world) plain(text string) string {
 	return filepath.ToSlash(strings.ReplaceAll(text, w.dir, ""))
 }
@@ -195,7 +195,7 @@ func TestEverySettingInAFile(t *testing.T) {
 	}
 }
 
-// A file that is wrong is told with its line, before anything is sent.
+// An error names the line of the wrong file, before any request.
 func TestMistakes(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"syntax", "model = \"a/b\"\nmodel =", "config.toml:2: is not TOML"},

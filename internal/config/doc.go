@@ -1,15 +1,19 @@
-// Package config decides what is in force: it takes flags, the environment,
-// the user's file, and the project's files, and gives one [Resolved], which
-// knows where each value comes from. It reads files and nothing else: the
-// environment comes in as a function, and there is no global state.
+// Package config resolves the configuration: it reads flags, the environment, the user's
+// file, and the project's files, and returns one [Resolved] with the origin of each value.
+// It only reads files: the caller passes the environment as a function, and there is no
+// global state.
 //
 //	default ─► user's file ─► project's files ─► environment ─► flags
-//	            anything       only tighten       each beats what is before it
+//	            anything       only tighten       each overrides the values before it
 //
-// A project's file belongs to whoever wrote the repository (DESIGN, section
-// 9). What it may not do is left out, with a note that says so and how to set
-// it for oneself; the run goes on with the tighter value. Everything else that
-// is wrong is an [*Error], before any model request is made (exit code 2).
+// A project's file belongs to the author of the repository (DESIGN, section 9). Load omits
+// a forbidden value with a note on how to set it; the run continues with the tighter value.
+// Every other mistake is an [*Error] before any model request (exit code 2).
+//
+// Read load.go first. settings.go declares the settings and kind.go their types;
+// provider.go, server.go, hook.go and rule.go read the tables of these names; foreign.go,
+// imported.go and permissions.go read files of other agents. Package config decides values;
+// package policy applies rules, and package assemble builds the agent.
 //
 // docs/reference/settings.md describes the files for people.
 package config

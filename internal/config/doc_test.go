@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The documentation names every setting, and its example works.
+// The documentation lists every setting, and its example is valid.
 func TestDocumentation(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/settings.md")
 	if err != nil {

@@ -19,11 +19,11 @@ import (
 // maxFile bounds a configuration file in bytes.
 const maxFile = 1 << 20
 
-// document is one file, parsed but not understood yet.
+// document is one parsed file.
 type document struct {
 	path   string
 	values map[string]any
-	lines  map[string]int // by key path
+	lines  map[string]int // line numbers by key path
 }
 
 // read returns nil if there is no such file.
@@ -41,8 +41,8 @@ func read(path string, readFile func(path string, limit int64) ([]byte, int64, e
 	return parse(path, data)
 }
 
-// readOwned is [safefile.Read] of the user's own configuration: no other user may own or
-// write the file or its directory, since it names programs that settle runs.
+// readOwned reads the user's own configuration. No other user can own or write the file or
+// its directory, because it names programs that settle runs.
 func readOwned(path string, limit int64) ([]byte, int64, error) {
 	if err := errors.Join(disk.CheckOwned(filepath.Dir(path)), disk.CheckOwned(path)); err != nil {
 		return nil, 0, err
@@ -51,7 +51,7 @@ func readOwned(path string, limit int64) ([]byte, int64, error) {
 }
 
 func parse(path string, data []byte) (*document, error) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors write one
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors write a byte order mark
 	d := &document{path: path, values: map[string]any{}, lines: map[string]int{}}
 	if err := toml.Unmarshal(data, &d.values); err != nil {
 		where := path
@@ -65,12 +65,12 @@ func parse(path string, data []byte) (*document, error) {
 	return d, nil
 }
 
-// findLines notes where each key is. The document is known to be valid.
+// findLines records the line of each key. The document is valid.
 func (d *document) findLines(data []byte) {
 	var parser unstable.Parser
 	parser.Reset(data)
 	var table []string
-	entries := map[string]int{} // of arrays of tables
+	entries := map[string]int{} // number of entries of arrays of tables
 	for parser.NextExpression() {
 		expression := parser.Expression()
 		var path []string
@@ -112,7 +112,7 @@ func (d *document) where(path ...string) string {
 
 func joined(path []string) string { return strings.Join(path, "\x00") }
 
-// table reads one table of a document. What is wrong is gathered in errs.
+// table reads one table of a document and collects the errors in errs.
 type table struct {
 	doc    *document
 	path   []string
@@ -125,7 +125,7 @@ func (d *document) root() *table {
 	return &table{doc: d, values: d.values, errs: new([]error)}
 }
 
-// take returns the value of a key, and that the key is known.
+// take returns the value of a key, and marks the key as known.
 func (t *table) take(key string) (any, bool) {
 	t.known = append(t.known, key)
 	value, ok := t.values[key]
@@ -149,7 +149,7 @@ func (t *table) table(key string) *table {
 // keys returns the keys of the table in order.
 func (t *table) keys() []string { return slices.Sorted(maps.Keys(t.values)) }
 
-// get reads a key into a place, if it is there.
+// get stores the value of a key, if it is set.
 func get[V any](t *table, key string, place *V, as func(any) (V, error)) bool {
 	value, ok := t.take(key)
 	if !ok {
@@ -173,7 +173,7 @@ func (t *table) fail(key string, err error) {
 	*t.errs = append(*t.errs, &Error{Where: t.where(key), Key: name, Message: err.Error()})
 }
 
-// done reports the keys that nobody asked for.
+// done reports the unknown keys.
 func (t *table) done() {
 	for _, key := range t.keys() {
 		if !slices.Contains(t.known, key) {

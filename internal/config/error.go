@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Error is a setting that cannot be used. The command line exits with 2.
+// Error is an unusable setting. The command line exits with 2.
 type Error struct {
 	// Where is the file with its line, the variable or the flag.
 	Where string
-	// Key is the setting as a file spells it; empty for the file as a whole.
+	// Key is the setting in the spelling of a file; empty for the whole file.
 	Key string
-	// Message says what is wrong and what would be right.
+	// Message states the problem and the valid values.
 	Message string
 }
 
@@ -23,11 +23,10 @@ func (e *Error) Error() string {
 	return strings.Join(parts, ": ")
 }
 
-// ModelError is a model that was not named, or cannot be. The command line
-// exits with 2.
+// ModelError: no model was named, or the name is invalid. The command line exits with 2.
 type ModelError struct {
 	Message string
-	// Choices are models that could be named, as PROVIDER/NAME.
+	// Choices are valid models, as PROVIDER/NAME.
 	Choices []string
 }
 
@@ -41,7 +40,7 @@ func (e *ModelError) Error() string {
 // KeyError is a provider without a usable key.
 type KeyError struct {
 	Provider string
-	// Variable is the one to set, if there is one.
+	// Variable is the variable to set, if there is one.
 	Variable string
 	Message  string
 }

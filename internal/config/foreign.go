@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// ServerSource is where MCP servers are read from that are in another agent's form.
+// ServerSource is a source of MCP servers in another agent's format.
 type ServerSource struct {
-	// Path is its name, for people, and Dir what relative paths are seen from.
+	// Path is its name for people, and Dir the base of relative paths.
 	Path, Dir string
 	Kind      OriginKind
 	Getenv    func(string) string
 }
 
-// sharedServer is a server in the form that several agents share.
+// sharedServer is a server in the format that several agents share.
 type sharedServer struct {
 	Type     string            `json:"type"`
 	Command  string            `json:"command"`
@@ -26,12 +26,12 @@ type sharedServer struct {
 	Cwd      string            `json:"cwd"`
 	URL      string            `json:"url"`
 	Headers  map[string]string `json:"headers"`
-	Timeout  float64           `json:"timeout"` // ms
+	Timeout  float64           `json:"timeout"` // milliseconds
 	Disabled bool              `json:"disabled"`
 	OAuth    *sharedOAuth      `json:"oauth"`
 }
 
-// sharedOAuth is how to log in, in Claude Code's form.
+// sharedOAuth is the login to a server in Claude Code's format.
 type sharedOAuth struct {
 	ClientID     string `json:"clientId"`
 	CallbackPort int    `json:"callbackPort"`
@@ -44,8 +44,8 @@ func (o *sharedOAuth) settings() *OAuth {
 	return &OAuth{ClientID: o.ClientID, RedirectPort: o.CallbackPort}
 }
 
-// Shared reads {"mcpServers": {NAME: …}}, as .mcp.json has it. A server that settle
-// cannot use is left out, with a note.
+// Shared reads {"mcpServers": {NAME: …}}, the format of .mcp.json. It omits unusable
+// servers and adds a note.
 func (from ServerSource) Shared(data []byte) (list []Server, notes []string, err error) {
 	var file struct {
 		Servers map[string]sharedServer `json:"mcpServers"`
@@ -82,7 +82,7 @@ func (from ServerSource) Shared(data []byte) (list []Server, notes []string, err
 	return list, notes, nil
 }
 
-// codexServer is a server as Codex is configured. Variables are not inserted there.
+// codexServer is a server in Codex's format, which expands no variables.
 type codexServer struct {
 	Command        string            `json:"command"`
 	Args           []string          `json:"args"`
@@ -102,7 +102,7 @@ type codexServer struct {
 	Scopes         []string          `json:"scopes"`
 }
 
-// codexVariable is a variable by its name, or by an object with it.
+// codexVariable is a variable, given by its name or by an object with its name.
 type codexVariable struct{ name string }
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -118,8 +118,8 @@ func (v *codexVariable) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Codex reads the value of mcp_servers in Codex's configuration. A server that settle
-// cannot use is left out, with a note.
+// Codex reads the value of mcp_servers in Codex's configuration. It omits unusable servers
+// and adds a note.
 func (from ServerSource) Codex(table any) (list []Server, notes []string) {
 	servers, _ := table.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
@@ -186,7 +186,7 @@ func (s *Server) header(name, variable, prefix string, getenv func(string) strin
 	s.Headers[name] = prefix + value
 }
 
-// seconds is a duration that another agent is configured with; 0 where it is none.
+// seconds converts a duration of another agent; 0 for an invalid one.
 func seconds(n float64) time.Duration {
 	if math.IsNaN(n) || n <= 0 || n > 1e6 {
 		return 0

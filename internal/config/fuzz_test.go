@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A project's file is foreign: whatever it says, it is understood or refused,
-// and nothing becomes looser.
+// A project's file is untrusted: for any content, Load accepts or refuses it, and no
+// setting becomes looser.
 func FuzzProject(f *testing.F) {
 	f.Add("permission = 'allow'\n[jobs]\nrelease = 'allow'")
 	f.Add("max_steps = 3\ntools = ['read']\n[providers.x]\nwire = 'chat'")

@@ -18,36 +18,35 @@ import (
 	"github.com/settle-agent/settle/internal/repo"
 )
 
-// Hook is a command for an occasion of sessions.
+// Hook is a command that runs on an event of sessions.
 type Hook struct {
 	Event   event.HookEvent
 	Matcher string
 	Command string
-	Args    []string // if set, Command is a program
+	Args    []string // if set, Command is a program without a shell
 	Timeout time.Duration
-	// Dir is the project that it belongs to, absolute; empty for the user's own.
+	// Dir is the absolute project of the hook; empty for the user's own hooks.
 	Dir string
-	// Own says that the user wrote it for themselves.
+	// Own marks a hook from settle's own configuration.
 	Own bool
-	// Broken, if set, says why it cannot be run. A gate is kept all the same: it denies.
+	// Broken, if set, is the reason why the hook cannot run. A broken blocking hook stays
+	// configured and denies.
 	Broken string
 	Origin Origin
 }
 
-// ProjectHooks are the hooks of one of a project's files. They are commands that
-// whoever wrote the repository chose: they count once the user has trusted them as
-// they are.
+// ProjectHooks are the hooks in one file of a project. The repository's author chose the
+// commands: the hooks run only after the user trusted this version.
 type ProjectHooks struct {
 	Path string
-	// Hash is of the hooks, and of those of the project's files that they name.
+	// Hash is the hash of the hooks and of the project's files that they name.
 	Hash    string
 	Hooks   []Hook
 	Trusted bool
 }
 
-// Check returns an error if the file's hooks, or the files of the project that they name,
-// are not what they were when they were read: to trust a command is to trust its script
-// as it was.
+// Check returns an error if the file's hooks, or the project's files that they name, have
+// changed since they were read: the user trusted a version of the script.
 func (p ProjectHooks) Check(project repo.Project) error {
 	if len(p.Hooks) == 0 || hooksHash(project, p.Hooks[0].Dir, p.Hooks) == p.Hash {
 		return nil
@@ -55,13 +54,13 @@ func (p ProjectHooks) Check(project repo.Project) error {
 	return fmt.Errorf("a file that the hooks of %s name has changed since you trusted them, so they do not run; to see them and trust them as they are now: settle hooks --trust", p.Path)
 }
 
-// Line is what runs, for people.
+// Line is the command line for people.
 func (h Hook) Line() string { return strings.Join(append([]string{h.Command}, h.Args...), " ") }
 
-// Whose hooks are run.
+// Values of RunHooks.
 const (
 	HooksAll = "all"
-	HooksOwn = "own" // those of settle's own configuration
+	HooksOwn = "own" // hooks of settle's own configuration
 	HooksOff = "off"
 )
 
@@ -86,7 +85,7 @@ func (l *loader) ownHooks(top *table) {
 	}
 }
 
-// hooks reads those that other agents' files have, the user's and the project's.
+// hooks reads the hooks in the files of other agents, of the user and of the project.
 func (l *loader) hooks() {
 	if l.RunHooks == HooksOff {
 		l.Hooks = nil
@@ -119,7 +118,7 @@ func (l *loader) foreignHooks() {
 	}
 }
 
-// foreignFiles are where Claude Code and Codex keep what a user has configured.
+// foreignFiles are the user's configuration files of Claude Code and Codex.
 func (l *loader) foreignFiles() (paths []string) {
 	for _, place := range []struct {
 		variable, folder string
@@ -141,14 +140,14 @@ func (l *loader) foreignFiles() (paths []string) {
 	return paths
 }
 
-// projectHooks reads those of the project's directories.
+// projectHooks reads the hooks of the project's directories.
 func (l *loader) projectHooks() {
 	project := l.in.Trust.Project(l.in.Dir)
 	users := l.foreignFiles()
 	for _, dir := range project.Dirs {
 		for _, name := range []string{".claude/settings.json", ".claude/settings.local.json", ".codex/hooks.json", ".codex/config.toml"} {
 			path := filepath.Join(dir, filepath.FromSlash(name))
-			if slices.Contains(users, path) { // the home directory as a project
+			if slices.Contains(users, path) { // the home directory can be a project
 				continue
 			}
 			data, size, err := project.ReadFile(path, maxFile)
@@ -180,8 +179,8 @@ func (l *loader) projectFileHooks(project repo.Project, dir, path string, list [
 	l.ProjectHooks = append(l.ProjectHooks, file)
 }
 
-// hooksHash is of hooks, and of what the files of the project contain that their
-// commands name: to trust a command is to trust its script as it is.
+// hooksHash is the hash of hooks and of the project's files that their commands name,
+// because the user trusts a version of the script.
 func hooksHash(project repo.Project, dir string, list []Hook) string {
 	sum := sha256.New()
 	for _, h := range list {
@@ -207,11 +206,10 @@ func hooksHash(project repo.Project, dir string, list []Hook) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// delimits reports whether the character ends a word of a command, as far as names of
-// files go.
+// delimits reports whether the character ends a file name in a command.
 func delimits(r rune) bool { return strings.ContainsRune(" \t\n`;|&()<>=", r) }
 
-// readHooks reads the hooks of a file, by its name.
+// readHooks reads the hooks of a file, in the format of its name.
 func readHooks(path string, data []byte, size int64, err error) ([]Hook, error) {
 	switch {
 	case err != nil:
@@ -240,7 +238,7 @@ func readHooks(path string, data []byte, size int64, err error) ([]Hook, error) 
 	return list, err
 }
 
-// tomlHooks returns the [hooks] of a file of Codex as JSON.
+// tomlHooks returns the [hooks] of a Codex file as JSON.
 func tomlHooks(path string, data []byte) (json.RawMessage, error) {
 	doc, err := read(path, func(string, int64) ([]byte, int64, error) { return data, int64(len(data)), nil })
 	if err != nil || doc == nil || doc.values["hooks"] == nil {
@@ -249,15 +247,15 @@ func tomlHooks(path string, data []byte) (json.RawMessage, error) {
 	return json.Marshal(doc.values["hooks"])
 }
 
-// strictness says what becomes of what settle does not know.
+// strictness decides how the parser treats unknown parts.
 type strictness string
 
 const (
-	strictly strictness = "strictly" // it is an error
-	loosely  strictness = "loosely"  // it is left out
+	strictly strictness = "strictly" // an error
+	loosely  strictness = "loosely"  // omitted
 )
 
-// hookGroup is one entry of an occasion: a command, or several with a matcher.
+// hookGroup is one entry of an event: a command, or several commands with a matcher.
 type hookGroup struct {
 	Matcher string        `json:"matcher"`
 	Hooks   []hookCommand `json:"hooks"`
@@ -271,8 +269,8 @@ type hookCommand struct {
 	Timeout json.RawMessage `json:"timeout"`
 }
 
-// parseHooks reads {EVENT: [{matcher, hooks: [{type, command, timeout}]}]}, and says
-// what of it is left out.
+// parseHooks reads {EVENT: [{matcher, hooks: [{type, command, timeout}]}]}, and returns the
+// omitted parts.
 func parseHooks(raw json.RawMessage, how strictness) (list []Hook, left []string, err error) {
 	var events map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &events); err != nil {
@@ -284,7 +282,7 @@ func parseHooks(raw json.RawMessage, how strictness) (list []Hook, left []string
 			if how == strictly {
 				return nil, nil, fmt.Errorf("there is no event %q%s", name, hint(name, eventNames()))
 			}
-			continue // of a newer Claude Code, or a setting of Codex
+			continue // from a newer Claude Code, or a setting of Codex
 		}
 		var groups []hookGroup
 		d := json.NewDecoder(bytes.NewReader(events[name]))
@@ -314,7 +312,7 @@ func parseHooks(raw json.RawMessage, how strictness) (list []Hook, left []string
 					left = append(left, fmt.Sprintf("%s: %v", name, err))
 					continue
 				default:
-					h.Broken = err.Error() // a gate that cannot be asked denies
+					h.Broken = err.Error() // a blocking hook that cannot run denies
 				}
 				list = append(list, h)
 			}
@@ -357,7 +355,7 @@ func (c hookCommand) hook(e event.HookEvent, matcher string) (Hook, error) {
 	return h, nil
 }
 
-// distinct leaves out what is configured twice.
+// distinct removes duplicate hooks.
 func distinct(list []Hook) []Hook {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(list, func(h Hook) bool {

@@ -27,7 +27,7 @@ func commands(list []config.Hook) string {
 	return strings.Join(all, "; ")
 }
 
-// TestHooksOfTheUser: settle's own, then those of Claude Code and Codex.
+// TestHooksOfTheUser: settle's own hooks, then the hooks of Claude Code and Codex.
 func TestHooksOfTheUser(t *testing.T) {
 	w := newWorld(t)
 	w.user("[[hooks.PreToolUse]]\nmatcher = \"shell\"\ncommand = \"mine\"\ntimeout = \"3s\"\n")
@@ -48,8 +48,7 @@ func TestHooksOfTheUser(t *testing.T) {
 	}
 }
 
-// TestHooksOfAProject are run when they are trusted, and not when they, or their
-// scripts, have changed since.
+// TestHooksOfAProject: trusted hooks run, and stop running if they or their scripts change.
 func TestHooksOfAProject(t *testing.T) {
 	w := newWorld(t)
 	w.write("repo/.claude/settings.json", claudeHooks)

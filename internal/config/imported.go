@@ -10,17 +10,17 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// The agents whose files of MCP servers are read.
+// The agents whose MCP server files are read.
 const (
 	claudeAgent = "claude"
 	codexAgent  = "codex"
 )
 
-// maxClaudeFile bounds Claude's file, which has much else, in bytes.
+// maxClaudeFile bounds Claude's file, which also has other data, in bytes.
 const maxClaudeFile = 16 << 20
 
-// importServers reads the servers that the user has configured for other agents. One
-// of the same name that is there already stays.
+// importServers reads the servers that the user configured for other agents. An earlier
+// server of the same name wins.
 func (l *loader) importServers() {
 	if slices.Contains(l.MCPImport, claudeAgent) {
 		dir := absolute(l.in.Getenv("CLAUDE_CONFIG_DIR"))
@@ -38,7 +38,7 @@ func (l *loader) importServers() {
 	}
 }
 
-// importFrom reads the servers of a file. What is wrong with it costs only them.
+// importFrom reads the servers of a file. A wrong file affects only its own servers.
 func (l *loader) importFrom(dir, name string, limit int64, read func(ServerSource, []byte) ([]Server, []string, error)) {
 	if dir == "" {
 		return
@@ -66,8 +66,8 @@ func (l *loader) importFrom(dir, name string, limit int64, read func(ServerSourc
 	}
 }
 
-// claudeServers reads ~/.claude.json: the servers of the working directory's projects,
-// the nearest first, then those for all of them.
+// claudeServers reads ~/.claude.json: the servers of the working directory's projects, the
+// nearest first, then the servers for all projects.
 func (l *loader) claudeServers(from ServerSource, data []byte) (all []Server, notes []string, err error) {
 	var file struct {
 		Projects map[string]json.RawMessage `json:"projects"`

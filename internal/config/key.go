@@ -10,12 +10,11 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 )
 
-// Runner runs a command and returns what it printed. It is bounded by ctx.
+// Runner runs a command until ctx ends, and returns its output.
 type Runner func(ctx context.Context, argv []string) (stdout string, err error)
 
-// Key returns the provider's key, empty if it needs none. It must be told to
-// the redactor before anything else is done with it. The error is of type
-// *KeyError.
+// Key returns the provider's key, empty if it needs none. The caller must add the key to
+// the redactor before any other use. The error is of type *KeyError.
 func (r *Resolved) Key(ctx context.Context, p Provider, run Runner) (string, error) {
 	if p.KeyEnv != "" {
 		if key := strings.TrimSpace(r.in.Getenv(p.KeyEnv)); key != "" {
@@ -42,18 +41,18 @@ func (r *Resolved) Key(ctx context.Context, p Provider, run Runner) (string, err
 	}
 }
 
-// FromCommand reports whether the provider's key is what its key_command prints.
+// FromCommand reports whether the provider's key is the output of its key_command.
 func (r *Resolved) FromCommand(p Provider) bool {
 	return len(p.KeyCommand) > 0 && (p.KeyEnv == "" || strings.TrimSpace(r.in.Getenv(p.KeyEnv)) == "")
 }
 
-// needsKey reports whether requests without a key are refused. Local servers need
-// none, unless their owner says so.
+// needsKey reports whether the provider refuses requests without a key. Local servers need
+// none, unless the user configured one.
 func (r *Resolved) needsKey(p Provider) bool {
 	return p.KeyEnv != "" && !p.bearer && (p.keyNamed || p.Wire != WireChat && !p.Private())
 }
 
-// checked refuses a key that cannot be in a header; its text is not repeated.
+// checked refuses a key that a header cannot contain. The error does not contain the key.
 func checked(p Provider, key, source string) (string, error) {
 	if strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return "", &KeyError{
@@ -64,8 +63,8 @@ func checked(p Provider, key, source string) (string, error) {
 	return key, nil
 }
 
-// Secrets returns what settle has read that must never be shown (C15), except
-// for what a key_command prints.
+// Secrets returns the values that must never be shown (C15), except the output of a
+// key_command.
 func (r *Resolved) Secrets() []string {
 	secrets := append(r.providerSecrets(), r.serverSecrets()...)
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
@@ -79,7 +78,8 @@ func (r *Resolved) Secrets() []string {
 	return slices.DeleteFunc(secrets, func(secret string) bool { return secret == "" })
 }
 
-// collectorVariables are those whose values are sent to OpenTelemetry's collector.
+// collectorVariables are the variables whose values settle sends to an OpenTelemetry
+// collector.
 const collectorVariables = "OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS OTEL_EXPORTER_OTLP_METRICS_HEADERS"
 
 // collectorSecrets returns the values of the headers, also without "Bearer".
@@ -94,7 +94,7 @@ func (r *Resolved) collectorSecrets() (secrets []string) {
 	return secrets
 }
 
-// providerSecrets returns what providers are sent.
+// providerSecrets returns the secrets that settle sends to providers.
 func (r *Resolved) providerSecrets() []string {
 	var secrets []string
 	for _, p := range sortedProviders(r.Providers) {
@@ -106,9 +106,8 @@ func (r *Resolved) providerSecrets() []string {
 	return append(secrets, Provider{BaseURL: r.BaseURL}.secretsOf()...)
 }
 
-// Withholds reports whether a variable with the value is kept from tools: it
-// contains what a provider is sent, under whatever name, and --pass-env names
-// no variable with that.
+// Withholds reports whether tools do not receive a variable with the value: the value
+// contains a provider's secret, and --pass-env names no variable with it.
 func (r *Resolved) Withholds(value string) bool {
 	return slices.ContainsFunc(r.providerSecrets(), func(secret string) bool {
 		secret = strings.TrimSpace(secret)
@@ -117,8 +116,8 @@ func (r *Resolved) Withholds(value string) bool {
 	})
 }
 
-// Withheld returns the variables that are set, hold a provider's secret, and
-// are kept from tools, since --pass-env does not name them.
+// Withheld returns the set variables that contain a provider's secret and that --pass-env
+// does not name.
 func (r *Resolved) Withheld() []string {
 	names := strings.Fields(collectorVariables)
 	for _, p := range sortedProviders(r.Providers) {

@@ -12,8 +12,8 @@ import (
 	"github.com/settle-agent/settle/internal/egress"
 )
 
-// The kinds of settings. A value is a string from a flag or a variable, or
-// what TOML gives: string, int64, []any, ….
+// The kinds of settings. A value is a string from a flag or a variable, or a TOML value:
+// string, int64, []any, ….
 
 func text(key string, field func(*Settings) *string) *setting {
 	return &setting{
@@ -44,8 +44,7 @@ func choice[T ~string](key string, field func(*Settings) *T, options ...string) 
 		get: func(s *Settings) any { return string(*field(s)) },
 		looseness: func(s *Settings) float64 {
 			if *field(s) == "" {
-				// The way in decides. Only its loosest choice is surely no
-				// tighter than that.
+				// The frontend decides. Only the loosest option is certainly no tighter.
 				return -0.5
 			}
 			return -float64(slices.Index(options, string(*field(s))))
@@ -53,7 +52,7 @@ func choice[T ~string](key string, field func(*Settings) *T, options ...string) 
 	}
 }
 
-// count takes 0 and more; 0 is no limit.
+// count accepts 0 and more; 0 is no limit.
 func count(key string, field func(*Settings) *int) *setting {
 	return &setting{
 		key: key,
@@ -66,7 +65,7 @@ func count(key string, field func(*Settings) *int) *setting {
 	}
 }
 
-// bound is a count of which 0 is the tightest.
+// bound is a count whose tightest value is 0.
 func bound(key string, field func(*Settings) *int) *setting {
 	k := count(key, field)
 	k.looseness = func(s *Settings) float64 { return float64(*field(s)) }
@@ -86,12 +85,12 @@ func dollars(key string, field func(*Settings) *float64) *setting {
 	}
 }
 
-// retries is a count of which 0 is the tightest.
+// retries is a count whose tightest value is 0.
 func retries(key string, field func(*Settings) *int) *setting {
 	k := count(key, field)
 	k.looseness = func(s *Settings) float64 {
 		if *field(s) < 0 {
-			// The least of the default numbers, that of stalls.
+			// The smallest default number, for stalls.
 			return 2
 		}
 		return float64(*field(s))
@@ -99,7 +98,7 @@ func retries(key string, field func(*Settings) *int) *setting {
 	return k
 }
 
-// duration takes 0 and more; 0 is no limit.
+// duration accepts 0 and more; 0 is no limit.
 func duration(key string, field func(*Settings) *time.Duration) *setting {
 	return &setting{
 		key: key,
@@ -112,7 +111,7 @@ func duration(key string, field func(*Settings) *time.Duration) *setting {
 	}
 }
 
-// budget is a duration of which 0 is the tightest.
+// budget is a duration whose tightest value is 0.
 func budget(key string, field func(*Settings) *time.Duration) *setting {
 	k := duration(key, field)
 	k.looseness = func(s *Settings) float64 { return float64(*field(s)) }
@@ -130,7 +129,7 @@ func names(key string, field func(*Settings) *[]string) *setting {
 	}
 }
 
-// hosts is a list of hosts that may be reached.
+// hosts is a list of hosts that can be reached.
 func hosts(key string, field func(*Settings) *[]string) *setting {
 	k := names(key, field)
 	k.set = func(s *Settings, value any) error {
@@ -146,7 +145,7 @@ func hosts(key string, field func(*Settings) *[]string) *setting {
 	return k
 }
 
-// addresses are addresses that are not public.
+// addresses is a list of private addresses.
 func addresses(key string, field func(*Settings) *[]string) *setting {
 	k := names(key, field)
 	set := k.set
@@ -160,7 +159,7 @@ func addresses(key string, field func(*Settings) *[]string) *setting {
 	return k
 }
 
-// namesOf are some of the options.
+// namesOf is a subset of the options.
 func namesOf(key string, field func(*Settings) *[]string, options ...string) *setting {
 	k := names(key, field)
 	set := k.set
@@ -190,7 +189,7 @@ func asText(value any) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("must be a string, not %s", described(value))
 	}
-	// It will be shown on terminals and sent in headers.
+	// The word is shown on terminals and sent in headers.
 	if strings.ContainsFunc(word, unicode.IsControl) {
 		return "", fmt.Errorf("must be one line without control characters, not %q", word)
 	}
@@ -211,7 +210,7 @@ func asCount(value any) (int, error) {
 	return 0, fmt.Errorf("must be a whole number, 0 or more, not %s", described(value))
 }
 
-// asDollars takes an amount, as a number or a text such as "2.50".
+// asDollars accepts an amount as a number or a text such as "2.50".
 func asDollars(value any) (float64, error) {
 	amount := math.NaN()
 	switch v := value.(type) {
@@ -230,7 +229,7 @@ func asDollars(value any) (float64, error) {
 	return amount, nil
 }
 
-// asDuration takes a text with a unit, such as "90s", or 0.
+// asDuration accepts a text with a unit, such as "90s", or 0.
 func asDuration(value any) (time.Duration, error) {
 	word, isText := value.(string)
 	if n, ok := value.(int64); ok {
@@ -246,7 +245,7 @@ func asDuration(value any) (time.Duration, error) {
 	return 0, fmt.Errorf(`must be a duration such as "90s" or "10m", not %s`, described(value))
 }
 
-// asNames takes a list, or a text with commas. It is never nil.
+// asNames accepts a list, or a text with commas. The result is never nil.
 func asNames(value any) ([]string, error) {
 	list := []string{}
 	switch v := value.(type) {

@@ -15,27 +15,27 @@ import (
 	"github.com/settle-agent/settle/internal/repo"
 )
 
-// Input is everything that Load looks at.
+// Input is the complete input of Load.
 type Input struct {
-	// Dir is the working directory, absolute.
+	// Dir is the absolute working directory.
 	Dir string
-	// Getenv reads the environment. A variable that is empty is not set.
+	// Getenv reads the environment. An empty variable counts as unset.
 	Getenv func(name string) string
-	// Flags are those that were given, by the setting's key ("max_steps" for
-	// --max-steps), as text. "base_url" is a flag only.
+	// Flags are the values of the flags by setting key ("max_steps" for --max-steps).
+	// "base_url" exists only as a flag.
 	Flags map[string]string
-	// ProjectConfig says whether the project's own files count.
+	// ProjectConfig decides whether the project's own files are read.
 	ProjectConfig ProjectConfig
-	// Trust decides whether the project's files may be read.
+	// Trust decides which projects are trusted.
 	Trust repo.Trust
-	// Family, if set, is the wire format of the agent that is stood in for. Its
-	// provider is the first choice where no model is named.
+	// Family, if set, is the wire format of the agent that a compatibility command
+	// replaces. Without a named model, its provider is preferred.
 	Family Wire
-	// GOOS is the platform; empty is this one.
+	// GOOS is the platform; empty for the current one.
 	GOOS string
 }
 
-// ProjectConfig says whether what a project says of itself counts.
+// ProjectConfig decides whether the project's own files are read.
 type ProjectConfig string
 
 // The values; the zero value is UseProject.
@@ -44,23 +44,23 @@ const (
 	IgnoreProject ProjectConfig = "ignore" // --no-project-config
 )
 
-// Resolved is what is in force, and where it comes from.
+// Resolved is the configuration in force, with the origin of each value.
 type Resolved struct {
 	Settings
-	// Origins has an entry for each setting that is not a default.
+	// Origins has an entry for each setting without its default value.
 	Origins map[string]Origin
-	// Notes are for the user: what of a project's file was ignored, and how
-	// to set it for oneself.
+	// Notes tell the user which values of a project's file were ignored, and how to set
+	// them.
 	Notes []string
-	// UserFile is where the user's own file is, or would be; may be empty.
+	// UserFile is the path of the user's own file, which need not exist; can be empty.
 	UserFile string
-	// Files are those that were read.
+	// Files are the files that were read.
 	Files []string
 	// ProjectServers are the project's own lists of MCP servers.
 	ProjectServers []ProjectServers
-	// ProjectHooks are those of the project's own files.
+	// ProjectHooks are the hooks of the project's own files.
 	ProjectHooks []ProjectHooks
-	// Trust is the Input's.
+	// Trust is the Trust of the Input.
 	Trust repo.Trust
 
 	in Input
@@ -71,7 +71,7 @@ type loader struct {
 	settings []*setting
 }
 
-// Load decides what is in force. Errors are of type *Error, joined.
+// Load resolves the configuration. Errors are of type *Error, joined.
 func Load(in Input) (*Resolved, error) {
 	if in.GOOS == "" {
 		in.GOOS = runtime.GOOS
@@ -103,7 +103,7 @@ func Load(in Input) (*Resolved, error) {
 	return &l.Resolved, nil
 }
 
-// user reads the user's own file, which may say anything.
+// user reads the user's own file, which can set everything.
 func (l *loader) user() error {
 	if l.UserFile == "" {
 		return nil
@@ -143,7 +143,7 @@ func (l *loader) user() error {
 	return errors.Join(*top.errs...)
 }
 
-// walk calls found for each setting that the document has.
+// walk calls found for each setting in the document.
 func (l *loader) walk(top *table, found func(t *table, key string, k *setting, value any)) {
 	groups := map[string]*table{"": top}
 	for _, k := range l.settings {
@@ -198,8 +198,8 @@ func (l *loader) model(t *table, name string) {
 	l.Models[name] = m
 }
 
-// price reads price = { input = …, output = … }; what the cache costs is that of
-// input unless it is given.
+// price reads price = { input = …, output = … }; the cache prices default to the input
+// price.
 func price(t *table) *Price {
 	inner := t.table("price")
 	if inner == nil {
@@ -220,7 +220,7 @@ func price(t *table) *Price {
 	return &p
 }
 
-// toolFamilies are those that can be chosen.
+// toolFamilies are the valid tool families.
 func toolFamilies() []string { return []string{"settle", "gpt", "claude"} }
 
 func asFamily(value any) (string, error) {
@@ -272,7 +272,7 @@ func (l *loader) environment() error {
 	return errors.Join(errs...)
 }
 
-// withUnit adds the unit that a variable has in its name.
+// withUnit adds the unit in a variable's name to its value.
 func withUnit(variable, value string) string {
 	value = strings.TrimSpace(value)
 	if _, err := strconv.ParseUint(value, 10, 64); err == nil && strings.HasSuffix(variable, "_MS") {
@@ -281,8 +281,8 @@ func withUnit(variable, value string) string {
 	return value
 }
 
-// bearer has a provider send the token of a variable, as gateways want it. A
-// header of the user's own stays.
+// bearer makes a provider send the token in a variable, as gateways require. A header that
+// the user set wins.
 func (l *loader) bearer(name, variable string) error {
 	token, p := strings.TrimSpace(l.in.Getenv(variable)), l.Providers[name]
 	for header := range p.Headers {
@@ -348,8 +348,7 @@ func flagOf(key string) string {
 	return "--" + strings.NewReplacer("_", "-", ".", "-").Replace(key)
 }
 
-// projects reads the project's files, from the repository's root down, where
-// they are to be trusted.
+// projects reads the trusted files of the project, from the repository's root down.
 func (l *loader) projects() error {
 	project := l.in.Trust.Project(l.in.Dir)
 	l.Notes = append(l.Notes, project.Notes...)

@@ -11,20 +11,21 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// ProjectServers is a project's own list of MCP servers, .mcp.json. Its commands
-// are the words of whoever wrote the repository: they count once the user has
-// trusted the file as it is.
+// ProjectServers is a project's own list of MCP servers, .mcp.json. The repository's author
+// chose its commands: the servers are used only after the user trusted this version of the
+// file.
 type ProjectServers struct {
 	Path string
-	// Hash is of the file's content.
+	// Hash is the hash of the file's content.
 	Hash string
-	// Servers are those in the file, by name; they are in force if it is trusted.
+	// Servers are the servers in the file by name; they are in force if the file is
+	// trusted.
 	Servers []Server
 	Trusted bool
 }
 
-// TrustFile is where it is recorded which projects' files the user trusts: a JSON
-// object of paths and hashes. Empty if there is no data directory.
+// TrustFile is the file that records trusted project files: a JSON object of paths and
+// hashes. Empty without a data directory.
 func (r *Resolved) TrustFile() string {
 	if r.DataDir == "" {
 		return ""
@@ -32,7 +33,7 @@ func (r *Resolved) TrustFile() string {
 	return filepath.Join(r.DataDir, "trust.json")
 }
 
-// Recorded is what the file at TrustFile says. What cannot be read says nothing.
+// Recorded returns the content of TrustFile; empty if it cannot be read.
 func (r *Resolved) Recorded() map[string]string {
 	recorded := map[string]string{}
 	if path := r.TrustFile(); path != "" {
@@ -77,8 +78,7 @@ func (l *loader) projectServers() {
 	}
 }
 
-// use puts the servers of a file into force that is trusted. The user's own of the
-// same name stay.
+// use adds the servers of a trusted file. A server of the user with the same name wins.
 func (l *loader) use(file ProjectServers) {
 	var names []string
 	for _, s := range file.Servers {

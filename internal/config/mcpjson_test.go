@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A project's servers are in force when its file is trusted as it is.
+// A project's servers are in force while this version of its file is trusted.
 func TestServersOfMCPJSON(t *testing.T) {
 	w := newWorld(t)
 	w.env["SETTLE_DATA_DIR"] = filepath.Join(w.dir, "data")
@@ -51,8 +51,8 @@ func TestServersOfMCPJSON(t *testing.T) {
 	}
 }
 
-// What the user has configured for other agents is used as well; what is wrong with it
-// costs nothing else.
+// Servers that the user configured for other agents are also used; a wrong one affects no
+// other.
 func TestServersOfOtherAgents(t *testing.T) {
 	w := newWorld(t)
 	w.env["TOKEN"], w.env["PASSED"] = "a-token-of-a-server", "through"

@@ -1,9 +1,9 @@
 package config
 
-// OriginKind is the kind of place that a value comes from.
+// OriginKind is the kind of source of a value.
 type OriginKind string
 
-// The kinds, each beating the ones before it.
+// The kinds; each overrides the kinds before it.
 const (
 	Default OriginKind = "default"
 	File    OriginKind = "file"    // the user's
@@ -12,7 +12,7 @@ const (
 	Flag    OriginKind = "flag"
 )
 
-// Origin is where a value comes from.
+// Origin is the source of a value.
 type Origin struct {
 	Kind OriginKind
 	// Where is the file with its line, the variable, or the flag.

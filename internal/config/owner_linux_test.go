@@ -10,8 +10,8 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// Whoever can write the data directory or the configuration decides which programs
-// settle runs: neither may be open to another user.
+// A user who can write the data directory or the configuration decides which programs
+// settle runs: neither can be open to another user.
 func TestLoadRefusesDirectoriesOfOthers(t *testing.T) {
 	home := t.TempDir()
 	data, configs := filepath.Join(home, ".local/share/settle"), filepath.Join(home, ".config/settle")
@@ -46,7 +46,7 @@ func TestLoadRefusesDirectoriesOfOthers(t *testing.T) {
 		if err := os.Chmod(path, info.Mode()); err != nil {
 			t.Fatal(err)
 		}
-		if os.Geteuid() == 0 { // only root can give files away
+		if os.Geteuid() == 0 { // only root can change the owner of a file
 			if err := os.Chown(path, 12345, 12345); err != nil {
 				t.Fatal(err)
 			}

@@ -19,8 +19,8 @@ type claudePermissions struct {
 	Deny  []string `json:"deny"`
 }
 
-// claudeTool returns settle's tool for the name that rules of Claude Code have for one; ""
-// if settle has none. A rule for Edit is about all that changes files there, too.
+// claudeTool returns settle's tool for the name in a rule of Claude Code; "" if settle has
+// none. There, a rule for Edit also covers all other tools that change files.
 func claudeTool(name string) string {
 	switch name {
 	case "Bash":
@@ -55,9 +55,9 @@ func claudeTool(name string) string {
 	return ""
 }
 
-// ClaudePattern is what stands in the parentheses of a rule of Claude Code as settle's
-// rules have it. A path that begins with a slash is below dir; that is the working
-// directory if dir is empty.
+// ClaudePattern converts the text in the parentheses of a rule of Claude Code to a pattern
+// of settle. A path that begins with a slash is below dir, or below the working directory
+// if dir is empty.
 func ClaudePattern(tool, content, dir string) string {
 	if tool == "shell" {
 		if begin, ok := strings.CutSuffix(content, ":*"); ok {
@@ -69,7 +69,7 @@ func ClaudePattern(tool, content, dir string) string {
 		return strings.TrimPrefix(content, "domain:")
 	}
 	if rest, ok := strings.CutPrefix(content, "//"); ok {
-		return "/" + rest // Claude's way of writing an absolute path
+		return "/" + rest // Claude Code's form of an absolute path
 	}
 	if rest, ok := strings.CutPrefix(content, "/"); ok {
 		if dir == "" {
@@ -83,8 +83,8 @@ func ClaudePattern(tool, content, dir string) string {
 	return strings.TrimPrefix(content, "./")
 }
 
-// claudeRule is a rule of Claude Code as settle's. It is false where settle has no such
-// tool, or nothing that the parentheses could be about.
+// claudeRule converts a rule of Claude Code; false if settle has no such tool, or nothing
+// that the parentheses can match.
 func claudeRule(text, dir string) (Rule, bool) {
 	name, content, scoped := strings.Cut(strings.TrimSpace(text), "(")
 	r := Rule{Tool: claudeTool(name), Imported: true}
@@ -102,27 +102,26 @@ func claudeRule(text, dir string) (Rule, bool) {
 	return r, r.Pattern != "" && !strings.HasPrefix(r.Pattern, "!")
 }
 
-// namesArgument reports whether the parentheses are about an argument of Bash: its name
-// and its value.
+// namesArgument reports whether the parentheses contain a named argument of Bash.
 func namesArgument(tool, content string) bool {
 	name, _, _ := strings.Cut(content, ":")
 	return tool == "shell" && (name == "run_in_background" || name == "dangerouslyDisableSandbox")
 }
 
-// tooWide reports whether settle would allow more hosts than Claude Code: there, a
-// wildcard stands for dots only at the beginning.
+// tooWide reports whether settle would allow more hosts than Claude Code, where a wildcard
+// matches dots only at the beginning.
 func tooWide(r Rule) bool {
 	return r.Decision == event.Allow && r.Tool == "web_fetch" && r.Pattern != "*" && strings.Contains(strings.TrimPrefix(r.Pattern, "*."), "*")
 }
 
-// importRules puts the rules into force that settings files of Claude Code have: the user's
-// before settle's own, and of a project those that tighten.
+// importRules adds the rules from settings files of Claude Code: the user's rules before
+// settle's own rules, and from a project only the rules that tighten.
 func (l *loader) importRules() {
 	if !slices.Contains(l.RulesImport, claudeAgent) {
 		return
 	}
 	users := l.foreignFiles()
-	if len(users) > 0 { // Claude Code's is the first
+	if len(users) > 0 { // the first list is Claude Code's
 		if p, ok := l.permissions(users[0], readOwned); ok {
 			l.Rules = append(l.claudeRules(p, users[0], "", File), l.Rules...)
 		}
@@ -155,7 +154,7 @@ func (l *loader) importProject(project repo.Project, dir, path string) {
 	}
 }
 
-// permissions reads those of a file. It is false where there are none.
+// permissions reads the rules of a file; false if there are none.
 func (l *loader) permissions(path string, read func(string, int64) ([]byte, int64, error)) (claudePermissions, bool) {
 	var file struct {
 		Permissions claudePermissions `json:"permissions"`
@@ -177,8 +176,8 @@ func (l *loader) permissions(path string, read func(string, int64) ([]byte, int6
 	return file.Permissions, true
 }
 
-// claudeRules are those of a file, those that allow first: the last one that matches
-// counts. What settle cannot use is noted.
+// claudeRules returns the rules of a file, allow rules first, because the last matching
+// rule wins. It adds a note for each unusable rule.
 func (l *loader) claudeRules(p claudePermissions, path, dir string, kind OriginKind) (rules []Rule) {
 	var left []string
 	for _, part := range []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// The forms are those of https://code.claude.com/docs/en/permissions.
+// The forms of https://code.claude.com/docs/en/permissions.
 func TestRulesOfClaudeCode(t *testing.T) {
 	w := newWorld(t)
 	w.user("[[rules]]\ntool = 'shell'\npattern = 'git push'\ndecision = 'ask'\n")
@@ -59,7 +59,7 @@ func TestRulesOfClaudeCode(t *testing.T) {
 	}
 }
 
-// What a directory is called is no pattern.
+// The name of a directory is not a pattern.
 func TestClaudePattern(t *testing.T) {
 	for content, want := range map[string]string{
 		"/gen/**": "/p/app[[]id]/gen/**", "//etc/x": "/etc/x", "~/x": "~/x", "./x/y": "x/y", "x": "x",

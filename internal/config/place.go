@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// UserFile is where the user's own file belongs: the XDG configuration
-// directory, or %AppData% on Windows. Empty if the environment names no place.
+// UserFile is the path of the user's own file: in the XDG configuration directory, or in
+// %AppData% on Windows. Empty if the environment names no directory.
 func UserFile(goos string, getenv func(string) string) string {
 	dir := absolute(getenv("XDG_CONFIG_HOME"))
 	if dir == "" && goos == "windows" {
@@ -24,7 +24,7 @@ func UserFile(goos string, getenv func(string) string) string {
 	return filepath.Join(dir, "settle", "config.toml")
 }
 
-// dataDir is the place for data where nothing else is said.
+// dataDir is the default data directory.
 func dataDir(goos string, getenv func(string) string) string {
 	dir := absolute(getenv("XDG_DATA_HOME"))
 	switch {
@@ -42,7 +42,7 @@ func dataDir(goos string, getenv func(string) string) string {
 	return filepath.Join(dir, "settle")
 }
 
-// NeedDataDir returns the data directory, or says how to give one.
+// NeedDataDir returns the data directory, or an error that states how to set it.
 func (r *Resolved) NeedDataDir() (string, error) {
 	if r.DataDir == "" {
 		return "", &Error{
@@ -53,7 +53,7 @@ func (r *Resolved) NeedDataDir() (string, error) {
 	return r.DataDir, nil
 }
 
-// absolute leaves out a relative path, as the XDG specification asks.
+// absolute ignores a relative path, as the XDG specification requires.
 func absolute(path string) string {
 	if !filepath.IsAbs(path) {
 		return ""
@@ -72,7 +72,7 @@ func under(getenv func(string) string, parts ...string) string {
 	return filepath.Join(append([]string{home}, parts...)...)
 }
 
-// expand makes a path absolute: from "~/", or from the directory given.
+// expand makes a path absolute, from "~/" or from the given directory.
 func expand(path, from string, getenv func(string) string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		if inHome := under(getenv, rest); inHome != "" {
@@ -85,8 +85,7 @@ func expand(path, from string, getenv func(string) string) string {
 	return filepath.Join(from, path)
 }
 
-// missing reports that a file is not there, or cannot be since a parent is a
-// file.
+// missing reports that a file does not exist, also because a parent is a file.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// projectFile takes what a project's own file may say. What it may not say is
-// noted and left out; what nobody understands is an error, since it may have
-// been meant to tighten.
+// projectFile reads the permitted settings of a project's own file. It omits other settings
+// and adds a note; an invalid value is an error, because it can be meant to tighten.
 func (l *loader) projectFile(doc *document) error {
 	top := doc.root()
 	l.walk(top, l.projectValue)
@@ -25,7 +24,7 @@ func (l *loader) projectFile(doc *document) error {
 	return errors.Join(*top.errs...)
 }
 
-// projectRules takes those that ask or deny.
+// projectRules reads the rules that ask or deny.
 func (l *loader) projectRules(top *table) {
 	for _, r := range rules(top, Origin{Kind: Project}) {
 		if r.Decision == event.Allow {
@@ -50,7 +49,7 @@ func (l *loader) projectValue(t *table, key string, k *setting, value any) {
 		return
 	case k.project == fills:
 		if l.origin(k.key).Kind == File {
-			return // the user has chosen
+			return // the user's value wins
 		}
 	case k.key == "tools":
 		want.Tools = l.narrowed(t, want.Tools)
@@ -64,7 +63,7 @@ func (l *loader) projectValue(t *table, key string, k *setting, value any) {
 	l.Origins[k.key] = Origin{Kind: Project, Where: t.where(key)}
 }
 
-// narrowed returns the tools that both the user and the project want.
+// narrowed returns the tools that both the user and the project select.
 func (l *loader) narrowed(t *table, want []string) []string {
 	if l.Tools == nil {
 		return want
@@ -82,7 +81,7 @@ func (l *loader) narrowed(t *table, want []string) []string {
 	return both
 }
 
-// ignored notes that a project's value was left out.
+// ignored adds a note about an omitted value of a project.
 func (l *loader) ignored(t *table, key, why string) {
 	_, last, nested := strings.Cut(key, ".")
 	if !nested {
@@ -99,7 +98,7 @@ func (l *loader) ownFile() string {
 	return l.UserFile
 }
 
-// alternative names the flag for a setting, where there is one.
+// alternative returns the flag for a setting, if there is one.
 func alternative(key string) string {
 	if strings.Contains(key, ".") || slices.Contains([]string{"providers", "models", "mcp", "hooks"}, key) {
 		return ""

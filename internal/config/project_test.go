@@ -9,13 +9,13 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// A repository may only tighten (DESIGN, section 9). The cases are all
-// settings: what a project says, and whether it counts.
+// A repository can only tighten (DESIGN, section 9). The cases cover all settings: a
+// project's value, and whether it is used.
 func TestProjectMayOnlyTighten(t *testing.T) {
 	tests := []struct {
 		name, user, project string
 		key, want           string // in force afterwards
-		note                string // empty if the project's value is to count
+		note                string // empty if the project's value is used
 	}{
 		{"permission allow", "", "permission='allow'", "permission", "run: allow; elsewhere: ask", "permission was ignored: allow is looser than the default,"},
 		{"permission ask", "", "permission='ask'", "permission", "ask", ""},
@@ -106,8 +106,8 @@ func TestProjectMistakes(t *testing.T) {
 	}
 }
 
-// Outside a repository only the working directory counts: a parent may be
-// anybody's, such as /tmp.
+// Outside a repository only the working directory is read: a parent, such as /tmp, can
+// belong to another user.
 func TestNoRepository(t *testing.T) {
 	w := newWorld(t)
 	w.in.Dir = t.TempDir()

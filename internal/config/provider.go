@@ -27,37 +27,37 @@ const (
 type Provider struct {
 	Name string
 	Wire Wire
-	// BaseURL has no trailing slash; empty if it must be given.
+	// BaseURL has no trailing slash; empty if the user must give it.
 	BaseURL string
-	// Model is the one to use when the user names none; may be empty.
+	// Model is the default model; can be empty.
 	Model string
-	// KeyEnv is the variable with the key, KeyCommand the command that prints
-	// it; a variable that is set wins. With neither, no key is sent.
+	// KeyEnv is the variable with the key, and KeyCommand the command that prints the key;
+	// a set variable wins. With neither, no key is sent.
 	KeyEnv     string
 	KeyCommand []string
 	// Headers and Query are added to each request, with ${NAME} replaced.
 	Headers map[string]string
 	Query   map[string]string
-	// CAFile has further root certificates, in PEM; absolute.
+	// CAFile has additional root certificates in PEM; absolute.
 	CAFile string
 	// ExtraBody is merged into each request's body.
 	ExtraBody map[string]any
-	// Dialect is one of Dialects: what a chat server demands of a conversation;
-	// empty if its host and its answers tell.
+	// Dialect is one of Dialects, for a chat server's rules of a conversation; empty for
+	// the rules of its host and its answers.
 	Dialect string
-	// ToolSearch says whether the provider's own search of tools is used; nil where
-	// the server is the models' maker's alone.
+	// ToolSearch decides whether the provider's own search of tools is used; nil for only
+	// the server of the models' maker.
 	ToolSearch *bool
-	// MaxConcurrent bounds the requests that are under way; 0 is no bound.
+	// MaxConcurrent bounds concurrent requests; 0 for no limit.
 	MaxConcurrent int
-	// Origin is where the provider comes from, BaseURLOrigin its BaseURL.
+	// Origin is the origin of the provider, BaseURLOrigin the origin of its BaseURL.
 	Origin        Origin
 	BaseURLOrigin Origin
 
 	keyNamed bool     // the user named KeyEnv, so it must be set
-	bearer   bool     // a token of the environment stands for the key
-	secrets  []string // that Headers and Query contain
-	vars     []string // that they refer to
+	bearer   bool     // a token in the environment replaces the key
+	secrets  []string // secrets in Headers and Query
+	vars     []string // variables that Headers and Query refer to
 }
 
 func builtin() map[string]Provider {
@@ -84,14 +84,14 @@ func builtin() map[string]Provider {
 	return all
 }
 
-// Makes reports whether the provider's server is that of the models' maker, which
-// is a built-in one where it is by default.
+// Makes reports whether the provider's server belongs to the models' maker: a built-in
+// provider with its default address.
 func (p Provider) Makes() bool {
 	maker, known := builtin()[p.Name]
 	return known && p.BaseURL != "" && p.BaseURL == maker.BaseURL
 }
 
-// provider reads [providers.NAME] over what is built in under that name.
+// provider reads [providers.NAME] over the built-in provider of that name.
 func (l *loader) provider(t *table, name string) {
 	p, known := l.Providers[name]
 	if !known {
@@ -110,7 +110,7 @@ func (l *loader) provider(t *table, name string) {
 		p.BaseURLOrigin = Origin{Kind: File, Where: t.where("base_url")}
 	}
 	if get(t, "key_command", &p.KeyCommand, l.asCommand) {
-		p.KeyEnv = "" // of the built-in one
+		p.KeyEnv = "" // of the built-in provider
 	}
 	p.keyNamed = get(t, "key_env", &p.KeyEnv, asText)
 	p.Headers = l.pairs(t, "headers", &p)
@@ -138,7 +138,7 @@ func (l *loader) provider(t *table, name string) {
 	l.Providers[name] = p
 }
 
-// pairs reads a table of strings in which ${NAME} stands for a variable.
+// pairs reads a table of strings and replaces ${NAME} by variables.
 func (l *loader) pairs(t *table, key string, p *Provider) map[string]string {
 	inner := t.table(key)
 	if inner == nil {
@@ -179,7 +179,7 @@ func headerName(name string) bool {
 	}) < 0
 }
 
-// expandVars replaces ${NAME}, and nothing else that has a dollar sign.
+// expandVars replaces ${NAME}, and no other text with a dollar sign.
 func expandVars(value string, getenv func(string) string) (expanded string, vars []string) {
 	reference := regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 	expanded = reference.ReplaceAllStringFunc(value, func(match string) string {
@@ -190,8 +190,7 @@ func expandVars(value string, getenv func(string) string) (expanded string, vars
 	return expanded, vars
 }
 
-// Credential reports whether a header or a query parameter of this name
-// carries a secret.
+// Credential reports whether a header or a query parameter of this name contains a secret.
 func Credential(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc([]string{"auth", "key", "token", "secret", "password", "cookie", "signature"}, func(part string) bool {
@@ -199,8 +198,8 @@ func Credential(name string) bool {
 	})
 }
 
-// Private reports whether the provider's server is on this machine or on a
-// private network. Such servers are slow to start and may need no key.
+// Private reports whether the provider's server is on this machine or on a private network.
+// Such servers start slowly and often need no key.
 func (p Provider) Private() bool {
 	u, err := url.Parse(p.BaseURL)
 	if err != nil {
@@ -228,7 +227,7 @@ func asWire(value any) (Wire, error) {
 	return Wire(word), nil
 }
 
-// Dialects returns the names that a provider's dialect may have.
+// Dialects returns the valid dialects.
 func Dialects() []string {
 	return []string{"openai", "mistral", "deepseek", "moonshot", "gemini", "groq", "xai", "openrouter"}
 }
@@ -250,7 +249,7 @@ func asURL(value any) (string, error) {
 		return "", err
 	}
 	u, err := url.Parse(strings.TrimSpace(word))
-	// The value may contain a password, so no message repeats it.
+	// The value can contain a password, so no message repeats it.
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return "", fmt.Errorf("must be a URL such as https://host/v1")
 	}
@@ -260,7 +259,7 @@ func asURL(value any) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// asCommand takes a list of arguments, or a line for the shell.
+// asCommand accepts a list of arguments, or a line for the shell.
 func (l *loader) asCommand(value any) ([]string, error) {
 	if line, ok := value.(string); ok && strings.TrimSpace(line) != "" {
 		if l.in.GOOS == "windows" {
@@ -279,7 +278,7 @@ func validName(name string) bool {
 	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
 }
 
-// secretsOf returns what must not be shown of a provider, keys aside.
+// secretsOf returns the secrets of a provider, except its key.
 func (p Provider) secretsOf() []string {
 	secrets := slices.Clone(p.secrets)
 	if u, err := url.Parse(p.BaseURL); err == nil {

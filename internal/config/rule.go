@@ -10,32 +10,31 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Rule decides about the calls that it matches. Package policy, which applies
-// rules, refuses those that it cannot use.
+// Rule decides the calls that it matches. Package policy applies rules and refuses unusable
+// ones.
 type Rule struct {
-	// Tool is the name of a tool, or "*" for all. A rule for one of edit,
-	// write and apply_patch is for all that changes files, and one for read is
-	// for all that reads them, by shell commands too where that can be seen.
+	// Tool is the name of a tool, or "*" for all. A rule for edit, write or apply_patch
+	// applies to all changes of files, and a rule for read to all reads of files, also by
+	// shell commands as far as the policy can analyse them.
 	Tool string
-	// Pattern is of what the call does: for shell, the words of one command;
-	// for job, its action; for others, a path. Empty matches every call.
+	// Pattern matches the action of the call: for shell, the words of one command; for job,
+	// the action; for other tools, a path. An empty pattern matches every call.
 	Pattern  string
 	Decision event.Permission
-	// Sandbox is what commands are confined to that the rule allows; empty for what
-	// others are.
+	// Sandbox is the sandbox of the commands that the rule allows; empty for the sandbox in
+	// force.
 	Sandbox event.Sandbox
-	// Tightens says that the rule is somebody else's, a repository's: it may
-	// forbid and ask, but where it asks it does not undo a default of Deny,
-	// and it may not allow.
+	// Tightens marks a rule of a repository: it can deny and ask, but not allow, and its
+	// "ask" does not override a default of Deny.
 	Tightens bool
-	// Imported says that it was written for another agent. It is about the calls and
-	// commands that settle can see through, as it is there, and about the scripts that
-	// name its program: it has no others asked about.
+	// Imported marks a rule that was written for another agent. As there, it applies to
+	// calls and commands that the policy can analyse and to scripts that name its program;
+	// it adds no approval for other calls.
 	Imported bool
 	Origin   Origin
 }
 
-// Literal is the pattern of a path that is taken to the letter.
+// Literal is the pattern that matches exactly one path.
 func Literal(path string) string {
 	return strings.NewReplacer(`\`, `[\\]`, "*", "[*]", "?", "[?]", "[", "[[]", "{", "[{]", "}", "[}]").Replace(filepath.ToSlash(path))
 }
@@ -102,12 +101,12 @@ func asSandbox(value any) (event.Sandbox, error) {
 	return event.Sandbox(word), err
 }
 
-// sandboxes are the words for them, from the loosest to the strictest.
+// sandboxes are the names of the sandboxes, from the loosest to the strictest.
 func sandboxes() []string {
 	return []string{string(event.NoSandbox), string(event.Workspace), string(event.ReadOnly)}
 }
 
-// permissions are the words for them, from the loosest to the strictest.
+// permissions are the names of the permissions, from the loosest to the strictest.
 func permissions() (words []string) {
 	for _, p := range event.Permissions() {
 		words = append(words, string(p))

@@ -18,41 +18,41 @@ import (
 
 // Server is an MCP server: a command, or a URL.
 type Server struct {
-	// Name is what the names of its tools begin with.
+	// Name is the prefix of its tools' names.
 	Name string
-	// Command is the program with its arguments, Env what is added to its
-	// environment, and Dir where it runs, absolute; empty is the session's directory.
+	// Command is the program with its arguments, Env its additional environment, and Dir
+	// its absolute working directory; empty for the session's directory.
 	Command []string
 	Env     map[string]string
 	Dir     string
-	// URL is where it is reached by HTTP, and Headers what each request has.
+	// URL is its address over HTTP, and Headers are sent with each request.
 	URL     string
 	Headers map[string]string
-	// StartTimeout and Timeout bound a start and a call; 0 is the default.
+	// StartTimeout and Timeout bound a start and a call; 0 for the default.
 	StartTimeout, Timeout time.Duration
-	// Enabled says that sessions use it.
+	// Enabled reports whether sessions use the server.
 	Enabled bool
-	// Tools are the names of those that are offered; nil is all. Without are names of
-	// those that are not.
+	// Tools are the names of the offered tools; nil for all. Without are the names of
+	// omitted tools.
 	Tools, Without []string
-	OAuth          *OAuth // nil: as the server says
+	OAuth          *OAuth // nil for the server's own demands
 	Origin         Origin
 
-	secrets []string // that Env, Headers and URL contain
-	missing []string // variables that it refers to, and that are not set
+	secrets []string // secrets in Env, Headers and URL
+	missing []string // referenced variables that are not set
 }
 
-// OAuth is how settle logs in to a server that asks for it. Nothing of it is needed
-// where the server registers clients.
+// OAuth configures the login to a server that requires it. A server that registers clients
+// needs none of it.
 type OAuth struct {
 	ClientID, ClientSecret string
-	// Scopes replace those that the server asks for.
+	// Scopes replace the scopes that the server requests.
 	Scopes []string
-	// RedirectPort is the port of 127.0.0.1 that the browser comes back to; 0 is any.
+	// RedirectPort is the port of the redirect on 127.0.0.1; 0 for any.
 	RedirectPort int
 }
 
-// maxServerName bounds the name of a server: its tools' names begin with it.
+// maxServerName bounds the name of a server, which its tools' names begin with.
 const maxServerName = 48
 
 // servers reads [mcp.NAME].
@@ -68,7 +68,7 @@ func (l *loader) servers(top *table) {
 	}
 }
 
-// server reads one of them.
+// server reads one server.
 func (l *loader) server(t *table, name string) {
 	s := Server{Name: name, Enabled: true, Origin: Origin{Kind: File, Where: t.doc.where(t.path...)}}
 	if err := checkServerName(name); err != nil {
@@ -97,7 +97,7 @@ func (l *loader) server(t *table, name string) {
 	l.add(s)
 }
 
-// shown is what is configured, without the secret.
+// shown is the configuration without the secret.
 func (o *OAuth) shown() string {
 	if o == nil {
 		return ""
@@ -112,7 +112,7 @@ func (o *OAuth) shown() string {
 	return text
 }
 
-// oauthOf reads how settle logs in.
+// oauthOf reads the configuration of the login.
 func oauthOf(t *table) *OAuth {
 	inner := t.table("oauth")
 	if inner == nil {
@@ -127,7 +127,7 @@ func oauthOf(t *table) *OAuth {
 	return o
 }
 
-// add puts a server into force. One that cannot be used costs nothing but itself.
+// add adds a server. An unusable server affects no other setting.
 func (l *loader) add(s Server) {
 	if len(s.missing) > 0 && s.Enabled {
 		l.Notes = append(l.Notes, fmt.Sprintf("%s: the MCP server %q is not used: it refers to %s, which is not set", s.Origin, s.Name, s.missing[0]))
@@ -146,8 +146,8 @@ func checkServerName(name string) error {
 	return nil
 }
 
-// complete replaces the variables in a server's configuration, and says what is
-// wrong with it.
+// complete expands the variables in a server's configuration, and returns an error for an
+// unusable server.
 func (s *Server) complete(getenv func(string) string) error {
 	for i, word := range s.Command {
 		s.Command[i] = s.expand(word, getenv)
@@ -164,7 +164,7 @@ func (s *Server) complete(getenv func(string) string) error {
 	return s.check()
 }
 
-// check says what is wrong with a server's configuration, and notes its secrets.
+// check returns an error for an unusable server, and records its secrets.
 func (s *Server) check() error {
 	for _, pairs := range []map[string]string{s.Env, s.Headers} {
 		for name, value := range pairs {
@@ -198,7 +198,7 @@ func (s *Server) check() error {
 func (s *Server) checkHTTP() error {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("needs a url such as https://host/mcp") // it may contain a password
+		return fmt.Errorf("needs a url such as https://host/mcp") // the URL can contain a password
 	}
 	if password, ok := u.User.Password(); ok {
 		s.secrets = append(s.secrets, password)
@@ -211,8 +211,8 @@ func (s *Server) checkHTTP() error {
 	return nil
 }
 
-// expand replaces ${NAME} and ${NAME:-DEFAULT} in a value of the server's. Values of
-// variables by the names of credentials are secrets.
+// expand replaces ${NAME} and ${NAME:-DEFAULT} in a value of the server. The values of
+// variables with names of credentials are secrets.
 func (s *Server) expand(value string, getenv func(string) string) string {
 	reference := regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
 	return reference.ReplaceAllStringFunc(value, func(match string) string {
@@ -230,13 +230,13 @@ func (s *Server) expand(value string, getenv func(string) string) string {
 	})
 }
 
-// Secrets are what the server is sent that must not be shown.
+// Secrets are the values that the server receives and that must not be shown.
 func (s *Server) Secrets() []string { return s.secrets }
 
-// Missing are variables that it refers to, and that are not set.
+// Missing are the referenced variables that are not set.
 func (s *Server) Missing() []string { return s.missing }
 
-// asProgram takes a program, or a list with its arguments.
+// asProgram accepts a program, or a list with its arguments.
 func asProgram(value any) ([]string, error) {
 	if word, ok := value.(string); ok {
 		return []string{word}, nil
@@ -244,7 +244,7 @@ func asProgram(value any) ([]string, error) {
 	return asWords(value)
 }
 
-// asWords takes a list of strings, each as it is.
+// asWords accepts a list of strings.
 func asWords(value any) ([]string, error) {
 	list, ok := value.([]any)
 	if !ok {
@@ -282,7 +282,7 @@ func stringsOf(t *table, key string) map[string]string {
 	return all
 }
 
-// serverSecrets are what servers are sent that must not be shown.
+// serverSecrets are the values that servers receive and that must not be shown.
 func (r *Resolved) serverSecrets() []string {
 	var secrets []string
 	logins := oauth.NewStore(r.DataDir)
@@ -296,8 +296,7 @@ func (r *Resolved) serverSecrets() []string {
 	return secrets
 }
 
-// SortedServers are the MCP servers by their names, also those that are not
-// enabled.
+// SortedServers are all MCP servers by name, including disabled ones.
 func (r *Resolved) SortedServers() []Server {
 	var list []Server
 	for _, name := range slices.Sorted(maps.Keys(r.Servers)) {

@@ -92,7 +92,7 @@ func TestServersThatAreWrong(t *testing.T) {
 	}
 }
 
-// A project's own file starts nothing.
+// The project's own file starts no server.
 func TestServersOfAProject(t *testing.T) {
 	w := newWorld(t)
 	w.project("[mcp.x]\ncommand = 'evil'")

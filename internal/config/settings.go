@@ -6,67 +6,65 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// When settle is copied to hands.
+// Values of ExecutorInstall.
 const (
 	InstallNever   = "never"
 	InstallMissing = "missing"
 )
 
-// Settings are the values that are in force.
+// Settings are the values in force.
 type Settings struct {
-	// Model is PROVIDER/NAME; empty leaves the choice to Resolved.Choose.
+	// Model is PROVIDER/NAME; if it is empty, Resolved.Choose chooses.
 	Model string
-	// BaseURL replaces that of the chosen provider; from a flag only.
+	// BaseURL replaces the address of the chosen provider; from a flag only.
 	BaseURL string
-	// Effort is one of model.Request's; empty is the model's default.
+	// Effort is an effort of model.Request; empty for the model's default.
 	Effort string
-	// Permission is that of calls that no rule decides about; empty is the
-	// default of the way in.
+	// Permission applies to calls that no rule decides; empty for the frontend's default.
 	Permission event.Permission
-	// MaxSteps bounds the model's responses in a turn; 0 is no bound.
+	// MaxSteps bounds the model's responses in a turn; 0 for no limit.
 	MaxSteps int
-	// MaxRepeats ends a turn at so many equal calls with equal results; 0 is off.
+	// MaxRepeats ends a turn after this many equal calls with equal results; 0 for no
+	// limit.
 	MaxRepeats int
-	// Compact says how room is made when the model's window is nearly full: auto,
+	// Compact is the kind of compaction when the model's window is nearly full: auto,
 	// mechanical or off.
 	Compact string
-	// Timeout bounds a turn; 0 is no bound.
+	// Timeout bounds a turn; 0 for no limit.
 	Timeout time.Duration
-	// MaxTokens and MaxCost, in US dollars, bound what a turn takes; 0 is no bound.
+	// MaxTokens and MaxCost, in US dollars, bound the usage of a turn; 0 for no limit.
 	MaxTokens int
 	MaxCost   float64
-	// The same for a session as a whole, with its child agents.
+	// Limits of the whole session with its child agents; 0 for no limit.
 	MaxSessionSteps  int
 	MaxSessionTime   time.Duration
 	MaxSessionTokens int
 	MaxSessionCost   float64
-	// StallTimeout, HeaderTimeout and ThinkingTimeout are as set; see
-	// Resolved.Watchdog for what is in force.
+	// StallTimeout, HeaderTimeout and ThinkingTimeout are the configured values;
+	// Resolved.Watchdog returns the values in force.
 	StallTimeout    time.Duration
 	HeaderTimeout   time.Duration
 	ThinkingTimeout time.Duration
-	// AttemptTimeout bounds a whole response; 0 is off.
+	// AttemptTimeout bounds a whole response; 0 for no limit.
 	AttemptTimeout time.Duration
-	// Retries replaces the numbers of retries; negative leaves them.
+	// Retries replaces the default numbers of retries; negative for the defaults.
 	Retries int
-	// RetryFor bounds the retries of a provider that is overloaded or cannot be
-	// reached.
+	// RetryFor bounds the retries of a provider that is overloaded or unreachable.
 	RetryFor time.Duration
-	// Tools are the names of those to offer; nil is all, empty is none.
+	// Tools are the names of the offered tools; nil for all, empty for none.
 	Tools []string
-	// ToolFamily says as which models' the tools are named: "auto", or a family of
-	// package tool/family.
+	// ToolFamily decides the tools' names: "auto", or a family of package tool/family.
 	ToolFamily string
-	// PassEnv are names of variables with provider keys that tools may see.
+	// PassEnv are names of variables with provider keys that tools receive.
 	PassEnv []string
-	// KeepEnv are names of variables that look like credentials and that commands get
-	// also if they run without a question; "*" stands for any characters.
+	// KeepEnv are names of variables that look like credentials and that commands receive
+	// even without an approval; "*" matches any characters.
 	KeepEnv []string
-	// MCPImport are the agents whose files of MCP servers are read as well.
+	// MCPImport are the agents whose MCP server files are also read.
 	MCPImport []string
-	// RulesImport are the agents whose rules for permissions are read as well.
+	// RulesImport are the agents whose permission rules are also read.
 	RulesImport []string
-	// DataDir is absolute; empty if there is no place for it.
+	// DataDir is absolute; empty if the environment names no directory.
 	DataDir string
 	// LogLevel is debug, info, warn or error.
 	LogLevel string
@@ -75,104 +73,106 @@ type Settings struct {
 	Sandbox  Sandbox
 	Terminal Terminal
 	Web      Web
-	// Executor is a command that leads to the machine that tools work on; empty for
-	// this one. ExecutorLease is how long that works on without hearing of this one.
+	// Executor is a command that connects to the executor; empty for this machine.
+	// ExecutorLease is how long the executor continues without contact to the host.
 	Executor      string
 	ExecutorLease time.Duration
-	// ExecutorInstall says whether settle is copied there: never, or if it is missing.
+	// ExecutorInstall decides whether settle is copied to the executor: never, or if it is
+	// missing.
 	ExecutorInstall string
-	// Rules say which calls may run, in order.
+	// Rules decide which calls run, in order.
 	Rules []Rule
-	// Providers has the built-in ones and the user's own, by name.
+	// Providers has the built-in providers and the user's own, by name.
 	Providers map[string]Provider
-	// Models has what the user knows better, by PROVIDER/NAME.
+	// Models has the user's corrections of model data, by PROVIDER/NAME.
 	Models map[string]Model
 	// Servers are the MCP servers, by name.
 	Servers map[string]Server
-	// RunHooks says whose hooks are run: all, own or off.
+	// RunHooks decides which hooks run: all, own or off.
 	RunHooks string
-	// Hooks are those that are run, in order.
+	// Hooks are the hooks to run, in order.
 	Hooks []Hook
 }
 
-// Jobs is what happens to processes that calls leave running.
+// Jobs decides what happens to processes that calls leave running.
 type Jobs struct {
-	Release     event.Permission // empty is the default of the way in
+	Release     event.Permission // empty for the frontend's default
 	OnInterrupt string           // keep or end
 	OnExit      string           // end or release
 }
 
 // Tasks bounds child agents.
 type Tasks struct {
-	Depth      int           // generations; 0 for none
-	AtOnce     int           // of one session
-	PerSession int           // in all
-	Timeout    time.Duration // of each turn of one
+	Depth      int           // generations; 0 for no child agents
+	AtOnce     int           // running at the same time, for each session
+	PerSession int           // in total
+	Timeout    time.Duration // of each turn of a child agent
 }
 
-// Sandbox is what commands are confined to, and how strictly.
+// Sandbox is the sandbox of commands, and how strictly it is required.
 type Sandbox struct {
-	Use     string        // off, auto or required; empty is the default of the way in
+	Use     string        // off, auto or required; empty for the frontend's default
 	Mode    event.Sandbox // read-only or workspace
 	Network string        // off, proxy or on
-	// Git says what confined commands may do with the repository: GitReadOnly or GitWrite.
+	// Git decides whether sandboxed commands can change the repository: GitReadOnly or
+	// GitWrite.
 	Git string
-	// Hosts are what confined commands may reach through the proxy.
+	// Hosts are the hosts that sandboxed commands can reach through the egress proxy.
 	Hosts []string
-	// Read and Write are files and folders beside those of the mode; "~/" is the
-	// home directory.
+	// Read and Write are files and folders in addition to the mode's own; "~/" is the home
+	// directory.
 	Read, Write []string
 }
 
-// How a sandbox is used.
+// Values of Sandbox.Use.
 const (
 	SandboxOff      = "off"
 	SandboxAuto     = "auto"
 	SandboxRequired = "required"
 )
 
-// What confined commands may do with the repository that they work in.
+// Values of Sandbox.Git.
 const (
 	GitReadOnly = "read-only"
 	GitWrite    = "write"
 )
 
-// Web is what the web tools may do.
+// Web configures the web tools.
 type Web struct {
-	// Private are addresses that are not public, and may be fetched from.
+	// Private are the private addresses that web_fetch can reach.
 	Private []string
-	// Search says who searches: SearchOff, SearchProvider or SearchCommand.
+	// Search selects the search service: SearchOff, SearchProvider or SearchCommand.
 	Search string
 	// SearchCommand is the command that searches.
 	SearchCommand []string
 }
 
-// Who searches the web.
+// Values of Web.Search.
 const (
 	SearchOff      = "off"
-	SearchProvider = "provider" // the model's own
+	SearchProvider = "provider" // the provider of the model
 	SearchCommand  = "command"
 )
 
-// Terminal is how settle's terminal looks and behaves.
+// Terminal configures settle's terminal frontend.
 type Terminal struct {
 	Theme  string // default, light, dark or none
 	Notify string // bell, osc9, osc777 or off
 	Keys   string // default or vi
 }
 
-// Model is what the user knows about a model; zero and nil: nothing.
+// Model is the user's data about a model; a zero or nil field keeps settle's data.
 type Model struct {
 	Window    int // tokens
 	MaxOutput int // tokens
 	Images    *bool
 	Thinking  *bool
-	// ToolFamily names the tools that it was trained on; empty for what settle knows.
+	// ToolFamily names the tools that the model was trained on; empty for settle's data.
 	ToolFamily string
 	Price      *Price
 }
 
-// Price is what a model costs, in US dollars per million tokens.
+// Price is the price of a model in US dollars per million tokens.
 type Price struct{ Input, CacheRead, CacheWrite, Output float64 }
 
 func defaults() Settings {
@@ -202,24 +202,24 @@ func defaults() Settings {
 	}
 }
 
-// rule says what a project's own file may do with a setting.
+// rule decides how a project's own file can use a setting.
 type rule string
 
 const (
-	refused  rule = "refused"  // nothing
-	fills    rule = "fills"    // set what the user has not
-	tightens rule = "tightens" // set what is tighter
+	refused  rule = "refused"  // not at all
+	fills    rule = "fills"    // it can set a value that the user has not set
+	tightens rule = "tightens" // it can set a tighter value
 )
 
-// setting is one setting: how it is called, read and shown.
+// setting is the declaration of one setting.
 type setting struct {
-	key     string // in a file; as a flag with dashes
-	oldKey  string // an earlier name that files can still have; may be empty
-	env     string // variable, if there is one
+	key     string // in a file; flags use dashes
+	oldKey  string // an earlier name that files can still use; can be empty
+	env     string // environment variable; empty for none
 	project rule
 	set     func(s *Settings, value any) error
 	get     func(s *Settings) any
-	// looseness orders values for a project's file: more is looser.
+	// looseness orders values for a project's file: a greater value is looser.
 	looseness func(s *Settings) float64
 }
 

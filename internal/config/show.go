@@ -11,14 +11,14 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 )
 
-// Line is one setting for people to read.
+// Line is one setting for people.
 type Line struct {
 	Key    string
-	Value  string // secrets are masked; empty if nothing is set
+	Value  string // secrets are masked; empty if not set
 	Origin Origin
 }
 
-// Lines returns everything that is in force, for `settle config`.
+// Lines returns the configuration in force, for `settle config`.
 func (r *Resolved) Lines() []Line {
 	var lines []Line
 	if r.BaseURL != "" {
@@ -51,8 +51,7 @@ func (r *Resolved) Lines() []Line {
 	return lines
 }
 
-// unset says what holds where a setting that has no default of its own is not
-// set.
+// unset describes the behaviour of an unset setting without a default value.
 func unset(key string) string {
 	switch key {
 	case "model":
@@ -71,8 +70,8 @@ func unset(key string) string {
 	return ""
 }
 
-// chosenLines say what a turn would use: the model, its provider, where the key
-// comes from, and the bounds that hold for that server.
+// chosenLines describe the next turn: the model, its provider, the source of the key, and
+// the limits for that server.
 func (r *Resolved) chosenLines() []Line {
 	c, err := r.Choose()
 	if err != nil {
@@ -94,7 +93,7 @@ func (r *Resolved) chosenLines() []Line {
 	return s.lines
 }
 
-// keySource says where the provider's key comes from, and never what it is.
+// keySource returns the source of the provider's key, never the key.
 func (r *Resolved) keySource(p Provider) string {
 	switch {
 	case p.KeyEnv != "" && strings.TrimSpace(r.in.Getenv(p.KeyEnv)) != "":
@@ -109,13 +108,13 @@ func (r *Resolved) keySource(p Provider) string {
 	return "none is needed"
 }
 
-// section collects the lines of a table that has a name.
+// section collects the lines of a named table.
 type section struct {
 	prefix string
 	lines  []Line
 }
 
-// add adds a line, unless nothing is set.
+// add adds a line for a value that is set.
 func (s *section) add(key, value string, origin Origin) {
 	if value != "" {
 		s.lines = append(s.lines, Line{s.prefix + key, value, origin})

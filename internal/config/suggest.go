@@ -2,12 +2,10 @@ package config
 
 import "fmt"
 
-// DidYouMean returns `; did you mean "…"?` for the known word that is nearest to
-// word, or nothing if none is near.
+// DidYouMean returns `; did you mean "…"?` for the known word nearest to word, or nothing
+// if none is near.
 func DidYouMean(word string, known []string) string { return hint(word, known) }
 
-// hint returns `; did you mean "…"?` for the known word that is nearest to
-// word, or nothing if none is near.
 func hint(word string, known []string) string {
 	best, least := "", max(2, len(word)/3)+1
 	for _, candidate := range known {
@@ -21,8 +19,8 @@ func hint(word string, known []string) string {
 	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// distance is the number of bytes to insert, remove or change to get from a
-// to b (Levenshtein).
+// distance is the number of bytes to insert, remove or change between a and b
+// (Levenshtein).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

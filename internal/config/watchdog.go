@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// Watchdog are the bounds on a stream that does not get on; 0 is off.
+// Watchdog has the limits of a stalled stream; 0 for no limit.
 type Watchdog struct {
 	HeaderTimeout   time.Duration // until headers and the first progress
 	StallTimeout    time.Duration // without progress, or silence on the wire
@@ -10,9 +10,9 @@ type Watchdog struct {
 	AttemptTimeout  time.Duration // the whole response
 }
 
-// Watchdog returns the bounds for a provider (DESIGN, section 5): those on
-// this machine and in private networks get more time, and a stall_timeout that
-// is set bounds the first two as well, unless they are set too.
+// Watchdog returns the limits for a provider (DESIGN, section 5): servers on this machine
+// and in private networks get more time, and a configured stall_timeout also bounds the
+// first two limits unless they are configured.
 func (r *Resolved) Watchdog(p Provider) Watchdog {
 	const patience = 30 * time.Minute
 	w := Watchdog{r.HeaderTimeout, r.StallTimeout, r.ThinkingTimeout, r.AttemptTimeout}
