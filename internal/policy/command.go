@@ -14,14 +14,15 @@ import (
 	"github.com/settle-agent/settle/internal/policy/effects"
 )
 
-// shell is a call of shell.
+// shell judges a call of shell.
 func (p *Policy) shell(c *toolCall) {
 	at := c.workspace.dir
 	if c.Workdir != "" {
 		c.path(effects.Looks, c.Workdir)
 		at = filepath.Clean(absolute(at, c.Workdir))
 		if real, err := c.workspace.resolve(at); err != nil || filepath.IsLocal(c.Workdir) && real != filepath.Join(c.workspace.real, c.Workdir) {
-			c.hide(c.Command, "its directory is named by a link, which shells read differently") // in "cd .."
+			// "cd .." depends on the shell
+			c.hide(c.Command, "its directory is named by a link, which shells read differently")
 		}
 	}
 	switch {
@@ -36,7 +37,7 @@ func (p *Policy) shell(c *toolCall) {
 	s := effects.Parse(c.Command)
 	if s.Why != "" {
 		c.hide(c.Command, s.Why)
-	} else if len(s.Commands) == 0 { // nothing but comments
+	} else if len(s.Commands) == 0 { // only comments
 		c.add(effect{kind: runs, text: c.Command, words: []effects.Word{{Text: ":"}}, known: true})
 	}
 	danger := p.hazard(c.workspace)
@@ -48,7 +49,7 @@ func (p *Policy) shell(c *toolCall) {
 	c.harmless = !slices.ContainsFunc(c.effects, func(e effect) bool { return !e.known && e.kind != effects.Looks })
 }
 
-// command finds out what a simple command comes to in a directory.
+// command returns the effect of a simple command in a directory.
 func (p *Policy) command(w workspace, dir string, c effects.Command) effect {
 	e := effect{kind: runs, text: c.Text, why: c.Why, words: c.Words, known: c.Why == "", alias: c.Name == "" && baseName(c.Words[0].Text) == "git"}
 	for _, part := range c.Effects {
@@ -58,7 +59,7 @@ func (p *Policy) command(w workspace, dir string, c effects.Command) effect {
 	if c.Why == "" {
 		return e
 	}
-	for _, word := range c.Words[1:] { // which may be paths
+	for _, word := range c.Words[1:] { // each word can be a path
 		text := word.Text
 		if _, value, ok := strings.Cut(text, "="); ok {
 			text = value
@@ -70,29 +71,29 @@ func (p *Policy) command(w workspace, dir string, c effects.Command) effect {
 	return e
 }
 
-// doubt is what cannot be known, unless there is no reason why.
-func doubt(text, why string) []effect {
+// unknownEffect returns one unknown effect with the reason; none if why is empty.
+func unknownEffect(text, why string) []effect {
 	if why == "" {
 		return nil
 	}
 	return []effect{{kind: hidden, text: text, why: why}}
 }
 
-// part looks up what an effect comes to in a directory.
+// part resolves an effect of a command in a directory.
 func (p *Policy) part(w workspace, dir string, e effects.Effect) (list []effect) {
 	path := absolute(dir, e.Path)
 	switch e.Kind {
 	case effects.Starts:
-		return doubt(e.Path, p.program(w, e.Path))
+		return unknownEffect(e.Path, p.program(w, e.Path))
 	case effects.Obeys, effects.Tracked:
-		list = doubt(e.Path, p.obeys(path, e.Kind))
+		list = unknownEffect(e.Path, p.obeys(path, e.Kind))
 		if e.Kind == effects.Tracked {
 			list = append(list, effect{kind: effects.Reads, text: e.Path, place: place{named: dir, real: dir, inside: true, rel: "."}, wide: true})
 		}
 		return list
 	case effects.Enters:
 		if info, err := os.Stat(path + "/."); err != nil || !info.IsDir() {
-			return doubt(e.Path, "there is no directory "+e.Path)
+			return unknownEffect(e.Path, "there is no directory "+e.Path)
 		}
 	}
 	paths, why := []string{path}, ""
@@ -103,7 +104,7 @@ func (p *Policy) part(w workspace, dir string, e effects.Effect) (list []effect)
 		at, err := w.locate(path)
 		switch {
 		case err != nil:
-			return doubt(path, err.Error())
+			return unknownEffect(path, err.Error())
 		case e.Kind == effects.Walks:
 			list = append(list, w.walk(at, e.Links)...)
 		case e.Kind == effects.Reads:
@@ -114,10 +115,10 @@ func (p *Policy) part(w workspace, dir string, e effects.Effect) (list []effect)
 			list = append(list, pathEffect(effects.Looks, at))
 		}
 	}
-	return append(list, doubt(e.Path, why)...)
+	return append(list, unknownEffect(e.Path, why)...)
 }
 
-// read is a file whose content is shown. It may be secret by that.
+// read is the effect of a command that shows the content of a file, which can be secret.
 func (w workspace) read(at place) []effect {
 	e := pathEffect(effects.Reads, at)
 	if info, err := os.Stat(at.real); at.named == os.DevNull {
@@ -131,14 +132,14 @@ func (w workspace) read(at place) []effect {
 }
 
 const (
-	// maxBelow bounds the names that are looked at before a command reads all
-	// of a directory, and maxMatches what wildcards may stand for.
+	// maxBelow bounds the names that are checked before a command reads a whole directory,
+	// and maxMatches the expansion of wildcards.
 	maxBelow   = 50_000
 	maxMatches = 1000
 )
 
-// walk is a directory that is read with all that is in it, and the first secret
-// file there. A link is followed if the command does that.
+// walk is the effect of a command that reads a whole directory, with the first secret file
+// in it. links reports whether the command follows links.
 func (w workspace) walk(root place, links bool) []effect {
 	seen, list := 0, w.read(root)
 	for i := range list {
@@ -149,7 +150,7 @@ func (w workspace) walk(root place, links bool) []effect {
 		switch seen++; {
 		case seen > maxBelow:
 			return fs.ErrInvalid
-		case err != nil, entry.IsDir(), link && !links: // the command reads none
+		case err != nil, entry.IsDir(), link && !links: // the command does not read it
 			return nil
 		}
 		at, err := w.locate(path)
@@ -160,17 +161,17 @@ func (w workspace) walk(root place, links bool) []effect {
 		return nil
 	})
 	if err != nil {
-		list = append(list, doubt(root.String(), "it reads a directory with more files than can be looked at")...)
+		list = append(list, unknownEffect(root.String(), "it reads a directory with more files than can be looked at")...)
 	}
 	return list
 }
 
-// tooWide matches a pattern that may stand for "..", in older shells, or that
-// has wildcards in more than two names.
+// tooWide matches a pattern that can match ".." in older shells, or that has wildcards in
+// more than two names.
 var tooWide = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|/)\.[*?]|[*?].*/.*[*?].*/.*[*?]`) })
 
-// expand returns the paths that a shell makes of a pattern. A pattern without a
-// match stays as it is.
+// expand returns the paths that a shell expands a pattern to. A pattern without a match
+// stays unchanged.
 func expand(dir, pattern string) (paths []string, why string) {
 	if tooWide().MatchString(pattern) {
 		return nil, pattern + " matches too much"

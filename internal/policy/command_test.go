@@ -41,7 +41,7 @@ func newDir(t testing.TB) string {
 	return dir
 }
 
-// newCalmDir makes a directory with an ordinary repository, and no secrets.
+// newCalmDir makes a directory with an ordinary repository and no secrets.
 func newCalmDir(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -64,7 +64,7 @@ func newCalmDir(t testing.TB) string {
 	return dir
 }
 
-// lines are those of a corpus.
+// lines returns the lines of a corpus.
 func lines(t testing.TB, name string) (list []string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("effects", "testdata", name))
@@ -79,7 +79,7 @@ func lines(t testing.TB, name string) (list []string) {
 	return list
 }
 
-// mode is one with a permission and no rules.
+// mode returns a mode with a permission and no rules.
 func mode(p event.Permission) func() policy.Mode {
 	return func() policy.Mode { return policy.Mode{Permission: p} }
 }
@@ -124,8 +124,8 @@ func rule(tool, pattern string, d event.Permission) config.Rule {
 	return config.Rule{Tool: tool, Pattern: pattern, Decision: d}
 }
 
-// Nothing of the one corpus runs without a question, wherever it is, and all
-// of the other does, in a directory that has nothing strange.
+// No command of the first corpus runs without an approval in any directory. Each command of
+// the second corpus does, in an ordinary directory.
 func TestCorpus(t *testing.T) {
 	dir := newDir(t)
 	ask, deny := newPolicy(t, dir, policy.Config{}), newPolicy(t, dir, policy.Config{Mode: mode(event.Deny)})

@@ -10,23 +10,23 @@ import (
 	"github.com/settle-agent/settle/internal/policy/effects"
 )
 
-// What decides, beside rules and the default.
+// Sources of a decision, in addition to rules and the default.
 const (
 	byApproval = "approved for the session"
 	bySandbox  = "sandbox"
 )
 
-// confine says what a command is confined to, and lets it run unasked in a
-// sandbox, if it was only asked about because no rule decides. Out of the sandbox
-// leads an approval, or a rule that says so.
+// confine sets the sandbox of a command. A command that needs approval only because no rule
+// decides runs in the sandbox without approval. Only an approval or a rule lets a command
+// run outside the sandbox.
 //
 //	allowed, since it only reads ─► read-only, without secrets
-//	        by a rule            ─► what the rule says, else the sandbox
-//	        by a client's mode   ─► the sandbox, without secrets
-//	changes the repository       ─► none, once it is approved
+//	        by a rule            ─► the rule's sandbox, else the sandbox in force
+//	        by a client's mode   ─► the sandbox in force, without secrets
+//	changes the repository       ─► none, after an approval
 //	asked by default             ─► allowed, in the sandbox, without secrets
-//	asked otherwise              ─► in the sandbox, once it is approved
-//	outside                      ─► none, once it is approved
+//	asked otherwise              ─► in the sandbox, after an approval
+//	outside                      ─► none, after an approval
 func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judgement) {
 	box := event.NoSandbox
 	if p.config.Sandbox != nil {
@@ -46,7 +46,8 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 		if box = named; box.On() && j.Decision == event.Allow && sweeping(verdicts) {
 			p.unasked(box, j)
 		}
-	case j.Decision == event.Allow && j.Rule == byDefault && l.Permission != event.Allow: // held to what it seems to do
+	// the sandbox enforces that the command only reads
+	case j.Decision == event.Allow && j.Rule == byDefault && l.Permission != event.Allow:
 		if j.Secrets = event.SecretsWithheld; p.config.Confine {
 			box = event.ReadOnly
 		}
@@ -59,8 +60,8 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 	}
 }
 
-// confineStart says what the programs are confined to that a client named and that a call
-// starts: the sandbox in force, unless a rule that allows their start says otherwise.
+// confineStart sets the sandbox of programs that a client named and that a call starts: the
+// sandbox in force, unless a rule that allows their start names another one.
 func (p *Policy) confineStart(l layer, c toolCall, verdicts []verdict, j *settle.Judgement) {
 	var own []verdict
 	for i, e := range c.effects {
@@ -84,8 +85,8 @@ func (p *Policy) confineStart(l layer, c toolCall, verdicts []verdict, j *settle
 	}
 }
 
-// unasked keeps secrets from a command that runs in a sandbox since nobody is asked. Where
-// that cannot be, somebody is.
+// unasked withholds secrets from a command that runs in a sandbox without an approval. If
+// that is impossible, the command needs an approval.
 func (p *Policy) unasked(box event.Sandbox, j *settle.Judgement) {
 	j.Secrets = event.SecretsWithheld
 	if p.config.Exposes == nil {
@@ -96,14 +97,14 @@ func (p *Policy) unasked(box event.Sandbox, j *settle.Judgement) {
 	}
 }
 
-// sweeping reports whether a rule of the mode, which is not the user's own, allows a
+// sweeping reports whether a rule of the mode, instead of a rule of the user, allows a
 // command without naming it.
 func sweeping(verdicts []verdict) bool {
 	return slices.ContainsFunc(verdicts, func(v verdict) bool { return v.sweeping })
 }
 
-// asksForGit has a call asked about that changes a repository which is read-only in the
-// sandbox, and reports whether it is one. A call that was approved stays so.
+// asksForGit requires an approval for a call that changes a repository which is read-only
+// in the sandbox, and reports whether the call does. An approved call stays approved.
 func (p *Policy) asksForGit(c toolCall, j *settle.Judgement, verdicts []verdict) bool {
 	names := p.changesGit(c)
 	if names == nil {
@@ -117,8 +118,8 @@ func (p *Policy) asksForGit(c toolCall, j *settle.Judgement, verdicts []verdict)
 	return true
 }
 
-// freed returns the strictest sandbox of those that the rules have which allow
-// the call, where each of its commands only reads or is allowed by a rule.
+// freed returns the strictest sandbox of the rules that allow the call, if each of its
+// commands only reads or is allowed by a rule.
 func freed(verdicts []verdict, box event.Sandbox) (sandbox event.Sandbox, ruled bool) {
 	sandbox = event.NoSandbox
 	for _, v := range verdicts {
@@ -135,7 +136,7 @@ func freed(verdicts []verdict, box event.Sandbox) (sandbox event.Sandbox, ruled 
 	return sandbox, ruled
 }
 
-// Stricter returns the sandbox that lets a command do less.
+// Stricter returns the stricter of two sandboxes.
 func Stricter(a, b event.Sandbox) event.Sandbox {
 	for _, s := range []event.Sandbox{event.ReadOnly, event.Workspace} {
 		if a == s || b == s {
@@ -145,7 +146,7 @@ func Stricter(a, b event.Sandbox) event.Sandbox {
 	return event.NoSandbox
 }
 
-// byDefaultAlone reports whether no rule has anything to do with the question.
+// byDefaultAlone reports whether no rule takes part in the decision.
 func byDefaultAlone(verdicts []verdict, worst string) bool {
 	for _, v := range verdicts {
 		if v.Permission != event.Allow && (v.rule != byDefault || v.doubted) {
@@ -155,8 +156,8 @@ func byDefaultAlone(verdicts []verdict, worst string) bool {
 	return worst == byDefault
 }
 
-// showsSecret reports whether the call reads a file in the working directory that
-// holds secrets, as far as can be seen: a sandbox would let it.
+// showsSecret reports whether the call reads a file in the working directory that can
+// contain secrets: a sandbox would allow the read.
 func (c toolCall) showsSecret() bool {
 	for _, e := range c.effects {
 		for _, part := range slices.Concat(e.parts, []effect{e}) {

@@ -14,38 +14,37 @@ import (
 	"github.com/settle-agent/settle/tool/file"
 )
 
-// Commands is the Detail of a call of shell: what it does, one by one.
+// Commands is the Detail of a call of shell: its commands, one by one.
 type Commands struct {
 	Commands []Command `json:"commands"`
 }
 
-// Command is a simple command, or what cannot be judged.
+// Command is a simple command, or text that the policy cannot judge.
 type Command struct {
 	Text     string           `json:"text"`
 	Decision event.Permission `json:"decision"`
 	Rule     string           `json:"rule,omitempty"`
-	// Why has the reasons to ask, one after the other.
+	// Why has the reasons for an approval, joined.
 	Why string `json:"why,omitempty"`
 }
 
-// Preview is the Detail of a call that changes files where the change cannot
-// be shown.
+// Preview is the Detail of a call that changes files, if the change cannot be shown.
 type Preview struct {
 	Files []file.Change `json:"files"`
-	// Error is why the call would fail.
+	// Error is the error with which the call would fail.
 	Error string `json:"error,omitempty"`
 }
 
 const (
-	// maxCommand is that of a command that is approved, since it is shown whole.
+	// maxCommand bounds an approved command, because the approval shows all of it.
 	maxCommand = 32 << 10
-	// previewTimeout bounds the work of showing a change.
+	// previewTimeout bounds the computation of a change.
 	previewTimeout = 2 * time.Second
-	// maxLine bounds what is shown of one reason, in bytes.
+	// maxLine bounds a reason in bytes.
 	maxLine = 300
 )
 
-// detail is what a face shows of a call that is asked about.
+// detail is the frontends' view of a call that needs an approval.
 func (c toolCall) detail(verdicts []verdict) json.RawMessage {
 	var shown any
 	switch {
@@ -56,7 +55,7 @@ func (c toolCall) detail(verdicts []verdict) json.RawMessage {
 	default:
 		return nil
 	}
-	raw, _ := json.Marshal(shown) // strings, or JSON: it cannot fail
+	raw, _ := json.Marshal(shown) // strings or JSON: Marshal cannot fail
 	return raw
 }
 
@@ -77,7 +76,7 @@ func (c toolCall) commands(verdicts []verdict) (d Commands) {
 	return d
 }
 
-// preview shows the change, but not what is in files with secrets.
+// preview shows the change, except the content of files with secrets.
 func (c toolCall) preview() any {
 	hides, p := false, Preview{Files: []file.Change{}}
 	for _, e := range c.effects {
@@ -97,7 +96,7 @@ func (c toolCall) preview() any {
 	return raw
 }
 
-// clip returns the beginning of a text, in one line.
+// clip returns the beginning of a text in one line.
 func clip(s string) string {
 	return bound.Clip(strings.Join(strings.Fields(s), " "), maxLine)
 }

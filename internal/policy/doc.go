@@ -1,15 +1,22 @@
-// Package policy says what may run. A call is taken apart into effects: each
-// simple command of a script (package effects), each file that is read or
-// written. Every one of them must be allowed, layer by layer:
+// Package policy decides which calls run. It splits a call into effects: each simple
+// command of a script (package effects), each file that is read or written. Every effect
+// must be allowed, layer by layer:
 //
 //	call ─► effects ─► a rule denies it ─► deny
 //	                   a person approved the call for the session ─► allow
 //	                   the last rule that matches ─► allow, ask
 //	                   the mode: harmless ─► allow, else ask (or deny, or allow)
-//	        strictest ─► it lets a process outlive settle ─► ask
-//	                   nobody is to be asked ─► deny
-//	                   the client has the last word
+//	        strictest ─► the call releases a process ─► ask
+//	                   no person can answer ─► deny
+//	                   the client makes the final decision
 //
-// A script that is not understood asks. Rules are for people who mean well:
-// what an allowed program does is its own affair. A sandbox is something else.
+// A script that the policy cannot analyse needs an approval. Rules protect against
+// mistakes, not against a hostile program: only a sandbox restricts the effects of an
+// allowed program.
+//
+// Read policy.go first. toolcall.go splits calls, command.go judges commands with package
+// effects, verdict.go and rule.go decide, confine.go chooses the sandbox. secret.go,
+// variable.go and hidden.go define files and variables with secrets. The policy decides
+// whether a call runs and which sandbox it gets; package assemble tests the sandboxes, and
+// package sandbox enforces them.
 package policy

@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// shellVariables change what harmless commands do, as do all of git's but
-	// gitVariables. pathVariables do if they lead into the working directory.
+	// shellVariables change the effects of harmless commands, as do all variables of git
+	// except gitVariables. pathVariables do if they lead into the working directory.
 	shellVariables = `BASH_FUNC_* BASH_ENV ENV BASHOPTS SHELLOPTS CDPATH GLOBIGNORE POSIXLY_CORRECT BASH_COMPAT BASH_XTRACEFD GREP_OPTIONS MALLOC_TRACE`
 	gitVariables   = `GIT_AUTHOR_* GIT_COMMITTER_* GIT_TERMINAL_PROMPT GIT_ASKPASS GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_OPTIONAL_LOCKS GIT_SSH
 		GIT_SSH_* GIT_SSL_* GIT_HTTP_* GIT_CONFIG_NOSYSTEM GIT_NO_LAZY_FETCH GIT_LFS_* GIT_MERGE_AUTOEDIT GIT_PS1_* GIT_PROMPT_*`
 	pathVariables = `LD_* HOME XDG_CONFIG_HOME RIPGREP_CONFIG_PATH GCONV_PATH LOCPATH NLSPATH TERMINFO MAGIC TMPDIR`
-	// systemDirs are where the system keeps programs, and installDirs where
-	// links there lead; a shim of a version manager lies in a home directory.
+	// systemDirs contain the system's programs, and installDirs the targets of links there;
+	// the shims of version managers are in a home directory.
 	systemDirs  = "/bin /usr/bin /usr/local/bin /usr/local/go/bin /opt/homebrew/bin /opt/local/bin /nix/store /run/current-system/sw/bin"
 	installDirs = "/bin /usr /opt/homebrew /opt/local /nix/store /etc/alternatives"
 )
 
-// hazard says which variable of the environment may change what harmless
-// commands do. Left out is what only changes how their output looks.
+// hazard returns the environment variable that can change the effects of harmless commands.
+// Variables that only change the format of output are harmless.
 func (p *Policy) hazard(w workspace) string {
 	for _, entry := range p.config.Environ {
 		name, value, _ := strings.Cut(entry, "=")
@@ -40,16 +40,14 @@ func (p *Policy) hazard(w workspace) string {
 	return ""
 }
 
-// reaches reports whether a path of the environment may lead into the working
-// directory.
+// reaches reports whether a path of the environment can lead into the working directory.
 func (w workspace) reaches(path string) bool {
 	found, err := w.locate(path)
 	return !filepath.IsAbs(path) || err != nil || found.inside && found.real != w.real
 }
 
-// program says why what PATH has for a name is not to be trusted: it comes
-// from the working directory, or a tool that obeys the directory's files
-// stands in for it.
+// program returns the reason why PATH's program for a name is not trusted: it comes from
+// the working directory, or it is a shim that obeys files of the directory.
 func (p *Policy) program(w workspace, name string) string {
 	dirs := filepath.SplitList(p.variable("PATH"))
 	if len(dirs) == 0 || slices.ContainsFunc(dirs, func(dir string) bool { return !filepath.IsAbs(dir) }) {
@@ -67,14 +65,14 @@ func (p *Policy) program(w workspace, name string) string {
 		}
 		return ""
 	}
-	return "" // there is none
+	return "" // no such program
 }
 
 func among(dirs, path string) bool {
 	return slices.ContainsFunc(strings.Fields(dirs), func(dir string) bool { return within(dir, path) })
 }
 
-// variable is one of the commands' environment; the last one counts.
+// variable returns a variable of the commands' environment; the last entry wins.
 func (p *Policy) variable(name string) (value string) {
 	for _, entry := range p.config.Environ {
 		if rest, ok := strings.CutPrefix(entry, name+"="); ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/policy"
 )
 
-// What a command does through its environment is looked at.
+// The policy considers the effects of the environment on a command.
 func TestEnvironment(t *testing.T) {
 	dir := newCalmDir(t)
 	if err := os.WriteFile(filepath.Join(dir, "ls"), []byte("#!/bin/sh\n"), 0o700); err != nil {
@@ -55,8 +55,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A relative core.hooksPath of the user's own has git run the hooks of whatever
-// repository it is in.
+// With a relative core.hooksPath in the user's configuration, git runs hooks of every
+// repository.
 func TestHooksOfTheUser(t *testing.T) {
 	dir, home := newCalmDir(t), t.TempDir()
 	for text, want := range map[string]event.Permission{

@@ -13,8 +13,8 @@ import (
 	"github.com/settle-agent/settle/internal/policy"
 )
 
-// No text makes it panic, and none in which bash would find the denied command
-// is allowed.
+// No text causes a panic, and no text in which bash would find the denied command is
+// allowed.
 func FuzzCommand(f *testing.F) {
 	for _, command := range append(lines(f, "harmful.txt"), lines(f, "everyday.txt")...) {
 		f.Add(strings.ReplaceAll(command, "rm x", "zap x"))
@@ -41,8 +41,7 @@ func FuzzCommand(f *testing.F) {
 	})
 }
 
-// commandNames are the names in command position, as the parser alone finds
-// them.
+// commandNames returns the names in command position, by the parser alone.
 func commandNames(command string) map[string]bool {
 	names := map[string]bool{}
 	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")

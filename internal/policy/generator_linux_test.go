@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// generator draws commands: those of the corpus, changed, and joined by a
-// shell's grammar.
+// generator draws commands: commands of the corpus, changed and joined by shell grammar.
 type generator struct {
 	random *rand.Rand
 	corpus []string
@@ -14,7 +13,7 @@ type generator struct {
 
 func (g generator) pick(from ...string) string { return from[g.random.IntN(len(from))] }
 
-// command is one simple command or several.
+// command returns one simple command or several.
 func (g generator) command() string {
 	text := g.simple()
 	for g.random.IntN(4) == 0 {
@@ -58,9 +57,9 @@ func (g generator) mutate(text string) string {
 		words[at] = g.quoted(words[at])
 	case 5:
 		words = append(words, g.pick("2>&1", "2>/dev/null", "> /dev/null", ">/dev/null", "< a.txt", "<a.txt", "2> /dev/null", "1>&2", "> pwned", ">&2", "2>&-", "&>/dev/null", ">/dev/nul", "#", "# x", "\\"))
-	case 6: // a word less
+	case 6: // one word less
 		words = append(words[:at:at], words[at+1:]...)
-	case 7: // the end of one, the beginning of another
+	case 7: // the end of one command, the beginning of another
 		if len(other) > 1 {
 			words = append(words[:at:at], other[g.random.IntN(len(other)):]...)
 		}

@@ -12,9 +12,9 @@ import (
 	"github.com/settle-agent/settle/internal/repo"
 )
 
-// gitChanges are git's commands that change the folder of the repository (.git). Those
-// with words change it only with one of them as the first operand; "-" has them change
-// it unless one of the words is there.
+// gitChanges are git's commands that change the folder of the repository (.git). An entry
+// with words changes it only with one of them as the first operand; with "-", unless one of
+// the words is present.
 const gitChanges = `
 add am checkout cherry-pick commit commit-tree fast-import fetch gc maintenance merge mktree mv pack-refs prune prune-packed pull push read-tree rebase
 repack replace reset restore revert rm switch update-index update-ref write-tree
@@ -26,7 +26,7 @@ tag--l,--list,-n,-v,--verify,--contains,--no-contains,--merged,--no-merged,--poi
 config--l,--list,--get,--get-all,--get-regexp,--get-urlmatch,get,list
 `
 
-// gitChange is how one of git's commands is used to change a repository.
+// gitChange is the form of a git command that changes a repository.
 type gitChange struct {
 	always, unless bool
 	words          []string
@@ -54,13 +54,13 @@ var gitTable = sync.OnceValue(func() map[string]gitChange {
 
 // gitCall is a command that runs git.
 type gitCall struct {
-	dir  string // where it runs
-	name string // of git's command
+	dir  string // its directory
+	name string // git's subcommand
 	args []string
 }
 
-// gitCommand reads the words of a command that runs git in a directory. Options before
-// git's own command are passed over: whoever is asked sees them.
+// gitCommand reads the words of a command that runs git in a directory. It ignores options
+// before the subcommand: the person who approves the call sees them.
 func gitCommand(dir string, words []effects.Word) (g gitCall, ok bool) {
 	if len(words) < 2 || baseName(words[0].Text) != "git" {
 		return g, false
@@ -117,19 +117,19 @@ func (g gitCall) changes() bool {
 	return len(g.args) > 0 && !has(g.args)
 }
 
-// harmlessGit are git's commands that change no repository and start nothing that the
-// user has not configured, beside those that only read.
+// harmlessGit are git's commands that change no repository and start only programs that the
+// user configured, in addition to the commands that only read.
 const harmlessGit = " ls-remote clean rev-parse check-ignore show-ref for-each-ref name-rev archive format-patch range-diff verify-commit verify-tag version "
 
-// message is how models write the message of a commit: a text that a shell does not
-// look into.
+// message is the form in which models write a commit message: a text that a shell does not
+// expand.
 var message = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)"\$\(cat <<-?[ ]*'([A-Za-z_]+)'\n.*?\n[ \t]*([A-Za-z_]+)\n?[ \t]*\)"`)
 })
 
-// changesGit returns the commands of a call by which git changes a repository that is
-// read-only in the sandbox, if the call does nothing else: it consists of git's own
-// commands and of such that only read. Others are to stay in the sandbox.
+// changesGit returns the git commands of a call that change a repository which is read-only
+// in the sandbox, if all other commands of the call only read. Other calls must stay in the
+// sandbox.
 func (p *Policy) changesGit(c toolCall) (names []string) {
 	if !p.config.ReadOnlyGit || c.tool != "shell" || c.TTY || c.Release || c.Background {
 		return nil
@@ -142,7 +142,7 @@ func (p *Policy) changesGit(c toolCall) (names []string) {
 				ends++
 			}
 		}
-		if m[1] != m[2] || ends != 1 { // it ends before, and commands follow
+		if m[1] != m[2] || ends != 1 { // the message ends earlier, and commands follow
 			return text
 		}
 		return "'message'"
@@ -165,8 +165,8 @@ func (p *Policy) changesGit(c toolCall) (names []string) {
 	return slices.Compact(names)
 }
 
-// keptGit reports whether the repository around a directory is read-only in the
-// sandbox: all are but those that lie in the working directory as a whole.
+// keptGit reports whether the repository around a directory is read-only in the sandbox:
+// every repository is, except those that are completely inside the working directory.
 func (p *Policy) keptGit(w workspace, dir string) bool {
 	real, err := disk.Resolve(dir)
 	if p.config.Opaque || err != nil || !within(w.real, real) {

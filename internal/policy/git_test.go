@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/policy"
 )
 
-// sandboxed judges a command where the sandbox keeps the repository from changes.
+// sandboxed judges a command with a sandbox that keeps the repository read-only.
 func sandboxed(t *testing.T, dir, command string, mode policy.Mode, rules ...config.Rule) settle.Judgement {
 	t.Helper()
 	p, err := policy.New(policy.Config{
@@ -32,8 +32,8 @@ func sandboxed(t *testing.T, dir, command string, mode policy.Mode, rules ...con
 	return p.Judge(a)
 }
 
-// Git commands that change the repository are asked about at once, to run outside; what
-// comes along with others stays in the sandbox.
+// Git commands that change the repository need an approval at once, to run outside the
+// sandbox; together with other commands they stay in the sandbox.
 func TestGitChangesAreAskedAbout(t *testing.T) {
 	dir := newCalmDir(t)
 	for _, name := range []string{"HEAD", "objects/x", "refs/x"} {
@@ -66,7 +66,7 @@ func TestGitChangesAreAskedAbout(t *testing.T) {
 	}
 }
 
-// Where nobody is there to ask, the refusal names the rule that allows it.
+// If no person can answer, the refusal names the rule that would allow the command.
 func TestGitChangesByRule(t *testing.T) {
 	dir := newCalmDir(t)
 	rule := func(box event.Sandbox) config.Rule {

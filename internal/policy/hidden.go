@@ -12,38 +12,37 @@ import (
 )
 
 const (
-	// maxSearched bounds the files that are looked at to find those with secrets, and
-	// maxHidden what is found.
+	// maxSearched bounds the files of a search for secrets, and maxHidden its results.
 	maxSearched = 2_000_000
 	maxHidden   = 2000
-	// racyDelay is how old a folder's last change must be for its listing to be
-	// remembered: clocks of file systems are coarse.
+	// racyDelay is the minimum age of a folder's last change for a cached listing: clocks
+	// of file systems are coarse.
 	racyDelay = 100 * time.Millisecond
 )
 
-// SecretFiles finds the files and folders that by their names have secrets. It remembers
-// the folders that do not change. It is safe for concurrent use.
+// SecretFiles finds the files and folders whose names indicate secrets. It caches unchanged
+// folders. It is safe for concurrent use.
 type SecretFiles struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	known map[string]listing
 }
 
-// listing is what counts of a folder.
+// listing is the relevant content of a folder.
 type listing struct {
 	stamp   stamp
 	entries int
-	folders []string // to look into
-	secrets []string // files and folders
-	links   []string // whose own names are secret
+	folders []string // folders to search
+	secrets []string // secret files and folders
+	links   []string // links with secret names
 }
 
-// TooManyError says that not all files could be looked at.
+// TooManyError: the search did not cover all files.
 type TooManyError struct{ What string }
 
 func (e *TooManyError) Error() string { return "cannot find the files with secrets: " + e.What }
 
-// Below returns the secret files below folders, absolute and without links: by the name
-// that a file has there, or that a link to it has.
+// Below returns the secret files below folders, absolute and without links: files with a
+// secret name, and targets of links with a secret name.
 func (s *SecretFiles) Below(roots ...string) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +67,7 @@ func (s *SecretFiles) Below(roots ...string) ([]string, error) {
 	return slices.Compact(search.found), nil
 }
 
-// search is one run.
+// search is one search.
 type search struct {
 	of       *SecretFiles
 	roots    []string
@@ -77,7 +76,7 @@ type search struct {
 	found    []string
 }
 
-// folder looks into a folder below a root.
+// folder searches a folder below a root.
 func (s *search) folder(root, rel string) error {
 	path := filepath.Join(root, rel)
 	if _, done := s.next[path]; done {
@@ -85,7 +84,7 @@ func (s *search) folder(root, rel string) error {
 	}
 	l, err := s.list(path, rel)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return nil // the command finds no more there
+		return nil // the command finds nothing there either
 	}
 	if err != nil {
 		return fmt.Errorf("cannot find the files with secrets: %w", err)
@@ -113,7 +112,7 @@ func (s *search) folder(root, rel string) error {
 	return nil
 }
 
-// list returns what a folder has, from memory if it is unchanged.
+// list returns the listing of a folder, from the cache if the folder is unchanged.
 func (s *search) list(path, rel string) (listing, error) {
 	before, age, err := stampOf(path)
 	if err != nil {
@@ -130,7 +129,7 @@ func (s *search) list(path, rel string) (listing, error) {
 	if age > racyDelay {
 		l.stamp = before
 	}
-	inGit := filepath.Base(path) == ".git" // whose own files have secrets, but none of its branches and objects
+	inGit := filepath.Base(path) == ".git" // git's own files can have secrets; its branches and objects cannot
 	for _, entry := range entries {
 		name := entry.Name()
 		at := filepath.ToSlash(filepath.Join(rel, name))
@@ -148,10 +147,10 @@ func (s *search) list(path, rel string) (listing, error) {
 	return l, nil
 }
 
-// holdsRoot reports whether one of the folders that are searched is the path or below it.
+// holdsRoot reports whether one of the searched folders is the path or below it.
 func (s *search) holdsRoot(path string) bool {
 	return slices.ContainsFunc(s.roots, func(root string) bool { return within(path, root) })
 }
 
-// secretFolder reports whether all that is in a folder is secret.
+// secretFolder reports whether everything in a folder is secret.
 func secretFolder(name string) bool { return Secret(name + "/any") }

@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/policy"
 )
 
-// plant makes files, and links where the content begins with "-> ".
+// plant makes files, and links if the content begins with "-> ".
 func plant(t testing.TB, root string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -62,14 +62,13 @@ func TestSecretFilesBelow(t *testing.T) {
 	}
 	check(root)
 	check(filepath.Join(root, "api"), root, filepath.Join(root, "none"))
-	// The working directory is never hidden, and what is beside it in a secret folder is.
+	// The working directory is never hidden; its siblings in a secret folder are.
 	want = []string{".config/gcloud", ".env", ".git/credentials", ".ssh", "api/.aws/credentials", "api/.env.local", "config/prod", "deep/a/b/server.pem", "id_rsa", "keys"}
 	plant(t, root, map[string]string{"api/.aws/work/file": "x"})
 	check(filepath.Join(root, "api/.aws/work"), root)
 }
 
-// What is remembered of a folder is not believed once it has changed, also by somebody who
-// sets its times back.
+// A cached listing is not used for a changed folder, also if a process restores its times.
 func TestSecretFilesSeesChanges(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -116,8 +115,8 @@ func TestSecretFilesIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkSecretFiles is what a command costs in a tree of 50,000 files: the first one,
-// and each one after it.
+// BenchmarkSecretFiles is the cost of a command in a tree of 50,000 files: of the first
+// command, and of each later one.
 func BenchmarkSecretFiles(b *testing.B) {
 	root := b.TempDir()
 	for i := range 2500 {

@@ -8,19 +8,19 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Line is a rule in force, or a call that was approved for the session, for people.
+// Line is a rule in force, or an approval for the session, for people.
 type Line struct {
 	Decision event.Permission
 	// Text is the rule, or the call in one line.
 	Text string
-	// Where says where the rule comes from: a file and its line, a flag.
+	// Where is the source of the rule: a file and its line, a flag.
 	Where string
-	// Key is what Forget takes; empty for a rule, which stays.
+	// Key is the key for Forget; empty for a rule, which stays.
 	Key string
 }
 
-// Lines are the rules in force, those of the mode first, and then what was
-// approved for the session.
+// Lines returns the rules in force, the mode's rules first, and then the approvals for the
+// session.
 func (p *Policy) Lines() (out []Line) {
 	l, _ := p.inForce()
 	for _, r := range l.rules {
@@ -36,8 +36,7 @@ func (p *Policy) Lines() (out []Line) {
 	return append(out, approved...)
 }
 
-// Forget takes an approval for the session back: the call is judged like any other
-// again.
+// Forget removes an approval for the session: the policy then judges the call again.
 func (p *Policy) Forget(key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -29,18 +29,18 @@ var (
 	commandSeed  = flag.Uint64("commands-seed", 1, "what the oracle draws them from; 0: the clock")
 )
 
-// judgement says whether a command would run without a question.
+// judgement reports whether a command would run without an approval.
 type judgement func(w *world, command string) bool
 
 func real(w *world, command string) bool {
 	return w.policy.Judge(shell(w.t, command)).Decision == event.Allow
 }
 
-// The oracle is execution: whatever is allowed runs, in hostile directories,
-// with each shell that is here, and does no harm.
+// The oracle is execution: every allowed command runs in hostile directories with each
+// installed shell, and does no harm.
 func TestOracle(t *testing.T) { consult(t, *commandCount, 50, newWorld) }
 
-// What is allowed runs in the box that settle has for it, too, and does no harm there.
+// Every allowed command also runs in its sandbox, and does no harm there.
 func TestBoxedOracle(t *testing.T) {
 	if err := proc.Confines(); err != nil {
 		t.Logf("nothing can be confined here: %v", err)
@@ -49,8 +49,8 @@ func TestBoxedOracle(t *testing.T) {
 	consult(t, 0, max(15, *commandCount/20), newBoxedWorld)
 }
 
-// consult runs what is allowed of the corpus and of drawn commands; of both a share,
-// if none are asked for.
+// consult runs the allowed commands of the corpus and of drawn commands; a share of both if
+// no number of drawn commands is given.
 func consult(t *testing.T, drawn, share int, newWorld func(testing.TB, string) *world) {
 	seed := *commandSeed
 	if seed == 0 {
@@ -77,7 +77,7 @@ func consult(t *testing.T, drawn, share int, newWorld func(testing.TB, string) *
 				w := newWorld(t, kind)
 				for i, command := range commands {
 					if i >= len(commands)-drawn && (i+n)%3 != 0 {
-						continue // what is drawn runs in two of the worlds
+						continue // drawn commands run in two of the worlds
 					}
 					ran, harm := w.try(real, command)
 					if harm != "" {
@@ -102,7 +102,7 @@ func consult(t *testing.T, drawn, share int, newWorld func(testing.TB, string) *
 	}
 }
 
-// The oracle can fail: each hole that is planted is seen.
+// The oracle can fail: it detects each planted hole.
 func TestOracleFindsHoles(t *testing.T) {
 	for _, hole := range []struct{ hole, as, command, harm string }{
 		{"an option that writes", " -o pwned", "sort a.txt -o pwned", "changed"},
@@ -133,8 +133,8 @@ func TestOracleFindsHoles(t *testing.T) {
 	}
 }
 
-// What the judge overlooks is held by the box: nothing changes, nothing of the
-// directory runs outside of it, nothing is left.
+// The sandbox holds when the policy fails: no file changes, no program of the directory
+// runs outside it, no process remains.
 func TestBoxHoldsHoles(t *testing.T) {
 	if err := proc.Confines(); err != nil {
 		t.Logf("nothing can be confined here: %v", err)
@@ -153,7 +153,7 @@ func TestBoxHoldsHoles(t *testing.T) {
 
 const secretText = "CANARY-OF-A-SECRET"
 
-// world is a hostile directory with what is around it.
+// world is a hostile directory and its surroundings.
 type world struct {
 	t               testing.TB
 	root, work, ran string
@@ -162,10 +162,10 @@ type world struct {
 	policy          *policy.Policy
 	shells          [][]string
 	before          map[string]string
-	box             *sandbox.Policy // of all that runs; nil for none
+	box             *sandbox.Policy // of all commands; nil for none
 }
 
-// newBoxedWorld is one whose commands run in the box of those that only read.
+// newBoxedWorld returns a world whose commands run in the sandbox of reading commands.
 func newBoxedWorld(t testing.TB, kind string) *world {
 	w := newWorld(t, kind)
 	box := sandbox.ReadOnly(filepath.Join(w.root, "home"), "/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", w.work)
@@ -194,7 +194,7 @@ func newWorld(t testing.TB, kind string) *world {
 		{"bash", "-c"},
 		{"dash", "-c"},
 		{"busybox", "sh", "-c"},
-		// As BSD reads options: none after the first operand.
+		// BSD's order of options: none after the first operand.
 		{"env", "POSIXLY_CORRECT=1", "dash", "-c"},
 	} {
 		if path, err := exec.LookPath(argv[0]); err == nil {
@@ -209,8 +209,7 @@ func newWorld(t testing.TB, kind string) *world {
 	return w
 }
 
-// try runs a command with each shell if it is allowed, and says what harm it
-// did.
+// try runs an allowed command with each shell, and returns the harm that it did.
 func (w *world) try(allows judgement, command string) (runs int, harm string) {
 	if !allows(w, command) {
 		return 0, ""
@@ -235,16 +234,18 @@ func (w *world) try(allows judgement, command string) (runs int, harm string) {
 	return runs, ""
 }
 
-// run runs a command, and says if it leaves a process.
+// run runs a command, and reports whether it leaves a process.
 func (w *world) run(argv []string) (out []byte, harm string) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
 	defer cancel()
 	if w.box != nil {
 		result, err := proc.Run(ctx, proc.Command{Argv: argv, Dir: w.work, Env: w.environ, Sandbox: w.box})
-		if err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), "cannot start") { // a program that is not in the box is no harm
+		// a program that the sandbox lacks is no harm
+		if err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), "cannot start") {
 			w.t.Error(err)
 		}
-		return append(result.Stdout, result.Stderr...), "" // custody ends what it leaves; consult looks
+		// process tracking ends remaining processes; consult checks it
+		return append(result.Stdout, result.Stderr...), ""
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = w.work, w.environ
@@ -253,7 +254,7 @@ func (w *world) run(argv []string) (out []byte, harm string) {
 	cmd.WaitDelay = 100 * time.Millisecond
 	var both bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &both, &both
-	_ = cmd.Run() // that it fails is no harm
+	_ = cmd.Run() // a failure is no harm
 	if ctx.Err() == nil && cmd.Process != nil {
 		if err := syscall.Kill(-cmd.Process.Pid, 0); err == nil && w.processes() != "" {
 			harm = "a process is left: " + w.processes()
@@ -263,7 +264,7 @@ func (w *world) run(argv []string) (out []byte, harm string) {
 	return both.Bytes(), harm
 }
 
-// processes names what runs with the marker in its environment.
+// processes returns the processes with the marker in their environment.
 func (w *world) processes() (left string) {
 	list, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
@@ -278,8 +279,8 @@ func (w *world) processes() (left string) {
 	return left
 }
 
-// snapshot has each file around the work. Two are let off: git notes in its
-// index when it last looked at files, and go counts how often it was called.
+// snapshot has each file around the working directory. Two files are exempt: git records in
+// its index when it last read files, and go counts its calls.
 func (w *world) snapshot() map[string]string {
 	files := map[string]string{}
 	err := filepath.WalkDir(w.root, func(path string, entry fs.DirEntry, err error) error {

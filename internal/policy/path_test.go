@@ -54,7 +54,8 @@ func TestTools(t *testing.T) {
 		{"grep", args{"pattern": "x", "path": ".env"}, event.Ask},
 		{"grep", args{"pattern": "x", "path": ".."}, event.Ask},
 		{"grep", args{"pattern": "x", "glob": "*.go"}, event.Allow},
-		{"grep", args{"pattern": "x", "glob": ".env*"}, event.Allow}, // the tool names them, and tells no line of them
+		// the tool lists such files without showing their lines
+		{"grep", args{"pattern": "x", "glob": ".env*"}, event.Allow},
 		{"glob", args{"pattern": "**/*.go"}, event.Allow},
 		{"glob", args{"pattern": "../*"}, event.Ask},
 		{"glob", args{"pattern": "/etc/*"}, event.Ask},
@@ -104,8 +105,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// What a wildcard stands for may be an option: "sort */x" writes to /x where
-// there is -o/x.
+// A wildcard can expand to an option: "sort */x" writes to /x if -o/x exists.
 func TestWildcardsMayBeOptions(t *testing.T) {
 	dir := newCalmDir(t)
 	for _, name := range []string{"-o", "plain"} {
@@ -135,7 +135,7 @@ func TestRelativeDirectory(t *testing.T) {
 	}
 }
 
-// A directory that is itself reached by a link is inside of itself.
+// A directory behind a link counts as inside itself.
 func TestLinkedDirectory(t *testing.T) {
 	dir := newDir(t)
 	linked := filepath.Join(t.TempDir(), "linked")
@@ -193,7 +193,7 @@ func TestRulesForPaths(t *testing.T) {
 	}
 }
 
-// Rules for paths hold for commands too, where one can see what they touch.
+// Rules for paths also apply to commands whose files are known.
 func TestRulesForPathsOfCommands(t *testing.T) {
 	dir := newDir(t)
 	p := newPolicy(t, dir, policy.Config{Rules: []config.Rule{

@@ -10,12 +10,12 @@ import (
 	"github.com/settle-agent/settle/internal/policy/effects"
 )
 
-// A pattern for commands is words. A "*" alone stands for any number of words,
-// at the end for none too; within a word it stands for any characters; at the
-// end of the last word it also stands for all words that follow.
+// A pattern for commands consists of words. A "*" as a word matches any number of words, at
+// the end also none; in a word it matches any characters; at the end of the last word it
+// also matches all following words.
 //
-// It is matched with the words of a command joined, each with a zero at its
-// end. A word with wildcards is indefinite: it may be any number of others.
+// Patterns are matched with the joined words of a command, with a zero byte after each. A
+// word with wildcards is indefinite: the shell can expand it to any number of words.
 const (
 	indefinite = "\x01"
 	anyText    = `[^\x00\x01]*`
@@ -24,17 +24,17 @@ const (
 	edge       = `[^\pL\pN_.-]`                        // of a name within a text
 )
 
-// commandPattern is a pattern for commands that has been understood.
+// commandPattern is a compiled pattern for commands.
 type commandPattern struct {
-	// whole matches a command that is surely what the pattern says; begin what
-	// is that or begins with it, or may be it, from any word on: wherever the
-	// program is, and whatever options come between.
+	// whole matches a command that certainly matches the pattern; begin matches a command
+	// that matches it, begins with a match or can match it, from any word on: with any
+	// directory of the program and any options.
 	whole, begin *regexp.Regexp
-	// mention matches a text that has the program's name in it; nil where the
-	// pattern names none.
+	// mention matches a text that contains the program's name; nil if the pattern names
+	// none.
 	mention *regexp.Regexp
-	name    string // of the program, in small letters; empty where the pattern names none
-	git     bool   // it is about a subcommand of git, which may have an alias
+	name    string // of the program, in small letters; empty if the pattern names none
+	git     bool   // for a subcommand of git, which can have an alias
 }
 
 func newCommandPattern(words []string) commandPattern {
@@ -73,7 +73,7 @@ func newCommandPattern(words []string) commandPattern {
 	return p
 }
 
-// joined are the words of a command as patterns see them.
+// joined returns the words of a command in the form that patterns match.
 func joined(words []effects.Word) (text string) {
 	for _, w := range words {
 		if w.Glob {
@@ -84,8 +84,8 @@ func joined(words []effects.Word) (text string) {
 	return text
 }
 
-// allows reports whether a command is surely what the pattern says. What the
-// system keeps programs in need not be said.
+// allows reports whether a command certainly matches the pattern. The pattern can omit the
+// directories of the system's programs.
 func (p commandPattern) allows(words []effects.Word) bool {
 	text := joined(words)
 	if dir := path.Dir(words[0].Text); dir == "/bin" || dir == "/usr/bin" {
@@ -94,12 +94,11 @@ func (p commandPattern) allows(words []effects.Word) bool {
 	return p.whole.MatchString(text)
 }
 
-// forbids reports whether a command is what the pattern says or begins with
-// that, or may start what does. Of commands in the table it is known that they
-// start nothing.
+// forbids reports whether a command matches the pattern, begins with a match, or can start
+// a command that does. Commands in the table are known to start nothing.
 func (p commandPattern) forbids(e effect, known bool) match {
 	text := joined(e.words)
-	switch found := p.begin.FindString(text); { // with a zero before it from a later word on
+	switch found := p.begin.FindString(text); { // with a zero byte before a match at a later word
 	case found != "" && found[0] != 0 && !strings.Contains(found, indefinite):
 		return yes
 	case found != "" && (found[0] != 0 || !known):
@@ -107,15 +106,16 @@ func (p commandPattern) forbids(e effect, known bool) match {
 	case known || p.mention == nil:
 		return no
 	}
-	arguments := strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(text[len(e.words[0].Text)+1:]) // as a shell in them has it
+	// as an inner shell reads them
+	arguments := strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(text[len(e.words[0].Text)+1:])
 	if startsOther().MatchString(text) || p.git && e.alias || p.mention.MatchString(arguments) {
 		return maybe
 	}
 	return no
 }
 
-// startsOther matches a command that runs a script that is in its words or
-// comes from its input: what that is, is not looked at.
+// startsOther matches a command that runs a script from its words or its input, which the
+// policy does not analyse.
 var startsOther = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?is)(?:^|\x00)(?:[^\x00]*/)?(?:` +
 		`(?:eval|source|trap|alias|awk|gawk|mawk|nawk|ed|ex|vi|vim|nvim|emacs|gdb|lldb|m4|osascript|xargs|parallel|enable)[0-9.]*\x00|` +
@@ -123,8 +123,8 @@ var startsOther = sync.OnceValue(func() *regexp.Regexp {
 		`env\x00-|git-)|(?:^|\x00)\.\x00`)
 })
 
-// baseName is the name of a program without its directory, and without case,
-// which for many file systems does not count.
+// baseName returns the name of a program without its directory and in small letters,
+// because many file systems ignore case.
 func baseName(name string) string {
 	return strings.TrimSuffix(path.Base(strings.ToLower(slashed(name))), ".exe")
 }

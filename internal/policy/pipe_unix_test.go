@@ -12,8 +12,8 @@ import (
 	"github.com/settle-agent/settle/internal/policy"
 )
 
-// A pipe among the files makes neither the judge wait nor a command that is
-// not asked about.
+// A pipe among the files blocks neither the policy nor a command that runs without an
+// approval.
 func TestPipesAreNotReadWithoutAQuestion(t *testing.T) {
 	dir := newCalmDir(t)
 	ask := newPolicy(t, dir, policy.Config{})

@@ -10,17 +10,17 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// place is where a path leads.
+// place is the target of a path.
 type place struct {
-	named  string // absolute, as it was named
-	shown  string // with slashes; from the working directory if it is named in it
-	real   string // with links resolved; what it names need not exist
-	rel    string // with slashes; from the working directory if it is inside
-	inside bool   // of the working directory
-	shared bool   // a file with several names that not everybody may read
+	named  string // absolute, as named
+	shown  string // with slashes; relative to the working directory if named inside it
+	real   string // with links resolved; its target need not exist
+	rel    string // with slashes; relative to the working directory if inside it
+	inside bool   // inside the working directory
+	shared bool   // a file with several names that not all users can read
 }
 
-// path is for programs: short where the place is inside.
+// path is for programs: short if the place is inside.
 func (p place) path() string {
 	if p.inside {
 		return p.rel
@@ -28,8 +28,8 @@ func (p place) path() string {
 	return filepath.ToSlash(p.named)
 }
 
-// String is for people: short where the place is inside, and as named and as resolved
-// where those differ.
+// String is for people: short if the place is inside, and with both the named and the
+// resolved path if they differ.
 func (p place) String() string {
 	target := p.rel // virtual names are not resolved
 	if !p.inside && !virtual(p.named) {
@@ -41,13 +41,14 @@ func (p place) String() string {
 	return p.shown + " -> " + target
 }
 
-// workspace is the working directory that paths are inside of, or not.
+// workspace is the working directory, and resolves paths.
 type workspace struct {
 	dir, real string
-	// remote says that it is on another machine: nothing there can be resolved from
-	// here. A path is judged as one without links, and only that is opened there.
+	// remote reports that the directory is on another machine, where this machine cannot
+	// resolve links. A path is judged as a path without links, and the executor opens only
+	// such a path.
 	remote bool
-	// judged, if set, are the places that were judged before: nothing is resolved again.
+	// judged, if set, are the places of an earlier decision, which are not resolved again.
 	judged []event.ResolvedPath
 }
 
@@ -69,8 +70,8 @@ func (w workspace) resolve(path string) (string, error) {
 	return disk.Resolve(path)
 }
 
-// decide returns the place that the decision about a clean path is made about. With an
-// error, the place is one that nothing leads to.
+// decide returns the place of a clean path for the decision. With an error, the place is
+// one without any path to it.
 func (w workspace) decide(named string) (event.ResolvedPath, error) {
 	if w.judged != nil {
 		n := slices.IndexFunc(w.judged, func(p event.ResolvedPath) bool { return p.Path == named })
@@ -85,14 +86,14 @@ func (w workspace) decide(named string) (event.ResolvedPath, error) {
 	return disk.Decide(named)
 }
 
-// locate returns where an absolute path leads. To the kernel, ".." is the
-// parent of where a link leads; tools clean their paths first.
+// locate returns the target of an absolute path. To the kernel, ".." is the parent of a
+// link's target; tools clean their paths first.
 func (w workspace) locate(path string) (place, error) {
 	real, err := w.resolve(path)
 	return w.place(event.ResolvedPath{Path: filepath.Clean(path), Real: real}), err
 }
 
-// place is a decided path as the rules see it.
+// place converts a resolved path for rules.
 func (w workspace) place(at event.ResolvedPath) place {
 	p := place{named: at.Path, shown: disk.Display(w.dir, at.Path), real: at.Real, rel: filepath.ToSlash(at.Real), shared: at.Shared}
 	if virtual(at.Path) {
@@ -110,8 +111,7 @@ func absolute(at, path string) string {
 	return at + string(filepath.Separator) + path
 }
 
-// virtual reports whether a path is of a file system in which names mean
-// something else for each process.
+// virtual reports whether a path is in a file system whose names differ for each process.
 func virtual(path string) bool {
 	path = filepath.ToSlash(path)
 	return strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/dev/")

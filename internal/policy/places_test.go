@@ -13,8 +13,8 @@ import (
 	"github.com/settle-agent/settle/internal/policy"
 )
 
-// linkedDir returns a working directory and a folder outside of it with an empty file
-// "keys"; docs is a link to the folder, and notes one to the folder sub.
+// linkedDir returns a working directory and a folder outside it with an empty file "keys";
+// docs is a link to the folder, and notes a link to the folder sub.
 func linkedDir(t *testing.T) (dir, outside string) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -37,13 +37,13 @@ func linkedDir(t *testing.T) (dir, outside string) {
 
 func relink(t *testing.T, target, path string) {
 	t.Helper()
-	_ = os.Remove(path) // if it is there
+	_ = os.Remove(path) // if it exists
 	if err := os.Symlink(target, path); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// What is asked about, denied and remembered shows a path as named and as resolved.
+// Asked, denied and remembered calls show a path as named and as resolved.
 func TestJudgementShowsNamedAndResolved(t *testing.T) {
 	dir, outside := linkedDir(t)
 	arrow := "docs/keys -> " + outside + "/keys"
@@ -73,8 +73,8 @@ func TestJudgementShowsNamedAndResolved(t *testing.T) {
 	}
 }
 
-// An approval for the session is of the place that was approved, whatever the path leads
-// to when it is remembered and later.
+// An approval for the session applies to the approved place, for any later target of the
+// path.
 func TestRememberBindsToThePlace(t *testing.T) {
 	dir, outside := linkedDir(t)
 	p := newPolicy(t, dir, policy.Config{})
@@ -93,8 +93,8 @@ func TestRememberBindsToThePlace(t *testing.T) {
 	}
 }
 
-// A file that not everybody may read and that has a further name is asked about: the
-// other name may be anywhere.
+// A file with several names that not all users can read needs an approval: another name can
+// be in any folder.
 func TestHardLinksAreAskedAbout(t *testing.T) {
 	dir, outside := linkedDir(t)
 	if err := os.Link(filepath.Join(outside, "keys"), filepath.Join(dir, "x")); err != nil {

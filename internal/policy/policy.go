@@ -14,88 +14,86 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// Mode is what calls may do where nothing more is said, by a name that a
-// protocol has for it, such as "plan".
+// Mode is a named mode of a protocol, such as "plan": the decision about calls that no rule
+// decides, and additional rules.
 type Mode struct {
 	Name       string
-	Permission event.Permission // empty is Ask
-	// Rules come before the user's own: the last one that matches decides.
+	Permission event.Permission // empty means Ask
+	// Rules precede the user's own rules; the last matching rule decides.
 	Rules []config.Rule
-	// Unasked, if set, says that what would have to be asked about is denied,
-	// and names what declares that (C16).
+	// Unasked, if set, denies each call that needs an approval, and names the declaration
+	// of this (C16).
 	Unasked string
-	// Sandbox is what the protocol's mode confines commands to; empty leaves it to
-	// what is configured.
+	// Sandbox is the sandbox of the protocol's mode; empty for the configured sandbox.
 	Sandbox event.Sandbox
 	Extent  Extent
 }
 
-// Extent is what a mode adds to its sandbox.
+// Extent extends the sandbox of a mode.
 type Extent struct {
-	// Write are folders that may be changed as well, absolute.
+	// Write are additional folders that commands can change, absolute.
 	Write []string
-	// Network is on or off; empty is what is configured.
+	// Network is on or off; empty for the configured network.
 	Network string
 }
 
-// Config is what a policy is made of.
+// Config configures a policy.
 type Config struct {
 	// Mode returns the mode in force.
 	Mode func() Mode
-	// Rules in the order of their files. One that denies always wins; of the
-	// others the last one that matches.
+	// Rules in the order of their files. A rule that denies always wins; among other rules
+	// the last match wins.
 	Rules []config.Rule
-	// Release says of calls that let a process outlive settle whether they are
-	// asked about, whatever else allows them.
+	// Release decides calls that release a process from the session, regardless of rules
+	// that allow them.
 	Release event.Permission
-	// Reviewed, if set, has the last word about each call.
+	// Reviewed, if set, makes the final decision about each call.
 	Reviewed func(settle.Approval, settle.Judgement) settle.Judgement
-	// Dir is the working directory, absolute.
+	// Dir is the absolute working directory.
 	Dir string
-	// Home is the user's home directory, what "~" stands for; may be empty.
+	// Home is the user's home directory, which replaces "~"; can be empty.
 	Home string
-	// Environ is the environment of commands, as of [os.Environ].
+	// Environ is the environment of commands, in the form of [os.Environ].
 	Environ []string
-	// Opaque says that shell commands are not for a shell like bash, or that
-	// it cannot be told which programs it finds: none can be judged.
+	// Opaque reports that commands do not run in a shell like bash, or that the programs
+	// they find are unknown: none can be judged.
 	Opaque bool
-	// Confine says that commands can be confined here: those that are allowed
-	// because they only read are held to that.
+	// Confine reports that sandboxes are available here: commands that are allowed because
+	// they only read run in a read-only sandbox.
 	Confine bool
-	// Remote says that the working directory is on another machine, where paths cannot be
-	// resolved: a path is judged as one that leads through no link.
+	// Remote reports that the working directory is on another machine, where this machine
+	// cannot resolve links: a path is judged as a path without links.
 	Remote bool
-	// ReadOnlyGit says that the repository of the working directory cannot be changed in
-	// a sandbox that may change files.
+	// ReadOnlyGit reports that the repository of the working directory is read-only in
+	// sandboxes that can change files.
 	ReadOnlyGit bool
-	// Sandbox, if set, returns what other commands are confined to in a mode. Where
-	// it is one that confines, a command in it needs no approval.
+	// Sandbox, if set, returns the sandbox of other commands in a mode. A command in a
+	// sandbox needs no approval.
 	Sandbox func(Mode) event.Sandbox
-	// StartSandbox, if set, returns what programs of clients are confined to in a mode,
-	// where that is not what Sandbox says: commands run on another machine.
+	// StartSandbox, if set, returns the sandbox of clients' programs in a mode, if Sandbox
+	// does not apply because commands run on another machine.
 	StartSandbox func(Mode) event.Sandbox
-	// Exposes, if set, says why files with secrets cannot be kept from a command in a
-	// sandbox; empty if they can. Such a command is asked about.
+	// Exposes, if set, returns the reason why a sandbox cannot hide files with secrets from
+	// a command; empty if it can. Such a command needs an approval.
 	Exposes func(event.Sandbox) string
 }
 
-// Policy judges the calls of a session. It is safe for concurrent use, and
-// implements [settle.Judge].
+// Policy judges the calls of a session. It is safe for concurrent use, and implements
+// [settle.Judge].
 type Policy struct {
 	config Config
 
-	mu       sync.Mutex        // guards what follows
-	approved map[string]string // calls that were approved for the session, with what they are to a person
+	mu       sync.Mutex        // guards the fields below
+	approved map[string]string // approvals for the session, with their text for people
 }
 
-// layer is a mode whose rules have been understood.
+// layer is a mode with compiled rules.
 type layer struct {
 	Mode
 	rules []rule
 }
 
-// New returns the policy. The error names each rule that cannot be understood,
-// counting from 1.
+// New returns the policy. Its error names each invalid rule, counting from 1.
 func New(c Config) (*Policy, error) {
 	if !filepath.IsAbs(c.Home) {
 		c.Home = ""
@@ -125,8 +123,8 @@ func (p *Policy) inForce() (layer, error) {
 	return l, errors.Join(errs...)
 }
 
-// Judge says whether the call may run. It looks at the file system, and
-// changes and starts nothing.
+// Judge decides whether the call can run. It only reads the file system, and starts
+// nothing.
 func (p *Policy) Judge(a settle.Approval) settle.Judgement {
 	l, err := p.inForce()
 	j := settle.Judgement{Decision: event.Deny, Rule: "rules"}
@@ -177,11 +175,10 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 // Places implements [settle.Placer].
 func (p *Policy) Places(a settle.Approval) []event.ResolvedPath { return p.look(a).places }
 
-// Remember is told that a person approved the call for the session. From now
-// on the same call is allowed, unless a rule denies it: the same command to
-// the letter, in the same directory; for reading and editing a file that is
-// neither secret nor guarded, the same file: the one that its path led to when the
-// call was judged, which the call says.
+// Remember records that a person approved the call for the session. The same call is then
+// allowed unless a rule denies it: exactly the same command in the same directory; for
+// reading and editing a file that is neither secret nor guarded, the same file, which the
+// call's path led to when the call was judged.
 func (p *Policy) Remember(a settle.Approval) {
 	c := p.look(a)
 	key, _ := c.grant()

@@ -14,7 +14,7 @@ import (
 	"github.com/settle-agent/settle/internal/policy"
 )
 
-// nesting puts a command where a shell runs it.
+// nesting puts a command into a place where a shell runs it.
 func nesting() []func(t *rapid.T, inner string) string {
 	quoted := func(format string) func(*rapid.T, string) string {
 		return func(t *rapid.T, inner string) string {
@@ -46,7 +46,7 @@ func leaf() *rapid.Generator[string] {
 	})
 }
 
-// However deep a command is that a rule denies, it never runs.
+// A denied command never runs, at any depth of nesting.
 func TestDeniedIsNeverAllowed(t *testing.T) {
 	dir := newDir(t)
 	deny := []config.Rule{rule("shell", "zap", event.Deny), rule("*", "", event.Allow)}
@@ -70,7 +70,7 @@ func TestDeniedIsNeverAllowed(t *testing.T) {
 	})
 }
 
-// A script is judged as its strictest command is, wherever that is.
+// A script gets the decision of its strictest command, at any position.
 func TestStrictestCounts(t *testing.T) {
 	dir := newDir(t)
 	p := newPolicy(t, dir, policy.Config{Rules: []config.Rule{rule("shell", "make *", event.Allow), rule("shell", "zap", event.Deny)}})
@@ -83,7 +83,7 @@ func TestStrictestCounts(t *testing.T) {
 			strictest = max(strictest, order[p.Judge(shell(t, c)).Decision])
 		}
 		if slices.Contains(commands, "$X") {
-			strictest = order[event.Ask] // what is not plain may be anything
+			strictest = order[event.Ask] // a script that cannot be analysed can do anything
 		}
 		joined := strings.Join(commands, rapid.SampledFrom([]string{" && ", "; ", " | ", "\n", " || "}).Draw(rt, "operator"))
 		if j := p.Judge(shell(t, joined)); order[j.Decision] != strictest {
@@ -92,7 +92,7 @@ func TestStrictestCounts(t *testing.T) {
 	})
 }
 
-// A rule that denies never loosens anything, nor does one of somebody else.
+// A rule that denies never loosens a decision, and a rule of a repository also never does.
 func TestRulesTighten(t *testing.T) {
 	dir := newDir(t)
 	rules := rapid.Custom(func(t *rapid.T) config.Rule {

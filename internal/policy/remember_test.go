@@ -99,7 +99,7 @@ func TestSeveralAtOnce(t *testing.T) {
 	p := newPolicy(t, dir, policy.Config{})
 	var all sync.WaitGroup
 	for range 8 {
-		all.Go(func() { // ends by itself, after 20 rounds
+		all.Go(func() { // ends after 20 rounds
 			for range 20 {
 				p.Judge(shell(t, "make && ls"))
 				p.Remember(shell(t, "make && ls"))
@@ -180,7 +180,7 @@ func TestDetailOfChanges(t *testing.T) {
 	}
 }
 
-// What an approval for the session is said to cover is what it covers.
+// An approval for the session covers exactly what it states.
 func TestCovers(t *testing.T) {
 	dir := newDir(t)
 	type args = map[string]any
@@ -189,7 +189,7 @@ func TestCovers(t *testing.T) {
 		tool    string
 		args    args
 		want    string
-		another args // which that allows
+		another args // a call that the approval also allows
 	}{
 		{"shell", args{"command": "rm x"}, "the same command, to the letter, in the same directory", args{"command": "rm x"}},
 		{"write", args{"path": "a.txt", "content": "1"}, "every later change of a.txt", args{"path": "a.txt", "content": "2"}},

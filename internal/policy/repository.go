@@ -11,12 +11,12 @@ import (
 	"github.com/settle-agent/settle/internal/repo"
 )
 
-// maxConfig bounds what is read of a configuration.
+// maxConfig bounds the bytes of a configuration that are read.
 const maxConfig = 256 << 10
 
-// obeys says why git may run something, by the configuration of the repository
-// around a directory or by the user's; or why it may show secrets, if it shows
-// what is tracked.
+// obeys returns the reason why git could run a program, by the configuration of the
+// repository around a directory or by the user's; or why it could show secrets, if the
+// command shows tracked content.
 func (p *Policy) obeys(dir string, kind effects.Kind) string {
 	var index repo.Index
 	real, err := disk.Resolve(dir)
@@ -35,18 +35,18 @@ func (p *Policy) obeys(dir string, kind effects.Kind) string {
 	case kind == effects.Obeys:
 		return ""
 	case git.Top == "":
-		return "there is no repository here" // so that git compares any files
+		return "there is no repository here" // git then compares any files
 	}
 	return tracked(git, index)
 }
 
-// relativeHooks says why the user's own configuration, not what it includes, has
-// git run hooks of whatever repository it is in.
+// relativeHooks returns the reason why the user's own configuration, without its includes,
+// makes git run hooks of every repository.
 func (p *Policy) relativeHooks() string {
 	home := p.variable("HOME")
 	own := cmp.Or(p.variable("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
 	for _, path := range []string{"/etc/gitconfig", filepath.Join(home, ".gitconfig"), filepath.Join(own, "git", "config")} {
-		data, _, _ := disk.Read(path, maxConfig) // one that cannot be read is not a repository's
+		data, _, _ := disk.Read(path, maxConfig) // an unreadable file cannot belong to a repository
 		if hooksPath().Match(data) {
 			return "git may run hooks of the repository: " + filepath.ToSlash(path) + " has a core.hooksPath that is not absolute"
 		}
@@ -58,7 +58,7 @@ var hooksPath = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?im)\bhookspath[ \t]*=[ \t]*(?:"[ \t]*)?(?:[^/~" \t]|$)`)
 })
 
-// credentials reports whether a configuration of git has any.
+// credentials reports whether a git configuration contains credentials.
 func credentials(path string) bool {
 	if base := filepath.Base(path); base != "config" && base != "config.worktree" {
 		return false
@@ -71,7 +71,7 @@ var password = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)://[^/\s@]*:[^/\s@]+@|://[^/\s@]{20,}@|extraheader|password|token`)
 })
 
-// tracked says why what git tracks may be secret.
+// tracked returns the reason why tracked files can be secret.
 func tracked(git repo.Git, index repo.Index) string {
 	straight := git.Top
 	for _, name := range index.Names {
@@ -79,7 +79,7 @@ func tracked(git repo.Git, index repo.Index) string {
 			return "git tracks " + name + ", which by its name holds secrets"
 		}
 		if dir := filepath.Dir(filepath.Join(git.Top, filepath.FromSlash(name))); dir != straight {
-			if real, err := disk.Resolve(dir); err != nil || real != dir { // git grep reads through it
+			if real, err := disk.Resolve(dir); err != nil || real != dir { // git grep reads through the link
 				return "git tracks " + name + ", which is now behind a link"
 			}
 			straight = dir

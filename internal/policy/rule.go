@@ -16,19 +16,19 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// rule is a rule that has been understood.
+// rule is a compiled rule.
 type rule struct {
 	config.Rule
 	command commandPattern // of shell
 	path    string         // a pattern for paths, with slashes; "~" is replaced
-	// globs are path as absolute patterns: as it is named, and with the links
-	// of the directory that it begins with followed.
+	// globs are path as absolute patterns: as named, and with the links in its leading
+	// directory resolved.
 	globs []string
-	// ofMode says that it comes with the mode: from a client, not from the user.
+	// ofMode marks a rule of the mode, which comes from a client instead of the user.
 	ofMode bool
 }
 
-// match is whether a rule is about an effect.
+// match is whether a rule applies to an effect.
 type match int
 
 const (
@@ -41,16 +41,16 @@ func (r rule) String() string {
 	return strings.TrimSpace("rule " + r.Tool + " " + r.Pattern)
 }
 
-// isEditor reports whether a tool changes files. The editors are one tool to
-// rules: which of them a model is offered depends on the model.
+// isEditor reports whether a tool changes files. Rules treat the editors as one tool,
+// because the model decides which of them is offered.
 func isEditor(tool string) bool { return tool == "edit" || tool == "write" || tool == "apply_patch" }
 
-// isReader reports whether a rule for "read" is about a tool.
+// isReader reports whether a rule for "read" applies to a tool.
 func isReader(tool string) bool {
 	return tool == "read" || tool == "grep" || tool == "glob" || tool == "list"
 }
 
-// Check reports what is wrong with a rule, if anything is.
+// Check returns an error for an invalid rule.
 func Check(r config.Rule, dir, home string) error {
 	_, err := newRule(r, dir, home)
 	return err
@@ -112,7 +112,7 @@ func (r *rule) forPaths(dir, home string) error {
 	named := absolute(dir, filepath.FromSlash(base))
 	real, err := disk.Resolve(named)
 	if err != nil {
-		real = named // what is behind a loop of links, nothing can open
+		real = named // no program can open a path behind a loop of links
 	}
 	for _, base := range []string{filepath.Clean(named), real} {
 		r.globs = append(r.globs, strings.TrimSuffix(config.Literal(base), "/")+"/"+rest)
@@ -120,12 +120,12 @@ func (r *rule) forPaths(dir, home string) error {
 	return nil
 }
 
-// isInside reports whether the pattern is of paths in the working directory.
+// isInside reports whether the pattern matches paths in the working directory.
 func (r rule) isInside() bool {
 	return !strings.HasPrefix(r.path, "../") && !filepath.IsAbs(filepath.FromSlash(r.path))
 }
 
-// about reports whether the rule is about effects of this kind of a call.
+// about reports whether the rule applies to effects of this kind of a call.
 func (r rule) about(c toolCall, e effect) bool {
 	isPath := e.place.named != ""
 	switch {
@@ -135,7 +135,8 @@ func (r rule) about(c toolCall, e effect) bool {
 		return r.Pattern == "" || isPath || e.kind == does
 	case r.Tool == "shell" && c.tool == "shell":
 		return r.Pattern == "" || e.kind == runs || e.kind == hidden
-	case r.Tool == "shell" && r.Imported && c.tool == "job" && e.kind == hidden: // those that are not are asked about anyway
+	// other calls need an approval anyway
+	case r.Tool == "shell" && r.Imported && c.tool == "job" && e.kind == hidden:
 		return true
 	case isEditor(r.Tool):
 		return e.kind == effects.Writes || e.kind == names
@@ -148,9 +149,9 @@ func (r rule) about(c toolCall, e effect) bool {
 	return r.Tool == c.tool || r.Tool == mcp.ResourcesName && c.resources
 }
 
-// aboutStart reports whether the rule is about the start of a server that a client named.
-// What the client itself allows of that server's tools, it allows for its start as well;
-// the user's own rules for tools may have been written for another server of that name.
+// aboutStart reports whether the rule applies to the start of a server that a client named.
+// A client's rule for that server's tools also allows its start; the user's own rules for
+// tools can mean another server of that name.
 func (r rule) aboutStart(e effect) bool {
 	switch {
 	case r.Tool == "*":
@@ -161,8 +162,8 @@ func (r rule) aboutStart(e effect) bool {
 	return r.Tool == mcp.StartName
 }
 
-// forbids reports whether a rule that asks or denies is about the effect, or
-// about the files that a command works on.
+// forbids reports whether a rule that asks or denies applies to the effect, or to the files
+// of a command.
 func (r rule) forbids(c toolCall, e effect) match {
 	best := no
 	for _, part := range e.parts {
@@ -187,15 +188,15 @@ func (r rule) forbids(c toolCall, e effect) match {
 		}
 		return yes
 	case e.wide:
-		return maybe // it may cover something below
+		return maybe // it can match a path below
 	case matches(strings.ToLower(r.Pattern), strings.ToLower(e.action)):
 		return yes
 	}
 	return no
 }
 
-// covers reports whether the pattern matches a path, or a directory that it is
-// in. Case does not count, since for many file systems it does not.
+// covers reports whether the pattern matches a path, or a directory above it. Case is
+// ignored, because many file systems ignore it.
 func (r rule) covers(p place) bool {
 	for _, path := range []string{p.real, p.named} {
 		path = strings.ToLower(filepath.ToSlash(path))
@@ -211,9 +212,9 @@ func (r rule) covers(p place) bool {
 
 func matches(glob, text string) bool { return text != "" && doublestar.MatchUnvalidated(glob, text) }
 
-// allows reports whether a rule that allows is about the effect. What has a
-// wide pattern does not reach beyond the working directory, nor to files that
-// are secret or guarded: a pattern must name those.
+// allows reports whether a rule that allows applies to the effect. A wide pattern applies
+// neither outside the working directory nor to secret or guarded files: a pattern must name
+// those.
 func (r rule) allows(c toolCall, e effect) bool {
 	isPath := e.place.named != ""
 	switch {
@@ -231,8 +232,8 @@ func (r rule) allows(c toolCall, e effect) bool {
 	return slices.ContainsFunc(r.globs, func(glob string) bool { return matches(glob, filepath.ToSlash(e.place.real)) })
 }
 
-// names reports whether the pattern itself is the name of such a file: of a
-// secret one, of one that is read to the letter, or of one that is guarded.
+// names reports whether the pattern itself is the name of such a file: of a secret file, of
+// one with an exact path, or of a guarded file.
 func (r rule) names(e effect) bool {
 	name := strings.ReplaceAll(r.path, "*", "")
 	if e.place.secret() {

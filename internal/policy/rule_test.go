@@ -35,7 +35,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// Each group has the same rules; "!" denies, "?" asks, else it allows.
+// Each group has the same rules; "!" denies, "?" asks, no mark allows.
 func TestRulesForCommands(t *testing.T) {
 	const allow, ask, deny = event.Allow, event.Ask, event.Deny
 	dir := newDir(t)
@@ -75,7 +75,7 @@ func TestRulesForCommands(t *testing.T) {
 			"osascript -e 'do shell script x'": ask, "make": allow, "git commit -m \"don't\"": allow, "npm test": allow, "cargo build --release": allow,
 		}},
 		{"!* --force", map[string]event.Permission{"git push --force": deny, "make --force x": deny, "make": ask}},
-		// The last rule counts, but one that denies always does.
+		// The last matching rule wins, except over a rule that denies.
 		{"git *,?git push *", map[string]event.Permission{"git fetch": allow, "git push": ask}},
 		{"?git push *,git *", map[string]event.Permission{"git push": allow}},
 		{"!git push *,git *", map[string]event.Permission{"git push": deny, "git fetch": allow}},
@@ -135,11 +135,11 @@ func TestRuleNames(t *testing.T) {
 	}
 }
 
-// Commands for another shell than bash are not what they would be for bash.
+// Commands for another shell than bash can differ from bash's.
 func TestOpaqueCommandsAsk(t *testing.T) {
 	for command, rules := range map[string][]config.Rule{
 		"dir":        nil,
-		"ls":         nil, // harmless to bash
+		"ls":         nil, // harmless in bash
 		"git status": {{Tool: "shell", Pattern: "git *", Decision: event.Allow}},
 	} {
 		p, err := policy.New(policy.Config{Mode: mode(event.Ask), Rules: rules, Dir: t.TempDir(), Opaque: true})
@@ -156,8 +156,8 @@ func TestOpaqueCommandsAsk(t *testing.T) {
 	}
 }
 
-// A rule of another agent has no script asked about that cannot be seen through, unless
-// the program of the rule is named in it.
+// A rule of another agent requires no approval for a script that cannot be analysed, unless
+// the script names the rule's program.
 func TestImportedRules(t *testing.T) {
 	dir := newDir(t)
 	of := func(r config.Rule) config.Rule { r.Imported = true; return r }

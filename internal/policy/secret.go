@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// Secret reports whether a file is by its path one with secrets: keys, tokens,
-// passwords.
+// Secret reports whether a file's path indicates secrets: keys, tokens, passwords.
 func Secret(name string) bool {
 	name = strings.ToLower(path.Clean(slashed(name)))
 	return secretPath().MatchString(name) && !publicPath().MatchString(name)
@@ -28,12 +27,11 @@ var publicPath = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\.pub$|(?:^|/)\.env.(?:example|sample|template|dist|defaults|schema)$`)
 })
 
-// secret reports whether the place is that of a file with secrets, by either
-// of its names.
+// secret reports whether one of the place's names indicates secrets.
 func (p place) secret() bool { return Secret(p.rel) || Secret(p.named) || Secret(p.real) }
 
-// guarded reports whether a file, when it is changed, changes what runs later
-// without being asked for, or is secret.
+// guarded reports whether a change of the file affects programs that run later without a
+// request, or whether the file is secret.
 func (p place) guarded() bool {
 	rel := "/" + strings.ToLower(p.rel) + "/"
 	return strings.Contains(rel, "/.git/") || strings.Contains(rel, "/.settle/") || p.secret()

@@ -8,8 +8,8 @@ import (
 	"github.com/settle-agent/settle/internal/policy"
 )
 
-// What the tools of MCP servers do is not known: they are asked about, one by one
-// or by their server, however they are called.
+// The effects of MCP tools are unknown: they need an approval, each tool or each server,
+// for every form of the call.
 func TestToolsOfServers(t *testing.T) {
 	dir := newDir(t)
 	inner := map[string]any{"title": "x", "path": "sub/a"}
@@ -44,7 +44,7 @@ func TestToolsOfServers(t *testing.T) {
 	if j := p.Judge(request(t, "github__issue", map[string]any{"title": "y"})); j.Decision != event.Ask {
 		t.Errorf("another call: %s", j.Decision)
 	}
-	// To read resources is to ask their server.
+	// To read resources, the call sends a request to their server.
 	for _, tt := range []struct {
 		rules []config.Rule
 		want  event.Permission
@@ -65,7 +65,7 @@ func TestToolsOfServers(t *testing.T) {
 			}
 		}
 	}
-	// What is not of a server is no more than what it says.
+	// Arguments that name no tool of a server have no further meaning.
 	for _, args := range []map[string]any{{"name": "read", "arguments": map[string]any{"path": "sub/a"}}, {}, {"name": 1}} {
 		if j := p.Judge(request(t, "tool_call", args)); j.Decision != event.Ask {
 			t.Errorf("%v: %s", args, j.Decision)

@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stamp tells whether a folder has changed. Nobody can set the time of the last change
-// of an inode.
+// stamp detects changes of a folder. No process can set the change time of an inode.
 type stamp struct {
 	device, inode uint64
 	changed       unix.Timespec

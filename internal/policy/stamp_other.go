@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// stamp tells whether a folder has changed. Where everybody can set the times of a
-// folder, nothing is remembered: all stamps are zero.
+// stamp detects changes of a folder. Where processes can set the times of a folder,
+// listings are not cached: all stamps are zero.
 type stamp struct{}
 
 func stampOf(path string) (stamp, time.Duration, error) {

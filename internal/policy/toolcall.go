@@ -17,34 +17,33 @@ import (
 	"github.com/settle-agent/settle/tool/web"
 )
 
-// The kinds of effects of calls, beside those of commands.
+// The kinds of effects of calls, in addition to the kinds of commands.
 const (
 	runs   effects.Kind = "runs"   // a command
-	hidden effects.Kind = "hidden" // what cannot be judged
-	names  effects.Kind = "names"  // a path, to do what is not known
-	does   effects.Kind = "does"   // whatever another tool does
+	hidden effects.Kind = "hidden" // text that the policy cannot judge
+	names  effects.Kind = "names"  // a path with an unknown action
+	does   effects.Kind = "does"   // the unknown action of another tool
 	starts effects.Kind = "starts" // a program that a client named
 )
 
-// effect is one thing that a call would do. A call may run only if each of its
-// effects may.
+// effect is one effect of a call. A call can run only if each of its effects can.
 type effect struct {
 	kind effects.Kind
-	// text is the effect for a person, and why the reason to ask about it
-	// where no rule decides; empty if there is none, but for those of parts.
+	// text describes the effect to a person, and why is the reason for an approval if no
+	// rule decides; empty if there is none, except for the reasons of parts.
 	text, why string
 	words     []effects.Word // of a command
-	parts     []effect       // of a command: the files that it names, and what it obeys
+	parts     []effect       // of a command: the files that it names, and the configuration that it obeys
 	known     bool           // of a command: the table has it
-	alias     bool           // of a command: git may know it as another one
+	alias     bool           // of a command: git can interpret it as an alias
 	place     place          // of a path
-	wide      bool           // all below the place is read
+	wide      bool           // everything below the place is read
 	sensitive bool           // of a path: only a rule that names it allows it
-	action    string         // what a pattern for another tool is matched with
+	action    string         // the text that a pattern for another tool matches
 }
 
-// arguments are those of the tools that are known here; what others take is
-// read where it has the same name.
+// arguments are the arguments of the known tools; arguments of other tools are read if they
+// have the same name.
 type arguments struct {
 	Command    string `json:"command"`
 	Workdir    string `json:"workdir"`
@@ -60,22 +59,22 @@ type arguments struct {
 	URL        string `json:"url"`
 }
 
-// toolCall is a call of a tool, and what it does.
+// toolCall is a call of a tool with its effects.
 type toolCall struct {
 	tool      string
-	resources bool // it lists or reads those of a server
+	resources bool // it lists or reads resources of a server
 	readOnly  bool
 	raw       string
 	arguments
 	workspace workspace
-	// places are where its paths lead; not nil for tools that work on files here.
+	// places are the targets of its paths; not nil for tools that work on files here.
 	places  []event.ResolvedPath
 	effects []effect
-	// harmless says that each command is in the table, and nothing is written.
+	// harmless reports that the table has each command, and that no file is written.
 	harmless bool
 }
 
-// look finds out what a call does. What it cannot find out is an effect too.
+// look determines the effects of a call. An unknown effect is also an effect.
 func (p *Policy) look(a settle.Approval) toolCall {
 	c := toolCall{tool: a.Tool.Name, readOnly: a.Tool.ReadOnly, raw: a.Arguments}
 	c.unwrap()
@@ -101,7 +100,7 @@ func (p *Policy) look(a settle.Approval) toolCall {
 		c.job()
 	case c.tool == "apply_patch":
 		paths, err := file.PatchPaths(c.Input)
-		if err != nil || len(paths) == 0 { // the tool refuses it for the same reason, before it writes
+		if err != nil || len(paths) == 0 { // the tool refuses the call for the same reason before it writes
 			c.add(effect{kind: effects.Writes, text: c.tool, place: place{rel: ".", inside: true}})
 		}
 		for _, path := range paths {
@@ -117,7 +116,7 @@ func (p *Policy) look(a settle.Approval) toolCall {
 		c.fetch()
 	case c.tool == web.SearchName:
 		c.search()
-	case isReader(c.tool): // grep leaves out what is secret by its name
+	case isReader(c.tool): // grep omits files with secret names
 		c.path(effects.Reads, c.Path)
 	default:
 		c.other()
@@ -128,8 +127,8 @@ func (p *Policy) look(a settle.Approval) toolCall {
 	return c
 }
 
-// unwrap takes a call that goes through another tool for what it is: one of a
-// server's tools, which rules name.
+// unwrap replaces a call that goes through another tool by the call of the server's tool,
+// which rules name.
 func (c *toolCall) unwrap() {
 	if inner, ok := mcp.Unwrap(c.tool, c.raw); ok {
 		c.resources = inner.Resources
@@ -141,8 +140,8 @@ func (c *toolCall) add(e effect) { c.effects = append(c.effects, e) }
 
 func (c *toolCall) hide(text, why string) { c.add(effect{kind: hidden, text: text, why: why}) }
 
-// start is a program that a client named, such as an MCP server. Whoever decides about it
-// reads the whole command line.
+// start adds the effect of starting a program that a client named, such as an MCP server.
+// The approval shows its whole command line.
 func (c *toolCall) start(program tool.Program) {
 	words := make([]string, len(program.Argv))
 	for i, word := range program.Argv {
@@ -156,7 +155,7 @@ func (c *toolCall) start(program tool.Program) {
 	c.add(effect{kind: starts, text: text, why: "a client named this program, and it can do what you can", action: program.Name})
 }
 
-// quoted is a word as a shell reads it.
+// quoted quotes a word for a shell.
 func quoted(word string) string {
 	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-") == "" {
 		return word
@@ -174,21 +173,21 @@ func (c *toolCall) path(kind effects.Kind, path string) {
 	c.add(pathEffect(kind, c.workspace.place(at)))
 }
 
-// job is what the model does with processes that it has started.
+// job judges a call of job.
 func (c *toolCall) job() {
 	e := effect{kind: does, text: strings.TrimSpace("job " + c.Action + " " + c.Job), action: c.Action}
 	switch c.Action {
 	case "list", "read", "wait", "kill":
 	case "write":
 		e.why = "it writes to the input of a process, which may do anything with it"
-		c.hide(c.Input, e.why) // a job may be a shell
+		c.hide(c.Input, e.why) // the job can be a shell
 	default:
 		e.why = "it lets a process run on after the session"
 	}
 	c.add(e)
 }
 
-// fetch is a page of the web that is read.
+// fetch judges a call that reads a web page.
 func (c *toolCall) fetch() {
 	host := web.Host(c.URL)
 	if host == "" {
@@ -198,13 +197,13 @@ func (c *toolCall) fetch() {
 	c.add(effect{kind: does, text: "fetch " + c.URL, why: "it reads from " + host + " over the network", action: host})
 }
 
-// search is a search of the web. What a rule's pattern is matched with is the query.
+// search judges a web search. Patterns match the query.
 func (c *toolCall) search() {
 	query := web.Query([]byte(c.raw))
 	c.add(effect{kind: does, text: "search the web for " + query, why: "it sends the query to whoever searches", action: query})
 }
 
-// other is a tool that is not known here. What it calls "path" is one.
+// other judges a call of an unknown tool, with its argument "path".
 func (c *toolCall) other() {
 	e := effect{kind: does, text: c.tool}
 	if c.Path != "" {
@@ -220,13 +219,13 @@ func (c *toolCall) other() {
 	c.add(e)
 }
 
-// releases reports whether a call would let a process outlive settle.
+// releases reports whether a call would release a process from the session.
 func (c toolCall) releases() bool {
 	return c.tool == "shell" && c.Release || c.tool == "job" && c.Action == "release"
 }
 
-// grant is what an approval for the session covers: the same key for two calls
-// only if what was shown of one is what the other does.
+// grant is the scope of an approval for the session: two calls have the same key only if
+// the text shown for one describes the other.
 func (c toolCall) grant() (key, covers string) {
 	if c.tool == "shell" {
 		return fmt.Sprintf("shell %#v", c.arguments), "the same command, to the letter, in the same directory"
@@ -248,7 +247,8 @@ func (c toolCall) grant() (key, covers string) {
 	return c.tool + " " + c.raw, "the same call, to the letter"
 }
 
-// pathEffect says why one is asked about a path, and whether rules must name it.
+// pathEffect returns the effect of a path with the reason for an approval, and whether
+// rules must name the path.
 func pathEffect(kind effects.Kind, p place) effect {
 	e := effect{kind: kind, text: fmt.Sprintf("%s %s", kind, p), place: p}
 	if kind == effects.Writes {

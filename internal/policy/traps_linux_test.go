@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// traps are small directories in the world, each with one trick that only what
-// is in them plays; the corpus has the commands for them.
+// traps makes small directories in the world, each with one trick; the corpus has the
+// commands for them.
 func (w *world) traps(kind string) {
 	for name, text := range map[string]string{
 		"work/.gitignore": "!.env\n!.aws\n!certs\n", "work/.docker/.env": secretText + " foo\n", "work/.env-local": secretText + " foo\n",
@@ -33,19 +33,19 @@ func (w *world) traps(kind string) {
 		return
 	}
 	w.ordinary("private", "notes.txt")
-	// git skips .git, since its HEAD is none, and takes the directory.
+	// git skips .git, since its HEAD is invalid, and uses the directory.
 	w.bare("work/t-head", w.evilConfig()+"\tbare = false\n\tworktree = "+w.work+"/t-head\n")
 	w.bare("work/t-head/.git", plainConfig)
 	w.file("work/t-head/.git/HEAD", "nothing\n", 0o644)
 	w.file("work/t-head/f", "x\n", 0o644)
 	w.remove("work/t-head/hooks", "work/t-head/.git/hooks")
-	// Half a repository, whose other half is elsewhere.
+	// Half a repository, whose other half is in another folder.
 	w.bare("work/t-bare2/other", w.evilConfig()+"\tbare = false\n\tworktree = "+w.work+"/t-bare2\n")
 	w.remove("work/t-bare2/other/hooks")
 	w.file("work/t-bare2/HEAD", "ref: refs/heads/main\n", 0o644)
 	w.file("work/t-bare2/commondir", "other\n", 0o644)
 	w.ordinary("work/t-env", ".env")
-	// A space that is part of the name.
+	// A space that belongs to the name.
 	w.ordinary("work/t-space", "f")
 	w.move("work/t-space/.git", "work/t-space/ own")
 	w.file("work/t-space/ own/config", w.evilConfig(), 0o644)
@@ -59,18 +59,18 @@ func (w *world) traps(kind string) {
 	w.remove("work/t-objects/.git/objects", "work/t-objects/.git/refs")
 	w.link("t-objects/.git/objects", w.root+"/private/.git/objects")
 	w.link("t-objects/.git/refs", w.root+"/private/.git/refs")
-	// What git says about its own state.
+	// git's own state files.
 	w.ordinary("work/t-rebase", "f")
 	w.file("work/t-rebase/.git/rebase-merge/onto", "x\n", 0o644)
 	w.link("t-rebase/.git/rebase-merge/head-name", w.root+"/outside/secret.txt")
-	// A submodule by a mode that git never writes.
+	// A submodule with a mode that git never writes.
 	w.ordinary("work/t-index", "f")
 	w.ordinary("work/t-index/m", "f")
 	w.git("work/t-index", "add", "-f", "m")
 	w.git("work/t-index", "commit", "-qm", "m")
 	w.patchIndex("work/t-index/.git/index")
 	w.file("work/t-index/m/.git/config", w.evilConfig(), 0o644)
-	// A directory that git tracks has become a link.
+	// A tracked directory that is now a link.
 	w.ordinary("work/t-link", "d/secret.txt")
 	w.remove("work/t-link/d")
 	w.link("t-link/d", "../../outside")
@@ -109,7 +109,7 @@ func (w *world) ordinary(dir, name string) {
 	w.git(dir, "commit", "-qm", "one")
 }
 
-// patchIndex gives submodules a mode that git takes for the same.
+// patchIndex gives submodules a mode that git treats as the same.
 func (w *world) patchIndex(name string) {
 	path := filepath.Join(w.root, name)
 	data, err := os.ReadFile(path)

@@ -19,7 +19,7 @@ import (
 // thief draws commands that show secrets of the environment and of the directory.
 type thief struct{ generator }
 
-// target names a file with a secret, in one of the ways that shells have.
+// target returns a file with a secret, in one of a shell's notations.
 func (g thief) target() string {
 	return g.pick(".env", "./.env", "sub/.env.local", "certs/server.pem", "id_rsa", ".aws/credentials", "leak", "sub/l/credentials", `"$PWD/.env"`, ".e*", ".[e]nv", ".??v",
 		"$(echo .e)nv", "/proc/self/cwd/.env", "../work/.env", "out/work/.env", `"$(printf .en)"v`, "sub/up/.env", "in/../id_rsa", "certs/*", ".a*/c*", "*", ".*", "in/.env*",
@@ -62,8 +62,8 @@ func (g thief) command() string {
 	return text
 }
 
-// newUnaskedWorld is a directory with secrets, in whose sandbox, read-only, commands run
-// without a question.
+// newUnaskedWorld returns a directory with secrets, whose read-only sandbox runs commands
+// without an approval.
 func newUnaskedWorld(t testing.TB) *world {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -99,7 +99,7 @@ func newUnaskedWorld(t testing.TB) *world {
 	return w
 }
 
-// withhold keeps the secrets from what runs in the world.
+// withhold withholds the secrets from commands in the world.
 func (w *world) withhold() {
 	secret := policy.Withhold(nil)
 	w.environ = slices.DeleteFunc(slices.Clone(w.environ), func(entry string) bool {
@@ -119,8 +119,8 @@ func (w *world) withhold() {
 	}
 }
 
-// shows reports whether a command runs without a question, and then whether its output
-// has a secret.
+// shows reports whether a command runs without an approval, and whether its output then
+// contains a secret.
 func (w *world) shows(command string) (unasked, shown bool) {
 	j := w.policy.Judge(shell(w.t, command))
 	if j.Decision != event.Allow {
@@ -133,9 +133,9 @@ func (w *world) shows(command string) (unasked, shown bool) {
 	return true, bytes.Contains(out, []byte(secretText))
 }
 
-// What runs without a question, as with settle exec -s read-only, shows no secret of the
-// environment and no file with a secret in the working directory: whatever the command
-// does, the kernel refuses. Without that, the same commands show some.
+// Commands that run without an approval, as with settle exec -s read-only, show no secret
+// of the environment and no file with a secret in the working directory: the kernel
+// refuses. Without the sandbox, the same commands show some.
 func TestUnaskedCommandsShowNoSecrets(t *testing.T) {
 	if err := proc.Confines(); err != nil {
 		t.Logf("nothing can be confined here: %v", err)

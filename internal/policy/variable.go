@@ -9,8 +9,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// SecretVariable reports whether an environment variable looks like a credential: by
-// its name, or by a value that is a private key or a URL with a password.
+// SecretVariable reports whether an environment variable looks like a credential: by its
+// name, or by a value that is a private key or a URL with a password.
 //
 //	by the name   KEY, SECRET, TOKEN, PASSWORD, PASSWD, PASSPHRASE, CREDENTIAL, COOKIE, BEARER,
 //	              AUTHORIZATION anywhere in it, also in small letters;
@@ -36,15 +36,15 @@ var (
 	userOfURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]*@[^\s]*`) })
 )
 
-// minTokenUser is the length from which the user of a URL without a password is taken
-// for a token.
+// minTokenUser is the minimum length of a URL's user without a password that counts as a
+// token.
 const minTokenUser = 20
 
-// hasPassword reports whether a URL in the text has a password, or a token for a user.
+// hasPassword reports whether a URL in the text has a password, or a token as its user.
 func hasPassword(text string) bool {
 	for _, found := range userOfURL().FindAllString(text, -1) {
 		u, err := url.Parse(found)
-		if err != nil { // as programs write them, with characters that should be escaped
+		if err != nil { // a form that programs write, with characters that should be escaped
 			return true
 		}
 		if password, ok := u.User.Password(); ok && password != "" || len(u.User.Username()) >= minTokenUser {
@@ -54,9 +54,9 @@ func hasPassword(text string) bool {
 	return false
 }
 
-// Withhold returns the rule for the variables of commands that run without a question:
-// it reports whether one is kept from them. The patterns name variables that they keep;
-// "*" stands for any characters.
+// Withhold returns the rule for the variables of commands that run without an approval: it
+// reports whether a variable is withheld. The patterns name variables that commands
+// receive; "*" matches any characters.
 func Withhold(keep []string) func(name, value string) bool {
 	return func(name, value string) bool {
 		for _, pattern := range keep {

@@ -9,12 +9,12 @@ import (
 	"github.com/settle-agent/settle/internal/policy/effects"
 )
 
-// verdict is what the policy says of one effect.
+// verdict is the decision about one effect.
 type verdict struct {
 	event.Permission
 	rule, why string
 	sandbox   event.Sandbox // of a rule that names one
-	doubted   bool          // a rule may be about it that asks or denies
+	doubted   bool          // a rule that asks or denies can apply
 	sweeping  bool          // of a rule of the mode that names no command
 }
 
@@ -24,8 +24,8 @@ func because(p event.Permission, rule, why string) verdict {
 
 const byDefault = "default"
 
-// stricter returns the verdict that counts: the stricter one, and of two that
-// allow one by a rule, which says more.
+// stricter returns the verdict that counts: the stricter one, and among two allowing ones
+// the verdict of a rule, which has more information.
 func stricter(a, b verdict) verdict {
 	doubted := a.doubted || b.doubted
 	if b.weight() > a.weight() {
@@ -42,9 +42,8 @@ func (v verdict) weight() int {
 	return 2 * v.Strictness()
 }
 
-// verdict judges an effect. A rule that denies always wins; of the others the
-// last one that matches. What a rule may be about is not allowed by another,
-// nor by default.
+// verdict judges an effect. A rule that denies always wins; among other rules the last
+// match wins. If a rule can apply, neither another rule nor the default allows the effect.
 func (l layer) verdict(c toolCall, e effect) verdict {
 	var decided, doubt verdict
 	for _, r := range slices.Backward(l.rules) {
@@ -63,7 +62,7 @@ func (l layer) verdict(c toolCall, e effect) verdict {
 			doubt = stricter(doubt, because(event.Ask, r.String(), "it may be what "+r.String()+" is about: "+e.text))
 		case decided.rule == "":
 			asked := because(event.Ask, r.String(), r.String()+" asks about it: "+e.text)
-			if found == yes && !r.Tightens { // else it does not loosen what would be denied without it
+			if found == yes && !r.Tightens { // otherwise the rule does not loosen the decision without it
 				decided = asked
 			}
 			doubt = stricter(doubt, asked)
@@ -77,9 +76,8 @@ func (l layer) verdict(c toolCall, e effect) verdict {
 	return v
 }
 
-// allowed is by a rule. Even so, where one is asked by default, one is asked
-// about files with secrets, unless the rule names them, and about what is
-// written.
+// allowed is the verdict of a rule. If the default is to ask, files with secrets still need
+// an approval unless the rule names them, and so does every write.
 func (l layer) allowed(c toolCall, e effect, r rule) verdict {
 	v := because(event.Allow, r.String(), r.String()+" allows it")
 	v.sandbox, v.sweeping = r.Sandbox, r.ofMode && r.Pattern == ""
@@ -97,7 +95,7 @@ func (l layer) allowed(c toolCall, e effect, r rule) verdict {
 	return v
 }
 
-// undecided is what no rule allows.
+// undecided is the verdict without a rule that allows.
 func (l layer) undecided(why string) verdict {
 	if l.Mode.Permission == event.Allow {
 		why = "the default is to allow"
@@ -105,13 +103,13 @@ func (l layer) undecided(why string) verdict {
 	return because(l.Mode.Permission, byDefault, why)
 }
 
-// mayHide reports whether a script that cannot be seen through may hide what the rule
-// asks about or denies.
+// mayHide reports whether a script that cannot be analysed can contain a command that the
+// rule asks about or denies.
 func (r rule) mayHide() bool {
 	return r.Decision != event.Allow && !r.Imported
 }
 
-// byDefault decides where no rule does.
+// byDefault is the verdict if no rule decides.
 func (l layer) byDefault(c toolCall, e effect) verdict {
 	all := l.Mode.Permission == event.Allow
 	switch {
@@ -124,7 +122,7 @@ func (l layer) byDefault(c toolCall, e effect) verdict {
 	}
 	best := because(event.Allow, byDefault, "it only reads")
 	for _, part := range e.parts {
-		if part.kind != hidden || !all { // what the command runs is its own affair
+		if part.kind != hidden || !all { // the policy does not judge what the command runs
 			best = stricter(best, l.verdict(c, part))
 		}
 	}

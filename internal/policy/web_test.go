@@ -8,8 +8,7 @@ import (
 	"github.com/settle-agent/settle/internal/policy"
 )
 
-// A page of the web is asked about by its host, and what was approved is no more than
-// that host.
+// A fetch needs an approval for its host, and the approval covers only that host.
 func TestFetches(t *testing.T) {
 	dir := newDir(t)
 	fetch := func(p *policy.Policy, url string) event.Permission {
@@ -47,7 +46,7 @@ func TestFetches(t *testing.T) {
 	}
 }
 
-// A search is asked about, since the query goes to others; rules name queries.
+// A search needs an approval, because the query leaves the machine; rules match queries.
 func TestSearches(t *testing.T) {
 	dir := newDir(t)
 	search := func(p *policy.Policy, query string) event.Permission {

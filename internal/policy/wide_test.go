@@ -11,8 +11,8 @@ import (
 	"github.com/settle-agent/settle/internal/policy"
 )
 
-// A rule that allows to read everything, as "settle exec" has one, is not about
-// what may be a secret without having the name of one.
+// A rule that allows all reads, as "settle exec" has one, excludes files that can be secret
+// under an ordinary name.
 func TestWideRulesLeaveOutWhatMayBeSecret(t *testing.T) {
 	dir := newCalmDir(t)
 	for name, text := range map[string]string{

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// fill makes the hostile directory. Whatever of it runs says so in the file
-// ran; what must not be shown has the text of the secret.
+// fill makes the hostile directory. A program of it that runs records this in the file ran;
+// files that must not be shown contain the text of the secret.
 func (w *world) fill(kind string) {
 	canary := "#!/bin/sh\necho \"$0 $*\" >> " + w.ran + "\ncat >/dev/null 2>&1\n"
 	script := func(name string) { w.file(name, canary, 0o755) }
@@ -64,7 +64,7 @@ func (w *world) file(name, text string, mode os.FileMode) {
 	}
 }
 
-// bare makes a repository without git: a committed one would look like it.
+// bare makes a repository without git, because a committed one would look like it.
 func (w *world) bare(at, config string) {
 	for name, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "config": config, "objects/info/keep": "", "refs/heads/keep": ""} {
 		w.file(at+"/"+name, text, 0o644)

@@ -2,16 +2,15 @@ package effects
 
 import "strings"
 
-// arguments are what a command was given.
+// arguments are the arguments of a command.
 type arguments struct {
 	options  []string // as joined words
 	operands []Word
-	// late are the options that came after an operand, as words: BSD takes them
-	// for operands, too.
+	// late are the options after an operand, as words: BSD also reads them as operands.
 	late []Word
 }
 
-// joined are words with a zero at their end, and \x01 before wildcards.
+// joined returns words with a zero byte after each, and \x01 before wildcards.
 func joined(words []Word) (text string) {
 	for _, w := range words {
 		if w.Glob {
@@ -22,7 +21,7 @@ func joined(words []Word) (text string) {
 	return text
 }
 
-// arguments reads the words after a command's name; ok says that it knows them.
+// arguments reads the words after a command's name; ok reports that all of them are known.
 func (e *entry) arguments(words []Word) (a arguments, ok bool) {
 	for len(words) > 0 {
 		w, n := words[0], 1
@@ -35,7 +34,7 @@ func (e *entry) arguments(words []Word) (a arguments, ok bool) {
 			}
 		case e.is("plain"), len(w.Text) < 2, w.Text[0] != '-':
 			a.operands = append(a.operands, w)
-		case w.Text != "--" || e.is("tests"): // for find it ends nothing
+		case w.Text != "--" || e.is("tests"): // find has no end of options
 			return a, false
 		default:
 			if len(a.operands) > 0 {
@@ -49,7 +48,7 @@ func (e *entry) arguments(words []Word) (a arguments, ok bool) {
 	return a, true
 }
 
-// values are those of the options that a line of the entry names.
+// values are the values of the options in a line of the entry.
 func (a arguments) values(e *entry, mark string) (list []string) {
 	for _, option := range a.options {
 		if expression := e.marks[mark]; expression != nil && expression.MatchString(option) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// check finds out what a command does, or why that is not known.
+// check determines the effects of a command, or the reason why they are unknown.
 func (c *Command) check() {
 	words, program := c.Words, c.Words[0].Text
 	if program == "git" {
@@ -41,7 +41,7 @@ func (c *Command) check() {
 	}
 }
 
-// enterGit takes the options of "git [--no-pager] [-C DIR] SUBCOMMAND …" away.
+// enterGit removes the options of "git [--no-pager] [-C DIR] SUBCOMMAND …".
 func (c *Command) enterGit() []Word {
 	words := c.Words[1:]
 	if len(words) > 0 && words[0].Text == "--no-pager" {
@@ -54,7 +54,7 @@ func (c *Command) enterGit() []Word {
 	return append([]Word{{Text: "git"}}, words...)
 }
 
-// find returns the entry of a command, and how many words its name has.
+// find returns the entry of a command, and the number of words of its name.
 func find(words []Word) (e *entry, n int) {
 	for n = min(3, len(words)); n > 0 && e == nil; n-- {
 		e = table()[joined(words[:n])]
@@ -64,7 +64,7 @@ func find(words []Word) (e *entry, n int) {
 
 const unknownOperands = " is not known to only read with these operands"
 
-// effects are those of a command that was given these arguments.
+// effects returns the effects of a command with these arguments.
 func (e *entry) effects(a arguments, ok, git bool) ([]Effect, string) {
 	n, first, each, isGlob := len(a.operands), e.marks["first"], e.marks["each"], func(w Word) bool { return w.Glob }
 	switch {
@@ -82,12 +82,12 @@ func (e *entry) effects(a arguments, ok, git bool) ([]Effect, string) {
 		scripts, operands = []string{operands[0].Text}, operands[1:]
 	}
 	if first != nil && (len(a.late) > 0 || slices.ContainsFunc(scripts, func(text string) bool { return !first.MatchString(text) })) {
-		return nil, unknownOperands // with sed 'w x' -e p, "w x" may be the script
+		return nil, unknownOperands // in sed 'w x' -e p, "w x" can be the script
 	}
 	return e.touch(a, operands, git), ""
 }
 
-// touch is what a command does with its operands.
+// touch returns the effects of a command on its operands.
 func (e *entry) touch(a arguments, operands []Word, git bool) (list []Effect) {
 	does := Effect{Kind: e.does, Links: e.is("links") && (e.marks["links"] == nil || a.values(e, "links") != nil)}
 	if a.values(e, "below") != nil {
@@ -101,7 +101,7 @@ func (e *entry) touch(a arguments, operands []Word, git bool) (list []Effect) {
 	}
 	for _, w := range operands {
 		if does.Path, does.Glob = w.Text, w.Glob; e.does == nothing {
-			does.Kind = Looks // at what wildcards match
+			does.Kind = Looks // the files that wildcards match
 		}
 		if (e.does != nothing || w.Glob) && (w.Text != "-" || does.Kind == Looks) {
 			list = append(list, does)

@@ -1,12 +1,12 @@
-// Package effects says what a shell script does, as far as that can be told
-// from its text alone. It looks at no file and interprets nothing.
+// Package effects determines the effects of a shell script from its text alone. It reads no
+// file and expands nothing.
 //
 //	text ─► a grammar that every shell reads the same (syntax.go)
-//	     ─► simple commands, and where each runs (script.go)
-//	     ─► each command in the table, with options that it has (commands.txt)
+//	     ─► simple commands, and the directory of each (script.go)
+//	     ─► each command in the table, with known options (commands.txt)
 //	     ─► effects: what it looks at, reads, starts
 //
-// Whatever is not on these lists has a reason why it is not understood, and
-// the caller asks a person. Nothing here may be widened without a run of the
-// oracle (make judge), which executes what is allowed: docs/adr/0008.
+// For everything outside these lists, it returns a reason, and the caller asks a person.
+// Run the oracle, which executes all allowed commands, before you widen a list (make
+// judge): docs/adr/0008.
 package effects

@@ -16,8 +16,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 
-// What is taken for the words of a command are those that each shell makes of
-// it.
+// Parse splits commands into the same words as each shell.
 func TestWordsAreThoseOfShells(t *testing.T) {
 	var shells [][]string
 	for _, argv := range [][]string{{"bash", "-c"}, {"dash", "-c"}, {"busybox", "sh", "-c"}} {
@@ -35,7 +34,7 @@ func TestWordsAreThoseOfShells(t *testing.T) {
 		text := "show " + strings.Join(rapid.SliceOfN(piece, 1, 7).Draw(rt, "pieces"), "")
 		s := effects.Parse(text)
 		if s.Why != "" || len(s.Commands) != 1 || slices.ContainsFunc(s.Commands[0].Words, func(w effects.Word) bool { return w.Glob }) {
-			return // it asks
+			return // needs an approval
 		}
 		compared++
 		var want []string
@@ -81,8 +80,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What is plain to settle is for a real parser, of bash and of POSIX shells,
-// made of the same simple commands and words.
+// agrees checks that a real parser, for bash and for POSIX shells, returns the same simple
+// commands and words.
 func agrees(t testing.TB, text string) {
 	t.Helper()
 	s := effects.Parse(text)
@@ -108,7 +107,8 @@ func agrees(t testing.TB, text string) {
 				if n.Background || n.Negated || n.Coprocess {
 					t.Fatalf("%q is plain, and as %v has %q", text, lang, text[n.Pos().Offset():n.End().Offset()])
 				}
-			case *syntax.DeclClause, *syntax.LetClause: // as bash calls some commands, none of which is in the table
+			// bash's name for some commands, none of which is in the table
+			case *syntax.DeclClause, *syntax.LetClause:
 				declares = true
 				return false
 			case nil, *syntax.File, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.Redirect, *syntax.Comment:
@@ -151,7 +151,7 @@ func TestParsersAgree(t *testing.T) {
 	}
 }
 
-// No text makes it panic, and what is plain has no more than it shows.
+// No text causes a panic, and an analysed script has no hidden command.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"ls -la", "a && b || c; d | e", "cd x && cat < y 2>&1", "git -C a log -p -- x", "find . -name '*.go'", "sed -n '1,5p' f", "echo \"a$\" \\; #x"} {
 		f.Add(text)

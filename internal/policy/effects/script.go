@@ -12,7 +12,7 @@ const (
 	reserved = " if then else elif fi do done case esac while until for in function select time coproc ! [[ ]] "
 )
 
-// Parse says what a script does.
+// Parse analyses a script.
 func Parse(script string) Script {
 	if why := strange(script); why != "" {
 		return Script{Why: why}
@@ -39,7 +39,7 @@ func Parse(script string) Script {
 	return s
 }
 
-// newCommand reads a simple command, or says why it is none.
+// newCommand reads a simple command, or returns the reason why the text is none.
 func newCommand(text, dir string) (c Command, why string) {
 	c = Command{Text: text, Dir: dir}
 	var redirections []Effect
@@ -70,8 +70,8 @@ func newCommand(text, dir string) (c Command, why string) {
 	return c, ""
 }
 
-// enter returns where the commands run that follow a cd. It must come first, or
-// after others: else it may not be reached.
+// enter sets the directory of the commands after a cd. The cd must be the first command, or
+// follow another cd: otherwise the shell might not run it.
 func (c *Command) enter(before []Command, operator string) string {
 	first := !slices.ContainsFunc(before, func(c Command) bool { return c.Words[0].Text != "cd" })
 	if !first || operator == "|" || operator == "||" {
@@ -81,7 +81,7 @@ func (c *Command) enter(before []Command, operator string) string {
 	return join(c.Dir, c.Words[1].Text)
 }
 
-// join goes from one directory to another by names, as shells do.
+// join joins a directory and a path by names, as shells do.
 func join(dir, to string) string {
 	if path.IsAbs(to) {
 		return path.Clean(to)

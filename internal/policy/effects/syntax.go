@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// The syntax that every shell reads in the same way. Nothing is expanded in it
-// but wildcards: "~" is none of a home directory, and in double quotes "$" ends
-// the text or stands before what is no name.
+// The syntax that every shell reads in the same way. Only wildcards expand: "~" does not
+// begin a home directory, and in double quotes "$" ends the text or precedes a character
+// that begins no name.
 const (
 	blank    = `[ \t](?:\\\n)?`
 	blanks   = `(?:` + blank + `)*`
@@ -19,7 +19,7 @@ const (
 	quoted   = `'[^']*'|"(?:[^"\\$` + "`" + `]|\\[^\n]|\$[ |)/])*\$?"|\\[^A-Za-z0-9_\x00- \x7f-\x{10ffff}]`
 	bare     = `[A-Za-z0-9_^]~+|[A-Za-z0-9_./,:@%+=^-]`
 	literal  = `(?:` + bare + `|` + quoted + `)+`
-	word     = `(?:` + bare + `|` + quoted + `|[*?])+|[][!]` // "[" and "!" are commands, or operands of some
+	word     = `(?:` + bare + `|` + quoted + `|[*?])+|[][!]` // "[" and "!" are commands, or operands of some commands
 	redirect = `[12]?>&[12]|(?:0?<|[12]?>>?)` + blanks + literal
 	simple   = `(?:` + redirect + `|` + word + `)(?:` + blank + blanks + `(?:` + redirect + `|` + word + `))*`
 	control  = `;|&&|\|\|?|\n`
@@ -27,7 +27,7 @@ const (
 	next     = `(?:` + tail + `\n|` + blanks + `(?:` + control + `))` + space
 	script   = `^` + space + `(?:` + simple + `(?:` + next + simple + `)*` + tail + `(?:[;\n]` + space + `)?)?$`
 
-	// What a script is split into; a command, from its beginning on; a word.
+	// The parts of a script; a command from its beginning; a word.
 	commandOrControl = blank + `|` + comment + `|(` + simple + `)|(` + control + `)`
 	redirectOrWord   = blank + `|[12]?>&[12]|(0?<|[12]?>>?)` + blanks + `(` + literal + `)|(` + word + `)`
 	pieces           = `'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|[^'"\\]+`
@@ -42,8 +42,8 @@ var (
 
 const maxText = 16 << 10
 
-// strange says why shells may read a text differently from each other, or from
-// what people see.
+// strange returns the reason why shells can read a text differently from each other, or
+// from its appearance.
 func strange(text string) string {
 	switch {
 	case len(text) > maxText:
@@ -60,8 +60,7 @@ func strange(text string) string {
 	return ""
 }
 
-// unquote takes the quotes of a word away; ok says that it does not have
-// wildcards as well.
+// unquote removes the quotes of a word; ok is false if the word also has wildcards.
 func unquote(text string) (w Word, ok bool) {
 	for _, m := range splitWord().FindAllStringSubmatch(text, -1) {
 		switch m[0][0] {

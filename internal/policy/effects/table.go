@@ -11,16 +11,16 @@ import (
 //go:embed commands.txt
 var commands string
 
-// entry is how a command may be called, as commands.txt has it. It is matched
-// with words that have a zero at their end, and \x01 before one with wildcards.
+// entry is an accepted form of a command, from commands.txt. Its expressions match words
+// with a zero byte after each, and \x01 before a word with wildcards.
 type entry struct {
-	does        Kind // with its operands
-	least, most int  // how many operands; most is -1 where there is no bound
+	does        Kind // to its operands
+	least, most int  // number of operands; most is -1 for no limit
 	flags       string
 	options     []string // expressions for an option with its value
 	option      func() *regexp.Regexp
-	// marks has the other lines, with what must match: "first" and "each"
-	// operands; for the rest, options.
+	// marks has the expressions of the other lines: "first" and "each" match operands, the
+	// rest options.
 	marks map[string]*regexp.Regexp
 }
 
@@ -29,8 +29,8 @@ const (
 	zero      = "\x00"
 )
 
-// table has commands.txt by the words of a command. It panics at a mistake
-// there, which is a part of the program.
+// table has commands.txt by the words of a command. It panics on a mistake there, because
+// the file is part of the program.
 var table = sync.OnceValue(func() map[string]*entry {
 	all, lets := map[string]*entry{}, []string{}
 	var e *entry
@@ -54,8 +54,7 @@ var table = sync.OnceValue(func() map[string]*entry {
 	return all
 })
 
-// newEntry reads what a command does, and with how many operands: "", "1",
-// "0-1", "1-".
+// newEntry reads the effect of a command and its number of operands: "", "1", "0-1", "1-".
 func newEntry(text string) *entry {
 	e := &entry{marks: map[string]*regexp.Regexp{}, most: -1, options: []string{`[^\s\S]`}}
 	e.option = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:` + strings.Join(e.options, "|") + `)\x00`) })
@@ -97,7 +96,8 @@ func (e *entry) set(key, rest string) {
 	case "script", "below", "links":
 		forms := []string{}
 		for name := range strings.FieldsSeq(rest) {
-			if forms = append(forms, name+`[=\x00]?`); name[1] != '-' { // the last letter of flags, or one with a value
+			// the last letter of flags, or a letter with a value
+			if forms = append(forms, name+`[=\x00]?`); name[1] != '-' {
 				forms[len(forms)-1] = `-` + e.flags + name[1:] + `\x00?`
 			}
 		}
