@@ -149,7 +149,7 @@ func Stricter(a, b event.Sandbox) event.Sandbox {
 // byDefaultAlone reports whether no rule takes part in the decision.
 func byDefaultAlone(verdicts []verdict, worst string) bool {
 	for _, v := range verdicts {
-		if v.Permission != event.Allow && (v.rule != byDefault || v.doubted) {
+		if v.Permission != event.Allow && (v.rule != byDefault || v.uncertain) {
 			return false
 		}
 	}

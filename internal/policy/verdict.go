@@ -14,7 +14,7 @@ type verdict struct {
 	event.Permission
 	rule, why string
 	sandbox   event.Sandbox // of a rule that names one
-	doubted   bool          // a rule that asks or denies can apply
+	uncertain bool          // a rule that asks or denies can apply
 	sweeping  bool          // of a rule of the mode that names no command
 }
 
@@ -27,11 +27,11 @@ const byDefault = "default"
 // stricter returns the verdict that counts: the stricter one, and among two allowing ones
 // the verdict of a rule, which has more information.
 func stricter(a, b verdict) verdict {
-	doubted := a.doubted || b.doubted
+	uncertain := a.uncertain || b.uncertain
 	if b.weight() > a.weight() {
 		a = b
 	}
-	a.doubted = doubted
+	a.uncertain = uncertain
 	return a
 }
 
@@ -45,7 +45,7 @@ func (v verdict) weight() int {
 // verdict judges an effect. A rule that denies always wins; among other rules the last
 // match wins. If a rule can apply, neither another rule nor the default allows the effect.
 func (l layer) verdict(c toolCall, e effect) verdict {
-	var decided, doubt verdict
+	var decided, possible verdict
 	for _, r := range slices.Backward(l.rules) {
 		if r.Decision == event.Allow {
 			if decided.rule == "" && r.allows(c, e) {
@@ -59,25 +59,25 @@ func (l layer) verdict(c toolCall, e effect) verdict {
 		case found == yes && r.Decision == event.Deny:
 			return because(event.Deny, r.String(), r.String()+" denies it: "+e.text)
 		case r.Decision == event.Deny:
-			doubt = stricter(doubt, because(event.Ask, r.String(), "it may be what "+r.String()+" is about: "+e.text))
+			possible = stricter(possible, because(event.Ask, r.String(), "it may be what "+r.String()+" is about: "+e.text))
 		case decided.rule == "":
 			asked := because(event.Ask, r.String(), r.String()+" asks about it: "+e.text)
 			if found == yes && !r.Tightens { // otherwise the rule does not loosen the decision without it
 				decided = asked
 			}
-			doubt = stricter(doubt, asked)
+			possible = stricter(possible, asked)
 		}
 	}
 	if decided.rule == "" {
 		decided = l.byDefault(c, e)
 	}
-	v := stricter(decided, doubt)
-	v.doubted = doubt.Permission != ""
+	v := stricter(decided, possible)
+	v.uncertain = possible.Permission != ""
 	return v
 }
 
 // allowed is the verdict of a rule. If the default is to ask, files with secrets still need
-// an approval unless the rule names them, and so does every write.
+// an approval unless the rule names them, and every write also does.
 func (l layer) allowed(c toolCall, e effect, r rule) verdict {
 	v := because(event.Allow, r.String(), r.String()+" allows it")
 	v.sandbox, v.sweeping = r.Sandbox, r.ofMode && r.Pattern == ""
