@@ -13,8 +13,8 @@ import (
 const (
 	// submitSize is how many tasks are sent to the engine at a time.
 	submitSize = 500
-	// leastWaitDelay and mostWaitDelay are how long [Wait] waits before it looks again.
-	leastWaitDelay, mostWaitDelay = 20 * time.Millisecond, time.Second
+	// leastWaitDelay and maxWaitDelay are how long [Wait] waits before it looks again.
+	leastWaitDelay, maxWaitDelay = 20 * time.Millisecond, time.Second
 )
 
 // TaskError says which task cannot be submitted, and why. Nothing was submitted.
@@ -70,12 +70,12 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("unit %s has not completed: %s", e.Unit.ID, why)
 }
 
-// Wait waits until a unit has ended and returns it. One that has not completed is an
-// [*IncompleteError], which has the unit as well; one that is not known is an
-// [*UnknownError]. If ctx ends first, the error is its cause, and the unit goes on.
-// While the engine cannot be reached, Wait goes on.
+// Wait waits until a unit has ended and returns it. A unit that did not complete is an
+// [*IncompleteError], which has the unit as well; an unknown unit is an [*UnknownError]. If
+// ctx ends first, the error is its cause, and the unit continues. Wait continues while the
+// engine cannot be reached.
 func Wait(ctx context.Context, e Engine, unit string) (Unit, error) {
-	for delay := leastWaitDelay; ; delay = min(2*delay, mostWaitDelay) {
+	for delay := leastWaitDelay; ; delay = min(2*delay, maxWaitDelay) {
 		u, err := e.State(ctx, unit)
 		switch {
 		case err == nil && u.State == Ended && (u.Result == nil || u.Result.Outcome != event.Completed):

@@ -13,22 +13,22 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// DefaultTenant is that of tasks which name none.
+// DefaultTenant is the tenant of tasks that name none.
 const DefaultTenant = "default"
 
 const (
-	// mostID bounds the ids of sessions and inputs: to that of an input, the number of
-	// an attempt may be added.
-	mostID = 100
-	// mostName bounds the names of tenants and batches, in bytes.
-	mostName = 100
-	// leastSeconds and mostSeconds bound the time that a task may give its turns: less
+	// maxID is the maximum length of the ids of sessions and inputs: the number of an
+	// attempt can be added to the id of an input.
+	maxID = 100
+	// maxName bounds the names of tenants and batches, in bytes.
+	maxName = 100
+	// leastSeconds and maxSeconds bound the time that a task may give its turns: less
 	// would round to none, which is no limit, and far more would not fit a duration.
-	leastSeconds, mostSeconds = 0.001, 365 * 24 * 60 * 60
+	leastSeconds, maxSeconds = 0.001, 365 * 24 * 60 * 60
 )
 
-// Complete returns the task with its ids, or says what is wrong with it. One that is
-// complete can be stored.
+// Complete returns the task with its ids, or an error for an invalid task. A complete task
+// can be stored.
 func (t Task) Complete() (Task, error) {
 	if strings.TrimSpace(t.Prompt) == "" {
 		return t, errors.New("the task has no prompt")
@@ -54,7 +54,7 @@ func (t Task) Complete() (Task, error) {
 	return t, nil
 }
 
-// checkNames says what is wrong with the names that the task has.
+// checkNames checks the names in the task.
 func (t Task) checkNames() error {
 	if err := checkID("session", t.Session); err != nil {
 		return err
@@ -78,12 +78,12 @@ func (t Task) checkNames() error {
 	return nil
 }
 
-// checkID says what is wrong with the id of a session or an input. A session's id is
+// checkID checks the id of a session or an input. A session's id is
 // also the name of a directory.
 func checkID(of, id string) error {
 	switch {
-	case len(id) > mostID:
-		return fmt.Errorf("the id %q of the %s has more than %d bytes", id, of, mostID)
+	case len(id) > maxID:
+		return fmt.Errorf("the id %q of the %s has more than %d bytes", id, of, maxID)
 	case id == "." || id == "..":
 		return fmt.Errorf("the id %q of the %s is the name of a directory that is always there; use another one", id, of)
 	case strings.ContainsAny(id, "/~ ") || strings.ContainsFunc(id, hidden):
@@ -92,22 +92,21 @@ func checkID(of, id string) error {
 	return nil
 }
 
-// CheckName says what is wrong with the name of what tasks belong to, such as a tenant
-// or a batch.
+// CheckName checks the name of a tenant, a batch or another group of tasks.
 func CheckName(of, name string) error {
 	switch {
 	case name == "":
 		return fmt.Errorf("the %s has no name", of)
-	case len(name) > mostName:
-		return fmt.Errorf("the %s %q has more than %d bytes", of, name, mostName)
+	case len(name) > maxName:
+		return fmt.Errorf("the %s %q has more than %d bytes", of, name, maxName)
 	case strings.Contains(name, " ") || strings.ContainsFunc(name, hidden):
 		return fmt.Errorf("the %s %q has a space, or a character that does not print", of, name)
 	}
 	return nil
 }
 
-// hidden reports whether a name with the character cannot be read or written: it shows
-// nothing, moves the cursor, is a space other than " ", or stands for what is not UTF-8.
+// hidden reports whether a name with the character cannot be read or written: it is
+// invisible, moves the cursor, is a space other than " ", or replaces invalid UTF-8.
 func hidden(r rune) bool {
 	return !unicode.IsPrint(r) || terminal.Control(r) || r == unicode.ReplacementChar
 }
@@ -127,18 +126,18 @@ func (t Task) checkTexts() error {
 	return nil
 }
 
-// check says what is wrong with the limits.
+// check checks the limits.
 func (l Limits) check() error {
 	if l.Steps < 0 || l.Seconds < 0 || l.Tokens < 0 {
 		return errors.New("a limit of the task is below zero")
 	}
-	if l.Seconds != 0 && !(l.Seconds >= leastSeconds && l.Seconds <= mostSeconds) { // as NaN is
-		return fmt.Errorf("the limit of %g seconds is neither 0 nor between %g and %d (365 days)", l.Seconds, leastSeconds, int(mostSeconds))
+	if l.Seconds != 0 && !(l.Seconds >= leastSeconds && l.Seconds <= maxSeconds) { // as NaN is
+		return fmt.Errorf("the limit of %g seconds is neither 0 nor between %g and %d (365 days)", l.Seconds, leastSeconds, int(maxSeconds))
 	}
 	return nil
 }
 
-// checkRepo says what is wrong with the repository of the task.
+// checkRepo checks the repository of the task.
 func (t Task) checkRepo() error {
 	switch {
 	case t.Repo == "" && (t.Ref != "" || t.Depth != 0):
@@ -168,7 +167,7 @@ func (t Task) checkRepo() error {
 func checkSecret(repo string) error {
 	u, err := url.Parse(repo)
 	switch {
-	case err != nil && strings.Contains(repo, "://"): // git reads more than Go does; the error would say it
+	case err != nil && strings.Contains(repo, "://"): // git accepts more URLs than Go; the error would contain the URL
 		return errors.New("the URL of the repo cannot be read; write what is special in it as %XX")
 	case err != nil || u.User == nil:
 		return nil

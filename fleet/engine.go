@@ -36,8 +36,8 @@ type Beat struct {
 	Worker string
 	// Lease is how long the worker is believed to be alive without another beat.
 	Lease time.Duration
-	// Room is how many more units it can take, and Rescue how many more than that
-	// of workers that died.
+	// Room is how many more units it can take. Rescue is how many units of dead workers
+	// it can take beyond that.
 	Room, Rescue int
 }
 
@@ -45,9 +45,9 @@ type Beat struct {
 type Orders struct {
 	// Begin are the attempts that it has been given now.
 	Begin []Attempt
-	// Holds are all the units that are the worker's, with their epochs; one that it
-	// runs and that is not among them is another's. Cancel are those of them that
-	// somebody has asked the end of, and who.
+	// Holds has all units of the worker, with their epochs; a unit that it runs and that
+	// is not among them belongs to another worker. Cancel has the units that must be
+	// cancelled, with the name of the requester.
 	Holds  map[string]int64
 	Cancel map[string]string
 }

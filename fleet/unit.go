@@ -70,12 +70,12 @@ type Unit struct {
 	ID    string `json:"unit"`
 	Task  Task   `json:"task"`
 	State State  `json:"state"`
-	// Attempt counts the workers that took it, and Lost those of them that died.
+	// Attempt counts the workers that took it, and Lost the workers among them that died.
 	Attempt int `json:"attempts"`
 	Lost    int `json:"lost,omitempty"`
 	// Worker is the one that runs it, or did last.
 	Worker string `json:"worker,omitempty"`
-	// Cancel says who has asked for its end; "" if nobody has.
+	// Cancel names the requester of its cancellation; "" if there is none.
 	Cancel  string     `json:"cancelled_by,omitempty"`
 	Result  *Result    `json:"result,omitempty"`
 	Created time.Time  `json:"created"`
@@ -103,17 +103,17 @@ type Result struct {
 // Checkpoint is the state of a workspace after a turn. It includes what is not
 // committed, but nothing that git ignores.
 type Checkpoint struct {
-	// Base is the commit that the session began with, Head the agent's own last
-	// commit, on Branch, and Commit has what the files were: it is Head, or follows
-	// it if they differ. Empty if there is no checkpoint, which Error says why.
+	// Base is the commit that the session began with, Head the agent's own last commit,
+	// on Branch. Commit has the state of the files: it is Head, or follows it if they
+	// differ. Empty if there is no checkpoint, for the reason in Error.
 	Base   string `json:"base,omitempty"`
 	Head   string `json:"head,omitempty"`
 	Branch string `json:"branch,omitempty"`
 	Commit string `json:"commit,omitempty"`
 	// Bytes is the size of the bundle with all that follows Base; 0 if nothing does.
 	Bytes int64 `json:"bytes,omitempty"`
-	// Turn is the turn that it was taken after, Epoch that of the worker, and Taken
-	// when it was.
+	// Turn is the turn before the checkpoint, Epoch the worker's epoch, and Taken the time
+	// of the checkpoint.
 	Turn  string    `json:"turn,omitempty"`
 	Epoch int64     `json:"epoch,omitempty"`
 	Taken time.Time `json:"taken,omitzero"`
@@ -126,7 +126,7 @@ type Checkpoint struct {
 type Attempt struct {
 	Unit string
 	Task Task
-	// Number counts the attempts, from 1; Lost those of which the worker died.
+	// Number counts the attempts, from 1; Lost the attempts whose worker died.
 	Number, Lost int
 	// Rescued says that the worker before this one died or did not move.
 	Rescued bool
@@ -135,6 +135,6 @@ type Attempt struct {
 	Age time.Duration
 	// Epoch is what the worker writes the session's log with.
 	Epoch int64
-	// Cancel says who has asked for the unit's end; "" if nobody has.
+	// Cancel names the requester of the unit's cancellation; "" if there is none.
 	Cancel string
 }

@@ -3,10 +3,9 @@
 //	step ─► Spent: what the unit has taken so far ─► one transaction for all units that report
 //	              └─► what the batch had left at the last one: nothing, and the turn ends
 //
-// What is counted of a unit is the most that was ever said of it, so that a report may
-// be repeated, and one of a worker that died counts. What a request takes is known when
-// it has ended: a batch takes as much more than its budget as is under way when that is
-// spent.
+// The count of a unit is the maximum of its reports, so that a report can be repeated, and
+// the report of a dead worker counts. The usage of a request is known at its end: a batch
+// exceeds its budget by the requests that run when the budget is spent.
 package budget
 
 import (
@@ -24,8 +23,7 @@ import (
 // Budget is what a batch may take, and has.
 type Budget struct {
 	Batch string `json:"batch"`
-	// Tokens are those of input and output, and USD is what requests cost; 0 is no
-	// limit.
+	// Tokens counts input and output tokens, USD the price of requests; 0 is no limit.
 	Tokens int64   `json:"budget_tokens,omitempty"`
 	USD    float64 `json:"budget_usd,omitempty"`
 	// SpentTokens and SpentUSD are what its units have taken, and Unpriced how many of
@@ -49,7 +47,7 @@ func (b Budget) Spent() *event.Cause {
 	return nil
 }
 
-// Set sets what a batch may take. What it has taken stays.
+// Set sets the budget of a batch. Its spending stays.
 func Set(ctx context.Context, pool *pgxpool.Pool, b Budget) error {
 	if b.Batch == "" || b.Tokens < 0 || !(b.USD >= 0) || math.IsInf(b.USD, 1) { // as NaN is
 		return errors.New("a budget has the name of a batch, and is a number that is not below zero")
@@ -77,5 +75,5 @@ func Of(ctx context.Context, pool *pgxpool.Pool, batch string) (b Budget, ok boo
 	return b, true, nil
 }
 
-// columns are those of [Budget].
+// columns are the columns of [Budget].
 const columns = `batch, tokens, usd, spent_tokens, spent_usd, unpriced`

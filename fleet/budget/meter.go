@@ -27,7 +27,7 @@ type Meter struct {
 	ended chan struct{}
 
 	mu    sync.Mutex
-	units map[string]report // what is to be reported, by unit
+	units map[string]report // reports to send, by unit
 	known map[string]Budget // as they were at the last report, by batch
 }
 
@@ -49,15 +49,15 @@ func Open(ctx context.Context, pool *pgxpool.Pool) *Meter {
 	return m
 }
 
-// Close ends the meter. What has been said of units that go on elsewhere is in their
-// logs, and is said again there.
+// Close ends the meter. Units that continue on other workers are reported again from their
+// logs.
 func (m *Meter) Close() {
 	m.stop()
 	<-m.ended
 }
 
-// Spent notes what a unit has taken so far. It does not wait, and returns why the unit's
-// turn is to end, by what is known of its batch; nil if it may go on.
+// Spent records the usage of a unit so far. It does not wait. It returns the cause with
+// which the unit's turn must end, by the known state of its batch; nil if it can continue.
 func (m *Meter) Spent(batch, unit string, sum event.Summary) *event.Cause {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -104,7 +104,7 @@ func (m *Meter) run(ctx context.Context) {
 	}
 }
 
-// again notes what could not be reported, where nothing newer was said since.
+// again records failed reports, unless there is a newer report.
 func (m *Meter) again(units map[string]report) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/fleet"
 )
 
-// EngineUnderTest is an engine and what the tests have to do to it.
+// EngineUnderTest is an engine with the operations that its tests need.
 type EngineUnderTest struct {
 	fleet.Engine
 	// Kill has the engine believe that a worker is dead.
@@ -68,8 +68,8 @@ func beatAt(t *testing.T, e fleet.Engine, worker string, room int) fleet.Orders 
 	return o
 }
 
-// beat sends heartbeats until the worker has been given units for its room, which
-// takes an engine a moment that is told of them by a server.
+// beat sends heartbeats until the worker has received units for its room. An engine that
+// waits for a server needs a moment for that.
 func beat(t *testing.T, e fleet.Engine, worker string, room int) fleet.Orders {
 	t.Helper()
 	o := beatAt(t, e, worker, room)

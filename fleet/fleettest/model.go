@@ -13,18 +13,18 @@ import (
 )
 
 // Model is a model that asks for some calls, one after the other, and then says
-// that it is done. What it says depends on the request alone, so that any worker may
-// ask it. Each call has a token of its own, [Token].
+// that it is done. Its answer depends on the request only, so that any worker can
+// call it. Each call has a token of its own, [Token].
 type Model struct {
 	// Calls is how many calls a conversation has; those that were cut short count.
 	Calls int
 	// Delay is how long it thinks before each answer.
 	Delay time.Duration
-	// Call makes a call that does what there is to do with the token.
+	// Call returns a call that records the token.
 	Call func(token string) (tool, arguments string)
 }
 
-// Token is that of the n-th call of a session, from 1.
+// Token returns the token of the n-th call of a session, from 1.
 func Token(session string, n int) string { return fmt.Sprintf("%s-%d", session, n) }
 
 // Stream implements [model.Provider].

@@ -19,7 +19,7 @@ type Place struct {
 	URL  string
 	Pool *pgxpool.Pool
 	Logs *pglog.Logs
-	// Engine lists and counts the units, whichever engine runs them.
+	// Engine lists and counts the units of every engine.
 	Engine *lease.Engine
 	// Runs is the engine that the workers work with, and Kill has it believe that one
 	// of them is dead.

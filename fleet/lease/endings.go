@@ -13,8 +13,8 @@ import (
 	"github.com/settle-agent/settle/fleet"
 )
 
-// mostEndings bounds how many attempts end in one transaction.
-const mostEndings = 200
+// maxEndings bounds how many attempts end in one transaction.
+const maxEndings = 200
 
 // ending is an attempt that ends.
 type ending struct {
@@ -86,7 +86,7 @@ func (e *endings) add(end ending) {
 func (e *endings) take() []ending {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	n := min(len(e.waiting), mostEndings)
+	n := min(len(e.waiting), maxEndings)
 	group := e.waiting[:n:n]
 	e.waiting = e.waiting[n:]
 	return group

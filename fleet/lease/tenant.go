@@ -20,14 +20,14 @@ type Tenant struct {
 	Running int `json:"running"`
 }
 
-// leastWeight and mostWeight are the bounds of a weight: beyond them, or with one that is no
+// leastWeight and maxWeight are the bounds of a weight: beyond them, or with one that is no
 // number, the times at which units begin would be none that can be told apart.
-const leastWeight, mostWeight = 1e-6, 1e6
+const leastWeight, maxWeight = 1e-6, 1e6
 
 // SetTenant sets weight and slots of a tenant, which need not have had a task.
 func (e *Engine) SetTenant(ctx context.Context, t Tenant) error {
-	if !(t.Weight >= leastWeight && t.Weight <= mostWeight) || t.Slots != nil && *t.Slots < 0 {
-		return fmt.Errorf("the weight of tenant %q must be between %g and %g, and its slots not below zero", t.Name, leastWeight, mostWeight)
+	if !(t.Weight >= leastWeight && t.Weight <= maxWeight) || t.Slots != nil && *t.Slots < 0 {
+		return fmt.Errorf("the weight of tenant %q must be between %g and %g, and its slots not below zero", t.Name, leastWeight, maxWeight)
 	}
 	_, err := e.pool.Exec(ctx, `INSERT INTO settle_fleet.tenant (name, weight, slots) VALUES ($1, $2, $3)
 		ON CONFLICT (name) DO UPDATE SET weight = excluded.weight, slots = excluded.slots`, t.Name, t.Weight, t.Slots)

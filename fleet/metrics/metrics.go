@@ -20,14 +20,14 @@ import (
 	"github.com/settle-agent/settle/internal/client/metrics"
 )
 
-// Metrics are those of one worker. Its methods may be called by several goroutines.
+// Metrics are the metrics of one worker. Its methods may be called by several goroutines.
 type Metrics struct {
 	registry *prometheus.Registry
 
 	attempts, rescued *prometheus.CounterVec
 	started, ended    *prometheus.HistogramVec
 	running           prometheus.Gauge
-	meter             metrics.Meter // what settle serve counts, too
+	meter             metrics.Meter // the counts that settle serve also has
 	host              atomic.Pointer[settle.Host]
 }
 

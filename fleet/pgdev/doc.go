@@ -1,4 +1,4 @@
-// Package pgdev starts a Postgres of one's own from the machine's packages, for
+// Package pgdev starts a private Postgres from the machine's packages, for
 // trying the fleet out and for tests: in a private directory, reachable only by a
 // socket in it and with a password, and ended with the program, also when that is killed.
 //

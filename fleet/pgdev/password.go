@@ -75,8 +75,8 @@ func writeAccess(path string) error {
 	return os.Chmod(path, 0o644) //nolint:gosec // whatever the umask is
 }
 
-// setPassword sets the password of the superuser while no server runs: nobody can connect
-// before the password is required. The password is on no command line.
+// setPassword sets the password of the superuser while no server runs: no client can
+// connect before the password is required. The password is on no command line.
 func (p programs) setPassword(ctx context.Context, dir, password string, as account) error {
 	data := filepath.Join(dir, dataDir)
 	cmd := exec.CommandContext(ctx, p.path("postgres"), "--single", "-D", data, "-c", "exit_on_error=on", "-c", "password_encryption=scram-sha-256", "postgres")

@@ -81,7 +81,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	query := url.Values{"host": {socket}, "passfile": {filepath.Join(dir, passwordFile)}}
-	if o.port != 0 { // the socket has the number, too
+	if o.port != 0 { // the name of the socket contains the number
 		query.Set("port", strconv.Itoa(o.port))
 	}
 	s.URL = (&url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres", RawQuery: query.Encode()}).String()
@@ -140,8 +140,8 @@ func binaries() (programs, error) {
 	return "", errors.New("there is no Postgres server on this machine; on Debian and Ubuntu, apt-get install postgresql, or name one with --database")
 }
 
-// initialise makes the database. It has no password yet, and its own access file lets nobody
-// in: the server uses the one that secure writes.
+// initialise makes the database. It has no password yet, and its own access file admits no
+// user: the server uses the file that secure writes.
 func (p programs) initialise(ctx context.Context, dir string, as account) error {
 	if err := os.Remove(filepath.Join(dir, passwordFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("cannot remove the password of an earlier database: %w", err)
@@ -226,13 +226,13 @@ func (s *Server) has(data string) bool {
 	return err == nil && first == strconv.Itoa(s.cmd.Process.Pid)
 }
 
-// ping asks whoever listens for it.
+// ping sends a query to the server.
 func (s *Server) ping(ctx context.Context) error {
 	config, err := pgx.ParseConfig(s.URL)
 	if err != nil {
 		return err
 	}
-	config.Password = s.password // $PGPASSWORD is that of another server
+	config.Password = s.password // $PGPASSWORD belongs to another server
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return err
@@ -259,7 +259,7 @@ func (s *Server) Stop() {
 	}
 }
 
-// lastLines returns the end of what a program has printed.
+// lastLines returns the last lines of a program's output.
 func lastLines(out []byte) []byte {
 	const most = 1000
 	out = bytes.TrimSpace(out)

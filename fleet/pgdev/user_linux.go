@@ -49,8 +49,8 @@ func (a account) makeDir(dir string) error {
 	return os.Chmod(dir, 0o700)
 }
 
-// pass makes a directory this process's own, which the account can pass and nobody else
-// can list.
+// pass creates a directory of this process, which the account can traverse and no other
+// user can list.
 func (a account) pass(dir string) error {
 	if a.credential == nil {
 		return os.Chmod(dir, 0o700)
@@ -67,10 +67,10 @@ func (a account) apply(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: a.credential, Setpgid: true}
 }
 
-// bindToThread has the command end with this process. The kernel means the thread,
-// which must go on until the command has ended.
+// bindToThread ends the command with this process. The kernel watches the thread, which
+// must live until the command has ended.
 func bindToThread(cmd *exec.Cmd) (release func()) {
 	runtime.LockOSThread()
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGQUIT // "immediate", since nobody stops it in good order
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGQUIT // an immediate shutdown, since no process would order another one
 	return runtime.UnlockOSThread
 }

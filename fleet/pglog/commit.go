@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// mostGrouped bounds the appends of one transaction, and with it the length of
-	// the notification; mostBytes bounds what they weigh.
-	mostGrouped = 48
-	mostBytes   = 4 << 20
+	// maxGrouped bounds the appends of one transaction, and with it the length of
+	// the notification; maxBytes bounds what they weigh.
+	maxGrouped = 48
+	maxBytes   = 4 << 20
 	// retryDelay is how long a committer waits after the database has failed.
 	retryDelay = 100 * time.Millisecond
 )
@@ -55,11 +55,11 @@ func (c *committer) commit(a *addition) error {
 	c.mu.Lock()
 	c.waiting = append(c.waiting, a)
 	c.mu.Unlock()
-	c.rouse()
+	c.wake()
 	return <-a.done // by run, at the latest at its deadline or when that ends
 }
 
-func (c *committer) rouse() {
+func (c *committer) wake() {
 	select {
 	case c.kick <- struct{}{}:
 	default:
@@ -71,14 +71,14 @@ func (c *committer) take() []*addition {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n, bytes := 0, 0
-	for n < len(c.waiting) && n < mostGrouped && bytes < mostBytes {
+	for n < len(c.waiting) && n < maxGrouped && bytes < maxBytes {
 		bytes += len(c.waiting[n].events)
 		n++
 	}
 	group := c.waiting[:n:n]
 	c.waiting = c.waiting[n:]
 	if len(c.waiting) > 0 {
-		c.rouse() // for another of the committer's goroutines
+		c.wake() // for another of the committer's goroutines
 	}
 	return group
 }

@@ -26,7 +26,7 @@ func (e *MissingError) Error() string { return fmt.Sprintf("there is no session 
 func (*MissingError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // Follow yields the events of a session after the cursor, and then those to come,
-// in order and without a gap, until ctx ends. Reading slowly holds nobody up.
+// in order and without a gap, until ctx ends. A slow reader delays only itself.
 func (l *Logs) Follow(ctx context.Context, session string, cursor uint64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		after := cursor
@@ -48,14 +48,14 @@ func (l *Logs) Follow(ctx context.Context, session string, cursor uint64) iter.S
 	}
 }
 
-// hub listens on one connection for all who follow a session. When a connection is
-// lost, notifications are as well: everybody reads again once there is another.
+// hub listens on one connection for all followers of sessions. A lost connection loses
+// notifications: all followers read again after the reconnect.
 type hub struct {
 	config *pgx.ConnConfig
 
 	mu      sync.Mutex
 	readers map[string]map[chan struct{}]bool
-	wanted  chan struct{} // holds one token when somebody has joined
+	wanted  chan struct{} // holds one token when a follower has joined
 }
 
 func newHub(c *pgx.ConnConfig) *hub {
@@ -84,8 +84,8 @@ func (h *hub) join(session string) (wake chan struct{}, leave func()) {
 	}
 }
 
-// rouse wakes the readers of the sessions; of all, if none is named.
-func (h *hub) rouse(sessions ...string) {
+// wake wakes the readers of the sessions; all readers, if none is named.
+func (h *hub) wake(sessions ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(sessions) == 0 {
@@ -98,9 +98,9 @@ func (h *hub) rouse(sessions ...string) {
 	}
 }
 
-// heard wakes the readers of the sessions that a notification names. No id has a space,
-// and some have other white space. Without an id, nobody is meant.
-func (h *hub) heard(sessions string) { h.rouse(strings.Split(sessions, " ")...) }
+// heard wakes the readers of the sessions that a notification names. No id has a
+// space, and some have other white space. Without an id, no reader wakes.
+func (h *hub) heard(sessions string) { h.wake(strings.Split(sessions, " ")...) }
 
 func rouseAll(readers map[chan struct{}]bool) {
 	for wake := range readers {
@@ -111,7 +111,7 @@ func rouseAll(readers map[chan struct{}]bool) {
 	}
 }
 
-// run listens from when somebody first follows a session until ctx ends.
+// run listens from the first follower until ctx ends.
 func (h *hub) run(ctx context.Context) {
 	select {
 	case <-h.wanted:
@@ -120,7 +120,7 @@ func (h *hub) run(ctx context.Context) {
 	}
 	pgnotify.Listen(ctx, h.config, pgnotify.Ear{
 		Channel: logChannel,
-		Begin:   func(context.Context) { h.rouse() }, // for what came before
+		Begin:   func(context.Context) { h.wake() }, // for events from before
 		Payload: h.heard,
 	})
 }

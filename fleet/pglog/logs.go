@@ -94,7 +94,7 @@ func keepPartitions(ctx context.Context, pool *pgxpool.Pool) {
 	}
 }
 
-// Close ends what the logs run. Sessions must be closed before.
+// Close ends the goroutines of the logs. Sessions must be closed before.
 func (l *Logs) Close() {
 	l.stop()
 	l.ended.Wait()
@@ -143,7 +143,7 @@ func (l *Logs) OpenLog(ctx context.Context, session string) (settle.Log, error) 
 	case now != epoch:
 		return nil, &FencedError{Session: session, Epoch: epoch, Now: now}
 	}
-	o.empty.Store(seq == 0) // nobody else may append to it now
+	o.empty.Store(seq == 0) // no other writer can append to it now
 	return o, nil
 }
 

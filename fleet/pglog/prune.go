@@ -44,7 +44,7 @@ func Prune(ctx context.Context, pool *pgxpool.Pool, cutoff time.Time) (out []Pru
 func pruneDay(ctx context.Context, pool *pgxpool.Pool, day, cutoff time.Time) (p Pruned, err error) {
 	err = patiently(ctx, pool, func(tx pgx.Tx) error {
 		p = Pruned{Day: day}
-		// Nobody may begin anything in them meanwhile.
+		// No worker can start a turn in them during this.
 		if _, err := tx.Exec(ctx, `SELECT FROM settle_fleet.session WHERE born = $1 FOR UPDATE`, day); err != nil {
 			return err
 		}

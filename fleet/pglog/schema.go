@@ -159,7 +159,7 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) (from, to int, err error) 
 	return from, to, nil
 }
 
-// VersionError says that the database's schema is not that of this program.
+// VersionError reports that the database's schema does not match this program.
 type VersionError struct{ Found, Known int }
 
 func (e *VersionError) Error() string {
@@ -200,7 +200,7 @@ func checkVersion(ctx context.Context, q querier) error {
 	return nil
 }
 
-// makePartitions makes those of today and of the days to come.
+// makePartitions creates the partitions of today and of the coming days.
 func makePartitions(ctx context.Context, q querier) error {
 	var today time.Time
 	if err := q.QueryRow(ctx, `SELECT current_date`).Scan(&today); err != nil {
@@ -214,7 +214,7 @@ func makePartitions(ctx context.Context, q querier) error {
 	return nil
 }
 
-// makePartition makes that of a day, if it is missing: making it locks the table.
+// makePartition creates the partition of a day, if it is missing: that locks the table.
 func makePartition(ctx context.Context, q querier, day time.Time) error {
 	var there bool
 	if err := q.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, partition(day)).Scan(&there); err != nil || there {

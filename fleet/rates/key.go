@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// mostAsked bounds how many requests one transaction lets through.
-	mostAsked = 1000
+	// maxAsked bounds how many requests one transaction lets through.
+	maxAsked = 1000
 	// retryDelay is how long to wait after the database has failed.
 	retryDelay = 200 * time.Millisecond
-	// mostDelay is how long to wait at most before it is asked again whether a request
-	// may be sent: limits may be changed meanwhile.
-	mostDelay = 10 * time.Second
+	// maxDelay is the maximum wait before the next query whether a request can be sent:
+	// limits can change in between.
+	maxDelay = 10 * time.Second
 )
 
 // Key is a provider's key in one worker.
@@ -27,14 +27,14 @@ type Key struct {
 	provider, id string
 	limiter      *model.Limiter
 	kick         chan struct{}  // holds one token when there is something to ask or to say
-	held         chan time.Time // holds until when the key is held, to be said
+	held         chan time.Time // holds until when the key is held, for a report
 
 	mu      sync.Mutex
 	waiting []*request
 	unsaid  use
 }
 
-// use is what the database is told.
+// use is a report to the database.
 type use struct {
 	// owed are tokens that requests took beyond those that were set aside.
 	owed float64
@@ -52,13 +52,13 @@ func (u *use) add(v use) {
 // request is one that waits to be sent.
 type request struct {
 	sent chan float64 // gets how many tokens are set aside for it; has room for one
-	gone bool         // nobody waits any more; guarded by Key.mu
+	gone bool         // no caller waits any more; guarded by Key.mu
 }
 
 var errClosed = errors.New("the worker's connection to the database is closed")
 
-// Enter waits until a request may be sent, or ctx ends. Its tokens are said to
-// [Key.Spend], before leave is called. Neither waits.
+// Enter waits until a request may be sent, or ctx ends. The caller reports its
+// tokens to [Key.Spend] before it calls leave. Neither waits.
 func (k *Key) Enter(ctx context.Context) (leave func(), err error) {
 	if !k.rates.isLimited(k.provider) {
 		return func() {}, nil
@@ -87,7 +87,7 @@ func (k *Key) Enter(ctx context.Context) (leave func(), err error) {
 	return nil, err
 }
 
-// Spend says what a response took.
+// Spend records the tokens of a response.
 func (k *Key) Spend(tokens int64) {
 	if k.rates.isLimited(k.provider) {
 		k.account(use{owed: float64(tokens), tokens: float64(tokens), responses: 1})
@@ -110,7 +110,7 @@ func (k *Key) rouse() {
 
 // run lets requests through until the worker ends.
 func (k *Key) run() {
-	again := time.NewTimer(mostDelay)
+	again := time.NewTimer(maxDelay)
 	defer again.Stop()
 	for {
 		select {
@@ -128,15 +128,15 @@ func (k *Key) run() {
 func (k *Key) turn() time.Duration {
 	k.mu.Lock()
 	k.waiting = slices.DeleteFunc(k.waiting, func(r *request) bool { return r.gone })
-	asked, unsaid := min(len(k.waiting), mostAsked), k.unsaid
+	asked, unsaid := min(len(k.waiting), maxAsked), k.unsaid
 	k.unsaid = use{}
 	k.mu.Unlock()
 	if asked == 0 && unsaid == (use{}) {
-		return mostDelay
+		return maxDelay
 	}
 	if !k.rates.isLimited(k.provider) { // not any more
 		k.let(asked, 0)
-		return mostDelay
+		return maxDelay
 	}
 	granted, aside, wait, err := k.ask(asked, unsaid)
 	if err != nil {
@@ -147,9 +147,9 @@ func (k *Key) turn() time.Duration {
 	}
 	k.let(granted, aside)
 	if asked > granted {
-		return min(wait, mostDelay)
+		return min(wait, maxDelay)
 	}
-	return mostDelay
+	return maxDelay
 }
 
 // let lets the first requests through.
@@ -167,9 +167,9 @@ func (k *Key) let(granted int, aside float64) {
 	}
 }
 
-// take is a token bucket for requests and one for tokens. Both hold what comes in a
-// second. Requests are let through as long as there are tokens; for each, as many are
-// set aside as requests have taken on average. What they take more is owed.
+// take is a token bucket for requests and one for tokens. Both hold the amount of one
+// second. Requests pass while there are tokens; each reserves the average number of tokens
+// of a request. Tokens beyond that are a debt.
 const take = `
 WITH k AS (
 	SELECT k.id, greatest(k.held, '-infinity') AS held, k.mean, t.at, r.requests / 60 AS rate, r.tokens / 60 AS flow,

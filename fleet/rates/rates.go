@@ -25,8 +25,8 @@ const channel = "settle_fleet_rate"
 // Limit bounds what is asked of a provider with each key.
 type Limit struct {
 	Provider string `json:"provider"`
-	// Requests and Tokens are how many there may be in a minute; 0 is no limit. Tokens
-	// are those of input and output.
+	// Requests and Tokens are maximum numbers per minute; 0 is no limit. Tokens counts
+	// input and output tokens.
 	Requests float64 `json:"requests_per_minute,omitempty"`
 	Tokens   float64 `json:"tokens_per_minute,omitempty"`
 }
@@ -74,7 +74,7 @@ type Rates struct {
 	mu      sync.Mutex
 	limited map[string]bool // providers with limits
 	keys    map[string]*Key
-	holds   map[string]time.Time // by key, also those that nobody uses here yet
+	holds   map[string]time.Time // by key, also for keys without a user here
 }
 
 // Open returns the limits in the pool's database. The caller closes them, before the
@@ -91,7 +91,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool) (*Rates, error) {
 	return r, nil
 }
 
-// Close ends what the limits run. Who waits is refused.
+// Close ends the goroutines of the limits. It refuses all waiting callers.
 func (r *Rates) Close() {
 	r.stop()
 	r.ended.Wait()
@@ -162,7 +162,7 @@ func (r *Rates) hold(id string, seconds float64) {
 	}
 }
 
-// isLimited reports whether requests to the provider are to be asked for.
+// isLimited reports whether requests to the provider need permission.
 func (r *Rates) isLimited(provider string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

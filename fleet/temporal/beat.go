@@ -170,7 +170,7 @@ func (m *member) hold(begin []fleet.Attempt, arrived []arrival) {
 func (e *Engine) start(units []string) {
 	e.parallel(units, func(ctx context.Context, unit string) {
 		_, err := e.client.ExecuteActivity(ctx, client.StartActivityOptions{
-			ID: e.activity(unit), TaskQueue: e.options.Queue, HeartbeatTimeout: e.options.Silence, StartToCloseTimeout: mostTime, RetryPolicy: retries(),
+			ID: e.activity(unit), TaskQueue: e.options.Queue, HeartbeatTimeout: e.options.Silence, StartToCloseTimeout: maxTime, RetryPolicy: retries(),
 			// Whether the unit has been is Postgres' to say, which knows longer.
 			ActivityIDReusePolicy: enumspb.ACTIVITY_ID_REUSE_POLICY_ALLOW_DUPLICATE, ActivityIDConflictPolicy: enumspb.ACTIVITY_ID_CONFLICT_POLICY_USE_EXISTING,
 		}, activityType, unit)
@@ -191,7 +191,7 @@ func (e *Engine) parallel(units []string, call func(context.Context, string)) {
 		next <- unit // has room
 	}
 	close(next)
-	for range min(len(units), mostCalls) {
+	for range min(len(units), maxCalls) {
 		e.running.Go(func() { // ends with the units; a call is bounded
 			for unit := range next {
 				ctx, cancel := context.WithTimeout(e.life, callTimeout)
@@ -250,7 +250,7 @@ func (e *Engine) beat(ctx context.Context, m *member, x *exchange, most time.Dur
 	}
 	m.mu.Unlock()
 	var wg sync.WaitGroup
-	slots := make(chan struct{}, mostCalls)
+	slots := make(chan struct{}, maxCalls)
 	for _, h := range due {
 		slots <- struct{}{} // all calls end with ctx
 		wg.Go(func() {

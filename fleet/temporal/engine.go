@@ -27,8 +27,8 @@ const (
 	defaultStall = 2 * time.Hour
 	// callTimeout bounds a call to Temporal that is not a long poll.
 	callTimeout = 10 * time.Second
-	// mostCalls is how many such calls one heartbeat makes at a time.
-	mostCalls = 16
+	// maxCalls is how many such calls one heartbeat makes at a time.
+	maxCalls = 16
 )
 
 // Options say how the engine works with Temporal. The zero value is usable.

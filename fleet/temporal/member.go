@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// mostPolls is how many long polls a worker has under way.
-	mostPolls = 24
+	// maxPolls is how many long polls a worker has under way.
+	maxPolls = 24
 	// pollTimeout bounds one; the server answers a second earlier, with nothing. Temporal
 	// sends tasks to the polls of a worker that stands still, and misses its heartbeats
 	// only then: all of them are over soon. The server warns of less than ten seconds.
@@ -119,7 +119,7 @@ func (e *Engine) poll(m *member, room int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.room = room - len(m.arrived)
-	for m.polling < min(m.room, mostPolls) && m.life.Err() == nil {
+	for m.polling < min(m.room, maxPolls) && m.life.Err() == nil {
 		m.polling++
 		e.running.Add(1)
 		m.polls.Go(func() { // ends with the worker's room, or its life

@@ -13,16 +13,16 @@ import (
 const (
 	// activityType is that of all activities.
 	activityType = "settle.turn"
-	// mostTime bounds an attempt in Temporal; what ends a turn is its limits.
-	mostTime = 365 * 24 * time.Hour
+	// maxTime bounds an attempt in Temporal; what ends a turn is its limits.
+	maxTime = 365 * 24 * time.Hour
 	// retryDelay is how long Temporal waits with the next attempt after a silence.
 	retryDelay = 100 * time.Millisecond
 	// sweepDelay is how often a worker looks for units that nobody moves.
 	sweepDelay = 5 * time.Second
 	// sweepAge is how old they are.
 	sweepAge = 15 * time.Second
-	// mostSwept is how many of them it looks at.
-	mostSwept = 50
+	// maxSwept is how many of them it looks at.
+	maxSwept = 50
 )
 
 // retries has Temporal begin another attempt as long as there is no end.
@@ -56,7 +56,7 @@ func (e *Engine) sweep() {
 	e.running.Go(func() { // its calls are bounded
 		ctx, cancel := context.WithTimeout(e.life, callTimeout)
 		defer cancel()
-		rows, err := e.pool.Query(ctx, orphans, sweepAge, workerPrefix, mostSwept)
+		rows, err := e.pool.Query(ctx, orphans, sweepAge, workerPrefix, maxSwept)
 		if err != nil {
 			return // the next one is soon
 		}

@@ -11,8 +11,8 @@ import (
 
 // Budgets bound what the units of a batch take together.
 type Budgets interface {
-	// Spent notes what a unit has taken so far, without waiting, and returns why it is
-	// to end; nil if it may go on.
+	// Spent records the usage of a unit so far, without waiting, and returns the cause
+	// with which it must end; nil if it can continue.
 	Spent(batch, unit string, sum event.Summary) *event.Cause
 	// Settle is Spent that waits until what the unit has taken is stored.
 	Settle(ctx context.Context, batch, unit string, sum event.Summary) (*event.Cause, error)
@@ -39,8 +39,8 @@ func (r *run) guardBudget() error {
 	return nil
 }
 
-// unsettledError says that nobody knows now whether a unit may begin: another worker
-// is to find out.
+// unsettledError reports that it is unknown whether a unit can begin: another worker must
+// find out.
 type unsettledError struct{ err error }
 
 func (e *unsettledError) Error() string { return e.err.Error() }

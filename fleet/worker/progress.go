@@ -22,8 +22,8 @@ type progress struct {
 	result *fleet.Result
 }
 
-// read returns what became of an input. The inputs that went on from it have its id
-// with a tilde and the epoch of their attempt.
+// read returns the state of an input. The inputs that continue it have its id with a tilde
+// and the epoch of their attempt.
 func read(state event.State, input string) progress {
 	p := progress{began: state.Accepted(input)}
 	ours := func(inputs []event.Input) bool {
@@ -52,8 +52,8 @@ func read(state event.State, input string) progress {
 	return p
 }
 
-// counts reports whether a turn's end is the unit's: whether it is not only that of
-// its worker.
+// counts reports whether a turn's end is also the unit's end, and not only the end of its
+// worker.
 func counts(c *event.Cause) bool {
 	return c.Outcome != event.Aborted || c.Reason != event.Crashed && c.Reason != event.Shutdown
 }
@@ -70,7 +70,7 @@ func (p progress) ended(c *event.Cause) *fleet.Result {
 	return r
 }
 
-// resumption is what the model is told when another worker goes on.
+// resumption is the text for the model when another worker continues.
 func resumption(p progress) string {
 	switch {
 	case p.last == nil:

@@ -41,7 +41,7 @@ type run struct {
 
 	once   sync.Once
 	cancel chan string   // who asked for the unit's end; has room for one
-	asked  chan struct{} // closed when somebody has
+	asked  chan struct{} // closed when a cancellation was requested
 }
 
 func newRun(w *Worker, a fleet.Attempt) *run {
@@ -106,13 +106,13 @@ func (r *run) run(ctx context.Context) {
 	}
 }
 
-// mostHesitation bounds how long a worker keeps a unit that it cannot run.
-const mostHesitation = 30 * time.Second
+// maxHesitation bounds how long a worker keeps a unit that it cannot run.
+const maxHesitation = 30 * time.Second
 
-// hesitate waits before the unit goes back: whoever gets it may fail at once as well, and
-// this again and again. It waits longer each time, and not when the worker shuts down.
+// hesitate waits before the unit goes back, since the next worker can fail at once as well.
+// It waits longer each time, and not at all when the worker shuts down.
 func (r *run) hesitate() {
-	wait := time.NewTimer(min(time.Duration(r.attempt.Number)*time.Second, mostHesitation))
+	wait := time.NewTimer(min(time.Duration(r.attempt.Number)*time.Second, maxHesitation))
 	defer wait.Stop()
 	select {
 	case <-wait.C:
@@ -120,8 +120,8 @@ func (r *run) hesitate() {
 	}
 }
 
-// work opens the session, does what is left to do, and closes it. Without a result
-// and without an error, there is none yet: the unit is to go on elsewhere.
+// work opens the session, does the remaining work, and closes it. Without a result and
+// without an error, the unit must continue on another worker.
 func (r *run) work(ctx context.Context) (*fleet.Result, error) {
 	if r.attempt.Rescued { // before what may wait for a workspace, or for hands
 		if _, err := r.settle(ctx); err != nil {
@@ -155,8 +155,8 @@ func (r *run) work(ctx context.Context) (*fleet.Result, error) {
 	return r.keep(ctx, place, read(s.State(), r.attempt.Task.Input), result, err)
 }
 
-// fail returns how a unit ends that cannot begin. It would be the same elsewhere. What
-// a dead worker left in the log is settled all the same.
+// fail returns the end of a unit that cannot begin on any worker. Recovery still ends a
+// dead worker's turn in the log.
 func (r *run) fail(ctx context.Context, err error) (*fleet.Result, error) {
 	switch {
 	case errors.Is(err, fleet.ErrLost):
@@ -252,9 +252,8 @@ func (r *run) finish(s *settle.Session, at *fleet.Place) (*fleet.Result, error) 
 	}
 }
 
-// reattach takes over what the hands still have of an earlier worker's calls, and
-// returns what the model is told of that; "" if there is nothing that the log does not
-// have.
+// reattach takes over results of an earlier worker's calls from the executor, and returns
+// the text about them for the model; "" if the log has them all.
 func (r *run) reattach(s *settle.Session) string {
 	all := s.Reattach(r.life)
 	if len(all) == 0 {
@@ -277,7 +276,7 @@ func (r *run) reattach(s *settle.Session) string {
 	return text.String()
 }
 
-// await waits for the turn's end; if somebody cancels the unit, for that of the
+// await waits for the turn's end; after a cancellation of the unit, for the end of the
 // interrupt.
 func (r *run) await(s *settle.Session, turn *settle.Turn) error {
 	ended := make(chan error, 1)

@@ -18,7 +18,7 @@ const (
 	defaultLease = 5 * time.Second
 	// beatsInLease is how many heartbeats a lease has room for.
 	beatsInLease = 5
-	// defaultLost is how many workers a unit may cost before it is given up.
+	// defaultLost is the number of lost workers after which a unit fails.
 	defaultLost = 10
 	// endTimeout bounds the end of a session whose unit is lost or over.
 	endTimeout = 15 * time.Second
@@ -31,7 +31,7 @@ type Logs interface {
 	Grant(session string, epoch int64)
 }
 
-// Config says what a worker works with.
+// Config is the configuration of a worker.
 type Config struct {
 	// ID names it; no other worker has the same.
 	ID     string
@@ -65,8 +65,8 @@ type Config struct {
 type Metrics interface {
 	// Began counts one that it has taken.
 	Began(fleet.Attempt)
-	// Ended counts one that it has no longer, which it took so long ago. Without a
-	// result it goes on elsewhere.
+	// Ended counts an attempt that has left the worker, with the time since it was taken.
+	// Without a result it continues on another worker.
 	Ended(a fleet.Attempt, r *fleet.Result, ago time.Duration)
 	// Opened is called once, with what holds the worker's sessions.
 	Opened(host *settle.Host)
@@ -110,15 +110,15 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 // errShutdown is why turns end when the worker does.
 var errShutdown = errors.New("the worker shuts down")
 
-// Run runs units until ctx ends, then ends what runs, in parallel, and gives it
-// back. It may be called once.
+// Run runs units until ctx ends. Then it ends all running units in parallel, and gives
+// them back. It must be called once.
 func (w *Worker) Run(ctx context.Context) error {
 	life := context.WithoutCancel(ctx) // what runs ends in good order
 	last := time.Now()
 	for ctx.Err() == nil {
 		sent := time.Now()
 		room, rescue := w.room()
-		orders, err := w.beat(life, room, rescue) // what it is given while ctx ends is its own, too
+		orders, err := w.beat(life, room, rescue) // units that it receives while ctx ends also belong to it
 		switch {
 		case err == nil:
 			last = sent
@@ -149,8 +149,8 @@ type leaver interface {
 
 var errNoBeat = errors.New("no heartbeat in time")
 
-// drain waits until nothing runs any more, and keeps the lease until then: a checkpoint may
-// take longer than that. What an engine gives the worker meanwhile goes back.
+// drain waits until no unit runs, and keeps the lease until then: a checkpoint can take
+// longer than a lease. Units that the engine assigns during this go back.
 func (w *Worker) drain(life context.Context) {
 	ctx, cancel := context.WithCancel(life)
 	defer cancel()
@@ -163,7 +163,7 @@ func (w *Worker) drain(life context.Context) {
 			due.Stop()
 			return
 		}
-		orders, _ := w.beat(life, 0, 0) // without it, another worker goes on
+		orders, _ := w.beat(life, 0, 0) // without it, another worker continues
 		for _, a := range orders.Begin {
 			w.giveBack(life, a)
 		}
@@ -203,8 +203,7 @@ func (w *Worker) room() (room, rescue int) {
 	return room, max(0, most-len(w.running)-room)
 }
 
-// obey begins what is to be begun, and ends what somebody has cancelled or what
-// another worker has.
+// obey starts new units, and ends units that were cancelled or that another worker has.
 func (w *Worker) obey(ctx context.Context, orders fleet.Orders) {
 	w.mu.Lock()
 	for unit, r := range w.running {
@@ -232,8 +231,8 @@ func (w *Worker) obey(ctx context.Context, orders fleet.Orders) {
 	}
 }
 
-// giveBack returns a unit of this worker that it does not run: how it ended could
-// not be said, or this process has followed another with the same id.
+// giveBack returns a unit of this worker that it does not run: its end could not be
+// reported, or this process has followed another one with the same id.
 func (w *Worker) giveBack(ctx context.Context, a fleet.Attempt) {
 	ctx, cancel := context.WithTimeout(ctx, w.config.Lease)
 	defer cancel()

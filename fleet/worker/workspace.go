@@ -53,13 +53,13 @@ func (r *run) prepare() (fleet.Attempt, *fleet.Place, error) {
 	return a, &place, nil
 }
 
-// askedError says that somebody has asked for the unit's end before it began.
+// askedError reports that the unit was cancelled before it began.
 type askedError struct{ by string }
 
 func (e *askedError) Error() string { return "cancelled by " + e.by }
 
-// keep stores what the agent has made of its workspace, when nothing works in it any
-// more: also where the unit goes on elsewhere, unless another worker has it already.
+// keep stores the state of the workspace after the last process in it has ended: also if
+// the unit continues on another worker, unless that worker has it already.
 func (r *run) keep(ctx context.Context, at *fleet.Place, p progress, result *fleet.Result, err error) (*fleet.Result, error) {
 	if errors.As(err, new(*lostError)) || p.last == nil {
 		return result, err
@@ -78,8 +78,8 @@ func (r *run) keep(ctx context.Context, at *fleet.Place, p progress, result *fle
 	return result, err
 }
 
-// checkpoint stores the workspace after the turn. That it cannot be is told, and no
-// reason to run anything again.
+// checkpoint stores the workspace after the turn. A failure is reported, and is no reason
+// to run anything again.
 func (r *run) checkpoint(ctx context.Context, at *fleet.Place, turn string) (*fleet.Checkpoint, error) {
 	if at == nil {
 		return nil, nil //nolint:nilnil // there is none
@@ -98,8 +98,8 @@ func (r *run) checkpoint(ctx context.Context, at *fleet.Place, turn string) (*fl
 	return &c, nil
 }
 
-// note is what the model is told of its workspace with the next input; "" if there is
-// nothing, or the session has not seen another one.
+// note returns the text about the workspace for the model's next input; "" if there is
+// nothing to report, or the session had no other workspace.
 func note(s *settle.Session, at *fleet.Place) string {
 	if at == nil || at.Note == "" || len(s.State().Turns) == 0 {
 		return ""

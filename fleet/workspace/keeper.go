@@ -26,15 +26,15 @@ const (
 // Keeper makes workspaces and keeps checkpoints of them.
 type Keeper struct {
 	Store Store
-	// Dir is where the workspaces on this machine are. Whoever starts a keeper there
-	// again finds them.
+	// Dir is the directory of the workspaces on this machine. A later keeper there finds
+	// them.
 	Dir string
 	// Machine leads to the machine that a task's hands are on, from a directory of
 	// this one. leave ends that.
 	Machine func(ctx context.Context, t fleet.Task, dir string) (h executor.Hands, leave func(), err error)
-	// KiB bounds the files of a workspace when it is made, and what is fetched for it;
-	// CheckpointKiB a checkpoint, as it is stored; Timeout each of both. 0 means 4 GiB,
-	// 64 MiB and ten minutes.
+	// KiB bounds the files of a new workspace, and the fetch for it. CheckpointKiB bounds
+	// a stored checkpoint. Timeout bounds the time of each. 0 means 4 GiB, 64 MiB and ten
+	// minutes.
 	KiB, CheckpointKiB int
 	Timeout            time.Duration
 }
@@ -121,7 +121,7 @@ func (p *place) env(t fleet.Task, more ...string) []string {
 	return append([]string{"W_DIR=" + p.dir, "W_SESSION=" + t.Session}, more...)
 }
 
-// make makes the workspace, anew if there was one.
+// make creates the workspace, again if there was one.
 func (k *Keeper) make(ctx context.Context, a fleet.Attempt, p *place, before *known) (fleet.Place, error) {
 	t := a.Task
 	now := known{repo: t.Repo, ref: t.Ref, instance: rand.Text()}
@@ -175,7 +175,7 @@ func (k *Keeper) bundle(ctx context.Context, before *known) ([]byte, error) {
 	return o.data.Bytes(), nil
 }
 
-// loss says what was lost with the workspace; "" if there was none.
+// loss describes the changes that were lost with a workspace; "" if there was none.
 func loss(before *known) string {
 	const ignored = "Files that git ignores, such as dependencies and build results, are not there; processes have ended."
 	switch {

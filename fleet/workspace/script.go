@@ -30,8 +30,8 @@ var (
 const (
 	// pieceBytes is how much of a bundle is sent or stored at a time.
 	pieceBytes = 1 << 20
-	// mostHeader bounds the first line that a script puts out.
-	mostHeader = 8 << 10
+	// maxHeader bounds the first line that a script puts out.
+	maxHeader = 8 << 10
 	// stopTimeout bounds the end of a script.
 	stopTimeout = 5 * time.Second
 )
@@ -39,7 +39,7 @@ const (
 // script is a run of one of the scripts.
 type script struct {
 	text string
-	dir  string // where it begins; it goes on to W_DIR
+	dir  string // first directory; the script changes to W_DIR
 	env  []string
 	// input is its standard input; nil is none. most bounds what follows the first
 	// line that it puts out.
@@ -52,8 +52,8 @@ type failedError struct{ why string }
 
 func (e *failedError) Error() string { return e.why }
 
-// run runs the script on a machine, and returns the words of the line that it says
-// and what follows that.
+// run runs the script on a machine, and returns the first line of its output and the data
+// after it.
 func (s script) run(ctx context.Context, h executor.Hands) (said string, data []byte, err error) {
 	out := &output{most: s.most}
 	c := executor.Command{Script: prelude + s.text, Dir: s.dir, Env: s.env, Output: out}
@@ -104,7 +104,7 @@ func feed(ctx context.Context, p *proc.Process, input []byte) {
 	_ = p.CloseInput() // it has ended otherwise
 }
 
-// output keeps what a script puts out.
+// output keeps the output of a script.
 type output struct {
 	most int64
 
@@ -117,7 +117,7 @@ type output struct {
 func (o *output) Write(data []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if int64(o.data.Len()+len(data)) > o.most+mostHeader {
+	if int64(o.data.Len()+len(data)) > o.most+maxHeader {
 		o.over = true
 		return len(data), nil
 	}
@@ -129,7 +129,7 @@ func (o *output) split(exit proc.Exit) (said string, data []byte, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	line, data, _ := bytes.Cut(o.data.Bytes(), []byte("\n"))
-	word, said, _ := strings.Cut(terminal.OneLine(string(line[:min(len(line), mostHeader)])), " ")
+	word, said, _ := strings.Cut(terminal.OneLine(string(line[:min(len(line), maxHeader)])), " ")
 	switch {
 	case word == "failed":
 		return "", nil, &failedError{redact.Diagnostic(said)}

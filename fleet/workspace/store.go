@@ -54,15 +54,15 @@ func (s Store) made(ctx context.Context, a fleet.Attempt, k known) error {
 	return nil
 }
 
-// put stores a checkpoint with its bundle, in the place of the unit's earlier one. It
-// is refused if another worker has the session.
+// put stores a checkpoint with its bundle, and replaces the unit's earlier one. It is
+// refused if another worker has the session.
 func (s Store) put(ctx context.Context, a fleet.Attempt, c fleet.Checkpoint, data []byte) error {
 	bundle := rand.Text()
 	detail, err := json.Marshal(c)
 	if err != nil {
 		return err
 	}
-	for n := 0; len(data) > 0; n++ { // each in a transaction of its own: the log's go on
+	for n := 0; len(data) > 0; n++ { // each in a transaction of its own, so that appends to logs continue
 		piece := data[:min(len(data), pieceBytes)]
 		data = data[len(piece):]
 		if _, err = s.Pool.Exec(ctx, `INSERT INTO settle_fleet.chunk (bundle, n, session, data) VALUES ($1, $2, $3, $4)`, bundle, n, a.Task.Session, piece); err != nil {

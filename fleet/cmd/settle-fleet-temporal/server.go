@@ -33,8 +33,8 @@ const (
 	timerShift  = 50 * time.Millisecond
 )
 
-// start starts a server and returns its address. The configuration follows that of
-// the server's own go.temporal.io/server/temporaltest, which keeps its part private.
+// start starts a server and returns its address. The configuration follows the
+// server's own go.temporal.io/server/temporaltest, which does not export it.
 func start(o options) (temporal.Server, string, error) {
 	ports, err := freePorts(8)
 	if err != nil {
@@ -129,8 +129,8 @@ func sqlConfig(file string) *config.SQL {
 	}}
 }
 
-// serverConfig is that of one process with all services; the first port is for
-// clients.
+// serverConfig returns the configuration of one process with all services; the first port
+// is for clients.
 func serverConfig(store *config.SQL, ports []int) *config.Config {
 	c := &config.Config{}
 	c.Global.Membership = config.Membership{MaxJoinDuration: joinTimeout, BroadcastAddress: host}
@@ -157,7 +157,7 @@ func serverConfig(store *config.SQL, ports []int) *config.Config {
 	return c
 }
 
-// freePorts returns ports that nobody has now.
+// freePorts returns ports that are free at present.
 func freePorts(n int) (ports []int, err error) {
 	for range n {
 		l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))

@@ -25,7 +25,7 @@ const databaseVar = "SETTLE_FLEET_DATABASE"
 type database struct {
 	url    string
 	engine engineFlags
-	dev    bool // it is that of settle-fleet dev
+	dev    bool // it is the database of settle-fleet dev
 }
 
 // find returns the URL of the database.
@@ -119,7 +119,7 @@ func (d *database) open(ctx context.Context) (*fleetOf, error) {
 	return &fleetOf{pool: pool, logs: logs, engine: lease.Open(ctx, pool)}, nil
 }
 
-// openRunning is open for commands that work with whatever hands units out.
+// openRunning is open for commands that need the engine.
 func (d *database) openRunning(ctx context.Context, logger *slog.Logger) (*fleetOf, error) {
 	f, err := d.open(ctx)
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 	engineVar      = "SETTLE_FLEET_ENGINE"
 )
 
-// temporalPrefix is that of the variables which Temporal's own tools read as well.
+// temporalPrefix is the prefix of the variables that Temporal's own tools also read.
 const temporalPrefix = "TEMPORAL_"
 
 // engineFlags say what hands tasks out.
@@ -76,9 +76,9 @@ func devTemporal() string {
 // temporalFile is where settle-fleet dev says where its Temporal is.
 const temporalFile = "temporal"
 
-// server returns Temporal's address: the flag's, else the one that the variable or the file
-// of Temporal's own tools says, else that of settle-fleet dev, which goes before the file
-// where the database is dev's.
+// server returns Temporal's address: from the flag, from the variable or the file of
+// Temporal's own tools, or from settle-fleet dev. The address of dev precedes the file if
+// the database is dev's.
 func (f *engineFlags) server(configured, devs string, dev bool) string {
 	if dev {
 		configured = cmp.Or(os.Getenv("TEMPORAL_ADDRESS"), devs, configured)

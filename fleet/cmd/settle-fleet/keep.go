@@ -30,8 +30,8 @@ func newMigrate(d *database) *cobra.Command {
 	}
 }
 
-// mostDays is more than any session is old.
-const mostDays = 100_000
+// maxDays is more than any session is old.
+const maxDays = 100_000
 
 func newPrune(d *database) *cobra.Command {
 	var days int
@@ -40,8 +40,8 @@ func newPrune(d *database) *cobra.Command {
 		Long: "Delete the sessions that began more than --days ago, day by day. A day with a session that\nis newer than that, or that has something left to do, is kept.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if days < 1 || days > mostDays {
-				return fmt.Errorf("--days must be from 1 to %d", mostDays)
+			if days < 1 || days > maxDays {
+				return fmt.Errorf("--days must be from 1 to %d", maxDays)
 			}
 			f, err := d.open(cmd.Context()) // of another version, nothing is deleted
 			if err != nil {

@@ -38,7 +38,7 @@ func main() {
 	os.Exit(code)
 }
 
-// exitError ends the program with a code; err is nil if it has been said why.
+// exitError ends the program with a code; err is nil if the cause was printed.
 type exitError struct {
 	code int
 	err  error
@@ -99,7 +99,8 @@ func newRoot() *cobra.Command {
 	return cmd
 }
 
-// environment is that of commands: without what leads to the database, or to Temporal.
+// environment returns the environment of commands, without the variables of the database
+// and of Temporal.
 func environment() []string {
 	var out []string
 	for _, entry := range os.Environ() {
@@ -111,7 +112,7 @@ func environment() []string {
 	return out
 }
 
-// dataDir is where settle keeps what is not in the database.
+// dataDir returns the directory of settle's files outside of the database.
 func dataDir() (string, error) {
 	r, err := config.Load(config.Input{Dir: "/", Getenv: os.Getenv, ProjectConfig: config.IgnoreProject})
 	if err != nil {
@@ -120,8 +121,8 @@ func dataDir() (string, error) {
 	return r.NeedDataDir()
 }
 
-// outlivePipe keeps a process that has units under way from ending when nobody reads
-// what it prints, until stop is called.
+// outlivePipe keeps a process with running units from ending when its output is closed,
+// until stop is called.
 func outlivePipe() (stop func()) {
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)

@@ -28,7 +28,7 @@ list has the sessions of the 500 tasks that were submitted last.`
 // readOnly is what the page says where people would write.
 const readOnly = `this page shows the sessions of a fleet; submit tasks with "settle-fleet submit"`
 
-// pageFlags are those of page.
+// pageFlags are the flags of page.
 type pageFlags struct {
 	guard.Flags
 

@@ -69,7 +69,7 @@ func (a *agents) prove(ctx context.Context) error {
 	if !c.required() {
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "settle-fleet-") // it stands for a task's
+	dir, err := os.MkdirTemp("", "settle-fleet-") // a directory like a task's
 	if err != nil {
 		return failed(fmt.Errorf("cannot try the sandbox: %w", err))
 	}

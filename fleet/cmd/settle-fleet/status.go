@@ -60,7 +60,7 @@ func newStatus(d *database) *cobra.Command {
 	return cmd
 }
 
-// showBudget says what a batch may take and has.
+// showBudget prints the budget and the spending of a batch.
 func (f *fleetOf) showBudget(ctx context.Context, to io.Writer, batch string) error {
 	if batch == "" {
 		return nil
@@ -80,7 +80,7 @@ func dollars(n float64) string {
 	return fmt.Sprintf("$%.2f", n)
 }
 
-// took says what the tasks took that have ended.
+// took describes the usage of the ended tasks.
 func took(c lease.Counts) string {
 	if c.Tokens == 0 {
 		return ""
@@ -142,7 +142,7 @@ type sample struct {
 	ended int
 }
 
-// due reports whether progress is to be shown.
+// due reports whether progress should be shown now.
 func (p *progress) due(now time.Time) bool { return now.Sub(p.last) >= p.delay }
 
 func (p *progress) show(now time.Time, c lease.Counts) {

@@ -42,15 +42,15 @@ tasks of the batch may take. When that is spent, tasks that wait end with the re
 that the batch has stays as it is.`
 
 const (
-	// mostLine bounds a task in a file, in bytes.
-	mostLine = 4 << 20
+	// maxLine bounds a task in a file, in bytes.
+	maxLine = 4 << 20
 	// maxTasks bounds all tasks of a file, in bytes.
 	maxTasks = 512 << 20
 	// submitSize is how many tasks are sent at a time.
 	submitSize = 500
 )
 
-// submitFlags are those of submit.
+// submitFlags are the flags of submit.
 type submitFlags struct {
 	file   string
 	task   fleet.Task
@@ -128,7 +128,7 @@ func newSubmit(d *database) *cobra.Command {
 // not below zero.
 func amount(n float64) bool { return n >= 0 && !math.IsInf(n, 1) }
 
-// tasks returns what is to be submitted.
+// tasks returns the tasks to submit.
 func (f *submitFlags) tasks(stdin io.Reader, args []string) ([]fleet.Task, error) {
 	f.task.Labels = f.labels
 	dir, err := filepath.Abs(f.task.Dir)
@@ -160,7 +160,7 @@ func (f *submitFlags) tasks(stdin io.Reader, args []string) ([]fleet.Task, error
 func (f *submitFlags) read(in io.Reader) (tasks []fleet.Task, err error) {
 	left := &io.LimitedReader{R: in, N: maxTasks + 1}
 	lines := bufio.NewScanner(left)
-	lines.Buffer(nil, mostLine+len("\r\n"))
+	lines.Buffer(nil, maxLine+len("\r\n"))
 	seen := map[string]int{}
 	n := 1
 	for ; lines.Scan(); n++ {
@@ -172,7 +172,7 @@ func (f *submitFlags) read(in io.Reader) (tasks []fleet.Task, err error) {
 			line = bytes.TrimPrefix(line, []byte("\ufeff")) // as some editors write it
 		}
 		line = bytes.TrimSpace(line)
-		if len(line) > mostLine {
+		if len(line) > maxLine {
 			return nil, tooLong(n)
 		}
 		if len(line) == 0 {
@@ -201,7 +201,7 @@ func (f *submitFlags) read(in io.Reader) (tasks []fleet.Task, err error) {
 
 // tooLong refuses a line.
 func tooLong(n int) error {
-	return fmt.Errorf("cannot submit line %d: it has more than %d MiB", n, mostLine>>20)
+	return fmt.Errorf("cannot submit line %d: it has more than %d MiB", n, maxLine>>20)
 }
 
 // parse returns the task of a line, completed by the flags.
@@ -289,7 +289,7 @@ func cutOff(accepted, all int, err error) error {
 	return fmt.Errorf("%s accepted of %d: %w; submit again those that name their session, which changes nothing for the accepted ones; others would be new tasks", were(accepted), all, err)
 }
 
-// were is the beginning of what is said about so many tasks.
+// were begins a sentence about n tasks.
 func were(n int) string {
 	if n == 1 {
 		return "1 task was"

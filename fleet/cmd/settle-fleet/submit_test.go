@@ -108,7 +108,7 @@ func TestWrongLines(t *testing.T) {
 		`{"prompt":"a\u0000b"}`:                      "line 601: the prompt of the task has a NUL",
 		`{"prompt":"hi","limits":{"seconds":1e300}}`: "line 601: the limit of 1e+300 seconds",
 		`{"prompt":"hi","session":".."}`:             "line 601: the id",
-		`{"prompt":"` + strings.Repeat("a", mostLine-len(`{"prompt":""}`)+1) + `"}`: "line 601: it has more than 4 MiB",
+		`{"prompt":"` + strings.Repeat("a", maxLine-len(`{"prompt":""}`)+1) + `"}`: "line 601: it has more than 4 MiB",
 	} {
 		code, out, errs := command(t, good+line, "submit", "-f", "-", "--batch", "b", "--budget-usd", "1")
 		if code != codeUsage || out != "" || !strings.Contains(errs, says) {
@@ -120,7 +120,7 @@ func TestWrongLines(t *testing.T) {
 	}
 	must(t, "\ufeff"+`{"session":"bom","prompt":"hi"}`, "submit", "-f", "-")
 	var f submitFlags
-	if tasks, err := f.read(strings.NewReader(`{"prompt":"` + strings.Repeat("a", mostLine-len(`{"prompt":""}`)) + "\"}\r\n")); err != nil || len(tasks) != 1 {
+	if tasks, err := f.read(strings.NewReader(`{"prompt":"` + strings.Repeat("a", maxLine-len(`{"prompt":""}`)) + "\"}\r\n")); err != nil || len(tasks) != 1 {
 		t.Errorf("a line of 4 MiB: %d, %v", len(tasks), err)
 	}
 }

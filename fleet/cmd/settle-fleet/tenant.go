@@ -75,7 +75,7 @@ func newTenantSet(d *database) *cobra.Command {
 	return cmd
 }
 
-// tenant returns a tenant as it is, or a new one.
+// tenant returns an existing tenant, or a new one.
 func (f *fleetOf) tenant(cmd *cobra.Command, name string) (lease.Tenant, error) {
 	list, err := f.engine.Tenants(cmd.Context())
 	if n := slices.IndexFunc(list, func(t lease.Tenant) bool { return t.Name == name }); n >= 0 {

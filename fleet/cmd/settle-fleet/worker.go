@@ -31,7 +31,7 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// workerFlags are those of worker and dev.
+// workerFlags are the flags of worker and dev.
 type workerFlags struct {
 	metrics        string // where they are served; "" is nowhere
 	id             string
@@ -196,7 +196,7 @@ func alone(ctx context.Context, pool *pgxpool.Pool, id string, patience time.Dur
 	}
 }
 
-// newLogger returns what a worker says what it does with.
+// newLogger returns the logger of a worker.
 func newLogger(cmd *cobra.Command) *slog.Logger {
 	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{ReplaceAttr: masked}))
 }

@@ -117,8 +117,8 @@ func newCheckpoint(d *database) *cobra.Command {
 	return cmd
 }
 
-// writeCheckpoint writes the bundle of a unit's checkpoint to a file, and says what it
-// is.
+// writeCheckpoint writes the bundle of a unit's checkpoint to a file, and prints its
+// description.
 func writeCheckpoint(ctx context.Context, s workspace.Store, unit, file string, out io.Writer) error {
 	if file == "" {
 		c, err := s.Get(ctx, unit, io.Discard)

@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// The variables that make a test binary, run anew, something else.
+// The variables that give a role to the test binary, executed again.
 const (
 	roleVar = "FLEET_HANDS_ROLE"
 	// HostVar names the socket of the host that a way leads to, or an address.
@@ -50,7 +50,7 @@ func Play(exit func(int)) {
 	exit(0)
 }
 
-// keep is how long hands keep what nobody asks for, which is ten minutes elsewhere.
+// keep is how long an executor keeps unclaimed results; ten minutes outside of tests.
 const keep = 15 * time.Second
 
 // hands is what settle executor does.

@@ -40,7 +40,7 @@ func (s *Server) Stop() {
 	}
 }
 
-// Tests are those of a package. They end what they have started before leaks are counted.
+// Tests are the tests of a package. They stop their servers before leaks are counted.
 type Tests struct {
 	m    *testing.M
 	stop []func()
@@ -75,8 +75,8 @@ func (s *Server) start() {
 // Process returns the server's process.
 func (s *Server) Process() *os.Process { return s.server.Process() }
 
-// Crash kills the server and starts it anew: what was committed without waiting for the
-// disk may be lost, and every connection is.
+// Crash kills the server and starts it again: asynchronous commits can be lost, and every
+// connection is.
 func (s *Server) Crash(ctx context.Context) error {
 	if err := s.server.Process().Kill(); err != nil {
 		return err

@@ -56,8 +56,8 @@ func (s *Server) Address(t testing.TB) string {
 // Process returns the server's process.
 func (s *Server) Process() *os.Process { return s.server.Process() }
 
-// Crash kills the server and starts another one at its address, which knows nothing of
-// what the first one had.
+// Crash kills the server and starts another one at its address, without the first one's
+// state.
 func (s *Server) Crash(ctx context.Context) error {
 	_, port, err := net.SplitHostPort(s.server.Address)
 	if err != nil {
