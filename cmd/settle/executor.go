@@ -81,7 +81,7 @@ func (s *streams) executor(ctx context.Context) error {
 // whose path is too long for the address of a socket is not used.
 func (s *streams) sockets() string {
 	if dir := s.getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() && len(dir) <= executor.MostDir-len("/settle-executor") {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && len(dir) <= executor.MaxDir-len("/settle-executor") {
 			return filepath.Join(dir, "settle-executor")
 		}
 	}
@@ -89,7 +89,7 @@ func (s *streams) sockets() string {
 		return "" // Windows
 	}
 	name := "settle-executor-" + strconv.Itoa(os.Getuid())
-	if dir := filepath.Join(os.TempDir(), name); len(dir) <= executor.MostDir {
+	if dir := filepath.Join(os.TempDir(), name); len(dir) <= executor.MaxDir {
 		return dir
 	}
 	return "/tmp/" + name

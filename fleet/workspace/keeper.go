@@ -31,7 +31,7 @@ type Keeper struct {
 	Dir string
 	// Machine leads to the machine that a task's hands are on, from a directory of
 	// this one. leave ends that.
-	Machine func(ctx context.Context, t fleet.Task, dir string) (h executor.Hands, leave func(), err error)
+	Machine func(ctx context.Context, t fleet.Task, dir string) (h executor.Executor, leave func(), err error)
 	// KiB bounds the files of a new workspace, and the fetch for it. CheckpointKiB bounds
 	// a stored checkpoint. Timeout bounds the time of each. 0 means 4 GiB, 64 MiB and ten
 	// minutes.
@@ -51,7 +51,7 @@ const (
 
 // place is a workspace as scripts reach it.
 type place struct {
-	hands executor.Hands
+	hands executor.Executor
 	leave func()
 	// start is where scripts begin, and dir the workspace, on that machine; local is
 	// where the session is on this one.

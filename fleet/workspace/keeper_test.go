@@ -75,7 +75,7 @@ func keeper(t testing.TB, p *fleettest.Place) *Keeper {
 	t.Helper()
 	return &Keeper{
 		Store: Store{Pool: p.Pool}, Dir: filepath.Join(t.TempDir(), "workspaces"),
-		Machine: func(context.Context, fleet.Task, string) (executor.Hands, func(), error) {
+		Machine: func(context.Context, fleet.Task, string) (executor.Executor, func(), error) {
 			return &executor.Local{Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=" + t.TempDir()}}, func() {}, nil
 		},
 	}
@@ -171,7 +171,7 @@ func TestCannotClone(t *testing.T) {
 	withGit, without := local(os.Getenv("PATH")), local(bare)
 	for n, c := range []struct {
 		task  fleet.Task
-		hands executor.Hands
+		hands executor.Executor
 		says  string
 	}{
 		{task: fleet.Task{Repo: from, Ref: "nope"}, says: "cannot fetch nope of " + from + ": couldn't find remote ref nope"},
@@ -183,7 +183,7 @@ func TestCannotClone(t *testing.T) {
 	} {
 		k := keeper(t, p)
 		if k.KiB = 100; c.hands != nil {
-			k.Machine = func(context.Context, fleet.Task, string) (executor.Hands, func(), error) {
+			k.Machine = func(context.Context, fleet.Task, string) (executor.Executor, func(), error) {
 				return c.hands, func() {}, nil
 			}
 		}

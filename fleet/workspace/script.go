@@ -54,7 +54,7 @@ func (e *failedError) Error() string { return e.why }
 
 // run runs the script on a machine, and returns the first line of its output and the data
 // after it.
-func (s script) run(ctx context.Context, h executor.Hands) (said string, data []byte, err error) {
+func (s script) run(ctx context.Context, h executor.Executor) (said string, data []byte, err error) {
 	out := &output{most: s.most}
 	c := executor.Command{Script: prelude + s.text, Dir: s.dir, Env: s.env, Output: out}
 	if s.input != nil {

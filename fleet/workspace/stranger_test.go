@@ -20,7 +20,7 @@ func with(t testing.TB, k *Keeper, program, text, home string) {
 	bin := t.TempDir()
 	write(t, filepath.Join(bin, program), "#!/bin/sh\n"+text+"\n", 0o755)
 	env := []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + t.TempDir()}
-	k.Machine = func(context.Context, fleet.Task, string) (executor.Hands, func(), error) {
+	k.Machine = func(context.Context, fleet.Task, string) (executor.Executor, func(), error) {
 		return &executor.Local{Env: env}, func() {}, nil
 	}
 }

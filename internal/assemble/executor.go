@@ -34,7 +34,7 @@ type ExecutorOptions struct {
 }
 
 // Stand puts together what settle executor is. discard removes what it leaves.
-func (o ExecutorOptions) Stand() (stand *executor.Stand, discard func() error) {
+func (o ExecutorOptions) Stand() (stand *executor.Listener, discard func() error) {
 	from := Options{Settings: o.Settings, Dir: o.Dir, Environ: o.Environ, Getenv: o.Getenv}
 	b := &confinement{commandEnv: from.commandEnv(), files: new(policy.SecretFiles)}
 	name, _ := os.Hostname() // it is for people
@@ -48,7 +48,7 @@ func (o ExecutorOptions) Stand() (stand *executor.Stand, discard func() error) {
 	}
 	m := local(nil, "").Machine()
 	m.Name, m.Dir, m.Home, m.Container, m.Weaker = name, real(o.Dir), o.Getenv("HOME"), inContainer(o.Getenv), proc.Tracking().Weaker
-	return &executor.Stand{Settle: o.Version, Machine: m, Dir: o.Sockets, Local: local}, box.discard
+	return &executor.Listener{Settle: o.Version, Machine: m, Dir: o.Sockets, Local: local}, box.discard
 }
 
 // proved tries out every box that another machine's session may rely on.

@@ -19,7 +19,7 @@ type notices struct {
 }
 
 // take takes what the hands say.
-func (n *notices) take(news executor.News) {
+func (n *notices) take(news executor.ConnectionChange) {
 	n.log(news.Text)
 	n.mu.Lock()
 	n.lost = ""

@@ -186,7 +186,7 @@ func (r *remoteTools) check(o Options) error {
 
 // connect leads to the hands of a session. leave ends everything there.
 func (r *remoteTools) connect(ctx context.Context, info settle.SessionInfo, n *notices) (remote *executor.Remote, leave func(context.Context) error, err error) {
-	way := &executor.Way{Command: r.command, Env: r.env, Dir: r.dir, Lock: info.Lock, Install: r.install}
+	way := &executor.CommandDialer{Command: r.command, Env: r.env, Dir: r.dir, Lock: info.Lock, Install: r.install}
 	if info.Marker != "" {
 		// A name of its own: what an earlier settle has left is swept by the
 		// session's, when this has begun.
@@ -194,7 +194,7 @@ func (r *remoteTools) connect(ctx context.Context, info settle.SessionInfo, n *n
 		_, _ = proc.Sweep(way.Marker) // what it cannot end, nobody can
 	}
 	marker := info.Marker
-	var takeOver func(*executor.Remote, []executor.Handed)
+	var takeOver func(*executor.Remote, []executor.HandedOverCommand)
 	if r.shared != nil && info.ID != "" {
 		takeOver = r.shared.takeOver
 		// Where the hands are on this machine, what they have kept is not to be swept.
@@ -252,7 +252,7 @@ func (r *remoteTools) open(info settle.SessionInfo, n *notices) (*executor.Remot
 // ended.
 type SharedExecutor struct {
 	name     string
-	takeOver func(*executor.Remote, []executor.Handed)
+	takeOver func(*executor.Remote, []executor.HandedOverCommand)
 	reattach func(*executor.Remote, *shell.Jobs) func(context.Context) []settle.Reattached
 }
 
@@ -264,7 +264,7 @@ func ShareExecutor(name string) *SharedExecutor {
 // reattach takes over what an earlier host's calls have started there.
 func reattach(remote *executor.Remote, jobs *shell.Jobs) func(context.Context) []settle.Reattached {
 	return func(ctx context.Context) (all []settle.Reattached) {
-		for _, k := range executor.Taken(remote) {
+		for _, k := range executor.TakenCommands(remote) {
 			if text, job := shell.Reattach(ctx, jobs, k); text != "" {
 				all = append(all, settle.Reattached{Call: k.Call, Text: text, Job: job})
 			}
@@ -298,7 +298,7 @@ func (r *remoteTools) note() string {
 
 // files are those that work on files there. The specs are the same as here, and
 // so is what the model is told.
-func (r *remoteTools) files(h executor.Hands, info settle.SessionInfo, n *notices, private bool) []tool.Tool {
+func (r *remoteTools) files(h executor.Executor, info settle.SessionInfo, n *notices, private bool) []tool.Tool {
 	var all []tool.Tool
 	for _, t := range fileTools(file.Config{}, search.Config{}) {
 		all = append(all, remoteFileTool{Tool: t, hands: h, machine: r.machine, masked: info.Masked, private: private, notices: n})
@@ -314,7 +314,7 @@ func fileTools(c file.Config, s search.Config) []tool.Tool {
 // remoteFileTool is a tool whose calls run whole at the hands, in one round trip each.
 type remoteFileTool struct {
 	tool.Tool
-	hands   executor.Hands
+	hands   executor.Executor
 	machine executor.Machine
 	masked  func(string) bool
 	private bool

@@ -10,10 +10,10 @@ import (
 )
 
 // tailBytes is how much of a command's output another brain is told.
-const tailBytes = 2 << 10
+const reportedTailBytes = 2 << 10
 
 // keptBytes is how much of a command's output is kept for a brain that takes it over.
-const keptBytes = 8 << 10
+const keptTailBytes = 8 << 10
 
 // command is one that a brain had started. Its id is used once: to start it again
 // is to ask what became of it.
@@ -27,7 +27,7 @@ type command struct {
 	failure error
 
 	mu      sync.Mutex // guards what follows
-	brain   *brain     // whose it is now
+	host    *host      // whose it is now
 	tail    []byte
 	dropped int64
 	exited  []byte // what was told of its exit; nil before
@@ -40,11 +40,11 @@ type command struct {
 func (c *command) push(kind byte, data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.brain.link.push(kind, c.id, data)
+	c.host.link.push(kind, c.id, data)
 }
 
 // start starts a command, once.
-func (s *Server) start(b *brain, m message) {
+func (s *Server) start(b *host, m message) {
 	b.mu.Lock()
 	if c := b.commands[m.id]; c != nil {
 		b.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *Server) start(b *brain, m message) {
 	var o startOrder
 	err := json.Unmarshal(m.data, &o)
 	b.forget()
-	c := &command{id: m.id, script: o.Script, call: o.Call, brain: b, ready: make(chan struct{})}
+	c := &command{id: m.id, script: o.Script, call: o.Call, host: b, ready: make(chan struct{})}
 	b.commands[m.id] = c
 	b.mu.Unlock()
 	s.work(func() { // ends with the command; Close ends that
@@ -66,16 +66,16 @@ func (s *Server) start(b *brain, m message) {
 		c.failure = err
 		c.announce()
 		close(c.ready) // its output follows
-		c.tell()
+		c.notify()
 	})
 }
 
 // mostCommands is how many commands of a brain are remembered.
-const mostCommands = 1024
+const maxCommands = 1024
 
 // forget makes room among the commands whose end the brain knows; b.mu is held.
-func (b *brain) forget() {
-	if len(b.commands) < mostCommands {
+func (b *host) forget() {
+	if len(b.commands) < maxCommands {
 		return
 	}
 	for id, c := range b.commands {
@@ -94,8 +94,8 @@ func (c *command) announce() {
 	c.push(kindStarted, encode(startedReport{PID: c.process.PID()}))
 }
 
-// tell reports how the command does until it is gone.
-func (c *command) tell() {
+// notify reports how the command does until it is gone.
+func (c *command) notify() {
 	if c.failure != nil {
 		return
 	}
@@ -111,14 +111,14 @@ func (c *command) tellExit(report []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.exited = report
-	c.brain.link.push(kindExited, c.id, report)
+	c.host.link.push(kindExited, c.id, report)
 }
 
 func (c *command) tellEnd(report []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.end = report
-	c.gone = c.brain.link.push(kindGone, c.id, report)
+	c.gone = c.host.link.push(kindGone, c.id, report)
 }
 
 // expire notes that the lease has ended, which ends the command.
@@ -134,14 +134,14 @@ func (c *command) expire() {
 func (c *command) confirmed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.gone != 0 && c.brain.link.confirmed(c.gone)
+	return c.gone != 0 && c.host.link.confirmed(c.gone)
 }
 
 // repeat tells all again, but for the output.
 func (c *command) repeat() {
 	<-c.ready
 	c.announce()
-	c.tell()
+	c.notify()
 }
 
 // Write takes the command's output.
@@ -150,15 +150,15 @@ func (c *command) Write(data []byte) (int, error) {
 	c.flushDropped()
 	c.mu.Lock()
 	c.tail = append(c.tail, data...)
-	if n := len(c.tail) - keptBytes; n > 0 {
+	if n := len(c.tail) - keptTailBytes; n > 0 {
 		c.tail = append(c.tail[:0], c.tail[n:]...)
 	}
-	link := c.brain.link
+	link := c.host.link
 	c.mu.Unlock()
 	sent := link.flood(kindOutput, c.id, data)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !sent && c.brain.link == link { // else the next brain has it
+	if !sent && c.host.link == link { // else the next brain has it
 		c.dropped += int64(len(data))
 	}
 	return len(data), nil
@@ -168,8 +168,8 @@ func (c *command) Write(data []byte) (int, error) {
 func (c *command) flushDropped() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.dropped > 0 && c.brain.link.attached() {
-		c.brain.link.push(kindDropped, c.id, encode(droppedReport{Bytes: c.dropped}))
+	if c.dropped > 0 && c.host.link.attached() {
+		c.host.link.push(kindDropped, c.id, encode(droppedReport{Bytes: c.dropped}))
 		c.dropped = 0
 	}
 }
@@ -195,7 +195,7 @@ func (c *command) write(o writeOrder) error {
 		return c.process.CloseInput()
 	}
 	c.mu.Lock()
-	b := c.brain
+	b := c.host
 	c.mu.Unlock()
 	ctx, cancel := context.WithTimeout(b.ctx, time.Duration(o.TimeoutMS)*time.Millisecond)
 	defer cancel()
@@ -203,16 +203,16 @@ func (c *command) write(o writeOrder) error {
 }
 
 // report is what another brain is told of the command, if that ran until it came.
-func (c *command) report() (Ended, bool) {
+func (c *command) report() (EndedCommand, bool) {
 	select {
 	case <-c.ready:
 	default:
-		return Ended{Command: c.script}, true
+		return EndedCommand{Command: c.script}, true
 	}
 	if c.process == nil {
-		return Ended{}, false
+		return EndedCommand{}, false
 	}
-	e := Ended{Command: c.script, PID: c.process.PID(), Survivors: c.process.Remains()}
+	e := EndedCommand{Command: c.script, PID: c.process.PID(), Survivors: c.process.Remains()}
 	select {
 	case <-c.process.Exited():
 		if exit := c.process.Exit(); !exit.Lost {
@@ -222,6 +222,6 @@ func (c *command) report() (Ended, bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e.Tail = string(c.tail[max(0, len(c.tail)-tailBytes):])
+	e.Tail = string(c.tail[max(0, len(c.tail)-reportedTailBytes):])
 	return e, true
 }

@@ -66,7 +66,7 @@ func (l *Local) denials(ctx context.Context, r Request) (json.RawMessage, error)
 	}
 	list, suspect := refusals(box, dir, out.Text)
 	d := Denial{Named: list}
-	known := l.watched.of(r.Call)
+	known := l.sandboxed.of(r.Call)
 	if known.guard != nil {
 		d.Restored = known.guard.restore()
 	}

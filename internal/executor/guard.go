@@ -17,7 +17,7 @@ import (
 
 // Bounds of what a guard keeps; what is beyond is not protected.
 const (
-	mostGuarded     = 2000
+	maxGuarded      = 2000
 	maxGuardedBytes = 1 << 20 // of a file
 )
 
@@ -30,16 +30,16 @@ const movedSuffix = ".settle-changed"
 // write to, and follows no link out of them: the command may have made one.
 type guard struct {
 	mu     sync.Mutex // guards what follows
-	places []guarded
+	places []protectedPath
 }
 
 // guarded is one protected file or folder as it was.
-type guarded struct {
+type protectedPath struct {
 	root, path string // the folder that may be written to, and the path in it
-	files      map[string]guardedFile
+	files      map[string]protectedFile
 }
 
-type guardedFile struct {
+type protectedFile struct {
 	mode    fs.FileMode
 	content []byte // of a regular file
 	target  string // of a link
@@ -59,8 +59,8 @@ func newGuard(p sandbox.Policy) *guard {
 			if err != nil || !filepath.IsLocal(rel) || rel == "." {
 				continue
 			}
-			at := guarded{root: root, path: rel}
-			if at.files, err = look(root, rel); err == nil {
+			at := protectedPath{root: root, path: rel}
+			if at.files, err = readProtected(root, rel); err == nil {
 				g.places = append(g.places, at)
 			}
 			break
@@ -70,22 +70,22 @@ func newGuard(p sandbox.Policy) *guard {
 }
 
 // look reads a path below a folder, with all that is below it, by its path there.
-func look(root, path string) (map[string]guardedFile, error) {
+func readProtected(root, path string) (map[string]protectedFile, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	files := map[string]guardedFile{}
+	files := map[string]protectedFile{}
 	err = fs.WalkDir(dir.FS(), filepath.ToSlash(path), func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || len(files) >= mostGuarded {
+		if err != nil || len(files) >= maxGuarded {
 			return nil //nolint:nilerr // what cannot be read is not kept
 		}
 		info, err := dir.Lstat(name)
 		if err != nil {
 			return nil //nolint:nilerr // it is gone
 		}
-		f := guardedFile{mode: info.Mode()}
+		f := protectedFile{mode: info.Mode()}
 		switch {
 		case info.Mode().IsRegular() && info.Size() > maxGuardedBytes:
 			f.large = true
@@ -125,9 +125,9 @@ func (g *guard) restore() (changed []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, at := range g.places {
-		now, err := look(at.root, at.path)
+		now, err := readProtected(at.root, at.path)
 		if err != nil {
-			now = map[string]guardedFile{}
+			now = map[string]protectedFile{}
 		}
 		dir, err := os.OpenRoot(at.root)
 		if err != nil {
@@ -143,21 +143,21 @@ func (g *guard) restore() (changed []string) {
 				continue // in a folder that is moved aside as a whole
 			}
 			changed = append(changed, filepath.Join(at.root, name))
-			put(dir, name, was, had)
+			restoreFile(dir, name, was, had)
 		}
 		_ = dir.Close()
 	}
 	return changed
 }
 
-func hadParent(files map[string]guardedFile, name string) bool {
+func hadParent(files map[string]protectedFile, name string) bool {
 	parent, known := files[filepath.ToSlash(filepath.Dir(name))]
 	return known && parent.mode.IsDir()
 }
 
 // put makes a path what it was.
-func put(dir *os.Root, name string, was guardedFile, had bool) {
-	makeWay(dir, filepath.Dir(name))
+func restoreFile(dir *os.Root, name string, was protectedFile, had bool) {
+	makeParents(dir, filepath.Dir(name))
 	if _, err := dir.Lstat(name); err == nil && !(had && was.mode.IsDir() && isDir(dir, name)) {
 		_ = dir.RemoveAll(name + movedSuffix)
 		if dir.Rename(name, name+movedSuffix) != nil {
@@ -179,11 +179,11 @@ func put(dir *os.Root, name string, was guardedFile, had bool) {
 }
 
 // makeWay has every folder above a path be one: a link there would lead elsewhere.
-func makeWay(dir *os.Root, path string) {
+func makeParents(dir *os.Root, path string) {
 	if path == "." {
 		return
 	}
-	makeWay(dir, filepath.Dir(path))
+	makeParents(dir, filepath.Dir(path))
 	if info, err := dir.Lstat(path); err == nil && !info.IsDir() {
 		_ = dir.RemoveAll(path + movedSuffix)
 		_ = dir.Rename(path, path+movedSuffix)
@@ -195,12 +195,12 @@ func isDir(dir *os.Root, name string) bool {
 	return err == nil && info.IsDir()
 }
 
-func (f guardedFile) same(other guardedFile) bool {
+func (f protectedFile) same(other protectedFile) bool {
 	return f.mode == other.mode && f.target == other.target && f.large == other.large && bytes.Equal(f.content, other.content)
 }
 
 // paths are the names of both, a folder before what is in it.
-func paths(a, b map[string]guardedFile) (list []string) {
+func paths(a, b map[string]protectedFile) (list []string) {
 	for name := range a {
 		list = append(list, name)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // handsCommand is what a command that leads to hands starts at the other end.
-const handsCommand = "settle executor"
+const executorCommand = "settle executor"
 
 // Install copies a program to the other end, where settle is missing.
 //
@@ -42,11 +42,11 @@ const (
 
 // command is the way's, with sh in place of settle executor.
 func (i *Install) command(way string) (string, error) {
-	at := strings.LastIndex(way, handsCommand)
+	at := strings.LastIndex(way, executorCommand)
 	if at < 0 {
-		return "", fmt.Errorf("cannot install settle by %q: the command has to contain %q", way, handsCommand)
+		return "", fmt.Errorf("cannot install settle by %q: the command has to contain %q", way, executorCommand)
 	}
-	return way[:at] + "sh" + way[at+len(handsCommand):], nil
+	return way[:at] + "sh" + way[at+len(executorCommand):], nil
 }
 
 // line is what sh is sent. What it makes is complete, and runs there, before it has

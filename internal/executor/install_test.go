@@ -13,7 +13,7 @@ import (
 )
 
 // installed dials sh with a home, and returns what the program there says to a word.
-func installed(t *testing.T, w *Way) (string, error) {
+func installed(t *testing.T, w *CommandDialer) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -29,9 +29,9 @@ func installed(t *testing.T, w *Way) (string, error) {
 	if _, err := io.WriteString(stream, "word\n"); err != nil {
 		return "", err
 	}
-	said := make([]byte, len("hands: word\n"))
-	_, err = io.ReadFull(stream, said)
-	return string(said), err
+	stderr := make([]byte, len("hands: word\n"))
+	_, err = io.ReadFull(stream, stderr)
+	return string(stderr), err
 }
 
 // bare is a folder with what an installation needs, and without settle.
@@ -59,15 +59,15 @@ func TestInstall(t *testing.T) {
 	if err := os.WriteFile(program, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	way := func() *Way {
-		return &Way{
+	way := func() *CommandDialer {
+		return &CommandDialer{
 			Command: "echo Welcome; true settle executor; settle executor", Dir: home, Install: &Install{Program: program},
 			Env: []string{"HOME=" + home, "PATH=" + bare(t)},
 		}
 	}
 	for range 2 {
-		if said, err := installed(t, way()); err != nil || said != "hands: word\n" {
-			t.Fatalf("%q, %v", said, err)
+		if stderr, err := installed(t, way()); err != nil || stderr != "hands: word\n" {
+			t.Fatalf("%q, %v", stderr, err)
 		}
 	}
 	path := filepath.Join(home, ".local/bin/settle")
@@ -83,8 +83,8 @@ func TestInstall(t *testing.T) {
 	if err := os.WriteFile(path, []byte(newer), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if said, err := installed(t, way()); err != nil || said != "HANDS: word\n" {
-		t.Errorf("%q, %v", said, err)
+	if stderr, err := installed(t, way()); err != nil || stderr != "HANDS: word\n" {
+		t.Errorf("%q, %v", stderr, err)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestInstallIsRefused(t *testing.T) {
 		}
 		home := t.TempDir()
 		test.install.Program = program
-		w := &Way{Command: test.command, Dir: home, Install: &test.install, Env: []string{"HOME=" + home, "PATH=" + bare(t)}}
+		w := &CommandDialer{Command: test.command, Dir: home, Install: &test.install, Env: []string{"HOME=" + home, "PATH=" + bare(t)}}
 		if _, err := installed(t, w); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}

@@ -41,7 +41,7 @@ type Local struct {
 	// Calls are what can be asked for beside [Port], by name.
 	Calls map[string]func(context.Context, Request) (json.RawMessage, error)
 
-	watched watchedCalls
+	sandboxed sandboxedCalls
 }
 
 // Confined says how a command is confined that runs in a directory.
@@ -93,7 +93,7 @@ func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
 		if l.Sandbox == nil {
 			return nil, errors.New("cannot run the command: it would have to be confined, and there is no way here")
 		}
-		return l.startConfined(ctx, c.Call, Confined{c.Sandbox, c.Secrets, dir}, spec)
+		return l.startInSandbox(ctx, c.Call, Confined{c.Sandbox, c.Secrets, dir}, spec)
 	}
 	spec.RealDir = c.Workdir != ""
 	return proc.Start(ctx, spec)
@@ -101,7 +101,7 @@ func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
 
 // StartProgram starts a program in a sandbox that is no command for a shell.
 func (l *Local) StartProgram(ctx context.Context, in event.Sandbox, spec proc.Spec) (*proc.Process, error) {
-	return l.startConfined(ctx, "", Confined{Sandbox: in, Dir: spec.Dir}, spec)
+	return l.startInSandbox(ctx, "", Confined{Sandbox: in, Dir: spec.Dir}, spec)
 }
 
 // dir is where the command runs. A Workdir is canonical: the place that it was judged to

@@ -32,7 +32,7 @@ func playHands(dir string) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	s := &Stand{
+	s := &Listener{
 		Settle: "test", Dir: dir, Machine: Machine{Name: "far", OS: "linux", Dir: "/"},
 		Local: func(lock *os.File, marker string) *Local {
 			return &Local{Env: []string{"PATH=" + os.Getenv("PATH")}, Marker: marker, Lock: lock}

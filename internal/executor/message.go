@@ -18,7 +18,7 @@ const (
 	kindEnd    = 'e' // endOrder
 	kindCall   = 'q' // Request: answered by kindAnswer
 	kindCancel = 'x' // of a call
-	kindBye    = 'b' // end everything and exit; answered by kindBye
+	kindFinish = 'b' // end everything and exit; answered by kindBye
 
 	// From the hands.
 	kindStarted = 'S' // startedReport
@@ -39,7 +39,7 @@ type hello struct {
 }
 
 // attach says for which session a brain wants hands.
-type attach struct {
+type attachRequest struct {
 	// Session is empty for hands that are asked a few things and no more.
 	Session string `json:"session,omitempty"`
 	// Epoch grows with each brain that opens the session; Brain is unique.
@@ -60,20 +60,20 @@ type attach struct {
 }
 
 // attached answers it.
-type attached struct {
+type attachReply struct {
 	// Instance is the hands' own. Where it is not the brain's, nobody knows what
 	// became of what earlier ones did.
 	Instance string `json:"instance"`
 	Received uint64 `json:"received"`
 	// Ended is what an earlier brain left running.
-	Ended []Ended `json:"ended,omitempty"`
+	Ended []EndedCommand `json:"ended,omitempty"`
 	// Kept are the commands of an earlier brain that this one has taken over. Their
 	// ids are the brain's now, and the end of their output follows.
-	Kept []Handed `json:"kept,omitempty"`
+	Kept []HandedOverCommand `json:"kept,omitempty"`
 }
 
 // Handed is a command that another brain has taken over.
-type Handed struct {
+type HandedOverCommand struct {
 	ID   uint64 `json:"id"`
 	Call string `json:"call"`
 	// Command is the script, or the beginning of a long one.
@@ -86,7 +86,7 @@ type Handed struct {
 }
 
 // Ended is a command of a brain that did not come back.
-type Ended struct {
+type EndedCommand struct {
 	Command   string          `json:"command"`
 	PID       int             `json:"pid"`
 	ExitCode  *int            `json:"exit_code,omitempty"`

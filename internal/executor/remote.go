@@ -17,7 +17,7 @@ const (
 	// DefaultLease is how long hands work on that do not hear of their brain.
 	DefaultLease = 30 * time.Second
 	// returns is the part of the lease that a brain has to come back whose stream ended.
-	returns = 3
+	returnFraction = 3
 	// firstDelay and lastDelay are the pauses between attempts to come back.
 	firstDelay = 50 * time.Millisecond
 	lastDelay  = 2 * time.Second
@@ -35,20 +35,20 @@ type RemoteConfig struct {
 	Epoch   uint64
 	Marker  string
 	// Lease replaces the default, if set. Return is how long the hands wait for a
-	// brain whose stream ended, at most Lease; a third of that, if it is 0.
+	// host whose stream ended, at most Lease; a third of that, if it is 0.
 	Lease, Return time.Duration
 	// Bound is how long the brain tries to come back before it gives up what ran; a
 	// little more than the Lease, after which that has ended, if it is 0.
 	Bound time.Duration
 	// TakeOver, if it is [TakeOver], takes over what an earlier brain of the session had
 	// started, instead of having it ended; see [Taken].
-	TakeOver func(*Remote, []Handed)
+	TakeOver func(*Remote, []HandedOverCommand)
 	// Notice, if set, is told what happens to the connection. It does not block.
-	Notice func(News)
+	Notice func(ConnectionChange)
 }
 
 // News is what happened to the connection to hands, for people.
-type News struct {
+type ConnectionChange struct {
 	Text string
 	Lost bool // until the next
 }
@@ -61,10 +61,10 @@ func (e *LostError) Error() string {
 }
 
 // AwayError says that hands cannot be reached; what was wanted was not done.
-type AwayError struct{ Err error }
+type UnreachableError struct{ Err error }
 
-func (e *AwayError) Error() string { return fmt.Sprintf("cannot reach the hands: %v", e.Err) }
-func (e *AwayError) Unwrap() error { return e.Err }
+func (e *UnreachableError) Error() string { return fmt.Sprintf("cannot reach the hands: %v", e.Err) }
+func (e *UnreachableError) Unwrap() error { return e.Err }
 
 var errClosed = errors.New("the hands are closed")
 
@@ -75,38 +75,38 @@ var errClosed = errors.New("the hands are closed")
 //	   │                           ▼
 //	   └──── a call wants it ──── away: what ran is lost
 type Remote struct {
-	config  RemoteConfig
-	brain   string
-	machine Machine
-	ended   []Ended
-	kept    any             // []*Kept, of which programs that take nothing over are without
-	met     bool            // the hands were reached once
-	closing context.Context // ends when Close begins
-	close   context.CancelFunc
-	done    chan struct{} // closed when keep has returned
+	config    RemoteConfig
+	host      string
+	machine   Machine
+	ended     []EndedCommand
+	kept      any             // []*Kept, of which programs that take nothing over are without
+	connected bool            // the hands were reached once
+	closing   context.Context // ends when Close begins
+	close     context.CancelFunc
+	done      chan struct{} // closed when keep has returned
 
-	mu       sync.Mutex // guards what follows
-	changed  chan struct{}
-	link     *link
-	instance string
-	away     error // why the hands are out of reach; nil while they are not
-	attempts int   // to come back, since they are
-	wanted   chan struct{}
-	closed   bool
-	bye      chan struct{} // closed when the hands have ended everything
-	last     uint64        // id
-	starting map[uint64]*start
-	running  map[uint64]*far
-	calls    map[uint64]chan answer
+	mu             sync.Mutex // guards what follows
+	changed        chan struct{}
+	link           *link
+	instance       string
+	unreachable    error // why the hands are out of reach; nil while they are not
+	attempts       int   // to come back, since they are
+	retryRequested chan struct{}
+	closed         bool
+	peerDone       chan struct{} // closed when the hands have ended everything
+	last           uint64        // id
+	starting       map[uint64]*pendingStart
+	running        map[uint64]*remoteProcess
+	calls          map[uint64]chan answer
 }
 
 // start is a command that the hands have not reported on yet.
-type start struct {
+type pendingStart struct {
 	command Command
-	result  chan started // has room for one
+	result  chan startResult // has room for one
 }
 
-type started struct {
+type startResult struct {
 	process *proc.Process
 	err     error
 }
@@ -117,30 +117,30 @@ func NewRemote(ctx context.Context, c RemoteConfig) (*Remote, error) {
 		c.Lease = DefaultLease
 	}
 	if c.Return <= 0 {
-		c.Return = c.Lease / returns
+		c.Return = c.Lease / returnFraction
 	}
 	c.Return = min(c.Return, c.Lease)
 	if c.Bound <= 0 {
 		c.Bound = c.Lease + c.Lease/6
 	}
 	if c.Notice == nil {
-		c.Notice = func(News) {}
+		c.Notice = func(ConnectionChange) {}
 	}
 	r := &Remote{
-		config: c, brain: rand.Text(), done: make(chan struct{}), changed: make(chan struct{}), wanted: make(chan struct{}, 1),
-		bye: make(chan struct{}), link: newLink(nil),
-		starting: map[uint64]*start{}, running: map[uint64]*far{}, calls: map[uint64]chan answer{},
+		config: c, host: rand.Text(), done: make(chan struct{}), changed: make(chan struct{}), retryRequested: make(chan struct{}, 1),
+		peerDone: make(chan struct{}), link: newLink(nil),
+		starting: map[uint64]*pendingStart{}, running: map[uint64]*remoteProcess{}, calls: map[uint64]chan answer{},
 	}
 	stream, from, a, err := r.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.instance, r.ended, r.met = a.Instance, a.Ended, true
+	r.instance, r.ended, r.connected = a.Instance, a.Ended, true
 	if c.TakeOver != nil {
 		c.TakeOver(r, a.Kept)
 	}
 	r.closing, r.close = context.WithCancel(context.Background())
-	go r.keep(stream, from) // ends with closing; Close waits for it
+	go r.maintain(stream, from) // ends with closing; Close waits for it
 	return r, nil
 }
 
@@ -149,22 +149,22 @@ func (r *Remote) Machine() Machine { return r.machine }
 
 // Ended is what an earlier brain of the session had left running, which has been
 // ended.
-func (r *Remote) Ended() []Ended { return r.ended }
+func (r *Remote) Ended() []EndedCommand { return r.ended }
 
 // dial opens a stream and says which session it is for.
-func (r *Remote) dial(ctx context.Context) (io.ReadWriteCloser, *frames, attached, error) {
-	var answer attached
+func (r *Remote) dial(ctx context.Context) (io.ReadWriteCloser, *frames, attachReply, error) {
+	var answer attachReply
 	stream, err := r.config.Dial(ctx)
 	if err != nil {
 		return nil, nil, answer, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = stream.Close() }) // what is read below ends
-	from, machine, err := call(stream, r.config.Settle)
+	from, machine, err := handshake(stream, r.config.Settle)
 	r.mu.Lock()
-	a := attach{
-		Session: r.config.Session, Epoch: r.config.Epoch, Brain: r.brain, Instance: r.instance, Received: r.link.position(),
+	a := attachRequest{
+		Session: r.config.Session, Epoch: r.config.Epoch, Brain: r.host, Instance: r.instance, Received: r.link.position(),
 		LeaseMS: r.config.Lease.Milliseconds(), ReturnMS: r.config.Return.Milliseconds(), GraceMS: proc.DefaultGrace.Milliseconds(),
-		Marker: r.config.Marker, Keep: r.config.TakeOver != nil && !r.met,
+		Marker: r.config.Marker, Keep: r.config.TakeOver != nil && !r.connected,
 	}
 	if r.machine.OS == "" {
 		r.machine = machine
@@ -184,15 +184,15 @@ func (r *Remote) dial(ctx context.Context) (io.ReadWriteCloser, *frames, attache
 			err = context.Cause(ctx)
 		}
 		_ = stream.Close()
-		return nil, nil, answer, said(stream, err)
+		return nil, nil, answer, withStderr(stream, err)
 	}
 	return stream, from, answer, nil
 }
 
-// said adds what a command said that was to lead to hands.
-func said(stream io.ReadWriteCloser, err error) error {
-	if s, ok := stream.(interface{ Said() string }); ok {
-		if text := s.Said(); text != "" {
+// stderr adds what a command said that was to lead to hands.
+func withStderr(stream io.ReadWriteCloser, err error) error {
+	if s, ok := stream.(interface{ Stderr() string }); ok {
+		if text := s.Stderr(); text != "" {
 			return fmt.Errorf("%w; it said: %s", err, text)
 		}
 	}
@@ -201,7 +201,7 @@ func said(stream io.ReadWriteCloser, err error) error {
 
 // Start implements Hands.
 func (r *Remote) Start(ctx context.Context, c Command) (*proc.Process, error) {
-	s := &start{command: c, result: make(chan started, 1)}
+	s := &pendingStart{command: c, result: make(chan startResult, 1)}
 	id, link, seq, err := r.order(ctx, kindStart, encode(startOrder{
 		Script: c.Script, Call: c.Call, Dir: c.Dir, Workdir: c.Workdir, Places: c.Places, Env: c.Env, Input: c.Input, Terminal: c.Terminal,
 		GraceMS: c.Grace.Milliseconds(), Sandbox: c.Sandbox, Secrets: c.Secrets,
@@ -260,7 +260,7 @@ func (r *Remote) ask(ctx context.Context, kind byte, data []byte) (answer, error
 	}()
 	select {
 	case a, ok := <-result:
-		return r.came(a, ok)
+		return r.result(a, ok)
 	case <-ctx.Done():
 	}
 	if !link.withdraw(seq) {
@@ -271,13 +271,13 @@ func (r *Remote) ask(ctx context.Context, kind byte, data []byte) (answer, error
 	defer timer.Stop()
 	select {
 	case a, ok := <-result:
-		return r.came(a, ok)
+		return r.result(a, ok)
 	case <-timer.C:
 		return answer{}, &LostError{Why: "the hands have not answered"}
 	}
 }
 
-func (r *Remote) came(a answer, ok bool) (answer, error) {
+func (r *Remote) result(a answer, ok bool) (answer, error) {
 	if ok {
 		return a, nil
 	}
@@ -287,23 +287,23 @@ func (r *Remote) came(a answer, ok bool) (answer, error) {
 func (r *Remote) why() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.away != nil {
-		return r.away.Error()
+	if r.unreachable != nil {
+		return r.unreachable.Error()
 	}
 	return "the hands died and were started anew"
 }
 
 // order sends a message of what is then noted under its id, with r.mu held. Hands
 // that are out of reach are waited for, while somebody tries to reach them.
-func (r *Remote) order(ctx context.Context, kind byte, data []byte, note func(id uint64)) (id uint64, over *link, seq uint64, err error) {
+func (r *Remote) order(ctx context.Context, kind byte, data []byte, note func(id uint64)) (id uint64, done *link, seq uint64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for before := r.attempts; r.away != nil && !r.closed; {
+	for before := r.attempts; r.unreachable != nil && !r.closed; {
 		if r.attempts > before {
-			return 0, nil, 0, &AwayError{Err: r.away}
+			return 0, nil, 0, &UnreachableError{Err: r.unreachable}
 		}
 		select {
-		case r.wanted <- struct{}{}:
+		case r.retryRequested <- struct{}{}:
 		default:
 		}
 		changed := r.changed
@@ -331,8 +331,8 @@ func (r *Remote) signal() {
 	r.changed = make(chan struct{})
 }
 
-// tell is signal for who does not hold r.mu.
-func (r *Remote) tell() {
+// notify is signal for who does not hold r.mu.
+func (r *Remote) notify() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.signal()

@@ -23,17 +23,17 @@ const patience = 30 * time.Second
 
 // far away is a place with hands, and streams that a test can cut.
 type land struct {
-	t      *testing.T
-	keep   time.Duration
-	calls  map[string]func(context.Context, Request) (json.RawMessage, error)
-	wrap   func(io.ReadWriteCloser) io.ReadWriteCloser // of each stream
-	mu     sync.Mutex
-	server *Server
-	open   []net.Conn
-	shut   bool // nobody gets through
-	dials  int
-	dialed chan struct{} // has room for one
-	group  sync.WaitGroup
+	t        *testing.T
+	maintain time.Duration
+	calls    map[string]func(context.Context, Request) (json.RawMessage, error)
+	wrap     func(io.ReadWriteCloser) io.ReadWriteCloser // of each stream
+	mu       sync.Mutex
+	server   *Server
+	open     []net.Conn
+	shut     bool // nobody gets through
+	dials    int
+	dialed   chan struct{} // has room for one
+	group    sync.WaitGroup
 }
 
 func newLand(t *testing.T) *land {
@@ -54,7 +54,7 @@ func (l *land) hands() *Server {
 	local := local(l.t)
 	local.Calls = l.calls
 	dir := l.t.TempDir()
-	return &Server{Settle: "test", Local: local, Keep: l.keep, Spool: func() (*os.File, error) { return unnamed(dir) }}
+	return &Server{Settle: "test", Local: local, Keep: l.maintain, Spool: func() (*os.File, error) { return unlinkedFile(dir) }}
 }
 
 // die replaces the hands by others, as if they had been killed.
@@ -82,7 +82,7 @@ func (l *land) Dial(context.Context) (io.ReadWriteCloser, error) {
 	l.open = append(l.open, ours)
 	server := l.server
 	l.group.Go(func() {
-		g, err := Greet(theirs, "test", Machine{Name: "land", OS: "linux", Shell: "bash", Dir: "/"})
+		g, err := AcceptClient(theirs, "test", Machine{Name: "land", OS: "linux", Shell: "bash", Dir: "/"})
 		if err == nil {
 			_ = server.Serve(g)
 		}
@@ -175,7 +175,7 @@ func (s *sink) await(t *testing.T, text string) {
 	}
 }
 
-func begin(t *testing.T, h Hands, script string, change func(*Command)) (*proc.Process, *sink) {
+func begin(t *testing.T, h Executor, script string, change func(*Command)) (*proc.Process, *sink) {
 	t.Helper()
 	out := newSink()
 	c := Command{Script: script, Dir: t.TempDir(), Output: out}
@@ -333,7 +333,7 @@ func TestLease(t *testing.T) {
 	out.await(t, "on\n")
 	l.close(true)
 	l.cut()
-	gone(t, l.server.brain.command(1).process) // there
+	gone(t, l.server.host.command(1).process) // there
 	l.close(false)
 	gone(t, p)
 	if exit := p.Exit(); exit.Code != 5 || !strings.HasSuffix(out.String(), "bye\n") || p.Lost() != "" {
@@ -391,8 +391,8 @@ func TestAway(t *testing.T) {
 		t.Errorf("lost %q", p.Lost())
 	}
 	_, err := r.Start(t.Context(), Command{Script: "true", Dir: "/"})
-	var away *AwayError
-	if !errors.As(err, &away) {
+	var unreachable *UnreachableError
+	if !errors.As(err, &unreachable) {
 		t.Errorf("got %v", err)
 	}
 	l.close(false)
@@ -407,7 +407,7 @@ func TestAway(t *testing.T) {
 func TestInterruptWhileAway(t *testing.T) {
 	l := newLand(t)
 	noticed := make(chan struct{}, 16)
-	r := l.remote(func(c *RemoteConfig) { c.Notice = func(News) { noticed <- struct{}{} } })
+	r := l.remote(func(c *RemoteConfig) { c.Notice = func(ConnectionChange) { noticed <- struct{}{} } })
 	p, out := begin(t, r, "echo on; sleep 1000", nil)
 	out.await(t, "on\n")
 	l.close(true)
@@ -473,7 +473,7 @@ func TestStartTwice(t *testing.T) {
 	gone(t, p)
 	r.mu.Lock()
 	id := r.last
-	s := &start{command: Command{Script: "again"}, result: make(chan started, 1)}
+	s := &pendingStart{command: Command{Script: "again"}, result: make(chan startResult, 1)}
 	r.starting[id] = s
 	r.link.push(kindStart, id, encode(startOrder{Script: "echo ran >> " + mark, Dir: "/"}))
 	r.mu.Unlock()

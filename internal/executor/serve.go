@@ -18,7 +18,7 @@ const (
 	// not come back.
 	keepTimeout = 10 * time.Minute
 	// greetTimeout bounds how long a stream may take to say who it is.
-	greetTimeout = 30 * time.Second
+	handshakeTimeout = 30 * time.Second
 	// endTimeout is how much longer than its grace the end of a command may take
 	// before it is not waited for any more.
 	endTimeout = 5 * time.Second
@@ -44,19 +44,19 @@ type Server struct {
 	Spool func() (*os.File, error)
 
 	once     sync.Once
-	over     chan struct{}
+	done     chan struct{}
 	working  sync.WaitGroup // goroutines that work for a brain
 	instance string
 
 	mu     sync.Mutex // guards what follows
-	ended  bool       // over is closed
+	ended  bool       // done is closed
 	closed bool       // nothing may begin to work any more
-	brain  *brain     // nil before the first
+	host   *host      // nil before the first
 }
 
-// brain is who the hands work for, and what for.
-type brain struct {
-	attach attach
+// host is who the hands work for, and what for.
+type host struct {
+	attach attachRequest
 	link   *link
 	ctx    context.Context // ends with the brain
 	cancel context.CancelFunc
@@ -69,20 +69,20 @@ type brain struct {
 }
 
 func (s *Server) init() {
-	s.once.Do(func() { s.over, s.instance = make(chan struct{}), rand.Text() })
+	s.once.Do(func() { s.done, s.instance = make(chan struct{}), rand.Text() })
 }
 
-// Over is closed when there is nothing more to do for anybody.
-func (s *Server) Over() <-chan struct{} {
+// Done is closed when there is nothing more to do for anybody.
+func (s *Server) Done() <-chan struct{} {
 	s.init()
-	return s.over
+	return s.done
 }
 
 // Serve works for a guest until its stream ends.
-func (s *Server) Serve(g *Guest) error {
+func (s *Server) Serve(g *Client) error {
 	s.init()
 	stream, from, a := g.stream, g.from, g.attach
-	b, answer, err := s.welcome(a)
+	b, answer, err := s.attachClient(a)
 	if errors.Is(err, errClosing) {
 		_ = stream.Close() // the brain tries again, and finds others
 		return err
@@ -105,18 +105,18 @@ func (s *Server) Serve(g *Guest) error {
 	s.work(func() { _ = b.link.write(stream) }) // ends with the stream
 	err = b.link.read(stream, from, b.renew, func(m message) { s.deliver(b, m) })
 	b.link.detach(stream)
-	b.away()
+	b.unreachable()
 	return err
 }
 
 var errClosing = errors.New("these hands are closing")
 
-// welcome finds what belongs to a brain. The one before it is done with.
-func (s *Server) welcome(a attach) (*brain, attached, error) {
+// attachClient finds what belongs to a brain. The one before it is done with.
+func (s *Server) attachClient(a attachRequest) (*host, attachReply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	answer := attached{Instance: s.instance}
-	old := s.brain
+	answer := attachReply{Instance: s.instance}
+	old := s.host
 	switch {
 	case s.ended:
 		return nil, answer, errClosing
@@ -128,14 +128,14 @@ func (s *Server) welcome(a attach) (*brain, attached, error) {
 		return nil, answer, fmt.Errorf("another process works on this session since (epoch %d, and this one has %d)", old.attach.Epoch, a.Epoch)
 	}
 	if old != nil && !a.Keep {
-		answer.Ended = s.dismiss(old)
+		answer.Ended = s.endPrevious(old)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s.brain = &brain{
-		attach: a, link: newLink(&spool{open: s.Spool, most: spoolBytes}), ctx: ctx, cancel: cancel,
+	s.host = &host{
+		attach: a, link: newLink(&spool{open: s.Spool, maxBytes: spoolBytes}), ctx: ctx, cancel: cancel,
 		commands: map[uint64]*command{}, calls: map[uint64]context.CancelFunc{},
 	}
-	b := s.brain
+	b := s.host
 	if old != nil && a.Keep {
 		answer.Kept = old.handOver(b)
 	}
@@ -152,8 +152,8 @@ func (s *Server) work(f func()) {
 	}
 }
 
-// dismiss ends what a brain left running, and says what that was.
-func (s *Server) dismiss(b *brain) []Ended {
+// endPrevious ends what a brain left running, and says what that was.
+func (s *Server) endPrevious(b *host) []EndedCommand {
 	b.link.hangUp()
 	b.end(b.grace())
 	b.cancel()
@@ -161,7 +161,7 @@ func (s *Server) dismiss(b *brain) []Ended {
 	defer b.mu.Unlock()
 	b.timer.Stop()
 	b.expired = true
-	var all []Ended
+	var all []EndedCommand
 	for _, c := range b.commands {
 		if e, ok := c.report(); ok && !c.confirmed() {
 			all = append(all, e)
@@ -171,20 +171,20 @@ func (s *Server) dismiss(b *brain) []Ended {
 	return all
 }
 
-func (b *brain) lease() time.Duration { return time.Duration(b.attach.LeaseMS) * time.Millisecond }
-func (b *brain) grace() time.Duration { return time.Duration(b.attach.GraceMS) * time.Millisecond }
+func (b *host) lease() time.Duration { return time.Duration(b.attach.LeaseMS) * time.Millisecond }
+func (b *host) grace() time.Duration { return time.Duration(b.attach.GraceMS) * time.Millisecond }
 
 // renew begins the lease anew: the brain was heard.
-func (b *brain) renew() {
+func (b *host) renew() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.timer.Reset(b.lease())
 	b.expired = false
 }
 
-// away shortens the lease: the stream ended, and either the brain returns soon or
+// unreachable shortens the lease: the stream ended, and either the brain returns soon or
 // it is dead.
-func (b *brain) away() {
+func (b *host) unreachable() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.link.attached() && !b.expired {
@@ -193,7 +193,7 @@ func (b *brain) away() {
 }
 
 // expire is called when the lease ends, and again when all was kept long enough.
-func (s *Server) expire(b *brain) {
+func (s *Server) expire(b *host) {
 	b.mu.Lock()
 	kept := b.expired
 	b.expired = true
@@ -216,16 +216,16 @@ func (s *Server) expire(b *brain) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.expired { // the brain did not return meanwhile
-		keep := s.Keep
-		if keep <= 0 {
-			keep = keepTimeout
+		maintain := s.Keep
+		if maintain <= 0 {
+			maintain = keepTimeout
 		}
-		b.timer.Reset(keep)
+		b.timer.Reset(maintain)
 	}
 }
 
 // end ends every command, all at once, and every call.
-func (b *brain) end(grace time.Duration) {
+func (b *host) end(grace time.Duration) {
 	b.mu.Lock()
 	var all []*command
 	for _, c := range b.commands {
@@ -250,14 +250,14 @@ func (s *Server) finish() {
 	defer s.mu.Unlock()
 	if !s.ended {
 		s.ended = true
-		close(s.over)
+		close(s.done)
 	}
 }
 
 // finishFor is finish for a brain that leaves, unless another one has come.
-func (s *Server) finishFor(b *brain) {
+func (s *Server) finishFor(b *host) {
 	s.mu.Lock()
-	last := s.brain == b
+	last := s.host == b
 	s.mu.Unlock()
 	if last {
 		s.finish()
@@ -269,7 +269,7 @@ func (s *Server) Close() {
 	s.init()
 	s.finish()
 	s.mu.Lock()
-	b := s.brain
+	b := s.host
 	s.closed = true
 	s.mu.Unlock()
 	if b != nil {
@@ -293,7 +293,7 @@ func (s *Server) Close() {
 }
 
 // deliver does what the brain says. It does not wait for anything.
-func (s *Server) deliver(b *brain, m message) {
+func (s *Server) deliver(b *host, m message) {
 	switch m.kind {
 	case kindStart:
 		s.start(b, m)
@@ -320,10 +320,10 @@ func (s *Server) deliver(b *brain, m message) {
 		if cancel := b.calls[m.id]; cancel != nil {
 			cancel()
 		}
-	case kindBye:
+	case kindFinish:
 		s.work(func() { // ends with the commands
 			b.end(b.grace())
-			b.link.push(kindBye, m.id, nil)
+			b.link.push(kindFinish, m.id, nil)
 			b.link.flush(time.Second)
 			s.finishFor(b)
 		})
@@ -331,7 +331,7 @@ func (s *Server) deliver(b *brain, m message) {
 }
 
 // call does what a tool wants done.
-func (s *Server) call(b *brain, m message) {
+func (s *Server) call(b *host, m message) {
 	var o callOrder
 	if err := json.Unmarshal(m.data, &o); err != nil {
 		b.link.push(kindAnswer, m.id, encode(answer{Error: err.Error()}))
@@ -356,7 +356,7 @@ func (s *Server) call(b *brain, m message) {
 }
 
 // write feeds a command.
-func (b *brain) write(m message) {
+func (b *host) write(m message) {
 	var o writeOrder
 	err := json.Unmarshal(m.data, &o)
 	if err == nil {
@@ -373,7 +373,7 @@ func (b *brain) write(m message) {
 	b.link.push(kindAnswer, m.id, encode(a))
 }
 
-func (b *brain) command(id uint64) *command {
+func (b *host) command(id uint64) *command {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.commands[id]

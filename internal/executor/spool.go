@@ -5,30 +5,30 @@ import "os"
 // spool keeps output on disk that nobody has taken yet. It is guarded by its
 // link's mu.
 type spool struct {
-	open func() (*os.File, error)
-	most int64
+	open     func() (*os.File, error)
+	maxBytes int64
 
-	file *os.File // nil until it is needed
-	end  int64    // where the next piece goes
-	held int64    // bytes that are still needed
-	dead bool     // the disk is full, say
+	file   *os.File // nil until it is needed
+	end    int64    // where the next piece goes
+	held   int64    // bytes that are still needed
+	failed bool     // the disk is full, say
 }
 
 // put keeps a piece, unless there is no room.
 func (s *spool) put(data []byte) (at int64, ok bool) {
-	if s == nil || s.dead || s.end+int64(len(data)) > s.most {
+	if s == nil || s.failed || s.end+int64(len(data)) > s.maxBytes {
 		return 0, false
 	}
 	if s.file == nil {
 		file, err := s.open()
 		if err != nil {
-			s.dead = true
+			s.failed = true
 			return 0, false
 		}
 		s.file = file
 	}
 	if _, err := s.file.WriteAt(data, s.end); err != nil {
-		s.dead = true
+		s.failed = true
 		return 0, false
 	}
 	at = s.end
@@ -49,7 +49,7 @@ func (s *spool) drop(size int) {
 		return
 	}
 	if s.held -= int64(size); s.held == 0 {
-		s.end, s.dead = 0, false
+		s.end, s.failed = 0, false
 	}
 }
 
@@ -57,6 +57,6 @@ func (s *spool) drop(size int) {
 func (s *spool) close() {
 	if s != nil && s.file != nil {
 		_ = s.file.Close()
-		s.file, s.dead = nil, true
+		s.file, s.failed = nil, true
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // handOver gives what the brain has started for calls to the next one, and ends what
 // else it had under way. The stream that it may have is of no use any more.
-func (b *brain) handOver(next *brain) (all []Handed) {
+func (b *host) handOver(next *host) (all []HandedOverCommand) {
 	b.link.hangUp()
 	b.cancel() // what is just being started, and the calls
 	b.mu.Lock()
@@ -53,10 +53,10 @@ func (b *brain) handOver(next *brain) (all []Handed) {
 }
 
 // follow has the command be another brain's, and tells that all of it.
-func (c *command) follow(next *brain) Handed {
+func (c *command) follow(next *host) HandedOverCommand {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.brain, c.dropped = next, 0
+	c.host, c.dropped = next, 0
 	next.link.push(kindOutput, c.id, slices.Clone(c.tail))
 	if c.exited != nil {
 		next.link.push(kindExited, c.id, c.exited)
@@ -68,7 +68,7 @@ func (c *command) follow(next *brain) Handed {
 	if len(script) > handedBytes {
 		script = strings.ToValidUTF8(script[:handedBytes], "") + "…"
 	}
-	return Handed{ID: c.id, Call: c.call, Command: script, PID: c.process.PID(), Gone: c.end != nil, Expired: c.expired}
+	return HandedOverCommand{ID: c.id, Call: c.call, Command: script, PID: c.process.PID(), Gone: c.end != nil, Expired: c.expired}
 }
 
 // handedBytes is how much of a script the next brain is told: all of them are in one
@@ -77,7 +77,7 @@ const handedBytes = 1 << 10
 
 // Kept is a command that an earlier brain of the session had started, and that goes on
 // as this one's.
-type Kept struct {
+type TakenCommand struct {
 	// Call is the id of the tool call that it was started for.
 	Call, Command string
 	// Gone says that everything of it has ended; the Process says how, soon. Expired
@@ -85,27 +85,27 @@ type Kept struct {
 	Gone, Expired bool
 	Process       *proc.Process
 
-	output *held
+	output *heldOutput
 }
 
 // Take writes the end of the output that the command has put out so far, and then what
 // follows.
-func (k *Kept) Take(to io.Writer) { k.output.pass(to) }
+func (k *TakenCommand) Take(to io.Writer) { k.output.pass(to) }
 
 // Taken are the commands that were taken over; see [RemoteConfig].
-func Taken(r *Remote) []*Kept {
-	all, _ := r.kept.([]*Kept) // nil if there are none
+func TakenCommands(r *Remote) []*TakenCommand {
+	all, _ := r.kept.([]*TakenCommand) // nil if there are none
 	return all
 }
 
 // TakeOver makes this brain's what it was given. It is a value of the configuration, so
 // that programs that take nothing over are without it.
-func TakeOver(r *Remote, all []Handed) {
-	var list []*Kept
+func TakeOver(r *Remote, all []HandedOverCommand) {
+	var list []*TakenCommand
 	for _, k := range all {
-		out := &held{}
-		f := &far{remote: r, id: k.ID, link: r.link, output: out}
-		taken := &Kept{Call: k.Call, Command: k.Command, Gone: k.Gone, Expired: k.Expired, output: out}
+		out := &heldOutput{}
+		f := &remoteProcess{remote: r, id: k.ID, link: r.link, output: out}
+		taken := &TakenCommand{Call: k.Call, Command: k.Command, Gone: k.Gone, Expired: k.Expired, output: out}
 		taken.Process, f.ending = proc.NewRemote(k.PID, k.Command, f)
 		r.running[k.ID] = f
 		r.last = max(r.last, k.ID)
@@ -115,30 +115,30 @@ func TakeOver(r *Remote, all []Handed) {
 }
 
 // mostHeld bounds the output that nobody has taken yet.
-const mostHeld = 256 << 10
+const maxHeldOutput = 256 << 10
 
 // held keeps output until somebody takes it.
-type held struct {
+type heldOutput struct {
 	mu   sync.Mutex
 	to   io.Writer
 	data []byte
 }
 
 // Write implements [io.Writer].
-func (h *held) Write(data []byte) (int, error) {
+func (h *heldOutput) Write(data []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.to != nil {
 		return h.to.Write(data)
 	}
 	h.data = append(h.data, data...)
-	if n := len(h.data) - mostHeld; n > 0 {
+	if n := len(h.data) - maxHeldOutput; n > 0 {
 		h.data = append(h.data[:0], h.data[n:]...)
 	}
 	return len(data), nil
 }
 
-func (h *held) pass(to io.Writer) {
+func (h *heldOutput) pass(to io.Writer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	_, _ = to.Write(h.data) // a capture takes all

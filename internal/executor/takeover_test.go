@@ -14,9 +14,9 @@ func another(l *land, epoch uint64) *Remote {
 }
 
 // kept returns the command that was taken over for a call.
-func keptFor(t *testing.T, r *Remote, call string) (*Kept, *sink) {
+func keptFor(t *testing.T, r *Remote, call string) (*TakenCommand, *sink) {
 	t.Helper()
-	for _, k := range Taken(r) {
+	for _, k := range TakenCommands(r) {
 		if k.Call == call {
 			out := newSink()
 			k.Take(out)
@@ -41,10 +41,10 @@ func TestTakeOver(t *testing.T) {
 	if ended := second.Ended(); len(ended) > 0 {
 		t.Errorf("%+v were ended", ended)
 	}
-	e, said := keptFor(t, second, "ended")
+	e, stderr := keptFor(t, second, "ended")
 	gone(t, e.Process)
-	if exit := e.Process.Exit(); !e.Gone || e.Expired || exit.Code != 5 || said.String() != "short\n" {
-		t.Errorf("%+v, %+v, %q", e, exit, said.String())
+	if exit := e.Process.Exit(); !e.Gone || e.Expired || exit.Code != 5 || stderr.String() != "short\n" {
+		t.Errorf("%+v, %+v, %q", e, exit, stderr.String())
 	}
 	k, _ := keptFor(t, second, "runs")
 	if k.Gone || k.Command != "echo on; read line; echo got $line; exit 3" || k.Process.PID() != p.PID() {
@@ -62,13 +62,13 @@ func TestTakeOver(t *testing.T) {
 		t.Errorf("got %+v", exit)
 	}
 	third := another(l, 3) // and again, with nobody there in between
-	k, said = keptFor(t, third, "runs")
+	k, stderr = keptFor(t, third, "runs")
 	if err := k.Process.Write(t.Context(), []byte("it\n")); err != nil {
 		t.Error(err)
 	}
 	gone(t, k.Process)
-	if exit := k.Process.Exit(); exit.Code != 3 || said.String() != "on\ngot it\n" {
-		t.Errorf("%+v, %q", exit, said.String())
+	if exit := k.Process.Exit(); exit.Code != 3 || stderr.String() != "on\ngot it\n" {
+		t.Errorf("%+v, %q", exit, stderr.String())
 	}
 }
 
@@ -80,12 +80,12 @@ func TestTakeOverTooLate(t *testing.T) {
 	out.await(t, "on\n")
 	l.close(true)
 	l.cut()
-	gone(t, l.server.brain.command(1).process) // there
+	gone(t, l.server.host.command(1).process) // there
 	l.close(false)
-	k, said := keptFor(t, another(l, 2), "c")
+	k, stderr := keptFor(t, another(l, 2), "c")
 	gone(t, k.Process)
-	if exit := k.Process.Exit(); !k.Expired || exit.OK() || said.String() != "on\n" {
-		t.Errorf("%+v, %+v, %q", k, exit, said.String())
+	if exit := k.Process.Exit(); !k.Expired || exit.OK() || stderr.String() != "on\n" {
+		t.Errorf("%+v, %+v, %q", k, exit, stderr.String())
 	}
 }
 
@@ -100,7 +100,7 @@ func TestTakeOverEndedBefore(t *testing.T) {
 	gone(t, done)
 	l.close(true)
 	l.cut()
-	gone(t, l.server.brain.command(1).process) // there
+	gone(t, l.server.host.command(1).process) // there
 	l.close(false)
 	var waits *proc.Process // of the brain before
 	for epoch := uint64(2); epoch < 4; epoch++ {
@@ -141,17 +141,17 @@ func TestTakeOverInAFlood(t *testing.T) {
 	r := l.remote(nil)
 	_, out := begin(t, r, "n=0; while [ $n -lt 3000 ]; do n=$((n+1)); echo $n; done; echo end", func(c *Command) { c.Call = "c" })
 	out.await(t, "10\n")
-	var said *sink
+	var stderr *sink
 	for epoch := uint64(2); epoch < 6; epoch++ {
-		var k *Kept
-		k, said = keptFor(t, another(l, epoch), "c")
+		var k *TakenCommand
+		k, stderr = keptFor(t, another(l, epoch), "c")
 		if epoch == 5 {
 			gone(t, k.Process)
 		}
 	}
-	lines := strings.Split(said.String(), "\n")
-	if first := strings.Index(said.String(), "\n"); first < 0 || !strings.HasSuffix(said.String(), "2999\n3000\nend\n") {
-		t.Fatalf("%q", said.String())
+	lines := strings.Split(stderr.String(), "\n")
+	if first := strings.Index(stderr.String(), "\n"); first < 0 || !strings.HasSuffix(stderr.String(), "2999\n3000\nend\n") {
+		t.Fatalf("%q", stderr.String())
 	}
 	n := 0
 	for i, line := range lines[1 : len(lines)-2] { // the first may be a part of one

@@ -86,7 +86,7 @@ func (c Config) Guarding(r *repositories) Config {
 }
 
 // machine is where commands run: other programs than settle run them here.
-type machine = executor.Hands
+type machine = executor.Executor
 
 // On returns the configuration of commands that run on another machine, whose
 // environment, lock and marker are its own.

@@ -10,7 +10,7 @@ import (
 )
 
 // kept is a command that was taken over: only settle itself takes any over.
-type kept = executor.Kept
+type kept = executor.TakenCommand
 
 // reattachTimeout bounds the wait for what hands say of a command that has ended.
 const reattachTimeout = 5 * time.Second

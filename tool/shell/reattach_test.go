@@ -41,7 +41,7 @@ func (h *hosts) next() *executor.Remote {
 		Dial: func(context.Context) (io.ReadWriteCloser, error) {
 			ours, theirs := net.Pipe()
 			h.group.Go(func() { // ends with the stream
-				if g, err := executor.Greet(theirs, "test", executor.Machine{Name: "far", OS: "linux", Shell: "sh", Dir: "/"}); err == nil {
+				if g, err := executor.AcceptClient(theirs, "test", executor.Machine{Name: "far", OS: "linux", Shell: "sh", Dir: "/"}); err == nil {
 					_ = h.server.Serve(g)
 				}
 			})
@@ -87,7 +87,7 @@ func TestReattachEndedSince(t *testing.T) {
 	p := h.start(h.next(), "c", "read line; echo got $line; exit 3")
 	next := h.next()
 	done(t, p) // the first knows that it was followed
-	k := executor.Taken(next)[0]
+	k := executor.TakenCommands(next)[0]
 	if k.Gone {
 		t.Fatal("it has ended before")
 	}
@@ -125,7 +125,7 @@ func TestReattachFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRoom(t, func(c *Config) { *c = c.On(next); c.SpoolDir = spool })
-	for _, k := range executor.Taken(next) {
+	for _, k := range executor.TakenCommands(next) {
 		if text, job := Reattach(t.Context(), r.jobs, k); job == "" {
 			t.Errorf("%q is no job: %s", k.Call, text)
 		}

@@ -31,7 +31,7 @@ func (a *agents) workspaces(to *fleetOf, dir string) *workspace.Keeper {
 
 // machine implements [workspace.Keeper].Machine. Git gets the environment that the
 // agent's commands get.
-func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (executor.Hands, func(), error) {
+func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (executor.Executor, func(), error) {
 	environ := environment()
 	settings, err := config.Load(config.Input{Dir: dir, Getenv: os.Getenv, Flags: a.given(task), Trust: assemble.Trust(environ, os.Getenv), ProjectConfig: config.IgnoreProject})
 	if err != nil {
@@ -42,7 +42,7 @@ func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (exec
 	if settings.Executor == "" {
 		return &executor.Local{Env: env}, func() {}, nil
 	}
-	way := &executor.Way{Command: settings.Executor, Env: env, Dir: dir}
+	way := &executor.CommandDialer{Command: settings.Executor, Env: env, Dir: dir}
 	if settings.ExecutorInstall == config.InstallMissing {
 		program, err := os.Executable()
 		if err != nil {

@@ -74,7 +74,7 @@ func (m *machine) hands() *executor.Server {
 		Spool: func() (*os.File, error) { return nil, errors.New("there is no disk") },
 	}
 	m.group.Go(func() { // ends with the server, which die and close end
-		<-s.Over()
+		<-s.Done()
 		m.mu.Lock()
 		if m.server == s {
 			m.server = nil
@@ -192,7 +192,7 @@ func (m *machine) dial(p *process) func(context.Context) (io.ReadWriteCloser, er
 		}
 		server := m.server
 		m.group.Go(func() { // ends with the stream
-			g, err := executor.Greet(theirs, "proof", executor.Machine{OS: "linux", Name: "machine"})
+			g, err := executor.AcceptClient(theirs, "proof", executor.Machine{OS: "linux", Name: "machine"})
 			if err == nil {
 				_ = server.Serve(g) // its end is no news
 			}
@@ -332,7 +332,7 @@ func (p *process) hands(ctx context.Context, m *machine) (*executor.Remote, erro
 }
 
 // tell has the running calls say how the connection does.
-func (r *reach) tell(n executor.News) {
+func (r *reach) tell(n executor.ConnectionChange) {
 	r.mu.Lock()
 	calls := slices.Collect(maps.Values(r.calls))
 	r.mu.Unlock()

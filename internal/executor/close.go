@@ -16,18 +16,18 @@ func (r *Remote) Close(ctx context.Context) error {
 		return nil
 	}
 	r.closed = true
-	away, busy := r.away != nil, len(r.starting)+len(r.running) > 0
-	if !away {
+	unreachable, busy := r.unreachable != nil, len(r.starting)+len(r.running) > 0
+	if !unreachable {
 		r.last++
-		r.link.push(kindBye, r.last, nil)
+		r.link.push(kindFinish, r.last, nil)
 	}
-	over := r.link
+	done := r.link
 	r.signal()
 	r.mu.Unlock()
 	var err error
 	reached := false
-	if !away {
-		reached, err = r.awaitBye(ctx, over)
+	if !unreachable {
+		reached, err = r.awaitPeerDone(ctx, done)
 	}
 	if !reached && busy && err == nil {
 		err = fmt.Errorf("cannot reach the hands to end what runs there; they end it by themselves within %v", r.config.Lease)
@@ -38,28 +38,28 @@ func (r *Remote) Close(ctx context.Context) error {
 }
 
 // byeTimeout is how long Close waits for a stream that is cut to come back.
-const byeTimeout = 500 * time.Millisecond
+const peerDoneTimeout = 500 * time.Millisecond
 
-// awaitBye waits until the hands have ended everything, and reports whether they have
-// said so over their link, or are dead and others are there.
-func (r *Remote) awaitBye(ctx context.Context, over *link) (bool, error) {
+// awaitPeerDone waits until the hands have ended everything, and reports whether they have
+// stderr so over their link, or are dead and others are there.
+func (r *Remote) awaitPeerDone(ctx context.Context, done *link) (bool, error) {
 	var up <-chan time.Time
 	for {
 		r.mu.Lock()
-		away, others, attached, changed := r.away != nil, r.link != over, over.attached(), r.changed
+		unreachable, replaced, attached, changed := r.unreachable != nil, r.link != done, done.attached(), r.changed
 		r.mu.Unlock()
 		switch {
-		case away:
+		case unreachable:
 			return false, nil
-		case others:
+		case replaced:
 			return true, nil
 		case attached:
 			up = nil
 		case up == nil:
-			up = time.After(byeTimeout)
+			up = time.After(peerDoneTimeout)
 		}
 		select {
-		case <-r.bye:
+		case <-r.peerDone:
 			return true, nil
 		case <-changed:
 		case <-up:

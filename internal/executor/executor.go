@@ -12,7 +12,7 @@ import (
 
 // Hands are a machine that tools work on. All methods may be called by several
 // goroutines.
-type Hands interface {
+type Executor interface {
 	// Machine says which machine it is.
 	Machine() Machine
 	// Start starts a command. The context bounds only the start; whoever starts

@@ -15,7 +15,7 @@ import (
 
 // Way is a command whose standard input and output lead to hands, such as
 // "ssh host settle executor".
-type Way struct {
+type CommandDialer struct {
 	Command string
 	// Env is the whole environment of the command, and Dir where it runs.
 	Env []string
@@ -26,9 +26,9 @@ type Way struct {
 	// Install, if set, copies settle to the other end if it is missing there.
 	Install *Install
 
-	mu    sync.Mutex
-	ways  []*tunnel // whose processes may run
-	group sync.WaitGroup
+	mu      sync.Mutex
+	tunnels []*tunnel // whose processes may run
+	group   sync.WaitGroup
 }
 
 // tunnel is one run of the command. When its stream is closed, its process is left
@@ -36,13 +36,13 @@ type Way struct {
 type tunnel struct {
 	process *proc.Process
 	from    *io.PipeReader
-	said    *tail
+	stderr  *tail
 	ctx     context.Context // ends with the stream
 	cancel  context.CancelFunc
 }
 
 // Dial runs the command.
-func (w *Way) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
+func (w *CommandDialer) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	shell, ok := findShell()
 	if !ok {
 		return nil, errors.New("cannot run a command: there is neither bash nor sh")
@@ -55,9 +55,9 @@ func (w *Way) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 		}
 	}
 	from, to := io.Pipe()
-	t := &tunnel{from: from, said: &tail{}}
+	t := &tunnel{from: from, stderr: &tail{}}
 	p, err := proc.Start(ctx, proc.Spec{
-		Argv: append(shell, command), Dir: w.Dir, Env: w.Env, Input: proc.PipeInput, Stdout: to, Stderr: t.said,
+		Argv: append(shell, command), Dir: w.Dir, Env: w.Env, Input: proc.PipeInput, Stdout: to, Stderr: t.stderr,
 		Rest: proc.KeepRest, Marker: w.Marker, Lock: w.Lock,
 	})
 	if err != nil {
@@ -66,7 +66,7 @@ func (w *Way) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	t.process = p
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	w.mu.Lock()
-	w.ways = append(w.ways, t)
+	w.tunnels = append(w.tunnels, t)
 	w.mu.Unlock()
 	w.group.Go(func() { // ends with the process; Close ends that
 		_, _ = p.Wait(context.Background())
@@ -74,27 +74,27 @@ func (w *Way) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 		<-p.Done()
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.ways = slices.DeleteFunc(w.ways, func(other *tunnel) bool { return other == t })
+		w.tunnels = slices.DeleteFunc(w.tunnels, func(other *tunnel) bool { return other == t })
 	})
 	if w.Install != nil {
 		if err := w.Install.prepare(ctx, t); err != nil {
 			_ = t.Close()
-			return nil, said(t, err)
+			return nil, withStderr(t, err)
 		}
 	}
 	return t, nil
 }
 
 // Close ends every run of the command and what it started.
-func (w *Way) Close(ctx context.Context) error {
+func (w *CommandDialer) Close(ctx context.Context) error {
 	w.mu.Lock()
-	ways := slices.Clone(w.ways)
+	tunnels := slices.Clone(w.tunnels)
 	w.mu.Unlock()
-	for _, t := range ways {
+	for _, t := range tunnels {
 		_ = t.Close()
 	}
 	var wg sync.WaitGroup
-	for _, t := range ways {
+	for _, t := range tunnels {
 		wg.Go(func() { t.process.End(ctx, proc.DefaultGrace) }) // ends with ctx
 	}
 	wg.Wait()
@@ -130,13 +130,13 @@ func (t *tunnel) Close() error {
 // saidTimeout bounds the wait for what a command says that fails.
 const saidTimeout = time.Second
 
-// Said is the end of what the command said on standard error.
-func (t *tunnel) Said() string {
+// Stderr is the end of what the command said on standard error.
+func (t *tunnel) Stderr() string {
 	_ = t.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), saidTimeout)
 	defer cancel()
 	_, _ = t.process.Wait(ctx)
-	return t.said.text()
+	return t.stderr.text()
 }
 
 // tail keeps the end of what is written to it.
@@ -149,7 +149,7 @@ func (t *tail) Write(data []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.data = append(t.data, data...)
-	if n := len(t.data) - tailBytes; n > 0 {
+	if n := len(t.data) - reportedTailBytes; n > 0 {
 		t.data = append(t.data[:0], t.data[n:]...)
 	}
 	return len(data), nil

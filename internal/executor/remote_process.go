@@ -12,7 +12,7 @@ import (
 )
 
 // far is a command that runs on another machine.
-type far struct {
+type remoteProcess struct {
 	remote *Remote
 	link   *link
 	id     uint64
@@ -22,7 +22,7 @@ type far struct {
 }
 
 // deliver takes what the hands report about the command.
-func (f *far) deliver(m message) {
+func (f *remoteProcess) deliver(m message) {
 	switch m.kind {
 	case kindOutput:
 		f.write(m.data)
@@ -48,14 +48,14 @@ func (f *far) deliver(m message) {
 	}
 }
 
-func (f *far) write(data []byte) {
+func (f *remoteProcess) write(data []byte) {
 	if f.output != nil {
 		_, _ = f.output.Write(data)
 	}
 }
 
 // End implements proc.Remote.
-func (f *far) End(grace time.Duration) {
+func (f *remoteProcess) End(grace time.Duration) {
 	f.link.push(kindEnd, f.id, encode(endOrder{GraceMS: grace.Milliseconds()}))
 }
 
@@ -63,7 +63,7 @@ func (f *far) End(grace time.Duration) {
 const inputTimeout = 5 * time.Second
 
 // Write implements proc.Remote.
-func (f *far) Write(ctx context.Context, data []byte) error {
+func (f *remoteProcess) Write(ctx context.Context, data []byte) error {
 	timeout := inputTimeout
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = min(timeout, time.Until(deadline))
@@ -72,13 +72,13 @@ func (f *far) Write(ctx context.Context, data []byte) error {
 }
 
 // CloseInput implements proc.Remote.
-func (f *far) CloseInput() error {
+func (f *remoteProcess) CloseInput() error {
 	ctx, cancel := context.WithTimeout(context.Background(), inputTimeout)
 	defer cancel()
 	return f.feed(ctx, writeOrder{Process: f.id, Close: true})
 }
 
-func (f *far) feed(ctx context.Context, o writeOrder) error {
+func (f *remoteProcess) feed(ctx context.Context, o writeOrder) error {
 	a, err := f.remote.ask(ctx, kindWrite, encode(o))
 	switch {
 	case err != nil:
@@ -92,7 +92,7 @@ func (f *far) feed(ctx context.Context, o writeOrder) error {
 }
 
 // Why implements proc.Remote.
-func (f *far) Why() string {
+func (f *remoteProcess) Why() string {
 	if f.link.attached() {
 		return "it is still being ended"
 	}

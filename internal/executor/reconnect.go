@@ -12,29 +12,29 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// keep keeps the connection up until Close.
-func (r *Remote) keep(stream io.ReadWriteCloser, from *frames) {
+// maintain keeps the connection up until Close.
+func (r *Remote) maintain(stream io.ReadWriteCloser, from *frames) {
 	defer close(r.done)
-	defer r.lose("settle let go of the hands", func() { r.closed = true })
+	defer r.loseAll("settle let go of the hands", func() { r.closed = true })
 	received := uint64(0)
 	for {
-		err := r.talk(stream, from, received)
+		err := r.useStream(stream, from, received)
 		if r.closing.Err() != nil {
 			return
 		}
-		r.config.Notice(News{fmt.Sprintf("the connection to the hands was lost: %v; trying again for up to %v", err, r.config.Bound.Round(time.Second)), true})
-		if stream, from, received, err = r.comeBack(); err != nil {
-			if stream, from, err = r.afresh(err); err != nil {
+		r.config.Notice(ConnectionChange{fmt.Sprintf("the connection to the hands was lost: %v; trying again for up to %v", err, r.config.Bound.Round(time.Second)), true})
+		if stream, from, received, err = r.reconnect(); err != nil {
+			if stream, from, err = r.reset(err); err != nil {
 				return // closing
 			}
 			received = 0
 		}
-		r.config.Notice(News{"the connection to the hands is back", false})
+		r.config.Notice(ConnectionChange{"the connection to the hands is back", false})
 	}
 }
 
 // plain is why a stream ended, in words.
-func plain(err error) error {
+func describeEnd(err error) error {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe} {
 		if errors.Is(err, end) {
 			return errors.New("the stream ended")
@@ -43,19 +43,19 @@ func plain(err error) error {
 	return err
 }
 
-// talk uses a stream until it ends.
-func (r *Remote) talk(stream io.ReadWriteCloser, from *frames, received uint64) error {
+// useStream uses a stream until it ends.
+func (r *Remote) useStream(stream io.ReadWriteCloser, from *frames, received uint64) error {
 	r.mu.Lock()
 	link := r.link
 	r.mu.Unlock()
 	link.attach(stream, received)
-	r.tell()
-	defer r.tell()
+	r.notify()
+	defer r.notify()
 	stop := context.AfterFunc(r.closing, func() { link.detach(stream) })
 	defer stop()
 	heard := make(chan struct{})
-	o := &other{began: time.Now()}
-	go r.attend(link, stream, o, heard) // ends with heard
+	o := &peer{began: time.Now()}
+	go r.renewLease(link, stream, o, heard) // ends with heard
 	wrote := make(chan struct{})
 	go func() { // ends with the stream
 		defer close(wrote)
@@ -72,11 +72,11 @@ func (r *Remote) talk(stream io.ReadWriteCloser, from *frames, received uint64) 
 	case r.closing.Err() != nil:
 		return err // nobody wants to know, and a way may take its time to end
 	}
-	return said(stream, plain(err))
+	return withStderr(stream, describeEnd(err))
 }
 
 // other is the other end of a stream.
-type other struct {
+type peer struct {
 	began  time.Time
 	last   atomic.Int64 // when it was heard, since began
 	silent atomic.Bool  // it was cut for that
@@ -84,8 +84,8 @@ type other struct {
 
 var errSilent = errors.New("nothing comes from the other end")
 
-// attend renews the lease, and cuts a stream over which nothing comes.
-func (r *Remote) attend(link *link, stream io.WriteCloser, o *other, ended <-chan struct{}) {
+// renewLease renews the lease, and cuts a stream over which nothing comes.
+func (r *Remote) renewLease(link *link, stream io.WriteCloser, o *peer, ended <-chan struct{}) {
 	tick := time.NewTicker(max(r.config.Lease/6, time.Millisecond))
 	defer tick.Stop()
 	for {
@@ -102,11 +102,11 @@ func (r *Remote) attend(link *link, stream io.WriteCloser, o *other, ended <-cha
 	}
 }
 
-var errOthers = errors.New("the hands died, and what they had started was ended")
+var errExecutorDied = errors.New("the hands died, and what they had started was ended")
 
-// comeBack tries to reach the same hands again, for as long as they may still work
+// reconnect tries to reach the same hands again, for as long as they may still work
 // and a little more: then everything there has ended.
-func (r *Remote) comeBack() (io.ReadWriteCloser, *frames, uint64, error) {
+func (r *Remote) reconnect() (io.ReadWriteCloser, *frames, uint64, error) {
 	ctx, cancel := context.WithTimeoutCause(r.closing, r.config.Bound, fmt.Errorf("nothing was heard for %v", r.config.Bound))
 	defer cancel()
 	delay := firstDelay
@@ -116,7 +116,7 @@ func (r *Remote) comeBack() (io.ReadWriteCloser, *frames, uint64, error) {
 		switch {
 		case err == nil && a.Instance != r.instance:
 			// These are others: their brain has to begin anew, too.
-			r.lose(errOthers.Error(), func() { r.instance = a.Instance })
+			r.loseAll(errExecutorDied.Error(), func() { r.instance = a.Instance })
 			return stream, from, 0, nil
 		case err == nil:
 			return stream, from, a.Received, nil
@@ -132,13 +132,13 @@ func (r *Remote) comeBack() (io.ReadWriteCloser, *frames, uint64, error) {
 	}
 }
 
-// afresh gives up what ran, and reaches the hands again when somebody wants them.
-func (r *Remote) afresh(why error) (io.ReadWriteCloser, *frames, error) {
-	r.lose(why.Error(), func() { r.away, r.instance = why, "" })
-	r.config.Notice(News{fmt.Sprintf("the hands are out of reach: %v; what ran there has ended; the next call tries to reach them again", why), true})
+// reset gives up what ran, and reaches the hands again when somebody wants them.
+func (r *Remote) reset(why error) (io.ReadWriteCloser, *frames, error) {
+	r.loseAll(why.Error(), func() { r.unreachable, r.instance = why, "" })
+	r.config.Notice(ConnectionChange{fmt.Sprintf("the hands are out of reach: %v; what ran there has ended; the next call tries to reach them again", why), true})
 	for {
 		select {
-		case <-r.wanted:
+		case <-r.retryRequested:
 		case <-r.closing.Done():
 			return nil, nil, errClosed
 		}
@@ -146,7 +146,7 @@ func (r *Remote) afresh(why error) (io.ReadWriteCloser, *frames, error) {
 		stream, from, a, err := r.dial(ctx)
 		cancel()
 		r.mu.Lock()
-		if r.away = err; err == nil {
+		if r.unreachable = err; err == nil {
 			r.instance = a.Instance
 		}
 		r.attempts++
@@ -158,18 +158,18 @@ func (r *Remote) afresh(why error) (io.ReadWriteCloser, *frames, error) {
 	}
 }
 
-// lose ends everything that was under way, since nobody will know what became of
+// loseAll ends everything that was under way, since nobody will know what became of
 // it. What comes later goes over a new link, and change notes of what kind.
-func (r *Remote) lose(why string, change func()) {
+func (r *Remote) loseAll(why string, change func()) {
 	r.mu.Lock()
 	starting, running, calls := r.starting, r.running, r.calls
-	r.starting, r.running, r.calls = map[uint64]*start{}, map[uint64]*far{}, map[uint64]chan answer{}
+	r.starting, r.running, r.calls = map[uint64]*pendingStart{}, map[uint64]*remoteProcess{}, map[uint64]chan answer{}
 	r.link = newLink(nil)
 	change()
 	r.signal()
 	r.mu.Unlock()
 	for _, s := range starting {
-		s.result <- started{err: &LostError{Why: why}}
+		s.result <- startResult{err: &LostError{Why: why}}
 	}
 	for _, f := range running {
 		f.ending.Lost(why)
@@ -193,16 +193,16 @@ func (r *Remote) deliver(m message) {
 	}
 	r.mu.Unlock()
 	switch {
-	case m.kind == kindBye:
+	case m.kind == kindFinish:
 		select {
-		case <-r.bye:
+		case <-r.peerDone:
 		default:
-			close(r.bye)
+			close(r.peerDone)
 		}
 	case s != nil && m.kind == kindStarted:
 		r.started(m, s)
 	case s != nil && m.kind == kindFailed:
-		s.result <- started{err: errors.New(string(m.data))}
+		s.result <- startResult{err: errors.New(string(m.data))}
 	case f != nil:
 		f.deliver(m)
 	case c != nil && m.kind == kindAnswer:
@@ -214,18 +214,18 @@ func (r *Remote) deliver(m message) {
 	}
 }
 
-func (r *Remote) started(m message, s *start) {
+func (r *Remote) started(m message, s *pendingStart) {
 	var report startedReport
 	if err := json.Unmarshal(m.data, &report); err != nil {
-		s.result <- started{err: fmt.Errorf("cannot read the start: %w", err)}
+		s.result <- startResult{err: fmt.Errorf("cannot read the start: %w", err)}
 		return
 	}
-	f := &far{remote: r, id: m.id, output: s.command.Output}
+	f := &remoteProcess{remote: r, id: m.id, output: s.command.Output}
 	var p *proc.Process
 	p, f.ending = proc.NewRemote(report.PID, s.command.Script, f)
 	r.mu.Lock()
 	f.link = r.link
 	r.running[m.id] = f
 	r.mu.Unlock()
-	s.result <- started{process: p}
+	s.result <- startResult{process: p}
 }

@@ -12,7 +12,7 @@ import (
 // streams, as settle executor does. The first for a session is the hands; those that
 // come while it runs, because its brain has lost the stream or another has the
 // session now, lead to it.
-type Stand struct {
+type Listener struct {
 	// Settle is this program's version.
 	Settle  string
 	Machine Machine
@@ -28,14 +28,14 @@ type Stand struct {
 
 // MostDir is the longest path that Dir may have, in bytes: systems limit the paths of
 // sockets to about 100.
-const MostDir = 80
+const MaxDir = 80
 
 // lockTimeout is how long a stand waits for the end of what dead hands had started.
 const lockTimeout = 20 * time.Second
 
 // Run works until there is nothing more to do, or ctx ends.
-func (s *Stand) Run(ctx context.Context, stream io.ReadWriteCloser) error {
-	g, err := Greet(stream, s.Settle, s.Machine)
+func (s *Listener) Run(ctx context.Context, stream io.ReadWriteCloser) error {
+	g, err := AcceptClient(stream, s.Settle, s.Machine)
 	if err != nil {
 		_ = stream.Close()
 		return err
@@ -43,7 +43,7 @@ func (s *Stand) Run(ctx context.Context, stream io.ReadWriteCloser) error {
 	if g.Session() == "" || s.Dir == "" {
 		return s.serve(ctx, g, nil, nil)
 	}
-	p, err := newPlace(s.Dir, g.Session())
+	p, err := newSessionSocket(s.Dir, g.Session())
 	if err != nil {
 		return s.refuse(g, err)
 	}
@@ -71,16 +71,16 @@ func (s *Stand) Run(ctx context.Context, stream io.ReadWriteCloser) error {
 	}
 }
 
-func (s *Stand) refuse(g *Guest, err error) error {
+func (s *Listener) refuse(g *Client, err error) error {
 	_, _ = g.stream.Write(appendFrame(nil, frameRefused, []byte(err.Error())))
 	_ = g.stream.Close()
 	return err
 }
 
 // serve is the work for a session, for whoever comes for it.
-func (s *Stand) serve(ctx context.Context, g *Guest, p *place, lock *os.File) error {
+func (s *Listener) serve(ctx context.Context, g *Client, p *sessionSocket, lock *os.File) error {
 	local := s.Local(lock, g.Marker())
-	server := &Server{Settle: s.Settle, Local: local, Keep: s.Keep, Spool: func() (*os.File, error) { return unnamed(s.Dir) }}
+	server := &Server{Settle: s.Settle, Local: local, Keep: s.Keep, Spool: func() (*os.File, error) { return unlinkedFile(s.Dir) }}
 	defer server.Close()
 	if p == nil { // it cannot come back
 		err := server.Serve(g)
@@ -89,7 +89,7 @@ func (s *Stand) serve(ctx context.Context, g *Guest, p *place, lock *os.File) er
 		}
 		return err
 	}
-	sweep(g.Marker())
+	sweepMarked(g.Marker())
 	listener, err := p.listen()
 	if err != nil {
 		return s.refuse(g, err)
@@ -102,7 +102,7 @@ func (s *Stand) serve(ctx context.Context, g *Guest, p *place, lock *os.File) er
 				return
 			}
 			go func() { // ends with the stream
-				other, err := Greet(conn, s.Settle, s.Machine)
+				other, err := AcceptClient(conn, s.Settle, s.Machine)
 				switch {
 				case err != nil:
 					_ = conn.Close()
@@ -116,7 +116,7 @@ func (s *Stand) serve(ctx context.Context, g *Guest, p *place, lock *os.File) er
 	}()
 	go func() { _ = server.Serve(g) }() // ends with the stream
 	select {
-	case <-server.Over():
+	case <-server.Done():
 		return nil
 	case <-ctx.Done():
 		return nil
@@ -124,7 +124,7 @@ func (s *Stand) serve(ctx context.Context, g *Guest, p *place, lock *os.File) er
 }
 
 // unnamed opens a file that is gone when it is closed.
-func unnamed(dir string) (*os.File, error) {
+func unlinkedFile(dir string) (*os.File, error) {
 	file, err := os.CreateTemp(dir, "output-")
 	if err != nil {
 		return nil, err

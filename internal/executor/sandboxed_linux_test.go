@@ -74,10 +74,10 @@ func proxied(t *testing.T, apart bool) (hands *Local, dir string) {
 func apart(t *testing.T) []bool {
 	t.Helper()
 	var list []bool
-	gate := egress.NewProxy(nil, egress.Dialer{})
-	defer gate.Close()
+	proxy := egress.NewProxy(nil, egress.Dialer{})
+	defer proxy.Close()
 	for _, own := range []bool{false, true} {
-		_, err := proc.Prove(t.Context(), sandbox.Policy{Write: []string{"/"}, Network: sandbox.Proxied, View: own, OwnNetwork: own}, gate)
+		_, err := proc.Prove(t.Context(), sandbox.Policy{Write: []string{"/"}, Network: sandbox.Proxied, View: own, OwnNetwork: own}, proxy)
 		if err != nil {
 			t.Log(err)
 			continue
@@ -167,7 +167,7 @@ func (l lines) Write(data []byte) (int, error) {
 }
 
 func TestOverride(t *testing.T) {
-	got := override([]string{"A=1", "HTTP_PROXY=theirs", "B=2"}, []string{"HTTP_PROXY=ours", "C=3"})
+	got := overrideEnv([]string{"A=1", "HTTP_PROXY=theirs", "B=2"}, []string{"HTTP_PROXY=ours", "C=3"})
 	if strings.Join(got, " ") != "A=1 B=2 HTTP_PROXY=ours C=3" {
 		t.Error(got)
 	}

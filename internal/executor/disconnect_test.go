@@ -99,9 +99,9 @@ func TestCutEverywhere(t *testing.T) {
 // again, and when it is back; and when there is none any more.
 func TestNews(t *testing.T) {
 	l := newLand(t)
-	news := make(chan News, 64)
+	news := make(chan ConnectionChange, 64)
 	r := l.remote(func(c *RemoteConfig) {
-		c.Bound, c.Notice = time.Hour, func(n News) { news <- n }
+		c.Bound, c.Notice = time.Hour, func(n ConnectionChange) { news <- n }
 	})
 	next := func(lost bool, words ...string) {
 		t.Helper()
@@ -135,8 +135,8 @@ func TestNewsOfSilence(t *testing.T) {
 		l := newLand(t)
 		silent := &muted{}
 		l.wrap = silent.wrap
-		news := make(chan News, 64)
-		l.remote(func(c *RemoteConfig) { c.Notice = func(n News) { news <- n } })
+		news := make(chan ConnectionChange, 64)
+		l.remote(func(c *RemoteConfig) { c.Notice = func(n ConnectionChange) { news <- n } })
 		silent.on.Store(true)
 		if n := <-news; n.Text != "the connection to the hands was lost: nothing comes from the other end; trying again for up to 35s" {
 			t.Errorf("got %+v", n)
@@ -170,7 +170,7 @@ func (s mutedStream) Read(data []byte) (int, error) {
 
 // More output than is kept for a brain that is away is dropped, and that is said.
 func TestFlood(t *testing.T) {
-	l := newLink(&spool{open: func() (*os.File, error) { return unnamed(t.TempDir()) }, most: 3 * windowBytes})
+	l := newLink(&spool{open: func() (*os.File, error) { return unlinkedFile(t.TempDir()) }, maxBytes: 3 * windowBytes})
 	defer l.close()
 	piece := bytes.Repeat([]byte("0123456789abcdef"), 2048)
 	kept := 0
@@ -220,7 +220,7 @@ func BenchmarkFar(b *testing.B) {
 	here := &Local{Env: []string{"PATH=" + os.Getenv("PATH")}, Marker: "bench"}
 	for _, h := range []struct {
 		name  string
-		hands Hands
+		hands Executor
 	}{{"here", here}, {"far", far}} {
 		b.Run("command/"+h.name, func(b *testing.B) {
 			for b.Loop() {
@@ -254,7 +254,7 @@ func benchmarkRemote(b *testing.B) *Remote {
 	if err != nil {
 		b.Fatal(err)
 	}
-	way := &Way{Command: "exec " + self, Env: []string{"PATH=" + os.Getenv("PATH"), roleVariable + "=" + filepath.Join(b.TempDir(), "hands")}, Dir: "/", Marker: "bench"}
+	way := &CommandDialer{Command: "exec " + self, Env: []string{"PATH=" + os.Getenv("PATH"), roleVariable + "=" + filepath.Join(b.TempDir(), "hands")}, Dir: "/", Marker: "bench"}
 	r, err := NewRemote(b.Context(), RemoteConfig{Dial: way.Dial, Settle: "test", Session: "bench"})
 	if err != nil {
 		b.Fatal(err)
@@ -273,7 +273,7 @@ type talkative struct {
 	asked *atomic.Int64
 }
 
-func (t talkative) Said() string {
+func (t talkative) Stderr() string {
 	t.asked.Add(1)
 	return "it hurts"
 }
@@ -284,8 +284,8 @@ func TestCloseAsksNothing(t *testing.T) {
 	l := newLand(t)
 	var asked atomic.Int64
 	l.wrap = func(s io.ReadWriteCloser) io.ReadWriteCloser { return talkative{s, &asked} }
-	news := make(chan News, 64)
-	r := l.remote(func(c *RemoteConfig) { c.Notice = func(n News) { news <- n } })
+	news := make(chan ConnectionChange, 64)
+	r := l.remote(func(c *RemoteConfig) { c.Notice = func(n ConnectionChange) { news <- n } })
 	l.cut()
 	for _, want := range []string{"it said: it hurts", "is back"} {
 		select {
@@ -351,7 +351,7 @@ func (l *land) ending() {
 		server := l.server
 		l.mu.Unlock()
 		server.mu.Lock()
-		b := server.brain
+		b := server.host
 		server.mu.Unlock()
 		if b.link.position() >= 2 { // the start, and that it is over
 			return

@@ -7,19 +7,19 @@ import (
 )
 
 // Guest is a brain at the other end of a stream, which has said who it is.
-type Guest struct {
+type Client struct {
 	stream io.ReadWriteCloser
 	from   *frames
-	attach attach
+	attach attachRequest
 }
 
 // Session is the session that it wants hands for; empty if it only asks a few
 // things.
-func (g *Guest) Session() string { return g.attach.Session }
+func (g *Client) Session() string { return g.attach.Session }
 
 // Marker marks what is started for the session, as in [proc.Spec]. It is not the
 // one of the brain, which may run on the same machine.
-func (g *Guest) Marker() string {
+func (g *Client) Marker() string {
 	if g.attach.Marker == "" {
 		return ""
 	}
@@ -27,10 +27,10 @@ func (g *Guest) Marker() string {
 }
 
 // Greet answers a brain's hello, and reads what it wants.
-func Greet(stream io.ReadWriteCloser, settle string, m Machine) (*Guest, error) {
-	timer := time.AfterFunc(greetTimeout, func() { _ = stream.Close() }) // the reads below end
+func AcceptClient(stream io.ReadWriteCloser, settle string, m Machine) (*Client, error) {
+	timer := time.AfterFunc(handshakeTimeout, func() { _ = stream.Close() }) // the reads below end
 	defer timer.Stop()
-	g := &Guest{stream: stream, from: newFrames(stream)}
+	g := &Client{stream: stream, from: newFrames(stream)}
 	if _, err := g.from.skipTo(); err != nil {
 		return nil, fmt.Errorf("cannot find the beginning: %w", err)
 	}
@@ -55,8 +55,8 @@ func Greet(stream io.ReadWriteCloser, settle string, m Machine) (*Guest, error) 
 
 // Relay leads the brain to the hands at the other end of a connection, which work
 // on its session already, until one of both ends.
-func (g *Guest) Relay(to io.ReadWriteCloser, settle string) error {
-	from, _, err := call(to, settle)
+func (g *Client) Relay(to io.ReadWriteCloser, settle string) error {
+	from, _, err := handshake(to, settle)
 	if err == nil {
 		err = send(to, frameAttach, g.attach)
 	}
@@ -80,15 +80,15 @@ func (g *Guest) Relay(to io.ReadWriteCloser, settle string) error {
 }
 
 // call says hello to the hands at the other end of a stream.
-func call(stream io.ReadWriteCloser, settle string) (*frames, Machine, error) {
-	timer := time.AfterFunc(greetTimeout, func() { _ = stream.Close() }) // the reads below end
+func handshake(stream io.ReadWriteCloser, settle string) (*frames, Machine, error) {
+	timer := time.AfterFunc(handshakeTimeout, func() { _ = stream.Close() }) // the reads below end
 	defer timer.Stop()
 	from := newFrames(stream)
 	// Whoever does not read this says why before the preface that does not come.
 	_, _ = io.WriteString(stream, preface)
 	_ = send(stream, frameHello, hello{Version: Version, Settle: settle})
 	if noise, err := from.skipTo(); err != nil {
-		return nil, Machine{}, &strangerError{noise: noise, err: err}
+		return nil, Machine{}, &noExecutorError{noise: noise, err: err}
 	}
 	var h hello
 	if err := from.expect(frameHello, &h); err != nil {
@@ -104,16 +104,16 @@ func call(stream io.ReadWriteCloser, settle string) (*frames, Machine, error) {
 }
 
 // strangerError says that no hands answered, and what was said instead.
-type strangerError struct {
+type noExecutorError struct {
 	noise string
 	err   error
 }
 
-func (e *strangerError) Error() string {
+func (e *noExecutorError) Error() string {
 	if e.noise == "" {
 		return fmt.Sprintf("no hands answered: %v", e.err)
 	}
 	return fmt.Sprintf("no hands answered: %v, after %q", e.err, e.noise[:min(len(e.noise), 500)])
 }
 
-func (e *strangerError) Unwrap() error { return e.err }
+func (e *noExecutorError) Unwrap() error { return e.err }

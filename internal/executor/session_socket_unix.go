@@ -19,9 +19,9 @@ import (
 )
 
 // place is where the hands of a session are found.
-type place struct{ lockFile, socket string }
+type sessionSocket struct{ lockFile, socket string }
 
-func newPlace(dir, session string) (*place, error) {
+func newSessionSocket(dir, session string) (*sessionSocket, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make a directory for the hands: %w", err)
 	}
@@ -35,12 +35,12 @@ func newPlace(dir, session string) (*place, error) {
 	}
 	sum := sha256.Sum256([]byte(session))
 	name := filepath.Join(dir, hex.EncodeToString(sum[:8])) // a socket's path is short
-	return &place{lockFile: name + ".lock", socket: name + ".sock"}, nil
+	return &sessionSocket{lockFile: name + ".lock", socket: name + ".sock"}, nil
 }
 
 // lock returns the session's lock; nil if somebody has it: the hands, or what dead
 // ones had started.
-func (p *place) lock() (*os.File, error) {
+func (p *sessionSocket) lock() (*os.File, error) {
 	file, err := os.OpenFile(p.lockFile, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the hands' lock: %w", err)
@@ -57,7 +57,7 @@ func (p *place) lock() (*os.File, error) {
 }
 
 // names reports whether the lock's file is still the one by that name.
-func (p *place) names(file *os.File) bool {
+func (p *sessionSocket) names(file *os.File) bool {
 	ours, err := file.Stat()
 	if err != nil {
 		return false
@@ -67,15 +67,17 @@ func (p *place) names(file *os.File) bool {
 }
 
 // leave is called by who has the lock and lets go of it.
-func (p *place) leave(lock *os.File) {
+func (p *sessionSocket) leave(lock *os.File) {
 	_ = os.Remove(p.lockFile) // who finds it later locks it in vain; see names
 	_ = lock.Close()
 }
 
-func (p *place) dial() (net.Conn, error) { return net.DialTimeout("unix", p.socket, greetTimeout) }
+func (p *sessionSocket) dial() (net.Conn, error) {
+	return net.DialTimeout("unix", p.socket, handshakeTimeout)
+}
 
 // listen is called with the lock held: whoever listened before is dead.
-func (p *place) listen() (net.Listener, error) {
+func (p *sessionSocket) listen() (net.Listener, error) {
 	if err := os.Remove(p.socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot listen for those who come back: %w", err)
 	}
@@ -87,7 +89,7 @@ func (p *place) listen() (net.Listener, error) {
 }
 
 // sweep ends what hands had started that were killed with their wardens.
-func sweep(marker string) {
+func sweepMarked(marker string) {
 	if marker != "" {
 		_, _ = proc.Sweep(marker) // what it cannot end, nobody can
 	}

@@ -1,0 +1,21 @@
+//go:build !unix
+
+package executor
+
+import (
+	"errors"
+	"net"
+	"os"
+)
+
+// place is where the hands of a session are found: nowhere, here.
+type sessionSocket struct{}
+
+var errNoPlace = errors.New("hands cannot be found again on this system")
+
+func newSessionSocket(string, string) (*sessionSocket, error) { return nil, errNoPlace }
+func (*sessionSocket) lock() (*os.File, error)                { return nil, errNoPlace }
+func (*sessionSocket) dial() (net.Conn, error)                { return nil, errNoPlace }
+func (*sessionSocket) listen() (net.Listener, error)          { return nil, errNoPlace }
+func (*sessionSocket) leave(*os.File)                         {}
+func sweepMarked(string)                                      {}
