@@ -21,8 +21,8 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 )
 
-// Approvals asks somebody about calls, through the log: the request is an
-// event, and so is the first answer. It is the turns' Approver.
+// Approvals requests approvals through the log: the request is an event, and so is the first
+// answer. It implements [turn.Approver].
 //
 //	requested ─► approved | approved_session | denied | aborted   by Answer
 //	          └► expired                                          with its turn
@@ -36,25 +36,25 @@ type Approvals struct {
 	waiting map[string]*scope.Deferred[approval.Answer]
 }
 
-// NewApprovals returns the approvals of the log's session; redact masks
-// secrets in what a call would do, and may be nil.
+// NewApprovals returns the approvals of the log's session. redact masks secrets in the
+// requests, and may be nil.
 func NewApprovals(log *journal.Log, judge approval.Judge, redact *redact.Redactor) *Approvals {
 	return &Approvals{log: log, judge: judge, redact: redact, waiting: map[string]*scope.Deferred[approval.Answer]{}}
 }
 
-// Approve implements [turn.Approver]. It waits for an answer until ctx ends;
-// the turn's finalizer then writes that the approval has expired.
+// Approve implements [turn.Approver]. It waits for an answer until ctx ends. After that, the
+// turn's finalizer records that the approval has expired.
 func (a *Approvals) Approve(ctx context.Context, call approval.Call) (turn.Grant, error) {
 	return a.approve(ctx, call, func(call approval.Call, j approval.Judgement) error { return a.askPerson(ctx, call, j) })
 }
 
-// maxQuestions is how often somebody is asked about one call whose paths lead elsewhere
+// maxQuestions bounds how often approval is requested for a call whose paths lead elsewhere
 // after each answer.
 const maxQuestions = 3
 
-// approve judges a call and asks about it if the judgement says so. An answer is about
-// the places that the question showed: if the call's paths lead elsewhere by then, the
-// call is judged again, and asked about again.
+// approve judges a call and requests approval if the judgement requires it. An answer covers
+// the places that the request showed. If the call's paths lead elsewhere when the answer
+// arrives, the call is judged again and approval is requested again.
 func (a *Approvals) approve(ctx context.Context, call approval.Call, ask func(approval.Call, approval.Judgement) error) (turn.Grant, error) {
 	j := applyHooks(ctx, a.judge.Judge(call))
 	for range maxQuestions {
@@ -65,7 +65,7 @@ func (a *Approvals) approve(ctx context.Context, call approval.Call, ask func(ap
 		if allowed, err := a.askHooks(ctx, call); allowed || err != nil {
 			return grantOf(j), err
 		}
-		j.Secrets = "" // somebody decides
+		j.Secrets = "" // a person or an Approver decides
 		if err := ask(call, j); err != nil {
 			return turn.Grant{}, err
 		}
@@ -87,15 +87,15 @@ func placesOf(judge approval.Judge, call approval.Call) []event.ResolvedPath {
 	return judge.Judge(call).Places
 }
 
-// byMoved names the policy that refuses calls whose paths keep changing.
+// policyMoved names the policy that refuses calls whose paths keep changing.
 const policyMoved = "changing paths"
 
-// grant says how a call runs that is allowed.
+// grantOf returns how an allowed call runs.
 func grantOf(j approval.Judgement) turn.Grant {
 	return turn.Grant{Sandbox: j.Sandbox, Secrets: j.Secrets, Places: j.Places}
 }
 
-// wait asks about the call and returns nil once it may run.
+// askPerson requests approval of the call and returns nil if the call may run.
 func (a *Approvals) askPerson(ctx context.Context, call approval.Call, j approval.Judgement) error {
 	request, err := a.requestOf(call, j)
 	if err != nil {
@@ -125,8 +125,8 @@ func (a *Approvals) askPerson(ctx context.Context, call approval.Call, j approva
 	return &approval.DeniedError{Message: denialMessage(call, given, request.Why)}
 }
 
-// decide returns whether somebody is to be asked about the call; if not, err
-// says whether it may run.
+// decide reports whether the call needs approval. If it needs none, err is nil if the call may
+// run.
 func decide(call approval.Call, j approval.Judgement) (asked bool, err error) {
 	switch j.Decision {
 	case event.Allow:
@@ -137,14 +137,14 @@ func decide(call approval.Call, j approval.Judgement) (asked bool, err error) {
 	return true, nil
 }
 
-// refused is the refusal of a declared policy, which nobody was asked about.
+// deniedByPolicy returns the refusal by a declared policy.
 func deniedByPolicy(call approval.Call, j approval.Judgement) error {
 	return &approval.DeniedError{Policy: j.Rule, Message: fmt.Sprintf(
 		"%q was not allowed to run: %s. Continue without it, or state what you would have done.", call.Tool.Name, j.Why)}
 }
 
-// unasked tells the model, beside the policy that answered, why somebody would
-// have been asked: it can then choose another way.
+// withReason adds to the message of a policy why the call needed approval, so that the model
+// can choose another way.
 func withReason(message, why string) string {
 	if why == "" || strings.HasPrefix(message, why) {
 		return message
@@ -163,10 +163,10 @@ func denialMessage(call approval.Call, given approval.Answer, why string) string
 	return s
 }
 
-// coversShown is what a judge remembers that says nothing of it.
+// defaultCovers describes what an approval for the session covers if the judge does not.
 const defaultCovers = "later calls that do no more than what is shown here"
 
-// request is what somebody is asked: the whole call, or nothing.
+// requestOf returns the request for approval of a call: the complete call, or an error.
 func (a *Approvals) requestOf(call approval.Call, j approval.Judgement) (event.ApprovalRequested, error) {
 	asked := question.Call{Tool: call.Tool.Name, Arguments: call.Arguments, Detail: j.Detail}
 	a.log.View(func(s event.State) { asked.Dir, asked.Job = s.Host.Dir, jobOf(s, call) })
@@ -178,7 +178,7 @@ func (a *Approvals) requestOf(call approval.Call, j approval.Judgement) (event.A
 	}, err
 }
 
-// jobOf returns the command of the job that a call is about.
+// jobOf returns the command of the job that the call names.
 func jobOf(s event.State, call approval.Call) string {
 	var in struct{ Job string }
 	if call.Tool.Name != "job" || json.Unmarshal([]byte(call.Arguments), &in) != nil {
@@ -192,24 +192,24 @@ func jobOf(s event.State, call approval.Call) string {
 	return ""
 }
 
-// byLength names the policy that refuses what nobody could read whole (C16).
+// policyTooLong names the policy that refuses calls that are too long to read (C16).
 const policyTooLong = "too long to show"
 
-// unshown is the refusal of a call that cannot be shown.
+// tooLongError returns the refusal of a call that is too long to be shown.
 func tooLongError(call approval.Call, err error) error {
 	return &approval.DeniedError{Policy: policyTooLong, Message: fmt.Sprintf(
 		"%q was not allowed to run: %v. Nothing was done. Split it into calls that are shorter.", call.Tool.Name, err)}
 }
 
-// ask puts the request into the log.
+// request records a request for approval in the log.
 func (a *Approvals) request(ctx context.Context, call approval.Call, request event.ApprovalRequested) (string, *scope.Deferred[approval.Answer], error) {
 	return a.record(ctx, request, func(s event.State) (event.Event, bool) {
 		return event.Event{Turn: call.Turn, Attempt: call.Attempt, Item: call.Item}, isPending(s, call)
 	})
 }
 
-// record puts a request into the log at the place that the state has for it, if it has
-// one, and says where the answer will be.
+// record records a request at the place that the function place returns, if the state still
+// has one, and returns the approval's id and its future answer.
 func (a *Approvals) record(ctx context.Context, request event.ApprovalRequested, place func(event.State) (event.Event, bool)) (string, *scope.Deferred[approval.Answer], error) {
 	var id string
 	answer := scope.NewDeferred[approval.Answer]()
@@ -237,11 +237,11 @@ func (a *Approvals) record(ctx context.Context, request event.ApprovalRequested,
 	return id, answer, err
 }
 
-// errCallEnded: nobody is asked about a call that is over, such as one of an
-// attempt that failed meanwhile. Its output is in the log already.
+// errCallEnded means that the call has ended, such as a call of a failed attempt. The log has
+// its output already.
 var errCallEnded = errors.New("the call has ended")
 
-// asks reports whether the call still waits to be run.
+// isPending reports whether the call has neither started nor ended.
 func isPending(s event.State, call approval.Call) bool {
 	t := s.Running()
 	if t == nil || t.ID != call.Turn {
@@ -257,9 +257,8 @@ func (a *Approvals) forget(id string) {
 	delete(a.waiting, id)
 }
 
-// Answer gives somebody's word. The first one counts; for any other it returns
-// an [*AnsweredError], and for an approval that was never asked for an
-// [*UnknownApprovalError].
+// Answer records the answer of an approval. The first answer counts: a later one returns an
+// [*approval.AnsweredError], and an unknown approval returns an [*approval.UnknownError].
 func (a *Approvals) Answer(given approval.Answer) error {
 	switch given.Verdict {
 	case event.Approved, event.ApprovedSession, event.Denied, event.ApprovalAborted:
@@ -300,9 +299,8 @@ func (a *Approvals) Answer(given approval.Answer) error {
 	return nil
 }
 
-// Answer gives somebody's word about a call that waits. The verdict "aborted"
-// interrupts the turn as well, and Answer returns when that has ended. Of a child in the
-// background, it ends the child.
+// Answer answers a pending approval. The verdict "aborted" also interrupts the turn, and
+// Answer returns when the turn has ended. For a background child, it ends the child.
 func (s *Session) Answer(ctx context.Context, given approval.Answer) error {
 	if s.config.Approvals == nil {
 		return &approval.UnknownError{Approval: given.Approval}
@@ -311,10 +309,10 @@ func (s *Session) Answer(ctx context.Context, given approval.Answer) error {
 		return err
 	}
 	ended := make(chan error, 1)
-	// Ends with the turn: the call waits for that, whatever becomes of ctx.
+	// Ends with the turn, even if ctx ends first.
 	go scope.Shield(func(err error) { ended <- err }, func() {
 		_, err := s.Interrupt(context.WithoutCancel(ctx), Request{By: given.By})
-		ended <- err // never blocks: room for one
+		ended <- err // never blocks: capacity 1
 	})()
 	select {
 	case err := <-ended:
@@ -324,7 +322,7 @@ func (s *Session) Answer(ctx context.Context, given approval.Answer) error {
 	}
 }
 
-// isSessions reports whether an approval is that of a child in the background.
+// isBackgroundApproval reports whether a background child requested the approval.
 func (s *Session) isBackgroundApproval(approval string) (is bool) {
 	s.log().View(func(state event.State) {
 		place, found := findApproval(state, approval)
@@ -333,7 +331,7 @@ func (s *Session) isBackgroundApproval(approval string) (is bool) {
 	return is
 }
 
-// find returns the approval and where it is in the session, newest turns first.
+// findApproval returns an approval and its place in the session, newest turns first.
 func findApproval(s event.State, id string) (event.Event, *event.Approval) {
 	for _, t := range slices.Backward(s.Turns) {
 		if a := t.Approval(id); a != nil {

@@ -13,18 +13,18 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 )
 
-// ChildApproval is a call of a child that needs approval.
+// ChildApproval is a call of a child agent that needs approval.
 type ChildApproval struct {
-	Child, Item string // Item is the parent's call that runs it
-	Title       string // of the child's task
+	Child, Item string // Item is the parent's call that runs the child
+	Title       string // title of the child's task
 	approval.Call
-	// Abort ends a child in the background, whose end is not that of its parent's turn.
+	// Abort ends a background child, which does not end with its parent's turn.
 	Abort func(by string)
 }
 
-// AskFor asks about a call of a child, in the log of its parent: whoever watches
-// that is asked, and told which child it is. Other, if set, is asked instead, as by
-// Asking. It returns nil if the call may run; the approval ends with ctx.
+// AskForChild requests approval of a child's call in the log of its parent. The request names
+// the child. If approver is set, it decides instead, as in Forwarding. AskForChild returns nil
+// if the call may run; the approval ends with ctx.
 func (a *Approvals) AskForChild(ctx context.Context, c ChildApproval, other approval.Approver) error {
 	name := c.Child
 	if c.Title != "" {
@@ -65,18 +65,18 @@ func (a *Approvals) AskForChild(ctx context.Context, c ChildApproval, other appr
 		if a.inBackground(c.Child) {
 			c.Abort(given.By)
 		}
-		<-ctx.Done() // Session.Answer interrupts the turn of one in the foreground, and that the child
+		<-ctx.Done() // Session.Answer interrupts the turn, which ends a foreground child
 		return context.Cause(ctx)
 	}
 	return &approval.DeniedError{Policy: given.Policy, Message: denialMessage(c.Call, given, c.Why)}
 }
 
-// memory is the key of what remembers an approval for the session.
+// memoryKey is the context key of the function that remembers an approval.
 type memoryKey struct{}
 
-// WithMemory says what remembers a call that AskFor has approved for the session: the
-// judge of the child that makes it, which may work elsewhere than its parents. The
-// first one counts.
+// WithMemory returns a context with the function that remembers an approval for the session.
+// It is the judge's of the child that makes the call; the judges of its parents may be for
+// other directories, so the first function counts.
 func WithMemory(ctx context.Context, remember func()) context.Context {
 	if ctx.Value(memoryKey{}) != nil {
 		return ctx
@@ -84,7 +84,7 @@ func WithMemory(ctx context.Context, remember func()) context.Context {
 	return context.WithValue(ctx, memoryKey{}, remember)
 }
 
-// forwardFor asks the other one, and records the answer.
+// forwardFor lets the approver decide, and records its answer.
 func (a *Approvals) forwardFor(ctx context.Context, c ChildApproval, request event.ApprovalRequested, id string, other approval.Approver) error {
 	call := c.Call
 	call.Title, call.Text = request.Title, request.Text
@@ -101,16 +101,16 @@ func (a *Approvals) forwardFor(ctx context.Context, c ChildApproval, request eve
 		}
 	}
 	if err := a.Answer(given); err != nil {
-		return err // it came too late: nothing is run
+		return err // another answer came first: the call does not run
 	}
 	return said
 }
 
-// askFor puts the request into the log, for as long as the child runs.
+// requestFor records the request in the log. It can be answered while the child runs.
 func (a *Approvals) requestFor(ctx context.Context, c ChildApproval, request event.ApprovalRequested) (string, *scope.Deferred[approval.Answer], error) {
 	return a.record(ctx, request, func(s event.State) (event.Event, bool) {
 		child := s.Child(c.Child)
-		if child != nil && child.Background() { // its call is over, and perhaps its turn
+		if child != nil && child.Background() { // its call has ended, and its turn may have ended
 			return event.Event{}, child.Ended == nil
 		}
 		t := s.Running()
@@ -121,7 +121,7 @@ func (a *Approvals) requestFor(ctx context.Context, c ChildApproval, request eve
 	})
 }
 
-// inBackground reports whether the child is one in the background.
+// inBackground reports whether the child runs in the background.
 func (a *Approvals) inBackground(child string) (is bool) {
 	a.log.View(func(s event.State) {
 		c := s.Child(child)
@@ -139,5 +139,5 @@ func (a *Approvals) expire(id string) {
 		}
 		place.Data = event.ApprovalEnded{Approval: id, Verdict: event.Expired}
 		return []event.Event{place}
-	}) // a journal that fails ends the turn by itself
+	}) // a failed journal ends the turn by itself
 }

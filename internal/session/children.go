@@ -10,24 +10,23 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 )
 
-// ChildAgents are the running child agents of a session. A parent waits for its
-// children, and never a child for its parent, so that no two sessions wait for each
-// other.
+// ChildAgents are the running child agents of a session. A parent waits for its children, and
+// a child never waits for its parent, so that no two sessions wait for each other.
 type ChildAgents interface {
 	// Cancel ends all children with the cause. It does not wait.
 	Cancel(cause *event.Cause)
-	// Wait returns when no child runs, and its end is recorded, or when ctx ends.
+	// Wait returns when all children have ended and their ends are recorded, or when ctx ends.
 	Wait(ctx context.Context) error
-	// Finish returns when nothing is left to do for them either, such as to look what
-	// has changed in their worktrees, or when ctx ends.
+	// Finish returns when the children's worktrees are removed or kept as well, or when ctx
+	// ends.
 	Finish(ctx context.Context) error
 }
 
-// Children records child agents in their parent's log. A child ends once; a second
-// ending becomes nothing.
+// Children records child agents in their parent's log. A second ending of a child has no
+// effect.
 type Children struct {
 	Log *journal.Log
-	// Redact masks secrets in what children say; nil for none.
+	// Redact masks secrets in the texts of children; nil masks nothing.
 	Redact *redact.Redactor
 	// MaxRunning and MaxTotal bound the children of the session.
 	MaxRunning, MaxTotal int
@@ -42,10 +41,10 @@ type ChildCall struct {
 // StartedChild is a child whose start is durable.
 type StartedChild struct {
 	event.ChildStarted
-	Turn string // of the call
+	Turn string // turn of the call
 }
 
-// ChildStarted records that a call starts a child, before it does anything.
+// ChildStarted records that a call starts a child, before the child does anything.
 func (c Children) ChildStarted(ctx context.Context, call ChildCall, child event.ChildStarted) (StartedChild, error) {
 	child.Title, child.Call = c.Redact.String(child.Title), call.Item
 	birth := StartedChild{}
@@ -77,7 +76,7 @@ func (c Children) ChildStarted(ctx context.Context, call ChildCall, child event.
 	return birth, refused
 }
 
-// room refuses one child more than there may be.
+// checkRoom refuses a child beyond the session's bounds.
 func (c Children) checkRoom(s event.State) error {
 	running := 0
 	for _, child := range s.Children {
@@ -103,7 +102,7 @@ func (c Children) ChildEnded(end event.ChildEnded) error {
 			return nil
 		}
 		var out []event.Event
-		for _, a := range child.Approvals { // C16: nobody is asked for a child that has ended
+		for _, a := range child.Approvals { // C16: approvals of an ended child expire
 			if a.Ended == nil {
 				out = append(out, event.Event{Data: event.ApprovalEnded{Approval: a.Approval, Verdict: event.Expired}})
 			}
@@ -116,27 +115,27 @@ func (c Children) ChildEnded(end event.ChildEnded) error {
 	return nil
 }
 
-// orphaned is the cause of children whose parent ends so.
+// parentCause returns the cause of children that end because their parent ends.
 func parentCause(cause *event.Cause) *event.Cause {
 	out := event.Abort(event.Parent, cause.By)
 	out.Message = cause.Error()
 	return out
 }
 
-// endChildren ends all children, since the turn is being aborted: C18, C9.
+// endChildren ends all children, because the turn is being aborted (C18, C9).
 func (s *Session) endChildren(cause *event.Cause) {
 	if s.config.ChildAgents != nil && cause.Outcome == event.Aborted {
 		s.config.ChildAgents.Cancel(parentCause(cause))
 	}
 }
 
-// awaitChildren waits for the children of a turn that was aborted, within a bound:
-// what has not ended then, is ended with the session.
+// awaitChildren waits for the children of an aborted turn, within a bound. Children that do
+// not end by then end with the session.
 func (s *Session) awaitChildren(cause *event.Cause) {
 	if s.config.ChildAgents == nil || cause == nil || cause.Outcome != event.Aborted {
 		return
 	}
-	s.endChildren(cause) // also where nobody asked for the end, such as at a limit
+	s.endChildren(cause) // also if no client requested the end, such as at a limit
 	_ = withTimeout(interruptedTimeout, s.config.ChildAgents.Wait)
 }
 

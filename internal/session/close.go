@@ -11,17 +11,15 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// Close ends the running turn with the reason (shutdown if empty), then all
-// that the session still has, and lets go of the log. Everybody who closes the
-// same session waits for the same end. If ctx ends first, Close says what still
-// runs; the session goes on ending.
+// Close ends the running turn with the reason (shutdown if empty), then the rest of the
+// session, and closes the log. Concurrent calls wait for the same end. If ctx ends first,
+// Close returns an error that names what still runs, and the session continues to end.
 func (s *Session) Close(ctx context.Context, reason event.Reason, by string) error {
 	if reason == "" {
 		reason = event.Shutdown
 	}
 	answer := make(chan error, 1)
-	// Ends when the actor takes it or has ended: it is closed even if ctx ends
-	// before that.
+	// Ends when the actor has handled the close or has ended, even if ctx ends first.
 	go scope.Shield(func(err error) { answer <- err }, func() {
 		if s.do(context.WithoutCancel(ctx), func() {
 			if at, ok := ctx.Deadline(); ok && (s.closeBy.IsZero() || at.Before(s.closeBy)) {
@@ -29,7 +27,7 @@ func (s *Session) Close(ctx context.Context, reason event.Reason, by string) err
 			}
 			s.handleClose(answer, event.Abort(reason, by))
 		}) != nil {
-			answer <- nil // it was closed before; never blocks: room for one
+			answer <- nil // closed before; never blocks: capacity 1
 		}
 	})()
 	select {
@@ -40,8 +38,8 @@ func (s *Session) Close(ctx context.Context, reason event.Reason, by string) err
 	}
 }
 
-// CloseIdle closes the session if nothing of it runs and nothing has happened
-// in it since then, and reports whether it did. What is held stays held.
+// CloseIdle closes the session if nothing runs in it and nothing has happened in it since the
+// given time, and reports whether it did. Held inputs stay held.
 func (s *Session) CloseIdle(ctx context.Context, since time.Time) (bool, error) {
 	answer := make(chan error, 1)
 	busy := make(chan struct{})
@@ -65,7 +63,7 @@ func (s *Session) CloseIdle(ctx context.Context, since time.Time) (bool, error) 
 	}
 }
 
-// idle reports whether nobody would miss the session if it were closed.
+// isIdle reports whether the session can be closed without ending anything.
 func (s *Session) isIdle(since time.Time) bool {
 	if s.running != nil || len(s.closing) > 0 || len(s.earlyInterrupts) > 0 || len(s.expansions) > 0 {
 		return false
@@ -80,7 +78,7 @@ func (s *Session) isIdle(since time.Time) bool {
 	return idle
 }
 
-// Left reports whether the session is being closed by CloseIdle, or was.
+// ClosedIdle reports whether CloseIdle closed the session or is closing it.
 func (s *Session) ClosedIdle() bool { return s.closedIdle.Load() }
 
 func (s *Session) handleClose(answer chan error, cause *event.Cause) {
@@ -93,7 +91,7 @@ func (s *Session) handleClose(answer chan error, cause *event.Cause) {
 	s.closeAfterHooks()
 }
 
-// open names what has not ended yet.
+// unfinished names what has not ended yet.
 func (s *Session) unfinished() (what string) {
 	s.log().View(func(state event.State) {
 		what = "its log is being written"
@@ -104,11 +102,10 @@ func (s *Session) unfinished() (what string) {
 	return what
 }
 
-// closeTimeout bounds the end of what tools left running, and then that of the
-// log.
+// closeTimeout bounds the end of jobs and child agents, and then the end of the log.
 const closeTimeout = 10 * time.Second
 
-// finish closes the session: no turn runs any more.
+// finish closes the session. No turn runs any more.
 func (s *Session) finish() {
 	s.closed = true
 	cause := event.Abort(event.Shutdown, "host")
@@ -132,7 +129,7 @@ func (s *Session) finish() {
 	}
 }
 
-// closeChildren ends the children that still run, within a bound.
+// closeChildren ends the running children, within a bound.
 func (s *Session) closeChildren(cause *event.Cause) error {
 	if s.config.ChildAgents == nil {
 		return nil
@@ -144,7 +141,7 @@ func (s *Session) closeChildren(cause *event.Cause) error {
 	return nil
 }
 
-// beforeClose ends what the tools left running, within a bound.
+// beforeClose ends jobs, within a bound.
 func (s *Session) beforeClose() error {
 	if s.config.BeforeClose == nil {
 		return nil
@@ -152,14 +149,14 @@ func (s *Session) beforeClose() error {
 	return withTimeout(closeTimeout, s.config.BeforeClose)
 }
 
-// within calls f, and gives up on it when the time is over.
+// withTimeout calls f and returns an error if f does not return in time.
 func withTimeout(limit time.Duration, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	done := make(chan error, 1)
-	// Ends when f returns; nothing waits for one that ignores its context.
+	// Ends when f returns. Nothing waits for a function that ignores its context.
 	go func() {
-		done <- scope.Guard(func() error { return f(ctx) }) // never blocks: room for one
+		done <- scope.Guard(func() error { return f(ctx) }) // never blocks: capacity 1
 	}()
 	select {
 	case err := <-done:

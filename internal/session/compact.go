@@ -7,22 +7,22 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// compaction is somebody who waits for a shorter history.
+// compaction is a client that waits for a compaction.
 type compaction struct {
 	by        string
-	abandoned atomic.Bool  // it does not wait any more
-	answer    chan Outcome // room for one
+	abandoned atomic.Bool  // the client does not wait any more
+	answer    chan Outcome // capacity 1
 }
 
-// Compact has the history made shorter, in a turn of its own that comes next, and
-// returns how that ended. If ctx ends first, a turn that has not started does not
-// come; one that runs goes on, until it is interrupted.
+// Compact compacts the history in a turn of its own, before other turns, and returns how that
+// turn ended. If ctx ends first, a turn that has not started does not start; a running one
+// continues until it is interrupted.
 func (s *Session) Compact(ctx context.Context, by string) (Outcome, error) {
 	c := &compaction{by: by, answer: make(chan Outcome, 1)}
 	failed := make(chan error, 1)
 	if err := s.do(ctx, func() {
 		if len(s.closing) > 0 {
-			failed <- ErrClosed // never blocks: one answer, room for one
+			failed <- ErrClosed // never blocks: one answer, capacity 1
 			return
 		}
 		if err := s.reopen(); err != nil {
@@ -41,7 +41,7 @@ func (s *Session) Compact(ctx context.Context, by string) (Outcome, error) {
 		return Outcome{}, err
 	case <-s.done:
 		select {
-		case o := <-c.answer: // it was answered before
+		case o := <-c.answer: // answered before the end
 			return o, nil
 		default:
 			return Outcome{}, ErrClosed
@@ -52,8 +52,8 @@ func (s *Session) Compact(ctx context.Context, by string) (Outcome, error) {
 	}
 }
 
-// startCompaction starts a turn for those who wait for a shorter history, and
-// reports whether it did.
+// startCompaction starts a turn for the clients that wait for a compaction, and reports
+// whether it did.
 func (s *Session) startCompaction() bool {
 	var waiting []*compaction
 	for _, c := range s.compactions {
@@ -82,7 +82,7 @@ func (s *Session) startCompaction() bool {
 			s.config.Logger.Error("cannot start a compaction", "error", err)
 		}
 		for _, w := range waiting {
-			w.answer <- Outcome{} // never blocks: one answer, room for one
+			w.answer <- Outcome{} // never blocks: one answer, capacity 1
 		}
 		return false
 	}

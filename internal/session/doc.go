@@ -1,12 +1,16 @@
-// Package session runs one session: a single actor that starts turns, one
-// after the other, and answers those who wait for their ends.
+// Package session runs one session: a single actor that starts turns, one after the other, and
+// answers the clients that wait for the turns' ends.
 //
 //	idle ── input ──► running ── turn.* ──► idle ── Close ──► closed
 //	                    │ interrupt, replace: cancel, with the cause
-//	                    └ input: waits (queue, steer), or takes its place (replace)
+//	                    └ input: waits (queue, steer), or replaces the turn (replace)
 //
-// An input may have to be expanded first, which the actor does not wait for (expand.go).
-// What is running and what waits is read off the log (C3); the actor owns only
-// what cannot be written down: the function that cancels the running turn, and
-// the callers that wait for its end.
+// Read session.go first: it has the actor. input.go accepts inputs, expand.go expands them
+// beside the actor, turns.go starts turns, interrupt.go and close.go end them. approvals.go
+// requests approvals, child_approvals.go those of child agents, forwarding.go asks a program
+// instead of a person, and form.go asks for values.
+//
+// The log has the running turn and the waiting inputs (C3). The actor owns only what the log
+// cannot have: the function that cancels the running turn, and the waiting clients. Whether a
+// call needs approval is decided in internal/policy (the Judge); who is asked is decided here.
 package session

@@ -10,24 +10,22 @@ import (
 	"github.com/settle-agent/settle/run"
 )
 
-// expansion is an input of which it is being found out what it stands for. It is not
-// accepted yet.
+// expansion is an input that is being expanded. It is not accepted yet.
 //
 //	Submit ─► begun ─► Expand runs ─► accepted
-//	            │          └► failed: Submit says why
+//	            │          └► failed: Submit returns the error
 //	            └► withdrawn: by an interrupt or the session's end; Submit returns the cause
 //
-// What it is belongs to the actor, so that an interrupt either withdraws it or finds
-// it accepted (C10).
+// Its state belongs to the actor, so that an interrupt either withdraws the input or finds it
+// accepted (C10).
 type expansion struct {
-	input  string // its id; "" for one that is still to be made
+	input  string // id of the input; "" if the input has none yet
 	cancel context.CancelCauseFunc
 	cause  *event.Cause // why it was withdrawn
 }
 
-// expand finds out what the input stands for. again says that it was accepted
-// before. Without an error, and unless again, the caller has the actor call
-// endExpansion.
+// expand expands the input's text. again means that the id was accepted before. Otherwise,
+// without an error, the caller lets the actor call endExpansion.
 func (s *Session) expand(ctx context.Context, in *run.Input) (_ *expansion, again bool, _ error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -56,8 +54,8 @@ func (s *Session) expand(ctx context.Context, in *run.Input) (_ *expansion, agai
 	return e, false, nil
 }
 
-// await has the actor run f, and waits until it has. It is bounded by ctx until the
-// actor takes f, which does not wait for anything but the disk.
+// await lets the actor run f and waits until f has returned. ctx bounds only the wait for the
+// actor; f itself waits for nothing but the disk.
 func (s *Session) await(ctx context.Context, f func()) error {
 	done := make(chan struct{})
 	if err := s.do(ctx, func() { defer close(done); f() }); err != nil {
@@ -71,7 +69,7 @@ func (s *Session) await(ctx context.Context, f func()) error {
 	}
 }
 
-// beginExpansion takes note of an input that is not known yet.
+// beginExpansion registers an input that is being expanded.
 func (s *Session) beginExpansion(e *expansion) (again bool, err error) {
 	if len(s.closing) > 0 {
 		return false, ErrClosed
@@ -80,12 +78,12 @@ func (s *Session) beginExpansion(e *expansion) (again bool, err error) {
 		return true, nil
 	}
 	s.expansions = append(s.expansions, e)
-	if waiters := s.earlyInterrupts[e.input]; e.input != "" && len(waiters) > 0 { // C10: they came before it
+	if waiters := s.earlyInterrupts[e.input]; e.input != "" && len(waiters) > 0 { // C10: they arrived before the input
 		delete(s.earlyInterrupts, e.input)
 		for _, w := range waiters {
 			if !w.abandoned.Load() {
 				e.withdraw(w.cause)
-				w.answer <- Outcome{} // room for one
+				w.answer <- Outcome{} // capacity 1
 			}
 		}
 		if e.cause != nil {
@@ -95,14 +93,14 @@ func (s *Session) beginExpansion(e *expansion) (again bool, err error) {
 	return false, nil
 }
 
-// accepted reports whether an input with the id was accepted.
+// isAccepted reports whether an input with the id was accepted.
 func (s *Session) isAccepted(input string) (accepted bool) {
 	s.log().View(func(state event.State) { accepted = input != "" && state.Accepted(input) })
 	return accepted
 }
 
-// forgetExpansion has the actor call endExpansion, if there is an actor. It reports
-// whether the input was accepted meanwhile: somebody sent it twice.
+// forgetExpansion lets the actor call endExpansion, if the actor runs. It reports whether the
+// same input was accepted meanwhile.
 func (s *Session) forgetExpansion(ctx context.Context, e *expansion) (again bool) {
 	_ = s.await(context.WithoutCancel(ctx), func() {
 		s.endExpansion(e)
@@ -111,12 +109,12 @@ func (s *Session) forgetExpansion(ctx context.Context, e *expansion) (again bool
 	return again
 }
 
-// endExpansion forgets it.
+// endExpansion removes the expansion.
 func (s *Session) endExpansion(e *expansion) {
 	s.expansions = slices.DeleteFunc(s.expansions, func(x *expansion) bool { return x == e })
 }
 
-// withdraw has the input not be accepted. The first cause stays.
+// withdraw refuses the input when its expansion ends. The first cause counts.
 func (e *expansion) withdraw(cause *event.Cause) {
 	if e.cause == nil {
 		e.cause = cause
@@ -124,8 +122,8 @@ func (e *expansion) withdraw(cause *event.Cause) {
 	}
 }
 
-// withdraw withdraws the inputs that are not known yet and are meant, and reports
-// whether there were any. The id "" means all of them.
+// withdrawInputs withdraws the input with the id, or all inputs that are being expanded if the
+// id is "", and reports whether there were any.
 func (s *Session) withdrawInputs(input string, cause *event.Cause) (found bool) {
 	for _, e := range s.expansions {
 		if input == "" || e.input == input {
@@ -136,8 +134,7 @@ func (s *Session) withdrawInputs(input string, cause *event.Cause) (found bool) 
 	return found
 }
 
-// acceptExpanded is accept for an input that was expanded, unless it was withdrawn
-// meanwhile.
+// acceptExpanded accepts an expanded input, unless it was withdrawn meanwhile.
 func (s *Session) acceptExpanded(e *expansion, in run.Input) (Receipt, error) {
 	if e != nil {
 		if s.endExpansion(e); e.cause != nil && !s.isAccepted(e.input) {

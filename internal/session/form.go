@@ -11,8 +11,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// Fill implements [turn.Filler]. What is filled in goes to the call, and not into the
-// log.
+// Fill implements [turn.Filler]. The call gets the values; the log does not.
 func (a *Approvals) Fill(ctx context.Context, f turn.Form) (json.RawMessage, error) {
 	f.Message, f.URL = a.redact.String(f.Message), a.redact.String(f.URL)
 	if f.Schema = a.redact.Bytes(f.Schema); len(f.Schema) > 0 && !json.Valid(f.Schema) {
@@ -38,7 +37,7 @@ func (a *Approvals) Fill(ctx context.Context, f turn.Form) (json.RawMessage, err
 	}
 	given, err := answer.Wait(ctx)
 	if err != nil {
-		a.expire(id) // the server may ask no longer, and its call go on
+		a.expire(id) // the server may withdraw the form while its call continues
 		return nil, err
 	}
 	switch given.Verdict {
@@ -55,10 +54,10 @@ func (a *Approvals) Fill(ctx context.Context, f turn.Form) (json.RawMessage, err
 	return nil, declined
 }
 
-// byShape names the policy that declines what cannot be shown whole (C16).
+// policyNotShown names the policy that declines forms that cannot be shown completely (C16).
 const policyNotShown = "cannot be shown"
 
-// isRunning reports whether the call that asks runs.
+// isRunning reports whether the call that requested the form runs.
 func isRunning(s event.State, f turn.Form) bool {
 	t := s.Running()
 	if t == nil || t.ID != f.Turn {
@@ -68,7 +67,7 @@ func isRunning(s event.State, f turn.Form) bool {
 	return i != nil && i.Status == event.ItemOpen && i.Started
 }
 
-// checkForm refuses an answer that a form does not take. The question stays open.
+// checkForm refuses an answer that does not fit the form. The form stays open.
 func checkForm(a *event.Approval, given approval.Answer) error {
 	if a.Form == nil {
 		return nil

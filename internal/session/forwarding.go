@@ -9,9 +9,9 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 )
 
-// Asking returns an Approver that asks another one where the judge says so. The
-// request is in the log before it is asked, and so is its answer before the
-// call runs, as if somebody had given it with Answer (C2, C16).
+// Forwarding returns an Approver that asks another Approver if the judge requires approval.
+// The log has the request before that Approver is called, and its answer before the call runs,
+// as if a client had called Answer (C2, C16).
 func (a *Approvals) Forwarding(other approval.Approver) turn.Approver { return forwarding{a, other} }
 
 type forwarding struct {
@@ -19,7 +19,7 @@ type forwarding struct {
 	approver approval.Approver
 }
 
-// byApprover is who answers in the name of an embedding program.
+// clientApprover names the embedding program's Approver in the log.
 const clientApprover = "approver"
 
 // Approve implements [turn.Approver].
@@ -27,9 +27,9 @@ func (a forwarding) Approve(ctx context.Context, call approval.Call) (turn.Grant
 	return a.approve(ctx, call, func(call approval.Call, j approval.Judgement) error { return a.forward(ctx, call, j) })
 }
 
-// forward asks the other one and returns nil if the call may run.
+// forward asks the approver and returns nil if the call may run.
 func (a forwarding) forward(ctx context.Context, call approval.Call, j approval.Judgement) error {
-	request, _ := a.requestOf(call, j) // a program reads the arguments, however long they are
+	request, _ := a.requestOf(call, j) // a program can read arguments of any length
 	call.Text, call.Covers, call.Why = request.Text, request.Covers, request.Why
 	id, _, err := a.request(ctx, call, request)
 	if err != nil {
@@ -46,18 +46,18 @@ func (a forwarding) forward(ctx context.Context, call approval.Call, j approval.
 	if said != nil {
 		given.Verdict, given.Message = event.Denied, said.Error()
 		if errors.As(said, &denied) {
-			said = &approval.DeniedError{Message: denied.Message} // the policy is in the log already
+			said = &approval.DeniedError{Message: denied.Message} // the log already has the policy
 			given.Policy = denied.Policy
 		}
 	}
 	if err := a.Answer(given); err != nil {
-		return err // it came too late: nothing is run
+		return err // another answer came first: the call does not run
 	}
 	return said
 }
 
-// Unattended returns an Approver that denies at once what it would have to ask
-// about, and names the policy (C16).
+// Unattended returns an Approver that denies every call that needs approval, and names the
+// policy (C16).
 func Unattended(judge approval.Judge) turn.Approver { return unattended{judge} }
 
 type unattended struct{ judge approval.Judge }

@@ -14,18 +14,18 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 )
 
-// byHook names the policy by which a hook answers.
+// byHook names the policy of a hook's answer.
 const byHook = "hook"
 
-// With has hooks be asked before somebody is, and told when somebody is.
+// WithHooks sets the hooks that run before a request for approval and while one is open.
 func (a *Approvals) WithHooks(h *hooks.Set) *Approvals {
 	a.hooks = h
 	return a
 }
 
-// hooked is the judgement with what hooks have said of the call before. A hook may
-// have somebody asked about what would be allowed; only the user's own allows what
-// would be asked about, and none what is denied.
+// applyHooks applies the decision of earlier hooks to a judgement. A hook may require approval
+// of an allowed call. Only the user's own hook may allow a call that needs approval, and no
+// hook may allow a denied call.
 func applyHooks(ctx context.Context, j approval.Judgement) approval.Judgement {
 	decision, why := turn.Hooked(ctx)
 	switch {
@@ -37,8 +37,8 @@ func applyHooks(ctx context.Context, j approval.Judgement) approval.Judgement {
 	return j
 }
 
-// permitted asks the hooks about a call before somebody is. An error refuses the call;
-// where neither, somebody is to be asked.
+// askHooks runs the hooks of a request for approval. An error refuses the call. If allowed is
+// false and err is nil, a person or an Approver decides.
 func (a *Approvals) askHooks(ctx context.Context, call approval.Call) (allowed bool, err error) {
 	v, err := a.hooks.Permit(ctx, hookCall(call))
 	switch {
@@ -50,7 +50,7 @@ func (a *Approvals) askHooks(ctx context.Context, call approval.Call) (allowed b
 	return v.Decision == event.Allow, nil
 }
 
-// notify tells the hooks that somebody is asked, until what it returns is called.
+// notifyHooks runs the hooks of an open request until the returned function is called.
 func (a *Approvals) notifyHooks(ctx context.Context, call approval.Call) (end func()) {
 	return a.hooks.Notify(ctx, hookCall(call), fmt.Sprintf("settle needs your permission to use %s: %s", call.Tool.Name, call.Title))
 }
@@ -59,10 +59,10 @@ func hookCall(call approval.Call) hooks.Call {
 	return hooks.Call{Turn: call.Turn, Item: call.Item, Tool: call.Tool.Name, Arguments: call.Arguments, Title: call.Title}
 }
 
-// telling are the hooks that are told that the session ends. A nil telling has none.
+// endHooks are the running hooks of the session's end. A nil endHooks has none.
 type endHooks struct {
-	finished chan struct{}      // closed when they have ended
-	stop     context.CancelFunc // ends them
+	finished chan struct{}      // closed when the hooks have ended
+	stop     context.CancelFunc // ends the hooks
 }
 
 func (t *endHooks) done() <-chan struct{} {
@@ -72,20 +72,19 @@ func (t *endHooks) done() <-chan struct{} {
 	return t.finished
 }
 
-// end ends the hooks that run.
+// cancel ends the running hooks.
 func (t *endHooks) cancel() {
 	if t != nil {
 		t.stop()
 	}
 }
 
-// hookMargin is what is kept of the time for the session's end for what comes after
-// its hooks.
+// hookMargin is the part of the close deadline that is kept for the work after the hooks.
 const hookMargin = 300 * time.Millisecond
 
-// windUp closes the session, in which no turn runs any more, when its hooks were told
-// of that. They never hold it up for longer than those wait who close it, and an
-// interrupt ends them (C9).
+// closeAfterHooks runs the hooks of the session's end and then closes the session. No turn
+// runs any more. The hooks end before the callers of Close give up, and an interrupt ends them
+// (C9).
 func (s *Session) closeAfterHooks() {
 	if s.endHooks != nil {
 		return
@@ -107,8 +106,8 @@ func (s *Session) closeAfterHooks() {
 	})()
 }
 
-// tells reports whether hooks are to be told of the session's end: if a turn has run
-// since it was opened.
+// runsEndHooks reports whether the hooks of the session's end run: only if a turn has run
+// since the session was opened.
 func (s *Session) runsEndHooks() (worked bool) {
 	hooks := s.config.Turn.Hooks
 	if !hooks.On(event.HookSessionEnd) || hooks.Child || s.log().Err() != nil {

@@ -13,27 +13,26 @@ import (
 	"github.com/settle-agent/settle/run"
 )
 
-// Receipt says where the log has an input.
+// Receipt identifies an accepted input in the log.
 type Receipt struct {
 	Input string
-	// Seq is the number of the event that accepted it; 0 if Again.
+	// Seq is the number of the event that accepted the input; 0 if Duplicate.
 	Seq uint64
-	// Again says that the id was accepted before; nothing was added.
+	// Duplicate means that the id was accepted before; nothing was added.
 	Duplicate bool
 }
 
-// ErrNoCommands refuses a command in a session that has nothing to run it with.
+// ErrNoCommands refuses a command in a session without a tool that runs commands.
 var ErrNoCommands = errors.New("this session has no tool that runs commands")
 
-// ErrEmpty refuses an input that says nothing.
+// ErrEmpty refuses an input without text and images.
 var ErrEmpty = errors.New("the input is empty")
 
 const maxInputID = 128
 
-// Submit accepts an input. When it returns without an error the input is
-// durable and will be run, or held where that can be seen (C19); ctx bounds the
-// call, not the turn. An interrupt before that of an input that is being expanded is
-// the error, an [*event.Cause]; nothing was accepted then.
+// Submit accepts an input. Without an error, the input is durable, and settle runs it or shows
+// it as held (C19). ctx bounds the call, not the turn. If an interrupt withdraws an input that
+// is being expanded, the error is an [*event.Cause], and nothing is accepted.
 func (s *Session) Submit(ctx context.Context, in run.Input) (Receipt, error) {
 	var expanded *expansion
 	if in.Expand != nil && !in.Command {
@@ -50,7 +49,7 @@ func (s *Session) Submit(ctx context.Context, in run.Input) (Receipt, error) {
 	return r, err
 }
 
-// submit accepts an input that is known.
+// submit accepts an input whose text is final.
 func (s *Session) submit(ctx context.Context, in run.Input, expanded *expansion) (Receipt, error) {
 	in.Images = slices.Clone(in.Images)
 	for n, i := range in.Images {
@@ -63,11 +62,11 @@ func (s *Session) submit(ctx context.Context, in run.Input, expanded *expansion)
 		if s.config.Turn.Command == nil {
 			return Receipt{}, ErrNoCommands
 		}
-		if in.Mode == event.Steer { // a request cannot wait for it
+		if in.Mode == event.Steer { // a request cannot wait for a command
 			in.Mode = event.Queue
 		}
 	}
-	in.Text = s.config.Turn.Redact.String(in.Text) // C15: people paste
+	in.Text = s.config.Turn.Redact.String(in.Text) // C15: people paste secrets
 	if len(in.Schema) > 0 {
 		in.Schema = json.RawMessage(s.config.Turn.Redact.String(string(in.Schema)))
 	}
@@ -78,12 +77,12 @@ func (s *Session) submit(ctx context.Context, in run.Input, expanded *expansion)
 	answers := make(chan answer, 1)
 	err := s.do(ctx, func() {
 		r, err := s.acceptExpanded(expanded, in)
-		answers <- answer{r, err} // never blocks: one answer, room for one
+		answers <- answer{r, err} // never blocks: one answer, capacity 1
 	})
 	if err != nil {
 		return Receipt{}, err
 	}
-	// The actor has taken it: this waits for a disk to write.
+	// The actor has the input and waits only for the disk.
 	select {
 	case a := <-answers:
 		return a.receipt, a.err
@@ -92,8 +91,8 @@ func (s *Session) submit(ctx context.Context, in run.Input, expanded *expansion)
 	}
 }
 
-// check refuses what could not be sent. C6: once it is in the log, it is in
-// every request.
+// checkInput refuses inputs that no provider accepts. C6: an accepted input is part of every
+// later request.
 func checkInput(in run.Input) error {
 	if strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 {
 		return ErrEmpty
@@ -119,8 +118,7 @@ func checkInput(in run.Input) error {
 	return fmt.Errorf("cannot accept an input of mode %q: queue, steer and replace are known", in.Mode)
 }
 
-// checkSchema refuses what is no JSON Schema of the kind that providers take: an
-// object.
+// checkSchema refuses a schema that is not a JSON object: providers accept no other.
 func checkSchema(raw json.RawMessage) error {
 	if len(raw) == 0 {
 		return nil
@@ -135,11 +133,11 @@ func checkSchema(raw json.RawMessage) error {
 	return nil
 }
 
-// ImageError refuses an image that no provider would take.
+// ImageError refuses an image that providers do not accept.
 type ImageError struct {
 	Number int // from 1
 	Name   string
-	Type   string // what its data is; empty if there is none
+	Type   string // media type of the data; empty without data
 }
 
 func (e *ImageError) Error() string {
@@ -150,9 +148,8 @@ func (e *ImageError) Error() string {
 	return fmt.Sprintf("cannot accept image %d (%q): %s", e.Number, e.Name, what)
 }
 
-// mediaType returns what the image's data is. What a client says of it may come
-// from a file's name, and providers refuse every request with an image that is
-// something else.
+// mediaType returns the media type of the image's data. A client may derive its own type from
+// a file name, and providers refuse every request with a wrong type.
 func mediaType(i event.Image) string {
 	if len(i.Data) == 0 {
 		return ""
@@ -160,10 +157,10 @@ func mediaType(i event.Image) string {
 	return http.DetectContentType(i.Data)
 }
 
-// mediaTypes are the types of images that every provider takes.
+// mediaTypes returns the types of images that every provider accepts.
 func mediaTypes() []string { return []string{"image/png", "image/jpeg", "image/gif", "image/webp"} }
 
-// accept writes the input down and starts what there is to start.
+// accept records the input and starts a turn if none runs.
 func (s *Session) accept(in run.Input) (Receipt, error) {
 	if len(s.closing) > 0 {
 		return Receipt{}, ErrClosed
@@ -198,8 +195,7 @@ func (s *Session) accept(in run.Input) (Receipt, error) {
 	return r, nil
 }
 
-// reopen has a log that has failed try again, unless a turn still runs that is
-// being ended for it.
+// reopen reopens a log that has failed, unless a turn still runs that the failure ends.
 func (s *Session) reopen() error {
 	if err := s.log().Err(); err == nil || s.running != nil {
 		return err
@@ -210,7 +206,7 @@ func (s *Session) reopen() error {
 	refused := s.unwrittenInputs
 	s.unwrittenInputs = nil
 	return s.log().Update(func(state event.State) (out []event.Event) {
-		for _, i := range state.Waiting { // whoever sent it was told that it was not accepted
+		for _, i := range state.Waiting { // their senders received an error
 			if slices.Contains(refused, i.ID) {
 				out = append(out, event.Event{By: "host", Data: event.InputDropped{Input: i.ID}})
 			}
@@ -219,7 +215,7 @@ func (s *Session) reopen() error {
 	})
 }
 
-// freshInput returns an id that no client took.
+// freshInput returns an unused id.
 func freshInput(s event.State) string {
 	id := s.NextInput()
 	for s.Accepted(id) {
@@ -228,8 +224,8 @@ func freshInput(s event.State) string {
 	return id
 }
 
-// Drop takes an input back that waits, and reports whether it did. In a session
-// that is closed it is [ErrClosed].
+// Drop removes a waiting input and reports whether it did. In a closed session, the error is
+// [ErrClosed].
 func (s *Session) Drop(input, by string) (dropped bool, err error) {
 	err = update(s.log(), func(state event.State) []event.Event {
 		for _, i := range state.Waiting {
@@ -243,9 +239,9 @@ func (s *Session) Drop(input, by string) (dropped bool, err error) {
 	return dropped, err
 }
 
-// next chooses the inputs of the next turn: the first that waits, a replacing
-// one before all others, and with it everything that is held. A command runs
-// alone: what is held is for the model.
+// nextInputs returns the inputs of the next turn: the first replacing input or else the first
+// waiting one, together with all held inputs. A command runs alone, because held inputs are
+// for the model.
 func nextInputs(state event.State) []string {
 	var held []string
 	first, replaces := event.Input{}, false

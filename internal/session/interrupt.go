@@ -8,25 +8,24 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// Request asks for an end.
+// Request is a request to end a turn.
 type Request struct {
-	// By says who asks.
+	// By names the client.
 	By string
-	// Reason is why; "" means interrupted.
+	// Reason is the reason of the turn's ending; "" means interrupted.
 	Reason event.Reason
-	// Input, if set, is the input that is meant: only its turn is ended. If it
-	// has not been accepted yet, the request waits for it; if it waits behind
-	// another turn, it is held.
+	// Input, if set, is the id of an input: only its turn ends. If the input has not been
+	// accepted yet, the request waits for it. If the input waits behind another turn, it is
+	// held.
 	Input string
 	// Hurry skips the grace.
 	Hurry bool
 }
 
-// Interrupt ends the running turn and returns how it ended, after its terminal
-// event is in the log (C10); the turn may have completed instead. The turn of
-// an input that is named may be over: then it returns at once how that ended.
-// If nothing runs that is meant and no input is named that is still to come,
-// it returns at once with an empty Outcome.
+// Interrupt ends the running turn and returns how it ended, after its terminal event is in the
+// log (C10). The turn may have completed instead. If the turn of a named input has ended
+// before, Interrupt returns its outcome at once. If there is no such turn and no named input
+// may still arrive, it returns an empty Outcome at once.
 func (s *Session) Interrupt(ctx context.Context, r Request) (Outcome, error) {
 	reason := r.Reason
 	if reason == "" {
@@ -41,15 +40,15 @@ func (s *Session) Interrupt(ctx context.Context, r Request) (Outcome, error) {
 		return o, nil
 	case <-ctx.Done():
 		w.abandoned.Store(true)
-		// Ends when the actor takes it or has ended.
+		// Ends when the actor has handled it or has ended.
 		go scope.Shield(s.panicked, func() { _ = s.do(context.WithoutCancel(ctx), func() { s.dropWaiter(w) }) })()
 		return Outcome{}, context.Cause(ctx)
 	}
 }
 
-// takeInterrupt ends what w means, or has w wait for it.
+// handleInterrupt ends the turn that w names, or lets w wait for it.
 func (s *Session) handleInterrupt(w *waiter) {
-	s.startNext() // what was accepted before is covered
+	s.startNext() // inputs that were accepted before are included
 	withdrawn := s.withdrawInputs(w.input, w.cause)
 	if w.input == "" {
 		if s.running == nil {
@@ -67,10 +66,10 @@ func (s *Session) handleInterrupt(w *waiter) {
 	turn, accepted := s.findTurn(w.input)
 	switch {
 	case !accepted && withdrawn:
-		w.answer <- Outcome{} // room for one
+		w.answer <- Outcome{} // capacity 1
 	case !accepted:
 		s.earlyInterrupts[w.input] = append(s.earlyInterrupts[w.input], w)
-	case turn.Turn == "": // it waits behind another turn, or was dropped
+	case turn.Turn == "": // waits behind another turn, or was dropped
 		s.holdInputs(func(i event.Input) bool { return i.ID == w.input }, w.cause)
 		w.answer <- Outcome{}
 	case s.running != nil && s.running.id == turn.Turn:
@@ -80,16 +79,15 @@ func (s *Session) handleInterrupt(w *waiter) {
 	}
 }
 
-// over reports whether the running turn has its terminal event: what waits
-// behind it starts when the turn has returned, and is what an interrupt means
-// that comes now.
+// turnHasEnded reports whether the running turn has its terminal event. An interrupt that
+// arrives then is for the turn that starts next.
 func (s *Session) turnHasEnded() (over bool) {
 	s.log().View(func(state event.State) { over = state.Running() == nil })
 	return over
 }
 
-// takeLate serves the interrupts that came while a turn that was over had not
-// returned.
+// serveLateInterrupts handles the interrupts that arrived after the turn's terminal event and
+// before the turn returned.
 func (s *Session) serveLateInterrupts() {
 	late := s.lateInterrupts
 	s.lateInterrupts = nil
@@ -100,8 +98,7 @@ func (s *Session) serveLateInterrupts() {
 	}
 }
 
-// find returns the turn that took the input, if one did, and whether the input
-// was accepted.
+// findTurn returns the turn that took the input, if any, and whether the input was accepted.
 func (s *Session) findTurn(input string) (o Outcome, accepted bool) {
 	s.log().View(func(state event.State) {
 		accepted = state.Accepted(input)
@@ -121,7 +118,7 @@ func tookInput(t *event.Turn, input string) bool {
 		slices.ContainsFunc(t.Attempts, func(a *event.Attempt) bool { return slices.ContainsFunc(a.Inputs, is) })
 }
 
-// hold holds the inputs that wait and are meant.
+// holdInputs holds the waiting inputs that meant selects.
 func (s *Session) holdInputs(meant func(event.Input) bool, cause *event.Cause) {
 	_ = update(s.log(), func(state event.State) (out []event.Event) {
 		for _, i := range state.Waiting {
@@ -130,10 +127,10 @@ func (s *Session) holdInputs(meant func(event.Input) bool, cause *event.Cause) {
 			}
 		}
 		return out
-	}) // where the journal failed, that is told by the turn or by Submit
+	}) // the turn or Submit reports a failed journal
 }
 
-// interrupt ends the running turn and has w wait for that.
+// interrupt ends the running turn and lets w wait for its end.
 func (s *Session) interrupt(w *waiter) {
 	s.cancelTurn(w.cause, w.input)
 	s.running.waiters = append(s.running.waiters, w)
@@ -143,8 +140,8 @@ func (s *Session) interrupt(w *waiter) {
 	}
 }
 
-// end cancels the running turn, in one step with recording the request, so
-// that nothing starts in between; the first cause stays.
+// cancelTurn cancels the running turn and records the request in one step, so that nothing
+// starts in between. The first cause counts.
 func (s *Session) cancelTurn(cause *event.Cause, input string) {
 	r := s.running
 	defer s.endChildren(cause)
@@ -155,11 +152,11 @@ func (s *Session) cancelTurn(cause *event.Cause, input string) {
 		}
 		r.cancel(cause)
 		return []event.Event{{Turn: r.id, By: cause.By, Data: event.InterruptRequested{Reason: cause.Reason, Input: input}}}
-	}) // a journal that fails ends the turn by itself
-	r.cancel(cause) // also where the log takes no more
+	}) // a failed journal ends the turn by itself
+	r.cancel(cause) // also if the log is closed or has failed
 }
 
-// arrived serves the requests that came before the input that they name.
+// serveEarlyInterrupts handles the interrupts that arrived before the input that they name.
 func (s *Session) serveEarlyInterrupts(input string) {
 	waiters := s.earlyInterrupts[input]
 	delete(s.earlyInterrupts, input)
@@ -170,7 +167,7 @@ func (s *Session) serveEarlyInterrupts(input string) {
 	}
 }
 
-// forget drops a waiter that no longer waits.
+// dropWaiter removes a waiter that does not wait any more.
 func (s *Session) dropWaiter(w *waiter) {
 	drop := func(list []*waiter) []*waiter {
 		return slices.DeleteFunc(list, func(x *waiter) bool { return x == w })
@@ -185,8 +182,8 @@ func (s *Session) dropWaiter(w *waiter) {
 	}
 }
 
-// Cancel cancels a single call of the running turn, which goes on without it,
-// and reports whether the call was running.
+// Cancel cancels a single call of the running turn and reports whether the call was running.
+// The turn continues.
 func (s *Session) Cancel(item, by string) bool {
 	return s.calls.Cancel(item, event.Abort(event.Interrupted, by))
 }

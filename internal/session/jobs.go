@@ -10,15 +10,14 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 )
 
-// Jobs records jobs in a session's log. A job ends once; a second ending
-// becomes nothing.
+// Jobs records jobs in a session's log. A second ending of a job has no effect.
 type Jobs struct {
 	Log *journal.Log
-	// Redact masks secrets in command lines; nil for none.
+	// Redact masks secrets in command lines; nil masks nothing.
 	Redact *redact.Redactor
 }
 
-// JobStarted records that a call left a process behind, and returns its id.
+// JobStarted records the start of a job and returns the job's id.
 func (j Jobs) JobStarted(_ context.Context, job event.JobStarted) (id string, err error) {
 	job.Command = j.Redact.String(job.Command)
 	err = update(j.Log, func(s event.State) []event.Event {

@@ -8,13 +8,12 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// SetModel has the next turns ask another model; one that runs is left alone.
+// SetModel sets the model of the next turns. A running turn keeps its model.
 func (s *Session) SetModel(ctx context.Context, m model.Config) error {
 	return s.do(ctx, func() { s.config.Turn.Model = m })
 }
 
-// SetTools has the next turns offer tools instead of those that are named; one that
-// runs is left alone.
+// SetTools replaces the named tools in the next turns. A running turn keeps its tools.
 func (s *Session) SetTools(ctx context.Context, instead []string, tools []tool.Tool) error {
 	done := make(chan error, 1)
 	err := s.do(ctx, func() {

@@ -19,73 +19,71 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 )
 
-// Config is what a session needs.
+// Config configures a session.
 type Config struct {
-	// Log is the session's, held by this process.
+	// Log is the session's log. This process holds its lock.
 	Log *journal.Log
-	// Opened describes the host; its PID is filled in.
+	// Opened describes the host; Open fills in its PID.
 	Opened event.SessionOpened
-	// Turn is what turns are run with. Log, Calls, Conversation and Hurry are filled
-	// in. Meter is what a child agent's session is below; nil for any other.
+	// Turn configures the turns. The session sets Log, Calls, Conversation and Hurry. Meter is
+	// the parent meter of a child agent's session; nil for any other session.
 	Turn turn.Config
-	// Approvals is the turns' Approver where somebody may answer; else nil.
+	// Approvals is the turns' Approver if clients may answer; else nil.
 	Approvals *Approvals
-	// Damage says what opening the log found broken, if anything.
+	// Damage describes damage that was found when the log was opened.
 	Damage Damage
-	// Sweep, if set, ends what processes a host that died may have left, and
-	// returns their pids. It spares the jobs with the marks in released (C23).
+	// Sweep, if set, ends the processes that a dead host left behind, and returns their pids.
+	// It spares the jobs with the marks in released (C23).
 	Sweep func(released []string) []int
-	// Orphan, if set, adds what is known of a child agent whose host died to how it
-	// ended: what its own log says.
+	// Orphan, if set, completes the ending of a child agent whose host died with what the
+	// child's own log says.
 	Orphan func(event.Child, event.ChildEnded) event.ChildEnded
-	// BeforeClose, if set, ends what the tools left running, when no turn runs
-	// any more.
+	// BeforeClose, if set, ends jobs when no turn runs any more.
 	BeforeClose func(context.Context) error
 	// ChildAgents are the session's child agents; nil if it has none.
 	ChildAgents ChildAgents
-	// Interrupted, if set, is called after a turn that somebody interrupted,
-	// before that is answered: it ends what shall not outlive an interrupt. It
-	// has interruptedTimeout for that.
+	// Interrupted, if set, ends what must not outlive an interrupt. It is called after an
+	// interrupted turn, before the interrupt is answered, and has interruptedTimeout.
 	Interrupted func(context.Context)
-	// Ended, if set, is called after each turn, by the actor.
+	// Ended, if set, is called by the actor after each turn.
 	Ended  func(event.State)
 	Logger *slog.Logger
 }
 
-// Damage is what was wrong with the log's tail.
+// Damage describes the damaged end of a log.
 type Damage struct {
 	CutBytes int64
-	Kept     string // file that keeps what was cut
+	Kept     string // file with the damaged end
 	Message  string
 }
 
-// Session is an open session. Its methods may be called by several goroutines.
+// Session is an open session. Several goroutines may call its methods.
 type Session struct {
 	config Config
 	calls  turn.Calls
-	// conversation belongs to the turn that runs.
+	// conversation belongs to the running turn.
 	conversation history.Conversation
-	meter        *turn.Meter // of what it takes, since its beginning
+	meter        *turn.Meter // of the session, including earlier hosts
 	commands     chan func()
 	done         chan struct{} // closed when the actor has ended
-	closedIdle   atomic.Bool   // it was closed for idleness; set by the actor
+	closedIdle   atomic.Bool   // closed by CloseIdle; set by the actor
 
-	// The rest belongs to the actor.
+	// The fields below belong to the actor.
 	running         *running
-	earlyInterrupts map[string][]*waiter // interrupts that name an input not yet accepted
-	lateInterrupts  []*waiter            // interrupts that came while a turn that was over had not returned
-	// expanding are the inputs of which it is being found out what they stand for.
+	earlyInterrupts map[string][]*waiter // for inputs that are not accepted yet, by input
+	lateInterrupts  []*waiter            // arrived after the turn's terminal event, before the turn returned
+	// expansions are the inputs that are being expanded.
 	expansions []*expansion
 	closing    []chan error
-	// compactions are those who wait for a shorter history.
+	// compactions are the clients that wait for a compaction.
 	compactions     []*compaction
-	closeBy         time.Time // when somebody gives up on the session's end; zero for never
-	endHooks        *endHooks // hooks that are told of the session's end; nil if none are
-	unwrittenInputs []string  // inputs that the log took and could not write
+	closeBy         time.Time // earliest deadline of a caller of Close; zero for none
+	endHooks        *endHooks // running hooks of the session's end; nil if none run
+	unwrittenInputs []string  // inputs in the log that the failed disk may not have
 	closed          bool
 }
 
-// ErrClosed is returned for what comes after Close.
+// ErrClosed is returned by calls after Close.
 var ErrClosed = errors.New("the session is closed")
 
 // NewID returns an id for a session. Ids sort by the time at which they were made.
@@ -97,8 +95,8 @@ func NewID() string {
 	return id.String()
 }
 
-// Open takes the session over: it ends what a host that died left open, says
-// so, and starts the actor. The caller closes it.
+// Open opens a session: it ends what a dead host left open, records that, and starts the
+// actor. The caller closes the session.
 func Open(c Config) (*Session, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -120,8 +118,8 @@ func Open(c Config) (*Session, error) {
 
 func (s *Session) log() *journal.Log { return s.config.Log }
 
-// recover writes the endings that the last host could not (C2), and what was
-// found. Nothing is resumed: input that waited is held (C18, C19).
+// recover records the endings that the last host could not record (C2), and the damage that
+// was found. It resumes nothing: waiting inputs are held (C18, C19).
 func (s *Session) recover() error {
 	var found event.SessionRecovered
 	var died bool
@@ -157,7 +155,7 @@ func (s *Session) recover() error {
 	return nil
 }
 
-// orphans are the ends of the children that the last host could not write.
+// orphans returns the ends of the children that the last host could not record.
 func (s *Session) orphans(cause *event.Cause) map[string]*event.ChildEnded {
 	if s.config.Orphan == nil {
 		return nil
@@ -171,14 +169,14 @@ func (s *Session) orphans(cause *event.Cause) map[string]*event.ChildEnded {
 		}
 	})
 	out := map[string]*event.ChildEnded{}
-	for _, c := range list { // outside of the log's lock: it reads others
+	for _, c := range list { // without the log's lock: it reads other logs
 		end := s.config.Orphan(c, event.ChildEnded{Child: c.Child, Outcome: event.Aborted, Cause: cause})
 		out[c.Child] = &end
 	}
 	return out
 }
 
-// releasedMarks are those of the jobs that are not the session's any more.
+// releasedMarks returns the marks of the jobs that the session has released.
 func releasedMarks(state event.State) (marks []string) {
 	for _, j := range state.Jobs {
 		if j.Ended != nil && j.Ended.How == event.JobReleased && j.Mark != "" {
@@ -194,13 +192,13 @@ func (s *Session) ID() (id string) {
 	return id
 }
 
-// Log returns the session's log, to read.
+// Log returns the session's log, for reading.
 func (s *Session) Log() *journal.Log { return s.config.Log }
 
 // Done is closed when the session is closed.
 func (s *Session) Done() <-chan struct{} { return s.done }
 
-// do has the actor run f, and waits until it took it.
+// do sends f to the actor, and returns when the actor has received it.
 func (s *Session) do(ctx context.Context, f func()) error {
 	select {
 	case s.commands <- f:
@@ -215,7 +213,7 @@ func (s *Session) do(ctx context.Context, f func()) error {
 // loop is the actor. It ends when the session is closed and no turn runs.
 func (s *Session) loop() {
 	defer close(s.done)
-	reported := false // that the log failed
+	reported := false // that the log has failed
 	for !s.closed {
 		var ended, failed <-chan struct{}
 		if reported = reported && s.log().Err() != nil; !reported {
@@ -232,14 +230,14 @@ func (s *Session) loop() {
 		case <-s.endHooks.done():
 			s.endHooks.cancel()
 			s.finish()
-		case <-failed: // C4: somebody has to be told, whether or not a turn runs
+		case <-failed: // C4: reported even if no turn runs
 			s.config.Logger.Error("nothing can be done in a session until its log can be written", "error", s.log().Err())
 			reported = true
 		}
 	}
 }
 
-// panicked reports a defect of what the session calls. The session goes on.
+// panicked logs a panic of a callback. The session continues.
 func (s *Session) panicked(err error) {
 	scope.LogPanic(s.config.Logger, s.config.Turn.Redact.Diagnostic, "a session's callback panicked", err)
 }

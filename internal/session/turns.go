@@ -10,43 +10,43 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 )
 
-// Outcome is how a turn ended.
+// Outcome describes how a turn ended.
 type Outcome struct {
-	// Turn is the turn's id; empty if none was running.
+	// Turn is the turn's id; empty if no turn was running.
 	Turn string
-	// Cause says how it ended; nil if none was running.
+	// Cause is the cause of the turn's end; nil if no turn was running.
 	Cause *event.Cause
 }
 
-// running is the turn that runs.
+// running is the running turn.
 type running struct {
 	id         string
 	cancel     context.CancelCauseFunc
-	hurry      chan struct{} // closed to skip what is left of the grace
+	hurry      chan struct{} // closed to skip the rest of the grace
 	skipsGrace bool
 	ended      chan struct{} // closed when turn.Run has returned
-	cause      *event.Cause  // how it ended; set before ended is closed
+	cause      *event.Cause  // of the end; set before ended is closed
 	waiters    []*waiter
-	// compactions are those whom it was started for.
+	// compactions are the clients for which the turn compacts the history.
 	compactions []*compaction
 }
 
-// waiter is a caller that waits for a turn's end.
+// waiter is a client that waits for a turn's end.
 type waiter struct {
 	cause     *event.Cause
-	input     string // that is meant; "" for the turn that runs
+	input     string // names the turn; "" for the running one
 	hurry     bool
-	abandoned atomic.Bool  // it does not wait any more
-	answer    chan Outcome // room for one
+	abandoned atomic.Bool  // the client does not wait any more
+	answer    chan Outcome // capacity 1
 }
 
-// startNext starts a turn if none runs and an input waits to be run.
+// startNext starts a turn if none runs and an input waits.
 func (s *Session) startNext() {
 	if s.running != nil || len(s.closing) > 0 {
 		return
 	}
 	if s.log().Err() != nil {
-		s.holdInputs(func(event.Input) bool { return true }, &event.Cause{}) // C19: shown as what it is
+		s.holdInputs(func(event.Input) bool { return true }, &event.Cause{}) // C19: shown as held
 		return
 	}
 	if s.startCompaction() {
@@ -75,8 +75,8 @@ func (s *Session) startNext() {
 	s.run(c, id, inputs)
 }
 
-// replacement returns why the turn that has just been started is to end at
-// once: another input waits to replace it. Nil if there is none.
+// replacement returns the cause with which the new turn ends at once because another input
+// waits to replace it; nil if none does.
 func (s *Session) replacement() (cause *event.Cause) {
 	s.log().View(func(state event.State) {
 		for _, i := range state.Waiting {
@@ -88,7 +88,7 @@ func (s *Session) replacement() (cause *event.Cause) {
 	return cause
 }
 
-// by returns who sent the last of the inputs.
+// senderOf returns the sender of the last of the inputs.
 func senderOf(state event.State, inputs []string) string {
 	for _, i := range state.Waiting {
 		if i.ID == inputs[len(inputs)-1] {
@@ -120,18 +120,17 @@ func (s *Session) run(c turn.Config, id string, inputs []string) {
 	})()
 }
 
-// interruptedTimeout bounds Config.Interrupted: the session takes no mail
-// meanwhile.
+// interruptedTimeout bounds Config.Interrupted, which blocks the actor.
 const interruptedTimeout = time.Second
 
-// turnEnded answers all that waited for the turn (C10), then goes on.
+// turnEnded answers the clients that waited for the turn (C10), then starts the next one.
 func (s *Session) turnEnded() {
 	r := s.running
 	s.running = nil
 	r.cancel(nil)
 	s.awaitChildren(r.cause)
 	if r.cause != nil && r.cause.Reason == event.Interrupted && s.config.Interrupted != nil {
-		_ = withTimeout(interruptedTimeout, func(ctx context.Context) error { // what does not end then, ends with the session
+		_ = withTimeout(interruptedTimeout, func(ctx context.Context) error { // the session's end ends the rest
 			s.config.Interrupted(ctx)
 			return nil
 		})

@@ -7,9 +7,8 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// update is log.Update for what needs an open session. Callers outside the
-// actor may come while it closes the session: what they do is decided by the
-// state that the update sees, and the answer is [ErrClosed].
+// update calls log.Update if the session is open. A caller outside the actor may race with the
+// end of the session: the state that the update sees decides, and the error is [ErrClosed].
 func update(log *journal.Log, f func(event.State) []event.Event) error {
 	closed := false
 	err := log.Update(func(state event.State) []event.Event {

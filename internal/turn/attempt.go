@@ -14,24 +14,23 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// again says that another attempt is due after the delay.
+// retryDelay means that another attempt is due after the delay.
 type retryDelay struct{ delay time.Duration }
 
-// pumped is how many chunks may wait between the pump and the turn. Each takes
-// 200 bytes in every session that streams.
+// pumpBuffer is how many chunks may wait between the pump and the turn. Each chunk takes 200
+// bytes in every session that streams.
 const pumpBuffer = 16
 
-// received is what the pump of a stream passes on: a chunk, or the error with
-// which the stream ended; over says that it ended without one.
+// streamItem is one value from the pump of a stream: a chunk, or the error that ended the
+// stream. If over is set, the stream ended without an error.
 type streamItem struct {
 	chunk model.Chunk
 	err   error
 	over  bool
 }
 
-// attempt sends one request and follows its response to the end. It returns
-// the stop reason of a whole response, or when to try again, or the error that
-// ends the turn.
+// attempt sends one request and reads its response to the end. It returns the stop reason of a
+// complete response, the delay before the next attempt, or the error that ends the turn.
 func (t *turn) attempt(ctx context.Context, a *attemptSpec) (model.StopReason, *retryDelay, error) {
 	leave, err := t.awaitSlot(ctx)
 	if err != nil {
@@ -40,7 +39,7 @@ func (t *turn) attempt(ctx context.Context, a *attemptSpec) (model.StopReason, *
 	d := &demux{turn: t, ctx: ctx, summary: a.summary != nil, attemptNumber: a.n, open: map[int]*openItem{}, ids: map[string]bool{}}
 	request, err := t.startAttempt(ctx, d, a)
 	a.attempt = d.attempt
-	observed := t.observeAttempt(ctx, d.started) // also where the journal failed: it will have an end
+	observed := t.observeAttempt(ctx, d.started) // also if the journal failed: the attempt still ends
 	if err != nil {
 		leave()
 		return "", nil, err
@@ -60,17 +59,17 @@ func (t *turn) attempt(ctx context.Context, a *attemptSpec) (model.StopReason, *
 	return t.failAttempt(d, err)
 }
 
-// ask is what an attempt is for: the nth try at a step's response, or at a
-// summary before it.
+// attemptSpec specifies an attempt: the nth try at a step's response, or at the summary that
+// the step needs first.
 type attemptSpec struct {
 	step, n int
 	summary *history.Plan
-	attempt string // its id, once it has one
+	attempt string // id of the attempt, once it has started
 }
 
-// enter waits until a request may be sent: for a place among those that are
-// under way, where the provider bounds them, and for the limiter. Neither is
-// part of the attempt. The place is kept until the stream has ended.
+// awaitSlot waits until a request may be sent: for one of the provider's slots, if it limits
+// concurrent requests, and for the limiter. Neither wait is part of the attempt. The slot is
+// released when the stream has ended.
 func (t *turn) awaitSlot(ctx context.Context) (leave func(), err error) {
 	leave = func() {}
 	if gate, ok := t.Model.Provider.(model.Gate); ok {
@@ -85,11 +84,11 @@ func (t *turn) awaitSlot(ctx context.Context) (leave func(), err error) {
 	return leave, nil
 }
 
-// begin builds the request, then records the attempt, with the waiting inputs that
-// join it. It builds beside the log, which goes on meanwhile (C9): where other
-// inputs wait by then, it builds again.
+// startAttempt builds the request, then records the attempt with the waiting inputs that join
+// it. It builds without holding the log (C9). If other inputs wait by the time the log is
+// updated, it builds the request again.
 func (t *turn) startAttempt(ctx context.Context, d *demux, a *attemptSpec) (*model.Request, error) {
-	if err := t.Log.Err(); err != nil && ctx.Err() == nil { // else the interrupt came first
+	if err := t.Log.Err(); err != nil && ctx.Err() == nil { // otherwise the interrupt came first
 		return nil, err
 	}
 	for try := 1; ctx.Err() == nil; try++ {
@@ -116,9 +115,9 @@ func (t *turn) startAttempt(ctx context.Context, d *demux, a *attemptSpec) (*mod
 			events = append(t.changeEvents(built.Changes...), event.Event{Turn: t.id, Attempt: d.attempt, Data: started})
 			return events
 		})
-		d.request = built.RequestStats // which is all that is kept of the request
+		d.request = built.RequestStats // nothing else of the request is kept
 		if len(events) > 0 {
-			d.started = events[len(events)-1] // as the log has it
+			d.started = events[len(events)-1] // with the fields that the log filled in
 		}
 		if d.attempt != "" || err != nil && ctx.Err() == nil {
 			return &built.Request, err
@@ -127,11 +126,11 @@ func (t *turn) startAttempt(ctx context.Context, d *demux, a *attemptSpec) (*mod
 	return nil, context.Cause(ctx)
 }
 
-// mostTries is how often a request is built again since other inputs wait. Then
-// they join the next one.
+// maxBuilds is how often a request is built before it is sent although more inputs wait. Those
+// inputs join the next request.
 const maxBuilds = 3
 
-// build builds the next request, with the inputs that are to join it.
+// build builds the next request and returns the inputs that join it.
 func (t *turn) build(a *attemptSpec, try int) (built history.BuiltRequest, joining []event.Input) {
 	var log history.Log
 	t.Log.View(func(s event.State) {
@@ -146,14 +145,14 @@ func (t *turn) build(a *attemptSpec, try int) (built history.BuiltRequest, joini
 	return t.Conversation.Request(log, t.target, t.System, t.specs(), joining...), joining
 }
 
-// steersWith reports whether a request that these inputs join may be sent now.
+// maySend reports whether a request that these inputs join may be sent now.
 func maySend(now, joining []event.Input, try int) bool {
 	same := func(a, b event.Input) bool { return a.ID == b.ID }
 	return try > maxBuilds || slices.EqualFunc(now, joining, same)
 }
 
-// specs are the tools as the model is offered them. Those that are deferred are for
-// a provider that searches them; other models have tools to find them.
+// specs returns the tools that the model is offered. Deferred tools are for providers that
+// search tools; other models get tools that find them.
 func (t *turn) specs() []model.ToolSpec {
 	var out []model.ToolSpec
 	for _, s := range t.view.Specs() {
@@ -165,7 +164,7 @@ func (t *turn) specs() []model.ToolSpec {
 	return out
 }
 
-// changed returns the events of changes of the history.
+// changeEvents returns the events of changes of the history.
 func (t *turn) changeEvents(changes ...event.HistoryChanged) (out []event.Event) {
 	for _, c := range changes {
 		out = append(out, event.Event{Turn: t.id, Data: c})
@@ -173,9 +172,9 @@ func (t *turn) changeEvents(changes ...event.HistoryChanged) (out []event.Event)
 	return out
 }
 
-// follow streams the response into d until its terminal event. The stream is
-// read by a goroutine of its own, so that neither a read that never returns
-// nor a provider that ignores its context can hold up the turn (C9, C12).
+// stream reads the response into d until its terminal event. A goroutine of its own reads the
+// stream, so that neither a read that never returns nor a provider that ignores its context
+// can delay the turn (C9, C12).
 func (t *turn) stream(ctx context.Context, d *demux, request *model.Request, leave func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(errAttemptOver)
@@ -186,8 +185,8 @@ func (t *turn) stream(ctx context.Context, d *demux, request *model.Request, lea
 		request.Secret = func(key string) { t.Redact.Add(key) } // C15
 	}
 	chunks := make(chan streamItem, pumpBuffer)
-	// The pump ends when the stream does or its context is cancelled, and is
-	// waited for, within a bound, when the turn has ended.
+	// Ends when the stream ends or its context is cancelled. awaitDetached waits for it,
+	// within a bound, after the turn has ended.
 	t.detached.Go(scope.Shield(t.panicked("a provider panicked"), func() {
 		defer leave()
 		pump(ctx, t.Model.Provider, request, chunks)
@@ -204,7 +203,7 @@ func (t *turn) stream(ctx context.Context, d *demux, request *model.Request, lea
 			}
 			watch.observe(&r.chunk, d.visible())
 		case <-watch.timer.C:
-			if len(chunks) > 0 { // it is not the provider that is late
+			if len(chunks) > 0 { // the turn is late, not the provider
 				watch.recheck()
 				continue
 			}
@@ -220,7 +219,7 @@ func (t *turn) stream(ctx context.Context, d *demux, request *model.Request, lea
 	}
 }
 
-// cut warns that the watchdog cuts an attempt, which was silent for so long.
+// cutStalled logs that the watchdog ends an attempt, with the time without progress.
 func (t *turn) cutStalled(attempt string, silent time.Duration, err *model.Error) error {
 	if l, ok := t.Model.Provider.(model.Locator); ok {
 		err.URL = l.URL()
@@ -231,8 +230,8 @@ func (t *turn) cutStalled(attempt string, silent time.Duration, err *model.Error
 
 var errAttemptOver = errors.New("the attempt is over")
 
-// streamEnd: a stream that ends without its terminal event is truncated, even
-// where it ends without an error.
+// streamEnd returns the error of a stream that ended without its terminal event: the response
+// is truncated, even if the stream ended without an error.
 func streamEnd(err error) error {
 	if err == nil {
 		return model.NewError(model.ErrTruncated, "the response ended without its terminal event")
@@ -240,9 +239,9 @@ func streamEnd(err error) error {
 	return err
 }
 
-// pump reads the stream and passes it on until it ends or ctx does.
+// pump reads the stream and passes its chunks on until the stream or ctx ends.
 func pump(ctx context.Context, p model.Provider, request *model.Request, chunks chan<- streamItem) {
-	var r streamItem // one, since a parked stack is as large as its variables
+	var r streamItem // one variable, because a parked goroutine keeps its whole stack frame
 	send := func() bool {
 		select {
 		case chunks <- r:
@@ -266,9 +265,9 @@ func pump(ctx context.Context, p model.Provider, request *model.Request, chunks 
 	send()
 }
 
-// cutAttempt ends an attempt before its response was whole, with what it used,
-// and returns err. An ending that cannot be written is an error of its own,
-// but not where it is the journal that failed and err came before.
+// cutAttempt ends an attempt whose response is incomplete, with its usage, and returns err. If
+// the ending cannot be written, cutAttempt returns that error instead, unless err is already
+// an error of the journal.
 func (t *turn) cutAttempt(end event.AttemptEnded, cause *event.Cause, err error, before ...event.Event) error {
 	if failed := t.update(func(s event.State) []event.Event {
 		return append(before, event.AttemptEndings(s, cause, end)...)
@@ -278,8 +277,7 @@ func (t *turn) cutAttempt(end event.AttemptEnded, cause *event.Cause, err error,
 	return err
 }
 
-// failAttempt ends an attempt that failed and decides whether there is to be
-// another one.
+// failAttempt ends an attempt that failed and decides whether another one follows.
 func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *retryDelay, error) {
 	var fault *model.Error
 	if !errors.As(err, &fault) {
@@ -311,8 +309,8 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *retryDelay, 
 	return "", &retryDelay{decision.delay}, nil
 }
 
-// decide says what becomes of an attempt that failed so. C6: a request that was
-// refused for what is in the history is made again with less of it.
+// decide decides what follows a failed attempt. C6: if the provider refused something in the
+// history, the next request is degraded.
 func (t *turn) decide(fault *model.Error, failed *demux) decision {
 	if d := t.budget.retryRenewed(fault); d.retry {
 		return d
@@ -322,7 +320,7 @@ func (t *turn) decide(fault *model.Error, failed *demux) decision {
 	}
 	var remedy history.Remedy
 	t.Log.View(func(s event.State) { remedy = failed.request.Remedy(s, t.target, fault) })
-	if failed.summary && failed.attemptNumber >= maxBuilds { // there is another way
+	if failed.summary && failed.attemptNumber >= maxBuilds { // a summary of less history is tried instead
 		remedy.Retry = false
 	}
 	if remedy.FirstTime {
@@ -340,9 +338,9 @@ func (t *turn) decide(fault *model.Error, failed *demux) decision {
 	return d
 }
 
-// unnamed is an error that a provider did not type: what it says is passed on,
-// and it is retried as a fault of the connection would be. Defects and a log
-// that takes no more are no faults of the provider: nil.
+// untypedFault returns a fault for an error that the provider did not type. It keeps the
+// message and is retried as a connection fault. Panics and errors of the log are not faults of
+// the provider: it returns nil.
 func untypedFault(err error) *model.Error {
 	var order *event.OrderError
 	if failureOf(err).Name != event.NameInternal || errors.As(err, &order) || errors.Is(err, journal.ErrClosed) {
@@ -351,7 +349,7 @@ func untypedFault(err error) *model.Error {
 	return model.NewError(model.ErrConnection, "%w", err)
 }
 
-// sleep waits, or returns context.Cause(ctx) as soon as ctx ends (C13).
+// sleep waits for d, or returns context.Cause(ctx) as soon as ctx ends (C13).
 func sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -366,7 +364,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// words says a duration as a person would: "3 minutes", "1.5 seconds".
+// formatDuration formats a duration for people: "3 minutes", "1.5 seconds".
 func formatDuration(d time.Duration) string {
 	count := func(n float64, unit string) string {
 		s := fmt.Sprintf("%g %s", n, unit)

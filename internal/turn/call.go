@@ -18,45 +18,45 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// maxProgress bounds the output of one call that goes into the log while it
-// runs, in bytes. The whole output is the tool's to keep.
+// maxProgress bounds the output of one call that the log gets while the call runs, in bytes.
+// The tool keeps the complete output.
 const maxProgress = 256 << 10
 
-// call is one tool call that is ready. The goroutine that start begins owns
-// it and settles it on every path; the turn awaits that.
+// call is one tool call that is ready. The goroutine that start starts owns it and resolves
+// settled on every path; the turn waits for settled.
 type call struct {
 	turn               *turn
 	attempt, item      string
 	name, callID, args string
 	duplicate          bool
-	byPerson           bool  // by a person: nobody is asked
-	argsErr            error // why what the model sent is no call of a tool
+	byPerson           bool  // entered by a person, without approval
+	argsErr            error // why the model's arguments are not a valid call
 
-	turnCtx context.Context // the turn's
+	turnCtx context.Context // context of the turn
 	cancel  context.CancelCauseFunc
-	// decided is settled when it is in the log whether the call runs.
+	// decided is resolved when the log says whether the call runs.
 	decided    *scope.Deferred[struct{}]
 	settled    *scope.Deferred[struct{}]
-	elapsed    time.Duration // to run; valid once it is settled
-	grant      Grant         // of the approver
+	elapsed    time.Duration // run time; valid once settled is resolved
+	grant      Grant         // from the approver
 	time       *scope.Allowance
 	hookResult hookResult
-	starts     []tool.Program // of clients, which the call may start if it is allowed
+	starts     []tool.Program // programs named by clients that the call may start once it is approved
 
-	mu           sync.Mutex   // guards what follows
-	outputBudget bound.Budget // for output while it runs
+	mu           sync.Mutex   // guards the fields below
+	outputBudget bound.Budget // for the output while the call runs
 	notices      int
 	runes        runeBuffer
 	mask         *redact.Stream
 }
 
-// gave is what a tool returned.
+// toolReturn is a tool's result and error.
 type toolReturn struct {
 	result tool.Result
 	err    error
 }
 
-// start begins the call, which ends when its tool does or soon after ctx.
+// start starts the call's goroutine. It ends when the tool returns, or soon after ctx.
 func (t *turn) start(ctx context.Context, c *call) {
 	c.turnCtx = ctx
 	ctx, c.cancel = context.WithCancelCause(ctx)
@@ -70,12 +70,12 @@ func (t *turn) start(ctx context.Context, c *call) {
 		defer t.Calls.remove(c)
 		defer c.cancel(nil)
 		if err := scope.Guard(func() error { c.run(ctx); return nil }); err != nil {
-			c.fail(err) // a defect of ours: the call ends all the same
+			c.fail(err) // a panic of settle's own code: the call still ends
 		}
 	}()
 }
 
-// run takes the call from ready to its ending.
+// run runs a ready call to its ending.
 func (c *call) run(ctx context.Context) {
 	defer c.decided.Settle(struct{}{})
 	if err := c.check(ctx); err != nil {
@@ -104,8 +104,8 @@ func (c *call) run(ctx context.Context) {
 	c.runAfterHooks(ctx, g)
 }
 
-// check returns why the call may not run. What it returns becomes the call's
-// output, and the turn goes on.
+// check returns why the call must not run. The error becomes the call's output, and the turn
+// continues.
 func (c *call) check(ctx context.Context) error {
 	t := c.turn
 	switch {
@@ -133,8 +133,7 @@ func (c *call) check(ctx context.Context) error {
 	return c.approve(c.hookResult.context(ctx))
 }
 
-// approve asks the approver, who may take as long as people do, but not longer
-// than ctx.
+// approve asks the approver for as long as a person may take, until ctx ends.
 func (c *call) approve(ctx context.Context) error {
 	t := c.turn
 	x, _ := t.Tools.Lookup(c.name)
@@ -146,15 +145,15 @@ func (c *call) approve(ctx context.Context) error {
 		err   error
 	}
 	answers := make(chan answer, 1)
-	// Ends when the approver answers. One that ignores its context is left
-	// behind; what it says then becomes nothing (C16).
+	// Ends when the approver returns. An approver that ignores its context is abandoned, and
+	// its late answer has no effect (C16).
 	t.detached.Go(func() {
 		var said answer
 		said.err = scope.Guard(func() (err error) {
 			said.grant, err = t.Approver.Approve(ctx, a)
 			return err
 		})
-		answers <- said // never blocks: room for one
+		answers <- said // never blocks: capacity 1
 	})
 	select {
 	case said := <-answers:
@@ -167,8 +166,8 @@ func (c *call) approve(ctx context.Context) error {
 
 func (c *call) title() string { return c.turn.Tools.Title(c.name, json.RawMessage(c.args)) }
 
-// begin makes the start of the call durable (C5) and reports whether it may
-// run now: it may not once its ending is in the log or it was cancelled.
+// begin makes the call's start durable (C5) and reports whether the call may run. It must not
+// run if it was cancelled or the log has its ending.
 func (c *call) begin(ctx context.Context) (started event.Event, ok bool) {
 	var events []event.Event
 	title := c.turn.Redact.String(c.title())
@@ -187,7 +186,7 @@ func (c *call) begin(ctx context.Context) (started event.Event, ok bool) {
 	return started, len(events) > 0 && err == nil
 }
 
-// open reports whether the call's ending is still to be written.
+// open reports whether the log has no ending of the call yet.
 func (c *call) open(s event.State) bool {
 	t := s.Running()
 	if t == nil || t.ID != c.turn.id {
@@ -201,7 +200,7 @@ func (c *call) event(data event.Data) []event.Event {
 	return []event.Event{{Turn: c.turn.id, Attempt: c.attempt, Item: c.item, Data: data}}
 }
 
-// timeout bounds the call where its tool has no bound of its own.
+// timeout bounds the call with the tool's timeout, or with the default.
 func (c *call) timeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	d := c.turn.CallTimeout
 	if x, ok := c.turn.Tools.Lookup(c.name); ok && x.Spec().Timeout > 0 {
@@ -214,9 +213,9 @@ func (c *call) timeout(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, cancel
 }
 
-// await runs the tool. Once ctx ends, the tool has the grace, and a margin in
-// which to report, to return; ok is false if it did not. A result that is
-// ready beats an abort that arrives with it.
+// await runs the tool. After ctx ends, the tool has the grace, plus a margin to report its
+// output, in which to return; otherwise ok is false. If a result and an abort arrive together,
+// the result wins.
 func (c *call) await(ctx context.Context) (g toolReturn, ok bool) {
 	t := c.turn
 	began := time.Now()
@@ -226,14 +225,14 @@ func (c *call) await(ctx context.Context) (g toolReturn, ok bool) {
 		names = append(names, p.Name)
 	}
 	results := make(chan toolReturn, 1)
-	// Ends when the tool returns. A tool that ignores its context is left
-	// behind; what it returns then becomes nothing.
+	// Ends when the tool returns. A tool that ignores its context is abandoned, and its late
+	// result has no effect.
 	t.detached.Go(scope.Shield(func(err error) { results <- toolReturn{err: err} }, func() {
 		result, err := t.Tools.Run(tool.WithSearcher(tool.WithHurry(ctx, t.Hurry), t.searchWeb), tool.Call{
 			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.progressText, Notice: c.notice, Ask: c.fillForm,
 			Sandbox: c.grant.Sandbox, Secrets: c.grant.Secrets, Starts: names, Places: c.grant.Places,
 		})
-		results <- toolReturn{result, err} // never blocks: one result, room for one
+		results <- toolReturn{result, err} // never blocks: one result, capacity 1
 	}))
 	select {
 	case g = <-results:
@@ -256,7 +255,7 @@ func (c *call) await(ctx context.Context) (g toolReturn, ok bool) {
 	}
 }
 
-// say puts output into the log as it comes, masked and bounded.
+// progressText writes output into the log as it arrives, masked and bounded.
 func (c *call) progressText(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -265,23 +264,23 @@ func (c *call) progressText(text string) {
 	}
 }
 
-// show puts more output into the log, while the call runs.
+// logDelta writes a delta into the log while the call is open.
 func (c *call) logDelta(d event.ItemDelta) {
 	_ = c.turn.update(func(s event.State) []event.Event {
 		if !c.open(s) {
 			return nil
 		}
 		return c.event(d)
-	}) // a journal that fails ends the turn by itself
+	}) // a failed journal ends the turn by itself
 }
 
-// Bounds of what a call says to people beside its output.
+// Bounds of the notices of one call.
 const (
 	maxNotices = 100
 	maxNotice  = 500 // characters
 )
 
-// notice puts what people should know into the log, as a line of the output.
+// notice writes a message for people into the log, as a line of the output.
 func (c *call) notice(text string) {
 	text = terminal.Short(c.turn.Redact.Diagnostic(text), maxNotice)
 	c.mu.Lock()
@@ -291,10 +290,10 @@ func (c *call) notice(text string) {
 	}
 }
 
-// aborted ends a call alone, where the turn goes on without it. Where the turn
-// itself ends, its finalizer does that.
+// aborted ends a call that is cancelled while the turn continues. If the turn ends, the turn's
+// finalizer ends the call.
 func (c *call) aborted(ctx context.Context) {
-	if ctx.Err() == nil { // its ending is in the log, or the log has failed
+	if ctx.Err() == nil { // the log has the ending, or it has failed
 		return
 	}
 	cause := interruption(context.Cause(ctx))
@@ -306,8 +305,8 @@ func (c *call) aborted(ctx context.Context) {
 	})
 }
 
-// refuse ends a call that may not run. A denial of a declared policy, which
-// nobody was asked about, is recorded as the approval that it stands for (C16).
+// refuse ends a call that must not run. The log gets a denial by a declared policy as an
+// approval that the policy answered (C16).
 func (c *call) refuse(err error) {
 	var denied *approval.DeniedError
 	if errors.As(err, &denied) && denied.Policy != "" {
@@ -320,17 +319,17 @@ func (c *call) refuse(err error) {
 				c.event(event.ApprovalRequested{Approval: id, Tool: c.name, Title: c.turn.Redact.String(c.title())}),
 				c.event(event.ApprovalEnded{Approval: id, Verdict: event.Denied, Policy: denied.Policy, Message: c.turn.Redact.String(denied.Message)})...,
 			)
-		}) // a journal that fails ends the turn by itself
+		}) // a failed journal ends the turn by itself
 	}
 	c.fail(err)
 }
 
-// fail ends the call with an error for the model; it did not run.
+// fail ends a call that did not run, with an error for the model.
 func (c *call) fail(err error) {
 	c.finish(event.ItemEnded{Status: event.ItemFailed, Content: event.Content{Output: err.Error()}})
 }
 
-// end ends the call with what its tool gave.
+// end ends the call with its tool's result.
 func (c *call) end(ctx context.Context, g toolReturn) {
 	r := g.result
 	d := event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{
@@ -358,9 +357,9 @@ func (c *call) end(ctx context.Context, g toolReturn) {
 	c.finish(d)
 }
 
-// maxOutput bounds the output of one call that the model receives, in bytes. Tools
-// have bounds of their own, far below; this bound is for tools that have none, since
-// a request that is too long for the model could never be sent again.
+// maxOutput bounds the output of one call that the model receives, in bytes. Most tools have
+// far lower bounds. Without this bound, a tool could make a request that is too long for the
+// model for the rest of the session.
 const maxOutput = 512 << 10
 
 // bounded returns the beginning and the end of an output that is too long.
@@ -368,18 +367,18 @@ func bounded(output string) string {
 	return bound.Ends(output, maxOutput/2, maxOutput/2, "[%d bytes left out]")
 }
 
-// unanswered ends what the call still has open, such as an approval whose
+// openEndings ends the entities of the call that are still open, such as an approval whose
 // approver panicked (C2).
 func (c *call) openEndings(s event.State) []event.Event {
 	endings := event.CallEndings(s, c.item, event.Abort(event.Shutdown, "host"))
-	return endings[:len(endings)-1] // the last one would be the call's
+	return endings[:len(endings)-1] // without the call's own ending
 }
 
-// finish writes the call's own ending, unless it has one.
+// finish writes the call's ending, unless the log has one.
 func (c *call) finish(d event.ItemEnded) {
 	d.Output = bounded(c.turn.Redact.String(d.Output))
 	if d.Detail = c.turn.Redact.Bytes(d.Detail); !json.Valid(d.Detail) {
-		d.Detail = nil // a tool's slip must not keep its ending out of the log
+		d.Detail = nil // invalid JSON from a tool must not keep the ending out of the log
 	}
 	err := c.turn.update(func(s event.State) []event.Event {
 		if !c.open(s) {
@@ -395,7 +394,7 @@ func (c *call) finish(d event.ItemEnded) {
 		d.Provider, d.Model = c.turn.target.Provider, c.turn.target.Model
 		return append(c.openEndings(s), c.event(d)...)
 	})
-	if err != nil { // the turn ends by itself where the journal failed
+	if err != nil { // a failed journal ends the turn by itself
 		c.turn.Logger.Error("cannot write a call's ending", "item", c.item, "error", err)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// await waits for the calls to settle, in parallel as they run, or returns
-// context.Cause(ctx). Each call is bounded by its own timeout. Results keep
-// the order of the calls: the log has them by item.
+// await waits until all calls are settled, or returns context.Cause(ctx). The calls run in
+// parallel, and each has its own timeout. Results keep the order of the calls: the log has
+// them by item.
 func await(ctx context.Context, calls []*call) error {
 	for _, c := range calls {
 		if _, err := c.settled.Wait(ctx); err != nil {
@@ -20,27 +20,26 @@ func await(ctx context.Context, calls []*call) error {
 	return nil
 }
 
-// decideTimeout is how long a failed attempt waits for the log to say which of
-// its calls have started: a durable write each. A call that a person is still
-// asked about is not waited for any longer.
+// decideTimeout bounds how long a failed attempt waits until the log says which of its calls
+// have started; each start is a durable write. Calls that wait for an approval are not awaited
+// longer.
 const decideTimeout = time.Second
 
-// awaitStarts waits until it is in the log whether each of the attempt's calls
-// runs: a call that was complete when the response broke is done once, and its
-// result is part of what the next attempt continues from.
+// awaitStarts waits until the log says whether each of the attempt's calls runs. A call that
+// was complete before the response broke runs once, and the next attempt continues with its
+// result.
 func (t *turn) awaitStarts(ctx context.Context, attempt string) {
 	bound, cancel := context.WithTimeout(ctx, decideTimeout)
 	defer cancel()
 	for _, c := range t.calls {
 		if c.attempt == attempt {
-			_, _ = c.decided.Wait(bound) // ctx's end is the caller's to see
+			_, _ = c.decided.Wait(bound) // the caller checks ctx
 		}
 	}
 }
 
-// settleCalls is the turn's first finalizer: it cancels all calls that still
-// run and waits for all of them at once. Each ends within the grace and a
-// margin; what has not ended by then is for event.Endings to close.
+// settleCalls is the turn's first finalizer: it cancels all running calls and waits for all of
+// them at once. Each call ends within the grace and a margin; event.Endings closes the rest.
 func (t *turn) settleCalls(ctx context.Context, exit error) error {
 	t.cancel(t.causeOf(exit, nil))
 	bound := time.NewTimer(t.InterruptGrace + clearMargin)
@@ -57,8 +56,7 @@ func (t *turn) settleCalls(ctx context.Context, exit error) error {
 	return nil
 }
 
-// cancelEnded cancels the calls whose ending is in the log already: a failed
-// attempt discarded them before they started.
+// cancelEnded cancels the calls that a failed attempt discarded before they started.
 func (t *turn) cancelEnded() {
 	t.Log.View(func(s event.State) {
 		for _, c := range t.calls {
@@ -69,15 +67,15 @@ func (t *turn) cancelEnded() {
 	})
 }
 
-// Calls are the calls that run just now, so that one can be cancelled alone.
-// The zero value is ready; a nil Calls keeps none.
+// Calls are the running calls of a session, so that a client can cancel a single call. The
+// zero value is ready; a nil Calls keeps none.
 type Calls struct {
 	mu      sync.Mutex
 	running map[string]*call // by item
 }
 
-// Cancel cancels the call with the item's id and reports whether it runs.
-// The call ends like any other and the turn goes on.
+// Cancel cancels the call of the item and reports whether the call is running. The call ends
+// like any other, and the turn continues.
 func (c *Calls) Cancel(item string, cause *event.Cause) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

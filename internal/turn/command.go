@@ -6,8 +6,8 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// commands runs what of the turn's inputs is a command, one after the other, and
-// reports whether the model has something to answer.
+// commands runs the turn's inputs that are commands, in order, and reports whether the turn
+// also has inputs for the model.
 func (t *turn) commands(ctx context.Context) (more bool, err error) {
 	var inputs []event.Input
 	t.Log.View(func(s event.State) {
@@ -20,7 +20,7 @@ func (t *turn) commands(ctx context.Context) (more bool, err error) {
 			more = true
 			continue
 		}
-		if err := context.Cause(ctx); err != nil { // C10: it is not even begun
+		if err := context.Cause(ctx); err != nil { // C10: the command does not start
 			return false, err
 		}
 		c, err := t.entered(in)
@@ -35,7 +35,7 @@ func (t *turn) commands(ctx context.Context) (more bool, err error) {
 	return more, context.Cause(ctx)
 }
 
-// entered writes down the call that a command is: it is of no attempt, and ready.
+// entered records the call of a command. The call belongs to no attempt and is ready.
 func (t *turn) entered(in event.Input) (*call, error) {
 	c := &call{turn: t, callID: in.ID, byPerson: true}
 	if t.Command != nil {

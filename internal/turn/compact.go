@@ -13,40 +13,39 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// Compaction says how room is made when the model's window is full.
+// Compaction selects how settle makes room when the model's window is full.
 type Compaction string
 
-// The ways.
+// The modes of compaction.
 const (
-	CompactionOff        Compaction = "off"        // old outputs are shortened instead
-	CompactionMechanical Compaction = "mechanical" // a ledger from the log and the recent history
-	CompactionAuto       Compaction = "auto"       // with a summary by the model beside it
+	CompactionOff        Compaction = "off"        // shortens old outputs instead
+	CompactionMechanical Compaction = "mechanical" // replaces the older history by a digest from the log
+	CompactionAuto       Compaction = "auto"       // adds a summary by the model to the digest
 )
 
 const (
-	// leastSteps is how many steps lie between two compactions of a turn at the
-	// least: closer together, they do not help.
+	// minCompactionSteps is the minimum number of steps between two compactions of a turn.
+	// More frequent compactions do not make enough room.
 	minCompactionSteps = 5
-	// mostPieces is how many pieces a history is summarised in at most.
+	// maxPieces bounds the number of pieces in which a history is summarised.
 	maxPieces = 64
 )
 
-// room is what a turn knows of its model's window.
+// windowState is what a turn knows about its model's window.
 type windowState struct {
-	// compacted are the steps before which the history was compacted last, by what
-	// it was for.
+	// compactedAt has the step of the last compaction for each trigger.
 	compactedAt      map[event.Trigger]int
-	instructionBytes int  // bytes of instructions that were given
-	skip             bool // the next request is sent as it is: compacting does not help
+	instructionBytes int  // bytes of the project's instructions that the model received
+	skip             bool // send the next request as it is: compaction would not help
 }
 
-// fullError says that the history is to be compacted before the next request.
+// fullError means that the history must be compacted before the next request.
 type fullError struct{ trigger event.Trigger }
 
 func (e *fullError) Error() string { return "the model's window is full" }
 
-// full returns a [fullError] if the history is to be compacted before the request
-// is sent, and the limit if that does not help any more.
+// checkWindow returns a [fullError] if the history must be compacted before the request is
+// sent, or the limit if compaction cannot make enough room.
 func (t *turn) checkWindow(a *attemptSpec, b *history.BuiltRequest) error {
 	skip := t.window.skip
 	t.window.skip = false
@@ -62,7 +61,7 @@ func (t *turn) checkWindow(a *attemptSpec, b *history.BuiltRequest) error {
 	return &fullError{t.trigger()}
 }
 
-// trigger says why the window counts as full.
+// trigger returns why the window counts as full.
 func (t *turn) trigger() (trigger event.Trigger) {
 	trigger = event.TriggerFull
 	t.Log.View(func(s event.State) {
@@ -76,8 +75,8 @@ func (t *turn) trigger() (trigger event.Trigger) {
 	return trigger
 }
 
-// compact makes the history shorter, before the step's next request. Where it would
-// gain too little it does nothing, and the next request is sent as it is.
+// compact compacts the history before the step's next request. If compaction would free too
+// little, the next request is sent as it is.
 func (t *turn) compact(ctx context.Context, step int, trigger event.Trigger) error {
 	if last, ok := t.window.compactedAt[trigger]; ok && step-last < minCompactionSteps {
 		return t.windowFull(fmt.Sprintf("it was full again %d steps after the history was compacted", step-last))
@@ -90,8 +89,8 @@ func (t *turn) compact(ctx context.Context, step int, trigger event.Trigger) err
 	}
 }
 
-// compactOnce compacts what a summary can be made of at once, and reports whether
-// there is more.
+// compactOnce compacts as much history as one summary can cover, and reports whether there is
+// more.
 func (t *turn) compactOnce(ctx context.Context, step int, trigger event.Trigger, piece int) (more bool, err error) {
 	plan := t.plan(false)
 	change, err := t.change(ctx, plan, trigger, "")
@@ -136,13 +135,13 @@ func (t *turn) compactOnce(ctx context.Context, step int, trigger event.Trigger,
 	return change.Piece, nil
 }
 
-// worth reports whether the change makes enough room: a quarter of the window, or
-// any where somebody asked for it.
+// freesEnough reports whether the compaction frees enough: a quarter of the window, or
+// anything if a client requested the compaction.
 func freesEnough(p history.Plan, c event.HistoryChanged, trigger event.Trigger) bool {
 	tokens := history.Tokens(c.Summary + c.Ledger)
 	freed := p.Freed(tokens)
 	switch {
-	case p.Piece: // so that there are not too many
+	case p.Piece: // so that there are not too many pieces
 		return p.Removed-tokens > p.Window/8
 	case trigger == event.TriggerRequest:
 		return freed > 0
@@ -156,7 +155,7 @@ func (t *turn) plan(summary bool) (p history.Plan) {
 	return history.PlanCompaction(log, t.target, t.System, t.specs(), summary)
 }
 
-// change is the event of a compaction.
+// change returns the event of a compaction.
 func (t *turn) change(ctx context.Context, p history.Plan, trigger event.Trigger, digest string) (event.HistoryChanged, error) {
 	text, err := t.digest(ctx, p)
 	if err != nil {
@@ -181,13 +180,13 @@ func triggerReason(t event.Trigger) string {
 	return "the model's window was nearly full"
 }
 
-// ledger says what the session has come to. It reads files, so that it looks at
-// the state beside the log, and leaves off when ctx ends.
+// digest returns the facts that the compaction keeps. It checks files, so it works on a
+// snapshot without holding the log, and stops waiting when ctx ends.
 func (t *turn) digest(ctx context.Context, p history.Plan) (string, error) {
 	l := history.Read(t.snapshot(), history.Scope{From: p.From, Omit: p.Omit, First: p.First})
 	done := make(chan history.Digest, 1)
-	// Ends with ctx or its last file; a file system that hangs keeps it, and
-	// nothing waits for it.
+	// Ends with ctx or its last file. A file system that hangs keeps it, and nothing waits for
+	// it.
 	go scope.Shield(func(err error) { t.panicked("checking files panicked")(err); done <- l }, func() {
 		l := l
 		l.Files = slices.Clone(l.Files)
@@ -202,7 +201,7 @@ func (t *turn) digest(ctx context.Context, p history.Plan) (string, error) {
 	return strings.TrimSpace(l.Text(p.Digest * 3)), nil
 }
 
-// snapshot is the state as it is now: between steps, only what is copied changes.
+// snapshot returns the current state. Between steps, only the parts that it copies change.
 func (t *turn) snapshot() (state event.State) {
 	t.Log.View(func(s event.State) {
 		state = s
@@ -221,7 +220,7 @@ func (t *turn) snapshot() (state event.State) {
 	return state
 }
 
-// windowFull is the limit, with what fills the window.
+// windowFull returns the limit as an error that lists what fills the window.
 func (t *turn) windowFull(why string) error {
 	p := t.plan(false)
 	rest := max(p.Kept-p.Fixed-p.Inputs, 0)
@@ -232,5 +231,5 @@ func (t *turn) windowFull(why string) error {
 		p.Window, why, p.Fixed, p.Inputs, rest, p.Removed))
 }
 
-// errNoSummary: the model gave none that can be used.
+// errNoSummary means that the model returned no usable summary.
 var errNoSummary = errors.New("the model gave no summary")

@@ -7,9 +7,8 @@ import (
 	"github.com/settle-agent/settle/tool/task"
 )
 
-// news tells the model of the background children that have ended since it was
-// told last (C18). What it was told is read off the log, so that it is told once,
-// whichever process does it.
+// reportEndedChildren tells the model about background children that have ended (C18). The log
+// says which ends the model has received, so each is reported once, by whichever process.
 func (t *turn) reportEndedChildren() error {
 	return t.update(func(s event.State) (out []event.Event) {
 		for n, c := range s.News() {
@@ -23,9 +22,9 @@ func (t *turn) reportEndedChildren() error {
 	})
 }
 
-// finish completes the turn, unless there is something for the model by now: an
-// input that steers, or the end of a child. Both are decided where the log is
-// written, so that nothing comes in between (C18).
+// finish completes the turn, unless the model has something to process: a steering input, or
+// the end of a child. Both are decided inside the log's update, so that neither can be missed
+// (C18).
 func (t *turn) finish(ctx context.Context) (done bool, err error) {
 	if t.AwaitChildren {
 		t.awaitChildren(ctx)
@@ -33,7 +32,7 @@ func (t *turn) finish(ctx context.Context) (done bool, err error) {
 	if goesOn, err := t.runStopHooks(ctx); goesOn || err != nil {
 		return false, err
 	}
-	unasked := true // whether an input waits that may come to nothing
+	unasked := true // whether a waiting input still has to pass the hooks
 	for unasked && err == nil && ctx.Err() == nil {
 		if err = t.admitSteering(ctx); err != nil {
 			break
@@ -49,7 +48,7 @@ func (t *turn) finish(ctx context.Context) (done bool, err error) {
 		})
 	}
 	switch {
-	case done: // the log has it, if only in memory
+	case done: // the log has the ending, even if only in memory
 		t.endingErr = err
 		return true, nil
 	case err == nil && ctx.Err() != nil:
@@ -58,8 +57,8 @@ func (t *turn) finish(ctx context.Context) (done bool, err error) {
 	return false, err
 }
 
-// awaitChildren waits while background children run, until there is something for
-// the model. What ends it is an end of a child, an input, or ctx.
+// awaitChildren waits while background children run, until a child ends, an input arrives or
+// ctx ends.
 func (t *turn) awaitChildren(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

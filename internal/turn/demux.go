@@ -9,23 +9,23 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// demux turns the chunks of one response into events, and starts its calls.
-// It never waits for a tool, a person or a subscriber.
+// demux turns the chunks of one response into events and starts its calls. It never waits for
+// a tool, a person or a subscriber.
 type demux struct {
 	turn          *turn
-	ctx           context.Context // the turn's: calls outlive their attempt
-	summary       bool            // only text is wanted, for a compaction
-	attemptNumber int             // which one it is
+	ctx           context.Context // context of the turn: calls outlive their attempt
+	summary       bool            // only text is recorded, for a compaction
+	attemptNumber int             // number of the attempt for this step, from 1
 	attempt       string
-	started       event.Event          // the attempt; zero where it did not
-	request       history.RequestStats // the request
+	started       event.Event          // the attempt's start; zero if it was not recorded
+	request       history.RequestStats // statistics of the request
 	open          map[int]*openItem
-	ids           map[string]bool // of the response's calls
-	lastItem      *openItem       // the item that the last delta was for
-	usage         event.Usage     // as the provider reports it
-	textBytes     int             // bytes of text, unwanted ones included
+	ids           map[string]bool // ids of the response's calls
+	lastItem      *openItem       // the item of the last delta
+	usage         event.Usage     // reported by the provider
+	textBytes     int             // bytes of text, including ignored items
 	tokens        *event.Tokens
-	id            string // the provider's, of the response
+	id            string // the provider's id of the response
 	stop          model.StopReason
 }
 
@@ -37,7 +37,7 @@ type openItem struct {
 	runes        runeBuffer
 	mask         *redact.Stream
 	ended        bool
-	ignored      bool // it has no item in the log
+	ignored      bool // the log has no item for it
 }
 
 var itemTypes = map[model.Role]event.ItemType{
@@ -46,7 +46,7 @@ var itemTypes = map[model.Role]event.ItemType{
 	model.Call:      event.ToolCall,
 }
 
-// chunk takes the next chunk and reports whether it was the terminal one.
+// chunk processes the next chunk and reports whether it is the terminal one.
 func (d *demux) chunk(c *model.Chunk) (done bool, err error) {
 	switch c.Kind {
 	case model.Start:
@@ -126,18 +126,18 @@ func (d *demux) delta(c *model.Chunk) error {
 	return d.appendText(i, i.visibleText(c.Text))
 }
 
-// pass returns what of the text may be shown now: in whole characters, with
+// visibleText returns the part of the text that may be shown now: complete characters, with
 // secrets masked.
 func (i *openItem) visibleText(text string) string {
 	return i.mask.Write(i.runes.Write(text))
 }
 
-// rest returns what pass has kept back.
+// remainder returns the text that visibleText kept back.
 func (i *openItem) remainder() string {
 	return i.mask.Write(i.runes.Flush()) + i.mask.Flush()
 }
 
-// say appends to the item's text.
+// appendText appends to the item's text in the log.
 func (d *demux) appendText(i *openItem, text string) error {
 	if text == "" || i.ignored {
 		return nil
@@ -151,8 +151,8 @@ func (d *demux) appendText(i *openItem, text string) error {
 	})
 }
 
-// visible reports whether the model is putting out text that a person could
-// see, so that its pause is not a silent thought.
+// visible reports whether the open item is text for people, so that silence is a stall and not
+// a thought.
 func (d *demux) visible() bool {
 	return d.lastItem != nil && !d.lastItem.ended && d.lastItem.role != model.Reasoning
 }
@@ -179,7 +179,7 @@ func (d *demux) endItem(c model.Chunk) error {
 	})
 }
 
-// drop ends a call that the provider gave up, and of which it made another.
+// dropItem ends a call that the provider withdrew and replaced by another one.
 func (d *demux) dropItem(index int) error {
 	i, err := d.item(index)
 	if err != nil {
@@ -194,8 +194,8 @@ func (d *demux) dropItem(index int) error {
 	})
 }
 
-// seal adds what the provider attached. A thought that was masked is no longer
-// what the provider sealed.
+// seal adds the provider's signature to the content. If a thought was masked, its signature
+// does not fit any more.
 func (d *demux) seal(content *event.Content, c model.Chunk) {
 	content.Provider, content.Model = d.turn.target.Provider, d.turn.target.Model
 	if c.ID != "" {
@@ -206,7 +206,8 @@ func (d *demux) seal(content *event.Content, c model.Chunk) {
 	}
 }
 
-// ready records that a call is complete, in settle's words, and starts it at once.
+// ready records that a call is complete, with settle's tool name and arguments, and starts it
+// at once.
 func (d *demux) ready(i *openItem, c model.Chunk) error {
 	c.CallID, c.Name = d.turn.Redact.String(c.CallID), d.turn.Redact.String(c.Name)
 	call := &call{turn: d.turn, attempt: d.attempt, item: i.id, callID: or(c.CallID, i.callID)}
@@ -225,8 +226,8 @@ func (d *demux) ready(i *openItem, c model.Chunk) error {
 	return nil
 }
 
-// complete ends an attempt whose response came whole. Text that the provider
-// left open is taken as it is; a call that it left open did not happen.
+// complete ends an attempt whose response is complete. Text that the provider left open counts
+// as complete; a call that it left open is aborted.
 func (d *demux) complete() error {
 	for _, i := range d.open {
 		if i.ended || i.ignored {
@@ -252,12 +253,12 @@ func (d *demux) complete() error {
 	})
 }
 
-// cutShort reports whether a response that stopped so may end anywhere.
+// cutShort reports whether a response with this stop reason may end anywhere.
 func cutShort(stop model.StopReason) bool {
 	return stop == model.StopMaxTokens || stop == model.StopRefusal || stop == model.StopFilter
 }
 
-// leftOpen ends an item that the provider did not end.
+// endOpenItem ends an item that the provider did not end.
 func (d *demux) endOpenItem(item *event.Item) event.Event {
 	end := event.ItemEnded{Status: event.ItemCompleted, Content: item.Content()}
 	if item.Type() == event.ToolCall {
@@ -267,7 +268,7 @@ func (d *demux) endOpenItem(item *event.Item) event.Event {
 	return event.Event{Turn: d.turn.id, Attempt: d.attempt, Item: item.ID, Data: end}
 }
 
-// end is what is known of the attempt, whatever its outcome.
+// end returns the attempt's ending without its outcome.
 func (d *demux) end() event.AttemptEnded {
 	end := event.AttemptEnded{StopReason: string(d.stop), ResponseID: d.id, Tokens: d.tokens}
 	end.Usage, end.Estimated = d.turn.usage(d.usage, d.request.Tokens, d.textBytes)

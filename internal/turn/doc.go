@@ -1,26 +1,29 @@
-// Package turn runs one turn, from the request that it was started for to its
-// one terminal event.
+// Package turn runs one turn, from the inputs that start it to its terminal event.
 //
 //	scope.Run(turn)                          C11: the finalizers run once, last
-//	 ├─ Ensure: log.Update(event.Endings)    C1, C2: whatever happened
+//	 ├─ Ensure: log.Update(event.Endings)    C1, C2: on every path
 //	 ├─ OnInterrupt: note the cause
 //	 ├─ Ensure: cancel the calls, wait interrupt_grace for all in parallel
-//	 └─ work, until a response asks for no tool:
+//	 └─ work, until a response requests no tool:
 //	     ├─ respond: attempt, retry within the budget, attempt, …
 //	     │   └─ attempt: Stream ─► pump ─► select { chunk, watchdog, cancelled }
 //	     │                                     └─ demux ─► log; call ready ─► call
 //	     ├─ await the calls of the step
 //	     └─ limits
 //
-// Each file is one of these: turn.go the frame, work.go the loop, attempt.go
-// one request, demux.go its chunks, call.go one tool call, watchdog.go the
-// stall bounds, retry.go the budget, limiter.go the shared rate limit,
-// repeats.go the guard against going in circles, failure.go errors as the log
-// keeps them.
+// Read turn.go first: it has the frame of a turn and its configuration. steps.go has the loop,
+// attempt.go one request, demux.go its chunks, call.go one tool call, calls.go all calls of a
+// turn, watchdog.go the stall bounds, retry.go the retry budget, repeats.go the guard against
+// repeated calls, completion.go the end of a turn, meter.go the sums of tokens and cost,
+// failure.go errors as the log keeps them.
 //
-// The log is the only state that outlives a moment: every step is decided
-// inside log.Update, from the state it sees. What runs beside the turn's own
-// goroutine (the pump of a stream, a call, the tool of a call) can at most
-// settle a Deferred or append through Update, and is too late to do either once
-// its ending is in the log.
+// The timeouts of a stream and the classes of faults come from package model; when to retry
+// and how long to wait is decided here, in retry.go. The wait that a provider asks of all
+// sessions with its key is in model.Limiter. Which calls may run is decided in
+// internal/policy; this package only asks the Approver.
+//
+// The log is the only lasting state: every step is decided inside log.Update, from the state
+// that the update sees. Goroutines beside the turn's own (the pump of a stream, a call, the
+// tool of a call) can only resolve a Deferred or append through Update. Neither has an effect
+// once the log has their ending.
 package turn

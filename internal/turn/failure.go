@@ -12,14 +12,14 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// leftOut is what becomes of words that a provider refuses (C6).
+// droppedWords explains what happens to text that a provider refuses (C6).
 const droppedWords = "what was refused is left out of later requests, so that the session can go on"
 
-// mostBody is how many characters of a provider's answer go into a failure.
+// maxBody bounds the part of a provider's response that a failure keeps, in characters.
 const maxBody = 500
 
-// describe is a failed attempt as the log keeps it, redacted (C15). An attempt
-// that could have been retried and is not exhausted its budget.
+// failureOfAttempt returns a failed attempt as the log keeps it, redacted (C15). If the fault
+// could be retried but is not, the retry budget is exhausted.
 func (t *turn) failureOfAttempt(e *model.Error, d decision) *event.Failure {
 	f := &event.Failure{
 		Name: event.NameProvider, Kind: string(e.Kind), Status: e.Status,
@@ -38,7 +38,7 @@ func (t *turn) failureOfAttempt(e *model.Error, d decision) *event.Failure {
 	return f
 }
 
-// MaskProcesses masks what secrets the command lines of processes have.
+// MaskProcesses masks secrets in the command lines of processes.
 func MaskProcesses(r *redact.Redactor, list []event.Process) []event.Process {
 	list = slices.Clone(list)
 	for n := range list {
@@ -47,7 +47,7 @@ func MaskProcesses(r *redact.Redactor, list []event.Process) []event.Process {
 	return list
 }
 
-// failure is an error that no provider made, as the log keeps it, redacted.
+// failure returns an error that does not come from a provider as the log keeps it, redacted.
 func (t *turn) failure(err error) *event.Failure {
 	f := failureOf(err)
 	f.Message, f.Stack = t.Redact.Diagnostic(f.Message), t.Redact.Diagnostic(f.Stack)
@@ -84,7 +84,7 @@ func clip(s string, n int) string {
 	return s
 }
 
-// MaskPlaces returns the paths without secrets.
+// MaskPlaces masks secrets in paths.
 func MaskPlaces(r *redact.Redactor, list []event.ResolvedPath) []event.ResolvedPath {
 	list = slices.Clone(list)
 	for n := range list {
@@ -93,7 +93,7 @@ func MaskPlaces(r *redact.Redactor, list []event.ResolvedPath) []event.ResolvedP
 	return list
 }
 
-// panicked returns what reports a defect of code that the turn calls.
+// panicked returns a function that logs a panic of code that the turn calls.
 func (t *turn) panicked(what string) func(error) {
 	return scope.Log(t.Logger, t.Redact.Diagnostic, what, "turn", t.id)
 }

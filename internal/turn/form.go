@@ -9,24 +9,24 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// Filler has the user fill in forms, which calls ask for while they run.
+// Filler lets the user fill in the forms that running calls request.
 type Filler interface {
-	// Fill returns the JSON object of the values, a [*tool.DeclinedError], or
-	// context.Cause(ctx) when ctx ends first.
+	// Fill returns the values as a JSON object, a [*tool.DeclinedError], or context.Cause(ctx)
+	// if ctx ends first.
 	Fill(ctx context.Context, q Form) (json.RawMessage, error)
 }
 
-// Form is what a call asks for.
+// Form is a form that a call requests.
 type Form struct {
 	Turn, Attempt, Item string
 	Tool, Title         string
 	event.Form
 }
 
-// policyNobody names the policy that declines where nobody can be asked (C16).
+// policyNoPerson names the policy that declines a form if no person can answer (C16).
 const policyNoPerson = "nobody to ask"
 
-// ask has the user fill in a form. The call's time does not pass meanwhile.
+// fillForm lets the user fill in a form. The call's timeout is paused meanwhile.
 func (c *call) fillForm(ctx context.Context, form event.Form) (json.RawMessage, error) {
 	defer c.time.Hold()()
 	t := c.turn

@@ -11,20 +11,20 @@ import (
 	"github.com/settle-agent/settle/internal/hooks"
 )
 
-// byHook is who ends a turn for a hook, or takes an input back, and the policy that
-// refuses a call for one.
+// byHook is the sender of endings and drops that a hook causes, and the policy of calls that a
+// hook refuses.
 const byHook = "hook"
 
-// mostBlocks is how often in a row hooks may have the model go on at a turn's end.
+// maxStopRefusals bounds how often in a row hooks may refuse the end of a turn.
 const maxStopRefusals = 8
 
-// hooked is what hooks have said of a call.
+// hookResult is the combined result of all hooks about one call.
 type hookResult struct {
-	arguments string           // that the call runs with instead; empty for its own
-	decision  event.Permission // ask or allow, beyond what the policy says
+	arguments string           // replace the call's arguments; empty for no change
+	decision  event.Permission // ask or allow, in addition to the policy
 	why       string
 	notes     []string // for the model
-	stop      bool     // the turn is to end
+	stop      bool     // ends the turn
 	stopWhy   string
 }
 
@@ -35,10 +35,10 @@ func (h *hookResult) add(v hooks.Verdict) {
 	}
 }
 
-// hookKey is the key of what hooks have said of a call, in the context of its approval.
+// hookKey is the context key of a call's hookResult.
 type hookKey struct{}
 
-// context is ctx with what hooks have said.
+// context returns ctx with the hooks' decision.
 func (h *hookResult) context(ctx context.Context) context.Context {
 	if h.decision == "" {
 		return ctx
@@ -46,8 +46,8 @@ func (h *hookResult) context(ctx context.Context) context.Context {
 	return context.WithValue(ctx, hookKey{}, h)
 }
 
-// Hooked returns what hooks have said of the call that an Approver is asked about: ask,
-// allow, or nothing.
+// Hooked returns the decision of hooks about the call whose approval has the context ctx: ask,
+// allow, or empty.
 func Hooked(ctx context.Context) (decision event.Permission, why string) {
 	if h, ok := ctx.Value(hookKey{}).(*hookResult); ok {
 		return h.decision, h.why
@@ -59,7 +59,7 @@ func (c *call) forHooks() hooks.Call {
 	return hooks.Call{Turn: c.turn.id, Item: c.item, Tool: c.name, Arguments: c.args, Title: c.title()}
 }
 
-// askHooks asks the gates about the call, and takes what they make of it.
+// runBeforeHooks runs the blocking hooks of the call and applies their changes.
 func (c *call) runBeforeHooks(ctx context.Context) error {
 	t := c.turn
 	if !t.Hooks.On(event.HookBefore) {
@@ -90,7 +90,7 @@ func refusedByHook(tool, reason string) error {
 	return &approval.DeniedError{Policy: byHook, Message: fmt.Sprintf("A hook of the user did not allow this call of %q: %s", tool, reason)}
 }
 
-// tellHooks tells the hooks how the call ended, and keeps what they say of that.
+// runAfterHooks runs the hooks after the call and keeps their notes.
 func (c *call) runAfterHooks(ctx context.Context, g toolReturn) {
 	t := c.turn
 	if c.byPerson || g.result.Aborted || g.result.Unknown || !t.Hooks.On(event.HookAfter) {
@@ -111,8 +111,8 @@ func (c *call) runAfterHooks(ctx context.Context, g toolReturn) {
 	}
 }
 
-// heard tells the model what hooks have said of the calls, in the order of the
-// calls, and ends the turn where a hook asks for that.
+// reportHooks gives the model the notes of hooks about the calls, in the order of the calls,
+// and ends the turn if a hook requested that.
 func (t *turn) reportHooks(calls []*call) error {
 	for _, c := range calls {
 		if err := t.hookNotes(c.hookResult.notes); err != nil {
@@ -127,7 +127,7 @@ func (t *turn) reportHooks(calls []*call) error {
 	return nil
 }
 
-// hookNotes tells the model texts of hooks. C21: they come after all that it knows.
+// hookNotes gives the model texts of hooks. C21: they follow all that the model has received.
 func (t *turn) hookNotes(texts []string) error {
 	for _, text := range texts {
 		if err := t.note("[From a hook of the user]\n" + text); err != nil {
@@ -137,15 +137,15 @@ func (t *turn) hookNotes(texts []string) error {
 	return nil
 }
 
-// stoppedByHook is the end of a turn that a hook asked for.
+// stoppedByHook returns the cause of a turn that a hook ended.
 func stoppedByHook(why string) error {
 	cause := event.Abort(event.Interrupted, byHook)
 	cause.Message = why
 	return cause
 }
 
-// opening runs the hooks of the session's start, if this is its first work since it
-// was opened, and has the gates asked about the inputs that the model will see.
+// runOpeningHooks runs the hooks of the session's start, if this is the first turn since the
+// session was opened, and the blocking hooks of the inputs for the model.
 func (t *turn) runOpeningHooks(ctx context.Context) error {
 	if source := t.source(); source != "" {
 		if err := t.startHooks(ctx, source); err != nil {
@@ -171,7 +171,7 @@ func (t *turn) runOpeningHooks(ctx context.Context) error {
 	return nil
 }
 
-// source says for what the hooks of the session's start are due; empty if they ran.
+// source returns why the hooks of the session's start are due; empty if they have run.
 func (t *turn) source() (source string) {
 	if !t.Hooks.On(event.HookSessionStart) || t.Hooks.Child {
 		return ""
@@ -206,9 +206,9 @@ func (t *turn) startHooks(ctx context.Context, source string) error {
 	return nil
 }
 
-// unasked are the inputs that the next request would be the first to tell, and that
-// no gate was asked about: those of the turn, and of turns before it that were
-// interrupted before they asked the model.
+// uncheckedInputs returns the inputs that the next request would show the model first and that
+// no blocking hook has checked: the turn's own, and those of earlier turns that were
+// interrupted before a request.
 func (t *turn) uncheckedInputs() (list []event.Input) {
 	t.Log.View(func(s event.State) {
 		for _, other := range slices.Backward(s.Turns) {
@@ -226,7 +226,7 @@ func (t *turn) uncheckedInputs() (list []event.Input) {
 	return list
 }
 
-// hasInput reports whether the model is told an input of the turn.
+// hasInput reports whether the model receives an input of the turn.
 func (t *turn) hasInput() (has bool) {
 	t.Log.View(func(s event.State) {
 		if r := s.Turn(t.id); r != nil {
@@ -236,7 +236,7 @@ func (t *turn) hasInput() (has bool) {
 	return has
 }
 
-// prompt asks the gates about an input, and tells the model what they add.
+// prompt runs the blocking hooks of an input and gives the model what they add.
 func (t *turn) prompt(ctx context.Context, in event.Input) (hooks.Verdict, error) {
 	v, err := t.Hooks.Prompt(ctx, t.id, in)
 	if err != nil {
@@ -251,8 +251,8 @@ func (t *turn) prompt(ctx context.Context, in event.Input) (hooks.Verdict, error
 	return v, err
 }
 
-// admitSteering asks the gates about the inputs that would join the turn; what they
-// refuse is dropped.
+// admitSteering runs the blocking hooks of the steering inputs and drops the inputs that they
+// refuse.
 func (t *turn) admitSteering(ctx context.Context) error {
 	if !t.Hooks.On(event.HookPrompt) {
 		return nil
@@ -287,7 +287,7 @@ func (t *turn) admitSteering(ctx context.Context) error {
 	}
 }
 
-// joining are the inputs that may join the turn at its next request.
+// joining returns the inputs that may join the turn at its next request.
 func (t *turn) joining(s event.State) []event.Input {
 	list := steeringInputs(s)
 	if !t.Hooks.On(event.HookPrompt) {
@@ -296,8 +296,8 @@ func (t *turn) joining(s event.State) []event.Input {
 	return slices.DeleteFunc(list, func(in event.Input) bool { return !in.Asked() || in.Kept() })
 }
 
-// askToStop asks the hooks whether the turn may complete, where nothing else keeps it
-// from that, and reports whether it goes on.
+// runStopHooks runs the hooks of the turn's end, if nothing else continues the turn, and
+// reports whether a hook continues it.
 func (t *turn) runStopHooks(ctx context.Context) (goesOn bool, err error) {
 	e := event.HookStop
 	if t.Hooks != nil && t.Hooks.Child {
@@ -327,7 +327,7 @@ func (t *turn) runStopHooks(ctx context.Context) (goesOn bool, err error) {
 	return true, t.hookNotes([]string{v.Reason})
 }
 
-// compactFor compacts the history, with the hooks before and after that.
+// compactWithHooks compacts the history and runs the hooks before and after that.
 func (t *turn) compactWithHooks(ctx context.Context, step int, trigger event.Trigger) error {
 	word := "auto"
 	if trigger == event.TriggerRequest {

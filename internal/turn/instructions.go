@@ -9,12 +9,12 @@ import (
 	"github.com/settle-agent/settle/run"
 )
 
-// mostInstructions bounds the instructions of a session in bytes, beside those of
-// its system prompt. What is beyond is named.
+// maxInstructions bounds the project's instructions that a session's model receives besides
+// its system prompt, in bytes. Of further files, the model receives the path only.
 const maxInstructions = 64 << 10
 
-// instruct tells the model what the project says of the places where the calls
-// since the last time worked: each file once in a session, which its log remembers.
+// addInstructions gives the model the project's instructions for the places where the calls
+// since the last step worked. Each file is given once in a session; the log has which.
 func (t *turn) addInstructions(ctx context.Context) error {
 	calls := t.calls[t.instructedCalls:]
 	t.instructedCalls = len(t.calls)
@@ -53,8 +53,8 @@ func (t *turn) addInstructions(ctx context.Context) error {
 	})
 }
 
-// instructions asks for those of the places where the calls worked. It reads files,
-// so that it leaves off when ctx ends.
+// instructions returns the instruction files for the places where the calls worked. It reads
+// files, so it stops waiting when ctx ends.
 func (t *turn) instructions(ctx context.Context, calls []*call) ([]run.Instruction, error) {
 	var worked []event.Content
 	t.Log.View(func(s event.State) {
@@ -69,8 +69,7 @@ func (t *turn) instructions(ctx context.Context, calls []*call) ([]run.Instructi
 		return nil, nil
 	}
 	done := make(chan []run.Instruction, 1)
-	// Ends with its last file; a file system that hangs keeps it, and nothing waits
-	// for it.
+	// Ends with its last file. A file system that hangs keeps it, and nothing waits for it.
 	go scope.Shield(func(err error) { t.panicked("reading instructions panicked")(err); done <- nil }, func() { done <- t.Instructions(t.Dir, worked) })()
 	select {
 	case found := <-done:
@@ -80,8 +79,8 @@ func (t *turn) instructions(ctx context.Context, calls []*call) ([]run.Instructi
 	}
 }
 
-// given returns the files whose text the session's model has been given, and how
-// long they are together.
+// knownInstructions returns the files that the session's model has received, and the sum of
+// their sizes.
 func knownInstructions(s event.State) (files map[string]bool, bytes int) {
 	files = map[string]bool{}
 	for _, t := range s.Turns {

@@ -7,11 +7,11 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// warnAt is the share of a limit at which user and model are told of it.
+// warnAt is the share of a limit at which the user and the model are warned.
 const warnAt = 0.8
 
-// guardLimits ends the turn where a limit is reached, its own, its session's or
-// that of a parent agent, and tells the model once of each that soon will be.
+// guardLimits ends the turn if it has reached a limit of its own, its session or a parent
+// agent. It warns the model once about each limit that is near.
 func (t *turn) guardLimits(step int) error {
 	t.count()
 	for m := t.meter; m != nil; m = m.parent {
@@ -27,7 +27,7 @@ func (t *turn) guardLimits(step int) error {
 		case g.limitValue <= 0:
 		case g.reached() && g.kind == event.LimitSteps:
 			return event.AbortLimit(g.kind, fmt.Sprintf("the turn took %d steps", t.Limits.Steps))
-		case g.reached() && g.kind != event.LimitTime: // which is the context's
+		case g.reached() && g.kind != event.LimitTime: // the context's timer ends the turn at this limit
 			return event.AbortLimit(g.kind, fmt.Sprintf("the %s used %s", g.subject, g.usage()))
 		case g.used >= warnAt*g.limitValue && !t.warnings[g.key]:
 			t.warnings[g.key] = true
@@ -56,7 +56,7 @@ func (t *turn) guardOutside() error {
 	return nil
 }
 
-// guardPrice: a cost that is not known cannot be limited.
+// guardPrice ends the turn if its cost is limited and a price is unknown.
 func (t *turn) guardPrice(m *Meter) error {
 	if m.limits.Cost <= 0 {
 		return nil
@@ -74,7 +74,7 @@ func (t *turn) guardPrice(m *Meter) error {
 	return nil
 }
 
-// gauges are all that bound the turn.
+// gauges returns the state of all limits that bound the turn.
 func (t *turn) gauges(step int) []gauge {
 	list := []gauge{stepGauge(step-1, t.Limits.Steps), timeGauge(time.Since(t.startedAt), t.Limits.Time)}
 	for n := range list {
@@ -85,7 +85,7 @@ func (t *turn) gauges(step int) []gauge {
 	list = append(list, session)
 	above := -1
 	for m := t.meter; m != nil; m = m.parent {
-		if m.scope == "turn" { // below it begins a child agent
+		if m.scope == "turn" { // the meter below it belongs to a child agent
 			above++
 		}
 		list = append(list, m.gauges(above)...)
@@ -93,7 +93,7 @@ func (t *turn) gauges(step int) []gauge {
 	return list
 }
 
-// count adds to the meters what the turn's attempts took that have ended since.
+// count adds the attempts that have ended since the last call to the meters.
 func (t *turn) count() {
 	var spent event.Summary
 	t.Log.View(func(s event.State) {
@@ -110,7 +110,7 @@ func (t *turn) count() {
 	t.meter.add(spent)
 }
 
-// worked is how long the session's turns ran that have ended.
+// timeWorked returns the sum of the run times of the session's ended turns.
 func timeWorked(s event.State) (sum time.Duration) {
 	for _, t := range s.Turns {
 		if t.Cause != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/settle-agent/settle/run"
 )
 
-// Meter counts what a turn or a session takes as it goes, with what is below it, and
-// bounds it: a turn's is below its session's, and that of a child agent's session
-// below that of the turn which started it. Its methods may be called by several
-// goroutines; a nil Meter counts nothing.
+// Meter sums up and bounds the tokens, steps and cost of a turn or a session, including
+// everything below it: a turn's meter is below its session's, and a child session's is below
+// the meter of the turn that started the child. Several goroutines may call its methods; a nil
+// Meter counts nothing.
 type Meter struct {
 	scope  string // "turn" or "session"
 	limits run.SessionLimits
@@ -21,11 +21,11 @@ type Meter struct {
 
 	mu     sync.Mutex
 	spent  event.Summary // guarded by mu
-	shared bool          // others than its own turns added to it; guarded by mu
+	shared bool          // includes child agents; guarded by mu
 }
 
-// NewMeter returns the meter of a session, which has taken something before. One
-// below another is bounded by that alone.
+// NewMeter returns the meter of a session, with the usage from before it was opened. Only the
+// limits above bound a session that has a parent meter.
 func NewMeter(limits run.SessionLimits, before event.Summary, up *Meter) *Meter {
 	m := &Meter{scope: "session", limits: limits, parent: up, spent: before}
 	if up != nil {
@@ -43,7 +43,7 @@ func (m *Meter) share() {
 	}
 }
 
-// add adds what a request took.
+// add adds the usage of a request, here and in all meters above.
 func (m *Meter) add(sum event.Summary) {
 	for ; m != nil; m = m.parent {
 		m.mu.Lock()
@@ -60,27 +60,27 @@ func (m *Meter) total() (spent event.Summary, shared bool) {
 
 type meterKey struct{}
 
-// MeterOf returns the meter of the turn whose call the context is; nil for another
-// context. What the call starts is below it.
+// MeterOf returns the meter of the turn whose call has the context ctx; nil for another
+// context. It is the parent of the meters of child agents that the call starts.
 func MeterOf(ctx context.Context) *Meter {
 	m, _ := ctx.Value(meterKey{}).(*Meter)
 	return m
 }
 
-// gauge is how much of a limit is used.
+// gauge is the state of one limit.
 type gauge struct {
 	kind             event.Limit
-	subject          string // takes it
-	key              string // that no other gauge of the turn has
+	subject          string // whose usage it is, for messages
+	key              string // unique among the gauges of the turn
 	used, limitValue float64
 	show             func(amount float64) string
 	unit             string
 }
 
-// words says who has used how much of how much.
+// usage returns the used amount and the limit, for messages.
 func (g gauge) usage() string { return g.show(g.used) + " of " + g.show(g.limitValue) + g.unit }
 
-// reached reports whether there is nothing left.
+// reached reports whether the limit is used up.
 func (g gauge) reached() bool { return g.limitValue > 0 && g.used >= g.limitValue }
 
 func tokenGauge(used int64, of int64) gauge {
@@ -104,7 +104,7 @@ func timeGauge(used, of time.Duration) gauge {
 
 func count(n float64) string { return fmt.Sprintf("%.0f", n) }
 
-// gauges are those of the meter, which is so many sessions above the turn that asks.
+// gauges returns the gauges of a meter that is the given number of sessions above the turn.
 func (m *Meter) gauges(above int) (list []gauge) {
 	spent, shared := m.total()
 	who := m.scope
@@ -128,5 +128,5 @@ func (m *Meter) gauges(above int) (list []gauge) {
 	return list
 }
 
-// ofSession is the session's limit on the same.
+// sessionLimit returns the session's limit of the same kind.
 func sessionLimit(l event.Limit) event.Limit { return "session_" + l }

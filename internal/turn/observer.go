@@ -15,20 +15,20 @@ func isEmpty(o run.Observer) bool {
 	return o.Turn == nil && o.Attempt == nil && o.Output == nil && o.Call == nil
 }
 
-// observed is what an observer has been told of one turn.
+// observation is the state of one turn's observer.
 type observation struct {
 	turn *turn
 
-	mu            sync.Mutex // guards what follows
+	mu            sync.Mutex // guards the fields below
 	ends          map[string]func(event.Event)
-	earlyEnds     map[string]event.Event // before it was known that they had started
+	earlyEnds     map[string]event.Event // ends that came before their starts
 	terminal      event.Event
 	closed        bool
-	latestAttempt string            // the latest attempt
-	firstOutput   func(event.Event) // is told of its first output; nil after that
+	latestAttempt string            // id of the latest attempt
+	firstOutput   func(event.Event) // called with the attempt's first output; nil after that
 }
 
-// key names an attempt, a call or, being empty, the turn.
+// key returns the id of a call or an attempt; empty for the turn.
 func key(e event.Event) string {
 	if e.Item != "" {
 		return e.Item
@@ -36,7 +36,7 @@ func key(e event.Event) string {
 	return e.Attempt
 }
 
-// update is Log.Update, whose endings the observer is told of.
+// update is Log.Update that also reports endings to the observer.
 func (t *turn) update(f func(event.State) []event.Event) error {
 	if t.observation == nil {
 		return t.Log.Update(f)
@@ -47,7 +47,7 @@ func (t *turn) update(f func(event.State) []event.Event) error {
 		return events
 	})
 	if err != nil && !errors.As(err, new(*journal.FailedError)) {
-		return err // the log did not take them
+		return err // the log did not accept the events
 	}
 	for _, e := range events {
 		switch d := e.Data.(type) {
@@ -67,8 +67,7 @@ func (t *turn) update(f func(event.State) []event.Event) error {
 	return err
 }
 
-// observe tells the observer that the turn has started, and returns a context
-// with the values that it wants there.
+// observe reports the turn's start to the observer, and returns the observer's context.
 func (t *turn) observe(ctx context.Context) context.Context {
 	if isEmpty(t.Observer) {
 		return ctx
@@ -83,7 +82,7 @@ func (t *turn) observe(ctx context.Context) context.Context {
 	return t.observation.start(ctx, started, t.Observer.Turn)
 }
 
-// observeAttempt tells the observer of an attempt.
+// observeAttempt reports an attempt's start to the observer.
 func (t *turn) observeAttempt(ctx context.Context, started event.Event) context.Context {
 	if t.observation == nil || started.Seq == 0 {
 		return ctx
@@ -98,7 +97,7 @@ func (t *turn) observeAttempt(ctx context.Context, started event.Event) context.
 	return ctx
 }
 
-// observeCall tells the observer of a call.
+// observeCall reports a call's start to the observer.
 func (t *turn) observeCall(ctx context.Context, name string, started event.Event) context.Context {
 	if t.observation == nil || t.Observer.Call == nil || started.Seq == 0 {
 		return ctx
@@ -108,7 +107,7 @@ func (t *turn) observeCall(ctx context.Context, name string, started event.Event
 	})
 }
 
-// lineage is the key by which a context shows that it comes from another one.
+// lineage is the context key that proves that a context was made from another one.
 type lineage struct{}
 
 func (o *observation) start(ctx context.Context, e event.Event, hook func(context.Context, event.Event) (context.Context, func(event.Event))) context.Context {
@@ -118,7 +117,7 @@ func (o *observation) start(ctx context.Context, e event.Event, hook func(contex
 	o.mu.Lock()
 	closed := o.closed
 	o.mu.Unlock()
-	if closed { // the turn has ended before this goroutine came to say so
+	if closed { // the turn ended before this goroutine reported the start
 		return ctx
 	}
 	ctx = context.WithValue(ctx, lineage{}, o)
@@ -134,16 +133,16 @@ func (o *observation) start(ctx context.Context, e event.Event, hook func(contex
 	if over && end != nil {
 		o.guard(func() { end(ended) })
 	}
-	if within == nil || within.Value(lineage{}) != o { // it would not end with the turn (C9)
+	if within == nil || within.Value(lineage{}) != o { // a foreign context would not end with the turn (C9)
 		return ctx
 	}
 	return within
 }
 
-// output tells the observer that an attempt has output, if that is its first.
+// output reports the first output of an attempt to the observer.
 func (o *observation) output(e event.Event) {
 	if d, isStart := e.Data.(event.ItemStarted); isStart && d.Type != event.ToolCall {
-		return // its text comes later, if any
+		return // its text follows, if any
 	}
 	o.mu.Lock()
 	tell, isFirst := o.firstOutput, e.Attempt == o.latestAttempt && o.firstOutput != nil
@@ -156,7 +155,7 @@ func (o *observation) output(e event.Event) {
 	}
 }
 
-// end tells the observer that an attempt or a call has ended.
+// end reports the end of an attempt or a call to the observer.
 func (o *observation) end(e event.Event) {
 	o.mu.Lock()
 	end, isOpen := o.ends[key(e)]
@@ -170,8 +169,7 @@ func (o *observation) end(e event.Event) {
 	}
 }
 
-// close tells the observer that the turn has ended, and before that what the
-// log did not take the end of.
+// close reports the turn's end to the observer, after the ends that the log did not accept.
 func (o *observation) close() {
 	if o == nil {
 		return
@@ -190,7 +188,7 @@ func (o *observation) close() {
 	}
 }
 
-// guard keeps a defect of an observer from the turn.
+// guard logs a panic of the observer, so that the turn continues.
 func (o *observation) guard(f func()) {
 	if err := scope.Guard(func() error { f(); return nil }); err != nil {
 		o.turn.panicked("an observer panicked")(err)

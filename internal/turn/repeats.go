@@ -10,13 +10,13 @@ import (
 
 const (
 	defaultRepeats = 10
-	// slowCall is what a call must take not to count: whoever polls with a
-	// slow call is waiting for something.
+	// slowCall is the run time above which a call does not count as a repeat: a slow call that
+	// is repeated polls for something.
 	slowCall = 5 * time.Second
 )
 
-// guardRepeats counts calls that gave what the same call gave in an earlier
-// step. The model is told at the 3rd and 5th; at the limit the turn ends.
+// guardRepeats counts calls that returned the same result as the same call in an earlier step.
+// The model is warned at the 3rd and 5th repeat; the limit ends the turn.
 func (t *turn) guardRepeats(calls []*call) error {
 	limit := t.Limits.Repeats
 	if limit == 0 {
@@ -41,15 +41,15 @@ func (t *turn) guardRepeats(calls []*call) error {
 	return nil
 }
 
-// results returns the calls that count, each combination once: calls made side
-// by side are not repeats of one another.
+// results returns the calls that count, each combination of call and result once: calls of one
+// step are not repeats of one another.
 func (t *turn) results(calls []*call) map[[32]byte]string {
 	out := map[[32]byte]string{}
 	t.Log.View(func(s event.State) {
 		running := s.Running()
 		for _, c := range calls {
 			i := running.Item(c.item)
-			if i.Status == event.ItemAborted || c.elapsed > slowCall { // the events' times are those of a clock that may jump
+			if i.Status == event.ItemAborted || c.elapsed > slowCall { // by the monotonic clock: the times of events may jump
 				continue
 			}
 			said := i.Content()

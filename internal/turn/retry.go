@@ -13,7 +13,7 @@ import (
 
 const (
 	faultRetries, stallRetries      = 5, 2
-	maxFailures                     = 50 // failed attempts in a row, whatever their kinds
+	maxFailures                     = 50 // failed attempts in a row, of any kinds
 	defaultRetryFor                 = 10 * time.Minute
 	faultDelay, faultDelayCap       = 500 * time.Millisecond, 30 * time.Second
 	overloadDelay, overloadDelayCap = 2 * time.Second, 60 * time.Second
@@ -26,43 +26,43 @@ func withDefaults(r run.Retry) run.Retry {
 	return r
 }
 
-// budget counts the failures since the last whole response. It is the only
-// retry layer (C13).
+// budget counts the failures since the last complete response. It is the only retry layer
+// (C13).
 type budget struct {
 	run.Retry
 	faults, stalls, outages int
 	renewals                int
-	outageStart             time.Time // of the first outage: overloaded, or not to be reached
+	outageStart             time.Time // start of the first outage: overloaded or unreachable
 	failures                int       // of all kinds
 }
 
-// reset starts the counts anew: the response came whole.
+// reset resets the counts after a complete response.
 func (b *budget) reset() {
 	b.faults, b.stalls, b.outages, b.renewals, b.failures = 0, 0, 0, 0, 0
 }
 
-// decision is what becomes of a failed attempt.
+// decision decides what follows a failed attempt.
 type decision struct {
 	retry        bool
-	degraded     bool                  // the next request is without what the provider refused in this one
-	change       *event.HistoryChanged // of what is sent from then on
-	note         string                // for people: what was done about it, or what to do
+	degraded     bool                  // the next request leaves out what the provider refused
+	change       *event.HistoryChanged // change of the history for all later requests
+	note         string                // for people: what settle did about it, or what they can do
 	delay        time.Duration
-	holdSessions bool   // sessions with the same key are to wait as well
-	attempt      int    // which attempt in a row failed, whatever its kind
-	limit        int    // at which retry it ends if all others fail likewise; 0 where time bounds them
-	exhausted    string // there is no retry, beyond the error itself
+	holdSessions bool   // sessions with the same key wait as well
+	attempt      int    // number of failed attempts in a row, of any kinds
+	limit        int    // the retry at which the turn ends if all later attempts fail in the same way; 0 if time bounds the retries
+	exhausted    string // why there is no retry, if the error itself could be retried
 }
 
-// yield counts the failure of a request that is made again without what was
-// refused of it.
+// degrade counts the failure of a request that is sent again without what the provider
+// refused.
 func (b *budget) degrade() decision {
 	b.failures++
 	return b.bounded(decision{retry: true, degraded: true, attempt: b.failures})
 }
 
-// renewed counts the failure of a request whose key had expired, and which is
-// made again at once with another. One that is refused as well ends the turn.
+// retryRenewed counts the failure of a request whose key had expired; the request is sent
+// again at once with a new key. A second refusal ends the turn.
 func (b *budget) retryRenewed(e *model.Error) decision {
 	if !e.Renewed || b.renewals > 0 {
 		return decision{}
@@ -72,19 +72,19 @@ func (b *budget) retryRenewed(e *model.Error) decision {
 	return b.bounded(decision{retry: true, attempt: b.failures, note: "asking again with a new key"})
 }
 
-// repeat counts a refusal that may not come again, as one fault.
+// retryRefusal counts a refusal that may be temporary as one fault.
 func (b *budget) retryRefusal(e *model.Error) decision {
 	b.failures++
 	b.faults++
 	d := b.bounded(b.countedRetry(e, b.faults, faultRetries))
-	if !d.retry { // it is counted as what it becomes
+	if !d.retry { // the caller counts it as another kind
 		b.failures--
 		b.faults--
 	}
 	return d
 }
 
-// decide counts the failure and says whether to try again, and when.
+// decide counts the failure and decides whether and when to retry.
 func (b *budget) decide(e *model.Error, now time.Time) decision {
 	b.failures++
 	if !retryable(e) {
@@ -94,7 +94,7 @@ func (b *budget) decide(e *model.Error, now time.Time) decision {
 	switch {
 	case e.Kind == model.ErrRateLimit, e.Kind == model.ErrOverloaded, e.Unreachable:
 		d = b.outage(e, now)
-	case e.Kind == model.ErrStalled, e.Kind == model.ErrTimeout && e.Status == 0: // ours
+	case e.Kind == model.ErrStalled, e.Kind == model.ErrTimeout && e.Status == 0: // the attempt's own timeout
 		b.stalls++
 		d = b.countedRetry(e, b.stalls, stallRetries)
 	default:
@@ -104,7 +104,7 @@ func (b *budget) decide(e *model.Error, now time.Time) decision {
 	return b.bounded(d)
 }
 
-// bounded is d, or no retry if too much failed in a row.
+// bounded returns d, or no retry after too many failures in a row.
 func (b *budget) bounded(d decision) decision {
 	if d.retry && b.failures >= maxFailures {
 		d.retry, d.degraded, d.exhausted = false, false, fmt.Sprintf("%d attempts in a row failed", b.failures)
@@ -112,8 +112,8 @@ func (b *budget) bounded(d decision) decision {
 	return d
 }
 
-// retryable: a conflict of a rollout endpoint is final, since the same rollout
-// would conflict again.
+// retryable reports whether a fault may be retried. A conflict of a rollout endpoint may not:
+// the same rollout would conflict again.
 func retryable(e *model.Error) bool {
 	if e.Kind == model.ErrConflict && strings.Contains(e.URL, "/v1/rollouts/") {
 		return false
@@ -121,7 +121,7 @@ func retryable(e *model.Error) bool {
 	return e.Retryable()
 }
 
-// counted retries a fault up to a number of times; it is the nth of its kind.
+// countedRetry retries a fault up to a limit; n is the number of faults of its kind.
 func (b *budget) countedRetry(e *model.Error, n, limit int) decision {
 	if b.Retries != nil {
 		n, limit = b.retryCount(), *b.Retries
@@ -141,13 +141,13 @@ func (b *budget) countedRetry(e *model.Error, n, limit int) decision {
 	return d
 }
 
-// retried counts what Retries bounds: the failures of all kinds, but for
-// refusals after which another request is made.
+// retryCount returns the failures that Retries bounds: those of all kinds, without refusals
+// after which a degraded request follows.
 func (b *budget) retryCount() int { return b.faults + b.stalls + b.outages }
 
-// last returns which retry in a row is the last one if all that follows is of
-// one kind, of which this was the nth and so many are retried. Attempts of all
-// kinds count on, or people would read "2, 3, 2 of 6".
+// lastRetry returns the number, among attempts of all kinds, of the last retry if all later
+// faults are of the same kind. n is the number of faults of this kind, and limit its bound.
+// Attempts of all kinds are counted together, so that people do not read "2, 3, 2 of 6".
 func (b *budget) lastRetry(n, limit int) int {
 	if limit == 0 {
 		return 0
@@ -155,7 +155,7 @@ func (b *budget) lastRetry(n, limit int) int {
 	return b.failures - n + limit
 }
 
-// outage retries a provider for a time that is overloaded or cannot be reached.
+// outage retries an overloaded or unreachable provider for a bounded time.
 func (b *budget) outage(e *model.Error, now time.Time) decision {
 	b.outages++
 	if b.outages == 1 {
@@ -183,17 +183,17 @@ func (b *budget) outage(e *model.Error, now time.Time) decision {
 	return d
 }
 
-// spread is over how long sessions that were told to wait come back.
+// maxDelayJitter bounds delayJitter.
 const maxDelayJitter = 2 * time.Second
 
-// apart is what is added to a wait that a provider asked for, since it asks
-// everybody for the same.
+// delayJitter returns a random addition to a delay that a provider asked for: it asks all
+// sessions for the same delay.
 func delayJitter(d time.Duration) time.Duration {
 	return time.Duration(float64(min(d/10, maxDelayJitter)) * rand.Float64()) //nolint:gosec // jitter is no secret
 }
 
-// backoff doubles the delay each time, with a jitter of a quarter either way,
-// so that sessions that failed together do not come back together.
+// backoff doubles the delay each time, with a jitter of a quarter, so that sessions that
+// failed together do not retry together.
 func backoff(n int, first, most time.Duration) time.Duration {
 	d := most
 	if n-1 < 16 {

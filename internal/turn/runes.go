@@ -2,11 +2,11 @@ package turn
 
 import "unicode/utf8"
 
-// whole passes text on in whole characters: a piece that ends within one waits
-// for its rest, so that what the log keeps is what was said, to the byte (C4).
+// runeBuffer passes text on in complete characters: it keeps an incomplete character until the
+// rest arrives, so that the log has the text to the byte (C4).
 type runeBuffer struct{ rest string }
 
-// Write returns what may be passed on now.
+// Write returns the text that is complete now.
 func (w *runeBuffer) Write(text string) string {
 	if w.rest != "" {
 		text, w.rest = w.rest+text, ""
@@ -23,7 +23,7 @@ func (w *runeBuffer) Write(text string) string {
 	return text
 }
 
-// Flush returns what still waits; it will not become a character.
+// Flush returns the incomplete rest.
 func (w *runeBuffer) Flush() string {
 	rest := w.rest
 	w.rest = ""

@@ -9,17 +9,16 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// mostCuts is how many responses in a row may be cut at the output limit
-// before the turn gives up, mostPauses how many the provider may break off to
-// have them sent back: tools of its own may take it long, but not for ever (C9).
+// maxCuts bounds how many responses in a row may be cut at the output limit.
+// maxPausedResponses bounds how many the provider may pause in a row so that settle sends them
+// back: its own tools may take long, but must end (C9).
 const (
 	maxCuts            = 3
 	maxPausedResponses = 20
 )
 
-// work runs steps until a response asks for no tool. It returns nil when the
-// turn completed, context.Cause(ctx) when it gave way to a cancellation, else
-// an error that says why it cannot go on.
+// work runs steps until a response requests no tool. It returns nil if the turn completed,
+// context.Cause(ctx) if it was cancelled, or the error that ends the turn.
 func (t *turn) work(ctx context.Context) error {
 	if t.purpose == event.Compaction {
 		if t.Compaction == CompactionAuto {
@@ -71,8 +70,8 @@ func (t *turn) work(ctx context.Context) error {
 	}
 }
 
-// respond makes attempts until one brings the model's whole response, and
-// returns why that stopped and the calls that it made.
+// respond makes attempts until one returns the model's complete response. It returns the
+// response's stop reason and calls.
 func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call, error) {
 	for n := 1; ; n++ {
 		if err := t.guardLimits(step); err != nil {
@@ -80,7 +79,7 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 		}
 		first := len(t.calls)
 		stop, again, err := t.attempt(ctx, &attemptSpec{step: step, n: n})
-		// Before the calls are awaited: child agents share what is left.
+		// Before the calls are awaited: child agents share the rest of the budget.
 		t.count()
 		if full := (*fullError)(nil); errors.As(err, &full) { // nothing was sent
 			if err := t.compactWithHooks(ctx, step, full.trigger); err != nil {
@@ -92,8 +91,8 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 		if err != nil || again == nil {
 			return stop, t.calls[first:], err
 		}
-		// The calls that the failed attempt started are part of what the next
-		// one continues from.
+		// The next attempt continues with the results of the calls that the failed attempt
+		// started.
 		if err := sleep(ctx, again.delay); err != nil {
 			return "", nil, err
 		}
@@ -106,8 +105,8 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 	}
 }
 
-// after says whether the model must be asked to go on with a response that
-// stopped for the given reason.
+// continues reports whether the model must continue a response that stopped for the given
+// reason.
 func (t *turn) continues(stop model.StopReason) (bool, error) {
 	switch stop {
 	case model.StopRefusal, model.StopFilter:
@@ -139,7 +138,7 @@ func (t *turn) continues(stop model.StopReason) (bool, error) {
 	return false, nil
 }
 
-// steering returns the inputs that join the turn at its next request.
+// steeringInputs returns the inputs that join the turn at its next request.
 func steeringInputs(s event.State) []event.Input {
 	var out []event.Input
 	for _, i := range s.Waiting {
@@ -150,7 +149,7 @@ func steeringInputs(s event.State) []event.Input {
 	return out
 }
 
-// note tells the model something that nobody else said.
+// note adds a message of settle for the model.
 func (t *turn) note(text string) error {
 	return t.update(func(s event.State) []event.Event {
 		id := s.NextItem(0)

@@ -11,14 +11,14 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// mostSummaries is how often the model is asked for a summary that can be used.
+// maxSummaries is how often the model is asked for a usable summary.
 const maxSummaries = 2
 
 const kindOverflow = string(model.ErrContext)
 
-// summarise asks the model for a summary of what is to be removed, with the plan
-// that it is for. It is empty where there is none that can be used: then the ledger
-// stands alone.
+// summarise asks the model for a summary of the history to remove, and returns it with its
+// plan. Without a usable summary it returns an empty text: then the digest replaces the
+// history alone.
 func (t *turn) summarise(ctx context.Context, step int) (string, history.Plan, error) {
 	for range maxSummaries {
 		text, plan, err := t.summary(ctx, step)
@@ -38,7 +38,7 @@ func (t *turn) summarise(ctx context.Context, step int) (string, history.Plan, e
 	return "", history.Plan{}, nil
 }
 
-// final reports whether a request failed for what has nothing to do with it: the
+// isFinal reports whether a request failed for a reason that another request cannot avoid: the
 // key, the account, the log.
 func isFinal(err error) bool {
 	var cause *event.Cause
@@ -52,7 +52,7 @@ func isFinal(err error) bool {
 	return true
 }
 
-// summary makes attempts until one brings a whole response.
+// summary makes attempts until one returns a complete response.
 func (t *turn) summary(ctx context.Context, step int) (string, history.Plan, error) {
 	for n := 1; ; n++ {
 		plan := t.plan(true)
@@ -78,7 +78,7 @@ func (t *turn) summary(ctx context.Context, step int) (string, history.Plan, err
 	}
 }
 
-// digest is the text that the attempt brought.
+// summaryText returns the text of the attempt.
 func (t *turn) summaryText(attempt string) string {
 	var parts []string
 	t.Log.View(func(s event.State) {
@@ -91,8 +91,8 @@ func (t *turn) summaryText(attempt string) string {
 	return strings.TrimSpace(strings.Join(parts, "\n"))
 }
 
-// instruction asks for a summary of about so many tokens. It comes last, behind
-// the conversation as it is, so that the provider has that in its cache.
+// instruction returns the request for a summary of about so many tokens. It follows the
+// unchanged conversation, which the provider has in its cache.
 func instruction(tokens int) string {
 	return fmt.Sprintf(`[This message is from settle, not from the user. The conversation is about to be shortened to make room. Write the summary that will stand for everything above, for yourself: you will continue the work with it, with the latest part of the conversation, and with a ledger that settle keeps. The ledger has the user's messages, the files that were read and written, the commands with their exit codes, your plan, child agents, jobs and approvals; do not list these again.
 
