@@ -94,6 +94,10 @@ function repositoryLinks(md) {
     for (const token of state.tokens.flatMap((t) => t.children ?? [])) {
       const href = token.type === "link_open" ? token.attrGet("href") : null;
       if (!href || /^([a-z]+:|#|\/)/.test(href)) continue;
+      if (/(^|\/)clients\/README\.md(#|$)/.test(href)) { // the page of a folder
+        token.attrSet("href", href.replace("README.md", ""));
+        continue;
+      }
       const path = join(dir, decodeURI(href.split("#")[0]));
       if (!existsSync(path) || path.endsWith(".md") || (relative(root, path).startsWith("docs/") && existsSync(join(path, "README.md")))) continue;
       token.attrSet("href", `${source}/${statSync(path).isDirectory() ? "tree" : "blob"}/main/${relative(root, path)}`);
