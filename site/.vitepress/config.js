@@ -28,6 +28,7 @@ const sidebar = [
       page("Skills and instructions", "/docs/skills"),
       page("Hooks", "/docs/hooks"),
       page("Web", "/docs/web"),
+      page("Child agents", "/docs/child-agents"),
       page("HTTP server", "/docs/server"),
       page("Monitoring", "/docs/monitoring"),
       page("Embedding", "/docs/embedding"),
