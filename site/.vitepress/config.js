@@ -96,7 +96,7 @@ function repositoryLinks(md) {
       const href = token.type === "link_open" ? token.attrGet("href") : null;
       if (!href || /^([a-z]+:|#|\/)/.test(href)) continue;
       if (/(^|\/)clients\/README\.md(#|$)/.test(href)) { // the page of a folder
-        token.attrSet("href", href.replace("README.md", ""));
+        token.attrSet("href", href.replace("README.md", "index.html"));
         continue;
       }
       const path = join(dir, decodeURI(href.split("#")[0]));
