@@ -28,7 +28,7 @@ type Agent struct {
 	Choice config.Choice
 	// Notes are messages for the user.
 	Notes []string
-	// Servers are the MCP servers and what settle knows of them. ServerTools are the names
+	// Servers are the MCP servers with their known state. ServerTools are the names
 	// of the tools that call them.
 	Servers     []KnownServer
 	ServerTools []string
@@ -38,14 +38,14 @@ type Agent struct {
 	policy   *Policy // nil if no client changes the policy
 	from     Options
 	confined *confinement // nil while only the model is chosen
-	servers  *serverSet   // nil likewise
+	servers  *serverSet   // nil while only the model is chosen
 }
 
-// Policy is what a client changes while the sessions run; nil if none does.
+// Policy returns the policy that a client changes while the sessions run; nil for none.
 func (a *Agent) Policy() *Policy { return a.policy }
 
-// Under returns the agent for one more session, whose calls are judged by a policy
-// of its own. The agent has one itself.
+// Under returns the agent for one more session with its own policy p. The agent itself must
+// have a policy.
 func (a *Agent) Under(p *Policy) (*Agent, error) {
 	o, b := a.from, *a
 	o.Policy, b.policy = p, p
@@ -55,7 +55,8 @@ func (a *Agent) Under(p *Policy) (*Agent, error) {
 	return &b, err
 }
 
-// Mode names what calls may do without being asked about, at this moment.
+// Mode returns the name of the mode in force, which decides the calls that run without an
+// approval.
 func (a *Agent) Mode() string {
 	if a.policy != nil {
 		return a.policy.Mode().Name
@@ -63,7 +64,7 @@ func (a *Agent) Mode() string {
 	return string(a.Session.Permission)
 }
 
-// newAgent returns an agent that has nothing yet.
+// newAgent returns an agent without a model, tools and prompt.
 func newAgent(o Options) *Agent {
 	r := o.Settings
 	_, unusable := o.rules()
@@ -73,7 +74,7 @@ func newAgent(o Options) *Agent {
 	}
 }
 
-// Confines reports whether commands are confined in a mode.
+// Confines reports whether commands are sandboxed in a mode.
 func (a *Agent) Confines(m Mode) bool { return a.confined.sandbox.of(m).On() }
 
 // New builds an agent. Each step returns a value that a later step needs:
@@ -218,7 +219,7 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 	return nil
 }
 
-// family names the tools as the model knows them.
+// family returns the family of tool names for the model.
 func (o Options) family(full, name string) string {
 	if chosen := o.Settings.ToolFamily; chosen != "" && chosen != "auto" {
 		return chosen
@@ -227,7 +228,7 @@ func (o Options) family(full, name string) string {
 	return cmp.Or(o.Settings.Models[full].ToolFamily, models(o.Settings, provider).Family(name), string(family.Settle))
 }
 
-// mode is the one that sessions begin in.
+// mode returns the initial mode of sessions.
 func (o Options) mode(p settle.Permission) Mode {
 	if o.Policy != nil {
 		return Tighten(o.Ceiling, o.Policy.Mode())
@@ -245,7 +246,7 @@ func (o Options) permission() settle.Permission {
 	return o.Permission
 }
 
-// release says whether the model may let processes outlive a session.
+// release decides whether the model can release processes from a session.
 func (o Options) release() settle.Permission {
 	return cmp.Or(o.Settings.Jobs.Release, o.Release, settle.Ask)
 }

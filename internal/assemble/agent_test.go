@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(leak.Run(m))
 }
 
-// resolve loads a configuration of flags, an environment, and the user's file.
+// resolve loads a configuration from flags, an environment, and the user's file.
 func resolve(t *testing.T, dir string, flags, env map[string]string, file string) *config.Resolved {
 	t.Helper()
 	home := t.TempDir()
@@ -70,8 +70,8 @@ func make1(t *testing.T, r *config.Resolved, change func(*Options)) *Agent {
 	return a
 }
 
-// elsewhere is this process's environment with another home, so that what its user has
-// of skills plays no part.
+// elsewhere is this process's environment with another home directory, so that the user's
+// own skills have no effect.
 func elsewhere(home string) func(string) string {
 	return func(name string) string {
 		switch name {
@@ -111,8 +111,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// What the user knows about a model beats the table, and counts for its
-// provider only.
+// The user's data about a model overrides the table, for its provider only.
 func TestOwnModels(t *testing.T) {
 	file := `
 model = "mine/some/model"
@@ -150,7 +149,7 @@ images = false
 func TestWindowOfALocalServer(t *testing.T) {
 	server := modeltest.NewServer(t, modeltest.Script())
 	r := resolve(t, "/", map[string]string{"model": "chat/anything", "base_url": server.OpenAI()}, nil, "")
-	make1(t, r, nil) // asks, and takes no answer for an answer
+	make1(t, r, nil) // asks, and accepts no answer
 	if n := len(server.Exchanges()); n != 0 {
 		t.Errorf("a model was asked %d times", n)
 	}
@@ -174,7 +173,7 @@ func TestOffered(t *testing.T) {
 	}
 }
 
-// The tools that are offered exist, and run in custody without the keys.
+// The offered tools exist, and run with process tracking and without the keys.
 func TestToolbox(t *testing.T) {
 	r := resolve(t, "/", map[string]string{"model": "chat/m", "base_url": "http://127.0.0.1:1/v1"},
 		map[string]string{"SETTLE_API_KEY": "secret-0123456789-abcdef"}, "")
@@ -228,7 +227,7 @@ func TestCheckDirectory(t *testing.T) {
 			return tt.env[name]
 		}
 		if inContainer(func(string) string { return "" }) {
-			tt.ok = true // the machine that runs this test is one
+			tt.ok = true // the machine that runs this test is a container
 		}
 		err := CheckDirectory(tt.dir, resolve(t, "/", tt.flags, nil, ""), getenv)
 		if (err == nil) != tt.ok {
@@ -269,7 +268,7 @@ func TestPromptFiles(t *testing.T) {
 	}
 }
 
-// At most so many requests are under way, and who waits can be cancelled.
+// The number of concurrent requests is bounded, and a waiting request can be cancelled.
 func TestLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -308,7 +307,7 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// The runner of the search tools ends a program whose reader has enough.
+// The runner of the search tools ends a program whose reader stops.
 func TestRunner(t *testing.T) {
 	r := runner{env: os.Environ()}
 	read := func(want string) func(io.Reader) error {

@@ -11,11 +11,11 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// area is where a sandboxed command could leave repositories.
+// area returns the folders in which a sandboxed command could leave repositories.
 func (b *sandboxes) area() quarantine.Area {
 	git, around := b.repository(b.dir)
 	a := quarantine.Area{}
-	if private, err := b.own(); err == nil { // nobody runs git there
+	if private, err := b.own(); err == nil { // no one runs git there
 		a.Hidden = []string{real(private), real(b.cache(private))}
 	}
 	for _, path := range b.writable() {
@@ -38,7 +38,7 @@ func (b *sandboxes) area() quarantine.Area {
 	return a
 }
 
-// writable are the folders that commands may change, but for the session's own.
+// writable returns the folders that commands can change, except the session's own.
 func (b *sandboxes) writable() (list []string) {
 	all := append([]string{b.dir}, b.paths(b.Write)...)
 	for _, path := range append(all, b.wishes().Write...) {
@@ -47,15 +47,15 @@ func (b *sandboxes) writable() (list []string) {
 	return list
 }
 
-// isShared reports whether everybody may make files in a folder, as in /tmp: what is
-// there is not only this user's, and is left alone.
+// isShared reports whether all users can create files in a folder, such as /tmp: its files
+// can belong to other users, and looks ignore them.
 func isShared(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode()&os.ModeSticky != 0 && info.Mode().Perm()&0o002 != 0
 }
 
-// obeyed are the files in the folders that commands may change which git runs or obeys
-// since the user's configurations name them: those that exist, and those that do not.
+// obeyed returns the files in writable folders that git runs or obeys because the user's
+// configurations name them: existing files, and absent files.
 func (b *sandboxes) obeyed(git repo.Git, around bool) (existing, absent []string) {
 	if !around {
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// A client can only tighten what the user configured.
+// A client can only tighten the user's configuration.
 func TestTighten(t *testing.T) {
 	rule := func(decision settle.Permission) config.Rule { return config.Rule{Tool: "edit", Decision: decision} }
 	all := []config.Rule{rule("allow"), rule("ask"), rule("deny")}

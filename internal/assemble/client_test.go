@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// suspicious asks about everything that the policy allows.
+// suspicious requires an approval for everything that the policy allows.
 func suspicious(_ settle.Approval, j settle.Judgement) settle.Judgement {
 	if j.Decision == settle.Allow {
 		j.Decision, j.Rule = settle.Ask, "suspicious"

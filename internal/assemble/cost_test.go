@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/tool/family"
 )
 
-// work is a scripted task: what the model does, step by step, with real tools.
+// work is a scripted task: the model's calls, step by step, with real tools.
 type work struct {
 	name  string
 	steps []step
@@ -22,13 +22,13 @@ type work struct {
 // step is a response: its calls, or an answer.
 type step []deed
 
-// deed is a call in settle's words, or text.
+// deed is a call with settle's names, or text.
 type deed struct{ tool, args, text string }
 
 func says(text string) step { return step{{text: text}} }
 
 func does(tool string, args map[string]any) deed {
-	raw, _ := json.Marshal(args) // of strings and numbers
+	raw, _ := json.Marshal(args) // strings and numbers
 	return deed{tool: tool, args: string(raw)}
 }
 
@@ -76,7 +76,7 @@ func works() []work {
 	}
 }
 
-// files are what the tasks work on.
+// files makes the files of the tasks.
 func files(tb testing.TB, dir string) {
 	tb.Helper()
 	text := map[string]string{
@@ -92,8 +92,8 @@ func files(tb testing.TB, dir string) {
 	}
 }
 
-// turn is the step as a model of the family takes it: GPT models have no tools to read,
-// search and edit but the shell and patches.
+// turn returns the step in the form of a model family: GPT models read, search and edit
+// only with the shell and patches.
 func (s step) turn(tb testing.TB, f family.Family) modeltest.Turn {
 	tb.Helper()
 	var items []modeltest.Item
@@ -136,7 +136,7 @@ func (d deed) shelled(tb testing.TB) deed {
 		return does("apply_patch", map[string]any{"input": fmt.Sprintf("*** Begin Patch\n*** Add File: %s\n+%s\n*** End Patch", in["path"], lines)})
 	case "edit":
 		old, to := in["old_string"].(string), in["new_string"].(string)
-		if old == "oldname" { // a line of it
+		if old == "oldname" { // a line of the file
 			n := strings.TrimSuffix(strings.TrimPrefix(in["path"].(string), "part0"), ".txt")
 			old, to = old+" "+n, to+" "+n
 		}
@@ -145,13 +145,13 @@ func (d deed) shelled(tb testing.TB) deed {
 	return d
 }
 
-// spent is what a task took.
+// spent is the usage of a task.
 type spent struct {
 	requests              int
 	input, cached, output int64
 }
 
-// play has a model do the task.
+// play lets a model do the task.
 func (w work) play(tb testing.TB, model string, f family.Family) spent {
 	tb.Helper()
 	var turns []modeltest.Turn
@@ -175,7 +175,7 @@ func (w work) play(tb testing.TB, model string, f family.Family) spent {
 	}
 	u := end.Summary.Usage
 	took := spent{end.Summary.Attempts, u.Input, u.CacheRead, u.Output}
-	if strings.HasPrefix(model, "gemini/") { // no rules of a cache are known: only the size of what was sent
+	if strings.HasPrefix(model, "gemini/") { // its cache rules are unknown; only the size of the requests counts
 		took.input, took.cached = 0, -1
 		for _, x := range server.Exchanges() {
 			took.input += int64(len(x.Body)) / 4
@@ -184,7 +184,7 @@ func (w work) play(tb testing.TB, model string, f family.Family) spent {
 	return took
 }
 
-// cell is how the table has it: input, the share of it that is read from the cache, output.
+// cell is the table's form: input, the cached share of the input, output.
 func (s spent) cell() string {
 	cached := "–"
 	if s.cached >= 0 {
@@ -193,13 +193,13 @@ func (s spent) cell() string {
 	return fmt.Sprintf("%d, %s, %d", s.input, cached, s.output)
 }
 
-// wires are a model of each wire, and its family.
+// wires returns a model of each wire format, and its family.
 func wires() ([]string, map[string]family.Family) {
 	list := []string{"anthropic/claude-opus-5-5", "openai/gpt-5.2", "gemini/gemini-3.8-flash", "local/qwen"}
 	return list, map[string]family.Family{list[0]: family.Claude, list[1]: family.GPT, list[2]: family.Settle, list[3]: family.Settle}
 }
 
-// BenchmarkTokens prints what ten tasks take, as docs/tokens.md has it.
+// BenchmarkTokens prints the usage of ten tasks in the form of docs/tokens.md.
 func BenchmarkTokens(b *testing.B) {
 	var table strings.Builder
 	for range b.N {
@@ -222,14 +222,15 @@ func BenchmarkTokens(b *testing.B) {
 		}
 		fmt.Fprintf(&table, "| all | %d | %s |\n", total[0].requests, strings.Join(cells, " | "))
 	}
-	fmt.Println(table.String()) // a log of a benchmark is cut after ten lines
+	fmt.Println(table.String()) // the log of a benchmark is cut after ten lines
 }
 
-// The tasks of the table work for each wire, and a second request reads the first one
-// from the cache.
+// The tasks of the table work for each wire format, and a second request reads the first
+// one from the cache.
 func TestTokens(t *testing.T) {
 	models, families := wires()
-	w := work{"plan", []step{{plans("in_progress", "pending")}, {plans("completed", "in_progress")}, says(answer)}} // it needs no programs
+	// the step needs no programs
+	w := work{"plan", []step{{plans("in_progress", "pending")}, {plans("completed", "in_progress")}, says(answer)}}
 	for _, model := range models {
 		s := w.play(t, model, families[model])
 		if s.requests != len(w.steps) || s.output == 0 || s.input < 1000 || s.cached >= 0 && s.cached*2 < s.input {

@@ -10,9 +10,9 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// CheckDirectory refuses the root of the file system and the user's home as a
-// working directory of an agent that may change what it likes, outside of a
-// container, unless --permission allow says that it is meant (DESIGN, section 9).
+// CheckDirectory refuses the root of the file system and the user's home as the working
+// directory of an agent that can change all files outside a container, unless --permission
+// allow is explicit (DESIGN, section 9).
 func CheckDirectory(dir string, r *config.Resolved, getenv func(string) string) error {
 	allowed := r.Permission == "" || r.Permission == event.Allow
 	if !allowed || r.Origins["permission"].Kind == config.Flag || inContainer(getenv) {
@@ -34,7 +34,8 @@ func CheckDirectory(dir string, r *config.Resolved, getenv func(string) string) 
 	}
 }
 
-// WorkDir is a working directory that a client names: absolute, and there.
+// WorkDir returns the clean working directory that a client names. It must be absolute and
+// exist.
 func WorkDir(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("the working directory %q is not absolute", path)
@@ -52,8 +53,8 @@ func real(path string) string {
 	return filepath.Clean(path)
 }
 
-// inContainer reports whether this looks like a container, where the root is
-// not the machine's.
+// inContainer reports whether this process seems to run in a container, whose root is not
+// the machine's.
 func inContainer(getenv func(string) string) bool {
 	for _, name := range []string{"container", "KUBERNETES_SERVICE_HOST"} {
 		if getenv(name) != "" {

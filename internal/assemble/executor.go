@@ -20,16 +20,16 @@ import (
 	"github.com/settle-agent/settle/tool/search"
 )
 
-// ExecutorOptions say how this machine is hands for another's agent.
+// ExecutorOptions describe this machine as an executor for the agent of another host.
 type ExecutorOptions struct {
-	// Environ is the environment, and Getenv reads it.
+	// Environ is the environment of commands, and Getenv reads the environment of settle.
 	Environ []string
 	Getenv  func(string) string
 	Version string
-	// Settings are those of this machine's user, who may withhold variables.
+	// Settings are the settings of this machine's user, who can withhold variables.
 	Settings *config.Resolved
-	// Dir is the working directory, absolute, and Sockets a directory where other
-	// processes of this user find the hands.
+	// Dir is the absolute working directory. Sockets is the directory in which other
+	// processes of this user find the executor.
 	Dir, Sockets string
 }
 
@@ -37,9 +37,9 @@ type ExecutorOptions struct {
 func (o ExecutorOptions) Stand() (stand *executor.Listener, discard func() error) {
 	from := Options{Settings: o.Settings, Dir: o.Dir, Environ: o.Environ, Getenv: o.Getenv}
 	b := &confinement{commandEnv: from.commandEnv(), files: new(policy.SecretFiles)}
-	name, _ := os.Hostname() // it is for people
+	name, _ := os.Hostname() // the name is for people
 	box := newSandboxes(sandboxing{Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME")}, b, o.Settings.DataDir)
-	hosts, _ := egress.ParseList(o.Settings.Sandbox.Hosts) // the configuration has read them
+	hosts, _ := egress.ParseList(o.Settings.Sandbox.Hosts) // validated with the configuration
 	local := func(lock *os.File, marker string) *executor.Local {
 		return &executor.Local{
 			Env: b.env, Withheld: b.withheld, Marker: marker, Lock: lock, Calls: o.calls(box, lock, marker),
@@ -51,7 +51,7 @@ func (o ExecutorOptions) Stand() (stand *executor.Listener, discard func() error
 	return &executor.Listener{Settle: o.Version, Machine: m, Dir: o.Sockets, Local: local}, box.discard
 }
 
-// proved tries out every box that another machine's session may rely on.
+// proved probes every sandbox that another host's session can rely on.
 func (b *sandboxes) proved() (tried int, err error) {
 	if err := b.place(b.data); err != nil {
 		return 0, err
@@ -65,7 +65,7 @@ func (b *sandboxes) proved() (tried int, err error) {
 	return tried, err
 }
 
-// confine is what a command that came from another machine is held to.
+// confine returns the sandbox of a command from another host.
 func (b *sandboxes) confine(c executor.Confined) (sandbox.Policy, []string, error) {
 	if _, err := b.proved(); err != nil { // C22
 		return sandbox.Policy{}, nil, err
@@ -73,7 +73,8 @@ func (b *sandboxes) confine(c executor.Confined) (sandbox.Policy, []string, erro
 	return b.policy(c)
 }
 
-// policy is what a program that settle starts is held to, and its environment in addition.
+// policy returns the sandbox of a program that settle starts, and its additional
+// environment.
 func (b *sandboxes) policy(c executor.Confined) (sandbox.Policy, []string, error) {
 	box, err := b.sandbox(c.Sandbox, c.Secrets, c.Dir)
 	if err != nil {
@@ -85,7 +86,7 @@ func (b *sandboxes) policy(c executor.Confined) (sandbox.Policy, []string, error
 	}, box.Env, err
 }
 
-// calls are what can be asked for there.
+// calls are the remote calls that the executor answers.
 func (o ExecutorOptions) calls(b *sandboxes, lock *os.File, marker string) map[string]func(context.Context, executor.Request) (json.RawMessage, error) {
 	calls := map[string]func(context.Context, executor.Request) (json.RawMessage, error){
 		promptCall: func(_ context.Context, r executor.Request) (json.RawMessage, error) {
@@ -123,7 +124,7 @@ func (o ExecutorOptions) calls(b *sandboxes, lock *os.File, marker string) map[s
 	return calls
 }
 
-// answer says what the other machine needs to know of this one.
+// answer describes this machine for the system prompt and the sandbox of another host.
 func (o ExecutorOptions) answer(b *sandboxes, order promptOrder) promptAnswer {
 	a := promptAnswer{Prompt: o.prompt(order), Network: b.Network}
 	if order.Sandbox {
@@ -137,7 +138,7 @@ func (o ExecutorOptions) answer(b *sandboxes, order promptOrder) promptAnswer {
 	return a
 }
 
-// words are what an error says; "" for none.
+// words returns the text of an error; "" for none.
 func words(err error) string {
 	if err == nil {
 		return ""
@@ -145,7 +146,7 @@ func words(err error) string {
 	return err.Error()
 }
 
-// prompt is what a system prompt says of the directory.
+// prompt returns the part of the system prompt about the directory.
 func (o ExecutorOptions) prompt(order promptOrder) prompt.Prompt {
 	p := prompt.Options{Dir: o.Dir, GOOS: runtime.GOOS, Now: time.Now(), Sources: prompt.Sources{Secret: policy.Secret}}
 	if order.Project {

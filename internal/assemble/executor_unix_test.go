@@ -17,8 +17,8 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// A path was judged by its name, on another machine. So no link in it is followed,
-// unless everything is allowed.
+// The host judged a path by its name. The executor therefore follows no link in it, unless
+// everything is allowed.
 func TestLinksAtTheHands(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "work")

@@ -17,14 +17,13 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// families is a session whose models are those of a strict server, which plays the
-// turns.
+// families opens a session whose models a strict server provides, which plays the turns.
 func families(t testing.TB, settings map[string]string, turns ...modeltest.Turn) (*modeltest.Server, *assemble.Opened) {
 	t.Helper()
 	return playing(t, modeltest.Scenario{Turns: turns}, settings)
 }
 
-// playing is the same for a whole scenario.
+// playing is families for a whole scenario.
 func playing(t testing.TB, scenario modeltest.Scenario, settings map[string]string) (*modeltest.Server, *assemble.Opened) {
 	t.Helper()
 	server, hosts := configured(t, scenario, "", "")
@@ -35,7 +34,8 @@ func playing(t testing.TB, scenario modeltest.Scenario, settings map[string]stri
 	return server, s
 }
 
-// configured has the user's file say more of OpenAI and Anthropic, and at its end.
+// configured is playing with additional settings of a provider, and at the end of the
+// user's file.
 func configured(t testing.TB, scenario modeltest.Scenario, provider, more string) (*modeltest.Server, *assemble.Sessions) {
 	t.Helper()
 	server := modeltest.NewServer(t, scenario)
@@ -74,7 +74,7 @@ func prompt(t *testing.T, s *assemble.Opened, text string) {
 	}
 }
 
-// calls are the session's calls: the tool, how it ended, and the model's name for it.
+// calls returns the session's calls: the tool, its outcome, and the model's name for it.
 func calls(s *assemble.Opened) (out []string) {
 	for _, turn := range s.State().Turns {
 		for _, i := range turn.Items {
@@ -90,7 +90,7 @@ func calls(s *assemble.Opened) (out []string) {
 	return out
 }
 
-// request is what is looked at of a request, on either wire.
+// request has the tested fields of a request in both wire formats.
 type request struct {
 	Tools []struct{ Type, Name string }
 	Input []struct {
@@ -123,9 +123,9 @@ func (r request) tools() (names []string) {
 	return names
 }
 
-// A session that begins with a GPT model and goes on with a Claude one: each has the
-// tools that it knows, and finds what the other did in words of its own; the log has
-// settle's. Every request is one that the providers take.
+// A session begins with a GPT model and continues with a Claude model: each receives the
+// tools that it knows, and reads the other's calls under its own names; the log has
+// settle's names. The providers accept every request.
 func TestFamilies(t *testing.T) {
 	const patch = "*** Begin Patch\n*** Add File: made.txt\n+one\n*** End Patch\n"
 	server, s := families(t, map[string]string{"model": "openai/gpt-5.2"},
@@ -193,12 +193,12 @@ func TestFamilies(t *testing.T) {
 	for _, turn := range s.State().Turns {
 		epochs += len(turn.Changes)
 	}
-	if epochs != 0 { // a model that was not asked before has no prefix to keep
+	if epochs != 0 { // a new model has no prefix to keep
 		t.Errorf("%d epochs", epochs)
 	}
 }
 
-// The family can be chosen, and tools that were chosen are all offered.
+// The family can be chosen, and all chosen tools are offered.
 func TestToolFamily(t *testing.T) {
 	for _, tt := range []struct {
 		settings map[string]string

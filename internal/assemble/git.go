@@ -13,18 +13,18 @@ import (
 	"github.com/settle-agent/settle/internal/repo"
 )
 
-// Trust returns what decides whose directories may speak to settle, by the
-// configuration of git that the system and the user have.
+// Trust returns the rule for trusted directories, by the git configuration of the system
+// and the user.
 func Trust(environ []string, getenv func(string) string) repo.Trust {
 	return repo.Trust{SudoUID: getenv("SUDO_UID"), Safe: sync.OnceValue(func() []string { return safeDirectories(environ) })}
 }
 
-// gitTimeout bounds each question to git.
+// gitTimeout bounds each call of git.
 const gitTimeout = 2 * time.Second
 
-// safeDirectories asks git for safe.directory, the one question that settle has
-// for it. It is asked outside of any repository, of the system's and the user's
-// own configuration only, as git itself does (git-config(1)).
+// safeDirectories reads safe.directory with git, the only value that settle reads with git.
+// Git runs outside any repository and reads only the system's and the user's own
+// configuration, as git itself does for this key (git-config(1)).
 func safeDirectories(environ []string) []string {
 	var values []string
 	for _, scope := range []string{"--system", "--global"} {
@@ -34,7 +34,7 @@ func safeDirectories(environ []string) []string {
 			Dir:  Nowhere(), Env: gitEnvironment(environ),
 		})
 		cancel()
-		if err != nil || !out.OK() { // 1: there is none
+		if err != nil || !out.OK() { // code 1: the key is not set
 			continue
 		}
 		for value := range strings.SplitSeq(strings.TrimSuffix(string(out.Stdout), "\x00"), "\x00") {
@@ -44,8 +44,8 @@ func safeDirectories(environ []string) []string {
 	return values
 }
 
-// gitEnvironment has no keys, and nothing by which a caller or a repository
-// could have git run a program, go to a network, or wait for somebody.
+// gitEnvironment contains no keys, and no variable by which a caller or a repository could
+// make git run a program, use the network, or wait for input.
 func gitEnvironment(environ []string) []string {
 	env := Helper(environ)
 	for _, entry := range environ {
@@ -57,8 +57,8 @@ func gitEnvironment(environ []string) []string {
 	return append(append(env, "GIT_DIR="+notRepository()), quietGit()...)
 }
 
-// ownGitEnvironment is that of git in a repository: it has nothing that the user or
-// the system configured, such as filters.
+// ownGitEnvironment is the environment of git in a repository. It excludes the user's and
+// the system's configuration, such as filters.
 func ownGitEnvironment(environ []string) []string {
 	env := append(Helper(environ), "GIT_CONFIG_GLOBAL="+notRepository(), "GIT_CONFIG_SYSTEM="+notRepository(), "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1")
 	return append(env, quietGit()...)
@@ -72,8 +72,8 @@ func quietGit() []string {
 	}
 }
 
-// Helper returns the environment of a program that settle runs for itself: what
-// it needs to be found and to find the user's own files, and no keys.
+// Helper returns the environment of a program that settle runs for itself: the variables to
+// find the program and the user's own files, and no keys.
 func Helper(environ []string) []string {
 	needed := []string{"PATH", "HOME", "USERPROFILE", "XDG_CONFIG_HOME", "TMPDIR", "TMP", "TEMP", "SystemRoot", "LD_LIBRARY_PATH"}
 	env := []string{"LC_ALL=C"}
@@ -89,7 +89,7 @@ func sameVariable(a, b string) bool {
 	return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b)
 }
 
-// notRepository is where no repository can be.
+// notRepository is a path that cannot be a repository.
 func notRepository() string {
 	if runtime.GOOS == "windows" {
 		return "NUL"
@@ -97,9 +97,9 @@ func notRepository() string {
 	return "/dev/null"
 }
 
-// Nowhere is a directory in which nobody but the system's owner leaves files.
+// Nowhere is a directory to which only the system's owner writes.
 func Nowhere() string {
-	dir, err := filepath.Abs(string(filepath.Separator)) // with a volume on Windows
+	dir, err := filepath.Abs(string(filepath.Separator)) // includes a volume on Windows
 	if err != nil {
 		return string(filepath.Separator)
 	}

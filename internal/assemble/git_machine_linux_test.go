@@ -19,8 +19,8 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// everyday are the git commands that the user runs afterwards, with a terminal, so
-// that pagers start, and without GIT_EDITOR, so that editors do.
+// everyday are the git commands that the user runs afterwards: with a terminal, so that
+// pagers start, and without GIT_EDITOR, so that editors start.
 var everyday = []string{
 	"status", "diff", "log -p -2", "show", "blame file", "branch -a", "tag -l", "submodule status", "worktree list", "clean -nd", "stash list",
 	"add -A", "commit -m one --allow-empty", "commit --allow-empty --amend", "stash", "stash pop", "checkout -b side", "switch -", "merge side",
@@ -28,10 +28,10 @@ var everyday = []string{
 	"cherry-pick HEAD", "gc", "status --short", "ls-files", "st", "co",
 }
 
-// planting is what a sandboxed command may do to have git run $EVIL later.
+// planting is an attempt of a sandboxed command to make git run $EVIL later.
 type planting struct {
 	name string
-	// before is what the user's repository has before, and script what the command does.
+	// before prepares the user's repository, and script is the command.
 	before, script string
 }
 
@@ -99,8 +99,8 @@ var plantings = []planting{
 
 var plantAsRoot = flag.Int("plant-as-root", 4, "root plants every N-th time; an ordinary user, whom root becomes, does all")
 
-// C22: whatever a sandboxed command does, no git command of the user's runs what it has
-// planted, in whichever folder it could write: for an ordinary user, and for root.
+// C22: no git command of the user runs a program that a sandboxed command has planted in
+// any folder that it can write: for an ordinary user, and for root.
 func TestSandboxedCommandPlantsNothingForGit(t *testing.T) {
 	if !confines(t) {
 		return
@@ -126,8 +126,8 @@ func TestSandboxedCommandPlantsNothingForGit(t *testing.T) {
 	}
 }
 
-// asOrdinaryUser runs the test of that name as a user without rights, in a process of its
-// own.
+// asOrdinaryUser runs the test of that name as a user without privileges, in a process of
+// its own.
 func asOrdinaryUser(t *testing.T) {
 	const nobody = 65534
 	dir, err := os.MkdirTemp("", "settle-ordinary-")
@@ -135,7 +135,7 @@ func asOrdinaryUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	program, err := os.ReadFile("/proc/self/exe") // where go has built it, others may not reach it
+	program, err := os.ReadFile("/proc/self/exe") // other users cannot reach the folder in which go built it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func asOrdinaryUser(t *testing.T) {
 	}
 }
 
-// The planted programs run where nothing confines the command: the oracle sees them.
+// The planted programs run without a sandbox: the oracle detects them.
 func TestPlantingsAreReal(t *testing.T) {
 	held := 0
 	for _, p := range plantings {
@@ -216,8 +216,8 @@ func (u *user) agent(t *testing.T, scripts ...string) *Agent {
 	})
 }
 
-// everyday runs the commands in every folder, and returns what they ran of what was
-// planted. Planted programs that ran before do not count.
+// everyday runs the commands in every folder, and returns the planted programs that they
+// ran. Planted programs that ran before do not count.
 func (u *user) everyday(t *testing.T) string {
 	t.Helper()
 	_ = os.Remove(u.ran)
@@ -233,9 +233,9 @@ func (u *user) everyday(t *testing.T) string {
 		script.WriteString("timeout 5 git " + command + " </dev/null\n")
 	}
 	own := filepath.Join(u.work, ".git")
-	for _, dir := range slices.Backward(dirs) { // before what the user does above
+	for _, dir := range slices.Backward(dirs) { // before the user's commands in the parent
 		if rel, err := filepath.Rel(own, dir); err == nil && filepath.IsLocal(rel) && rel != "." {
-			continue // nothing but git's own
+			continue // only git's own files
 		}
 		var out bytes.Buffer
 		p, err := proc.Start(t.Context(), proc.Spec{

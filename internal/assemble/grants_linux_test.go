@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle"
 )
 
-// A folder that the sandbox grants, and that commands can write to, is exchanged by a
-// command for a link out of the working directory. The next command gets nothing by that.
+// A command replaces a folder that the sandbox grants and that commands can write by a link
+// out of the working directory. The next command gains no access.
 func TestGrantsDoNotFollowLinksThatCommandsMade(t *testing.T) {
 	if !confines(t) {
 		return
@@ -25,7 +25,7 @@ func TestGrantsDoNotFollowLinksThatCommandsMade(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := strings.TrimSuffix(tt.granted, "/deeper")
 			swap := "mv " + folder + " moved && ln -s ~/.ssh " + folder + " && mkdir -p moved2 && echo swapped"
-			if folder != tt.granted { // its parent leads to where "deeper" is
+			if folder != tt.granted { // its parent leads to the folder of "deeper"
 				swap = "mv " + folder + " moved && ln -s ~/secrets " + folder + " && echo swapped"
 			}
 			a := inSandbox(t, settle.Ask, tt.file, func(o *Options) {

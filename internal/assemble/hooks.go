@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/repo"
 )
 
-// hooks are those of the sessions; nil if there are none.
+// hooks returns the hooks of the sessions; nil for none.
 func (o Options) hooks(env []string) *settle.Hooks {
 	if len(o.Settings.Hooks) == 0 {
 		return nil
@@ -27,8 +27,8 @@ func (o Options) hooks(env []string) *settle.Hooks {
 	return made
 }
 
-// checkOf returns what finds out whether a project's hook is still the one that the user
-// trusts: a command can change its script. It is nil for the user's own hooks.
+// checkOf returns the check that a project's hook is still the version that the user
+// trusts, because a command can change its script. It is nil for the user's own hooks.
 func (o Options) checkOf(h config.Hook) func() error {
 	if h.Origin.Kind != config.Project {
 		return nil
@@ -42,17 +42,16 @@ func (o Options) checkOf(h config.Hook) func() error {
 	return nil
 }
 
-// ConfiguredHook is a hook, and what becomes of it.
+// ConfiguredHook is a hook with its state.
 type ConfiguredHook struct {
 	config.Hook
 	State string        // ok, untrusted, broken
-	Limit time.Duration // how long it may run
+	Limit time.Duration // time limit of a run
 }
 
 func limitOf(h config.Hook) time.Duration { return hooks.TimeoutOf(h.Event, h.Timeout) }
 
-// ConfiguredHooks are the hooks that there are, also those of the project that are
-// not trusted.
+// ConfiguredHooks returns all hooks, including untrusted hooks of the project.
 func (o Options) ConfiguredHooks() []ConfiguredHook {
 	var all []ConfiguredHook
 	state := func(h config.Hook) string {
@@ -74,7 +73,7 @@ func (o Options) ConfiguredHooks() []ConfiguredHook {
 	return all
 }
 
-// TrustHooks records that the user trusts the project's own hooks as they are now.
+// TrustHooks records that the user trusts the current version of the project's own hooks.
 func TrustHooks(r *config.Resolved) error {
 	return trust(r, func(recorded map[string]string) {
 		for _, file := range r.ProjectHooks {

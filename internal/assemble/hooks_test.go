@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// The script of a trusted hook changes while a session is open: the session's hook finds
-// out before its next run. The user's own hooks are the user's.
+// The script of a trusted hook changes while a session is open: the session's hook fails
+// before its next run. The user's own hooks are not checked.
 func TestProjectHookIsCheckedBeforeEachRun(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "repo")

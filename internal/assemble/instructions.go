@@ -14,8 +14,8 @@ import (
 	"github.com/settle-agent/settle/internal/skills"
 )
 
-// instructions returns what looks for the project's instructions where calls
-// worked; nil where nothing of the project is read.
+// instructions returns the function that finds the project's instructions in the folders
+// that calls worked in; nil if no file of the project is read.
 func (o Options) instructions() func(string, []event.Content) []settle.Instruction {
 	if o.Project == IgnoreProject || o.Settings.Executor != "" {
 		return nil
@@ -35,14 +35,14 @@ func (o Options) instructions() func(string, []event.Content) []settle.Instructi
 	}
 }
 
-// reads is what instructions may be read from.
+// reads returns the sources of instructions.
 func (o Options) reads(project repo.Project) prompt.Sources {
 	return prompt.Sources{Project: project, Home: o.Getenv("HOME"), Secret: policy.Secret}
 }
 
-// instructionFiles are the user's own instructions: those for settle, or else those for Claude
-// Code (https://code.claude.com/docs/en/memory) and for Codex, which prefers the first
-// of its two (https://developers.openai.com/codex/guides/agents-md).
+// instructionFiles are the user's own instruction files: settle's, or else the files of
+// Claude Code (https://code.claude.com/docs/en/memory) and of Codex, which prefers the
+// first of its two (https://developers.openai.com/codex/guides/agents-md).
 func (o Options) instructionFiles() [][]string {
 	if o.Home == IgnoreHome || o.Instructions == IgnoreHome {
 		return nil
@@ -62,8 +62,8 @@ func (o Options) instructionFiles() [][]string {
 	return [][]string{{in(from.Claude, "CLAUDE.md")}, {in(from.Codex, "AGENTS.override.md"), in(from.Codex, "AGENTS.md")}}
 }
 
-// placesOf returns the files and folders, absolute, where a call worked: those that
-// its arguments and its detail name. Of a command, they are the words that name one.
+// placesOf returns the absolute files and folders of a call: the paths in its arguments and
+// its detail, and the words of a command that name a path.
 func placesOf(dir string, c event.Content) (out []string) {
 	var args struct {
 		Path    string `json:"path"`
@@ -74,7 +74,7 @@ func placesOf(dir string, c event.Content) (out []string) {
 		Read  struct{ Path string }   `json:"read"`
 		Files []struct{ Path string } `json:"files"`
 	}
-	_ = json.Unmarshal([]byte(c.Arguments), &args) // what is not understood names nothing
+	_ = json.Unmarshal([]byte(c.Arguments), &args) // unreadable arguments name no path
 	_ = json.Unmarshal(c.Detail, &detail)
 	named := []string{args.Path, args.Workdir, detail.Read.Path}
 	for _, f := range detail.Files {
@@ -92,11 +92,11 @@ func placesOf(dir string, c event.Content) (out []string) {
 	return append(out, wordsIn(from, args.Command)...)
 }
 
-// maxWords is how many words of a command are looked at.
+// maxWords bounds the words of a command that are checked.
 const maxWords = 60
 
-// wordsIn returns what there is of a command's words: cd web && go test ./x/... names
-// web and x, or web/x. A cd is followed, and nothing else is understood.
+// wordsIn returns the existing paths among a command's words: cd web && go test ./x/...
+// names web and x, or web/x. It follows cd and interprets nothing else.
 func wordsIn(dir, command string) (out []string) {
 	words := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>\"'`=,", r) })
 	for n, word := range words[:min(len(words), maxWords)] {

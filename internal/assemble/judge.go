@@ -12,8 +12,7 @@ import (
 	"github.com/settle-agent/settle/tool/shell"
 )
 
-// rules are those that are configured. Imported ones that cannot be used are left out,
-// with a note.
+// rules returns the configured rules. It omits unusable imported rules, with a note.
 func (o Options) rules() (rules []config.Rule, notes []string) {
 	for _, r := range o.Settings.Rules {
 		if r.Imported {
@@ -27,9 +26,8 @@ func (o Options) rules() (rules []config.Rule, notes []string) {
 	return rules, notes
 }
 
-// judge returns what makes the judge of each session. It is nil where
-// everything is allowed without rules. A rule that cannot be used is an error
-// at once, not when a session begins.
+// judge returns the function that builds the judge of each session; nil if everything is
+// allowed without rules. An unusable rule is an error here, before any session begins.
 func (o Options) judge(permission event.Permission, c *confinement) (func() (settle.Judge, error), error) {
 	s, release := c.sandbox, o.release()
 	mode := func() Mode { return Mode{Permission: permission} }

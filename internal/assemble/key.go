@@ -9,38 +9,37 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 )
 
-// renewDelay is for how long a key_command is not run again that printed the
-// same key as before.
+// renewDelay is the minimum delay before a key_command runs again after it printed the same
+// key.
 const renewDelay = time.Minute
 
-// key is a provider's key, of all agents that share an account. What a
-// key_command prints expires: it is run once more when the key is refused.
+// key is a provider's key for all agents that share an account. The output of a key_command
+// expires: settle runs it once more when the provider refuses the key.
 type key struct {
-	// fetch runs the key_command; nil where there is none.
+	// fetch runs the key_command; nil for none.
 	fetch func(context.Context) (string, error)
-	token chan struct{} // holds one while nobody fetches
+	token chan struct{} // holds one token while no goroutine fetches
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	value     string
-	vain      time.Time // when fetch printed the key that was refused
+	vain      time.Time // time of the last fetch that returned the refused key
 	redactors []weak.Pointer[redact.Redactor]
 }
 
 func newKey(value string, fetch func(context.Context) (string, error)) *key {
 	k := &key{fetch: fetch, value: value, token: make(chan struct{}, 1)}
-	k.token <- struct{}{} // never blocks: there is room for it
+	k.token <- struct{}{} // never blocks: the buffer has room
 	return k
 }
 
-// get is a [transport.Endpoint]'s Key.
+// get is the Key of a [transport.Endpoint].
 func (k *key) get(context.Context) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.value, nil
 }
 
-// masked has the redactor mask the key and those that come after it, for as
-// long as somebody uses the redactor.
+// masked makes the redactor mask the key and all later keys while the redactor is in use.
 func (k *key) masked(r *redact.Redactor) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -54,8 +53,7 @@ func (k *key) masked(r *redact.Redactor) {
 	r.Add(k.value)
 }
 
-// set replaces the key, which is masked first (C15), and reports whether it was
-// another one.
+// set replaces the key, after it is masked (C15), and reports whether the key changed.
 func (k *key) set(value string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -69,15 +67,15 @@ func (k *key) set(value string) bool {
 	return changed
 }
 
-// renew is a [transport.Endpoint]'s Renew. Of the sessions whose requests were
-// refused together, one runs the command and the others use what it printed.
+// renew is the Renew of a [transport.Endpoint]. If several sessions' requests are refused
+// together, one session runs the command and all use its output.
 func (k *key) renew(ctx context.Context, refused string) (bool, error) {
 	select {
 	case <-k.token:
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
 	}
-	defer func() { k.token <- struct{}{} }() // never blocks: the token was taken
+	defer func() { k.token <- struct{}{} }() // never blocks: this goroutine holds the token
 	k.mu.Lock()
 	other, wait := k.value != refused, time.Since(k.vain) < renewDelay
 	k.mu.Unlock()

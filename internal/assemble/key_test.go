@@ -20,8 +20,8 @@ import (
 	"github.com/settle-agent/settle/model/transport"
 )
 
-// When a key has expired, the command is run once, for all whose requests were
-// refused, and what it prints is masked for all of them.
+// The command runs once for all refused requests after a key has expired, and its output is
+// masked for all of them.
 func TestExpiredKeyIsFetchedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
@@ -56,8 +56,8 @@ func TestExpiredKeyIsFetchedOnce(t *testing.T) {
 	})
 }
 
-// A command that prints the same key is not run by each session in turn, and
-// one that fails says why. Who waits can be cancelled.
+// A command that prints the same key does not run again for each session, and a failing one
+// reports why. A waiting session can be cancelled.
 func TestKeyThatStaysRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs, failed := 0, error(nil)
@@ -88,8 +88,7 @@ func TestKeyThatStaysRefused(t *testing.T) {
 	})
 }
 
-// Sessions that get their keys from one command share an account, however often
-// that prints another.
+// Sessions that get their keys from one command share an account, for any number of keys.
 func TestSharedIsByCommand(t *testing.T) {
 	var s Shared
 	c := config.Choice{Provider: config.Provider{Name: "p", KeyCommand: []string{"pass"}}, Model: "m"}
@@ -100,8 +99,8 @@ func TestSharedIsByCommand(t *testing.T) {
 	}
 }
 
-// A request that is refused for its key is made again with the next one, and a
-// request says which key it carries before it does.
+// A request that is refused for its key is repeated with the next key, and the redactor has
+// the key before the request.
 func TestRequestsRenewTheKey(t *testing.T) {
 	var refused atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -127,7 +126,7 @@ func TestRequestsRenewTheKey(t *testing.T) {
 	if err := attempt(); !errors.As(err, &fault) || !fault.Renewed || fault.Kind != model.ErrAuth {
 		t.Errorf("got %v", err)
 	}
-	_ = attempt() // how an empty response is taken is not asked here
+	_ = attempt() // this test ignores the empty response
 	if refused.Load() != 1 || strings.Join(carried, " ") != "the-first-key the-second-key" {
 		t.Errorf("%d were refused; carried %q", refused.Load(), carried)
 	}

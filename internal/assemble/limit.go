@@ -6,16 +6,15 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// limited is a provider that has at most so many requests under way. Who waits
-// for a place does not wait on a stream: a turn enters before its attempt
-// begins.
+// limited is a provider with a bound on concurrent requests. A turn waits for a place
+// before its attempt begins, so that the wait is not a stalled stream.
 type limited struct {
 	model.Provider
 	places chan struct{}
 }
 
-// limit has the provider use the places, which others may use as well; nil is no
-// bound.
+// limit bounds the provider by the places, which other providers can share; nil for no
+// limit.
 func limit(p model.Provider, places chan struct{}) model.Provider {
 	if places == nil {
 		return p
@@ -30,13 +29,13 @@ func (l *limited) Enter(ctx context.Context) (leave func(), err error) {
 	}
 	select {
 	case l.places <- struct{}{}:
-		return func() { <-l.places }, nil // it has one: this does not wait
+		return func() { <-l.places }, nil // never blocks: this request holds a place
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
 
-// URL implements [model.Locator] where the provider does.
+// URL implements [model.Locator] if the provider does.
 func (l *limited) URL() string {
 	if at, ok := l.Provider.(model.Locator); ok {
 		return at.URL()

@@ -8,8 +8,8 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 )
 
-// Log returns what makes the diagnostic log in the data directory, whose lines go
-// through a redactor; nil where there is no such directory.
+// Log returns the function that opens the diagnostic log in the data directory, whose lines
+// pass a redactor; nil without a data directory.
 func Log(r *config.Resolved) func(*redact.Redactor) *slog.Logger {
 	if r.DataDir == "" {
 		return nil

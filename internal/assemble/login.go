@@ -10,12 +10,13 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// tokens gives the tokens of MCP servers; nil if there is no place for them.
+// tokens returns the tokens of MCP servers.
 func (o Options) tokens(learn func(secrets ...string)) *oauth.Tokens {
 	return &oauth.Tokens{Store: oauth.NewStore(o.Settings.DataDir), Client: o.loginClient, Learn: learn}
 }
 
-// loginClient asks the authorization server of the MCP server with the URL.
+// loginClient returns the HTTP client for the authorization server of the MCP server with
+// the URL.
 func (o Options) loginClient(server string) *http.Client {
 	c := o.transport(config.Provider{})
 	guard := &oauth.Guard{Server: server, Next: c.Proxy}
@@ -23,8 +24,8 @@ func (o Options) loginClient(server string) *http.Client {
 	return transport.NewClient(c)
 }
 
-// Login logs in to the MCP server. What there is to say, and to wait for, is the
-// caller's part of l.
+// Login logs in to the MCP server. The caller sets the fields of l that communicate with
+// the person.
 func (o Options) Login(ctx context.Context, s *config.Server, l *oauth.Login) error {
 	l.URL, l.Headers = s.URL, s.Headers
 	if a := s.OAuth; a != nil {
@@ -34,25 +35,25 @@ func (o Options) Login(ctx context.Context, s *config.Server, l *oauth.Login) er
 	return oauth.NewStore(o.Settings.DataDir).Login(ctx, l)
 }
 
-// Logout forgets the login to the MCP server; false if there was none.
+// Logout deletes the login to the MCP server; false if there was none.
 func (o Options) Logout(ctx context.Context, url string) (had bool, err error) {
 	return o.tokens(nil).Logout(ctx, url)
 }
 
-// LoginState says whether somebody has logged in to an MCP server.
+// LoginState is the state of the login to an MCP server.
 type LoginState string
 
 // The states.
 const (
-	// NoLogin: the server has not asked for one.
+	// NoLogin: the server has not requested a login.
 	NoLogin LoginState = ""
-	// LoginNeeded: it has, and there is none.
+	// LoginNeeded: the server requires a login, and the person has not logged in.
 	LoginNeeded LoginState = "needed"
-	// LoggedIn: there is one.
+	// LoggedIn: settle has tokens.
 	LoggedIn LoginState = "logged in"
 )
 
-// loginState says whether somebody has logged in to the server.
+// loginState returns the state of the login to the server.
 func (o Options) loginState(s *config.Server) LoginState {
 	if s.URL == "" {
 		return NoLogin

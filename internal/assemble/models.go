@@ -22,23 +22,22 @@ import (
 	"github.com/settle-agent/settle/model/transport"
 )
 
-// modelsTimeout bounds the question which models a provider has.
+// modelsTimeout bounds a request for a provider's list of models.
 const modelsTimeout = 10 * time.Second
 
-// Offer is what a provider offers.
+// Offer is the list of models of a provider.
 type Offer struct {
 	Provider config.Provider
-	// Models are in the order of their names, with what settle knows where the
-	// provider does not say.
+	// Models are sorted by name; settle's table completes missing data.
 	Models []transport.Listed
-	// Known says that these are the models that settle knows, since the
-	// provider was not or could not be asked; Err says why.
+	// Known reports that the list comes from settle's table, because the provider could not
+	// be asked; Err is the reason.
 	Known bool
 	Err   error
 }
 
-// Models returns what the providers offer, each asked at the same time. Of one
-// that cannot be reached it returns the models that settle knows.
+// Models returns the lists of the providers, requested in parallel. For an unreachable
+// provider it returns the models in settle's table.
 func (o Options) Models(ctx context.Context, providers []config.Provider) []Offer {
 	offers := make([]Offer, len(providers))
 	var wg sync.WaitGroup
@@ -68,11 +67,11 @@ func (o Options) offer(ctx context.Context, p config.Provider) Offer {
 	return offer
 }
 
-// Offered is a model that a person may choose.
+// Offered is a model that a person can choose.
 type Offered struct{ Name, About string }
 
-// Offered returns the models that the sessions of a directory may ask, by the names
-// that choose them. It asks the providers.
+// Offered requests the models that the sessions of a directory can use, by the names that
+// choose them.
 func (h *Sessions) Offered(ctx context.Context, dir string) ([]Offered, error) {
 	settings, err := h.Settings(dir, nil)
 	if err != nil {
@@ -114,7 +113,7 @@ func first(a, b int) int {
 	return b
 }
 
-// ask asks the provider. Its errors are without secrets.
+// ask requests the provider's list. Its errors contain no secrets.
 func (o Options) ask(ctx context.Context, p config.Provider) ([]transport.Listed, error) {
 	if p.BaseURL == "" {
 		return nil, &config.KeyError{Provider: p.Name, Message: "it has no address; use --base-url http://HOST/v1"}
@@ -139,7 +138,7 @@ func (o Options) ask(ctx context.Context, p config.Provider) ([]transport.Listed
 	return list, err
 }
 
-// KnownModels returns the models in settle's table as PROVIDER/NAME. It asks nobody.
+// KnownModels returns the models in settle's table as PROVIDER/NAME, without a request.
 func KnownModels() []string {
 	var names []string
 	for _, wire := range []config.Wire{config.WireAnthropic, config.WireGemini, config.WireOpenAI} {
@@ -151,8 +150,7 @@ func KnownModels() []string {
 	return names
 }
 
-// known returns the models in settle's table that are of the maker of a wire
-// format; chat has none.
+// known returns the models in settle's table by the maker of a wire format; none for chat.
 func known(wire config.Wire) []transport.Listed {
 	var list []transport.Listed
 	for name := range catalog.Builtin() {

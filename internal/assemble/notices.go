@@ -7,18 +7,18 @@ import (
 	"github.com/settle-agent/settle/internal/executor"
 )
 
-// notices has people know how the connection of a session to its hands does: whoever
-// looks at a call that runs, and the diagnostic log.
+// notices reports the state of a session's connection to its executor to the frontends of
+// running calls, and to the diagnostic log.
 type notices struct {
 	logger *slog.Logger // may be nil
 
-	mu    sync.Mutex // guards what follows
-	lost  string     // what is to be said while there is no connection
+	mu    sync.Mutex // guards the fields below
+	lost  string     // notice for new calls while the connection is lost; empty otherwise
 	last  int
 	calls map[int]func(line string)
 }
 
-// take takes what the hands say.
+// take receives a notice of the executor's client.
 func (n *notices) take(news executor.ConnectionChange) {
 	n.log(news.Text)
 	n.mu.Lock()
@@ -31,7 +31,7 @@ func (n *notices) take(news executor.ConnectionChange) {
 		calls = append(calls, say)
 	}
 	n.mu.Unlock()
-	for _, say := range calls { // which may wait for the disk
+	for _, say := range calls { // a call can wait for the disk
 		say(news.Text)
 	}
 }
@@ -42,7 +42,7 @@ func (n *notices) log(text string) {
 	}
 }
 
-// watch has a call told until it ends.
+// watch sends notices to a call until end.
 func (n *notices) watch(say func(line string)) (end func()) {
 	if say == nil {
 		return func() {}

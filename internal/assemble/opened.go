@@ -11,22 +11,22 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Opened is a session that a client has open, with what it was made from. It is
-// the session's Value.
+// Opened is an open session of a client, with the values that it was made from. It is the
+// session's Value.
 type Opened struct {
 	*settle.Session
 	Agent *Agent
 	Spec  SessionSpec
 
-	sessions *Sessions  // that it is one of
-	choosing sync.Mutex // one choice at a time
+	sessions *Sessions  // the owner of the session
+	choosing sync.Mutex // serializes choices
 
-	mu     sync.Mutex        // guards what follows
-	model  *model.Config     // that was set; nil for the Agent's
-	chosen map[string]string // settings; nil for those of the Spec
+	mu     sync.Mutex        // guards the fields below
+	model  *model.Config     // model set by SetModel; nil for the Agent's model
+	chosen map[string]string // chosen settings; nil for the settings of the Spec
 }
 
-// Model is what the session's next turns ask.
+// Model returns the model of the session's next turns.
 func (o *Opened) Model() model.Config {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -36,7 +36,7 @@ func (o *Opened) Model() model.Config {
 	return *o.model
 }
 
-// SetModel has the session's next turns ask the agent's model.
+// SetModel sets the model of the session's next turns to the agent's model.
 func (o *Opened) SetModel(ctx context.Context, a *Agent) error {
 	m := a.Session.Model
 	m.Secrets = slices.Concat(a.Session.Secrets, m.Secrets)
@@ -50,21 +50,19 @@ func (o *Opened) SetModel(ctx context.Context, a *Agent) error {
 	return nil
 }
 
-// Choose is [Sessions.Choose] of the sessions that it is one of.
+// Choose calls [Sessions.Choose] of the session's owner.
 func (o *Opened) Choose(ctx context.Context, settings map[string]string) error {
 	return o.sessions.Choose(ctx, o, settings)
 }
 
-// Offered returns the models that the session could ask, of which the providers are
-// asked.
+// Offered requests the models that the session can use from the providers.
 func (o *Opened) Offered(ctx context.Context) ([]Offered, error) {
 	return o.sessions.Offered(ctx, o.Spec.Dir)
 }
 
-// Choose has the session's next turns ask the model of the settings, which a client
-// chooses over those that it chose before. An empty one is what is configured. Only
-// the model is put together anew: the session's directory is not chosen again, and its calls are judged
-// as before.
+// Choose changes the model settings of the session's next turns. The settings override
+// earlier choices; an empty one restores the configured value. Choose only selects the
+// model: it does not check the session's directory again, and the policy stays.
 func (h *Sessions) Choose(ctx context.Context, o *Opened, settings map[string]string) error {
 	o.choosing.Lock()
 	defer o.choosing.Unlock()

@@ -124,7 +124,7 @@ type ModelOptions struct {
 	Shared *Shared
 }
 
-// Keeping says whether sessions are kept in the data directory.
+// Keeping decides whether the data directory keeps the sessions.
 type Keeping string
 
 // The values; the zero value is Durable.
@@ -133,7 +133,7 @@ const (
 	Ephemeral Keeping = "ephemeral" // in memory only
 )
 
-// Project says whether the project's own files are read.
+// Project decides whether the project's own files are read.
 type Project string
 
 // The values; the zero value is ReadProject.
@@ -142,7 +142,7 @@ const (
 	IgnoreProject Project = "ignore" // --no-project-config
 )
 
-// Home says whether the user's own skills and commands are found.
+// Home decides whether the user's own skills, commands and instructions are read.
 type Home string
 
 // The values; the zero value is ReadHome.

@@ -12,10 +12,10 @@ import (
 	"github.com/settle-agent/settle/internal/policy"
 )
 
-// Mode is a policy by a name that a protocol has for it, such as "plan".
+// Mode is a named mode of a protocol, such as "plan".
 type Mode = policy.Mode
 
-// Modes are the modes that a person may put a session into.
+// Modes are the modes that a person can choose.
 func Modes() []Mode {
 	var edits []config.Rule
 	for _, tool := range []string{"write", "edit", "apply_patch"} {
@@ -29,7 +29,7 @@ func Modes() []Mode {
 	}
 }
 
-// ModeOf is the mode that a session with the permission begins in.
+// ModeOf returns the initial mode of a session with the permission.
 func ModeOf(p event.Permission) Mode {
 	for _, m := range Modes() {
 		if m.Permission == p {
@@ -39,7 +39,7 @@ func ModeOf(p event.Permission) Mode {
 	return Modes()[0]
 }
 
-// ModeNamed is the mode with the name, which is one of Modes.
+// ModeNamed returns the mode of Modes with the name.
 func ModeNamed(name string) (Mode, error) {
 	var names []string
 	for _, m := range Modes() {
@@ -51,26 +51,25 @@ func ModeNamed(name string) (Mode, error) {
 	return Mode{}, fmt.Errorf("there is no mode %q; the modes are %s", name, strings.Join(names, ", "))
 }
 
-// Allow is a rule that a client's own words come to; by says which they were.
+// Allow returns an allow rule that a client's own setting means; by is the setting.
 func Allow(tool, pattern, by string) config.Rule {
 	return config.Rule{Tool: tool, Pattern: pattern, Decision: event.Allow, Origin: config.Origin{Kind: config.Flag, Where: by}}
 }
 
-// Below is the pattern of all that is below a directory, whose name is taken to
-// the letter.
+// Below returns the pattern of all paths below a directory with exactly this name.
 func Below(dir string) string {
 	return config.Literal(strings.TrimSuffix(filepath.ToSlash(dir), "/")) + "/**"
 }
 
-// Policy is a mode that a client may change while its sessions run; calls that
-// are judged after that, are judged by the new one.
+// Policy is a mode that a client can change while its sessions run; it applies to calls
+// that are judged later.
 type Policy struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	mode  Mode
-	judge *policy.Policy // the session's; nil before it is opened
+	judge *policy.Policy // judge of the session; nil before it is opened
 }
 
-// NewPolicy returns a policy that begins with the mode.
+// NewPolicy returns a policy with the initial mode.
 func NewPolicy(m Mode) *Policy { return &Policy{mode: m} }
 
 // Mode returns the mode in force.
@@ -80,22 +79,22 @@ func (p *Policy) Mode() Mode {
 	return p.mode
 }
 
-// Set puts another mode into force.
+// Set changes the mode in force.
 func (p *Policy) Set(m Mode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mode = m
 }
 
-// LooserError says that a mode allows more than the one in force.
+// LooserError: a mode allows more than the mode in force.
 type LooserError struct{ Now, Wish string }
 
 func (e *LooserError) Error() string {
 	return fmt.Sprintf("%q permits more than %q", e.Wish, e.Now)
 }
 
-// Tighten puts another mode into force, if it allows nothing that the one in force
-// does not; else the error is a [*LooserError].
+// Tighten changes the mode in force, if the new mode allows nothing that the current mode
+// does not; otherwise the error is a [*LooserError].
 func (p *Policy) Tighten(m Mode) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +110,7 @@ func (p *Policy) Tighten(m Mode) error {
 	return nil
 }
 
-// bind notes who judges by the policy: the session that was made last.
+// bind records the judge of the newest session.
 func (p *Policy) bind(judge *policy.Policy) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,10 +123,10 @@ func (p *Policy) bound() *policy.Policy {
 	return p.judge
 }
 
-// Rule is a rule in force or an approval that is remembered, for people.
+// Rule is a rule in force or a remembered approval, for people.
 type Rule = policy.Line
 
-// Rules are those in force in the session, and the approvals that it remembers.
+// Rules returns the rules in force in the session, and its remembered approvals.
 func (p *Policy) Rules() []Rule {
 	if judge := p.bound(); judge != nil {
 		return judge.Lines()
@@ -135,7 +134,7 @@ func (p *Policy) Rules() []Rule {
 	return nil
 }
 
-// Forget takes back an approval that is remembered, by its Key.
+// Forget removes a remembered approval by its Key.
 func (p *Policy) Forget(key string) {
 	if judge := p.bound(); judge != nil {
 		judge.Forget(key)

@@ -24,7 +24,7 @@ import (
 // keyTimeout bounds a key_command.
 const keyTimeout = 30 * time.Second
 
-// runCommand runs a key_command in custody.
+// runCommand runs a key_command with process tracking.
 func runCommand(dir string, environ []string) config.Runner {
 	return func(ctx context.Context, argv []string) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, keyTimeout)
@@ -40,8 +40,8 @@ func runCommand(dir string, environ []string) config.Runner {
 	}
 }
 
-// keyDir is where a key_command runs: beside the file that names it. The working
-// directory may be somebody else's, and many a program takes orders from there.
+// keyDir is the working directory of a key_command: the directory of the file that names
+// it. The session's working directory can be untrusted, and many programs obey files in it.
 func keyDir(r *config.Resolved) string {
 	if r.UserFile == "" {
 		return Nowhere()
@@ -54,7 +54,7 @@ func firstLine(text []byte) string {
 	return line
 }
 
-// key gets the provider's key, and says how to get another one.
+// key fetches the provider's key, and keeps the function that fetches another one.
 func (o Options) key(ctx context.Context, p config.Provider) (*key, error) {
 	fetch := func(ctx context.Context) (string, error) {
 		return o.Settings.Key(ctx, p, runCommand(keyDir(o.Settings), o.Environ))
@@ -69,7 +69,7 @@ func (o Options) key(ctx context.Context, p config.Provider) (*key, error) {
 	return newKey(value, fetch), nil
 }
 
-// endpoint is how to reach the chosen provider.
+// endpoint returns the address, key and HTTP client of the chosen provider.
 func (o Options) endpoint(c config.Choice, k *key) transport.Endpoint {
 	endpoint := transport.Endpoint{
 		BaseURL: c.Provider.BaseURL, Key: k.get,
@@ -88,7 +88,7 @@ func (o Options) endpoint(c config.Choice, k *key) transport.Endpoint {
 	return endpoint
 }
 
-// provider returns what speaks the wire format.
+// provider returns the provider for the wire format.
 func provider(of config.Provider, endpoint transport.Endpoint, models catalog.Table) model.Provider {
 	switch of.Wire {
 	case config.WireAnthropic:
@@ -106,14 +106,14 @@ func (o Options) transport(p config.Provider) transport.Config {
 	if p.CAFile != "" {
 		c.CAFiles = append(c.CAFiles, p.CAFile)
 	}
-	// Elsewhere the standard library honours it by itself.
+	// On other platforms, the standard library reads the variable.
 	if file := o.Getenv("SSL_CERT_FILE"); file != "" && (runtime.GOOS == "darwin" || runtime.GOOS == "windows") {
 		c.CAFiles = append(c.CAFiles, file)
 	}
 	return c
 }
 
-// authHint says what to do about a refused key.
+// authHint states how to replace a refused key.
 func authHint(p config.Provider) string {
 	switch {
 	case p.KeyEnv != "":
@@ -124,9 +124,9 @@ func authHint(p config.Provider) string {
 	return fmt.Sprintf("name a key with key_env under [providers.%s]", p.Name)
 }
 
-// price is what the user says that the model costs, or what settle knows where
-// the provider is its maker: others have their own prices, and so have requests
-// that ask for another service.
+// price returns the configured price of a model, or the price in settle's table if the
+// provider is the model's maker: other providers have their own prices, and requests for
+// another service also do.
 func price(r *config.Resolved, choice config.Choice) *model.Price {
 	if known := r.Models[choice.Provider.Name+"/"+choice.Model].Price; known != nil {
 		return &model.Price{Input: known.Input, CacheRead: known.CacheRead, CacheWrite: known.CacheWrite, Output: known.Output}
@@ -137,8 +137,8 @@ func price(r *config.Resolved, choice config.Choice) *model.Price {
 	return catalog.Price(choice.Model)
 }
 
-// models returns the table of models as the chosen provider names them, with
-// what the user knows better.
+// models returns the table of models under the provider's names, with the user's
+// corrections.
 func models(r *config.Resolved, provider string) catalog.Table {
 	table := catalog.Builtin()
 	own := catalog.Table{}
@@ -165,7 +165,7 @@ func models(r *config.Resolved, provider string) catalog.Table {
 	return table.With(own)
 }
 
-// traits are what the engine has to know of the model.
+// traits returns the engine's data about the model.
 func traits(of config.Provider, table catalog.Table, name string) model.Traits {
 	var t model.Traits
 	switch of.Wire {

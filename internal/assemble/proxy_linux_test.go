@@ -13,8 +13,8 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// With a proxy, a command reaches what is allowed; what was refused is in the call's
-// record, with how to allow it, also where the command took no notice.
+// With a proxy, a command reaches allowed hosts. The call's record has each refusal and how
+// to allow it, also if the command ignored the refusal.
 func TestProxy(t *testing.T) {
 	if !confines(t) {
 		return
@@ -66,12 +66,11 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// A client of a protocol has less of a network than the user has configured, or the
-// same.
+// A client of a protocol gets at most the network that the user configured.
 func TestClientsDoNotLoosenTheNetwork(t *testing.T) {
 	for configured, wishes := range map[string]map[string]string{
 		"proxy": {"": "proxy", "on": "proxy", "off": "off"},
-		"off":   {"": "off", "on": "on", "off": "off"}, // nothing was configured
+		"off":   {"": "off", "on": "on", "off": "off"}, // no configuration
 		"on":    {"": "on", "on": "on", "off": "off"},
 	} {
 		for wish, want := range wishes {

@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// asked notes what it is asked about, and answers.
+// asked records requests for approval, and answers them.
 type asked struct {
 	titles []string
 	answer error
@@ -23,8 +23,8 @@ func (a *asked) Approve(_ context.Context, call settle.Approval) error {
 	return a.answer
 }
 
-// Where a person is, the model may release what that person allows, and is
-// asked about nothing else.
+// If a person can answer, the model can release what the person allows; nothing else needs
+// an approval.
 func TestReleaseIsAsked(t *testing.T) {
 	for _, tt := range []struct {
 		answer   error

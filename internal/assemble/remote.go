@@ -23,56 +23,55 @@ import (
 	"github.com/settle-agent/settle/tool/shell"
 )
 
-// remoteTools is another machine that tools work on, as it was when the agent was put
-// together.
+// remoteTools is the executor on another machine, as it answered while the agent was built.
 type remoteTools struct {
 	command string
 	lease   time.Duration
 	settle  string          // this program's version
 	host    string          // this machine's name
-	shared  *SharedExecutor // as in Options
+	shared  *SharedExecutor // from the Options
 	install *executor.Install
-	env     []string // of the command that leads there
+	env     []string // of the connecting command
 	dir     string
 	machine executor.Machine
-	prompt  prompt.Prompt // of its directory
-	missing error         // why commands cannot be confined there; nil if they can
-	tried   int           // ways out of the sandbox there
-	network string        // of confined commands there
+	prompt  prompt.Prompt // about its directory
+	missing error         // reason why it cannot sandbox commands; nil if it can
+	tried   int           // number of probed escapes from its sandbox
+	network string        // of sandboxed commands there
 	layers  layers        // of workspaces there
 }
 
 const (
-	// promptCall asks hands what a system prompt says of their directory; its Args
-	// are promptOrder.
+	// promptCall requests the executor's part of the system prompt; its Args are
+	// promptOrder.
 	promptCall = "prompt"
-	// reachTimeout bounds the first contact with hands.
+	// reachTimeout bounds the first connection to the executor.
 	reachTimeout = 30 * time.Second
-	// reachRetries is how often it is tried again at once.
+	// reachRetries is the number of immediate retries.
 	reachRetries = 3
-	// maxReachDelay is the longest pause between attempts where nobody would try again.
+	// maxReachDelay is the longest delay between later retries.
 	maxReachDelay = time.Second
-	// closeTimeout bounds the end of what led to hands.
+	// closeTimeout bounds the end of the connection.
 	closeTimeout = 3 * time.Second
-	// remoteEndTimeout is how much longer than its grace the end of a command may take
-	// to be heard of, before it is named as one that was not ended.
+	// remoteEndTimeout is the additional time after the grace for the report that a command
+	// ended; without a report, the command counts as a survivor.
 	remoteEndTimeout = time.Second
 )
 
 type promptOrder struct {
-	Environment bool `json:"environment"` // and settle's own words
+	Environment bool `json:"environment"` // including settle's own words
 	Project     bool `json:"project"`
-	Sandbox     bool `json:"sandbox"` // try it out
+	Sandbox     bool `json:"sandbox"` // probe the sandbox
 }
 
-// promptAnswer answers it.
+// promptAnswer is the answer to a promptOrder.
 type promptAnswer struct {
 	Prompt  prompt.Prompt `json:"prompt"`
-	Missing string        `json:"missing,omitempty"` // why there is no sandbox
-	Tried   int           `json:"tried,omitempty"`   // ways out of it
-	Network string        `json:"network,omitempty"` // of confined commands
-	// Viewless, Joined and Crowded are as in layers; OwnProcesses says that Crowded is
-	// empty because there is no reason. An older executor has neither.
+	Missing string        `json:"missing,omitempty"` // reason why there is no sandbox
+	Tried   int           `json:"tried,omitempty"`   // number of probed escapes
+	Network string        `json:"network,omitempty"` // of sandboxed commands
+	// Viewless, Joined and Crowded are the reasons in layers; OwnProcesses reports that the
+	// executor knows Crowded and has no reason. An older executor sends neither.
 	Viewless string `json:"viewless,omitempty"`
 	Joined   string `json:"joined,omitempty"`
 	Crowded  string `json:"crowded,omitempty"`
@@ -80,13 +79,14 @@ type promptAnswer struct {
 	OwnProcesses bool `json:"own_processes,omitempty"`
 }
 
-// reach finds out about the other machine; nil if tools work on this one.
+// reach connects to the executor and reads its description; nil if tools run on this
+// machine.
 func (o Options) reach(ctx context.Context, env []string) (*remoteTools, error) {
 	if o.Settings.Executor == "" {
 		return nil, nil //nolint:nilnil // there is none
 	}
 	r := &remoteTools{command: o.Settings.Executor, lease: o.Settings.ExecutorLease, settle: o.Version, env: env, dir: o.Dir, shared: o.SharedExecutor}
-	r.host, _ = os.Hostname() // one of the things that tell sessions apart
+	r.host, _ = os.Hostname() // part of the session's identity
 	if o.Settings.ExecutorInstall == config.InstallMissing {
 		program, err := os.Executable()
 		if err != nil {
@@ -102,7 +102,7 @@ func (o Options) reach(ctx context.Context, env []string) (*remoteTools, error) 
 	err = r.retry(ctx, func(ctx context.Context) (err error) {
 		answer, err = r.ask(ctx, order)
 		return err
-	}, func(err error) bool { return errors.As(err, new(*executor.LostError)) }) // the stream was cut
+	}, func(err error) bool { return errors.As(err, new(*executor.LostError)) }) // the connection was cut
 	if err != nil {
 		return nil, &config.Error{Where: "executor", Message: err.Error()}
 	}
@@ -121,9 +121,9 @@ func (o Options) reach(ctx context.Context, env []string) (*remoteTools, error) 
 	return r, r.check(o)
 }
 
-// retry tries to reach hands, and some more times at once if that is worthwhile. Hands
-// that hosts share are waited for, at least as long as those that were lost: they may be
-// about to be started anew, and nobody is there to try again.
+// retry calls try until it succeeds: a few times immediately if worthwhile accepts the
+// error, and then, for a shared executor, with a delay until at least the lease has passed,
+// because the executor can be restarting and no person is there to retry.
 func (r *remoteTools) retry(ctx context.Context, try func(context.Context) error, worthwhile func(error) bool) error {
 	most := reachTimeout
 	if r.shared != nil {
@@ -132,7 +132,7 @@ func (r *remoteTools) retry(ctx context.Context, try func(context.Context) error
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	delay := maxReachDelay >> reachRetries
-	var last error // which says more than that the time is over
+	var last error // more informative than the timeout
 	for n := 0; ; n++ {
 		err := try(ctx)
 		if err != nil && ctx.Err() != nil {
@@ -156,13 +156,13 @@ func (r *remoteTools) retry(ctx context.Context, try func(context.Context) error
 	}
 }
 
-// ask asks the other machine about itself and its directory.
+// ask requests the executor's description of its machine and directory.
 func (r *remoteTools) ask(ctx context.Context, order []byte) (answer promptAnswer, err error) {
 	remote, leave, err := r.connect(ctx, settle.SessionInfo{}, &notices{})
 	if err != nil {
 		return answer, fmt.Errorf("%q leads nowhere: %w", r.command, err)
 	}
-	defer func() { _ = leave(ctx) }() // nothing was started there
+	defer func() { _ = leave(ctx) }() // the call started nothing there
 	r.machine = remote.Machine()
 	raw, err := remote.Call(ctx, executor.Request{Name: promptCall, Args: order})
 	if err == nil {
@@ -174,7 +174,7 @@ func (r *remoteTools) ask(ctx context.Context, order []byte) (answer promptAnswe
 	return answer, nil
 }
 
-// check refuses what CheckDirectory refuses here.
+// check refuses the directories that CheckDirectory refuses on this machine.
 func (r *remoteTools) check(o Options) error {
 	m := r.machine
 	if m.Container || o.permission() != settle.Allow || o.Settings.Origins["permission"].Kind == config.Flag || m.Dir != "/" && m.Dir != m.Home {
@@ -184,20 +184,20 @@ func (r *remoteTools) check(o Options) error {
 		"have the command change to a project directory first, or use --permission allow if you mean it", m.Dir, m.Name)}
 }
 
-// connect leads to the hands of a session. leave ends everything there.
+// connect connects a session to the executor. leave ends all its processes there.
 func (r *remoteTools) connect(ctx context.Context, info settle.SessionInfo, n *notices) (remote *executor.Remote, leave func(context.Context) error, err error) {
 	way := &executor.CommandDialer{Command: r.command, Env: r.env, Dir: r.dir, Lock: info.Lock, Install: r.install}
 	if info.Marker != "" {
-		// A name of its own: what an earlier settle has left is swept by the
-		// session's, when this has begun.
+		// The connecting command has its own marker: the sweep of an earlier host's
+		// processes by the session's marker happens after it starts.
 		way.Marker = info.Marker + "-way"
-		_, _ = proc.Sweep(way.Marker) // what it cannot end, nobody can
+		_, _ = proc.Sweep(way.Marker) // no other process can end the survivors either
 	}
 	marker := info.Marker
 	var takeOver func(*executor.Remote, []executor.HandedOverCommand)
 	if r.shared != nil && info.ID != "" {
 		takeOver = r.shared.takeOver
-		// Where the hands are on this machine, what they have kept is not to be swept.
+		// An executor on this machine keeps processes that a sweep must not end.
 		marker = r.shared.name + "/" + info.ID
 	}
 	remote, err = executor.NewRemote(ctx, executor.RemoteConfig{
@@ -218,8 +218,8 @@ func (r *remoteTools) connect(ctx context.Context, info settle.SessionInfo, n *n
 	return remote, leave, nil
 }
 
-// identity is the name of a session for hands, which others may use as well: people
-// give sessions on other machines the same name.
+// identity is the session's name on the executor, which other hosts also use: sessions of
+// different hosts can have the same id.
 func (r *remoteTools) identity(info settle.SessionInfo) string {
 	if info.ID == "" {
 		return ""
@@ -230,14 +230,14 @@ func (r *remoteTools) identity(info settle.SessionInfo) string {
 	return strings.Join([]string{info.ID, info.Marker, r.host}, "\x00")
 }
 
-// open leads to the hands of a session that begins.
+// open connects a new session to the executor.
 func (r *remoteTools) open(info settle.SessionInfo, n *notices) (*executor.Remote, func(context.Context) error, error) {
 	var remote *executor.Remote
 	var leave func(context.Context) error
 	err := r.retry(context.Background(), func(ctx context.Context) (err error) {
 		remote, leave, err = r.connect(ctx, info, n)
 		return err
-	}, func(error) bool { return true }) // they could be reached a moment ago
+	}, func(error) bool { return true }) // the executor was reachable a moment ago
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot reach the hands by %q: %w", r.command, err)
 	}
@@ -247,21 +247,21 @@ func (r *remoteTools) open(info settle.SessionInfo, n *notices) (*executor.Remot
 	return remote, leave, nil
 }
 
-// SharedExecutors are hands that belong to a session whoever has it open, such as one of the
-// workers of a fleet. What they still run for an earlier host is taken over instead of
-// ended.
+// SharedExecutor is an executor whose sessions belong to any host that opens them, such as
+// the workers of a fleet. The new host takes over the processes of an earlier host instead
+// of ending them.
 type SharedExecutor struct {
 	name     string
 	takeOver func(*executor.Remote, []executor.HandedOverCommand)
 	reattach func(*executor.Remote, *shell.Jobs) func(context.Context) []settle.Reattached
 }
 
-// ShareExecutors returns those of the sessions that the name tells apart from others.
+// ShareExecutor returns the shared executor for the sessions under the name.
 func ShareExecutor(name string) *SharedExecutor {
 	return &SharedExecutor{name: name, takeOver: executor.TakeOver, reattach: reattach}
 }
 
-// reattach takes over what an earlier host's calls have started there.
+// reattach takes over the processes that an earlier host's calls have started there.
 func reattach(remote *executor.Remote, jobs *shell.Jobs) func(context.Context) []settle.Reattached {
 	return func(ctx context.Context) (all []settle.Reattached) {
 		for _, k := range executor.TakenCommands(remote) {
@@ -273,7 +273,7 @@ func reattach(remote *executor.Remote, jobs *shell.Jobs) func(context.Context) [
 	}
 }
 
-// commands are the tools of commands, which work in the directory of the machine.
+// commands are the tools of commands, which run in the executor's directory.
 func (r *remoteTools) commands(tools []tool.Tool, n *notices) []tool.Tool {
 	var all []tool.Tool
 	for _, t := range tools {
@@ -282,12 +282,12 @@ func (r *remoteTools) commands(tools []tool.Tool, n *notices) []tool.Tool {
 	return all
 }
 
-// refuseRelease: a process that outlives settle would be where nobody ends it.
+// refuseRelease refuses to release a process on a machine where no one would end it.
 func (r *remoteTools) refuseRelease(context.Context, string) error {
 	return fmt.Errorf("cannot release it: commands run on another machine (%s), where nobody would end it; start it as a job, which ends with the session", r.machine.Name)
 }
 
-// note is for the user.
+// note describes the executor to the user.
 func (r *remoteTools) note() string {
 	text := fmt.Sprintf("commands and files: %s on %s (%s)", r.machine.Dir, r.machine.Name, r.command)
 	if len(r.machine.Weaker) > 0 {
@@ -296,8 +296,8 @@ func (r *remoteTools) note() string {
 	return text
 }
 
-// files are those that work on files there. The specs are the same as here, and
-// so is what the model is told.
+// files are the tools for files there. Their specs and results are the same as on this
+// machine.
 func (r *remoteTools) files(h executor.Executor, info settle.SessionInfo, n *notices, private bool) []tool.Tool {
 	var all []tool.Tool
 	for _, t := range fileTools(file.Config{}, search.Config{}) {
@@ -306,12 +306,12 @@ func (r *remoteTools) files(h executor.Executor, info settle.SessionInfo, n *not
 	return all
 }
 
-// fileTools are the tools that work on files.
+// fileTools are the tools for files.
 func fileTools(c file.Config, s search.Config) []tool.Tool {
 	return slices.Concat(file.NewWorkspace(c).Tools(), search.Tools(s))
 }
 
-// remoteFileTool is a tool whose calls run whole at the hands, in one round trip each.
+// remoteFileTool is a tool whose calls run on the executor, in one round trip each.
 type remoteFileTool struct {
 	tool.Tool
 	hands   executor.Executor
@@ -321,11 +321,12 @@ type remoteFileTool struct {
 	notices *notices
 }
 
-// remoteCall are the Args of a call of a tool.
+// remoteCall is the Args of a tool call.
 type remoteCall struct {
 	Args    json.RawMessage `json:"args"`
-	Private bool            `json:"private,omitempty"` // no line of a file with secrets in a search of a directory
-	// Places are as in [tool.Call]: the judgement is about these, and nothing else is opened.
+	Private bool            `json:"private,omitempty"` // a search of a folder returns no lines of files with secrets
+	// Places are the Places of [tool.Call]: the decision is about them, and the executor
+	// opens nothing else.
 	Places []event.ResolvedPath `json:"places"`
 }
 
@@ -367,7 +368,7 @@ func (t remoteFileTool) Run(ctx context.Context, call tool.Call) (tool.Result, e
 	return result, nil
 }
 
-// remoteCommandTool is a tool whose working directory is that of another machine.
+// remoteCommandTool is a tool whose working directory is on another machine.
 type remoteCommandTool struct {
 	tool.Tool
 	dir     string
@@ -389,7 +390,7 @@ func (t remoteCommandTool) Run(ctx context.Context, call tool.Call) (tool.Result
 	return t.Tool.Run(ctx, call)
 }
 
-// promptOf is the system prompt of a session whose tools work there.
+// promptOf returns the system prompt of a session whose tools run there.
 func (r *remoteTools) promptOf(o prompt.Options) prompt.Prompt {
 	p := r.prompt
 	var parts []string

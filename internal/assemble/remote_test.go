@@ -10,17 +10,17 @@ import (
 	"github.com/settle-agent/settle/internal/executor"
 )
 
-// TestHandsAreWaitedFor where hosts share them, and nowhere else.
-func TestHandsAreWaitedFor(t *testing.T) {
+// TestSharedExecutorIsRetriedWithDelay: only a shared executor is retried with a delay.
+func TestSharedExecutorIsRetriedWithDelay(t *testing.T) {
 	away := errors.New("no hands answered")
 	lost := &executor.LostError{Why: "the stream was cut"}
 	refused := &executor.RefusedError{Message: "another process works on this session"}
 	for name, c := range map[string]struct {
 		remote remoteTools
-		fails  int // so many times, with err
+		fails  int // number of failures with err
 		err    error
 		want   error
-		took   time.Duration // at most
+		took   time.Duration // upper bound
 	}{
 		"reached":                {fails: 0},
 		"cut, and reached again": {fails: 3, err: lost},

@@ -8,10 +8,9 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// roster is the MCP servers of an agent's sessions that are open: its own, and those of
-// child agents.
+// roster has the MCP connections of an agent's open sessions, including child agents.
 type roster struct {
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	open     map[string]*mcp.Servers
 	disabled map[string]bool
 }
@@ -35,9 +34,9 @@ func (r *roster) left(session string) {
 	delete(r.open, session)
 }
 
-// SetServer disables an MCP server of the session and of its child agents, or else makes
-// a new connection to it. One that is disabled takes no more calls, and is ended when
-// those that run there have ended. The session's tools change with the next turn (C21).
+// SetServer disables an MCP server of the session and of its child agents, or reconnects to
+// it. A disabled server receives no more calls, and ends when its running calls have ended.
+// The session's tools change with the next turn (C21).
 func (o *Opened) SetServer(ctx context.Context, name string, to mcp.State) error {
 	r := o.Agent.servers.roster
 	r.mu.Lock()

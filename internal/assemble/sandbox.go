@@ -23,27 +23,29 @@ import (
 	"github.com/settle-agent/settle/tool/shell"
 )
 
-// sandboxing is how the commands of an agent's sessions are confined.
+// sandboxing is the sandbox configuration of an agent's sessions, with the results of the
+// probes.
 type sandboxing struct {
 	config.Sandbox
 	dir  string // the working directory, without links
 	home string
-	// chosen says that the user has chosen, and not the face.
+	// chosen reports that the user configured the sandbox, and not the frontend.
 	chosen bool
-	// byMode leaves it to the modes of a protocol which of them confine.
+	// byMode lets the modes of a protocol choose the sandbox.
 	byMode bool
-	// missing is why commands cannot be confined to a workspace; nil if they can.
+	// missing is the reason why commands cannot be confined to a workspace; nil if they
+	// can.
 	missing error
-	tried   int // ways out, none of which led out
+	tried   int // number of probed escapes, none of which succeeded
 	layers
 }
 
-// SandboxByMode is, for Options.Sandbox, auto in modes that name a sandbox, and off
-// in others.
+// SandboxByMode is a value of Options.Sandbox: auto in modes that name a sandbox, and off
+// in other modes.
 const SandboxByMode = "by mode"
 
-// sandboxing finds out what can be had. It is an error if that is less than what
-// is required (C22).
+// sandboxing determines the available sandbox. It fails if that is less than required
+// (C22).
 func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 	s := sandboxing{Sandbox: o.Settings.Sandbox, dir: o.Dir, home: o.Getenv("HOME"), chosen: o.Settings.Sandbox.Use != ""}
 	s.Use = cmp.Or(s.Use, o.Sandbox, config.SandboxOff)
@@ -56,7 +58,7 @@ func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 	if s.Use == config.SandboxOff {
 		return s, nil
 	}
-	if remote != nil { // it is confined there, if it can be
+	if remote != nil { // the executor confines commands, if it can
 		s.dir, s.home, s.Network, s.tried, s.missing, s.layers = remote.machine.Dir, remote.machine.Home, remote.network, remote.tried, remote.missing, remote.layers
 	} else if s.missing = s.place(o.Settings.DataDir, o.OutOfReach...); s.missing == nil {
 		s.tried, s.missing = s.prove()
@@ -70,8 +72,8 @@ func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 	return s, nil
 }
 
-// place refuses a working directory that holds what a sandbox keeps commands from:
-// nothing can be taken out of a folder that they may change.
+// place refuses a working directory that contains a protected folder, because a writable
+// folder cannot exclude a part of itself.
 func (s sandboxing) place(dataDir string, outOfReach ...string) error {
 	type folder struct{ what, path string }
 	list := []folder{{"your home directory", s.home}, {"settle's data directory", dataDir}}
@@ -90,9 +92,8 @@ func (s sandboxing) place(dataDir string, outOfReach ...string) error {
 	return nil
 }
 
-// of is what commands are confined to in a mode. What the user has chosen is a
-// bound for what a client wishes; what the face has chosen is not for those who
-// want no questions.
+// of returns the sandbox of commands in a mode. The user's choice bounds a client's wish;
+// the frontend's choice does not apply if the user allows everything.
 func (s sandboxing) of(m policy.Mode) event.Sandbox {
 	switch {
 	case s.Use == config.SandboxOff || s.missing != nil:
@@ -107,7 +108,7 @@ func (s sandboxing) of(m policy.Mode) event.Sandbox {
 	return s.Mode
 }
 
-// report is what the log says of it.
+// report describes the sandbox for the log.
 func (s *sandboxing) report(m policy.Mode) *event.Confinement {
 	c := &event.Confinement{Mode: s.of(m)}
 	if s.missing != nil {
@@ -141,7 +142,7 @@ func (s *sandboxing) report(m policy.Mode) *event.Confinement {
 	return c
 }
 
-// notes are for the user, where there is less than was asked for.
+// notes tell the user that the sandbox is less than requested.
 func (s sandboxing) notes() []string {
 	if s.missing == nil {
 		return nil
@@ -149,45 +150,47 @@ func (s sandboxing) notes() []string {
 	return []string{fmt.Sprintf("commands run without a sandbox: %v", s.missing)}
 }
 
-// boxes makes the boxes of a session's commands.
+// sandboxes makes the sandboxes of a session's commands.
 type sandboxes struct {
 	sandboxing
 	*confinement
-	data string // settle's data directory; only for other machines
+	data string // settle's data directory; only for the executor's side
 
 	repositories *executor.Repositories
 
-	mu      sync.Mutex    // guards what follows, and layers
-	private *disk.Scratch // the session's own; nil until it is needed
+	mu      sync.Mutex    // guards the fields below, and layers
+	private *disk.Scratch // the session's private directory; nil before its first use
 }
 
-// found returns the layers that were found out to be had.
+// found returns the available layers.
 func (b *sandboxes) found() layers {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.layers
 }
 
-// newBoxes makes those of a session, or of a machine that others' sessions work on.
+// newSandboxes makes the sandboxes of a session, or of an executor for sessions of other
+// hosts.
 func newSandboxes(s sandboxing, c *confinement, data string) *sandboxes {
 	b := &sandboxes{sandboxing: s, confinement: c, data: data}
 	b.repositories = &executor.Repositories{Guard: quarantine.New(), Area: b.area}
 	return b
 }
 
-// repository is the one that the working directory is in; the zero value is none.
+// repository returns the repository around the directory; the zero value is none.
 func (b *sandboxes) repository(dir string) (git repo.Git, around bool) {
 	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Contains(b.dir, real) {
-		dir = b.dir // elsewhere, there is nothing to read by being there
+		dir = b.dir // a directory outside grants no additional read access
 	}
 	git, err := repo.FindGit(dir)
 	if err != nil {
 		git = repo.Git{}
 	}
-	return git, git.Top != "" && sandbox.Contains(git.Top, b.dir) // else it is another one, that the working directory is not in
+	// otherwise the working directory is in another repository
+	return git, git.Top != "" && sandbox.Contains(git.Top, b.dir)
 }
 
-// box is what a command is confined to, with its environment in addition.
+// sandbox returns the sandbox of a command, with its additional environment.
 func (b *sandboxes) sandbox(kind event.Sandbox, secrets event.Secrets, dir string) (shell.Box, error) {
 	box, err := b.withSecrets(kind, dir)
 	if err != nil || secrets != event.SecretsWithheld {
@@ -196,7 +199,7 @@ func (b *sandboxes) sandbox(kind event.Sandbox, secrets event.Secrets, dir strin
 	return b.hiding(box, dir)
 }
 
-// boxOf is the box of a command that gets all secrets which are in its reach.
+// withSecrets returns the sandbox of a command that receives all secrets in its reach.
 func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Box, error) {
 	home, path := variable(b.env, "HOME"), variable(b.env, "PATH")
 	read, write := []string{b.dir}, []string{b.dir}
@@ -240,8 +243,8 @@ func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Box, erro
 	}}, nil
 }
 
-// readsAlone reports whether commands that only read see their own processes alone. With
-// the sandbox off nothing was tried out yet, and such commands are confined all the same.
+// readsAlone reports whether reading commands see only their own processes. With the
+// sandbox off no probe has run yet, but such commands are sandboxed anyway.
 func (b *sandboxes) readsAlone() bool {
 	if b.Use == config.SandboxOff {
 		_, err := proven().prove(kind{ownProcesses: true})
@@ -250,8 +253,8 @@ func (b *sandboxes) readsAlone() bool {
 	return b.found().crowded == nil
 }
 
-// network is that of a command, where a client wishes for one; "" is no wish. Who has
-// configured a proxy has done so by himself.
+// network returns the network of a command for a client's wish; "" for no wish. A proxy is
+// always the user's own configuration.
 func (b *sandboxes) network(wish string) string {
 	if b.Network == "proxy" && wish != "off" {
 		return b.Network
@@ -259,12 +262,12 @@ func (b *sandboxes) network(wish string) string {
 	return cmp.Or(wish, b.Network)
 }
 
-// keepsGit reports whether repositories are kept from changes as a whole. Where there is
-// no view of the files, only what git obeys in them is, by comparing it.
+// keepsGit reports whether whole repositories are read-only. Without an own view of the
+// files, only the files that git obeys are protected, by comparison.
 func (b *sandboxes) keepsGit() bool { return b.Git != config.GitWrite && b.found().viewless == nil }
 
-// protected are the files in folders that others obey later: git, shells, editors,
-// and settle. keepsGit protects the whole of a repository.
+// protected returns the files in folders that other programs obey later: git, shells,
+// editors, and settle. keepsGit protects the whole repository.
 func protected(folders []string, keepsGit bool) (list []string) {
 	git := []string{".git/hooks", ".git/config", ".git/config.worktree"}
 	if keepsGit {
@@ -285,13 +288,14 @@ func protected(folders []string, keepsGit bool) (list []string) {
 	return slices.Compact(list)
 }
 
-// exists reports whether there is such a file, and no link: one could not be pinned.
+// exists reports whether the path is a file or folder and not a link, which cannot be
+// pinned.
 func exists(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode()&os.ModeSymlink == 0
 }
 
-// paths are those that the user has added, absolute.
+// paths returns the user's additional paths, absolute.
 func (s *sandboxing) paths(list []string) []string {
 	var out []string
 	for _, path := range list {
@@ -306,8 +310,8 @@ func (s *sandboxing) paths(list []string) []string {
 	return out
 }
 
-// own returns the session's private directory for temporary files, which is
-// removed with the session.
+// own returns the session's private directory for temporary files, which ends with the
+// session.
 func (b *sandboxes) own() (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -326,8 +330,8 @@ func (b *sandboxes) own() (string, error) {
 	return dir.Path, nil
 }
 
-// cache is what boxed commands of the workspace fetch and build: of their own,
-// since what they leave in the user's would be run outside of the box.
+// cache returns the cache of sandboxed commands of the workspace. It is separate, because
+// programs outside the sandbox would run files from the user's own cache.
 func (b *sandboxes) cache(private string) string {
 	base := variable(b.env, "XDG_CACHE_HOME")
 	if base == "" && filepath.IsAbs(b.home) {
@@ -337,12 +341,12 @@ func (b *sandboxes) cache(private string) string {
 	dir := filepath.Join(base, "settle", "box", hex.EncodeToString(sum[:8]))
 	if !filepath.IsAbs(base) || os.MkdirAll(dir, 0o700) != nil {
 		dir = filepath.Join(private, "cache")
-		_ = os.MkdirAll(dir, 0o700) // a grant that names nothing grants nothing
+		_ = os.MkdirAll(dir, 0o700) // a grant for a missing folder grants nothing
 	}
 	return dir
 }
 
-// discard removes what is private.
+// discard removes the private directory.
 func (b *sandboxes) discard() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -19,15 +19,15 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// home makes a home directory with a secret, and a working directory in it that is
-// a repository.
+// home makes a home directory with a secret, and a repository in it as the working
+// directory.
 func home(t *testing.T) (home, work string) {
 	t.Helper()
 	home = t.TempDir()
 	work = filepath.Join(home, "work")
 	for name, content := range map[string]string{
 		".ssh/id_rsa": "hidden", ".gitconfig": "[user]\nname = n\nemail = e@example.com\n", "work/.env": "hidden", "work/file": "content\n",
-		// What git init makes, as far as git needs it.
+		// The part of the result of git init that git requires.
 		"work/.git/HEAD": "ref: refs/heads/main\n", "work/.git/config": "[core]\nrepositoryformatversion = 0\n", "work/.git/hooks/none": "", "work/.git/objects/none": "", "work/.git/refs/heads/.none": "",
 	} {
 		path := filepath.Join(home, name)
@@ -44,7 +44,7 @@ func home(t *testing.T) (home, work string) {
 	return home, work
 }
 
-// inSandbox is an agent at work there, by a file of settings.
+// inSandbox returns an agent in that directory, with a settings file.
 func inSandbox(t *testing.T, permission settle.Permission, file string, change func(*Options), m *script.Model) *Agent {
 	t.Helper()
 	top, work := home(t)
@@ -70,7 +70,7 @@ func confines(t *testing.T) bool {
 // runsGit matches a command that runs git; .git is only a name.
 var runsGit = regexp.MustCompile(`(^|[ '])git `)
 
-// In the workspace, a command works without a question, and does nothing beyond.
+// In the workspace, a command works without an approval, and reaches nothing outside it.
 func TestWorkspace(t *testing.T) {
 	if !confines(t) {
 		return
@@ -101,7 +101,7 @@ func TestWorkspace(t *testing.T) {
 	calls := outputs(t, a)
 	for i, c := range list {
 		if !views && (strings.Contains(c.command, ".git") || strings.HasPrefix(c.command, "chmod 755")) {
-			continue // it is named as a gap
+			continue // a reported gap
 		}
 		if runsGit.MatchString(c.command) && !installed("git") || strings.Contains(c.command, "/dev/tcp") && !installed("bash") {
 			continue
@@ -116,7 +116,7 @@ func TestWorkspace(t *testing.T) {
 	}
 }
 
-// C22: command lines of other processes can be read only where that is said.
+// C22: command lines of other processes are readable only if the log reports it.
 func TestOtherProcessesAreHidden(t *testing.T) {
 	if !confines(t) {
 		return
@@ -159,11 +159,11 @@ func shellCall(command string, more map[string]any) string {
 	for k, v := range more {
 		args[k] = v
 	}
-	raw, _ := json.Marshal(args) // of texts
+	raw, _ := json.Marshal(args) // texts
 	return string(raw)
 }
 
-// What is decided of a call, and in which sandbox it runs.
+// The decision about a call, and the sandbox in which it runs.
 func TestWhatRunsInWhichSandbox(t *testing.T) {
 	can := confines(t)
 	outside := map[string]any{"outside": true}
@@ -228,7 +228,7 @@ func TestWhatRunsInWhichSandbox(t *testing.T) {
 	}
 }
 
-// C22: less than what is required is a refusal.
+// C22: a sandbox weaker than required is refused.
 func TestRequired(t *testing.T) {
 	top, _ := home(t)
 	r := resolve(t, "/", nil, nil, "[sandbox]\nuse = 'required'")

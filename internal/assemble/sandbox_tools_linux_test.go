@@ -14,8 +14,8 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// What people work with works in the sandbox: with pairs of sockets, children, pids of
-// their own, and in the folder for temporary files.
+// Common tools work in the sandbox: with socket pairs, child processes, their own pids, and
+// in the folder for temporary files.
 func TestToolsWorkInTheSandbox(t *testing.T) {
 	if !confines(t) {
 		return

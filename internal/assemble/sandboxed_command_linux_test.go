@@ -13,8 +13,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// outputs runs the commands, each in a turn's step of its own, and returns what
-// became of each.
+// outputs runs each command in a step of its own, and returns the results.
 func outputs(t *testing.T, a *Agent) []event.Item {
 	t.Helper()
 	host, err := settle.Open(t.Context(), a.Host)
@@ -45,14 +44,14 @@ func outputs(t *testing.T, a *Agent) []event.Item {
 func commands(list ...string) *script.Model {
 	var steps []script.Step
 	for _, command := range list {
-		args, _ := json.Marshal(map[string]string{"command": command}) // of texts
+		args, _ := json.Marshal(map[string]string{"command": command}) // texts
 		steps = append(steps, script.Turn(script.Call("shell", string(args))))
 	}
 	return script.New(append(steps, script.Text("Done."))...)
 }
 
-// A command that nobody was asked about because it seems to read only can do
-// nothing else: whatever the judge has overlooked is refused by the kernel.
+// A command that runs without an approval because it seems only to read can do nothing
+// else: the kernel refuses what the policy missed.
 func TestWhatSeemsToReadIsConfined(t *testing.T) {
 	if err := proc.Confines(); err != nil {
 		t.Logf("nothing can be confined here: %v", err)
@@ -65,7 +64,7 @@ func TestWhatSeemsToReadIsConfined(t *testing.T) {
 	a := make1(t, resolve(t, "/", nil, nil, ""), func(o *Options) {
 		o.Permission = settle.Ask
 		o.Model = scripted(commands("ls && cat known", "echo x >written; echo tried", "cat "+secret, "kill -0 1; echo $?"))
-		o.Reviewed = func(_ settle.Approval, j settle.Judgement) settle.Judgement { // a judge with holes
+		o.Reviewed = func(_ settle.Approval, j settle.Judgement) settle.Judgement { // a policy with holes
 			return settle.Judgement{Decision: settle.Allow, Sandbox: event.ReadOnly}
 		}
 		if err := os.WriteFile(filepath.Join(o.Dir, "known"), []byte("content"), 0o600); err != nil {
@@ -83,7 +82,7 @@ func TestWhatSeemsToReadIsConfined(t *testing.T) {
 	}
 }
 
-// Which calls are confined: those that no rule and nobody allowed.
+// Calls that no rule and no person allowed are sandboxed.
 func TestWhichCallsAreConfined(t *testing.T) {
 	can := proc.Confines() == nil
 	for _, tt := range []struct {

@@ -17,11 +17,11 @@ import (
 const (
 	// searchTimeout bounds a command that searches the web.
 	searchTimeout = time.Minute
-	// maxFound bounds what it may put out, in bytes.
+	// maxFound bounds its output in bytes.
 	maxFound = 256 << 10
 )
 
-// searcher is the command that searches the web, if that is chosen.
+// searcher returns the configured command that searches the web; nil for none.
 func (o Options) searcher() []string {
 	if o.Settings.Web.Search != config.SearchCommand {
 		return nil
@@ -29,7 +29,7 @@ func (o Options) searcher() []string {
 	return o.Settings.Web.SearchCommand
 }
 
-// search is the tool that searches the web.
+// search returns the tool that searches the web.
 func (b *toolFactory) search(info settle.SessionInfo) tool.Tool {
 	if b.web.searcher == nil {
 		return web.NewSearch(nil)
@@ -41,7 +41,8 @@ func (b *toolFactory) search(info settle.SessionInfo) tool.Tool {
 		}
 		bounded, cancel := context.WithTimeoutCause(ctx, searchTimeout, fmt.Errorf("%q took longer than %s", b.web.searcher[0], terminal.Duration(searchTimeout)))
 		defer cancel()
-		// It is the user's, not the project's: it does not run where that could give it orders.
+		// The command belongs to the user: it does not run in a project, whose files it
+		// could obey.
 		out, err := proc.Run(bounded, proc.Command{
 			Argv: b.web.searcher, Dir: Nowhere(), Env: b.env, Stdin: append(asked, '\n'), MaxBytes: maxFound, Marker: info.Marker, Lock: info.Lock,
 		})

@@ -15,10 +15,10 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// searching is what only a request that searches has.
+// searching is a text that only a search request contains.
 const searching = "Search the web for the query."
 
-// stream is a recorded response of these events.
+// stream is a recorded response with these events.
 func stream(events ...string) []byte {
 	var b strings.Builder
 	for _, e := range events {
@@ -27,7 +27,7 @@ func stream(events ...string) []byte {
 	return []byte(b.String())
 }
 
-// pagesFound are what providers answer to a search, in their ways.
+// pagesFound are the providers' answers to a search.
 func pagesFound() map[string][]modeltest.Turn {
 	page := `{"type":"web_search_result","url":"https://go.dev/","title":"Go","encrypted_content":"EqEncrypted","page_age":null}`
 	use := func(id, then, stop string) []byte {
@@ -45,7 +45,7 @@ func pagesFound() map[string][]modeltest.Turn {
 		)
 	}
 	return map[string][]modeltest.Turn{
-		"anthropic/claude-opus-5-5": { // which pauses, and wants what it found back
+		"anthropic/claude-opus-5-5": { // pauses, and requires its results in the next request
 			modeltest.Recorded(use("1", "I look on. ", "pause_turn")).For(searching), modeltest.Recorded(use("2", "Go 1.27.", "end_turn")).For(searching),
 		},
 		"openai/gpt-5.2": {modeltest.Recorded(stream(
@@ -64,7 +64,7 @@ func pagesFound() map[string][]modeltest.Turn {
 	}
 }
 
-// searchCall is the session's call that searched.
+// searchCall returns the session's call that searched.
 func searchCall(t *testing.T, s *assemble.Opened) (event.Status, event.Content) {
 	t.Helper()
 	for _, turn := range s.State().Turns {
@@ -78,9 +78,9 @@ func searchCall(t *testing.T, s *assemble.Opened) (event.Status, event.Content) 
 	return "", event.Content{}
 }
 
-// The model's own provider searches, in a request of its own. What was found is the
-// output of a call, for every model that the session goes on with; no request is
-// refused, before a change of model, after it, and when the session was opened again.
+// The model's own provider searches, in a request of its own. The results are the output of
+// a call, for every later model of the session; no request is refused, before and after a
+// change of model, and after the session is opened again.
 func TestProviderSearch(t *testing.T) {
 	for name, found := range pagesFound() {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestProviderSearch(t *testing.T) {
 	}
 }
 
-// A search that cannot be had is told to the model, and the turn goes on.
+// The model receives the error of an unavailable search, and the turn continues.
 func TestSearchWithout(t *testing.T) {
 	server, s := families(t, map[string]string{"model": "local/qwen", "web.search": "provider"},
 		modeltest.Reply(modeltest.Call("web_search", `{"query":"x"}`)), modeltest.Say("I cannot."))
@@ -146,7 +146,7 @@ func TestSearchWithout(t *testing.T) {
 	}
 }
 
-// A turn that is interrupted in mid-search ends soon, with the call's honest end.
+// A turn that is interrupted during a search ends soon, with an honest end of the call.
 func TestSearchInterrupted(t *testing.T) {
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
@@ -175,7 +175,7 @@ func TestSearchInterrupted(t *testing.T) {
 	}
 }
 
-// The web is not searched where nobody said with what.
+// The web is not searched without a configured service.
 func TestSearchIsOff(t *testing.T) {
 	server, s := families(t, map[string]string{"model": "openai/gpt-5.2"}, modeltest.Say("hello"))
 	prompt(t, s, "go")
@@ -190,7 +190,7 @@ func TestSearchIsOff(t *testing.T) {
 	}
 }
 
-// With the search on, the first request stays in its bounds.
+// With the search on, the first request stays within its limit.
 func TestFirstRequestWithSearch(t *testing.T) {
 	for family, name := range firstModels() {
 		server, s := families(t, map[string]string{"model": name, "web.search": "provider"}, modeltest.Say("hello"))
@@ -202,7 +202,7 @@ func TestFirstRequestWithSearch(t *testing.T) {
 	}
 }
 
-// A command searches: it gets the query as JSON, and runs away from the project.
+// A command searches: it receives the query as JSON, and runs outside the project.
 func TestSearchCommand(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "search")
 	const text = "#!/bin/sh\nread -r query\ncase $query in *fail*) echo no luck >&2; exit 3;; *flood*) while :; do echo 0123456789012345678901234567890123456789; done;; esac\n" +

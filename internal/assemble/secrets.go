@@ -15,9 +15,9 @@ import (
 	"github.com/settle-agent/settle/tool/shell"
 )
 
-// hiding is the box of a command that runs without a question: the files with secrets in
-// the working directory cannot be opened there. Where nothing can enforce that, the
-// command does not run.
+// hiding returns the sandbox of a command without an approval: it cannot open the files
+// with secrets in the working directory. If the kernel cannot enforce that, the command
+// does not run.
 func (b *sandboxes) hiding(box shell.Box, dir string) (shell.Box, error) {
 	found, err := b.secretFiles(&b.sandboxing, b.wishes(), dir)
 	if err != nil || len(found) == 0 {
@@ -37,18 +37,18 @@ func (b *sandboxes) hiding(box shell.Box, dir string) (shell.Box, error) {
 	return box, nil
 }
 
-// wishes are what a client adds to its sandbox.
+// wishes returns the client's additions to its sandbox.
 func (b *sandboxes) wishes() policy.Extent {
-	if b.extent == nil || b.chosen { // a client does not loosen what the user has chosen
+	if b.extent == nil || b.chosen { // a client cannot loosen the user's choice
 		return policy.Extent{}
 	}
 	return b.extent()
 }
 
-// secretFiles are the files and folders with secrets that commands would have in reach:
-// those below the working directory, the top of its repository, and the folders that a
-// client adds, without the ones for temporary files. The user's own "sandbox.read" and
-// "sandbox.write" are exceptions.
+// secretFiles returns the files and folders with secrets in the reach of commands: below
+// the working directory, the top of its repository, and the folders that a client adds,
+// except folders for temporary files. The user's own "sandbox.read" and "sandbox.write" are
+// exceptions.
 func (b *confinement) secretFiles(s *sandboxing, more policy.Extent, dir string) ([]string, error) {
 	roots := []string{s.dir}
 	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Contains(s.dir, real) {
@@ -63,14 +63,14 @@ func (b *confinement) secretFiles(s *sandboxing, more policy.Extent, dir string)
 	if err != nil {
 		return nil, err
 	}
-	granted := s.paths(slices.Concat(s.Read, s.Write)) // to the letter: a command could make a link of one
+	granted := s.paths(slices.Concat(s.Read, s.Write)) // as written: a command could replace one by a link
 	return slices.DeleteFunc(found, func(path string) bool {
 		return slices.ContainsFunc(granted, func(grant string) bool { return sandbox.Contains(filepath.Clean(grant), path) })
 	}), nil
 }
 
-// exposes says why files with secrets cannot be kept from a command in a sandbox, in the
-// mode in force; empty if they can.
+// exposes returns the reason why a sandbox cannot hide files with secrets in the mode in
+// force; empty if it can.
 func (b *confinement) exposes(mode func() Mode) func(event.Sandbox) string {
 	return func(box event.Sandbox) string {
 		more := policy.Extent{}
@@ -88,10 +88,10 @@ func (b *confinement) exposes(mode func() Mode) func(event.Sandbox) string {
 	}
 }
 
-// maxExposed is how many files are named that cannot be hidden.
+// maxExposed bounds the named files.
 const maxExposed = 3
 
-// exposed says that files cannot be hidden.
+// exposed is the message for files that cannot be hidden.
 func exposed(found []string) string {
 	more := ""
 	if len(found) > maxExposed {
@@ -100,18 +100,18 @@ func exposed(found []string) string {
 	return fmt.Sprintf("the sandbox cannot hide files with secrets on this machine (it takes user namespaces): %s%s", strings.Join(found, ", "), more)
 }
 
-// report is what the log says of the sandbox, and of what commands do not get that run
-// without a question.
+// report describes the sandbox for the log, and the secrets that commands without an
+// approval do not receive.
 func (b *confinement) report(m Mode) *event.Confinement {
 	c := b.sandbox.report(m)
-	if m.Permission == event.Allow || m.Permission == event.Deny { // all that runs is the user's wish, or nothing runs
+	if m.Permission == event.Allow || m.Permission == event.Deny { // the user wants every call, or no call runs
 		return c
 	}
 	c.Withheld = &event.Withheld{Files: event.FilesHidden}
 	if proc.Confines() != nil && b.remote == nil || c.Mode == event.Workspace && b.sandbox.viewless != nil {
 		c.Withheld.Files = event.FilesAsked
 	}
-	if b.remote != nil { // its environment is not known here
+	if b.remote != nil { // this machine does not know its environment
 		return c
 	}
 	for _, entry := range b.env {

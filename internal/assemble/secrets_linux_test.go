@@ -18,8 +18,8 @@ import (
 
 const planted = "PLANTED-SECRET"
 
-// inDanger is an agent at work in a directory with secrets, and in an environment with
-// some, whose mode confines commands and asks nobody.
+// inDanger returns an agent in a directory with secrets and an environment with secrets,
+// whose mode confines commands and asks no one.
 func inDanger(t *testing.T, file string, m Mode, list ...string) *Agent {
 	t.Helper()
 	top := t.TempDir()
@@ -44,7 +44,7 @@ func inDanger(t *testing.T, file string, m Mode, list ...string) *Agent {
 	})
 }
 
-// thefts show a secret by means that the judge of commands does not see through.
+// thefts are commands that show a secret in ways that the policy cannot analyse.
 func thefts() []string {
 	return []string{
 		"cat $(echo .e)nv", "env", "echo $AWS_SECRET_ACCESS_KEY $DATABASE_URL", "sh -c 'cat .e*'", "grep -r '' .", "tar cf - . | tar xOf -", "find . -type f -exec cat {} +",
@@ -52,7 +52,7 @@ func thefts() []string {
 	}
 }
 
-// calls that run without a question get no secrets, in each mode that confines.
+// Calls without an approval receive no secrets, in each mode with a sandbox.
 func TestUnaskedCommandsGetNoSecrets(t *testing.T) {
 	if !confines(t) {
 		return
@@ -85,8 +85,8 @@ func TestUnaskedCommandsGetNoSecrets(t *testing.T) {
 	}
 }
 
-// What a person allows gets what the person has: by a rule, by the permission, by a setting
-// that names a variable or a file.
+// An allowed call receives the user's secrets: allowed by a rule, by the permission, or by
+// a setting that names a variable or a file.
 func TestAllowedCommandsKeepSecrets(t *testing.T) {
 	if !confines(t) {
 		return
@@ -116,14 +116,14 @@ func TestAllowedCommandsKeepSecrets(t *testing.T) {
 	}
 }
 
-// Without a view of the files, a command in the workspace is asked about as soon as there is
-// a file that it could open.
+// Without an own view of the files, a command in the workspace needs an approval as soon as
+// it could open a secret file.
 func TestExposedFilesAreAskedAbout(t *testing.T) {
 	if !confines(t) {
 		return
 	}
 	a := inDanger(t, "", Mode{})
-	a.confined.sandbox.viewless = exec.ErrNotFound // some reason
+	a.confined.sandbox.viewless = exec.ErrNotFound // any reason
 	build, err := a.from.judge(settle.Ask, a.confined)
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestExposedFilesAreAskedAbout(t *testing.T) {
 	}
 }
 
-// An executor keeps the secrets of its own environment and directory as well.
+// An executor also withholds the secrets of its own environment and directory.
 func TestExecutorWithholdsSecrets(t *testing.T) {
 	if !confines(t) {
 		return

@@ -34,15 +34,14 @@ func (o Options) selectTools() (toolSelection, error) {
 	return toolSelection{names, known}, nil
 }
 
-// toolNames are all tools that there are, in the order in which models see
-// them.
+// toolNames are all built-in tools, in the order in which models receive them.
 func toolNames() []string {
 	return []string{"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list", plan.Name, task.Name, skill.Name, web.FetchName, web.SearchName}
 }
 
-// offered returns the names of a session's tools: those that the user chose, else
-// all; which of them suit a model is decided for each (package tool/family). The web
-// is searched only where the user has said with what.
+// offered returns the names of a session's tools: the tools that the user chose, otherwise
+// all; package tool/family decides which of them suit a model. web_search is offered only
+// if the user configured a search service.
 func offered(chosen []string, search config.Web) ([]string, error) {
 	searches := search.Search == config.SearchProvider || search.Search == config.SearchCommand
 	if search.Search == config.SearchCommand && len(search.SearchCommand) == 0 {

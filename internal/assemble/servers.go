@@ -18,12 +18,11 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// serverTools is the name, among the tools that are offered, of those of all MCP
-// servers.
+// serverTools is the name of all MCP tools in the list of offered tools.
 const serverTools = "mcp"
 
-// servers are the MCP servers of a session: the user's, then a client's own, which
-// replace those of the same name.
+// servers returns the MCP servers of a session: the user's servers, then the client's,
+// which replace servers of the same name.
 func (o Options) servers() []mcp.Server {
 	if o.Settings.Tools != nil && !slices.Contains(o.Settings.Tools, serverTools) {
 		return nil
@@ -50,8 +49,8 @@ func namesPrograms(servers []mcp.Server) bool {
 	return slices.ContainsFunc(servers, func(s mcp.Server) bool { return s.Named })
 }
 
-// mayStart says which programs of clients may start without a call: those that no call
-// would be asked about, as of now.
+// mayStart returns the function that decides which programs of clients start without a
+// call: the programs whose start currently needs no approval.
 func mayStart(build func() (settle.Judge, error)) (func(tool.Program) (event.Sandbox, bool), error) {
 	if build == nil { // everything is allowed
 		return func(tool.Program) (event.Sandbox, bool) { return "", true }, nil
@@ -66,7 +65,7 @@ func mayStart(build func() (settle.Judge, error)) (func(tool.Program) (event.San
 	}, nil
 }
 
-// ServerOf is a server as it is configured.
+// ServerOf converts a configured server.
 func ServerOf(s config.Server) mcp.Server {
 	return mcp.Server{
 		Name: s.Name, Argv: s.Command, Env: assignments(s.Env), Dir: s.Dir, URL: s.URL, Headers: s.Headers,
@@ -83,8 +82,7 @@ func assignments(env map[string]string) []string {
 	return list
 }
 
-// catalogues is where settle keeps what servers say of themselves; "" if there is
-// no place for it.
+// catalogues is the directory of the servers' catalogues; "" for none.
 func catalogues(dataDir string) string {
 	if dataDir == "" {
 		return ""
@@ -92,7 +90,7 @@ func catalogues(dataDir string) string {
 	return filepath.Join(dataDir, "mcp")
 }
 
-// serverClient is what asks servers over HTTP; nil where there are none.
+// serverClient is the HTTP client of MCP servers; nil if no server uses HTTP.
 func (o Options) serverClient(servers []mcp.Server) *http.Client {
 	if !slices.ContainsFunc(servers, func(s mcp.Server) bool { return s.URL != "" }) {
 		return nil
@@ -154,32 +152,32 @@ func (s *serverSet) open(t *sessionTools) *mcp.Servers {
 // KnownServer is an MCP server of a session.
 type KnownServer struct {
 	Name string
-	URL  string // empty if it is not reached by HTTP
-	// Known is what it has said of itself; nil if it was never asked.
+	URL  string // empty without HTTP
+	// Known is the catalogue of the last connection; nil if there was none.
 	Known *mcp.Catalogue
 }
 
-// Prompts are the prompts of the servers, as far as they are known; none is asked.
+// Prompts returns the known prompts of the servers, without a request.
 func (o Options) Prompts() (list []mcp.Command, notes []string) {
 	return mcp.KnownCommands(catalogues(o.Settings.DataDir), o.servers())
 }
 
-// Commands are what a person can call in a session.
+// Commands are the commands that a person can call in a session.
 type Commands struct{ of *Opened }
 
-// Commands are what a person can call in the session.
+// Commands returns the commands that a person can call in the session.
 func (o *Opened) Commands() Commands { return Commands{o} }
 
-// Sources say where files and skills are.
+// Sources returns the sources of files and skills.
 func (c Commands) Sources() skills.Sources { return c.of.Agent.Sources() }
 
-// Skills are those that there are now.
+// Skills returns the current skills.
 func (c Commands) Skills() skills.Found { return c.of.Agent.Skills() }
 
-// Prompts are the prompts of the session's servers that are known now.
+// Prompts returns the currently known prompts of the session's servers.
 func (c Commands) Prompts() (list []mcp.Command, notes []string) { return c.Asked().Commands() }
 
-// Asked are the servers that are asked for prompts: the session's; nil where it has none.
+// Asked returns the session's connections, which prompts are requested from; nil for none.
 func (c Commands) Asked() *mcp.Servers {
 	if c.of.Session == nil || c.of.Agent.servers == nil {
 		return nil

@@ -15,11 +15,11 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// decider approves or denies all that it is asked about, and keeps that.
+// decider approves or denies every request, and records it.
 type decider struct {
 	approve bool
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	text []string
 }
 
@@ -34,8 +34,8 @@ func (a *decider) Approve(_ context.Context, call settle.Approval) error {
 	return &settle.DeniedError{Message: "no"}
 }
 
-// hostileServer is an MCP server of a client that reads a key in the home directory and
-// writes beside it. It never speaks the protocol.
+// hostileServer is a client's MCP server that reads a key in the home directory and writes
+// beside it. It does not speak the protocol.
 func hostileServer(home string) mcp.Server {
 	return mcp.Server{
 		Name: "files", Env: []string{"EXTRA=value-of-extra"},
@@ -43,8 +43,8 @@ func hostileServer(home string) mcp.Server {
 	}
 }
 
-// C22: a program that a client names starts only if somebody allows it, and then in the
-// sandbox in force.
+// C22: a program that a client names starts only after an approval, and then in the sandbox
+// in force.
 func TestServersOfClients(t *testing.T) {
 	if !confines(t) {
 		return
@@ -107,8 +107,8 @@ func TestServersOfClients(t *testing.T) {
 	}
 }
 
-// What a client allows of its server's tools, it allows for the start as well, within what
-// the user has configured.
+// A client's permission for its server's tools also applies to the server's start, within
+// the user's configuration.
 func TestServersOfClientsByTheirRules(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -138,7 +138,7 @@ func TestServersOfClientsByTheirRules(t *testing.T) {
 	}
 }
 
-// The user's own servers start as before.
+// The user's own servers start without an approval.
 func TestServersOfTheUserStart(t *testing.T) {
 	top, work := home(t)
 	s := hostileServer(top)

@@ -13,55 +13,49 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// SessionSpec is how a client wants a session to work, beside what is
-// configured.
+// SessionSpec has a client's settings for a session.
 type SessionSpec struct {
-	// Dir is the working directory, absolute.
+	// Dir is the absolute working directory.
 	Dir string
-	// Settings are settings by their names (model, base_url, effort, tools …),
-	// as if they had been given as flags.
+	// Settings are settings by name (model, base_url, effort, tools …), with the precedence
+	// of flags.
 	Settings map[string]string
-	// Options, if set, changes what the session's agent is put together from.
+	// Options, if set, changes the options of the session's agent.
 	Options func(*Options)
-	// By says who wishes it: what the user configured binds a [Client].
+	// By is the author of the settings: the user's configuration binds a [Client].
 	By Author
-	// Agent, if set, is what the session uses: it was put together before.
+	// Agent, if set, is used instead of a new agent.
 	Agent *Agent
 }
 
-// Sessions opens the sessions of a face whose clients choose how each is to work.
-// They are in one [settle.Host], and share providers.
+// Sessions opens the sessions of a frontend whose clients choose settings for each. They
+// are in one [settle.Host], and share providers.
 type Sessions struct {
-	// Base is what all sessions have in common; Settings and Dir are the
-	// session's own.
+	// Base has the common options; Settings and Dir differ for each session.
 	Base Options
-	// Settings resolves what is in force in a directory, with what a client
-	// gave over it.
+	// Settings resolves the configuration of a directory with a client's settings.
 	Settings func(dir string, given map[string]string) (*config.Resolved, error)
-	// LockTimeout is how long Open waits for another process to release a
-	// session; 3 s if 0. A client that starts anew is faster than the end of
-	// what it ran before.
+	// LockTimeout bounds Open's wait for another process to release a session; 3 s if 0. A
+	// restarted client can be faster than the end of its earlier process.
 	LockTimeout time.Duration
 	// OpenHost, if set, opens the host instead of [settle.Open].
 	OpenHost func(context.Context, settle.Config) (*settle.Host, error)
 
 	shared Shared
 
-	mu     sync.Mutex // guards what follows, and the Session of each Opened
+	mu     sync.Mutex // guards the fields below, and the Session of each Opened
 	closed bool
-	host   *settle.Host // nil until a session is opened
+	host   *settle.Host // nil before the first session
 	dir    string       // its data directory
 }
 
-// DefaultLockTimeout is how long faces wait for another process to release a
-// session.
+// DefaultLockTimeout bounds a frontend's wait for another process to release a session.
 const DefaultLockTimeout = 3 * time.Second
 
-// ErrOpen says that a session is open already.
+// ErrOpen: the session is already open.
 var ErrOpen = errors.New("the session is already open")
 
-// Agent puts together what a session with the spec would use, without opening
-// one.
+// Agent builds the agent of a session with the spec, without opening the session.
 func (h *Sessions) Agent(ctx context.Context, spec SessionSpec) (*Agent, error) {
 	o, err := h.options(spec)
 	if err != nil {
@@ -73,7 +67,7 @@ func (h *Sessions) Agent(ctx context.Context, spec SessionSpec) (*Agent, error) 
 	return New(ctx, o)
 }
 
-// options are what an agent with the spec is put together from.
+// options returns the options of an agent with the spec.
 func (h *Sessions) options(spec SessionSpec) (Options, error) {
 	r, err := h.Settings(spec.Dir, spec.Settings)
 	if err != nil {
@@ -96,8 +90,8 @@ func (h *Sessions) options(spec SessionSpec) (Options, error) {
 	return o, nil
 }
 
-// Ceiling is the permission that the user configured for a directory, which no
-// client exceeds; empty if none is.
+// Ceiling is the permission that the user configured for a directory, which no client
+// exceeds; empty for none.
 func (h *Sessions) Ceiling(dir string) (settle.Permission, error) {
 	r, err := h.Settings(dir, map[string]string{})
 	if err != nil {
@@ -106,9 +100,8 @@ func (h *Sessions) Ceiling(dir string) (settle.Permission, error) {
 	return r.Permission, nil
 }
 
-// Open opens the session with the id, or creates it; "" creates one with an id
-// of its own. One that is open is returned as it is, with ErrOpen. ctx bounds
-// the call.
+// Open opens the session with the id, or creates it; "" creates one with a new id. If the
+// session is already open, Open returns it with ErrOpen. ctx bounds the call.
 func (h *Sessions) Open(ctx context.Context, id string, spec SessionSpec) (*Opened, error) {
 	if o := h.Get(id); o != nil {
 		return o, ErrOpen
@@ -144,15 +137,15 @@ func (h *Sessions) Open(ctx context.Context, id string, spec SessionSpec) (*Open
 	return o, nil
 }
 
-// Use has the sessions be in a host that is open already, and that has its sessions
-// in a data directory. The caller closes it.
+// Use opens later sessions in an existing host with this data directory. The caller closes
+// the host.
 func (h *Sessions) Use(host *settle.Host, dataDir string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.host, h.dir = host, dataDir
 }
 
-// in returns the host, which is opened first if need be.
+// in returns the host, and opens it if necessary.
 func (h *Sessions) in(ctx context.Context, c settle.Config) (*settle.Host, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -175,25 +168,25 @@ func (h *Sessions) in(ctx context.Context, c settle.Config) (*settle.Host, error
 	return h.host, nil
 }
 
-// opened returns what a session was opened with.
+// opened returns the Opened of a session.
 func (h *Sessions) opened(s *settle.Session) *Opened {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	o, _ := s.Value().(*Opened) // Open sets no other
+	o, _ := s.Value().(*Opened) // Open sets no other type
 	if o.Session == nil {
 		o.Session = s
 	}
 	return o
 }
 
-// current returns the host; nil while there is none.
+// current returns the host; nil before the first session.
 func (h *Sessions) current() *settle.Host {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.host
 }
 
-// Get returns the session if it is open, else nil.
+// Get returns an open session, else nil.
 func (h *Sessions) Get(id string) *Opened {
 	host := h.current()
 	if host == nil {
@@ -205,8 +198,8 @@ func (h *Sessions) Get(id string) *Opened {
 	return nil
 }
 
-// Close ends everything of a session and lets go of its log. Of one that is not
-// open, it does nothing.
+// Close ends all processes of a session and releases its log. It does nothing for a session
+// that is not open.
 func (h *Sessions) Close(ctx context.Context, id string, reason event.Reason, by string) error {
 	host := h.current()
 	if host == nil {
@@ -219,8 +212,7 @@ func (h *Sessions) Close(ctx context.Context, id string, reason event.Reason, by
 	return s.CloseFor(ctx, reason, by)
 }
 
-// All returns the sessions that are open, in no order, with those that are being
-// closed.
+// All returns the open sessions in no order, including closing ones.
 func (h *Sessions) All() []*Opened {
 	host := h.current()
 	if host == nil {
@@ -233,8 +225,8 @@ func (h *Sessions) All() []*Opened {
 	return out
 }
 
-// CloseAll ends everything in every session, in parallel, and returns what did
-// not stop before ctx ended. Nothing can be opened any more.
+// CloseAll closes all sessions in parallel, and returns an error that names what did not
+// end before ctx. No session can be opened afterwards.
 func (h *Sessions) CloseAll(ctx context.Context, reason event.Reason, by string) error {
 	h.mu.Lock()
 	h.closed = true

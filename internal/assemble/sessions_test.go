@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// newHosts returns hosts whose sessions are kept in a directory of the test's.
+// newHosts returns hosts whose sessions are in a directory of the test.
 func newHosts(t testing.TB) *assemble.Sessions {
 	t.Helper()
 	home := t.TempDir()
@@ -79,7 +79,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// A client that asks for sessions that cannot be had leaves nothing behind.
+// A client that requests unavailable sessions leaves nothing behind.
 func TestHostsForgetWhatCannotBeOpened(t *testing.T) {
 	hosts := newHosts(t)
 	for _, id := range []string{"", "a", "../b"} {
@@ -92,7 +92,7 @@ func TestHostsForgetWhatCannotBeOpened(t *testing.T) {
 	}
 }
 
-// However many open and close a session at once, it is open once at a time: its
+// With any number of concurrent opens and closes, a session is open once at a time: its
 // log's lock would refuse a second one.
 func TestHostsOpenASessionOnce(t *testing.T) {
 	hosts := newHosts(t)
@@ -122,8 +122,8 @@ func TestHostsOpenASessionOnce(t *testing.T) {
 	}
 }
 
-// C15: the key of a provider that comes in later, such as one that a key_command
-// printed, is masked as well.
+// C15: the key of a provider that is chosen later, such as the output of a key_command, is
+// also masked.
 func TestSetModel(t *testing.T) {
 	const key = "sk-that-nobody-may-see-0123456789"
 	hosts := newHosts(t)
@@ -153,7 +153,7 @@ func TestSetModel(t *testing.T) {
 	}
 }
 
-// What is approved for the session stays so when the client changes the mode.
+// An approval for the session stays when the client changes the mode.
 func TestPolicyChanges(t *testing.T) {
 	p := assemble.NewPolicy(assemble.Mode{Name: "ask", Permission: settle.Ask})
 	hosts := newHosts(t)
@@ -185,9 +185,8 @@ func TestPolicyChanges(t *testing.T) {
 	decide("allow")
 }
 
-// What may be done is not asked again where only the model changes: in the user's home
-// directory, a person who allows everything can still choose a model, and what was
-// approved is still known to the policy.
+// A change of the model repeats no permission check: in the user's home directory, a person
+// who allows everything can still choose a model, and the policy keeps its approvals.
 func TestChooseLeavesThePolicyAlone(t *testing.T) {
 	p := assemble.NewPolicy(assemble.Modes()[0])
 	hosts := newHosts(t)
@@ -210,7 +209,8 @@ func TestChooseLeavesThePolicyAlone(t *testing.T) {
 	}
 	p.Set(allow)
 	var wg sync.WaitGroup
-	for _, chosen := range []map[string]string{{"effort": "high"}, {"max_steps": "7"}} { // at once, and both hold
+	// concurrently, and both apply
+	for _, chosen := range []map[string]string{{"effort": "high"}, {"max_steps": "7"}} {
 		wg.Go(func() {
 			if err := opened.Choose(t.Context(), chosen); err != nil {
 				t.Error(err)

@@ -11,32 +11,32 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Shared is what the agents of one face have in common for each key at an
-// address: bounds on concurrent requests count for all of them, and a 429 for one
-// holds the others back, whichever models they ask. Those that ask the same model
-// use connections again. The zero value is ready; nil shares nothing.
+// Shared bounds the agents of one frontend together for each key at an address: limits on
+// concurrent requests count for all of them, and a 429 for one delays the others, for all
+// models. Agents with the same model reuse connections. The zero value is ready; nil shares
+// nothing.
 type Shared struct {
-	// Account, if set, is called for each key at an address before its first use. The
-	// providers that ask with it become what wrap returns, which may bound them with
-	// those of other processes. It must not ask another process.
+	// Account, if set, is called for each key at an address before its first use. wrap
+	// wraps its providers, for example to bound them together with other processes. Account
+	// must not send requests to other processes.
 	Account func(Account) (wrap func(model.Provider) model.Provider)
 
 	mu       sync.Mutex
 	accounts map[string]*account
 }
 
-// Account is a key at an address, as other processes may know it.
+// Account is a key at an address, in a form that other processes can know.
 type Account struct {
-	// Provider names the provider, and ID is a hash of name, address and key (C15).
+	// Provider is the provider's name, and ID is a hash of name, address and key (C15).
 	Provider, ID string
 	Limiter      *model.Limiter
 }
 
-// account is what is bounded together: a key at an address.
+// account is a key at an address with its shared limits.
 type account struct {
 	key     *key
 	limiter *model.Limiter
-	places  chan struct{} // nil without a bound
+	places  chan struct{} // nil for no limit
 	wrap    func(model.Provider) model.Provider
 
 	mu     sync.Mutex // guards models
@@ -51,8 +51,8 @@ func newAccount(c config.Choice, k *key) *account {
 	return a
 }
 
-// account returns the account of the choice, made on first use. A key that a
-// command printed stands for the command: it changes.
+// account returns the account of the choice, made on first use. A key from a command is
+// identified by the command, because the key changes.
 func (s *Shared) account(c config.Choice, k *key) *account {
 	id := []any{c.Provider, k.value}
 	if k.fetch != nil {
@@ -75,7 +75,7 @@ func (s *Shared) account(c config.Choice, k *key) *account {
 		}
 		s.accounts[string(name)] = a
 	} else if k.fetch != nil {
-		a.key.set(k.value) // it is the newer one
+		a.key.set(k.value) // this key is newer
 	}
 	return a
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// A key at an address has one limiter and so many places, whichever of its models
-// are asked.
+// A key at an address has one limiter and one bound for all of its models.
 func TestSharedIsByKey(t *testing.T) {
 	var s Shared
 	made := 0
@@ -35,8 +34,8 @@ func TestSharedIsByKey(t *testing.T) {
 	}
 }
 
-// TestAccountsAreKnownToOthers: a key at an address is announced once, by a hash that
-// does not have the key in it (C15), and its providers are wrapped.
+// TestAccountsAreKnownToOthers: a key at an address is announced once, by a hash without
+// the key (C15), and its providers are wrapped.
 func TestAccountsAreKnownToOthers(t *testing.T) {
 	var seen []Account
 	wrapped := 0

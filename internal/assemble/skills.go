@@ -7,14 +7,13 @@ import (
 	"github.com/settle-agent/settle/tool/skill"
 )
 
-// skillSet is the skills that an agent was put together with. Nil is none.
+// skillSet has the skills of an agent; nil for none.
 type skillSet struct {
 	sources skills.Sources
 	found   skills.Found
 }
 
-// Sources say where skills and commands are looked for. Those of another machine
-// are not.
+// Sources returns the folders of skills and commands on this machine.
 func (o Options) Sources() skills.Sources {
 	var s skills.Sources
 	if o.Home != IgnoreHome {
@@ -26,8 +25,8 @@ func (o Options) Sources() skills.Sources {
 	return s
 }
 
-// skillSet looks for skills. Where tools work on another machine, there are none: it does
-// not have their files.
+// skillSet finds the skills. If tools run on another machine, there are none, because that
+// machine does not have their files.
 func (o Options) skillSet() *skillSet {
 	s := &skillSet{sources: o.Sources()}
 	if o.Settings.Executor == "" {
@@ -36,17 +35,17 @@ func (o Options) skillSet() *skillSet {
 	return s
 }
 
-// Sources say where the agent's skills and commands are.
+// Sources returns the folders of the agent's skills and commands.
 func (a *Agent) Sources() skills.Sources { return a.from.Sources() }
 
-// Skills are those that there are.
+// Skills returns the skills.
 func (o Options) Skills() skills.Found { return o.skillSet().found }
 
-// Skills are those that there are now. What the model was told of them does not
-// change while the session is open (C21).
+// Skills returns the current skills. The model's list does not change while the session is
+// open (C21).
 func (a *Agent) Skills() skills.Found { return a.from.Skills() }
 
-// catalog is the section of the system prompt.
+// catalog returns the section of the system prompt.
 func (s *skillSet) catalog() (section, note string) {
 	if s == nil {
 		return "", ""
@@ -54,8 +53,8 @@ func (s *skillSet) catalog() (section, note string) {
 	return skills.Catalog(s.found.Skills)
 }
 
-// load is what the tool does. It looks anew, so that a skill that was written
-// meanwhile is found by its name.
+// load is the function of the tool. It searches again, so that it finds a new skill by its
+// name.
 func (s *skillSet) load(name, arguments string) (text string, what skill.Loaded, err error) {
 	loaded, err := skills.Find(s.sources).Load(name)
 	if err != nil {
@@ -64,7 +63,7 @@ func (s *skillSet) load(name, arguments string) (text string, what skill.Loaded,
 	return loaded.Text(arguments), skill.Loaded{Name: loaded.Name, Path: loaded.Path, SHA256: loaded.Hash}, nil
 }
 
-// folders are those of the skills, without links.
+// folders returns the folders of the skills, without links.
 func (s *skillSet) folders() (out []string) {
 	if s != nil {
 		for _, one := range s.found.Skills {
@@ -74,8 +73,8 @@ func (s *skillSet) folders() (out []string) {
 	return out
 }
 
-// rules let the files beside the skills be read. They come before the user's own,
-// which may say otherwise.
+// rules allow reads of the skills' files. They precede the user's own rules, which can
+// override them.
 func (s *skillSet) rules() (out []config.Rule) {
 	for _, dir := range s.folders() {
 		out = append(out, config.Rule{

@@ -29,8 +29,8 @@ func offers(t *testing.T, a *Agent) (names []string) {
 	return names
 }
 
-// A session without skills is what it would be if there were none of them, byte for
-// byte; the user decides, as of any tool.
+// A session without skills equals a session of a program without the feature, byte for
+// byte; the user decides, as for any tool.
 func TestSkills(t *testing.T) {
 	env := map[string]string{"OPENAI_API_KEY": "sk-0123456789abcdefghij"}
 	home, dir := t.TempDir(), t.TempDir()
@@ -85,7 +85,7 @@ func TestSkills(t *testing.T) {
 	}
 }
 
-// The files beside a skill can be read by confined commands.
+// Sandboxed commands can read the files of a skill.
 func TestBoxesReadSkills(t *testing.T) {
 	dir, folder := t.TempDir(), t.TempDir()
 	b := newSandboxes(sandboxing{dir: dir}, &confinement{skills: &skillSet{found: skills.Found{Skills: []skills.Skill{{Real: folder}}}}}, "")

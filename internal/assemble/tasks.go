@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/tool/task"
 )
 
-// tasks are the child agents that models may start, by the settings; nil for none.
+// tasks returns the configuration of child agents; nil for none.
 func (o Options) tasks(names []string) *settle.Tasks {
 	s := o.Settings.Tasks
 	if !slices.Contains(names, task.Name) || s.Depth == 0 || s.AtOnce == 0 || s.PerSession == 0 {
@@ -24,7 +24,7 @@ func (o Options) tasks(names []string) *settle.Tasks {
 	return t
 }
 
-// childModel is the model that a call names.
+// childModel returns the model that a call names.
 func (o Options) childModel(ctx context.Context, name string) (model.Config, error) {
 	settings := maps.Clone(o.Given)
 	if settings == nil {

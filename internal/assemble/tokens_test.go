@@ -6,11 +6,11 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// maxFirst is what the first request of a session may have in bytes, the prompt and
-// the tools, for every family: it is paid for in every session.
+// maxFirst bounds the first request of a session in bytes, with the prompt and the tools,
+// for every family: every session pays for it.
 const maxFirst = 12 << 10
 
-// firstModels are a model of each family, and of each wire.
+// firstModels has a model of each family and of each wire format.
 func firstModels() map[string]string {
 	return map[string]string{"gpt": "openai/gpt-5.2", "claude": "anthropic/claude-opus-5-5", "settle": "local/qwen"}
 }

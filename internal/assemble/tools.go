@@ -19,8 +19,8 @@ import (
 	"github.com/settle-agent/settle/tool/shell"
 )
 
-// kept has what files contained, and what calls are about to do to them, kept beside
-// the outputs of the session, as long as it is kept itself.
+// kept stores the earlier contents of files, and the intended changes of calls, beside the
+// outputs of a session that is kept.
 func kept(outputDir string, c file.Config) file.Config {
 	if outputDir != "" {
 		store := disk.SessionContents(outputDir)
@@ -30,7 +30,7 @@ func kept(outputDir string, c file.Config) file.Config {
 	return c
 }
 
-// variable is the value of an environment variable; the last one counts.
+// variable returns the value of an environment variable; the last entry wins.
 func variable(env []string, name string) string {
 	value := ""
 	for _, entry := range env {
@@ -41,7 +41,7 @@ func variable(env []string, name string) string {
 	return value
 }
 
-// masker returns what masks the session's secrets in the output of a command.
+// masker returns the function that masks the session's secrets in a command's output.
 func masker(info settle.SessionInfo) func() shell.Masker {
 	if info.Mask == nil {
 		return nil
@@ -49,8 +49,8 @@ func masker(info settle.SessionInfo) func() shell.Masker {
 	return func() shell.Masker { return info.Mask() }
 }
 
-// spool returns the directory for long outputs of a session's commands, which
-// are kept as long as the session is.
+// spool returns the directory for long outputs of a session's commands, which lives as long
+// as the session.
 func spool(kept string) (dir string, discard func() error) {
 	keep := func() error { return nil }
 	if kept != "" {
@@ -59,12 +59,12 @@ func spool(kept string) (dir string, discard func() error) {
 	disk.SweepScratch()
 	made, err := disk.NewScratch("output")
 	if err != nil {
-		return "", keep // commands work without; the middle of a long output is lost
+		return "", keep // commands work without it; the middle of a long output is lost
 	}
 	return made.Path, made.Remove
 }
 
-// runner starts the programs that tools use for themselves.
+// runner starts the programs that tools use themselves.
 type runner struct {
 	env    []string
 	marker string
@@ -83,9 +83,10 @@ func (r runner) Run(ctx context.Context, argv []string, dir string, read func(io
 		return 0, err
 	}
 	finished := make(chan error, 1)
-	go scope.Shield(func(err error) { _ = from.CloseWithError(err); cancel(err); finished <- err }, func() { // ends with the pipe, which ends with the process
+	// ends with the pipe, which ends with the process
+	go scope.Shield(func(err error) { _ = from.CloseWithError(err); cancel(err); finished <- err }, func() {
 		err := read(from)
-		_ = from.CloseWithError(io.ErrClosedPipe) // a writer is not kept
+		_ = from.CloseWithError(io.ErrClosedPipe) // ends a blocked writer
 		if err != nil {
 			cancel(err)
 		}
@@ -105,7 +106,7 @@ func (r runner) Run(ctx context.Context, argv []string, dir string, read func(io
 	return exit.Code, nil
 }
 
-// ripgrep finds rg as a command would find it.
+// ripgrep finds rg in PATH as a command would.
 func ripgrep(path string) string {
 	name := "rg"
 	if runtime.GOOS == "windows" {

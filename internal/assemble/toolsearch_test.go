@@ -16,8 +16,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// manyTools is an MCP server of 60 tools, described as those of real servers are. It is
-// reached by HTTP.
+// manyTools starts an MCP server over HTTP with 60 tools, described like the tools of real
+// servers.
 func manyTools(t testing.TB) (config string) {
 	t.Helper()
 	s := sdk.NewServer(&sdk.Implementation{Name: "many", Version: "1"}, nil)
@@ -66,13 +66,13 @@ func toolSession(t testing.TB, scenario modeltest.Scenario, provider, model stri
 
 const searches = "tool_search = true"
 
-// finds is what a model does that finds a tool and calls it.
+// finds is the turn of a model that finds a tool and calls it.
 func finds(tool string) modeltest.Turn {
 	name := "forge__" + tool
 	return modeltest.Reply(modeltest.Think("There may be a tool for it."), modeltest.Find(name), modeltest.Call(name, `{"repository":"a/b"}`))
 }
 
-// outputs are what the calls of a session gave.
+// outputs returns the results of a session's calls.
 func outputs(s *assemble.Opened) (all []string) {
 	for _, turn := range s.State().Turns {
 		for _, i := range turn.Items {
@@ -108,8 +108,8 @@ func TestToolSearch(t *testing.T) {
 	}
 }
 
-// A model whose server is not its maker's finds tools with settle's own search; so does
-// one whose provider was told not to search.
+// A model whose server is not its maker's finds tools with settle's own search; a model
+// whose provider's search is off also does.
 func TestToolSearchIsLocal(t *testing.T) {
 	for model, provider := range map[string]string{searchModels()[0]: "", searchModels()[1]: "tool_search = false", "local/qwen": searches} {
 		find := modeltest.Reply(modeltest.Call("tool_search", `{"query":"forge__list_branch"}`))
@@ -154,7 +154,7 @@ func TestToolSearchRefused(t *testing.T) {
 	}
 }
 
-// C6: a session goes on with any model, and back.
+// C6: a session continues with any model, and back.
 func TestToolSearchAcrossModels(t *testing.T) {
 	search := modeltest.Reply(modeltest.Call("tool_search", `{"query":"forge__get_tag"}`), modeltest.Call("tool_call", `{"name":"forge__get_tag","arguments":{"repository":"a/b"}}`))
 	steps := []struct {
@@ -190,10 +190,10 @@ func TestToolSearchAcrossModels(t *testing.T) {
 	}
 }
 
-// BenchmarkTokensOfManyTools prints what 60 tools of a server take, as docs/tokens.md
-// has it: one of them is found and called, and the model answers.
+// BenchmarkTokensOfManyTools prints the usage of 60 tools of a server in the form of
+// docs/tokens.md: the model finds and calls one of them, and answers.
 func BenchmarkTokensOfManyTools(b *testing.B) {
-	var found []string // Anthropic says that a search finds three to five
+	var found []string // Anthropic documents three to five results for a search
 	for _, verb := range strings.Fields("list get create update delete") {
 		found = append(found, "forge__"+verb+"_pull_request")
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// TrustServers records that the user trusts the project's own lists of MCP servers
-// as they are now. A list that changes has to be trusted anew.
+// TrustServers records that the user trusts the current version of the project's own lists
+// of MCP servers. A changed list needs a new decision.
 func TrustServers(r *config.Resolved) error {
 	return trust(r, func(recorded map[string]string) {
 		for _, file := range r.ProjectServers {
@@ -20,7 +20,7 @@ func TrustServers(r *config.Resolved) error {
 	})
 }
 
-// trust changes what is recorded.
+// trust changes the record of trusted files.
 func trust(r *config.Resolved, change func(recorded map[string]string)) error {
 	if _, err := r.NeedDataDir(); err != nil {
 		return err

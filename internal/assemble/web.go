@@ -6,10 +6,10 @@ import (
 	"github.com/settle-agent/settle/tool/web"
 )
 
-// fetch is the tool that reads pages of the web.
+// fetch returns the tool that reads web pages.
 func (w webTools) fetch() tool.Tool {
 	c := web.Config{Version: w.version}
-	if allowed, err := egress.ParsePrivate(w.private); err == nil { // as it was when the configuration was read
+	if allowed, err := egress.ParsePrivate(w.private); err == nil { // validated with the configuration
 		c.Permit = allowed.Permits
 	}
 	return web.NewFetch(c)

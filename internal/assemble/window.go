@@ -9,13 +9,12 @@ import (
 	"github.com/settle-agent/settle/model/transport"
 )
 
-// windowTimeout bounds the question for a model's window.
+// windowTimeout bounds the request for a model's window.
 const windowTimeout = 300 * time.Millisecond
 
-// window asks a server of one's own for the window of a model that is in no
-// table; 0 if it does not say. A server in a private network answers at once
-// or not at all; others are not asked, so that nothing is sent to a provider
-// but what was asked for.
+// window requests the window of an unknown model from a local server; 0 without an answer.
+// A server in a private network answers at once or never; other servers are not asked, so
+// that providers receive only the user's requests.
 func window(ctx context.Context, p config.Provider, endpoint transport.Endpoint, name string) int {
 	if p.Wire != config.WireChat || !p.Private() {
 		return 0
@@ -24,7 +23,7 @@ func window(ctx context.Context, p config.Provider, endpoint transport.Endpoint,
 	defer cancel()
 	tokens, err := chat.Window(ctx, endpoint, name)
 	if err != nil {
-		return 0 // the first request will say what is wrong
+		return 0 // the first request reports the error
 	}
 	return tokens
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/tool/task"
 )
 
-// worktrees makes the git worktrees of child agents.
+// worktrees returns the maker of child agents' git worktrees.
 func (o Options) worktrees() task.Worktrees {
 	switch {
 	case o.Settings.Executor != "":
@@ -22,7 +22,7 @@ func (o Options) worktrees() task.Worktrees {
 	return trusted{agents.Worktrees{Dir: agents.WorktreeDir(o.Settings.DataDir), Env: ownGitEnvironment(o.Environ)}, o.Settings.Trust}
 }
 
-// trusted makes worktrees of repositories that may speak to settle.
+// trusted makes worktrees only of trusted repositories.
 type trusted struct {
 	agents.Worktrees
 	trust repo.Trust
@@ -36,7 +36,7 @@ func (t trusted) Plan(ctx context.Context, dir, session string) (event.Worktree,
 	return t.Worktrees.Plan(ctx, dir, session)
 }
 
-// noWorktrees says why there are none.
+// noWorktrees refuses worktrees with the reason.
 type noWorktrees struct{ why string }
 
 // Plan implements [task.Worktrees].
@@ -55,8 +55,8 @@ func (n noWorktrees) Leave(context.Context, string, event.Worktree) event.Worktr
 	return event.WorktreeLeft{Kept: true, Why: n.why}
 }
 
-// inDirectory has a child agent work in another directory than its parent: with a
-// prompt, tools and a judge for that, by the same rules.
+// inDirectory configures a child agent in another directory than its parent's: with a
+// prompt, tools and a judge for that directory, by the same rules.
 func (o Options) inDirectory(ctx context.Context, c settle.SessionConfig, dir string) (settle.SessionConfig, error) {
 	o.Dir, o.Model, o.below, o.Logger = dir, c.Model, true, nil
 	a, err := New(ctx, o)

@@ -9,21 +9,21 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// maxProbed is how many servers are tried at the same time.
+// maxProbed bounds the servers that are probed concurrently.
 const maxProbed = 8
 
-// Configured is an MCP server, with what is known of it.
+// Configured is an MCP server with its known state.
 type Configured struct {
 	config.Server
-	// Known is what it said of itself the last time; nil if it was never asked.
+	// Known is the catalogue of the last connection; nil if there was none.
 	Known *mcp.Catalogue
-	// Report is how it did now; nil if it was not tried.
+	// Report is the result of Probe; nil before it.
 	Report *mcp.Report
-	// Login says whether somebody has logged in to it.
+	// Login is the state of the login.
 	Login LoginState
 }
 
-// ConfiguredServers are the user's MCP servers, by name.
+// ConfiguredServers returns the user's MCP servers by name.
 func (o Options) ConfiguredServers() []Configured {
 	var all []Configured
 	for _, s := range o.Settings.SortedServers() {
@@ -32,7 +32,7 @@ func (o Options) ConfiguredServers() []Configured {
 	return all
 }
 
-// Probe tries the servers, several at the same time, and keeps what they say.
+// Probe connects to the servers, several concurrently, and stores their catalogues.
 func (o Options) Probe(ctx context.Context, servers []Configured) {
 	places := make(chan struct{}, maxProbed)
 	var wg sync.WaitGroup
@@ -40,7 +40,8 @@ func (o Options) Probe(ctx context.Context, servers []Configured) {
 	for i := range servers {
 		s := ServerOf(servers[i].Server)
 		c := mcp.Config{Env: env, Dir: o.Dir, CacheDir: catalogues(o.Settings.DataDir), Version: o.Version, Client: o.serverClient([]mcp.Server{s}), Tokens: o.tokens(o.Learn)}
-		wg.Go(scope.Shield(func(err error) { servers[i].Report = &mcp.Report{Server: s, Err: err} }, func() { // each ends in a bounded time
+		// each probe ends within a deadline
+		wg.Go(scope.Shield(func(err error) { servers[i].Report = &mcp.Report{Server: s, Err: err} }, func() {
 			select {
 			case places <- struct{}{}:
 			case <-ctx.Done():

@@ -12,26 +12,27 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// layers are what a sandbox has beside Landlock and seccomp, where the kernel allows it.
+// layers are the optional layers of a sandbox, in addition to Landlock and seccomp.
 type layers struct {
-	// viewless is why commands of a workspace have no view of the files of their own,
-	// and joined why they have no network of their own; nil if they have one.
+	// viewless is the reason why commands of a workspace have no own view of the files, and
+	// joined why they have no own network; nil if they have one.
 	viewless, joined error
-	// crowded is why commands can see other processes than their own; nil if they cannot.
+	// crowded is the reason why commands can see other processes; nil if they cannot.
 	crowded error
 }
 
-// What a sandbox lacks without these layers: a network of its own is missed with a proxy.
+// The gaps of a sandbox without these layers: a missing own network matters with the proxy.
 const (
 	viewGap = "modes, owners and times of files outside, and .git and the other protected files inside, can be changed"
-	// gitGap is what a workspace lacks whose user lets commands change the repository.
+	// gitGap is the gap of a workspace whose user lets commands change the repository.
 	gitGap     = "commands can change the repository (sandbox.git): of .git, only hooks and config are protected while they run; the rest is judged when they have ended"
 	proxyGap   = "other machines can be reached without the proxy, at the number of its port"
 	processGap = "other processes, their command lines among them, can be seen"
 )
 
-// holes are what a workspace forbids and the kernel does not refuse here, and why. The
-// process gap is none of them: such a command sees more, and reaches nothing more.
+// holes returns the restrictions of a workspace that the kernel does not enforce here, and
+// the reason. The process gap is not a hole: such a command sees more, but reaches nothing
+// more.
 func (s sandboxing) holes() (gaps []string, why error) {
 	if s.viewless != nil {
 		gaps = append(gaps, viewGap)
@@ -51,12 +52,12 @@ type kind struct {
 func (k kind) policy() sandbox.Policy {
 	p := sandbox.Policy{View: k.view, OwnNetwork: k.apart, OwnProcesses: k.ownProcesses, Network: k.network}
 	if k.writes {
-		p.Write = []string{"/"} // it stands for some folder
+		p.Write = []string{"/"} // represents any folder
 	}
 	return p
 }
 
-// proofs are what the sandbox probes found out in this process.
+// proofs are the results of the sandbox probes in this process.
 type proofs struct {
 	mu    sync.Mutex
 	known map[kind]func() (tried int, err error)
@@ -64,7 +65,7 @@ type proofs struct {
 
 var proven = sync.OnceValue(func() *proofs { return &proofs{known: map[kind]func() (int, error){}} })
 
-// prove tries out a kind of sandbox, once (C22).
+// prove probes a kind of sandbox once (C22).
 func (p *proofs) prove(k kind) (tried int, err error) {
 	p.mu.Lock()
 	probe, ok := p.known[k]
@@ -85,7 +86,7 @@ func (k kind) probe() (tried int, err error) {
 	return proc.Prove(context.Background(), k.policy(), gate)
 }
 
-// prove tries out the kinds of sandbox that sessions rely on, and finds the layers (C22).
+// prove probes the kinds of sandbox that sessions rely on, and finds the layers (C22).
 func (s *sandboxing) prove() (tried int, err error) {
 	reading := kind{ownProcesses: true}
 	_, s.crowded = proven().prove(reading)
@@ -104,8 +105,8 @@ func (s *sandboxing) prove() (tried int, err error) {
 	return tried, err
 }
 
-// workspace finds the kind of sandbox with the most layers that workspaces can have here.
-// Without a view of the files there are no namespaces, and no other layer.
+// workspace returns the kind of sandbox with the most layers that workspaces can have here.
+// Without an own view of the files there are no namespaces, and no other layer.
 func (s *sandboxing) workspace() kind {
 	k := kind{writes: true, view: true, apart: true, ownProcesses: s.crowded == nil}
 	if s.Network == "proxy" {
