@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/bound"
 )
 
-// maxQuote bounds what an error quotes of a model's arguments, in bytes.
+// maxQuote bounds the quote of a model's arguments in an error, in bytes.
 const maxQuote = 60
 
 func clip(s string) string { return clipTo(s, maxQuote) }
@@ -20,7 +20,7 @@ func clip(s string) string { return clipTo(s, maxQuote) }
 // clipTo cuts s to at most limit bytes, at a rune, and marks the cut.
 func clipTo(s string, limit int) string { return bound.Clip(s, limit) }
 
-// orEmpty gives arguments that a model left out the form of an object.
+// orEmpty replaces omitted arguments by an empty object.
 func orEmpty(args json.RawMessage) json.RawMessage {
 	if isBlank(args) {
 		return json.RawMessage("{}")
@@ -30,8 +30,7 @@ func orEmpty(args json.RawMessage) json.RawMessage {
 
 func isBlank(args []byte) bool { return len(bytes.TrimSpace(args)) == 0 }
 
-// parseArgs reads arguments as one JSON object, strictly: nothing is repaired,
-// guessed or silently replaced on the way.
+// parseArgs reads arguments as one JSON object, strictly: it repairs and guesses nothing.
 func parseArgs(args []byte) (map[string]any, error) {
 	if !utf8.Valid(args) {
 		return nil, fmt.Errorf("the arguments are not valid UTF-8 (at byte %d)", invalidAt(args))
@@ -85,7 +84,7 @@ func explainSyntax(args []byte, err error) error {
 	return fmt.Errorf("the arguments are not valid JSON: %s at byte %d, after %s", syntax.Error(), at, around(args, at))
 }
 
-// around quotes the bytes that lead up to a place.
+// around quotes the bytes before a position.
 func around(args []byte, at int) string {
 	from := max(0, at-maxQuote/2)
 	for from < at && !utf8.RuneStart(args[from]) {
@@ -96,9 +95,9 @@ func around(args []byte, at int) string {
 
 func quoteFrom(args []byte, at int) string { return fmt.Sprintf("%q", clip(string(args[at:]))) }
 
-// checkSurrogates refuses half a UTF-16 pair in an escape, which encoding/json
-// would turn into U+FFFD: the tool would write what the model did not say.
-// The arguments are valid JSON.
+// checkSurrogates refuses half a UTF-16 pair in an escape, which encoding/json would
+// replace by U+FFFD: the tool would write another text than the model's. The arguments are
+// valid JSON.
 func checkSurrogates(args []byte) error {
 	for i := 0; i < len(args); i++ {
 		if args[i] != '\\' {
@@ -134,9 +133,8 @@ func escapedUnit(args []byte, i int) (rune, bool) {
 	return r, true
 }
 
-// findDuplicate reads one value of JSON that is known to be valid and returns
-// the path of a key that an object has twice, of which encoding/json would
-// take the last; "" if there is none.
+// findDuplicate reads one valid JSON value and returns the path of a key that an object has
+// twice; "" if there is none. encoding/json would use the last one.
 func findDuplicate(dec *json.Decoder) (string, error) {
 	token, err := dec.Token()
 	if err != nil {
@@ -181,7 +179,7 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// describe names a JSON value for an error, with at most a bounded piece.
+// describe describes a JSON value for an error, with a bounded quote.
 func describe(value any) string {
 	switch v := value.(type) {
 	case nil:

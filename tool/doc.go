@@ -1,8 +1,12 @@
-// Package tool is what a model can do: [Tool], and the [Set] of them that a
-// turn offers. Each family of tools is a folder of its own.
+// Package tool defines a model's tools: [Tool], and the [Set] of tools that a turn offers.
+// Each family of tools has a folder of its own. [New] makes a tool from a function; the
+// built-in tools use it.
 //
-// A tool runs at most once a call (C5). It ends when its context is cancelled
-// and says with [context.Cause] why; what it had put out by then is kept. A
-// tool never writes to the log: it returns a [Result], and the turn decides
-// whether that is still the call's ending.
+// A call runs a tool at most once (C5). A tool ends when its context is cancelled, for the
+// reason in [context.Cause], and its output so far is kept. A tool never writes to the log:
+// it returns a [Result], and the turn decides whether that is still the call's ending.
+//
+// Read tool.go first, then new.go. set.go runs calls, args.go and validate.go check their
+// arguments. Package policy decides which calls run; package tool/family decides which
+// tools and names a model receives.
 package tool

@@ -9,9 +9,9 @@ func WithHurry(ctx context.Context, hurry <-chan struct{}) context.Context {
 	return context.WithValue(ctx, hurryKey{}, hurry)
 }
 
-// Hurry is closed when somebody who interrupted the turn asked again: a tool
-// that is ending what it started skips what is left of its grace. It is nil,
-// and never closed, where nobody can ask.
+// Hurry is closed when a client that interrupted the turn interrupts it again: a tool that
+// ends its processes then skips the rest of its grace. It is nil, and never closed, if no
+// client can interrupt.
 func Hurry(ctx context.Context) <-chan struct{} {
 	hurry, _ := ctx.Value(hurryKey{}).(<-chan struct{})
 	return hurry

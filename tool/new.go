@@ -134,8 +134,7 @@ func (f *typed[In, Out]) Run(ctx context.Context, call Call) (Result, error) {
 
 type callKey struct{}
 
-// CallFrom returns the call that a function given to New is run for: its id,
-// directory and Progress.
+// CallFrom returns the call of a function given to New: its id, directory and Progress.
 func CallFrom(ctx context.Context) (Call, bool) {
 	call, ok := ctx.Value(callKey{}).(Call)
 	return call, ok
@@ -147,7 +146,7 @@ func outputText(out any) (string, error) {
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // The model reads it, no browser.
+	enc.SetEscapeHTML(false) // the model reads the text, not a browser
 	if err := enc.Encode(out); err != nil {
 		return "", err
 	}

@@ -10,7 +10,7 @@ import (
 type PanicError struct {
 	Tool  string
 	Value any
-	// Stack is the goroutine's, as [debug.Stack] prints it.
+	// Stack is the goroutine's stack in the form of [debug.Stack].
 	Stack string
 }
 
@@ -24,7 +24,7 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// run calls the tool; a call is an edge at which panics stop.
+// run calls the tool and converts a panic to an error.
 func run(ctx context.Context, t Tool, call Call) (result Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -6,16 +6,16 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Found is what a search of the web found.
+// Found is the result of a web search.
 type Found struct {
-	// Text answers the query, in the words of whoever searched.
+	// Text answers the query in the words of the search service.
 	Text    string
-	Sources []Source // the pages that it comes from
+	Sources []Source // its source pages
 	Usage   *event.Usage
-	Cost    *float64 // in US dollars; nil if it is not known
+	Cost    *float64 // in US dollars; nil if unknown
 }
 
-// Source is a page of the web.
+// Source is a web page.
 type Source struct {
 	Title   string `json:"title,omitempty"`
 	URL     string `json:"url"`
@@ -32,8 +32,7 @@ func WithSearcher(ctx context.Context, s Searcher) context.Context {
 	return context.WithValue(ctx, searcherKey{}, s)
 }
 
-// SearcherOf returns how the provider of the model that made the call searches; nil
-// outside of a turn.
+// SearcherOf returns the search of the calling model's provider; nil outside a turn.
 func SearcherOf(ctx context.Context) Searcher {
 	s, _ := ctx.Value(searcherKey{}).(Searcher)
 	return s

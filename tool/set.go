@@ -10,24 +10,23 @@ import (
 	"unicode/utf8"
 )
 
-// Set is the tools that a turn offers, in a fixed order. It does not change
-// after NewSet and is used by several goroutines at once.
+// Set is the set of tools that a turn offers, in a fixed order. It is immutable and safe
+// for concurrent use.
 type Set struct {
 	entries []*entry
 	byName  map[string]*entry
 }
 
-// entry is a tool with what is known of it. Spec is asked for once: a tool
-// whose Spec changed would break the provider's prompt cache.
+// entry is a tool with its Spec, which is requested once, because a change would break the
+// provider's prompt cache.
 type entry struct {
 	tool   Tool
 	spec   Spec
 	schema *Schema
 }
 
-// NewSet returns the set of the tools, in the order given. Two tools of one
-// name, a name that providers refuse and a schema that is not a JSON object
-// are errors.
+// NewSet returns the set of the tools in the given order. Duplicate names, names that
+// providers refuse and schemas that are not JSON objects are errors.
 func NewSet(tools ...Tool) (*Set, error) {
 	s := &Set{byName: make(map[string]*entry, len(tools))}
 	for _, t := range tools {
@@ -110,9 +109,8 @@ func (s *Set) Lookup(name string) (Tool, bool) {
 	return e.tool, true
 }
 
-// Only returns the set with nothing but the tools named, still in the order
-// of s, and offered to every model. A name that s does not have is an error that lists
-// the choices.
+// Only returns the set of the named tools in the order of s, offered to every model. An
+// unknown name is an error that lists the choices.
 func (s *Set) Only(names ...string) (*Set, error) {
 	for _, name := range names {
 		if s.byName[name] == nil {
@@ -136,15 +134,15 @@ func (s *Set) unknown(name string) error {
 	}
 	var names []string
 	for _, e := range s.entries {
-		if e.spec.Deferred == "" { // of which there are many
+		if e.spec.Deferred == "" { // there are many deferred tools
 			names = append(names, e.spec.Name)
 		}
 	}
 	return fmt.Errorf("there is no tool %q; the tools are %s", clip(name), strings.Join(names, ", "))
 }
 
-// Check says whether a call could be run: nil, or an error for the model that
-// names what is wrong with the tool's name or its arguments. It has no effect.
+// Check returns nil for a valid call, or an error for the model about the tool's name or
+// its arguments. It has no effect.
 func (s *Set) Check(name string, args json.RawMessage) error {
 	e := s.byName[name]
 	if e == nil {
@@ -162,7 +160,7 @@ func (e *entry) check(args json.RawMessage) error {
 
 const maxTitle = 200
 
-// Starts are the programs of clients that a call would start.
+// Starts returns the programs of clients that a call would start.
 func (s *Set) Starts(name string, args json.RawMessage) []Program {
 	e := s.byName[name]
 	if e == nil {
@@ -175,8 +173,7 @@ func (s *Set) Starts(name string, args json.RawMessage) []Program {
 	return starter.Starts(orEmpty(args))
 }
 
-// Title says in one line, for people, what a call will do. Any arguments will
-// do, invalid ones too.
+// Title describes a call in one line for people, also with invalid arguments.
 func (s *Set) Title(name string, args json.RawMessage) (title string) {
 	e := s.byName[name]
 	if e == nil {
@@ -187,7 +184,7 @@ func (s *Set) Title(name string, args json.RawMessage) (title string) {
 		return name
 	}
 	defer func() {
-		if recover() != nil { // A title is never worth a turn.
+		if recover() != nil { // a title is not worth a failed turn
 			title = name
 		}
 	}()
@@ -198,10 +195,9 @@ func (s *Set) Title(name string, args json.RawMessage) (title string) {
 	return clipTo(title, maxTitle)
 }
 
-// Run checks the call and runs its tool. Every failure comes as an error that
-// the model may read; a panic of the tool as a [*PanicError]. An error of a
-// tool whose context was cancelled becomes a Result with Aborted set. A call
-// whose context is cancelled already is not started.
+// Run checks the call and runs its tool. Every failure is an error for the model; a panic
+// of the tool is a [*PanicError]. An error of a tool whose context was cancelled becomes a
+// Result with Aborted set. A call with a cancelled context does not start.
 func (s *Set) Run(ctx context.Context, call Call) (Result, error) {
 	e := s.byName[call.Name]
 	if e == nil {
@@ -224,7 +220,7 @@ func (s *Set) Run(ctx context.Context, call Call) (Result, error) {
 	return settle(ctx, result, err)
 }
 
-// settle brings what a tool gave into the form that Result promises.
+// settle completes a tool's result to the guarantees of Result.
 func settle(ctx context.Context, result Result, err error) (Result, error) {
 	var panicked *PanicError
 	if err != nil && ctx.Err() != nil && !errors.As(err, &panicked) {
@@ -235,7 +231,7 @@ func settle(ctx context.Context, result Result, err error) (Result, error) {
 	}
 	result.Output = strings.ToValidUTF8(result.Output, "\uFFFD")
 	if len(result.Detail) > 0 && !json.Valid(result.Detail) {
-		result.Detail = nil // The log could not keep it.
+		result.Detail = nil // the log could not store it
 	}
 	if err != nil && !utf8.ValidString(err.Error()) {
 		err = validError{err}
@@ -243,7 +239,7 @@ func settle(ctx context.Context, result Result, err error) (Result, error) {
 	return result, err
 }
 
-// validError is an error whose text is made valid UTF-8.
+// validError is an error whose text is valid UTF-8.
 type validError struct{ err error }
 
 func (e validError) Error() string { return strings.ToValidUTF8(e.err.Error(), "\uFFFD") }

@@ -40,7 +40,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// fake is a tool that does what the test says.
+// fake is a tool with a given function.
 type fake struct {
 	name   string
 	schema string
@@ -144,7 +144,7 @@ func (d deferred) Spec() tool.Spec {
 	return spec
 }
 
-// A child agent that is given a deferred tool by its name has it with any model.
+// A child agent that receives a deferred tool by its name can use it with any model.
 func TestOnlyOffersDeferredTools(t *testing.T) {
 	set := newSet(t, echo("a", searchSchema), deferred{echo("b", searchSchema)}, deferred{echo("c", searchSchema)})
 	only, err := set.Only("b")
@@ -299,7 +299,7 @@ func TestRunCancelled(t *testing.T) {
 	if diff := cmp.Diff(tool.Result{Output: "half", Aborted: true}, result); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
-	// C5: what has not started by the time of the interrupt does not start.
+	// C5: a call that has not started by the time of the interrupt does not start.
 	if result, err = set.Run(ctx, tool.Call{Name: "x"}); !result.Aborted || err != nil || started != 1 {
 		t.Errorf("got %+v, %v, started %d times", result, err, started)
 	}

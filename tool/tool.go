@@ -18,24 +18,23 @@ type Spec struct {
 	// Grammar, if set, lets models that have custom tools send free text
 	// instead of JSON; it arrives as the value of the only property of Schema.
 	Grammar string
-	// Timeout bounds a call of a tool that has no bound of its own; 0 leaves
-	// it to the turn, which has a generous one.
+	// Timeout bounds a call of a tool that has no bound of its own; 0 uses the turn's
+	// longer bound.
 	Timeout time.Duration
-	// ReadOnly says that a call changes nothing outside settle.
+	// ReadOnly reports that a call changes nothing outside settle.
 	ReadOnly bool
-	// Deferred, if set, names what the tool belongs to, such as a server: there are
-	// many, and only models whose provider searches tools are offered it, to be found.
+	// Deferred, if set, is the owner of the tool, such as a server with many tools: only
+	// models whose provider searches tools are offered it, to be found.
 	Deferred string
-	// Finder says that the tool is for all other models, to find or call the deferred.
+	// Finder marks a tool for all other models, which finds or calls the deferred tools.
 	Finder bool
 }
 
-// Tool is one thing that a model can do.
+// Tool is one action of a model.
 //
-// Run is called by several goroutines at once. An error means that the call
-// failed, and is what the model is told; a Result with Failed says the same
-// with an output. When ctx is cancelled, Run ends what it started and returns
-// what it has, with Result.Aborted set.
+// Run is called by several goroutines at once. An error means that the call failed, and the
+// model receives it; a Result with Failed has an output instead. When ctx is cancelled, Run
+// ends everything that it started and returns its output so far, with Result.Aborted set.
 type Tool interface {
 	Spec() Spec
 	Run(ctx context.Context, call Call) (Result, error)
@@ -49,90 +48,86 @@ type Call struct {
 	Name    string
 	// Args are the arguments, valid by the tool's schema.
 	Args json.RawMessage
-	// Dir is the session's working directory, absolute.
+	// Dir is the session's absolute working directory.
 	Dir string
-	// Progress takes output as it comes, for people to see and for the log to
-	// keep; never nil. What it is given need not be line by line, and may be
-	// dropped beyond a bound. It does not block.
+	// Progress receives output during the call, for people and for the log; never nil. It
+	// need not receive whole lines, and can drop output beyond a limit. It does not block.
 	Progress func(text string)
-	// Notice takes a line that people should know while the call runs, and that
-	// is none of its output; never nil. The model is not told. It does not block.
+	// Notice receives a line for people during the call, which is not output; never nil.
+	// The model does not receive it. It does not block.
 	Notice func(line string)
-	// Ask has the user fill in a form; never nil. It returns the JSON object of the
-	// values, nothing for a page that was opened, or a [*DeclinedError]. It ends
-	// with ctx.
+	// Ask asks the user to fill in a form; never nil. It returns the JSON object of the
+	// values, nothing for an opened page, or a [*DeclinedError]. It ends with ctx.
 	Ask func(ctx context.Context, f event.Form) (json.RawMessage, error)
-	// Sandbox is what the call may do. A tool that starts processes confines them
-	// to that, or fails; for others it means nothing.
+	// Sandbox is the sandbox of the call. A tool that starts processes confines them to it,
+	// or fails; other tools ignore it.
 	Sandbox event.Sandbox
-	// Secrets says which secrets its processes get; a tool that starts processes
+	// Secrets selects the secrets that its processes receive; a tool that starts processes
 	// withholds the others, or fails.
 	Secrets event.Secrets
-	// Starts names the programs that the call may start since it was allowed to; see
-	// [Starter].
+	// Starts are the names of the programs that the call can start because it was allowed;
+	// see [Starter].
 	Starts []string
-	// Places are where the call's paths led when the call was decided. A tool that works
-	// on files opens these places, and no others. Nil if the decision was not about
-	// paths, or nobody decided.
+	// Places are the targets of the call's paths at the time of the decision. A tool that
+	// works on files opens these places, and no others. Nil if the decision was not about
+	// paths, or if there was no decision.
 	Places []event.ResolvedPath
 }
 
-// Program is a program that a call starts and that the user has not chosen: a client
-// named it.
+// Program is a program that a call starts and that a client named instead of the user.
 type Program struct {
-	// Name is what it is called, such as that of an MCP server.
+	// Name is its name, such as the name of an MCP server.
 	Name string
-	// Argv is its command line, and Variables are the names of those that the client
-	// adds to its environment.
+	// Argv is its command line, and Variables are the names of its additional variables
+	// from the client.
 	Argv, Variables []string
-	// Dir is where it runs.
+	// Dir is its working directory.
 	Dir string
 }
 
-// Starter is implemented by tools whose calls may start such programs. It is asked before
-// somebody decides about the call: whoever allows it allows these as well.
+// Starter is implemented by tools whose calls can start such programs. It is called before
+// the decision about the call, which also applies to the programs.
 type Starter interface {
 	Starts(args json.RawMessage) []Program
 }
 
-// DeclinedError says that the user did not fill in a form, or that nobody is there
-// who could: Policy then names what answered.
+// DeclinedError: the user did not fill in a form, or no person could; Policy is then the
+// policy that answered.
 type DeclinedError struct{ Message, Policy string }
 
 func (e *DeclinedError) Error() string { return e.Message }
 
-// NobodyToAsk is a [Call].Ask where nobody is there.
+// NobodyToAsk is the Ask of a [Call] without a person.
 func NobodyToAsk(context.Context, event.Form) (json.RawMessage, error) {
 	return nil, &DeclinedError{Message: "no person can be asked", Policy: "nobody to ask"}
 }
 
-// Titler is implemented by tools that can say in one line, for people, what a
-// call will do.
+// Titler is implemented by tools that can describe a call in one line for people.
 type Titler interface {
 	Title(args json.RawMessage) string
 }
 
-// Result is what a call gave.
+// Result is the result of a call.
 type Result struct {
-	// Output is what the model is told. Valid UTF-8.
+	// Output is the model's result. Valid UTF-8.
 	Output string
-	// Failed says that the tool ran and did not succeed.
+	// Failed reports that the tool ran and did not succeed.
 	Failed bool
-	// Aborted says that the call was cut by its context; Output is what it
-	// had until then, and nothing of it runs any more.
+	// Aborted reports that the context ended the call; Output is the output so far, and no
+	// part of the call still runs.
 	Aborted bool
-	// Unknown says that the machine that the call ran on was lost, and nobody knows
-	// what became of it; Output is what is known.
+	// Unknown reports that the call's machine was lost and that its outcome is unknown;
+	// Output is the known part.
 	Unknown bool
-	// OutputFile is where the whole output is if Output is only part of it,
-	// and OutputBytes how long that is.
+	// OutputFile has the whole output if Output is only a part of it, and OutputBytes is
+	// its length.
 	OutputFile  string
 	OutputBytes int64
 	ExitCode    *int
-	// Detail is for people and faces, such as a diff; never sent to a model.
+	// Detail is for people and frontends, such as a diff; models never receive it.
 	Detail json.RawMessage
-	// Jobs are jobs that the call left behind, Survivors the processes that
-	// it could not end.
+	// Jobs are the jobs that the call left running, Survivors the processes that it could
+	// not end.
 	Jobs      []string
 	Survivors []event.Process
 }

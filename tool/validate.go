@@ -12,13 +12,13 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Schema is a tool's schema, resolved when the first call needs it: most
-// runs use few of their tools, and start-up is counted in milliseconds.
+// Schema is a tool's schema, resolved by the first call, because most runs use few tools
+// and start-up time matters.
 type Schema struct {
 	resolve func() (*jsonschema.Resolved, error)
 }
 
-// NewSchema returns the schema that a tool declares as JSON.
+// NewSchema returns the schema in a tool's JSON.
 func NewSchema(raw json.RawMessage) *Schema {
 	return &Schema{resolve: sync.OnceValues(func() (*jsonschema.Resolved, error) {
 		var schema jsonschema.Schema
@@ -33,7 +33,7 @@ func NewSchema(raw json.RawMessage) *Schema {
 	})}
 }
 
-// Check says what is wrong with a call's arguments.
+// Check returns an error that describes invalid arguments.
 func (l *Schema) Check(args []byte) error {
 	resolved, err := l.resolve()
 	if err != nil {
@@ -56,9 +56,9 @@ func (l *Schema) Check(args []byte) error {
 	return nil
 }
 
-// explain says in words what Validate found, for the keywords that tools use;
-// "" for others. Validate decides; its own texts quote whole values and speak
-// of schema paths, which is no help to a model.
+// explain describes the result of Validate for the keywords that tools use; "" for others.
+// Validate decides, but its own texts quote whole values and schema paths, which do not
+// help a model.
 func explain(schema *jsonschema.Schema, value any, path string) string {
 	if schema == nil {
 		return ""
@@ -147,7 +147,7 @@ func explainObject(schema *jsonschema.Schema, object map[string]any, path string
 	return ""
 }
 
-// isFalse recognises the schema false, which is kept as {"not": {}}.
+// isFalse recognises the schema false, which is stored as {"not": {}}.
 func isFalse(schema *jsonschema.Schema) bool { return schema != nil && schema.Not != nil }
 
 func sortedKeys[V any](m map[string]V) []string {

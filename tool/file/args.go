@@ -1,20 +1,20 @@
 package file
 
-// ReadArguments are those of read. Numbers are float64 since 10.0 is an
-// integer to JSON Schema.
+// ReadArguments are the arguments of read. Numbers are float64, because 10.0 is an integer
+// in JSON Schema.
 type ReadArguments struct {
 	Path   string  `json:"path"`
 	Offset float64 `json:"offset,omitempty"` // first line, from 1
-	Limit  float64 `json:"limit,omitempty"`  // lines
+	Limit  float64 `json:"limit,omitempty"`  // number of lines
 }
 
-// WriteArguments are those of write.
+// WriteArguments are the arguments of write.
 type WriteArguments struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
 }
 
-// EditArguments are those of edit.
+// EditArguments are the arguments of edit.
 type EditArguments struct {
 	Path string `json:"path"`
 	Old  string `json:"old_string"`
@@ -22,7 +22,7 @@ type EditArguments struct {
 	All  bool   `json:"replace_all,omitempty"`
 }
 
-// PatchArguments are those of apply_patch.
+// PatchArguments are the arguments of apply_patch.
 type PatchArguments struct {
 	Input string `json:"input"` // the whole patch
 }

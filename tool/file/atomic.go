@@ -14,19 +14,20 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// tempPattern names temporary files so that people and recovery know them.
+// tempPattern is the pattern of temporary files' names, by which people and recovery
+// recognise them.
 const tempPattern = ".settle-*.tmp"
 
-// staged is new content that lies ready beside the file that it replaces.
+// staged is new content, ready to replace the file beside it.
 type staged struct {
 	*snapshot
 	content []byte
-	temp    string // its name; "" if the editor writes it
+	temp    string // name of the temporary file; "" if the editor writes the file
 }
 
-// stage writes content to a synced temporary file beside the file. The file
-// itself is not touched. A new file has the mode of like, if that is not nil.
-// Whoever stages commits or discards.
+// stage writes content to a synced temporary file beside the file, and does not change the
+// file itself. A new file has the mode of like, if that is not nil. The caller must commit
+// or discard.
 func stage(s *snapshot, content []byte, like fs.FileInfo) (*staged, error) {
 	if s.exists() && s.info.Mode()&0o222 == 0 {
 		return nil, fmt.Errorf("%q is read-only (mode %04o); nothing was written. Change its mode first if that is wanted", s.Shown, s.info.Mode().Perm())
@@ -52,8 +53,8 @@ func stage(s *snapshot, content []byte, like fs.FileInfo) (*staged, error) {
 	return &staged{snapshot: s, content: content, temp: temp}, nil
 }
 
-// writeTemp creates the temporary file with the mode and owner of like, or
-// those of a new file if like is nil, and removes it if anything fails.
+// writeTemp creates the temporary file with the mode and owner of like, or of a new file if
+// like is nil, and removes it on failure.
 func (s *snapshot) writeTemp(like fs.FileInfo, content []byte) (name string, err error) {
 	f, name, err := createTemp(s.dir, like)
 	if err != nil {
@@ -76,8 +77,8 @@ func (s *snapshot) writeTemp(like fs.FileInfo, content []byte) (name string, err
 	return name, err
 }
 
-// createTemp makes a file that did not exist. A new file gets the mode that
-// the umask leaves; what will get another's mode is private until then.
+// createTemp creates a new file. Without a mode to copy, the umask decides its mode;
+// otherwise it is private until keepMode.
 func createTemp(dir *disk.Dir, like fs.FileInfo) (f *os.File, name string, err error) {
 	mode := fs.FileMode(0o666)
 	if like != nil {
@@ -92,8 +93,8 @@ func createTemp(dir *disk.Dir, like fs.FileInfo) (f *os.File, name string, err e
 	}
 }
 
-// keepMode gives the new file the old one's owner and mode. The owner cannot
-// always be kept; then the set-id bits, which speak of it, are dropped.
+// keepMode copies the old file's owner and mode. If the owner cannot be kept, the set-id
+// bits, which depend on it, are dropped.
 func keepMode(f *os.File, like fs.FileInfo) error {
 	mode := like.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky)
 	if !keepOwner(f, like) {
@@ -102,8 +103,8 @@ func keepMode(f *os.File, like fs.FileInfo) error {
 	return f.Chmod(mode)
 }
 
-// commit puts the new content in the file's place, unless the file is not the
-// one any more that was loaded. On failure the file is as it was.
+// commit replaces the file by the new content, unless the file is no longer the loaded one.
+// On failure the file is unchanged.
 func (s *staged) commit() error {
 	if err := s.unchanged(); err != nil {
 		return err
@@ -121,7 +122,7 @@ func (s *staged) commit() error {
 	return nil
 }
 
-// discard removes the temporary file of what was not committed.
+// discard removes a temporary file that was not committed.
 func (s *staged) discard() error {
 	if s.temp == "" {
 		return nil

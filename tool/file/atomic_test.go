@@ -16,7 +16,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// A reader in a loop sees one content or the other, whole.
+// A concurrent reader sees either content, never a mixture.
 func TestReplaceIsAtomic(t *testing.T) {
 	f := newFixture(t)
 	contents := []string{strings.Repeat("a", 200_000), strings.Repeat("b", 50_000), strings.Repeat("c", 300_000)}
@@ -25,7 +25,7 @@ func TestReplaceIsAtomic(t *testing.T) {
 	done := make(chan struct{})
 	var readers sync.WaitGroup
 	for range 2 {
-		readers.Go(func() { // Ends when done is closed; waited for below.
+		readers.Go(func() { // ends when done is closed; Wait below waits for it
 			for {
 				select {
 				case <-done:
@@ -82,7 +82,7 @@ func TestReplaceKeepsModeAndLink(t *testing.T) {
 	}
 }
 
-// stagedFile has new content ready for a file.
+// stagedFile returns new content for a file.
 func stagedFile(t *testing.T, f *fixture, name string) *staged {
 	t.Helper()
 	p, err := f.w.locate(tool.Call{Dir: f.dir}, name)
@@ -142,7 +142,7 @@ func TestCommitRefusesWhatChangedMeanwhile(t *testing.T) {
 func TestFailedRenameLeavesNoTemp(t *testing.T) {
 	f := newFixture(t)
 	st := stagedFile(t, f, "x")
-	if err := os.Remove(f.path(st.temp)); err != nil { // The rename will fail.
+	if err := os.Remove(f.path(st.temp)); err != nil { // The rename fails.
 		t.Fatal(err)
 	}
 	if err := st.commit(); !errors.Is(err, fs.ErrNotExist) {
@@ -172,8 +172,8 @@ func TestReplaceCancelled(t *testing.T) {
 	f.want("x", "one")
 }
 
-// Whatever is written over whatever, the file is what was written, with its
-// mode, and nothing else is in the directory.
+// After any write over any content, the file has the written content and its mode, and the
+// directory has no other new file.
 func TestReplaceProperty(t *testing.T) {
 	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {

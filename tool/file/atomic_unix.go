@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// keepOwner gives f the owner and group of like, and reports whether it could.
+// keepOwner gives f the owner and group of like, and reports whether that was possible.
 func keepOwner(f *os.File, like fs.FileInfo) bool {
 	want, ok := like.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// maxNearLines and maxNearBytes bound what an error shows of a file.
+	// maxNearLines and maxNearBytes bound the quote of a file in an error.
 	maxNearLines = 12
 	maxNearBytes = 160
-	// maxCompare bounds the line comparisons that looking for a near match does.
+	// maxCompare bounds the line comparisons of a search for a near match.
 	maxCompare = 4 << 20
-	// maxScored bounds how many lines are scored by likeness.
+	// maxScored bounds the lines that are scored by similarity.
 	maxScored = 20_000
 )
 
-// explainMissing says why text is not found in a file and shows the lines
-// that come nearest. name is what the model calls the text.
+// explainMissing explains why a file does not contain the text, and shows the most similar
+// lines. name is the model's name of the text.
 func explainMissing(name, path string, file []line, text []string) string {
 	text = trimBlank(text)
 	if len(text) == 0 {
@@ -46,7 +46,7 @@ func explainMissing(name, path string, file []line, text []string) string {
 	return fmt.Sprintf("%s%s; nearest to it, there is:\n%s", head, hint, numbered(file, at, size))
 }
 
-// trimBlank cuts blank lines from both ends.
+// trimBlank removes blank lines from both ends.
 func trimBlank(text []string) []string {
 	for len(text) > 0 && strings.TrimSpace(text[0]) == "" {
 		text = text[1:]
@@ -64,8 +64,8 @@ func lineRange(at, size int) string {
 	return fmt.Sprintf("lines %d-%d", at+1, at+size)
 }
 
-// findTrimmed finds text in the file with white space around lines ignored, in the
-// form in which lines are compared.
+// findTrimmed finds text in the file, ignoring white space around lines. form converts
+// lines before they are compared.
 func findTrimmed(file []line, text []string, form func(string) string) int {
 	if len(file)*len(text) > maxCompare {
 		return -1
@@ -85,7 +85,7 @@ func findTrimmed(file []line, text []string, form func(string) string) int {
 	return -1
 }
 
-// spaceDifference names the white space in which two runs of lines differ.
+// spaceDifference describes the difference in white space between two runs of lines.
 func spaceDifference(near []line, text []string) string {
 	indented := false
 	for i, l := range near {
@@ -111,7 +111,7 @@ func spaceDifference(near []line, text []string) string {
 
 func indentOf(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t"))] }
 
-// hasLineNumbers reports whether each line begins as those of read do.
+// hasLineNumbers reports whether each line begins with a line number in the form of read.
 func hasLineNumbers(text []string) bool {
 	for _, s := range text {
 		number, _, found := strings.Cut(strings.TrimLeft(s, " "), "\t")
@@ -122,11 +122,11 @@ func hasLineNumbers(text []string) bool {
 	return true
 }
 
-// nearest returns the run of lines that is most like the text: with the most
-// lines equal but for white space, or else with a line like its longest one.
+// nearest returns the run of lines that is most similar to the text: with the most equal
+// lines except for white space, or else with a line similar to its longest one.
 func nearest(file []line, text []string) (at, size int) {
 	size = min(len(text), len(file), maxNearLines)
-	if at, n := maxEqual(file, text); n > 0 {
+	if at, n := commonRun(file, text); n > 0 {
 		return at, min(size, len(file)-at)
 	}
 	longest := 0
@@ -148,9 +148,9 @@ func nearest(file []line, text []string) (at, size int) {
 	return at, min(size, len(file)-at)
 }
 
-// maxEqual returns the start of the run that has the most lines in common
-// with the text, and how many. Short lines such as "}" do not count.
-func maxEqual(file []line, text []string) (at, most int) {
+// commonRun returns the start of the run that has the most lines in common with the text,
+// and their number. Short lines such as "}" do not count.
+func commonRun(file []line, text []string) (at, most int) {
 	if len(file)*len(text) > maxCompare {
 		return 0, 0
 	}
@@ -176,8 +176,8 @@ func maxEqual(file []line, text []string) (at, most int) {
 	return at, most
 }
 
-// similarity is the Dice coefficient of the pairs of bytes of two strings:
-// 1 for equal ones, 0 for such that share no pair.
+// similarity is the Dice coefficient of the byte pairs of two strings: 1 for equal strings,
+// 0 without a common pair.
 func similarity(a, b string) float64 {
 	a, b = a[:min(len(a), maxNearBytes)], b[:min(len(b), maxNearBytes)]
 	if len(a) < 2 || len(b) < 2 {
@@ -197,7 +197,7 @@ func similarity(a, b string) float64 {
 	return 2 * float64(shared) / float64(len(a)+len(b)-2)
 }
 
-// numbered shows lines as read does.
+// numbered shows lines in the form of read.
 func numbered(file []line, at, size int) string {
 	var b strings.Builder
 	for i := at; i < at+min(size, maxNearLines); i++ {

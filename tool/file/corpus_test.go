@@ -14,29 +14,29 @@ import (
 	"testing"
 )
 
-// The corpus is what this repository's history did to its files up to a commit. It is
-// made anew by: go test ./tool/file -run TestCorpus -corpus
+// The corpus has the changes of this repository's history up to a commit. Create it again
+// with: go test ./tool/file -run TestCorpus -corpus
 var makeCorpus = flag.Bool("corpus", false, "make testdata/edits.jsonl.gz anew, which needs git")
 
 const (
 	corpusFile   = "testdata/edits.jsonl.gz"
 	corpusCommit = "b576305c223b2ccfcfea24490aef580bb00de1e8"
-	corpusEdits  = 2500 // as many edits are kept
-	corpusAround = 20   // lines around a change that are part of the piece
+	corpusEdits  = 2500 // number of kept edits
+	corpusAround = 20   // lines around a change in the piece
 	corpusLines  = 160  // the longest piece
 	corpusChange = 25   // the longest change
 )
 
-// piece is a piece of a file before a commit, and what that changed in it.
+// piece is a piece of a file before a commit, with the commit's change.
 type piece struct {
 	Path  string   `json:"path"`
 	Lines []string `json:"lines"`
 	Edits []change `json:"edits"`
 }
 
-// change puts lines in the place of others.
+// change replaces lines.
 type change struct {
-	At  int      `json:"at"` // index of the first
+	At  int      `json:"at"` // index of the first line
 	Old int      `json:"old"`
 	New []string `json:"new"`
 }
@@ -65,7 +65,7 @@ func corpus(t testing.TB) (pieces []piece) {
 	}
 }
 
-// TestCorpus: there are as many edits as are promised, and they are what they say.
+// TestCorpus: the corpus has the promised number of edits, and each is consistent.
 func TestCorpus(t *testing.T) {
 	if *makeCorpus {
 		write(t, history(t))
@@ -106,7 +106,7 @@ func write(t *testing.T, pieces []piece) {
 	}
 }
 
-// history takes the changes from git, the newest first.
+// history reads the changes from git, the newest first.
 func history(t *testing.T) []piece {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", "log", "--no-merges", "-p", "--no-color", "--no-ext-diff", "--no-renames", "--diff-filter=M", "--format=", "--diff-algorithm=myers",
@@ -142,7 +142,7 @@ type hunks struct {
 	edits  int
 	path   string
 	now    *piece
-	change *change // that goes on
+	change *change // unfinished change
 }
 
 func (h *hunks) line(s string) {
@@ -176,7 +176,7 @@ func (h *hunks) open() *change {
 	return h.change
 }
 
-// end keeps the piece, if it is not too long.
+// end keeps the piece, unless it is too long.
 func (h *hunks) end() {
 	p := h.now
 	h.now, h.change = nil, nil

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// ChangeKind says how a call changes a file.
+// ChangeKind is the kind of a change of a file.
 type ChangeKind string
 
 // The kinds of changes.
@@ -20,27 +20,26 @@ const (
 	Move   ChangeKind = "move"
 )
 
-// Change says what a call did to one file, for people and faces.
+// Change describes a call's change of one file, for people and frontends.
 type Change struct {
-	// Path is relative to the session's directory where it lies in it.
+	// Path is relative to the session's directory if it is inside it.
 	Path string `json:"path"`
-	// From is where the file was before it was moved.
+	// From is the path of the file before it was moved.
 	From string     `json:"from,omitempty"`
 	Kind ChangeKind `json:"kind"`
 	// Diff is a unified diff with its header, at most 32 KiB a call.
 	Diff string `json:"diff,omitempty"`
-	// Cut says that Diff is not the whole.
+	// Cut reports that Diff is incomplete.
 	Cut     bool `json:"cut,omitempty"`
 	Added   int  `json:"added"`
 	Removed int  `json:"removed"`
-	// SHA256 is that of the whole new content, in hex.
+	// SHA256 is the hash of the whole new content, in hex.
 	SHA256 string `json:"sha256,omitempty"`
-	// Before is what the file was, Moved what the one at From was, in what a call
-	// has done; nil where there was none.
+	// Before is the earlier file at Path, and Moved the earlier file at From; nil if there
+	// was none.
 	Before *Past `json:"before,omitempty"`
 	Moved  *Past `json:"moved,omitempty"`
-	// Real and FromReal are where the files are whose paths lead through symbolic
-	// links.
+	// Real and FromReal are the real paths of files behind symbolic links.
 	Real     string `json:"real,omitempty"`
 	FromReal string `json:"from_real,omitempty"`
 }
@@ -50,13 +49,13 @@ type Changes struct {
 	Files []Change `json:"files"`
 }
 
-// Reading is the Detail of a result of read: what the file was then, where all of
-// it was looked at.
+// Reading is the Detail of a result of read: the version of the file, if the call read all
+// of it.
 type Reading struct {
 	Read Version `json:"read"`
 }
 
-// Version is a file with its content.
+// Version is a file with the hash of its content.
 type Version struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256,omitempty"`
@@ -68,7 +67,7 @@ const (
 	maxDiffInput = 8 << 20
 )
 
-// newChange compares two contents of a file; nil stands for no file.
+// newChange compares two contents of a file; nil for no file.
 func newChange(path, from string, before, after []byte, room int) Change {
 	c := Change{Path: path, Kind: Update}
 	if after != nil {
@@ -102,7 +101,7 @@ func newChange(path, from string, before, after []byte, room int) Change {
 	return c
 }
 
-// cutLines keeps the whole lines of s that fit into limit bytes.
+// cutLines returns the whole lines of s that fit into limit bytes.
 func cutLines(s string, limit int) (string, bool) {
 	if len(s) <= limit {
 		return s, false
@@ -114,21 +113,21 @@ func cutLines(s string, limit int) (string, bool) {
 func detail(files ...Change) json.RawMessage {
 	raw, err := json.Marshal(Changes{Files: files})
 	if err != nil {
-		return nil // Strings and numbers: it cannot fail.
+		return nil // strings and numbers: Marshal cannot fail
 	}
 	return raw
 }
 
 func hexDigest(d digest) string { return hex.EncodeToString(d[:]) }
 
-// reading encodes what was read.
+// reading encodes the version that was read.
 func reading(path, sum string) json.RawMessage {
 	raw, err := json.Marshal(Reading{Version{Path: path, SHA256: sum}})
 	if err != nil {
-		return nil // Strings: it cannot fail.
+		return nil // strings: Marshal cannot fail
 	}
 	return raw
 }
 
-// counts writes how much changed, such as "+3 -1".
+// counts returns the size of a change, such as "+3 -1".
 func (c Change) counts() string { return fmt.Sprintf("+%d -%d", c.Added, c.Removed) }

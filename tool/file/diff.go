@@ -7,15 +7,15 @@ import (
 
 const (
 	diffContext = 3
-	// maxDiffEdits bounds the work of finding a shortest diff; two texts
-	// further apart are shown as one replaced by the other.
+	// maxDiffEdits bounds the search for a shortest diff; two texts with more differences
+	// are shown as one replacement.
 	maxDiffEdits = 400
 )
 
-// change is a run of lines that differ: a[fromA:toA] became b[fromB:toB].
+// change is a run of lines that differ: b[fromB:toB] replaced a[fromA:toA].
 type change struct{ fromA, toA, fromB, toB int }
 
-// diffLines returns what differs between a and b, in order.
+// diffLines returns the differences between a and b, in order.
 func diffLines(a, b []line) []change {
 	start := 0
 	for start < len(a) && start < len(b) && a[start] == b[start] {
@@ -42,11 +42,11 @@ func diffLines(a, b []line) []change {
 	return middle
 }
 
-// shortestEdits is the greedy algorithm of Myers, "An O(ND) Difference
-// Algorithm and Its Variations" (1986). It gives up beyond maxDiffEdits.
+// shortestEdits is the greedy algorithm of Myers, "An O(ND) Difference Algorithm and Its
+// Variations" (1986). It stops beyond maxDiffEdits.
 func shortestEdits(a, b []line) ([]change, bool) {
 	limit := min(len(a)+len(b), maxDiffEdits)
-	reach := make([]int, 2*limit+2) // furthest x on diagonal k, at k+limit
+	reach := make([]int, 2*limit+2) // furthest x on diagonal k, at index k+limit
 	var trace [][]int
 	for d := 0; d <= limit; d++ {
 		trace = append(trace, append([]int(nil), reach...))
@@ -64,8 +64,8 @@ func shortestEdits(a, b []line) ([]change, bool) {
 	return nil, false
 }
 
-// nextX is where a path of d edits enters diagonal k: down from k+1, or right
-// from k-1.
+// nextX returns where a path of d edits enters diagonal k: down from k+1, or right from
+// k-1.
 func nextX(reach []int, limit, k, d int) int {
 	if k == -d || k != d && reach[k-1+limit] < reach[k+1+limit] {
 		return reach[k+1+limit]
@@ -73,7 +73,7 @@ func nextX(reach []int, limit, k, d int) int {
 	return reach[k-1+limit] + 1
 }
 
-// walkBack turns the trace into changes, merging neighbours.
+// walkBack converts the trace to changes, and merges adjacent ones.
 func walkBack(trace [][]int, limit, x, y int) []change {
 	var edits []change // single lines, last first
 	for d := len(trace) - 1; d > 0; d-- {
@@ -108,7 +108,7 @@ func walkBack(trace [][]int, limit, x, y int) []change {
 func unified(a, b []line, changes []change) string {
 	var out strings.Builder
 	for i := 0; i < len(changes); {
-		j := i + 1 // Changes i to j-1 are close enough for one hunk.
+		j := i + 1 // changes i to j-1 are close enough for one hunk
 		for j < len(changes) && changes[j].fromA-changes[j-1].toA <= 2*diffContext {
 			j++
 		}
@@ -133,7 +133,7 @@ func writeHunk(out *strings.Builder, a, b []line, changes []change) {
 	writeLines(out, ' ', a[at:last.toA+tail])
 }
 
-// hunkRange writes lines from:to as a unified diff counts them.
+// hunkRange writes lines from:to in the notation of a unified diff.
 func hunkRange(from, to int) string {
 	switch to - from {
 	case 0:

@@ -11,8 +11,8 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// A file that replaces another is on stable storage before it does, and its new
-// name after that.
+// The new file is on stable storage before it replaces the old one, and its name
+// afterwards.
 func TestReplacingIsDurable(t *testing.T) {
 	dir := t.TempDir()
 	real := filepath.Join(dir, "a.txt")

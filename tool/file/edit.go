@@ -78,8 +78,8 @@ func (w *Workspace) edit(ctx context.Context, call tool.Call, p place, in EditAr
 	return tool.Result{Output: fmt.Sprintf("edited %s in %s (%s)", p.Shown, places, c.counts()), Detail: detail(c)}, nil
 }
 
-// substitute returns the content with the replacement made, and in how many
-// places. Every byte outside of those is as it was.
+// substitute returns the content with the replacements, and their number. It changes no
+// byte outside them.
 func substitute(ctx context.Context, s *snapshot, in EditArguments) ([]byte, int, error) {
 	if in.Old == in.New {
 		return nil, 0, errors.New("old_string and new_string are equal; nothing to change")
@@ -105,8 +105,7 @@ func substitute(ctx context.Context, s *snapshot, in EditArguments) ([]byte, int
 	return out, len(found), nil
 }
 
-// replacement gives text the line endings of what it replaces, or else those
-// of the file.
+// replacement gives text the line endings of the replaced text, or else of the file.
 func replacement(old []byte, text, fileEnding string) string {
 	if own := lineEnding(old); own != "" {
 		return withEnding(text, own)
@@ -114,7 +113,7 @@ func replacement(old []byte, text, fileEnding string) string {
 	return withEnding(text, fileEnding)
 }
 
-// choose returns the places to replace, in order and apart from each other.
+// choose returns the spans to replace, in order and without overlaps.
 func choose(ctx context.Context, s *snapshot, in EditArguments) ([]span, error) {
 	var found []span
 	var starts []int
@@ -144,10 +143,10 @@ func choose(ctx context.Context, s *snapshot, in EditArguments) ([]span, error) 
 	return found, nil
 }
 
-// maxMatches bounds how many places of a file are held in memory.
+// maxMatches bounds the matches that are held in memory.
 const maxMatches = 100_000
 
-// maxListed bounds how many line numbers an error lists.
+// maxListed bounds the line numbers in an error.
 const maxListed = 20
 
 func listed(lines []int, total int) string {

@@ -112,8 +112,7 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// An edit of a file in an encoding that settle does not know changes the
-// bytes of the match and no others.
+// An edit of a file in an unknown encoding changes only the bytes of the match.
 func TestEditProperty(t *testing.T) {
 	piece := rapid.SliceOfN(rapid.SampledFrom([]byte("ab \xe9\xff\x00\t")), 0, 12)
 	ending := rapid.SampledFrom([]string{"\n", "\r\n"})
@@ -156,11 +155,11 @@ func FuzzEdit(f *testing.F) {
 		if !all && n != 1 {
 			t.Fatalf("%d places", n)
 		}
-		// With all line endings taken for one, it is a plain replacement.
+		// If all line endings are equal, an edit is a plain replacement.
 		plain := func(b []byte) string { return string(bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n"))) }
 		old = strings.ReplaceAll(old, "\r\n", "\n")
 		if strings.Contains(plain(data)+old+text, "\r") {
-			return // A lone CR may join a line feed to a CRLF.
+			return // A lone CR can join a line feed to a CRLF.
 		}
 		limit := 1
 		if all {

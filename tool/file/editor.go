@@ -9,23 +9,22 @@ import (
 	"unicode/utf8"
 )
 
-// Editor is a program that may have files of the session's directory open, with
-// text that is not saved yet. The file tools ask it for their text and give it the new
-// text. What the editor does not have, with an error that is [fs.ErrNotExist], the tools
-// read from and write to the disk, as all other files. A path that leads out of the
-// directory by a link is never the editor's.
+// Editor is a program with open files of the session's directory, which can have unsaved
+// text. The file tools read their text from it and write new text to it. If its error is
+// [fs.ErrNotExist], the tools use the disk, as for all other files. A path that leads out
+// of the directory by a link never belongs to the editor.
 //
-// What an Editor is given it writes itself: then the promises of this package
-// about atomic writes and file modes are the editor's.
+// The Editor itself writes its files: this package's guarantees about atomic writes and
+// file modes do not apply to them.
 type Editor struct {
 	Read  func(ctx context.Context, path string) (text string, err error)
 	Write func(ctx context.Context, path, text string) error
 }
 
-// covers reports whether the editor is asked about a file.
+// covers reports whether the editor can have a file.
 func (w *Workspace) covers(p place) bool { return w.editor != nil && p.buffer != "" }
 
-// edited returns the text that the editor has of a file, if it has the file.
+// edited returns the editor's text of a file, if the editor has the file.
 func (w *Workspace) edited(ctx context.Context, p place) (text string, has bool, err error) {
 	if !w.covers(p) {
 		return "", false, nil
@@ -42,8 +41,7 @@ func (w *Workspace) edited(ctx context.Context, p place) (text string, has bool,
 	return text, true, nil
 }
 
-// load reads the file at p, which need not exist: as the editor has it, or as
-// it is on the disk.
+// load reads the file at p, from the editor or from the disk. The file need not exist.
 func (w *Workspace) load(ctx context.Context, p place) (*snapshot, error) {
 	s, err := load(ctx, p)
 	if err == nil {
@@ -74,7 +72,7 @@ func (w *Workspace) load(ctx context.Context, p place) (*snapshot, error) {
 	return s, nil
 }
 
-// textual reports whether an editor could have the content.
+// textual reports whether an editor could contain the content.
 func textual(content []byte) bool {
 	return utf8.Valid(content) && bytes.IndexByte(content, 0) < 0
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A path in the directory that leads out of it is not the editor's: the editor would
-// follow the link. A link that stays inside is, by the path that it leads to.
+// A path in the directory that leads out of it does not belong to the editor, because the
+// editor would follow the link. A link within the directory does, by its target's path.
 func TestEditorIsNotAskedAboutLinksThatLeadOutside(t *testing.T) {
 	f := newFixture(t)
 	b := &buffers{texts: map[string]string{}}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// buffers is an editor with files open.
+// buffers is an editor with open files.
 type buffers struct {
 	texts map[string]string // by path
 	err   error
@@ -77,7 +77,7 @@ func TestEditorHasTheText(t *testing.T) {
 	if diff := cmp.Diff(want, maps.Clone(b.texts)); diff != "" {
 		t.Errorf("editor (-want +got):\n%s", diff)
 	}
-	f.want("open.txt", "saved\n") // the editor saves, not the tool
+	f.want("open.txt", "saved\n") // the editor saves the file, not the tool
 	f.want("closed.txt", "changed\n")
 }
 

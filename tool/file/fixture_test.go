@@ -40,7 +40,7 @@ func golden(t *testing.T, name, got string) {
 
 const mask = "[settle:secret]"
 
-// tb is what tests, fuzz targets and rapid's checks have in common.
+// tb is the common interface of tests, fuzz targets and rapid's checks.
 type tb interface {
 	Helper()
 	Fatal(args ...any)
@@ -48,7 +48,7 @@ type tb interface {
 	Errorf(format string, args ...any)
 }
 
-// fixture is a directory and the tools that work in it.
+// fixture is a directory with tools that work in it.
 type fixture struct {
 	tb
 	dir string
@@ -56,7 +56,7 @@ type fixture struct {
 	w   *Workspace
 }
 
-// newFixture also checks, at the end, that no temporary file is left.
+// newFixture also checks, at the end, that no temporary file remains.
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := fixtureIn(t, t.TempDir())
@@ -138,8 +138,8 @@ func (f *fixture) ok(name string, in args) tool.Result {
 	return result
 }
 
-// fails runs a call that must fail and returns what the model is told, with
-// the fixture's directory replaced.
+// fails runs a call that must fail and returns the model's result, with the fixture's
+// directory replaced.
 func (f *fixture) fails(name string, in args) string {
 	f.Helper()
 	result, err := f.run(name, in)

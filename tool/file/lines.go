@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// line is one line of a file with the ending that it has: "\n", "\r\n", or ""
-// at the end of a file without one. Both are bytes as they are in the file,
-// whatever their encoding.
+// line is one line of a file with its ending: "\n", "\r\n", or "" at the end of a file
+// without one. Both are the bytes of the file, in any encoding.
 type line struct {
 	text string
 	end  string
@@ -15,7 +14,7 @@ type line struct {
 
 func (l line) String() string { return l.text + l.end }
 
-// splitLines splits a file; joining the lines gives it back to the byte.
+// splitLines splits a file; the joined lines are equal to the file.
 func splitLines(data string) []line {
 	lines := make([]line, 0, strings.Count(data, "\n")+1)
 	for data != "" {
@@ -42,7 +41,7 @@ func joinLines(lines []line) string {
 	return b.String()
 }
 
-// lineEnding returns the ending that most lines of data have, "" if none has.
+// lineEnding returns the most common line ending in data, "" if there is none.
 func lineEnding(data []byte) string {
 	crlf := bytes.Count(data, []byte("\r\n"))
 	lf := bytes.Count(data, []byte("\n")) - crlf
@@ -55,8 +54,7 @@ func lineEnding(data []byte) string {
 	return "\n"
 }
 
-// withEnding returns text with each line ending replaced by end; with no end
-// to keep, as it is.
+// withEnding replaces each line ending in text by end; an empty end keeps them.
 func withEnding(text, end string) string {
 	if end == "" {
 		return text
@@ -68,11 +66,10 @@ func withEnding(text, end string) string {
 	return strings.ReplaceAll(text, "\n", end)
 }
 
-// utf8BOM may begin a file; a model does not see it, so settle keeps it.
+// utf8BOM can begin a file; models do not see it, so settle keeps it.
 const utf8BOM = "\uFEFF"
 
-// lineNumber returns the number, from 1, of the line that the byte at offset
-// is in.
+// lineNumber returns the number, from 1, of the line that contains the byte at offset.
 func lineNumber(data []byte, offset int) int {
 	return 1 + bytes.Count(data[:offset], []byte("\n"))
 }

@@ -7,21 +7,20 @@ import (
 	"sync"
 )
 
-// locks lets one call at a time work on a path, in the order of their coming.
+// locks serializes the calls on each path, in the order of their arrival.
 type locks struct {
 	mu   sync.Mutex
 	held map[string]*pathLock // guarded by mu
 }
 
-// pathLock exists while somebody holds the path or waits for it.
+// pathLock exists while a call holds the path or waits for it.
 type pathLock struct {
 	users int           // guarded by locks.mu
 	token chan struct{} // of capacity 1; full while held
 }
 
-// acquire takes all of the keys, or none if ctx ends first, and returns what
-// lets go of them. Keys are taken in sorted order, so that two calls that want
-// the same ones never wait for each other.
+// acquire takes all keys, or none if ctx ends first. release frees them. It takes keys in
+// sorted order, so that two calls with the same keys never wait for each other.
 func (l *locks) acquire(ctx context.Context, keys ...string) (release func(), err error) {
 	keys = slices.Clone(keys)
 	slices.Sort(keys)
@@ -64,7 +63,7 @@ func (l *locks) release(keys []string) {
 		l.mu.Unlock()
 		select {
 		case <-lock.token:
-		default: // Not held: release is only called for what was taken.
+		default: // release is only called for held keys
 			panic("file: lock released twice")
 		}
 		l.leave(key)

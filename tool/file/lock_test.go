@@ -22,13 +22,13 @@ func TestLockWaitEndsWithContext(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cause := errors.New("interrupted")
 		var waiting sync.WaitGroup
-		waiting.Go(func() { // Ends by cancel; waited for below.
+		waiting.Go(func() { // ends by cancel; Wait below waits for it
 			if _, err := l.acquire(ctx, "c", "b"); !errors.Is(err, cause) {
 				t.Errorf("got %v", err)
 			}
 		})
 		synctest.Wait()
-		other, err := l.acquire(t.Context(), "d") // Others do not wait.
+		other, err := l.acquire(t.Context(), "d") // Other keys do not wait.
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestLockWaitEndsWithContext(t *testing.T) {
 		cancel(cause)
 		waiting.Wait()
 		release()
-		again, err := l.acquire(t.Context(), "a", "b", "c") // Nothing was left held.
+		again, err := l.acquire(t.Context(), "a", "b", "c") // All keys are free.
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestLockWaitEndsWithContext(t *testing.T) {
 	})
 }
 
-// Calls that want the same paths in other orders never wait for each other.
+// Calls with the same paths in different orders never wait for each other.
 func TestLockOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l locks
@@ -55,7 +55,7 @@ func TestLockOrder(t *testing.T) {
 		holders := map[string]int{}
 		for _, keys := range [][]string{{"a", "b"}, {"b", "a"}, {"c", "a"}, {"b", "c", "a"}, {"a"}} {
 			for range 20 {
-				all.Go(func() { // Ends when it had its turn; waited for below.
+				all.Go(func() { // ends after its turn; Wait below waits for it
 					release, err := l.acquire(t.Context(), keys...)
 					if err != nil {
 						t.Error(err)
@@ -73,7 +73,7 @@ func TestLockOrder(t *testing.T) {
 	})
 }
 
-// Each of many edits of one file at once, through its name and a link, stays.
+// Every one of many concurrent edits of one file, through its name and a link, is kept.
 func TestParallelEditsAreSerialised(t *testing.T) {
 	f := newFixture(t)
 	text := ""
@@ -88,7 +88,7 @@ func TestParallelEditsAreSerialised(t *testing.T) {
 	want := ""
 	for i := range 20 {
 		want += fmt.Sprintf("(%d)\n", i)
-		calls.Go(func() { // Waited for below.
+		calls.Go(func() { // Wait below waits for it
 			name := []string{"x", "y"}[i%2]
 			raw := fmt.Sprintf(`{"path":%q,"old_string":"<%d>","new_string":"(%d)"}`, name, i, i)
 			if _, err := f.set.Run(t.Context(), tool.Call{Name: "edit", Args: []byte(raw), Dir: f.dir}); err != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// CheckMask refuses a call of one of this package's tools that would write the
-// mask of a secret, as the tool itself does where the call runs in this process.
+// CheckMask refuses a call of one of this package's tools that would write the mask of a
+// secret. It is for calls that run in another process.
 func CheckMask(tool string, args json.RawMessage, masked func(text string) bool) error {
 	if masked == nil {
 		return nil

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// span is a place in a file, by byte.
+// span is a range of bytes in a file.
 type span struct{ from, to int }
 
-// matches finds text in data byte for byte, except that a line ending of
-// either kind fits one of either kind: a model does not see which a file has.
-// Matches may overlap. It ends early when ctx does.
+// matches finds text in data byte for byte, except that both kinds of line endings match
+// each other, because a model does not see which kind a file has. Matches can overlap. The
+// sequence ends with ctx.
 func matches(ctx context.Context, data []byte, text string) iter.Seq[span] {
 	pieces := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	return func(yield func(span) bool) {
@@ -29,7 +29,7 @@ func matches(ctx context.Context, data []byte, text string) iter.Seq[span] {
 	}
 }
 
-// nextCandidate returns the next place where the text could begin, or -1.
+// nextCandidate returns the next position at which the text can begin, or -1.
 func nextCandidate(data []byte, at int, pieces []string) int {
 	if pieces[0] != "" {
 		i := bytes.Index(data[at:], []byte(pieces[0]))
@@ -66,7 +66,7 @@ func matchAt(data []byte, from int, pieces []string) (to int, ok bool) {
 	return at, true
 }
 
-// endingAt returns the length of the line ending that data begins with.
+// endingAt returns the length of the line ending at the start of data.
 func endingAt(data []byte) int {
 	switch {
 	case bytes.HasPrefix(data, []byte("\r\n")):

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// describeBinary says what a file that is no text is; "" for text. head is
-// its beginning, and r has its whole.
+// describeBinary describes a file that is not text; "" for text. head is its beginning, and
+// r reads the whole file.
 func describeBinary(head []byte, r io.ReadSeeker) string {
 	kind, _, _ := strings.Cut(http.DetectContentType(head), ";")
 	switch {
@@ -31,14 +31,14 @@ func describeBinary(head []byte, r io.ReadSeeker) string {
 	return ""
 }
 
-// isBinaryType: what is sniffed as neither text nor just unknown bytes, by a
-// signature. PostScript has one and is text.
+// isBinaryType reports whether a sniffed type is neither text nor unknown bytes. PostScript
+// has a signature and is text.
 func isBinaryType(kind string) bool {
 	return !strings.HasPrefix(kind, "text/") && kind != "application/octet-stream" && kind != "application/postscript"
 }
 
-// maxImageHeader bounds what is read of an image to find its size: a JPEG may
-// have long metadata in front.
+// maxImageHeader bounds the bytes of an image that are read for its size, because a JPEG
+// can begin with long metadata.
 const maxImageHeader = 1 << 20
 
 func dimensions(kind string, head []byte, r io.ReadSeeker) string {

@@ -10,15 +10,15 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// Past is a file as it was.
+// Past is an earlier version of a file.
 type Past struct {
-	// SHA256 is that of its whole content, in hex.
+	// SHA256 is the hash of its whole content, in hex.
 	SHA256 string `json:"sha256"`
 	// Mode is its permissions, such as "0644".
 	Mode string `json:"mode,omitempty"`
 }
 
-// Perm is the mode of the file; 0 if it is not known.
+// Perm is the mode of the file; 0 if it is unknown.
 func (p Past) Perm() fs.FileMode {
 	n, err := strconv.ParseUint(p.Mode, 8, 12)
 	if err != nil {
@@ -27,7 +27,7 @@ func (p Past) Perm() fs.FileMode {
 	return fs.FileMode(n) & fs.ModePerm
 }
 
-// past is the file as it was loaded; nil if there was none.
+// past returns the file as loaded; nil if there was none.
 func (s *snapshot) past() *Past {
 	if !s.exists() {
 		return nil
@@ -35,16 +35,15 @@ func (s *snapshot) past() *Past {
 	return &Past{hexDigest(sha256.Sum256(s.data)), fmt.Sprintf("%04o", s.info.Mode().Perm())}
 }
 
-// keepData keeps what the file contains, which is about to go. A disk that has no
-// room for it is no reason to do nothing: that it is not kept is found by whoever
-// wants it back.
+// keepData stores the content of the file before it is replaced. A failure, such as a full
+// disk, does not stop the call: an undo then reports that the content is missing.
 func (s *snapshot) keepData() {
 	if s.keep != nil && s.exists() {
 		_ = s.keep(s.data)
 	}
 }
 
-// intends keeps what a call is about to do.
+// intends stores the intended changes of a call.
 func (w *Workspace) intends(call tool.Call, files ...Change) {
 	if w.intend == nil {
 		return
@@ -55,7 +54,7 @@ func (w *Workspace) intends(call tool.Call, files ...Change) {
 	_ = w.intend(call, detail(files...))
 }
 
-// record notes what was at the change's path.
+// record records the earlier file at the change's path.
 func (c *Change) record(s *snapshot) {
 	c.Before = s.past()
 	if s.Real != s.Named {
@@ -63,7 +62,7 @@ func (c *Change) record(s *snapshot) {
 	}
 }
 
-// recordMove notes what was where the file came from.
+// recordMove records the earlier file at the source of a move.
 func (c *Change) recordMove(from *snapshot) {
 	c.Moved = from.past()
 	if from.Real != from.Named {

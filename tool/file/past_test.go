@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// keeping is a fixture whose workspace keeps what files contained; now, if set, sees
+// keeping returns a fixture whose workspace stores earlier contents; now, if set, inspects
 // the directory at that time.
 func keeping(t *testing.T, now func(f *fixture, content string) error) (*fixture, *[]string) {
 	t.Helper()
@@ -32,8 +32,8 @@ func keeping(t *testing.T, now func(f *fixture, content string) error) (*fixture
 	return f, kept
 }
 
-// What a file contained is kept before it is replaced, moved or deleted, and what a
-// call says of it names it.
+// A file's content is stored before the file is replaced, moved or deleted, and the call's
+// change names it.
 func TestContentsAreKept(t *testing.T) {
 	f, kept := keeping(t, func(f *fixture, content string) error {
 		f.want(map[string]string{"one\n": "a", "two\n": "a", "d\n": "d", "m\n": "m"}[content], content)
@@ -81,7 +81,7 @@ func TestContentsAreKept(t *testing.T) {
 	}
 }
 
-// That there is no room to keep something is no reason not to work.
+// A full store does not stop a call.
 func TestContentsThatCannotBeKept(t *testing.T) {
 	f, _ := keeping(t, func(*fixture, string) error { return errors.New("the disk is full") })
 	f.put("a", "one\n")
@@ -89,7 +89,7 @@ func TestContentsThatCannotBeKept(t *testing.T) {
 	f.want("a", "two\n")
 }
 
-// A change through a symbolic link says where it was made.
+// A change through a symbolic link names the real file.
 func TestChangeThroughALink(t *testing.T) {
 	f, _ := keeping(t, nil)
 	f.put("real/a", "one\n")
@@ -109,7 +109,7 @@ func TestChangeThroughALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.want("real/a", "one\n")
-	// The link leads elsewhere by now, or is a file itself.
+	// The link now leads to another file, or is a file itself.
 	f.put("other", "one\n")
 	for _, change := range []func() error{
 		func() error { return os.Symlink("other", f.path("link")) },

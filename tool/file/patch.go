@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// patchGrammar is the grammar, in Lark's notation, that Codex gives GPT-5
-// models for this tool (openai/codex, codex-rs: tool_apply_patch.lark).
+// patchGrammar is the grammar, in Lark's notation, that Codex gives GPT-5 models for this
+// tool (openai/codex, codex-rs: tool_apply_patch.lark).
 const patchGrammar = `start: begin_patch hunk+ end_patch
 begin_patch: "*** Begin Patch" LF
 end_patch: "*** End Patch" LF?

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// applyHunks returns the file with the hunks applied, in order, each after
-// the one before. Every line that they do not remove stays as it is in the
-// file, to the byte, those given as context too.
+// applyHunks returns the file with the hunks applied in order. Every line that they do not
+// remove keeps its bytes, also context lines.
 func applyHunks(ctx context.Context, path string, data []byte, hunks []hunk) ([]byte, error) {
 	text, bom := strings.CutPrefix(string(data), utf8BOM)
 	file := splitLines(text)
@@ -36,7 +35,7 @@ func applyHunks(ctx context.Context, path string, data []byte, hunks []hunk) ([]
 			switch {
 			case l.mark == '+':
 				out = append(out, line{l.text, endingNear(file, at, ending)})
-			case at == len(file): // The blank line after the last, which findHunk lets pass.
+			case at == len(file): // The blank line after the last line, which findHunk accepts.
 			default:
 				if l.mark == ' ' {
 					out = append(out, file[at])
@@ -53,8 +52,8 @@ func applyHunks(ctx context.Context, path string, data []byte, hunks []hunk) ([]
 	return []byte(joinLines(out)), nil
 }
 
-// endingNear is the ending of the line before at, so that a file of mixed
-// endings keeps them where they are.
+// endingNear returns the ending of the line before at, so that a file with mixed endings
+// keeps them in place.
 func endingNear(file []line, at int, otherwise string) string {
 	if at > 0 && file[at-1].end != "" {
 		return file[at-1].end
@@ -62,8 +61,8 @@ func endingNear(file []line, at int, otherwise string) string {
 	return otherwise
 }
 
-// keepLastEnding keeps a missing newline at the end of the file missing, and
-// gives one to a line that was the last and is not any more.
+// keepLastEnding keeps a missing newline at the end of the file, and adds one to a line
+// that is no longer the last.
 func keepLastEnding(out, file []line, ending string) {
 	for i := range out {
 		last := i == len(out)-1
@@ -76,7 +75,7 @@ func keepLastEnding(out, file []line, ending string) {
 	}
 }
 
-// old returns the lines that must be in the file.
+// old returns the lines that the file must contain.
 func (h hunk) old() []string {
 	var old []string
 	for _, l := range h.lines {
@@ -101,15 +100,15 @@ func findHunk(path string, file []line, h hunk, from int) (int, error) {
 	base := max(from, anchor+1)
 	switch {
 	case len(old) == 0 && anchor >= 0 && !h.atEnd:
-		return base, nil // Only additions: right after the anchor,
+		return base, nil // only additions: after the anchor,
 	case len(old) == 0:
-		return len(file), nil // or else at the end.
+		return len(file), nil // or else at the end
 	case h.atEnd:
 		return findAtEnd(path, file, h, old, base)
 	}
 	starts := findRun(file, old, base)
 	if len(starts) == 0 && anchor >= from {
-		starts = findRun(file, old, anchor) // The context may begin with the anchor itself.
+		starts = findRun(file, old, anchor) // the context can begin with the anchor itself
 	}
 	if len(starts) == 0 {
 		starts = findBeforeBlankEnd(file, old, base)
@@ -123,7 +122,7 @@ func findHunk(path string, file []line, h hunk, from int) (int, error) {
 	return starts[0], nil
 }
 
-// findAnchor finds a line, if need be with white space around it ignored.
+// findAnchor finds a line, if necessary ignoring white space around it.
 func findAnchor(file []line, text string, from int) int {
 	for i := from; i < len(file); i++ {
 		if file[i].text == text {
@@ -138,10 +137,10 @@ func findAnchor(file []line, text string, from int) int {
 	return -1
 }
 
-// findRun returns where the lines are, by the strictest rule by which they are
-// anywhere: as they are; without white space at their ends; with typographic
-// signs taken for plain ones, which models confuse. Indentation always counts:
-// what is added would be indented wrongly too.
+// findRun returns the positions of the lines by the strictest rule that matches: exact;
+// without white space at line ends; with typographic signs read as plain ones, which models
+// confuse. Indentation always counts, because the added lines would otherwise be indented
+// wrongly.
 func findRun(file []line, run []string, from int) []int {
 	for _, form := range []func(string) string{asIs, trimEnd, func(s string) string { return plain(trimEnd(s)) }} {
 		want := make([]string, len(run))
@@ -170,8 +169,8 @@ func runAt(file []line, want []string, at int, form func(string) string) bool {
 	return true
 }
 
-// findBeforeBlankEnd takes a last, blank line of context for the end of the
-// file, where an editor shows one.
+// findBeforeBlankEnd accepts a last, blank line of context at the end of the file, where
+// editors show one.
 func findBeforeBlankEnd(file []line, old []string, from int) []int {
 	last := len(old) - 1
 	start := len(file) - last
@@ -195,9 +194,9 @@ func findAtEnd(path string, file []line, h hunk, old []string, from int) (int, e
 	return 0, missingError(path, file, h, old, from)
 }
 
-// checkSigns refuses typographic signs in what a hunk adds, if the hunk has them in
-// lines where the file has plain ones: they are a slip of the model's, which is let
-// pass only where it is not written.
+// checkSigns refuses typographic signs in a hunk's added lines if the hunk also has them in
+// lines where the file has plain ones: they are the model's mistake, which only matching
+// ignores.
 func checkSigns(path string, file []line, h hunk, start int) error {
 	differs, at := false, start
 	for _, l := range h.lines {
@@ -218,7 +217,7 @@ func checkSigns(path string, file []line, h hunk, start int) error {
 func asIs(s string) string    { return s }
 func trimEnd(s string) string { return strings.TrimRight(s, " \t\r\v\f") }
 
-// plain replaces typographic dashes, quotes and spaces by those of ASCII.
+// plain replaces typographic dashes, quotes and spaces by ASCII.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

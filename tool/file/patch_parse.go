@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// A patch in the format that GPT models are trained on ("V4A"); the grammar
-// is patchGrammar. Line numbers in errors are those of the patch.
+// A patch in the format that GPT models are trained on ("V4A"); the grammar is
+// patchGrammar. Line numbers in errors count lines of the patch.
 
-// opKind is what a section of a patch does to a file.
+// opKind is the action of a section of a patch.
 type opKind string
 
 const (
@@ -21,7 +21,7 @@ const (
 type patchOp struct {
 	kind   opKind
 	path   string
-	line   int    // of its header, from 1
+	line   int    // line of its header, from 1
 	moveTo string // update
 	add    []string
 	hunks  []hunk // update
@@ -29,10 +29,10 @@ type patchOp struct {
 
 // hunk is a run of lines to find and change.
 type hunk struct {
-	line    int      // where it begins in the patch, from 1
-	anchors []string // lines to find first, each after the one before
+	line    int      // its first line in the patch, from 1
+	anchors []string // lines to find first, each after the previous one
 	lines   []hunkLine
-	atEnd   bool // the run is the end of the file
+	atEnd   bool // the run ends the file
 }
 
 // hunkLine is a line to keep (' '), to remove ('-') or to add ('+').
@@ -51,11 +51,11 @@ const (
 // patchParser reads a patch line by line.
 type patchParser struct {
 	lines []string
-	next  []int // of each line, the index of the first from it on that is not empty
+	next  []int // for each line, the index of the next line that is not empty
 	at    int   // index of the next line
 }
 
-// parsePatch reads a whole patch, or says what is wrong with which line.
+// parsePatch reads a whole patch, or returns an error that names the line.
 func parsePatch(text string) ([]patchOp, error) {
 	p := newPatchParser(text)
 	p.skipBlank()
@@ -118,7 +118,7 @@ func (p *patchParser) errorf(format string, args ...any) error {
 	return fmt.Errorf("line %d of the patch: %s%s", min(p.at+1, len(p.lines)), fmt.Sprintf(format, args...), quote)
 }
 
-// clip bounds what an error quotes of a line.
+// clip bounds the quote of a line in an error.
 func clip(s string) string {
 	const limit = 80
 	if len(s) <= limit {
@@ -157,14 +157,14 @@ func (p *patchParser) following() string {
 	return patchEnd
 }
 
-// sectionEnds reports whether nothing but empty lines comes before another
-// section or the end of the patch.
+// sectionEnds reports whether only empty lines precede another section or the end of the
+// patch.
 func (p *patchParser) sectionEnds() bool {
 	l := p.following()
 	return strings.HasPrefix(l, "*** ") && strings.TrimSpace(l) != patchEOF
 }
 
-// hunkEnds reports whether nothing but empty lines comes before the next hunk.
+// hunkEnds reports whether only empty lines precede the next hunk.
 func (p *patchParser) hunkEnds() bool {
 	return p.sectionEnds() || strings.HasPrefix(p.following(), "@@")
 }
@@ -209,7 +209,7 @@ func (p *patchParser) updated(op *patchOp) error {
 	return nil
 }
 
-// hunk reads anchors, lines and, maybe, the mark of the file's end.
+// hunk reads anchors, lines and an optional end-of-file mark.
 func (p *patchParser) hunk() (hunk, error) {
 	if p.hunkEnds() {
 		p.at = p.next[p.at]
@@ -229,7 +229,7 @@ func (p *patchParser) hunk() (hunk, error) {
 			break
 		}
 		switch {
-		case l == "": // A blank line of context whose space got lost.
+		case l == "": // A blank line of context without its space.
 			h.lines = append(h.lines, hunkLine{' ', ""})
 		case strings.IndexByte(" +-", l[0]) >= 0:
 			h.lines = append(h.lines, hunkLine{l[0], l[1:]})

@@ -212,8 +212,7 @@ func TestPatchTitle(t *testing.T) {
 	}
 }
 
-// A patch made from any two texts, with their lines as context, turns the one
-// into the other.
+// A patch between any two texts, with their lines as context, converts one into the other.
 func TestPatchProperty(t *testing.T) {
 	text := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "", " c", "\td", "*** End Patch", "@@"}), 0, 12)
 	rapid.Check(t, func(t *rapid.T) {
@@ -306,7 +305,7 @@ func FuzzApplyPatch(f *testing.F) {
 	})
 }
 
-// checkKept counts lines: what a patch neither adds nor removes is there.
+// checkKept counts lines: every line that a patch neither adds nor removes is kept.
 func checkKept(t *testing.T, before, after string, hunks []hunk) {
 	t.Helper()
 	count := map[string]int{}
@@ -327,13 +326,13 @@ func checkKept(t *testing.T, before, after string, hunks []hunk) {
 		count[plain(trimEnd(l.text))]--
 	}
 	for text, n := range count {
-		if n != 0 && text != "" { // A blank line at the end may be one that editors show.
+		if n != 0 && text != "" { // A blank line at the end can be one that editors show.
 			t.Fatalf("%q: %d too many or few: %q -> %q", text, n, before, after)
 		}
 	}
 }
 
-// A model that writes typographic quotes does so in what it adds, too.
+// A model that writes typographic quotes also writes them in added lines.
 func TestPatchRefusesTypographicAdditions(t *testing.T) {
 	f := newFixture(t)
 	f.put("a", "x := \"one\"\ny := 2\n")

@@ -16,19 +16,19 @@ import (
 // maxPlanBytes bounds the files that one patch holds in memory.
 const maxPlanBytes = 64 << 20
 
-// plan is what a patch will do, made in memory before anything is written.
+// plan is the result of a patch, computed in memory before any write.
 type plan struct {
 	w     *Workspace
 	call  tool.Call
 	files map[string]*planned // by key
-	order []*planned          // as the patch names them
+	order []*planned          // in the order of the patch
 	bytes int
 }
 
-// planned is a file as it is and as the patch will leave it.
+// planned is a file before and after the patch.
 type planned struct {
 	*snapshot
-	content []byte // nil: no file
+	content []byte // nil for no file
 	moved   *planned
 }
 
@@ -57,7 +57,7 @@ func (p *plan) close() {
 	}
 }
 
-// file returns what the plan has of a path, loading it if it is new.
+// file returns the plan's file at a path, and loads it if necessary.
 func (p *plan) file(ctx context.Context, path string) (*planned, error) {
 	place, err := p.w.locate(p.call, path)
 	if err != nil {
@@ -80,7 +80,7 @@ func (p *plan) file(ctx context.Context, path string) (*planned, error) {
 	return f, nil
 }
 
-// apply works one section into the plan.
+// apply applies one section to the plan.
 func (p *plan) apply(ctx context.Context, op patchOp) error {
 	f, err := p.file(ctx, op.path)
 	if err != nil {
@@ -125,7 +125,7 @@ func (p *plan) remove(f *planned) error {
 	return nil
 }
 
-// mayVanish refuses what would remove something else than the patch names.
+// mayVanish refuses to remove another file than the patch names.
 func (f *planned) mayVanish(verb string) error {
 	if f.content == nil {
 		return fmt.Errorf("there is no file %q to %s%s", f.Shown, verb, suggest(f.Place))
@@ -176,13 +176,13 @@ func (p *plan) update(ctx context.Context, f *planned, op patchOp) error {
 	return nil
 }
 
-// changed reports whether the plan does anything to the file.
+// changed reports whether the plan changes the file.
 func (f *planned) changed() bool {
 	return (f.content == nil) != !f.exists() || string(f.content) != string(f.data)
 }
 
-// carryOut writes the plan. All new content is staged before the first file
-// is replaced, so that a full disk is found while all is as it was.
+// carryOut writes the plan. It stages all new content before it replaces the first file, so
+// that a full disk causes no change.
 func (p *plan) carryOut(ctx context.Context) (result tool.Result, err error) {
 	ready, err := p.stageAll()
 	defer func() {
@@ -212,8 +212,8 @@ func (p *plan) carryOut(ctx context.Context) (result tool.Result, err error) {
 	return p.result(done), nil
 }
 
-// inOrder returns the files to change, with those to delete last: a moved file
-// is in its new place before it leaves the old one.
+// inOrder returns the files to change, files to delete last: a moved file exists in its new
+// place before it leaves the old one.
 func (p *plan) inOrder() []*planned {
 	var writes, deletes []*planned
 	for _, f := range p.order {
@@ -251,7 +251,7 @@ func (p *plan) stageAll() (map[*planned]*staged, error) {
 	return ready, nil
 }
 
-// finish puts one file in the state that the plan has for it.
+// finish writes one file of the plan.
 func (p *plan) finish(f *planned, st *staged) error {
 	if st != nil {
 		if err := st.commit(); err != nil {
@@ -274,7 +274,7 @@ func (p *plan) finish(f *planned, st *staged) error {
 	return nil
 }
 
-// partly says how far a patch got that failed on the way.
+// partly reports which files a failed patch has changed.
 func partly(done []*planned, err error) error {
 	if len(done) == 0 {
 		return fmt.Errorf("%w\nNothing was written", err)
@@ -286,13 +286,13 @@ func partly(done []*planned, err error) error {
 	return fmt.Errorf("%w\nThe patch is applied in part: done are %s, nothing else was changed", err, strings.Join(names, ", "))
 }
 
-// result says what was done.
+// result reports the changes.
 func (p *plan) result(done []*planned) tool.Result {
 	text, changes := p.report(done)
 	return tool.Result{Output: text, Detail: detail(changes...)}
 }
 
-// report says what the plan does to files, in the letters that version control uses.
+// report lists the plan's changes with the letters of version control.
 func (p *plan) report(done []*planned) (text string, changes []Change) {
 	var out strings.Builder
 	out.WriteString("patched:")
@@ -300,7 +300,7 @@ func (p *plan) report(done []*planned) (text string, changes []Change) {
 	room := maxDiffBytes
 	for _, f := range done {
 		if f.content == nil && p.movedFrom(f) {
-			continue // Told with its new place.
+			continue // reported with its new path
 		}
 		c, letter := newChange(f.Shown, "", before(f), f.content, room), "M"
 		switch {

@@ -9,10 +9,9 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// Preview says what a call of write, edit or apply_patch would change now, in
-// the form of the Detail of its result, and changes nothing. It takes the
-// model to know the files that the call replaces. An error is why the call
-// would fail.
+// Preview returns the changes that a call of write, edit or apply_patch would make now, in
+// the form of its result's Detail, and changes nothing. It assumes that the model knows the
+// files that the call replaces. An error is the error of the call.
 func Preview(ctx context.Context, call tool.Call) (json.RawMessage, error) {
 	w := &Workspace{masked: func(string) bool { return false }, known: map[string]digest{}}
 	switch call.Name {
@@ -55,7 +54,7 @@ func (w *Workspace) preview(ctx context.Context, call tool.Call, path string, ch
 		return nil, err
 	}
 	if content == nil {
-		content = []byte{} // An empty file, not none.
+		content = []byte{} // an empty file, not a missing one
 	}
 	var old []byte
 	if s.exists() {
@@ -97,8 +96,8 @@ func (w *Workspace) previewPatch(ctx context.Context, call tool.Call) (json.RawM
 	return p.result(p.inOrder()).Detail, nil
 }
 
-// PatchChanges returns what a patch does to each file that it names, without
-// diffs. What it fails on, apply_patch refuses as a whole.
+// PatchChanges returns a patch's changes of each file, without diffs. It fails on a patch
+// that apply_patch refuses as a whole.
 func PatchChanges(patch string) ([]Change, error) {
 	ops, err := parsePatch(patch)
 	if err != nil {
@@ -111,8 +110,7 @@ func PatchChanges(patch string) ([]Change, error) {
 	return changes, nil
 }
 
-// PatchPaths returns the paths that a patch works on, those that it moves files
-// to included.
+// PatchPaths returns the paths of a patch, including targets of moves.
 func PatchPaths(patch string) ([]string, error) {
 	changes, err := PatchChanges(patch)
 	if err != nil {

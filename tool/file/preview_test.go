@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/tool/file"
 )
 
-// What is shown of a call before is what its result shows afterwards.
+// The preview of a call equals its later result.
 func TestPreviewIsTheResult(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -19,7 +19,7 @@ const (
 	maxReadLines  = 2000
 	maxReadBytes  = 64 << 10
 	maxLineBytes  = 2000
-	sniffBytes    = 8000 // as git looks for a NUL in
+	sniffBytes    = 8000 // as git does to find a NUL
 	maxCountBytes = 64 << 20
 )
 
@@ -105,7 +105,7 @@ func (w *Workspace) read(ctx context.Context, p place, in ReadArguments) (tool.R
 	return tool.Result{Output: output, Detail: reading(p.Shown, sum)}, err
 }
 
-// explainOpen says what else the model could do.
+// explainOpen suggests an alternative to the model.
 func explainOpen(p place, err error) error {
 	switch {
 	case errors.Is(err, disk.ErrDirectory):
@@ -118,10 +118,10 @@ func explainOpen(p place, err error) error {
 	return fmt.Errorf("cannot read %q: %w", p.Shown, err)
 }
 
-// maxSuggestNames bounds how many names of a directory are looked at.
+// maxSuggestNames bounds the names of a directory that are compared.
 const maxSuggestNames = 2000
 
-// suggest names files beside p that p may have been meant to be.
+// suggest returns files beside p with similar names.
 func suggest(p disk.Place) string {
 	d, err := p.Dir()
 	if err != nil {

@@ -103,7 +103,7 @@ func TestReadCutsLongLines(t *testing.T) {
 	if want := "     1\t" + strings.Repeat("é", 1000) + " … (line cut, it has 10000 bytes)\n     2\tshort\n"; out != want {
 		t.Errorf("got %q", out)
 	}
-	f.put("odd.txt", "x"+strings.Repeat("é", 5000)) // A rune lies across the bound.
+	f.put("odd.txt", "x"+strings.Repeat("é", 5000)) // A rune crosses the limit.
 	if out := f.ok("read", args{"path": "odd.txt"}).Output; !utf8.ValidString(out) || strings.Contains(out, "\uFFFD") {
 		t.Errorf("a rune was cut: %q", out[len(out)-80:])
 	}
@@ -140,7 +140,7 @@ func TestReadIsBoundedAndSaysHowToGoOn(t *testing.T) {
 	}
 }
 
-// lines is an endless file.
+// endless is an endless file of lines.
 type endless struct {
 	text string
 	at   int

@@ -11,20 +11,20 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// Target is a file that is to be what it was, by what a [Change] says of it.
+// Target is a file to restore, from a [Change].
 type Target struct {
-	// Dir is the session's directory, and Path and Real are as in the Change.
+	// Dir is the session's directory; Path and Real are from the Change.
 	Dir, Path, Real string
 }
 
-// Present is a file as it is.
+// Present is the current version of a file.
 type Present struct {
-	*Past          // nil: there is none
-	Content []byte // whole
+	*Past          // nil if there is none
+	Content []byte // the whole content
 }
 
-// Look returns what the target is. A path that does not lead any more to where the
-// change was made is an error.
+// Look returns the current version of the target. It fails if the path no longer leads to
+// the changed file.
 func (t Target) Look(ctx context.Context) (Present, error) {
 	s, err := t.load(ctx)
 	if err != nil {
@@ -53,8 +53,8 @@ func (t Target) load(ctx context.Context) (*snapshot, error) {
 	return s, err
 }
 
-// Restore makes the target what it was, with a content; nil removes it. It does
-// nothing to a file that is not what it is said to be now.
+// Restore restores the target's version was with its content; a nil was removes the file.
+// It changes only a file whose current version is now.
 func (t Target) Restore(ctx context.Context, now, was *Past, content []byte) error {
 	s, err := t.load(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (t Target) Restore(ctx context.Context, now, was *Past, content []byte) err
 		return err
 	}
 	if err := st.commit(); err != nil {
-		_ = st.discard() // the other error says more
+		_ = st.discard() // the other error is more informative
 		return err
 	}
 	return nil
@@ -92,7 +92,7 @@ func (s *snapshot) remove() error {
 	return s.dir.Sync()
 }
 
-// permissions is a file of which no more is known.
+// permissions is a file of which only the mode is known.
 type permissions fs.FileMode
 
 func (permissions) Name() string        { return "" }

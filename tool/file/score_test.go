@@ -20,18 +20,18 @@ import (
 
 const scoreDoc = "../../docs/edits.md"
 
-// trial is one call of a tool, and what may come of it.
+// trial is one call of a tool, with its acceptable results.
 type trial struct {
 	tool, kind string
 	before     string
 	read       bool   // the model has read the file
-	since      string // what the file is by now; empty for before
-	after      string // what the file is to be; empty where nothing may be written
-	lines      [2]int // where the change is, from 1: a hint has one of them
+	since      string // the file's current content; empty for before
+	after      string // the expected content; empty if the tool must write nothing
+	lines      [2]int // lines of the change, from 1: a hint must show one of them
 	args       map[string]any
 }
 
-// result is what came of a trial.
+// result is the result of a trial.
 type result string
 
 // The results.
@@ -42,7 +42,7 @@ const (
 	wrong  result = "applied wrongly"
 )
 
-// bench has one file, which an editor has open: nothing is synced.
+// bench has one file, which an editor has open, so that no write is synced.
 type bench struct {
 	t    *testing.T
 	dir  string
@@ -64,7 +64,7 @@ func (b *bench) open() {
 
 func (b *bench) run(x trial) (result, string) {
 	b.text = x.before
-	if b.set == nil || x.tool == "write" { // which asks what the session has read
+	if b.set == nil || x.tool == "write" { // which requires an earlier read in the session
 		b.open()
 	}
 	call := func(name string, args map[string]any) error {
@@ -103,7 +103,7 @@ var (
 	listedLine = regexp.MustCompile(`on lines ([\d, ]+)`)
 )
 
-// leads reports whether the error shows a line of the change, or says what to do first.
+// leads reports whether the error shows a line of the change, or the step to take first.
 func leads(text string, x trial) bool {
 	if x.tool == "write" {
 		return strings.Contains(text, "Read it")
@@ -123,7 +123,7 @@ func leads(text string, x trial) bool {
 
 var updateScore = flag.Bool("score", false, "write docs/edits.md anew")
 
-// TestEdits scores the tools by the corpus. Nothing may be applied wrongly.
+// TestEdits scores the tools by the corpus. No edit may be applied wrongly.
 func TestEdits(t *testing.T) {
 	b := &bench{t: t, dir: t.TempDir()}
 	if err := os.WriteFile(filepath.Join(b.dir, "f"), []byte("text\n"), 0o600); err != nil {

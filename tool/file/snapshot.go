@@ -11,26 +11,26 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// maxEditBytes is the largest file that a tool changes: it holds the old and
-// the new content in memory.
+// maxEditBytes bounds the files that tools change, because a tool holds the old and the new
+// content in memory.
 const maxEditBytes = 32 << 20
 
-// snapshot is a file as it was when a call looked at it.
+// snapshot is a file as a call loaded it.
 type snapshot struct {
 	place
 
-	dir  *disk.Dir   // that the file is in; nil if there is none
-	info fs.FileInfo // nil: there is no file
+	dir  *disk.Dir   // the file's directory; nil if it does not exist
+	info fs.FileInfo // nil if there is no file
 	data []byte
-	// put, if set, has the editor write the file.
+	// put, if set, writes the file through the editor.
 	put func(content []byte) error
-	// keep, if set, keeps the data.
+	// keep, if set, stores the data.
 	keep func(content []byte) error
-	// syncs, if set, stands between the snapshot and the disk, for tests.
+	// syncs, if set, replaces calls of sync in tests.
 	syncs func(path string, sync func() error) error
 }
 
-// sync puts the file or directory on stable storage.
+// sync writes the file or directory to stable storage.
 func (s *snapshot) sync(path string, sync func() error) error {
 	if s.syncs != nil {
 		return s.syncs(path, sync)
@@ -93,7 +93,7 @@ func (s *snapshot) read(ctx context.Context) (info fs.FileInfo, data []byte, err
 	return info, data, nil
 }
 
-// unchanged says whether the file is still the one that was loaded.
+// unchanged returns an error if the file is no longer the loaded one.
 func (s *snapshot) unchanged() error {
 	if s.dir == nil && !s.exists() {
 		return nil
@@ -127,7 +127,7 @@ func (c contextReader) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-// byteCount writes a size for people.
+// byteCount formats a size for people.
 func byteCount(n int64) string {
 	switch {
 	case n < 10_000:

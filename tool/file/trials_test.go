@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// edit is a change with what stands around it, as a model would give it.
+// edit is a change with its context lines, in the form of a model.
 type edit struct {
 	file        []string // the whole piece
-	from, to    int      // of the lines that are given
+	from, to    int      // of the given lines
 	old, new    []string
 	at, removed int // of the change, in old
 }
 
-// give returns the change with so many lines around it.
+// give returns the change with context lines around it.
 func give(p piece, e change, around int) edit {
 	from, to := max(e.At-around, 0), min(e.At+e.Old+around, len(p.Lines))
 	return edit{
@@ -25,20 +25,20 @@ func give(p piece, e change, around int) edit {
 
 func text(lines []string) string { return strings.Join(lines, "\n") + "\n" }
 
-// after is the file with the new lines in it.
+// after returns the file with the new lines.
 func (e edit) after() []string { return slices.Concat(e.file[:e.from], e.new, e.file[e.to:]) }
 
-// added are the new lines, without those around them.
+// added returns the new lines without context.
 func (e edit) added() []string { return e.new[e.at : len(e.new)-(len(e.old)-e.at-e.removed)] }
 
-// change is applied to an edit to make it a near miss; ok is false where it changes nothing.
+// change changes an edit to a near miss; ok is false if it changes nothing.
 type miss struct {
 	kind string
 	make func(e edit, x *trial, given *edit) (ok bool)
 }
 
-// misses are the ways in which models come near. Where nothing of after is said, the
-// edit means what it meant.
+// misses are the near misses of models. Without a given result, the edit has its original
+// meaning.
 func misses() []miss {
 	return []miss{
 		{"tabs for spaces, or spaces for tabs", func(_ edit, _ *trial, given *edit) bool {
@@ -90,7 +90,7 @@ func misses() []miss {
 	}
 }
 
-// trials are the calls that an edit is tried by: as it was, and as some near misses.
+// trials returns the calls for an edit: unchanged, and with some near misses.
 func trials(p piece, e change, n int) []trial {
 	out := []trial{}
 	kinds := misses()
@@ -116,7 +116,7 @@ func trials(p piece, e change, n int) []trial {
 	return append(out, writes(p, e, n)...)
 }
 
-// writes are those by which a whole file is written.
+// writes returns the calls that write a whole file.
 func writes(p piece, e change, n int) []trial {
 	whole := give(p, e, 0)
 	x := trial{tool: "write", kind: "as they were made", before: text(whole.file), after: text(whole.after()), read: true}
@@ -152,10 +152,10 @@ func arguments(way string, e edit) map[string]any {
 	return map[string]any{"input": b.String()}
 }
 
-// joined are lines as a piece of text, which ends within the last of them.
+// joined joins lines to a text that ends within the last line.
 func joined(lines []string) string { return strings.TrimSuffix(strings.Join(lines, "\n"), "\r") }
 
-// each changes all lines that are given.
+// each changes all given lines.
 func each(e *edit, f func(string) string) bool {
 	changed := eachOld(e, f)
 	for n, s := range e.new {
@@ -164,7 +164,7 @@ func each(e *edit, f func(string) string) bool {
 	return changed
 }
 
-// eachOld changes those that are to be in the file.
+// eachOld changes the lines that the file must contain.
 func eachOld(e *edit, f func(string) string) (changed bool) {
 	for n, s := range e.old {
 		e.old[n] = f(s)
@@ -182,7 +182,8 @@ func reindent(s string) string {
 	return strings.ReplaceAll(indent, "    ", "\t") + rest
 }
 
-// typographic gives the file's own lines signs that a model writes as plain ones.
+// typographic replaces plain signs in the file by typographic ones, which a model writes as
+// plain ones.
 func typographic(e edit, x *trial) bool {
 	r := strings.NewReplacer(`"`, "\u201D", "'", "\u2019", " - ", " \u2013 ")
 	lines := slices.Clone(e.file)

@@ -12,19 +12,19 @@ import (
 	"unicode/utf8"
 )
 
-// view is the lines of a file that a read shows. It is filled from a stream
-// in bounded memory, whatever the lengths of file and lines.
+// view is the part of a file that read shows. It reads a stream in bounded memory, for any
+// length of file and lines.
 type view struct {
 	from, limit int
 
 	out      strings.Builder
 	shown    int  // lines in out
 	full     bool // out has no room for the next line
-	lines    int  // lines seen so far
-	ended    bool // the whole file was seen, and hash is of all of it
+	lines    int  // lines read so far
+	ended    bool // the whole file was read, and hash is complete
 	hash     hash.Hash
 	crlf, lf int
-	invalid  bool // something shown is not UTF-8
+	invalid  bool // a shown line is not UTF-8
 }
 
 func newView(offset, limit int) *view {
@@ -34,12 +34,12 @@ func newView(offset, limit int) *view {
 	return &view{from: max(offset, 1), limit: limit, hash: sha256.New()}
 }
 
-// scan reads to the end, so that the number of lines and the hash are known;
-// in files over maxCountBytes only as far as it must.
+// scan reads to the end, for the number of lines and the hash; files over maxCountBytes
+// only as far as necessary.
 func (v *view) scan(r io.Reader) error {
 	b := bufio.NewReaderSize(r, 64<<10)
 	var seen, length int64
-	var start []byte // the beginning of the present line
+	var start []byte // the beginning of the current line
 	for {
 		piece, err := b.ReadSlice('\n')
 		v.hash.Write(piece)
@@ -68,12 +68,12 @@ func (v *view) scan(r io.Reader) error {
 	}
 }
 
-// wanted reports whether the line that is being read is to be shown.
+// wanted reports whether to show the current line.
 func (v *view) wanted() bool {
 	return !v.full && v.lines+1 >= v.from && v.shown < v.limit
 }
 
-// endLine takes a whole line: its start, its length, and its last piece.
+// endLine receives a complete line: its start, its length, and its last piece.
 func (v *view) endLine(start []byte, length int64, last []byte) {
 	ending := 0
 	switch {
@@ -90,7 +90,7 @@ func (v *view) endLine(start []byte, length int64, last []byte) {
 	v.lines++
 }
 
-// show adds a line of that many bytes, of which start has the first.
+// show adds a line of that length, whose first bytes are start.
 func (v *view) show(start []byte, length int64) {
 	text := start[:min(int64(len(start)), length)]
 	if v.lines == 0 {
@@ -112,7 +112,7 @@ func (v *view) show(start []byte, length int64) {
 	v.shown++
 }
 
-// runeBoundary returns the last place at or before at where no rune is cut.
+// runeBoundary returns the last position up to at that cuts no rune.
 func runeBoundary(b []byte, at int) int {
 	for i := at; i > max(at-utf8.UTFMax, 0); i-- {
 		if utf8.RuneStart(b[i]) {
@@ -127,7 +127,7 @@ func (v *view) digest() (d digest) {
 	return d
 }
 
-// render returns the lines and, after them, what the model must know to go on.
+// render returns the lines and then the instructions to continue.
 func (v *view) render(path string) (string, error) {
 	if v.ended && v.lines == 0 {
 		return "(the file is empty)", nil

@@ -13,30 +13,30 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// Config is what a Workspace needs from outside.
+// Config configures a Workspace.
 type Config struct {
-	// Masked reports whether a text contains the mask that stands for a
-	// secret; what it says yes to is not written. Nil: nothing is masked.
+	// Masked reports whether a text contains the mask of a secret; tools do not write such
+	// a text. Nil masks nothing.
 	Masked func(text string) bool
-	// Keep, if set, keeps what a file contained, before it is replaced or removed. Its
-	// hash is in the [Change]. What cannot be kept is changed none the less.
+	// Keep, if set, stores a file's content before the file is replaced or removed. The
+	// [Change] has its hash. A failure does not stop the change.
 	Keep func(content []byte) error
-	// Intend, if set, keeps what a call is about to do, as the Detail of its result will
-	// have it, but for the diffs: if the result is never written, it tells what the call
-	// was to leave. What cannot be kept is done none the less.
+	// Intend, if set, stores a call's intended changes in the form of its result's Detail
+	// without diffs: if the result is never written, it describes the result. A failure
+	// does not stop the change.
 	Intend func(call tool.Call, files json.RawMessage) error
-	// Editor, if set, may know text that is not saved yet.
+	// Editor, if set, can have unsaved text.
 	Editor *Editor
 }
 
-// Workspace is what a session's file tools share: who works on which path,
-// and what the model knows of each file. It is safe for concurrent use.
+// Workspace is the common state of a session's file tools: the locks of paths, and the
+// content of files that the model knows. It is safe for concurrent use.
 type Workspace struct {
 	masked func(text string) bool
 	keep   func(content []byte) error
 	intend func(call tool.Call, files json.RawMessage) error
 	editor *Editor
-	mounts *disk.Mounts // as the session began
+	mounts *disk.Mounts // at the start of the session
 	locks  locks
 
 	mu    sync.Mutex
@@ -46,7 +46,7 @@ type Workspace struct {
 // digest is the hash of a whole file.
 type digest [sha256.Size]byte
 
-// NewWorkspace returns a workspace in which the model knows no file yet.
+// NewWorkspace returns a workspace in which the model knows no file.
 func NewWorkspace(cfg Config) *Workspace {
 	masked := cfg.Masked
 	if masked == nil {
@@ -57,19 +57,19 @@ func NewWorkspace(cfg Config) *Workspace {
 	}
 }
 
-// Tools returns read, write, edit and apply_patch. Models are offered either
-// edit or apply_patch; [tool.Set.Only] chooses.
+// Tools returns read, write, edit and apply_patch. Models are offered either edit or
+// apply_patch; [tool.Set.Only] chooses.
 func (w *Workspace) Tools() []tool.Tool {
 	return []tool.Tool{w.readTool(), w.writeTool(), w.editTool(), w.patchTool()}
 }
 
-// knowledge is what the model knows of a file's present content.
+// knowledge is the model's knowledge of a file's current content.
 type knowledge int
 
 const (
-	unread  knowledge = iota // it never saw it
-	stale                    // it saw something else
-	current                  // it saw this
+	unread  knowledge = iota // never seen
+	stale                    // seen in another version
+	current                  // seen
 )
 
 func (w *Workspace) knows(p place, content []byte) knowledge {
@@ -85,15 +85,16 @@ func (w *Workspace) knows(p place, content []byte) knowledge {
 	return current
 }
 
-// learn notes that the model has seen, or written, the whole of a file.
+// learn records that the model has seen, or written, the whole file.
 func (w *Workspace) learn(p place, sum digest) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.known[p.key] = sum
 }
 
-// learnChange notes that the model replaced old by content. Who knew the old
-// knows the new; who had seen only a part still does not know the whole.
+// learnChange records that the model replaced old by content. If the model knew the old
+// content, it knows the new one; if it had seen only a part, it still does not know the
+// whole.
 func (w *Workspace) learnChange(p place, old, content []byte) {
 	if w.knows(p, old) == current {
 		w.learn(p, sha256.Sum256(content))
@@ -114,17 +115,17 @@ func (w *Workspace) checkMask(p, text string) error {
 	return nil
 }
 
-// place is where a tool works.
+// place is the path that a tool works on.
 type place struct {
 	disk.Place
 
 	key string // equal for all names of one file
-	// buffer is the path by which an editor has the file: below the session's directory,
-	// without links from there on; "" if the file is not in that directory.
+	// buffer is the editor's path of the file: below the session's directory, without links
+	// from there on; "" if the file is outside the directory.
 	buffer string
 }
 
-// locate returns the place that a path of a call was judged to lead to.
+// locate returns the place that a call's path was judged to lead to.
 func (w *Workspace) locate(call tool.Call, path string) (place, error) {
 	at, err := disk.Locate(call.Dir, path, call.Places)
 	if err != nil {
@@ -137,9 +138,9 @@ func (w *Workspace) locate(call tool.Call, path string) (place, error) {
 	return p, nil
 }
 
-// bufferOf returns the path by which an editor that works in dir has the file at real.
-// A file outside has none, however it was named: the editor would follow a link, and
-// what it reads and writes is not settle's to confine.
+// bufferOf returns the path under which an editor that works in dir has the file at real. A
+// file outside has none under any name, because the editor would follow a link, and settle
+// cannot confine its reads and writes.
 func bufferOf(dir, real string) string {
 	top, err := disk.Resolve(dir)
 	if err != nil {
@@ -152,8 +153,8 @@ func bufferOf(dir, real string) string {
 	return filepath.Join(dir, rel)
 }
 
-// keyOf makes one key of names that differ in case where file systems commonly
-// ignore it. Where they do not, two files share a lock, which is harmless.
+// keyOf returns one key for names that differ only in case where file systems commonly
+// ignore case. On other systems, two files share a lock, which is harmless.
 func keyOf(real string) string {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
 		return strings.ToLower(real)

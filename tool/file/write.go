@@ -83,8 +83,8 @@ func (w *Workspace) write(ctx context.Context, call tool.Call, p place, text str
 	}, nil
 }
 
-// mayReplace refuses to overwrite what the model has not seen: somebody's
-// work would be lost without anybody having decided so.
+// mayReplace refuses to overwrite content that the model has not seen: another author's
+// work would be lost without a decision.
 func (w *Workspace) mayReplace(s *snapshot) error {
 	if !s.exists() || len(s.data) == 0 {
 		return nil
@@ -100,8 +100,8 @@ func (w *Workspace) mayReplace(s *snapshot) error {
 	return nil
 }
 
-// keepForm gives text what of the old content's form a model does not see:
-// CRLF line endings and a byte order mark. It says in words what it kept.
+// keepForm keeps the parts of the old content's form that a model does not see: CRLF line
+// endings and a byte order mark. kept describes them.
 func keepForm(old []byte, text string) (content []byte, kept string) {
 	if lineEnding(old) == "\r\n" && !bytes.Contains(bytes.ReplaceAll(old, []byte("\r\n"), nil), []byte("\n")) {
 		if converted := withEnding(text, "\r\n"); converted != text {

@@ -93,15 +93,15 @@ func TestWriteDetailHasDiff(t *testing.T) {
 	}
 }
 
-// What a person or a shell command wrote since the read is never lost.
+// Text that a person or a command wrote after the read is never lost.
 func TestWriteAfterReadOfPart(t *testing.T) {
 	f := newFixture(t)
 	f.put("a.txt", "one\ntwo\nthree\n")
 	f.ok("edit", args{"path": "a.txt", "old_string": "two", "new_string": "2"})
-	f.fails("write", args{"path": "a.txt", "content": "x"}) // An edit is no read.
+	f.fails("write", args{"path": "a.txt", "content": "x"}) // An edit does not count as a read.
 	f.ok("read", args{"path": "a.txt"})
 	f.ok("edit", args{"path": "a.txt", "old_string": "one", "new_string": "1"})
-	f.ok("write", args{"path": "a.txt", "content": "x"}) // What was read plus what was edited is known.
+	f.ok("write", args{"path": "a.txt", "content": "x"}) // The read content with the edits applied counts as known.
 	f.put("a.txt", "theirs")
 	f.ok("edit", args{"path": "a.txt", "old_string": "their", "new_string": "her"})
 	f.fails("write", args{"path": "a.txt", "content": "y"})

@@ -13,7 +13,7 @@ import (
 // Name is the tool's name.
 const Name = "plan"
 
-// Status says how far a step is.
+// Status is the state of a step.
 type Status string
 
 // The states of a step, as Codex and the Agent Client Protocol name them.
@@ -29,13 +29,13 @@ type Step struct {
 	Status Status `json:"status"`
 }
 
-// Arguments are those of the tool.
+// Arguments are the arguments of the tool.
 type Arguments struct {
 	Explanation string `json:"explanation,omitempty"`
 	Plan        []Step `json:"plan"`
 }
 
-// maxSteps and maxStep, in bytes, bound a plan: every face shows it, and a
+// maxSteps and maxStep, in bytes, bound a plan, because every frontend shows it and a
 // compaction keeps it.
 const (
 	maxSteps = 100
@@ -75,7 +75,7 @@ var shared = sync.OnceValue(func() tool.Tool {
 		show, schema(), tool.ReadOnly(), tool.WithTitle(Arguments.Title)))
 })
 
-// Title says in one line how far the plan is.
+// Title describes the progress in one line.
 func (a Arguments) Title() string {
 	done, current := 0, ""
 	for _, s := range a.Plan {
@@ -89,7 +89,7 @@ func (a Arguments) Title() string {
 	return fmt.Sprintf("plan, %d of %d done%s", done, len(a.Plan), current)
 }
 
-// Mark is how far the step is, as one character.
+// Mark is the state of the step as one character.
 func (s Step) Mark() string {
 	switch s.Status {
 	case Completed:

@@ -1,8 +1,8 @@
-// Package skill is the tool by which a model loads a skill: instructions for one
-// kind of work, of which it knows no more than a name and a description until then.
+// Package skill is the tool with which a model loads a skill: instructions for one kind of
+// work, of which the model otherwise knows only a name and a description.
 //
-//	catalogue in the prompt ─► skill(name) ─► the body of SKILL.md, where its files are
+//	catalogue in the prompt ─► skill(name) ─► the body of SKILL.md, the paths of its files
 //
-// The file is read when it is called for, so that it is as it is now. What was
-// loaded is named in the call's Detail, for the ledger of a compaction.
+// Each call reads the current file. The call's Detail names the loaded skill, for the
+// digest of a compaction.
 package skill

@@ -12,12 +12,12 @@ import (
 // Name is the tool's name.
 const Name = "skill"
 
-// Detail is that of a call that loaded a skill.
+// Detail is the Detail of a call that loaded a skill.
 type Detail struct {
 	Skill Loaded `json:"skill"`
 }
 
-// Loaded says which skill was loaded.
+// Loaded is the loaded skill.
 type Loaded struct {
 	Name   string `json:"name"`
 	Path   string `json:"path"`
@@ -36,7 +36,7 @@ var schema = sync.OnceValue(func() tool.Option {
 }`)
 })
 
-// Load reads a skill as it is now, and returns what a model is told of it.
+// Load reads the current version of a skill, and returns the model's text.
 type Load func(name, arguments string) (text string, what Loaded, err error)
 
 // New returns the tool.
