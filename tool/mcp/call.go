@@ -17,7 +17,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// direct is a server's tool that a model is told of.
+// direct is a server's tool that the model receives directly.
 type direct struct {
 	servers *Servers
 	entry   entry
@@ -35,12 +35,12 @@ func (d *direct) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	return d.servers.run(ctx, d.entry, call, call.Args)
 }
 
-// title says which server is asked for what.
+// title describes a call of a server's tool.
 func title(e entry, args json.RawMessage) string {
 	return fmt.Sprintf("%s: %s %s", e.server, e.Name, strings.TrimSpace(string(args)))
 }
 
-// timeoutError says that a call was given up.
+// timeoutError: a call exceeded its time limit.
 type timeoutError struct{ after time.Duration }
 
 func (e *timeoutError) Error() string {
@@ -54,7 +54,7 @@ func (s *Servers) run(ctx context.Context, e entry, call tool.Call, args json.Ra
 	})
 }
 
-// ask has a server, which is started if need be, do what a call wants.
+// ask sends a call's request to a server, and starts the server if necessary.
 func (s *Servers) ask(ctx context.Context, link *link, call tool.Call, send func(context.Context, *client, tool.Call) (*sdk.CallToolResult, error)) (tool.Result, error) {
 	name := link.server.Name
 	link.permit(call)
@@ -87,7 +87,7 @@ func (s *Servers) ask(ctx context.Context, link *link, call tool.Call, send func
 	case lost:
 		return tool.Result{}, fmt.Errorf("the connection to the MCP server %q ended during the call: %w; what the call has done is not known", name, err)
 	}
-	link.succeeded() // it answered
+	link.succeeded() // the server answered
 	if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return tool.Result{}, fmt.Errorf("the MCP server %q refused: %s (code %d)", name, clip(refusal.Message, maxOutput), refusal.Code)
 	}

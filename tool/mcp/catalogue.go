@@ -13,43 +13,43 @@ import (
 const (
 	// maxTools bounds the tools of a server.
 	maxTools = 512
-	// maxCatalogue bounds the file with them, in bytes.
+	// maxCatalogue bounds the catalogue file in bytes.
 	maxCatalogue = 4 << 20
 )
 
-// Catalogue is what a server said of itself when it was asked last.
+// Catalogue is a server's description of itself from its last connection.
 type Catalogue struct {
-	// At is when that was.
+	// At is the time of the description.
 	At time.Time `json:"at"`
-	// Protocol is the version that was agreed on.
+	// Protocol is the negotiated version of the protocol.
 	Protocol string `json:"protocol"`
-	// Server and Version are what it calls itself.
+	// Server and Version are the server's own name and version.
 	Server  string `json:"server,omitempty"`
 	Version string `json:"version,omitempty"`
 	Tools   []Tool `json:"tools"`
-	// Omitted is how many tools there were beyond what settle keeps.
+	// Omitted is the number of tools beyond settle's limit.
 	Omitted int `json:"omitted,omitempty"`
-	// Resources says that it has resources to read.
+	// Resources reports that the server has resources to read.
 	Resources bool `json:"resources,omitempty"`
-	// Prompts are nil if it was not asked for them.
+	// Prompts are nil if they were not requested.
 	Prompts []Prompt `json:"prompts"`
 }
 
-// Tool is a tool as its server describes it.
+// Tool is a tool in its server's description.
 type Tool struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title,omitempty"`
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"schema,omitempty"`
-	// ReadOnly is the server's claim that a call changes nothing. Nothing is
-	// allowed because of it.
+	// ReadOnly is the server's claim that a call changes nothing. No call is allowed
+	// because of it.
 	ReadOnly bool `json:"read_only,omitempty"`
 }
 
 func cataloguePath(dir string, s Server) string { return filepath.Join(dir, s.hash()+".json") }
 
-// Known returns what is known of a server's tools; nil if it has not been asked
-// yet, or if what is known cannot be read. dir is a [Config].CacheDir.
+// Known returns a server's stored catalogue; nil if there is none, or if it cannot be read.
+// dir is a [Config].CacheDir.
 func Known(dir string, s Server) *Catalogue {
 	if s.Relay != nil || s.Asked != nil {
 		return s.Asked
@@ -68,10 +68,10 @@ func Known(dir string, s Server) *Catalogue {
 	return &c
 }
 
-// keep writes the catalogue for the sessions to come. Another process may do the
-// same: whichever is last counts, and each is whole.
+// keep stores the catalogue for later sessions. If several processes store one, the last
+// one wins, and each file is complete.
 func keep(dir string, s Server, c Catalogue) error {
-	if dir == "" || s.Relay != nil { // the next client's may be another
+	if dir == "" || s.Relay != nil { // the next client's server can be another one
 		return nil
 	}
 	data, err := json.Marshal(c)

@@ -20,44 +20,43 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// lastInitialize is the last version of the protocol that begins with
-// "initialize"; later ones begin with "server/discover".
+// lastInitialize is the last version of the protocol that begins with "initialize"; later
+// ones begin with "server/discover".
 const lastInitialize = "2025-11-25"
 
-// connection is a client's connection to a server, of either kind.
+// connection is a client's connection to a server, of any kind.
 type connection interface {
 	sdk.Transport
-	// failure is why the connection ended; nil while it has not.
+	// failure is the reason why the connection ended; nil while it is open.
 	failure() error
-	// handled says that a changed list has been noted.
+	// handled reports that a changed list has been processed.
 	handled()
-	// onProgress is called before the session begins, with what takes progress.
+	// onProgress sets the receiver of progress, before the session begins.
 	onProgress(take func(*sdk.ProgressNotificationParams))
-	// end closes the connection and waits until nothing of it runs, or ctx ends.
+	// end closes the connection and waits until no part of it runs, or until ctx ends.
 	end(ctx context.Context) error
 }
 
-// client is a live connection to a server.
+// client is an open connection to a server.
 type client struct {
 	server     string
 	connection connection
 	session    *sdk.ClientSession
-	changed    chan struct{} // a list did; holds one
+	changed    chan struct{} // a list has changed; buffered for one
 	over       chan struct{} // closed when the session has ended
-	dropped    chan struct{} // closed when nothing of it is left
-	useless    chan struct{} // closed, by spoil, when a request has found it so
+	dropped    chan struct{} // closed when no part of it is left
+	useless    chan struct{} // closed by spoil, when a request found the connection unusable
 	spoil      func()
 
-	ended error // valid once over is closed
+	ended error // valid after over is closed
 
 	tokens atomic.Int64
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	callers map[int64]*caller
 }
 
-// connect begins a session with a server. When it fails, the connection is of no
-// use any more.
+// connect begins a session with a server. After a failure, the connection is unusable.
 func connect(ctx context.Context, server, version, protocol string, connection connection) (_ *client, err error) {
 	defer func() { err = orPanic(err, recover()) }()
 	c := &client{server: server, connection: connection, changed: make(chan struct{}, 1), over: make(chan struct{}), dropped: make(chan struct{}), useless: make(chan struct{}), callers: map[int64]*caller{}}
@@ -93,16 +92,16 @@ func connect(ctx context.Context, server, version, protocol string, connection c
 	return c, nil
 }
 
-// listChanged notes that a list of the server's is another one.
+// listChanged records that one of the server's lists has changed.
 func (c *client) listChanged() {
 	c.connection.handled()
 	select {
 	case c.changed <- struct{}{}:
-	default: // it is known
+	default: // already recorded
 	}
 }
 
-// isOver reports whether nothing can be asked of the server any more.
+// isOver reports whether the server can receive no more requests.
 func (c *client) isOver() bool {
 	select {
 	case <-c.over:
@@ -114,7 +113,7 @@ func (c *client) isOver() bool {
 	}
 }
 
-// failure says why the connection ended.
+// failure is the reason why the connection ended.
 func (c *client) failure() error {
 	if why := c.connection.failure(); why != nil {
 		return why
@@ -129,8 +128,8 @@ func (c *client) failure() error {
 	return errClosed
 }
 
-// orPanic turns a panic of the protocol's implementation, over what a server
-// sent, into an error: it is worth no session.
+// orPanic converts a panic in the protocol's implementation, caused by a server's message,
+// to an error, so that the session continues.
 func orPanic(err error, panicked any) error {
 	if panicked == nil {
 		return err
@@ -138,7 +137,7 @@ func orPanic(err error, panicked any) error {
 	return fmt.Errorf("what the server sent cannot be understood: panic: %v\n%s", panicked, debug.Stack())
 }
 
-// catalogue asks the server for its tools.
+// catalogue requests the server's tools.
 func (c *client) catalogue(ctx context.Context) (_ Catalogue, err error) {
 	defer func() { err = orPanic(err, recover()) }()
 	out := Catalogue{At: time.Now().UTC(), Tools: []Tool{}, Prompts: []Prompt{}}
@@ -177,7 +176,7 @@ func (c *client) catalogue(ctx context.Context) (_ Catalogue, err error) {
 	}
 }
 
-// toolOf is what is kept of a tool, in bounds.
+// toolOf converts a tool, within limits.
 func toolOf(t *sdk.Tool) Tool {
 	kept := Tool{Name: t.Name, Title: clip(t.Title, maxDescription), Description: clip(t.Description, maxDescription)}
 	if t.Annotations != nil {
@@ -201,8 +200,8 @@ func (c *client) call(ctx context.Context, name string, args json.RawMessage, by
 	})
 }
 
-// within sends what a call wants. It is sent once; when ctx ends first, the server is
-// told so, and what it answers is dropped.
+// within sends a call's request once. If ctx ends first, the server receives a
+// cancellation, and its answer is dropped.
 func (c *client) within(ctx context.Context, by tool.Call, send func(ctx context.Context, token string) (*sdk.CallToolResult, error)) (_ *sdk.CallToolResult, err error) {
 	defer func() { err = orPanic(err, recover()) }()
 	own := &caller{ask: by.Ask, show: by.Progress}
@@ -231,21 +230,22 @@ func (c *client) within(ctx context.Context, by tool.Call, send func(ctx context
 	return nil, err
 }
 
-// explain says why a request failed: for whose sake its context ended, or the
-// connection.
+// explain returns the reason why a request failed: the cause of its context's end, or the
+// end of the connection.
 func (c *client) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if login := c.connection.failure(); login != nil {
-		if _, ok := errors.AsType[*LoginError](login); ok { // the call was refused
+		if _, ok := errors.AsType[*LoginError](login); ok { // the server refused the call
 			c.spoil()
 			return login
 		}
 	}
 	_, refused := errors.AsType[*jsonrpc.Error](err)
 	_, remote := c.connection.(*remote)
-	// What fails over HTTP may be the session's end there: the next call has another.
+	// A failure over HTTP can mean that the session ended there: the next call starts
+	// another.
 	if errors.Is(err, sdk.ErrConnectionClosed) || c.isOver() || remote && !refused {
 		if why := c.failure(); !errors.Is(why, errClosed) {
 			err = why
@@ -256,13 +256,13 @@ func (c *client) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// lostError says that the connection ended before the answer came.
+// lostError: the connection ended before the answer.
 type lostError struct{ why error }
 
 func (e *lostError) Error() string { return e.why.Error() }
 func (e *lostError) Unwrap() error { return e.why }
 
-// progressed shows what a server says of a call while it runs.
+// progressed shows a server's progress messages of a running call.
 func (c *client) progressed(p *sdk.ProgressNotificationParams) {
 	token, ok := p.ProgressToken.(string)
 	if !ok {
@@ -282,7 +282,7 @@ func (c *client) progressed(p *sdk.ProgressNotificationParams) {
 	case text == "":
 		text = fmt.Sprintf("%g", p.Progress)
 	}
-	// It is called by the goroutine that reads for all calls: a panic ends this one.
+	// The goroutine that reads for all calls runs this: a panic must end only this call.
 	if err := scope.Guard(func() error { call.show(text + "\n"); return nil }); err != nil {
 		call.cancel(err)
 	}

@@ -20,8 +20,7 @@ func (l *link) leave() {
 	l.rest()
 }
 
-// rest ends a server that is disabled as soon as no call runs there. The caller has the
-// lock.
+// rest ends a disabled server when its last call ends. The caller holds the lock.
 func (l *link) rest() {
 	if l.disabled && l.calls == 0 && l.live != nil {
 		l.live.spoil()
@@ -34,8 +33,8 @@ func (l *link) isDisabled() bool {
 	return l.disabled
 }
 
-// Set disables a server, or has it used again. One that is disabled takes no more calls,
-// and is ended when those that run there have ended.
+// Set disables or enables a server. A disabled server receives no more calls, and ends when
+// its running calls have ended.
 func (s *Servers) Set(name string, to State) {
 	if l := s.links[name]; l != nil {
 		l.mu.Lock()
@@ -45,8 +44,8 @@ func (s *Servers) Set(name string, to State) {
 	}
 }
 
-// Connect makes a new connection to a server that there is. The old one ends, with the calls that run
-// there.
+// Connect makes a new connection to a server of the session. The old connection ends, with
+// its running calls.
 func (s *Servers) Connect(ctx context.Context, name string) error {
 	l := s.links[name]
 	l.mu.Lock()
@@ -67,8 +66,7 @@ func (s *Servers) Connect(ctx context.Context, name string) error {
 	return err
 }
 
-// Names are the names of the tools that the session has, also of servers that are
-// disabled.
+// Names returns the names of the session's tools, including tools of disabled servers.
 func (s *Servers) Names() []string {
 	names := s.offer.Names()
 	deferred := s.offer.deferred()

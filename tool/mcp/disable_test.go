@@ -13,12 +13,12 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// A server that is disabled takes no more calls, and lives for those that run there.
+// A disabled server receives no more calls, and lives until its running calls end.
 func TestDisabled(t *testing.T) {
 	hanging := filepath.Join(t.TempDir(), "hanging")
 	mark := "mcp-" + filepath.Base(filepath.Dir(hanging)) + "-" + time.Now().Format("150405.000000000")
 	s := known(t, server(t, "normal", "HANGING="+hanging, "MARK="+mark))
-	others := 0 // of the session that has found out what it offers
+	others := 0 // of the session that discovered the server's tools
 	if runtime.GOOS == "linux" {
 		others = marked(t, mark)
 	}
@@ -63,7 +63,7 @@ func TestDisabled(t *testing.T) {
 	}
 }
 
-// A new connection is another server process; one that cannot be made says why.
+// A new connection is another server process; a failed one reports the reason.
 func TestConnect(t *testing.T) {
 	s := known(t, server(t, "normal"))
 	s.call("fake__echo", echo("first"))
@@ -82,7 +82,7 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// until waits for something, and reports whether it came.
+// until waits for a condition, and reports whether it became true.
 func until(is func() bool) bool {
 	deadline := time.After(patience)
 	for !is() {

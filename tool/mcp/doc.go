@@ -1,24 +1,29 @@
-// Package mcp lets models call the tools of servers of the Model Context
-// Protocol, each as SERVER__TOOL, and read their resources. People call the servers'
-// prompts, each as SERVER__PROMPT.
+// Package mcp lets models call the tools of servers of the Model Context Protocol, each as
+// SERVER__TOOL, and read their resources. People call the servers' prompts, each as
+// SERVER__PROMPT.
 //
-//	configuration ─► Read: what is known of each server's tools ─► Offer, frozen
-//	                   │ (catalogue files, no server is asked)        │
-//	                   ▼                                              ▼
-//	            Open: one link for each server ◄───────────────── calls
+//	configuration ─► Read: the known tools of each server ─► Offer, fixed
+//	                   │ (catalogue files, no requests)            │
+//	                   ▼                                           ▼
+//	            Open: one link for each server ◄────────────── calls
 //
-// No server is waited for before a session's first request: its tools are those
-// of the catalogue that it gave the last time. A server without one is started in
-// the background, and its tools are reached through tool_search and tool_call,
-// which also stand for the tools of a session that has many.
+// A session's first request waits for no server: its tools come from the catalogue of the
+// last connection. A server without a catalogue starts in the background, and its tools are
+// called through tool_search and tool_call, which are also used for the tools of a session
+// with many.
 //
 //	       a call, or no catalogue
 //	 idle ────────────────────────► starting ──► live ──┐ it died, flooded,
 //	  ▲ ▲                               │ failed        │ or sent garbage
 //	  │ └──────── later: backoff ◄──────┴───────────────┘
-//	Close: everything of it is ended (C7)
+//	Close: ends all its processes (C7)
 //
-// A call is sent once (C5). What a server does wrong costs its own calls: each has
-// a time limit and an output limit, and when the server dies, they fail and say so.
-// Servers belong to the session, under a warden, and end with it.
+// A call is sent once (C5). A server's faults affect only its own calls: each has a time
+// limit and an output limit, and fails with a reason if the server dies. Servers belong to
+// the session, run under a supervisor, and end with the session.
+//
+// Read servers.go first, then link.go, which owns a server's state. offer.go selects tools;
+// client.go speaks the protocol over stdio.go, http.go or relay.go; search.go finds tools;
+// prompts.go and resources.go serve the rest. Package policy decides which calls run;
+// package oauth logs in to servers.
 package mcp

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// maxForms bounds how often a server may ask for input in one call.
+	// maxForms bounds a server's forms in one call.
 	maxForms = 16
-	// maxQuestion bounds what it says then, in bytes. It is more than anybody is shown.
+	// maxQuestion bounds a form in bytes. It exceeds what frontends show.
 	maxQuestion = 128 << 10
 )
 
-// What the user does with a form.
+// The user's actions on a form.
 const (
 	accepted = "accept"
 	declined = "decline"
@@ -31,7 +31,7 @@ const (
 
 var errForms = fmt.Errorf("the server asked for input more than %d times in the call, which was cancelled", maxForms)
 
-// caller is a call that runs, in whose name a server asks.
+// caller is a running call, for which a server requests input.
 type caller struct {
 	ctx    context.Context //nolint:containedctx // the call's, for requests that have another
 	cancel context.CancelCauseFunc
@@ -40,11 +40,12 @@ type caller struct {
 	asked  atomic.Int32
 }
 
-// callerKey is where the context of a call has its caller.
+// callerKey is the context key of a caller.
 type callerKey struct{}
 
-// callerOf is the call that a server asks in: the one whose answer says so, else the
-// one that began last, since a request does not name it. nil for none.
+// callerOf returns the call that a server's request belongs to: the call whose answer
+// contains the request, otherwise the newest call, because a request names none; nil for
+// none.
 func (c *client) callerOf(ctx context.Context) (found *caller) {
 	if found, ok := ctx.Value(callerKey{}).(*caller); ok {
 		return found
@@ -60,11 +61,11 @@ func (c *client) callerOf(ctx context.Context) (found *caller) {
 	return found
 }
 
-// elicit has the user asked for what the server wants to know. Outside a call, and
-// where it cannot be shown, it is declined.
+// elicit asks the user for a server's form. Outside a call, and for a form that frontends
+// cannot show, it declines.
 func (c *client) elicit(ctx context.Context, r *sdk.ElicitRequest) (result *sdk.ElicitResult, err error) {
 	call := c.callerOf(ctx)
-	// It is called by a goroutine of the protocol's implementation.
+	// A goroutine of the protocol's implementation runs this.
 	if failed := scope.Guard(func() error { result, err = c.ask(ctx, call, r); return nil }); failed != nil {
 		if call != nil {
 			call.cancel(failed)
@@ -100,7 +101,7 @@ func (c *client) ask(ctx context.Context, call *caller, r *sdk.ElicitRequest) (*
 	return result, nil
 }
 
-// form is what a server asks for; false if it is nothing that can be shown.
+// form converts a server's form; false if frontends cannot show it.
 func (c *client) form(p *sdk.ElicitParams) (event.Form, bool) {
 	form := event.Form{Server: c.server, Message: clip(p.Message, maxQuestion)}
 	if p.URL != "" {
@@ -113,7 +114,7 @@ func (c *client) form(p *sdk.ElicitParams) (event.Form, bool) {
 	return form, err == nil && len(raw) <= maxSchema
 }
 
-// fill asks in the name of the call, for as long as both it and ctx last.
+// fill asks for the call, until the call or ctx ends.
 func (c *caller) fill(ctx context.Context, form event.Form) (json.RawMessage, error) {
 	if c.asked.Add(1) > maxForms {
 		c.cancel(errForms)
@@ -125,8 +126,8 @@ func (c *caller) fill(ctx context.Context, form event.Form) (json.RawMessage, er
 	return c.ask(ctx, form)
 }
 
-// pages asks for what a server wants opened before it takes a call, and returns what
-// the model is told; "" if the error says nothing of the kind.
+// pages asks the user to open the pages that a server requires before a call, and returns
+// the model's text; "" if the error requires none.
 func (c *client) pages(call *caller, refusal *jsonrpc.Error) string {
 	var data struct {
 		Elicitations []*sdk.ElicitParams `json:"elicitations"`

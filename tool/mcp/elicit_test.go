@@ -38,7 +38,7 @@ func TestForms(t *testing.T) {
 	if got := s.call("fake__form", echo("page")); got != `{"action":"accept"}` || asked.URL != "https://example.com/in" {
 		t.Errorf("a page: the server got %s; asked %+v", got, asked)
 	}
-	s.ask = fills(`{"name":"A"}`) // whoever answers has checked it; the protocol's implementation does, too
+	s.ask = fills(`{"name":"A"}`) // the answer is validated by its sender and by the protocol's implementation
 	if got := s.call("fake__form", nil); !strings.Contains(got, "does not match requested schema") {
 		t.Errorf("a value that does not fit: the server got %s", got)
 	}
@@ -60,7 +60,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// A question ends with its server, its call, or when the server takes it back.
+// A form ends with its server, its call, or when the server withdraws it.
 func TestFormsEnd(t *testing.T) {
 	s := known(t, server(t, "normal"))
 	began, ended := atomic.Int32{}, make(chan error, 10)
@@ -86,17 +86,17 @@ func TestFormsEnd(t *testing.T) {
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	}
-	// The server is told as well, and a result that is ready beats the interrupt.
+	// The server also receives the cancellation, and a ready result beats the interrupt.
 	if r, err := s.run(ctx, "fake__form", nil, nil); err != nil || !r.Aborted && !strings.Contains(r.Output, "canceled") {
 		t.Errorf("an interrupt: %+v, %v", r, err)
 	}
 	for range began.Load() {
-		<-ended // else the test hangs, and says where
+		<-ended // otherwise the test hangs and names the line
 	}
 	s.call("fake__echo", echo("still there"))
 }
 
-// A server that asks without end costs its own call.
+// A server with endless forms affects only its own call.
 func TestEndlessForms(t *testing.T) {
 	s := known(t, server(t, "normal"))
 	var asked atomic.Int32
@@ -112,7 +112,7 @@ func TestEndlessForms(t *testing.T) {
 	s.call("fake__echo", echo("still there"))
 }
 
-// Both eras over HTTP: a request of the server's, and an answer that wants input.
+// Both versions over HTTP: a request of the server, and an answer that requires input.
 func TestFormsOverHTTP(t *testing.T) {
 	for name, options := range map[string]*sdk.StreamableHTTPOptions{"a session": nil, "stateless": {Stateless: true}} {
 		t.Run(name, func(t *testing.T) {

@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// fakeMode makes this test binary a server that behaves as its value says.
+// fakeMode makes this test binary a server whose behaviour is the value.
 const fakeMode = "SETTLE_TEST_MCP"
 
-// fake is a server on its standard streams. It is written by hand, since it is to
-// do what no library does.
+// fake is a server on its standard streams, without a library, so that it can misbehave.
 type fake struct {
 	mode string
 	mu   *sync.Mutex
@@ -33,7 +32,7 @@ type frame struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// hang waits to be ended.
+// hang waits for the end of the process.
 func hang() {
 	for {
 		<-time.After(time.Hour)
@@ -62,7 +61,7 @@ func (f fake) serve() {
 		for i := range 1000 {
 			f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sampling/createMessage","params":{}}`, 1000+i))
 		}
-		hang() // nothing is answered any more
+		hang() // no more answers
 	case "stubborn":
 		child := exec.Command("sh", "-c", "trap '' TERM; exec setsid sleep 1000")
 		child.Env = []string{"PATH=" + os.Getenv("PATH"), "STUBBORN=" + os.Getenv("STUBBORN")}
@@ -126,7 +125,7 @@ func (f *fake) answer(m frame) {
 			resources = `,"prompts":{"listChanged":true}`
 		}
 		f.reply(m, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}`+resources+`},"serverInfo":{"name":"fake","version":"1"}}`)
-	case "resources/list": // the same page for ever
+	case "resources/list": // the same page forever
 		f.reply(m, `{"resources":[null,{"uri":"x:///1\u001b[2J","name":"a\nb"}],"nextCursor":"more"}`)
 	case "resources/templates/list":
 		f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID))
@@ -153,7 +152,7 @@ func (f *fake) answer(m frame) {
 	}
 }
 
-// listPrompts lists the prompts, or says nothing.
+// listPrompts lists the prompts, or does not answer.
 func (f *fake) listPrompts(m frame) {
 	if f.mode == "prompts: no list" {
 		return
@@ -196,7 +195,7 @@ func (f *fake) prompt(m frame) {
 	}
 }
 
-// form asks for input, of the mode that the call names.
+// form requests input, in the mode that the call names.
 func (f *fake) form(m frame, mode string) {
 	f.asking, f.asked = &m, f.asked+1
 	params := `{"mode":"form","message":"Who are you?","requestedSchema":{"type":"object","properties":{"name":{"type":"string","minLength":2},"age":{"type":"integer"}},"required":["name"]}}`
@@ -217,7 +216,7 @@ func (f *fake) form(m frame, mode string) {
 	}
 }
 
-// filled answers the call with what was filled in, or asks again.
+// filled answers the call with the user's input, or requests input again.
 func (f *fake) filled(m frame) {
 	var p struct {
 		Arguments map[string]string `json:"arguments"`
@@ -259,7 +258,7 @@ func (f *fake) call(m frame, name, given, token string) {
 		f.reply(m, text(given))
 	case "env":
 		f.reply(m, text(os.Getenv(given)))
-	case "hang": // others are answered meanwhile
+	case "hang": // other requests are answered in the meantime
 		fmt.Fprintln(os.Stderr, "hanging")
 		if path := os.Getenv("HANGING"); path != "" {
 			_ = os.WriteFile(path, nil, 0o600)

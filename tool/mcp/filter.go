@@ -15,28 +15,27 @@ import (
 )
 
 const (
-	// maxIgnored bounds what a server may send between two answers that is not
-	// wanted, in bytes.
+	// maxIgnored bounds the unwanted bytes from a server between two answers.
 	maxIgnored = 64 << 20
-	// maxGarbage bounds what it may send that is no message, such as a greeting on
+	// maxGarbage bounds the bytes from a server that are no messages, such as a greeting on
 	// its standard output.
 	maxGarbage = 1 << 20
-	// maxAsked bounds the requests of a server that are not answered.
+	// maxAsked bounds the unanswered requests of a server.
 	maxAsked = 32
-	// maxNotices bounds what waits to be noted of changed lists. What is beyond that
-	// is dropped: it says the same.
+	// maxNotices bounds the unprocessed notices of changed lists. Further notices are
+	// dropped, because they add no information.
 	maxNotices = 4
 )
 
-// filter keeps a server from flooding the client: the protocol's implementation
-// queues without bound what it is given.
+// filter protects the client from floods of a server: the protocol's implementation has
+// unbounded queues.
 type filter struct {
-	notices atomic.Int64 // that wait to be handled
-	// progress takes what the server says of a call: here, and not in a queue, so
-	// that it comes before the call's result.
+	notices atomic.Int64 // unprocessed notices
+	// progress receives a call's progress messages, without a queue, so that they precede
+	// the call's result.
 	progress func(*sdk.ProgressNotificationParams)
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	ignored int        // bytes since the last answer, saturating
 	garbage int        // bytes, saturating
 	asked   int        // requests
@@ -45,8 +44,8 @@ type filter struct {
 // onProgress implements connection.
 func (f *filter) onProgress(take func(*sdk.ProgressNotificationParams)) { f.progress = take }
 
-// admit reports whether a message is handed on. An error says what the server
-// did that ends the connection.
+// admit reports whether to pass a message on. An error is the violation that ends the
+// connection.
 func (f *filter) admit(m jsonrpc.Message) (bool, error) {
 	if request, ok := m.(*jsonrpc.Request); ok && !request.IsCall() && request.Method == progressMethod {
 		var p sdk.ProgressNotificationParams
@@ -82,21 +81,21 @@ func (f *filter) admit(m jsonrpc.Message) (bool, error) {
 	return false, nil
 }
 
-// The notifications that are of interest.
+// The relevant notifications.
 const (
 	progressMethod = "notifications/progress"
 	changedMethod  = "notifications/tools/list_changed"
 	changedPrompts = "notifications/prompts/list_changed"
 )
 
-// handled says that a changed list has been noted.
+// handled reports that a changed list has been processed.
 func (f *filter) handled() {
 	if f.notices.Add(-1) < 0 {
-		f.notices.Add(1) // one that did not go through admit
+		f.notices.Add(1) // a notice that did not pass admit
 	}
 }
 
-// skip counts what is no message.
+// skip counts bytes that are no message.
 func (f *filter) skip(line []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,7 +105,7 @@ func (f *filter) skip(line []byte) error {
 	return nil
 }
 
-// sent notes that a request of the server is answered.
+// sent records the answer to a server's request.
 func (f *filter) sent(m jsonrpc.Message) {
 	if _, ok := m.(*jsonrpc.Response); !ok {
 		return
@@ -116,10 +115,10 @@ func (f *filter) sent(m jsonrpc.Message) {
 	f.asked = max(0, f.asked-1)
 }
 
-// decode reads a message, or a batch of them.
+// decode reads a message or a batch of messages.
 func decode(line []byte) (messages []jsonrpc.Message, err error) {
 	defer func() {
-		if v := recover(); v != nil { // it comes from outside, and is worth no session
+		if v := recover(); v != nil { // caused by a server; the session continues
 			err = fmt.Errorf("cannot read a message: %v", v)
 		}
 	}()

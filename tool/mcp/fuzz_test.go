@@ -10,8 +10,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// What a server sends is read, or refused, and costs no session: neither the message
-// nor what stands in it.
+// Every message of a server is read or refused, and affects no session.
 func FuzzMessage(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{"type":"object","properties":{"x":{"$ref":"#/y"}}}}],"nextCursor":"c"}}`,
@@ -25,7 +24,7 @@ func FuzzMessage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		if len(line) == 0 {
-			return // is skipped before
+			return // skipped earlier
 		}
 		messages, err := decode(line)
 		if err == nil && len(messages) == 0 {
@@ -50,7 +49,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// render takes an answer for a list of tools, and for the result of a call.
+// render interprets an answer as a list of tools, and as the result of a call.
 func render(raw json.RawMessage) {
 	var list sdk.ListToolsResult
 	if json.Unmarshal(raw, &list) == nil {

@@ -17,13 +17,13 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// hostRole makes this test binary a host with so many servers.
+// hostRole makes this test binary a host with many servers.
 const (
 	hostRole  = "SETTLE_TEST_MCP_HOST"
 	manyHosts = 100
 )
 
-// playHost starts many servers, says how many have tools, and waits to be killed.
+// playHost starts many servers, prints how many have tools, and waits to be killed.
 func playHost() {
 	if _, err := proc.BecomeReaper(); err != nil {
 		panic(err)
@@ -47,8 +47,7 @@ func playHost() {
 	hang()
 }
 
-// C7: of a hundred servers, and of what they have started, nothing outlives a host
-// that is killed.
+// C7: none of a hundred servers, and none of their child processes, outlives a killed host.
 func TestKilledHost(t *testing.T) {
 	mark := fmt.Sprintf("mcp-host-%d-%d", os.Getpid(), time.Now().UnixNano())
 	cmd := exec.Command("/proc/self/exe")

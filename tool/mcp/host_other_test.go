@@ -4,5 +4,5 @@ package mcp_test
 
 const hostRole = "SETTLE_TEST_MCP_HOST"
 
-// playHost is of platforms with wardens.
+// playHost exists on platforms with supervisors.
 func playHost() {}

@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// maxBody bounds one answer over HTTP, in bytes.
+	// maxBody bounds one answer over HTTP in bytes.
 	maxBody = 64 << 20
-	// maxEvent bounds one event of a stream, in bytes.
+	// maxEvent bounds one event of a stream in bytes.
 	maxEvent = maxLine
-	// maxStreamRetries bounds how often a broken stream is taken up again.
+	// maxStreamRetries bounds the reconnections of a broken stream.
 	maxStreamRetries = 2
 )
 
@@ -35,9 +35,9 @@ type remote struct {
 	cancel context.CancelCauseFunc
 	life   context.Context //nolint:containedctx // it is the connection's own, no request's
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	conn  sdk.Connection
-	login error // why a login is needed
+	login error // reason why a login is needed
 }
 
 // newRemote prepares the connection.
@@ -60,7 +60,8 @@ func newRemote(s Server, base *http.Client, tokens Tokens) (*remote, error) {
 	}
 	c.StreamableClientTransport = sdk.StreamableClientTransport{
 		Endpoint: u.String(), MaxRetries: maxStreamRetries, MaxEventSize: maxEvent, DisableStandaloneSSE: true,
-		// A redirect would take the headers along, or leave the server that is trusted.
+		// A redirect would carry the headers to another server, or leave the trusted
+		// server.
 		HTTPClient: egress.SameServerOnly(&http.Client{Transport: sender{c, headers, s, tokens}}),
 	}
 	return c, nil
@@ -75,22 +76,22 @@ func (c *remote) Connect(ctx context.Context) (sdk.Connection, error) {
 	return conn, err
 }
 
-// failure implements connection. A request that failed has its own error, unless a
-// login is needed.
+// failure implements connection. A failed request has its own error, unless a login is
+// needed.
 func (c *remote) failure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.login
 }
 
-// end implements connection. The server is told that the session is over, where it
-// has one, for as long as ctx allows.
+// end implements connection. If the server has sessions, it receives the end of the
+// session, until ctx ends.
 func (c *remote) end(ctx context.Context) error {
 	c.mu.Lock()
 	conn := c.conn
 	c.mu.Unlock()
 	ended := make(chan struct{})
-	go func() { // ends with the request, which the cancelled life ends at the latest
+	go func() { // ends with the request, at the latest when life is cancelled
 		defer close(ended)
 		if conn != nil {
 			_ = conn.Close()
@@ -101,7 +102,7 @@ func (c *remote) end(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	c.cancel(errClosed)
-	<-ended // its request has ended with life
+	<-ended // the request has ended with life
 	return nil
 }
 
@@ -136,7 +137,7 @@ func (s sender) send(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// body is an answer of a bounded length.
+// body is a bounded answer.
 type body struct {
 	io.ReadCloser
 

@@ -16,15 +16,15 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// site is a server over HTTP that can be made to misbehave.
+// site is a server over HTTP that can misbehave.
 type site struct {
 	*httptest.Server
 
-	forgets atomic.Bool  // the session of the next call, once
-	broken  atomic.Bool  // answers calls with nothing of use
-	away    atomic.Value // where it redirects to; a string
-	keyless atomic.Int64 // requests without the key
-	asked   atomic.Int64 // requests
+	forgets atomic.Bool  // drops the session of the next call, once
+	broken  atomic.Bool  // gives unusable answers to calls
+	away    atomic.Value // target of its redirects; a string
+	keyless atomic.Int64 // number of requests without the key
+	asked   atomic.Int64 // number of requests
 }
 
 func newSite(t *testing.T, options *sdk.StreamableHTTPOptions) *site {
@@ -60,7 +60,7 @@ func newSite(t *testing.T, options *sdk.StreamableHTTPOptions) *site {
 	}))
 	t.Cleanup(func() {
 		x.Close()
-		for session := range s.Sessions() { // those that were forgotten
+		for session := range s.Sessions() { // dropped sessions
 			_ = session.Close()
 		}
 	})
@@ -86,7 +86,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// A transient error costs the call that it hit, and not those that follow.
+// A transient error affects one call, and no later one.
 func TestHTTPFaultsDoNotLast(t *testing.T) {
 	x := newSite(t, nil)
 	s := known(t, x.server())
@@ -103,7 +103,7 @@ func TestHTTPFaultsDoNotLast(t *testing.T) {
 	}
 }
 
-// The headers of a server do not go to another.
+// A redirect does not carry a server's headers to another server.
 func TestHTTPRedirects(t *testing.T) {
 	stranger := newSite(t, nil)
 	x := newSite(t, nil)
@@ -117,8 +117,8 @@ func TestHTTPRedirects(t *testing.T) {
 	}
 }
 
-// A server that redirects to itself is asked a few times, and not for as long as it
-// has to start.
+// A server that redirects to itself receives a few requests, and not requests until the
+// start timeout.
 func TestHTTPRedirectsToItself(t *testing.T) {
 	x := newSite(t, nil)
 	x.away.Store(x.URL)

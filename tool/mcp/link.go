@@ -16,46 +16,46 @@ import (
 )
 
 const (
-	// firstBackoff is how long a server that failed twice in a row is left alone;
-	// it doubles up to maxBackoff.
+	// firstBackoff is the delay before the next start of a server that failed twice in a
+	// row; it doubles up to maxBackoff.
 	firstBackoff = time.Second
 	maxBackoff   = time.Minute
-	// patience is how long a call waits for a server that is left alone. With a
-	// longer wait, it fails.
+	// patience bounds a call's wait for a delayed start. With a longer delay, the call
+	// fails.
 	patience = 5 * time.Second
-	// listDelay is the least time between two questions for a server's tools.
+	// listDelay is the minimum delay between two requests for a server's tools.
 	listDelay = 2 * time.Second
 )
 
-// link is one server of a session, and what is known of it.
+// link is one server of a session, with its state.
 type link struct {
 	server Server
 	config *Config
 	life   context.Context //nolint:containedctx // the session's, not a call's
 	work   *sync.WaitGroup // goroutines that Close waits for
 	update func(Server, Catalogue)
-	report func(error) // of what could not be ended
+	report func(error) // receives each part that did not end
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	live     *client
-	starting chan struct{} // closed when the start has ended; nil while there is none
+	starting chan struct{} // closed when the start has ended; nil without a start
 	failure  error         // of the last start or connection
 	failures int           // in a row
 	retryAt  time.Time
-	known    bool   // its tools are
-	asked    bool   // for its tools, in this session
-	protocol string // that it is spoken to in; empty if that is to be found out
-	calls    int    // that run
-	disabled bool   // it is not to be used
-	// allowed says that a server which a client named may start, and sandbox in which
+	known    bool   // its tools are known
+	asked    bool   // its tools were requested in this session
+	protocol string // version of the protocol; empty to detect it
+	calls    int    // running calls
+	disabled bool   // it must not be used
+	// allowed reports that a server which a client named can start, and sandbox is its
 	// sandbox.
 	allowed bool
 	sandbox event.Sandbox
 }
 
-// client returns the live connection, which is made if need be.
+// client returns the open connection, and connects if necessary.
 func (l *link) client(ctx context.Context) (*client, error) {
-	l.mayStart() // or look says why not
+	l.mayStart() // otherwise look returns the reason
 	for began := false; ; {
 		c, wait, err := l.look(&began)
 		if c != nil || err != nil {
@@ -69,8 +69,8 @@ func (l *link) client(ctx context.Context) (*client, error) {
 	}
 }
 
-// look returns the live connection, or what to wait for before one looks again.
-// began says that this caller has waited for a start, whose failure is its own.
+// look returns the open connection, or a channel to wait for before the next look. began
+// reports that this caller has waited for a start, whose failure it returns.
 func (l *link) look(began *bool) (c *client, wait <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +99,7 @@ func (l *link) look(began *bool) (c *client, wait <-chan struct{}, err error) {
 	return nil, l.starting, nil
 }
 
-// begin starts the server after the wait. The caller has the lock.
+// begin starts the server after the delay. The caller holds the lock.
 func (l *link) begin(wait time.Duration) {
 	starting := make(chan struct{})
 	l.starting = starting
@@ -121,16 +121,16 @@ func (l *link) begin(wait time.Duration) {
 	}))
 }
 
-// failed notes a failure. The caller has the lock.
+// failed records a failure. The caller holds the lock.
 func (l *link) failed(err error) {
 	l.failure = err
 	state := Failed
-	if _, ok := errors.AsType[*LoginError](err); ok { // which may come any time, and asking costs little
+	if _, ok := errors.AsType[*LoginError](err); ok { // the login can happen at any time, and a retry is cheap
 		state, l.failures = NeedsLogin, 0
 	} else {
 		l.failures++
 	}
-	delay := time.Duration(0) // once may be an accident
+	delay := time.Duration(0) // one failure can be an accident
 	if l.failures > 1 {
 		delay = min(firstBackoff<<min(l.failures-2, 10), maxBackoff)
 	}
@@ -141,20 +141,19 @@ func (l *link) failed(err error) {
 	}
 }
 
-// panicked reports a defect of what the link calls.
+// panicked reports a defect in code that the link calls.
 func (l *link) panicked(err error) {
 	scope.LogPanic(l.config.Logger, nil, "an MCP server's connection panicked", err, "server", l.server.Name)
 }
 
-// succeeded forgets the failures so far.
+// succeeded resets the failures.
 func (l *link) succeeded() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.failures = 0
 }
 
-// startAfter waits, then starts the server and asks it for its tools, unless they
-// are known.
+// startAfter starts the server after a delay and requests its tools, unless they are known.
 func (l *link) startAfter(wait time.Duration) (*client, error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -165,13 +164,13 @@ func (l *link) startAfter(wait time.Duration) (*client, error) {
 	}
 	timeout := l.server.startTimeout()
 	if l.server.Relay != nil {
-		return l.try(timeout, lastInitialize) // clients speak nothing later
+		return l.try(timeout, lastInitialize) // relayed servers speak no later version
 	}
 	c, err := l.try(timeout, l.protocol)
 	if err == nil || l.protocol != "" || l.life.Err() != nil || !errors.Is(err, errSlowStart) {
 		return c, err
 	}
-	// Servers of before 2026-07-28 are to refuse its first request; some say nothing.
+	// Servers older than 2026-07-28 should refuse its first request; some do not answer.
 	if c, again := l.try(timeout, lastInitialize); again == nil {
 		l.protocol = lastInitialize
 		return c, nil
@@ -206,7 +205,7 @@ func (l *link) try(timeout time.Duration, protocol string) (*client, error) {
 	return c, nil
 }
 
-// explained adds to the failure of a start what the user can do about a sandbox.
+// explained adds to a failed start the user's options for the sandbox.
 func (l *link) explained(err error) error {
 	if in := l.confined(); in.On() {
 		return fmt.Errorf("%w; it runs in the sandbox (%s): a rule of the user for %s with sandbox = \"off\" starts it without", err, in, StartName)
@@ -214,22 +213,21 @@ func (l *link) explained(err error) error {
 	return err
 }
 
-// isKnown reports whether the server's tools are known, so that nobody waits for
-// them.
+// isKnown reports whether the server's tools are known, so that no call waits for them.
 func (l *link) isKnown() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.known
 }
 
-// isAsked reports whether the server has been asked for them in this session.
+// isAsked reports whether this session has requested the server's tools.
 func (l *link) isAsked() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.asked
 }
 
-// list asks for the server's tools and keeps what it says.
+// list requests and stores the server's tools.
 func (l *link) list(ctx context.Context, c *client) error {
 	catalogue, err := c.catalogue(ctx)
 	if err != nil {
@@ -248,8 +246,7 @@ func (l *link) list(ctx context.Context, c *client) error {
 	return nil
 }
 
-// attend keeps what is known of the server's tools up to date, and notes the end of
-// the connection.
+// attend updates the server's tools, and records the end of the connection.
 func (l *link) attend(c *client) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -284,8 +281,7 @@ func (l *link) attend(c *client) {
 	}
 }
 
-// drop ends a connection that is of no use any more. The server is started again
-// only after that.
+// drop ends an unusable connection. The server starts again only afterwards.
 func (l *link) drop(c *client) {
 	why := c.failure()
 	if err := l.close(c); err != nil {
@@ -301,12 +297,12 @@ func (l *link) drop(c *client) {
 // close ends a client.
 func (l *link) close(c *client) error {
 	err := l.end(c.connection)
-	<-c.over              // since its connection has ended
-	_ = c.session.Close() // which has no connection; it only tidies up
+	<-c.over              // the session ends with its connection
+	_ = c.session.Close() // cleans up; the connection has ended
 	return err
 }
 
-// end ends a connection, and waits for that in bounds.
+// end ends a connection within a deadline.
 func (l *link) end(c connection) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.life), endTimeout)
 	defer cancel()
@@ -340,10 +336,10 @@ func (c *Config) connection(ctx context.Context, s Server, in event.Sandbox) (co
 	return p, nil
 }
 
-// dirOf is where a server runs.
+// dirOf returns the working directory of a server.
 func (c *Config) dirOf(s Server) string { return cmp.Or(s.Dir, c.Dir) }
 
-// overlaid is an environment with variables that replace those of the same name.
+// overlaid returns an environment in which over replaces variables of the same name.
 func overlaid(env, over []string) []string {
 	names := map[string]bool{}
 	for _, entry := range over {

@@ -18,10 +18,10 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// patience bounds what a test waits for that is to come.
+// patience bounds a test's wait.
 const patience = time.Minute
 
-// server is a fake one of the mode.
+// server returns a fake server of the mode.
 func server(t *testing.T, mode string, env ...string) mcp.Server {
 	t.Helper()
 	self, err := os.Executable()
@@ -31,7 +31,7 @@ func server(t *testing.T, mode string, env ...string) mcp.Server {
 	return mcp.Server{Name: "fake", Argv: []string{self}, Env: append(env, fakeMode+"="+mode), StartTimeout: patience, CallTimeout: patience}
 }
 
-// session are servers with what a session has of them.
+// session has servers and the tools that a session has of them.
 type session struct {
 	*mcp.Servers
 	t     *testing.T
@@ -88,7 +88,7 @@ func (s *session) run(ctx context.Context, name string, args any, progress func(
 	return s.tools.Run(ctx, tool.Call{ID: "call", Name: name, Args: raw, Dir: s.dir, Progress: progress, Ask: s.ask})
 }
 
-// call calls a tool and wants it to succeed.
+// call calls a tool, which must succeed.
 func (s *session) call(name string, args any) string {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -100,7 +100,7 @@ func (s *session) call(name string, args any) string {
 	return r.Output
 }
 
-// failing calls a tool and wants it to fail with the words.
+// failing calls a tool, which must fail with the words.
 func (s *session) failing(name string, words ...string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -165,7 +165,7 @@ func TestResults(t *testing.T) {
 	s.call("fake__echo", echo("still there"))
 }
 
-// What a server does wrong costs the calls that it is asked for, and no others.
+// A server's faults affect its own calls, and no others.
 func TestFaults(t *testing.T) {
 	s := known(t, server(t, "normal"), func() mcp.Server { o := server(t, "normal"); o.Name = "other"; return o }())
 	if got := s.call("tool_call", map[string]any{"name": "fake__echo", "arguments": echo("found")}); got != "found" {
@@ -229,7 +229,7 @@ func TestStartsThatFail(t *testing.T) {
 	}
 }
 
-// Servers of before 2026-07-28 are to refuse its first request. Some do not.
+// Servers older than 2026-07-28 should refuse its first request. Some do not.
 func TestSilenceToDiscover(t *testing.T) {
 	quiet := server(t, "says nothing to discover")
 	quiet.StartTimeout = 2 * time.Second
@@ -261,7 +261,7 @@ func TestCancellation(t *testing.T) {
 	}
 }
 
-// await waits for a file, and reports whether it came.
+// await waits for a file, and reports whether it appeared.
 func await(ctx context.Context, path string) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -287,8 +287,8 @@ func TestTimeout(t *testing.T) {
 	s.failing("fake__hang", "did not end within", "was cancelled")
 }
 
-// The tools of a session are those of its beginning; what changes is found, and is
-// the next session's.
+// A session keeps its initial tools; a change is discovered, and applies to the next
+// session.
 func TestListChanges(t *testing.T) {
 	cache := t.TempDir()
 	s := open(t, cache, server(t, "normal"))
@@ -335,7 +335,7 @@ func TestManyTools(t *testing.T) {
 	}
 }
 
-// C7: a server's end is that of everything that it has started.
+// C7: when a server ends, its child processes end.
 func TestNothingIsLeft(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Log("only wardens promise it")
@@ -373,9 +373,9 @@ func marked(t *testing.T, text string) (n int) {
 	return n
 }
 
-// TestPanicInACallbackEndsItsCall: what shows progress, and what asks the user, is called
-// by the goroutine that reads the server's messages. A panic there ends the call, not
-// the host, and the server is asked again.
+// TestPanicInACallbackEndsItsCall: the goroutine that reads the server's messages runs the
+// callbacks for progress and for the user's input. A panic there ends the call and not the
+// host, and the server stays usable.
 func TestPanicInACallbackEndsItsCall(t *testing.T) {
 	s := known(t, server(t, "normal"))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// maxName is the longest name of a tool that providers accept.
+// maxName is the maximum length of a tool's name for all providers.
 const maxName = 64
 
-// Separator is between a server's name and its tool's.
+// Separator separates a server's name and its tool's name.
 const Separator = "__"
 
-// toolName is what models call a server's tool.
+// toolName returns the model's name of a server's tool.
 func toolName(server, tool string) string {
 	return fitted(valid(server)+Separator+valid(tool), server, tool)
 }
 
-// apart is the name of a tool whose own is taken.
+// apart returns another name for a tool whose name is taken.
 func apart(server, tool string) string {
 	return suffixed(valid(server)+Separator+valid(tool), server, tool)
 }
 
-// freeName takes a name for what a server has under its own. If that is taken it is
-// another one, and a note says so; if that is taken, too, it is empty.
+// freeName takes a name for a server's tool or prompt. If the name is taken, it returns
+// another one and a note; if that is also taken, the name is empty.
 func freeName(server, kind, its string, taken map[string]bool) (name, note string) {
 	name = toolName(server, its)
 	if taken[name] {
@@ -49,7 +49,7 @@ func valid(name string) string {
 	}, name)
 }
 
-// fitted is the name, cut if it is too long.
+// fitted returns the name, cut to the maximum length.
 func fitted(name, server, tool string) string {
 	if len(name) <= maxName {
 		return name
@@ -57,8 +57,7 @@ func fitted(name, server, tool string) string {
 	return suffixed(name, server, tool)
 }
 
-// suffixed is the name with a part of its own, which depends on nothing but what
-// it stands for.
+// suffixed returns the name with a suffix that depends only on the server and the tool.
 func suffixed(name, server, tool string) string {
 	sum := sha256.Sum256([]byte(server + "\x00" + tool))
 	suffix := "_" + hex.EncodeToString(sum[:4])

@@ -8,37 +8,37 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// MaxDirect is how many tools of servers a model is told of one by one. If there
-// are more, it finds them with tool_search.
+// MaxDirect is the maximum number of tools of servers that a model receives directly. If
+// there are more, the model finds them with tool_search.
 const MaxDirect = 20
 
-// maxDeferred is how many a provider searches.
+// maxDeferred bounds the tools that a provider searches.
 const maxDeferred = 1000
 
-// Offer is what a session offers of its servers, from beginning to end (C21).
+// Offer is a session's fixed selection from its servers (C21).
 type Offer struct {
-	// Servers are those that a session may start.
+	// Servers are the servers that a session can start.
 	Servers []Server
-	// Notes are for people: tools that were renamed or left out.
+	// Notes tell people which tools were renamed or omitted.
 	Notes []string
 
 	direct   []entry
-	found    []entry // by tool_search
+	found    []entry // tools that tool_search finds
 	pending  []string
 	readable []string            // servers that have resources
-	prompts  map[string][]Prompt // of servers; those of servers that were not asked for them are missing
+	prompts  map[string][]Prompt // by server; without servers whose prompts are unknown
 	taken    map[string]bool     // names of other tools
 }
 
-// entry is a tool of a server, by the name that it is called by.
+// entry is a tool of a server with its name for calls.
 type entry struct {
 	name   string
 	server string
 	Tool
 }
 
-// Read decides what a session offers of the servers: it reads what is known of
-// each in dir, and asks none. taken are the names of the session's other tools.
+// Read selects a session's tools from the stored catalogues in dir, without a request.
+// taken are the names of the session's other tools.
 func Read(dir string, servers []Server, taken ...string) *Offer {
 	o := &Offer{Servers: slices.Clone(servers), prompts: map[string][]Prompt{}, taken: map[string]bool{searchName: true, CallName: true, ResourcesName: true}}
 	for _, name := range taken {
@@ -76,8 +76,7 @@ func Read(dir string, servers []Server, taken ...string) *Offer {
 	return o
 }
 
-// entriesOf are the tools of a server that are offered. Names that are used are
-// added to taken.
+// entriesOf returns the offered tools of a server, and adds their names to taken.
 func entriesOf(s Server, tools []Tool, taken map[string]bool) (entries []entry, notes []string) {
 	for _, t := range tools {
 		if !s.offers(t.Name) {
@@ -94,11 +93,11 @@ func entriesOf(s Server, tools []Tool, taken map[string]bool) (entries []entry, 
 	return entries, notes
 }
 
-// searches reports whether there are tools that the model has to find first.
+// searches reports whether the model must find some tools first.
 func (o *Offer) searches() bool { return len(o.found) > 0 || len(o.pending) > 0 }
 
-// deferred are the tools that a model's provider searches, where it does so. They are
-// sent with each request, so there is a bound.
+// deferred are the tools that a model's provider searches, if it supports that. Each
+// request contains them, so they are bounded.
 func (o *Offer) deferred() []entry {
 	if len(o.found) > maxDeferred {
 		return nil
@@ -106,11 +105,11 @@ func (o *Offer) deferred() []entry {
 	return o.found
 }
 
-// allDeferred reports whether there is nothing to find beside the deferred tools: every
-// server has said what it has.
+// allDeferred reports whether only the deferred tools can be found, because all servers'
+// tools are known.
 func (o *Offer) allDeferred() bool { return len(o.pending) == 0 && len(o.deferred()) > 0 }
 
-// Names are the names of the tools that the session offers to every model.
+// Names returns the names of the tools that the session offers to every model.
 func (o *Offer) Names() []string {
 	if o == nil {
 		return nil
@@ -128,7 +127,7 @@ func (o *Offer) Names() []string {
 	return names
 }
 
-// spec is what a model is told of a tool.
+// spec returns the model's description of a tool.
 func (e entry) spec() tool.Spec {
 	schema, note := offeredSchema(e.Schema)
 	text := e.Description

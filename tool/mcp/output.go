@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// maxOutput bounds what a model is told of a result, in bytes.
+	// maxOutput bounds the model's part of a result in bytes.
 	maxOutput = 32 << 10
-	// maxFiles bounds the images and other files that are kept of a result.
+	// maxFiles bounds the images and other files of a result that are stored.
 	maxFiles = 16
 )
 
-// rendered is a server's result as text. Pictures and the like are kept in files,
-// and so is the whole of a text that is too long.
+// rendered returns a server's result as text. It stores images and other data in files, and
+// also the whole of a text that is too long.
 func (s *Servers) rendered(call tool.Call, r *sdk.CallToolResult) (tool.Result, error) {
 	if r == nil {
 		return tool.Result{}, errors.New("the server answered with no result")
@@ -53,12 +53,12 @@ func (s *Servers) rendered(call tool.Call, r *sdk.CallToolResult) (tool.Result, 
 	return result, nil
 }
 
-// excerpt is the beginning and the end of a text, limit bytes of it together.
+// excerpt returns the beginning and the end of a text, together limit bytes.
 func excerpt(text string, limit int) string {
 	return bound.Ends(text, limit/2, limit/2, "[… %d bytes are left out here …]")
 }
 
-// keepText keeps the whole of a result, with secrets masked (C15).
+// keepText stores a whole result with masked secrets (C15).
 func (s *Servers) keepText(name, text string) (string, error) {
 	if s.config.SpoolDir == "" {
 		return "", errors.New("there is no directory for it")
@@ -66,7 +66,7 @@ func (s *Servers) keepText(name, text string) (string, error) {
 	return spooled(s.config.SpoolDir, name+".log", []byte(s.masked(text)))
 }
 
-// masked is a text without the session's secrets.
+// masked masks the session's secrets in a text.
 func (s *Servers) masked(text string) string {
 	if s.config.Mask == nil {
 		return text
@@ -86,12 +86,12 @@ func spooled(dir, name string, data []byte) (string, error) {
 	return path, nil
 }
 
-// writer puts the parts of a result into words.
+// writer converts the parts of a result to text.
 type writer struct {
 	dir, name string
 	files     int
 	parts     []string
-	// pictures, if set, takes the images that an input may have.
+	// pictures, if set, receives the images that an input can contain.
 	pictures *[]event.Image
 }
 
@@ -128,7 +128,7 @@ func (w *writer) resource(r *sdk.ResourceContents) {
 	}
 }
 
-// file keeps what is no text, and says where.
+// file stores data that is not text, and returns a line with its path.
 func (w *writer) file(kind, mediaType string, data []byte) string {
 	if w.takes(data) {
 		name := fmt.Sprintf("%s-%d", w.name, len(*w.pictures)+1)
@@ -147,7 +147,7 @@ func (w *writer) file(kind, mediaType string, data []byte) string {
 	return "[" + said + ", kept in " + path + "]"
 }
 
-// takes reports whether data is an image that can be a part of an input.
+// takes reports whether data is an image that an input can contain.
 func (w *writer) takes(data []byte) bool {
 	if w.pictures == nil || len(*w.pictures) == maxImages || len(data) > maxImage {
 		return false
@@ -159,8 +159,8 @@ func (w *writer) takes(data []byte) bool {
 	return false
 }
 
-// extension is what a file of the media type is called after the dot. The usual
-// ones are not looked for in the system's tables.
+// extension returns the file extension of a media type. For common types it does not use
+// the system's tables.
 func extension(mediaType string) string {
 	parsed, _, err := mime.ParseMediaType(mediaType)
 	if err != nil {

@@ -10,24 +10,23 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// StartName is the name by which rules speak of starting a server that a client named.
+// StartName is the name in rules for the start of a server that a client named.
 const StartName = "mcp_start"
 
-// NotAllowedError says that a server is a program which a client named, and that nobody
-// has allowed yet to start it.
+// NotAllowedError: a client named the server's program, and its start is not approved yet.
 type NotAllowedError struct{ Server string }
 
 func (e *NotAllowedError) Error() string {
 	return fmt.Sprintf("cannot start the MCP server %q: the client named its program, and nobody has allowed that yet; a call of one of its tools, or of %s, asks", e.Server, searchName)
 }
 
-// Serves reports whether a name that rules have for tools, "SERVER__TOOL" or "SERVER__*",
-// is of the server.
+// Serves reports whether a tool name in a rule, "SERVER__TOOL" or "SERVER__*", belongs to
+// the server.
 func Serves(server, toolName string) bool {
 	return strings.HasPrefix(toolName, valid(server)+Separator)
 }
 
-// permit lets the server start, if the call was allowed to.
+// permit lets the server start if the call's approval includes it.
 func (l *link) permit(call tool.Call) {
 	if !l.server.Named || !slices.Contains(call.Starts, l.server.Name) {
 		return
@@ -39,7 +38,7 @@ func (l *link) permit(call tool.Call) {
 	}
 }
 
-// mayStart reports whether the server may start without a call.
+// mayStart reports whether the server can start without a call.
 func (l *link) mayStart() bool {
 	if !l.waits() {
 		return true
@@ -56,14 +55,14 @@ func (l *link) mayStart() bool {
 	return l.allowed
 }
 
-// confined is the sandbox that the server runs in.
+// confined returns the sandbox of the server.
 func (l *link) confined() event.Sandbox {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sandbox
 }
 
-// program is what starts, for whoever decides about it.
+// program describes the program for an approval.
 func (l *link) program() tool.Program {
 	p := tool.Program{Name: l.server.Name, Argv: l.server.Argv, Dir: l.config.dirOf(l.server)}
 	for _, entry := range l.server.Env {
@@ -73,15 +72,14 @@ func (l *link) program() tool.Program {
 	return p
 }
 
-// waits reports whether the server is one that a client named, and that is not allowed to
-// start yet.
+// waits reports whether a client named the server and its start is not approved yet.
 func (l *link) waits() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.server.Named && !l.allowed && !l.disabled
 }
 
-// starts are the programs of the servers that wait for somebody to allow their start.
+// starts returns the programs among the servers whose start is not approved yet.
 func (s *Servers) starts(servers ...string) (list []tool.Program) {
 	for _, name := range servers {
 		if l := s.links[name]; l != nil && l.waits() {
@@ -91,7 +89,7 @@ func (s *Servers) starts(servers ...string) (list []tool.Program) {
 	return list
 }
 
-// unknown are the servers of which no tools are known.
+// unknown returns the servers without known tools.
 func (s *Servers) unknown() []string {
 	return slices.DeleteFunc(slices.Clone(s.offer.pending), func(name string) bool { return s.links[name].isKnown() })
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// A server that a client named starts for a call that was allowed to start it, and for
-// nothing else: neither in the background, nor for a prompt, nor to connect anew.
+// A server that a client named starts only for a call whose approval includes it: not in
+// the background, for a prompt, or for a new connection.
 func TestNamedServersWait(t *testing.T) {
 	cache := t.TempDir()
 	named := server(t, "normal")

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// Report is how a server did when it was tried.
+// Report is the result of a probe of a server.
 type Report struct {
 	Server Server
-	// Catalogue is what it said of itself, and Start and List how long its start
-	// and its list of tools took.
+	// Catalogue is the server's description of itself; Start and List are the durations of
+	// its start and of its list of tools.
 	Catalogue Catalogue
 	Start     time.Duration
 	List      time.Duration
-	// Err is why it cannot be used.
+	// Err is the reason why the server is unusable.
 	Err error
 }
 
-// Probe starts the server, asks it for its tools, keeps what it says for the
-// sessions to come, and ends it.
+// Probe starts the server, requests its tools, stores the catalogue for later sessions, and
+// ends the server.
 func Probe(ctx context.Context, c Config, s Server) (r Report) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -27,7 +27,7 @@ func Probe(ctx context.Context, c Config, s Server) (r Report) {
 	r.Server = s
 	life, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	// With its tools known, a start does not ask for them.
+	// With known tools, a start does not request them.
 	l := &link{server: s, config: &c, life: life, known: true, update: func(Server, Catalogue) {}}
 	began := time.Now()
 	client, err := l.startAfter(0)

@@ -16,45 +16,45 @@ import (
 )
 
 const (
-	// maxPrompts bounds the prompts of a server, and maxArguments the arguments of one.
+	// maxPrompts bounds the prompts of a server, and maxArguments the arguments of a
+	// prompt.
 	maxPrompts   = 256
 	maxArguments = 32
-	// maxPrompt bounds the text that a prompt stands for, in bytes, and maxImages the
-	// images of it. One that is larger than maxImage is kept in a file: providers take no
-	// larger ones.
+	// maxPrompt bounds the text of a prompt in bytes, and maxImages its images. An image
+	// larger than maxImage is stored in a file, because providers accept no larger ones.
 	maxPrompt = 128 << 10
 	maxImages = 16
 	maxImage  = 5 << 20
 )
 
-// Prompt is a prompt as its server describes it.
+// Prompt is a prompt in its server's description.
 type Prompt struct {
 	Name        string     `json:"name"`
 	Description string     `json:"description,omitempty"`
 	Arguments   []Argument `json:"arguments,omitempty"`
 }
 
-// Argument is one of a prompt. Its value is a text.
+// Argument is an argument of a prompt. Its value is a text.
 type Argument struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Required    bool   `json:"required,omitempty"`
 }
 
-// Command is a prompt of a server, by the name that people call it by.
+// Command is a prompt of a server with its name for people.
 type Command struct {
 	Name   string
 	Server string
 	Prompt Prompt
 }
 
-// claudePrefix is what Claude Code has before the names of prompts.
+// claudePrefix is Claude Code's prefix of the names of prompts.
 const claudePrefix = "mcp__"
 
-// ClaudeName is the command's name as users of Claude Code know it.
+// ClaudeName is the command's name in Claude Code.
 func (c Command) ClaudeName() string { return claudePrefix + c.Name }
 
-// promptOf is what is kept of a prompt, in bounds.
+// promptOf converts a prompt, within limits.
 func promptOf(p *sdk.Prompt) Prompt {
 	kept := Prompt{Name: p.Name, Description: clip(p.Description, maxDescription)}
 	if strings.TrimSpace(kept.Description) == "" {
@@ -68,7 +68,7 @@ func promptOf(p *sdk.Prompt) Prompt {
 	return kept
 }
 
-// prompts asks the server for its prompts.
+// prompts requests the server's prompts.
 func (c *client) prompts(ctx context.Context) (list []Prompt, err error) {
 	list = []Prompt{}
 	size := 0
@@ -92,12 +92,11 @@ func (c *client) prompts(ctx context.Context) (list []Prompt, err error) {
 	return list, err
 }
 
-// promptsShare is which part of the time that a start has the question for prompts may
-// take, so that a server that does not answer it can be used all the same.
+// promptsShare is the divisor of the start timeout that bounds the request for prompts, so
+// that a server that does not answer it stays usable.
 const promptsShare = 6
 
-// knownPrompts asks the server for its prompts, if it says that it has any; nil if
-// they remain unknown.
+// knownPrompts requests the server's prompts if it announces any; nil if they stay unknown.
 func (c *client) knownPrompts(ctx context.Context, can *sdk.ServerCapabilities) []Prompt {
 	if can.Prompts == nil {
 		return []Prompt{}
@@ -114,8 +113,8 @@ func (c *client) knownPrompts(ctx context.Context, can *sdk.ServerCapabilities) 
 	return list
 }
 
-// commandsOf names the prompts of servers. Those of a name that is taken get another,
-// and a note says so.
+// commandsOf names the prompts of servers. A prompt whose name is taken gets another name,
+// with a note.
 func commandsOf(servers []Server, of func(Server) []Prompt) (list []Command, notes []string) {
 	taken := map[string]bool{}
 	for _, s := range servers {
@@ -132,8 +131,8 @@ func commandsOf(servers []Server, of func(Server) []Prompt) (list []Command, not
 	return list, notes
 }
 
-// KnownCommands are the prompts of servers as far as they are known in dir, a
-// [Config].CacheDir; none is asked. Notes are about names.
+// KnownCommands returns the known prompts of servers in dir, a [Config].CacheDir, without a
+// request. Notes are about names.
 func KnownCommands(dir string, servers []Server) (list []Command, notes []string) {
 	return commandsOf(servers, func(s Server) []Prompt {
 		if c := Known(dir, s); c != nil {
@@ -143,8 +142,7 @@ func KnownCommands(dir string, servers []Server) (list []Command, notes []string
 	})
 }
 
-// Commands are the prompts of the session's servers that are known now. Those of
-// servers that are disabled are none.
+// Commands returns the currently known prompts of the session's enabled servers.
 func (s *Servers) Commands() (list []Command, notes []string) {
 	if s == nil {
 		return nil, nil
@@ -159,9 +157,9 @@ func (s *Servers) Commands() (list []Command, notes []string) {
 	})
 }
 
-// Find returns the prompt that a person means by a name, also as Claude Code has it.
-// Where the name begins with that of a server that has not been asked for its prompts
-// yet, it is waited for: false says that the name means no prompt of any server.
+// Find returns the prompt with a name, also in Claude Code's form. If the name begins with
+// the name of a server whose prompts are unknown, Find waits for them. false means that no
+// server has the prompt.
 func (s *Servers) Find(ctx context.Context, name string) (Command, bool, error) {
 	if s == nil || !strings.Contains(name, Separator) {
 		return Command{}, false, nil
@@ -187,13 +185,13 @@ func (s *Servers) Find(ctx context.Context, name string) (Command, bool, error) 
 	return Command{}, false, nil
 }
 
-// belongs reports whether a name begins with a server's.
+// belongs reports whether a name begins with a server's name.
 func belongs(server, name string) bool {
 	prefix := valid(server) + Separator
 	return strings.HasPrefix(name, prefix) || strings.HasPrefix(name, claudePrefix+prefix)
 }
 
-// named returns the prompt of the name, also as Claude Code has it.
+// named returns the prompt with the name, also in Claude Code's form.
 func (s *Servers) named(name string) (Command, bool) {
 	list, _ := s.Commands()
 	for _, called := range []string{name, strings.TrimPrefix(name, claudePrefix)} {
@@ -204,14 +202,14 @@ func (s *Servers) named(name string) (Command, bool) {
 	return Command{}, false
 }
 
-// Prompted is what a prompt stands for. Images are of the types that inputs take.
+// Prompted is the expansion of a prompt. Images have types that inputs accept.
 type Prompted struct {
 	Text   string
 	Images []event.Image
 }
 
-// Get asks the server of a prompt what it stands for, which is bounded like a call.
-// name is for files that are kept of it, and of this session only.
+// Get requests the expansion of a prompt, with the limits of a call. name is the name of
+// stored files and unique in the session.
 func (s *Servers) Get(ctx context.Context, c Command, arguments map[string]string, name string) (Prompted, error) {
 	l := s.links[c.Server]
 	if l == nil {
@@ -242,8 +240,8 @@ func (s *Servers) Get(ctx context.Context, c Command, arguments map[string]strin
 	return s.prompted(answer.Messages, name)
 }
 
-// prompted puts the messages of a prompt into one input: a request must not end with
-// a message of the model (C6), so what a prompt has it say is told as such.
+// prompted joins the messages of a prompt to one input: a request must not end with a
+// message of the model (C6), so that the model's messages are quoted.
 func (s *Servers) prompted(messages []*sdk.PromptMessage, name string) (out Prompted, err error) {
 	w := writer{dir: s.config.SpoolDir, name: name, pictures: &out.Images}
 	dialogue := slices.ContainsFunc(messages, func(m *sdk.PromptMessage) bool { return m != nil && m.Role == roleAssistant })

@@ -18,11 +18,10 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// dot is an image that inputs may have: the head of a GIF.
+// dot is an image that inputs accept: the head of a GIF.
 const dot = "GIF89a\x01\x00\x01\x00"
 
-// playwright is a server with prompts of each kind, which speaks the version of the
-// protocol.
+// playwright is a server with prompts of each kind, for a version of the protocol.
 func playwright(t *testing.T, version string) mcp.Server {
 	t.Helper()
 	s := sdk.NewServer(&sdk.Implementation{Name: "plays", Version: "1"}, &sdk.ServerOptions{PageSize: 2})
@@ -56,7 +55,7 @@ func playwright(t *testing.T, version string) mcp.Server {
 	return mcp.Server{Name: "plays", URL: web.URL, StartTimeout: patience, CallTimeout: patience}
 }
 
-// names are those of the prompts that are known.
+// names returns the names of the known prompts.
 func (s *session) names() (names []string) {
 	list, _ := s.Commands()
 	for _, c := range list {
@@ -65,7 +64,7 @@ func (s *session) names() (names []string) {
 	return names
 }
 
-// get gets the prompt of the name.
+// get expands the prompt with the name.
 func (s *session) get(ctx context.Context, name string, arguments map[string]string) (mcp.Prompted, error) {
 	s.t.Helper()
 	c, ok, err := s.Find(ctx, name)
@@ -82,7 +81,8 @@ func TestPrompts(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			s := open(t, cache, x)
-			if got, err := s.get(ctx, "mcp__plays__plain", nil); err != nil || got.Text != "Hello." { // it waits for the server
+			// waits for the server
+			if got, err := s.get(ctx, "mcp__plays__plain", nil); err != nil || got.Text != "Hello." {
 				t.Errorf("%+v, %v", got, err)
 			}
 			if c := mcp.Known(cache, x); c == nil || c.Protocol != version {
@@ -120,8 +120,8 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// TestPromptsThatAreNotKnownAreAskedForInTheBackground: also those of a server whose
-// tools are known from before.
+// TestPromptsThatAreNotKnownAreAskedForInTheBackground: also the prompts of a server whose
+// tools are already known.
 func TestPromptsThatAreNotKnownAreAskedForInTheBackground(t *testing.T) {
 	x, cache := server(t, "prompts"), t.TempDir()
 	open(t, cache, x).call("tool_search", map[string]string{"query": ""})
@@ -176,7 +176,8 @@ func TestPromptsOfServersThatMisbehave(t *testing.T) {
 	if got, err := s.get(ctx, "fake__odd___name", nil); err != nil || got.Text != "changed" {
 		t.Errorf("%q, %v", got.Text, err)
 	}
-	for began := time.Now(); !slices.Contains(s.names(), "fake__late") && time.Since(began) < patience; { // it is asked for after a time
+	// requested after a delay
+	for began := time.Now(); !slices.Contains(s.names(), "fake__late") && time.Since(began) < patience; {
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
@@ -202,7 +203,7 @@ func TestPromptsOfServersThatMisbehave(t *testing.T) {
 	}
 }
 
-// TestAServerThatDoesNotListItsPromptsIsUsed: its tools are there all the same.
+// TestAServerThatDoesNotListItsPromptsIsUsed: its tools are available.
 func TestAServerThatDoesNotListItsPromptsIsUsed(t *testing.T) {
 	x, cache := server(t, "prompts: no list"), t.TempDir()
 	x.StartTimeout = 6 * time.Second
@@ -230,8 +231,8 @@ func TestPromptsOfOneNameAreToldApart(t *testing.T) {
 	}
 }
 
-// TestAServerWithoutPromptsIsNotStartedForThem: also one that does not say what it can
-// do. With the tools known, nothing is asked before a call.
+// TestAServerWithoutPromptsIsNotStartedForThem: also a server that announces no
+// capabilities. With known tools, no request precedes a call.
 func TestAServerWithoutPromptsIsNotStartedForThem(t *testing.T) {
 	for _, mode := range []string{"plain", "no capabilities"} {
 		x, cache := server(t, mode), t.TempDir()
@@ -242,13 +243,13 @@ func TestAServerWithoutPromptsIsNotStartedForThem(t *testing.T) {
 	}
 }
 
-// masked has a word be a secret.
+// masked treats a word as a secret.
 type masked string
 
 func (m masked) Write(text string) string { return strings.ReplaceAll(text, string(m), "[masked]") }
 func (m masked) Flush() string            { return "" }
 
-// TestErrorsOfPromptsAreMasked: C15. They are told to people, and no log masks them.
+// TestErrorsOfPromptsAreMasked: C15. People read the errors, and no log masks them.
 func TestErrorsOfPromptsAreMasked(t *testing.T) {
 	x, cache := server(t, "prompts"), t.TempDir()
 	open(t, cache, x).call("tool_search", map[string]string{"query": ""})
@@ -264,7 +265,7 @@ func TestErrorsOfPromptsAreMasked(t *testing.T) {
 	}
 }
 
-// TestANameThatIsAnothersInClaudeCode: each is called by its own.
+// TestANameThatIsAnothersInClaudeCode: each prompt is called by its own name.
 func TestANameThatIsAnothersInClaudeCode(t *testing.T) {
 	cache := t.TempDir()
 	a, b := server(t, "prompts"), server(t, "prompts")

@@ -14,27 +14,26 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// Relay leads to a server that runs in a client of settle's: messages go through what
-// connects the two.
+// Relay reaches a server that runs in a client of settle, over the client's connection.
 type Relay struct {
 	send func(message json.RawMessage) Await
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	open map[*relayed]bool
 }
 
-// Await returns what a server answers to a message. To what is no request, the answer
-// means nothing.
+// Await returns a server's answer to a message. For a message that is no request, the
+// answer has no meaning.
 type Await func(ctx context.Context) (json.RawMessage, error)
 
-// NewRelay returns a relay. send hands a message to the server, after those before it,
-// and does not block.
+// NewRelay returns a relay. send sends a message to the server, in order, and does not
+// block.
 func NewRelay(send func(message json.RawMessage) Await) *Relay {
 	return &Relay{send: send, open: map[*relayed]bool{}}
 }
 
-// Deliver takes what the server says without having been asked. It does not block:
-// beyond a bound, it is dropped.
+// Deliver receives an unrequested message of the server. It does not block: beyond a limit,
+// it drops messages.
 func (r *Relay) Deliver(message json.RawMessage) {
 	messages, err := decode(message)
 	if err != nil {
@@ -45,7 +44,7 @@ func (r *Relay) Deliver(message json.RawMessage) {
 	for c := range r.open {
 		for _, m := range messages {
 			if _, isRequest := m.(*jsonrpc.Request); !isRequest {
-				continue // answers come by Await
+				continue // answers come through Await
 			}
 			select {
 			case c.incoming <- m:
@@ -55,7 +54,7 @@ func (r *Relay) Deliver(message json.RawMessage) {
 	}
 }
 
-// connect returns one more connection.
+// connect returns another connection.
 func (r *Relay) connect() *relayed {
 	life, cut := context.WithCancelCause(context.Background())
 	c := &relayed{relay: r, life: life, cut: cut, incoming: make(chan jsonrpc.Message, maxWaiting), calls: map[any]context.CancelFunc{}}
@@ -73,13 +72,13 @@ type relayed struct {
 	life     context.Context //nolint:containedctx // it is the connection's own, no request's
 	cut      context.CancelCauseFunc
 	incoming chan jsonrpc.Message
-	work     sync.WaitGroup // waits for answers
+	work     sync.WaitGroup // goroutines that wait for answers
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	calls map[any]context.CancelFunc
 }
 
-// Connect implements sdk.Transport: it is connected.
+// Connect implements sdk.Transport.
 func (c *relayed) Connect(context.Context) (sdk.Connection, error) { return c, nil }
 
 // SessionID implements sdk.Connection.
@@ -101,7 +100,7 @@ func (c *relayed) failure() error { return context.Cause(c.life) }
 func (c *relayed) end(ctx context.Context) error {
 	_ = c.Close()
 	ended := make(chan struct{})
-	go func() { // ends with the waits for answers, which the cancelled life ends
+	go func() { // ends with the goroutines that wait for answers, which the cancelled life ends
 		defer close(ended)
 		c.work.Wait()
 	}()
@@ -170,8 +169,7 @@ func (c *relayed) Write(_ context.Context, m jsonrpc.Message) error {
 	return nil
 }
 
-// giveUp stops to wait for the answer to a call that was cancelled. The caller has the
-// lock.
+// giveUp ends the wait for the answer to a cancelled call. The caller holds the lock.
 func (c *relayed) giveUp(params json.RawMessage) {
 	var p struct {
 		ID any `json:"requestId"`
@@ -186,7 +184,7 @@ func (c *relayed) giveUp(params json.RawMessage) {
 	}
 }
 
-// answered hands on the answer to a call; what is none is an error.
+// answered delivers the answer to a call; an invalid answer is an error.
 func (c *relayed) answered(to *jsonrpc.Request, answer json.RawMessage, err error) {
 	c.mu.Lock()
 	delete(c.calls, to.ID.Raw())

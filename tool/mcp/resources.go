@@ -14,14 +14,13 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// ResourcesName is the tool by which a model lists and reads the resources of
-// servers.
+// ResourcesName is the tool with which a model lists and reads the resources of servers.
 const ResourcesName = "mcp_resources"
 
-// maxResources bounds the resources and the templates that are listed of a server.
+// maxResources bounds the listed resources and templates of a server.
 const maxResources = 1000
 
-// resources lists what servers have to read, and reads it.
+// resources lists and reads the resources of servers.
 type resources struct{ servers *Servers }
 
 // resourceArgs are the arguments of a call.
@@ -30,11 +29,11 @@ type resourceArgs struct {
 	URI    string `json:"uri"`
 }
 
-// Spec implements tool.Tool. It depends on nothing but the offer (C21). That a call
-// changes nothing is the server's claim.
+// Spec implements tool.Tool. It depends only on the offer (C21). It is the server's claim
+// that a call changes nothing.
 func (r *resources) Spec() tool.Spec { return r.servers.resourcesOf(r.servers.offer.readable) }
 
-// resourcesOf describes the tool for the servers.
+// resourcesOf returns the spec of the tool for the servers.
 func (s *Servers) resourcesOf(names []string) tool.Spec {
 	spec := tool.Spec{
 		Name:        ResourcesName,
@@ -65,7 +64,7 @@ func (r *resources) Run(ctx context.Context, call tool.Call) (tool.Result, error
 	return r.servers.serveResources(ctx, call, call.Args)
 }
 
-// serveResources does what a call of the tool wants.
+// serveResources executes a call of the tool.
 func (s *Servers) serveResources(ctx context.Context, call tool.Call, args json.RawMessage) (tool.Result, error) {
 	var in resourceArgs
 	if err := json.Unmarshal(args, &in); err != nil {
@@ -85,7 +84,7 @@ func (s *Servers) serveResources(ctx context.Context, call tool.Call, args json.
 	})
 }
 
-// read asks for a resource.
+// read requests a resource.
 func (c *client) read(ctx context.Context, uri, token string) (*sdk.CallToolResult, error) {
 	params := &sdk.ReadResourceParams{URI: uri}
 	params.SetProgressToken(token)
@@ -100,12 +99,11 @@ func (c *client) read(ctx context.Context, uri, token string) (*sdk.CallToolResu
 	if len(out.Content) == 0 {
 		out.Content = []sdk.Content{&sdk.TextContent{Text: "The resource is empty."}}
 	}
-	answer.Contents = nil // the protocol's implementation keeps the answer as long as the session
+	answer.Contents = nil // the protocol's implementation would keep the answer as long as the session
 	return out, nil
 }
 
-// unkept has no answer with a resource's contents be given twice, so that it need not
-// be kept.
+// unkept prevents the cache of a resource's contents, which would keep them in memory.
 func unkept(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		result, err := next(ctx, method, r)
@@ -116,7 +114,7 @@ func unkept(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// resources asks what there is to read.
+// resources requests the list of resources.
 func (c *client) resources(ctx context.Context) (*sdk.CallToolResult, error) {
 	var b strings.Builder
 	listed, err := eachPage(func(cursor string) (int, string, error) {
@@ -157,8 +155,8 @@ func (c *client) resources(ctx context.Context) (*sdk.CallToolResult, error) {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.TrimSpace(b.String())}}}, nil
 }
 
-// eachPage reads the pages of a list, in bounds. A list that the server does not have is
-// empty.
+// eachPage reads the pages of a list, within limits. A list that the server does not have
+// is empty.
 func eachPage(next func(cursor string) (entries int, after string, err error)) (total int, err error) {
 	for cursor, n := "", 0; n < maxResources && total < maxResources; n++ {
 		entries, after, err := next(cursor)

@@ -20,7 +20,7 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// library is a server with things to read, which speaks the version of the protocol.
+// library is a server with resources, for a version of the protocol.
 func library(t *testing.T, version string) mcp.Server {
 	t.Helper()
 	s := sdk.NewServer(&sdk.Implementation{Name: "library", Version: "1"}, &sdk.ServerOptions{PageSize: 2})
@@ -58,7 +58,7 @@ func library(t *testing.T, version string) mcp.Server {
 	return mcp.Server{Name: "library", URL: web.URL, StartTimeout: patience, CallTimeout: patience}
 }
 
-// ofVersion has a server not know what is later than the version.
+// ofVersion makes a server ignore everything later than the version.
 func ofVersion(version string, endpoint http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		said, _ := io.ReadAll(r.Body)
@@ -71,7 +71,7 @@ func ofVersion(version string, endpoint http.Handler) http.Handler {
 	})
 }
 
-// stocked opens a session with a library that is known.
+// stocked opens a session with a known library.
 func stocked(t *testing.T, library mcp.Server) *session {
 	t.Helper()
 	cache := t.TempDir()
@@ -109,7 +109,7 @@ book:///page/{number} (page)`; got != want {
 				t.Helper()
 				return s.call(mcp.ResourcesName, map[string]string{"server": "library", "uri": uri})
 			}
-			for n := range 2 { // however long the server says that an answer lasts
+			for n := range 2 { // for any lifetime of an answer that the server states
 				if got, want := read("book:///a"), fmt.Sprintf("[resource: book:///a]\nread %d times", n+1); got != want {
 					t.Errorf("got %q, want %q", got, want)
 				}
@@ -149,8 +149,8 @@ func TestResourcesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// The setting of a server's tools covers its resources; a server without any has no
-// tool for them.
+// The configuration of a server's tools also applies to its resources; a server without any
+// has no tool for them.
 func TestResourcesAreOffered(t *testing.T) {
 	x := library(t, "2026-07-28")
 	cache := t.TempDir()
@@ -175,8 +175,7 @@ func TestResourcesAreOffered(t *testing.T) {
 	}
 }
 
-// Those of a server that was never asked before are found, and the tools stay as they
-// were.
+// The resources of a new server are found, and the tools do not change.
 func TestLateResources(t *testing.T) {
 	s := open(t, t.TempDir(), library(t, "2026-07-28"))
 	if got := s.call("tool_search", map[string]string{"query": "book"}); !strings.Contains(got, "## mcp_resources\nList or read the resources of an MCP server (library).\nArguments: {") {
@@ -191,7 +190,7 @@ func TestLateResources(t *testing.T) {
 	}
 }
 
-// A server without templates, whose list does not end.
+// A server without templates, whose list is endless.
 func TestOddResources(t *testing.T) {
 	s := known(t, server(t, "reads"))
 	list := s.call(mcp.ResourcesName, map[string]string{"server": "fake"})

@@ -9,19 +9,18 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// anything is the schema of a tool whose own cannot be offered.
+// anything replaces a schema that cannot be offered.
 const anything = `{"type":"object"}`
 
 const (
-	// maxSchema bounds a schema, in bytes.
+	// maxSchema bounds a schema in bytes.
 	maxSchema = 64 << 10
-	// maxDescription bounds a description, in bytes.
+	// maxDescription bounds a description in bytes.
 	maxDescription = 8 << 10
 )
 
-// offeredSchema is a tool's schema in a form that providers accept (C6), and
-// what the description has to say because of that. The server itself checks the
-// arguments by its own.
+// offeredSchema returns a tool's schema in a form that providers accept (C6), and a note
+// for the description. The server itself checks the arguments by its own schema.
 func offeredSchema(raw json.RawMessage) (schema json.RawMessage, note string) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
@@ -42,14 +41,14 @@ func offeredSchema(raw json.RawMessage) (schema json.RawMessage, note string) {
 	return schema, ""
 }
 
-// unacceptable says what a provider would refuse, or settle could not check, with
-// the schema itself as text; "" if it is nothing.
+// unacceptable returns the part of a schema that a provider would refuse, or that settle
+// cannot check; "" if there is none.
 func unacceptable(raw json.RawMessage, fields map[string]json.RawMessage) string {
 	if len(raw) > maxSchema {
 		return fmt.Sprintf("The JSON schema of its arguments has %d bytes and is left out.", len(raw))
 	}
 	fits := true
-	for _, key := range []string{"anyOf", "oneOf", "allOf", "not", "enum"} { // refused at the top
+	for _, key := range []string{"anyOf", "oneOf", "allOf", "not", "enum"} { // refused at the top level
 		_, there := fields[key]
 		fits = fits && !there
 	}
@@ -62,10 +61,10 @@ func unacceptable(raw json.RawMessage, fields map[string]json.RawMessage) string
 	return ""
 }
 
-// resolves reports whether a schema is one that calls can be checked by.
+// resolves reports whether settle can check calls with a schema.
 func resolves(raw json.RawMessage) (ok bool) {
 	defer func() {
-		if recover() != nil { // it comes from outside, and is worth no session
+		if recover() != nil { // caused by a server; the session continues
 			ok = false
 		}
 	}()
@@ -77,8 +76,8 @@ func resolves(raw json.RawMessage) (ok bool) {
 	return err == nil
 }
 
-// plainNames reports whether the properties of a schema, at any depth, have names
-// that all providers accept.
+// plainNames reports whether all properties of a schema, at any depth, have names that all
+// providers accept.
 func plainNames(raw json.RawMessage) bool {
 	var value any
 	if err := json.Unmarshal(raw, &value); err != nil {
@@ -114,7 +113,7 @@ func plainNames(raw json.RawMessage) bool {
 	return walk(value)
 }
 
-// described is a tool's description for a model.
+// described returns a tool's description for a model.
 func described(text, note string) string {
 	text = clip(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")), maxDescription)
 	if note == "" {

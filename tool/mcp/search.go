@@ -13,19 +13,19 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// The tools by which a model finds and calls tools that it is not told of.
+// The tools with which a model finds and calls tools that it does not receive directly.
 const (
 	searchName = "tool_search"
 	CallName   = "tool_call"
 )
 
-// maxFound bounds the tools that one search describes.
+// maxFound bounds the tools in the result of a search.
 const maxFound = 8
 
 // search finds tools of servers.
 type search struct{ servers *Servers }
 
-// Spec implements tool.Tool. It depends on nothing but the offer (C21).
+// Spec implements tool.Tool. It depends only on the offer (C21).
 func (t *search) Spec() tool.Spec {
 	var names []string
 	for _, s := range t.servers.offer.Servers {
@@ -43,7 +43,7 @@ func (t *search) Spec() tool.Spec {
 	}
 }
 
-// Run implements tool.Tool. Servers of which nothing is known are waited for.
+// Run implements tool.Tool. It waits for servers without known tools.
 func (t *search) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	var in struct {
 		Query string `json:"query"`
@@ -75,8 +75,8 @@ func (t *search) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	return tool.Result{Output: text}, nil
 }
 
-// await waits for the servers whose tools are not known, and returns what those
-// that failed say.
+// await waits for the servers without known tools, and returns the errors of the failed
+// ones.
 func (s *Servers) await(ctx context.Context, call tool.Call) []string {
 	failures := make([]string, len(s.offer.pending))
 	var wg sync.WaitGroup
@@ -106,7 +106,7 @@ func listNames(b *strings.Builder, all []entry) {
 	}
 }
 
-// describe tells of the tools that fit the query best.
+// describe lists the tools that match the query best.
 func describe(b *strings.Builder, all []entry, query string) {
 	words := strings.Fields(strings.ToLower(query))
 	found := slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return score(e, words) == 0 })
@@ -128,8 +128,7 @@ func describeSpec(b *strings.Builder, spec tool.Spec) {
 	fmt.Fprintf(b, "## %s\n%s\nArguments: %s\n\n", spec.Name, spec.Description, spec.Schema)
 }
 
-// score says how well a tool fits: a word in its name counts more than one in its
-// description.
+// score rates a tool: a word in its name counts more than one in its description.
 func score(e entry, words []string) int {
 	name, text := strings.ToLower(e.name), strings.ToLower(e.Title+" "+e.Description)
 	points := 0
@@ -146,20 +145,20 @@ func score(e entry, words []string) int {
 	return points
 }
 
-// dispatch calls a tool that was found.
+// dispatch calls a found tool.
 type dispatch struct{ servers *Servers }
 
-// Dispatched is which tool of a server a call is about.
+// Dispatched is the server's tool that a call is about.
 type Dispatched struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
-	// Resources says that it is about the server's resources.
+	// Resources reports that the call is about the server's resources.
 	Resources bool `json:"-"`
 }
 
-// Unwrap returns what a call is about that goes through [CallName] or [ResourcesName],
-// given its tool and arguments; false if it is none. To read resources counts as a tool
-// of their server, called [ResourcesName].
+// Unwrap returns the server's tool behind a call of [CallName] or [ResourcesName]; false
+// for other calls. Reading resources counts as a tool of their server with the name
+// [ResourcesName].
 func Unwrap(name, arguments string) (Dispatched, bool) {
 	if name == ResourcesName {
 		var in resourceArgs
@@ -181,14 +180,14 @@ func Unwrap(name, arguments string) (Dispatched, bool) {
 	return inner, true
 }
 
-// Called is a call of a server's tool, by the names that models use for them.
+// Called is a call of a server's tool under the model's names.
 type Called struct {
 	Server, Tool string
 	Arguments    json.RawMessage
 }
 
-// CalledBy returns which tool of a server a call is about, directly or through
-// [CallName], given its tool and arguments; false if it is none.
+// CalledBy returns the server's tool of a call, direct or through [CallName]; false for
+// other calls.
 func CalledBy(name string, arguments json.RawMessage) (Called, bool) {
 	if inner, ok := Unwrap(name, string(arguments)); ok {
 		name, arguments = inner.Name, inner.Arguments
@@ -246,7 +245,7 @@ func (d *dispatch) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 	}
 	e, ok := d.find(in.Name)
 	if !ok {
-		d.servers.await(ctx, call) // a session that was resumed may know it before its server does
+		d.servers.await(ctx, call) // a resumed session can name a tool before its server is known
 		if e, ok = d.find(in.Name); !ok {
 			return tool.Result{}, fmt.Errorf("there is no tool %q; %s finds the tools that there are", clip(in.Name, maxName), searchName)
 		}

@@ -16,65 +16,65 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// Config is what the servers of a session have in common.
+// Config is the common configuration of a session's servers.
 type Config struct {
-	// Env is the environment of servers, but for what is their own.
+	// Env is the environment of servers, without their own variables.
 	Env []string
-	// Dir is the session's working directory, absolute.
+	// Dir is the session's absolute working directory.
 	Dir string
-	// CacheDir is where catalogues are kept; "" keeps none.
+	// CacheDir is the directory of catalogues; "" for none.
 	CacheDir string
-	// SpoolDir is where outputs are kept whole that are too long for a model, and
-	// images; "" keeps none.
+	// SpoolDir is the directory of images and of outputs that are too long for a model; ""
+	// for none.
 	SpoolDir string
-	// Marker and Lock are as in [proc.Spec].
+	// Marker and Lock are the fields of [proc.Spec].
 	Marker string
 	Lock   *os.File
-	// Mask masks the session's secrets in what is kept in files; nil masks nothing.
+	// Mask masks the session's secrets in stored files; nil masks nothing.
 	Mask  func() Masker
-	start starter // in a sandbox; nil refuses to
-	// MayStart, if set, reports whether a server that a client named may start without a
-	// call, and in which sandbox.
+	start starter // starts a server in a sandbox; nil refuses
+	// MayStart, if set, reports whether a server that a client named can start without a
+	// call, and its sandbox.
 	MayStart func(tool.Program) (in event.Sandbox, may bool)
 	// Client sends requests to servers over HTTP; nil refuses them.
 	Client *http.Client
-	// Tokens, if set, gives the tokens of servers over HTTP that have no Authorization
-	// header of their own.
+	// Tokens, if set, returns the tokens of servers over HTTP without a configured
+	// Authorization header.
 	Tokens Tokens
-	// Version is settle's, which servers are told.
+	// Version is settle's version, which servers receive.
 	Version string
-	// Logger gets what goes wrong with servers; nil discards it.
+	// Logger receives servers' errors; nil discards them.
 	Logger *slog.Logger
-	// Seen, if set, is told how each server does. It must not block.
+	// Seen, if set, receives each change of a server's state. It must not block.
 	Seen func(server string, state State, why error)
-	// Listed, if set, is told when a server has said which tools and prompts it has. It
-	// must not block.
+	// Listed, if set, receives the name of each server that listed its tools and prompts.
+	// It must not block.
 	Listed func(server string)
 }
 
 // starter starts a program in a sandbox.
 type starter = func(ctx context.Context, in event.Sandbox, spec proc.Spec) (*proc.Process, error)
 
-// Confined returns the configuration of servers that can be started in a sandbox.
+// Confined returns the configuration with sandboxes for servers.
 func (c Config) Confined(start starter) Config {
 	c.start = start
 	return c
 }
 
-// seen tells how a server does.
+// seen reports a server's state.
 func (c *Config) seen(server string, state State, why error) {
 	if c.Seen != nil {
 		c.Seen(server, state, why)
 	}
 }
 
-// Masker masks secrets in a text that comes in pieces.
+// Masker masks secrets in a text that arrives in pieces.
 type Masker interface {
 	Write(text string) (masked string)
 	Flush() (masked string)
 }
 
-// Servers are the servers of one session. Close ends them; a nil one has none.
+// Servers are the servers of one session. Close ends them; nil has none.
 type Servers struct {
 	config Config
 	offer  *Offer
@@ -82,16 +82,16 @@ type Servers struct {
 	end    context.CancelCauseFunc
 	work   sync.WaitGroup
 
-	mu       sync.Mutex // guards what follows
-	entries  []entry    // all tools that are known
+	mu       sync.Mutex // guards the fields below
+	entries  []entry    // all known tools
 	readable []string   // servers that are known to have resources
 	prompts  map[string][]Prompt
 	taken    map[string]bool
-	left     []error // what could not be ended
+	left     []error // parts that did not end
 }
 
-// Open makes ready to reach the servers of the offer. It starts in the background
-// those of which nothing is known, and no other before it is needed.
+// Open prepares the connections to the servers of the offer. It starts servers without
+// known tools in the background, and other servers when a call needs them.
 func Open(c Config, o *Offer) *Servers {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -117,8 +117,7 @@ func Open(c Config, o *Offer) *Servers {
 	return s
 }
 
-// Tools are the tools of the session, the same ones from beginning to end, but for those
-// of servers that are disabled.
+// Tools returns the tools of the session, which are fixed except for disabled servers.
 func (s *Servers) Tools() []tool.Tool {
 	var tools []tool.Tool
 	for _, e := range s.offer.direct {
@@ -144,16 +143,15 @@ func (s *Servers) Tools() []tool.Tool {
 	return tools
 }
 
-// specOf is what a model is told of a tool, with a backstop for a call: it has
-// bounds of its own.
+// specOf returns the model's description of a tool, with a backstop in addition to a call's
+// own limits.
 func (s *Servers) specOf(e entry) tool.Spec {
 	spec := e.spec()
 	spec.Timeout = s.links[e.server].server.backstop()
 	return spec
 }
 
-// update takes what a server says of its tools now. Names that models may have
-// read of stay.
+// update records a server's current tools. Names that models have seen stay valid.
 func (s *Servers) update(server Server, c Catalogue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,8 +181,7 @@ func (s *Servers) update(server Server, c Catalogue) {
 	}
 }
 
-// lateResources are the servers of which the model has not been told that they have
-// resources.
+// lateResources are the servers whose resources were discovered after the offer.
 func (s *Servers) lateResources() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,22 +194,22 @@ func (s *Servers) report(err error) {
 	s.left = append(s.left, err)
 }
 
-// known returns the tools that are known now.
+// known returns the currently known tools.
 func (s *Servers) known() []entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.entries), func(e entry) bool { return s.links[e.server].isDisabled() })
 }
 
-// Close ends all servers, with everything that they have started, in parallel. If
-// ctx ends first, or something cannot be ended, the error says so.
+// Close ends all servers with their child processes in parallel. The error reports the end
+// of ctx and the processes that did not end.
 func (s *Servers) Close(ctx context.Context) error {
 	if s == nil {
 		return nil
 	}
 	s.end(errClosed)
 	done := make(chan struct{})
-	go func() { // ends when all has ended, each in a bounded time
+	go func() { // ends when all servers have ended, each within a deadline
 		defer close(done)
 		s.work.Wait()
 	}()

@@ -1,18 +1,18 @@
 package mcp
 
-// State is how a server of a session does.
+// State is the state of a server in a session.
 type State string
 
 // The states.
 const (
-	// Starting: it was told to, and has not answered yet.
+	// Starting: settle started it, and it has not answered yet.
 	Starting State = "starting"
-	// Ready: it can be called.
+	// Ready: it accepts calls.
 	Ready State = "ready"
-	// Failed: its start did, or its connection.
+	// Failed: its start or its connection failed.
 	Failed State = "failed"
-	// NeedsLogin: a person has to log in to it first.
+	// NeedsLogin: a person must log in first.
 	NeedsLogin State = "needs-login"
-	// Disabled: nobody wants it for now.
+	// Disabled: a client disabled it.
 	Disabled State = "disabled"
 )

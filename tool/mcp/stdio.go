@@ -18,41 +18,41 @@ import (
 )
 
 const (
-	// maxLine bounds a message, in bytes.
+	// maxLine bounds a message in bytes.
 	maxLine = 16 << 20
-	// maxWaiting bounds the messages that are read and not handled yet.
+	// maxWaiting bounds the unprocessed messages.
 	maxWaiting = 16
-	// maxUnsent bounds what a server has not read yet, in messages.
+	// maxUnsent bounds the messages that a server has not read.
 	maxUnsent = 256
-	// writeTimeout is how long a server may take to read a message.
+	// writeTimeout bounds a server's time to read a message.
 	writeTimeout = 30 * time.Second
-	// exitDelay is how long after it has stopped to read a server may exit.
+	// exitDelay is a server's time to exit after it stopped reading.
 	exitDelay = time.Second
-	// endTimeout bounds the wait for a server's processes to end.
+	// endTimeout bounds the wait for the end of a server's processes.
 	endTimeout = 5 * time.Second
-	// maxComplaint bounds what is kept of a server's standard error, in bytes.
+	// maxComplaint bounds the stored end of a server's standard error in bytes.
 	maxComplaint = 2 << 10
 )
 
-// pipe is the connection to a server that was started here, on its standard
-// streams. It implements [sdk.Connection].
+// pipe is the connection to a local server on its standard streams. It implements
+// [sdk.Connection].
 type pipe struct {
 	filter
 
 	process   *proc.Process
 	lines     chan []byte
 	outgoing  chan []byte
-	complaint tail              // what it wrote to standard error
-	queue     []jsonrpc.Message // of a batch; Read's alone
+	complaint tail              // end of its standard error
+	queue     []jsonrpc.Message // of a batch; only Read uses it
 
-	ended     chan struct{} // all that the server wrote before its exit is in lines
+	ended     chan struct{} // closed when lines has all output from before the exit
 	closed    <-chan struct{}
 	cut       context.CancelFunc // closes closed
-	gone      chan struct{}      // nothing of it runs, and no goroutine is left
-	survivors []string           // valid once gone is closed
+	gone      chan struct{}      // closed when no process and no goroutine is left
+	survivors []string           // valid after gone is closed
 
-	mu  sync.Mutex // guards what follows
-	why error      // what closed it
+	mu  sync.Mutex // guards the fields below
+	why error      // reason of the end
 }
 
 // startPipe starts the server. ctx bounds the start alone.
@@ -70,7 +70,7 @@ func startPipe(ctx context.Context, spec proc.Spec, start func(context.Context, 
 	}
 	var writing sync.WaitGroup
 	writing.Go(func() { c.write(life) }) // ends when the connection is closed
-	go func() {                          // ends with the process; Close's callers wait for gone
+	go func() {                          // ends with the process; callers of Close wait for gone
 		defer close(c.gone)
 		c.keep()
 		writing.Wait()
@@ -78,13 +78,13 @@ func startPipe(ctx context.Context, spec proc.Spec, start func(context.Context, 
 	return c, nil
 }
 
-// keep waits for the server's exit or for the end of the connection, then ends
-// all that it started.
+// keep waits for the server's exit or for the end of the connection, then ends all
+// descendants.
 func (c *pipe) keep() {
 	select {
 	case <-c.process.Exited():
 		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
-		exit, _ := c.process.Wait(ctx) // C8: for what it wrote, not for its pipes
+		exit, _ := c.process.Wait(ctx) // C8: waits for its output, not for its pipes
 		cancel()
 		c.note(fmt.Errorf("the server exited with code %d%s", exit.Code, c.complained()))
 		close(c.ended)
@@ -99,8 +99,8 @@ func (c *pipe) keep() {
 	}
 }
 
-// fail ends the connection for the first reason that there is. What has been
-// read before the server's exit can still be read.
+// fail ends the connection with the first reason. Output from before the server's exit can
+// still be read.
 func (c *pipe) fail(why error) {
 	c.note(why)
 	c.cut()
@@ -114,7 +114,7 @@ func (c *pipe) note(why error) {
 	}
 }
 
-// failure is why the connection is closed.
+// failure is the reason of the end.
 func (c *pipe) failure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +139,7 @@ func (c *pipe) Close() error {
 // SessionID implements sdk.Connection.
 func (c *pipe) SessionID() string { return "" }
 
-// Write implements sdk.Connection. It does not wait for the server to read.
+// Write implements sdk.Connection. It does not wait until the server reads.
 func (c *pipe) Write(_ context.Context, m jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
@@ -160,8 +160,7 @@ func (c *pipe) Write(_ context.Context, m jsonrpc.Message) error {
 	}
 }
 
-// write writes what is sent, one message after the other, until the connection is
-// closed, which life ends with.
+// write writes the queued messages until the connection is closed, which ends life.
 func (c *pipe) write(life context.Context) {
 	for {
 		select {
@@ -179,8 +178,8 @@ func (c *pipe) write(life context.Context) {
 	}
 }
 
-// unread ends the connection to a server that does not read. If it is about to
-// exit, that is the reason to give.
+// unread ends the connection to a server that does not read. If the server is about to
+// exit, the exit is the reason.
 func (c *pipe) unread() {
 	timer := time.NewTimer(exitDelay)
 	defer timer.Stop()
@@ -192,7 +191,7 @@ func (c *pipe) unread() {
 	}
 }
 
-// Read implements sdk.Connection. What is no message is skipped, in bounds.
+// Read implements sdk.Connection. It skips invalid messages, within limits.
 func (c *pipe) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		if len(c.queue) == 0 {
@@ -223,8 +222,7 @@ func (c *pipe) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// next is the next line. What came before the server's exit is still there after
-// it.
+// next returns the next line, also lines from before the server's exit.
 func (c *pipe) next(ctx context.Context) ([]byte, error) {
 	select {
 	case line := <-c.lines:
@@ -235,7 +233,7 @@ func (c *pipe) next(ctx context.Context) ([]byte, error) {
 		return nil, context.Cause(ctx)
 	}
 	select {
-	case <-c.ended: // nothing is added any more
+	case <-c.ended: // no more lines follow
 	default:
 		return nil, io.EOF
 	}
@@ -247,8 +245,8 @@ func (c *pipe) next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// splitter takes what a server writes, line by line. While nobody reads the
-// lines, it waits, and the server does, until the connection is closed.
+// splitter splits a server's output into lines. If no goroutine reads them, it blocks the
+// server until the connection is closed.
 type splitter struct {
 	to   *pipe
 	line []byte
@@ -282,7 +280,7 @@ func (s *splitter) Write(data []byte) (int, error) {
 	return all, nil
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the written data.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -297,14 +295,14 @@ func (t *tail) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// String is the last lines, as one.
+// String returns the last lines, joined.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return terminal.OneLine(strings.ToValidUTF8(string(t.text), "\uFFFD"))
 }
 
-// Connect implements sdk.Transport: it is connected.
+// Connect implements sdk.Transport.
 func (c *pipe) Connect(context.Context) (sdk.Connection, error) { return c, nil }
 
 // end implements connection.

@@ -10,22 +10,22 @@ import (
 	"github.com/settle-agent/settle/internal/oauth"
 )
 
-// Tokens gives the tokens of servers over HTTP that ask for a login. It never waits
-// for a person.
+// Tokens returns the tokens of servers over HTTP that require a login. It never waits for a
+// person.
 type Tokens interface {
-	// Token returns the token for the server with the URL; "" if none is kept. One
-	// that was refused is not returned again.
+	// Token returns the token for the server with the URL; "" if there is none. It never
+	// returns a refused token again.
 	Token(ctx context.Context, server, refused string) (string, error)
-	// Refused notes that a server asks for a login, with its challenge
+	// Refused records that a server requires a login, with its challenge
 	// (WWW-Authenticate).
 	Refused(ctx context.Context, server string, challenge []string) error
 }
 
-// LoginError says that a server needs a login.
+// LoginError: a server requires a login.
 type LoginError struct {
 	// Server is its name.
 	Server string
-	// Why is empty if nobody has logged in so far.
+	// Why is empty before the first login.
 	Why string
 }
 
@@ -37,11 +37,11 @@ func (e *LoginError) Error() string {
 	return text
 }
 
-// maxRefusal bounds what is read of an answer that refuses, in bytes.
+// maxRefusal bounds the bytes of a refusal that are read.
 const maxRefusal = 64 << 10
 
-// authorized sends a request with the server's token. One that is refused was not
-// done, so it is sent again with a token that was renewed meanwhile (C5).
+// authorized sends a request with the server's token. A refused request was not executed,
+// so that it is sent again with a refreshed token (C5).
 func (s sender) authorized(r *http.Request) (*http.Response, error) {
 	if s.tokens == nil || s.headers.Get("Authorization") != "" {
 		return s.connection.base.RoundTrip(r)
@@ -71,10 +71,9 @@ func (s sender) authorized(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// refusal says why a request that was refused is of no use any more; nil if it can be
-// sent once more.
+// refusal returns the reason why a refused request cannot be sent again; nil if it can.
 func (s sender) refusal(r *http.Request, answer *http.Response, token, refused string) error {
-	_, _ = io.CopyN(io.Discard, answer.Body, maxRefusal) // so that the connection can be used again
+	_, _ = io.CopyN(io.Discard, answer.Body, maxRefusal) // allows the connection to be reused
 	_ = answer.Body.Close()
 	login := &LoginError{Server: s.server.Name}
 	switch {
@@ -91,7 +90,7 @@ func (s sender) refusal(r *http.Request, answer *http.Response, token, refused s
 	return s.connection.needsLogin(login)
 }
 
-// anew is a request to be sent once more.
+// anew returns a copy of a request to send again.
 func anew(r *http.Request) (*http.Request, error) {
 	r = r.Clone(r.Context())
 	if r.Body == nil || r.Body == http.NoBody {
@@ -105,7 +104,7 @@ func anew(r *http.Request) (*http.Request, error) {
 	return r, err
 }
 
-// needsLogin notes why the connection is of no use, and returns it.
+// needsLogin records and returns the reason why the connection is unusable.
 func (c *remote) needsLogin(why error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// guardedSite is a server with one tool that asks for a login.
+// guardedSite is a server with one tool that requires a login.
 type guardedSite struct {
 	*oauthtest.Server
 
@@ -40,7 +40,7 @@ func newGuardedSite(t *testing.T) *guardedSite {
 	return x
 }
 
-// login logs in, as a person does with another program.
+// login logs in like a person with another program.
 func (x *guardedSite) login() {
 	x.t.Helper()
 	var visits sync.WaitGroup
@@ -54,8 +54,8 @@ func (x *guardedSite) login() {
 	}
 }
 
-// open opens a session with the server, whose catalogue is known, and returns how the
-// server does.
+// open opens a session with the server, whose catalogue is known, and returns the server's
+// states.
 func (x *guardedSite) open() (s *session, states func() []mcp.State) {
 	x.t.Helper()
 	var mu sync.Mutex
@@ -87,15 +87,15 @@ func (x *guardedSite) open() (s *session, states func() []mcp.State) {
 	}
 }
 
-// call calls the server's tool through the one that stands for it.
+// call calls the server's tool.
 func (x *guardedSite) call(s *session, text string) (string, error) {
 	x.t.Helper()
 	r, err := s.run(x.t.Context(), "tool_call", map[string]any{"name": "guarded__echo", "arguments": echo(text)}, nil)
 	return r.Output, err
 }
 
-// A server that needs a login says so and costs its own calls; after a login, the
-// next call works in the session that is open.
+// A server that requires a login reports it and affects only its own calls; after a login,
+// the next call in the open session works.
 func TestLoginWhileASessionIsOpen(t *testing.T) {
 	x := newGuardedSite(t)
 	s, states := x.open()
@@ -115,7 +115,7 @@ func TestLoginWhileASessionIsOpen(t *testing.T) {
 	if got, err := x.call(s, "hello"); got != "hello" || err != nil {
 		t.Errorf("after the login: %q, %v", got, err)
 	}
-	// A token that expires while the session is open is renewed, and the call runs.
+	// A token that expires during the session is refreshed, and the call runs.
 	x.Expire(false)
 	if got, err := x.call(s, "again"); got != "again" || err != nil || x.Count("refresh") != 1 {
 		t.Errorf("after a refresh: %q, %v; %d refreshes", got, err, x.Count("refresh"))
@@ -131,7 +131,7 @@ func TestLoginWhileASessionIsOpen(t *testing.T) {
 	}
 }
 
-// A token of the configuration is the user's choice; a login does not replace it.
+// A configured token is the user's choice; a login does not replace it.
 func TestConfiguredTokenWins(t *testing.T) {
 	x := newGuardedSite(t)
 	x.login()

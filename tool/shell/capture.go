@@ -8,10 +8,9 @@ import (
 	"sync"
 )
 
-// capture takes what a command puts out. Whatever comes, it holds no more in
-// memory than the limit of what the model is told; the whole goes to a file
-// once there is more than that, up to the file's cap. Secrets are masked at the
-// entry, whatever becomes of the text (C15).
+// capture receives a command's output. It keeps at most the model's limit in memory; a
+// longer output goes to a file as a whole, up to the file's limit. Secrets are masked on
+// arrival, before any use of the text (C15).
 type capture struct {
 	dir      string
 	name     string
@@ -22,11 +21,11 @@ type capture struct {
 	mask    Masker // nil masks nothing
 	folder  folder
 	shown   excerpt
-	whole   []byte   // all that came, until there is a file
+	whole   []byte   // all output, before the file exists
 	file    *os.File // nil until it is needed
 	path    string
-	failure error // of the file; the command goes on without it
-	raw     int64 // bytes that came, as they are masked
+	failure error // of the file; the command continues without it
+	raw     int64 // received bytes, after masking
 	stored  int64 // of those, bytes in the file
 	changed chan struct{}
 }
@@ -43,7 +42,7 @@ func newCapture(c Config, call string, tty bool, p *progress) *capture {
 	}
 }
 
-// Write never fails: what cannot be kept is dropped and told.
+// Write never fails: it drops and reports output that it cannot store.
 func (c *capture) Write(data []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +54,7 @@ func (c *capture) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// add takes what has been masked.
+// add receives masked output.
 func (c *capture) add(data []byte) {
 	c.raw += int64(len(data))
 	c.store(data)
@@ -66,7 +65,7 @@ func (c *capture) add(data []byte) {
 	c.changed = make(chan struct{})
 }
 
-// flush takes what may have been the beginning of a secret.
+// flush receives the end that could have begun a secret.
 func (c *capture) flush() {
 	if c.mask == nil {
 		return
@@ -111,12 +110,12 @@ func (c *capture) append(data []byte) {
 	n, err := c.file.WriteAt(data[:min(int64(len(data)), max(c.capBytes-c.stored, 0))], c.stored)
 	c.stored += int64(n)
 	if err != nil {
-		c.failure = err // the disk is full, say; what is stored stays
+		c.failure = err // for example a full disk; stored output stays
 	}
 }
 
-// spill makes sure that there is a file, for a job, whose output is read from
-// it, and returns its path.
+// spill creates the file, if necessary, for a job, whose output is read from it, and
+// returns its path.
 func (c *capture) spill() (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,8 +128,8 @@ func (c *capture) spill() (string, error) {
 	return c.path, nil
 }
 
-// since reads what is stored from an offset on, at most len(buf); changed is
-// closed when there is more.
+// since reads stored output from an offset, at most len(buf); changed is closed when more
+// arrives.
 func (c *capture) since(offset int64, buf []byte) (n int, changed <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,8 +145,8 @@ func (c *capture) readAt(buf []byte, offset int64) int {
 	return c.readStored(buf, offset)
 }
 
-// readStored reads the file, also one that has been closed: a job that has
-// ended can still be read.
+// readStored reads the file, also after it was closed, because an ended job can still be
+// read.
 func (c *capture) readStored(buf []byte, offset int64) int {
 	if c.file == nil || len(buf) == 0 {
 		return 0
@@ -171,17 +170,17 @@ func (c *capture) size() int64 {
 	return c.stored
 }
 
-// account is what a call can say of its output.
+// account is a call's report about its output.
 type account struct {
 	text    string
 	bytes   int64
-	file    string // empty if text is the whole
-	partial bool   // the file has not all of it either
+	file    string // empty if text is the whole output
+	partial bool   // the file is incomplete
 	failure error
 	binary  bool
 }
 
-// take returns the output so far; more may come, if it becomes a job's.
+// take returns the output so far; more can follow if the process becomes a job.
 func (c *capture) take() account {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,7 +197,7 @@ func (c *capture) take() account {
 	return a
 }
 
-// drain puts out what was held back; the output has ended.
+// drain releases the rest of the output after its end.
 func (c *capture) drain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,12 +205,12 @@ func (c *capture) drain() {
 	c.progress.flush()
 }
 
-// close lets go of the file; it stays on disk.
+// close closes the file, which stays on disk.
 func (c *capture) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.file != nil && c.failure == nil {
-		// A warden may have written to a released job's log since.
+		// A supervisor can have written to a released job's log since.
 		if stat, err := c.file.Stat(); err == nil {
 			c.stored = max(c.stored, stat.Size())
 		}

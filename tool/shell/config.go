@@ -21,119 +21,115 @@ const (
 	DefaultSpoolBytes  = 64 << 20
 )
 
-// Config says how commands are run. The zero value works, without jobs that
-// anybody is told of and without files for long outputs.
+// Config configures commands. The zero value works, without a registry of jobs and without
+// files for long outputs.
 type Config struct {
-	// Env is the whole environment of commands, secrets left out already (see
-	// Environment). Withheld names what was left out; the model is told.
+	// Env is the whole environment of commands, without secrets (see Environment). Withheld
+	// are the names of withheld variables, which the model receives.
 	Env      []string
 	Withheld []string
-	// Timeout is a command's unless its call says otherwise, MaxTimeout the
-	// most that it may say.
+	// Timeout is the default timeout of a command, MaxTimeout its maximum.
 	Timeout    time.Duration
 	MaxTimeout time.Duration
 	// Grace is the time between TERM and KILL.
 	Grace time.Duration
-	// EndTimeout is how much longer than Grace a call waits for its processes
-	// to be gone (C9). What is still there is named; its ending goes on, and
-	// Close waits for it.
+	// EndTimeout is the additional time after Grace in which a call waits for the end of
+	// its processes (C9). The result names the remaining processes; their ending continues,
+	// and Close waits for it.
 	EndTimeout time.Duration
-	// OutputBytes is how much of an output the model is told.
+	// OutputBytes bounds the model's part of an output.
 	OutputBytes int
-	// SpoolDir takes the files with whole outputs, each of at most SpoolBytes.
+	// SpoolDir is the directory of whole outputs, each of at most SpoolBytes.
 	SpoolDir   string
 	SpoolBytes int64
-	// Mask, if set, returns what masks secrets in the output of one command.
+	// Mask, if set, returns the masker of one command's output.
 	Mask func() Masker
-	// Marker and Lock are as in proc.Spec.
+	// Marker and Lock are the fields of proc.Spec.
 	Marker string
 	Lock   *os.File
-	// Registry is told of jobs; nil for nobody.
+	// Registry records jobs; nil for none.
 	Registry Registry
-	// Release decides whether a job may outlive settle; its error is what the
-	// model is told. Nil refuses.
+	// Release decides whether a job can outlive settle; the model receives its error. Nil
+	// refuses.
 	Release func(ctx context.Context, command string) error
-	// Box returns what a command is held to whose call has a sandbox. Nil refuses such
-	// calls.
+	// Box returns the sandbox of a command whose call has one. Nil refuses such calls.
 	Box func(s event.Sandbox, secrets event.Secrets, dir string) (Box, error)
-	// Secret reports whether a variable is kept from commands whose secrets are
-	// withheld; nil keeps none.
+	// Secret reports whether a variable is withheld from commands whose secrets are
+	// withheld; nil withholds none.
 	Secret func(name, value string) bool
-	// Hosts are what commands may reach whose Box has the network "proxy", as
-	// docs/sandbox.md has them. Where one of them is malformed, none can be reached.
+	// Hosts are the hosts that commands whose Box has the network "proxy" can reach, in the
+	// form of docs/sandbox.md. If one is malformed, none can be reached.
 	Hosts []string
-	// Inspect has the machine asked about every boxed command what came of its Box,
-	// and not only about those that fail: there is a proxy, or files are compared.
+	// Inspect requests a report about every sandboxed command from the machine, and not
+	// only about failed ones, because there is a proxy or because files are compared.
 	Inspect bool
-	// Outside offers calls that ask to run outside of the sandbox. It is not for the
-	// tool to say whether they may.
+	// Outside offers calls that request to run outside the sandbox. The policy decides
+	// about them.
 	Outside bool
-	// machine is where commands run; nil is here. See On.
+	// machine runs the commands; nil for this machine. See On.
 	machine machine
-	// repositories are looked after where commands can change files; nil for none. See
-	// Guarding.
+	// repositories are checked where commands can change files; nil for none. See Guarding.
 	repositories *repositories
 }
 
-// repositories find what sandboxed commands leave in them: only settle itself has any.
+// repositories are the checks for repositories that sandboxed commands leave behind; only
+// settle itself has them.
 type repositories = executor.Repositories
 
-// Guarding returns the configuration of commands after which repositories are looked
-// after.
+// Guarding returns the configuration with checks of repositories after commands.
 func (c Config) Guarding(r *repositories) Config {
 	c.repositories = r
 	return c
 }
 
-// machine is where commands run: other programs than settle run them here.
+// machine runs commands; other programs than settle use only the local one.
 type machine = executor.Executor
 
-// On returns the configuration of commands that run on another machine, whose
-// environment, lock and marker are its own.
+// On returns the configuration of commands on another machine, which has its own
+// environment, lock and marker.
 func (c Config) On(m machine) Config {
 	c.machine = m
 	return c
 }
 
-// Box is what a confined command may do.
+// Box is the sandbox of a command.
 type Box struct {
-	// Read are files and folders that may be read, Write folders that may be
-	// changed, absolute.
+	// Read are readable files and folders, Write writable folders, absolute.
 	Read, Write []string
-	// Network is "on" for the network that the user has, "proxy" for the hosts of the
-	// Config, and none otherwise; Apart gives the command a network of its own, on
-	// which there is nothing else. It takes what View takes.
+	// Network is "on" for the user's network, "proxy" for the hosts of the Config, and none
+	// otherwise; Apart gives the command an own, empty network. It requires what View
+	// requires.
 	Network string
 	Apart   bool
-	// View says that the command has a view of the files of its own, and Protect
-	// what in Write it cannot change then.
+	// View gives the command an own view of the files, in which it cannot change the paths
+	// of Protect.
 	View    bool
 	Protect []string
-	// OwnProcesses says that the command sees its own processes and no others.
+	// OwnProcesses hides all processes except the command's own.
 	OwnProcesses bool
-	// Hide are files and folders in Read and Write, absolute and without links, that
-	// cannot be opened.
+	// Hide are files and folders in Read and Write, absolute and without links, that the
+	// command cannot open.
 	Hide []string
-	// Env is its environment in addition.
+	// Env is its additional environment.
 	Env []string
 }
 
-// Masker masks secrets in a text that comes in pieces. It may keep back the
-// beginning of a secret, until more comes or Flush.
+// Masker masks secrets in a text that arrives in pieces. It can keep back the beginning of
+// a secret until the next piece or Flush.
 type Masker interface {
 	Write(text string) (masked string)
 	Flush() (masked string)
 }
 
-// Registry is told of the session's jobs.
+// Registry records the session's jobs.
 type Registry interface {
-	// JobStarted returns the job's id. When it fails, the job is ended.
+	// JobStarted returns the job's id. If it fails, the job is ended.
 	JobStarted(ctx context.Context, job event.JobStarted) (id string, err error)
-	// JobEnded is called once for each job that started.
+	// JobEnded is called once for each started job.
 	JobEnded(ctx context.Context, end event.JobEnded) error
 }
 
-// box is Box as the machine has it.
+// box returns Box in the machine's form.
 func (c Config) box() func(executor.Confined) (sandbox.Policy, []string, error) {
 	if c.Box == nil {
 		return nil

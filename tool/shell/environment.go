@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Environment splits an environment into what commands get and the names of
-// what they do not: variables that are secret, unless pass lists them.
+// Environment splits an environment into the variables of commands and the names of
+// withheld variables: secrets that pass does not list.
 func Environment(environ []string, secret func(name, value string) bool, pass []string) (env, withheld []string) {
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")

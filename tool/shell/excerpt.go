@@ -8,10 +8,10 @@ import (
 
 // excerpt keeps the beginning and the end of a text of any length.
 type excerpt struct {
-	limit int // bytes kept, half of them at each end
+	limit int // kept bytes, half of them at each end
 	head  []byte
-	tail  []byte // a ring once it is full
-	next  int    // where the ring's oldest byte is
+	tail  []byte // a ring after it is full
+	next  int    // position of the ring's oldest byte
 	total int64
 }
 
@@ -38,11 +38,11 @@ func (e *excerpt) add(text []byte) {
 	}
 }
 
-// omitted is how many bytes are missing in the middle.
+// omitted is the number of missing bytes in the middle.
 func (e *excerpt) omitted() int64 { return e.total - int64(len(e.head)) - int64(len(e.tail)) }
 
-// text returns what was kept, with the gap named if there is one, and cut at
-// whole lines where that costs little.
+// text returns the kept text with a line about the gap, cut at whole lines if little text
+// is lost.
 func (e *excerpt) text() string {
 	tail := string(e.tail[e.next:]) + string(e.tail[:e.next])
 	if e.omitted() <= 0 {

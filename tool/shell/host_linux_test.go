@@ -21,10 +21,10 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// roleVariable makes this test binary play a part instead of testing.
+// roleVariable gives this test binary a role instead of tests.
 const roleVariable = "SETTLE_TEST_ROLE"
 
-// play plays the part that the environment asks for, if any.
+// play plays the role in the environment, if there is one.
 func play() {
 	switch os.Getenv(roleVariable) {
 	case "":
@@ -39,8 +39,8 @@ func play() {
 	syscall.Exit(0) // os.Exit waits a second under the race detector
 }
 
-// playHost is a small settle: it holds a session's lock, runs one command and
-// ends like settle does on SIGTERM.
+// playHost is a small host: it holds a session's lock, runs one command and ends like
+// settle on SIGTERM.
 func playHost() {
 	if _, err := proc.BecomeReaper(); err != nil {
 		panic(err)
@@ -79,7 +79,7 @@ func playHost() {
 	fmt.Printf("\nRESULT %+v %v %v\n", result, survivors, err)
 }
 
-// playSubreaper takes in its own orphans and never ends by itself.
+// playSubreaper adopts its own orphans and never ends by itself.
 func playSubreaper() {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		panic(err)
@@ -92,14 +92,14 @@ func playSubreaper() {
 	pause()
 }
 
-// pause waits to be killed. Without cgo, Go takes "select {}" for a deadlock.
+// pause waits to be killed. Without cgo, Go treats "select {}" as a deadlock.
 func pause() {
 	for {
 		_ = unix.Pause()
 	}
 }
 
-// playStranger becomes root for good, as sudo does, and waits to be killed.
+// playStranger becomes root permanently, like sudo, and waits to be killed.
 func playStranger() {
 	if err := syscall.Setresuid(0, 0, 0); err != nil {
 		panic(err)
@@ -144,7 +144,7 @@ func startHost(t *testing.T, command, marker string, extra ...string) *settleHos
 	return h
 }
 
-// awaitReady waits until the command says so.
+// awaitReady waits until the command is ready.
 func (h *settleHost) awaitReady() { h.await("ready\n") }
 
 func (h *settleHost) await(what string) {
@@ -160,7 +160,7 @@ func (h *settleHost) await(what string) {
 	}
 }
 
-// rest is what the host says until it ends.
+// rest returns the host's remaining output.
 func (h *settleHost) rest() string {
 	h.t.Helper()
 	text, err := io.ReadAll(h.out)
@@ -173,7 +173,7 @@ func (h *settleHost) rest() string {
 	return string(text)
 }
 
-// warden is the host's only child.
+// warden returns the host's supervisor, its only child.
 func (h *settleHost) warden() int {
 	h.t.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", h.cmd.Process.Pid, h.cmd.Process.Pid))
@@ -203,8 +203,8 @@ func childrenOf(parent int) (pids []string) {
 	return pids
 }
 
-// awaitUnlocked waits for the session's lock: whoever gets it finds nothing
-// of the session running any more.
+// awaitUnlocked waits for the session's lock: its next holder finds no running process of
+// the session.
 func (h *settleHost) awaitUnlocked() {
 	h.t.Helper()
 	lock, err := os.OpenFile(h.lock, os.O_RDWR, 0)
@@ -217,8 +217,8 @@ func (h *settleHost) awaitUnlocked() {
 	}
 }
 
-// marked are the living processes that were started for a marker. One look
-// may miss some that fork and exit meanwhile.
+// marked returns the living processes with a marker. One look can miss processes that fork
+// and exit at that moment.
 func marked(marker string) (found []string) {
 	looked := make(map[string]bool)
 	for range 20 {
@@ -239,7 +239,7 @@ func marked(marker string) (found []string) {
 	return found
 }
 
-// nobody is a user without rights.
+// nobody is a user without privileges.
 func nobody() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 }

@@ -2,5 +2,5 @@
 
 package shell
 
-// play does nothing: the parts are for tests with wardens.
+// play does nothing: the roles are for tests with supervisors.
 func play() {}

@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// startDelay is how long a call in the background waits for the command to
-// fail at once, as a server does whose port is taken.
+// startDelay is how long a background call waits for an early failure of the command, such
+// as a server whose port is taken.
 const startDelay = 500 * time.Millisecond
 
 // Job is a process of the session that outlives its call.
@@ -20,27 +20,26 @@ type Job struct {
 	Command string
 	Log     string // file with its output
 	Started time.Time
-	// How is empty while it runs; the rest is set with it.
+	// How is empty while it runs; the fields below are set with it.
 	How       event.JobEnd
 	ExitCode  *int
 	Survivors []event.Process
 }
 
-// job is a Job with what keeps it. Guarded by Jobs.mu: info, wanted,
-// read, matched.
+// job is a Job with its state. Jobs.mu guards info, wanted, read, matched.
 type job struct {
 	info       Job
 	process    *proc.Process
 	capture    *capture
 	run        *run // of the call that left it
 	background bool
-	wanted     event.JobEnd // why it is about to end, if somebody asked
-	read       int64        // how much of the log the model has been told
-	matched    int64        // how much of it a wait has matched
+	wanted     event.JobEnd // requested end; empty for none
+	read       int64        // bytes of the log that the model has received
+	matched    int64        // bytes of the log that a wait has matched
 	ended      chan struct{}
 }
 
-// background leaves the command to the session, unless it exits within the delay.
+// background makes the command a job of the session, unless it exits within the delay.
 func (r *run) background(ctx context.Context, delay time.Duration) (tool.Result, error) {
 	early, cancel := context.WithTimeoutCause(ctx, delay, errTimeout)
 	defer cancel()
@@ -51,7 +50,7 @@ func (r *run) background(ctx context.Context, delay time.Duration) (tool.Result,
 	if ctx.Err() != nil {
 		return r.aborted(ctx, r.end(ctx)), nil
 	}
-	r.args.Background = true // from now on
+	r.args.Background = true // also for later results
 	self := event.Process{PID: r.process.PID(), Command: r.args.Command}
 	job, err := r.jobs.adopt(ctx, r, []event.Process{self})
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/executor"
 )
 
-// unread returns what a job has put out since it was last read; of much, the
-// end.
+// unread returns a job's output since the last read; of a long output, the end.
 func (j *Jobs) unread(id string) string {
 	b, err := j.find(id)
 	if err != nil {
@@ -27,7 +26,7 @@ func (j *Jobs) unread(id string) string {
 	return b.text(from, size, int64(j.config.OutputBytes))
 }
 
-// text is a part of the log, as text; of more than limit bytes, the last.
+// text returns a part of the log as text; of more than limit bytes, the last.
 func (b *job) text(from, to, limit int64) string {
 	skipped := max(to-from-limit, 0)
 	buf := make([]byte, max(to-from-skipped, 0))
@@ -39,7 +38,7 @@ func (b *job) text(from, to, limit int64) string {
 	return text
 }
 
-// fold is a piece of output as text.
+// fold returns a piece of output as text.
 func fold(data []byte) string {
 	f := folder{escapes: true}
 	return string(append(f.add(data), f.end()...))
@@ -50,9 +49,8 @@ var (
 	errNotYet   = errors.New("the time was up first")
 )
 
-// awaitLine waits for a line that matches, of all that no earlier wait has
-// matched: also one that has been read already, since the model may only then
-// ask for it. It returns the line.
+// awaitLine waits for a line that matches, among all lines that no earlier wait has
+// matched, also lines that the model has already read. It returns the line.
 func (j *Jobs) awaitLine(ctx context.Context, b *job, pattern *regexp.Regexp) (string, error) {
 	j.mu.Lock()
 	offset := b.matched
@@ -88,12 +86,11 @@ func (j *Jobs) awaitLine(ctx context.Context, b *job, pattern *regexp.Regexp) (s
 	}
 }
 
-// maxLine bounds the line that awaitLine looks at.
+// maxLine bounds a line of awaitLine.
 const maxLine = 64 << 10
 
-// match looks at each line, also at one that is not complete, such as a
-// prompt. It returns the line that matches and what follows it, or else the
-// incomplete line.
+// match tests each line, also an incomplete one, such as a prompt. It returns the matching
+// line and the text after it, or else the incomplete line.
 func match(pattern *regexp.Regexp, text []byte) (line string, rest []byte, found bool) {
 	for len(text) > 0 {
 		next, after, complete := bytes.Cut(text, []byte("\n"))
@@ -108,7 +105,7 @@ func match(pattern *regexp.Regexp, text []byte) (line string, rest []byte, found
 	return "", nil, false
 }
 
-// awaitPort waits until something on the job's machine accepts connections.
+// awaitPort waits until a port of the job's machine accepts connections.
 func (j *Jobs) awaitPort(ctx context.Context, b *job, port int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -51,7 +51,7 @@ func TestBackground(t *testing.T) {
 	}
 }
 
-// What fails at once is an ordinary failure, and no job.
+// An early failure is an ordinary failure, and no job.
 func TestBackgroundFailsAtOnce(t *testing.T) {
 	r := newRoom(t, nil)
 	got := r.background("echo address in use; exit 1", nil)
@@ -188,7 +188,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// An interrupt skips the grace when somebody asks again.
+// A second interrupt skips the grace.
 func TestHurry(t *testing.T) {
 	r := newRoom(t, func(c *Config) { c.Grace = patience })
 	hurry := make(chan struct{})
@@ -216,8 +216,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A call with yield_ms gives its output if the command exits in time, and leaves the
-// command to the session if not.
+// A call with yield_ms returns its output if the command exits in time, and makes the
+// command a job otherwise.
 func TestYield(t *testing.T) {
 	r := newRoom(t, nil)
 	got := r.run(r.t.Context(), "shell", object{"command": "echo out; exit 3", "yield_ms": 60_000})

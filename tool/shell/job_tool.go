@@ -13,10 +13,10 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// waitTimeout is how long the job tool waits unless the call says otherwise.
+// waitTimeout is the default time of the action wait.
 const waitTimeout = 30 * time.Second
 
-// jobTool lets the model work with the session's jobs.
+// jobTool lets the model manage the session's jobs.
 type jobTool struct{ jobs *Jobs }
 
 // JobArguments are the arguments of the job tool.
@@ -86,7 +86,7 @@ func (t *jobTool) run(ctx context.Context, a JobArguments) (tool.Result, error) 
 	return tool.Result{}, fmt.Errorf("cannot do %q: the actions are list, read, write, wait, kill and release", a.Action)
 }
 
-// linger waits for the job's end, for as long as the call says.
+// linger waits for the job's end, at most as long as the call requests.
 func (t *jobTool) linger(ctx context.Context, b *job, a JobArguments) {
 	if a.TimeoutMS <= 0 {
 		return
@@ -108,7 +108,7 @@ func (t *jobTool) read(b *job) tool.Result {
 	return tool.Result{Output: paragraph(output, t.state(b))}
 }
 
-// state is a line on a job.
+// state describes a job in one line.
 func (t *jobTool) state(b *job) string {
 	t.jobs.mu.Lock()
 	defer t.jobs.mu.Unlock()
@@ -163,7 +163,7 @@ func (t *jobTool) wait(ctx context.Context, b *job, a JobArguments) (tool.Result
 	return result, nil
 }
 
-// await returns the output meanwhile and, in words, what came true or did not.
+// await returns the job's new output and a description of the result of the wait.
 func (t *jobTool) await(ctx context.Context, b *job, a JobArguments) (output, goal string, err error) {
 	switch {
 	case a.Pattern != "":
@@ -207,7 +207,7 @@ func (t *jobTool) kill(ctx context.Context, b *job) (tool.Result, error) {
 	return result, nil
 }
 
-// stuckTimeout bounds the wait for a job that does not want to die.
+// stuckTimeout bounds the wait for a job that does not end.
 const stuckTimeout = 5 * time.Second
 
 func listing(jobs []Job, now time.Time) string {

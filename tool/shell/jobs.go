@@ -13,39 +13,39 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// askTimeout bounds the question to a machine what a job's sandbox left.
+// askTimeout bounds the request to a machine for the files that a job's sandbox left.
 const askTimeout = 5 * time.Second
 
-// maxEnded is how many jobs that have ended can still be read.
+// maxEnded bounds the ended jobs that can still be read.
 const maxEnded = 32
 
-// Jobs keeps the processes of one session: those of calls and those that
-// outlive them. All methods may be called by several goroutines.
+// Jobs keeps the processes of one session: of calls, and of jobs that outlive them. All
+// methods are safe for concurrent use.
 type Jobs struct {
 	config Config
 
 	mu      sync.Mutex
 	closed  bool
-	running map[*proc.Process]bool // everything that is not Done
-	jobs    []*job                 // in the order in which they started
-	local   int                    // ids given without a Registry
-	// quarantined is what jobs left that was moved aside, until a call says so.
+	running map[*proc.Process]bool // all processes that have not ended
+	jobs    []*job                 // in the order of their start
+	local   int                    // number of ids without a Registry
+	// quarantined are the paths of jobs that were moved aside, until a call reports them.
 	quarantined []string
-	tending     sync.WaitGroup // starts in progress, and whoever waits for a Done
+	tending     sync.WaitGroup // running starts, and goroutines that wait for a Done
 }
 
-// NewJobs returns the keeper of a session's processes. Close must be called.
+// NewJobs returns the keeper of a session's processes. The caller must call Close.
 func NewJobs(config Config) *Jobs {
 	return &Jobs{config: config.withDefaults(), running: make(map[*proc.Process]bool)}
 }
 
-// Tools are what the model gets: "shell" and "job".
+// Tools returns the model's tools: "shell" and "job".
 func (j *Jobs) Tools() []tool.Tool { return []tool.Tool{j.shellTool(), (&jobTool{j}).tool()} }
 
-// ErrClosed says that the session ended.
+// ErrClosed: the session has ended.
 var ErrClosed = errors.New("the session is closing: nothing is started any more")
 
-// start starts a process and sees to its end.
+// start starts a process and a goroutine for its end.
 func (j *Jobs) start(ctx context.Context, command executor.Command, c *capture) (*proc.Process, error) {
 	j.mu.Lock()
 	if j.closed {
@@ -66,8 +66,8 @@ func (j *Jobs) start(ctx context.Context, command executor.Command, c *capture) 
 	return p, nil
 }
 
-// tend sees to the end of a process, for which tending was counted, and reports
-// whether it came too late.
+// tend handles the end of a process, for which the caller counted tending, and reports
+// whether the session was already closed.
 func (j *Jobs) tend(p *proc.Process, c *capture) (late bool) {
 	j.mu.Lock()
 	j.running[p] = true
@@ -84,7 +84,7 @@ func (j *Jobs) tend(p *proc.Process, c *capture) (late bool) {
 	return late
 }
 
-// adopt makes a job of a call's process, or of what it left.
+// adopt makes a job of a call's process, or of the processes that it left.
 func (j *Jobs) adopt(ctx context.Context, r *run, members []event.Process) (Job, error) {
 	log, err := r.capture.spill()
 	if err != nil {
@@ -98,7 +98,7 @@ func (j *Jobs) adopt(ctx context.Context, r *run, members []event.Process) (Job,
 	if b.background {
 		b.info.Command = r.args.Command
 	} else {
-		b.read = r.capture.size() // the call has told this
+		b.read = r.capture.size() // the call's result has this output
 	}
 	record := r.process.Record(b.info.PID)
 	started := event.JobStarted{
@@ -111,7 +111,7 @@ func (j *Jobs) adopt(ctx context.Context, r *run, members []event.Process) (Job,
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.jobs = append(forgetOldest(j.jobs), b)
-	j.tending.Add(1) // start still holds one: Close is not past its wait
+	j.tending.Add(1) // start still holds one: Close is before its wait
 	go func() {      // ends with the process; Close waits for it
 		defer j.tending.Done()
 		<-b.process.Done()
@@ -130,9 +130,9 @@ func (j *Jobs) register(ctx context.Context, started event.JobStarted) (string, 
 	return fmt.Sprintf("j%06d", j.local), nil
 }
 
-// conclude tells how a job ended, once.
+// conclude reports the end of a job once.
 func (j *Jobs) conclude(ctx context.Context, b *job) {
-	b.capture.drain() // whoever is told of the end reads all of the log
+	b.capture.drain() // a reader that learns of the end can read the whole log
 	end := j.outcome(b)
 	if b.run.call.Sandbox == event.Workspace {
 		asking, enough := context.WithTimeout(ctx, askTimeout)
@@ -143,7 +143,7 @@ func (j *Jobs) conclude(ctx context.Context, b *job) {
 		j.mu.Unlock()
 	}
 	if j.config.Registry != nil {
-		// A log that cannot be written has its own way to say so.
+		// A failed log reports its error itself.
 		_ = j.config.Registry.JobEnded(ctx, end)
 	}
 	j.mu.Lock()
@@ -152,7 +152,7 @@ func (j *Jobs) conclude(ctx context.Context, b *job) {
 	close(b.ended)
 }
 
-// takeQuarantined returns what jobs left that was moved aside, once.
+// takeQuarantined returns the paths of jobs that were moved aside, once.
 func (j *Jobs) takeQuarantined() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -180,7 +180,7 @@ func (j *Jobs) outcome(b *job) event.JobEnded {
 	return end
 }
 
-// forgetOldest makes room among the jobs that have ended.
+// forgetOldest removes the oldest ended job.
 func forgetOldest(jobs []*job) []*job {
 	ended := 0
 	for _, b := range jobs {
@@ -196,7 +196,7 @@ func forgetOldest(jobs []*job) []*job {
 	return jobs
 }
 
-// List returns the session's jobs, also the last ones that have ended.
+// List returns the session's jobs, including the last ended ones.
 func (j *Jobs) List() []Job {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -218,8 +218,8 @@ func (j *Jobs) find(id string) (*job, error) {
 	return nil, fmt.Errorf("cannot find job %q: there is none with that id", id)
 }
 
-// Kill ends a job: TERM, grace, KILL. It returns when that is done and its
-// end is recorded, and names what could not be ended.
+// Kill ends a job: TERM, grace, KILL. It returns after its end is recorded, with the
+// processes that did not end.
 func (j *Jobs) Kill(ctx context.Context, id string) ([]event.Process, error) {
 	b, err := j.find(id)
 	if err != nil {
@@ -235,8 +235,7 @@ func (j *Jobs) Kill(ctx context.Context, id string) ([]event.Process, error) {
 	}
 }
 
-// KillAll ends the jobs that run, for sessions that keep none over an
-// interrupt.
+// KillAll ends all running jobs, for sessions that keep none after an interrupt.
 func (j *Jobs) KillAll(ctx context.Context) ([]event.Process, error) {
 	var (
 		mu        sync.Mutex
@@ -259,7 +258,7 @@ func (j *Jobs) KillAll(ctx context.Context) ([]event.Process, error) {
 	return survivors, failed
 }
 
-// want notes why a job is about to end; the first reason counts.
+// want records the reason of a job's end; the first reason counts.
 func (j *Jobs) want(b *job, how event.JobEnd) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -275,8 +274,8 @@ func (j *Jobs) mayRelease(ctx context.Context, command string) error {
 	return j.config.Release(ctx, command)
 }
 
-// Release lets a job outlive settle. What it puts out goes on into its log.
-// Config.Release is not asked: that is about the model's wishes.
+// Release lets a job outlive settle. Its log continues. Release does not call
+// Config.Release, which decides about the model's requests.
 func (j *Jobs) Release(ctx context.Context, id string) (Job, error) {
 	b, err := j.find(id)
 	if err != nil {
@@ -299,9 +298,8 @@ func (j *Jobs) Release(ctx context.Context, id string) (Job, error) {
 	return b.info, nil
 }
 
-// Close ends every process of the session, jobs included, and waits until
-// their ends are recorded. It names what could not be ended; when ctx ends
-// first, what still runs.
+// Close ends every process of the session, including jobs, and waits until their ends are
+// recorded. It returns the processes that did not end, or that still run when ctx ends.
 func (j *Jobs) Close(ctx context.Context) ([]event.Process, error) {
 	survivors := j.endAll(ctx)
 	waited := make(chan struct{})
@@ -328,7 +326,7 @@ func (j *Jobs) endAll(ctx context.Context) []event.Process {
 	var running []*proc.Process
 	for p := range j.running {
 		select {
-		case <-p.Done(): // its call, or its job's end, named what it left
+		case <-p.Done(): // the result of its call, or its job's end, named its survivors
 		default:
 			running = append(running, p)
 		}

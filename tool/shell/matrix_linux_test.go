@@ -15,8 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// escapes are the ways in which processes get away, as shell commands that
-// leave something running behind the foreground.
+// escapes are shell commands whose processes try to outlive the foreground process.
 var escapes = []struct{ name, command string }{
 	{"plain", ":"},
 	{"ampersand", "sleep 1000 &"},
@@ -34,7 +33,7 @@ var escapes = []struct{ name, command string }{
 	{"zombies", "sh -c 'true & true & true & exec sleep 1000' &"},
 }
 
-// endings are the ways in which a call or its host ends.
+// endings are the ends of a call or its host.
 var endings = []struct {
 	name string
 	test func(t *testing.T, escape, marker string)
@@ -52,8 +51,7 @@ var endings = []struct {
 	{"SIGKILL to both", testBothKilled},
 }
 
-// C7: whatever a command does to get away, and however it ends, nothing of it
-// is left but what is listed.
+// C7: for every escape and every ending, only listed processes survive.
 func TestNothingSurvives(t *testing.T) {
 	for _, escape := range escapes {
 		for _, ending := range endings {
@@ -84,7 +82,7 @@ func testExit(t *testing.T, escape, marker string, code int) {
 		t.Errorf("got %+v", got)
 	}
 	left := marked(marker)
-	for range 1000 { // one look can miss who forks and exits all the time
+	for range 1000 { // one look can miss processes that fork and exit continuously
 		if len(got.Jobs) == 0 || len(left) > 0 {
 			break
 		}
@@ -112,7 +110,7 @@ func testMatrixTimeout(t *testing.T, escape, marker string) {
 // interruptible returns a context that is cancelled when the command is ready.
 func interruptible(t *testing.T, r *room) context.Context {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	go func() { // ends when the command is ready, or with the test's patience
+	go func() { // ends when the command is ready, or with the test's timeout
 		r.awaitProgress("ready")
 		cancel(errors.New("interrupted"))
 	}()
@@ -134,7 +132,7 @@ func testCancelOne(t *testing.T, escape, marker string) {
 	if err := unix.Mkfifo(gate, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	go func() { // ends with its command, which the line below lets go on
+	go func() { // ends with its command, which the line below releases
 		got, err := r.tools["shell"].Run(t.Context(), r.call("shell", object{"command": "read x < gate; echo other $x"}))
 		other <- fmt.Sprint(got.Output, err)
 	}()
@@ -203,7 +201,7 @@ func testWardenKilled(t *testing.T, escape, marker string) {
 	}
 }
 
-// A warden that is stopped, by its command perhaps, is woken by the host's death.
+// The host's death resumes a stopped supervisor, even one that its command stopped.
 func TestHostOfAStoppedWardenIsKilled(t *testing.T) {
 	marker := fmt.Sprint("stopped-", os.Getpid())
 	h := startHost(t, "setsid sleep 1000 &"+foreground, marker)
@@ -230,10 +228,10 @@ func testBothKilled(t *testing.T, escape, marker string) {
 	}
 }
 
-// The matrix again, as a user who may not do everything.
+// The matrix again, as a user without privileges.
 func TestNothingSurvivesAsOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
-		return // the matrix itself ran as one
+		return // the matrix itself ran as an ordinary user
 	}
 	dir := t.TempDir()
 	for _, path := range []string{dir, filepath.Dir(dir)} {
@@ -250,8 +248,7 @@ func TestNothingSurvivesAsOrdinaryUser(t *testing.T) {
 	}
 }
 
-// setuidSelf is this test binary, to become root with. What it leaves is ended
-// with the test.
+// setuidSelf is this test binary with the setuid bit. Its processes end with the test.
 func setuidSelf(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "setuid")
@@ -277,11 +274,11 @@ func setuidSelf(t *testing.T) string {
 
 const strangerMarker = "test-stranger"
 
-// What may not be signalled is named, and not waited for.
+// A process that settle has no right to signal is named, and not waited for.
 func TestSetuid(t *testing.T) {
 	program := os.Getenv("SETUID_SELF")
 	if program == "" {
-		return // root may signal everything: see TestNothingSurvivesAsOrdinaryUser
+		return // root can signal every process: see TestNothingSurvivesAsOrdinaryUser
 	}
 	r := newRoom(t, func(c *Config) { c.Marker = strangerMarker })
 	got := r.run(interruptible(t, r), "shell", object{"command": roleVariable + "=stranger " + program + " & sleep 1000"})

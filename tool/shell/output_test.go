@@ -25,7 +25,7 @@ func TestLongOutput(t *testing.T) {
 	}
 }
 
-// The file stops at its cap, and the command does not notice.
+// The file stops at its limit without an effect on the command.
 func TestSpoolCap(t *testing.T) {
 	r := newRoom(t, func(c *Config) { c.OutputBytes, c.SpoolBytes = 1000, 5000 })
 	got := r.sh("seq 1 10000")
@@ -37,7 +37,7 @@ func TestSpoolCap(t *testing.T) {
 	}
 }
 
-// A directory that cannot be written costs the file, not the call.
+// If the directory cannot be written, the call has no file, and succeeds.
 func TestSpoolFails(t *testing.T) {
 	r := newRoom(t, func(c *Config) { c.OutputBytes, c.SpoolDir = 1000, "/dev/null/spool" })
 	got := r.sh("seq 1 10000")
@@ -46,7 +46,7 @@ func TestSpoolFails(t *testing.T) {
 	}
 }
 
-// The memory that a call takes does not grow with what the command puts out.
+// A call's memory does not grow with its output.
 func TestOutputMemory(t *testing.T) {
 	r := newRoom(t, func(c *Config) { c.SpoolBytes = 1 << 20 })
 	cost := func(bytes string) uint64 {
@@ -65,8 +65,7 @@ func TestOutputMemory(t *testing.T) {
 	}
 }
 
-// C15: what settle has read of secrets is in no file either, also where the
-// command writes it in pieces.
+// C15: no file contains a known secret, also if the command writes it in pieces.
 func TestKeptOutputIsMasked(t *testing.T) {
 	const key = "sk-0123456789abcdefghij"
 	masked := func(c *Config) {

@@ -11,24 +11,24 @@ import (
 const (
 	// progressDelay is how long output is gathered before it is passed on.
 	progressDelay = 50 * time.Millisecond
-	// progressChunk is how much is passed on at once without waiting.
+	// progressChunk is the size of gathered output that is passed on without a delay.
 	progressChunk = 8 << 10
-	// progressBytes bounds what a call passes on altogether: it ends up in
-	// the log.
+	// progressBytes bounds the output that a call passes on in total, because the log
+	// stores it.
 	progressBytes = 256 << 10
 
 	progressMarker = "\n[… more output follows; it is not shown as it comes …]\n"
 )
 
-// progress passes output on as it comes, in few pieces and not without bound.
-// All methods may be called by several goroutines.
+// progress passes output on in few pieces and with a limit. All methods are safe for
+// concurrent use.
 type progress struct {
 	emit func(string)
 
 	mu      sync.Mutex
 	pending []byte
 	room    bound.Budget
-	timer   *time.Timer // armed while something is pending
+	timer   *time.Timer // runs while output is pending
 	stopped bool
 	failure error // a panic of emit
 }
@@ -60,7 +60,7 @@ func (p *progress) add(text []byte) {
 	}
 }
 
-// flush passes on what is pending.
+// flush passes pending output on.
 func (p *progress) flush() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +70,7 @@ func (p *progress) flush() {
 func (p *progress) pass() {
 	p.timer.Stop()
 	if len(p.pending) > 0 && !p.stopped {
-		// It is called by a timer and by what reads the output of a process.
+		// A timer and the reader of a process's output run this.
 		if err := scope.Guard(func() error { p.emit(string(p.pending)); return nil }); err != nil {
 			p.failure, p.stopped = err, true
 		}
@@ -78,8 +78,8 @@ func (p *progress) pass() {
 	p.pending = p.pending[:0]
 }
 
-// stop passes on what is pending, and nothing that comes later: the call has
-// ended. It returns the panic of what the output was passed on to, if there was one.
+// stop passes pending output on, and no later output, because the call has ended. It
+// returns the panic of the receiver, if there was one.
 func (p *progress) stop() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,19 +9,20 @@ import (
 	"github.com/settle-agent/settle/internal/executor"
 )
 
-// kept is a command that was taken over: only settle itself takes any over.
+// kept is a command that a new host took over; only settle itself takes commands over.
 type kept = executor.TakenCommand
 
-// reattachTimeout bounds the wait for what hands say of a command that has ended.
+// reattachTimeout bounds the wait for the executor's report about an ended command.
 const reattachTimeout = 5 * time.Second
 
-// Reattach takes over a command that an earlier host of the session had started, and
-// that its machine still has: one that runs becomes a job. It returns what the model is
-// told, and the job; "" for a command that has ended.
+// Reattach takes over a command of an earlier host of the session that its machine still
+// has: a running command becomes a job. It returns the model's text, and the job; "" for an
+// ended command.
 func Reattach(ctx context.Context, j *Jobs, k *kept) (text, job string) {
 	r := &run{
 		jobs: j, args: Arguments{Command: k.Command, Background: true}, process: k.Process, began: time.Now(),
-		// Its file has a name of its own: the call may have one, and hands could say anything.
+		// Its file has its own name: the call can already have one, and an executor could
+		// report any name.
 		capture: newCapture(j.config, "reattached-"+rand.Text(), false, newProgress(func(string) {})),
 	}
 	what := fmt.Sprintf("The command %q, whose call was interrupted in the log,", k.Command)
@@ -37,7 +38,7 @@ func Reattach(ctx context.Context, j *Jobs, k *kept) (text, job string) {
 	left := r.process.Remains()
 	gone := k.Gone || k.Expired
 	select {
-	case <-r.process.Done(): // since it was taken over
+	case <-r.process.Done(): // ended after it was taken over
 		gone = true
 	default:
 	}
@@ -53,7 +54,7 @@ func Reattach(ctx context.Context, j *Jobs, k *kept) (text, job string) {
 	return paragraph(paragraph(text, j.unread(self.ID)), running(self)), self.ID
 }
 
-// tookEnd describes the ending of a command that ended without a host.
+// tookEnd describes the end of a command that ended without a host.
 func tookEnd(ctx context.Context, r *run, what string, expired bool) string {
 	ctx, cancel := context.WithTimeout(ctx, reattachTimeout)
 	defer cancel()

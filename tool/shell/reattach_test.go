@@ -15,7 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// hosts are the hands of a session, and the brains that it has had.
+// hosts are the executor of a session and its successive hosts.
 type hosts struct {
 	t      *testing.T
 	server *executor.Server
@@ -33,7 +33,7 @@ func newHosts(t *testing.T) *hosts {
 	return h
 }
 
-// next is a brain that takes over what the one before it had started.
+// next returns a host that takes over the commands of the previous one.
 func (h *hosts) next() *executor.Remote {
 	h.t.Helper()
 	h.epoch++
@@ -55,12 +55,12 @@ func (h *hosts) next() *executor.Remote {
 	h.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		_ = r.Close(ctx) // one that another has followed cannot end anything
+		_ = r.Close(ctx) // a replaced host cannot end anything
 	})
 	return r
 }
 
-// start has the brain start a command for a call.
+// start starts a command for a call.
 func (h *hosts) start(r *executor.Remote, call, script string) *proc.Process {
 	h.t.Helper()
 	p, err := r.Start(h.t.Context(), executor.Command{Script: script, Call: call, Dir: h.t.TempDir(), Input: proc.PipeInput})
@@ -80,13 +80,13 @@ func done(t *testing.T, p *proc.Process) {
 	}
 }
 
-// A command that ran when the next brain came, and has ended since, has an ending and is
-// no job.
+// A command that ran when the next host connected, and that has ended since, has an ending
+// and is no job.
 func TestReattachEndedSince(t *testing.T) {
 	h := newHosts(t)
 	p := h.start(h.next(), "c", "read line; echo got $line; exit 3")
 	next := h.next()
-	done(t, p) // the first knows that it was followed
+	done(t, p) // the first host knows that it was replaced
 	k := executor.TakenCommands(next)[0]
 	if k.Gone {
 		t.Fatal("it has ended before")
@@ -102,8 +102,8 @@ func TestReattachEndedSince(t *testing.T) {
 	}
 }
 
-// What hands say of a command is not a path on this machine, and the file of the call
-// that was interrupted stays.
+// The executor's name of a file is not a path on this machine, and the file of the
+// interrupted call stays.
 func TestReattachFile(t *testing.T) {
 	h := newHosts(t)
 	first := h.next()
@@ -113,7 +113,7 @@ func TestReattachFile(t *testing.T) {
 	}
 	next := h.next()
 	for _, p := range all {
-		done(t, p) // the first knows that it was followed
+		done(t, p) // the first host knows that it was replaced
 	}
 	dir := t.TempDir()
 	spool := filepath.Join(dir, "spool")

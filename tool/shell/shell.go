@@ -39,7 +39,7 @@ func (j *Jobs) shell(ctx context.Context, a Arguments) (result tool.Result, err 
 		return tool.Result{}, err
 	}
 	defer func() {
-		if failed := r.progress.stop(); failed != nil { // the command has run all the same
+		if failed := r.progress.stop(); failed != nil { // the command has run anyway
 			result.Failed = true
 			result.Output += fmt.Sprintf("\n[the output was not shown as it came: %v]", failed)
 		}
@@ -53,7 +53,7 @@ func (j *Jobs) shell(ctx context.Context, a Arguments) (result tool.Result, err 
 	return r.foreground(ctx)
 }
 
-// run is one command that has been started for a call.
+// run is one started command of a call.
 type run struct {
 	jobs     *Jobs
 	args     Arguments
@@ -65,7 +65,7 @@ type run struct {
 	call     tool.Call
 }
 
-// launch starts the command. From here on Close waits for it.
+// launch starts the command. Close waits for it from then on.
 func (j *Jobs) launch(ctx context.Context, call tool.Call, a Arguments) (*run, error) {
 	p := newProgress(call.Progress)
 	r := &run{
@@ -80,7 +80,7 @@ func (j *Jobs) launch(ctx context.Context, call tool.Call, a Arguments) (*run, e
 	case a.TTY:
 		c.Terminal, c.Env = &proc.Size{Rows: 40, Cols: 120}, []string{"TERM=xterm-256color"}
 	case a.Background:
-		c.Input = proc.PipeInput // an end of input ends many a server
+		c.Input = proc.PipeInput // the end of input ends many servers
 	}
 	var err error
 	if r.process, err = j.start(ctx, c, r.capture); err != nil {
@@ -106,15 +106,14 @@ func (r *run) foreground(ctx context.Context) (tool.Result, error) {
 
 var errTimeout = errors.New("the command's timeout")
 
-// end ends everything that the command started (C7), within the grace and a
-// little more (C9).
+// end ends all processes of the command (C7), within the grace and EndTimeout (C9).
 func (r *run) end(ctx context.Context) []event.Process {
 	grace := r.jobs.config.Grace
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+r.jobs.config.EndTimeout)
 	defer cancel()
 	go func() { // ends with bounded
 		select {
-		case <-tool.Hurry(ctx): // nil where nobody can hurry
+		case <-tool.Hurry(ctx): // nil if no client can interrupt again
 			r.process.End(bounded, 0)
 		case <-bounded.Done():
 		}
@@ -122,7 +121,7 @@ func (r *run) end(ctx context.Context) []event.Process {
 	return r.process.End(bounded, grace)
 }
 
-// exited is the ordinary end. What is left runs on as a job.
+// exited handles the ordinary exit. Remaining processes become a job.
 func (r *run) exited(ctx context.Context, exit proc.Exit) (tool.Result, error) {
 	result := r.result()
 	result.Failed = !exit.OK()
@@ -136,7 +135,7 @@ func (r *run) exited(ctx context.Context, exit proc.Exit) (tool.Result, error) {
 		result.Output = paragraph(result.Output, denied)
 	}
 	if exit.Lost {
-		result.Survivors = r.end(ctx) // of what was ended already
+		result.Survivors = r.end(ctx) // processes that are already ending
 		result.Unknown = r.process.Lost() != ""
 		return result, nil
 	}
@@ -157,7 +156,7 @@ func (r *run) exited(ctx context.Context, exit proc.Exit) (tool.Result, error) {
 	return result, nil
 }
 
-// denied says what the sandbox denied the command, as far as its output shows.
+// denied describes what the sandbox denied the command, as far as its output shows.
 func (r *run) denied(ctx context.Context, result tool.Result) string {
 	if !r.call.Sandbox.On() || !result.Failed && !r.jobs.config.Inspect && r.call.Sandbox != event.Workspace {
 		return ""
@@ -178,7 +177,8 @@ func (r *run) denied(ctx context.Context, result tool.Result) string {
 	return strings.Join(notes, "\n")
 }
 
-// quarantined says what settle moved aside, and what it could not look at.
+// quarantined describes the paths that settle moved aside, and the paths that it could not
+// check.
 func quarantined(list []string) string {
 	if len(list) == 0 {
 		return ""
@@ -187,7 +187,7 @@ func quarantined(list []string) string {
 		". Nothing was deleted. The user can look at it and rename it back]"
 }
 
-// denial asks the machine what came of the call's sandbox.
+// denial requests the machine's report about the call's sandbox.
 func (r *run) denial(ctx context.Context, output string) (d executor.Denial) {
 	args, err := json.Marshal(executor.Output{Sandbox: r.call.Sandbox, Secrets: r.call.Secrets, Workdir: r.args.Workdir, Text: output})
 	if err != nil {
@@ -197,7 +197,7 @@ func (r *run) denial(ctx context.Context, output string) (d executor.Denial) {
 	if err == nil {
 		err = json.Unmarshal(answer, &d)
 	}
-	if err != nil { // it is said only as well as can be
+	if err != nil { // the report stays incomplete
 		d = executor.Denial{}
 		if ctx.Err() != nil && r.call.Sandbox == event.Workspace { // C22
 			d.Quarantined = []string{"settle does not know whether all was looked at before the call ended; run no git in the folders that commands can change before the next sandboxed command"}
@@ -206,7 +206,7 @@ func (r *run) denial(ctx context.Context, output string) (d executor.Denial) {
 	return d
 }
 
-// refusal says what the sandbox denied.
+// refusal describes what the sandbox denied.
 func (r *run) refusal(d executor.Denial) string {
 	var words, restored string
 	if len(d.Restored) > 0 {
@@ -234,7 +234,7 @@ func (r *run) refusal(d executor.Denial) string {
 	return "[" + words + "]" + restored
 }
 
-// list is a list of words as TOML has it.
+// list formats words as a TOML list.
 func list(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
@@ -268,7 +268,7 @@ func (r *run) aborted(ctx context.Context, survivors []event.Process) tool.Resul
 	}
 	result.Aborted = true
 	result.Survivors = survivors
-	result.Unknown = r.process.Far() && len(survivors) > 0 // it may run on until the lease ends
+	result.Unknown = r.process.Far() && len(survivors) > 0 // it can run until the lease ends
 	return result
 }
 
@@ -289,7 +289,7 @@ func (r *run) timedOut(ctx context.Context, survivors []event.Process) tool.Resu
 	return result
 }
 
-// result is what the output alone makes of it.
+// result is the result of the output alone.
 func (r *run) result() tool.Result {
 	a := r.capture.take()
 	result := tool.Result{Output: a.text, OutputFile: a.file, OutputBytes: a.bytes}

@@ -26,21 +26,21 @@ func TestMain(m *testing.M) {
 	os.Exit(leak.Run(setsid.With(m)))
 }
 
-// patience is how long a test waits for what must come.
+// patience bounds a test's wait.
 const patience = 30 * time.Second
 
-// room is a session's tools, in a test.
+// room has a session's tools for a test.
 type room struct {
 	t     *testing.T
 	jobs  *Jobs
 	tools map[string]tool.Tool
 	dir   string
 
-	silent   bool // keep no progress
+	silent   bool // store no progress
 	calls    atomic.Int64
 	mu       sync.Mutex
 	progress strings.Builder
-	came     chan struct{} // has room for one
+	came     chan struct{} // buffered for one
 	started  []event.JobStarted
 	ended    []event.JobEnded
 }
@@ -124,7 +124,7 @@ func (r *room) sh(command string) tool.Result {
 	return r.run(r.t.Context(), "shell", object{"command": command})
 }
 
-// awaitProgress waits for a text in what the calls put out.
+// awaitProgress waits for a text in the output of the calls.
 func (r *room) awaitProgress(text string) {
 	r.t.Helper()
 	limit := time.After(patience)
@@ -202,11 +202,11 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// C7, C9: an interrupt keeps the output, and nothing runs afterwards.
+// C7, C9: an interrupt keeps the output, and no process runs afterwards.
 func TestInterrupt(t *testing.T) {
 	r := newRoom(t, nil)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	go func() { // ends with the output, or the test's patience
+	go func() { // ends with the output, or the test's timeout
 		r.awaitProgress("begun")
 		cancel(errors.New("interrupted"))
 	}()

@@ -16,11 +16,10 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// soakCalls is a short form of the soak; SETTLE_SOAK_CALLS=2000 is the whole.
+// soakCalls is a short form of the soak; SETTLE_SOAK_CALLS=2000 is the full form.
 const soakCalls = 300
 
-// Many calls at a time leave nothing behind: no process, descriptor,
-// goroutine, or memory.
+// Many concurrent calls leave nothing behind: no process, descriptor, goroutine, or memory.
 func TestSoak(t *testing.T) {
 	calls := soakCalls
 	if more, err := strconv.Atoi(os.Getenv("SETTLE_SOAK_CALLS")); err == nil {
@@ -29,7 +28,7 @@ func TestSoak(t *testing.T) {
 	marker := "soak-" + strconv.Itoa(os.Getpid())
 	r := newRoom(t, func(c *Config) { c.Marker = marker; c.Grace = 50e6 })
 	r.silent = true
-	r.soak(50) // what is made once is there after that
+	r.soak(50) // one-time allocations exist after that
 	files, routines, memory := openFiles(t), runtime.NumGoroutine(), residentKiB(t)
 	r.soak(calls)
 	r.close()
@@ -117,7 +116,7 @@ func residentKiB(t *testing.T) int {
 	return n
 }
 
-// A released process outlives the session; it is known by pid and log.
+// A released process outlives the session and is known by its pid and log.
 func TestReleased(t *testing.T) {
 	marker := "released-" + strconv.Itoa(os.Getpid())
 	r := newRoom(t, func(c *Config) {

@@ -8,23 +8,23 @@ import (
 // maxHeld bounds the redrawn line that folder holds back.
 const maxHeld = 4 << 10
 
-// folder turns what a program puts out into text, as it comes: valid UTF-8, a
-// character split over two writes put together, and of a line that the
-// program redraws with carriage returns only the first and the last state.
+// folder converts a program's output to text as it arrives: valid UTF-8, with characters
+// joined across writes, and with only the first and the last state of a line that the
+// program redraws with carriage returns.
 type folder struct {
-	partial []byte // beginning of a character that is not complete
+	partial []byte // beginning of an incomplete character
 	cr      bool   // the last byte was a carriage return
 	redrawn bool   // the line was drawn before: held replaces it at its end
-	shown   bool   // something of the line has been returned
+	shown   bool   // a part of the line has been returned
 	held    []byte
 
 	escapes  bool // strip terminal escapes
 	escape   escapeState
-	seen     int64 // bytes taken in
-	unusable int64 // of those, bytes that are no text
+	seen     int64 // received bytes
+	unusable int64 // of those, bytes that are not text
 }
 
-// add returns the text that is certain by now.
+// add returns the text that can no longer change.
 func (f *folder) add(data []byte) []byte {
 	f.seen += int64(len(data))
 	if len(f.partial) > 0 {
@@ -52,7 +52,7 @@ func (f *folder) add(data []byte) []byte {
 	return out
 }
 
-// put adds one character to the line that is being drawn.
+// put adds one character to the current line.
 func (f *folder) put(out, char []byte) []byte {
 	switch {
 	case char[0] == '\r':
@@ -77,7 +77,7 @@ func (f *folder) put(out, char []byte) []byte {
 	return append(out, char...)
 }
 
-// flush ends the line that is being drawn.
+// flush ends the current line.
 func (f *folder) flush(out []byte) []byte {
 	if f.redrawn {
 		out = append(append(out, '\n'), f.held...)
@@ -86,7 +86,7 @@ func (f *folder) flush(out []byte) []byte {
 	return out
 }
 
-// end returns what was still held back.
+// end returns the rest.
 func (f *folder) end() []byte {
 	var out []byte
 	if len(f.partial) > 0 {
@@ -97,11 +97,11 @@ func (f *folder) end() []byte {
 	return f.flush(out)
 }
 
-// binary reports whether what came was no text: a tenth of it is not. A few
-// odd bytes are shown as they are.
+// binary reports whether the output is not text: at least a tenth of it. A few irregular
+// bytes are shown unchanged.
 func (f *folder) binary() bool { return f.seen >= 64 && f.unusable*10 > f.seen }
 
-// escapeState follows a terminal's escape sequences (ECMA-48).
+// escapeState tracks a terminal's escape sequences (ECMA-48).
 type escapeState byte
 
 const (
@@ -126,7 +126,7 @@ func (s *escapeState) swallow(r rune) bool {
 			*s = inControl
 		case r == ']' || r == 'P' || r == 'X' || r == '^' || r == '_':
 			*s = inString
-		case r < 0x20 || r > 0x2f: // 0x20–0x2F come before a final byte
+		case r < 0x20 || r > 0x2f: // 0x20–0x2F precede a final byte
 			*s = plain
 		}
 	case inControl:

@@ -63,7 +63,7 @@ func TestFoldEscapes(t *testing.T) {
 	}
 }
 
-// However the output is cut into pieces, the text is the same, and valid.
+// The text is valid and the same for every split of the output.
 func FuzzFold(f *testing.F) {
 	f.Add("1%\r2%\r\ncaf\xc3\xa9\x1b[0m\xff\x00", 3, true)
 	f.Add("\x1b]x\x1b\\\r\r\n\xf0\x9f\x98\x80", 1, false)
@@ -131,7 +131,7 @@ func TestProgress(t *testing.T) {
 		for _, word := range []string{"a", "b", "c"} {
 			p.add([]byte(word))
 		}
-		time.Sleep(2 * progressDelay) // of the bubble's clock
+		time.Sleep(2 * progressDelay) // the bubble's clock
 		synctest.Wait()
 		p.add([]byte("d"))
 		p.stop()

@@ -28,8 +28,8 @@ func names(list []event.Process) string {
 	return strings.Join(words, ", ")
 }
 
-// signalName is the name of the signals that end commands in practice; their
-// numbers are the same on every Unix.
+// signalName returns the name of a signal that commonly ends commands; their numbers are
+// the same on every Unix.
 func signalName(number int) string {
 	switch number {
 	case 1:

@@ -7,53 +7,53 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Spawner starts the child agents of one session, and knows them.
+// Spawner starts the child agents of one session, and lists them.
 type Spawner interface {
-	// Spawn starts a child. When it returns, the start is durable; the child is
-	// ended when ctx ends, if it runs in the foreground.
+	// Spawn starts a child. When it returns, the start is durable. The end of ctx ends a
+	// foreground child.
 	Spawn(ctx context.Context, o Order) (Child, error)
-	// Children are those of the session, also those of earlier processes.
+	// Children returns the session's children, including those of earlier processes.
 	Children() []Child
 }
 
-// Child is a child agent. Its methods may be called by several goroutines.
+// Child is a child agent. Its methods are safe for concurrent use.
 type Child interface {
 	Status() Status
 	// Done is closed when the child's end is recorded.
 	Done() <-chan struct{}
-	// Send sends it a message, which joins what it does.
+	// Send sends a message, which the child reads before its next step.
 	Send(ctx context.Context, text string) error
-	// Cancel ends it. It does not wait for that.
+	// Cancel ends it, and does not wait for the end.
 	Cancel(cause *event.Cause)
 }
 
-// Order is what a child is to do.
+// Order describes a child to start.
 type Order struct {
 	// Call is the id of the call that starts it.
 	Call   string
 	Title  string
 	Prompt string
-	// Model names another model than the parent's; "" for that.
+	// Model is another model than the parent's; "" for the parent's.
 	Model string
-	// Tools are those of the parent's that it gets; nil for all.
+	// Tools are the parent's tools that the child gets; nil for all.
 	Tools []string
-	// Background has it go on after the call, for the session.
+	// Background lets it continue after the call, for the session.
 	Background bool
-	// Worktree has it work in a git worktree of its own.
+	// Worktree gives it a git worktree of its own.
 	Worktree bool
-	// Steps and Time bound each of its turns; 0 leaves what the parent has.
+	// Steps and Time bound each of its turns; 0 for the parent's limits.
 	Steps int
 	Time  time.Duration
 }
 
-// Status is how far a child is.
+// Status is the state of a child.
 type Status struct {
 	event.ChildStarted
 	StartedAt time.Time
-	// Ended is how it ended; nil while it runs.
+	// Ended is its end; nil while it runs.
 	Ended *event.ChildEnded
-	// Doing is what it does, in one line, and DoingSince since when; Progress is
-	// when anything of it last changed.
+	// Doing describes its current action in one line, DoingSince is the start of that
+	// action, and Progress the time of the last change.
 	Doing                string
 	DoingSince, Progress time.Time
 	Steps, Calls         int

@@ -202,7 +202,7 @@ func find(children []Child, id string) (Child, error) {
 	return nil, fmt.Errorf("there is no agent %q; there are %s", id, strings.Join(ids, ", "))
 }
 
-// Line says in one line how far a child is, for the model.
+// Line describes the state of a child in one line for the model.
 func Line(s Status, now time.Time) string {
 	if s.Ended != nil {
 		line := fmt.Sprintf("%s %s", name(s.ChildStarted), how(*s.Ended))

@@ -9,15 +9,15 @@ import (
 	"github.com/settle-agent/settle/internal/bound"
 )
 
-// maxAnswer bounds what the parent's model is told of a child's answer, in bytes.
+// maxAnswer bounds a child's answer in bytes, as its parent's model receives it.
 const maxAnswer = 32 << 10
 
-// Clip returns the text, of a long one both ends.
+// Clip returns the text, or both ends of a long text.
 func Clip(text string) string {
 	return bound.Ends(text, maxAnswer/2, maxAnswer/2, "[%d bytes left out; the child's session has them]")
 }
 
-// Report tells a model how a child ended, and what it said.
+// Report describes a child's end and its answer to a model.
 func Report(started event.ChildStarted, ended event.ChildEnded) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[%s %s", name(started), how(ended))
@@ -36,7 +36,7 @@ func Report(started event.ChildStarted, ended event.ChildEnded) string {
 	return b.String()
 }
 
-// name is the child in words.
+// name describes the child.
 func name(started event.ChildStarted) string {
 	if started.Title == "" {
 		return "Child agent " + started.Child
@@ -44,7 +44,7 @@ func name(started event.ChildStarted) string {
 	return fmt.Sprintf("Child agent %s (%s)", started.Child, started.Title)
 }
 
-// place says where a child works that does so in a worktree.
+// place describes the directory of a child with a worktree.
 func place(started event.ChildStarted) string {
 	if started.Worktree == nil {
 		return ""
@@ -52,7 +52,7 @@ func place(started event.ChildStarted) string {
 	return " in the git worktree " + started.Worktree.Dir
 }
 
-// left says what became of a child's worktree.
+// left describes the end of a child's worktree.
 func left(started event.ChildStarted, ended event.ChildEnded) string {
 	w := started.Worktree
 	switch {
@@ -80,7 +80,7 @@ func how(ended event.ChildEnded) string {
 	return ended.Cause.Error()
 }
 
-// span says a duration as a person would.
+// span formats a duration for people.
 func span(d time.Duration) string {
 	if d < 10*time.Second {
 		return fmt.Sprintf("%.1f s", d.Seconds())
