@@ -120,3 +120,31 @@ func TestMutationsCanBeMade(t *testing.T) {
 		}
 	}
 }
+
+// A mutation whose test does not exist would never be noticed.
+func TestMutationsNameExistingTests(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	for _, m := range mutations() {
+		dir, pattern, _ := strings.Cut(m.test, " ")
+		name, _, _ := strings.Cut(pattern, "/")
+		if !strings.HasPrefix(name, "Test") {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
+		if err != nil || len(files) == 0 {
+			t.Errorf("%s %s: no tests in %s: %v", m.clause, m.file, dir, err)
+			continue
+		}
+		found := false
+		for _, file := range files {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = found || strings.Contains(string(content), "func "+strings.TrimSuffix(name, "$"))
+		}
+		if !found {
+			t.Errorf("%s %s: there is no %s in %s", m.clause, m.file, name, dir)
+		}
+	}
+}
