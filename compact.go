@@ -7,15 +7,15 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 )
 
-// Compaction says how room is made when the model's window is nearly full.
+// Compaction selects how settle makes room when the model's window is nearly full.
 type Compaction string
 
-// The ways. A ledger holds what the log says: what the user said, files, commands,
-// jobs. The latest part of the conversation stays as it is in any case.
+// The modes of compaction. A digest has the facts of the log: the user's messages, files,
+// commands, jobs. The latest part of the conversation stays unchanged in each mode.
 const (
-	CompactionAuto       Compaction = "auto"       // a summary by the model and a ledger replace what came before
-	CompactionMechanical Compaction = "mechanical" // the ledger alone does; no model is asked
-	CompactionOff        Compaction = "off"        // old outputs are shortened instead
+	CompactionAuto       Compaction = "auto"       // a digest and a summary by the model replace the older history
+	CompactionMechanical Compaction = "mechanical" // the digest alone replaces the older history, without a model request
+	CompactionOff        Compaction = "off"        // settle shortens old outputs instead
 )
 
 func (c Compaction) ofTurn() turn.Compaction {
@@ -25,15 +25,14 @@ func (c Compaction) ofTurn() turn.Compaction {
 	return turn.Compaction(c)
 }
 
-// Compacted is what a compaction made of the history, in tokens of a request as
-// settle counts them. Both are 0 if there was nothing to compact.
+// Compacted is the result of a compaction, in tokens of a request by settle's count. Both
+// fields are 0 if there was nothing to compact.
 type Compacted struct{ Before, After int }
 
-// Compact has the history of the session made shorter, by whatever
-// SessionConfig.Compaction says, or mechanically if that is off. It is a turn of
-// its own, which starts when the one that runs has ended; interrupt it like any
-// other. The error is the cause if it did not complete. If ctx ends before the turn
-// starts, it does not start.
+// Compact compacts the history of the session as SessionConfig.Compaction selects, or
+// mechanically if that is off. The compaction is a turn of its own, which starts when the
+// running turn has ended; interrupt it like any other turn. The error is the turn's cause if
+// it did not complete. If ctx ends before the turn starts, it does not start.
 func (s *Session) Compact(ctx context.Context, by string) (Compacted, error) {
 	o, err := s.actor.Compact(ctx, by)
 	if err != nil {

@@ -13,27 +13,26 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// Config is what the sessions of a [Host] have in common. The zero value is
-// ready.
+// Config configures a [Host]: what its sessions have in common. The zero value is valid.
 type Config struct {
-	// DataDir is the directory for logs; "" keeps them in memory.
+	// DataDir is the directory for logs; "" keeps logs in memory.
 	DataDir string
-	// Logs, if set, keeps the logs of sessions instead of DataDir, which then holds only
-	// the whole outputs of commands.
+	// Logs, if set, keeps the logs of sessions. DataDir then has only the complete outputs of
+	// commands.
 	Logs Logs
-	// Secrets are values that must never appear in an event of any session;
-	// those shorter than 16 characters are left alone.
+	// Secrets are values that settle masks in the events of all sessions. Values under 16
+	// characters are not masked.
 	Secrets []string
-	// Releasable makes the host listen at a socket in DataDir while a session is
-	// open. There, other processes of the same user can ask it to release one (settle run
-	// --take). Otherwise they can only end the program.
+	// Releasable makes the host listen at a control socket in DataDir while a session is open.
+	// Other processes of the same user can then ask the host to release a session (settle run
+	// --take). Without it, they can only end the program.
 	Releasable bool
-	// Attach, if set, serves a process that asks at that socket to take part in
-	// a session, over a connection of its own, until that ends or ctx does.
-	// request is the line of JSON that it sent, {"join":"SESSION"} with more members;
-	// Attach answers it. It is called by several goroutines.
+	// Attach, if set, serves an attached client: a process that dials the control socket to
+	// take part in a session. It has a connection of its own, until Attach returns or ctx
+	// ends. request is the client's line of JSON, {"join":"SESSION"} with more members, which
+	// Attach answers. Several goroutines call Attach.
 	Attach func(ctx context.Context, s *Session, request json.RawMessage, conn net.Conn)
-	// Face names the kind of program in the log; "" means "library".
+	// Face is the kind of program in the log; "" means "library".
 	Face string
 	// Version is the program's version, for the log.
 	Version string
@@ -43,7 +42,7 @@ type Config struct {
 	Observer Observer
 }
 
-// The types of what turns are run with; see package run.
+// The settings of turns; see package run.
 type (
 	Input         = run.Input
 	Limits        = run.Limits
@@ -54,74 +53,70 @@ type (
 	Observer      = run.Observer
 )
 
-// SessionConfig is how one session works. Model must be set.
+// SessionConfig configures a session. Model must be set.
 type SessionConfig struct {
-	// Model is the model of its turns. [Session.SetModel] changes it.
+	// Model is the model of the session's turns. [Session.SetModel] changes it.
 	Model model.Config
-	// WorkDir is the directory that tools work in, absolute; "" means ".".
+	// WorkDir is the working directory of tools, absolute; "" means ".".
 	WorkDir string
 	// System is the system prompt.
 	System string
 	// Tools are the tools that the model can call.
 	Tools []tool.Tool
-	// Toolbox, if set, makes more tools for this session, such as tools that
-	// start processes.
+	// Toolbox, if set, makes more tools for this session, such as tools that start processes.
 	Toolbox func(SessionInfo) (Toolbox, error)
 
-	// Instructions, if set, returns what the project says of the places below dir, the
-	// working directory, where calls worked. It is called after each step that made
-	// calls, with those that ran. The model is given each file once in a session. It
-	// may be called by several goroutines.
+	// Instructions, if set, returns the project's instruction files for the places below dir,
+	// the working directory, where calls worked. It is called after each step with the calls
+	// that ran. The model receives each file once in a session. Several goroutines may call
+	// it.
 	Instructions func(dir string, calls []event.Content) []Instruction
 
-	// Permission is the policy for calls that could change something; "" means
-	// Ask. Judge, if set, makes what judges the calls of the session instead.
-	// A call that needs approval goes to Approver. Without an Approver it waits
-	// for [Session.Answer] if the session is Attended. Otherwise it is denied, and
-	// Outcome.Denied lists it.
+	// Permission is the policy for calls that could change something; "" means Ask. Judge, if
+	// set, makes the judge of the session's calls instead. A call that needs approval goes to
+	// Approver. Without an Approver it waits for [Session.Answer] if the session is Attended.
+	// Otherwise it is denied, and Outcome.Denied lists it.
 	Permission Permission
 	Judge      func() (Judge, error)
 	Approver   Approver
 	Attended   bool
 
-	// Hooks, if set, are commands that are run on occasions, and may refuse or change
-	// what is to happen.
+	// Hooks, if set, are commands that run on events of the session and may refuse or change
+	// them.
 	Hooks *Hooks
 	// Tasks, if set, lets the model start child agents.
 	Tasks *Tasks
 
 	Limits Limits
 	Retry  Retry
-	// Compaction says how room is made when the model's window is nearly full; ""
-	// means CompactionAuto. The window has to be known: model.Config.Traits has it,
-	// or a provider's refusal.
+	// Compaction selects how settle makes room when the model's window is nearly full; ""
+	// means CompactionAuto. settle must know the window, from model.Config.Traits or from a
+	// provider's refusal.
 	Compaction Compaction
-	// InterruptGrace is how long running calls have to stop when their turn is
-	// interrupted; 0 means 250 ms.
+	// InterruptGrace is how long running calls may take to stop after an interrupt; 0 means
+	// 250 ms.
 	InterruptGrace time.Duration
 
 	// Ephemeral keeps the log in memory even if the host has a DataDir.
 	Ephemeral bool
-	// MustExist opens only a session that exists: otherwise the error is a
-	// [*MissingError].
+	// MustExist opens only an existing session; otherwise the error is a [*MissingError].
 	MustExist bool
-	// LockTimeout is how long to wait for another process that holds the
-	// session; 0 does not wait. A process that is stopped is not waited for.
+	// LockTimeout is how long to wait for another process that has the session open; 0 does
+	// not wait. settle does not wait for a stopped process.
 	LockTimeout time.Duration
-	// Take takes the session over from the process that holds it: that process is
-	// asked to release it, or ended.
+	// Take takes the session over from the process that has it open: settle asks that process
+	// to release the session, or ends it.
 	Take bool
 
-	// Secrets are values that must never appear in an event of the session, in
-	// addition to those of the host and the model.
+	// Secrets are values that settle masks in the session's events, in addition to the secrets
+	// of the host and the model.
 	Secrets []string
-	// Confinement, if set, says in the log what the commands of Toolbox may do.
+	// Confinement, if set, is the confinement of Toolbox's commands, for the log.
 	Confinement *event.Confinement
 	// Notes go into the log, for people who read it.
 	Notes []string
-	// Logger, if set, replaces the host's.
+	// Logger, if set, replaces the host's logger.
 	Logger *slog.Logger
-	// Value is anything that the program wants to keep with the session;
-	// [Session.Value] returns it.
+	// Value is any value of the program; [Session.Value] returns it.
 	Value any
 }

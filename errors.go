@@ -7,22 +7,21 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// LockedError says that another process holds the session. LockTimeout and Take in
-// [SessionConfig] say what to do about it.
+// LockedError reports that another process has the session open. See LockTimeout and Take in
+// [SessionConfig].
 type LockedError struct {
 	Session string
-	// PID is the process that holds it, or 0 if it cannot be seen, such as
-	// from another container.
+	// PID is the process that has the session open, or 0 if that process is not visible, such
+	// as in another container.
 	PID int
-	// Away, if it is not 0, is what the process is called where it runs: in
-	// another container, or on another machine.
+	// Away, if not 0, is the process id on another machine or in another container.
 	Away int
-	// Stopped says that the process is stopped, as by Ctrl-Z, and will not
-	// release the session by itself.
+	// Stopped means that the process is stopped, such as by Ctrl-Z, and cannot release the
+	// session by itself.
 	Stopped bool
-	// Host, if it is not 0, is the dead process that PID is cleaning up after.
+	// Host, if not 0, is the dead host whose processes the process PID ends.
 	Host int
-	// Why says why the session could not be taken, if that was asked for.
+	// Why states why the session could not be taken over, if Take was set.
 	Why string
 
 	err error
@@ -33,7 +32,7 @@ func (e *LockedError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *LockedError) Unwrap() error { return e.err }
 
-// MissingError says that there is no such session. It is an [fs.ErrNotExist].
+// MissingError reports that the session does not exist. It is an [fs.ErrNotExist].
 type MissingError struct {
 	Session string
 	err     error
@@ -47,10 +46,10 @@ func (e *MissingError) Unwrap() error { return e.err }
 // Is reports whether the target is [fs.ErrNotExist].
 func (*MissingError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// NewerError says that a newer settle wrote the session. Nothing was changed.
+// NewerError reports that a newer version of settle wrote the session. Nothing was changed.
 type NewerError struct {
 	Session string
-	Version int // of the file's format or of an event
+	Version int // version of the file format or of an event
 	err     error
 }
 
@@ -59,12 +58,11 @@ func (e *NewerError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *NewerError) Unwrap() error { return e.err }
 
-// DamagedError says that a session's log cannot be read, or only up to the damage.
-// Opening a session cuts off a damaged end and saves it next to the log.
+// DamagedError reports that a session's log cannot be read completely. Opening the session
+// cuts off a damaged end and keeps it beside the log.
 type DamagedError struct {
 	Session string
-	// Offset is where in the file the damage is; -1 where the whole file is
-	// something else than a log.
+	// Offset is the position of the damage in the file; -1 if the file is not a log.
 	Offset int64
 	err    error
 }
@@ -74,7 +72,7 @@ func (e *DamagedError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *DamagedError) Unwrap() error { return e.err }
 
-// typed returns an error of the journal as one that programs can act on.
+// typedError returns an error of the journal as an error of this package.
 func typedError(id string, err error) error {
 	var held *journal.HeldError
 	var missing *journal.MissingError

@@ -5,17 +5,17 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// Hooks are the hooks of a session and of its child agents.
+// Hooks are the hooks of a session and its child agents.
 type Hooks struct {
 	List []Hook
-	// Env is the environment of their commands, nothing if it is empty.
+	// Env is the environment of the hooks' commands; empty means no variables.
 	Env []string
-	// Project is what hooks without a Dir are told as CLAUDE_PROJECT_DIR; "" is the
+	// Project is the value of CLAUDE_PROJECT_DIR for hooks without a Dir; "" means the
 	// session's directory.
 	Project string
 }
 
-// hooks returns those of the session; nil if there are none.
+// hooks returns the session's hooks; nil if there are none.
 func (s *Session) hooks(c SessionConfig, log *journal.Log) *hooks.Set {
 	if c.Hooks == nil {
 		return nil

@@ -16,21 +16,20 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 )
 
-// Host holds the sessions of a program. They may ask different models, work in
-// different directories and follow different policies; what they share is in
-// [Config].
+// Host has the sessions of a program. Each session has its own model, directory and policy;
+// [Config] has their common settings.
 type Host struct {
 	config Config
 
-	// life ends, by end, when the host is closed.
+	// life ends when the host is closed.
 	life   context.Context //nolint:containedctx // it is the host's own, no request's
 	cancel context.CancelCauseFunc
 
-	control *hostsocket.Server // open while a session is; nil where nobody may ask
+	control *hostsocket.Server // open while a session is open; nil if the host is not Releasable
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	slots     map[string]*slot
-	redactors map[[sha256.Size]byte]weak.Pointer[redact.Redactor] // of sessions, by what they began with
+	redactors map[[sha256.Size]byte]weak.Pointer[redact.Redactor] // of sessions, by the digest of their first secrets
 }
 
 // Open returns a Host. The caller closes it.
@@ -42,7 +41,7 @@ func Open(_ context.Context, c Config) (*Host, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.DataDir != "" {
-		dir, err := filepath.Abs(c.DataDir) // the program may change its own
+		dir, err := filepath.Abs(c.DataDir) // the program may change its working directory
 		if err != nil {
 			return nil, fmt.Errorf("cannot find the data directory: %w", err)
 		}
@@ -57,16 +56,15 @@ func Open(_ context.Context, c Config) (*Host, error) {
 	return h, nil
 }
 
-// Session opens the session with the id, or creates it; "" creates one with an
-// id of its own. A session that is open already is returned as it is, whatever
-// c says; one that is being closed is opened again after that. ctx bounds the
-// call. If the session cannot be opened, the error is a [*LockedError], a
-// [*NewerError], a [*DamagedError] or a [*MissingError].
+// Session opens or creates the session with the id; "" creates one with a new id. If the
+// session is already open, Session returns it and ignores c. If the session is being closed,
+// Session opens it again afterwards. ctx bounds the call. If the session cannot be opened, the
+// error is a [*LockedError], a [*NewerError], a [*DamagedError] or a [*MissingError].
 func (h *Host) Session(ctx context.Context, id string, c SessionConfig) (*Session, error) {
 	return h.session(ctx, id, c, nil)
 }
 
-// session opens a session, which is a child where it has an origin.
+// session opens a session. A child agent's session has an origin.
 func (h *Host) session(ctx context.Context, id string, c SessionConfig, from *origin) (*Session, error) {
 	if id == "" {
 		id = NewSessionID()
@@ -85,8 +83,7 @@ func (h *Host) session(ctx context.Context, id string, c SessionConfig, from *or
 	}
 }
 
-// Get returns the session with the id if it is open, else nil. It waits for
-// nothing.
+// Get returns the session with the id if it is open, else nil. It does not wait.
 func (h *Host) Get(id string) *Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,8 +93,8 @@ func (h *Host) Get(id string) *Session {
 	return nil
 }
 
-// Lookup returns the session with the id if it is open, else nil; it opens
-// nothing. One that is being opened or closed is waited for until ctx ends.
+// Lookup returns the session with the id if it is open, else nil; it opens nothing. If the
+// session is being opened or closed, Lookup waits until ctx ends.
 func (h *Host) Lookup(ctx context.Context, id string) (*Session, error) {
 	h.mu.Lock()
 	p := h.slots[id]
@@ -108,8 +105,7 @@ func (h *Host) Lookup(ctx context.Context, id string) (*Session, error) {
 	return h.await(ctx, id, p)
 }
 
-// Sessions returns the sessions that are open, in no order, with those that are
-// being closed.
+// Sessions returns the open sessions in no order, including sessions that are being closed.
 func (h *Host) Sessions() []*Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -122,15 +118,13 @@ func (h *Host) Sessions() []*Session {
 	return out
 }
 
-// Close ends everything in every session, in parallel. If something does not stop
-// before ctx ends, the error names it; call Close again to wait longer. No session
-// can be opened after that.
+// Close ends all sessions in parallel. If something does not stop before ctx ends, the error
+// names it; call Close again to wait longer. No session can be opened after Close.
 func (h *Host) Close(ctx context.Context) error {
 	return h.CloseFor(ctx, event.Shutdown, "host")
 }
 
-// CloseFor is Close with the reason that the endings of turns give, and who asked
-// for it.
+// CloseFor is Close with the reason and the client that the endings of turns state.
 func (h *Host) CloseFor(ctx context.Context, reason event.Reason, by string) error {
 	h.mu.Lock()
 	h.cancel(ErrClosed)
@@ -138,7 +132,7 @@ func (h *Host) CloseFor(ctx context.Context, reason event.Reason, by string) err
 	var mu sync.Mutex // guards errs
 	var wg sync.WaitGroup
 	for id, p := range h.slots {
-		if p.hasOpenParent() { // its parent ends it, and says so
+		if p.hasOpenParent() { // the parent ends the child and records that
 			continue
 		}
 		wg.Go(func() {

@@ -16,19 +16,17 @@ func NewInput(text string, options ...InputOption) Input {
 	return in
 }
 
-// InputOption changes how an input is taken.
+// InputOption sets an option of an input.
 type InputOption struct{ apply func(*Input) }
 
-// WithID gives an input an id that you choose. An input that is sent again with
-// the same id runs only once.
+// WithID sets the input's id. An input that is sent again with the same id runs only once.
 func WithID(id string) InputOption { return InputOption{func(i *Input) { i.ID = id }} }
 
-// WithMode says what the input does while a turn runs.
+// WithMode sets the effect of the input on a running turn.
 func WithMode(m event.Mode) InputOption { return InputOption{func(i *Input) { i.Mode = m }} }
 
-// WithSchema asks for an answer that follows a JSON Schema of an object. How
-// strictly the model follows it depends on the provider; the answer is not
-// checked.
+// WithSchema requests an answer that matches a JSON Schema of an object. The provider decides
+// how strictly the model follows it; settle does not check the answer.
 func WithSchema(schema json.RawMessage) InputOption {
 	return InputOption{func(i *Input) { i.Schema = schema }}
 }
@@ -38,20 +36,19 @@ func WithImages(images ...event.Image) InputOption {
 	return InputOption{func(i *Input) { i.Images = append(i.Images, images...) }}
 }
 
-// AsCommand has the text run as a command of a person, by the session's tool named
-// shell and without asking anybody. It is recorded as a call of the turn, and the
-// model is shown it with the next request.
+// AsCommand runs the text as a person's command, with the session's tool named shell and
+// without approval. The turn records it as a call, and the model receives it with the next
+// request.
 func AsCommand() InputOption { return InputOption{func(i *Input) { i.Command = true }} }
 
-// WithExpansion has the text stand for something else, such as a command for a prompt:
-// expand returns what the session is sent, and images to be added. It may wait. Its
-// context ends with that of Submit, with an interrupt of the input or of the session,
-// and with the session; then, and where expand fails, nothing is accepted, and Submit
-// returns the error: of an interrupt, an [*event.Cause]. An input that was accepted
-// before is not expanded again.
+// WithExpansion replaces the input's text, such as the name of a command by a prompt: expand
+// returns the new text, and images to add. It may block. Its context ends with the context of
+// Submit, with an interrupt of the input or the session, and with the session. If that happens
+// or expand fails, nothing is accepted, and Submit returns the error; after an interrupt, an
+// [*event.Cause]. An input with an accepted id is not expanded again.
 func WithExpansion(expand func(ctx context.Context, text string) (string, []event.Image, error)) InputOption {
 	return InputOption{func(i *Input) { i.Expand = expand }}
 }
 
-// From says who sends the input: "user", a client's name.
+// From sets the sender of the input: "user" or the name of a client.
 func From(by string) InputOption { return InputOption{func(i *Input) { i.By = by }} }

@@ -11,47 +11,46 @@ import (
 	"github.com/settle-agent/settle/internal/session"
 )
 
-// Logs keeps the logs of sessions elsewhere than in files, such as in a database
-// that several machines share.
+// Logs keeps the logs of sessions outside of files, such as in a database that several
+// machines share.
 type Logs interface {
-	// OpenLog takes over the log of a session, which is empty if there is none
-	// yet. From now on, whoever had it open before can append nothing. The
-	// session closes it.
+	// OpenLog takes over the log of a session; a new session's log is empty. From then on,
+	// earlier holders cannot append. The session closes the log.
 	OpenLog(ctx context.Context, session string) (Log, error)
 }
 
-// Log is the log of one session. Its Append is called by one goroutine at a time;
-// Read may be called at any time, also after Close.
+// Log is the log of one session. One goroutine at a time calls Append. Read may be called at
+// any time, also after Close.
 type Log interface {
-	// Append adds the events after those that it has, all or none. An error ends
-	// what runs in the session: nothing more can be written down.
+	// Append appends all events or none. An error ends everything in the session, because
+	// nothing more can be recorded.
 	Append(events []event.Event, d Durability) error
-	// Read yields the events after the cursor, in order, up to the end that it finds.
+	// Read yields the events after the cursor, in order, up to the last event.
 	Read(ctx context.Context, cursor uint64) iter.Seq2[event.Event, error]
-	// Close releases what the log holds.
+	// Close releases the log.
 	Close() error
 }
 
 // EpochLog is a [Log] that numbers its openings.
 type EpochLog interface {
 	Log
-	// Epoch is greater than that of whoever had the log open before. Other machines
-	// that work for the session obey the greatest one that they know.
+	// Epoch is the fencing epoch: a number that is greater at each opening. Executors
+	// refuse hosts with a smaller number.
 	Epoch() uint64
 }
 
-// Durability says what events survive when Append returns.
+// Durability is what appended events must survive.
 type Durability string
 
-// The values.
+// The levels of durability.
 const (
-	// Lazily is the end of this process.
+	// Lazily appended events survive the end of this process.
 	Lazily Durability = "lazily"
-	// Durably is that of all machines.
+	// Durably appended events survive the failure of all machines.
 	Durably Durability = "durably"
 )
 
-// logStore is a [Log] as the journal wants it.
+// logStore adapts a [Log] to [journal.Store].
 type logStore struct{ Log }
 
 // Append implements [journal.Store].
@@ -63,7 +62,7 @@ func (s logStore) Append(batch []event.Event, sync journal.Sync) error {
 	return s.Log.Append(batch, d)
 }
 
-// openLog opens a log that the host's Logs keep.
+// openLog opens a log of the host's Logs.
 func (h *Host) openLog(ctx context.Context, id string, c SessionConfig) (*journal.Log, session.Damage, error) {
 	log, err := h.config.Logs.OpenLog(ctx, id)
 	if err != nil {
@@ -83,7 +82,7 @@ func (h *Host) openLog(ctx context.Context, id string, c SessionConfig) (*journa
 	return journal.New(logStore{log}, state, opts...), session.Damage{}, nil
 }
 
-// foldAll returns what the events of a log amount to.
+// foldAll returns the state after all events of a log.
 func foldAll(ctx context.Context, id string, log Log) (event.State, error) {
 	state := event.State{Session: id}
 	for e, err := range log.Read(ctx, 0) {
@@ -94,7 +93,7 @@ func foldAll(ctx context.Context, id string, log Log) (event.State, error) {
 			return state, fmt.Errorf("cannot read the log of session %q: %w", id, err)
 		}
 	}
-	if err := context.Cause(ctx); err != nil { // the reading may have ended early
+	if err := context.Cause(ctx); err != nil { // reading may have ended early
 		return state, fmt.Errorf("cannot read the log of session %q: %w", id, err)
 	}
 	return state, nil

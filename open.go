@@ -23,7 +23,7 @@ import (
 	"github.com/settle-agent/settle/tool/task"
 )
 
-// completed returns the configuration with what it leaves to be filled in.
+// completed returns the configuration with defaults.
 func (c SessionConfig) completed(logger *slog.Logger) (SessionConfig, error) {
 	if c.Model.Provider == nil || c.Model.Name == "" {
 		return c, errors.New("cannot open a session without a model: Model.Provider and Model.Name must be set")
@@ -59,7 +59,7 @@ func (h *Host) open(ctx context.Context, id string, c SessionConfig, from *origi
 	}
 	s := &Session{host: h, id: id, value: c.Value, origin: from, awaitsChildren: c.Tasks != nil && c.Tasks.AtEnd == AwaitTasks}
 	if secrets := slices.Concat(h.config.Secrets, c.Secrets, c.Model.Secrets); from != nil {
-		s.redact = from.parent.redact // C15: what one comes to know is a secret of the other
+		s.redact = from.parent.redact // C15: parent and child share all secrets
 		s.redact.Add(secrets...)
 	} else {
 		s.redact = h.redactor(secrets)
@@ -71,9 +71,9 @@ func (h *Host) open(ctx context.Context, id string, c SessionConfig, from *origi
 	return s, nil
 }
 
-// redactor returns what masks the secrets of a session. Sessions that begin with
-// the same ones share it: it takes some kilobytes, and what one of them comes to
-// know, such as a renewed key, is a secret of the others as well (C15).
+// redactor returns the redactor of a session. Sessions that begin with the same secrets share
+// one, which takes some kilobytes. A secret that one of them learns, such as a renewed key, is
+// then a secret of all of them (C15).
 func (h *Host) redactor(secrets []string) *redact.Redactor {
 	slices.Sort(secrets)
 	key := sha256.Sum256([]byte(strings.Join(slices.Compact(secrets), "\x00")))
@@ -111,19 +111,17 @@ func (h *Host) log(ctx context.Context, id string, c SessionConfig) (*journal.Lo
 		err = typedError(id, err)
 	}
 	damage := session.Damage{Message: opened.Damage}
-	if opened.Kept != "" { // else it was zeros, which nobody has written
+	if opened.Kept != "" { // otherwise it was zeros, which no host wrote
 		damage.CutBytes, damage.Kept = opened.CutBytes, opened.Kept
 	}
 	return log, damage, err
 }
 
-// lockDelay is how often a session is tried to be opened that another process
-// holds.
+// lockDelay is the delay between attempts to open a session that another process has open.
 const lockDelay = 50 * time.Millisecond
 
-// retryWhileLocked opens a session, and again for as long as another process
-// holds it. A program that starts anew is faster than the end of the one before
-// it. A process that is stopped is not waited for.
+// retryWhileLocked opens a session, and retries while another process has it open: a program
+// may restart before its earlier process has ended. It does not wait for a stopped process.
 func retryWhileLocked(ctx context.Context, timeout time.Duration, open func() error) error {
 	for began := time.Now(); ; {
 		err := open()
@@ -182,7 +180,7 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 	return err
 }
 
-// opened is what the log is told of the session.
+// opened returns the data of the session's session.opened event.
 func (s *Session) opened(c SessionConfig) event.SessionOpened {
 	host := s.host.config
 	opened := event.SessionOpened{Settle: host.Version, Dir: c.WorkDir, Face: host.Face, Permission: c.Permission, Notes: c.notes(), Confinement: c.Confinement}
@@ -193,7 +191,7 @@ func (s *Session) opened(c SessionConfig) event.SessionOpened {
 	return opened
 }
 
-// tools are what the model can call.
+// tools returns the tools that the model can call.
 func (s *Session) tools(c SessionConfig, log *journal.Log) (_ *tool.Set, err error) {
 	if c.Toolbox != nil {
 		host := s.host.config
@@ -220,10 +218,10 @@ func (s *Session) tools(c SessionConfig, log *journal.Log) (_ *tool.Set, err err
 	return tools.Only(s.origin.Order.Tools...)
 }
 
-// shellTool is the name of the tool that runs what a person enters.
+// shellTool is the name of the tool that runs a person's commands.
 const shellTool = "shell"
 
-// commandOf makes the calls that commands come to; nil without a tool for them.
+// commandOf returns a function that makes calls of commands; nil without the shell tool.
 func commandOf(tools *tool.Set) func(string) (string, json.RawMessage) {
 	if _, ok := tools.Lookup(shellTool); !ok {
 		return nil

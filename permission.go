@@ -14,29 +14,29 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 )
 
-// Permission is what happens to a call that could change something, and what a
-// Judge says of one.
+// Permission is the policy for a call that could change something, and the decision of a
+// Judge.
 type Permission = event.Permission
 
 // The permissions.
 const (
 	// Allow lets every call run.
 	Allow = event.Allow
-	// Ask asks SessionConfig.Approver, or whoever answers with Session.Answer;
-	// where there is nobody, it denies. It is the default.
+	// Ask requires approval by SessionConfig.Approver or Session.Answer. It denies if there is
+	// neither. It is the default.
 	Ask = event.Ask
-	// Deny lets only calls run that change nothing.
+	// Deny allows only calls that change nothing.
 	Deny = event.Deny
 )
 
-// approver is the policy in force as a turn sees it, and the session's
-// approvals if somebody may answer them.
+// approverOf returns the turns' Approver, and the session's approvals if clients may answer
+// them.
 func (s *Session) approverOf(c SessionConfig, log *journal.Log, hooks *hooks.Set) (turn.Approver, *session.Approvals, error) {
 	if err := s.setJudge(c); err != nil {
 		return nil, nil, err
 	}
 	if s.judge == nil {
-		if s.origin == nil && c.Approver == nil && c.Attended { // nothing needs approval, but servers may ask for input
+		if s.origin == nil && c.Approver == nil && c.Attended { // no call needs approval, but servers may ask for input
 			return nil, session.NewApprovals(log, nil, s.redact).WithHooks(hooks), nil
 		}
 		return nil, nil, nil
@@ -58,9 +58,9 @@ func (s *Session) approverOf(c SessionConfig, log *journal.Log, hooks *hooks.Set
 	return approvals, approvals, nil
 }
 
-// judged sets what judges the session's calls. A child has its parent's judge, with
-// what that remembers: what it may do is never wider. One in a worktree has a judge
-// for that, by the same rules and without what its parent's remembers.
+// setJudge sets the judge of the session's calls. A child has its parent's judge with
+// everything that the judge remembers, so that the child never has more permissions. A child
+// in a worktree has a judge for the worktree, with the same rules and nothing remembered.
 func (s *Session) setJudge(c SessionConfig) (err error) {
 	switch {
 	case s.origin != nil && (c.Judge == nil || !s.origin.Order.Worktree):
@@ -69,24 +69,24 @@ func (s *Session) setJudge(c SessionConfig) (err error) {
 		if s.judge, err = c.Judge(); err != nil {
 			return fmt.Errorf("cannot make the rules of the session: %w", err)
 		}
-	case c.Permission != Allow, c.Hooks != nil: // hooks may have somebody asked
+	case c.Permission != Allow, c.Hooks != nil: // hooks may require approval
 		s.judge = &permissionJudge{permission: c.Permission}
 	}
 	return nil
 }
 
-// asParent asks about the calls of a child in the name of its parent.
+// parentApprover requests approval of a child's calls in its parent's log.
 type parentApprover struct {
 	from  *origin
 	judge Judge // of the child
 }
 
-// inBackground names the policy that answers for a child in the background whose
-// parent is asked during turns only.
+// policyBackground names the policy that answers for a background child if its parent accepts
+// approvals only during turns.
 const policyBackground = "background"
 
-// mayAsk reports whether somebody is asked: between turns as well where children go on
-// then, else during a turn.
+// canAsk reports whether approvals can be requested now: always, or only during a turn if
+// children end with their turn.
 func (s *Session) canAsk() (may bool) {
 	s.View(func(state event.State) { may = !s.awaitsChildren || state.Running() != nil })
 	return may
@@ -105,7 +105,7 @@ func (a parentApprover) Approve(ctx context.Context, call Approval) error {
 	})
 }
 
-// plain judges by the permission alone, and remembers calls to the letter.
+// permissionJudge judges by the permission alone, and remembers calls with equal arguments.
 type permissionJudge struct {
 	permission Permission
 	remembered sync.Map // tool and arguments

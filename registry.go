@@ -11,31 +11,29 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// place is the place of a session in its host:
+// slot is the place of a session in its host:
 //
-//	opening ─► open ─► closing ─► gone
-//	   └─► failed: gone
+//	opening ─► open ─► closing ─► removed
+//	   └─► failed: removed
 //
-// One call at a time opens a session; everybody who closes it waits for the
-// same end.
+// Only one call at a time opens a session. All calls that close it wait for the same end.
 type slot struct {
-	opened  chan struct{} // closed when the opening is over
-	session *Session      // nil if that failed; set, under Host.mu, before opened is closed
+	opened  chan struct{} // closed when opening has ended
+	session *Session      // nil if opening failed; set, under Host.mu, before opened is closed
 	closing bool          // guarded by Host.mu
-	// provider is that of the session's model, and a pointer, if the host gave
-	// it its limiter; guarded by Host.mu.
+	// provider is the provider of the session's model, if the host made its limiter; a
+	// pointer. Guarded by Host.mu, as is limiter.
 	provider model.Provider
 	limiter  *model.Limiter
 }
 
-// isOpen reports whether there is a session that has not ended. The caller
-// holds Host.mu.
+// isOpen reports whether the slot has a session that has not ended. The caller holds Host.mu.
 func (p *slot) isOpen() bool {
 	return p != nil && p.session != nil && !p.session.actor.ClosedIdle() && !p.session.Closed()
 }
 
-// ofOpen reports whether the session is the child of one that has not ended. The
-// caller holds Host.mu.
+// hasOpenParent reports whether the session is a child whose parent has not ended. The caller
+// holds Host.mu.
 func (p *slot) hasOpenParent() bool {
 	return p.session != nil && p.session.origin != nil && !p.session.origin.parent.Closed()
 }
@@ -43,7 +41,7 @@ func (p *slot) hasOpenParent() bool {
 // NewSessionID returns an id for a session. Ids sort by the time at which they were made.
 func NewSessionID() string { return session.NewID() }
 
-// place returns the session's place; a new one is the caller's to fill.
+// slot returns the session's slot. If isNew, the caller must open the session.
 func (h *Host) slot(id string) (p *slot, isNew bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -57,10 +55,10 @@ func (h *Host) slot(id string) (p *slot, isNew bool, err error) {
 	return p, isNew, nil
 }
 
-// fill opens the session. Nothing else of the host waits for that: a log may
-// be long, or held by another process.
+// openInto opens the session. Other sessions do not wait for it: its log may be long, or
+// another process may have it open.
 func (h *Host) openInto(ctx context.Context, id string, p *slot, c SessionConfig, from *origin) (s *Session, err error) {
-	defer func() { // also where a toolbox panics
+	defer func() { // also if a toolbox panics
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if p.session == nil {
@@ -80,7 +78,7 @@ func (h *Host) openInto(ctx context.Context, id string, p *slot, c SessionConfig
 	return s, nil
 }
 
-// keep puts the session into its place, unless the host is closed.
+// store puts the session into its slot, unless the host is closed.
 func (h *Host) store(p *slot, s *Session) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -91,8 +89,8 @@ func (h *Host) store(p *slot, s *Session) bool {
 	return true
 }
 
-// await returns the place's session when it is open, or nothing when the place
-// is gone and another is to be had.
+// await returns the slot's session when it is open, or nil if the slot was removed and the
+// caller must try again.
 func (h *Host) await(ctx context.Context, id string, p *slot) (*Session, error) {
 	select {
 	case <-p.opened:
@@ -119,8 +117,8 @@ func (h *Host) isClosing(p *slot) bool {
 	return p.closing || !p.isOpen()
 }
 
-// forget empties the place. The caller holds mu. With the last session, there is
-// nothing left to ask for.
+// forget removes the slot. The caller holds mu. After the last session, the control socket is
+// closed.
 func (h *Host) forget(id string, p *slot) {
 	if h.slots[id] == p {
 		delete(h.slots, id)
@@ -133,7 +131,7 @@ func (h *Host) forget(id string, p *slot) {
 	}
 }
 
-// close closes the place's session, if it comes to be open.
+// close closes the slot's session when it is open.
 func (p *slot) close(ctx context.Context, id string, reason event.Reason, by string) error {
 	select {
 	case <-p.opened:
@@ -146,9 +144,8 @@ func (p *slot) close(ctx context.Context, id string, reason event.Reason, by str
 	return p.session.CloseFor(ctx, reason, by)
 }
 
-// leave notes that the session is being closed: who asks for it from now on
-// waits for that, and opens it again. Where the whole host is closed, there is
-// no again, and the session can be had until its end.
+// markClosing marks that the session is being closed, so that later calls of Session wait and
+// open it again. While the host is being closed, the session stays available until its end.
 func (h *Host) markClosing(s *Session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -157,7 +154,7 @@ func (h *Host) markClosing(s *Session) {
 	}
 }
 
-// drop empties the place of a session that has ended.
+// forgetSession removes the slot of a session that has ended.
 func (h *Host) forgetSession(s *Session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -166,15 +163,14 @@ func (h *Host) forgetSession(s *Session) {
 	}
 }
 
-// limiter returns the limiter of a session's model that has none of its own:
-// that of the sessions with the same provider, so that all wait when one of
-// them is told to.
+// limiter returns the limiter for a model without one. Sessions with the same provider share a
+// limiter, so that all wait if the provider asks one of them to wait.
 func (h *Host) limiter(id string, m model.Config) *model.Limiter {
 	if m.Limiter != nil {
 		return m.Limiter
 	}
 	if reflect.TypeOf(m.Provider).Kind() != reflect.Pointer {
-		return &model.Limiter{} // it may have no identity
+		return &model.Limiter{} // the provider may have no identity
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

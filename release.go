@@ -10,9 +10,9 @@ import (
 	"github.com/settle-agent/settle/internal/hostsocket"
 )
 
-// listen lets other processes ask for single sessions while there are any: to
-// take one over (--take), while the host goes on with the rest, or to take part.
-// Where that is not to be had, they have to end the host.
+// openControlSocket lets other processes dial the host while sessions are open: to take a
+// session over (--take) while the host keeps the others, or to attach to one. Without it, they
+// must end the host.
 func (h *Host) openControlSocket() {
 	if h.control == nil {
 		return
@@ -22,7 +22,7 @@ func (h *Host) openControlSocket() {
 	}
 }
 
-// newControl returns where others ask for the sessions of the host; nil if nobody may.
+// newControlSocket returns the host's control socket; nil if the host has none.
 func (h *Host) newControl() *hostsocket.Server {
 	if !h.config.Releasable || h.config.DataDir == "" {
 		return nil
@@ -34,7 +34,7 @@ func (h *Host) newControl() *hostsocket.Server {
 	return hostsocket.NewServer(h.config.DataDir, service)
 }
 
-// deafen ends listen, and waits for those who are being served.
+// closeControlSocket closes the control socket and waits for attached clients.
 func (h *Host) closeControlSocket() {
 	if h.control == nil {
 		return
@@ -44,7 +44,7 @@ func (h *Host) closeControlSocket() {
 	}
 }
 
-// release closes a session for another process.
+// release closes a session so that another process can open it.
 func (h *Host) release(ctx context.Context, id string) error {
 	h.mu.Lock()
 	p := h.slots[id]
@@ -56,11 +56,11 @@ func (h *Host) release(ctx context.Context, id string) error {
 	return p.session.CloseFor(ctx, event.Shutdown, event.Taker)
 }
 
-// join lets another process take part in a session.
+// attach attaches another process to a session.
 func (h *Host) attach(ctx context.Context, id string, request json.RawMessage, conn net.Conn) {
 	s := h.Get(id)
 	if s == nil {
-		_, _ = io.WriteString(conn, "{}\n") // who asked may be gone
+		_, _ = io.WriteString(conn, "{}\n") // the client may have disconnected
 		return
 	}
 	h.config.Attach(ctx, s, request, conn)

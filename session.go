@@ -25,13 +25,13 @@ type Session struct {
 	redact  *redact.Redactor
 	actor   *session.Session
 	logger  *slog.Logger
-	origin  *origin // nil where it is no child
-	judge   Judge   // of its calls, and its children's; nil where all may run
-	// asks asks about a call that one of its children makes, in its own name or as
-	// a child itself; nil where no person can be asked.
+	origin  *origin // nil if the session is no child
+	judge   Judge   // of its calls and its children's; nil if all calls may run
+	// askApprover requests approval of a child's call, in the session's own name or on behalf
+	// of its parent; nil if no one can approve calls.
 	askApprover    func(context.Context, session.ChildApproval) error
 	agents         *agents.Spawner              // of its child agents; nil if it may have none
-	awaitsChildren bool                         // its turns go on until its children have ended
+	awaitsChildren bool                         // turns continue until the child agents have ended
 	model          atomic.Pointer[model.Config] // of the next turns
 }
 
@@ -41,9 +41,9 @@ func (s *Session) ID() string { return s.id }
 // Value returns the Value of the session's [SessionConfig].
 func (s *Session) Value() any { return s.value }
 
-// Submit sends an input. Without an error the input is durable: it will be run,
-// or held where that can be seen. ctx bounds the call, not the turn. See
-// [WithExpansion] for inputs that stand for something else.
+// Submit sends an input. Without an error, the input is durable, and settle runs it or shows
+// it as held. ctx bounds the call, not the turn. See [WithExpansion] for inputs whose text is
+// replaced.
 func (s *Session) Submit(ctx context.Context, text string, options ...InputOption) (*Turn, error) {
 	r, err := s.actor.Submit(ctx, NewInput(text, options...))
 	if err != nil {
@@ -52,13 +52,13 @@ func (s *Session) Submit(ctx context.Context, text string, options ...InputOptio
 	return &Turn{session: s, input: r.Input, seq: r.Seq}, nil
 }
 
-// runTimeout bounds how long Run waits for the end of a turn that it has
-// interrupted. It is a backstop: the turn bounds its end by itself (C9).
+// runTimeout bounds how long Run waits for the end of a turn that it has interrupted. The turn
+// also bounds its end by itself (C9).
 const runTimeout = 10 * time.Second
 
-// Run sends an input and waits for the end of its turn. The error is that of
-// [Turn.Wait]. If ctx ends first, the turn is interrupted, and Run returns, after
-// it has ended, how it did; the error is then the cause of ctx as well.
+// Run sends an input and waits for the end of its turn, with the error of [Turn.Wait]. If ctx
+// ends first, Run interrupts the turn and returns its outcome after the turn has ended; the
+// error then includes the cause of ctx.
 func (s *Session) Run(ctx context.Context, text string, options ...InputOption) (Outcome, error) {
 	turn, err := s.Submit(ctx, text, options...)
 	if err != nil {
@@ -80,12 +80,11 @@ func (s *Session) Run(ctx context.Context, text string, options ...InputOption) 
 	return o, errors.Join(context.Cause(ctx), err)
 }
 
-// byRun is who interrupts a turn since the context of Run has ended.
+// runContext is the sender of the interrupt when the context of Run ends.
 const runContext = "context"
 
-// Reattach takes over what calls of an earlier host of the session had started and
-// another machine still has, and returns what became of it. Call it once, when the
-// session was opened.
+// Reattach takes over the commands of an earlier host that still run on another machine, and
+// returns their outcomes. Call it once, when the session has been opened.
 func (s *Session) Reattach(ctx context.Context) []Reattached {
 	if s.toolbox.Reattach == nil {
 		return nil
@@ -93,16 +92,15 @@ func (s *Session) Reattach(ctx context.Context) []Reattached {
 	return s.toolbox.Reattach(ctx)
 }
 
-// CancelCall ends a single call, by the id of its item, and reports whether it was
-// running. The turn goes on with the call's output so far.
+// CancelCall ends a single call, by the id of its item, and reports whether the call was
+// running. The turn continues with the call's output so far.
 func (s *Session) CancelCall(item, by string) bool { return s.actor.Cancel(item, by) }
 
-// Drop takes back an input that waits, and reports whether it did.
+// Drop removes a waiting input, and reports whether it did.
 func (s *Session) Drop(input, by string) (bool, error) { return s.actor.Drop(input, by) }
 
-// Events yields the session's events after the cursor, 0 for all, in order and
-// as they come, until ctx ends or the session is closed. Reading slowly, or
-// not at all, holds nobody up.
+// Events yields the session's events after the cursor, 0 for all, in order as they arrive,
+// until ctx ends or the session is closed. A slow reader delays nothing.
 func (s *Session) Events(ctx context.Context, cursor uint64) iter.Seq2[event.Event, error] {
 	return s.actor.Log().Events(ctx, cursor)
 }
@@ -113,12 +111,12 @@ func (s *Session) State() (state event.State) {
 	return state
 }
 
-// View calls f with the session's state, without copying it. f must not block, or
-// change or keep the state.
+// View calls f with the session's state, without copying it. f must not block, or change or
+// keep the state.
 func (s *Session) View(f func(event.State)) { s.actor.Log().View(f) }
 
-// SetModel sets the model of the session's next turns. A turn that is running keeps
-// its own. The tools stay the same.
+// SetModel sets the model of the session's next turns. A running turn keeps its model. The
+// tools stay the same.
 func (s *Session) SetModel(ctx context.Context, m model.Config) error {
 	if m.Provider == nil || m.Name == "" {
 		return errors.New("cannot change the model without a provider and a name")
@@ -132,37 +130,35 @@ func (s *Session) SetModel(ctx context.Context, m model.Config) error {
 	return nil
 }
 
-// SetTools has the session's next turns offer tools instead of those that are named. A
-// turn that is running keeps its own. The next request begins an epoch (C21).
+// SetTools replaces the tools that instead names in the session's next turns. A running turn
+// keeps its tools. The next request begins with a prefix change (C21).
 func (s *Session) SetTools(ctx context.Context, instead []string, tools ...tool.Tool) error {
 	return s.actor.SetTools(ctx, instead, tools)
 }
 
-// Model is the model of the session's next turns.
+// Model returns the model of the session's next turns.
 func (s *Session) Model() model.Config { return *s.model.Load() }
 
-// Close ends everything of the session and releases its log. If ctx ends first, the
-// error names what still runs, and the session goes on ending.
+// Close ends everything in the session and releases its log. If ctx ends first, the error
+// names what still runs, and the session continues to end.
 func (s *Session) Close(ctx context.Context) error {
 	return s.CloseFor(ctx, event.Shutdown, "host")
 }
 
-// CloseFor is Close with the reason that the ending of a turn gives, and who asked
-// for it.
+// CloseFor is Close with the reason and the client that the turn's ending states.
 func (s *Session) CloseFor(ctx context.Context, reason event.Reason, by string) error {
 	s.host.markClosing(s)
 	err := s.actor.Close(ctx, reason, by)
 	select {
 	case <-s.actor.Done():
 		s.host.forgetSession(s)
-	case <-ctx.Done(): // whoever opens it again empties the place
+	case <-ctx.Done(): // the next call of Host.Session removes the slot
 	}
 	return err
 }
 
-// CloseIdle closes the session if nothing of it runs or waits to run and nothing
-// has happened in it since then, and reports whether it did. It may be opened
-// again like any other.
+// CloseIdle closes the session if nothing in it runs or waits to run and nothing has happened
+// in it since the given time, and reports whether it did. The session can be opened again.
 func (s *Session) CloseIdle(ctx context.Context, since time.Time) (bool, error) {
 	closed, err := s.actor.CloseIdle(ctx, since)
 	if closed {
@@ -171,8 +167,8 @@ func (s *Session) CloseIdle(ctx context.Context, since time.Time) (bool, error) 
 	return closed, err
 }
 
-// Closed reports whether the session is closed, also where another process took
-// it over. It can be opened again like any other.
+// Closed reports whether the session is closed, also because another process took it over. The
+// session can be opened again.
 func (s *Session) Closed() bool {
 	select {
 	case <-s.actor.Done():

@@ -13,8 +13,8 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// Store is the sessions that are kept in a data directory, whether or not they
-// are open. Reading one takes no lock: this process or another may be writing.
+// Store reads the sessions in a data directory, open or not. It takes no lock: this process or
+// another may write at the same time.
 type Store struct {
 	// Dir is the data directory, as in [Config].
 	Dir string
@@ -27,8 +27,8 @@ type Stored struct {
 	Updated time.Time
 }
 
-// List returns the sessions that are kept, in the order of their ids. A data
-// directory that does not exist has none.
+// List returns the kept sessions, in the order of their ids. A missing data directory has
+// none.
 func (s Store) List() ([]Stored, error) {
 	entries, err := journal.List(s.Dir)
 	out := make([]Stored, 0, len(entries))
@@ -38,9 +38,8 @@ func (s Store) List() ([]Stored, error) {
 	return out, err
 }
 
-// Events yields the session's events after the cursor, 0 for all, as far as they
-// are written. The last error may be a [*MissingError], a [*NewerError] or a
-// [*DamagedError].
+// Events yields the session's written events after the cursor, 0 for all. The last error may
+// be a [*MissingError], a [*NewerError] or a [*DamagedError].
 func (s Store) Events(ctx context.Context, id string, cursor uint64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		for e, err := range journal.Read(ctx, s.Dir, id, cursor) {
@@ -54,8 +53,8 @@ func (s Store) Events(ctx context.Context, id string, cursor uint64) iter.Seq2[e
 	}
 }
 
-// State returns what the session's events amount to, as far as they are written.
-// With a [*DamagedError], it is what comes before the damage.
+// State returns the state after the session's written events. With a [*DamagedError], it
+// returns the state before the damage.
 func (s Store) State(id string) (event.State, error) {
 	state, err := journal.Load(s.Dir, id)
 	if err != nil {
@@ -64,8 +63,8 @@ func (s Store) State(id string) (event.State, error) {
 	return state, err
 }
 
-// Delete removes a session with the outputs of its commands. One that is in use
-// is a [*LockedError].
+// Delete removes a session and the outputs of its commands. If the session is in use, the
+// error is a [*LockedError].
 func (s Store) Delete(ctx context.Context, id string) error {
 	if err := journal.Delete(ctx, s.Dir, id); err != nil {
 		return typedError(id, err)
@@ -76,11 +75,11 @@ func (s Store) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// OutputDir is where the whole outputs of a session's commands are kept.
+// OutputDir returns the directory of the complete outputs of a session's commands.
 func (s Store) OutputDir(id string) string { return filepath.Join(s.Dir, "output", id) }
 
-// Marker names a session's processes on this machine; it is in the environment
-// of each command. Sessions of different data directories may have the same id.
+// Marker returns a text that identifies a session's processes on this machine; it is in the
+// environment of each command. Sessions of different data directories may have the same id.
 func (s Store) Marker(id string) string {
 	place := sha256.Sum256([]byte(s.Dir))
 	return fmt.Sprintf("%x/%s", place[:6], id)

@@ -16,40 +16,38 @@ import (
 	"github.com/settle-agent/settle/tool/task"
 )
 
-// Tasks lets the model of a session start child agents, each in a session of its
-// own in the same host. A child works as its parent does: in the same directory,
-// with the same tools, rules and limits, but where the call says less. What needs
-// approval in a child is asked of whoever is asked in its parent.
+// Tasks lets the model of a session start child agents, each in its own session in the same
+// host. A child has its parent's directory, tools, rules and limits, unless the call restricts
+// them. Its calls that need approval go to the parent's approver.
 type Tasks struct {
-	// MaxDepth is how many generations of children there may be, MaxRunning how many
-	// children of one session at once, and MaxTotal how many it may start; 0
-	// means 2, 8 and 32.
+	// MaxDepth bounds the generations of children, MaxRunning the running children of one
+	// session, and MaxTotal the children that one session may start; 0 means 2, 8 and 32.
 	MaxDepth, MaxRunning, MaxTotal int
-	// Time bounds each turn of a child; 0 means an hour, negative no limit.
+	// Time bounds each turn of a child; 0 means one hour, negative no limit.
 	Time time.Duration
-	// AtEnd says what becomes of children in the background when the model of a turn
-	// has finished; "" means KeepTasks.
+	// AtEnd selects what happens to background children when the model of a turn has finished;
+	// "" means KeepTasks.
 	AtEnd AtEnd
-	// Model returns the model that a call names; without it, children have that of
-	// their parent.
+	// Model returns the model that a call names. Without it, children have their parent's
+	// model.
 	Model func(ctx context.Context, name string) (model.Config, error)
-	// Worktrees, if set, makes the git worktrees of children that are to have their
-	// own. InDirectory changes how such a child works: it is given its parent's
-	// configuration and the directory, and returns one whose tools and Judge are for
-	// that. Without either, there are no worktrees.
+	// Worktrees, if set, makes the git worktrees of children. InDirectory changes the
+	// configuration of a child that has one: it receives the parent's configuration and the
+	// directory, and returns a configuration whose tools and Judge are for that directory.
+	// Unless both are set, there are no worktrees.
 	Worktrees   task.Worktrees
 	InDirectory func(ctx context.Context, c SessionConfig, dir string) (SessionConfig, error)
-	// Configure, if set, changes how a child's session works before it is opened.
+	// Configure, if set, changes the configuration of a child's session before it is opened.
 	Configure func(SessionConfig) SessionConfig
 }
 
-// AtEnd says what becomes of background children at the end of a turn.
+// AtEnd selects what happens to background children at the end of a turn.
 type AtEnd string
 
-// The values.
+// The values of AtEnd.
 const (
-	KeepTasks  AtEnd = ""      // they go on; the next turn is told of their ends
-	AwaitTasks AtEnd = "await" // the turn goes on until they have ended
+	KeepTasks  AtEnd = ""      // they continue; the next turn receives their results
+	AwaitTasks AtEnd = "await" // the turn continues until they have ended
 )
 
 const (
@@ -79,7 +77,7 @@ func (t *Tasks) completed() *Tasks {
 	return t
 }
 
-// origin is the origin of a session that is a child agent.
+// origin is the origin of a child agent's session.
 type origin struct {
 	agents.Origin
 
@@ -87,7 +85,7 @@ type origin struct {
 	depth  int // 1 for the child of a session that is no child
 }
 
-// spawner returns what starts the session's child agents; nil if it may have none.
+// spawner returns the Spawner of the session's child agents; nil if it may have none.
 func (s *Session) spawner(c SessionConfig, log *journal.Log) *agents.Spawner {
 	depth := 0
 	if s.origin != nil {
@@ -166,7 +164,7 @@ func (s *Session) openChild(ctx context.Context, c SessionConfig, from *origin) 
 	return childSession{opened}, nil
 }
 
-// childSession is a session as [agents.Spawner] uses it.
+// childSession adapts a session to [agents.Session].
 type childSession struct{ *Session }
 
 // Actor implements [agents.Session].
@@ -184,7 +182,7 @@ func (c childSession) Send(ctx context.Context, text string, mode event.Mode) (f
 	}, err
 }
 
-// orphans returns what ends the session's child agents whose host died.
+// orphans returns the recovery of child agents whose host died.
 func (s *Session) orphans(c SessionConfig) agents.Orphans {
 	o := agents.Orphans{DataDir: s.host.config.DataDir, Redact: s.redact}
 	if c.Tasks != nil {

@@ -11,46 +11,46 @@ import (
 	"github.com/settle-agent/settle/internal/session"
 )
 
-// Turn is the turn that works on an input, from when the input is accepted.
+// Turn is the turn of an input, from the acceptance of the input.
 type Turn struct {
 	session *Session
 	input   string
-	seq     uint64 // of the event that accepted it; 0 where that is to be found
+	seq     uint64 // number of the event that accepted the input; 0 if unknown
 }
 
-// Outcome is how a turn ended.
+// Outcome describes how a turn ended.
 type Outcome struct {
-	// Turn is the turn's id; empty if there was none.
+	// Turn is the turn's id; empty if there was no turn.
 	Turn string
-	// Cause says how it ended; nil if there was none.
+	// Cause is the cause of its end; nil if there was no turn.
 	Cause *event.Cause
-	// Answer is the last message that the model finished.
+	// Answer is the last complete message of the model.
 	Answer  string
 	Summary event.Summary
-	// Denied are the calls that did not run because a person, an Approver or the
-	// policy denied them. The turn can complete all the same, since the model was
-	// told and answered: check Denied before you rely on what it was asked to do.
+	// Denied are the calls that a person, an Approver or the policy denied. The turn can
+	// complete all the same, because the model receives each denial and continues: check
+	// Denied before you rely on the work.
 	Denied []Denial
 }
 
 // Denial is a call that was not allowed to run.
 type Denial struct {
-	// Item is the call's id, and Tool what it would have called.
+	// Item is the call's id, and Tool the tool that it names.
 	Item, Tool string
 	// Title is the call in one line.
 	Title string
-	// Policy names the policy that denied it without asking anybody, such as "ask"
-	// if there was nobody to ask. Otherwise By says who denied it.
+	// Policy names the policy that denied the call without a person, such as "ask" if no
+	// person could be asked. Otherwise By names who denied it.
 	Policy, By string
-	// Message is what the model was told.
+	// Message is the text that the model received.
 	Message string
 }
 
 // Completed reports whether the turn completed.
 func (o Outcome) Completed() bool { return o.Cause != nil && o.Cause.Outcome == event.Completed }
 
-// HeldError says that an input is held, because the turn before it was ended. It
-// runs together with the next input.
+// HeldError reports that an input is held, because the turn before it was ended. It runs
+// together with the next input.
 type HeldError struct {
 	Input  string
 	Reason event.Reason
@@ -60,20 +60,19 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("input %s is held, since the turn before it ended (%s); it will run with the next one", e.Input, e.Reason)
 }
 
-// ErrDropped says that somebody took the input back.
+// ErrDropped reports that a client removed the input.
 var ErrDropped = errors.New("the input was dropped")
 
 // Input returns the id of the input.
 func (t *Turn) Input() string { return t.input }
 
-// Seq returns the number of the event that accepted the input, or 0 if an input
-// with its id had been accepted before.
+// Seq returns the number of the event that accepted the input, or 0 if an input with its id
+// was accepted before.
 func (t *Turn) Seq() uint64 { return t.seq }
 
-// Events yields the session's events from the one that accepted the input to
-// the terminal event of the turn that took it. Stopping to read is no
-// interrupt. An input that is held or dropped ends the sequence with a
-// [*HeldError] or [ErrDropped]; ctx, with its cause.
+// Events yields the session's events from the acceptance of the input to the terminal event of
+// its turn. A reader that stops does not interrupt the turn. If the input is held or dropped,
+// the sequence ends with a [*HeldError] or [ErrDropped]; if ctx ends, with the cause of ctx.
 func (t *Turn) Events(ctx context.Context) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		turn, found := "", false
@@ -107,13 +106,13 @@ func (t *Turn) Events(ctx context.Context) iter.Seq2[event.Event, error] {
 	}
 }
 
-// accepts reports whether the event is the one that accepted the input.
+// accepts reports whether the event accepted the input.
 func (t *Turn) accepts(e event.Event) bool {
 	d, ok := e.Data.(event.InputAccepted)
 	return ok && d.Input == t.input
 }
 
-// takes reports whether the event says that a turn takes the input.
+// isTakenBy reports whether a turn takes the input with the event.
 func (t *Turn) isTakenBy(e event.Event) bool {
 	switch d := e.Data.(type) {
 	case event.TurnStarted:
@@ -124,7 +123,7 @@ func (t *Turn) isTakenBy(e event.Event) bool {
 	return false
 }
 
-// stops says why the input will not be run now.
+// notRunError returns why the input does not run now; nil if it may run.
 func (t *Turn) notRunError(e event.Event) error {
 	switch d := e.Data.(type) {
 	case event.InputHeld:
@@ -139,10 +138,8 @@ func (t *Turn) notRunError(e event.Event) error {
 	return nil
 }
 
-// Wait waits for the turn's end. The error is nil if the turn completed, a
-// [*event.Cause] if it was aborted or failed (errors.As finds a [*event.Failure] in it),
-// a [*HeldError] or [ErrDropped] if there will be no turn, else what kept Wait
-// from waiting, such as ctx.
+// Wait waits for the turn's end. The error is nil if the turn completed, a [*event.Cause] if it was aborted or failed, and a [*HeldError] or [ErrDropped] if the input does not run. errors.As finds the [*event.Failure] of a failed turn. Any other error is the reason why Wait ended early, such as the
+// cause of ctx.
 func (t *Turn) Wait(ctx context.Context) (Outcome, error) {
 	var last event.Event
 	for e, err := range t.Events(ctx) {
@@ -167,18 +164,17 @@ func (t *Turn) Wait(ctx context.Context) (Outcome, error) {
 	return o, cause
 }
 
-// Interruption says which turn is to end, and how. The zero value means the one
-// that runs, with grace.
+// Interruption selects the turn that ends, and how. The zero value selects the running turn,
+// with its grace.
 type Interruption struct {
-	// By says who asks: "user", a client's name.
+	// By names who interrupts: "user" or a client.
 	By string
-	// Reason is the reason that the turn's ending gives; "" means interrupted.
+	// Reason is the reason that the turn's ending states; "" means interrupted.
 	Reason event.Reason
-	// Input, if set, is the id of the input that is meant: only its turn is
-	// ended. An input that has not arrived yet is waited for; one that waits
-	// behind another turn is held.
+	// Input, if set, is the id of an input: only its turn ends. If the input has not arrived
+	// yet, the interrupt waits for it. If the input waits behind another turn, it is held.
 	Input string
-	// Hurry leaves running calls no time to stop by themselves.
+	// Hurry gives running calls no time to stop by themselves.
 	Hurry bool
 }
 

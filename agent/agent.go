@@ -18,69 +18,66 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// Config says how the agent is to work. Model must be set.
+// Config configures an agent. Model must be set.
 type Config struct {
-	// Model is what it asks; the providers in model/… make one.
+	// Model is the model of the agent; the providers in model/… make one.
 	Model model.Config
-	// Dir is the directory that it works in; "" means ".".
+	// Dir is the working directory; "" means ".".
 	Dir string
-	// Executor, if set, is a command whose standard streams lead to "settle executor" on
-	// the machine whose commands and files are worked on, in the directory where
-	// that starts: "ssh host settle executor". The model and its key stay here. The
-	// shell runs the command in Dir with Environ. ExecutorLease is how long commands
-	// there go on that do not hear of this program; 0 means 30 seconds.
+	// Executor, if set, is a command that runs "settle executor" on the machine that has the
+	// commands and files, with its standard streams: "ssh host settle executor". The model and
+	// its key stay here. The shell runs the command in Dir with Environ. ExecutorLease is how
+	// long commands there continue without contact to this program; 0 means 30 seconds.
 	Executor      string
 	ExecutorLease time.Duration
 
-	// Permission is the policy for calls that could change something: Allow, Ask
-	// or Deny; "" means Ask. With Ask, a call runs without approval if a rule
-	// allows it or if it is known to change nothing. Other calls go to Approver.
-	// Without an Approver they wait for Session.Answer if the agent is Attended.
-	// Otherwise they are denied, and Outcome.Denied lists them.
+	// Permission is the policy for calls that could change something: Allow, Ask or Deny; ""
+	// means Ask. With Ask, a call runs without approval if a rule allows it or if settle knows
+	// that it changes nothing. Other calls go to Approver. Without an Approver they wait for
+	// Session.Answer if the agent is Attended. Otherwise they are denied, and Outcome.Denied
+	// lists them.
 	Permission settle.Permission
-	// Rules decide about single calls. A matching rule that denies always wins;
-	// of the others, the last match wins.
+	// Rules decide single calls. A matching rule that denies always wins; among the other
+	// rules, the last match wins.
 	Rules    []Rule
 	Approver settle.Approver
 	Attended bool
 
-	// Tools are the names of settle's tools that the model gets: shell, job, read,
-	// write, edit, apply_patch, glob, grep, list, plan and task, which stands for
-	// all that work with child agents. Nil chooses those that suit the model; an empty
-	// list is none.
+	// Tools are the names of settle's tools that the model gets: shell, job, read, write,
+	// edit, apply_patch, glob, grep, list, plan and task; task selects all tools of child agents. Nil selects the tools that suit the model; an empty list selects none.
 	Tools []string
 	// Extra are your own tools.
 	Extra []tool.Tool
-	// System, if set, replaces settle's system prompt. Instructions are added to
-	// it, after the project's.
+	// System, if set, replaces settle's system prompt. Instructions are appended to it, after
+	// the project's instructions.
 	System, Instructions string
 	// IgnoreProject ignores the project's files.
 	IgnoreProject bool
-	// Environ is the environment of commands, as "NAME=value"; nil means the
-	// program's. Variables that hold a provider's key are removed.
+	// Environ is the environment of commands, as "NAME=value"; nil means the program's own.
+	// settle removes variables with a provider's key.
 	Environ []string
 
 	Limits settle.Limits
 	Retry  settle.Retry
-	// Compaction says how room is made when the model's window is nearly full; ""
+	// Compaction selects how settle makes room when the model's window is nearly full; ""
 	// means settle.CompactionAuto.
 	Compaction settle.Compaction
 
-	// DataDir is the directory for sessions; "" keeps the session in
-	// memory. ID is the session that New continues or creates; "" means a new one.
+	// DataDir is the directory for sessions; "" keeps the session in memory. ID is the session
+	// that New continues or creates; "" creates a new one.
 	DataDir, ID string
-	// Observer and Logger are those of the host that New opens.
+	// Observer and Logger are for the host that New opens.
 	Observer settle.Observer
 	Logger   *slog.Logger
 }
 
-// Rule decides about calls of a tool.
+// Rule decides calls of a tool.
 type Rule struct {
 	// Tool is the name of a tool, or "*" for all.
 	Tool string
-	// Pattern is of what the call does, with "*" for anything: for shell, the
-	// words of one command, such as "go test *"; for others, a path, in which
-	// "**" stands for any number of directories. Empty matches every call.
+	// Pattern matches what the call does, with "*" for anything. For shell, it matches the
+	// words of one command, such as "go test *". For other tools, it matches a path, in which
+	// "**" matches any number of directories. Empty matches every call.
 	Pattern  string
 	Decision settle.Permission
 }
@@ -88,7 +85,7 @@ type Rule struct {
 // Agent is a coding agent with one session.
 type Agent struct {
 	*settle.Session
-	// Notes are for the user, such as why a file of the project was ignored.
+	// Notes are for the user, such as why settle ignored a file of the project.
 	Notes []string
 
 	host *settle.Host
@@ -111,13 +108,13 @@ func New(ctx context.Context, c Config) (*Agent, error) {
 	return &Agent{Session: s, Notes: made.Notes, host: host}, nil
 }
 
-// Close ends everything of the agent, also the processes that its commands left
-// behind. If something does not stop before ctx ends, the error names it.
+// Close ends the agent and all processes of its commands. If something does not stop before
+// ctx ends, the error names it.
 func (a *Agent) Close(ctx context.Context) error { return a.host.Close(ctx) }
 
-// Session returns the configuration of a session that is such an agent, for a host
-// with many sessions. Open the host with the same DataDir. ID, Observer and Logger
-// are not used: they are the host's.
+// Session returns the configuration of an agent's session, for a host with many sessions. Open
+// the host with the same DataDir. Session ignores ID, Observer and Logger, which belong to the
+// host.
 func Session(ctx context.Context, c Config) (settle.SessionConfig, error) {
 	made, err := c.make(ctx)
 	if err != nil {
@@ -174,15 +171,15 @@ func (c Config) make(ctx context.Context) (*assemble.Agent, error) {
 	return made, nil
 }
 
-// settings are settle's own, by which nothing is configured but what the Config
-// says and what the project forbids.
+// settings returns settle's settings from the Config and the restrictions of the project. It
+// reads no configuration of the user.
 func (c Config) settings(dir string, environ []string) (*config.Resolved, error) {
 	getenv := lookup(environ)
 	in := config.Input{
 		Dir: dir, Trust: assemble.Trust(environ, getenv),
 		Getenv: func(name string) string {
 			if !holdsKey(name) {
-				return "" // else it would configure
+				return "" // otherwise it would be a setting
 			}
 			return getenv(name)
 		},
@@ -207,17 +204,17 @@ func (c Config) settings(dir string, environ []string) (*config.Resolved, error)
 	for _, rule := range c.Rules {
 		rules = append(rules, config.Rule{Tool: rule.Tool, Pattern: rule.Pattern, Decision: rule.Decision})
 	}
-	r.Rules = append(rules, r.Rules...) // the project's come last
+	r.Rules = append(rules, r.Rules...) // the project's rules come last
 	return r, nil
 }
 
-// holdsKey reports whether a variable may hold a provider's key, which commands
-// do not get.
+// holdsKey reports whether a variable may hold a provider's key. Commands do not get such
+// variables.
 func holdsKey(name string) bool {
 	return slices.ContainsFunc([]string{"_KEY", "_TOKEN", "_SECRET"}, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// lookup returns what reads an environment; the last entry counts.
+// lookup returns a function that reads an environment; the last entry of a name counts.
 func lookup(environ []string) func(string) string {
 	return func(name string) string {
 		for _, entry := range slices.Backward(environ) {

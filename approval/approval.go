@@ -63,7 +63,7 @@ type Judgement struct {
 	// Covers describes in one line which later calls [Judge].Remember would allow;
 	// empty means the same call only.
 	Covers string
-	// Sandbox confines the processes of the call, whoever allows the call. Empty means
+	// Sandbox confines the processes of the call, even if a person approves the call. Empty means
 	// no sandbox.
 	Sandbox event.Sandbox
 	// Secrets selects the secrets that the call's processes get if no person approves

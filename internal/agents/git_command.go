@@ -15,10 +15,10 @@ import (
 // gitTimeout bounds each run of git. A checkout of a large repository takes a while.
 const gitTimeout = 2 * time.Minute
 
-// exitError is git saying no.
+// exitError is a failure that git reports.
 type exitError struct {
 	code int
-	text string // the first line that it wrote
+	text string // first line of git's standard error
 }
 
 func (e *exitError) Error() string {
@@ -28,8 +28,8 @@ func (e *exitError) Error() string {
 	return e.text
 }
 
-// git runs git in dir, of a repository that is trusted by the name safe, and returns
-// what it put out. Nothing of it outlives the call.
+// git runs git in dir and returns its output. It trusts the repository in dir and the one
+// named safe. No process of git outlives the call.
 func (k Worktrees) git(ctx context.Context, dir, safe string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
@@ -46,7 +46,7 @@ func (k Worktrees) git(ctx context.Context, dir, safe string, args ...string) (s
 	return string(out.Stdout), nil
 }
 
-// line is git for one line.
+// line runs git and returns its output without surrounding space.
 func (k Worktrees) line(ctx context.Context, dir, safe string, args ...string) (string, error) {
 	out, err := k.git(ctx, dir, safe, args...)
 	return strings.TrimSpace(out), err

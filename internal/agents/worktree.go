@@ -13,21 +13,21 @@ import (
 	"github.com/settle-agent/settle/internal/repo"
 )
 
-// Keeper makes worktrees and removes them.
+// Worktrees makes and removes git worktrees. It implements [task.Worktrees].
 type Worktrees struct {
-	// Dir is where worktrees are made, absolute. It need not exist.
+	// Dir is the directory of the worktrees, absolute. It need not exist.
 	Dir string
 	// Env is the environment of git, without keys.
 	Env []string
 }
 
-// Folder is where the worktrees of the sessions in a data directory are.
+// WorktreeDir returns the directory of the worktrees below a data directory.
 func WorktreeDir(dataDir string) string { return filepath.Join(dataDir, "worktrees") }
 
-// prefix begins the names of branches.
+// branchPrefix begins the names of branches.
 const branchPrefix = "settle/"
 
-// folder is where a session's worktree is.
+// folder returns the directory of a session's worktree.
 func (k Worktrees) folder(session string) (string, error) {
 	if session == "" || session != filepath.Base(session) || strings.HasPrefix(session, ".") {
 		return "", fmt.Errorf("cannot make a worktree for session %q: the name is none of a folder", session)
@@ -35,8 +35,8 @@ func (k Worktrees) folder(session string) (string, error) {
 	return filepath.Join(k.Dir, session), nil
 }
 
-// Plan says which worktree a child agent gets whose session has the id, and whose
-// parent works in dir. It makes nothing.
+// Plan returns the worktree for a child agent with the session, whose parent works in dir. It
+// changes nothing.
 func (k Worktrees) Plan(ctx context.Context, dir, session string) (event.Worktree, error) {
 	none := func(err error) (event.Worktree, error) {
 		return event.Worktree{}, fmt.Errorf("cannot give the agent a git worktree of its own: %w", err)
@@ -73,15 +73,15 @@ func (k Worktrees) Plan(ctx context.Context, dir, session string) (event.Worktre
 	return event.Worktree{Path: path, Dir: filepath.Join(path, below), Git: g.Common, Branch: branchPrefix + session, Base: base}, nil
 }
 
-// reason is what git has a worktree locked for.
+// lockReason is the reason with which git has a worktree locked.
 func lockReason(session string) string { return "settle: child agent in session " + session }
 
-// Make makes the worktree.
+// Make makes the planned worktree.
 func (k Worktrees) Make(ctx context.Context, session string, w event.Worktree) error {
 	if err := os.MkdirAll(k.Dir, 0o700); err != nil {
 		return fmt.Errorf("cannot make a git worktree: %w", err)
 	}
-	top := filepath.Dir(w.Git) // safe.directory names what git asks about: the repository, by its folder
+	top := filepath.Dir(w.Git) // git checks safe.directory against the directory of the repository
 	_, err := k.git(ctx, w.Git, top, "worktree", "add", "--quiet", "--lock", "--reason", lockReason(session), "--no-guess-remote", "-b", w.Branch, w.Path, w.Base)
 	if err != nil {
 		return fmt.Errorf("cannot make a git worktree: %w", err)
@@ -92,9 +92,9 @@ func (k Worktrees) Make(ctx context.Context, session string, w event.Worktree) e
 	return nil
 }
 
-// makeFolder makes the folder that the agent works in: git keeps no empty ones. In the
-// commit it may be a link, or be behind one. A link that leads out of the worktree is an
-// error: the agent, and the sandbox around it, would work there.
+// makeFolder makes the child's working directory: git keeps no empty directories. In the
+// commit the directory may be a link, or behind one. A link that leads out of the worktree is
+// an error, because the child and its sandbox would work there.
 func makeFolder(w event.Worktree) error {
 	below, err := filepath.Rel(w.Path, w.Dir)
 	if err != nil {
@@ -116,15 +116,15 @@ func makeFolder(w event.Worktree) error {
 	return nil
 }
 
-// Held reports whether the worktree is one that settle has made for the session and
-// is answerable for.
+// Held reports whether settle made the worktree for the session and has not left it to the
+// user.
 func (k Worktrees) Held(session string, w event.Worktree) bool {
 	path, err := k.folder(session)
 	return err == nil && w.Path == path && k.admin(session, w) != ""
 }
 
-// admin is git's own folder for the worktree; "" if it is none of settle's. It is
-// found from the repository's side, so that it is also where the worktree is gone.
+// admin returns git's own directory for the worktree; "" if settle did not make the worktree.
+// It searches the repository, so that it also finds a worktree whose directory is gone.
 func (k Worktrees) admin(session string, w event.Worktree) string {
 	folders, err := os.ReadDir(filepath.Join(w.Git, "worktrees"))
 	if err != nil {
@@ -139,7 +139,7 @@ func (k Worktrees) admin(session string, w event.Worktree) string {
 	return ""
 }
 
-// text is that of a small file, without the end of its line.
+// fileText returns the text of a small file without its last line feed.
 func fileText(path string) string {
 	data, size, err := disk.Read(path, 4<<10)
 	if err != nil || size > int64(len(data)) {

@@ -13,13 +13,13 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// Leave removes the worktree if nothing in it has changed, else it leaves it to the
-// user. What git ignores does not count. It is called when nothing works in it any
-// more. Of one that settle cannot prove to have made it touches nothing.
+// Leave removes the worktree if nothing in it has changed; otherwise it leaves the worktree to
+// the user. Files that git ignores do not count. Nothing may work in the worktree any more.
+// Leave changes no worktree without proof that settle made it.
 func (k Worktrees) Leave(ctx context.Context, session string, w event.Worktree) event.WorktreeLeft {
 	if !k.Held(session, w) {
 		if _, err := os.Lstat(w.Path); errors.Is(err, os.ErrNotExist) {
-			_ = k.dropBranch(ctx, w) // git, when it is ended while making a worktree, leaves it
+			_ = k.dropBranch(ctx, w) // git keeps the branch if it is ended while it makes a worktree
 			return event.WorktreeLeft{Why: "it was never made, or somebody removed it"}
 		}
 		return event.WorktreeLeft{Kept: true, Why: "settle cannot prove that it made it, or left it to the user before"}
@@ -39,10 +39,10 @@ func (k Worktrees) Leave(ctx context.Context, session string, w event.Worktree) 
 	return event.WorktreeLeft{Kept: true, Why: changed}
 }
 
-// changed says what has changed in the worktree since it was made; "" if nothing did.
+// changed describes the changes in the worktree since it was made; "" if there are none.
 func (k Worktrees) changed(ctx context.Context, session string, w event.Worktree) (string, error) {
 	if _, err := os.Lstat(w.Path); errors.Is(err, os.ErrNotExist) {
-		return "", nil // somebody removed it
+		return "", nil // a person removed the directory
 	}
 	g, err := repo.FindGit(w.Path)
 	if err == nil && (g.Top != w.Path || g.Common != w.Git || g.Own != k.admin(session, w)) {
@@ -84,8 +84,8 @@ func (k Worktrees) changed(ctx context.Context, session string, w event.Worktree
 	return strings.Join(parts, ", "), nil
 }
 
-// remove removes the worktree and its branch. Git looks for changes once more, and the
-// branch goes only from where it began.
+// remove removes the worktree and its branch. Git checks for changes once more, and removes
+// the branch only if the branch is still at its first commit.
 func (k Worktrees) remove(ctx context.Context, w event.Worktree) error {
 	top := filepath.Dir(w.Git)
 	if registered, err := k.git(ctx, w.Git, top, "worktree", "list", "--porcelain"); err != nil {
@@ -98,11 +98,11 @@ func (k Worktrees) remove(ctx context.Context, w event.Worktree) error {
 			return err
 		}
 	}
-	_ = os.Remove(k.Dir) // only if it is empty
+	_ = os.Remove(k.Dir) // fails unless the directory is empty
 	return k.dropBranch(ctx, w)
 }
 
-// dropBranch removes the branch where it is still at the commit that it began with.
+// dropBranch removes the branch if it is still at its first commit.
 func (k Worktrees) dropBranch(ctx context.Context, w event.Worktree) error {
 	_, err := k.git(ctx, w.Git, filepath.Dir(w.Git), "update-ref", "-d", "refs/heads/"+w.Branch, w.Base)
 	return err

@@ -11,14 +11,14 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// The bounds of what is taken from a hook, in bytes.
+// Bounds of the parts of a hook's output that are kept, in bytes.
 const (
 	maxReason  = 8 << 10
 	maxContext = 32 << 10
 	maxShown   = 4 << 10
 )
 
-// answer is what a hook may print, in the form of Claude Code.
+// answer is the JSON that a hook may print, in the form of Claude Code.
 type answer struct {
 	Continue      *bool  `json:"continue"`
 	StopReason    string `json:"stopReason"`
@@ -41,18 +41,17 @@ type answer struct {
 	} `json:"hookSpecificOutput"`
 }
 
-// said is what a hook has said.
+// response is a hook's parsed answer.
 type response struct {
 	event.HookEnded
-	changed *object // tool_input
+	changed *object // the changed tool_input
 	silent  bool
 }
 
 // codeBlock is the exit code with which a hook blocks.
 const codeBlock = 2
 
-// hear reads what a hook said with its exit code and what it put out. The error says
-// how it failed at being a hook.
+// parseAnswer parses a hook's exit code and output. The error states why the hook failed.
 func parseAnswer(e event.HookEvent, r Result) (response, error) {
 	stderr := strings.TrimSpace(strings.ToValidUTF8(string(r.Stderr), "\uFFFD"))
 	switch {
@@ -86,8 +85,8 @@ func parseAnswer(e event.HookEvent, r Result) (response, error) {
 	return a.response(e)
 }
 
-// looksLikeJSON reports whether the text, or a line of it, begins an object. What
-// another program prints before the answer must not make the answer nothing.
+// looksLikeJSON reports whether a line of the text begins a JSON object. Text that another
+// program prints before the answer must not hide the answer.
 func looksLikeJSON(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if bytes.HasPrefix(bytes.TrimSpace(line), []byte("{")) {
@@ -97,7 +96,7 @@ func looksLikeJSON(text []byte) bool {
 	return false
 }
 
-// blocked is what exit code 2 says.
+// blocked returns the response of exit code 2.
 func blocked(e event.HookEvent, reason string) response {
 	if reason == "" {
 		reason = "it gave no reason"
@@ -110,7 +109,7 @@ func blocked(e event.HookEvent, reason string) response {
 	return out
 }
 
-// said is what the answer comes to.
+// response converts the answer into a response.
 func (a answer) response(e event.HookEvent) (response, error) {
 	of := a.Specific
 	if of.Event != "" && of.Event != e {

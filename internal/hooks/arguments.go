@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// alias is the name that others have for an argument of ours.
+// alias is another agent's name for an argument of a settle tool.
 type alias struct {
 	own, other string
-	path       bool // others have it absolute
+	path       bool // other agents use an absolute path
 }
 
 func aliases(tool string) []alias {
@@ -25,11 +25,11 @@ func aliases(tool string) []alias {
 	return nil
 }
 
-// object is a JSON object whose values are as they were written.
+// object is a JSON object that keeps its values as they were written.
 type object map[string]json.RawMessage
 
-// told returns the arguments as a hook is told them: ours, and the same under the names
-// that others have for them.
+// told returns the arguments as a hook receives them: under settle's names and under the names
+// of other agents.
 func told(tool, arguments, dir string) object {
 	var args object
 	if json.Unmarshal([]byte(arguments), &args) != nil || args == nil {
@@ -57,8 +57,8 @@ func text(s string) json.RawMessage {
 	return raw
 }
 
-// meant returns the arguments that a hook has made of what it was told, under our
-// names; "" if they are the same.
+// changedArguments returns the arguments as the hook changed them, under settle's names; "" if
+// they are unchanged.
 func changedArguments(tool, arguments string, sent, got object) string {
 	var args object
 	if json.Unmarshal([]byte(arguments), &args) != nil || args == nil {
@@ -92,7 +92,7 @@ func changedArguments(tool, arguments string, sent, got object) string {
 	return string(raw)
 }
 
-// same reports whether two values say the same.
+// same reports whether two JSON values are equal.
 func same(a, b json.RawMessage) bool {
 	return bytes.Equal(canonical(a), canonical(b))
 }
@@ -111,7 +111,7 @@ func canonical(raw json.RawMessage) []byte {
 	return out
 }
 
-// patched are the files that a patch is about, each with whether it is new.
+// patched returns the files of a patch, each with whether it is new.
 func patched(arguments string) (files []patchedFile) {
 	var args struct{ Input string }
 	if json.Unmarshal([]byte(arguments), &args) != nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// mostRounds is how often the hooks of a call are asked about changes of each other.
+// mostRounds bounds how often the hooks of a call see the changes of each other.
 const mostRounds = 4
 
-// Before asks the gates about a call before it runs. Where one of them changes the
-// call, the others are asked again: each has seen what runs. The error is that of
-// ctx, or says that the call is over; then nothing may run.
+// Before runs the blocking hooks of a call before the call runs. If one of them changes the
+// call, the others run again, so that each has seen the final call. The error is the cause of
+// ctx, or means that the call has ended; in both cases the call must not run.
 func (s *Set) Before(ctx context.Context, c Call) (Verdict, error) {
 	if !s.On(event.HookBefore) {
 		return Verdict{}, nil
@@ -38,7 +38,8 @@ func (s *Set) Before(ctx context.Context, c Call) (Verdict, error) {
 	return Verdict{Decision: event.Deny, Reason: fmt.Sprintf("hooks go on changing each other's arguments of %q", c.Tool)}, nil
 }
 
-// round asks once. It returns the first change of the arguments, and whose it is.
+// round runs the hooks once. It returns the first change of the arguments, and the hook that
+// made it.
 func (s *Set) round(ctx context.Context, o *occasion, runs []*execution, latest map[*hook]Verdict) (changed string, by *hook, err error) {
 	if len(runs) == 0 {
 		return "", nil, nil
@@ -47,7 +48,7 @@ func (s *Set) round(ctx context.Context, o *occasion, runs []*execution, latest 
 	if err != nil {
 		return "", nil, err
 	}
-	now := map[*hook]Verdict{} // what was said of other arguments counts no more
+	now := map[*hook]Verdict{} // verdicts about earlier arguments do not count any more
 	for n, r := range runs {
 		v := now[r.hook]
 		v.add(r.hook, all[n])
@@ -62,8 +63,7 @@ func (s *Set) round(ctx context.Context, o *occasion, runs []*execution, latest 
 	return changed, by, nil
 }
 
-// together is what the hooks have said last, in the order in which they are
-// configured.
+// together combines the last verdicts of the hooks, in the order of the configuration.
 func (s *Set) together(latest map[*hook]Verdict) (out Verdict) {
 	list := s.byEvent[event.HookBefore]
 	for n := range list {
@@ -82,22 +82,22 @@ func (s *Set) together(latest map[*hook]Verdict) (out Verdict) {
 	return out
 }
 
-// Permit asks the gates about a call that somebody is to be asked about. A
-// Verdict that says nothing leaves that to them.
+// Permit runs the blocking hooks of a call that needs approval. The zero Verdict leaves the
+// decision to the approver.
 func (s *Set) Permit(ctx context.Context, c Call) (Verdict, error) {
 	return s.fire(ctx, func() *occasion {
 		return &occasion{event: event.HookPermission, turn: c.Turn, item: c.Item, call: &c, aspects: s.aspects(c), open: c.waits}
 	}, event.HookPermission)
 }
 
-// Prompt asks the gates about an input before a model sees it.
+// Prompt runs the blocking hooks of an input before a model sees the input.
 func (s *Set) Prompt(ctx context.Context, turn string, in event.Input) (Verdict, error) {
 	return s.fire(ctx, func() *occasion {
 		return &occasion{event: event.HookPrompt, turn: turn, input: in.ID, aspects: fields(nil, "prompt", in.Text)}
 	}, event.HookPrompt)
 }
 
-// waits reports whether the call has not started and not ended.
+// waits reports whether the call has neither started nor ended.
 func (c Call) waits(st event.State) bool {
 	t := st.Running()
 	if t == nil || t.ID != c.Turn {
@@ -107,7 +107,7 @@ func (c Call) waits(st event.State) bool {
 	return i != nil && i.Status == event.ItemOpen && !i.Started
 }
 
-// fire asks the hooks about the occasion and puts together what they said.
+// fire runs the hooks of an occasion and combines their responses.
 func (s *Set) fire(ctx context.Context, about func() *occasion, e event.HookEvent) (Verdict, error) {
 	var v Verdict
 	if !s.On(e) {
@@ -128,7 +128,7 @@ func (s *Set) fire(ctx context.Context, about func() *occasion, e event.HookEven
 	return v, nil
 }
 
-// fields is the one aspect of an occasion with the names, if matchers know it by some.
+// fields returns the only aspect of an occasion, with the names that matchers know.
 func fields(names []string, pairs ...any) []aspect {
 	a := aspect{names: names, fields: map[string]any{}}
 	for n := 0; n+1 < len(pairs); n += 2 {

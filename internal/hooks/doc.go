@@ -1,17 +1,20 @@
-// Package hooks runs the commands that a user, or a project that the user trusts,
-// has configured for occasions in a session, in the form of Claude Code and Codex:
-// JSON on standard input, an exit code and JSON as the answer.
+// Package hooks runs the commands that a user, or a project that the user trusts, has
+// configured for events of a session, in the form of Claude Code and Codex: JSON on standard
+// input, an exit code and JSON as the answer.
 //
-//	occasion ─► hooks that match ─► started (log) ─► command, in custody ─► ended (log)
+//	occasion ─► matching hooks ─► started (log) ─► supervised command ─► ended (log)
 //	                                                                          │
-//	          Verdict: allow, ask, deny, other arguments, context, stop ◄─────┘
+//	       Verdict: allow, ask, deny, other arguments, context, stop ◄────────┘
 //
-// Hooks that match run at the same time. A gate (a prompt, a call, a permission)
-// that cannot start, crashes, takes too long, floods or says what nobody understands,
-// denies. Any other hook that fails is recorded, and holds nothing up.
+// Matching hooks run in parallel. A blocking hook (of a prompt, a call or an approval) that
+// cannot start, crashes, runs too long, prints too much or prints an invalid answer denies.
+// The log records the failure of any other hook, and the session continues.
 //
-// set.go has what is configured, occasion.go what a hook is told, names.go and
-// arguments.go the names that other agents have for our tools, run.go one run and its
-// record, answer.go what it said, verdict.go what all of them said, gate.go the rounds
-// in which every gate sees the call that runs, process.go the command.
+// Read set.go first: it has the configured hooks. occasion.go has what a hook receives,
+// names.go and arguments.go the names of other agents for settle's tools, run.go one run and
+// its record, answer.go a hook's answer, verdict.go the combined answers, blocking.go the
+// rounds in which every blocking hook sees the final call, and process.go the command.
+//
+// This package decides what the hooks answer; internal/turn and internal/session decide when
+// hooks run and what their verdict changes.
 package hooks

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// others are the names that Claude Code and Codex have for our tools, the usual one
-// first. Hooks that were written for those know these.
+// others has the names of Claude Code and Codex for settle's tools, the usual name first.
+// Hooks that were written for those agents use these names.
 func others(tool string) []string {
 	switch tool {
 	case "shell":
@@ -36,11 +36,11 @@ func others(tool string) []string {
 	case "mcp_resources":
 		return []string{"ReadMcpResourceTool", "ListMcpResourcesTool"}
 	}
-	if strings.Contains(tool, "__") { // of an MCP server
+	if strings.Contains(tool, "__") { // a tool of an MCP server
 		return []string{"mcp__" + tool}
 	}
 	return nil
 }
 
-// names are those by which matchers find the tool.
+// names returns the names that matchers know for the tool.
 func names(tool string) []string { return append(slices.Clone(others(tool)), tool) }

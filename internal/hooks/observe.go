@@ -7,8 +7,8 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// After tells the hooks of a call that ran. A Verdict that denies is for the model:
-// nothing is undone.
+// After runs the hooks after a call. A Verdict that denies is for the model; it undoes
+// nothing.
 func (s *Set) After(ctx context.Context, c Call, e Ended) (Verdict, error) {
 	return s.fire(ctx, func() *occasion {
 		aspects, response := s.aspects(c), s.response(c, e)
@@ -19,23 +19,23 @@ func (s *Set) After(ctx context.Context, c Call, e Ended) (Verdict, error) {
 	}, event.HookAfter)
 }
 
-// Start tells the hooks that the session's work begins, or begins anew after a
-// compaction: source is startup, resume or compact.
+// Start runs the hooks of the session's start and after a compaction. source is startup,
+// resume or compact.
 func (s *Set) Start(ctx context.Context, turn, source string) (Verdict, error) {
 	return s.fire(ctx, func() *occasion {
 		return &occasion{event: event.HookSessionStart, turn: turn, aspects: fields([]string{source}, "source", source)}
 	}, event.HookSessionStart)
 }
 
-// End tells the hooks that the session ends, when no turn runs any more.
+// End runs the hooks of the session's end, when no turn runs any more.
 func (s *Set) End(ctx context.Context, reason string) {
 	_, _ = s.fire(ctx, func() *occasion {
 		return &occasion{event: event.HookSessionEnd, aspects: fields([]string{reason}, "reason", reason)}
 	}, event.HookSessionEnd)
 }
 
-// Stop asks the hooks whether the turn may complete; one that denies has the model
-// go on, for the reason that it gives. active says that it goes on for that already.
+// Stop runs the hooks of a turn's end. A Verdict that denies continues the turn, with its
+// reason for the model. active means that a hook has continued the turn before.
 func (s *Set) Stop(ctx context.Context, turn, answer string, active bool) (Verdict, error) {
 	e := s.stop()
 	return s.fire(ctx, func() *occasion {
@@ -43,7 +43,7 @@ func (s *Set) Stop(ctx context.Context, turn, answer string, active bool) (Verdi
 	}, e)
 }
 
-// stop is the occasion that the end of the session's turns is.
+// stop returns the occasion of a turn's end.
 func (s *Set) stop() event.HookEvent {
 	if s != nil && s.Child {
 		return event.HookChildStop
@@ -51,16 +51,15 @@ func (s *Set) stop() event.HookEvent {
 	return event.HookStop
 }
 
-// Compact tells the hooks that the history is to be compacted; trigger is manual or
-// auto.
+// Compact runs the hooks before a compaction. trigger is manual or auto.
 func (s *Set) Compact(ctx context.Context, turn, trigger string) (Verdict, error) {
 	return s.fire(ctx, func() *occasion {
 		return &occasion{event: event.HookCompact, turn: turn, aspects: fields([]string{trigger}, "trigger", trigger, "custom_instructions", "")}
 	}, event.HookCompact)
 }
 
-// Notify tells the hooks that somebody is asked about a call. It returns at once; what
-// it returns ends the hooks, which nobody needs once there is an answer.
+// Notify runs the hooks of an open request for approval. It returns at once. The returned
+// function ends the hooks, when the request has its answer.
 func (s *Set) Notify(ctx context.Context, c Call, message string) (end func()) {
 	if !s.On(event.HookNotification) {
 		return func() {}

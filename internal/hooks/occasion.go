@@ -9,34 +9,34 @@ import (
 	"github.com/settle-agent/settle/internal/bound"
 )
 
-// occasion is something that hooks are asked about, or told.
+// occasion is an event of the session for which hooks run.
 type occasion struct {
 	event      event.HookEvent
 	turn, item string
-	input      string // that a prompt is
-	call       *Call  // that hooks are asked about; nil for anything else
+	input      string // id of the input, for a prompt
+	call       *Call  // the tool call; nil for other occasions
 	aspects    []aspect
-	// open, if set, reports whether what is asked about is still to come.
+	// open, if set, reports whether the hooks can still affect the occasion.
 	open func(event.State) bool
 }
 
-// aspect is one thing that each hook is told of an occasion; most have one.
+// aspect is one part of an occasion for which each hook runs; most occasions have one.
 type aspect struct {
-	names  []string // that matchers know it by; the one that matches becomes tool_name
+	names  []string // names that matchers know; the matching one becomes tool_name
 	fields map[string]any
 	sent   object // tool_input
 }
 
-// Call is a tool call that hooks are asked about.
+// Call is a tool call for hooks.
 type Call struct {
 	Turn, Item string
-	Tool       string // our name
+	Tool       string // settle's name
 	Arguments  string
-	// Title says it in one line.
+	// Title is the call in one line.
 	Title string
 }
 
-// Ended is how a call ended that ran.
+// Ended describes how a call ended.
 type Ended struct {
 	Output   string
 	ExitCode *int
@@ -44,8 +44,8 @@ type Ended struct {
 	Aborted  bool
 }
 
-// aspects are those of a call. A patch is told file by file, as the edits that it is:
-// hooks that guard files know no patches.
+// aspects returns the aspects of a call. A patch has one aspect for each file, as an edit:
+// hooks that protect files do not know patches.
 func (s *Set) aspects(c Call) []aspect {
 	whole := told(c.Tool, c.Arguments, s.Dir)
 	if c.Tool == "apply_patch" {
@@ -77,7 +77,7 @@ func (s *Set) aspect(c Call, names []string, sent object) aspect {
 	return aspect{names: names, sent: sent, fields: map[string]any{"tool_input": sent, "tool_use_id": c.Item, "settle_tool": c.Tool}}
 }
 
-// response is what a call gave, as hooks are told it.
+// response returns a call's result as hooks receive it.
 func (s *Set) response(c Call, e Ended) map[string]any {
 	out := map[string]any{"output": e.Output, "success": !e.Failed && !e.Aborted, "interrupted": e.Aborted}
 	if e.ExitCode != nil {
@@ -92,7 +92,7 @@ func (s *Set) response(c Call, e Ended) map[string]any {
 	return out
 }
 
-// stdin is what a hook reads.
+// stdin returns the JSON that a hook reads.
 func (s *Set) stdin(o occasion, a aspect, name string) ([]byte, error) {
 	all := map[string]any{
 		"session_id": s.session(), "transcript_path": s.Transcript, "cwd": s.Dir, "hook_event_name": o.event,
@@ -122,7 +122,7 @@ func (s *Set) session() (id string) {
 	return id
 }
 
-// mode is the policy by the name that Claude Code has for what is nearest to it.
+// mode returns Claude Code's name for the most similar policy.
 func mode(p event.Permission) string {
 	switch p {
 	case event.Allow:

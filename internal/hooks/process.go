@@ -10,14 +10,14 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// mostOutput bounds each output of a hook, in bytes: one that has more to say is
-// ended.
+// mostOutput bounds each output of a hook, in bytes. A hook that prints more is ended.
 const mostOutput = 256 << 10
 
-// grace is what a hook has to end by itself once it is told to.
+// grace is how long a hook may run after SIGTERM.
 const grace = 50 * time.Millisecond
 
-// Processes is the Runner of commands on this machine, each under a warden (C7).
+// Processes runs hooks as processes on this machine, each under a supervisor (C7). It
+// implements [Runner].
 type Processes struct {
 	// Env is the environment of commands, without keys.
 	Env []string

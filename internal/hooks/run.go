@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// mostAtOnce is how many hooks of one occasion run at a time.
+	// maxParallel bounds how many hooks of one occasion run in parallel.
 	maxParallel = 8
-	// lateMargin is how long a Runner has to return once its time is over: a command
-	// gets its grace, and its descendants are ended. Where the turn ends, it has
+	// lateMargin is how long a Runner may take to return after a hook's timeout: the command
+	// has its grace, and then its descendants are ended. When the turn ends, the Runner has
 	// cutMargin (C9).
 	lateMargin = 3 * time.Second
 	cutMargin  = 200 * time.Millisecond
 )
 
-// errOver says that what hooks were to be asked about is over, or never began.
+// errOver means that the occasion of the hooks has ended.
 var errOver = errors.New("it is over")
 
 // execution is one run of a hook.
@@ -35,7 +35,7 @@ type execution struct {
 	startedAt time.Time
 }
 
-// matching are the runs that an occasion comes to.
+// matching returns the executions of an occasion's hooks.
 func (s *Set) matching(o *occasion, wanted func(*hook) bool) []*execution {
 	var runs []*execution
 	list := s.byEvent[o.event]
@@ -53,7 +53,7 @@ func (s *Set) matching(o *occasion, wanted func(*hook) bool) []*execution {
 	return runs
 }
 
-// begin writes down that they run, unless what they are asked about is over.
+// begin records the starts of the hooks, unless the occasion has ended.
 func (s *Set) begin(ctx context.Context, o *occasion, runs []*execution) error {
 	began := false
 	err := s.Log.Update(func(st event.State) (out []event.Event) {
@@ -91,8 +91,8 @@ func (h *hook) line() string {
 	return strings.Join(append([]string{h.Command}, h.Args...), " ")
 }
 
-// all runs them at the same time, and returns what each said, in their order. It
-// returns soon after ctx ends, with its cause.
+// runAll runs the hooks in parallel and returns their responses in the hooks' order. It
+// returns soon after ctx ends, with ctx's cause.
 func (s *Set) runAll(ctx context.Context, o *occasion, runs []*execution) ([]response, error) {
 	if err := s.begin(ctx, o, runs); err != nil {
 		return nil, err
@@ -104,14 +104,14 @@ func (s *Set) runAll(ctx context.Context, o *occasion, runs []*execution) ([]res
 	results := make(chan result, len(runs))
 	slots := make(chan struct{}, maxParallel)
 	for n, r := range runs {
-		// Ends soon after its time, or ctx; it is waited for below.
+		// Ends soon after the hook's timeout or ctx; the loop below waits for it.
 		go func() {
 			var out response
 			if err := scope.Guard(func() error { out = r.run(ctx, slots); return nil }); err != nil {
 				scope.LogPanic(s.Logger, s.Redact.Diagnostic, "a hook panicked", err, "hook", r.id)
 				out = r.end(response{}, err, Result{Code: -1})
 			}
-			results <- result{n, out} // never blocks: room for all
+			results <- result{n, out} // never blocks: capacity for all
 		}()
 	}
 	out := make([]response, len(runs))
@@ -125,7 +125,7 @@ func (s *Set) runAll(ctx context.Context, o *occasion, runs []*execution) ([]res
 	return out, nil
 }
 
-// do runs the hook, and writes down how it ended.
+// run runs the hook and records how it ended.
 func (r *execution) run(ctx context.Context, slots chan struct{}) response {
 	select {
 	case slots <- struct{}{}:
@@ -164,7 +164,7 @@ func (r *execution) run(ctx context.Context, slots chan struct{}) response {
 	return r.end(out, err, got)
 }
 
-// command has the Runner run it; a Runner that does not come back is left behind.
+// command lets the Runner run the command. It abandons a Runner that does not return.
 func (r *execution) command(whole, ctx context.Context, stdin []byte) (Result, error) {
 	type outcome struct {
 		result Result
@@ -185,7 +185,7 @@ func (r *execution) command(whole, ctx context.Context, stdin []byte) (Result, e
 			}
 			o.err = err
 		}
-		done <- o // never blocks: room for one
+		done <- o // never blocks: capacity 1
 	}()
 	select {
 	case o := <-done:
@@ -207,7 +207,7 @@ func (r *execution) command(whole, ctx context.Context, stdin []byte) (Result, e
 	}
 }
 
-// cut writes down that the hook was ended with what it ran for.
+// abort records that the hook ended with its occasion.
 func (r *execution) abort(ctx context.Context) response {
 	var cause *event.Cause
 	if !errors.As(context.Cause(ctx), &cause) || cause.Outcome == event.Completed {
@@ -218,7 +218,7 @@ func (r *execution) abort(ctx context.Context) response {
 	return response{HookEnded: event.HookEnded{Outcome: event.Aborted, Cause: cause}}
 }
 
-// end writes down how the hook ended; why, if it is not nil, says how it failed.
+// end records how the hook ended. why, if not nil, is the reason of its failure.
 func (r *execution) end(out response, why error, got Result) response {
 	redact, d := r.set.Redact.String, &out.HookEnded
 	d.Outcome = event.Completed
@@ -255,7 +255,7 @@ func (r *execution) end(out response, why error, got Result) response {
 	return out
 }
 
-// write records the hook's ending, unless it has one.
+// write records the hook's ending, unless the log has one.
 func (r *execution) write(d event.HookEnded, by string) {
 	d.Hook = r.id
 	err := r.set.Log.Update(func(st event.State) []event.Event {
@@ -264,7 +264,7 @@ func (r *execution) write(d event.HookEnded, by string) {
 		}
 		return []event.Event{{Turn: r.occasion.turn, Item: r.occasion.item, By: by, Data: d}}
 	})
-	if err != nil { // a journal that fails ends the turn by itself
+	if err != nil { // a failed journal ends the turn by itself
 		r.set.Logger.Error("cannot write a hook's ending", "hook", r.id, "error", err)
 	}
 }

@@ -14,45 +14,44 @@ import (
 	"github.com/settle-agent/settle/run"
 )
 
-// The limits of a hook.
+// Bounds of a hook's run time.
 const (
 	DefaultTimeout = 10 * time.Second
 	MaxTimeout     = 10 * time.Minute
-	// endTimeout is what hooks at a session's end have, unless they ask for more;
-	// mostEndTimeout is the most.
+	// endTimeout is the default timeout of hooks of a session's end; maxEndTimeout bounds a
+	// longer one.
 	endTimeout    = time.Second
 	maxEndTimeout = 5 * time.Second
 )
 
-// Config is what hooks of a session need.
+// Config configures the hooks of a session.
 type Config struct {
 	Hooks  []run.Hook
 	Runner Runner
 	Log    *journal.Log
-	// Dir is the session's directory, absolute, Project the one that hooks without
-	// one of their own are told; Dir if it is empty.
+	// Dir is the session's directory, absolute. Project is the project that hooks without a
+	// directory receive; "" means Dir.
 	Dir, Project string
 	// Transcript is the file of the session's log; may be empty.
 	Transcript string
 	Permission event.Permission
 	Model      string
-	// Child says that the session is that of a child agent.
+	// Child means that the session is a child agent's.
 	Child  bool
 	Redact *redact.Redactor
 	Logger *slog.Logger
 }
 
-// Set are the hooks of one session. A nil Set has none. It is safe for concurrent
-// use.
+// Set has the hooks of one session. A nil Set has none. It is safe for concurrent use.
 type Set struct {
 	Config
 	byEvent map[event.HookEvent][]hook
 }
 
-// hook is a Hook whose matcher is read.
+// hook is a [run.Hook] with its parsed matcher.
 type hook struct {
 	run.Hook
-	names   []string       // simple names; nil for all, or for a pattern
+	names   []string       // plain names; nil for all, or for a pattern
 	pattern *regexp.Regexp // nil for all, or for names
 }
 
@@ -69,13 +68,14 @@ func New(c Config) *Set {
 	}
 	s := &Set{Config: c, byEvent: map[event.HookEvent][]hook{}}
 	for _, h := range c.Hooks {
-		names, pattern, _ := ParseMatcher(h.Matcher) // one that is not understood matches everything
+		names, pattern, _ := ParseMatcher(h.Matcher) // an invalid matcher matches everything
 		s.byEvent[h.Event] = append(s.byEvent[h.Event], hook{h, names, pattern})
 	}
 	return s
 }
 
-// ParseMatcher reads a matcher: names, or a pattern; neither for everything.
+// ParseMatcher parses a matcher: it returns names or a pattern, or neither if the matcher
+// matches everything.
 func ParseMatcher(matcher string) (names []string, pattern *regexp.Regexp, err error) {
 	matcher = strings.TrimSpace(matcher)
 	switch {
@@ -96,8 +96,8 @@ func special(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-|, ", r))
 }
 
-// matched returns the first of the names that the hook's matcher means. An occasion
-// without names is meant by every matcher.
+// matched returns the first name that the hook's matcher matches. An occasion without names
+// matches every matcher.
 func (h *hook) matched(names []string) (name string, ok bool) {
 	for _, name := range names {
 		all := h.pattern == nil && h.names == nil
@@ -108,13 +108,14 @@ func (h *hook) matched(names []string) (name string, ok bool) {
 	return "", len(names) == 0
 }
 
-// On reports whether there is a hook for the occasion.
+// On reports whether there is a hook for the event.
 func (s *Set) On(e event.HookEvent) bool { return s != nil && len(s.byEvent[e]) > 0 }
 
-// timeout is how long the hook has.
+// timeout returns the hook's timeout.
 func (h *hook) timeout() time.Duration { return TimeoutOf(h.Event, h.Timeout) }
 
-// Limit is how long a hook may run that asks for so long; 0 asks for the usual.
+// TimeoutOf returns the timeout of a hook that is configured with the given timeout; 0 selects
+// the default.
 func TimeoutOf(e event.HookEvent, asked time.Duration) time.Duration {
 	usual, most := DefaultTimeout, MaxTimeout
 	if e == event.HookSessionEnd {
@@ -126,28 +127,27 @@ func TimeoutOf(e event.HookEvent, asked time.Duration) time.Duration {
 	return min(asked, most)
 }
 
-// Runner runs a hook's command to its end. Nothing of it is left when Run returns. It
-// returns soon after ctx ends, with an error; so it does where the command could not
-// be started.
+// Runner runs a hook's command to its end. When Run returns, no process of the command runs.
+// Run returns an error soon after ctx ends, and if the command cannot be started.
 type Runner interface {
 	Run(ctx context.Context, c Command) (Result, error)
 }
 
-// Command is what a Runner runs.
+// Command is a command for a Runner.
 type Command struct {
 	Line  string   // for the shell
-	Args  []string // if set, Line is a program, and these its arguments
+	Args  []string // if set, Line is a program, and these are its arguments
 	Dir   string
-	Env   []string // beside the Runner's
+	Env   []string // added to the Runner's environment
 	Stdin []byte
 }
 
-// Result is how a command ended.
+// Result describes how a command ended.
 type Result struct {
 	Code           int
 	Stdout, Stderr []byte
-	// Truncated says that there was more output than anybody reads, Lost that nobody
-	// knows the code.
+	// Truncated means that the output exceeded its bound. Lost means that the exit code is
+	// unknown.
 	Truncated, Lost bool
 	Survivors       []event.Process
 }

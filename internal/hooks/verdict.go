@@ -4,26 +4,25 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Verdict is what all hooks have said about an occasion. The zero Verdict says
-// nothing.
+// Verdict combines the responses of all hooks of an occasion. The zero Verdict has no effect.
 type Verdict struct {
-	// Decision is the strictest of what was said; a hook that is not the user's own
-	// never allows. Reason is why, for the model and people.
+	// Decision is the strictest response; only the user's own hooks can allow. Reason explains
+	// the decision to the model and to people.
 	Decision event.Permission
 	Reason   string
-	// Arguments are what a call is to run with instead; empty for its own.
+	// Arguments replace the call's arguments; empty changes nothing.
 	Arguments string
 	// Context is for the model.
 	Context []string
-	// Stop says that the turn is to end, and Why.
+	// Stop ends the turn; Why is the reason.
 	Stop bool
 	Why  string
 }
 
-// Denied reports whether what was asked about must not happen.
+// Denied reports whether the hooks refused the occasion.
 func (v Verdict) Denied() bool { return v.Decision == event.Deny }
 
-// add adds what one hook has said.
+// add adds the response of one hook.
 func (v *Verdict) add(h *hook, s response) {
 	decision := s.Decision
 	if decision == event.Allow && !h.Own {

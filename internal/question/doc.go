@@ -1,9 +1,9 @@
-// Package question writes down what a person is asked about a call: all of it,
-// or nothing.
+// Package question formats a request for approval for a person: the complete call, or nothing.
 //
-//	arguments, what the judge says ─► Text ─► every way in shows it as it is
+//	arguments, the judge's details ─► Text ─► every frontend shows it unchanged
 //	                                   └► TooLongError: the call is refused
 //
-// What hides or reorders text on a screen is spelled out, and text of the
-// model's is indented, so that it cannot pass for ours.
+// Read question.go first; form.go has the forms of MCP servers, visible.go the characters.
+// Characters that hide or reorder text on a screen are spelled out. Text of the model is
+// indented, so that it cannot imitate settle's text.
 package question

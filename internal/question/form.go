@@ -25,10 +25,10 @@ type Field struct {
 	Default  json.RawMessage `json:"default"`
 }
 
-// Option is a value that may be chosen.
+// Option is a value that a person can choose.
 type Option struct{ Value, Label string }
 
-// choice is how a schema lists options.
+// choice is a schema's list of options.
 type choice struct {
 	Enum  []string `json:"enum"`
 	Names []string `json:"enumNames"`
@@ -56,7 +56,7 @@ func (c choice) options() []Option {
 	return out
 }
 
-// Fields are the values that a form asks for, in the order of its schema.
+// Fields returns the fields of a form, in the order of its schema.
 func Fields(f event.Form) ([]Field, error) {
 	if f.URL != "" {
 		return nil, nil
@@ -93,7 +93,7 @@ func Fields(f event.Form) ([]Field, error) {
 	return out, nil
 }
 
-// CheckForm says why the content is not what the form asks for.
+// CheckForm returns an error if the content does not fit the form.
 func CheckForm(f event.Form, content json.RawMessage) error {
 	if f.URL != "" {
 		if len(content) > 0 && string(content) != "{}" && string(content) != "null" {
@@ -121,7 +121,7 @@ func CheckForm(f event.Form, content json.RawMessage) error {
 	return valid(f.Schema, values)
 }
 
-// valid holds values against a schema, which comes from outside.
+// valid validates values against a schema from outside, which may make the library panic.
 func valid(raw json.RawMessage, values map[string]any) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -139,7 +139,7 @@ func valid(raw json.RawMessage, values map[string]any) (err error) {
 	return resolved.Validate(values)
 }
 
-// FormText is the whole form for a person to read.
+// FormText returns the complete form for a person to read.
 func FormText(f event.Form) (string, error) {
 	var b strings.Builder
 	block(&b, "the MCP server "+f.Server+" asks", f.Message)

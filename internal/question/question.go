@@ -13,32 +13,31 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// Most is how many bytes a person is asked to read at most.
+// MaxText bounds the text that a person has to read, in bytes.
 const MaxText = 64 << 10
 
-// TooLongError says that a call cannot be shown whole, and so not be asked
-// about.
+// TooLongError means that a call cannot be shown completely, and so cannot be approved by a
+// person.
 type TooLongError struct{ Why string }
 
 func (e *TooLongError) Error() string {
 	return "it is too long to be shown whole to the person who would have to approve it: " + e.Why
 }
 
-// Call is what is asked about.
+// Call is a call that needs approval.
 type Call struct {
 	Tool, Arguments string
 	// Dir is the session's working directory.
 	Dir string
-	// Job is the command of the job that the call is about, if it is about one.
+	// Job is the command of the job that the call names, if any.
 	Job string
 	// Places are the paths of the call that lead through links.
 	Places []event.ResolvedPath
-	// Detail is what the judge says of it: policy.Commands, file.Changes, or
-	// nothing.
+	// Detail has the judge's details: policy.Commands, file.Changes, or nothing.
 	Detail json.RawMessage
 }
 
-// detail is what is read of a Detail.
+// detail has the fields of a Detail that Text shows.
 type detail struct {
 	Commands []struct{ Text, Decision, Why string }
 	Cut      bool
@@ -49,11 +48,11 @@ type detail struct {
 	Error string
 }
 
-// Text returns the whole call for a person to read: every argument, or the
-// change that it comes to, and what the judge says of its parts.
+// Text returns the complete call for a person to read: every argument, or the change to files,
+// and the judge's details.
 func Text(c Call) (string, error) {
 	var d detail
-	_ = json.Unmarshal(c.Detail, &d) // of another shape, it adds nothing to the arguments
+	_ = json.Unmarshal(c.Detail, &d) // a Detail of another form adds nothing
 	if d.Cut {
 		return "", &TooLongError{"it does more than can be listed"}
 	}
@@ -87,17 +86,17 @@ func tooLong(size int) error {
 	return &TooLongError{fmt.Sprintf("%d bytes, at most %d", size, MaxText)}
 }
 
-// directory is where a command runs.
+// directory returns the directory in which the command runs.
 func directory(c Call) string {
 	var in struct{ Workdir string }
-	_ = json.Unmarshal([]byte(c.Arguments), &in) // it is shown as it is
+	_ = json.Unmarshal([]byte(c.Arguments), &in) // Text shows invalid arguments unchanged
 	if filepath.IsAbs(in.Workdir) {
 		return filepath.Clean(in.Workdir)
 	}
 	return filepath.Join(c.Dir, in.Workdir)
 }
 
-// arguments writes each of them, as often as it is there.
+// arguments writes all arguments, including repeated ones.
 func arguments(b *strings.Builder, raw string) {
 	list, err := fields(raw)
 	if err != nil {
@@ -117,7 +116,7 @@ func arguments(b *strings.Builder, raw string) {
 	}
 }
 
-// block writes text of several lines, further in than anything of ours.
+// block writes text of several lines, indented deeper than settle's own text.
 func block(b *strings.Builder, name, text string) {
 	fmt.Fprintf(b, "  %s:\n", Line(name))
 	text = collapseEmptyLines(Visible(strings.TrimSuffix(text, "\n")))
@@ -131,7 +130,7 @@ type field struct {
 	value json.RawMessage
 }
 
-// fields are the members of an object in their order.
+// fields returns the members of a JSON object in their order.
 func fields(raw string) ([]field, error) {
 	dec := json.NewDecoder(bytes.NewReader([]byte(raw)))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
@@ -159,7 +158,7 @@ func fields(raw string) ([]field, error) {
 	return out, nil
 }
 
-// shows reports whether the detail has the whole change.
+// hasChanges reports whether the detail has the complete change.
 func (d detail) hasChanges() bool {
 	for _, f := range d.Files {
 		if f.Cut || f.Diff == "" && f.Kind != "move" {
@@ -179,12 +178,12 @@ func (d detail) changes(b *strings.Builder) {
 	}
 }
 
-// effects writes what the judge says of the parts of a command.
+// effects writes the judge's details about the parts of a command.
 func (d detail) effects(b *strings.Builder) {
 	if d.Error != "" {
 		fmt.Fprintf(b, "  this would fail: %s\n", Line(d.Error))
 	}
-	if len(d.Commands) < 2 { // one says no more than the command itself
+	if len(d.Commands) < 2 { // a single part equals the command itself
 		return
 	}
 	b.WriteString("  step by step:\n")

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Visible returns the text with every character that cannot be seen, or that
-// reorders others, spelled out as ⟨U+202E⟩. Line feeds and tabs stay.
+// Visible returns the text with every character spelled out, as ⟨U+202E⟩, that is invisible or
+// reorders other text. Line feeds and tabs stay.
 func Visible(text string) string {
 	if !strings.ContainsFunc(text, isHidden) {
 		return text
@@ -23,12 +23,13 @@ func Visible(text string) string {
 	return b.String()
 }
 
-// Line is [Visible] for what has to stay on its line.
+// Line is [Visible] for text that must stay on its line.
 func Line(text string) string {
 	return strings.ReplaceAll(Visible(text), "\n", "⟨U+000A⟩")
 }
 
-// hidden also holds for the bracket that our own spelling begins with.
+// isHidden reports whether a character is spelled out, including the bracket that begins a
+// spelled-out character.
 func isHidden(r rune) bool {
 	switch {
 	case r == '\n', r == '\t':
@@ -43,14 +44,14 @@ func isHidden(r rune) bool {
 	return !unicode.IsPrint(r) // control, format, and spaces that are not ' '
 }
 
-// What is written out of runs of nothing, which would push the rest out of
-// sight.
+// Bounds of empty lines and spaces in a row. Longer runs, which could push text out of sight,
+// are replaced by their length.
 const (
 	maxEmptyLines = 3  // lines
 	maxSpaces     = 80 // in a row
 )
 
-// compact names longer runs of nothing by their length.
+// collapseEmptyLines replaces long runs of empty lines by their length.
 func collapseEmptyLines(text string) string {
 	var b strings.Builder
 	empty := 0
@@ -74,7 +75,7 @@ func collapseEmptyLines(text string) string {
 	return b.String()
 }
 
-// narrow names long runs of spaces by their length.
+// collapseSpaces replaces long runs of spaces by their length.
 func collapseSpaces(line string) string {
 	if len(line) < maxSpaces {
 		return line

@@ -21,8 +21,7 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 )
 
-// Approvals requests approvals through the log: the request is an event, and so is the first
-// answer. It implements [turn.Approver].
+// Approvals requests approvals through the log: the request and the first answer are events. It implements [turn.Approver].
 //
 //	requested ─► approved | approved_session | denied | aborted   by Answer
 //	          └► expired                                          with its turn

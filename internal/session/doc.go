@@ -7,7 +7,7 @@
 //
 // Read session.go first: it has the actor. input.go accepts inputs, expand.go expands them
 // beside the actor, turns.go starts turns, interrupt.go and close.go end them. approvals.go
-// requests approvals, child_approvals.go those of child agents, forwarding.go asks a program
+// requests approvals, child_approvals.go approvals of child agents, forwarding.go asks a program
 // instead of a person, and form.go asks for values.
 //
 // The log has the running turn and the waiting inputs (C3). The actor owns only what the log

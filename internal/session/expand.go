@@ -55,7 +55,7 @@ func (s *Session) expand(ctx context.Context, in *run.Input) (_ *expansion, agai
 }
 
 // await lets the actor run f and waits until f has returned. ctx bounds only the wait for the
-// actor; f itself waits for nothing but the disk.
+// actor; f itself waits only for the disk.
 func (s *Session) await(ctx context.Context, f func()) error {
 	done := make(chan struct{})
 	if err := s.do(ctx, func() { defer close(done); f() }); err != nil {
@@ -100,7 +100,7 @@ func (s *Session) isAccepted(input string) (accepted bool) {
 }
 
 // forgetExpansion lets the actor call endExpansion, if the actor runs. It reports whether the
-// same input was accepted meanwhile.
+// same input was accepted before that.
 func (s *Session) forgetExpansion(ctx context.Context, e *expansion) (again bool) {
 	_ = s.await(context.WithoutCancel(ctx), func() {
 		s.endExpansion(e)
@@ -134,7 +134,7 @@ func (s *Session) withdrawInputs(input string, cause *event.Cause) (found bool) 
 	return found
 }
 
-// acceptExpanded accepts an expanded input, unless it was withdrawn meanwhile.
+// acceptExpanded accepts an expanded input, unless it was withdrawn.
 func (s *Session) acceptExpanded(e *expansion, in run.Input) (Receipt, error) {
 	if e != nil {
 		if s.endExpansion(e); e.cause != nil && !s.isAccepted(e.input) {

@@ -35,8 +35,7 @@ type Config struct {
 	// Sweep, if set, ends the processes that a dead host left behind, and returns their pids.
 	// It spares the jobs with the marks in released (C23).
 	Sweep func(released []string) []int
-	// Orphan, if set, completes the ending of a child agent whose host died with what the
-	// child's own log says.
+	// Orphan, if set, completes the ending of a child agent whose host died with the facts of the child's own log.
 	Orphan func(event.Child, event.ChildEnded) event.ChildEnded
 	// BeforeClose, if set, ends jobs when no turn runs any more.
 	BeforeClose func(context.Context) error
@@ -95,7 +94,7 @@ func NewID() string {
 	return id.String()
 }
 
-// Open opens a session: it ends what a dead host left open, records that, and starts the
+// Open opens a session: it records the endings that a dead host left open, and starts the
 // actor. The caller closes the session.
 func Open(c Config) (*Session, error) {
 	if c.Logger == nil {

@@ -75,8 +75,7 @@ func (t *turn) trigger() (trigger event.Trigger) {
 	return trigger
 }
 
-// compact compacts the history before the step's next request. If compaction would free too
-// little, the next request is sent as it is.
+// compact compacts the history before the step's next request. If compaction would not free enough, the next request is sent as it is.
 func (t *turn) compact(ctx context.Context, step int, trigger event.Trigger) error {
 	if last, ok := t.window.compactedAt[trigger]; ok && step-last < minCompactionSteps {
 		return t.windowFull(fmt.Sprintf("it was full again %d steps after the history was compacted", step-last))

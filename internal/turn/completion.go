@@ -8,7 +8,7 @@ import (
 )
 
 // reportEndedChildren tells the model about background children that have ended (C18). The log
-// says which ends the model has received, so each is reported once, by whichever process.
+// says which ends the model has received, so each is reported once.
 func (t *turn) reportEndedChildren() error {
 	return t.update(func(s event.State) (out []event.Event) {
 		for n, c := range s.News() {

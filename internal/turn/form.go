@@ -26,7 +26,7 @@ type Form struct {
 // policyNoPerson names the policy that declines a form if no person can answer (C16).
 const policyNoPerson = "nobody to ask"
 
-// fillForm lets the user fill in a form. The call's timeout is paused meanwhile.
+// fillForm lets the user fill in a form. The call's timeout is paused until then.
 func (c *call) fillForm(ctx context.Context, form event.Form) (json.RawMessage, error) {
 	defer c.time.Hold()()
 	t := c.turn

@@ -207,7 +207,7 @@ func (t *turn) startHooks(ctx context.Context, source string) error {
 }
 
 // uncheckedInputs returns the inputs that the next request would show the model first and that
-// no blocking hook has checked: the turn's own, and those of earlier turns that were
+// no blocking hook has checked: the turn's own, and the inputs of earlier turns that were
 // interrupted before a request.
 func (t *turn) uncheckedInputs() (list []event.Input) {
 	t.Log.View(func(s event.State) {

@@ -10,8 +10,7 @@ import (
 	"github.com/settle-agent/settle/run"
 )
 
-// Meter sums up and bounds the tokens, steps and cost of a turn or a session, including
-// everything below it: a turn's meter is below its session's, and a child session's is below
+// Meter sums up and bounds the tokens, steps and cost of a turn or a session, including everything below it. A turn's meter is below its session's, and a child session's is below
 // the meter of the turn that started the child. Several goroutines may call its methods; a nil
 // Meter counts nothing.
 type Meter struct {

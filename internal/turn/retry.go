@@ -141,7 +141,7 @@ func (b *budget) countedRetry(e *model.Error, n, limit int) decision {
 	return d
 }
 
-// retryCount returns the failures that Retries bounds: those of all kinds, without refusals
+// retryCount returns the failures that Retries bounds: failures of all kinds, without refusals
 // after which a degraded request follows.
 func (b *budget) retryCount() int { return b.faults + b.stalls + b.outages }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/settle-agent/settle/tool/family"
 )
 
-// defers reports whether there are tools for the provider to search.
+// hasDeferredTools reports whether the model has tools that the provider can search.
 func hasDeferredTools(view *family.View) bool {
 	specs := view.Specs()
 	for i := range specs {
@@ -17,8 +17,8 @@ func hasDeferredTools(view *family.View) bool {
 	return false
 }
 
-// stopSearching has the model find tools with settle's own search from now on, for as
-// long as the log says that the provider refused to search them (ADR 27).
+// stopSearching switches to settle's own tool search, if the log says that the provider
+// refused to search tools (ADR 27).
 func (t *turn) stopSearching(fault *model.Error) (d decision) {
 	if !t.providerSearch {
 		return d

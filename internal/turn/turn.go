@@ -21,93 +21,90 @@ import (
 	"github.com/settle-agent/settle/tool/family"
 )
 
-// Config is what a turn needs. Log, Model and Tools must be set.
+// Config configures a turn. Log, Model and Tools must be set.
 type Config struct {
 	Log   *journal.Log
 	Model model.Config
-	// Conversation is the session's, so that a turn's first request goes on from
-	// the last one of the turn before; nil for one of the turn's own.
+	// Conversation is the session's conversation, so that a turn's first request extends the
+	// last request of the turn before; nil starts a new one.
 	Conversation *history.Conversation
 	System       string
 	Tools        *tool.Set
-	// Dir is the working directory of the calls, absolute.
+	// Dir is the working directory of calls, absolute.
 	Dir string
-	// Instructions, if set, returns what the project says of the places below dir
-	// where the calls worked. It is called after each step, reads files, and does not
-	// look at what was given before.
+	// Instructions, if set, returns the project's instruction files below dir for the places
+	// where the calls worked. It is called after each step and reads files. It returns files
+	// that the model already has as well.
 	Instructions func(dir string, calls []event.Content) []run.Instruction
-	// Approver is asked before each call; nil lets every call run.
+	// Approver approves each call; nil lets every call run.
 	Approver Approver
-	// Filler has the user fill in what calls ask for; nil declines at once.
+	// Filler lets the user fill in forms; nil declines forms.
 	Filler Filler
 	Retry  run.Retry
 	Limits run.Limits
-	// Meter is the session's; nil for one of the turn's own.
+	// Meter is the session's meter; nil makes a new one.
 	Meter *Meter
-	// Compaction says how room is made when the model's window is full; empty
-	// means off.
+	// Compaction selects how settle makes room when the model's window is full; empty means
+	// off.
 	Compaction Compaction
-	// InterruptGrace is how long calls have to stop once the turn is
-	// interrupted or failing, all in parallel; 0 means 250 ms.
+	// InterruptGrace is the time in which all calls, in parallel, must end after the turn was
+	// interrupted or has failed; 0 means 250 ms.
 	InterruptGrace time.Duration
-	// Command makes the call that an input comes to which is a command; nil where
-	// none are accepted.
+	// Command returns the call for an input that is a command; nil refuses commands.
 	Command func(text string) (tool string, arguments json.RawMessage)
-	// CallTimeout bounds calls whose tool has no bound of its own; 0 means an
-	// hour.
+	// CallTimeout bounds calls whose tool has no timeout; 0 means one hour.
 	CallTimeout time.Duration
-	// AwaitChildren keeps the turn from completing while background children run.
+	// AwaitChildren keeps the turn running while background children run.
 	AwaitChildren bool
-	// Calls, if set, lets others cancel single calls of the turn.
+	// Calls, if set, lets clients cancel single calls of the turn.
 	Calls *Calls
 	// Hurry, when closed, ends every grace at once.
 	Hurry <-chan struct{}
-	// Redact masks secrets in all that a model or a tool says; nil for none.
+	// Redact masks secrets in all output of models and tools; nil masks nothing.
 	Redact *redact.Redactor
 	Logger *slog.Logger
-	// Observer is told what starts and ends.
+	// Observer is called when turns, attempts and calls start and end.
 	Observer run.Observer
-	// Hooks are the session's; nil for none.
+	// Hooks are the session's hooks; nil for none.
 	Hooks *hooks.Set
 }
 
-// Approver decides whether a call may run. Approve returns a grant to let it
-// run, a [*DeniedError] to refuse it, or context.Cause(ctx) when ctx ends first.
+// Approver decides whether a call may run. Approve returns a grant to let the call run, an
+// [*approval.DeniedError] to refuse it, or context.Cause(ctx) if ctx ends first.
 type Approver interface {
 	Approve(ctx context.Context, call approval.Call) (Grant, error)
 }
 
-// Grant says how a call may run. The zero value is without bounds.
+// Grant confines an approved call. The zero value does not confine it.
 type Grant struct {
 	// Sandbox and Secrets are as in [tool.Call].
 	Sandbox event.Sandbox
 	Secrets event.Secrets
-	// Places: see [tool.Call].Places.
+	// Places are as in [tool.Call].
 	Places []event.ResolvedPath
 }
 
 const (
 	defaultInterruptGrace = 250 * time.Millisecond
 	defaultCallTimeout    = time.Hour
-	// settleMargin is what a call gets beyond the grace to report what it
-	// had, once its processes are dead.
+	// settleMargin is the time after the grace in which a call can report its output, when its
+	// processes have ended.
 	settleMargin = 200 * time.Millisecond
-	// clearMargin is what all calls together get beyond the grace (C9).
+	// clearMargin is the time after the grace for all calls together (C9).
 	clearMargin = 250 * time.Millisecond
-	// cleanTimeout bounds all finalizers together. It is a backstop: each has
-	// a bound of its own.
+	// cleanTimeout bounds all finalizers together. Each finalizer also has its own bound.
 	cleanTimeout = 30 * time.Second
 )
 
-// turn is one run of Run. Its fields belong to the goroutine that called Run,
-// but for Config, which does not change.
+// turn is a running turn. Its fields belong to the goroutine that called Run; Config does not
+// change.
 type turn struct {
 	Config
 	id      string
 	session string
 	target  history.Target
-	view    *family.View // of the tools, as the model has them
-	// searches says that deferred tools are offered for the provider to search.
+	view    *family.View // the tools under the names that the model sees
+	// providerSearch means that the provider searches deferred tools.
 	providerSearch  bool
 	cancel          context.CancelCauseFunc
 	calls           []*call // of this turn, in order
@@ -115,34 +112,33 @@ type turn struct {
 	repeats         map[[32]byte]int
 	startedAt       time.Time
 	meter           *Meter
-	timeBefore      time.Duration   // by the session's turns before
-	countedAttempts int             // of the turn's attempts, by the meter
-	warnings        map[string]bool // of the limits that the model knows to be near
+	timeBefore      time.Duration   // run time of the session's earlier turns
+	countedAttempts int             // attempts of the turn that the meters include
+	warnings        map[string]bool // limits about which the model was warned
 	cutResponses    int             // responses in a row that were cut at the output limit
 	pausedResponses int             // responses in a row that the provider paused
 	purpose         event.Purpose
-	stopRefusals    int // in a row, by hooks at the turn's end
+	stopRefusals    int // in a row, by hooks of the turn's end
 	window          windowState
-	// instructed is how many of the calls have been looked at for instructions, and
-	// given are the files that the model has been given; nil: not known yet.
+	// instructedCalls is the number of calls whose instructions were added. knownFiles are the
+	// instruction files that the model has; nil if not read from the log yet.
 	instructedCalls int
 	knownFiles      map[string]bool
-	detached        sync.WaitGroup // pumps and tools that were left behind
-	// observed is what the observer knows; nil without one.
+	detached        sync.WaitGroup // goroutines of streams and tools that may outlive their callers
+	// observation is the observer's state; nil without an observer.
 	observation *observation
-	endingErr   error // why its ending is not durable, or not in the log
+	endingErr   error // why the ending is not durable or not in the log
 }
 
-// Run works on the turn with the id, which has started, until it has its
-// terminal event, and returns how it ended. Cancel ctx with an [*event.Cause]
-// to interrupt it. The error says what went wrong beside the turn: a journal
-// that failed, a defect in the clean-up; the turn has ended all the same.
+// Run runs the started turn with the id until the turn has its terminal event, and returns its
+// cause. Cancel ctx with an [*event.Cause] to interrupt the turn. The error reports what
+// failed besides the turn, such as the journal or a finalizer; the turn has ended in any case.
 func Run(ctx context.Context, c Config, id string) (cause *event.Cause, err error) {
 	t := newTurn(c, id)
 	if failed := scope.Guard(func() error { cause, err = t.run(ctx); return nil }); failed != nil {
 		t.panicked("a turn panicked")(failed)
 		cause = event.Fail(t.failure(failed))
-		err = errors.Join(failed, t.end(cause)) // unless it has its ending
+		err = errors.Join(failed, t.end(cause)) // unless the turn has its ending
 	}
 	return cause, err
 }
@@ -175,7 +171,7 @@ func (t *turn) run(ctx context.Context) (*event.Cause, error) {
 	return cause, extraError(err, cause, t.endingErr)
 }
 
-// end ends the turn, if it has not completed.
+// end ends the turn, unless it has ended.
 func (t *turn) end(cause *event.Cause) error {
 	return t.update(func(s event.State) []event.Event {
 		if r := s.Running(); r == nil || r.ID != t.id {
@@ -222,8 +218,8 @@ func newTurn(c Config, id string) *turn {
 	return t
 }
 
-// bound returns the context of the turn: it ends at the turn's time limit, and
-// when the journal fails, since nothing may start that cannot be recorded.
+// withLimits returns the turn's context. It ends at a time limit, and when the journal fails:
+// nothing may start that cannot be recorded.
 func (t *turn) withLimits(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var timers []*time.Timer
@@ -232,7 +228,7 @@ func (t *turn) withLimits(ctx context.Context) (context.Context, context.CancelC
 			cancel(event.AbortLimit(event.LimitTime, "the turn ran for "+formatDuration(limit)))
 		}))
 	}
-	if limit := t.Limits.Session.Time; limit > t.timeBefore { // else it is reached before the first request
+	if limit := t.Limits.Session.Time; limit > t.timeBefore { // otherwise the limit is reached before the first request
 		timers = append(timers, time.AfterFunc(limit-t.timeBefore, func() {
 			cancel(event.AbortLimit(sessionLimit(event.LimitTime), "the session's turns ran for "+formatDuration(limit)))
 		}))
@@ -251,7 +247,7 @@ func (t *turn) withLimits(ctx context.Context) (context.Context, context.CancelC
 	return ctx, cancel
 }
 
-// causeOf says how a turn ended whose body left with exit.
+// causeOf returns the cause of a turn whose work returned exit.
 func (t *turn) causeOf(exit error, interrupted *event.Cause) *event.Cause {
 	var cause *event.Cause
 	switch {
@@ -265,8 +261,8 @@ func (t *turn) causeOf(exit error, interrupted *event.Cause) *event.Cause {
 	return event.Fail(t.failure(exit))
 }
 
-// interruption is the cause of a cancelled context, also where somebody
-// cancelled it without saying why.
+// interruption returns the cause of a cancelled context. A context that was cancelled without
+// an [*event.Cause] counts as a shutdown.
 func interruption(why error) *event.Cause {
 	var cause *event.Cause
 	if errors.As(why, &cause) {
@@ -277,14 +273,14 @@ func interruption(why error) *event.Cause {
 	return cause
 }
 
-// beside returns what of err is not the turn's own ending.
+// extraError returns the part of err that the turn's ending does not have.
 func extraError(err error, cause *event.Cause, unended error) error {
 	var failed *journal.FailedError
 	var panicked *scope.PanicError
 	switch {
 	case errors.As(err, &failed):
 		return failed
-	case unended != nil: // a defect of ours: the log has no ending
+	case unended != nil: // a defect of settle: the log has no ending
 		return unended
 	case errors.As(err, &panicked) && cause.Outcome != event.Failed:
 		return panicked
@@ -292,12 +288,12 @@ func extraError(err error, cause *event.Cause, unended error) error {
 	return nil
 }
 
-// awaitStrays gives what the turn left behind a moment to be gone, so that a
-// host that closes finds nothing running. Most turns leave nothing.
+// awaitDetached waits a moment for detached goroutines, so that a host that closes finds
+// nothing running. Most turns have none.
 func (t *turn) awaitDetached() {
 	done := make(chan struct{})
-	// Ends with the last stray; a provider or tool that ignores its context
-	// for ever keeps it, and nothing waits for it.
+	// Ends with the last detached goroutine. A provider or tool that ignores its context keeps
+	// it, and nothing waits for it.
 	go func() {
 		t.detached.Wait()
 		close(done)

@@ -8,20 +8,20 @@ import (
 	"github.com/settle-agent/settle/internal/history"
 )
 
-// A usage is plausible up to maxWindows times the model's window, or leastWindow if
-// that is smaller or unknown. One request uses its window once, but a provider's own
-// tools, such as a web search, bill it anew for each of their rounds; none makes
-// more than some tens. What lies above would cost more than any price allows for one
-// response, and would only end the turn, or overflow its sums.
+// A usage is plausible up to maxWindows times the model's window, or minWindow if the window
+// is smaller or unknown. A request uses its window once, but the provider's own tools, such as
+// a web search, bill the window in each of their rounds; no tool makes more than some tens of
+// rounds. A larger value is an error of the provider. It would end the turn at a limit, or
+// overflow the sums.
 const (
 	maxWindows = 64
 	minWindow  = 1 << 20
 )
 
-// usage is the usage of a response, checked here for all providers: a limit on tokens
-// or cost must not depend on whether a provider counts well. estimated reports that
-// the provider's is implausible and that it was estimated from the text: sent tokens
-// of the request, and said bytes of the response.
+// usage returns the usage of a response. It checks the value for all providers, so that a
+// limit on tokens or cost does not depend on the provider's count. If the reported usage is
+// implausible, usage estimates it from the request's tokens (sent) and the response's bytes
+// (said), and estimated is true.
 func (t *turn) usage(reported event.Usage, sent, said int) (u event.Usage, estimated bool) {
 	if reported.Within(maxWindows * max(int64(t.Model.Traits.Window), minWindow)) {
 		return reported, false
@@ -34,5 +34,5 @@ func (t *turn) usage(reported event.Usage, sent, said int) (u event.Usage, estim
 	return u, true
 }
 
-// heard counts text of a response, in bytes.
+// countText adds to the bytes of the response's text.
 func (d *demux) countText(text string) { d.textBytes = bound.Add(d.textBytes, len(text)) }

@@ -12,11 +12,11 @@ const (
 	defaultStallTimeout    = 3 * time.Minute
 	defaultThinkingTimeout = 15 * time.Minute
 	defaultAttemptTimeout  = time.Hour
-	// off is a bound that does not end anything within a process's life.
+	// noTimeout never ends within the life of a process.
 	noTimeout = 100 * 365 * 24 * time.Hour
 )
 
-// timeouts returns the timeouts that hold.
+// timeouts returns the timeouts with their defaults.
 func timeouts(b model.Timeouts) model.Timeouts {
 	bound := func(set, byDefault time.Duration) time.Duration {
 		switch {
@@ -40,23 +40,23 @@ func timeouts(b model.Timeouts) model.Timeouts {
 	}
 }
 
-// watchdog says when a stream has stalled. Its timer is its own: it fires
-// also while a read of the stream does not return.
+// watchdog decides when a stream has stalled. It has its own timer, which also fires while a
+// read of the stream does not return.
 //
 //	no headers, or no byte after them ─ Header ─► stalled
 //	bytes, no progress yet ─ Header; Thinking while bytes keep coming ─► stalled
 //	progress ─ Stall without a byte,
 //	           Stall without progress in visible text,
 //	           Thinking without progress else ─► stalled
-//	anything ─ Attempt ─► over
+//	anything ─ Attempt ─► overdue
 type watchdog struct {
 	model.Timeouts
 	startedAt   time.Time
 	timer       *time.Timer
-	reads       atomic.Int64 // how often bytes came; the first time for the headers
-	wire        atomic.Int64 // when bytes came last, in nanoseconds since begun
+	reads       atomic.Int64 // number of reads; the first one is for the headers
+	wire        atomic.Int64 // time of the last read, in nanoseconds since startedAt
 	progress    time.Duration
-	hasProgress bool // there was progress
+	hasProgress bool // a delta with text has arrived
 	visible     bool // the open item is text for people, or arguments
 }
 
@@ -68,14 +68,14 @@ func newWatchdog(b model.Timeouts) *watchdog {
 
 func (w *watchdog) stop() { w.timer.Stop() }
 
-// activity notes that bytes came. Any goroutine may call it.
+// activity records that bytes arrived. Any goroutine may call it.
 func (w *watchdog) activity() {
 	w.wire.Store(int64(time.Since(w.startedAt)))
 	w.reads.Add(1)
 }
 
-// saw notes a chunk. Only deltas are progress: a ping is none, nor is an item
-// that begins and says nothing.
+// observe records a chunk. Only deltas with text are progress; pings and the starts of items
+// are not.
 func (w *watchdog) observe(c *model.Chunk, visible bool) {
 	w.visible = visible
 	if c.Kind != model.Delta || c.Text == "" {
@@ -88,10 +88,10 @@ func (w *watchdog) observe(c *model.Chunk, visible bool) {
 	}
 }
 
-// due returns when the stream is cut as things stand, since begun.
+// due returns when the watchdog fires if nothing else arrives, since startedAt.
 func (w *watchdog) due() time.Duration { return min(w.stallsAt(), w.Attempt) }
 
-// stalled returns when the stream has stalled as things stand, since begun.
+// stallsAt returns when the stream stalls if nothing else arrives, since startedAt.
 func (w *watchdog) stallsAt() time.Duration {
 	wire := max(time.Duration(w.wire.Load()), w.progress)
 	if !w.hasProgress {
@@ -106,12 +106,12 @@ func (w *watchdog) stallsAt() time.Duration {
 	return min(wire+w.Stall, w.progress+w.Thinking)
 }
 
-// again has the timer fire once more, when what has come was looked at.
+// recheck fires the timer again, after the waiting chunks have been processed.
 func (w *watchdog) recheck() { w.timer.Reset(0) }
 
-// check is called when the timer fired. It returns why the stream is to be cut
-// and for how long no tokens have come, or sets the timer anew where bytes came
-// meanwhile.
+// check is called when the timer fires. It returns the reason to end the stream and the time
+// without tokens. If bytes have arrived since the timer was set, it sets the timer again
+// instead.
 func (w *watchdog) check() (silent time.Duration, why cutReason) {
 	now := time.Since(w.startedAt)
 	if rest := w.due() - now; rest > 0 {
@@ -124,10 +124,10 @@ func (w *watchdog) check() (silent time.Duration, why cutReason) {
 	return now - w.progress, cutStall
 }
 
-// bite is why a watchdog cuts a stream; empty where it does not.
+// cutReason is why the watchdog ends a stream; empty if it does not.
 type cutReason string
 
 const (
-	cutStall   cutReason = "silent" // it has stalled
-	cutOverdue cutReason = "long"   // it gets on, and is not complete in time
+	cutStall   cutReason = "silent" // the stream has stalled
+	cutOverdue cutReason = "long"   // the response makes progress but is not complete in time
 )
