@@ -100,7 +100,7 @@ func printCommands(w io.Writer, cmd *cobra.Command) {
 }
 
 const flagsHelp = `All flags that are settings, and that most commands accept which run a model. Each
-has a key of the same name in the configuration file, with "_" for "-"; docs/config.md
+has a key of the same name in the configuration file, with "_" for "-"; docs/reference/settings.md
 explains them. A flag takes precedence over the file.`
 
 // newFlagsTopic returns the help topic that lists all setting flags.
