@@ -236,12 +236,12 @@ func (m *machine) leaves(own ...string) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	sentence := regexp.MustCompile(`What stays is your data: .*?\.( |$)`).FindString(strings.ReplaceAll(string(page), "\n", " "))
+	sentence := regexp.MustCompile(`Your data stays: .*?\.( |$)`).FindString(strings.ReplaceAll(string(page), "\n", " "))
 	for _, found := range regexp.MustCompile("`~/([^`]+)`").FindAllStringSubmatch(sentence, -1) {
 		own = append(own, "home/ada/"+found[1])
 	}
 	if len(own) < 2 {
-		m.t.Errorf("docs/release.md does not say what stays: %q", sentence)
+		m.t.Errorf("docs/release.md does not list the data that stays: %q", sentence)
 	}
 	named := func(name string) bool {
 		for _, o := range own {
