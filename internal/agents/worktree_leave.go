@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,7 +55,11 @@ func (k Worktrees) changed(ctx context.Context, session string, w event.Worktree
 	if err != nil {
 		return "", err
 	}
-	files, err := k.git(ctx, w.Path, w.Path, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
+	submodules, err := k.submodules(ctx, w)
+	if err != nil {
+		return "", err
+	}
+	files, err := k.git(ctx, w.Path, w.Path, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all")
 	if err != nil {
 		return "", err
 	}
@@ -70,6 +75,13 @@ func (k Worktrees) changed(ctx context.Context, session string, w event.Worktree
 	if n := strings.Count(files, "\x00"); n > 0 {
 		parts = append(parts, terminal.Count(n, "file")+" changed")
 	}
+	switch submodules {
+	case 0:
+	case 1:
+		parts = append(parts, "1 submodule has files")
+	default:
+		parts = append(parts, fmt.Sprintf("%d submodules have files", submodules))
+	}
 	switch {
 	case head == w.Base && branch == w.Base:
 	case head == branch:
@@ -84,8 +96,34 @@ func (k Worktrees) changed(ctx context.Context, session string, w event.Worktree
 	return strings.Join(parts, ", "), nil
 }
 
-// remove removes the worktree and its branch. Git checks for changes once more, and removes
-// the branch only if the branch is still at its first commit.
+// submodules counts the submodules in the index whose folder has files. Git makes these
+// folders empty, so the files are somebody's work. Git itself would start "git status" in
+// such a folder, and a command may have planted a repository there.
+func (k Worktrees) submodules(ctx context.Context, w event.Worktree) (n int, err error) {
+	index, err := k.git(ctx, w.Path, w.Path, "ls-files", "--stage", "-z")
+	if err != nil {
+		return 0, err
+	}
+	root, err := os.OpenRoot(w.Path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = root.Close() }() // nothing was written
+	for entry := range strings.SplitSeq(index, "\x00") {
+		head, name, _ := strings.Cut(entry, "\t")
+		if !strings.HasPrefix(head, "160000 ") {
+			continue
+		}
+		list, err := fs.ReadDir(root.FS(), name)
+		if len(list) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// remove removes the worktree and its branch. The branch goes only from where it began.
+// Without --force, git would look for changes once more, also in submodules.
 func (k Worktrees) remove(ctx context.Context, w event.Worktree) error {
 	top := filepath.Dir(w.Git)
 	if registered, err := k.git(ctx, w.Git, top, "worktree", "list", "--porcelain"); err != nil {
@@ -94,7 +132,7 @@ func (k Worktrees) remove(ctx context.Context, w event.Worktree) error {
 		if _, err := k.git(ctx, w.Git, top, "worktree", "unlock", w.Path); err != nil {
 			return err
 		}
-		if _, err := k.git(ctx, w.Git, top, "worktree", "remove", w.Path); err != nil {
+		if _, err := k.git(ctx, w.Git, top, "worktree", "remove", "--force", w.Path); err != nil {
 			return err
 		}
 	}

@@ -156,6 +156,34 @@ func TestChanged(t *testing.T) {
 	}
 }
 
+// A repository that a command plants in the folder of a submodule runs nothing when settle
+// looks for changes, and its files are not removed.
+func TestLeaveNeverEntersSubmodules(t *testing.T) {
+	for _, planted := range []bool{false, true} {
+		y := newYard(t)
+		head := strings.TrimSpace(y.run(y.top, "rev-parse", "HEAD"))
+		y.run(y.top, "update-index", "--add", "--cacheinfo", "160000,"+head+",sm")
+		y.run(y.top, "commit", "-q", "-m", "a submodule")
+		w := y.make("s1")
+		sm := filepath.Join(w.Path, "sm")
+		if planted {
+			write(t, filepath.Join(sm, "file.txt"), "one\n")
+			write(t, filepath.Join(sm, ".gitattributes"), "* filter=planted\n")
+			y.run(sm, "init", "-q")
+			y.commit(sm, "planted")
+			y.run(sm, "config", "filter.planted.clean", "touch "+y.ran+"; cat")
+			write(t, filepath.Join(sm, "file.txt"), "two\n")
+		}
+		left := y.Leave(t.Context(), "s1", w)
+		if left.Kept != planted || planted && !strings.Contains(left.Why, "1 submodule has files") || isThere(sm) != planted {
+			t.Errorf("planted %v: %+v", planted, left)
+		}
+		if isThere(y.ran) {
+			t.Errorf("planted %v: git ran the filter", planted)
+		}
+	}
+}
+
 // C23: only what settle made is touched, whatever the log says.
 func TestOthers(t *testing.T) {
 	y := newYard(t)

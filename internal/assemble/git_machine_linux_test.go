@@ -44,6 +44,8 @@ var plantings = []planting{
 	{"nested repository, deep", "", evilConfig + `mkdir -p a/b/c/d; git init -q a/b/c/d; evil a/b/c/d`},
 	{"bare repository", "", evilConfig + `git init -q --bare b; evil b; git --git-dir=b config core.bare false; git --git-dir=b config core.worktree ..`},
 	{"bare repository made by hand", "", `mkdir -p h/objects h/refs; echo 'ref: refs/heads/x' >h/HEAD; printf '[core]\nbare = false\nworktree = .\nfsmonitor = %s\n' "$EVIL" >h/config`},
+	{"a common directory without HEAD", "", `mkdir -p h/objects h/refs h/worktrees/x t; echo 'ref: refs/heads/main' >h/worktrees/x/HEAD; echo ../.. >h/worktrees/x/commondir; echo "$PWD/t/.git" >h/worktrees/x/gitdir; printf '[core]\nrepositoryformatversion = 0\nbare = false\nfsmonitor = %s\n' "$EVIL" >h/config; echo 'gitdir: ../h/worktrees/x' >t/.git`},
+	{"hooks of a common directory without HEAD", "", `mkdir -p h/objects h/refs h/hooks h/worktrees/x t; echo 'ref: refs/heads/main' >h/worktrees/x/HEAD; echo ../.. >h/worktrees/x/commondir; echo "$PWD/t/.git" >h/worktrees/x/gitdir; for n in pre-commit post-index-change reference-transaction; do cp "$EVIL" h/hooks/$n; done; echo 'gitdir: ../h/worktrees/x' >t/.git`},
 	{"a repository in objects of another", "", evilConfig + `git init -q n; git init -q --bare n/.git/objects/pack/b; evil n/.git/objects/pack/b`},
 	{"bare repository in a copied .git", "", `cp -r .git x; printf '[core]\nbare = false\nworktree = .\nfsmonitor = %s\n' "$EVIL" >>x/config`},
 	{".git that is a file", "", evilConfig + `git init -q --separate-git-dir=away n; evil n`},

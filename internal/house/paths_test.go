@@ -105,6 +105,7 @@ func byNameHere() map[string]string {
 		"internal/agents/worktree_leave.go: Leave":                   exists,
 		"internal/agents/worktree_leave.go: changed":                 exists,
 		"internal/agents/worktree_leave.go: remove":                  ours,
+		"internal/agents/worktree_leave.go: submodules":              "settle's own worktree; below it, os.Root follows no link out",
 	}
 }
 

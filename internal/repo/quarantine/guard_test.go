@@ -61,10 +61,18 @@ const evil = "\tfsmonitor = evil\n"
 // of new names.
 func TestGuardMovesNewFaultsAside(t *testing.T) {
 	for name, list := range map[string]map[string]string{
-		"a/b/.git/config":        repository("a/b/.git", evil),
-		"bare/config":            repository("bare", evil),
-		"n/.git/commondir":       merge(repository("n/.git", ""), map[string]string{"n/.git/commondir": "../../c\n"}),
-		"n/.git":                 {"n/.git": "gitdir: /elsewhere\n"},
+		"a/b/.git/config":  repository("a/b/.git", evil),
+		"bare/config":      repository("bare", evil),
+		"n/.git/commondir": merge(repository("n/.git", ""), map[string]string{"n/.git/commondir": "../../c\n"}),
+		"n/.git":           {"n/.git": "gitdir: /elsewhere\n"},
+		"common/config": {
+			"common/objects/": "", "common/refs/": "", "common/config": "[core]\n" + evil, "w/.git": "gitdir: ../common/worktrees/x\n",
+			"common/worktrees/x/HEAD": "ref: refs/heads/main\n", "common/worktrees/x/commondir": "../..\n",
+		},
+		"common/hooks": {
+			"common/objects/": "", "common/refs/": "", "common/hooks/pre-commit": "x", "w/.git": "gitdir: ../common/worktrees/x\n",
+			"common/worktrees/x/HEAD": "ref: refs/heads/main\n", "common/worktrees/x/commondir": "../..\n",
+		},
 		"n/.git/hooks":           merge(repository("n/.git", ""), map[string]string{"n/.git/hooks/pre-commit": "x", "n/.git/hooks/a.sample": "x"}),
 		"n/.git/modules/m/hooks": merge(repository("n/.git", ""), repository("n/.git/modules/m", ""), map[string]string{"n/.git/modules/m/hooks/x": ""}),
 		"n/.git/rebase-merge":    merge(repository("n/.git", ""), map[string]string{"n/.git/rebase-merge/git-rebase-todo": "pick 1 x\nexec evil\n"}),

@@ -120,13 +120,15 @@ func mayBeGit(name string) bool {
 	return strings.EqualFold(name, "HEAD") || strings.EqualFold(name, "commondir") || strings.EqualFold(name, "objects") || strings.EqualFold(name, "refs")
 }
 
-// repository returns the record of a folder if git recognises it as a repository.
+// repository returns the record of a folder if git may take configuration or hooks from
+// it. A common directory, which a file commondir leads to, needs no HEAD of its own: git
+// requires the HEAD only in the folder with that file.
 func (g *Guard) repository(dir *os.Root, f *folder) *record {
 	has := func(name string) bool {
 		_, err := dir.Lstat(name)
 		return err == nil
 	}
-	if !has("HEAD") || !has("commondir") && !(has("objects") && has("refs")) {
+	if !(has("objects") && has("refs")) && !(has("HEAD") && has("commondir")) {
 		return nil
 	}
 	return g.see(f.base, f.rel(), true)
