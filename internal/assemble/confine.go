@@ -1,11 +1,15 @@
 package assemble
 
 import (
+	"context"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/repo/quarantine"
 	"github.com/settle-agent/settle/tool/shell"
 )
 
@@ -47,6 +51,44 @@ type confinement struct {
 	skills  *skillSet // nil for none; sandboxed commands can read their folders
 	files   *policy.SecretFiles
 	extent  func() policy.Extent // additions of a client's mode; nil for none
+	guards  guards
+}
+
+// guards are the guards of all sandboxes, whose commands can change the same folders.
+type guards struct {
+	mu   sync.Mutex // guards list
+	list []*quarantine.Guard
+}
+
+func (g *guards) add(guard *quarantine.Guard) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.list = append(g.list, guard)
+}
+
+func (g *guards) remove(guard *quarantine.Guard) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.list = slices.DeleteFunc(g.list, func(other *quarantine.Guard) bool { return other == guard })
+}
+
+// gitRiskTimeout bounds the wait for a look that is under way.
+const gitRiskTimeout = 10 * time.Second
+
+// risk returns why a sandboxed command may have changed what git finds at some paths, or
+// can change it while git runs; empty if none can.
+func (g *guards) risk(paths []string) string {
+	g.mu.Lock()
+	list := slices.Clone(g.list)
+	g.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), gitRiskTimeout)
+	defer cancel()
+	for _, guard := range list {
+		if guard.Unsettled(ctx, paths...) {
+			return "a sandboxed job or MCP server still runs, or settle could not look through all that one left; it may change the repository that git finds here, so that git would run its code outside of the sandbox"
+		}
+	}
+	return ""
 }
 
 // confine tests which sandboxes are available. It fails if they are weaker than the

@@ -174,6 +174,7 @@ func (b *sandboxes) found() layers {
 func newSandboxes(s sandboxing, c *confinement, data string) *sandboxes {
 	b := &sandboxes{sandboxing: s, confinement: c, data: data}
 	b.repositories = &executor.Repositories{Guard: quarantine.New(), Area: b.area}
+	c.guards.add(b.repositories.Guard)
 	return b
 }
 
@@ -353,6 +354,7 @@ func (b *sandboxes) discard() error {
 	var err error
 	if b.repositories != nil {
 		err = b.repositories.Close()
+		b.guards.remove(b.repositories.Guard)
 	}
 	if b.private == nil {
 		return err

@@ -2,12 +2,15 @@ package policy
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/policy/effects"
+	"github.com/settle-agent/settle/internal/repo"
 )
 
 // Sources of a decision, in addition to rules and the default.
@@ -55,9 +58,53 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 		j.Decision, j.Rule, j.Why = event.Allow, bySandbox, "it runs in the sandbox ("+string(box)+")"
 		p.unasked(box, j)
 	}
+	if j.Decision == event.Allow && !box.On() && p.config.Sandbox != nil && p.config.Sandbox(l.Mode).On() {
+		p.askAboutRisk(c, j)
+	}
 	if box.On() && j.Decision != event.Deny {
 		j.Sandbox = box
 	}
+}
+
+// askAboutRisk asks about a call that runs git outside the sandbox while a sandboxed
+// command can change the repository: git would run the hooks that the command makes.
+func (p *Policy) askAboutRisk(c toolCall, j *settle.Judgement) {
+	if p.config.GitRisk == nil {
+		return
+	}
+	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
+	for _, command := range effects.Parse(c.Command).Commands {
+		g, isGit := gitCommand(filepath.Clean(absolute(at, command.Dir)), command.Words)
+		if !isGit {
+			continue
+		}
+		if why := p.config.GitRisk(found(g.dir, c.Command)); why != "" {
+			j.Decision, j.Rule, j.Why = event.Ask, bySandbox, why
+			return
+		}
+	}
+}
+
+// found returns the paths at which git finds its repository from a directory. It returns
+// none if git may obey another repository as well, such as one of a submodule.
+func found(dir, command string) []string {
+	for _, word := range []string{"--git-dir", "--work-tree", "--exec-path", "GIT_"} {
+		if strings.Contains(command, word) {
+			return nil
+		}
+	}
+	real, err := disk.Resolve(dir)
+	if err != nil {
+		return nil
+	}
+	git, err := repo.FindGit(real)
+	if err != nil || git.Top == "" {
+		return nil
+	}
+	if index, err := git.Index(); err != nil || index.Submodules {
+		return nil
+	}
+	return []string{filepath.Join(real, ".git"), git.Own, git.Common}
 }
 
 // confineStart sets the sandbox of programs that a client named and that a call starts: the

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +92,59 @@ func TestGitChangesByRule(t *testing.T) {
 		}
 		if c.name == "nobody to ask" && !strings.Contains(j.Why, `pattern = "git commit *", decision = "allow", sandbox = "off"`) {
 			t.Errorf("%s: %s", c.name, j.Why)
+		}
+	}
+}
+
+// A rule does not run git outside the sandbox while a sandboxed job can change the
+// repository that git finds.
+func TestGitByRuleAsksWhileJobCanChangeRepository(t *testing.T) {
+	dir := newCalmDir(t)
+	for _, name := range []string{".git", "nested/.git"} {
+		for _, entry := range []string{"HEAD", "objects/x", "refs/x"} {
+			path := filepath.Join(dir, name, entry)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte("ref: refs/heads/main\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := policy.New(policy.Config{
+		Mode: func() policy.Mode { return policy.Mode{} }, Dir: dir, Environ: os.Environ(), Confine: true, ReadOnlyGit: true,
+		Sandbox: func(policy.Mode) event.Sandbox { return event.Workspace },
+		Rules:   []config.Rule{{Tool: "shell", Pattern: "git commit *", Decision: event.Allow, Sandbox: event.NoSandbox}, {Tool: "shell", Pattern: "git -C *", Decision: event.Allow, Sandbox: event.NoSandbox}, {Tool: "shell", Pattern: "git --git-dir *", Decision: event.Allow, Sandbox: event.NoSandbox}},
+		GitRisk: func(paths []string) string {
+			if paths != nil && !slices.ContainsFunc(paths, func(path string) bool { return path != filepath.Join(real, ".git") }) {
+				return ""
+			}
+			return "a job runs"
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for call, want := range map[[2]string]settle.Permission{
+		{"git commit -m x", ""}:                       event.Allow,
+		{"cd sub && git commit -m x", ""}:             event.Ask, // the job can make sub/.git
+		{"cd nested && git commit -m x", ""}:          event.Ask,
+		{"git commit -m x", "nested"}:                 event.Ask,
+		{"git -C nested commit -m x", ""}:             event.Ask,
+		{"git --git-dir nested/.git commit -m x", ""}: event.Ask,
+	} {
+		raw, err := json.Marshal(map[string]string{"command": call[0], "workdir": call[1]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := settle.Approval{Arguments: string(raw)}
+		a.Tool.Name = "shell"
+		if j := p.Judge(a); j.Decision != want || want == event.Ask && j.Why != "a job runs" {
+			t.Errorf("%v: %+v", call, j)
 		}
 	}
 }

@@ -76,6 +76,10 @@ type Config struct {
 	// Exposes, if set, returns the reason why a sandbox cannot hide files with secrets from
 	// a command; empty if it can. Such a command needs an approval.
 	Exposes func(event.Sandbox) string
+	// GitRisk, if set, returns the reason why a running sandboxed command may change what
+	// git finds at some paths; empty if none can. No paths stand for a repository that git
+	// does not find in the usual way.
+	GitRisk func(paths []string) string
 }
 
 // Policy judges the calls of a session. It is safe for concurrent use, and implements

@@ -191,6 +191,23 @@ func (g *Guard) Check(ctx context.Context) []Finding {
 	return g.take()
 }
 
+// Unsettled reports whether a running sandboxed command, or one whose changes nobody has
+// judged, could have changed what git finds at some paths. No path stands for a repository
+// that is not known.
+func (g *Guard) Unsettled(ctx context.Context, paths ...string) bool {
+	if err := g.acquire(ctx); err != nil {
+		return true
+	}
+	defer g.release()
+	if g.closed || g.running == 0 && g.cutReason == nil {
+		return false
+	}
+	return len(paths) == 0 || slices.ContainsFunc(paths, func(path string) bool { return !g.kept(path) && g.changeable(path) })
+}
+
+// changeable reports whether a command can change a path.
+func (g *Guard) changeable(path string) bool { return within(g.area.Look, path) || g.hidden(path) }
+
 // Pointers returns the entries .git that lead to a kept repository, for its worktrees and
 // submodules, as of the last Enter.
 func (g *Guard) Pointers() []string {
@@ -247,6 +264,9 @@ func (g *Guard) Close() error {
 
 // extend adds the paths that only this command can change.
 func (g *Guard) extend(a Area) (fresh []string) {
+	if g.running > 0 { // a running command may have made it
+		a.Keep = slices.DeleteFunc(slices.Clone(a.Keep), func(path string) bool { return !g.kept(path) && g.changeable(path) })
+	}
 	g.area.Hidden, g.area.Keep, g.area.Obeyed = a.Hidden, a.Keep, a.Obeyed
 	for _, path := range a.Look {
 		if _, known := g.bases[path]; known {

@@ -243,3 +243,38 @@ func BenchmarkCheck(b *testing.B) {
 		})
 	}
 }
+
+// While a command runs, what it can change is unsettled, and a repository that appears
+// meanwhile does not become a kept one.
+func TestGuardUnsettledWhileCommandRuns(t *testing.T) {
+	dir := real(t)
+	files(t, dir, merge(repository("kept/.git", ""), repository("nested/.git", "")))
+	own, nested, late := filepath.Join(dir, "kept", ".git"), filepath.Join(dir, "nested", ".git"), filepath.Join(dir, "late", ".git")
+	g := New()
+	t.Cleanup(func() { _ = g.Close() })
+	enter := func(keep ...string) {
+		t.Helper()
+		if err := g.Enter(t.Context(), Area{Look: []string{dir}, Keep: keep}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	enter(own)
+	files(t, dir, repository("late/.git", evil))
+	enter(own, late)
+	for _, c := range []struct {
+		paths []string
+		want  bool
+	}{{nil, true}, {[]string{own}, false}, {[]string{own, nested}, true}, {[]string{late}, true}, {[]string{"/elsewhere/.git"}, false}} {
+		if got := g.Unsettled(t.Context(), c.paths...); got != c.want {
+			t.Errorf("%v: %v", c.paths, got)
+		}
+	}
+	if found := g.Check(t.Context()); len(found) != 1 || found[0].Path != filepath.Join(late, "config") {
+		t.Errorf("found %v", found)
+	}
+	g.Leave()
+	g.Leave()
+	if g.Unsettled(t.Context(), nested) {
+		t.Error("no command runs")
+	}
+}
