@@ -47,7 +47,7 @@ func unbounded() map[string]string {
 		"internal/frontend/tui/plain.go loop":                   oneProcess,
 		"internal/frontend/tui/plain.go fetch":                  oneProcess,
 		"internal/frontend/tui/plain.go interrupt":              oneProcess,
-		"internal/frontend/tui/session.go run":                  oneProcess,
+		"internal/frontend/tui/feed.go run":                  oneProcess,
 		"internal/frontend/tui/writer.go last":                  own + ": writes bytes to the terminal",
 		"internal/hostsocket/server.go Listen":                  own + ": accepts connections; each has its boundary",
 		"internal/journal/log.go New":                           own + ": the writer, whose panic would mean that nothing is durable any more",

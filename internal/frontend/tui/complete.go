@@ -44,78 +44,78 @@ func (e *editor) wordBefore() (word string, from int) {
 }
 
 // complete offers completions for the word that is being typed.
-func (f *Face) complete() {
-	word, from := f.editor.wordBefore()
+func (u *UI) complete() {
+	word, from := u.input.editor.wordBefore()
 	words, isFile := strings.CutPrefix(word, "@")
 	name, isCommand := strings.CutPrefix(word, "/")
 	if word == "@" || word == "/" {
-		f.dismissed = 0
+		u.input.dismissedAt = 0
 	}
 	switch {
-	case f.dismissed == from+1:
-		f.completion = nil
+	case u.input.dismissedAt == from+1:
+		u.input.completion = nil
 		return
 	case isCommand && from == 0 && isName(name):
-		f.completion = &completion{words: name, command: true, list: list{choices: f.commandChoices(name)}}
+		u.input.completion = &completion{words: name, command: true, list: list{choices: u.commandChoices(name)}}
 	case isFile:
 		c := &completion{from: from, words: strings.TrimPrefix(words, `"`)}
-		if old := f.completion; old != nil && !old.command && old.from == from {
+		if old := u.input.completion; old != nil && !old.command && old.from == from {
 			c.list = old.list // until there are others
 		}
-		f.completion = c
-		f.findFiles()
+		u.input.completion = c
+		u.findFiles()
 	default:
-		f.completion = nil
+		u.input.completion = nil
 	}
-	f.dismissed = 0
+	u.input.dismissedAt = 0
 }
 
 // findFiles looks for files beside the loop: one look at a time.
-func (f *Face) findFiles() {
-	if f.files.busy {
+func (u *UI) findFiles() {
+	if u.input.files.busy {
 		return
 	}
-	f.files.busy = true
-	words, known, dir := f.completion.words, f.files.files, f.state().Host.Dir
-	if time.Since(f.files.readAt) > staleDelay && words == "" {
+	u.input.files.busy = true
+	words, known, dir := u.input.completion.words, u.input.files.files, u.state().Host.Dir
+	if time.Since(u.input.files.readAt) > staleDelay && words == "" {
 		known = nil
 	}
-	go f.guarded(func() { // ends within the bounds of a walk
+	go u.guarded(func() { // ends within the bounds of a walk
 		read := known
 		if read == nil {
-			read = files.Read(f.ctx, dir)
+			read = files.Read(u.ctx, dir)
 		}
 		found := read.Match(words, mostFound)
-		f.send(func() {
-			if f.files.busy = false; known == nil {
-				f.files.files, f.files.readAt = read, time.Now()
+		u.send(func() {
+			if u.input.files.busy = false; known == nil {
+				u.input.files.files, u.input.files.readAt = read, time.Now()
 			}
-			f.foundFiles(words, found)
+			u.foundFiles(words, found)
 		})
 	})
 }
 
-func (f *Face) foundFiles(words string, found []string) {
-	c := f.completion
+func (u *UI) foundFiles(words string, found []string) {
+	c := u.input.completion
 	if c == nil || c.command {
 		return
 	}
 	if c.words != words { // more was typed meanwhile
-		f.findFiles()
+		u.findFiles()
 		return
 	}
 	c.list = list{}
 	for _, path := range found {
 		c.list.choices = append(c.list.choices, choice{id: path, label: path})
 	}
-	f.dirty = true
+	u.display.dirty = true
 }
 
 // commandChoices are the commands that begin with the name, then those that
 // contain it.
-func (f *Face) commandChoices(name string) (out []choice) {
+func (u *UI) commandChoices(name string) (out []choice) {
 	var others []choice
-	for _, s := range f.commands() {
+	for _, s := range u.commands() {
 		c := choice{id: s.name, label: strings.TrimSpace("/" + s.name + " " + s.argument), detail: s.help}
 		switch at := strings.Index(s.name, name); {
 		case at == 0:
@@ -129,8 +129,8 @@ func (f *Face) commandChoices(name string) (out []choice) {
 
 // completionKey moves among the completions or takes one, and reports whether the
 // key did.
-func (f *Face) completionKey(k terminal.Key) bool {
-	c := f.completion
+func (u *UI) completionKey(k terminal.Key) bool {
+	c := u.input.completion
 	if c == nil || len(c.list.choices) == 0 {
 		return false
 	}
@@ -140,19 +140,19 @@ func (f *Face) completionKey(k terminal.Key) bool {
 	case "down", "ctrl+n":
 		c.list.move(1)
 	case "tab":
-		f.accept(c)
+		u.accept(c)
 	case "enter":
 		if c.list.selected().id == c.words && !c.command { // it is there already: it is sent
-			f.completion = nil
+			u.input.completion = nil
 			return false
 		}
-		f.accept(c)
-		if name := c.list.selected().id; c.command && !f.needsArgument(name) {
+		u.accept(c)
+		if name := c.list.selected().id; c.command && !u.needsArgument(name) {
 			return false // it is run
 		}
 	case "esc":
-		f.completion, f.dismissed = nil, c.from+1
-		return f.shown.turn == "" // else it interrupts
+		u.input.completion, u.input.dismissedAt = nil, c.from+1
+		return u.display.shown.turn == "" // else it interrupts
 	default:
 		return false
 	}
@@ -160,16 +160,16 @@ func (f *Face) completionKey(k terminal.Key) bool {
 }
 
 // accept puts the chosen completion in the place of the word.
-func (f *Face) accept(c *completion) {
+func (u *UI) accept(c *completion) {
 	word := c.list.selected().id
-	if c.from > f.editor.at { // the text was replaced
-		f.completion = nil
+	if c.from > u.input.editor.at { // the text was replaced
+		u.input.completion = nil
 		return
 	}
 	switch {
 	case c.command:
 		word = "/" + word
-		if f.takesArgument(c.list.selected().id) {
+		if u.takesArgument(c.list.selected().id) {
 			word += " "
 		}
 	case strings.ContainsAny(word, " \t"):
@@ -179,29 +179,29 @@ func (f *Face) accept(c *completion) {
 	default:
 		word = "@" + word + " "
 	}
-	f.completion = nil
-	e := &f.editor
+	u.input.completion = nil
+	e := &u.input.editor
 	e.remove(c.from, e.at)
 	e.insert(partsOf(word)...)
 	if strings.HasSuffix(word, "/") && !c.command { // what is in the directory
-		f.complete()
+		u.complete()
 	}
 }
 
-func (f *Face) commandNamed(name string) (slash, bool) {
-	all := f.commands()
+func (u *UI) commandNamed(name string) (slash, bool) {
+	all := u.commands()
 	if n := slices.IndexFunc(all, func(s slash) bool { return s.name == name }); n >= 0 {
 		return all[n], true
 	}
 	return slash{}, false
 }
 
-func (f *Face) takesArgument(name string) bool {
-	s, _ := f.commandNamed(name)
+func (u *UI) takesArgument(name string) bool {
+	s, _ := u.commandNamed(name)
 	return s.argument != ""
 }
 
-func (f *Face) needsArgument(name string) bool {
-	s, _ := f.commandNamed(name)
+func (u *UI) needsArgument(name string) bool {
+	s, _ := u.commandNamed(name)
 	return s.argument != "" && !strings.HasPrefix(s.argument, "[")
 }

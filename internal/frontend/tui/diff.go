@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/settle-agent/settle/internal/client/toolview"
-
 	"github.com/settle-agent/settle/internal/terminal"
 )
 

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -251,4 +252,9 @@ func (e *editor) frame(width, height int) (rows []terminal.Line, x, y int) {
 		rows, y = rows[from:from+height], y-from
 	}
 	return rows, x, y
+}
+
+func joinParts(parts []part) string {
+	e := editor{parts: slices.Clone(parts)}
+	return e.text()
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/commands"
-
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -69,29 +68,29 @@ func (one *fetch) failure(err error) string {
 
 // fetch sends what a prompt of a server stands for, when the server has said it. Of a
 // fetch that fails, the text comes back into the editor.
-func (f *Face) fetch(text string) {
-	c := f.conversation
+func (u *UI) fetch(text string) {
+	c := u.view.conversation
 	one, send := newFetch(c, text)
-	f.fetching = one
-	go f.guarded(func() { // ends with the answer of the server, with an interrupt, or with the session
-		err := send(f.ctx)
-		f.send(func() {
-			f.dirty = true
-			if f.fetching == one {
-				f.fetching = nil
+	u.view.fetch = one
+	go u.guarded(func() { // ends with the answer of the server, with an interrupt, or with the session
+		err := send(u.ctx)
+		u.send(func() {
+			u.display.dirty = true
+			if u.view.fetch == one {
+				u.view.fetch = nil
 			}
-			if err == nil || f.conversation != c {
+			if err == nil || u.view.conversation != c {
 				return
 			}
 			back := "↑ brings it back"
-			if f.editor.empty() {
-				f.editor.set(text)
+			if u.input.editor.empty() {
+				u.input.editor.set(text)
 				back = "it is in the editor again"
 			}
 			if why := one.failure(err); why != "" {
-				f.commit(notice(bad(), "not sent: %s", why))
+				u.commit(notice(bad(), "not sent: %s", why))
 			} else {
-				f.say("not sent; %s", back)
+				u.say("not sent; %s", back)
 			}
 		})
 	})
@@ -113,19 +112,19 @@ func (o *Options) fetches(c Conversation, text string) bool {
 
 // sendFirst sends the prompt that the terminal was started with, or what it stands for.
 // Commands of settle's own are for who is at the keys.
-func (f *Face) sendFirst(text string) {
-	f.past.add(f.masked(text))
-	if f.fetches(f.conversation, text) {
-		f.fetch(text)
+func (u *UI) sendFirst(text string) {
+	u.input.history.add(u.masked(text))
+	if u.fetches(u.view.conversation, text) {
+		u.fetch(text)
 		return
 	}
-	stands, err := f.expanded(text)
+	stands, err := u.expanded(text)
 	if err != nil {
-		f.editor.set(text)
-		f.commit(notice(bad(), "not sent: %v", err))
+		u.input.editor.set(text)
+		u.commit(notice(bad(), "not sent: %v", err))
 		return
 	}
-	f.deliver(partsOf(stands), event.Queue)
+	u.deliver(partsOf(stands), event.Queue)
 }
 
 // expanded is what a text stands for as far as files say.
@@ -137,22 +136,22 @@ func (o *Options) expanded(text string) (string, error) {
 }
 
 // busy says, while a prompt is fetched, that nothing else is sent: it would overtake.
-func (f *Face) busy() bool {
-	if f.fetching == nil {
+func (u *UI) busy() bool {
+	if u.view.fetch == nil {
 		return false
 	}
-	f.say("waiting for %s; Esc gives it up", terminal.Short(f.fetching.text, mostHelp))
+	u.say("waiting for %s; Esc gives it up", terminal.Short(u.view.fetch.text, mostHelp))
 	return true
 }
 
 // fetchRows say what is waited for.
-func (f *Face) fetchRows(width int) []terminal.Line {
-	if f.fetching == nil {
+func (u *UI) fetchRows(width int) []terminal.Line {
+	if u.view.fetch == nil {
 		return nil
 	}
 	how := "↳ asks the MCP server (Esc gives it up): "
-	if f.fetching.givenUp {
+	if u.view.fetch.givenUp {
 		how = "↳ giving it up: "
 	}
-	return []terminal.Line{terminal.Clip(terminal.Line{{Text: how, Style: faint()}, {Text: terminal.OneLine(strings.TrimSpace(f.fetching.text))}}, width)}
+	return []terminal.Line{terminal.Clip(terminal.Line{{Text: how, Style: faint()}, {Text: terminal.OneLine(strings.TrimSpace(u.view.fetch.text))}}, width)}
 }

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/client/asker"
-
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/markdown"
 )
@@ -25,27 +23,27 @@ const (
 // frame is the live region: what still changes, what waits, the status and the
 // editor. The editor is last, since the terminals that wrap rows anew agree best
 // about what is above the cursor.
-func (f *Face) frame(now time.Time) terminal.Frame {
-	width, _ := f.screen.Size()
-	room := f.screen.Live()
-	editor, x, y := f.editorRows(width, max(min(room/3, 10), 1))
-	status := f.status(width, now)
+func (u *UI) frame(now time.Time) terminal.Frame {
+	width, _ := u.display.screen.Size()
+	room := u.display.screen.Live()
+	editor, x, y := u.editorRows(width, max(min(room/3, 10), 1))
+	status := u.status(width, now)
 	room -= len(editor) + len(status) + 1
 	var queue, ask, live, choices []terminal.Line
 	switch {
-	case f.menu != nil:
-		choices = f.menu.rows(width, max(room-4, 1))
-	case f.completion != nil:
-		choices = f.completion.list.rows(width, min(mostShown, room/2))
+	case u.overlay.menu != nil:
+		choices = u.overlay.menu.rows(width, max(room-4, 1))
+	case u.input.completion != nil:
+		choices = u.input.completion.list.rows(width, min(mostShown, room/2))
 	}
 	room -= len(choices)
 	if room > 3 {
-		ask = f.askRows(width)
-		queue = append(f.queueRows(width), f.fetchRows(width)...)
+		ask = u.askRows(width)
+		queue = append(u.queueRows(width), u.fetchRows(width)...)
 		room -= len(ask) + len(queue)
 	}
 	if room > 0 {
-		live = f.liveRows(width, min(room, max(f.screen.Live()/3, 3)), now)
+		live = u.liveRows(width, min(room, max(u.display.screen.Live()/3, 3)), now)
 	}
 	rows := append(live, ask...)
 	rows = append(append(append(append(rows, queue...), choices...), nil), status...)
@@ -55,21 +53,21 @@ func (f *Face) frame(now time.Time) terminal.Frame {
 
 // liveRows are the end of what grows, what is held, and the calls that run: at most
 // room of them. What is held and does not fit is committed.
-func (f *Face) liveRows(width, room int, now time.Time) []terminal.Line {
-	calls := f.callRows(width, now)
-	if len(calls) > 0 && f.out.gapBeforeCalls() {
+func (u *UI) liveRows(width, room int, now time.Time) []terminal.Line {
+	calls := u.callRows(width, now)
+	if len(calls) > 0 && u.view.printout.gapBeforeCalls() {
 		calls = append([]terminal.Line{nil}, calls...)
 	}
 	calls = calls[:min(len(calls), room)]
 	room -= len(calls)
-	for len(f.out.textRows(width, room)) > room {
-		e, ok := f.out.spill()
+	for len(u.view.printout.textRows(width, room)) > room {
+		e, ok := u.view.printout.spill()
 		if !ok {
 			break
 		}
-		f.commit(e)
+		u.commit(e)
 	}
-	text := f.out.textRows(width, everyRow)
+	text := u.view.printout.textRows(width, everyRow)
 	return append(text[max(len(text)-room, 0):], calls...)
 }
 
@@ -79,9 +77,9 @@ func (p *printout) gapBeforeCalls() bool {
 }
 
 // callRows are the calls that have not been committed.
-func (f *Face) callRows(width int, now time.Time) (calls []terminal.Line) {
+func (u *UI) callRows(width int, now time.Time) (calls []terminal.Line) {
 	running := 0
-	for _, p := range f.out.pieces {
+	for _, p := range u.view.printout.pieces {
 		if p.kind != event.ToolCall || p.done && len(p.entries) == 0 {
 			continue
 		}
@@ -94,7 +92,7 @@ func (f *Face) callRows(width int, now time.Time) (calls []terminal.Line) {
 			}
 		}
 	}
-	for _, c := range f.state().Children {
+	for _, c := range u.state().Children {
 		if c.Background() && c.Ended == nil { // since when, not for how long: nothing draws while all is idle
 			calls = append(calls, terminal.Clip(terminal.Plain(fmt.Sprintf("  agent %s works since %s: %s", c.Child, c.At.Local().Format(time.TimeOnly), terminal.Text(c.Title)), faint()), width))
 		}
@@ -183,57 +181,9 @@ func (p *piece) callRow(width int, now time.Time) terminal.Line {
 	return append(terminal.Clip(line, max(width-len(how)-2, 4)), terminal.Span{Text: "  " + how, Style: faint()})
 }
 
-// askRows are the answers to the question that waits; the question itself has
-// been committed, whole.
-func (f *Face) askRows(width int) []terminal.Line {
-	a, more := f.asked()
-	if a == nil {
-		return nil
-	}
-	text := "Allow " + terminal.OneLine(a.Title) + "?"
-	if a.Form != nil {
-		text = asker.Headline(a.ApprovalRequested)
-	}
-	head := terminal.Line{{Text: text, Style: warned().With(terminal.Bold)}}
-	if more > 0 {
-		head = append(head, terminal.Span{Text: fmt.Sprintf("  (%d more wait)", more), Style: faint()})
-	}
-	key := ""
-	if !f.editor.empty() {
-		key = "Alt-"
-	}
-	choices := fmt.Sprintf("%sy once  %ss for the session  %sn no", key, key, key)
-	switch form := f.fill(); {
-	case form != nil:
-		choices = terminal.OneLine(form.entry.Prompt()) + "  Enter takes it  Alt-n decline"
-	case a.Form != nil && a.Form.URL != "":
-		choices = fmt.Sprintf("%sy I have opened it  %sn decline", key, key)
-	case a.Form != nil:
-		choices = fmt.Sprintf("%sy fill it in  %sn decline", key, key)
-	}
-	if f.state().Running() != nil { // else a child in the background asks
-		choices += "  Esc ends the turn"
-	}
-	return append([]terminal.Line{terminal.Clip(head, width)}, terminal.Wrap(terminal.Plain(choices, bold()), width, terminal.Indent{})...)
-}
-
-// asked returns the approval that waits longest, and how many wait behind it.
-func (f *Face) asked() (first *event.Approval, more int) {
-	for _, a := range f.state().Asked() {
-		switch {
-		case f.answered[a.Approval]:
-		case first == nil:
-			first = a
-		default:
-			more++
-		}
-	}
-	return first, more
-}
-
 // queueRows are the inputs that wait.
-func (f *Face) queueRows(width int) (rows []terminal.Line) {
-	waiting := f.state().Waiting
+func (u *UI) queueRows(width int) (rows []terminal.Line) {
+	waiting := u.state().Waiting
 	for n, in := range waiting {
 		if n == mostQueue {
 			rows = append(rows, terminal.Plain(fmt.Sprintf("  and %d more", len(waiting)-n), faint()))
@@ -248,118 +198,15 @@ func (f *Face) queueRows(width int) (rows []terminal.Line) {
 	return rows
 }
 
-func (f *Face) editorRows(width, height int) (rows []terminal.Line, x, y int) {
-	if f.menu != nil {
-		row, x := f.menu.line(width)
+func (u *UI) editorRows(width, height int) (rows []terminal.Line, x, y int) {
+	if u.overlay.menu != nil {
+		row, x := u.overlay.menu.line(width)
 		return []terminal.Line{row}, x, 0
 	}
-	if f.search == nil {
-		return f.editor.frame(width, height)
+	if u.input.search == nil {
+		return u.input.editor.frame(width, height)
 	}
-	head := "search: " + f.search.words
-	found := terminal.Line{{Text: head}, {Text: "  " + terminal.OneLine(f.search.found), Style: faint()}}
+	head := "search: " + u.input.search.words
+	found := terminal.Line{{Text: head}, {Text: "  " + terminal.OneLine(u.input.search.found), Style: faint()}}
 	return []terminal.Line{terminal.Clip(found, width)}, min(terminal.TextWidth(head), width-1), 0
-}
-
-// status is what goes on, in a row: only while something does it has a clock.
-func (f *Face) status(width int, now time.Time) []terminal.Line {
-	var line terminal.Line
-	add := func(text string, style terminal.Style) {
-		if len(line) > 0 {
-			line = append(line, terminal.Span{Text: " · ", Style: faint()})
-		}
-		line = append(line, terminal.Span{Text: terminal.OneLine(text), Style: style})
-	}
-	if mode := f.vi.mode(); mode != "" {
-		add(mode, bold())
-	}
-	if f.hint != "" {
-		add(f.hint, warned())
-	} else if doing, style := f.doing(now); doing != "" {
-		add(doing, style)
-	}
-	for _, part := range f.about() {
-		add(part, faint())
-	}
-	return []terminal.Line{terminal.Clip(line, width)}
-}
-
-// doing says what the running turn does.
-func (f *Face) doing(now time.Time) (string, terminal.Style) {
-	t := f.state().Running()
-	switch {
-	case f.leaving && hostOf(f.conversation) != "":
-		return "leaving", warned()
-	case f.leaving:
-		return "ending everything", warned()
-	case t == nil:
-		return "", faint()
-	case t.Interrupt != nil || f.interrupting == t.ID:
-		return "interrupting", warned()
-	}
-	if n := len(t.Attempts); n > 0 {
-		if a := t.Attempts[n-1]; a.End != nil && a.End.RetryIn != nil {
-			left := a.EndedAt.Add(time.Duration(*a.End.RetryIn) * time.Millisecond).Sub(now)
-			return fmt.Sprintf("retrying in %s (Esc interrupts)", span(max(left.Round(time.Second), 0))), warned()
-		}
-	}
-	if took := now.Sub(t.StartedAt).Truncate(time.Second); took >= time.Second {
-		return "working " + span(took) + " (Esc interrupts)", lively()
-	}
-	return "working (Esc interrupts)", lively()
-}
-
-// about says what the session works with.
-func (f *Face) about() []string {
-	var about []string
-	if host := hostOf(f.conversation); host != "" && !f.gone {
-		about = append(about, "attached to "+host)
-	}
-	about = append(about, f.conversation.Model())
-	if effort := f.conversation.Effort(); effort != "" {
-		about = append(about, effort+" effort")
-	}
-	mode := f.conversation.Mode()
-	if words, ok := modes()[mode]; ok {
-		mode = words
-	}
-	about = append(about, mode)
-	if used := f.used(); used > 0 {
-		if window := f.conversation.Window(); window > 0 {
-			about = append(about, fmt.Sprintf("context %d%%", used*100/int64(window)))
-		} else {
-			about = append(about, terminal.Tokens(used)+" tokens of context")
-		}
-	}
-	if jobs := f.jobs(); jobs > 0 {
-		about = append(about, terminal.Count(jobs, "job"))
-	}
-	return append(about, f.Place)
-}
-
-// modes are what may run without asking, in words.
-func modes() map[string]string {
-	return map[string]string{"ask": "asks before changes", "accept-edits": "edits without asking", "read-only": "read-only", "allow": "runs without asking"}
-}
-
-// used is how many tokens the last response left in the context.
-func (f *Face) used() int64 {
-	turns := f.state().Turns
-	for n := len(turns) - 1; n >= 0; n-- {
-		for m := len(turns[n].Attempts) - 1; m >= 0; m-- {
-			if end := turns[n].Attempts[m].End; end != nil && end.Usage.Input > 0 {
-				return end.Usage.Total()
-			}
-		}
-	}
-	return 0
-}
-
-func (f *Face) jobs() (n int) {
-	for _, j := range f.state().Jobs {
-		if j.Ended == nil {
-			n++
-		}
-	}
-	return n
 }

@@ -16,12 +16,12 @@ const (
 
 // giveBack gives the memory back that a turn, or the opening of a long session,
 // has needed for a time, once nothing runs.
-func (f *Face) giveBack() {
-	if f.spare != nil {
-		f.spare.Stop()
+func (u *UI) giveBack() {
+	if u.memoryTimer != nil {
+		u.memoryTimer.Stop()
 	}
-	if f.FreeMemory != nil {
-		f.spare = time.AfterFunc(spareDelay, f.FreeMemory)
+	if u.FreeMemory != nil {
+		u.memoryTimer = time.AfterFunc(spareDelay, u.FreeMemory)
 	}
 }
 

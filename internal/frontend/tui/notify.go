@@ -5,18 +5,24 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
+// attention decides when the person is called.
+type attention struct {
+	unfocused    bool   // the window does not have the focus
+	notification string // goes out with the next frame; empty for none
+}
+
 // notice has the person called whose window has not the focus: for a question, and for
 // the end of a turn. What happens within one frame calls once, and a question that was answered
 // elsewhere until then, or a person who has come back, not at all.
-func (f *Face) notice(c transcript.Change) {
-	if !f.away || f.outside != nil { // the program that has the terminal hears of the focus
+func (u *UI) notice(c transcript.Change) {
+	if !u.attention.unfocused || u.endEditor != nil { // the program that has the terminal hears of the focus
 		return
 	}
 	switch {
 	case c.Thing == transcript.Approval && c.What == transcript.Started:
-		f.calls = "settle asks: " + c.Approval.Title
+		u.attention.notification = "settle asks: " + c.Approval.Title
 	case c.Thing == transcript.Turn && c.What == transcript.Ended:
-		f.calls = endNotice(c.Turn)
+		u.attention.notification = endNotice(c.Turn)
 	}
 }
 
@@ -34,16 +40,16 @@ func endNotice(t *event.Turn) string {
 	return t.Cause.Error()
 }
 
-func (f *Face) focused(now bool) {
-	if f.away = !now; now {
-		f.calls = ""
+func (u *UI) focused(now bool) {
+	if u.attention.unfocused = !now; now {
+		u.attention.notification = ""
 	}
 }
 
 // call writes the notification before the frame that shows what it is about.
-func (f *Face) call() {
-	if f.calls != "" {
-		f.frames.Write(f.Notify.Append(nil, f.Through, "settle", f.calls))
-		f.calls = ""
+func (u *UI) call() {
+	if u.attention.notification != "" {
+		u.display.frames.Write(u.Notify.Append(nil, u.Through, "settle", u.attention.notification))
+		u.attention.notification = ""
 	}
 }

@@ -36,9 +36,9 @@ const (
 	leavePager = "\x1b[?1049l"
 )
 
-func (f *Face) openPager(name string, parts ...func(width int) []terminal.Line) {
-	f.pager = &pager{title: name, sheet: parts, atEnd: name == "Transcript"}
-	f.pager.resize(f.screen)
+func (u *UI) openPager(name string, parts ...func(width int) []terminal.Line) {
+	u.overlay.pager = &pager{title: name, sheet: parts, atEnd: name == "Transcript"}
+	u.overlay.pager.resize(u.display.screen)
 }
 
 // resize has what is shown begin with the same part.
@@ -161,8 +161,8 @@ func (p *pager) draw(out *bytes.Buffer, screen *terminal.Screen, palette termina
 }
 
 // pagerKey moves in the pager, or closes it.
-func (f *Face) pagerKey(k terminal.Key) {
-	p := f.pager
+func (u *UI) pagerKey(k terminal.Key) {
+	p := u.overlay.pager
 	page := p.height
 	if p.searching {
 		p.searchKey(k)
@@ -173,8 +173,8 @@ func (f *Face) pagerKey(k terminal.Key) {
 	}
 	switch k.Name {
 	case "q", "esc", "ctrl+c", "ctrl+t":
-		f.pager = nil
-		f.frames.WriteString(leavePager)
+		u.overlay.pager = nil
+		u.display.frames.WriteString(leavePager)
 	case "up", "k":
 		p.move(-1)
 	case "down", "j", "enter":

@@ -29,13 +29,13 @@ func TestPagerMoves(t *testing.T) {
 			}
 			parts = append(parts, func(int) []terminal.Line { return rows })
 		}
-		f := newStage(nil, terminal.ReflowAll, 40, 4+r.IntN(9)).Face
-		f.openPager("Help", parts...)
-		f.pager.draw(&f.frames, f.screen, f.Palette)
+		u := newStage(nil, terminal.ReflowAll, 40, 4+r.IntN(9)).UI
+		u.openPager("Help", parts...)
+		u.overlay.pager.draw(&u.display.frames, u.display.screen, u.Palette)
 		top := 0
 		for range 60 {
 			key := []string{"up", "down", "pgup", "pgdown", "g", "G"}[r.IntN(6)]
-			height := f.pager.height
+			height := u.overlay.pager.height
 			last := max(len(all)-height, 0)
 			switch key {
 			case "up":
@@ -52,10 +52,10 @@ func TestPagerMoves(t *testing.T) {
 				top = last
 			}
 			top = min(max(top, 0), last)
-			f.pagerKey(terminal.Key{Name: key})
-			f.pager.draw(&f.frames, f.screen, f.Palette)
+			u.pagerKey(terminal.Key{Name: key})
+			u.overlay.pager.draw(&u.display.frames, u.display.screen, u.Palette)
 			var got []string
-			for _, row := range f.pager.rows() {
+			for _, row := range u.overlay.pager.rows() {
 				got = append(got, row.Text())
 			}
 			if diff := cmp.Diff(strings.Join(all[top:min(top+height, len(all))], "\n"), strings.Join(got, "\n")); diff != "" {
@@ -73,17 +73,17 @@ func TestPagerFinds(t *testing.T) {
 			return []terminal.Line{terminal.Plain(fmt.Sprint("row ", n), terminal.Style{}), terminal.Plain(strings.Repeat("Found ", n%10/9), terminal.Style{})}
 		})
 	}
-	f := newStage(nil, terminal.ReflowAll, 40, 8).Face
-	f.openPager("Help", parts...)
+	u := newStage(nil, terminal.ReflowAll, 40, 8).UI
+	u.openPager("Help", parts...)
 	var hits []int
 	for _, key := range []string{"/", "f", "o", "u", "enter", "n", "n", "n", "n", "N", "N"} {
 		k := terminal.Key{Name: key}
 		if len(key) == 1 {
 			k.Text = key
 		}
-		f.pagerKey(k)
-		f.pager.draw(&f.frames, f.screen, f.Palette)
-		if p := f.pager; !p.searching && p.hit != nil {
+		u.pagerKey(k)
+		u.overlay.pager.draw(&u.display.frames, u.display.screen, u.Palette)
+		if p := u.overlay.pager; !p.searching && p.hit != nil {
 			hits = append(hits, p.hit.part)
 		}
 	}
@@ -100,9 +100,9 @@ func BenchmarkPager(b *testing.B) {
 		items += len(t.Items)
 	}
 	for b.Loop() {
-		f := newStage(nil, terminal.ReflowAll, 120, 40).Face
-		f.openPager("Transcript", transcriptSheet(markdown.NewRenderer(), state)...)
-		f.pager.draw(&f.frames, f.screen, f.Palette)
+		u := newStage(nil, terminal.ReflowAll, 120, 40).UI
+		u.openPager("Transcript", transcriptSheet(markdown.NewRenderer(), state)...)
+		u.overlay.pager.draw(&u.display.frames, u.display.screen, u.Palette)
 	}
 	b.ReportMetric(float64(items), "items")
 }
@@ -133,10 +133,10 @@ func TestLongSession(t *testing.T) {
 	}
 	s := newStage(nil, terminal.ReflowAll, 80, 24)
 	s.commitRecent(state)
-	if rows := len(s.commits); rows < recentEntries/2 || rows > 20*recentEntries {
+	if rows := len(s.display.rows); rows < recentEntries/2 || rows > 20*recentEntries {
 		t.Errorf("%d rows", rows)
 	}
-	if first := s.commits[0].Text(); !strings.Contains(first, "Ctrl-T") {
+	if first := s.display.rows[0].Text(); !strings.Contains(first, "Ctrl-T") {
 		t.Errorf("nothing says that something is left out: %q", first)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/transcript"
-
 	"github.com/settle-agent/settle/internal/terminal"
 )
 

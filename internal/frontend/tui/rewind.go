@@ -21,23 +21,23 @@ type Rewinder interface {
 
 // pickInput has a person choose an earlier input, to go on from before it in a
 // copy of the session.
-func (f *Face) pickInput() {
-	source, ok := f.Sessions.(Rewinder)
+func (u *UI) pickInput() {
+	source, ok := u.Sessions.(Rewinder)
 	if !ok {
-		f.say("not available here")
+		u.say("not available here")
 		return
 	}
-	m := &menu{title: "Go back to before", pick: func(one choice) { f.rewind(source, one.id) }, note: "the session stays as it is"}
-	for _, t := range f.state().Turns {
+	m := &menu{title: "Go back to before", pick: func(one choice) { u.rewind(source, one.id) }, note: "the session stays as it is"}
+	for _, t := range u.state().Turns {
 		if len(t.Inputs) > 0 {
 			m.all = append(m.all, choice{id: t.ID, label: textOf(t), detail: t.StartedAt.Local().Format("15:04")})
 		}
 	}
 	if len(m.all) == 0 {
-		f.say("nothing was said yet")
+		u.say("nothing was said yet")
 		return
 	}
-	f.openMenu(m.selectID(m.all[len(m.all)-1].id))
+	u.openMenu(m.selectID(m.all[len(m.all)-1].id))
 }
 
 // textOf is what a turn was begun with, as a person typed it.
@@ -52,65 +52,65 @@ func textOf(t *event.Turn) string {
 // rewind goes on in a copy of the session from before a turn, whose input is in the
 // editor, once it is decided what is to become of the files. A turn that runs would
 // end with its session.
-func (f *Face) rewind(source Rewinder, turn string) {
-	t := f.state().Turn(turn)
-	if t == nil || f.isBusy() {
+func (u *UI) rewind(source Rewinder, turn string) {
+	t := u.state().Turn(turn)
+	if t == nil || u.isBusy() {
 		return
 	}
-	id, text := f.conversation.ID(), textOf(t)
-	f.beside("looking at the files", func(ctx context.Context) (func(), error) {
+	id, text := u.view.conversation.ID(), textOf(t)
+	u.beside("looking at the files", func(ctx context.Context) (func(), error) {
 		p, err := source.Plan(ctx, id, turn)
-		return func() { f.pickFiles(source, p, text) }, err
+		return func() { u.pickFiles(source, p, text) }, err
 	})
 }
 
 // isBusy says that a turn runs, if one does.
-func (f *Face) isBusy() bool {
-	if f.state().Running() == nil {
+func (u *UI) isBusy() bool {
+	if u.state().Running() == nil {
 		return false
 	}
-	f.say("a turn runs; Esc interrupts it")
+	u.say("a turn runs; Esc interrupts it")
 	return true
 }
 
 // pickFiles shows what going back would do to files, and has a person choose whether
 // it does.
-func (f *Face) pickFiles(source Rewinder, p *rewind.Plan, draft string) {
+func (u *UI) pickFiles(source Rewinder, p *rewind.Plan, draft string) {
 	if len(p.Files)+len(p.Uncovered) > 0 {
 		for _, line := range append([]string{"files since then:"}, p.Lines()...) {
-			f.commit(notice(faint(), "%s", line))
+			u.commit(notice(faint(), "%s", line))
 		}
 	}
 	count := len(p.Changes())
 	if count == 0 {
-		f.goBack(source, p, rewind.LeaveFiles, draft)
+		u.goBack(source, p, rewind.LeaveFiles, draft)
 		return
 	}
-	m := &menu{title: "Go back", note: "what is there is copied first", pick: func(one choice) { f.goBack(source, p, rewind.Files(one.id), draft) }}
+	m := &menu{title: "Go back", note: "what is there is copied first", pick: func(one choice) { u.goBack(source, p, rewind.Files(one.id), draft) }}
 	m.all = []choice{
 		{id: string(rewind.RestoreFiles), label: "and restore " + terminal.Count(count, "file"), detail: "as listed above"},
 		{id: string(rewind.LeaveFiles), label: "and leave the files as they are"},
 	}
-	f.openMenu(m)
+	u.openMenu(m)
 }
 
-func (f *Face) goBack(source Rewinder, p *rewind.Plan, files rewind.Files, draft string) {
-	if f.isBusy() {
+func (u *UI) goBack(source Rewinder, p *rewind.Plan, files rewind.Files, draft string) {
+	if u.isBusy() {
 		return
 	}
-	f.beside("copying the session", func(ctx context.Context) (func(), error) {
+	u.beside("copying the session", func(ctx context.Context) (func(), error) {
 		r, err := source.GoBack(ctx, p, files)
 		if r.Session == "" {
 			return nil, err
 		}
 		return func() {
 			if r.Snapshot != "" {
-				f.commit(notice(lively(), "%s; what was there before is in %s; settle rewind --undo takes that back", r.Line(), terminal.OneLine(r.Snapshot)))
+				u.commit(notice(lively(), "%s; what was there before is in %s; settle rewind --undo takes that back", r.Line(), terminal.OneLine(r.Snapshot)))
 			}
 			if err != nil {
-				f.commit(notice(bad(), "%v", fmt.Errorf("not all files are as they were: %w", err)))
+				u.commit(notice(bad(), "%v", fmt.Errorf("not all files are as they were: %w", err)))
 			}
-			f.replace(r.Session, draft)
+			u.replace(r.Session, draft)
 		}, nil
 	})
 }

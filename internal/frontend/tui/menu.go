@@ -89,13 +89,13 @@ type menu struct {
 }
 
 // refreshMenu shows what there is to choose now. A menu of nothing is closed.
-func (f *Face) refreshMenu() {
-	m := f.menu
+func (u *UI) refreshMenu() {
+	m := u.overlay.menu
 	if m == nil || m.refresh == nil {
 		return
 	}
 	if m.all = m.refresh(); len(m.all) == 0 {
-		f.menu = nil
+		u.overlay.menu = nil
 		return
 	}
 	at := m.list.at
@@ -105,12 +105,12 @@ func (f *Face) refreshMenu() {
 	}
 }
 
-func (f *Face) openMenu(m *menu) {
+func (u *UI) openMenu(m *menu) {
 	if len(m.all) == 0 {
 		return
 	}
 	m.narrow()
-	f.menu, f.completion, f.dirty = m, nil, true
+	u.overlay.menu, u.input.completion, u.display.dirty = m, nil, true
 }
 
 // narrow keeps the choices that have all the words.
@@ -135,11 +135,11 @@ func (m *menu) selectID(id string) *menu {
 }
 
 // menuKey moves in the menu, narrows it, or ends it.
-func (f *Face) menuKey(k terminal.Key) {
-	m := f.menu
+func (u *UI) menuKey(k terminal.Key) {
+	m := u.overlay.menu
 	switch k.Name {
 	case "esc", "ctrl+c", "ctrl+g":
-		f.menu = nil
+		u.overlay.menu = nil
 	case "up", "ctrl+p":
 		m.list.move(-1)
 	case "down", "ctrl+n":
@@ -150,7 +150,7 @@ func (f *Face) menuKey(k terminal.Key) {
 		m.list.at = max(min(m.list.at+mostShown, len(m.list.choices)-1), 0)
 	case "enter", "tab":
 		if len(m.list.choices) > 0 {
-			f.menu = nil
+			u.overlay.menu = nil
 			m.pick(m.list.selected())
 		}
 	case "ctrl+d", "delete":

@@ -5,7 +5,6 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
-
 	"github.com/settle-agent/settle/internal/terminal"
 )
 

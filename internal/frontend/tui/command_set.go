@@ -10,18 +10,18 @@ import (
 )
 
 // commands are all that can be called: settle's, and the user's own.
-func (f *Face) commands() []slash {
+func (u *UI) commands() []slash {
 	all := slashes()
 	var set commands.Set
-	if f.Commands != nil {
-		set = f.Commands() // checkUp says what cannot be used
+	if u.Commands != nil {
+		set = u.Commands() // checkUp says what cannot be used
 	}
-	if p, ok := f.conversation.(Expander); ok {
+	if p, ok := u.view.conversation.(Expander); ok {
 		set = set.With(p)
 	}
 	for _, c := range set.List {
 		if !slices.ContainsFunc(all, func(s slash) bool { return s.name == c.Name }) {
-			all = append(all, slash{c.Name, c.Hint, terminal.Short(c.About, mostHelp), func(f *Face, argument string) { f.deliverCommand(c, argument) }})
+			all = append(all, slash{c.Name, c.Hint, terminal.Short(c.About, mostHelp), func(u *UI, argument string) { u.deliverCommand(c, argument) }})
 		}
 	}
 	return all
@@ -31,15 +31,15 @@ func (f *Face) commands() []slash {
 const mostHelp = 100
 
 // deliverCommand sends what a command of the user's stands for.
-func (f *Face) deliverCommand(c commands.Command, argument string) {
+func (u *UI) deliverCommand(c commands.Command, argument string) {
 	if c.Server != "" {
-		f.fetch("/" + strings.TrimSpace(c.Name+" "+argument))
+		u.fetch("/" + strings.TrimSpace(c.Name+" "+argument))
 		return
 	}
 	text, err := c.Expand(argument)
 	if err != nil {
-		f.say("%v", err)
+		u.say("%v", err)
 		return
 	}
-	f.deliver(partsOf(text), event.Queue)
+	u.deliver(partsOf(text), event.Queue)
 }

@@ -3,7 +3,6 @@ package tui
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/event"
@@ -34,55 +33,38 @@ type Offered struct{ Name, About string }
 // Rule is one in force; those that a person may take back have an ID.
 type Rule struct{ ID, Decision, Text, Where string }
 
-// beside does something that may take a while, and shows what comes of it.
-func (f *Face) beside(words string, what func(context.Context) (show func(), err error)) {
-	f.say("%s", words)
-	go f.guarded(func() { // ends within the timeout
-		ctx, cancel := context.WithTimeout(f.ctx, actTimeout)
-		defer cancel()
-		show, err := what(ctx)
-		f.send(func() {
-			if f.hint, f.dirty = "", true; err != nil {
-				f.say("%v", err)
-				return
-			}
-			show()
-		})
-	})
-}
-
 // pickModel has a person choose a model of those that the providers offer.
-func (f *Face) pickModel() {
-	c := f.conversation
+func (u *UI) pickModel() {
+	c := u.view.conversation
 	catalog, ok := c.(Catalog)
 	if !ok {
-		f.say("the model is %s; /model NAME changes it", c.Model())
+		u.say("the model is %s; /model NAME changes it", c.Model())
 		return
 	}
-	f.beside("asking the providers for their models", func(ctx context.Context) (func(), error) {
+	u.beside("asking the providers for their models", func(ctx context.Context) (func(), error) {
 		models, err := catalog.Models(ctx)
 		return func() {
-			m := &menu{title: "Model", pick: func(one choice) { f.model(one.id) }}
+			m := &menu{title: "Model", pick: func(one choice) { u.model(one.id) }}
 			for _, o := range models {
 				m.all = append(m.all, choice{id: o.Name, label: o.Name, detail: o.About})
 			}
-			f.openMenu(m.selectID(c.Model()))
+			u.openMenu(m.selectID(c.Model()))
 		}, err
 	})
 }
 
-func (f *Face) pickEffort() {
-	m := &menu{title: "Effort", pick: func(one choice) { f.effort(one.id) }}
+func (u *UI) pickEffort() {
+	m := &menu{title: "Effort", pick: func(one choice) { u.effort(one.id) }}
 	for _, level := range []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"} {
 		m.all = append(m.all, choice{id: level, label: level})
 	}
-	f.openMenu(m.selectID(f.conversation.Effort()))
+	u.openMenu(m.selectID(u.view.conversation.Effort()))
 }
 
 // pickPermission shows the modes, the rules in force and what was approved for the
 // session, which can be taken back.
-func (f *Face) pickPermission() {
-	ruled, _ := f.conversation.(Ruled)
+func (u *UI) pickPermission() {
+	ruled, _ := u.view.conversation.(Ruled)
 	m := &menu{title: "Permissions"}
 	m.refresh = func() []choice {
 		var all []choice
@@ -105,31 +87,31 @@ func (f *Face) pickPermission() {
 	m.all = m.refresh()
 	m.pick = func(one choice) {
 		if _, isMode := modes()[one.id]; isMode {
-			f.permissions(one.id)
+			u.permissions(one.id)
 		}
 	}
 	m.remove = func(one choice) {
 		if id, ok := strings.CutPrefix(one.id, "\x01"); ok {
 			ruled.Forget(id)
-			f.say("calls like it are asked about again")
-			f.refreshMenu()
+			u.say("calls like it are asked about again")
+			u.refreshMenu()
 		}
 	}
-	f.openMenu(m.selectID(f.conversation.Mode()))
+	u.openMenu(m.selectID(u.view.conversation.Mode()))
 }
 
 // pickSession has a person choose a session of the directory.
-func (f *Face) pickSession() {
-	f.beside("looking for sessions", func(ctx context.Context) (func(), error) {
-		sessions, err := f.Sessions.List(ctx)
+func (u *UI) pickSession() {
+	u.beside("looking for sessions", func(ctx context.Context) (func(), error) {
+		sessions, err := u.Sessions.List(ctx)
 		return func() {
 			previews := map[string][]string{}
-			m := &menu{title: "Resume", pick: func(one choice) { f.resume(one.id) }}
-			m.preview = func(one choice) []string { return f.previewOf(one.id, previews) }
+			m := &menu{title: "Resume", pick: func(one choice) { u.resume(one.id) }}
+			m.preview = func(one choice) []string { return u.previewOf(one.id, previews) }
 			for _, s := range sessions {
 				one := choice{id: s.ID, label: s.Updated.Local().Format("2006-01-02 15:04") + "  " + cmp.Or(s.Title, "(nothing was said)"), detail: s.ID}
 				switch {
-				case s.ID == f.conversation.ID():
+				case s.ID == u.view.conversation.ID():
 					one.detail = "this session"
 				case s.Host != "":
 					one.detail += "  open in " + s.Host
@@ -137,39 +119,39 @@ func (f *Face) pickSession() {
 				m.all = append(m.all, one)
 			}
 			if len(m.all) == 0 {
-				f.say("there is no session of this directory yet")
+				u.say("there is no session of this directory yet")
 				return
 			}
-			f.openMenu(m)
+			u.openMenu(m)
 		}, err
 	})
 }
 
 // previewOf returns what is known of a session; if that is nothing, it is looked
 // up.
-func (f *Face) previewOf(id string, known map[string][]string) []string {
-	source, ok := f.Sessions.(Previewer)
+func (u *UI) previewOf(id string, known map[string][]string) []string {
+	source, ok := u.Sessions.(Previewer)
 	if lines, has := known[id]; has || !ok || id == "" {
 		return lines
 	}
 	known[id] = nil
-	go f.guarded(func() { // ends within the timeout
-		ctx, cancel := context.WithTimeout(f.ctx, actTimeout)
+	go u.guarded(func() { // ends within the timeout
+		ctx, cancel := context.WithTimeout(u.ctx, actTimeout)
 		defer cancel()
 		lines, err := source.Preview(ctx, id)
 		if err != nil {
 			lines = []string{err.Error()}
 		}
-		f.send(func() { known[id], f.dirty = lines, true })
+		u.send(func() { known[id], u.display.dirty = lines, true })
 	})
 	return nil
 }
 
 // pickQueued shows the inputs that wait, to be edited or withdrawn.
-func (f *Face) pickQueued(string) {
+func (u *UI) pickQueued(string) {
 	m := &menu{title: "Queue", note: "to edit it; Ctrl-D withdraws"}
 	m.refresh = func() (all []choice) {
-		waiting := f.state().Waiting
+		waiting := u.state().Waiting
 		for _, group := range []string{"joins the next request", "waits for the end", heldWords} {
 			for _, in := range waiting {
 				if waitsFor(&in) == group {
@@ -180,48 +162,11 @@ func (f *Face) pickQueued(string) {
 		return all
 	}
 	m.all = m.refresh()
-	m.pick = func(one choice) { f.takeBack(one.id, f.edit) }
-	m.remove = func(one choice) { f.takeBack(one.id, func(*event.Input) { f.say("withdrawn") }) }
+	m.pick = func(one choice) { u.takeBack(one.id, u.edit) }
+	m.remove = func(one choice) { u.takeBack(one.id, func(*event.Input) { u.say("withdrawn") }) }
 	if len(m.all) == 0 {
-		f.say("no input waits")
+		u.say("no input waits")
 		return
 	}
-	f.openMenu(m)
-}
-
-const heldWords = "held; goes with the next input"
-
-// waitsFor says what an input waits for.
-func waitsFor(in *event.Input) string {
-	switch {
-	case in.Held:
-		return heldWords
-	case in.Mode == event.Steer:
-		return "joins the next request"
-	}
-	return "waits for the end"
-}
-
-// takeBack withdraws an input that waits, and does something with it then.
-func (f *Face) takeBack(id string, then func(*event.Input)) {
-	waiting := f.state().Waiting
-	n := slices.IndexFunc(waiting, func(in event.Input) bool { return in.ID == id })
-	if n < 0 {
-		f.say("it does not wait any more")
-		return
-	}
-	in, c := waiting[n], f.conversation
-	f.do(func(context.Context) error {
-		dropped, err := c.Drop(in.ID, user)
-		if err == nil {
-			f.send(func() {
-				if f.dirty = true; dropped {
-					then(&in)
-				} else {
-					f.say("it does not wait any more")
-				}
-			})
-		}
-		return err
-	})
+	u.openMenu(m)
 }

@@ -74,7 +74,7 @@ type screen interface {
 
 // stage is a face without its goroutines, on a terminal in memory.
 type stage struct {
-	*Face
+	*UI
 	on     screen
 	widths []int // of the terminal when each entry was committed
 	// cuts are how many entries were committed when an attempt ended: what else it
@@ -83,12 +83,13 @@ type stage struct {
 }
 
 func newStage(on screen, reflow terminal.Reflow, width, height int) *stage {
-	f := &Face{ctx: context.Background(), past: openPast(""), answered: map[string]bool{}, work: make(chan func(), 1000)}
-	f.screen = terminal.NewScreen(&f.frames, terminal.Palette{Color: true, Attributes: true}, reflow, width, height)
-	f.writer = newWriter(nil, nil)
-	f.conversation, f.log, f.out, f.feed = &mute{}, transcript.New(event.State{}, transcript.Live), newPrintout(), newFeed()
-	f.Terminal = sized{f.screen}
-	return &stage{Face: f, on: on}
+	u := &UI{ctx: context.Background(), work: make(chan func(), 1000)}
+	u.input.history, u.questions.answeredIDs = openHistory(""), map[string]bool{}
+	u.display.screen = terminal.NewScreen(&u.display.frames, terminal.Palette{Color: true, Attributes: true}, reflow, width, height)
+	u.display.writer = newWriter(nil, nil)
+	u.view.conversation, u.view.log, u.view.printout, u.view.feed = &mute{}, transcript.New(event.State{}, transcript.Live), newPrintout(), newFeed()
+	u.Terminal = sized{u.display.screen}
+	return &stage{UI: u, on: on}
 }
 
 // sized is a terminal that has a size and nothing else.
@@ -104,9 +105,9 @@ func (sized) Take() error               { return nil }
 func (s *stage) take(events []event.Event) {
 	for n, e := range events {
 		if _, ended := e.Data.(event.AttemptEnded); ended {
-			s.cuts = append(s.cuts, s.out.shown)
+			s.cuts = append(s.cuts, s.view.printout.shown)
 		}
-		s.feed.events = events[n : n+1]
+		s.view.feed.events = events[n : n+1]
 		s.follow()
 		s.record()
 	}
@@ -114,8 +115,8 @@ func (s *stage) take(events []event.Event) {
 
 // record notes the width at which entries were committed.
 func (s *stage) record() {
-	width, _ := s.screen.Size()
-	for len(s.widths) < s.out.shown {
+	width, _ := s.display.screen.Size()
+	for len(s.widths) < s.view.printout.shown {
 		s.widths = append(s.widths, width)
 	}
 }
@@ -129,10 +130,10 @@ func (s *stage) show() {
 
 func (s *stage) written() {
 	select {
-	case frame := <-s.writer.frames:
+	case frame := <-s.display.writer.frames:
 		_, _ = s.on.Write(frame)
-		s.writer.idle <- struct{}{}
-		s.writer.written()
+		s.display.writer.idle <- struct{}{}
+		s.display.writer.written()
 	default:
 	}
 }
@@ -196,7 +197,7 @@ func playOn(t *testing.T, on screen, reflow terminal.Reflow, seed uint64, width,
 			s.show()
 			width, height = drawSize(r)
 			on.Resize(width, height)
-			s.screen.Resize(width, height)
+			s.display.screen.Resize(width, height)
 		}
 	}
 	s.show()
@@ -226,7 +227,7 @@ func (s *stage) disturb(r *rand.Rand, reflow terminal.Reflow) {
 		if k, ok := key.(terminal.Key); ok && reflow == terminal.ReflowOthers && (k.Name == "up" || k.Name == "left") {
 			continue
 		}
-		s.Face.take(key)
+		s.UI.take(key)
 	}
 }
 
@@ -282,7 +283,7 @@ func (s *stage) check(t *testing.T, name string, log []event.Event) int {
 	}
 	got := s.on.Rows()
 	live := []string{}
-	for _, row := range s.frame(s.drawnAt).Rows {
+	for _, row := range s.frame(s.display.drawnAt).Rows {
 		live = append(live, strings.TrimRight(row.Text(), " "))
 	}
 	for i := range got {

@@ -19,7 +19,7 @@ const (
 )
 
 // past are the prompts that were sent in all sessions, the last one at the end.
-type past struct {
+type history struct {
 	file  string // "" keeps nothing
 	texts []string
 	// at is the prompt that is looked at, len(texts) for none; draft is what
@@ -28,17 +28,17 @@ type past struct {
 	draft string
 }
 
-// openPast reads what is remembered. What cannot be read is forgotten: it is a
+// openHistory reads what is remembered. What cannot be read is forgotten: it is a
 // convenience.
-func openPast(dataDir string) *past {
-	p := &past{}
+func openHistory(dataDir string) *history {
+	h := &history{}
 	if dataDir == "" {
-		return p
+		return h
 	}
-	p.file = filepath.Join(dataDir, "prompts.jsonl")
-	f, _, err := disk.OpenRegular(p.file)
+	h.file = filepath.Join(dataDir, "prompts.jsonl")
+	f, _, err := disk.OpenRegular(h.file)
 	if err != nil {
-		return p
+		return h
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	lines := bufio.NewScanner(f)
@@ -47,49 +47,49 @@ func openPast(dataDir string) *past {
 	for lines.Scan() {
 		var text string
 		if json.Unmarshal(lines.Bytes(), &text) == nil && text != "" {
-			p.texts = append(p.texts, text)
+			h.texts = append(h.texts, text)
 			total++
 		}
 	}
-	p.texts = p.texts[max(len(p.texts)-mostPast, 0):]
-	p.at = len(p.texts)
+	h.texts = h.texts[max(len(h.texts)-mostPast, 0):]
+	h.at = len(h.texts)
 	if total > 2*mostPast {
-		p.rewrite()
+		h.rewrite()
 	}
-	return p
+	return h
 }
 
 // rewrite keeps the file from growing for ever.
-func (p *past) rewrite() {
+func (h *history) rewrite() {
 	var b strings.Builder
-	for _, text := range p.texts {
+	for _, text := range h.texts {
 		line, err := json.Marshal(text)
 		if err == nil {
 			b.Write(line)
 			b.WriteString("\n")
 		}
 	}
-	_ = disk.Replace(p.file, []byte(b.String())) // the old one does, too
+	_ = disk.Replace(h.file, []byte(b.String())) // the old one does, too
 }
 
 // add remembers a prompt.
-func (p *past) add(text string) {
-	if n := len(p.texts); text != "" && len(text) <= mostPastBytes && (n == 0 || p.texts[n-1] != text) {
-		p.texts = append(p.texts, text)
-		p.keep(text)
+func (h *history) add(text string) {
+	if n := len(h.texts); text != "" && len(text) <= mostPastBytes && (n == 0 || h.texts[n-1] != text) {
+		h.texts = append(h.texts, text)
+		h.keep(text)
 	}
-	p.at, p.draft = len(p.texts), ""
+	h.at, h.draft = len(h.texts), ""
 }
 
-func (p *past) keep(text string) {
-	if p.file == "" {
+func (h *history) keep(text string) {
+	if h.file == "" {
 		return
 	}
 	line, err := json.Marshal(text)
 	if err != nil {
 		return
 	}
-	f, err := os.OpenFile(p.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(h.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return
 	}
@@ -99,25 +99,25 @@ func (p *past) keep(text string) {
 
 // step returns the prompt n further back (or forward, if n is negative), and
 // whether there is one.
-func (p *past) step(n int, now string) (string, bool) {
-	to := p.at - n
-	if to < 0 || to > len(p.texts) || to == p.at {
+func (h *history) step(n int, now string) (string, bool) {
+	to := h.at - n
+	if to < 0 || to > len(h.texts) || to == h.at {
 		return "", false
 	}
-	if p.at == len(p.texts) {
-		p.draft = now
+	if h.at == len(h.texts) {
+		h.draft = now
 	}
-	if p.at = to; to == len(p.texts) {
-		return p.draft, true
+	if h.at = to; to == len(h.texts) {
+		return h.draft, true
 	}
-	return p.texts[to], true
+	return h.texts[to], true
 }
 
 // search returns the nth last prompt that contains the words, without repeats.
-func (p *past) search(words string, n int) (string, bool) {
+func (h *history) search(words string, n int) (string, bool) {
 	words = strings.ToLower(words)
 	var found []string
-	for _, text := range slices.Backward(p.texts) {
+	for _, text := range slices.Backward(h.texts) {
 		if strings.Contains(strings.ToLower(text), words) && !slices.Contains(found, text) {
 			if found = append(found, text); len(found) > n {
 				return text, true

@@ -11,7 +11,6 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/rewind"
-
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/terminaltest"
 	"github.com/settle-agent/settle/model/script"
@@ -253,7 +252,7 @@ func TestTimelineAndCost(t *testing.T) {
 		}
 		s.showTimeline("")
 		text := ""
-		for _, part := range s.pager.sheet {
+		for _, part := range s.overlay.pager.sheet {
 			for _, row := range part(200) {
 				text += row.Text() + "\n"
 			}
@@ -261,10 +260,10 @@ func TestTimelineAndCost(t *testing.T) {
 		if n := strings.Count(text, "  do"); n < turns || strings.Count(text, " request ") < requests {
 			t.Errorf("seed %d: %d turns, %d requests:\n%s", seed, turns, requests, text)
 		}
-		s.pager = nil
+		s.overlay.pager = nil
 		s.showCost("")
-		if requests > 0 && !strings.Contains(s.pager.sheet[0](200)[0].Text(), terminal.Count(requests, "request")) {
-			t.Errorf("seed %d: %s", seed, s.pager.sheet[0](200)[0].Text())
+		if requests > 0 && !strings.Contains(s.overlay.pager.sheet[0](200)[0].Text(), terminal.Count(requests, "request")) {
+			t.Errorf("seed %d: %s", seed, s.overlay.pager.sheet[0](200)[0].Text())
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"context"
-	"errors"
 	"slices"
 
 	"github.com/settle-agent/settle/event"
@@ -10,80 +8,6 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/markdown"
 )
-
-// Guest is a conversation whose session another process hosts. It goes on there
-// when it is closed here.
-type Guest interface {
-	// Host names that process, such as "pid 4711 (serve)".
-	Host() string
-}
-
-// hostOf names the process that hosts the session, or is empty: this one does.
-func hostOf(c Conversation) string {
-	if g, ok := c.(Guest); ok {
-		return g.Host()
-	}
-	return ""
-}
-
-// welcome says whose session this is.
-func (f *Face) welcome(host string) {
-	f.hint = ""
-	f.commit(notice(lively(), "attached to %s: what you send, answer and interrupt here happens there; leaving ends nothing", host))
-}
-
-// fate says what became of a session that nobody here has closed.
-func fate(host string, s event.State) string {
-	switch {
-	case host == "":
-		return "the session was closed"
-	case s.Open:
-		return host + " has ended without closing the session; what it had written is above"
-	}
-	return host + " has closed the session"
-}
-
-// lost is called when the session is not open any more, and nobody here has
-// closed it.
-func (f *Face) lost() {
-	f.follow() // what is left of the log
-	f.drain()
-	f.gone, f.interrupting = true, ""
-	f.commit(notice(warned(), "%s", fate(hostOf(f.conversation), f.state())))
-	f.say("Enter opens the session here, Ctrl-D leaves")
-}
-
-// reclaim opens a session that was lost, here or wherever it is now. The editor
-// keeps what is in it.
-func (f *Face) reclaim() {
-	if f.closing {
-		return
-	}
-	f.closing = true
-	f.say("opening the session")
-	old := f.conversation
-	go f.guarded(func() { // ends within the timeout
-		ctx, cancel := context.WithTimeout(f.ctx, actTimeout)
-		defer cancel()
-		err := f.Sessions.Close(ctx, old, event.Shutdown, user)
-		c, opened := f.Sessions.Open(ctx, old.ID())
-		f.send(func() {
-			if f.hint, f.closing = "", false; opened != nil {
-				f.commit(notice(bad(), "%v", errors.Join(err, opened)))
-				return
-			}
-			f.attach(c)
-		})
-	})
-}
-
-// ended is closed when the session is lost; nil while its end is expected.
-func (f *Face) ended() <-chan struct{} {
-	if f.feed == nil || f.closing || f.gone {
-		return nil
-	}
-	return f.feed.done
-}
 
 // resume takes a turn that runs as it is now; the events that follow go on with
 // it.

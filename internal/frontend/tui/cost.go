@@ -12,10 +12,10 @@ import (
 )
 
 // showCost says what the session has used, by model.
-func (f *Face) showCost(string) {
+func (u *UI) showCost(string) {
 	used, requests := map[string]event.Summary{}, map[string]int{}
 	var models []string
-	for _, t := range f.state().Turns {
+	for _, t := range u.state().Turns {
 		for _, a := range t.Attempts {
 			name := a.Start.Provider + "/" + a.Start.Model
 			if !slices.Contains(models, name) {
@@ -30,7 +30,7 @@ func (f *Face) showCost(string) {
 		}
 	}
 	if len(models) == 0 {
-		f.say("no request was made yet")
+		u.say("no request was made yet")
 		return
 	}
 	var lines []string
@@ -45,7 +45,7 @@ func (f *Face) showCost(string) {
 			"    cost    "+cost)
 	}
 	lines = append(lines, "", "Tokens as the providers count them, at their list prices or those of your configuration.")
-	f.lines("Cost", lines)
+	u.lines("Cost", lines)
 }
 
 // stretch is something that ran in a turn.
@@ -55,8 +55,8 @@ type stretch struct {
 }
 
 // showTimeline says when what ran.
-func (f *Face) showTimeline(string) {
-	s := f.state()
+func (u *UI) showTimeline(string) {
+	s := u.state()
 	var lines []string
 	for _, t := range s.Turns {
 		if len(lines) > 0 {
@@ -77,10 +77,10 @@ func (f *Face) showTimeline(string) {
 		}
 	}
 	if len(lines) == 0 {
-		f.say("nothing ran yet")
+		u.say("nothing ran yet")
 		return
 	}
-	f.lines("Timeline", lines)
+	u.lines("Timeline", lines)
 }
 
 func howEnded(t *event.Turn) string {

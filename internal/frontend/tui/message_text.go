@@ -76,19 +76,19 @@ func (p *printout) waiting() (n int) {
 
 // refill makes more entries for a frame. It does so also where many wait: what releases them
 // may be behind the text.
-func (f *Face) refill() {
-	f.out.budget = mostEntries
-	if !f.out.filled() {
-		f.out.fill()
-		f.commitFinished()
+func (u *UI) refill() {
+	u.view.printout.budget = mostEntries
+	if !u.view.printout.filled() {
+		u.view.printout.fill()
+		u.commitFinished()
 	}
 }
 
 // drain makes entries of all that has come.
-func (f *Face) drain() {
-	for !f.out.filled() {
-		f.out.budget = mostEntries
-		f.out.fill()
-		f.commitFinished()
+func (u *UI) drain() {
+	for !u.view.printout.filled() {
+		u.view.printout.budget = mostEntries
+		u.view.printout.fill()
+		u.commitFinished()
 	}
 }

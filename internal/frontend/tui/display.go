@@ -1,0 +1,131 @@
+package tui
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// display holds the frames on their way to the terminal, and what the person has
+// seen of them.
+type display struct {
+	screen *terminal.Screen
+	frames bytes.Buffer // output of screen for the next write
+	writer *writer
+	rows   []terminal.Line // committed, for the next frame
+
+	hint    string // shown in the status row until the next key
+	dirty   bool   // a new frame is due
+	drawnAt time.Time
+
+	// shown describes the last frame that the terminal accepted: a key refers to it.
+	shown moment
+	// approvalSince is when the approval in shown appeared.
+	approvalSince time.Time
+}
+
+// draw shows a frame, unless the terminal is still busy with the last one: then
+// the next one follows as soon as it is not.
+func (u *UI) draw(now time.Time) {
+	if u.blocked() || u.exit.done {
+		u.display.dirty = true
+		return
+	}
+	u.display.dirty, u.display.drawnAt = false, now
+	u.call()
+	drawn := u.display.shown
+	if u.overlay.pager != nil {
+		u.overlay.pager.draw(&u.display.frames, u.display.screen, u.Palette)
+	} else {
+		u.refill()
+		frame := u.frame(now)
+		if err := u.display.screen.Draw(u.display.rows, frame); err != nil {
+			return // it is memory
+		}
+		u.display.rows, u.display.dirty = nil, !u.view.printout.filled()
+		drawn = u.moment()
+	}
+	if u.display.frames.Len() == 0 {
+		u.note(drawn)
+		return
+	}
+	frame := u.display.frames.Bytes()
+	if len(frame) > mostFrame { // it is the writer's now
+		u.display.frames = bytes.Buffer{}
+	} else {
+		frame = bytes.Clone(frame)
+		u.display.frames.Reset()
+	}
+	u.display.writer.write(frame, func() { u.note(drawn) })
+}
+
+// moment is what keys may mean.
+type moment struct{ session, turn, approval string }
+
+func (u *UI) moment() moment {
+	m := moment{session: u.view.conversation.ID()}
+	if t := u.state().Running(); t != nil {
+		m.turn = t.ID
+	}
+	if a, _ := u.asked(); a != nil {
+		m.approval = a.Approval
+	}
+	return m
+}
+
+// note keeps what keys mean from now on: what is on the screen.
+func (u *UI) note(m moment) {
+	if m.approval != u.display.shown.approval || m.session != u.display.shown.session {
+		u.display.approvalSince = time.Now()
+	}
+	u.display.shown, u.interrupts.pending = m, u.interrupts.pending && m.turn == ""
+}
+
+// blocked reports whether nothing can be drawn now.
+func (u *UI) blocked() bool { return u.display.writer.busy || u.endEditor != nil }
+
+func (u *UI) resized() {
+	u.display.screen.Resize(u.Terminal.Size())
+	u.display.dirty = true
+	u.draw(time.Now())
+}
+
+// say shows a hint in the status until the next key.
+func (u *UI) say(format string, args ...any) {
+	u.display.hint, u.display.dirty = fmt.Sprintf(format, args...), true
+}
+
+// commit has an entry shown for good.
+func (u *UI) commit(e entry) {
+	width, _ := u.display.screen.Size()
+	u.display.rows = append(u.display.rows, u.view.printout.rows(e, width)...)
+	u.display.dirty = true
+}
+
+func (u *UI) commitFinished() {
+	for _, e := range u.view.printout.finished() {
+		u.commit(e)
+	}
+}
+
+// yield gives the terminal back as it was, with what was still to be shown.
+func (u *UI) yield() {
+	_ = u.display.screen.Leave(u.display.rows) // it is memory
+	u.display.rows = nil
+	u.display.writer.last(u.display.frames.Bytes())
+	u.display.frames.Reset()
+	u.Terminal.Restore()
+}
+
+// regain takes the terminal over again, and reports whether that went well.
+func (u *UI) regain() bool {
+	if err := u.Terminal.Take(); err != nil {
+		u.exit.code, u.exit.done = 1, true
+		return false
+	}
+	u.display.screen.Resize(u.Terminal.Size())
+	u.display.dirty = true
+	return true
+}

@@ -1,0 +1,106 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/stdio"
+)
+
+// exit holds how and why the terminal ends.
+type exit struct {
+	quitDeadline time.Time // a second Ctrl-C until then quits; zero for none
+	leaving      bool      // the session is ending, and the terminal after it
+	done         bool      // the loop ends
+	code         int       // exit code
+	failure      error
+}
+
+// ctrlC clears the editor, else interrupts, else quits at the second time.
+func (u *UI) ctrlC() {
+	now := time.Now()
+	switch {
+	case u.exit.leaving:
+		u.leave(event.Shutdown, user)
+	case !u.input.editor.empty():
+		u.input.editor.clear()
+	case u.view.fetch != nil && !u.view.fetch.givenUp:
+		u.view.fetch.giveUp(u.ctx, u.view.conversation)
+		u.interrupt()
+	case u.target() != nil && u.interrupts.turn != u.target().ID:
+		u.interrupt()
+	case !u.exit.quitDeadline.IsZero() && now.Before(u.exit.quitDeadline):
+		u.exit.quitDeadline = time.Time{}
+		u.leave(event.Shutdown, user)
+	default:
+		u.say("Ctrl-C again quits")
+		u.exit.quitDeadline = now.Add(quitDelay)
+	}
+}
+
+// stop ends everything for a signal.
+func (u *UI) stop(s stdio.Stop) {
+	if u.exit.leaving && !s.Insists() {
+		return
+	}
+	if u.endEditor != nil {
+		if s.Reason == event.Interrupted { // Ctrl-C is for the program that has the terminal
+			return
+		}
+		u.endEditor()
+	}
+	u.exit.code = s.Code
+	u.leave(s.Reason, s.By)
+}
+
+// leave ends the session, and then the loop.
+func (u *UI) leave(reason event.Reason, by string) {
+	if u.exit.leaving {
+		u.exit.done = true // whoever asks twice does not want to wait
+		return
+	}
+	u.exit.leaving, u.view.closing, u.display.dirty = true, true, true
+	c, fed := u.view.conversation, u.view.feed
+	go u.guarded(func() { // ends within closeTimeout
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(u.ctx), closeTimeout)
+		defer cancel()
+		err := u.Sessions.Close(ctx, c, reason, by)
+		select {
+		case <-fed.done:
+		case <-ctx.Done():
+		}
+		u.send(func() {
+			if err != nil {
+				u.commit(notice(warned(), "%v", err))
+			}
+			u.follow() // what is left of the log
+			u.exit.done = true
+		})
+	})
+}
+
+// finish gives the terminal back, with what was still to be shown.
+func (u *UI) finish() {
+	u.view.unfollow()
+	u.drain()
+	if u.endEditor != nil {
+		u.endEditor()
+	}
+	if u.memoryTimer != nil {
+		u.memoryTimer.Stop()
+	}
+	if u.overlay.pager != nil {
+		u.display.frames.WriteString(leavePager)
+		u.overlay.pager = nil
+	}
+	if host := hostOf(u.view.conversation); host != "" && !u.view.lost {
+		u.commit(notice(faint(), "the session goes on in %s", host))
+	}
+	if u.Resume != nil && u.view.conversation != nil && len(u.state().Turns) > 0 {
+		u.commit(entry{group: ofEnding, gap: true, rows: paragraph("", "Continue with:\n"+u.Resume(u.view.conversation.ID()), faint(), faint())})
+	}
+	_ = u.display.screen.Leave(u.display.rows) // it is memory
+	u.display.writer.last(u.display.frames.Bytes())
+	u.Terminal.Restore()
+}

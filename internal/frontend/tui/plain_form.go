@@ -1,0 +1,50 @@
+package tui
+
+import (
+	"encoding/json"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
+)
+
+// formAsked is the form of the question that waits; nil if it has none.
+func (p *plain) formAsked() *event.Form {
+	for _, a := range p.log.State().Asked() {
+		if a.Approval == p.asked {
+			return a.Form
+		}
+	}
+	return nil
+}
+
+// fill takes a line for the form, and returns the values if that is all.
+func (p *plain) fill(form *event.Form, text string) (content json.RawMessage, done bool) {
+	var err error
+	switch {
+	case form == nil: // it has ended
+		p.entry = nil
+		return nil, false
+	case p.entry == nil && text != "1":
+		p.say("1, 3 or 4?")
+		return nil, false
+	case p.entry == nil:
+		p.entry, err = asker.NewEntry(*form)
+	default:
+		err = p.entry.Take(text)
+	}
+	if err == nil && p.entry.Prompt() == "" {
+		if err = p.entry.Check(); err == nil {
+			return p.entry.Content(), true
+		}
+		p.entry = nil
+	}
+	if err != nil {
+		p.say("%v", err)
+	}
+	if p.entry != nil {
+		p.say("%s /decline declines.", p.entry.Prompt())
+	} else {
+		p.say("1 fill it in. 3 decline.")
+	}
+	return nil, false
+}

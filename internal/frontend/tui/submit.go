@@ -1,0 +1,145 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// enter sends what is in the editor.
+func (u *UI) enter(mode event.Mode) {
+	text := u.input.editor.text()
+	if strings.HasSuffix(text, "\\") && mode == event.Queue { // for terminals that have no other way to type a line's end
+		u.input.editor.key(terminal.Key{Name: "backspace"})
+		u.input.editor.key(terminal.Key{Name: "ctrl+j"})
+		return
+	}
+	if u.exit.leaving || strings.TrimSpace(text) == "" && !u.view.lost {
+		return
+	}
+	if name, argument, isCommand := commandOf(text); isCommand {
+		if !isOwn(name) && u.busy() {
+			return
+		}
+		if u.command(name, argument) {
+			u.input.history.add(u.masked(text))
+			u.input.editor.clear()
+			u.input.vi.begin()
+		}
+		return
+	}
+	if u.view.lost {
+		u.reclaim()
+		return
+	}
+	if u.busy() {
+		return
+	}
+	parts := slices.Clone(u.input.editor.parts)
+	u.input.editor.clear()
+	u.input.vi.begin()
+	u.submit(parts, mode)
+}
+
+// optionsOf are how a text is sent: after an exclamation mark, it is a command to
+// run.
+func optionsOf(text string) (sent string, options []settle.InputOption) {
+	options = []settle.InputOption{settle.From(user)}
+	if command, ok := strings.CutPrefix(text, "!"); ok && strings.TrimSpace(command) != "" {
+		return strings.TrimSpace(command), append(options, settle.AsCommand())
+	}
+	return text, options
+}
+
+func (u *UI) masked(text string) string {
+	if u.Mask == nil {
+		return text
+	}
+	return u.Mask(text)
+}
+
+// submit sends what was typed, and remembers it.
+func (u *UI) submit(parts []part, mode event.Mode) {
+	u.input.history.add(u.masked(joinParts(parts)))
+	u.deliver(parts, mode)
+}
+
+// deliver sends an input, with the images that it names. One that is not accepted
+// comes back into the editor.
+func (u *UI) deliver(parts []part, mode event.Mode) {
+	u.interrupts.pending, u.interrupts.sentAt = u.interrupts.pending || u.display.shown.turn == "", time.Now()
+	c, dir := u.view.conversation, u.state().Host.Dir
+	u.do(func(ctx context.Context) error {
+		text, options := optionsOf(joinParts(parts))
+		if images := append(imagesOf(parts), namedImages(dir, text)...); len(images) > 0 {
+			options = append(options, settle.WithImages(images...))
+		}
+		_, err := c.Submit(ctx, text, append(options, settle.WithMode(mode))...)
+		if err != nil {
+			u.send(func() {
+				if u.input.editor.empty() {
+					u.input.editor.parts, u.input.editor.at = parts, len(parts)
+				}
+			})
+		}
+		return err
+	})
+}
+
+// withdraw takes the last input that waits back into the editor.
+func (u *UI) withdraw() {
+	if waiting := u.state().Waiting; len(waiting) > 0 && u.input.editor.empty() {
+		u.takeBack(waiting[len(waiting)-1].ID, u.edit)
+	}
+}
+
+// takeBack withdraws an input that waits, and does something with it then.
+func (u *UI) takeBack(id string, then func(*event.Input)) {
+	waiting := u.state().Waiting
+	n := slices.IndexFunc(waiting, func(in event.Input) bool { return in.ID == id })
+	if n < 0 {
+		u.say("it does not wait any more")
+		return
+	}
+	in, c := waiting[n], u.view.conversation
+	u.do(func(context.Context) error {
+		dropped, err := c.Drop(in.ID, user)
+		if err == nil {
+			u.send(func() {
+				if u.display.dirty = true; dropped {
+					then(&in)
+				} else {
+					u.say("it does not wait any more")
+				}
+			})
+		}
+		return err
+	})
+}
+
+// edit puts an input into the editor. What was typed meanwhile stays after it.
+func (u *UI) edit(in *event.Input) {
+	typed := partsOfInput(in)
+	if !u.input.editor.empty() {
+		typed = append(append(typed, part{text: "\n"}), u.input.editor.parts...)
+	}
+	u.input.editor.parts, u.input.editor.at = typed, len(typed)
+}
+
+const heldWords = "held; goes with the next input"
+
+// waitsFor says what an input waits for.
+func waitsFor(in *event.Input) string {
+	switch {
+	case in.Held:
+		return heldWords
+	case in.Mode == event.Steer:
+		return "joins the next request"
+	}
+	return "waits for the end"
+}

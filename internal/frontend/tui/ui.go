@@ -1,0 +1,220 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/commands"
+	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+const (
+	// frameDelay is the least time between two frames that no key asked for.
+	frameDelay = 16 * time.Millisecond
+	// quitDelay is how long a first Ctrl-C waits for the second one that quits.
+	quitDelay = time.Second
+	// askDelay is how long a question is on the screen before a key answers it:
+	// what was typed until then was meant for something else.
+	askDelay = 400 * time.Millisecond
+	// closeTimeout bounds the end of a session.
+	closeTimeout = 1500 * time.Millisecond
+	// actTimeout bounds what waits for the session to take something.
+	actTimeout = 10 * time.Second
+	// mostCommits is how many rows and entries wait for the next frame, or for a terminal
+	// that is slow: until it has taken them, no more of the log is read (C17).
+	mostCommits = 1000
+	// mostFrame is of how many bytes a frame's memory is kept for the next one.
+	mostFrame = 64 << 10
+	// mostWrite bounds how long the last rows wait for a terminal that does not
+	// take them.
+	mostWrite = 500 * time.Millisecond
+)
+
+// user is who acts at the terminal, as the log has it.
+const user = "user"
+
+// Terminal is the terminal in raw mode.
+type Terminal interface {
+	io.ReadWriter
+	Size() (width, height int)
+	// Restore gives it back as it was, and Take takes it over again.
+	Restore()
+	Take() error
+}
+
+// Options say what to show, and where.
+type Options struct {
+	Terminal Terminal
+	Palette  terminal.Palette
+	Reflow   terminal.Reflow
+	// Notify is how the person is called while the window has not the focus, and Through
+	// what stands between settle and the terminal.
+	Notify  terminal.Notification
+	Through terminal.Passthrough
+	// Keys are those of the editor at the beginning.
+	Keys     Keys
+	Sessions Sessions
+	// Session is opened first; "" makes a new one. Prompt, if set, is sent to it.
+	Session, Prompt string
+	// Place is the working directory, as it is shown.
+	Place string
+	// DataDir is where prompts are remembered; "" for nowhere.
+	DataDir string
+	// Commands are the user's and the project's own commands, as they are now; nil
+	// for none.
+	Commands func() commands.Set
+	// Stops are signals, Resized says that the terminal has another size.
+	Stops   <-chan stdio.Stop
+	Resized <-chan struct{}
+	// Suspend stops the process until somebody continues it; nil where that is
+	// not to be had.
+	Suspend func()
+	// Edit has the person edit a text in a program of their own, which has the
+	// terminal meanwhile; nil where that is not to be had.
+	Edit func(ctx context.Context, text string) (string, error)
+	// Resume is the command that continues a session.
+	Resume func(session string) string
+	// Mask masks secrets.
+	Mask func(string) string
+	// FreeMemory, if set, is called when nothing has run for a time: see [FreeMemory].
+	FreeMemory func()
+	// Doctor, if set, checks the installation.
+	Doctor func(ctx context.Context, out io.Writer)
+}
+
+// UI is the terminal with the session that it shows. The goroutine of loop owns all
+// of its state, except the two channels.
+type UI struct {
+	Options
+	ctx  context.Context //nolint:containedctx // Run's own
+	post chan func()     // functions that the loop calls
+	work chan func()     // requests to the session, sent one after the other
+
+	display    display
+	view       view
+	input      input
+	overlay    overlay
+	questions  questions
+	interrupts interrupts
+	attention  attention
+	exit       exit
+
+	endEditor   func()      // ends the external editor; nil while none has the terminal
+	memoryTimer *time.Timer // returns unused memory to the system
+}
+
+// Run shows the session until the person quits or a stop comes, ends everything
+// and returns the exit code.
+func Run(ctx context.Context, o Options) (code int, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	u := &UI{Options: o, ctx: ctx, post: make(chan func()), work: make(chan func(), 64)}
+	u.input.history, u.questions.answeredIDs = openHistory(o.DataDir), map[string]bool{}
+	u.display.dirty, u.display.hint = true, "/help shows keys and commands"
+	width, height := o.Terminal.Size()
+	u.input.vi.on, u.Notify = o.Keys == ViKeys, cmp.Or(o.Notify, terminal.Bell)
+	u.display.screen = terminal.NewScreen(&u.display.frames, o.Palette, o.Reflow, width, height)
+	if err := u.open(o.Session); err != nil {
+		return stdio.CodeUsage, err
+	}
+	u.display.writer = newWriter(o.Terminal, u.send)
+	go u.guarded(func() { u.display.writer.run(ctx) }) // ends with ctx
+	go u.guarded(func() { u.workOff(ctx) })            // ends with ctx
+	go u.guarded(func() { u.read(ctx.Done()) })        // ends with ctx, or with the terminal
+	if o.Prompt != "" {
+		u.display.hint = ""
+		u.sendFirst(o.Prompt)
+	}
+	err = scope.Guard(func() error { u.loop(); return nil })
+	u.finish()
+	if err := errors.Join(err, u.exit.failure); err != nil {
+		return stdio.CodeFailed, err
+	}
+	return u.exit.code, nil
+}
+
+func (u *UI) read(stop <-chan struct{}) {
+	terminal.Read(u.Terminal, stop, func(events []terminal.Event) {
+		u.send(func() {
+			if len(events) == 0 {
+				m := u.display.shown
+				u.interrupts.keyMoment = &m
+				return
+			}
+			for _, e := range events {
+				u.take(e)
+			}
+			u.interrupts.keyMoment = nil
+			u.draw(time.Now())
+		})
+	})
+	u.send(func() { u.stop(stdio.Stop{Reason: event.Shutdown, By: "terminal", Code: stdio.CodeHangup}) })
+}
+
+// loop is the one goroutine that everything belongs to.
+func (u *UI) loop() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for !u.exit.done {
+		var fed <-chan struct{}
+		if u.hungry() {
+			fed = u.view.feed.kick
+		}
+		select {
+		case do := <-u.post:
+			do()
+		case <-fed:
+			u.follow()
+		case <-u.ended():
+			u.lost()
+		case <-u.Resized:
+			u.resized()
+		case stop := <-u.Stops:
+			u.stop(stop)
+		case <-timer.C:
+		case <-u.ctx.Done():
+			return
+		}
+		timer.Reset(u.tick(time.Now()))
+	}
+}
+
+// hungry reports whether more of the log is to be read. What waits for the next frame
+// is bounded; but what no frame takes, since it is held, holds nothing up.
+func (u *UI) hungry() bool {
+	return u.exit.leaving || u.view.printout.filled() && len(u.display.rows)+u.view.printout.waiting() < mostCommits || !u.blocked() && !u.display.dirty
+}
+
+// idleDelay is when the loop wakes up while nothing happens at all: never, as far
+// as anybody notices.
+const idleDelay = 24 * time.Hour
+
+// tick draws what is due and returns when to look again.
+func (u *UI) tick(now time.Time) time.Duration {
+	if !u.exit.quitDeadline.IsZero() && now.After(u.exit.quitDeadline) {
+		u.display.hint, u.exit.quitDeadline, u.display.dirty = "", time.Time{}, true
+	}
+	next := idleDelay
+	if u.state().Running() != nil || u.exit.leaving { // it has a clock
+		next = time.Second
+		if now.Sub(u.display.drawnAt) >= time.Second {
+			u.display.dirty = true
+		}
+	}
+	if !u.exit.quitDeadline.IsZero() {
+		next = min(next, u.exit.quitDeadline.Sub(now)+time.Millisecond)
+	}
+	if u.display.dirty && !u.blocked() {
+		if wait := frameDelay - now.Sub(u.display.drawnAt); wait > 0 {
+			return min(next, wait)
+		}
+		u.draw(now)
+	}
+	return next
+}

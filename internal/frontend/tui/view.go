@@ -1,0 +1,215 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/markdown"
+)
+
+// view is the open session and its entries.
+type view struct {
+	conversation Conversation
+	log          *transcript.Transcript
+	printout     *printout
+	feed         *feed
+	unfollow     context.CancelFunc // ends feed
+
+	fetch   *fetch // the MCP prompt that is being fetched; nil for none
+	closing bool   // the terminal is closing the session
+	lost    bool   // the session ended, and this terminal did not close it
+}
+
+// open opens a session and shows what was said last in it.
+func (u *UI) open(id string) error {
+	ctx, cancel := context.WithTimeout(u.ctx, actTimeout)
+	defer cancel()
+	c, err := u.Sessions.Open(ctx, id)
+	if err != nil {
+		return err
+	}
+	u.attach(c)
+	return nil
+}
+
+func (u *UI) attach(c Conversation) {
+	if u.view.unfollow != nil {
+		u.view.unfollow()
+		u.drain()
+	}
+	state := c.State()
+	u.view.conversation, u.view.log, u.view.printout = c, transcript.New(state, transcript.Live), newPrintout()
+	u.interrupts.turn, u.questions.answeredIDs, u.interrupts.pending, u.display.dirty = "", map[string]bool{}, false, true
+	u.view.closing, u.view.lost, u.view.fetch = false, false, nil
+	host := hostOf(c)
+	if host != "" {
+		u.welcome(host)
+	}
+	u.commitRecent(state)
+	ctx, cancel := context.WithCancel(u.ctx)
+	u.view.unfollow = cancel
+	if host == "" {
+		u.opening(ctx, c, state)
+	}
+	u.commitFinished()
+	u.giveBack()
+	fed := newFeed()
+	u.view.feed = fed
+	go u.guarded(func() { fed.run(ctx, c, state.Seq) }) // ends with ctx
+}
+
+// opening shows what opening the session has brought.
+func (u *UI) opening(ctx context.Context, c Conversation, state event.State) {
+	for e, err := range c.Events(ctx, max(state.HostSeq, 2)-2) { // the opening, and a recovery before it
+		if err != nil || e.Seq > state.HostSeq {
+			break
+		}
+		u.view.printout.session(transcript.Change{Event: e})
+		if e.Seq == state.HostSeq {
+			break
+		}
+	}
+}
+
+// recentTurns is how many turns of a session are shown when it is opened again, and
+// recentEntries how many calls, blocks of text and lines of code of these.
+const (
+	recentTurns   = 3
+	recentEntries = 500
+)
+
+// commitRecent shows what was said last.
+func (u *UI) commitRecent(state event.State) {
+	earlier := max(len(state.Turns)-recentTurns, 0)
+	if earlier > 0 {
+		u.commit(notice(faint(), "%s (Ctrl-T shows them)", terminal.Count(earlier, "earlier turn")))
+	}
+	var entries []entry
+	for _, t := range state.Turns[earlier:] {
+		if t.Cause == nil {
+			continue
+		}
+		entries = append(entries, turnEntries(u.view.printout.renderer, t, state.Host.Dir)...)
+	}
+	if cut := len(entries) - recentEntries; cut > 0 {
+		u.commit(notice(faint(), "the beginning of this is left out (Ctrl-T shows it)"))
+		entries = entries[cut:]
+	}
+	for _, e := range entries {
+		u.commit(e)
+	}
+	if t := state.Running(); t != nil { // of a session that is hosted elsewhere
+		u.view.printout.resume(t, u.view.log)
+	}
+	u.view.printout.resumeAsks(state)
+	u.commitFinished()
+}
+
+// turnEntries is a turn that has ended, as it was when it ran.
+func turnEntries(r *markdown.Renderer, t *event.Turn, dir string) (out []entry) {
+	for e := range transcript.Entries(t) {
+		if e.Input != nil {
+			if !e.Input.Command {
+				out = append(out, inputEntry(e.Input))
+			}
+			continue
+		}
+		out = append(out, itemEntries(r, e.Item, dir)...)
+	}
+	if t.Cause != nil && !onlyCommands(t) {
+		out = append(out, endEntry(t))
+	}
+	return out
+}
+
+func (u *UI) state() event.State { return u.view.log.State() }
+
+// follow takes the events that have come.
+func (u *UI) follow() {
+	events, err := u.view.feed.take()
+	for _, e := range events {
+		changes, err := u.view.log.Take(e)
+		if err != nil {
+			u.drain()
+			u.commit(notice(bad(), "%v", err))
+			return
+		}
+		for _, c := range changes {
+			u.view.printout.take(c)
+			u.react(c)
+		}
+		u.commitFinished()
+		u.refreshMenu()
+		u.display.dirty = true
+	}
+	if err != nil {
+		u.drain()
+		u.commit(notice(bad(), "cannot read the session any more: %v", err))
+	}
+}
+
+// react does what a change asks for beside being shown.
+func (u *UI) react(c transcript.Change) {
+	u.notice(c)
+	ended := c.Thing == transcript.Turn && c.What == transcript.Ended
+	if ended {
+		u.giveBack()
+	}
+	if ended && c.Turn.Cause.Reason == event.Interrupted && len(c.Turn.Items) == 0 && c.Turn.Interrupt != nil &&
+		u.interrupts.turn == c.Turn.ID && u.input.editor.empty() && len(c.Turn.Inputs) == 1 {
+		u.edit(&c.Turn.Inputs[0]) // nothing came of it: it can be changed and sent anew
+	}
+}
+
+// replace closes the session and opens another one, with a text in the editor if
+// there is one.
+func (u *UI) replace(id, draft string) {
+	old := u.view.conversation
+	u.view.closing = true
+	u.say("opening the session")
+	go u.guarded(func() { // ends within the timeouts
+		ctx, cancel := context.WithTimeout(u.ctx, closeTimeout)
+		err := u.Sessions.Close(ctx, old, event.Shutdown, user)
+		cancel()
+		ctx, cancel = context.WithTimeout(u.ctx, actTimeout)
+		defer cancel()
+		c, opened := u.Sessions.Open(ctx, id)
+		u.send(func() {
+			u.display.hint = ""
+			if err != nil {
+				u.commit(notice(warned(), "%v", err))
+			}
+			if opened == nil {
+				u.commit(notice(lively(), "session %s", c.ID()))
+				u.attach(c)
+				if draft != "" {
+					u.input.editor.set(draft)
+				}
+				return
+			}
+			u.commit(notice(bad(), "%v", fmt.Errorf("cannot open the session; the one before was closed: %w", opened)))
+			u.reopen(old.ID())
+		})
+	})
+}
+
+// reopen goes back to a session that was closed for another one.
+func (u *UI) reopen(id string) {
+	go u.guarded(func() { // ends within the timeout
+		ctx, cancel := context.WithTimeout(u.ctx, actTimeout)
+		defer cancel()
+		c, err := u.Sessions.Open(ctx, id)
+		u.send(func() {
+			if err != nil {
+				u.exit.code = 1
+				u.commit(notice(bad(), "%v", err))
+				u.exit.done = true
+				return
+			}
+			u.attach(c)
+		})
+	})
+}
