@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/internal/frontend/tui/conversation"
 )
 
 const rootHelp = `settle is a coding agent. Give it a task in a directory, and it works there with a
@@ -53,7 +55,7 @@ func newRoot(s *streams) *cobra.Command {
 			if !s.person() {
 				return cmd.Help()
 			}
-			return f.open(cmd, s, func(context.Context, *conversations) (string, error) { return "", nil }, strings.Join(args, ""))
+			return f.open(cmd, s, func(context.Context, *conversation.Sessions) (string, error) { return "", nil }, strings.Join(args, ""))
 		},
 	}
 	f.define(root.Flags())

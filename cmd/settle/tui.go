@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,16 +14,13 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
-	"github.com/settle-agent/settle/internal/catalogue"
-	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/stdio"
-	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/about"
 	"github.com/settle-agent/settle/internal/frontend/tui"
+	"github.com/settle-agent/settle/internal/frontend/tui/conversation"
 	"github.com/settle-agent/settle/internal/proc"
-	"github.com/settle-agent/settle/internal/redact"
-	screen "github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 const resumeHelp = `Open a session in the terminal again: by its id, the beginning of its id, or, with
@@ -68,7 +63,7 @@ func newResume(s *streams) *cobra.Command {
 			if last && len(args) > 0 {
 				return errors.New("--last and an ID: give one of them")
 			}
-			return f.open(cmd, s, func(ctx context.Context, c *conversations) (string, error) {
+			return f.open(cmd, s, func(ctx context.Context, c *conversation.Sessions) (string, error) {
 				return c.Resolve(ctx, strings.Join(args, ""))
 			}, "")
 		},
@@ -79,7 +74,7 @@ func newResume(s *streams) *cobra.Command {
 }
 
 // open opens the terminal: with the session that choose returns, or a new one.
-func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Context, *conversations) (string, error), prompt string) error {
+func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Context, *conversation.Sessions) (string, error), prompt string) error {
 	if !s.person() {
 		return errors.New("the terminal needs one: standard input, output and error must be a terminal; use \"settle run\" elsewhere")
 	}
@@ -100,7 +95,7 @@ func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Cont
 	if err != nil {
 		return err
 	}
-	sessions := &conversations{hosts: in.hosts, dir: dir, dataDir: resolved.DataDir, take: f.take}
+	sessions := conversation.New(in.hosts, dir, resolved.DataDir, f.take)
 	session, err := choose(sig.ctx, sessions)
 	if err != nil {
 		return sig.instead(err)
@@ -108,10 +103,10 @@ func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Cont
 	found := o
 	found.Settings, found.Dir, found.Getenv = resolved, dir, s.getenv
 	code, err := f.run(cmd.Context(), s, tui.Options{
-		Palette: s.palette().With(resolved.Terminal.Theme), Reflow: screen.ReflowOf(s.getenv), Sessions: sessions,
-		Notify: screen.Notification(resolved.Terminal.Notify), Through: screen.PassthroughOf(s.getenv), Keys: tui.Keys(resolved.Terminal.Keys),
-		Session: session, Prompt: prompt, Place: s.place(dir), DataDir: resolved.DataDir, Commands: commandsOf(found), Edit: s.editor(dir),
-		Stops: in.stops, Suspend: proc.Pause, Mask: sessions.mask, FreeMemory: tui.FreeMemory,
+		Palette: s.palette().With(resolved.Terminal.Theme), Reflow: terminal.ReflowOf(s.getenv), Sessions: sessions,
+		Notify: terminal.Notification(resolved.Terminal.Notify), Through: terminal.PassthroughOf(s.getenv), Keys: tui.Keys(resolved.Terminal.Keys),
+		Session: session, Prompt: prompt, Place: s.place(dir), DataDir: resolved.DataDir, Commands: conversation.Commands(found), Edit: s.editor(dir),
+		Stops: in.stops, Suspend: proc.Pause, Mask: sessions.Mask, FreeMemory: tui.FreeMemory,
 		Resume: func(id string) string { return "settle resume " + id },
 		Doctor: func(ctx context.Context, out io.Writer) {
 			m := about.Machine{Environ: s.environ, Getenv: s.getenv, Version: version(), Settings: resolved}
@@ -137,10 +132,10 @@ func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Cont
 // run shows the terminal, or where it cannot be drawn on, lines.
 func (f *tuiFlags) run(ctx context.Context, s *streams, o tui.Options) (int, error) {
 	if f.plain || s.getenv("ACCESSIBLE") == "1" || s.screen() == nil {
-		width, _ := screen.Size(s.stdout)
+		width, _ := terminal.Size(s.stdout)
 		return tui.RunPlain(ctx, s.stdin, s.stdout, width, o)
 	}
-	device, err := screen.Open(s.stdin, s.stdout)
+	device, err := terminal.Open(s.stdin, s.stdout)
 	if err != nil {
 		return stdio.CodeUsage, err
 	}
@@ -153,8 +148,8 @@ func (f *tuiFlags) run(ctx context.Context, s *streams, o tui.Options) (int, err
 
 // palette is what the terminal may show. NO_COLOR (https://no-color.org) leaves out
 // the colors.
-func (s *streams) palette() screen.Palette {
-	return screen.Palette{Color: s.getenv("NO_COLOR") == "", Attributes: true}
+func (s *streams) palette() terminal.Palette {
+	return terminal.Palette{Color: s.getenv("NO_COLOR") == "", Attributes: true}
 }
 
 // place is a directory as a person knows it: their own is "~".
@@ -167,135 +162,4 @@ func (s *streams) place(dir string) string {
 		return filepath.Join("~", rest)
 	}
 	return dir
-}
-
-// conversations are the sessions of the terminal.
-type conversations struct {
-	hosts        *assemble.Sessions
-	dir, dataDir string
-	take         bool // a session that another process hosts, instead of taking part in it
-
-	mu   sync.Mutex // guards last
-	last *redact.Redactor
-}
-
-// Open implements [tui.Sessions].
-func (c *conversations) Open(ctx context.Context, id string) (tui.Conversation, error) {
-	resolved, err := c.hosts.Settings(c.dir, nil)
-	if err != nil {
-		return nil, err
-	}
-	if id != "" && !c.take {
-		if guest, err := attach.Open(ctx, c.dataDir, id); err == nil {
-			c.masked(redact.New(resolved.Secrets()...))
-			return attached{guest}, nil
-		}
-	}
-	policy := assemble.NewPolicy(assemble.ModeOf(resolved.Permission))
-	opened, err := c.hosts.Open(ctx, id, assemble.SessionSpec{
-		Dir: c.dir, Settings: map[string]string{}, Options: func(o *assemble.Options) { o.Policy = policy },
-	})
-	if err != nil {
-		return nil, err
-	}
-	c.masked(opened.Agent.Redact)
-	return &conversation{Opened: opened, policy: policy}, nil
-}
-
-// Close implements [tui.Sessions].
-func (c *conversations) Close(ctx context.Context, one tui.Conversation, reason event.Reason, by string) error {
-	if guest, ok := one.(attached); ok {
-		_ = guest.Close() // it goes on elsewhere
-		return nil
-	}
-	return c.hosts.Close(ctx, one.ID(), reason, by)
-}
-
-// Resolve implements [tui.Sessions].
-func (c *conversations) Resolve(ctx context.Context, name string) (string, error) {
-	if name == "" {
-		return store.Last(ctx, c.dataDir, c.dir)
-	}
-	return store.Resolve(c.dataDir, name)
-}
-
-// Fork implements [tui.Sessions].
-func (c *conversations) Fork(ctx context.Context, id string) (string, error) {
-	fork := settle.NewSessionID()
-	return fork, store.Fork(ctx, c.dataDir, id, fork)
-}
-
-// Rename implements [tui.Sessions].
-func (c *conversations) Rename(_ context.Context, id, name string) error {
-	return store.Rename(c.dataDir, id, name)
-}
-
-// mostListed is how many sessions are listed.
-const mostListed = 200
-
-// List implements [tui.Sessions].
-func (c *conversations) List(ctx context.Context) ([]tui.Listed, error) {
-	list, err := store.List(ctx, c.dataDir, catalogue.Query{Dir: c.dir, Limit: mostListed})
-	var out []tui.Listed
-	for _, e := range list {
-		one := tui.Listed{ID: e.Session, Title: cmp.Or(store.Name(c.dataDir, e.Session), e.Title), Updated: e.Updated}
-		if host, known := attach.HostOf(c.dataDir, e.Session); known {
-			one.Host = host.String()
-		}
-		out = append(out, one)
-	}
-	if len(out) > 0 { // a catalogue that cannot be used does not matter then
-		return out, nil
-	}
-	return out, err
-}
-
-// mask masks what settle has read of secrets.
-func (c *conversations) mask(text string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.last == nil {
-		return text
-	}
-	return c.last.String(text)
-}
-
-func (c *conversations) masked(by *redact.Redactor) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.last = by
-}
-
-// conversation is a session of the terminal.
-type conversation struct {
-	*assemble.Opened
-	policy *assemble.Policy
-}
-
-// Model implements [tui.Conversation].
-func (c *conversation) Model() string {
-	return c.Opened.Model().FullName()
-}
-
-// Window implements [tui.Conversation].
-func (c *conversation) Window() int { return c.Opened.Model().Window }
-
-// Effort implements [tui.Conversation].
-func (c *conversation) Effort() string { return c.Opened.Model().Effort }
-
-// Choose implements [tui.Conversation].
-func (c *conversation) Choose(ctx context.Context, setting, value string) error {
-	return c.Opened.Choose(ctx, map[string]string{setting: value})
-}
-
-// Mode implements [tui.Conversation].
-func (c *conversation) Mode() string { return c.policy.Mode().Name }
-
-// SetMode implements [tui.Conversation].
-func (c *conversation) SetMode(_ context.Context, name string) error {
-	m, err := assemble.ModeNamed(name)
-	if err == nil {
-		c.policy.Set(m)
-	}
-	return err
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Guest is a conversation whose session another process hosts. It goes on there
+// AttachedConversation is a conversation whose session another process hosts. It goes on there
 // when it is closed here.
-type Guest interface {
+type AttachedConversation interface {
 	// Host names that process, such as "pid 4711 (serve)".
 	Host() string
 }
 
 // hostOf names the process that hosts the session, or is empty: this one does.
 func hostOf(c Conversation) string {
-	if g, ok := c.(Guest); ok {
+	if g, ok := c.(AttachedConversation); ok {
 		return g.Host()
 	}
 	return ""

@@ -1,4 +1,4 @@
-package main
+package conversation
 
 import (
 	"testing"
@@ -18,13 +18,13 @@ func (promptSource) Prompts() ([]mcp.Command, []string) {
 	return []mcp.Command{{Name: "docs__style", Server: "docs"}}, nil
 }
 
-// A prompt of a server stands for nothing by itself: the terminal leaves it to its
-// session, and offers none where that is in another process.
-func TestCommandsOfTheTerminalAreNoPrompts(t *testing.T) {
+// The open session expands the prompts of MCP servers, so that the list of commands
+// must not contain them.
+func TestCommandsLeavesOutServerPrompts(t *testing.T) {
 	if set := commands.Of(promptSource{}); len(set.List) != 1 {
 		t.Fatalf("%+v", set)
 	}
-	if set := commandsOf(promptSource{})(); len(set.List) != 0 {
+	if set := Commands(promptSource{})(); len(set.List) != 0 {
 		t.Errorf("%+v", set)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package conversation
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 	"github.com/settle-agent/settle/internal/frontend/tui"
 )
 
-// attached is a session of the terminal that another process hosts.
+// attached is a session that another process hosts, seen by its attached client.
 type attached struct{ *attach.Session }
 
-// Host implements [tui.Guest].
+// Host implements [tui.AttachedConversation].
 func (a attached) Host() string { return a.Session.Host().String() }
 
-// Submit implements [tui.Conversation]. What becomes of the input is among the events.
+// Submit implements [tui.Conversation]. It returns no turn: the events report what the
+// input does.
 func (a attached) Submit(ctx context.Context, text string, options ...settle.InputOption) (*settle.Turn, error) {
 	return nil, a.Session.Submit(ctx, settle.NewInput(text, options...))
 }
@@ -32,9 +33,9 @@ func (a attached) Effort() string { return a.Settings().Effort }
 // Mode implements [tui.Conversation].
 func (a attached) Mode() string { return a.Settings().Mode }
 
-// Compact implements [tui.Conversation].
+// Compact implements [tui.Conversation]. Only the host can compact its history.
 func (a attached) Compact(context.Context, string) (settle.Compacted, error) {
-	return settle.Compacted{}, a.elsewhere("history")
+	return settle.Compacted{}, fmt.Errorf("%s hosts this session: change its history there", a.Host())
 }
 
 // Choose implements [tui.Conversation].
@@ -42,15 +43,13 @@ func (a attached) Choose(ctx context.Context, setting, value string) error {
 	return a.Session.Choose(ctx, map[string]string{setting: value})
 }
 
-// SetMode implements [tui.Conversation]. A guest can only tighten it.
+// SetMode implements [tui.Conversation]. An attached client can only tighten the mode.
 func (a attached) SetMode(ctx context.Context, name string) error { return a.Tighten(ctx, name) }
 
 // Models implements [tui.Catalog].
-func (a attached) Models(ctx context.Context) ([]tui.Offered, error) {
-	offered, err := a.Offered(ctx)
-	return modelsOf(offered), listed(err, len(offered))
-}
+func (a attached) Models(ctx context.Context) ([]tui.Offered, error) { return models(a.Offered(ctx)) }
 
-func (a attached) elsewhere(setting string) error {
-	return fmt.Errorf("%s hosts this session: change its %s there", a.Host(), setting)
-}
+var (
+	_ tui.AttachedConversation = attached{}
+	_ tui.Catalog              = attached{}
+)

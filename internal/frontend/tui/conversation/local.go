@@ -1,0 +1,87 @@
+package conversation
+
+import (
+	"context"
+	"errors"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/commands"
+	"github.com/settle-agent/settle/internal/frontend/tui"
+	"github.com/settle-agent/settle/tool/mcp"
+)
+
+// local is a session that this process hosts.
+type local struct {
+	*assemble.Opened
+	policy *assemble.Policy
+}
+
+// Model implements [tui.Conversation].
+func (l *local) Model() string { return l.Opened.Model().FullName() }
+
+// Window implements [tui.Conversation].
+func (l *local) Window() int { return l.Opened.Model().Window }
+
+// Effort implements [tui.Conversation].
+func (l *local) Effort() string { return l.Opened.Model().Effort }
+
+// Choose implements [tui.Conversation].
+func (l *local) Choose(ctx context.Context, setting, value string) error {
+	return l.Opened.Choose(ctx, map[string]string{setting: value})
+}
+
+// Mode implements [tui.Conversation].
+func (l *local) Mode() string { return l.policy.Mode().Name }
+
+// SetMode implements [tui.Conversation].
+func (l *local) SetMode(_ context.Context, name string) error {
+	m, err := assemble.ModeNamed(name)
+	if err == nil {
+		l.policy.Set(m)
+	}
+	return err
+}
+
+// Models implements [tui.Catalog].
+func (l *local) Models(ctx context.Context) ([]tui.Offered, error) {
+	return models(l.Offered(ctx))
+}
+
+// models converts the models that the providers list. An empty list is an error that
+// names the other way to choose a model.
+func models(list []assemble.Offered, err error) (out []tui.Offered, _ error) {
+	for _, m := range list {
+		out = append(out, tui.Offered(m))
+	}
+	if err == nil && len(out) == 0 {
+		err = errors.New("no provider lists its models; /model NAME chooses one")
+	}
+	return out, err
+}
+
+// Rules implements [tui.Ruled].
+func (l *local) Rules() (out []tui.Rule) {
+	for _, r := range l.policy.Rules() {
+		out = append(out, tui.Rule{ID: r.Key, Decision: string(r.Decision), Text: r.Text, Where: r.Where})
+	}
+	return out
+}
+
+// Forget implements [tui.Ruled].
+func (l *local) Forget(rule string) { l.policy.Forget(rule) }
+
+// Prompts implements [tui.Expander].
+func (l *local) Prompts() ([]mcp.Command, []string) { return l.Commands().Prompts() }
+
+// Expand implements [tui.Expander].
+func (l *local) Expand(ctx context.Context, text string) (string, []event.Image, error) {
+	return commands.Expansion{Source: l.Commands()}.Expand(ctx, text)
+}
+
+var (
+	_ tui.Conversation = (*local)(nil)
+	_ tui.Expander     = (*local)(nil)
+	_ tui.Catalog      = (*local)(nil)
+	_ tui.Ruled        = (*local)(nil)
+)

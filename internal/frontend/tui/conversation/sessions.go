@@ -1,0 +1,167 @@
+package conversation
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/attach"
+	"github.com/settle-agent/settle/internal/client/rewind"
+	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/frontend/tui"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+const (
+	// maxSessions bounds how many sessions List returns.
+	maxSessions = 200
+	// maxPreviewTurns bounds how many of the last turns a preview shows.
+	maxPreviewTurns = 3
+)
+
+// Sessions are the sessions of a directory, for a terminal.
+type Sessions struct {
+	hosts        *assemble.Sessions
+	dir, dataDir string
+	take         bool // take a session over that another process hosts
+
+	mu       sync.Mutex // guards redactor
+	redactor *redact.Redactor
+}
+
+// New returns the sessions of dir, whose logs are in dataDir. With take, Open takes a
+// session over from the process that hosts it, instead of attaching to that process.
+func New(hosts *assemble.Sessions, dir, dataDir string, take bool) *Sessions {
+	return &Sessions{hosts: hosts, dir: dir, dataDir: dataDir, take: take}
+}
+
+// Open implements [tui.Sessions].
+func (s *Sessions) Open(ctx context.Context, id string) (tui.Conversation, error) {
+	resolved, err := s.hosts.Settings(s.dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	if id != "" && !s.take {
+		if client, err := attach.Open(ctx, s.dataDir, id); err == nil {
+			s.setRedactor(redact.New(resolved.Secrets()...))
+			return attached{client}, nil
+		}
+	}
+	policy := assemble.NewPolicy(assemble.ModeOf(resolved.Permission))
+	opened, err := s.hosts.Open(ctx, id, assemble.SessionSpec{
+		Dir: s.dir, Settings: map[string]string{}, Options: func(o *assemble.Options) { o.Policy = policy },
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.setRedactor(opened.Agent.Redact)
+	return &local{Opened: opened, policy: policy}, nil
+}
+
+// Close implements [tui.Sessions]. The session of an attached client stays open in its
+// host.
+func (s *Sessions) Close(ctx context.Context, c tui.Conversation, reason event.Reason, by string) error {
+	if client, ok := c.(attached); ok {
+		_ = client.Close() // the connection; the host keeps the session
+		return nil
+	}
+	return s.hosts.Close(ctx, c.ID(), reason, by)
+}
+
+// Resolve implements [tui.Sessions].
+func (s *Sessions) Resolve(ctx context.Context, name string) (string, error) {
+	if name == "" {
+		return store.Last(ctx, s.dataDir, s.dir)
+	}
+	return store.Resolve(s.dataDir, name)
+}
+
+// Fork implements [tui.Sessions].
+func (s *Sessions) Fork(ctx context.Context, id string) (string, error) {
+	fork := settle.NewSessionID()
+	return fork, store.Fork(ctx, s.dataDir, id, fork)
+}
+
+// Rename implements [tui.Sessions].
+func (s *Sessions) Rename(_ context.Context, id, name string) error {
+	return store.Rename(s.dataDir, id, name)
+}
+
+// List implements [tui.Sessions].
+func (s *Sessions) List(ctx context.Context) ([]tui.Listed, error) {
+	list, err := store.List(ctx, s.dataDir, catalogue.Query{Dir: s.dir, Limit: maxSessions})
+	var out []tui.Listed
+	for _, e := range list {
+		one := tui.Listed{ID: e.Session, Title: cmp.Or(store.Name(s.dataDir, e.Session), e.Title), Updated: e.Updated}
+		if host, known := attach.HostOf(s.dataDir, e.Session); known {
+			one.Host = host.String()
+		}
+		out = append(out, one)
+	}
+	if len(out) > 0 { // the list is complete without the catalogue
+		return out, nil
+	}
+	return out, err
+}
+
+// Plan implements [tui.Rewinder].
+func (s *Sessions) Plan(ctx context.Context, id, turn string) (*rewind.Plan, error) {
+	return rewind.Read(ctx, s.dataDir, id, turn)
+}
+
+// GoBack implements [tui.Rewinder].
+func (s *Sessions) GoBack(ctx context.Context, p *rewind.Plan, files rewind.Files) (rewind.Report, error) {
+	return p.Fork(ctx, files)
+}
+
+// Preview implements [tui.Previewer].
+func (s *Sessions) Preview(_ context.Context, id string) ([]string, error) {
+	state, err := journal.Load(s.dataDir, id)
+	if err != nil && len(state.Turns) == 0 {
+		return nil, err
+	}
+	lines := []string{terminal.Count(len(state.Turns), "turn")}
+	for _, t := range state.Turns[max(len(state.Turns)-maxPreviewTurns, 0):] {
+		for _, in := range t.Inputs {
+			lines = append(lines, "> "+firstLine(in.Text))
+		}
+		if answer := firstLine(t.Answer()); answer != "" {
+			lines = append(lines, "  "+answer)
+		}
+	}
+	return lines, nil
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+// Mask masks the secrets that the session opened last has read.
+func (s *Sessions) Mask(text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.redactor == nil {
+		return text
+	}
+	return s.redactor.String(text)
+}
+
+func (s *Sessions) setRedactor(r *redact.Redactor) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.redactor = r
+}
+
+var (
+	_ tui.Sessions  = (*Sessions)(nil)
+	_ tui.Rewinder  = (*Sessions)(nil)
+	_ tui.Previewer = (*Sessions)(nil)
+)
