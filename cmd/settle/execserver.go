@@ -137,8 +137,8 @@ func (f *execServerFlags) secret() (string, error) {
 }
 
 // shutdown returns the steps that end a server.
-func shutdown(server *execserver.Server, stops <-chan stdio.Stop) stdio.Ladder {
-	return stdio.Ladder{
+func shutdown(server *execserver.Server, stops <-chan stdio.Stop) stdio.Shutdown {
+	return stdio.Shutdown{
 		Close: server.Close, Hurry: func(context.Context, stdio.Stop) {}, Stops: stops, Exit: os.Exit,
 	}
 }
@@ -250,7 +250,7 @@ func (f *execServerFlags) out(sig *signals, s *streams, server *execserver.Serve
 	f.watchInput(sig, s)
 	stop := <-sig.stops
 	cancel()
-	err = shutdown(server, sig.stops).Descend(stop)
+	err = shutdown(server, sig.stops).Run(stop)
 	<-done
 	return failed(err)
 }
@@ -270,5 +270,5 @@ func (f *execServerFlags) streams(sig *signals, s *streams, server *execserver.S
 	case err = <-served:
 	}
 	cancel()
-	return failed(errors.Join(err, shutdown(server, sig.stops).Descend(stop)))
+	return failed(errors.Join(err, shutdown(server, sig.stops).Run(stop)))
 }

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostSelect is how many descriptors select(2) knows.
-const mostSelect = 1024
+// maxSelect is how many descriptors select(2) knows.
+const maxSelect = 1024
 
 // await waits until the terminal has something to read, or wake has: then it reports
 // false. Where that cannot be told, the read itself waits.
 func await(in, wake *os.File) (bool, error) {
 	a, b := int(in.Fd()), int(wake.Fd())
-	if max(a, b) >= mostSelect {
+	if max(a, b) >= maxSelect {
 		return true, nil
 	}
 	for {

@@ -36,8 +36,8 @@ const (
 	// escapeDelay is how long an escape waits for the rest of a sequence. A
 	// terminal sends sequences whole; a person is slower.
 	escapeDelay = 30 * time.Millisecond
-	// mostPaste bounds a paste in bytes.
-	mostPaste = 16 << 20
+	// maxPaste bounds a paste in bytes.
+	maxPaste = 16 << 20
 
 	pasteBegin = "\x1b[200~"
 	pasteEnd   = "\x1b[201~"
@@ -160,7 +160,7 @@ func (d *decoder) takePaste(events *[]Event) bool {
 	if end < 0 { // the end of it may have come in part
 		take = max(len(d.rest)-len(pasteEnd)+1, 0)
 	}
-	if room := mostPaste - d.paste.Len(); room > 0 {
+	if room := maxPaste - d.paste.Len(); room > 0 {
 		d.paste.Write(d.rest[:min(take, room)])
 	}
 	if end < 0 {

@@ -37,8 +37,8 @@ func PassthroughOf(getenv func(string) string) Passthrough {
 	return Direct
 }
 
-// mostNotice bounds the text of a notification, in characters.
-const mostNotice = 120
+// maxNotice bounds the text of a notification, in characters.
+const maxNotice = 120
 
 // Append appends what notifies the person. A bell needs no way through: multiplexers
 // ring their own.
@@ -68,8 +68,8 @@ func (n Notification) Append(b []byte, through Passthrough, title, text string) 
 // field of it.
 func noticeText(text string) string {
 	text = strings.ReplaceAll(OneLine(text), ";", ",")
-	if short := []rune(text); len(short) > mostNotice {
-		text = string(short[:mostNotice-1]) + "…"
+	if short := []rune(text); len(short) > maxNotice {
+		text = string(short[:maxNotice-1]) + "…"
 	}
 	return text
 }

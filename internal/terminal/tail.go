@@ -2,15 +2,15 @@ package terminal
 
 import "strings"
 
-// mostTail is how many bytes are kept of an output to show its end.
-const mostTail = 4 << 10
+// maxTail is how many bytes are kept of an output to show its end.
+const maxTail = 4 << 10
 
 // Tail returns the end of an output that grows: enough to show [LastLines] of it.
 func Tail(output string) string {
-	if len(output) <= mostTail {
+	if len(output) <= maxTail {
 		return output
 	}
-	return strings.ToValidUTF8(output[len(output)-mostTail/2:], "")
+	return strings.ToValidUTF8(output[len(output)-maxTail/2:], "")
 }
 
 // LastLines returns the last lines of an output that are not empty, and how many

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// mostText bounds a file in bytes, and mostFiles how many of a folder are read.
-	mostText  = 256 << 10
-	mostFiles = 500
+	// maxText bounds a file in bytes, and maxFiles how many of a folder are read.
+	maxText   = 256 << 10
+	maxFiles  = 500
 	extension = ".md"
 )
 
@@ -98,7 +98,7 @@ func (p place) read(s skills.Sources) (list []Command, problems []error) {
 				problems = append(problems, err)
 			}
 			return nil
-		case seen >= mostFiles:
+		case seen >= maxFiles:
 			return fs.SkipAll
 		case d.IsDir() && p.flat && path != p.Dir:
 			return fs.SkipDir
@@ -126,12 +126,12 @@ func (p place) command(s skills.Sources, path string) (Command, error) {
 	if !IsName(name) || name == "" {
 		return Command{}, errors.New("its name may have small letters, digits, - and _")
 	}
-	data, size, err := s.Read(p.Place, path, mostText)
+	data, size, err := s.Read(p.Place, path, maxText)
 	if err != nil {
 		return Command{}, err
 	}
-	if size > mostText {
-		return Command{}, fmt.Errorf("it has more than %d bytes", mostText)
+	if size > maxText {
+		return Command{}, fmt.Errorf("it has more than %d bytes", maxText)
 	}
 	c, err := parse(string(data))
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// mostWalked is how many files a walk looks for, and walkTimeout how long.
-	mostWalked  = 50_000
+	// maxWalked is how many files a walk looks for, and walkTimeout how long.
+	maxWalked   = 50_000
 	walkTimeout = 2 * time.Second
-	// mostPaths bounds what is kept of an index.
-	mostPaths = 300_000
+	// maxPaths bounds what is kept of an index.
+	maxPaths = 300_000
 )
 
 // List is the files and directories below a directory.
@@ -32,7 +32,7 @@ type candidate struct {
 func Read(ctx context.Context, dir string) *List {
 	ctx, cancel := context.WithTimeout(ctx, walkTimeout)
 	defer cancel()
-	names := append(tracked(dir), search.Names(ctx, dir, mostWalked)...)
+	names := append(tracked(dir), search.Names(ctx, dir, maxWalked)...)
 	return newList(names)
 }
 
@@ -59,7 +59,7 @@ func tracked(dir string) (names []string) {
 		return nil
 	}
 	for _, name := range index.Names {
-		if rest, ok := strings.CutPrefix(name, prefix); ok && len(names) < mostPaths {
+		if rest, ok := strings.CutPrefix(name, prefix); ok && len(names) < maxPaths {
 			names = append(names, rest)
 		}
 	}

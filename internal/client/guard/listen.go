@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// MostConnections is how many there may be at a time if nobody says otherwise.
-const MostConnections = 8192
+// MaxConnections is how many there may be at a time if nobody says otherwise.
+const MaxConnections = 8192
 
 // Address says where to listen.
 type Address struct {
@@ -22,7 +22,7 @@ type Address struct {
 	TLS *tls.Config
 	// Insecure allows an address that others can reach without TLS.
 	Insecure bool
-	// Connections is the most at a time; 0 means [MostConnections].
+	// Connections is the most at a time; 0 means [MaxConnections].
 	Connections int
 }
 
@@ -52,7 +52,7 @@ func Listen(ctx context.Context, a Address) (*Place, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %q: %w", a.Addr, err)
 	}
-	p.Listener = &bounded{Listener: l, most: cmp.Or(a.Connections, MostConnections)}
+	p.Listener = &bounded{Listener: l, most: cmp.Or(a.Connections, MaxConnections)}
 	p.host, _, _ = net.SplitHostPort(a.Addr) // it was resolved
 	if ip := net.ParseIP(p.host); p.host == "" || ip != nil && ip.IsUnspecified() {
 		p.host = "127.0.0.1"

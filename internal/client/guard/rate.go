@@ -10,9 +10,9 @@ import (
 // WrongTokenCost is what a wrong token costs, in requests.
 const WrongTokenCost = 20
 
-// mostAddresses bounds the addresses that are told apart; all others share a
+// maxAddresses bounds the addresses that are told apart; all others share a
 // bucket.
-const mostAddresses = 4096
+const maxAddresses = 4096
 
 // sweepDelay is the least time between two searches for addresses to forget.
 const sweepDelay = time.Second
@@ -58,7 +58,7 @@ func (l *Rate) bucket(address string, now time.Time) *bucket {
 	if b := l.buckets[address]; b != nil {
 		return b
 	}
-	if len(l.buckets) >= mostAddresses && now.Sub(l.swept) >= sweepDelay {
+	if len(l.buckets) >= maxAddresses && now.Sub(l.swept) >= sweepDelay {
 		l.swept = now
 		for known, b := range l.buckets { // the full ones say nothing
 			if b.left+l.perSecond*now.Sub(b.at).Seconds() >= l.burst {
@@ -66,7 +66,7 @@ func (l *Rate) bucket(address string, now time.Time) *bucket {
 			}
 		}
 	}
-	if len(l.buckets) >= mostAddresses {
+	if len(l.buckets) >= maxAddresses {
 		address = "" // together with all the others
 		if b := l.buckets[address]; b != nil {
 			return b

@@ -29,10 +29,10 @@ func TestRate(t *testing.T) {
 	if got := taken("b"); got != 20 {
 		t.Errorf("another address has %d", got)
 	}
-	for n := range 3 * mostAddresses {
+	for n := range 3 * maxAddresses {
 		taken(strconv.Itoa(n))
 	}
-	if got := len(l.buckets); got > mostAddresses+1 {
+	if got := len(l.buckets); got > maxAddresses+1 {
 		t.Errorf("%d addresses are kept", got)
 	}
 	if taken("yet another") > 0 {

@@ -49,28 +49,28 @@ func (l Limits) Server(h http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// Serve answers requests until a stop comes, then ends everything as the ladder
+// Serve answers requests until a stop comes, then ends everything as the shutdown
 // says, and last the connections. It returns what did not end in time.
-func Serve(l net.Listener, server *http.Server, ladder stdio.Ladder) error {
+func Serve(l net.Listener, server *http.Server, shutdown stdio.Shutdown) error {
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }() // ends with Shutdown or Close below; never blocks: room for one
 	stop := stdio.Stop{Reason: event.Shutdown, By: "host"}
 	var err error
 	select {
-	case stop = <-ladder.Stops:
+	case stop = <-shutdown.Stops:
 	case err = <-failed:
 		err = fmt.Errorf("cannot accept connections any more: %w", err)
 	}
-	drain := ladder.Drain
-	ladder.Drain = func(ctx context.Context) {
+	drain := shutdown.Drain
+	shutdown.Drain = func(ctx context.Context) {
 		if drain != nil {
 			drain(ctx)
 		}
-		ctx, enough := context.WithTimeout(ctx, cmp.Or(ladder.DrainTimeout, stdio.CloseTimeout)) // or what is left of the rest
+		ctx, enough := context.WithTimeout(ctx, cmp.Or(shutdown.DrainTimeout, stdio.CloseTimeout)) // or what is left of the rest
 		defer enough()
 		if server.Shutdown(ctx) != nil { // somebody does not read what they are told
 			_ = server.Close()
 		}
 	}
-	return errors.Join(err, ladder.Descend(stop))
+	return errors.Join(err, shutdown.Run(stop))
 }

@@ -34,7 +34,7 @@ func ListenUnix(ctx context.Context, path string) (*Place, error) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot listen on %q: %w", path, err), l.Close())
 	}
-	return &Place{Listener: &bounded{Listener: l, most: MostConnections}, scheme: "http", host: "localhost"}, nil
+	return &Place{Listener: &bounded{Listener: l, most: MaxConnections}, scheme: "http", host: "localhost"}, nil
 }
 
 // removeStale removes a socket whose server is gone.

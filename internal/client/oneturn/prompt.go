@@ -20,8 +20,8 @@ const (
 	// ever; a "-" beside the prompt says that something will come.
 	firstTimeout = 500 * time.Millisecond
 	idleTimeout  = 2 * time.Second
-	// mostInput bounds the input in bytes.
-	mostInput = 8 << 20
+	// maxInput bounds the input in bytes.
+	maxInput = 8 << 20
 )
 
 // UsageError is a mistake in how the command was called.
@@ -86,8 +86,8 @@ func readInput(ctx context.Context, stdin *os.File, mayIdle bool) (string, error
 			if idle != nil {
 				patient.Reset(idleTimeout)
 			}
-			if all.Len() > mostInput {
-				return "", &UsageError{fmt.Sprintf("standard input is longer than %d bytes: put it in a file and name that file in the prompt", mostInput)}
+			if all.Len() > maxInput {
+				return "", &UsageError{fmt.Sprintf("standard input is longer than %d bytes: put it in a file and name that file in the prompt", maxInput)}
 			}
 		case err := <-failed:
 			return inputText(all.Bytes(), err)

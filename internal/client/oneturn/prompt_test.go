@@ -88,7 +88,7 @@ func TestPromptWaitsForInput(t *testing.T) {
 }
 
 func TestPromptIsBounded(t *testing.T) {
-	_, err := Prompt(t.Context(), []string{"-"}, input(t, "file", strings.Repeat("x", mostInput+1)), false)
+	_, err := Prompt(t.Context(), []string{"-"}, input(t, "file", strings.Repeat("x", maxInput+1)), false)
 	var usage *UsageError
 	if !errors.As(err, &usage) {
 		t.Errorf("got %v", err)

@@ -21,12 +21,10 @@ const (
 	// closeTimeout bounds the end of the session after the turn's: what is left
 	// then is named, and ended by those who have custody of it.
 	closeTimeout = 1200 * time.Millisecond
-	// patience is how long a reader may leave standard output unread before
-	// the rest is given up, shortPatience once somebody asked for the end.
-	patience      = 10 * time.Second
-	shortPatience = 400 * time.Millisecond
-	// lastPatience is for standard error, which has the last words.
-	lastPatience = 200 * time.Millisecond
+	// stopUnreadTimeout replaces [stdio.UnreadTimeout] after a stop.
+	stopUnreadTimeout = 400 * time.Millisecond
+	// lastUnreadTimeout bounds the last write to standard error.
+	lastUnreadTimeout = 200 * time.Millisecond
 	// exitTimeout is from the turn's end to the process's where something other
 	// than a reader of standard output is in the way, such as a disk that hangs.
 	exitTimeout = 1900 * time.Millisecond
@@ -143,7 +141,7 @@ func (r *runner) guard(code int) {
 		case <-timer.C:
 		}
 		r.last()
-		if r.Exit != nil && (r.patience() != patience || !r.out.Busy()) {
+		if r.Exit != nil && (r.unreadTimeout() != stdio.UnreadTimeout || !r.out.Busy()) {
 			r.Exit(code)
 		}
 		timer.Reset(stdio.PollDelay)
@@ -161,7 +159,7 @@ func (r *runner) wait(ctx context.Context, turn *settle.Turn) (settle.Outcome, e
 		case <-ctx.Done():
 			return
 		}
-		timer := time.NewTimer(shortPatience)
+		timer := time.NewTimer(stopUnreadTimeout)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
@@ -193,7 +191,7 @@ func (r *runner) print(show func() error) {
 // ended says how the turn ended, the cause first.
 func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 	code := stdio.Code(o.Cause, r.stop.all()...)
-	unshown := r.out.Await(r.printed, r.patience)
+	unshown := r.out.Await(r.printed, r.unreadTimeout)
 	answer := ""
 	if o.Completed() {
 		answer = o.Answer
@@ -226,8 +224,8 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 		r.say("the session is kept; continue with: %s", r.Resume(session.ID()))
 	}
 	if r.Ended != nil {
-		r.out.Drain(r.patience)
-		r.err.Drain(r.patience)
+		r.out.Drain(r.unreadTimeout)
+		r.err.Drain(r.unreadTimeout)
 		r.Ended(session)
 	}
 	return code
@@ -306,7 +304,7 @@ func (r *runner) reportRefused(err error) int {
 func (r *runner) fail(why string) {
 	if r.enough != nil {
 		r.enough()
-		if r.out.Await(r.printed, r.patience) != nil {
+		if r.out.Await(r.printed, r.unreadTimeout) != nil {
 			return // nobody reads what it would say
 		}
 	}
@@ -344,7 +342,7 @@ func (r *runner) isReported(err error) bool {
 
 // leave lets the output go out and returns the code.
 func (r *runner) leave(code int) int {
-	wait := r.patience
+	wait := r.unreadTimeout
 	if r.lost {
 		wait = func() time.Duration { return 0 }
 	}
@@ -356,7 +354,7 @@ func (r *runner) leave(code int) int {
 			code = r.reportUnshown(err)
 		}
 	}
-	_ = r.err.Close(func() time.Duration { return lastPatience })
+	_ = r.err.Close(func() time.Duration { return lastUnreadTimeout })
 	return code
 }
 
@@ -369,12 +367,12 @@ func (r *runner) reportUnshown(err error) int {
 	return stdio.CodeFailed
 }
 
-func (r *runner) patience() time.Duration {
+func (r *runner) unreadTimeout() time.Duration {
 	select {
 	case <-r.stop.first:
-		return shortPatience
+		return stopUnreadTimeout
 	default:
-		return patience
+		return stdio.UnreadTimeout
 	}
 }
 

@@ -148,17 +148,17 @@ func writeSynced(path string, content []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// mostManifest bounds what is read of a snapshot's manifest, in bytes, and mostCopy
+// maxManifest bounds what is read of a snapshot's manifest, in bytes, and maxCopy
 // a file in it.
 const (
-	mostManifest = 16 << 20
-	mostCopy     = 64 << 20
+	maxManifest = 16 << 20
+	maxCopy     = 64 << 20
 )
 
 // ReadSnapshot makes the plan that undoes a rewind, by the directory that has what
 // was there before it. The files have been looked at.
 func ReadSnapshot(ctx context.Context, at string) (*Plan, error) {
-	raw, _, err := disk.Read(filepath.Join(at, manifest), mostManifest)
+	raw, _, err := disk.Read(filepath.Join(at, manifest), maxManifest)
 	if err != nil {
 		return nil, fmt.Errorf("cannot undo a rewind by %q: %w", at, err)
 	}
@@ -179,7 +179,7 @@ func ReadSnapshot(ctx context.Context, at string) (*Plan, error) {
 		if !ok {
 			return nil, &disk.MissingError{SHA256: sum}
 		}
-		content, _, err := disk.Read(path, mostCopy)
+		content, _, err := disk.Read(path, maxCopy)
 		if err == nil && disk.Sum(content) != sum {
 			err = fmt.Errorf("%q is not what was copied", path)
 		}

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// mostUncovered is how many commands and children are listed, and widest how
+	// maxUncovered is how many commands and children are listed, and widest how
 	// much of each.
-	mostUncovered = 12
-	widest        = 100
+	maxUncovered = 12
+	widest       = 100
 )
 
 // Lines say what the plan would do, for people. Nothing in them can act on a terminal.
@@ -47,7 +47,7 @@ func uncovered(all []Uncovered) (out []string) {
 		defer func() { seen[u] = true }()
 		return seen[u]
 	})
-	for _, u := range all[:min(len(all), mostUncovered)] {
+	for _, u := range all[:min(len(all), maxUncovered)] {
 		text := terminal.Short(terminal.OneLine(u.Text), widest)
 		switch u.Kind {
 		case Command:
@@ -59,7 +59,7 @@ func uncovered(all []Uncovered) (out []string) {
 		}
 		out = append(out, "  "+text)
 	}
-	if more := len(all) - mostUncovered; more > 0 {
+	if more := len(all) - maxUncovered; more > 0 {
 		out = append(out, fmt.Sprintf("  … and %d more", more))
 	}
 	return out

@@ -4,7 +4,7 @@
 //
 //	client ──► Handler of the face ──► Dispatch ──► a lane for each session, in order
 //	                                                    │ Method: answers, or returns an error
-//	stop, end of input, nobody reads ─► stdio.Ladder ─► lanes and other work end ─► connection
+//	stop, end of input, nobody reads ─► stdio.Shutdown ─► lanes and other work end ─► connection
 //
 // What must keep its order among all messages, such as a cancel, a face does in its
 // Handler, before it dispatches. A lane may wait for a session; it does not wait for

@@ -33,8 +33,8 @@ type Options struct {
 	Exit func(code int)
 	// CloseTimeout bounds the end of all sessions; 0 means [stdio.CloseTimeout].
 	CloseTimeout time.Duration
-	// MostRequests bounds the requests that are open; 0 means 256.
-	MostRequests int
+	// MaxRequests bounds the requests that are open; 0 means 256.
+	MaxRequests int
 	// Say, if set, tells the person who started the program something.
 	Say    func(error)
 	Logger *slog.Logger // for what the client does wrong; nil is silent
@@ -50,8 +50,8 @@ type Protocol struct {
 	Refusal func(ctx context.Context, err error) error
 }
 
-// mostRequests bounds the requests of a client that are open.
-const mostRequests = 256
+// maxRequests bounds the requests of a client that are open.
+const maxRequests = 256
 
 var errEnded = errors.New("the server has ended")
 
@@ -83,7 +83,7 @@ func New(o Options, p Protocol) *Server {
 		Options: o, Protocol: p, client: "client", lanes: map[string][]func(){},
 		Conn: jsonrpc.New(jsonrpc.Options{
 			In: o.In, Out: o.Out, Dialect: p.Dialect, Handler: p.Handler, Overloaded: p.Busy, Logger: o.Logger,
-			MaxInFlight: cmp.Or(o.MostRequests, mostRequests), Linger: true,
+			MaxInFlight: cmp.Or(o.MaxRequests, maxRequests), Linger: true,
 		}),
 	}
 }
@@ -108,9 +108,9 @@ func (s *Server) Serve(ctx context.Context) (*stdio.Stop, error) {
 }
 
 func (s *Server) shutDown(stop stdio.Stop) error {
-	return stdio.Ladder{
+	return stdio.Shutdown{
 		Close: s.Sessions.CloseAll, Hurry: stdio.Hurry(s.Sessions.All), Drain: s.drain, Stops: s.Stops, Exit: s.Exit, Timeout: s.CloseTimeout,
-	}.Descend(stop)
+	}.Run(stop)
 }
 
 // drain waits for what still has something to say, and lets it out.

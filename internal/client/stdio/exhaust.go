@@ -20,15 +20,15 @@ type exhaust struct {
 	Message    string `json:"message"`
 }
 
-// mostBody is how many characters of the provider's answer are told.
-const mostBody = 500
+// maxBody is how many characters of the provider's answer are told.
+const maxBody = 500
 
 // ExhaustLine is the line that tells programs, on standard error, that the
 // retries of a turn are exhausted; without its end.
 func ExhaustLine(session, turn string, f *event.Failure, mask func(string) string) string {
 	body := []rune(mask(f.Body))
 	line := exhaust{
-		Session: session, Turn: turn, Status: f.Status, URL: mask(f.URL), Body: string(body[:min(len(body), mostBody)]),
+		Session: session, Turn: turn, Status: f.Status, URL: mask(f.URL), Body: string(body[:min(len(body), maxBody)]),
 		Attempt: f.Attempt, RetryLimit: f.RetryLimit, Error: f.Name, Message: mask(f.Message),
 	}
 	raw, _ := jsonrpc.Append(nil, line) // strings and numbers always encode

@@ -11,6 +11,10 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
+// UnreadTimeout is how long a client may leave standard output unread before settle
+// gives up the rest of its output.
+const UnreadTimeout = 10 * time.Second
+
 const (
 	// room is how much output may wait for its reader before the printer
 	// waits as well. The session does not: it has its own log to lag in.
@@ -179,16 +183,16 @@ func (o *Output) Busy() bool {
 }
 
 // Stuck reports whether nothing of what is written has been read for so long.
-func (o *Output) Stuck(patience time.Duration) bool {
+func (o *Output) Stuck(timeout time.Duration) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.err == nil && o.writing && time.Since(o.moved) > patience
+	return o.err == nil && o.writing && time.Since(o.moved) > timeout
 }
 
 // Await waits for a channel that is closed when the output has moved on. It
-// gives up when nothing has moved for as long as patience says.
-func (o *Output) Await(ch <-chan struct{}, patience func() time.Duration) error {
-	tick := time.NewTicker(PollDelay) // patience may shrink meanwhile
+// gives up once nothing has moved for timeout().
+func (o *Output) Await(ch <-chan struct{}, timeout func() time.Duration) error {
+	tick := time.NewTicker(PollDelay) // timeout may shrink meanwhile
 	defer tick.Stop()
 	began := time.Now()
 	for {
@@ -196,7 +200,7 @@ func (o *Output) Await(ch <-chan struct{}, patience func() time.Duration) error 
 		case <-ch:
 			return nil
 		case <-tick.C:
-			if bound := patience(); time.Since(o.lastMove(began)) > bound {
+			if bound := timeout(); time.Since(o.lastMove(began)) > bound {
 				return fmt.Errorf("%w: nothing was read for %s", ErrUnread, terminal.Duration(bound))
 			}
 		}
@@ -204,24 +208,24 @@ func (o *Output) Await(ch <-chan struct{}, patience func() time.Duration) error 
 }
 
 // Drain waits until what is pending is out, or until nothing has moved for as
-// long as patience says.
-func (o *Output) Drain(patience func() time.Duration) {
+// long as timeout() says.
+func (o *Output) Drain(timeout func() time.Duration) {
 	drained := make(chan struct{})
 	go func() { // ends when the output has moved or is broken, else with the process
 		o.Flush()
 		close(drained)
 	}()
-	_ = o.Await(drained, patience) // whoever closes it says what is wrong
+	_ = o.Await(drained, timeout) // whoever closes it says what is wrong
 }
 
 // Close lets what is pending go out, and says what is wrong with the output,
 // if anything.
-func (o *Output) Close(patience func() time.Duration) error {
+func (o *Output) Close(timeout func() time.Duration) error {
 	o.mu.Lock()
 	o.closing = true
 	o.mu.Unlock()
 	token(o.kick)
-	if err := o.Await(o.done, patience); err != nil {
+	if err := o.Await(o.done, timeout); err != nil {
 		return err
 	}
 	o.mu.Lock()

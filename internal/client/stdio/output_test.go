@@ -17,8 +17,6 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-const patience = 10 * time.Second
-
 func forever() time.Duration { return time.Hour }
 
 func text(s string) func([]byte) []byte { return func(b []byte) []byte { return append(b, s...) } }
@@ -64,7 +62,7 @@ func (s *stuck) Write(data []byte) (int, error) {
 }
 
 // A reader that does not read holds up the printer, in bounded memory, and the
-// end for no longer than the patience.
+// end for no longer than the UnreadTimeout.
 func TestOutputIsNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stuck{gate: make(chan struct{})}
@@ -117,11 +115,11 @@ func TestOutputIsReadSlowly(t *testing.T) {
 					read <- all
 					return
 				}
-				time.Sleep(patience / 2)
+				time.Sleep(UnreadTimeout / 2)
 			}
 		}()
 		o.Write(text(strings.Repeat("x", room)))
-		if err := o.Close(func() time.Duration { return patience }); err != nil {
+		if err := o.Close(func() time.Duration { return UnreadTimeout }); err != nil {
 			t.Error(err)
 		}
 		_ = writer.Close()

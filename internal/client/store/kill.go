@@ -71,13 +71,13 @@ func (j Job) awaitRecord(ctx context.Context, dataDir string) {
 	}
 }
 
-// mostNames is how many processes are listed.
-const mostNames = 10
+// maxNames is how many processes are listed.
+const maxNames = 10
 
 // ProcessNames lists processes for people.
 func ProcessNames(list []event.Process) string {
 	var parts []string
-	for _, p := range list[:min(len(list), mostNames)] {
+	for _, p := range list[:min(len(list), maxNames)] {
 		text := fmt.Sprintf("process %d (%s)", p.PID, terminal.Text(p.Command))
 		if p.Why != "" {
 			text += ": " + p.Why
@@ -85,7 +85,7 @@ func ProcessNames(list []event.Process) string {
 		parts = append(parts, text)
 	}
 	text := strings.Join(parts, ", ")
-	if more := len(list) - mostNames; more > 0 {
+	if more := len(list) - maxNames; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

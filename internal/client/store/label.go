@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// MostName bounds a session's name in bytes.
-const MostName = 4 << 10
+// MaxName bounds a session's name in bytes.
+const MaxName = 4 << 10
 
 // isPlain reports whether an id is the name of a file, and of nothing elsewhere.
 func isPlain(session string) bool {
@@ -25,7 +25,7 @@ func Name(dataDir, session string) string {
 	if !isPlain(session) {
 		return ""
 	}
-	name, _, err := disk.Read(label(dataDir, session), MostName)
+	name, _, err := disk.Read(label(dataDir, session), MaxName)
 	if err != nil {
 		return ""
 	}

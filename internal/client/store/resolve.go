@@ -8,8 +8,8 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// mostCandidates is how many ids an error lists.
-const mostCandidates = 5
+// maxCandidates is how many ids an error lists.
+const maxCandidates = 5
 
 // Resolve returns the id of the session that a person means: the id itself, or as
 // much of its beginning as no other session has.
@@ -38,8 +38,8 @@ func Resolve(dataDir, name string) (string, error) {
 	}
 	slices.Sort(found)
 	more := ""
-	if n := len(found) - mostCandidates; n > 0 {
-		found, more = found[:mostCandidates], fmt.Sprintf(" and %d more", n)
+	if n := len(found) - maxCandidates; n > 0 {
+		found, more = found[:maxCandidates], fmt.Sprintf(" and %d more", n)
 	}
 	return "", fmt.Errorf("session %q is ambiguous: %s%s; use more of the id", name, strings.Join(found, ", "), more)
 }

@@ -39,8 +39,8 @@ const (
 	bad  finding = "BAD"  // does not work
 )
 
-// ErrUnwell says that something does not work.
-var ErrUnwell = errors.New("something does not work; see above")
+// ErrCheckFailed says that something does not work.
+var ErrCheckFailed = errors.New("something does not work; see above")
 
 const lookTimeout = 5 * time.Second
 
@@ -52,7 +52,7 @@ type doctor struct {
 	err    error // of writing
 }
 
-// Doctor looks at the machine and writes what it finds. Its error is ErrUnwell
+// Doctor looks at the machine and writes what it finds. Its error is ErrCheckFailed
 // if something does not work.
 func Doctor(ctx context.Context, to io.Writer, m Machine) error {
 	d := &doctor{Machine: m, to: to}
@@ -67,7 +67,7 @@ func Doctor(ctx context.Context, to io.Writer, m Machine) error {
 	case d.err != nil:
 		return d.err
 	case d.unwell:
-		return ErrUnwell
+		return ErrCheckFailed
 	}
 	return nil
 }

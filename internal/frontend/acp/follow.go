@@ -7,7 +7,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
-	"github.com/settle-agent/settle/internal/client/book"
+	"github.com/settle-agent/settle/internal/client/pending"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
@@ -108,20 +108,20 @@ func (ses *session) inputChanged(c transcript.Change) {
 	}
 }
 
-func (ses *session) promptMoved(m book.Move[*prompt]) {
+func (ses *session) promptMoved(m pending.Move[*prompt]) {
 	switch m.How {
-	case book.Held:
+	case pending.Held:
 		ses.held(m)
-	case book.Dropped:
+	case pending.Dropped:
 		drop(m.Entry, m.Cause)
-	case book.Ended:
+	case pending.Ended:
 		ses.turnEnded(m)
 	}
 }
 
 // held takes back a prompt that will not run by itself: the protocol cannot
 // show it (C19). Where settle is being shut down, it stays in the log.
-func (ses *session) held(m book.Move[*prompt]) {
+func (ses *session) held(m pending.Move[*prompt]) {
 	if m.Cause.Reason != event.Shutdown {
 		// If it cannot be dropped, a turn has started with it, and will end.
 		if _, err := ses.opened.Drop(m.Key, ses.Client()); err == nil {
@@ -166,7 +166,7 @@ func (ses *session) warn(text string) {
 }
 
 // turnEnded answers a prompt that the turn took.
-func (ses *session) turnEnded(m book.Move[*prompt]) {
+func (ses *session) turnEnded(m pending.Move[*prompt]) {
 	reason := stopReason(m.Cause)
 	if m.Cancelled() {
 		reason = "cancelled" // the protocol wants no other answer, also where the turn was faster

@@ -11,7 +11,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/client/book"
+	"github.com/settle-agent/settle/internal/client/pending"
 	"github.com/settle-agent/settle/internal/client/commands"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
@@ -27,7 +27,7 @@ type prompt struct {
 }
 
 // entry is a prompt in the book, by the id of its input.
-type entry = book.Entry[*prompt]
+type entry = pending.Entry[*prompt]
 
 // prompt takes a prompt: from here on, a cancel finds it.
 func (s *Server) prompt(ctx context.Context, r *jsonrpc.Request) {

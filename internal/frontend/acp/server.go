@@ -6,7 +6,7 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/settle-agent/settle/internal/client/book"
+	"github.com/settle-agent/settle/internal/client/pending"
 	"github.com/settle-agent/settle/internal/client/rpc"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/jsonrpc"
@@ -16,7 +16,7 @@ import (
 // Server is an agent of one client.
 type Server struct {
 	*rpc.Server
-	prompts  book.Book[*prompt] // that are not answered
+	prompts  pending.Requests[*prompt] // that are not answered
 	sessions rpc.Registry[session]
 	can      atomic.Pointer[clientCapabilities]
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// mostCommand is how many characters of a command the table shows.
-const mostCommand = 80
+// maxCommand is how many characters of a command the table shows.
+const maxCommand = 80
 
 // List writes a table of the jobs that run.
 func List(to io.Writer, dataDir string) error {
@@ -23,7 +23,7 @@ func List(to io.Writer, dataDir string) error {
 	var rows [][]string
 	for _, j := range list {
 		rows = append(rows, []string{
-			j.Name(), string(j.State), fmt.Sprintf("pid %d", j.PID), j.At.Local().Format(time.DateTime), terminal.Short(j.Command, mostCommand),
+			j.Name(), string(j.State), fmt.Sprintf("pid %d", j.PID), j.At.Local().Format(time.DateTime), terminal.Short(j.Command, maxCommand),
 		})
 	}
 	return listing.Table(to, rows)

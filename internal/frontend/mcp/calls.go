@@ -6,16 +6,16 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"github.com/settle-agent/settle/internal/client/book"
+	"github.com/settle-agent/settle/internal/client/pending"
 )
 
 // calls are the requests that are not answered: the answers to those that are
 // cancelled are dropped, since the SDK gives one. Over HTTP they are of many
 // sessions of the protocol; on standard streams there is one, without a name.
-type calls struct{ book.Book[*request] }
+type calls struct{ pending.Requests[*request] }
 
 // call is a request that is not answered.
-type call = book.Entry[*request]
+type call = pending.Entry[*request]
 
 // request is what there is to know of a call.
 type request struct {

@@ -2,14 +2,14 @@ package mcp
 
 import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/settle-agent/settle/internal/client/book"
+	"github.com/settle-agent/settle/internal/client/pending"
 )
 
 // client is who is at the other end of a session of the protocol.
 type client struct {
 	session *sdk.ServerSession
 	order   order            // of requests that have no place from their connection
-	tasks   book.Book[*task] // what its requests do, by input; closed when it ends its session
+	tasks   pending.Requests[*task] // what its requests do, by input; closed when it ends its session
 }
 
 // client returns who is at the other end of the session.

@@ -237,7 +237,7 @@ func (e *Endpoint) take(session string, body []byte) *call {
 // what did not end in time.
 func (e *Endpoint) Serve(l net.Listener, stops <-chan stdio.Stop) error {
 	e.once.Do(e.prepare)
-	return guard.Serve(l, e.Limits.Server(e, e.Logger), stdio.Ladder{Close: e.Close, Hurry: e.hurry, Stops: stops, Drain: func(ctx context.Context) {
+	return guard.Serve(l, e.Limits.Server(e, e.Logger), stdio.Shutdown{Close: e.Close, Hurry: e.hurry, Stops: stops, Drain: func(ctx context.Context) {
 		e.calls.Drain(ctx) // the SDK does not answer once it closes
 		for s := range e.Server.Sessions() {
 			go func() { _ = s.Close() }() // ends when its requests are answered, or with the process

@@ -34,7 +34,7 @@ func (f *Frontend) Stdio(in io.Reader, out io.Writer, stops <-chan stdio.Stop) e
 	if stop.By == "stdin" {
 		c.admitted()
 	}
-	return stdio.Ladder{
+	return stdio.Shutdown{
 		Close: f.Sessions.CloseAll, Hurry: stdio.Hurry(f.Sessions.All), Timeout: stdio.CloseTimeout - time.Since(began), Stops: stops, Exit: f.Exit,
 		Drain: func(ctx context.Context) {
 			c.drain(ctx)
@@ -43,7 +43,7 @@ func (f *Frontend) Stdio(in io.Reader, out io.Writer, stops <-chan stdio.Stop) e
 			stdio.Await(ctx, func() { c.out.Drain(func() time.Duration { return stdio.DrainTimeout }) })
 			_ = c.out.Close(func() time.Duration { return 0 }) // the client has gone
 		},
-	}.Descend(stop)
+	}.Run(stop)
 }
 
 // admitted waits until the requests so far have taken effect, but not for long.

@@ -71,8 +71,8 @@ func (s *screen) turnEnded(t *event.Turn) {
 	s.erase()
 }
 
-// mostDiff is how many lines of a call's changes are shown.
-const mostDiff = 40
+// maxDiff is how many lines of a call's changes are shown.
+const maxDiff = 40
 
 // plan shows the plan that a call has set.
 func (s *screen) plan(c event.Content) {
@@ -89,7 +89,7 @@ func (s *screen) diff(c event.Content) {
 	if !s.stream || s.volume == Quiet || toolview.KindOf(c.Name) != toolview.Edit || len(c.Detail) == 0 {
 		return
 	}
-	left := mostDiff
+	left := maxDiff
 	for _, change := range toolview.New(c.Name, c.Arguments, "").Changes(c.Detail) {
 		s.put("  " + s.styled(bold(), fmt.Sprintf("%s (%s)", terminal.OneLine(change.Path), change.Kind)))
 		for line := range strings.Lines(change.Body()) {

@@ -5,8 +5,8 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// mostLate bounds what late keeps.
-const mostLate = 20
+// maxLate bounds what late keeps.
+const maxLate = 20
 
 // late is what people should know of a turn that programs watch: for these, the
 // cause comes first on standard error (C14), and this after it.
@@ -16,7 +16,7 @@ type late struct {
 }
 
 func (l *late) keep(notice string) {
-	if !l.silent && len(l.notices) < mostLate {
+	if !l.silent && len(l.notices) < maxLate {
 		l.notices = append(l.notices, notice)
 	}
 }

@@ -29,7 +29,7 @@ func List(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) 
 	for _, b := range tree(list) {
 		e := b.Entry
 		rows = append(rows, []string{
-			e.Session, e.Updated.Local().Format(time.DateTime), state(e) + where(dataDir, e.Session), terminal.Short(e.Model, mostCell), b.mark() + terminal.Short(e.Title, mostCell) + ownWorktree(dataDir, e),
+			e.Session, e.Updated.Local().Format(time.DateTime), state(e) + where(dataDir, e.Session), terminal.Short(e.Model, maxCell), b.mark() + terminal.Short(e.Title, maxCell) + ownWorktree(dataDir, e),
 		})
 	}
 	return listing.Table(to, rows)
@@ -94,8 +94,8 @@ func tree(list []catalogue.Entry) []branch {
 	return out
 }
 
-// mostCell is how many characters of a model and of a title the table shows.
-const mostCell = 60
+// maxCell is how many characters of a model and of a title the table shows.
+const maxCell = 60
 
 // state says in a word how a session is.
 func state(e catalogue.Entry) string {

@@ -136,7 +136,7 @@ func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
 }
 
 func showItem(b *bytes.Buffer, i *event.Item) {
-	const mostOutput = 600
+	const maxOutput = 600
 	c := i.Content()
 	switch c.Type {
 	case event.Message:
@@ -145,7 +145,7 @@ func showItem(b *bytes.Buffer, i *event.Item) {
 		fmt.Fprintf(b, "\n(message to the model: %s)\n", quoted(c.Text))
 	case event.ToolCall:
 		fmt.Fprintf(b, "\n→ %s %s\n", terminal.Text(c.Name), quoted(c.Arguments))
-		if out := quoted(head(c.Output, mostOutput)); out != "" {
+		if out := quoted(head(c.Output, maxOutput)); out != "" {
 			fmt.Fprintf(b, "  %s\n", out)
 		}
 		how := string(i.Status)

@@ -21,14 +21,14 @@ func (u *UI) commands() []slash {
 	}
 	for _, c := range set.List {
 		if !slices.ContainsFunc(all, func(s slash) bool { return s.name == c.Name }) {
-			all = append(all, slash{c.Name, c.Hint, terminal.Short(c.About, mostHelp), func(u *UI, argument string) { u.deliverCommand(c, argument) }})
+			all = append(all, slash{c.Name, c.Hint, terminal.Short(c.About, maxHelp), func(u *UI, argument string) { u.deliverCommand(c, argument) }})
 		}
 	}
 	return all
 }
 
-// mostHelp bounds what is said of a command, in characters.
-const mostHelp = 100
+// maxHelp bounds what is said of a command, in characters.
+const maxHelp = 100
 
 // deliverCommand sends what a command of the user's stands for.
 func (u *UI) deliverCommand(c commands.Command, argument string) {

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// mostFound is how many completions are offered, and mostShown how many of
+	// maxFound is how many completions are offered, and maxShown how many of
 	// them are on the screen.
-	mostFound = 50
-	mostShown = 8
+	maxFound = 50
+	maxShown = 8
 	// staleDelay is how old a list of files may be for a new word.
 	staleDelay = 5 * time.Second
 )
@@ -85,7 +85,7 @@ func (u *UI) findFiles() {
 		if read == nil {
 			read = files.Read(u.ctx, dir)
 		}
-		found := read.Match(words, mostFound)
+		found := read.Match(words, maxFound)
 		u.send(func() {
 			if u.input.files.busy = false; known == nil {
 				u.input.files.files, u.input.files.readAt = read, time.Now()

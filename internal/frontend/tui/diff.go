@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// mostDiff is how many lines of a call's changes are shown.
-const mostDiff = 40
+// maxDiff is how many lines of a call's changes are shown.
+const maxDiff = 40
 
 // changeRows are changes to files: each line with its number, and what differs
 // within a line stands out.

@@ -52,7 +52,7 @@ func (u *UI) draw(now time.Time) {
 		return
 	}
 	frame := u.display.frames.Bytes()
-	if len(frame) > mostFrame { // it is the writer's now
+	if len(frame) > maxFrame { // it is the writer's now
 		u.display.frames = bytes.Buffer{}
 	} else {
 		frame = bytes.Clone(frame)

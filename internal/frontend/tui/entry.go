@@ -161,9 +161,9 @@ func relative(dir, path string) string {
 	return path
 }
 
-// mostOutput is how many rows of a command's output are kept on the screen: its
+// maxOutput is how many rows of a command's output are kept on the screen: its
 // end. The transcript (Ctrl-T) has all.
-const mostOutput = 5
+const maxOutput = 5
 
 // callEntry is a call that has ended, with the end of its output or its changes.
 func callEntry(i *event.Item, dir string) entry {
@@ -178,13 +178,13 @@ func callEntry(i *event.Item, dir string) entry {
 	switch {
 	case call.Kind == toolview.Edit && i.Status == event.ItemCompleted:
 		changes := call.Changes(content.Detail)
-		body = func(width int) []terminal.Line { return changeRows(changes, dir, width, mostDiff) }
+		body = func(width int) []terminal.Line { return changeRows(changes, dir, width, maxDiff) }
 	case call.Kind == toolview.Plan && i.Status == event.ItemCompleted:
 		body = planRows(call.Plan)
 	case i.Status == event.ItemFailed && call.Kind != toolview.Command, call.Kind == toolview.Other, call.Kind == toolview.Web:
 		body = outputRows(content.Output, 3)
 	case call.Kind == toolview.Command, call.Kind == toolview.Job:
-		body = outputRows(content.Output, mostOutput)
+		body = outputRows(content.Output, maxOutput)
 	}
 	return entry{group: ofCall, rows: func(width int) []terminal.Line {
 		indent := terminal.Indent{First: terminal.Plain(mark+" ", style), Rest: spaces(4)}

@@ -19,8 +19,8 @@ type feed struct {
 	over   bool
 }
 
-// mostFed is how many events wait for a loop that is busy.
-const mostFed = 1024
+// maxFed is how many events wait for a loop that is busy.
+const maxFed = 1024
 
 func newFeed() *feed {
 	f := &feed{kick: make(chan struct{}, 1), done: make(chan struct{})}
@@ -42,7 +42,7 @@ func (f *feed) run(ctx context.Context, c Conversation, cursor uint64) {
 			return
 		}
 		f.mu.Lock()
-		for len(f.events) >= mostFed && !f.over {
+		for len(f.events) >= maxFed && !f.over {
 			f.room.Wait() // until take, or the end of ctx
 		}
 		if err != nil {

@@ -140,7 +140,7 @@ func (u *UI) busy() bool {
 	if u.view.fetch == nil {
 		return false
 	}
-	u.say("waiting for %s; Esc gives it up", terminal.Short(u.view.fetch.text, mostHelp))
+	u.say("waiting for %s; Esc gives it up", terminal.Short(u.view.fetch.text, maxHelp))
 	return true
 }
 

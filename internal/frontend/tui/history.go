@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// mostPast is how many prompts are remembered, and mostPastBytes how long
+	// maxHistory is how many prompts are remembered, and maxPromptBytes how long
 	// one of them may be.
-	mostPast      = 1000
-	mostPastBytes = 64 << 10
+	maxHistory     = 1000
+	maxPromptBytes = 64 << 10
 )
 
 // past are the prompts that were sent in all sessions, the last one at the end.
@@ -42,7 +42,7 @@ func openHistory(dataDir string) *history {
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 2*mostPastBytes)
+	lines.Buffer(nil, 2*maxPromptBytes)
 	total := 0
 	for lines.Scan() {
 		var text string
@@ -51,9 +51,9 @@ func openHistory(dataDir string) *history {
 			total++
 		}
 	}
-	h.texts = h.texts[max(len(h.texts)-mostPast, 0):]
+	h.texts = h.texts[max(len(h.texts)-maxHistory, 0):]
 	h.at = len(h.texts)
-	if total > 2*mostPast {
+	if total > 2*maxHistory {
 		h.rewrite()
 	}
 	return h
@@ -74,7 +74,7 @@ func (h *history) rewrite() {
 
 // add remembers a prompt.
 func (h *history) add(text string) {
-	if n := len(h.texts); text != "" && len(text) <= mostPastBytes && (n == 0 || h.texts[n-1] != text) {
+	if n := len(h.texts); text != "" && len(text) <= maxPromptBytes && (n == 0 || h.texts[n-1] != text) {
 		h.texts = append(h.texts, text)
 		h.keep(text)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/settle-agent/settle/internal/client/image"
 )
 
-// mostPath bounds a path in bytes.
-const mostPath = 4096
+// maxPath bounds a path in bytes.
+const maxPath = 4096
 
 // pictured is the part of a text that stands for an image.
 func pictured(i event.Image) part {
@@ -72,7 +72,7 @@ func isImage(path string) bool {
 // that is dropped on them: quoted, with backslashes, or as a URL.
 func imagePath(text, dir string) (string, bool) {
 	text = strings.TrimSpace(text)
-	if text == "" || len(text) > mostPath || strings.Contains(text, "\n") {
+	if text == "" || len(text) > maxPath || strings.Contains(text, "\n") {
 		return "", false
 	}
 	if rest, ok := strings.CutPrefix(text, "file://"); ok {

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// mostQueue is how many inputs that wait are shown, mostCalls how many calls.
-	mostQueue = 4
-	mostCalls = 6
-	// mostOpen is how many bytes of a block that grows are laid out: of a longer
+	// maxQueue is how many inputs that wait are shown, maxCalls how many calls.
+	maxQueue = 4
+	maxCalls = 6
+	// maxOpen is how many bytes of a block that grows are laid out: of a longer
 	// one, its end.
-	mostOpen = 4 << 10
+	maxOpen = 4 << 10
 )
 
 // frame is the live region: what still changes, what waits, the status and the
@@ -34,7 +34,7 @@ func (u *UI) frame(now time.Time) terminal.Frame {
 	case u.overlay.menu != nil:
 		choices = u.overlay.menu.rows(width, max(room-4, 1))
 	case u.input.completion != nil:
-		choices = u.input.completion.list.rows(width, min(mostShown, room/2))
+		choices = u.input.completion.list.rows(width, min(maxShown, room/2))
 	}
 	room -= len(choices)
 	if room > 3 {
@@ -83,7 +83,7 @@ func (u *UI) callRows(width int, now time.Time) (calls []terminal.Line) {
 		if p.kind != event.ToolCall || p.done && len(p.entries) == 0 {
 			continue
 		}
-		if running++; running <= mostCalls {
+		if running++; running <= maxCalls {
 			calls = append(calls, p.callRow(width, now))
 		}
 		if lines, _ := terminal.LastLines(p.tail, 3); running == 1 && p.runs && !p.done {
@@ -97,8 +97,8 @@ func (u *UI) callRows(width int, now time.Time) (calls []terminal.Line) {
 			calls = append(calls, terminal.Clip(terminal.Plain(fmt.Sprintf("  agent %s works since %s: %s", c.Child, c.At.Local().Format(time.TimeOnly), terminal.Text(c.Title)), faint()), width))
 		}
 	}
-	if running > mostCalls {
-		calls = append(calls, terminal.Plain(fmt.Sprintf("  and %d more calls", running-mostCalls), faint()))
+	if running > maxCalls {
+		calls = append(calls, terminal.Plain(fmt.Sprintf("  and %d more calls", running-maxCalls), faint()))
 	}
 	return calls
 }
@@ -145,8 +145,8 @@ func openRows(r *markdown.Renderer, b markdown.Block, width int) []terminal.Line
 	if strings.TrimSpace(b.Text) == "" {
 		return nil
 	}
-	if len(b.Text) > mostOpen {
-		text := strings.ToValidUTF8(b.Text[len(b.Text)-mostOpen:], "")
+	if len(b.Text) > maxOpen {
+		text := strings.ToValidUTF8(b.Text[len(b.Text)-maxOpen:], "")
 		return paragraph("", text, terminal.Style{}, terminal.Style{})(width)
 	}
 	return r.Rows(b, width)
@@ -185,7 +185,7 @@ func (p *piece) callRow(width int, now time.Time) terminal.Line {
 func (u *UI) queueRows(width int) (rows []terminal.Line) {
 	waiting := u.state().Waiting
 	for n, in := range waiting {
-		if n == mostQueue {
+		if n == maxQueue {
 			rows = append(rows, terminal.Plain(fmt.Sprintf("  and %d more", len(waiting)-n), faint()))
 			break
 		}

@@ -9,9 +9,9 @@ import (
 const (
 	// spareDelay is how long nothing runs before memory is given back.
 	spareDelay = time.Second
-	// mostSpare is how much memory is kept that nothing needs, in bytes: to give
+	// maxSpare is how much memory is kept that nothing needs, in bytes: to give
 	// less back is not worth the time.
-	mostSpare = 4 << 20
+	maxSpare = 4 << 20
 )
 
 // giveBack gives the memory back that a turn, or the opening of a long session,
@@ -28,7 +28,7 @@ func (u *UI) giveBack() {
 // FreeMemory gives memory back that nothing needs, if it is much. Go's own way
 // takes minutes.
 func FreeMemory() {
-	if spare() > mostSpare {
+	if spare() > maxSpare {
 		debug.FreeOSMemory()
 	}
 }

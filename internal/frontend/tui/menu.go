@@ -145,9 +145,9 @@ func (u *UI) menuKey(k terminal.Key) {
 	case "down", "ctrl+n":
 		m.list.move(1)
 	case "pgup":
-		m.list.at = max(m.list.at-mostShown, 0)
+		m.list.at = max(m.list.at-maxShown, 0)
 	case "pgdown":
-		m.list.at = max(min(m.list.at+mostShown, len(m.list.choices)-1), 0)
+		m.list.at = max(min(m.list.at+maxShown, len(m.list.choices)-1), 0)
 	case "enter", "tab":
 		if len(m.list.choices) > 0 {
 			u.overlay.menu = nil
@@ -182,7 +182,7 @@ func (m *menu) rows(width, most int) []terminal.Line {
 		}
 		about = about[:min(len(about), most/2)]
 	}
-	rows := m.list.rows(width, min(most-len(about), 2*mostShown))
+	rows := m.list.rows(width, min(most-len(about), 2*maxShown))
 	if len(rows) == 0 {
 		rows = []terminal.Line{terminal.Plain("  nothing has these words", faint())}
 	}

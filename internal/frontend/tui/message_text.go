@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	// mostEntries is how many blocks of messages are made for a frame: what a message has
+	// maxEntries is how many blocks of messages are made for a frame: what a message has
 	// beyond, stays text until the next one. An entry takes ten times the memory of its text.
-	mostEntries = 1000
-	// mostFill is how many bytes of a text are taken at once.
-	mostFill = 4 << 10
+	maxEntries = 1000
+	// maxFill is how many bytes of a text are taken at once.
+	maxFill = 4 << 10
 )
 
 // fill makes entries of the messages' texts, as far as the budget goes.
@@ -33,8 +33,8 @@ func (p *printout) fill() {
 // take returns what comes next of the text.
 func (one *piece) take() string {
 	next := one.rest[0]
-	if at := mostFill; len(next) > at {
-		for at > mostFill-utf8.UTFMax && !utf8.RuneStart(next[at]) {
+	if at := maxFill; len(next) > at {
+		for at > maxFill-utf8.UTFMax && !utf8.RuneStart(next[at]) {
 			at--
 		}
 		one.rest[0] = next[at:]
@@ -77,7 +77,7 @@ func (p *printout) waiting() (n int) {
 // refill makes more entries for a frame. It does so also where many wait: what releases them
 // may be behind the text.
 func (u *UI) refill() {
-	u.view.printout.budget = mostEntries
+	u.view.printout.budget = maxEntries
 	if !u.view.printout.filled() {
 		u.view.printout.fill()
 		u.commitFinished()
@@ -87,7 +87,7 @@ func (u *UI) refill() {
 // drain makes entries of all that has come.
 func (u *UI) drain() {
 	for !u.view.printout.filled() {
-		u.view.printout.budget = mostEntries
+		u.view.printout.budget = maxEntries
 		u.view.printout.fill()
 		u.commitFinished()
 	}

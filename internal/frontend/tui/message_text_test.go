@@ -10,22 +10,22 @@ import (
 // A message that comes whole and is long becomes entries frame by frame, and they are those
 // of its blocks.
 func TestLongMessageIsFilledByFrames(t *testing.T) {
-	text := strings.Repeat("é some words\n\nand others\n\n```go\nx := 1\n```\n\n", 5*mostEntries)
+	text := strings.Repeat("é some words\n\nand others\n\n```go\nx := 1\n```\n\n", 5*maxEntries)
 	p := newPrintout()
 	p.pieces = []*piece{{item: "i", kind: event.Message, rest: []string{text}, ends: true}}
 	p.fill()
 	var got []entry
 	frames := 0
 	for ; len(p.pieces) > 0; frames++ {
-		if n := p.waiting(); n > 2*mostEntries {
+		if n := p.waiting(); n > 2*maxEntries {
 			t.Fatalf("%d entries wait for a frame", n)
 		}
 		got = append(got, p.finished()...)
-		p.budget = mostEntries
+		p.budget = maxEntries
 		p.fill()
 	}
 	want := blocksOf(text)
-	if len(got) != len(want) || frames < len(want)/(2*mostEntries) {
+	if len(got) != len(want) || frames < len(want)/(2*maxEntries) {
 		t.Fatalf("%d entries in %d frames, want %d", len(got), frames, len(want))
 	}
 	for n, e := range got {

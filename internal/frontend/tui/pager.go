@@ -28,8 +28,8 @@ type pager struct {
 // place is a row of a part of a sheet.
 type place struct{ part, row int }
 
-// mostLaid is how many parts are kept laid out.
-const mostLaid = 256
+// maxLaid is how many parts are kept laid out.
+const maxLaid = 256
 
 const (
 	enterPager = "\x1b[?1049h"
@@ -53,7 +53,7 @@ func (p *pager) resize(screen *terminal.Screen) {
 func (p *pager) part(n int) []terminal.Line {
 	rows, ok := p.laid[n]
 	if !ok {
-		if len(p.laid) >= mostLaid {
+		if len(p.laid) >= maxLaid {
 			clear(p.laid)
 		}
 		rows = p.sheet[n](p.width)

@@ -145,7 +145,7 @@ func (p *plain) line(text string) {
 	case text == "/help":
 		p.say("A line is a prompt, or after an exclamation mark a command to run; while a turn runs, it waits for its end. /stop interrupts the turn, and so does Ctrl-C. /quit ends everything; so does Ctrl-C while nothing runs.")
 	case p.fetching != nil:
-		p.say("Not sent: waiting for %s. /stop gives it up.", terminal.Short(p.fetching.text, mostHelp))
+		p.say("Not sent: waiting for %s. /stop gives it up.", terminal.Short(p.fetching.text, maxHelp))
 	default:
 		p.prompt(text)
 	}

@@ -56,7 +56,7 @@ type piece struct {
 }
 
 func newPrintout() *printout {
-	return &printout{renderer: markdown.NewRenderer(), draft: newDraft(), budget: mostEntries}
+	return &printout{renderer: markdown.NewRenderer(), draft: newDraft(), budget: maxEntries}
 }
 
 // take notes a change.

@@ -12,7 +12,7 @@ import (
 // input.
 func enteredEntry(i *event.Item, content event.Content, call toolview.Call) entry {
 	_, style, how := outcome(i, content)
-	body := outputRows(content.Output, mostEntered)
+	body := outputRows(content.Output, maxEntered)
 	return entry{group: ofInput, gap: true, rows: func(width int) []terminal.Line {
 		head := terminal.Line{{Text: strings.TrimPrefix(enteredTitle(call), commandMark), Style: bold()}, {Text: how, Style: faint()}}
 		rows := terminal.Wrap(head, width, terminal.Indent{First: terminal.Plain(commandMark, style.With(terminal.Bold)), Rest: spaces(len(commandMark))})
@@ -23,8 +23,8 @@ func enteredEntry(i *event.Item, content event.Content, call toolview.Call) entr
 const (
 	// commandMark stands before a command that a person enters.
 	commandMark = "! "
-	// mostEntered is how many rows of its output are kept on the screen.
-	mostEntered = 30
+	// maxEntered is how many rows of its output are kept on the screen.
+	maxEntered = 30
 )
 
 func enteredTitle(call toolview.Call) string {

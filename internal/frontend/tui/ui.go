@@ -26,14 +26,14 @@ const (
 	closeTimeout = 1500 * time.Millisecond
 	// actTimeout bounds what waits for the session to take something.
 	actTimeout = 10 * time.Second
-	// mostCommits is how many rows and entries wait for the next frame, or for a terminal
+	// maxCommits is how many rows and entries wait for the next frame, or for a terminal
 	// that is slow: until it has taken them, no more of the log is read (C17).
-	mostCommits = 1000
-	// mostFrame is of how many bytes a frame's memory is kept for the next one.
-	mostFrame = 64 << 10
-	// mostWrite bounds how long the last rows wait for a terminal that does not
+	maxCommits = 1000
+	// maxFrame is of how many bytes a frame's memory is kept for the next one.
+	maxFrame = 64 << 10
+	// maxWrite bounds how long the last rows wait for a terminal that does not
 	// take them.
-	mostWrite = 500 * time.Millisecond
+	maxWrite = 500 * time.Millisecond
 )
 
 // user is who acts at the terminal, as the log has it.
@@ -188,7 +188,7 @@ func (u *UI) loop() {
 // hungry reports whether more of the log is to be read. What waits for the next frame
 // is bounded; but what no frame takes, since it is held, holds nothing up.
 func (u *UI) hungry() bool {
-	return u.exit.leaving || u.view.printout.filled() && len(u.display.rows)+u.view.printout.waiting() < mostCommits || !u.blocked() && !u.display.dirty
+	return u.exit.leaving || u.view.printout.filled() && len(u.display.rows)+u.view.printout.waiting() < maxCommits || !u.blocked() && !u.display.dirty
 }
 
 // idleDelay is when the loop wakes up while nothing happens at all: never, as far

@@ -44,11 +44,11 @@ type snapshot struct {
 }
 
 const (
-	// mostUndo is how many changes can be undone.
-	mostUndo = 100
-	// mostCount bounds a count, and mostPut how many characters it puts.
-	mostCount = 9999
-	mostPut   = 1 << 16
+	// maxUndo is how many changes can be undone.
+	maxUndo = 100
+	// maxCount bounds a count, and maxPut how many characters it puts.
+	maxCount = 9999
+	maxPut   = 1 << 16
 )
 
 // mode is what the status says.
@@ -63,7 +63,7 @@ func (v *vi) mode() string {
 }
 
 // times is how often a command is to be done.
-func (v *vi) times() int { return min(max(v.count, 1)*max(v.before, 1), mostCount) }
+func (v *vi) times() int { return min(max(v.count, 1)*max(v.before, 1), maxCount) }
 
 // pending is the beginning of a command.
 func (v *vi) pending() string {
@@ -103,7 +103,7 @@ func (v *vi) insert() { v.normal = false }
 // save keeps the editor as it is, for undo.
 func (v *vi) save(e *editor) {
 	v.undo, v.redo = append(v.undo, snapshot{slices.Clone(e.parts), e.at}), nil
-	if over := len(v.undo) - mostUndo; over > 0 {
+	if over := len(v.undo) - maxUndo; over > 0 {
 		v.undo = v.undo[over:]
 	}
 }
@@ -152,7 +152,7 @@ func (v *vi) text(e *editor, text string) {
 	case v.awaits != "":
 		v.awaited(e, text)
 	case text >= "1" && text <= "9" && len(text) == 1 || text == "0" && v.count > 0:
-		v.count = min(v.count*10+int(text[0]-'0'), mostCount)
+		v.count = min(v.count*10+int(text[0]-'0'), maxCount)
 	case text == "g" || slices.Contains([]string{"f", "F", "t", "T"}, text),
 		text == "r" && v.operator == "", v.operator != "" && (text == "i" || text == "a"):
 		v.awaits = text
@@ -275,7 +275,7 @@ func (v *vi) put(e *editor, before bool) {
 	}
 	v.save(e)
 	lines := len(v.lines) > 0 && &v.lines[0] == &e.cut[0]
-	cut := slices.Repeat(e.cut, max(min(v.times(), mostPut/len(e.cut)), 1))
+	cut := slices.Repeat(e.cut, max(min(v.times(), maxPut/len(e.cut)), 1))
 	switch {
 	case lines && before:
 		e.at = e.lineStart(e.at)

@@ -74,6 +74,6 @@ func (w *writer) last(rows []byte) {
 		if !begun { // it is out now, and run does not say so
 			w.busy = false
 		}
-	case <-time.After(mostWrite):
+	case <-time.After(maxWrite):
 	}
 }

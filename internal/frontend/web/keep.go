@@ -52,7 +52,7 @@ func (s *Server) rename(w http.ResponseWriter, r *http.Request) error {
 	if err := s.decode(w, r, s.Limits.BodyBytes, &body); err != nil {
 		return err
 	}
-	if len(body.Name) > store.MostName {
+	if len(body.Name) > store.MaxName {
 		return newProblem(http.StatusBadRequest, "name", "the name is too long")
 	}
 	ctx, cancel := s.bounded(r)

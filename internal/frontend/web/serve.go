@@ -27,7 +27,7 @@ func (s *Server) Serve(l net.Listener, stops <-chan stdio.Stop) error {
 	serving, over := context.WithCancel(context.Background())
 	defer over()
 	go scope.Shield(scope.Log(s.Logger, nil, "closing idle sessions panicked"), func() { s.closeIdle(serving) })() // ends when Serve returns
-	return guard.Serve(l, s.httpServer(), stdio.Ladder{
+	return guard.Serve(l, s.httpServer(), stdio.Shutdown{
 		Close: s.Host.CloseFor, Hurry: stdio.Hurry(s.Host.Sessions), Timeout: closeTimeout, DrainTimeout: drainTimeout, Stops: stops,
 	})
 }
@@ -35,7 +35,7 @@ func (s *Server) Serve(l net.Listener, stops <-chan stdio.Stop) error {
 // ServeArchive answers requests until a stop comes. It ends nothing: what the archive
 // has runs elsewhere.
 func (s *Server) ServeArchive(l net.Listener, stops <-chan stdio.Stop) error {
-	return guard.Serve(l, s.httpServer(), stdio.Ladder{
+	return guard.Serve(l, s.httpServer(), stdio.Shutdown{
 		Close:   func(context.Context, event.Reason, string) error { return nil },
 		Hurry:   func(context.Context, stdio.Stop) {},
 		Timeout: closeTimeout, DrainTimeout: drainTimeout, Stops: stops,

@@ -26,13 +26,13 @@ type Block struct {
 	Inside   Inside
 }
 
-// mostProse is how many bytes a block of prose has at most: a longer one is cut
+// maxProse is how many bytes a block of prose has at most: a longer one is cut
 // after a line, so that a text without empty lines cannot keep everything open.
-const mostProse = 8 << 10
+const maxProse = 8 << 10
 
-// mostLine is how many bytes a line has at most: a longer one is cut, since a line
+// maxLine is how many bytes a line has at most: a longer one is cut, since a line
 // is laid out anew for each frame until it has its end.
-const mostLine = 8 << 10
+const maxLine = 8 << 10
 
 // Splitter cuts a text into blocks. The zero value is ready.
 type Splitter struct {
@@ -57,7 +57,7 @@ func (s *Splitter) Write(text string) (done []Block) {
 	for {
 		line, rest, whole := strings.Cut(s.rest, "\n")
 		switch {
-		case len(line) > mostLine:
+		case len(line) > maxLine:
 			at := lineEnd(line)
 			line, rest = line[:at], s.rest[at:]
 		case !whole:
@@ -70,10 +70,10 @@ func (s *Splitter) Write(text string) (done []Block) {
 
 // lineEnd is where a line is cut that is too long, after a word if there is one.
 func lineEnd(line string) int {
-	if at := strings.LastIndexByte(line[:mostLine], ' '); at > 0 {
+	if at := strings.LastIndexByte(line[:maxLine], ' '); at > 0 {
 		return at + 1
 	}
-	at := mostLine
+	at := maxLine
 	for at > 1 && !utf8.RuneStart(line[at]) {
 		at--
 	}
@@ -137,7 +137,7 @@ func (s *Splitter) line(done []Block, line string) []Block {
 // add takes a line into the prose block that grows.
 func (s *Splitter) add(done []Block, line string) []Block {
 	s.lines = append(s.lines, line)
-	if s.size += len(line) + 1; s.size >= mostProse && s.nested == "" {
+	if s.size += len(line) + 1; s.size >= maxProse && s.nested == "" {
 		return s.finish(done)
 	}
 	return done

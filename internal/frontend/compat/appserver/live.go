@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/asker"
-	"github.com/settle-agent/settle/internal/client/book"
+	"github.com/settle-agent/settle/internal/client/pending"
 	"github.com/settle-agent/settle/internal/frontend/compat/codex"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
@@ -32,8 +32,8 @@ type loadedThread struct {
 	asker      *asker.Asker
 	servers    *serverStates
 	submitting sync.Mutex                  // held from when an input is sent until its request is in starts
-	starts     book.Book[*sender]          // turn/start and turn/steer, by input
-	interrupts book.Book[*jsonrpc.Request] // turn/interrupt, by turn
+	starts     pending.Requests[*sender]          // turn/start and turn/steer, by input
+	interrupts pending.Requests[*jsonrpc.Request] // turn/interrupt, by turn
 
 	// fetching gives up the input that is being expanded, if there is one. It belongs to
 	// the lane.
@@ -106,11 +106,11 @@ func (l *loadedThread) answer(e event.Event, t *translator) {
 	l.submitting.Unlock()
 	for _, m := range moves {
 		switch m.How {
-		case book.Taken:
+		case pending.Taken:
 			l.replyTurn(m.Entry, t.turn(m.Turn, notLoaded))
-		case book.Held:
+		case pending.Held:
 			l.refuse(m.Entry, "the input is held, since the turn before it ended (%s); it will run with the next one", m.Cause.Reason)
-		case book.Dropped:
+		case pending.Dropped:
 			l.refuse(m.Entry, "the input was dropped")
 		}
 	}
@@ -128,13 +128,13 @@ func (l *loadedThread) answer(e event.Event, t *translator) {
 }
 
 // replyTurn answers who sent an input with the turn that works on it.
-func (l *loadedThread) replyTurn(e *book.Entry[*sender], turn object) {
+func (l *loadedThread) replyTurn(e *pending.Entry[*sender], turn object) {
 	if e.Answer() {
 		e.Request.Reply(e.Request.answer(turn))
 	}
 }
 
-func (l *loadedThread) refuse(e *book.Entry[*sender], format string, a ...any) {
+func (l *loadedThread) refuse(e *pending.Entry[*sender], format string, a ...any) {
 	if e.Answer() {
 		e.Request.Fail(invalid(format, a...))
 	}
@@ -185,7 +185,7 @@ func (l *loadedThread) running() *event.Turn {
 }
 
 // submit sends an input. The sender is answered when a turn takes it.
-func (l *loadedThread) submit(ctx context.Context, r *sender, clientID, text string, o ...settle.InputOption) (*book.Entry[*sender], error) {
+func (l *loadedThread) submit(ctx context.Context, r *sender, clientID, text string, o ...settle.InputOption) (*pending.Entry[*sender], error) {
 	if clientID != "" {
 		known := false
 		l.opened.View(func(state event.State) { known = state.Accepted(clientID) })

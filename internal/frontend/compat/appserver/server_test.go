@@ -95,7 +95,7 @@ func TestManyInterrupts(t *testing.T) {
 // What cannot be taken on is refused, and what was taken on is answered.
 func TestOverload(t *testing.T) {
 	release := make(chan struct{})
-	c := start(t, script.New(), func(o *Options) { o.MostRequests = 2 })
+	c := start(t, script.New(), func(o *Options) { o.MaxRequests = 2 })
 	c.block = func() { <-release }
 	var waiting []*jsonrpc.Outgoing
 	for range 2 {

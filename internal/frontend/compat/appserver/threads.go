@@ -246,8 +246,8 @@ func (s *Server) threadName(_ context.Context, r *jsonrpc.Request, p about) erro
 		}
 	}
 	name := strings.Join(strings.Fields(p.Name), " ")
-	if name == "" || len(name) > store.MostName {
-		return invalid("thread name must not be empty, nor have more than %d bytes", store.MostName)
+	if name == "" || len(name) > store.MaxName {
+		return invalid("thread name must not be empty, nor have more than %d bytes", store.MaxName)
 	}
 	if err := store.Rename(s.disk.Dir, p.ThreadID, name); err != nil {
 		return err

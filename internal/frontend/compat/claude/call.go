@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/settle-agent/settle/internal/client/book"
+	"github.com/settle-agent/settle/internal/client/pending"
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
 // calls are the control requests that the client has not answered yet.
-type calls = book.Book[chan<- clientReply]
+type calls = pending.Requests[chan<- clientReply]
 
 // clientReply is what the client answers to a control request.
 type clientReply struct {
@@ -54,7 +54,7 @@ func (d *driver) send(request map[string]any) mcp.Await {
 }
 
 // await waits for the answer to a request.
-func (d *driver) await(ctx context.Context, e *book.Entry[chan<- clientReply], reply <-chan clientReply) (json.RawMessage, error) {
+func (d *driver) await(ctx context.Context, e *pending.Entry[chan<- clientReply], reply <-chan clientReply) (json.RawMessage, error) {
 	if e == nil {
 		return nil, errInputClosed
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/internal/client/book"
+	"github.com/settle-agent/settle/internal/client/pending"
 	"github.com/settle-agent/settle/internal/scope"
 )
 
@@ -279,7 +279,7 @@ func (d *driver) interrupt(id string, cancelQueued bool) (any, error) {
 
 // interrupted answers an interrupt when the result of its turn was sent, or the result of
 // a prompt that starts no turn.
-func (d *driver) interrupted(id string, target *book.Entry[*prompt], receipt map[string]any, o settle.Outcome, err error) {
+func (d *driver) interrupted(id string, target *pending.Entry[*prompt], receipt map[string]any, o settle.Outcome, err error) {
 	if o.Cause != nil {
 		receipt["outcome"], receipt["reason"] = o.Cause.Outcome, o.Cause.Reason
 	}

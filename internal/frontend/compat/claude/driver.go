@@ -17,16 +17,14 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/asker"
-	"github.com/settle-agent/settle/internal/client/book"
+	"github.com/settle-agent/settle/internal/client/pending"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
 const (
-	// patience is how long a client can leave standard output unread before settle drops
-	// the rest; shortPatience applies after a stop.
-	patience      = 10 * time.Second
+	// shortPatience replaces [stdio.UnreadTimeout] after a stop.
 	shortPatience = stdio.DrainTimeout
 	// closeTimeout leaves time for the last messages on both outputs.
 	closeTimeout = stdio.CloseTimeout - shortPatience
@@ -89,7 +87,7 @@ type driver struct {
 	// results are the turns whose result was sent, and awaiting what waits for that, by
 	// turn.
 	results  map[string]bool
-	awaiting book.Book[func()]
+	awaiting pending.Requests[func()]
 
 	eof       bool
 	closed    bool // the session is
@@ -126,8 +124,8 @@ func Serve(ctx context.Context, c Config) int {
 	case stop = <-d.stops:
 	}
 	d.stop.Store(&stop)
-	ladder := stdio.Ladder{Close: c.Sessions.CloseAll, Hurry: stdio.Hurry(c.Sessions.All), Drain: d.drain, Timeout: closeTimeout, Stops: c.Stops, Exit: c.Exit}
-	err := ladder.Descend(stop)
+	shutdown := stdio.Shutdown{Close: c.Sessions.CloseAll, Hurry: stdio.Hurry(c.Sessions.All), Drain: d.drain, Timeout: closeTimeout, Stops: c.Stops, Exit: c.Exit}
+	err := shutdown.Run(stop)
 	close(d.gone)
 	<-d.over
 	return d.leave(stop, err)
@@ -201,7 +199,7 @@ func (d *driver) drain(ctx context.Context) {
 
 // leave answers what has no answer, and lets it go out. What did not end is named.
 func (d *driver) leave(stop stdio.Stop, unended error) int {
-	why, long := "settle has ended", patience
+	why, long := "settle has ended", stdio.UnreadTimeout
 	if stop.Code != stdio.CodeCompleted {
 		why, long = ended(stop), shortPatience
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/client/book"
 	"github.com/settle-agent/settle/internal/client/commands"
+	"github.com/settle-agent/settle/internal/client/pending"
 	"github.com/settle-agent/settle/internal/scope"
 )
 
@@ -23,16 +23,16 @@ const maxQueued = 10_000
 // up. The session gets one at a time: of several, the end of one's turn would
 // hold the others, which the client could not see (C19).
 type prompts struct {
-	book.Book[*prompt]
+	pending.Requests[*prompt]
 
-	current *book.Entry[*prompt] // that the session has; nil for none
+	current *pending.Entry[*prompt] // that the session has; nil for none
 	// fetching is the current prompt while a server expands it.
-	fetching *book.Entry[*prompt]
+	fetching *pending.Entry[*prompt]
 }
 
 // waiting are the prompts that the session does not have.
-func (p *prompts) waiting() []*book.Entry[*prompt] {
-	return slices.DeleteFunc(p.Open(), func(e *book.Entry[*prompt]) bool { return e == p.current })
+func (p *prompts) waiting() []*pending.Entry[*prompt] {
+	return slices.DeleteFunc(p.Open(), func(e *pending.Entry[*prompt]) bool { return e == p.current })
 }
 
 // uuids are the client's ids of the prompts that wait.
@@ -130,7 +130,7 @@ func (d *driver) next() {
 	}
 }
 
-func (d *driver) submit(e *book.Entry[*prompt]) error {
+func (d *driver) submit(e *pending.Entry[*prompt]) error {
 	p := e.Request
 	if p.bad != nil {
 		return p.bad
@@ -160,7 +160,7 @@ func (d *driver) submit(e *book.Entry[*prompt]) error {
 
 // submitLater submits the current prompt after a server has expanded it. If it is refused,
 // its interrupts are answered after its result.
-func (d *driver) submitLater(e *book.Entry[*prompt], refused context.CancelFunc, options []settle.InputOption) {
+func (d *driver) submitLater(e *pending.Entry[*prompt], refused context.CancelFunc, options []settle.InputOption) {
 	turn, err := d.session.Submit(e.Request.fetched, e.Request.text, options...)
 	d.post(func() {
 		if d.prompts.fetching == e {
@@ -189,10 +189,10 @@ func (d *driver) submitLater(e *book.Entry[*prompt], refused context.CancelFunc,
 }
 
 // fetchOf is what those wait for who interrupt a prompt while a server is asked for it.
-func fetchOf(e *book.Entry[*prompt]) string { return "fetch " + e.Key }
+func fetchOf(e *pending.Entry[*prompt]) string { return "fetch " + e.Key }
 
 // accepted notes that the session has a prompt, or had it before.
-func (d *driver) accepted(e *book.Entry[*prompt], turn *settle.Turn) {
+func (d *driver) accepted(e *pending.Entry[*prompt], turn *settle.Turn) {
 	if turn.Seq() == 0 {
 		d.warn(fmt.Sprintf("a message with the uuid %q was already accepted; it does not run again", e.Key))
 		e.Answer()

@@ -29,10 +29,10 @@ func (d *driver) checkReader() {
 			works = s.Running() != nil && len(asker.Open(s)) == 0
 		})
 	}
-	if !works && d.out.Stuck(patience) {
+	if !works && d.out.Stuck(stdio.UnreadTimeout) {
 		d.end(stdio.Stop{
 			Reason: event.Shutdown, By: "stdout", Code: stdio.CodeFailed,
-			Err: fmt.Errorf("the client has not read standard output for %s; the session log has the end of the turn", patience),
+			Err: fmt.Errorf("the client has not read standard output for %s; the session log has the end of the turn", stdio.UnreadTimeout),
 		})
 	}
 }

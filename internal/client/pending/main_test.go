@@ -1,4 +1,4 @@
-package book_test
+package pending_test
 
 import (
 	"os"

@@ -58,7 +58,7 @@ func (h *host) drain(ctx context.Context) {
 	})
 }
 
-func TestLadder(t *testing.T) {
+func TestShutdownRunEscalatesWithEachStop(t *testing.T) {
 	const second = time.Second
 	const long = time.Hour
 	for name, tt := range map[string]struct {
@@ -88,7 +88,7 @@ func TestLadder(t *testing.T) {
 					time.AfterFunc(at, func() { stops <- Stop{Reason: event.Shutdown, By: cmp.Or(tt.by, "signal:SIGTERM")} })
 				}
 				began, exits := time.Now(), make(chan time.Duration, 1)
-				err := Ladder{
+				err := Shutdown{
 					Close: h.close, Hurry: Hurry(func() []*host { return []*host{&h} }), Drain: h.drain,
 					Timeout: 8 * second, DrainTimeout: 2 * second, Stops: stops, Exit: func(code int) {
 						if code != CodeFailed {
@@ -96,7 +96,7 @@ func TestLadder(t *testing.T) {
 						}
 						exits <- time.Since(began)
 					},
-				}.Descend(Stop{Reason: event.Shutdown, By: "stdin"})
+				}.Run(Stop{Reason: event.Shutdown, By: "stdin"})
 				if took := time.Since(began); took != tt.want || h.drained != tt.drained {
 					t.Errorf("it took %v; drained: %t", took, h.drained)
 				}

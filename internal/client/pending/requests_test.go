@@ -1,4 +1,4 @@
-package book_test
+package pending_test
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/client/book"
+	"github.com/settle-agent/settle/internal/client/pending"
 )
 
-func keys[R any](entries []*book.Entry[R]) (out []string) {
+func keys[R any](entries []*pending.Entry[R]) (out []string) {
 	for _, e := range entries {
 		out = append(out, e.Key)
 	}
@@ -25,7 +25,7 @@ func keys[R any](entries []*book.Entry[R]) (out []string) {
 // A request is answered once, whoever comes to answer it.
 func TestAnsweredOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b book.Book[int]
+		var b pending.Requests[int]
 		const requests = 100
 		for n := range requests {
 			b.Add(fmt.Sprint(n%10), n)
@@ -55,7 +55,7 @@ func TestAnsweredOnce(t *testing.T) {
 }
 
 func TestOrderAndKeys(t *testing.T) {
-	var b book.Book[string]
+	var b pending.Requests[string]
 	one, fresh := b.AddOnce("a", "one", 2)
 	if one == nil || !fresh {
 		t.Fatal("there is no room for the first")
@@ -89,7 +89,7 @@ func TestOrderAndKeys(t *testing.T) {
 // Drain waits for the last answer, and no longer than it may.
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b book.Book[int]
+		var b pending.Requests[int]
 		e := b.Add("x", 1)
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -108,7 +108,7 @@ func TestDrain(t *testing.T) {
 
 // C19: what becomes of an input, those who sent it are told.
 func TestStep(t *testing.T) {
-	var b book.Book[string]
+	var b pending.Requests[string]
 	for _, input := range []string{"n1", "n2", "n3", "n4"} {
 		b.Add(input, "request "+input)
 	}
@@ -136,7 +136,7 @@ func TestStep(t *testing.T) {
 				cause = m.Cause.Error()
 			}
 			got = append(got, fmt.Sprintf("%s %s %s %s", m.Key, m.How, m.Turn, cause))
-			if m.How != book.Taken && m.How != book.Held {
+			if m.How != pending.Taken && m.How != pending.Held {
 				m.Answer()
 			}
 		}

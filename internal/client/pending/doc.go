@@ -8,4 +8,4 @@
 //	        ├ Cancel: nobody wants it any more; how it is answered, the protocol says
 //	        ├ Step:   an event says what became of its input (C19)
 //	        └ Close:  everything ends; what is left is answered by the caller
-package book
+package pending

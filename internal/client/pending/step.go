@@ -1,4 +1,4 @@
-package book
+package pending
 
 import (
 	"slices"
@@ -30,24 +30,24 @@ type Move[R any] struct {
 
 // Step returns what an event means for the requests in the book, in their order.
 // Those of several sessions may be in one book if their inputs have ids of their own.
-func (b *Book[R]) Step(e event.Event) []Move[R] {
+func (p *Requests[R]) Step(e event.Event) []Move[R] {
 	switch d := e.Data.(type) {
 	case event.TurnStarted:
-		return b.taken(e, d.Inputs)
+		return p.taken(e, d.Inputs)
 	case event.AttemptStarted:
-		return b.taken(e, d.Inputs)
+		return p.taken(e, d.Inputs)
 	case event.InputHeld:
-		return b.about(d.Input, Move[R]{How: Held, Cause: event.Abort(d.Reason, e.By)})
+		return p.about(d.Input, Move[R]{How: Held, Cause: event.Abort(d.Reason, e.By)})
 	case event.InputDropped:
-		return b.about(d.Input, Move[R]{How: Dropped, Cause: event.Abort(event.Interrupted, e.By)})
+		return p.about(d.Input, Move[R]{How: Dropped, Cause: event.Abort(event.Interrupted, e.By)})
 	}
 	if !e.Terminal() {
 		return nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var all []Move[R]
-	for _, one := range b.open {
+	for _, one := range p.open {
 		if one.turn == e.Turn && one.session == e.Session {
 			all = append(all, Move[R]{one, Ended, e.Turn, causeOf(e)})
 		}
@@ -56,11 +56,11 @@ func (b *Book[R]) Step(e event.Event) []Move[R] {
 }
 
 // taken notes which turn has taken inputs.
-func (b *Book[R]) taken(e event.Event, inputs []string) []Move[R] {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (p *Requests[R]) taken(e event.Event, inputs []string) []Move[R] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var all []Move[R]
-	for _, one := range b.open {
+	for _, one := range p.open {
 		if slices.Contains(inputs, one.Key) {
 			one.session, one.turn = e.Session, e.Turn
 			all = append(all, Move[R]{one, Taken, e.Turn, nil})
@@ -69,8 +69,8 @@ func (b *Book[R]) taken(e event.Event, inputs []string) []Move[R] {
 	return all
 }
 
-func (b *Book[R]) about(input string, m Move[R]) []Move[R] {
-	if m.Entry = b.Find(input); m.Entry == nil {
+func (p *Requests[R]) about(input string, m Move[R]) []Move[R] {
+	if m.Entry = p.Find(input); m.Entry == nil {
 		return nil
 	}
 	return []Move[R]{m}

@@ -22,7 +22,7 @@ const (
 	exitGrace = time.Second
 )
 
-// Ladder ends everything that a face has running:
+// Shutdown ends everything that a face has running:
 //
 //	first stop ─► Close: turns are ended, with grace, and sessions are closed
 //	           ─► Drain: what there is to say about it goes out
@@ -30,7 +30,7 @@ const (
 //	third ──────► nothing is waited for; what did not end is named
 //
 // After the first one, only a stop that [Stop.Insists] counts.
-type Ladder struct {
+type Shutdown struct {
 	// Close ends everything. ctx bounds it by Timeout.
 	Close func(ctx context.Context, reason event.Reason, by string) error
 	// Hurry takes the grace of running calls away. It need not wait.
@@ -49,39 +49,39 @@ type Ladder struct {
 
 var errGivenUp = errors.New("it was stopped for the third time")
 
-// Descend ends everything because of the first stop, and returns what did not
+// Run ends everything because of the first stop, and returns what did not
 // end.
-func (l Ladder) Descend(first Stop) error {
-	timeout, drain := cmp.Or(l.Timeout, CloseTimeout), cmp.Or(l.DrainTimeout, DrainTimeout)
-	if l.Exit != nil {
-		time.AfterFunc(timeout+drain+exitGrace, func() { l.Exit(cmp.Or(first.Code, CodeFailed)) }) // the process ends before, if it can
+func (s Shutdown) Run(first Stop) error {
+	timeout, drain := cmp.Or(s.Timeout, CloseTimeout), cmp.Or(s.DrainTimeout, DrainTimeout)
+	if s.Exit != nil {
+		time.AfterFunc(timeout+drain+exitGrace, func() { s.Exit(cmp.Or(first.Code, CodeFailed)) }) // the process ends before, if it can
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout+drain)
 	defer cancel()
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	go l.listen(ctx, giveUp) // ends with Descend
+	go s.listen(ctx, giveUp) // ends with Run
 	closing, closed := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it took longer than %v", timeout))
 	defer closed()
-	err := l.Close(closing, first.Reason, first.By)
-	if l.Drain != nil {
-		l.Drain(ctx)
+	err := s.Close(closing, first.Reason, first.By)
+	if s.Drain != nil {
+		s.Drain(ctx)
 	}
 	return err
 }
 
 // listen takes further stops until ctx ends.
-func (l Ladder) listen(ctx context.Context, giveUp context.CancelCauseFunc) {
+func (s Shutdown) listen(ctx context.Context, giveUp context.CancelCauseFunc) {
 	for hurried := false; ; {
 		select {
-		case stop := <-l.Stops:
+		case stop := <-s.Stops:
 			switch {
 			case !stop.Insists():
 			case hurried:
 				giveUp(errGivenUp)
 				return
 			default:
-				l.Hurry(ctx, stop)
+				s.Hurry(ctx, stop)
 				hurried = true
 			}
 		case <-ctx.Done():
@@ -111,7 +111,7 @@ type Interrupter interface {
 	Interrupt(ctx context.Context, i settle.Interruption) (settle.Outcome, error)
 }
 
-// Hurry is [Ladder.Hurry] for the sessions that are open.
+// Hurry is [Shutdown.Hurry] for the sessions that are open.
 func Hurry[S Interrupter](sessions func() []S) func(context.Context, Stop) {
 	return func(ctx context.Context, stop Stop) {
 		for _, s := range sessions() {
