@@ -42,7 +42,7 @@ func unbounded() map[string]string {
 		"internal/frontend/run/options.go Turn":                 oneProcess,
 		"internal/frontend/sessions/compact.go Run":             oneProcess,
 		"internal/frontend/tui/fetch.go giveUp":                 oneProcess,
-		"internal/frontend/tui/memory.go giveBack":              own + ": the runtime's memory",
+		"internal/frontend/tui/memory.go freeMemoryLater":              own + ": the runtime's memory",
 		"internal/frontend/tui/plain.go RunPlain":               oneProcess,
 		"internal/frontend/tui/plain.go loop":                   oneProcess,
 		"internal/frontend/tui/plain.go fetch":                  oneProcess,

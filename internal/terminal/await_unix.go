@@ -12,8 +12,8 @@ import (
 // maxSelect is how many descriptors select(2) knows.
 const maxSelect = 1024
 
-// await waits until the terminal has something to read, or wake has: then it reports
-// false. Where that cannot be told, the read itself waits.
+// await waits until the terminal or wake has bytes, and then reports false for wake. Where
+// the system cannot wait for both, the read itself waits.
 func await(in, wake *os.File) (bool, error) {
 	a, b := int(in.Fd()), int(wake.Fd())
 	if max(a, b) >= maxSelect {

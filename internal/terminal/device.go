@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Device is a terminal that is read key by key. Whoever opens one restores it.
+// Device is a terminal in raw mode. The caller that opens a Device must restore it.
 type Device struct {
 	in, out *os.File
 	// wake has who reads look again: the terminal was given back.
@@ -20,9 +20,8 @@ type Device struct {
 	taken *sync.Cond // it is ours again
 }
 
-// Modes of the terminal while it is open: pastes are marked, the window's focus is
-// reported, and keys are told apart that look alike (the keyboard protocol of
-// kitty; others ignore it).
+// Modes of the open terminal: bracketed paste, focus reports, and the keyboard protocol of
+// kitty, which distinguishes similar keys and which other terminals ignore.
 const (
 	modesOn  = "\x1b[?2004h\x1b[?1004h\x1b[>1u"
 	modesOff = "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[0m"
@@ -37,7 +36,7 @@ func Open(in, out *os.File) (*Device, error) {
 		return nil, fmt.Errorf("cannot use the terminal: %w", err)
 	}
 	if err := d.Take(); err != nil {
-		_, _ = d.wake.Close(), d.waker.Close() // nobody reads
+		_, _ = d.wake.Close(), d.waker.Close() // the reader has ended
 		return nil, err
 	}
 	return d, nil
@@ -60,8 +59,8 @@ func (d *Device) Take() error {
 	return err
 }
 
-// Restore gives the terminal back as it was. It may be called at any time, from
-// anywhere, and more than once.
+// Restore returns the terminal to its earlier mode. Any goroutine can call it at any time,
+// and more than once.
 func (d *Device) Restore() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,7 +70,7 @@ func (d *Device) Restore() {
 	_, _ = io.WriteString(d.out, modesOff) // a terminal that is gone needs none of this
 	_ = term.Restore(int(d.in.Fd()), d.state)
 	d.state = nil
-	_, _ = d.waker.Write([]byte{0}) // a pipe has room for as often as anybody restores
+	_, _ = d.waker.Write([]byte{0}) // the pipe has room for every call
 }
 
 // Size returns the columns and rows of the terminal; 80 and 24 where it does not
@@ -91,8 +90,8 @@ func Size(f *os.File) (width, height int) {
 // Write implements [io.Writer].
 func (d *Device) Write(data []byte) (int, error) { return d.out.Write(data) }
 
-// Read implements [io.Reader]. While the terminal is given back, what is typed is
-// for somebody else: Read waits until it is taken again.
+// Read implements [io.Reader]. While the terminal is restored, its input belongs to another
+// program: Read waits until Take.
 func (d *Device) Read(data []byte) (int, error) {
 	for {
 		d.mu.Lock()

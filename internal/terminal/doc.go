@@ -1,20 +1,19 @@
-// Package terminal draws on a terminal and reads its keys. It knows nothing
-// about agents.
+// Package terminal draws on a terminal and reads its keys. It knows nothing about agents.
+// Start with screen.go.
 //
 //	keys ◄─ Input ◄─┐
-//	                tty (Device: raw mode, size, restored on every way out)
+//	                tty (Device: raw mode, size, restored on every exit)
 //	Lines ─► Screen ┘
 //
-// A Screen is append-only. What is committed becomes ordinary rows of the
-// terminal's scrollback and is never touched again. Below it is a live region,
-// always shorter than the screen, which each frame draws anew where it changed.
-// The screen uses no scroll region, no alternate screen (but for a Pager), and
-// nothing that erases scrollback; so what a person scrolls back to is what was
-// committed, row for row.
+// A Screen is append-only. Committed lines become ordinary rows of the terminal's
+// scrollback and are never changed. Below them is a live region, always shorter than the
+// screen; each frame redraws its changed rows. The screen uses no scroll region, no
+// alternate screen (except for a Pager), and no sequence that erases scrollback. The
+// scrollback therefore has all committed rows, in order.
 //
-// A resize moves what was drawn: most terminals wrap long rows anew. Screen
-// knows how (Reflow), finds the top of its live region, and draws only that.
+// A resize moves the drawn rows, because most terminals reflow long rows. Screen knows how
+// (Reflow), finds the top of its live region, and redraws only that.
 //
-// The package also makes untrusted text safe to print (printable.go), and words counts
-// and durations for people (count.go, duration.go). Packages that draw nothing use these.
+// The package also makes untrusted text safe to print (printable.go), and formats counts
+// and durations (count.go, duration.go) for packages that draw nothing.
 package terminal

@@ -43,10 +43,10 @@ const (
 	pasteEnd   = "\x1b[201~"
 )
 
-// Read calls found with what comes from the terminal, until that ends or stop is
-// closed; with nothing when something has come of which only time can tell what it
-// is, such as an escape. One goroutine stays in the read of a terminal that says nothing any
-// more; it ends with the next byte, or with the process.
+// Read calls found with the terminal's events, until the terminal ends or stop is closed.
+// It calls found without events when only time can tell the meaning of the bytes, such as a
+// lone escape. One goroutine stays blocked in the read of a silent terminal; it ends with
+// the next byte, or with the process.
 func Read(r io.Reader, stop <-chan struct{}, found func([]Event)) {
 	chunks := make(chan []byte)
 	go func() {
@@ -142,8 +142,8 @@ func (d *decoder) decode(expired bool) (events []Event) {
 	return events
 }
 
-// next decodes what rest begins with, n bytes of it. What the library panics on is
-// nothing that a person did.
+// next decodes the first event of rest, n bytes long. It skips bytes on which the library
+// panics.
 func (d *decoder) next() (n int, e uv.Event) {
 	defer func() {
 		if recover() != nil {

@@ -64,8 +64,8 @@ func (n Notification) Append(b []byte, through Passthrough, title, text string) 
 	return append(b, sequence...)
 }
 
-// noticeText is a text that cannot end the sequence that it stands in, nor begin a
-// field of it.
+// noticeText removes everything that could end the escape sequence around the text, or
+// start a field of it.
 func noticeText(text string) string {
 	text = strings.ReplaceAll(OneLine(text), ";", ",")
 	if short := []rune(text); len(short) > maxNotice {

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns a text in which control characters but line ends and tabs are
-// their pictures or their numbers; a carriage return before a line end is
-// dropped. What is not UTF-8 becomes U+FFFD: a terminal may take it for C1.
+// Text returns a text whose control characters, except line ends and tabs, are replaced by
+// pictures or numbers. It drops a carriage return before a line end. Bytes that are not
+// UTF-8 become U+FFFD, because a terminal may read them as C1.
 func Text(text string) string {
 	if strings.IndexFunc(text, unsafeRune) < 0 {
 		return text
@@ -50,11 +50,10 @@ func Short(text string, most int) string {
 
 func unsafeRune(r rune) bool { return r == utf8.RuneError || Control(r) }
 
-// Control reports whether a terminal may obey a character instead of showing
-// it, or not show it at all: C0 but for line ends and tabs, DEL, C1, the marks
-// that change the direction of a text (UAX 9), separators of lines, and
-// characters without a shape. The joiners, without which some scripts and
-// pictures fall apart, are none.
+// Control reports whether a terminal may interpret a character instead of showing it, or
+// not show it at all: C0 except line ends and tabs, DEL, C1, bidirectional marks (UAX 9),
+// line separators, and invisible characters. Joiners do not count, because some scripts and
+// emoji need them.
 func Control(r rune) bool {
 	if r < 0x7f {
 		return r < 0x20 && r != '\n' && r != '\t'

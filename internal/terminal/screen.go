@@ -46,7 +46,7 @@ type Screen struct {
 
 	width, height int
 
-	// What is drawn: the rows, at which width, and the cell of the cursor.
+	// The drawn state: the rows, their width, and the cell of the cursor.
 	drawn      []drawnRow
 	drawnWidth int
 	x, y       int

@@ -117,7 +117,7 @@ func (p Palette) Append(b []byte, l Line) []byte {
 func (p Palette) code(s Style) string {
 	var b strings.Builder
 	color := p.color(s)
-	if s.Color == Default && color != "" { // it stands for the attribute
+	if s.Color == Default && color != "" { // the color replaces the attribute
 		s.Attr &^= Faint
 	}
 	if p.Attributes {

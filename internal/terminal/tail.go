@@ -13,9 +13,9 @@ func Tail(output string) string {
 	return strings.ToValidUTF8(output[len(output)-maxTail/2:], "")
 }
 
-// LastLines returns the last lines of an output that are not empty, and how many
-// came before them. Of a line that a program has written anew, as for a progress
-// bar, it is the last version.
+// LastLines returns the last limit lines of an output that are not empty, and how many
+// lines precede them. If a program rewrote a line, as a progress bar does, it returns the
+// last version.
 func LastLines(output string, most int) (lines []string, more int) {
 	for line := range strings.SplitSeq(strings.ReplaceAll(output, "\r\n", "\n"), "\n") {
 		line = strings.TrimRight(line, "\r")

@@ -20,8 +20,8 @@ func defaultTheme() Theme {
 	}
 }
 
-// Themes are the tables, the default first. The colors of light and dark are those of
-// the 256-color palette, which are the same on every terminal.
+// Themes returns the color tables, the default first. The themes light and dark use the
+// 256-color palette, which is the same on every terminal.
 func Themes() []Theme {
 	return []Theme{
 		defaultTheme(),

@@ -24,7 +24,7 @@ type Session interface {
 	Answer(ctx context.Context, a settle.Answer) error
 }
 
-// Question is about a call that waits for somebody's word.
+// Question is a tool call that waits for an approval.
 type Question struct {
 	event.ApprovalRequested
 	// Turn and Item are the call's, or of the call that started the child in the
@@ -33,8 +33,8 @@ type Question struct {
 	At         time.Time
 }
 
-// Answer is the client's word: the verdict and a message for the model. Policy
-// names the policy that answers where nobody was asked.
+// Answer is the client's answer: the verdict and a message for the model. Policy names the
+// policy that answered if no client was asked.
 type Answer struct {
 	Verdict event.Verdict
 	Message string
@@ -66,8 +66,7 @@ func (f Await) Await(ctx context.Context) (Answer, error) { return f(ctx) }
 // Withdraw implements [Asked].
 func (Await) Withdraw() {}
 
-// Nobody is the answer of a policy where nobody can be asked. why is for the
-// model.
+// Nobody is the answer of a policy if no client can be asked. The model reads why.
 func Nobody(policy, why string) Asked {
 	return Await(func(context.Context) (Answer, error) {
 		return Answer{Verdict: event.Denied, Policy: policy, Message: why}, nil
@@ -87,7 +86,7 @@ type Options struct {
 	By func() string
 	// Claims, if set, is shared by those that may follow one turn.
 	Claims *Claims
-	// Failed, if set, is told of an answer that could not be given.
+	// Failed, if set, receives the error of an answer that the session did not accept.
 	Failed func(error)
 }
 
@@ -214,7 +213,8 @@ func NoForms() Asked { return Nobody(policyForms, "the client has no forms") }
 
 // give gives the answer. One that comes too late runs nothing.
 func (a *Asker) give(approval string, answer Answer) error {
-	// Not bounded by the question: an answer that ends the turn ends that, too.
+	// The question does not bound its answer: an answer that ends the turn also ends the
+	// question.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.life), answerTimeout)
 	defer cancel()
 	err := a.Session.Answer(ctx, settle.Answer{
@@ -230,7 +230,7 @@ func (a *Asker) give(approval string, answer Answer) error {
 	return err
 }
 
-// Deny has a policy answer all questions that are open: nobody will.
+// Deny answers all open questions by a policy.
 func (a *Asker) Deny(policy, why string) {
 	a.mu.Lock()
 	var open []string
@@ -243,14 +243,14 @@ func (a *Asker) Deny(policy, why string) {
 	}
 }
 
-// Close ends all questions, and returns when nobody waits for an answer.
+// Close ends all questions, and returns when no goroutine waits for an answer.
 func (a *Asker) Close() {
 	a.end()
 	a.busy.Wait()
 }
 
-// Open returns what the session waits for somebody's word about: that of its running
-// turn, in the order in which it was asked, then that of its children in the background.
+// Open returns the approvals that the session waits for: those of the running turn in the
+// order of the requests, then those of background child agents.
 func Open(s event.State) []*event.Approval { return s.Asked() }
 
 func isOpen(s Session, approval string) (open bool) {
@@ -262,8 +262,8 @@ func isOpen(s Session, approval string) (open bool) {
 	return open
 }
 
-// Claims are the questions that somebody asks. The zero value is ready, and nil
-// leaves all to whoever comes.
+// Claims holds the questions that a caller has claimed. The zero value is ready to use. A
+// nil *Claims leaves every question unclaimed.
 type Claims struct {
 	mu  sync.Mutex // guards who
 	who map[string]struct{}

@@ -1,13 +1,13 @@
-// Package asker has a person at a client asked about calls that may not run by
-// themselves. A protocol supplies how to ask; what holds for all of them is here
-// (C16):
+// Package asker asks a person at a client about tool calls that need an approval. A
+// protocol supplies the way to ask. The rules for all protocols are here (C16):
 //
 //	approval.requested ─► Ask: the question goes out, in its place among the events
-//	                        └► Await: the answer is given to the session
-//	approval.ended ─────► Withdraw: by whoever answered, a policy, or the turn's end
+//	                        └► Await: the session receives the answer
+//	approval.ended ─────► Withdraw: a client, a policy or the turn's end has answered
 //
-// Of several that follow one turn, one asks. A question ends with its approval. A
-// late answer runs nothing. Where nobody can be asked, Ask says which policy
-// answers. Where the client cannot answer, the call is denied and the model is
-// told why.
+// If several clients follow a turn, one of them asks. A question ends with its approval. A
+// late answer runs nothing. If no client can be asked, Ask names the policy that answers.
+// If the client cannot answer, the call is denied and the model reads the reason. Start
+// with asker.go; form.go fills in the forms of MCP servers, words.go writes questions as
+// text.
 package asker

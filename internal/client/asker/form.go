@@ -17,7 +17,7 @@ type Reply struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// Answer is what the reply means. An error of the protocol's is nobody's word.
+// Answer converts the reply. A protocol error is an answer by policy, not by a person.
 func (r Reply) Answer() Answer {
 	switch r.Action {
 	case "accept":

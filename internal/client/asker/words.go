@@ -7,9 +7,9 @@ import (
 	"github.com/settle-agent/settle/internal/question"
 )
 
-// Words is the question about a call for a protocol that shows text: the whole
-// call, why it is asked about, and what an approval for the session covers. A
-// call that cannot be shown whole is refused before any face hears of it.
+// Words returns a question as text: the whole call, the reason for the question, and the
+// scope of an approval for the session. A call that cannot be shown whole is refused before
+// a frontend receives it.
 func Words(a event.ApprovalRequested) string {
 	var b strings.Builder
 	b.WriteString(a.Text)

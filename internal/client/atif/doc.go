@@ -1,11 +1,11 @@
-// Package atif says a session in the Agent Trajectory Interchange Format, version 1.7
-// (https://github.com/harbor-framework/harbor, docs/rfcs/0001-trajectory-format.md),
-// which evaluations and training read.
+// Package atif converts a session to and from the Agent Trajectory Interchange Format,
+// version 1.7 (https://github.com/harbor-framework/harbor,
+// docs/rfcs/0001-trajectory-format.md), which evaluation and training programs read.
 //
 //	input ─► user step · attempt ─► agent step with its calls and their results · note ─► system step
 //
-// It is pure: the same state gives the same trajectory. What was discarded, since a later
-// attempt said it anew, is no step; what it cost is in the final metrics. How calls and
-// turns ended that did not simply complete stands in the extras: the format has no word
-// for it.
+// The conversion is pure: the same state gives the same trajectory. Discarded items are no
+// steps; their cost is part of the final metrics. The format cannot express how calls and
+// turns failed or aborted, so that the extras hold their outcome. trajectory.go writes the
+// format, read.go reads it, document.go declares it.
 package atif

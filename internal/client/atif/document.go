@@ -6,7 +6,7 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Version is the format's, as a document says it.
+// Version is the format version that documents declare.
 const Version = "ATIF-v1.7"
 
 // Trajectory is a document.

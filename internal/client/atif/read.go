@@ -69,15 +69,14 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 }
 
 const (
-	importer = "import" // by whom what is here says it happened
-	// noPrompt stands for what an agent was asked that begins by itself.
+	importer = "import" // the actor of imported events
+	// noPrompt replaces the prompt of a trajectory that begins with an agent step.
 	noPrompt = "(The trajectory does not say what the agent was asked.)"
 )
 
-// Events returns the log of a session in which a trajectory's steps happened, at the
-// times that it says. What requests used and cost is left out: this session did not use
-// it. A call without a result was aborted, with effects that nobody knows. Steps of child
-// agents are not taken over.
+// Events converts a trajectory to the log of a session, with the trajectory's times. The
+// log has no usage and no cost, because this session did not cause them. A call without a
+// result is aborted, with unknown effects. Steps of child agents are left out.
 func Events(raw []byte, session string, opened event.SessionOpened, now time.Time) ([]event.Event, error) {
 	var doc document
 	if err := json.Unmarshal(raw, &doc); err != nil {
@@ -258,15 +257,15 @@ func (r *reader) agent(s response) {
 	}
 }
 
-// nothing is the cause of what the trajectory does not have.
+// nothing is the cause of an ending that the trajectory does not have.
 func nothing(message string) *event.Cause {
 	c := event.Abort(event.Shutdown, importer)
 	c.Message = message
 	return c
 }
 
-// cause returns what a trajectory says of an ending, and otherwise its words: nobody crashed
-// who has this log.
+// cause returns the ending that a trajectory records, or a cause with the given words. It
+// is never a crash: the log is complete.
 func cause(c *event.Cause, words string) *event.Cause {
 	known := []event.Reason{event.Interrupted, event.Replaced, event.Shutdown, event.LimitReached, event.Parent, event.MachineLost, event.TimedOut}
 	switch {
@@ -306,9 +305,9 @@ func (r *reader) calls(turn, attempt string, s response) (all []*started) {
 	return all
 }
 
-// results ends the calls with what they gave; what does not say which call gave it is
-// taken for the last one's, and without calls for a note. If the trajectory ends before
-// there was a result, calls stay open.
+// results ends the calls with their results. A result without a call ID belongs to the last
+// call; without calls it becomes a note. Calls without a result stay open if the trajectory
+// ends there.
 func (r *reader) results(turn string, calls []*started, s response) (open bool) {
 	outputs := map[*started]string{}
 	var others []string

@@ -8,9 +8,8 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// CheckChanges holds what a transcript tells of a log against the log, in each
-// mode, and from a cursor on. It returns what is wrong, by the clause of the
-// contract.
+// CheckChanges compares a transcript with its log, in each mode and from a cursor on. It
+// returns the differences, by the clause of the contract.
 func CheckChanges(log []event.Event) (problems []string) {
 	for _, mode := range []transcript.Mode{transcript.Live, transcript.Final, transcript.Complete} {
 		t := reading{mode: mode, items: map[string]*itemRecord{}}
@@ -22,7 +21,7 @@ func CheckChanges(log []event.Event) (problems []string) {
 	return problems
 }
 
-// reading is a log as it is told in one mode.
+// reading is the transcript of a log in one mode.
 type reading struct {
 	mode     transcript.Mode
 	items    map[string]*itemRecord
@@ -30,7 +29,7 @@ type reading struct {
 	problems []string
 }
 
-// itemRecord is what was told of an item, in order.
+// itemRecord is the changes of one item, in order.
 type itemRecord struct {
 	item *event.Item
 	what []transcript.What // without that it grew
@@ -89,8 +88,8 @@ func (t *reading) item(c transcript.Change) {
 	}
 }
 
-// check: each item starts and ends once, and is committed or discarded once: before
-// it runs, if it does. What is discarded is told as the mode says.
+// check: each item starts and ends once, and is committed or discarded once: before the
+// item runs, if it runs. The mode decides which changes of discarded items appear.
 func (t *reading) check() {
 	for id, i := range t.items {
 		first := func(what transcript.What) int { return slices.Index(i.what, what) }
@@ -117,7 +116,7 @@ func (t *reading) check() {
 	}
 }
 
-// cursor: C17, from a state on, what is told is the rest.
+// cursor: C17, a transcript that starts from a state yields the rest of the changes.
 func (t *reading) cursor(log []event.Event, all [][]string) {
 	from := len(all) * (1 + len(all)%3) / 4 // one for each log, and not the same for all
 	state := event.State{}

@@ -1,4 +1,4 @@
-// Package clienttest has a client of a face for its tests: a [Place] where
-// sessions work and are kept, whose logs are held against the contract in the end,
-// and a [Peer] at the face's standard streams, which records what the face says.
+// Package clienttest helps to test frontends. A [Place] is a directory with sessions, whose
+// logs are checked against the contract at the end of the test. A [Peer] is a client at the
+// standard streams of a frontend, which records the frontend's output.
 package clienttest

@@ -57,7 +57,7 @@ func Serve(t *testing.T, p Place, dialect jsonrpc.Dialect, serve func(in io.Read
 	return peer
 }
 
-// gated is read while nobody holds the gate.
+// gated is a reader that waits while a test holds the gate.
 type gated struct {
 	io.Reader
 	gate *sync.Mutex
@@ -119,7 +119,7 @@ func (p *Peer) Lines() []string {
 	return lines
 }
 
-// Forget forgets what was said so far.
+// Forget discards the output recorded so far.
 func (p *Peer) Forget() { p.said.forget() }
 
 // Until waits until the lines are as they should be.
@@ -157,8 +157,8 @@ func count(lines []string, text string) (n int) {
 	return n
 }
 
-// Answer has the requests of the face with the method answered. Those of other
-// methods are not known.
+// Answer answers the requests of the frontend with the given method. Requests with other
+// methods receive "method not found".
 func (p *Peer) Answer(method string, answer Answer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,7 +177,7 @@ func (p *Peer) Handle(_ context.Context, r *jsonrpc.Request) {
 		r.Fail(jsonrpc.MethodNotFound(r.Method))
 		return
 	}
-	go func() { // ends with the test, which waits for what it leads to
+	go func() { // ends with the test, which waits for the effect
 		switch result, err := answer(r.Params); {
 		case err != nil:
 			r.Fail(err)

@@ -32,7 +32,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sofar returns the lines, and what is closed when more comes.
+// sofar returns the lines so far, and a channel that closes when another line arrives.
 func (r *recorder) sofar() (lines []string, more <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

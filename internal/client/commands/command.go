@@ -11,8 +11,8 @@ import (
 // Command is a prompt that has a name.
 type Command struct {
 	Name string
-	// About says what it does; it is the first line of the text if the file does
-	// not say. Hint names its arguments, and is empty if it takes none.
+	// About describes the command; it defaults to the first line of the text. Hint names
+	// the arguments, and is empty if the command takes none.
 	About, Hint string
 	// Path is its file, and Project says that it is of the project.
 	Path    string
@@ -29,7 +29,7 @@ type Command struct {
 	prompt mcp.Command
 }
 
-// letters are those of names.
+// letters are the characters that a command name can have.
 const letters = "abcdefghijklmnopqrstuvwxyz0123456789-_:"
 
 // IsName reports whether a word could be the name of a command, or its beginning. Of
@@ -74,10 +74,10 @@ func ofSkill(s skills.Skill) Command {
 // unrun is for the model, where a file wants commands to have been run.
 const unrun = "\n\n[Where this says !`…`, another agent would have put the output of that command. It was not run: run it yourself if you need to know.]"
 
-// Expand returns the prompt with the arguments in their places: all of them for
-// $ARGUMENTS, one word for $1 to $9. Where there is no place, they stand at the end.
-// A skill is read as it is now. A prompt of a server stands for nothing by itself:
-// [Expander] asks for it.
+// Expand returns the prompt with the arguments in their places: all arguments for
+// $ARGUMENTS, one word for $1 to $9. Without a place, the arguments follow the text. A
+// skill is read again each time. Expand cannot expand the prompt of an MCP server;
+// [Expander] can.
 func (c Command) Expand(arguments string) (string, error) {
 	arguments = strings.TrimSpace(arguments)
 	if c.Skill {

@@ -1,16 +1,17 @@
-// Package commands finds what a person can call by a slash and a name: prompts that
-// are kept as Markdown files, with places for arguments, and skills.
+// Package commands finds the commands that a person calls by a slash and a name: prompts in
+// Markdown files with places for arguments, and skills.
 //
 //	.settle/commands .claude/commands                        of the project, the nearest folder first
 //	~/.config/settle/commands ~/.claude/commands ~/.codex/prompts   of the user
-//	skills that a person may call
-//	prompts of MCP servers, which no file or skill of the name hides
+//	skills that a person can call
+//	prompts of MCP servers, unless a file or a skill has the same name
 //	        │
 //	        ▼
 //	"/review the parser" ─► Expansion.Expand ─► a prompt
 //
-// A file may begin with two lines of three dashes; between them stand its description
-// and argument-hint. For the prompt of a server, that server is asked: faces give the
-// session the option [Expander], and an interrupt of the input ends the wait. Expanding a command runs nothing: what a file wants to have run
-// is left to the model, whose calls are judged.
+// A file can begin with front matter between two lines of three dashes: description and
+// argument-hint. The prompt of an MCP server needs a request to that server. Frontends
+// therefore give the session the option [Expander], and an interrupt of the input ends the
+// wait. Expanding a command runs nothing: the model decides what to run, and its calls need
+// the usual approval. command.go has the type, find.go the search, prompt.go the expansion.
 package commands

@@ -87,8 +87,8 @@ func places(s skills.Sources) (out []place) {
 	return out
 }
 
-// read returns the commands in a folder, in the order of their names. Those of a
-// folder in it have its name before theirs, with a colon between.
+// read returns the commands of a folder, sorted by name. A command in a subfolder has the
+// folder's name as a prefix, with a colon.
 func (p place) read(s skills.Sources) (list []Command, problems []error) {
 	seen := 0
 	_ = filepath.WalkDir(p.Dir, func(path string, d fs.DirEntry, err error) error { // each problem is kept
@@ -160,8 +160,8 @@ func (s Set) Named(name string) (Command, bool) {
 	return s.List[claude], true
 }
 
-// Expand returns the prompt that a text stands for which begins with a slash and
-// the name of a command. Any other text is returned as it is.
+// Expand returns the prompt of a text that begins with a slash and the name of a command.
+// It returns any other text unchanged.
 func (s Set) Expand(text string) (string, error) {
 	name, arguments := parted(text)
 	c, ok := s.Named(name)

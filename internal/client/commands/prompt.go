@@ -17,7 +17,8 @@ import (
 
 // Prompter is a source that has prompts of MCP servers.
 type Prompter interface {
-	// Prompts are those that are known now, and what is to be said of their names.
+	// Prompts returns the prompts that are known now, and notes on names that cannot be
+	// used.
 	Prompts() (list []mcp.Command, notes []string)
 }
 
@@ -76,21 +77,21 @@ func (c Command) ClaudeName() string {
 	return c.Name
 }
 
-// FailedError says that a command does not stand for anything. Nothing was sent.
+// FailedError says that a command could not be expanded. No input was sent.
 type FailedError struct{ why error }
 
 func (e *FailedError) Error() string { return e.why.Error() }
 func (e *FailedError) Unwrap() error { return e.why }
 
-// Expander returns the option by which an input that calls a command becomes what
-// that stands for. Files and skills are read at once; for a prompt, its server is
-// asked, which may have to be started first. Any other text stays as it is.
+// Expander returns the option that expands an input which calls a command. Files and skills
+// are read at once. For a prompt of an MCP server, settle requests it from the server and
+// starts the server first if necessary. Any other text stays unchanged.
 func Expander(s Source) settle.InputOption { return settle.WithExpansion(Expansion{s}.Expand) }
 
-// Expansion says what commands of a source stand for.
+// Expansion expands the commands of a source.
 type Expansion struct{ Source Source }
 
-// Expand returns what a text stands for. The error is a [*FailedError].
+// Expand returns the expanded text. The error is a [*FailedError].
 func (x Expansion) Expand(ctx context.Context, text string) (string, []event.Image, error) {
 	name, arguments := parted(text)
 	if name == "" || !IsName(name) {
@@ -120,7 +121,7 @@ func (x Expansion) expand(ctx context.Context, text, name, arguments string) (st
 	return fetch(ctx, servers, c, arguments)
 }
 
-// Async reports whether what a text stands for may have to be waited for.
+// Async reports whether expanding a text can take time.
 func Async(text string) bool {
 	name, _ := parted(text)
 	return strings.Contains(name, mcp.Separator) && IsName(name)
@@ -142,9 +143,9 @@ func fetch(ctx context.Context, servers *mcp.Servers, c mcp.Command, words strin
 	return got.Text, got.Images, nil
 }
 
-// assigned gives the words of a call to the arguments of a prompt: NAME=value to the one
-// of that name, the others in order, and to the last of these what is left, as it was
-// typed. rest are the words for which there is none.
+// assigned assigns the words of a call to the arguments of a prompt: NAME=value to the
+// argument of that name, other words in order, and all remaining text to the last argument.
+// rest holds the words that no argument takes.
 func assigned(c mcp.Command, words string) (values map[string]string, rest string, err error) {
 	values = map[string]string{}
 	named := func(name string) bool {

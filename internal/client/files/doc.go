@@ -1,9 +1,10 @@
-// Package files finds the file that a person means by a few letters of its path.
+// Package files finds a file by a few letters of its path.
 //
 //	git's index ─┐
 //	             ├─► List ─► Match: the best paths first
 //	a walk ──────┘
 //
-// The index of a large repository is read at once; a walk, which has bounds, adds
-// what git does not know yet, and is all there is elsewhere.
+// The index of a large repository is read at once. A bounded walk adds the files that git
+// does not track yet; outside a repository, the walk is the only source. list.go reads,
+// match.go ranks.
 package files

@@ -1,8 +1,7 @@
-// Package guard keeps those away from an HTTP server that should not reach it:
-// whoever does can run commands here. It says what a listener, a token, a name
-// and an origin must be, and how often an address may knock; the ways in over
-// HTTP put these together.
+// Package guard protects an HTTP server whose clients can run commands on this machine. It
+// checks the listener, the token, the host name and the origin, and limits the rate of each
+// address. The HTTP frontends combine these checks.
 //
-//	connection ─► Listen: loopback, or TLS; so many at a time
+//	connection ─► Listen: loopback, or TLS; a bounded number at a time
 //	request ─► Names ─► Clean ─► SameOrigin ─► Door: the token, and a rate
 package guard

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Door lets in those who know a token. Callers who do, callers who do not, and
-// readers of what anybody may read have rates of their own, so that guesses of
-// one lock out nobody else who shares the address.
+// Door admits requests with a valid token. Requests with a token, requests without one, and
+// readers of public files have separate rates, so that guesses of one program do not lock
+// out others at the same address.
 type Door struct {
 	token                  Digest
 	known, strange, public *Rate
@@ -31,7 +31,7 @@ const (
 	TooMany Entry = "too many"
 )
 
-// What those are told who may not come in.
+// Response texts of refused requests.
 const (
 	WrongHost       = "this server is not known by the name in the Host header; --allow-host makes it known by other names"
 	OtherSite       = "the request comes from another site's page; nothing was done"

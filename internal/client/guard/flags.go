@@ -12,8 +12,8 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// Flags are those of commands that listen for HTTP. The flag for the address is the
-// command's own, since it has another name everywhere.
+// Flags are the flags of commands that listen for HTTP. Each command declares the flag for
+// the address itself, because its name differs.
 type Flags struct {
 	TokenFile string
 	Cert, Key string
@@ -24,7 +24,7 @@ type Flags struct {
 // maxPEM bounds the files of a certificate and of its key, in bytes.
 const maxPEM = 1 << 20
 
-// Define adds the flags to those of a command. --tls-cert and --tls-key go together.
+// Define adds the flags to a command. --tls-cert and --tls-key must be given together.
 func (f *Flags) Define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.TokenFile, "token-file", "", "read the token from `FILE`; it is then not printed")
 	flags.StringVar(&f.Cert, "tls-cert", "", "TLS certificate `FILE`")

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// MaxConnections is how many there may be at a time if nobody says otherwise.
+// MaxConnections is the default limit of simultaneous connections.
 const MaxConnections = 8192
 
 // Address says where to listen.
@@ -35,8 +35,8 @@ type Place struct {
 	scheme, host string
 }
 
-// Listen listens. What is not on the loopback interface needs TLS, or a word
-// that it is meant: who sees the token there can run commands here.
+// Listen listens. An address outside the loopback interface needs TLS or an explicit
+// permission, because a program that reads the token there can run commands here.
 func Listen(ctx context.Context, a Address) (*Place, error) {
 	tcp, err := net.ResolveTCPAddr("tcp", a.Addr)
 	if err != nil {
@@ -65,9 +65,8 @@ func Listen(ctx context.Context, a Address) (*Place, error) {
 	return p, nil
 }
 
-// Link returns the address of the page, called by a name if one is given, and
-// with the token if one is given. It stands in the fragment, which browsers
-// send to nobody.
+// Link returns the address of the page, with the given host name and token unless they are
+// empty. The token is in the fragment, which browsers do not send.
 func (p *Place) Link(name, token string) string {
 	u := p.URL(name, "/")
 	if token != "" {

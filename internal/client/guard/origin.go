@@ -34,8 +34,8 @@ func (n Names) Know(hostPort string) bool {
 	return host == "localhost" || slices.ContainsFunc(n.Names, func(name string) bool { return strings.EqualFold(name, host) })
 }
 
-// Clean reports whether a path is written the one way that paths are. Others
-// are not redirected: nobody who means well sends them.
+// Clean reports whether a path has its canonical form. Other forms are refused, not
+// redirected: regular clients do not send them.
 func Clean(u *url.URL) bool {
 	p := u.Path
 	if !strings.HasPrefix(p, "/") || strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {

@@ -10,8 +10,7 @@ import (
 // WrongTokenCost is what a wrong token costs, in requests.
 const WrongTokenCost = 20
 
-// maxAddresses bounds the addresses that are told apart; all others share a
-// bucket.
+// maxAddresses bounds the addresses with a bucket of their own; all others share a bucket.
 const maxAddresses = 4096
 
 // sweepDelay is the least time between two searches for addresses to forget.

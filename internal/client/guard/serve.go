@@ -40,8 +40,7 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Server returns what serves connections within the limits. What is written has
-// no deadline but those that the handler sets.
+// Server returns an HTTP server with the limits. Only handlers set deadlines for writes.
 func (l Limits) Server(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: h, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
@@ -68,7 +67,7 @@ func Serve(l net.Listener, server *http.Server, shutdown stdio.Shutdown) error {
 		}
 		ctx, enough := context.WithTimeout(ctx, cmp.Or(shutdown.DrainTimeout, stdio.CloseTimeout)) // or what is left of the rest
 		defer enough()
-		if server.Shutdown(ctx) != nil { // somebody does not read what they are told
+		if server.Shutdown(ctx) != nil { // a client does not read its response
 			_ = server.Close()
 		}
 	}

@@ -18,7 +18,7 @@ const (
 	maxTokenBytes = 4 << 10
 )
 
-// NewToken returns a token that nobody can guess.
+// NewToken returns a random token of 256 bits.
 func NewToken() string {
 	b := make([]byte, tokenBytes)
 	_, _ = rand.Read(b) // it never fails
@@ -41,8 +41,7 @@ func ReadToken(path string) (string, error) {
 	return token, nil
 }
 
-// Digest is what a secret is compared by: in the same time whatever the other
-// one is, also if it has another length.
+// Digest compares secrets in constant time, whatever their lengths.
 type Digest [sha256.Size]byte
 
 // DigestOf returns the digest of a secret.

@@ -12,9 +12,9 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// ListenUnix listens on a Unix socket that only the user can reach: its mode is 0600, in
-// a directory of the user's that nobody else can enter. The directory is made if it is
-// missing. A socket that nobody listens on any more is replaced.
+// ListenUnix listens on a Unix socket that only the user can reach: its mode is 0600, in a
+// directory that only the user can enter. ListenUnix creates a missing directory and
+// replaces a socket without a listener.
 func ListenUnix(ctx context.Context, path string) (*Place, error) {
 	dir := filepath.Dir(path)
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {

@@ -88,7 +88,7 @@ func ErrorType(end event.AttemptEnded) string {
 	return string(end.Reason)
 }
 
-// ofModel are the labels of what is about a request to a model.
+// ofModel returns the labels of a request to a model.
 func ofModel(started event.Event) string {
 	d, _ := started.Data.(event.AttemptStarted)
 	return labels("provider", d.Provider, "model", d.Model)
@@ -225,8 +225,8 @@ type histogram struct {
 	sum    float64
 }
 
-// boundsOf are the upper bounds of a histogram's buckets. Those of OpenTelemetry's
-// metrics are what its conventions advise
+// boundsOf returns the upper bounds of a histogram's buckets. OpenTelemetry's metrics use
+// the bounds that its conventions advise
 // (https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-metrics.md).
 func boundsOf(name string) []float64 {
 	switch name {

@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// MediaType is that of what [Meter.Write] writes.
+// MediaType is the media type of [Meter.Write]'s output.
 const MediaType = "text/plain; version=0.0.4; charset=utf-8"
 
 // families are the metrics: name, type and help.
@@ -47,7 +47,7 @@ func (h *Held) Add(s event.State) {
 			h.Jobs++
 		}
 	}
-	if t := s.Running(); t != nil { // a child's are those of its own session
+	if t := s.Running(); t != nil { // a child agent's session counts its own
 		for _, a := range t.Approvals {
 			if a.Ended == nil {
 				h.Approvals++

@@ -8,10 +8,9 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// AnswerFile returns what writes the final answer into a file. That the file
-// can be written is found out at once, before a model is asked; a file that
-// was there keeps its content until then. A pipe must have a reader: nobody waits for
-// one.
+// AnswerFile returns a function that writes the final answer into a file. AnswerFile checks
+// at once that the file is writable, before any request to a model; an existing file keeps
+// its content until then. A pipe must already have a reader.
 func AnswerFile(path string) (keep func(text string) error, err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|disk.NonBlocking, 0o666)
 	if err != nil {

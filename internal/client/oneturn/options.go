@@ -21,7 +21,7 @@ type Options struct {
 	Imported bool
 	Config   settle.SessionConfig
 	Prompt   string
-	// Expand, if set, says what the prompt stands for in the session.
+	// Expand, if set, returns the expansion of the prompt in the session.
 	Expand func(*settle.Session) func(ctx context.Context, text string) (string, []event.Image, error)
 	Images []event.Image
 	// Schema, if set, is a JSON Schema that the answer is to follow.
@@ -39,18 +39,18 @@ type Options struct {
 	// is not kept.
 	Resume func(session string) string
 
-	// Check, if set, says what is wrong with the final answer. The turn has
-	// completed then, and the run fails all the same.
+	// Check, if set, returns why the final answer is invalid. The turn has completed then,
+	// but the run fails.
 	Check func(answer string) error
 	// Answer, if set, keeps the final answer of a turn that completed.
 	Answer func(text string) error
-	// Ended, if set, is called when the turn has ended and what was shown is
-	// out, with the session still open.
+	// Ended, if set, is called after the turn has ended and its output is written, while
+	// the session is still open.
 	Ended func(*settle.Session)
 	// Exit, if set, ends the process; it is called if the turn has ended and
 	// something other than a reader of Stdout is in the way.
 	Exit func(code int)
-	// Mask masks secrets in what is said on standard error; nil for none.
+	// Mask masks secrets in messages on standard error; nil masks nothing.
 	Mask func(string) string
 }
 
@@ -60,23 +60,23 @@ type Stage struct {
 	// Write writes to Out what add appends, of which a terminal obeys nothing. It
 	// waits while the reader is slow.
 	Write func(add func([]byte) []byte)
-	// Done is closed when nothing is to be shown any more.
+	// Done closes when the view must not show anything further.
 	Done <-chan struct{}
 }
 
 // View shows a turn.
 type View interface {
-	// Follow returns what shows the session from the cursor on, up to the end of
-	// its next turn. What is to be known of the session before is read at once.
+	// Follow returns a function that shows the session from the cursor on, until the end of
+	// its next turn. Follow reads the earlier state of the session at once.
 	Follow(ctx context.Context, session *settle.Session, cursor uint64) (show func() error)
 	// Finish shows the final answer, "" if there is none.
 	Finish(answer string)
-	// Fail says why it will never be shown how the turn ended: it did not
-	// begin, or nobody waited for its end.
+	// Fail reports why the end of the turn will not be shown: the turn did not begin, or
+	// the run did not wait for its end.
 	Fail(message string)
-	// Last returns what is printed when everything has ended and the session
-	// can be opened by others: a client that reads it may go on at once. It is
-	// called after the others, once.
+	// Last returns the final output, printed when everything has ended and other processes
+	// can open the session: a client that reads it can continue at once. It is called once,
+	// after all other methods.
 	Last() []byte
 }
 
@@ -85,8 +85,8 @@ type Screen interface {
 	View
 	// Clear makes room for a line.
 	Clear()
-	// Close says how the turn ended, and with which command the session goes on,
-	// if it is kept. It reports whether it did.
+	// Close reports how the turn ended, and the command that resumes the session if the log
+	// is kept. It returns whether it reported anything.
 	Close(resume string) bool
 }
 

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// firstTimeout is how long a run that has its prompt waits for the first
-	// byte of its standard input, idleTimeout for each further one. Whoever
-	// starts settle with an input that is open and never used must not wait for
-	// ever; a "-" beside the prompt says that something will come.
+	// firstTimeout is how long a run with a prompt waits for the first byte of its standard
+	// input; idleTimeout applies to each further byte. A caller may leave standard input
+	// open and unused, which must not block the run forever. A "-" beside the prompt
+	// announces input.
 	firstTimeout = 500 * time.Millisecond
 	idleTimeout  = 2 * time.Second
 	// maxInput bounds the input in bytes.
@@ -29,9 +29,9 @@ type UsageError struct{ Message string }
 
 func (e *UsageError) Error() string { return e.Message }
 
-// Prompt makes the prompt of the arguments and of standard input: an argument
-// "-" or none at all stands for the input; beside a prompt, the input is
-// context. terminal says that standard input is one, which is not read then.
+// Prompt builds the prompt from the arguments and standard input. The argument "-", or no
+// argument, is replaced by the input; beside a prompt, the input is context. terminal says
+// that standard input is a terminal, which Prompt does not read.
 func Prompt(ctx context.Context, args []string, stdin *os.File, terminal bool) (string, error) {
 	var words []string
 	wanted := len(args) == 0

@@ -11,7 +11,7 @@ import (
 // stopper passes stops on to the session. The first ends the turn, the second
 // takes the grace away, the third gives up.
 type stopper struct {
-	opening context.CancelCauseFunc // ends what comes before the session
+	opening context.CancelCauseFunc // ends the steps before the session opens
 
 	mu      sync.Mutex
 	stops   []stdio.Stop

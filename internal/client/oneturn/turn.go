@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// closeTimeout bounds the end of the session after the turn's: what is left
-	// then is named, and ended by those who have custody of it.
+	// closeTimeout bounds the end of the session after the end of the turn. Process
+	// tracking then reports and ends the rest.
 	closeTimeout = 1200 * time.Millisecond
 	// stopUnreadTimeout replaces [stdio.UnreadTimeout] after a stop.
 	stopUnreadTimeout = 400 * time.Millisecond
@@ -42,12 +42,12 @@ type runner struct {
 	enough   context.CancelFunc // ends the printer; nil before it began
 	failure  *event.Failure
 	spoke    sync.Once
-	lost     bool // nobody reads standard output any more
+	lost     bool // standard output has no reader any more
 }
 
-// Run runs one turn to its end, has the view shown that open returns, closes the
-// host and returns the exit code. It returns within a bound of the turn's end
-// whoever reads what it says.
+// Run runs one turn to its end, shows it with the view that open returns, closes the host
+// and returns the exit code. It returns within a bound after the turn's end, even if no
+// program reads the output.
 func Run(ctx context.Context, o Options, open func(Stage) View) (code int) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -59,7 +59,7 @@ func Run(ctx context.Context, o Options, open func(Stage) View) (code int) {
 	kind := stdio.KindOf(o.Stdout)
 	broken := func(err error) { r.stop.stop(stdio.StopFor(err, kind)) }
 	r.out = stdio.NewOutput(o.Stdout, broken)
-	r.err = stdio.NewOutput(o.Stderr, func(error) {}) // there is nobody left to tell
+	r.err = stdio.NewOutput(o.Stderr, func(error) {}) // standard error is the last output
 	listening, deaf := context.WithCancel(context.WithoutCancel(ctx))
 	defer deaf()
 	go r.stop.listen(listening, o.Stops) // ends when Run returns
@@ -101,8 +101,8 @@ func (r *runner) run(ctx context.Context) int {
 	// From its opening, and from its recovery just before.
 	show := r.view.Follow(showing, session, max(session.State().HostSeq, 2)-2)
 	go r.print(show) // ends with the turn or with enough
-	// Nothing but a write to the disk keeps Submit, and the log bounds that; what the
-	// prompt stands for is waited for until a stop.
+	// Only a write to the disk delays Submit, and the log bounds that write. A stop ends
+	// the wait for the expansion of the prompt.
 	turn, err := session.Submit(context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...), settle.WithSchema(r.Schema), r.expansion(ctx, session))
 	if err != nil {
 		return r.reportRefused(err)
@@ -116,7 +116,7 @@ func (r *runner) run(ctx context.Context) int {
 	return r.ended(session, outcome)
 }
 
-// expansion has the prompt be what it stands for. A stop ends the wait for that.
+// expansion replaces the prompt by its expansion. A stop ends the wait.
 func (r *runner) expansion(stopped context.Context, session *settle.Session) settle.InputOption {
 	if r.Expand == nil {
 		return settle.WithExpansion(nil)
@@ -130,7 +130,7 @@ func (r *runner) expansion(stopped context.Context, session *settle.Session) set
 	})
 }
 
-// guard ends the process if the way out is blocked.
+// guard ends the process if closing the run blocks.
 func (r *runner) guard(code int) {
 	timer := time.NewTimer(exitTimeout)
 	defer timer.Stop()
@@ -197,7 +197,7 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 		answer = o.Answer
 	}
 	if r.lost = unshown != nil; !r.lost {
-		r.view.Finish(answer) // the printer is done with it
+		r.view.Finish(answer) // the printer has ended
 	}
 	switch {
 	case !o.Completed():
@@ -299,13 +299,13 @@ func (r *runner) reportRefused(err error) int {
 	return stdio.CodeUsage
 }
 
-// fail has the view say why nobody will know how the turn ended, when the
-// printer is done with it.
+// fail makes the view report why the end of the turn is unknown, once the printer has
+// ended.
 func (r *runner) fail(why string) {
 	if r.enough != nil {
 		r.enough()
 		if r.out.Await(r.printed, r.unreadTimeout) != nil {
-			return // nobody reads what it would say
+			return // no reader is left
 		}
 	}
 	r.view.Fail(why)
@@ -326,7 +326,7 @@ func (r *runner) last() {
 	})
 }
 
-// close ends the session and what it left running, and names what did not stop.
+// close ends the session and its remaining processes, and names those that did not stop.
 func (r *runner) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()

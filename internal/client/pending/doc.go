@@ -1,11 +1,11 @@
-// Package book knows which requests of a client are not answered, in the order in
-// which they came, and what each of them waits for: an input, a turn, or only its
-// own end. A protocol decides what to answer, and when; that each request is
-// answered once, also where its turn's end, a cancel and the end of everything
-// come together, is decided here.
+// Package pending holds the requests of a client that await an answer, in the order of
+// their arrival, and the key of what each request waits for: an input, a turn, or the
+// request itself. The protocol decides what to answer and when. This package guarantees
+// that each request is answered once, even if the turn's end, a cancel and a shutdown
+// happen together. Start with requests.go.
 //
-//	Add ─► open ─► Answer: taken out by whoever answers it
-//	        ├ Cancel: nobody wants it any more; how it is answered, the protocol says
-//	        ├ Step:   an event says what became of its input (C19)
-//	        └ Close:  everything ends; what is left is answered by the caller
+//	Add ─► open ─► Answer: removed by the caller that answers the request
+//	        ├ Cancel: the client cancelled the request; the protocol decides the answer
+//	        ├ Step:   an event reports the progress of the request's input (C19)
+//	        └ Close:  shutdown; the caller answers the remaining requests
 package pending

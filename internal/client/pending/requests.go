@@ -11,7 +11,7 @@ type Requests[R any] struct {
 	mu     sync.Mutex // guards what follows, and what changes of entries
 	open   []*Entry[R]
 	closed bool
-	quiet  chan struct{} // closed when nothing is open; nil while nobody waits for that
+	quiet  chan struct{} // closed when no request is open; nil without a waiter
 }
 
 // Entry is a request that is not answered.

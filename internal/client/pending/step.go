@@ -22,14 +22,14 @@ const (
 type Move[R any] struct {
 	*Entry[R]
 	How How
-	// Turn is that of Taken and Ended.
+	// Turn is the turn of Taken and Ended.
 	Turn string
 	// Cause is how the turn ended, or why the input is held.
 	Cause *event.Cause
 }
 
-// Step returns what an event means for the requests in the book, in their order.
-// Those of several sessions may be in one book if their inputs have ids of their own.
+// Step returns what an event means for the pending requests, in their order. Requests of
+// several sessions can share one Requests if the input IDs are unique.
 func (p *Requests[R]) Step(e event.Event) []Move[R] {
 	switch d := e.Data.(type) {
 	case event.TurnStarted:

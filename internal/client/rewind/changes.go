@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/tool/file"
 )
 
-// Action is what is to be done with a file.
+// Action is how a rewind treats a file.
 type Action string
 
 // The actions.
@@ -20,7 +20,7 @@ const (
 	Recreate Action = "recreate" // so it does, and was deleted
 	Remove   Action = "remove"   // it was created
 	Same     Action = "same"     // it is what it was already
-	Keep     Action = "keep"     // it stays as it is; Why says why
+	Keep     Action = "keep"     // the file stays; Why has the reason
 )
 
 // File is one that settle's tools changed.
@@ -31,8 +31,8 @@ type File struct {
 	Was, Left *file.Past
 	Do        Action
 	Why       string
-	// Between says that somebody else, such as a formatter, changed it between two
-	// changes. That is lost, too.
+	// Between says that another program, such as a formatter, changed the file between two
+	// changes. Those changes are lost as well.
 	Between bool
 
 	unrecorded bool // by an earlier version, which did not say what it was
@@ -50,7 +50,7 @@ type UncoveredKind string
 // The kinds.
 const (
 	Command UncoveredKind = "command"
-	Call    UncoveredKind = "call" // of a file tool, whose ending nobody knows
+	Call    UncoveredKind = "call" // of a file tool with an unknown ending
 	Child   UncoveredKind = "child"
 )
 
@@ -106,7 +106,7 @@ func (c *collector) call(i *event.Item) {
 	}
 }
 
-// changes takes those of one call.
+// changes adds the changes of one call.
 func (c *collector) changes(all []file.Change) {
 	for _, one := range all {
 		if one.From != "" && !slices.ContainsFunc(all, func(other file.Change) bool { return other.Path == one.From }) {

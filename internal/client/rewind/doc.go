@@ -1,11 +1,12 @@
-// Package rewind goes back to before an input of a session: in a copy of the
-// session, and with the files that settle's own tools changed since as they were.
+// Package rewind returns a copy of a session to the state before an input, and restores the
+// files that settle's own tools changed since then.
 //
-//	log ─► Plan ─► Check(files on disk) ─► a person says yes ─► Snapshot ─► Restore
+//	log ─► Plan ─► Check(files on disk) ─► a person confirms ─► Snapshot ─► Restore
 //
-// A file is restored only if it is still what settle left: what somebody else
-// changed since is kept, and told. What is there is copied before anything is
-// replaced, so that a rewind can be undone the same way ([ReadSnapshot]). What
-// commands and child agents did to files is not known here; they are listed.
-// Nothing of git's is touched.
+// A file is restored only if its content is still the one that settle wrote. Files that
+// other programs changed since then are kept and reported. All replaced files are copied
+// first, so that [ReadSnapshot] can undo a rewind. Changes by commands and child agents are
+// unknown here; the plan lists these calls. The package never touches git's own files.
+// Start with plan.go; changes.go collects the changes from the log, restore.go writes
+// files, text.go writes reports.
 package rewind

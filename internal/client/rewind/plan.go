@@ -18,7 +18,7 @@ import (
 type Plan struct {
 	// Session is what to go back in, and Turn the one that the input began.
 	Session, Turn string
-	// Input is what was said, and At when.
+	// Input is the text of the input, and At its time.
 	Input string
 	At    time.Time
 	// Files are those that settle's tools changed since, in the order of their first
@@ -52,8 +52,8 @@ func (e *RunningError) Error() string {
 	return fmt.Sprintf("a turn of session %q is running; interrupt it first; nothing was done", e.Session)
 }
 
-// Read makes the plan: to before an input, which is named by its id, that of its
-// turn, or its number; "" is the last one. The files have been looked at.
+// Read makes the plan for the state before an input. The input is named by its ID, its
+// turn's ID or its number; "" is the last input. Read also checks the files.
 func Read(ctx context.Context, dataDir, session, input string) (*Plan, error) {
 	s, err := journal.Load(dataDir, session)
 	if err != nil {
@@ -121,7 +121,7 @@ func said(t *event.Turn) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// Check looks what the files are now, and decides what is to be done with each.
+// Check reads the files on disk, and decides the action for each.
 func (p *Plan) Check(ctx context.Context) {
 	for n := range p.Files {
 		f := &p.Files[n]
@@ -170,7 +170,7 @@ func (p *Plan) Changes() (out []File) {
 	return out
 }
 
-// Kept are the files that stay as they are, and should not.
+// Kept returns the files that a rewind should restore but cannot.
 func (p *Plan) Kept() (out []File) {
 	for _, f := range p.Files {
 		if f.Do == Keep {

@@ -20,7 +20,7 @@ import (
 
 // Report is what came of going back.
 type Report struct {
-	// Session is the copy that goes on from there; empty if there is none.
+	// Session is the copy that continues from there; empty if there is none.
 	Session string
 	// Restored are the files that were changed, and Snapshot is where what was there
 	// before is; empty if none was.
@@ -155,8 +155,8 @@ const (
 	maxCopy     = 64 << 20
 )
 
-// ReadSnapshot makes the plan that undoes a rewind, by the directory that has what
-// was there before it. The files have been looked at.
+// ReadSnapshot makes the plan that undoes a rewind, from the directory of its snapshot. It
+// also checks the files.
 func ReadSnapshot(ctx context.Context, at string) (*Plan, error) {
 	raw, _, err := disk.Read(filepath.Join(at, manifest), maxManifest)
 	if err != nil {
@@ -189,8 +189,8 @@ func ReadSnapshot(ctx context.Context, at string) (*Plan, error) {
 	return p, nil
 }
 
-// Undo restores the files of a plan of [ReadSnapshot]. What is there then is copied
-// beside the snapshot first.
+// Undo restores the files of a plan from [ReadSnapshot]. It first copies the current files
+// beside the snapshot.
 func (p *Plan) Undo(ctx context.Context, at string) (Report, error) {
 	return p.restore(ctx, filepath.Dir(at), "")
 }

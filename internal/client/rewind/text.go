@@ -65,7 +65,7 @@ func uncovered(all []Uncovered) (out []string) {
 	return out
 }
 
-// Line says what came of it, for people.
+// Line returns the result of the rewind, for people.
 func (r Report) Line() string {
 	if len(r.Restored) == 0 {
 		return "no file was changed"

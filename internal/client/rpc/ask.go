@@ -11,7 +11,7 @@ import (
 // Question is a question that the client has as a request, which it answers with an A.
 type Question[A any] struct {
 	Sent *jsonrpc.Outgoing
-	// Read says what the answer means, or that there is an error instead.
+	// Read converts the client's answer, or its error.
 	Read func(A, error) (asker.Answer, error)
 	// Back tells the client that no answer is needed any more.
 	Back func(*jsonrpc.Outgoing)

@@ -1,12 +1,13 @@
-// Package rpc is what the faces share that serve one client over JSON-RPC at
-// standard streams: its connection, the order in which its requests are served,
-// what is done beside that, and the end of it all.
+// Package rpc is shared by the frontends that serve one client over JSON-RPC at standard
+// streams. It owns the connection, the order of requests, the background work and the
+// shutdown. Start with server.go; method.go declares methods, registry.go holds open
+// sessions.
 //
-//	client ──► Handler of the face ──► Dispatch ──► a lane for each session, in order
+//	client ──► Handler of the frontend ──► Dispatch ──► a lane for each session, in order
 //	                                                    │ Method: answers, or returns an error
-//	stop, end of input, nobody reads ─► stdio.Shutdown ─► lanes and other work end ─► connection
+//	stop, end of input, no reader ─► stdio.Shutdown ─► lanes and background work end ─► connection
 //
-// What must keep its order among all messages, such as a cancel, a face does in its
-// Handler, before it dispatches. A lane may wait for a session; it does not wait for
-// a client that reads slowly, which work beside it (Go) does.
+// Messages that need their order among all messages, such as a cancel, are served in the
+// frontend's Handler, before Dispatch. A lane can wait for a session. It must not wait for
+// a slow client; background work (Go) does.
 package rpc

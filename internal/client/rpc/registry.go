@@ -40,16 +40,16 @@ func (r *Registry[T]) Remove(id string) {
 	delete(r.open, id)
 }
 
-// IDs are those of what is open, in order.
+// IDs returns the IDs of the open sessions, in order.
 func (r *Registry[T]) IDs() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Sorted(maps.Keys(r.open))
 }
 
-// CloseSession ends everything of a session, for the client, and returns when all of
-// that has been said, which closes a channel. A session bounds its end by itself;
-// where the server ends first, Life does.
+// CloseSession closes a session for the client. It returns when all of the session's
+// messages are sent, which closes the channel said. The session bounds its own end; if the
+// server ends first, Life bounds it.
 func (s *Server) CloseSession(id string, reason event.Reason, said <-chan struct{}) error {
 	if err := s.Sessions.Close(s.Life, id, reason, s.Client()); err != nil {
 		return err

@@ -24,12 +24,12 @@ type Options struct {
 	// name no directory.
 	Sessions *assemble.Sessions
 	Dir      string
-	// Version is that of the program.
+	// Version is the program's version.
 	Version string
 	// Stops end the server. After the first one, each further one takes the time
 	// away that running calls have to end.
 	Stops <-chan stdio.Stop
-	// Exit, if set, ends the process where the way out is blocked.
+	// Exit, if set, ends the process if the shutdown blocks.
 	Exit func(code int)
 	// CloseTimeout bounds the end of all sessions; 0 means [stdio.CloseTimeout].
 	CloseTimeout time.Duration
@@ -37,7 +37,7 @@ type Options struct {
 	MaxRequests int
 	// Say, if set, tells the person who started the program something.
 	Say    func(error)
-	Logger *slog.Logger // for what the client does wrong; nil is silent
+	Logger *slog.Logger // logs the client's protocol errors; nil discards them
 }
 
 // Protocol is what a face has of its own.
@@ -46,7 +46,7 @@ type Protocol struct {
 	Handler jsonrpc.Handler
 	// Busy answers a request that is one too many.
 	Busy *jsonrpc.Error
-	// Refusal is how the error of a method is answered; nil answers it as it is.
+	// Refusal converts the error of a method to a response; nil uses the error unchanged.
 	Refusal func(ctx context.Context, err error) error
 }
 
@@ -60,8 +60,7 @@ type Server struct {
 	Options
 	Protocol
 	*jsonrpc.Conn
-	// Life is the context of what is done for the client: it ends after
-	// everything else. Serve sets it.
+	// Life is the context of all work for the client: it ends last. Serve sets it.
 	Life context.Context //nolint:containedctx // as it says
 
 	end  context.CancelCauseFunc
@@ -88,9 +87,9 @@ func New(o Options, p Protocol) *Server {
 	}
 }
 
-// Serve answers the client until it closes its end, nobody reads any more, or a stop
-// comes, which is returned. Then it ends everything in every session; what there
-// is to say of that is still said. The error names what did not end.
+// Serve answers the client until the client closes its end, stops reading, or a stop
+// arrives, which Serve returns. Serve then closes every session and sends the remaining
+// messages. The error names the sessions that did not end.
 func (s *Server) Serve(ctx context.Context) (*stdio.Stop, error) {
 	s.Life, s.end = context.WithCancelCause(context.WithoutCancel(ctx)) // a stop is for Serve to take
 	defer s.end(errEnded)
@@ -126,12 +125,12 @@ func (s *Server) drain(ctx context.Context) {
 	}
 }
 
-// Go has work done beside the lanes. It is called by what is itself done in a lane,
-// or by such work. What is done ends with its session, or with Life.
+// Go runs background work beside the lanes. Only a lane or other background work calls it.
+// The work ends with its session, or with Life.
 func (s *Server) Go(work func()) { s.work.Go(scope.Shield(s.Panicked, work)) }
 
-// Panicked ends the connection because of a defect of the frontend: the client would
-// wait forever for what the panicking work had to say.
+// Panicked ends the connection after a panic in the frontend: otherwise the client would
+// wait forever for the panicked work's response.
 func (s *Server) Panicked(err error) {
 	scope.LogPanic(s.Logger, nil, "a frontend panicked", err)
 	s.mu.Lock()
@@ -161,7 +160,7 @@ func (s *Server) Client() string {
 	return s.client
 }
 
-// Greet takes the client's name, if it says one.
+// Greet records the client's name, if the client sends one.
 func (s *Server) Greet(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

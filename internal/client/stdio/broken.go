@@ -24,7 +24,7 @@ func StopFor(err error, kind Kind) Stop {
 	return stop
 }
 
-// Kind says what an output is.
+// Kind is the kind of an output.
 type Kind string
 
 // The kinds.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// IsClosed reports whether a write failed since nobody can read what is written.
+// IsClosed reports whether a write failed because the reader is gone.
 func IsClosed(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.EBADF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, os.ErrClosed)
 }

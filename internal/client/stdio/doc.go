@@ -1,12 +1,12 @@
-// Package stdio is what the faces share that a program drives over its standard
-// streams: what ends them, with which exit code, and how what they have to say
-// gets out.
+// Package stdio serves frontends that a program drives over standard streams. It decides
+// what ends the process, with which exit code, and how the remaining output is written.
+// Start with shutdown.go; stop.go has the causes and exit codes, output.go the writer.
 //
-//	signals, end of input, a reader or parent that is gone ─► Stop
-//	Stop ─► Ladder: close with grace ─► drain ─► (again: hurry ─► give up) ─► exit
-//	messages ─► Output ─► a goroutine writes them, so that no reader holds up a turn
-//	how the last turn ended, and the stops ─► Code, the exit code (C14)
+//	signal, end of input, lost reader or parent ─► Stop
+//	Stop ─► Shutdown: close with grace ─► drain ─► (again: hurry ─► give up) ─► exit
+//	messages ─► Output ─► a goroutine writes them, so that no reader delays a turn
+//	outcome of the last turn, and the stops ─► Code, the exit code (C14)
 //
-// Lines come in through jsonl.Reader, which bounds them. The ladder also ends
-// servers over HTTP, with other bounds.
+// jsonl.Reader reads the lines of the input and bounds them. HTTP servers use Shutdown as
+// well, with other bounds.
 package stdio

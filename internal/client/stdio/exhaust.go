@@ -20,7 +20,7 @@ type exhaust struct {
 	Message    string `json:"message"`
 }
 
-// maxBody is how many characters of the provider's answer are told.
+// maxBody is how many characters of the provider's response a message quotes.
 const maxBody = 500
 
 // ExhaustLine is the line that tells programs, on standard error, that the

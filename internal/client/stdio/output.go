@@ -23,9 +23,9 @@ const (
 	keptRoom = 64 << 10
 )
 
-// Output is an output of the process: a buffer and a goroutine that writes it,
-// so that a reader that is slow or gone holds up nothing but the printing. What
-// comes while a write runs goes out with the next one.
+// Output is an output of the process: a buffer and a goroutine that writes it. A slow or
+// lost reader delays only the output. Text that arrives during a write is part of the next
+// write.
 type Output struct {
 	w      io.Writer
 	broken func(error) // called once, by the writer
@@ -76,7 +76,7 @@ func (o *Output) Write(add func([]byte) []byte) bool {
 	}
 }
 
-// Add appends the last words, whatever room there is.
+// Add appends text without waiting for room: it is for the last messages.
 func (o *Output) Add(text string) {
 	o.mu.Lock()
 	if o.err == nil {
@@ -93,7 +93,8 @@ func token(ch chan struct{}) {
 	}
 }
 
-// Wait waits until there is room, or never will be: whoever adds much waits first.
+// Wait waits until there is room, or until the output has failed. Callers with much text
+// wait before they add.
 func (o *Output) Wait() {
 	o.Write(func(b []byte) []byte { return b })
 }
@@ -159,7 +160,7 @@ func (o *Output) wrote(err error) {
 	token(o.space)
 }
 
-// ErrUnread says that nobody reads the output.
+// ErrUnread says that the output has no active reader.
 var ErrUnread = errors.New("nobody reads it")
 
 // PollDelay is between two looks at an output that does not move.
@@ -182,7 +183,7 @@ func (o *Output) Busy() bool {
 	return o.err == nil && (o.writing || len(o.pending) > 0)
 }
 
-// Stuck reports whether nothing of what is written has been read for so long.
+// Stuck reports whether the reader has read nothing for longer than timeout.
 func (o *Output) Stuck(timeout time.Duration) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -192,7 +193,7 @@ func (o *Output) Stuck(timeout time.Duration) bool {
 // Await waits for a channel that is closed when the output has moved on. It
 // gives up once nothing has moved for timeout().
 func (o *Output) Await(ch <-chan struct{}, timeout func() time.Duration) error {
-	tick := time.NewTicker(PollDelay) // timeout may shrink meanwhile
+	tick := time.NewTicker(PollDelay) // timeout can shrink during the wait
 	defer tick.Stop()
 	began := time.Now()
 	for {
@@ -215,11 +216,10 @@ func (o *Output) Drain(timeout func() time.Duration) {
 		o.Flush()
 		close(drained)
 	}()
-	_ = o.Await(drained, timeout) // whoever closes it says what is wrong
+	_ = o.Await(drained, timeout) // Close reports the error
 }
 
-// Close lets what is pending go out, and says what is wrong with the output,
-// if anything.
+// Close writes the pending text, and returns the error of the output, if any.
 func (o *Output) Close(timeout func() time.Duration) error {
 	o.mu.Lock()
 	o.closing = true

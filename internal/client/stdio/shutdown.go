@@ -11,32 +11,32 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// The bounds of an end at standard streams: with what comes before and after, it
-// takes less than the second and a half that clients give an agent.
+// The bounds of a shutdown at standard streams. Together with the steps before and after,
+// they take less than the 1.5 s that clients give an agent.
 const (
-	// CloseTimeout bounds the end of all sessions, DrainTimeout then what there is
-	// to say about it.
+	// CloseTimeout bounds the end of all sessions, DrainTimeout the output of their last
+	// messages.
 	CloseTimeout = 1100 * time.Millisecond
 	DrainTimeout = 200 * time.Millisecond
 	// exitGrace is what a process has to end by itself, after all that.
 	exitGrace = time.Second
 )
 
-// Shutdown ends everything that a face has running:
+// Shutdown ends all sessions of a frontend:
 //
-//	first stop ─► Close: turns are ended, with grace, and sessions are closed
-//	           ─► Drain: what there is to say about it goes out
-//	second ─────► Hurry: running calls have no grace any more
-//	third ──────► nothing is waited for; what did not end is named
+//	first stop ─► Close: turns end with grace, and sessions close
+//	           ─► Drain: the last messages are written
+//	second ─────► Hurry: running calls lose their grace
+//	third ──────► no further wait; the error names what did not end
 //
-// After the first one, only a stop that [Stop.Insists] counts.
+// After the first stop, only stops for which [Stop.Insists] holds count.
 type Shutdown struct {
 	// Close ends everything. ctx bounds it by Timeout.
 	Close func(ctx context.Context, reason event.Reason, by string) error
 	// Hurry takes the grace of running calls away. It need not wait.
 	Hurry func(ctx context.Context, stop Stop)
-	// Drain, if set, lets out what there is to say. ctx bounds it by DrainTimeout,
-	// and what is left of Timeout.
+	// Drain, if set, writes the last messages. DrainTimeout and the rest of Timeout bound
+	// ctx.
 	Drain func(ctx context.Context)
 	// Timeout is [CloseTimeout] if it is 0, and DrainTimeout [DrainTimeout].
 	Timeout, DrainTimeout time.Duration
@@ -94,7 +94,7 @@ func (s Shutdown) listen(ctx context.Context, giveUp context.CancelCauseFunc) {
 // ended.
 func Await(ctx context.Context, wait func()) bool {
 	done := make(chan struct{})
-	go func() { // ends with what it waits for, or with the process
+	go func() { // ends with wait, or with the process
 		defer close(done)
 		wait()
 	}()

@@ -19,23 +19,23 @@ const (
 	CodeStdoutClosed = 141
 )
 
-// Stop asks for the end of what runs.
+// Stop is a request to end all running work.
 type Stop struct {
 	Reason event.Reason
 	// By says who asks, as the log keeps it: "signal:SIGTERM", "stdout".
 	By string
 	// Code is the exit code if the turn ends by this.
 	Code int
-	// Err says what is wrong, if something is.
+	// Err is the error behind the stop, if any.
 	Err error
 }
 
 // Signal returns the name of the signal that the stop is.
 func (s Stop) Signal() (name string, isSignal bool) { return strings.CutPrefix(s.By, "signal:") }
 
-// Insists reports whether somebody who asks again is impatient. That the client
-// is gone is one thing in however many ways it shows: standard input ends, nobody
-// reads standard output, the parent dies, and the terminal hangs up.
+// Insists reports whether a further stop shows that a person is impatient. A lost client is
+// one cause that appears in several ways: standard input ends, the reader of standard
+// output is gone, the parent dies, and the terminal hangs up.
 func (s Stop) Insists() bool {
 	name, isSignal := s.Signal()
 	return isSignal && name != "SIGHUP"

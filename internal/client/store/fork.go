@@ -14,13 +14,13 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// Fork makes a session that begins as a copy of another, with the times of the
-// original. What is under way there stays there: in the copy it was ended.
+// Fork copies a session to a new one, with the times of the original. Work in progress
+// stays in the original; in the copy it is ended.
 func Fork(ctx context.Context, dataDir, from, to string) error {
 	return fork(ctx, dataDir, from, to, "")
 }
 
-// ForkBefore is Fork of what was there before a turn began. Inputs that waited then
+// ForkBefore copies the part of a session before a turn. Inputs that waited at that point
 // are dropped in the copy.
 func ForkBefore(ctx context.Context, dataDir, from, to, turn string) error {
 	return fork(ctx, dataDir, from, to, turn)
@@ -118,8 +118,8 @@ func copyContents(dataDir, from, dir, to string) error {
 	return disk.SessionContents(settle.Store{Dir: dataDir}.OutputDir(from)).CopyTo(disk.SessionContents(settle.Store{Dir: dir}.OutputDir(to)))
 }
 
-// copied returns a session's events, without the deltas of what has ended: all, or
-// those before the turn.
+// copied returns a session's events without the deltas of ended items: all events, or those
+// before the turn.
 func copied(ctx context.Context, dataDir, from, before string) ([]event.Event, error) {
 	found := before == ""
 	var all, out []event.Event

@@ -16,16 +16,16 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// Bounds of what is imported, in bytes.
+// Limits of imported files, in bytes.
 const (
 	maxTrajectory = 64 << 20
 	maxLogLine    = 64 << 20
 	maxLog        = 512 << 20
 )
 
-// Import makes a session of a file: what settle sessions export prints, or a trajectory
-// of any agent (ATIF). If a process had that session open, it was ended in the new one.
-// Opened says where the steps of a trajectory are to have happened.
+// Import makes a session from a file: the output of settle sessions export, or a trajectory
+// of any agent (ATIF). A session that a process had open is ended in the copy. opened has
+// the directory and settings for the steps of a trajectory.
 func Import(ctx context.Context, dataDir, name, to string, opened event.SessionOpened) error {
 	file, _, err := disk.OpenRegular(name)
 	if err != nil {
@@ -126,8 +126,8 @@ func logged(from io.Reader) (events []event.Event, err error) {
 	return closedCalls(state, events), nil
 }
 
-// closedCalls adds what a log that ends in a turn does not say: of a call that was ready
-// nobody knows whether it started after that.
+// closedCalls adds the endings that a log cut off in a turn lacks: whether a ready call
+// started after that point is unknown.
 func closedCalls(state event.State, events []event.Event) []event.Event {
 	t := state.Running()
 	if t == nil {

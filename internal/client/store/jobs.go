@@ -24,15 +24,14 @@ const (
 	JobOver     JobState = "over"
 )
 
-// Job is a process that a session left running, as it is now:
+// Job is a process that a session left running, in its current state:
 //
 //	job.started ─► running ─ job.ended ─► over
 //	                  └───── released ─► outlives, until it is gone
 //
-// What runs is told by the processes themselves: each carries its job's mark in
-// its environment. Where other processes' environments cannot be read, the
-// session's host is taken at its word as long as it lives, and nothing is ended
-// from here.
+// Running processes identify themselves: each has its job's mark in its environment. If the
+// environment of other processes cannot be read, settle trusts the session's host as long
+// as the host lives, and ends no process from here.
 type Job struct {
 	event.Job
 	Session   string
@@ -58,7 +57,7 @@ func Jobs(dataDir string) ([]Job, error) {
 		}
 		found, err := ofSession(dataDir, s.Session)
 		if err != nil {
-			continue // deleted meanwhile, or a log that "settle sessions" names as damaged
+			continue // deleted meanwhile, or a log that "settle sessions" reports as damaged
 		}
 		list = append(list, found...)
 	}

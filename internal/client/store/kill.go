@@ -42,7 +42,7 @@ func KillJob(ctx context.Context, dataDir, name string) (j Job, ended []event.Pr
 	return j, ended, err
 }
 
-// errUnseen says what to do about processes that cannot be told from others.
+// errUnseen says what to do about processes that cannot be distinguished from others.
 func (j Job) errUnseen() error {
 	next := "end the session"
 	if j.Host != 0 {
@@ -51,8 +51,8 @@ func (j Job) errUnseen() error {
 	return fmt.Errorf("cannot end job %s from here: process %d may no longer be the job's; nothing was signalled; %s, or have the model end the job", j.Name(), j.PID, next)
 }
 
-// awaitRecord waits until the end is in the session's log. A host that does not
-// write it has trouble of its own, which is not told here: the job is ended.
+// awaitRecord waits until the session's log records the end. A host that does not record it
+// has an error of its own, which is not reported here: the job is ended.
 func (j Job) awaitRecord(ctx context.Context, dataDir string) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()

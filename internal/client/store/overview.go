@@ -17,7 +17,7 @@ type State string
 const (
 	Idle    State = "idle"    // open, and nothing runs
 	Running State = "running" // a turn runs
-	Waiting State = "waiting" // a turn runs, and somebody is asked about a call of it
+	Waiting State = "waiting" // a turn runs, and a call of it waits for an approval
 	Closed  State = "closed"  // not open in this process
 )
 
@@ -36,7 +36,7 @@ func StateOf(s event.State) State {
 type Listed struct {
 	catalogue.Entry
 	State State
-	// Approvals is how many of its calls wait for somebody's word.
+	// Approvals is how many calls wait for an approval.
 	Approvals int
 }
 
@@ -46,9 +46,9 @@ type Session interface {
 	View(func(event.State))
 }
 
-// Overview returns the sessions that are open, as they are, and those that are
-// kept, the last used first: so many at most, or all of them.
-func Overview[S Session](ctx context.Context, open []S, kept *catalogue.Shelf, most int) ([]Listed, error) {
+// Overview returns the open sessions in their current state, and the stored ones, the last
+// used first: at limit limit, or all of them.
+func Overview[S Session](ctx context.Context, open []S, kept *catalogue.Shelf, limit int) ([]Listed, error) {
 	var all []Listed
 	isOpen := map[string]bool{}
 	for _, s := range open {
@@ -60,7 +60,7 @@ func Overview[S Session](ctx context.Context, open []S, kept *catalogue.Shelf, m
 			all = append(all, Listed{catalogue.EntryOf(st), StateOf(st), len(asker.Open(st))})
 		})
 	}
-	others, err := kept.List(ctx, catalogue.Query{Except: func(id string) bool { return isOpen[id] }, Limit: most})
+	others, err := kept.List(ctx, catalogue.Query{Except: func(id string) bool { return isOpen[id] }, Limit: limit})
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +68,8 @@ func Overview[S Session](ctx context.Context, open []S, kept *catalogue.Shelf, m
 		all = append(all, Listed{Entry: e, State: Closed})
 	}
 	slices.SortFunc(all, func(a, b Listed) int { return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Session, b.Session)) })
-	if most > 0 {
-		all = all[:min(len(all), most)]
+	if limit > 0 {
+		all = all[:min(len(all), limit)]
 	}
 	return all, nil
 }

@@ -137,7 +137,7 @@ func (x *Exporter) Close(ctx context.Context) error {
 	if x.provider != nil {
 		_ = x.provider.Shutdown(context.WithoutCancel(ctx)) // each of its exports ends with ctx
 	}
-	<-x.ended // ends with ctx, too
+	<-x.ended // also ends with ctx
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var errs []error

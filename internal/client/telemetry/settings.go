@@ -29,7 +29,7 @@ type Settings struct {
 	Ratio float64
 	// Parent is the span that the program runs in; it is not valid if there is none.
 	Parent trace.SpanContext
-	// Content says that prompts, answers, arguments and results are exported, too.
+	// Content says that prompts, answers, arguments and results are exported as well.
 	Content bool
 }
 
@@ -41,9 +41,10 @@ type Endpoint struct {
 	Gzip    bool
 }
 
-// Read returns what the variables say; nil if nothing is to be exported, as is so unless
-// one of them says where, or OTEL_TRACES_EXPORTER or OTEL_METRICS_EXPORTER is "otlp".
-// A signal with a variable that cannot be used is not exported; the error says why.
+// Read returns the settings of the variables. It returns nil if nothing is exported, which
+// is the default: an endpoint variable, or the value "otlp" of OTEL_TRACES_EXPORTER or
+// OTEL_METRICS_EXPORTER, enables the export. A signal with an unusable variable is not
+// exported; the error has the reason.
 func Read(getenv func(string) string) (*Settings, error) {
 	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") {
 		return nil, nil
@@ -115,7 +116,8 @@ func (r *reader) err() error {
 	return errors.New(strings.Join(r.errs, "; "))
 }
 
-// either returns the name of the variable of a signal that is set, or that of all.
+// either returns the name of a signal's variable if it is set, otherwise the name of the
+// variable for all signals.
 func (r *reader) either(signal, name string) string {
 	if own := "OTEL_EXPORTER_OTLP_" + signal + "_" + name; r.getenv(own) != "" {
 		return own
@@ -197,7 +199,7 @@ func (r *reader) pairs(variable string) map[string]string {
 	return all
 }
 
-// isToken reports whether a name can be that of a header.
+// isToken reports whether name is a valid HTTP header name.
 func isToken(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c) })
 }

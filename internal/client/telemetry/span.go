@@ -49,8 +49,8 @@ func (s span) float(key attribute.Key, value float64) {
 	}
 }
 
-// hash makes an id from the ids of a session, a turn, and what is in the turn; the last
-// is empty for the turn itself.
+// hash makes a span ID from the IDs of a session, a turn and an element of the turn; the
+// last is empty for the turn itself.
 func hash(session, turn, id string) [sha256.Size]byte {
 	return sha256.Sum256([]byte(session + "/" + turn + "/" + id))
 }
@@ -86,9 +86,8 @@ func (x *Exporter) begin(
 	return ctx, s //nolint:spancheck // as above
 }
 
-// above returns a context with the parent of a turn's span: the call that started the
-// child agent whose session the turn is in, the parent of the whole program, or nothing
-// but a trace.
+// above returns a context with the parent of a turn's span: the call that started the child
+// agent, else the parent of the whole program, else only a trace.
 func (x *Exporter) above(ctx context.Context, session, turn string) context.Context {
 	const generations = 16 // more than there can be
 	parent := x.settings.Parent

@@ -21,7 +21,8 @@ const flushTimeout = 3 * time.Second
 
 // Telemetry exports. A nil *Telemetry does nothing.
 type Telemetry struct {
-	// Report, if set, is told at once when exporting begins to fail, else Close says it.
+	// Report, if set, receives an error as soon as exporting fails; otherwise Close returns
+	// it.
 	Report func(error)
 
 	settings *Settings // nil if nothing is exported
@@ -39,8 +40,8 @@ func New(getenv func(string) string) *Telemetry {
 	t := &Telemetry{}
 	t.settings, t.invalid = Read(getenv)
 	if t.settings != nil {
-		// OpenTelemetry's SDK reads variables too, and prints what is wrong with them,
-		// also into a terminal's screen. The reports are those of Read and the exporter.
+		// OpenTelemetry's SDK also reads variables, and prints errors to the terminal. Read
+		// and the exporter report these errors instead.
 		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 		c := transport.Config{Proxy: http.ProxyFromEnvironment}
 		if file := getenv("OTEL_EXPORTER_OTLP_CERTIFICATE"); file != "" {

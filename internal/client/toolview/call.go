@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/tool/web"
 )
 
-// Kind says what a tool does.
+// Kind is what kind of action a tool does.
 type Kind string
 
 // The kinds of calls.
@@ -23,7 +23,7 @@ const (
 	List    Kind = "list"    // lists a directory
 	Edit    Kind = "edit"    // changes files
 	Web     Kind = "web"     // searches the web
-	Plan    Kind = "plan"    // says what the model means to do
+	Plan    Kind = "plan"    // records the model's plan
 	Other   Kind = "other"   // anything else
 )
 

@@ -1,11 +1,11 @@
-// Package toolview says what a tool call is to a person or to another program:
-// its kind, the command it runs, the files it names, and how it changes them.
+// Package toolview describes a tool call to a person or to another program: its kind, the
+// command it runs, the files it names, and its changes to them. Start with call.go.
 //
 //	name, arguments ─► Call ─► Changes ─► Hunks, Content
 //	                              ▲
 //	     detail of a result or an approval
 //
-// It reads arguments with the argument types of the tools themselves, so that
-// no face can rely on an argument that a tool does not have. It knows no
-// protocol: faces translate what they find here.
+// It reads arguments with the argument types of the tools themselves, so that no frontend
+// can rely on an argument that a tool does not have. It knows no protocol: frontends
+// translate its results.
 package toolview

@@ -22,7 +22,7 @@ const (
 	Child    Thing = "child"
 )
 
-// What is what happens to it.
+// What is the kind of a change.
 type What string
 
 // What happens. Everything starts and ends once. Only items grow, and only calls
@@ -36,23 +36,21 @@ const (
 	Ready What = "ready"
 	// Running: a call begins to have effects.
 	Running What = "running"
-	// Updated: an input is held, somebody asks for the end of a turn or a call,
-	// or the history of a turn changes. The event says which. Of a session, it is
-	// any other event.
+	// Updated: an input is held, an end of a turn or a call is requested, or the history of
+	// a turn changes. The event has the details. For a session, it is any other event.
 	Updated What = "updated"
 	// Ended: for an input, that a turn takes it, or, without a Turn, that it was
 	// dropped; for a session, that its host has released it.
 	Ended What = "ended"
-	// Committed: no later attempt will say the item anew.
+	// Committed: no later attempt can replace the item.
 	Committed What = "committed"
-	// Discarded: a later attempt will say the item anew; take it back.
+	// Discarded: a later attempt replaces the item; remove its text.
 	Discarded What = "discarded"
 )
 
 // Change is one thing that started, grew, was updated or ended.
 //
-// What it points to is the session at the time of the change, and changes with
-// the next one.
+// Its pointers refer to the session at the time of the change; the next change alters them.
 type Change struct {
 	Thing Thing
 	What  What

@@ -1,5 +1,5 @@
-// Package transcript is what a face shows of a session: its log, told as things
-// that start, grow and end.
+// Package transcript converts the log of a session to changes that a frontend can show:
+// things that start, grow and end. Start with change.go and transcript.go.
 //
 //	events ─► event.Fold ─► Change: an item, turn, attempt, input, approval, job …
 //	                          │     and the state of the session at that event
@@ -7,16 +7,16 @@
 //	message    started ─► grew* ─► ended ─► committed | discarded
 //	tool call  started ─► grew* ─► ready ─► committed ─► running ─► grew* ─► ended
 //
-// [Follow] yields the changes of an open session from a cursor on, [Replay] those
-// of a stored log, and [Transcript.Take] those of one event, for a face with a loop
-// of its own. They are the same changes. [Entries] is a turn as it stands, for
-// a face that shows what was said before.
+// [Follow] yields the changes of an open session from a cursor on, [Replay] the changes of
+// a stored log, and [Transcript.Take] the changes of one event, for a frontend with a loop
+// of its own. All three yield the same changes. [Entries] returns the current entries of a
+// turn, for a frontend that shows earlier turns.
 //
-// A later attempt may say anew what a failed one said (C13). An item is committed
-// when that cannot happen any more, and discarded when it does. A face that can
-// redraw shows text as it comes ([Live]) and takes back what is discarded. One
-// that cannot has each item held until it is committed ([Final]).
+// A later attempt can replace the items of a failed attempt (C13). An item is committed
+// when no later attempt can replace it, and discarded when one does. A frontend that can
+// redraw shows text at once ([Live]) and removes discarded text. A frontend that cannot
+// redraw receives each item when it is committed ([Final]).
 //
-// The package derives nothing that event.Fold does, and knows no protocol. What a
-// tool call is to a person, toolview says: see [Change.Call].
+// The package derives nothing that event.Fold derives, and knows no protocol. Package
+// toolview describes tool calls: see [Change.Call].
 package transcript

@@ -7,15 +7,14 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Entry is something that was said or done in a turn: an input or an item.
+// Entry is an input or an item of a turn.
 type Entry struct {
 	Input *event.Input
 	Item  *event.Item
 }
 
-// Entries yields what was said and done in a turn, in order, without what was
-// discarded. An input that joined the turn stands before what the model said to
-// it.
+// Entries yields the inputs and items of a turn, in order, without discarded items. An
+// input that joined the turn comes before the model's response to it.
 func Entries(t *event.Turn) iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		if !yieldInputs(t.Inputs, yield) {

@@ -11,17 +11,17 @@ import (
 type Source interface {
 	// Events yields the events after the cursor, and then those that come.
 	Events(ctx context.Context, cursor uint64) iter.Seq2[event.Event, error]
-	// State is a copy of what the events so far amount to.
+	// State returns a copy of the state after the events so far.
 	State() event.State
 }
 
-// Follow yields the changes of the events after the cursor, and then those that
-// come, until ctx ends or the session is closed; or, with an error as its last
-// element, until it cannot be read. Reading slowly holds nobody up (C17).
+// Follow yields the changes of the events after the cursor, and then of new events, until
+// ctx ends or the session is closed. If the session cannot be read, the last element has
+// the error. Slow reading delays no other reader (C17).
 //
-// It is quick for a cursor at the end of the log, or at the opening of a session
-// that was just opened: at the time of the call, not when the changes are read.
-// For another cursor it reads the log from its beginning.
+// Follow is fast for a cursor at the end of the log, or at the opening of a session that
+// was just opened. It reads the state at the time of the call, not when the changes are
+// read. For another cursor it reads the log from its beginning.
 func Follow(ctx context.Context, s Source, cursor uint64, mode Mode) iter.Seq2[Change, error] {
 	state := stateBefore(s.State(), cursor)
 	return func(yield func(Change, error) bool) {
@@ -30,8 +30,8 @@ func Follow(ctx context.Context, s Source, cursor uint64, mode Mode) iter.Seq2[C
 	}
 }
 
-// Replay yields the changes of a log, such as that of a stored session, from its
-// first event on.
+// Replay yields the changes of a log, such as the log of a stored session, from its first
+// event on.
 func Replay(log iter.Seq2[event.Event, error], mode Mode) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) { New(event.State{}, mode).follow(log, 0, yield) }
 }

@@ -38,8 +38,8 @@ func (t *Transcript) commit() {
 	}
 }
 
-// stays reports whether an item of the attempt that runs stays for sure (C5): a
-// call that runs, and what is complete before one. A note is said by no attempt.
+// stays reports whether an item of the running attempt can no longer be discarded (C5): a
+// call that runs, and complete items before one. A note belongs to no attempt.
 func (t *Transcript) stays(p *pending) bool {
 	complete := p.item.Ready || p.item.Status != event.ItemOpen
 	return p.item.Started || complete && (p.at < t.running || p.item.Attempt == "")
@@ -78,8 +78,8 @@ func (t *Transcript) pending(c Change) *pending {
 	return nil
 }
 
-// settle says of all that an attempt said whether it stays. What the turn's last
-// attempt said does, though no request has it: nobody says it anew.
+// settle commits or discards all items of an attempt. Items of the turn's last attempt are
+// committed, because no later attempt replaces them, though no request contains them.
 func (t *Transcript) settle(c Change, d event.AttemptEnded) {
 	t.running = -1
 	for _, p := range slices.Clone(t.open) {
@@ -114,8 +114,8 @@ func (t *Transcript) end(p *pending, what What) {
 	t.tell(c, Item, what)
 }
 
-// eventsOf are events that an item may have had until now, but for those of its
-// text. They have no numbers.
+// eventsOf returns events that could have led to the item's current state, without its
+// deltas. They have no sequence numbers.
 func eventsOf(i *event.Item) []event.Event {
 	content := i.Content()
 	e := event.Event{V: event.Version, At: i.BegunAt, Turn: i.Turn, Attempt: i.Attempt, Item: i.ID}

@@ -20,8 +20,8 @@ func Total(s event.State) (sum event.Summary) {
 	return sum
 }
 
-// Spent says what a turn took, in parts: "2 requests", "1 call", "12.3k tokens in
-// (80% cached)", "950 out", "$0.02". The cost is left out where it is not known.
+// Spent returns the cost of a turn, in parts: "2 requests", "1 call", "12.3k tokens in (80%
+// cached)", "950 out", "$0.02". An unknown cost is left out.
 func Spent(sum event.Summary) (parts []string) {
 	for _, n := range []struct {
 		n    int

@@ -7,7 +7,7 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Mode says when the items of an attempt are told.
+// Mode decides when a transcript reports the items of an attempt.
 type Mode string
 
 // The modes.
@@ -17,8 +17,8 @@ const (
 	// Final tells an item when it is committed, from its start on: what was
 	// discarded is never told. The text comes as one piece.
 	Final Mode = "final"
-	// Complete is Final with what was discarded: from its start to its end, and
-	// that it is discarded.
+	// Complete is Final with discarded items as well: from their start to their end, and
+	// that they are discarded.
 	Complete Mode = "complete"
 )
 
@@ -27,9 +27,9 @@ const (
 type Transcript struct {
 	mode  Mode
 	state event.State
-	// open are the items that were neither committed nor discarded, in the
-	// order in which they started, and running is the last call of the attempt
-	// that has begun to run: its place among the turn's items, -1 if none has.
+	// open are the items that were neither committed nor discarded, in the order in which
+	// they started, and running is the index of the attempt's last running call among the
+	// turn's items, or -1.
 	open    []*pending
 	running int
 	changes []Change // of the last event
@@ -40,10 +40,10 @@ type pending struct {
 	item *event.Item
 	turn *event.Turn
 	at   int           // its place among the turn's items
-	held []event.Event // that were not told; nil in the mode Live
+	held []event.Event // not reported yet; nil in mode Live
 }
 
-// New returns a transcript that goes on from the state, which it takes over as
+// New returns a transcript that continues from the state. It takes the state over as
 // [event.Fold] does. The zero state is the beginning of a session.
 func New(state event.State, mode Mode) *Transcript {
 	t := &Transcript{mode: mode, state: state, running: -1}
@@ -53,8 +53,8 @@ func New(state event.State, mode Mode) *Transcript {
 	return t
 }
 
-// resume notes which items of a turn that runs may yet be discarded. Of these,
-// nothing was told where they are held.
+// resume notes which items of a running turn can still be discarded. In the modes that hold
+// items, these items are not reported yet.
 func (t *Transcript) resume(turn *event.Turn) {
 	a := turn.Attempt()
 	for n, i := range turn.Items {
@@ -76,7 +76,7 @@ func (t *Transcript) resume(turn *event.Turn) {
 	}
 }
 
-// MayBeDiscarded reports whether a later attempt may say the item anew.
+// MayBeDiscarded reports whether a later attempt can replace the item.
 func (t *Transcript) MayBeDiscarded(i *event.Item) bool {
 	return slices.ContainsFunc(t.open, func(p *pending) bool { return p.item == i })
 }
@@ -201,7 +201,7 @@ func (t *Transcript) other(c Change) {
 	}
 }
 
-// background tells the changes of what a session may own beside its turns.
+// background reports changes of jobs and child agents, which can outlive a turn.
 func (t *Transcript) background(c Change) {
 	switch d := c.Event.Data.(type) {
 	case event.JobStarted:
@@ -221,8 +221,7 @@ func (t *Transcript) background(c Change) {
 	}
 }
 
-// interrupted tells that somebody asks for an end: of a call, of a turn, or of
-// an input that waits.
+// interrupted reports a request to end a call, a turn or a waiting input.
 func (t *Transcript) interrupted(c Change, d event.InterruptRequested) {
 	switch {
 	case c.Item != nil:
@@ -254,7 +253,7 @@ func (t *Transcript) taken(c Change, inputs []event.Input) {
 	}
 }
 
-// approval is that of a turn, or of a child in the background.
+// approval returns an approval of a turn, or of a background child agent.
 func (t *Transcript) approval(c Change, id string) *event.Approval {
 	if c.Turn != nil {
 		return c.Turn.Approval(id)

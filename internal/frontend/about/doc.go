@@ -1,4 +1,5 @@
-// Package about says how things stand without running anything: which
-// settings are in force and where they come from, and whether this machine has
-// what settle needs.
+// Package about reports on the installation without running a turn: the settings in force
+// with their origins (settings.go), checks of this machine (doctor.go), MCP servers,
+// models, skills, hooks, and newer releases (update.go). Package config decides which
+// setting is in force; this package only prints it.
 package about

@@ -141,7 +141,7 @@ func (d *doctor) dataDir(ctx context.Context) {
 	d.say(good, "data", "%s, with %d sessions", dir, len(all))
 }
 
-// custody starts a command and ends it.
+// custody starts a command and ends it, to check process tracking.
 func (d *doctor) custody(ctx context.Context) {
 	c := proc.Tracking()
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)

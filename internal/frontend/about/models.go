@@ -23,8 +23,8 @@ type modelLine struct {
 	Known     bool   `json:"known,omitempty"`
 }
 
-// ModelsJSON writes the models, one JSON object a line. What could not be asked
-// is said by notes.
+// ModelsJSON writes the models, one JSON object a line. [Unanswered] reports the providers
+// that did not answer.
 func ModelsJSON(to io.Writer, offers []assemble.Offer, chosen string) error {
 	return listing.JSON(to, models(offers, chosen))
 }
@@ -65,8 +65,8 @@ func tokens(n int) string {
 	return strings.TrimSuffix(strings.TrimSuffix(fmt.Sprintf("%.2f", float64(n)/1e6), "0"), ".0") + "M"
 }
 
-// Unanswered says for each provider that did not say what it has why, and what
-// was listed instead. The error is ErrUnanswered where a provider refused.
+// Unanswered reports why a provider did not list its models, and which list replaces it.
+// The error is ErrUnanswered if a provider refused.
 func Unanswered(say func(string), offers []assemble.Offer) error {
 	var refused error
 	for _, o := range offers {

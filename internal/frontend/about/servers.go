@@ -107,8 +107,8 @@ func Servers(to io.Writer, list []assemble.Configured, mask *redact.Redactor) er
 	return nil
 }
 
-// ServerTools writes the tools and the prompts of the servers, with the first line of
-// what each is said to do.
+// ServerTools writes the tools and prompts of the servers, each with the first line of its
+// description.
 func ServerTools(to io.Writer, list []assemble.Configured) error {
 	for _, s := range list {
 		if s.Known == nil {

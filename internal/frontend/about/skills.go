@@ -87,8 +87,8 @@ func (l SkillList) Problems() (broken, hidden []string) {
 // SkillsJSON writes the skills and commands, one JSON object a line.
 func SkillsJSON(to io.Writer, list SkillList) error { return listing.JSON(to, list.lines()) }
 
-// Skills writes a table of the skills and one of the commands, and below them what
-// is to be said about each.
+// Skills writes a table of the skills and a table of the commands, and below them the
+// warnings.
 func Skills(to io.Writer, list SkillList) error {
 	tables := map[string][][]string{"skill": {{"SKILL", "SCOPE", "WHAT IT IS FOR", "WHERE"}}, "command": {{"COMMAND", "SCOPE", "WHAT IT DOES", "WHERE"}}}
 	var notes []string

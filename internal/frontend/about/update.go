@@ -38,7 +38,7 @@ func Newest(ctx context.Context, client *http.Client, url string) (Release, erro
 	return r, nil
 }
 
-// plainURL reports whether text is an https URL that means itself in a shell, too.
+// plainURL reports whether text is an https URL without characters that a shell interprets.
 func plainURL(text string) bool {
 	return strings.HasPrefix(text, "https://") && !strings.ContainsFunc(text, func(c rune) bool {
 		return !strings.ContainsRune("/:.-_~%+@", c) && !letter(c)

@@ -35,7 +35,7 @@ type Options struct {
 	Version string
 }
 
-// Turn is one that is to be shown.
+// Turn is a turn that Show runs and prints.
 type Turn struct {
 	Host    *settle.Host
 	Session string
@@ -47,7 +47,7 @@ type Turn struct {
 
 const (
 	session = "demo"
-	// interrupted is the exit code of the turn that is to be interrupted.
+	// interrupted is the exit code of the turn that the demo interrupts.
 	interrupted = -1
 )
 
@@ -71,7 +71,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	}
 	d := &demo{Options: o, dir: dir, began: time.Now()}
 	defer func() {
-		if code == stdio.CodeFailed && err == nil { // it has been said to those who watch, if they can
+		if code == stdio.CodeFailed && err == nil { // Show has printed the failure, if standard output works
 			d.say("\n")
 			err = d.unshown
 		}
@@ -156,8 +156,8 @@ func (d *demo) play(ctx context.Context, m *script.Model, prompt string, watch f
 	return d.Show(ctx, Turn{host, session, a.Session, prompt, d.table}), nil
 }
 
-// lookUp reads an environment, without what configures settle: the demo is the
-// same for everybody.
+// lookUp reads a variable, except those that configure settle: the demo is the same on
+// every machine.
 func lookUp(environ []string, name string) string {
 	if strings.HasPrefix(name, "SETTLE_") || strings.HasPrefix(name, "XDG_") || strings.HasSuffix(name, "_BASE_URL") || name == "HOME" {
 		return ""
@@ -204,7 +204,7 @@ func (d *demo) table(s *settle.Session) {
 	t := state.Turns[len(state.Turns)-1]
 	after := func(at time.Time) string { return fmt.Sprintf("%.2f s", at.Sub(t.StartedAt).Seconds()) }
 	if len(t.Items) == 1 {
-		return // there was nothing but talk
+		return // the turn called no tool
 	}
 	w := tabwriter.NewWriter(d.Stdout, 0, 0, 3, ' ', 0)
 	defer func() { _ = w.Flush() }()

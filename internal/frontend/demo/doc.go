@@ -1,8 +1,8 @@
-// Package demo shows the promise without a key and without a network: a model
-// that follows a script drives the real engine, with real tools, real
-// processes and a real log, in a directory of its own that is gone afterwards.
+// Package demo shows settle's guarantees without a key and without a network. A scripted
+// model drives the real engine with real tools, processes and a real log, in a temporary
+// directory. script.go has the model, demo.go the sequence.
 //
 //	turn 1: text ─► two calls at once ─► a call that ignores TERM ─► interrupted
 //	the log is closed and opened again
-//	turn 2: the model is told what became of each call ─► completed
+//	turn 2: the model receives the outcome of each call ─► completed
 package demo

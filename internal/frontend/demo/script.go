@@ -33,8 +33,8 @@ func first() *script.Model {
 	)
 }
 
-// second is the script of the turn that goes on. It repeats what it is told of
-// the interrupted call, as a real model would see it.
+// second is the script of the second turn. It quotes the result of the interrupted call
+// that the request contains.
 func second() *script.Model {
 	return script.New(script.Answer(func(req model.Request) script.Step {
 		told := "nothing"

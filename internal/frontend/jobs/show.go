@@ -24,7 +24,7 @@ const (
 	Safe Form = "safe"
 )
 
-// Kill ends a job and says what it ended.
+// Kill ends a job and reports the processes that it ended.
 func Kill(ctx context.Context, to io.Writer, dataDir, name string) error {
 	j, ended, err := store.KillJob(ctx, dataDir, name)
 	if err != nil {

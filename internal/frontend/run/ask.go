@@ -20,11 +20,11 @@ const terminalUser = "user"
 type person struct {
 	screen *screen
 	in     io.Reader
-	// forget, if set, forgets what was typed before anybody was asked.
+	// forget, if set, discards keys typed before the question.
 	forget func()
 
 	last  *question   // that was asked; for the goroutine that follows the events
-	lines chan string // what was typed; closed at its end; nil until somebody is asked; for who asks
+	lines chan string // typed lines, closed at the end of input; nil before the first question; read by the asking goroutine
 }
 
 // question is asked when those before it have ended.
@@ -32,7 +32,7 @@ type question struct {
 	*person
 	asked     event.ApprovalRequested
 	before    *question
-	ended     chan struct{} // closed when nobody is asked
+	ended     chan struct{} // closed when no question is open
 	withdrawn chan struct{} // closed when the approval has ended
 	entry     *asker.Entry  // what is filled in; nil before that
 }
@@ -131,7 +131,7 @@ func (q *question) fill(line string) (asker.Answer, bool) {
 	return q.next()
 }
 
-// next asks for the next field. What is filled in whole is checked before it is sent.
+// next asks for the next field. A complete form is checked before it is sent.
 func (q *question) next() (asker.Answer, bool) {
 	if prompt := q.entry.Prompt(); prompt != "" {
 		q.screen.prompt(terminal.OneLine(prompt) + " > ")
@@ -174,7 +174,7 @@ func (p *person) read() {
 	}
 }
 
-// endPromptLine says that somebody has ended the line of the prompt, or the input.
+// endPromptLine records that the person, or the end of input, has ended the prompt's line.
 func (s *screen) endPromptLine(line bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +222,7 @@ func (s *screen) tell(text string) {
 	s.put(text)
 }
 
-// leavePrompt ends the line of a prompt that nobody will answer.
+// leavePrompt ends the line of a prompt that will not be answered.
 func (s *screen) leavePrompt() {
 	if s.prompted != "" {
 		s.prompted = ""

@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// permissionText says what a permission lets calls do.
+// permissionText describes a permission.
 func permissionText(permission event.Permission) string {
 	switch permission {
 	case event.Allow:
@@ -25,8 +25,8 @@ func permissionText(permission event.Permission) string {
 	return "permission: " + string(permission)
 }
 
-// Close implements [oneturn.Screen]: how the turn ended, what it took, and how to
-// go on, in a line.
+// Close implements [oneturn.Screen]. It prints one line with the outcome, the cost, and the
+// command that resumes the session.
 func (s *screen) Close(resume string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,9 +1,9 @@
-// Package run is the way in for shells and scripts: one prompt, one turn, an
-// exit code. oneturn runs the turn; here is how it is shown.
+// Package run is the frontend for shells and scripts: one prompt, one turn, an exit code.
+// Package oneturn runs the turn; this package shows it. Start with options.go.
 //
-// There are three ways to show a turn. On a terminal the answer streams to
-// standard output and everything else goes to standard error. Elsewhere
-// standard output gets the final answer and nothing else, and standard error
-// is silent until something is wrong. As JSON, standard output gets one event
-// a line, and the last line is the turn's terminal event.
+// There are three ways to show a turn. On a terminal, the answer streams to standard output
+// and everything else goes to standard error (screen.go, status.go). Elsewhere, standard
+// output receives only the final answer, and standard error is silent unless something
+// fails. As JSON (json.go), standard output receives one event a line, and the last line is
+// the turn's terminal event.
 package run

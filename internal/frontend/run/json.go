@@ -67,7 +67,7 @@ func (l *lines) Last() []byte {
 	return nil
 }
 
-// narrated shows a turn as JSON, and what is going on beside it on standard error.
+// narrated shows a turn as JSON, and its progress on standard error.
 type narrated struct {
 	*lines
 	screen *screen

@@ -23,17 +23,16 @@ const (
 	JSONDeltas Format = "json-deltas"
 )
 
-// Volume is how much is said on standard error.
+// Volume is how much standard error reports.
 type Volume string
 
 // The volumes.
 const (
-	// Normal says on a terminal what is going on, elsewhere only what is wrong.
+	// Normal reports progress on a terminal, and elsewhere only failures.
 	Normal Volume = ""
 	// Quiet says only what is wrong.
 	Quiet Volume = "quiet"
-	// Verbose says what is going on, everywhere, and on a terminal what the
-	// model thinks.
+	// Verbose reports progress everywhere, and on a terminal also the model's reasoning.
 	Verbose Volume = "verbose"
 )
 
@@ -52,8 +51,8 @@ type Options struct {
 	// Screen, if set, is the terminal at Stderr, for a status, colors and changes;
 	// only the format Terminal draws on it.
 	Screen *Screen
-	// Answers, if set, is where a person at the terminal types answers to what is
-	// asked; sessions are attended then. Forget forgets what was typed before.
+	// Answers, if set, is the terminal at which a person answers questions; sessions are
+	// attended then. Forget discards keys typed before a question.
 	Answers io.Reader
 	Forget  func()
 	// Notes are for a person who looks on.

@@ -19,8 +19,8 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// screen shows a turn to a person: the answer on standard output, what is
-// going on beside it on standard error.
+// screen shows a turn to a person: the answer on standard output, the progress on standard
+// error.
 type screen struct {
 	out, err *stdio.Output
 	// tty is where it can be drawn; nil if only lines can be written, which have
@@ -30,11 +30,11 @@ type screen struct {
 	// person is asked about calls; nil if there is none.
 	person *person
 
-	mu sync.Mutex // guards what follows: the status is drawn meanwhile
+	mu sync.Mutex // guards the fields below: the status is drawn concurrently
 	// stream shows the answer as it comes; else it is shown at the end.
 	stream bool
 	volume Volume
-	// seen says that a person sees standard error; late keeps what is for one.
+	// seen says that a person sees standard error; late keeps notices for a program.
 	seen bool
 	late late
 
@@ -47,7 +47,7 @@ type screen struct {
 	permission event.Permission
 	ended      *ending // nil while the turn runs
 	status     status
-	asking     bool // somebody is asked
+	asking     bool // a question is open
 	// prompted is the prompt behind which the cursor is, if it is.
 	prompted string
 	over     bool // nothing is drawn any more
@@ -222,8 +222,8 @@ func (s *screen) itemStarted(c transcript.Change) {
 	}
 }
 
-// text shows more of an item; the answer is told apart from thinking by where
-// it goes.
+// text shows more text of an item; the output stream distinguishes the answer from
+// reasoning.
 func (s *screen) text(item *event.Item, text string) {
 	if s.last != item.ID {
 		s.breakLine()
@@ -315,7 +315,7 @@ func (s *screen) notice(format string, args ...any) {
 	s.put(s.styled(faint(), line))
 }
 
-// news says what a person should know at once, if one looks on.
+// news reports something that a watching person should read at once.
 func (s *screen) news(text string) {
 	switch {
 	case s.stream || s.volume == Verbose:
@@ -334,7 +334,7 @@ func (s *screen) detail(format string, args ...any) {
 	}
 }
 
-// Fail implements [oneturn.View]. Standard error says it.
+// Fail implements [oneturn.View]. Standard error already has the message.
 func (s *screen) Fail(string) {}
 
 // Last implements [oneturn.View].

@@ -18,9 +18,8 @@ const (
 	tailLines = 3
 )
 
-// status is what is shown below everything else while something goes on: the end
-// of a running command's output, and what runs for how long. It is taken back
-// before anything else is written.
+// status is shown below everything else while work is in progress: the end of a running
+// command's output, and what runs for how long. It is erased before any other output.
 type status struct {
 	drawn int // lines on the terminal
 	frame int
@@ -48,12 +47,12 @@ func (s *screen) animate(done <-chan struct{}) {
 	}
 }
 
-// setActivity notes what goes on now.
+// setActivity records the current activity.
 func (s *screen) setActivity(what string, at time.Time) {
 	s.status.doing, s.status.since = what, at
 }
 
-// draw draws the status, unless a line of text is open or somebody is asked.
+// draw draws the status, unless a line of text or a question is open.
 func (s *screen) draw(now time.Time) {
 	if s.tty == nil || s.over || s.mid || s.asking || s.volume == Quiet {
 		return
@@ -92,8 +91,8 @@ func (s *screen) takeBack() string {
 	return "\r" + strings.Repeat("\x1b[A", n-1) + "\x1b[J"
 }
 
-// lines are those of the status. They surely fit: one that wraps could not be
-// taken back.
+// lines returns the rows of the status. They always fit: a row that wraps could not be
+// erased.
 func (s *screen) lines(now time.Time) (lines []terminal.Line) {
 	newest, running := s.running()
 	what, since := s.status.doing, s.status.since

@@ -29,13 +29,13 @@ type Inspection struct {
 	JSON bool
 }
 
-// finding is what there is to say of one log; as JSON, it is what programs get.
+// finding is the result of checking one log, and its JSON form.
 type finding struct {
 	Session string `json:"session"`
 	Events  int    `json:"events"`
 	Turns   int    `json:"turns"`
-	// Open says that a turn has not ended: Holder runs it, or its host died and
-	// whoever opens the session ends it.
+	// Open says that a turn has not ended: Holder runs it, or its host died and the next
+	// process that opens the session ends it.
 	Open       bool        `json:"open,omitempty"`
 	Holder     int         `json:"holder,omitempty"`
 	Violations []violation `json:"violations,omitempty"`
@@ -67,7 +67,7 @@ func (i Inspection) Check(ctx context.Context, to io.Writer) error {
 			return context.Cause(ctx)
 		}
 		if f.missing && len(i.Sessions) == 0 {
-			continue // deleted meanwhile
+			continue // the session was deleted meanwhile
 		}
 		checked++
 		if !f.kept() {
@@ -114,8 +114,8 @@ func (i Inspection) examine(ctx context.Context, session string) finding {
 		}
 	}
 	f.Events = len(events)
-	// What is open at the end of a log has not broken a promise yet: somebody
-	// writes the ending, now or when the session is opened next.
+	// An open turn at the end of a log breaks no guarantee yet: its host, or the next
+	// process that opens the session, writes the ending.
 	checker := contract.Checker{Unfinished: true, Secrets: i.secrets()}
 	violations := contract.Violations(checker.Check(events))
 	checker.Unfinished = false

@@ -23,8 +23,8 @@ type Compaction struct {
 	Stops   <-chan stdio.Stop // each asks for the end
 }
 
-// Run compacts, says what came of it, and returns the exit code; where it is not
-// that of a completed turn, the error says why.
+// Run compacts, prints the result, and returns the exit code. The error explains an exit
+// code other than that of a completed turn.
 func (c Compaction) Run(ctx context.Context, out io.Writer) (code int, err error) {
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)

@@ -1,5 +1,5 @@
-// Package sessions shows, exports, checks and deletes the sessions of a data
-// directory. It reads their logs beside whoever writes them; only Delete takes
-// a session's lock. What a model or a tool has said is made harmless before it
-// gets to a terminal.
+// Package sessions shows, exports, checks and deletes the sessions of a data directory. It
+// reads logs while other processes write them; only Delete takes a session's lock. Text
+// from a model or a tool is neutralised before it reaches a terminal. Start with show.go
+// for people, check.go for the contract's checker.
 package sessions

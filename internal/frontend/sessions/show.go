@@ -19,8 +19,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// Show writes a session for people: what was said, what was called, and how
-// each ended.
+// Show writes a session for people: texts, calls, and the ending of each.
 func Show(to io.Writer, dataDir, session string) error {
 	state, err := journal.Load(dataDir, session)
 	if err != nil && state.Session == "" {
@@ -91,7 +90,7 @@ func showChild(b *bytes.Buffer, c *event.Child, now string) {
 	}
 }
 
-// treeOf says what became of a child's worktree: by what is there, and by the log.
+// treeOf describes a child agent's worktree, from the disk and the log.
 func treeOf(c *event.Child) string {
 	if _, err := os.Lstat(c.Worktree.Path); err != nil {
 		return "removed"
@@ -113,7 +112,7 @@ func quoted(text string) string {
 	return strings.ReplaceAll(strings.TrimSpace(terminal.Text(text)), "\n", "\n  ")
 }
 
-// showTurn writes a turn; now says what one does that has not ended.
+// showTurn writes a turn; now describes a turn without an ending.
 func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
 	for e := range transcript.Entries(t) {
 		if e.Input != nil {
@@ -166,9 +165,9 @@ func head(text string, most int) string {
 	return text
 }
 
-// ExportATIF writes a session, with its child agents, as a trajectory for evaluations. What
-// comes before a damage is written, then the damage is the error; the trajectory names it
-// as well.
+// ExportATIF writes a session, with its child agents, as a trajectory for evaluation. If
+// the log is damaged, ExportATIF writes the part before the damage, and the error and the
+// trajectory name the damage.
 func ExportATIF(to io.Writer, dataDir, session string) error {
 	var damaged error
 	load := func(session string) (event.State, error) {
@@ -194,8 +193,8 @@ func ExportATIF(to io.Writer, dataDir, session string) error {
 	return errors.Join(e.Encode(trajectory), damaged)
 }
 
-// Export writes the session's events as JSON, one a line. What comes before a
-// damage is written, then the damage is the error.
+// Export writes the session's events as JSON, one a line. If the log is damaged, Export
+// writes the part before the damage, and the error names the damage.
 func Export(ctx context.Context, to io.Writer, dataDir, session string) error {
 	w := bufio.NewWriterSize(to, 64<<10)
 	var buf []byte

@@ -7,8 +7,8 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// AttachedConversation is a conversation whose session another process hosts. It goes on there
-// when it is closed here.
+// AttachedConversation is a conversation whose session another process hosts. Closing it
+// does not end the session.
 type AttachedConversation interface {
 	// Host names that process, such as "pid 4711 (serve)".
 	Host() string
@@ -22,14 +22,14 @@ func hostOf(c Conversation) string {
 	return ""
 }
 
-// welcome says whose session this is.
-func (u *UI) welcome(host string) {
+// showHost says whose session this is.
+func (u *UI) showHost(host string) {
 	u.display.hint = ""
-	u.commit(notice(lively(), "attached to %s: what you send, answer and interrupt here happens there; leaving ends nothing", host))
+	u.commit(notice(accent(), "attached to %s: what you send, answer and interrupt here happens there; leaving ends nothing", host))
 }
 
-// fate says what became of a session that nobody here has closed.
-func fate(host string, s event.State) string {
+// endText reports how a session ended that this terminal did not close.
+func endText(host string, s event.State) string {
 	switch {
 	case host == "":
 		return "the session was closed"
@@ -39,24 +39,23 @@ func fate(host string, s event.State) string {
 	return host + " has closed the session"
 }
 
-// lost is called when the session is not open any more, and nobody here has
-// closed it.
-func (u *UI) lost() {
+// sessionLost is called when the session has ended, and this terminal did not close it.
+func (u *UI) sessionLost() {
 	u.follow() // what is left of the log
 	u.drain()
 	u.view.lost, u.interrupts.turn = true, ""
-	u.commit(notice(warned(), "%s", fate(hostOf(u.view.conversation), u.state())))
-	u.say("Enter opens the session here, Ctrl-D leaves")
+	u.commit(notice(warning(), "%s", endText(hostOf(u.view.conversation), u.state())))
+	u.showHint("Enter opens the session here, Ctrl-D leaves")
 }
 
-// reclaim opens a session that was lost, here or wherever it is now. The editor
-// keeps what is in it.
+// reclaim opens a lost session again, here or in the process that hosts it now. The editor
+// keeps its text.
 func (u *UI) reclaim() {
 	if u.view.closing {
 		return
 	}
 	u.view.closing = true
-	u.say("opening the session")
+	u.showHint("opening the session")
 	old := u.view.conversation
 	go u.guarded(func() { // ends within the timeout
 		ctx, cancel := context.WithTimeout(u.ctx, actTimeout)
@@ -65,7 +64,7 @@ func (u *UI) reclaim() {
 		c, opened := u.Sessions.Open(ctx, old.ID())
 		u.send(func() {
 			if u.display.hint, u.view.closing = "", false; opened != nil {
-				u.commit(notice(bad(), "%v", errors.Join(err, opened)))
+				u.commit(notice(failure(), "%v", errors.Join(err, opened)))
 				return
 			}
 			u.attach(c)

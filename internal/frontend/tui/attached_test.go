@@ -34,7 +34,7 @@ func shownText(entries []entry) (rows []string) {
 
 // Whoever joins a turn after any of its events comes to see what somebody sees who
 // was there from the beginning.
-func TestJoiningAtEachEvent(t *testing.T) {
+func TestAttachAtEachEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		act, err := tool.New("act", "Acts.", func(context.Context, struct{}) (string, error) { return "acted", nil })
 		if err != nil {
@@ -119,7 +119,7 @@ func retried(rows []string) (out []string) {
 }
 
 // Of a long turn, who joins it sees the end.
-func TestJoiningALongTurn(t *testing.T) {
+func TestAttachToLongTurnShowsItsEnd(t *testing.T) {
 	turn := &event.Turn{ID: "t1"}
 	state := event.State{Turns: []*event.Turn{turn}}
 	log, p := transcript.New(state, transcript.Live), newPrintout()

@@ -6,32 +6,32 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// do does something that may wait, after what was asked for before it.
-func (u *UI) do(what func(context.Context) error) {
+// enqueue does something that may wait, after what was asked for before it.
+func (u *UI) enqueue(what func(context.Context) error) {
 	job := func() {
 		ctx, cancel := context.WithTimeout(u.ctx, actTimeout)
 		defer cancel()
 		if err := what(ctx); err != nil {
-			u.send(func() { u.say("%v", err) })
+			u.send(func() { u.showHint("%v", err) })
 		}
 	}
 	select {
 	case u.work <- job:
 	default:
-		u.say("the session is busy; nothing was done")
+		u.showHint("the session is busy; nothing was done")
 	}
 }
 
-// beside does something that may take a while, and shows what comes of it.
-func (u *UI) beside(words string, what func(context.Context) (show func(), err error)) {
-	u.say("%s", words)
+// runInBackground does something that may take a while, and shows what comes of it.
+func (u *UI) runInBackground(words string, what func(context.Context) (show func(), err error)) {
+	u.showHint("%s", words)
 	go u.guarded(func() { // ends within the timeout
 		ctx, cancel := context.WithTimeout(u.ctx, actTimeout)
 		defer cancel()
 		show, err := what(ctx)
 		u.send(func() {
 			if u.display.hint, u.display.dirty = "", true; err != nil {
-				u.say("%v", err)
+				u.showHint("%v", err)
 				return
 			}
 			show()
@@ -39,8 +39,8 @@ func (u *UI) beside(words string, what func(context.Context) (show func(), err e
 	})
 }
 
-// workOff does what must happen in order and may wait for a disk.
-func (u *UI) workOff(ctx context.Context) {
+// runRequests does what must happen in order and may wait for a disk.
+func (u *UI) runRequests(ctx context.Context) {
 	for {
 		select {
 		case do := <-u.work:
@@ -60,8 +60,8 @@ func (u *UI) send(do func()) {
 	}
 }
 
-// guarded does something beside the loop. A panic ends the loop, so that the
-// terminal is given back, and the error is said.
+// guarded runs do outside of the loop. A panic ends the loop, which restores the terminal
+// and returns the error.
 func (u *UI) guarded(do func()) {
 	if err := scope.Guard(func() error { do(); return nil }); err != nil {
 		u.send(func() { u.exit.failure, u.exit.done = err, true })

@@ -28,7 +28,7 @@ func (f family) Stream(ctx context.Context, req model.Request) iter.Seq2[model.C
 
 // What a child in the background asks about is asked while its parent is idle, and
 // answered with the same keys.
-func TestAChildAsksWhileItsParentIsIdle(t *testing.T) {
+func TestApprovalOfBackgroundChildIsShown(t *testing.T) {
 	for key, want := range map[string]int{"y": 1, "n": 0} {
 		synctest.Test(t, func(t *testing.T) {
 			f := family{

@@ -86,7 +86,7 @@ func (u *UI) command(name, argument string) bool {
 		u.fetch(text)
 		return true
 	}
-	u.say("there is no command /%s; /help lists them; a space before the slash sends it as it is", name)
+	u.showHint("there is no command /%s; /help lists them; a space before the slash sends it as it is", name)
 	return false
 }
 
@@ -96,11 +96,11 @@ func (u *UI) copyAnswer(string) {
 	for _, t := range slices.Backward(turns) {
 		if text := t.Answer(); text != "" {
 			u.display.frames.WriteString("\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(text)) + "\a")
-			u.say("copied the last answer (%d characters), if the terminal allows it", len([]rune(text)))
+			u.showHint("copied the last answer (%d characters), if the terminal allows it", len([]rune(text)))
 			return
 		}
 	}
-	u.say("there is no answer yet")
+	u.showHint("there is no answer yet")
 }
 
 func (u *UI) showDiff(string) {
@@ -116,7 +116,7 @@ func (u *UI) showDiff(string) {
 		}
 	}
 	if len(changes) == 0 {
-		u.say("no file was changed by the file tools in this session")
+		u.showHint("no file was changed by the file tools in this session")
 		return
 	}
 	dir := s.Host.Dir
@@ -125,10 +125,10 @@ func (u *UI) showDiff(string) {
 
 func (u *UI) checkUp(string) {
 	if u.Doctor == nil {
-		u.say("not available here")
+		u.showHint("not available here")
 		return
 	}
-	u.say("checking")
+	u.showHint("checking")
 	go u.guarded(func() { // ends within the timeout
 		ctx, cancel := context.WithTimeout(u.ctx, actTimeout)
 		defer cancel()
@@ -160,7 +160,7 @@ func (u *UI) export(name string) {
 	}
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		u.say("cannot export: %v", err)
+		u.showHint("cannot export: %v", err)
 		return
 	}
 	_, err = file.WriteString(b.String())
@@ -168,10 +168,10 @@ func (u *UI) export(name string) {
 		err = closed
 	}
 	if err != nil {
-		u.say("cannot export: %v", err)
+		u.showHint("cannot export: %v", err)
 		return
 	}
-	u.say("wrote %s", name)
+	u.showHint("wrote %s", name)
 }
 
 func (u *UI) listJobs(string) {
@@ -187,7 +187,7 @@ func (u *UI) listJobs(string) {
 		}
 	}
 	if len(lines) == 0 {
-		u.say("this session has started no jobs")
+		u.showHint("this session has started no jobs")
 		return
 	}
 	u.lines("Jobs", lines)
@@ -195,11 +195,11 @@ func (u *UI) listJobs(string) {
 
 func (u *UI) killJob(job string) {
 	if job == "" {
-		u.say("which one? /jobs lists them")
+		u.showHint("which one? /jobs lists them")
 		return
 	}
 	c := u.view.conversation
-	u.do(func(ctx context.Context) error { return c.KillJob(ctx, job) })
+	u.enqueue(func(ctx context.Context) error { return c.KillJob(ctx, job) })
 }
 
 func (u *UI) model(name string) {
@@ -208,11 +208,11 @@ func (u *UI) model(name string) {
 		u.pickModel()
 		return
 	}
-	u.do(func(ctx context.Context) error {
+	u.enqueue(func(ctx context.Context) error {
 		if err := c.Choose(ctx, "model", name); err != nil {
 			return err
 		}
-		u.send(func() { u.say("from the next turn on: %s", c.Model()) })
+		u.send(func() { u.showHint("from the next turn on: %s", c.Model()) })
 		return nil
 	})
 }
@@ -223,11 +223,11 @@ func (u *UI) effort(level string) {
 		u.pickEffort()
 		return
 	}
-	u.do(func(ctx context.Context) error {
+	u.enqueue(func(ctx context.Context) error {
 		if err := c.Choose(ctx, "effort", level); err != nil {
 			return err
 		}
-		u.send(func() { u.say("from the next turn on: %s effort", c.Effort()) })
+		u.send(func() { u.showHint("from the next turn on: %s effort", c.Effort()) })
 		return nil
 	})
 }
@@ -238,11 +238,11 @@ func (u *UI) permissions(mode string) {
 		return
 	}
 	c := u.view.conversation
-	u.do(func(ctx context.Context) error {
+	u.enqueue(func(ctx context.Context) error {
 		if err := c.SetMode(ctx, mode); err != nil {
 			return err
 		}
-		u.send(func() { u.say("from the next call on: %s", modes()[mode]) })
+		u.send(func() { u.showHint("from the next call on: %s", modes()[mode]) })
 		return nil
 	})
 }
@@ -250,7 +250,7 @@ func (u *UI) permissions(mode string) {
 // nextMode goes to the next mode that is safe to come upon by a key.
 func (u *UI) nextMode() {
 	next := map[string]string{"ask": "accept-edits", "accept-edits": "read-only"}
-	if hostOf(u.view.conversation) != "" { // a guest may only tighten it
+	if hostOf(u.view.conversation) != "" { // an attached client can only tighten the mode
 		next = map[string]string{"allow": "accept-edits", "ask": "read-only", "read-only": "accept-edits"}
 	}
 	u.permissions(cmp.Or(next[u.view.conversation.Mode()], "ask"))
@@ -268,9 +268,9 @@ func (u *UI) resume(name string) {
 		u.send(func() {
 			switch {
 			case err != nil:
-				u.say("%v", err)
+				u.showHint("%v", err)
 			case id == u.view.conversation.ID():
-				u.say("this is that session")
+				u.showHint("this is that session")
 			default:
 				u.replace(id, "")
 			}
@@ -278,11 +278,11 @@ func (u *UI) resume(name string) {
 	})
 }
 
-// fork goes on in a copy. A turn that runs is not in it, and would end with its
-// session.
+// fork continues in a copy of the session. It refuses during a turn: the copy would lack
+// the turn, and the turn would end with its session.
 func (u *UI) fork(string) {
 	if u.state().Running() != nil {
-		u.say("a turn runs; Esc interrupts it")
+		u.showHint("a turn runs; Esc interrupts it")
 		return
 	}
 	id := u.view.conversation.ID()
@@ -292,7 +292,7 @@ func (u *UI) fork(string) {
 		fork, err := u.Sessions.Fork(ctx, id)
 		u.send(func() {
 			if err != nil {
-				u.say("%v", err)
+				u.showHint("%v", err)
 				return
 			}
 			u.replace(fork, "")
@@ -300,33 +300,33 @@ func (u *UI) fork(string) {
 	})
 }
 
-// compact ends as any turn does: the log says what came of it.
+// compact runs like any turn: the log reports its result.
 func (u *UI) compact(string) {
 	c := u.view.conversation
 	go u.guarded(func() { // ends with the compaction, which ends in time when it is interrupted (C9)
 		got, err := c.Compact(u.ctx, user)
 		var ended *event.Cause
 		switch {
-		case u.ctx.Err() != nil, errors.As(err, &ended): // the log says it
+		case u.ctx.Err() != nil, errors.As(err, &ended): // the log reports it
 		case err != nil:
-			u.send(func() { u.say("%v", err) })
+			u.send(func() { u.showHint("%v", err) })
 		case got.After == 0:
-			u.send(func() { u.say("there is nothing to compact") })
+			u.send(func() { u.showHint("there is nothing to compact") })
 		}
 	})
 }
 
 func (u *UI) rename(name string) {
 	if name == "" {
-		u.say("by which name?")
+		u.showHint("by which name?")
 		return
 	}
 	id := u.view.conversation.ID()
-	u.do(func(ctx context.Context) error {
+	u.enqueue(func(ctx context.Context) error {
 		if err := u.Sessions.Rename(ctx, id, name); err != nil {
 			return err
 		}
-		u.send(func() { u.say("this session is called %s", name) })
+		u.send(func() { u.showHint("this session is called %s", name) })
 		return nil
 	})
 }

@@ -27,10 +27,10 @@ func (u *UI) commands() []slash {
 	return all
 }
 
-// maxHelp bounds what is said of a command, in characters.
+// maxHelp bounds the description of a command, in characters.
 const maxHelp = 100
 
-// deliverCommand sends what a command of the user's stands for.
+// deliverCommand sends the expansion of a user's or project's command.
 func (u *UI) deliverCommand(c commands.Command, argument string) {
 	if c.Server != "" {
 		u.fetch("/" + strings.TrimSpace(c.Name+" "+argument))
@@ -38,7 +38,7 @@ func (u *UI) deliverCommand(c commands.Command, argument string) {
 	}
 	text, err := c.Expand(argument)
 	if err != nil {
-		u.say("%v", err)
+		u.showHint("%v", err)
 		return
 	}
 	u.deliver(partsOf(text), event.Queue)

@@ -100,7 +100,7 @@ func (u *UI) foundFiles(words string, found []string) {
 	if c == nil || c.command {
 		return
 	}
-	if c.words != words { // more was typed meanwhile
+	if c.words != words { // the word has changed meanwhile
 		u.findFiles()
 		return
 	}
@@ -159,7 +159,7 @@ func (u *UI) completionKey(k terminal.Key) bool {
 	return true
 }
 
-// accept puts the chosen completion in the place of the word.
+// accept replaces the word by the chosen completion.
 func (u *UI) accept(c *completion) {
 	word := c.list.selected().id
 	if c.from > u.input.editor.at { // the text was replaced

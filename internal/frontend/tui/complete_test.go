@@ -64,7 +64,7 @@ func TestCommandCompletion(t *testing.T) {
 }
 
 // A recalled command does not catch the arrows.
-func TestRecallIsNotCompleted(t *testing.T) {
+func TestHistoryRecallOffersNoCompletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code := newPerson(t, Options{}, script.Turn(script.Text("one")))
 		p.types("first\r")

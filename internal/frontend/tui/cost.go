@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// showCost says what the session has used, by model.
+// showCost shows the session's usage, by model.
 func (u *UI) showCost(string) {
 	used, requests := map[string]event.Summary{}, map[string]int{}
 	var models []string
@@ -30,7 +30,7 @@ func (u *UI) showCost(string) {
 		}
 	}
 	if len(models) == 0 {
-		u.say("no request was made yet")
+		u.showHint("no request was made yet")
 		return
 	}
 	var lines []string
@@ -77,7 +77,7 @@ func (u *UI) showTimeline(string) {
 		}
 	}
 	if len(lines) == 0 {
-		u.say("nothing ran yet")
+		u.showHint("nothing ran yet")
 		return
 	}
 	u.lines("Timeline", lines)

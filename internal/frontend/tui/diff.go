@@ -140,9 +140,9 @@ func (l diffLine) rows(width int) []terminal.Line {
 	style := faint()
 	switch l.sign {
 	case '+':
-		style = good()
+		style = success()
 	case '-':
-		style = bad()
+		style = failure()
 	}
 	indent := terminal.Indent{First: terminal.Plain(fmt.Sprintf("  %4d %c ", l.number, l.sign), style), Rest: spaces(9)}
 	line := terminal.Line{{Text: l.text[:l.from], Style: style}, {Text: l.text[l.from:l.to], Style: style.With(terminal.Reverse)}, {Text: l.text[l.to:], Style: style}}

@@ -5,22 +5,20 @@ import (
 	"slices"
 )
 
-// draft is what an attempt has said so far that had to be committed, though the
-// attempt may yet fail and another one say it anew (C13). Rows cannot be taken
-// back:
+// draft is the text of an attempt that had to be committed although the attempt can still
+// fail and a later attempt replace it (C13). Committed rows cannot be removed:
 //
-//	said ─► held, in the live region ─► committed, when the attempt has ended well
-//	              │                 └► gone, when it has failed
-//	              └► spilled: the first of it, when there is no room for all
+//	received ─► held, in the live region ─► committed, if the attempt succeeds
+//	                  │                 └► discarded, if it fails
+//	                  └► spilled: the first rows, if not all of them fit
 //
-// Of a message that was spilled and discarded, the next attempt need not repeat
-// what it says in the same words.
-//
-// Of a block, a hash is kept: an answer may be long, and each of its blocks small.
+// If a later attempt begins with the spilled text of a discarded message, that text is not
+// shown twice. draft keeps a hash of each block, because an answer can be long and have
+// many small blocks.
 type draft struct {
 	seed      maphash.Seed
 	spilled   []spilled // it may yet be discarded
-	discarded []uint64  // and what is above says so
+	discarded []uint64  // hashes of text in the scrollback that a failed attempt wrote
 }
 
 // spilled is what is in the scrollback of an item: the hashes of a message's blocks, or
@@ -43,12 +41,12 @@ func (d *draft) spill(item string, hash uint64) {
 	last.blocks = append(last.blocks, hash)
 }
 
-// keep: the item will not be said anew.
+// keep records that no later attempt replaces the item.
 func (d *draft) keep(item string) {
 	d.spilled = slices.DeleteFunc(d.spilled, func(s spilled) bool { return s.item == item })
 }
 
-// discard: the item was said in vain.
+// discard records that the attempt of the item failed.
 func (d *draft) discard(item string) {
 	for _, s := range d.spilled {
 		if s.item == item {
@@ -78,23 +76,22 @@ func (p *printout) spill() (entry, bool) {
 	return entry{}, false
 }
 
-// compare looks whether a message says again what was spilled of one that was
-// discarded. If it says all of that, it goes on from there; if it differs, all of it
-// is shown.
+// compare checks whether a message begins with the spilled text of a discarded message. If
+// so, only the rest is shown; if it differs, the whole message is shown.
 func (p *printout) compare(one *piece) {
-	said := p.draft.discarded
-	for ; one.compared < min(len(one.entries), len(said)); one.compared++ {
-		if p.draft.hash(one.entries[one.compared].text) != said[one.compared] {
+	discarded := p.draft.discarded
+	for ; one.compared < min(len(one.entries), len(discarded)); one.compared++ {
+		if p.draft.hash(one.entries[one.compared].text) != discarded[one.compared] {
 			one.repeats, p.draft.discarded = false, nil
 			return
 		}
 	}
-	if one.compared < len(said) {
+	if one.compared < len(discarded) {
 		return
 	}
-	for _, hash := range said {
+	for _, hash := range discarded {
 		p.draft.spill(one.item, hash)
 	}
 	one.repeats, p.draft.discarded = false, nil
-	one.entries = append([]entry{notice(faint(), "what is above was said again, and stays")}, one.entries[len(said):]...)
+	one.entries = append([]entry{notice(faint(), "what is above was said again, and stays")}, one.entries[len(discarded):]...)
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// display holds the frames on their way to the terminal, and what the person has
-// seen of them.
+// display holds the frames on their way to the terminal, and what the person has seen.
 type display struct {
 	screen *terminal.Screen
 	frames bytes.Buffer // output of screen for the next write
@@ -34,7 +33,7 @@ func (u *UI) draw(now time.Time) {
 		return
 	}
 	u.display.dirty, u.display.drawnAt = false, now
-	u.call()
+	u.notify()
 	drawn := u.display.shown
 	if u.overlay.pager != nil {
 		u.overlay.pager.draw(&u.display.frames, u.display.screen, u.Palette)
@@ -69,7 +68,7 @@ func (u *UI) moment() moment {
 	if t := u.state().Running(); t != nil {
 		m.turn = t.ID
 	}
-	if a, _ := u.asked(); a != nil {
+	if a, _ := u.pendingApproval(); a != nil {
 		m.approval = a.Approval
 	}
 	return m
@@ -92,8 +91,8 @@ func (u *UI) resized() {
 	u.draw(time.Now())
 }
 
-// say shows a hint in the status until the next key.
-func (u *UI) say(format string, args ...any) {
+// showHint shows a hint in the status until the next key.
+func (u *UI) showHint(format string, args ...any) {
 	u.display.hint, u.display.dirty = fmt.Sprintf(format, args...), true
 }
 
@@ -110,7 +109,7 @@ func (u *UI) commitFinished() {
 	}
 }
 
-// yield gives the terminal back as it was, with what was still to be shown.
+// yield restores the terminal after writing the pending rows.
 func (u *UI) yield() {
 	_ = u.display.screen.Leave(u.display.rows) // it is memory
 	u.display.rows = nil

@@ -24,10 +24,10 @@ const (
 type part struct {
 	text   string
 	folded bool
-	image  *event.Image // that the text stands for
+	image  *event.Image // the image that the text represents
 }
 
-// shown is what stands for the part on the screen.
+// shown returns the text that represents the part on the screen.
 func (p part) shown() string {
 	if !p.folded || p.image != nil {
 		return p.text
@@ -70,7 +70,7 @@ func (e *editor) text() string {
 }
 
 func (e *editor) set(text string) {
-	e.parts = folded(text)
+	e.parts = foldedParts(text)
 	e.at = len(e.parts)
 }
 
@@ -80,10 +80,10 @@ func (e *editor) insert(parts ...part) {
 	e.at += len(parts)
 }
 
-func (e *editor) paste(text string) { e.insert(folded(text)...) }
+func (e *editor) paste(text string) { e.insert(foldedParts(text)...) }
 
-// folded makes one part of a text that is too long to be shown.
-func folded(text string) []part {
+// foldedParts makes one part of a text that is too long to be shown.
+func foldedParts(text string) []part {
 	if strings.Count(text, "\n") >= foldLines || len(text) >= foldBytes {
 		return []part{{text: text, folded: true}}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/settle-agent/settle/tool/plan"
 )
 
-// group says which entries stand together: an empty row is between those of
-// different groups, and wherever one asks for it.
+// group keeps entries together: an empty row separates entries of different groups, and
+// precedes an entry with a gap.
 type group string
 
 const (
@@ -37,13 +37,13 @@ type entry struct {
 	text string // of a block of a message
 }
 
-// The styles of what is settle's own, and not a text's.
-func faint() terminal.Style  { return terminal.Style{Attr: terminal.Faint} }
-func bold() terminal.Style   { return terminal.Style{Attr: terminal.Bold} }
-func good() terminal.Style   { return terminal.Style{Color: terminal.Green} }
-func bad() terminal.Style    { return terminal.Style{Color: terminal.Red} }
-func warned() terminal.Style { return terminal.Style{Color: terminal.Yellow} }
-func lively() terminal.Style { return terminal.Style{Color: terminal.Cyan} }
+// Styles of settle's own texts.
+func faint() terminal.Style   { return terminal.Style{Attr: terminal.Faint} }
+func bold() terminal.Style    { return terminal.Style{Attr: terminal.Bold} }
+func success() terminal.Style { return terminal.Style{Color: terminal.Green} }
+func failure() terminal.Style { return terminal.Style{Color: terminal.Red} }
+func warning() terminal.Style { return terminal.Style{Color: terminal.Yellow} }
+func accent() terminal.Style  { return terminal.Style{Color: terminal.Cyan} }
 
 // spaces returns an empty indent.
 func spaces(n int) terminal.Line { return terminal.Plain(strings.Repeat(" ", n), terminal.Style{}) }
@@ -67,11 +67,11 @@ func notice(style terminal.Style, format string, args ...any) entry {
 }
 
 func inputEntry(in *event.Input) entry {
-	text := typed(in)
+	text := typedText(in)
 	for n, i := range in.Images {
 		text += fmt.Sprintf("\n[image %d: %s, %d bytes]", n+1, i.MediaType, len(i.Data))
 	}
-	return entry{group: ofInput, gap: true, rows: paragraph(promptMark, strings.TrimLeft(text, "\n"), lively().With(terminal.Bold), bold())}
+	return entry{group: ofInput, gap: true, rows: paragraph(promptMark, strings.TrimLeft(text, "\n"), accent().With(terminal.Bold), bold())}
 }
 
 // blockEntry is a block of a message. It keeps its rows, since it is shown in each
@@ -109,7 +109,7 @@ func headline(text string) string {
 	return ""
 }
 
-// span is a duration as a person says it.
+// span formats a duration for people.
 func span(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -222,19 +222,19 @@ func outcome(i *event.Item, content event.Content) (mark string, style terminal.
 	}
 	switch {
 	case i.Status == event.ItemCompleted:
-		return "✓", good(), "  " + took
+		return "✓", success(), "  " + took
 	case i.Status == event.ItemFailed && content.ExitCode != nil:
-		return "✗", bad(), fmt.Sprintf("  exit code %d, %s", *content.ExitCode, took)
+		return "✗", failure(), fmt.Sprintf("  exit code %d, %s", *content.ExitCode, took)
 	case i.Status == event.ItemFailed:
-		return "✗", bad(), "  failed"
+		return "✗", failure(), "  failed"
 	case i.Effects == event.EffectsNone:
-		return "■", warned(), "  not started"
+		return "■", warning(), "  not started"
 	}
 	why := "cut"
 	if i.Cause != nil {
 		why = i.Cause.Error()
 	}
-	return "■", warned(), fmt.Sprintf("  %s after %s; effects: %s", terminal.OneLine(why), took, i.Effects)
+	return "■", warning(), fmt.Sprintf("  %s after %s; effects: %s", terminal.OneLine(why), took, i.Effects)
 }
 
 // outputRows are the last lines of an output, each in one row.
@@ -252,8 +252,8 @@ func outputRows(output string, most int) func(int) []terminal.Line {
 	}
 }
 
-// askEntry is a question: the whole call, since nobody can approve what they
-// have not seen.
+// askEntry is a question with the whole call: a person must see everything that an approval
+// allows.
 func askEntry(a *event.Approval) entry {
 	words := a.Text
 	if a.Why != "" {
@@ -267,7 +267,7 @@ func askEntry(a *event.Approval) entry {
 		head = "? " + asker.Headline(a.ApprovalRequested)
 	}
 	return entry{group: ofAsk, gap: true, rows: func(width int) []terminal.Line {
-		rows := terminal.Wrap(terminal.Plain(head, warned().With(terminal.Bold)), width, terminal.Indent{})
+		rows := terminal.Wrap(terminal.Plain(head, warning().With(terminal.Bold)), width, terminal.Indent{})
 		var diff diffColors
 		for line := range strings.SplitSeq(words, "\n") {
 			rows = append(rows, terminal.Wrap(terminal.Plain(line, diff.style(line)), width, terminal.Indent{First: spaces(2), Rest: spaces(2)})...)
@@ -276,8 +276,8 @@ func askEntry(a *event.Approval) entry {
 	}}
 }
 
-// diffColors gives the lines of a unified diff within a text their colors, and
-// changes nothing else: what is asked about is shown as it is.
+// diffColors colors the lines of a unified diff within a text, and leaves the text
+// unchanged.
 type diffColors struct {
 	indent string // of the diff; the text before it has none
 	begins bool   // the line that names the old file came
@@ -302,24 +302,24 @@ func (d *diffColors) style(line string) terminal.Style {
 	}
 	switch sign[0] {
 	case '+':
-		return good()
+		return success()
 	case '-':
-		return bad()
+		return failure()
 	case '@':
 		return faint()
 	}
 	return terminal.Style{}
 }
 
-// endEntry is how a turn ended, and what it took.
+// endEntry is the outcome and the cost of a turn.
 func endEntry(t *event.Turn) entry {
 	took := span(t.EndedAt.Sub(t.StartedAt))
-	words, mark, style := took, "✓ ", good()
+	words, mark, style := took, "✓ ", success()
 	switch {
 	case t.Cause.Outcome == event.Failed:
-		words, mark, style = terminal.OneLine(t.Cause.Error())+" (after "+took+")", "✗ ", bad()
+		words, mark, style = terminal.OneLine(t.Cause.Error())+" (after "+took+")", "✗ ", failure()
 	case t.Cause.Outcome == event.Aborted:
-		words, mark, style = terminal.OneLine(t.Cause.Error())+" after "+took, "■ ", warned()
+		words, mark, style = terminal.OneLine(t.Cause.Error())+" after "+took, "■ ", warning()
 	}
 	words = strings.Join(append([]string{words}, transcript.Spent(t.Summary)...), " · ")
 	text := faint()

@@ -34,7 +34,7 @@ func (u *UI) ctrlC() {
 		u.exit.quitDeadline = time.Time{}
 		u.leave(event.Shutdown, user)
 	default:
-		u.say("Ctrl-C again quits")
+		u.showHint("Ctrl-C again quits")
 		u.exit.quitDeadline = now.Add(quitDelay)
 	}
 }
@@ -57,7 +57,7 @@ func (u *UI) stop(s stdio.Stop) {
 // leave ends the session, and then the loop.
 func (u *UI) leave(reason event.Reason, by string) {
 	if u.exit.leaving {
-		u.exit.done = true // whoever asks twice does not want to wait
+		u.exit.done = true // a second request does not wait
 		return
 	}
 	u.exit.leaving, u.view.closing, u.display.dirty = true, true, true
@@ -72,7 +72,7 @@ func (u *UI) leave(reason event.Reason, by string) {
 		}
 		u.send(func() {
 			if err != nil {
-				u.commit(notice(warned(), "%v", err))
+				u.commit(notice(warning(), "%v", err))
 			}
 			u.follow() // what is left of the log
 			u.exit.done = true
@@ -80,7 +80,7 @@ func (u *UI) leave(reason event.Reason, by string) {
 	})
 }
 
-// finish gives the terminal back, with what was still to be shown.
+// finish restores the terminal after writing the pending rows.
 func (u *UI) finish() {
 	u.view.unfollow()
 	u.drain()

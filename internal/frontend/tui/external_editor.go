@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// editOutside has the person edit the text in a program of their own. The session
-// goes on meanwhile.
+// editOutside opens the text in an external editor. The session continues meanwhile.
 func (u *UI) editOutside() {
 	if u.Edit == nil {
-		u.say("set VISUAL or EDITOR to the editor that you want")
+		u.showHint("set VISUAL or EDITOR to the editor that you want")
 		return
 	}
 	ctx, cancel := context.WithCancel(u.ctx)
@@ -24,7 +23,7 @@ func (u *UI) editOutside() {
 			switch {
 			case !u.regain():
 			case err != nil:
-				u.say("%v", err)
+				u.showHint("%v", err)
 			default:
 				u.input.editor.parts = withImages(strings.TrimRight(edited, "\n"), images, partsOf)
 				u.input.editor.at = len(u.input.editor.parts)

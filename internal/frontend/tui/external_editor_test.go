@@ -12,7 +12,7 @@ import (
 
 // A program of the person's has the terminal, which nobody draws on meanwhile; the
 // session goes on. Ctrl-C is the program's, other signals end it.
-func TestEditOutside(t *testing.T) {
+func TestExternalEditorReplacesText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		edited, stops, ended := make(chan string), make(chan stdio.Stop, 1), make(chan struct{})
 		edit := func(ctx context.Context, text string) (string, error) {
@@ -47,7 +47,7 @@ func TestEditOutside(t *testing.T) {
 }
 
 // Without an editor, the person is told how to name one.
-func TestNoEditor(t *testing.T) {
+func TestEditorKeyWithoutEditorShowsHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code := newPerson(t, Options{})
 		p.types("\x07")

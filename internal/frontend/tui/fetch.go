@@ -17,12 +17,12 @@ import (
 // Expander is a conversation whose MCP servers have prompts.
 type Expander interface {
 	commands.Prompter
-	// Expand returns what a text stands for. It may have to ask a server.
+	// Expand returns the expansion of a text, and can take time if it needs a server.
 	Expand(ctx context.Context, text string) (string, []event.Image, error)
 }
 
-// fetch is a command for which a server is asked what it stands for. The input is
-// accepted when that is known; until then an interrupt names it, and takes it back.
+// fetch is the expansion of an MCP prompt. The session accepts the input when the server
+// has answered; until then an interrupt with the input's ID cancels the fetch.
 type fetch struct {
 	input, text string
 	givenUp     bool
@@ -66,8 +66,8 @@ func (one *fetch) failure(err error) string {
 	return err.Error()
 }
 
-// fetch sends what a prompt of a server stands for, when the server has said it. Of a
-// fetch that fails, the text comes back into the editor.
+// fetch sends the expansion of an MCP prompt once the server has answered. If the fetch
+// fails, the text returns to the editor.
 func (u *UI) fetch(text string) {
 	c := u.view.conversation
 	one, send := newFetch(c, text)
@@ -88,9 +88,9 @@ func (u *UI) fetch(text string) {
 				back = "it is in the editor again"
 			}
 			if why := one.failure(err); why != "" {
-				u.commit(notice(bad(), "not sent: %s", why))
+				u.commit(notice(failure(), "not sent: %s", why))
 			} else {
-				u.say("not sent; %s", back)
+				u.showHint("not sent; %s", back)
 			}
 		})
 	})
@@ -110,8 +110,8 @@ func (o *Options) fetches(c Conversation, text string) bool {
 	return !hidden
 }
 
-// sendFirst sends the prompt that the terminal was started with, or what it stands for.
-// Commands of settle's own are for who is at the keys.
+// sendFirst sends the prompt from the command line, or its expansion. Settle's own slash
+// commands work only at the keyboard.
 func (u *UI) sendFirst(text string) {
 	u.input.history.add(u.masked(text))
 	if u.fetches(u.view.conversation, text) {
@@ -121,13 +121,13 @@ func (u *UI) sendFirst(text string) {
 	stands, err := u.expanded(text)
 	if err != nil {
 		u.input.editor.set(text)
-		u.commit(notice(bad(), "not sent: %v", err))
+		u.commit(notice(failure(), "not sent: %v", err))
 		return
 	}
 	u.deliver(partsOf(stands), event.Queue)
 }
 
-// expanded is what a text stands for as far as files say.
+// expanded returns the expansion of a text from files.
 func (o *Options) expanded(text string) (string, error) {
 	if o.Commands == nil {
 		return text, nil
@@ -140,7 +140,7 @@ func (u *UI) busy() bool {
 	if u.view.fetch == nil {
 		return false
 	}
-	u.say("waiting for %s; Esc gives it up", terminal.Short(u.view.fetch.text, maxHelp))
+	u.showHint("waiting for %s; Esc gives it up", terminal.Short(u.view.fetch.text, maxHelp))
 	return true
 }
 

@@ -43,7 +43,7 @@ func docs() *rich {
 
 // Keys work while a server is asked for a prompt, and the input is accepted when it
 // has answered.
-func TestAPromptOfAServer(t *testing.T) {
+func TestServerPromptIsExpanded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code := newPerson(t, Options{Sessions: docs()}, script.Turn(script.Text("I will.")), script.Turn(script.Text("And that.")))
 		p.types("/docs")
@@ -67,7 +67,7 @@ func TestAPromptOfAServer(t *testing.T) {
 }
 
 // Esc gives a prompt up; nothing is sent, and the text is in the editor again.
-func TestAPromptIsGivenUp(t *testing.T) {
+func TestServerPromptCanBeCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code := newPerson(t, Options{Sessions: docs()}, script.Turn(script.Call("shell", `{"command":"count"}`)), script.Turn(script.Text("Done.")))
 		p.types("/docs__style go\r")
@@ -91,7 +91,7 @@ func TestAPromptIsGivenUp(t *testing.T) {
 
 // The first prompt may be a command, of a file or of a server; settle's own commands are
 // no prompts, and run only when they are typed.
-func TestTheFirstPromptIsACommand(t *testing.T) {
+func TestFirstPromptExpandsCommand(t *testing.T) {
 	own := commandsIn(t, "review.md", "Review $1 with care.")
 	for first, want := range map[string]string{
 		"/review it":      "> Review it with care.",
@@ -143,7 +143,7 @@ func plainHost(t *testing.T, sessions *rich, steps ...script.Step) (*settle.Host
 }
 
 // Lines for screen readers: the loop goes on while a server is asked.
-func TestAPromptInPlainLines(t *testing.T) {
+func TestPlainExpandsServerPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, typed := io.Pipe()
 		var out strings.Builder

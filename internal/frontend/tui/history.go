@@ -28,8 +28,7 @@ type history struct {
 	draft string
 }
 
-// openHistory reads what is remembered. What cannot be read is forgotten: it is a
-// convenience.
+// openHistory reads the remembered prompts. It skips unreadable ones.
 func openHistory(dataDir string) *history {
 	h := &history{}
 	if dataDir == "" {
@@ -69,7 +68,7 @@ func (h *history) rewrite() {
 			b.WriteString("\n")
 		}
 	}
-	_ = disk.Replace(h.file, []byte(b.String())) // the old one does, too
+	_ = disk.Replace(h.file, []byte(b.String())) // the longer file works as well
 }
 
 // add remembers a prompt.

@@ -15,12 +15,12 @@ import (
 // maxPath bounds a path in bytes.
 const maxPath = 4096
 
-// pictured is the part of a text that stands for an image.
-func pictured(i event.Image) part {
+// imagePart returns the part that represents an image.
+func imagePart(i event.Image) part {
 	return part{text: "[image: " + i.Name + "]", folded: true, image: &i}
 }
 
-// imagesOf are the images that stand in a text.
+// imagesOf returns the images in a text.
 func imagesOf(parts []part) (out []event.Image) {
 	for _, p := range parts {
 		if p.image != nil && len(p.image.Data) > 0 { // else it is not read yet
@@ -33,15 +33,15 @@ func imagesOf(parts []part) (out []event.Image) {
 // partsOfInput is an input as a person typed it.
 func partsOfInput(in *event.Input) []part {
 	if len(in.Images) == 0 {
-		return folded(typed(in))
+		return foldedParts(typedText(in))
 	}
-	return withImages(in.Text, in.Images, folded)
+	return withImages(in.Text, in.Images, foldedParts)
 }
 
 // withImages is a text in which images stand.
 func withImages(text string, images []event.Image, partsOf func(string) []part) (parts []part) {
 	for _, i := range images {
-		p := pictured(i)
+		p := imagePart(i)
 		before, after, found := strings.Cut(text, p.text)
 		if !found { // it was named in another way, and will be again; or it was taken out
 			continue
@@ -96,8 +96,8 @@ func imagePath(text, dir string) (string, bool) {
 // mention is a path after "@", as completion leaves it.
 var mention = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|\s)@("[^"\n]+"|[^\s"]+)`) })
 
-// namedImages are the images that a text names after "@". What cannot be read is
-// left to the model.
+// namedImages returns the images that a text names after "@". It leaves unreadable files to
+// the model.
 func namedImages(dir, text string) (out []event.Image) {
 	for _, m := range mention().FindAllStringSubmatch(text, -1) {
 		path := filepath.FromSlash(strings.Trim(m[1], `"`))

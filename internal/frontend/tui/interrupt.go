@@ -47,7 +47,7 @@ func (u *UI) interrupt() {
 	go u.guarded(func() { // ends with the turn, which ends in time (C9)
 		_, err := c.Interrupt(u.ctx, settle.Interruption{By: user, Input: input})
 		if err != nil && u.ctx.Err() == nil {
-			u.send(func() { u.say("cannot interrupt: %v", err) })
+			u.send(func() { u.showHint("cannot interrupt: %v", err) })
 		}
 	})
 }
@@ -76,7 +76,7 @@ func (u *UI) esc() {
 		u.pickInput()
 	default:
 		u.interrupts.backUntil = now.Add(quitDelay)
-		u.say("Esc again goes back to before an earlier input")
+		u.showHint("Esc again goes back to before an earlier input")
 	}
 }
 

@@ -78,7 +78,7 @@ func (u *UI) key(k terminal.Key) {
 	case "ctrl+g":
 		u.editOutside()
 	case "ctrl+l":
-		u.display.screen.Resize(u.Terminal.Size()) // draws everything anew
+		u.display.screen.Resize(u.Terminal.Size()) // forces a full redraw
 	case "ctrl+r":
 		u.input.search = &search{}
 	case "ctrl+t":
@@ -118,9 +118,9 @@ func (u *UI) pasted(text string) {
 	place := &event.Image{}
 	u.input.editor.insert(part{text: text, folded: true, image: place})
 	go u.guarded(func() { // ends with the read of a file
-		read := folded(text) // which it stays, if it is no image
+		read := foldedParts(text) // which it stays, if it is no image
 		if picture, err := image.Read(path); err == nil {
-			read = []part{pictured(picture)}
+			read = []part{imagePart(picture)}
 		}
 		u.send(func() {
 			u.display.dirty = true

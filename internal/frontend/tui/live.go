@@ -20,9 +20,9 @@ const (
 	maxOpen = 4 << 10
 )
 
-// frame is the live region: what still changes, what waits, the status and the
-// editor. The editor is last, since the terminals that wrap rows anew agree best
-// about what is above the cursor.
+// frame returns the live region: growing text, waiting inputs, the status and the editor.
+// The editor is last, because terminals that reflow rows treat the rows above the cursor
+// most consistently.
 func (u *UI) frame(now time.Time) terminal.Frame {
 	width, _ := u.display.screen.Size()
 	room := u.display.screen.Live()
@@ -51,8 +51,8 @@ func (u *UI) frame(now time.Time) terminal.Frame {
 	return terminal.Frame{Rows: append(rows, editor...), X: x, Y: y}
 }
 
-// liveRows are the end of what grows, what is held, and the calls that run: at most
-// room of them. What is held and does not fit is committed.
+// liveRows returns at most room rows: the end of the growing text, held text, and running
+// calls. Held text without room is committed.
 func (u *UI) liveRows(width, room int, now time.Time) []terminal.Line {
 	calls := u.callRows(width, now)
 	if len(calls) > 0 && u.view.printout.gapBeforeCalls() {
@@ -167,9 +167,9 @@ func (p *piece) callRow(width int, now time.Time) terminal.Line {
 	mark, style, how := "○", faint(), ""
 	switch {
 	case p.done:
-		mark, style, how = "●", good(), "ended"
+		mark, style, how = "●", success(), "ended"
 	case p.runs:
-		mark, style = "●", lively()
+		mark, style = "●", accent()
 		if took := now.Sub(p.began); took >= time.Second {
 			how = span(took.Truncate(time.Second))
 		}
@@ -190,7 +190,7 @@ func (u *UI) queueRows(width int) (rows []terminal.Line) {
 			break
 		}
 		when := waitsFor(&in)
-		rows = append(rows, terminal.Clip(terminal.Line{{Text: "↳ " + when + ": ", Style: faint()}, {Text: terminal.OneLine(typed(&in))}}, width))
+		rows = append(rows, terminal.Clip(terminal.Line{{Text: "↳ " + when + ": ", Style: faint()}, {Text: terminal.OneLine(typedText(&in))}}, width))
 	}
 	if len(rows) > 0 {
 		rows = append(rows, terminal.Clip(terminal.Plain("  Alt-↑ takes the last one back into the editor, /queue shows all", faint()), width))

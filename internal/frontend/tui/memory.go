@@ -7,35 +7,35 @@ import (
 )
 
 const (
-	// spareDelay is how long nothing runs before memory is given back.
-	spareDelay = time.Second
-	// maxSpare is how much memory is kept that nothing needs, in bytes: to give
+	// memoryDelay is how long nothing runs before memory is given back.
+	memoryDelay = time.Second
+	// maxUnused is how much memory is kept that nothing needs, in bytes: to give
 	// less back is not worth the time.
-	maxSpare = 4 << 20
+	maxUnused = 4 << 20
 )
 
-// giveBack gives the memory back that a turn, or the opening of a long session,
+// freeMemoryLater gives the memory back that a turn, or the opening of a long session,
 // has needed for a time, once nothing runs.
-func (u *UI) giveBack() {
+func (u *UI) freeMemoryLater() {
 	if u.memoryTimer != nil {
 		u.memoryTimer.Stop()
 	}
 	if u.FreeMemory != nil {
-		u.memoryTimer = time.AfterFunc(spareDelay, u.FreeMemory)
+		u.memoryTimer = time.AfterFunc(memoryDelay, u.FreeMemory)
 	}
 }
 
 // FreeMemory gives memory back that nothing needs, if it is much. Go's own way
 // takes minutes.
 func FreeMemory() {
-	if spare() > maxSpare {
+	if unusedMemory() > maxUnused {
 		debug.FreeOSMemory()
 	}
 }
 
-// spare is how much memory nothing needs, in bytes: what is free, and what the next
-// collection would free.
-func spare() uint64 {
+// unusedMemory returns how much memory is unused, in bytes: free memory, and garbage that the next
+// collection frees.
+func unusedMemory() uint64 {
 	samples := []metrics.Sample{
 		{Name: "/memory/classes/heap/free:bytes"},
 		{Name: "/memory/classes/heap/unused:bytes"},

@@ -43,7 +43,7 @@ func (l *list) rows(width, most int) (rows []terminal.Line) {
 	for n, c := range l.choices {
 		if c.group != group {
 			group = c.group
-			rows = append(rows, terminal.Clip(terminal.Plain(terminal.OneLine(group), warned()), width))
+			rows = append(rows, terminal.Clip(terminal.Plain(terminal.OneLine(group), warning()), width))
 		}
 		if n == l.at {
 			at = len(rows)
@@ -62,7 +62,7 @@ func (l *list) rows(width, most int) (rows []terminal.Line) {
 func (c choice) row(width int, selected bool) terminal.Line {
 	line := terminal.Line{{Text: "  " + terminal.OneLine(c.label)}}
 	if selected {
-		line = terminal.Line{{Text: "› " + terminal.OneLine(c.label), Style: lively().With(terminal.Bold)}}
+		line = terminal.Line{{Text: "› " + terminal.OneLine(c.label), Style: accent().With(terminal.Bold)}}
 	}
 	if c.detail != "" {
 		line = append(line, terminal.Span{Text: "  " + terminal.OneLine(c.detail), Style: faint()})
@@ -77,8 +77,8 @@ type menu struct {
 	all   []choice
 	list  list // of those that have the words
 	words string
-	// pick is called with what was chosen, after the menu was closed; remove, if
-	// set, with what is to be taken out, and the menu stays.
+	// pick is called with the chosen choice after the menu has closed. remove, if set, is
+	// called with the choice to remove, and the menu stays open.
 	pick, remove func(choice)
 	// preview, if set, says more about a choice.
 	preview func(choice) []string
@@ -172,8 +172,8 @@ func (u *UI) menuKey(k terminal.Key) {
 	}
 }
 
-// rows are the menu's, at most so many: the choices, and what is to be known of
-// the one that is selected.
+// rows returns at most limit rows of the menu: the choices, and a preview of the selected
+// one.
 func (m *menu) rows(width, most int) []terminal.Line {
 	var about []terminal.Line
 	if m.preview != nil && most > 6 && len(m.list.choices) > 0 {

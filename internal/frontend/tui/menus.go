@@ -21,13 +21,13 @@ type (
 		// Forget takes back a rule that has an ID.
 		Forget(id string)
 	}
-	// Previewer says in a few lines what was said in a session.
+	// Previewer returns a few lines about a session.
 	Previewer interface {
 		Preview(ctx context.Context, id string) ([]string, error)
 	}
 )
 
-// Offered is a model, and what is known of it.
+// Offered is a model and its description.
 type Offered struct{ Name, About string }
 
 // Rule is one in force; those that a person may take back have an ID.
@@ -38,10 +38,10 @@ func (u *UI) pickModel() {
 	c := u.view.conversation
 	catalog, ok := c.(Catalog)
 	if !ok {
-		u.say("the model is %s; /model NAME changes it", c.Model())
+		u.showHint("the model is %s; /model NAME changes it", c.Model())
 		return
 	}
-	u.beside("asking the providers for their models", func(ctx context.Context) (func(), error) {
+	u.runInBackground("asking the providers for their models", func(ctx context.Context) (func(), error) {
 		models, err := catalog.Models(ctx)
 		return func() {
 			m := &menu{title: "Model", pick: func(one choice) { u.model(one.id) }}
@@ -61,8 +61,8 @@ func (u *UI) pickEffort() {
 	u.openMenu(m.selectID(u.view.conversation.Effort()))
 }
 
-// pickPermission shows the modes, the rules in force and what was approved for the
-// session, which can be taken back.
+// pickPermission shows the modes, the rules in force, and the approvals for the session,
+// which can be revoked.
 func (u *UI) pickPermission() {
 	ruled, _ := u.view.conversation.(Ruled)
 	m := &menu{title: "Permissions"}
@@ -93,7 +93,7 @@ func (u *UI) pickPermission() {
 	m.remove = func(one choice) {
 		if id, ok := strings.CutPrefix(one.id, "\x01"); ok {
 			ruled.Forget(id)
-			u.say("calls like it are asked about again")
+			u.showHint("calls like it are asked about again")
 			u.refreshMenu()
 		}
 	}
@@ -102,7 +102,7 @@ func (u *UI) pickPermission() {
 
 // pickSession has a person choose a session of the directory.
 func (u *UI) pickSession() {
-	u.beside("looking for sessions", func(ctx context.Context) (func(), error) {
+	u.runInBackground("looking for sessions", func(ctx context.Context) (func(), error) {
 		sessions, err := u.Sessions.List(ctx)
 		return func() {
 			previews := map[string][]string{}
@@ -119,7 +119,7 @@ func (u *UI) pickSession() {
 				m.all = append(m.all, one)
 			}
 			if len(m.all) == 0 {
-				u.say("there is no session of this directory yet")
+				u.showHint("there is no session of this directory yet")
 				return
 			}
 			u.openMenu(m)
@@ -155,7 +155,7 @@ func (u *UI) pickQueued(string) {
 		for _, group := range []string{"joins the next request", "waits for the end", heldWords} {
 			for _, in := range waiting {
 				if waitsFor(&in) == group {
-					all = append(all, choice{id: in.ID, label: terminal.OneLine(typed(&in)), group: strings.ToUpper(group[:1]) + group[1:]})
+					all = append(all, choice{id: in.ID, label: terminal.OneLine(typedText(&in)), group: strings.ToUpper(group[:1]) + group[1:]})
 				}
 			}
 		}
@@ -163,9 +163,9 @@ func (u *UI) pickQueued(string) {
 	}
 	m.all = m.refresh()
 	m.pick = func(one choice) { u.takeBack(one.id, u.edit) }
-	m.remove = func(one choice) { u.takeBack(one.id, func(*event.Input) { u.say("withdrawn") }) }
+	m.remove = func(one choice) { u.takeBack(one.id, func(*event.Input) { u.showHint("withdrawn") }) }
 	if len(m.all) == 0 {
-		u.say("no input waits")
+		u.showHint("no input waits")
 		return
 	}
 	u.openMenu(m)

@@ -11,10 +11,10 @@ type attention struct {
 	notification string // goes out with the next frame; empty for none
 }
 
-// notice has the person called whose window has not the focus: for a question, and for
+// prepareNotification has the person called whose window has not the focus: for a question, and for
 // the end of a turn. What happens within one frame calls once, and a question that was answered
 // elsewhere until then, or a person who has come back, not at all.
-func (u *UI) notice(c transcript.Change) {
+func (u *UI) prepareNotification(c transcript.Change) {
 	if !u.attention.unfocused || u.endEditor != nil { // the program that has the terminal hears of the focus
 		return
 	}
@@ -46,8 +46,8 @@ func (u *UI) focused(now bool) {
 	}
 }
 
-// call writes the notification before the frame that shows what it is about.
-func (u *UI) call() {
+// notify writes the notification before the frame that shows what it is about.
+func (u *UI) notify() {
 	if u.attention.notification != "" {
 		u.display.frames.Write(u.Notify.Append(nil, u.Through, "settle", u.attention.notification))
 		u.attention.notification = ""

@@ -8,15 +8,15 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// pager shows something long on the alternate screen, which leaves the rows of
-// the terminal as they are. It lays out only what is looked at.
+// pager shows a long text on the alternate screen, which leaves the terminal's rows
+// unchanged. It lays out only the visible parts.
 type pager struct {
 	title string
 	sheet sheet
 
 	laid      map[int][]terminal.Line // the parts that were looked at last, at the width
 	width     int
-	height    int   // of what is shown
+	height    int   // of the shown rows
 	top       place // of the first row that is shown
 	entered   bool
 	atEnd     bool
@@ -41,7 +41,7 @@ func (u *UI) openPager(name string, parts ...func(width int) []terminal.Line) {
 	u.overlay.pager.resize(u.display.screen)
 }
 
-// resize has what is shown begin with the same part.
+// resize keeps the first visible part.
 func (p *pager) resize(screen *terminal.Screen) {
 	width, height := screen.Size()
 	p.height = max(height-1, 1)
@@ -110,7 +110,7 @@ func (p *pager) end() {
 // rows are those that are shown.
 func (p *pager) rows() (rows []terminal.Line) {
 	at, more := p.top, len(p.sheet) > 0
-	if more && at.row >= len(p.part(at.part)) { // it was laid out anew, or is empty
+	if more && at.row >= len(p.part(at.part)) { // the part has fewer rows after a layout, or none
 		at.row = max(len(p.part(at.part))-1, 0)
 		if p.top = at; len(p.part(at.part)) == 0 {
 			at, more = p.next(at)
@@ -136,7 +136,7 @@ func (p *pager) where() int {
 func (p *pager) draw(out *bytes.Buffer, screen *terminal.Screen, palette terminal.Palette) {
 	p.resize(screen)
 	rows := p.rows()
-	if p.atEnd || len(rows) < p.height { // it does not go on behind its end
+	if p.atEnd || len(rows) < p.height { // no empty rows after the end
 		p.end()
 		p.atEnd, rows = false, p.rows()
 	}

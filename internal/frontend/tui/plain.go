@@ -30,7 +30,7 @@ type plain struct {
 	printout     *printout
 	feed         *feed
 	label        group
-	asked        string       // the approval that the choices are for
+	approvalID   string       // the approval that the choices are for
 	entry        *asker.Entry // of its form; nil while none is filled in
 	code         int
 	done         bool
@@ -54,16 +54,16 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	state := p.conversation.State()
 	p.log = transcript.New(state, transcript.Live)
 	go p.feed.run(ctx, p.conversation, state.Seq) // ends with ctx
-	p.say("settle with %s in %s. /help lists commands.", p.conversation.Model(), o.Place)
+	p.printf("settle with %s in %s. /help lists commands.", p.conversation.Model(), o.Place)
 	p.host = hostOf(p.conversation)
 	if p.host != "" {
-		p.say("Attached to %s: what you do here happens there, and /quit ends nothing.", p.host)
+		p.printf("Attached to %s: what you do here happens there, and /quit ends nothing.", p.host)
 	}
 	if t := state.Running(); t != nil {
 		p.printout.resume(t, p.log)
 	} else if n := len(state.Turns); n > 0 {
-		p.say("The session has %s. The last answer was:", terminal.Count(n, "turn"))
-		p.say("%s", state.Turns[n-1].Answer())
+		p.printf("The session has %s. The last answer was:", terminal.Count(n, "turn"))
+		p.printf("%s", state.Turns[n-1].Answer())
 	}
 	p.printout.resumeAsks(state)
 	p.showFinished()
@@ -75,7 +75,7 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	closing, closed := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer closed()
 	if err := o.Sessions.Close(closing, p.conversation, event.Shutdown, user); err != nil {
-		p.say("%v", err)
+		p.printf("%v", err)
 	}
 	select {
 	case <-p.feed.done:
@@ -83,7 +83,7 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	}
 	p.follow() // what is left of the log
 	if o.Resume != nil && p.log.State().Seq > state.Seq {
-		p.say("Continue with: %s", o.Resume(p.conversation.ID()))
+		p.printf("Continue with: %s", o.Resume(p.conversation.ID()))
 	}
 	return p.code, nil
 }
@@ -113,7 +113,7 @@ func (p *plain) loop() {
 			p.follow()
 		case <-p.feed.done:
 			p.follow()
-			p.say("%s.", fate(p.host, p.log.State()))
+			p.printf("%s.", endText(p.host, p.log.State()))
 			p.done = true
 		case do := <-p.fetched:
 			do()
@@ -125,8 +125,8 @@ func (p *plain) loop() {
 	}
 }
 
-// say writes a line of settle's own.
-func (p *plain) say(format string, args ...any) {
+// printf writes a line of settle's own.
+func (p *plain) printf(format string, args ...any) {
 	p.write(terminal.Plain(strings.TrimRight(fmt.Sprintf(format, args...), "\n"), terminal.Style{}).Text())
 }
 
@@ -136,22 +136,22 @@ func (p *plain) write(line string) { _, _ = io.WriteString(p.out, line+"\n") } /
 func (p *plain) line(text string) {
 	switch {
 	case text == "" && p.entry == nil:
-	case p.asked != "":
+	case p.approvalID != "":
 		p.answer(text)
 	case text == "/quit":
 		p.done = true
 	case text == "/stop":
 		p.interrupt()
 	case text == "/help":
-		p.say("A line is a prompt, or after an exclamation mark a command to run; while a turn runs, it waits for its end. /stop interrupts the turn, and so does Ctrl-C. /quit ends everything; so does Ctrl-C while nothing runs.")
+		p.printf("A line is a prompt, or after an exclamation mark a command to run; while a turn runs, it waits for its end. /stop interrupts the turn, and so does Ctrl-C. /quit ends everything; so does Ctrl-C while nothing runs.")
 	case p.fetching != nil:
-		p.say("Not sent: waiting for %s. /stop gives it up.", terminal.Short(p.fetching.text, maxHelp))
+		p.printf("Not sent: waiting for %s. /stop gives it up.", terminal.Short(p.fetching.text, maxHelp))
 	default:
 		p.prompt(text)
 	}
 }
 
-// prompt sends a prompt, or what it stands for.
+// prompt sends a prompt, or its expansion.
 func (p *plain) prompt(text string) {
 	if p.fetches(p.conversation, text) {
 		p.fetch(text)
@@ -159,22 +159,22 @@ func (p *plain) prompt(text string) {
 	}
 	stands, err := p.expanded(text)
 	if err != nil {
-		p.say("Not sent: %v", err)
+		p.printf("Not sent: %v", err)
 		return
 	}
 	p.submit(stands)
 }
 
-// fetch sends what a prompt of a server stands for, when the server has said it.
+// fetch sends the expansion of an MCP prompt once the server has answered.
 func (p *plain) fetch(text string) {
 	one, send := newFetch(p.conversation, text)
 	p.fetching = one
-	p.say("Asking the MCP server. /stop gives it up.")
+	p.printf("Asking the MCP server. /stop gives it up.")
 	go func() { // ends with the answer of the server, with an interrupt, or with the session
 		err := send(p.ctx)
 		p.fetched <- func() { // room for one, and there is one fetch at a time
 			if p.fetching = nil; err != nil {
-				p.say("Not sent: %v", err)
+				p.printf("Not sent: %v", err)
 			}
 		}
 	}()
@@ -185,7 +185,7 @@ func (p *plain) submit(text string) {
 	defer cancel()
 	text, options := optionsOf(text)
 	if _, err := p.conversation.Submit(ctx, text, options...); err != nil {
-		p.say("Not sent: %v", err)
+		p.printf("Not sent: %v", err)
 	}
 }
 
@@ -209,10 +209,10 @@ func (p *plain) interrupt() {
 		}
 	}
 	if t == nil {
-		p.say("Nothing runs.")
+		p.printf("Nothing runs.")
 		return
 	}
-	p.say("Interrupting.")
+	p.printf("Interrupting.")
 	c, input := p.conversation, firstInput(t)
 	go func() { // ends with the turn, which ends in time (C9)
 		_, _ = c.Interrupt(p.ctx, settle.Interruption{By: user, Input: input}) // the log says how the turn ended
@@ -224,7 +224,7 @@ func (p *plain) follow() {
 	for _, e := range events {
 		changes, err := p.log.Take(e)
 		if err != nil {
-			p.say("%v", err)
+			p.printf("%v", err)
 			p.done = true
 			return
 		}
@@ -235,7 +235,7 @@ func (p *plain) follow() {
 		p.ask()
 	}
 	if err != nil {
-		p.say("Cannot read the session any more: %v", err)
+		p.printf("Cannot read the session any more: %v", err)
 		p.done = true
 	}
 }
@@ -264,14 +264,14 @@ func (p *plain) show(e entry) {
 	for n, row := range e.rows(p.width) {
 		text := strings.TrimRight(row.Text(), " ")
 		if n == 0 {
-			text = spoken(text)
+			text = spokenText(text)
 		}
 		p.write(text)
 	}
 }
 
-// spoken has words for the marks.
-func spoken(text string) string {
+// spokenText has words for the marks.
+func spokenText(text string) string {
 	for mark, words := range map[string]string{"✓ ": "done: ", "✗ ": "failed: ", "■ ": "stopped: ", "✻ ": "", "· ": "", "? ": ""} {
 		if rest, ok := strings.CutPrefix(text, mark); ok {
 			return words + rest
@@ -282,16 +282,16 @@ func spoken(text string) string {
 
 // ask puts the question that waits longest, and notices when it is over.
 func (p *plain) ask() {
-	asked := p.log.State().Asked()
-	if len(asked) == 0 {
-		p.asked = ""
+	approvals := p.log.State().Asked()
+	if len(approvals) == 0 {
+		p.approvalID = ""
 		return
 	}
-	first := asked[0]
-	if p.asked == first.Approval {
+	first := approvals[0]
+	if p.approvalID == first.Approval {
 		return
 	}
-	p.asked = first.Approval
+	p.approvalID = first.Approval
 	last := " 4 interrupt the turn."
 	if p.log.State().Running() == nil { // a child in the background asks
 		last = ""
@@ -301,10 +301,10 @@ func (p *plain) ask() {
 		if first.Form.URL != "" {
 			how = "1 I have opened it."
 		}
-		p.say("%s. %s 3 decline.%s", asker.Headline(first.ApprovalRequested), how, last)
+		p.printf("%s. %s 3 decline.%s", asker.Headline(first.ApprovalRequested), how, last)
 		return
 	}
-	p.say("Allow %s? 1 yes, once. 2 yes, for the session. 3 no.%s", first.Title, last)
+	p.printf("Allow %s? 1 yes, once. 2 yes, for the session. 3 no.%s", first.Title, last)
 }
 
 func (p *plain) answer(text string) {
@@ -312,7 +312,7 @@ func (p *plain) answer(text string) {
 		p.interrupt()
 		return
 	}
-	answer := settle.Answer{Approval: p.asked, By: user}
+	answer := settle.Answer{Approval: p.approvalID, By: user}
 	if p.entry != nil && text == "/decline" {
 		answer.Verdict = event.Denied
 		p.give(answer)
@@ -331,7 +331,7 @@ func (p *plain) answer(text string) {
 		p.interrupt()
 		return
 	case !ok:
-		p.say("1, 2, 3 or 4?")
+		p.printf("1, 2, 3 or 4?")
 		return
 	}
 	answer.Verdict = verdict
@@ -344,6 +344,6 @@ func (p *plain) give(answer settle.Answer) {
 	ctx, cancel := context.WithTimeout(p.ctx, actTimeout)
 	defer cancel()
 	if err := p.conversation.Answer(ctx, answer); err != nil {
-		p.say("%v", err)
+		p.printf("%v", err)
 	}
 }

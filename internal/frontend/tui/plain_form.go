@@ -10,7 +10,7 @@ import (
 // formAsked is the form of the question that waits; nil if it has none.
 func (p *plain) formAsked() *event.Form {
 	for _, a := range p.log.State().Asked() {
-		if a.Approval == p.asked {
+		if a.Approval == p.approvalID {
 			return a.Form
 		}
 	}
@@ -25,7 +25,7 @@ func (p *plain) fill(form *event.Form, text string) (content json.RawMessage, do
 		p.entry = nil
 		return nil, false
 	case p.entry == nil && text != "1":
-		p.say("1, 3 or 4?")
+		p.printf("1, 3 or 4?")
 		return nil, false
 	case p.entry == nil:
 		p.entry, err = asker.NewEntry(*form)
@@ -39,12 +39,12 @@ func (p *plain) fill(form *event.Form, text string) (content json.RawMessage, do
 		p.entry = nil
 	}
 	if err != nil {
-		p.say("%v", err)
+		p.printf("%v", err)
 	}
 	if p.entry != nil {
-		p.say("%s /decline declines.", p.entry.Prompt())
+		p.printf("%s /decline declines.", p.entry.Prompt())
 	} else {
-		p.say("1 fill it in. 3 decline.")
+		p.printf("1 fill it in. 3 decline.")
 	}
 	return nil, false
 }

@@ -12,15 +12,14 @@ import (
 	"github.com/settle-agent/settle/internal/terminal/markdown"
 )
 
-// printout makes entries of the changes of a session, in the order in which
-// things began. What began later waits for what has not ended:
+// printout makes entries of the changes of a session, in the order in which items start. A
+// later item waits for the earlier ones:
 //
 //	item ─► piece ─► finished entries ─► committed, once all pieces before it are done
-//	           └► live: what still grows    and what they say will not be said anew
+//	           └► live: growing text        and no later attempt can replace them
 //
-// A question does not wait, but that it never cuts a message in two. The entries
-// are the same whether a text came in deltas or whole. See draft for what an
-// attempt says that may fail.
+// A question does not wait for items, but never splits a message. The entries are the same
+// whether a text arrives in deltas or whole. draft handles attempts that fail.
 type printout struct {
 	renderer *markdown.Renderer
 	pieces   []*piece
@@ -40,15 +39,15 @@ type piece struct {
 	entries []entry // finished and not committed
 	done    bool
 	held    bool // it may yet be discarded
-	repeats bool // so far, it says what was discarded
+	repeats bool // so far, the text equals discarded text
 	// compared is how many entries say what was discarded.
 	compared int
 
 	text  markdown.Splitter // of a message
 	rest  []string          // of a message, not in text yet
 	ends  bool              // nothing comes after rest
-	cut   bool              // and what comes is not all
-	size  int               // of what the model thinks
+	cut   bool              // the text is incomplete
+	size  int               // of the reasoning, in bytes
 	title string            // of a call
 	began time.Time         // of the call, or of the item until then
 	runs  bool
@@ -95,10 +94,10 @@ func (p *printout) session(c transcript.Change) {
 			p.add(notice(faint(), "%s", note))
 		}
 	case event.SessionRecovered:
-		p.add(notice(warned(), "%s", transcript.RecoveryText(d)))
+		p.add(notice(warning(), "%s", transcript.RecoveryText(d)))
 	case event.SessionClosed:
 		if c.Event.By == event.Taker {
-			p.add(notice(warned(), "another process took the session over"))
+			p.add(notice(warning(), "another process took the session over"))
 		}
 	}
 }
@@ -106,7 +105,7 @@ func (p *printout) session(c transcript.Change) {
 func (p *printout) turn(c transcript.Change) {
 	switch d := c.Event.Data.(type) {
 	case event.HistoryChanged:
-		p.add(notice(warned(), "%s", d.Why))
+		p.add(notice(warning(), "%s", d.Why))
 	case event.TurnCompleted, event.TurnAborted, event.TurnFailed:
 		if !onlyCommands(c.Turn) {
 			p.add(endEntry(c.Turn))
@@ -128,10 +127,10 @@ func (p *printout) attempt(c transcript.Change) {
 	if len(p.draft.discarded) > 0 {
 		words += "; what it said above is discarded"
 	}
-	p.add(notice(warned(), "%s", words))
+	p.add(notice(warning(), "%s", words))
 }
 
-// child tells of child agents in the background. One in the foreground is its call.
+// child reports background child agents. A foreground child agent is shown as its call.
 func (p *printout) child(c transcript.Change) {
 	if c.Child == nil || !c.Child.Background() {
 		return
@@ -208,7 +207,7 @@ func (p *printout) grew(one *piece, c transcript.Change) {
 		one.size += len(c.Text)
 		one.tail = terminal.Tail(one.tail + c.Text)
 	case c.Notice() != "":
-		p.add(notice(warned(), "%s", c.Notice())) // it stays; while the call runs, its tail says so
+		p.add(notice(warning(), "%s", c.Notice())) // it stays; while the call runs, its tail says so
 		one.tail = terminal.Tail(one.tail + c.Text)
 	case c.Stream == event.Output:
 		one.tail = terminal.Tail(one.tail + c.Text)
@@ -232,8 +231,8 @@ func (p *printout) ended(one *piece, c transcript.Change) {
 	}
 }
 
-// finished returns the entries that are to be committed now. It is to be called
-// after each event.
+// finished returns the entries that are due to be committed. It must be called after each
+// event.
 func (p *printout) finished() (out []entry) {
 	for len(p.pieces) > 0 && !p.pieces[0].held {
 		first := p.pieces[0]
@@ -246,7 +245,7 @@ func (p *printout) finished() (out []entry) {
 	if len(p.asks) == 0 {
 		return out
 	}
-	for e, ok := p.spill(); ok; e, ok = p.spill() { // a question is about what was said before it
+	for e, ok := p.spill(); ok; e, ok = p.spill() { // a question follows the text that led to it
 		out = append(out, e)
 	}
 	if len(p.pieces) == 0 || p.pieces[0].kind != event.Message || p.pieces[0].done {

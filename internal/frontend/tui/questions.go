@@ -27,7 +27,7 @@ type filling struct {
 
 // fill is the form of the question on the screen that is filled in; nil for none.
 func (u *UI) fill() *filling {
-	if a, _ := u.asked(); u.questions.form == nil || a == nil || a.Approval != u.questions.form.approval {
+	if a, _ := u.pendingApproval(); u.questions.form == nil || a == nil || a.Approval != u.questions.form.approval {
 		u.questions.form = nil
 	}
 	return u.questions.form
@@ -37,7 +37,7 @@ func (u *UI) fill() *filling {
 func (u *UI) begin(a *event.Approval) {
 	entry, err := asker.NewEntry(*a.Form)
 	if err != nil {
-		u.say("%v", err)
+		u.showHint("%v", err)
 		return
 	}
 	u.questions.form = &filling{a.Approval, entry}
@@ -49,7 +49,7 @@ func (u *UI) fillIn() {
 	text := u.input.editor.text()
 	u.input.editor.clear()
 	if err := u.questions.form.entry.Take(text); err != nil {
-		u.say("%v", err)
+		u.showHint("%v", err)
 		return
 	}
 	u.sendForm()
@@ -63,7 +63,7 @@ func (u *UI) sendForm() {
 	}
 	u.questions.form = nil
 	if err := form.entry.Check(); err != nil {
-		u.say("%v", err)
+		u.showHint("%v", err)
 		return
 	}
 	u.answer(settle.Answer{Approval: form.approval, Verdict: event.Approved, Content: form.entry.Content(), By: user})
@@ -73,7 +73,7 @@ func (u *UI) sendForm() {
 func (u *UI) answer(a settle.Answer) {
 	u.questions.answeredIDs[a.Approval] = true
 	c := u.view.conversation
-	u.do(func(ctx context.Context) error {
+	u.enqueue(func(ctx context.Context) error {
 		err := c.Answer(ctx, a)
 		var late *settle.AnsweredError
 		if errors.As(err, &late) { // C16: it ran nothing, and the approval's end says why
@@ -86,7 +86,7 @@ func (u *UI) answer(a settle.Answer) {
 // answerKey answers the question on the screen, and reports whether the key did.
 // With text in the editor, letters are text, and answers need Alt.
 func (u *UI) answerKey(k terminal.Key) bool {
-	a, _ := u.asked()
+	a, _ := u.pendingApproval()
 	if a == nil || a.Approval != u.display.shown.approval || time.Since(u.display.approvalSince) < askDelay {
 		return false
 	}
@@ -112,8 +112,8 @@ func (u *UI) answerKey(k terminal.Key) bool {
 	return true
 }
 
-// asked returns the approval that waits longest, and how many wait behind it.
-func (u *UI) asked() (first *event.Approval, more int) {
+// pendingApproval returns the approval that waits longest, and how many wait behind it.
+func (u *UI) pendingApproval() (first *event.Approval, more int) {
 	for _, a := range u.state().Asked() {
 		switch {
 		case u.questions.answeredIDs[a.Approval]:
@@ -129,7 +129,7 @@ func (u *UI) asked() (first *event.Approval, more int) {
 // askRows are the answers to the question that waits; the question itself has
 // been committed, whole.
 func (u *UI) askRows(width int) []terminal.Line {
-	a, more := u.asked()
+	a, more := u.pendingApproval()
 	if a == nil {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (u *UI) askRows(width int) []terminal.Line {
 	if a.Form != nil {
 		text = asker.Headline(a.ApprovalRequested)
 	}
-	head := terminal.Line{{Text: text, Style: warned().With(terminal.Bold)}}
+	head := terminal.Line{{Text: text, Style: warning().With(terminal.Bold)}}
 	if more > 0 {
 		head = append(head, terminal.Span{Text: fmt.Sprintf("  (%d more wait)", more), Style: faint()})
 	}

@@ -12,19 +12,18 @@ import (
 
 // Rewinder goes back to before an input. [Sessions] that can implement it.
 type Rewinder interface {
-	// Plan says what that would do to files.
+	// Plan returns the changes to files.
 	Plan(ctx context.Context, id, turn string) (*rewind.Plan, error)
-	// GoBack makes a copy of the session from before the turn, with the files as
-	// they were, if that is wanted.
+	// GoBack copies the session up to the turn, and restores files as chosen.
 	GoBack(ctx context.Context, p *rewind.Plan, files rewind.Files) (rewind.Report, error)
 }
 
-// pickInput has a person choose an earlier input, to go on from before it in a
-// copy of the session.
+// pickInput opens a list of earlier inputs, to continue before one of them in a copy of the
+// session.
 func (u *UI) pickInput() {
 	source, ok := u.Sessions.(Rewinder)
 	if !ok {
-		u.say("not available here")
+		u.showHint("not available here")
 		return
 	}
 	m := &menu{title: "Go back to before", pick: func(one choice) { u.rewind(source, one.id) }, note: "the session stays as it is"}
@@ -34,7 +33,7 @@ func (u *UI) pickInput() {
 		}
 	}
 	if len(m.all) == 0 {
-		u.say("nothing was said yet")
+		u.showHint("nothing was said yet")
 		return
 	}
 	u.openMenu(m.selectID(m.all[len(m.all)-1].id))
@@ -44,21 +43,21 @@ func (u *UI) pickInput() {
 func textOf(t *event.Turn) string {
 	var texts []string
 	for _, in := range t.Inputs {
-		texts = append(texts, typed(&in))
+		texts = append(texts, typedText(&in))
 	}
 	return strings.Join(texts, "\n\n")
 }
 
-// rewind goes on in a copy of the session from before a turn, whose input is in the
-// editor, once it is decided what is to become of the files. A turn that runs would
-// end with its session.
+// rewind continues before a turn in a copy of the session, with the turn's input in the
+// editor, after the person has chosen how to treat the files. It refuses during a turn,
+// which would end with its session.
 func (u *UI) rewind(source Rewinder, turn string) {
 	t := u.state().Turn(turn)
 	if t == nil || u.isBusy() {
 		return
 	}
 	id, text := u.view.conversation.ID(), textOf(t)
-	u.beside("looking at the files", func(ctx context.Context) (func(), error) {
+	u.runInBackground("looking at the files", func(ctx context.Context) (func(), error) {
 		p, err := source.Plan(ctx, id, turn)
 		return func() { u.pickFiles(source, p, text) }, err
 	})
@@ -69,7 +68,7 @@ func (u *UI) isBusy() bool {
 	if u.state().Running() == nil {
 		return false
 	}
-	u.say("a turn runs; Esc interrupts it")
+	u.showHint("a turn runs; Esc interrupts it")
 	return true
 }
 
@@ -98,17 +97,17 @@ func (u *UI) goBack(source Rewinder, p *rewind.Plan, files rewind.Files, draft s
 	if u.isBusy() {
 		return
 	}
-	u.beside("copying the session", func(ctx context.Context) (func(), error) {
+	u.runInBackground("copying the session", func(ctx context.Context) (func(), error) {
 		r, err := source.GoBack(ctx, p, files)
 		if r.Session == "" {
 			return nil, err
 		}
 		return func() {
 			if r.Snapshot != "" {
-				u.commit(notice(lively(), "%s; what was there before is in %s; settle rewind --undo takes that back", r.Line(), terminal.OneLine(r.Snapshot)))
+				u.commit(notice(accent(), "%s; what was there before is in %s; settle rewind --undo takes that back", r.Line(), terminal.OneLine(r.Snapshot)))
 			}
 			if err != nil {
-				u.commit(notice(bad(), "%v", fmt.Errorf("not all files are as they were: %w", err)))
+				u.commit(notice(failure(), "%v", fmt.Errorf("not all files are as they were: %w", err)))
 			}
 			u.replace(r.Session, draft)
 		}, nil

@@ -9,8 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal/markdown"
 )
 
-// resume takes a turn that runs as it is now; the events that follow go on with
-// it.
+// resume shows a running turn in its current state; later events continue it.
 func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
 	dir := log.State().Host.Dir
 	for e := range transcript.Entries(t) {
@@ -46,8 +45,8 @@ func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
 	p.fill()
 }
 
-// resumeAsks takes what waits for somebody's word, also for a child in the background
-// while no turn runs.
+// resumeAsks shows the pending approvals, which background child agents can have without a
+// running turn.
 func (p *printout) resumeAsks(s event.State) {
 	for _, a := range s.Asked() {
 		p.asks = append(p.asks, askEntry(a))

@@ -14,8 +14,8 @@ import (
 // sheet is something long, in parts that are laid out one by one.
 type sheet []func(width int) []terminal.Line
 
-// transcriptSheet is all of a session, with what the screen folds: thoughts,
-// whole commands and outputs, and whole changes.
+// transcriptSheet is a whole session, including the parts that the screen folds: reasoning,
+// long commands, outputs and changes.
 func transcriptSheet(r *markdown.Renderer, s event.State) (sheet sheet) {
 	s = s.Clone()
 	gap := func(int) []terminal.Line { return []terminal.Line{nil} }
@@ -81,7 +81,7 @@ func wholeCall(i *event.Item, content event.Content, dir string, width int) (row
 	call := toolview.New(content.Name, content.RanWith(), dir)
 	mark, style, how := outcome(i, content)
 	if i.Status == event.ItemOpen {
-		mark, style, how = "●", lively(), "  running"
+		mark, style, how = "●", accent(), "  running"
 	}
 	name := terminal.OneLine(title(call))
 	switch {

@@ -35,16 +35,16 @@ func enteredTitle(call toolview.Call) string {
 	return commandMark + terminal.OneLine(strings.TrimSpace(command))
 }
 
-// typed is an input as a person types it.
-func typed(in *event.Input) string {
+// typedText is an input as a person types it.
+func typedText(in *event.Input) string {
 	if in.Command {
 		return "!" + in.Text
 	}
 	return in.Text
 }
 
-// onlyCommands reports whether the turn did what it was told without asking a
-// model, and nothing is left to say.
+// onlyCommands reports whether the turn only ran commands that a person entered, and
+// completed.
 func onlyCommands(t *event.Turn) bool {
 	return len(t.Attempts) == 0 && len(t.Items) > 0 && t.Cause.Outcome == event.Completed
 }

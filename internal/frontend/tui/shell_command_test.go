@@ -30,7 +30,7 @@ func (q quickShell) Run(ctx context.Context, call tool.Call) (tool.Result, error
 
 // A command after an exclamation mark runs at once and asks nobody; Esc ends it; behind a
 // turn it waits and can be taken back.
-func TestEnteredCommand(t *testing.T) {
+func TestShellCommandEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code := newPersonWith(t, "/w", quickShell{}, Options{}, script.Turn(script.Text("I saw it.")), script.Turn(script.Stall()))
 		p.types("!git status\r")

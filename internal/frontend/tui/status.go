@@ -7,7 +7,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// status is what goes on, in a row: only while something does it has a clock.
+// status returns the status row. It shows a clock only while something runs.
 func (u *UI) status(width int, now time.Time) []terminal.Line {
 	var line terminal.Line
 	add := func(text string, style terminal.Style) {
@@ -20,7 +20,7 @@ func (u *UI) status(width int, now time.Time) []terminal.Line {
 		add(mode, bold())
 	}
 	if u.display.hint != "" {
-		add(u.display.hint, warned())
+		add(u.display.hint, warning())
 	} else if doing, style := u.doing(now); doing != "" {
 		add(doing, style)
 	}
@@ -30,32 +30,32 @@ func (u *UI) status(width int, now time.Time) []terminal.Line {
 	return []terminal.Line{terminal.Clip(line, width)}
 }
 
-// doing says what the running turn does.
+// doing describes the activity of the running turn.
 func (u *UI) doing(now time.Time) (string, terminal.Style) {
 	t := u.state().Running()
 	switch {
 	case u.exit.leaving && hostOf(u.view.conversation) != "":
-		return "leaving", warned()
+		return "leaving", warning()
 	case u.exit.leaving:
-		return "ending everything", warned()
+		return "ending everything", warning()
 	case t == nil:
 		return "", faint()
 	case t.Interrupt != nil || u.interrupts.turn == t.ID:
-		return "interrupting", warned()
+		return "interrupting", warning()
 	}
 	if n := len(t.Attempts); n > 0 {
 		if a := t.Attempts[n-1]; a.End != nil && a.End.RetryIn != nil {
 			left := a.EndedAt.Add(time.Duration(*a.End.RetryIn) * time.Millisecond).Sub(now)
-			return fmt.Sprintf("retrying in %s (Esc interrupts)", span(max(left.Round(time.Second), 0))), warned()
+			return fmt.Sprintf("retrying in %s (Esc interrupts)", span(max(left.Round(time.Second), 0))), warning()
 		}
 	}
 	if took := now.Sub(t.StartedAt).Truncate(time.Second); took >= time.Second {
-		return "working " + span(took) + " (Esc interrupts)", lively()
+		return "working " + span(took) + " (Esc interrupts)", accent()
 	}
-	return "working (Esc interrupts)", lively()
+	return "working (Esc interrupts)", accent()
 }
 
-// about says what the session works with.
+// about describes the session: host, model, mode, context, jobs and directory.
 func (u *UI) about() []string {
 	var about []string
 	if host := hostOf(u.view.conversation); host != "" && !u.view.lost {

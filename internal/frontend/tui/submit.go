@@ -74,7 +74,7 @@ func (u *UI) submit(parts []part, mode event.Mode) {
 func (u *UI) deliver(parts []part, mode event.Mode) {
 	u.interrupts.pending, u.interrupts.sentAt = u.interrupts.pending || u.display.shown.turn == "", time.Now()
 	c, dir := u.view.conversation, u.state().Host.Dir
-	u.do(func(ctx context.Context) error {
+	u.enqueue(func(ctx context.Context) error {
 		text, options := optionsOf(joinParts(parts))
 		if images := append(imagesOf(parts), namedImages(dir, text)...); len(images) > 0 {
 			options = append(options, settle.WithImages(images...))
@@ -103,18 +103,18 @@ func (u *UI) takeBack(id string, then func(*event.Input)) {
 	waiting := u.state().Waiting
 	n := slices.IndexFunc(waiting, func(in event.Input) bool { return in.ID == id })
 	if n < 0 {
-		u.say("it does not wait any more")
+		u.showHint("it does not wait any more")
 		return
 	}
 	in, c := waiting[n], u.view.conversation
-	u.do(func(context.Context) error {
+	u.enqueue(func(context.Context) error {
 		dropped, err := c.Drop(in.ID, user)
 		if err == nil {
 			u.send(func() {
 				if u.display.dirty = true; dropped {
 					then(&in)
 				} else {
-					u.say("it does not wait any more")
+					u.showHint("it does not wait any more")
 				}
 			})
 		}
@@ -122,7 +122,7 @@ func (u *UI) takeBack(id string, then func(*event.Input)) {
 	})
 }
 
-// edit puts an input into the editor. What was typed meanwhile stays after it.
+// edit puts an input into the editor, before the text that is already there.
 func (u *UI) edit(in *event.Input) {
 	typed := partsOfInput(in)
 	if !u.input.editor.empty() {
@@ -133,7 +133,7 @@ func (u *UI) edit(in *event.Input) {
 
 const heldWords = "held; goes with the next input"
 
-// waitsFor says what an input waits for.
+// waitsFor describes what an input waits for.
 func waitsFor(in *event.Input) string {
 	switch {
 	case in.Held:

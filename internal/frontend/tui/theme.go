@@ -2,24 +2,24 @@ package tui
 
 import "github.com/settle-agent/settle/internal/terminal"
 
-// theme changes the colors of what is drawn from now on. Rows above stay as they are.
+// theme changes the colors of later rows. Rows in the scrollback keep theirs.
 func (u *UI) theme(name string) {
 	if name == "" {
 		u.pickTheme()
 		return
 	}
 	if _, ok := terminal.ThemeNamed(name); !ok {
-		u.say("there is no theme %q; /theme lists them", name)
+		u.showHint("there is no theme %q; /theme lists them", name)
 		return
 	}
 	u.Palette = u.Palette.With(name)
 	u.display.screen.Palette(u.Palette)
-	u.display.screen.Resize(u.display.screen.Size()) // draws everything anew
+	u.display.screen.Resize(u.display.screen.Size()) // forces a full redraw
 	switch {
 	case !u.Palette.Color:
-		u.say("NO_COLOR is set: there are no colors")
+		u.showHint("NO_COLOR is set: there are no colors")
 	default:
-		u.say("the theme is %s; terminal.theme in the configuration keeps it", name)
+		u.showHint("the theme is %s; terminal.theme in the configuration keeps it", name)
 	}
 }
 

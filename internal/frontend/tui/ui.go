@@ -43,7 +43,7 @@ const user = "user"
 type Terminal interface {
 	io.ReadWriter
 	Size() (width, height int)
-	// Restore gives it back as it was, and Take takes it over again.
+	// Restore returns the terminal to its earlier mode, and Take sets raw mode again.
 	Restore()
 	Take() error
 }
@@ -57,7 +57,7 @@ type Options struct {
 	// what stands between settle and the terminal.
 	Notify  terminal.Notification
 	Through terminal.Passthrough
-	// Keys are those of the editor at the beginning.
+	// Keys are the key bindings of the editor at the start.
 	Keys     Keys
 	Sessions Sessions
 	// Session is opened first; "" makes a new one. Prompt, if set, is sent to it.
@@ -72,11 +72,11 @@ type Options struct {
 	// Stops are signals, Resized says that the terminal has another size.
 	Stops   <-chan stdio.Stop
 	Resized <-chan struct{}
-	// Suspend stops the process until somebody continues it; nil where that is
-	// not to be had.
+	// Suspend stops the process until it receives a continue signal; nil where the system
+	// has none.
 	Suspend func()
-	// Edit has the person edit a text in a program of their own, which has the
-	// terminal meanwhile; nil where that is not to be had.
+	// Edit opens a text in an external editor, which uses the terminal meanwhile; nil if
+	// unavailable.
 	Edit func(ctx context.Context, text string) (string, error)
 	// Resume is the command that continues a session.
 	Resume func(session string) string
@@ -125,7 +125,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	}
 	u.display.writer = newWriter(o.Terminal, u.send)
 	go u.guarded(func() { u.display.writer.run(ctx) }) // ends with ctx
-	go u.guarded(func() { u.workOff(ctx) })            // ends with ctx
+	go u.guarded(func() { u.runRequests(ctx) })        // ends with ctx
 	go u.guarded(func() { u.read(ctx.Done()) })        // ends with ctx, or with the terminal
 	if o.Prompt != "" {
 		u.display.hint = ""
@@ -163,7 +163,7 @@ func (u *UI) loop() {
 	defer timer.Stop()
 	for !u.exit.done {
 		var fed <-chan struct{}
-		if u.hungry() {
+		if u.canReadMore() {
 			fed = u.view.feed.kick
 		}
 		select {
@@ -172,7 +172,7 @@ func (u *UI) loop() {
 		case <-fed:
 			u.follow()
 		case <-u.ended():
-			u.lost()
+			u.sessionLost()
 		case <-u.Resized:
 			u.resized()
 		case stop := <-u.Stops:
@@ -185,14 +185,13 @@ func (u *UI) loop() {
 	}
 }
 
-// hungry reports whether more of the log is to be read. What waits for the next frame
-// is bounded; but what no frame takes, since it is held, holds nothing up.
-func (u *UI) hungry() bool {
+// canReadMore reports whether the loop may read more of the log. It bounds the rows for the
+// next frame; rows that are held do not stop the reading.
+func (u *UI) canReadMore() bool {
 	return u.exit.leaving || u.view.printout.filled() && len(u.display.rows)+u.view.printout.waiting() < maxCommits || !u.blocked() && !u.display.dirty
 }
 
-// idleDelay is when the loop wakes up while nothing happens at all: never, as far
-// as anybody notices.
+// idleDelay is the timer's period while nothing happens.
 const idleDelay = 24 * time.Hour
 
 // tick draws what is due and returns when to look again.

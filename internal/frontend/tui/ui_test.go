@@ -256,7 +256,7 @@ func TestSession(t *testing.T) {
 }
 
 // The bell rings for who looks elsewhere: for a question, and at the end.
-func TestBell(t *testing.T) {
+func TestNotificationWhenUnfocused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code := newPerson(t, Options{},
 			script.Turn(script.Call("shell", `{"command":"count"}`)), script.Turn(script.Text("x")),
@@ -289,7 +289,7 @@ func TestBell(t *testing.T) {
 }
 
 // A prompt of which nothing came goes back into the editor.
-func TestInterruptedAtOnce(t *testing.T) {
+func TestInterruptBeforeOutputRestoresInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code := newPerson(t, Options{Prompt: "try it"}, script.Turn(script.Headers(), script.Stall()))
 		p.sees("> try it", "working")
@@ -306,7 +306,7 @@ func TestInterruptedAtOnce(t *testing.T) {
 
 // C13: what is said anew is shown once: what the live region could hold of it
 // disappears, and what it could not hold is not said to be there twice.
-func TestRetried(t *testing.T) {
+func TestRetryShowsDiscardedTextOnce(t *testing.T) {
 	long := "It begins.\n\n" + strings.Repeat("Some lines.\n\n", 30)
 	for name, tt := range map[string]struct {
 		first, second string
@@ -358,7 +358,7 @@ func TestSlowTerminal(t *testing.T) {
 }
 
 // A signal ends everything, with its exit code.
-func TestSignal(t *testing.T) {
+func TestSignalEndsSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stops := make(chan stdio.Stop, 1)
 		p, code := newPerson(t, Options{Prompt: "go", Stops: stops}, script.Turn(script.Stall()))
@@ -428,7 +428,7 @@ func TestEditorCursor(t *testing.T) {
 }
 
 // A long paste is one word on the screen, and sent whole.
-func TestPasteIsFolded(t *testing.T) {
+func TestLongPasteIsFolded(t *testing.T) {
 	var e editor
 	text := strings.Repeat("line\n", 200_000)
 	e.paste(text)
@@ -467,7 +467,7 @@ func (b brokenSessions) Open(ctx context.Context, id string) (Conversation, erro
 }
 
 // A panic gives the terminal back.
-func TestPanic(t *testing.T) {
+func TestPanicRestoresTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host, err := settle.Open(t.Context(), settle.Config{})
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// Keys are those of the editor.
+// Keys are the key bindings of the editor.
 type Keys string
 
 // The keys; the zero value is DefaultKeys.
@@ -17,13 +17,13 @@ const (
 	ViKeys      Keys = "vi"
 )
 
-// vi are the keys of vi in the editor:
+// vi implements the keys of vi in the editor:
 //
 //	insert ─ Esc ─► normal ─ i a I A o O s S c C ─► insert
 //	                  │ count, operator (d c y), motion
 //	                  └► Enter sends, and begins to insert
 //
-// What it keeps belongs to the editor that it is given with each key.
+// Its state belongs to the editor that each key receives.
 type vi struct {
 	on, normal bool
 
@@ -37,7 +37,7 @@ type vi struct {
 	undo, redo []snapshot
 }
 
-// snapshot is the editor as it was.
+// snapshot is an earlier state of the editor.
 type snapshot struct {
 	parts []part
 	at    int
@@ -62,7 +62,7 @@ func (v *vi) mode() string {
 	return strings.TrimSpace("NORMAL " + v.pending())
 }
 
-// times is how often a command is to be done.
+// times returns the repeat count of a command.
 func (v *vi) times() int { return min(max(v.count, 1)*max(v.before, 1), maxCount) }
 
 // pending is the beginning of a command.
@@ -100,7 +100,7 @@ func (v *vi) leave(e *editor) {
 // insert goes to insert; what is typed until it is left is undone at once.
 func (v *vi) insert() { v.normal = false }
 
-// save keeps the editor as it is, for undo.
+// save records the editor's state, for undo.
 func (v *vi) save(e *editor) {
 	v.undo, v.redo = append(v.undo, snapshot{slices.Clone(e.parts), e.at}), nil
 	if over := len(v.undo) - maxUndo; over > 0 {
@@ -203,7 +203,7 @@ func (v *vi) move(e *editor, text string) {
 	}
 }
 
-// replace puts a character in the place of the next ones.
+// replace overwrites the next characters with one character.
 func (v *vi) replace(e *editor, text string) {
 	n := max(v.count, 1)
 	if e.at+n > e.lineEnd(e.at) {

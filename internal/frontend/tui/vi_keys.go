@@ -6,15 +6,14 @@ import "github.com/settle-agent/settle/internal/terminal"
 func (u *UI) toggleVi(string) {
 	u.input.vi = vi{on: !u.input.vi.on}
 	if u.input.vi.on {
-		u.say("vi keys are on; terminal.keys = \"vi\" in the configuration keeps them")
+		u.showHint("vi keys are on; terminal.keys = \"vi\" in the configuration keeps them")
 		return
 	}
-	u.say("vi keys are off")
+	u.showHint("vi keys are off")
 }
 
-// viKey takes a key that vi has a meaning for, and reports whether that was all of it.
-// Esc goes to normal mode, and interrupts all the same: nobody waits for a second one
-// while a turn runs.
+// viKey handles a key in vi mode, and reports whether it is finished with the key. Esc
+// changes to normal mode and also interrupts: during a turn, one Esc is enough.
 func (u *UI) viKey(k terminal.Key) bool {
 	v := &u.input.vi
 	switch {

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// motion is where a motion leads, and what an operator takes of the way there.
+// motion is the target of a motion, and the range that an operator uses.
 type motion struct {
 	to        int
-	inclusive bool // the character there, too
+	inclusive bool // including the character at to
 	lines     bool // whole lines
 }
 
@@ -196,7 +196,8 @@ func (v *vi) applyLines(e *editor, from, to int) {
 	e.at = e.firstLetter(min(from, len(e.parts)))
 }
 
-// object is what i and a stand for: the word at the cursor, a with the space after it.
+// object returns the range of the text objects i and a: the word at the cursor, for a with
+// the space after it.
 func (v *vi) object(e *editor, kind, text string) (from, to int, ok bool) {
 	if text != "w" && text != "W" || e.at >= len(e.parts) {
 		return 0, 0, false

@@ -164,7 +164,7 @@ func FuzzVi(f *testing.F) {
 	})
 }
 
-func TestViInTheTerminal(t *testing.T) {
+func TestViKeysEditPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code := newPerson(t, Options{Sessions: &rich{}})
 		p.types("/vi\r")

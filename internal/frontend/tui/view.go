@@ -23,7 +23,7 @@ type view struct {
 	lost    bool   // the session ended, and this terminal did not close it
 }
 
-// open opens a session and shows what was said last in it.
+// open opens a session and shows its last turns.
 func (u *UI) open(id string) error {
 	ctx, cancel := context.WithTimeout(u.ctx, actTimeout)
 	defer cancel()
@@ -46,23 +46,23 @@ func (u *UI) attach(c Conversation) {
 	u.view.closing, u.view.lost, u.view.fetch = false, false, nil
 	host := hostOf(c)
 	if host != "" {
-		u.welcome(host)
+		u.showHost(host)
 	}
 	u.commitRecent(state)
 	ctx, cancel := context.WithCancel(u.ctx)
 	u.view.unfollow = cancel
 	if host == "" {
-		u.opening(ctx, c, state)
+		u.showOpening(ctx, c, state)
 	}
 	u.commitFinished()
-	u.giveBack()
+	u.freeMemoryLater()
 	fed := newFeed()
 	u.view.feed = fed
 	go u.guarded(func() { fed.run(ctx, c, state.Seq) }) // ends with ctx
 }
 
-// opening shows what opening the session has brought.
-func (u *UI) opening(ctx context.Context, c Conversation, state event.State) {
+// showOpening shows what opening the session has brought.
+func (u *UI) showOpening(ctx context.Context, c Conversation, state event.State) {
 	for e, err := range c.Events(ctx, max(state.HostSeq, 2)-2) { // the opening, and a recovery before it
 		if err != nil || e.Seq > state.HostSeq {
 			break
@@ -81,7 +81,7 @@ const (
 	recentEntries = 500
 )
 
-// commitRecent shows what was said last.
+// commitRecent shows the last turns.
 func (u *UI) commitRecent(state event.State) {
 	earlier := max(len(state.Turns)-recentTurns, 0)
 	if earlier > 0 {
@@ -134,7 +134,7 @@ func (u *UI) follow() {
 		changes, err := u.view.log.Take(e)
 		if err != nil {
 			u.drain()
-			u.commit(notice(bad(), "%v", err))
+			u.commit(notice(failure(), "%v", err))
 			return
 		}
 		for _, c := range changes {
@@ -147,20 +147,20 @@ func (u *UI) follow() {
 	}
 	if err != nil {
 		u.drain()
-		u.commit(notice(bad(), "cannot read the session any more: %v", err))
+		u.commit(notice(failure(), "cannot read the session any more: %v", err))
 	}
 }
 
 // react does what a change asks for beside being shown.
 func (u *UI) react(c transcript.Change) {
-	u.notice(c)
+	u.prepareNotification(c)
 	ended := c.Thing == transcript.Turn && c.What == transcript.Ended
 	if ended {
-		u.giveBack()
+		u.freeMemoryLater()
 	}
 	if ended && c.Turn.Cause.Reason == event.Interrupted && len(c.Turn.Items) == 0 && c.Turn.Interrupt != nil &&
 		u.interrupts.turn == c.Turn.ID && u.input.editor.empty() && len(c.Turn.Inputs) == 1 {
-		u.edit(&c.Turn.Inputs[0]) // nothing came of it: it can be changed and sent anew
+		u.edit(&c.Turn.Inputs[0]) // the turn produced nothing: the person can change the input and send it again
 	}
 }
 
@@ -169,7 +169,7 @@ func (u *UI) react(c transcript.Change) {
 func (u *UI) replace(id, draft string) {
 	old := u.view.conversation
 	u.view.closing = true
-	u.say("opening the session")
+	u.showHint("opening the session")
 	go u.guarded(func() { // ends within the timeouts
 		ctx, cancel := context.WithTimeout(u.ctx, closeTimeout)
 		err := u.Sessions.Close(ctx, old, event.Shutdown, user)
@@ -180,17 +180,17 @@ func (u *UI) replace(id, draft string) {
 		u.send(func() {
 			u.display.hint = ""
 			if err != nil {
-				u.commit(notice(warned(), "%v", err))
+				u.commit(notice(warning(), "%v", err))
 			}
 			if opened == nil {
-				u.commit(notice(lively(), "session %s", c.ID()))
+				u.commit(notice(accent(), "session %s", c.ID()))
 				u.attach(c)
 				if draft != "" {
 					u.input.editor.set(draft)
 				}
 				return
 			}
-			u.commit(notice(bad(), "%v", fmt.Errorf("cannot open the session; the one before was closed: %w", opened)))
+			u.commit(notice(failure(), "%v", fmt.Errorf("cannot open the session; the one before was closed: %w", opened)))
 			u.reopen(old.ID())
 		})
 	})
@@ -205,7 +205,7 @@ func (u *UI) reopen(id string) {
 		u.send(func() {
 			if err != nil {
 				u.exit.code = 1
-				u.commit(notice(bad(), "%v", err))
+				u.commit(notice(failure(), "%v", err))
 				u.exit.done = true
 				return
 			}

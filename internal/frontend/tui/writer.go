@@ -14,8 +14,8 @@ type writer struct {
 	frames chan []byte
 	idle   chan struct{} // holds a token while no frame is under way
 
-	// busy and shown belong to the loop: a frame is under way, and what is to be
-	// done when it is on the terminal.
+	// busy and shown belong to the loop: busy says that a frame is being written, and shown
+	// is called when the terminal has it.
 	busy  bool
 	shown func()
 }
@@ -54,8 +54,7 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// last writes what is still to be said, after the frame that is being written, if
-// the terminal takes it in time.
+// last writes the final rows after the current frame, if the terminal accepts them in time.
 func (w *writer) last(rows []byte) {
 	written := make(chan bool, 1)
 	go func() { // ends when the terminal takes it, or with the process
@@ -65,7 +64,7 @@ func (w *writer) last(rows []byte) {
 			rows, begun = append(frame, rows...), false
 		case <-w.idle:
 		}
-		_, _ = w.to.Write(rows) // nobody is left to tell
+		_, _ = w.to.Write(rows) // the terminal is the last output
 		w.idle <- struct{}{}
 		written <- begun
 	}()

@@ -1,13 +1,13 @@
-// Package markdown makes rows of Markdown that comes piece by piece.
+// Package markdown makes rows of Markdown that arrives piece by piece. split.go makes
+// blocks, render.go rows.
 //
 //	text ─► Splitter ─► Blocks ─► Renderer ─► rows
 //	            └► Open: the block that still grows
 //
-// A Block is a part of the text that nothing after it changes, so that its rows
-// can be committed to a terminal while the rest is still to come: paragraphs,
-// lists and tables as wholes, code line by line. How the pieces were cut makes no
-// difference: the blocks of a text are always the same.
+// A Block is a part of the text that no later text changes, so that its rows can be
+// committed to a terminal early: whole paragraphs, lists and tables, and code line by line.
+// The blocks of a text do not depend on how its pieces were cut.
 //
-// Foreign text stays text. A link shows where it leads, HTML is shown as it is
-// written, and what a terminal might obey is neutralised by package terminal.
+// Foreign text stays text. A link shows its target, HTML is shown as written, and package
+// terminal neutralises control characters.
 package markdown

@@ -13,9 +13,8 @@ import (
 // a string of several lines; empty for plain code.
 type Inside string
 
-// Highlight returns a line of code in colors, and what the next line begins
-// within. Of a language that is not known, nothing has a color; a line of a
-// diff has that of its sign.
+// Highlight returns a colored line of code, and the state at the start of the next line.
+// Code in an unknown language has no color; a line of a diff has the color of its sign.
 func Highlight(name string, inside Inside, line string) (terminal.Line, Inside) {
 	if name == "diff" || name == "patch" {
 		return terminal.Plain(line, DiffStyle(line)), ""

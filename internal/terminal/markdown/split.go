@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says what a block is.
+// Kind is the kind of a block.
 type Kind string
 
 // The kinds.
@@ -20,8 +20,8 @@ type Block struct {
 	Text string
 	// First says that the block begins something: a row is left empty before it.
 	First bool
-	// Language is that of the code, and Inside what the line begins in, such as
-	// a comment.
+	// Language is the language of the code, and Inside the state at the start of the line,
+	// such as a comment.
 	Language string
 	Inside   Inside
 }
@@ -30,8 +30,8 @@ type Block struct {
 // after a line, so that a text without empty lines cannot keep everything open.
 const maxProse = 8 << 10
 
-// maxLine is how many bytes a line has at most: a longer one is cut, since a line
-// is laid out anew for each frame until it has its end.
+// maxLine is the maximum length of a line in bytes. A longer line is cut, because each
+// frame lays out the open line.
 const maxLine = 8 << 10
 
 // Splitter cuts a text into blocks. The zero value is ready.

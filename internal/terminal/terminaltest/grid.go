@@ -1,10 +1,9 @@
-// Package terminaltest has a small terminal in memory that a
-// [terminal.Screen] draws on. It knows what a Screen may use, and takes
-// everything else for a mistake. When it is resized, it wraps its rows anew, as
-// most terminals do.
+// Package terminaltest has a small terminal in memory for tests of [terminal.Screen]. It
+// supports the sequences that a Screen may use, and reports all others as mistakes. When it
+// is resized, it reflows its rows, as most terminals do.
 //
-// The real ones, tmux and xterm.js, are asked as well, in tests with the tag
-// machine; this one needs nothing.
+// Tests with the tag machine also use the real terminals tmux and xterm.js; this one needs
+// no installation.
 package terminaltest
 
 import (
@@ -32,10 +31,10 @@ type Grid struct {
 	Mistakes []string
 }
 
-// row is a row; cells that nobody has written are not there.
+// row is a row of cells, up to the last written one.
 type row struct {
 	cells   []string // a wide character is followed by an empty cell
-	wrapped bool     // the text goes on in the next row
+	wrapped bool     // the text continues in the next row
 }
 
 // NewGrid returns an empty terminal.
@@ -183,8 +182,8 @@ func (g *Grid) mode(name string, on bool) {
 	}
 }
 
-// Resize gives the terminal another size. Rows are wrapped anew, and the cursor
-// stays with its text.
+// Resize changes the terminal's size. It reflows the rows, and the cursor stays with its
+// text.
 func (g *Grid) Resize(width, height int) {
 	at := g.top + g.y
 	var rows []row

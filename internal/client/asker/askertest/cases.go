@@ -12,14 +12,15 @@ import (
 	"github.com/settle-agent/settle/internal/question"
 )
 
-// Case is a call that somebody is asked about.
+// Case is a tool call that needs an approval.
 type Case struct {
 	Name      string
 	Tool      string
 	Arguments string
 	// Shown are pieces of text that the question must have.
 	Shown []string
-	// Refused says that the call is too long to be shown: nobody is asked.
+	// Refused says that the call is too long to show, and that settle refuses it without a
+	// question.
 	Refused bool
 }
 

@@ -10,7 +10,7 @@ import (
 // something when a client wishes that everything may run.
 type Ceiling struct {
 	User string // permission
-	// Asked says that somebody is asked; else the call runs or is refused.
+	// Asked says that a client is asked; otherwise the call runs or is refused.
 	Asked bool
 	Runs  bool
 }
