@@ -257,7 +257,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	options.Config = a.Session
 	options.Expand = expansion(a)
 	options.Prompt, options.Format, options.Stops = text, format, sig.stops
-	options.Screen = s.screen()
+	options.StatusTerminal = s.statusTerminal()
 	if f.asks(s, format) {
 		options.Answers, options.Forget = s.stdin, func() { discardInput(s.stdin) }
 	}

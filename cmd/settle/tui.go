@@ -131,7 +131,7 @@ func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Cont
 
 // run shows the terminal, or where it cannot be drawn on, lines.
 func (f *tuiFlags) run(ctx context.Context, s *streams, o tui.Options) (int, error) {
-	if f.plain || s.getenv("ACCESSIBLE") == "1" || s.screen() == nil {
+	if f.plain || s.getenv("ACCESSIBLE") == "1" || s.statusTerminal() == nil {
 		width, _ := terminal.Size(s.stdout)
 		return tui.RunPlain(ctx, s.stdin, s.stdout, width, o)
 	}

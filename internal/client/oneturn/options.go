@@ -80,8 +80,8 @@ type View interface {
 	Last() []byte
 }
 
-// Screen is a view that also uses standard error.
-type Screen interface {
+// StderrView is a view that also uses standard error.
+type StderrView interface {
 	View
 	// Clear makes room for a line.
 	Clear()

@@ -33,16 +33,16 @@ const (
 // runner is one turn on its way.
 type runner struct {
 	Options
-	out, err *stdio.Output
-	view     View
-	screen   Screen // the view, if it is one
-	stop     *stopper
-	gone     chan struct{}      // closed when Run returns
-	printed  chan struct{}      // closed when the terminal event was shown, or nothing will be
-	enough   context.CancelFunc // ends the printer; nil before it began
-	failure  *event.Failure
-	spoke    sync.Once
-	lost     bool // standard output has no reader any more
+	out, err   *stdio.Output
+	view       View
+	stderrView StderrView // the view, if it is one
+	stop       *stopper
+	gone       chan struct{}      // closed when Run returns
+	printed    chan struct{}      // closed when the terminal event was shown, or nothing will be
+	enough     context.CancelFunc // ends the printer; nil before it began
+	failure    *event.Failure
+	spoke      sync.Once
+	lost       bool // standard output has no reader any more
 }
 
 // Run runs one turn to its end, shows it with the view that open returns, closes the host
@@ -67,7 +67,7 @@ func Run(ctx context.Context, o Options, open func(Stage) View) (code int) {
 		defer proc.Closed(f, broken)()
 	}
 	r.view = open(Stage{Out: r.out, Err: r.err, Write: func(add func([]byte) []byte) { r.out.Write(r.shown(add)) }, Done: r.gone})
-	r.screen, _ = r.view.(Screen)
+	r.stderrView, _ = r.view.(StderrView)
 	code = r.run(ctx)
 	r.last()
 	return r.leave(code)
@@ -219,7 +219,7 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 	}
 	r.nameSurvivors(session, o.Turn)
 	switch {
-	case r.screen != nil && r.screen.Close(r.resume(session.ID())):
+	case r.stderrView != nil && r.stderrView.Close(r.resume(session.ID())):
 	case r.Resume != nil && (code != stdio.CodeCompleted || r.Verbose):
 		r.say("the session is kept; continue with: %s", r.Resume(session.ID()))
 	}
@@ -384,8 +384,8 @@ func (r *runner) say(format string, args ...any) {
 }
 
 func (r *runner) line(text string) {
-	if r.screen != nil {
-		r.screen.Clear()
+	if r.stderrView != nil {
+		r.stderrView.Clear()
 	}
 	r.err.Add(text + "\n")
 }

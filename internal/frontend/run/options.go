@@ -36,8 +36,8 @@ const (
 	Verbose Volume = "verbose"
 )
 
-// Screen is the terminal at standard error, where it can be drawn on.
-type Screen struct {
+// StatusTerminal is the terminal at standard error, if settle can draw on it.
+type StatusTerminal struct {
 	terminal.Palette
 	// Width returns how many columns it has now, 0 if that is unknown.
 	Width func() int
@@ -50,7 +50,7 @@ type Options struct {
 	Volume Volume
 	// Screen, if set, is the terminal at Stderr, for a status, colors and changes;
 	// only the format Terminal draws on it.
-	Screen *Screen
+	StatusTerminal *StatusTerminal
 	// Answers, if set, is the terminal at which a person answers questions; sessions are
 	// attended then. Forget discards keys typed before a question.
 	Answers io.Reader
@@ -67,11 +67,11 @@ func Turn(ctx context.Context, o Options) (code int) {
 		if o.Format == JSON || o.Format == JSONDeltas {
 			events := newLines(stage, o)
 			if o.Volume == Verbose {
-				return &narrated{lines: events, screen: newScreen(stage, o)}
+				return &narrated{lines: events, text: newTextView(stage, o)}
 			}
 			return events
 		}
-		s := newScreen(stage, o)
+		s := newTextView(stage, o)
 		if s.tty != nil {
 			go s.animate(stage.Done) // ends with the run
 		}

@@ -28,7 +28,7 @@ type status struct {
 }
 
 // animate draws the status until done is closed.
-func (s *screen) animate(done <-chan struct{}) {
+func (s *textView) animate(done <-chan struct{}) {
 	tick := time.NewTicker(frameDelay)
 	defer tick.Stop()
 	for {
@@ -39,7 +39,7 @@ func (s *screen) animate(done <-chan struct{}) {
 			s.mu.Unlock()
 		case <-done:
 			s.mu.Lock()
-			s.over = true
+			s.finished = true
 			s.erase()
 			s.mu.Unlock()
 			return
@@ -48,13 +48,13 @@ func (s *screen) animate(done <-chan struct{}) {
 }
 
 // setActivity records the current activity.
-func (s *screen) setActivity(what string, at time.Time) {
+func (s *textView) setActivity(what string, at time.Time) {
 	s.status.doing, s.status.since = what, at
 }
 
 // draw draws the status, unless a line of text or a question is open.
-func (s *screen) draw(now time.Time) {
-	if s.tty == nil || s.over || s.mid || s.asking || s.volume == Quiet {
+func (s *textView) draw(now time.Time) {
+	if s.tty == nil || s.finished || s.mid || s.questionOpen || s.volume == Quiet {
 		return
 	}
 	lines := s.lines(now)
@@ -74,7 +74,7 @@ func (s *screen) draw(now time.Time) {
 }
 
 // erase takes the status back.
-func (s *screen) erase() {
+func (s *textView) erase() {
 	if s.status.drawn > 0 {
 		s.print(s.err, s.takeBack())
 	}
@@ -82,7 +82,7 @@ func (s *screen) erase() {
 
 // takeBack is what clears the lines that are drawn. The cursor is at the end of
 // the last one.
-func (s *screen) takeBack() string {
+func (s *textView) takeBack() string {
 	n := s.status.drawn
 	s.status.drawn = 0
 	if n == 0 {
@@ -93,7 +93,7 @@ func (s *screen) takeBack() string {
 
 // lines returns the rows of the status. They always fit: a row that wraps could not be
 // erased.
-func (s *screen) lines(now time.Time) (lines []terminal.Line) {
+func (s *textView) lines(now time.Time) (lines []terminal.Line) {
 	newest, running := s.running()
 	what, since := s.status.doing, s.status.since
 	if newest != nil {
@@ -128,17 +128,17 @@ func (s *screen) lines(now time.Time) (lines []terminal.Line) {
 const fallbackWidth = 80
 
 // width is how much of a row is used: in the last column, some terminals wrap.
-func (s *Screen) width() int {
+func (t *StatusTerminal) width() int {
 	width := fallbackWidth
-	if s.Width != nil && s.Width() > 0 {
-		width = s.Width()
+	if t.Width != nil && t.Width() > 0 {
+		width = t.Width()
 	}
 	return width - 1
 }
 
 // running returns the call that started last of those that run, and how many
 // there are.
-func (s *screen) running() (newest *runningCall, n int) {
+func (s *textView) running() (newest *runningCall, n int) {
 	for _, i := range s.calls {
 		if newest == nil || i.began.After(newest.began) || i.began.Equal(newest.began) && i.title < newest.title {
 			newest = i

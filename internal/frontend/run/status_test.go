@@ -14,12 +14,12 @@ import (
 )
 
 // drawing is a screen that can be drawn on, and what was written to it.
-func drawing(t *testing.T, width int) (s *screen, written func() string) {
+func drawing(t *testing.T, width int) (s *textView, written func() string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	fatal := func(err error) { t.Error(err) }
 	out, errs := stdio.NewOutput(&stdout, fatal), stdio.NewOutput(&stderr, fatal)
-	s = newScreen(oneturn.Stage{Out: out, Err: errs}, Options{Format: Terminal, Screen: &Screen{Width: func() int { return width }}})
+	s = newTextView(oneturn.Stage{Out: out, Err: errs}, Options{Format: Terminal, StatusTerminal: &StatusTerminal{Width: func() int { return width }}})
 	t.Cleanup(func() {
 		if err := out.Close(forever); err != nil {
 			t.Error(err)
@@ -78,7 +78,7 @@ func TestStatus(t *testing.T) {
 func TestFit(t *testing.T) {
 	for _, text := range []string{"short", strings.Repeat("x", 200), strings.Repeat("語", 50), "a\tb\n\x1b[31mc", strings.Repeat("👩‍🚀", 30)} {
 		for _, width := range []int{2, 10, 40} {
-			s := &screen{tty: &Screen{Width: func() int { return width }}, calls: []*runningCall{{title: text, tail: text, began: time.Unix(0, 0)}}}
+			s := &textView{tty: &StatusTerminal{Width: func() int { return width }}, calls: []*runningCall{{title: text, tail: text, began: time.Unix(0, 0)}}}
 			for _, line := range s.lines(time.Unix(9, 0)) {
 				if got := line.Text(); line.Width() >= width || strings.ContainsAny(got, "\n\x1b\t") {
 					t.Errorf("%q at %d columns: %q", text, width, got)

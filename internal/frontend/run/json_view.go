@@ -13,11 +13,11 @@ import (
 type lines struct {
 	stage  oneturn.Stage
 	deltas bool
-	late   late
+	late   lateNotices
 }
 
 func newLines(stage oneturn.Stage, o Options) *lines {
-	return &lines{stage: stage, deltas: o.Format == JSONDeltas, late: late{silent: o.Volume != Normal}}
+	return &lines{stage: stage, deltas: o.Format == JSONDeltas, late: lateNotices{silent: o.Volume != Normal}}
 }
 
 // Follow implements [oneturn.View]. It shows the events as they are: deriving
@@ -70,20 +70,20 @@ func (l *lines) Last() []byte {
 // narrated shows a turn as JSON, and its progress on standard error.
 type narrated struct {
 	*lines
-	screen *screen
+	text *textView
 }
 
 // Follow implements [oneturn.View].
 func (n *narrated) Follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
-	events, progress := n.lines.Follow(ctx, session, cursor), n.screen.Follow(ctx, session, cursor)
+	events, progress := n.lines.Follow(ctx, session, cursor), n.text.Follow(ctx, session, cursor)
 	return func() error {
-		told := make(chan struct{})
+		progressDone := make(chan struct{})
 		go func() { // ends as the events do
-			defer close(told)
+			defer close(progressDone)
 			_ = progress() // the events end with the same error
 		}()
 		err := events()
-		<-told
+		<-progressDone
 		return err
 	}
 }

@@ -9,12 +9,12 @@ import (
 )
 
 // screen returns the terminal at standard error; nil if settle cannot draw there.
-func (s *streams) screen() *run.Screen {
+func (s *streams) statusTerminal() *run.StatusTerminal {
 	name := s.getenv("TERM")
 	if !isTerminal(s.stderr) || name == "dumb" || name == "" && runtime.GOOS != "windows" {
 		return nil
 	}
-	return &run.Screen{Palette: s.palette(), Width: func() int {
+	return &run.StatusTerminal{Palette: s.palette(), Width: func() int {
 		width, _, err := term.GetSize(int(s.stderr.Fd()))
 		if err != nil {
 			return 0

@@ -25,9 +25,9 @@ func permissionText(permission event.Permission) string {
 	return "permission: " + string(permission)
 }
 
-// Close implements [oneturn.Screen]. It prints one line with the outcome, the cost, and the
+// Close implements [oneturn.StderrView]. It prints one line with the outcome, the cost, and the
 // command that resumes the session.
-func (s *screen) Close(resume string) bool {
+func (s *textView) Close(resume string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended == nil || !s.stream || s.volume == Quiet {
@@ -43,8 +43,8 @@ func (s *screen) Close(resume string) bool {
 	return true
 }
 
-// Clear implements [oneturn.Screen].
-func (s *screen) Clear() {
+// Clear implements [oneturn.StderrView].
+func (s *textView) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
@@ -59,7 +59,7 @@ type ending struct {
 }
 
 // turnEnded keeps how the turn ended, for the closing line.
-func (s *screen) turnEnded(t *event.Turn) {
+func (s *textView) turnEnded(t *event.Turn) {
 	s.ended = &ending{how: string(t.Cause.Outcome), style: color(terminal.Green), took: t.EndedAt.Sub(t.StartedAt), sum: t.Summary}
 	switch t.Cause.Outcome {
 	case event.Aborted:
@@ -67,7 +67,7 @@ func (s *screen) turnEnded(t *event.Turn) {
 	case event.Failed:
 		s.ended.style = color(terminal.Red)
 	}
-	s.over = true
+	s.finished = true
 	s.erase()
 }
 
@@ -75,7 +75,7 @@ func (s *screen) turnEnded(t *event.Turn) {
 const maxDiff = 40
 
 // plan shows the plan that a call has set.
-func (s *screen) plan(c event.Content) {
+func (s *textView) plan(c event.Content) {
 	if !s.stream || s.volume == Quiet || toolview.KindOf(c.Name) != toolview.Plan {
 		return
 	}
@@ -85,7 +85,7 @@ func (s *screen) plan(c event.Content) {
 }
 
 // diff shows what a call changed in files.
-func (s *screen) diff(c event.Content) {
+func (s *textView) diff(c event.Content) {
 	if !s.stream || s.volume == Quiet || toolview.KindOf(c.Name) != toolview.Edit || len(c.Detail) == 0 {
 		return
 	}

@@ -18,8 +18,8 @@ const terminalUser = "user"
 // person is who sits at the terminal. They are asked about calls, one after the
 // other.
 type person struct {
-	screen *screen
-	in     io.Reader
+	view *textView
+	in   io.Reader
 	// forget, if set, discards keys typed before the question.
 	forget func()
 
@@ -58,13 +58,13 @@ func (q *question) Await(ctx context.Context) (asker.Answer, error) {
 		}
 	}
 	q.begin()
-	defer q.screen.endQuestion()
+	defer q.view.endQuestion()
 	for {
 		select {
 		case line, more := <-q.lines:
-			q.screen.endPromptLine(more)
+			q.view.endPromptLine(more)
 			if !more {
-				q.screen.tell("nobody answers: denied")
+				q.view.interruptPrompt("nobody answers: denied")
 				return asker.Answer{Verdict: event.Denied}, nil
 			}
 			if answer, done := q.take(line); done {
@@ -73,7 +73,7 @@ func (q *question) Await(ctx context.Context) (asker.Answer, error) {
 		case <-ctx.Done():
 			select {
 			case <-q.withdrawn:
-				q.screen.tell("this approval is no longer needed")
+				q.view.interruptPrompt("this approval is no longer needed")
 			default: // nothing is shown any more
 			}
 			return asker.Answer{}, context.Cause(ctx)
@@ -119,14 +119,14 @@ func (q *question) take(line string) (answer asker.Answer, done bool) {
 	case word == "n" || word == "no":
 		return asker.Answer{Verdict: event.Denied}, true
 	}
-	q.screen.prompt(q.choices())
+	q.view.prompt(q.choices())
 	return answer, false
 }
 
 // fill takes the line for the field that was asked for.
 func (q *question) fill(line string) (asker.Answer, bool) {
 	if err := q.entry.Take(line); err != nil {
-		q.screen.tell(err.Error())
+		q.view.interruptPrompt(err.Error())
 	}
 	return q.next()
 }
@@ -134,13 +134,13 @@ func (q *question) fill(line string) (asker.Answer, bool) {
 // next asks for the next field. A complete form is checked before it is sent.
 func (q *question) next() (asker.Answer, bool) {
 	if prompt := q.entry.Prompt(); prompt != "" {
-		q.screen.prompt(terminal.OneLine(prompt) + " > ")
+		q.view.prompt(terminal.OneLine(prompt) + " > ")
 		return asker.Answer{}, false
 	}
 	if err := q.entry.Check(); err != nil {
-		q.screen.tell(err.Error())
+		q.view.interruptPrompt(err.Error())
 		q.entry = nil
-		q.screen.prompt(q.choices())
+		q.view.prompt(q.choices())
 		return asker.Answer{}, false
 	}
 	return asker.Answer{Verdict: event.Approved, Content: q.entry.Content()}, true
@@ -162,8 +162,8 @@ func (q *question) begin() {
 			stale = false
 		}
 	}
-	q.screen.question(asker.Headline(q.asked), asker.Words(q.asked))
-	q.screen.prompt(q.choices())
+	q.view.question(asker.Headline(q.asked), asker.Words(q.asked))
+	q.view.prompt(q.choices())
 }
 
 func (p *person) read() {
@@ -175,7 +175,7 @@ func (p *person) read() {
 }
 
 // endPromptLine records that the person, or the end of input, has ended the prompt's line.
-func (s *screen) endPromptLine(line bool) {
+func (s *textView) endPromptLine(line bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if line {
@@ -184,10 +184,10 @@ func (s *screen) endPromptLine(line bool) {
 }
 
 // question shows what is asked. Nothing is drawn until asked is called.
-func (s *screen) question(headline, words string) {
+func (s *textView) question(headline, words string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asking = true
+	s.questionOpen = true
 	s.put(s.styled(color(terminal.Yellow), headline))
 	for line := range strings.SplitSeq(terminal.Text(words), "\n") {
 		s.put("  " + line)
@@ -195,7 +195,7 @@ func (s *screen) question(headline, words string) {
 }
 
 // prompt leaves the cursor behind a text.
-func (s *screen) prompt(text string) {
+func (s *textView) prompt(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.prompted = s.styled(bold(), text)
@@ -204,7 +204,7 @@ func (s *screen) prompt(text string) {
 
 // put writes a line that is fit for the terminal, and a prompt that is open once
 // more below it.
-func (s *screen) put(line string) {
+func (s *textView) put(line string) {
 	s.erase()
 	s.breakLine()
 	text := line + "\n"
@@ -214,8 +214,8 @@ func (s *screen) put(line string) {
 	s.print(s.err, text)
 }
 
-// tell ends the line of a prompt that was not answered.
-func (s *screen) tell(text string) {
+// interruptPrompt ends the line of a prompt that was not answered.
+func (s *textView) interruptPrompt(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leavePrompt()
@@ -223,7 +223,7 @@ func (s *screen) tell(text string) {
 }
 
 // leavePrompt ends the line of a prompt that will not be answered.
-func (s *screen) leavePrompt() {
+func (s *textView) leavePrompt() {
 	if s.prompted != "" {
 		s.prompted = ""
 		s.put("")
@@ -231,8 +231,8 @@ func (s *screen) leavePrompt() {
 }
 
 // endQuestion says that the question is over.
-func (s *screen) endQuestion() {
+func (s *textView) endQuestion() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asking, s.prompted = false, ""
+	s.questionOpen, s.prompted = false, ""
 }

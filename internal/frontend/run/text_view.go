@@ -19,13 +19,13 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// screen shows a turn to a person: the answer on standard output, the progress on standard
+// textView shows a turn to a person: the answer on standard output, the progress on standard
 // error.
-type screen struct {
+type textView struct {
 	out, err *stdio.Output
 	// tty is where it can be drawn; nil if only lines can be written, which have
 	// no styles then.
-	tty     *Screen
+	tty     *StatusTerminal
 	palette terminal.Palette
 	// person is asked about calls; nil if there is none.
 	person *person
@@ -36,21 +36,21 @@ type screen struct {
 	volume Volume
 	// seen says that a person sees standard error; late keeps notices for a program.
 	seen bool
-	late late
+	late lateNotices
 
 	calls    []*runningCall
 	mid      bool
 	last     string // item whose text was shown last
 	lastType event.ItemType
 
-	dir        string // of the session
-	permission event.Permission
-	ended      *ending // nil while the turn runs
-	status     status
-	asking     bool // a question is open
+	dir          string // of the session
+	permission   event.Permission
+	ended        *ending // nil while the turn runs
+	status       status
+	questionOpen bool // a question is open
 	// prompted is the prompt behind which the cursor is, if it is.
 	prompted string
-	over     bool // nothing is drawn any more
+	finished bool // nothing is drawn any more
 }
 
 // runningCall is a call that has started.
@@ -61,23 +61,23 @@ type runningCall struct {
 	tail  string // the end of its output
 }
 
-func newScreen(stage oneturn.Stage, o Options) *screen {
-	s := &screen{out: stage.Out, err: stage.Err, stream: o.Format == Terminal, volume: o.Volume, seen: o.Screen != nil, late: late{silent: o.Volume == Quiet}}
+func newTextView(stage oneturn.Stage, o Options) *textView {
+	s := &textView{out: stage.Out, err: stage.Err, stream: o.Format == Terminal, volume: o.Volume, seen: o.StatusTerminal != nil, late: lateNotices{silent: o.Volume == Quiet}}
 	switch {
-	case s.stream && o.Screen != nil:
-		s.tty, s.palette = o.Screen, o.Screen.Palette
+	case s.stream && o.StatusTerminal != nil:
+		s.tty, s.palette = o.StatusTerminal, o.StatusTerminal.Palette
 	case !s.stream && s.volume == Normal:
 		s.volume = Quiet // silent until something is wrong
 	}
 	if o.Answers != nil {
-		s.person = &person{screen: s, in: o.Answers, forget: o.Forget}
+		s.person = &person{view: s, in: o.Answers, forget: o.Forget}
 	}
 	return s
 }
 
 // print writes to one of the outputs, and where a person looks on waits until it
 // is out: both may be at one terminal.
-func (s *screen) print(to *stdio.Output, text string) {
+func (s *textView) print(to *stdio.Output, text string) {
 	to.Write(func(b []byte) []byte { return append(b, text...) })
 	if s.stream {
 		to.Flush()
@@ -85,12 +85,12 @@ func (s *screen) print(to *stdio.Output, text string) {
 }
 
 // styled is a text as the terminal shows it.
-func (s *screen) styled(style terminal.Style, text string) string {
+func (s *textView) styled(style terminal.Style, text string) string {
 	return string(s.palette.Append(nil, terminal.Plain(text, style)))
 }
 
 // Follow implements [oneturn.View].
-func (s *screen) Follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
+func (s *textView) Follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
 	if s.person == nil {
 		return oneturn.Changes(ctx, session, cursor, transcript.Live, s.show)
 	}
@@ -106,7 +106,7 @@ func (s *screen) Follow(ctx context.Context, session *settle.Session, cursor uin
 	}
 }
 
-func (s *screen) show(c transcript.Change) {
+func (s *textView) show(c transcript.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch c.Thing {
@@ -145,7 +145,7 @@ func (s *screen) show(c transcript.Change) {
 	}
 }
 
-func (s *screen) turnChanged(c transcript.Change) {
+func (s *textView) turnChanged(c transcript.Change) {
 	switch c.What {
 	case transcript.Started:
 		model := c.Turn.Start.Provider + "/" + c.Turn.Start.Model
@@ -159,7 +159,7 @@ func (s *screen) turnChanged(c transcript.Change) {
 }
 
 // attemptChanged says that there will be another attempt, and when.
-func (s *screen) attemptChanged(c transcript.Change) {
+func (s *textView) attemptChanged(c transcript.Change) {
 	if c.What == transcript.Started {
 		s.setActivity("waiting for the model", c.Event.At)
 		return
@@ -181,7 +181,7 @@ func (s *screen) attemptChanged(c transcript.Change) {
 	s.notice("%s in %s: %s", count, terminal.Duration(wait), end.Failure.Message)
 }
 
-func (s *screen) itemChanged(c transcript.Change) {
+func (s *textView) itemChanged(c transcript.Change) {
 	isCall := c.Item.Type() == event.ToolCall
 	switch c.What {
 	case transcript.Started:
@@ -189,7 +189,7 @@ func (s *screen) itemChanged(c transcript.Change) {
 	case transcript.Grew:
 		switch {
 		case c.Notice() != "":
-			s.news(c.Notice())
+			s.reportNow(c.Notice())
 		case c.Stream == event.Output:
 			if i := s.call(c.Item.ID); i != nil {
 				i.tail = terminal.Tail(i.tail + c.Text)
@@ -211,7 +211,7 @@ func (s *screen) itemChanged(c transcript.Change) {
 	}
 }
 
-func (s *screen) itemStarted(c transcript.Change) {
+func (s *textView) itemStarted(c transcript.Change) {
 	switch c.Item.Type() {
 	case event.Reasoning:
 		s.setActivity("thinking", c.Event.At)
@@ -224,7 +224,7 @@ func (s *screen) itemStarted(c transcript.Change) {
 
 // text shows more text of an item; the output stream distinguishes the answer from
 // reasoning.
-func (s *screen) text(item *event.Item, text string) {
+func (s *textView) text(item *event.Item, text string) {
 	if s.last != item.ID {
 		s.breakLine()
 		s.last, s.lastType = item.ID, item.Type()
@@ -238,7 +238,7 @@ func (s *screen) text(item *event.Item, text string) {
 }
 
 // textOutput is where the text goes that was shown last.
-func (s *screen) textOutput() *stdio.Output {
+func (s *textView) textOutput() *stdio.Output {
 	if s.lastType == event.Reasoning {
 		return s.err
 	}
@@ -246,7 +246,7 @@ func (s *screen) textOutput() *stdio.Output {
 }
 
 // breakLine ends the line that the text of an item has left open.
-func (s *screen) breakLine() {
+func (s *textView) breakLine() {
 	if s.mid {
 		s.print(s.textOutput(), "\n")
 		s.mid = false
@@ -254,7 +254,7 @@ func (s *screen) breakLine() {
 }
 
 // call returns the call if it runs, else nil.
-func (s *screen) call(item string) *runningCall {
+func (s *textView) call(item string) *runningCall {
 	for _, i := range s.calls {
 		if i.item == item {
 			return i
@@ -263,14 +263,14 @@ func (s *screen) call(item string) *runningCall {
 	return nil
 }
 
-func (s *screen) callStarted(c transcript.Change) {
+func (s *textView) callStarted(c transcript.Change) {
 	d, _ := c.Event.Data.(event.CallStarted)
 	i := &runningCall{item: c.Item.ID, title: cmp.Or(d.Title, c.Item.Content().Name), began: c.Event.At}
 	s.calls = append(s.calls, i)
 	s.notice("→ %s", i.title)
 }
 
-func (s *screen) callEnded(item *event.Item) {
+func (s *textView) callEnded(item *event.Item) {
 	i, content := s.call(item.ID), item.Content()
 	if i == nil {
 		i = &runningCall{title: content.Name, began: item.BegunAt}
@@ -304,7 +304,7 @@ func callOutcome(item *event.Item, content event.Content, took time.Duration) st
 }
 
 // notice says one line beside the answer.
-func (s *screen) notice(format string, args ...any) {
+func (s *textView) notice(format string, args ...any) {
 	if s.volume == Quiet {
 		return
 	}
@@ -315,8 +315,8 @@ func (s *screen) notice(format string, args ...any) {
 	s.put(s.styled(faint(), line))
 }
 
-// news reports something that a watching person should read at once.
-func (s *screen) news(text string) {
+// reportNow reports something that a watching person should read at once.
+func (s *textView) reportNow(text string) {
 	switch {
 	case s.stream || s.volume == Verbose:
 		s.notice("%s", text)
@@ -328,17 +328,17 @@ func (s *screen) news(text string) {
 }
 
 // detail is a notice for who wants to know more.
-func (s *screen) detail(format string, args ...any) {
+func (s *textView) detail(format string, args ...any) {
 	if s.volume == Verbose {
 		s.notice(format, args...)
 	}
 }
 
 // Fail implements [oneturn.View]. Standard error already has the message.
-func (s *screen) Fail(string) {}
+func (s *textView) Fail(string) {}
 
 // Last implements [oneturn.View].
-func (s *screen) Last() []byte {
+func (s *textView) Last() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.late.flush(s.err)
@@ -346,7 +346,7 @@ func (s *screen) Last() []byte {
 }
 
 // Finish implements [oneturn.View]: it shows the answer if it was not streamed.
-func (s *screen) Finish(answer string) {
+func (s *textView) Finish(answer string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

@@ -102,7 +102,7 @@ func scene() []event.Data {
 	}
 }
 
-func TestScreen(t *testing.T) {
+func TestTextViewShowsTurn(t *testing.T) {
 	recovery := "the process that last used this session was killed; 2 items were still open and have been ended; processes [8] were still running and have been ended; " +
 		"the damaged end of its log (10 bytes) was saved to /data/torn\n"
 	notices := `attempt 2 of 6 in 4 s: 529 overloaded
@@ -129,7 +129,7 @@ server keeps running as job j1 (pid 9)
 			var stdout, stderr bytes.Buffer
 			fatal := func(err error) { t.Error(err) }
 			out, err := stdio.NewOutput(&stdout, fatal), stdio.NewOutput(&stderr, fatal)
-			s := newScreen(oneturn.Stage{Out: out, Err: err}, Options{Format: tt.format, Volume: tt.volume})
+			s := newTextView(oneturn.Stage{Out: out, Err: err}, Options{Format: tt.format, Volume: tt.volume})
 			newLog(t, s.show).write(scene()...)
 			s.Finish("42")
 			if err := out.Close(forever); err != nil {
@@ -166,8 +166,8 @@ func TestNotices(t *testing.T) {
 	}{
 		{"terminal", Options{Format: Terminal}, "it was lost\n", ""},
 		{"terminal, quiet", Options{Format: Terminal, Volume: Quiet}, "", ""},
-		{"plain, and a terminal at standard error", Options{Format: Plain, Screen: &Screen{}}, "settle: it was lost\n", ""},
-		{"plain, and a terminal, quiet", Options{Format: Plain, Screen: &Screen{}, Volume: Quiet}, "", ""},
+		{"plain, and a terminal at standard error", Options{Format: Plain, StatusTerminal: &StatusTerminal{}}, "settle: it was lost\n", ""},
+		{"plain, and a terminal, quiet", Options{Format: Plain, StatusTerminal: &StatusTerminal{}, Volume: Quiet}, "", ""},
 		{"plain", Options{Format: Plain}, "", "settle: note: it was lost\n"},
 		{"plain, quiet", Options{Format: Plain, Volume: Quiet}, "", ""},
 		{"json", Options{Format: JSON}, "", "settle: note: it was lost\n"},
@@ -184,7 +184,7 @@ func TestNotices(t *testing.T) {
 			if tt.o.Format == JSON {
 				view = newLines(stage, tt.o)
 			} else {
-				s := newScreen(stage, tt.o)
+				s := newTextView(stage, tt.o)
 				s.tty, view, show = nil, s, s.show
 			}
 			newLog(t, show).write(scene...)

@@ -8,20 +8,20 @@ import (
 // maxLate bounds what late keeps.
 const maxLate = 20
 
-// late is what people should know of a turn that programs watch: for these, the
+// lateNotices is what people should know of a turn that programs watch: for these, the
 // cause comes first on standard error (C14), and this after it.
-type late struct {
+type lateNotices struct {
 	silent  bool
 	notices []string
 }
 
-func (l *late) keep(notice string) {
+func (l *lateNotices) keep(notice string) {
 	if !l.silent && len(l.notices) < maxLate {
 		l.notices = append(l.notices, notice)
 	}
 }
 
-func (l *late) flush(to *stdio.Output) {
+func (l *lateNotices) flush(to *stdio.Output) {
 	for _, notice := range l.notices {
 		to.Add("settle: note: " + terminal.OneLine(notice) + "\n")
 	}
