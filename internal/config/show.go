@@ -58,6 +58,8 @@ func unset(key string) string {
 		return "see chosen.model"
 	case "effort":
 		return "the model's own"
+	case "sandbox.use":
+		return "terminal, serve: auto; exec, app-server: by mode; elsewhere: off"
 	case "permission", "jobs.release":
 		return "run: allow; elsewhere: ask"
 	case "retries":

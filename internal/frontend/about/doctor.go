@@ -20,9 +20,9 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// Machine is what the doctor looks at.
+// Machine is the installation that Doctor checks.
 type Machine struct {
-	// Settings are what is in force; nil with Broken, which says why.
+	// Settings are the settings in force; nil if Broken says why there are none.
 	Settings *config.Resolved
 	Broken   error
 	Environ  []string
@@ -30,50 +30,51 @@ type Machine struct {
 	Version  string
 }
 
-// finding is the result of one look.
+// finding is the result of one check.
 type finding string
 
 const (
-	good finding = "ok"
-	note finding = "note" // works, with less
-	bad  finding = "BAD"  // does not work
+	passed  finding = "ok"
+	limited finding = "note" // works, with limits
+	failed  finding = "fail" // does not work
 )
 
-// ErrCheckFailed says that something does not work.
-var ErrCheckFailed = errors.New("something does not work; see above")
+// ErrCheckFailed says that a check failed.
+var ErrCheckFailed = errors.New("a check failed; the lines that begin with \"fail\" say what to fix")
 
-const lookTimeout = 5 * time.Second
+// checkTimeout bounds each check.
+const checkTimeout = 5 * time.Second
 
 // doctor writes findings.
 type doctor struct {
 	Machine
 	to     io.Writer
-	unwell bool
+	failed bool
 	err    error // of writing
 }
 
-// Doctor looks at the machine and writes what it finds. Its error is ErrCheckFailed
-// if something does not work.
+// Doctor checks the machine and writes a line for each check. The error is ErrCheckFailed
+// if a check failed.
 func Doctor(ctx context.Context, to io.Writer, m Machine) error {
 	d := &doctor{Machine: m, to: to}
-	d.say(good, "settle", "%s, %s/%s", m.Version, runtime.GOOS, runtime.GOARCH)
+	d.report(passed, "settle", "%s, %s/%s", m.Version, runtime.GOOS, runtime.GOARCH)
 	d.configuration()
 	d.dataDir(ctx)
-	d.custody(ctx)
-	d.box(ctx)
-	d.program(ctx, "git", "a directory of another user is never trusted, whatever safe.directory says", "--version")
+	d.processTracking(ctx)
+	d.confinement(ctx)
+	d.program(ctx, "git", "settle cannot read safe.directory, and trusts no directory of another user", "--version")
 	d.program(ctx, "rg", "settle uses its own search, which is slower", "--version")
 	switch {
 	case d.err != nil:
 		return d.err
-	case d.unwell:
+	case d.failed:
 		return ErrCheckFailed
 	}
 	return nil
 }
 
-func (d *doctor) say(f finding, what, format string, args ...any) {
-	d.unwell = d.unwell || f == bad
+func (d *doctor) report(f finding, what, format string, args ...any) {
+	d.failed = d.failed || f == failed
 	if d.err == nil {
 		_, d.err = fmt.Fprintf(d.to, "%-5s %-15s %s\n", f, what, terminal.Text(fmt.Sprintf(format, args...)))
 	}
@@ -82,16 +83,16 @@ func (d *doctor) say(f finding, what, format string, args ...any) {
 func (d *doctor) configuration() {
 	r := d.Settings
 	if r == nil {
-		d.say(bad, "configuration", "%v", d.Broken)
+		d.report(failed, "configuration", "%v", d.Broken)
 		return
 	}
 	files := "no file"
 	if len(r.Files) > 0 {
 		files = strings.Join(r.Files, ", ")
 	}
-	d.say(good, "configuration", "%s", files)
+	d.report(passed, "configuration", "%s", files)
 	for _, ignored := range r.Notes {
-		d.say(note, "configuration", "%s", ignored)
+		d.report(limited, "configuration", "%s", ignored)
 	}
 	for _, name := range []string{"openai", "anthropic", "gemini", "chat"} {
 		p := r.Providers[name]
@@ -99,52 +100,52 @@ func (d *doctor) configuration() {
 			continue
 		}
 		if d.Getenv(p.KeyEnv) == "" {
-			d.say(note, "key", "%s is not set, for %s", p.KeyEnv, name)
+			d.report(limited, "key", "%s is not set, for %s", p.KeyEnv, name)
 			continue
 		}
-		d.say(good, "key", "%s is set, for %s at %s", p.KeyEnv, name, p.BaseURL)
+		d.report(passed, "key", "%s is set, for %s at %s", p.KeyEnv, name, p.BaseURL)
 	}
 	choice, err := r.Choose()
 	if err != nil {
-		d.say(bad, "model", "%v", err)
+		d.report(failed, "model", "%v", err)
 		return
 	}
-	d.say(good, "model", "%s/%s", choice.Provider.Name, choice.Model)
+	d.report(passed, "model", "%s/%s", choice.Provider.Name, choice.Model)
 }
 
-// dataDir makes a session and deletes it.
+// dataDir creates a session and deletes it.
 func (d *doctor) dataDir(ctx context.Context) {
 	if d.Settings == nil {
 		return
 	}
 	dir, err := d.Settings.NeedDataDir()
 	if err != nil {
-		d.say(bad, "data", "%v", err)
+		d.report(failed, "data", "%v", err)
 		return
 	}
 	session := "doctor-" + uuid.NewString()
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	log, _, err := journal.Open(ctx, journal.Options{Dir: dir, Session: session})
 	if err == nil {
 		err = errors.Join(log.Close(ctx), journal.Delete(ctx, dir, session))
 	}
 	if err != nil {
-		d.say(bad, "data", "%v", err)
+		d.report(failed, "data", "%v", err)
 		return
 	}
 	all, err := journal.List(dir)
 	if err != nil {
-		d.say(bad, "data", "%v", err)
+		d.report(failed, "data", "%v", err)
 		return
 	}
-	d.say(good, "data", "%s, with %d sessions", dir, len(all))
+	d.report(passed, "data", "%s, with %d sessions", dir, len(all))
 }
 
-// custody starts a command and ends it, to check process tracking.
-func (d *doctor) custody(ctx context.Context) {
+// processTracking starts a command and ends it.
+func (d *doctor) processTracking(ctx context.Context) {
 	c := proc.Tracking()
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	shell := "sh"
 	argv := []string{shell, "-c", "exit 0"}
@@ -152,28 +153,28 @@ func (d *doctor) custody(ctx context.Context) {
 		argv = []string{"cmd.exe", "/c", "exit 0"}
 	}
 	if out, err := proc.Run(ctx, proc.Command{Argv: argv, Dir: assemble.Nowhere(), Env: assemble.Helper(d.Environ)}); err != nil || !out.OK() {
-		d.say(bad, "commands", "cannot run %q: %v (exit code %d)", argv[0], err, out.Code)
+		d.report(failed, "commands", "cannot run %q: %v (exit code %d)", argv[0], err, out.Code)
 		return
 	}
-	d.say(good, "commands", "tracked by %s", c.Kind)
+	d.report(passed, "commands", "tracked by %s", c.Kind)
 	for _, weaker := range c.Weaker {
-		d.say(note, "commands", "%s", weaker)
+		d.report(limited, "commands", "%s", weaker)
 	}
 }
 
-// box has canaries try out whether commands are confined (C22).
-func (d *doctor) box(ctx context.Context) {
+// confinement runs the sandbox probes of each kind of sandbox (C22).
+func (d *doctor) confinement(ctx context.Context) {
 	if err := proc.Confines(); err != nil {
-		d.say(note, "sandbox", "commands run without a sandbox, and those that only read by the judge's word alone: %v", err)
+		d.report(limited, "sandbox", "commands run without a sandbox; settle judges from the text of a command whether it only reads: %v", err)
 		return
 	}
 	if sandbox.UntestedNote != "" {
-		d.say(note, "sandbox", "%s", sandbox.UntestedNote)
+		d.report(limited, "sandbox", "%s", sandbox.UntestedNote)
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	gate := egress.NewProxy(nil, egress.Dialer{})
-	defer gate.Close()
+	proxy := egress.NewProxy(nil, egress.Dialer{})
+	defer proxy.Close()
 	anywhere := []string{"/"}
 	for _, kind := range []struct {
 		name   string
@@ -191,28 +192,28 @@ func (d *doctor) box(ctx context.Context) {
 		if kind.policy.OwnNetwork && kind.policy.Network == sandbox.Proxied && sandbox.KnowsAddresses {
 			continue
 		}
-		tried, err := proc.Prove(ctx, kind.policy, gate)
+		tried, err := proc.Prove(ctx, kind.policy, proxy)
 		switch {
 		case err != nil && (kind.policy.View || kind.policy.OwnProcesses):
-			d.say(note, "sandbox", "%s is not enforced; it takes namespaces: %v", kind.name, err)
+			d.report(limited, "sandbox", "%s is not enforced; it needs user namespaces: %v", kind.name, err)
 			continue
 		case err != nil:
-			d.say(bad, "sandbox", "%s: %v", kind.name, err)
+			d.report(failed, "sandbox", "%s: %v", kind.name, err)
 			continue
 		}
-		d.say(good, "sandbox", "%s is enforced by %s: %d ways out were tried, and none led out", kind.name, strings.Join(sandbox.Layers(), ", "), tried)
+		d.report(passed, "sandbox", "%s is enforced by %s: all %d escape attempts failed", kind.name, strings.Join(sandbox.Layers(), ", "), tried)
 	}
 }
 
-// program looks for one that settle can do without.
+// program checks an optional program.
 func (d *doctor) program(ctx context.Context, name, without string, args ...string) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	out, err := proc.Run(ctx, proc.Command{Argv: append([]string{name}, args...), Dir: assemble.Nowhere(), Env: assemble.Helper(d.Environ)})
 	if err != nil || !out.OK() {
-		d.say(note, name, "not found: %s", without)
+		d.report(limited, name, "not found: %s", without)
 		return
 	}
 	line, _, _ := strings.Cut(string(out.Stdout), "\n")
-	d.say(good, name, "%s", line)
+	d.report(passed, name, "%s", line)
 }

@@ -22,15 +22,15 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// Options say where the demo plays.
+// Options configure the demo.
 type Options struct {
 	Stdout  io.Writer
 	Environ []string
-	// Stops bring signals.
+	// Stops receives signals.
 	Stops chan stdio.Stop
-	// Show runs a turn, shows it and returns its exit code, as "settle run" does.
+	// Show runs and prints a turn, and returns its exit code, as "settle run" does.
 	Show func(ctx context.Context, t Turn) (code int)
-	// Keep keeps the directory.
+	// Keep keeps the temporary directory.
 	Keep    bool
 	Version string
 }
@@ -51,16 +51,16 @@ const (
 	interrupted = -1
 )
 
-// demo is one showing.
+// demo is one run of the demo.
 type demo struct {
 	Options
-	dir     string // of everything
-	began   time.Time
-	unshown error // why something could not be shown, if so
+	dir       string // holds the data and the working directory
+	began     time.Time
+	outputErr error // first error of standard output
 }
 
-// Run shows the demo and returns the exit code. The error is for what kept it
-// from being shown.
+// Run shows the demo and returns the exit code. The error says why the demo could not run
+// or could not be shown.
 func Run(ctx context.Context, o Options) (code int, err error) {
 	dir, err := os.MkdirTemp("", "settle-demo-")
 	if err != nil {
@@ -72,15 +72,15 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	d := &demo{Options: o, dir: dir, began: time.Now()}
 	defer func() {
 		if code == stdio.CodeFailed && err == nil { // Show has printed the failure, if standard output works
-			d.say("\n")
-			err = d.unshown
+			d.printf("\n")
+			err = d.outputErr
 		}
 	}()
 	if err := d.prepare(); err != nil {
 		return stdio.CodeFailed, err
 	}
-	d.say("settle demo: the model is a script; the engine, the tools, the processes and the log are real.\n\n")
-	d.say("> Show me what happens when I interrupt you.\n\n")
+	d.printf("settle demo: the model is a script; the engine, the tools, the processes and the log are real.\n\n")
+	d.printf("> Show me what happens when I interrupt you.\n\n")
 	code, err = d.play(ctx, first(), "Show me what happens when I interrupt you.", d.interruptAwake)
 	if err != nil || code != interrupted {
 		return code, err
@@ -88,22 +88,22 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	if err := d.checkProcesses(); err != nil {
 		return stdio.CodeFailed, err
 	}
-	d.say("\nThe session was closed. It is opened again from its log, and goes on:\n\n> Go on.\n\n")
+	d.printf("\nThe session is closed. settle opens it again from its log and continues:\n\n> Go on.\n\n")
 	code, err = d.play(ctx, second(), "Go on.", nil)
 	if err != nil || code != stdio.CodeCompleted {
 		return code, err
 	}
-	d.say("\nCompleted, %s after the beginning.", terminal.Duration(time.Since(d.began)))
+	d.printf("\nCompleted, %s after the beginning.", terminal.Duration(time.Since(d.began)))
 	if o.Keep {
-		d.say(" The log is kept: settle sessions --data-dir %s show %s", d.data(), session)
+		d.printf(" The log is kept: settle sessions --data-dir %s show %s", d.data(), session)
 	}
-	d.say("\n")
+	d.printf("\n")
 	return stdio.CodeCompleted, nil
 }
 
-func (d *demo) say(format string, args ...any) {
-	if _, err := fmt.Fprintf(d.Stdout, format, args...); err != nil && d.unshown == nil {
-		d.unshown = fmt.Errorf("cannot show the demo: %w", err)
+func (d *demo) printf(format string, args ...any) {
+	if _, err := fmt.Fprintf(d.Stdout, format, args...); err != nil && d.outputErr == nil {
+		d.outputErr = fmt.Errorf("cannot show the demo: %w", err)
 	}
 }
 
@@ -170,7 +170,7 @@ func lookUp(environ []string, name string) string {
 	return ""
 }
 
-// interruptAwake interrupts the turn once the stubborn command runs.
+// interruptAwake interrupts the turn once the command that ignores signals runs.
 func (d *demo) interruptAwake(ctx context.Context, s *settle.Session) {
 	for e, err := range s.Events(ctx, 0) {
 		if err != nil {
@@ -198,7 +198,7 @@ func (d *demo) interrupt(ctx context.Context) {
 	}
 }
 
-// table says what became of everything in the last turn.
+// table writes how the last turn and its calls ended.
 func (d *demo) table(s *settle.Session) {
 	state := s.State()
 	t := state.Turns[len(state.Turns)-1]
@@ -217,7 +217,7 @@ func (d *demo) table(s *settle.Session) {
 	}
 	_, _ = fmt.Fprintf(w, "the turn\t%s\t%s\t%s\n", t.Cause.Error(), after(t.StartedAt), after(t.EndedAt))
 	if t.Interrupt != nil {
-		_, _ = fmt.Fprintf(w, "\nThe last command ignored TERM. It was killed after a grace of 250 ms, and all that it had started with it.\n")
+		_, _ = fmt.Fprintf(w, "\nThe last command ignored SIGTERM. settle killed it and its descendants after a grace period of 250 ms.\n")
 	}
 }
 
@@ -238,12 +238,12 @@ func ending(i *event.Item) string {
 	return string(i.Status)
 }
 
-// checkProcesses looks for what may have been left behind.
+// checkProcesses reports processes that the demo left running.
 func (d *demo) checkProcesses() error {
 	left, err := proc.Sweep(settle.Store{Dir: d.data()}.Marker(session))
 	if err != nil || len(left) > 0 {
 		return errors.Join(fmt.Errorf("processes were left running: %v", left), err)
 	}
-	d.say("Of all that was started, no process is left.\n")
+	d.printf("No process that the demo started is left.\n")
 	return nil
 }
