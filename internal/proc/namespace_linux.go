@@ -33,6 +33,40 @@ func namespaces(cmd *exec.Cmd, box *sandbox.Policy) {
 	}
 }
 
+// mapUser maps this process's user and group into the user namespace of a supervisor that
+// has started in one. The kernel gives the files of a process that is not dumpable
+// ([Seclude]) to root, and a child that has not executed anything yet shares the host's
+// memory and its protection. The maps are therefore written once the supervisor runs: it
+// has no secrets then, and becomes non-dumpable before it reads its first order.
+func mapUser(cmd *exec.Cmd) error {
+	if cmd.SysProcAttr.Cloneflags&unix.CLONE_NEWUSER == 0 {
+		return nil
+	}
+	uid, gid := os.Geteuid(), os.Getegid()
+	for _, file := range []struct{ name, content string }{
+		{"uid_map", fmt.Sprintf("%d %d 1", uid, uid)},
+		{"setgroups", "deny"},
+		{"gid_map", fmt.Sprintf("%d %d 1", gid, gid)},
+	} {
+		path := fmt.Sprintf("/proc/%d/%s", cmd.Process.Pid, file.name)
+		if err := os.WriteFile(path, []byte(file.content), 0); err != nil {
+			return fmt.Errorf("cannot map the user into a user namespace: %w", err)
+		}
+	}
+	return nil
+}
+
+// awaitOrder waits until the host has sent something, which it does once it has written
+// the maps of this process's user namespace.
+func awaitOrder(socket int) {
+	list := []unix.PollFd{{Fd: int32(socket), Events: unix.POLLIN}}
+	for {
+		if _, err := unix.Poll(list, -1); !errors.Is(err, unix.EINTR) {
+			return // after an error, reading the order fails as well
+		}
+	}
+}
+
 // ownPID is this process's number in /proc.
 func ownPID() int {
 	if os.Getpid() != 1 {

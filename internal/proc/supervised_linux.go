@@ -123,6 +123,11 @@ func forkSupervisor(spec Spec, std *files) (*supervisedProcess, error) {
 		if err := cmd.Start(); err != nil {
 			return 0, err
 		}
+		if err := mapUser(cmd); err != nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			return 0, err
+		}
 		return cmd.Process.Pid, nil
 	})
 	if err != nil {
@@ -169,10 +174,7 @@ func (k *supervisedProcess) openDoor(spec Spec) error {
 // inUserNamespace lets a warden mount, for its command, and nothing else that its
 // user may not.
 func inUserNamespace(attr *syscall.SysProcAttr) {
-	uid, gid := os.Geteuid(), os.Getegid()
 	attr.Cloneflags = unix.CLONE_NEWUSER
-	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
-	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN}
 }
 

@@ -70,7 +70,6 @@ func runSupervisor() int {
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	_ = os.WriteFile("/proc/self/comm", []byte(supervisorName), 0) // for people who look at ps
-	_ = Seclude()                                                  // what it keeps must not take it over
 	inheritNothing()
 
 	// Handled signals are the default again in what the warden starts; an
@@ -84,6 +83,8 @@ func runSupervisor() int {
 	w.termination = termination{at: idle, tree: func() []node { return descendants(self) }}
 	from := &receiver{fd: w.socket}
 	in := &lines{receive: from.receive}
+	awaitOrder(w.socket)
+	_ = Seclude() // before it receives the command's secrets: the command must not take it over
 	var first order
 	if err := in.next(&first); err != nil || first.Start == nil {
 		return 1

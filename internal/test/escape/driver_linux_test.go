@@ -37,6 +37,8 @@ type scene struct {
 	Chroot          string // where it is to be confined to; "" for nowhere
 	// Bare has it do without user namespaces, as on machines that forbid them.
 	Bare bool
+	// Secluded has the driver keep other processes out of it, as settle does.
+	Secluded bool
 	// Free attacks without a box: what shows that the attempts are real.
 	Free bool
 }
@@ -111,6 +113,11 @@ func fail(err error) int {
 
 // prepare makes the machine what the scene says.
 func (s scene) prepare() error {
+	if s.Secluded {
+		if err := proc.Seclude(); err != nil {
+			return err
+		}
+	}
 	if s.Chroot != "" {
 		if err := errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("/", s.Chroot, "", unix.MS_BIND|unix.MS_REC, ""), unix.Chroot(s.Chroot), unix.Chdir("/")); err != nil {
 			return fmt.Errorf("cannot make a chroot: %w", err)

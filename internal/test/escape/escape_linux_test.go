@@ -51,6 +51,7 @@ func TestEscapeTable(t *testing.T) {
 	}{
 		{scene{Name: "as is"}, nil, false},
 		{scene{Name: "ordinary user"}, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}, true},
+		{scene{Name: "ordinary user who is kept out", Secluded: true}, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}, true},
 		{scene{Name: "without user namespaces", Bare: true}, inNamespace(os.Geteuid(), os.Getegid()), false},
 		{scene{Name: "chroot", Chroot: "root"}, &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}, true},
 		{scene{Name: "ordinary user in a chroot"}, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}, Chroot: "root"}, true},
@@ -70,11 +71,26 @@ func TestEscapeTable(t *testing.T) {
 				return
 			}
 			judge(t, attacks)
+			if s.Secluded && namespacesFor(t, s.as) && slices.ContainsFunc(attacks, func(a attack) bool { return a.Unclaimed != "" }) {
+				t.Error("it claims to have no namespaces where there are some")
+			}
 			if s.Bare && !slices.ContainsFunc(attacks, func(a attack) bool { return a.Unclaimed != "" }) {
 				t.Error("it claims to have namespaces where there are none")
 			}
 		})
 	}
+}
+
+// namespacesFor reports whether the kernel gives a user the namespaces of all sandboxes.
+func namespacesFor(t *testing.T, as *syscall.SysProcAttr) bool {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "unshare", "-Urmpnif", "--mount-proc", "true")
+	cmd.Dir, cmd.SysProcAttr = "/", as
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Logf("no namespaces: %v: %s", err, out)
+	}
+	return err == nil
 }
 
 // judge fails for every way out.
