@@ -35,6 +35,7 @@ const sidebar = [
       page("Fleet", "/docs/fleet"),
       page("Fleet: workspaces", "/docs/fleet-workspaces"),
       page("Fleet: operations", "/docs/fleet-operations"),
+      page("Fleet: Temporal", "/docs/fleet-temporal"),
     ],
   },
   {
@@ -53,6 +54,7 @@ const sidebar = [
     text: "Reference",
     items: [
       page("Command line", "/docs/reference/cli"),
+      page("Fleet command line", "/docs/reference/fleet-cli"),
       page("Settings", "/docs/reference/settings"),
       page("Rules", "/docs/reference/rules"),
       page("Sandbox", "/docs/reference/sandbox"),
