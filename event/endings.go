@@ -56,8 +56,8 @@ func honest(s State, c *Cause) *Cause {
 
 // stopped returns the inputs that are held when the running turn ends.
 func (s State) stopped(c *Cause) []Input {
-	asked := c.Reason == Interrupted && s.Running().Interrupt != nil
-	if c.Outcome != Completed && c.Reason != Replaced && !asked {
+	requested := c.Reason == Interrupted && s.Running().Interrupt != nil
+	if c.Outcome != Completed && c.Reason != Replaced && !requested {
 		return s.Waiting
 	}
 	return slices.DeleteFunc(slices.Clone(s.Waiting), func(i Input) bool { return i.Stopped == "" })

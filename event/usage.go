@@ -120,9 +120,9 @@ func (s *Summary) Add(end AttemptEnded) {
 }
 
 // Join adds the consumption of other turns.
-func (s *Summary) Join(other Summary) {
-	s.Steps, s.Attempts = sum(s.Steps, other.Steps), sum(s.Attempts, other.Attempts)
-	s.Calls, s.Denied = sum(s.Calls, other.Calls), sum(s.Denied, other.Denied)
-	s.Usage = s.Usage.Add(other.Usage)
-	s.Cost, s.Unpriced = addCost(s.Cost, other.Cost), sum(s.Unpriced, other.Unpriced)
+func (s *Summary) Join(more Summary) {
+	s.Steps, s.Attempts = sum(s.Steps, more.Steps), sum(s.Attempts, more.Attempts)
+	s.Calls, s.Denied = sum(s.Calls, more.Calls), sum(s.Denied, more.Denied)
+	s.Usage = s.Usage.Add(more.Usage)
+	s.Cost, s.Unpriced = addCost(s.Cost, more.Cost), sum(s.Unpriced, more.Unpriced)
 }

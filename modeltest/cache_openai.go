@@ -33,11 +33,11 @@ const (
 	leastOfGPT    = 1024
 	stepOfGPT     = 128
 	routedBy      = 256
-	mostWrites    = 4
-	mostReads     = 50
+	maxWrites     = 4
+	maxReads      = 50
 	lifeOfBreak   = 30 * time.Minute
 	lifeInMemory  = 5 * time.Minute
-	mostInMemory  = time.Hour
+	maxInMemory   = time.Hour
 	lifeInStorage = 24 * time.Hour
 )
 
@@ -83,7 +83,7 @@ func (c *caches) openAI(p *prompt, model string, x *Exchange) *cacheUse {
 	case hasBreakpoints(model):
 		return c.breakpoints(p, &req, x.At)
 	}
-	least, idle, most := int64(leastOfGPT), lifeInMemory, mostInMemory
+	least, idle, most := int64(leastOfGPT), lifeInMemory, maxInMemory
 	if req.Retention == "24h" || strings.HasPrefix(model, "gpt-5.5") {
 		idle, most = lifeInStorage, lifeInStorage
 	}
@@ -176,13 +176,13 @@ func (c *caches) breakpoints(p *prompt, req *openAIRequest, at time.Time) *cache
 	use := &cacheUse{input: p.tokens()}
 	explicit := req.Options.Mode == "explicit"
 	seen := 0
-	for i := len(p.pieces) - 1; i >= 0 && seen < mostReads; i-- {
+	for i := len(p.pieces) - 1; i >= 0 && seen < maxReads; i-- {
 		piece := p.pieces[i]
 		if piece.tokens < leastOfGPT || piece.mark == 0 && (explicit || !piece.latest) {
 			continue
 		}
 		seen++
-		if seen == 1 || piece.mark > 0 && len(use.writes) < mostWrites {
+		if seen == 1 || piece.mark > 0 && len(use.writes) < maxWrites {
 			use.writes = append(use.writes, cacheWrite{digest: piece.digest, idle: lifeOfBreak})
 			use.written = max(use.written, piece.tokens)
 		}

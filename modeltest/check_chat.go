@@ -166,8 +166,8 @@ func (s *Server) checkChatContent(m chatMessage, at string) *apiError {
 	if s.rules.AllowEmptyText || m.Role == "tool" {
 		return nil
 	}
-	if said, ok := text(m.Content); ok {
-		if blank(said) && len(m.ToolCalls) == 0 {
+	if content, ok := text(m.Content); ok {
+		if blank(content) && len(m.ToolCalls) == 0 {
 			return emptyString(at + ".content")
 		}
 		return nil
@@ -193,17 +193,17 @@ func (s *Server) checkChatContent(m chatMessage, at string) *apiError {
 
 // checkDetails wants OpenRouter's reasoning_details as they came.
 func (s *Server) checkDetails(m chatMessage, i int) *apiError {
-	said, signed := map[int]string{}, map[int]string{} // by index
+	texts, signed := map[int]string{}, map[int]string{} // by index
 	for _, d := range m.Details {
 		if d.Type != "reasoning.text" || d.Format == "unknown" && d.Signature == nil { // not every upstream signs
 			continue
 		}
-		said[d.Index] += d.Text
+		texts[d.Index] += d.Text
 		if d.Signature != nil {
 			signed[d.Index] = *d.Signature
 		}
 	}
-	for index, text := range said {
+	for index, text := range texts {
 		if signed[index] != s.account().signature(text) && !s.issued.played(signed[index]) {
 			return invalid("messages.%d.content.0: Invalid `signature` in `thinking` block", i)
 		}

@@ -162,9 +162,9 @@ func (s *Server) checkMessage(req *messagesRequest, i int) *apiError {
 	if m.Role != "user" && m.Role != "assistant" {
 		return invalid("messages: Unexpected role \"%s\". The Messages API accepts a top-level `system` parameter, not \"%s\" as an input message role.", m.Role, m.Role)
 	}
-	if said, ok := text(m.Content); ok {
-		m.blocks = []messagesBlock{{Type: "text", Text: said}}
-		if said == "" {
+	if content, ok := text(m.Content); ok {
+		m.blocks = []messagesBlock{{Type: "text", Text: content}}
+		if content == "" {
 			return s.emptyMessage(req, i)
 		}
 	} else if json.Unmarshal(m.Content, &m.blocks) != nil {
@@ -232,13 +232,13 @@ func (s *Server) checkBlock(req *messagesRequest, i, k int) *apiError {
 	return nil
 }
 
-func (s *Server) checkText(said string) *apiError {
+func (s *Server) checkText(content string) *apiError {
 	switch {
 	case s.rules.AllowEmptyText:
 		return nil
-	case said == "":
+	case content == "":
 		return invalid("messages: text content blocks must be non-empty")
-	case blank(said):
+	case blank(content):
 		return invalid("messages: text content blocks must contain non-whitespace text")
 	}
 	return nil

@@ -186,8 +186,8 @@ func emptyString(param string) *apiError {
 
 // readInput reads the input, which is a text or a list of items.
 func (s *Server) readInput(req *responsesRequest) *apiError {
-	if said, ok := text(req.Input); ok {
-		if blank(said) && !s.rules.AllowEmptyText {
+	if content, ok := text(req.Input); ok {
+		if blank(content) && !s.rules.AllowEmptyText {
 			return emptyString("input")
 		}
 		return nil
@@ -251,8 +251,8 @@ func (s *Server) checkResponsesMessage(it responsesItem, at string) *apiError {
 	if !slices.Contains([]string{"user", "assistant", "system", "developer"}, it.Role) {
 		return invalid("Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.", it.Role).at(at, "invalid_value")
 	}
-	if said, ok := text(it.Content); ok {
-		if blank(said) && !s.rules.AllowEmptyText {
+	if content, ok := text(it.Content); ok {
+		if blank(content) && !s.rules.AllowEmptyText {
 			return emptyString(at + ".content")
 		}
 		return nil

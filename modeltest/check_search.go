@@ -65,8 +65,8 @@ func checkServerUse(m *messagesMessage, b messagesBlock, at string) *apiError {
 	if strings.HasPrefix(b.Name, "tool_search_tool_") {
 		want = "tool_search_tool_result"
 	}
-	for _, other := range m.blocks {
-		if other.Type == want && other.ToolUseID == b.ID {
+	for _, block := range m.blocks {
+		if block.Type == want && block.ToolUseID == b.ID {
 			return nil
 		}
 	}

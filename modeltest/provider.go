@@ -254,7 +254,7 @@ func bedrockPattern(_ *Server, req *chatRequest) *apiError {
 
 func bedrockText(_ *Server, req *chatRequest) *apiError {
 	return req.eachAnswer(func(_ int, m chatMessage) *apiError {
-		if said, ok := text(m.Content); ok && blank(said) {
+		if content, ok := text(m.Content); ok && blank(content) {
 			return invalid("ValidationException: messages: text content blocks must be non-empty")
 		}
 		return nil

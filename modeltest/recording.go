@@ -96,9 +96,9 @@ func seals(stream []byte) []string {
 			signatures[body.Index] += body.Delta.Signature
 			found[signatures[body.Index]] = true
 		}
-		var whole any
-		if json.Unmarshal(raw, &whole) == nil {
-			collect(whole, found)
+		var value any
+		if json.Unmarshal(raw, &value) == nil {
+			collect(value, found)
 		}
 	}
 	return slices.Collect(maps.Keys(found))

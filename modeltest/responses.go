@@ -64,19 +64,19 @@ func (s *stream) responsesMessage(i int, part, field, text string) (object, bool
 	place := func(key string, value any) object {
 		return object{"item_id": id, "output_index": s.index(i, len(s.Items)), "content_index": 0, key: value}
 	}
-	whole := s.Items[i].whole(text)
-	end := message(s.itemStatus(i), content(whole))
+	full := s.Items[i].whole(text)
+	end := message(s.itemStatus(i), content(full))
 	return end, s.added(i, message("in_progress", []any{}...)) &&
 		s.send(frame{}, "response.content_part.added", place("part", content(""))) &&
 		s.deltas(s.Items[i], text, s.stencil(name+".delta", place("delta", textMark))) &&
-		s.send(frame{}, name+".done", place(field, whole)) &&
-		s.send(frame{}, "response.content_part.done", place("part", content(whole))) &&
+		s.send(frame{}, name+".done", place(field, full)) &&
+		s.send(frame{}, "response.content_part.done", place("part", content(full))) &&
 		s.done(i, 0, end)
 }
 
 func (s *stream) responsesReasoning(i int) (object, bool) {
 	it, id := s.Items[i], s.id("rs_", i)
-	whole := it.whole(it.Reasoning)
+	text := it.whole(it.Reasoning)
 	reasoning := func(sealed string, summary ...any) object {
 		o := object{"id": id, "type": "reasoning", "summary": summary}
 		if s.sealWanted {
@@ -88,18 +88,18 @@ func (s *stream) responsesReasoning(i int) (object, bool) {
 		return nil, false
 	}
 	if it.Redacted {
-		end := reasoning(s.account.encrypted(id, whole), []any{}...)
+		end := reasoning(s.account.encrypted(id, text), []any{}...)
 		return end, s.done(i, 0, end)
 	}
 	part := func(text string) object { return object{"type": "summary_text", "text": text} }
 	place := func(key string, value any) object {
 		return object{"item_id": id, "output_index": s.index(i, len(s.Items)), "summary_index": 0, key: value}
 	}
-	end := reasoning(s.account.encrypted(id, whole), part(whole))
+	end := reasoning(s.account.encrypted(id, text), part(text))
 	return end, s.send(frame{}, "response.reasoning_summary_part.added", place("part", part(""))) &&
 		s.deltas(it, it.Reasoning, s.stencil("response.reasoning_summary_text.delta", place("delta", textMark))) &&
-		s.send(frame{}, "response.reasoning_summary_text.done", place("text", whole)) &&
-		s.send(frame{}, "response.reasoning_summary_part.done", place("part", part(whole))) &&
+		s.send(frame{}, "response.reasoning_summary_text.done", place("text", text)) &&
+		s.send(frame{}, "response.reasoning_summary_part.done", place("part", part(text))) &&
 		s.done(i, 0, end)
 }
 

@@ -77,8 +77,8 @@ func (r *rendering) wholeChat() object {
 		case it.Refusal != "":
 			message["refusal"] = it.Refusal
 		default:
-			said, _ := message["content"].(string)
-			message["content"] = said + it.whole(it.Text)
+			content, _ := message["content"].(string)
+			message["content"] = content + it.whole(it.Text)
 		}
 	}
 	if calls != nil {

@@ -284,8 +284,8 @@ var licenceField = regexp.MustCompile(`(?m)^License: *(\S.*)$`)
 // files in /usr/share/common-licenses an older one has.
 func licencesOf(copyright map[string]string, name string) (names []string) {
 	text := copyright[copyrights+name+"/copyright"]
-	if other := copyright[copyrights+name]; other != "" {
-		text = copyright[other+"/copyright"]
+	if known := copyright[copyrights+name]; known != "" {
+		text = copyright[known+"/copyright"]
 	}
 	if next, ok := copyright[text]; ok {
 		text = next

@@ -116,12 +116,12 @@ func (f *appServerFlags) understand(cmd *cobra.Command, s *streams, dir string) 
 	if err != nil {
 		return nil, err
 	}
-	said := codex.Flags{Config: f.overrides, Model: cmd.Flag("model").Value.String()}
-	if said.Model == "" && slices.ContainsFunc(f.overrides, func(o string) bool { return strings.HasPrefix(o, "model_provider") }) &&
+	flags := codex.Flags{Config: f.overrides, Model: cmd.Flag("model").Value.String()}
+	if flags.Model == "" && slices.ContainsFunc(f.overrides, func(o string) bool { return strings.HasPrefix(o, "model_provider") }) &&
 		!slices.ContainsFunc(f.overrides, func(o string) bool { return strings.HasPrefix(o, "model=") }) {
-		said.Model = catalog.Default("openai") // until a thread or a turn names one
+		flags.Model = catalog.Default("openai") // until a thread or a turn names one
 	}
-	spec, err := codex.Understand(said, codex.Known{
+	spec, err := codex.Understand(flags, codex.Known{
 		Model: configured.Model, Getenv: s.getenv,
 		Provider: func(name string) (string, bool) {
 			p, ok := configured.Providers[name]

@@ -274,11 +274,11 @@ func (f *execFlags) writable(dir string, named []string) []string {
 	if tmp := "/tmp"; !slices.Contains(list, tmp) && filepath.IsAbs(tmp) {
 		list = append(list, tmp)
 	}
-	for _, other := range named {
-		if !filepath.IsAbs(other) {
-			other = filepath.Join(dir, other)
+	for _, name := range named {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
 		}
-		list = append(list, filepath.Clean(other))
+		list = append(list, filepath.Clean(name))
 	}
 	return list
 }

@@ -148,8 +148,8 @@ func (l *log) discarded(a *attempt, ids []string) {
 		}
 	}
 	for n, i := range a.items {
-		whole := i.started || i.ready || i.ended && i.status != event.ItemAborted
-		kept := n <= last && whole
+		complete := i.started || i.ready || i.ended && i.status != event.ItemAborted
+		kept := n <= last && complete
 		if kept == slices.Contains(ids, i.id) && !i.started { // C5 covers started items
 			if kept {
 				l.breaks("C13", "item %s is discarded, though a call after it started", i.id)

@@ -97,13 +97,13 @@ func (l *log) callReady(i *item, d event.CallReady) {
 		return
 	}
 	i.ready, i.whole = true, d.Arguments
-	said := d.Arguments
+	arguments := d.Arguments
 	if d.Sent != nil {
-		if said = d.Sent.Arguments; said == "" { // only the translator can check this
+		if arguments = d.Sent.Arguments; arguments == "" { // only the translator can check this
 			return
 		}
 	}
-	if shown := i.args.String(); shown != "" && shown != said && !i.torn {
+	if shown := i.args.String(); shown != "" && shown != arguments && !i.torn {
 		l.breaks("C4", "the arguments of call %s differ from its deltas", i.id)
 	}
 }

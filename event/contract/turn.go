@@ -141,8 +141,8 @@ func (l *log) completed(t *turn, d event.TurnCompleted) {
 	}
 	l.commandsRan(t)
 	l.untold(t)
-	asked := t.latest != nil || !l.onlyCommands(t)
-	if asked && (t.latest == nil || t.latest.outcome != event.Completed) {
+	requested := t.latest != nil || !l.onlyCommands(t)
+	if requested && (t.latest == nil || t.latest.outcome != event.Completed) {
 		l.breaks("C14", "turn %s completed, and its last attempt did not", t.id)
 	}
 	if t.covered {
@@ -184,18 +184,18 @@ func (l *log) failure(f *event.Failure) {
 }
 
 // turnEnded: C1, C2, C9, C14.
-func (l *log) turnEnded(t *turn, e event.Event, said event.Summary) {
+func (l *log) turnEnded(t *turn, e event.Event, summary event.Summary) {
 	l.openThings(t)
 	if t.interrupted && l.InterruptBound > 0 {
-		if took := e.At.Sub(t.interruptAt); took > l.InterruptBound {
-			l.breaks("C9", "the interrupt took %v, more than %v", took, l.InterruptBound)
+		if elapsed := e.At.Sub(t.interruptAt); elapsed > l.InterruptBound {
+			l.breaks("C9", "the interrupt took %v, more than %v", elapsed, l.InterruptBound)
 		}
 	}
-	if said.Cost == 0 && said.Unpriced == 0 { // older logs know no costs
-		said.Cost, said.Unpriced = t.summary.Cost, t.summary.Unpriced
+	if summary.Cost == 0 && summary.Unpriced == 0 { // older logs know no costs
+		summary.Cost, summary.Unpriced = t.summary.Cost, t.summary.Unpriced
 	}
-	if said != t.summary {
-		l.breaks("C14", "its summary is %+v, and the events add up to %+v", said, t.summary)
+	if summary != t.summary {
+		l.breaks("C14", "its summary is %+v, and the events add up to %+v", summary, t.summary)
 	}
 	t.ended, t.volatile, t.endPlace = true, e.Volatile, l.place
 	l.running = nil

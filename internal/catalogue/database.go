@@ -202,8 +202,8 @@ func isBusy(err error) bool {
 }
 
 // save stores and removes rows in one transaction.
-func (c *Catalogue) save(ctx context.Context, changed []row, gone []string) (err error) {
-	if c.db == nil || len(changed)+len(gone) == 0 {
+func (c *Catalogue) save(ctx context.Context, changed []row, removed []string) (err error) {
+	if c.db == nil || len(changed)+len(removed) == 0 {
 		return nil
 	}
 	tx, err := c.db.BeginTx(ctx, nil)
@@ -223,7 +223,7 @@ func (c *Catalogue) save(ctx context.Context, changed []row, gone []string) (err
 			return err
 		}
 	}
-	for _, session := range gone {
+	for _, session := range removed {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM session WHERE id = ?", session); err != nil {
 			return err
 		}

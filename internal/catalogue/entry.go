@@ -74,12 +74,12 @@ const pictures = "(pictures)"
 
 // Title returns the title of a session: the first line of its first input.
 func Title(state event.State) string {
-	var said []event.Input
+	var inputs []event.Input
 	for _, t := range state.Turns {
-		said = append(said, t.Inputs...)
+		inputs = append(inputs, t.Inputs...)
 	}
 	title := ""
-	for _, in := range append(said, state.Waiting...) {
+	for _, in := range append(inputs, state.Waiting...) {
 		line, _, _ := strings.Cut(strings.TrimSpace(in.Text), "\n")
 		if line = strings.TrimSpace(line); line != "" {
 			return truncate(line, maxTitle)

@@ -129,12 +129,12 @@ func (r *request) fillThinking() {
 }
 
 // maxTokens is the number that the API demands.
-func maxTokens(asked, largest int) int {
+func maxTokens(requested, largest int) int {
 	switch {
-	case asked > 0 && largest > 0:
-		return min(asked, largest)
-	case asked > 0:
-		return asked
+	case requested > 0 && largest > 0:
+		return min(requested, largest)
+	case requested > 0:
+		return requested
 	case largest > 0:
 		return largest
 	}

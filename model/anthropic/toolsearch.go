@@ -22,11 +22,11 @@ func tools(specs []model.ToolSpec) []*tool {
 	var list, deferred []*tool
 	for i := range specs {
 		t := &specs[i]
-		said := &tool{Name: t.Name, Description: t.Description, InputSchema: t.Schema, DeferLoading: t.Deferred != ""}
-		if said.DeferLoading {
-			deferred = append(deferred, said)
+		declared := &tool{Name: t.Name, Description: t.Description, InputSchema: t.Schema, DeferLoading: t.Deferred != ""}
+		if declared.DeferLoading {
+			deferred = append(deferred, declared)
 		} else {
-			list = append(list, said)
+			list = append(list, declared)
 		}
 	}
 	if len(deferred) > 0 {

@@ -69,11 +69,11 @@ func Efforts() []string { return []string{"none", "minimal", "low", "medium", "h
 // Effort returns the model's effort that is nearest to the requested effort, the lower of
 // two. It returns "" if no effort was requested, and the requested effort if the model's
 // efforts are unknown.
-func (m Model) Effort(asked string) string {
+func (m Model) Effort(requested string) string {
 	order := Efforts()
-	want := slices.Index(order, asked)
-	if want < 0 || len(m.Efforts) == 0 || slices.Contains(m.Efforts, asked) {
-		return asked
+	want := slices.Index(order, requested)
+	if want < 0 || len(m.Efforts) == 0 || slices.Contains(m.Efforts, requested) {
+		return requested
 	}
 	best, distance := "", len(order)
 	for _, effort := range m.Efforts {
@@ -133,12 +133,12 @@ func sibling(rest string) bool {
 }
 
 // With returns t with the entries of other, which replace entries of the same name.
-func (t Table) With(other Table) Table {
+func (t Table) With(table Table) Table {
 	joined := maps.Clone(t)
 	if joined == nil {
 		joined = Table{}
 	}
-	maps.Copy(joined, other)
+	maps.Copy(joined, table)
 	return joined
 }
 

@@ -178,9 +178,9 @@ func (d *decoder) reason(w wireChoice, emit transport.Emit) error {
 		return nil
 	}
 	d.say(model.Reasoning, w.field, text, emit)
-	var again bool
-	d.flow.details, again = d.flow.details.add(more)
-	d.flow.altered = d.flow.altered || again
+	var repeated bool
+	d.flow.details, repeated = d.flow.details.add(more)
+	d.flow.altered = d.flow.altered || repeated
 	return nil
 }
 

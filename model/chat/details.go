@@ -17,7 +17,7 @@ type detail map[string]any
 // detail, all other pieces are separate. It reports whether a detail was signed a second
 // time. Then the stream repeats itself, the joined text differs from the text that the
 // provider signed, and the provider would refuse every later request with it.
-func (d details) add(more details) (_ details, again bool) {
+func (d details) add(more details) (_ details, repeated bool) {
 	for _, piece := range more {
 		var last detail
 		if len(d) > 0 {
@@ -25,14 +25,14 @@ func (d details) add(more details) (_ details, again bool) {
 		}
 		switch {
 		case last.continuedBy(piece):
-			again = again || last.signed() && piece.signed()
+			repeated = repeated || last.signed() && piece.signed()
 			last.merge(piece)
 		default:
-			again = again || last != nil && reflect.DeepEqual(last, piece)
+			repeated = repeated || last != nil && reflect.DeepEqual(last, piece)
 			d = append(d, piece)
 		}
 	}
-	return d, again
+	return d, repeated
 }
 
 // text is what the pieces say in words.

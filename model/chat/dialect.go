@@ -93,7 +93,7 @@ const (
 	textBridge    = "Understood."
 	textNotKept   = "(not kept)"
 	noSignature   = `{"google":{"thought_signature":"skip_thought_signature_validator"}}` // https://ai.google.dev/gemini-api/docs/thought-signatures#faqs
-	mostCacheMark = 2
+	maxCacheMark = 2
 )
 
 // apply makes the messages what the dialect demands.
@@ -139,7 +139,7 @@ func (d dialect) call(m *message) {
 // chain of calls uncached: the fourth breakpoint is the request's own, after its last
 // message (https://openrouter.ai/docs/guides/best-practices/prompt-caching).
 func markCache(list []message) {
-	left := mostCacheMark
+	left := maxCacheMark
 	for i := len(list) - 1; i >= 0; i-- {
 		m := &list[i]
 		if m.Role == "tool" || m.Role != "system" && left == 0 {

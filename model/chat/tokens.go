@@ -23,8 +23,8 @@ func report(w *tokens, emit transport.Emit) {
 		return
 	}
 	var t model.Tokens
-	whole := read(w.prompt, &t.Prompt) && read(w.completion, &t.Completion) && logprobs(w.logprobs, &t)
-	t.Incomplete = !whole
+	complete := read(w.prompt, &t.Prompt) && read(w.completion, &t.Completion) && logprobs(w.logprobs, &t)
+	t.Incomplete = !complete
 	emit(model.Chunk{Kind: model.TokenReport, Tokens: &t})
 }
 

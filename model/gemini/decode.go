@@ -135,8 +135,8 @@ func (d *decoder) candidate(data []byte, emit transport.Emit) error {
 	if reason == nil || err != nil || word == "" || word == "FINISH_REASON_UNSPECIFIED" {
 		return nil
 	}
-	said, _ := jsonscan.String(message)
-	return d.finish(word, said, emit)
+	text, _ := jsonscan.String(message)
+	return d.finish(word, text, emit)
 }
 
 func (d *decoder) content(data []byte, emit transport.Emit) error {
@@ -297,7 +297,7 @@ func (d *decoder) count(data []byte, emit transport.Emit) error {
 	if data == nil || jsonscan.IsNull(data) {
 		return nil
 	}
-	var prompt, tools, cached, said, thought transport.Count
+	var prompt, tools, cached, answer, thought transport.Count
 	u := jsonscan.Members(data)
 	for u.Next() {
 		var to *transport.Count
@@ -309,7 +309,7 @@ func (d *decoder) count(data []byte, emit transport.Emit) error {
 		case "cachedContentTokenCount":
 			to = &cached
 		case "candidatesTokenCount":
-			to = &said
+			to = &answer
 		case "thoughtsTokenCount":
 			to = &thought
 		default:
@@ -327,7 +327,7 @@ func (d *decoder) count(data []byte, emit transport.Emit) error {
 		d.usage = &model.Usage{}
 	}
 	*d.usage = model.Usage{
-		Input: transport.Total(prompt, tools), CacheRead: int64(cached), Output: transport.Total(said, thought), Reasoning: int64(thought),
+		Input: transport.Total(prompt, tools), CacheRead: int64(cached), Output: transport.Total(answer, thought), Reasoning: int64(thought),
 	}
 	if first { // the others say the same of the input
 		now := *d.usage

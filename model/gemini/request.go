@@ -136,8 +136,8 @@ func thinking(name, effort string, known catalog.Model) *thinkingConfig {
 // cannot disable thinking for Gemini 2.5 Pro.
 func budgetOf(effort, name string) *int {
 	budget := map[string]int{"none": 128, "minimal": 1024, "low": 4096, "medium": 8192, "high": 16_384, "xhigh": 24_576, "max": 24_576}
-	n, asked := budget[effort]
-	if !asked {
+	n, requested := budget[effort]
+	if !requested {
 		return nil
 	}
 	if effort == "none" && !strings.Contains(name, "-pro") {

@@ -185,11 +185,11 @@ func input(items []model.Item, custom map[string]string, stale map[int]bool) []i
 			}
 		case model.Assistant:
 			if it.Text != "" {
-				said := item{Type: "message", Role: "assistant", Content: it.Text}
+				message := item{Type: "message", Role: "assistant", Content: it.Text}
 				if it.Seal != nil && it.Seal.Format == event.SealPhase {
-					said.Phase = it.Seal.Data
+					message.Phase = it.Seal.Data
 				}
-				list = append(list, said)
+				list = append(list, message)
 			}
 		case model.Reasoning:
 			if stale[n] {

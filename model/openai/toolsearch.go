@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// mostSaid bounds what the description of a namespace says of its tools, in bytes.
-const mostSaid = 400
+// maxDescribed bounds what the description of a namespace says of its tools, in bytes.
+const maxDescribed = 400
 
 // tools returns the tools that the model sees, then the tools that it must search, as
 // namespaces: the model sees only the name and description of a namespace, and of a
@@ -20,9 +20,9 @@ func tools(specs []model.ToolSpec, custom map[string]string) []*tool {
 	var list, spaces []*tool
 	named := map[string]*tool{}
 	for i := range specs {
-		said, group := newTool(&specs[i], custom), specs[i].Deferred
+		declared, group := newTool(&specs[i], custom), specs[i].Deferred
 		if group == "" {
-			list = append(list, said)
+			list = append(list, declared)
 			continue
 		}
 		space := named[group]
@@ -30,9 +30,9 @@ func tools(specs []model.ToolSpec, custom map[string]string) []*tool {
 			space = &tool{Type: "namespace", Name: group}
 			named[group], spaces = space, append(spaces, space)
 		}
-		said.Defer = true
-		space.Tools = append(space.Tools, said)
-		space.describe(strings.TrimPrefix(said.Name, group+"__"))
+		declared.Defer = true
+		space.Tools = append(space.Tools, declared)
+		space.describe(strings.TrimPrefix(declared.Name, group+"__"))
 	}
 	if len(spaces) == 0 {
 		return list
@@ -45,7 +45,7 @@ func (t *tool) describe(name string) {
 	switch {
 	case t.Description == "":
 		t.Description = "Tools of " + t.Name + ": " + name
-	case len(t.Description)+len(name) < mostSaid:
+	case len(t.Description)+len(name) < maxDescribed:
 		t.Description += ", " + name
 	case !strings.HasSuffix(t.Description, "…"):
 		t.Description += ", …"

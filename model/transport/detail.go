@@ -81,14 +81,14 @@ func ParseDetail(body []byte) Detail {
 	switch {
 	case strings.HasPrefix(text, "{"), strings.HasPrefix(text, "["):
 		return Detail{Message: beginning(text)}
-	case strings.HasPrefix(text, "<"), len(text) > mostMessage:
+	case strings.HasPrefix(text, "<"), len(text) > maxMessage:
 		return Detail{}
 	}
 	return Detail{Message: text}
 }
 
-// mostMessage bounds, in bytes, what is taken for a message without more ado.
-const mostMessage = 300
+// maxMessage bounds, in bytes, what is taken for a message without more ado.
+const maxMessage = 300
 
 // beginning returns how the message begins in an answer that was too long to
 // be read whole: some servers say back all that they were sent.
@@ -96,7 +96,7 @@ func beginning(text string) string {
 	for _, key := range []string{`"message":`, `"msg":`, `"detail":`} {
 		_, rest, _ := strings.Cut(text, key)
 		rest, quoted := strings.CutPrefix(strings.TrimSpace(rest), `"`)
-		for end := min(len(rest), mostMessage); quoted && end > 0; end-- {
+		for end := min(len(rest), maxMessage); quoted && end > 0; end-- {
 			var message string
 			if json.Unmarshal([]byte(`"`+rest[:end]+`"`), &message) == nil {
 				return message

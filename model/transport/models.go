@@ -14,8 +14,8 @@ type Listed struct {
 	MaxOutput int // tokens
 }
 
-// mostPages bounds how many pages of a list are read.
-const mostPages = 20
+// maxPages bounds how many pages of a list are read.
+const maxPages = 20
 
 // listPage is a page of /models. Servers say in various ways how much a model
 // takes: Anthropic (max_input_tokens, max_tokens), vLLM (max_model_len),
@@ -93,7 +93,7 @@ func (e Endpoint) Models(ctx context.Context, r Request) ([]Listed, error) {
 		e.Query = url.Values{}
 	}
 	var all []Listed
-	for range mostPages {
+	for range maxPages {
 		var page listPage
 		if err := e.get(ctx, r, &page); err != nil {
 			return nil, err

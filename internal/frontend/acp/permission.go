@@ -34,12 +34,12 @@ func (ses *session) ask(ctx context.Context, q asker.Question) asker.Asked {
 	if ses.gone != nil || c == nil && q.Child == "" {
 		return nil
 	}
-	asked := toolCall{ID: q.Approval, Title: q.Title, Kind: "other", Status: "pending", Content: []object{contentBlock(codeBlock(asker.Words(q.ApprovalRequested)))}}
+	call := toolCall{ID: q.Approval, Title: q.Title, Kind: "other", Status: "pending", Content: []object{contentBlock(codeBlock(asker.Words(q.ApprovalRequested)))}}
 	if c != nil { // else it is of a child in the background, whose call is over
 		c.title = cmp.Or(q.Title, c.title)
-		asked = c.asking(q.ApprovalRequested)
+		call = c.asking(q.ApprovalRequested)
 	}
-	request := object{"sessionId": ses.id, "toolCall": asked, "options": permissionOptions()}
+	request := object{"sessionId": ses.id, "toolCall": call, "options": permissionOptions()}
 	sent, err := ses.Send(ctx, "session/request_permission", request)
 	if err != nil {
 		if !errors.Is(err, jsonrpc.ErrClosed) { // the end of the input ends the turn, and with it the approval (C16)

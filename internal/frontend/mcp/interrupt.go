@@ -68,7 +68,7 @@ func (f *Frontend) targets(ctx context.Context, c *client, session string) ([]ta
 	if session == "" {
 		for _, e := range c.tasks.Open() {
 			t, running := targetIn(e.Request.opened)
-			if running && !slices.ContainsFunc(all, func(other target) bool { return other.input == t.input && other.session.ID() == t.session.ID() }) {
+			if running && !slices.ContainsFunc(all, func(known target) bool { return known.input == t.input && known.session.ID() == t.session.ID() }) {
 				all = append(all, t)
 			}
 		}

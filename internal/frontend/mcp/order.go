@@ -24,14 +24,14 @@ const (
 // waitsFor reports whether a request waits until one of another kind, that
 // came before it, is admitted. All sessions of a connection are in one order;
 // new ones may begin side by side.
-func (k kind) waitsFor(other kind) bool {
+func (k kind) waitsFor(earlier kind) bool {
 	switch k {
 	case starts:
-		return other == touches
+		return earlier == touches
 	case submits:
 		return true
 	case touches:
-		return other != ends
+		return earlier != ends
 	}
 	return false
 }
@@ -59,9 +59,9 @@ func (o *order) enter(k kind) *place {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	p := &place{order: o, kind: k, admitted: make(chan struct{})}
-	for _, other := range o.open {
-		if k.waitsFor(other.kind) {
-			p.before = append(p.before, other)
+	for _, entry := range o.open {
+		if k.waitsFor(entry.kind) {
+			p.before = append(p.before, entry)
 		}
 	}
 	o.open = append(o.open, p)
@@ -70,9 +70,9 @@ func (o *order) enter(k kind) *place {
 
 // wait waits until those that come first are admitted, or ctx ends.
 func (p *place) wait(ctx context.Context) error {
-	for _, other := range p.before {
+	for _, entry := range p.before {
 		select {
-		case <-other.admitted:
+		case <-entry.admitted:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

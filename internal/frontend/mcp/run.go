@@ -18,11 +18,11 @@ import (
 
 // run is the tool: a turn in a new session.
 func (f *Frontend) run(ctx context.Context, req *sdk.CallToolRequest, in runInput) (*sdk.CallToolResult, *result, error) {
-	wish, err := f.wish(in)
+	spec, err := f.wish(in)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := f.begin(ctx, "", wish)
+	s, err := f.begin(ctx, "", spec)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -130,8 +130,8 @@ func (s *Server) handler(f func(*Server, http.ResponseWriter, *http.Request) err
 func (s *Server) nothing(w http.ResponseWriter, r *http.Request) error {
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
-		other := &http.Request{Method: method, URL: r.URL, Host: r.Host}
-		if _, pattern := s.mux.Handler(other); strings.Contains(pattern, " ") {
+		request := &http.Request{Method: method, URL: r.URL, Host: r.Host}
+		if _, pattern := s.mux.Handler(request); strings.Contains(pattern, " ") {
 			allowed = append(allowed, method)
 		}
 	}

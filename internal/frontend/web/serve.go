@@ -24,8 +24,8 @@ const (
 // It returns an error that names what did not end in time. A second stop ends the grace
 // of running calls; after a third one, Serve waits for nothing.
 func (s *Server) Serve(l net.Listener, stops <-chan stdio.Stop) error {
-	serving, over := context.WithCancel(context.Background())
-	defer over()
+	serving, stopServing := context.WithCancel(context.Background())
+	defer stopServing()
 	go scope.Shield(scope.Log(s.Logger, nil, "closing idle sessions panicked"), func() { s.closeIdle(serving) })() // ends when Serve returns
 	return guard.Serve(l, s.httpServer(), stdio.Shutdown{
 		Close: s.Host.CloseFor, Hurry: stdio.Hurry(s.Host.Sessions), Timeout: closeTimeout, DrainTimeout: drainTimeout, Stops: stops,

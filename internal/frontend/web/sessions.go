@@ -19,12 +19,12 @@ import (
 // with calls f with the session, and opens the session if necessary. It calls f once more
 // if the session was closed in between, or had to be closed because its log had failed.
 func (s *Server) with(ctx context.Context, id string, f func(*settle.Session) error) error {
-	for again := false; ; again = true {
+	for retried := false; ; retried = true {
 		session, err := s.session(ctx, id)
 		if err != nil {
 			return err
 		}
-		if err = f(session); err == nil || again || !errors.Is(err, settle.ErrClosed) && !isSpent(session, err) {
+		if err = f(session); err == nil || retried || !errors.Is(err, settle.ErrClosed) && !isSpent(session, err) {
 			return err
 		}
 		closing := session.Close(ctx)

@@ -62,8 +62,8 @@ func (w *world) recoveries(at int) (n int) {
 	if !w.opens(d) {
 		return 0
 	}
-	for again := at + 1; again < d.len(); again++ {
-		c := d.first(again)
+	for next := at + 1; next < d.len(); next++ {
+		c := d.first(next)
 		if w.opens(c) {
 			w.holds(c)
 		}

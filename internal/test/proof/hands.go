@@ -92,10 +92,10 @@ func (m *machine) work(ctx context.Context, r executor.Request) (json.RawMessage
 		return nil, err
 	}
 	m.mu.Lock()
-	again, host := m.began[r.Call], m.hosts[r.Call]
+	known, host := m.began[r.Call], m.hosts[r.Call]
 	m.began[r.Call] = true
 	m.mu.Unlock()
-	if again {
+	if known {
 		m.world.broke("C5", "call %s is done at the hands for the second time", r.Call)
 	}
 	defer func() { // C7: it does not outlast the lease

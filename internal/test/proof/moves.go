@@ -100,10 +100,10 @@ func (w *world) compact(p *process) {
 func (w *world) interrupt(p *process, r session.Request) {
 	known := r.Input == ""
 	p.log.View(func(s event.State) { known = known || s.Accepted(r.Input) })
-	asked, running := time.Now(), p.running()
+	start, running := time.Now(), p.running()
 	o, err := p.session.Interrupt(context.Background(), r)
-	if took := time.Since(asked); known && !p.dead() && took > w.interruptBound()+strayMargin {
-		w.broke("C9", "an interrupt was answered after %v", took)
+	if elapsed := time.Since(start); known && !p.dead() && elapsed > w.interruptBound()+strayMargin {
+		w.broke("C9", "an interrupt was answered after %v", elapsed)
 	}
 	if err != nil && !errors.Is(err, session.ErrClosed) {
 		w.broke("C10", "an interrupt was answered with: %v", err)

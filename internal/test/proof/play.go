@@ -203,14 +203,14 @@ func (w *world) giveUp(p *process) {
 // successor ends the process, if it is not dead, and starts the next one, if the script
 // has one.
 func (w *world) successor(p *process) *process {
-	again := p.dead() || !w.idle(p)
+	unfinished := p.dead() || !w.idle(p)
 	if p.dead() {
 		p.bury()
 	} else if err := p.close(); err != nil && !w.failing.Load() && !p.dead() {
 		w.broke("C2", "the session was not closed: %v", err)
 	}
 	var next *process
-	if (again || p.dead()) && !w.failing.Load() && !w.stuck {
+	if (unfinished || p.dead()) && !w.failing.Load() && !w.stuck {
 		next = w.open()
 	}
 	p.succeed(next)

@@ -91,17 +91,17 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 }
 
 func (p *process) turn(set setting, tools *tool.Set) turn.Config {
-	asked, system := set.wire.Model(p.world.server.Client(), p.world.script.model(), set.window, set.limits.Stall), p.world.script.system()
-	asked.ToolSearch = p.world.script.Searches && set.wire.searches()
+	modelConfig, system := set.wire.Model(p.world.server.Client(), p.world.script.model(), set.window, set.limits.Stall), p.world.script.system()
+	modelConfig.ToolSearch = p.world.script.Searches && set.wire.searches()
 	if p.world.script.Families {
-		asked.Family = set.wire.family()
+		modelConfig.Family = set.wire.family()
 	}
-	seen := witness{asked.Provider, p, history.Target{Provider: asked.ProviderName, Model: asked.Name, Traits: asked.Traits}, system}
-	if asked.Provider = seen; p.world.bomb != nil {
-		asked.Provider = panicking{seen, p.world}
+	seen := witness{modelConfig.Provider, p, history.Target{Provider: modelConfig.ProviderName, Model: modelConfig.Name, Traits: modelConfig.Traits}, system}
+	if modelConfig.Provider = seen; p.world.bomb != nil {
+		modelConfig.Provider = panicking{seen, p.world}
 	}
 	c := turn.Config{
-		Model:  asked,
+		Model:  modelConfig,
 		System: system, Tools: tools, Dir: "/work", Redact: p.world.redactor,
 		Limits:         run.Limits{Steps: set.limits.Steps, Time: set.limits.Time, Repeats: set.limits.Repeats},
 		InterruptGrace: set.limits.Grace, Compaction: set.compact,

@@ -16,17 +16,17 @@ func Calls(n int) int { return n * *times }
 
 // Swapper exchanges two names until it is stopped.
 type Swapper struct {
-	name, other string
-	rounds      atomic.Int64
-	done        chan struct{}
-	stopped     sync.WaitGroup
-	once        sync.Once
+	name, second string
+	rounds       atomic.Int64
+	done         chan struct{}
+	stopped      sync.WaitGroup
+	once         sync.Once
 }
 
 // Start begins to exchange the names, which must both exist. The test's end stops it.
-func Start(t testing.TB, name, other string) *Swapper {
+func Start(t testing.TB, name, second string) *Swapper {
 	t.Helper()
-	s := &Swapper{name: name, other: other, done: make(chan struct{})}
+	s := &Swapper{name: name, second: second, done: make(chan struct{})}
 	s.stopped.Go(func() { // ends with done; Stop waits
 		for {
 			select {
@@ -45,7 +45,7 @@ func Start(t testing.TB, name, other string) *Swapper {
 
 // exchange fails where the code under test has just replaced or removed a name.
 func (s *Swapper) exchange() error {
-	return unix.Renameat2(unix.AT_FDCWD, s.name, unix.AT_FDCWD, s.other, unix.RENAME_EXCHANGE)
+	return unix.Renameat2(unix.AT_FDCWD, s.name, unix.AT_FDCWD, s.second, unix.RENAME_EXCHANGE)
 }
 
 // Rounds is how often the names were exchanged.

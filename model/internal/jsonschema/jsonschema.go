@@ -48,7 +48,7 @@ func Closed(schema json.RawMessage) json.RawMessage {
 	}
 	changed := false
 	each(root, func(s map[string]any) {
-		if _, said := s["additionalProperties"]; isObject(s) && !said {
+		if _, present := s["additionalProperties"]; isObject(s) && !present {
 			s["additionalProperties"] = false
 			changed = true
 		}

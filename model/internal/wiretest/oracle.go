@@ -14,7 +14,7 @@ func RoundTrip(body []byte, params any, besides ...string) (string, error) {
 	if err := json.Unmarshal(body, params); err != nil {
 		return "", fmt.Errorf("cannot decode into %T: %w", params, err)
 	}
-	again, err := json.Marshal(params)
+	encoded, err := json.Marshal(params)
 	if err != nil {
 		return "", fmt.Errorf("cannot encode %T: %w", params, err)
 	}
@@ -22,7 +22,7 @@ func RoundTrip(body []byte, params any, besides ...string) (string, error) {
 	if err := json.Unmarshal(body, &sent); err != nil {
 		return "", err
 	}
-	if err := json.Unmarshal(again, &known); err != nil {
+	if err := json.Unmarshal(encoded, &known); err != nil {
 		return "", err
 	}
 	for _, name := range besides {

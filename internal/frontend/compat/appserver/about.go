@@ -34,12 +34,12 @@ func (s *Server) initialize(r *jsonrpc.Request) {
 		return
 	}
 	s.mu.Lock()
-	again := s.ready
-	if !again {
+	repeated := s.ready
+	if !repeated {
 		s.ready, s.unasked = true, p.Capabilities.OptOut
 	}
 	s.mu.Unlock()
-	if again {
+	if repeated {
 		r.Fail(invalid("Already initialized"))
 		return
 	}

@@ -20,17 +20,17 @@ const (
 func (v view) turnOf(items itemsView) object {
 	t := v.turn
 	status, err := turnStatus(t.Cause)
-	said := []object{}
+	thread := []object{}
 	switch {
 	case items == full:
-		said = v.all()
+		thread = v.all()
 	case items == summary && status == completed:
-		said = v.answer()
+		thread = v.answer()
 	default:
 		items = notLoaded
 	}
 	return object{
-		"id": t.ID, "rootTurnId": t.ID, "items": said, "itemsView": items, "status": status, "error": err,
+		"id": t.ID, "rootTurnId": t.ID, "items": thread, "itemsView": items, "status": status, "error": err,
 		"startedAt": seconds(t.StartedAt), "completedAt": seconds(t.EndedAt), "durationMs": milliseconds(t.StartedAt, t.EndedAt),
 	}
 }

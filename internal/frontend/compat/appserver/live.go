@@ -114,7 +114,7 @@ func (l *loadedThread) answer(e event.Event, t *translator) {
 			l.refuse(m.Entry, "the input was dropped")
 		}
 	}
-	_, asked := e.Data.(event.InterruptRequested)
+	_, requested := e.Data.(event.InterruptRequested)
 	if _, started := e.Data.(event.TurnStarted); started {
 		for _, early := range l.interrupts.Open() { // of a turn that was still to start
 			if early.Key == "" {
@@ -122,7 +122,7 @@ func (l *loadedThread) answer(e event.Event, t *translator) {
 			}
 		}
 	}
-	if asked || e.Terminal() { // also those that came too late to be recorded
+	if requested || e.Terminal() { // also those that came too late to be recorded
 		l.replyInterrupted(e.Turn)
 	}
 }

@@ -76,12 +76,12 @@ func (s *Server) rights(dir string, p setup) (codex.Rights, error) {
 	if err != nil {
 		return codex.Rights{}, err
 	}
-	asked := p.AskedRights
-	if policy := p.text("approval_policy"); policy != "" && !isGiven(asked.ApprovalPolicy) {
-		asked.ApprovalPolicy = codex.Approval(policy).JSON()
+	rights := p.AskedRights
+	if policy := p.text("approval_policy"); policy != "" && !isGiven(rights.ApprovalPolicy) {
+		rights.ApprovalPolicy = codex.Approval(policy).JSON()
 	}
-	asked.Sandbox = cmp.Or(asked.Sandbox, codex.Sandbox(p.text("sandbox_mode")))
-	if err := out.Set(asked); err != nil {
+	rights.Sandbox = cmp.Or(rights.Sandbox, codex.Sandbox(p.text("sandbox_mode")))
+	if err := out.Set(rights); err != nil {
 		return codex.Rights{}, err
 	}
 	if given, ok := p.Config["sandbox_workspace_write"].(map[string]any); ok && out.SandboxMode() == codex.WorkspaceWrite {
@@ -97,11 +97,11 @@ func (s *Server) rights(dir string, p setup) (codex.Rights, error) {
 
 // preset are the rights of a thread whose client asks for none.
 func (s *Server) preset(p settle.Permission) (codex.Rights, error) {
-	out, asked := codex.DefaultRights(p), codex.AskedRights{Sandbox: s.sandbox}
+	out, requested := codex.DefaultRights(p), codex.AskedRights{Sandbox: s.sandbox}
 	if s.approval != "" {
-		asked.ApprovalPolicy = s.approval.JSON()
+		requested.ApprovalPolicy = s.approval.JSON()
 	}
-	return out, out.Set(asked)
+	return out, out.Set(requested)
 }
 
 // ownEffort is the effort that clients see if the model chooses its own.
@@ -141,11 +141,11 @@ func (s *Server) model(dir, name, provider, effort string) (string, string, erro
 
 // change has the thread's next turns ask another model, and its calls judged by
 // other rights.
-func (l *loadedThread) change(ctx context.Context, asked codex.AskedRights, name, effort string) error {
+func (l *loadedThread) change(ctx context.Context, requested codex.AskedRights, name, effort string) error {
 	l.mu.Lock()
 	rights := l.rights
 	l.mu.Unlock()
-	if err := rights.Set(asked); err != nil {
+	if err := rights.Set(requested); err != nil {
 		return err
 	}
 	user, err := l.s.Sessions.Ceiling(l.opened.Spec.Dir)

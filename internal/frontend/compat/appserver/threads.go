@@ -105,11 +105,11 @@ func (s *Server) resumed(ctx context.Context, p setup) (*loadedThread, error) {
 	l, err := s.open(ctx, p.ThreadID, dir, p)
 	if err != nil && p.lastModel != "" { // that one may not be configured any more
 		p.lastModel, p.lastEffort = "", ""
-		if other, again := s.open(ctx, p.ThreadID, dir, p); again == nil {
+		if reopened, openErr := s.open(ctx, p.ThreadID, dir, p); openErr == nil {
 			s.notify(note{"warning", object{
-				"threadId": p.ThreadID, "message": fmt.Sprintf("The thread continues with the model %s: %v", other.opened.Model().FullName(), err),
+				"threadId": p.ThreadID, "message": fmt.Sprintf("The thread continues with the model %s: %v", reopened.opened.Model().FullName(), err),
 			}})
-			return other, nil
+			return reopened, nil
 		}
 	}
 	return l, err

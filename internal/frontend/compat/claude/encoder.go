@@ -122,11 +122,11 @@ func (t *encoder) accepted(d event.InputAccepted) {
 	if id := clientUUID(d.Input); id != "" {
 		m.UUID = id
 	}
-	said := []block{textBlock(d.Text)}
+	blocks := []block{textBlock(d.Text)}
 	for _, i := range d.Images {
-		said = append(said, block{Type: "image", Source: &source{"base64", i.MediaType, i.Data}})
+		blocks = append(blocks, block{Type: "image", Source: &source{"base64", i.MediaType, i.Data}})
 	}
-	m.Message = userMessage{"user", said}
+	m.Message = userMessage{"user", blocks}
 	t.out.send(m)
 }
 
@@ -218,14 +218,14 @@ func (t *encoder) item(turn *event.Turn, i *event.Item) {
 	if was == nil {
 		was = &sentItem{}
 	}
-	over := i.Status != event.ItemOpen
+	ended := i.Status != event.ItemOpen
 	if !was.opened {
-		b, ok := t.block(i, over)
+		b, ok := t.block(i, ended)
 		if !ok {
 			return
 		}
 		t.sent[i.ID], was.opened = was, true
-		m := chatMessage{header: newHeader(t.session, "assistant", ""), parent: t.from(), Aborted: over && i.Status == event.ItemAborted && i.Type() != event.ToolCall}
+		m := chatMessage{header: newHeader(t.session, "assistant", ""), parent: t.from(), Aborted: ended && i.Status == event.ItemAborted && i.Type() != event.ToolCall}
 		m.Message = t.message(turn, i.Attempt, b)
 		m.Supersedes, t.dropped = t.dropped, nil
 		if t.parent == nil && !t.isLinked && len(turn.Inputs) > 0 {
@@ -234,7 +234,7 @@ func (t *encoder) item(turn *event.Turn, i *event.Item) {
 		was.uuids = append(was.uuids, m.UUID)
 		t.out.send(m)
 	}
-	if over && !was.ended && i.Type() == event.ToolCall {
+	if ended && !was.ended && i.Type() == event.ToolCall {
 		was.ended = true
 		t.below.await(i)
 		m := t.resultOf(i)
@@ -244,16 +244,16 @@ func (t *encoder) item(turn *event.Turn, i *event.Item) {
 }
 
 // block is what the model said, if it is complete enough.
-func (t *encoder) block(i *event.Item, over bool) (block, bool) {
+func (t *encoder) block(i *event.Item, ended bool) (block, bool) {
 	c := i.Content()
 	if t.parent != nil && !t.parent.full && c.Type != event.ToolCall {
 		return block{}, false
 	}
 	switch c.Type {
 	case event.Message:
-		return textBlock(c.Text), over && c.Text != ""
+		return textBlock(c.Text), ended && c.Text != ""
 	case event.Reasoning:
-		return thinking(c), over
+		return thinking(c), ended
 	case event.ToolCall:
 		a, arguments := known(c.Name, c.Arguments)
 		return block{Type: "tool_use", ID: callID(i), Name: a.claude, Input: a.input(arguments, t.dir)}, i.Ready

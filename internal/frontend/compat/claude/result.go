@@ -140,9 +140,9 @@ func (t *encoder) count(turn *event.Turn) {
 // failed is a failure as clients show it: as if the model had said it.
 func (t *encoder) failed(turn *event.Turn, f *event.Failure) chatMessage {
 	m := chatMessage{header: newHeader(t.session, "assistant", ""), Error: faultOf(f)}
-	said := t.message(turn, "", textBlock("API Error: "+f.Message))
-	said.ID, said.Model = "msg_"+m.UUID, "<synthetic>"
-	m.Message = said
+	message := t.message(turn, "", textBlock("API Error: "+f.Message))
+	message.ID, message.Model = "msg_"+m.UUID, "<synthetic>"
+	m.Message = message
 	return m
 }
 

@@ -62,7 +62,7 @@ func (o *Options) addServers(servers map[string]json.RawMessage, dir string, get
 			notes = append(notes, fmt.Sprintf("the MCP server %q is not used: it refers to %s, which is not set", s.Name, missing[0]))
 			continue
 		}
-		o.Servers = slices.DeleteFunc(o.Servers, func(other config.Server) bool { return other.Name == s.Name })
+		o.Servers = slices.DeleteFunc(o.Servers, func(server config.Server) bool { return server.Name == s.Name })
 		o.Servers = append(o.Servers, s)
 	}
 	o.Warnings = append(o.Warnings, notes...)

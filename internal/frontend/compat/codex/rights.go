@@ -84,30 +84,30 @@ func (p SandboxPolicy) mode() Sandbox {
 func Profiles() []string { return []string{":read-only", ":workspace", ":danger-full-access"} }
 
 // Set changes the rights as a client asks; what it leaves out stays.
-func (r *Rights) Set(asked AskedRights) error {
-	if raw := asked.ApprovalPolicy; len(raw) > 0 && string(raw) != "null" {
+func (r *Rights) Set(requested AskedRights) error {
+	if raw := requested.ApprovalPolicy; len(raw) > 0 && string(raw) != "null" {
 		if err := r.setApproval(raw); err != nil {
 			return err
 		}
 	}
-	if asked.Permissions != "" {
-		n := slices.Index(Profiles(), asked.Permissions)
+	if requested.Permissions != "" {
+		n := slices.Index(Profiles(), requested.Permissions)
 		if n < 0 {
-			return fmt.Errorf("there is no permission profile %q", asked.Permissions)
+			return fmt.Errorf("there is no permission profile %q", requested.Permissions)
 		}
-		asked.Sandbox = []Sandbox{ReadOnly, WorkspaceWrite, FullAccess}[n]
+		requested.Sandbox = []Sandbox{ReadOnly, WorkspaceWrite, FullAccess}[n]
 	}
-	if asked.Sandbox != "" {
-		if err := asked.Sandbox.check(); err != nil {
+	if requested.Sandbox != "" {
+		if err := requested.Sandbox.check(); err != nil {
 			return err
 		}
-		r.Sandbox = asked.Sandbox.policy()
+		r.Sandbox = requested.Sandbox.policy()
 	}
-	if asked.SandboxPolicy != nil {
-		if asked.SandboxPolicy.mode() == "" {
-			return fmt.Errorf("there is no sandbox policy of type %q", asked.SandboxPolicy.Type)
+	if requested.SandboxPolicy != nil {
+		if requested.SandboxPolicy.mode() == "" {
+			return fmt.Errorf("there is no sandbox policy of type %q", requested.SandboxPolicy.Type)
 		}
-		r.Sandbox = *asked.SandboxPolicy
+		r.Sandbox = *requested.SandboxPolicy
 	}
 	return nil
 }

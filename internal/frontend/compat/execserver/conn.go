@@ -254,15 +254,15 @@ func (c *conn) confirm(ctx context.Context) {
 		}
 		c.mu.Lock()
 		c.unheard -= bytes
-		again := c.unheard >= windowBytes/16
-		c.pinging = again
+		due := c.unheard >= windowBytes/16
+		c.pinging = due
 		s := c.shown
 		c.mu.Unlock()
 		if s != nil {
 			s.received(marks)
 		}
 		c.wake()
-		if !again {
+		if !due {
 			return
 		}
 	}

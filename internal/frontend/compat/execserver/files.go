@@ -91,7 +91,7 @@ func (t target) read() (*os.File, error) {
 
 // regular returns the protocol's error for a file that is not regular.
 func (t target) regular(err error) error {
-	if other := (*disk.NotRegularError)(nil); errors.As(err, &other) || errors.Is(err, disk.ErrDirectory) {
+	if irregular := (*disk.NotRegularError)(nil); errors.As(err, &irregular) || errors.Is(err, disk.ErrDirectory) {
 		return invalidRequest("path `%s` is not a file", t.Named)
 	}
 	return err

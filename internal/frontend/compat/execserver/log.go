@@ -81,12 +81,12 @@ func (l *outlog) after(seq uint64) []entry {
 // room drops what the client has until so many bytes more are below the limit. It
 // reports whether they are.
 func (l *outlog) room(bytes, limit int) bool {
-	gone := 0
-	for gone < len(l.entries) && l.bytes+bytes+entryCost > limit && l.entries[gone].seq <= l.kept {
-		l.bytes -= len(l.entries[gone].data) + entryCost
-		l.entries[gone].data = nil
-		gone++
+	removed := 0
+	for removed < len(l.entries) && l.bytes+bytes+entryCost > limit && l.entries[removed].seq <= l.kept {
+		l.bytes -= len(l.entries[removed].data) + entryCost
+		l.entries[removed].data = nil
+		removed++
 	}
-	l.entries = l.entries[gone:]
+	l.entries = l.entries[removed:]
 	return l.bytes+bytes+entryCost <= limit
 }

@@ -279,16 +279,16 @@ type writeParams struct {
 
 func (c *conn) writeInput(ctx context.Context, params writeParams) (func() (any, error), error) {
 	p, err := c.find(params.Process)
-	said := func(text string) (func() (any, error), error) {
+	refuse := func(text string) (func() (any, error), error) {
 		return func() (any, error) { return status{text}, nil }, nil
 	}
 	switch {
 	case err != nil:
 		return nil, err
 	case p == nil:
-		return said("unknownProcess")
+		return refuse("unknownProcess")
 	case p.input == nil || !p.input.add(params.ID, params.Chunk):
-		return said("stdinClosed")
+		return refuse("stdinClosed")
 	}
 	return func() (any, error) {
 		p.input.room(ctx)

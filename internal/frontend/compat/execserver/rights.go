@@ -120,9 +120,9 @@ func resolve(grants []grant) error {
 	named := slices.Clone(grants)
 	for n, g := range named {
 		folder := ""
-		for _, other := range named {
-			if other.access == writable && other.path != g.path && disk.Within(other.path, g.path) && (folder == "" || len(other.path) < len(folder)) {
-				folder = other.path
+		for _, name := range named {
+			if name.access == writable && name.path != g.path && disk.Within(name.path, g.path) && (folder == "" || len(name.path) < len(folder)) {
+				folder = name.path
 			}
 		}
 		below, err := filepath.Rel(cmp.Or(folder, g.path), g.path)

@@ -184,10 +184,10 @@ func (s *session) abandon(p *process) {
 }
 
 // adopt adds a started process. It reports false if the session has ended in between.
-func (s *session) adopt(p *process, custody *proc.Process) bool {
+func (s *session) adopt(p *process, tracked *proc.Process) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.custody = custody
+	p.custody = tracked
 	s.work.Go(scope.Shield(s.panicked, p.watch)) // ends with the process
 	if p.input != nil {
 		s.work.Go(scope.Shield(s.panicked, func() { p.input.run(context.Background()) })) // ends with the process

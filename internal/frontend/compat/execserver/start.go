@@ -58,15 +58,15 @@ func (c *conn) start(ctx context.Context, params startParams) (any, error) {
 	if err := c.session.reserve(p); err != nil {
 		return nil, err
 	}
-	custody, err := proc.Start(ctx, spec)
+	tracked, err := proc.Start(ctx, spec)
 	if err != nil {
 		c.session.abandon(p)
 		return nil, err
 	}
 	if params.Terminal || params.PipeStdin {
-		p.input = newInputs(custody.Write)
+		p.input = newInputs(tracked.Write)
 	}
-	if !c.session.adopt(p, custody) {
+	if !c.session.adopt(p, tracked) {
 		p.end(context.WithoutCancel(ctx), 0)
 		return nil, errOver()
 	}

@@ -64,14 +64,14 @@ func Survivors(mark string) (found []string) {
 func AwaitNone(mark string, within time.Duration) (left []string) {
 	tick := time.NewTicker(10 * time.Millisecond) // the operating system does not report it
 	defer tick.Stop()
-	over := time.After(within)
+	deadline := time.After(within)
 	for {
 		if left = Survivors(mark); len(left) == 0 {
 			return nil
 		}
 		select {
 		case <-tick.C:
-		case <-over:
+		case <-deadline:
 			return left
 		}
 	}
