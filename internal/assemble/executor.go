@@ -39,6 +39,7 @@ func (o ExecutorOptions) Stand() (stand *executor.Listener, discard func() error
 	b := &confinement{commandEnv: from.commandEnv(), files: new(policy.SecretFiles)}
 	name, _ := os.Hostname() // the name is for people
 	box := newSandboxes(sandboxing{Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME")}, b, o.Settings.DataDir)
+	box.markWritable(o.Settings.DataDir, variable(o.Environ, "XDG_CACHE_HOME"))
 	hosts, _ := egress.ParseList(o.Settings.Sandbox.Hosts) // validated with the configuration
 	local := func(lock *os.File, marker string) *executor.Local {
 		return &executor.Local{

@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,6 +17,9 @@ import (
 // Trust returns the rule for trusted directories, by the git configuration of the system
 // and the user.
 func Trust(environ []string, getenv func(string) string) repo.Trust {
+	if dir, err := os.Getwd(); err == nil { // git is asked before a session says where it works
+		sandboxing{dir: real(dir), home: getenv("HOME")}.markWritable("", getenv("XDG_CACHE_HOME"))
+	}
 	return repo.Trust{SudoUID: getenv("SUDO_UID"), Safe: sync.OnceValue(func() []string { return safeDirectories(environ) })}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/policy"
+	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/repo/quarantine"
 	"github.com/settle-agent/settle/internal/sandbox"
@@ -55,6 +56,9 @@ func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 	if real, err := filepath.EvalSymlinks(s.dir); err == nil {
 		s.dir = real
 	}
+	if remote == nil {
+		s.markWritable(o.Settings.DataDir, variable(o.Environ, "XDG_CACHE_HOME"))
+	}
 	if s.Use == config.SandboxOff {
 		return s, nil
 	}
@@ -90,6 +94,29 @@ func (s sandboxing) place(dataDir string, outOfReach ...string) error {
 		}
 	}
 	return nil
+}
+
+// markWritable has settle find none of its own programs in the folders that commands and
+// file tools can change. A working directory that no sandbox accepts holds the user's own
+// programs, and everything in it is the user's decision.
+func (s sandboxing) markWritable(dataDir, cacheHome string) {
+	if s.place(dataDir) == nil {
+		proc.MarkWritable(append(s.paths(s.Write), s.dir)...)
+	}
+	if base := cacheBase(cacheHome, s.home); base != "" {
+		proc.MarkWritable(base)
+	}
+}
+
+// cacheBase is the folder with the caches of sandboxed commands; "" if there is none.
+func cacheBase(cacheHome, home string) string {
+	if cacheHome == "" && filepath.IsAbs(home) {
+		cacheHome = filepath.Join(home, ".cache")
+	}
+	if !filepath.IsAbs(cacheHome) {
+		return ""
+	}
+	return filepath.Join(cacheHome, "settle", "box")
 }
 
 // of returns the sandbox of commands in a mode. The user's choice bounds a client's wish;
@@ -230,6 +257,7 @@ func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Box, erro
 	network, own := b.network(more.Network), b.found()
 	tmp, cache := filepath.Join(private, "tmp"), b.cache(private)
 	write = append(write, tmp, cache)
+	proc.MarkWritable(write...)
 	p := sandbox.Workspace(home, path, read, write).Steady(write)
 	protect := protected(write, b.keepsGit())
 	if b.keepsGit() {
@@ -334,13 +362,10 @@ func (b *sandboxes) own() (string, error) {
 // cache returns the cache of sandboxed commands of the workspace. It is separate, because
 // programs outside the sandbox would run files from the user's own cache.
 func (b *sandboxes) cache(private string) string {
-	base := variable(b.env, "XDG_CACHE_HOME")
-	if base == "" && filepath.IsAbs(b.home) {
-		base = filepath.Join(b.home, ".cache")
-	}
+	base := cacheBase(variable(b.env, "XDG_CACHE_HOME"), b.home)
 	sum := sha256.Sum256([]byte(b.dir))
-	dir := filepath.Join(base, "settle", "box", hex.EncodeToString(sum[:8]))
-	if !filepath.IsAbs(base) || os.MkdirAll(dir, 0o700) != nil {
+	dir := filepath.Join(base, hex.EncodeToString(sum[:8]))
+	if base == "" || os.MkdirAll(dir, 0o700) != nil {
 		dir = filepath.Join(private, "cache")
 		_ = os.MkdirAll(dir, 0o700) // a grant for a missing folder grants nothing
 	}

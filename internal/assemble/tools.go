@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/settle-agent/settle"
@@ -77,7 +76,7 @@ func (r runner) Run(ctx context.Context, argv []string, dir string, read func(io
 	defer cancel(nil)
 	from, to := io.Pipe()
 	p, err := proc.Start(ctx, proc.Spec{
-		Argv: argv, Dir: dir, Env: r.env, Stdout: to, Stderr: io.Discard, Marker: r.marker, Lock: r.lock,
+		Argv: argv, Dir: dir, Env: proc.TrustedEnv(r.env), Stdout: to, Stderr: io.Discard, Marker: r.marker, Lock: r.lock,
 	})
 	if err != nil {
 		return 0, err
@@ -106,18 +105,11 @@ func (r runner) Run(ctx context.Context, argv []string, dir string, read func(io
 	return exit.Code, nil
 }
 
-// ripgrep finds rg in PATH as a command would.
+// ripgrep finds rg outside of the folders that commands can change; "" if there is none.
 func ripgrep(path string) string {
-	name := "rg"
-	if runtime.GOOS == "windows" {
-		name = "rg.exe"
+	file, err := proc.FindProgram("rg", path)
+	if err != nil || !filepath.IsAbs(file) {
+		return ""
 	}
-	for _, dir := range filepath.SplitList(path) {
-		full := filepath.Join(dir, name)
-		info, err := os.Stat(full)
-		if err == nil && filepath.IsAbs(full) && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0) {
-			return full
-		}
-	}
-	return ""
+	return file
 }

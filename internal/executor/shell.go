@@ -4,6 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
+
+	"github.com/settle-agent/settle/internal/proc"
 )
 
 // findShell returns the program that runs commands and the option that
@@ -21,19 +24,10 @@ func findShell() ([]string, bool) {
 	return nil, false
 }
 
-// lookUp finds a program in PATH, or where it always is, for a process that
-// was started without one.
+// lookUp finds a program outside of the folders that commands can change: in PATH, or where
+// the system has it, for a process that was started without PATH.
 func lookUp(name string) (string, bool) {
-	suffix := ""
-	if runtime.GOOS == "windows" {
-		suffix = ".exe"
-	}
-	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/bin", "/usr/bin") {
-		path := filepath.Join(dir, name+suffix)
-		stat, err := os.Stat(path)
-		if err == nil && filepath.IsAbs(path) && stat.Mode().IsRegular() && (suffix != "" || stat.Mode()&0o111 != 0) {
-			return path, true
-		}
-	}
-	return "", false
+	path := strings.Join([]string{os.Getenv("PATH"), "/bin", "/usr/bin"}, string(os.PathListSeparator))
+	file, err := proc.FindProgram(name, path)
+	return file, err == nil && filepath.IsAbs(file)
 }

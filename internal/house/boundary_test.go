@@ -52,7 +52,7 @@ func unbounded() map[string]string {
 		"internal/hostsocket/server.go Listen":                  own + ": accepts connections; each has its boundary",
 		"internal/journal/log.go New":                           own + ": the writer, whose panic would mean that nothing is durable any more",
 		"internal/session/session.go Open":                      own + ": the actor; callbacks of the embedding program have boundaries where it calls them",
-		"internal/turn/turn.go withLimits":                           own + ": cancels a context",
+		"internal/turn/turn.go withLimits":                      own + ": cancels a context",
 		"tool/mcp/stdio.go startPipe":                           own + ": moves bytes and ends a process",
 		"tool/shell/jobs.go adopt":                              own + ": waits for a process and records its end",
 		"tool/shell/jobs.go endAll":                             own + ": ends processes",

@@ -63,7 +63,6 @@ func byNameHere() map[string]string {
 		"internal/executor/session_socket_unix.go: names":            ours,
 		"internal/executor/session_socket_unix.go: leave":            ours,
 		"internal/executor/session_socket_unix.go: listen":           ours,
-		"internal/executor/shell.go: lookUp":                         "the system's shell",
 		"internal/executor/listener.go: unlinkedFile":                ours,
 		"internal/policy/command.go: part":                           judged,
 		"internal/policy/command.go: read":                           judged,

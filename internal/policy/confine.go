@@ -10,6 +10,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/policy/effects"
+	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo"
 )
 
@@ -63,6 +64,33 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 	}
 	if box.On() && j.Decision != event.Deny {
 		j.Sandbox = box
+	}
+	if !box.On() && j.Decision != event.Deny && p.config.Sandbox != nil && p.config.Sandbox(l.Mode).On() {
+		p.namePrograms(c, j)
+	}
+}
+
+// namePrograms names the programs of a call outside of the sandbox that sandboxed commands
+// can change. A rule that allows "git *" means the system's git: where another file stands
+// in for it, somebody is asked.
+func (p *Policy) namePrograms(c toolCall, j *settle.Judgement) {
+	var list []string
+	for _, e := range c.effects {
+		if len(e.words) == 0 {
+			continue
+		}
+		name := e.words[0].Text
+		file, shadows := proc.ChangeableProgram(name, p.variable("PATH"))
+		if file == "" {
+			continue
+		}
+		list = append(list, fmt.Sprintf("%q is %q, which sandboxed commands can change", name, file))
+		if shadows && j.Decision == event.Allow && j.Rule != byApproval {
+			j.Decision, j.Rule, j.Why = event.Ask, bySandbox, ""
+		}
+	}
+	if slices.Sort(list); len(list) > 0 && j.Decision == event.Ask {
+		j.Why = clip(strings.TrimPrefix(j.Why+"; "+strings.Join(slices.Compact(list), "; "), "; "))
 	}
 }
 

@@ -35,7 +35,7 @@ type groupProcess struct {
 }
 
 func startGroup(spec Spec) (*Process, error) {
-	path, err := exec.LookPath(spec.Argv[0])
+	path, err := spec.program()
 	if err != nil {
 		return nil, err
 	}

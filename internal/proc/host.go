@@ -28,6 +28,8 @@ var host struct {
 	keepers  map[pausable]bool // those that hear of pauses
 	// unmanaged are the children that were not.
 	unmanaged unmanagedChildren
+	// writable are the folders that commands can change.
+	writable writableFolders
 }
 
 // pausable hears that this process is stopped on purpose, or goes on.

@@ -29,7 +29,7 @@ type keptByJob struct {
 }
 
 func start(_ context.Context, spec Spec) (*Process, error) {
-	path, err := exec.LookPath(spec.Argv[0])
+	path, err := spec.program()
 	if err != nil {
 		return nil, err
 	}

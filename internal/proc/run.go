@@ -58,7 +58,11 @@ func Run(ctx context.Context, c Command) (Output, error) {
 	full, enough := context.WithCancel(ctx)
 	defer enough()
 	stdout, stderr := &bounded{room: bound.NewBudget(limit), full: enough}, &bounded{room: bound.NewBudget(limit), full: func() {}}
-	spec := Spec{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdout: stdout, Stderr: stderr, Lock: c.Lock, Marker: c.Marker, Sandbox: c.Sandbox, ProxyListener: c.ProxyListener, Grace: c.Grace}
+	env := c.Env
+	if c.Sandbox == nil {
+		env = TrustedEnv(env)
+	}
+	spec := Spec{Argv: c.Argv, Dir: c.Dir, Env: env, Stdout: stdout, Stderr: stderr, Lock: c.Lock, Marker: c.Marker, Sandbox: c.Sandbox, ProxyListener: c.ProxyListener, Grace: c.Grace}
 	if c.Stdin != nil {
 		spec.Input = PipeInput
 	}

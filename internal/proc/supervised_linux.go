@@ -60,7 +60,7 @@ type supervisedProcess struct {
 }
 
 func startSupervised(ctx context.Context, spec Spec) (*Process, error) {
-	path, err := exec.LookPath(spec.Argv[0])
+	path, err := spec.program()
 	if err != nil {
 		return nil, err
 	}

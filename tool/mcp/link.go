@@ -324,6 +324,7 @@ func (c *Config) connection(ctx context.Context, s Server, in event.Sandbox) (co
 	p, err := startPipe(ctx, spec, func(ctx context.Context, spec proc.Spec) (*proc.Process, error) {
 		switch {
 		case !in.On():
+			spec.Env = proc.TrustedEnv(spec.Env)
 			return proc.Start(ctx, spec)
 		case c.start == nil:
 			return nil, errors.New("it would have to run in a sandbox, and there is none")
