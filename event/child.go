@@ -31,8 +31,8 @@ type JobEnded struct {
 	ExitCode  *int      `json:"exit_code,omitempty"`
 	Cause     *Cause    `json:"cause,omitempty"`
 	Survivors []Process `json:"survivors,omitempty"`
-	// Quarantined are parts of git repositories that the job's sandbox left and that
-	// settle moved aside, with the reasons, and what settle could not look at.
+	// Quarantined has parts of git repositories that the sandboxed job left and that
+	// settle moved aside, with the reasons, and the places that settle could not check.
 	Quarantined []string `json:"quarantined,omitempty"`
 }
 

@@ -10,7 +10,7 @@ import (
 //
 // It is the only author of forced endings and of a turn's terminal event: the
 // turn's finalizer always calls it, and so does the recovery of a log whose writer
-// died. An item keeps its text so far. A call that never started has no effects; the
+// died. An item keeps its text. A call that never started has no effects; the
 // effects of a call that started and did not return are unknown (C5). Waiting input is
 // held (C19), unless it came after the last request to interrupt the turn, or there was
 // no such request and the turn completed or was replaced. A turn cannot complete with

@@ -6,7 +6,7 @@ type ResolvedPath struct {
 	// Real is the canonical path that it led to, in which nothing is a link; empty if
 	// its links led nowhere.
 	Real string `json:"real"`
-	// Shared says that the file had several names (hard links), and not everybody may
+	// Shared means that the file had several names (hard links), and some users cannot
 	// read it.
 	Shared bool `json:"shared,omitempty"`
 }

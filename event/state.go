@@ -311,8 +311,8 @@ func (t *Turn) Answer() string {
 // Approval returns the turn's approval with the id, or nil.
 func (t *Turn) Approval(id string) *Approval { return approvalOf(t.Approvals, id) }
 
-// Asked returns the open approvals: those of the running turn, then those of
-// background children.
+// Asked returns the open approvals: first of the running turn, then of background
+// children.
 func (s State) Asked() (open []*Approval) {
 	waiting := func(list []*Approval) {
 		for _, a := range list {

@@ -12,7 +12,7 @@ const awaitDelay = 100 * time.Millisecond
 
 // Await waits until no unit is open; open counts them.
 func Await(ctx context.Context, open func(context.Context) (int, error)) error {
-	known := "nobody knows how many units have not ended"
+	known := "the number of open units is unknown"
 	for {
 		n, err := open(ctx)
 		switch {

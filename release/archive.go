@@ -47,7 +47,7 @@ func create(path string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// tarball writes files below a folder, as nobody's, at the commit's time.
+// tarball writes files below a folder, without an owner, with the commit's time.
 func (r *release) tarball(to io.Writer, folder string, files []file) error {
 	z, err := gzip.NewWriterLevel(to, gzip.BestCompression)
 	if err != nil {

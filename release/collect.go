@@ -18,7 +18,7 @@ type file struct {
 	mode int64
 }
 
-// collect makes what stands beside the program in every archive.
+// collect returns the files that every archive has besides the program.
 func (r *release) collect() error {
 	for _, name := range []string{"README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"} {
 		data, err := os.ReadFile(filepath.Join(r.root, name))
@@ -57,7 +57,7 @@ func (r *release) collect() error {
 	return r.collectFleet()
 }
 
-// collectFleet makes what stands beside settle-fleet: the files to deploy it with, and
+// collectFleet returns the files that accompany settle-fleet: deployment files and
 // licences.
 func (r *release) collectFleet() error {
 	if len(r.fleet) == 0 {

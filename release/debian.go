@@ -38,8 +38,8 @@ type deb struct {
 // and ripgrep.
 var toolPackages = strings.Fields("base-files bash coreutils dash diffutils findutils git grep gzip mawk ripgrep sed tar")
 
-// options make apt ignore what is installed on this machine, and work in the cache as
-// whoever runs it.
+// options make apt ignore the packages of this machine, and use the cache as the present
+// user.
 func (d *debian) options() []string {
 	state := filepath.Join(d.cache, d.machine)
 	options := []string{"-qq", "--yes", "--no-install-recommends"}
@@ -279,9 +279,9 @@ func merged(name string) string {
 
 var licenceField = regexp.MustCompile(`(?m)^License: *(\S.*)$`)
 
-// licencesOf returns the names of a package's licences: those of the fields of a
-// copyright file in Debian's machine-readable form (DEP 5), else those whose words or
-// files in /usr/share/common-licenses an older one has.
+// licencesOf returns the names of a package's licences. They come from the fields of a
+// machine-readable copyright file (DEP 5). In an older file, they are the licences whose
+// words or files in /usr/share/common-licenses it contains.
 func licencesOf(copyright map[string]string, name string) (names []string) {
 	text := copyright[copyrights+name+"/copyright"]
 	if known := copyright[copyrights+name]; known != "" {

@@ -21,8 +21,8 @@ import (
 
 // image makes an OCI archive with an image for each Linux platform: the program, the
 // roots of TLS, a user without rights and a place for sessions. It has no shell. For
-// commands on this side, a second image has a base of the caller's below all that, a
-// third has git, ripgrep and a shell from Debian, and a fourth settle-fleet, too.
+// commands in the container, a second image adds a base of the caller, a third has git,
+// ripgrep and a shell from Debian, and a fourth also has settle-fleet.
 func (r *release) image() error {
 	err := r.archiveImage(settle, "image", func(binary) ([]v1.Layer, error) { return nil, nil })
 	if err == nil && r.base != "" {
@@ -168,7 +168,7 @@ func (r *release) platformImage(program string, b binary, below []v1.Layer) (v1.
 	})
 }
 
-// must is for what is in memory already.
+// must is for values in memory, whose access cannot fail.
 func must(c *v1.ConfigFile, err error) *v1.ConfigFile {
 	if err != nil {
 		panic(err)

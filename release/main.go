@@ -29,7 +29,7 @@ type release struct {
 
 	binaries    []binary // of settle
 	fleet       []binary // of settle-fleet
-	extras      []file   // what stands beside settle in every archive
+	extras      []file   // files that every archive has besides settle
 	fleetExtras []file   // and beside settle-fleet
 	artifacts   []string
 }

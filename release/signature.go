@@ -46,7 +46,7 @@ func (r *release) trust() error {
 		return nil
 	}
 	if len(r.keys) == 0 {
-		return fmt.Errorf("cannot sign: %s has no key, so nobody could verify the signature", keysFile)
+		return fmt.Errorf("cannot sign: %s has no key, so no user could verify the signature", keysFile)
 	}
 	r.signKey, err = filepath.Abs(r.signKey)
 	return err
@@ -75,7 +75,7 @@ func (r *release) sign() error {
 	verify := exec.Command("ssh-keygen", "-Y", "verify", "-f", keys, "-I", signer, "-n", signer, "-s", list+".sig")
 	verify.Stdin = in
 	if out, err := verify.CombinedOutput(); err != nil {
-		// A signature that nobody accepts must not be published.
+		// A signature that no user accepts must not be published.
 		err = fmt.Errorf("the key %s is not in %s: %w: %s", r.signKey, keysFile, err, strings.TrimSpace(string(out)))
 		return errors.Join(err, os.Remove(list+".sig"))
 	}
@@ -84,7 +84,7 @@ func (r *release) sign() error {
 
 // unsigned is the warning about a release without a signature.
 func (r *release) unsigned() string {
-	warning := "\nNOT SIGNED: nobody can verify who made this release. "
+	warning := "\nNOT SIGNED: users cannot verify who made this release. "
 	if len(r.keys) > 0 {
 		return warning + "Its install.sh and \"settle update\" refuse it. Sign it with -sign-key before you publish it."
 	}

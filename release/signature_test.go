@@ -333,7 +333,7 @@ func TestSigningFailsLoudly(t *testing.T) {
 		t.Errorf("the signature is there: %v", err)
 	}
 	for text, want := range map[string]string{
-		"# none\n": "has no key, so nobody could verify", other + "\n": "", "ada " + other: "is not a release key",
+		"# none\n": "has no key, so no user could verify", other + "\n": "", "ada " + other: "is not a release key",
 		strings.Replace(other, "settle-release", "ada", 1): "is not a release key", other + "' $(id)": "is not a release key",
 	} {
 		r := release{root: t.TempDir(), signKey: file}

@@ -28,13 +28,12 @@ const resumeHelp = `Open a session in the terminal again: by its id, the beginni
 
 docs/terminal.md describes the terminal. "settle sessions" lists sessions.`
 
-// lastCloseTimeout bounds the end of what the terminal has not closed itself, since
-// it failed, or the person would not wait.
+// lastCloseTimeout bounds the end of sessions that the terminal has not closed itself,
+// since it failed or the person did not wait.
 const lastCloseTimeout = time.Second
 
-// tuiGCPercent is how much garbage the terminal keeps beside what is in use: a quarter of
-// Go's default, since an answer of some megabytes is in use several times at its end. It
-// costs CPU that BenchmarkTUIMemory cannot tell from noise.
+// tuiGCPercent is the terminal's GOGC: a quarter of Go's default, since several copies of
+// a long answer exist at its end. It costs CPU below the noise of BenchmarkTUIMemory.
 const tuiGCPercent = 25
 
 // tuiFlags are the flags of the terminal that are no settings.

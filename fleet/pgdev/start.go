@@ -210,7 +210,7 @@ func (s *Server) awaitReady(ctx context.Context, data string) error {
 		case <-time.After(readyDelay):
 		case <-s.exited:
 			if s.ping(ctx) == nil {
-				return errors.New("another one runs on the same data, such as that of another settle-fleet dev")
+				return errors.New("another server runs on the same data, for example of another settle-fleet dev")
 			}
 			return errors.New("it has ended")
 		case <-ctx.Done():

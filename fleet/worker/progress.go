@@ -76,10 +76,10 @@ func resumption(p progress) string {
 	case p.last == nil:
 		return "The worker that had accepted the message above ended before it began. Begin with it now."
 	case p.last.Cause != nil && p.last.Cause.Reason == event.Shutdown:
-		return "The worker was shut down before you had finished. Go on with the task from where you were interrupted."
+		return "The worker was shut down before you had finished. Continue the task from where you were interrupted."
 	}
-	return "The worker died before you had finished, and another one goes on. Continue the task from where it stopped. " +
-		"Of a call whose effects are unknown, and of which nothing is said above, nobody knows how far it got: look before you repeat it."
+	return "The worker died before you had finished, and another worker took over. Continue the task from where it stopped. " +
+		"If the effects of a call are unknown and nothing above reports them, check how far the call got before you repeat it."
 }
 
 // failure is the result of a unit that fails outside of its turns, whose log would mask

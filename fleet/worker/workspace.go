@@ -47,7 +47,7 @@ func (r *run) prepare() (fleet.Attempt, *fleet.Place, error) {
 		return a, nil, err
 	}
 	if place.Note != "" {
-		r.logger.Warn("the workspace was made anew", "note", place.Note)
+		r.logger.Warn("the workspace was created again", "note", place.Note)
 	}
 	a.Task.Dir = place.Dir
 	return a, &place, nil

@@ -117,7 +117,7 @@ func TestWorkspaceIsLost(t *testing.T) {
 			last = d.Text
 		}
 	}
-	if !strings.HasPrefix(last, "[Everything is lost.]\n\n") || !strings.Contains(last, "another one goes on") {
+	if !strings.HasPrefix(last, "[Everything is lost.]\n\n") || !strings.Contains(last, "another worker took over") {
 		t.Errorf("%q", last)
 	}
 }

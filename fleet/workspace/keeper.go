@@ -182,11 +182,11 @@ func loss(before *known) string {
 	case before == nil:
 		return ""
 	case before.last == nil:
-		return fmt.Sprintf("The working directory was lost, and was made anew from commit %s of the repository. "+
+		return fmt.Sprintf("The working directory was lost, and was created again from commit %s of the repository. "+
 			"No checkpoint had been taken: everything that was changed or committed in it is lost. %s", before.base, ignored)
 	}
 	c := before.last
-	text := fmt.Sprintf("The working directory was lost, and was made anew from the checkpoint that was taken at %s, after turn %s. "+
+	text := fmt.Sprintf("The working directory was lost, and was created again from the checkpoint of %s, after turn %s. "+
 		"Everything that was changed or committed after that is lost. %s", c.Taken.UTC().Format(time.DateTime), c.Turn, ignored)
 	if c.Missing != "" {
 		text += " The checkpoint did not have everything: " + c.Missing + "."

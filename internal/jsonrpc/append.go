@@ -18,8 +18,8 @@ func Append(b []byte, value any) ([]byte, error) {
 	return append(b, Escape(line.Bytes())...), nil
 }
 
-// Escape escapes U+2028 and U+2029 in JSON. They can only be in strings, and come
-// from JSON of others' that is handed on as it is.
+// Escape escapes U+2028 and U+2029 in JSON. They occur in strings only, and
+// come from other programs' JSON that settle passes on unchanged.
 func Escape(raw []byte) []byte {
 	if !bytes.Contains(raw, []byte("\u2028")) && !bytes.Contains(raw, []byte("\u2029")) {
 		return raw

@@ -29,9 +29,8 @@ type Line struct {
 	Cut bool
 }
 
-// Next returns the next line that is not blank; the caller may keep it. The last
-// line need not end in a newline. The error is that of the input, [io.EOF] at its
-// end.
+// Next returns the next line that is not blank; the caller can keep it. The last line
+// need not end in a newline. Its error is the error of the input, [io.EOF] at its end.
 func (r *LineReader) Next() (Line, error) {
 	for r.err == nil {
 		var line Line

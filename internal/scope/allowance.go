@@ -30,7 +30,7 @@ func WithAllowance(ctx context.Context, d time.Duration, cause error) (context.C
 }
 
 // Hold stops the time until it is released, such as while a person is asked. The
-// release is to be called once.
+// release must be called once.
 func (a *Allowance) Hold() (release func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

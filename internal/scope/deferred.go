@@ -31,9 +31,9 @@ func (d *Deferred[T]) Settle(value T) bool {
 // Done is closed when the value is there.
 func (d *Deferred[T]) Done() <-chan struct{} { return d.done }
 
-// Wait returns the value, or context.Cause(ctx) if ctx ends first. A value
-// that is there already is returned whatever ctx says: a result that is ready
-// beats an abort that arrives with it.
+// Wait returns the value, or context.Cause(ctx) if ctx ends first. An
+// existing value is returned even if ctx has ended: a result wins over an abort that
+// arrives with it.
 func (d *Deferred[T]) Wait(ctx context.Context) (T, error) {
 	select {
 	case <-d.done:

@@ -19,8 +19,8 @@ type Scope struct {
 // left, nil if it returned well.
 type finalizer func(ctx context.Context, exit error) error
 
-// Ensure registers a finalizer that runs whatever happens. It is given the
-// error with which the body left: its own, a [*PanicError], or nil.
+// Ensure registers a finalizer that runs on every path. It receives the error of the
+// body: its own, a [*PanicError], or nil.
 func (s *Scope) Ensure(f func(ctx context.Context, exit error) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,8 +43,8 @@ func (s *Scope) OnInterrupt(ctx context.Context, f func(ctx context.Context, cau
 
 // Run calls body and then its finalizers, each at most once, under a context
 // that carries ctx's values, is not cancelled with it, and ends after
-// cleanTimeout in all. It returns the body's error joined with those of the
-// finalizers. A panic of the body or of a finalizer becomes a [*PanicError]
+// cleanTimeout in all. It returns the body's error joined with the errors of
+// the finalizers. A panic of the body or of a finalizer becomes a [*PanicError]
 // and keeps no other finalizer from running.
 func Run(ctx context.Context, cleanTimeout time.Duration, body func(ctx context.Context, s *Scope) error) error {
 	s := &Scope{}

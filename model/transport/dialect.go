@@ -11,8 +11,8 @@ func domains() map[string]string {
 	}
 }
 
-// Dialect returns the name of what the server at a host does differently from the
-// provider whose wire format it has; "" if nothing is known of it.
+// Dialect returns the name of a server's deviations from its wire format, by its host; ""
+// if none are known.
 func Dialect(host string) string {
 	for domain, name := range domains() {
 		if host == domain || strings.HasSuffix(host, "."+domain) {

@@ -15,11 +15,11 @@ const MaxRetryAfter = 30 * 24 * time.Hour
 // NoRetryAfter says that a server asked for no wait.
 const NoRetryAfter = time.Duration(-1)
 
-// RetryAfter returns the delay that a response header asks for, or NoRetryAfter: by retry-after-ms
-// (milliseconds), else Retry-After (seconds, also fractional, or a date). A date is
-// counted from the answer's own, where that has one: the clock of this machine may be
-// wrong. Zero, negative, past and unreadable values count as none, so that the caller's
-// own delay applies and nobody is hammered; absurdly long ones are cut to MaxRetryAfter.
+// RetryAfter returns the delay that a response header asks for, or NoRetryAfter: from
+// retry-after-ms (milliseconds), else from Retry-After (seconds, also fractional, or a
+// date). A date is relative to the response's own Date, if it has one, since the clock of
+// this machine can be wrong. Zero, negative, past and unreadable values count as none, so
+// that the caller's own delay applies; very long values are cut to MaxRetryAfter.
 func RetryAfter(h http.Header, now func() time.Time) time.Duration {
 	if wait := delayOf(h.Get("Retry-After-Ms"), time.Millisecond); wait > 0 {
 		return wait

@@ -41,7 +41,7 @@ type SSEReader struct {
 	start   int // where the event being read begins
 	pos     int // where the line being read begins
 	scanned int // up to where the line being read has no LF
-	end     int // of what was read
+	end     int // end of the data in the buffer
 
 	begun  bool // the byte order mark was looked for
 	skipLF bool // the last line ended with CR: LF is part of its ending

@@ -37,8 +37,8 @@ type engineFlags struct{ name, address, namespace, queue string }
 
 func (f *engineFlags) define(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
-	flags.StringVar(&f.name, "engine", "", "`lease` or temporal: what hands tasks out to workers; default: $"+engineVar+", else that of settle-fleet dev, else lease")
-	flags.StringVar(&f.address, "temporal", "", "`HOST:PORT` of Temporal; default: $TEMPORAL_ADDRESS, else that of settle-fleet dev")
+	flags.StringVar(&f.name, "engine", "", "`lease` or temporal: what hands tasks out to workers; default: $"+engineVar+", else the engine of settle-fleet dev, else lease")
+	flags.StringVar(&f.address, "temporal", "", "`HOST:PORT` of Temporal; default: $TEMPORAL_ADDRESS, else the address of settle-fleet dev")
 	flags.StringVar(&f.namespace, "namespace", "", "`NAME` of Temporal's namespace; default: $TEMPORAL_NAMESPACE, else default")
 	flags.StringVar(&f.queue, "queue", "", "`NAME` of Temporal's task queue, one for each fleet in a namespace; default: settle")
 }

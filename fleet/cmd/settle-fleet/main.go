@@ -80,7 +80,7 @@ const rootHelp = `Run many turns of settle on many machines.
 
 A task is one prompt in a session. settle-fleet keeps tasks and the logs of their
 sessions in a Postgres database; workers take tasks and run them. If a worker dies,
-another one settles what it left and goes on; no call runs twice.
+another worker ends its open turn and continues the task; no call runs twice.
 
   settle-fleet dev                       start a database and a worker on this machine
   settle-fleet submit "fix the test"     submit a task
@@ -92,7 +92,7 @@ func newRoot() *cobra.Command {
 		Use: "settle-fleet", Short: "Run many turns of settle on many machines", Long: rootHelp, Version: version(),
 		SilenceUsage: true, SilenceErrors: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	cmd.PersistentFlags().StringVar(&d.url, "database", "", "`URL` of the Postgres database; default: $"+databaseVar+", else that of settle-fleet dev")
+	cmd.PersistentFlags().StringVar(&d.url, "database", "", "`URL` of the Postgres database; default: $"+databaseVar+", else the database of settle-fleet dev")
 	d.engine.define(cmd)
 	cmd.SetVersionTemplate("settle-fleet {{.Version}}\n")
 	cmd.AddCommand(newDev(&d), newWorker(&d), newSubmit(&d), newStatus(&d), newResults(&d), newLogs(&d), newCheckpoint(&d), newCancel(&d), newPage(&d), newTenant(&d), newRate(&d), newMigrate(&d), newPrune(&d))

@@ -22,7 +22,7 @@ It is the page of settle serve: the list of sessions, and in each what the agent
 and did, as it happens. Turns that run can be interrupted; that cancels their task.
 Tasks are submitted with settle-fleet submit.
 
-The link that is printed has a token, which whoever opens the page has to know. The
+The printed link has a token, without which the page does not open. The
 list has the sessions of the 500 tasks that were submitted last.`
 
 // readOnly is what the page says where people would write.

@@ -15,7 +15,7 @@ import (
 
 const rateHelp = `Set how much all workers together may ask of a provider with each key, and list it.
 
-Requests are spread over the minute. Tokens are those of input and output; if
+Requests are spread over the minute. Input and output tokens count; if
 responses take more than the limit, later requests wait. When a provider says when to
 come back (429, Retry-After), all workers with that key wait, with and without limits.
 The database knows a key by its hash.`

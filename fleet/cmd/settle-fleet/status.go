@@ -56,7 +56,7 @@ func newStatus(d *database) *cobra.Command {
 	}
 	chosen.define(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on until no task waits or runs")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "continue until no task waits or runs")
 	return cmd
 }
 

@@ -70,7 +70,7 @@ func newSubmit(d *database) *cobra.Command {
 			f.budget.Batch = f.task.Batch
 			budgeted := cmd.Flags().Changed("budget-tokens") || cmd.Flags().Changed("budget-usd")
 			if budgeted && f.task.Batch == "" || f.budget.Tokens < 0 || !amount(f.budget.USD) {
-				return errors.New("a budget is that of a --batch, and a number that is not below 0")
+				return errors.New("a budget needs --batch, and is a number that is not below 0")
 			}
 			if budgeted {
 				if err := fleet.CheckName("batch", f.task.Batch); err != nil {
@@ -116,10 +116,10 @@ func newSubmit(d *database) *cobra.Command {
 	flags.IntVar(&f.task.Limits.Steps, "max-steps", 0, "end a turn after `N` model responses; 0: the worker's limit")
 	flags.Int64Var(&f.task.Limits.Tokens, "max-tokens", 0, "end a turn after `N` tokens; 0: the worker's limit")
 	flags.Float64Var(&f.task.Limits.Seconds, "timeout", 0, "end a turn after so many `SECONDS`; 0: the worker's limit")
-	flags.StringVar(&f.task.Batch, "batch", "", "the tasks are those of batch `NAME`, which may have a budget")
+	flags.StringVar(&f.task.Batch, "batch", "", "submit the tasks to batch `NAME`, which can have a budget")
 	flags.Int64Var(&f.budget.Tokens, "budget-tokens", 0, "the batch may take `N` tokens, input and output; 0: no limit")
 	flags.Float64Var(&f.budget.USD, "budget-usd", 0, "the batch may cost `N` US dollars; 0: no limit")
-	flags.StringVar(&f.task.Tenant, "tenant", "", "the tasks are those of tenant `NAME`; default: default")
+	flags.StringVar(&f.task.Tenant, "tenant", "", "submit the tasks for tenant `NAME`; default: default")
 	flags.StringToStringVar(&f.labels, "label", nil, "`KEY=VALUE` to find the tasks by; repeatable")
 	return cmd
 }

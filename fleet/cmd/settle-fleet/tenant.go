@@ -15,9 +15,9 @@ import (
 
 const tenantHelp = `Set the shares of tenants, and list them.
 
-A task belongs to a tenant: that of its field "tenant" or of submit --tenant, or
-"default". Of the tasks that begin, each tenant that has some waiting gets a share in
-proportion to its weight, however many it has. --slots bounds how many of its tasks
+A task belongs to the tenant in its field "tenant" or in submit --tenant, or to
+"default". Each tenant with waiting tasks gets a share of the started tasks in
+proportion to its weight, independent of their number. --slots bounds how many of its tasks
 run at a time.`
 
 func newTenant(d *database) *cobra.Command {

@@ -64,7 +64,7 @@ Model, keys, limits and tools are configured as for settle run: the user's
 configuration and the environment of the worker. Calls are allowed unless the
 configuration says otherwise; no person can be asked.
 
-At SIGINT or SIGTERM the worker ends what it runs, and other workers go on with it.`
+At SIGINT or SIGTERM the worker ends its turns, and other workers continue its tasks.`
 
 func newWorker(d *database) *cobra.Command {
 	var f workerFlags

@@ -88,7 +88,7 @@ func sweep(ctx context.Context, k *workspace.Keeper, logger *slog.Logger) {
 	}
 }
 
-const checkpointHelp = `Write what the agent of a task has made of its repository to a file.
+const checkpointHelp = `Write the changes of a task's agent to its repository into a file.
 
 The file is a git bundle with all that follows the commit that the task began with:
 the commits and branches of the agent, and, as refs/settle/checkpoint, a commit that

@@ -57,7 +57,7 @@ func TestTwoFleets(t *testing.T) {
 		must(t, "", "submit", "--repo", from, "--session", "s", "--input", strconv.Itoa(n), "-m", "openai/gpt-5.2", "work")
 		work(t, model)
 	}
-	if logs := must(t, "", "logs", "s"); strings.Contains(logs, "made anew") {
+	if logs := must(t, "", "logs", "s"); strings.Contains(logs, "created again") {
 		t.Errorf("%s", logs)
 	}
 }
@@ -89,7 +89,7 @@ func TestRepository(t *testing.T) {
 		}
 	}
 	logs := must(t, "", "logs", "s")
-	if !strings.Contains(logs, "made anew from the checkpoint") || !strings.Contains(logs, "?? made") {
+	if !strings.Contains(logs, "created again from the checkpoint") || !strings.Contains(logs, "?? made") {
 		t.Errorf("%s", logs)
 	}
 	file := filepath.Join(t.TempDir(), "bundle")

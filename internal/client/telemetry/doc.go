@@ -1,5 +1,5 @@
-// Package telemetry exports what a host's turns do as OpenTelemetry traces and metrics, over
-// OTLP with HTTP and protobuf (https://opentelemetry.io/docs/specs/otlp/#otlphttp).
+// Package telemetry exports a host's turns as OpenTelemetry traces and metrics, over OTLP
+// with HTTP and protobuf (https://opentelemetry.io/docs/specs/otlp/#otlphttp).
 //
 //	variables of OpenTelemetry ─► Read ─► Settings ─► New ─► Exporter
 //	hooks of an observer ─► spans of the SDK ─► queue ─► batch processor ─┐
@@ -9,10 +9,10 @@
 // them (span.go), bounds the queue in bytes (queue.go), and sends requests (post.go),
 // since the SDK's exporter over HTTP links gRPC (docs/adr/0037).
 //
-// Names are those of the semantic conventions for generative AI where they have one
-// (https://github.com/open-telemetry/semantic-conventions-genai), else they begin with
+// Names follow the semantic conventions for generative AI
+// (https://github.com/open-telemetry/semantic-conventions-genai); other names begin with
 // "settle.". Span ids are hashes of settle's own ids, so that the turn of a child agent
-// finds the span of the call that started it, whichever process wrote that span.
+// finds the span of the call that started it, in any process.
 //
 // [Telemetry] opens the hosts whose turns are exported. A failed export is reported, and
 // never changes a turn.

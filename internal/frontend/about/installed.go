@@ -24,7 +24,7 @@ func (i Installed) standalone() bool {
 		!strings.Contains(path, "/node_modules/") && !strings.Contains(path, "/Cellar/")
 }
 
-// command is what gets a release in the way in which settle was installed.
+// command returns the command that installs a release by the method of this installation.
 func (i Installed) command(r Release) string {
 	path := filepath.ToSlash(i.Program)
 	debian := strings.ReplaceAll(r.Version, "-", "~")
@@ -47,8 +47,8 @@ func (i Installed) command(r Release) string {
 	return "curl --proto '=https' --tlsv1.2 -fsSL " + r.Files + "/install.sh | SETTLE_INSTALL_DIR=" + shellQuoted(filepath.Dir(i.Program)) + " sh"
 }
 
-// npm is the command that installs the release's package where this one is: for
-// everybody, or for a project.
+// npm returns the command that installs the release's package in the same place: globally
+// or in a project.
 func (i Installed) npm(r Release) string {
 	global := ""
 	if strings.Contains(filepath.ToSlash(i.Program), "/lib/node_modules/") {

@@ -44,7 +44,7 @@ func (s *Server) list(ctx context.Context, in listParams) (any, error) {
 	return result, nil
 }
 
-// kept returns the catalogue's entries of sessions with an input; only those of one
+// kept returns the catalogue's entries of sessions with an input; only the sessions of one
 // directory, if cwd names it.
 func (s *Server) kept(ctx context.Context, cwd string) ([]catalogue.Entry, error) {
 	q := catalogue.Query{}

@@ -70,7 +70,7 @@ func versions() []string { return []string{"2025-11-25", "2025-06-18", "2025-03-
 
 const instructions = `settle runs a coding agent. "run" gives it a task in a directory and answers when the turn has ended, with the session's id; ` +
 	`"reply" continues that session. "interrupt" ends a running turn and answers when it has ended; cancelling a "run" or "reply" request does the same. ` +
-	`"status" and "sessions" say what exists and what is running.`
+	`"status" and "sessions" list sessions and running turns.`
 
 // Close closes the files of the frontend itself.
 func (f *Frontend) Close() error { return f.shelf.Close() }

@@ -24,7 +24,7 @@ type Compaction struct {
 }
 
 // Run compacts, prints the result, and returns the exit code. The error explains an exit
-// code other than that of a completed turn.
+// code other than 0.
 func (c Compaction) Run(ctx context.Context, out io.Writer) (code int, err error) {
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
