@@ -90,9 +90,9 @@ func (d *dialect) learn(name string, items []model.Item) {
 
 // The texts that stand where a dialect demands one and there is none.
 const (
-	textBridge    = "Understood."
-	textNotKept   = "(not kept)"
-	noSignature   = `{"google":{"thought_signature":"skip_thought_signature_validator"}}` // https://ai.google.dev/gemini-api/docs/thought-signatures#faqs
+	textBridge   = "Understood."
+	textNotKept  = "(not kept)"
+	noSignature  = `{"google":{"thought_signature":"skip_thought_signature_validator"}}` // https://ai.google.dev/gemini-api/docs/thought-signatures#faqs
 	maxCacheMark = 2
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/client/pending"
 	"github.com/settle-agent/settle/internal/client/commands"
+	"github.com/settle-agent/settle/internal/client/pending"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 

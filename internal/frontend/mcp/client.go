@@ -8,7 +8,7 @@ import (
 // client is who is at the other end of a session of the protocol.
 type client struct {
 	session *sdk.ServerSession
-	order   order            // of requests that have no place from their connection
+	order   order                   // of requests that have no place from their connection
 	tasks   pending.Requests[*task] // what its requests do, by input; closed when it ends its session
 }
 

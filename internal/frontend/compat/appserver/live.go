@@ -31,7 +31,7 @@ type loadedThread struct {
 	translator *translator // has the events that were sent; guarded by order
 	asker      *asker.Asker
 	servers    *serverStates
-	submitting sync.Mutex                  // held from when an input is sent until its request is in starts
+	submitting sync.Mutex                         // held from when an input is sent until its request is in starts
 	starts     pending.Requests[*sender]          // turn/start and turn/steer, by input
 	interrupts pending.Requests[*jsonrpc.Request] // turn/interrupt, by turn
 
