@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Port is the [Request] that returns when something on the machine accepts TCP
-// connections at a port; its Args are the number.
+// Port is the [Request] that returns when a process on the machine accepts TCP connections at a
+// port; its Args are the number.
 const Port = "port"
 
 // portDelay is the pause between two attempts to connect.

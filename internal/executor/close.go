@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Close ends everything there and lets go of the hands. Where they cannot be
-// reached, it says when they do so by themselves.
+// Close ends all commands there and closes the connection. If the executor is unreachable, the
+// error states when it ends them by itself.
 func (r *Remote) Close(ctx context.Context) error {
 	r.mu.Lock()
 	if r.closed {
@@ -37,11 +37,11 @@ func (r *Remote) Close(ctx context.Context) error {
 	return err
 }
 
-// byeTimeout is how long Close waits for a stream that is cut to come back.
+// peerDoneTimeout is the time that Close waits for an interrupted stream to reconnect.
 const peerDoneTimeout = 500 * time.Millisecond
 
-// awaitPeerDone waits until the hands have ended everything, and reports whether they have
-// stderr so over their link, or are dead and others are there.
+// awaitPeerDone waits until the executor has ended everything. It reports true if the executor
+// confirmed that over the link, or has died and was replaced.
 func (r *Remote) awaitPeerDone(ctx context.Context, done *link) (bool, error) {
 	var up <-chan time.Time
 	for {

@@ -9,34 +9,34 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// tailBytes is how much of a command's output another brain is told.
+// reportedTailBytes bounds the output of a command in a report to another host.
 const reportedTailBytes = 2 << 10
 
-// keptBytes is how much of a command's output is kept for a brain that takes it over.
+// keptTailBytes bounds the output of a command that is kept for a host that takes it over.
 const keptTailBytes = 8 << 10
 
-// command is one that a brain had started. Its id is used once: to start it again
-// is to ask what became of it.
+// command is a command that a host has started. Its id is used once: a second start order for it
+// asks for its state.
 type command struct {
 	id     uint64
 	script string
 	call   string
 
-	ready   chan struct{} // closed when it has started, or failed to
-	process *proc.Process // nil if it failed; set before ready is closed
+	ready   chan struct{} // closed when it has started or failed to start
+	process *proc.Process // nil if the start failed; set before ready is closed
 	failure error
 
-	mu      sync.Mutex // guards what follows
-	host    *host      // whose it is now
+	mu      sync.Mutex // guards the fields below
+	host    *host      // the current owner
 	tail    []byte
 	dropped int64
-	exited  []byte // what was told of its exit; nil before
-	gone    uint64 // number of the message that told of its end, which was end
+	exited  []byte // the report of its exit; nil before
+	gone    uint64 // number of the message with its last report, which is end
 	end     []byte
 	expired bool // it ran when the lease ended
 }
 
-// push tells the command's brain something.
+// push sends a message to the command's host.
 func (c *command) push(kind byte, data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,7 +57,7 @@ func (s *Server) start(b *host, m message) {
 	c := &command{id: m.id, script: o.Script, call: o.Call, host: b, ready: make(chan struct{})}
 	b.commands[m.id] = c
 	b.mu.Unlock()
-	s.work(func() { // ends with the command; Close ends that
+	s.work(func() { // ends with the command, which Close ends
 		if err == nil {
 			order := o.command()
 			order.Output = c
@@ -70,10 +70,10 @@ func (s *Server) start(b *host, m message) {
 	})
 }
 
-// mostCommands is how many commands of a brain are remembered.
+// maxCommands bounds the remembered commands of a host.
 const maxCommands = 1024
 
-// forget makes room among the commands whose end the brain knows; b.mu is held.
+// forget removes commands whose end the host has confirmed; b.mu is held.
 func (b *host) forget() {
 	if len(b.commands) < maxCommands {
 		return
@@ -94,7 +94,7 @@ func (c *command) announce() {
 	c.push(kindStarted, encode(startedReport{PID: c.process.PID()}))
 }
 
-// notify reports how the command does until it is gone.
+// notify reports the command's exit and end.
 func (c *command) notify() {
 	if c.failure != nil {
 		return
@@ -102,7 +102,7 @@ func (c *command) notify() {
 	exit, _ := c.process.Wait(context.Background()) // C8: the command's own end; End bounds it
 	c.flushDropped()
 	c.tellExit(encode(exitedReport{Code: exit.Code, Signal: exit.Signal, Lost: exit.Lost, Rest: c.process.Rest()}))
-	<-c.process.Done() // Close and the lease end it
+	<-c.process.Done() // Close and the end of the lease end it
 	c.flushDropped()
 	c.tellEnd(encode(goneReport{Survivors: c.process.Survivors(), Asked: c.process.EndedByOthers()}))
 }
@@ -121,7 +121,7 @@ func (c *command) tellEnd(report []byte) {
 	c.gone = c.host.link.push(kindGone, c.id, report)
 }
 
-// expire notes that the lease has ended, which ends the command.
+// expire records that the lease has ended, which ends the command.
 func (c *command) expire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,23 +130,23 @@ func (c *command) expire() {
 	}
 }
 
-// confirmed reports whether the brain knows that the command is gone.
+// confirmed reports whether the host has received the command's end.
 func (c *command) confirmed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.gone != 0 && c.host.link.confirmed(c.gone)
 }
 
-// repeat tells all again, but for the output.
+// repeat sends all reports again, but no output.
 func (c *command) repeat() {
 	<-c.ready
 	c.announce()
 	c.notify()
 }
 
-// Write takes the command's output.
+// Write sends the command's output.
 func (c *command) Write(data []byte) (int, error) {
-	<-c.ready // which follows the start
+	<-c.ready // the report of the start precedes the output
 	c.flushDropped()
 	c.mu.Lock()
 	c.tail = append(c.tail, data...)
@@ -158,13 +158,13 @@ func (c *command) Write(data []byte) (int, error) {
 	sent := link.flood(kindOutput, c.id, data)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !sent && c.host.link == link { // else the next brain has it
+	if !sent && c.host.link == link { // else the next host has the output
 		c.dropped += int64(len(data))
 	}
 	return len(data), nil
 }
 
-// flushDropped says how much output there was no room for.
+// flushDropped reports the number of dropped bytes of output.
 func (c *command) flushDropped() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,7 +174,7 @@ func (c *command) flushDropped() {
 	}
 }
 
-// stop ends the command and what it started (C7).
+// stop ends the command and its descendants (C7).
 func (c *command) stop(ctx context.Context, grace time.Duration) {
 	select {
 	case <-c.ready:
@@ -202,7 +202,7 @@ func (c *command) write(o writeOrder) error {
 	return c.process.Write(ctx, o.Data)
 }
 
-// report is what another brain is told of the command, if that ran until it came.
+// report describes the command for another host, if it ran until that host came.
 func (c *command) report() (EndedCommand, bool) {
 	select {
 	case <-c.ready:

@@ -13,26 +13,26 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// Way is a command whose standard input and output lead to hands, such as
-// "ssh host settle executor".
+// CommandDialer runs a command whose standard input and output lead to an executor, such as "ssh
+// host settle executor".
 type CommandDialer struct {
 	Command string
-	// Env is the whole environment of the command, and Dir where it runs.
+	// Env is the whole environment of the command, and Dir its directory.
 	Env []string
 	Dir string
 	// Marker and Lock are as in [proc.Spec].
 	Marker string
 	Lock   *os.File
-	// Install, if set, copies settle to the other end if it is missing there.
+	// Install, if set, copies settle to the other machine if it is missing there.
 	Install *Install
 
 	mu      sync.Mutex
-	tunnels []*tunnel // whose processes may run
+	tunnels []*tunnel // whose processes can run
 	group   sync.WaitGroup
 }
 
-// tunnel is one run of the command. When its stream is closed, its process is left
-// alone until the Way is: the hands may be among what it started.
+// tunnel is one run of the command. After its stream is closed, its process runs until Close:
+// the executor can be one of its descendants.
 type tunnel struct {
 	process *proc.Process
 	from    *io.PipeReader
@@ -41,7 +41,7 @@ type tunnel struct {
 	cancel  context.CancelFunc
 }
 
-// Dial runs the command.
+// Dial runs the command and returns its standard input and output.
 func (w *CommandDialer) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	shell, ok := findShell()
 	if !ok {
@@ -68,7 +68,7 @@ func (w *CommandDialer) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	w.mu.Lock()
 	w.tunnels = append(w.tunnels, t)
 	w.mu.Unlock()
-	w.group.Go(func() { // ends with the process; Close ends that
+	w.group.Go(func() { // ends with the process, which Close ends
 		_, _ = p.Wait(context.Background())
 		_ = to.CloseWithError(io.EOF)
 		<-p.Done()
@@ -85,7 +85,7 @@ func (w *CommandDialer) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	return t, nil
 }
 
-// Close ends every run of the command and what it started.
+// Close ends all runs of the command and their descendants.
 func (w *CommandDialer) Close(ctx context.Context) error {
 	w.mu.Lock()
 	tunnels := slices.Clone(w.tunnels)
@@ -127,10 +127,10 @@ func (t *tunnel) Close() error {
 	return t.process.CloseInput()
 }
 
-// saidTimeout bounds the wait for what a command says that fails.
+// saidTimeout bounds the wait for the standard error of a failed command.
 const saidTimeout = time.Second
 
-// Stderr is the end of what the command said on standard error.
+// Stderr returns the end of the command's standard error.
 func (t *tunnel) Stderr() string {
 	_ = t.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), saidTimeout)
@@ -139,7 +139,7 @@ func (t *tunnel) Stderr() string {
 	return t.stderr.text()
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the written data.
 type tail struct {
 	mu   sync.Mutex
 	data []byte

@@ -14,15 +14,15 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// maxDenied bounds what is named of what a sandbox denied.
+// maxDenied bounds the listed denials of one command.
 const maxDenied = 5
 
-// Denials is the name of the call that finds out what a sandbox denied a command,
-// by its output: the kernel tells nobody but the command. Its arguments are an
-// [Output], its answer is a [Denial].
+// Denials is the name of the call that derives from a command's output what the sandbox denied:
+// the kernel reports denials only to the command. Its arguments are an [Output], its answer is a
+// [Denial].
 const Denials = "denials"
 
-// Output is what a confined command put out, and how it was confined.
+// Output is the output of a sandboxed command, with its sandbox.
 type Output struct {
 	Sandbox event.Sandbox `json:"sandbox"`
 	Secrets event.Secrets `json:"secrets,omitempty"`
@@ -30,27 +30,24 @@ type Output struct {
 	Text    string        `json:"text"`
 }
 
-// Denial is what a sandbox denied. A path is named only if the sandbox does not
-// have it, and the user would have been let.
+// Denial describes what a sandbox denied. It lists a path only if the sandbox forbids it and the
+// user's own permissions allow it.
 type Denial struct {
 	Named []string `json:"named,omitempty"`
-	// Bounds, where none is named and the output speaks of a refusal, says what
-	// the sandbox allows.
+	// Bounds states what the sandbox allows, if the output has a refusal and no path was found.
 	Bounds string `json:"bounds,omitempty"`
-	// Hosts are those that the proxy refused and the user can allow, as the
-	// configuration has them.
+	// Hosts are the refused hosts that the user can allow, in the syntax of the configuration.
 	Hosts []string `json:"hosts,omitempty"`
-	// Restored are the protected files that were changed, where only comparing them
-	// protects them.
+	// Restored are the changed protected files, where a comparison protects them.
 	Restored []string `json:"restored,omitempty"`
-	// Quarantined are the parts of repositories that were moved aside, with the reason, and
-	// what could not be looked at.
+	// Quarantined are the parts of repositories that were moved aside, with the reason, and the
+	// parts that could not be checked.
 	Quarantined []string `json:"quarantined,omitempty"`
-	// Git says that what was denied is in the folder of a repository.
+	// Git reports that a denied path is in the folder of a repository.
 	Git bool `json:"git,omitempty"`
 }
 
-// denials answers Denials.
+// denials answers a call of [Denials].
 func (l *Local) denials(ctx context.Context, r Request) (json.RawMessage, error) {
 	var out Output
 	if err := json.Unmarshal(r.Args, &out); err != nil {
@@ -87,7 +84,7 @@ func (l *Local) denials(ctx context.Context, r Request) (json.RawMessage, error)
 	return json.Marshal(d)
 }
 
-// bounds says in one line what a box allows.
+// bounds describes in one line what a sandbox allows.
 func bounds(p sandbox.Policy) string {
 	words := "commands change nothing"
 	if len(p.Write) > 0 {
@@ -102,7 +99,7 @@ func bounds(p sandbox.Policy) string {
 	return words
 }
 
-// What programs and C libraries say of a refusal.
+// The messages of programs and C libraries for refusals.
 var (
 	refusal = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)permission denied|operation not permitted|read-only file system|device or resource busy|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError`)
@@ -116,8 +113,8 @@ var (
 	})
 )
 
-// refusals finds in an output what a box refused. suspect says that something was
-// refused, by whomever.
+// refusals lists the denials of a sandbox in an output. suspect reports any refusal, whatever
+// its cause.
 func refusals(p sandbox.Policy, dir, output string) (list []string, suspect bool) {
 	for line := range strings.SplitSeq(output, "\n") {
 		if p.Network != sandbox.Online && offline().MatchString(line) {
@@ -132,7 +129,7 @@ func refusals(p sandbox.Policy, dir, output string) (list []string, suspect bool
 			continue
 		}
 		suspect = true
-		for _, found := range slices.Backward(path().FindAllStringSubmatch(line, -1)) { // programs name the file last
+		for _, found := range slices.Backward(path().FindAllStringSubmatch(line, -1)) { // most programs name the file last
 			name := strings.Join(found[1:], "")
 			if !filepath.IsAbs(name) {
 				name = filepath.Join(dir, name)
@@ -151,12 +148,11 @@ func refusals(p sandbox.Policy, dir, output string) (list []string, suspect bool
 	return list, suspect
 }
 
-// refused says what the policy refuses of a path that the user has; "" if that is
-// nothing.
+// refused describes what the policy denies of a path that the user may access; "" for nothing.
 func refused(p sandbox.Policy, name string) string {
 	real, err := filepath.EvalSymlinks(name)
 	parent := filepath.Dir(name)
-	if err != nil { // to be made
+	if err != nil { // not created yet
 		if real, err = filepath.EvalSymlinks(parent); err != nil {
 			return ""
 		}
@@ -175,7 +171,7 @@ func refused(p sandbox.Policy, name string) string {
 	return ""
 }
 
-// access is what somebody does with a file.
+// access is a kind of file access.
 type access int
 
 const (

@@ -2,7 +2,7 @@ package executor
 
 import "golang.org/x/sys/unix"
 
-// userMay reports whether the user of this process may do it.
+// userMay reports whether the user of this process has the access.
 func userMay(path string, a access) bool {
 	mode := uint32(unix.R_OK)
 	if a == writing {

@@ -10,15 +10,15 @@ import (
 	"io"
 )
 
-// Version is that of the protocol. Both ends speak the same one, or part.
+// Version is the version of the protocol, which must be the same at both ends.
 const Version = 2
 
-// preface is the first line of each direction. Before it, the command that leads
-// to the hands may print what it likes, such as a banner.
+// preface is the first line of each direction. Before it, the command that leads to the executor
+// can print other text, such as a banner.
 const preface = "settle-hands\n"
 
 const (
-	// maxFrame bounds a frame, and maxNoise what comes before the preface.
+	// maxFrame bounds a frame in bytes, and maxNoise the text before the preface.
 	maxFrame = 8 << 20
 	maxNoise = 64 << 10
 
@@ -28,10 +28,10 @@ const (
 
 // The kinds of frames.
 const (
-	frameHello   = 'H' // JSON: hello, then machine
-	frameAttach  = 'A' // JSON: attach, then attached
+	frameHello   = 'H' // JSON: hello, then the machine
+	frameAttach  = 'A' // JSON: attachRequest, then attachReply
 	frameMessage = 'M' // number, acknowledged number, kind, id, data
-	frameAlive   = 'K' // acknowledged number, and whether an answer is wanted
+	frameAlive   = 'K' // acknowledged number, and whether an answer is requested
 	frameRefused = 'X' // text; the stream ends
 )
 
@@ -46,7 +46,7 @@ func appendFrame(out []byte, kind byte, data []byte) []byte {
 	return append(append(out, kind), data...)
 }
 
-// frames reads them.
+// frames reads frames from a stream.
 type frames struct {
 	r    *bufio.Reader
 	head [headBytes + 1]byte
@@ -54,8 +54,7 @@ type frames struct {
 
 func newFrames(r io.Reader) *frames { return &frames{r: bufio.NewReaderSize(r, 64<<10)} }
 
-// next returns the next frame. Memory is taken as data comes, not as a length
-// promises it.
+// next returns the next frame. It allocates memory as data arrives, not by the announced length.
 func (f *frames) next() (frame, error) {
 	if _, err := io.ReadFull(f.r, f.head[:]); err != nil {
 		return frame{}, err
@@ -76,11 +75,10 @@ func (f *frames) next() (frame, error) {
 	return frame{kind: f.head[headBytes], data: buf.Bytes()}, nil
 }
 
-// errNoPreface says that something else than the hands is at the other end.
+// errNoPreface reports that the other end is no executor.
 var errNoPreface = errors.New("what answered are not settle's hands")
 
-// skipTo reads until the preface, at the beginning of a line, and returns what was
-// before it.
+// skipTo reads until the preface, at the start of a line, and returns the text before it.
 func (f *frames) skipTo() (noise string, err error) {
 	var all []byte
 	for len(all) <= maxNoise {
@@ -96,10 +94,10 @@ func (f *frames) skipTo() (noise string, err error) {
 	return string(all[:maxNoise]), errNoPreface
 }
 
-// message is what one end tells the other exactly once, in order.
+// message is sent exactly once, in order.
 type message struct {
 	kind byte
-	id   uint64 // of what it is about
+	id   uint64 // of its command or request
 	data []byte
 }
 
@@ -121,7 +119,7 @@ func parseMessage(data []byte) (seq, ack uint64, m message, err error) {
 	return seq, ack, message{kind: data[16], id: binary.BigEndian.Uint64(data[17:]), data: data[messageBytes:]}, nil
 }
 
-// Whether an answer is wanted to a frameAlive.
+// Whether a frameAlive requests an answer.
 const (
 	answerWanted = 1
 	noAnswer     = 0
@@ -168,7 +166,7 @@ func send(w io.Writer, kind byte, value any) error {
 	return err
 }
 
-// RefusedError is what the hands say when they do not work for a brain.
+// RefusedError is the executor's reason to refuse a host.
 type RefusedError struct{ Message string }
 
 func (e *RefusedError) Error() string { return e.Message }

@@ -15,27 +15,27 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// Bounds of what a guard keeps; what is beyond is not protected.
+// Bounds of the protected files; files above them are not protected.
 const (
 	maxGuarded      = 2000
 	maxGuardedBytes = 1 << 20 // of a file
 )
 
-// movedSuffix is added to the name of what was changed: nobody obeys it then, and
-// nothing is lost.
+// movedSuffix is appended to the name of a changed file: programs ignore the file, and its
+// content is kept.
 const movedSuffix = ".settle-changed"
 
-// guard protects files where nothing is mounted over them: it compares them with what
-// they were, and restores them. It works below the folders that the command may
-// write to, and follows no link out of them: the command may have made one.
+// guard protects files by comparison where the kernel cannot: it restores changed files. It
+// works below the writable folders and follows no link out of them, because the command can have
+// created the link.
 type guard struct {
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the field below
 	places []protectedPath
 }
 
-// guarded is one protected file or folder as it was.
+// protectedPath is the original state of a protected file or folder.
 type protectedPath struct {
-	root, path string // the folder that may be written to, and the path in it
+	root, path string // the writable folder, and the path in it
 	files      map[string]protectedFile
 }
 
@@ -43,11 +43,11 @@ type protectedFile struct {
 	mode    fs.FileMode
 	content []byte // of a regular file
 	target  string // of a link
-	large   bool   // too large to be kept
+	large   bool   // too large to keep
 }
 
-// newGuard looks at what a policy protects; nil if the kernel does it, or there is
-// nothing.
+// newGuard reads the protected paths of a policy. It returns nil if the kernel protects them, or
+// there are none.
 func newGuard(p sandbox.Policy) *guard {
 	if p.View || len(p.Protect) == 0 {
 		return nil
@@ -69,7 +69,7 @@ func newGuard(p sandbox.Policy) *guard {
 	return g
 }
 
-// look reads a path below a folder, with all that is below it, by its path there.
+// readProtected reads a path below a folder recursively; the keys are paths in the folder.
 func readProtected(root, path string) (map[string]protectedFile, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
@@ -79,11 +79,11 @@ func readProtected(root, path string) (map[string]protectedFile, error) {
 	files := map[string]protectedFile{}
 	err = fs.WalkDir(dir.FS(), filepath.ToSlash(path), func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || len(files) >= maxGuarded {
-			return nil //nolint:nilerr // what cannot be read is not kept
+			return nil //nolint:nilerr // unreadable files are not protected
 		}
 		info, err := dir.Lstat(name)
 		if err != nil {
-			return nil //nolint:nilerr // it is gone
+			return nil //nolint:nilerr // it was removed meanwhile
 		}
 		f := protectedFile{mode: info.Mode()}
 		switch {
@@ -91,7 +91,7 @@ func readProtected(root, path string) (map[string]protectedFile, error) {
 			f.large = true
 		case info.Mode().IsRegular():
 			if f.content, f.large, err = readGuarded(dir, name); err != nil {
-				return nil //nolint:nilerr // it is gone
+				return nil //nolint:nilerr // it was removed meanwhile
 			}
 		case info.Mode()&fs.ModeSymlink != 0:
 			f.target, _ = dir.Readlink(name)
@@ -102,8 +102,8 @@ func readProtected(root, path string) (map[string]protectedFile, error) {
 	return files, err
 }
 
-// readGuarded reads a regular file of a bounded size. A job may have just put a FIFO in
-// its place, which would wait, or may write to it.
+// readGuarded reads a regular file of bounded size. It does not block: a job can replace the
+// file with a FIFO, or write to it meanwhile.
 func readGuarded(dir *os.Root, name string) (content []byte, large bool, err error) {
 	file, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -120,7 +120,7 @@ func readGuarded(dir *os.Root, name string) (content []byte, large bool, err err
 	return content, false, err
 }
 
-// restore puts back what was changed, and names it. What was there is moved aside.
+// restore restores the changed paths and returns them. It moves the changed files aside.
 func (g *guard) restore() (changed []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -155,7 +155,7 @@ func hadParent(files map[string]protectedFile, name string) bool {
 	return known && parent.mode.IsDir()
 }
 
-// put makes a path what it was.
+// restoreFile restores one path.
 func restoreFile(dir *os.Root, name string, was protectedFile, had bool) {
 	makeParents(dir, filepath.Dir(name))
 	if _, err := dir.Lstat(name); err == nil && !(had && was.mode.IsDir() && isDir(dir, name)) {
@@ -178,7 +178,8 @@ func restoreFile(dir *os.Root, name string, was protectedFile, had bool) {
 	}
 }
 
-// makeWay has every folder above a path be one: a link there would lead elsewhere.
+// makeParents makes sure that the parents of a path are folders: a link there would lead
+// elsewhere.
 func makeParents(dir *os.Root, path string) {
 	if path == "." {
 		return
@@ -199,7 +200,7 @@ func (f protectedFile) same(other protectedFile) bool {
 	return f.mode == other.mode && f.target == other.target && f.large == other.large && bytes.Equal(f.content, other.content)
 }
 
-// paths are the names of both, a folder before what is in it.
+// paths returns the names of both, a folder before its content.
 func paths(a, b map[string]protectedFile) (list []string) {
 	for name := range a {
 		list = append(list, name)

@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// Guest is a brain at the other end of a stream, which has said who it is.
+// Client is a host at the other end of a stream, after the handshake.
 type Client struct {
 	stream io.ReadWriteCloser
 	from   *frames
 	attach attachRequest
 }
 
-// Session is the session that it wants hands for; empty if it only asks a few
-// things.
+// Session is the session that the client works on; empty for a few single calls.
 func (g *Client) Session() string { return g.attach.Session }
 
-// Marker marks what is started for the session, as in [proc.Spec]. It is not the
-// one of the brain, which may run on the same machine.
+// Marker is the marker of the session's processes, as in [proc.Spec]. It differs from the host's
+// own marker, because both can run on one machine.
 func (g *Client) Marker() string {
 	if g.attach.Marker == "" {
 		return ""
@@ -26,9 +25,9 @@ func (g *Client) Marker() string {
 	return g.attach.Marker + "-hands"
 }
 
-// Greet answers a brain's hello, and reads what it wants.
+// AcceptClient answers a host's hello and reads its attach request.
 func AcceptClient(stream io.ReadWriteCloser, settle string, m Machine) (*Client, error) {
-	timer := time.AfterFunc(handshakeTimeout, func() { _ = stream.Close() }) // the reads below end
+	timer := time.AfterFunc(handshakeTimeout, func() { _ = stream.Close() }) // ends the reads below
 	defer timer.Stop()
 	g := &Client{stream: stream, from: newFrames(stream)}
 	if _, err := g.from.skipTo(); err != nil {
@@ -53,8 +52,8 @@ func AcceptClient(stream io.ReadWriteCloser, settle string, m Machine) (*Client,
 	return g, nil
 }
 
-// Relay leads the brain to the hands at the other end of a connection, which work
-// on its session already, until one of both ends.
+// Relay connects the client to the executor that already works for its session, until one of the
+// streams ends.
 func (g *Client) Relay(to io.ReadWriteCloser, settle string) error {
 	from, _, err := handshake(to, settle)
 	if err == nil {
@@ -79,12 +78,12 @@ func (g *Client) Relay(to io.ReadWriteCloser, settle string) error {
 	return err
 }
 
-// call says hello to the hands at the other end of a stream.
+// handshake sends a hello to the executor at the other end of a stream, and reads its answer.
 func handshake(stream io.ReadWriteCloser, settle string) (*frames, Machine, error) {
-	timer := time.AfterFunc(handshakeTimeout, func() { _ = stream.Close() }) // the reads below end
+	timer := time.AfterFunc(handshakeTimeout, func() { _ = stream.Close() }) // ends the reads below
 	defer timer.Stop()
 	from := newFrames(stream)
-	// Whoever does not read this says why before the preface that does not come.
+	// A program that does not read this explains that before the preface.
 	_, _ = io.WriteString(stream, preface)
 	_ = send(stream, frameHello, hello{Version: Version, Settle: settle})
 	if noise, err := from.skipTo(); err != nil {
@@ -103,7 +102,7 @@ func handshake(stream io.ReadWriteCloser, settle string) (*frames, Machine, erro
 	return from, *h.Machine, nil
 }
 
-// strangerError says that no hands answered, and what was said instead.
+// noExecutorError reports that no executor answered, and the text that came instead.
 type noExecutorError struct {
 	noise string
 	err   error

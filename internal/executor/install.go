@@ -12,35 +12,35 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// handsCommand is what a command that leads to hands starts at the other end.
+// executorCommand is the command that the dialer's command starts on the other machine.
 const executorCommand = "settle executor"
 
-// Install copies a program to the other end, where settle is missing.
+// Install copies settle to a machine without it.
 //
-// The command starts sh there instead of settle executor. It is sent one line, which
-// finds settle or takes it from the stream, and becomes settle executor. Nothing is sent
-// to a shell that may still read ahead.
+// The dialer's command then starts sh there instead of settle executor. sh receives one line,
+// which finds settle or reads it from the stream, and then executes settle executor. A shell
+// that can read ahead receives no other data.
 type Install struct {
-	// Program is the file to copy: settle for the machine at the other end.
+	// Program is the file to copy: settle for the other machine.
 	Program string
-	// GOOS and GOARCH are what it is for; this machine's if they are empty.
+	// GOOS and GOARCH are the platform of Program; this machine's if they are empty.
 	GOOS, GOARCH string
 }
 
-// What the line answers, at the beginning of a line.
+// The answers of the line, each at the start of a line.
 const (
 	installReady   = "settle-ready"
-	installMissing = "settle-missing" // and what uname says
+	installMissing = "settle-missing" // and the output of uname
 	installFailed  = "settle-failed"
 )
 
-// installTimeout bounds the wait for each answer, and installBytes what comes before it.
+// installTimeout bounds the wait for each answer, and installBytes the text before it.
 const (
 	installTimeout = 30 * time.Second
 	installBytes   = maxNoise
 )
 
-// command is the way's, with sh in place of settle executor.
+// command returns the dialer's command with sh in place of settle executor.
 func (i *Install) command(way string) (string, error) {
 	at := strings.LastIndex(way, executorCommand)
 	if at < 0 {
@@ -49,8 +49,8 @@ func (i *Install) command(way string) (string, error) {
 	return way[:at] + "sh" + way[at+len(executorCommand):], nil
 }
 
-// line is what sh is sent. What it makes is complete, and runs there, before it has
-// the name by which it is found.
+// line returns the line for sh. It renames the new file only after the file is complete and has
+// run once.
 func (i *Install) line(size int64) string {
 	return fmt.Sprintf(`p=$(command -v settle 2>/dev/null) || p=; [ -x "$p" ] || p=${HOME:?}/.local/bin/settle; `+
 		`if ! [ -x "$p" ]; then t=$p.$$; echo "%[2]s $(uname -s) $(uname -m)"; `+
@@ -58,14 +58,14 @@ func (i *Install) line(size int64) string {
 		`then :; else rm -f "$t"; echo %[3]s; exit 1; fi; fi; echo %[4]s; exec "$p" hands`+"\n", size, installMissing, installFailed, installReady)
 }
 
-// prepare has settle executor at the other end of a stream that leads to sh.
+// prepare starts settle executor at the other end of a stream that leads to sh.
 func (i *Install) prepare(ctx context.Context, stream io.ReadWriteCloser) error {
 	file, info, err := disk.OpenRegular(i.Program)
 	if err != nil {
 		return fmt.Errorf("cannot install settle: %w", err)
 	}
 	defer file.Close()
-	stop := context.AfterFunc(ctx, func() { _ = stream.Close() }) // what is read below ends
+	stop := context.AfterFunc(ctx, func() { _ = stream.Close() }) // ends the reads below
 	defer stop()
 	if _, err := io.WriteString(stream, i.line(info.Size())); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (i *Install) prepare(ctx context.Context, stream io.ReadWriteCloser) error 
 	return nil
 }
 
-// check refuses to copy to a machine of another kind.
+// check refuses to copy to another platform.
 func (i *Install) check(uname []string) error {
 	goos, goarch := i.GOOS, i.GOARCH
 	if goos == "" {
@@ -106,10 +106,9 @@ func (i *Install) check(uname []string) error {
 	return nil
 }
 
-// awaitAnswer reads up to a line that answers, and no byte more: what follows is not
-// for it. It returns the line's words.
+// awaitAnswer reads up to the line with an answer, and no byte more, and returns its words.
 func awaitAnswer(stream io.ReadCloser) ([]string, error) {
-	timer := time.AfterFunc(installTimeout, func() { _ = stream.Close() }) // the reads end
+	timer := time.AfterFunc(installTimeout, func() { _ = stream.Close() }) // ends the reads
 	defer timer.Stop()
 	var line []byte
 	for range installBytes {

@@ -8,32 +8,30 @@ import (
 	"time"
 )
 
-// Stand is a process that works for the brain at the other end of its standard
-// streams, as settle executor does. The first for a session is the hands; those that
-// come while it runs, because its brain has lost the stream or another has the
-// session now, lead to it.
+// Listener is the process of settle executor: it works for the host at the other end of its
+// standard streams. The first process for a session is the executor. Later ones relay to it: the
+// host has lost its stream, or another host has the session now.
 type Listener struct {
 	// Settle is this program's version.
 	Settle  string
 	Machine Machine
-	// Dir is a directory for sockets and locks, which is made; see [MostDir]. Where it is empty,
-	// no other process finds the hands, and they end with their stream.
+	// Dir is a directory for sockets and locks, which is created; see [MaxDir]. Without it,
+	// other processes cannot find the executor, which then ends with its stream.
 	Dir string
-	// Local makes what does the work, with the session's lock, which may be nil,
-	// and marker.
+	// Local creates the executor of this machine, with the session's lock, which can be nil, and
+	// its marker.
 	Local func(lock *os.File, marker string) *Local
 	// Keep is as in [Server].
 	Keep time.Duration
 }
 
-// MostDir is the longest path that Dir may have, in bytes: systems limit the paths of
-// sockets to about 100.
+// MaxDir bounds the path of Dir in bytes: systems bound the paths of sockets to about 100.
 const MaxDir = 80
 
-// lockTimeout is how long a stand waits for the end of what dead hands had started.
+// lockTimeout bounds the wait for the processes of a dead executor.
 const lockTimeout = 20 * time.Second
 
-// Run works until there is nothing more to do, or ctx ends.
+// Run works until the session needs no executor any more, or ctx ends.
 func (s *Listener) Run(ctx context.Context, stream io.ReadWriteCloser) error {
 	g, err := AcceptClient(stream, s.Settle, s.Machine)
 	if err != nil {
@@ -77,12 +75,12 @@ func (s *Listener) refuse(g *Client, err error) error {
 	return err
 }
 
-// serve is the work for a session, for whoever comes for it.
+// serve works for a session, for this client and later ones.
 func (s *Listener) serve(ctx context.Context, g *Client, p *sessionSocket, lock *os.File) error {
 	local := s.Local(lock, g.Marker())
 	server := &Server{Settle: s.Settle, Local: local, Keep: s.Keep, Spool: func() (*os.File, error) { return unlinkedFile(s.Dir) }}
 	defer server.Close()
-	if p == nil { // it cannot come back
+	if p == nil { // the client cannot reconnect
 		err := server.Serve(g)
 		if errors.Is(err, io.EOF) {
 			err = nil
@@ -109,7 +107,7 @@ func (s *Listener) serve(ctx context.Context, g *Client, p *sessionSocket, lock 
 				case other.Session() != g.Session():
 					_ = s.refuse(other, errors.New("these are the hands of another session"))
 				default:
-					_ = server.Serve(other) // its end is no news here
+					_ = server.Serve(other) // the end of a client is no error here
 				}
 			}()
 		}
@@ -123,12 +121,12 @@ func (s *Listener) serve(ctx context.Context, g *Client, p *sessionSocket, lock 
 	}
 }
 
-// unnamed opens a file that is gone when it is closed.
+// unlinkedFile opens a temporary file that is removed when it is closed.
 func unlinkedFile(dir string) (*os.File, error) {
 	file, err := os.CreateTemp(dir, "output-")
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(file.Name()) // on Windows it stays until somebody tidies up
+	_ = os.Remove(file.Name()) // on Windows the file stays until a clean-up
 	return file, nil
 }

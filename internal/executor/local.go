@@ -18,40 +18,39 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// Local is this machine.
+// Local is the executor of this machine.
 type Local struct {
-	// Env is the whole environment of commands, and Withheld names what was left
-	// out of it.
+	// Env is the whole environment of commands, and Withheld the names of the removed variables.
 	Env      []string
 	Withheld []string
 	// Marker and Lock are as in [proc.Spec].
 	Marker string
 	Lock   *os.File
-	// Sandbox returns what a confined command is held to, and what its environment has in
-	// addition; nil refuses such commands.
+	// Sandbox returns the policy of a sandboxed command and its additional environment; nil
+	// refuses such commands.
 	Sandbox func(Confined) (sandbox.Policy, []string, error)
-	// Secret reports whether a variable is kept from commands whose secrets are
-	// withheld; nil keeps none.
+	// Secret reports whether a variable is removed for commands without secrets; nil removes
+	// none.
 	Secret func(name, value string) bool
-	// Repositories, if set, are looked after where commands can change files.
+	// Repositories, if set, are checked after commands that can change files.
 	Repositories *Repositories
-	// Hosts are what commands may reach whose box has a proxy; Dialer is the proxy's.
+	// Hosts are the allowed hosts of commands with a proxy; Dialer is the proxy's.
 	Hosts  egress.List
 	Dialer egress.Dialer
-	// Calls are what can be asked for beside [Port], by name.
+	// Calls are further operations by name, beside [Port].
 	Calls map[string]func(context.Context, Request) (json.RawMessage, error)
 
 	sandboxed sandboxedCalls
 }
 
-// Confined says how a command is confined that runs in a directory.
+// Confined describes the sandbox of a command in a directory.
 type Confined struct {
 	Sandbox event.Sandbox
 	Secrets event.Secrets
 	Dir     string
 }
 
-// withoutSecrets is the environment of a command whose secrets are withheld.
+// withoutSecrets returns the environment of a command without secrets.
 func (l *Local) withoutSecrets(env []string) []string {
 	if l.Secret == nil {
 		return env
@@ -62,7 +61,7 @@ func (l *Local) withoutSecrets(env []string) []string {
 	})
 }
 
-// Machine implements Hands.
+// Machine implements [Executor].
 func (l *Local) Machine() Machine {
 	m := Machine{OS: runtime.GOOS, Withheld: l.Withheld}
 	if shell, ok := findShell(); ok {
@@ -71,7 +70,7 @@ func (l *Local) Machine() Machine {
 	return m
 }
 
-// Start implements Hands.
+// Start implements [Executor].
 func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
 	shell, ok := findShell()
 	if !ok {
@@ -99,13 +98,13 @@ func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
 	return proc.Start(ctx, spec)
 }
 
-// StartProgram starts a program in a sandbox that is no command for a shell.
+// StartProgram starts a sandboxed program without a shell.
 func (l *Local) StartProgram(ctx context.Context, in event.Sandbox, spec proc.Spec) (*proc.Process, error) {
 	return l.startInSandbox(ctx, "", Confined{Sandbox: in, Dir: spec.Dir}, spec)
 }
 
-// dir is where the command runs. A Workdir is canonical: the place that it was judged to
-// lead to.
+// dir returns the directory of the command. A Workdir is canonical: the path that the decision
+// resolved.
 func (c Command) dir() (string, error) {
 	if c.Workdir == "" {
 		return c.Dir, nil
@@ -122,7 +121,7 @@ func (c Command) dir() (string, error) {
 	return p.Real, nil
 }
 
-// Call implements Hands.
+// Call implements [Executor].
 func (l *Local) Call(ctx context.Context, r Request) (json.RawMessage, error) {
 	if r.Name == Port {
 		return nil, awaitPort(ctx, r.Args)

@@ -10,82 +10,81 @@ import (
 
 // The kinds of messages. The id is of a command or of a request.
 const (
-	kindNothing = '0' // one that was withdrawn
+	kindNothing = '0' // withdrawn
 
-	// From the brain.
+	// From the host.
 	kindStart  = 's' // startOrder
 	kindWrite  = 'w' // writeOrder: a request, answered by kindAnswer
 	kindEnd    = 'e' // endOrder
 	kindCall   = 'q' // Request: answered by kindAnswer
 	kindCancel = 'x' // of a call
-	kindFinish = 'b' // end everything and exit; answered by kindBye
+	kindFinish = 'b' // end all commands and exit; answered by kindFinish
 
-	// From the hands.
+	// From the executor.
 	kindStarted = 'S' // startedReport
-	kindFailed  = 'F' // text: it did not start
+	kindFailed  = 'F' // text: the start failed
 	kindOutput  = 'o' // bytes
-	kindDropped = 'd' // droppedReport: output for which there was no room
+	kindDropped = 'd' // droppedReport: output without room
 	kindExited  = 'E' // exitedReport
 	kindGone    = 'G' // goneReport
 	kindAnswer  = 'R' // answer
 )
 
-// hello is the first thing that each end says.
+// hello is the first message of each end.
 type hello struct {
 	Version int    `json:"version"`
 	Settle  string `json:"settle"`
-	// Machine is that of the hands.
+	// Machine describes the executor's machine.
 	Machine *Machine `json:"machine,omitempty"`
 }
 
-// attach says for which session a brain wants hands.
+// attachRequest asks for an executor for a session.
 type attachRequest struct {
-	// Session is empty for hands that are asked a few things and no more.
+	// Session is empty for a few single calls.
 	Session string `json:"session,omitempty"`
-	// Epoch grows with each brain that opens the session; Brain is unique.
+	// Epoch is the session's fencing epoch; Brain is the unique id of the host.
 	Epoch uint64 `json:"epoch"`
 	Brain string `json:"brain"`
-	// Instance is that of the hands which the brain knows; empty at first.
+	// Instance is the executor that the host knows; empty at first.
 	Instance string `json:"instance,omitempty"`
-	// Received is the number of the last message that came.
+	// Received is the number of the last received message.
 	Received uint64 `json:"received"`
 	LeaseMS  int64  `json:"lease_ms"`
 	ReturnMS int64  `json:"return_ms"`
 	GraceMS  int64  `json:"grace_ms"`
 	// Marker is as in [proc.Spec].
 	Marker string `json:"marker,omitempty"`
-	// Keep says that the brain takes over what an earlier one had started; else that
-	// is ended.
+	// Keep asks to take over the commands of an earlier host; without it they are ended.
 	Keep bool `json:"keep,omitempty"`
 }
 
-// attached answers it.
+// attachReply answers an attachRequest.
 type attachReply struct {
-	// Instance is the hands' own. Where it is not the brain's, nobody knows what
-	// became of what earlier ones did.
+	// Instance identifies the executor. If it differs from the request's, the outcome of earlier
+	// calls is unknown.
 	Instance string `json:"instance"`
 	Received uint64 `json:"received"`
-	// Ended is what an earlier brain left running.
+	// Ended are the commands that an earlier host left running.
 	Ended []EndedCommand `json:"ended,omitempty"`
-	// Kept are the commands of an earlier brain that this one has taken over. Their
-	// ids are the brain's now, and the end of their output follows.
+	// Kept are the taken-over commands of an earlier host. They keep their ids, and the end of
+	// their output follows.
 	Kept []HandedOverCommand `json:"kept,omitempty"`
 }
 
-// Handed is a command that another brain has taken over.
+// HandedOverCommand is a command that another host has taken over.
 type HandedOverCommand struct {
 	ID   uint64 `json:"id"`
 	Call string `json:"call"`
-	// Command is the script, or the beginning of a long one.
+	// Command is the script, or the start of a long one.
 	Command string `json:"command"`
 	PID     int    `json:"pid"`
-	// Gone says that everything of it has ended, which is reported, too; Expired that
-	// it was ended, or is being, because nobody had been heard of in time.
+	// Gone reports that all its processes have ended, which a report follows; Expired that it
+	// was ended because the lease ended.
 	Gone    bool `json:"gone,omitempty"`
 	Expired bool `json:"expired,omitempty"`
 }
 
-// Ended is a command of a brain that did not come back.
+// EndedCommand is a command of a host that did not reconnect.
 type EndedCommand struct {
 	Command   string          `json:"command"`
 	PID       int             `json:"pid"`
@@ -158,15 +157,15 @@ type goneReport struct {
 type answer struct {
 	Result json.RawMessage `json:"result,omitempty"`
 	Error  string          `json:"error,omitempty"`
-	// NoInput says that the error is [proc.ErrNoInput].
+	// NoInput reports that the error is [proc.ErrNoInput].
 	NoInput bool `json:"no_input,omitempty"`
 }
 
-// encode encodes one of the structures above, which cannot fail.
+// encode encodes one of the types above, which cannot fail.
 func encode(value any) []byte {
 	data, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // an invalid RawMessage: its maker is wrong
+		panic(err) // an invalid RawMessage is a defect of the caller
 	}
 	return data
 }

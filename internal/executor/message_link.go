@@ -9,51 +9,50 @@ import (
 )
 
 const (
-	// batchBytes is about how much is written to a stream at once.
+	// batchBytes is the approximate size of one write to a stream.
 	batchBytes = 128 << 10
-	// ackBytes and ackMessages are after how much a link acknowledges without
-	// being asked.
+	// ackBytes and ackMessages are the amounts of received data after which a link acknowledges
+	// unasked.
 	ackBytes    = 256 << 10
 	ackMessages = 64
-	// windowBytes of what is not acknowledged are kept in memory; what goes beyond
-	// that, and may wait, goes to the spool. Each message counts for entryBytes more.
+	// windowBytes bounds the unacknowledged data in memory; further output goes to the spool.
+	// Each message counts entryBytes more.
 	windowBytes = 1 << 20
 	entryBytes  = 64
 )
 
-// link carries messages from one end to the other over one stream after another:
-// each exactly once, in order. What has not been acknowledged is kept, and sent
-// again over the next stream.
+// link carries messages over one stream after another, each exactly once and in order. It keeps
+// unacknowledged messages and sends them again over the next stream.
 //
 //	push ─► out ─► written to a stream ─► acknowledged: forgotten
 //	          └──── stream ends: written again to the next
 type link struct {
-	spool *spool // nil keeps everything in memory
+	spool *spool // nil keeps all messages in memory
 
 	in sync.Mutex // held while a message is delivered
 
 	mu       sync.Mutex
-	changed  *sync.Cond // of everything below
+	changed  *sync.Cond // of all fields below
 	stream   io.WriteCloser
-	out      []entry // not acknowledged, in order
-	next     int     // the first of out that this stream has not got
-	sent     uint64  // number of the last of out
+	out      []entry // unacknowledged, in order
+	next     int     // index of the first message in out that the stream has not received
+	sent     uint64  // number of the last message in out
 	kept     int     // bytes of out in memory
 	received uint64
 	unacked  int // messages received since the last acknowledgement
-	bytes    int // of these
+	bytes    int // bytes of these messages
 	alive    bool
 	answer   byte
 	closed   bool
 }
 
-// entry is a message that is kept.
+// entry is an unacknowledged message.
 type entry struct {
 	seq     uint64
 	message message
-	at      int64 // in the spool, where size is not 0
+	at      int64 // offset in the spool, if size is not 0
 	size    int
-	written bool // to some stream
+	written bool // to at least one stream
 }
 
 func newLink(s *spool) *link {
@@ -62,7 +61,7 @@ func newLink(s *spool) *link {
 	return l
 }
 
-// push sends a message, now or over the next stream, and returns its number.
+// push sends a message over this or the next stream, and returns its number.
 func (l *link) push(kind byte, id uint64, data []byte) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,9 +76,9 @@ func (l *link) add(m message) uint64 {
 	return l.sent
 }
 
-// flood sends a message of output. If much is not acknowledged yet, it goes to the
-// spool; if that is full, flood waits for as long as there is a stream, and
-// returns false if there is none: then it was dropped.
+// flood sends a message with output. If much data is unacknowledged, the message goes to the
+// spool. If the spool is full, flood waits as long as there is a stream. It returns false if the
+// message was dropped.
 func (l *link) flood(kind byte, id uint64, data []byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,8 +101,8 @@ func (l *link) flood(kind byte, id uint64, data []byte) bool {
 	}
 }
 
-// withdraw makes a message that was not acknowledged mean nothing, and reports
-// whether the other end may have got it.
+// withdraw empties an unacknowledged message, and reports whether the other end can have
+// received it.
 func (l *link) withdraw(seq uint64) (written bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,26 +116,26 @@ func (l *link) withdraw(seq uint64) (written bool) {
 	return true // it was acknowledged
 }
 
-// attach makes a stream the one that messages go over; the other end has received
-// the messages up to a number.
+// attach makes a stream the current one; the other end has received the messages up to the
+// number received.
 func (l *link) attach(stream io.WriteCloser, received uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		_ = stream.Close() // another brain came while this one was welcomed
+		_ = stream.Close() // another host has come meanwhile
 		return
 	}
 	if l.stream != nil {
-		_ = l.stream.Close() // it is of no use any more
+		_ = l.stream.Close() // the previous stream is of no use
 	}
 	l.acknowledge(received)
 	l.stream, l.next, l.alive = stream, 0, false
 	l.changed.Broadcast()
 }
 
-// detach lets go of a stream, if it is still the one.
+// detach closes a stream, and removes it if it is the current one.
 func (l *link) detach(stream io.WriteCloser) {
-	_ = stream.Close() // it may be closed already
+	_ = stream.Close() // it can be closed already
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stream == stream {
@@ -145,21 +144,21 @@ func (l *link) detach(stream io.WriteCloser) {
 	}
 }
 
-// position is the number of the last message that was received.
+// position returns the number of the last received message.
 func (l *link) position() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.received
 }
 
-// confirmed reports whether the other end has got a message.
+// confirmed reports whether the other end has received a message.
 func (l *link) confirmed(seq uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return seq <= l.sent-uint64(len(l.out))
 }
 
-// idle reports whether there is no stream, and nothing to send over the next.
+// idle reports whether there is neither a stream nor an unacknowledged message.
 func (l *link) idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -173,7 +172,7 @@ func (l *link) attached() bool {
 	return l.stream != nil
 }
 
-// say sends a sign of life, which may want an answer.
+// say sends a sign of life, which can request an answer.
 func (l *link) say(answer byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -191,13 +190,13 @@ func (l *link) acknowledge(seq uint64) {
 	if n == 0 {
 		return
 	}
-	clear(l.out[:n]) // their data is not needed any more
+	clear(l.out[:n]) // releases their data
 	l.out = l.out[n:]
 	l.next = max(l.next-n, 0)
 	l.changed.Broadcast()
 }
 
-// write writes what is to be sent to a stream until it is no longer the one.
+// write writes messages to a stream as long as it is the current one.
 func (l *link) write(stream io.WriteCloser) error {
 	var batch []byte
 	for {
@@ -211,7 +210,7 @@ func (l *link) write(stream io.WriteCloser) error {
 	}
 }
 
-// errReplaced ends the use of a stream that is no longer the one.
+// errReplaced reports that a stream is no longer the current one.
 var errReplaced = errors.New("the stream was replaced")
 
 func (l *link) batch(stream io.WriteCloser, batch []byte) ([]byte, error) {
@@ -244,8 +243,8 @@ func (l *link) batch(stream io.WriteCloser, batch []byte) ([]byte, error) {
 	return batch, nil
 }
 
-// read delivers what comes over a stream until that ends or is no longer the one.
-// heard is called for each frame.
+// read delivers the messages of a stream as long as it is the current one. It calls heard for
+// each frame.
 func (l *link) read(stream io.WriteCloser, from *frames, heard func(), deliver func(message)) error {
 	for {
 		f, err := from.next()
@@ -290,7 +289,7 @@ func (l *link) receive(stream io.WriteCloser, data []byte, deliver func(message)
 	case l.stream != stream:
 		l.mu.Unlock()
 		return errReplaced
-	case seq <= l.received: // it came over the stream before
+	case seq <= l.received: // a repetition
 		l.mu.Unlock()
 		return nil
 	case seq != l.received+1:
@@ -308,7 +307,7 @@ func (l *link) receive(stream io.WriteCloser, data []byte, deliver func(message)
 	return nil
 }
 
-// hangUp ends the stream, if there is one.
+// hangUp closes the stream, if there is one.
 func (l *link) hangUp() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -319,8 +318,7 @@ func (l *link) hangUp() {
 	}
 }
 
-// flush waits until everything is acknowledged, or there is no stream, or the time
-// is up.
+// flush waits until all messages are acknowledged, the stream ends, or the timeout expires.
 func (l *link) flush(timeout time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -339,7 +337,7 @@ func (l *link) flush(timeout time.Duration) {
 	}
 }
 
-// close ends the stream, lets go of what is kept, and takes no stream any more.
+// close closes the stream, drops all messages, and accepts no other stream.
 func (l *link) close() {
 	l.mu.Lock()
 	l.closed = true

@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// maintain keeps the connection up until Close.
+// maintain keeps the connection until Close.
 func (r *Remote) maintain(stream io.ReadWriteCloser, from *frames) {
 	defer close(r.done)
 	defer r.loseAll("settle let go of the hands", func() { r.closed = true })
@@ -33,7 +33,7 @@ func (r *Remote) maintain(stream io.ReadWriteCloser, from *frames) {
 	}
 }
 
-// plain is why a stream ended, in words.
+// describeEnd returns the reason of a stream's end for a person.
 func describeEnd(err error) error {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe} {
 		if errors.Is(err, end) {
@@ -43,7 +43,7 @@ func describeEnd(err error) error {
 	return err
 }
 
-// useStream uses a stream until it ends.
+// useStream exchanges messages over a stream until it ends.
 func (r *Remote) useStream(stream io.ReadWriteCloser, from *frames, received uint64) error {
 	r.mu.Lock()
 	link := r.link
@@ -59,7 +59,7 @@ func (r *Remote) useStream(stream io.ReadWriteCloser, from *frames, received uin
 	wrote := make(chan struct{})
 	go func() { // ends with the stream
 		defer close(wrote)
-		_ = link.write(stream) // it says why it ended, as read does
+		_ = link.write(stream) // read returns the reason of the end as well
 		link.detach(stream)
 	}()
 	err := link.read(stream, from, func() { o.last.Store(int64(time.Since(o.began))) }, r.deliver)
@@ -70,21 +70,21 @@ func (r *Remote) useStream(stream io.ReadWriteCloser, from *frames, received uin
 	case o.silent.Load():
 		return errSilent
 	case r.closing.Err() != nil:
-		return err // nobody wants to know, and a way may take its time to end
+		return err // nobody needs the reason, and a command can take long to end
 	}
 	return withStderr(stream, describeEnd(err))
 }
 
-// other is the other end of a stream.
+// peer is the state of the other end of a stream.
 type peer struct {
 	began  time.Time
-	last   atomic.Int64 // when it was heard, since began
-	silent atomic.Bool  // it was cut for that
+	last   atomic.Int64 // time of the last frame, since began
+	silent atomic.Bool  // the stream was cut because it was silent
 }
 
 var errSilent = errors.New("nothing comes from the other end")
 
-// renewLease renews the lease, and cuts a stream over which nothing comes.
+// renewLease renews the lease, and cuts a silent stream.
 func (r *Remote) renewLease(link *link, stream io.WriteCloser, o *peer, ended <-chan struct{}) {
 	tick := time.NewTicker(max(r.config.Lease/6, time.Millisecond))
 	defer tick.Stop()
@@ -104,8 +104,8 @@ func (r *Remote) renewLease(link *link, stream io.WriteCloser, o *peer, ended <-
 
 var errExecutorDied = errors.New("the hands died, and what they had started was ended")
 
-// reconnect tries to reach the same hands again, for as long as they may still work
-// and a little more: then everything there has ended.
+// reconnect tries to reach the same executor for its lease and a little more: after that time
+// its commands have ended.
 func (r *Remote) reconnect() (io.ReadWriteCloser, *frames, uint64, error) {
 	ctx, cancel := context.WithTimeoutCause(r.closing, r.config.Bound, fmt.Errorf("nothing was heard for %v", r.config.Bound))
 	defer cancel()
@@ -115,7 +115,7 @@ func (r *Remote) reconnect() (io.ReadWriteCloser, *frames, uint64, error) {
 		var refused *RefusedError
 		switch {
 		case err == nil && a.Instance != r.instance:
-			// These are others: their brain has to begin anew, too.
+			// Another executor answered: the outcome of all calls is unknown.
 			r.loseAll(errExecutorDied.Error(), func() { r.instance = a.Instance })
 			return stream, from, 0, nil
 		case err == nil:
@@ -132,7 +132,7 @@ func (r *Remote) reconnect() (io.ReadWriteCloser, *frames, uint64, error) {
 	}
 }
 
-// reset gives up what ran, and reaches the hands again when somebody wants them.
+// reset gives up all commands and waits until a call needs the executor again.
 func (r *Remote) reset(why error) (io.ReadWriteCloser, *frames, error) {
 	r.loseAll(why.Error(), func() { r.unreachable, r.instance = why, "" })
 	r.config.Notice(ConnectionChange{fmt.Sprintf("the hands are out of reach: %v; what ran there has ended; the next call tries to reach them again", why), true})
@@ -158,8 +158,8 @@ func (r *Remote) reset(why error) (io.ReadWriteCloser, *frames, error) {
 	}
 }
 
-// loseAll ends everything that was under way, since nobody will know what became of
-// it. What comes later goes over a new link, and change notes of what kind.
+// loseAll ends everything in progress with an unknown outcome. Later calls use a new link.
+// change runs with r.mu held.
 func (r *Remote) loseAll(why string, change func()) {
 	r.mu.Lock()
 	starting, running, calls := r.starting, r.running, r.calls
@@ -179,7 +179,7 @@ func (r *Remote) loseAll(why string, change func()) {
 	}
 }
 
-// deliver takes what the hands report.
+// deliver handles a message of the executor.
 func (r *Remote) deliver(m message) {
 	r.mu.Lock()
 	s, f, c := r.starting[m.id], r.running[m.id], r.calls[m.id]

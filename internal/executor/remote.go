@@ -14,53 +14,54 @@ import (
 )
 
 const (
-	// DefaultLease is how long hands work on that do not hear of their brain.
+	// DefaultLease is the time that an executor works on without a message of its host.
 	DefaultLease = 30 * time.Second
-	// returns is the part of the lease that a brain has to come back whose stream ended.
+	// returnFraction is the part of the lease within which a host must reconnect after its
+	// stream ended.
 	returnFraction = 3
-	// firstDelay and lastDelay are the pauses between attempts to come back.
+	// firstDelay and lastDelay bound the pauses between attempts to reconnect.
 	firstDelay = 50 * time.Millisecond
 	lastDelay  = 2 * time.Second
 )
 
-// RemoteConfig says how to work with hands elsewhere.
+// RemoteConfig configures a [Remote].
 type RemoteConfig struct {
-	// Dial opens a stream that leads to hands. It is bounded by ctx.
+	// Dial opens a stream to an executor, bounded by ctx.
 	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
 	// Settle is this program's version.
 	Settle string
-	// Session and Epoch say for which session; see [Server]. Without a Session, the
-	// hands end with the stream.
+	// Session and Epoch identify the session and its fencing epoch; see [Server]. Without a
+	// Session, the executor ends with the stream.
 	Session string
 	Epoch   uint64
 	Marker  string
-	// Lease replaces the default, if set. Return is how long the hands wait for a
-	// host whose stream ended, at most Lease; a third of that, if it is 0.
+	// Lease replaces the default, if set. Return is the time that the executor waits for a host
+	// whose stream ended, at most Lease; a third of Lease if it is 0.
 	Lease, Return time.Duration
-	// Bound is how long the brain tries to come back before it gives up what ran; a
-	// little more than the Lease, after which that has ended, if it is 0.
+	// Bound is the time for which the host tries to reconnect. If it is 0, it is a little longer
+	// than the Lease, after which the commands have ended.
 	Bound time.Duration
-	// TakeOver, if it is [TakeOver], takes over what an earlier brain of the session had
-	// started, instead of having it ended; see [Taken].
+	// TakeOver, if it is [TakeOver], takes over the commands of an earlier host instead of
+	// ending them; see [TakenCommands].
 	TakeOver func(*Remote, []HandedOverCommand)
-	// Notice, if set, is told what happens to the connection. It does not block.
+	// Notice, if set, receives changes of the connection. It does not block.
 	Notice func(ConnectionChange)
 }
 
-// News is what happened to the connection to hands, for people.
+// ConnectionChange describes a change of the connection for a person.
 type ConnectionChange struct {
 	Text string
-	Lost bool // until the next
+	Lost bool // until the next change
 }
 
-// LostError says that nobody knows what became of a call, and why.
+// LostError reports that the outcome of a call is unknown, and why.
 type LostError struct{ Why string }
 
 func (e *LostError) Error() string {
 	return "cannot tell what became of the call: " + e.Why
 }
 
-// AwayError says that hands cannot be reached; what was wanted was not done.
+// UnreachableError reports an unreachable executor; the call was not sent.
 type UnreachableError struct{ Err error }
 
 func (e *UnreachableError) Error() string { return fmt.Sprintf("cannot reach the hands: %v", e.Err) }
@@ -68,39 +69,39 @@ func (e *UnreachableError) Unwrap() error { return e.Err }
 
 var errClosed = errors.New("the hands are closed")
 
-// Remote is another machine.
+// Remote is an executor on another machine.
 //
-//	talking ── stream ends ──► returning ── same hands ──► talking
-//	   ▲                           │ other hands, or the bound
+//	talking ── stream ends ──► reconnecting ── same executor ──► talking
+//	   ▲                           │ another executor, or Bound has passed
 //	   │                           ▼
-//	   └──── a call wants it ──── away: what ran is lost
+//	   └──── a call needs it ─── unreachable: the outcome of commands is unknown
 type Remote struct {
 	config    RemoteConfig
 	host      string
 	machine   Machine
 	ended     []EndedCommand
-	kept      any             // []*Kept, of which programs that take nothing over are without
-	connected bool            // the hands were reached once
+	kept      any             // []*TakenCommand; nil in programs that take nothing over
+	connected bool            // the executor was reached once
 	closing   context.Context // ends when Close begins
 	close     context.CancelFunc
-	done      chan struct{} // closed when keep has returned
+	done      chan struct{} // closed when maintain has returned
 
-	mu             sync.Mutex // guards what follows
+	mu             sync.Mutex // guards the fields below
 	changed        chan struct{}
 	link           *link
 	instance       string
-	unreachable    error // why the hands are out of reach; nil while they are not
-	attempts       int   // to come back, since they are
+	unreachable    error // why the executor is unreachable; nil if it is reachable
+	attempts       int   // to reconnect, since then
 	retryRequested chan struct{}
 	closed         bool
-	peerDone       chan struct{} // closed when the hands have ended everything
+	peerDone       chan struct{} // closed when the executor has ended everything
 	last           uint64        // id
 	starting       map[uint64]*pendingStart
 	running        map[uint64]*remoteProcess
 	calls          map[uint64]chan answer
 }
 
-// start is a command that the hands have not reported on yet.
+// pendingStart is a command whose start the executor has not reported yet.
 type pendingStart struct {
 	command Command
 	result  chan startResult // has room for one
@@ -111,7 +112,7 @@ type startResult struct {
 	err     error
 }
 
-// NewRemote connects to hands. Close must be called.
+// NewRemote connects to an executor. Close must be called.
 func NewRemote(ctx context.Context, c RemoteConfig) (*Remote, error) {
 	if c.Lease <= 0 {
 		c.Lease = DefaultLease
@@ -144,21 +145,20 @@ func NewRemote(ctx context.Context, c RemoteConfig) (*Remote, error) {
 	return r, nil
 }
 
-// Machine implements Hands.
+// Machine implements [Executor].
 func (r *Remote) Machine() Machine { return r.machine }
 
-// Ended is what an earlier brain of the session had left running, which has been
-// ended.
+// Ended returns the commands that an earlier host left running, which were ended.
 func (r *Remote) Ended() []EndedCommand { return r.ended }
 
-// dial opens a stream and says which session it is for.
+// dial opens a stream and sends the attach request.
 func (r *Remote) dial(ctx context.Context) (io.ReadWriteCloser, *frames, attachReply, error) {
 	var answer attachReply
 	stream, err := r.config.Dial(ctx)
 	if err != nil {
 		return nil, nil, answer, err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = stream.Close() }) // what is read below ends
+	stop := context.AfterFunc(ctx, func() { _ = stream.Close() }) // ends the reads below
 	from, machine, err := handshake(stream, r.config.Settle)
 	r.mu.Lock()
 	a := attachRequest{
@@ -189,7 +189,7 @@ func (r *Remote) dial(ctx context.Context) (io.ReadWriteCloser, *frames, attachR
 	return stream, from, answer, nil
 }
 
-// stderr adds what a command said that was to lead to hands.
+// withStderr adds the standard error of the dialer's command to an error.
 func withStderr(stream io.ReadWriteCloser, err error) error {
 	if s, ok := stream.(interface{ Stderr() string }); ok {
 		if text := s.Stderr(); text != "" {
@@ -199,7 +199,7 @@ func withStderr(stream io.ReadWriteCloser, err error) error {
 	return err
 }
 
-// Start implements Hands.
+// Start implements [Executor].
 func (r *Remote) Start(ctx context.Context, c Command) (*proc.Process, error) {
 	s := &pendingStart{command: c, result: make(chan startResult, 1)}
 	id, link, seq, err := r.order(ctx, kindStart, encode(startOrder{
@@ -218,11 +218,11 @@ func (r *Remote) Start(ctx context.Context, c Command) (*proc.Process, error) {
 	_, waiting := r.starting[id]
 	delete(r.starting, id)
 	r.mu.Unlock()
-	if !waiting { // it came at the same moment
+	if !waiting { // the report came at the same moment
 		got := <-s.result
 		return got.process, got.err
 	}
-	// C5: what has not left does not, and what has is ended.
+	// C5: an unsent order is withdrawn, and a sent one is ended.
 	if !link.withdraw(seq) {
 		return nil, context.Cause(ctx)
 	}
@@ -230,7 +230,7 @@ func (r *Remote) Start(ctx context.Context, c Command) (*proc.Process, error) {
 	return nil, &LostError{Why: fmt.Sprintf("the hands have not answered; if it started, it ends as soon as they hear, or after %v at most", r.config.Lease)}
 }
 
-// Call implements Hands.
+// Call implements [Executor].
 func (r *Remote) Call(ctx context.Context, q Request) (json.RawMessage, error) {
 	a, err := r.ask(ctx, kindCall, encode(callOrder(q)))
 	if err != nil {
@@ -242,8 +242,7 @@ func (r *Remote) Call(ctx context.Context, q Request) (json.RawMessage, error) {
 	return a.Result, nil
 }
 
-// answerDelay is how long the hands have to say what became of a call that was
-// cancelled.
+// answerDelay is the time for the executor to report the outcome of a cancelled call.
 const answerDelay = 150 * time.Millisecond
 
 // ask sends a request and waits for its answer.
@@ -293,8 +292,8 @@ func (r *Remote) why() string {
 	return "the hands died and were started anew"
 }
 
-// order sends a message of what is then noted under its id, with r.mu held. Hands
-// that are out of reach are waited for, while somebody tries to reach them.
+// order sends a message; note registers its id, with r.mu held. If the executor is unreachable,
+// order waits for one attempt to reconnect.
 func (r *Remote) order(ctx context.Context, kind byte, data []byte, note func(id uint64)) (id uint64, done *link, seq uint64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -325,13 +324,13 @@ func (r *Remote) order(ctx context.Context, kind byte, data []byte, note func(id
 	return r.last, r.link, r.link.push(kind, r.last, data), nil
 }
 
-// signal wakes who waits for a change. r.mu is held.
+// signal wakes all waiters for a change. r.mu is held.
 func (r *Remote) signal() {
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
-// notify is signal for who does not hold r.mu.
+// notify is signal for callers without r.mu.
 func (r *Remote) notify() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

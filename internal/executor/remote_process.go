@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// far is a command that runs on another machine.
+// remoteProcess is a command on another machine.
 type remoteProcess struct {
 	remote *Remote
 	link   *link
@@ -21,7 +21,7 @@ type remoteProcess struct {
 	exited bool // only deliver uses it
 }
 
-// deliver takes what the hands report about the command.
+// deliver handles a report about the command.
 func (f *remoteProcess) deliver(m message) {
 	switch m.kind {
 	case kindOutput:
@@ -54,7 +54,7 @@ func (f *remoteProcess) write(data []byte) {
 	}
 }
 
-// End implements proc.Remote.
+// End implements [proc.Remote].
 func (f *remoteProcess) End(grace time.Duration) {
 	f.link.push(kindEnd, f.id, encode(endOrder{GraceMS: grace.Milliseconds()}))
 }
@@ -62,7 +62,7 @@ func (f *remoteProcess) End(grace time.Duration) {
 // inputTimeout bounds the wait for a command that does not read.
 const inputTimeout = 5 * time.Second
 
-// Write implements proc.Remote.
+// Write implements [proc.Remote].
 func (f *remoteProcess) Write(ctx context.Context, data []byte) error {
 	timeout := inputTimeout
 	if deadline, ok := ctx.Deadline(); ok {
@@ -71,7 +71,7 @@ func (f *remoteProcess) Write(ctx context.Context, data []byte) error {
 	return f.feed(ctx, writeOrder{Process: f.id, Data: data, TimeoutMS: max(timeout.Milliseconds(), 1)})
 }
 
-// CloseInput implements proc.Remote.
+// CloseInput implements [proc.Remote].
 func (f *remoteProcess) CloseInput() error {
 	ctx, cancel := context.WithTimeout(context.Background(), inputTimeout)
 	defer cancel()
@@ -91,7 +91,7 @@ func (f *remoteProcess) feed(ctx context.Context, o writeOrder) error {
 	return nil
 }
 
-// Why implements proc.Remote.
+// Why implements [proc.Remote].
 func (f *remoteProcess) Why() string {
 	if f.link.attached() {
 		return "it is still being ended"

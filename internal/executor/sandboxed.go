@@ -15,25 +15,25 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// mostWatched is how many calls are remembered for what came of their box.
+// maxWatched bounds the remembered sandboxed calls.
 const maxWatched = 256
 
-// Repositories finds git repositories that sandboxed commands have made or changed, and
-// moves aside what in them could run a program.
+// Repositories finds git repositories that sandboxed commands created or changed, and moves the
+// parts aside that could run a program.
 type Repositories struct {
 	*quarantine.Guard
-	// Area returns what a sandboxed command can change.
+	// Area returns the paths that a sandboxed command can change.
 	Area func() quarantine.Area
 }
 
-// sandboxed is what is known of a boxed command. Each part may be missing.
+// sandboxedCall has the parts that watch a sandboxed command. Each can be nil.
 type sandboxedCall struct {
 	proxy        *egress.Proxy
 	guard        *guard
 	repositories *Repositories
 }
 
-// end is for when everything of the command is gone.
+// end is called when all processes of the command have ended.
 func (w sandboxedCall) end() {
 	if w.guard != nil {
 		w.guard.restore()
@@ -46,10 +46,10 @@ func (w sandboxedCall) end() {
 	}
 }
 
-// watchedCalls are boxed commands by the id of their call.
+// sandboxedCalls are the sandboxed commands by the id of their call.
 type sandboxedCalls struct {
-	mu     sync.Mutex // guards what follows
-	calls  []string   // from the oldest
+	mu     sync.Mutex // guards the fields below
+	calls  []string   // oldest first
 	byCall map[string]sandboxedCall
 }
 
@@ -75,7 +75,7 @@ func (c *sandboxedCalls) of(call string) sandboxedCall {
 	return c.byCall[call]
 }
 
-// refused returns what the gate of a call has refused until now.
+// refused returns the refusals of the call's proxy so far.
 func (w sandboxedCall) refused() []egress.Refusal {
 	if w.proxy == nil {
 		return nil
@@ -83,8 +83,8 @@ func (w sandboxedCall) refused() []egress.Refusal {
 	return w.proxy.Refused()
 }
 
-// startInSandbox starts a command in the sandbox of its kind. What is in the repositories
-// before that is looked at first: it takes what the call has, and ends with the call (C9).
+// startInSandbox starts a command in its sandbox. It first scans the repositories; the scan
+// counts as part of the call and ends with it (C9).
 func (l *Local) startInSandbox(ctx context.Context, call string, c Confined, spec proc.Spec) (*proc.Process, error) {
 	w := sandboxedCall{}
 	if c.Sandbox == event.Workspace && l.Repositories != nil {
@@ -102,8 +102,8 @@ func (l *Local) startInSandbox(ctx context.Context, call string, c Confined, spe
 	return l.startSandboxed(ctx, call, spec, w)
 }
 
-// startSandboxed starts a command that is confined. One with a proxy has a gate of its
-// own, which is closed when everything of the command is gone.
+// startSandboxed starts a sandboxed command. A command with a proxy has its own one, which is
+// closed when all processes of the command have ended.
 func (l *Local) startSandboxed(ctx context.Context, call string, spec proc.Spec, w sandboxedCall) (*proc.Process, error) {
 	w.guard = newGuard(*spec.Sandbox)
 	if spec.Sandbox.Network == sandbox.Proxied {
@@ -122,14 +122,14 @@ func (l *Local) startSandboxed(ctx context.Context, call string, spec proc.Spec,
 		return p, nil
 	}
 	l.sandboxed.add(call, w)
-	go func() { // whoever started the command waits for Done
+	go func() { // the caller waits for Done
 		<-p.Done()
 		w.end()
 	}()
 	return p, nil
 }
 
-// throughGate has a command find its gate.
+// useProxy passes the address of the proxy to a command.
 func useProxy(spec *proc.Spec, proxy *egress.Proxy) error {
 	box := *spec.Sandbox
 	port, err := proc.ProxyPort(box, proxy)
@@ -146,8 +146,8 @@ func useProxy(spec *proc.Spec, proxy *egress.Proxy) error {
 	return nil
 }
 
-// carrier returns what has git's ssh go through the proxy: this program, by the name
-// that it has. It is empty if that cannot be said in a variable.
+// sshProxyCommand returns the variable that sends git's ssh through the proxy, and the path of
+// this program, which it runs. They are empty if the path needs quoting.
 func sshProxyCommand(env []string) (program, variable string) {
 	program, err := os.Executable()
 	if err != nil || strings.Trim(program, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-") != "" {
@@ -162,8 +162,8 @@ func sshProxyCommand(env []string) (program, variable string) {
 	return program, "GIT_SSH_COMMAND=" + ssh + " -o ProxyCommand='" + program + " " + sandbox.ConnectName + " %h %p'"
 }
 
-// override returns an environment with other values: of a variable that is there
-// twice, some programs take the first.
+// overrideEnv returns an environment with other values. It removes the previous ones, because
+// some programs use the first of two equal names.
 func overrideEnv(env, values []string) []string {
 	out := make([]string, 0, len(env)+len(values))
 	for _, entry := range env {

@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// keepTimeout is how long output and endings are kept for a brain that does
-	// not come back.
+	// keepTimeout is the time that output and endings are kept for a host that does not
+	// reconnect.
 	keepTimeout = 10 * time.Minute
-	// greetTimeout bounds how long a stream may take to say who it is.
+	// handshakeTimeout bounds the handshake of a stream.
 	handshakeTimeout = 30 * time.Second
-	// endTimeout is how much longer than its grace the end of a command may take
-	// before it is not waited for any more.
+	// endTimeout is the time beyond its grace after which the end of a command is no longer
+	// awaited.
 	endTimeout = 5 * time.Second
-	// spoolBytes bounds what is kept on disk of the output of a session.
+	// spoolBytes bounds the output of a session on disk.
 	spoolBytes = 64 << 20
 )
 
-// Server is the hands of one session, at their end of the stream.
+// Server is the executor's end of the connection, for one session.
 //
-//	attached ── stream ends ──► waiting ── brain returns ──► attached
+//	attached ── stream ends ──► waiting ── host reconnects ──► attached
 //	    │                         │ lease ends
-//	    │ bye                     ▼
-//	    ▼                       ended: everything is; kept until asked for
-//	  over ◄── keepTimeout ───────┘
+//	    │ finish                  ▼
+//	    ▼                       ended: no command runs; the reports are kept
+//	  done ◄── keepTimeout ───────┘
 type Server struct {
 	// Settle is this program's version.
 	Settle string
@@ -40,31 +40,31 @@ type Server struct {
 	Local *Local
 	// Keep replaces keepTimeout, if set.
 	Keep time.Duration
-	// Spool opens a file for output that waits, without a name.
+	// Spool opens an unlinked file for waiting output.
 	Spool func() (*os.File, error)
 
 	once     sync.Once
 	done     chan struct{}
-	working  sync.WaitGroup // goroutines that work for a brain
+	working  sync.WaitGroup // goroutines that work for a host
 	instance string
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	ended  bool       // done is closed
-	closed bool       // nothing may begin to work any more
+	closed bool       // no work may begin
 	host   *host      // nil before the first
 }
 
-// host is who the hands work for, and what for.
+// host is a client of the server and its commands and calls.
 type host struct {
 	attach attachRequest
 	link   *link
-	ctx    context.Context // ends with the brain
+	ctx    context.Context // ends with the host
 	cancel context.CancelFunc
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	commands map[uint64]*command
 	calls    map[uint64]context.CancelFunc
-	timer    *time.Timer // the lease; then how long all is kept
+	timer    *time.Timer // the lease; then the time for which reports are kept
 	expired  bool
 }
 
@@ -72,19 +72,19 @@ func (s *Server) init() {
 	s.once.Do(func() { s.done, s.instance = make(chan struct{}), rand.Text() })
 }
 
-// Done is closed when there is nothing more to do for anybody.
+// Done is closed when the session needs no executor any more.
 func (s *Server) Done() <-chan struct{} {
 	s.init()
 	return s.done
 }
 
-// Serve works for a guest until its stream ends.
+// Serve works for a client until its stream ends.
 func (s *Server) Serve(g *Client) error {
 	s.init()
 	stream, from, a := g.stream, g.from, g.attach
 	b, answer, err := s.attachClient(a)
 	if errors.Is(err, errClosing) {
-		_ = stream.Close() // the brain tries again, and finds others
+		_ = stream.Close() // the host dials again and finds another executor
 		return err
 	}
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Server) Serve(g *Client) error {
 		_ = stream.Close()
 		return err
 	}
-	b.link.in.Lock() // what came over an earlier stream has been delivered
+	b.link.in.Lock() // messages of an earlier stream have been delivered
 	answer.Received = b.link.position()
 	err = send(stream, frameAttach, answer)
 	b.link.attach(stream, a.Received)
@@ -111,7 +111,7 @@ func (s *Server) Serve(g *Client) error {
 
 var errClosing = errors.New("these hands are closing")
 
-// attachClient finds what belongs to a brain. The one before it is done with.
+// attachClient returns the state of a host. It ends or hands over the previous host's.
 func (s *Server) attachClient(a attachRequest) (*host, attachReply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +143,7 @@ func (s *Server) attachClient(a attachRequest) (*host, attachReply, error) {
 	return b, answer, nil
 }
 
-// work runs f beside what else is done for a brain.
+// work runs f in a goroutine, unless the server is closed.
 func (s *Server) work(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *Server) work(f func()) {
 	}
 }
 
-// endPrevious ends what a brain left running, and says what that was.
+// endPrevious ends the commands of a previous host and describes them.
 func (s *Server) endPrevious(b *host) []EndedCommand {
 	b.link.hangUp()
 	b.end(b.grace())
@@ -174,7 +174,7 @@ func (s *Server) endPrevious(b *host) []EndedCommand {
 func (b *host) lease() time.Duration { return time.Duration(b.attach.LeaseMS) * time.Millisecond }
 func (b *host) grace() time.Duration { return time.Duration(b.attach.GraceMS) * time.Millisecond }
 
-// renew begins the lease anew: the brain was heard.
+// renew restarts the lease after a frame of the host.
 func (b *host) renew() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -182,8 +182,8 @@ func (b *host) renew() {
 	b.expired = false
 }
 
-// unreachable shortens the lease: the stream ended, and either the brain returns soon or
-// it is dead.
+// unreachable shortens the lease after the end of the stream: the host reconnects soon or is
+// dead.
 func (b *host) unreachable() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -192,7 +192,7 @@ func (b *host) unreachable() {
 	}
 }
 
-// expire is called when the lease ends, and again when all was kept long enough.
+// expire is called when the lease ends, and again after keepTimeout.
 func (s *Server) expire(b *host) {
 	b.mu.Lock()
 	kept := b.expired
@@ -210,12 +210,12 @@ func (s *Server) expire(b *host) {
 	b.link.hangUp()
 	b.end(b.grace())
 	if b.link.idle() {
-		s.finishFor(b) // there is nothing to tell a brain that comes back
+		s.finishFor(b) // no report waits for the host
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.expired { // the brain did not return meanwhile
+	if b.expired { // the host did not reconnect meanwhile
 		maintain := s.Keep
 		if maintain <= 0 {
 			maintain = keepTimeout
@@ -224,7 +224,7 @@ func (s *Server) expire(b *host) {
 	}
 }
 
-// end ends every command, all at once, and every call.
+// end ends all commands and calls at once.
 func (b *host) end(grace time.Duration) {
 	b.mu.Lock()
 	var all []*command
@@ -244,7 +244,7 @@ func (b *host) end(grace time.Duration) {
 	wg.Wait()
 }
 
-// finish is the end of the server.
+// finish ends the server.
 func (s *Server) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -254,7 +254,7 @@ func (s *Server) finish() {
 	}
 }
 
-// finishFor is finish for a brain that leaves, unless another one has come.
+// finishFor ends the server, unless another host has come.
 func (s *Server) finishFor(b *host) {
 	s.mu.Lock()
 	last := s.host == b
@@ -264,7 +264,7 @@ func (s *Server) finishFor(b *host) {
 	}
 }
 
-// Close ends everything and waits for it, but not for ever.
+// Close ends everything and waits for it, with a bound.
 func (s *Server) Close() {
 	s.init()
 	s.finish()
@@ -282,7 +282,7 @@ func (s *Server) Close() {
 		b.link.close()
 	}
 	done := make(chan struct{})
-	go func() { // ends with what works, such as a write to a stream that hangs
+	go func() { // ends with the work, such as a write to a stream that hangs
 		s.working.Wait()
 		close(done)
 	}()
@@ -292,7 +292,7 @@ func (s *Server) Close() {
 	}
 }
 
-// deliver does what the brain says. It does not wait for anything.
+// deliver handles a message of the host. It does not block.
 func (s *Server) deliver(b *host, m message) {
 	switch m.kind {
 	case kindStart:
@@ -330,7 +330,7 @@ func (s *Server) deliver(b *host, m message) {
 	}
 }
 
-// call does what a tool wants done.
+// call runs an operation of a tool.
 func (s *Server) call(b *host, m message) {
 	var o callOrder
 	if err := json.Unmarshal(m.data, &o); err != nil {
@@ -355,7 +355,7 @@ func (s *Server) call(b *host, m message) {
 	})
 }
 
-// write feeds a command.
+// write feeds input to a command.
 func (b *host) write(m message) {
 	var o writeOrder
 	err := json.Unmarshal(m.data, &o)

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// place is where the hands of a session are found: nowhere, here.
+// sessionSocket does not exist on this system.
 type sessionSocket struct{}
 
 var errNoPlace = errors.New("hands cannot be found again on this system")

@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// place is where the hands of a session are found.
+// sessionSocket is the lock and the socket of a session's executor.
 type sessionSocket struct{ lockFile, socket string }
 
 func newSessionSocket(dir, session string) (*sessionSocket, error) {
@@ -34,12 +34,12 @@ func newSessionSocket(dir, session string) (*sessionSocket, error) {
 		return nil, fmt.Errorf("cannot use %q for the hands: it must be a directory that only you can open", dir)
 	}
 	sum := sha256.Sum256([]byte(session))
-	name := filepath.Join(dir, hex.EncodeToString(sum[:8])) // a socket's path is short
+	name := filepath.Join(dir, hex.EncodeToString(sum[:8])) // keeps the socket's path short
 	return &sessionSocket{lockFile: name + ".lock", socket: name + ".sock"}, nil
 }
 
-// lock returns the session's lock; nil if somebody has it: the hands, or what dead
-// ones had started.
+// lock returns the session's lock; nil if it is held by an executor, or by processes of a dead
+// one.
 func (p *sessionSocket) lock() (*os.File, error) {
 	file, err := os.OpenFile(p.lockFile, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -51,12 +51,12 @@ func (p *sessionSocket) lock() (*os.File, error) {
 	}
 	_ = file.Close()
 	if err == nil || errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, nil //nolint:nilnil // somebody has it, or has just removed it
+		return nil, nil //nolint:nilnil // held, or just removed
 	}
 	return nil, fmt.Errorf("cannot lock the hands: %w", err)
 }
 
-// names reports whether the lock's file is still the one by that name.
+// names reports whether the lock file still has its name.
 func (p *sessionSocket) names(file *os.File) bool {
 	ours, err := file.Stat()
 	if err != nil {
@@ -66,9 +66,9 @@ func (p *sessionSocket) names(file *os.File) bool {
 	return err == nil && os.SameFile(ours, there)
 }
 
-// leave is called by who has the lock and lets go of it.
+// leave removes and releases the lock.
 func (p *sessionSocket) leave(lock *os.File) {
-	_ = os.Remove(p.lockFile) // who finds it later locks it in vain; see names
+	_ = os.Remove(p.lockFile) // a process that locks it later fails; see names
 	_ = lock.Close()
 }
 
@@ -76,7 +76,7 @@ func (p *sessionSocket) dial() (net.Conn, error) {
 	return net.DialTimeout("unix", p.socket, handshakeTimeout)
 }
 
-// listen is called with the lock held: whoever listened before is dead.
+// listen creates the socket. The caller holds the lock, so that a previous listener is dead.
 func (p *sessionSocket) listen() (net.Listener, error) {
 	if err := os.Remove(p.socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot listen for those who come back: %w", err)
@@ -88,9 +88,9 @@ func (p *sessionSocket) listen() (net.Listener, error) {
 	return listener, nil
 }
 
-// sweep ends what hands had started that were killed with their wardens.
+// sweepMarked ends the processes of an executor that was killed with its supervisors.
 func sweepMarked(marker string) {
 	if marker != "" {
-		_, _ = proc.Sweep(marker) // what it cannot end, nobody can
+		_, _ = proc.Sweep(marker) // nobody can end the rest
 	}
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// findShell returns the program that runs commands and the option that
-// precedes one: bash where it is found, since that is what models write for,
-// else sh; on Windows, without either, cmd.exe.
+// findShell returns the program that runs commands and the option before the script: bash if it
+// exists, because models write for bash, else sh; on Windows without both, cmd.exe.
 func findShell() ([]string, bool) {
 	for _, name := range []string{"bash", "sh"} {
 		if path, ok := lookUp(name); ok {

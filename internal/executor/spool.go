@@ -2,19 +2,18 @@ package executor
 
 import "os"
 
-// spool keeps output on disk that nobody has taken yet. It is guarded by its
-// link's mu.
+// spool keeps unacknowledged output on disk. The mutex of its link guards it.
 type spool struct {
 	open     func() (*os.File, error)
 	maxBytes int64
 
-	file   *os.File // nil until it is needed
-	end    int64    // where the next piece goes
-	held   int64    // bytes that are still needed
-	failed bool     // the disk is full, say
+	file   *os.File // nil until the first piece
+	end    int64    // offset of the next piece
+	held   int64    // bytes of pieces that are still needed
+	failed bool     // for example, the disk is full
 }
 
-// put keeps a piece, unless there is no room.
+// put stores a piece, if there is room.
 func (s *spool) put(data []byte) (at int64, ok bool) {
 	if s == nil || s.failed || s.end+int64(len(data)) > s.maxBytes {
 		return 0, false
@@ -43,7 +42,7 @@ func (s *spool) get(at int64, size int) ([]byte, error) {
 	return data, err
 }
 
-// drop forgets a piece; when none is left, the file is used from its beginning.
+// drop forgets a piece; after the last one, the file is used from its start.
 func (s *spool) drop(size int) {
 	if s == nil || size == 0 {
 		return
@@ -53,7 +52,7 @@ func (s *spool) drop(size int) {
 	}
 }
 
-// close lets go of the file, which has no name any more.
+// close closes the file, which has no name any more.
 func (s *spool) close() {
 	if s != nil && s.file != nil {
 		_ = s.file.Close()

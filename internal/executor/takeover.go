@@ -10,11 +10,11 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// handOver gives what the brain has started for calls to the next one, and ends what
-// else it had under way. The stream that it may have is of no use any more.
+// handOver moves the commands of tool calls to the next host, and ends the other work. The
+// stream of the previous host is closed.
 func (b *host) handOver(next *host) (all []HandedOverCommand) {
 	b.link.hangUp()
-	b.cancel() // what is just being started, and the calls
+	b.cancel() // commands that are starting, and calls
 	b.mu.Lock()
 	b.timer.Stop()
 	b.expired = true
@@ -27,14 +27,14 @@ func (b *host) handOver(next *host) (all []HandedOverCommand) {
 	}
 	starting := time.NewTimer(endTimeout)
 	defer starting.Stop()
-	for id := uint64(1); id <= last; id++ { // in the order in which they started
+	for id := uint64(1); id <= last; id++ { // in the order of their start
 		c := commands[id]
 		if c == nil {
 			continue
 		}
 		select {
 		case <-c.ready:
-		case <-starting.C: // it is ended as soon as it has started
+		case <-starting.C: // ends as soon as it has started
 			starting.Reset(0)
 			b.mu.Lock()
 			b.commands[id] = c
@@ -52,7 +52,7 @@ func (b *host) handOver(next *host) (all []HandedOverCommand) {
 	return all
 }
 
-// follow has the command be another brain's, and tells that all of it.
+// follow moves the command to another host and repeats its reports there.
 func (c *command) follow(next *host) HandedOverCommand {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,35 +71,32 @@ func (c *command) follow(next *host) HandedOverCommand {
 	return HandedOverCommand{ID: c.id, Call: c.call, Command: script, PID: c.process.PID(), Gone: c.end != nil, Expired: c.expired}
 }
 
-// handedBytes is how much of a script the next brain is told: all of them are in one
-// frame.
+// handedBytes bounds a script in the report to the next host: one frame has all of them.
 const handedBytes = 1 << 10
 
-// Kept is a command that an earlier brain of the session had started, and that goes on
-// as this one's.
+// TakenCommand is a command of an earlier host of the session that this host continues.
 type TakenCommand struct {
-	// Call is the id of the tool call that it was started for.
+	// Call is the id of its tool call.
 	Call, Command string
-	// Gone says that everything of it has ended; the Process says how, soon. Expired
-	// says that it was ended, or is being, because no brain had been heard of in time.
+	// Gone reports that all its processes have ended; Process has the result soon. Expired
+	// reports that it was ended because the lease ended.
 	Gone, Expired bool
 	Process       *proc.Process
 
 	output *heldOutput
 }
 
-// Take writes the end of the output that the command has put out so far, and then what
-// follows.
+// Take writes the end of the previous output and all later output.
 func (k *TakenCommand) Take(to io.Writer) { k.output.pass(to) }
 
-// Taken are the commands that were taken over; see [RemoteConfig].
+// TakenCommands returns the taken-over commands; see [RemoteConfig].
 func TakenCommands(r *Remote) []*TakenCommand {
 	all, _ := r.kept.([]*TakenCommand) // nil if there are none
 	return all
 }
 
-// TakeOver makes this brain's what it was given. It is a value of the configuration, so
-// that programs that take nothing over are without it.
+// TakeOver registers the handed-over commands. It is a value of the configuration, so that
+// programs that take nothing over do not link it.
 func TakeOver(r *Remote, all []HandedOverCommand) {
 	var list []*TakenCommand
 	for _, k := range all {
@@ -114,10 +111,10 @@ func TakeOver(r *Remote, all []HandedOverCommand) {
 	r.kept = list
 }
 
-// mostHeld bounds the output that nobody has taken yet.
+// maxHeldOutput bounds the output that is not taken yet, in bytes.
 const maxHeldOutput = 256 << 10
 
-// held keeps output until somebody takes it.
+// heldOutput keeps output until Take.
 type heldOutput struct {
 	mu   sync.Mutex
 	to   io.Writer
@@ -141,6 +138,6 @@ func (h *heldOutput) Write(data []byte) (int, error) {
 func (h *heldOutput) pass(to io.Writer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_, _ = to.Write(h.data) // a capture takes all
+	_, _ = to.Write(h.data) // a capture accepts all data
 	h.to, h.data = to, nil
 }

@@ -1,7 +1,6 @@
 package proc
 
-// Block is the memory that holds this process's arguments and environment as
-// the kernel laid them down, and shows them to others (/proc/PID/cmdline and
-// environ). What is overwritten there is gone for them. The environment that Go
-// shows is a copy; os.Args is none.
+// Block is the memory that holds the arguments and the environment of this process as the kernel
+// placed them; /proc/PID/cmdline and environ show it. Overwriting it hides the values there.
+// Go's environment is a copy of this memory, os.Args is not.
 type Block struct{ Args, Environ []byte }

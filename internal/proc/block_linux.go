@@ -10,8 +10,7 @@ import (
 	"unsafe"
 )
 
-// FindBlock finds the block. It must be called before anybody changes os.Args,
-// whose first string still lies in it.
+// FindBlock finds the block. Call it before os.Args changes: its first string lies in the block.
 func FindBlock() (Block, error) {
 	if len(os.Args) == 0 || os.Args[0] == "" {
 		return Block{}, errors.New("cannot find the environment block: there is no argument")
@@ -34,8 +33,7 @@ func FindBlock() (Block, error) {
 		}
 		at[i] = uintptr(n)
 	}
-	// The runtime has os.Args point to where the kernel put them (goargs in
-	// runtime/runtime1.go).
+	// The runtime lets os.Args point to the kernel's copy (goargs in runtime/runtime1.go).
 	first := unsafe.Pointer(unsafe.StringData(os.Args[0]))
 	if uintptr(first) != at[argStart] || at[argEnd] < at[argStart] || at[envStart] < at[argEnd] || at[envEnd] < at[envStart] {
 		return Block{}, errors.New("cannot find the environment block: the arguments are elsewhere")

@@ -2,5 +2,5 @@ package proc
 
 import "os"
 
-// Closed does nothing here: the next write will tell.
+// Closed does nothing here: the next write fails.
 func Closed(*os.File, func(error)) (stop func()) { return func() {} }

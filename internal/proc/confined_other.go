@@ -8,7 +8,7 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// confined has nothing here to execute: a process group confines nobody.
+// confined always fails: a process group confines no command.
 func confined(sandbox.Policy, string, []string) (path string, argv []string, err error) {
 	return "", nil, errors.New("only a warden confines a command")
 }

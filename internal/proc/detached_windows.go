@@ -1,5 +1,4 @@
 package proc
 
-// Detached reports whether this process was meant to go on without whoever
-// started it, which nothing tells here.
+// Detached reports false: Windows does not tell.
 func Detached() bool { return false }

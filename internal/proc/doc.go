@@ -1,26 +1,30 @@
-// Package proc has custody of every process that settle starts: nothing else
-// in the tree starts one. It promises that no descendant outlives its call
-// unless somebody decided so (C7), not even when settle itself is killed.
+// Package proc starts and tracks every process of settle: no other package starts one. No
+// descendant of a command outlives its call unless the caller decides so (C7), even when
+// settle itself is killed. Read process.go and spec.go first.
 //
-// On Linux each command runs under a warden: this binary, executed anew
-// through /proc/self/exe and caught by [RunAsSupervisor] before main does anything.
-// The warden is the subreaper of the command's descendants, so that setsid and
-// double forks lead back to it, and it ends them all when it is asked to, or
-// when its socket closes because the host died. Where there is no warden,
-// process groups (job objects on Windows) do what they can, and [Custody] says
-// what is weaker. A sandboxed command with processes of its own has the warden as
+// On Linux each command runs under a supervisor: this binary, executed again through
+// /proc/self/exe, which [RunAsSupervisor] turns into a supervisor before main does anything
+// (supervisor_linux.go; the host's side is supervised_linux.go, their messages are
+// protocol_linux.go). The supervisor is the subreaper of the command's descendants, so that
+// setsid and double forks lead back to it. It ends them all on request, or when its socket
+// closes because the host died (termination_linux.go). Without supervisors, process groups
+// (group_unix.go) or job objects on Windows track the processes, and [Tracking] lists the
+// weaker guarantees. A sandboxed command with processes of its own has the supervisor as
 // the first process of their namespace (namespace_linux.go).
 //
-//	            exit, nobody left
-//	         ┌──────────────────────────────────┐
-//	running ─┤ exit, others left     last exit  ├→ gone
-//	         ├─────────────────→ left ──────────┤
-//	         └──── End: TERM, grace, KILL ──────┘
-//	left, running ── Release ──→ released (not ours any more)
+//	            exit, no process left
+//	         ┌───────────────────────────────────┐
+//	running ─┤ exit, others left      last exit  ├→ gone
+//	         ├──────────────────→ left ──────────┤
+//	         └──── End: TERM, grace, KILL ───────┘
+//	left, running ── Release ──→ released (no longer tracked)
 //
-// [Process.Exited] closes when the command itself is gone (C8: whoever else
-// holds its pipes), [Process.Done] when everything is.
+// [Process.Exited] closes when the command itself has ended (C8: even if another process
+// holds its pipes), [Process.Done] when all its processes have.
 //
-// parent_linux.go, closed_unix.go and detached_unix.go notice that the process which
-// started settle has ended, or that nobody reads standard output any more.
+// reaper_linux.go ends the processes of killed supervisors, and unmanaged_linux.go decides
+// which orphans belong to settle (C23). identity*.go prove which process has a number.
+// probe_*.go test the sandbox of the kernel; internal/sandbox has the tests themselves.
+// parent*.go, closed*.go and detached*.go report the end of the process that started
+// settle, or of the reader of standard output.
 package proc

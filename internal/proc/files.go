@@ -7,12 +7,12 @@ import (
 	"github.com/creack/pty"
 )
 
-// files are a command's standard files: its ends, which are closed here once
-// it has them, and ours.
+// files are the standard files of a command: the command's ends, which are closed here after the
+// start, and the host's ends.
 type files struct {
 	stdin, stdout, stderr *os.File
-	input                 *os.File // ours: feeds stdin, or the terminal
-	out, err              *os.File // ours: to be pumped
+	input                 *os.File // host's end: feeds stdin, or the terminal
+	out, err              *os.File // host's ends: read by pumps
 }
 
 func openFiles(spec Spec) (*files, error) {
@@ -75,7 +75,7 @@ func closeAll(list ...*os.File) {
 	}
 }
 
-// attach gives the process its ends of the files and starts to pump.
+// attach gives the process the host's ends and starts the pumps.
 func (f *files) attach(p *Process, spec Spec) {
 	p.input, p.terminal = f.input, spec.Terminal != nil
 	p.out = startPump(f.out, spec.Stdout)

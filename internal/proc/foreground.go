@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// attendDelay is how long a program that a person works with has to go after it was
-// asked to.
+// foregroundDelay is the time that a foreground program has to end after ctx ended.
 const foregroundDelay = time.Second
 
-// Attended is a program that a person works with on the terminal, such as an editor.
+// ForegroundProgram is a program that a person uses on the terminal, such as an editor.
 type ForegroundProgram struct {
 	Argv []string
 	Dir  string
@@ -22,9 +21,8 @@ type ForegroundProgram struct {
 	Stdout, Err *os.File
 }
 
-// Attend runs the program until the person is done with it, or ctx ends. It is not
-// of a tool call, and in nobody's custody: it belongs to the person, has this process's
-// group and so the terminal, and what it leaves running is theirs.
+// RunForeground runs the program until it ends, or ctx ends. The program is not tracked: it has
+// the group of this process and therefore the terminal, and its background processes stay.
 func RunForeground(ctx context.Context, a ForegroundProgram) error {
 	cmd := exec.CommandContext(ctx, a.Argv[0], a.Argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Dir, a.Env, a.Stdin, a.Stdout, a.Err

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// hangup is what asks a program on a terminal to go.
+// hangup is the signal that asks a program on a terminal to end.
 func hangup() os.Signal { return syscall.SIGHUP }

@@ -2,5 +2,5 @@ package proc
 
 import "os"
 
-// hangup is what ends a program: there is no way to ask.
+// hangup kills the program: Windows cannot ask it to end.
 func hangup() os.Signal { return os.Kill }

@@ -8,7 +8,7 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// groupMembers names the group alone: its members are not to be had.
+// groupMembers names the group only: the system does not list its members.
 func groupMembers(group int, _, why string) []event.Process {
 	if !groupExists(group) {
 		return nil
@@ -16,5 +16,5 @@ func groupMembers(group int, _, why string) []event.Process {
 	return []event.Process{{PID: group, Command: "process group", Why: why}}
 }
 
-// signalMarked does nothing: environments of others cannot be read here.
+// signalMarked does nothing: the environments of other processes are unreadable here.
 func signalMarked(string, int, unix.Signal) {}

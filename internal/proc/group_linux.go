@@ -6,8 +6,8 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// groupMembers are the living processes of a group and those elsewhere that
-// carry its marker. Without /proc only the group itself can be named.
+// groupMembers returns the living processes of a group and the processes with its marker.
+// Without /proc it names only the group.
 func groupMembers(group int, marker, why string) []event.Process {
 	all := allProcesses()
 	if len(all) == 0 {
@@ -23,7 +23,7 @@ func groupMembers(group int, marker, why string) []event.Process {
 	return describe(found, func(node) string { return why })
 }
 
-// signalMarked signals those that left the group.
+// signalMarked signals the marked processes outside of the group.
 func signalMarked(marker string, group int, sig unix.Signal) {
 	for _, n := range withoutZombies(marked(func(value string) bool { return value == marker })) {
 		if n.group != group {

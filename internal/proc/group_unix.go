@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// pollDelay is the pause between two looks at a group: nobody is told
-	// when a stranger dies.
+	// pollDelay is the pause between two checks of a group: no event reports the death of a
+	// process that is not a child.
 	pollDelay = 5 * time.Millisecond
 )
 
-// keptByGroup keeps a command by its process group, and by its marker where
-// environments can be read. A descendant that leaves both escapes.
+// groupProcess tracks a command by its process group, and by its marker where environments are
+// readable. A descendant that leaves both escapes.
 type groupProcess struct {
 	p      *Process
 	cmd    *exec.Cmd
@@ -110,10 +110,10 @@ func (k *groupProcess) watch() {
 	}
 }
 
-// groupKillTimeout is how long killed processes may take to be gone.
+// groupKillTimeout is the time after which killed processes count as unkillable.
 const groupKillTimeout = time.Second
 
-// commandGone reports the exit, and what is left.
+// commandGone reports the exit and the remaining processes.
 func (k *groupProcess) commandGone(exit Exit) {
 	var rest []event.Process
 	switch {
@@ -126,8 +126,7 @@ func (k *groupProcess) commandGone(exit Exit) {
 	k.p.commandExited(exit, rest)
 }
 
-// press kills once the grace is over, again at each look; it returns since
-// when.
+// press kills after the grace, at each call; it returns the time of the first KILL.
 func (k *groupProcess) press(since time.Time) time.Time {
 	k.mu.Lock()
 	deadline := k.deadline
@@ -142,9 +141,8 @@ func (k *groupProcess) press(since time.Time) time.Time {
 	return since
 }
 
-// pause returns when to look again: soon while something is being ended, after a
-// while if nothing tells when what is left ends, and else never, since the command's
-// own end is told.
+// pause returns when to check again: soon during a termination, after a while if no event
+// reports the end of the remaining processes, and otherwise never.
 func (k *groupProcess) pause(untold bool) <-chan time.Time {
 	switch {
 	case k.ending():
@@ -155,9 +153,8 @@ func (k *groupProcess) pause(untold bool) <-chan time.Time {
 	return nil
 }
 
-// awaitMember begins to wait for the end of one of those that are left: until
-// then the group is not empty, and nobody need look. It returns nil where that cannot be
-// exitReported.
+// awaitMember starts to watch one of the remaining processes: while it lives, the group is not
+// empty. It returns nil if the system cannot watch it.
 func (k *groupProcess) awaitMember() *pidWatcher {
 	for _, m := range k.members("") {
 		v := watchPID(m.PID)
@@ -165,7 +162,7 @@ func (k *groupProcess) awaitMember() *pidWatcher {
 			continue
 		}
 		for _, again := range k.members("") {
-			if again.PID == m.PID { // its number had not been given to another
+			if again.PID == m.PID { // its number was not reused
 				return v
 			}
 		}
@@ -215,7 +212,7 @@ func (k *groupProcess) remains() []event.Process { return k.members("it is still
 
 func (k *groupProcess) keeper() *event.Identity { return nil }
 
-// identityOf knows the command alone, which is our child.
+// identityOf knows only the command, which is a child of this process.
 func (k *groupProcess) identityOf(pid int) *event.Identity {
 	if pid != k.p.pid {
 		return nil
@@ -236,6 +233,5 @@ func exitOf(state *os.ProcessState) Exit {
 	return Exit{Code: state.ExitCode()}
 }
 
-// groupExists says whether a group has members, dead ones included that their
-// parent has not taken in.
+// groupExists reports whether a group has members, including unreaped zombies.
 func groupExists(group int) bool { return !errors.Is(unix.Kill(-group, 0), unix.ESRCH) }

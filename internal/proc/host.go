@@ -6,36 +6,35 @@ import (
 	"sync/atomic"
 )
 
-// host is what is true of this process as a whole: the kernel has one table
-// of children and one subreaper flag for it, whoever looks.
+// host is the state of the whole process: the kernel has one table of children and one subreaper
+// flag for it.
 var host struct {
-	// supervised says that main began with RunAsSupervisor, so that this binary,
-	// executed anew, becomes a warden and not a second settle.
+	// supervised reports whether main called RunAsSupervisor: only then does this binary act as
+	// a supervisor when it is executed again.
 	supervised atomic.Bool
-	// reaper says that orphans come to this process.
+	// reaper reports whether orphans become children of this process.
 	reaper atomic.Bool
-	// awake says that wardens wake this process, paused that they do not now.
+	// awake reports whether supervisors wake this process; paused suspends that.
 	awake, paused atomic.Bool
-	// starts is held for reading while a warden starts its command, so that
-	// whoever holds it for writing tells every warden there is.
+	// starts is read-locked while a supervisor starts its command. A writer therefore reaches
+	// every existing supervisor.
 	starts sync.RWMutex
-	// children are the children that were started here. Starting one holds
-	// births for reading, so that whoever holds it for writing sees no child
-	// that is not yet listed.
+	// children are the children that this package started. A start holds births for reading, so
+	// that a writer sees no unlisted child.
 	births   sync.RWMutex
 	mu       sync.Mutex
 	children map[int]bool
-	keepers  map[pausable]bool // those that hear of pauses
-	// unmanaged are the children that were not.
+	keepers  map[pausable]bool // receive pauses
+	// unmanaged are the other children.
 	unmanaged unmanagedChildren
 	// writable are the folders that commands can change.
 	writable writableFolders
 }
 
-// pausable hears that this process is stopped on purpose, or goes on.
+// pausable is notified when this process stops on purpose, and when it continues.
 type pausable interface{ reportPaused() }
 
-// spawn runs fork, which starts a child and returns its pid, and lists it.
+// spawn runs fork, which starts a child and returns its pid, and records the child.
 func spawn(fork func() (int, error)) error {
 	host.births.RLock()
 	defer host.births.RUnlock()
@@ -52,16 +51,16 @@ func spawn(fork func() (int, error)) error {
 	return nil
 }
 
-// forget is called when a child has been reaped.
+// forget removes a child that was reaped.
 func forget(pid int) {
 	host.mu.Lock()
 	defer host.mu.Unlock()
 	delete(host.children, pid)
 }
 
-// mark returns the environment with the marker of one command. It holds for
-// this boot and this container alone: environments are copied into files, and
-// read from there by processes that are nobody's.
+// withMarker returns the environment with the marker of one command. The marker is valid for
+// this boot and this container only, because environments are copied into files that unrelated
+// processes read.
 func withMarker(env []string, marker string) (marked []string, full string) {
 	full = marker + "/" + rand.Text() + "." + Place(Self())
 	marked = make([]string, 0, len(env)+1)

@@ -10,23 +10,23 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Presence says what has become of a process that is known by its identity.
+// Presence is what is known about a process with a recorded identity.
 type Presence string
 
-// What may have become of it.
+// The states.
 const (
 	Present Presence = "present" // it is the process with that id
 	Gone    Presence = "gone"
-	// Unknown: it runs, or ran, on another machine, before the last boot, or in
-	// another container; or the system cannot say.
+	// Unknown: the process belongs to another machine, an earlier boot or another container, or
+	// the system cannot tell.
 	Unknown Presence = "unknown"
 )
 
-// Self returns this process's identity, or nil where the system cannot say.
+// Self returns this process's identity, or nil if the system cannot tell.
 func Self() *event.Identity { return Identify(os.Getpid()) }
 
-// Identify returns the identity of a process that is there, or nil. Only who
-// knows by other means that the number is that process's may use it.
+// Identify returns the identity of a living process, or nil. The caller must know by other means
+// that the number belongs to that process.
 func Identify(pid int) *event.Identity {
 	id := &event.Identity{PID: pid}
 	started, ok := startOf(pid)
@@ -39,17 +39,17 @@ func Identify(pid int) *event.Identity {
 	return id
 }
 
-// Place stands in names for the boot and the container of a process.
+// Place identifies the boot and the container of a process in file names.
 func Place(id *event.Identity) string {
 	if id == nil {
 		return "0"
 	}
 	sum := fnv.New32a()
-	_, _ = io.WriteString(sum, id.Boot+id.Namespace) // a hash takes everything
+	_, _ = io.WriteString(sum, id.Boot+id.Namespace) // a hash accepts all writes
 	return strconv.FormatUint(uint64(sum.Sum32()), 36)
 }
 
-// Find says what has become of a process.
+// Find reports the presence of a process.
 func Find(id *event.Identity) Presence {
 	if id == nil || id.PID <= 0 || id.Boot == "" || id.Boot != bootOf() || id.Namespace != namespace() {
 		return Unknown
@@ -60,13 +60,13 @@ func Find(id *event.Identity) Presence {
 	return Present
 }
 
-// Signal sends a signal to the process, and to no other that was given its
-// number (C23).
+// Signal signals exactly the process with the identity, and no process that reused its number
+// (C23).
 func Signal(id *event.Identity, sig os.Signal) error {
 	if found := Find(id); found != Present {
 		return fmt.Errorf("cannot signal a process that is %s", found)
 	}
-	p, err := os.FindProcess(id.PID) // holds on to the process where the system can
+	p, err := os.FindProcess(id.PID) // holds a handle of the process where the system can
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,7 @@
 
 package proc
 
-// startOf does not know.
+// startOf is unknown on this system.
 func startOf(int) (started uint64, ok bool) { return 0, false }
 
 func bootOf() string { return "" }

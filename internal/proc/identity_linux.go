@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// startOf returns when a process started, in clock ticks since boot. A zombie
-// has ended.
+// startOf returns the start time of a living process in clock ticks since boot; a zombie has
+// ended.
 func startOf(pid int) (started uint64, ok bool) {
 	n, ok := readProcess(pid)
 	return n.started, ok && !n.zombie()
@@ -17,7 +17,7 @@ func bootOf() string {
 	return strings.TrimSpace(string(id))
 }
 
-// namespace is that of process ids, which containers have of their own.
+// namespace identifies the pid namespace, which differs between containers.
 func namespace() string {
 	id, _ := os.Readlink("/proc/self/ns/pid")
 	return id

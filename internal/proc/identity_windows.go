@@ -21,7 +21,7 @@ func startOf(pid int) (started uint64, ok bool) {
 	return uint64(created.HighDateTime)<<32 | uint64(created.LowDateTime), true
 }
 
-// bootOf names the machine: times of starts are unique over its boots.
+// bootOf identifies the machine: start times are unique across its boots.
 func bootOf() string {
 	name, _ := windows.ComputerName()
 	return name

@@ -16,8 +16,8 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// keptByJob keeps a command in a job object, which ends with the last handle
-// to it: with this process, however that ends.
+// keptByJob tracks a command with a job object, which ends with its last handle and therefore
+// with this process.
 type keptByJob struct {
 	p    *Process
 	cmd  *exec.Cmd
@@ -25,7 +25,7 @@ type keptByJob struct {
 	job  windows.Handle
 
 	once  sync.Once
-	ended chan struct{} // closed when the end was asked for
+	ended chan struct{} // closed by end
 }
 
 func start(_ context.Context, spec Spec) (*Process, error) {
@@ -79,8 +79,8 @@ func newJob() (windows.Handle, error) {
 	return job, nil
 }
 
-// launch starts the command and puts it into the job. What it starts in
-// between is not in the job.
+// launch starts the command and assigns it to the job. Processes that the command starts before
+// the assignment are not in the job.
 func (k *keptByJob) launch() error {
 	if err := k.cmd.Start(); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (k *keptByJob) watch() {
 	k.p.treeGone(nil)
 }
 
-// awaitRest waits until the job is empty or is to be ended.
+// awaitRest waits until the job is empty or end is called.
 func (k *keptByJob) awaitRest() {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -127,7 +127,7 @@ func (k *keptByJob) awaitRest() {
 	}
 }
 
-// end terminates the job at once: there is no TERM to send.
+// end terminates the job at once: Windows has no TERM.
 func (k *keptByJob) end(time.Duration) {
 	k.once.Do(func() {
 		close(k.ended)
@@ -135,12 +135,12 @@ func (k *keptByJob) end(time.Duration) {
 	})
 }
 
-// interrupt presses Ctrl-Break: a process group of its own does not hear Ctrl-C.
+// interrupt sends Ctrl-Break: a separate process group ignores Ctrl-C.
 func (k *keptByJob) interrupt() {
 	_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(k.p.pid))
 }
 
-// pidList is JOBOBJECT_BASIC_PROCESS_ID_LIST with room.
+// pidList is a JOBOBJECT_BASIC_PROCESS_ID_LIST with space for its pids.
 type pidList struct {
 	assigned, listed uint32
 	pids             [256]uintptr
@@ -168,7 +168,7 @@ func RunAsSupervisor() {}
 // BecomeReaper does nothing here.
 func BecomeReaper() (stop func(), err error) { return func() {}, nil }
 
-// Sweep finds nothing here: job objects leave nothing.
+// Sweep finds nothing here: job objects leave no process.
 func Sweep(marker string, _ ...string) ([]int, error) {
 	if marker == "" {
 		return nil, errors.New("cannot sweep processes: the marker is empty")
@@ -176,7 +176,7 @@ func Sweep(marker string, _ ...string) ([]int, error) {
 	return nil, nil
 }
 
-// Custody says how processes are kept here.
+// Tracking describes the process tracking of this system.
 func Tracking() TrackingInfo {
 	return TrackingInfo{Kind: Job, Weaker: []string{
 		"processes are ended without a grace",

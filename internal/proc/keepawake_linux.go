@@ -8,18 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wakeDelay is how long a host may be stopped before a warden wakes it.
+// wakeDelay is the time after which a supervisor wakes a stopped host.
 const wakeDelay = 500 * time.Millisecond
 
-// KeepAwake has wardens wake this process if somebody stops it, as a command
-// can by "kill -STOP": nothing of what it keeps would end then (C9). A program
-// that a terminal may stop catches the signals for that and calls [Pause].
+// KeepAwake lets supervisors continue this process if another process stops it, such as a
+// command with "kill -STOP": otherwise nothing could end (C9). A program that a terminal may
+// stop catches those signals and calls [Pause].
 func KeepAwake() { host.awake.Store(true) }
 
-// Pause stops this process until somebody continues it; no warden does. As the
-// kernel has it for SIGTSTP, nothing happens where no shell could continue it
-// (setpgid(2), orphaned process groups). Go cannot give a signal that it has
-// caught its default action back, so that SIGSTOP has to do it.
+// Pause stops this process until it is continued, which no supervisor does. Like SIGTSTP, it has
+// no effect without a shell that could continue the process (setpgid(2), orphaned process
+// groups). Go cannot restore the default action of a caught signal, so that Pause uses SIGSTOP.
 func Pause() {
 	if !continuable() {
 		return
@@ -29,14 +28,14 @@ func Pause() {
 	host.paused.Store(true)
 	reportPause()
 	runtime.LockOSThread()
-	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGSTOP) // this thread does not return before it goes on
+	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGSTOP) // this thread returns after the process was continued
 	runtime.UnlockOSThread()
 	host.paused.Store(false)
 	reportPause()
 }
 
-// continuable reports whether a process above this one's group is of the same
-// session, as the shell is that has made the group.
+// continuable reports whether an ancestor outside of this process's group belongs to the same
+// session, like the shell that created the group.
 func continuable() bool {
 	n, ok := readProcess(os.Getpid())
 	for ok && n.parent > 0 {
@@ -52,7 +51,7 @@ func continuable() bool {
 	return false
 }
 
-// reportPause tells each warden whether the host is stopped on purpose.
+// reportPause sends the current pause state to all supervisors.
 func reportPause() {
 	host.mu.Lock()
 	defer host.mu.Unlock()
@@ -61,14 +60,14 @@ func reportPause() {
 	}
 }
 
-// reportPaused does not wait: a warden that does not listen is stopped itself.
+// reportPaused does not block: a supervisor that does not read is stopped itself.
 func (k *supervisedProcess) reportPaused() {
 	_ = k.socket.SetWriteDeadline(time.Now().Add(wakeDelay))
 	_ = k.send(order{Pause: &pauseOrder{Paused: host.paused.Load()}}, nil)
 	_ = k.socket.SetWriteDeadline(time.Time{})
 }
 
-// enlist has a keeper hear of pauses.
+// addKeeper registers a supervisor for pauses.
 func addKeeper(k *supervisedProcess) {
 	if !host.awake.Load() {
 		return
@@ -87,8 +86,8 @@ func removeKeeper(k *supervisedProcess) {
 	delete(host.keepers, k)
 }
 
-// watchHost wakes a host that has been stopped for a while. A host that stops on
-// purpose says so before, but whoever reads that here may be slow.
+// watchHost wakes a host that has been stopped for a while. A host reports a pause before it
+// stops, but the supervisor can read the report late.
 func (w *supervisor) watchHost(now time.Time) {
 	switch {
 	case !w.hostStopped():
@@ -100,8 +99,8 @@ func (w *supervisor) watchHost(now time.Time) {
 	}
 }
 
-// hostStopped reports whether somebody has stopped the host against its will.
-// C23: it is the process that started this one, as long as it is its parent.
+// hostStopped reports whether the host was stopped involuntarily. C23: the host is the parent of
+// this process, as long as the parent is the process that started it.
 func (w *supervisor) hostStopped() bool {
 	if w.host == 0 || w.paused || w.logged != nil || unix.Getppid() != w.host {
 		return false
@@ -110,14 +109,14 @@ func (w *supervisor) hostStopped() bool {
 	return ok && n.state == 'T' && !readable(w.socket)
 }
 
-// wakeHost lets a host go on that was stopped, and says so.
+// wakeHost continues a stopped host and reports that.
 func (w *supervisor) wakeHost() {
 	if w.hostStopped() && unix.Kill(w.host, unix.SIGCONT) == nil {
 		w.tell(report{Woke: &struct{}{}})
 	}
 }
 
-// readable reports whether there is something to be read.
+// readable reports whether a read would return data.
 func readable(fd int) bool {
 	look := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(look, 0)

@@ -2,7 +2,7 @@
 
 package proc
 
-// KeepAwake does nothing here: there are no wardens.
+// KeepAwake does nothing here: there are no supervisors.
 func KeepAwake() {}
 
 // Pause does nothing here: terminals stop processes by themselves.

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// writeLog moves what comes out of fd to the end of a log, until the end of
-// the pipe closes the channel, or the warden exits.
+// writeLog appends the output of fd to a log. The channel closes at the end of the pipe.
 func writeLog(fd int, log Log) (<-chan struct{}, error) {
 	file, err := os.OpenFile(log.Path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -31,8 +30,7 @@ func writeLog(fd int, log Log) (<-chan struct{}, error) {
 	return logged, nil
 }
 
-// copyLog reads until the end; what exceeds the room is dropped, so that the
-// writer never blocks.
+// copyLog reads to the end and drops the data above room, so that the writer never blocks.
 func copyLog(file *os.File, fd int, room int64) {
 	buf := make([]byte, 8<<10)
 	for {
@@ -40,7 +38,7 @@ func copyLog(file *os.File, fd int, room int64) {
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue
-		case errors.Is(err, unix.EAGAIN): // the host used it without blocking
+		case errors.Is(err, unix.EAGAIN): // the host made the descriptor non-blocking
 			wait := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 			_, _ = unix.Poll(wait, -1)
 			continue

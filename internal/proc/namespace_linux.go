@@ -15,12 +15,12 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// A supervisor of a command with processes of its own ([sandbox.Policy].OwnProcesses) is
-// the first process of a process namespace. It still has the machine's /proc, where it and
-// all that it watches have other numbers than system calls take and return. Nodes and
-// reports have the numbers of /proc, which are those of the host.
+// A supervisor of a command with processes of its own ([sandbox.Policy].OwnProcesses) is the
+// first process of a process namespace. It still has the machine's /proc, in which processes
+// have other numbers than in its system calls. Nodes and reports have the numbers of /proc,
+// which are the host's.
 
-// namespaces has a supervisor start in the namespaces that its command's sandbox takes.
+// namespaces lets a supervisor start in the namespaces that its command's sandbox needs.
 func namespaces(cmd *exec.Cmd, box *sandbox.Policy) {
 	if box == nil || !box.View && !box.OwnNetwork && !box.OwnProcesses {
 		return
@@ -87,9 +87,8 @@ func ownPID() int {
 // /proc shows another one.
 func inNamespace() bool { return os.Getpid() == 1 && ownPID() != 1 }
 
-// scatter has the processes of this namespace begin at a random number, high up: scripts
-// name temporary files after their process, and the calls of a session share a folder for
-// those. A number that somebody carries outside is hardly ever a process's there.
+// scatter lets the processes of this namespace start at a high random number: scripts name
+// temporary files after their pid, and the calls of a session share a temporary directory.
 func scatter() {
 	raw, err := os.ReadFile("/proc/sys/kernel/pid_max")
 	if err != nil {
@@ -103,8 +102,7 @@ func scatter() {
 	_ = os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(last)), 0) // of the writer's namespace
 }
 
-// outerPID returns the number that a child of this process, which is not reaped yet, has
-// in /proc (pidfd_open(2)).
+// outerPID returns the number of an unreaped child in /proc (pidfd_open(2)).
 func outerPID(child int) (int, error) {
 	fd, err := unix.PidfdOpen(child, 0)
 	if err != nil {
@@ -125,8 +123,8 @@ func outerPID(child int) (int, error) {
 	return 0, errors.New("cannot find the command's number: the kernel does not say it")
 }
 
-// killThrough signals exactly the process that was seen, whatever its number is in this
-// namespace: a descriptor of its folder in /proc stands for it (pidfd_send_signal(2)).
+// killThrough signals exactly the process that was read, whatever its number in this namespace
+// is: a descriptor of its /proc directory identifies it (pidfd_send_signal(2)).
 func killThrough(n node, sig unix.Signal) error {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(n.pid), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {

@@ -12,8 +12,8 @@ import (
 
 func start(_ context.Context, spec Spec) (*Process, error) { return startGroup(spec) }
 
-// RunAsSupervisor makes no wardens here: there are no subreapers. It must be the first
-// thing that main does, for what confined commands have settle do.
+// RunAsSupervisor starts no supervisors here: the system has no subreapers. Main calls it first,
+// because sandboxed commands execute this binary.
 func RunAsSupervisor() {
 	if len(os.Args) == 4 && os.Args[1] == sandbox.ConnectName {
 		os.Exit(sandbox.RunConnect(os.Getenv("ALL_PROXY"), os.Args[2], os.Args[3]))
@@ -23,7 +23,7 @@ func RunAsSupervisor() {
 // BecomeReaper does nothing here.
 func BecomeReaper() (stop func(), err error) { return func() {}, nil }
 
-// Sweep finds nothing here: environments of others cannot be read.
+// Sweep finds nothing here: the environments of other processes are unreadable.
 func Sweep(marker string, _ ...string) ([]int, error) {
 	if marker == "" {
 		return nil, errors.New("cannot sweep processes: the marker is empty")
@@ -31,7 +31,7 @@ func Sweep(marker string, _ ...string) ([]int, error) {
 	return nil, nil
 }
 
-// Custody says how processes are kept here.
+// Tracking describes the process tracking of this system.
 func Tracking() TrackingInfo {
 	return TrackingInfo{Kind: Groups, Weaker: []string{
 		"processes that leave their process group (setsid) are not ended",

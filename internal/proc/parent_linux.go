@@ -6,10 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Parent calls lost when the process that started this one has ended. Where
-// that happened before the call, nobody can tell it from a program that was
-// started by init, and it is not called. The returned function ends the watch
-// and waits for it.
+// Parent calls lost when the process that started this one has ended. If it ended before the
+// call, the system cannot distinguish that from a program that init started, and lost is not
+// called. The returned function ends the watch and waits for its goroutine.
 func Parent(lost func(error)) func() {
 	parent := os.Getppid()
 	if parent <= 1 {
@@ -19,7 +18,7 @@ func Parent(lost func(error)) func() {
 	if err != nil {
 		return poll(parent, lost)
 	}
-	if os.Getppid() != parent { // it ended before it could be watched
+	if os.Getppid() != parent { // the parent ended before the watch began
 		_ = unix.Close(fd)
 		lost(ErrParent)
 		return func() {}

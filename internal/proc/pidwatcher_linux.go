@@ -8,20 +8,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// idleDelay is the pause between two looks at /proc while nothing is being ended,
-// where the kernel is too old for a vigil.
+// idleDelay is the pause between two reads of /proc outside of a termination, on kernels without
+// pidfd_open.
 const idleDelay = time.Second
 
-// vigil waits for the end of a process that need not be our child, by a descriptor
-// that the runtime's poller watches along with all others: nobody looks at /proc, and
-// no thread waits.
+// pidWatcher waits for the end of a process that need not be a child. The runtime's poller
+// watches the descriptor, so that the wait needs no thread and no reads of /proc.
 type pidWatcher struct {
 	file *os.File
-	gone chan struct{} // closed when the process is dead, or the wait was ended
+	gone chan struct{} // closed when the process is dead, or end was called
 	once sync.Once
 }
 
-// keepVigil returns nil where the system cannot tell, or the process is gone.
+// watchPID returns nil if the kernel has no pidfd_open, or the process has ended.
 func watchPID(pid int) *pidWatcher {
 	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
@@ -29,7 +28,7 @@ func watchPID(pid int) *pidWatcher {
 	}
 	v := &pidWatcher{file: os.NewFile(uintptr(fd), "pidfd"), gone: make(chan struct{})}
 	raw, err := v.file.SyscallConn()
-	if err != nil || v.file.SetReadDeadline(time.Time{}) != nil { // not one that can be watched
+	if err != nil || v.file.SetReadDeadline(time.Time{}) != nil { // not pollable
 		v.file.Close()
 		return nil
 	}
@@ -40,14 +39,14 @@ func watchPID(pid int) *pidWatcher {
 	return v
 }
 
-// isReadable: a process's descriptor is when the process has ended.
+// isReadable reports whether the descriptor is readable, which means that the process has ended.
 func isReadable(fd uintptr) bool {
 	look := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(look, 0)
 	return err != nil && err != unix.EINTR || n > 0
 }
 
-// died is closed when the process has ended; nil, which blocks, for no vigil.
+// died is closed when the process has ended. It is nil, which blocks, for a nil watcher.
 func (v *pidWatcher) died() <-chan struct{} {
 	if v == nil {
 		return nil
@@ -55,7 +54,7 @@ func (v *pidWatcher) died() <-chan struct{} {
 	return v.gone
 }
 
-// end gives up the wait.
+// end stops the wait.
 func (v *pidWatcher) end() {
 	if v == nil {
 		return

@@ -4,12 +4,10 @@ package proc
 
 import "time"
 
-// idleDelay is the pause between two questions to the kernel whether a group still
-// exists, while nothing is being ended.
+// idleDelay is the pause between two checks whether a group exists, outside of a termination.
 const idleDelay = 100 * time.Millisecond
 
-// vigil waits for the end of a process that need not be our child, where the system
-// tells of it: not here.
+// pidWatcher waits for the end of a process that need not be a child. This system cannot.
 type pidWatcher struct{}
 
 func watchPID(int) *pidWatcher { return nil }

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// pollDelay is how often the parent is looked for where the system does not
-// tell of its end by itself.
+// parentPollDelay is the pause between two checks of the parent, where the system reports no
+// event.
 const parentPollDelay = 500 * time.Millisecond
 
-// poll calls lost when the parent is another one.
+// poll calls lost when the parent has changed.
 func poll(parent int, lost func(error)) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() { // ends with stop, which waits for it

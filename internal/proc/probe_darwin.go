@@ -18,8 +18,8 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// confines has a canary find out, once, whether commands run in a box here, and
-// cannot get out of it: the profile is written for Macs that nobody could try.
+// confines runs a probe once, because the profile was never tested on a Mac: it reports whether
+// commands run in a sandbox here and cannot escape.
 func confines() error { return confinesOnce() }
 
 var confinesOnce = sync.OnceValue(func() error {
@@ -35,10 +35,9 @@ func confined(p sandbox.Policy, program string, argv []string) (path string, arg
 	return path, args, nil
 }
 
-// Prove has a canary try to escape from a box of the kind of the policy in each way
-// that it forbids, and returns how many it has tried. The error says what a command
-// could do (C22). Of the policy, only what it allows counts, and not where. The gate
-// is for policies with a proxy.
+// Prove runs a probe in a sandbox of the policy's kind. The probe tries each escape that the
+// policy forbids; tried is their number, and the error names the successful ones (C22). Only
+// what the policy allows counts, not its paths. Policies with a proxy need the proxy.
 func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err error) {
 	if err := Confines(); err != nil {
 		return 0, err
@@ -58,14 +57,14 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err er
 	return runProbe(ctx, p, port)
 }
 
-// tryOut sends a canary into a box. It is a shell, so that what works there is also
-// seen.
+// runProbe runs the probe in a sandbox. It is a shell script, so that it also shows that
+// programs work there.
 func runProbe(ctx context.Context, p sandbox.Policy, proxy uint16) (tried int, err error) {
 	top, err := disk.NewScratch("canary")
 	if err != nil {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
-	defer func() { _ = top.Remove() }() // what cannot be removed is swept later
+	defer func() { _ = top.Remove() }() // the next sweep removes the rest
 	b := sandbox.ProbeTarget{
 		Dir: filepath.Join(top.Path, "out"), Room: filepath.Join(top.Path, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, View: p.View,
 		Network: p.Network, Proxy: strconv.Itoa(int(proxy)),

@@ -15,10 +15,10 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// Prove has a canary try to escape from a box of the kind of the policy in each way
-// that it forbids, and returns how many it has tried. The error says what a command
-// could do (C22). Of the policy, only what it allows counts, and not where. The gate, which has to
-// refuse the host canary.invalid, is for policies with a proxy.
+// Prove runs a probe in a sandbox of the policy's kind. The probe tries each escape that the
+// policy forbids; tried is their number, and the error names the successful ones (C22). Only
+// what the policy allows counts, not its paths. Policies with a proxy need the proxy, which must
+// refuse the host canary.invalid.
 func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err error) {
 	if err := Confines(); err != nil {
 		return 0, err
@@ -27,7 +27,7 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err er
 	if err != nil {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
-	defer func() { _ = top.Remove() }() // what cannot be removed is swept later
+	defer func() { _ = top.Remove() }() // the next sweep removes the rest
 	b := sandbox.ProbeTarget{Dir: filepath.Join(top.Path, "out"), Room: filepath.Join(top.Path, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, Network: p.Network, View: p.View, Apart: p.OwnNetwork, OwnProcesses: p.OwnProcesses}
 	b.Hides = p.View || !b.Writes
 	if err := writeProbeFiles(b); err != nil {
@@ -58,7 +58,7 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err er
 	if p.Network != sandbox.Proxied {
 		return runProbe(ctx, b, box, nil)
 	}
-	server, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0) // without package net, which wardens would load
+	server, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0) // without package net, which supervisors would load
 	if err != nil {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
@@ -73,7 +73,7 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err er
 	return runProbe(ctx, b, box, gate.ServeFile)
 }
 
-// listenIn receives datagrams at a path in a folder; nobody reads them.
+// listenIn opens a datagram socket at a path in a folder; nothing reads it.
 func listenIn(dir string) (socket int, err error) {
 	folder, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -91,7 +91,7 @@ func listenIn(dir string) (socket int, err error) {
 	return socket, nil
 }
 
-// tryOut sends a canary into a box.
+// runProbe runs the probe in a sandbox.
 func runProbe(ctx context.Context, b sandbox.ProbeTarget, box sandbox.Policy, door func(*os.File)) (tried int, err error) {
 	raw, err := json.Marshal(b)
 	if err != nil {

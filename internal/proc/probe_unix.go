@@ -14,10 +14,10 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// canaryTimeout bounds a canary.
+// probeTimeout bounds a probe.
 const probeTimeout = 10 * time.Second
 
-// layBait makes the files that a canary is to find.
+// writeProbeFiles creates the files that a probe tries to reach.
 func writeProbeFiles(b sandbox.ProbeTarget) error {
 	files := map[string]string{filepath.Join(b.Dir, "bait"): "bait", filepath.Join(b.Room, "file"): "", filepath.Join(b.Room, "keeper", "kept"): ""}
 	for _, name := range []string{"hidden", "closed/hidden", "above/hidden"} {
@@ -31,7 +31,7 @@ func writeProbeFiles(b sandbox.ProbeTarget) error {
 	return nil
 }
 
-// listenHere has a socket listen on the loopback, and returns the port.
+// listenHere lets a socket listen on the loopback, and returns the port.
 func listenHere(socket int) (port int, err error) {
 	if err := unix.Bind(socket, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		return 0, err

@@ -12,59 +12,57 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// Process is a command in custody, with everything that descends from it.
+// Process is a tracked command with all its descendants.
 type Process struct {
 	pid      int
 	mark     string
 	keep     keeper
 	out, err *pump
-	input    *os.File // what feeds standard input, or the terminal; may be nil
+	input    *os.File // feeds standard input, or the terminal; may be nil
 	terminal bool
-	far      Remote // nil where the command runs here
+	far      Remote // nil if the command runs on this machine
 
-	// Written by the keeper's goroutine before it closes the channel.
+	// The keeper's goroutine writes these before it closes the channel.
 	exited    chan struct{}
 	exit      Exit
 	rest      []event.Process
 	done      chan struct{}
 	survivors []event.Process
-	asked     bool // somebody else asked the warden to end it
+	asked     bool // another process asked the supervisor to end the command
 
-	lost atomic.Pointer[string] // why nobody knows what became of it
+	lost atomic.Pointer[string] // why the outcome is unknown
 
-	wakes atomic.Int64 // how often its warden woke this process
+	wakes atomic.Int64 // how often the supervisor woke this process
 }
 
-// keeper ends the processes of one command; there is one kind for each way of
-// keeping them. It calls commandExited at most once, then treeGone once.
+// keeper ends the processes of one command; each method of tracking has one. It calls
+// commandExited at most once, then treeGone once.
 type keeper interface {
-	// end asks for the end of everything and returns at once. When asked
-	// again, the earlier deadline counts.
+	// end requests the end of all processes and returns at once. A second call can only shorten
+	// the deadline.
 	end(grace time.Duration)
-	// interrupt sends an interrupt to the command's process group, if the command
-	// has not exited.
+	// interrupt sends an interrupt to the command's process group, unless the command has
+	// exited.
 	interrupt()
-	// release makes the processes outlive the host, and lets what they put
-	// out go from the pipe to the log.
+	// release makes the processes outlive the host and moves their output to the log.
 	release(out *os.File, log Log) error
-	// remains names what is there now.
+	// remains names the current processes.
 	remains() []event.Process
-	// keeper identifies the process that keeps the command, if there is one, and
-	// identityOf one of the command's, if it is proved to be that.
+	// keeper identifies the process that tracks the command, if there is one; identityOf
+	// identifies a process that provably belongs to the command.
 	keeper() *event.Identity
 	identityOf(pid int) *event.Identity
 }
 
-// Log is the file that a released process goes on writing to.
+// Log is the file that receives the output of a released process.
 type Log struct {
 	Path string
-	// MaxBytes is the size at which the file stops growing; what comes after
-	// is dropped, so that the process never blocks.
+	// MaxBytes bounds the file; output above it is dropped, so that the process never blocks.
 	MaxBytes int64
 }
 
-// Start starts a command. The context bounds only the start; the command runs
-// until it exits or End is called. Whoever starts a command waits for Done.
+// Start starts a command. The context bounds only the start; the command runs until it exits or
+// End is called. The caller waits for Done.
 func Start(ctx context.Context, spec Spec) (*Process, error) {
 	if len(spec.Argv) == 0 || spec.Argv[0] == "" {
 		return nil, errors.New("cannot start a command: it is empty")
@@ -98,43 +96,41 @@ func newProcess() *Process {
 // PID is the command's process id.
 func (p *Process) PID() int { return p.pid }
 
-// Mark is the value of MarkerName in the environment of the command and of
-// whatever it starts.
+// Mark is the value of MarkerName in the environment of the command and its descendants.
 func (p *Process) Mark() string { return p.mark }
 
-// Record returns what others know the command by, where pid is one of its
+// Record returns the identities by which other programs find the command; pid is one of its
 // processes.
 func (p *Process) Record(pid int) RecordedCommand {
 	return RecordedCommand{Process: p.keep.identityOf(pid), Keeper: p.keep.keeper(), Mark: p.mark}
 }
 
-// Exited is closed when the command itself is gone.
+// Exited is closed when the command itself has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Done is closed when nothing of the command runs any more, or nothing that
-// settle may end, and all of the output has been delivered; or when it was
-// released.
+// Done is closed when no process of the command is left that settle may end and all output is
+// delivered, or when the command was released.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Exit is how the command ended; valid once Exited is closed.
+// Exit is the exit of the command; valid once Exited is closed.
 func (p *Process) Exit() Exit { return p.exit }
 
-// Rest names what the command left running when it exited; valid once Exited
-// is closed. It is empty unless the Spec said KeepRest.
+// Rest names the processes that the command left when it exited; valid once Exited is closed. It
+// is empty unless the Spec has KeepRest.
 func (p *Process) Rest() []event.Process { return p.rest }
 
-// Survivors names what could not be ended; valid once Done is closed.
+// Survivors names the processes that could not be ended; valid once Done is closed.
 func (p *Process) Survivors() []event.Process { return p.survivors }
 
-// EndedByOthers reports whether somebody outside of this program, such as
-// [Recorded.End], had it ended; valid once Done is closed.
+// EndedByOthers reports whether another program requested the end, such as
+// [RecordedCommand.End]; valid once Done is closed.
 func (p *Process) EndedByOthers() bool { return p.asked }
 
-// Wakes is how often this process was stopped while the command ran, by the
-// command perhaps, and was woken; see [KeepAwake].
+// Wakes is how often this process was stopped while the command ran, and was woken; see
+// [KeepAwake].
 func (p *Process) Wakes() int { return int(p.wakes.Load()) }
 
-// Remains names what runs now. It asks the operating system.
+// Remains names the current processes. It asks the operating system.
 func (p *Process) Remains() []event.Process {
 	select {
 	case <-p.done:
@@ -144,9 +140,8 @@ func (p *Process) Remains() []event.Process {
 	}
 }
 
-// Wait waits for the command to exit and for its output until then to be
-// delivered. C8: it never waits for a pipe to close. When ctx ends before the
-// exit, Wait returns its cause and nothing has changed.
+// Wait waits for the exit of the command and the delivery of its output until then. C8: it never
+// waits for a pipe to close. If ctx ends first, Wait returns its cause and changes nothing.
 func (p *Process) Wait(ctx context.Context) (Exit, error) {
 	select {
 	case <-p.exited:
@@ -162,10 +157,10 @@ func (p *Process) Wait(ctx context.Context) (Exit, error) {
 	return p.exit, nil
 }
 
-// End ends the command and all of its descendants (C7): TERM, after the grace
-// KILL, until there are none. It waits until that is done and names what could
-// not be ended; when ctx ends first it names what still runs, and the ending
-// goes on. It may be called again with a shorter grace.
+// End ends the command and all its descendants (C7): TERM, after the grace KILL, until no
+// process is left. It waits for that and names the processes that could not be ended. If ctx
+// ends first, it names the current processes, and the termination continues. A second call can
+// shorten the grace.
 func (p *Process) End(ctx context.Context, grace time.Duration) []event.Process {
 	select {
 	case <-p.done:
@@ -181,9 +176,9 @@ func (p *Process) End(ctx context.Context, grace time.Duration) []event.Process 
 	}
 }
 
-// Silent is closed when everybody who could put something out is gone, or has closed
-// what it would write to; what they have put out has been delivered then. A process
-// may be silent and run on, and one that has exited may have left somebody who speaks.
+// Silent is closed when no process can produce output any more, and all output is delivered. A
+// running process can have closed its output, and an exited one can have left processes with
+// output.
 func (p *Process) Silent() <-chan struct{} {
 	silent := make(chan struct{})
 	go func() { // ends with the pipes, at the latest when the process is done
@@ -201,8 +196,8 @@ func (p *Process) Silent() <-chan struct{} {
 	return silent
 }
 
-// Interrupt does what Ctrl-C does at a terminal: the command and its process group
-// get an interrupt. A command that has exited gets none (C23).
+// Interrupt acts like Ctrl-C at a terminal: it sends an interrupt to the command's process
+// group. A command that has exited receives none (C23).
 func (p *Process) Interrupt() {
 	select {
 	case <-p.exited:
@@ -211,11 +206,11 @@ func (p *Process) Interrupt() {
 	}
 }
 
-// ErrCannotRelease says that the processes cannot outlive the host here.
+// ErrCannotRelease reports that processes cannot outlive the host on this system.
 var ErrCannotRelease = errors.New("processes cannot be released without a warden")
 
-// Release lets go of the processes: they outlive the host, and what they put
-// out from now on is appended to the log. Done is closed then.
+// Release stops tracking the processes: they outlive the host, and the log receives their
+// output. Done is closed then.
 func (p *Process) Release(log Log) error {
 	if p.far != nil {
 		return errors.New("cannot release process: it runs on another machine, where nobody would end it")
@@ -231,11 +226,10 @@ func (p *Process) Release(log Log) error {
 	return nil
 }
 
-// ErrNoInput says that a command has no standard input that could be written.
+// ErrNoInput reports that a command has no standard input to write to.
 var ErrNoInput = errors.New("the process takes no input")
 
-// Write gives the command input. It fails if the command does not read it
-// before ctx ends.
+// Write sends input to the command. It fails if the command does not read it before ctx ends.
 func (p *Process) Write(ctx context.Context, data []byte) error {
 	if p.far != nil {
 		return p.far.Write(ctx, data)
@@ -255,7 +249,7 @@ func (p *Process) Write(ctx context.Context, data []byte) error {
 	return nil
 }
 
-// CloseInput tells the command that there is no more input.
+// CloseInput ends the input of the command.
 func (p *Process) CloseInput() error {
 	switch {
 	case p.far != nil:

@@ -13,23 +13,23 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// node is a process as /proc shows it.
+// node is a process as /proc reports it.
 type node struct {
 	pid, parent, group, session int
 
 	state   byte   // R, S, D, T, Z, …
-	started uint64 // ticks since boot; with pid it names a process for good
+	started uint64 // ticks since boot; pid and started identify a process for good
 }
 
 func (n node) zombie() bool { return n.state == 'Z' || n.state == 'X' }
 
-// look reads one process; false if it is gone.
+// readProcess reads one process; false if it has ended.
 func readProcess(pid int) (node, bool) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return node{}, false
 	}
-	// The name is in parentheses and may hold any character: see proc(5).
+	// The name is in parentheses and can have any character: see proc(5).
 	end := bytes.LastIndexByte(raw, ')')
 	if end < 0 {
 		return node{}, false
@@ -46,8 +46,8 @@ func readProcess(pid int) (node, bool) {
 	}, true
 }
 
-// descendants returns what descends from a process now, parents first. While
-// processes fork and die it may miss some: whoever needs all repeats it.
+// descendants returns the current descendants of a process, parents first. It can miss processes
+// that fork and die meanwhile; callers that need all of them repeat it.
 func descendants(root int) []node {
 	if !kernelListsChildren() {
 		return descendantsOf(root, allProcesses())
@@ -65,8 +65,8 @@ func descendants(root int) []node {
 	return found
 }
 
-// kernelListsChildren says whether the kernel keeps a list for each thread
-// (CONFIG_PROC_CHILDREN). Its cost does not grow with the machine.
+// kernelListsChildren reports whether the kernel lists the children of each thread
+// (CONFIG_PROC_CHILDREN), which is independent of the number of processes.
 func kernelListsChildren() bool {
 	pid := strconv.Itoa(ownPID())
 	_, err := os.Stat("/proc/" + pid + "/task/" + pid + "/children")
@@ -146,7 +146,7 @@ func descendantsOf(root int, all []node) []node {
 	return found
 }
 
-// living leaves out zombies: they run no more and only wait for their parent.
+// withoutZombies returns the processes that are not dead.
 func withoutZombies(nodes []node) []node {
 	kept := nodes[:0:0]
 	for _, n := range nodes {
@@ -159,7 +159,7 @@ func withoutZombies(nodes []node) []node {
 
 const maxCommand = 200 // bytes of a command line in a report
 
-// describe names processes for people.
+// describe names processes in reports.
 func describe(nodes []node, why func(node) string) []event.Process {
 	var list []event.Process
 	for _, n := range nodes {
@@ -183,15 +183,14 @@ func commandLine(pid int) string {
 	return strings.ToValidUTF8(string(bytes.ReplaceAll(raw, []byte{0}, []byte{' '})), "\uFFFD")
 }
 
-// kill signals exactly the process that was seen, and never one that has been
-// given its number since.
+// kill signals exactly the process that was read, even if the kernel has reused its number.
 func kill(n node, sig unix.Signal) error {
 	if inNamespace() {
 		return killThrough(n, sig)
 	}
 	fd, err := unix.PidfdOpen(n.pid, 0)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EMFILE) {
-		return unix.Kill(n.pid, sig) // no such call here (before 5.3, or filtered)
+		return unix.Kill(n.pid, sig) // no such call: before 5.3, or filtered
 	}
 	if err != nil {
 		return err
@@ -203,8 +202,8 @@ func kill(n node, sig unix.Signal) error {
 	return unix.PidfdSendSignal(fd, sig, nil, 0)
 }
 
-// terminate asks each process to end, once, and lets those go on that are
-// stopped, so that they can. Returned are those that may not be signalled.
+// terminate sends TERM to each process, and continues stopped ones. It returns the processes
+// that the user may not signal.
 func terminate(nodes []node) (denied []node) {
 	for _, n := range nodes {
 		if errors.Is(kill(n, unix.SIGTERM), unix.EPERM) {
@@ -217,20 +216,19 @@ func terminate(nodes []node) (denied []node) {
 	return denied
 }
 
-// destroy kills each process, by group first: a group gets the signal in one
-// step, so that no member forks away in between. A group lies within one
-// session, and all sessions here were made by the tree itself. In a process
-// namespace, all of that are killed in one step. Returned are
-// the processes that may not be signalled.
+// destroy kills each process, by group first: a signal reaches all members of a group in one
+// step, so that no member forks away. A group lies within one session, and the tree itself made
+// all sessions here. In a process namespace, one signal kills all processes. The result is the
+// processes that the user may not signal.
 func destroy(nodes []node) (denied []node) {
 	if inNamespace() {
-		_ = unix.Kill(-1, unix.SIGKILL) // all of the namespace but its first process, in one step
+		_ = unix.Kill(-1, unix.SIGKILL) // all of the namespace except its first process
 	} else {
 		destroyGroups(nodes)
 	}
 	for _, n := range nodes {
-		// A group's signal reaches whom it may; whether it reached this one
-		// only the process itself can tell.
+		// A group's signal succeeds if it reaches one member. Only a signal to the process
+		// itself reports a missing permission.
 		if errors.Is(kill(n, unix.SIGKILL), unix.EPERM) {
 			denied = append(denied, n)
 		}

@@ -13,10 +13,10 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// Host and warden speak JSON, a message a line, over a socket that each sees
-// close when the other dies.
+// Host and supervisor exchange JSON, a message a line, over a socket that each sees close when
+// the other dies.
 
-// order is what the host says. Exactly one field is set.
+// order is a message of the host. Exactly one field is set.
 type order struct {
 	Start   *startOrder   `json:"start,omitempty"`
 	End     *endOrder     `json:"end,omitempty"`
@@ -26,8 +26,8 @@ type order struct {
 	Interrupt *struct{} `json:"interrupt,omitempty"`
 }
 
-// startOrder is the first message. The command's standard files and the lock
-// are on the descriptors after the socket's.
+// startOrder is the first message. The standard files of the command and the lock are the
+// descriptors after the socket.
 type startOrder struct {
 	Path     string   `json:"path"`
 	Argv     []string `json:"argv"`
@@ -37,13 +37,13 @@ type startOrder struct {
 	Terminal bool     `json:"terminal,omitempty"`
 	KeepRest bool     `json:"keep_rest,omitempty"`
 	GraceMS  int64    `json:"grace_ms"`
-	// Awake asks the warden to wake a host that was stopped.
+	// Awake asks the supervisor to wake a stopped host.
 	Awake bool `json:"awake,omitempty"`
-	// Sandbox is what the command is confined to; nil for nothing.
+	// Sandbox confines the command; nil does not.
 	Sandbox *sandbox.Policy `json:"box,omitempty"`
 }
 
-// pauseOrder says whether the host is stopped on purpose from now on.
+// pauseOrder reports whether the host stops on purpose from now on.
 type pauseOrder struct {
 	Paused bool `json:"paused"`
 }
@@ -57,7 +57,7 @@ type releaseOrder struct {
 	Log Log `json:"log"`
 }
 
-// report is what the warden says. Exactly one field is set.
+// report is a message of the supervisor. Exactly one field is set.
 type report struct {
 	Started  *startedReport `json:"started,omitempty"`
 	Failed   *failedReport  `json:"failed,omitempty"`
@@ -71,7 +71,7 @@ type startedReport struct {
 	PID int `json:"pid"`
 }
 
-// failedReport says that nothing was started, or that nothing was released.
+// failedReport reports that nothing was started, or that nothing was released.
 type failedReport struct {
 	Message string `json:"message"`
 }
@@ -82,24 +82,24 @@ type exitedReport struct {
 	Rest   []event.Process `json:"rest,omitempty"`
 }
 
-// goneReport is the warden's last message.
+// goneReport is the last message of a supervisor.
 type goneReport struct {
 	Survivors []event.Process `json:"survivors,omitempty"`
-	// Asked says that somebody other than the host asked for the end.
+	// Asked reports that a process other than the host requested the end.
 	Asked bool `json:"asked,omitempty"`
 }
 
 const (
 	supervisorName = "settle-warden" // argv[0] of a warden
 
-	supervisorSocket = 3 // descriptors of a warden
+	supervisorSocket = 3 // descriptors of a supervisor
 	supervisorStdin  = 4
 	supervisorStdout = 5
 	supervisorStderr = 6
 	supervisorLock   = 7 // open if the session has one
 
-	// maxMessage bounds a message; arguments and environment of a command
-	// are at most 2 MiB together on Linux, somewhat more as JSON.
+	// maxMessage bounds a message in bytes. Linux allows 2 MiB for arguments and environment
+	// together, which are longer in JSON.
 	maxMessage = 16 << 20
 )
 
@@ -111,7 +111,7 @@ func encodeMessage(message any) ([]byte, error) {
 	return append(line, '\n'), nil
 }
 
-// lines cuts what a socket says into messages.
+// lines splits the data of a socket into messages.
 type lines struct {
 	pending []byte
 	// receive reads once; it returns 0 and io.EOF at the end.
@@ -140,8 +140,7 @@ func (l *lines) next(message any) error {
 	}
 }
 
-// receiver reads a blocking socket, and collects the descriptors that come
-// with the bytes.
+// receiver reads a blocking socket and collects the descriptors that accompany the data.
 type receiver struct {
 	fd      int
 	foreign []int

@@ -6,22 +6,21 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// Gate is the proxy of a command whose box has the network [sandbox.Proxied].
+// Proxy is the egress proxy of a sandboxed command with the network [sandbox.Proxied].
 type Proxy interface {
-	// Listen opens it at a port of this machine's loopback, and ServeFile at a
-	// listening socket, which it closes.
+	// Listen opens the proxy at a loopback port, and ServeFile at a listening socket, which it
+	// closes.
 	Listen() (port uint16, err error)
 	ServeFile(listener *os.File)
-	// URL is what a program has as its proxy, where that is at a port.
+	// URL is the address of the proxy at a port, for the environment of the command.
 	URL(port uint16) string
 }
 
-// doorPort is where a command in a network of its own finds its proxy.
+// ownNetworkProxyPort is the port of the proxy in a command's own network.
 const ownNetworkProxyPort = 3128
 
-// DoorPort returns the port at which a proxied command is to find a gate: in a
-// network of its own one that is always free there, behind the door; else one that
-// the gate is opened at.
+// ProxyPort returns the port at which a command finds its proxy: a fixed one in a network of its
+// own, and otherwise one that the proxy opens.
 func ProxyPort(p sandbox.Policy, gate Proxy) (uint16, error) {
 	if p.OwnNetwork {
 		return ownNetworkProxyPort, nil

@@ -10,15 +10,14 @@ import (
 )
 
 const (
-	// chunkBytes is all that a pump ever holds.
+	// chunkBytes bounds the data that a pump holds.
 	chunkBytes = 32 << 10
-	// drainTimeout bounds the wait for what a pipe already holds. The data is
-	// there; only a busy machine, or a writer that hangs, makes this take time
-	// at all. What is not there when it is over is lost.
+	// drainTimeout bounds the wait for the data that a pipe already holds. Only a busy machine
+	// or a blocked writer needs long; data that has not arrived then is lost.
 	drainTimeout = 5 * time.Second
 )
 
-// pump moves what a command puts out from its pipe to a writer.
+// pump copies the output of a command from its pipe to a writer.
 type pump struct {
 	src *os.File
 	dst io.Writer
@@ -30,14 +29,13 @@ type pump struct {
 	ended     chan struct{} // closed when the goroutine is gone
 }
 
-// drain is somebody who waits for delivered to reach a target.
+// drain is a waiter for delivered to reach a target.
 type drain struct {
 	target  int64
 	reached chan struct{}
 }
 
-// startPump starts the goroutine that moves the data. It ends at the end of
-// the pipe or through stop, and is waited for by stop.
+// startPump starts the copying goroutine, which ends at the end of the pipe or with stop.
 func startPump(src *os.File, dst io.Writer) *pump {
 	if dst == nil {
 		dst = io.Discard
@@ -75,9 +73,8 @@ func (p *pump) deliver(n int64) {
 	})
 }
 
-// drain waits until everything that is in the pipe now has been delivered, or
-// ctx ends. It does not wait for the pipe's end, which a descendant may never
-// grant (C8).
+// drain waits until the data that the pipe now holds is delivered, or ctx ends. It does not wait
+// for the end of the pipe, which a descendant can delay forever (C8).
 func (p *pump) drain(ctx context.Context) {
 	if p == nil {
 		return
@@ -101,13 +98,13 @@ func (p *pump) drain(ctx context.Context) {
 	}
 }
 
-// stop ends the goroutine and leaves the pipe open, with what it still holds.
+// stop ends the goroutine and leaves the pipe open, with its remaining data.
 func (p *pump) stop() {
 	if p == nil {
 		return
 	}
 	p.interrupt()
-	<-p.ended // interrupt has made its read return; dst does not block
+	<-p.ended // interrupt makes its read return; dst does not block
 }
 
 // resume undoes stop.
@@ -119,7 +116,7 @@ func (p *pump) resume() {
 	go p.run(p.ended)
 }
 
-// finish delivers what is there, then closes the pipe.
+// finish delivers the remaining data, then closes the pipe.
 func (p *pump) finish() {
 	if p == nil {
 		return

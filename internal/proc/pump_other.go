@@ -11,8 +11,8 @@ func (p *pump) fill(buf []byte) (int, error) {
 	return n, err
 }
 
-// pending is not to be had here: drain delivers what has been read.
+// pending is unknown here: drain delivers the data that was read.
 func (p *pump) pending() int64 { return 0 }
 
-// interrupt makes a read that waits return: on pipes that is by closing.
+// interrupt makes a blocked read return; on pipes it closes them.
 func (p *pump) interrupt() { _ = p.src.Close() }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fill reads once. The read and its count are one step under the lock, so
-// that read plus pending is exactly what was ever written: drain needs that.
+// fill reads once. The read and its count are one step under the lock, so that read plus pending
+// equals all written bytes, as drain needs.
 func (p *pump) fill(buf []byte) (int, error) {
 	raw, err := p.src.SyscallConn()
 	if err != nil {
@@ -33,7 +33,7 @@ func (p *pump) fill(buf []byte) (int, error) {
 		return 0, err
 	case errors.Is(failed, unix.EINTR):
 		return 0, nil
-	case failed != nil: // a terminal says EIO when its last user is gone
+	case failed != nil: // a terminal returns EIO after its last user has closed it
 		return 0, failed
 	case n == 0:
 		return 0, io.EOF
@@ -41,7 +41,7 @@ func (p *pump) fill(buf []byte) (int, error) {
 	return n, nil
 }
 
-// pending is how many bytes the pipe holds; the caller has the lock.
+// pending returns the bytes in the pipe; the caller holds the lock.
 func (p *pump) pending() int64 {
 	raw, err := p.src.SyscallConn()
 	if err != nil {
@@ -54,5 +54,5 @@ func (p *pump) pending() int64 {
 	return int64(n)
 }
 
-// interrupt makes a read that waits return, and every later one.
+// interrupt makes the current and all later reads return.
 func (p *pump) interrupt() { _ = p.src.SetReadDeadline(time.Unix(1, 0)) }

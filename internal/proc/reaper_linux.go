@@ -17,11 +17,10 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// BecomeReaper makes orphans of this process's descendants come to it, so
-// that the tree of a warden that was killed can be ended (C7). Only a program
-// that starts no child but through this package may do that; children that it
-// has already, and what they leave, are not touched (C23). The returned function
-// undoes it.
+// BecomeReaper makes orphans of this process's descendants its children, so that the tree of a
+// killed supervisor can be ended (C7). Only a program that starts children solely through this
+// package may call it. Existing children and their orphans are left alone (C23). The returned
+// function undoes it.
 func BecomeReaper() (stop func(), err error) {
 	if err := becomeSubreaper(); err != nil {
 		return nil, fmt.Errorf("cannot become the reaper of orphans: %w", err)
@@ -55,8 +54,7 @@ func reapOrphans(ctx context.Context, died <-chan os.Signal) {
 	}
 }
 
-// orphans reaps the dead children that were not started here, and returns the
-// living ones.
+// orphans reaps the dead children that this package did not start, and returns the living ones.
 func orphans() []node {
 	host.births.Lock()
 	defer host.births.Unlock()
@@ -76,9 +74,8 @@ func orphans() []node {
 	return living
 }
 
-// wake lets a warden go on that somebody has stopped, its command perhaps: else
-// nobody would hear of the command's end (C8). Whatever else was started here
-// may be stopped.
+// resume continues a supervisor that was stopped, perhaps by its command: otherwise the end of
+// the command would stay unreported (C8). Other children can stay stopped.
 func resume(n node) {
 	if n.state == 'T' && host.supervised.Load() {
 		_ = unix.Kill(n.pid, unix.SIGCONT)
@@ -91,9 +88,9 @@ func isOwnChild(pid int) bool {
 	return host.children[pid]
 }
 
-// endOrphans ends what a dead warden left: what came to us as orphans, if we
-// are their reaper, and what still carries the command's marker. The command
-// died with its warden; there is no grace for the rest.
+// endOrphans ends the processes of a dead supervisor: orphans, if this process is their reaper,
+// and processes with the command's marker. The command died with its supervisor, so that the
+// others get no grace.
 func endOrphans(marker string, warden int) []event.Process {
 	_, left := endAll(func() []node {
 		found := marked(func(value string) bool { return value == marker })
@@ -105,12 +102,12 @@ func endOrphans(marker string, warden int) []event.Process {
 	return left
 }
 
-// sureLooks is how many times in a row nothing must be found before nothing is
-// there: a process that forks and exits while /proc is read is not seen.
+// minEmptyReads is the number of consecutive empty reads of /proc that prove that no process is
+// left: one read misses a process that forks and exits meanwhile.
 const minEmptyReads = 8
 
-// endAll climbs the ladder here and now. It returns every process that it saw,
-// and those that could not be ended.
+// endAll runs a termination to its end. It returns all processes that it saw, and the ones that
+// it could not end.
 func endAll(tree func() []node, grace time.Duration) (seen []node, left []event.Process) {
 	known := make(map[node]bool)
 	l := &termination{at: idle}
@@ -133,16 +130,15 @@ func endAll(tree func() []node, grace time.Duration) (seen []node, left []event.
 		empty = 0
 		l.begin(time.Now(), grace)
 		wait := l.step(time.Now())
-		time.Sleep(min(wait, pollDelay)) // nobody tells us when a stranger dies
+		time.Sleep(min(wait, pollDelay)) // no event reports the death of a process that is not a child
 	}
 	return seen, l.left
 }
 
-// Sweep ends every process whose environment says that it was started for the
-// marker, here and since the last boot, and returns their ids: what is left when
-// a host and its wardens were killed together. Commands with the marks in spare,
-// which were released, go on. Its processes may have cleared their environment;
-// those are not found.
+// Sweep ends every process of this machine and boot whose environment has the marker, and
+// returns their pids. It covers a host that was killed together with its supervisors. Released
+// commands, whose marks are in spare, continue. Processes with a cleared environment are not
+// found.
 func Sweep(marker string, spare ...string) ([]int, error) {
 	if marker == "" {
 		return nil, errors.New("cannot sweep processes: the marker is empty")
@@ -171,8 +167,8 @@ func Sweep(marker string, spare ...string) ([]int, error) {
 	return swept, nil
 }
 
-// ancestors are this process and those above it: a settle that runs within
-// another's command carries that one's marker.
+// ancestors are this process and its ancestors: a settle that runs in another settle's command
+// carries the marker of that command.
 func ancestors() map[int]bool {
 	list := make(map[int]bool)
 	for pid := os.Getpid(); pid > 1 && !list[pid]; {
@@ -186,9 +182,8 @@ func ancestors() map[int]bool {
 	return list
 }
 
-// marked looks through all processes, and again through those that came
-// meanwhile: one that forks and exits all the time is always newer than a list
-// of processes that is being read.
+// marked reads all processes, and again the ones that appeared meanwhile: a process that forks
+// and exits continuously is always newer than the list.
 func marked(match func(value string) bool) []node {
 	const rounds = 20
 	var found []node
@@ -215,7 +210,7 @@ func marked(match func(value string) bool) []node {
 	return found
 }
 
-// markerOf reads a process's environment, if we may.
+// markerOf reads a process's environment, if the user may.
 func markerOf(pid int) (string, bool) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {

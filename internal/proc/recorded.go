@@ -6,15 +6,14 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// ErrUnseen says that nothing is proved to be the command: it is gone, runs in
-// another container, or this system does not tell processes apart.
+// ErrNotFound reports that no process provably is the command: the command has ended, runs in
+// another container, or the system cannot identify processes.
 var ErrNotFound = errors.New("no process is proved to be the command")
 
-// Recorded is a command that another program has or had custody of, as that one
-// recorded it.
+// RecordedCommand is a command of another program, as that program recorded it.
 type RecordedCommand struct {
 	Process, Keeper *event.Identity
-	// Mark is in the environment of its processes: to show them by, since an
-	// environment can be copied.
+	// Mark is in the environment of its processes. It serves to list them, not as a proof,
+	// because environments can be copied.
 	Mark string
 }

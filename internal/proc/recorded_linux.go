@@ -10,16 +10,15 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Processes names what runs of the command: what is proved to be its, and what
-// carries its mark.
+// Processes returns the processes that provably belong to the command, and the processes with
+// its marker.
 func (r RecordedCommand) Processes() []event.Process {
 	return describe(append(r.tree(), r.strays()...), noReason)
 }
 
-// End ends the command although another program keeps it, which then records the
-// end. C23: it signals the command's keeper, the command, and what descends from
-// them; what only carries the mark is named among what is left. With nothing to
-// signal it returns [ErrUnseen].
+// End ends a command that another program manages, which then records the end. C23: it signals
+// the supervisor, the command and their descendants. Processes that only have the marker are
+// returned in left. Without a process to signal it returns [ErrNotFound].
 func (r RecordedCommand) End(ctx context.Context, grace time.Duration) (ended, left []event.Process, err error) {
 	found := r.tree()
 	if len(found) == 0 {
@@ -27,7 +26,7 @@ func (r RecordedCommand) End(ctx context.Context, grace time.Duration) (ended, l
 	}
 	ended = describe(found, noReason)
 	session := r.session()
-	if Signal(r.Keeper, unix.SIGTERM) == nil { // it ends the command, and reports that it was asked to
+	if Signal(r.Keeper, unix.SIGTERM) == nil { // the supervisor ends the command and reports the request
 		_ = Signal(r.Keeper, unix.SIGCONT)
 		r.awaitKeeper(ctx, grace+stuckTimeout)
 	}
@@ -41,8 +40,8 @@ func (r RecordedCommand) End(ctx context.Context, grace time.Duration) (ended, l
 	return ended, nil, nil
 }
 
-// tree is what is proved to be the command's, now: what descends from its
-// warden or, where that is gone, from the command, and the command's session.
+// tree returns the processes that provably belong to the command: the descendants of its
+// supervisor, or, without a supervisor, the command, its descendants and its session.
 func (r RecordedCommand) tree() []node {
 	switch {
 	case Find(r.Keeper) == Present:
@@ -58,8 +57,7 @@ func (r RecordedCommand) tree() []node {
 	return withoutAncestors(append(found, r.members(r.session())...))
 }
 
-// session is the session that the command leads, while it is proved to lead one;
-// 0 otherwise.
+// session returns the session that the command provably leads, or 0.
 func (r RecordedCommand) session() int {
 	if Find(r.Process) != Present {
 		return 0
@@ -70,9 +68,9 @@ func (r RecordedCommand) session() int {
 	return 0
 }
 
-// members are the processes of a session that was proved to be the command's. It
-// stays the command's after its leader is gone: the kernel gives the number to
-// nobody else while the session has a member.
+// members returns the processes of a session that provably was the command's. The session
+// remains the command's after its leader has ended: the kernel does not reuse the number while
+// the session has a member.
 func (r RecordedCommand) members(session int) []node {
 	if session == 0 {
 		return nil
@@ -81,7 +79,7 @@ func (r RecordedCommand) members(session int) []node {
 	for _, n := range allProcesses() {
 		switch {
 		case n.pid == session && n.started != r.Process.Started:
-			return nil // the number is another's
+			return nil // the number was reused
 		case n.session == session:
 			found = append(found, n)
 		}
@@ -89,7 +87,7 @@ func (r RecordedCommand) members(session int) []node {
 	return found
 }
 
-// strays carry the mark and are not in the tree.
+// strays have the marker and are not in the tree.
 func (r RecordedCommand) strays() []node {
 	if r.Mark == "" {
 		return nil
@@ -104,7 +102,8 @@ func (r RecordedCommand) strays() []node {
 	return found
 }
 
-// others are the living processes, each once, without this one and those above.
+// withoutAncestors returns the living processes, each once, without this process and its
+// ancestors.
 func withoutAncestors(nodes []node) []node {
 	own, known := ancestors(), make(map[node]bool)
 	var found []node
@@ -117,7 +116,7 @@ func withoutAncestors(nodes []node) []node {
 	return found
 }
 
-// awaitKeeper waits until the processes are gone, but not for long.
+// awaitKeeper waits until the processes have ended, at most limit.
 func (r RecordedCommand) awaitKeeper(ctx context.Context, limit time.Duration) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -132,11 +131,11 @@ func (r RecordedCommand) awaitKeeper(ctx context.Context, limit time.Duration) {
 	}
 }
 
-// identityOf returns the identity of a process of the command, or nil if it is
-// not proved to be one: its number was another's meanwhile.
+// identityOf returns the identity of a process of the command; nil if that is unproven, because
+// the number can have been reused.
 func (k *supervisedProcess) identityOf(pid int) *event.Identity {
 	id := Identify(pid)
-	for _, n := range descendants(k.cmd.Process.Pid) { // it is not reaped while its keeper is not done
+	for _, n := range descendants(k.cmd.Process.Pid) { // not reaped before its supervisor is done
 		if id != nil && n.pid == pid && n.started == id.Started {
 			return id
 		}

@@ -9,10 +9,10 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Processes finds nothing here: the processes of others cannot be told apart.
+// Processes returns nothing: this system cannot identify processes of other programs.
 func (RecordedCommand) Processes() []event.Process { return nil }
 
-// End finds nothing here.
+// End always returns [ErrNotFound].
 func (RecordedCommand) End(context.Context, time.Duration) (ended, left []event.Process, err error) {
 	return nil, nil, ErrNotFound
 }

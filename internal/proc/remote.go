@@ -8,48 +8,46 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Remote has custody of a command on another machine. Its methods may be called
-// by several goroutines.
+// Remote ends and feeds a command on another machine. Several goroutines call its methods.
 type Remote interface {
-	// End asks for the end of everything and returns at once.
+	// End requests the end of all processes and returns at once.
 	End(grace time.Duration)
-	// Write gives the command input, and CloseInput ends it.
+	// Write sends input to the command, and CloseInput ends the input.
 	Write(ctx context.Context, data []byte) error
 	CloseInput() error
-	// Why says why the end of a command takes long.
+	// Why explains why the end of a command takes long.
 	Why() string
 }
 
-// Ending is how whoever made a process with [NewRemote] ends it.
+// Ending reports the end of a process to its [Process]; the caller of [NewRemote] has it.
 type Ending struct{ p *Process }
 
-// NewRemote returns a process that is in custody on another machine. Its output
-// goes to whoever wants it without passing through the Process.
+// NewRemote returns a process that another machine tracks. Its output does not pass through the
+// Process.
 func NewRemote(pid int, command string, r Remote) (*Process, *Ending) {
 	p := newProcess()
 	p.pid, p.far, p.keep = pid, r, remoteProcess{p: p, command: command, remote: r}
 	return p, &Ending{p}
 }
 
-// Exited says how the command ended and what it left running. It is called at
-// most once.
+// Exited reports the command's exit and the remaining processes. Call it at most once.
 func (e *Ending) Exited(exit Exit, rest []event.Process) { e.p.commandExited(exit, rest) }
 
-// Gone says that everything has ended but the survivors, perhaps because somebody
-// there asked for it. Gone or Lost is called once, after which nothing is.
+// Gone reports that all processes have ended except the survivors; asked that somebody there
+// requested it. Call Gone or Lost once, as the last method.
 func (e *Ending) Gone(survivors []event.Process, asked bool) {
 	e.p.asked = asked
 	e.p.treeGone(survivors)
 }
 
-// Lost says that nobody will know what became of it, and why.
+// Lost reports that the outcome is unknown, and why.
 func (e *Ending) Lost(why string) {
 	e.p.lost.Store(&why)
 	e.p.treeGone(nil)
 }
 
-// Lost says why nobody knows what became of a command on another machine; empty
-// where that is known, as far as it is yet.
+// Lost returns why the outcome of a remote command is unknown; empty if it is known or still
+// open.
 func (p *Process) Lost() string {
 	if why := p.lost.Load(); why != nil {
 		return *why
@@ -60,7 +58,7 @@ func (p *Process) Lost() string {
 // Far reports whether the command runs on another machine.
 func (p *Process) Far() bool { return p.far != nil }
 
-// keptByRemote is a process whose keeper is elsewhere.
+// remoteProcess is a process that another machine tracks.
 type remoteProcess struct {
 	p       *Process
 	command string
@@ -73,13 +71,13 @@ func (k remoteProcess) remains() []event.Process {
 	return []event.Process{{PID: k.p.pid, Command: k.command, Why: k.remote.Why()}}
 }
 
-// interrupt does nothing: only the exec-server interrupts commands, and it runs them
-// here.
+// interrupt does nothing: only the exec-server interrupts commands, and it runs them on this
+// machine.
 func (remoteProcess) interrupt() {}
 
-// release is not to be had: see [Process.Release].
+// release always fails: see [Process.Release].
 func (remoteProcess) release(*os.File, Log) error { return ErrCannotRelease }
 
-// Nothing here can prove which process it is.
+// This machine cannot identify remote processes.
 func (remoteProcess) keeper() *event.Identity        { return nil }
 func (remoteProcess) identityOf(int) *event.Identity { return nil }

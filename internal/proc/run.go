@@ -14,11 +14,10 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// defaultMaxBytes bounds each output of a helper unless its Command says
-// otherwise.
+// defaultMaxBytes bounds each output of a helper without MaxBytes.
 const defaultMaxBytes = 8 << 20
 
-// Command is a short helper, such as git, that settle runs for itself.
+// Command is a short helper that settle runs for itself, such as git.
 type Command struct {
 	Argv []string
 	Dir  string
@@ -26,10 +25,10 @@ type Command struct {
 	Env []string
 	// Stdin is what the command reads; nil is the null device.
 	Stdin []byte
-	// MaxBytes bounds each of both outputs; a command that has more to say on
-	// its standard output is ended. 8 MiB if it is 0.
+	// MaxBytes bounds each of the two outputs; a command with a longer standard output is ended.
+	// 8 MiB if it is 0.
 	MaxBytes int
-	// Grace is the time between TERM and KILL where it is cut; DefaultGrace if 0.
+	// Grace is the time between TERM and KILL if ctx ends the command; DefaultGrace if 0.
 	Grace time.Duration
 	// Lock, Marker, Sandbox and ProxyListener are as in Spec.
 	Lock          *os.File
@@ -38,18 +37,18 @@ type Command struct {
 	ProxyListener func(*os.File)
 }
 
-// Output is what a helper put out and how it ended.
+// Output is the output of a helper and its exit.
 type Output struct {
 	Exit
 	Stdout, Stderr []byte
-	// Truncated says that standard output was longer than MaxBytes.
+	// Truncated reports that standard output was longer than MaxBytes.
 	Truncated bool
-	// Survivors are what of it could not be ended.
+	// Survivors are the processes that could not be ended.
 	Survivors []event.Process
 }
 
-// Run runs a helper to its end. Nothing that it starts outlives it. A command
-// that fails is not an error; one that cannot be started or that ctx cuts is.
+// Run runs a helper to its end, with all its descendants. A command that fails is not an error;
+// a failed start and the end of ctx are.
 func Run(ctx context.Context, c Command) (Output, error) {
 	limit := c.MaxBytes
 	if limit <= 0 {
@@ -71,7 +70,7 @@ func Run(ctx context.Context, c Command) (Output, error) {
 		return Output{}, err
 	}
 	if c.Stdin != nil {
-		go func() { // ends when all is read or nobody reads any more: Done closes the pipe
+		go func() { // ends when all is read or nothing reads any more: Done closes the pipe
 			_ = p.Write(full, c.Stdin)
 			_ = p.CloseInput()
 		}()
@@ -87,7 +86,7 @@ func Run(ctx context.Context, c Command) (Output, error) {
 	return out, nil
 }
 
-// stopTimeout bounds the wait for a helper that does not want to die.
+// stopTimeout bounds the wait for a helper that does not end.
 const stopTimeout = 3 * time.Second
 
 func (p *Process) exitNow() Exit {
@@ -99,11 +98,11 @@ func (p *Process) exitNow() Exit {
 	}
 }
 
-// bounded keeps the beginning of what is written to it.
+// bounded keeps the start of the written data.
 type bounded struct {
-	full func() // called when more arrives
+	full func() // called when more data arrives
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	room bound.Budget
 	buf  bytes.Buffer
 	over bool

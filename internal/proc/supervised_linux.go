@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// startTimeout bounds the start of a warden and of its command.
+	// startTimeout bounds the start of a supervisor and of its command.
 	startTimeout = 10 * time.Second
-	// stuckTimeout is how much longer than its grace a warden may take before
-	// it is killed and its work done here. It is more than what a warden
-	// allows itself for a process that hangs in the kernel.
+	// stuckTimeout is the time beyond the grace after which the host kills a supervisor and ends
+	// the processes itself. It exceeds the time that a supervisor waits for a process that hangs
+	// in the kernel.
 	stuckTimeout = 2 * time.Second
 
 	selfExe = "/proc/self/exe" // this program, even after an upgrade on disk
@@ -43,7 +43,7 @@ func canSupervise() bool {
 	return err == nil
 }
 
-// keptByWarden is the host's side of a warden.
+// supervisedProcess is the host's side of a supervisor.
 type supervisedProcess struct {
 	p      *Process
 	cmd    *exec.Cmd
@@ -52,7 +52,7 @@ type supervisedProcess struct {
 	from   *receiver
 	marker string
 
-	released chan error // the answer to release
+	released chan error // the result of release
 
 	mu       sync.Mutex
 	stuck    *time.Timer // the watchdog, once End has been called
@@ -96,11 +96,11 @@ func startSupervised(ctx context.Context, spec Spec) (*Process, error) {
 	k.p.pid, k.p.mark, k.p.keep = pid, k.marker, k
 	std.attach(k.p, spec)
 	addKeeper(k)
-	go k.watch() // ends with the warden; Done waits for it
+	go k.watch() // ends with the supervisor; Done waits for it
 	return k.p, nil
 }
 
-// forkWarden starts the warden alone.
+// forkSupervisor starts the supervisor without its command.
 func forkSupervisor(spec Spec, std *files) (*supervisedProcess, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {
@@ -109,10 +109,10 @@ func forkSupervisor(spec Spec, std *files) (*supervisedProcess, error) {
 	defer theirs.Close()
 	cmd := &exec.Cmd{
 		Path: selfExe, Args: []string{supervisorName}, Dir: "/",
-		// One thread's worth of work, and a heap that is never worth collecting.
+		// A supervisor has the work of one thread, and its heap needs no collection.
 		Env:        []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=16MiB"},
 		ExtraFiles: []*os.File{theirs, std.stdin, std.stdout, std.stderr},
-		// A command may have stopped it, and the host's death has to wake it.
+		// A command can stop its supervisor; the death of the host then wakes it.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT},
 	}
 	namespaces(cmd, spec.Sandbox)
@@ -139,7 +139,7 @@ func forkSupervisor(spec Spec, std *files) (*supervisedProcess, error) {
 	return k, nil
 }
 
-// receive reads what the warden says, with the descriptors that come along.
+// receive reads a report of the supervisor and the descriptors that accompany it.
 func (k *supervisedProcess) receive(buf []byte) (n int, err error) {
 	raw, err := k.socket.SyscallConn()
 	if err != nil {
@@ -154,7 +154,7 @@ func (k *supervisedProcess) receive(buf []byte) (n int, err error) {
 	return n, cmp.Or(err, failed)
 }
 
-// openDoor gives away where the command expects its proxy, or closes it.
+// openDoor passes on the socket at which the command expects its proxy, or closes it.
 func (k *supervisedProcess) openDoor(spec Spec) error {
 	doors := k.from.foreign
 	k.from.foreign = nil
@@ -171,8 +171,7 @@ func (k *supervisedProcess) openDoor(spec Spec) error {
 	return nil
 }
 
-// inUserNamespace lets a warden mount, for its command, and nothing else that its
-// user may not.
+// inUserNamespace lets a supervisor mount for its command, without other privileges.
 func inUserNamespace(attr *syscall.SysProcAttr) {
 	attr.Cloneflags = unix.CLONE_NEWUSER
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN}
@@ -191,8 +190,8 @@ func socketPair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "warden"), os.NewFile(uintptr(fds[1]), "host"), nil
 }
 
-// begin sends the command and waits for it to have started. When it fails,
-// the warden is gone.
+// begin sends the start order and waits until the command has started. If it fails, the
+// supervisor has ended.
 func (k *supervisedProcess) begin(ctx context.Context, first order) (pid int, err error) {
 	_ = k.socket.SetDeadline(time.Now().Add(startTimeout))
 	stop := context.AfterFunc(ctx, func() { _ = k.socket.SetDeadline(time.Unix(1, 0)) })
@@ -224,8 +223,8 @@ func (k *supervisedProcess) begin(ctx context.Context, first order) (pid int, er
 	return answer.Started.PID, nil
 }
 
-// discard ends a warden that has not started anything, or whose command
-// nobody wants: it ends everything when its socket closes.
+// discard ends a supervisor without a command, or one whose start failed: the supervisor ends
+// all processes when its socket closes.
 func (k *supervisedProcess) discard() {
 	_ = k.socket.Close()
 	timer := time.AfterFunc(stuckTimeout, func() { _ = k.cmd.Process.Kill() })
@@ -266,8 +265,8 @@ func (k *supervisedProcess) sendWith(line []byte, fd int) error {
 	return errors.Join(err, failed)
 }
 
-// watch takes what the warden reports until it is gone, and alone decides
-// when the process has ended.
+// watch receives the reports until the supervisor ends. It alone decides when the process has
+// ended.
 func (k *supervisedProcess) watch() {
 	var gone *goneReport
 	released := false
@@ -302,7 +301,7 @@ func (k *supervisedProcess) watch() {
 
 func (k *supervisedProcess) conclude(gone *goneReport) {
 	if gone == nil {
-		_ = k.cmd.Process.Kill() // its socket is broken: it is of no use
+		_ = k.cmd.Process.Kill() // its socket is broken
 	}
 	_ = k.cmd.Wait()
 	forget(k.cmd.Process.Pid)
@@ -318,7 +317,7 @@ func (k *supervisedProcess) conclude(gone *goneReport) {
 	k.answer(errors.New("it is gone"))
 }
 
-// answer tells release; if nobody asks, the answer is dropped.
+// answer passes the result to release, if release waits.
 func (k *supervisedProcess) answer(err error) {
 	select {
 	case k.released <- err:
@@ -326,10 +325,10 @@ func (k *supervisedProcess) answer(err error) {
 	}
 }
 
-// detach leaves the warden to the released processes.
+// detach leaves the supervisor to the released processes.
 func (k *supervisedProcess) detach() {
 	gone := releaseCommand(k.marker, k.cmd.Process.Pid)
-	go func() { // ends with the released processes, or with us; nobody waits
+	go func() { // ends with the released processes, or with this process
 		_ = k.cmd.Wait()
 		gone()
 		forget(k.cmd.Process.Pid)
@@ -341,9 +340,9 @@ func (k *supervisedProcess) detach() {
 	k.answer(nil)
 }
 
-// end asks the warden, which a command may have stopped, and arms the watchdog:
-// a warden that does not do it, because it starves or is stopped again, is
-// killed, and watch does its work.
+// end sends the order to the supervisor, which a command may have stopped, and starts the
+// watchdog. The watchdog kills a supervisor that starves or is stopped again; watch then ends
+// the processes.
 func (k *supervisedProcess) end(grace time.Duration) {
 	k.arm(grace + stuckTimeout)
 	_ = k.cmd.Process.Signal(unix.SIGCONT)
@@ -352,9 +351,9 @@ func (k *supervisedProcess) end(grace time.Duration) {
 }
 
 func (k *supervisedProcess) interrupt() {
-	_ = k.cmd.Process.Signal(unix.SIGCONT) // a command may have stopped it
+	_ = k.cmd.Process.Signal(unix.SIGCONT) // a command can have stopped it
 	_ = k.socket.SetWriteDeadline(time.Now().Add(stuckTimeout))
-	_ = k.send(order{Interrupt: &struct{}{}}, nil) // a warden that is gone has no command
+	_ = k.send(order{Interrupt: &struct{}{}}, nil) // a supervisor that has ended has no command
 }
 
 func (k *supervisedProcess) arm(wait time.Duration) {

@@ -16,17 +16,15 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// settleDelay is how long processes that the command left behind have to go
-// by themselves before they count as left.
+// settleDelay is the time that processes left by the command have to end by themselves before
+// the exit reports them.
 const settleDelay = 30 * time.Millisecond
 
-// settleTimeout bounds the search for a process that can be named among those
-// that were left.
+// settleTimeout bounds the search for a nameable process among the remaining ones.
 const settleTimeout = 100 * time.Millisecond
 
-// RunAsSupervisor makes wardens possible for this program. It must be the first
-// thing that main does: in a warden it never returns, elsewhere it returns at
-// once.
+// RunAsSupervisor lets this program start supervisors. Main calls it first: in a supervisor it
+// never returns, elsewhere it returns at once.
 func RunAsSupervisor() {
 	host.supervised.Store(true)
 	if len(os.Args) == 3 && os.Args[0] == selfExe && os.Args[1] == sandbox.ProbeName {
@@ -38,7 +36,7 @@ func RunAsSupervisor() {
 	if len(os.Args) == 0 || os.Args[0] != supervisorName || !isSocket(supervisorSocket) {
 		return
 	}
-	syscall.Exit(runSupervisor()) // nothing is to be done at exit; the race detector would wait a second
+	syscall.Exit(runSupervisor()) // no exit handlers are needed, and the race detector would wait for a second
 }
 
 func isSocket(fd int) bool {
@@ -46,34 +44,34 @@ func isSocket(fd int) bool {
 	return unix.Fstat(fd, &stat) == nil && stat.Mode&unix.S_IFMT == unix.S_IFSOCK
 }
 
-// warden keeps one command. Everything is done by one goroutine, on the main
-// thread: the command dies with the thread that started it.
+// supervisor watches one command and its descendants. One goroutine on the main thread does all
+// the work, because the command dies with the thread that started it.
 type supervisor struct {
 	socket   int
 	lock     int       // descriptor of the session's lock, or -1
-	host     int       // pid of a host that is to be woken, or 0
+	host     int       // pid of a host to wake, or 0
 	paused   bool      // the host is stopped on purpose
-	stopped  time.Time // when it was first seen stopped against its will
+	stopped  time.Time // since when the host is stopped involuntarily
 	keepRest bool
 	grace    time.Duration
 
 	command      int // pid; 0 once it has been reaped
 	exit         exitedReport
-	exitReported bool // the exit has been reported
+	exitReported bool // the host has received the exit
 	settled      time.Time
 	termination  termination
-	asked        bool            // a signal set off the ladder, not the host
-	logged       <-chan struct{} // set when released: the host does not matter any more
+	asked        bool            // a signal started the termination, not the host
+	logged       <-chan struct{} // set after Release: the end of the host has no effect
 }
 
 func runSupervisor() int {
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-	_ = os.WriteFile("/proc/self/comm", []byte(supervisorName), 0) // for people who look at ps
+	_ = os.WriteFile("/proc/self/comm", []byte(supervisorName), 0) // for readers of ps
 	inheritNothing()
 
-	// Handled signals are the default again in what the warden starts; an
-	// ignored one would stay ignored.
+	// Handled signals get their default action again in the command; ignored signals would stay
+	// ignored.
 	died, asked := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(died, unix.SIGCHLD)
 	signal.Notify(asked, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGPIPE)
@@ -117,8 +115,8 @@ func listen(in *lines, from *receiver, orders chan<- delivery) {
 	}
 }
 
-// inheritNothing marks every descriptor to be closed in what is executed,
-// also those that settle itself was given by whoever started it.
+// inheritNothing marks all descriptors as close-on-exec, including those that settle itself
+// inherited.
 func inheritNothing() {
 	if unix.CloseRange(3, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return
@@ -166,15 +164,15 @@ func (w *supervisor) start(o *startOrder) error {
 	return nil
 }
 
-// child is what fork started. Its door is where it expects its proxy, or -1.
+// child is the result of fork. door is the socket at which the command expects its proxy, or -1.
 type child struct {
 	pid, door int
 	err       error
 }
 
-// fork starts the command: in a box, if it has one, on a thread of its own that
-// is confined to it. The command inherits that; the warden stays free. The
-// command dies with the thread that started it, which therefore stays.
+// fork starts the command. A sandboxed command starts from a thread of its own, which the
+// sandbox confines and which the command inherits; the supervisor stays unconfined. The thread
+// stays, because the command dies with it.
 func fork(o *startOrder, attr *syscall.ProcAttr) child {
 	if o.Sandbox == nil {
 		leave, err := enterDir(o, attr)
@@ -189,7 +187,7 @@ func fork(o *startOrder, attr *syscall.ProcAttr) child {
 		scatter()
 	}
 	started := make(chan child)
-	go func() { // ends with the warden
+	go func() { // ends with the supervisor
 		runtime.LockOSThread()
 		var c child
 		if c.door, c.err = sandbox.Enter(*o.Sandbox); c.err != nil {
@@ -200,13 +198,13 @@ func fork(o *startOrder, attr *syscall.ProcAttr) child {
 		started <- c
 		select {}
 	}()
-	return <-started // after the system calls of a start
+	return <-started // a start takes a few system calls
 }
 
-// enter has the command begin in the directory of an order that has no link in it. It
-// enters that directory itself, for the command inherits it, and returns what leaves it. In a
-// sandbox, the command enters it by its name: a link there leads to nothing that the
-// sandbox does not allow.
+// enterDir lets the command start in the directory of the order if the path has no link. The
+// supervisor itself enters the directory, which the command inherits; leave undoes that. A
+// sandboxed command enters by name instead, because a link leads only to paths that the sandbox
+// allows.
 func enterDir(o *startOrder, attr *syscall.ProcAttr) (leave func(), err error) {
 	if !o.RealDir {
 		return func() {}, nil
@@ -220,10 +218,10 @@ func enterDir(o *startOrder, attr *syscall.ProcAttr) (leave func(), err error) {
 		return nil, err
 	}
 	attr.Dir = ""
-	return func() { _ = unix.Chdir("/") }, nil // which is always there
+	return func() { _ = unix.Chdir("/") }, nil // the root always exists
 }
 
-// explainStart finds out whether it was the directory or the program.
+// explainStart reports whether the directory or the program caused the error.
 func explainStart(o *startOrder, err error) error {
 	if changed := (*disk.ChangedError)(nil); errors.As(err, &changed) {
 		return err
@@ -243,7 +241,7 @@ func isOpen(fd int) bool {
 	return err == nil
 }
 
-// watch is the warden's life: it ends when there is nobody left to watch.
+// watch is the main loop of the supervisor. It ends when the last descendant has ended.
 func (w *supervisor) watch(died, asked <-chan os.Signal, orders <-chan delivery) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -251,7 +249,7 @@ func (w *supervisor) watch(died, asked <-chan os.Signal, orders <-chan delivery)
 		alone := w.reap()
 		wait := w.advance(time.Now(), alone)
 		if w.exitReported && (alone || w.termination.at == gaveUp) {
-			w.wakeHost() // nobody is left who could stop it again
+			w.wakeHost() // no process is left that could stop the host again
 			w.tell(report{Gone: &goneReport{Survivors: w.termination.left, Asked: w.asked}})
 			w.finishLog()
 			return
@@ -283,8 +281,8 @@ func (w *supervisor) watch(died, asked <-chan os.Signal, orders <-chan delivery)
 	}
 }
 
-// reap takes in what died. It returns true when there are no children left,
-// which means no descendants: an orphan would be a child.
+// reap collects the dead children. It reports true if no child is left: then there are no
+// descendants, because orphans become children.
 func (w *supervisor) reap() (alone bool) {
 	for {
 		var status unix.WaitStatus
@@ -306,7 +304,7 @@ func (w *supervisor) reap() (alone bool) {
 	}
 }
 
-// advance does what is due and returns when to come back; 0 for never.
+// advance takes the next due step and returns the time until the following one; 0 for never.
 func (w *supervisor) advance(now time.Time, alone bool) time.Duration {
 	if w.command == 0 && !w.exitReported {
 		switch {
@@ -322,7 +320,7 @@ func (w *supervisor) advance(now time.Time, alone bool) time.Duration {
 		default:
 			rest := withoutZombies(w.termination.tree())
 			if len(rest) == 0 && now.Before(w.settled.Add(settleTimeout)) {
-				return killDelay // they fork and die faster than one can look
+				return killDelay // the processes fork and die faster than /proc can be read
 			}
 			w.reportExit(nameRest(rest))
 		}
@@ -338,8 +336,7 @@ func (w *supervisor) advance(now time.Time, alone bool) time.Duration {
 	return wait
 }
 
-// nameRest names what the command left; never nothing, since something is
-// there.
+// nameRest names the remaining processes. The result is never empty.
 func nameRest(rest []node) []event.Process {
 	if len(rest) == 0 {
 		return []event.Process{{PID: ownPID(), Command: "(processes that come and go)"}}
@@ -348,7 +345,7 @@ func nameRest(rest []node) []event.Process {
 }
 
 func (w *supervisor) reportExit(rest []event.Process) {
-	w.wakeHost() // first: it belongs to what the call has to say
+	w.wakeHost() // before the report, so that the call's result follows the wake-up
 	w.exitReported = true
 	w.exit.Rest = rest
 	w.tell(report{Exited: &w.exit})
@@ -366,15 +363,15 @@ func (w *supervisor) handleOrder(next delivery) {
 		w.termination.begin(time.Now(), time.Duration(next.End.GraceMS)*time.Millisecond)
 	case next.Release != nil:
 		w.release(next)
-	case next.Interrupt != nil && w.command != 0: // not reaped: the number is its own
+	case next.Interrupt != nil && w.command != 0: // not reaped, so that the number is still valid
 		_ = unix.Kill(-w.command, unix.SIGINT)
 	case next.Pause != nil:
 		w.paused = next.Pause.Paused
 	}
 }
 
-// release stays as long as the processes do, but lets go of the session, and
-// writes their log in the host's place.
+// release detaches the supervisor from the session. It stays until the released processes end,
+// and writes their log instead of the host.
 func (w *supervisor) release(next delivery) {
 	if len(next.files) != 1 {
 		w.tell(report{Failed: &failedReport{Message: "the output did not come along"}})
@@ -392,8 +389,8 @@ func (w *supervisor) release(next delivery) {
 	w.tell(report{Released: &struct{}{}})
 }
 
-// finishLog waits for the last words of released processes; not for ever,
-// since one that could not be ended may hold the pipe.
+// finishLog waits for the last output of released processes, at most one second, because a
+// surviving process can hold the pipe.
 func (w *supervisor) finishLog() {
 	if w.logged == nil {
 		return
@@ -404,10 +401,10 @@ func (w *supervisor) finishLog() {
 	}
 }
 
-// tell sends a report. A host that is gone does not hear it.
+// tell sends a report to the host, if the host is alive.
 func (w *supervisor) tell(r report) { w.sendReport(r, -1) }
 
-// sendReport sends a descriptor along, if it is one.
+// sendReport also sends a descriptor, unless fd is negative.
 func (w *supervisor) sendReport(r report, fd int) {
 	line, err := encodeMessage(r)
 	if err != nil {

@@ -7,12 +7,11 @@ import (
 )
 
 const (
-	// killDelay is the pause between two looks at what is left after KILL.
+	// killDelay is the pause between two reads of /proc after KILL.
 	killDelay = 2 * time.Millisecond
-	// killTimeout is how long a killed process may take to be gone; longer
-	// means that it hangs in the kernel.
+	// killTimeout is the time after which a killed process counts as hanging in the kernel.
 	killTimeout = time.Second
-	// ladderTimeout bounds the killing of a tree that forks all the time.
+	// terminationTimeout bounds the termination of a tree that forks continuously.
 	terminationTimeout = 10 * time.Second
 )
 
@@ -25,13 +24,12 @@ const (
 	gaveUp      terminationState = "gave up"
 )
 
-// ladder ends a tree: TERM, grace, KILL until nothing is left. It waits for
-// nothing itself; its owner calls step when the time has come, and whenever a
-// process died.
+// termination ends a process tree: TERM, grace, KILL until no process is left. It does not wait
+// itself: its owner calls step after each wait and after each death of a process.
 //
-//	idle ─ climb → terminating ─ grace is over → killing ─ only what cannot be ended → gave up
+//	idle ─ begin → terminating ─ grace is over → killing ─ only what cannot be ended → gave up
 type termination struct {
-	tree func() []node // what is to be ended, looked up anew each time
+	tree func() []node // the processes to end, read again at each step
 
 	at       terminationState
 	deadline time.Time // of the grace
@@ -40,7 +38,7 @@ type termination struct {
 	left     []event.Process // set when it gave up
 }
 
-// begin starts the ladder. Asked again, the earlier deadline counts.
+// begin starts the termination. A second call can only shorten the deadline.
 func (l *termination) begin(now time.Time, grace time.Duration) {
 	deadline := now.Add(grace)
 	switch l.at {
@@ -56,7 +54,7 @@ func (l *termination) begin(now time.Time, grace time.Duration) {
 	}
 }
 
-// step does what is due and returns when to come back; 0 for never.
+// step takes the next due step and returns the time until the following one; 0 for never.
 func (l *termination) step(now time.Time) time.Duration {
 	if l.at == terminating {
 		if wait := l.deadline.Sub(now); wait > 0 {
@@ -76,13 +74,13 @@ func (l *termination) step(now time.Time) time.Duration {
 	return killDelay
 }
 
-// cannotEnd reports whether no process is left that killing could still end.
+// cannotEnd reports whether a KILL can end none of the remaining processes.
 func (l *termination) cannotEnd(left, denied []node, now time.Time) bool {
 	if now.Sub(l.began) > terminationTimeout {
 		return true
 	}
 	if len(left) == 0 {
-		return false // they are dead and only wait to be reaped
+		return false // all are dead and wait to be reaped
 	}
 	refused := identitySet(denied)
 	for _, n := range left {
@@ -110,7 +108,7 @@ func (l *termination) giveUp(left, denied []node) {
 	})
 }
 
-// identity is the part of a node that does not change in its life.
+// identity is the constant part of a node.
 func (n node) identity() node { return node{pid: n.pid, started: n.started} }
 
 func identitySet(nodes []node) map[node]bool {

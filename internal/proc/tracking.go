@@ -1,22 +1,22 @@
 package proc
 
-// Keeping is a way of keeping processes.
+// TrackingKind is a method of process tracking.
 type TrackingKind string
 
-// The ways.
+// The methods.
 const (
 	Supervisor TrackingKind = "warden"        // Linux: nothing escapes
 	Groups     TrackingKind = "process group" // what leaves the group may escape
 	Job        TrackingKind = "job object"    // Windows
 )
 
-// Custodian says how processes are kept, for people.
+// TrackingInfo describes the process tracking of a system.
 type TrackingInfo struct {
 	Kind TrackingKind
-	// Weaker says what is not promised that wardens would promise.
+	// Weaker lists the guarantees of supervisors that do not hold.
 	Weaker []string
 }
 
-// Confines returns nil if a command can be confined here to what [Spec].Sandbox
-// allows, or what is missing.
+// Confines returns nil if this system can confine a command to [Spec].Sandbox, or the missing
+// requirement.
 func Confines() error { return confines() }

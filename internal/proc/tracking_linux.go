@@ -7,7 +7,7 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// Custody says how processes are kept here.
+// Tracking describes the process tracking of this system.
 func Tracking() TrackingInfo {
 	if canSupervise() {
 		return TrackingInfo{Kind: Supervisor}

@@ -6,26 +6,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unmanaged are the children of this process that are not in its custody
-// (C23): those that a script had started before it became this program, and
-// what released commands leave to us when their warden is killed.
+// unmanagedChildren are the children of this process that settle does not manage (C23): children
+// of a script that became this program, and processes of released commands whose supervisor was
+// killed.
 type unmanagedChildren struct {
-	// possible says that orphans may be somebody else's: this process had children
-	// when it became a reaper, or is the first process of a container.
+	// possible reports whether orphans can be unmanaged: this process had children when it
+	// became a reaper, or it is the first process of a container.
 	possible bool
-	// known are those that were seen, and released the commands that were.
+	// known are the recorded unmanaged processes, and released the released commands.
 	known    map[node]bool
 	released []releasedCommand
 }
 
-// released is a command that is not ours any more.
+// releasedCommand is a command that settle no longer manages.
 type releasedCommand struct {
 	marker string
 	warden int
 }
 
-// meetStrangers notes the children that there are and were not started here.
-// Whoever calls it holds births.
+// recordUnmanaged records the children that this package did not start. The caller holds births.
 func recordUnmanaged() {
 	host.mu.Lock()
 	defer host.mu.Unlock()
@@ -38,7 +37,7 @@ func recordUnmanaged() {
 	}
 }
 
-// add notes a process, and forgets those that are gone.
+// add records a process and forgets the ones that have ended.
 func (s *unmanagedChildren) add(n node) {
 	for old := range s.known {
 		if now, ok := readProcess(old.pid); !ok || now.started != old.started {
@@ -51,7 +50,7 @@ func (s *unmanagedChildren) add(n node) {
 	s.known[n.identity()] = true
 }
 
-// release gives the processes of a command away for good.
+// release makes the processes of a command unmanaged for good.
 func (s *unmanagedChildren) release(r releasedCommand) {
 	s.released = append(s.released, r)
 	for _, n := range descendants(r.warden) {
@@ -59,8 +58,8 @@ func (s *unmanagedChildren) release(r releasedCommand) {
 	}
 }
 
-// adopt takes what a released command's warden has left to us when it died
-// for a stranger: what carries its mark, or none.
+// adopt records the orphans of a released command whose supervisor was killed: the processes
+// with its marker, or without any.
 func (s *unmanagedChildren) adopt(r releasedCommand, orphans []node) {
 	for _, n := range orphans {
 		if marker, carries := markerOf(n.pid); !carries || marker == r.marker {
@@ -76,9 +75,9 @@ func (s *unmanagedChildren) adopt(r releasedCommand, orphans []node) {
 	s.released = kept
 }
 
-// owns reports whether an orphan is what the warden of the command with the
-// marker has left. Where strangers come, it has to be proved: by the marker, or
-// by the session, which is the warden's and cannot be joined from outside.
+// owns reports whether an orphan belongs to the command with the marker. If orphans can be
+// unmanaged, proof is necessary: the marker, or the supervisor's session, which no outside
+// process can join.
 func (s *unmanagedChildren) owns(n node, marker string, warden int) bool {
 	value, carries := markerOf(n.pid)
 	switch {
@@ -95,8 +94,8 @@ func (s *unmanagedChildren) owns(n node, marker string, warden int) bool {
 	return true
 }
 
-// releaseCommand notes that a command was released; the returned function is
-// called when its warden is gone.
+// releaseCommand records a released command. The caller calls the result when the supervisor has
+// ended.
 func releaseCommand(marker string, warden int) (gone func()) {
 	r := releasedCommand{marker, warden}
 	host.mu.Lock()
@@ -110,8 +109,7 @@ func releaseCommand(marker string, warden int) (gone func()) {
 	}
 }
 
-// strays returns the orphans that a dead warden has left, with what descends
-// from them.
+// orphansOf returns the orphans of a dead supervisor and their descendants.
 func orphansOf(marker string, warden int) []node {
 	all := orphans()
 	host.mu.Lock()
@@ -125,8 +123,8 @@ func orphansOf(marker string, warden int) []node {
 	return found
 }
 
-// becomeSubreaper sets the kernel's flag. Children that there are before that
-// are strangers, and so are those whose parents die meanwhile.
+// becomeSubreaper sets the kernel's flag. Existing children are unmanaged, and so are the
+// children of parents that die meanwhile.
 func becomeSubreaper() error {
 	host.births.Lock()
 	defer host.births.Unlock()

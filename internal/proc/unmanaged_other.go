@@ -2,5 +2,5 @@
 
 package proc
 
-// unmanaged are not known here: no orphans come.
+// unmanagedChildren is empty: this system sends no orphans.
 type unmanagedChildren struct{}

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wait calls happened, once, when the descriptor has one of the events, which
-// always include POLLERR and POLLHUP. The returned function ends the wait and
-// waits for that; it is nil where nothing can be waited for.
+// waitClosed calls happened once when the descriptor has one of the events, which always include
+// POLLERR and POLLHUP. The returned function ends the wait and waits for its goroutine; it is
+// nil if the descriptor cannot be polled.
 func waitClosed(fd int, events int16, happened func()) (stop func()) {
 	wake, waker, err := os.Pipe()
 	if err != nil {

@@ -90,7 +90,7 @@ func mutations() []mutation {
 		{"C23", "internal/proc/reaper_linux.go", " && !slices.Contains(spare, value)", " && !slices.Contains(spare, value+\"x\")", "./internal/proc TestSweepSparesWhatIsNotItsOwn"},
 		{"C23", "internal/proc/unmanaged_linux.go", "\t\t\thost.unmanaged.possible = true\n", "", "./internal/proc TestChildrenAtTheStartAreNotOurs"},
 		{"C23", "internal/proc/unmanaged_linux.go", "\tcase s.known[n.identity()]:", "\tcase false:", "./internal/proc TestReleasedOrphansAreNotOursAnyMore"},
-		{"C5", "internal/executor/message_link.go", "\tcase seq <= l.received: // it came over the stream before\n\t\tl.mu.Unlock()\n", "\tcase seq <= l.received: // it came over the stream before\n\t\tl.mu.Unlock()\n\t\tdeliver(m)\n", "./internal/test/proof TestSimulationOfHands"},
+		{"C5", "internal/executor/message_link.go", "\tcase seq <= l.received: // a repetition\n\t\tl.mu.Unlock()\n", "\tcase seq <= l.received: // a repetition\n\t\tl.mu.Unlock()\n\t\tdeliver(m)\n", "./internal/test/proof TestSimulationOfHands"},
 		{"C5", "internal/executor/reconnect.go", "\t\tclose(c)\n", "\t\tc <- answer{}\n", "./internal/test/proof TestSimulationOfHands"},
 		{"C7", "internal/executor/serve.go", "\tb.link.hangUp()\n\tb.end(b.grace())\n\tif b.link.idle() {", "\tb.link.hangUp()\n\tif b.link.idle() {", "./internal/test/proof TestSimulationOfHands"},
 	}
