@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	// leastReserve is what is kept free of a large window at the least.
+	// minReserve is the part of a large window that stays free, in tokens.
 	minReserve = 16_000
-	// mostTail is how many tokens stay as they are, mostLedger and mostSummary how
-	// many stand for all the rest; a small window has less of each.
+	// maxTail bounds the tokens that compaction keeps unchanged; maxDigest and maxSummary bound
+	// their replacement of the rest. A small window has less of each.
 	maxTail, maxDigest, maxSummary = 20_000, 12_000, 8_000
 )
 
-// usage is what the provider counted.
+// usage is the provider's count of tokens.
 type usage struct {
-	sent  int // tokens of the last request, as we count them
-	input int // of the last one that was answered, as the provider does; 0 if that is not known
-	of    int // of the same one, as we do
+	sent  int // tokens of the last request, by our estimate
+	input int // of the last answered request, by the provider; 0 if unknown
+	of    int // of the same request, by our estimate
 }
 
-// leastCount is which part of our own count a provider's must be at the least to be
-// believed: some count only what was not in their cache.
+// minCount is the divisor of our own estimate below which a provider's count is ignored: some
+// providers count only uncached tokens.
 const minCount = 4
 
-// measure notes what the provider counted in the turn's last attempt.
+// measure records the provider's count for the turn's last attempt.
 func (w *walk) measure(t *event.Turn) {
 	if w.attempts == 0 {
 		return
@@ -42,9 +42,8 @@ func (w *walk) measure(t *event.Turn) {
 	}
 }
 
-// counted is the length of the request: what the provider counted, and an estimate
-// of what is new since. Where the window is only known from a refusal, it is in
-// tokens as we count them.
+// counted is the length of the request: the provider's last count and an estimate of the new
+// part. If the window is known only from a refusal, it is our estimate alone.
 func (w *walk) counted() int {
 	if w.usage.input == 0 || w.windowRefused {
 		return w.tokens()
@@ -52,7 +51,7 @@ func (w *walk) counted() int {
 	return w.usage.input + w.tokens() - w.usage.of
 }
 
-// threshold is from where on the window counts as full; 0 if it is not known.
+// threshold is the number of tokens at which the window counts as full; 0 if unknown.
 func (w *walk) threshold() int {
 	if w.window == 0 {
 		return 0
@@ -60,10 +59,10 @@ func (w *walk) threshold() int {
 	return min(w.room(), w.window-min(minReserve, w.window/4))
 }
 
-// compact puts the summary and the ledger in place of what came before.
+// compact replaces the earlier history by the summary and the digest.
 func (w *walk) compact(c event.Epoch) {
 	if w.at < w.refused.firstTurn {
-		return // nothing of it is sent
+		return // the target receives none of it
 	}
 	id := compactionID(w.log.turn(w.at).ID, w.changes)
 	text := compactedText(c.HistoryChanged)
@@ -81,13 +80,13 @@ func (w *walk) compact(c event.Epoch) {
 	w.recount()
 }
 
-// compactionID names what a compaction says, as ids do inputs.
+// compactionID identifies the text of a compaction, as an input's id does.
 func compactionID(turn string, n int) string { return fmt.Sprintf("%s:%d", turn, n) }
 
-// point is a place among the entries.
+// point is a position among the entries.
 type point struct {
 	turn, attempts int
-	end            bool // behind all of them
+	end            bool // after all entries
 }
 
 func (l Log) point(p *event.Place) point {
@@ -101,13 +100,13 @@ func (l Log) point(p *event.Place) point {
 	return point{end: true}
 }
 
-// reaches reports whether the entry comes from there on.
+// reaches reports whether the entry is at the point or after it.
 func (p point) reaches(e entry) bool {
 	return !p.end && (e.turn > p.turn || e.turn == p.turn && e.attempts >= p.attempts)
 }
 
-// compacted is where begins what the last compaction left: no response before it is
-// in the history any more. It is the log's beginning if there was none.
+// compacted returns the start of the history that the last compaction kept. Responses before it
+// are no longer sent. Without a compaction it is the start of the log.
 func (l Log) compacted() point {
 	for n := len(l.turns) - 1; n >= 0; n-- {
 		for _, c := range slices.Backward(l.turn(n).Changes) {
@@ -135,33 +134,33 @@ func compactedText(c event.HistoryChanged) string {
 	return b.String()
 }
 
-// Plan is what a compaction would make of the history.
+// Plan describes a compaction.
 type Plan struct {
-	// From is from where on all stays as it is; nil where nothing does.
+	// From is the start of the part that stays unchanged; nil if no part does.
 	From *event.Place
-	// Before is the request's length in tokens, and Kept what stays of it.
+	// Before is the request's length in tokens, and Kept the length of the unchanged part.
 	Before, Kept int
-	// Removed is what does not, 0 if there is nothing to compact.
+	// Removed is the length of the replaced part, 0 if there is nothing to compact.
 	Removed int
-	// Window is what the model holds, as far as it is known; Fixed are the tokens
-	// of the instructions and the tools, Inputs those of the turn's own inputs.
+	// Window is the model's window, if it is known. Fixed are the tokens of the instructions and
+	// the tools, Inputs the tokens of the turn's own inputs.
 	Window, Fixed, Inputs int
-	// Digest and Summary are how many tokens each may have.
+	// Digest and Summary bound the tokens of each text.
 	Digest, Summary int
-	// Piece says that not all that should be removed fits one request for a summary;
-	// Part, that the request ends at From, since the whole does not fit.
+	// Piece reports that one request for a summary cannot hold the whole replaced part; Part,
+	// that the request ends at From, because the whole history does not fit.
 	Piece, Part bool
-	// Omit are the inputs that must not be said again: the provider refused them.
+	// Omit are the ids of inputs that must not be sent again: the provider refused them.
 	Omit map[string]bool
-	// First is the first turn that may be spoken of.
+	// First is the first turn that the digest may mention.
 	First int
 }
 
-// Freed is how many tokens become free if so many stand for what is removed, as
-// the provider counts them.
+// Freed returns the tokens that become free if so many replace the removed part, by the
+// provider's count.
 func (p Plan) Freed(tokens int) int {
 	before := p.Before
-	if p.Window > 0 { // one that counts more than the window holds counts otherwise
+	if p.Window > 0 { // a count above the window is of another kind
 		before = min(before, p.Window)
 	}
 	rest := float64(p.Kept+tokens) / float64(max(p.Kept+p.Removed, 1))
@@ -171,17 +170,16 @@ func (p Plan) Freed(tokens int) int {
 // Tokens estimates the length of a text.
 func Tokens(text string) int { return TokensOf(len(text)) + tokensPerItem }
 
-// TokensOf estimates the tokens of a text of so many bytes.
+// TokensOf estimates the tokens of a text by its length in bytes.
 func TokensOf(bytes int) int { return bytes / bytesPerToken }
 
-// PlanCompaction says what is to be done to make room; for a summary in pieces, if
-// it has to be.
+// PlanCompaction plans a compaction; with summary, in pieces if necessary.
 func PlanCompaction(log Log, target Target, system string, specs []model.ToolSpec, summary bool) Plan {
 	w := conversationAt(log, target, system, specs).walk
 	return w.plan(summary)
 }
 
-// begun is a conversation that has come to the end of the log.
+// conversationAt returns a conversation that has read the whole log.
 func conversationAt(log Log, target Target, system string, specs []model.ToolSpec) *Conversation {
 	c := &Conversation{}
 	k := key{target, system, specs}
@@ -205,7 +203,7 @@ func (w *walk) plan(summary bool) Plan {
 		Before: w.counted(), Window: w.window, Fixed: w.fixed(), Inputs: w.inputTokens, Omit: w.refused.omitTexts, First: w.refused.firstTurn,
 		Digest: min(maxDigest, window/8), Summary: min(maxSummary, window/12),
 	}
-	factor := 1.0 // tokens as the provider counts them, for one of ours
+	factor := 1.0 // the provider's tokens for one of ours
 	if w.usage.input > 0 && !w.windowRefused {
 		factor = float64(w.usage.input) / float64(max(w.usage.of, 1))
 	}
@@ -232,8 +230,8 @@ func (w *walk) plan(summary bool) Plan {
 	return p
 }
 
-// groupStart reports whether the history may be cut before the entry: never between
-// a call and its output, or between reasoning and what belongs to it.
+// groupStart reports whether the history can be cut before the entry: never between a call and
+// its output, or between reasoning and its item.
 func (w *walk) groupStart(n int) bool {
 	if n == 0 || n == len(w.entries) {
 		return true
@@ -242,8 +240,8 @@ func (w *walk) groupStart(n int) bool {
 	return a.turn != b.turn || a.attempts != b.attempts
 }
 
-// tail returns where the entries begin that stay, with about so many tokens. What
-// the model has not seen yet is among them: what its last calls gave.
+// tail returns the index of the first entry that stays, with about so many tokens after it.
+// Outputs that the model has not received yet always stay.
 func (w *walk) tail(tokens int) int {
 	cut, total, last := len(w.entries), 0, 0
 	for _, e := range slices.Backward(w.entries) {
@@ -259,7 +257,7 @@ func (w *walk) tail(tokens int) int {
 		if e.kind == compacted {
 			break
 		}
-		if !w.isProtected(e) { // which stays in any case
+		if !w.isProtected(e) { // protected entries stay in any case
 			total += e.tokens()
 		}
 		if total > tokens && (last == 0 || e.response != last) {
@@ -272,8 +270,8 @@ func (w *walk) tail(tokens int) int {
 	return cut
 }
 
-// piece returns how many of the entries fit a request with so many tokens; 0 if
-// not even the first do.
+// piece returns how many of the entries fit a request with so many tokens; 0 if the first group
+// does not fit.
 func (w *walk) piece(tokens int) int {
 	cut, total := 0, w.fixed()
 	for n := range w.entries {
@@ -287,8 +285,8 @@ func (w *walk) piece(tokens int) int {
 	return len(w.entries)
 }
 
-// SummaryRequest asks for the summary that the plan needs: the request extends the
-// one before, so that the provider has most of it in its cache.
+// SummaryRequest builds the request for a plan's summary. It extends the previous request, so
+// that most of it is in the provider's cache.
 func SummaryRequest(log Log, target Target, system string, specs []model.ToolSpec, p Plan, instruction string) BuiltRequest {
 	c := conversationAt(log, target, system, specs)
 	w := c.walk

@@ -11,23 +11,22 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Conversation builds each request from the one before and what is new since. It
-// begins anew at an epoch: where the model, its instructions or its tools changed,
-// or where the log says that what came before is sent in another form (C21). The
-// zero Conversation is ready; it belongs to one goroutine at a time.
+// Conversation builds each request from the previous one and the new events. It starts again
+// after a prefix change: another model, instructions or tools, or a recorded change of the
+// earlier history (C21). The zero Conversation is ready for use by one goroutine at a time.
 type Conversation struct {
 	key     key
 	basis   string
-	changes []event.HistoryChanged // to be recorded before the request
-	walk    *walk                  // nil: begin anew
+	changes []event.HistoryChanged // to record before the request
+	walk    *walk                  // nil: start again
 	refused *refusals
-	input   []model.Item // of the entries; a request that was built keeps its part
-	// rewrites is how often entries had changed when input was made.
+	input   []model.Item // of the entries; built requests share it
+	// rewrites is the walk's count of rewrites when input was made.
 	rewrites int
-	expected *expectedAttempt // what the log is to have next, nil for nothing
+	expected *expectedAttempt // the next attempt in the log; nil if unknown
 }
 
-// key is what all requests of an epoch have in common.
+// key is the part that all requests between two prefix changes share.
 type key struct {
 	target Target
 	system string
@@ -40,7 +39,7 @@ func (k key) equals(other key) bool {
 	})
 }
 
-// basis is a short name of it.
+// basis is a short hash of the key.
 func (k key) basis() string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%#v %q", k.target, k.system)
@@ -53,18 +52,18 @@ func (k key) basis() string {
 	return hex.EncodeToString(sum.Sum(nil)[:4])
 }
 
-// promise is the attempt for which a request was built.
+// expectedAttempt is the attempt for which a request was built.
 type expectedAttempt struct {
 	turn     string
-	attempts int      // that the turn had before
-	inputs   []string // that joined
+	attempts int      // of the turn before it
+	inputs   []string // ids of the joining inputs
 	changes  []event.HistoryChanged
 }
 
-// Log is what a request is made of.
+// Log is the part of the session that a request needs.
 type Log struct {
 	turns   []*event.Turn
-	running *event.Turn // the last turn, as it was; nil if that has ended
+	running *event.Turn // copy of the last turn; nil if the turn has ended
 	jobs    []*event.Job
 	waiting []event.Input
 	session string
@@ -77,27 +76,26 @@ func (l Log) turn(n int) *event.Turn {
 	return l.turns[n]
 }
 
-// Look takes what a request needs, at a cost that does not grow with the log. It is
-// called where the state may be seen; the request is built elsewhere,
-// while the log goes on, as long as the turn itself does not.
+// LogOf takes the part of the state that a request needs, at a cost independent of the log's
+// length. Call it under the state's lock. The request can be built later, while the log grows,
+// as long as the turn does not.
 func LogOf(s event.State) Log {
 	l := Log{turns: s.Turns, waiting: s.Waiting, session: s.Session}
 	if t := s.Running(); t != nil {
 		running := *t
 		l.running = &running
 	}
-	for _, j := range s.Jobs { // any of them may end meanwhile
+	for _, j := range s.Jobs { // jobs can end meanwhile
 		job := *j
 		l.jobs = append(l.jobs, &job)
 	}
 	return l
 }
 
-// Request builds the request that continues the conversation, with the inputs that
-// join it now.
+// Request builds the request that continues the conversation with the joining inputs.
 func (c *Conversation) Request(log Log, target Target, system string, specs []model.ToolSpec, joining ...event.Input) BuiltRequest {
 	k := key{target, system, specs}
-	k.target.Effort, k.target.CacheKey = "", "" // they change nothing of what was sent
+	k.target.Effort, k.target.CacheKey = "", "" // they do not change the sent history
 	if !c.extendsLast(k, log) {
 		c.begin(k, log)
 	}
@@ -119,15 +117,15 @@ func (c *Conversation) Request(log Log, target Target, system string, specs []mo
 	return b
 }
 
-// attempt begins the attempt that the request is for, ahead of the log, which is
-// held to that next time.
+// attempt starts the attempt of the request ahead of the log. The next request compares the log
+// with it.
 func (c *Conversation) attempt(log Log, joining []event.Input) {
 	w, t := c.walk, log.running
 	c.expected = nil
 	if t != nil {
 		w.measure(t)
 		w.begin(t, joining)
-	} else { // nobody sends it
+	} else { // the request is not sent
 		w.addJoining(joining)
 	}
 	w.nearlyFull = w.threshold() > 0 && w.counted() > w.threshold()
@@ -148,31 +146,31 @@ func (c *Conversation) attempt(log Log, joining []event.Input) {
 	w.attempts++
 }
 
-// fitted reports whether the request is that of an attempt that has started, and
-// that the conversation was shortened for.
+// isShortened reports whether the request belongs to a started attempt, for which the
+// conversation was shortened.
 func isShortened(t *event.Turn) bool {
 	return t.Attempt() != nil && slices.ContainsFunc(t.Changes, func(e event.Epoch) bool {
 		return e.Change == event.ChangeShortened && e.Attempts == len(t.Attempts)-1
 	})
 }
 
-// whole reports whether what the turn has so far stays as it is.
+// isSettled reports whether the turn's items no longer change.
 func isSettled(t *event.Turn) bool { return t.Attempt() == nil && !t.Busy() }
 
-// goesOn reports whether what was built before is the beginning of what is to be
-// built now. Then the walk can go on from where it is.
+// extendsLast reports whether the last request is the start of the next one, so that the walk
+// can continue.
 func (c *Conversation) extendsLast(k key, log Log) bool {
 	if c.walk == nil || c.expected == nil || !c.key.equals(k) || !c.expected.inLog(c.walk, log) {
 		return false
 	}
-	c.walk.changes += len(c.expected.changes) // they were applied before they were in the log
+	c.walk.changes += len(c.expected.changes) // they were applied before they were logged
 	c.changes = nil
 	marks := c.refused.marks
 	c.refused.follow(log)
 	return c.refused.marks == marks && c.refused.trial == nil
 }
 
-// kept reports whether the log has what was promised of it.
+// inLog reports whether the log has the expected attempt.
 func (p *expectedAttempt) inLog(w *walk, log Log) bool {
 	if w.at >= len(log.turns) {
 		return false
@@ -193,13 +191,13 @@ func (p *expectedAttempt) inLog(w *walk, log Log) bool {
 	return n-w.changes == len(p.changes)
 }
 
-// begin starts an epoch: it reads the log from its beginning.
+// begin reads the log from its start, after a prefix change.
 func (c *Conversation) begin(k key, log Log) {
 	k.specs = slices.Clone(k.specs)
 	refused := refusalsOf(k.target, log)
 	prefix := estimate(model.Request{System: k.system, Tools: k.specs})
 	*c = Conversation{key: k, basis: k.basis(), walk: newWalk(k.target, refused, prefix), refused: refused}
-	if refused.marks == 0 && refused.firstTurn == 0 { // else more is in the history than the compaction left
+	if refused.marks == 0 && refused.firstTurn == 0 { // otherwise refusals bring earlier history back
 		c.walk.responsesFrom = log.compacted()
 	}
 	if last := log.lastAttempt(k.target); last != nil && last.Start.Basis != "" && last.Start.Basis != c.basis {

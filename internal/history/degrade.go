@@ -8,66 +8,63 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Parts is what a provider can refuse of a conversation that is otherwise fine:
-// a set.
+// Parts is a set of the parts that a provider can refuse in an otherwise valid conversation.
 type Parts uint
 
 const (
-	signatures     Parts = 1 << iota // reasoning, which another account or server sealed
-	images                           // that it cannot read
-	userTexts                        // of the user, or in what calls gave: against its policy
+	signatures     Parts = 1 << iota // reasoning with the signature of another account or server
+	images                           // images that the model cannot read
+	userTexts                        // texts of users, and outputs of calls, that violate a policy
 	tools                            // arguments and outputs of calls
-	answers                          // everything the model said and did
-	earlierTurns                     // turns
-	refusedEarlier                   // inputs of earlier turns that were refused, and never answered
+	answers                          // all texts and calls of the model
+	earlierTurns                     // earlier turns
+	refusedEarlier                   // refused inputs of earlier turns without an answer
 )
 
-// Sent is what is kept of a request until it is answered.
+// RequestStats are the figures of a request that are kept until its answer.
 type RequestStats struct {
-	// Tokens is an estimate of the request's length, and Minimum of how long it
-	// would be with nothing in it but the turn's own inputs.
+	// Tokens estimates the request's length, and Minimum its length with the turn's own inputs
+	// only.
 	Tokens, Minimum int
-	// Fixed is what the instructions and the tools take of that.
+	// Fixed are the tokens of the instructions and the tools.
 	Fixed int
-	// Window is what the model was taken to hold, 0 if unknown.
+	// Window is the assumed window of the model, 0 if unknown.
 	Window int
-	// Answer is how many tokens of output were asked for at most, 0 for no bound.
+	// Answer bounds the requested output in tokens, 0 for no bound.
 	Answer int
-	// Parts is what could be left out of it.
+	// Parts are the parts that can be left out.
 	Parts Parts
-	// Counted is its length by what the provider counted last and an estimate of
-	// what is new.
+	// Counted is the length by the provider's last count and an estimate of the new part.
 	Counted int
-	// NearlyFull says that the history should be compacted first: before it was
-	// shortened, it nearly filled the window.
+	// NearlyFull reports that the history should be compacted first: it nearly filled the window
+	// before it was shortened.
 	NearlyFull bool
-	// Summary says that it asks for a summary.
+	// Summary reports that the request asks for a summary.
 	Summary bool
 }
 
-// Tight reports whether there is no room for an answer any more.
+// Tight reports whether no room is left for an answer.
 func (stats RequestStats) Tight() bool {
 	return stats.Window > 0 && stats.Counted > stats.Window-min(minOutput, stats.Window/16)
 }
 
-// Remedy is what can be done about a request that was refused.
+// Remedy is the reaction to a refused request.
 type Remedy struct {
-	// Change, if set, is to be recorded before the attempt's end.
+	// Change, if set, must be recorded before the attempt's end.
 	Change *event.HistoryChanged
-	// Retry says that the turn may ask again: with that change, or without what
-	// was refused (ADR 7).
+	// Retry reports that the turn can repeat the request: with the change, or without the
+	// refused part (ADR 7).
 	Retry bool
-	// FirstTime says that nobody knows why it was refused, and that it was not
-	// refused so before: it may be worth asking with the same request.
+	// FirstTime reports the first refusal with an unknown reason: the same request can succeed.
 	FirstTime bool
-	// Note tells a person what was done, or what to do.
+	// Note tells a person what was changed, or what to do.
 	Note string
 }
 
-// rungs are what is left out, one after the other, of a history that is refused
-// for a reason that nobody knows: first what only its provider can read, last
-// what users said. The first rung is by itself: what was refused in every form
-// and never answered is likely to be refused still.
+// degradeSteps are the parts that are left out, one after the other, of a history that is
+// refused for an unknown reason: first parts that only the provider can read, last the texts of
+// users. The first step stands alone: inputs that were refused in every form are likely to be
+// refused again.
 func degradeSteps() []degradeStep {
 	return []degradeStep{
 		{event.PartRefusedInputs, refusedEarlier, "the messages that it refused before"},
@@ -85,22 +82,21 @@ type degradeStep struct {
 	name string
 }
 
-// Yield reports whether a request with these parts holds what the provider
-// refused with such a failure: later requests leave that out (ADR 7). Words are
-// for the user to choose anew.
+// Yield reports whether later requests leave out the parts that the provider refused with such a
+// failure (ADR 7). A person must rephrase refused texts instead.
 func (p Parts) Yield(kind model.ErrorKind, status int) bool {
 	return p&refusedPart(kind, status)&(signatures|images) != 0
 }
 
-// Remedy says what can be done about the refusal of the request (C6). It is
-// requestedOutput before the attempt's end is in the log.
+// Remedy returns the reaction to the refusal of the request (C6). Call it before the attempt's
+// end is logged.
 func (stats RequestStats) Remedy(s event.State, target Target, fault *model.Error) Remedy {
 	switch {
 	case stats.Parts.Yield(fault.Kind, fault.Status):
 		return Remedy{Retry: true, Note: "asking again without what was refused"}
 	case fault.Kind == model.ErrContext:
 		return stats.overflow(target, fault)
-	case stats.Summary: // it may be refused for what it asks: there is another way
+	case stats.Summary: // the request for a summary can be the reason; compaction works without
 		return Remedy{}
 	case unexplained(fault.Kind, fault.Status):
 		return stats.step(refusalsOf(target, LogOf(s)), target)
@@ -108,7 +104,7 @@ func (stats RequestStats) Remedy(s event.State, target Target, fault *model.Erro
 	return Remedy{}
 }
 
-// step goes one rung on.
+// step takes the next degrade step.
 func (stats RequestStats) step(r *refusals, target Target) Remedy {
 	change := &event.HistoryChanged{Provider: target.Provider, Model: target.Model}
 	all, left := degradeSteps(), []event.Part(nil)
@@ -136,7 +132,7 @@ func (stats RequestStats) step(r *refusals, target Target) Remedy {
 		"Rephrase it, or check the model's settings; you can continue the session"}
 }
 
-// leaveOut adds the part to those that are left out.
+// leaveOut adds a part to the omitted ones.
 func leaveOut(left []event.Part, part event.Part) []event.Part {
 	left = slices.DeleteFunc(slices.Clone(left), func(p event.Part) bool { return p == event.PartRefusedInputs })
 	return append(left, part)

@@ -11,61 +11,60 @@ import (
 	"github.com/settle-agent/settle/tool/plan"
 )
 
-// Scope is what of a session a ledger is about.
+// Scope is the part of a session that a digest covers.
 type Scope struct {
-	// From is from where on the history stays as it is: what was said there is
-	// not said again. Nil: nothing stays but the inputs of the turn that runs.
+	// From is the start of the history that stays unchanged; the digest does not repeat it. Nil:
+	// only the inputs of the running turn stay.
 	From *event.Place
-	// Omit are inputs that must not be said again, and First is the first turn
-	// that may be spoken of: the provider refused what is before.
+	// Omit are the inputs that the provider refused, and First is the first turn that the digest
+	// may mention: the provider refused earlier ones.
 	Omit  map[string]bool
 	First int
 }
 
-// Ledger is what a session has come to.
+// Digest has the facts of a session that a compaction keeps.
 type Digest struct {
 	Session  string
 	Inputs   []Input
 	Waiting  []Input
-	Files    []File // by when they were last touched
+	Files    []File // by their last use
 	Commands []Command
 	Jobs     []*event.Job
 	Children []*event.Child
-	// Plan is the last that the model made, if there is something left of it.
+	// Plan is the model's last plan, if it has open steps.
 	Plan      []plan.Step
 	Approvals []Approval
-	// Loaded are the skills that were loaded before what stays as it is, and the
-	// instructions of folders that were given before, by when they were last.
+	// Loaded are the skills and the instructions of folders before From, by their last use.
 	Loaded []LoadedText
 }
 
-// Loaded is a text for the model that it needs for as long as it works.
+// LoadedText is a skill or an instruction that the model needs for the rest of the session.
 type LoadedText struct {
-	Skill string // its name; empty for instructions
+	Skill string // name of the skill; empty for instructions
 	Path  string
 	Text  string
 }
 
-// Input is what somebody said.
+// Input is a message of a user.
 type Input struct {
 	ID, Text string
 	Images   int
 	Omitted  bool   // the provider refused it
-	Ended    string // how its turn ended, if it did not complete
+	Ended    string // how its turn ended, unless it completed
 	Held     bool
 }
 
-// File is a file that calls read or wrote.
+// File is a file that calls have read or written.
 type File struct {
 	Path          string
 	Read, Written bool
 	Deleted       bool
-	SHA256        string // when it was last touched; empty if not known
-	// Now is what it is: set by Check.
+	SHA256        string // at the last use; empty if unknown
+	// Now is the current state, which Check sets.
 	Now State
 }
 
-// State is what became of a file.
+// State compares a file with its last use.
 type State string
 
 // The states of a file.
@@ -80,13 +79,13 @@ const (
 type Command struct {
 	Text string
 	Exit *int
-	How  string // if it did not run to its end
+	How  string // how it ended, unless it exited
 }
 
-// Approval is what was approved for the rest of the session.
+// Approval is an approval for the rest of the session.
 type Approval struct{ Tool, Covers string }
 
-// Read takes the facts from the state. What it returns shares the texts with it.
+// Read derives the digest from the state. Both share their texts.
 func Read(s event.State, scope Scope) Digest {
 	l := Digest{Session: s.Session}
 	files := map[string]*File{}
@@ -145,7 +144,7 @@ func Read(s event.State, scope Scope) Digest {
 	return l
 }
 
-// inputs takes those of a turn that do not stay as they are.
+// inputs adds the inputs of a turn before From.
 func (l *Digest) inputs(t *event.Turn, scope Scope) {
 	before := func(attempts int) bool {
 		return scope.From == nil || scope.From.Turn != t.ID || attempts < scope.From.Attempts
@@ -181,7 +180,7 @@ func endingOf(c *event.Cause) string {
 	return string(c.Outcome)
 }
 
-// command takes a call that says so, by its exit code or by what it was given.
+// command adds a call that ran a command, by its arguments.
 func (l *Digest) command(i *event.Item) {
 	c := i.Content()
 	var args struct {
@@ -203,7 +202,7 @@ func (l *Digest) command(i *event.Item) {
 	l.Commands = append(l.Commands, command)
 }
 
-// plan takes what the call made.
+// plan keeps the plan of the call.
 func (l *Digest) plan(i *event.Item) {
 	var args plan.Arguments
 	if json.Unmarshal([]byte(i.Content().RanWith()), &args) != nil {
@@ -215,7 +214,7 @@ func (l *Digest) plan(i *event.Item) {
 	}
 }
 
-// touched returns what the call's detail says of files.
+// filesOf returns the files in a call's detail.
 func filesOf(i *event.Item) []File {
 	var detail struct {
 		Read  *struct{ Path, SHA256 string } `json:"read"`
@@ -243,12 +242,12 @@ func filesOf(i *event.Item) []File {
 	return out
 }
 
-// aboutFiles is quick: a long session has many calls that are about something else.
+// aboutFiles is a fast check: most calls of a long session concern no files.
 func aboutFiles(detail json.RawMessage) bool {
 	return bytes.Contains(detail, []byte(`"read"`)) || bytes.Contains(detail, []byte(`"files"`))
 }
 
-// note adds a touch to what is known of the file, which is the latest now.
+// recordFile merges a use of a file with the earlier ones.
 func recordFile(files map[string]*File, order []string, f File) []string {
 	if known := files[f.Path]; known != nil {
 		f.Read, f.Written = f.Read || known.Read, f.Written || known.Written

@@ -12,14 +12,13 @@ import (
 )
 
 const (
-	// mostChecked is how many files are looked at, the latest first, and
-	// mostBytes how large one may be.
+	// maxChecked bounds the checked files, the latest first, and maxBytes the size of each.
 	maxChecked = 200
 	maxBytes   = 8 << 20
 )
 
-// Check looks which files have changed since, in the directory dir. It ends early
-// with ctx; what was not looked at stays unknown.
+// Check compares the files with their state on disk, relative to dir. It ends early with ctx;
+// the remaining files stay unknown.
 func (l *Digest) Check(ctx context.Context, dir string) {
 	for n := len(l.Files) - 1; n >= max(0, len(l.Files)-maxChecked) && ctx.Err() == nil; n-- {
 		l.Files[n].Now = l.Files[n].check(dir)

@@ -11,13 +11,13 @@ import (
 	"github.com/settle-agent/settle/tool/skill"
 )
 
-// loads collects what was loaded: of one path, what was loaded last.
+// loadedTexts collects the latest text of each path.
 type loadedTexts struct {
 	all []LoadedText
 	at  map[string]int
 }
 
-// take takes an item that loaded something.
+// take adds an item that loaded a text.
 func (l *loadedTexts) take(i *event.Item) {
 	if i.Status != event.ItemCompleted {
 		return
@@ -56,14 +56,14 @@ func (l *loadedTexts) list() (out []LoadedText) {
 	return out
 }
 
-// writeLoaded says what was loaded, with so many bytes of all the texts together. What has
-// no room is named, so that it can be loaded again.
+// writeLoaded lists the loaded texts within so many bytes. A text without room is named, so that
+// the model can load it again.
 func (l Digest) writeLoaded(b *strings.Builder, room bound.Budget) {
 	if len(l.Loaded) == 0 {
 		return
 	}
 	heading(b, "Loaded before, and still in force", 0)
-	for n := range l.Loaded { // the latest gets its room first
+	for n := range l.Loaded { // the latest texts come first
 		if one := l.Loaded[len(l.Loaded)-1-n]; room.Fits(len(one.Text)) {
 			fmt.Fprintf(b, "- %s\n%s\n", one.name(), one.Text)
 		} else if one.Skill != "" {

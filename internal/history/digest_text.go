@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// mostFiles and mostCommands are how many are named, the latest ones.
+	// maxFiles and maxCommands bound the listed files and commands, the latest ones.
 	maxFiles, maxCommands = 80, 40
 	maxCommand            = 160 // bytes of a command
 )
 
-// Text says all of it within about so many bytes. User inputs come first and are
-// folded last: of everything else, the latest stays.
+// Text returns the digest in about so many bytes. User inputs come first and are shortened last;
+// of the other facts, the latest stay.
 func (l Digest) Text(room int) string {
 	var out string
 	for _, share := range []struct{ input, files, commands, loaded int }{
@@ -39,8 +39,8 @@ func (l Digest) Text(room int) string {
 	return out
 }
 
-// text says it with so many bytes of each input, and so many of the latest inputs,
-// files and commands, and of what was loaded.
+// text returns the digest with bounds for the bytes of each input, the latest inputs, files and
+// commands, and the bytes of loaded texts.
 func (l Digest) text(input, inputs, files, commands, loaded int) string {
 	var b strings.Builder
 	l.writeInputs(&b, "User messages, in order", l.Inputs, input, inputs)
@@ -79,7 +79,7 @@ func (l Digest) text(input, inputs, files, commands, loaded int) string {
 	return b.String()
 }
 
-// writeInputs lists inputs, the first one and the latest of the others.
+// writeInputs lists inputs: the first one and the latest others.
 func (l Digest) writeInputs(b *strings.Builder, what string, list []Input, bytes, maxItems int) {
 	if len(list) == 0 {
 		return
@@ -111,8 +111,7 @@ func (l Digest) writeInputs(b *strings.Builder, what string, list []Input, bytes
 	}
 }
 
-// writePlan lists the plan in so many lines: where it is longer, what is done is left
-// out.
+// writePlan lists the plan in at most so many lines; a longer plan omits its completed steps.
 func (l Digest) writePlan(b *strings.Builder, maxItems int) {
 	if len(l.Plan) == 0 {
 		return
@@ -138,7 +137,7 @@ func (l Digest) writePlan(b *strings.Builder, maxItems int) {
 	}
 }
 
-// writeChildren lists the child agents: those that run, and so many of the others.
+// writeChildren lists the child agents: all running ones, and the latest others.
 func (l Digest) writeChildren(b *strings.Builder, maxItems int) {
 	left := -maxItems
 	for _, c := range l.Children {
@@ -205,14 +204,13 @@ func (c Command) line() string {
 	return "- " + how + ": " + oneLine(c.Text) + "\n"
 }
 
-// latest returns at most so many of the list, from its end, and how many are left
-// out.
+// latest returns the end of the list, and the number of omitted elements.
 func latest[T any](list []T, maxItems int) ([]T, int) {
 	left := max(0, len(list)-maxItems)
 	return list[left:], left
 }
 
-// fold keeps both ends of a text and says where the rest is.
+// fold keeps both ends of a text and states where the rest is.
 func fold(text string, maxItems int, where string) string {
 	if len(text) <= maxItems+len(where)+60 {
 		return text
@@ -225,7 +223,7 @@ func oneLine(s string) string {
 	return bound.Clip(s, maxCommand)
 }
 
-// fate is how far a child agent is.
+// childStatus describes the state of a child agent.
 func childStatus(c *event.Child) string {
 	switch {
 	case c.Ended == nil:

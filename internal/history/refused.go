@@ -8,8 +8,8 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// refusedPart returns what the failure is about. Where a request is too large
-// in bytes, it is the images that make it so.
+// refusedPart returns the part that the failure concerns. If a request is too large in bytes,
+// its images are the cause.
 func refusedPart(kind model.ErrorKind, status int) Parts {
 	switch {
 	case kind == model.ErrReasoning:
@@ -22,8 +22,8 @@ func refusedPart(kind model.ErrorKind, status int) Parts {
 	return 0
 }
 
-// unexplained reports whether a refusal can be about anything that was sent.
-// Where it is about the key, the account or the address, no other history helps.
+// unexplained reports whether a refusal can concern any part of the request. For refusals of the
+// key, the account or the address, no other history helps.
 func unexplained(kind model.ErrorKind, status int) bool {
 	switch kind {
 	case model.ErrInvalid, model.ErrReasoning, model.ErrImage, model.ErrToolSearch:
@@ -32,46 +32,45 @@ func unexplained(kind model.ErrorKind, status int) bool {
 	return false
 }
 
-// refusals is what the target has refused of the conversation so far, and would
-// refuse in every later request too (C6). It is read off how attempts ended, and
-// off the changes that the log has of the history.
+// refusals is what the target has refused of the conversation, and would refuse in every later
+// request (C6). It is derived from the ends of attempts and the recorded changes of the history.
 type refusals struct {
 	target        Target
-	omitReasoning map[string]bool // attempts whose reasoning and ids do not go back
-	omitImages    map[string]bool // inputs whose images do not
-	omitTexts     map[string]bool // inputs whose words do not
-	omitOutputs   map[string]bool // attempts whose calls' outputs do not
-	omitArguments map[string]bool // attempts whose calls' arguments do not
-	omitAnswers   map[string]bool // attempts whose text does not
-	omitResponses map[string]bool // attempts of which nothing does
-	firstTurn     int             // the first turn that does
+	omitReasoning map[string]bool // attempts without reasoning and ids
+	omitImages    map[string]bool // inputs without images
+	omitTexts     map[string]bool // inputs without text
+	omitOutputs   map[string]bool // attempts without the outputs of their calls
+	omitArguments map[string]bool // attempts without the arguments of their calls
+	omitAnswers   map[string]bool // attempts without texts
+	omitResponses map[string]bool // attempts without any item
+	firstTurn     int             // the first turn that is sent
 
-	// marks counts what was added to the sets above.
+	// marks counts the elements of the sets above.
 	marks int
 
-	// Where it is: the turn, and how many of its attempts and changes are behind it.
+	// The position: the turn, and the numbers of its attempts and changes that were read.
 	turn, ended, changes int
 	turnEntered          bool
 
-	turns            map[string]int // of inputs so far
-	attempts         []string       // so far
-	exchanges        []exchange     // so far, but for those that were refused
-	nextExchange     exchange       // what the next whole response is the first for
-	userTextsRefused bool           // words were refused, and no whole response came since
+	turns            map[string]int // the turn of each input
+	attempts         []string       // ids
+	exchanges        []exchange     // without the refused ones
+	nextExchange     exchange       // since the last complete response
+	userTextsRefused bool           // texts were refused, without a complete response since
 
-	unexplained int      // refusals without a known reason since the last whole response
-	suspects    []string // inputs that were in them, and that no response has come for
-	trial       *trial   // what is left out until a response shows that it helps
+	unexplained int      // refusals with an unknown reason since the last complete response
+	suspects    []string // inputs of these refusals
+	trial       *trial   // parts that are left out until a response shows that it helps
 }
 
-// exchange is what came to the conversation between two whole responses.
+// exchange is the part of the conversation between two complete responses.
 type exchange struct {
-	inputs, pictures []string // the inputs, and those that have images
-	calls            []string // the attempts whose calls gave something
-	answer           string   // the attempt that brought the response
+	inputs, pictures []string // the inputs, and the inputs with images
+	calls            []string // the attempts with calls
+	answer           string   // the attempt with the response
 }
 
-// refusedBy reads all of a log; it may be a log that goes on, see follow.
+// refusalsOf reads a whole log; follow reads on when the log grows.
 func refusalsOf(target Target, log Log) *refusals {
 	r := &refusals{
 		target: target, turns: map[string]int{},
@@ -85,12 +84,12 @@ func refusalsOf(target Target, log Log) *refusals {
 	return r
 }
 
-// follow goes on to the end of the log.
+// follow reads to the end of the log.
 func (r *refusals) follow(log Log) {
 	for len(log.turns) > 0 {
 		t := log.turn(r.turn)
 		if !r.turnEntered {
-			r.turnEntered, r.trial = true, nil // what was tried in a turn says nothing of the next one's request
+			r.turnEntered, r.trial = true, nil // a trial is valid for the requests of one turn
 			r.addInputs(t.Inputs)
 		}
 		for ; r.ended < len(t.Attempts); r.ended++ {
@@ -118,9 +117,9 @@ func (r *refusals) addInputs(list []event.Input) {
 	}
 }
 
-// end takes in an attempt and what was refused of its request.
+// end takes an attempt and the refused part of its request.
 func (r *refusals) end(a *event.Attempt, refused Parts) {
-	if a.Start.Purpose != "" { // it says nothing of the next request but what cannot be read
+	if a.Start.Purpose != "" { // a request for a summary only shows what the provider cannot read
 		switch refused {
 		case signatures:
 			r.mark(r.omitReasoning, r.attempts)
@@ -131,7 +130,7 @@ func (r *refusals) end(a *event.Attempt, refused Parts) {
 	}
 	whole := a.End != nil && a.End.Outcome == event.Completed
 	switch refused {
-	case signatures: // as a whole: a seal says nothing of itself
+	case signatures: // all of them: a signature does not tell whose it is
 		r.mark(r.omitReasoning, r.attempts)
 	case images:
 		r.refuseImages()
@@ -157,8 +156,7 @@ func (r *refusals) end(a *event.Attempt, refused Parts) {
 	r.nextExchange.calls = append(r.nextExchange.calls, a.ID)
 }
 
-// refuseImages leaves out the images that no response has come for yet, or all
-// of them if there are none.
+// refuseImages leaves out the images without a response, or all images if there are none.
 func (r *refusals) refuseImages() {
 	if len(r.nextExchange.pictures) == 0 {
 		for _, e := range r.exchanges {
@@ -169,8 +167,8 @@ func (r *refusals) refuseImages() {
 	r.nextExchange.pictures = nil
 }
 
-// refuseWords leaves out what no response has come for yet. Refused again, it
-// was not that alone, and the exchange before goes as well.
+// refuseWords leaves out the texts without a response. After another refusal, it also leaves out
+// the previous exchange.
 func (r *refusals) refuseWords() {
 	r.refuse(r.nextExchange)
 	if n := len(r.exchanges); r.userTextsRefused && n > 0 {
@@ -186,12 +184,12 @@ func (r *refusals) refuse(e exchange) {
 	r.mark(r.omitOutputs, e.calls)
 }
 
-// requestedOutput reports whether the attempt was the target's.
+// made reports whether the attempt was the target's.
 func (target Target) made(a *event.Attempt) bool {
 	return a.Start.Provider == target.Provider && a.Start.Model == target.Model
 }
 
-// refused returns what the target refused of the attempt's request.
+// refused returns the part of the attempt's request that the target refused.
 func (target Target) refused(a *event.Attempt) Parts {
 	switch {
 	case a.End == nil, !target.made(a):

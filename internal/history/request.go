@@ -5,32 +5,30 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Target is what history must know of the model that the request is for.
+// Target is the model of the request, as far as history needs it.
 type Target struct {
-	// Provider and Model name it; reasoning of any other is left out.
+	// Provider and Model name the model; reasoning of other models is left out.
 	Provider, Model string
 	model.Traits
-	// Effort and CacheKey go into the request as they are.
+	// Effort and CacheKey are copied into the request.
 	Effort, CacheKey string
 }
 
-// Built is a request and what it took to fit it.
+// BuiltRequest is a request with its figures.
 type BuiltRequest struct {
 	model.Request
 	RequestStats
-	// Trimmed is how much of the conversation was shortened.
+	// Trimmed is the number of shortened entries.
 	Trimmed int
-	// Changes are to be recorded before the request: it does not extend the one
-	// before it, since its basis is another, or since the conversation had to be
-	// shortened once more, and stays so.
+	// Changes must be recorded before the request. They explain why the request does not extend
+	// the previous one: another basis, or a shortened conversation.
 	Changes []event.HistoryChanged
-	// Basis is for the attempt's start.
+	// Basis belongs to the attempt's start.
 	Basis string
 }
 
-// Request builds the request that continues the conversation in s, with the
-// inputs that join it now, from the beginning. [Conversation] builds the same from
-// the request before.
+// Request builds the request that continues the conversation in s with the joining inputs, from
+// the start of the log. [Conversation] builds the same request from the previous one.
 func Request(s event.State, target Target, system string, specs []model.ToolSpec, joining ...event.Input) BuiltRequest {
 	var c Conversation
 	return c.Request(LogOf(s), target, system, specs, joining...)

@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/tool/family"
 )
 
-// response adds the items of one response and then the outputs of its calls.
+// response adds the items of one response, then the outputs of its calls.
 func (w *walk) response(log Log, items []*event.Item, a *event.Attempt) {
 	w.attempt = a
 	lastCall := -1
@@ -23,7 +23,7 @@ func (w *walk) response(log Log, items []*event.Item, a *event.Attempt) {
 		}
 	}
 	var list, outputs []model.Item
-	firstCall := -1 // in list
+	firstCall := -1 // index in list
 	for n, i := range items {
 		if !isSent(i) {
 			continue
@@ -38,7 +38,7 @@ func (w *walk) response(log Log, items []*event.Item, a *event.Attempt) {
 			case !fits:
 			case firstCall < 0 || w.target.TextAfterCalls:
 				list = append(list, message)
-			default: // what was said between calls stands before them
+			default: // text between calls precedes them
 				list = slices.Insert(list, firstCall, message)
 				firstCall++
 			}
@@ -63,8 +63,8 @@ func (w *walk) response(log Log, items []*event.Item, a *event.Attempt) {
 	w.respond(append(list, outputs...))
 }
 
-// call is the tool and the arguments of a call: to the model that made it as it did
-// (C21), to others under the names that they know.
+// call returns the tool and the arguments of a call: unchanged for the model that made it (C21),
+// under their own names for others.
 func (w *walk) call(i *event.Item) (name, args string) {
 	c := i.Content()
 	if w.madeByTarget(i) {
@@ -78,7 +78,7 @@ func (w *walk) call(i *event.Item) (name, args string) {
 	return toolName(name), arguments(args)
 }
 
-// output is what the model is told that a call gave.
+// output returns the output of a call for the model.
 func (w *walk) output(log Log, i *event.Item) string {
 	if w.refused.omitOutputs[i.Attempt] {
 		return textNoOutput + jobsText(log.jobs, i.Content())
@@ -86,8 +86,8 @@ func (w *walk) output(log Log, i *event.Item) string {
 	return changedText(i) + outputText(log.jobs, i)
 }
 
-// sent reports whether the item is part of the conversation. A call whose
-// arguments never became complete is not: it did not happen.
+// isSent reports whether the item is part of the conversation. A call with incomplete arguments
+// is not.
 func isSent(i *event.Item) bool {
 	if i.Discarded {
 		return false
@@ -103,8 +103,8 @@ func isSent(i *event.Item) bool {
 	return false
 }
 
-// keepsField says whether reasoning goes back that is a field of its response:
-// if anything else of the response does.
+// keepsField reports whether reasoning in a field of its response is sent: if another item of
+// the response is.
 func (w *walk) keepsField(i *event.Item, response []*event.Item) bool {
 	c := i.Content()
 	return w.madeByTarget(i) && (c.Seal != nil || !isBlank(c.Text)) && slices.ContainsFunc(response, func(other *event.Item) bool {
@@ -112,9 +112,8 @@ func (w *walk) keepsField(i *event.Item, response []*event.Item) bool {
 	})
 }
 
-// keepsReasoning says whether the reasoning that rest begins with goes back:
-// only to the model that sealed it, and only together with the item that
-// follows it, both of them whole.
+// keepsReasoning reports whether the first reasoning of rest is sent: only to the model with its
+// signature, and only with the item after it, if both are complete.
 func (w *walk) keepsReasoning(rest []*event.Item) bool {
 	c := rest[0].Content()
 	if !w.madeByTarget(rest[0]) || c.Seal == nil {
@@ -123,9 +122,9 @@ func (w *walk) keepsReasoning(rest []*event.Item) bool {
 	for n, next := range rest[1:] {
 		switch {
 		case next.Type() == event.Reasoning:
-			return isSent(next) && w.keepsReasoning(rest[n+1:]) // thoughts in a row stay together
+			return isSent(next) && w.keepsReasoning(rest[n+1:]) // consecutive reasoning stays together
 		case next.Status == event.ItemCompleted && next.Type() == event.Message && isBlank(next.Content().Text):
-			continue // an empty message is not sent: what follows it is next
+			continue // an empty message is not sent
 		case next.Type() == event.ToolCall:
 			return isSent(next) && w.keepsID(next)
 		}
@@ -134,10 +133,10 @@ func (w *walk) keepsReasoning(rest []*event.Item) bool {
 	return false
 }
 
-// own reports whether the request's model said it, and knows it again.
+// madeByTarget reports whether the request's model made the item and accepts its signature.
 func (w *walk) madeByTarget(i *event.Item) bool {
 	c := i.Content()
-	if c.Provider == "" && c.Model == "" { // it did not come to its end
+	if c.Provider == "" && c.Model == "" { // an incomplete item
 		c.Provider, c.Model = w.attempt.Start.Provider, w.attempt.Start.Model
 	}
 	return c.Provider == w.target.Provider && c.Model == w.target.Model && !w.refused.omitReasoning[i.Attempt]
@@ -150,7 +149,7 @@ func (w *walk) ownID(i *event.Item) string {
 	return i.Content().ProviderID
 }
 
-// ownSeal returns what the provider attached to the item, for itself alone.
+// ownSeal returns the provider signature of the item, for its own provider only.
 func (w *walk) ownSeal(i *event.Item) *model.Seal {
 	if !w.madeByTarget(i) {
 		return nil
@@ -158,9 +157,8 @@ func (w *walk) ownSeal(i *event.Item) *model.Seal {
 	return i.Content().Seal
 }
 
-// callID returns the call's id. The provider and model that made one get it
-// back as it was, whatever it looks like, if no other call has it. All others
-// get one of ours.
+// callID returns the id of the call. Its own provider and model receive it unchanged, unless
+// another call has the same id. All others receive an id from nineLetters.
 func (w *walk) callID(i *event.Item) string {
 	id := i.Content().CallID
 	if !w.keepsID(i) {
@@ -175,8 +173,8 @@ func (w *walk) keepsID(i *event.Item) bool {
 	return w.madeByTarget(i) && id != "" && !w.ids[id]
 }
 
-// nineLetters returns an id that every provider takes, Mistral too, which wants
-// nine letters and digits: the item's, with an "x" and zeros before it.
+// nineLetters returns an id that every provider accepts, including Mistral, which requires nine
+// letters and digits: the item's id after an "x" and zeros.
 func nineLetters(item string, taken map[string]bool) string {
 	for {
 		digits := strings.TrimLeft(item, "i0")
@@ -197,7 +195,7 @@ func nameRune(r rune) bool {
 	return r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
-// toolName returns a name that providers accept for whatever the model called.
+// toolName returns a name that providers accept.
 func toolName(name string) string {
 	if validName(name) {
 		return name
@@ -214,8 +212,8 @@ func toolName(name string) string {
 	return name[:min(len(name), 64)]
 }
 
-// arguments returns a JSON object, as providers demand: what the model sent if
-// it is one, else an object that quotes it.
+// arguments returns a JSON object, as providers require: the model's arguments if they are one,
+// else an object that quotes them.
 func arguments(raw string) string {
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(raw), &object) == nil && object != nil {
@@ -227,7 +225,8 @@ func arguments(raw string) string {
 	return string(append(event.AppendString([]byte(`{"invalid_arguments":`), cut(raw, 2000)), '}'))
 }
 
-// cut returns at most n bytes of s, whole characters, and says what is missing.
+// cut returns at most n bytes of s, ending with a whole character, and states the number of
+// omitted bytes.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s

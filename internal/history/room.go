@@ -9,28 +9,28 @@ import (
 )
 
 const (
-	// bytesPerToken is on the low side of what tokenisers give for code.
+	// bytesPerToken is a low estimate for code.
 	bytesPerToken = 3
-	// tokensPerItem and tokensPerImage are what an entry costs beside its text.
+	// tokensPerItem and tokensPerImage are the tokens of an entry beside its text.
 	tokensPerItem, tokensPerImage = 8, 1600
-	// tokensPerNote is what a note takes that something was left out.
+	// tokensPerNote are the tokens of a note about an omission.
 	tokensPerNote = 40
-	// trimmedHead is how many bytes of a trimmed text stay, and trimmedInput of
-	// each end of an input.
+	// trimmedHead is the length of a trimmed text in bytes, and trimmedInput of each end of an
+	// input.
 	trimmedHead, trimmedInput = 400, 4 << 10
-	// leastOutput is the least room for an answer that is worth asking for.
+	// minOutput is the smallest useful room for an answer, in tokens.
 	minOutput = 1024
-	// leastAnswer is what servers take for a bound at the least.
+	// minAnswer is the smallest bound that servers accept.
 	minAnswer = 16
-	// usualWindow is what the outputs of one response are measured by where the
-	// window is not known.
+	// defaultWindow is the assumed window for the outputs of one response if the window is
+	// unknown.
 	defaultWindow = 128_000
-	// usualOutput is what a model is taken to put out at most, or a wire format to
-	// ask for, where it is not known.
+	// defaultOutput is the assumed largest output of a model, or default of a wire format, if it
+	// is unknown.
 	defaultOutput = 32_000
 )
 
-// room is how many tokens the request may have, 0 for any number.
+// room is the largest length of the request in tokens, 0 for no bound.
 func (w *walk) room() int {
 	if w.window == 0 {
 		return 0
@@ -42,7 +42,7 @@ func (w *walk) room() int {
 	return w.window - free
 }
 
-// learn notes what the model was found to hold.
+// lowerWindow records a smaller window of the model.
 func (w *walk) lowerWindow(tokens int) {
 	w.windowRefused = true
 	if w.window == 0 || tokens < w.window {
@@ -50,9 +50,8 @@ func (w *walk) lowerWindow(tokens int) {
 	}
 }
 
-// fit shortens the conversation if the request leaves no room for an answer, and
-// returns the change. It is shortened by more than it would take: each change
-// costs the prompt cache (C21).
+// fit shortens the conversation if the request leaves no room for an answer, and returns the
+// change. It shortens by more than necessary, because each change costs the prompt cache (C21).
 func (w *walk) fit() *event.HistoryChanged {
 	room, tokens := w.room(), w.tokens()
 	if room == 0 || tokens <= max(room, w.enough()) || w.counted() <= room || cannotFit(w.minimum(), w.window) {
@@ -60,7 +59,7 @@ func (w *walk) fit() *event.HistoryChanged {
 	}
 	to := room - room/4
 	before, entries := *w, slices.Clone(w.entries)
-	if w.shorten(to); w.total >= before.total { // there is nothing to leave out: to say so takes as much room
+	if w.shorten(to); w.total >= before.total { // nothing to leave out: a note would take as much room
 		*w = before
 		w.entries = entries
 		return nil
@@ -71,8 +70,8 @@ func (w *walk) fit() *event.HistoryChanged {
 	}
 }
 
-// most is how much output the model can be asked for, 0 if unknown. Once it has
-// refused a request for its length, it is asked for no more than there is room for.
+// maxOutput is the largest output of the model, 0 if unknown. After a refusal for length, it is
+// bounded by the room.
 func (w *walk) maxOutput() int {
 	if w.target.MaxOutput == 0 && w.windowRefused {
 		return defaultOutput
@@ -80,8 +79,8 @@ func (w *walk) maxOutput() int {
 	return w.target.MaxOutput
 }
 
-// answer is how many tokens the answer to a request of so many may have, where
-// the model has a window and a largest output; 0 means that it is not known.
+// answer returns the largest answer to a request of so many tokens; most is the model's largest
+// output. 0 means unknown.
 func answer(window, most, tokens int) int {
 	if window == 0 || most == 0 {
 		return most
@@ -89,8 +88,8 @@ func answer(window, most, tokens int) int {
 	return min(most, max(window-tokens, min(minOutput, window/4), minAnswer))
 }
 
-// share shortens the outputs of one response, the longest ones, if together they
-// take more than a third of the window. They stay so.
+// fitOutputs shortens the longest outputs of one response if together they take more than a
+// third of the window. They stay shortened.
 func (w *walk) fitOutputs(outputs []model.Item) {
 	window := w.window
 	if window == 0 {
@@ -99,8 +98,7 @@ func (w *walk) fitOutputs(outputs []model.Item) {
 	w.divide(outputs, window/3*bytesPerToken)
 }
 
-// divide has the outputs share so many bytes; what one does not need goes to the
-// others.
+// divide divides so many bytes among the outputs; short outputs leave their rest to the others.
 func (w *walk) divide(outputs []model.Item, bytes int) {
 	var sizes []int
 	for _, o := range outputs {
@@ -127,10 +125,10 @@ func (w *walk) divide(outputs []model.Item, bytes int) {
 	}
 }
 
-// tokens is an estimate of the request's length.
+// tokens estimates the request's length.
 func (w *walk) tokens() int { return w.fixed() + w.total }
 
-// tokens is what the entry takes of the request.
+// tokens estimates the entry's length.
 func (e *entry) tokens() int {
 	if e.kind == dropped || e.kind == lost {
 		return 0
@@ -138,22 +136,21 @@ func (e *entry) tokens() int {
 	return tokens(e.Item)
 }
 
-// minimum is what would be left of the request if all were left out but the
-// inputs of the turn.
+// minimum is the length of the request with the inputs of the turn only.
 func (w *walk) minimum() int { return w.fixed() + w.inputTokens }
 
-// kept reports whether the entry stays as it is whatever happens.
+// isProtected reports whether the entry is never left out.
 func (w *walk) isProtected(e entry) bool { return e.input != "" && e.turn == w.at }
 
-// enough is what shortening is content with: an instruction that nearly fills
-// the window leaves some room for what comes of it all the same.
+// enough is the length at which shortening stops. It exceeds the minimum, so that an instruction
+// that nearly fills the window leaves some room.
 func (w *walk) enough() int { return w.minimum() + w.window/16 }
 
 func estimate(r model.Request) int {
 	n := (len(r.System) + len(r.Schema)) / bytesPerToken
 	for _, t := range r.Tools {
 		if t.Deferred != "" {
-			continue // what was found is in what the provider counts
+			continue // found tools are in the provider's count
 		}
 		n += tokensPerItem + (len(t.Name)+len(t.Description)+len(t.Schema)+len(t.Grammar))/bytesPerToken
 	}

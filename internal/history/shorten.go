@@ -5,9 +5,8 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// shorten makes the conversation so far shorter until the request has about so
-// many tokens: first what the model has had long ago, last what users said, and
-// never what the turn is for.
+// shorten shortens the conversation in stages until the request has about so many tokens: first
+// old outputs, last the texts of users, and never the inputs of the turn.
 func (w *walk) shorten(to int) {
 	for range maxRounds {
 		before := w.total
@@ -18,8 +17,8 @@ func (w *walk) shorten(to int) {
 	}
 }
 
-// mostRounds is how often a conversation is shortened for one request: to say that
-// something is missing takes room as well.
+// maxRounds bounds the rounds of shortening for one request: the notes about omissions take room
+// as well.
 const maxRounds = 4
 
 func (w *walk) shortenOnce(to int) {
@@ -46,14 +45,14 @@ func (w *walk) shortenOnce(to int) {
 	w.closeGaps()
 }
 
-// shortening is under way.
+// shortening is the state of one round.
 type shortening struct {
 	*walk
 	to, total int
 }
 
-// earlierInputs does it to what stands between the responses in earlier turns,
-// one after the other, until enough is left out.
+// earlierInputs applies do to the entries between the responses of earlier turns, one after the
+// other, until the request is short enough.
 func (s *shortening) earlierInputs(do func([]entry)) {
 	for n, e := range s.entries {
 		if e.response == 0 && e.turn < s.at && s.total > s.to {
@@ -62,7 +61,7 @@ func (s *shortening) earlierInputs(do func([]entry)) {
 	}
 }
 
-// oldResponses does it to the responses that the model has gone on from.
+// oldResponses applies do to all responses except the last.
 func (s *shortening) oldResponses(do func([]entry)) { s.each(1, s.responses-1, do) }
 
 func (s *shortening) lastResponse(do func([]entry)) { s.each(s.responses, s.responses, do) }
@@ -80,7 +79,7 @@ func (s *shortening) each(first, last int, do func([]entry)) {
 	}
 }
 
-// count does it and notes what it saves.
+// count applies do and records the freed tokens.
 func (s *shortening) count(list []entry, do func([]entry)) {
 	before := sum(list)
 	do(list)
@@ -97,14 +96,14 @@ func sum(list []entry) (n int) {
 	return n
 }
 
-// foldHuge: an input that no model could take must not cost all the rest.
+// foldHuge shortens an input that exceeds the window, before other entries are shortened.
 func (s *shortening) foldHuge(list []entry) {
 	if sum(list) > s.to/2 {
 		foldText(&list[0])
 	}
 }
 
-// foldInput leaves alone what stands for all that was compacted.
+// foldInput shortens inputs, except the text of a compaction.
 func foldInput(list []entry) {
 	if list[0].kind != compacted {
 		foldText(&list[0])
@@ -131,7 +130,7 @@ func trimOutputs(list []entry) {
 	}
 }
 
-// foldArguments leaves out long arguments. They stay a JSON object.
+// foldArguments replaces long arguments by a JSON object with their start.
 func foldArguments(list []entry) {
 	for n := range list {
 		if e := &list[n]; e.Role == model.Call && len(e.Arguments) > 2*trimmedHead {
@@ -141,7 +140,7 @@ func foldArguments(list []entry) {
 	}
 }
 
-// trimAnswers leaves out reasoning and the rest of long texts.
+// trimAnswers drops reasoning and the rest of long texts.
 func trimAnswers(list []entry) {
 	for n := range list {
 		switch e := &list[n]; {
@@ -154,8 +153,8 @@ func trimAnswers(list []entry) {
 	}
 }
 
-// unseal takes out of a response what holds only for the response as it was:
-// reasoning, what binds to it, and the provider's own ids.
+// unseal removes what is valid only for the unchanged response: reasoning, its signatures, and
+// the provider's ids.
 func unseal(list []entry) {
 	for n := range list {
 		list[n].ID = ""
@@ -168,7 +167,7 @@ func unseal(list []entry) {
 	}
 }
 
-// dropAll leaves out a response as a whole, a call with its output, or an input.
+// dropAll drops a whole response, a call with its output, or an input.
 func dropAll(list []entry) {
 	for n := range list {
 		if list[n].kind == plain {
@@ -177,7 +176,7 @@ func dropAll(list []entry) {
 	}
 }
 
-// divideFresh has the outputs of the last response share what room there is.
+// divideFresh divides the remaining room among the outputs of the last response.
 func (s *shortening) divideFresh() {
 	s.lastResponse(func(list []entry) {
 		var places []int
@@ -196,7 +195,7 @@ func (s *shortening) divideFresh() {
 	})
 }
 
-// closeGaps says where something is missing, once for all that is.
+// closeGaps adds one note for each run of dropped entries.
 func (w *walk) closeGaps() {
 	var out []entry
 	for _, e := range w.entries {

@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/internal/bound"
 )
 
-// Texts that settle writes for the model. They depend on the log only.
+// Texts of settle for the model. They depend on the log only.
 
 const (
 	textContinue  = "Continue."

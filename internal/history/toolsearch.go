@@ -5,10 +5,9 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// SearchesTools reports whether deferred tools are offered to the target for its
-// provider to search: it does that, and has not refused it in this session, nor by the
-// fault with which the last request just ended, if there is one (C6, ADR 27). That it
-// answered with other tools says nothing.
+// SearchesTools reports whether the target's provider receives deferred tools to search. The
+// provider must support that and must not have refused it in this session, nor with fault, the
+// failure of the last request (C6, ADR 27). An answer with other tools proves nothing.
 func (target Target) SearchesTools(s event.State, fault *model.Error) bool {
 	if !target.ToolSearch {
 		return false
@@ -31,8 +30,9 @@ func (target Target) SearchesTools(s event.State, fault *model.Error) bool {
 	return fault == nil || !refusesSearch(fault.Kind, fault.Status, answered[basis])
 }
 
-// refusesSearch: the provider says it, or it does not say what it refuses and has not
-// answered with these tools, as servers do that only resemble the provider's own.
+// refusesSearch reports whether the failure is a refusal of the search: the provider names it,
+// or it names no reason and has never answered with these tools, like servers that only resemble
+// the provider's.
 func refusesSearch(kind model.ErrorKind, status int, answered bool) bool {
 	return kind == model.ErrToolSearch || !answered && kind == model.ErrInvalid && unexplained(kind, status)
 }

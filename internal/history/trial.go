@@ -7,10 +7,9 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// trial is what is left out of all that came before it, for as long as nobody
-// knows whether that helps. The first response shows that it does; then it stays
-// left out, and what comes later is not affected. A turn that ends without one takes
-// it back.
+// trial is an omission of earlier parts whose effect is unknown. The first response proves it;
+// then the parts stay omitted, and later items are not affected. A turn that ends without a
+// response undoes it.
 type trial struct {
 	parts    []event.Part
 	attempts []string // so far
@@ -18,11 +17,11 @@ type trial struct {
 	turn     int
 }
 
-// change takes in the changes that came before the turn's next attempt.
+// change applies the changes before the turn's next attempt.
 func (r *refusals) change(t *event.Turn) {
 	for ; r.changes < len(t.Changes) && t.Changes[r.changes].Attempts <= r.ended; r.changes++ {
 		c := t.Changes[r.changes]
-		if c.Change == event.ChangeCompacted { // its words may be refused, as an input's
+		if c.Change == event.ChangeCompacted { // its text can be refused, like an input's
 			id := compactionID(t.ID, r.changes)
 			r.turns[id] = r.turn
 			r.nextExchange.inputs = append(r.nextExchange.inputs, id)
@@ -40,18 +39,17 @@ func (r *refusals) change(t *event.Turn) {
 	}
 }
 
-// concerns reports whether the change is one of what the target is sent.
+// concerns reports whether the change concerns the target.
 func (target Target) concerns(c event.Epoch) bool {
 	return c.Provider == target.Provider && c.Model == target.Model
 }
 
-// refusedInputs are those of earlier turns that were refused, and that no
-// response has come for.
+// refusedInputs returns the refused inputs of earlier turns without a response.
 func (r *refusals) refusedInputs() []string {
 	return slices.DeleteFunc(slices.Clone(r.suspects), func(id string) bool { return r.turns[id] >= r.turn })
 }
 
-// settleTrial: a response came.
+// settleTrial makes the omission of a trial permanent after a response.
 func (r *refusals) settleTrial() {
 	r.unexplained = 0
 	if r.trial != nil {

@@ -10,49 +10,47 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// walk collects the conversation. It goes forward only: what it has made of a
-// log's beginning stays as it is when the log goes on, but where an epoch begins.
+// walk collects the conversation. It only moves forward: existing entries stay unchanged when
+// the log grows, except after a prefix change.
 type walk struct {
 	target        Target
 	log           Log
 	refused       *refusals
 	entries       []entry
 	ids           map[string]bool // call ids in use
-	window        int             // of the target, as far as was known then
-	windowRefused bool            // from a refusal
-	schema        json.RawMessage // that the answer is to follow, as far as was known then
+	window        int             // of the target, as known at this position
+	windowRefused bool            // the window comes from a refusal
+	schema        json.RawMessage // of the requested answer, at this position
 	prefix        int             // tokens of the instructions and the tools
 
-	// Where it is: the turn, and how many of its items, attempts and changes are
-	// behind it.
+	// The position: the turn, and the numbers of its items, attempts and changes that were read.
 	at, items, attempts, changes int
 
-	// dead is where begins what is sent of the responses: those before it were
-	// compacted, and need not be read, so that a long session costs no more than a
-	// short one.
+	// responsesFrom is the start of the responses that are sent. Earlier ones were compacted and
+	// are not read, so that a long session costs no more than a short one.
 	responsesFrom point
 
-	attempt     *event.Attempt // whose response is being told
-	turnEntered bool           // the turn's inputs were told
+	attempt     *event.Attempt // the attempt of the current response
+	turnEntered bool           // the turn's inputs were added
 	responses   int            // so far
-	trimmed     int            // entries that were shortened
-	rewrites    int            // how often entries changed that were there
+	trimmed     int            // shortened entries
+	rewrites    int            // how often existing entries changed
 	usage       usage
 	nearlyFull  bool // before the last request was shortened
 
 	total       int   // tokens of the entries
-	inputTokens int   // of those that are inputs of the turn
-	parts       Parts // of the entries, but for earlier turns
-	first       int   // the first turn that an entry is of, -1 if there is none
+	inputTokens int   // tokens of the turn's inputs
+	parts       Parts // of the entries, except earlierTurns
+	first       int   // the first turn with an entry, -1 without one
 }
 
-// entry is an item, and what is known of it beside.
+// entry is an item of the conversation with its origin.
 type entry struct {
 	model.Item
 	turn     int
-	attempts int    // of the turn, that came before it
-	response int    // which of the model's responses it belongs to, from 1; 0 for none
-	input    string // id of the input that it is, "" for none
+	attempts int    // attempts of the turn before it
+	response int    // number of its response, from 1; 0 for none
+	input    string // id of its input, "" for none
 	kind     entryKind
 }
 
@@ -60,11 +58,11 @@ type entryKind uint8
 
 const (
 	plain     entryKind = iota
-	gap                 // it stands for what was left out
-	dropped             // to make room, and a gap is to say so
-	lost                // without a word
-	prompt              // it only has the model go on
-	compacted           // it stands for what was compacted
+	gap                 // replaces omitted entries
+	dropped             // omitted for room; a gap replaces it
+	lost                // omitted without a note
+	prompt              // asks the model to continue
+	compacted           // replaces compacted entries
 )
 
 func newWalk(target Target, refused *refusals, prefix int) *walk {
@@ -89,7 +87,7 @@ func (w *walk) put(e entry) {
 	w.count(&e)
 }
 
-// count adds the entry to what is known of all.
+// count adds the entry to the sums.
 func (w *walk) count(e *entry) {
 	n := e.tokens()
 	w.total += n
@@ -102,20 +100,20 @@ func (w *walk) count(e *entry) {
 	}
 }
 
-// recount is for entries that have changed.
+// recount computes the sums after entries have changed.
 func (w *walk) recount() {
 	w.rewrites++
-	w.usage = usage{} // which was of what there was
+	w.usage = usage{} // it belonged to the previous entries
 	w.total, w.inputTokens, w.parts, w.first = 0, 0, 0, -1
 	for n := range w.entries {
 		w.count(&w.entries[n])
 	}
 }
 
-// fixed is what of the request is no conversation, in tokens.
+// fixed are the tokens outside of the conversation.
 func (w *walk) fixed() int { return w.prefix + len(w.schema)/bytesPerToken }
 
-// follow goes on to the end of the log. It may go on from there, when the log does.
+// follow reads to the end of the log, and continues there when the log has grown.
 func (w *walk) follow(log Log) {
 	w.log = log
 	for len(log.turns) > 0 {
@@ -154,8 +152,7 @@ func (w *walk) enter(t *event.Turn) {
 	w.inputs(t.Inputs)
 }
 
-// steps tells the items and the attempts of a turn, in the order in which they
-// began.
+// steps adds the items and attempts of a turn in the order of their start.
 func (w *walk) steps(log Log, t *event.Turn) {
 	for {
 		if w.items < len(t.Items) {
@@ -172,7 +169,7 @@ func (w *walk) steps(log Log, t *event.Turn) {
 			case w.attempts > 0 && i.Attempt == t.Attempts[w.attempts-1].ID:
 				response := t.Items[w.items:responseEnd(t, w.items)]
 				w.items += len(response)
-				if t.Attempts[w.attempts-1].Start.Purpose != "" { // a summary is no part of what was said
+				if t.Attempts[w.attempts-1].Start.Purpose != "" { // a summary is not part of the conversation
 					continue
 				}
 				switch {
@@ -199,14 +196,14 @@ func (w *walk) steps(log Log, t *event.Turn) {
 	}
 }
 
-// begin tells what comes before the turn's next attempt.
+// begin adds what precedes the turn's next attempt.
 func (w *walk) begin(t *event.Turn, joining []event.Input) {
 	w.reportToolUse(t)
 	w.addJoining(joining)
 	w.applyChanges(t)
 }
 
-// leave ends a turn that has ended.
+// leave finishes a turn that has ended.
 func (w *walk) leave(t *event.Turn, jobs []*event.Job) {
 	if w.at < w.refused.firstTurn {
 		w.attempts = len(t.Attempts)
@@ -219,7 +216,7 @@ func (w *walk) leave(t *event.Turn, jobs []*event.Job) {
 	w.turnEnd(t, jobs)
 }
 
-// joins tells inputs that join the turn.
+// addJoining adds inputs that join the turn.
 func (w *walk) addJoining(inputs []event.Input) {
 	for _, in := range inputs {
 		if len(in.Schema) > 0 {
@@ -229,14 +226,14 @@ func (w *walk) addJoining(inputs []event.Input) {
 	w.inputs(inputs)
 }
 
-// hide says once that the model's responses are left out.
+// noteHidden adds one note about omitted responses.
 func (w *walk) noteHidden() {
 	if n := len(w.entries); n == 0 || w.entries[n-1].Text != textHidden {
 		w.user(textHidden)
 	}
 }
 
-// epochs applies the changes from before the turn's next attempt.
+// applyChanges applies the changes before the turn's next attempt.
 func (w *walk) applyChanges(t *event.Turn) {
 	for ; w.changes < len(t.Changes) && t.Changes[w.changes].Attempts <= w.attempts; w.changes++ {
 		c := t.Changes[w.changes]
@@ -256,8 +253,8 @@ func (w *walk) applyChanges(t *event.Turn) {
 	}
 }
 
-// responseEnd returns the place behind the attempt's last item: the items of
-// one response are never parted by a note.
+// responseEnd returns the index after the attempt's last item: no note separates the items of
+// one response.
 func responseEnd(t *event.Turn, n int) int {
 	attempt := t.Items[n].Attempt
 	for n < len(t.Items) && t.Items[n].Attempt == attempt {
@@ -266,8 +263,7 @@ func responseEnd(t *event.Turn, n int) int {
 	return n
 }
 
-// slip tells the model of a call in the last attempt that its provider did not
-// pass on.
+// reportToolUse adds a note about a call of the last attempt that its provider rejected.
 func (w *walk) reportToolUse(t *event.Turn) {
 	if w.attempts == 0 {
 		return
@@ -280,7 +276,7 @@ func (w *walk) reportToolUse(t *event.Turn) {
 
 func (w *walk) inputs(inputs []event.Input) {
 	for _, in := range inputs {
-		if in.Command || in.Kept() { // it is told as what it did; a hook did not let it pass
+		if in.Command || in.Kept() { // commands have entries of their own, and a hook refused kept inputs
 			continue
 		}
 		if w.refused.omitTexts[in.ID] {
@@ -298,8 +294,8 @@ func (w *walk) inputs(inputs []event.Input) {
 	}
 }
 
-// command tells of a command that a person ran. No provider knows the call: it
-// becomes the words of the user, under the id of the input that it was.
+// command adds a command of the user. Providers do not know the call, so that it becomes a user
+// message with the id of its input.
 func (w *walk) command(log Log, i *event.Item) {
 	text := textUnsaid
 	if in := i.Content().CallID; !w.refused.omitTexts[in] {
@@ -308,8 +304,8 @@ func (w *walk) command(log Log, i *event.Item) {
 	w.add(model.Item{Role: model.User, Text: text}, i.Content().CallID)
 }
 
-// blind returns why the model is not shown the input's images, "" if it is or
-// there are none.
+// imagesOmitted returns the reason why the model does not receive the input's images, "" if
+// there is none.
 func (w *walk) imagesOmitted(in event.Input) string {
 	switch {
 	case len(in.Images) == 0:
@@ -327,8 +323,8 @@ func (w *walk) user(text string) {
 	}
 }
 
-// endWithUser: no provider that refuses to be prefilled takes a conversation that
-// ends with the model's own words. What is added stays, as the request had it (C21).
+// endWithUser makes sure that the conversation ends with a user message, which some providers
+// require. The added entry stays, as in the sent request (C21).
 func (w *walk) endWithUser() {
 	n := len(w.entries)
 	if n == 0 || w.entries[n-1].Role == model.User || w.entries[n-1].Role == model.Output {
@@ -337,7 +333,7 @@ func (w *walk) endWithUser() {
 	w.put(entry{Item: model.Item{Role: model.User, Text: textContinue}, turn: w.at, kind: prompt})
 }
 
-// sent is what is kept of the request.
+// stats returns the figures of the request.
 func (w *walk) stats() RequestStats {
 	stats := RequestStats{Tokens: w.tokens(), Minimum: w.minimum(), Fixed: w.fixed(), Window: w.window, Parts: w.parts, Counted: w.counted(), NearlyFull: w.nearlyFull}
 	if w.first >= 0 && w.first < w.at {
@@ -355,7 +351,7 @@ func (w *walk) stats() RequestStats {
 	return stats
 }
 
-// parts is what could be left out of the entry.
+// parts returns the parts of the entry that can be left out.
 func (e *entry) parts() (p Parts) {
 	switch {
 	case e.Seal != nil, e.Role == model.Reasoning, e.ID != "":

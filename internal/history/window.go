@@ -11,8 +11,8 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// overflow: the model holds less than was sent, or counts otherwise. What it
-// holds is noted, so that this and all later requests stay below.
+// overflow handles a request that is too long for the model. It records the estimated window, so
+// that all later requests stay below.
 func (stats RequestStats) overflow(target Target, fault *model.Error) Remedy {
 	window := stats.window(fault.Message)
 	r := Remedy{Change: &event.HistoryChanged{
@@ -31,7 +31,7 @@ func (stats RequestStats) overflow(target Target, fault *model.Error) Remedy {
 	return r
 }
 
-// tooLong tells a person what is too long, where nothing is left to leave out.
+// tooLong explains to a person what is too long when nothing can be left out.
 func (stats RequestStats) tooLong() string {
 	if stats.Minimum-stats.Fixed < stats.Minimum/4 {
 		return fmt.Sprintf("the instructions and the tools alone are too long for the model, with about %d tokens. The session is kept; "+
@@ -41,37 +41,36 @@ func (stats RequestStats) tooLong() string {
 		"Send a shorter one, or put the text in a file and name that file; you can continue the session", stats.Minimum-stats.Fixed)
 }
 
-// leastGain is by how much a request must get shorter to be worth another try.
+// minGain is the smallest useful reduction of a request, in tokens.
 func minGain(tokens int) int { return tokens/16 + 2*tokensPerItem }
 
-// hopeless reports whether a request would be too long without any history, even
-// if we count twice what the provider does. Its history is not to suffer from that.
+// cannotFit reports whether a request is too long even without history, and even if we count
+// twice the provider's tokens. Its history is not shortened then.
 func cannotFit(minimum, window int) bool { return minimum > 2*window }
 
-// requestedOutput is how much output the request asked for, as far as that is known: some
-// wire formats have a default of their own.
+// requestedOutput is the requested output in tokens. Wire formats have defaults, so that it can
+// be an assumption.
 func (stats RequestStats) requestedOutput() int { return cmp.Or(stats.Answer, defaultOutput) }
 
-// asksMuch reports whether it may be the room for the answer that is too much.
+// asksMuch reports whether the requested output can be the cause.
 func (stats RequestStats) asksMuch(window int) bool {
 	next := answer(window, stats.requestedOutput(), stats.Tokens)
 	return stats.requestedOutput()*8 > stats.Tokens && next < stats.requestedOutput()-stats.requestedOutput()/16
 }
 
-// window estimates what the model holds, output included, from what it said of
-// the request: in tokens as we count them, which may not be the provider's. Where
-// it names no numbers, it is taken to be half.
+// window estimates the model's window, including output, from the message of its refusal, in our
+// tokens. A message without numbers halves the request's length.
 func (stats RequestStats) window(message string) int {
 	input, limit := numbers(message, stats.Tokens+stats.Answer)
 	switch {
 	case input == 0 && 0 < limit && limit < stats.Tokens:
 		return limit - limit/10
-	case input == 0 && stats.requestedOutput() > stats.Tokens: // that may be it
+	case input == 0 && stats.requestedOutput() > stats.Tokens: // the output can be the cause
 		return stats.Tokens + stats.requestedOutput()/2
 	case input == 0:
 		return max((stats.Tokens+stats.requestedOutput())/2, 1)
 	}
-	// A tenth is for what differs from text to text.
+	// A tenth allows for differences between texts.
 	window := max(int(float64(limit)*min(1, float64(stats.Tokens)/float64(input))*0.9), 1)
 	if withOutput(message) {
 		return window
@@ -79,12 +78,12 @@ func (stats RequestStats) window(message string) int {
 	return min(window, stats.Tokens)
 }
 
-// withOutput reports whether the message counts the output as well.
+// withOutput reports whether the message counts the output too.
 func withOutput(message string) bool {
 	return strings.Contains(message, "max_tokens") || strings.Contains(message, "max_completion_tokens") || strings.Contains(message, "in the completion")
 }
 
-// The forms in which providers name numbers.
+// The forms of numbers in the messages of providers.
 const (
 	formNumber = `\d[\d,_]*`
 	formSum    = `(\d+) \+ \d+ > (\d+)`
@@ -94,9 +93,8 @@ const (
 	formBefore = `(?i)(\d[\d,_]*) (?:maximum|tokens? (?:maximum|limit))`
 )
 
-// numbers returns what the input was counted as, and what is allowed, as the message
-// has them; 0 where it does not say. A number that is far from our own count is
-// something else, such as an id.
+// numbers returns the input's count and the limit in the message; 0 if they are missing. A
+// number far from our own count is something else, such as an id.
 func numbers(message string, count int) (input, limit int) {
 	number, limits := regexp.MustCompile(formNumber), regexp.MustCompile(formLimit)
 	if m := regexp.MustCompile(formSum).FindStringSubmatch(message); m != nil {
@@ -119,8 +117,8 @@ func numbers(message string, count int) (input, limit int) {
 }
 
 const (
-	// leastLimit is the smallest number that is taken for a window: no model has
-	// one so small, but messages have other numbers.
+	// minLimit is the smallest number that counts as a window: messages contain other numbers,
+	// and no model has a smaller window.
 	minLimit       = 256
 	maxNumberRatio = 8
 )

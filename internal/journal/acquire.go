@@ -9,16 +9,14 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// The delay between two looks at a lock that is about to be free grows with
-// the wait, between these bounds.
+// The delay between two attempts to lock grows with the wait, between these bounds.
 const (
 	minPollDelay = 5 * time.Millisecond
 	maxPollDelay = 100 * time.Millisecond
 )
 
-// acquire opens the file and takes its lock. It waits only for holders that
-// are about to end: those that clean up after a dead host, and, if it is to be
-// taken, the host.
+// acquire opens the file and takes its lock. It waits only for holders that are about to end:
+// surviving supervisors of a dead host, and, with Take, the host.
 func (o Options) acquire(ctx context.Context, path string) (*os.File, error) {
 	t := taking{options: o, began: time.Now(), path: path}
 	for {
@@ -48,16 +46,16 @@ func (o Options) acquire(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// claiming is what became of an attempt to lock a log.
+// claiming is the result of an attempt to lock a log.
 type claiming string
 
 const (
 	claimed  claiming = "claimed"
 	occupied claiming = "occupied"
-	replaced claiming = "replaced" // deleted, or replaced by another file, before it was locked
+	replaced claiming = "replaced" // deleted or replaced by another file before it was locked
 )
 
-// claim locks the open file, if it is free and still the log.
+// claim locks the open file, if it is unlocked and still the log.
 func claim(f *os.File, path string) (claiming, error) {
 	free, err := disk.TryLock(f)
 	switch {
@@ -69,7 +67,7 @@ func claim(f *os.File, path string) (claiming, error) {
 	return claimed, nil
 }
 
-// same reports whether the path still leads to the open file.
+// same reports whether the path still is the open file.
 func same(f *os.File, path string) bool {
 	a, errA := f.Stat()
 	b, errB := os.Stat(path)

@@ -5,38 +5,37 @@ import (
 )
 
 const (
-	// maxMerged bounds the text of a delta that others are merged into, and
-	// with it the length of a record.
+	// maxMerged bounds the text of a merged delta in bytes, and with it the length of a record.
 	maxMerged = 64 << 10
-	// crowded is how much text may wait for the writer before Update waits
-	// for it as well; it bounds the memory of a flood onto a slow disk.
-	crowded = 1 << 20
+	// maxQueued is the amount of queued text in bytes from which Update waits for the writer; it
+	// bounds the memory of a flood to a slow disk.
+	maxQueued = 1 << 20
 	// keptEvents is the capacity that an idle batch keeps.
 	keptEvents = 16
 )
 
-// batch is what one write will take. It belongs to the log's lock until the
-// writer takes it, and is read-only from then on.
+// batch is the content of the next write. The log's lock guards it until the writer takes it;
+// from then on it is read-only.
 type batch struct {
 	events []event.Event
 	sync   Sync
 	weight int
-	// open says that the last event is a delta which more text may join;
-	// merged is its text, once any did.
+	// open reports that the last event is a delta that can take more text; merged is its text
+	// after the first merge.
 	open   bool
 	merged []byte
-	// receipt is made by the first that waits for the batch.
+	// receipt is created by the first waiter.
 	receipt *receipt
 }
 
-// receipt tells those that wait for a batch what became of it.
+// receipt reports the result of a batch to its waiters.
 type receipt struct {
 	done chan struct{} // closed when the events were published
 	err  error         // set before
 }
 
-// joins reports whether d can become part of the batch's last event: a
-// delta of the same text, which nobody has seen or written yet.
+// joins reports whether d can be merged into the batch's last event: a delta of the same text
+// that is neither published nor written.
 func (b *batch) joins(e event.Event, d event.ItemDelta) bool {
 	if !b.open {
 		return false
@@ -48,7 +47,7 @@ func (b *batch) joins(e event.Event, d event.ItemDelta) bool {
 		last.Item == e.Item && last.Turn == e.Turn && last.Attempt == e.Attempt && last.By == e.By
 }
 
-// join adds the text to the last event.
+// join appends the text to the last event.
 func (b *batch) join(text string) {
 	if len(b.merged) == 0 {
 		held := b.events[len(b.events)-1].Data.(event.ItemDelta)
@@ -58,7 +57,7 @@ func (b *batch) join(text string) {
 	b.weight += len(text)
 }
 
-// add appends an event that was folded.
+// add appends a folded event.
 func (b *batch) add(e event.Event) {
 	b.seal()
 	b.events = append(b.events, e)
@@ -69,7 +68,7 @@ func (b *batch) add(e event.Event) {
 	}
 }
 
-// seal closes the last event to further text.
+// seal ends merging into the last event.
 func (b *batch) seal() {
 	if b.open && len(b.merged) > 0 {
 		last := &b.events[len(b.events)-1]
@@ -88,7 +87,7 @@ func (b *batch) wait() *receipt {
 	return b.receipt
 }
 
-// settle wakes all that wait for the batch.
+// settle wakes all waiters of the batch.
 func (b *batch) settle(err error) {
 	if b.receipt != nil {
 		b.receipt.err = err
@@ -97,7 +96,7 @@ func (b *batch) settle(err error) {
 	}
 }
 
-// reset makes the batch empty, and small if a flood had made it large.
+// reset empties the batch, and frees large buffers.
 func (b *batch) reset() {
 	clear(b.events)
 	if cap(b.events) > keptEvents {
@@ -109,7 +108,7 @@ func (b *batch) reset() {
 	*b = batch{events: b.events[:0], merged: b.merged[:0], sync: Lazily}
 }
 
-// weigh estimates the memory that an event holds, in bytes.
+// weigh estimates the memory of an event in bytes.
 func weigh(e event.Event) int {
 	const envelope = 256
 	switch d := e.Data.(type) {

@@ -9,10 +9,9 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Events in a snapshot are written in a form that is read without a copy of their
-// text. The kinds that a session has many of have fields in a fixed order; all
-// others, and those with fields that are rare, are JSON as in the log. What would be
-// read back as something else is JSON as well, so that no field is ever lost.
+// A snapshot stores events in a form that is read without copies of their text. Frequent kinds
+// have fields in a fixed order; all others, and events with rare fields, are JSON as in the log.
+// An event that would be read back differently is JSON as well, so that no field is lost.
 
 // The forms of events.
 const (
@@ -25,7 +24,7 @@ const (
 	formAttemptEnded
 )
 
-// common is what an event is likely to share with the one before it.
+// common are the values that an event probably shares with the previous one.
 type common struct {
 	seq                                          uint64
 	at                                           int64
@@ -33,11 +32,11 @@ type common struct {
 	provider, model, basis, tool, stop, itemType string
 }
 
-// compactWriter writes events.
+// compactWriter writes events in these forms.
 type compactWriter struct {
 	common
 	out   []byte
-	check compactReader // reads what is written
+	check compactReader // reads the written event back
 }
 
 func (w *compactWriter) reset(seq uint64) {
@@ -45,13 +44,13 @@ func (w *compactWriter) reset(seq uint64) {
 	w.seq, w.check.seq = seq, seq
 }
 
-// add appends the event, which is so in JSON.
+// add appends the event; json is its JSON form.
 func (w *compactWriter) add(e event.Event, json []byte) error {
-	if d, ok := e.Data.(event.CallReady); ok { // the call's ending says it again
+	if d, ok := e.Data.(event.CallReady); ok { // the ending of the call repeats it
 		d.Arguments, d.Seal = "", nil
 		e.Data = d
 	}
-	w.out = slices.Grow(w.out, len(json)) // it is about as long
+	w.out = slices.Grow(w.out, len(json)) // approximately as long
 	start, before, read := len(w.out), w.common, w.check
 	if w.event(e) {
 		w.check.text, w.check.at = string(w.out[start:]), 0
@@ -69,7 +68,7 @@ func (w *compactWriter) add(e event.Event, json []byte) error {
 	return nil
 }
 
-// event appends the event in its form, if it has one.
+// event appends the event in a short form, if it has one.
 func (w *compactWriter) event(e event.Event) bool {
 	form := formOf(e)
 	if form == formJSON || e.V != event.Version || e.Volatile {
@@ -145,7 +144,7 @@ func (w *compactWriter) itemEnded(d event.ItemEnded) {
 	}
 }
 
-// formOf returns the form that has room for what events of the kind usually say.
+// formOf returns the short form for the usual fields of the event's kind.
 func formOf(e event.Event) byte {
 	switch e.Data.(type) {
 	case event.ItemStarted:
@@ -171,7 +170,7 @@ func (w *compactWriter) text(s string) {
 	w.out = append(w.out, s...)
 }
 
-// same appends nothing but a mark where the text is as it was the last time.
+// same appends only a mark if the text equals the previous one.
 func (w *compactWriter) same(last *string, s string) {
 	if *last == s {
 		w.uint(0)
@@ -182,8 +181,7 @@ func (w *compactWriter) same(last *string, s string) {
 	w.out = append(w.out, s...)
 }
 
-// compactReader reads what a compactWriter wrote. The events' strings are parts of
-// its text.
+// compactReader reads the output of a compactWriter. The strings of the events share its text.
 type compactReader struct {
 	common
 	text    string

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncDir puts the names in a directory on stable storage. Where a directory
-// cannot be synced there is nothing that could be done.
+// syncDir makes the names in a directory durable, if the file system can.
 func syncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -1,5 +1,4 @@
 package journal
 
-// syncDir does nothing: Windows has no call that puts a directory's names on
-// stable storage.
+// syncDir does nothing: Windows has no call for it.
 func syncDir(string) error { return nil }

@@ -1,22 +1,24 @@
-// Package journal keeps the log of a session: durable, in order, and the only
-// state there is. It owns the file, the lock on it, and the order in which
-// events become true:
+// Package journal keeps the log of a session: durable, in order, and the only state there
+// is. It owns the file, its lock, and the order of events. Read log.go first:
 //
-//	Update(f) ─► f sees the state ─► stamp, fold ─► queue ─► Store.Append ─► feed ─► subscribers
-//	             (under the lock)                            (one writer)    C4: written first
+//	Update(f) ─► f reads the state ─► stamp, fold ─► queue ─► Store.Append ─► feed ─► subscribers
+//	             (under the lock)                             (one writer)    C4: written first
 //
 // A [Log] is in one of these states:
 //
-//	sound ──► tight ──► volatile        the store has no room ──► it fails
+//	sound ──► tight ──► volatile        the store has no space ──► the store fails
 //	  └───────────────────▲             (EIO, a write that hangs)
-//	tight, volatile ──► sound           Reopen; what was not written is written first
-//	any ──► closed                      Close; the queue is written first
+//	tight, volatile ──► sound           Reopen; it first writes the missing events
+//	any ──► closed                      Close; it first writes the queue
 //
-// While it is tight, events go into the space that was reserved for endings,
-// and of deltas only the fact; while it is volatile, nothing is written and
-// each event says so. From tight on, every Update returns a [FailedError].
+// A tight log writes into the space that was reserved for endings, and only the numbers of
+// deltas. A volatile log writes nothing and marks its events. From tight on, every Update
+// returns a [FailedError].
 //
-// The store of a file is opened by [Open], which cuts and keeps what a crash
-// has damaged, and holds the session's lock until the log is closed and the
-// last process that inherited the lock has ended.
+// writer.go appends and publishes, feed.go serves subscribers, filestore.go and record.go
+// are the file and its format, reserve.go its reserved space, snapshot*.go and compact.go a
+// shortcut for opening. [Open] cuts and saves the damage of a crash (survey.go, repair.go),
+// and holds the session's lock until the log is closed and the last process that inherited
+// the lock has ended (acquire.go, take.go, holder*.go). How other processes ask a host for
+// a session is in internal/hostsocket; what is logged is decided in internal/session.
 package journal

@@ -5,23 +5,21 @@ import (
 	"io/fs"
 )
 
-// HeldError says that another process holds the session.
+// HeldError reports that another process holds the session.
 type HeldError struct {
 	Session string
-	// PID is the process that holds it, or 0 if it cannot be seen, such as
-	// from another container.
+	// PID is the holder, or 0 if it is invisible, for example in another container.
 	PID int
-	// Away, if it is not 0, is what the process is called where it runs: in
-	// another container, or on another machine.
+	// Away, if it is not 0, is the holder's pid in another container or on another machine.
 	Away int
-	// Stopped says that the process is stopped, as by Ctrl-Z, and will not
-	// let go by itself.
+	// Stopped reports that the holder is stopped, for example by Ctrl-Z, and will not release
+	// the session.
 	Stopped bool
-	// Host, if it is not 0, is the dead process that PID is cleaning up after.
+	// Host, if it is not 0, is the dead host whose surviving supervisor is PID.
 	Host int
-	// Attachable says that the host answers those who ask to take part.
+	// Attachable reports that the host has a control socket.
 	Attachable bool
-	// Why says why it could not be taken, if that was asked for.
+	// Why explains why a takeover failed.
 	Why string
 }
 
@@ -49,17 +47,17 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("cannot open session %q: held by %s; %s", e.Session, holder, next)
 }
 
-// MissingError says that there is no such session.
+// MissingError reports that the session does not exist.
 type MissingError struct{ Session, Dir string }
 
 func (e *MissingError) Error() string {
 	return fmt.Sprintf("there is no session %q in %q; \"settle sessions list\" shows those that there are", e.Session, e.Dir)
 }
 
-// Unwrap makes it an [fs.ErrNotExist].
+// Unwrap returns [fs.ErrNotExist].
 func (e *MissingError) Unwrap() error { return fs.ErrNotExist }
 
-// NewerError says that a newer settle wrote the log.
+// NewerError reports that a newer settle wrote the log.
 type NewerError struct {
 	Path    string
 	Version int // of the file's format or of an event
@@ -69,8 +67,7 @@ func (e *NewerError) Error() string {
 	return fmt.Sprintf("cannot open %q: a newer settle wrote it (version %d); nothing was changed; use that settle, or another session", e.Path, e.Version)
 }
 
-// ForeignError says that a file or directory where a log should be is
-// something else.
+// ForeignError reports that a log's path is another kind of file.
 type ForeignError struct {
 	Path string
 	What string
@@ -80,7 +77,7 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("cannot open %q: it is %s; nothing was changed; move it away, or use another session", e.Path, e.What)
 }
 
-// AccessError says that the log, or a directory on its way, cannot be used.
+// AccessError reports that the log, or a directory above it, is inaccessible.
 type AccessError struct {
 	Path string
 	Err  error
@@ -93,7 +90,7 @@ func (e *AccessError) Error() string {
 // Unwrap returns the cause.
 func (e *AccessError) Unwrap() error { return e.Err }
 
-// NameError says that a session's id cannot be used as one.
+// NameError reports an invalid session id.
 type NameError struct{ Session string }
 
 func (e *NameError) Error() string {

@@ -10,29 +10,28 @@ import (
 )
 
 const (
-	// maxTail bounds what the feed keeps in memory for subscribers that lag,
-	// in bytes as weighed. Who lags further reads from the store.
+	// maxTail bounds the events that the feed keeps for slow subscribers, in bytes by weigh.
+	// Slower subscribers read from the store.
 	maxTail = 64 << 10
 	// keptTail is the capacity that an idle feed keeps.
 	keptTail = 8
-	// chunk is how many events a subscriber takes at a time.
+	// chunk is the number of events that a subscriber takes at once.
 	chunk = 16
 )
 
-// feed hands what was written to the subscribers. It never waits for them
-// (C17): it keeps the newest events while somebody still needs them, and
-// whoever falls behind that reads from the store.
+// feed passes written events to the subscribers. It never waits for them (C17): it keeps the
+// newest events as long as a subscriber needs them; slower subscribers read from the store.
 type feed struct {
 	mu   sync.Mutex
 	last uint64 // number of the last published event
 	// tail are the newest events, up to last; weight is their sum.
 	tail   []event.Event
 	weight int
-	// keep says that the store may not have what is in the tail.
+	// keep reports that the store may lack events of the tail.
 	keep bool
-	// readers are the subscribers, idle those of them that wait for wake.
+	// readers are the subscribers, idle the ones that wait for wake.
 	readers, idle int
-	wake          chan struct{} // closed at the next event; nil if nobody waits
+	wake          chan struct{} // closed at the next event; nil without waiters
 	closed        bool
 }
 
@@ -51,7 +50,7 @@ func (f *feed) publish(events ...event.Event) {
 		}
 		f.trim()
 	}
-	f.rouse()
+	f.wakeWriter()
 }
 
 // trim drops the older half of a tail that has grown too heavy.
@@ -69,7 +68,7 @@ func (f *feed) trim() {
 	f.tail = f.tail[:n]
 }
 
-// rest drops the tail when every subscriber has had it.
+// rest drops the tail after every subscriber has read it.
 func (f *feed) rest() {
 	if f.idle < f.readers || f.keep {
 		return
@@ -81,21 +80,21 @@ func (f *feed) rest() {
 	}
 }
 
-func (f *feed) rouse() {
+func (f *feed) wakeWriter() {
 	if f.wake != nil {
 		close(f.wake)
 		f.wake, f.idle = nil, 0
 	}
 }
 
-// keepAll makes the feed keep everything from now on.
+// keepAll lets the feed keep all events from now on.
 func (f *feed) keepAll() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.keep = true
 }
 
-// forgetMore ends keepAll: the store has all that was published.
+// forgetMore ends keepAll: the store has all published events.
 func (f *feed) forgetMore() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,12 +105,12 @@ func (f *feed) forgetMore() {
 	}
 }
 
-// close says that nothing more will be published.
+// close reports that no more events follow.
 func (f *feed) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
-	f.rouse()
+	f.wakeWriter()
 }
 
 func (f *feed) join() {
@@ -127,15 +126,15 @@ func (f *feed) leave() {
 	f.rest()
 }
 
-// step is what a subscriber does next: yield events, read the store up to and
-// including a number, wait, or, if it has none of these, end.
+// step is the next step of a subscriber: yield events, read the store up to and including a
+// number, wait, or, without any of these, end.
 type step struct {
 	events []event.Event
 	stored uint64
 	wake   chan struct{}
 }
 
-// next returns what follows the cursor, using buf.
+// next returns the events after the cursor, in buf.
 func (f *feed) next(after uint64, buf []event.Event) step {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +156,7 @@ func (f *feed) next(after uint64, buf []event.Event) step {
 	return step{wake: f.wake}
 }
 
-// abandon takes back the wait for wake, unless it has come.
+// abandon cancels the wait for wake.
 func (f *feed) abandon(wake chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -166,11 +165,10 @@ func (f *feed) abandon(wake chan struct{}) {
 	}
 }
 
-// Events is a subscription: every published event after the cursor, in order,
-// first those that there are, then as they come. It ends when ctx does or,
-// after the last event, when the log is closed; or with an error, its last
-// element, if the store cannot be read. A cursor beyond the end waits for the
-// events after it. Who lags holds nobody up and misses nothing (C17).
+// Events is a subscription: every published event after the cursor, in order, first the existing
+// ones and then new ones. It ends when ctx does, or after the last event of a closed log, or
+// with an error as its last element if the store is unreadable. A cursor beyond the end waits
+// for the events after it. A slow subscriber delays nobody and misses nothing (C17).
 func (l *Log) Events(ctx context.Context, after uint64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) { l.follow(ctx, after, yield) }
 }
@@ -207,8 +205,8 @@ func (l *Log) follow(ctx context.Context, after uint64, yield func(event.Event, 
 	}
 }
 
-// replay yields the events from after to last from the store, and reports
-// whether the subscription goes on.
+// replay yields the events after after up to last from the store, and reports whether the
+// subscription continues.
 func (l *Log) replay(ctx context.Context, after, last uint64, yield func(event.Event, error) bool) bool {
 	for e, err := range l.store.Read(ctx, after) {
 		if ctx.Err() != nil {

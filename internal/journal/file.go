@@ -6,20 +6,18 @@ import (
 	"path/filepath"
 )
 
-// File is what the journal does with a session's file. Tests put faults in
-// between, with [Options.Wrap].
+// File has the operations on a session's file. Tests inject faults with [Options.Wrap].
 type File interface {
 	io.ReaderAt
 	io.WriterAt
-	// Sync puts what was written on stable storage.
+	// Sync makes the written data durable.
 	Sync() error
-	// SyncName puts the file's name on stable storage.
+	// SyncName makes the file's name durable.
 	SyncName() error
-	// Truncate sets the file's length and gives back what is allocated beyond.
+	// Truncate sets the file's length and frees the space after it.
 	Truncate(size int64) error
-	// Allocate makes sure that the disk has room for the bytes, without
-	// changing the file's length. Its error is [errors.ErrUnsupported] where
-	// the system cannot.
+	// Allocate reserves disk space for the bytes without changing the file's length. Its error
+	// is [errors.ErrUnsupported] on systems without such a call.
 	Allocate(off, size int64) error
 	Close() error
 }

@@ -24,7 +24,7 @@ func (f diskFile) Allocate(off, size int64) error {
 	return err
 }
 
-// control runs f on the descriptor until no signal comes in between.
+// control runs call on the descriptor until no signal interrupts it.
 func (f diskFile) control(op string, call func(fd int) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

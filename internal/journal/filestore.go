@@ -15,40 +15,40 @@ import (
 )
 
 const (
-	// markEvery is the distance of the marks in the file, in bytes.
+	// markEvery is the distance of marks in the file, in bytes.
 	markEvery = 256 << 10
-	// keptBuffer is the capacity that an idle store keeps for encoding.
+	// keptBuffer is the size of the encoding buffer of an idle store.
 	keptBuffer = 4 << 10
-	// scanBuffer is what a pass over a whole log reads at a time, readBuffer a subscriber.
+	// scanBuffer is the read size of a scan of a whole log, readBuffer of a subscriber.
 	scanBuffer = 256 << 10
 	readBuffer = 32 << 10
 )
 
-// mark says where in the file the record after event seq begins.
+// mark is the offset of the record after event seq.
 type mark struct {
 	seq uint64
 	off int64
 }
 
-// fileStore is the Store of a session's file, which it holds locked.
+// fileStore is the Store of a session's locked file.
 type fileStore struct {
 	path    string
 	file    File
-	lock    *os.File // the same file; the lock goes with it
+	lock    *os.File // the same file; it holds the lock
 	buf     []byte   // for encoding
 	lengths []int    // of the records in buf
 	reserve reserve
-	newborn bool // the file's name is not yet on stable storage
+	newborn bool // the file's name is not durable yet
 	info    os.FileInfo
 	wrap    func(File) File // as in Options
 
-	covered                      covered // by the snapshot; the writer's
+	covered                      covered // by the snapshot; only the writer uses it
 	snapshotEvery, snapshotLeast int64   // see the constants
-	failed                       bool    // there is no snapshot to be had
+	failed                       bool    // the snapshot cannot be written
 
 	mu     sync.Mutex
-	synced int64  // what is on stable storage; the writer's
-	size   int64  // of the whole records
+	synced int64  // durable size; only the writer uses it
+	size   int64  // size of the complete records
 	seq    uint64 // of the last record
 	marks  []mark
 }
@@ -60,8 +60,7 @@ func (s *fileStore) Append(batch []event.Event, sync Sync) error {
 		return err
 	}
 	if sync != Last {
-		// Where there is no room to reserve, the batch has to wait for the
-		// reserve, unless it is the one that ends the turn.
+		// Without reserved space, the batch waits for the reserve, unless it ends the turn.
 		if err := s.secure(batch); err != nil {
 			return err
 		}
@@ -80,8 +79,7 @@ func (s *fileStore) Append(batch []event.Event, sync Sync) error {
 	return nil
 }
 
-// secure makes sure that, when buf is written, there is still room for the
-// endings of the turn that it leaves open.
+// secure makes sure that the endings of the open turn have space after buf is written.
 func (s *fileStore) secure(batch []event.Event) error {
 	want := s.reserve.want(batch, s.lengths)
 	if want == 0 {
@@ -97,14 +95,14 @@ func (s *fileStore) secure(batch []event.Event) error {
 	return nil
 }
 
-// rest gives back what an idle store does not need.
+// rest frees what an idle store does not need.
 func (s *fileStore) rest() {
 	if cap(s.buf) > keptBuffer {
 		s.buf, s.lengths = nil, nil
 	}
 }
 
-// encode puts the batch's records into buf and their lengths into lengths.
+// encode encodes the batch's records into buf, and their lengths into lengths.
 func (s *fileStore) encode(batch []event.Event) error {
 	s.buf, s.lengths = s.buf[:0], s.lengths[:0]
 	for _, e := range batch {
@@ -118,7 +116,7 @@ func (s *fileStore) encode(batch []event.Event) error {
 	return nil
 }
 
-// write puts buf at the file's end, whole or not at all.
+// write appends buf to the file, completely or not at all.
 func (s *fileStore) write(sync Sync) error {
 	n, err := s.file.WriteAt(s.buf, s.size)
 	if err == nil && n < len(s.buf) {
@@ -128,7 +126,7 @@ func (s *fileStore) write(sync Sync) error {
 		return nil
 	}
 	if n > 0 {
-		// If this fails as well, the next opening cuts the torn record.
+		// If this fails too, the next opening cuts the torn record.
 		s.reserve.allocated = 0
 		err = errors.Join(err, s.file.Truncate(s.size))
 	}
@@ -138,7 +136,7 @@ func (s *fileStore) write(sync Sync) error {
 	return err
 }
 
-// sync puts the file on stable storage, and the first time its name as well.
+// sync makes the file durable, and the first time its name too.
 func (s *fileStore) sync() error {
 	if err := s.file.Sync(); err != nil {
 		return err
@@ -153,9 +151,9 @@ func (s *fileStore) sync() error {
 	return s.there()
 }
 
-// there returns an error if the path does not lead to the file any more: what is
-// written into it would be gone with the process. Where the system cannot say, it
-// does. What was written goes beside a file that has taken its place.
+// there returns an error if the path is no longer the file: data written to it would be lost.
+// Where the system cannot tell, it returns nil. The written events are saved next to a file that
+// replaced the log.
 func (s *fileStore) there() error {
 	info, err := os.Stat(s.path)
 	switch {
@@ -171,10 +169,10 @@ func (s *fileStore) there() error {
 	return fmt.Errorf("%w; all that it had is kept in %q: put that in its place if you want it back", ErrReplaced, kept)
 }
 
-// ErrReplaced says that another file has the log's name.
+// ErrReplaced reports that another file has the log's name.
 var ErrReplaced = errors.New("somebody put another file in its place while it was in use, such as a restored one")
 
-// advance counts the records that were written.
+// advance counts the written records.
 func (s *fileStore) advance(lengths []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,8 +183,7 @@ func (s *fileStore) advance(lengths []int) {
 	}
 }
 
-// addMark notes where the record after event seq begins, if the last mark is
-// far enough away.
+// addMark records the offset of the record after event seq, if the last mark is far enough away.
 func addMark(marks []mark, seq uint64, off int64) []mark {
 	last := int64(0)
 	if n := len(marks); n > 0 {
@@ -198,8 +195,8 @@ func addMark(marks []mark, seq uint64, off int64) []mark {
 	return append(marks, mark{seq, off})
 }
 
-// Read implements [Store]. It has a descriptor of its own, so that it works
-// after Close and never disturbs the writer.
+// Read implements [Store]. It has its own descriptor, so that it works after Close and does not
+// affect the writer.
 func (s *fileStore) Read(ctx context.Context, after uint64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		from, end := s.find(after)
@@ -211,7 +208,7 @@ func (s *fileStore) Read(ctx context.Context, after uint64) iter.Seq2[event.Even
 		defer f.Close()
 		for e, err := range decodeFrom(ctx, scan(f, from.off, end, readBuffer), from.seq, after) {
 			if errors.As(err, new(*DamageError)) {
-				_ = os.Remove(snapshotPath(s.path)) // so that the next opening sees it, cuts it and tells
+				_ = os.Remove(snapshotPath(s.path)) // the next opening then finds, cuts and reports the damage
 			}
 			if !yield(e, err) {
 				return
@@ -220,7 +217,7 @@ func (s *fileStore) Read(ctx context.Context, after uint64) iter.Seq2[event.Even
 	}
 }
 
-// find returns the last mark before what follows the cursor, and the end.
+// find returns the last mark before the cursor, and the end.
 func (s *fileStore) find(after uint64) (mark, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,8 +228,8 @@ func (s *fileStore) find(after uint64) (mark, int64) {
 	return from, s.size
 }
 
-// decodeFrom yields the scanner's events after the cursor; seq is the number
-// of the event before the scanner's first. An error ends it.
+// decodeFrom yields the scanner's events after the cursor; seq is the number of the event before
+// the scanner's first. An error ends it.
 func decodeFrom(ctx context.Context, s *scanner, seq, after uint64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		var decoder event.Decoder
@@ -256,8 +253,8 @@ func decodeFrom(ctx context.Context, s *scanner, seq, after uint64) iter.Seq2[ev
 	}
 }
 
-// Close implements [Store]. The lock is free when whoever inherited it has
-// ended as well.
+// Close implements [Store]. The lock is released when all processes that inherited it have ended
+// too.
 func (s *fileStore) Close() error {
 	s.snapshotAfter(s.snapshotLeast)
 	s.reserve.turn = false

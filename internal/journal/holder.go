@@ -11,25 +11,24 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// holder is who holds a lock.
+// holder is the holder of a lock.
 type holder struct {
-	// pid is the host, or 0 if it is dead or cannot be seen.
+	// pid is the host, or 0 if it is dead or invisible.
 	pid int
-	// process is the host as it recorded itself, where it is proved that this
-	// is pid (C23), and away where it cannot be seen from here.
+	// process is the host's recorded identity, if pid provably has it (C23). away reports that
+	// it runs elsewhere.
 	process *event.Identity
 	away    bool
-	// recorded is the host as it recorded itself, proved or not: who is asked.
+	// recorded is the host's recorded identity, proved or not. It receives requests.
 	recorded *event.Identity
-	// embeds says that it is a program that embeds settle: not ours to end.
+	// embeds reports that the host is a program that embeds settle, which must not be ended.
 	embeds bool
-	// heirs are those that inherited the lock from dead, the host.
-	heirs []int
-	dead  int
+	// survivors are the surviving supervisors of the dead host, which inherited the lock.
+	survivors []int
+	dead      int
 }
 
-// findHolder asks the kernel and the log: the kernel says who holds the lock, as
-// far as it lets us look, and the log who that is.
+// findHolder combines the kernel's information about the lock with the log's about the process.
 func findHolder(f *os.File, path string) holder {
 	h := lockHolder(f)
 	opened := lastOpened(path)
@@ -39,25 +38,24 @@ func findHolder(f *os.File, path string) holder {
 	h.recorded = opened.Process
 	switch proc.Find(opened.Process) {
 	case proc.Present:
-		if len(h.heirs) == 0 || h.pid == opened.PID { // else it lets us look, and does not hold it
+		if len(h.survivors) == 0 || h.pid == opened.PID { // otherwise the host is visible and does not hold the lock
 			return holder{pid: opened.PID, process: opened.Process, recorded: opened.Process, embeds: opened.Face == event.FaceLibrary}
 		}
 	case proc.Unknown:
-		if len(h.heirs) > 0 {
+		if len(h.survivors) > 0 {
 			break
 		}
 		if opened.Process != nil {
 			return holder{process: opened.Process, recorded: opened.Process, away: true}
 		}
-		if isAlive(opened.PID) { // perhaps; an older settle recorded no more
+		if isAlive(opened.PID) { // unproven; an older settle recorded only the pid
 			return holder{pid: opened.PID}
 		}
 	}
 	return h
 }
 
-// lastOpened returns how the last process that opened the session described
-// itself, unless it has closed it.
+// lastOpened returns the last session.opened event, unless the session was closed since.
 func lastOpened(path string) (last *event.SessionOpened) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -90,8 +88,7 @@ func lastOpened(path string) (last *event.SessionOpened) {
 	}
 }
 
-// Holder returns the living process that holds the session, or 0: nobody
-// does, or one that cannot be seen from here.
+// Holder returns the living process that holds the session, or 0 if no visible process does.
 func Holder(dir, session string) (pid int, err error) {
 	f, _, err := openToRead(dir, session)
 	if err != nil {
@@ -104,8 +101,8 @@ func Holder(dir, session string) (pid int, err error) {
 	return findHolder(f, f.Name()).pid, nil
 }
 
-// Free reports whether nobody holds the session, at this moment. A host that
-// opens the session meanwhile is not disturbed.
+// Free reports whether no process holds the session now. It does not disturb a host that opens
+// the session meanwhile.
 func Free(dir, session string) (bool, error) {
 	path, err := logPath(dir, session)
 	if err != nil {
@@ -115,13 +112,13 @@ func Free(dir, session string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("cannot look at session %q: %w", session, err)
 	}
-	defer f.Close() // gives the lock back
+	defer f.Close() // releases the shared lock
 	held, err := isHeld(f)
 	return !held, err
 }
 
-// isHeld reports whether another opening of the file is locked, for which it
-// shares the lock until the file is closed.
+// isHeld reports whether another process has locked the file. It shares the lock until the file
+// is closed.
 func isHeld(f *os.File) (bool, error) {
 	free, err := disk.TryShare(f)
 	return !free, err

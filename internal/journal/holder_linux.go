@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// lockHolder looks through /proc for the descriptors through which the file
-// is locked. /proc/PID/fdinfo shows the locks of each, with the process that
-// took it (proc_pid_fdinfo(5)):
+// lockHolder searches /proc for the descriptors that hold the file's lock. /proc/PID/fdinfo
+// lists the locks of each, with the process that took them (proc_pid_fdinfo(5)):
 //
 //	lock:	1: FLOCK  ADVISORY  WRITE 1234 08:02:5513 0 EOF
 //
-// Those of another user's process cannot be seen, nor of one that is not
-// dumpable.
+// The descriptors of other users' processes, and of processes that are not dumpable, are
+// invisible.
 func lockHolder(f *os.File) holder {
 	info, err := f.Stat()
 	if err != nil {
@@ -30,11 +29,11 @@ func lockHolder(f *os.File) holder {
 			continue
 		}
 		if by, ok := holds(dir, info); ok {
-			h.heirs = append(h.heirs, pid)
+			h.survivors = append(h.survivors, pid)
 			h.dead = by
 		}
 	}
-	for _, pid := range h.heirs {
+	for _, pid := range h.survivors {
 		if pid == h.dead {
 			h.pid, h.dead = pid, 0
 			break
@@ -43,8 +42,7 @@ func lockHolder(f *os.File) holder {
 	return h
 }
 
-// holds reports whether the process has a descriptor that holds the lock, and
-// which process took it.
+// holds reports whether the process has a descriptor with the lock, and which process took it.
 func holds(dir string, file os.FileInfo) (taker int, ok bool) {
 	fds, err := os.ReadDir(dir + "/fd")
 	if err != nil {
@@ -66,11 +64,11 @@ func holds(dir string, file os.FileInfo) (taker int, ok bool) {
 	return 0, false
 }
 
-// lockTaker finds the flock in a descriptor's information.
+// lockTaker finds the lock in a descriptor's information.
 func lockTaker(detail string) (pid int, ok bool) {
 	for line := range strings.Lines(detail) {
 		f := strings.Fields(line)
-		if len(f) >= 6 && f[0] == "lock:" && f[2] == "FLOCK" && f[4] == "WRITE" { // READ only asks whether it is free
+		if len(f) >= 6 && f[0] == "lock:" && f[2] == "FLOCK" && f[4] == "WRITE" { // READ only tests the lock
 			pid, _ = strconv.Atoi(f[5])
 			return pid, true
 		}
@@ -84,7 +82,7 @@ func IsStopped(pid int) bool {
 	if err != nil {
 		return false
 	}
-	// The state follows the name, which is in parentheses and may hold any.
+	// The state follows the name, which is in parentheses and can have any character.
 	i := bytes.LastIndexByte(stat, ')')
 	return i >= 0 && len(stat) > i+2 && (stat[i+2] == 'T' || stat[i+2] == 't')
 }

@@ -4,5 +4,5 @@ package journal
 
 import "os"
 
-// lockHolder does not know: these systems do not say who holds a lock.
+// lockHolder is unknown: the system does not report the holders of locks.
 func lockHolder(*os.File) holder { return holder{} }

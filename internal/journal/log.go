@@ -9,21 +9,21 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// defaultWriteTimeout is how long a write may take before the store is given
-// up. Disks that sleep and busy network file systems take seconds.
+// defaultWriteTimeout is the time after which a write counts as failed. Sleeping disks and busy
+// network file systems take seconds.
 const defaultWriteTimeout = time.Minute
 
-// health says what still becomes of events.
+// health is the state of the store.
 type health string
 
 const (
-	sound    health = "sound"    // they are written
-	tight    health = "tight"    // they are written into the space reserved for endings
-	volatile health = "volatile" // they are in memory only
+	sound    health = "sound"    // events are written
+	tight    health = "tight"    // events are written into the space reserved for endings
+	volatile health = "volatile" // events are in memory only
 )
 
-// Log is one session's ordered log and the state that it folds to. Its
-// methods may be called from any goroutine.
+// Log is the ordered log of one session and its folded state. Any goroutine can call its
+// methods.
 type Log struct {
 	store        Store
 	now          func() time.Time
@@ -36,38 +36,37 @@ type Log struct {
 	ended chan struct{} // closed by the writer when it has closed the store
 
 	mu      sync.Mutex
-	state   event.State // what all accepted events fold to
-	queue   *batch      // accepted and not yet taken by the writer
-	writing *batch      // what the writer has taken, or nil
-	spare   *batch      // an empty one, or nil
+	state   event.State // folded from all accepted events
+	queue   *batch      // accepted, not yet taken by the writer
+	writing *batch      // taken by the writer, or nil
+	spare   *batch      // an empty batch, or nil
 	health  health
 	err     *FailedError  // why health is not sound
 	failed  chan struct{} // closed with err
 	closing bool
-	busy    bool   // the store is being written or reopened
-	stored  uint64 // the last event that the store has
-	// published is the last event that was, and unwritten those that the store
-	// has missed since it failed.
+	busy    bool   // a write or Reopen uses the store
+	stored  uint64 // the last event in the store
+	// published is the last published event; unwritten are the events that the store lacks since
+	// its failure.
 	published uint64
 	unwritten []event.Event
-	closeErr  error // of the store; to be read when ended is closed
+	closeErr  error // of the store; valid after ended is closed
 }
 
 // Option changes how a log works.
 type Option func(*Log)
 
-// WithClock makes now the source of the events' times.
+// WithClock sets the source of the events' times.
 func WithClock(now func() time.Time) Option { return func(l *Log) { l.now = now } }
 
-// WithWriteTimeout bounds how long a write may take before the store counts
-// as failed. It is a minute by default.
+// WithWriteTimeout sets the time after which a write counts as failed, a minute by default.
 func WithWriteTimeout(d time.Duration) Option { return func(l *Log) { l.writeTimeout = d } }
 
 // WithEpoch sets what [Log.Epoch] returns.
 func WithEpoch(epoch uint64) Option { return func(l *Log) { l.epoch = epoch } }
 
-// New returns a log over the store; state is what the store's events fold
-// to. The log owns both from now on, until Close.
+// New returns a log over the store; state is folded from the store's events. The log owns both
+// until Close.
 func New(store Store, state event.State, opts ...Option) *Log {
 	l := &Log{
 		store: store, state: state, now: time.Now, writeTimeout: defaultWriteTimeout, epoch: state.Seq + 1,
@@ -84,22 +83,20 @@ func New(store Store, state event.State, opts ...Option) *Log {
 	return l
 }
 
-// Epoch is greater than that of whoever had the log open before and has written to it:
-// the number of the first event that this one can write, unless the store knows better.
+// Epoch is the fencing epoch: greater than the epoch of every earlier writer. By default it is
+// the number of the first event that this writer can write.
 func (l *Log) Epoch() uint64 { return l.epoch }
 
-// Update is the only way anything changes. Calls are serialised. f sees
-// everything accepted so far; what it returns is the log's: it gets its version,
-// session, number and time, is folded, queued for the writer, and published when it is
-// written (C4). f must not block, call the log, or keep the state.
+// Update is the only way to change the state. Calls are serialised. f reads the state of all
+// accepted events and returns new ones. The log sets their version, session, number and time,
+// folds them, queues them for the writer, and publishes them after the write (C4). f must not
+// block, call the log, or keep the state.
 //
-// Update returns at once, or, if one of the events is [event.Event.Durable],
-// when it is on stable storage. Text deltas that arrive faster than they
-// can be written are merged.
+// Update returns at once, or, if an event is [event.Event.Durable], when it is durable. Text
+// deltas that arrive faster than the writer are merged.
 //
-// Where Fold refuses an event, which is a defect of the caller, nothing of the
-// update is appended, its error is returned, and the log goes on. Where the store has
-// failed, the events are accepted all the same, and the error is a
+// If Fold refuses an event, which is a defect of the caller, Update appends nothing and returns
+// Fold's error. If the store has failed, the events are accepted, and the error is a
 // [FailedError]. After Close it is [ErrClosed].
 func (l *Log) Update(f func(event.State) []event.Event) error {
 	r, err := l.accept(f)
@@ -109,8 +106,7 @@ func (l *Log) Update(f func(event.State) []event.Event) error {
 	return l.await(r)
 }
 
-// accept runs f and takes what it returns. It returns the receipt to wait
-// for, if any.
+// accept runs f and takes its events. It returns the receipt to wait for, if any.
 func (l *Log) accept(f func(event.State) []event.Event) (*receipt, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,13 +115,13 @@ func (l *Log) accept(f func(event.State) []event.Event) (*receipt, error) {
 	}
 	events := f(l.state)
 	if len(events) == 0 {
-		l.queue.seal() // f may have kept the cursor
+		l.queue.seal() // f can have kept the cursor
 		return nil, l.failure()
 	}
 	if err := l.appendAll(events); err != nil {
 		return nil, err
 	}
-	defer l.rouse()
+	defer l.wakeWriter()
 	patient := true // nobody needs to wait
 	for i := range events {
 		patient = patient && !events[i].Durable()
@@ -133,22 +129,22 @@ func (l *Log) accept(f func(event.State) []event.Event) (*receipt, error) {
 	if l.health == volatile {
 		return nil, l.err
 	}
-	if patient && l.queue.weight < crowded {
+	if patient && l.queue.weight < maxQueued {
 		return nil, l.failure()
 	}
 	return l.queue.wait(), nil
 }
 
-// rouse tells the writer that the queue may have events.
-func (l *Log) rouse() {
+// wakeWriter signals that the queue can have events.
+func (l *Log) wakeWriter() {
 	select {
 	case l.kick <- struct{}{}:
-	default: // it knows already
+	default: // a signal is pending already
 	}
 }
 
-// appendAll stamps, folds and queues the events, all or none of them. Fold
-// leaves the state alone where it refuses, so that one event needs no copy.
+// appendAll stamps, folds and queues the events, all or none. Fold does not change the state
+// when it refuses, so that one event needs no copy.
 func (l *Log) appendAll(events []event.Event) error {
 	if len(events) == 1 {
 		if d, ok := events[0].Data.(event.ItemDelta); ok && l.queue.joins(events[0], d) {
@@ -171,7 +167,7 @@ func (l *Log) append(events []event.Event) error {
 			return fmt.Errorf("cannot append to the log: %w", err)
 		}
 		e.V, e.Session, e.Seq = event.Version, l.state.Session, l.state.Seq+1
-		e.At = l.now().Round(0).UTC() // without the monotonic reading, as it will be read back
+		e.At = l.now().Round(0).UTC() // without the monotonic reading, which the log cannot store
 		e.Volatile = l.health == volatile
 		next, err := event.Fold(l.state, *e)
 		if err != nil {
@@ -189,7 +185,7 @@ func (l *Log) append(events []event.Event) error {
 	return nil
 }
 
-// merge folds the delta as more of the last event, under its number.
+// merge folds the delta into the last event, under its number.
 func (l *Log) merge(e event.Event, d event.ItemDelta) error {
 	last := &l.queue.events[len(l.queue.events)-1]
 	e.V, e.Session, e.Seq, e.At = last.V, last.Session, last.Seq, last.At
@@ -204,8 +200,7 @@ func (l *Log) merge(e event.Event, d event.ItemDelta) error {
 	return nil
 }
 
-// await waits until the writer has settled the batch. A write that hangs
-// ends the wait: the store has failed.
+// await waits for the writer's result. A write that hangs ends the wait: the store has failed.
 func (l *Log) await(r *receipt) error {
 	select {
 	case <-r.done:
@@ -223,14 +218,13 @@ func (l *Log) await(r *receipt) error {
 	}
 }
 
-// View calls f with the state that all accepted events fold to, under the
-// log's lock. f must not block, call the log, or keep the state;
-// [event.State.Clone] makes a copy to keep. A subscription from its Seq on
+// View calls f with the state of all accepted events, under the log's lock. f must not block,
+// call the log, or keep the state; [event.State.Clone] copies it. A subscription from its Seq
 // continues it without gap or overlap.
 func (l *Log) View(f func(event.State)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.queue.seal() // what f sees as event n stays event n
+	l.queue.seal() // event n must not change after f
 	f(l.state)
 }
 
@@ -241,22 +235,22 @@ func (l *Log) Seq() uint64 {
 	return seq
 }
 
-// Failed returns a channel that is closed when the store has failed. After
-// [Log.Reopen] it is another.
+// Failed returns a channel that is closed when the store fails. After [Log.Reopen] it is a new
+// one.
 func (l *Log) Failed() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.failed
 }
 
-// Err returns the [FailedError] with which the store failed, or nil.
+// Err returns the [FailedError] of the store, or nil.
 func (l *Log) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.failure()
 }
 
-// failure returns err as an error, which a nil *FailedError would not be.
+// failure returns err as an error; a nil *FailedError becomes nil.
 func (l *Log) failure() error {
 	if l.err == nil {
 		return nil
@@ -264,10 +258,9 @@ func (l *Log) failure() error {
 	return l.err
 }
 
-// Close refuses further updates, waits until what was accepted is written,
-// and closes the store. Subscriptions end after the last event. If ctx ends
-// first, Close returns, and the writer closes the store when its write does.
-// Closing twice is closing once.
+// Close refuses further updates, waits until all accepted events are written, and closes the
+// store. Subscriptions end after the last event. If ctx ends first, Close returns, and the
+// writer closes the store after its write. A second Close has no effect.
 func (l *Log) Close(ctx context.Context) error {
 	l.mu.Lock()
 	if !l.closing {

@@ -243,13 +243,13 @@ func TestFloodWaitsForTheDisk(t *testing.T) {
 		n := 0
 		go func() { // ends when all are written
 			var err error
-			for ; n < 10*crowded/maxMerged && err == nil; n++ {
+			for ; n < 10*maxQueued/maxMerged && err == nil; n++ {
 				err = l.Update(one(delta(big)))
 			}
 			done <- err
 		}()
 		synctest.Wait()
-		if n*maxMerged > 3*crowded {
+		if n*maxMerged > 3*maxQueued {
 			t.Fatalf("%d bytes wait for the disk", n*maxMerged)
 		}
 		go g.letAll(l)

@@ -10,29 +10,28 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// memory is a Store that keeps the events of one process's life. Of a delta it
-// keeps no more than its time, and, once its item has ended, no text of its own:
-// that is a part of what the ending says.
+// memory is a Store for the life of the process. It stores only the time of a delta after its
+// item has ended: the text is then a part of the ending's.
 type memory struct {
 	mu    sync.Mutex
 	kept  []kept
-	items map[string]*deltas // of the items that have not ended
+	items map[string]*deltas // of the open items
 }
 
-// kept is an event: a delta, or any other.
+// kept is a stored event: a delta or another one.
 type kept struct {
 	event  *event.Event
-	deltas *deltas // of which it is one
+	deltas *deltas // of its item, for a delta
 	at     int64   // in nanoseconds
 	stream event.Stream
 	text   string
-	before int32 // where the delta before it is, from 1; 0 for none
+	before int32 // index of the previous delta, from 1; 0 for none
 }
 
-// deltas are those of one item.
+// deltas are the deltas of one item.
 type deltas struct {
-	common event.Event // what they share
-	last   int32       // where the last one is, from 1
+	common event.Event // their common values
+	last   int32       // index of the last one, from 1
 }
 
 // NewMemory returns a log in memory for the session.
@@ -58,8 +57,7 @@ func (m *memory) Append(batch []event.Event, _ Sync) error {
 	return nil
 }
 
-// delta keeps a delta with those of its item, if it shares with them what they
-// share.
+// delta stores a delta with the others of its item, if their common values agree.
 func (m *memory) delta(e *event.Event, d event.ItemDelta) bool {
 	if d.Notice {
 		return false
@@ -82,8 +80,7 @@ func (m *memory) delta(e *event.Event, d event.ItemDelta) bool {
 	return true
 }
 
-// share makes the deltas' texts parts of what the item's ending says, as far as
-// they are.
+// share lets the texts of the deltas share the memory of the item's ending, where they agree.
 func (m *memory) share(item string, whole event.Content) {
 	of := m.items[item]
 	if of == nil {
@@ -99,7 +96,7 @@ func (m *memory) share(item string, whole event.Content) {
 		if text := rest[k.stream]; strings.HasPrefix(text, k.text) {
 			k.text, rest[k.stream] = text[:len(k.text)], text[len(k.text):]
 		} else {
-			rest[k.stream] = "" // what follows is not from there either
+			rest[k.stream] = "" // the following texts differ as well
 		}
 	}
 }

@@ -12,48 +12,46 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Options say which log to open, and how.
+// Options are the log to open and its settings.
 type Options struct {
 	Dir     string // data directory
 	Session string // id; see [NameError]
 	// MustExist refuses to create the session: [MissingError].
 	MustExist bool
-	// Take ends the process that holds the session and waits for the lock.
+	// Take takes the session over: it asks the holder to release it, or ends the holder.
 	Take bool
-	// TakeGrace is what the holder has to end by itself, 2 s by default;
-	// TakeTimeout bounds the whole wait, 10 s by default.
+	// TakeGrace is the time for the holder to end by itself, 2 s by default; TakeTimeout bounds
+	// the whole wait, 10 s by default.
 	TakeGrace, TakeTimeout time.Duration
-	// ReleaseTimeout bounds the wait for those that clean up after a holder
-	// that is dead, 5 s by default.
+	// ReleaseTimeout bounds the wait for surviving supervisors of a dead host, 5 s by default.
 	ReleaseTimeout time.Duration
 	// Clock is the source of the events' times, time.Now by default.
 	Clock func() time.Time
 	// WriteTimeout is as for [WithWriteTimeout].
 	WriteTimeout time.Duration
-	// snapshotEvery and snapshotLeast are the constants of the same names by default.
+	// snapshotEvery and snapshotLeast default to the constants of these names.
 	snapshotEvery, snapshotLeast int64
-	// Wrap, if set, stands between the journal and the file. It is for tests.
+	// Wrap, if set, wraps the file, for tests.
 	Wrap func(File) File
 }
 
-// Opened says what opening found and did.
+// Opened describes the result of opening.
 type Opened struct {
 	Path     string
-	Existing bool // there are events
-	// Damage says in words what was wrong with the file, or is empty. What
-	// was cut from its end, CutBytes long, is in the file Kept, unless it was
-	// only zeros.
+	Existing bool // the log has events
+	// Damage describes the file's damage, or is empty. Kept is the file with the CutBytes bytes
+	// that were cut from its end, unless they were zeros.
 	Damage   string
 	CutBytes int64
 	Kept     string
 }
 
-// Open opens the session's log, creating it if it may, and takes its lock
-// (C20). What a crash or a bad disk has damaged is cut, kept beside, and told.
-// The errors for which a caller can do something are [HeldError],
-// [MissingError], [NewerError], [ForeignError], [AccessError] and [NameError].
+// Open opens the session's log, creates it if allowed, and takes its lock (C20). Damage by a
+// crash or a bad disk is cut, saved in another file, and reported. A caller can handle the
+// errors [HeldError], [MissingError], [NewerError], [ForeignError], [AccessError] and
+// [NameError].
 //
-// Things that a dead writer left open are still open in the state.
+// Entities that a dead writer left open are still open in the state.
 func Open(ctx context.Context, o Options) (*Log, Opened, error) {
 	path, err := logPath(o.Dir, o.Session)
 	if err != nil {
@@ -70,7 +68,7 @@ func Open(ctx context.Context, o Options) (*Log, Opened, error) {
 	}
 	store, state, opened, err := load(o, path, f, info.Size())
 	switch {
-	case err != nil && info.Size() == 0: // it never became a log
+	case err != nil && info.Size() == 0: // the file never became a log
 		return nil, Opened{}, errors.Join(err, removeLocked(f, path))
 	case err != nil:
 		return nil, Opened{}, errors.Join(err, f.Close())
@@ -102,9 +100,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// LockFile returns the file that holds the session's lock, for child
-// processes to inherit: the lock is free when the last of them has ended. It
-// is nil for a log in memory.
+// LockFile returns the file with the session's lock, which child processes inherit: the lock is
+// released after the last of them has ended. It is nil for a log in memory.
 func (l *Log) LockFile() *os.File {
 	if s, ok := l.store.(*fileStore); ok {
 		return s.lock
@@ -148,7 +145,7 @@ func (o Options) openFile(path string) (*os.File, error) {
 			return nil, &AccessError{Path: path, Err: err}
 		}
 	}
-	// Looked at first, since opening a pipe or a device may have effects.
+	// Checked first, since opening a pipe or a device can have effects.
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, notAFile(path, info)
 	}
@@ -162,7 +159,7 @@ func (o Options) openFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// notAFile is the error of something in a log's place.
+// notAFile is the error for another kind of file in a log's place.
 func notAFile(path string, info os.FileInfo) error {
 	what := "not a file"
 	if info.IsDir() {
@@ -171,8 +168,7 @@ func notAFile(path string, info os.FileInfo) error {
 	return &ForeignError{Path: path, What: what}
 }
 
-// load reads the locked file of that size, repairs it and returns its store and
-// state.
+// load reads and repairs the locked file, and returns its store and state.
 func load(o Options, path string, f *os.File, size int64) (*fileStore, event.State, Opened, error) {
 	opened := Opened{Path: path}
 	file := o.Wrap(diskFile{f})

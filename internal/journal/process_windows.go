@@ -9,12 +9,12 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// askToEnd does nothing: Windows has no way to ask a process without a window.
+// askToEnd does nothing: Windows cannot ask a process without a window.
 func askToEnd(*event.Identity) error { return nil }
 
 func forceToEnd(p *event.Identity) error { return proc.Signal(p, os.Kill) }
 
-// isAlive reports whether there is such a process.
+// isAlive reports whether the process exists.
 func isAlive(pid int) bool {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
 	if err != nil {

@@ -11,16 +11,15 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// A record is a line: the length of the JSON and the CRC-32C of what follows
-// it, in eight hex digits each, a letter for its class, the event's JSON. For
-// example, shortened:
+// A record is a line: the length of the JSON and the CRC-32C of the rest, in eight hex digits
+// each, a letter for its class, and the event's JSON. For example, shortened:
 //
 //	0000008f 1c5b20a4 d {"v":1,"session":"s1","seq":6,…}
 //
-// Records have the sequence numbers 1, 2, 3, …, so that a reader can count
-// past those that it does not decode.
+// Records have the sequence numbers 1, 2, 3, …, so that a reader counts records that it does not
+// decode.
 
-// class says what opening must know of a record without decoding it.
+// class is what opening needs about a record without decoding it.
 type class byte
 
 const (
@@ -31,19 +30,19 @@ const (
 )
 
 const (
-	// headLen is the length of what stands before the JSON, sumFrom where the
-	// checksummed part begins.
+	// headLen is the length of the part before the JSON, and sumFrom the start of the
+	// checksummed part.
 	headLen = 20
 	sumFrom = 18
 	// maxJSON bounds the JSON of one event.
 	maxJSON = 256 << 20
 )
 
-// checksum is the CRC-32C. The library makes the table once.
+// checksum is the CRC-32C. The library caches the table.
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// bodySum is the checksum of a record's class and event. It copies neither: an event
-// may have megabytes.
+// bodySum is the checksum of a record's class and event. It copies neither, since an event can
+// have megabytes.
 func bodySum(c class, json []byte) uint32 {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	return crc32.Update(crc32.Checksum([]byte{byte(c), ' '}, table), table, json)
@@ -80,8 +79,8 @@ func appendRecord(b []byte, e event.Event) ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// encodable returns an error for an event that no record can have, before it is
-// accepted: later, it would take what comes after it down with it.
+// encodable returns an error for an event that no record can hold. It runs before the event is
+// accepted.
 func encodable(e *event.Event) error {
 	var raw json.RawMessage
 	switch d := e.Data.(type) {
@@ -100,7 +99,7 @@ func encodable(e *event.Event) error {
 	return err
 }
 
-// maxEscape is how much longer a text may become in JSON.
+// maxEscape is the largest growth factor of a text in JSON.
 const maxEscape = 6
 
 func putHex(b []byte, n uint32) {
@@ -125,7 +124,7 @@ func parseHex(b []byte) (n uint32, ok bool) {
 	return n, true
 }
 
-// record is what a scanner reads; its JSON is valid until the next one.
+// record is the result of a scanner; its JSON is valid until the next one.
 type record struct {
 	class class
 	json  []byte
@@ -135,15 +134,15 @@ type record struct {
 // decode returns the record's event.
 func (r record) decode() (event.Event, error) {
 	var e event.Event
-	err := e.UnmarshalJSON(r.json) // json.Unmarshal would check it a second time
+	err := e.UnmarshalJSON(r.json) // json.Unmarshal would validate it again
 	return e, err
 }
 
-// DamageError says from where on a log cannot be read.
+// DamageError reports the offset from which a log is unreadable.
 type DamageError struct {
 	Offset int64
 	Why    string
-	// torn says that a write which did not complete explains it.
+	// torn reports that an incomplete write explains the damage.
 	torn bool
 }
 
@@ -151,23 +150,23 @@ func (e *DamageError) Error() string {
 	return fmt.Sprintf("the log is damaged at offset %d: %s", e.Offset, e.Why)
 }
 
-// scanner reads records one after the other.
+// scanner reads consecutive records.
 type scanner struct {
 	src  *bufio.Reader
 	off  int64 // of the next record
 	end  int64
-	last int64 // length of the record handed out from src's buffer, still to be discarded
+	last int64 // length of the returned record in src's buffer, discarded later
 	big  []byte
 }
 
-// scan returns a scanner of the records from off, where one begins, to end.
+// scan returns a scanner of the records between off, where a record begins, and end.
 func scan(r io.ReaderAt, off, end int64, buffer int) *scanner {
 	section := io.NewSectionReader(r, off, end-off)
 	return &scanner{src: bufio.NewReaderSize(section, buffer), off: off, end: end}
 }
 
-// next returns the next record. The error is io.EOF at the end, a
-// *DamageError where there is no whole record, or the reader's.
+// next returns the next record. The error is io.EOF at the end, a *DamageError without a
+// complete record, or the reader's.
 func (s *scanner) next() (record, error) {
 	if s.last > 0 {
 		if _, err := s.src.Discard(int(s.last)); err != nil {
@@ -203,8 +202,7 @@ func (s *scanner) next() (record, error) {
 	return r, nil
 }
 
-// parseHead reads a record's first 20 bytes, or those there are. It returns
-// what is wrong with them, if anything.
+// parseHead parses the first 20 bytes of a record, or fewer. why describes a defect.
 func parseHead(head []byte) (size, sum uint32, why string) {
 	const shape = "00000000 00000000 - "
 	for i, c := range head {
@@ -223,7 +221,7 @@ func parseHead(head []byte) (size, sum uint32, why string) {
 	return size, sum, ""
 }
 
-// take returns the next n bytes, from the buffer where they fit.
+// take returns the next n bytes, from the buffer if they fit.
 func (s *scanner) take(n int64) ([]byte, error) {
 	if n <= int64(s.src.Size()) {
 		s.last = n
@@ -240,8 +238,7 @@ func (s *scanner) damage(why string, torn bool) error {
 	return &DamageError{Offset: s.off, Why: why, torn: torn}
 }
 
-// The first line of a log: the magic, the version of the framing, and the
-// CRC-32C of both.
+// The first line of a log: the magic, the version of the framing, and the CRC-32C of both.
 const (
 	magic         = "settle-log"
 	formatVersion = 1
@@ -252,18 +249,18 @@ func header(version int) []byte {
 	return fmt.Appendf(b, "%08x\n", checksum(b))
 }
 
-// headerState says what the beginning of a file is.
+// headerState describes the start of a file.
 type headerState string
 
 const (
 	headerGood    headerState = "good"
-	headerNewer   headerState = "newer"   // of a later version of the format
-	headerNone    headerState = "none"    // nothing, or only zeros, or a part of a header
-	headerDamaged headerState = "damaged" // a bit or two are wrong
-	headerForeign headerState = "foreign" // not ours
+	headerNewer   headerState = "newer"   // a later version of the format
+	headerNone    headerState = "none"    // empty, zeros, or a part of a header
+	headerDamaged headerState = "damaged" // a few wrong bits
+	headerForeign headerState = "foreign" // another kind of file
 )
 
-// inspectHeader says what the file's first bytes are, and their version.
+// inspectHeader classifies the file's first bytes and returns their version.
 func inspectHeader(first []byte) (headerState, int) {
 	want := header(formatVersion)
 	var version int

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// removeLocked closes the file first: Windows removes no open file.
+// removeLocked closes the file first: Windows cannot remove an open file.
 func removeLocked(f *os.File, path string) error {
 	return errors.Join(f.Close(), os.Remove(path))
 }

@@ -9,22 +9,20 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Reopener is a [Store] that may take events again after an Append has failed.
+// Reopener is a [Store] that can recover after a failed Append.
 type Reopener interface {
-	// Reopen makes sure that the store has the events up to seq and no others,
-	// on stable storage.
+	// Reopen makes sure that exactly the events up to seq are durable.
 	Reopen(seq uint64) error
 }
 
-// Reopen tries to write again where the store has failed, for a disk that had
-// no room or failed for a while. What was not written is written first, so that
-// the log has all that was shown. Where nothing has failed it does nothing.
+// Reopen retries after a failure of the store, such as a full disk. It first writes the missing
+// events, so that the log has all published events. Without a failure it does nothing.
 func (l *Log) Reopen() error {
 	store, last, err := l.beginReopen()
 	if store == nil {
 		return err
 	}
-	err = store.Reopen(last) // in the caller's hands: a disk that hangs holds up nobody else
+	err = store.Reopen(last) // by the caller, so that a hanging disk delays nobody else
 	r, err := l.endReopen(err)
 	if r == nil {
 		return err
@@ -32,8 +30,8 @@ func (l *Log) Reopen() error {
 	return l.await(r)
 }
 
-// beginReopen takes the store from the writer, which has nothing to write then.
-// It returns nothing where there is nothing to do, or nothing that can be done.
+// beginReopen takes the store from the idle writer. It returns a nil store if there is nothing
+// to do or to recover.
 func (l *Log) beginReopen() (store Reopener, last uint64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,7 +46,7 @@ func (l *Log) beginReopen() (store Reopener, last uint64, err error) {
 	return store, l.stored, nil
 }
 
-// endReopen gives the store back to the writer, with what it has missed.
+// endReopen returns the store to the writer, with the missing events.
 func (l *Log) endReopen(failed error) (*receipt, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +59,7 @@ func (l *Log) endReopen(failed error) (*receipt, error) {
 	missed := l.unwritten
 	l.unwritten = nil
 	for _, e := range missed {
-		if e.Seq > l.stored { // else a write that hung came back after all
+		if e.Seq > l.stored { // a hanging write can have succeeded
 			e.Volatile = false
 			l.queue.add(e)
 		}
@@ -69,14 +67,14 @@ func (l *Log) endReopen(failed error) (*receipt, error) {
 	l.queue.seal()
 	if len(l.queue.events) == 0 {
 		l.feed.forgetMore()
-		return nil, nil //nolint:nilnil // there is nothing to wait for
+		return nil, nil //nolint:nilnil // nothing to wait for
 	}
 	l.queue.sync = Durably
-	l.rouse()
+	l.wakeWriter()
 	return l.queue.wait(), nil
 }
 
-// unpublished returns those of the events that nobody has seen yet.
+// unpublished returns the events that are not published yet.
 func (l *Log) unpublished(events []event.Event) []event.Event {
 	n := slices.IndexFunc(events, func(e event.Event) bool { return e.Seq > l.published })
 	if n < 0 {
@@ -85,8 +83,8 @@ func (l *Log) unpublished(events []event.Event) []event.Event {
 	return events[n:]
 }
 
-// Reopen implements [Reopener]. What the kernel may have lost of the file with a
-// sync that failed is written again.
+// Reopen implements [Reopener]. It also rewrites data that the kernel may have lost in a failed
+// sync.
 func (s *fileStore) Reopen(seq uint64) error {
 	if !same(s.lock, s.path) {
 		return ErrReplaced
@@ -115,8 +113,8 @@ func (s *fileStore) Reopen(seq uint64) error {
 	return s.sync()
 }
 
-// offset checks the records after the last mark and returns where the one after
-// event seq begins.
+// offset checks the records after the last mark and returns the offset of the record after event
+// seq.
 func (s *fileStore) offset(seq uint64) (int64, error) {
 	from, end := s.find(seq)
 	at := from.seq

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// repair makes a locked file a log that can be appended to.
+// repair makes a locked file appendable.
 type repair struct {
 	path   string
 	file   File
@@ -16,7 +16,7 @@ type repair struct {
 	opened *Opened
 }
 
-// header checks the file's first line and writes it where it is missing.
+// header checks the file's first line, and writes it if it is missing.
 func (r *repair) header() error {
 	want := header(formatVersion)
 	first := make([]byte, min(r.size, int64(2*len(want))))
@@ -47,8 +47,8 @@ func (r *repair) header() error {
 	return nil
 }
 
-// cut keeps what follows end in a file beside, and takes it off the log. The
-// copy is durable before the log is touched.
+// cut saves the bytes after end in another file and truncates the log. The copy is durable
+// before the truncation.
 func (r *repair) cut(end int64, why error) error {
 	kept, err := r.keep(end)
 	if err != nil {
@@ -69,8 +69,8 @@ func (r *repair) cut(end int64, why error) error {
 	return nil
 }
 
-// keep copies what follows end to a new file beside the log and returns its
-// path, or "" if there are only zeros.
+// keep copies the bytes after end to a new file beside the log and returns its path, or "" if
+// they are zeros.
 func (r *repair) keep(end int64) (string, error) {
 	zero, err := onlyZeros(io.NewSectionReader(r.file, end, r.size-end))
 	if zero || err != nil {
@@ -79,8 +79,8 @@ func (r *repair) keep(end int64) (string, error) {
 	return keepBeside(r.path, r.wrap, r.file, end, r.size)
 }
 
-// keepBeside copies what a log's file has between the offsets to a new file
-// beside it, durably, and returns its path.
+// keepBeside durably copies the bytes between the offsets to a new file beside the log, and
+// returns its path.
 func keepBeside(log string, wrap func(File) File, from File, start, end int64) (string, error) {
 	for n := 1; ; n++ {
 		path := fmt.Sprintf("%s%s%d", log, tornSuffix, n)

@@ -7,23 +7,23 @@ import (
 )
 
 const (
-	// reserveBase is the room for the endings of a turn without their text.
+	// reserveBase is the space for the endings of a turn without their text, in bytes.
 	reserveBase = 64 << 10
-	// reserveStep is the least by which the reserve grows.
+	// reserveStep is the smallest growth of the reserve, in bytes.
 	reserveStep = 128 << 10
 )
 
-// reserve counts the room that the endings of an open turn would take: each
-// item's ending says again what its deltas said.
+// reserve counts the space for the endings of an open turn: the ending of each item repeats the
+// text of its deltas.
 type reserve struct {
 	turn      bool             // a turn is open
-	items     map[string]int64 // text of the open items, as written
+	items     map[string]int64 // written text of the open items
 	text      int64            // sum of items
-	allocated int64            // offset up to which the disk has room for us
+	allocated int64            // offset up to which disk space is reserved
 	none      bool             // the file system cannot reserve
 }
 
-// note counts a batch that was written; lengths are its records'.
+// note counts a written batch; lengths are the lengths of its records.
 func (r *reserve) note(batch []event.Event, lengths []int) {
 	for i, e := range batch {
 		switch e.Data.(type) {
@@ -45,7 +45,7 @@ func (r *reserve) note(batch []event.Event, lengths []int) {
 	}
 }
 
-// resume counts a turn that was open when the log was.
+// resume counts a turn that was open when the log was opened.
 func (r *reserve) resume(turn *event.Turn) {
 	if turn == nil {
 		return
@@ -60,8 +60,7 @@ func (r *reserve) resume(turn *event.Turn) {
 	}
 }
 
-// want is how much room the endings need when the batch is written, or a
-// little more.
+// want is an upper estimate of the space for the endings after the batch.
 func (r *reserve) want(batch []event.Event, lengths []int) int64 {
 	open, text := r.turn, r.text
 	for i, e := range batch {
@@ -79,9 +78,8 @@ func (r *reserve) want(batch []event.Event, lengths []int) int64 {
 	return reserveBase + text
 }
 
-// extend makes sure that there is room for want bytes after off. It never
-// asks for what it has: tmpfs, when it refuses, takes back what it had given
-// of the range.
+// extend makes sure that want bytes after off are reserved. It never asks for reserved space
+// again: a refusal by tmpfs frees the range's space.
 func (r *reserve) extend(f File, off, want int64) error {
 	if r.none || want == 0 || off+want <= r.allocated {
 		return nil
@@ -89,7 +87,7 @@ func (r *reserve) extend(f File, off, want int64) error {
 	from := max(off, r.allocated)
 	end := off + want + reserveStep
 	err := f.Allocate(from, end-from)
-	if isFull(err) { // for so much; perhaps not for less
+	if isFull(err) { // a smaller reserve can succeed
 		end = off + want
 		err = f.Allocate(from, end-from)
 	}
@@ -103,12 +101,12 @@ func (r *reserve) extend(f File, off, want int64) error {
 	return err
 }
 
-// release gives back what no ending needs any more.
+// release frees the space that no ending needs any more.
 func (r *reserve) release(f File, size int64) {
 	if r.turn || r.allocated <= size {
 		return
 	}
 	r.allocated = 0
-	// What cannot be given back is wasted and harmless.
+	// Space that cannot be freed is wasted and harmless.
 	_ = f.Truncate(size)
 }

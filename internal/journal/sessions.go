@@ -21,8 +21,8 @@ type Entry struct {
 	Updated time.Time
 }
 
-// List returns the sessions that have a log in the data directory, in the
-// order of their ids. A data directory that does not exist has none.
+// List returns the sessions with a log in the data directory, sorted by id. A missing data
+// directory has none.
 func List(dir string) ([]Entry, error) {
 	files, err := os.ReadDir(sessionsDir(dir))
 	if errors.Is(err, os.ErrNotExist) {
@@ -39,7 +39,7 @@ func List(dir string) ([]Entry, error) {
 		}
 		info, err := f.Info()
 		if err != nil || !info.Mode().IsRegular() {
-			continue // deleted meanwhile, or not ours
+			continue // deleted meanwhile, or another kind of file
 		}
 		out = append(out, Entry{
 			Session: session, Path: filepath.Join(sessionsDir(dir), f.Name()),
@@ -49,22 +49,22 @@ func List(dir string) ([]Entry, error) {
 	return out, nil
 }
 
-// Move moves the log of a closed session to another data directory on the same file system,
-// whole. A session that is there already is an error that is [os.ErrExist].
+// Move moves the log of a closed session to another data directory on the same file system. If
+// the session exists there, the error is [os.ErrExist].
 func Move(from, to, session string) error {
 	old, err := logPath(from, session)
 	if err != nil {
 		return err
 	}
-	path, _ := logPath(to, session) // it is a name, see above
+	path, _ := logPath(to, session) // the name is valid, see above
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return &AccessError{Path: path, Err: err}
 	}
-	err = os.Link(old, path) // unlike a rename, it replaces nothing
+	err = os.Link(old, path) // unlike a rename, a link replaces nothing
 	switch {
 	case err == nil:
 		err = os.Remove(old)
-	case !exists(path): // not all file systems have links
+	case !exists(path): // some file systems have no links
 		err = os.Rename(old, path)
 	}
 	if err != nil {
@@ -74,8 +74,8 @@ func Move(from, to, session string) error {
 	return nil
 }
 
-// Delete removes the session's log, its snapshot and what was cut from it. A session that
-// is in use is a [HeldError].
+// Delete removes the session's log, its snapshot and the parts that were cut from it. For a
+// session in use, the error is a [HeldError].
 func Delete(ctx context.Context, dir, session string) error {
 	path, err := logPath(dir, session)
 	if err != nil {
@@ -111,15 +111,14 @@ func exists(path string) bool {
 // globEscape makes a path match only itself.
 func globEscape(path string) string {
 	if os.PathSeparator == '\\' {
-		return path // Windows has no escapes, and no names that need them but [
+		return path // Windows has no escapes, and needs one only for [
 	}
 	return strings.NewReplacer(`\`, `\\`, `[`, `\[`, `*`, `\*`, `?`, `\?`).Replace(path)
 }
 
-// Read returns the session's events after the cursor, as far as they are
-// written now, without taking the lock: another process may be writing. A
-// record at the end that is not whole yet is not an error; any other damage is
-// a [DamageError], the last element.
+// Read returns the session's events after the cursor up to the current end, without the lock:
+// another process can be writing. An incomplete record at the end is no error; other damage is a
+// [DamageError], the last element.
 func Read(ctx context.Context, dir, session string, after uint64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) { read(ctx, dir, session, after, yield) }
 }
@@ -145,9 +144,9 @@ func read(ctx context.Context, dir, session string, after uint64, yield func(eve
 	}
 }
 
-// Load returns the state that the session's log folds to as far as it is
-// written now, without taking the lock. It decodes no more than [Open] does.
-// With a [DamageError], the state is that of what comes before the damage.
+// Load returns the state of the session's log up to its current end, without the lock. It
+// decodes no more than [Open] does. With a [DamageError], the state covers the events before the
+// damage.
 func Load(dir, session string) (event.State, error) {
 	f, size, err := openToRead(dir, session)
 	if err != nil {

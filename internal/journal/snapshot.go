@@ -12,29 +12,28 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// A snapshot is a file beside a log that spares opening most of it: the events
-// without the deltas, in a form that is quick to read, up to a place where no turn
-// ran. It is only ever a shorter way to the same state: events are folded from it as
-// from the log, and without it, or with one that does not fit, the log is read. It
-// is private, never larger than its log, and goes with it.
+// A snapshot is a file beside a log that makes opening faster: the events without the deltas, in
+// a form that is quick to read, up to a place without an open turn. It is optional: the same
+// events are folded from it as from the log, and the log is read without it, or if it does not
+// match. A snapshot is private, never larger than its log, and removed with it.
 //
-// Behind its first line it has chunks, which are added in quiet moments:
+// After its first line it has chunks, which are added when the log is idle:
 //
 //	length, checksum | range of the log, its last record's place and checksum, marks | events
 //
-// A chunk fits if its checksum holds, it goes on where the chunk before it ends, and
-// the log has that very record there, whose JSON has its number and its time. What
-// does not fit, such as a chunk that was not written whole, is written over.
+// A chunk is valid if its checksum holds, it continues the previous chunk, and the log has the
+// named record, with its number and time. Invalid data, such as an incomplete chunk, is
+// overwritten.
 
 const (
 	snapshotSuffix  = ".snap"
 	snapshotVersion = 1
-	// snapshotEvery is after how many bytes of log a chunk is added when a turn has
-	// ended, and snapshotLeast when the log is closed.
+	// snapshotEvery is the growth of the log, in bytes, after which the end of a turn adds a
+	// chunk; snapshotLeast is the growth for the closing of the log.
 	snapshotEvery, snapshotLeast = 1 << 20, 128 << 10
-	// chunkBytes is after how many bytes a chunk ends with the next turn.
+	// chunkBytes is the size after which a chunk ends with the next turn.
 	chunkBytes = 4 << 20
-	// chunkHead is the length of what stands before a chunk.
+	// chunkHead is the length of the part before a chunk.
 	chunkHead = 8
 )
 
@@ -44,7 +43,7 @@ func snapshotHeader() string {
 
 func snapshotPath(log string) string { return strings.TrimSuffix(log, logSuffix) + snapshotSuffix }
 
-// covered is how far a snapshot goes.
+// covered is the range of a snapshot.
 type covered struct {
 	mark       // in the log
 	size int64 // of the snapshot's file
@@ -52,11 +51,11 @@ type covered struct {
 
 func uncovered() covered { return covered{mark: mark{0, int64(len(header(formatVersion)))}} }
 
-// openSnapshot opens the log's snapshot, if it is a file of ours.
+// openSnapshot opens the log's snapshot, if it is a regular file.
 func openSnapshot(log string, flags int) (*os.File, error) {
 	path := snapshotPath(log)
 	info, err := os.Lstat(path)
-	switch { // looked at first, since opening a pipe may have effects
+	switch { // checked first, since opening a pipe can have effects
 	case err == nil && !info.Mode().IsRegular():
 		return nil, &ForeignError{Path: path, What: "not a file"}
 	case err != nil && (!os.IsNotExist(err) || flags&os.O_CREATE == 0):
@@ -65,8 +64,8 @@ func openSnapshot(log string, flags int) (*os.File, error) {
 	return os.OpenFile(path, flags, 0o600)
 }
 
-// readSnapshot returns where the reading of the log may go on, and how far the
-// snapshot fits. Whatever is wrong with it, the log has it all.
+// readSnapshot returns the state at which reading the log continues, and the valid range of the
+// snapshot. Defects are no error: the log has all events.
 func readSnapshot(path string, log io.ReaderAt, size int64) (*reading, covered) {
 	f, err := openSnapshot(path, os.O_RDONLY)
 	if err != nil {
@@ -92,14 +91,14 @@ func readSnapshot(path string, log io.ReaderAt, size int64) (*reading, covered) 
 		if !ok || c.from != good.mark || !c.fits(log, size) {
 			return x, good
 		}
-		if !c.fold(x) { // the state is of no use any more
+		if !c.fold(x) { // the state is unusable
 			return newReading(), uncovered()
 		}
 		good.mark, good.size = c.to, good.size+chunkHead+int64(len(text))
 	}
 }
 
-// nextChunk reads a chunk, which all strings of its events are parts of.
+// nextChunk reads a chunk; all strings of its events share it.
 func nextChunk(f io.Reader, left int64) (string, bool) {
 	var head [chunkHead]byte
 	if _, err := io.ReadFull(f, head[:]); err != nil {
@@ -117,7 +116,7 @@ func nextChunk(f io.Reader, left int64) (string, bool) {
 	return sum.text.String(), sum.sum.Sum32() == binary.LittleEndian.Uint32(head[4:])
 }
 
-// summing keeps what it is written, and its checksum.
+// summing collects written data and its checksum.
 type summing struct {
 	text strings.Builder
 	sum  hash.Hash32
@@ -128,10 +127,10 @@ func (s *summing) Write(b []byte) (int, error) {
 	return s.text.Write(b)
 }
 
-// snapshotChunk is a chunk as it was read.
+// snapshotChunk is a parsed chunk.
 type snapshotChunk struct {
 	from, to mark
-	last     int64 // where the last record of the range begins
+	last     int64 // offset of the last record of the range
 	sum      uint32
 	marks    []mark
 	events   *compactReader
@@ -150,7 +149,7 @@ func parseChunk(text string) (c snapshotChunk, ok bool) {
 	return c, !r.failed
 }
 
-// fits reports whether the log has the record that the range ends with.
+// fits reports whether the log has the last record of the range.
 func (c snapshotChunk) fits(log io.ReaderAt, size int64) bool {
 	if c.to.off > size || c.last < c.from.off || c.last >= c.to.off {
 		return false
@@ -167,7 +166,7 @@ func (c snapshotChunk) fold(x *reading) bool {
 		if !ok || e.Seq <= x.state.Seq || e.Seq > c.to.seq {
 			return false
 		}
-		x.state.Seq = e.Seq - 1 // over the deltas
+		x.state.Seq = e.Seq - 1 // skips the deltas
 		var err error
 		if x.state, err = event.Fold(x.state, e); err != nil {
 			return false

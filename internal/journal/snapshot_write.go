@@ -9,12 +9,11 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// quietly is called by the log's writer when nothing waits to be written.
+// quietly is called by the log's writer when it is idle.
 func (s *fileStore) quietly() { s.snapshotAfter(s.snapshotEvery) }
 
-// snapshotAfter adds to the snapshot, if no turn runs and the log has so much more
-// than the snapshot. If that fails, there is none: it is not needed, and may be what a
-// disk has no room for.
+// snapshotAfter extends the snapshot if no turn runs and the log has grown by so many bytes. On
+// failure it removes the snapshot, which is optional and can be what the disk has no space for.
 func (s *fileStore) snapshotAfter(bytes int64) {
 	if s.reserve.turn || s.failed || s.size-s.covered.off < bytes {
 		return
@@ -25,14 +24,14 @@ func (s *fileStore) snapshotAfter(bytes int64) {
 	}
 }
 
-// addSnapshot writes chunks for what the log has more.
+// addSnapshot writes chunks for the new part of the log.
 func (s *fileStore) addSnapshot() error {
 	f, err := openSnapshot(s.path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if s.covered.size == 0 { // what is there does not fit
+	if s.covered.size == 0 { // the existing file does not match
 		if _, err := f.WriteAt([]byte(snapshotHeader()), 0); err != nil {
 			return err
 		}
@@ -109,7 +108,7 @@ func (b *chunkBuilder) add(r record, end int64) error {
 	return b.events.add(e, r.json)
 }
 
-// bytes returns the chunk as it is written, nil if there is nothing in it.
+// bytes returns the encoded chunk, nil if it is empty.
 func (b *chunkBuilder) bytes() []byte {
 	if b.to == b.from {
 		return nil

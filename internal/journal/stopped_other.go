@@ -2,5 +2,5 @@
 
 package journal
 
-// IsStopped reports false: it is not known here.
+// IsStopped reports false: the system does not tell.
 func IsStopped(int) bool { return false }

@@ -8,18 +8,18 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// surveyed is what the records of a log amount to.
+// surveyed is the result of reading a log.
 type surveyed struct {
 	state  event.State
-	end    int64 // of the good records
+	end    int64 // end of the valid records
 	marks  []mark
-	damage error // why the log does not go on; nil at its end
+	damage error // why the log ends there; nil at its real end
 
 	covered covered // by the snapshot
 }
 
-// survey reads the log. Its errors are those of reading, [NewerError] and
-// [ForeignError]; damage is not an error.
+// survey reads the log. Its errors are read errors, [NewerError] and [ForeignError]; damage is
+// not an error.
 func survey(session, path string, r io.ReaderAt, size int64) (surveyed, error) {
 	x, covered := readSnapshot(path, r, size)
 	x.covered = covered
@@ -36,7 +36,7 @@ func survey(session, path string, r io.ReaderAt, size int64) (surveyed, error) {
 	return found, nil
 }
 
-// reading is a survey under way.
+// reading is the state of a survey.
 type reading struct {
 	surveyed
 	decoder event.Decoder
@@ -47,9 +47,8 @@ func newReading() *reading {
 	return &reading{surveyed: surveyed{end: int64(len(header(formatVersion)))}}
 }
 
-// read goes over the records from end to size, once, and then over those of a
-// turn that is still open. Deltas are only counted the first time: what they say, the
-// endings of their items say again.
+// read reads the records from end to size once, and then again the records of an open turn. The
+// first pass only counts deltas, because the endings of their items repeat them.
 func (x *reading) read(r io.ReaderAt, size int64) (surveyed, error) {
 	s := scan(r, x.end, size, scanBuffer)
 	for x.damage == nil {
@@ -75,7 +74,7 @@ func (x *reading) read(r io.ReaderAt, size int64) (surveyed, error) {
 	return x.recall(r)
 }
 
-// take folds the record, which ends at the offset.
+// take folds the record that ends at the offset.
 func (x *reading) take(r record, end int64) error {
 	if r.class == classDelta {
 		x.state.Seq++
@@ -87,7 +86,7 @@ func (x *reading) take(r record, end int64) error {
 		if newer := (*event.NewerVersionError)(nil); errors.As(err, &newer) {
 			return err
 		}
-		if err != nil { // a whole record that makes no sense: the log ends before it
+		if err != nil { // a complete record with invalid content: the log ends before it
 			x.damage = misplaced(r.off, err)
 			return nil
 		}
@@ -106,7 +105,7 @@ func (x *reading) fold(r record) (event.State, error) {
 	return event.Fold(x.state, e)
 }
 
-// recall reads the deltas of what is open in a turn that is.
+// recall reads the deltas of the open items in an open turn.
 func (x *reading) recall(r io.ReaderAt) (surveyed, error) {
 	s := scan(r, x.turn.off, x.end, scanBuffer)
 	for seq := x.turn.seq + 1; ; seq++ {
@@ -124,7 +123,7 @@ func (x *reading) recall(r io.ReaderAt) (surveyed, error) {
 		if newer := (*event.NewerVersionError)(nil); errors.As(err, &newer) {
 			return surveyed{}, err
 		}
-		if err != nil { // then other items are open where the log ends
+		if err != nil { // other items are open at the new end
 			found, failed := newReading().read(r, record.off)
 			if found.damage == nil {
 				found.damage = misplaced(record.off, err)

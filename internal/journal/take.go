@@ -14,27 +14,27 @@ import (
 	"github.com/settle-agent/settle/internal/hostsocket"
 )
 
-// taking is the way to a lock that somebody holds:
+// taking is the procedure to get the lock of a held session:
 //
 //	held by a living host ─► refused, or (Take) asked to release the session
-//	   ├─ it does not, and is proved to be the host, and has no other session:
+//	   ├─ no release, and provably the host, and it has no other session:
 //	   │     TERM ─► TakeGrace ─► KILL ─► TakeTimeout: refused
-//	   └─ else: refused, with what to do
-//	held by its heirs     ─► wait ─► ReleaseTimeout: refused
+//	   └─ otherwise: refused, with advice
+//	held by surviving supervisors ─► wait ─► ReleaseTimeout: refused
 type taking struct {
 	options Options
 	path    string
 	began   time.Time
 	asked   *event.Identity // the host that was asked to release the session
-	ending  *event.Identity // the host that has had its TERM
-	since   time.Time       // when it had it
+	ending  *event.Identity // the host that received TERM
+	since   time.Time       // time of the TERM
 	killed  bool
 }
 
-// push does what can be done now. It returns an error when nothing can.
+// push does the next step. It returns an error if no step is left.
 func (t *taking) push(ctx context.Context, f *os.File) error {
 	if onlyAsks, err := disk.TryShare(f); onlyAsks && err == nil {
-		return nil // somebody looks whether the lock is free, as we do now
+		return nil // a process tests the lock, as this one does now
 	}
 	h := findHolder(f, t.path)
 	held := &HeldError{Session: t.options.Session, PID: h.pid, Stopped: h.pid != 0 && IsStopped(h.pid)}
@@ -44,7 +44,7 @@ func (t *taking) push(ctx context.Context, f *os.File) error {
 	waited := time.Since(t.began)
 	switch {
 	case h.pid == 0 && !h.away:
-		return t.awaitHeirs(h, held, waited)
+		return t.awaitSurvivors(h, held, waited)
 	case !t.options.Take:
 		held.Attachable = !held.Stopped && !h.embeds && hostsocket.Exists(t.options.Dir, h.recorded)
 		return held
@@ -61,8 +61,8 @@ func (t *taking) push(ctx context.Context, f *os.File) error {
 	return held
 }
 
-// ask has the host release the session alone, and waits for that. One that
-// cannot is to be ended.
+// ask asks the host to release only this session, and waits. A host that does not answer must be
+// ended.
 func (t *taking) ask(ctx context.Context, held *HeldError) error {
 	ctx, cancel := context.WithTimeout(ctx, t.options.TakeGrace)
 	defer cancel()
@@ -71,11 +71,11 @@ func (t *taking) ask(ctx context.Context, held *HeldError) error {
 		held.Why = refused.Error()
 		return held
 	}
-	return nil // it was released, or the next look will tell
+	return nil // released, or the next attempt finds the result
 }
 
-// end ends the host. C23: only the one that is proved to be it, and only if no
-// other session ends with it.
+// end ends the host. C23: only a process that provably is the host, and only if it holds no
+// other session.
 func (t *taking) end(h holder, held *HeldError) error {
 	switch {
 	case h.away:
@@ -104,7 +104,7 @@ func (t *taking) end(h holder, held *HeldError) error {
 	return nil
 }
 
-// signal sends the host what ends it. A host that is gone already is fine.
+// signal sends the signal. A host that has ended already is no error.
 func (t *taking) signal(held *HeldError, send func(*event.Identity) error) error {
 	if err := send(t.ending); err != nil && isAlive(held.PID) {
 		held.Why = fmt.Sprintf("cannot signal it: %v", err)
@@ -115,7 +115,7 @@ func (t *taking) signal(held *HeldError, send func(*event.Identity) error) error
 
 func isSame(a, b *event.Identity) bool { return a != nil && b != nil && *a == *b }
 
-// sessionsOf names other sessions that the process holds.
+// sessionsOf names the other sessions that the process holds.
 func sessionsOf(p *event.Identity, o Options) (names []string) {
 	const most = 3
 	list, err := List(o.Dir)
@@ -140,13 +140,13 @@ func sessionsOf(p *event.Identity, o Options) (names []string) {
 	return names
 }
 
-// awaitHeirs waits for processes that end by themselves.
-func (t *taking) awaitHeirs(h holder, held *HeldError, waited time.Duration) error {
+// awaitSurvivors waits for surviving supervisors, which end by themselves.
+func (t *taking) awaitSurvivors(h holder, held *HeldError, waited time.Duration) error {
 	if waited <= t.options.ReleaseTimeout {
 		return nil
 	}
-	if len(h.heirs) > 0 {
-		held.PID, held.Host = h.heirs[0], h.dead
+	if len(h.survivors) > 0 {
+		held.PID, held.Host = h.survivors[0], h.dead
 		held.Stopped = IsStopped(held.PID)
 	}
 	held.Why = fmt.Sprintf("it has not let go for %v; wait, or end it", t.options.ReleaseTimeout)

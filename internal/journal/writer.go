@@ -8,8 +8,8 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// write is the writer: the one goroutine that appends to the store and
-// publishes. It ends after Close, when the queue is empty.
+// write is the writer: the only goroutine that appends to the store and publishes. It ends after
+// Close, when the queue is empty.
 func (l *Log) write() {
 	defer close(l.ended)
 	defer l.feed.close()
@@ -28,11 +28,10 @@ func (l *Log) write() {
 	}
 }
 
-// quiet is a store that has something to do when nobody waits for it.
+// quiet is a store with work for idle times.
 type quiet interface{ quietly() }
 
-// beginRest reports whether nothing waits to be written, and all has been. Then the
-// store is the writer's until endRest.
+// beginRest reports whether no event waits. Then the writer can use the store until endRest.
 func (l *Log) beginRest() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,8 +48,7 @@ func (l *Log) endRest() {
 	l.busy = false
 }
 
-// awaitWork waits until there may be events to write, and reports false when
-// there will be none any more.
+// awaitWork waits until there can be events to write. It reports false after the last ones.
 func (l *Log) awaitWork() bool {
 	select {
 	case <-l.kick:
@@ -62,7 +60,7 @@ func (l *Log) awaitWork() bool {
 	return len(l.queue.events) > 0
 }
 
-// take moves the queue into the writer's hands.
+// take moves the queue to the writer.
 func (l *Log) take() (*batch, health) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,8 +73,8 @@ func (l *Log) take() (*batch, health) {
 	return b, l.health
 }
 
-// put writes the batch as well as the store's health allows. What it cannot
-// put where it belongs goes into the reserve.
+// put writes the batch as far as the store's health allows. Events without space go into the
+// reserve.
 func (l *Log) put(b *batch, h health) error {
 	if h == sound {
 		err := l.store.Append(b.events, b.sync)
@@ -88,18 +86,18 @@ func (l *Log) put(b *batch, h health) error {
 	return l.store.Append(withoutText(b.events), Last)
 }
 
-// settle publishes what was written and wakes those that wait for it.
+// settle publishes the written events and wakes their waiters.
 func (l *Log) settle(b *batch, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.busy = false // before anybody learns of a failure, who may want to reopen
+	l.busy = false // before a waiter learns of a failure and calls Reopen
 	if err != nil {
 		l.noteFailure(volatile, err)
 	}
 	if err == nil && len(b.events) > 0 {
 		l.stored = b.events[len(b.events)-1].Seq
 	}
-	if l.writing == b { // else fail has published it
+	if l.writing == b { // otherwise fail has published it
 		events := l.unpublished(b.events)
 		if l.health == tight {
 			events = markVolatile(events, isDelta)
@@ -115,15 +113,15 @@ func (l *Log) settle(b *batch, err error) {
 	l.spare = b
 }
 
-// fail notes that the store failed. In the end, when the log is volatile,
-// it publishes what the writer will not write any more.
+// fail records a failure of the store. If the log is volatile, it publishes the events that the
+// writer will not write.
 func (l *Log) fail(to health, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.noteFailure(to, err)
 }
 
-// noteFailure is fail for who holds the lock.
+// noteFailure is fail for callers with the lock.
 func (l *Log) noteFailure(to health, err error) {
 	if l.health == volatile {
 		return
@@ -145,11 +143,11 @@ func (l *Log) noteFailure(to health, err error) {
 		l.lose(b.events)
 		b.settle(l.err)
 	}
-	l.writing = nil // its events are still the writer's to read
+	l.writing = nil // the writer still reads its events
 	l.queue.reset()
 }
 
-// publish hands events to the subscribers.
+// publish passes events to the subscribers.
 func (l *Log) publish(events []event.Event) {
 	if len(events) == 0 {
 		return
@@ -158,7 +156,7 @@ func (l *Log) publish(events []event.Event) {
 	l.feed.publish(events...)
 }
 
-// lose publishes events that are not written, and keeps them for when they can be.
+// lose publishes unwritten events, and keeps them for Reopen.
 func (l *Log) lose(events []event.Event) {
 	l.publish(markVolatile(l.unpublished(events), isAny))
 	l.unwritten = append(l.unwritten, events...)
@@ -171,7 +169,7 @@ func isDelta(e event.Event) bool {
 	return ok
 }
 
-// markVolatile returns a copy of the events in which those that were not written say so.
+// markVolatile returns a copy of the events in which unwritten ones are marked.
 func markVolatile(events []event.Event, unwritten func(event.Event) bool) []event.Event {
 	events = slices.Clone(events)
 	for i := range events {
@@ -180,8 +178,8 @@ func markVolatile(events []event.Event, unwritten func(event.Event) bool) []even
 	return events
 }
 
-// withoutText returns a copy of the events in which deltas keep only their
-// place, so that the log has no gap: their text comes again with the ending.
+// withoutText returns a copy of the events without the texts of deltas, so that the log has no
+// gap: the endings repeat the texts.
 func withoutText(events []event.Event) []event.Event {
 	events = markVolatile(events, isDelta)
 	for i := range events {

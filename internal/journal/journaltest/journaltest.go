@@ -1,5 +1,5 @@
-// Package journaltest is the tests that every store of a session's log has to
-// pass, wherever it keeps events: [Run] does them over logs that open makes.
+// Package journaltest has the tests that every store of a session's log must pass: [Run] runs
+// them over logs that open creates.
 package journaltest
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/settle-agent/settle/internal/test/longlog"
 )
 
-// Open opens the log of a session, and opens it again after it was closed.
+// Open opens the log of a session, also again after it was closed.
 type Open func(t *testing.T, session string) *journal.Log
 
 // Run runs the tests.
@@ -30,7 +30,7 @@ func Run(t *testing.T, open Open) {
 	t.Run("SessionsAreApart", func(t *testing.T) { sessionsAreApart(t, open) })
 }
 
-// write makes the session's events those of a long log.
+// write appends the events of a long log.
 func write(l *journal.Log, events int) error {
 	for batch := range longlog.Updates(events, longlog.Few) {
 		if err := l.Update(func(event.State) []event.Event { return slices.Clone(batch) }); err != nil {
@@ -40,7 +40,7 @@ func write(l *journal.Log, events int) error {
 	return nil
 }
 
-// stored returns what a log has, up to its end.
+// stored returns the events of a log up to its end.
 func stored(t *testing.T, l *journal.Log) []event.Event {
 	t.Helper()
 	events, err := collect(l.Events(t.Context(), 0), l.Seq())
@@ -50,7 +50,7 @@ func stored(t *testing.T, l *journal.Log) []event.Event {
 	return events
 }
 
-// collect reads up to the event with the number.
+// collect reads up to the event with the number last.
 func collect(events iter.Seq2[event.Event, error], last uint64) (out []event.Event, err error) {
 	if last == 0 {
 		return nil, nil
@@ -73,8 +73,8 @@ func closeLog(t *testing.T, l *journal.Log) {
 	}
 }
 
-// keepsEveryEvent: what is read after the log was opened again is what was
-// written, from every cursor, and what it folds to.
+// keepsEveryEvent checks that a reopened log returns the written events from every cursor, and
+// their state.
 func keepsEveryEvent(t *testing.T, open Open) {
 	l := open(t, "kept")
 	if err := write(l, 600); err != nil {
@@ -105,8 +105,7 @@ func keepsEveryEvent(t *testing.T, open Open) {
 	}
 }
 
-// readersHaveNoGap: whoever reads while it is written sees every event once, in
-// order, and the same (C17).
+// readersHaveNoGap checks that concurrent readers receive every event once, in order (C17).
 func readersHaveNoGap(t *testing.T, open Open) {
 	const readers = 4
 	l := open(t, "read")
@@ -145,7 +144,7 @@ func readersHaveNoGap(t *testing.T, open Open) {
 	}
 }
 
-// opensAtEveryEvent: a log that ends anywhere opens with what is there, and goes on.
+// opensAtEveryEvent checks that a log opens after any event, and continues.
 func opensAtEveryEvent(t *testing.T, open Open) {
 	var events []event.Event
 	for batch := range longlog.Updates(30, longlog.Few) {
@@ -165,8 +164,7 @@ func opensAtEveryEvent(t *testing.T, open Open) {
 	}
 }
 
-// sessionsAreApart: sessions that are written at the same time have their own
-// events, and no others'.
+// sessionsAreApart checks that sessions written at the same time have only their own events.
 func sessionsAreApart(t *testing.T, open Open) {
 	const sessions = 8
 	logs := make([]*journal.Log, sessions)
