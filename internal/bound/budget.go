@@ -1,23 +1,23 @@
 package bound
 
-// Budget is a number of bytes that can still be taken. The rest cannot go below zero
-// and does not grow. The zero Budget is exhausted.
+// Budget is a number of available bytes. It cannot go below zero and does not grow. The zero
+// Budget is exhausted.
 type Budget struct{ left int }
 
 // NewBudget returns a budget of n bytes; n below zero counts as zero.
 func NewBudget(n int) Budget { return Budget{max(n, 0)} }
 
-// Left returns how many bytes can still be taken.
+// Left returns the number of available bytes.
 func (b *Budget) Left() int { return b.left }
 
-// Take takes n bytes, or what is left if that is less, and returns how many it took.
+// Take takes n bytes, or all available ones if there are fewer, and returns their number.
 func (b *Budget) Take(n int) int {
 	n = min(max(n, 0), b.left)
 	b.left -= n
 	return n
 }
 
-// Fits takes n bytes if that many are left, and reports whether it did.
+// Fits takes n bytes if they are available, and reports whether they are.
 func (b *Budget) Fits(n int) bool {
 	if n < 0 || n > b.left {
 		return false
@@ -26,12 +26,12 @@ func (b *Budget) Fits(n int) bool {
 	return true
 }
 
-// Exhaust takes everything that is left.
+// Exhaust takes all available bytes.
 func (b *Budget) Exhaust() { b.left = 0 }
 
-// Text takes the bytes of the text and returns it. If the text is longer than what is
-// left, Text returns its beginning, cut between characters, and exhausts the budget:
-// text that follows a gap is not joined to the text before it.
+// Text takes the bytes of the text and returns it. If the text is longer than the budget, Text
+// returns its beginning, cut between characters, and exhausts the budget: text after a gap is
+// not joined to the text before it.
 func (b *Budget) Text(text string) string {
 	if len(text) > b.left {
 		text = Head(text, b.left)
@@ -42,5 +42,5 @@ func (b *Budget) Text(text string) string {
 	return text
 }
 
-// Bytes takes the bytes of the data and returns as many of them as were left.
+// Bytes takes the bytes of the data and returns as many of them as are available.
 func (b *Budget) Bytes(data []byte) []byte { return data[:b.Take(len(data))] }

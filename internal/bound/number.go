@@ -7,7 +7,7 @@ type Integer interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64
 }
 
-// Add returns a + b, or the nearest value of the type if the sum has no place in it.
+// Add returns a + b, or the nearest value of the type if the sum overflows.
 func Add[T Integer](a, b T) T {
 	sum := a + b
 	switch {
@@ -19,8 +19,7 @@ func Add[T Integer](a, b T) T {
 	return sum
 }
 
-// Sub returns a - b, or the nearest value of the type if the difference has no place
-// in it.
+// Sub returns a - b, or the nearest value of the type if the difference overflows.
 func Sub[T Integer](a, b T) T {
 	difference := a - b
 	switch {
@@ -44,8 +43,8 @@ func Mul[T Integer](a, b T) T {
 	return a * b
 }
 
-// Count returns a number that arrived as a float as a count between 0 and most, and
-// whether it is one: a whole number that is not negative and not above most.
+// Count converts a float to a count between 0 and most. ok reports whether it is such a whole
+// number.
 func Count(n float64, most int64) (count int64, ok bool) {
 	if math.IsNaN(n) || n < 0 || n != math.Trunc(n) || n > float64(most) || n >= math.MaxInt64 {
 		return 0, false
@@ -53,8 +52,7 @@ func Count(n float64, most int64) (count int64, ok bool) {
 	return int64(n), true
 }
 
-// Amount returns an amount of money or time that is at least 0 and at most limit; NaN
-// counts as the limit, since nothing is known of it.
+// Amount returns an amount of money or time between 0 and limit; NaN counts as the limit.
 func Amount(n, limit float64) float64 {
 	if math.IsNaN(n) {
 		return limit

@@ -15,51 +15,50 @@ import (
 )
 
 const (
-	// MostBytes is how much is kept for a session, and mostContent how much one
-	// content may have.
+	// MaxContentBytes bounds the stored contents of a session, and the size of one content, in
+	// bytes.
 	MaxContentBytes = 256 << 20
-	mostContent     = 64 << 20
+	maxContent      = 64 << 20
 )
 
-// MissingError says that a content is not kept, or not any more.
+// MissingError reports that a content is not stored, or not any more.
 type MissingError struct{ SHA256 string }
 
 func (e *MissingError) Error() string { return fmt.Sprintf("the content %.12s is not kept", e.SHA256) }
 
-// Store keeps contents. Its methods may be called by several goroutines.
+// ContentStore stores contents. Several goroutines call its methods.
 type ContentStore struct {
 	dir  string
 	most int64
 
-	mu   sync.Mutex // guards what follows, and who removes something
-	size int64      // of all that is kept; -1 before it was looked at
+	mu   sync.Mutex // guards the field below, and removals
+	size int64      // of all contents; -1 if unknown
 }
 
-// New returns the store in a directory, which need not exist, and which keeps no
-// more than so many bytes.
+// NewContentStore returns the store in a directory, which need not exist; most bounds its bytes.
 func NewContentStore(dir string, most int64) *ContentStore {
 	return &ContentStore{dir: dir, most: most, size: -1}
 }
 
-// Of is the store of a session, in the directory that has what its commands put out.
+// SessionContents returns the store of a session, in the directory of its commands' outputs.
 func SessionContents(outputDir string) *ContentStore {
 	return NewContentStore(filepath.Join(outputDir, "files"), MaxContentBytes)
 }
 
-// Sum is the name of a content.
+// Sum returns the name of a content.
 func Sum(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
 }
 
-// Keep keeps a content. When it returns nil, that is durable.
+// Keep stores a content durably.
 func (s *ContentStore) Keep(content []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	path := filepath.Join(s.dir, Sum(content))
 	if info, err := os.Lstat(path); err == nil && info.Size() == int64(len(content)) {
 		now := time.Now()
-		_ = os.Chtimes(path, now, now) // so that it does not go first
+		_ = os.Chtimes(path, now, now) // so that the content is not the next to be removed
 		return nil
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
@@ -75,10 +74,9 @@ func (s *ContentStore) Keep(content []byte) error {
 	return nil
 }
 
-// makeRoom removes the oldest contents until so many bytes more are within the
-// bound.
+// makeRoom removes the oldest contents until more bytes fit.
 func (s *ContentStore) makeRoom(more int64) error {
-	if more > min(s.most, mostContent) {
+	if more > min(s.most, maxContent) {
 		return fmt.Errorf("cannot keep what a file contained: it has %d bytes", more)
 	}
 	if s.size >= 0 && s.size+more <= s.most {
@@ -105,13 +103,13 @@ func (s *ContentStore) makeRoom(more int64) error {
 	return nil
 }
 
-// isSum reports whether it is the name of a content.
+// isSum reports whether name can be the name of a content.
 func isSum(name string) bool {
 	raw, err := hex.DecodeString(name)
 	return err == nil && len(raw) == sha256.Size && strings.ToLower(name) == name
 }
 
-// list is what is kept.
+// list returns the stored contents.
 func (s *ContentStore) list() ([]fs.FileInfo, error) {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -121,7 +119,7 @@ func (s *ContentStore) list() ([]fs.FileInfo, error) {
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || !info.Mode().IsRegular() {
-			continue // it has just gone, or is none of ours
+			continue // removed meanwhile, or another file
 		}
 		if isSum(e.Name()) {
 			out = append(out, info)
@@ -130,13 +128,12 @@ func (s *ContentStore) list() ([]fs.FileInfo, error) {
 	return out, err
 }
 
-// Get returns the content with the hash, or a [MissingError]. One that was damaged
-// is missing.
+// Get returns the content with the hash, or a [MissingError]. A damaged content is missing.
 func (s *ContentStore) Get(sum string) ([]byte, error) {
 	if !isSum(sum) {
 		return nil, &MissingError{sum}
 	}
-	content, _, err := Read(filepath.Join(s.dir, sum), mostContent+1)
+	content, _, err := Read(filepath.Join(s.dir, sum), maxContent+1)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &MissingError{sum}
@@ -148,8 +145,7 @@ func (s *ContentStore) Get(sum string) ([]byte, error) {
 	return content, nil
 }
 
-// CopyTo has another store keep what this one does. The disk holds it once, where
-// it can.
+// CopyTo copies the contents to another store. If possible, both share the disk space.
 func (s *ContentStore) CopyTo(other *ContentStore) error {
 	if err := s.copyIntents(other); err != nil {
 		return err

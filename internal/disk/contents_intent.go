@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// intent is what a call is about to do. Arguments is the hash of the call's: in a copy of
-// a session, another call may have its id.
+// intent is the planned change of a call. Arguments is the hash of the call's arguments: in a
+// copy of a session, another call can have its id.
 type intent struct {
 	Call      string          `json:"call"`
 	Arguments string          `json:"arguments"`
@@ -20,10 +20,10 @@ type intent struct {
 
 const (
 	intentsName = "intents.jsonl"
-	mostIntents = 64 << 20
+	maxIntents  = 64 << 20
 )
 
-// Intend keeps what a call is about to do. When it returns nil, that is durable.
+// Intend durably stores the planned change of a call.
 func (s *ContentStore) Intend(call string, arguments []byte, files json.RawMessage) error {
 	line, err := json.Marshal(intent{call, Sum(arguments), files})
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *ContentStore) Intend(call string, arguments []byte, files json.RawMessa
 	if err != nil {
 		return fmt.Errorf("cannot keep what a call is about to do: %w", err)
 	}
-	_, err = f.Write(append([]byte{'\n'}, append(line, '\n')...)) // a line that was torn ends there
+	_, err = f.Write(append([]byte{'\n'}, append(line, '\n')...)) // the first line end terminates a torn line
 	if err == nil {
 		err = f.Sync()
 	}
@@ -50,10 +50,9 @@ func (s *ContentStore) Intend(call string, arguments []byte, files json.RawMessa
 	return err
 }
 
-// Intended returns what a call was about to do when it last began to; nil if that is
-// not known.
+// Intended returns the planned change of a call's last start; nil if it is unknown.
 func (s *ContentStore) Intended(call string, arguments []byte) json.RawMessage {
-	data, _, err := Read(filepath.Join(s.dir, intentsName), mostIntents)
+	data, _, err := Read(filepath.Join(s.dir, intentsName), maxIntents)
 	if err != nil {
 		return nil
 	}
@@ -68,9 +67,9 @@ func (s *ContentStore) Intended(call string, arguments []byte) json.RawMessage {
 	return last
 }
 
-// copyIntents has another store know what this one does.
+// copyIntents copies the planned changes to another store.
 func (s *ContentStore) copyIntents(other *ContentStore) error {
-	data, _, err := Read(filepath.Join(s.dir, intentsName), mostIntents)
+	data, _, err := Read(filepath.Join(s.dir, intentsName), maxIntents)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -10,20 +10,19 @@ import (
 	"strings"
 )
 
-// Dir is an open directory. Whatever becomes of its name, it stays the same one. All
-// names that its methods take are of entries in it: they have no separator, and a link
-// is never followed.
+// Dir is an open directory, independent of later renames. Its methods take names of its entries:
+// names have no separator, and links are never followed.
 type Dir struct {
 	root   *os.Root
 	path   string  // for messages
-	mounts *Mounts // that are used; nil for all
+	mounts *Mounts // the allowed mounts; nil for all
 }
 
 // OpenDir opens a directory by its canonical path. A link in the path is a
 // [ChangedError].
 func OpenDir(path string) (*Dir, error) { return openDir(path, nil) }
 
-// adopt returns the directory that root is, if it is the one that info describes.
+// adopt returns the Dir of root, if root is the directory that info describes.
 func adopt(root *os.Root, path string, mounts *Mounts, info fs.FileInfo) (*Dir, error) {
 	d := &Dir{root, path, mounts}
 	is, err := root.Stat(".")
@@ -45,7 +44,7 @@ func changedOnTheWay(path string) error {
 	return &ChangedError{path, "it changed while it was opened"}
 }
 
-// check refuses names that are not of entries.
+// check rejects names with separators.
 func check(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator) {
 		return fmt.Errorf("%q is not the name of a file in a directory", name)
@@ -53,7 +52,7 @@ func check(name string) error {
 	return nil
 }
 
-// Path is the path by which the directory was opened. It is for messages.
+// Path is the path by which the directory was opened, for messages.
 func (d *Dir) Path() string { return d.path }
 
 // Close closes the directory.
@@ -67,7 +66,7 @@ func (d *Dir) Lstat(name string) (fs.FileInfo, error) {
 	return d.root.Lstat(name)
 }
 
-// Open opens an entry, which must be a regular file, for reading. It never waits.
+// Open opens an entry, which must be a regular file, for reading. It never blocks.
 func (d *Dir) Open(name string) (*os.File, fs.FileInfo, error) {
 	before, err := d.Lstat(name)
 	if err != nil {
@@ -77,7 +76,7 @@ func (d *Dir) Open(name string) (*os.File, fs.FileInfo, error) {
 }
 
 // openEntry opens the entry that Lstat described, with the access mode os.O_RDONLY or
-// os.O_WRONLY. The entry must be a regular file, and still the same one when it is open.
+// os.O_WRONLY. The open file must be regular and the described one.
 func (d *Dir) openEntry(name string, before fs.FileInfo, access int) (*os.File, fs.FileInfo, error) {
 	path := filepath.Join(d.path, name)
 	if before.Mode()&fs.ModeSymlink != 0 {
@@ -108,7 +107,7 @@ func linkError(path string) error {
 	return &ChangedError{path, fmt.Sprintf("%q is a symbolic link now", path)}
 }
 
-// Create makes a file that did not exist, and opens it for writing.
+// Create creates a new file and opens it for writing.
 func (d *Dir) Create(name string, mode fs.FileMode) (*os.File, error) {
 	if err := check(name); err != nil {
 		return nil, err
@@ -116,7 +115,7 @@ func (d *Dir) Create(name string, mode fs.FileMode) (*os.File, error) {
 	return d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 }
 
-// Rename gives an entry another name in the directory, and replaces what has that.
+// Rename renames an entry in the directory, and replaces an existing one.
 func (d *Dir) Rename(from, to string) error {
 	if err := errors.Join(check(from), check(to)); err != nil {
 		return err
@@ -132,7 +131,7 @@ func (d *Dir) Remove(name string) error {
 	return d.root.Remove(name)
 }
 
-// Mkdir makes a directory with the mode that the umask leaves.
+// Mkdir creates a directory with the mode that the umask leaves.
 func (d *Dir) Mkdir(name string) error {
 	if err := check(name); err != nil {
 		return err
@@ -140,7 +139,7 @@ func (d *Dir) Mkdir(name string) error {
 	return d.root.Mkdir(name, 0o777)
 }
 
-// Sub opens a directory in it.
+// Sub opens a directory entry.
 func (d *Dir) Sub(name string) (*Dir, error) {
 	root, info, err := step(d.root, d.path, name)
 	if err != nil {
@@ -149,8 +148,8 @@ func (d *Dir) Sub(name string) (*Dir, error) {
 	return adopt(root, filepath.Join(d.path, name), d.mounts, info)
 }
 
-// Below opens a directory below it, by a path with slashes; "." is itself. The caller
-// closes it.
+// Below opens a directory below this one, by a path with slashes; "." is this directory. The
+// caller closes it.
 func (d *Dir) Below(path string) (*Dir, error) {
 	root, err := d.root.OpenRoot(".")
 	if err != nil {
@@ -171,8 +170,8 @@ func (d *Dir) Below(path string) (*Dir, error) {
 	return at, nil
 }
 
-// step opens a directory in an open one, and returns what it was before: whoever uses it
-// compares them.
+// step opens a directory in an open one, and returns its previous description, which the caller
+// compares.
 func step(in *os.Root, path, name string) (*os.Root, fs.FileInfo, error) {
 	if err := check(name); err != nil {
 		return nil, nil, err
@@ -187,13 +186,13 @@ func step(in *os.Root, path, name string) (*os.Root, fs.FileInfo, error) {
 	case !info.IsDir():
 		return nil, nil, fmt.Errorf("%q is %s, not a directory", path, Kind(info.Mode()))
 	}
-	root, err := in.OpenRoot(name + "/.") // which a FIFO does not have: nothing waits
+	root, err := in.OpenRoot(name + "/.") // a FIFO has no "/.", so that the open does not block
 	return root, info, err
 }
 
-// Read lists the directory, at most so many entries if limit is not 0. It looks at more
-// returns false for no more than some hundred at a time. The entries' Info must not be
-// used: it goes by names. Use Lstat.
+// Read lists the directory, at most limit entries if limit is not 0. After more returns false,
+// it reads at most some hundred. Callers use Lstat instead of the entries' Info, which goes by
+// names.
 func (d *Dir) Read(limit int, more func() bool) ([]fs.DirEntry, error) {
 	f, err := d.root.Open(".")
 	if err != nil {
@@ -214,11 +213,10 @@ func (d *Dir) Read(limit int, more func() bool) ([]fs.DirEntry, error) {
 	return all, nil
 }
 
-// readBatch is how many entries are read at a time.
+// readBatch is the number of entries read at a time.
 const readBatch = 1024
 
-// Sync makes what was created, renamed or removed in the directory durable, where the
-// file system can.
+// Sync makes all changes of the directory durable, if the file system can.
 func (d *Dir) Sync() error {
 	f, err := d.root.Open(".")
 	if err != nil {
@@ -240,8 +238,8 @@ func (d *Dir) checkMount() error {
 	return d.mounts.check(f, d.path)
 }
 
-// walkDir opens a directory name by name from the root of its volume, where the kernel
-// has no way to refuse links itself.
+// walkDir opens a directory name by name from the root of its volume, on kernels that cannot
+// refuse links themselves.
 func walkDir(path string, mounts *Mounts) (*Dir, error) {
 	at, names := split(path)
 	root, err := os.OpenRoot(at)

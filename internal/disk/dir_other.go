@@ -2,5 +2,5 @@
 
 package disk
 
-// SyncDir does nothing: directories cannot be synced here.
+// SyncDir does nothing: this system cannot sync directories.
 func SyncDir(string) error { return nil }

@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// SyncDir makes what was created, renamed or removed in a directory durable, where
-// the file system can.
+// SyncDir makes all changes of a directory durable, if the file system can.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -22,7 +21,7 @@ func SyncDir(dir string) error {
 	return nil
 }
 
-// cannotSync reports whether the file system has no sync of directories.
+// cannotSync reports whether the file system cannot sync directories.
 func cannotSync(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP)
 }

@@ -1,29 +1,29 @@
-// Package disk opens the file that a decision was made about.
+// Package disk opens the file that a decision was about. Read dir.go first.
 //
-// A path is resolved once, to a place: its canonical path, in which nothing is a link
-// ([Resolve]). The decision is about that place, and the place travels with the call
-// as an [event.ResolvedPath]. Whoever carries the call out opens the place ([Locate]) without
-// following a link at any component, and from then on uses descriptors only:
+// A path is resolved once, to a place: its canonical path without links ([Resolve]). The
+// decision is about that place, and the place travels with the call as an
+// [event.ResolvedPath]. The code that executes the call opens the place ([Locate]) without
+// following a link at any component, and then uses descriptors only:
 //
 //	path ─► Resolve ─► decision (rules, question, log) ─► event.ResolvedPath
 //	  └► Locate ─► Place ─► Dir ─► read, create, rename, remove in it
-//	        └────────┴────────┴─► ChangedError: the path leads elsewhere now
+//	        └────────┴────────┴─► ChangedError: the path has another target now
 //
-// A path that leads elsewhere than it did for the decision is a [ChangedError]: then
-// nothing was read or written, and the call has to be decided again. ADR 31 has the
-// reasons. Begin with dir.go.
+// A path whose target has changed since the decision is a [ChangedError]: nothing was read
+// or written, and the call needs another decision. ADR 31 has the reasons. What is allowed
+// is decided in internal/policy.
 //
-// [OpenRegular] and [ReadRegular] are for a file that a person or a client named, and
-// about which nothing has to be decided: only a regular file, without waiting, and no
-// more than a bound.
-// The package also owns what settle keeps in files of its own:
+// [OpenRegular] and [ReadRegular] are for files that a person or a client named and that
+// need no decision: regular files only, without blocking, up to a bound.
 //
-//   - replace.go and untrusted.go replace a file in one step, and read a file that
-//     somebody else may have put there.
-//   - lock_unix.go takes locks of the kernel, which end with their process.
-//   - scratch.go makes directories for temporary files, and removes those of processes
-//     that were killed (C23: only directories of this user, of this boot, without a lock).
+// The package also has the files of settle itself:
+//
+//   - replace.go and untrusted.go replace a file atomically, and read a file that another
+//     user may have created.
+//   - lock_unix.go takes kernel locks, which end with their process.
+//   - scratch.go and sweep_unix.go create temporary directories, and remove those of killed
+//     processes (C23: only directories of this user and boot, without a lock).
 //   - logfile.go is the program's own log, bounded and rotated.
-//   - contents.go keeps what files contained before a tool changed them, by their
-//     SHA-256, until the session is deleted.
+//   - contents.go stores the contents of files before a tool changed them, by their SHA-256,
+//     until the session is deleted.
 package disk

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// OpenWrite opens an entry, which must be a regular file, for writing in place, and makes
-// it if there is none. It neither empties the file nor waits.
+// OpenWrite opens an entry, which must be a regular file, for writing in place, and creates it
+// if it is missing. It neither truncates the file nor blocks.
 func (d *Dir) OpenWrite(name string, mode fs.FileMode) (*os.File, fs.FileInfo, error) {
 	before, err := d.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -27,7 +27,7 @@ func (d *Dir) OpenWrite(name string, mode fs.FileMode) (*os.File, fs.FileInfo, e
 	return d.openEntry(name, before, os.O_WRONLY)
 }
 
-// RemoveAll removes an entry with all that is in it, and follows no link.
+// RemoveAll removes an entry recursively, without following links.
 func (d *Dir) RemoveAll(name string) error {
 	if err := check(name); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (d *Dir) RemoveAll(name string) error {
 	return d.root.RemoveAll(name)
 }
 
-// Readlink returns where an entry that is a link leads.
+// Readlink returns the target of a link.
 func (d *Dir) Readlink(name string) (string, error) {
 	if err := check(name); err != nil {
 		return "", err
@@ -43,7 +43,7 @@ func (d *Dir) Readlink(name string) (string, error) {
 	return d.root.Readlink(name)
 }
 
-// Symlink makes an entry that is a link.
+// Symlink creates a link.
 func (d *Dir) Symlink(target, name string) error {
 	if err := check(name); err != nil {
 		return err

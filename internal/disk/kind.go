@@ -6,21 +6,21 @@ import (
 	"io/fs"
 )
 
-// ErrDirectory says that a path is a directory where a file was wanted.
+// ErrDirectory reports a directory in the place of a file.
 var ErrDirectory = errors.New("is a directory")
 
-// A NotRegularError says that a path leads to something other than a regular file:
-// a directory, or a FIFO, socket or device, which could block for ever or never end.
+// A NotRegularError reports a path that is no regular file: a directory, or a FIFO, socket or
+// device, which could block or never end.
 type NotRegularError struct {
 	Path string
-	Mode fs.FileMode // what the path leads to
+	Mode fs.FileMode // of the resolved path
 }
 
 func (e *NotRegularError) Error() string {
 	return fmt.Sprintf("%q is %s, not a regular file; it was not read", e.Path, Kind(e.Mode))
 }
 
-// Is reports whether a directory was meant, by [ErrDirectory].
+// Is reports whether the path is a directory, for [ErrDirectory].
 func (e *NotRegularError) Is(target error) bool { return target == ErrDirectory && e.Mode.IsDir() }
 
 // checkRegular returns a [*NotRegularError] for a file that is not regular.

@@ -4,12 +4,11 @@ package disk
 
 import "io/fs"
 
-// NonBlocking is not needed here.
+// NonBlocking is unnecessary on this system.
 const NonBlocking = 0
 
-// Shared reports whether a regular file has several names, and not everybody may read
-// it. It is not known here.
+// Shared is unknown on this system.
 func Shared(fs.FileInfo) bool { return false }
 
-// Linked reports whether a regular file has several names. It is not known here.
+// Linked is unknown on this system.
 func Linked(fs.FileInfo) bool { return false }

@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// NonBlocking are the flags that open a FIFO without waiting for its other end; writing
-// to a FIFO without a reader is then an error.
+// NonBlocking are the flags to open a FIFO without waiting for its other end; opening a FIFO
+// without a reader for writing then fails.
 const NonBlocking = syscall.O_NONBLOCK | syscall.O_NOCTTY
 
-// Shared reports whether a regular file has several names, and not everybody may read
-// it: one of the names may be in a place that a decision has not looked at. Files that
-// everybody may read are not meant, since package managers link those.
+// Shared reports whether a regular file has several names and is not world-readable: another
+// name can be outside of a decision's paths. World-readable files are excluded, because package
+// managers link them.
 func Shared(info fs.FileInfo) bool { return Linked(info) && info.Mode()&0o004 == 0 }
 
 // Linked reports whether a regular file has several names (hard links).

@@ -9,13 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TryLock takes the lock on the open file, if it is free. The kernel gives it
-// back when the last descriptor of this opening is closed; it is never
-// unlocked by hand, since that would take it from those that inherited it.
+// TryLock takes the lock of the open file, if it is free. The kernel releases it when the last
+// descriptor of this opening is closed. The code never unlocks it, because that would release it
+// for inheriting processes too.
 func TryLock(f *os.File) (free bool, err error) { return flock(f, unix.LOCK_EX) }
 
-// TryShare takes the lock for reading, if nobody has it for himself: to see
-// whether it is free.
+// TryShare takes the lock for reading, to test it, unless a process holds it exclusively.
 func TryShare(f *os.File) (free bool, err error) { return flock(f, unix.LOCK_SH) }
 
 func flock(f *os.File, how int) (free bool, err error) {

@@ -7,18 +7,17 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockOffset is where the byte is that stands for the lock: far behind the
-// end, since Windows lets nobody read what is locked.
+// lockOffset is the offset of the locked byte: far behind the end, because Windows denies
+// reading locked bytes.
 const lockOffset = 0x7fffffff
 
-// TryLock takes the lock on the open file, if it is free. The kernel gives it
-// back when the file is closed.
+// TryLock takes the lock of the open file, if it is free. The kernel releases it when the file
+// is closed.
 func TryLock(f *os.File) (free bool, err error) {
 	return lock(f, windows.LOCKFILE_EXCLUSIVE_LOCK)
 }
 
-// TryShare takes the lock for reading, if nobody has it for himself: to see
-// whether it is free.
+// TryShare takes the lock for reading, to test it, unless a process holds it exclusively.
 func TryShare(f *os.File) (free bool, err error) { return lock(f, 0) }
 
 func lock(f *os.File, how uint32) (free bool, err error) {

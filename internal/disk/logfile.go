@@ -10,22 +10,21 @@ import (
 	"github.com/settle-agent/settle/internal/bound"
 )
 
-// maxBytes is the size from which the file is set aside for a new one.
+// maxBytes is the size of the file at which it is rotated.
 const maxBytes = 4 << 20
 
-// Path is where the log of a data directory is.
+// LogPath returns the path of a data directory's log.
 func LogPath(dataDir string) string { return filepath.Join(dataDir, "log", "settle.log") }
 
-// New returns a logger that appends to the file. Each record is one line, and
-// goes through mask.
+// NewLog returns a logger that appends to the file. Each record is one line, which passes
+// through mask.
 func NewLog(path string, level slog.Level, mask func(string) string) *slog.Logger {
 	w := &writer{path: path, mask: mask}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})).With("pid", os.Getpid())
 }
 
-// Aloud returns a logger that also writes to w what is wrong, each record as a
-// line that goes through mask, as long as that is not much: nobody may be
-// reading, and a pipe takes only so much without.
+// Aloud returns a logger that also writes warnings and errors to w, each as a line that passes
+// through mask, up to maxAloud bytes: a pipe without a reader accepts only some data.
 func Aloud(l *slog.Logger, w io.Writer, mask func(string) string) *slog.Logger {
 	options := slog.HandlerOptions{Level: slog.LevelError, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
@@ -36,17 +35,17 @@ func Aloud(l *slog.Logger, w io.Writer, mask func(string) string) *slog.Logger {
 	return slog.New(slog.NewMultiHandler(l.Handler(), slog.NewTextHandler(&voice{w: w, mask: mask, room: bound.NewBudget(maxAloud)}, &options)))
 }
 
-// maxAloud bounds what Aloud writes, in bytes: less than what any pipe takes.
+// maxAloud bounds the output of Aloud, in bytes: less than the capacity of any pipe.
 const maxAloud = 16 << 10
 
-// voice says what is wrong.
+// voice writes warnings and errors.
 type voice struct {
 	w    io.Writer
 	mask func(string) string
-	room bound.Budget // guarded by the handler, which writes one record at a time
+	room bound.Budget // the handler writes one record at a time
 }
 
-// Write takes one record. It never fails: there is nobody to tell.
+// Write writes one record. It never fails, because nothing handles the error.
 func (v *voice) Write(record []byte) (int, error) {
 	line := "settle: " + v.mask(string(record))
 	if v.room.Fits(len(line)) {
@@ -55,7 +54,7 @@ func (v *voice) Write(record []byte) (int, error) {
 	return len(record), nil
 }
 
-// Level returns the level of that name; info for any other.
+// LogLevel returns the level with the name; info for other names.
 func LogLevel(name string) slog.Level {
 	var level slog.Level
 	if level.UnmarshalText([]byte(name)) != nil {
@@ -64,18 +63,18 @@ func LogLevel(name string) slog.Level {
 	return level
 }
 
-// writer opens the file when the first record comes. Several processes append
-// to one file; a record is one write.
+// writer opens the file at the first record. Several processes append to one file; a record is
+// one write.
 type writer struct {
 	path string
 	mask func(string) string
 
 	mu   sync.Mutex
 	file *os.File
-	dead bool // it cannot be written
+	dead bool // the file is not writable
 }
 
-// Write takes one record. It never fails: there is nobody to tell.
+// Write writes one record. It never fails, because nothing handles the error.
 func (w *writer) Write(record []byte) (int, error) {
 	line := w.mask(string(record))
 	w.mu.Lock()
@@ -89,8 +88,8 @@ func (w *writer) Write(record []byte) (int, error) {
 	return len(record), nil
 }
 
-// ready opens the file, or sets a full one aside. Others write to it as well,
-// or have set it aside already, so that the file system is asked.
+// ready opens the file, or rotates a full one. Other processes append to it and rotate it too,
+// so that ready asks the file system.
 func (w *writer) ready() bool {
 	if w.file == nil {
 		return w.open()

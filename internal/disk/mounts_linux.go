@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mounts are the file systems that were mounted at some time. A nil Mounts has all.
+// Mounts are the file systems that were mounted at some time. A nil Mounts allows all.
 type Mounts struct{ ids []uint64 }
 
-// Mounted returns those that are mounted now; nil if that cannot be found out.
+// Mounted returns the current mounts; nil if they are unknown.
 func Mounted() *Mounts {
 	table, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -32,7 +32,7 @@ func Mounted() *Mounts {
 	return m
 }
 
-// check refuses a file that is on another file system.
+// check rejects a file on another file system.
 func (m *Mounts) check(f *os.File, path string) error {
 	if m == nil {
 		return nil
@@ -51,7 +51,7 @@ func (m *Mounts) check(f *os.File, path string) error {
 	return err
 }
 
-// mountOf is the kernel's number for the mount that an open file is on.
+// mountOf returns the kernel's number for the mount of an open file.
 func mountOf(fd int) (uint64, error) {
 	var stat unix.Statx_t
 	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &stat)

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openDir opens a directory by its canonical path. The kernel refuses every link in it.
-// What was opened tells which directory it is; the one that is used is then opened by
-// name, and is the same or an error.
+// openDir opens a directory by its canonical path. The kernel refuses links in it. The first
+// descriptor identifies the directory; the one in use is opened by name and must be the same
+// directory.
 func openDir(path string, mounts *Mounts) (*Dir, error) {
 	f, err := openWithoutLinks(path)
 	switch {
-	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM): // an old kernel, or a filter of a container
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM): // an old kernel, or a container's filter
 		return walkDir(path, mounts)
 	case errors.Is(err, unix.ELOOP):
 		return nil, linkIn(path)
@@ -28,7 +28,7 @@ func openDir(path string, mounts *Mounts) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(path + "/.") // which a FIFO does not have: nothing waits
+	root, err := os.OpenRoot(path + "/.") // a FIFO has no "/.", so that the open does not block
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, changedOnTheWay(path)
 	}

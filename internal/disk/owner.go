@@ -8,31 +8,31 @@ import (
 	"strings"
 )
 
-// An OwnerError says that other users can decide what a file or directory contains.
+// An OwnerError reports that other users can change a file or directory.
 type OwnerError struct {
 	Path string
-	What string // what is wrong with it
-	Fix  string // the command that mends it
+	What string // the defect
+	Fix  string // the command that repairs it
 }
 
 func (e *OwnerError) Error() string {
 	return fmt.Sprintf("%q %s; nothing in it was read or changed; if it is yours, run: %s", e.Path, e.What, e.Fix)
 }
 
-// CheckOwned returns an [*OwnerError] if a user other than the process's and root owns
-// the file or directory at path, or can write it. One that does not exist passes.
+// CheckOwned returns an [*OwnerError] if a user other than the process's and root owns the file
+// or directory at path, or can write it. A missing path passes.
 //
-// The directory above is not looked at: whoever can write it can put something else at
-// path, but not something that the user owns.
+// The parent directory is not checked: a user who can write it can replace path, but not with a
+// file of this user.
 func CheckOwned(path string) error { return checkAccess(path, 0o022, "go-w") }
 
-// CheckPrivate is [CheckOwned] for what other users must not even read or enter.
+// CheckPrivate is [CheckOwned] for paths that other users must not read or enter either.
 func CheckPrivate(path string) error { return checkAccess(path, 0o077, "go-rwx") }
 
 func checkAccess(path string, others fs.FileMode, chmod string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil //nolint:nilerr // Whoever opens it says what is wrong.
+		return nil //nolint:nilerr // opening it reports the error
 	}
 	a, known := accessOf(info)
 	if !known {
@@ -43,7 +43,7 @@ func checkAccess(path string, others fs.FileMode, chmod string) error {
 	}
 	mode := info.Mode().Perm() & others
 	if a.group == a.self {
-		mode &^= 0o070 // the group that a user has alone, as most systems make one for each
+		mode &^= 0o070 // the user's private group, which most systems create
 	}
 	if mode != 0 {
 		return &OwnerError{path, fmt.Sprintf("is open to other users (mode %#o)", info.Mode().Perm()), "chmod " + chmod + " " + quoted(path)}
@@ -58,8 +58,8 @@ func Owner(info fs.FileInfo) (uid int, known bool) {
 	return a.owner, known
 }
 
-// access says who owns a file, and who the process is.
+// access is the owner of a file, and the user of the process.
 type access struct{ owner, group, self int }
 
-// quoted writes a path for a shell.
+// quoted quotes a path for a shell.
 func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }

@@ -4,5 +4,5 @@ package disk
 
 import "io/fs"
 
-// accessOf knows no owners here.
+// accessOf is unknown on this system.
 func accessOf(fs.FileInfo) (access, bool) { return access{}, false }

@@ -10,11 +10,11 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// ChangedError says that a path does not lead to the place that a decision was made
-// about. Nothing was read or written.
+// ChangedError reports that a path no longer leads to the place of its decision. Nothing was
+// read or written.
 type ChangedError struct {
-	Path string // as it is shown
-	Why  string // what is different
+	Path string // for display
+	Why  string // the difference
 }
 
 func (e *ChangedError) Error() string {
@@ -22,33 +22,33 @@ func (e *ChangedError) Error() string {
 		"Make the call again: it is then decided again", e.Path, e.Why)
 }
 
-// Place is where an absolute path leads.
+// Place is the target of an absolute path.
 type Place struct {
-	// Named is the path, absolute and clean, and Shown its name in messages: relative
-	// to the session's directory where it lies in it.
+	// Named is the absolute, clean path, and Shown its form for messages: relative to the
+	// session's directory if it lies in it.
 	Named, Shown string
-	// Real is the canonical path, in which nothing is a link. It need not exist.
+	// Real is the canonical path, without links. It need not exist.
 	Real string
 
-	inside bool    // it lies in the session's directory
-	judged bool    // a decision was made about the place
-	shared bool    // the decision was made about a file with several names
-	mounts *Mounts // that are used; nil for all
+	inside bool    // in the session's directory
+	judged bool    // the place comes from a decision
+	shared bool    // the decision was about a file with several names
+	mounts *Mounts // the allowed mounts; nil for all
 }
 
-// Decide returns the place that a decision about an absolute path is made about.
+// Decide returns the place of an absolute path, for a decision.
 func Decide(path string) (event.ResolvedPath, error) {
 	real, err := Resolve(path)
 	if err != nil {
-		return event.ResolvedPath{Path: filepath.Clean(path)}, err // to which nothing leads
+		return event.ResolvedPath{Path: filepath.Clean(path)}, err // without a target
 	}
 	info, err := os.Lstat(real)
 	return event.ResolvedPath{Path: filepath.Clean(path), Real: real, Shared: err == nil && Shared(info)}, nil
 }
 
-// Locate returns the place that a path in a session's directory was judged to lead to.
-// If judged is nil, nobody has judged the call by its paths, and the place is where the
-// path leads now.
+// Locate returns the place that a decision resolved for a path in a session's directory. If
+// judged is nil, no decision was made about the call's paths, and the place is the path's
+// current target.
 func Locate(dir, path string, judged []event.ResolvedPath) (Place, error) {
 	named, err := Absolute(dir, path)
 	if err != nil {
@@ -83,8 +83,8 @@ func Locate(dir, path string, judged []event.ResolvedPath) (Place, error) {
 	return Place{}, p.changed("the decision was about other paths")
 }
 
-// ThroughLinks returns the paths that lead through links below a session's directory. That the
-// directory itself is reached by a link says nothing about a path in it.
+// ThroughLinks returns the paths that lead through links below a session's directory. A link to
+// the directory itself does not count.
 func ThroughLinks(dir string, paths []event.ResolvedPath) (linked []event.ResolvedPath) {
 	for _, p := range paths {
 		if p.Path != p.Real && (p.Real == "" || Display(dir, p.Path) != DisplayReal(dir, p.Real)) {
@@ -94,7 +94,7 @@ func ThroughLinks(dir string, paths []event.ResolvedPath) (linked []event.Resolv
 	return linked
 }
 
-// DisplayReal is [Display] of a canonical path.
+// DisplayReal is [Display] for a canonical path.
 func DisplayReal(dir, real string) string {
 	if top, err := Resolve(dir); err == nil {
 		dir = top
@@ -102,7 +102,7 @@ func DisplayReal(dir, real string) string {
 	return Display(dir, real)
 }
 
-// Arrow shows a path that leads through a link, as named and as resolved.
+// Arrow returns a path through a link for display, as named and as resolved.
 func Arrow(dir string, p event.ResolvedPath) string {
 	if p.Real == "" {
 		return Display(dir, p.Path) + " -> nowhere"
@@ -110,14 +110,13 @@ func Arrow(dir string, p event.ResolvedPath) string {
 	return Display(dir, p.Path) + " -> " + DisplayReal(dir, p.Real)
 }
 
-// At returns the place of a canonical path, such as one that was recorded. A link in it
-// is refused.
+// At returns the place of a canonical path, such as a recorded one. Links in it are refused.
 func At(dir, named, real string) Place {
 	return Place{Named: named, Shown: Display(dir, named), Real: real}
 }
 
-// Mounted returns the place, which is not opened on a file system that is not one of
-// the mounts if it lies in the session's directory.
+// Mounted returns the place restricted to the mounts: in the session's directory, it cannot be
+// opened on another file system.
 func (p Place) Mounted(m *Mounts) Place {
 	if p.inside {
 		p.mounts = m
@@ -130,7 +129,7 @@ func (p Place) changed(why string) error { return &ChangedError{p.Shown, why} }
 // Base is the name of the place in its directory.
 func (p Place) Base() string { return filepath.Base(p.Real) }
 
-// Dir opens the directory that the place is in.
+// Dir opens the directory of the place.
 func (p Place) Dir() (*Dir, error) { return p.open(filepath.Dir(p.Real)) }
 
 // Tree opens the place, which must be a directory.
@@ -161,8 +160,8 @@ func (p Place) Stat() (fs.FileInfo, error) {
 	return info, err
 }
 
-// Judged reports whether a decision was made about the place. Then a file with several
-// names is not to be used where the decision did not know of it; see [Shared].
+// Judged reports whether the place comes from a decision. Then a file with several names must
+// not be used if the decision did not know that; see [Shared].
 func (p Place) Judged() bool { return p.judged }
 
 // Open opens the place, which must be a regular file, for reading. A directory is
@@ -176,7 +175,7 @@ func (p Place) Open() (*os.File, fs.FileInfo, error) {
 	return p.OpenIn(d)
 }
 
-// OpenIn opens the place for reading in its directory, which is open.
+// OpenIn opens the place for reading in its open directory.
 func (p Place) OpenIn(d *Dir) (*os.File, fs.FileInfo, error) {
 	if filepath.Dir(p.Real) == p.Real {
 		return nil, nil, fmt.Errorf("%q %w", p.Shown, ErrDirectory)
@@ -192,7 +191,7 @@ func (p Place) OpenIn(d *Dir) (*os.File, fs.FileInfo, error) {
 	return f, info, err
 }
 
-// MakeDir opens the directory that the place is in, and makes what is missing of it.
+// MakeDir opens the directory of the place, and creates its missing parts.
 func (p Place) MakeDir() (*Dir, error) {
 	path, missing := filepath.Dir(p.Real), []string(nil)
 	d, err := p.open(path)

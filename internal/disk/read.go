@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// Read returns the first limit bytes of the place, which must be a regular file, and the
-// file's size.
+// Read returns the first limit bytes of the place, which must be a regular file, and the file's
+// size.
 func (p Place) Read(limit int64) (data []byte, size int64, err error) {
 	f, _, err := p.Open()
 	if err != nil {
@@ -17,8 +17,7 @@ func (p Place) Read(limit int64) (data []byte, size int64, err error) {
 	return ReadHead(f, p.Shown, limit)
 }
 
-// ReadHead returns the first limit bytes of an open file, and its size. The name is for
-// the error.
+// ReadHead returns the first limit bytes of an open file, and its size. The name is for errors.
 func ReadHead(f *os.File, name string, limit int64) (data []byte, size int64, err error) {
 	info, err := f.Stat()
 	if err == nil {

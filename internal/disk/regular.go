@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// A TooLargeError says that a file has more bytes than its reader accepts.
+// A TooLargeError reports a file with more bytes than its reader accepts.
 type TooLargeError struct {
 	Path string
 	Max  int64 // bytes
@@ -17,9 +17,9 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%q is larger than %s, the limit for this file; it was not used", e.Path, size(e.Max))
 }
 
-// OpenRegular opens the regular file at path for reading; it follows links. It never
-// blocks. A directory, FIFO, socket or device is a [*NotRegularError]: it is not
-// opened, except when it took the file's place after the first look.
+// OpenRegular opens the regular file at path for reading; it follows links. It never blocks. For
+// a directory, FIFO, socket or device it returns a [*NotRegularError] without opening it, unless
+// the file is replaced between check and open.
 func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -42,8 +42,8 @@ func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// ReadRegular returns the content of the regular file at path, if it has at most limit
-// bytes. More is a [*TooLargeError]; then at most limit+1 bytes were read.
+// ReadRegular returns the content of the regular file at path, if it has at most limit bytes.
+// Otherwise it returns a [*TooLargeError] after reading at most limit+1 bytes.
 func ReadRegular(path string, limit int64) ([]byte, error) {
 	file, info, err := OpenRegular(path)
 	if err != nil {
@@ -63,7 +63,7 @@ func ReadRegular(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// size writes a number of bytes for people, exactly.
+// size formats an exact number of bytes.
 func size(n int64) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:

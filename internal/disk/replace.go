@@ -6,14 +6,13 @@ import (
 	"path/filepath"
 )
 
-// Replace gives a file its content as a whole: whoever reads it finds what was there
-// before, or all of the new. It is for the user alone (0600), in a directory that
-// exists.
+// Replace replaces the content of a file atomically: readers find the old or the new content.
+// The file's mode is 0600; its directory must exist.
 func Replace(path string, content []byte) error {
 	return replace(path, content, func(*os.File) error { return nil })
 }
 
-// ReplaceDurably is Replace, and the content is on stable storage when it returns.
+// ReplaceDurably is Replace with a durable result.
 func ReplaceDurably(path string, content []byte) error {
 	if err := replace(path, content, (*os.File).Sync); err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Resolve follows all links of an absolute path, name by name as the kernel does. From
-// the first name that does not exist on, the path stays as it is written.
+// Resolve follows all links of an absolute path, name by name as the kernel does. The path after
+// the first missing name stays unchanged.
 func Resolve(path string) (string, error) { return new(Walk).Resolve(path) }
 
 // split returns the root of an absolute path, and the names in any path.
@@ -16,8 +16,8 @@ func split(path string) (root string, names []string) {
 	return volume + string(filepath.Separator), strings.Split(filepath.ToSlash(path[len(volume):]), "/")
 }
 
-// Absolute returns the absolute path that a model means by path, in a session that
-// works in dir. Nothing is expanded; links are not resolved.
+// Absolute returns the absolute form of a model's path, in a session that works in dir. It
+// neither expands nor resolves.
 func Absolute(dir, path string) (string, error) {
 	switch {
 	case path == "":
@@ -40,8 +40,7 @@ func Within(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// Display returns the path as it is shown: relative to dir if it is within dir, with
-// slashes.
+// Display returns a path for display: relative to dir if it is within dir, with slashes.
 func Display(dir, path string) string {
 	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)

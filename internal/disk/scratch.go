@@ -7,21 +7,21 @@ import (
 	"path/filepath"
 )
 
-// prefix is what the names of the directories begin with.
+// prefix starts the names of the directories.
 const prefix = "settle-tmp-"
 
-// Dir is a directory for temporary files.
+// Scratch is a directory for temporary files.
 type Scratch struct {
 	// Path is absolute and without links.
 	Path string
-	lock *os.File // the directory itself; nil where there are no such locks
+	lock *os.File // the directory itself; nil on systems without such locks
 }
 
-// mostTries bounds how often a directory is made anew that was swept away before it
-// was locked.
-const mostTries = 10
+// maxTries bounds the attempts to create a directory that another process sweeps before it is
+// locked.
+const maxTries = 10
 
-// New makes a directory, which only this user can read; kind is part of its name. The
+// NewScratch creates a directory that only this user can read; kind is part of its name. The
 // caller removes it.
 func NewScratch(kind string) (*Scratch, error) {
 	base, err := filepath.EvalSymlinks(os.TempDir())
@@ -31,7 +31,7 @@ func NewScratch(kind string) (*Scratch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a directory for temporary files: %w", err)
 	}
-	for range mostTries {
+	for range maxTries {
 		path, err := os.MkdirTemp(base, prefix+boot()+"-"+kind+"-")
 		if err != nil {
 			return nil, fmt.Errorf("cannot make a directory for temporary files: %w", err)
@@ -47,7 +47,7 @@ func NewScratch(kind string) (*Scratch, error) {
 	return nil, fmt.Errorf("cannot make a directory for temporary files: others remove it from %q", base)
 }
 
-// Remove removes the directory with all that is in it.
+// Remove removes the directory recursively.
 func (d *Scratch) Remove() error {
 	err := os.RemoveAll(d.Path)
 	if d.lock != nil {

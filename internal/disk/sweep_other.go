@@ -6,8 +6,8 @@ import "os"
 
 func boot() string { return "0" }
 
-// hold locks nothing: directories cannot be locked here.
+// hold locks nothing: this system cannot lock directories.
 func hold(string) (lock *os.File, ours bool, err error) { return nil, true, nil }
 
-// Sweep removes nothing: it cannot be told whose directory is in use.
+// SweepScratch removes nothing: this system does not tell which directories are in use.
 func SweepScratch() (removed int) { return 0 }

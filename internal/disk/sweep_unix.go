@@ -12,8 +12,7 @@ import (
 	"syscall"
 )
 
-// boot is eight characters that are others after the next start of the machine, where
-// the system tells (random(4)).
+// boot is eight characters that differ between boots, if the system tells (random(4)).
 var boot = sync.OnceValue(func() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil || len(id) < 8 {
@@ -22,8 +21,8 @@ var boot = sync.OnceValue(func() string {
 	return string(id[:8])
 })
 
-// hold locks the directory. It is not ours if a sweep was faster. Where the file system
-// has no locks, nobody can lock it, and no sweep removes it.
+// hold locks the directory. ours is false if a sweep was faster. On a file system without locks,
+// no process can lock it, and no sweep removes it.
 func hold(path string) (lock *os.File, ours bool, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -42,7 +41,7 @@ func hold(path string) (lock *os.File, ours bool, err error) {
 	return f, true, nil
 }
 
-// same reports whether the path is still that of the open directory.
+// same reports whether the path still is the open directory.
 func same(f *os.File, path string) bool {
 	open, err := f.Stat()
 	if err != nil {
@@ -52,11 +51,11 @@ func same(f *os.File, path string) bool {
 	return err == nil && os.SameFile(open, named)
 }
 
-// mostSwept bounds the work of one sweep.
-const mostSwept = 32
+// maxSwept bounds the directories of one sweep.
+const maxSwept = 32
 
-// Sweep removes the directories of processes of this user that are gone, and returns
-// how many it has removed. What cannot be removed stays for the next one.
+// SweepScratch removes the directories of dead processes of this user, and returns their number.
+// The next sweep retries failures.
 func SweepScratch() (removed int) {
 	base, err := filepath.EvalSymlinks(os.TempDir())
 	if err != nil {
@@ -67,9 +66,9 @@ func SweepScratch() (removed int) {
 		return 0
 	}
 	defer func() { _ = dir.Close() }() // it was only read
-	names, _ := dir.Readdirnames(-1)   // those that there are so far
+	names, _ := dir.Readdirnames(-1)   // those that exist now
 	for _, name := range names {
-		if removed == mostSwept {
+		if removed == maxSwept {
 			break
 		}
 		if strings.HasPrefix(name, prefix+boot()+"-") && sweep(filepath.Join(base, name)) {
@@ -79,8 +78,8 @@ func SweepScratch() (removed int) {
 	return removed
 }
 
-// sweep removes one directory, if its process is gone. It has the lock meanwhile, so
-// that of several sweeps one does.
+// sweep removes one directory if its process is dead. It holds the lock meanwhile, so that only
+// one of several sweeps removes it.
 func sweep(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.IsDir() {

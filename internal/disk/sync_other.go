@@ -4,5 +4,5 @@ package disk
 
 import "os"
 
-// syncDir does nothing: directories cannot be synced here.
+// syncDir does nothing: this system cannot sync directories.
 func syncDir(*os.File) error { return nil }

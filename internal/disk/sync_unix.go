@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// syncDir makes the changes in a directory durable, where the file system can.
+// syncDir makes the changes of a directory durable, if the file system can.
 func syncDir(f *os.File) error {
 	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
 		return err

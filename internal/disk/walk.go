@@ -6,20 +6,20 @@ import (
 	"path/filepath"
 )
 
-// maxLinks is how many links one path may lead through, as on Linux.
+// maxLinks bounds the links of one path, as on Linux.
 const maxLinks = 40
 
-// Walk resolves several paths and looks at each name once. The zero value is ready to
-// use. It is not safe for concurrent use.
+// Walk resolves several paths and reads each name once. The zero value is ready for use, by one
+// goroutine at a time.
 type Walk struct {
-	// Visit, if set, is called with each directory, without links, in which a name is
-	// looked up. Who can write to one of them decides where the path leads.
+	// Visit, if set, receives each directory, without links, in which a name is looked up. A
+	// process that can write to one of them can redirect the path.
 	Visit func(dir string)
 
 	links map[string]string // targets, by path; "" for no link
 }
 
-// Resolve is the function [Resolve].
+// Resolve is [Resolve] with the walk's cache.
 func (w *Walk) Resolve(path string) (string, error) {
 	at, rest := split(path)
 	for links := 0; len(rest) > 0; {
@@ -43,14 +43,14 @@ func (w *Walk) Resolve(path string) (string, error) {
 	return at, nil
 }
 
-// link returns the target of the link at a path in a directory; "" if it is none.
+// link returns the target of a link; "" if the path is no link.
 func (w *Walk) link(dir, path string) string {
 	if w.Visit != nil {
 		w.Visit(dir)
 	}
 	target, known := w.links[path]
 	if !known {
-		target, _ = os.Readlink(path) // what cannot be read is no link
+		target, _ = os.Readlink(path) // an unreadable path is no link
 		if w.links == nil {
 			w.links = map[string]string{}
 		}

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// special are the blocks of unicast addresses that lead to this machine, to its
-// networks, or nowhere. The sources are IANA's special-purpose address registries
-// (RFC 6890); what they call globally reachable in 192.0.0.0/24 and 2001::/23 is
-// of no use to a client of HTTP or SSH, and is refused with the rest.
+// special are the blocks of unicast addresses that lead to this machine, to its networks, or
+// nowhere. The sources are IANA's special-purpose address registries (RFC 6890). The globally
+// reachable parts of 192.0.0.0/24 and 2001::/23 have no HTTP or SSH servers, so that the whole
+// blocks are refused.
 var special = sync.OnceValue(func() []netip.Prefix {
 	return prefixes(
 		"0.0.0.0/8",       // this network
@@ -48,10 +48,9 @@ func prefixes(list ...string) (out []netip.Prefix) {
 	return out
 }
 
-// Public reports whether an address is one of the public internet: not of this
-// machine, of a private or local network, of a cloud's metadata service, of a
-// group, or reserved. An address that holds another one (mapped, NAT64) is what
-// that one is.
+// Public reports whether an address belongs to the public internet: not to this machine, a
+// private or local network, a cloud's metadata service, a multicast group, or a reserved block.
+// An address that contains another one (mapped, NAT64) is judged by the inner one.
 func Public(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false

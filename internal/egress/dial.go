@@ -9,21 +9,21 @@ import (
 	"strconv"
 )
 
-// Dialer connects to public addresses. Its zero value resolves and connects as
-// package net does.
+// Dialer connects to public addresses only. Its zero value resolves and connects like package
+// net.
 type Dialer struct {
-	// Lookup resolves a name that is no address; nil asks the system.
+	// Lookup resolves a name; nil asks the system.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
-	// Connect connects by TCP; nil does it.
+	// Connect connects by TCP; nil uses package net.
 	Connect func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 	// Permit allows addresses that are not public; nil allows none.
 	Permit func(to netip.AddrPort) bool
 }
 
-// PrivateError says that a name leads to no public address.
+// PrivateError reports a name without a public address.
 type PrivateError struct {
 	Host string
-	// Address is one that it leads to.
+	// Address is one of the name's addresses.
 	Address netip.Addr
 }
 
@@ -34,10 +34,9 @@ func (e *PrivateError) Error() string {
 	return fmt.Sprintf("cannot connect to %q: %s is not a public address", e.Host, e.Address)
 }
 
-// DialContext connects to "host:port" by TCP, as [net.Dialer] does: it suits
-// [net/http.Transport]. It resolves once, leaves out what is not public, and
-// connects to what is left, in order. A name that leads to nothing public is a
-// [*PrivateError].
+// DialContext connects to "host:port" by TCP, like [net.Dialer]: it suits [net/http.Transport].
+// It resolves once, removes the addresses that are not public, and tries the others in order.
+// For a name without public addresses, it returns a [*PrivateError].
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	if network != "tcp" && network != "tcp4" && network != "tcp6" {
 		return nil, fmt.Errorf("cannot connect to %q: %s is not TCP", address, network)
@@ -74,11 +73,10 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	return nil, failed
 }
 
-// mostAddresses is how many addresses of a name are tried.
-const mostAddresses = 8
+// maxAddresses bounds the tried addresses of a name.
+const maxAddresses = 8
 
-// resolve returns where a host's port is, of what may be connected to; at least
-// one.
+// resolve returns the permitted addresses of a host with the port; at least one.
 func (d *Dialer) resolve(ctx context.Context, host string, port uint16) ([]netip.AddrPort, error) {
 	var found []netip.Addr
 	if a, err := netip.ParseAddr(host); err == nil {
@@ -99,7 +97,7 @@ func (d *Dialer) resolve(ctx context.Context, host string, port uint16) ([]netip
 	case len(out) == 0:
 		return nil, &PrivateError{Host: host, Address: found[0].Unmap()}
 	}
-	return out[:min(len(out), mostAddresses)], nil
+	return out[:min(len(out), maxAddresses)], nil
 }
 
 func (d *Dialer) lookup(ctx context.Context, host string) ([]netip.Addr, error) {

@@ -1,14 +1,15 @@
-// Package egress decides which connections may leave this machine.
+// Package egress decides which connections may leave this machine. Read proxy.go first.
 //
-// [Public] says whether an address is one of the public internet, and a
-// [Dialer] connects to nothing else: it resolves a name itself, judges the
-// addresses, and connects to the address that it judged, so that no second
-// answer of a name server can lead elsewhere.
+// [Public] reports whether an address belongs to the public internet, and a [Dialer]
+// connects only to such addresses: it resolves a name itself, checks the addresses, and
+// connects to a checked address, so that a second answer of a name server has no effect.
 //
-// A [Gate] is the way out of one confined command: a proxy (HTTP, CONNECT and
-// SOCKS5 on one port) that knows the command by a secret, lets it reach the
-// hosts of a [List], and keeps account of what it refused.
+// A [Proxy] is the egress proxy of one sandboxed command (HTTP and CONNECT in http.go,
+// SOCKS5 in socks.go, on one port). It authenticates the command by a secret, allows the
+// hosts of a [List], and records its refusals.
 //
-//	command ─► gate: secret? ─► list: host, port? ─► dialer: address? ─► host
-//	              └ 407          └ 403, recorded      └ 403, recorded
+//	command ─► proxy: secret? ─► list: host, port? ─► dialer: address? ─► host
+//	              └ 407           └ 403, recorded      └ 403, recorded
+//
+// redirect.go has the redirect policy of all clients of settle.
 package egress

@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// queue hands connections to the HTTP server, which takes it for a listener.
+// queue is a listener that passes connections to the HTTP server.
 type queue struct {
 	conns chan net.Conn
 	done  <-chan struct{}
@@ -38,17 +38,17 @@ func (q *queue) Accept() (net.Conn, error) {
 	}
 }
 
-func (q *queue) Close() error   { return nil } // the gate ends it
+func (q *queue) Close() error   { return nil } // the proxy ends it
 func (q *queue) Addr() net.Addr { return &net.TCPAddr{} }
 
-// newServer returns the server of HTTP and CONNECT.
+// newServer returns the server for HTTP and CONNECT.
 func (p *Proxy) newServer() *http.Server {
 	quiet := log.New(io.Discard, "", 0)
 	forward := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { // it has left out what is between command and proxy
+		Rewrite: func(r *httputil.ProxyRequest) { // it removes the hop-by-hop headers
 			r.Out.Header.Del("Proxy-Authorization")
 			r.Out.Header.Del("Proxy-Connection")
-			r.Out.URL.RawQuery = r.In.URL.RawQuery // which it has cleaned: a query with a semicolon goes through whole
+			r.Out.URL.RawQuery = r.In.URL.RawQuery // a query with a semicolon must stay unchanged
 		},
 		Transport: &http.Transport{
 			DialContext:        func(ctx context.Context, _, address string) (net.Conn, error) { return p.dialTo(ctx, address) },
@@ -84,7 +84,7 @@ func (p *Proxy) newServer() *http.Server {
 	}
 }
 
-// proxyAuthorization reads a header of the scheme Basic (RFC 7617).
+// proxyAuthorization parses a header of the scheme Basic (RFC 7617).
 func proxyAuthorization(header string) (user, secret string, ok bool) {
 	scheme, code, _ := strings.Cut(header, " ")
 	raw, err := base64.StdEncoding.DecodeString(code)
@@ -102,7 +102,7 @@ func (p *Proxy) dialTo(ctx context.Context, address string) (net.Conn, error) {
 	return p.dial(ctx, t)
 }
 
-// sayFailure answers with why there is no connection.
+// sayFailure answers with the reason of a failed connection.
 func sayFailure(w http.ResponseWriter, err error) {
 	var refused *RefusedError
 	code := http.StatusBadGateway
@@ -114,7 +114,7 @@ func sayFailure(w http.ResponseWriter, err error) {
 	http.Error(w, "settle: "+err.Error(), code)
 }
 
-// connect makes a tunnel.
+// connect opens a tunnel.
 func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 	to, err := p.dialTo(r.Context(), r.Host)
 	if err != nil {
@@ -131,30 +131,30 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.WriteString(from, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
 	}
-	if c, ok := from.(*clientConn); ok && buffered.Reader.Buffered() > 0 { // said before it was answered
+	if c, ok := from.(*clientConn); ok && buffered.Reader.Buffered() > 0 { // data before the answer
 		early, _ := buffered.Peek(buffered.Reader.Buffered())
 		c.pending = append(slices.Clone(early), c.pending...)
 	}
 	p.tunnel(from, to)
 }
 
-// tunnel carries bytes both ways until both sides have said all, one is cut, or
-// nobody says anything for long.
+// tunnel copies data in both directions until both sides are closed, one fails, or the tunnel is
+// idle.
 func (p *Proxy) tunnel(from, to net.Conn) {
 	idle := newWatch(idleTimeout, func() {
 		_ = from.Close()
 		_ = to.Close()
 	})
 	defer idle.stop()
-	stop := context.AfterFunc(p.ctx, func() { _ = to.Close() }) // Close cuts the other side itself
+	stop := context.AfterFunc(p.ctx, func() { _ = to.Close() }) // Close closes the other side itself
 	defer stop()
 	var both sync.WaitGroup
-	both.Go(func() { carry(to, from, idle) }) // each ends when its source does, or is cut
+	both.Go(func() { carry(to, from, idle) }) // each ends with its source
 	both.Go(func() { carry(from, to, idle) })
 	both.Wait()
 }
 
-// carry copies what one side says to the other.
+// carry copies data from one side to the other.
 func carry(to, from net.Conn, idle *watch) {
 	if _, err := io.Copy(to, idle.reader(from)); err != nil {
 		_ = to.Close()

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// watch does something when nothing was read for long.
+// watch calls a function after a time without reads.
 type watch struct {
 	timeout time.Duration
-	last    atomic.Int64 // when something was read, in nanoseconds since began
+	last    atomic.Int64 // time of the last read, in nanoseconds since began
 	began   time.Time
 	timer   *time.Timer
 }
@@ -31,7 +31,7 @@ func newWatch(timeout time.Duration, fire func()) *watch {
 
 func (w *watch) stop() { w.timer.Stop() }
 
-// reader reports each read.
+// reader records each read.
 func (w *watch) reader(r io.Reader) io.Reader { return watchedReader{w, r} }
 
 type watchedReader struct {

@@ -10,25 +10,25 @@ import (
 	"strings"
 )
 
-// List is the hosts that may be reached; the zero value is none.
+// List is the list of allowed hosts; the zero value allows none.
 type List []Host
 
 // Host is an entry of a List: hosts by name, or addresses, at some ports.
 type Host struct {
-	// name is a host, or, with every, all that are below it; "" with every is all
-	// there are. Without a name, it is the prefix.
+	// name is a host, or, with every, all hosts below it; "" with every is all hosts. Without a
+	// name, the entry is the prefix.
 	name   string
 	every  bool
 	prefix netip.Prefix
-	// port is 0 for the usual ones; any is for each.
+	// port is 0 for the default ports; any is all ports.
 	port uint16
 	any  bool
 }
 
-// isDefaultPort are the ports of an entry that names none: ssh, HTTP, HTTPS.
+// isDefaultPort reports whether entries without a port include the port: ssh, HTTP, HTTPS.
 func isDefaultPort(port uint16) bool { return port == 22 || port == 80 || port == 443 }
 
-// ParseList reads a List.
+// ParseList parses the entries of a List.
 func ParseList(texts []string) (l List, err error) {
 	for _, text := range texts {
 		h, failed := ParseHost(text)
@@ -91,7 +91,7 @@ func ParseHost(text string) (Host, error) {
 	return h, nil
 }
 
-// cutPort takes the port off: "host:80", "[::1]:80", "::/0:80"; and not "::1".
+// cutPort splits off the port: "host:80", "[::1]:80", "::/0:80"; but not "::1".
 func cutPort(text string) (host, port string, ok bool) {
 	at, slash := strings.LastIndexByte(text, ':'), strings.IndexByte(text, '/')
 	if at < 0 || strings.Count(text, ":") > 1 && text[at-1] != ']' && (slash < 0 || slash > at) {
@@ -100,7 +100,7 @@ func cutPort(text string) (host, port string, ok bool) {
 	return text[:at], text[at+1:], true
 }
 
-// isName reports whether it can be the name of a host, in lower case.
+// isName reports whether s can be the lower-case name of a host.
 func isName(s string) bool {
 	if s == "" || len(s) > 253 {
 		return false
@@ -113,8 +113,8 @@ func isName(s string) bool {
 	return true
 }
 
-// local reports whether an address can never be reached: of a link, or of a
-// cloud's metadata service. Who lists a whole network does not mean those.
+// local reports whether an address is never allowed: link-local addresses and the metadata
+// services of clouds. A listed network does not include them.
 func local(a netip.Addr) bool {
 	return a.IsLinkLocalUnicast() || a.IsUnspecified() || a.IsMulticast() || slices.Contains(metadata(), a)
 }
@@ -126,20 +126,20 @@ func metadata() []netip.Addr {
 	}
 }
 
-// at reports whether the entry is for a port.
+// at reports whether the entry includes a port.
 func (h Host) at(port uint16) bool {
 	return h.any || h.port == port || h.port == 0 && isDefaultPort(port)
 }
 
-// Target is what a command wants to reach.
+// Target is the destination of a command's connection.
 type Target struct {
-	Host string // a name in lower case, or an address as netip has it
+	Host string // a name in lower case, or an address in netip's form
 	Port uint16
 }
 
 func (t Target) String() string { return net.JoinHostPort(t.Host, strconv.Itoa(int(t.Port))) }
 
-// parseTarget reads "host:port".
+// parseTarget parses "host:port".
 func parseTarget(text string) (Target, error) {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
@@ -163,8 +163,8 @@ func newTarget(host string, port uint16) (Target, error) {
 	return Target{host, port}, nil
 }
 
-// Allows reports whether the target is listed. A name may lead to addresses that
-// may not be reached all the same: see Permits.
+// Allows reports whether the target is listed. The addresses of a listed name can still be
+// forbidden: see Permits.
 func (l List) Allows(t Target) bool {
 	a, err := netip.ParseAddr(t.Host)
 	return slices.ContainsFunc(l, func(h Host) bool {
@@ -182,8 +182,7 @@ func (l List) Allows(t Target) bool {
 	})
 }
 
-// Permits reports whether an address is listed as such, so that it need not be
-// public.
+// Permits reports whether an address is listed itself, so that it need not be public.
 func (l List) Permits(to netip.AddrPort) bool {
 	return to.Addr().Zone() == "" && !local(to.Addr()) && slices.ContainsFunc(l, func(h Host) bool {
 		return h.prefix.IsValid() && h.prefix.Contains(to.Addr()) && h.at(to.Port())

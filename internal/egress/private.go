@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// Private is addresses that are not public, and may be connected to all the same:
-// also of this machine. The zero value is none.
+// Private are allowed addresses that are not public, including this machine's. The zero value
+// allows none.
 type Private []private
 
 type private struct {
 	prefix netip.Prefix
-	port   uint16 // 0 is any
+	port   uint16 // 0 for any
 }
 
-// ParsePrivate reads a Private: an address, one with a port, or a block.
+// ParsePrivate parses addresses, with or without a port, and blocks.
 func ParsePrivate(texts []string) (all Private, err error) {
 	for _, text := range texts {
 		p, failed := parsePrivate(text)
@@ -41,7 +41,7 @@ func parsePrivate(text string) (private, error) {
 	return private{}, fmt.Errorf("%q is neither an address (127.0.0.1), one with a port (127.0.0.1:3000), nor a block (10.0.0.0/8)", text)
 }
 
-// Permits reports whether an address is one of them.
+// Permits reports whether an address is listed.
 func (all Private) Permits(to netip.AddrPort) bool {
 	return slices.ContainsFunc(all, func(p private) bool {
 		return p.prefix.Contains(to.Addr().Unmap()) && (p.port == 0 || p.port == to.Port())

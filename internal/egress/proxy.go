@@ -17,19 +17,19 @@ import (
 	"time"
 )
 
-// Bounds of a gate.
+// Bounds of a proxy.
 const (
-	maxConns      = 128              // at a time; others wait to be accepted
+	maxConns      = 128              // at a time; others wait
 	maxHeader     = 16 << 10         // bytes of a request's head
 	helloTimeout  = 30 * time.Second // until a request is complete
 	dialTimeout   = 30 * time.Second
 	idleTimeout   = 10 * time.Minute // without a byte in either direction
-	maxRefusals   = 16               // that are kept account of
+	maxRefusals   = 16               // recorded refusals
 	proxyUser     = "settle"
-	helloPreamble = 1 // bytes that tell the protocols apart
+	helloPreamble = 1 // bytes that distinguish the protocols
 )
 
-// Gate is the way out of one command. It must be closed.
+// Proxy is the egress proxy of one command. It must be closed.
 type Proxy struct {
 	hosts  List
 	dialer Dialer
@@ -42,17 +42,17 @@ type Proxy struct {
 	slots chan struct{}
 	wait  sync.WaitGroup
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	listeners []net.Listener
-	conns     map[net.Conn]bool // of the command
+	conns     map[net.Conn]bool // from the command
 	refusals  []Refusal
 	closed    bool
 }
 
-// Refusal is what a gate refused.
+// Refusal is a refused connection.
 type Refusal struct {
 	Target Target
-	// Private is the address that the target leads to, if that was why; else it is
+	// Private is the target's private address, if that is the reason; otherwise the target is
 	// not listed.
 	Private string
 }
@@ -64,7 +64,7 @@ func (r Refusal) String() string {
 	return fmt.Sprintf("connecting to %s (not an allowed host)", r.Target)
 }
 
-// Hosts are the entries of a [List] that would allow it; none if nothing does.
+// Hosts returns the entries of a [List] that would allow the target; none if no entry can.
 func (r Refusal) Hosts() []string {
 	at := r.Target.Host
 	if strings.Contains(at, ":") {
@@ -87,8 +87,7 @@ func (r Refusal) Hosts() []string {
 	return []string{at + ":" + strconv.Itoa(int(r.Target.Port))}
 }
 
-// NewGate returns a gate to the hosts of a list. The dialer's Permit is the
-// list's.
+// NewProxy returns a proxy to the hosts of a list, which also sets the dialer's Permit.
 func NewProxy(hosts List, dialer Dialer) *Proxy {
 	p := &Proxy{hosts: hosts, dialer: dialer, secret: rand.Text(), slots: make(chan struct{}, maxConns), conns: make(map[net.Conn]bool)}
 	p.ctx, p.close = context.WithCancel(context.Background())
@@ -99,7 +98,7 @@ func NewProxy(hosts List, dialer Dialer) *Proxy {
 	return p
 }
 
-// run runs f; Close ends it, and waits for it.
+// run runs f in a goroutine, which Close ends and waits for.
 func (p *Proxy) run(f func()) {
 	p.wait.Add(1)
 	go func() {
@@ -108,23 +107,23 @@ func (p *Proxy) run(f func()) {
 	}()
 }
 
-// URL is what a program is to have as its proxy, where the gate is at a port of
-// its own machine.
+// URL is the address for a program's environment, if the proxy has the port on the program's
+// machine.
 func (p *Proxy) URL(port uint16) string {
 	return "http://" + proxyUser + ":" + p.secret + "@" + net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port)))
 }
 
-// Env is the environment that leads programs to the gate at a port.
+// Env is the environment for programs, if the proxy has the port.
 func (p *Proxy) Env(port uint16) (env []string) {
 	url := p.URL(port)
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
 		env = append(env, name+"="+url)
 	}
-	// There is nothing that could be reached without it.
+	// No host is reachable without the proxy.
 	return append(env, "NO_PROXY=", "no_proxy=", "NODE_USE_ENV_PROXY=1")
 }
 
-// Listen opens the gate at a port of this machine's loopback.
+// Listen opens the proxy at a loopback port.
 func (p *Proxy) Listen() (port uint16, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not block
 	if err != nil {
@@ -134,7 +133,7 @@ func (p *Proxy) Listen() (port uint16, err error) {
 	return uint16(l.Addr().(*net.TCPAddr).Port), nil
 }
 
-// Serve lets in what comes to a listener, which the gate closes.
+// Serve accepts the connections of a listener, which the proxy closes.
 func (p *Proxy) Serve(l net.Listener) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,10 +145,10 @@ func (p *Proxy) Serve(l net.Listener) {
 	p.run(func() { p.accept(l) })
 }
 
-// ServeFile does the same for a listener that is a descriptor, and closes it.
+// ServeFile is Serve for a listener that is a descriptor; it closes the file.
 func (p *Proxy) ServeFile(file *os.File) {
 	defer file.Close()
-	if l, err := net.FileListener(file); err == nil { // else nobody answers there, and the command sees it
+	if l, err := net.FileListener(file); err == nil { // otherwise the command finds a closed port
 		p.Serve(l)
 	}
 }
@@ -168,7 +167,7 @@ func (p *Proxy) accept(l net.Listener) {
 			if p.ctx.Err() != nil || !errors.As(err, &temporary) || !temporary.Temporary() {
 				return
 			}
-			select { // out of descriptors, or somebody who left at once
+			select { // out of descriptors, or an aborted connection
 			case <-time.After(50 * time.Millisecond):
 			case <-p.ctx.Done():
 			}
@@ -182,8 +181,8 @@ func (p *Proxy) accept(l net.Listener) {
 	}
 }
 
-// runWithConn runs f, which is about a connection, unless the gate is closed. Close
-// cuts the connection, and waits for f.
+// runWithConn runs f, which uses a connection, unless the proxy is closed. Close closes the
+// connection and waits for f.
 func (p *Proxy) runWithConn(c net.Conn, f func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,7 +194,7 @@ func (p *Proxy) runWithConn(c net.Conn, f func()) bool {
 	return true
 }
 
-// hold says that Close is to wait for leave, unless the gate is closed.
+// hold lets Close wait for leave, unless the proxy is closed.
 func (p *Proxy) hold() (leave func(), open bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -206,12 +205,12 @@ func (p *Proxy) hold() (leave func(), open bool) {
 	return p.wait.Done, true
 }
 
-// gateConn is a connection of the command.
+// clientConn is a connection of the command.
 type clientConn struct {
 	net.Conn
 	proxy   *Proxy
 	once    sync.Once
-	pending []byte // has been read
+	pending []byte // read, not consumed
 }
 
 func (c *clientConn) Read(p []byte) (int, error) {
@@ -228,12 +227,12 @@ func (c *clientConn) Close() error {
 		c.proxy.mu.Lock()
 		delete(c.proxy.conns, c)
 		c.proxy.mu.Unlock()
-		<-c.proxy.slots // its own
+		<-c.proxy.slots // releases its own slot
 	})
 	return c.Conn.Close()
 }
 
-// CloseWrite says that no more follows.
+// CloseWrite closes the writing side.
 func (c *clientConn) CloseWrite() error { return closeWrite(c.Conn) }
 
 func closeWrite(c net.Conn) error {
@@ -243,7 +242,7 @@ func closeWrite(c net.Conn) error {
 	return c.Close()
 }
 
-// detectProtocol finds out what a connection speaks.
+// detectProtocol passes a connection to HTTP or SOCKS by its first byte.
 func (p *Proxy) detectProtocol(c *clientConn) {
 	first := make([]byte, helloPreamble)
 	_ = c.SetReadDeadline(time.Now().Add(helloTimeout))
@@ -256,17 +255,17 @@ func (p *Proxy) detectProtocol(c *clientConn) {
 		p.serveSOCKS(c)
 		return
 	}
-	if !p.calls.push(c) { // the server sets deadlines of its own
+	if !p.calls.push(c) { // the server sets its own deadlines
 		_ = c.Close()
 	}
 }
 
-// authenticates reports whether it is the command that asks.
+// authenticates reports whether the credentials are the command's.
 func (p *Proxy) authenticates(user, secret string) bool {
 	return subtle.ConstantTimeCompare([]byte(user+":"+secret), []byte(proxyUser+":"+p.secret)) == 1
 }
 
-// RefusedError says that a gate has refused.
+// RefusedError reports a refused connection.
 type RefusedError struct{ Refusal Refusal }
 
 func (e *RefusedError) Error() string { return "the sandbox denied " + e.Refusal.String() }
@@ -297,14 +296,14 @@ func (p *Proxy) refuse(r Refusal) error {
 	return &RefusedError{r}
 }
 
-// Refused returns what was refused until now; of very much, the beginning.
+// Refused returns the first maxRefusals refusals so far.
 func (p *Proxy) Refused() []Refusal {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.refusals)
 }
 
-// Close cuts every connection and waits until nothing of the gate runs.
+// Close closes all connections and waits for the goroutines of the proxy.
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	if p.closed {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// maxRedirects is how many redirects of one request are followed.
+// maxRedirects bounds the followed redirects of one request.
 const maxRedirects = 5
 
 // SameServer returns a copy of the client that follows a redirect only if the same
@@ -24,10 +24,10 @@ func SameServerOnly(c *http.Client) *http.Client {
 	return withRedirects(c, func(err *RedirectError) error { return err })
 }
 
-// AnyServer returns a copy of the client for files that everybody can read, such as the
-// list of releases, which its host keeps on other servers: it follows a GET to any
-// server, at most five times and never from https to http. If the address has a user
-// name or a password, it follows redirects as SameServer does.
+// AnyServer returns a copy of the client for public files, such as the list of releases, which
+// their host keeps on other servers: it follows a GET to any server, at most five times and
+// never from https to http. If the address has a user name or a password, it follows redirects
+// as SameServer does.
 func AnyServer(c *http.Client) *http.Client {
 	out := *c
 	out.CheckRedirect = func(r *http.Request, via []*http.Request) error {

@@ -17,14 +17,14 @@ const (
 	socksVersion = 5
 	byPassword   = 2
 	noMethod     = 0xff
-	passwordOne  = 1 // version of the negotiation of passwords
+	passwordOne  = 1 // version of the password negotiation
 	toConnect    = 1
 	toIPv4       = 1
 	toName       = 3
 	toIPv6       = 4
 )
 
-// What a gate answers to a request.
+// The answers to a request.
 const (
 	socksDone        = 0
 	socksRefused     = 2 // by the rules
@@ -33,7 +33,7 @@ const (
 	socksNoAddress   = 8
 )
 
-// socksError is a refusal that is answered.
+// socksError is a refusal with an answer.
 type socksError struct {
 	code byte
 	why  string
@@ -41,15 +41,14 @@ type socksError struct {
 
 func (e *socksError) Error() string { return e.why }
 
-// readSOCKS speaks with a client until it has asked for a target. knows judges
-// its name and password.
+// readSOCKS reads a client's handshake and target. authenticates checks its name and password.
 func readSOCKS(c io.ReadWriter, authenticates func(user, secret string) bool) (Target, error) {
 	read := func(n int) ([]byte, error) {
 		buf := make([]byte, n)
 		_, err := io.ReadFull(c, buf)
 		return buf, err
 	}
-	text := func() (string, error) { // of one byte's length
+	text := func() (string, error) { // with one byte for the length
 		n, err := read(1)
 		if err != nil {
 			return "", err
@@ -93,7 +92,7 @@ func readSOCKS(c io.ReadWriter, authenticates func(user, secret string) bool) (T
 	return readSOCKSRequest(read, text)
 }
 
-// readSOCKSRequest reads what a client wants once it is known.
+// readSOCKSRequest reads the target of an authenticated client.
 func readSOCKSRequest(read func(int) ([]byte, error), text func() (string, error)) (Target, error) {
 	head, err := read(4)
 	switch {
@@ -101,7 +100,7 @@ func readSOCKSRequest(read func(int) ([]byte, error), text func() (string, error
 		return Target{}, err
 	case head[0] != socksVersion:
 		return Target{}, errors.New("it does not speak SOCKS5")
-	case head[1] != toConnect: // no listening, no UDP
+	case head[1] != toConnect: // neither BIND nor UDP
 		return Target{}, &socksError{socksNoCommand, fmt.Sprintf("command %d is not served", head[1])}
 	}
 	var host string
@@ -135,7 +134,7 @@ func readSOCKSRequest(read func(int) ([]byte, error), text func() (string, error
 	return t, nil
 }
 
-// serveSOCKS makes a tunnel.
+// serveSOCKS opens a tunnel.
 func (p *Proxy) serveSOCKS(c *clientConn) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(helloTimeout))
@@ -167,7 +166,7 @@ func (p *Proxy) serveSOCKS(c *clientConn) {
 	p.tunnel(c, to)
 }
 
-// socksAnswer has no address: nobody needs to know from where the gate connects.
+// socksAnswer has no address: clients do not need the proxy's source address.
 func socksAnswer(code byte) []byte {
 	return []byte{socksVersion, code, 0, toIPv4, 0, 0, 0, 0, 0, 0}
 }

@@ -15,12 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// connectTimeout bounds the answer of a proxy, in seconds; that bounds itself
-// before.
+// connectTimeout bounds the answer of a proxy, in seconds; the proxy itself has a shorter bound.
 const connectTimeout = 90
 
-// RunConnect does what [ConnectName] is for, until the host has said all. It returns the exit code. It
-// has no more of package net than it needs, so that wardens start fast.
+// RunConnect carries standard input and output to a host through the proxy, see [ConnectName],
+// until the host closes the connection. It returns the exit code. It uses as little of package
+// net as possible, so that supervisors start fast.
 func RunConnect(proxy, host, port string) int {
 	if err := connect(proxy, host+":"+port, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "settle:", err)
@@ -35,9 +35,9 @@ func connect(proxy, target string, in io.Reader, out io.Writer) error {
 		return err
 	}
 	defer conn.Close()
-	go func() { // ends with the program, at the latest
+	go func() { // ends with the program
 		_, _ = io.Copy(conn, in)
-		if raw, err := conn.SyscallConn(); err == nil { // else it is closed
+		if raw, err := conn.SyscallConn(); err == nil { // otherwise closed
 			_ = raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
 		}
 	}()
@@ -47,7 +47,7 @@ func connect(proxy, target string, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// reach has the proxy at http://NAME:SECRET@127.0.0.1:PORT connect to "host:port".
+// reach asks the proxy at http://NAME:SECRET@127.0.0.1:PORT to connect to "host:port".
 func reach(proxy, target string) (*os.File, error) {
 	who, at, _ := strings.Cut(strings.TrimPrefix(proxy, "http://"), "@")
 	port, err := strconv.ParseUint(strings.TrimPrefix(at, "127.0.0.1:"), 10, 16)
@@ -80,8 +80,7 @@ func reach(proxy, target string) (*os.File, error) {
 	return conn, nil
 }
 
-// ask has a proxy connect. It reads the head of the answer, and no byte of what
-// follows.
+// ask sends a CONNECT request. It reads the head of the answer, and no byte after it.
 func ask(conn io.ReadWriter, who, target string) error {
 	code := base64.StdEncoding.EncodeToString([]byte(who))
 	if _, err := fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\nProxy-Authorization: Basic %s\r\n\r\n", target, target, code); err != nil {

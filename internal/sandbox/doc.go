@@ -1,24 +1,24 @@
-// Package sandbox confines a thread, and what it then starts, by the kernel's
-// own means, and says what it cannot do here.
+// Package sandbox confines a thread, and the processes that it starts, with mechanisms of
+// the kernel. Read policy.go first, then enter_linux.go. A [Policy] lists the paths that
+// may be read and written; everything else is refused:
 //
-// A [Policy] lists what may be read and written; all else is refused:
+//   - Landlock: files outside of the policy, signals to outside processes, and access to
+//     their memory, environment and descriptors.
+//   - seccomp: ways around Landlock (ptrace, mounts, namespaces, io_uring, keyrings), the
+//     network, and operations that Landlock does not cover (chmod, chown, times, extended
+//     attributes). See filter_linux.go.
+//   - namespaces, where they are available: mounts in which other files are read-only
+//     (view_linux.go, hide_linux.go), a network and processes of the command's own.
+//   - no capabilities, and no way to gain them by executing a program.
 //
-//   - Landlock: files outside of the policy, signals to what is outside, and
-//     looking into its memory, environment and descriptors.
-//   - seccomp: other ways around it (ptrace, mounts, namespaces, io_uring,
-//     keyrings), the network, and what Landlock does not know (chmod, chown,
-//     times, extended attributes).
-//   - namespaces, where they can be had: a view of the files in which the rest is
-//     read-only, a network and processes of the command's own.
-//   - no capabilities, and none to be gained by executing something.
+// [Enter] confines only the calling thread, for good. The confinement is inherited by the
+// processes of the thread: a supervisor therefore confines one of its threads, starts the
+// command on it, and stays unconfined itself. On macOS, [Confined] returns a command that
+// confines itself, and [Seatbelt] writes its profile; nobody has run that on a Mac yet.
 //
-// [Enter] confines the calling thread only, for good. What holds for a thread
-// holds for every process that it starts: so a warden confines one of its
-// threads, starts the command on it, and stays free itself.
+//	Check ─► nil: Enter enforces all of that on this machine
+//	     └─► error: the missing requirement; no command may be called sandboxed (C22)
 //
-// On macOS, where nothing confines a thread, [Confined] says what to execute instead,
-// and [Seatbelt] writes the policy for it. Nobody has run that yet.
-//
-//	Check ─► nil: Enter enforces all of that here
-//	     └─► error: what is missing; nothing may be called confined (C22)
+// A probe (probe*.go) tests from the inside that the kernel enforces a policy. Which
+// command gets which policy is decided in internal/assemble; internal/proc starts it.
 package sandbox

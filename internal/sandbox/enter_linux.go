@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leastABI is the version of Landlock that keeps signals within the box
-// (Linux 6.12): with less, a command could end the host.
-const leastABI = 6
+// minABI is the version of Landlock that confines signals (Linux 6.12): with an older one, a
+// command could end the host.
+const minABI = 6
 
-// What Landlock refuses unless a rule grants it: everything on files that
-// version 6 knows, since what is not handled is allowed.
+// The rights that Landlock refuses unless a rule grants them: all rights on files of version 6,
+// because unhandled rights are allowed.
 const (
 	readRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	fileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
@@ -25,15 +25,15 @@ const (
 		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER
 )
 
-// writeRights are those on a folder to work in. No devices: nobody in a box may
-// make one.
+// writeRights are the rights on a writable folder. They exclude devices: no sandboxed command
+// may create one.
 const writeRights = allRights &^ (unix.LANDLOCK_ACCESS_FS_IOCTL_DEV | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK)
 
-// sinks may be written to by everybody: nothing is kept of it.
+// sinks are writable by every command: they store nothing.
 var sinks = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/tty"}
 
-// Check returns nil if Enter enforces a policy on this machine, or else what is
-// missing. It looks once.
+// Check returns nil if Enter enforces a policy on this machine, or the missing requirement. It
+// checks once.
 func Check() error { return check() }
 
 var check = sync.OnceValue(func() error {
@@ -46,8 +46,8 @@ var check = sync.OnceValue(func() error {
 		return errors.New("the kernel has Landlock, and it is turned off (lsm=landlock,… on its command line turns it on)")
 	case errno != 0:
 		return fmt.Errorf("the kernel has no Landlock, or a container forbids it (Linux 6.12 has what it takes): %w", errno)
-	case abi < leastABI:
-		return fmt.Errorf("the kernel's Landlock (version %d) does not confine signals (Linux 6.12, version %d, does)", abi, leastABI)
+	case abi < minABI:
+		return fmt.Errorf("the kernel's Landlock (version %d) does not confine signals (Linux 6.12, version %d, does)", abi, minABI)
 	}
 	if mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0); err != nil || mode < 0 {
 		return fmt.Errorf("the kernel has no seccomp: %w", err)
@@ -55,26 +55,25 @@ var check = sync.OnceValue(func() error {
 	return nil
 })
 
-// Layers names what enforces a policy here.
+// Layers names the mechanisms that enforce a policy.
 func Layers() []string { return []string{"landlock", "seccomp"} }
 
-// ViewLayer names what gives a command a view of its own, beside Layers; "" is
-// nothing more.
+// ViewLayer names the mechanism of a policy with View, in addition to Layers; "" for none.
 const ViewLayer = "mounts"
 
-// KnowsAddresses says that a proxied command reaches its proxy alone also without a
+// KnowsAddresses reports whether a proxied command can reach only its proxy, even without a
 // network of its own.
 const KnowsAddresses = false
 
-// Unproved says what has not been tried of all this; "" is nothing.
+// UntestedNote describes the untested parts; "" for none.
 const UntestedNote = ""
 
-// Enter confines the calling thread and what it starts from now on; the caller
-// must have locked it, and must never unlock it. After an error the thread may
-// be confined in part, and is of no use.
+// Enter confines the calling thread and the processes that it starts; the caller must have
+// locked the thread, and must never unlock it. After an error, the thread can be partly confined
+// and must not be used.
 //
-// In a network of its own, a proxied command finds its proxy behind the door: a
-// socket that listens there, for whoever is outside; -1 if there is none.
+// In a network of its own, a proxied command finds its proxy at the listening socket door; -1 if
+// there is none.
 func Enter(p Policy) (door int, err error) {
 	if err := Check(); err != nil {
 		return -1, err
@@ -120,7 +119,7 @@ func confine(p Policy) error {
 	return nil
 }
 
-// ruleset makes the policy a Landlock ruleset and returns its descriptor.
+// ruleset converts the policy to a Landlock ruleset and returns its descriptor.
 func ruleset(p Policy) (fd int, err error) {
 	attr := unix.LandlockRulesetAttr{
 		Handled_access_fs: allRights,
@@ -138,7 +137,7 @@ func ruleset(p Policy) (fd int, err error) {
 		err = grantPort(fd, p.Port)
 	}
 	hidden := p.Hide
-	if p.View { // what is mounted over them hides them
+	if p.View { // the mounts hide them
 		hidden = nil
 	}
 	for _, path := range p.Read {
@@ -158,10 +157,10 @@ func ruleset(p Policy) (fd int, err error) {
 	return fd, nil
 }
 
-// ruleNetPort is LANDLOCK_RULE_NET_PORT, which the package unix does not have.
+// ruleNetPort is LANDLOCK_RULE_NET_PORT, which the package unix lacks.
 const ruleNetPort = 2
 
-// grantPort lets the command connect to a port.
+// grantPort allows connections to a port.
 func grantPort(rules int, port uint16) error {
 	if port == 0 {
 		return errors.New("cannot grant the proxy: it has no port")
@@ -173,12 +172,12 @@ func grantPort(rules int, port uint16) error {
 	return nil
 }
 
-// grant adds a rule, if there is such a path.
+// grant adds a rule for a path, if the path exists.
 func grant(rules int, path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENXIO):
-		return nil // what cannot be reached needs no grant
+		return nil // an unreachable path needs no rule
 	case err != nil:
 		return fmt.Errorf("cannot open %q: %w", path, err)
 	}
@@ -192,7 +191,7 @@ func grant(rules int, path string, rights uint64) error {
 	}
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
 	if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(rules), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0); errno != 0 {
-		if errno == unix.EBADFD { // a descriptor of nothing with a path, such as /dev/stdout of a pipe
+		if errno == unix.EBADFD { // a descriptor without a path, such as /dev/stdout of a pipe
 			return nil
 		}
 		return fmt.Errorf("cannot grant %q: %w", path, errno)
@@ -200,15 +199,15 @@ func grant(rules int, path string, rights uint64) error {
 	return nil
 }
 
-// dropCapabilities leaves none, and none to be had: root is nobody special.
+// dropCapabilities drops all capabilities and prevents new ones, also for root.
 func dropCapabilities() error {
 	for capability := range uintptr(unix.CAP_LAST_CAP + 1) {
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
-		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) { // nobody's to drop; unknown to the kernel
+		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) { // no privilege to drop it; unknown to the kernel
 			return fmt.Errorf("cannot drop capability %d: %w", capability, err)
 		}
 	}
-	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // there are none before Linux 4.3
+	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // the kernel has none before Linux 4.3
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
 	if err := unix.Capset(&header, &none[0]); err != nil {

@@ -6,12 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The filter refuses with EPERM what Landlock does not know and a program in the
-// sandbox does not need. System calls of later kernels fail with ENOSYS, as on an older
-// kernel: programs fall back.
+// The filter refuses with EPERM the system calls that Landlock does not cover and sandboxed
+// programs do not need. System calls of later kernels fail with ENOSYS, as on an older kernel,
+// so that programs fall back.
 
-// kind is which filter a box has: by whether it changes files, and whether it has
-// the network.
+// kind selects the filter of a sandbox: by writable files and by its network.
 type kind struct {
 	writes  bool
 	network Network
@@ -19,7 +18,7 @@ type kind struct {
 
 func kindOf(p Policy) kind { return kind{writes: len(p.Write) > 0, network: p.Network} }
 
-// denied are the system calls that are refused whatever their arguments.
+// denied are the system calls that are always refused.
 func denied(k kind) []uint32 {
 	list := deniedAlways()
 	if !k.writes {
@@ -28,9 +27,8 @@ func denied(k kind) []uint32 {
 	return append(list, sockets(k.network)...)
 }
 
-// sockets are the system calls for sockets that a network does not need at all. What
-// listens behind a path (docker, tmux, ssh-agent) is out of reach as well. Pairs of
-// sockets remain, as far as [paired] lets them.
+// sockets are the refused system calls for sockets. They also block sockets with a path (docker,
+// tmux, ssh-agent). Socket pairs remain, as far as [paired] allows them.
 func sockets(n Network) []uint32 {
 	serving := []uint32{unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT, unix.SYS_ACCEPT4}
 	switch n {
@@ -43,39 +41,39 @@ func sockets(n Network) []uint32 {
 	}
 }
 
-// attributes are of files, beside their content, which Landlock does not know.
+// attributes are system calls for file attributes, which Landlock does not cover.
 var attributes = []uint32{
 	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
 	sysSetxattrat, sysRemovexattrat, sysFileSetattr,
 }
 
-// watching is what tells of changes in folders, by name, which Landlock does not know.
-// Commands that change files need it (bundlers, compilers that wait); those that only
+// watching are the system calls that report changes in folders by name, which Landlock does not
+// cover. Commands that change files need them (bundlers, watching compilers); commands that only
 // read do not.
 var watching = []uint32{unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH}
 
 func deniedAlways() []uint32 {
 	return slices.Concat(deniedHere(), []uint32{
-		// Other processes: their memory, descriptors and handling.
+		// Access to other processes: their memory, descriptors and control.
 		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE,
 		sysProcessMrelease, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES, unix.SYS_PERF_EVENT_OPEN, unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET,
-		// Another view of the files.
+		// Changes of the mounted files.
 		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, sysOpenTreeAttr,
 		unix.SYS_FSOPEN, unix.SYS_FSCONFIG,
 		unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_FANOTIFY_INIT,
-		// The kernel.
+		// Kernel facilities.
 		unix.SYS_BPF, unix.SYS_USERFAULTFD, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_KEYCTL, unix.SYS_ADD_KEY,
 		unix.SYS_REQUEST_KEY, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT, unix.SYS_SWAPON,
 		unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, sysQuotactlFD, unix.SYS_SYSLOG, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME,
 		unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
-		// What others on the machine share by a number or a name.
+		// Objects that processes share by a number or a name.
 		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MSGGET,
 		unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 	})
 }
 
-// Numbers that are the same everywhere, and newer than the package unix.
+// Numbers that are equal on all machines, and missing in the package unix.
 const (
 	sysQuotactlFD      = 443
 	sysProcessMrelease = 448
@@ -84,24 +82,24 @@ const (
 	sysOpenTreeAttr    = 467 // Linux 6.15
 	sysFileSetattr     = 469 // Linux 6.17
 
-	// lastKnown is the newest system call that these lists were made for. What is
-	// newer does not exist in the sandbox: it could be another way to one of them.
+	// lastKnown is the newest system call that these lists consider. Newer ones do not exist in
+	// the sandbox: they could bypass the lists.
 	lastKnown = sysFileSetattr
 )
 
-// own are the system calls that are refused if their first argument names
-// another process than the caller, which is 0.
+// own are the system calls that are refused if their first argument names another process than
+// the caller, which is 0.
 var own = []uint32{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETATTR}
 
-// namespaces are the flags of clone(2) that make another view of the machine.
+// namespaces are the flags of clone(2) that create a namespace.
 const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
 	unix.CLONE_NEWCGROUP | unix.CLONE_NEWTIME
 
-// terminals are the numbers of ioctl(2) for terminals, and for all that can be
-// waited for (asm-generic/ioctls.h); the last two digits tell them apart.
+// terminals are the numbers of ioctl(2) for terminals and pollable files (asm-generic/ioctls.h),
+// without the last two digits.
 const terminals = 0x5400
 
-// What a filter answers.
+// The results of a filter.
 const (
 	allow   = unix.SECCOMP_RET_ALLOW
 	refuse  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
@@ -113,10 +111,10 @@ const (
 // Offsets in struct seccomp_data (seccomp(2)); the machines are little-endian.
 const (
 	atNumber, atArch = 0, 4
-	argument         = 16 // and 8 for each one before it; the low half comes first
+	argument         = 16 // and 8 for each argument before it; the low half is first
 )
 
-// filter is the program of a kind; nil where the machine is not known.
+// filter returns the program of a kind; nil on an unknown machine.
 func filter(k kind) []unix.SockFilter { return assemble(auditArch, k) }
 
 func load(offset uint32) unix.SockFilter {
@@ -127,27 +125,27 @@ func answer(what uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: what}
 }
 
-// unless skips n instructions unless the comparison holds.
+// unless skips n instructions if the comparison does not hold.
 func unless(comparison uint16, k uint32, n uint8) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | comparison | unix.BPF_K, K: k, Jf: n}
 }
 
-// when skips n instructions when what was loaded equals k.
+// when skips n instructions if the loaded value equals k.
 func when(k uint32, n uint8) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: n}
 }
 
-// mask keeps some bits of what was loaded.
+// mask keeps some bits of the loaded value.
 func mask(bits uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: bits}
 }
 
-// socketKind is what a socket's type has beside flags.
+// socketKind masks a socket's type without flags.
 const socketKind = 0xf
 
-// paired lets through the pairs of sockets that cannot be addressed elsewhere: of streams,
-// and of sequences of packets. One for datagrams sends and connects to whatever has a
-// path, and passes descriptors there; a raw one becomes one for datagrams.
+// paired allows the socket pairs that cannot address another socket: streams and sequenced
+// packets. A datagram pair can send and connect to any path, and pass descriptors there; a raw
+// pair becomes a datagram pair.
 func paired() []unix.SockFilter {
 	return []unix.SockFilter{
 		unless(unix.BPF_JEQ, unix.SYS_SOCKETPAIR, 8),
@@ -157,10 +155,9 @@ func paired() []unix.SockFilter {
 	}
 }
 
-// proxied lets through what it takes to reach a proxy: sockets for TCP, which
-// Landlock confines to its port. It does not see who connects by what he sends at
-// once (TCP fast open), nor another protocol (MPTCP, SMC), also where a TCP socket is made
-// one later (TCP_ULP).
+// proxied allows the system calls to reach a proxy: TCP sockets, which Landlock restricts to its
+// port. Landlock does not cover a connection by sent data (TCP fast open), or another protocol
+// (MPTCP, SMC), including a later change of a TCP socket (TCP_ULP).
 func proxied() []unix.SockFilter {
 	p := []unix.SockFilter{
 		unless(unix.BPF_JEQ, unix.SYS_SOCKET, 11),
@@ -188,17 +185,16 @@ func assemble(arch uint32, k kind) []unix.SockFilter {
 		answer(kill),
 		load(atNumber),
 	}
-	p = append(p, unless(unix.BPF_JGT, lastKnown, 1), answer(unknown)) // x32 on x86-64 as well, which sets bit 30
+	p = append(p, unless(unix.BPF_JGT, lastKnown, 1), answer(unknown)) // also for x32 on x86-64, which sets bit 30
 	for _, number := range denied(k) {
 		p = append(p, unless(unix.BPF_JEQ, number, 1), answer(refuse))
 	}
-	// clone3 has its flags in memory, where a filter cannot look; everybody
-	// falls back on clone.
+	// clone3 has its flags in memory, which a filter cannot read; libraries fall back to clone.
 	p = append(p, unless(unix.BPF_JEQ, unix.SYS_CLONE3, 1), answer(unknown))
 	p = append(p, unless(unix.BPF_JEQ, unix.SYS_CLONE, 4), load(argument), unless(unix.BPF_JSET, namespaces, 1), answer(refuse), answer(allow))
-	// A descriptor for reading is enough for much that file systems do by ioctl
-	// (flags, snapshots, verity). What is left is about terminals and pipes; and
-	// what is typed into a terminal is a command of whoever reads it next.
+	// A descriptor for reading is enough for many ioctls of file systems (flags, snapshots,
+	// verity). Only terminal and pipe ioctls remain, without the one that injects input into a
+	// terminal.
 	p = append(p, unless(unix.BPF_JEQ, unix.SYS_IOCTL, 9), load(argument+8),
 		unless(unix.BPF_JEQ, unix.TIOCSTI, 1), answer(refuse), unless(unix.BPF_JEQ, unix.TIOCLINUX, 1), answer(refuse),
 		mask(0xffffff00), unless(unix.BPF_JEQ, terminals, 1), answer(allow), answer(useless))

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Find returns a path, absolute and without links, with what is there now.
+// Find returns an absolute path without links, with the identity of its file.
 func Find(path string) (Hidden, error) {
 	var stat unix.Stat_t
 	if err := unix.Lstat(path, &stat); err != nil {
@@ -20,15 +20,15 @@ func Find(path string) (Hidden, error) {
 	return Hidden{Path: path, Device: stat.Dev, Inode: stat.Ino}, nil
 }
 
-// changedError says that another file is in the place of one that is to be hidden.
+// changedError reports that another file is in the place of a hidden one.
 type changedError struct{ path string }
 
 func (e *changedError) Error() string {
 	return fmt.Sprintf("%q was moved or replaced while the command was started; nothing ran, call it again", e.path)
 }
 
-// open opens the path without following a link, if the file is still the one that was
-// found. Its descriptor gives no right to read.
+// open opens the path without following a link, if the file is still the same. The descriptor
+// gives no right to read.
 func (h Hidden) open() (fd int, directory bool, err error) {
 	fd, err = unix.Open(h.Path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
@@ -48,7 +48,7 @@ func (h Hidden) open() (fd int, directory bool, err error) {
 	return fd, stat.Mode&unix.S_IFMT == unix.S_IFDIR, nil
 }
 
-// unchanged returns an error if one of the files is not where it was found.
+// unchanged returns an error if one of the files has changed its place.
 func unchanged(list []Hidden) error {
 	for _, h := range list {
 		fd, _, err := h.open()
@@ -60,8 +60,8 @@ func unchanged(list []Hidden) error {
 	return nil
 }
 
-// hide mounts over each path what nobody can open. A mount stays on its file, wherever
-// that is moved to, and a file cannot be linked through it.
+// hide mounts an inaccessible file over each path. The mount stays on its file after a rename,
+// and the file cannot be linked through it.
 func hide(list []Hidden) error {
 	for _, h := range list {
 		fd, directory, err := h.open()
@@ -79,8 +79,8 @@ func hide(list []Hidden) error {
 	return nil
 }
 
-// cover mounts on a descriptor: on a file a device that cannot be opened, since its
-// mount has no devices, and on a folder an empty one that nobody may list.
+// cover mounts on a descriptor: on a file a device that cannot be opened, because its mount has
+// no devices, and on a folder an empty one that cannot be listed.
 func cover(fd int, directory bool) error {
 	var m mounted
 	var err error
@@ -100,7 +100,7 @@ func cover(fd int, directory bool) error {
 	return unix.MoveMount(m.fd, "", fd, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
-// closedFolder is an empty folder that nobody without privileges may list.
+// closedFolder returns an empty folder that only a privileged process can list.
 func closedFolder() (mounted, error) {
 	kind, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
 	if err != nil {
@@ -119,9 +119,9 @@ func closedFolder() (mounted, error) {
 	return mounted{fd: fd}, err
 }
 
-// grantWithout lets a path be read with all that is below it, but for what is hidden
-// there: Landlock has no rule that takes something out of a folder, so that what
-// remains is granted one by one. Folders on the way can be listed.
+// grantWithout grants reading a path recursively, without the hidden paths in it: Landlock rules
+// have no exceptions, so that each remaining entry needs its own rule. The folders above hidden
+// paths can be listed.
 func grantWithout(rules int, path string, hidden []Hidden) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil && len(hidden) > 0 {
 		path = real
@@ -143,7 +143,7 @@ func grantWithout(rules int, path string, hidden []Hidden) error {
 		return fmt.Errorf("cannot list %q: %w", path, err)
 	}
 	for _, entry := range entries {
-		if entry.Type()&fs.ModeSymlink != 0 { // what it leads to has a rule of its own, or none
+		if entry.Type()&fs.ModeSymlink != 0 { // the target has its own rule, or none
 			continue
 		}
 		if err := grantWithout(rules, filepath.Join(path, entry.Name()), hidden); err != nil {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Find returns a path, absolute and without links, with what is there now.
+// Find returns an absolute path without links, with the identity of its file.
 func Find(path string) (Hidden, error) {
 	if _, err := os.Lstat(path); err != nil {
 		return Hidden{}, fmt.Errorf("cannot look at %q: %w", path, err)

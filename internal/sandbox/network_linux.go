@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// part gives the calling thread a network of its own, if the policy says so. What
-// listens there for the proxy is the door; -1 if there is none.
+// enterNetwork gives the calling thread a network of its own, if the policy has one. door is the
+// listening socket for the proxy; -1 if there is none.
 func enterNetwork(p Policy) (door int, err error) {
 	if !p.OwnNetwork {
 		return -1, nil
@@ -36,7 +36,7 @@ func enterNetwork(p Policy) (door int, err error) {
 	return fd, nil
 }
 
-// raise turns an interface on (netdevice(7)).
+// enableInterface enables an interface (netdevice(7)).
 func enableInterface(socket int, name string) error {
 	request, err := unix.NewIfreq(name)
 	if err != nil {

@@ -8,27 +8,25 @@ import (
 	"slices"
 )
 
-// Network says which network a confined command has.
+// Network is the network of a sandboxed command.
 type Network string
 
 // The networks.
 const (
-	// Offline is none at all, not even this machine's own. The zero value.
+	// Offline is no network, not even the loopback. The zero value.
 	Offline Network = ""
-	// Proxied lets it connect by TCP to the port of a proxy on this machine, and do
-	// nothing else with a network.
+	// Proxied allows TCP connections to the port of a proxy on this machine only.
 	Proxied Network = "proxy"
-	// Online is whatever the user has.
+	// Online is the user's network.
 	Online Network = "on"
 )
 
-// ConnectName is the first argument of a program that is to carry its standard
-// files to a host, through the proxy in ALL_PROXY: what ssh has as its
-// ProxyCommand. Host and port are the others.
+// ConnectName is the first argument of a program that carries its standard input and output to a
+// host through the proxy in ALL_PROXY, as ssh's ProxyCommand. Host and port are the other
+// arguments.
 const ConnectName = "settle-connect"
 
-// NetworkOf returns the network that a word of the configuration means: off, proxy
-// or on.
+// NetworkOf returns the network of a word in the configuration: off, proxy or on.
 func NetworkOf(word string) Network {
 	if n := Network(word); n == Online || n == Proxied {
 		return n
@@ -36,46 +34,45 @@ func NetworkOf(word string) Network {
 	return Offline
 }
 
-// Policy is what a confined command may do.
+// Policy describes what a sandboxed command may do.
 type Policy struct {
-	// Read are files and folders, absolute, that may be read and executed, with
-	// all that is below them. Those that do not exist are left out.
+	// Read are absolute paths of files and folders that may be read and executed recursively.
+	// Missing ones are ignored.
 	Read []string `json:"read"`
-	// Write are folders that may be read and changed, with all that is below
-	// them. A policy with none is of a command that changes nothing.
+	// Write are folders that may be read and changed recursively. A policy without any is for
+	// commands that only read.
 	Write   []string `json:"write,omitempty"`
 	Network Network  `json:"network,omitempty"`
-	// Port is that of the proxy.
+	// Port is the port of the proxy.
 	Port uint16 `json:"port,omitempty"`
-	// OwnNetwork gives the command a network of its own, which has nothing but a loopback
-	// interface, and System V and POSIX queues of its own. It takes what View takes.
-	// Without it, a proxied command can connect to the port of the proxy on other
-	// machines, too: Landlock knows ports, and no addresses.
+	// OwnNetwork gives the command a network of its own with a loopback interface only, and its
+	// own System V and POSIX queues. It has the requirements of View. Without it, a proxied
+	// command can also connect to the port of the proxy on other machines: Landlock restricts
+	// ports, not addresses.
 	OwnNetwork bool `json:"apart,omitempty"`
-	// View gives the command a view of the files of its own, in which also modes,
-	// owners and times of what is not in Write cannot be changed; Protect are files
-	// and folders in Write that cannot be changed either. It takes user namespaces,
-	// or a user who may mount.
+	// View gives the command its own mounts, in which also modes, owners and times outside of
+	// Write are read-only; Protect are files and folders in Write that are read-only. It
+	// requires user namespaces, or a user who may mount.
 	View    bool     `json:"view,omitempty"`
 	Protect []string `json:"protect,omitempty"`
-	// OwnProcesses gives the command a /proc that shows the processes of its call and
-	// no others. The caller of [Enter] must be the first process of a process
-	// namespace; otherwise it takes what View takes.
+	// OwnProcesses gives the command a /proc with the processes of its call only. The caller of
+	// [Enter] must be the first process of a process namespace; otherwise it has the
+	// requirements of View.
 	OwnProcesses bool `json:"own_processes,omitempty"`
-	// Hide are files and folders in Read and Write that cannot be opened. Where the
-	// policy has folders in Write, it takes View.
+	// Hide are files and folders in Read and Write that cannot be opened. In a policy with
+	// Write, it requires View.
 	Hide []Hidden `json:"hide,omitempty"`
 }
 
-// Hidden is a file or folder that a command cannot open, and what was there when it
-// was found: if another one is in its place, the command does not start.
+// Hidden is a hidden file or folder with its identity: if another one is in its place, the
+// command does not start.
 type Hidden struct {
 	Path   string `json:"path"` // absolute, without links
 	Device uint64 `json:"device,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"`
 }
 
-// FindAll finds each of the paths; those that are gone are left out.
+// FindAll finds each of the paths; missing ones are ignored.
 func FindAll(paths []string) (list []Hidden, err error) {
 	for _, path := range paths {
 		hidden, err := Find(path)
@@ -90,8 +87,8 @@ func FindAll(paths []string) (list []Hidden, err error) {
 	return list, nil
 }
 
-// system is what programs need of a machine, without what holds its secrets
-// (/etc/shadow, /etc/ssl/private, /etc/ssh, /root, /home, /var/lib, /run).
+// system are the paths that programs need, without secrets (/etc/shadow, /etc/ssl/private,
+// /etc/ssh, /root, /home, /var/lib, /run).
 var system = []string{
 	"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/opt", "/snap", "/nix/store", "/home/linuxbrew/.linuxbrew", "/run/current-system",
 	"/proc", "/sys",
@@ -104,23 +101,21 @@ var system = []string{
 	"/etc/static", "/etc/terminfo", "/etc/timezone",
 }
 
-// personal are the tools and settings below a home directory that hold no
-// secrets.
+// personal are the tools and settings in a home directory without secrets.
 var personal = []string{
 	".asdf/installs", ".asdf/shims", ".bun/bin", ".cargo/bin", ".config/git/attributes", ".config/git/config", ".config/git/ignore", ".config/go/env", ".config/ripgrep", ".deno/bin", ".gitconfig", ".gitignore", ".gitignore_global",
 	".inputrc", ".local/bin", ".local/lib", ".local/share/mise/installs", ".nix-profile", ".nvm/alias", ".nvm/nvm.sh", ".nvm/versions", ".pyenv/bin", ".pyenv/libexec", ".pyenv/plugins", ".pyenv/shims", ".pyenv/version", ".pyenv/versions", ".ripgreprc",
 	".rustup/toolchains", ".sdkman/candidates", ".terminfo", ".volta/bin", "go/bin", "go/pkg/mod", "sdk",
 }
 
-// caches are what tools below a home directory have fetched or built before.
+// caches are the downloads and build results of tools in a home directory.
 var caches = []string{
 	".cache/go-build", ".cache/ms-playwright", ".cache/pip", ".cache/pypoetry", ".cache/uv", ".cargo/config.toml", ".cargo/env", ".cargo/git", ".cargo/registry", ".gradle/caches",
 	".gradle/wrapper", ".local/share/uv", ".local/share/virtualenvs", ".m2/repository", ".npm/_cacache", ".rustup/settings.toml",
 }
 
-// Workspace is the policy of a command that works in folders: it may read what
-// one that only reads may, and the tools' caches, and change what is in the
-// folders.
+// Workspace is the policy of a command that works in folders: it may read like ReadOnly, read
+// the tools' caches, and change the folders.
 func Workspace(home, path string, read, write []string) Policy {
 	p := ReadOnly(home, path, read...)
 	if filepath.IsAbs(home) {
@@ -134,8 +129,8 @@ func Workspace(home, path string, read, write []string) Policy {
 	return p
 }
 
-// ReadOnly is the policy of a command that only reads: the folders, the system,
-// and the tools on PATH and below the home directory ("" for none).
+// ReadOnly is the policy of a command that only reads: the folders, the system, and the tools on
+// PATH and in the home directory ("" for none).
 func ReadOnly(home, path string, folders ...string) Policy {
 	p := Policy{Read: slices.Concat(folders, system)}
 	if runtime.GOOS == "darwin" {
@@ -149,7 +144,7 @@ func ReadOnly(home, path string, folders ...string) Policy {
 	for _, dir := range filepath.SplitList(path) {
 		if filepath.IsAbs(dir) && !Contains(dir, home) {
 			p.Read = append(p.Read, filepath.Clean(dir))
-			if filepath.Base(dir) == "shims" { // of pyenv, rbenv, asdf: scripts that start what is beside them
+			if filepath.Base(dir) == "shims" { // of pyenv, rbenv, asdf: scripts that start programs in these folders
 				for _, name := range []string{"bin", "installs", "libexec", "plugins", "version", "versions"} {
 					p.Read = append(p.Read, filepath.Join(filepath.Dir(dir), name))
 				}
@@ -161,14 +156,13 @@ func ReadOnly(home, path string, folders ...string) Policy {
 	return p
 }
 
-// Above reports whether path is dir or below it; a path of "" is nowhere.
+// Contains reports whether path is dir or below it; the empty path is not.
 func Contains(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return path != "" && err == nil && filepath.IsLocal(rel)
 }
 
-// MayRead and MayWrite say what the policy has for a path, absolute and without
-// links. There is no other way to a file.
+// MayRead and MayWrite report the policy's rights on an absolute path without links.
 func (p Policy) MayRead(path string) bool {
 	return !p.hides(path) && slices.ContainsFunc(slices.Concat(p.Read, p.Write), func(dir string) bool { return Contains(dir, path) })
 }
@@ -178,7 +172,7 @@ func (p Policy) hides(path string) bool {
 	return slices.ContainsFunc(p.Hide, func(h Hidden) bool { return Contains(h.Path, path) })
 }
 
-// MayWrite is for changing the path.
+// MayWrite reports whether the path may be changed.
 func (p Policy) MayWrite(path string) bool {
 	within := func(dir string) bool { return Contains(dir, path) }
 	return !p.hides(path) && slices.ContainsFunc(p.Write, within) && !slices.ContainsFunc(p.Protect, within)

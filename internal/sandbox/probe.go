@@ -1,42 +1,38 @@
 package sandbox
 
-// CanaryName is the first argument of a program that is to try to escape; its
-// second is a [Bait].
+// ProbeName is the first argument of a program that runs a probe; its second is a [ProbeTarget].
 const ProbeName = "settle-canary"
 
-// Bait is what a canary tries to get at.
+// ProbeTarget describes what a probe tries to reach.
 type ProbeTarget struct {
-	// Dir is outside of the box, and has a file "bait" and a socket for datagrams
-	// "listener"; Host is a process there.
+	// Dir is outside of the sandbox and has a file "bait" and a datagram socket "listener"; Host
+	// is a process outside.
 	Dir  string `json:"dir"`
 	Host int    `json:"host"`
-	// Room is a folder in the box, that may be written to if Writes; Network says
-	// which network it has.
+	// Room is a folder in the sandbox, writable if Writes; Network is the sandbox's network.
 	Room    string  `json:"room"`
 	Writes  bool    `json:"writes"`
 	Network Network `json:"network,omitempty"`
-	// Proxy is where the proxy is, which answers a request by refusing it; Server is
-	// the port of a server outside, and Apart says that the box has a network of its
-	// own.
+	// Proxy is the address of the proxy, which refuses requests; Server is the port of a server
+	// outside. Apart reports that the sandbox has a network of its own.
 	Proxy  string `json:"proxy,omitempty"`
 	Server int    `json:"server,omitempty"`
 	Apart  bool   `json:"apart,omitempty"`
-	// OwnProcesses says that the first process of the canary's namespace is the only one
-	// outside of the sandbox that has a number there: what watches the canary. It stands
-	// for Host.
+	// OwnProcesses reports that the probe's namespace has only one process outside of the
+	// sandbox: the supervisor, which replaces Host.
 	OwnProcesses bool `json:"own_processes,omitempty"`
-	// View says that the box has a view of its own, and protects the file "kept" in
-	// the folder "keeper" of Room.
+	// View reports that the sandbox has View, and protects the file "kept" in the folder
+	// "keeper" of Room.
 	View bool `json:"view"`
-	// Hides says that the box hides the file "hidden" and the folder "closed" of Room,
-	// which has a file "hidden" as well.
+	// Hides reports that the sandbox hides the file "hidden" and the folder "closed" of Room,
+	// which also has a file "hidden".
 	Hides bool `json:"hides,omitempty"`
 }
 
-// Escapes are what a canary has tried, and which of it was not refused.
+// Escapes are the number of tried escapes and the successful ones.
 type Escapes struct {
 	Tried int      `json:"tried"`
 	Out   []string `json:"out,omitempty"`
-	// Stuck says that it could not even do what the box allows.
+	// Stuck reports that an allowed operation failed.
 	Stuck string `json:"stuck,omitempty"`
 }

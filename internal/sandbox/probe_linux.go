@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RunCanary tries to escape in each way that the box forbids, and prints
-// [Escapes]. Outside of a box it does nothing. It returns the exit code.
+// RunProbe tries each escape that the sandbox forbids, and prints [Escapes]. Outside of a
+// sandbox it does nothing. It returns the exit code.
 func RunProbe(raw string) int {
 	var b ProbeTarget
 	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
@@ -36,7 +36,7 @@ func RunProbe(raw string) int {
 	return 0
 }
 
-// works does what the box allows.
+// works tries the allowed operations.
 func (b ProbeTarget) works() error {
 	if _, err := os.ReadFile(filepath.Join(b.Room, "file")); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (b ProbeTarget) works() error {
 			return err
 		}
 	}
-	for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_SEQPACKET} { // programs and their children talk over those
+	for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_SEQPACKET} { // programs use them to talk to their children
 		if err := onPair(kind, func(fd int) error { _, err := unix.Write(fd, []byte("x")); return err })(); err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (b ProbeTarget) works() error {
 	return nil
 }
 
-// way is a way out.
+// way is one escape.
 type way struct {
 	name string
 	try  func() error
@@ -95,7 +95,7 @@ func socket(family, kind int) func() error {
 	}
 }
 
-// calls are the ways out over a network.
+// calls are the escapes over a network.
 func (b ProbeTarget) calls() []way {
 	if b.Network == Online {
 		return nil
@@ -124,7 +124,7 @@ func (b ProbeTarget) calls() []way {
 		}},
 		way{"a port of its own", onSocket(unix.AF_INET, func(fd int) error { return unix.Bind(fd, &unix.SockaddrInet4{}) })},
 		way{"a server", onSocket(unix.AF_INET, func(fd int) error { return unix.Listen(fd, 1) })})
-	if b.Apart { // to the port of the proxy, elsewhere: 192.0.2.1 is nobody's
+	if b.Apart { // 192.0.2.1 is an unassigned address
 		port, err := strconv.Atoi(b.Proxy[strings.LastIndexByte(b.Proxy, ':')+1:])
 		list = append(list, way{"another machine", onSocket(unix.AF_INET, func(fd int) error {
 			if err != nil {
@@ -140,7 +140,7 @@ func (b ProbeTarget) calls() []way {
 	return list
 }
 
-// pairs are the ways out over socketpair(2), to a listener outside that has a path.
+// pairs are the escapes over socketpair(2), to an outside listener with a path.
 func (b ProbeTarget) pairs() []way {
 	listener := func(try func(fd int, to *unix.SockaddrUnix) error) func(fd int) error {
 		return func(fd int) error {
@@ -162,17 +162,17 @@ func (b ProbeTarget) pairs() []way {
 			return unix.Sendmsg(fd, []byte("x"), unix.UnixRights(int(os.Stdin.Fd())), to, 0)
 		}))},
 		{"a name for a pair of sockets", onPair(unix.SOCK_STREAM, func(fd int) error {
-			return unix.Bind(fd, &unix.SockaddrUnix{}) // of the kernel's choice
+			return unix.Bind(fd, &unix.SockaddrUnix{}) // the kernel chooses the address
 		})},
 		{"a server on a pair of sockets", onPair(unix.SOCK_STREAM, func(fd int) error { return unix.Listen(fd, 1) })},
 	}
 }
 
-// ListenerName is the path of a bait's listener, by a descriptor of the bait's folder:
-// the path of a socket may have at most 108 bytes.
+// ListenerName is the path of a target's listener, through a descriptor of its folder: the path
+// of a socket has at most 108 bytes.
 func ListenerName(dir int) string { return fmt.Sprintf("/proc/self/fd/%d/listener", dir) }
 
-// onPair tries something with one of a pair of sockets.
+// onPair tries an operation on one of a pair of sockets.
 func onPair(kind int, try func(fd int) error) func() error {
 	return func() error {
 		fds, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
@@ -184,7 +184,7 @@ func onPair(kind int, try func(fd int) error) func() error {
 	}
 }
 
-// onSocket tries something with a socket for TCP.
+// onSocket tries an operation on a TCP socket.
 func onSocket(family int, try func(fd int) error) func() error {
 	return func() error {
 		fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
@@ -205,7 +205,7 @@ func call(number uintptr, a, b uintptr) func() error {
 	}
 }
 
-// watch has the kernel tell of every change in a folder that cannot be listed, by name.
+// watch tries to watch a folder that cannot be listed.
 func (b ProbeTarget) watch() error {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
 	if err != nil {
@@ -216,7 +216,7 @@ func (b ProbeTarget) watch() error {
 	return err
 }
 
-// listProcesses looks for other processes in /proc than the canary and what watches it.
+// listProcesses tries to find processes other than the probe and its supervisor in /proc.
 func (b ProbeTarget) listProcesses() error {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -230,7 +230,7 @@ func (b ProbeTarget) listProcesses() error {
 	return unix.EPERM
 }
 
-// attempts are the ways out that are tried.
+// attempts are all escapes.
 func (b ProbeTarget) attempts() []way {
 	if b.OwnProcesses {
 		b.Host = 1
@@ -293,7 +293,7 @@ func (b ProbeTarget) attempts() []way {
 	return list
 }
 
-// hidden are the ways to what is hidden in the folder.
+// hidden are the escapes to the hidden paths of the folder.
 func (b ProbeTarget) hidden() []way {
 	if !b.Hides {
 		return nil
@@ -305,7 +305,7 @@ func (b ProbeTarget) hidden() []way {
 		{"a hidden file by the root of this process", open("/proc/self/root"+file, unix.O_RDONLY)},
 		{"a file in a hidden folder", func() error {
 			err := open(filepath.Join(closed, "hidden"), unix.O_RDONLY)()
-			if errors.Is(err, unix.ENOENT) { // the folder that is mounted there is empty
+			if errors.Is(err, unix.ENOENT) { // the mounted folder is empty
 				return unix.EACCES
 			}
 			return err

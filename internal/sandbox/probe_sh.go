@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// CanaryScript tries to escape in each way that a box forbids, with the shell and the
-// programs of every UNIX: where settle itself need not be in the box, that also says
-// whether those can work there. It prints [ReadCanary]'s lines. Of the bait, Proxy is
-// the number of the proxy's port.
+// ProbeScript tries each escape with the shell and standard UNIX programs. Because settle itself
+// need not be in the sandbox, the script also shows that these programs work there. [ReadProbe]
+// reads its output. Proxy of the target is the number of the proxy's port.
 func ProbeScript(b ProbeTarget) string {
 	var s strings.Builder
 	line := func(words ...string) { s.WriteString(strings.Join(words, " ") + "\n") }
@@ -58,10 +57,10 @@ connect() { exec /bin/bash -c "exec 3<>/dev/tcp/127.0.0.1/$1"; }
 	return s.String()
 }
 
-// word is a word of a shell script that means itself.
+// word quotes a word of a shell script.
 func word(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// ReadCanary reads what a [CanaryScript] has printed.
+// ReadProbe parses the output of a [ProbeScript].
 func ReadProbe(output string) (e Escapes) {
 	for line := range strings.Lines(output) {
 		what, rest, _ := strings.Cut(strings.TrimSpace(line), ": ")

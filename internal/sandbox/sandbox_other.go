@@ -6,22 +6,21 @@ import "errors"
 
 var errNone = errors.New("there is no sandbox on this platform")
 
-// Check returns what is missing here.
+// Check returns an error: this system has no sandbox.
 func Check() error { return errNone }
 
-// Layers names what enforces a policy here.
+// Layers names the mechanisms that enforce a policy.
 func Layers() []string { return nil }
 
-// Enter confines nothing and says so.
+// Enter always fails.
 func Enter(Policy) (door int, err error) { return -1, errNone }
 
-// ViewLayer names what gives a command a view of its own, beside Layers; "" is
-// nothing more.
+// ViewLayer names the mechanism of a policy with View, in addition to Layers; "" for none.
 const ViewLayer = ""
 
-// KnowsAddresses says that a proxied command reaches its proxy alone also without a
+// KnowsAddresses reports whether a proxied command can reach only its proxy, even without a
 // network of its own.
 const KnowsAddresses = false
 
-// Unproved says what has not been tried of all this; "" is nothing.
+// UntestedNote describes the untested parts; "" for none.
 const UntestedNote = ""

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// macOS is what programs need of a Mac to begin, beside system. It is not all of /System: the
-// volume with everybody's files is in there, too.
+// macOS are the paths that programs need on a Mac, in addition to system. It excludes most of
+// /System, which contains the volume with all users' files.
 var macOS = []string{
 	"/System/Applications", "/System/Cryptexes", "/System/DriverKit", "/System/Library", "/System/iOSSupport", "/System/Volumes/Preboot/Cryptexes",
 	"/private/preboot/Cryptexes", "/private/var/db/dyld", "/private/var/db/timezone", "/private/var/db/xcode_select_link", "/private/var/select",
@@ -17,10 +17,9 @@ var macOS = []string{
 	"/etc/bashrc", "/etc/manpaths", "/etc/paths", "/etc/paths.d", "/etc/ssl/cert.pem", "/etc/zprofile", "/etc/zshenv", "/etc/zshrc",
 }
 
-// everyMac is what every command may do on a Mac. Services are those that answer
-// questions: none opens programs (launchservicesd, Apple events), has keys
-// (securityd), or the clipboard. Of the machine's values, those of other processes
-// are not to be had: their environment is among them.
+// everyMac are the rights of every command on a Mac. The services answer queries: none opens
+// programs (launchservicesd, Apple events), or has keys (securityd) or the clipboard. The sysctl
+// values exclude those of other processes, which have their environment.
 const everyMac = `(version 1)
 (deny default)
 (allow process-fork)
@@ -47,8 +46,8 @@ const everyMac = `(version 1)
   (global-name "com.apple.system.opendirectoryd.libinfo") (global-name "com.apple.system.opendirectoryd.membership"))
 `
 
-// onlineMac is the network. Of sockets that have a path, it has the one of name
-// resolution: behind others are programs that would do things for a command.
+// onlineMac is the network. It allows one socket with a path, for name resolution: the programs
+// behind other sockets could act for a command.
 const onlineMac = `(allow network-outbound (remote ip))
 (allow network-inbound (local ip))
 (allow network-bind (local ip))
@@ -60,13 +59,12 @@ const onlineMac = `(allow network-outbound (remote ip))
   (global-name "com.apple.dnssd.service") (global-name "com.apple.trustd") (global-name "com.apple.trustd.agent"))
 `
 
-// Seatbelt returns the policy in the language of macOS' sandbox-exec. Of several
-// rules about one thing, the last one counts. The paths of the policy have no links
-// but those of every Mac (/tmp, /var, /etc): the system asks for the place that a
-// path leads to.
+// Seatbelt converts the policy to the language of macOS's sandbox-exec. The last rule about a
+// path counts. The paths have no links except the standard ones (/tmp, /var, /etc): the system
+// checks resolved paths.
 //
-// A Mac needs no View: nothing of what is not in Write can be changed, also not its
-// mode, and Protect is taken out of it. Nor does it need Apart: it knows addresses.
+// A Mac needs no View: files outside of Write cannot be changed, including their modes, and
+// Protect is subtracted. It needs no OwnNetwork, because it restricts addresses.
 func Seatbelt(p Policy) string {
 	var b strings.Builder
 	b.WriteString(everyMac)
@@ -81,7 +79,7 @@ func Seatbelt(p Policy) string {
 	}
 	hidden = places(hidden)
 	rule(&b, "deny file-read-data file-map-executable process-exec* file-write*", "subpath", hidden)
-	rule(&b, "deny file-write-unlink", "literal", above(slices.Concat(protect, hidden), write)) // a folder with another name would have its files elsewhere
+	rule(&b, "deny file-write-unlink", "literal", above(slices.Concat(protect, hidden), write)) // the files of a renamed folder would escape their rules
 	switch {
 	case p.Network == Online:
 		b.WriteString(onlineMac)
@@ -91,7 +89,7 @@ func Seatbelt(p Policy) string {
 	return b.String()
 }
 
-// rule writes nothing if there are no paths: a rule without any is about everything.
+// rule writes nothing without paths: a rule without paths is about all files.
 func rule(b *strings.Builder, verdict, filter string, paths []string) {
 	if len(paths) == 0 {
 		return
@@ -103,13 +101,12 @@ func rule(b *strings.Builder, verdict, filter string, paths []string) {
 	b.WriteString(")\n")
 }
 
-// quote writes a string so that nothing in it can end it. All else stands for itself.
+// quote quotes a string for the profile.
 func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// places are paths as the system sees them, each once. What is no path from the root,
-// or cannot be one, is left out.
+// places returns the resolved paths, each once. It ignores relative and invalid paths.
 func places(lists ...[]string) (all []string) {
 	for _, list := range lists {
 		for _, p := range list {
@@ -127,8 +124,8 @@ func places(lists ...[]string) (all []string) {
 	return slices.Compact(all)
 }
 
-// above are the folders on the way from those that may be changed, which are among
-// them, to what is protected in them.
+// above returns the folders between the writable folders, inclusive, and the protected paths in
+// them.
 func above(protect, write []string) (all []string) {
 	for _, p := range protect {
 		for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {

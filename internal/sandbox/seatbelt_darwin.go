@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// seatbelt is the program that confines itself, and becomes another one.
+// seatbelt is the program that confines itself and executes another one.
 const seatbelt = "/usr/bin/sandbox-exec"
 
-// Check returns nil if [Confined] confines here, or else what is missing. It looks
-// once.
+// Check returns nil if [Confined] confines commands on this Mac, or the missing requirement. It
+// checks once.
 func Check() error { return check() }
 
 var check = sync.OnceValue(func() error {
@@ -25,29 +25,28 @@ var check = sync.OnceValue(func() error {
 	return nil
 })
 
-// Layers names what enforces a policy here.
+// Layers names the mechanisms that enforce a policy.
 func Layers() []string { return []string{"seatbelt"} }
 
-// ViewLayer names what gives a command a view of its own, beside Layers; "" is
-// nothing more.
+// ViewLayer names the mechanism of a policy with View, in addition to Layers; "" for none.
 const ViewLayer = ""
 
-// KnowsAddresses says that a proxied command reaches its proxy alone also without a
+// KnowsAddresses reports whether a proxied command can reach only its proxy, even without a
 // network of its own.
 const KnowsAddresses = true
 
-// Unproved says what has not been tried of all this; "" is nothing.
+// UntestedNote describes the untested parts; "" for none.
 const UntestedNote = "the sandbox of macOS is unproved: its profile was never tested on a Mac before its release"
 
-// Confined returns what to execute so that a program, with its arguments from its
-// name on, is confined.
+// Confined returns the program and arguments that execute a program in the sandbox; argv starts
+// with the program's name.
 func Confined(p Policy, program string, argv []string) (path string, args []string) {
 	p.Read = append(follow(p.Read), follow([]string{program})...)
 	p.Write, p.Protect = follow(p.Write), follow(p.Protect)
 	return seatbelt, append([]string{seatbelt, "-p", Seatbelt(p), "--", program}, argv[1:]...)
 }
 
-// follow returns where paths lead to. Those that do not exist are left out.
+// follow returns the resolved paths. It ignores missing ones.
 func follow(paths []string) (all []string) {
 	for _, path := range paths {
 		if real, err := filepath.EvalSymlinks(path); err == nil {

@@ -8,11 +8,10 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// Steady returns the policy without the paths that a command could have led elsewhere. A
-// rule is for what its path leads to when the command starts. In a folder that commands
-// can write to, or behind one, an earlier command may have put a link in the path's way.
-// In such a folder, the folder's own rule holds, and no other is needed. The folders
-// that commands can write to, now or earlier, are absolute.
+// Steady returns the policy without the paths that an earlier command could have redirected. A
+// rule applies to the target of its path at the command's start. A path through a writable
+// folder can have a new link; in such a folder the folder's own rule suffices. The paths in
+// writable, which current or earlier commands can change, are absolute.
 func (p Policy) Steady(writable []string) Policy {
 	const separator = string(filepath.Separator)
 	var walk disk.Walk

@@ -10,20 +10,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mounts gives the calling thread a mount namespace with what the policy wants there.
-// It takes CAP_SYS_ADMIN, be it in a user namespace.
+// mounts gives the calling thread a mount namespace with the policy's mounts. It requires
+// CAP_SYS_ADMIN, for example in a user namespace.
 func mounts(p Policy) error {
 	if !p.View && !p.OwnProcesses {
 		return nil
 	}
-	if pid := unix.Getpid(); p.OwnProcesses && pid != 1 { // its /proc would show the processes of others
+	if pid := unix.Getpid(); p.OwnProcesses && pid != 1 { // its /proc would show other processes
 		return fmt.Errorf("cannot hide the processes of others: process %d is not the first one of its namespace", pid)
 	}
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("cannot have a view of the files: %w", err)
 	}
 	err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
-	if errors.Is(err, unix.EINVAL) { // after chroot(2), "/" need not be where something is mounted
+	if errors.Is(err, unix.EINVAL) { // after chroot(2), "/" need not be a mount point
 		err = ownRoot()
 	}
 	if err != nil {
@@ -40,8 +40,7 @@ func mounts(p Policy) error {
 	return nil
 }
 
-// ownProcesses mounts a /proc of the caller's process namespace over the one that shows
-// the machine's processes.
+// ownProcesses mounts a /proc of the caller's process namespace over the machine's.
 func ownProcesses() error {
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("cannot hide the processes of others: cannot mount /proc: %w", err)
@@ -49,9 +48,8 @@ func ownProcesses() error {
 	return nil
 }
 
-// view makes all files read-only but what the policy lets be written to, without what
-// it protects there. So modes, owners and times hold as well, which Landlock does not
-// know.
+// view makes all files read-only except the policy's writable ones, without its protected ones.
+// This includes modes, owners and times, which Landlock does not cover.
 func view(p Policy) error {
 	var kept []mounted
 	defer func() {
@@ -59,7 +57,7 @@ func view(p Policy) error {
 			_ = unix.Close(m.fd)
 		}
 	}()
-	for _, path := range outermost(p.Write) { // as they are now
+	for _, path := range outermost(p.Write) { // at this moment
 		m, err := detach(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -83,10 +81,10 @@ func view(p Policy) error {
 	return hide(p.Hide)
 }
 
-// ownRoot gives the calling thread a private copy of all that is mounted from "/" on,
-// as its root, in its own mount namespace. The copy is mounted on /proc, the one
-// mount point that is known: where a mount is shared, what is mounted on it would be
-// seen outside, and only of a mount point can it be said that it is not shared.
+// ownRoot gives the calling thread a private copy of all mounts from "/" on as its root, in its
+// own mount namespace. The copy is mounted on /proc, the only mount point that certainly exists:
+// a mount on a shared mount would be visible outside, and only a mount point can be made
+// private.
 func ownRoot() error {
 	dir, err := unix.Getwd()
 	if err != nil {
@@ -116,8 +114,8 @@ func ownRoot() error {
 	return unix.Chdir(dir)
 }
 
-// protect makes read-only what lies in the way of writing; and pins all folders above
-// it, since a folder may be renamed with what is mounted below.
+// protect makes the protected paths read-only and pins the folders above them, because a rename
+// of such a folder would move the protection.
 func protect(p Policy) error {
 	var pinned []string
 	for _, path := range p.Protect {
@@ -125,7 +123,7 @@ func protect(p Policy) error {
 			pinned = append(pinned, at)
 		}
 	}
-	slices.Sort(pinned) // a folder before what is in it
+	slices.Sort(pinned) // a folder precedes its content
 	for _, list := range []struct {
 		paths []string
 		attr  uint64
@@ -152,13 +150,13 @@ func protect(p Policy) error {
 	return nil
 }
 
-// holds reports whether a folder may be renamed, since it is below one that may be
-// changed. That one is mounted already.
+// holds reports whether a folder can be renamed because it is below a writable one, which is
+// mounted already.
 func (p Policy) holds(path string) bool {
 	return slices.ContainsFunc(p.Write, func(dir string) bool { return dir != path && Contains(dir, path) })
 }
 
-// outermost are the paths that no other one holds.
+// outermost returns the paths that are not below another one.
 func outermost(paths []string) (out []string) {
 	for _, path := range paths {
 		if !slices.ContainsFunc(paths, func(other string) bool { return other != path && Contains(other, path) }) {
@@ -168,7 +166,7 @@ func outermost(paths []string) (out []string) {
 	return out
 }
 
-// mounted is a copy of what is mounted at a path, which is mounted nowhere.
+// mounted is a detached copy of a mount.
 type mounted struct {
 	fd   int
 	path string
@@ -189,8 +187,8 @@ func (m mounted) attach() error {
 	return nil
 }
 
-// Administers reports whether this process may change what is mounted where. One
-// that may not has to be started in a user namespace for that.
+// Administers reports whether this process may mount. Otherwise it must start in a user
+// namespace.
 func Administers() bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData

@@ -1,8 +1,9 @@
-// Package scope makes clean-up certain. [Run] calls a function and then, on
-// every path out of it (return, error, panic, cancelled context), the
-// finalizers that it registered: in reverse order, once each, under a context
-// that is not cancelled but has a deadline. Scopes nest.
+// Package scope guarantees clean-up. [Run] calls a function and then, after every exit
+// (return, error, panic, cancelled context), the finalizers that the function registered:
+// in reverse order, once each, under a context that is not cancelled but has a deadline.
+// Scopes nest. Read scope.go first.
 //
-// [Deferred] is a value that is settled once, from wherever, and awaited by
-// any number of goroutines.
+// [Deferred] is a value that is set once, by any goroutine, and awaited by any number of
+// goroutines. [Shield] and [Guard] stop panics at the boundaries of goroutines.
+// [Allowance] is a time limit that can be paused.
 package scope

@@ -17,14 +17,13 @@ import (
 )
 
 const (
-	// answerTimeout is how long a host may take for a call. An interrupt takes as long
-	// as the turn's end does (C9), a job as long as its processes' end.
+	// answerTimeout bounds a call to the host. An interrupt takes as long as the turn's end
+	// (C9), and the end of a job as long as its processes'.
 	answerTimeout = 4 * time.Second
 	endTimeout    = 8 * time.Second
 )
 
-// SilentError says that the host has not answered. It may still do what it was
-// asked for.
+// SilentError reports that the host has not answered. The host can still execute the call.
 type SilentError struct {
 	Host
 	Timeout time.Duration
@@ -38,7 +37,7 @@ func (e *SilentError) Error() string {
 	return fmt.Sprintf("%s has not answered for %v; it may still do what it was asked for", e.Host, e.Timeout)
 }
 
-// GoneError says that the host has closed the session, or has ended.
+// GoneError reports that the host has closed the session, or has ended.
 type GoneError struct{ Host }
 
 func (e *GoneError) Error() string {
@@ -48,7 +47,7 @@ func (e *GoneError) Error() string {
 // String names the process.
 func (h Host) String() string { return fmt.Sprintf("pid %d (%s)", h.PID, h.Face) }
 
-// call has the host do something.
+// call sends a call to the host.
 func (s *Session) call(ctx context.Context, timeout time.Duration, method string, params, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -65,10 +64,9 @@ func (s *Session) call(ctx context.Context, timeout time.Duration, method string
 	return err
 }
 
-// Submit sends an input. One that is sent again after a host that has not answered
-// runs once.
+// Submit sends an input. An input that is sent again after a missing answer runs once.
 func (s *Session) Submit(ctx context.Context, in settle.Input) error {
-	if in.Expand != nil && !in.Command { // by what the guest has: the host has other commands
+	if in.Expand != nil && !in.Command { // with this process's commands, which the host lacks
 		text, images, err := in.Expand(ctx, in.Text)
 		if err != nil {
 			return err
@@ -92,7 +90,7 @@ func (s *Session) Submit(ctx context.Context, in settle.Input) error {
 	return err
 }
 
-// confirm notes that the host has an input that it did not answer for.
+// confirm records that the host has received an unanswered input.
 func (s *Session) confirm(e event.Event) {
 	accepted, ok := e.Data.(event.InputAccepted)
 	if !ok {
@@ -105,20 +103,20 @@ func (s *Session) confirm(e event.Event) {
 	}
 }
 
-// Interrupt ends a turn and returns after its end (C10).
+// Interrupt ends a turn and returns after the turn's end (C10).
 func (s *Session) Interrupt(ctx context.Context, i settle.Interruption) (settle.Outcome, error) {
 	var o outcome
 	err := s.call(ctx, endTimeout, methodInterrupt, interruption{i.Input, i.Hurry, i.By}, &o)
 	return settle.Outcome{Turn: o.Turn, Cause: o.Cause}, err
 }
 
-// Answer gives somebody's word about a call that waits. The first answer counts: for a
-// later one the error is a [*settle.AnsweredError].
+// Answer answers a pending approval. The first answer counts: a later one returns a
+// [*settle.AnsweredError].
 func (s *Session) Answer(ctx context.Context, a settle.Answer) error {
 	return s.call(ctx, answerTimeout, methodAnswer, verdict{a.Approval, a.Verdict, a.Message, a.By, a.Content}, nil)
 }
 
-// Drop takes back an input that waits, and reports whether it did.
+// Drop removes a waiting input, and reports whether it did.
 func (s *Session) Drop(input, by string) (bool, error) {
 	var d done
 	err := s.call(s.life, answerTimeout, methodDrop, dropping{input, by}, &d)
@@ -137,13 +135,13 @@ func (s *Session) KillJob(ctx context.Context, job string) error {
 	return s.call(ctx, endTimeout, methodKill, killing{job}, nil)
 }
 
-// Choose has the host's next turns use another model or effort. Every setting has a name.
+// Choose changes settings of the host's next turns, such as model or effort, by name.
 func (s *Session) Choose(ctx context.Context, settings map[string]string) error {
 	return s.adjust(ctx, methodChoose, choosing{settings})
 }
 
-// Tighten has the host's calls judged by another mode from the next one on. A guest
-// cannot loosen it: who let the host do more was asked there.
+// Tighten changes the permission mode of the host's next calls to a stricter one. An attached
+// client cannot relax it: only the host's own user may.
 func (s *Session) Tighten(ctx context.Context, mode string) error {
 	return s.adjust(ctx, methodTighten, tightening{mode})
 }

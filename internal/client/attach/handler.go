@@ -14,7 +14,7 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// handler does what a guest calls for, each call in a goroutine of its own: an
+// handler executes the calls of an attached client, each in its own goroutine, because an
 // interrupt is answered after its turn's end (C10).
 type handler struct {
 	session *settle.Session
@@ -70,7 +70,7 @@ func (h *handler) do(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	return nil, jsonrpc.MethodNotFound(r.Method)
 }
 
-// opened is what the session was made from.
+// opened returns the assembled parts of the session.
 func (h *handler) opened() (*assemble.Opened, error) {
 	o, ok := h.session.Value().(*assemble.Opened)
 	if !ok {
@@ -85,7 +85,8 @@ func (h *handler) settings() Settings {
 	return settingsOf(h.session, host)
 }
 
-// choose takes what a guest may choose: what a turn thinks with, and not what it may do.
+// choose changes the settings that an attached client may change: those of the model, not the
+// permissions.
 func (h *handler) choose(ctx context.Context, p choosing) (any, error) {
 	opened, err := h.opened()
 	if err != nil {
@@ -120,7 +121,7 @@ func (h *handler) tighten(p tightening) (any, error) {
 	return h.settings(), nil
 }
 
-// call decodes the parameters of a request for what does it.
+// call decodes the parameters of a request and calls do.
 func call[P any](r *jsonrpc.Request, do func(P) (any, error)) (any, error) {
 	var params P
 	if err := r.Decode(&params); err != nil {
@@ -143,7 +144,7 @@ func (h *handler) submit(ctx context.Context, p submission) (any, error) {
 	return receipt{turn.Input(), turn.Seq()}, nil
 }
 
-// failure is an error for the guest.
+// failure converts an error for the client.
 func failure(err error) error {
 	late := (*settle.AnsweredError)(nil)
 	if !errors.As(err, &late) {
@@ -153,7 +154,7 @@ func failure(err error) error {
 	return &jsonrpc.Error{Code: codeAnswered, Message: err.Error(), Data: data}
 }
 
-// refusal is an error of the host for whoever called.
+// refusal converts an error of the host for the caller.
 func refusal(e *jsonrpc.Error) error {
 	var late struct {
 		Approval string

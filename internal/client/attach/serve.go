@@ -15,8 +15,9 @@ import (
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// Serve serves a guest of the session until it leaves, ctx ends, or, if it
-// follows the events, the session is closed. It is a [settle.Config]'s Attach.
+// Serve serves an attached client of the session until the client disconnects, ctx ends, or, for
+// a client that follows the events, the session is closed. It is the Attach of a
+// [settle.Config].
 func Serve(ctx context.Context, s *settle.Session, line json.RawMessage, conn net.Conn) {
 	var r request
 	if json.Unmarshal(line, &r) != nil {
@@ -27,7 +28,7 @@ func Serve(ctx context.Context, s *settle.Session, line json.RawMessage, conn ne
 	now := settingsOf(s, host)
 	hello, err := jsonrpc.Append(nil, answer{Host: &Host{os.Getpid(), host.Face, host.Settle}, Settings: now})
 	if err != nil {
-		return // there is no such text
+		return // no text has that number
 	}
 	if _, err := conn.Write(hello); err != nil {
 		return
@@ -40,7 +41,7 @@ func Serve(ctx context.Context, s *settle.Session, line json.RawMessage, conn ne
 	f.follow(ctx, *r.Follow)
 }
 
-// settingsOf returns what the next turn of the session works with.
+// settingsOf returns the settings of the session's next turn.
 func settingsOf(s *settle.Session, host event.SessionOpened) Settings {
 	m := s.Model()
 	settings := Settings{Model: m.ProviderName + "/" + m.Name, Window: m.Window, Effort: m.Effort, Mode: string(host.Permission)}
@@ -50,27 +51,27 @@ func settingsOf(s *settle.Session, host event.SessionOpened) Settings {
 	return settings
 }
 
-// follower sends a guest the events of a session.
+// follower sends the events of a session to an attached client.
 type follower struct {
 	session  *settle.Session
 	host     event.SessionOpened
-	settings Settings // as the guest knows them
+	settings Settings // as last sent
 	conn     net.Conn
 	buf      []byte
 }
 
-// crowd is from how many bytes on events that are not new are sent.
+// crowd is the number of buffered bytes of old events after which they are sent.
 const crowd = 32 << 10
 
-// follow sends the events after the cursor, and then those that come. A guest that reads
-// slowly waits only for itself (C17).
+// follow sends the events after the cursor, and then new ones. A slow client delays only itself
+// (C17).
 func (f *follower) follow(ctx context.Context, after uint64) {
 	ctx, cancel := context.WithCancel(ctx)
 	gone := make(chan struct{})
 	go func() { // ends with the connection, which is closed below
 		defer close(gone)
 		defer cancel()
-		_, _ = io.Copy(io.Discard, f.conn) // its end says that the guest has left
+		_, _ = io.Copy(io.Discard, f.conn) // the end of the connection
 	}()
 	defer func() {
 		_ = f.conn.Close()
@@ -81,13 +82,13 @@ func (f *follower) follow(ctx context.Context, after uint64) {
 	f.session.View(func(st event.State) { last = st.Seq })
 	for e, err := range f.session.Events(ctx, after) {
 		if err != nil || f.send(e, last) != nil {
-			return // the guest reads the log itself
+			return // the client reads the log itself
 		}
 	}
 	_ = f.flush()
 }
 
-// send sends an event; up to the one that was last, several go together.
+// send sends an event; events up to last are sent together.
 func (f *follower) send(e event.Event, last uint64) (err error) {
 	if now := settingsOf(f.session, f.host); now != f.settings {
 		f.settings = now
@@ -112,7 +113,7 @@ func (f *follower) flush() error {
 	return err
 }
 
-// serveCalls answers a guest's calls until it leaves.
+// serveCalls answers a client's calls until it disconnects.
 func serveCalls(ctx context.Context, s *settle.Session, conn net.Conn) {
 	h := &handler{session: s}
 	c := jsonrpc.New(jsonrpc.Options{In: conn, Out: conn, Handler: h, MaxFrame: maxMessage, MaxInFlight: maxInFlight})
@@ -120,13 +121,13 @@ func serveCalls(ctx context.Context, s *settle.Session, conn net.Conn) {
 	defer leave()
 	c.Start(ctx)
 	<-c.Ended() // at the end of the connection, or of ctx
-	leave()     // who has left needs no answers
+	leave()     // no answers are needed any more
 	_ = conn.Close()
 	<-c.Done()
 	h.calls.Wait()
 }
 
-// parse returns a line of the stream: an event, or other settings.
+// parse parses a line of the stream: an event or new settings.
 func parse(line []byte) (e event.Event, settings *Settings, err error) {
 	if bytes.HasPrefix(line, []byte(changePrefix)) {
 		var c change

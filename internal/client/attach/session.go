@@ -17,30 +17,29 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// joinTimeout is how long a host may take to let a guest in.
+// joinTimeout bounds the host's answer to a join request.
 const joinTimeout = 2 * time.Second
 
-// ErrNotHosted says that no process that lets guests in has the session open.
+// ErrNotHosted reports that no process with a control socket hosts the session.
 var ErrNotHosted = errors.New("no other process hosts the session")
 
-// Session is a session that another process hosts. Its methods may be called by
-// several goroutines.
+// Session is a session of another process. Several goroutines call its methods.
 type Session struct {
 	dataDir string
-	state   event.State // as it was at the beginning
+	state   event.State // the state at the start
 	host    Host
-	conn    net.Conn // that calls go over
+	conn    net.Conn // for calls
 	calls   *jsonrpc.Conn
-	life    context.Context //nolint:containedctx // its own, until Close
+	life    context.Context //nolint:containedctx // the session's own context, until Close
 	end     context.CancelFunc
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	settings Settings
-	unsure   submission // the last input that was not answered
+	unsure   submission // the last unanswered input
 }
 
-// Open joins the session if another process hosts it, else the error is
-// [ErrNotHosted], or says why it cannot be joined. The caller closes it.
+// Open joins the session of another process. The error is [ErrNotHosted], or explains why the
+// session cannot be joined. The caller closes the session.
 func Open(ctx context.Context, dataDir, id string) (*Session, error) {
 	if free, err := journal.Free(dataDir, id); free || err != nil {
 		return nil, errors.Join(ErrNotHosted, err)
@@ -62,8 +61,8 @@ func Open(ctx context.Context, dataDir, id string) (*Session, error) {
 	return s, nil
 }
 
-// HostOf returns the process that has the session open, if it can be seen. It is quick for
-// sessions that nobody has open.
+// HostOf returns the process that hosts the session, if it is visible. It is fast for sessions
+// without a host.
 func HostOf(dataDir, id string) (host Host, known bool) {
 	if free, err := journal.Free(dataDir, id); free || err != nil {
 		return Host{}, false
@@ -75,7 +74,7 @@ func HostOf(dataDir, id string) (host Host, known bool) {
 	return Host{state.Host.PID, state.Host.Face, state.Host.Settle}, true
 }
 
-// deaf is a [jsonrpc.Handler]: a host asks nothing.
+// deaf is a [jsonrpc.Handler] that rejects calls: a host sends none.
 type deaf struct{}
 
 // Handle implements [jsonrpc.Handler].
@@ -102,7 +101,7 @@ func (s *Session) join(ctx context.Context, after *uint64) (net.Conn, answer, er
 	return conn, hello, nil
 }
 
-// Close leaves the session, which goes on.
+// Close disconnects; the session continues.
 func (s *Session) Close() error {
 	s.end()
 	err := s.conn.Close()
@@ -113,22 +112,22 @@ func (s *Session) Close() error {
 // ID returns the session's id.
 func (s *Session) ID() string { return s.state.Session }
 
-// Host is the process that hosts it.
+// Host returns the hosting process.
 func (s *Session) Host() Host { return s.host }
 
-// State is a copy of the session's state as it was when it was joined.
+// State returns a copy of the session's state at the time of Open.
 func (s *Session) State() event.State { return s.state.Clone() }
 
-// Settings are what the next turn works with, as far as the host has said.
+// Settings returns the settings of the next turn, as last reported by the host.
 func (s *Session) Settings() Settings {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.settings
 }
 
-// Events yields the session's events after the cursor, and then those that come,
-// until ctx ends, the session is left, or its host has closed it or is gone. What the host
-// has written before that is among them.
+// Events yields the session's events after the cursor, and then new ones, until ctx ends, the
+// session is closed on either side, or the host has ended. It includes all events that the host
+// has written before.
 func (s *Session) Events(ctx context.Context, cursor uint64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -151,12 +150,11 @@ func (s *Session) Events(ctx context.Context, cursor uint64) iter.Seq2[event.Eve
 	}
 }
 
-// rejoinDelay is how long to wait for a host that did not let the guest in and is
-// still there: one that is stopped, or has too much to do.
+// rejoinDelay is the pause before another attempt to join a host that is stopped or overloaded.
 const rejoinDelay = 250 * time.Millisecond
 
-// stays reports whether the host is still there after a while: the connection for
-// calls ends with the session, and with the host.
+// stays reports whether the host is alive after a pause: the connection for calls ends with the
+// session, and with the host.
 func (s *Session) stays(ctx context.Context) bool {
 	delay := time.NewTimer(rejoinDelay)
 	defer delay.Stop()
@@ -170,17 +168,16 @@ func (s *Session) stays(ctx context.Context) bool {
 	}
 }
 
-// stream is what Events yields.
+// stream is the state of Events.
 type stream struct {
 	session *Session
 	cursor  uint64
 	yield   func(event.Event, error) bool
-	more    bool // the host may have more
-	stopped bool // nobody wants more
+	more    bool // the host can have more events
+	stopped bool // the consumer has stopped
 }
 
-// follow takes what comes over one connection. A connection that was cut after it
-// has brought something is made anew.
+// follow yields the events of one connection. After an interruption, Events connects again.
 func (f *stream) follow(ctx context.Context) {
 	f.more = false
 	conn, hello, err := f.session.join(ctx, &f.cursor)

@@ -6,27 +6,27 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// request is the first line of a guest: it follows the events after a number, or
+// request is the first line of an attached client: it follows the events after a number, or
 // calls methods.
 type request struct {
 	Join   string  `json:"join"`
 	Follow *uint64 `json:"follow,omitempty"`
 }
 
-// answer is the first line of the host; Host is missing where the session is not its.
+// answer is the first line of the host; Host is missing if the host does not have the session.
 type answer struct {
 	Host     *Host    `json:"host,omitempty"`
 	Settings Settings `json:"settings"`
 }
 
-// Host is the process that a session is open in.
+// Host is the process that hosts a session.
 type Host struct {
 	PID     int    `json:"pid"`
 	Face    string `json:"face"`
 	Version string `json:"version,omitempty"`
 }
 
-// Settings are what the next turn of a session works with.
+// Settings are the settings of a session's next turn.
 type Settings struct {
 	Model  string `json:"model"`
 	Window int    `json:"window,omitempty"`
@@ -34,16 +34,15 @@ type Settings struct {
 	Mode   string `json:"mode,omitempty"`
 }
 
-// change is a line among the events: the settings are others now.
+// change is a line between the events: the settings have changed.
 type change struct {
 	Settings *Settings `json:"settings"`
 }
 
-// changePrefix tells a change from an event, which begins with its version.
+// changePrefix distinguishes a change from an event, which begins with its version.
 const changePrefix = `{"settings":`
 
-// The methods, with the bodies that the HTTP API of settle serve has for the
-// same.
+// The methods. Their bodies are those of the HTTP API of settle serve.
 const (
 	methodSubmit    = "submit"
 	methodInterrupt = "interrupt"
@@ -51,8 +50,8 @@ const (
 	methodDrop      = "drop"
 	methodCancel    = "cancel"
 	methodKill      = "kill"
-	methodChoose    = "choose"  // answered with the Settings that came of it
-	methodTighten   = "tighten" // so is it
+	methodChoose    = "choose"  // answered with the new Settings
+	methodTighten   = "tighten" // answered with the new Settings
 	methodOffered   = "models"
 )
 
@@ -77,7 +76,7 @@ type interruption struct {
 	By    string `json:"by,omitempty"`
 }
 
-// outcome is how a turn ended; it is empty if nothing was running.
+// outcome is the ending of a turn; it is empty if no turn ran.
 type outcome struct {
 	Turn  string       `json:"turn,omitempty"`
 	Cause *event.Cause `json:"cause,omitempty"`
@@ -111,25 +110,24 @@ type choosing struct {
 	Settings map[string]string `json:"settings"`
 }
 
-// tightening is a mode that allows no more than the one in force.
+// tightening is a mode at least as strict as the current one.
 type tightening struct {
 	Mode string `json:"mode"`
 }
 
-// done answers what may find nothing to do.
+// done reports whether a call had an effect.
 type done struct {
 	Done bool `json:"done"`
 }
 
-// codeAnswered is the code of an answer that came too late; its data is a verdict.
+// codeAnswered is the code of a late answer; its data is a verdict.
 const codeAnswered = -32010
 
 const (
-	// maxMessage bounds what a guest sends, such as an input with images, and maxLine
-	// an event, in bytes.
+	// maxMessage bounds a call, such as an input with images, and maxLine an event, in bytes.
 	maxMessage = 64 << 20
 	maxLine    = 128 << 20
-	// maxInFlight bounds the calls of a guest at once.
+	// maxInFlight bounds the concurrent calls of a client.
 	maxInFlight = 32
 	// maxGreeting bounds the host's first line.
 	maxGreeting = 4 << 10
