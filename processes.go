@@ -6,17 +6,17 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// RunAsWarden belongs in the first line of main of a program whose agents run commands:
+// RunAsSupervisor belongs in the first line of main of a program whose agents run commands:
 //
 //	func main() {
-//		settle.RunAsWarden()
+//		settle.RunAsSupervisor()
 //		…
 //	}
 //
 // Each command then runs under a supervisor, a small process that runs this program again. In
-// that process, RunAsWarden waits for the command, ends all its descendants and never returns.
+// that process, RunAsSupervisor waits for the command, ends all its descendants and never returns.
 // In any other process it returns at once. No process escapes a supervisor, even if this
-// program is killed with SIGKILL. Without RunAsWarden, and on systems other than Linux, the
+// program is killed with SIGKILL. Without RunAsSupervisor, and on systems other than Linux, the
 // guarantees are weaker; see [Host.Custody].
 //
 // Package initialization of the program also runs in each supervisor.

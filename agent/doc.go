@@ -17,5 +17,5 @@
 // the user's own configuration. If Config.Environ is nil, commands get the program's
 // environment, without provider keys.
 //
-// Call [settle.RunAsWarden] in the first line of main.
+// Call [settle.RunAsSupervisor] in the first line of main.
 package agent
