@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Area is the set of paths that a sandboxed command can change.
@@ -24,6 +27,13 @@ type Area struct {
 	Keep []string
 	// Obeyed are absent paths that the configuration of these repositories names.
 	Obeyed []string
+}
+
+// IsShared reports whether everybody may make files in a folder, as in /tmp: the files there
+// are not only this user's, and are left alone.
+func IsShared(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&os.ModeSticky != 0 && info.Mode().Perm()&0o002 != 0
 }
 
 // Finding is a moved path, or a path that no look could read.
@@ -66,6 +76,7 @@ type Guard struct {
 	running  int                // number of commands
 	known    map[string]*record // repositories by path
 	obeyed   map[string]bool    // existing paths of Area.Obeyed
+	links    map[string]*link   // by their path
 	watch    *watcher           // nil if no new names are reported
 	findings []Finding          // findings that no call has received
 	closed   bool
@@ -93,6 +104,7 @@ type record struct {
 	folder     bool            // false for a file .git
 	links      map[string]bool // links and other irregular files, from its folder
 	trusted    map[string]bool // faults that belong to the user
+	condemned  map[string]bool // faults that could not be moved aside, which are never trusted
 	mayBeUsers bool            // its faults can belong to the user
 }
 
@@ -100,7 +112,7 @@ type record struct {
 func New() *Guard {
 	return &Guard{
 		lock: make(chan struct{}, 1), closing: make(chan struct{}), limits: limits{maxFolders, firstTimeout, lookTimeout, closeTimeout},
-		bases: map[string]*os.Root{}, known: map[string]*record{}, obeyed: map[string]bool{},
+		bases: map[string]*os.Root{}, known: map[string]*record{}, obeyed: map[string]bool{}, links: map[string]*link{},
 	}
 }
 
@@ -297,6 +309,7 @@ func (g *Guard) forget(bases []string) {
 	gone := func(base string) bool { return slices.Contains(bases, base) }
 	g.area.Look = slices.DeleteFunc(g.area.Look, gone)
 	maps.DeleteFunc(g.known, func(_ string, r *record) bool { return gone(r.base) })
+	maps.DeleteFunc(g.links, func(_ string, l *link) bool { return gone(l.base) })
 	g.watch.forget(gone)
 }
 
@@ -333,9 +346,10 @@ func (g *Guard) trust(bases []string, alone bool) {
 		}
 		r.trusted = map[string]bool{}
 		for _, f := range faults {
-			r.trusted[f.id] = true
+			r.trusted[f.id] = !r.condemned[f.id]
 		}
 	}
+	g.trustLinks(bases)
 	before := g.obeyed
 	g.obeyed = map[string]bool{}
 	for _, path := range g.area.Obeyed {
@@ -356,6 +370,7 @@ func (g *Guard) examine() {
 			break
 		}
 	}
+	g.moveLinks()
 	for path, existed := range g.obeyed {
 		if _, err := os.Lstat(path); err == nil && !existed {
 			g.moveObeyed(path)
@@ -403,6 +418,9 @@ func (g *Guard) faults(path string, r *record) []fault {
 	}
 	base := g.bases[r.base]
 	info, err := base.Lstat(r.rel)
+	if errors.Is(err, fs.ErrPermission) && !g.trusting && regain(base, filepath.Dir(r.rel)) {
+		info, err = base.Lstat(r.rel)
+	}
 	if err != nil || info.IsDir() != r.folder {
 		delete(g.known, path)
 		return nil
@@ -410,7 +428,7 @@ func (g *Guard) faults(path string, r *record) []fault {
 	at := place{path: path, look: g.look, looked: g.looked, hidden: g.hidden, kept: g.kept}
 	if !r.folder {
 		at.path = filepath.Dir(path)
-		parent, err := base.OpenRoot(filepath.Dir(r.rel))
+		parent, err := g.open(base, filepath.Dir(r.rel))
 		if err != nil {
 			return nil
 		}
@@ -476,9 +494,19 @@ func (g *Guard) move(path string, r *record, f fault) bool {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false // moved with another fault of the same entry
+	case err != nil && r.condemned[f.id]:
+		return false // reported once
 	case err != nil:
-		finding.Why += fmt.Sprintf("; it could not be moved aside (%v): run no git there", err)
-		r.trusted[f.id] = true // reported once
+		finding.Why += fmt.Sprintf("; it could not be moved aside (%v)", err)
+		if err := empty(base, rel); err == nil {
+			finding.Why += ", so settle has emptied it: look at it before you run git there"
+		} else {
+			finding.Why += fmt.Sprintf(" and not emptied (%v), so git would still obey it: run no git there", err)
+		}
+		if r.condemned == nil {
+			r.condemned = map[string]bool{}
+		}
+		r.condemned[f.id] = true // it never counts as the user's
 	default:
 		finding.Moved = filepath.Join(r.base, moved)
 	}
@@ -503,8 +531,67 @@ func (g *Guard) moveObeyed(path string) {
 	}
 }
 
-// aside renames a path, and returns its new name.
+// aside renames a path, and returns its new name. A command may have taken away the right
+// to change the folder.
 func aside(base *os.Root, rel string) (string, error) {
+	moved, err := renameAside(base, rel)
+	if errors.Is(err, fs.ErrPermission) && regain(base, filepath.Dir(rel)) {
+		return renameAside(base, rel)
+	}
+	return moved, err
+}
+
+// regain gives the owner all rights on a folder and the folders above it, up to the base.
+// It reports whether that changed a right.
+func regain(base *os.Root, rel string) (changed bool) {
+	if rel != "." {
+		changed = regain(base, filepath.Dir(rel))
+	}
+	info, err := base.Lstat(rel)
+	if err != nil || !info.IsDir() || info.Mode().Perm()&0o700 == 0o700 {
+		return changed
+	}
+	return base.Chmod(rel, info.Mode().Perm()|0o700) == nil || changed
+}
+
+// empty takes away the content of what cannot be moved aside: of a file, and of the files
+// in a folder. Git finds no program in them.
+func empty(base *os.Root, rel string) error {
+	info, err := base.Lstat(rel)
+	if err != nil {
+		return err
+	}
+	if info.Mode().IsRegular() {
+		if info.Mode().Perm()&0o600 != 0o600 {
+			if err := base.Chmod(rel, info.Mode().Perm()|0o600); err != nil {
+				return err
+			}
+		}
+		file, err := base.OpenFile(rel, os.O_WRONLY|os.O_TRUNC|disk.NonBlocking, 0)
+		if err != nil {
+			return err
+		}
+		return file.Close()
+	}
+	if !info.IsDir() {
+		return base.Remove(rel)
+	}
+	dir, err := base.Open(rel)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }() // it was only read
+	list, err := dir.ReadDir(batch)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	for _, entry := range list {
+		err = errors.Join(err, empty(base, filepath.Join(rel, entry.Name())))
+	}
+	return err
+}
+
+func renameAside(base *os.Root, rel string) (string, error) {
 	if _, err := base.Lstat(rel); err != nil {
 		return "", err
 	}

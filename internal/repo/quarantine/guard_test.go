@@ -74,7 +74,7 @@ func TestGuardMovesNewFaultsAside(t *testing.T) {
 			"common/worktrees/x/HEAD": "ref: refs/heads/main\n", "common/worktrees/x/commondir": "../..\n",
 		},
 		"n/.git/hooks":           merge(repository("n/.git", ""), map[string]string{"n/.git/hooks/pre-commit": "x", "n/.git/hooks/a.sample": "x"}),
-		"n/.git/modules/m/hooks": merge(repository("n/.git", ""), repository("n/.git/modules/m", ""), map[string]string{"n/.git/modules/m/hooks/x": ""}),
+		"n/.git/modules/m/hooks": merge(repository("n/.git", ""), repository("n/.git/modules/m", ""), map[string]string{"n/.git/modules/m/hooks/x": "x"}),
 		"n/.git/rebase-merge":    merge(repository("n/.git", ""), map[string]string{"n/.git/rebase-merge/git-rebase-todo": "pick 1 x\nexec evil\n"}),
 	} {
 		for _, watching := range []bool{true, false} {

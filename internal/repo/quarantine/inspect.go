@@ -165,8 +165,11 @@ func hooks(dir *os.Root, look *look) []fault {
 		if strings.HasSuffix(entry.Name(), ".sample") || look.mustEnd() {
 			continue
 		}
-		names = append(names, entry.Name())
 		data, err := read(dir, "hooks/"+entry.Name())
+		if err == nil && len(data) == 0 && entry.Type().IsRegular() {
+			continue // it does nothing
+		}
+		names = append(names, entry.Name())
 		fmt.Fprintf(sum, "%s %v %v %d\n%s", entry.Name(), entry.Type(), err, len(data), data)
 	}
 	if names == nil {

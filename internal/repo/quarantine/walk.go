@@ -100,6 +100,9 @@ func (g *Guard) file(f *folder, name string, kind fs.FileMode) {
 	if isGit(name) {
 		g.entry(f)
 	}
+	if kind.Type() == fs.ModeSymlink {
+		g.seeLink(f.base, filepath.Join(f.rel(), name))
+	}
 	if f.repo != nil && kind.Type() != 0 && !(kind.Type() == fs.ModeSocket && name == "fsmonitor--daemon.ipc") {
 		if rel, err := filepath.Rel(f.repo.rel, filepath.Join(f.rel(), name)); err == nil {
 			f.repo.links[filepath.ToSlash(rel)] = true
@@ -149,10 +152,8 @@ func (g *Guard) see(base, rel string, isFolder bool) *record {
 func (g *Guard) appeared(f *folder, name string, isFolder bool) {
 	if isFolder {
 		g.descend(f, name)
-	} else if f.repo != nil || isGit(name) {
-		if info, err := g.bases[f.base].Lstat(filepath.Join(f.rel(), name)); err == nil {
-			g.file(f, name, info.Mode())
-		}
+	} else if info, err := os.Lstat(filepath.Join(f.base, f.rel(), name)); err == nil { // only its type counts
+		g.file(f, name, info.Mode())
 	}
 	if !mayBeGit(name) || f.repo != nil && f.repo.rel == f.rel() {
 		return
