@@ -74,6 +74,7 @@ func byNameHere() map[string]string {
 		"internal/policy/hidden.go: list":                            judged,
 		"internal/policy/repository.go: relativeHooks":               judged,
 		"internal/policy/repository.go: credentials":                 judged,
+		"internal/policy/secret.go: mayBeRepository":                 judged,
 		"internal/policy/stamp_other.go: stampOf":                    judged,
 		"internal/prompt/environment.go: head":                       "a branch or an object, and nothing else, is taken from it",
 		"internal/prompt/imports.go: locate":                         exists,

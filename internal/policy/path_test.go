@@ -193,6 +193,43 @@ func TestRulesForPaths(t *testing.T) {
 	}
 }
 
+// A wide rule does not let settle's own tools make or change a repository under a name of
+// their choice, one file after the other or several in one call.
+func TestWideRulesMakeNoRepository(t *testing.T) {
+	const allow, ask = event.Allow, event.Ask
+	dir := newDir(t)
+	for _, path := range []string{"bare/objects/x", "bare/refs/x", "half/HEAD", "common/worktrees/x/commondir", "plain/objects/x", "git/worktrees/main/x"} {
+		path = filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wide := newPolicy(t, dir, policy.Config{Rules: []config.Rule{rule("write", "", allow), rule("apply_patch", "", allow)}})
+	exact := newPolicy(t, dir, policy.Config{Rules: []config.Rule{rule("write", "bare/config", allow)}})
+	for path, want := range map[string]event.Permission{
+		"docs/HEAD": ask, "docs/head": ask, "docs/commondir": ask, "docs/config": allow, "docs/objects/x": allow, "docs/HEAD.md": allow,
+		"bare/config": ask, "bare/hooks/pre-commit": ask, "bare/other": allow, "bare/sub/config": allow, "bare/objects/info/alternates": ask,
+		"half/config": ask, "half/refs/x": ask, "half/a/b": allow, "common/config": ask, "common/refs/x": ask, "plain/config": allow, "plain/refs/x": ask,
+		"git/worktrees/main/x": allow, "git/config": allow,
+	} {
+		args := map[string]any{"path": path, "content": "x"}
+		if j := wide.Judge(request(t, "write", args)); j.Decision != want {
+			t.Errorf("%s: %s, want %s (%s)", path, j.Decision, want, j.Why)
+		}
+	}
+	if j := exact.Judge(request(t, "write", map[string]any{"path": "bare/config", "content": "x"})); j.Decision != allow {
+		t.Errorf("by its exact path: %+v", j)
+	}
+	for _, patch := range []string{"*** Add File: d/config\n+x\n*** Add File: d/HEAD\n+x\n", "*** Add File: d/objects/x\n+x\n*** Add File: d/refs/x\n+x\n*** Add File: d/config\n+x\n"} {
+		if j := wide.Judge(request(t, "apply_patch", map[string]any{"input": "*** Begin Patch\n" + patch + "*** End Patch\n"})); j.Decision != ask {
+			t.Errorf("a patch: %+v", j)
+		}
+	}
+}
+
 // Rules for paths also apply to commands whose files are known.
 func TestRulesForPathsOfCommands(t *testing.T) {
 	dir := newDir(t)

@@ -12,12 +12,13 @@ import (
 
 // place is the target of a path.
 type place struct {
-	named  string // absolute, as named
-	shown  string // with slashes; relative to the working directory if named inside it
-	real   string // with links resolved; its target need not exist
-	rel    string // with slashes; relative to the working directory if inside it
-	inside bool   // inside the working directory
-	shared bool   // a file with several names that not all users can read
+	named  string   // absolute, as named
+	shown  string   // with slashes; relative to the working directory if named inside it
+	real   string   // with links resolved; its target need not exist
+	rel    string   // with slashes; relative to the working directory if inside it
+	inside bool     // inside the working directory
+	shared bool     // a file with several names that not all users can read
+	also   []string // the paths that the same call writes, with links resolved
 }
 
 // path is for programs: short if the place is inside.

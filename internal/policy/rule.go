@@ -239,5 +239,8 @@ func (r rule) names(e effect) bool {
 	if e.place.secret() {
 		return Secret(name)
 	}
+	if e.kind == effects.Writes && e.place.ofRepository() && name == r.path {
+		return true
+	}
 	return e.kind == effects.Reads && name == r.path || e.kind != effects.Reads && place{rel: name}.guarded()
 }

@@ -1,10 +1,15 @@
 package policy
 
 import (
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+
+	"github.com/settle-agent/settle/internal/config"
 )
 
 // Secret reports whether a file's path indicates secrets: keys, tokens, passwords.
@@ -34,7 +39,43 @@ func (p place) secret() bool { return Secret(p.rel) || Secret(p.named) || Secret
 // request, or whether the file is secret.
 func (p place) guarded() bool {
 	rel := "/" + strings.ToLower(p.rel) + "/"
-	return strings.Contains(rel, "/.git/") || strings.Contains(rel, "/.settle/") || p.secret()
+	return strings.Contains(rel, "/.git/") || strings.Contains(rel, "/.settle/") || p.secret() || p.ofRepository()
+}
+
+// repositoryNames are the names in the folder of a repository by which git may run a
+// program, or by which it recognizes the folder, in lower case.
+const repositoryNames = " head commondir objects refs config config.worktree hooks rebase-merge rebase-apply sequencer remotes branches "
+
+// ofRepository reports whether the file would be a part of a repository under any folder
+// name: git obeys the configuration and the hooks of such a folder. Each repository has a
+// HEAD, or a commondir that leads to a folder with one.
+func (p place) ofRepository() bool {
+	if name := strings.ToLower(path.Base(p.rel)); name == "head" || name == "commondir" {
+		return true
+	}
+	if !p.inside {
+		return false // it is asked about in any case
+	}
+	at := p.real
+	for range strings.Count(p.rel, "/") + 1 {
+		if strings.Contains(repositoryNames, " "+strings.ToLower(filepath.Base(at))+" ") && mayBeRepository(filepath.Dir(at), append(slices.Clip(p.also), p.real)) {
+			return true
+		}
+		at = filepath.Dir(at)
+	}
+	return false
+}
+
+// mayBeRepository reports whether git may take configuration from a folder after a call has
+// written some paths.
+func mayBeRepository(dir string, written []string) bool {
+	exists := func(name string) bool {
+		at := filepath.Join(dir, name)
+		_, err := os.Lstat(at)
+		return err == nil || slices.ContainsFunc(written, func(path string) bool { return within(at, path) })
+	}
+	worktrees, _ := filepath.Glob(filepath.Join(config.Literal(dir), "worktrees", "*", "commondir"))
+	return exists("HEAD") || exists("commondir") || exists("objects") && exists("refs") || len(worktrees) > 0
 }
 
 func slashed(p string) string { return strings.ReplaceAll(p, `\`, "/") }

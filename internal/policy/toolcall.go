@@ -70,6 +70,7 @@ type toolCall struct {
 	// places are the targets of its paths; not nil for tools that work on files here.
 	places  []event.ResolvedPath
 	effects []effect
+	patched []string // the paths of a patch, with links resolved
 	// harmless reports that the table has each command, and that no file is written.
 	harmless bool
 }
@@ -102,6 +103,11 @@ func (p *Policy) look(a settle.Approval) toolCall {
 		paths, err := file.PatchPaths(c.Input)
 		if err != nil || len(paths) == 0 { // the tool refuses the call for the same reason before it writes
 			c.add(effect{kind: effects.Writes, text: c.tool, place: place{rel: ".", inside: true}})
+		}
+		for _, path := range paths {
+			if real, err := c.workspace.resolve(filepath.Clean(absolute(c.workspace.dir, path))); err == nil {
+				c.patched = append(c.patched, real)
+			}
 		}
 		for _, path := range paths {
 			c.path(effects.Writes, path)
@@ -170,7 +176,9 @@ func (c *toolCall) path(kind effects.Kind, path string) {
 		c.hide(path, err.Error())
 		return
 	}
-	c.add(pathEffect(kind, c.workspace.place(at)))
+	p := c.workspace.place(at)
+	p.also = c.patched
+	c.add(pathEffect(kind, p))
 }
 
 // job judges a call of job.
@@ -253,6 +261,9 @@ func pathEffect(kind effects.Kind, p place) effect {
 	e := effect{kind: kind, text: fmt.Sprintf("%s %s", kind, p), place: p}
 	if kind == effects.Writes {
 		e.why, e.sensitive = "it writes "+p.String(), p.guarded() || p.shared
+		if p.ofRepository() {
+			e.why += ", a name by which git recognizes a repository or obeys one"
+		}
 		return e
 	}
 	root := filepath.Dir(p.real) == p.real // with /proc below it
