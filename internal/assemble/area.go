@@ -1,7 +1,6 @@
 package assemble
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -19,7 +18,7 @@ func (b *sandboxes) area() quarantine.Area {
 		a.Hidden = []string{real(private), real(b.cache(private))}
 	}
 	for _, path := range b.writable() {
-		if isShared(path) {
+		if quarantine.IsShared(path) {
 			a.Hidden = append(a.Hidden, path)
 		} else if !slices.ContainsFunc(a.Hidden, func(hidden string) bool { return sandbox.Contains(hidden, path) }) {
 			a.Look = append(a.Look, path)
@@ -45,13 +44,6 @@ func (b *sandboxes) writable() (list []string) {
 		list = append(list, real(path))
 	}
 	return list
-}
-
-// isShared reports whether all users can create files in a folder, such as /tmp: its files
-// can belong to other users, and looks ignore them.
-func isShared(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode()&os.ModeSticky != 0 && info.Mode().Perm()&0o002 != 0
 }
 
 // obeyed returns the files in writable folders that git runs or obeys because the user's

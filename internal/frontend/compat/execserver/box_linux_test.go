@@ -82,3 +82,21 @@ func TestSandboxedCommandSeesNoOtherProcesses(t *testing.T) {
 		}
 	}
 }
+
+// A repository that a sandboxed command makes runs nothing after the client has received
+// the command's exit.
+func TestExecServerJudgesRepositories(t *testing.T) {
+	if proc.Confines() != nil {
+		return
+	}
+	c, workspace := client(t), t.TempDir()
+	start := execservertest.Start("p", "mkdir -p n/.git/objects n/.git/refs; echo 'ref: refs/heads/main' >n/.git/HEAD; printf '[core]\n\tfsmonitor = evil\n' >n/.git/config; true", workspace, "none")
+	start["sandbox"] = managed(workspace, special("project_roots", "", "write"))
+	if a := c.Try("process/start", start); a.Error != nil {
+		t.Fatalf("%+v", a.Error)
+	}
+	c.Until("p", "the end", closed)
+	if entries, err := filepath.Glob(filepath.Join(workspace, "n/.git/config*")); err != nil || len(entries) != 1 || !strings.HasSuffix(entries[0], "config-quarantined-1") {
+		t.Errorf("%v, %v", entries, err)
+	}
+}

@@ -37,17 +37,18 @@ type process struct {
 	custody *proc.Process // nil while it is started
 	input   *inputs       // nil for none
 
-	log     outlog
-	queued  bool // it is in the session's queue of processes with output to send
-	exited  bool
-	closed  bool
-	code    int
-	denied  bool // the sandbox seems to have refused something
-	ending  bool // it has received the request to end: no output waits any more
-	dropped int64
-	left    []event.Process // what could not be ended
-	heldTo  time.Time       // until when the newest read holds back what it has not seen
-	read    uint64          // what the newest read had seen
+	log         outlog
+	queued      bool // it is in the session's queue of processes with output to send
+	exited      bool
+	closed      bool
+	code        int
+	denied      bool // the sandbox seems to have refused something
+	ending      bool // it has received the request to end: no output waits any more
+	dropped     int64
+	left        []event.Process // what could not be ended
+	quarantined string          // what settle moved aside of its changes to repositories
+	heldTo      time.Time       // until when the newest read holds back what it has not seen
+	read        uint64          // what the newest read had seen
 
 	changed chan struct{} // closed and replaced whenever something above changes
 }
@@ -148,7 +149,12 @@ func (p *process) fits(n int) bool {
 // watch follows a process to its end. The session waits for it.
 func (p *process) watch() {
 	exit, _ := p.custody.Wait(context.Background()) // its only error is the error of its context
+	quarantined := ""
+	if p.boxed { // before the client receives the exit: the user's git may run then
+		quarantined = p.session.server.judgeRepositories(context.Background())
+	}
 	p.session.mu.Lock()
+	p.quarantined = quarantined
 	p.exited, p.code = true, exit.Code
 	p.record(func() { p.log.add(entry{what: exited}) })
 	p.session.mu.Unlock()
@@ -186,7 +192,9 @@ func (p *process) trouble() *string {
 	case p.dropped > 0:
 		text = fmt.Sprintf("%d bytes of output were dropped after the request to end the process", p.dropped)
 	default:
-		return nil
+		if text = p.quarantined; text == "" {
+			return nil
+		}
 	}
 	return &text
 }

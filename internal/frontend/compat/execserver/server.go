@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/repo/quarantine"
 	"github.com/settle-agent/settle/internal/scope"
 )
 
@@ -47,6 +48,8 @@ type Server struct {
 	options Options
 	methods map[string]method
 	held    atomic.Int64 // bytes of output that are kept
+	// repositories guards the folders that sandboxed commands can change.
+	repositories *quarantine.Guard
 
 	mu       sync.Mutex // guards the rest
 	sessions map[string]*session
@@ -59,7 +62,7 @@ type Server struct {
 // New returns a server.
 func New(o Options) *Server {
 	return &Server{
-		options: o.withDefaults(), methods: methods(),
+		options: o.withDefaults(), methods: methods(), repositories: quarantine.New(),
 		sessions: map[string]*session{}, live: map[*session]bool{}, conns: map[*conn]bool{},
 	}
 }
@@ -134,7 +137,7 @@ func (s *Server) Close(ctx context.Context, reason event.Reason, by string) erro
 	for _, p := range left {
 		err = errors.Join(err, fmt.Errorf("process %d (%s) did not end", p.PID, p.Command))
 	}
-	return errors.Join(err, s.wait(ctx, all))
+	return errors.Join(err, s.wait(ctx, all), s.repositories.Close())
 }
 
 // wait waits for the connections, and for the goroutines of the sessions' processes.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/sandbox"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 const (
@@ -58,11 +59,21 @@ func (c *conn) start(ctx context.Context, params startParams) (any, error) {
 	if err := c.session.reserve(p); err != nil {
 		return nil, err
 	}
-	tracked, err := proc.Start(ctx, spec)
+	leave, err := c.server.guardRepositories(ctx, spec)
 	if err != nil {
 		c.session.abandon(p)
 		return nil, err
 	}
+	tracked, err := proc.Start(ctx, spec)
+	if err != nil {
+		leave()
+		c.session.abandon(p)
+		return nil, err
+	}
+	go scope.Shield(scope.Log(c.server.options.Logger, nil, "looking at repositories panicked"), func() { // ends with the process
+		<-tracked.Done()
+		leave()
+	})()
 	if params.Terminal || params.PipeStdin {
 		p.input = newInputs(tracked.Write)
 	}
