@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -13,7 +14,7 @@ import (
 // area returns the folders in which a sandboxed command could leave repositories.
 func (b *sandboxes) area() quarantine.Area {
 	git, around := b.repository(b.dir)
-	a := quarantine.Area{}
+	a := quarantine.Area{Configs: b.gitConfigs(b.env), Home: b.home}
 	if private, err := b.own(); err == nil { // no one runs git there
 		a.Hidden = []string{real(private), real(b.cache(private))}
 	}
@@ -52,13 +53,37 @@ func (b *sandboxes) obeyed(git repo.Git, around bool) (existing, absent []string
 	if !around {
 		return nil, nil
 	}
-	configs := []string{"/etc/gitconfig", filepath.Join(b.home, ".gitconfig"), filepath.Join(b.home, ".config", "git", "config")}
-	if own := variable(b.env, "XDG_CONFIG_HOME"); own != "" {
-		configs = append(configs, filepath.Join(own, "git", "config"))
-	}
+	configs := b.gitConfigs(b.env)
 	configs = append(configs, filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"))
 	folders := b.writable()
 	return quarantine.Obeyed(configs, git.Top, b.home, func(path string) bool {
 		return slices.ContainsFunc(folders, func(folder string) bool { return folder != path && sandbox.Contains(folder, path) })
 	})
+}
+
+// gitConfigs are the configurations of git that hold for every repository.
+func (s *sandboxing) gitConfigs(env []string) []string {
+	configs := []string{"/etc/gitconfig", filepath.Join(s.home, ".gitconfig"), filepath.Join(s.home, ".config", "git", "config")}
+	if own := variable(env, "XDG_CONFIG_HOME"); own != "" {
+		configs = append(configs, filepath.Join(own, "git", "config"))
+	}
+	return configs
+}
+
+// maxUnread bounds how many commands of git's configuration are named as gaps.
+const maxUnread = 5
+
+// unread are gaps: commands that git's configuration names and that may run files which
+// are not protected.
+func (s *sandboxing) unread() (gaps []string) {
+	git, err := repo.FindGit(s.dir)
+	if err != nil || git.Top == "" {
+		return nil
+	}
+	configs := append(s.gitConfigs(nil), filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"))
+	list := quarantine.Unread(configs, git.Top, s.home)
+	for _, v := range list[:min(len(list), maxUnread)] {
+		gaps = append(gaps, fmt.Sprintf("git runs a command of its configuration (%.200s); files that it runs in turn are not protected from sandboxed commands", v))
+	}
+	return gaps
 }

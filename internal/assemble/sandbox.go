@@ -156,6 +156,7 @@ func (s *sandboxing) report(m policy.Mode) *event.Confinement {
 		}
 		gaps, _ := s.holes()
 		c.Gaps = append(c.Gaps, gaps...)
+		c.Gaps = append(c.Gaps, s.unread()...)
 		if s.Git == config.GitWrite && s.viewless == nil {
 			c.Gaps = append(c.Gaps, gitGap)
 		}
@@ -260,7 +261,7 @@ func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Box, erro
 	proc.MarkWritable(write...)
 	p := sandbox.Workspace(home, path, read, write).Steady(write)
 	protect := protected(write, b.keepsGit())
-	if b.keepsGit() {
+	if b.Git != config.GitWrite {
 		obeyed, _ := b.obeyed(b.repository(b.dir))
 		protect = append(append(protect, obeyed...), b.repositories.Pointers()...)
 		slices.Sort(protect)

@@ -27,6 +27,10 @@ type Area struct {
 	Keep []string
 	// Obeyed are absent paths that the configuration of these repositories names.
 	Obeyed []string
+	// Configs are the configurations of git that hold for every repository, and Home is the
+	// user's home directory.
+	Configs []string
+	Home    string
 }
 
 // IsShared reports whether everybody may make files in a folder, as in /tmp: the files there
@@ -77,6 +81,7 @@ type Guard struct {
 	known    map[string]*record // repositories by path
 	obeyed   map[string]bool    // existing paths of Area.Obeyed
 	links    map[string]*link   // by their path
+	users    map[string]bool    // the work trees of the user's repositories
 	watch    *watcher           // nil if no new names are reported
 	findings []Finding          // findings that no call has received
 	closed   bool
@@ -112,7 +117,7 @@ type record struct {
 func New() *Guard {
 	return &Guard{
 		lock: make(chan struct{}, 1), closing: make(chan struct{}), limits: limits{maxFolders, firstTimeout, lookTimeout, closeTimeout},
-		bases: map[string]*os.Root{}, known: map[string]*record{}, obeyed: map[string]bool{}, links: map[string]*link{},
+		bases: map[string]*os.Root{}, known: map[string]*record{}, obeyed: map[string]bool{}, links: map[string]*link{}, users: map[string]bool{},
 	}
 }
 
@@ -221,7 +226,8 @@ func (g *Guard) Unsettled(ctx context.Context, paths ...string) bool {
 func (g *Guard) changeable(path string) bool { return within(g.area.Look, path) || g.hidden(path) }
 
 // Pointers returns the entries .git that lead to a kept repository, for its worktrees and
-// submodules, as of the last Enter.
+// submodules, and the files in the work trees of other repositories that git runs or obeys
+// because the user's configurations name them, as of the last Enter.
 func (g *Guard) Pointers() []string {
 	if list := g.pointers.Load(); list != nil {
 		return *list
@@ -241,7 +247,10 @@ func (g *Guard) point() {
 			list = append(list, path)
 		}
 	}
+	existing, _ := g.nested()
+	list = append(list, existing...)
 	slices.Sort(list)
+	list = slices.Compact(list)
 	g.pointers.Store(&list)
 }
 
@@ -279,7 +288,7 @@ func (g *Guard) extend(a Area) (fresh []string) {
 	if g.running > 0 { // a running command may have made it
 		a.Keep = slices.DeleteFunc(slices.Clone(a.Keep), func(path string) bool { return !g.kept(path) && g.changeable(path) })
 	}
-	g.area.Hidden, g.area.Keep, g.area.Obeyed = a.Hidden, a.Keep, a.Obeyed
+	g.area.Hidden, g.area.Keep, g.area.Obeyed, g.area.Configs, g.area.Home = a.Hidden, a.Keep, a.Obeyed, a.Configs, a.Home
 	for _, path := range a.Look {
 		if _, known := g.bases[path]; known {
 			continue
@@ -348,11 +357,13 @@ func (g *Guard) trust(bases []string, alone bool) {
 		for _, f := range faults {
 			r.trusted[f.id] = !r.condemned[f.id]
 		}
+		g.users[filepath.Dir(path)] = true
 	}
 	g.trustLinks(bases)
 	before := g.obeyed
 	g.obeyed = map[string]bool{}
-	for _, path := range g.area.Obeyed {
+	_, absent := g.nested()
+	for _, path := range slices.Concat(g.area.Obeyed, absent) {
 		_, err := os.Lstat(path)
 		existed, known := before[path]
 		g.obeyed[path] = err == nil && (alone || existed || !known)
@@ -371,6 +382,7 @@ func (g *Guard) examine() {
 		}
 	}
 	g.moveLinks()
+	g.moveNewObeyed()
 	for path, existed := range g.obeyed {
 		if _, err := os.Lstat(path); err == nil && !existed {
 			g.moveObeyed(path)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -276,5 +277,52 @@ func TestGuardUnsettledWhileCommandRuns(t *testing.T) {
 	g.Leave()
 	if g.Unsettled(t.Context(), nested) {
 		t.Error("no command runs")
+	}
+}
+
+// What the user's configurations name in the work trees of nested repositories is protected
+// or moved aside, in a new repository too.
+func TestGuardObeysConfigurationsOfOtherRepositories(t *testing.T) {
+	dir, home := real(t), real(t)
+	files(t, home, map[string]string{".gitconfig": "[core]\n\thooksPath = .githooks\n"})
+	files(t, dir, merge(repository("old/.git", ""), repository("husky/.git", "\thooksPath = .husky\n"), map[string]string{"old/.githooks/pre-commit": "x", "husky/.husky/pre-commit": "x"}))
+	g := New()
+	t.Cleanup(func() { _ = g.Close() })
+	if err := g.Enter(t.Context(), Area{Look: []string{dir}, Configs: []string{filepath.Join(home, ".gitconfig")}, Home: home}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{filepath.Join(dir, "husky/.husky"), filepath.Join(dir, "old/.githooks")}
+	if got := g.Pointers(); !slices.Equal(got, want) {
+		t.Errorf("protected: %v", got)
+	}
+	files(t, dir, merge(repository("new/.git", ""), map[string]string{"new/.githooks/pre-commit": "x", "husky/.githooks/pre-commit": "x"}))
+	var moved []string
+	for _, f := range g.Check(t.Context()) {
+		moved = append(moved, f.Path)
+	}
+	slices.Sort(moved)
+	if !slices.Equal(moved, []string{filepath.Join(dir, "husky/.githooks"), filepath.Join(dir, "new/.githooks")}) {
+		t.Errorf("moved: %v", moved)
+	}
+}
+
+// The files that a configuration names are found in every form of a word.
+func TestObeyedFindsWordsOfCommands(t *testing.T) {
+	dir := real(t)
+	files(t, dir, map[string]string{"clean.sh": "", "tools/clean.sh": "", "Makefile": ""})
+	for value, want := range map[string]string{
+		"sh clean.sh": "clean.sh", "sh ./clean.sh": "clean.sh", "sh tools/clean.sh": "tools/clean.sh", "sh clean.sh;:": "clean.sh", "!sh clean.sh": "clean.sh",
+		"!cd tools && sh clean.sh": "tools/clean.sh", "sh $PWD/tools/clean.sh": "tools/clean.sh", "sh \\\"$(git rev-parse --show-toplevel)\\\"/tools/clean.sh": "tools/clean.sh",
+		"sh tools/*.sh": "tools/clean.sh", "make -s clean": "Makefile", "git-lfs smudge": "",
+	} {
+		config := filepath.Join(dir, "config")
+		files(t, dir, map[string]string{"config": "[filter \"f\"]\n\tclean = \"" + value + "\"\n"})
+		existing, _ := Obeyed([]string{config}, dir, "", func(string) bool { return true })
+		if want != "" && !slices.Contains(existing, filepath.Join(dir, want)) || want == "" && existing != nil {
+			t.Errorf("%s: %v", value, existing)
+		}
+		if unread := Unread([]string{config}, dir, ""); (unread != nil) != strings.HasPrefix(value, "make") {
+			t.Errorf("%s: unread: %v", value, unread)
+		}
 	}
 }

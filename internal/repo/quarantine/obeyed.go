@@ -31,8 +31,11 @@ func Obeyed(configs []string, top, home string, inside func(path string) bool) (
 		}
 		for _, v := range lenient(string(data)) {
 			for _, path := range v.paths(filepath.Dir(config), top, home) {
-				real := resolve(top, path)
 				info, err := os.Stat(path)
+				if err != nil && !v.isPath() {
+					continue // a word of a command
+				}
+				real := resolve(top, path)
 				if included := v.includes(); included && err == nil {
 					configs = append(configs, path)
 				}
@@ -82,28 +85,147 @@ func (v variable) isPath() bool {
 	return v.includes() || slices.Contains([]string{"core.hookspath", "core.attributesfile", "init.templatedir"}, v.section+"."+v.key)
 }
 
-// paths returns the absolute paths that the value names.
+// configOf has the file that a program reads its commands from, in its directory.
+var configOf = map[string][]string{
+	"make": {"Makefile", "makefile", "GNUmakefile"}, "gmake": {"Makefile", "makefile", "GNUmakefile"}, "just": {"justfile", "Justfile", ".justfile"},
+	"npm": {"package.json"}, "npx": {"package.json"}, "yarn": {"package.json"}, "pnpm": {"package.json"}, "bun": {"package.json"}, "rake": {"Rakefile"}, "task": {"Taskfile.yml"},
+}
+
+// words splits the value as a shell would, and at the marks of variables and commands too.
+func (v variable) words() []string {
+	return strings.FieldsFunc(v.value, func(r rune) bool { return strings.ContainsRune(" \t!;&|()<>`'\"$={},:", r) })
+}
+
+// paths returns the absolute paths that the value names. A word of a command may be a path
+// from the top or from a folder that the command enters; what precedes a "/" may be a
+// variable.
 func (v variable) paths(dir, top, home string) (list []string) {
 	if _, ok := v.harmless(); ok {
 		return nil
 	}
-	words := []string{v.value}
-	if !v.isPath() {
-		words = strings.FieldsFunc(v.value, func(r rune) bool { return strings.ContainsRune(" \t!;&|()<>`'\"$=", r) })
-		words = slices.DeleteFunc(words, func(word string) bool { return !strings.Contains(word, "/") || strings.Contains(word, "://") })
-	}
-	from := top
+	from, words := top, []string{v.value}
 	if v.includes() {
 		from = dir
 	}
+	if v.isPath() {
+		return []string{absolute(from, v.value, home)}
+	}
+	words = v.words()
+	folders := []string{top}
 	for _, word := range words {
-		if rest, ok := strings.CutPrefix(word, "~/"); ok {
-			word = filepath.Join(home, rest)
+		if info, err := os.Stat(absolute(top, word, home)); err == nil && info.IsDir() && len(folders) < maxIncludes {
+			folders = append(folders, absolute(top, word, home))
 		}
-		if !filepath.IsAbs(word) {
-			word = filepath.Join(from, word)
+	}
+	for _, word := range words {
+		for rest, more := word, true; more; _, rest, more = strings.Cut(rest, "/") {
+			for _, folder := range folders {
+				list = append(list, matches(absolute(folder, rest, home))...)
+			}
 		}
-		list = append(list, filepath.Clean(word))
+		for _, name := range configOf[word] {
+			for _, folder := range folders {
+				list = append(list, filepath.Join(folder, name))
+			}
+		}
 	}
 	return list
+}
+
+// matches expands a pattern of a shell.
+func matches(path string) []string {
+	if !strings.ContainsAny(path, "*?[") {
+		return []string{path}
+	}
+	list, _ := filepath.Glob(path) // a pattern that is none matches nothing
+	return list[:min(len(list), maxIncludes)]
+}
+
+func absolute(from, path, home string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		return filepath.Join(home, rest)
+	}
+	if !filepath.IsAbs(path) {
+		return filepath.Join(from, path)
+	}
+	return filepath.Clean(path)
+}
+
+// Unread returns the variables of configurations whose commands may run files of the work
+// tree that [Obeyed] cannot know, such as the rules of a Makefile.
+func Unread(configs []string, top, home string) (list []string) {
+	for _, config := range configs {
+		data, _, err := disk.Read(config, maxFile)
+		if err != nil {
+			continue
+		}
+		for _, v := range lenient(string(data)) {
+			if _, ok := v.harmless(); !ok && !v.isPath() && v.unread(filepath.Dir(config), top, home) {
+				list = append(list, v.String())
+			}
+		}
+	}
+	return list
+}
+
+// unread reports whether the value starts a program that runs what other files say, or has
+// a path with a variable or a pattern that leads to no file.
+func (v variable) unread(dir, top, home string) bool {
+	if slices.ContainsFunc(v.words(), func(word string) bool { return configOf[word] != nil || word == "eval" }) {
+		return true
+	}
+	if !slices.ContainsFunc(strings.Fields(v.value), func(word string) bool { return strings.Contains(word, "/") && strings.ContainsAny(word, "$`*?[") }) {
+		return false
+	}
+	return !slices.ContainsFunc(v.paths(dir, top, home), func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && info.Mode().IsRegular()
+	})
+}
+
+// nested returns the files and folders in the work trees of other known repositories that
+// git runs or obeys because the user's configurations name them.
+func (g *Guard) nested() (existing, absent []string) {
+	for path, r := range g.known {
+		if filepath.Base(path) != ".git" || g.look.mustEnd() {
+			continue
+		}
+		top, configs := filepath.Dir(path), g.area.Configs
+		at := path
+		if !r.folder {
+			data, err := read(g.bases[r.base], r.rel)
+			to, ok := pointer(data)
+			if err != nil || !ok {
+				continue
+			}
+			at = resolve(top, to)
+			configs = append(slices.Clip(configs), filepath.Join(filepath.Dir(filepath.Dir(at)), "config"))
+		}
+		configs = append(slices.Clip(configs), filepath.Join(at, "config"), filepath.Join(at, "config.worktree"))
+		some, none := Obeyed(configs, top, g.area.Home, g.inTree)
+		existing, absent = append(existing, some...), append(absent, none...)
+	}
+	return existing, absent
+}
+
+// inTree reports whether a command can change a path below a base.
+func (g *Guard) inTree(path string) bool {
+	return g.looked(path) && !slices.Contains(g.area.Look, path)
+}
+
+// moveNewObeyed moves aside what the user's own configurations name in the work trees of
+// new repositories, such as a relative core.hooksPath.
+func (g *Guard) moveNewObeyed() {
+	for path, r := range g.known {
+		top := filepath.Dir(path)
+		if filepath.Base(path) != ".git" || g.users[top] || r.mayBeUsers || g.look.mustEnd() {
+			continue
+		}
+		existing, _ := Obeyed(g.area.Configs, top, g.area.Home, g.inTree)
+		for _, at := range existing {
+			if info, err := os.Lstat(at); err == nil && info.IsDir() { // a file is a word of some command
+				g.moveObeyed(at)
+			}
+		}
+	}
 }
