@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -83,9 +84,24 @@ func (w sandboxedCall) refused() []egress.Refusal {
 	return w.proxy.Refused()
 }
 
-// startInSandbox starts a command in its sandbox. It first scans the repositories; the scan
+// maxStarts bounds the starts of a command while files with secrets move.
+const maxStarts = 10
+
+// startInSandbox starts a command in its sandbox. If a file with secrets moves
+// before the sandbox hides it, the start begins again.
+func (l *Local) startInSandbox(ctx context.Context, call string, c Confined, spec proc.Spec) (p *proc.Process, err error) {
+	changed := (*sandbox.ChangedError)(nil)
+	for range maxStarts {
+		if p, err = l.startInSandboxOnce(ctx, call, c, spec); !errors.As(err, &changed) {
+			break
+		}
+	}
+	return p, err
+}
+
+// startInSandboxOnce starts a command in its sandbox. It first scans the repositories; the scan
 // counts as part of the call and ends with it (C9).
-func (l *Local) startInSandbox(ctx context.Context, call string, c Confined, spec proc.Spec) (*proc.Process, error) {
+func (l *Local) startInSandboxOnce(ctx context.Context, call string, c Confined, spec proc.Spec) (*proc.Process, error) {
 	w := sandboxedCall{}
 	if c.Sandbox == event.Workspace && l.Repositories != nil {
 		if err := l.Repositories.Enter(ctx, l.Repositories.Area()); err != nil {
@@ -99,6 +115,15 @@ func (l *Local) startInSandbox(ctx context.Context, call string, c Confined, spe
 		return nil, fmt.Errorf("cannot confine the command: %w", err)
 	}
 	spec.Sandbox, spec.Env = &box, overrideEnv(spec.Env, env)
+	if c.Secrets == event.SecretsWithheld {
+		spec.Confirm = func() error { // what has moved since the search has no mount over it
+			later, _, err := l.Sandbox(c)
+			if err != nil {
+				return fmt.Errorf("cannot confine the command: %w", err)
+			}
+			return box.Unhidden(later)
+		}
+	}
 	return l.startSandboxed(ctx, call, spec, w)
 }
 

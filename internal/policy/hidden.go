@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -18,6 +19,8 @@ const (
 	// racyDelay is the minimum age of a folder's last change for a cached listing: clocks
 	// of file systems are coarse.
 	racyDelay = 100 * time.Millisecond
+	// maxRestarts bounds the searches in a tree whose folders move meanwhile.
+	maxRestarts = 40
 )
 
 // SecretFiles finds the files and folders whose names indicate secrets. It caches unchanged
@@ -29,7 +32,9 @@ type SecretFiles struct {
 
 // listing is the relevant content of a folder.
 type listing struct {
-	stamp   stamp
+	stamp   stamp  // zero if the folder had changed within racyDelay
+	seen    stamp  // before the listing
+	rel     string // below its root
 	entries int
 	folders []string // folders to search
 	secrets []string // secret files and folders
@@ -46,6 +51,27 @@ func (e *TooManyError) Error() string { return "cannot find the files with secre
 func (s *SecretFiles) Below(roots ...string) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var moved *movedError
+	for range maxRestarts {
+		found, err := s.search(roots)
+		if !errors.As(err, &moved) {
+			return found, err
+		}
+	}
+	return nil, fmt.Errorf("cannot find the files with secrets: %w; nothing ran: wait for what moves it, or end that job", moved)
+}
+
+// movedError reports that a folder moved or changed during the search, so that the search
+// could have missed a file.
+type movedError struct{ path string }
+
+func (e *movedError) Error() string {
+	return fmt.Sprintf("the folder %q moves or changes all the time", e.path)
+}
+
+// search searches once. It finishes with a look at each folder: one that has moved to a
+// place that was searched before would be missed.
+func (s *SecretFiles) search(roots []string) ([]string, error) {
 	search := search{of: s, next: map[string]listing{}}
 	for _, root := range roots {
 		real, err := filepath.EvalSymlinks(root)
@@ -61,6 +87,9 @@ func (s *SecretFiles) Below(roots ...string) ([]string, error) {
 		if err := search.folder(root, ""); err != nil {
 			return nil, err
 		}
+	}
+	if err := search.verify(); err != nil {
+		return nil, err
 	}
 	s.known = search.next
 	slices.Sort(search.found)
@@ -83,10 +112,13 @@ func (s *search) folder(root, rel string) error {
 		return nil
 	}
 	l, err := s.list(path, rel)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return nil // the command finds nothing there either
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return &movedError{path} // the folder above it had it
+	case errors.Is(err, fs.ErrPermission) && rel != "" && !s.holdsRoot(path):
+		s.found = append(s.found, path) // a command of the same user can take the right to list it
+		return nil
+	case err != nil:
 		return fmt.Errorf("cannot find the files with secrets: %w", err)
 	}
 	s.next[path] = l
@@ -121,11 +153,44 @@ func (s *search) list(path, rel string) (listing, error) {
 	if known, ok := s.of.known[path]; ok && known.stamp == before && before != (stamp{}) {
 		return known, nil
 	}
+	return s.read(path, rel, before, age)
+}
+
+// verify returns an error if a folder has other folders or secrets than the search saw.
+func (s *search) verify() error {
+	for path, l := range s.next {
+		now, age, err := stampOf(path)
+		if err != nil {
+			return &movedError{path}
+		}
+		if now == l.seen && l.stamp != (stamp{}) {
+			continue
+		}
+		again, err := s.read(path, l.rel, now, age)
+		if err != nil || !again.sameAs(l) {
+			return &movedError{path}
+		}
+	}
+	return nil
+}
+
+// sameAs reports whether two listings are of the same folder and lead the search to the
+// same places.
+func (l listing) sameAs(other listing) bool {
+	return l.seen.sameFolder(other.seen) && slices.Equal(l.folders, other.folders) &&
+		slices.Equal(l.secrets, other.secrets) && slices.Equal(l.links, other.links)
+}
+
+// read lists a folder.
+func (s *search) read(path, rel string, before stamp, age time.Duration) (listing, error) {
 	entries, err := os.ReadDir(path)
+	if err == nil { // the right to list is not the right to enter
+		_, err = os.Lstat(path + string(filepath.Separator) + ".")
+	}
 	if err != nil {
 		return listing{}, err
 	}
-	l := listing{entries: len(entries)}
+	l := listing{entries: len(entries), rel: rel, seen: before}
 	if age > racyDelay {
 		l.stamp = before
 	}

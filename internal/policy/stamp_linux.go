@@ -19,3 +19,8 @@ func stampOf(path string) (stamp, time.Duration, error) {
 	}
 	return stamp{stat.Dev, stat.Ino, stat.Ctim}, time.Since(time.Unix(stat.Ctim.Unix())), nil
 }
+
+// sameFolder reports whether both stamps are of the same folder.
+func (s stamp) sameFolder(other stamp) bool {
+	return s.device == other.device && s.inode == other.inode
+}

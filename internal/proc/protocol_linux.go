@@ -22,6 +22,8 @@ type order struct {
 	End     *endOrder     `json:"end,omitempty"`
 	Release *releaseOrder `json:"release,omitempty"`
 	Pause   *pauseOrder   `json:"pause,omitempty"`
+	// Confirm starts a command that is confined.
+	Confirm *struct{} `json:"confirm,omitempty"`
 	// Interrupt asks for an interrupt of the command's process group.
 	Interrupt *struct{} `json:"interrupt,omitempty"`
 }
@@ -39,6 +41,9 @@ type startOrder struct {
 	GraceMS  int64    `json:"grace_ms"`
 	// Awake asks the supervisor to wake a stopped host.
 	Awake bool `json:"awake,omitempty"`
+	// Confirm has the supervisor report that the command is confined, and start it only
+	// when the host confirms.
+	Confirm bool `json:"confirm,omitempty"`
 	// Sandbox confines the command; nil does not.
 	Sandbox *sandbox.Policy `json:"box,omitempty"`
 }
@@ -60,6 +65,7 @@ type releaseOrder struct {
 // report is a message of the supervisor. Exactly one field is set.
 type report struct {
 	Started  *startedReport `json:"started,omitempty"`
+	Confined *struct{}      `json:"confined,omitempty"`
 	Failed   *failedReport  `json:"failed,omitempty"`
 	Exited   *exitedReport  `json:"exited,omitempty"`
 	Released *struct{}      `json:"released,omitempty"`
@@ -74,6 +80,8 @@ type startedReport struct {
 // failedReport reports that nothing was started, or that nothing was released.
 type failedReport struct {
 	Message string `json:"message"`
+	// Changed is the path of [sandbox.ChangedError], if it was one.
+	Changed string `json:"changed,omitempty"`
 }
 
 type exitedReport struct {

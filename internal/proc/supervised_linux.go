@@ -81,8 +81,8 @@ func startSupervised(ctx context.Context, spec Spec) (*Process, error) {
 	pid, err := k.begin(ctx, order{Start: &startOrder{
 		Path: path, Argv: spec.Argv, Dir: spec.Dir, RealDir: spec.RealDir, Env: env,
 		Terminal: spec.Terminal != nil, KeepRest: spec.Rest == KeepRest, GraceMS: spec.grace().Milliseconds(),
-		Awake: host.awake.Load(), Sandbox: spec.Sandbox,
-	}})
+		Awake: host.awake.Load(), Sandbox: spec.Sandbox, Confirm: spec.Sandbox != nil && spec.Confirm != nil,
+	}}, spec.Confirm)
 	if err != nil {
 		std.closeOurs()
 		return nil, err
@@ -192,7 +192,7 @@ func socketPair() (ours, theirs *os.File, err error) {
 
 // begin sends the start order and waits until the command has started. If it fails, the
 // supervisor has ended.
-func (k *supervisedProcess) begin(ctx context.Context, first order) (pid int, err error) {
+func (k *supervisedProcess) begin(ctx context.Context, first order, confirm func() error) (pid int, err error) {
 	_ = k.socket.SetDeadline(time.Now().Add(startTimeout))
 	stop := context.AfterFunc(ctx, func() { _ = k.socket.SetDeadline(time.Unix(1, 0)) })
 	defer func() {
@@ -203,24 +203,44 @@ func (k *supervisedProcess) begin(ctx context.Context, first order) (pid int, er
 			k.discard()
 		}
 	}()
-	if err := k.send(first, nil); err != nil {
-		return 0, err
-	}
-	var answer report
-	if err := k.in.next(&answer); err != nil {
-		if ctx.Err() != nil {
-			return 0, context.Cause(ctx)
+	answer, err := k.ask(ctx, first)
+	if err == nil && answer.Confined != nil && confirm != nil {
+		if err := confirm(); err != nil {
+			return 0, err
 		}
-		return 0, fmt.Errorf("the warden did not answer: %w", err)
+		_ = k.socket.SetDeadline(time.Now().Add(startTimeout)) // the search took its time
+		answer, err = k.ask(ctx, order{Confirm: &struct{}{}})
+	}
+	if err != nil {
+		return 0, err
 	}
 	_ = k.socket.SetDeadline(time.Time{})
 	switch {
+	case answer.Failed != nil && answer.Failed.Changed != "":
+		return 0, &sandbox.ChangedError{Path: answer.Failed.Changed}
 	case answer.Failed != nil:
 		return 0, errors.New(answer.Failed.Message)
 	case answer.Started == nil:
 		return 0, errors.New("the warden gave a wrong answer")
 	}
 	return answer.Started.PID, nil
+}
+
+// ask sends an order and returns the answer, or the cause of a context that has ended.
+func (k *supervisedProcess) ask(ctx context.Context, o order) (answer report, err error) {
+	if ctx.Err() != nil {
+		return answer, context.Cause(ctx)
+	}
+	if err := k.send(o, nil); err != nil {
+		return answer, err
+	}
+	if err := k.in.next(&answer); err != nil {
+		if ctx.Err() != nil {
+			return answer, context.Cause(ctx)
+		}
+		return answer, fmt.Errorf("the warden did not answer: %w", err)
+	}
+	return answer, nil
 }
 
 // discard ends a supervisor without a command, or one whose start failed: the supervisor ends

@@ -87,8 +87,12 @@ func runSupervisor() int {
 	if err := in.next(&first); err != nil || first.Start == nil {
 		return 1
 	}
-	if err := w.start(first.Start); err != nil {
-		w.tell(report{Failed: &failedReport{Message: err.Error()}})
+	if err := w.start(first.Start, in); err != nil {
+		failed := &failedReport{Message: err.Error()}
+		if changed := (*sandbox.ChangedError)(nil); errors.As(err, &changed) {
+			failed.Changed = changed.Path
+		}
+		w.tell(report{Failed: failed})
 		return 1
 	}
 	orders := make(chan delivery)
@@ -126,7 +130,7 @@ func inheritNothing() {
 	}
 }
 
-func (w *supervisor) start(o *startOrder) error {
+func (w *supervisor) start(o *startOrder, in *lines) error {
 	w.keepRest, w.grace = o.KeepRest, time.Duration(o.GraceMS)*time.Millisecond
 	if o.Awake {
 		w.host = os.Getppid()
@@ -139,7 +143,7 @@ func (w *supervisor) start(o *startOrder) error {
 			Pdeathsig: syscall.SIGKILL,
 		},
 	}
-	child := fork(o, attr)
+	child := fork(o, attr, func() error { return w.confirm(o, in) })
 	if child.err != nil {
 		return explainStart(o, child.err)
 	}
@@ -164,6 +168,22 @@ func (w *supervisor) start(o *startOrder) error {
 	return nil
 }
 
+// confirm waits for the host to confirm the start of a command that is confined.
+func (w *supervisor) confirm(o *startOrder, in *lines) error {
+	if !o.Confirm {
+		return nil
+	}
+	w.tell(report{Confined: &struct{}{}})
+	var next order
+	if err := in.next(&next); err != nil {
+		return err
+	}
+	if next.Confirm == nil {
+		return errors.New("cannot start the command: its host did not confirm the start")
+	}
+	return nil
+}
+
 // child is the result of fork. door is the socket at which the command expects its proxy, or -1.
 type child struct {
 	pid, door int
@@ -173,7 +193,7 @@ type child struct {
 // fork starts the command. A sandboxed command starts from a thread of its own, which the
 // sandbox confines and which the command inherits; the supervisor stays unconfined. The thread
 // stays, because the command dies with it.
-func fork(o *startOrder, attr *syscall.ProcAttr) child {
+func fork(o *startOrder, attr *syscall.ProcAttr, confirm func() error) child {
 	if o.Sandbox == nil {
 		leave, err := enterDir(o, attr)
 		if err != nil {
@@ -186,19 +206,30 @@ func fork(o *startOrder, attr *syscall.ProcAttr) child {
 	if o.Sandbox.OwnProcesses {
 		scatter()
 	}
-	started := make(chan child)
+	confined, confirmed, started := make(chan struct{}), make(chan struct{}), make(chan child)
 	go func() { // ends with the supervisor
 		runtime.LockOSThread()
 		var c child
 		if c.door, c.err = sandbox.Enter(*o.Sandbox); c.err != nil {
 			c.err = fmt.Errorf("cannot confine the command: %w", c.err)
 		} else {
+			confined <- struct{}{}
+			<-confirmed // or the process ends
 			c.pid, c.err = syscall.ForkExec(o.Path, o.Argv, attr)
 		}
 		started <- c
 		select {}
 	}()
-	return <-started // a start takes a few system calls
+	select { // a start takes a few system calls
+	case c := <-started:
+		return c
+	case <-confined:
+	}
+	if err := confirm(); err != nil {
+		return child{0, -1, err}
+	}
+	close(confirmed)
+	return <-started
 }
 
 // enterDir lets the command start in the directory of the order if the path has no link. The

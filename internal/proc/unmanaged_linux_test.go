@@ -175,7 +175,7 @@ func TestDiscardEndsOrphans(t *testing.T) {
 	}
 	env, marker := withMarker(spec.Env, "discard")
 	k.marker = marker
-	if _, err := k.begin(t.Context(), order{Start: &startOrder{Path: shell, Argv: spec.Argv, Env: env}}); err != nil {
+	if _, err := k.begin(t.Context(), order{Start: &startOrder{Path: shell, Argv: spec.Argv, Env: env}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	std.closeTheirs()

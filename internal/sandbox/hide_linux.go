@@ -20,26 +20,19 @@ func Find(path string) (Hidden, error) {
 	return Hidden{Path: path, Device: stat.Dev, Inode: stat.Ino}, nil
 }
 
-// changedError reports that another file is in the place of a hidden one.
-type changedError struct{ path string }
-
-func (e *changedError) Error() string {
-	return fmt.Sprintf("%q was moved or replaced while the command was started; nothing ran, call it again", e.path)
-}
-
 // open opens the path without following a link, if the file is still the same. The descriptor
 // gives no right to read.
 func (h Hidden) open() (fd int, directory bool, err error) {
 	fd, err = unix.Open(h.Path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
-		return -1, false, &changedError{h.Path}
+		return -1, false, &ChangedError{h.Path}
 	}
 	if err != nil {
 		return -1, false, fmt.Errorf("cannot open %q: %w", h.Path, err)
 	}
 	var stat unix.Stat_t
 	if err = unix.Fstat(fd, &stat); err == nil && (stat.Dev != h.Device || stat.Ino != h.Inode) {
-		err = &changedError{h.Path}
+		err = &ChangedError{h.Path}
 	}
 	if err != nil {
 		_ = unix.Close(fd)

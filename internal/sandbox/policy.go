@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"runtime"
@@ -70,6 +71,25 @@ type Hidden struct {
 	Path   string `json:"path"` // absolute, without links
 	Device uint64 `json:"device,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"`
+}
+
+// ChangedError reports that a file that must be hidden was moved, replaced or created while
+// a command was started.
+type ChangedError struct{ Path string }
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%q was moved or replaced while the command was started; nothing ran, call it again", e.Path)
+}
+
+// Unhidden returns an error if a policy that was made later hides a file that this one
+// does not. A mount stays on its file, so files count, and not their paths.
+func (p Policy) Unhidden(later Policy) error {
+	for _, h := range later.Hide {
+		if !slices.ContainsFunc(p.Hide, func(old Hidden) bool { return old.Device == h.Device && old.Inode == h.Inode }) {
+			return &ChangedError{h.Path}
+		}
+	}
+	return nil
 }
 
 // FindAll finds each of the paths; missing ones are ignored.

@@ -1,0 +1,59 @@
+package proc
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+// A confined command starts when its host has confirmed the sandbox, and not before.
+func TestStartIsConfirmed(t *testing.T) {
+	if Confines() != nil {
+		return
+	}
+	dir := t.TempDir()
+	box := sandbox.Workspace("", os.Getenv("PATH"), []string{dir}, []string{dir})
+	spec := sh("touch started")
+	spec.Dir, spec.Sandbox = dir, &box
+	started := func() bool {
+		_, err := os.Stat(filepath.Join(dir, "started"))
+		return err == nil
+	}
+	refusal := errors.New("refused")
+	spec.Confirm = func() error { return refusal }
+	if _, err := Start(t.Context(), spec); !errors.Is(err, refusal) || started() {
+		t.Errorf("start: %v, started: %t", err, started())
+	}
+	confirmed := false
+	spec.Confirm = func() error {
+		confirmed = !started()
+		return nil
+	}
+	p, err := Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait(t, p)
+	if !confirmed || !started() {
+		t.Errorf("confirmed: %t, started: %t", confirmed, started())
+	}
+}
+
+// A file that moved before it was hidden is reported as such.
+func TestStartReportsChangedFile(t *testing.T) {
+	if Confines() != nil {
+		return
+	}
+	dir := t.TempDir()
+	box := sandbox.ReadOnly("", os.Getenv("PATH"), dir)
+	box.Hide = []sandbox.Hidden{{Path: filepath.Join(dir, "gone"), Device: 1, Inode: 1}}
+	spec := sh("true")
+	spec.Dir, spec.Sandbox = dir, &box
+	_, err := Start(t.Context(), spec)
+	if changed := (*sandbox.ChangedError)(nil); !errors.As(err, &changed) {
+		t.Errorf("start: %v", err)
+	}
+}
