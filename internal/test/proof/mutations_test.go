@@ -29,7 +29,7 @@ func mutations() []mutation {
 		{"C6", "internal/history/window.go", "		r.Retry, r.Note = true,", "		r.Retry, r.Note = false,", ""},
 		{"C7", "event/endings.go", "		if j.Ended == nil {", "		if j.Ended == nil && j.PID == 0 {", ""},
 		{"C8", "internal/proc/process.go", "	p.out.drain(ctx)\n", "	select {\n	case <-p.out.ended:\n	case <-time.After(time.Minute):\n	}\n", "./internal/proc TestGrandchildHoldsThePipe"},
-		{"C9", "internal/turn/turn.go", "	settleMargin = 200 * time.Millisecond\n	// clearMargin is what all calls together get beyond the grace (C9).\n	clearMargin = 250 * time.Millisecond", "	settleMargin, clearMargin = 200 * time.Second, 250 * time.Second", ""},
+		{"C9", "internal/turn/turn.go", "	settleMargin = 200 * time.Millisecond\n	// clearMargin is the time after the grace for all calls together (C9).\n	clearMargin = 250 * time.Millisecond", "	settleMargin, clearMargin = 200 * time.Second, 250 * time.Second", ""},
 		{"C10", "internal/session/interrupt.go", "	s.running.waiters = append(s.running.waiters, w)", "	w.answer <- Outcome{Turn: s.running.id, Cause: w.cause}", ""},
 		{"C11", "internal/turn/attempt.go", "event.AttemptEndings(s, cause, end)...)", "event.Endings(s, cause)...)", ""},
 		{"C12", "internal/turn/watchdog.go", "rest > 0 {", "rest > -1000*time.Hour {\n		rest = time.Hour", ""},
