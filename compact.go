@@ -14,7 +14,7 @@ type Compaction string
 // commands, jobs. The latest part of the conversation stays unchanged in each mode.
 const (
 	CompactionAuto       Compaction = "auto"       // a digest and a summary by the model replace the older history
-	CompactionMechanical Compaction = "mechanical" // the digest alone replaces the older history, without a model request
+	CompactionMechanical Compaction = "mechanical" // the digest alone replaces the older history
 	CompactionOff        Compaction = "off"        // settle shortens old outputs instead
 )
 

@@ -21,9 +21,12 @@ func (s *Session) hooks(c SessionConfig, log *journal.Log) *hooks.Set {
 		return nil
 	}
 	made := hooks.Config{
-		Hooks: c.Hooks.List, Log: log, Dir: c.WorkDir, Project: c.Hooks.Project, Permission: c.Permission, Model: c.Model.Name,
+		Hooks: c.Hooks.List, Log: log, Dir: c.WorkDir, Project: c.Hooks.Project, Permission: c.Permission,
+		Model: c.Model.Name,
 		Child: s.origin != nil, Redact: s.redact, Logger: c.Logger,
-		Runner: hooks.Processes{Env: c.Hooks.Env, Marker: Store{Dir: s.host.config.DataDir}.Marker(s.id), Lock: log.LockFile()},
+		Runner: hooks.Processes{
+			Env: c.Hooks.Env, Marker: Store{Dir: s.host.config.DataDir}.Marker(s.id), Lock: log.LockFile(),
+		},
 	}
 	if lock := log.LockFile(); lock != nil {
 		made.Transcript = lock.Name()

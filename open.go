@@ -57,7 +57,9 @@ func (h *Host) open(ctx context.Context, id string, c SessionConfig, from *origi
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{host: h, id: id, value: c.Value, origin: from, awaitsChildren: c.Tasks != nil && c.Tasks.AtEnd == AwaitTasks}
+	s := &Session{
+		host: h, id: id, value: c.Value, origin: from, awaitsChildren: c.Tasks != nil && c.Tasks.AtEnd == AwaitTasks,
+	}
 	if secrets := slices.Concat(h.config.Secrets, c.Secrets, c.Model.Secrets); from != nil {
 		s.redact = from.parent.redact // C15: parent and child share all secrets
 		s.redact.Add(secrets...)
@@ -82,7 +84,9 @@ func (h *Host) redactor(secrets []string) *redact.Redactor {
 	if r := h.redactors[key].Value(); r != nil {
 		return r
 	}
-	maps.DeleteFunc(h.redactors, func(_ [sha256.Size]byte, p weak.Pointer[redact.Redactor]) bool { return p.Value() == nil })
+	maps.DeleteFunc(
+		h.redactors, func(_ [sha256.Size]byte, p weak.Pointer[redact.Redactor]) bool { return p.Value() == nil },
+	)
 	r := redact.New(secrets...)
 	h.redactors[key] = weak.Make(r)
 	return r
@@ -101,7 +105,9 @@ func (h *Host) log(ctx context.Context, id string, c SessionConfig) (*journal.Lo
 	var log *journal.Log
 	var opened journal.Opened
 	err := retryWhileLocked(ctx, c.LockTimeout, func() (err error) {
-		log, opened, err = journal.Open(ctx, journal.Options{Dir: h.config.DataDir, Session: id, Take: c.Take, MustExist: c.MustExist})
+		log, opened, err = journal.Open(ctx, journal.Options{
+			Dir: h.config.DataDir, Session: id, Take: c.Take, MustExist: c.MustExist,
+		})
 		return err
 	})
 	if err == nil {
@@ -153,12 +159,16 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 		return err
 	}
 	made := session.Config{
-		Log: log, Approvals: approvals, Damage: damage, Sweep: s.toolbox.Sweep, Interrupted: s.toolbox.Interrupted, Logger: logger, BeforeClose: s.toolbox.close,
+		Log: log, Approvals: approvals, Damage: damage, Sweep: s.toolbox.Sweep, Interrupted: s.toolbox.Interrupted,
+		Logger: logger, BeforeClose: s.toolbox.close,
 		Opened: s.opened(c),
 		Turn: turn.Config{
-			Model: c.Model, System: c.System, Tools: tools, Dir: c.WorkDir, Instructions: c.Instructions, Approver: approver, AwaitChildren: s.awaitsChildren,
-			Retry: c.Retry, Limits: c.Limits, Compaction: c.Compaction.ofTurn(), InterruptGrace: c.InterruptGrace,
-			Redact: s.redact, Logger: logger, Observer: host.Observer, Command: commandOf(tools), Hooks: hooks,
+			Requests: turn.Requests{
+				Model: c.Model, System: c.System, Instructions: c.Instructions, Compaction: c.Compaction.ofTurn(),
+			},
+			Execution:     turn.Execution{Tools: tools, Dir: c.WorkDir, Approver: approver, Command: commandOf(tools)},
+			Bounds:        turn.Bounds{Retry: c.Retry, Limits: c.Limits, InterruptGrace: c.InterruptGrace},
+			AwaitChildren: s.awaitsChildren, Redact: s.redact, Logger: logger, Observer: host.Observer, Hooks: hooks,
 		},
 	}
 	if s.origin != nil {
@@ -183,9 +193,13 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 // opened returns the data of the session's session.opened event.
 func (s *Session) opened(c SessionConfig) event.SessionOpened {
 	host := s.host.config
-	opened := event.SessionOpened{Settle: host.Version, Dir: c.WorkDir, Face: host.Face, Permission: c.Permission, Notes: c.notes(), Confinement: c.Confinement}
+	opened := event.SessionOpened{
+		Settle: host.Version, Dir: c.WorkDir, Face: host.Face, Permission: c.Permission, Notes: c.notes(),
+		Confinement: c.Confinement,
+	}
 	if s.origin != nil {
-		opened.Parent, opened.ParentTurn, opened.ParentCall = s.origin.parent.id, s.origin.Start.Turn, s.origin.Order.Call
+		opened.Parent, opened.ParentTurn = s.origin.parent.id, s.origin.Start.Turn
+		opened.ParentCall = s.origin.Order.Call
 		opened.Child, opened.Depth = s.origin.Start.Child, s.origin.depth
 	}
 	return opened
@@ -197,7 +211,8 @@ func (s *Session) tools(c SessionConfig, log *journal.Log) (_ *tool.Set, err err
 		host := s.host.config
 		store := Store{Dir: host.DataDir}
 		info := SessionInfo{
-			ID: s.id, WorkDir: c.WorkDir, Epoch: log.Epoch(), Marker: store.Marker(s.id), Lock: log.LockFile(), Jobs: session.Jobs{Log: log, Redact: s.redact},
+			ID: s.id, WorkDir: c.WorkDir, Epoch: log.Epoch(), Marker: store.Marker(s.id), Lock: log.LockFile(),
+			Jobs:   session.Jobs{Log: log, Redact: s.redact},
 			Masked: s.redact.Masked, Mask: func() Masker { return s.redact.Stream() }, Learn: s.redact.Add,
 		}
 		if host.DataDir != "" && !c.Ephemeral {

@@ -31,7 +31,9 @@ const (
 
 // approverOf returns the turns' Approver, and the session's approvals if clients may answer
 // them.
-func (s *Session) approverOf(c SessionConfig, log *journal.Log, hooks *hooks.Set) (turn.Approver, *session.Approvals, error) {
+func (s *Session) approverOf(
+	c SessionConfig, log *journal.Log, hooks *hooks.Set,
+) (turn.Approver, *session.Approvals, error) {
 	if err := s.setJudge(c); err != nil {
 		return nil, nil, err
 	}
@@ -51,7 +53,9 @@ func (s *Session) approverOf(c SessionConfig, log *journal.Log, hooks *hooks.Set
 		other = c.Approver
 	}
 	approvals := session.NewApprovals(log, s.judge, s.redact).WithHooks(hooks)
-	s.askApprover = func(ctx context.Context, a session.ChildApproval) error { return approvals.AskForChild(ctx, a, other) }
+	s.askApprover = func(ctx context.Context, a session.ChildApproval) error {
+		return approvals.AskForChild(ctx, a, other)
+	}
 	if other != nil {
 		return approvals.Forwarding(other), nil, nil
 	}
@@ -96,7 +100,8 @@ func (s *Session) canAsk() (may bool) {
 func (a parentApprover) Approve(ctx context.Context, call Approval) error {
 	if a.from.Order.Background && !a.from.parent.canAsk() {
 		return &DeniedError{Policy: policyBackground, Message: fmt.Sprintf(
-			"%q was not allowed to run: it needs approval, and nobody is asked any more since the turn ended that started this agent in the background. "+
+			"%q was not allowed to run: it needs approval, and nobody is asked any more since the turn ended "+
+				"that started this agent in the background. "+
 				"Continue without it, or report that the task must be run again.", call.Tool.Name)}
 	}
 	ctx = session.WithMemory(ctx, func() { a.judge.Remember(call) })
@@ -112,7 +117,10 @@ type permissionJudge struct {
 }
 
 func (p *permissionJudge) Judge(a Approval) Judgement {
-	j := Judgement{Decision: p.permission, Rule: string(p.permission), Why: "the policy is " + string(p.permission), Covers: "the same call, to the letter"}
+	j := Judgement{
+		Decision: p.permission, Rule: string(p.permission), Why: "the policy is " + string(p.permission),
+		Covers: "the same call, to the letter",
+	}
 	if _, known := p.remembered.Load(a.Tool.Name + a.Arguments); known || a.Tool.ReadOnly {
 		j.Decision = Allow
 	}

@@ -17,7 +17,7 @@ import (
 // that process, RunAsSupervisor waits for the command, ends all its descendants and never returns.
 // In any other process it returns at once. No process escapes a supervisor, even if this
 // program is killed with SIGKILL. Without RunAsSupervisor, and on systems other than Linux, the
-// guarantees are weaker; see [Host.Custody].
+// guarantees are weaker; see [Host.ProcessTracking].
 //
 // Package initialization of the program also runs in each supervisor.
 func RunAsSupervisor() { proc.RunAsSupervisor() }
@@ -29,8 +29,8 @@ func RunAsSupervisor() { proc.RunAsSupervisor() }
 // BecomeReaper does nothing.
 func BecomeReaper() (stop func(), err error) { return proc.BecomeReaper() }
 
-// Custody describes how settle tracks the processes of tools.
-type Custody struct {
+// ProcessTracking describes how settle tracks the processes of tools.
+type ProcessTracking struct {
 	// Kind is "warden", "process group" or "job object".
 	Kind string
 	// Weaker lists the guarantees that do not hold without supervisors; empty with
@@ -39,19 +39,19 @@ type Custody struct {
 	Weaker []string
 }
 
-// Custody describes process tracking in this program.
-func (h *Host) Custody() Custody { return custody() }
+// ProcessTracking describes process tracking in this program.
+func (h *Host) ProcessTracking() ProcessTracking { return processTracking() }
 
-func custody() Custody {
+func processTracking() ProcessTracking {
 	c := proc.Tracking()
-	return Custody{Kind: string(c.Kind), Weaker: c.Weaker}
+	return ProcessTracking{Kind: string(c.Kind), Weaker: c.Weaker}
 }
 
 // notes returns the notes of session.opened.
 func (c SessionConfig) notes() []string {
 	notes := slices.Clone(c.Notes)
 	if c.Toolbox != nil {
-		notes = append(notes, custody().Weaker...)
+		notes = append(notes, processTracking().Weaker...)
 	}
 	return notes
 }

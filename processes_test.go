@@ -30,13 +30,13 @@ func TestCustody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		custody := host.Custody()
-		if (custody.Kind == "warden") != (len(custody.Weaker) == 0) {
-			t.Errorf("custody %+v", custody)
+		tracking := host.ProcessTracking()
+		if (tracking.Kind == "warden") != (len(tracking.Weaker) == 0) {
+			t.Errorf("process tracking %+v", tracking)
 		}
 		want := []string{"a note"}
 		if toolbox != nil {
-			want = append(want, custody.Weaker...)
+			want = append(want, tracking.Weaker...)
 		}
 		if got := session.State().Host.Notes; !slices.Equal(got, want) {
 			t.Errorf("notes %q, want %q", got, want)
@@ -51,8 +51,8 @@ func TestCustodyWithoutWardens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c := host.Custody(); c.Kind == "warden" || len(c.Weaker) == 0 {
-			t.Errorf("custody %+v", c)
+		if c := host.ProcessTracking(); c.Kind == "warden" || len(c.Weaker) == 0 {
+			t.Errorf("process tracking %+v", c)
 		}
 		return
 	}

@@ -57,7 +57,9 @@ func (h *Host) slot(id string) (p *slot, isNew bool, err error) {
 
 // openInto opens the session. Other sessions do not wait for it: its log may be long, or
 // another process may have it open.
-func (h *Host) openInto(ctx context.Context, id string, p *slot, c SessionConfig, from *origin) (s *Session, err error) {
+func (h *Host) openInto(
+	ctx context.Context, id string, p *slot, c SessionConfig, from *origin,
+) (s *Session, err error) {
 	defer func() { // also if a toolbox panics
 		h.mu.Lock()
 		defer h.mu.Unlock()

@@ -191,7 +191,10 @@ func (s *Session) outcome(id string, cause *event.Cause) Outcome {
 func denials(t *event.Turn) (out []Denial) {
 	for _, a := range t.Approvals {
 		if a.Ended != nil && a.Ended.Verdict == event.Denied {
-			out = append(out, Denial{Item: a.Call, Tool: a.Tool, Title: a.Title, Policy: a.Ended.Policy, By: a.EndedBy, Message: a.Ended.Message})
+			out = append(out, Denial{
+				Item: a.Call, Tool: a.Tool, Title: a.Title, Policy: a.Ended.Policy, By: a.EndedBy,
+				Message: a.Ended.Message,
+			})
 		}
 	}
 	return out

@@ -16,8 +16,8 @@
 // The package reads no environment and no files by itself, installs no signal handler, never
 // exits and has no global state. Without a directory, logs are in memory. Without an approver,
 // and unless Permission is Allow, calls that could change something are denied, and [Outcome]
-// lists them. A program whose agents run commands calls [RunAsSupervisor] in the first line of its
-// main.
+// lists them. A program whose agents run commands calls [RunAsSupervisor] in the first line of
+// its main.
 //
 // Read host.go and session.go first. registry.go has the open sessions of a host, open.go the
 // opening of one, permission.go the approvals, tasks.go the settings of child agents.

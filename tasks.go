@@ -171,7 +171,9 @@ type childSession struct{ *Session }
 func (c childSession) Actor() *session.Session { return c.actor }
 
 // Send implements [agents.Session].
-func (c childSession) Send(ctx context.Context, text string, mode event.Mode) (func() (*event.Cause, event.Reason), error) {
+func (c childSession) Send(
+	ctx context.Context, text string, mode event.Mode,
+) (agents.Wait, error) {
 	t, err := c.Submit(ctx, text, WithMode(mode), From("parent:"+c.origin.parent.id))
 	return func() (*event.Cause, event.Reason) {
 		o, err := t.Wait(context.Background()) // the session ends it

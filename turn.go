@@ -57,7 +57,9 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("input %s is held, since the turn before it ended (%s); it will run with the next one", e.Input, e.Reason)
+	return fmt.Sprintf(
+		"input %s is held, since the turn before it ended (%s); it will run with the next one", e.Input, e.Reason,
+	)
 }
 
 // ErrDropped reports that a client removed the input.
@@ -138,8 +140,10 @@ func (t *Turn) notRunError(e event.Event) error {
 	return nil
 }
 
-// Wait waits for the turn's end. The error is nil if the turn completed, a [*event.Cause] if it was aborted or failed, and a [*HeldError] or [ErrDropped] if the input does not run. errors.As finds the [*event.Failure] of a failed turn. Any other error is the reason why Wait ended early, such as the
-// cause of ctx.
+// Wait waits for the turn's end. The error is nil if the turn completed, a [*event.Cause] if
+// it was aborted or failed, and a [*HeldError] or [ErrDropped] if the input does not run.
+// errors.As finds the [*event.Failure] of a failed turn. Any other error is the reason why
+// Wait ended early, such as the cause of ctx.
 func (t *Turn) Wait(ctx context.Context) (Outcome, error) {
 	var last event.Event
 	for e, err := range t.Events(ctx) {

@@ -44,7 +44,8 @@ type Config struct {
 	Attended bool
 
 	// Tools are the names of settle's tools that the model gets: shell, job, read, write,
-	// edit, apply_patch, glob, grep, list, plan and task; task selects all tools of child agents. Nil selects the tools that suit the model; an empty list selects none.
+	// edit, apply_patch, glob, grep, list, plan and task; task selects all tools of child
+	// agents. Nil selects the tools that suit the model; an empty list selects none.
 	Tools []string
 	// Extra are your own tools.
 	Extra []tool.Tool
@@ -149,9 +150,11 @@ func (c Config) make(ctx context.Context) (*assemble.Agent, error) {
 	}
 	o := assemble.Options{
 		Settings: settings, Dir: dir, Environ: environ, Getenv: lookup(environ), Secrets: c.Model.Secrets,
-		PermissionOptions: assemble.PermissionOptions{Permission: settle.Ask, Approver: c.Approver, Attended: c.Attended},
-		PromptOptions:     assemble.PromptOptions{Home: assemble.IgnoreHome, Append: c.Instructions},
-		ModelOptions:      assemble.ModelOptions{Model: c.Model},
+		PermissionOptions: assemble.PermissionOptions{
+			Permission: settle.Ask, Approver: c.Approver, Attended: c.Attended,
+		},
+		PromptOptions: assemble.PromptOptions{Home: assemble.IgnoreHome, Append: c.Instructions},
+		ModelOptions:  assemble.ModelOptions{Model: c.Model},
 	}
 	if c.System != "" {
 		o.System = &c.System
@@ -211,7 +214,9 @@ func (c Config) settings(dir string, environ []string) (*config.Resolved, error)
 // holdsKey reports whether a variable may hold a provider's key. Commands do not get such
 // variables.
 func holdsKey(name string) bool {
-	return slices.ContainsFunc([]string{"_KEY", "_TOKEN", "_SECRET"}, func(end string) bool { return strings.HasSuffix(name, end) })
+	return slices.ContainsFunc(
+		[]string{"_KEY", "_TOKEN", "_SECRET"}, func(end string) bool { return strings.HasSuffix(name, end) },
+	)
 }
 
 // lookup returns a function that reads an environment; the last entry of a name counts.

@@ -32,7 +32,7 @@ type child struct {
 	mu      sync.Mutex // guards the fields below
 	session Session    // nil before it is open and after the child's end
 	memory  Session    // the session of an ended child whose log is in memory only
-	waits   []func() (*event.Cause, event.Reason)
+	waits   []Wait
 	closed  bool // accepts no more messages
 	end     *event.ChildEnded
 }
@@ -212,7 +212,9 @@ func (c *child) interrupt(ctx context.Context, s Session, why error) {
 	cause := event.Abort(event.Shutdown, "host")
 	_ = errors.As(why, &cause)
 	cause = c.causeOf(cause)
-	_, _ = s.Actor().Interrupt(ctx, session.Request{By: cause.By, Reason: cause.Reason}) // fails if the session is closed
+	_, _ = s.Actor().Interrupt(ctx, session.Request{
+		By: cause.By, Reason: cause.Reason,
+	}) // fails if the session is closed
 }
 
 // leaveTimeout bounds the removal of a worktree, which may be large.

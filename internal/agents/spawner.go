@@ -55,12 +55,15 @@ type Origin struct {
 type Session interface {
 	// Actor returns the session's actor.
 	Actor() *session.Session
-	// Send submits an input from the parent. Wait returns the cause with which the
-	// input's turn ended, or the reason for which the input is held.
-	Send(ctx context.Context, text string, mode event.Mode) (wait func() (cause *event.Cause, held event.Reason), err error)
+	// Send submits an input from the parent.
+	Send(ctx context.Context, text string, mode event.Mode) (Wait, error)
 	// CloseFor closes the session.
 	CloseFor(ctx context.Context, reason event.Reason, by string) error
 }
+
+// Wait waits for the end of an input's turn. It returns the cause of the end, or the reason
+// why the input is held.
+type Wait func() (cause *event.Cause, held event.Reason)
 
 // Spawner starts the child agents of one session. It implements [task.Spawner] and
 // [session.ChildAgents].
@@ -119,7 +122,9 @@ func (s *Spawner) Spawn(ctx context.Context, o task.Order) (task.Child, error) {
 // planWorktree returns the worktree of a child that starts.
 func (s *Spawner) planWorktree(ctx context.Context, session string) (*event.Worktree, error) {
 	if s.config.Worktrees == nil {
-		return nil, errors.New("cannot give the agent a git worktree of its own: this session has no worktrees; leave worktree out")
+		return nil, errors.New(
+			"cannot give the agent a git worktree of its own: this session has no worktrees; leave worktree out",
+		)
 	}
 	w, err := s.config.Worktrees.Plan(ctx, s.config.Dir, session)
 	return &w, err

@@ -70,7 +70,9 @@ func (k Worktrees) Plan(ctx context.Context, dir, session string) (event.Worktre
 	if err != nil {
 		return none(err)
 	}
-	return event.Worktree{Path: path, Dir: filepath.Join(path, below), Git: g.Common, Branch: branchPrefix + session, Base: base}, nil
+	return event.Worktree{
+		Path: path, Dir: filepath.Join(path, below), Git: g.Common, Branch: branchPrefix + session, Base: base,
+	}, nil
 }
 
 // lockReason is the reason with which git has a worktree locked.
@@ -82,7 +84,10 @@ func (k Worktrees) Make(ctx context.Context, session string, w event.Worktree) e
 		return fmt.Errorf("cannot make a git worktree: %w", err)
 	}
 	top := filepath.Dir(w.Git) // git checks safe.directory against the directory of the repository
-	_, err := k.git(ctx, w.Git, top, "worktree", "add", "--quiet", "--lock", "--reason", lockReason(session), "--no-guess-remote", "-b", w.Branch, w.Path, w.Base)
+	_, err := k.git(
+		ctx, w.Git, top, "worktree", "add", "--quiet", "--lock", "--reason", lockReason(session), "--no-guess-remote",
+		"-b", w.Branch, w.Path, w.Base,
+	)
 	if err != nil {
 		return fmt.Errorf("cannot make a git worktree: %w", err)
 	}
@@ -132,7 +137,8 @@ func (k Worktrees) admin(session string, w event.Worktree) string {
 	}
 	for _, f := range folders {
 		at := filepath.Join(w.Git, "worktrees", f.Name())
-		if fileText(filepath.Join(at, "locked")) == lockReason(session) && fileText(filepath.Join(at, "gitdir")) == filepath.Join(w.Path, ".git") {
+		if fileText(filepath.Join(at, "locked")) == lockReason(session) &&
+			fileText(filepath.Join(at, "gitdir")) == filepath.Join(w.Path, ".git") {
 			return at
 		}
 	}

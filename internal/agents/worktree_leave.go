@@ -59,7 +59,10 @@ func (k Worktrees) changed(ctx context.Context, session string, w event.Worktree
 	if err != nil {
 		return "", err
 	}
-	files, err := k.git(ctx, w.Path, w.Path, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all")
+	files, err := k.git(
+		ctx, w.Path, w.Path, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all",
+		"--ignore-submodules=all",
+	)
 	if err != nil {
 		return "", err
 	}

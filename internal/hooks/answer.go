@@ -103,7 +103,8 @@ func blocked(e event.HookEvent, reason string) response {
 	}
 	out := response{HookEnded: event.HookEnded{Reason: reason}}
 	switch e {
-	case event.HookPrompt, event.HookBefore, event.HookPermission, event.HookAfter, event.HookStop, event.HookChildStop, event.HookCompact:
+	case event.HookPrompt, event.HookBefore, event.HookPermission, event.HookAfter,
+		event.HookStop, event.HookChildStop, event.HookCompact:
 		out.Decision = event.Deny
 	}
 	return out

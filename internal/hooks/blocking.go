@@ -20,7 +20,9 @@ func (s *Set) Before(ctx context.Context, c Call) (Verdict, error) {
 	original, latest := c.Arguments, map[*hook]Verdict{}
 	var changer *hook
 	for range mostRounds {
-		o := &occasion{event: event.HookBefore, turn: c.Turn, item: c.Item, call: &c, aspects: s.aspects(c), open: c.waits}
+		o := &occasion{
+			event: event.HookBefore, turn: c.Turn, item: c.Item, call: &c, aspects: s.aspects(c), open: c.waits,
+		}
 		runs := s.matching(o, func(h *hook) bool { return h != changer })
 		changed, by, err := s.round(ctx, o, runs, latest)
 		if err != nil {
@@ -35,12 +37,16 @@ func (s *Set) Before(ctx context.Context, c Call) (Verdict, error) {
 		}
 		c.Arguments, changer = changed, by
 	}
-	return Verdict{Decision: event.Deny, Reason: fmt.Sprintf("hooks go on changing each other's arguments of %q", c.Tool)}, nil
+	return Verdict{
+		Decision: event.Deny, Reason: fmt.Sprintf("hooks go on changing each other's arguments of %q", c.Tool),
+	}, nil
 }
 
 // round runs the hooks once. It returns the first change of the arguments, and the hook that
 // made it.
-func (s *Set) round(ctx context.Context, o *occasion, runs []*execution, latest map[*hook]Verdict) (changed string, by *hook, err error) {
+func (s *Set) round(
+	ctx context.Context, o *occasion, runs []*execution, latest map[*hook]Verdict,
+) (changed string, by *hook, err error) {
 	if len(runs) == 0 {
 		return "", nil, nil
 	}
@@ -86,7 +92,9 @@ func (s *Set) together(latest map[*hook]Verdict) (out Verdict) {
 // decision to the approver.
 func (s *Set) Permit(ctx context.Context, c Call) (Verdict, error) {
 	return s.fire(ctx, func() *occasion {
-		return &occasion{event: event.HookPermission, turn: c.Turn, item: c.Item, call: &c, aspects: s.aspects(c), open: c.waits}
+		return &occasion{
+			event: event.HookPermission, turn: c.Turn, item: c.Item, call: &c, aspects: s.aspects(c), open: c.waits,
+		}
 	}, event.HookPermission)
 }
 

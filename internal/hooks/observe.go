@@ -39,7 +39,9 @@ func (s *Set) End(ctx context.Context, reason string) {
 func (s *Set) Stop(ctx context.Context, turn, answer string, active bool) (Verdict, error) {
 	e := s.stop()
 	return s.fire(ctx, func() *occasion {
-		return &occasion{event: e, turn: turn, aspects: fields(nil, "stop_hook_active", active, "last_assistant_message", answer)}
+		return &occasion{
+			event: e, turn: turn, aspects: fields(nil, "stop_hook_active", active, "last_assistant_message", answer),
+		}
 	}, e)
 }
 
@@ -54,7 +56,10 @@ func (s *Set) stop() event.HookEvent {
 // Compact runs the hooks before a compaction. trigger is manual or auto.
 func (s *Set) Compact(ctx context.Context, turn, trigger string) (Verdict, error) {
 	return s.fire(ctx, func() *occasion {
-		return &occasion{event: event.HookCompact, turn: turn, aspects: fields([]string{trigger}, "trigger", trigger, "custom_instructions", "")}
+		return &occasion{
+			event: event.HookCompact, turn: turn,
+			aspects: fields([]string{trigger}, "trigger", trigger, "custom_instructions", ""),
+		}
 	}, event.HookCompact)
 }
 
@@ -71,7 +76,8 @@ func (s *Set) Notify(ctx context.Context, c Call, message string) (end func()) {
 		defer close(done)
 		_, _ = s.fire(ctx, func() *occasion {
 			return &occasion{event: event.HookNotification, turn: c.Turn, item: c.Item, open: c.waits, aspects: fields(
-				[]string{"permission_prompt"}, "notification_type", "permission_prompt", "message", message, "title", "settle")}
+				[]string{"permission_prompt"}, "notification_type", "permission_prompt", "message", message,
+				"title", "settle")}
 		}, event.HookNotification)
 	})()
 	return func() {

@@ -74,7 +74,10 @@ func (s *Set) aspects(c Call) []aspect {
 }
 
 func (s *Set) aspect(c Call, names []string, sent object) aspect {
-	return aspect{names: names, sent: sent, fields: map[string]any{"tool_input": sent, "tool_use_id": c.Item, "settle_tool": c.Tool}}
+	return aspect{
+		names: names, sent: sent,
+		fields: map[string]any{"tool_input": sent, "tool_use_id": c.Item, "settle_tool": c.Tool},
+	}
 }
 
 // response returns a call's result as hooks receive it.

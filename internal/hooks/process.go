@@ -37,7 +37,8 @@ func (p Processes) Run(ctx context.Context, c Command) (Result, error) {
 		Marker: p.Marker, Lock: p.Lock, Grace: grace,
 	})
 	return Result{
-		Code: out.Code, Stdout: out.Stdout, Stderr: out.Stderr, Truncated: out.Truncated, Lost: out.Lost || out.Signal != 0, Survivors: out.Survivors,
+		Code: out.Code, Stdout: out.Stdout, Stderr: out.Stderr, Truncated: out.Truncated, Lost: out.Lost ||
+			out.Signal != 0, Survivors: out.Survivors,
 	}, err
 }
 

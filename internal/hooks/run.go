@@ -69,7 +69,9 @@ func (s *Set) begin(ctx context.Context, o *occasion, runs []*execution) error {
 		for n, r := range runs {
 			r.id = st.NextHook(n)
 			out = append(out, event.Event{Turn: o.turn, Item: o.item, Data: event.HookStarted{
-				Hook: r.id, Event: o.event, Command: clip(s.Redact.String(r.hook.line()), maxShown), Source: s.Redact.String(r.hook.Source), Input: o.input,
+				Hook: r.id, Event: o.event, Command: clip(
+					s.Redact.String(r.hook.line()), maxShown,
+				), Source: s.Redact.String(r.hook.Source), Input: o.input,
 				TimeoutMS: r.hook.timeout().Milliseconds(),
 			}})
 		}
@@ -229,9 +231,15 @@ func (r *execution) end(out response, why error, got Result) response {
 		}
 	}
 	if why != nil {
-		out = response{HookEnded: event.HookEnded{Outcome: event.Failed, Reason: fmt.Sprintf("the hook %q failed: %v", clip(r.hook.line(), 200), why)}}
+		out = response{
+			HookEnded: event.HookEnded{
+				Outcome: event.Failed, Reason: fmt.Sprintf("the hook %q failed: %v", clip(r.hook.line(), 200), why),
+			},
+		}
 		d = &out.HookEnded
-		r.set.Logger.Warn("a hook failed", "event", r.occasion.event, "hook", r.id, "error", r.set.Redact.Diagnostic(why.Error()))
+		r.set.Logger.Warn(
+			"a hook failed", "event", r.occasion.event, "hook", r.id, "error", r.set.Redact.Diagnostic(why.Error()),
+		)
 	}
 	if d.Outcome == event.Failed && r.occasion.event.Gate() {
 		d.Decision = event.Deny
@@ -245,7 +253,9 @@ func (r *execution) end(out response, why error, got Result) response {
 	d.Reason, d.Message = clip(redact(d.Reason), maxReason), clip(redact(d.Message), maxReason)
 	d.Context = clip(redact(strings.ToValidUTF8(d.Context, "\uFFFD")), maxContext)
 	if !out.silent {
-		d.Output = clip(redact(strings.ToValidUTF8(strings.TrimSpace(string(got.Stdout)+string(got.Stderr)), "\uFFFD")), maxShown)
+		d.Output = clip(
+			redact(strings.ToValidUTF8(strings.TrimSpace(string(got.Stdout)+string(got.Stderr)), "\uFFFD")), maxShown,
+		)
 	}
 	for _, p := range got.Survivors {
 		p.Command = redact(p.Command)

@@ -82,7 +82,9 @@ func ParseMatcher(matcher string) (names []string, pattern *regexp.Regexp, err e
 	case matcher == "" || matcher == "*":
 		return nil, nil, nil
 	case !strings.ContainsFunc(matcher, special):
-		for name := range strings.FieldsFuncSeq(matcher, func(r rune) bool { return r == '|' || r == ',' || r == ' ' }) {
+		for name := range strings.FieldsFuncSeq(
+			matcher, func(r rune) bool { return r == '|' || r == ',' || r == ' ' },
+		) {
 			names = append(names, name)
 		}
 		return names, nil, nil

@@ -87,7 +87,9 @@ func Fields(f event.Form) ([]Field, error) {
 			return nil, fmt.Errorf("cannot read the field %q: %w", p.name, err)
 		}
 		field := d.Field
-		field.Name, field.Required, field.Options = p.name, slices.Contains(schema.Required, p.name), slices.Concat(d.options(), d.Items.options())
+		field.Name, field.Required, field.Options = p.name, slices.Contains(schema.Required, p.name), slices.Concat(
+			d.options(), d.Items.options(),
+		)
 		out = append(out, field)
 	}
 	return out, nil

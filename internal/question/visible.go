@@ -36,7 +36,7 @@ func isHidden(r rune) bool {
 		return false
 	case r == '⟨':
 		return true
-	case r == 0x034F, r == 0x115F, r == 0x1160, r == 0x2800, r == 0x3164, r == 0xFFA0: // letters and marks without a shape
+	case r == 0x034F, r == 0x115F, r == 0x1160, r == 0x2800, r == 0x3164, r == 0xFFA0: // characters without a shape
 		return true
 	case r >= 0x180B && r <= 0x180F, r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0100 && r <= 0xE01EF: // variation selectors
 		return true

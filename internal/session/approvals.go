@@ -21,7 +21,8 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 )
 
-// Approvals requests approvals through the log: the request and the first answer are events. It implements [turn.Approver].
+// Approvals requests approvals through the log: the request and the first answer are events.
+// It implements [turn.Approver].
 //
 //	requested ─► approved | approved_session | denied | aborted   by Answer
 //	          └► expired                                          with its turn
@@ -44,7 +45,9 @@ func NewApprovals(log *journal.Log, judge approval.Judge, redact *redact.Redacto
 // Approve implements [turn.Approver]. It waits for an answer until ctx ends. After that, the
 // turn's finalizer records that the approval has expired.
 func (a *Approvals) Approve(ctx context.Context, call approval.Call) (turn.Grant, error) {
-	return a.approve(ctx, call, func(call approval.Call, j approval.Judgement) error { return a.askPerson(ctx, call, j) })
+	return a.approve(
+		ctx, call, func(call approval.Call, j approval.Judgement) error { return a.askPerson(ctx, call, j) },
+	)
 }
 
 // maxQuestions bounds how often approval is requested for a call whose paths lead elsewhere
@@ -54,7 +57,9 @@ const maxQuestions = 3
 // approve judges a call and requests approval if the judgement requires it. An answer covers
 // the places that the request showed. If the call's paths lead elsewhere when the answer
 // arrives, the call is judged again and approval is requested again.
-func (a *Approvals) approve(ctx context.Context, call approval.Call, ask func(approval.Call, approval.Judgement) error) (turn.Grant, error) {
+func (a *Approvals) approve(
+	ctx context.Context, call approval.Call, ask func(approval.Call, approval.Judgement) error,
+) (turn.Grant, error) {
 	j := applyHooks(ctx, a.judge.Judge(call))
 	for range maxQuestions {
 		call.Places = j.Places
@@ -75,7 +80,9 @@ func (a *Approvals) approve(ctx context.Context, call approval.Call, ask func(ap
 		j = applyHooks(ctx, a.judge.Judge(call))
 		j.Why = "its paths lead elsewhere than when it was approved; " + j.Why
 	}
-	return turn.Grant{}, deniedByPolicy(call, approval.Judgement{Rule: policyMoved, Why: "each time that it was approved, its paths led elsewhere by then"})
+	return turn.Grant{}, deniedByPolicy(call, approval.Judgement{
+		Rule: policyMoved, Why: "each time that it was approved, its paths led elsewhere by then",
+	})
 }
 
 // placesOf returns the files that the call's paths lead to now.
@@ -139,7 +146,8 @@ func decide(call approval.Call, j approval.Judgement) (asked bool, err error) {
 // deniedByPolicy returns the refusal by a declared policy.
 func deniedByPolicy(call approval.Call, j approval.Judgement) error {
 	return &approval.DeniedError{Policy: j.Rule, Message: fmt.Sprintf(
-		"%q was not allowed to run: %s. Continue without it, or state what you would have done.", call.Tool.Name, j.Why)}
+		"%q was not allowed to run: %s. Continue without it, or state what you would have "+
+			"done.", call.Tool.Name, j.Why)}
 }
 
 // withReason adds to the message of a policy why the call needed approval, so that the model
@@ -172,8 +180,11 @@ func (a *Approvals) requestOf(call approval.Call, j approval.Judgement) (event.A
 	asked.Places = disk.ThroughLinks(asked.Dir, j.Places)
 	text, err := question.Text(asked)
 	return event.ApprovalRequested{
-		Tool: call.Tool.Name, Title: question.Line(call.Title), Why: question.Line(a.redact.String(j.Why)), Detail: a.redact.Bytes(j.Detail),
-		Text: a.redact.String(text), Covers: question.Line(a.redact.String(cmp.Or(j.Covers, defaultCovers))), Places: turn.MaskPlaces(a.redact, asked.Places),
+		Tool: call.Tool.Name, Title: question.Line(call.Title), Why: question.Line(a.redact.String(j.Why)),
+		Detail: a.redact.Bytes(j.Detail),
+		Text:   a.redact.String(text), Covers: question.Line(a.redact.String(
+			cmp.Or(j.Covers, defaultCovers),
+		)), Places: turn.MaskPlaces(a.redact, asked.Places),
 	}, err
 }
 
@@ -201,7 +212,9 @@ func tooLongError(call approval.Call, err error) error {
 }
 
 // request records a request for approval in the log.
-func (a *Approvals) request(ctx context.Context, call approval.Call, request event.ApprovalRequested) (string, *scope.Deferred[approval.Answer], error) {
+func (a *Approvals) request(
+	ctx context.Context, call approval.Call, request event.ApprovalRequested,
+) (string, *scope.Deferred[approval.Answer], error) {
 	return a.record(ctx, request, func(s event.State) (event.Event, bool) {
 		return event.Event{Turn: call.Turn, Attempt: call.Attempt, Item: call.Item}, isPending(s, call)
 	})
@@ -209,7 +222,9 @@ func (a *Approvals) request(ctx context.Context, call approval.Call, request eve
 
 // record records a request at the place that the function place returns, if the state still
 // has one, and returns the approval's id and its future answer.
-func (a *Approvals) record(ctx context.Context, request event.ApprovalRequested, place func(event.State) (event.Event, bool)) (string, *scope.Deferred[approval.Answer], error) {
+func (a *Approvals) record(
+	ctx context.Context, request event.ApprovalRequested, place func(event.State) (event.Event, bool),
+) (string, *scope.Deferred[approval.Answer], error) {
 	var id string
 	answer := scope.NewDeferred[approval.Answer]()
 	err := update(a.log, func(s event.State) []event.Event {
@@ -262,7 +277,9 @@ func (a *Approvals) Answer(given approval.Answer) error {
 	switch given.Verdict {
 	case event.Approved, event.ApprovedSession, event.Denied, event.ApprovalAborted:
 	default:
-		return fmt.Errorf("cannot answer with %q: approved, approved_session, denied and aborted are known", given.Verdict)
+		return fmt.Errorf(
+			"cannot answer with %q: approved, approved_session, denied and aborted are known", given.Verdict,
+		)
 	}
 	var refused error
 	err := update(a.log, func(s event.State) []event.Event {
@@ -279,7 +296,8 @@ func (a *Approvals) Answer(given approval.Answer) error {
 			return nil
 		}
 		place.By, place.Data = given.By, event.ApprovalEnded{
-			Approval: given.Approval, Verdict: given.Verdict, Message: a.redact.String(given.Message), Policy: given.Policy,
+			Approval: given.Approval, Verdict: given.Verdict, Message: a.redact.String(given.Message),
+			Policy: given.Policy,
 		}
 		return []event.Event{place}
 	})
@@ -304,7 +322,8 @@ func (s *Session) Answer(ctx context.Context, given approval.Answer) error {
 	if s.config.Approvals == nil {
 		return &approval.UnknownError{Approval: given.Approval}
 	}
-	if err := s.config.Approvals.Answer(given); err != nil || given.Verdict != event.ApprovalAborted || s.isBackgroundApproval(given.Approval) {
+	if err := s.config.Approvals.Answer(given); err != nil || given.Verdict != event.ApprovalAborted ||
+		s.isBackgroundApproval(given.Approval) {
 		return err
 	}
 	ended := make(chan error, 1)

@@ -61,7 +61,7 @@ func attendedBy(t *testing.T, judge approval.Judge, look tool.Tool, m *script.Mo
 	approvals := session.NewApprovals(log, judge, nil)
 	s, err := session.Open(session.Config{
 		Log: log, Opened: event.SessionOpened{Dir: "/work"}, Approvals: approvals,
-		Turn: turn.Config{Model: model.Config{Provider: m}, Tools: set, Dir: "/work", Approver: approvals},
+		Turn: turn.Config{Requests: turn.Requests{Model: model.Config{Provider: m}}, Execution: turn.Execution{Tools: set, Dir: "/work", Approver: approvals}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -31,14 +31,19 @@ func (a *Approvals) AskForChild(ctx context.Context, c ChildApproval, other appr
 		name = fmt.Sprintf("%s (%s)", c.Child, c.Title)
 	}
 	request := event.ApprovalRequested{
-		Tool: c.Tool.Name, Title: a.redact.String("child agent " + name + ": " + c.Call.Title), Why: a.redact.String(c.Why), Covers: a.redact.String(c.Covers), Child: c.Child,
+		Tool: c.Tool.Name, Title: a.redact.String(
+			"child agent " + name + ": " + c.Call.Title,
+		), Why: a.redact.String(c.Why), Covers: a.redact.String(c.Covers), Child: c.Child,
 		Places: turn.MaskPlaces(a.redact, disk.ThroughLinks(string(filepath.Separator), c.Places)),
 	}
 	if c.Text != "" {
 		request.Text = a.redact.String("Child agent " + name + " asks:\n" + c.Text)
 	}
 	if other == nil && c.Text == "" {
-		return &approval.DeniedError{Policy: policyTooLong, Message: fmt.Sprintf("%q was not allowed to run: it is too long to show. Nothing was done.", c.Tool.Name)}
+		return &approval.DeniedError{
+			Policy:  policyTooLong,
+			Message: fmt.Sprintf("%q was not allowed to run: it is too long to show. Nothing was done.", c.Tool.Name),
+		}
 	}
 	id, answer, err := a.requestFor(ctx, c, request)
 	if err != nil {
@@ -85,7 +90,9 @@ func WithMemory(ctx context.Context, remember func()) context.Context {
 }
 
 // forwardFor lets the approver decide, and records its answer.
-func (a *Approvals) forwardFor(ctx context.Context, c ChildApproval, request event.ApprovalRequested, id string, other approval.Approver) error {
+func (a *Approvals) forwardFor(
+	ctx context.Context, c ChildApproval, request event.ApprovalRequested, id string, other approval.Approver,
+) error {
 	call := c.Call
 	call.Title, call.Text = request.Title, request.Text
 	said := other.Approve(ctx, call)
@@ -107,7 +114,9 @@ func (a *Approvals) forwardFor(ctx context.Context, c ChildApproval, request eve
 }
 
 // requestFor records the request in the log. It can be answered while the child runs.
-func (a *Approvals) requestFor(ctx context.Context, c ChildApproval, request event.ApprovalRequested) (string, *scope.Deferred[approval.Answer], error) {
+func (a *Approvals) requestFor(
+	ctx context.Context, c ChildApproval, request event.ApprovalRequested,
+) (string, *scope.Deferred[approval.Answer], error) {
 	return a.record(ctx, request, func(s event.State) (event.Event, bool) {
 		child := s.Child(c.Child)
 		if child != nil && child.Background() { // its call has ended, and its turn may have ended

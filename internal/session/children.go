@@ -86,9 +86,15 @@ func (c Children) checkRoom(s event.State) error {
 	}
 	switch {
 	case running >= c.MaxRunning:
-		return fmt.Errorf("cannot start a child agent: %d run already, which is the most at once; wait for one to end, or cancel one", running)
+		return fmt.Errorf(
+			"cannot start a child agent: %d run already, which is the most at once; wait for one to end, or cancel one",
+			running,
+		)
 	case len(s.Children) >= c.MaxTotal:
-		return fmt.Errorf("cannot start a child agent: this session has started %d, which is the most; do the work yourself", len(s.Children))
+		return fmt.Errorf(
+			"cannot start a child agent: this session has started %d, which is the most; do the work yourself",
+			len(s.Children),
+		)
 	}
 	return nil
 }

@@ -21,7 +21,9 @@ func (a *Approvals) Fill(ctx context.Context, f turn.Form) (json.RawMessage, err
 	if long != nil {
 		f.Message, f.Schema, text = "", nil, ""
 	}
-	request := event.ApprovalRequested{Tool: f.Tool, Title: question.Line(f.Server + " asks for input"), Text: text, Form: &f.Form}
+	request := event.ApprovalRequested{
+		Tool: f.Tool, Title: question.Line(f.Server + " asks for input"), Text: text, Form: &f.Form,
+	}
 	id, answer, err := a.record(ctx, request, func(s event.State) (event.Event, bool) {
 		return event.Event{Turn: f.Turn, Attempt: f.Attempt, Item: f.Item}, isRunning(s, f)
 	})

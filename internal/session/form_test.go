@@ -59,7 +59,7 @@ func inquiring(t *testing.T, x inquirer, isAttended bool) *bench {
 	log := journal.NewMemory("s")
 	c := session.Config{
 		Log: log, Opened: event.SessionOpened{Dir: "/work"},
-		Turn: turn.Config{Model: model.Config{Provider: script.New(script.Turn(script.Call("inquire", `{}`)), script.Text("done"))}, Tools: set, Dir: "/work"},
+		Turn: turn.Config{Requests: turn.Requests{Model: model.Config{Provider: script.New(script.Turn(script.Call("inquire", `{}`)), script.Text("done"))}}, Execution: turn.Execution{Tools: set, Dir: "/work"}},
 	}
 	if isAttended {
 		approvals := session.NewApprovals(log, nil, nil) // nothing needs approval

@@ -45,18 +45,25 @@ func (a *Approvals) askHooks(ctx context.Context, call approval.Call) (allowed b
 	case err != nil:
 		return false, err
 	case v.Denied():
-		return false, &approval.DeniedError{Policy: byHook, Message: fmt.Sprintf("A hook of the user did not allow this call of %q: %s", call.Tool.Name, v.Reason)}
+		return false, &approval.DeniedError{
+			Policy:  byHook,
+			Message: fmt.Sprintf("A hook of the user did not allow this call of %q: %s", call.Tool.Name, v.Reason),
+		}
 	}
 	return v.Decision == event.Allow, nil
 }
 
 // notifyHooks runs the hooks of an open request until the returned function is called.
 func (a *Approvals) notifyHooks(ctx context.Context, call approval.Call) (end func()) {
-	return a.hooks.Notify(ctx, hookCall(call), fmt.Sprintf("settle needs your permission to use %s: %s", call.Tool.Name, call.Title))
+	return a.hooks.Notify(ctx, hookCall(call), fmt.Sprintf(
+		"settle needs your permission to use %s: %s", call.Tool.Name, call.Title,
+	))
 }
 
 func hookCall(call approval.Call) hooks.Call {
-	return hooks.Call{Turn: call.Turn, Item: call.Item, Tool: call.Tool.Name, Arguments: call.Arguments, Title: call.Title}
+	return hooks.Call{
+		Turn: call.Turn, Item: call.Item, Tool: call.Tool.Name, Arguments: call.Arguments, Title: call.Title,
+	}
 }
 
 // endHooks are the running hooks of the session's end. A nil endHooks has none.
@@ -114,7 +121,9 @@ func (s *Session) runsEndHooks() (worked bool) {
 		return false
 	}
 	s.log().View(func(state event.State) {
-		worked = state.Open && slices.ContainsFunc(state.Turns, func(t *event.Turn) bool { return t.StartSeq > state.HostSeq })
+		worked = state.Open && slices.ContainsFunc(
+			state.Turns, func(t *event.Turn) bool { return t.StartSeq > state.HostSeq },
+		)
 	})
 	return worked
 }

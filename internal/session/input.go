@@ -178,7 +178,15 @@ func (s *Session) accept(in run.Input) (Receipt, error) {
 			r.Seq, r.Duplicate = 0, true
 			return nil
 		}
-		return []event.Event{{By: in.By, Data: event.InputAccepted{Input: r.Input, Text: in.Text, Images: in.Images, Mode: in.Mode, Schema: in.Schema, Command: in.Command}}}
+		return []event.Event{
+			{
+				By: in.By,
+				Data: event.InputAccepted{
+					Input: r.Input, Text: in.Text, Images: in.Images, Mode: in.Mode, Schema: in.Schema,
+					Command: in.Command,
+				},
+			},
+		}
 	})
 	if err != nil {
 		s.unwrittenInputs = append(s.unwrittenInputs, r.Input)

@@ -151,7 +151,9 @@ func (s *Session) cancelTurn(cause *event.Cause, input string) {
 			return nil
 		}
 		r.cancel(cause)
-		return []event.Event{{Turn: r.id, By: cause.By, Data: event.InterruptRequested{Reason: cause.Reason, Input: input}}}
+		return []event.Event{
+			{Turn: r.id, By: cause.By, Data: event.InterruptRequested{Reason: cause.Reason, Input: input}},
+		}
 	}) // a failed journal ends the turn by itself
 	r.cancel(cause) // also if the log is closed or has failed
 }

@@ -144,7 +144,7 @@ func TestTheContextBoundsACall(t *testing.T) {
 		}
 		h := &hung{gate: make(chan struct{})}
 		s, err := session.Open(session.Config{
-			Log: journal.New(h, event.State{Session: "s"}), Turn: turn.Config{Model: model.Config{Provider: slow("1")}, Tools: set},
+			Log: journal.New(h, event.State{Session: "s"}), Turn: turn.Config{Requests: turn.Requests{Model: model.Config{Provider: slow("1")}}, Execution: turn.Execution{Tools: set}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -184,7 +184,7 @@ func TestABrokenCloserKeepsNothingOpen(t *testing.T) {
 			s, err := session.Open(session.Config{
 				Log:         journal.NewMemory("s"),
 				BeforeClose: func(context.Context) error { return closer(release) },
-				Turn:        turn.Config{Model: model.Config{Provider: slow("1")}, Tools: set},
+				Turn:        turn.Config{Requests: turn.Requests{Model: model.Config{Provider: slow("1")}}, Execution: turn.Execution{Tools: set}},
 			})
 			if err != nil {
 				t.Fatal(err)

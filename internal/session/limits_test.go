@@ -87,7 +87,7 @@ func TestSessionLimits(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			m := script.New().Otherwise(dear("yes"))
-			config := turn.Config{Limits: run.Limits{Session: c.limits}, Model: model.Config{Price: cents()}}
+			config := turn.Config{Bounds: turn.Bounds{Limits: run.Limits{Session: c.limits}}, Requests: turn.Requests{Model: model.Config{Price: cents()}}}
 			b := limited(t, &disk{}, event.State{Session: "s"}, m, config)
 			for range 2 {
 				if cause := b.run("go"); cause.Outcome != event.Completed {
@@ -124,7 +124,7 @@ func TestSessionLimits(t *testing.T) {
 // The time is that of the session's turns, not of what is between them.
 func TestSessionTime(t *testing.T) {
 	bubble(t, "time", func(t *testing.T) {
-		config := turn.Config{Limits: run.Limits{Session: run.SessionLimits{Time: 25 * time.Second}}}
+		config := turn.Config{Bounds: turn.Bounds{Limits: run.Limits{Session: run.SessionLimits{Time: 25 * time.Second}}}}
 		b := limited(t, &disk{}, event.State{Session: "s"}, slow("1", "2", "3", "4"), config)
 		for range 2 {
 			if cause := b.run("go"); cause.Outcome != event.Completed {
@@ -177,12 +177,12 @@ func TestChildrenShareLimits(t *testing.T) {
 				time.Sleep(time.Second) // the request of which it is a call is paid for
 				m := script.New().Otherwise(script.Turn(script.Usage(model.Usage{Input: 100, Output: 100}), script.Call("look", `{}`)))
 				limits := run.Limits{Repeats: -1, Session: c.limits.Session}
-				b := limited(t, &disk{}, event.State{Session: "c"}, m, turn.Config{Limits: limits, Model: model.Config{Price: cents()}, Meter: turn.MeterOf(ctx)}, call("look", 0))
+				b := limited(t, &disk{}, event.State{Session: "c"}, m, turn.Config{Bounds: turn.Bounds{Limits: limits, Meter: turn.MeterOf(ctx)}, Requests: turn.Requests{Model: model.Config{Price: cents()}}}, call("look", 0))
 				of, asked = b.run("help"), len(m.Requests())
 				b.close()
 			}}
 			m := script.New(script.Turn(script.Usage(model.Usage{Input: 100, Output: 100}), script.Call("task", `{}`)), dear("done"))
-			b := limited(t, &disk{}, event.State{Session: "s"}, m, turn.Config{Limits: c.limits, Model: model.Config{Price: cents()}}, child)
+			b := limited(t, &disk{}, event.State{Session: "s"}, m, turn.Config{Bounds: turn.Bounds{Limits: c.limits}, Requests: turn.Requests{Model: model.Config{Price: cents()}}}, child)
 			b.submit("go", "")
 			time.Sleep(2 * time.Minute)
 			synctest.Wait()
@@ -202,7 +202,7 @@ func TestUnknownCost(t *testing.T) {
 	bubble(t, "now and before", func(t *testing.T) {
 		m := script.New().Otherwise(dear("yes"))
 		limits := run.Limits{Session: run.SessionLimits{Cost: 1}}
-		b := limited(t, &disk{}, event.State{Session: "s"}, m, turn.Config{Limits: limits})
+		b := limited(t, &disk{}, event.State{Session: "s"}, m, turn.Config{Bounds: turn.Bounds{Limits: limits}})
 		atLimit(t, b.run("go"), event.LimitSessionCost, "the price of m is not known")
 		b.close()
 		d, state := b.disk.reopen(t)
@@ -210,7 +210,7 @@ func TestUnknownCost(t *testing.T) {
 		b.run("go") // at a price that nobody knows
 		b.close()
 		d, state = b.disk.reopen(t)
-		b = limited(t, d, state, m, turn.Config{Limits: limits, Model: model.Config{Price: cents()}})
+		b = limited(t, d, state, m, turn.Config{Bounds: turn.Bounds{Limits: limits}, Requests: turn.Requests{Model: model.Config{Price: cents()}}})
 		atLimit(t, b.run("go"), event.LimitSessionCost, "what 1 earlier requests of the session cost is not known")
 		b.close()
 	})

@@ -68,18 +68,23 @@ type Session struct {
 	closedIdle   atomic.Bool   // closed by CloseIdle; set by the actor
 
 	// The fields below belong to the actor.
+	closeState
 	running         *running
 	earlyInterrupts map[string][]*waiter // for inputs that are not accepted yet, by input
 	lateInterrupts  []*waiter            // arrived after the turn's terminal event, before the turn returned
 	// expansions are the inputs that are being expanded.
 	expansions []*expansion
-	closing    []chan error
 	// compactions are the clients that wait for a compaction.
 	compactions     []*compaction
-	closeBy         time.Time // earliest deadline of a caller of Close; zero for none
-	endHooks        *endHooks // running hooks of the session's end; nil if none run
-	unwrittenInputs []string  // inputs in the log that the failed disk may not have
-	closed          bool
+	unwrittenInputs []string // inputs in the log that the failed disk may not have
+}
+
+// closeState is the state of a session that is being closed.
+type closeState struct {
+	closing  []chan error // the callers of Close
+	closeBy  time.Time    // earliest deadline of a caller of Close; zero for none
+	endHooks *endHooks    // running hooks of the session's end; nil if none run
+	closed   bool
 }
 
 // ErrClosed is returned by calls after Close.
@@ -100,7 +105,9 @@ func Open(c Config) (*Session, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Session{config: c, commands: make(chan func()), done: make(chan struct{}), earlyInterrupts: map[string][]*waiter{}}
+	s := &Session{
+		config: c, commands: make(chan func()), done: make(chan struct{}), earlyInterrupts: map[string][]*waiter{},
+	}
 	if err := s.recover(); err != nil {
 		return nil, err
 	}
@@ -110,7 +117,9 @@ func Open(c Config) (*Session, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("cannot open the session: %w", err)
 	}
-	s.log().View(func(state event.State) { s.meter = turn.NewMeter(c.Turn.Limits.Session, state.Spent(), c.Turn.Meter) })
+	s.log().View(
+		func(state event.State) { s.meter = turn.NewMeter(c.Turn.Limits.Session, state.Spent(), c.Turn.Meter) },
+	)
 	go s.loop() // ends with Close, which waits for it
 	return s, nil
 }
@@ -230,7 +239,9 @@ func (s *Session) loop() {
 			s.endHooks.cancel()
 			s.finish()
 		case <-failed: // C4: reported even if no turn runs
-			s.config.Logger.Error("nothing can be done in a session until its log can be written", "error", s.log().Err())
+			s.config.Logger.Error(
+				"nothing can be done in a session until its log can be written", "error", s.log().Err(),
+			)
 			reported = true
 		}
 	}

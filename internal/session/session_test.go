@@ -87,8 +87,8 @@ func open(t *testing.T, d *disk, state event.State, m *script.Model, tools ...to
 		Log: journal.New(d, state), Opened: event.SessionOpened{Dir: "/work"},
 		Sweep: func([]string) []int { return []int{4711} },
 		Turn: turn.Config{
-			Model: model.Config{Provider: m, ProviderName: "script", Name: "m"}, Tools: set, Dir: "/work",
-			Compaction: turn.CompactionAuto,
+			Requests:  turn.Requests{Model: model.Config{Provider: m, ProviderName: "script", Name: "m"}, Compaction: turn.CompactionAuto},
+			Execution: turn.Execution{Tools: set, Dir: "/work"},
 		},
 	})
 	if err != nil {

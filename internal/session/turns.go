@@ -115,7 +115,9 @@ func (s *Session) run(c turn.Config, id string, inputs []string) {
 		cause, err := turn.Run(ctx, c, id)
 		r.cause = cause
 		if err != nil {
-			s.config.Logger.Error("a turn ended with an error beside it", "turn", id, "error", c.Redact.Diagnostic(err.Error()))
+			s.config.Logger.Error(
+				"a turn ended with an error beside it", "turn", id, "error", c.Redact.Diagnostic(err.Error()),
+			)
 		}
 	})()
 }

@@ -36,7 +36,10 @@ func (t *turn) attempt(ctx context.Context, a *attemptSpec) (model.StopReason, *
 	if err != nil {
 		return "", nil, err
 	}
-	d := &demux{turn: t, ctx: ctx, summary: a.summary != nil, attemptNumber: a.n, open: map[int]*openItem{}, ids: map[string]bool{}}
+	d := &demux{
+		turn: t, ctx: ctx, summary: a.summary != nil, attemptNumber: a.n, open: map[int]*openItem{},
+		ids: map[string]bool{},
+	}
 	request, err := t.startAttempt(ctx, d, a)
 	a.attempt = d.attempt
 	observed := t.observeAttempt(ctx, d.started) // also if the journal failed: the attempt still ends
@@ -98,7 +101,8 @@ func (t *turn) startAttempt(ctx context.Context, d *demux, a *attemptSpec) (*mod
 		}
 		var events []event.Event
 		err := t.update(func(s event.State) []event.Event {
-			if ctx.Err() != nil || a.summary == nil && !maySend(t.joining(s), joining, try) { // C10: nothing starts after the interrupt
+			if ctx.Err() != nil || a.summary == nil &&
+				!maySend(t.joining(s), joining, try) { // C10: nothing starts after the interrupt
 				return nil
 			}
 			d.attempt = s.NextAttempt()
@@ -112,7 +116,9 @@ func (t *turn) startAttempt(ctx context.Context, d *demux, a *attemptSpec) (*mod
 			for _, i := range joining {
 				started.Inputs = append(started.Inputs, i.ID)
 			}
-			events = append(t.changeEvents(built.Changes...), event.Event{Turn: t.id, Attempt: d.attempt, Data: started})
+			events = append(t.changeEvents(built.Changes...), event.Event{
+				Turn: t.id, Attempt: d.attempt, Data: started,
+			})
 			return events
 		})
 		d.request = built.RequestStats // nothing else of the request is kept
@@ -140,7 +146,9 @@ func (t *turn) build(a *attemptSpec, try int) (built history.BuiltRequest, joini
 		}
 	})
 	if a.summary != nil {
-		return history.SummaryRequest(log, t.target, t.System, t.specs(), *a.summary, instruction(a.summary.Summary)), nil
+		return history.SummaryRequest(
+			log, t.target, t.System, t.specs(), *a.summary, instruction(a.summary.Summary),
+		), nil
 	}
 	return t.Conversation.Request(log, t.target, t.System, t.specs(), joining...), joining
 }
@@ -159,7 +167,9 @@ func (t *turn) specs() []model.ToolSpec {
 		if t.providerSearch && s.Finder || !t.providerSearch && s.Deferred != "" {
 			continue
 		}
-		out = append(out, model.ToolSpec{Name: s.Name, Description: s.Description, Schema: s.Schema, Grammar: s.Grammar, Deferred: s.Deferred})
+		out = append(out, model.ToolSpec{
+			Name: s.Name, Description: s.Description, Schema: s.Schema, Grammar: s.Grammar, Deferred: s.Deferred,
+		})
 	}
 	return out
 }
@@ -209,9 +219,14 @@ func (t *turn) stream(ctx context.Context, d *demux, request *model.Request, lea
 			}
 			switch silent, why := watch.check(); why {
 			case cutStall:
-				return t.cutStalled(d.attempt, silent, model.NewError(model.ErrStalled, "LLM stream stalled: no tokens received for %s", formatDuration(silent)))
+				return t.cutStalled(d.attempt, silent, model.NewError(
+					model.ErrStalled, "LLM stream stalled: no tokens received for %s", formatDuration(silent),
+				))
 			case cutOverdue:
-				return t.cutStalled(d.attempt, silent, model.NewError(model.ErrTimeout, "the response was not complete after %s (attempt_timeout)", formatDuration(t.Model.Timeouts.Attempt)))
+				return t.cutStalled(d.attempt, silent, model.NewError(
+					model.ErrTimeout, "the response was not complete after %s (attempt_timeout)",
+					formatDuration(t.Model.Timeouts.Attempt),
+				))
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)

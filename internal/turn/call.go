@@ -25,13 +25,9 @@ const maxProgress = 256 << 10
 // call is one tool call that is ready. The goroutine that start starts owns it and resolves
 // settled on every path; the turn waits for settled.
 type call struct {
-	turn               *turn
-	attempt, item      string
-	name, callID, args string
-	duplicate          bool
-	byPerson           bool  // entered by a person, without approval
-	argsErr            error // why the model's arguments are not a valid call
-
+	callSpec
+	callProgress
+	turn    *turn
 	turnCtx context.Context // context of the turn
 	cancel  context.CancelCauseFunc
 	// decided is resolved when the log says whether the call runs.
@@ -42,9 +38,21 @@ type call struct {
 	time       *scope.Allowance
 	hookResult hookResult
 	starts     []tool.Program // programs named by clients that the call may start once it is approved
+}
 
-	mu           sync.Mutex   // guards the fields below
-	outputBudget bound.Budget // for the output while the call runs
+// callSpec is a call as the model or a person requested it.
+type callSpec struct {
+	attempt, item      string
+	name, callID, args string
+	duplicate          bool
+	byPerson           bool  // entered by a person, without approval
+	argsErr            error // why the model's arguments are not a valid call
+}
+
+// callProgress is the output of a running call that goes into the log.
+type callProgress struct {
+	mu           sync.Mutex // guards the fields below
+	outputBudget bound.Budget
 	notices      int
 	runes        runeBuffer
 	mask         *redact.Stream
@@ -138,7 +146,8 @@ func (c *call) approve(ctx context.Context) error {
 	t := c.turn
 	x, _ := t.Tools.Lookup(c.name)
 	a := approval.Call{
-		Turn: t.id, Attempt: c.attempt, Item: c.item, Tool: x.Spec(), Title: t.Redact.String(c.title()), Arguments: c.args, Starts: c.starts,
+		Turn: t.id, Attempt: c.attempt, Item: c.item, Tool: x.Spec(), Title: t.Redact.String(c.title()),
+		Arguments: c.args, Starts: c.starts,
 	}
 	type answer struct {
 		grant Grant
@@ -229,7 +238,8 @@ func (c *call) await(ctx context.Context) (g toolReturn, ok bool) {
 	// result has no effect.
 	t.detached.Go(scope.Shield(func(err error) { results <- toolReturn{err: err} }, func() {
 		result, err := t.Tools.Run(tool.WithSearcher(tool.WithHurry(ctx, t.Hurry), t.searchWeb), tool.Call{
-			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir, Progress: c.progressText, Notice: c.notice, Ask: c.fillForm,
+			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir,
+			Progress: c.progressText, Notice: c.notice, Ask: c.fillForm,
 			Sandbox: c.grant.Sandbox, Secrets: c.grant.Secrets, Starts: names, Places: c.grant.Places,
 		})
 		results <- toolReturn{result, err} // never blocks: one result, capacity 1
@@ -317,7 +327,10 @@ func (c *call) refuse(err error) {
 			id := s.NextApproval()
 			return append(
 				c.event(event.ApprovalRequested{Approval: id, Tool: c.name, Title: c.turn.Redact.String(c.title())}),
-				c.event(event.ApprovalEnded{Approval: id, Verdict: event.Denied, Policy: denied.Policy, Message: c.turn.Redact.String(denied.Message)})...,
+				c.event(event.ApprovalEnded{
+					Approval: id, Verdict: event.Denied, Policy: denied.Policy,
+					Message: c.turn.Redact.String(denied.Message),
+				})...,
 			)
 		}) // a failed journal ends the turn by itself
 	}
@@ -339,7 +352,10 @@ func (c *call) end(ctx context.Context, g toolReturn) {
 	var panicked *tool.PanicError
 	switch {
 	case errors.As(g.err, &panicked):
-		c.turn.Logger.Error("a tool panicked", "tool", c.name, "panic", c.turn.Redact.Diagnostic(panicked.Error()), "stack", c.turn.Redact.Diagnostic(panicked.Stack))
+		c.turn.Logger.Error(
+			"a tool panicked", "tool", c.name, "panic", c.turn.Redact.Diagnostic(panicked.Error()), "stack",
+			c.turn.Redact.Diagnostic(panicked.Stack),
+		)
 		fallthrough
 	case g.err != nil:
 		d.Status, d.Output = event.ItemFailed, g.err.Error()

@@ -37,7 +37,7 @@ func (t *turn) commands(ctx context.Context) (more bool, err error) {
 
 // entered records the call of a command. The call belongs to no attempt and is ready.
 func (t *turn) entered(in event.Input) (*call, error) {
-	c := &call{turn: t, callID: in.ID, byPerson: true}
+	c := &call{turn: t, callSpec: callSpec{callID: in.ID, byPerson: true}}
 	if t.Command != nil {
 		name, arguments := t.Command(in.Text)
 		c.name, c.args = name, t.Redact.String(string(arguments))
@@ -45,8 +45,14 @@ func (t *turn) entered(in event.Input) (*call, error) {
 	err := t.update(func(s event.State) []event.Event {
 		c.item = s.NextItem(0)
 		return []event.Event{
-			{Turn: t.id, Item: c.item, By: in.By, Data: event.ItemStarted{Type: event.ToolCall, CallID: c.callID, Name: c.name}},
-			{Turn: t.id, Item: c.item, By: in.By, Data: event.CallReady{Name: c.name, CallID: c.callID, Arguments: c.args}},
+			{
+				Turn: t.id, Item: c.item, By: in.By,
+				Data: event.ItemStarted{Type: event.ToolCall, CallID: c.callID, Name: c.name},
+			},
+			{
+				Turn: t.id, Item: c.item, By: in.By,
+				Data: event.CallReady{Name: c.name, CallID: c.callID, Arguments: c.args},
+			},
 		}
 	})
 	return c, err

@@ -75,7 +75,8 @@ func (t *turn) trigger() (trigger event.Trigger) {
 	return trigger
 }
 
-// compact compacts the history before the step's next request. If compaction would not free enough, the next request is sent as it is.
+// compact compacts the history before the step's next request. If compaction would not free
+// enough, the next request is sent as it is.
 func (t *turn) compact(ctx context.Context, step int, trigger event.Trigger) error {
 	if last, ok := t.window.compactedAt[trigger]; ok && step-last < minCompactionSteps {
 		return t.windowFull(fmt.Sprintf("it was full again %d steps after the history was compacted", step-last))
@@ -155,7 +156,9 @@ func (t *turn) plan(summary bool) (p history.Plan) {
 }
 
 // change returns the event of a compaction.
-func (t *turn) change(ctx context.Context, p history.Plan, trigger event.Trigger, digest string) (event.HistoryChanged, error) {
+func (t *turn) change(
+	ctx context.Context, p history.Plan, trigger event.Trigger, digest string,
+) (event.HistoryChanged, error) {
 	text, err := t.digest(ctx, p)
 	if err != nil {
 		return event.HistoryChanged{}, err
@@ -165,7 +168,10 @@ func (t *turn) change(ctx context.Context, p history.Plan, trigger event.Trigger
 		From: p.From, Summary: digest, Ledger: text, Before: p.Before,
 	}
 	c.Tokens = max(p.Before-p.Freed(history.Tokens(digest+text)), 0)
-	c.Why = fmt.Sprintf("the conversation was compacted, since %s: about %d tokens became %d", triggerReason(trigger), c.Before, c.Tokens)
+	c.Why = fmt.Sprintf(
+		"the conversation was compacted, since %s: about %d tokens became %d", triggerReason(trigger), c.Before,
+		c.Tokens,
+	)
 	return c, nil
 }
 
@@ -224,8 +230,10 @@ func (t *turn) windowFull(why string) error {
 	p := t.plan(false)
 	rest := max(p.Kept-p.Fixed-p.Inputs, 0)
 	return event.AbortLimit(event.LimitContext, fmt.Sprintf(
-		"the model's window of %d tokens is full, and %s. By settle's count, the instructions and the tools take %d tokens, the messages of this turn %d, "+
-			"recent answers and outputs %d, and what came before %d. Nothing is lost: a new message continues the session; "+
+		"the model's window of %d tokens is full, and %s. By settle's count, the instructions and the tools take "+
+			"%d tokens, the messages of this turn %d, "+
+			"recent answers and outputs %d, and what came before %d. Nothing is lost: a new message continues "+
+			"the session; "+
 			"a model with a larger window, fewer tools or shorter outputs make room",
 		p.Window, why, p.Fixed, p.Inputs, rest, p.Removed))
 }

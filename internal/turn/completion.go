@@ -13,7 +13,9 @@ func (t *turn) reportEndedChildren() error {
 	return t.update(func(s event.State) (out []event.Event) {
 		for n, c := range s.News() {
 			id := s.NextItem(n)
-			content := event.Content{Type: event.Note, Text: t.Redact.String(task.Report(c.ChildStarted, *c.Ended)), Child: c.Child}
+			content := event.Content{
+				Type: event.Note, Text: t.Redact.String(task.Report(c.ChildStarted, *c.Ended)), Child: c.Child,
+			}
 			out = append(out,
 				event.Event{Turn: t.id, Item: id, Data: event.ItemStarted{Type: event.Note}},
 				event.Event{Turn: t.id, Item: id, Data: event.ItemEnded{Status: event.ItemCompleted, Content: content}})

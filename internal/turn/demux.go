@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/settle-agent/settle/event"
@@ -82,7 +83,9 @@ func (d *demux) chunk(c *model.Chunk) (done bool, err error) {
 func (d *demux) startItem(c model.Chunk) error {
 	kind, ok := itemTypes[c.Role]
 	if !ok || d.open[c.Index] != nil {
-		return model.NewError(model.ErrMalformed, "item %d of the response begins twice or has no type (%q)", c.Index, c.Role)
+		return model.NewError(
+			model.ErrMalformed, "item %d of the response begins twice or has no type (%q)", c.Index, c.Role,
+		)
 	}
 	c.CallID, c.Name = d.turn.Redact.String(c.CallID), d.turn.Redact.String(c.Name)
 	i := &openItem{role: c.Role, callID: c.CallID, name: c.Name, mask: d.turn.Redact.Stream()}
@@ -210,14 +213,18 @@ func (d *demux) seal(content *event.Content, c model.Chunk) {
 // at once.
 func (d *demux) ready(i *openItem, c model.Chunk) error {
 	c.CallID, c.Name = d.turn.Redact.String(c.CallID), d.turn.Redact.String(c.Name)
-	call := &call{turn: d.turn, attempt: d.attempt, item: i.id, callID: or(c.CallID, i.callID)}
+	call := &call{turn: d.turn, callSpec: callSpec{
+		attempt: d.attempt, item: i.id, callID: cmp.Or(c.CallID, i.callID),
+	}}
 	call.duplicate, d.ids[call.callID] = d.ids[call.callID], true
 	var arguments string
 	d.turn.Log.View(func(s event.State) { arguments = s.Running().Item(i.id).Content().Arguments })
-	said := d.turn.view.Read(or(c.Name, i.name), arguments)
+	said := d.turn.view.Read(cmp.Or(c.Name, i.name), arguments)
 	call.name, call.args, call.argsErr = said.Name, said.Arguments, said.Err
 	err := d.turn.update(func(event.State) []event.Event {
-		return d.event(i, event.CallReady{Name: call.name, CallID: call.callID, Arguments: call.args, Sent: said.Sent, Seal: c.Seal})
+		return d.event(i, event.CallReady{
+			Name: call.name, CallID: call.callID, Arguments: call.args, Sent: said.Sent, Seal: c.Seal,
+		})
 	})
 	if err != nil {
 		return err
@@ -263,7 +270,9 @@ func (d *demux) endOpenItem(item *event.Item) event.Event {
 	end := event.ItemEnded{Status: event.ItemCompleted, Content: item.Content()}
 	if item.Type() == event.ToolCall {
 		end.Status, end.Effects = event.ItemAborted, event.EffectsNone
-		end.Cause = event.Fail(&event.Failure{Name: event.NameProvider, Kind: string(d.stop), Message: "the response was cut within the call's arguments"})
+		end.Cause = event.Fail(&event.Failure{
+			Name: event.NameProvider, Kind: string(d.stop), Message: "the response was cut within the call's arguments",
+		})
 	}
 	return event.Event{Turn: d.turn.id, Attempt: d.attempt, Item: item.ID, Data: end}
 }
@@ -277,11 +286,4 @@ func (d *demux) end() event.AttemptEnded {
 		end.Cost = &cost
 	}
 	return end
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

@@ -87,7 +87,9 @@ func (c *call) runBeforeHooks(ctx context.Context) error {
 }
 
 func refusedByHook(tool, reason string) error {
-	return &approval.DeniedError{Policy: byHook, Message: fmt.Sprintf("A hook of the user did not allow this call of %q: %s", tool, reason)}
+	return &approval.DeniedError{
+		Policy: byHook, Message: fmt.Sprintf("A hook of the user did not allow this call of %q: %s", tool, reason),
+	}
 }
 
 // runAfterHooks runs the hooks after the call and keeps their notes.

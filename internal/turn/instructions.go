@@ -9,6 +9,12 @@ import (
 	"github.com/settle-agent/settle/run"
 )
 
+// instructionState is what the model has of the project's instructions.
+type instructionState struct {
+	instructedCalls int             // calls whose instructions were added
+	knownFiles      map[string]bool // that the model has; nil if not read from the log yet
+}
+
 // maxInstructions bounds the project's instructions that a session's model receives besides
 // its system prompt, in bytes. Of further files, the model receives the path only.
 const maxInstructions = 64 << 10
@@ -37,9 +43,15 @@ func (t *turn) addInstructions(ctx context.Context) error {
 				continue
 			}
 			t.knownFiles[one.Path] = true
-			text := fmt.Sprintf("[You work where the project has instructions of its own. %s says:]\n\n%s", one.Path, t.Redact.String(one.Text))
+			text := fmt.Sprintf(
+				"[You work where the project has instructions of its own. %s says:]\n\n%s", one.Path,
+				t.Redact.String(one.Text),
+			)
 			if t.window.instructionBytes+len(one.Text) > maxInstructions {
-				text = fmt.Sprintf("[You work where the project has instructions of its own, in %s. Read them before you go on.]", one.Path)
+				text = fmt.Sprintf(
+					"[You work where the project has instructions of its own, in %s. Read them before you go on.]",
+					one.Path,
+				)
 			} else {
 				t.window.instructionBytes += len(one.Text)
 			}
@@ -70,7 +82,10 @@ func (t *turn) instructions(ctx context.Context, calls []*call) ([]run.Instructi
 	}
 	done := make(chan []run.Instruction, 1)
 	// Ends with its last file. A file system that hangs keeps it, and nothing waits for it.
-	go scope.Shield(func(err error) { t.panicked("reading instructions panicked")(err); done <- nil }, func() { done <- t.Instructions(t.Dir, worked) })()
+	go scope.Shield(
+		func(err error) { t.panicked("reading instructions panicked")(err); done <- nil },
+		func() { done <- t.Instructions(t.Dir, worked) },
+	)()
 	select {
 	case found := <-done:
 		return found, nil

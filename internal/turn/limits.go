@@ -31,7 +31,11 @@ func (t *turn) guardLimits(step int) error {
 			return event.AbortLimit(g.kind, fmt.Sprintf("the %s used %s", g.subject, g.usage()))
 		case g.used >= warnAt*g.limitValue && !t.warnings[g.key]:
 			t.warnings[g.key] = true
-			if err := t.note(fmt.Sprintf("The %s has used %s; it is ended at the limit. Finish what is most important, and say what is left to do.", g.subject, g.usage())); err != nil {
+			if err := t.note(fmt.Sprintf(
+				"The %s has used %s; it is ended at the limit. Finish what is most important, and say what is "+
+					"left to do.",
+				g.subject, g.usage(),
+			)); err != nil {
 				return err
 			}
 		}
@@ -66,10 +70,15 @@ func (t *turn) guardPrice(m *Meter) error {
 		limit = sessionLimit(limit)
 	}
 	if t.Model.Price == nil {
-		return event.AbortLimit(limit, fmt.Sprintf("the price of %s is not known, so its cost cannot be limited", t.Model.Name))
+		return event.AbortLimit(limit, fmt.Sprintf(
+			"the price of %s is not known, so its cost cannot be limited", t.Model.Name,
+		))
 	}
 	if spent, _ := m.total(); spent.Unpriced > 0 {
-		return event.AbortLimit(limit, fmt.Sprintf("what %d earlier requests of the %s cost is not known, so its cost cannot be limited", spent.Unpriced, m.scope))
+		return event.AbortLimit(limit, fmt.Sprintf(
+			"what %d earlier requests of the %s cost is not known, so its cost cannot be limited", spent.Unpriced,
+			m.scope,
+		))
 	}
 	return nil
 }
@@ -98,7 +107,8 @@ func (t *turn) count() {
 	var spent event.Summary
 	t.Log.View(func(s event.State) {
 		running := s.Turn(t.id)
-		for running != nil && t.countedAttempts < len(running.Attempts) && running.Attempts[t.countedAttempts].End != nil {
+		for running != nil && t.countedAttempts < len(running.Attempts) &&
+			running.Attempts[t.countedAttempts].End != nil {
 			a := running.Attempts[t.countedAttempts]
 			spent.Add(*a.End)
 			if a.End.Outcome == event.Completed && a.Start.Purpose == "" {

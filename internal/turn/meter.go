@@ -10,7 +10,8 @@ import (
 	"github.com/settle-agent/settle/run"
 )
 
-// Meter sums up and bounds the tokens, steps and cost of a turn or a session, including everything below it. A turn's meter is below its session's, and a child session's is below
+// Meter sums up and bounds the tokens, steps and cost of a turn or a session, including
+// everything below it. A turn's meter is below its session's, and a child session's is below
 // the meter of the turn that started the child. Several goroutines may call its methods; a nil
 // Meter counts nothing.
 type Meter struct {
@@ -87,7 +88,10 @@ func tokenGauge(used int64, of int64) gauge {
 }
 
 func costGauge(used, of float64) gauge {
-	return gauge{kind: event.LimitCost, used: used, limitValue: of, show: func(usd float64) string { return fmt.Sprintf("$%.4g", usd) }}
+	return gauge{
+		kind: event.LimitCost, used: used, limitValue: of,
+		show: func(usd float64) string { return fmt.Sprintf("$%.4g", usd) },
+	}
 }
 
 func stepGauge(used, of int) gauge {

@@ -75,7 +75,8 @@ func (t *turn) observe(ctx context.Context) context.Context {
 	started := event.Event{V: event.Version, Session: t.session, Turn: t.id}
 	t.Log.View(func(s event.State) {
 		if running := s.Turn(t.id); running != nil {
-			started.Seq, started.At, started.By, started.Data = running.StartSeq, running.StartedAt, running.By, running.Start
+			started.Seq, started.At = running.StartSeq, running.StartedAt
+			started.By, started.Data = running.By, running.Start
 		}
 	})
 	t.observation = &observation{turn: t, ends: map[string]func(event.Event){}, earlyEnds: map[string]event.Event{}}
@@ -102,15 +103,18 @@ func (t *turn) observeCall(ctx context.Context, name string, started event.Event
 	if t.observation == nil || t.Observer.Call == nil || started.Seq == 0 {
 		return ctx
 	}
-	return t.observation.start(ctx, started, func(ctx context.Context, e event.Event) (context.Context, func(event.Event)) {
+	hook := func(ctx context.Context, e event.Event) (context.Context, func(event.Event)) {
 		return t.Observer.Call(ctx, name, e)
-	})
+	}
+	return t.observation.start(ctx, started, hook)
 }
 
 // lineage is the context key that proves that a context was made from another one.
 type lineage struct{}
 
-func (o *observation) start(ctx context.Context, e event.Event, hook func(context.Context, event.Event) (context.Context, func(event.Event))) context.Context {
+func (o *observation) start(
+	ctx context.Context, e event.Event, hook func(context.Context, event.Event) (context.Context, func(event.Event)),
+) context.Context {
 	if hook == nil {
 		return ctx
 	}

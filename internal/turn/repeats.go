@@ -30,9 +30,12 @@ func (t *turn) guardRepeats(calls []*call) error {
 		n := t.repeats[key]
 		switch {
 		case n >= limit:
-			return event.AbortLimit(event.LimitRepeats, fmt.Sprintf("%q was called with the same arguments and gave the same result %d times", name, n))
+			return event.AbortLimit(event.LimitRepeats, fmt.Sprintf(
+				"%q was called with the same arguments and gave the same result %d times", name, n,
+			))
 		case n == 3 || n == 5:
-			if err := t.note(fmt.Sprintf("You have called %q %d times with the same arguments, and it gave the same result each time. "+
+			if err := t.note(fmt.Sprintf("You have called %q %d times with the same arguments, and it gave the "+
+				"same result each time. "+
 				"Do something else, or finish. After %d times the turn is ended.", name, n, limit)); err != nil {
 				return err
 			}
@@ -49,7 +52,8 @@ func (t *turn) results(calls []*call) map[[32]byte]string {
 		running := s.Running()
 		for _, c := range calls {
 			i := running.Item(c.item)
-			if i.Status == event.ItemAborted || c.elapsed > slowCall { // by the monotonic clock: the times of events may jump
+			if i.Status == event.ItemAborted ||
+				c.elapsed > slowCall { // by the monotonic clock: the times of events may jump
 				continue
 			}
 			said := i.Content()

@@ -50,7 +50,7 @@ type decision struct {
 	delay        time.Duration
 	holdSessions bool   // sessions with the same key wait as well
 	attempt      int    // number of failed attempts in a row, of any kinds
-	limit        int    // the retry at which the turn ends if all later attempts fail in the same way; 0 if time bounds the retries
+	limit        int    // the last retry if all later attempts fail in the same way; 0 if time bounds them
 	exhausted    string // why there is no retry, if the error itself could be retried
 }
 
@@ -161,7 +161,9 @@ func (b *budget) outage(e *model.Error, now time.Time) decision {
 	if b.outages == 1 {
 		b.outageStart = now
 	}
-	d := decision{attempt: b.failures, holdSessions: !e.Unreachable, delay: backoff(b.outages, overloadDelay, overloadDelayCap)}
+	d := decision{
+		attempt: b.failures, holdSessions: !e.Unreachable, delay: backoff(b.outages, overloadDelay, overloadDelayCap),
+	}
 	if e.RetryAfter > 0 {
 		d.delay = e.RetryAfter
 	}
@@ -173,7 +175,10 @@ func (b *budget) outage(e *model.Error, now time.Time) decision {
 	case b.Retries != nil && b.retryCount() > *b.Retries:
 		d.exhausted = "no retry is left"
 	case d.delay > left:
-		d.exhausted = fmt.Sprintf("the wait until %s is longer than what is left of %s", now.Add(d.delay).UTC().Format(time.RFC3339), formatDuration(b.RetryFor))
+		d.exhausted = fmt.Sprintf(
+			"the wait until %s is longer than what is left of %s", now.Add(d.delay).UTC().Format(time.RFC3339),
+			formatDuration(b.RetryFor),
+		)
 	default:
 		d.retry = true
 	}

@@ -120,10 +120,15 @@ func (t *turn) continues(stop model.StopReason) (bool, error) {
 		if t.cutResponses > maxCuts {
 			return false, event.Fail(&event.Failure{
 				Name: event.NameProvider, Kind: "max_tokens",
-				Message: fmt.Sprintf("the model's answer was cut at its output limit %d times in a row", t.cutResponses),
+				Message: fmt.Sprintf(
+					"the model's answer was cut at its output limit %d times in a row", t.cutResponses,
+				),
 			})
 		}
-		return true, t.note("Your last response was cut at the output limit. Go on where it stopped, in smaller pieces; a tool call that was cut did not run.")
+		return true, t.note(
+			"Your last response was cut at the output limit. Go on where it stopped, in smaller pieces; a tool " +
+				"call that was cut did not run.",
+		)
 	case model.StopPause:
 		t.pausedResponses++
 		if t.pausedResponses > maxPausedResponses {

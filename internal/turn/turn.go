@@ -23,43 +23,12 @@ import (
 
 // Config configures a turn. Log, Model and Tools must be set.
 type Config struct {
-	Log   *journal.Log
-	Model model.Config
-	// Conversation is the session's conversation, so that a turn's first request extends the
-	// last request of the turn before; nil starts a new one.
-	Conversation *history.Conversation
-	System       string
-	Tools        *tool.Set
-	// Dir is the working directory of calls, absolute.
-	Dir string
-	// Instructions, if set, returns the project's instruction files below dir for the places
-	// where the calls worked. It is called after each step and reads files. It returns files
-	// that the model already has as well.
-	Instructions func(dir string, calls []event.Content) []run.Instruction
-	// Approver approves each call; nil lets every call run.
-	Approver Approver
-	// Filler lets the user fill in forms; nil declines forms.
-	Filler Filler
-	Retry  run.Retry
-	Limits run.Limits
-	// Meter is the session's meter; nil makes a new one.
-	Meter *Meter
-	// Compaction selects how settle makes room when the model's window is full; empty means
-	// off.
-	Compaction Compaction
-	// InterruptGrace is the time in which all calls, in parallel, must end after the turn was
-	// interrupted or has failed; 0 means 250 ms.
-	InterruptGrace time.Duration
-	// Command returns the call for an input that is a command; nil refuses commands.
-	Command func(text string) (tool string, arguments json.RawMessage)
-	// CallTimeout bounds calls whose tool has no timeout; 0 means one hour.
-	CallTimeout time.Duration
+	Requests
+	Execution
+	Bounds
+	Log *journal.Log
 	// AwaitChildren keeps the turn running while background children run.
 	AwaitChildren bool
-	// Calls, if set, lets clients cancel single calls of the turn.
-	Calls *Calls
-	// Hurry, when closed, ends every grace at once.
-	Hurry <-chan struct{}
 	// Redact masks secrets in all output of models and tools; nil masks nothing.
 	Redact *redact.Redactor
 	Logger *slog.Logger
@@ -67,6 +36,52 @@ type Config struct {
 	Observer run.Observer
 	// Hooks are the session's hooks; nil for none.
 	Hooks *hooks.Set
+}
+
+// Requests configures the model requests of a turn.
+type Requests struct {
+	Model  model.Config
+	System string
+	// Conversation is the session's conversation, so that a turn's first request extends the
+	// last request of the turn before; nil starts a new one.
+	Conversation *history.Conversation
+	// Compaction selects how settle makes room when the model's window is full; empty means
+	// off.
+	Compaction Compaction
+	// Instructions, if set, returns the project's instruction files below dir for the places
+	// where the calls worked. It is called after each step and reads files. It returns files
+	// that the model already has as well.
+	Instructions func(dir string, calls []event.Content) []run.Instruction
+}
+
+// Execution configures the calls of a turn.
+type Execution struct {
+	Tools *tool.Set
+	// Dir is the working directory of calls, absolute.
+	Dir string
+	// Approver approves each call; nil lets every call run.
+	Approver Approver
+	// Filler lets the user fill in forms; nil declines forms.
+	Filler Filler
+	// Command returns the call for an input that is a command; nil refuses commands.
+	Command func(text string) (tool string, arguments json.RawMessage)
+	// Calls, if set, lets clients cancel single calls of the turn.
+	Calls *Calls
+	// Hurry, when closed, ends every grace at once.
+	Hurry <-chan struct{}
+}
+
+// Bounds bound what a turn may use.
+type Bounds struct {
+	Retry  run.Retry
+	Limits run.Limits
+	// Meter is the session's meter; nil makes a new one.
+	Meter *Meter
+	// InterruptGrace is the time in which all calls, in parallel, must end after the turn was
+	// interrupted or has failed; 0 means 250 ms.
+	InterruptGrace time.Duration
+	// CallTimeout bounds calls whose tool has no timeout; 0 means one hour.
+	CallTimeout time.Duration
 }
 
 // Approver decides whether a call may run. Approve returns a grant to let the call run, an
@@ -100,34 +115,45 @@ const (
 // change.
 type turn struct {
 	Config
-	id      string
-	session string
-	target  history.Target
-	view    *family.View // the tools under the names that the model sees
-	// providerSearch means that the provider searches deferred tools.
-	providerSearch  bool
-	cancel          context.CancelCauseFunc
-	calls           []*call // of this turn, in order
-	budget          budget
-	repeats         map[[32]byte]int
-	startedAt       time.Time
-	meter           *Meter
-	timeBefore      time.Duration   // run time of the session's earlier turns
-	countedAttempts int             // attempts of the turn that the meters include
-	warnings        map[string]bool // limits about which the model was warned
-	cutResponses    int             // responses in a row that were cut at the output limit
-	pausedResponses int             // responses in a row that the provider paused
-	purpose         event.Purpose
-	stopRefusals    int // in a row, by hooks of the turn's end
-	window          windowState
-	// instructedCalls is the number of calls whose instructions were added. knownFiles are the
-	// instruction files that the model has; nil if not read from the log yet.
-	instructedCalls int
-	knownFiles      map[string]bool
-	detached        sync.WaitGroup // goroutines of streams and tools that may outlive their callers
+	offer
+	stepState
+	consumption
+	instructionState
+	id, session string
+	cancel      context.CancelCauseFunc
+	calls       []*call // of this turn, in order
+	budget      budget
+	window      windowState
+	detached    sync.WaitGroup // goroutines of streams and tools that may outlive their callers
 	// observation is the observer's state; nil without an observer.
 	observation *observation
 	endingErr   error // why the ending is not durable or not in the log
+}
+
+// offer is the model of a turn, and the tools that it is offered.
+type offer struct {
+	target history.Target
+	view   *family.View // the tools under the names that the model sees
+	// providerSearch means that the provider searches deferred tools.
+	providerSearch bool
+}
+
+// stepState is the state of the loop over steps.
+type stepState struct {
+	purpose         event.Purpose
+	cutResponses    int // responses in a row that were cut at the output limit
+	pausedResponses int // responses in a row that the provider paused
+	stopRefusals    int // in a row, by hooks of the turn's end
+	repeats         map[[32]byte]int
+}
+
+// consumption is what a turn has used of its limits.
+type consumption struct {
+	startedAt       time.Time
+	timeBefore      time.Duration // run time of the session's earlier turns
+	meter           *Meter
+	countedAttempts int             // attempts of the turn that the meters include
+	warnings        map[string]bool // limits about which the model was warned
 }
 
 // Run runs the started turn with the id until the turn has its terminal event, and returns its
@@ -197,8 +223,10 @@ func newTurn(c Config, id string) *turn {
 	c.Model.Timeouts = timeouts(c.Model.Timeouts)
 	c.Retry = withDefaults(c.Retry)
 	t := &turn{
-		Config: c, id: id, view: family.New(family.Family(c.Model.Family), family.Offer(c.Model.Offer), c.Tools),
-		repeats: map[[32]byte]int{}, warnings: map[string]bool{}, startedAt: time.Now(), budget: budget{Retry: c.Retry},
+		Config: c, id: id, budget: budget{Retry: c.Retry},
+		offer:       offer{view: family.New(family.Family(c.Model.Family), family.Offer(c.Model.Offer), c.Tools)},
+		stepState:   stepState{repeats: map[[32]byte]int{}},
+		consumption: consumption{startedAt: time.Now(), warnings: map[string]bool{}},
 	}
 	c.Log.View(func(s event.State) {
 		t.session = s.Session
@@ -212,8 +240,13 @@ func newTurn(c Config, id string) *turn {
 	if t.Meter == nil {
 		t.Meter = NewMeter(c.Limits.Session, event.Summary{}, nil)
 	}
-	t.meter = &Meter{scope: "turn", limits: run.SessionLimits{Tokens: c.Limits.Tokens, Cost: c.Limits.Cost}, parent: t.Meter}
-	t.target = history.Target{Provider: c.Model.ProviderName, Model: c.Model.Name, Traits: c.Model.Traits, Effort: c.Model.Effort, CacheKey: t.session}
+	t.meter = &Meter{
+		scope: "turn", limits: run.SessionLimits{Tokens: c.Limits.Tokens, Cost: c.Limits.Cost}, parent: t.Meter,
+	}
+	t.target = history.Target{
+		Provider: c.Model.ProviderName, Model: c.Model.Name, Traits: c.Model.Traits, Effort: c.Model.Effort,
+		CacheKey: t.session,
+	}
 	c.Log.View(func(s event.State) { t.providerSearch = t.target.SearchesTools(s, nil) && hasDeferredTools(t.view) })
 	return t
 }
@@ -230,7 +263,9 @@ func (t *turn) withLimits(ctx context.Context) (context.Context, context.CancelC
 	}
 	if limit := t.Limits.Session.Time; limit > t.timeBefore { // otherwise the limit is reached before the first request
 		timers = append(timers, time.AfterFunc(limit-t.timeBefore, func() {
-			cancel(event.AbortLimit(sessionLimit(event.LimitTime), "the session's turns ran for "+formatDuration(limit)))
+			cancel(event.AbortLimit(
+				sessionLimit(event.LimitTime), "the session's turns ran for "+formatDuration(limit),
+			))
 		}))
 	}
 	// Ends with the turn: Run cancels the context when it returns.

@@ -48,8 +48,9 @@ func newBenchOn(t *testing.T, log *journal.Log, m *script.Model, tools ...tool.T
 	}
 	b := &bench{t: t, log: log, model: m}
 	b.config = turn.Config{
-		Log: b.log, Tools: set, Dir: "/work", System: "You are a test.",
-		Model: model.Config{Provider: m, ProviderName: "script", Name: "m"},
+		Execution: turn.Execution{Tools: set, Dir: "/work"},
+		Requests:  turn.Requests{System: "You are a test.", Model: model.Config{Provider: m, ProviderName: "script", Name: "m"}},
+		Log:       b.log,
 	}
 	b.update(event.SessionOpened{Dir: "/work"})
 	t.Cleanup(func() {

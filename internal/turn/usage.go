@@ -29,7 +29,10 @@ func (t *turn) usage(reported event.Usage, sent, said int) (u event.Usage, estim
 	u = event.Usage{Input: int64(max(sent, 1)), Output: int64(max(history.TokensOf(said), 1))}
 	t.Logger.Warn("the provider reported an implausible usage, which was estimated from the text instead",
 		"turn", t.id, "provider", t.target.Provider, "model", t.target.Model,
-		slog.Group("reported", "input", reported.Input, "cache_read", reported.CacheRead, "cache_write", reported.CacheWrite, "output", reported.Output, "reasoning", reported.Reasoning),
+		slog.Group(
+			"reported", "input", reported.Input, "cache_read", reported.CacheRead, "cache_write", reported.CacheWrite,
+			"output", reported.Output, "reasoning", reported.Reasoning,
+		),
 		slog.Group("estimated", "input", u.Input, "output", u.Output))
 	return u, true
 }

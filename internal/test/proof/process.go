@@ -101,11 +101,8 @@ func (p *process) turn(set setting, tools *tool.Set) turn.Config {
 		modelConfig.Provider = panicking{seen, p.world}
 	}
 	c := turn.Config{
-		Model:  modelConfig,
-		System: system, Tools: tools, Dir: "/work", Redact: p.world.redactor,
-		Limits:         run.Limits{Steps: set.limits.Steps, Time: set.limits.Time, Repeats: set.limits.Repeats},
-		InterruptGrace: set.limits.Grace, Compaction: set.compact,
-		Command: func(plan string) (string, json.RawMessage) {
+		Requests: turn.Requests{Model: modelConfig, System: system, Compaction: set.compact},
+		Execution: turn.Execution{Tools: tools, Dir: "/work", Command: func(plan string) (string, json.RawMessage) {
 			p.world.pass(inCommand)
 			raw, _ := json.Marshal(map[string]string{"plan": plan}) // never fails
 			if p.world.script.Families {
@@ -113,7 +110,9 @@ func (p *process) turn(set setting, tools *tool.Set) turn.Config {
 				return knownName, raw
 			}
 			return "do", raw
-		},
+		}},
+		Bounds: turn.Bounds{Limits: run.Limits{Steps: set.limits.Steps, Time: set.limits.Time, Repeats: set.limits.Repeats}, InterruptGrace: set.limits.Grace},
+		Redact: p.world.redactor,
 	}
 	if set.limits.Retried {
 		c.Retry.Retries = &set.limits.Retries
