@@ -11,8 +11,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// BenchmarkIdleSession is an open session that has had a turn; the budget is 24
-// KiB with its stack.
+// BenchmarkIdleSession measures an open session after a turn; the budget is 24 KiB with its
+// stack.
 func BenchmarkIdleSession(b *testing.B) {
 	provider := script.New().Otherwise(script.Text("done"))
 	host, err := settle.Open(b.Context(), settle.Config{DataDir: b.TempDir(), Secrets: []string{secret}})

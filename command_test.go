@@ -17,7 +17,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// echoShell is a shell that says what it was to run; "wait" waits.
+// echoShell is a shell that returns its command; "wait" waits.
 type echoShell struct{}
 
 func (echoShell) Spec() tool.Spec {
@@ -37,7 +37,7 @@ func (echoShell) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return tool.Result{Output: "ran " + args.Command}, nil
 }
 
-// A person's command runs without anybody being asked, and without a model, which is shown it
+// A person's command runs without approval and without a model request. The model receives it
 // with the next prompt. An interrupt ends it like any call.
 func TestCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestCommand(t *testing.T) {
 	})
 }
 
-// Without a shell there are no commands, and nothing is accepted.
+// Without a shell tool, a command is refused and nothing is accepted.
 func TestCommandWithoutShell(t *testing.T) {
 	host, err := settle.Open(t.Context(), settle.Config{})
 	if err != nil {

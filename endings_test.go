@@ -25,7 +25,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// wires are the real providers, talking to the strict model server.
+// wires are the real providers with the strict model server.
 var wires = map[string]struct {
 	provider func(client *http.Client) model.Provider
 	traits   model.Traits
@@ -122,7 +122,7 @@ func newStageIn(t *testing.T, dir, wire string, turns []modeltest.Turn) *stage {
 	return s
 }
 
-// open opens the session on the directory, as a host does that starts.
+// open opens the session on the directory, as a new host does.
 func (s *stage) open(dir string) {
 	s.t.Helper()
 	w := wires[s.wire]
@@ -148,8 +148,7 @@ func (s *stage) run(text string) (settle.Outcome, error) {
 	return turn.Wait(s.t.Context())
 }
 
-// check closes the session and holds what happened against the contract (C6
-// by the server).
+// check closes the session and checks its log against the contract; the server checks C6.
 func (s *stage) check() []event.Event {
 	s.t.Helper()
 	if err := s.host.Close(context.Background()); err != nil {
@@ -172,8 +171,8 @@ func (s *stage) check() []event.Event {
 	return events
 }
 
-// TestInterruptAtEveryEvent: wherever a turn is interrupted, it ends by the
-// contract, and the next request is one that the provider accepts.
+// A turn that is interrupted at any event ends by the contract, and the provider accepts the
+// next request.
 func TestInterruptAtEveryEvent(t *testing.T) {
 	for wire := range wires {
 		for name, turns := range scripts {
@@ -227,10 +226,9 @@ func interruptAt(t *testing.T, s *stage, seq uint64) {
 	s.check()
 }
 
-// TestKilledAfterEveryEvent: wherever the host was killed, the session opens,
-// what was open has ended, and the next request is one that the provider
-// accepts (C2, C6, C20). The log of a whole turn, cut after each of its
-// records, is what kill -9 leaves.
+// If the host is killed at any event, the session opens, the open entities have ended, and the
+// provider accepts the next request (C2, C6, C20). kill -9 leaves the log of a complete turn,
+// cut after any record.
 func TestKilledAfterEveryEvent(t *testing.T) {
 	for wire := range wires {
 		for name, turns := range scripts {

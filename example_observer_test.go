@@ -11,8 +11,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// What a package for traces does: a span for each turn, and one within it for
-// each request to the model.
+// An observer for traces: a span for each turn, with a span in it for each request to the
+// model.
 func ExampleObserver() {
 	type span struct{}
 	start := func(ctx context.Context, name string) (context.Context, func(string, any)) {

@@ -40,8 +40,8 @@ func Example_anthropic() {
 	// Output: anthropic/claude-sonnet-4-5 says: Hello. (completed)
 }
 
-// Any server that speaks Chat Completions: vLLM, Ollama, llama.cpp, OpenRouter.
-// What is known of the model can be set where the catalogue does not have it.
+// Any server with Chat Completions: vLLM, Ollama, llama.cpp, OpenRouter. Set the model's
+// traits if the catalogue does not have them.
 func Example_chat() {
 	server, stop := modelServer()
 	defer stop()
@@ -52,7 +52,7 @@ func Example_chat() {
 	// Output: vllm/qwen3-coder says: Hello. (completed)
 }
 
-// ask has the model answer once.
+// ask lets the model answer once.
 func ask(m model.Config) {
 	ctx := context.Background()
 	host, err := settle.Open(ctx, settle.Config{})
@@ -71,7 +71,7 @@ func ask(m model.Config) {
 	fmt.Printf("%s/%s says: %s (%v)\n", m.ProviderName, m.Name, outcome.Answer, outcome.Cause)
 }
 
-// modelServer is a model that says hello, in whatever way it is asked.
+// modelServer is a model that answers "Hello." in each wire format.
 func modelServer() (url string, stop func()) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

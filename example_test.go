@@ -12,9 +12,8 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// A program embeds an agent: one typed tool, one turn, and how it ended. The
-// model follows a script here; a real one is made by the packages model/openai,
-// model/anthropic and model/chat.
+// A program embeds an agent: one typed tool, one turn, and its outcome. The model follows a
+// script here; the packages model/openai, model/anthropic and model/chat make real ones.
 func Example() {
 	type city struct {
 		Name string `json:"name" jsonschema:"the city's name"`

@@ -17,9 +17,8 @@ import (
 )
 
 // An agent that runs commands and edits files. The first line of main is
-// settle.RunAsSupervisor: with it nothing that a command starts outlives its call,
-// unless as a job of the session, and no job outlives the program, also where
-// that is killed.
+// settle.RunAsSupervisor: with it, no process outlives its call unless it is a job of the
+// session, and no job outlives the program, even if the program is killed.
 func Example_tools() {
 	work, err := os.MkdirTemp("", "settle-example-")
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// noted is a hook that notes that it ran, and then does more.
+// noted is a hook that records its run, and then runs more.
 func noted(e event.HookEvent, more string) settle.Hook {
 	return settle.Hook{Event: e, Command: "cat >/dev/null; echo " + string(e) + " >> ran; " + more}
 }
 
-// ran are the hooks that ran, in order.
+// ran returns the hooks that ran, in order.
 func (b *hookBench) ran() string {
 	b.t.Helper()
 	text, err := os.ReadFile(filepath.Join(b.dir, "ran"))
@@ -27,8 +27,8 @@ func (b *hookBench) ran() string {
 	return strings.Join(strings.Fields(string(text)), " ")
 }
 
-// attend answers what the session asks, when the notification of it has ended, until the
-// turn has.
+// attend answers the session's requests, after the notification of each has ended, until the
+// turn has ended.
 func (b *hookBench) attend() {
 	b.t.Helper()
 	approval, notified := "", false
@@ -53,8 +53,8 @@ func (b *hookBench) attend() {
 	}
 }
 
-// A call that is asked about runs PermissionRequest and Notification, each once. A
-// gate that fails or hangs denies, and nobody is asked.
+// A call that needs approval runs PermissionRequest and Notification, each once. A blocking
+// hook that fails or hangs denies without a request.
 func TestHooksOfAnApproval(t *testing.T) {
 	for _, c := range []struct {
 		name, more, want string
@@ -86,7 +86,7 @@ func TestHooksOfAnApproval(t *testing.T) {
 	}
 }
 
-// A compaction that was asked for runs PreCompact, once.
+// A requested compaction runs PreCompact, once.
 func TestHookBeforeCompaction(t *testing.T) {
 	provider := script.New(script.Turn(script.Text("hello")), script.Turn(script.Text("a summary"))).Otherwise(script.Text("a summary"))
 	b := newHookBench(t, provider, nil, noted(event.HookCompact, ""))
@@ -105,7 +105,7 @@ func TestHookBeforeCompaction(t *testing.T) {
 	}
 }
 
-// A child agent's end runs SubagentStop, and its parent's Stop, each once.
+// The end of a child agent runs SubagentStop, and its parent's Stop, each once.
 func TestHookOfAChild(t *testing.T) {
 	provider := script.New(
 		script.Turn(script.Call("task", `{"description":"look","prompt":"look"}`)), script.Turn(script.Text("seen")), script.Turn(script.Text("done")),

@@ -37,7 +37,7 @@ func newHookBench(t *testing.T, provider *script.Model, change func(*settle.Sess
 	for n := range list {
 		list[n].Source, list[n].Own = "test", true
 		if list[n].Timeout == 0 {
-			list[n].Timeout = time.Minute // a machine under load is no hook that hangs
+			list[n].Timeout = time.Minute // a slow machine must not look like a hook that hangs
 		}
 	}
 	c := settle.SessionConfig{
@@ -77,7 +77,7 @@ func (b *hookBench) done() event.State {
 	return state
 }
 
-// told is all that the model was told in its last request.
+// told returns the text of the last model request.
 func (b *hookBench) told() string {
 	var all []string
 	requests := b.provider.Requests()
@@ -150,7 +150,7 @@ func TestPublishedHook(t *testing.T) {
 	}
 }
 
-// TestGatesThatFailDeny: real processes that do what they must not.
+// Blocking hooks that fail as real processes deny.
 func TestGatesThatFailDeny(t *testing.T) {
 	for _, c := range []struct{ name, command, why string }{
 		{"it is not there", "/nowhere/gate", "code 127"},
@@ -191,7 +191,7 @@ func TestGatesThatFailDeny(t *testing.T) {
 	}
 }
 
-// TestNothingOutlivesAHook: C7, also what was started twice over in a session of its own.
+// C7: also a process that was started twice over in a session of its own.
 func TestNothingOutlivesAHook(t *testing.T) {
 	b := newHookBench(t, shellCall("ls"), nil, settle.Hook{
 		Event: event.HookAfter, Command: `(trap '' TERM; (trap '' TERM; echo $$ > twice; exec sleep 86396) & exec sleep 86396) >/dev/null 2>&1 & wait $! & echo "$!" > once`,
@@ -210,7 +210,7 @@ func TestNothingOutlivesAHook(t *testing.T) {
 	}
 }
 
-// holders are the processes whose working directory is dir.
+// holders returns the processes whose working directory is dir.
 func holders(t *testing.T, dir string) (pids []string) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -307,8 +307,8 @@ func TestHooksOfASession(t *testing.T) {
 	}
 }
 
-// TestRefusedPrompt: the turn fails, no model is asked, and none is ever told; the
-// next prompt works.
+// The turn fails without a model request, the model never receives the prompt, and the next
+// prompt works.
 func TestRefusedPrompt(t *testing.T) {
 	provider := script.New(script.Turn(script.Text("hello")))
 	b := newHookBench(t, provider, nil, settle.Hook{Event: event.HookPrompt, Command: `grep -q secret && { echo "no secrets here" >&2; exit 2; }; exit 0`})
@@ -328,8 +328,8 @@ func TestRefusedPrompt(t *testing.T) {
 	}
 }
 
-// TestHooksAndPolicy: the user's own hook answers instead of a person, or has one
-// asked; nobody is there, so that is a denial.
+// The user's own hook allows a call, or requires approval; without an approver, the call is
+// denied.
 func TestHooksAndPolicy(t *testing.T) {
 	word := func(word string) string {
 		return `echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"` + word + `"}}'`

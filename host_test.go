@@ -15,7 +15,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// testHost is a host whose sessions work alike.
+// testHost is a host whose sessions have the same configuration.
 type testHost struct {
 	*settle.Host
 	config settle.SessionConfig
@@ -48,7 +48,7 @@ func newSession(t *testing.T, host *testHost, id string) *settle.Session {
 	return s
 }
 
-// gates make the toolbox of each session whose id they have wait.
+// gates delays the toolbox of each session whose id it has.
 type gates map[string]chan struct{}
 
 func (g gates) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
@@ -58,7 +58,7 @@ func (g gates) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	return settle.Toolbox{}, nil
 }
 
-// TestASlowOpeningHoldsUpNobody else.
+// A session that opens slowly delays no other session.
 func TestASlowOpeningHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gates{"slow": make(chan struct{})}
@@ -85,7 +85,7 @@ func TestASlowOpeningHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// TestCloseWaitsForOpenings: C2, nothing is left open behind a closed host.
+// C2: nothing stays open behind a closed host.
 func TestCloseWaitsForOpenings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gates{"slow": make(chan struct{})}
@@ -110,7 +110,7 @@ func TestCloseWaitsForOpenings(t *testing.T) {
 	})
 }
 
-// TestEverybodyWhoClosesWaits, also who comes second.
+// Later callers of Close wait for the same end.
 func TestEverybodyWhoClosesWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := make(chan struct{})
@@ -132,7 +132,7 @@ func TestEverybodyWhoClosesWaits(t *testing.T) {
 	})
 }
 
-// TestASessionIsOpenedAgain after its close, also while that goes on.
+// A session can be opened again after its close, and while it closes.
 func TestASessionIsOpenedAgain(t *testing.T) {
 	over := make(chan struct{})
 	host := newHost(t, t.TempDir(), settle.SessionConfig{Toolbox: func(settle.SessionInfo) (settle.Toolbox, error) {
@@ -153,7 +153,7 @@ func TestASessionIsOpenedAgain(t *testing.T) {
 	}
 }
 
-// TestAnInputSentAgainIsWaitedFor: C19, whatever became of it meanwhile.
+// C19: for any end of the first input.
 func TestAnInputSentAgainIsWaitedFor(t *testing.T) {
 	for _, after := range []time.Duration{time.Second, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -187,10 +187,10 @@ func TestAnInputSentAgainIsWaitedFor(t *testing.T) {
 	}
 }
 
-// secret is long enough to be one.
+// secret is long enough to be masked.
 const secret = "correct-horse-battery-staple"
 
-// TestSecretsOfPeopleStayAway: C15, also what a person pastes.
+// C15: also secrets that a person pastes.
 func TestSecretsOfPeopleStayAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(script.Fail(&model.Error{Kind: model.ErrAuth, Message: "no", RetryAfter: -1}))

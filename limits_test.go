@@ -10,8 +10,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// The child agents of a session share its limits: what three of them take counts,
-// each ends at the limit, and so does the session.
+// Child agents share the session's limits: the usage of three children counts, and each child
+// and the session end at the limit.
 func TestChildrenShareTheLimitsOfTheirSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		used := script.Usage(model.Usage{Input: 90, Output: 10})
@@ -40,8 +40,8 @@ func TestChildrenShareTheLimitsOfTheirSession(t *testing.T) {
 	})
 }
 
-// A limit from outside ends a turn before its next request, and is asked with what the
-// turn took together with its child agents.
+// A limit from outside ends a turn before its next request. It receives the usage of the turn
+// and its child agents.
 func TestALimitFromOutside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		used := script.Usage(model.Usage{Input: 90, Output: 10})

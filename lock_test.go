@@ -10,8 +10,8 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// Who ended a process and starts another is not told that the first one is
-// there, unless it stays.
+// A program that restarts does not fail because its earlier process still ends, unless that
+// process stays.
 func TestRetryWhileLocked(t *testing.T) {
 	other := errors.New("no such session")
 	for name, tt := range map[string]struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// shelf is logs that outlive their hosts. Whoever opens one fences the others.
+// shelf has logs that outlive their hosts. Opening a log fences earlier holders.
 type shelf struct {
 	mu     sync.Mutex
 	events map[string][]event.Event
@@ -40,7 +40,7 @@ func (s *shelf) all(id string) []event.Event {
 	return slices.Clone(s.events[id])
 }
 
-// shelved is one of them.
+// shelved is one log of a shelf.
 type shelved struct {
 	shelf *shelf
 	id    string
@@ -89,8 +89,8 @@ func shelfSession(t *testing.T, s *shelf, c settle.SessionConfig) (*settle.Sessi
 	return host.Session(t.Context(), "s1", c)
 }
 
-// TestALogIsTakenOver: the next host settles what the last one left, and the last
-// one can write nothing more; its turn ends.
+// The next host records the endings that the last one could not. The last host cannot append
+// any more, and its turn ends.
 func TestALogIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShelf()
@@ -143,8 +143,8 @@ func TestALogThatMustExist(t *testing.T) {
 // Epoch implements [settle.EpochLog].
 func (l *shelved) Epoch() uint64 { return uint64(l.epoch) }
 
-// TestLogsNumberTheirOpenings: other machines are told the number of the log, which
-// grows also where the session before has written nothing.
+// Other machines receive the log's epoch, which grows even if the earlier session wrote
+// nothing.
 func TestLogsNumberTheirOpenings(t *testing.T) {
 	var epochs []uint64
 	c := settle.SessionConfig{Toolbox: func(info settle.SessionInfo) (settle.Toolbox, error) {

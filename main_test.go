@@ -8,7 +8,7 @@ import (
 	"github.com/settle-agent/settle/modeltest/leak"
 )
 
-// withoutWardens makes this a program that does not call RunAsSupervisor.
+// withoutWardens turns this test binary into a program that does not call RunAsSupervisor.
 const withoutWardens = "SETTLE_TEST_WITHOUT_WARDENS"
 
 func TestMain(m *testing.M) {

@@ -17,12 +17,12 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// ledger is an observer that checks what it is told against the log.
+// ledger is an observer that checks its calls against the log.
 type ledger struct {
 	t       *testing.T
 	mu      sync.Mutex             // guards what follows
-	open    map[string]event.Event // what has started, by turn and id
-	seen    int                    // that has ended
+	open    map[string]event.Event // started entities, by turn and id
+	seen    int                    // ended entities
 	outputs []event.Event          // first ones
 }
 
@@ -55,7 +55,7 @@ func (l *ledger) start(ctx context.Context, e event.Event, in string) (context.C
 	}
 }
 
-// output checks that an attempt which is open has its first output.
+// output checks that an open attempt has its first output.
 func (l *ledger) output(ctx context.Context, started, first event.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +87,7 @@ func (l *ledger) observer() settle.Observer {
 	}
 }
 
-// check compares what was seen with the events of a session that is closed.
+// check compares the calls with the events of a closed session.
 func (l *ledger) check(events []event.Event) {
 	l.t.Helper()
 	l.mu.Lock()
@@ -107,7 +107,7 @@ func (l *ledger) check(events []event.Event) {
 	l.seen = 0
 }
 
-// TestObserversReachProvidersAndTools, with what they put into the contexts.
+// The contexts of providers and tools have the observer's values.
 func TestObserversReachProvidersAndTools(t *testing.T) {
 	l := &ledger{t: t, open: map[string]event.Event{}}
 	var inTool, inProvider any
@@ -167,7 +167,7 @@ func (p peeking) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Ch
 	return p.Model.Stream(ctx, r)
 }
 
-// TestObserversThatMisbehave do not keep a turn from its ending.
+// An observer that panics or blocks does not keep a turn from ending.
 func TestObserversThatMisbehave(t *testing.T) {
 	hook := func(context.Context, event.Event) (context.Context, func(event.Event)) {
 		return context.Background(), func(event.Event) { panic("in the end") }

@@ -25,7 +25,7 @@ func (exploding) Stream(context.Context, model.Request) iter.Seq2[model.Chunk, e
 	return func(func(model.Chunk, error) bool) { panic("in a provider") }
 }
 
-// explodingApprover panics when it is asked.
+// explodingApprover panics when it is called.
 type explodingApprover struct{}
 
 func (explodingApprover) Approve(context.Context, settle.Approval) error { panic("in an approver") }
@@ -44,9 +44,8 @@ func explodingTool(t *testing.T, f func(context.Context)) func(settle.SessionInf
 	return func(settle.SessionInfo) (settle.Toolbox, error) { return settle.Toolbox{Tools: []tool.Tool{x}}, nil }
 }
 
-// TestAPanickingSessionLeavesOthersAlone: while a session of the host panics, wherever
-// that may be, another one works to its end; the panic has its ending in the log, its
-// stack in the diagnostic log, and the session takes the next prompt.
+// While one session of the host panics at any place, another session works to its end. The log
+// has the ending, the diagnostic log has the stack, and the session accepts the next prompt.
 func TestAPanickingSessionLeavesOthersAlone(t *testing.T) {
 	calls := func() model.Provider { return script.New(script.Call("a", `{}`), script.Text("after")) }
 	cases := map[string]struct {

@@ -17,12 +17,12 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// approver is a program's own.
+// approver is a program's own Approver.
 type approver func(context.Context, settle.Approval) error
 
 func (a approver) Approve(ctx context.Context, call settle.Approval) error { return a(ctx, call) }
 
-// TestAnApproversWordIsInTheLog like anybody's, before the call runs (C2, C16).
+// The answer of an Approver is in the log before the call runs (C2, C16).
 func TestAnApproversWordIsInTheLog(t *testing.T) {
 	denied := &settle.DeniedError{Message: "not today"}
 	byPolicy := &settle.DeniedError{Message: "not here", Policy: "house"}
@@ -91,8 +91,7 @@ func TestAnApproversWordIsInTheLog(t *testing.T) {
 	}
 }
 
-// TestDenialsAreInTheOutcome: that a turn completed does not say that its tools
-// ran.
+// A completed turn lists the calls that were denied.
 func TestDenialsAreInTheOutcome(t *testing.T) {
 	deny := approver(func(context.Context, settle.Approval) error { return &settle.DeniedError{Message: "not today"} })
 	for name, tt := range map[string]struct {

@@ -12,8 +12,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// What is weaker is said by the host, and by the log of each session that may
-// start processes.
+// The host and the log of each session that may start processes state the weaker guarantees.
 func TestCustody(t *testing.T) {
 	for _, toolbox := range []func(settle.SessionInfo) (settle.Toolbox, error){
 		nil,
@@ -44,7 +43,7 @@ func TestCustody(t *testing.T) {
 	}
 }
 
-// A program that does not call RunAsSupervisor has no wardens.
+// A program that does not call RunAsSupervisor has no supervisors.
 func TestCustodyWithoutWardens(t *testing.T) {
 	if os.Getenv(withoutWardens) != "" {
 		host, err := settle.Open(t.Context(), settle.Config{})

@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// TestSchema: each request of the turn asks for it, and none of the next turn.
+// Each request of the turn has the schema, and no request of the next turn has it.
 func TestSchema(t *testing.T) {
 	const schema = `{"type":"object","properties":{}}`
 	provider := script.New(script.Turn(script.Text(`{}`)), script.Turn(script.Text("words")))

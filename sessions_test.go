@@ -17,8 +17,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// TestOneHostManySessions: each works by its own configuration, at the same
-// time as the others.
+// Each session works by its own configuration, in parallel with the others.
 func TestOneHostManySessions(t *testing.T) {
 	where, err := tool.New("where", "Says where it is.", func(context.Context, struct{}) (string, error) { return "", nil }, tool.ReadOnly())
 	if err != nil {
@@ -68,8 +67,8 @@ func TestOneHostManySessions(t *testing.T) {
 	}
 }
 
-// TestSessionsOfAProviderWaitTogether: what one is told to wait, the others with
-// the same provider wait, too, and those of another do not.
+// If the provider asks one session to wait, all sessions with the same provider wait, and no
+// others.
 func TestSessionsOfAProviderWaitTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fault := model.NewError(model.ErrRateLimit, "slower")
@@ -107,7 +106,7 @@ func TestSessionsOfAProviderWaitTogether(t *testing.T) {
 	})
 }
 
-// TestSetModel: the next turn asks it, in the same conversation.
+// The next turn uses the model, in the same conversation.
 func TestSetModel(t *testing.T) {
 	first, second := script.New(script.Text("one")), script.New(script.Text("two, and "+secret))
 	s := newSession(t, newHost(t, "", settle.SessionConfig{Model: model.Config{Provider: first}}), "")
@@ -131,8 +130,8 @@ func TestSetModel(t *testing.T) {
 	}
 }
 
-// TestSetTools: the next turn has other tools, and its first request begins an epoch
-// that the log explains (C21).
+// The next turn has the new tools, and its first request begins with a prefix change that the
+// log explains (C21).
 func TestSetTools(t *testing.T) {
 	named := func(name string) tool.Tool {
 		made, err := tool.New(name, "Does it.", func(context.Context, struct{}) (string, error) { return name + " did", nil }, tool.ReadOnly())

@@ -17,7 +17,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// kept makes a session with one turn, which is closed.
+// kept makes a closed session with one turn.
 func kept(t *testing.T, dir, id string) {
 	t.Helper()
 	m := model.Config{Provider: script.New(script.Text("done"))}
@@ -78,7 +78,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// Who cannot open, read or delete a session is told why by a type.
+// Errors of opening, reading and deleting a session have types.
 func TestWhySessionsCannotBeUsed(t *testing.T) {
 	dir := t.TempDir()
 	store := settle.Store{Dir: dir}

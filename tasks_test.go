@@ -20,7 +20,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// family is a provider that plays a script of its own for each prompt.
+// family is a provider that plays a separate script for each prompt.
 type family struct {
 	mu      sync.Mutex
 	scripts map[string]*script.Model // by the session's first input
@@ -57,7 +57,7 @@ func (f *family) stop() {
 	f.stopped = true
 }
 
-// last is all that the model was sent with the last request for the prompt.
+// last returns the last request for the prompt.
 func (f *family) last(prompt string) string {
 	requests := f.scripts[prompt].Requests()
 	var b strings.Builder
@@ -73,7 +73,7 @@ func spawn(prompt string, more ...string) script.Step {
 
 const background = `"background":true`
 
-// clan is a host whose sessions may start children.
+// clan is a host whose sessions may start child agents.
 func clan(t *testing.T, f *family, change func(*settle.SessionConfig)) (*testHost, settle.Store) {
 	t.Helper()
 	dir := t.TempDir()
@@ -84,7 +84,7 @@ func clan(t *testing.T, f *family, change func(*settle.SessionConfig)) (*testHos
 	return newHost(t, dir, c), settle.Store{Dir: dir}
 }
 
-// checked reads a session as the store has it, and holds it to the contract.
+// checked reads a session from the store and checks it against the contract.
 func checked(t *testing.T, store settle.Store, id string) event.State {
 	t.Helper()
 	var events []event.Event
@@ -104,8 +104,8 @@ func checked(t *testing.T, store settle.Store, id string) event.State {
 	return state
 }
 
-// closed closes the host and checks all its sessions. It returns those that are
-// children, by the titles of their tasks.
+// closed closes the host and checks all its sessions. It returns the child agents, by the
+// titles of their tasks.
 func closed(t *testing.T, host *testHost, store settle.Store) map[string]event.State {
 	t.Helper()
 	if err := host.Close(context.Background()); err != nil {
@@ -164,7 +164,7 @@ func TestForegroundChild(t *testing.T) {
 	})
 }
 
-// C18: the end of a background child is told once, before the turn completes.
+// C18: the end of a background child is reported once, before the turn completes.
 func TestBackgroundChildWakesItsParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFamily(map[string][]script.Step{
@@ -188,8 +188,8 @@ func TestBackgroundChildWakesItsParent(t *testing.T) {
 	})
 }
 
-// An idle session holds the end of a child, also over a restart, and tells it with
-// the next input.
+// An idle session keeps the end of a child, also over a restart, and reports it with the next
+// input.
 func TestAnIdleParentHoldsTheEnd(t *testing.T) {
 	for _, reopened := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestAnIdleParentHoldsTheEnd(t *testing.T) {
 	}
 }
 
-// With AwaitTasks, as for a single turn, nothing that was begun is thrown away.
+// With AwaitTasks, as for a single turn, the work of all children is used.
 func TestATurnThatAwaitsItsChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFamily(map[string][]script.Step{
@@ -246,8 +246,8 @@ func TestATurnThatAwaitsItsChildren(t *testing.T) {
 	})
 }
 
-// C18, C9: interrupting, replacing or closing a parent ends all descendants, at
-// once, and no further request is sent.
+// C18, C9: interrupting, replacing or closing a parent ends all descendants at once, and no
+// further request is sent.
 func TestTheParentsEndIsTheChildrens(t *testing.T) {
 	for _, how := range []string{"interrupt", "replace", "close"} {
 		t.Run(how, func(t *testing.T) {
@@ -314,7 +314,7 @@ func TestTheParentsEndIsTheChildrens(t *testing.T) {
 	}
 }
 
-// A child that fails, stalls or reaches a limit reports what it has.
+// A child that fails, stalls or reaches a limit reports its work so far.
 func TestAChildThatDoesNotFinishReports(t *testing.T) {
 	for name, tt := range map[string]struct {
 		more   string
@@ -350,7 +350,7 @@ func TestAChildThatDoesNotFinishReports(t *testing.T) {
 	}
 }
 
-// What a model may start is bounded: in depth, at once, and in all.
+// Children are bounded in depth, in parallel and in total.
 func TestChildrenAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFamily(map[string][]script.Step{
@@ -378,7 +378,7 @@ func TestChildrenAreBounded(t *testing.T) {
 	})
 }
 
-// The model sees what its children do, sends messages and ends them.
+// The model sees the state of its children, sends messages to them and ends them.
 func TestWorkingWithChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tick, err := tool.New("tick", "takes 5 seconds", func(ctx context.Context, _ struct{}) (string, error) {
@@ -425,7 +425,7 @@ func TestWorkingWithChildren(t *testing.T) {
 	})
 }
 
-// A child's approval reaches whoever watches the root, and names the child.
+// A child's approval reaches the clients of the root, and names the child.
 func TestApprovalsOfChildren(t *testing.T) {
 	touch, err := tool.New("touch", "changes something", func(context.Context, struct{}) (string, error) { return "touched", nil })
 	if err != nil {
@@ -491,8 +491,9 @@ func TestApprovalsOfChildren(t *testing.T) {
 	})
 }
 
-// What a background child asks about reaches whoever watches the root, names the child,
-// and is the session's: also while the parent is idle. It ends with the child's turn.
+// The approval of a background child reaches the clients of the root, names the child, and
+// belongs to the session: it can be answered while the parent is idle. It ends with the
+// child's turn.
 func TestApprovalsOfBackgroundChildren(t *testing.T) {
 	for _, tt := range []struct {
 		verdict event.Verdict // "" for none: the parent is interrupted
@@ -586,9 +587,9 @@ func toucher(t *testing.T) tool.Tool {
 	return touch
 }
 
-// Where nobody can be asked, the declared policy answers for a background child: in a
-// session that nobody attends, and after a turn that failed in one that is asked during
-// turns only.
+// If no person can be asked, the declared policy answers for a background child: in an
+// unattended session, and after a failed turn in a session that requests approvals only during
+// turns.
 func TestABackgroundChildThatNobodyAnswers(t *testing.T) {
 	for _, attended := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -611,8 +612,8 @@ func TestABackgroundChildThatNobodyAnswers(t *testing.T) {
 	}
 }
 
-// C18: a host that died had its children end, and its parent is told with the next
-// input; nothing is resumed.
+// C18: the children of a dead host have ended. Their parent receives that with the next input,
+// and nothing is resumed.
 func TestChildrenOfAHostThatDied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFamily(map[string][]script.Step{"root": {script.Text("I see.")}})

@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// yard makes worktrees in name only, and counts them.
+// yard counts worktrees without making them.
 type yard struct {
 	slow    time.Duration // of each ending
 	changed string
@@ -71,7 +71,7 @@ func (y *yard) done() []string {
 	return slices.Clone(y.did)
 }
 
-// with has children of the configuration work in the yard.
+// with lets children of the configuration work in the yard.
 func (y *yard) with(c *settle.SessionConfig) {
 	c.Tasks.Worktrees = y
 	c.Tasks.InDirectory = func(_ context.Context, c settle.SessionConfig, dir string) (settle.SessionConfig, error) {
@@ -82,7 +82,8 @@ func (y *yard) with(c *settle.SessionConfig) {
 
 const inWorktree = `"worktree":true`
 
-// A child with a worktree works in that, and its end says what became of it.
+// A child with a worktree works in it, and the child's end states whether the worktree was
+// kept.
 func TestWorktrees(t *testing.T) {
 	for name, tt := range map[string]struct {
 		yard *yard
@@ -122,8 +123,7 @@ func TestWorktrees(t *testing.T) {
 	}
 }
 
-// C9: an interrupt does not wait for what becomes of a worktree, and the session's end
-// does.
+// C9: an interrupt does not wait for a worktree, and the session's end does.
 func TestAnInterruptDoesNotWaitForWorktrees(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFamily(map[string][]script.Step{
@@ -159,8 +159,8 @@ func TestAnInterruptDoesNotWaitForWorktrees(t *testing.T) {
 	})
 }
 
-// What a host that died left of its children is found in their own logs, once: what
-// they said, what they took, and their worktrees.
+// The children of a dead host are counted once, from their own logs: their answers, usage and
+// worktrees.
 func TestRecoveryCountsChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		used := model.Usage{Input: 10, Output: 2}
@@ -246,7 +246,7 @@ func died(t *testing.T, dir, id string, events []event.Event) {
 	}
 }
 
-// memo judges one directory: it asks about everything that it does not remember.
+// memo judges one directory: every call that it does not remember needs approval.
 type memo struct {
 	mu   sync.Mutex // guards what follows
 	kept []string
@@ -265,8 +265,7 @@ func (m *memo) Remember(a settle.Approval) {
 	m.kept = append(m.kept, a.Tool.Name)
 }
 
-// A child in a worktree is judged there: what somebody allows it is not remembered for
-// where its parent works, and the other way round.
+// A child in a worktree has its own judge: neither judge remembers what the other one allowed.
 func TestAJudgeForEachDirectory(t *testing.T) {
 	touch, err := tool.New("touch", "changes something", func(context.Context, struct{}) (string, error) { return "touched", nil })
 	if err != nil {

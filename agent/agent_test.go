@@ -43,7 +43,7 @@ func scripted(turns ...script.Step) (*script.Model, model.Config) {
 	return m, model.Config{Provider: m, ProviderName: "script"}
 }
 
-// The model is told of the project, and gets the tools that suit it and the
+// The prompt has the project's instructions, and the model gets the tools that suit it and the
 // program's own.
 func TestWhatTheModelGets(t *testing.T) {
 	dir := t.TempDir()
@@ -74,7 +74,7 @@ func TestWhatTheModelGets(t *testing.T) {
 	}
 }
 
-// Commands see the environment that is given, and no key.
+// Commands get the configured environment, without keys.
 func TestEnvironment(t *testing.T) {
 	const key = "sk-that-nobody-may-see-0123456789"
 	m, c := scripted(script.Call("shell", `{"command":"echo $COLOR-$OPENAI_API_KEY-$MINE-$HOME"}`), script.Text("done"))
@@ -92,8 +92,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// What the project forbids holds, whatever the program allows; what it allows
-// does not.
+// The project's restrictions hold even if the program allows a call; permissions of the
+// project have no effect.
 func TestProjectsOnlyForbid(t *testing.T) {
 	dir := t.TempDir()
 	project := "[[rules]]\ntool = \"shell\"\npattern = \"touch *\"\ndecision = \"deny\"\n"
@@ -110,7 +110,7 @@ func TestProjectsOnlyForbid(t *testing.T) {
 	}
 }
 
-// Run interrupts the turn when its context ends, and says how it ended.
+// Run interrupts the turn when its context ends, and returns how the turn ended.
 func TestRunEndsWithItsContext(t *testing.T) {
 	_, c := scripted(script.Turn(script.Text("Let me"), script.Stall()))
 	a := open(t, agent.Config{Model: c})

@@ -40,8 +40,8 @@ func Example() {
 	// Output: Done. <nil> hello
 }
 
-// The same agent, whose commands run in a container and whose files are there. The
-// model and its key stay in this program.
+// An agent whose commands and files are in a container. The model and its key stay in this
+// program.
 func Example_hands() {
 	ctx := context.Background()
 	a, err := agent.New(ctx, agent.Config{
@@ -58,8 +58,8 @@ func Example_hands() {
 	fmt.Println(outcome.Answer, err)
 }
 
-// What nobody allowed is denied, and the outcome says so: a turn that completed
-// is not one that did what it was asked.
+// A call that needs approval and has no approver is denied. The outcome lists it: a turn that
+// completed need not have done its work.
 func Example_denied() {
 	ctx := context.Background()
 	scripted := model.Config{Name: "scripted", Provider: script.New(

@@ -20,7 +20,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// handsVariable makes this test binary settle executor; it is the directory of sockets.
+// handsVariable turns this test binary into settle executor; its value is the directory of the
+// sockets.
 const handsVariable = "SETTLE_TEST_HANDS"
 
 // playExecutor runs an executor if the environment names the role.
@@ -48,7 +49,7 @@ func playExecutor() {
 	os.Exit(0)
 }
 
-// The commands of an agent with hands, and its files, are where the hands are.
+// The commands and files of an agent with an executor are on the executor's machine.
 func TestExecutor(t *testing.T) {
 	sockets, err := os.MkdirTemp("/tmp", "agent-hands-") // a short path
 	if err != nil {
@@ -81,7 +82,7 @@ func TestExecutor(t *testing.T) {
 	}
 }
 
-// An executor that cannot be reached is an error at once.
+// An unreachable executor is an error at once.
 func TestUnreachableExecutorFailsAtOnce(t *testing.T) {
 	_, err := agent.New(t.Context(), agent.Config{
 		Model: model.Config{Name: "m", Provider: script.New()}, Dir: t.TempDir(), IgnoreProject: true, Executor: "echo no such host >&2; exit 1",

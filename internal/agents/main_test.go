@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	os.Exit(leak.Run(m))
 }
 
-// Where there is no repository, or no git, the agent is told so, and nothing is made.
+// Without a repository or without git, planning a worktree returns an error and makes nothing.
 func TestNone(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)

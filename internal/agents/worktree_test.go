@@ -12,8 +12,8 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// yard is a repository with two commits, a hook and a filter that the user has
-// configured, which nobody may run.
+// yard is a repository with two commits, and with a hook and a filter of the user that must
+// not run.
 type yard struct {
 	*testing.T
 	Worktrees
@@ -70,7 +70,7 @@ func (y *yard) make(session string) event.Worktree {
 	return w
 }
 
-// quiet checks that the user's own things are as they were.
+// quiet checks that the user's repository is unchanged.
 func (y *yard) quiet() {
 	y.Helper()
 	if _, err := os.Lstat(y.ran); err == nil {
@@ -86,8 +86,7 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// A worktree in which nothing has changed is removed, with its branch; what is ignored
-// does not count.
+// A worktree without changes is removed with its branch. Ignored files do not count.
 func TestUnchanged(t *testing.T) {
 	y := newYard(t)
 	w := y.make("s1")
@@ -107,7 +106,7 @@ func TestUnchanged(t *testing.T) {
 	y.quiet()
 }
 
-// What has changes is kept, unlocked, and is the user's.
+// A worktree with changes is kept, unlocked, and belongs to the user.
 func TestChanged(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*yard, event.Worktree)
@@ -148,7 +147,7 @@ func TestChanged(t *testing.T) {
 			if again := y.Leave(t.Context(), "s1", w); !again.Kept || !isThere(w.Path) {
 				t.Errorf("left again: %+v", again)
 			}
-			if name == "configured" { // else the test's own git obeys it
+			if name == "configured" { // the test's own git would run it
 				y.run(y.top, "config", "--unset", "filter.evil.clean")
 			}
 			y.quiet()
@@ -156,8 +155,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// A repository that a command plants in the folder of a submodule runs nothing when settle
-// looks for changes, and its files are not removed.
+// C23: settle changes only its own worktrees, whatever the log says.
 func TestLeaveNeverEntersSubmodules(t *testing.T) {
 	for _, planted := range []bool{false, true} {
 		y := newYard(t)
@@ -210,7 +208,7 @@ func TestOthers(t *testing.T) {
 	y.quiet()
 }
 
-// What somebody removed, or was never made, leaves nothing.
+// A worktree that was removed by a person or never made leaves nothing behind.
 func TestGone(t *testing.T) {
 	y := newYard(t)
 	w := y.make("s1")
@@ -234,7 +232,7 @@ func TestGone(t *testing.T) {
 	y.quiet()
 }
 
-// A worktree of a worktree is one of the same repository.
+// A worktree in a worktree belongs to the same repository.
 func TestBelow(t *testing.T) {
 	y := newYard(t)
 	w := y.make("s1")
@@ -252,7 +250,7 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// A repository that could have git run something gets none.
+// A repository whose configuration makes git run a program gets no worktree.
 func TestRefused(t *testing.T) {
 	y := newYard(t)
 	empty := filepath.Join(filepath.Dir(y.top), "empty")

@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/run"
 )
 
-// runner answers by command, and keeps what hooks were told.
+// runner answers by command and keeps the hooks' inputs.
 type runner struct {
 	answers map[string]func(in map[string]any) (hooks.Result, error)
 
@@ -41,7 +41,7 @@ func (r *runner) Run(_ context.Context, c hooks.Command) (hooks.Result, error) {
 	return hooks.Result{Stdout: []byte(c.Line)}, nil
 }
 
-// bench is a turn whose call i1 waits.
+// bench is a turn with the waiting call i1.
 type bench struct {
 	set    *hooks.Set
 	log    *journal.Log
@@ -89,7 +89,7 @@ func before(matcher, command string) run.Hook {
 	return run.Hook{Event: event.HookBefore, Matcher: matcher, Command: command, Own: true}
 }
 
-// TestAnswers: the command is what it prints.
+// Each command prints its own text.
 func TestAnswers(t *testing.T) {
 	specific := func(members string) string {
 		return `{"hookSpecificOutput":{"hookEventName":"PreToolUse",` + members + `}}`
@@ -133,8 +133,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A hook that is not what it was when it was trusted does not run; one that can refuse
-// does.
+// A hook that changed after it was trusted does not run; a blocking one denies.
 func TestHookThatHasChangedDoesNotRun(t *testing.T) {
 	h := before("", "x")
 	h.Check = func() error { return errors.New("its script has changed") }
@@ -149,7 +148,7 @@ func TestHookThatHasChangedDoesNotRun(t *testing.T) {
 	}
 }
 
-// TestMatchers: hooks for Claude Code's names, and for ours, know our tools.
+// Hooks with Claude Code's names, and with settle's names, match settle's tools.
 func TestMatchers(t *testing.T) {
 	for _, c := range []struct {
 		matcher, tool, name string // name is tool_name; "" if it does not match
@@ -166,7 +165,7 @@ func TestMatchers(t *testing.T) {
 		{"mcp__.*", "files__read", "mcp__files__read"},
 		{"mcp__files__read", "files__read", "mcp__files__read"},
 		{"files__read", "files__read", "files__read"},
-		{"^(?!Read)", "shell", "Bash"}, // not Go's syntax: it is asked about everything
+		{"^(?!Read)", "shell", "Bash"}, // Go does not support the syntax: it matches everything
 		{"Ba.h", "shell", "Bash"},
 	} {
 		b := newBench(t, before(c.matcher, "x"))
@@ -183,7 +182,7 @@ func TestMatchers(t *testing.T) {
 	}
 }
 
-// TestPatchIsToldFileByFile: a gate that guards a file sees each that a patch is about.
+// A hook that protects a file receives each file of a patch.
 func TestPatchIsToldFileByFile(t *testing.T) {
 	b := newBench(t, before("Edit|Write", "guard"))
 	b.runner.answers["guard"] = func(in map[string]any) (hooks.Result, error) {
@@ -207,7 +206,7 @@ func TestPatchIsToldFileByFile(t *testing.T) {
 	}
 }
 
-// TestChanges: what a hook makes of the arguments that it was told, in whosever names.
+// A hook can change arguments under any agent's names.
 func TestChanges(t *testing.T) {
 	for _, c := range []struct{ tool, arguments, updated, want string }{
 		{"shell", `{"command":"ls","timeout_ms":1000}`, `{"command":"ls","timeout":1000,"timeout_ms":1000}`, ""},
@@ -229,7 +228,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestEveryGateSeesWhatRuns: a gate before the one that changes the call is asked again.
+// A blocking hook that ran before the one that changes the call runs again.
 func TestEveryGateSeesWhatRuns(t *testing.T) {
 	b := newBench(t, before("", "guard"), before("", "change"))
 	b.runner.answers["guard"] = func(in map[string]any) (hooks.Result, error) {
@@ -250,7 +249,7 @@ func TestEveryGateSeesWhatRuns(t *testing.T) {
 	}
 }
 
-// TestHooksThatDoNotAgree deny.
+// Hooks that change the call in turn deny it.
 func TestHooksThatDoNotAgree(t *testing.T) {
 	b := newBench(t, before("", "one"), before("", "two"))
 	for name := range map[string]bool{"one": true, "two": true} {
@@ -264,7 +263,7 @@ func TestHooksThatDoNotAgree(t *testing.T) {
 	}
 }
 
-// TestOnlyOnesOwnHooksAllow: the word of a project's hook allows nothing, but asks and denies.
+// A project's hook cannot allow a call, but can require approval and deny.
 func TestOnlyOnesOwnHooksAllow(t *testing.T) {
 	for _, c := range []struct {
 		own        bool
@@ -282,7 +281,7 @@ func TestOnlyOnesOwnHooksAllow(t *testing.T) {
 	}
 }
 
-// TestTimeLimit: a hook that hangs, and one that does not even end then.
+// A hook that hangs ends at its timeout, even if the runner does not return.
 func TestTimeLimit(t *testing.T) {
 	for _, deaf := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -311,7 +310,7 @@ type runs func(context.Context) (hooks.Result, error)
 
 func (r runs) Run(ctx context.Context, _ hooks.Command) (hooks.Result, error) { return r(ctx) }
 
-// TestObserversThatFailHoldNothingUp, and are recorded.
+// Failures of other hooks are recorded and delay nothing.
 func TestObserversThatFailHoldNothingUp(t *testing.T) {
 	b := newBench(t, run.Hook{Event: event.HookAfter, Command: "x"}, run.Hook{Event: event.HookAfter, Command: "panic"})
 	b.runner.answers["x"] = func(map[string]any) (hooks.Result, error) { return hooks.Result{}, errors.New("no such program") }
@@ -327,7 +326,7 @@ func TestObserversThatFailHoldNothingUp(t *testing.T) {
 	}
 }
 
-// TestCut: what ctx ends is recorded with its cause, and says nothing.
+// A hook that ctx ends is recorded with its cause and has no effect.
 func TestCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, before("", "x"))
@@ -347,7 +346,7 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// TestNoHooksCostNothing: no event, no memory.
+// Without hooks, there are no events and no allocations.
 func TestNoHooksCostNothing(t *testing.T) {
 	var none *hooks.Set
 	b := newBench(t, run.Hook{Event: event.HookStop, Command: "x"})

@@ -82,7 +82,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// What cannot be shown whole is not shown.
+// A call that cannot be shown completely is not shown.
 func TestTooLong(t *testing.T) {
 	long := strings.Repeat("x\\n", question.MaxText/4)
 	for name, c := range map[string]question.Call{
@@ -99,8 +99,8 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// Whatever the arguments are, nothing in the text hides, every line of theirs
-// is further in than ours, and nothing of a string is left out.
+// For any arguments, the text hides no character, indents the model's lines deeper than
+// settle's, and has every string completely.
 func FuzzText(f *testing.F) {
 	f.Add("ls -la\nrm x", "sub\u202e")
 	f.Add("\n\n\n\n\n\nx\r\x00", " ")

@@ -21,7 +21,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// asks is a judge that asks about everything it was not told to remember.
+// asks is a judge that requires approval of every call that it does not remember.
 type isPending struct {
 	mu         sync.Mutex
 	remembered map[string]bool
@@ -44,13 +44,13 @@ func (a *isPending) Remember(call approval.Call) {
 	a.remembered[call.Arguments] = true
 }
 
-// attended opens a session whose calls are asked about.
+// attended opens a session whose calls need approval.
 func attended(t *testing.T, m *script.Model) *bench {
 	t.Helper()
 	return attendedBy(t, &isPending{remembered: map[string]bool{}}, call("look", time.Second), m)
 }
 
-// attendedBy opens a session whose calls are judged by a judge.
+// attendedBy opens a session with a judge.
 func attendedBy(t *testing.T, judge approval.Judge, look tool.Tool, m *script.Model) *bench {
 	t.Helper()
 	set, err := tool.NewSet(look)
@@ -98,7 +98,7 @@ func TestApprovals(t *testing.T) {
 			b := attended(t, look())
 			b.submit("a", "")
 			for n, v := range tc.answers {
-				time.Sleep(time.Hour) // a person takes their time; that is no stall (C12)
+				time.Sleep(time.Hour) // a person takes their time, which is no stall (C12)
 				if err := b.Answer(t.Context(), answer(fmt.Sprintf("p%06d", n+1), v, "user")); err != nil {
 					t.Fatal(err)
 				}
@@ -114,8 +114,8 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
-// A person reads the whole call, with what hides spelled out. One that is too
-// long to be shown is refused, and named as such (C16).
+// A person reads the complete call, with hidden characters spelled out. A call that is too
+// long is refused for that reason (C16).
 func TestTheWholeCallIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long := `{"a":"` + strings.Repeat("x", question.MaxText) + `"}`
@@ -197,8 +197,7 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 	})
 }
 
-// TestACallThatWaitsCanBeCancelled alone: its approval dies with it, nothing
-// ran, and the turn goes on.
+// The approval of a cancelled call ends, nothing runs, and the turn continues.
 func TestACallThatWaitsCanBeCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := attended(t, look())

@@ -17,8 +17,8 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// A verb may find the session closed whose log still takes events: each decides
-// by the state that its own update sees, and says that the session is closed.
+// A method may run when the session is closed and its log still accepts events. The state of
+// its update decides, and the error is ErrClosed.
 func TestVerbsOfAClosedSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := fresh(t, script.New())
@@ -60,7 +60,7 @@ func TestVerbsOfAClosedSession(t *testing.T) {
 	})
 }
 
-// The same after its log has been closed.
+// The same holds after the log was closed.
 func TestVerbsAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := attended(t, script.New())
@@ -83,8 +83,7 @@ type exploding struct{}
 
 func (exploding) Approve(context.Context, approval.Call) error { panic("no") }
 
-// An approval that nobody will answer any more ends with its call, and the turn
-// goes on.
+// An approval whose approver panicked ends with its call, and the turn continues.
 func TestApproverPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(script.Turn(script.Call("look", "{}")), script.Text("went on"))

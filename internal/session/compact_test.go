@@ -15,7 +15,7 @@ import (
 
 var large = "remember this: " + strings.Repeat("large ", 20_000)
 
-// compactLater asks for a compaction and returns where its end will be told.
+// compactLater requests a compaction and returns a channel for its outcome.
 func (b *bench) compactLater(ctx context.Context) <-chan any {
 	done := make(chan any, 1)
 	go func() { // ends with the compaction or the session
@@ -85,7 +85,7 @@ func TestCompact(t *testing.T) {
 		}
 		b.check()
 	})
-	bubble(t, "interrupted", func(t *testing.T) { // C9, C10: and what waits behind it is held
+	bubble(t, "interrupted", func(t *testing.T) { // C9, C10: and waiting inputs are held
 		b := fresh(t, slow("1", "the summary", "2"))
 		b.submit(large, "")
 		time.Sleep(time.Minute)
@@ -129,8 +129,7 @@ func TestCompact(t *testing.T) {
 	})
 }
 
-// TestCompactionCrashesAnywhere: C2, C20: whatever was written of it, the session
-// opens and goes on.
+// C2, C20: after a crash at any event of a compaction, the session opens and continues.
 func TestCompactionCrashesAnywhere(t *testing.T) {
 	for most := 1; ; most++ {
 		all := 0

@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/run"
 )
 
-// hangs is an expansion that never comes to an end by itself.
+// hangs is an expansion that does not end by itself.
 func hangs(ctx context.Context, _ string) (string, []event.Image, error) {
 	<-ctx.Done()
 	return "", nil, errors.New("the server was told to cancel it")
@@ -44,7 +44,7 @@ func wantCause(t *testing.T, ended <-chan error, want event.Reason) {
 	}
 }
 
-// TestAnInputIsAcceptedWhenItIsExpanded: what is in the log is what it stands for.
+// The log has the expanded text.
 func TestAnInputIsAcceptedWhenItIsExpanded(t *testing.T) {
 	bubble(t, "beside a turn", func(t *testing.T) {
 		b := fresh(t, slow("1", "2"))
@@ -89,8 +89,7 @@ func TestAnInputIsAcceptedWhenItIsExpanded(t *testing.T) {
 	})
 }
 
-// TestAnInterruptWithdrawsAnInputThatIsExpanded: C10, C19. What was not accepted is
-// in no log, and whoever sent it knows.
+// C10, C19: an input that was not accepted is in no log, and its sender receives the cause.
 func TestAnInterruptWithdrawsAnInputThatIsExpanded(t *testing.T) {
 	bubble(t, "it names the input", func(t *testing.T) {
 		b := fresh(t, slow("1"))
@@ -153,8 +152,7 @@ func TestAnInterruptWithdrawsAnInputThatIsExpanded(t *testing.T) {
 	})
 }
 
-// TestAnInputThatIsSentTwiceIsAcceptedOnce: C10, C19. What becomes of the second one
-// says nothing of the first, which runs.
+// C10, C19: the end of the second submission does not affect the first one, which runs.
 func TestAnInputThatIsSentTwiceIsAcceptedOnce(t *testing.T) {
 	at := func(after time.Duration, err error) func(context.Context, string) (string, []event.Image, error) {
 		return func(ctx context.Context, text string) (string, []event.Image, error) {
@@ -201,7 +199,7 @@ func TestAnInputThatIsSentTwiceIsAcceptedOnce(t *testing.T) {
 	})
 }
 
-// TestAPanicOfAnExpansionIsItsFailure: the session goes on, and is idle.
+// The session continues and is idle.
 func TestAPanicOfAnExpansionIsItsFailure(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		b := fresh(t, slow("1"))

@@ -20,7 +20,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// inquirer is a tool that asks for input, for a time if that is set.
+// inquirer is a tool that requests a form, for a limited time if that is set.
 type inquirer struct{ patience time.Duration }
 
 func (inquirer) Spec() tool.Spec {
@@ -62,7 +62,7 @@ func inquiring(t *testing.T, x inquirer, isAttended bool) *bench {
 		Turn: turn.Config{Requests: turn.Requests{Model: model.Config{Provider: script.New(script.Turn(script.Call("inquire", `{}`)), script.Text("done"))}}, Execution: turn.Execution{Tools: set, Dir: "/work"}},
 	}
 	if isAttended {
-		approvals := session.NewApprovals(log, nil, nil) // nothing needs approval
+		approvals := session.NewApprovals(log, nil, nil) // no call needs approval
 		c.Approvals, c.Turn.Filler = approvals, approvals
 	}
 	s, err := session.Open(c)
@@ -81,7 +81,7 @@ func synctested(f func(*testing.T)) func(*testing.T) {
 	return func(t *testing.T) { synctest.Test(t, f) }
 }
 
-// said is how the approval of a turn ended, and its call.
+// said returns how the approval of a turn ended, and its call.
 func said(b *bench) string {
 	t := b.state().Turns[0]
 	a := t.Approvals[0]
@@ -120,7 +120,7 @@ func TestForms(t *testing.T) {
 					t.Errorf("%s %s: %v, %s", misfit.Verdict, misfit.Content, err, said(b))
 				}
 			}
-			time.Sleep(time.Hour) // a person takes their time, which is none of the call's (C12)
+			time.Sleep(time.Hour) // a person takes their time, which does not count as the call's (C12)
 			if tc.answer.Approval != "" {
 				if err := b.Answer(t.Context(), tc.answer); err != nil {
 					t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// ending is a session whose turn "a" has been interrupted, and takes its time.
+// ending is a session whose turn "a" was interrupted and ends slowly.
 func ending(t *testing.T, earlier ...event.Mode) (b *bench, interrupted *sync.WaitGroup) {
 	t.Helper()
 	m := script.New(script.Turn(script.Call("stay", `{}`))).Otherwise(script.Text("ok"))
@@ -31,8 +31,7 @@ func ending(t *testing.T, earlier ...event.Mode) (b *bench, interrupted *sync.Wa
 	return b, interrupted
 }
 
-// TestWhatComesAfterAnInterruptIsNotHeldByIt: a new input goes on, also where
-// the turn takes a while to end (C18).
+// A new input runs after the interrupted turn, even if that turn ends slowly (C18).
 func TestWhatComesAfterAnInterruptIsNotHeldByIt(t *testing.T) {
 	for _, mode := range []event.Mode{event.Queue, event.Steer, event.Replace} {
 		bubble(t, string(mode), func(t *testing.T) {
@@ -62,8 +61,7 @@ func TestWhatComesAfterAnInterruptIsNotHeldByIt(t *testing.T) {
 	})
 }
 
-// TestAnInterruptCoversWhatWaits: C10, also where the turn is ending already to
-// make room for it.
+// C10: also if the turn already ends because of a replacement.
 func TestAnInterruptCoversWhatWaits(t *testing.T) {
 	bubble(t, "replacing", func(t *testing.T) {
 		b, interrupted := ending(t, event.Queue, event.Replace)
@@ -73,8 +71,7 @@ func TestAnInterruptCoversWhatWaits(t *testing.T) {
 	})
 }
 
-// TestTheLastReplacementWins: a replacement is replaced like any other turn,
-// also where it has not begun.
+// A replacement is replaced like any other turn, even before it has started.
 func TestTheLastReplacementWins(t *testing.T) {
 	bubble(t, "three", func(t *testing.T) {
 		m := script.New(script.Turn(script.Call("stay", `{}`)), script.Text("ok")).Otherwise(script.Text("more"))

@@ -27,8 +27,7 @@ func (b *bench) send(id, text string, mode event.Mode) session.Receipt {
 	return r
 }
 
-// TestAnInterruptThatNamesAnInputEndsNoOtherTurn: C10, what is named is what
-// is meant.
+// C10: only the turn of the named input ends.
 func TestAnInterruptThatNamesAnInputEndsNoOtherTurn(t *testing.T) {
 	bubble(t, "its turn is over", func(t *testing.T) {
 		b := fresh(t, slow("1", "2"))
@@ -82,8 +81,8 @@ func TestAnInterruptThatNamesAnInputEndsNoOtherTurn(t *testing.T) {
 	})
 }
 
-// TestAnEarlyInterruptLeavesNoRoomForAnAttempt: C10, turn.started and then
-// turn.aborted, with no attempt, however the goroutines are scheduled.
+// C10: turn.aborted follows turn.started without an attempt, for any schedule of the
+// goroutines.
 func TestAnEarlyInterruptLeavesNoRoomForAnAttempt(t *testing.T) {
 	for range 50 {
 		synctest.Test(t, func(t *testing.T) {
@@ -106,7 +105,7 @@ func TestAnEarlyInterruptLeavesNoRoomForAnAttempt(t *testing.T) {
 	}
 }
 
-// TestAnInputSentAgainChangesNothing: C19, not even where it would replace.
+// C19: also if it would replace the turn.
 func TestAnInputSentAgainChangesNothing(t *testing.T) {
 	bubble(t, "replace", func(t *testing.T) {
 		b := fresh(t, slow("1", "2"))
@@ -120,7 +119,7 @@ func TestAnInputSentAgainChangesNothing(t *testing.T) {
 	})
 }
 
-// hung is a disk whose writes do not return until it is let go.
+// hung is a disk whose writes block until the test releases them.
 type hung struct {
 	disk
 	gate chan struct{}
@@ -135,7 +134,7 @@ func (h *hung) Append(batch []event.Event, sync journal.Sync) error {
 	return h.disk.Append(batch, sync)
 }
 
-// TestTheContextBoundsACall, though the disk hangs.
+// The context bounds a call even if the disk hangs.
 func TestTheContextBoundsACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		set, err := tool.NewSet()
@@ -167,8 +166,7 @@ func TestTheContextBoundsACall(t *testing.T) {
 	})
 }
 
-// TestABrokenCloserKeepsNothingOpen: what tools leave running is the closer's;
-// the log is closed whatever becomes of it.
+// The log is closed even if BeforeClose fails.
 func TestABrokenCloserKeepsNothingOpen(t *testing.T) {
 	for name, closer := range map[string]func(release chan struct{}) error{
 		"panics":      func(chan struct{}) error { panic("closer") },

@@ -10,10 +10,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// TestAnInterruptCoversWhatFollowsATurnThatJustEnded: C10. A turn's terminal
-// event is seen before the session has let go of the turn, all the more where a
-// stream does not return. What is accepted then is covered by an interrupt that
-// comes after it.
+// C10: a turn's terminal event is visible before the turn has returned, especially if a stream
+// does not return. An input that is accepted then is included in a later interrupt.
 func TestAnInterruptCoversWhatFollowsATurnThatJustEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		never := make(chan struct{})
@@ -39,9 +37,8 @@ func TestAnInterruptCoversWhatFollowsATurnThatJustEnded(t *testing.T) {
 	})
 }
 
-// TestCloseAnswersLateInterrupts: C10. An interrupt that comes after a turn's end,
-// and before the session has let go of the turn, is answered also where the
-// session is closed meanwhile.
+// C10: an interrupt that arrives after a turn's terminal event and before the turn has
+// returned is answered, even if the session is closed.
 func TestCloseAnswersLateInterrupts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		never := make(chan struct{})

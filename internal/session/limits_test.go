@@ -17,7 +17,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// dear says something for 30 cents: 100 tokens in, 100 out.
+// dear answers with 100 tokens in and 100 out, for 30 cents.
 func dear(text string) script.Step {
 	return script.Turn(script.Usage(model.Usage{Input: 100, Output: 100}), script.Text(text))
 }
@@ -46,7 +46,7 @@ func (b *bench) close() {
 	}
 }
 
-// run sends an input, and returns how its turn ended.
+// run submits an input and returns the cause of its turn's end.
 func (b *bench) run(text string) *event.Cause {
 	b.t.Helper()
 	b.submit(text, "")
@@ -55,7 +55,7 @@ func (b *bench) run(text string) *event.Cause {
 	return s.Turns[len(s.Turns)-1].Cause
 }
 
-// notes are what the model was told beside.
+// notes returns the notes that the model received.
 func (b *bench) notes() (list []string) {
 	for _, t := range b.state().Turns {
 		for _, i := range t.Items {
@@ -74,7 +74,7 @@ func atLimit(t *testing.T, c *event.Cause, limit event.Limit, words string) {
 	}
 }
 
-// The limits of a session hold over its turns, and over the processes that have it.
+// The limits of a session hold over its turns and over the processes that open it.
 func TestSessionLimits(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits run.SessionLimits
@@ -97,7 +97,7 @@ func TestSessionLimits(t *testing.T) {
 			b.close()
 			d, state := b.disk.reopen(t) // as another process does
 			b = limited(t, d, state, m, config)
-			for range 2 { // at 80 percent, the model is told
+			for range 2 { // at 80 percent, the model is warned
 				if cause := b.run("go"); cause.Outcome != event.Completed {
 					t.Errorf("got %v", cause)
 				}
@@ -112,7 +112,7 @@ func TestSessionLimits(t *testing.T) {
 				t.Errorf("notes: %q", notes)
 			}
 			d, state = b.disk.reopen(t)
-			b = limited(t, d, state, m, turn.Config{}) // without limits, it goes on
+			b = limited(t, d, state, m, turn.Config{}) // without limits, the session continues
 			if cause := b.run("go"); cause.Outcome != event.Completed {
 				t.Errorf("got %v", cause)
 			}
@@ -121,7 +121,7 @@ func TestSessionLimits(t *testing.T) {
 	}
 }
 
-// The time is that of the session's turns, not of what is between them.
+// The time limit counts the session's turns, not the time between them.
 func TestSessionTime(t *testing.T) {
 	bubble(t, "time", func(t *testing.T) {
 		config := turn.Config{Bounds: turn.Bounds{Limits: run.Limits{Session: run.SessionLimits{Time: 25 * time.Second}}}}
@@ -140,7 +140,7 @@ func TestSessionTime(t *testing.T) {
 	})
 }
 
-// nested starts a session below the call's turn, as child agents are.
+// nested starts a session below the call's turn, as child agents do.
 type nested struct {
 	tool.Tool
 	run func(ctx context.Context)
@@ -151,8 +151,8 @@ func (n nested) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return n.Tool.Run(ctx, c)
 }
 
-// Child agents share what is left of their parent's limits, those of its turn and
-// those of its session; they and it end at it.
+// Child agents share the rest of the limits of their parent's turn and session, and end at
+// these limits with their parent.
 func TestChildrenShareLimits(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits        run.Limits
@@ -174,7 +174,7 @@ func TestChildrenShareLimits(t *testing.T) {
 			var of *event.Cause
 			asked := 0
 			child := nested{call("task", 0), func(ctx context.Context) {
-				time.Sleep(time.Second) // the request of which it is a call is paid for
+				time.Sleep(time.Second) // the request with this call is counted
 				m := script.New().Otherwise(script.Turn(script.Usage(model.Usage{Input: 100, Output: 100}), script.Call("look", `{}`)))
 				limits := run.Limits{Repeats: -1, Session: c.limits.Session}
 				b := limited(t, &disk{}, event.State{Session: "c"}, m, turn.Config{Bounds: turn.Bounds{Limits: limits, Meter: turn.MeterOf(ctx)}, Requests: turn.Requests{Model: model.Config{Price: cents()}}}, call("look", 0))
@@ -197,7 +197,7 @@ func TestChildrenShareLimits(t *testing.T) {
 	}
 }
 
-// A cost that is not known is not zero.
+// An unknown cost is not zero.
 func TestUnknownCost(t *testing.T) {
 	bubble(t, "now and before", func(t *testing.T) {
 		m := script.New().Otherwise(dear("yes"))
@@ -207,7 +207,7 @@ func TestUnknownCost(t *testing.T) {
 		b.close()
 		d, state := b.disk.reopen(t)
 		b = limited(t, d, state, m, turn.Config{})
-		b.run("go") // at a price that nobody knows
+		b.run("go") // at an unknown price
 		b.close()
 		d, state = b.disk.reopen(t)
 		b = limited(t, d, state, m, turn.Config{Bounds: turn.Bounds{Limits: limits}, Requests: turn.Requests{Model: model.Config{Price: cents()}}})

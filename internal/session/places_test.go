@@ -17,11 +17,11 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// mover is a judge whose path leads elsewhere each time that it is looked up, up to the
-// last place.
+// mover is a judge whose path leads to the next place each time that it is looked up, up to
+// the last place.
 type mover struct {
 	mu         sync.Mutex // guards what follows
-	real       []string   // what is left of them
+	real       []string   // the remaining places
 	remembered []event.ResolvedPath
 }
 
@@ -31,7 +31,7 @@ func (m *mover) Places(approval.Call) []event.ResolvedPath {
 	return []event.ResolvedPath{{Path: "/work/docs", Real: m.real[0]}}
 }
 
-// moves has the path lead to the next place.
+// moves makes the path lead to the next place.
 func (m *mover) moves() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -50,7 +50,7 @@ func (m *mover) Remember(call approval.Call) {
 	m.remembered = call.Places
 }
 
-// placesTool keeps the places that its calls run with.
+// placesTool keeps the places of its calls.
 type placesTool struct {
 	tool.Tool
 	ran [][]event.ResolvedPath
@@ -61,11 +61,12 @@ func (p *placesTool) Run(_ context.Context, call tool.Call) (tool.Result, error)
 	return tool.Result{Output: "seen"}, nil
 }
 
-// An approval is of the place that the question shows. If the path leads elsewhere when
-// the answer comes, settle asks again, and the call runs with what was shown last.
+// An approval covers the place that the request showed. If the path leads elsewhere when the
+// answer arrives, settle requests approval again, and the call runs with the place that was
+// shown last.
 func TestApprovalIsOfThePlaceThatWasShown(t *testing.T) {
 	for _, tt := range []struct {
-		real []string // before each question and after the last answer
+		real []string // before each request and after the last answer
 		runs bool
 	}{
 		{[]string{"/work/a"}, true},
@@ -106,7 +107,7 @@ func TestApprovalIsOfThePlaceThatWasShown(t *testing.T) {
 	}
 }
 
-// What is remembered for the session is the place that was shown.
+// An approval for the session remembers the place that was shown.
 func TestRememberedPlaceIsTheOneThatWasShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		judge := &mover{real: []string{"/work/a", "/home/.ssh"}}

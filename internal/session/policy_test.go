@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// C16: where the face finds nobody to ask, the policy answers, and the log and
-// the model are told which.
+// C16: if no person can be asked, the policy answers, and the log and the model receive its
+// name.
 func TestAPolicyMayAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := attended(t, look())

@@ -10,8 +10,8 @@ import (
 	"github.com/settle-agent/settle/internal/session"
 )
 
-// C7, C23: who takes over from a host that died ends what it has left behind,
-// says so, and leaves alone what was released.
+// C7, C23: recovery ends the processes that a dead host left behind, records that, and spares
+// released jobs.
 func TestRecoverySweepsAllButWhatWasReleased(t *testing.T) {
 	d := &disk{}
 	log := journal.New(d, event.State{Session: "s"})

@@ -29,8 +29,8 @@ func (f flaky) WriteAt(p []byte, off int64) (int, error) {
 	return f.File.WriteAt(p, off)
 }
 
-// A disk that fails for a while ends no session: the next input is refused or
-// taken, as the disk is then.
+// A disk that fails for a while ends no session: the next input is refused or accepted,
+// depending on the disk at that time.
 func TestTheNextInputWritesTheLogAgain(t *testing.T) {
 	var broken atomic.Bool
 	log, _, err := journal.Open(t.Context(), journal.Options{

@@ -232,7 +232,7 @@ func TestInputs(t *testing.T) {
 	})
 }
 
-// TestRefusedInputs: what no provider would take would be in every later request.
+// An input that no provider accepts would be part of every later request.
 func TestRefusedInputs(t *testing.T) {
 	bubble(t, "images", func(t *testing.T) {
 		b := fresh(t, slow())
@@ -271,7 +271,7 @@ func TestRefusedInputs(t *testing.T) {
 	})
 }
 
-// call is a tool that takes a while, unless it is cancelled.
+// call is a tool that takes a while unless it is cancelled.
 func call(name string, d time.Duration) tool.Tool { return waiting{name, d} }
 
 type waiting struct {
@@ -353,8 +353,8 @@ func (d deaf) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return d.waiting.Run(context.WithoutCancel(ctx), c)
 }
 
-// TestKilledAtEveryEvent: whenever the host is killed, the session opens, what
-// was open has ended, and the next turn completes.
+// If the host is killed at any event, the session opens, the open entities have ended, and the
+// next turn completes.
 func TestKilledAtEveryEvent(t *testing.T) {
 	steps := func() *script.Model {
 		return script.New(script.Turn(script.Reasoning("hm"), script.Text("let me"), script.Call("look", `{}`), script.Call("look", `{"b":1}`)), script.Text("done"))

@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// flood is a model that says one text in n deltas.
+// flood is a model that answers with one text in n deltas.
 type flood int
 
 func (n flood) Stream(context.Context, model.Request) iter.Seq2[model.Chunk, error] {

@@ -21,8 +21,8 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// TestAnIDIsUsedAgainInALaterResponse: servers count from one in each, and say
-// again what a failed attempt did not get to.
+// Some servers number call ids in each response from one, and repeat the ids of a failed
+// attempt.
 func TestAnIDIsUsedAgainInALaterResponse(t *testing.T) {
 	reset := script.Fail(model.NewError(model.ErrConnection, "reset"))
 	cases := map[string][]script.Step{
@@ -57,7 +57,7 @@ func TestAnIDIsUsedAgainInALaterResponse(t *testing.T) {
 	}
 }
 
-// TestAToolThatGivesUpByItself says Aborted though nobody cancelled it.
+// The tool returns Aborted although the call was not cancelled.
 func TestAToolThatGivesUpByItself(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		quits := fn{"a", func(context.Context, tool.Call) (tool.Result, error) {
@@ -71,8 +71,8 @@ func TestAToolThatGivesUpByItself(t *testing.T) {
 	})
 }
 
-// TestADeafApprover ignores its context: neither the turn nor the call waits.
-// titled is a tool that is asked for its title just before it begins.
+// An approver that ignores its context delays neither the turn nor the call. titled is a tool
+// whose title is requested just before the call begins.
 type titled struct {
 	fn
 	title func()
@@ -83,8 +83,7 @@ func (x titled) Title(json.RawMessage) string {
 	return "title"
 }
 
-// TestCancelledAsItBegins: C5, a call whose end was asked for before its start
-// was written does not begin.
+// C5: a call that is cancelled before its start is written does not begin.
 func TestCancelledAsItBegins(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		ran := false
@@ -106,7 +105,7 @@ func TestCancelledAsItBegins(t *testing.T) {
 	})
 }
 
-// TestACallReportsWithinItsMargin: what a tool tells as it ends is not lost.
+// The output of a tool that ends within the margin is kept.
 func TestACallReportsWithinItsMargin(t *testing.T) {
 	for after, want := range map[time.Duration]string{
 		400 * time.Millisecond: "tool_call aborted partial: all that it did",
@@ -168,7 +167,7 @@ func TestADeafApprover(t *testing.T) {
 	})
 }
 
-// TestProgressIsBounded, also where it comes in one piece.
+// Also if the progress arrives in one piece.
 func TestProgressIsBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		loud := fn{"a", func(_ context.Context, c tool.Call) (tool.Result, error) {
@@ -194,8 +193,8 @@ func TestProgressIsBounded(t *testing.T) {
 	})
 }
 
-// TestProgressInManyPiecesIsBounded: 1,400 pieces of 200 characters, as a server's
-// progress comes: from a goroutine that is not the tool's.
+// 1,400 pieces of 200 characters, as a server's progress arrives: from a goroutine that is not
+// the tool's.
 func TestProgressInManyPiecesIsBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		chatty := fn{"a", func(_ context.Context, c tool.Call) (tool.Result, error) {
@@ -223,8 +222,8 @@ func TestProgressInManyPiecesIsBounded(t *testing.T) {
 	})
 }
 
-// TestNotice: what people should know while a call runs is told apart from its output,
-// masked as diagnostics are, and bounded; the model is not told.
+// A notice for people is separate from the call's output, masked as diagnostics and bounded;
+// the model does not receive it.
 func TestNotice(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		calls := fn{"a", func(_ context.Context, c tool.Call) (tool.Result, error) {
@@ -263,8 +262,7 @@ func TestNotice(t *testing.T) {
 	})
 }
 
-// TestTheJournalFailsAfterTheInterrupt: the first cause is the turn's, however
-// the goroutines are scheduled.
+// The first cause counts, for any schedule of the goroutines.
 func TestTheJournalFailsAfterTheInterrupt(t *testing.T) {
 	for range 50 {
 		inBubble(t, func(t *testing.T) {
@@ -289,7 +287,7 @@ func TestTheJournalFailsAfterTheInterrupt(t *testing.T) {
 	}
 }
 
-// TestARefusalWithinACallIsNoTruncation: to send the same again would not help.
+// Sending the same request again would not help.
 func TestARefusalWithinACallIsNoTruncation(t *testing.T) {
 	for _, stop := range []model.StopReason{model.StopRefusal, model.StopFilter} {
 		inBubble(t, func(t *testing.T) {
@@ -304,8 +302,7 @@ func TestARefusalWithinACallIsNoTruncation(t *testing.T) {
 	}
 }
 
-// TestPausesAreBounded: a provider that always wants its response sent back does
-// not keep a turn for ever (C9).
+// A provider that always pauses its response does not keep a turn running (C9).
 func TestPausesAreBounded(t *testing.T) {
 	for pauses, want := range map[int]event.Outcome{20: event.Completed, 21: event.Failed} {
 		inBubble(t, func(t *testing.T) {
@@ -320,7 +317,7 @@ func TestPausesAreBounded(t *testing.T) {
 
 var errFull = errors.New("no space left on device")
 
-// breakable is a store that works until it is broken.
+// breakable is a store that works until the test breaks it.
 type breakable struct{ broken atomic.Bool }
 
 func (s *breakable) Append([]event.Event, journal.Sync) error {

@@ -16,13 +16,13 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// worker calls a tool in every response until it has made so many calls. It counts
-// tokens as settle does, and refuses what its window does not hold.
+// worker calls a tool in every response until it has made enough calls. It counts tokens as
+// settle does, and refuses requests that exceed its window.
 type worker struct {
 	window, calls int
 	text          string              // what each response says beside its call
-	digest        func(n int) []any   // what it answers when it is asked for a summary; nil for a good one
-	usage         func(input int) int // what it says that the input was
+	digest        func(n int) []any   // its summary; nil for a good one
+	usage         func(input int) int // the input usage that it reports
 
 	requests []model.Request
 	made     int // calls
@@ -100,7 +100,7 @@ func (w *worker) Stream(_ context.Context, r model.Request) iter.Seq2[model.Chun
 
 const workerWindow = 40_000
 
-// newWorkBench is a bench with the worker and a tool that gives so many bytes.
+// newWorkBench is a bench with the worker and a tool whose output has the given size in bytes.
 func newWorkBench(t *testing.T, w *worker, window, bytes int) *bench {
 	t.Helper()
 	b := newBenchOn(t, journal.NewMemory("s"), script.New(), fn{"big", func(_ context.Context, c tool.Call) (tool.Result, error) {
@@ -122,7 +122,7 @@ func (b *bench) compactions() (out []event.HistoryChanged) {
 	return out
 }
 
-// check holds the log and the requests against the contract.
+// check checks the log and the requests against the contract.
 func (b *bench) check(w *worker) {
 	b.t.Helper()
 	events := b.events()
@@ -207,7 +207,7 @@ func TestCompactionKeepsTurnGoing(t *testing.T) {
 					t.Error("the last request lacks the last summary")
 				}
 				b.check(w)
-				if c := b.run(t.Context()); c.Outcome != event.Completed { // the conversation goes on
+				if c := b.run(t.Context()); c.Outcome != event.Completed { // the conversation continues
 					t.Error(c)
 				}
 				b.check(w)
@@ -216,7 +216,7 @@ func TestCompactionKeepsTurnGoing(t *testing.T) {
 	}
 }
 
-// TestSummaryThatCannotBeUsed: the ledger and the recent history stand alone.
+// The digest and the recent history replace the history without a summary.
 func TestSummaryThatCannotBeUsed(t *testing.T) {
 	refused := model.NewError(model.ErrInvalid, "tool_choice is not supported")
 	refused.Status = 400
@@ -251,8 +251,7 @@ func TestSummaryThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// TestAlwaysFull: a provider that always says that its window is full ends the turn
-// with a limit, and not in a loop.
+// A provider that always reports a full window ends the turn with a limit, without a loop.
 func TestAlwaysFull(t *testing.T) {
 	for _, bytes := range []int{90, 9_000, 60_000} {
 		inBubble(t, func(t *testing.T) {
@@ -270,8 +269,7 @@ func TestAlwaysFull(t *testing.T) {
 	}
 }
 
-// TestTenWindows: a history ten times the window is compacted in pieces, and the
-// session goes on.
+// A history of ten windows is compacted in pieces, and the session continues.
 func TestTenWindows(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		w := &worker{calls: 140}
@@ -302,7 +300,7 @@ func TestTenWindows(t *testing.T) {
 	})
 }
 
-// TestOverflowIsCompacted: nobody knew the window, until the provider refused.
+// The window is unknown until the provider refuses a request.
 func TestOverflowIsCompacted(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		w := &worker{window: workerWindow, calls: 30}
@@ -317,7 +315,7 @@ func TestOverflowIsCompacted(t *testing.T) {
 	})
 }
 
-// TestInterruptedSummary: C9, C13: it ends at once, and nothing was compacted.
+// C9, C13: the turn ends at once, and nothing is compacted.
 func TestInterruptedSummary(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -343,7 +341,7 @@ func TestInterruptedSummary(t *testing.T) {
 	})
 }
 
-// TestCompactionOnRequest is a turn of its own, that takes no inputs.
+// The compaction is a turn of its own without inputs.
 func TestCompactionOnRequest(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		w := &worker{window: workerWindow, calls: 8}
@@ -368,7 +366,7 @@ func TestCompactionOnRequest(t *testing.T) {
 		if list := b.compactions(); len(list) != 1 || list[0].Trigger != event.TriggerRequest || list[0].Summary == "" || !strings.Contains(list[0].Ledger, "] go\n") {
 			t.Fatalf("the compactions: %+v", list)
 		}
-		compact() // there is nothing more to be had
+		compact() // nothing is left to compact
 		if n := len(b.compactions()); n > 2 {
 			t.Errorf("%d compactions", n)
 		}

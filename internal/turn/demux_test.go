@@ -9,8 +9,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// A provider that contradicts itself is malformed, and what it said counts up
-// to there.
+// A response that contradicts itself is malformed, and its text up to there is kept.
 func TestContradictions(t *testing.T) {
 	begins := func(index int, role model.Role) script.Step {
 		return script.Chunk(model.Chunk{Kind: model.ItemStart, Index: index, Role: role})
@@ -43,8 +42,7 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// TestDroppedCall: a call that the provider gave up did not happen, and the
-// response goes on.
+// A call that the provider withdrew is aborted, and the response continues.
 func TestDroppedCall(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		chunk := func(kind model.ChunkKind, index int, text string) script.Step {
@@ -65,8 +63,8 @@ func TestDroppedCall(t *testing.T) {
 	})
 }
 
-// TestSlip: a provider that checks calls does not pass one on. The model is
-// told, and asked again.
+// A provider that checks calls withholds an invalid one. The model receives the error and
+// answers again.
 func TestSlip(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		p := script.New(script.Fail(model.NewError(model.ErrToolUse, "no such tool")), script.Text("ok"))

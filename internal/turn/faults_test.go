@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// providers are the real ones, talking to the server.
+// providers are the real providers with the test server.
 func providers(server *modeltest.Server) map[string]model.Provider {
 	v1 := transport.Endpoint{BaseURL: server.OpenAI(), Client: server.Client()}
 	return map[string]model.Provider{
@@ -63,9 +63,8 @@ func everyFault() []modeltest.Fault {
 	return faults
 }
 
-// TestEveryFault: whatever goes wrong with a response, and wherever the turn is
-// interrupted meanwhile, it ends by the contract, the strict server refuses no
-// request, and the next turn completes.
+// For every fault and every time of an interrupt, the turn ends by the contract, the strict
+// server refuses no request, and the next turn completes.
 func TestEveryFault(t *testing.T) {
 	for at, wire := range []string{"responses", "messages", "chat"} {
 		for n, fault := range everyFault() {
@@ -82,8 +81,8 @@ func TestEveryFault(t *testing.T) {
 	}
 }
 
-// strike runs a turn with the fault, interrupted after that many deltas unless
-// it is 0, and then another one.
+// strike runs a turn with the fault, interrupted after the given number of deltas unless it is
+// 0, and then another turn.
 func strike(t *testing.T, wire string, fault modeltest.Fault, interrupt int) {
 	t.Helper()
 	if fault.Times == 0 {

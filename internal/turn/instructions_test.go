@@ -14,7 +14,7 @@ import (
 	"github.com/settle-agent/settle/run"
 )
 
-// instructed returns the instructions that are in the nth request; -1 is the last.
+// instructed returns the instructions in the nth request; -1 is the last.
 func instructed(m *script.Model, n int) (out []string) {
 	requests := m.Requests()
 	if n < 0 {
@@ -28,8 +28,8 @@ func instructed(m *script.Model, n int) (out []string) {
 	return out
 }
 
-// What the project says of the places where calls work, the model is given before the
-// next request, once in a session, whichever process goes on with it.
+// The model receives the project's instructions for the places of calls before the next
+// request, once in a session, also across processes.
 func TestInstructions(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		m := script.New(
@@ -68,7 +68,8 @@ func TestInstructions(t *testing.T) {
 		if n := len(instructed(m, 1)); n != 2 {
 			t.Errorf("%d are in the second request, want them before it", n)
 		}
-		// Another turn, as in another process: what was given is read off the log.
+		// Another turn, as in another process: the log has the instructions that the model
+		// received.
 		if c := b.run(t.Context()); c.Outcome != event.Completed {
 			t.Fatal(c)
 		}
@@ -94,7 +95,7 @@ func TestInstructions(t *testing.T) {
 	})
 }
 
-// C9: a file system that hangs keeps no interrupt.
+// C9: a file system that hangs delays no interrupt.
 func TestInstructionsThatHang(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		over := make(chan struct{})

@@ -13,8 +13,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// TestOthersAreNotHeldForEver: a wait that ends one session's turn at once is
-// not what the others wait, unseen, without an end.
+// A delay that ends one session's turn at once does not hold the other sessions.
 func TestOthersAreNotHeldForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		absurd := model.NewError(model.ErrRateLimit, "come back tomorrow")
@@ -31,8 +30,8 @@ func TestOthersAreNotHeldForEver(t *testing.T) {
 	})
 }
 
-// TestWhoIsHeld: others with the same key wait when one is told to, and for no
-// other fault.
+// Sessions with the same key wait if the provider asks one of them to wait, and for no other
+// fault.
 func TestWhoIsHeld(t *testing.T) {
 	for kind, least := range map[model.ErrorKind]time.Duration{model.ErrRateLimit: 30 * time.Second, model.ErrConnection: 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -57,7 +56,7 @@ func TestWhoIsHeld(t *testing.T) {
 	}
 }
 
-// TestHoldsThatGoOnDoNotHoldForEver: each other session is refused in its turn.
+// Each other session is refused in its turn.
 func TestHoldsThatGoOnDoNotHoldForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &model.Limiter{}
@@ -72,8 +71,8 @@ func TestHoldsThatGoOnDoNotHoldForEver(t *testing.T) {
 	})
 }
 
-// TestHoldsAreExtended: who waits goes on waiting when the others are told to
-// wait longer, and leaves at once when it is to end.
+// A session that waits continues to wait if the hold is extended, and stops at once if its
+// turn ends.
 func TestHoldsAreExtended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &model.Limiter{}
@@ -94,8 +93,7 @@ func TestHoldsAreExtended(t *testing.T) {
 	})
 }
 
-// TestNoBurst: sessions that were told to wait, or held, do not come back in
-// the same instant.
+// Sessions that were held do not continue at the same instant.
 func TestNoBurst(t *testing.T) {
 	const sessions = 20
 	for name, after := range map[string]time.Duration{"short": time.Second, "long": 30 * time.Second} {

@@ -19,7 +19,7 @@ func faulty(kind model.ErrorKind) script.Step {
 	return script.Fail(model.NewError(kind, "no"))
 }
 
-// Failures count in a row: a turn of many steps that each failed once goes on.
+// Failures count in a row: a turn continues if each of its steps failed once.
 func TestFailuresCountInARow(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		m := script.New()
@@ -80,7 +80,8 @@ func TestWithoutNetwork(t *testing.T) {
 	})
 }
 
-// What people see of attempts goes up, whatever failed: attempt 2, 3, 4 of 6.
+// The number of the attempt that people see grows for all kinds of failures: attempt 2, 3, 4
+// of 6.
 func TestAttemptsAreNumberedInARow(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		m := script.New(faulty(model.ErrOverloaded), faulty(model.ErrServer), faulty(model.ErrStalled), unreachable(), faulty(model.ErrServer),
@@ -95,14 +96,14 @@ func TestAttemptsAreNumberedInARow(t *testing.T) {
 				got = append(got, [2]int{d.Failure.Attempt, d.Failure.RetryLimit})
 			}
 		}
-		// The limit is what it would be if all that follows failed like this.
+		// The shown limit assumes that all later attempts fail in the same way.
 		if diff := cmp.Diff([][2]int{{1, 0}, {2, 6}, {3, 4}, {4, 0}, {5, 8}, {1, 5}}, got); diff != "" {
 			t.Errorf("attempts (-want +got)\n%s", diff)
 		}
 	})
 }
 
-// A response that gets on, and never ends, is cut.
+// A response that makes progress without an end is cut.
 func TestAnAttemptIsBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		drip := script.Repeat(2000, script.Turn(script.Delay(179*time.Second), script.Text("x")))
@@ -129,7 +130,7 @@ func TestAnAttemptIsBounded(t *testing.T) {
 	})
 }
 
-// gated is a provider that lets requests in after a while.
+// gated is a provider that admits requests after a while.
 type gated struct {
 	model.Provider
 	wait time.Duration
@@ -146,7 +147,7 @@ func (g *gated) Enter(ctx context.Context) (func(), error) {
 	}
 }
 
-// Waiting for a place is no stall, and no attempt; it ends with the turn.
+// The wait for a slot is neither a stall nor an attempt; it ends with the turn.
 func TestWaitingForAPlace(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := &gated{Provider: script.New(script.Text("in")), wait: 5 * time.Hour}
@@ -164,8 +165,8 @@ func TestWaitingForAPlace(t *testing.T) {
 	})
 }
 
-// A key that has expired costs a request, not the turn; a key that is refused
-// again ends it. Neither is a retry.
+// An expired key costs a request, not the turn. A new key that is refused as well ends the
+// turn. Neither is a retry.
 func TestARenewedKey(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		expired := func() script.Step {

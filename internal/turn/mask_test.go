@@ -19,11 +19,10 @@ import (
 
 const secret = "correct-horse-battery-staple"
 
-// split is the secret in two, with something on either side.
+// split returns the secret in two parts, with text on either side.
 var split = []string{"<" + secret[:9], secret[9:] + ">"}
 
-// TestSecretsStayAway: C15, whoever says them, in whatever place, and however
-// they are cut.
+// C15: in any text, from any source, for any split.
 func TestSecretsStayAway(t *testing.T) {
 	ok := script.Text("ok")
 	gives := func(r tool.Result, err error) tool.Tool {

@@ -2,5 +2,5 @@
 
 package turn_test
 
-// raced says that the race detector makes everything ten times slower.
+// raced reports whether the race detector slows the tests down.
 const raced = true

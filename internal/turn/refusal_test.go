@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// story is what the log says of the turn's attempts and of changes of its history.
+// story returns the turn's attempts and changes of history from the log.
 func (b *bench) story() (out []string) {
 	t := b.last()
 	for n, a := range t.Attempts {
@@ -30,9 +30,9 @@ func (b *bench) story() (out []string) {
 	return out
 }
 
-// C6, C13: a request that is refused for a reason that nobody knows is sent once
-// more as it was, as a retry within the budget, then with less of the history. Each
-// change is in the log before the end of the attempt that it is for.
+// C6, C13: a request that is refused for an unknown reason is sent once more unchanged, as a
+// retry within the budget, and then degraded. Each change is in the log before the end of the
+// attempt that caused it.
 func TestUnknownRefusal(t *testing.T) {
 	invalid := model.NewError(model.ErrInvalid, "Invalid request.")
 	invalid.Status = http.StatusBadRequest

@@ -8,7 +8,7 @@ import (
 	"github.com/settle-agent/settle/run"
 )
 
-// Which failures are tried again, to the last one and to the instant.
+// For each failure: whether it is retried, up to the last retry and the exact time.
 func TestDecide(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	two := 2
@@ -72,7 +72,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// The time of an overload counts from the first one after a good response.
+// The time of an outage counts from the first failure after a complete response.
 func TestOverloadsBeginAnew(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	b := budget{Retry: withDefaults(run.Retry{})}

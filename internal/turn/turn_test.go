@@ -132,7 +132,7 @@ func (b *bench) want(items ...string) {
 	}
 }
 
-// fn is a tool made of a function.
+// fn is a tool that is a function.
 type fn struct {
 	name string
 	run  func(ctx context.Context, call tool.Call) (tool.Result, error)
@@ -144,7 +144,7 @@ func (f fn) Spec() tool.Spec {
 
 func (f fn) Run(ctx context.Context, call tool.Call) (tool.Result, error) { return f.run(ctx, call) }
 
-// says is a tool that takes d and says text, and stops when it is told to.
+// says is a tool that takes d and returns text, and stops when it is cancelled.
 func says(name, text string, d time.Duration) fn {
 	return fn{name, func(ctx context.Context, call tool.Call) (tool.Result, error) {
 		call.Progress("starting ")
@@ -401,7 +401,7 @@ func TestStall(t *testing.T) {
 		step   script.Step
 		bounds model.Timeouts
 		after  time.Duration // of the first attempt's end
-		told   string        // how long there were no tokens
+		told   string        // time without tokens
 	}
 	cases := map[string]config{
 		"no headers":        {script.Turn(script.Stall()), model.Timeouts{}, 10 * time.Minute, "10 minutes"},
@@ -475,8 +475,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Calls count each by itself: one that is slow excuses no other beside it, and
-// those side by side are no repeats of one another.
+// Each call counts by itself: a slow call excuses no other call beside it, and calls of one
+// step are not repeats of one another.
 func TestRepeatsSideBySide(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		again := script.Turn(script.Call("slow", `{}`), script.Call("a", `{}`), script.Call("a", `{}`))
@@ -534,8 +534,7 @@ func TestOneCallIsCancelledAlone(t *testing.T) {
 	}
 }
 
-// C2, C18: a turn that fails takes its calls with it: they are cancelled, and
-// have stopped before it ends.
+// C2, C18: the calls of a failing turn are cancelled and have stopped before the turn ends.
 func TestAFailingTurnCancelsItsCalls(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var cancelled bool
@@ -606,7 +605,7 @@ func (a approver) Approve(ctx context.Context, x approval.Call) (turn.Grant, err
 	return turn.Grant{}, a(ctx, x)
 }
 
-// TestJournalFails: nothing more is started, and the turn ends all the same.
+// Nothing more starts, and the turn ends.
 func TestJournalFails(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		full := errors.New("no space left on device")
@@ -629,7 +628,7 @@ func TestJournalFails(t *testing.T) {
 	})
 }
 
-// failing is a store that takes a number of events and then no more.
+// failing is a store that accepts a number of events and then fails.
 type failing struct {
 	left int
 	err  error
@@ -648,9 +647,8 @@ func (f *failing) Read(context.Context, uint64) iter.Seq2[event.Event, error] {
 
 func (f *failing) Close() error { return nil }
 
-// TestACallThatWasCompleteIsDone: a response that breaks just after a complete
-// call does not undo it: the call is done once and its result is what the next
-// attempt continues from.
+// A response that breaks just after a complete call does not undo the call: it runs once, and
+// the next attempt continues with its result.
 func TestACallThatWasCompleteIsDone(t *testing.T) {
 	for range 50 { // the call races the failure to the log
 		inBubble(t, func(t *testing.T) {

@@ -21,8 +21,8 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// counting answers every request with a call of the tool "a" and a usage in which
-// COUNT stands where the wire has the tokens of the input.
+// counting answers every request with a call of the tool "a" and a usage in which COUNT
+// replaces the tokens of the input.
 type counting struct{ body, count string }
 
 func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -33,7 +33,7 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// countingWires are the four wires, as servers that report COUNT.
+// countingWires are the four wire formats, as servers that report COUNT.
 var countingWires = map[string]struct {
 	body     string
 	provider func(transport.Endpoint) model.Provider
@@ -72,9 +72,8 @@ data: {"type":"message_stop"}
 `, func(e transport.Endpoint) model.Provider { return gemini.New(gemini.Options{Endpoint: e}) }},
 }
 
-// TestImplausibleUsageLimitsAllTheSame: whatever a provider says that it counted, a
-// limit on the tokens of the turn or of the session ends the turn, the answers that
-// were paid for are kept, and the log says that their usage is an estimate.
+// A limit on the tokens of the turn or the session ends the turn for any reported usage. The
+// answers are kept, and the log says that their usage is an estimate.
 func TestImplausibleUsageLimitsAllTheSame(t *testing.T) {
 	counts := []string{"9223372036854775808", "9223372036854775807", "4611686018427387904", "1e300", "-5", `"12"`, "1.5", "true", "[1]", `{"n":1}`, "1e9"}
 	for wire, w := range countingWires {
@@ -117,8 +116,7 @@ func limited(t *testing.T, provider func(transport.Endpoint) model.Provider, ser
 	}
 }
 
-// TestPlausibleUsageIsKept, also where it is more than the window: what a provider's own
-// tools read is billed for each of their rounds.
+// Also if the usage exceeds the window: the provider's own tools bill each of their rounds.
 func TestPlausibleUsageIsKept(t *testing.T) {
 	for wire, w := range countingWires {
 		for count, want := range map[string]int64{"12": 12, "12.0": 12, "3e6": 3e6, "0": 0} {

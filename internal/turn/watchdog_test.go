@@ -36,8 +36,7 @@ func (s *late) Read(context.Context, uint64) iter.Seq2[event.Event, error] {
 
 func (s *late) Close() error { return nil }
 
-// TestALateDiskIsNoStall: C12, what the provider has sent in time counts,
-// however late it is looked at.
+// C12: data that the provider sent in time counts, even if it is read late.
 func TestALateDiskIsNoStall(t *testing.T) {
 	flood := strings.Repeat("x", 900<<10) // so that the end of its item waits for the disk
 	for range 20 {
@@ -53,7 +52,7 @@ func TestALateDiskIsNoStall(t *testing.T) {
 	}
 }
 
-// TestProgress: what is progress, and what only keeps the wire alive (C12).
+// Which chunks are progress, and which only keep the connection alive (C12).
 func TestProgress(t *testing.T) {
 	pings := func(n int) script.Step {
 		return script.Repeat(n, script.Turn(script.Delay(time.Minute), script.Ping()))
@@ -89,7 +88,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestUsageOfWhatWasCut: what a failed and a cut attempt used counts as well.
+// The usage of a failed or cut attempt counts as well.
 func TestUsageOfWhatWasCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		use := func(in, out int64) script.Step { return script.Usage(model.Usage{Input: in, Output: out}) }
