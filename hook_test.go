@@ -151,7 +151,7 @@ func TestPublishedHook(t *testing.T) {
 }
 
 // Blocking hooks that fail as real processes deny.
-func TestGatesThatFailDeny(t *testing.T) {
+func TestFailingBlockingHooksDeny(t *testing.T) {
 	for _, c := range []struct{ name, command, why string }{
 		{"it is not there", "/nowhere/gate", "code 127"},
 		{"it crashes", "exit 1", "code 1"},

@@ -59,7 +59,7 @@ func (g gates) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 }
 
 // A session that opens slowly delays no other session.
-func TestASlowOpeningHoldsUpNobody(t *testing.T) {
+func TestSlowOpeningDelaysNoSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gates{"slow": make(chan struct{})}
 		host := newHost(t, "", settle.SessionConfig{Toolbox: g.toolbox})
@@ -111,7 +111,7 @@ func TestCloseWaitsForOpenings(t *testing.T) {
 }
 
 // Later callers of Close wait for the same end.
-func TestEverybodyWhoClosesWaits(t *testing.T) {
+func TestConcurrentClosesWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := make(chan struct{})
 		host := newHost(t, "", settle.SessionConfig{Toolbox: func(settle.SessionInfo) (settle.Toolbox, error) {
@@ -133,7 +133,7 @@ func TestEverybodyWhoClosesWaits(t *testing.T) {
 }
 
 // A session can be opened again after its close, and while it closes.
-func TestASessionIsOpenedAgain(t *testing.T) {
+func TestSessionReopens(t *testing.T) {
 	over := make(chan struct{})
 	host := newHost(t, t.TempDir(), settle.SessionConfig{Toolbox: func(settle.SessionInfo) (settle.Toolbox, error) {
 		return settle.Toolbox{Close: func(context.Context) error { <-over; return nil }}, nil
@@ -191,7 +191,7 @@ func TestAnInputSentAgainIsWaitedFor(t *testing.T) {
 const secret = "correct-horse-battery-staple"
 
 // C15: also secrets that a person pastes.
-func TestSecretsOfPeopleStayAway(t *testing.T) {
+func TestPastedSecretsAreMasked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(script.Fail(&model.Error{Kind: model.ErrAuth, Message: "no", RetryAfter: -1}))
 		s := newSession(t, newHost(t, "", settle.SessionConfig{Model: model.Config{Provider: m}, Secrets: []string{secret}}), "")

@@ -23,7 +23,7 @@ type approver func(context.Context, settle.Approval) error
 func (a approver) Approve(ctx context.Context, call settle.Approval) error { return a(ctx, call) }
 
 // The answer of an Approver is in the log before the call runs (C2, C16).
-func TestAnApproversWordIsInTheLog(t *testing.T) {
+func TestApproverAnswersAreLogged(t *testing.T) {
 	denied := &settle.DeniedError{Message: "not today"}
 	byPolicy := &settle.DeniedError{Message: "not here", Policy: "house"}
 	never := errors.New("waits for ever")

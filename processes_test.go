@@ -13,7 +13,7 @@ import (
 )
 
 // The host and the log of each session that may start processes state the weaker guarantees.
-func TestCustody(t *testing.T) {
+func TestProcessTracking(t *testing.T) {
 	for _, toolbox := range []func(settle.SessionInfo) (settle.Toolbox, error){
 		nil,
 		func(settle.SessionInfo) (settle.Toolbox, error) { return settle.Toolbox{}, nil },
@@ -44,7 +44,7 @@ func TestCustody(t *testing.T) {
 }
 
 // A program that does not call RunAsSupervisor has no supervisors.
-func TestCustodyWithoutWardens(t *testing.T) {
+func TestProcessTrackingWithoutSupervisors(t *testing.T) {
 	if os.Getenv(withoutWardens) != "" {
 		host, err := settle.Open(t.Context(), settle.Config{})
 		if err != nil {
@@ -55,7 +55,7 @@ func TestCustodyWithoutWardens(t *testing.T) {
 		}
 		return
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestCustody")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestProcessTracking")
 	cmd.Env = append(os.Environ(), withoutWardens+"=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -79,7 +79,7 @@ func TestStore(t *testing.T) {
 }
 
 // Errors of opening, reading and deleting a session have types.
-func TestWhySessionsCannotBeUsed(t *testing.T) {
+func TestStoreErrorsAreTyped(t *testing.T) {
 	dir := t.TempDir()
 	store := settle.Store{Dir: dir}
 	path := filepath.Join(dir, "sessions", "s.log")

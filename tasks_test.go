@@ -190,7 +190,7 @@ func TestBackgroundChildWakesItsParent(t *testing.T) {
 
 // An idle session keeps the end of a child, also over a restart, and reports it with the next
 // input.
-func TestAnIdleParentHoldsTheEnd(t *testing.T) {
+func TestIdleParentKeepsChildEnd(t *testing.T) {
 	for _, reopened := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFamily(map[string][]script.Step{
@@ -227,7 +227,7 @@ func TestAnIdleParentHoldsTheEnd(t *testing.T) {
 }
 
 // With AwaitTasks, as for a single turn, the work of all children is used.
-func TestATurnThatAwaitsItsChildren(t *testing.T) {
+func TestTurnAwaitsChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFamily(map[string][]script.Step{
 			"root": {
@@ -248,7 +248,7 @@ func TestATurnThatAwaitsItsChildren(t *testing.T) {
 
 // C18, C9: interrupting, replacing or closing a parent ends all descendants at once, and no
 // further request is sent.
-func TestTheParentsEndIsTheChildrens(t *testing.T) {
+func TestParentEndEndsChildren(t *testing.T) {
 	for _, how := range []string{"interrupt", "replace", "close"} {
 		t.Run(how, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -315,7 +315,7 @@ func TestTheParentsEndIsTheChildrens(t *testing.T) {
 }
 
 // A child that fails, stalls or reaches a limit reports its work so far.
-func TestAChildThatDoesNotFinishReports(t *testing.T) {
+func TestUnfinishedChildReports(t *testing.T) {
 	for name, tt := range map[string]struct {
 		more   string
 		steps  []script.Step
@@ -590,7 +590,7 @@ func toucher(t *testing.T) tool.Tool {
 // If no person can be asked, the declared policy answers for a background child: in an
 // unattended session, and after a failed turn in a session that requests approvals only during
 // turns.
-func TestABackgroundChildThatNobodyAnswers(t *testing.T) {
+func TestUnattendedBackgroundChildIsDenied(t *testing.T) {
 	for _, attended := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFamily(map[string][]script.Step{
@@ -614,7 +614,7 @@ func TestABackgroundChildThatNobodyAnswers(t *testing.T) {
 
 // C18: the children of a dead host have ended. Their parent receives that with the next input,
 // and nothing is resumed.
-func TestChildrenOfAHostThatDied(t *testing.T) {
+func TestChildrenOfDeadHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFamily(map[string][]script.Step{"root": {script.Text("I see.")}})
 		host, store := clan(t, f, nil)

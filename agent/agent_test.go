@@ -45,7 +45,7 @@ func scripted(turns ...script.Step) (*script.Model, model.Config) {
 
 // The prompt has the project's instructions, and the model gets the tools that suit it and the
 // program's own.
-func TestWhatTheModelGets(t *testing.T) {
+func TestModelReceivesPromptAndTools(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("use tabs"), 0o600); err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestSessionsAreKept(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeMade(t *testing.T) {
+func TestInvalidConfigurations(t *testing.T) {
 	_, c := scripted()
 	c.Name = "m"
 	for name, tt := range map[string]struct {

@@ -34,8 +34,8 @@ func (k Worktrees) git(ctx context.Context, dir, safe string, args ...string) (s
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	set := []string{
-		"git", "-c", "safe.directory=" + safe, "-c", "safe.directory=" +
-			dir, "-c", "core.checkStat=default", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "advice.detachedHead=false",
+		"git", "-c", "safe.directory=" + safe, "-c", "safe.directory=" + dir, "-c", "core.checkStat=default",
+		"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "advice.detachedHead=false",
 		"-c", "submodule.recurse=false", "-c", "diff.ignoreSubmodules=all", "-c", "status.submoduleSummary=false",
 	}
 	out, err := proc.Run(ctx, proc.Command{Argv: append(set, args...), Dir: dir, Env: k.Env})

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 }
 
 // Without a repository or without git, planning a worktree returns an error and makes nothing.
-func TestNone(t *testing.T) {
+func TestPlanFailsWithoutRepository(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
 	k := Worktrees{Dir: dir + "/worktrees", Env: []string{"PATH=" + dir}}

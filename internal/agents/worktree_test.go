@@ -87,7 +87,7 @@ func isThere(path string) bool {
 }
 
 // A worktree without changes is removed with its branch. Ignored files do not count.
-func TestUnchanged(t *testing.T) {
+func TestLeaveRemovesUnchangedWorktree(t *testing.T) {
 	y := newYard(t)
 	w := y.make("s1")
 	if content, err := os.ReadFile(filepath.Join(w.Dir, "b.txt")); err != nil || string(content) != "two\n" || filepath.Base(w.Dir) != "sub" {
@@ -107,7 +107,7 @@ func TestUnchanged(t *testing.T) {
 }
 
 // A worktree with changes is kept, unlocked, and belongs to the user.
-func TestChanged(t *testing.T) {
+func TestLeaveKeepsChangedWorktree(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*yard, event.Worktree)
 		why    string
@@ -183,7 +183,7 @@ func TestLeaveNeverEntersSubmodules(t *testing.T) {
 }
 
 // C23: only what settle made is touched, whatever the log says.
-func TestOthers(t *testing.T) {
+func TestLeaveKeepsForeignWorktrees(t *testing.T) {
 	y := newYard(t)
 	w := y.make("s1")
 	theirs := filepath.Join(filepath.Dir(y.top), "theirs")
@@ -209,7 +209,7 @@ func TestOthers(t *testing.T) {
 }
 
 // A worktree that was removed by a person or never made leaves nothing behind.
-func TestGone(t *testing.T) {
+func TestLeaveOfMissingWorktree(t *testing.T) {
 	y := newYard(t)
 	w := y.make("s1")
 	if err := os.RemoveAll(w.Path); err != nil {
@@ -233,7 +233,7 @@ func TestGone(t *testing.T) {
 }
 
 // A worktree in a worktree belongs to the same repository.
-func TestBelow(t *testing.T) {
+func TestPlanInWorktree(t *testing.T) {
 	y := newYard(t)
 	w := y.make("s1")
 	write(t, filepath.Join(w.Path, "a.txt"), "1\n")
@@ -251,7 +251,7 @@ func TestBelow(t *testing.T) {
 }
 
 // A repository whose configuration makes git run a program gets no worktree.
-func TestRefused(t *testing.T) {
+func TestPlanRefusesConfiguredRepository(t *testing.T) {
 	y := newYard(t)
 	empty := filepath.Join(filepath.Dir(y.top), "empty")
 	write(t, filepath.Join(empty, "x"), "")

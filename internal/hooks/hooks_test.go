@@ -229,7 +229,7 @@ func TestChanges(t *testing.T) {
 }
 
 // A blocking hook that ran before the one that changes the call runs again.
-func TestEveryGateSeesWhatRuns(t *testing.T) {
+func TestBlockingHooksSeeFinalCall(t *testing.T) {
 	b := newBench(t, before("", "guard"), before("", "change"))
 	b.runner.answers["guard"] = func(in map[string]any) (hooks.Result, error) {
 		if raw, _ := json.Marshal(in); strings.Contains(string(raw), "rm x") {
@@ -250,7 +250,7 @@ func TestEveryGateSeesWhatRuns(t *testing.T) {
 }
 
 // Hooks that change the call in turn deny it.
-func TestHooksThatDoNotAgree(t *testing.T) {
+func TestConflictingHooksDeny(t *testing.T) {
 	b := newBench(t, before("", "one"), before("", "two"))
 	for name := range map[string]bool{"one": true, "two": true} {
 		b.runner.answers[name] = func(map[string]any) (hooks.Result, error) {
@@ -264,7 +264,7 @@ func TestHooksThatDoNotAgree(t *testing.T) {
 }
 
 // A project's hook cannot allow a call, but can require approval and deny.
-func TestOnlyOnesOwnHooksAllow(t *testing.T) {
+func TestProjectHooksCannotAllow(t *testing.T) {
 	for _, c := range []struct {
 		own        bool
 		word, want event.Permission
@@ -311,7 +311,7 @@ type runs func(context.Context) (hooks.Result, error)
 func (r runs) Run(ctx context.Context, _ hooks.Command) (hooks.Result, error) { return r(ctx) }
 
 // Failures of other hooks are recorded and delay nothing.
-func TestObserversThatFailHoldNothingUp(t *testing.T) {
+func TestFailingHooksDelayNothing(t *testing.T) {
 	b := newBench(t, run.Hook{Event: event.HookAfter, Command: "x"}, run.Hook{Event: event.HookAfter, Command: "panic"})
 	b.runner.answers["x"] = func(map[string]any) (hooks.Result, error) { return hooks.Result{}, errors.New("no such program") }
 	b.runner.answers["panic"] = func(map[string]any) (hooks.Result, error) { panic("as planned") }
@@ -327,7 +327,7 @@ func TestObserversThatFailHoldNothingUp(t *testing.T) {
 }
 
 // A hook that ctx ends is recorded with its cause and has no effect.
-func TestCut(t *testing.T) {
+func TestAbortedHookIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, before("", "x"))
 		b.set.Runner = runs(func(ctx context.Context) (hooks.Result, error) {

@@ -116,7 +116,7 @@ func TestApprovals(t *testing.T) {
 
 // A person reads the complete call, with hidden characters spelled out. A call that is too
 // long is refused for that reason (C16).
-func TestTheWholeCallIsShown(t *testing.T) {
+func TestCompleteCallIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long := `{"a":"` + strings.Repeat("x", question.MaxText) + `"}`
 		b := attended(t, script.New(script.Turn(script.Call("look", long)), script.Turn(script.Call("look", `{"a":"one\ntwo\u202e"}`)), script.Text("done")))
@@ -140,8 +140,8 @@ func TestTheWholeCallIsShown(t *testing.T) {
 	})
 }
 
-// TestALateAnswerRunsNothing: C16.
-func TestALateAnswerRunsNothing(t *testing.T) {
+// TestLateAnswerRunsNothing: C16.
+func TestLateAnswerRunsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := attended(t, look())
 		b.submit("a", "")
@@ -198,7 +198,7 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 }
 
 // The approval of a cancelled call ends, nothing runs, and the turn continues.
-func TestACallThatWaitsCanBeCancelled(t *testing.T) {
+func TestPendingCallCanBeCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := attended(t, look())
 		b.submit("a", "")

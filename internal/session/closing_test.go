@@ -19,7 +19,7 @@ import (
 
 // A method may run when the session is closed and its log still accepts events. The state of
 // its update decides, and the error is ErrClosed.
-func TestVerbsOfAClosedSession(t *testing.T) {
+func TestMethodsOfClosedSessionReturnErrClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := fresh(t, script.New())
 		log := b.Log()
@@ -61,7 +61,7 @@ func TestVerbsOfAClosedSession(t *testing.T) {
 }
 
 // The same holds after the log was closed.
-func TestVerbsAfterClose(t *testing.T) {
+func TestMethodsAfterCloseReturnErrClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := attended(t, script.New())
 		if err := b.Close(t.Context(), "", "test"); err != nil {

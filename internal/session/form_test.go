@@ -142,7 +142,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-func TestFormsWithNobody(t *testing.T) {
+func TestUnattendedFormsAreDeclined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := inquiring(t, inquirer{}, false)
 		b.submit("a", "")
@@ -154,7 +154,7 @@ func TestFormsWithNobody(t *testing.T) {
 	})
 }
 
-func TestFormsExpireWithTheirTurn(t *testing.T) {
+func TestFormsExpireWithTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := inquiring(t, inquirer{}, true)
 		b.submit("a", "")

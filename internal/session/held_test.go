@@ -32,7 +32,7 @@ func ending(t *testing.T, earlier ...event.Mode) (b *bench, interrupted *sync.Wa
 }
 
 // A new input runs after the interrupted turn, even if that turn ends slowly (C18).
-func TestWhatComesAfterAnInterruptIsNotHeldByIt(t *testing.T) {
+func TestInputAfterInterruptRuns(t *testing.T) {
 	for _, mode := range []event.Mode{event.Queue, event.Steer, event.Replace} {
 		bubble(t, string(mode), func(t *testing.T) {
 			b, interrupted := ending(t)

@@ -167,7 +167,7 @@ func TestTheContextBoundsACall(t *testing.T) {
 }
 
 // The log is closed even if BeforeClose fails.
-func TestABrokenCloserKeepsNothingOpen(t *testing.T) {
+func TestCloseSurvivesBrokenBeforeClose(t *testing.T) {
 	for name, closer := range map[string]func(release chan struct{}) error{
 		"panics":      func(chan struct{}) error { panic("closer") },
 		"never comes": func(release chan struct{}) error { <-release; return nil },

@@ -11,7 +11,7 @@ import (
 
 // C16: if no person can be asked, the policy answers, and the log and the model receive its
 // name.
-func TestAPolicyMayAnswer(t *testing.T) {
+func TestPolicyAnswersUnattendedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := attended(t, look())
 		b.submit("a", "")

@@ -58,7 +58,7 @@ func TestAnIDIsUsedAgainInALaterResponse(t *testing.T) {
 }
 
 // The tool returns Aborted although the call was not cancelled.
-func TestAToolThatGivesUpByItself(t *testing.T) {
+func TestToolReturnsAbortedByItself(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		quits := fn{"a", func(context.Context, tool.Call) (tool.Result, error) {
 			return tool.Result{Output: "half", Aborted: true}, nil
@@ -126,7 +126,7 @@ func TestACallReportsWithinItsMargin(t *testing.T) {
 	}
 }
 
-func TestADeafApprover(t *testing.T) {
+func TestApproverIgnoringContextDelaysNothing(t *testing.T) {
 	over := make(chan struct{})
 	t.Cleanup(func() { close(over) })
 	setUp := func(t *testing.T) *bench {

@@ -65,7 +65,7 @@ func TestDroppedCall(t *testing.T) {
 
 // A provider that checks calls withholds an invalid one. The model receives the error and
 // answers again.
-func TestSlip(t *testing.T) {
+func TestWithheldCallIsRetried(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		p := script.New(script.Fail(model.NewError(model.ErrToolUse, "no such tool")), script.Text("ok"))
 		b := newBench(t, p)

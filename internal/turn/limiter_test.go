@@ -14,7 +14,7 @@ import (
 )
 
 // A delay that ends one session's turn at once does not hold the other sessions.
-func TestOthersAreNotHeldForEver(t *testing.T) {
+func TestEndedTurnHoldsNoSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		absurd := model.NewError(model.ErrRateLimit, "come back tomorrow")
 		absurd.RetryAfter = 24 * time.Hour
@@ -32,7 +32,7 @@ func TestOthersAreNotHeldForEver(t *testing.T) {
 
 // Sessions with the same key wait if the provider asks one of them to wait, and for no other
 // fault.
-func TestWhoIsHeld(t *testing.T) {
+func TestLimiterHoldsSessionsOfTheKey(t *testing.T) {
 	for kind, least := range map[model.ErrorKind]time.Duration{model.ErrRateLimit: 30 * time.Second, model.ErrConnection: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			fault := model.NewError(kind, "no")
@@ -57,7 +57,7 @@ func TestWhoIsHeld(t *testing.T) {
 }
 
 // Each other session is refused in its turn.
-func TestHoldsThatGoOnDoNotHoldForEver(t *testing.T) {
+func TestRepeatedHoldsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &model.Limiter{}
 		begin := time.Now()

@@ -73,7 +73,7 @@ func TestDecide(t *testing.T) {
 }
 
 // The time of an outage counts from the first failure after a complete response.
-func TestOverloadsBeginAnew(t *testing.T) {
+func TestOutageTimeRestartsAfterResponse(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	b := budget{Retry: withDefaults(run.Retry{})}
 	e := model.NewError(model.ErrOverloaded, "no")

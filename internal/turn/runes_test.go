@@ -39,7 +39,7 @@ func TestInvalidBytesPassThrough(t *testing.T) {
 	}
 }
 
-func TestWords(t *testing.T) {
+func TestFormatDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		time.Second: "1 second", 1500 * time.Millisecond: "1.5 seconds", 59 * time.Second: "59 seconds", time.Minute: "1 minute", 3 * time.Minute: "3 minutes",
 		time.Minute + 999*time.Millisecond: "1 minute", time.Minute + time.Second: "1 minute 1 second", 2*time.Minute + 1900*time.Millisecond: "2 minutes 1 second",

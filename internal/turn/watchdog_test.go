@@ -37,7 +37,7 @@ func (s *late) Read(context.Context, uint64) iter.Seq2[event.Event, error] {
 func (s *late) Close() error { return nil }
 
 // C12: data that the provider sent in time counts, even if it is read late.
-func TestALateDiskIsNoStall(t *testing.T) {
+func TestSlowDiskIsNoStall(t *testing.T) {
 	flood := strings.Repeat("x", 900<<10) // so that the end of its item waits for the disk
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
