@@ -109,7 +109,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.servers, err = o.serverSet(selection.names, judge); err != nil {
+	if a.servers, err = o.serverSet(selection.names, a.confined, judge); err != nil {
 		return nil, err
 	}
 	system, err := o.prompt(remote, selection.skills)
@@ -153,7 +153,7 @@ func (o Options) configure(c *settle.SessionConfig, tools []string, confined *co
 	c.WorkDir, c.Take, c.LockTimeout = o.Dir, o.Take, DefaultLockTimeout
 	c.Permission, c.Approver, c.Attended = o.permission(), o.Approver, o.Attended
 	c.Limits, c.Retry, c.Compaction = limits(r), retry(r), settle.Compaction(r.Compact)
-	c.Tasks, c.Hooks = o.tasks(tools), o.hooks(confined.env)
+	c.Tasks, c.Hooks = o.tasks(tools), o.hooks(confined)
 	c.Confinement = confined.report(o.mode(c.Permission))
 }
 

@@ -50,8 +50,10 @@ type confinement struct {
 	servers sandboxing
 	skills  *skillSet // nil for none; sandboxed commands can read their folders
 	files   *policy.SecretFiles
-	extent  func() policy.Extent // additions of a client's mode; nil for none
-	guards  guards
+	// sessions has the *sandboxes of the programs of each open session, by its marker.
+	sessions *sync.Map
+	extent   func() policy.Extent // additions of a client's mode; nil for none
+	guards   guards
 }
 
 // guards are the guards of all sandboxes, whose commands can change the same folders.
@@ -94,12 +96,12 @@ func (g *guards) risk(paths []string) string {
 // confine tests which sandboxes are available. It fails if they are weaker than the
 // configuration requires (C22).
 func (o Options) confine(commands commandEnv, remote *remoteTools, known *skillSet) (*confinement, error) {
-	c := &confinement{commandEnv: commands, remote: remote, skills: known, files: new(policy.SecretFiles)}
+	c := &confinement{commandEnv: commands, remote: remote, skills: known, files: new(policy.SecretFiles), sessions: new(sync.Map)}
 	var err error
 	if c.sandbox, err = o.sandboxing(remote); err != nil {
 		return nil, err
 	}
-	if c.servers = c.sandbox; remote != nil && namesPrograms(o.servers()) {
+	if c.servers = c.sandbox; remote != nil && (namesPrograms(o.servers()) || len(o.Settings.ProjectHooks) > 0) {
 		if c.servers, err = o.sandboxing(nil); err != nil {
 			return nil, err
 		}

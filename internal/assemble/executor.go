@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/settle-agent/settle/internal/config"
@@ -36,7 +37,7 @@ type ExecutorOptions struct {
 // Stand puts together what settle executor is. discard removes what it leaves.
 func (o ExecutorOptions) Stand() (stand *executor.Listener, discard func() error) {
 	from := Options{Settings: o.Settings, Dir: o.Dir, Environ: o.Environ, Getenv: o.Getenv}
-	b := &confinement{commandEnv: from.commandEnv(), files: new(policy.SecretFiles)}
+	b := &confinement{commandEnv: from.commandEnv(), files: new(policy.SecretFiles), sessions: new(sync.Map)}
 	name, _ := os.Hostname() // the name is for people
 	box := newSandboxes(sandboxing{Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME")}, b, o.Settings.DataDir)
 	box.markWritable(o.Settings.DataDir, variable(o.Environ, "XDG_CACHE_HOME"))

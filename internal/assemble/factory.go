@@ -72,8 +72,10 @@ func (b *toolFactory) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	if b.remote != nil { // servers run on this machine
 		t.programs = newSandboxes(b.confinement.servers, b.confinement, "")
 	}
+	b.sessions.Store(info.Marker, t.programs)
 	tools, err := t.make()
 	if err != nil {
+		b.sessions.Delete(info.Marker)
 		return settle.Toolbox{}, errors.Join(err, t.disconnect(context.Background()), t.discardSpool())
 	}
 	kit := settle.Toolbox{
@@ -166,6 +168,7 @@ func (t *sessionTools) close(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- t.open.Close(ctx) }() // ends within a deadline; the receive below waits for it
 	t.servers.roster.left(t.info.ID)
+	t.sessions.Delete(t.info.Marker)
 	err := errors.Join(t.endJobs(ctx), <-ended, t.disconnect(ctx), t.commands.discard())
 	if t.programs != t.commands {
 		err = errors.Join(err, t.programs.discard())

@@ -1,20 +1,26 @@
 package assemble
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/egress"
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/hooks"
+	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // hooks returns the hooks of the sessions; nil for none.
-func (o Options) hooks(env []string) *settle.Hooks {
+func (o Options) hooks(c *confinement) *settle.Hooks {
 	if len(o.Settings.Hooks) == 0 {
 		return nil
 	}
-	made := &settle.Hooks{Env: env, Project: o.Dir}
+	made := settle.Hooks{Env: c.env, Project: o.Dir}
 	if root, inside := repo.Root(o.Dir); inside {
 		made.Project = root
 	}
@@ -24,7 +30,39 @@ func (o Options) hooks(env []string) *settle.Hooks {
 			Source: h.Origin.Where, Dir: h.Dir, Own: h.Own, Broken: h.Broken, Check: o.checkOf(h),
 		})
 	}
-	return made
+	made = made.Confined(c.projectPrograms(func() Mode { return o.mode(o.permission()) }))
+	return &made
+}
+
+// projectPrograms returns the function that starts programs which a project brings: in the
+// sandbox in force, because commands can change what such a program runs.
+func (c *confinement) projectPrograms(mode func() Mode) func(context.Context, proc.Spec) (*proc.Process, error) {
+	return func(ctx context.Context, spec proc.Spec) (*proc.Process, error) {
+		in := c.servers.of(mode())
+		if !in.On() {
+			spec.Env = proc.TrustedEnv(spec.Env)
+			return proc.Start(ctx, spec)
+		}
+		if open, ok := c.sessions.Load(spec.Marker); ok {
+			return open.(*sandboxes).programs().StartProgram(ctx, in, spec)
+		}
+		box := newSandboxes(c.servers, c, "") // the session is being closed, or works in another directory
+		p, err := box.programs().StartProgram(ctx, in, spec)
+		if err != nil {
+			return nil, errors.Join(err, box.discard())
+		}
+		go scope.Shield(func(error) {}, func() { // ends with the process; its caller waits for Done
+			<-p.Done()
+			_ = box.discard() // the next start of settle removes what is left
+		})()
+		return p, nil
+	}
+}
+
+// programs starts programs of servers and hooks in the sandboxes.
+func (b *sandboxes) programs() *executor.Local {
+	hosts, _ := egress.ParseList(b.Hosts) // validated with the configuration
+	return &executor.Local{Sandbox: b.policy, Hosts: hosts, Repositories: b.repositories}
 }
 
 // checkOf returns the check that a project's hook is still the version that the user

@@ -40,7 +40,7 @@ func TestProjectHookIsCheckedBeforeEachRun(t *testing.T) {
 	if err := TrustHooks(load()); err != nil {
 		t.Fatal(err)
 	}
-	made := Options{Settings: load(), Dir: dir}.hooks(nil)
+	made := Options{Settings: load(), Dir: dir}.hooks(new(confinement))
 	if made == nil || len(made.List) != 2 {
 		t.Fatalf("%+v", made)
 	}

@@ -9,8 +9,6 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
-	"github.com/settle-agent/settle/internal/egress"
-	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/oauth"
 	"github.com/settle-agent/settle/internal/skills"
 	"github.com/settle-agent/settle/model/transport"
@@ -34,7 +32,9 @@ func (o Options) servers() []mcp.Server {
 		}
 		own := slices.ContainsFunc(o.Servers, func(other mcp.Server) bool { return other.Name == s.Name })
 		if s.Enabled && !own {
-			all = append(all, ServerOf(s))
+			one := ServerOf(s)
+			one.Project = s.Origin.Kind == config.Project
+			all = append(all, one)
 		}
 	}
 	for _, s := range o.Servers {
@@ -44,9 +44,9 @@ func (o Options) servers() []mcp.Server {
 	return all
 }
 
-// namesPrograms reports whether a client names programs to start.
+// namesPrograms reports whether a client or a project names programs to start.
 func namesPrograms(servers []mcp.Server) bool {
-	return slices.ContainsFunc(servers, func(s mcp.Server) bool { return s.Named })
+	return slices.ContainsFunc(servers, func(s mcp.Server) bool { return s.Named || s.Project })
 }
 
 // mayStart returns the function that decides which programs of clients start without a
@@ -62,6 +62,26 @@ func mayStart(build func() (settle.Judge, error)) (func(tool.Program) (event.San
 	return func(p tool.Program) (event.Sandbox, bool) {
 		j := judge.Judge(settle.Approval{Tool: tool.Spec{Name: mcp.StartName}, Starts: []tool.Program{p}})
 		return j.Sandbox, j.Decision == event.Allow
+	}, nil
+}
+
+// projectSandbox returns the function that decides where the programs of a project's
+// servers run: in the sandbox in force, because commands can change what such a program
+// runs, unless a rule of the user for [mcp.StartName] starts them without it.
+func (o Options) projectSandbox(c *confinement, build func() (settle.Judge, error)) (func(tool.Program) event.Sandbox, error) {
+	if build == nil { // everything is allowed, and no sandbox is in force
+		return func(tool.Program) event.Sandbox { return event.NoSandbox }, nil
+	}
+	judge, err := build()
+	if err != nil {
+		return nil, err
+	}
+	return func(p tool.Program) event.Sandbox {
+		j := judge.Judge(settle.Approval{Tool: tool.Spec{Name: mcp.StartName}, Starts: []tool.Program{p}})
+		if j.Decision != event.Deny {
+			return j.Sandbox
+		}
+		return c.servers.of(o.mode(o.permission()))
 	}, nil
 }
 
@@ -109,20 +129,25 @@ type serverSet struct {
 	client     *http.Client // of servers over HTTP; nil for none
 	tokens     func(learn func(secrets ...string)) *oauth.Tokens
 	mayStart   func(tool.Program) (event.Sandbox, bool) // of programs that a client names
+	project    func(tool.Program) event.Sandbox         // of programs that a project brings
 	version    string                                   // of this program
 }
 
 // serverSet returns the agent's MCP servers. The judge decides which programs of a client
 // start without an approval.
-func (o Options) serverSet(tools []string, build func() (settle.Judge, error)) (*serverSet, error) {
+func (o Options) serverSet(tools []string, c *confinement, build func() (settle.Judge, error)) (*serverSet, error) {
 	list := o.servers()
 	start, err := mayStart(build)
 	if err != nil {
 		return nil, err
 	}
+	project, err := o.projectSandbox(c, build)
+	if err != nil {
+		return nil, err
+	}
 	return &serverSet{
 		list: list, selected: tools, roster: newRoster(), seen: o.Seen, listed: o.Listed, catalogues: catalogues(o.Settings.DataDir),
-		client: o.serverClient(list), tokens: o.tokens, mayStart: start, version: cmp.Or(o.Version, "unknown"),
+		client: o.serverClient(list), tokens: o.tokens, mayStart: start, project: project, version: cmp.Or(o.Version, "unknown"),
 	}, nil
 }
 
@@ -136,11 +161,9 @@ func (s *serverSet) open(t *sessionTools) *mcp.Servers {
 	c := mcp.Config{
 		Env: t.env, Dir: info.WorkDir, CacheDir: s.catalogues, SpoolDir: t.spool, Marker: info.Marker, Lock: info.Lock,
 		Client: s.client, Version: s.version, Logger: t.logger, Seen: s.seen, Listed: s.listed,
-		Tokens: s.tokens(info.Learn), MayStart: s.mayStart,
+		Tokens: s.tokens(info.Learn), MayStart: s.mayStart, ProjectSandbox: s.project,
 	}
-	hosts, _ := egress.ParseList(t.sandbox.Hosts) // validated with the configuration
-	local := &executor.Local{Sandbox: t.programs.policy, Hosts: hosts, Repositories: t.programs.repositories}
-	c = c.Confined(local.StartProgram)
+	c = c.Confined(t.programs.programs().StartProgram)
 	if info.Mask != nil {
 		c.Mask = func() mcp.Masker { return info.Mask() }
 	}

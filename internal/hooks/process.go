@@ -24,6 +24,9 @@ type Processes struct {
 	// Marker and Lock are as in [proc.Spec].
 	Marker string
 	Lock   *os.File
+	// Project, if set, starts the hooks of a project, in the sandbox in force: commands can
+	// change what these hooks run.
+	Project func(context.Context, proc.Spec) (*proc.Process, error)
 }
 
 // Run implements [Runner].
@@ -32,9 +35,13 @@ func (p Processes) Run(ctx context.Context, c Command) (Result, error) {
 	if c.Args != nil {
 		argv = append([]string{c.Line}, c.Args...)
 	}
+	var starter func(context.Context, proc.Spec) (*proc.Process, error)
+	if c.Project {
+		starter = p.Project
+	}
 	out, err := proc.Run(ctx, proc.Command{
 		Argv: argv, Dir: c.Dir, Env: slices.Concat(p.Env, c.Env), Stdin: c.Stdin, MaxBytes: mostOutput,
-		Marker: p.Marker, Lock: p.Lock, Grace: grace,
+		Marker: p.Marker, Lock: p.Lock, Grace: grace, Starter: starter,
 	})
 	return Result{
 		Code: out.Code, Stdout: out.Stdout, Stderr: out.Stderr, Truncated: out.Truncated, Lost: out.Lost ||

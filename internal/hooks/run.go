@@ -173,7 +173,7 @@ func (r *execution) command(whole, ctx context.Context, stdin []byte) (Result, e
 		err    error
 	}
 	done := make(chan outcome, 1)
-	c := Command{Line: r.hook.Command, Args: r.hook.Args, Dir: r.set.Dir, Stdin: stdin}
+	c := Command{Line: r.hook.Command, Args: r.hook.Args, Dir: r.set.Dir, Stdin: stdin, Project: r.hook.Dir != ""}
 	project := r.set.Project
 	if r.hook.Dir != "" {
 		c.Dir, project = r.hook.Dir, r.hook.Dir

@@ -142,6 +142,8 @@ type Command struct {
 	Dir   string
 	Env   []string // added to the Runner's environment
 	Stdin []byte
+	// Project means that a project brings the hook, not the user.
+	Project bool
 }
 
 // Result describes how a command ended.

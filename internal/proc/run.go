@@ -35,6 +35,8 @@ type Command struct {
 	Marker        string
 	Sandbox       *sandbox.Policy
 	ProxyListener func(*os.File)
+	// Starter, if set, starts the command instead of [Start], such as in a sandbox.
+	Starter func(context.Context, Spec) (*Process, error)
 }
 
 // Output is the output of a helper and its exit.
@@ -57,15 +59,18 @@ func Run(ctx context.Context, c Command) (Output, error) {
 	full, enough := context.WithCancel(ctx)
 	defer enough()
 	stdout, stderr := &bounded{room: bound.NewBudget(limit), full: enough}, &bounded{room: bound.NewBudget(limit), full: func() {}}
-	env := c.Env
-	if c.Sandbox == nil {
-		env = TrustedEnv(env)
+	env, start := c.Env, c.Starter
+	if start == nil {
+		start = Start
+		if c.Sandbox == nil {
+			env = TrustedEnv(env)
+		}
 	}
 	spec := Spec{Argv: c.Argv, Dir: c.Dir, Env: env, Stdout: stdout, Stderr: stderr, Lock: c.Lock, Marker: c.Marker, Sandbox: c.Sandbox, ProxyListener: c.ProxyListener, Grace: c.Grace}
 	if c.Stdin != nil {
 		spec.Input = PipeInput
 	}
-	p, err := Start(ctx, spec)
+	p, err := start(ctx, spec)
 	if err != nil {
 		return Output{}, err
 	}

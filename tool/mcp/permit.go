@@ -57,6 +57,9 @@ func (l *link) mayStart() bool {
 
 // confined returns the sandbox of the server.
 func (l *link) confined() event.Sandbox {
+	if l.server.Project && l.config.ProjectSandbox != nil {
+		return l.config.ProjectSandbox(l.program())
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sandbox

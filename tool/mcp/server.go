@@ -25,6 +25,8 @@ type Server struct {
 	// Named reports that a client named the command: it starts only after the approval of a
 	// call that includes it, or if Config.MayStart allows it.
 	Named bool
+	// Project means that a project brings the command: it runs in the sandbox in force.
+	Project bool
 	// URL is its address over streamable HTTP, and Headers are sent with each request.
 	URL     string
 	Headers map[string]string

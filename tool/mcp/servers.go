@@ -36,6 +36,8 @@ type Config struct {
 	// MayStart, if set, reports whether a server that a client named can start without a
 	// call, and its sandbox.
 	MayStart func(tool.Program) (in event.Sandbox, may bool)
+	// ProjectSandbox, if set, returns the sandbox of a server that a project brings.
+	ProjectSandbox func(tool.Program) event.Sandbox
 	// Client sends requests to servers over HTTP; nil refuses them.
 	Client *http.Client
 	// Tokens, if set, returns the tokens of servers over HTTP without a configured
