@@ -31,12 +31,17 @@ const movedSuffix = ".settle-changed"
 type guard struct {
 	mu     sync.Mutex // guards the field below
 	places []protectedPath
+	// unreported are the paths that the end of the command has restored.
+	unreported []string
 }
 
 // protectedPath is the original state of a protected file or folder.
 type protectedPath struct {
 	root, path string // the writable folder, and the path in it
 	files      map[string]protectedFile
+	// mounted is the file that is mounted read-only; nil if nothing is. The mount is gone if
+	// another file has its name: somebody outside has saved it by a rename.
+	mounted *os.File
 }
 
 type protectedFile struct {
@@ -46,25 +51,34 @@ type protectedFile struct {
 	large   bool   // too large to keep
 }
 
-// newGuard reads the protected paths of a policy. It returns nil if the kernel protects them, or
-// there are none.
+// newGuard reads what a policy protects; nil if there is nothing. Where files are mounted
+// read-only, it compares those that have lost their mount.
 func newGuard(p sandbox.Policy) *guard {
-	if p.View || len(p.Protect) == 0 {
+	if len(p.Protect) == 0 {
 		return nil
 	}
 	g := &guard{}
 	for _, path := range p.Protect {
+		if p.View && filepath.Base(path) == ".git" { // the guard of repositories judges it
+			continue
+		}
 		for _, root := range p.Write {
 			rel, err := filepath.Rel(root, path)
 			if err != nil || !filepath.IsLocal(rel) || rel == "." {
 				continue
 			}
 			at := protectedPath{root: root, path: rel}
-			if at.files, err = readProtected(root, rel); err == nil {
+			if p.View {
+				at.mounted = openMounted(root, rel)
+			}
+			if at.files, err = readProtected(root, rel); err == nil && (len(at.files) > 0 || !p.View) {
 				g.places = append(g.places, at)
 			}
 			break
 		}
+	}
+	if len(g.places) == 0 {
+		return nil
 	}
 	return g
 }
@@ -120,18 +134,65 @@ func readGuarded(dir *os.Root, name string) (content []byte, large bool, err err
 	return content, false, err
 }
 
-// restore restores the changed paths and returns them. It moves the changed files aside.
+// openMounted opens a file or folder, so that no other one gets its identity.
+func openMounted(root, path string) *os.File {
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	file, _ := dir.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // without it, the content is compared
+	return file
+}
+
+// holds reports whether the mount is still there.
+func (p protectedPath) holds(dir *os.Root) bool {
+	if p.mounted == nil {
+		return false
+	}
+	was, err := p.mounted.Stat()
+	if err != nil {
+		return false
+	}
+	is, err := dir.Lstat(p.path)
+	return err == nil && os.SameFile(was, is)
+}
+
+// restore puts back what was changed, and names it, once. What was there is moved aside.
 func (g *guard) restore() (changed []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	changed, g.unreported = append(g.unreported, g.putBack()...), nil
+	return changed
+}
+
+// end restores for the last time: nothing of the command runs any more.
+func (g *guard) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.unreported = append(g.unreported, g.putBack()...)
 	for _, at := range g.places {
-		now, err := readProtected(at.root, at.path)
-		if err != nil {
-			now = map[string]protectedFile{}
+		if at.mounted != nil {
+			_ = at.mounted.Close() // it was only identified
 		}
+	}
+	g.places = nil
+}
+
+// putBack restores what was changed. The lock is held.
+func (g *guard) putBack() (changed []string) {
+	for _, at := range g.places {
 		dir, err := os.OpenRoot(at.root)
 		if err != nil {
 			continue
+		}
+		if at.holds(dir) {
+			_ = dir.Close()
+			continue
+		}
+		now, err := readProtected(at.root, at.path)
+		if err != nil {
+			now = map[string]protectedFile{}
 		}
 		for _, name := range paths(at.files, now) {
 			was, had := at.files[name]

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,5 +113,43 @@ func TestGuard(t *testing.T) {
 	}
 	if newGuard(sandbox.Policy{Write: []string{"/"}, Protect: []string{"/x"}, View: true}) != nil || newGuard(sandbox.Policy{}) != nil {
 		t.Error("it guards what the kernel does")
+	}
+}
+
+// A save by a rename takes the mount off a protected file: what the command then does to it
+// is undone. A file that still has its mount is left alone.
+func TestGuardRestoresFilesWhoseMountIsGone(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // there are no sandboxes
+	}
+	work := t.TempDir()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{".bashrc", ".mcp.json", ".envrc"} {
+		check(os.WriteFile(filepath.Join(work, name), []byte("good"), 0o600))
+	}
+	check(os.MkdirAll(filepath.Join(work, ".git"), 0o700))
+	path := func(name string) string { return filepath.Join(work, name) }
+	g := newGuard(sandbox.Policy{Write: []string{work}, Protect: []string{path(".bashrc"), path(".envrc"), path(".git"), path(".mcp.json")}, View: true})
+	check(os.WriteFile(path(".bashrc.tmp"), []byte("evil"), 0o600))
+	check(os.Rename(path(".bashrc.tmp"), path(".bashrc")))
+	check(os.Remove(path(".envrc")))
+	check(os.WriteFile(path(".envrc"), []byte("evil"), 0o600))
+	check(os.WriteFile(path(".mcp.json"), []byte("the user's"), 0o600))
+	g.end()
+	if got := g.restore(); !slices.Equal(got, []string{path(".bashrc"), path(".envrc")}) {
+		t.Errorf("restored: %v", got)
+	}
+	for name, want := range map[string]string{".bashrc": "good", ".envrc": "good", ".mcp.json": "the user's", ".bashrc" + movedSuffix: "evil"} {
+		if got, err := os.ReadFile(path(name)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if again := g.restore(); again != nil {
+		t.Errorf("named again: %v", again)
 	}
 }

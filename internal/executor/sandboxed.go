@@ -37,7 +37,7 @@ type sandboxedCall struct {
 // end is called when all processes of the command have ended.
 func (w sandboxedCall) end() {
 	if w.guard != nil {
-		w.guard.restore()
+		w.guard.end()
 	}
 	if w.repositories != nil {
 		w.repositories.Leave()
