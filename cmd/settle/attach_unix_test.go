@@ -116,7 +116,7 @@ func TestAttachedQuestionIsWithdrawn(t *testing.T) {
 	shot.shows(t, "It is not written.")
 	typed(t, keys, "\x04")
 	exited(t, cmd, 0)
-	shot.shows(t, "the session goes on in pid")
+	shot.shows(t, "the session continues in pid")
 	signalled(t, v.cmd, syscall.SIGTERM)
 	v.exits(0)
 	p.log(id)

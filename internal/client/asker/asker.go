@@ -249,8 +249,8 @@ func (a *Asker) Close() {
 	a.busy.Wait()
 }
 
-// Open returns the approvals that the session waits for: those of the running turn in the
-// order of the requests, then those of background child agents.
+// Open returns the approvals that the session waits for: first the approvals of the running
+// turn in the order of the requests, then the approvals of background child agents.
 func Open(s event.State) []*event.Approval { return s.Asked() }
 
 func isOpen(s Session, approval string) (open bool) {

@@ -41,7 +41,7 @@ func ReadToken(path string) (string, error) {
 	return token, nil
 }
 
-// Digest compares secrets in constant time, whatever their lengths.
+// Digest compares secrets in constant time, also if their lengths differ.
 type Digest [sha256.Size]byte
 
 // DigestOf returns the digest of a secret.

@@ -35,7 +35,7 @@ func (m *Meter) Turn(ctx context.Context, started event.Event) (context.Context,
 	}
 }
 
-// Attempt counts a request to a model, and its usage.
+// Attempt counts a request to a model and its usage.
 func (m *Meter) Attempt(ctx context.Context, started event.Event) (context.Context, func(event.Event)) {
 	d, _ := started.Data.(event.AttemptStarted)
 	return ctx, func(ended event.Event) {

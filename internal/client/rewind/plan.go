@@ -40,7 +40,7 @@ type InputError struct {
 
 func (e *InputError) Error() string {
 	if len(e.Inputs) == 0 {
-		return "nothing was said in this session yet"
+		return "the session has no input yet"
 	}
 	return fmt.Sprintf("there is no input %q; the inputs are:\n  %s", e.Input, strings.Join(e.Inputs, "\n  "))
 }
@@ -139,11 +139,11 @@ func (p *Plan) check(ctx context.Context, f *File) (Action, string) {
 	case same(now.Past, f.Was):
 		return Same, "it is what it was"
 	case !same(now.Past, f.Left) && now.Past == nil:
-		return Keep, "somebody else deleted it since"
+		return Keep, "another program deleted it since then"
 	case !same(now.Past, f.Left) && f.Left == nil:
-		return Keep, "somebody else created it since"
+		return Keep, "another program created it since then"
 	case !same(now.Past, f.Left):
-		return Keep, "somebody else changed it since"
+		return Keep, "another program changed it since then"
 	case f.Was == nil:
 		return Remove, "it was created"
 	}

@@ -266,8 +266,8 @@ func TestChangesOfOthersAreKept(t *testing.T) {
 	}
 	text := strings.Join(p.Lines(), "\n")
 	for _, want := range []string{
-		"keep     a  (somebody else changed it since)", "keep     c  (somebody else created it since)", "keep     d  (somebody else deleted it since)",
-		"restore  b", "restore  e  (somebody else changed it in between; that is undone, too)",
+		"keep     a  (another program changed it since then)", "keep     c  (another program created it since then)", "keep     d  (another program deleted it since then)",
+		"restore  b", "restore  e  (another program changed it in between; that change is undone as well)",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q in:\n%s", want, text)

@@ -27,7 +27,7 @@ func (p *Plan) Lines() []string {
 		if f.Why != "" {
 			line += "  (" + terminal.OneLine(f.Why) + ")"
 		} else if f.Between {
-			line += "  (somebody else changed it in between; that is undone, too)"
+			line += "  (another program changed it in between; that change is undone as well)"
 		}
 		out = append(out, line)
 	}
@@ -37,7 +37,7 @@ func (p *Plan) Lines() []string {
 	if len(p.Uncovered) == 0 {
 		return out
 	}
-	out = append(out, "Not covered, whatever it did to files:")
+	out = append(out, "Not covered, with unknown changes to files:")
 	return append(out, uncovered(p.Uncovered)...)
 }
 
@@ -55,7 +55,7 @@ func uncovered(all []Uncovered) (out []string) {
 		case Child:
 			text = "child agent: " + text
 		case Call:
-			text += " (it was cut, and what it was to change was not recorded)"
+			text += " (it was interrupted before its changes were recorded)"
 		}
 		out = append(out, "  "+text)
 	}

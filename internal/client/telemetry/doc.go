@@ -10,9 +10,9 @@
 // since the SDK's exporter over HTTP links gRPC (docs/adr/0037).
 //
 // Names follow the semantic conventions for generative AI
-// (https://github.com/open-telemetry/semantic-conventions-genai); other names begin with
-// "settle.". Span ids are hashes of settle's own ids, so that the turn of a child agent
-// finds the span of the call that started it, in any process.
+// (https://github.com/open-telemetry/semantic-conventions-genai). Other names begin with
+// "settle.". Span IDs are hashes of settle's own IDs, so that the turn of a child agent
+// finds the span of the call that started it, even if another process wrote that span.
 //
 // [Telemetry] opens the hosts whose turns are exported. A failed export is reported, and
 // never changes a turn.

@@ -22,7 +22,7 @@ const (
 	Child    Thing = "child"
 )
 
-// What is the kind of a change.
+// What is the kind of change.
 type What string
 
 // What happens. Everything starts and ends once. Only items grow, and only calls

@@ -24,7 +24,8 @@ func (i Installed) standalone() bool {
 		!strings.Contains(path, "/node_modules/") && !strings.Contains(path, "/Cellar/")
 }
 
-// command returns the command that installs a release by the method of this installation.
+// command returns the command that installs a release in the same way as this settle was
+// installed.
 func (i Installed) command(r Release) string {
 	path := filepath.ToSlash(i.Program)
 	debian := strings.ReplaceAll(r.Version, "-", "~")
@@ -47,7 +48,7 @@ func (i Installed) command(r Release) string {
 	return "curl --proto '=https' --tlsv1.2 -fsSL " + r.Files + "/install.sh | SETTLE_INSTALL_DIR=" + shellQuoted(filepath.Dir(i.Program)) + " sh"
 }
 
-// npm returns the command that installs the release's package in the same place: globally
+// npm returns the command that installs the release's package in the same place: globally,
 // or in a project.
 func (i Installed) npm(r Release) string {
 	global := ""

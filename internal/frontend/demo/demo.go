@@ -244,6 +244,6 @@ func (d *demo) checkProcesses() error {
 	if err != nil || len(left) > 0 {
 		return errors.Join(fmt.Errorf("processes were left running: %v", left), err)
 	}
-	d.printf("No process that the demo started is left.\n")
+	d.printf("Every process that the demo started has ended: no process is left.\n")
 	return nil
 }

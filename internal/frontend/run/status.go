@@ -19,7 +19,8 @@ const (
 )
 
 // status is shown below everything else while work is in progress: the end of a running
-// command's output, and what runs for how long. It is erased before any other output.
+// command's output, the current activity and its duration. It is erased before any other
+// output.
 type status struct {
 	drawn int // lines on the terminal
 	frame int

@@ -67,7 +67,7 @@ func (i Inspection) Check(ctx context.Context, to io.Writer) error {
 			return context.Cause(ctx)
 		}
 		if f.missing && len(i.Sessions) == 0 {
-			continue // the session was deleted in between
+			continue // another process deleted the session
 		}
 		checked++
 		if !f.kept() {

@@ -23,8 +23,8 @@ type Compaction struct {
 	Stops   <-chan stdio.Stop // each asks for the end
 }
 
-// Run compacts, prints the result, and returns the exit code. The error explains an exit
-// code other than 0.
+// Run compacts, prints the result, and returns the exit code. The error explains every exit
+// code except the code of a completed turn.
 func (c Compaction) Run(ctx context.Context, out io.Writer) (code int, err error) {
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)

@@ -81,7 +81,7 @@ func showChild(b *bytes.Buffer, c *event.Child, now string) {
 			how = strings.Join(append([]string{how}, transcript.Spent(*c.Ended.Spent)...), "; ")
 		}
 		if c.News() {
-			how += "; the model is told with the next input"
+			how += "; the model receives the result with the next input"
 		}
 	}
 	fmt.Fprintf(b, "\nchild agent %s, session %s: %s: %s\n", c.Child, c.Session, terminal.Text(c.Title), how)

@@ -33,7 +33,7 @@ func slashes() []slash {
 		{"effort", "[LEVEL]", "choose how much the model thinks from the next turn on: none, minimal, low, medium, high, xhigh, max", (*UI).effort},
 		{"doctor", "", "check the installation and the configuration", (*UI).checkUp},
 		{"export", "[FILE]", "write the transcript to a file", (*UI).export},
-		{"fork", "", "go on in a copy of this session; the original stays as it is", (*UI).fork},
+		{"fork", "", "continue in a copy of this session; the original stays unchanged", (*UI).fork},
 		{"help", "", "show keys and commands", (*UI).help},
 		{"jobs", "", "list the commands that run in the background", (*UI).listJobs},
 		{"kill", "JOB", "end a job", (*UI).killJob},
@@ -47,7 +47,7 @@ func slashes() []slash {
 		{"rewind", "", "go back to before an earlier input, in a copy of this session (Esc twice)", func(u *UI, _ string) { u.pickInput() }},
 		{"theme", "[NAME]", "choose the colors: default, light, dark, none", (*UI).theme},
 		{"timeline", "", "show when each turn, request and call ran, and for how long", (*UI).showTimeline},
-		{"transcript", "", "show the whole session, with what is folded (Ctrl-T)", func(u *UI, _ string) {
+		{"transcript", "", "show the whole session, including folded text (Ctrl-T)", func(u *UI, _ string) {
 			u.openPager("Transcript", transcriptSheet(u.view.printout.renderer, u.state())...)
 		}},
 		{"vi", "", "turn vi keys in the editor on or off", (*UI).toggleVi},

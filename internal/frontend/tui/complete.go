@@ -100,7 +100,7 @@ func (u *UI) foundFiles(words string, found []string) {
 	if c == nil || c.command {
 		return
 	}
-	if c.words != words { // the word has changed meanwhile
+	if c.words != words { // the word is longer or shorter now
 		u.findFiles()
 		return
 	}

@@ -44,7 +44,7 @@ func (u *UI) showCost(string) {
 			fmt.Sprintf("    output  %s tokens, of which %s are reasoning", terminal.Tokens(u.Output), terminal.Tokens(u.Reasoning)),
 			"    cost    "+cost)
 	}
-	lines = append(lines, "", "Tokens as the providers count them, at their list prices or those of your configuration.")
+	lines = append(lines, "", "The providers count the tokens. Costs use their list prices, or the prices in your configuration.")
 	u.lines("Cost", lines)
 }
 

@@ -93,5 +93,5 @@ func (p *printout) compare(one *piece) {
 		p.draft.spill(one.item, hash)
 	}
 	one.repeats, p.draft.discarded = false, nil
-	one.entries = append([]entry{notice(faint(), "what is above was said again, and stays")}, one.entries[len(discarded):]...)
+	one.entries = append([]entry{notice(faint(), "the next attempt repeats the text above, which stays")}, one.entries[len(discarded):]...)
 }

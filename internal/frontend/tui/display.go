@@ -8,7 +8,8 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// display holds the frames on their way to the terminal, and what the person has seen.
+// display holds the frames on their way to the terminal, and the last frame that the person
+// has seen.
 type display struct {
 	screen *terminal.Screen
 	frames bytes.Buffer // output of screen for the next write

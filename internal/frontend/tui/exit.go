@@ -95,7 +95,7 @@ func (u *UI) finish() {
 		u.overlay.pager = nil
 	}
 	if host := hostOf(u.view.conversation); host != "" && !u.view.lost {
-		u.commit(notice(faint(), "the session goes on in %s", host))
+		u.commit(notice(faint(), "the session continues in %s", host))
 	}
 	if u.Resume != nil && u.view.conversation != nil && len(u.state().Turns) > 0 {
 		u.commit(entry{group: ofEnding, gap: true, rows: paragraph("", "Continue with:\n"+u.Resume(u.view.conversation.ID()), faint(), faint())})

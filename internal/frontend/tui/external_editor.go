@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// editOutside opens the text in an external editor. The session continues meanwhile.
+// editOutside opens the text in an external editor. The session continues.
 func (u *UI) editOutside() {
 	if u.Edit == nil {
 		u.showHint("set VISUAL or EDITOR to the editor that you want")

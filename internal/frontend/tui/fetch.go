@@ -140,7 +140,7 @@ func (u *UI) busy() bool {
 	if u.view.fetch == nil {
 		return false
 	}
-	u.showHint("waiting for %s; Esc gives it up", terminal.Short(u.view.fetch.text, maxHelp))
+	u.showHint("waiting for %s; Esc cancels it", terminal.Short(u.view.fetch.text, maxHelp))
 	return true
 }
 
@@ -149,9 +149,9 @@ func (u *UI) fetchRows(width int) []terminal.Line {
 	if u.view.fetch == nil {
 		return nil
 	}
-	how := "↳ asks the MCP server (Esc gives it up): "
+	how := "↳ waiting for the MCP server (Esc cancels): "
 	if u.view.fetch.givenUp {
-		how = "↳ giving it up: "
+		how = "↳ cancelling: "
 	}
 	return []terminal.Line{terminal.Clip(terminal.Line{{Text: how, Style: faint()}, {Text: terminal.OneLine(strings.TrimSpace(u.view.fetch.text))}}, width)}
 }

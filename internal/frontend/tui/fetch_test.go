@@ -50,11 +50,11 @@ func TestServerPromptIsExpanded(t *testing.T) {
 		p.sees("/docs__style [lang]", "The house's style")
 		p.types("\t")
 		p.types("go\r")
-		p.sees("↳ asks the MCP server (Esc gives it up): /docs__style go")
+		p.sees("↳ waiting for the MCP server (Esc cancels): /docs__style go")
 		p.types("and more")
 		p.sees("> and more")
 		p.types("\r") // it would overtake
-		p.sees("> and more", "waiting for /docs__style go; Esc gives it up")
+		p.sees("> and more", "waiting for /docs__style go; Esc cancels it")
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		p.sees("> Write Go well.", "I will.", "> and more")
@@ -174,7 +174,7 @@ func TestPlainExpandsServerPrompt(t *testing.T) {
 			t.Error(err)
 		}
 		at := 0
-		for _, part := range []string{"Asking the MCP server. /stop gives it up.", "Not sent: waiting for /docs__style go.", "Not sent: ", "interrupted", "Asking the MCP server.", "I will."} {
+		for _, part := range []string{"Waiting for the MCP server. /stop cancels.", "Not sent: waiting for /docs__style go.", "Not sent: ", "interrupted", "Waiting for the MCP server.", "I will."} {
 			n := strings.Index(out.String()[at:], part)
 			if n < 0 {
 				t.Fatalf("%q is not in its place:\n%s", part, out.String())

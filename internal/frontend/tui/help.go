@@ -25,9 +25,9 @@ func keyHelp() [][2]string {
 	return [][2]string{
 		{"Enter", "send; while a turn runs, queue the input behind it"},
 		{"Tab", "while a turn runs: send to it, with its next request"},
-		{"@", "offer files: ↑ ↓ select, Tab or Enter takes one, Esc closes the list; so does / for commands. An image is sent along; so is one whose path is pasted"},
+		{"@", "offer files: ↑ ↓ select, Tab or Enter takes one, Esc closes the list; / offers commands in the same way. Images are sent with the prompt, also images whose path is pasted"},
 		{"! at the start", "run a command; the model sees it with your next prompt"},
-		{"Shift-Enter, Alt-Enter, Ctrl-J", "begin a new line; so does Enter after a backslash"},
+		{"Shift-Enter, Alt-Enter, Ctrl-J", "begin a new line; Enter after a backslash does the same"},
 		{"Shift-Tab", "change what may run without asking: ask, accept edits, read-only"},
 		{"Esc", "interrupt the turn; twice while nothing runs and the editor is empty: go back to before an earlier input"},
 		{"Ctrl-C", "clear the editor; else interrupt; else, twice, quit"},
@@ -40,7 +40,7 @@ func keyHelp() [][2]string {
 		{"Ctrl-W, Ctrl-U, Ctrl-K, Ctrl-Y", "cut a word, to the line's start, to its end; paste what was cut"},
 		{"vi keys (/vi)", "in normal mode: h j k l w b e 0 ^ $ gg G f t ; , with counts; d c y x s r p J ~ u Ctrl-R; i a I A o O; / searches earlier prompts"},
 		{"Ctrl-G", "edit the text in $VISUAL or $EDITOR"},
-		{"Ctrl-L", "draw the screen anew"},
+		{"Ctrl-L", "redraw the screen"},
 		{"Ctrl-Z", "suspend settle"},
 		{"y, s, n", "answer a question: once, for the session, no; with Alt while there is text in the editor"},
 	}

@@ -109,7 +109,7 @@ func (u *UI) pickSession() {
 			m := &menu{title: "Resume", pick: func(one choice) { u.resume(one.id) }}
 			m.preview = func(one choice) []string { return u.previewOf(one.id, previews) }
 			for _, s := range sessions {
-				one := choice{id: s.ID, label: s.Updated.Local().Format("2006-01-02 15:04") + "  " + cmp.Or(s.Title, "(nothing was said)"), detail: s.ID}
+				one := choice{id: s.ID, label: s.Updated.Local().Format("2006-01-02 15:04") + "  " + cmp.Or(s.Title, "(no prompt)"), detail: s.ID}
 				switch {
 				case s.ID == u.view.conversation.ID():
 					one.detail = "this session"

@@ -143,9 +143,9 @@ func (p *plain) line(text string) {
 	case text == "/stop":
 		p.interrupt()
 	case text == "/help":
-		p.printf("A line is a prompt, or after an exclamation mark a command to run; while a turn runs, it waits for its end. /stop interrupts the turn, and so does Ctrl-C. /quit ends everything; so does Ctrl-C while nothing runs.")
+		p.printf("A line is a prompt, or after an exclamation mark a command to run; during a turn, the line waits for the end of the turn. /stop or Ctrl-C interrupts the turn. /quit, or Ctrl-C while no turn runs, ends the session.")
 	case p.fetching != nil:
-		p.printf("Not sent: waiting for %s. /stop gives it up.", terminal.Short(p.fetching.text, maxHelp))
+		p.printf("Not sent: waiting for %s. /stop cancels it.", terminal.Short(p.fetching.text, maxHelp))
 	default:
 		p.prompt(text)
 	}
@@ -169,7 +169,7 @@ func (p *plain) prompt(text string) {
 func (p *plain) fetch(text string) {
 	one, send := newFetch(p.conversation, text)
 	p.fetching = one
-	p.printf("Asking the MCP server. /stop gives it up.")
+	p.printf("Waiting for the MCP server. /stop cancels.")
 	go func() { // ends with the answer of the server, with an interrupt, or with the session
 		err := send(p.ctx)
 		p.fetched <- func() { // room for one, and there is one fetch at a time

@@ -227,7 +227,7 @@ func (p *printout) ended(one *piece, c transcript.Change) {
 	case event.ToolCall:
 		one.entries = append(one.entries, callEntry(i, c.State.Host.Dir))
 	case event.Note:
-		one.entries = append(one.entries, notice(faint(), "told the model: %s", i.Content().Text))
+		one.entries = append(one.entries, notice(faint(), "message to the model: %s", i.Content().Text))
 	}
 }
 

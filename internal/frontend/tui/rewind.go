@@ -33,7 +33,7 @@ func (u *UI) pickInput() {
 		}
 	}
 	if len(m.all) == 0 {
-		u.showHint("nothing was said yet")
+		u.showHint("this session has no input yet")
 		return
 	}
 	u.openMenu(m.selectID(m.all[len(m.all)-1].id))

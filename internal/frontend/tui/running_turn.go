@@ -90,7 +90,7 @@ func itemEntries(r *markdown.Renderer, i *event.Item, dir string) (out []entry) 
 	case event.ToolCall:
 		out = append(out, callEntry(i, dir))
 	case event.Note:
-		out = append(out, notice(faint(), "told the model: %s", i.Content().Text))
+		out = append(out, notice(faint(), "message to the model: %s", i.Content().Text))
 	}
 	return slices.Clip(out)
 }

@@ -43,7 +43,7 @@ func transcriptSheet(r *markdown.Renderer, s event.State) (sheet sheet) {
 	}
 	if len(sheet) == 0 {
 		add(func(int) []terminal.Line {
-			return []terminal.Line{terminal.Plain("Nothing has been said yet.", faint())}
+			return []terminal.Line{terminal.Plain("This session has no turn yet.", faint())}
 		})
 	}
 	return sheet

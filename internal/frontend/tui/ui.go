@@ -75,8 +75,8 @@ type Options struct {
 	// Suspend stops the process until it receives a continue signal; nil where the system
 	// has none.
 	Suspend func()
-	// Edit opens a text in an external editor, which uses the terminal meanwhile; nil if
-	// unavailable.
+	// Edit opens a text in an external editor, which uses the terminal until it ends; nil
+	// if unavailable.
 	Edit func(ctx context.Context, text string) (string, error)
 	// Resume is the command that continues a session.
 	Resume func(session string) string

@@ -314,7 +314,7 @@ func TestRetryShowsDiscardedTextOnce(t *testing.T) {
 		words         string
 	}{
 		"short":            {"It begins.\n\nHalf of", "It begins.\n\nAnother.", 1, "attempt 1 failed: reset by peer; next in"},
-		"long, the same":   {long + "Half", long + "All of it.", 1, "what is above was said again, and stays"},
+		"long, the same":   {long + "Half", long + "All of it.", 1, "the next attempt repeats the text above, which stays"},
 		"long, and others": {long + "Half", "It begins.\n\nOther ones.", 2, "said above is discarded"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -731,14 +731,14 @@ scene("going back shows what it does to files, and asks", async ({ page, film, r
   film.attemptEnds();
   film.completes();
   film.plan = {
-    files: [{ path: "a.go", action: "restore" }, { path: "b.go", action: "keep", why: "somebody else changed it since" }],
+    files: [{ path: "a.go", action: "restore" }, { path: "b.go", action: "keep", why: "another program changed it since then" }],
     uncovered: [{ kind: "command", text: "make \u202e" }],
   };
   await row("turn t000001").hover();
   await row("turn t000001").getByRole("button", { name: "Go back" }).click();
   const dialog = page.locator("#rewind");
   await dialog.getByText("a.go").waitFor();
-  assert.match((await dialog.innerText()).replace(/\s+/g, " "), /restore a\.go keep b\.go somebody else changed it since Not covered.* \$ make \u27e8U\+202E\u27e9/);
+  assert.match((await dialog.innerText()).replace(/\s+/g, " "), /restore a\.go keep b\.go another program changed it since then Not covered.* \$ make \u27e8U\+202E\u27e9/);
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "hidden" });
   assert.equal(sent("POST", "/rewind").length, 0);
