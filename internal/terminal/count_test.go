@@ -20,7 +20,9 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestDollars(t *testing.T) {
-	for usd, want := range map[float64]string{0: "$0.0000", 0.00124: "$0.0012", 0.5: "$0.50", 9.999: "$10.00", 123.4: "$123"} {
+	for usd, want := range map[float64]string{
+		0: "$0.0000", 0.00124: "$0.0012", 0.5: "$0.50", 9.999: "$10.00", 123.4: "$123",
+	} {
 		if got := terminal.Dollars(usd); got != want {
 			t.Errorf("%v: %s, want %s", usd, got, want)
 		}

@@ -53,7 +53,9 @@ func TestEscape(t *testing.T) {
 	if diff := cmp.Diff([]Event{Key{"esc", ""}}, d.expire()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]Event{Key{"esc", ""}, Key{"esc", ""}}, append(d.feed([]byte("\x1b\x1b")), d.expire()...)); diff != "" {
+	if diff := cmp.Diff(
+		[]Event{Key{"esc", ""}, Key{"esc", ""}}, append(d.feed([]byte("\x1b\x1b")), d.expire()...),
+	); diff != "" {
 		t.Error(diff)
 	}
 }

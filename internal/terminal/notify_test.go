@@ -40,7 +40,10 @@ func TestNotificationsAreHarmless(t *testing.T) {
 }
 
 func TestThemes(t *testing.T) {
-	line := terminal.Line{{Text: "r", Style: terminal.Style{Color: terminal.Red, Attr: terminal.Bold}}, {Text: "f", Style: terminal.Style{Attr: terminal.Faint}}}
+	line := terminal.Line{
+		{Text: "r", Style: terminal.Style{Color: terminal.Red, Attr: terminal.Bold}},
+		{Text: "f", Style: terminal.Style{Attr: terminal.Faint}},
+	}
 	for name, want := range map[string]string{
 		"":        "\x1b[0;1;31mr\x1b[0;2mf\x1b[0m",
 		"default": "\x1b[0;1;31mr\x1b[0;2mf\x1b[0m",

@@ -55,7 +55,8 @@ func TestNoSequenceReachesATerminal(t *testing.T) {
 		}
 		out := terminal.JSON(string(raw))
 		var back string
-		if err := json.Unmarshal([]byte(out), &back); err != nil || back != strings.ToValidUTF8(in, "\uFFFD") && utf8.ValidString(in) {
+		if err := json.Unmarshal([]byte(out), &back); err != nil || back != strings.ToValidUTF8(in, "\uFFFD") &&
+			utf8.ValidString(in) {
 			t.Errorf("JSON(%q) = %q, which is %q (%v)", raw, out, back, err)
 		}
 		if strings.IndexFunc(out, obeyed) >= 0 {
@@ -66,7 +67,9 @@ func TestNoSequenceReachesATerminal(t *testing.T) {
 
 // obeyed is what Unicode itself says of control and format characters.
 func obeyed(r rune) bool {
-	return r != '\n' && r != '\t' && (unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r))
+	return r != '\n' && r != '\t' && (unicode.Is(unicode.Cc, r) || unicode.Is(
+		unicode.Bidi_Control, r,
+	) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r))
 }
 
 func TestJSONWriter(t *testing.T) {
@@ -102,7 +105,9 @@ func FuzzText(f *testing.F) {
 			t.Fatal(err)
 		}
 		var before, after string
-		if json.Unmarshal(raw, &before) != nil || json.Unmarshal([]byte(terminal.JSON(string(raw))), &after) != nil || before != after {
+		if json.Unmarshal(raw, &before) != nil || json.Unmarshal(
+			[]byte(terminal.JSON(string(raw))), &after,
+		) != nil || before != after {
 			t.Fatalf("JSON changed %q to %q", before, after)
 		}
 	})

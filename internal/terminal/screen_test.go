@@ -15,7 +15,10 @@ import (
 // words are what rows are made of: wide, combining and foreign characters, and
 // what a terminal must not obey.
 func words() []string {
-	return []string{"a", "word", "another", "日本語", "e\u0301", "naïve", "👍", "x\x1b[2Jy", "\u202etxet", "a\tb", "supercalifragilistic", " ", "-"}
+	return []string{
+		"a", "word", "another", "日本語", "e\u0301", "naïve", "👍", "x\x1b[2Jy", "\u202etxet", "a\tb",
+		"supercalifragilistic", " ", "-",
+	}
 }
 
 func drawText(r *rand.Rand, most int) string {
@@ -47,7 +50,10 @@ func TestCommittedRowsStay(t *testing.T) {
 			var rows []terminal.Line
 			for range r.IntN(4) {
 				text := drawText(r, 30)
-				rows = append(rows, terminal.Wrap(terminal.Plain(text, terminal.Style{Color: terminal.Red}), width, terminal.Indent{})...)
+				rows = append(
+					rows,
+					terminal.Wrap(terminal.Plain(text, terminal.Style{Color: terminal.Red}), width, terminal.Indent{})...,
+				)
 			}
 			for _, row := range rows {
 				want = append(want, strings.TrimRight(row.Text(), " "))
@@ -91,7 +97,13 @@ func check(t *testing.T, name string, grid *terminaltest.Grid, want []string, li
 func TestFramesAreSmall(t *testing.T) {
 	var out strings.Builder
 	screen := terminal.NewScreen(&out, terminal.Palette{}, terminal.ReflowAll, 80, 24)
-	frame := terminal.Frame{Rows: []terminal.Line{terminal.Plain("one", terminal.Style{}), terminal.Plain("> typed", terminal.Style{}), terminal.Plain("status", terminal.Style{})}, X: 7, Y: 1}
+	frame := terminal.Frame{
+		Rows: []terminal.Line{
+			terminal.Plain("one", terminal.Style{}), terminal.Plain("> typed", terminal.Style{}),
+			terminal.Plain("status", terminal.Style{}),
+		},
+		X: 7, Y: 1,
+	}
 	if err := screen.Draw(nil, frame); err != nil {
 		t.Fatal(err)
 	}

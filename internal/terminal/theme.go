@@ -27,11 +27,17 @@ func Themes() []Theme {
 		defaultTheme(),
 		{
 			Name: "light", About: "dark colors, for a light background (256 colors)", Faint: "38;5;242",
-			Codes: Codes{Red: "38;5;124", Green: "38;5;28", Yellow: "38;5;94", Blue: "38;5;25", Magenta: "38;5;90", Cyan: "38;5;24"},
+			Codes: Codes{
+				Red: "38;5;124", Green: "38;5;28", Yellow: "38;5;94", Blue: "38;5;25", Magenta: "38;5;90",
+				Cyan: "38;5;24",
+			},
 		},
 		{
 			Name: "dark", About: "light colors, for a dark background (256 colors)", Faint: "38;5;246",
-			Codes: Codes{Red: "38;5;210", Green: "38;5;114", Yellow: "38;5;221", Blue: "38;5;111", Magenta: "38;5;176", Cyan: "38;5;80"},
+			Codes: Codes{
+				Red: "38;5;210", Green: "38;5;114", Yellow: "38;5;221", Blue: "38;5;111", Magenta: "38;5;176",
+				Cyan: "38;5;80",
+			},
 		},
 		{Name: "none", About: "no colors; bold and faint text remain"},
 	}

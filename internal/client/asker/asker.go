@@ -181,7 +181,8 @@ func (a *Asker) ask(q Question) {
 			answer = Answer{Verdict: event.Denied, Message: fmt.Sprintf("The client could not ask: %v", err)}
 		}
 		err = a.give(q.Approval, answer)
-		if err != nil && q.Form != nil && answer.Verdict == event.Approved { // what the form does not take: the question would wait for ever
+		// what the form does not take: the question would wait for ever
+		if err != nil && q.Form != nil && answer.Verdict == event.Approved {
 			_ = a.give(q.Approval, Answer{Verdict: event.Denied, Message: "the answer does not fit the form: " + err.Error()})
 		}
 	}))

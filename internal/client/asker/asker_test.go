@@ -50,7 +50,9 @@ func (c *client) Await(ctx context.Context) (asker.Answer, error) {
 // returns the approval, and whether the call ran.
 func turn(t *testing.T, made func(*asker.Asker), askers ...asker.Options) (approval event.Approval, ran bool) {
 	t.Helper()
-	act, err := tool.New("act", "Acts.", func(context.Context, struct{}) (string, error) { ran = true; return "acted", nil })
+	act, err := tool.New(
+		"act", "Acts.", func(context.Context, struct{}) (string, error) { ran = true; return "acted", nil },
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +61,9 @@ func turn(t *testing.T, made func(*asker.Asker), askers ...asker.Options) (appro
 		t.Fatal(err)
 	}
 	s, err := host.Session(t.Context(), "s", settle.SessionConfig{
-		Model: model.Config{Provider: script.New(script.Call("act", "{}")).Otherwise(script.Text("done")), Name: "m"}, Tools: []tool.Tool{act},
+		Model: model.Config{
+			Provider: script.New(script.Call("act", "{}")).Otherwise(script.Text("done")), Name: "m",
+		}, Tools: []tool.Tool{act},
 		Permission: settle.Ask, Attended: true,
 	})
 	if err != nil {
@@ -124,7 +128,9 @@ func TestAsker(t *testing.T) {
 		},
 		"the client fails": {
 			client: client{err: errors.New("no dialog")},
-			want:   event.ApprovalEnded{Verdict: event.Denied, Message: "The client could not ask: no dialog"}, by: "client0", withdrawn: 1,
+			want: event.ApprovalEnded{
+				Verdict: event.Denied, Message: "The client could not ask: no dialog",
+			}, by: "client0", withdrawn: 1,
 		},
 		"the client is gone, which ends the turn": {
 			client: client{err: fmt.Errorf("lost: %w", asker.ErrGone)},
@@ -184,7 +190,8 @@ func TestDeny(t *testing.T) {
 		got, ran := turn(t, func(a *asker.Asker) {
 			time.AfterFunc(time.Second, func() { a.Deny("nobody subscribes", "they left") })
 		}, asker.Options{Ask: c.ask})
-		if ran || got.Ended.Verdict != event.Denied || got.Ended.Policy != "nobody subscribes" || got.Ended.Message != "they left" {
+		if ran || got.Ended.Verdict != event.Denied || got.Ended.Policy != "nobody subscribes" ||
+			got.Ended.Message != "they left" {
 			t.Errorf("ran: %t, %+v", ran, got.Ended)
 		}
 	})

@@ -144,7 +144,9 @@ func chosen(f question.Field, line string) (string, error) {
 	if len(f.Options) == 0 {
 		return line, nil
 	}
-	if at := slices.IndexFunc(f.Options, func(o question.Option) bool { return o.Value == line || o.Label == line }); at >= 0 {
+	if at := slices.IndexFunc(
+		f.Options, func(o question.Option) bool { return o.Value == line || o.Label == line },
+	); at >= 0 {
 		return f.Options[at].Value, nil
 	}
 	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(f.Options) {

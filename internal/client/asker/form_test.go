@@ -24,12 +24,24 @@ func TestEntry(t *testing.T) {
 		want  string
 		check string
 	}{
-		"all":                  {"Ada,36,1.5,Green,1,a;c,yes", `{"age":36,"color":"g","name":"Ada","ok":true,"ratio":1.5,"size":"s","tags":["a","c"]}`, ""},
-		"what is required":     {"Ada,,,r,,,n", `{"color":"r","name":"Ada","ok":false,"ratio":0.5,"size":"l"}`, ""},
-		"what does not fit":    {"A,1,,r,,,n", `{"age":1,"color":"r","name":"A","ok":false,"ratio":0.5,"size":"l"}`, "minLength"},
-		"what is too small":    {"Ada,-1,,r,,,n", `{"age":-1,"color":"r","name":"Ada","ok":false,"ratio":0.5,"size":"l"}`, "minimum"},
-		"mistakes are said":    {"Ada,old,36,many,1.5,Blue,Green,9,1,a;x,a,perhaps,,1", `{"age":36,"color":"g","name":"Ada","ok":true,"ratio":1.5,"size":"s","tags":["a"]}`, ""},
-		"a number is an index": {"Ada,,,2,2,3,0", `{"color":"g","name":"Ada","ok":false,"ratio":0.5,"size":"l","tags":["c"]}`, ""},
+		"all": {
+			"Ada,36,1.5,Green,1,a;c,yes",
+			`{"age":36,"color":"g","name":"Ada","ok":true,"ratio":1.5,"size":"s","tags":["a","c"]}`, "",
+		},
+		"what is required": {"Ada,,,r,,,n", `{"color":"r","name":"Ada","ok":false,"ratio":0.5,"size":"l"}`, ""},
+		"what does not fit": {
+			"A,1,,r,,,n", `{"age":1,"color":"r","name":"A","ok":false,"ratio":0.5,"size":"l"}`, "minLength",
+		},
+		"what is too small": {
+			"Ada,-1,,r,,,n", `{"age":-1,"color":"r","name":"Ada","ok":false,"ratio":0.5,"size":"l"}`, "minimum",
+		},
+		"mistakes are said": {
+			"Ada,old,36,many,1.5,Blue,Green,9,1,a;x,a,perhaps,,1",
+			`{"age":36,"color":"g","name":"Ada","ok":true,"ratio":1.5,"size":"s","tags":["a"]}`, "",
+		},
+		"a number is an index": {
+			"Ada,,,2,2,3,0", `{"color":"g","name":"Ada","ok":false,"ratio":0.5,"size":"l","tags":["c"]}`, "",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -61,8 +73,11 @@ func TestEntryOfAPage(t *testing.T) {
 }
 
 func TestReply(t *testing.T) {
-	for action, want := range map[string]event.Verdict{"accept": event.Approved, "decline": event.Denied, "cancel": event.Denied, "": event.Denied} {
-		if got := (asker.Reply{Action: action}).Answer(); got.Verdict != want || want == event.Approved && string(got.Content) != "{}" {
+	for action, want := range map[string]event.Verdict{
+		"accept": event.Approved, "decline": event.Denied, "cancel": event.Denied, "": event.Denied,
+	} {
+		if got := (asker.Reply{Action: action}).Answer(); got.Verdict != want || want == event.Approved &&
+			string(got.Content) != "{}" {
 			t.Errorf("%q: %+v", action, got)
 		}
 	}

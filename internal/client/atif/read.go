@@ -229,7 +229,12 @@ func (r *reader) agent(s response) {
 		return
 	}
 	step := len(r.state.Running().Attempts) + 1
-	r.add(event.Event{Turn: turn, Attempt: attempt, Data: event.AttemptStarted{Step: step, N: 1, Provider: importer, Model: r.model}})
+	r.add(
+		event.Event{
+			Turn: turn, Attempt: attempt,
+			Data: event.AttemptStarted{Step: step, N: 1, Provider: importer, Model: r.model},
+		},
+	)
 	for _, c := range []event.Content{{Type: event.Reasoning, Text: s.reasoning}, {Type: event.Message, Text: s.message}} {
 		switch c.Provider, c.Model = importer, r.model; {
 		case c.Text == "":
@@ -267,12 +272,16 @@ func nothing(message string) *event.Cause {
 // cause returns the ending that a trajectory records, or a cause with the given words. It
 // is never a crash: the log is complete.
 func cause(c *event.Cause, words string) *event.Cause {
-	known := []event.Reason{event.Interrupted, event.Replaced, event.Shutdown, event.LimitReached, event.Parent, event.MachineLost, event.TimedOut}
+	known := []event.Reason{
+		event.Interrupted, event.Replaced, event.Shutdown, event.LimitReached, event.Parent, event.MachineLost,
+		event.TimedOut,
+	}
 	switch {
 	case c == nil:
 	case c.Outcome == event.Failed && c.Failure != nil && c.Failure.Name != "" && c.Failure.Message != "":
 		return event.Fail(&event.Failure{Name: c.Failure.Name, Message: c.Failure.Message})
-	case c.Outcome == event.Aborted && slices.Contains(known, c.Reason) && (c.Reason == event.LimitReached) == (c.Limit != ""):
+	case c.Outcome == event.Aborted && slices.Contains(known, c.Reason) &&
+		(c.Reason == event.LimitReached) == (c.Limit != ""):
 		return &event.Cause{Outcome: c.Outcome, Reason: c.Reason, Limit: c.Limit, By: c.By, Message: c.Message}
 	}
 	return nothing("the trajectory says: " + words)
@@ -292,12 +301,22 @@ func (r *reader) calls(turn, attempt string, s response) (all []*started) {
 		if arguments == "" || arguments == "null" {
 			arguments = "{}"
 		}
-		content := event.Content{Type: event.ToolCall, Provider: importer, Model: r.model, CallID: "call_" + id, Name: c.Name, Arguments: arguments}
+		content := event.Content{
+			Type: event.ToolCall, Provider: importer, Model: r.model, CallID: "call_" + id, Name: c.Name,
+			Arguments: arguments,
+		}
 		r.add(
-			event.Event{Turn: turn, Attempt: attempt, Item: id, Data: event.ItemStarted{Type: event.ToolCall, CallID: content.CallID, Name: c.Name}},
-			event.Event{Turn: turn, Attempt: attempt, Item: id, Data: event.CallReady{Name: c.Name, CallID: content.CallID, Arguments: arguments}},
+			event.Event{
+				Turn: turn, Attempt: attempt, Item: id,
+				Data: event.ItemStarted{Type: event.ToolCall, CallID: content.CallID, Name: c.Name},
+			},
+			event.Event{
+				Turn: turn, Attempt: attempt, Item: id,
+				Data: event.CallReady{Name: c.Name, CallID: content.CallID, Arguments: arguments},
+			},
 		)
-		if known := s.extra.Calls[c.ID]; known.Status != string(event.ItemAborted) || known.Effects != string(event.EffectsNone) {
+		if known := s.extra.Calls[c.ID]; known.Status != string(event.ItemAborted) ||
+			known.Effects != string(event.EffectsNone) {
 			r.add(event.Event{Turn: turn, Attempt: attempt, Item: id, Data: event.CallStarted{}})
 		}
 		all = append(all, &started{c, id, content})
@@ -340,7 +359,9 @@ func (r *reader) results(turn string, calls []*started, s response) (open bool) 
 				end.Effects = e
 			}
 		case !has:
-			end.Status, end.Effects, end.Cause = event.ItemAborted, event.EffectsUnknown, nothing("the trajectory has no result of this call")
+			end.Status, end.Effects, end.Cause = event.ItemAborted, event.EffectsUnknown, nothing(
+				"the trajectory has no result of this call",
+			)
 		case known.Status != "" && known.Status != string(event.ItemCompleted):
 			end.Status = event.ItemFailed
 		}

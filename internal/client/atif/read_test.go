@@ -112,7 +112,8 @@ func TestCut(t *testing.T) {
 	s := loaded(t, `{"schema_version":"ATIF-v1.7","agent":{"name":"a","version":"1"},"steps":[{"step_id":1,"source":"user","message":"go"},
 		{"step_id":2,"source":"agent","message":"","tool_calls":[{"tool_call_id":"1","function_name":"shell","arguments":{"command":"make"}}]}]}`)
 	last := s.Turns[0]
-	if i := last.Items[0]; i.Status != event.ItemAborted || i.Effects != event.EffectsUnknown || last.Cause.Reason != event.Shutdown {
+	if i := last.Items[0]; i.Status != event.ItemAborted || i.Effects != event.EffectsUnknown ||
+		last.Cause.Reason != event.Shutdown {
 		t.Errorf("%+v, %+v", i, last.Cause)
 	}
 }
@@ -144,7 +145,9 @@ func TestEndings(t *testing.T) {
 				if i.Type() == event.ToolCall && effects == "" {
 					effects = i.Effects
 				}
-				if i.Type() == event.Message && strings.Contains(doc, `"outcome":"failed"`) && i.Status != event.ItemAborted && i.Status != event.ItemFailed {
+				if i.Type() == event.Message && strings.Contains(
+					doc, `"outcome":"failed"`,
+				) && i.Status != event.ItemAborted && i.Status != event.ItemFailed {
 					t.Errorf("a message that was cut off is %s", i.Status)
 				}
 			}
@@ -162,11 +165,17 @@ func TestEndings(t *testing.T) {
 
 // TestPromptOnly: a trajectory can be no more than a system prompt, or begin with the agent.
 func TestPromptOnly(t *testing.T) {
-	s := loaded(t, `{"schema_version":"ATIF-v1.8","agent":{"name":"a","version":"1"},"steps":[{"step_id":1,"source":"system","message":"Be brief."}]}`)
+	s := loaded(
+		t,
+		`{"schema_version":"ATIF-v1.8","agent":{"name":"a","version":"1"},"steps":[{"step_id":1,"source":"system","message":"Be brief."}]}`,
+	)
 	if len(s.Waiting) != 1 || s.Waiting[0].Text != "Be brief." {
 		t.Errorf("what waits: %+v", s.Waiting)
 	}
-	s = loaded(t, `{"schema_version":"ATIF-v1.8","agent":{"name":"a","version":"1"},"steps":[{"step_id":1,"source":"agent","message":"Hi."}]}`)
+	s = loaded(
+		t,
+		`{"schema_version":"ATIF-v1.8","agent":{"name":"a","version":"1"},"steps":[{"step_id":1,"source":"agent","message":"Hi."}]}`,
+	)
 	if got := said(Of(s, nil))[0]; got != "user: "+noPrompt {
 		t.Errorf("it begins with %q", got)
 	}
@@ -181,7 +190,9 @@ func TestBroken(t *testing.T) {
 		`{"schema_version":"ATIF-v1.7","steps":{}}`:                                    "it is no trajectory: ",
 		`{"schema_version":"ATIF-v1.7","steps":[{"source":"user","message":"a"}]} and`: "it is no trajectory: ",
 	} {
-		if events, err := Events([]byte(doc), "s", event.SessionOpened{}, time.Now()); err == nil || !strings.Contains(err.Error(), want) {
+		if events, err := Events(
+			[]byte(doc), "s", event.SessionOpened{}, time.Now(),
+		); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %d events and %v, want %q", doc, len(events), err, want)
 		}
 	}
@@ -193,7 +204,11 @@ func FuzzEvents(f *testing.F) {
 	for _, seed := range endings {
 		f.Add([]byte(seed))
 	}
-	f.Add([]byte(`{"schema_version":"ATIF-v1.7","steps":[{"source":"agent","tool_calls":[{"tool_call_id":"1"}]},{"source":"system","message":"a"},{"source":"agent","tool_calls":[{}]}]}`))
+	f.Add(
+		[]byte(
+			`{"schema_version":"ATIF-v1.7","steps":[{"source":"agent","tool_calls":[{"tool_call_id":"1"}]},{"source":"system","message":"a"},{"source":"agent","tool_calls":[{}]}]}`,
+		),
+	)
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		events, err := Events(doc, "s", event.SessionOpened{Dir: "/w"}, time.Unix(1000, 0))
 		if err != nil {

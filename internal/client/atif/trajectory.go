@@ -13,7 +13,10 @@ import (
 // for their sessions; load may be nil, and one that cannot be loaded is left out and
 // named in the notes.
 func Of(s event.State, load func(session string) (event.State, error)) Trajectory {
-	doc := Trajectory{SchemaVersion: Version, SessionID: s.Session, TrajectoryID: s.Session, Agent: Agent{Name: "settle", Version: s.Host.Settle}}
+	doc := Trajectory{
+		SchemaVersion: Version, SessionID: s.Session, TrajectoryID: s.Session,
+		Agent: Agent{Name: "settle", Version: s.Host.Settle},
+	}
 	if doc.Agent.Version == "" {
 		doc.Agent.Version = "unknown"
 	}
@@ -167,7 +170,10 @@ func (w *writer) step(t *event.Turn, i *event.Item) *Step {
 		if a.End == nil {
 			continue
 		}
-		s.Metrics = &Metrics{Prompt: a.End.Usage.Input, Completion: a.End.Usage.Output, Cached: a.End.Usage.CacheRead, Cost: a.End.Cost}
+		s.Metrics = &Metrics{
+			Prompt: a.End.Usage.Input, Completion: a.End.Usage.Output, Cached: a.End.Usage.CacheRead,
+			Cost: a.End.Cost,
+		}
 		if k := a.End.Tokens; k != nil && !k.Incomplete {
 			s.Metrics.PromptIDs, s.Metrics.CompletionIDs, s.Metrics.Logprobs = k.Prompt, k.Completion, k.Logprobs
 		}
@@ -207,7 +213,9 @@ func (s *Step) call(i *event.Item, c event.Content) {
 	if s.Extra.Calls == nil {
 		s.Extra.Calls = map[string]CallExtra{}
 	}
-	s.Extra.Calls[i.ID] = CallExtra{Status: string(i.Status), Effects: string(i.Effects), ExitCode: c.ExitCode, Cause: i.Cause}
+	s.Extra.Calls[i.ID] = CallExtra{
+		Status: string(i.Status), Effects: string(i.Effects), ExitCode: c.ExitCode, Cause: i.Cause,
+	}
 }
 
 func paragraph(text, more string) string {

@@ -20,11 +20,15 @@ const Inquire = `{"name":"db__ask","arguments":{}}`
 func Inquirer(t *testing.T, dir string) {
 	t.Helper()
 	s := sdk.NewServer(&sdk.Implementation{Name: "db", Version: "1"}, nil)
-	sdk.AddTool(s, &sdk.Tool{Name: "ask"}, func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "ask"}, func(
+		_ context.Context, r *sdk.CallToolRequest, _ struct{},
+	) (*sdk.CallToolResult, any, error) {
 		given, ok := r.Params.InputResponses["who"].(*sdk.ElicitResult)
 		if !ok {
 			return &sdk.CallToolResult{InputRequests: map[string]sdk.InputRequest{"who": &sdk.ElicitParams{
-				Message: "Which table?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
+				Message: "Which table?", RequestedSchema: json.RawMessage(
+					`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`,
+				),
 			}}}, nil, nil
 		}
 		raw, err := json.Marshal(given)

@@ -39,7 +39,10 @@ type Answer func(params json.RawMessage) (result any, err error)
 // is called at the end of the test.
 func Serve(t *testing.T, p Place, dialect jsonrpc.Dialect, serve func(in io.Reader, out io.Writer) error) *Peer {
 	t.Helper()
-	peer := &Peer{T: t, Place: p, said: &recorder{arrived: make(chan struct{})}, ended: make(chan struct{}), answers: map[string]Answer{}}
+	peer := &Peer{
+		T: t, Place: p, said: &recorder{arrived: make(chan struct{})}, ended: make(chan struct{}),
+		answers: map[string]Answer{},
+	}
 	fromClient, toFace := io.Pipe()
 	fromFace, toClient := io.Pipe()
 	peer.In = toFace
@@ -50,7 +53,9 @@ func Serve(t *testing.T, p Place, dialect jsonrpc.Dialect, serve func(in io.Read
 		_ = fromClient.Close()
 	}()
 	peer.Conn = jsonrpc.New(jsonrpc.Options{
-		In: io.TeeReader(gated{fromFace, &peer.gate}, peer.said), Out: toFace, Dialect: dialect, Handler: peer, MaxInFlight: 1000,
+		In: io.TeeReader(
+			gated{fromFace, &peer.gate}, peer.said,
+		), Out: toFace, Dialect: dialect, Handler: peer, MaxInFlight: 1000,
 	})
 	peer.Conn.Start(context.Background()) // not the test's, which ends before the clean-up
 	t.Cleanup(peer.End)

@@ -35,7 +35,9 @@ const letters = "abcdefghijklmnopqrstuvwxyz0123456789-_:"
 // IsName reports whether a word could be the name of a command, or its beginning. Of
 // prompts, names have capital letters as well.
 func IsName(word string) bool {
-	return strings.Trim(word, letters) == "" || strings.Contains(word, mcp.Separator) && strings.Trim(strings.ToLower(word), letters) == ""
+	return strings.Trim(word, letters) == "" || strings.Contains(word, mcp.Separator) && strings.Trim(
+		strings.ToLower(word), letters,
+	) == ""
 }
 
 // parse reads a file.
@@ -45,7 +47,10 @@ func parse(text string) (Command, error) {
 	if err != nil {
 		return Command{}, err
 	}
-	c := Command{text: strings.TrimSpace(body), About: oneLine(h.Text("description")), Hint: oneLine(h.Text("argument-hint"))}
+	c := Command{
+		text: strings.TrimSpace(body), About: oneLine(h.Text("description")),
+		Hint: oneLine(h.Text("argument-hint")),
+	}
 	if c.About == "" {
 		first, _, _ := strings.Cut(c.text, "\n")
 		c.About = strings.TrimSpace(strings.TrimLeft(first, "# "))

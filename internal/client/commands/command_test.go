@@ -76,7 +76,10 @@ func TestFind(t *testing.T) {
 		if err != nil || again != nil {
 			t.Error(err, again)
 		}
-		text := fmt.Sprintf("%s|%s|%s|%v|%s|%s|%s", c.Name, c.Hint, c.About, c.Project, with, without, strings.Join(c.Warnings, ";"))
+		text := fmt.Sprintf(
+			"%s|%s|%s|%v|%s|%s|%s", c.Name, c.Hint, c.About, c.Project, with, without,
+			strings.Join(c.Warnings, ";"),
+		)
 		got = append(got, strings.ReplaceAll(text, root, "ROOT"))
 	}
 	folder := "\n</skill>\n\n[Its folder is ROOT/home/.claude/skills/tidy; paths in it are relative to that.]"
@@ -87,7 +90,8 @@ func TestFind(t *testing.T) {
 		"own||settle's|true|settle's\n\na b c|settle's|",
 		"plain||Say hello|false|# Say hello\nto everybody\n\na b c|# Say hello\nto everybody|",
 		"review|WHAT|Review a change|false|Review a b c with care.|Review  with care.|",
-		"status||State: !`git status`, see @README.md|true|State: !`git status`, see @README.md\n\na b c" + unrun + "|State: !`git status`, see @README.md" + unrun +
+		"status||State: !`git status`, see @README.md|true|State: !`git status`, see @README.md\n\na b c" + unrun +
+			"|State: !`git status`, see @README.md" + unrun +
 			"|settle does not use its allowed-tools;settle does not use its model;the commands in it (!`…`) are left to the model",
 		"tidy|[dir]|Tidy up|false|Use the skill \"tidy\", which I have called.\n\n<skill name=\"tidy\">\nTidy a b c." + folder +
 			"|Use the skill \"tidy\", which I have called.\n\n<skill name=\"tidy\">\nTidy ." + folder + "|",
@@ -96,7 +100,10 @@ func TestFind(t *testing.T) {
 		t.Error(diff)
 	}
 	problems := strings.ReplaceAll(errors.Join(append(set.Broken, set.Hidden...)...).Error(), root, "ROOT")
-	for _, want := range []string{"Not A Name.md", "empty.md", "bad.md", "huge.md", "out of the project", "tidy.md: it is hidden by ROOT/home/.claude/skills/tidy", ".claude/commands/plain.md: it is hidden"} {
+	for _, want := range []string{
+		"Not A Name.md", "empty.md", "bad.md", "huge.md", "out of the project",
+		"tidy.md: it is hidden by ROOT/home/.claude/skills/tidy", ".claude/commands/plain.md: it is hidden",
+	} {
 		if !strings.Contains(problems, want) {
 			t.Errorf("%q is not in\n%s", want, problems)
 		}

@@ -77,7 +77,8 @@ type place struct {
 func places(s skills.Sources) (out []place) {
 	for _, p := range s.Places("commands") {
 		of := filepath.Dir(p.Dir)
-		if of == s.Config || of == s.Claude || p.Project && (filepath.Base(of) == ".settle" || filepath.Base(of) == ".claude") {
+		if of == s.Config || of == s.Claude || p.Project && (filepath.Base(of) == ".settle" ||
+			filepath.Base(of) == ".claude") {
 			out = append(out, place{Place: p})
 		}
 	}

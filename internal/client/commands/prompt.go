@@ -42,7 +42,10 @@ func (s Set) With(p Prompter) Set {
 	for _, p := range list {
 		c := ofPrompt(p)
 		if path, taken := paths[c.Name]; taken {
-			s.Hidden = append(s.Hidden, fmt.Errorf("the prompt %q of the MCP server %q: it is hidden by %s", p.Prompt.Name, p.Server, path))
+			s.Hidden = append(
+				s.Hidden,
+				fmt.Errorf("the prompt %q of the MCP server %q: it is hidden by %s", p.Prompt.Name, p.Server, path),
+			)
 			continue
 		}
 		s.List = append(s.List, c)
@@ -178,7 +181,9 @@ func assigned(c mcp.Command, words string) (values map[string]string, rest strin
 		}
 	}
 	if len(missing) > 0 {
-		return nil, "", fmt.Errorf("/%s needs %s; usage: /%s %s", c.Name, strings.Join(missing, ", "), c.Name, ofPrompt(c).Hint)
+		return nil, "", fmt.Errorf(
+			"/%s needs %s; usage: /%s %s", c.Name, strings.Join(missing, ", "), c.Name, ofPrompt(c).Hint,
+		)
 	}
 	return values, skills.Raw(words, open[min(len(free), len(open)):]), nil
 }

@@ -15,7 +15,10 @@ type play []mcp.Command
 func (p play) Prompts() ([]mcp.Command, []string) { return p, []string{"two have one name"} }
 
 func prompt(server, name string, arguments ...string) mcp.Command {
-	c := mcp.Command{Name: server + "__" + name, Server: server, Prompt: mcp.Prompt{Name: name, Description: "does\n" + name}}
+	c := mcp.Command{
+		Name: server + "__" + name, Server: server,
+		Prompt: mcp.Prompt{Name: name, Description: "does\n" + name},
+	}
 	for _, a := range arguments {
 		name, required := strings.CutSuffix(a, "!")
 		c.Prompt.Arguments = append(c.Prompt.Arguments, mcp.Argument{Name: name, Required: required})
@@ -33,13 +36,19 @@ func TestPromptsAreCommands(t *testing.T) {
 	if diff := cmp.Diff([]string{"a__b|a|does b|", "x__Ask|x|does Ask|who [why]", "x__same|||"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if len(set.Hidden) != 2 || !strings.Contains(set.Hidden[1].Error(), `"same" of the MCP server "x": it is hidden by /same.md`) {
+	if len(set.Hidden) != 2 || !strings.Contains(
+		set.Hidden[1].Error(), `"same" of the MCP server "x": it is hidden by /same.md`,
+	) {
 		t.Errorf("%v", set.Hidden)
 	}
-	if c, ok := set.Named("mcp__x__Ask"); !ok || c.ClaudeName() != "mcp__x__Ask" || !IsName("mcp__x__Ask") || IsName("Ask") {
+	if c, ok := set.Named("mcp__x__Ask"); !ok || c.ClaudeName() != "mcp__x__Ask" || !IsName("mcp__x__Ask") ||
+		IsName("Ask") {
 		t.Errorf("%+v, %v", c, ok)
 	}
-	for text, want := range map[string]bool{"/a__b": true, "/mcp__a__b c": true, "/a": false, "a__b": false, "/tmp/__pycache__": false, "/a__b/c": false} {
+	for text, want := range map[string]bool{
+		"/a__b": true, "/mcp__a__b c": true, "/a": false, "a__b": false, "/tmp/__pycache__": false,
+		"/a__b/c": false,
+	} {
 		if Async(text) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
@@ -77,7 +86,9 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%q: %q, want %q", words, text, want)
 		}
 	}
-	if values, rest, err := assigned(prompt("x", "plain"), "and 'more words'"); len(values) != 0 || rest != "and 'more words'" || err != nil {
+	if values, rest, err := assigned(
+		prompt("x", "plain"), "and 'more words'",
+	); len(values) != 0 || rest != "and 'more words'" || err != nil {
 		t.Errorf("%v, %q, %v", values, rest, err)
 	}
 }

@@ -89,7 +89,13 @@ func TestReadWithoutGit(t *testing.T) {
 func BenchmarkMatch(b *testing.B) {
 	var names []string
 	for n := range 50_000 {
-		names = append(names, filepath.Join("internal", "package"+string(rune('a'+n%26)), "file", string(rune('a'+n/26%26)), "name"+string(rune('a'+n/676%26))+"_test.go"))
+		names = append(
+			names,
+			filepath.Join(
+				"internal", "package"+string(rune('a'+n%26)), "file", string(rune('a'+n/26%26)),
+				"name"+string(rune('a'+n/676%26))+"_test.go",
+			),
+		)
 	}
 	l := newList(names)
 	for b.Loop() {

@@ -39,7 +39,10 @@ func (l *List) Match(words string, most int) []string {
 		}
 	}
 	slices.SortFunc(all, func(a, b *found) int {
-		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.spread, b.spread), cmp.Compare(a.size, b.size), strings.Compare(a.path, b.path))
+		return cmp.Or(
+			cmp.Compare(a.class, b.class), cmp.Compare(a.spread, b.spread), cmp.Compare(a.size, b.size),
+			strings.Compare(a.path, b.path),
+		)
 	})
 	return paths(all, most)
 }
@@ -50,7 +53,10 @@ func (l *List) shallow(most int) []string {
 	for _, c := range l.paths {
 		all = append(all, &found{path: c.path, class: strings.Count(strings.TrimSuffix(c.path, "/"), "/")})
 	}
-	slices.SortFunc(all, func(a, b *found) int { return cmp.Or(cmp.Compare(a.class, b.class), strings.Compare(a.path, b.path)) })
+	slices.SortFunc(
+		all,
+		func(a, b *found) int { return cmp.Or(cmp.Compare(a.class, b.class), strings.Compare(a.path, b.path)) },
+	)
 	return paths(all, most)
 }
 

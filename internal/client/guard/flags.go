@@ -39,7 +39,10 @@ func (f *Flags) Token() (string, error) {
 		return NewToken(), nil
 	}
 	if info, err := os.Stat(f.TokenFile); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("refusing the token in %q, which other users can read; put a new token in it and run \"chmod 600 %s\"", f.TokenFile, f.TokenFile)
+		return "", fmt.Errorf(
+			"refusing the token in %q, which other users can read; put a new token in it and run \"chmod 600 %s\"",
+			f.TokenFile, f.TokenFile,
+		)
 	}
 	return ReadToken(f.TokenFile)
 }

@@ -35,7 +35,9 @@ func TestListen(t *testing.T) {
 			continue
 		}
 		link := place.Link("", "token")
-		if scheme := "http://"; c.address.TLS == nil && !strings.HasPrefix(link, scheme) || !strings.HasSuffix(link, "/#token=token") {
+		if scheme := "http://"; c.address.TLS == nil && !strings.HasPrefix(link, scheme) || !strings.HasSuffix(
+			link, "/#token=token",
+		) {
 			t.Errorf("the link is %q", link)
 		}
 		if err := place.Close(); err != nil {

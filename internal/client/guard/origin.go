@@ -31,14 +31,18 @@ func (n Names) Know(hostPort string) bool {
 		return n.Exposed || ip.IsLoopback()
 	}
 	host = strings.TrimSuffix(host, ".")
-	return host == "localhost" || slices.ContainsFunc(n.Names, func(name string) bool { return strings.EqualFold(name, host) })
+	return host == "localhost" || slices.ContainsFunc(
+		n.Names, func(name string) bool { return strings.EqualFold(name, host) },
+	)
 }
 
 // Clean reports whether a path has its canonical form. Other forms are refused, not
 // redirected: regular clients do not send them.
 func Clean(u *url.URL) bool {
 	p := u.Path
-	if !strings.HasPrefix(p, "/") || strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
+	if !strings.HasPrefix(p, "/") || strings.ContainsFunc(
+		p, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' },
+	) {
 		return false
 	}
 	cleaned := path.Clean(p)

@@ -65,7 +65,8 @@ func Serve(l net.Listener, server *http.Server, shutdown stdio.Shutdown) error {
 		if drain != nil {
 			drain(ctx)
 		}
-		ctx, enough := context.WithTimeout(ctx, cmp.Or(shutdown.DrainTimeout, stdio.CloseTimeout)) // or what is left of the rest
+		// or what is left of the rest
+		ctx, enough := context.WithTimeout(ctx, cmp.Or(shutdown.DrainTimeout, stdio.CloseTimeout))
 		defer enough()
 		if server.Shutdown(ctx) != nil { // a client does not read its response
 			_ = server.Close()

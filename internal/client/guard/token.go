@@ -34,7 +34,10 @@ func ReadToken(path string) (string, error) {
 	token := strings.TrimSpace(string(b))
 	switch {
 	case len(token) < minTokenBytes:
-		return "", fmt.Errorf("cannot use %q as a token: it has fewer than %d characters; \"openssl rand -hex 32\" makes a better one", path, minTokenBytes)
+		return "", fmt.Errorf(
+			"cannot use %q as a token: it has fewer than %d characters; \"openssl rand -hex 32\" makes a better one",
+			path, minTokenBytes,
+		)
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return "", fmt.Errorf("cannot use %q as a token: it has characters that are not printable ASCII, or spaces", path)
 	}

@@ -33,7 +33,10 @@ func TestDecode(t *testing.T) {
 	if err != nil || got.MediaType != "image/png" || string(got.Data) != "hi" {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	for _, url := range []string{"https://example.org/x.png", "image/png;base64,aGk=", "data:image/png,aGk=", "data:image/png;base64,!", "data:image/png;base64,", "data:image/tiff;base64,aGk=", "data:x", ""} {
+	for _, url := range []string{
+		"https://example.org/x.png", "image/png;base64,aGk=", "data:image/png,aGk=", "data:image/png;base64,!",
+		"data:image/png;base64,", "data:image/tiff;base64,aGk=", "data:x", "",
+	} {
 		if got, err := Decode(url); err == nil {
 			t.Errorf("%q: %+v", url, got)
 		}

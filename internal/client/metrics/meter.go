@@ -68,7 +68,15 @@ func (m *Meter) Output(_ context.Context, started, first event.Event) {
 
 // chat are the labels of a request to a model in OpenTelemetry's conventions, and more.
 func chat(d event.AttemptStarted, more ...string) string {
-	return labels(append([]string{"gen_ai_operation_name", "chat", "gen_ai_provider_name", ProviderName(d.Provider), "gen_ai_request_model", d.Model}, more...)...)
+	return labels(
+		append(
+			[]string{
+				"gen_ai_operation_name", "chat", "gen_ai_provider_name", ProviderName(d.Provider),
+				"gen_ai_request_model", d.Model,
+			},
+			more...,
+		)...,
+	)
 }
 
 // ProviderName is a provider's name in OpenTelemetry's conventions.

@@ -45,7 +45,12 @@ func TestCounts(t *testing.T) {
 	}
 	_, ended := m.Call(ctx, "shell", at(1, event.CallStarted{}))
 	_, _ = m.Call(ctx, "shell", at(1, event.CallStarted{}))
-	ended(at(1.02, event.ItemEnded{Status: event.ItemAborted, Cause: &event.Cause{Outcome: event.Aborted, Reason: event.Interrupted}}))
+	ended(
+		at(
+			1.02,
+			event.ItemEnded{Status: event.ItemAborted, Cause: &event.Cause{Outcome: event.Aborted, Reason: event.Interrupted}},
+		),
+	)
 	endTurn(at(7, event.TurnAborted{Reason: event.LimitReached, Limit: event.LimitCost}))
 	_, endLost := m.Turn(ctx, at(0, event.TurnStarted{}))
 	endLost(event.Event{}) // the log could not take its ending

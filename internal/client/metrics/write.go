@@ -97,7 +97,10 @@ func (m *Meter) Families(held Held) []Family {
 		for _, key := range times {
 			if labels, ok := strings.CutPrefix(key, name+"{"); ok {
 				h := m.times[key]
-				f.Samples = append(f.Samples, Sample{Labels: "{" + labels, Value: h.sum, Bounds: h.bounds, Counts: slices.Clone(h.counts)})
+				f.Samples = append(
+					f.Samples,
+					Sample{Labels: "{" + labels, Value: h.sum, Bounds: h.bounds, Counts: slices.Clone(h.counts)},
+				)
 			}
 		}
 		all = append(all, f)

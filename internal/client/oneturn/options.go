@@ -91,7 +91,10 @@ type StderrView interface {
 }
 
 // Changes is [View.Follow] for a view of changes.
-func Changes(ctx context.Context, session *settle.Session, cursor uint64, mode transcript.Mode, show func(transcript.Change)) func() error {
+func Changes(
+	ctx context.Context, session *settle.Session, cursor uint64, mode transcript.Mode,
+	show func(transcript.Change),
+) func() error {
 	changes := transcript.Follow(ctx, session, cursor, mode)
 	return func() error {
 		for c, err := range changes {

@@ -87,7 +87,9 @@ func readInput(ctx context.Context, stdin *os.File, mayIdle bool) (string, error
 				patient.Reset(idleTimeout)
 			}
 			if all.Len() > maxInput {
-				return "", &UsageError{fmt.Sprintf("standard input is longer than %d bytes: put it in a file and name that file in the prompt", maxInput)}
+				return "", &UsageError{
+					fmt.Sprintf("standard input is longer than %d bytes: put it in a file and name that file in the prompt", maxInput),
+				}
 			}
 		case err := <-failed:
 			return inputText(all.Bytes(), err)

@@ -66,7 +66,9 @@ func Run(ctx context.Context, o Options, open func(Stage) View) (code int) {
 	if f, ok := o.Stdout.(*os.File); ok {
 		defer proc.Closed(f, broken)()
 	}
-	r.view = open(Stage{Out: r.out, Err: r.err, Write: func(add func([]byte) []byte) { r.out.Write(r.shown(add)) }, Done: r.gone})
+	r.view = open(
+		Stage{Out: r.out, Err: r.err, Write: func(add func([]byte) []byte) { r.out.Write(r.shown(add)) }, Done: r.gone},
+	)
 	r.stderrView, _ = r.view.(StderrView)
 	code = r.run(ctx)
 	r.last()
@@ -103,7 +105,10 @@ func (r *runner) run(ctx context.Context) int {
 	go r.print(show) // ends with the turn or with enough
 	// Only a write to the disk delays Submit, and the log bounds that write. A stop ends
 	// the wait for the expansion of the prompt.
-	turn, err := session.Submit(context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...), settle.WithSchema(r.Schema), r.expansion(ctx, session))
+	turn, err := session.Submit(
+		context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...), settle.WithSchema(r.Schema),
+		r.expansion(ctx, session),
+	)
 	if err != nil {
 		return r.reportRefused(err)
 	}
@@ -184,7 +189,12 @@ func (r *runner) left(err error) int {
 func (r *runner) print(show func() error) {
 	defer close(r.printed)
 	if err := scope.Guard(show); err != nil {
-		r.stop.stop(stdio.Stop{Reason: event.Shutdown, By: "printer", Code: stdio.CodeFailed, Err: fmt.Errorf("cannot show the turn: %w", err)})
+		r.stop.stop(
+			stdio.Stop{
+				Reason: event.Shutdown, By: "printer", Code: stdio.CodeFailed,
+				Err: fmt.Errorf("cannot show the turn: %w", err),
+			},
+		)
 	}
 }
 
@@ -289,7 +299,9 @@ func (r *runner) reportRefused(err error) int {
 		}
 	}()
 	if stops := r.stop.all(); len(stops) > 0 {
-		why := fmt.Sprintf("stopped by %s before the turn began; nothing was sent", strings.TrimPrefix(stops[0].By, "signal:"))
+		why := fmt.Sprintf(
+			"stopped by %s before the turn began; nothing was sent", strings.TrimPrefix(stops[0].By, "signal:"),
+		)
 		r.fail(why)
 		r.say("%s", why)
 		return stops[0].Code

@@ -23,7 +23,10 @@ type seen struct {
 }
 
 func (s *seen) Follow(ctx context.Context, session *settle.Session, cursor uint64) func() error {
-	return oneturn.Changes(ctx, session, cursor, transcript.Final, func(c transcript.Change) { s.kinds = append(s.kinds, c.Event.Kind()) })
+	return oneturn.Changes(
+		ctx, session, cursor, transcript.Final,
+		func(c transcript.Change) { s.kinds = append(s.kinds, c.Event.Kind()) },
+	)
 }
 func (s *seen) Finish(string)   {}
 func (s *seen) Fail(why string) { s.why = why }
@@ -39,7 +42,9 @@ func TestView(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out bytes.Buffer
-			o.Config = settle.SessionConfig{Model: model.Config{Provider: m, Name: "m"}, WorkDir: t.TempDir(), Permission: settle.Allow}
+			o.Config = settle.SessionConfig{
+				Model: model.Config{Provider: m, Name: "m"}, WorkDir: t.TempDir(), Permission: settle.Allow,
+			}
 			o.Host, o.Prompt, o.Stdout, o.Stderr = host, "hi", &out, io.Discard
 			code = oneturn.Run(context.Background(), o, func(stage oneturn.Stage) oneturn.View {
 				stage.Write(func(b []byte) []byte { return append(b, "begun\n"...) })
@@ -48,7 +53,8 @@ func TestView(t *testing.T) {
 			return code, out.String()
 		}
 		code, stdout := run(script.New(script.Text("fine")), oneturn.Options{Schema: []byte(`{}`)})
-		if code != stdio.CodeCompleted || stdout != "begun\nover\n" || v.why != "" || v.kinds[0] != event.KindSessionOpened || v.kinds[len(v.kinds)-1] != event.KindTurnCompleted {
+		if code != stdio.CodeCompleted || stdout != "begun\nover\n" || v.why != "" ||
+			v.kinds[0] != event.KindSessionOpened || v.kinds[len(v.kinds)-1] != event.KindTurnCompleted {
 			t.Errorf("code %d, stdout %q, shown %v, %q", code, stdout, v.kinds, v.why)
 		}
 		stops := make(chan stdio.Stop, 3)
@@ -56,7 +62,9 @@ func TestView(t *testing.T) {
 			stops <- stdio.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}
 		}
 		v = &seen{}
-		if code, _ = run(script.New(script.Turn(script.Text("…"), script.Stall())), oneturn.Options{Stops: stops}); code == stdio.CodeCompleted {
+		if code, _ = run(
+			script.New(script.Turn(script.Text("…"), script.Stall())), oneturn.Options{Stops: stops},
+		); code == stdio.CodeCompleted {
 			t.Errorf("code %d", code)
 		}
 		if ended := len(v.kinds) > 0 && v.kinds[len(v.kinds)-1] == event.KindTurnAborted; ended == (v.why != "") {

@@ -119,7 +119,10 @@ func (c *collector) changes(all []file.Change) {
 		if one.Kind == file.Delete {
 			left = nil
 		}
-		c.note(one.Path, one.Real, one.Before, left, one.Before != nil || one.Kind == file.Create || one.Kind == file.Move && one.Moved != nil)
+		c.note(
+			one.Path, one.Real, one.Before, left,
+			one.Before != nil || one.Kind == file.Create || one.Kind == file.Move && one.Moved != nil,
+		)
 	}
 }
 

@@ -81,7 +81,10 @@ func (p *Plan) restore(ctx context.Context, below, fork string) (Report, error) 
 	if len(todo) == 0 {
 		return Report{}, nil
 	}
-	at := filepath.Join(below, "rewound-"+time.Now().UTC().Format("20060102-150405-")+strconv.FormatUint(rand.Uint64()>>40, 36))
+	at := filepath.Join(
+		below,
+		"rewound-"+time.Now().UTC().Format("20060102-150405-")+strconv.FormatUint(rand.Uint64()>>40, 36),
+	)
 	if err := p.copyTo(ctx, at, fork, todo); err != nil {
 		return Report{}, fmt.Errorf("cannot copy the files as they are: %w; no file was changed", err)
 	}

@@ -63,7 +63,10 @@ func meanwhile(c call, do func(*bench)) call {
 }
 
 func patch(lines ...string) call {
-	return call{tool: "apply_patch", args: map[string]string{"input": "*** Begin Patch\n" + strings.Join(lines, "\n") + "\n*** End Patch"}}
+	return call{
+		tool: "apply_patch",
+		args: map[string]string{"input": "*** Begin Patch\n" + strings.Join(lines, "\n") + "\n*** End Patch"},
+	}
 }
 
 func (b *bench) turns(turns ...[]call) {
@@ -89,7 +92,9 @@ func (b *bench) turns(turns ...[]call) {
 		b.Fatal(err)
 	}
 	session, err := host.Session(b.Context(), b.session, settle.SessionConfig{
-		Model: model.Config{Provider: script.New(steps...), ProviderName: "script", Name: "m"}, WorkDir: b.dir, Permission: settle.Allow,
+		Model: model.Config{
+			Provider: script.New(steps...), ProviderName: "script", Name: "m",
+		}, WorkDir: b.dir, Permission: settle.Allow,
 		Toolbox: func(info settle.SessionInfo) (settle.Toolbox, error) {
 			kept := disk.SessionContents(info.OutputDir)
 			intend := func(call tool.Call, files json.RawMessage) error { return kept.Intend(call.ID, call.Args, files) }
@@ -195,13 +200,21 @@ func did(p *Plan) (out []string) {
 
 // Every kind of change is undone, and that can be undone.
 func TestEveryKindOfChange(t *testing.T) {
-	begin := map[string]string{"edited": "one\n", "binary": "\x00\xff\r\nbin", "deleted": "d\n", "moved": "m\n", "twice": "1\n", "both": "b\n", "empty": "", "same": "s\n"}
+	begin := map[string]string{
+		"edited": "one\n", "binary": "\x00\xff\r\nbin", "deleted": "d\n", "moved": "m\n", "twice": "1\n",
+		"both": "b\n", "empty": "", "same": "s\n",
+	}
 	b := work(t, begin,
 		[]call{edit("same", "s", "t"), edit("same", "t", "s")},
 		[]call{
 			edit("edited", "one", "two"), write("sub/deep/new", "n\n"), edit("twice", "1", "2"), edit("twice", "2", "3"),
-			patch("*** Delete File: deleted", "*** Update File: moved", "*** Move to: sub/moved", "-m", "+mm", "*** Add File: patched", "+p"),
-			patch("*** Delete File: both"), write("both", "anew\n"), write("empty", "full\n"), write("short", "x\n"), patch("*** Delete File: short"),
+			patch(
+				"*** Delete File: deleted", "*** Update File: moved", "*** Move to: sub/moved", "-m", "+mm",
+				"*** Add File: patched", "+p",
+			),
+			patch("*** Delete File: both"), write("both", "anew\n"), write("empty", "full\n"), write("short", "x\n"), patch(
+				"*** Delete File: short",
+			),
 			{tool: "read", args: map[string]string{"path": "binary"}},
 			edit("binary", "bin", "BIN"),
 		},
@@ -297,7 +310,10 @@ func TestLinks(t *testing.T) {
 		t.Error(diff)
 	}
 	b.fork(p)
-	b.wants("restored", map[string]string{"real/a": "1\n", "a": "1\n", "real/b": "1\n", "other": "1\n", "elsewhere": "2\n", "c": "2\n"})
+	b.wants(
+		"restored",
+		map[string]string{"real/a": "1\n", "a": "1\n", "real/b": "1\n", "other": "1\n", "elsewhere": "2\n", "c": "2\n"},
+	)
 	if info, err := os.Lstat(b.path("a")); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link is no link any more: %v", err)
 	}
@@ -314,7 +330,12 @@ func TestModes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b.turns([]call{edit("script", "1", "2"), patch("*** Delete File: secret", "*** Update File: moved", "*** Move to: there", "-1", "+2")})
+	b.turns(
+		[]call{
+			edit("script", "1", "2"),
+			patch("*** Delete File: secret", "*** Update File: moved", "*** Move to: there", "-1", "+2"),
+		},
+	)
 	r := b.fork(b.plan(""))
 	for name, want := range map[string]fs.FileMode{"script": 0o755, "secret": 0o600, "moved": 0o750} {
 		if info, err := os.Stat(b.path(name)); err != nil || info.Mode().Perm() != want {
@@ -398,7 +419,13 @@ func TestContentsThatAreGone(t *testing.T) {
 	}
 	// A log of an earlier version.
 	c := &collector{dir: b.dir, byPath: map[string]*File{}}
-	c.changes([]file.Change{{Path: "a", Kind: file.Update, SHA256: disk.Sum([]byte("2\n"))}, {Path: "n", Kind: file.Create, SHA256: "x"}, {Path: "d", Kind: file.Delete}})
+	c.changes(
+		[]file.Change{
+			{Path: "a", Kind: file.Update, SHA256: disk.Sum([]byte("2\n"))},
+			{Path: "n", Kind: file.Create, SHA256: "x"},
+			{Path: "d", Kind: file.Delete},
+		},
+	)
 	for n, want := range []bool{true, false, true} {
 		if got := c.files[n].unrecorded; got != want {
 			t.Errorf("%s: %t, want %t", c.files[n].Path, got, want)
@@ -428,7 +455,10 @@ func (b *bench) cut(n int, as string) {
 		events = append(events, e)
 	}
 	all := settle.Store{Dir: b.data}
-	err = errors.Join(log.Update(func(event.State) []event.Event { return events }), log.Close(b.Context()), disk.SessionContents(all.OutputDir(b.session)).CopyTo(disk.SessionContents(all.OutputDir(as))))
+	err = errors.Join(
+		log.Update(func(event.State) []event.Event { return events }), log.Close(b.Context()),
+		disk.SessionContents(all.OutputDir(b.session)).CopyTo(disk.SessionContents(all.OutputDir(as))),
+	)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -446,12 +476,24 @@ func TestResultsThatWereNeverWritten(t *testing.T) {
 		do   []string
 		left map[string]string
 	}{
-		"made":      {edit("a", "1", "2"), nil, []string{"restore a"}, begin},
-		"created":   {write("new", "n\n"), nil, []string{"remove new"}, begin},
-		"patched":   {patch("*** Delete File: a", "*** Update File: m", "*** Move to: there", "-1", "+2"), nil, []string{"recreate a", "recreate m", "remove there"}, begin},
-		"not made":  {edit("a", "1", "2"), func(b *bench) { b.put("a", "1\n") }, []string{"same a"}, begin},
-		"half made": {patch("*** Delete File: a", "*** Update File: b", "-1", "+2"), func(b *bench) { b.put("a", "1\n") }, []string{"restore b", "same a"}, begin},
-		"another's": {edit("a", "1", "2"), func(b *bench) { b.put("a", "mine\n") }, []string{"keep a"}, map[string]string{"a": "mine\n", "b": "1\n", "m": "1\n"}},
+		"made":    {edit("a", "1", "2"), nil, []string{"restore a"}, begin},
+		"created": {write("new", "n\n"), nil, []string{"remove new"}, begin},
+		"patched": {
+			patch("*** Delete File: a", "*** Update File: m", "*** Move to: there", "-1", "+2"), nil,
+			[]string{"recreate a", "recreate m", "remove there"},
+			begin,
+		},
+		"not made": {edit("a", "1", "2"), func(b *bench) { b.put("a", "1\n") }, []string{"same a"}, begin},
+		"half made": {
+			patch("*** Delete File: a", "*** Update File: b", "-1", "+2"), func(b *bench) { b.put("a", "1\n") },
+			[]string{"restore b", "same a"},
+			begin,
+		},
+		"another's": {
+			edit("a", "1", "2"), func(b *bench) { b.put("a", "mine\n") },
+			[]string{"keep a"},
+			map[string]string{"a": "mine\n", "b": "1\n", "m": "1\n"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := work(t, begin, []call{tt.call})
@@ -471,11 +513,16 @@ func TestResultsThatWereNeverWritten(t *testing.T) {
 	b := work(t, begin, []call{edit("a", "1", "2")})
 	b.cut(1, "killed")
 	path := filepath.Join(settle.Store{Dir: b.data}.OutputDir("killed"), "files", "intents.jsonl")
-	for _, content := range []string{"", `{"call":"i000001","arguments":"0","files":{"files":[{"path":"a","kind":"create"}]}}`, `{"call":"i0000`} {
+	for _, content := range []string{
+		"", `{"call":"i000001","arguments":"0","files":{"files":[{"path":"a","kind":"create"}]}}`,
+		`{"call":"i0000`,
+	} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if p := b.plan(""); len(p.Files) > 0 || len(p.Uncovered) != 1 || !strings.Contains(strings.Join(p.Lines(), "\n"), "was not recorded") {
+		if p := b.plan(""); len(p.Files) > 0 || len(p.Uncovered) != 1 || !strings.Contains(
+			strings.Join(p.Lines(), "\n"), "was not recorded",
+		) {
 			t.Errorf("%q: %v, %v", content, did(p), p.Uncovered)
 		}
 	}
@@ -499,13 +546,21 @@ func TestInputs(t *testing.T) {
 
 // What commands and children did is listed, once, and cannot act on a terminal.
 func TestUncovered(t *testing.T) {
-	all := []Uncovered{{Command, "make"}, {Command, "make"}, {Command, "printf '\x1b[2J'"}, {Child, "look"}, {Call, "write {}"}}
+	all := []Uncovered{
+		{Command, "make"},
+		{Command, "make"},
+		{Command, "printf '\x1b[2J'"},
+		{Child, "look"},
+		{Call, "write {}"},
+	}
 	for range 20 {
 		all = append(all, Uncovered{Command, strings.Repeat("x", len(all))})
 	}
 	lines := (&Plan{Uncovered: all}).Lines()
 	text := strings.Join(lines, "\n")
-	if strings.Contains(text, "\x1b") || strings.Count(text, "$ make") != 1 || !strings.Contains(text, "child agent: look") || !strings.Contains(lines[len(lines)-1], "more") {
+	if strings.Contains(text, "\x1b") || strings.Count(text, "$ make") != 1 || !strings.Contains(
+		text, "child agent: look",
+	) || !strings.Contains(lines[len(lines)-1], "more") {
 		t.Errorf("%s", text)
 	}
 }

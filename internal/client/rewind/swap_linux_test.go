@@ -25,7 +25,8 @@ func TestRewindStaysInsideUnderSwaps(t *testing.T) {
 			b := work(t, map[string]string{"a/b/f": "before\n", "a/b/gone": "before\n"})
 			b.turns([]call{edit("a/b/f", "before", "after"), write("a/b/new", "after\n"), patch("*** Delete File: a/b/gone")})
 			outside := t.TempDir()
-			for name, text := range map[string]string{"b/f": "after\n", "b/new": "after\n"} { // as settle left them, so that they would be restored
+			// as settle left them, so that they would be restored
+			for name, text := range map[string]string{"b/f": "after\n", "b/new": "after\n"} {
 				if err := os.MkdirAll(filepath.Join(outside, "b"), 0o755); err != nil {
 					t.Fatal(err)
 				}

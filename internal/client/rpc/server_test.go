@@ -61,10 +61,14 @@ func (f *face) note(_ context.Context, p params) (any, error) {
 // says of it. They are not one: a server that ends may still take a stop.
 func start(t *testing.T) (*face, *clienttest.Peer, chan<- stdio.Stop) {
 	t.Helper()
-	f, place, stops := &face{release: make(chan struct{}), stopped: make(chan stdio.Stop, 1)}, clienttest.NewPlace(t), make(chan stdio.Stop, 1)
+	f, place, stops := &face{
+		release: make(chan struct{}), stopped: make(chan stdio.Stop, 1),
+	}, clienttest.NewPlace(t), make(chan stdio.Stop, 1)
 	peer := clienttest.Serve(t, place, jsonrpc.V2, func(in io.Reader, out io.Writer) error {
 		f.Server = rpc.New(rpc.Options{
-			In: in, Out: out, Sessions: place.Sessions(script.New(), "test"), Dir: place.Dir, Stops: stops, CloseTimeout: clienttest.CloseTimeout,
+			In: in, Out: out, Sessions: place.Sessions(
+				script.New(), "test",
+			), Dir: place.Dir, Stops: stops, CloseTimeout: clienttest.CloseTimeout,
 		}, rpc.Protocol{Dialect: jsonrpc.V2, Handler: f})
 		stop, err := f.Serve(context.Background())
 		if stop != nil {
@@ -79,7 +83,9 @@ func start(t *testing.T) (*face, *clienttest.Peer, chan<- stdio.Stop) {
 func TestLanes(t *testing.T) {
 	f, peer, _ := start(t)
 	var sent []*jsonrpc.Outgoing
-	for _, c := range []struct{ method, thread, name string }{{"wait", "a", "1"}, {"note", "a", "2"}, {"wait", "a", "3"}, {"note", "a", "4"}} {
+	for _, c := range []struct{ method, thread, name string }{
+		{"wait", "a", "1"}, {"note", "a", "2"}, {"wait", "a", "3"}, {"note", "a", "4"},
+	} {
 		sent = append(sent, peer.Send(c.method, params{c.thread, c.name}))
 	}
 	for _, thread := range []string{"b", ""} {

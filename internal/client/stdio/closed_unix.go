@@ -10,7 +10,9 @@ import (
 
 // IsClosed reports whether a write failed because the reader is gone.
 func IsClosed(err error) bool {
-	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.EBADF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, os.ErrClosed)
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.EBADF) || errors.Is(
+		err, syscall.ECONNRESET,
+	) || errors.Is(err, os.ErrClosed)
 }
 
 // hungUp reports whether a write failed since the terminal is gone.

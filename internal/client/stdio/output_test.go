@@ -146,7 +146,9 @@ func TestOutputBreaks(t *testing.T) {
 	if err := o.Close(forever); !errors.Is(err, syscall.EPIPE) {
 		t.Errorf("got %v", err)
 	}
-	if stop := StopFor(syscall.ENOSPC, Device); stop.Code != CodeFailed || !strings.Contains(stop.Err.Error(), "cannot write to standard output") {
+	if stop := StopFor(syscall.ENOSPC, Device); stop.Code != CodeFailed || !strings.Contains(
+		stop.Err.Error(), "cannot write to standard output",
+	) {
 		t.Errorf("full disk: %+v", stop)
 	}
 	if stop := StopFor(syscall.EIO, Device); stop.Code != CodeHangup {

@@ -54,7 +54,8 @@ var errGivenUp = errors.New("it was stopped for the third time")
 func (s Shutdown) Run(first Stop) error {
 	timeout, drain := cmp.Or(s.Timeout, CloseTimeout), cmp.Or(s.DrainTimeout, DrainTimeout)
 	if s.Exit != nil {
-		time.AfterFunc(timeout+drain+exitGrace, func() { s.Exit(cmp.Or(first.Code, CodeFailed)) }) // the process ends before, if it can
+		// the process ends before, if it can
+		time.AfterFunc(timeout+drain+exitGrace, func() { s.Exit(cmp.Or(first.Code, CodeFailed)) })
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout+drain)
 	defer cancel()
@@ -116,7 +117,8 @@ func Hurry[S Interrupter](sessions func() []S) func(context.Context, Stop) {
 	return func(ctx context.Context, stop Stop) {
 		for _, s := range sessions() {
 			go func() { // ends with the turn, or with ctx
-				_, _ = s.Interrupt(ctx, settle.Interruption{Reason: stop.Reason, By: stop.By, Hurry: true}) // the turn's end says how
+				// the turn's end says how
+				_, _ = s.Interrupt(ctx, settle.Interruption{Reason: stop.Reason, By: stop.By, Hurry: true})
 			}()
 		}
 	}

@@ -69,15 +69,27 @@ func TestShutdownRunEscalatesWithEachStop(t *testing.T) {
 		fails   string
 		drained bool
 	}{
-		"in time":              {host: host{ends: second}, want: second, drained: true},
-		"said for long":        {host: host{ends: second, drains: 7 * second}, want: 8 * second, drained: true},
-		"said for too long":    {host: host{ends: second, drains: long}, want: 10 * second},
-		"not in time":          {host: host{ends: long}, want: 8 * second, fails: "it took longer than 8s", drained: true},
-		"hurried":              {host: host{ends: long}, stops: []time.Duration{2 * second}, want: 2 * second, drained: true},
-		"given up":             {host: host{ends: long, stays: true}, stops: []time.Duration{second, 3 * second}, want: 3 * second, fails: errGivenUp.Error()},
-		"the client is gone":   {host: host{ends: long}, stops: []time.Duration{second, 3 * second}, by: "stdout", want: 8 * second, fails: "it took longer than 8s", drained: true},
-		"the terminal is gone": {host: host{ends: long}, stops: []time.Duration{second, 3 * second}, by: "signal:SIGHUP", want: 8 * second, fails: "it took longer than 8s", drained: true},
-		"given up afterwards":  {host: host{ends: second, drains: long}, stops: []time.Duration{2 * second, 3 * second}, want: 3 * second},
+		"in time":           {host: host{ends: second}, want: second, drained: true},
+		"said for long":     {host: host{ends: second, drains: 7 * second}, want: 8 * second, drained: true},
+		"said for too long": {host: host{ends: second, drains: long}, want: 10 * second},
+		"not in time":       {host: host{ends: long}, want: 8 * second, fails: "it took longer than 8s", drained: true},
+		"hurried":           {host: host{ends: long}, stops: []time.Duration{2 * second}, want: 2 * second, drained: true},
+		"given up": {
+			host: host{ends: long, stays: true}, stops: []time.Duration{second, 3 * second}, want: 3 * second,
+			fails: errGivenUp.Error(),
+		},
+		"the client is gone": {
+			host: host{ends: long}, stops: []time.Duration{second, 3 * second}, by: "stdout", want: 8 * second,
+			fails: "it took longer than 8s", drained: true,
+		},
+		"the terminal is gone": {
+			host: host{ends: long}, stops: []time.Duration{second, 3 * second}, by: "signal:SIGHUP",
+			want: 8 * second, fails: "it took longer than 8s", drained: true,
+		},
+		"given up afterwards": {
+			host: host{ends: second, drains: long}, stops: []time.Duration{2 * second, 3 * second},
+			want: 3 * second,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -37,7 +37,9 @@ func fork(ctx context.Context, dataDir, from, to, turn string) error {
 				return err
 			}
 		}
-		if err := log.Update(endings("fork", "the session was copied during this turn, which continues in the original")); err != nil {
+		if err := log.Update(
+			endings("fork", "the session was copied during this turn, which continues in the original"),
+		); err != nil {
 			return err
 		}
 		return copyContents(dataDir, from, dir, to)
@@ -54,7 +56,10 @@ const unfinished = ".new-"
 // create makes a session of events, with their times, and has the rest be done to it, in a
 // data directory of its own, at the times of after. The session appears whole or not at all,
 // even if settle is killed.
-func create(ctx context.Context, dataDir, to string, events []event.Event, after func() time.Time, rest func(log *journal.Log, dir string) error) error {
+func create(
+	ctx context.Context, dataDir, to string, events []event.Event, after func() time.Time,
+	rest func(log *journal.Log, dir string) error,
+) error {
 	if _, err := journal.Load(dataDir, to); err == nil {
 		return fmt.Errorf("session %q already exists", to)
 	}
@@ -115,7 +120,9 @@ func removeUnfinished(dataDir string) {
 // copyContents has the copy keep what files contained, so that it can go back further
 // than it began, also when the original is deleted.
 func copyContents(dataDir, from, dir, to string) error {
-	return disk.SessionContents(settle.Store{Dir: dataDir}.OutputDir(from)).CopyTo(disk.SessionContents(settle.Store{Dir: dir}.OutputDir(to)))
+	return disk.SessionContents(settle.Store{Dir: dataDir}.OutputDir(from)).CopyTo(
+		disk.SessionContents(settle.Store{Dir: dir}.OutputDir(to)),
+	)
 }
 
 // copied returns a session's events without the deltas of ended items: all events, or those
@@ -168,6 +175,9 @@ func endings(by, message string) func(event.State) []event.Event {
 		}
 		cause := event.Abort(event.Shutdown, by)
 		cause.Message = message
-		return append(event.Closings(s, cause), event.Event{By: "host", Data: event.SessionClosed{Reason: event.Shutdown, Message: message}})
+		return append(
+			event.Closings(s, cause),
+			event.Event{By: "host", Data: event.SessionClosed{Reason: event.Shutdown, Message: message}},
+		)
 	}
 }

@@ -56,7 +56,10 @@ func asking(delta string) []event.Event {
 func TestForkCopiesWhatHasEnded(t *testing.T) {
 	dir := t.TempDir()
 	answered := append(asking("Hello."),
-		event.Event{Turn: "t1", Attempt: "a1", Item: "i1", Data: event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "Hello."}}},
+		event.Event{
+			Turn: "t1", Attempt: "a1", Item: "i1",
+			Data: event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "Hello."}},
+		},
 		event.Event{Turn: "t1", Attempt: "a1", Data: event.AttemptEnded{Outcome: event.Completed}},
 		event.Event{Turn: "t1", Data: event.TurnCompleted{Summary: event.Summary{Steps: 1, Attempts: 1}}},
 		event.Event{By: "host", Data: event.SessionClosed{}},
@@ -118,7 +121,10 @@ func TestForkBeforeATurn(t *testing.T) {
 	events := append(asking("Hello."),
 		event.Event{By: "user", Data: event.InputAccepted{Input: "n2", Text: "and then"}},
 		event.Event{By: "user", Data: event.InputAccepted{Input: "n3", Text: "and last"}},
-		event.Event{Turn: "t1", Attempt: "a1", Item: "i1", Data: event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "Hello."}}},
+		event.Event{
+			Turn: "t1", Attempt: "a1", Item: "i1",
+			Data: event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "Hello."}},
+		},
 		event.Event{Turn: "t1", Attempt: "a1", Data: event.AttemptEnded{Outcome: event.Completed}},
 		event.Event{Turn: "t1", Data: event.TurnCompleted{Summary: event.Summary{Steps: 1, Attempts: 1}}},
 		event.Event{Turn: "t2", Data: event.TurnStarted{Inputs: []string{"n2"}}},

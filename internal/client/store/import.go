@@ -55,7 +55,10 @@ func eventsOf(file io.ReadSeeker, to string, opened event.SessionOpened) ([]even
 	start := &io.LimitedReader{R: file, N: max(maxTrajectory, maxLogLine)}
 	err := json.NewDecoder(withoutBOM(start)).Decode(&first)
 	if err != nil && start.N <= 0 {
-		return nil, fmt.Errorf("its first %d MiB are not one JSON value: it is no log and no trajectory, or too large for one", maxLogLine>>20)
+		return nil, fmt.Errorf(
+			"its first %d MiB are not one JSON value: it is no log and no trajectory, or too large for one",
+			maxLogLine>>20,
+		)
 	}
 	if err == nil && (first.SchemaVersion != "" || first.Seq == 1) {
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
@@ -137,7 +140,10 @@ func closedCalls(state event.State, events []event.Event) []event.Event {
 		if i.Type() != event.ToolCall || i.Status != event.ItemOpen {
 			continue
 		}
-		e := event.Event{V: event.Version, Session: state.Session, Seq: state.Seq + 1, At: state.Updated, Turn: t.ID, Attempt: i.Attempt, Item: i.ID, Data: event.CallStarted{}}
+		e := event.Event{
+			V: event.Version, Session: state.Session, Seq: state.Seq + 1, At: state.Updated, Turn: t.ID,
+			Attempt: i.Attempt, Item: i.ID, Data: event.CallStarted{},
+		}
 		if next, err := event.Fold(state, e); err == nil { // else it could not
 			state, events = next, append(events, e)
 		}

@@ -69,7 +69,8 @@ func TestImportOfALogThatDoesNotEnd(t *testing.T) {
 	for _, i := range state.Turns[0].Items[1:] {
 		effects = append(effects, i.Effects)
 	}
-	if !slices.Equal(effects, []event.Effects{event.EffectsUnknown, event.EffectsNone}) { // the second one had no arguments yet
+	// the second one had no arguments yet
+	if !slices.Equal(effects, []event.Effects{event.EffectsUnknown, event.EffectsNone}) {
 		t.Errorf("effects are %q", effects)
 	}
 	if last := got[len(got)-1].At; !last.Equal(events[len(events)-1].At) {
@@ -82,7 +83,9 @@ func TestImportOfALogThatDoesNotEnd(t *testing.T) {
 func TestCreateIsWhole(t *testing.T) {
 	dir := t.TempDir()
 	left := filepath.Join(dir, unfinished+"1")
-	if err := errors.Join(os.Mkdir(left, 0o700), os.Chtimes(left, time.Time{}, time.Now().Add(-2*unfinishedFor))); err != nil {
+	if err := errors.Join(
+		os.Mkdir(left, 0o700), os.Chtimes(left, time.Time{}, time.Now().Add(-2*unfinishedFor)),
+	); err != nil {
 		t.Fatal(err)
 	}
 	opened := []event.Event{{Data: event.SessionOpened{Settle: "x", Dir: "/w"}}, {Data: event.SessionClosed{}}}
@@ -108,7 +111,9 @@ func TestCreateIsWhole(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if err := create(stopped, dir, "s", opened, time.Now, func(*journal.Log, string) error { return nil }); !errors.Is(err, context.Canceled) {
+	if err := create(
+		stopped, dir, "s", opened, time.Now, func(*journal.Log, string) error { return nil },
+	); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if all := names(); len(all) > 0 {
@@ -118,7 +123,9 @@ func TestCreateIsWhole(t *testing.T) {
 	if err := create(t.Context(), dir, "s", opened, time.Now, rest); err != nil {
 		t.Fatal(err)
 	}
-	if err := create(t.Context(), dir, "s", opened, time.Now, rest); err == nil || err.Error() != `session "s" already exists` {
+	if err := create(
+		t.Context(), dir, "s", opened, time.Now, rest,
+	); err == nil || err.Error() != `session "s" already exists` {
 		t.Errorf("got %v", err)
 	}
 	if err := contract.Check(read(t, dir, "s")); err != nil {
@@ -137,7 +144,9 @@ func TestImportOfSomethingElse(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := Import(t.Context(), t.TempDir(), file, "s", event.SessionOpened{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Import(
+			t.Context(), t.TempDir(), file, "s", event.SessionOpened{},
+		); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v", text, err)
 		}
 	}

@@ -48,7 +48,10 @@ func (j Job) errUnseen() error {
 	if j.Host != 0 {
 		next = fmt.Sprintf("end the session, whose host is process %d", j.Host)
 	}
-	return fmt.Errorf("cannot end job %s from here: process %d may no longer be the job's; nothing was signalled; %s, or have the model end the job", j.Name(), j.PID, next)
+	return fmt.Errorf(
+		"cannot end job %s from here: process %d may no longer be the job's; nothing was signalled; %s, or have the model end the job",
+		j.Name(), j.PID, next,
+	)
 }
 
 // awaitRecord waits until the session's log records the end. A host that does not record it
@@ -60,7 +63,9 @@ func (j Job) awaitRecord(ctx context.Context, dataDir string) {
 	defer tick.Stop()
 	for {
 		state, err := journal.Load(dataDir, j.Session)
-		if err != nil || !slices.ContainsFunc(state.Jobs, func(other *event.Job) bool { return other.Job == j.Job.Job && other.Ended == nil }) {
+		if err != nil || !slices.ContainsFunc(
+			state.Jobs, func(other *event.Job) bool { return other.Job == j.Job.Job && other.Ended == nil },
+		) {
 			return
 		}
 		select {

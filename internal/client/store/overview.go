@@ -67,7 +67,10 @@ func Overview[S Session](ctx context.Context, open []S, kept *catalogue.Shelf, l
 	for _, e := range others {
 		all = append(all, Listed{Entry: e, State: Closed})
 	}
-	slices.SortFunc(all, func(a, b Listed) int { return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Session, b.Session)) })
+	slices.SortFunc(
+		all,
+		func(a, b Listed) int { return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Session, b.Session)) },
+	)
 	if limit > 0 {
 		all = all[:min(len(all), limit)]
 	}

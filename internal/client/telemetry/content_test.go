@@ -22,18 +22,30 @@ func foreignTurn(x *Exporter) {
 		return event.Event{Session: "s", Turn: "t", Attempt: "a", Item: "i", By: by, At: time.Now(), Data: data}
 	}
 	failure := func(kind string, status int) *event.Failure {
-		return &event.Failure{Name: event.NameProvider, Kind: kind, Status: status, URL: foreign, Body: foreign, Message: foreign + " of " + kind, Stack: foreign}
+		return &event.Failure{
+			Name: event.NameProvider, Kind: kind, Status: status, URL: foreign, Body: foreign,
+			Message: foreign + " of " + kind, Stack: foreign,
+		}
 	}
 	ctx, endTurn := x.Turn(context.Background(), e(foreign, event.TurnStarted{Inputs: []string{foreign}, Model: "m"}))
 	_, endAttempt := x.Attempt(ctx, e(foreign, event.AttemptStarted{Model: "m", Inputs: []string{foreign}}))
-	endAttempt(e(foreign, event.AttemptEnded{Outcome: event.Failed, StopReason: foreign, ResponseID: foreign, Failure: failure("invalid_request", 400)}))
+	endAttempt(
+		e(
+			foreign,
+			event.AttemptEnded{
+				Outcome: event.Failed, StopReason: foreign, ResponseID: foreign,
+				Failure: failure("invalid_request", 400),
+			},
+		),
+	)
 	for _, cause := range []*event.Cause{
 		event.Fail(failure("server", 0)),
 		{Outcome: event.Aborted, Reason: event.TimedOut, By: foreign, Message: foreign + " of a call"},
 	} {
 		_, endCall := x.Call(ctx, "shell", e(foreign, nil))
 		endCall(e(foreign, event.ItemEnded{Status: event.ItemFailed, Cause: cause, Content: event.Content{
-			Text: foreign, Arguments: foreign + " as arguments", Output: foreign + " as output", OutputFile: foreign, Survivors: []event.Process{{Command: foreign, Why: foreign}},
+			Text: foreign, Arguments: foreign + " as arguments", Output: foreign +
+				" as output", OutputFile: foreign, Survivors: []event.Process{{Command: foreign, Why: foreign}},
 		}}))
 	}
 	endTurn(e(foreign, event.TurnFailed{Failure: failure("overloaded", 529)}))
@@ -61,7 +73,8 @@ func TestForeignText(t *testing.T) {
 				only := map[bool][]string{
 					false: {"invalid_request (HTTP status 400)", "overloaded (HTTP status 529)"},
 					true: {
-						foreign + " of invalid_request", foreign + " of overloaded", foreign + " of a call", foreign + " as arguments", foreign + " as output",
+						foreign + " of invalid_request", foreign + " of overloaded", foreign + " of a call", foreign +
+							" as arguments", foreign + " as output",
 						"settle.turn.by", "gen_ai.response.id", "gen_ai.response.finish_reasons",
 					},
 				}
@@ -72,7 +85,10 @@ func TestForeignText(t *testing.T) {
 						}
 					}
 				}
-				for _, text := range []string{"http.response.status_code", "error.type", "invalid_request", event.NameInternal, "interrupted", "timeout"} {
+				for _, text := range []string{
+					"http.response.status_code", "error.type", "invalid_request", event.NameInternal, "interrupted",
+					"timeout",
+				} {
 					if !strings.Contains(got, text) {
 						t.Errorf("%q is not exported: %q", text, got)
 					}

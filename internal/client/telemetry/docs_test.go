@@ -22,7 +22,9 @@ func TestVariablesAreDocumented(t *testing.T) {
 	listed := map[string]bool{}
 	for row := range strings.Lines(table) {
 		if cells := strings.Split(row, "|"); len(cells) > 2 {
-			for _, name := range regexp.MustCompile(`[A-Z][A-Z_]{3,}`).FindAllString(strings.ReplaceAll(cells[1], "…", "OTEL_EXPORTER_OTLP"), -1) {
+			for _, name := range regexp.MustCompile(`[A-Z][A-Z_]{3,}`).FindAllString(
+				strings.ReplaceAll(cells[1], "…", "OTEL_EXPORTER_OTLP"), -1,
+			) {
 				listed[name] = true
 			}
 		}
@@ -30,7 +32,9 @@ func TestVariablesAreDocumented(t *testing.T) {
 	delete(listed, "OTEL_EXPORTER_OTLP_CERTIFICATE") // whoever makes the client reads it
 	read := map[string]bool{}
 	_, err = Read(func(name string) string {
-		if signal := regexp.MustCompile(`^(OTEL_EXPORTER_OTLP)_(?:TRACES|METRICS)_(HEADERS|PROTOCOL|COMPRESSION|TIMEOUT)$`).FindStringSubmatch(name); signal != nil {
+		if signal := regexp.MustCompile(
+			`^(OTEL_EXPORTER_OTLP)_(?:TRACES|METRICS)_(HEADERS|PROTOCOL|COMPRESSION|TIMEOUT)$`,
+		).FindStringSubmatch(name); signal != nil {
 			return ""
 		}
 		read[name] = true

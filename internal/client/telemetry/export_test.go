@@ -76,7 +76,10 @@ func (c *collector) spans(t *testing.T) (all []*tracepb.Span) {
 func status(code int, header, body string) func(*http.Request) (*http.Response, error) {
 	return func(*http.Request) (*http.Response, error) {
 		name, value, _ := strings.Cut(header, ": ")
-		return &http.Response{StatusCode: code, Status: http.StatusText(code), Header: http.Header{name: {value}}, Body: io.NopCloser(strings.NewReader(body))}, nil
+		return &http.Response{
+			StatusCode: code, Status: http.StatusText(code), Header: http.Header{name: {value}},
+			Body: io.NopCloser(strings.NewReader(body)),
+		}, nil
 	}
 }
 
@@ -102,7 +105,10 @@ func start(c *collector, report func(error), change ...func(*Settings)) *Exporte
 		f(&s)
 	}
 	return newExporter(s,
-		Source{Look: func(string, func(event.State)) {}, Held: func() metrics.Held { return metrics.Held{} }, Report: report}, &http.Client{Transport: c})
+		Source{
+			Look: func(string, func(event.State)) {}, Held: func() metrics.Held { return metrics.Held{} },
+			Report: report,
+		}, &http.Client{Transport: c})
 }
 
 type answers = []func(*http.Request) (*http.Response, error)
@@ -117,18 +123,45 @@ func TestDelivery(t *testing.T) {
 		taken   int
 		after   time.Duration // that Close returns
 	}{
-		"taken":          {answers: answers{status(200, "", "")}, taken: 1},
-		"busy once":      {answers: answers{status(503, "Retry-After: 2", ""), status(200, "", "")}, taken: 1, after: 2 * time.Second},
-		"refused once":   {answers: answers{refused, status(200, "", "")}, taken: 1, after: time.Second},
-		"not allowed":    {answers: answers{status(401, "", ""), status(200, "", "")}, want: "cannot export spans to http://c/v1/traces: Unauthorized"},
-		"away":           {answers: answers{refused}, want: `cannot export spans to http://c/v1/traces: connection refused`, after: time.Second},
-		"silent":         {answers: answers{silent}, want: `cannot export spans to http://c/v1/traces: context deadline exceeded`, after: 3 * time.Second},
-		"busy for long":  {answers: answers{status(429, "Retry-After: 3600", "")}, want: "cannot export spans to http://c/v1/traces: Too Many Requests"},
-		"busy until":     {answers: answers{status(503, "Retry-After: Sat, 01 Jan 2000 00:00:02 GMT", ""), status(200, "", "")}, taken: 1, after: 2 * time.Second},
-		"busy for years": {answers: answers{status(429, "Retry-After: 9223372037", ""), status(200, "", "")}, want: "cannot export spans to http://c/v1/traces: Too Many Requests"},
+		"taken": {answers: answers{status(200, "", "")}, taken: 1},
+		"busy once": {
+			answers: answers{status(503, "Retry-After: 2", ""), status(200, "", "")}, taken: 1,
+			after: 2 * time.Second,
+		},
+		"refused once": {answers: answers{refused, status(200, "", "")}, taken: 1, after: time.Second},
+		"not allowed": {
+			answers: answers{status(401, "", ""), status(200, "", "")},
+			want:    "cannot export spans to http://c/v1/traces: Unauthorized",
+		},
+		"away": {
+			answers: answers{refused}, want: `cannot export spans to http://c/v1/traces: connection refused`,
+			after: time.Second,
+		},
+		"silent": {
+			answers: answers{silent},
+			want:    `cannot export spans to http://c/v1/traces: context deadline exceeded`, after: 3 * time.Second,
+		},
+		"busy for long": {
+			answers: answers{status(429, "Retry-After: 3600", "")},
+			want:    "cannot export spans to http://c/v1/traces: Too Many Requests",
+		},
+		"busy until": {
+			answers: answers{status(503, "Retry-After: Sat, 01 Jan 2000 00:00:02 GMT", ""), status(200, "", "")},
+			taken:   1, after: 2 * time.Second,
+		},
+		"busy for years": {
+			answers: answers{status(429, "Retry-After: 9223372037", ""), status(200, "", "")},
+			want:    "cannot export spans to http://c/v1/traces: Too Many Requests",
+		},
 		// This many seconds are 1.3 s once they overflowed.
-		"busy for ages":  {answers: answers{status(429, "Retry-After: 18446744075", ""), status(200, "", "")}, want: "cannot export spans to http://c/v1/traces: Too Many Requests"},
-		"rejects one":    {answers: answers{status(200, "", string(rejection))}, taken: 1, want: "cannot export spans to http://c/v1/traces: 1 were rejected: too old"},
+		"busy for ages": {
+			answers: answers{status(429, "Retry-After: 18446744075", ""), status(200, "", "")},
+			want:    "cannot export spans to http://c/v1/traces: Too Many Requests",
+		},
+		"rejects one": {
+			answers: answers{status(200, "", string(rejection))}, taken: 1,
+			want: "cannot export spans to http://c/v1/traces: 1 were rejected: too old",
+		},
 		"says something": {answers: answers{status(200, "", "<html>")}, taken: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +177,10 @@ func TestDelivery(t *testing.T) {
 					got = err.Error()
 				}
 				if took := time.Since(began); got != c.want || took != c.after || len(server.taken()) != c.taken {
-					t.Errorf("Close returned %q after %v, and %d requests were taken; want %q, %v, %d", got, took, len(server.taken()), c.want, c.after, c.taken)
+					t.Errorf(
+						"Close returned %q after %v, and %d requests were taken; want %q, %v, %d", got, took,
+						len(server.taken()), c.want, c.after, c.taken,
+					)
 				}
 			})
 		})
@@ -275,7 +311,9 @@ func TestSpanIDs(t *testing.T) {
 			}
 		}, Held: func() metrics.Held { return metrics.Held{} }}
 		settings := Settings{
-			Traces: &Endpoint{URL: "http://c/v1/traces", Timeout: time.Second}, Delay: time.Second, Interval: time.Minute, Ratio: 1,
+			Traces: &Endpoint{
+				URL: "http://c/v1/traces", Timeout: time.Second,
+			}, Delay: time.Second, Interval: time.Minute, Ratio: 1,
 		}
 		for _, session := range []string{"s", "child"} { // each by an exporter of its own
 			x := newExporter(settings, source, &http.Client{Transport: c})

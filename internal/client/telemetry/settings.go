@@ -201,7 +201,10 @@ func (r *reader) pairs(variable string) map[string]string {
 
 // isToken reports whether name is a valid HTTP header name.
 func isToken(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c) })
+	return name != "" && !strings.ContainsFunc(
+		name,
+		func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c) },
+	)
 }
 
 // duration reads milliseconds.

@@ -18,32 +18,91 @@ func TestRead(t *testing.T) {
 		traces, metrics *Endpoint
 		wrong           string
 	}{
-		"nothing":            {environ: "OTEL_SERVICE_NAME=a"},
-		"disabled":           {environ: all + " OTEL_SDK_DISABLED=TRUE"},
-		"both":               {environ: all, traces: usual("https://c.example:4318/base/v1/traces"), metrics: usual("https://c.example:4318/base/v1/metrics")},
-		"without metrics":    {environ: all + " OTEL_METRICS_EXPORTER=none", traces: usual("https://c.example:4318/base/v1/traces")},
-		"the usual place":    {environ: "OTEL_TRACES_EXPORTER=otlp", traces: usual("http://localhost:4318/v1/traces")},
-		"a query":            {environ: "OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_ENDPOINT=http://u:p@h/?key=Q/", traces: usual("http://u:p@h/v1/traces?key=Q/")},
-		"a query of its own": {environ: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://h/spans/?key=Q", traces: usual("http://h/spans/?key=Q")},
-		"a path with %2F":    {environ: "OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_ENDPOINT=http://h/a%2Fb?key=Q", traces: usual("http://h/a%2Fb/v1/traces?key=Q")},
-		"only a host":        {environ: "OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_ENDPOINT=http://h?key=Q", traces: usual("http://h/v1/traces?key=Q")},
-		"a fragment":         {environ: "OTEL_EXPORTER_OTLP_ENDPOINT=http://h/#part", wrong: "OTEL_EXPORTER_OTLP_ENDPOINT=http://h/#***: use a URL without #"},
-		"an empty fragment":  {environ: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://h/spans#", wrong: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://h/spans#***: use a URL without #"},
+		"nothing":  {environ: "OTEL_SERVICE_NAME=a"},
+		"disabled": {environ: all + " OTEL_SDK_DISABLED=TRUE"},
+		"both": {
+			environ: all, traces: usual("https://c.example:4318/base/v1/traces"),
+			metrics: usual("https://c.example:4318/base/v1/metrics"),
+		},
+		"without metrics": {
+			environ: all + " OTEL_METRICS_EXPORTER=none", traces: usual("https://c.example:4318/base/v1/traces"),
+		},
+		"the usual place": {environ: "OTEL_TRACES_EXPORTER=otlp", traces: usual("http://localhost:4318/v1/traces")},
+		"a query": {
+			environ: "OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_ENDPOINT=http://u:p@h/?key=Q/",
+			traces:  usual("http://u:p@h/v1/traces?key=Q/"),
+		},
+		"a query of its own": {
+			environ: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://h/spans/?key=Q",
+			traces:  usual("http://h/spans/?key=Q"),
+		},
+		"a path with %2F": {
+			environ: "OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_ENDPOINT=http://h/a%2Fb?key=Q",
+			traces:  usual("http://h/a%2Fb/v1/traces?key=Q"),
+		},
+		"only a host": {
+			environ: "OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_ENDPOINT=http://h?key=Q",
+			traces:  usual("http://h/v1/traces?key=Q"),
+		},
+		"a fragment": {
+			environ: "OTEL_EXPORTER_OTLP_ENDPOINT=http://h/#part",
+			wrong:   "OTEL_EXPORTER_OTLP_ENDPOINT=http://h/#***: use a URL without #",
+		},
+		"an empty fragment": {
+			environ: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://h/spans#",
+			wrong:   "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://h/spans#***: use a URL without #",
+		},
 		"a place of its own": {environ: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://h/spans", traces: usual("http://h/spans")},
 		"all of it": {
 			environ: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://h/spans OTEL_EXPORTER_OTLP_HEADERS=no=1 OTEL_EXPORTER_OTLP_TRACES_HEADERS=a=b%20c,,x-y=d=e OTEL_EXPORTER_OTLP_TIMEOUT=500 OTEL_EXPORTER_OTLP_COMPRESSION=gzip OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
-			traces:  &Endpoint{URL: "http://h/spans", Headers: map[string]string{"a": "b c", "x-y": "d=e"}, Timeout: 500 * time.Millisecond, Gzip: true},
+			traces: &Endpoint{
+				URL: "http://h/spans", Headers: map[string]string{"a": "b c", "x-y": "d=e"},
+				Timeout: 500 * time.Millisecond, Gzip: true,
+			},
 		},
-		"gRPC":             {environ: all + " OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc", metrics: usual("https://c.example:4318/base/v1/metrics"), wrong: "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc: use http/protobuf, whose port is usually 4318"},
-		"gRPC for both":    {environ: all + " OTEL_EXPORTER_OTLP_PROTOCOL=grpc", wrong: "OTEL_EXPORTER_OTLP_PROTOCOL=grpc: use http/protobuf, whose port is usually 4318"},
-		"no URL":           {environ: "OTEL_EXPORTER_OTLP_ENDPOINT=c.example:4317", wrong: "OTEL_EXPORTER_OTLP_ENDPOINT=c.example:4317: use a URL such as http://localhost:4318"},
-		"another exporter": {environ: "OTEL_TRACES_EXPORTER=console", wrong: "OTEL_TRACES_EXPORTER=console: use otlp or none"},
-		"no header":        {environ: "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://h/m OTEL_EXPORTER_OTLP_HEADERS=a-secret", wrong: "OTEL_EXPORTER_OTLP_HEADERS: use NAME=VALUE, separated by commas, with %XX for special characters"},
-		"two lines":        {environ: "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://h/m OTEL_EXPORTER_OTLP_HEADERS=a=b%0Ac", wrong: "OTEL_EXPORTER_OTLP_HEADERS: use NAME=VALUE, separated by commas, with %XX for special characters"},
-		"a control":        {environ: all + " OTEL_EXPORTER_OTLP_TRACES_HEADERS=x-a=SECRET%01", metrics: usual("https://c.example:4318/base/v1/metrics"), wrong: "OTEL_EXPORTER_OTLP_TRACES_HEADERS: a value has a character that HTTP does not allow"},
-		"a delete":         {environ: all + " OTEL_EXPORTER_OTLP_HEADERS=x-a=SECRET%7F", wrong: "OTEL_EXPORTER_OTLP_HEADERS: a value has a character that HTTP does not allow"},
-		"no time":          {environ: all + " OTEL_EXPORTER_OTLP_METRICS_TIMEOUT=10s", traces: usual("https://c.example:4318/base/v1/traces"), wrong: "OTEL_EXPORTER_OTLP_METRICS_TIMEOUT=10s: use a number of milliseconds"},
-		"compression":      {environ: all + " OTEL_EXPORTER_OTLP_TRACES_COMPRESSION=zstd", metrics: usual("https://c.example:4318/base/v1/metrics"), wrong: "OTEL_EXPORTER_OTLP_TRACES_COMPRESSION=zstd: use gzip or none"},
+		"gRPC": {
+			environ: all + " OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc",
+			metrics: usual("https://c.example:4318/base/v1/metrics"),
+			wrong:   "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc: use http/protobuf, whose port is usually 4318",
+		},
+		"gRPC for both": {
+			environ: all + " OTEL_EXPORTER_OTLP_PROTOCOL=grpc",
+			wrong:   "OTEL_EXPORTER_OTLP_PROTOCOL=grpc: use http/protobuf, whose port is usually 4318",
+		},
+		"no URL": {
+			environ: "OTEL_EXPORTER_OTLP_ENDPOINT=c.example:4317",
+			wrong:   "OTEL_EXPORTER_OTLP_ENDPOINT=c.example:4317: use a URL such as http://localhost:4318",
+		},
+		"another exporter": {
+			environ: "OTEL_TRACES_EXPORTER=console", wrong: "OTEL_TRACES_EXPORTER=console: use otlp or none",
+		},
+		"no header": {
+			environ: "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://h/m OTEL_EXPORTER_OTLP_HEADERS=a-secret",
+			wrong:   "OTEL_EXPORTER_OTLP_HEADERS: use NAME=VALUE, separated by commas, with %XX for special characters",
+		},
+		"two lines": {
+			environ: "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://h/m OTEL_EXPORTER_OTLP_HEADERS=a=b%0Ac",
+			wrong:   "OTEL_EXPORTER_OTLP_HEADERS: use NAME=VALUE, separated by commas, with %XX for special characters",
+		},
+		"a control": {
+			environ: all + " OTEL_EXPORTER_OTLP_TRACES_HEADERS=x-a=SECRET%01",
+			metrics: usual("https://c.example:4318/base/v1/metrics"),
+			wrong:   "OTEL_EXPORTER_OTLP_TRACES_HEADERS: a value has a character that HTTP does not allow",
+		},
+		"a delete": {
+			environ: all + " OTEL_EXPORTER_OTLP_HEADERS=x-a=SECRET%7F",
+			wrong:   "OTEL_EXPORTER_OTLP_HEADERS: a value has a character that HTTP does not allow",
+		},
+		"no time": {
+			environ: all + " OTEL_EXPORTER_OTLP_METRICS_TIMEOUT=10s",
+			traces:  usual("https://c.example:4318/base/v1/traces"),
+			wrong:   "OTEL_EXPORTER_OTLP_METRICS_TIMEOUT=10s: use a number of milliseconds",
+		},
+		"compression": {
+			environ: all + " OTEL_EXPORTER_OTLP_TRACES_COMPRESSION=zstd",
+			metrics: usual("https://c.example:4318/base/v1/metrics"),
+			wrong:   "OTEL_EXPORTER_OTLP_TRACES_COMPRESSION=zstd: use gzip or none",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Read(environ(c.environ))
@@ -71,9 +130,13 @@ func TestRead(t *testing.T) {
 // TestHeadersOfTheExporter: headers that would make requests wrong are refused, and what
 // HTTP allows is not.
 func TestHeadersOfTheExporter(t *testing.T) {
-	for _, name := range []string{"connection", "content-encoding", "Content-Length", "CONTENT-TYPE", "host", "te", "trailer", "transfer-encoding", "upgrade"} {
+	for _, name := range []string{
+		"connection", "content-encoding", "Content-Length", "CONTENT-TYPE", "host", "te", "trailer",
+		"transfer-encoding", "upgrade",
+	} {
 		s, err := Read(environ("OTEL_TRACES_EXPORTER=otlp OTEL_EXPORTER_OTLP_HEADERS=x-a=b," + name + "=SECRET"))
-		if want := "OTEL_EXPORTER_OTLP_HEADERS: leave out " + strings.ToLower(name) + ", which settle sets itself"; s != nil || err == nil || err.Error() != want {
+		if want := "OTEL_EXPORTER_OTLP_HEADERS: leave out " + strings.ToLower(name) +
+			", which settle sets itself"; s != nil || err == nil || err.Error() != want {
 			t.Errorf("%s: got %v and the error %v, want %s", name, s, err, want)
 		}
 	}
@@ -105,7 +168,9 @@ func TestSecretsInValues(t *testing.T) {
 			"OTEL_BSP_SCHEDULE_DELAY": "OTEL_TRACES_EXPORTER=otlp ", "OTEL_TRACES_SAMPLER": "OTEL_TRACES_EXPORTER=otlp ",
 			"OTEL_TRACES_SAMPLER_ARG": "OTEL_TRACES_EXPORTER=otlp OTEL_TRACES_SAMPLER=traceidratio ",
 		} {
-			if _, err := Read(environ(before + name + "=" + value)); err == nil || !strings.HasPrefix(err.Error(), name+"="+want+": use ") {
+			if _, err := Read(
+				environ(before + name + "=" + value),
+			); err == nil || !strings.HasPrefix(err.Error(), name+"="+want+": use ") {
 				t.Errorf("%s=%s: got the error %v, want %s", name, value, err, want)
 			}
 		}
@@ -133,7 +198,9 @@ func TestSampler(t *testing.T) {
 			t.Errorf("%s: got %v, %v", text, s, err)
 		}
 	}
-	for _, text := range []string{"OTEL_TRACES_SAMPLER=some", "OTEL_TRACES_SAMPLER=traceidratio OTEL_TRACES_SAMPLER_ARG=2"} {
+	for _, text := range []string{
+		"OTEL_TRACES_SAMPLER=some", "OTEL_TRACES_SAMPLER=traceidratio OTEL_TRACES_SAMPLER_ARG=2",
+	} {
 		if _, err := Read(environ("OTEL_TRACES_EXPORTER=otlp " + text)); err == nil {
 			t.Errorf("%s is accepted", text)
 		}

@@ -69,7 +69,9 @@ func (t *Telemetry) Open(ctx context.Context, c settle.Config) (*settle.Host, er
 		return settle.Open(ctx, c)
 	}
 	if t.exporter == nil {
-		t.exporter = newExporter(*t.settings, Source{Version: c.Version, Look: t.look, Held: t.held, Report: t.Report}, t.client)
+		t.exporter = newExporter(
+			*t.settings, Source{Version: c.Version, Look: t.look, Held: t.held, Report: t.Report}, t.client,
+		)
 	}
 	x := t.exporter
 	c.Observer = join(c.Observer, settle.Observer{Turn: x.Turn, Attempt: x.Attempt, Output: x.Output, Call: x.Call})
@@ -85,7 +87,9 @@ type hook = func(context.Context, event.Event) (context.Context, func(event.Even
 
 // join returns an observer that tells two of them. All hooks of the second one are set.
 func join(a, b settle.Observer) settle.Observer {
-	joined := settle.Observer{Turn: both(a.Turn, b.Turn), Attempt: both(a.Attempt, b.Attempt), Output: b.Output, Call: b.Call}
+	joined := settle.Observer{
+		Turn: both(a.Turn, b.Turn), Attempt: both(a.Attempt, b.Attempt), Output: b.Output, Call: b.Call,
+	}
 	if a.Output != nil {
 		joined.Output = func(ctx context.Context, started, first event.Event) {
 			a.Output(ctx, started, first)

@@ -28,7 +28,10 @@ func runTurn(t *testing.T, exported *Telemetry, observer settle.Observer) {
 		t.Fatal(err)
 	}
 	provider := script.New(script.Turn(script.Call("none", "{}")), script.Turn(script.Text("Done.")))
-	session, err := host.Session(t.Context(), "", settle.SessionConfig{Model: model.Config{Provider: provider, Name: "m"}, WorkDir: t.TempDir()})
+	session, err := host.Session(
+		t.Context(), "",
+		settle.SessionConfig{Model: model.Config{Provider: provider, Name: "m"}, WorkDir: t.TempDir()},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +83,10 @@ func TestBothObserve(t *testing.T) {
 		t.Errorf("the collector was sent %q", got)
 	}
 	counted := m.Write(metrics.Held{})
-	for _, want := range []string{`settle_turns_total{outcome="completed",cause=""} 1`, `outcome="completed"} 2`, "settle_turns_running 0"} {
+	for _, want := range []string{
+		`settle_turns_total{outcome="completed",cause=""} 1`, `outcome="completed"} 2`,
+		"settle_turns_running 0",
+	} {
 		if !strings.Contains(counted, want) {
 			t.Errorf("there is no %s in:\n%s", want, counted)
 		}
@@ -142,10 +148,20 @@ func TestRedirects(t *testing.T) {
 		to    string // where the collector redirects; HOST is its own
 		want  string // the error of Close
 	}{
-		"another host": {httptest.NewServer, other + "/elsewhere?key=SECRET", "telemetry: cannot export spans to http://HOST/v1/traces: 307 Temporary Redirect: the redirect to " + other + "/elsewhere?*** is not followed; check the endpoint"},
-		"plain HTTP":   {httptest.NewTLSServer, "http://HOST/elsewhere", "telemetry: cannot export spans to https://HOST/v1/traces: 307 Temporary Redirect: the redirect to http://HOST/elsewhere is not followed; check the endpoint"},
-		"the same":     {httptest.NewServer, "/elsewhere", ""},
-		"itself":       {httptest.NewServer, "/v1/traces", "telemetry: cannot export spans to http://HOST/v1/traces: 307 Temporary Redirect: the redirect to http://HOST/v1/traces is not followed; check the endpoint"},
+		"another host": {
+			httptest.NewServer, other + "/elsewhere?key=SECRET",
+			"telemetry: cannot export spans to http://HOST/v1/traces: 307 Temporary Redirect: the redirect to " + other +
+				"/elsewhere?*** is not followed; check the endpoint",
+		},
+		"plain HTTP": {
+			httptest.NewTLSServer, "http://HOST/elsewhere",
+			"telemetry: cannot export spans to https://HOST/v1/traces: 307 Temporary Redirect: the redirect to http://HOST/elsewhere is not followed; check the endpoint",
+		},
+		"the same": {httptest.NewServer, "/elsewhere", ""},
+		"itself": {
+			httptest.NewServer, "/v1/traces",
+			"telemetry: cannot export spans to http://HOST/v1/traces: 307 Temporary Redirect: the redirect to http://HOST/v1/traces is not followed; check the endpoint",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			taken := make(chan string, 10)
@@ -186,7 +202,9 @@ func certificate(t *testing.T, server *httptest.Server) string {
 		return ""
 	}
 	file := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(
+		file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	return file

@@ -18,7 +18,10 @@ import (
 )
 
 func tools() []tool.Tool {
-	return slices.Concat(shell.NewJobs(shell.Config{Outside: true}).Tools(), file.NewWorkspace(file.Config{}).Tools(), search.Tools(search.Config{}), []tool.Tool{plan.New()})
+	return slices.Concat(
+		shell.NewJobs(shell.Config{Outside: true}).Tools(), file.NewWorkspace(file.Config{}).Tools(),
+		search.Tools(search.Config{}), []tool.Tool{plan.New()},
+	)
 }
 
 // The exported argument types have exactly the arguments of the tools' schemas.
@@ -45,7 +48,10 @@ func TestArgumentTypes(t *testing.T) {
 			t.Errorf("%s has no type of arguments here", spec.Name)
 			continue
 		}
-		kinds := map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Int: "integer", reflect.Int64: "integer", reflect.Float64: "integer", reflect.Slice: "array"}
+		kinds := map[reflect.Kind]string{
+			reflect.String: "string", reflect.Bool: "boolean", reflect.Int: "integer", reflect.Int64: "integer",
+			reflect.Float64: "integer", reflect.Slice: "array",
+		}
 		got := map[string]struct{ Type string }{}
 		var required []string
 		for f := range reflect.TypeOf(arguments).Fields() {
@@ -76,20 +82,54 @@ func TestCall(t *testing.T) {
 			toolview.Call{Kind: toolview.Command, Command: "a\nb", Dir: "/w/sub", Background: true, Release: true},
 			nil,
 		},
-		"command elsewhere":     {"shell", `{"command":"a","workdir":"/x"}`, toolview.Call{Kind: toolview.Command, Command: "a", Dir: "/x"}, nil},
-		"arguments are no JSON": {"shell", `{"command":`, toolview.Call{Kind: toolview.Command, Arguments: json.RawMessage(`"{\"command\":"`)}, nil},
+		"command elsewhere": {
+			"shell", `{"command":"a","workdir":"/x"}`,
+			toolview.Call{Kind: toolview.Command, Command: "a", Dir: "/x"},
+			nil,
+		},
+		"arguments are no JSON": {
+			"shell", `{"command":`,
+			toolview.Call{Kind: toolview.Command, Arguments: json.RawMessage(`"{\"command\":"`)},
+			nil,
+		},
 		"argument of the wrong type": {
 			"shell", `{"command":7,"workdir":"sub"}`, toolview.Call{Kind: toolview.Command}, nil,
 		},
-		"read":                                  {"read", `{"path":"a","offset":7}`, toolview.Call{Kind: toolview.Read, Path: "a", Line: 7}, []string{"/w/a"}},
-		"write":                                 {"write", `{"path":"/a","content":""}`, toolview.Call{Kind: toolview.Edit, Path: "/a"}, []string{"/a"}},
-		"edit":                                  {"edit", `{"path":"a","old_string":"x","new_string":"y"}`, toolview.Call{Kind: toolview.Edit, Path: "a"}, []string{"/w/a"}},
-		"patch":                                 {"apply_patch", patch, toolview.Call{Kind: toolview.Edit}, []string{"/w/new", "/w/old", "/abs/moved"}},
-		"a patch that the tool refuses":         {"apply_patch", `{"input":"*** Begin"}`, toolview.Call{Kind: toolview.Edit}, nil},
-		"a patch under another tool's argument": {"apply_patch", `{"patch":"*** Begin Patch\n*** Delete File: a\n*** End Patch"}`, toolview.Call{Kind: toolview.Edit}, nil},
-		"grep":                                  {"grep", `{"pattern":"x","path":"sub"}`, toolview.Call{Kind: toolview.Search, Pattern: "x", Path: "sub"}, []string{"/w/sub"}},
-		"glob":                                  {"glob", `{"pattern":"*.go"}`, toolview.Call{Kind: toolview.Search, Pattern: "*.go"}, nil},
-		"list":                                  {"list", `{"path":"."}`, toolview.Call{Kind: toolview.List, Path: "."}, []string{"/w"}},
+		"read": {
+			"read", `{"path":"a","offset":7}`,
+			toolview.Call{Kind: toolview.Read, Path: "a", Line: 7},
+			[]string{"/w/a"},
+		},
+		"write": {
+			"write", `{"path":"/a","content":""}`, toolview.Call{Kind: toolview.Edit, Path: "/a"}, []string{"/a"},
+		},
+		"edit": {
+			"edit", `{"path":"a","old_string":"x","new_string":"y"}`,
+			toolview.Call{Kind: toolview.Edit, Path: "a"},
+			[]string{"/w/a"},
+		},
+		"patch": {
+			"apply_patch", patch, toolview.Call{Kind: toolview.Edit}, []string{"/w/new", "/w/old", "/abs/moved"},
+		},
+		"a patch that the tool refuses": {
+			"apply_patch", `{"input":"*** Begin"}`, toolview.Call{Kind: toolview.Edit}, nil,
+		},
+		"a patch under another tool's argument": {
+			"apply_patch", `{"patch":"*** Begin Patch\n*** Delete File: a\n*** End Patch"}`,
+			toolview.Call{Kind: toolview.Edit},
+			nil,
+		},
+		"grep": {
+			"grep", `{"pattern":"x","path":"sub"}`,
+			toolview.Call{Kind: toolview.Search, Pattern: "x", Path: "sub"},
+			[]string{"/w/sub"},
+		},
+		"glob": {
+			"glob", `{"pattern":"*.go"}`, toolview.Call{Kind: toolview.Search, Pattern: "*.go"}, nil,
+		},
+		"list": {
+			"list", `{"path":"."}`, toolview.Call{Kind: toolview.List, Path: "."}, []string{"/w"},
+		},
 		"plan": {
 			"plan", `{"plan":[{"step":"Look.","status":"pending"}]}`,
 			toolview.Call{Kind: toolview.Plan, Plan: plan.Arguments{Plan: []plan.Step{{Step: "Look.", Status: plan.Pending}}}},
@@ -110,7 +150,9 @@ func TestCall(t *testing.T) {
 			if tt.want.Arguments == nil {
 				tt.want.Arguments = json.RawMessage(tt.arguments)
 			}
-			if diff := cmp.Diff(tt.want, got, cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "patch" }, cmp.Ignore())); diff != "" {
+			if diff := cmp.Diff(
+				tt.want, got, cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "patch" }, cmp.Ignore()),
+			); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -30,7 +30,10 @@ func call(t *testing.T, dir, name string, arguments any) (toolview.Call, json.Ra
 
 // The content of a new file is that of the file, to the byte.
 func TestContent(t *testing.T) {
-	for _, text := range []string{"", "a", "a\n", "\n", "a\n\nb", "a\nb\n", "--- a\n+++ b\n@@ -1 +1 @@\n", "+a\n-b\n\\c\n", "\\ No newline at end of file\n", "ä\u2028b"} {
+	for _, text := range []string{
+		"", "a", "a\n", "\n", "a\n\nb", "a\nb\n", "--- a\n+++ b\n@@ -1 +1 @@\n", "+a\n-b\n\\c\n",
+		"\\ No newline at end of file\n", "ä\u2028b",
+	} {
 		dir := t.TempDir()
 		c, detail := call(t, dir, "write", file.WriteArguments{Path: "new", Content: text})
 		changes := c.Changes(detail)
@@ -43,7 +46,10 @@ func TestContent(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "old"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, detail = call(t, dir, "apply_patch", file.PatchArguments{Input: "*** Begin Patch\n*** Delete File: old\n*** End Patch"})
+		c, detail = call(
+			t, dir, "apply_patch",
+			file.PatchArguments{Input: "*** Begin Patch\n*** Delete File: old\n*** End Patch"},
+		)
 		if got := c.Changes(detail)[0].Content(); got != text {
 			t.Errorf("the deletion of a file with %q shows as %q", text, got)
 		}
@@ -55,7 +61,10 @@ func TestHunks(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, detail := call(t, dir, "apply_patch", file.PatchArguments{Input: "*** Begin Patch\n*** Update File: f\n@@\n-1\n+one\n@@\n-12\n+twelve\n*** End Patch"})
+	c, detail := call(
+		t, dir, "apply_patch",
+		file.PatchArguments{Input: "*** Begin Patch\n*** Update File: f\n@@\n-1\n+one\n@@\n-12\n+twelve\n*** End Patch"},
+	)
 	want := []toolview.Hunk{{"1\n2\n3\n4\n", "one\n2\n3\n4\n"}, {"9\n10\n11\n12", "9\n10\n11\ntwelve"}}
 	if diff := cmp.Diff(want, c.Changes(detail)[0].Hunks()); diff != "" {
 		t.Error(diff)
@@ -67,7 +76,11 @@ func TestHunks(t *testing.T) {
 
 // Without a detail, the arguments say which files change, and how.
 func TestNamedChanges(t *testing.T) {
-	c := toolview.New("apply_patch", `{"input":"*** Begin Patch\n*** Add File: a\n+x\n*** Update File: b\n*** Move to: c\n*** Delete File: d\n*** Update File: e\n@@\n-x\n+y\n*** End Patch"}`, "/w")
+	c := toolview.New(
+		"apply_patch",
+		`{"input":"*** Begin Patch\n*** Add File: a\n+x\n*** Update File: b\n*** Move to: c\n*** Delete File: d\n*** Update File: e\n@@\n-x\n+y\n*** End Patch"}`,
+		"/w",
+	)
 	want := []toolview.Change{
 		{file.Change{Path: "/w/a", Kind: file.Create}},
 		{file.Change{Path: "/w/c", From: "/w/b", Kind: file.Move}},

@@ -18,7 +18,12 @@ func TestEntries(t *testing.T) {
 		Attempts: []*event.Attempt{
 			{ID: "a1"}, {ID: "a2", Inputs: []event.Input{{ID: "n2"}}}, {ID: "a3"}, {ID: "a4", Inputs: []event.Input{{ID: "n3"}}},
 		},
-		Items: []*event.Item{{ID: "i1", Attempt: "a1"}, {ID: "i2", Attempt: "a1", Discarded: true}, {ID: "note"}, {ID: "i3", Attempt: "a3"}},
+		Items: []*event.Item{
+			{ID: "i1", Attempt: "a1"},
+			{ID: "i2", Attempt: "a1", Discarded: true},
+			{ID: "note"},
+			{ID: "i3", Attempt: "a3"},
+		},
 	}
 	all := func(most int) (got []string) {
 		for e := range transcript.Entries(turn) {

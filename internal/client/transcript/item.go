@@ -102,7 +102,10 @@ func (t *Transcript) end(p *pending, what What) {
 			c.Attempt = a
 		}
 	}
-	c.Event = event.Event{Session: t.state.Session, Seq: t.state.Seq, At: t.state.Updated, Turn: p.turn.ID, Attempt: p.item.Attempt, Item: p.item.ID}
+	c.Event = event.Event{
+		Session: t.state.Session, Seq: t.state.Seq, At: t.state.Updated, Turn: p.turn.ID,
+		Attempt: p.item.Attempt, Item: p.item.ID,
+	}
 	if what == Discarded && t.mode == Final {
 		return
 	}

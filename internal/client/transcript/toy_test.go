@@ -77,7 +77,12 @@ func (f *toy) goesOn(c transcript.Change, turn *event.Turn) {
 		if i.Status != event.ItemOpen {
 			continue
 		}
-		f.live = append(f.live, strings.TrimSpace(string(i.Type())+": "+i.Content().Text+transcript.CallOf(i, c.State.Host.Dir).Command+" "+i.Content().Output))
+		f.live = append(
+			f.live,
+			strings.TrimSpace(
+				string(i.Type())+": "+i.Content().Text+transcript.CallOf(i, c.State.Host.Dir).Command+" "+i.Content().Output,
+			),
+		)
 	}
 	for _, a := range turn.Approvals {
 		if a.Ended == nil {
@@ -116,7 +121,9 @@ func TestToyFace(t *testing.T) {
 			t.Fatal(err)
 		}
 		session, err := host.Session(t.Context(), "", settle.SessionConfig{
-			Model: model.Config{Provider: m, Name: "m"}, WorkDir: "/w", Permission: settle.Ask, Attended: true, Tools: []tool.Tool{shell},
+			Model: model.Config{
+				Provider: m, Name: "m",
+			}, WorkDir: "/w", Permission: settle.Ask, Attended: true, Tools: []tool.Tool{shell},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -135,11 +142,17 @@ func TestToyFace(t *testing.T) {
 		if err := errors.Join(host.Close(context.Background()), <-done); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"> Count!", "! the response ended without its terminal event", "I count.", "$ count", "= aborted: 1\n", "[interrupted]"}
+		want := []string{
+			"> Count!", "! the response ended without its terminal event", "I count.", "$ count",
+			"= aborted: 1\n", "[interrupted]",
+		}
 		if diff := cmp.Diff(want, f.rows); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		for _, live := range []string{"message: Wrong", "tool_call: count; allow? shell; queued: and then?", "tool_call: count 1; queued: and then?"} {
+		for _, live := range []string{
+			"message: Wrong", "tool_call: count; allow? shell; queued: and then?",
+			"tool_call: count 1; queued: and then?",
+		} {
 			if !seen[live] {
 				t.Errorf("never drawn: %q, but %v", live, seen)
 			}

@@ -52,7 +52,13 @@ func open(t *testing.T, m *script.Model) *settle.Session {
 			t.Error(err)
 		}
 	})
-	s, err := host.Session(t.Context(), "S", settle.SessionConfig{Model: model.Config{Provider: m, Name: "m"}, WorkDir: "/w", Permission: settle.Allow, Tools: []tool.Tool{echo(t)}})
+	s, err := host.Session(
+		t.Context(), "S",
+		settle.SessionConfig{
+			Model: model.Config{Provider: m, Name: "m"}, WorkDir: "/w", Permission: settle.Allow,
+			Tools: []tool.Tool{echo(t)},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +144,10 @@ func lines(t *testing.T, log []event.Event, mode transcript.Mode) (out []string)
 // troubled is a model that is cut off twice: after a call has started, and before.
 func troubled() *script.Model {
 	return script.New(
-		script.Turn(script.Reasoning("Hm."), script.Text("I ", "look."), script.Call("echo", `{"text":"hi"}`), script.Delay(time.Second), script.Text("And th"), script.Cut()),
+		script.Turn(
+			script.Reasoning("Hm."), script.Text("I ", "look."), script.Call("echo", `{"text":"hi"}`),
+			script.Delay(time.Second), script.Text("And th"), script.Cut(),
+		),
 		script.Turn(script.Text("half an ans"), script.Fail(model.NewError(model.ErrConnection, "reset"))),
 		script.Turn(script.Call("echo", `{"text":"fail"}`), script.Call("echo", `{"text":"more"}`)),
 		script.Turn(script.Text("Done.")),
@@ -191,7 +200,9 @@ attempt started`), "\n")
 func TestFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, log := ran(t, troubled(), "go")
-		live, final, complete := lines(t, log, transcript.Live), lines(t, log, transcript.Final), lines(t, log, transcript.Complete)
+		live, final, complete := lines(t, log, transcript.Live), lines(t, log, transcript.Final), lines(
+			t, log, transcript.Complete,
+		)
 		for _, text := range []string{"And th", "half an ans"} {
 			if strings.Contains(strings.Join(final, "\n"), text) {
 				t.Errorf("%q was discarded, and told: %q", text, final)
@@ -235,11 +246,32 @@ func interleaved() []event.Event {
 		of("i2", event.CallReady{Name: "shell", Arguments: "{}"}),
 		of("i2", event.CallStarted{}),
 		of("i1", event.ItemDelta{Stream: event.Text, Text: "runs"}),
-		of("i1", event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "while it runs"}}),
+		of(
+			"i1",
+			event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "while it runs"}},
+		),
 		of("i3", event.ItemStarted{Type: event.Message}),
-		of("i3", event.ItemEnded{Status: event.ItemAborted, Cause: event.Fail(&event.Failure{Message: "cut"}), Content: event.Content{Type: event.Message}}),
-		of("", event.AttemptEnded{Outcome: event.Failed, Failure: &event.Failure{Message: "cut"}, RetryIn: &wait, Discarded: []string{"i3"}}),
-		of("i2", event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.ToolCall, Name: "shell", Arguments: "{}", Output: "ok"}}),
+		of(
+			"i3",
+			event.ItemEnded{
+				Status: event.ItemAborted, Cause: event.Fail(&event.Failure{Message: "cut"}),
+				Content: event.Content{Type: event.Message},
+			},
+		),
+		of(
+			"",
+			event.AttemptEnded{
+				Outcome: event.Failed, Failure: &event.Failure{Message: "cut"}, RetryIn: &wait,
+				Discarded: []string{"i3"},
+			},
+		),
+		of(
+			"i2",
+			event.ItemEnded{
+				Status:  event.ItemCompleted,
+				Content: event.Content{Type: event.ToolCall, Name: "shell", Arguments: "{}", Output: "ok"},
+			},
+		),
 		{Turn: "t", Data: event.TurnAborted{Reason: event.Interrupted}},
 	}
 	for n := range log {
@@ -355,7 +387,13 @@ func TestFromTheOpening(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = host.Close(context.Background()) })
-			s, err := host.Session(t.Context(), "S", settle.SessionConfig{Model: model.Config{Provider: script.New(script.Text("a"), script.Text("b")), Name: "m"}, WorkDir: dir})
+			s, err := host.Session(
+				t.Context(), "S",
+				settle.SessionConfig{
+					Model:   model.Config{Provider: script.New(script.Text("a"), script.Text("b")), Name: "m"},
+					WorkDir: dir,
+				},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -375,7 +413,9 @@ func TestFromTheOpening(t *testing.T) {
 		s = again()
 		opened := s.State().Seq
 		changes := []iter.Seq2[transcript.Change, error]{
-			transcript.Follow(t.Context(), s, opened-2, transcript.Live), transcript.Follow(t.Context(), s, opened-1, transcript.Live),
+			transcript.Follow(
+				t.Context(), s, opened-2, transcript.Live,
+			), transcript.Follow(t.Context(), s, opened-1, transcript.Live),
 		}
 		if turn, err = s.Submit(t.Context(), "second"); err != nil {
 			t.Fatal(err)

@@ -152,7 +152,9 @@ func (d *doctor) processTracking(ctx context.Context) {
 	if runtime.GOOS == "windows" {
 		argv = []string{"cmd.exe", "/c", "exit 0"}
 	}
-	if out, err := proc.Run(ctx, proc.Command{Argv: argv, Dir: assemble.Nowhere(), Env: assemble.Helper(d.Environ)}); err != nil || !out.OK() {
+	if out, err := proc.Run(
+		ctx, proc.Command{Argv: argv, Dir: assemble.Nowhere(), Env: assemble.Helper(d.Environ)},
+	); err != nil || !out.OK() {
 		d.report(failed, "commands", "cannot run %q: %v (exit code %d)", argv[0], err, out.Code)
 		return
 	}
@@ -165,7 +167,11 @@ func (d *doctor) processTracking(ctx context.Context) {
 // confinement runs the sandbox probes of each kind of sandbox (C22).
 func (d *doctor) confinement(ctx context.Context) {
 	if err := proc.Confines(); err != nil {
-		d.report(limited, "sandbox", "commands run without a sandbox; settle judges from the text of a command whether it only reads: %v", err)
+		d.report(
+			limited, "sandbox",
+			"commands run without a sandbox; settle judges from the text of a command whether it only reads: %v",
+			err,
+		)
 		return
 	}
 	if sandbox.UntestedNote != "" {
@@ -184,10 +190,16 @@ func (d *doctor) confinement(ctx context.Context) {
 		{"read-only that sees no other processes", sandbox.Policy{OwnProcesses: true}},
 		{"workspace", sandbox.Policy{Write: anywhere}},
 		{"workspace with a view of its own (modes, owners, .git/hooks)", sandbox.Policy{Write: anywhere, View: true}},
-		{"workspace that sees no other processes", sandbox.Policy{Write: anywhere, View: true, OwnNetwork: true, OwnProcesses: true}},
+		{
+			"workspace that sees no other processes",
+			sandbox.Policy{Write: anywhere, View: true, OwnNetwork: true, OwnProcesses: true},
+		},
 		{"workspace with a network", sandbox.Policy{Write: anywhere, Network: sandbox.Online}},
 		{"workspace with a proxy", sandbox.Policy{Write: anywhere, Network: sandbox.Proxied}},
-		{"workspace with a proxy, in a network of its own", sandbox.Policy{Write: anywhere, View: true, OwnNetwork: true, Network: sandbox.Proxied}},
+		{
+			"workspace with a proxy, in a network of its own",
+			sandbox.Policy{Write: anywhere, View: true, OwnNetwork: true, Network: sandbox.Proxied},
+		},
 	} {
 		if kind.policy.OwnNetwork && kind.policy.Network == sandbox.Proxied && sandbox.KnowsAddresses {
 			continue
@@ -201,7 +213,10 @@ func (d *doctor) confinement(ctx context.Context) {
 			d.report(failed, "sandbox", "%s: %v", kind.name, err)
 			continue
 		}
-		d.report(passed, "sandbox", "%s is enforced by %s: all %d escape attempts failed", kind.name, strings.Join(sandbox.Layers(), ", "), tried)
+		d.report(
+			passed, "sandbox", "%s is enforced by %s: all %d escape attempts failed", kind.name,
+			strings.Join(sandbox.Layers(), ", "), tried,
+		)
 	}
 }
 
@@ -209,7 +224,10 @@ func (d *doctor) confinement(ctx context.Context) {
 func (d *doctor) program(ctx context.Context, name, without string, args ...string) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	out, err := proc.Run(ctx, proc.Command{Argv: append([]string{name}, args...), Dir: assemble.Nowhere(), Env: assemble.Helper(d.Environ)})
+	out, err := proc.Run(
+		ctx,
+		proc.Command{Argv: append([]string{name}, args...), Dir: assemble.Nowhere(), Env: assemble.Helper(d.Environ)},
+	)
 	if err != nil || !out.OK() {
 		d.report(limited, name, "not found: %s", without)
 		return

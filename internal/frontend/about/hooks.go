@@ -45,7 +45,9 @@ func Hooks(to io.Writer, list []assemble.ConfiguredHook, mask *redact.Redactor) 
 			about = "all"
 		}
 		rows = append(rows, []string{
-			l.Event, terminal.Short(about, 24), l.State, terminal.Duration(time.Duration(l.TimeoutMS) * time.Millisecond), terminal.Short(l.Command, 60), l.From,
+			l.Event, terminal.Short(about, 24), l.State, terminal.Duration(
+				time.Duration(l.TimeoutMS) * time.Millisecond,
+			), terminal.Short(l.Command, 60), l.From,
 		})
 	}
 	return listing.Table(to, rows)

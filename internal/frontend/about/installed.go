@@ -45,7 +45,9 @@ func (i Installed) command(r Release) string {
 	case strings.HasSuffix(path, ".exe"):
 		return "unpack the archive for your machine from " + r.Files
 	}
-	return "curl --proto '=https' --tlsv1.2 -fsSL " + r.Files + "/install.sh | SETTLE_INSTALL_DIR=" + shellQuoted(filepath.Dir(i.Program)) + " sh"
+	return "curl --proto '=https' --tlsv1.2 -fsSL " + r.Files + "/install.sh | SETTLE_INSTALL_DIR=" + shellQuoted(
+		filepath.Dir(i.Program),
+	) + " sh"
 }
 
 // npm returns the command that installs the release's package in the same place: globally,

@@ -31,7 +31,10 @@ type serverLine struct {
 
 func servers(list []assemble.Configured, mask *redact.Redactor) (lines []serverLine) {
 	for _, s := range list {
-		l := serverLine{Name: s.Name, State: "new", Where: mask.Diagnostic(assemble.ServerOf(s.Server).Where()), From: s.Origin.String()}
+		l := serverLine{
+			Name: s.Name, State: "new", Where: mask.Diagnostic(assemble.ServerOf(s.Server).Where()),
+			From: s.Origin.String(),
+		}
 		if s.Known != nil {
 			l.State, l.Version = "known", s.Known.Protocol
 			for _, t := range s.Known.Tools {

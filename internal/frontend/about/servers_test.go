@@ -25,10 +25,15 @@ func TestServerTools(t *testing.T) {
 	if err := ServerTools(&got, list); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("\nDOCS TOOL  WHAT IT DOES\nfind       Finds\n\nDOCS PROMPT  WHAT IT DOES\nsty le       The style\n", got.String()); diff != "" {
+	if diff := cmp.Diff(
+		"\nDOCS TOOL  WHAT IT DOES\nfind       Finds\n\nDOCS PROMPT  WHAT IT DOES\nsty le       The style\n",
+		got.String(),
+	); diff != "" {
 		t.Error(diff)
 	}
-	if lines := servers(list, redact.New()); len(lines[0].Prompts) != 0 || !cmp.Equal(lines[1].Prompts, []string{"sty\nle"}) {
+	if lines := servers(list, redact.New()); len(lines[0].Prompts) != 0 || !cmp.Equal(
+		lines[1].Prompts, []string{"sty\nle"},
+	) {
 		t.Errorf("%+v", lines)
 	}
 }

@@ -42,7 +42,10 @@ func (l SkillList) lines() (out []skillLine) {
 			License: s.License, Compatibility: s.Compatibility, Metadata: s.Metadata, AllowedTools: s.AllowedTools, Warnings: s.Warnings,
 		}
 		if len(s.AllowedTools) > 0 {
-			line.Warnings = append(line.Warnings[:len(line.Warnings):len(line.Warnings)], "its allowed-tools are not in force: its calls are judged as any other")
+			line.Warnings = append(
+				line.Warnings[:len(line.Warnings):len(line.Warnings)],
+				"its allowed-tools are not in force: its calls are judged as any other",
+			)
 		}
 		out = append(out, line)
 	}
@@ -90,14 +93,20 @@ func SkillsJSON(to io.Writer, list SkillList) error { return listing.JSON(to, li
 // Skills writes a table of the skills and a table of the commands, and below them the
 // warnings.
 func Skills(to io.Writer, list SkillList) error {
-	tables := map[string][][]string{"skill": {{"SKILL", "SCOPE", "WHAT IT IS FOR", "WHERE"}}, "command": {{"COMMAND", "SCOPE", "WHAT IT DOES", "WHERE"}}}
+	tables := map[string][][]string{
+		"skill":   {{"SKILL", "SCOPE", "WHAT IT IS FOR", "WHERE"}},
+		"command": {{"COMMAND", "SCOPE", "WHAT IT DOES", "WHERE"}},
+	}
 	var notes []string
 	for _, l := range list.lines() {
 		name := l.Name
 		if l.Kind == "command" {
 			name = "/" + name
 		}
-		tables[l.Kind] = append(tables[l.Kind], []string{name, l.Scope, terminal.Short(l.Description, 60), terminal.OneLine(cmp.Or(l.Path, "MCP server "+l.Server))})
+		tables[l.Kind] = append(
+			tables[l.Kind],
+			[]string{name, l.Scope, terminal.Short(l.Description, 60), terminal.OneLine(cmp.Or(l.Path, "MCP server "+l.Server))},
+		)
 		for _, w := range l.Warnings {
 			notes = append(notes, name+": "+w)
 		}

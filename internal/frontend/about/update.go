@@ -33,7 +33,9 @@ func Newest(ctx context.Context, client *http.Client, url string) (Release, erro
 		return Release{}, fmt.Errorf("%s is not an index of releases", url)
 	}
 	if _, ok := parseVersion(r.Version); !ok || !plainURL(r.Files) {
-		return Release{}, fmt.Errorf("%s is not an index of releases: it lacks a version or the https address of its files", url)
+		return Release{}, fmt.Errorf(
+			"%s is not an index of releases: it lacks a version or the https address of its files", url,
+		)
 	}
 	return r, nil
 }

@@ -12,7 +12,9 @@ import (
 
 // The order is the example of semver.org, 2.0.0, section 11.
 func TestVersions(t *testing.T) {
-	order := strings.Fields("0.9.9 1.0.0-alpha 1.0.0-alpha.1 1.0.0-alpha.beta 1.0.0-beta 1.0.0-beta.2 1.0.0-beta.11 1.0.0-rc.1 1.0.0 1.0.1 1.10.0 2.0.0")
+	order := strings.Fields(
+		"0.9.9 1.0.0-alpha 1.0.0-alpha.1 1.0.0-alpha.beta 1.0.0-beta 1.0.0-beta.2 1.0.0-beta.11 1.0.0-rc.1 1.0.0 1.0.1 1.10.0 2.0.0",
+	)
 	for i, a := range order {
 		for j, b := range order {
 			x, ok := parseVersion(a)
@@ -22,7 +24,10 @@ func TestVersions(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"", "1.0", "1.0.0.0", "v1.0.0", "1.0.0-", "01.0.0", "1.0.-1", "1.0.0-a;b", "1.0.0+a;b", "1.0.0+\x1b[2J", "devel"} {
+	for _, bad := range []string{
+		"", "1.0", "1.0.0.0", "v1.0.0", "1.0.0-", "01.0.0", "1.0.-1", "1.0.0-a;b", "1.0.0+a;b",
+		"1.0.0+\x1b[2J", "devel",
+	} {
 		if _, ok := parseVersion(bad); ok {
 			t.Errorf("%q is a version", bad)
 		}
@@ -52,11 +57,15 @@ func TestNewest(t *testing.T) {
 			io.WriteString(w, c.body)
 		}))
 		got, err := Newest(t.Context(), server.Client(), server.URL)
-		if c.want == "" && (err != nil || got.Version != "1.2.3") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && (err != nil || got.Version != "1.2.3") || c.want != "" && (err == nil || !strings.Contains(
+			err.Error(), c.want,
+		)) {
 			t.Errorf("%.60q: %+v, %v", c.body, got, err)
 		}
 		server.Close()
-		if _, err := Newest(t.Context(), server.Client(), server.URL); err == nil || !strings.Contains(err.Error(), "cannot ask") {
+		if _, err := Newest(
+			t.Context(), server.Client(), server.URL,
+		); err == nil || !strings.Contains(err.Error(), "cannot ask") {
 			t.Errorf("offline: %v", err)
 		}
 	}
@@ -77,7 +86,13 @@ func TestNewestElsewhere(t *testing.T) {
 	defer files.Close()
 	start := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
-		http.Redirect(w, r, map[string]string{"/self": "/self", "/http": plain.URL, "/twice": "/http"}[r.URL.Path]+map[string]string{"/": files.URL}[r.URL.Path], http.StatusFound)
+		http.Redirect(
+			w, r,
+			map[string]string{
+				"/self": "/self", "/http": plain.URL, "/twice": "/http",
+			}[r.URL.Path]+map[string]string{"/": files.URL}[r.URL.Path],
+			http.StatusFound,
+		)
 	}))
 	defer start.Close()
 	for url, want := range map[string]string{
@@ -90,7 +105,8 @@ func TestNewestElsewhere(t *testing.T) {
 	} {
 		asked = 0
 		got, err := Newest(t.Context(), start.Client(), url)
-		if want == "" && (err != nil || got.Version != "1.2.3") || want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret")) {
+		if want == "" && (err != nil || got.Version != "1.2.3") || want != "" && (err == nil ||
+			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret")) {
 			t.Errorf("%s: %+v, %v", url, got, err)
 		}
 		if asked > 6 || url == plain.URL && asked > 0 {
@@ -107,25 +123,50 @@ func TestUpdate(t *testing.T) {
 		return func(path string) bool { return strings.Contains(strings.Join(paths, "\n"), path) }
 	}
 	for want, i := range map[string]Installed{
-		"go install github.com/settle-agent/settle/cmd/settle@v1.3.0":                                                  {Version: "1.2.3", Module: true, Program: "/root/go/bin/settle", Exists: there()},
-		"npm install @settle-agent/settle@1.3.0":                                                                       {Version: "1.2.3", Program: "/x/node_modules/@settle-agent/settle-linux-x64/bin/settle", Exists: there()},
-		"npm install --global @settle-agent/settle@1.3.0":                                                              {Version: "1.2.3", Program: "/usr/local/lib/node_modules/@settle-agent/settle/node_modules/@settle-agent/settle-linux-x64/bin/settle", Exists: there()},
-		"brew upgrade settle":                                                                                          {Version: "1.2.3", Program: "/opt/homebrew/Cellar/settle/1.2.3/bin/settle", Exists: there()},
-		"sudo apt install ./settle_*.deb":                                                                              {Version: "1.2.3", Program: "/usr/bin/settle", Exists: there("/var/lib/dpkg/info/settle.list")},
-		"sudo rpm --upgrade https://x/v1.3.0/settle-1.3.0-1.<x86_64 or aarch64>.rpm":                                   {Version: "1.2.3", Program: "/usr/bin/settle", Exists: there("/usr/lib/sysimage/rpm")},
-		"start a container from the image of 1.3.0: https://x/v1.3.0/settle_1.3.0_image.tar":                           {Version: "1.2.3", Program: "/usr/bin/settle", Exists: there()},
-		`curl --proto '=https' --tlsv1.2 -fsSL https://x/v1.3.0/install.sh | SETTLE_INSTALL_DIR='/home/o'\''b/bin' sh`: {Version: "1.3.0-rc.1", Program: "/home/o'b/bin/settle", Exists: there()},
-		"settle 1.3.0 is the newest version.":                                                                          {Version: "1.3.0"},
-		"settle 1.4.0 is newer than the newest release, 1.3.0.":                                                        {Version: "1.4.0"},
-		"built from a checkout (devel); the newest release is 1.3.0":                                                   {Version: "devel"},
-		"built from a checkout (0.0.0-2026); the newest release is 1.3.0":                                              {Version: "0.0.0-2026", Checkout: true},
+		"go install github.com/settle-agent/settle/cmd/settle@v1.3.0": {
+			Version: "1.2.3", Module: true, Program: "/root/go/bin/settle", Exists: there(),
+		},
+		"npm install @settle-agent/settle@1.3.0": {
+			Version: "1.2.3", Program: "/x/node_modules/@settle-agent/settle-linux-x64/bin/settle",
+			Exists: there(),
+		},
+		"npm install --global @settle-agent/settle@1.3.0": {
+			Version: "1.2.3",
+			Program: "/usr/local/lib/node_modules/@settle-agent/settle/node_modules/@settle-agent/settle-linux-x64/bin/settle",
+			Exists:  there(),
+		},
+		"brew upgrade settle": {
+			Version: "1.2.3", Program: "/opt/homebrew/Cellar/settle/1.2.3/bin/settle", Exists: there(),
+		},
+		"sudo apt install ./settle_*.deb": {
+			Version: "1.2.3", Program: "/usr/bin/settle", Exists: there("/var/lib/dpkg/info/settle.list"),
+		},
+		"sudo rpm --upgrade https://x/v1.3.0/settle-1.3.0-1.<x86_64 or aarch64>.rpm": {
+			Version: "1.2.3", Program: "/usr/bin/settle", Exists: there("/usr/lib/sysimage/rpm"),
+		},
+		"start a container from the image of 1.3.0: https://x/v1.3.0/settle_1.3.0_image.tar": {
+			Version: "1.2.3", Program: "/usr/bin/settle", Exists: there(),
+		},
+		`curl --proto '=https' --tlsv1.2 -fsSL https://x/v1.3.0/install.sh | SETTLE_INSTALL_DIR='/home/o'\''b/bin' sh`: {
+			Version: "1.3.0-rc.1", Program: "/home/o'b/bin/settle", Exists: there(),
+		},
+		"settle 1.3.0 is the newest version.":                        {Version: "1.3.0"},
+		"settle 1.4.0 is newer than the newest release, 1.3.0.":      {Version: "1.4.0"},
+		"built from a checkout (devel); the newest release is 1.3.0": {Version: "devel"},
+		"built from a checkout (0.0.0-2026); the newest release is 1.3.0": {
+			Version: "0.0.0-2026", Checkout: true,
+		},
 	} {
 		var out bytes.Buffer
 		err := Updater{Installed: i, Out: &out}.Check(t.Context(), newest)
-		if strings.Contains(out.String(), "To get it:") && !strings.Contains(out.String(), "has no release key, so it could not verify") {
+		if strings.Contains(out.String(), "To get it:") && !strings.Contains(
+			out.String(), "has no release key, so it could not verify",
+		) {
 			t.Errorf("a build without a key says %s", out.String())
 		}
-		if isNewer := strings.Contains(out.String(), "To get it:"); !strings.Contains(out.String(), want) || errors.Is(err, ErrNewer) != isNewer {
+		if isNewer := strings.Contains(
+			out.String(), "To get it:",
+		); !strings.Contains(out.String(), want) || errors.Is(err, ErrNewer) != isNewer {
 			t.Errorf("%+v: %v: %s", i, err, out.String())
 		}
 	}

@@ -94,7 +94,10 @@ func updater(t *testing.T, client *http.Client) (Updater, *bytes.Buffer) {
 		t.Fatal(err)
 	}
 	out := new(bytes.Buffer)
-	here := Installed{Version: "1.2.3", Program: program, System: "linux", Machine: "amd64", Exists: func(string) bool { return false }}
+	here := Installed{
+		Version: "1.2.3", Program: program, System: "linux", Machine: "amd64",
+		Exists: func(string) bool { return false },
+	}
 	return Updater{Client: client, Keys: keys, Installed: here, Out: out}, out
 }
 
@@ -119,14 +122,18 @@ func TestSignedReleaseIsInstalled(t *testing.T) {
 	defer server.Close()
 	u, out := updater(t, server.Client())
 	r := Release{Version: "1.3.0", Files: server.URL}
-	if err := u.Check(t.Context(), r); !errors.Is(err, ErrNewer) || !strings.Contains(out.String(), "A release key signed its checksums: "+u.Keys[0].Fingerprint()) || !strings.Contains(out.String(), "\n  settle update --install\n") {
+	if err := u.Check(t.Context(), r); !errors.Is(err, ErrNewer) || !strings.Contains(
+		out.String(), "A release key signed its checksums: "+u.Keys[0].Fingerprint(),
+	) || !strings.Contains(out.String(), "\n  settle update --install\n") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if got := u.program(t); got != "settle 1.2.3" {
 		t.Errorf("Check installed %q", got)
 	}
 	out.Reset()
-	if err := u.Install(t.Context(), r); err != nil || !strings.Contains(out.String(), "settle 1.3.0 is now "+u.Installed.Program) {
+	if err := u.Install(t.Context(), r); err != nil || !strings.Contains(
+		out.String(), "settle 1.3.0 is now "+u.Installed.Program,
+	) {
 		t.Errorf("%v: %s", err, out)
 	}
 	info, err := os.Stat(u.Installed.Program)
@@ -146,9 +153,13 @@ func TestHostileOriginInstallsNothing(t *testing.T) {
 		late   bool // the release is announced: its list is signed
 	}{
 		"a key that is not trusted": {func(o origin) { o.sign(untrusted) }, "is not one of the trusted keys", false},
-		"no signature":              {func(o origin) { delete(o, "checksums.txt.sig") }, "checksums.txt.sig answered 404", false},
-		"an empty signature":        {func(o origin) { o["checksums.txt.sig"] = nil }, "not an OpenSSH signature", false},
-		"a huge signature":          {func(o origin) { o["checksums.txt.sig"] = make([]byte, maxSignature+1) }, "more than", false},
+		"no signature": {
+			func(o origin) { delete(o, "checksums.txt.sig") }, "checksums.txt.sig answered 404", false,
+		},
+		"an empty signature": {func(o origin) { o["checksums.txt.sig"] = nil }, "not an OpenSSH signature", false},
+		"a huge signature": {
+			func(o origin) { o["checksums.txt.sig"] = make([]byte, maxSignature+1) }, "more than", false,
+		},
 		"a signature for another purpose": {func(o origin) {
 			o["checksums.txt.sig"] = releaseKey.Sign("git", o["checksums.txt"])
 		}, `is for the namespace "git"`, false},
@@ -165,7 +176,10 @@ func TestHostileOriginInstallsNothing(t *testing.T) {
 				o[name] = data
 			}
 		}, `it is the list of another release than 1.3.0: it names "settle_1.2.4_linux_amd64.tar.gz"`, false},
-		"the archive of an older release": {func(o origin) { o[archive] = old["settle_1.2.4_linux_amd64.tar.gz"] }, "is not the file that was signed", true},
+		"the archive of an older release": {
+			func(o origin) { o[archive] = old["settle_1.2.4_linux_amd64.tar.gz"] },
+			"is not the file that was signed", true,
+		},
 		"another list, signed by a release key": {func(o origin) {
 			list := []byte("not a list\n")
 			o["checksums.txt"], o["checksums.txt.sig"] = list, releaseKey.Sign(ReleaseSigner, list)
@@ -179,7 +193,10 @@ func TestHostileOriginInstallsNothing(t *testing.T) {
 			o[archive] = archiveOf(t, "settle_1.3.0_linux_amd64/settle", "-> /bin/sh")
 			o.sign(releaseKey)
 		}, "is no file", true},
-		"no program": {func(o origin) { o[archive] = archiveOf(t, "settle", "settle"); o.sign(releaseKey) }, "it has no file", true},
+		"no program": {
+			func(o origin) { o[archive] = archiveOf(t, "settle", "settle"); o.sign(releaseKey) },
+			"it has no file", true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOrigin(t, "1.3.0")
@@ -188,10 +205,14 @@ func TestHostileOriginInstallsNothing(t *testing.T) {
 			defer server.Close()
 			u, out := updater(t, server.Client())
 			r := Release{Version: "1.3.0", Files: server.URL}
-			if err := u.Install(t.Context(), r); err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasSuffix(err.Error(), "nothing was changed") {
+			if err := u.Install(t.Context(), r); err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasSuffix(
+				err.Error(), "nothing was changed",
+			) {
 				t.Errorf("install: %v", err)
 			}
-			if err := u.Check(t.Context(), r); !c.late && (err == nil || !strings.Contains(err.Error(), c.want) || out.Len() > 0) || c.late && !errors.Is(err, ErrNewer) {
+			if err := u.Check(t.Context(), r); !c.late && (err == nil || !strings.Contains(
+				err.Error(), c.want,
+			) || out.Len() > 0) || c.late && !errors.Is(err, ErrNewer) {
 				t.Errorf("check: %v: %s", err, out)
 			}
 			if got := u.program(t); got != "settle 1.2.3" {
@@ -214,7 +235,9 @@ func TestOlderReleaseIsNotInstalled(t *testing.T) {
 			o.ServeHTTP(w, r)
 		}))
 		u, out := updater(t, server.Client())
-		if err := u.Install(t.Context(), Release{Version: version, Files: server.URL}); err != nil || !strings.Contains(out.String(), want) || asked || u.program(t) != "settle 1.2.3" {
+		if err := u.Install(
+			t.Context(), Release{Version: version, Files: server.URL},
+		); err != nil || !strings.Contains(out.String(), want) || asked || u.program(t) != "settle 1.2.3" {
 			t.Errorf("%s: %v: %s (asked: %t)", version, err, out, asked)
 		}
 		server.Close()
@@ -229,7 +252,9 @@ func TestInstallNeedsKeyAndOwnProgram(t *testing.T) {
 	u, _ := updater(t, server.Client())
 	keyless := u
 	keyless.Keys = nil
-	if err := keyless.Install(t.Context(), r); err == nil || !strings.Contains(err.Error(), "this build has no release key") {
+	if err := keyless.Install(t.Context(), r); err == nil || !strings.Contains(
+		err.Error(), "this build has no release key",
+	) {
 		t.Errorf("without a key: %v", err)
 	}
 	for want, change := range map[string]func(i *Installed){
@@ -246,7 +271,9 @@ func TestInstallNeedsKeyAndOwnProgram(t *testing.T) {
 		}
 		var out bytes.Buffer
 		owned.Out = &out
-		if err := owned.Check(t.Context(), r); !errors.Is(err, ErrNewer) || !strings.Contains(out.String(), "does not check that signature") {
+		if err := owned.Check(t.Context(), r); !errors.Is(err, ErrNewer) || !strings.Contains(
+			out.String(), "does not check that signature",
+		) {
 			t.Errorf("want %q: %v: %s", want, err, out.String())
 		}
 	}
@@ -268,7 +295,8 @@ func TestParseChecksums(t *testing.T) {
 		sum + " *settle_1.3.0_linux_amd64.tar.gz\n": "not a list", sum + "  \n": "not a list",
 	} {
 		sums, err := parseChecksums([]byte(list), "1.3.0")
-		if want == "" && (err != nil || sums["settle_1.3.0_linux_amd64.tar.gz"] != sum) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if want == "" && (err != nil || sums["settle_1.3.0_linux_amd64.tar.gz"] != sum) || want != "" && (err == nil ||
+			!strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v, %v", list, sums, err)
 		}
 	}
@@ -277,7 +305,9 @@ func TestParseChecksums(t *testing.T) {
 func TestReleaseKeys(t *testing.T) {
 	for text, want := range map[string]string{
 		"# none\n": "", releaseKey.Line(ReleaseSigner, ReleaseSigner): "",
-		releaseKey.Line("ada", ReleaseSigner): `it is of "ada"`, releaseKey.Line(ReleaseSigner, "git"): `for "git"`, "nonsense": "cannot read line 1",
+		releaseKey.Line(
+			"ada", ReleaseSigner,
+		): `it is of "ada"`, releaseKey.Line(ReleaseSigner, "git"): `for "git"`, "nonsense": "cannot read line 1",
 	} {
 		keys, err := ReleaseKeys([]byte(text))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -123,7 +123,9 @@ func (d *demo) prepare() error {
 }
 
 // play runs one turn on a host of its own.
-func (d *demo) play(ctx context.Context, m *script.Model, prompt string, watch func(context.Context, *settle.Session)) (int, error) {
+func (d *demo) play(
+	ctx context.Context, m *script.Model, prompt string, watch func(context.Context, *settle.Session),
+) (int, error) {
 	getenv := func(name string) string { return lookUp(d.Environ, name) }
 	settings, err := config.Load(config.Input{
 		Dir: d.work(), Getenv: getenv, Flags: map[string]string{"data_dir": d.data()}, ProjectConfig: config.IgnoreProject,
@@ -159,7 +161,8 @@ func (d *demo) play(ctx context.Context, m *script.Model, prompt string, watch f
 // lookUp reads a variable, except those that configure settle: the demo is the same on
 // every machine.
 func lookUp(environ []string, name string) string {
-	if strings.HasPrefix(name, "SETTLE_") || strings.HasPrefix(name, "XDG_") || strings.HasSuffix(name, "_BASE_URL") || name == "HOME" {
+	if strings.HasPrefix(name, "SETTLE_") || strings.HasPrefix(name, "XDG_") ||
+		strings.HasSuffix(name, "_BASE_URL") || name == "HOME" {
 		return ""
 	}
 	for _, entry := range environ {
@@ -217,7 +220,10 @@ func (d *demo) table(s *settle.Session) {
 	}
 	_, _ = fmt.Fprintf(w, "the turn\t%s\t%s\t%s\n", t.Cause.Error(), after(t.StartedAt), after(t.EndedAt))
 	if t.Interrupt != nil {
-		_, _ = fmt.Fprintf(w, "\nThe last command ignored SIGTERM. settle killed it and its descendants after a grace period of 250 ms.\n")
+		_, _ = fmt.Fprintf(
+			w,
+			"\nThe last command ignored SIGTERM. settle killed it and its descendants after a grace period of 250 ms.\n",
+		)
 	}
 }
 

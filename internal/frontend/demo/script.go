@@ -26,7 +26,9 @@ func first() *script.Model {
 			script.Call("shell", `{"command":"sleep 0.3; date"}`),
 		),
 		script.Turn(
-			spokenText("Both are done. Next is a command that ignores SIGTERM and would run for a minute. The demo interrupts me while it runs."),
+			spokenText(
+				"Both are done. Next is a command that ignores SIGTERM and would run for a minute. The demo interrupts me while it runs.",
+			),
 			script.Call("shell", fmt.Sprintf(`{"command":%q}`, stubbornCommand)),
 		),
 	)
@@ -51,7 +53,10 @@ func second() *script.Model {
 func spokenText(text string) script.Step {
 	steps := []script.Step{script.Chunk(model.Chunk{Kind: model.ItemStart, Role: model.Assistant})}
 	for _, word := range strings.SplitAfter(text, " ") {
-		steps = append(steps, script.Delay(wordDelay), script.Chunk(model.Chunk{Kind: model.Delta, Role: model.Assistant, Text: word}))
+		steps = append(
+			steps, script.Delay(wordDelay),
+			script.Chunk(model.Chunk{Kind: model.Delta, Role: model.Assistant, Text: word}),
+		)
 	}
 	return script.Turn(append(steps, script.Chunk(model.Chunk{Kind: model.ItemEnd, Role: model.Assistant}))...)
 }

@@ -23,7 +23,9 @@ func List(to io.Writer, dataDir string) error {
 	var rows [][]string
 	for _, j := range list {
 		rows = append(rows, []string{
-			j.Name(), string(j.State), fmt.Sprintf("pid %d", j.PID), j.At.Local().Format(time.DateTime), terminal.Short(j.Command, maxCommand),
+			j.Name(), string(j.State), fmt.Sprintf("pid %d", j.PID), j.At.Local().Format(time.DateTime), terminal.Short(
+				j.Command, maxCommand,
+			),
 		})
 	}
 	return listing.Table(to, rows)

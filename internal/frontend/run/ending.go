@@ -33,7 +33,9 @@ func (s *textView) Close(resume string) bool {
 	if s.ended == nil || !s.stream || s.volume == Quiet {
 		return false
 	}
-	line := s.ended.how + " after " + terminal.Duration(s.ended.took) + ": " + strings.Join(transcript.Spent(s.ended.sum), ", ")
+	line := s.ended.how + " after " + terminal.Duration(s.ended.took) + ": " + strings.Join(
+		transcript.Spent(s.ended.sum), ", ",
+	)
 	if resume != "" {
 		line += "; continue with: " + resume
 	}
@@ -60,7 +62,10 @@ type ending struct {
 
 // turnEnded keeps how the turn ended, for the closing line.
 func (s *textView) turnEnded(t *event.Turn) {
-	s.ended = &ending{how: string(t.Cause.Outcome), style: color(terminal.Green), took: t.EndedAt.Sub(t.StartedAt), sum: t.Summary}
+	s.ended = &ending{
+		how: string(t.Cause.Outcome), style: color(terminal.Green), took: t.EndedAt.Sub(t.StartedAt),
+		sum: t.Summary,
+	}
 	switch t.Cause.Outcome {
 	case event.Aborted:
 		s.ended.how, s.ended.style = string(t.Cause.Reason), color(terminal.Yellow)

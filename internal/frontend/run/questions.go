@@ -23,8 +23,9 @@ type person struct {
 	// forget, if set, discards keys typed before the question.
 	forget func()
 
-	last  *question   // that was asked; for the goroutine that follows the events
-	lines chan string // typed lines, closed at the end of input; nil before the first question; read by the asking goroutine
+	last *question // that was asked; for the goroutine that follows the events
+	// typed lines, closed at the end of input; nil before the first question; read by the asking goroutine
+	lines chan string
 }
 
 // question is asked when those before it have ended.

@@ -120,7 +120,10 @@ func (s *textView) lines(now time.Time) (lines []terminal.Line) {
 		precision = time.Second
 	}
 	clock := " " + terminal.Duration(took.Truncate(precision))
-	line := terminal.Line{{Text: string(frames[s.status.frame%len(frames)]), Style: terminal.Style{Color: terminal.Cyan}}, {Text: " " + what}}
+	line := terminal.Line{
+		{Text: string(frames[s.status.frame%len(frames)]), Style: terminal.Style{Color: terminal.Cyan}},
+		{Text: " " + what},
+	}
 	line = append(terminal.Clip(line, width-len(clock)), terminal.Span{Text: clock, Style: faint()})
 	return append(lines, terminal.Clip(line, width))
 }

@@ -19,7 +19,10 @@ func drawing(t *testing.T, width int) (s *textView, written func() string) {
 	var stdout, stderr bytes.Buffer
 	fatal := func(err error) { t.Error(err) }
 	out, errs := stdio.NewOutput(&stdout, fatal), stdio.NewOutput(&stderr, fatal)
-	s = newTextView(oneturn.Stage{Out: out, Err: errs}, Options{Format: Terminal, StatusTerminal: &StatusTerminal{Width: func() int { return width }}})
+	s = newTextView(
+		oneturn.Stage{Out: out, Err: errs},
+		Options{Format: Terminal, StatusTerminal: &StatusTerminal{Width: func() int { return width }}},
+	)
 	t.Cleanup(func() {
 		if err := out.Close(forever); err != nil {
 			t.Error(err)
@@ -45,7 +48,12 @@ func TestStatus(t *testing.T) {
 	s.volume = Normal
 	l.write(event.CallStarted{Title: "make\x1b[2J all"})
 	began := time.Unix(int64(l.seq)-1, 0)
-	l.write(event.ItemDelta{Stream: event.Output, Text: "one\ntwo\n\nthree\n10%\r20%\r" + strings.Repeat("wide 語 ", 20) + "\nlast\u202e"})
+	l.write(
+		event.ItemDelta{
+			Stream: event.Output,
+			Text:   "one\ntwo\n\nthree\n10%\r20%\r" + strings.Repeat("wide 語 ", 20) + "\nlast\u202e",
+		},
+	)
 	if got := written(); got != "→ make␛[2J all\n" {
 		t.Errorf("written: %q", got)
 	}
@@ -59,26 +67,45 @@ func TestStatus(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	code := 2
-	l.write(event.ItemEnded{Status: event.ItemFailed, Content: event.Content{Type: event.ToolCall, Name: "shell", ExitCode: &code}})
+	l.write(
+		event.ItemEnded{
+			Status:  event.ItemFailed,
+			Content: event.Content{Type: event.ToolCall, Name: "shell", ExitCode: &code},
+		},
+	)
 	if got := written(); got != "\r\x1b[A\x1b[A\x1b[A\x1b[J  make␛[2J all: exit code 2 after 2 s\n" {
 		t.Errorf("written: %q", got)
 	}
-	l.write(event.AttemptEnded{Outcome: event.Completed}, event.TurnCompleted{Summary: event.Summary{Attempts: 1, Usage: event.Usage{Input: 12_340, CacheRead: 9_872, Output: 12}}})
+	l.write(
+		event.AttemptEnded{Outcome: event.Completed},
+		event.TurnCompleted{
+			Summary: event.Summary{Attempts: 1, Usage: event.Usage{Input: 12_340, CacheRead: 9_872, Output: 12}},
+		},
+	)
 	s.draw(began.Add(time.Hour))
 	if got := written(); got != "" {
 		t.Errorf("after the end: %q", got)
 	}
 	s.Close("settle run --resume s PROMPT")
-	if got := written(); !strings.HasSuffix(got, ": 1 request, 12.3k tokens in (80% cached), 12 out; continue with: settle run --resume s PROMPT\n") {
+	if got := written(); !strings.HasSuffix(
+		got,
+		": 1 request, 12.3k tokens in (80% cached), 12 out; continue with: settle run --resume s PROMPT\n",
+	) {
 		t.Errorf("closing: %q", got)
 	}
 }
 
 // No line of the status is wider than the terminal, whatever it shows.
 func TestFit(t *testing.T) {
-	for _, text := range []string{"short", strings.Repeat("x", 200), strings.Repeat("語", 50), "a\tb\n\x1b[31mc", strings.Repeat("👩‍🚀", 30)} {
+	for _, text := range []string{
+		"short", strings.Repeat("x", 200), strings.Repeat("語", 50), "a\tb\n\x1b[31mc",
+		strings.Repeat("👩‍🚀", 30),
+	} {
 		for _, width := range []int{2, 10, 40} {
-			s := &textView{tty: &StatusTerminal{Width: func() int { return width }}, calls: []*runningCall{{title: text, tail: text, began: time.Unix(0, 0)}}}
+			s := &textView{
+				tty:   &StatusTerminal{Width: func() int { return width }},
+				calls: []*runningCall{{title: text, tail: text, began: time.Unix(0, 0)}},
+			}
 			for _, line := range s.lines(time.Unix(9, 0)) {
 				if got := line.Text(); line.Width() >= width || strings.ContainsAny(got, "\n\x1b\t") {
 					t.Errorf("%q at %d columns: %q", text, width, got)

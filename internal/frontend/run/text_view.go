@@ -62,7 +62,10 @@ type runningCall struct {
 }
 
 func newTextView(stage oneturn.Stage, o Options) *textView {
-	s := &textView{out: stage.Out, err: stage.Err, stream: o.Format == Terminal, volume: o.Volume, seen: o.StatusTerminal != nil, late: lateNotices{silent: o.Volume == Quiet}}
+	s := &textView{
+		out: stage.Out, err: stage.Err, stream: o.Format == Terminal, volume: o.Volume,
+		seen: o.StatusTerminal != nil, late: lateNotices{silent: o.Volume == Quiet},
+	}
 	switch {
 	case s.stream && o.StatusTerminal != nil:
 		s.tty, s.palette = o.StatusTerminal, o.StatusTerminal.Palette
@@ -94,7 +97,10 @@ func (s *textView) Follow(ctx context.Context, session *settle.Session, cursor u
 	if s.person == nil {
 		return oneturn.Changes(ctx, session, cursor, transcript.Live, s.show)
 	}
-	asks := asker.New(ctx, asker.Options{Session: session, Ask: s.person.ask, Fill: s.person.ask, By: func() string { return terminalUser }})
+	asks := asker.New(
+		ctx,
+		asker.Options{Session: session, Ask: s.person.ask, Fill: s.person.ask, By: func() string { return terminalUser }},
+	)
 	follow := oneturn.Changes(ctx, session, cursor, transcript.Live, func(c transcript.Change) {
 		if s.show(c); c.Thing == transcript.Approval {
 			asks.Take(c.Event)
@@ -194,7 +200,8 @@ func (s *textView) itemChanged(c transcript.Change) {
 			if i := s.call(c.Item.ID); i != nil {
 				i.tail = terminal.Tail(i.tail + c.Text)
 			}
-		case !isCall && s.stream && (c.Item.Type() == event.Message || s.volume == Verbose && c.Item.Type() == event.Reasoning):
+		case !isCall && s.stream && (c.Item.Type() == event.Message || s.volume == Verbose &&
+			c.Item.Type() == event.Reasoning):
 			s.text(c.Item, c.Text)
 		}
 	case transcript.Running:

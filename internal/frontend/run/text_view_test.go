@@ -84,19 +84,31 @@ func scene() []event.Data {
 		event.ItemStarted{Type: event.Reasoning},
 		event.ItemDelta{Stream: event.Text, Text: "hmm"},
 		event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Reasoning, Text: "hmm"}},
-		event.AttemptEnded{Outcome: event.Failed, RetryIn: &wait, Failure: &event.Failure{Message: "529 overloaded", Attempt: 1, RetryLimit: 5}},
+		event.AttemptEnded{
+			Outcome: event.Failed, RetryIn: &wait,
+			Failure: &event.Failure{Message: "529 overloaded", Attempt: 1, RetryLimit: 5},
+		},
 		event.ItemStarted{Type: event.Message},
 		event.ItemDelta{Stream: event.Text, Text: "The ans"},
 		event.ItemDelta{Stream: event.Text, Text: "wer\x1b[1m is"},
-		event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "The answer\x1b[1m is"}},
+		event.ItemEnded{
+			Status:  event.ItemCompleted,
+			Content: event.Content{Type: event.Message, Text: "The answer\x1b[1m is"},
+		},
 		event.ItemStarted{Type: event.ToolCall, Name: "shell"},
 		event.CallStarted{Title: "go test\x07 ./..."},
 		event.ItemDelta{Stream: event.Output, Text: "FAIL"},
-		event.ItemEnded{Status: event.ItemFailed, Content: event.Content{Type: event.ToolCall, Name: "shell", ExitCode: &code}},
+		event.ItemEnded{
+			Status:  event.ItemFailed,
+			Content: event.Content{Type: event.ToolCall, Name: "shell", ExitCode: &code},
+		},
 		event.ItemStarted{Type: event.ToolCall, Name: "read"},
 		event.ItemEnded{
 			Status: event.ItemAborted, Effects: event.EffectsNone, Cause: event.Abort(event.Interrupted, "user"),
-			Content: event.Content{Type: event.ToolCall, Name: "read", Survivors: []event.Process{{PID: 7, Command: "x", Why: "not permitted"}}},
+			Content: event.Content{
+				Type: event.ToolCall, Name: "read",
+				Survivors: []event.Process{{PID: 7, Command: "x", Why: "not permitted"}},
+			},
 		},
 		event.JobStarted{Job: "j1", PID: 9, Command: "server"},
 	}
@@ -121,7 +133,10 @@ server keeps running as job j1 (pid 9)
 		{"plain", Plain, Normal, "42\n", ""},
 		{"plain, quiet", Plain, Quiet, "42\n", ""},
 		{"plain, verbose", Plain, Verbose, "42\n", recovery + verbose + notices},
-		{"terminal", Terminal, Normal, "The answer␛[1m is\n", recovery + "chat/m in /work; commands run and files change without asking (use --permission ask to be asked)\n" + notices},
+		{
+			"terminal", Terminal, Normal, "The answer␛[1m is\n",
+			recovery + "chat/m in /work; commands run and files change without asking (use --permission ask to be asked)\n" + notices,
+		},
 		{"terminal, quiet", Terminal, Quiet, "The answer␛[1m is\n", ""},
 		{"terminal, verbose", Terminal, Verbose, "The answer␛[1m is\n", recovery + verbose + "hmm\n" + notices},
 	} {
@@ -166,7 +181,11 @@ func TestNotices(t *testing.T) {
 	}{
 		{"terminal", Options{Format: Terminal}, "it was lost\n", ""},
 		{"terminal, quiet", Options{Format: Terminal, Volume: Quiet}, "", ""},
-		{"plain, and a terminal at standard error", Options{Format: Plain, StatusTerminal: &StatusTerminal{}}, "settle: it was lost\n", ""},
+		{
+			"plain, and a terminal at standard error",
+			Options{Format: Plain, StatusTerminal: &StatusTerminal{}},
+			"settle: it was lost\n", "",
+		},
 		{"plain, and a terminal, quiet", Options{Format: Plain, StatusTerminal: &StatusTerminal{}, Volume: Quiet}, "", ""},
 		{"plain", Options{Format: Plain}, "", "settle: note: it was lost\n"},
 		{"plain, quiet", Options{Format: Plain, Volume: Quiet}, "", ""},

@@ -27,7 +27,10 @@ func turn(t *testing.T, m *script.Model, o run.Options, tools ...tool.Tool) (cod
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	o.Config = settle.SessionConfig{Model: model.Config{Provider: m, Name: "m"}, WorkDir: t.TempDir(), Permission: settle.Allow, Tools: tools}
+	o.Config = settle.SessionConfig{
+		Model: model.Config{Provider: m, Name: "m"}, WorkDir: t.TempDir(), Permission: settle.Allow,
+		Tools: tools,
+	}
 	o.Host, o.Prompt, o.Stdout, o.Stderr = host, "hi", &out, &errs
 	code = run.Turn(context.Background(), o)
 	return code, out.String(), errs.String()
@@ -52,12 +55,16 @@ func lastLine(text string) string {
 func TestPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := newTool(t, "bad", func(context.Context) (string, error) { panic("oh") })
-		code, stdout, stderr := turn(t, script.New(script.Call("bad", "{}"), script.Text("I see")), run.Options{Format: run.JSON}, bad)
+		code, stdout, stderr := turn(
+			t, script.New(script.Call("bad", "{}"), script.Text("I see")), run.Options{Format: run.JSON}, bad,
+		)
 		if code != stdio.CodeCompleted || stderr != "" || !strings.Contains(lastLine(stdout), `"kind":"turn.completed"`) {
 			t.Errorf("tool: code %d, stderr %q, last line %s", code, stderr, lastLine(stdout))
 		}
 		code, stdout, stderr = turn(t, script.New(script.Panic("ah")), run.Options{Format: run.JSON})
-		if code != stdio.CodeFailed || !strings.HasPrefix(stderr, "settle: failed: ") || !strings.Contains(lastLine(stdout), `"kind":"turn.failed"`) {
+		if code != stdio.CodeFailed || !strings.HasPrefix(stderr, "settle: failed: ") || !strings.Contains(
+			lastLine(stdout), `"kind":"turn.failed"`,
+		) {
 			t.Errorf("provider: code %d, stderr %q, last line %s", code, stderr, lastLine(stdout))
 		}
 	})
@@ -89,7 +96,9 @@ func TestThirdStopGivesUp(t *testing.T) {
 			<-release
 			return "", nil
 		})
-		code, _, stderr := turn(t, script.New(script.Call("deaf", "{}")), run.Options{Options: oneturn.Options{Stops: stops}}, deaf)
+		code, _, stderr := turn(
+			t, script.New(script.Call("deaf", "{}")), run.Options{Options: oneturn.Options{Stops: stops}}, deaf,
+		)
 		if code != 130 || !strings.HasPrefix(stderr, "settle: ") {
 			t.Errorf("code %d, stderr %q", code, stderr)
 		}
@@ -109,8 +118,13 @@ func TestThirdStopHearsTheEnd(t *testing.T) {
 			time.Sleep(50 * time.Millisecond) // it takes that to be killed
 			return "", nil
 		})
-		code, stdout, stderr := turn(t, script.New(script.Call("slow", "{}")), run.Options{Format: run.JSON, Options: oneturn.Options{Stops: stops}}, slow)
-		if code != 143 || !strings.HasPrefix(stderr, "settle: ended by SIGTERM") || !strings.Contains(lastLine(stdout), `"kind":"turn.aborted"`) {
+		code, stdout, stderr := turn(
+			t, script.New(script.Call("slow", "{}")),
+			run.Options{Format: run.JSON, Options: oneturn.Options{Stops: stops}}, slow,
+		)
+		if code != 143 || !strings.HasPrefix(stderr, "settle: ended by SIGTERM") || !strings.Contains(
+			lastLine(stdout), `"kind":"turn.aborted"`,
+		) {
 			t.Errorf("code %d, stderr %q, last line %s", code, stderr, lastLine(stdout))
 		}
 	})
@@ -119,14 +133,19 @@ func TestThirdStopHearsTheEnd(t *testing.T) {
 func TestAnswerIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := ""
-		code, stdout, _ := turn(t, script.New(script.Text("for", "ty-two")), run.Options{Options: oneturn.Options{Answer: func(text string) error {
+		code, stdout, _ := turn(t, script.New(
+			script.Text("for", "ty-two"),
+		), run.Options{Options: oneturn.Options{Answer: func(text string) error {
 			kept = text
 			return nil
 		}}})
 		if code != 0 || kept != "forty-two" || stdout != "forty-two\n" {
 			t.Errorf("code %d, kept %q, stdout %q", code, kept, stdout)
 		}
-		code, _, stderr := turn(t, script.New(script.Text("lost")), run.Options{Options: oneturn.Options{Answer: func(string) error { return errors.New("disk full") }}})
+		code, _, stderr := turn(
+			t, script.New(script.Text("lost")),
+			run.Options{Options: oneturn.Options{Answer: func(string) error { return errors.New("disk full") }}},
+		)
 		if code != stdio.CodeFailed || stderr != "settle: disk full\n" {
 			t.Errorf("code %d, stderr %q", code, stderr)
 		}
@@ -165,8 +184,13 @@ func TestLostClientIsNotImpatient(t *testing.T) {
 			time.Sleep(100 * time.Millisecond) // within the grace
 			return "what it had", nil
 		})
-		code, stdout, _ := turn(t, script.New(script.Call("slow", "{}")), run.Options{Format: run.JSON, Options: oneturn.Options{Stops: stops}}, slow)
-		if code != stdio.CodeStdoutClosed || !strings.Contains(stdout, "what it had") || !strings.Contains(lastLine(stdout), `"kind":"turn.aborted"`) {
+		code, stdout, _ := turn(
+			t, script.New(script.Call("slow", "{}")),
+			run.Options{Format: run.JSON, Options: oneturn.Options{Stops: stops}}, slow,
+		)
+		if code != stdio.CodeStdoutClosed || !strings.Contains(stdout, "what it had") || !strings.Contains(
+			lastLine(stdout), `"kind":"turn.aborted"`,
+		) {
 			t.Errorf("code %d, stdout %s", code, stdout)
 		}
 	})

@@ -136,7 +136,10 @@ func (i Inspection) secrets() []string {
 // problem says why a log cannot be read, and what becomes of it.
 func problem(err error) string {
 	if damage := (*journal.DamageError)(nil); errors.As(err, &damage) {
-		return fmt.Sprintf("%v; what comes before is checked; opening the session cuts the log there and saves the rest next to it", err)
+		return fmt.Sprintf(
+			"%v; what comes before is checked; opening the session cuts the log there and saves the rest next to it",
+			err,
+		)
 	}
 	return err.Error()
 }

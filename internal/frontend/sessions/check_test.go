@@ -37,8 +37,17 @@ func good() []event.Event {
 		turn("i1", event.CallReady{Name: "shell", CallID: "c1", Arguments: "{}"}),
 		turn("i1", event.CallStarted{}),
 		{Turn: "t1", Attempt: "a1", Data: event.AttemptEnded{Outcome: event.Completed}},
-		turn("i1", event.ItemEnded{Status: event.ItemAborted, Effects: event.EffectsPartial, Cause: cut, Content: event.Content{Type: event.ToolCall, Name: "shell", CallID: "c1", Arguments: "{}"}}),
-		{Turn: "t1", Data: event.TurnAborted{Reason: event.Interrupted, Summary: event.Summary{Steps: 1, Attempts: 1, Calls: 1}}},
+		turn(
+			"i1",
+			event.ItemEnded{
+				Status: event.ItemAborted, Effects: event.EffectsPartial, Cause: cut,
+				Content: event.Content{Type: event.ToolCall, Name: "shell", CallID: "c1", Arguments: "{}"},
+			},
+		),
+		{
+			Turn: "t1",
+			Data: event.TurnAborted{Reason: event.Interrupted, Summary: event.Summary{Steps: 1, Attempts: 1, Calls: 1}},
+		},
 		{Data: event.SessionClosed{}},
 	}
 }
@@ -82,12 +91,32 @@ func TestCheck(t *testing.T) {
 	}{
 		{"kept", good(), []string{"s: 11 events, 1 turns: no violations\n"}, false},
 		{"empty", nil, []string{"s: 0 events, 0 turns: no violations\n"}, false},
-		{"no ending of the call", without(good(), 8), []string{"1 turns: violations: 1\n", "  C2: event 9 (turn.aborted): item i1 of turn t1 is open\n"}, true},
-		{"no terminal event", without(good(), 9), []string{"violations: ", "  C2: event 10 (session.closed): turn t1 is running\n"}, true},
-		{"a call that never was durable", without(good(), 6), []string{"violations: 2\n", "  C5: event 8 (item.ended)", "  C14: event 9 (turn.aborted): its summary"}, true},
+		{
+			"no ending of the call", without(good(), 8),
+			[]string{"1 turns: violations: 1\n", "  C2: event 9 (turn.aborted): item i1 of turn t1 is open\n"},
+			true,
+		},
+		{
+			"no terminal event", without(good(), 9),
+			[]string{"violations: ", "  C2: event 10 (session.closed): turn t1 is running\n"},
+			true,
+		},
+		{
+			"a call that never was durable", without(good(), 6),
+			[]string{"violations: 2\n", "  C5: event 8 (item.ended)", "  C14: event 9 (turn.aborted): its summary"},
+			true,
+		},
 		{"a secret", said, []string{"  C15: event 2 (input.accepted): it contains a secret of 24 characters\n"}, true},
-		{"a turn that was left", good()[:7], []string{"s: 7 events, 1 turns: no violations\n", "  a turn has not ended"}, false},
-		{"a turn that goes on", running[:7], []string{"s: 7 events, 1 turns: no violations\n", fmt.Sprintf("  a turn is running in pid %d\n", os.Getpid())}, false},
+		{
+			"a turn that was left", good()[:7],
+			[]string{"s: 7 events, 1 turns: no violations\n", "  a turn has not ended"},
+			false,
+		},
+		{
+			"a turn that goes on", running[:7],
+			[]string{"s: 7 events, 1 turns: no violations\n", fmt.Sprintf("  a turn is running in pid %d\n", os.Getpid())},
+			false,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -142,7 +171,10 @@ func TestCheckOfADamagedLog(t *testing.T) {
 	if err == nil || err.Error() != "1 of 1 sessions violate the contract" {
 		t.Errorf("the error is %v", err)
 	}
-	for _, want := range []string{"s: 9 events", "  C2: event 9", "  the log is damaged at offset ", "a record's checksum differs", "saves the rest next to it"} {
+	for _, want := range []string{
+		"s: 9 events", "  C2: event 9", "  the log is damaged at offset ", "a record's checksum differs",
+		"saves the rest next to it",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, &out)
 		}
@@ -182,7 +214,10 @@ func TestCheckAsJSON(t *testing.T) {
 	}
 	want := []finding{
 		{Session: "a", Events: 11, Turns: 1},
-		{Session: "b", Events: 10, Turns: 1, Violations: []violation{{Clause: "C2", Seq: 9, Kind: event.KindTurnAborted, What: "item i1 of turn t1 is open"}}},
+		{
+			Session: "b", Events: 10, Turns: 1,
+			Violations: []violation{{Clause: "C2", Seq: 9, Kind: event.KindTurnAborted, What: "item i1 of turn t1 is open"}},
+		},
 		{Session: "c", Events: 7, Turns: 1, Open: true},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(finding{})); diff != "" {
@@ -195,7 +230,9 @@ func TestCheckOfNothing(t *testing.T) {
 	if err := (Inspection{DataDir: t.TempDir()}).Check(t.Context(), &out); err != nil || out.Len() > 0 {
 		t.Errorf("no sessions: %v, %q", err, &out)
 	}
-	if err := (Inspection{DataDir: filepath.Join(t.TempDir(), "none")}).Check(t.Context(), &out); err == nil || out.Len() > 0 {
+	if err := (Inspection{
+		DataDir: filepath.Join(t.TempDir(), "none"),
+	}).Check(t.Context(), &out); err == nil || out.Len() > 0 {
 		t.Errorf("no data directory: %v, %q", err, &out)
 	}
 	err := Inspection{DataDir: t.TempDir(), Sessions: []string{"nope"}}.Check(t.Context(), &out)

@@ -43,7 +43,8 @@ func (c Compaction) Run(ctx context.Context, out io.Writer) (code int, err error
 		select {
 		case stop := <-c.Stops:
 			stops <- stop
-			_, _ = session.Interrupt(working, settle.Interruption{By: stop.By, Reason: stop.Reason}) // the compaction says how it ended
+			// the compaction says how it ended
+			_, _ = session.Interrupt(working, settle.Interruption{By: stop.By, Reason: stop.Reason})
 		case <-working.Done():
 		}
 	}()

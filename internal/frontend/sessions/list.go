@@ -29,7 +29,9 @@ func List(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) 
 	for _, b := range tree(list) {
 		e := b.Entry
 		rows = append(rows, []string{
-			e.Session, e.Updated.Local().Format(time.DateTime), state(e) + where(dataDir, e.Session), terminal.Short(e.Model, maxCell), b.mark() + terminal.Short(e.Title, maxCell) + ownWorktree(dataDir, e),
+			e.Session, e.Updated.Local().Format(time.DateTime), state(e) +
+				where(dataDir, e.Session), terminal.Short(e.Model, maxCell), b.mark() + terminal.Short(e.Title, maxCell) +
+				ownWorktree(dataDir, e),
 		})
 	}
 	return listing.Table(to, rows)
@@ -145,7 +147,10 @@ func ListJSON(ctx context.Context, to io.Writer, dataDir string, q catalogue.Que
 	}
 	lines := make([]line, len(list))
 	for n, e := range list {
-		lines[n] = line{e.Session, e.Dir, e.Title, e.Model, e.Outcome, e.Reason, e.Running, e.Created.UTC(), e.Updated.UTC(), e.Problem, e.Parent, nil}
+		lines[n] = line{
+			e.Session, e.Dir, e.Title, e.Model, e.Outcome, e.Reason, e.Running, e.Created.UTC(), e.Updated.UTC(),
+			e.Problem, e.Parent, nil,
+		}
 		if host, known := attach.HostOf(dataDir, e.Session); known {
 			lines[n].Host = &host
 		}

@@ -13,17 +13,28 @@ func TestShowTokens(t *testing.T) {
 	dir := t.TempDir()
 	log := good()[:9]
 	log = append(log,
-		event.Event{Turn: "t1", Data: event.HistoryChanged{Change: event.ChangeCompacted, Why: "the conversation was compacted"}},
+		event.Event{
+			Turn: "t1",
+			Data: event.HistoryChanged{Change: event.ChangeCompacted, Why: "the conversation was compacted"},
+		},
 		event.Event{Turn: "t1", Attempt: "a2", Data: event.AttemptStarted{Step: 2, N: 1}},
-		event.Event{Turn: "t1", Attempt: "a2", Data: event.AttemptEnded{Outcome: event.Completed, Usage: event.Usage{Input: 1000, CacheRead: 955, Output: 7}}},
-		event.Event{Turn: "t1", Data: event.TurnCompleted{Summary: event.Summary{Usage: event.Usage{Input: 1000, CacheRead: 955, Output: 7}}}},
+		event.Event{
+			Turn: "t1", Attempt: "a2",
+			Data: event.AttemptEnded{Outcome: event.Completed, Usage: event.Usage{Input: 1000, CacheRead: 955, Output: 7}},
+		},
+		event.Event{
+			Turn: "t1",
+			Data: event.TurnCompleted{Summary: event.Summary{Usage: event.Usage{Input: 1000, CacheRead: 955, Output: 7}}},
+		},
 	)
 	put(t, dir, "s", log)
 	var out bytes.Buffer
 	if err := Show(&out, dir, "s"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\n2 requests, 1.0k tokens in (95% cached), 7 out\n", "\n(the conversation was compacted)\n"} {
+	for _, want := range []string{
+		"\n2 requests, 1.0k tokens in (95% cached), 7 out\n", "\n(the conversation was compacted)\n",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not show %q:\n%s", want, out.String())
 		}
@@ -38,7 +49,12 @@ func TestShowSteeredInput(t *testing.T) {
 		event.Event{Data: event.InputAccepted{Input: "n2", Text: "and look twice", Mode: event.Steer}},
 		event.Event{Turn: "t1", Attempt: "a2", Data: event.AttemptStarted{Step: 2, N: 1, Inputs: []string{"n2"}}},
 		event.Event{Turn: "t1", Attempt: "a2", Item: "i2", Data: event.ItemStarted{Type: event.Message}},
-		event.Event{Turn: "t1", Attempt: "a2", Item: "i2", Data: event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "Twice it is."}}},
+		event.Event{
+			Turn: "t1", Attempt: "a2", Item: "i2",
+			Data: event.ItemEnded{
+				Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "Twice it is."},
+			},
+		},
 		event.Event{Turn: "t1", Attempt: "a2", Data: event.AttemptEnded{Outcome: event.Completed}},
 		event.Event{Turn: "t1", Data: event.TurnCompleted{Answer: "Twice it is."}},
 		event.Event{Data: event.SessionClosed{}},

@@ -19,7 +19,10 @@ func TestTree(t *testing.T) {
 		at = at.Add(-time.Second)
 		return catalogue.Entry{Session: id, Parent: parent, Created: at}
 	}
-	list := []catalogue.Entry{entry("new", ""), entry("b2", "b"), entry("b1", "b"), entry("b", ""), entry("deep", "b1"), entry("self", "self"), entry("lost", "gone")}
+	list := []catalogue.Entry{
+		entry("new", ""), entry("b2", "b"), entry("b1", "b"), entry("b", ""), entry("deep", "b1"),
+		entry("self", "self"), entry("lost", "gone"),
+	}
 	var got []string
 	for _, b := range tree(list) {
 		got = append(got, strings.TrimSpace(fmt.Sprint(b.mark(), b.Session)))

@@ -25,7 +25,12 @@ func hostOf(c Conversation) string {
 // showHost says whose session this is.
 func (u *UI) showHost(host string) {
 	u.display.hint = ""
-	u.commit(notice(accent(), "attached to %s: what you send, answer and interrupt here happens there; leaving ends nothing", host))
+	u.commit(
+		notice(
+			accent(),
+			"attached to %s: what you send, answer and interrupt here happens there; leaving ends nothing", host,
+		),
+	)
 }
 
 // endText reports how a session ended that this terminal did not close.

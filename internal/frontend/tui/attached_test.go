@@ -47,8 +47,15 @@ func TestAttachAtEachEvent(t *testing.T) {
 		defer host.Close(t.Context())
 		s, err := host.Session(t.Context(), "s", settle.SessionConfig{
 			Model: model.Config{Name: "m", Provider: script.New(
-				script.Turn(script.Reasoning("Hm, ", "let me see."), script.Text("One ", "paragraph.\n\n- a\n", "- b\n\nAnd ", "one more"), script.Call("act", "{", "}"), script.Call("act", "{ }")),
-				script.Turn(script.Text("Half of ", "it.\n\nAnd ", "then"), script.Fail(model.NewError(model.ErrOverloaded, "overloaded"))),
+				script.Turn(
+					script.Reasoning("Hm, ", "let me see."),
+					script.Text("One ", "paragraph.\n\n- a\n", "- b\n\nAnd ", "one more"), script.Call("act", "{", "}"),
+					script.Call("act", "{ }"),
+				),
+				script.Turn(
+					script.Text("Half of ", "it.\n\nAnd ", "then"),
+					script.Fail(model.NewError(model.ErrOverloaded, "overloaded")),
+				),
 				script.Text("It is ", "done.\n\n```\ncode\n", "more\n```\nThe end."),
 			)},
 			Tools: []tool.Tool{act}, Permission: settle.Allow,
@@ -128,7 +135,9 @@ func TestAttachToLongTurnShowsItsEnd(t *testing.T) {
 	}
 	p.shorten()
 	rows := shownText(p.finished())
-	if len(rows) > recentEntries+1 || !strings.Contains(rows[0], "is left out") || rows[len(rows)-1] != fmt.Sprintf("· entry %d", 3*recentEntries-1) {
+	if len(rows) > recentEntries+1 || !strings.Contains(rows[0], "is left out") || rows[len(rows)-1] != fmt.Sprintf(
+		"· entry %d", 3*recentEntries-1,
+	) {
 		t.Errorf("%d rows, from %q", len(rows), rows[0])
 	}
 	p.resume(turn, log) // nothing more

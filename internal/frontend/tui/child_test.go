@@ -32,8 +32,14 @@ func TestApprovalOfBackgroundChildIsShown(t *testing.T) {
 	for key, want := range map[string]int{"y": 1, "n": 0} {
 		synctest.Test(t, func(t *testing.T) {
 			f := family{
-				"go":   script.New(script.Turn(script.Call("task", `{"description":"look","prompt":"look","background":true}`)), script.Turn(script.Text("Started."))),
-				"look": script.New(script.Turn(script.Delay(30*time.Second), script.Call("shell", `{"command":"count"}`)), script.Turn(script.Text("Seen."))),
+				"go": script.New(
+					script.Turn(script.Call("task", `{"description":"look","prompt":"look","background":true}`)),
+					script.Turn(script.Text("Started.")),
+				),
+				"look": script.New(
+					script.Turn(script.Delay(30*time.Second), script.Call("shell", `{"command":"count"}`)),
+					script.Turn(script.Text("Seen.")),
+				),
 			}
 			ran := 0
 			shell, err := tool.New("shell", "runs", func(context.Context, struct {
@@ -47,13 +53,18 @@ func TestApprovalOfBackgroundChildIsShown(t *testing.T) {
 				t.Fatal(err)
 			}
 			p, code := newPersonOf(t, Options{}, settle.SessionConfig{
-				Model: model.Config{Provider: f, ProviderName: "script", Name: "m"}, WorkDir: "/w", Permission: settle.Ask, Attended: true, Tools: []tool.Tool{shell},
+				Model: model.Config{
+					Provider: f, ProviderName: "script", Name: "m",
+				}, WorkDir: "/w", Permission: settle.Ask, Attended: true, Tools: []tool.Tool{shell},
 				Tasks: &settle.Tasks{},
 			})
 			p.types("go\r")
 			p.sees("Started.")
 			time.Sleep(time.Minute)
-			p.sees("? settle asks before this call", "Child agent c000001 (look) asks:", "Allow child agent c000001 (look)", "y once")
+			p.sees(
+				"? settle asks before this call", "Child agent c000001 (look) asks:",
+				"Allow child agent c000001 (look)", "y once",
+			)
 			p.misses("Esc ends the turn")
 			p.types(key)
 			p.misses("Allow child agent")

@@ -21,7 +21,13 @@ func (u *UI) commands() []slash {
 	}
 	for _, c := range set.List {
 		if !slices.ContainsFunc(all, func(s slash) bool { return s.name == c.Name }) {
-			all = append(all, slash{c.Name, c.Hint, terminal.Short(c.About, maxHelp), func(u *UI, argument string) { u.deliverCommand(c, argument) }})
+			all = append(
+				all,
+				slash{
+					c.Name, c.Hint, terminal.Short(c.About, maxHelp),
+					func(u *UI, argument string) { u.deliverCommand(c, argument) },
+				},
+			)
 		}
 	}
 	return all

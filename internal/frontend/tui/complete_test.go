@@ -80,7 +80,15 @@ func TestHistoryRecallOffersNoCompletion(t *testing.T) {
 }
 
 func TestListRows(t *testing.T) {
-	l := list{choices: []choice{{label: "a", group: "One"}, {label: "b", group: "One"}, {label: "c", group: "Two"}, {label: "d", group: "Two"}}, at: 2}
+	l := list{
+		choices: []choice{
+			{label: "a", group: "One"},
+			{label: "b", group: "One"},
+			{label: "c", group: "Two"},
+			{label: "d", group: "Two"},
+		},
+		at: 2,
+	}
 	for most, want := range map[int]string{
 		6: "One|  a|  b|Two|› c|  d",
 		4: "  b|Two|› c|  d",

@@ -40,11 +40,20 @@ func (u *UI) showCost(string) {
 			cost = terminal.Dollars(usd)
 		}
 		lines = append(lines, fmt.Sprintf("%s: %s", name, terminal.Count(requests[name], "request")),
-			fmt.Sprintf("    input   %s tokens, of which %s were read from the provider's cache", terminal.Tokens(u.Input), terminal.Tokens(u.CacheRead)),
-			fmt.Sprintf("    output  %s tokens, of which %s are reasoning", terminal.Tokens(u.Output), terminal.Tokens(u.Reasoning)),
+			fmt.Sprintf(
+				"    input   %s tokens, of which %s were read from the provider's cache", terminal.Tokens(u.Input),
+				terminal.Tokens(u.CacheRead),
+			),
+			fmt.Sprintf(
+				"    output  %s tokens, of which %s are reasoning", terminal.Tokens(u.Output),
+				terminal.Tokens(u.Reasoning),
+			),
 			"    cost    "+cost)
 	}
-	lines = append(lines, "", "The providers count the tokens. Costs use their list prices, or the prices in your configuration.")
+	lines = append(
+		lines, "",
+		"The providers count the tokens. Costs use their list prices, or the prices in your configuration.",
+	)
 	u.lines("Cost", lines)
 }
 
@@ -62,7 +71,10 @@ func (u *UI) showTimeline(string) {
 		if len(lines) > 0 {
 			lines = append(lines, "")
 		}
-		lines = append(lines, fmt.Sprintf("%s  %s  %s", t.StartedAt.Local().Format("2006-01-02 15:04:05"), t.ID, terminal.OneLine(textOf(t))))
+		lines = append(
+			lines,
+			fmt.Sprintf("%s  %s  %s", t.StartedAt.Local().Format("2006-01-02 15:04:05"), t.ID, terminal.OneLine(textOf(t))),
+		)
 		stretches := stretchesOf(t, s.Host.Dir)
 		slices.SortStableFunc(stretches, func(a, b stretch) int { return a.at.Compare(b.at) })
 		for _, m := range stretches {
@@ -92,7 +104,10 @@ func howEnded(t *event.Turn) string {
 
 func stretchesOf(t *event.Turn, dir string) (out []stretch) {
 	for n, a := range t.Attempts {
-		m := stretch{at: a.StartedAt, until: a.EndedAt, what: fmt.Sprintf("request %d to %s/%s", n+1, a.Start.Provider, a.Start.Model)}
+		m := stretch{
+			at: a.StartedAt, until: a.EndedAt,
+			what: fmt.Sprintf("request %d to %s/%s", n+1, a.Start.Provider, a.Start.Model),
+		}
 		if a.End != nil && a.End.Failure != nil {
 			m.what += ": " + terminal.OneLine(a.End.Failure.Message)
 		}
@@ -103,7 +118,10 @@ func stretchesOf(t *event.Turn, dir string) (out []stretch) {
 			continue
 		}
 		content := i.Content()
-		m := stretch{at: i.StartedAt, until: i.EndedAt, what: terminal.OneLine(title(toolview.New(content.Name, content.RanWith(), dir)))}
+		m := stretch{
+			at: i.StartedAt, until: i.EndedAt,
+			what: terminal.OneLine(title(toolview.New(content.Name, content.RanWith(), dir))),
+		}
 		if i.Status == event.ItemFailed || i.Status == event.ItemAborted {
 			m.what += "  (" + strings.ToLower(string(i.Status)) + ")"
 		}

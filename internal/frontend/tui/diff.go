@@ -34,7 +34,10 @@ func changeRows(changes []toolview.Change, dir string, width, most int) (rows []
 		rows = append(rows, terminal.Clip(terminal.Plain(head, faint()), width))
 		for n, l := range lines {
 			if most--; most < 0 {
-				return append(rows, terminal.Clip(terminal.Plain(fmt.Sprintf("  … %d more lines (Ctrl-T)", len(lines)-n), faint()), width))
+				return append(
+					rows,
+					terminal.Clip(terminal.Plain(fmt.Sprintf("  … %d more lines (Ctrl-T)", len(lines)-n), faint()), width),
+				)
 			}
 			rows = append(rows, l.rows(width)...)
 		}
@@ -145,6 +148,10 @@ func (l diffLine) rows(width int) []terminal.Line {
 		style = failure()
 	}
 	indent := terminal.Indent{First: terminal.Plain(fmt.Sprintf("  %4d %c ", l.number, l.sign), style), Rest: spaces(9)}
-	line := terminal.Line{{Text: l.text[:l.from], Style: style}, {Text: l.text[l.from:l.to], Style: style.With(terminal.Reverse)}, {Text: l.text[l.to:], Style: style}}
+	line := terminal.Line{
+		{Text: l.text[:l.from], Style: style},
+		{Text: l.text[l.from:l.to], Style: style.With(terminal.Reverse)},
+		{Text: l.text[l.to:], Style: style},
+	}
 	return terminal.Break(line, width, indent)
 }

@@ -93,5 +93,8 @@ func (p *printout) compare(one *piece) {
 		p.draft.spill(one.item, hash)
 	}
 	one.repeats, p.draft.discarded = false, nil
-	one.entries = append([]entry{notice(faint(), "the next attempt repeats the text above, which stays")}, one.entries[len(discarded):]...)
+	one.entries = append(
+		[]entry{notice(faint(), "the next attempt repeats the text above, which stays")},
+		one.entries[len(discarded):]...,
+	)
 }

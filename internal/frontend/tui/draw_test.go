@@ -94,7 +94,12 @@ func (l *drawnLog) drawTurn() {
 			l.work()
 		}
 	}
-	l.add(event.Event{Turn: l.turn, Data: event.TurnCompleted{Answer: "x", Summary: event.Summary{Steps: steps, Attempts: steps}}})
+	l.add(
+		event.Event{
+			Turn: l.turn,
+			Data: event.TurnCompleted{Answer: "x", Summary: event.Summary{Steps: steps, Attempts: steps}},
+		},
+	)
 }
 
 // drawAttempt reports whether the attempt completed.
@@ -113,12 +118,19 @@ func (l *drawnLog) drawAttempt(step, n int) bool {
 		}
 	}
 	if !fails {
-		l.add(event.Event{Turn: l.turn, Attempt: l.attempt, Data: event.AttemptEnded{Outcome: event.Completed, Usage: event.Usage{Input: 100, Output: 10}}})
+		l.add(
+			event.Event{
+				Turn: l.turn, Attempt: l.attempt,
+				Data: event.AttemptEnded{Outcome: event.Completed, Usage: event.Usage{Input: 100, Output: 10}},
+			},
+		)
 		return true
 	}
 	wait := int64(4000)
 	l.add(event.Event{Turn: l.turn, Attempt: l.attempt, Data: event.AttemptEnded{
-		Outcome: event.Failed, Failure: &event.Failure{Name: "x", Message: "overloaded", Attempt: n}, RetryIn: &wait, Discarded: items,
+		Outcome: event.Failed, Failure: &event.Failure{
+			Name: "x", Message: "overloaded", Attempt: n,
+		}, RetryIn: &wait, Discarded: items,
 	}})
 	return false
 }
@@ -159,7 +171,10 @@ func (l *drawnLog) message(kind event.ItemType, calls bool) string {
 
 func (l *drawnLog) call() {
 	item := l.id("c")
-	e := event.Event{Turn: l.turn, Attempt: l.attempt, Item: item, Data: event.ItemStarted{Type: event.ToolCall, Name: "shell", CallID: item}}
+	e := event.Event{
+		Turn: l.turn, Attempt: l.attempt, Item: item,
+		Data: event.ItemStarted{Type: event.ToolCall, Name: "shell", CallID: item},
+	}
 	l.add(e)
 	arguments, err := json.Marshal(map[string]string{"command": "make " + l.text()})
 	if err != nil {
@@ -183,7 +198,10 @@ func (l *drawnLog) start() {
 	e := event.Event{Turn: l.turn, Attempt: l.state.Turn(l.turn).Item(item).Attempt, Item: item}
 	if l.r.IntN(2) == 0 {
 		approval := l.id("q")
-		e.Data = event.ApprovalRequested{Approval: approval, Tool: "shell", Title: "make", Text: "shell\n  command:\n      make " + l.text(), Why: "it writes", Covers: "the same"}
+		e.Data = event.ApprovalRequested{
+			Approval: approval, Tool: "shell", Title: "make", Text: "shell\n  command:\n      make " + l.text(),
+			Why: "it writes", Covers: "the same",
+		}
 		l.add(e)
 		if l.r.IntN(2) == 0 {
 			l.work()

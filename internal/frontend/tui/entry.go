@@ -71,7 +71,10 @@ func inputEntry(in *event.Input) entry {
 	for n, i := range in.Images {
 		text += fmt.Sprintf("\n[image %d: %s, %d bytes]", n+1, i.MediaType, len(i.Data))
 	}
-	return entry{group: ofInput, gap: true, rows: paragraph(promptMark, strings.TrimLeft(text, "\n"), accent().With(terminal.Bold), bold())}
+	return entry{
+		group: ofInput, gap: true,
+		rows: paragraph(promptMark, strings.TrimLeft(text, "\n"), accent().With(terminal.Bold), bold()),
+	}
 }
 
 // blockEntry is a block of a message. It keeps its rows, since it is shown in each
@@ -244,7 +247,10 @@ func outputRows(output string, most int) func(int) []terminal.Line {
 		for n, line := range lines {
 			mark := "  │ "
 			if n == 0 && more > 0 {
-				rows = append(rows, terminal.Clip(terminal.Plain(fmt.Sprintf("  │ … %d more lines (Ctrl-T)", more), faint()), width))
+				rows = append(
+					rows,
+					terminal.Clip(terminal.Plain(fmt.Sprintf("  │ … %d more lines (Ctrl-T)", more), faint()), width),
+				)
 			}
 			rows = append(rows, terminal.Clip(terminal.Plain(mark+line, faint()), width))
 		}
@@ -270,7 +276,10 @@ func askEntry(a *event.Approval) entry {
 		rows := terminal.Wrap(terminal.Plain(head, warning().With(terminal.Bold)), width, terminal.Indent{})
 		var diff diffColors
 		for line := range strings.SplitSeq(words, "\n") {
-			rows = append(rows, terminal.Wrap(terminal.Plain(line, diff.style(line)), width, terminal.Indent{First: spaces(2), Rest: spaces(2)})...)
+			rows = append(
+				rows,
+				terminal.Wrap(terminal.Plain(line, diff.style(line)), width, terminal.Indent{First: spaces(2), Rest: spaces(2)})...,
+			)
 		}
 		return rows
 	}}

@@ -98,7 +98,12 @@ func (u *UI) finish() {
 		u.commit(notice(faint(), "the session continues in %s", host))
 	}
 	if u.Resume != nil && u.view.conversation != nil && len(u.state().Turns) > 0 {
-		u.commit(entry{group: ofEnding, gap: true, rows: paragraph("", "Continue with:\n"+u.Resume(u.view.conversation.ID()), faint(), faint())})
+		u.commit(
+			entry{
+				group: ofEnding, gap: true,
+				rows: paragraph("", "Continue with:\n"+u.Resume(u.view.conversation.ID()), faint(), faint()),
+			},
+		)
 	}
 	_ = u.display.screen.Leave(u.display.rows) // it is memory
 	u.display.writer.last(u.display.frames.Bytes())

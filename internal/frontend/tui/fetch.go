@@ -34,7 +34,9 @@ func newFetch(c Conversation, text string) (one *fetch, send func(context.Contex
 	return one, func(ctx context.Context) error {
 		options := []settle.InputOption{settle.From(user), settle.WithID(one.input)}
 		if e, ok := c.(Expander); ok {
-			options = append(options, settle.WithExpansion(func(ctx context.Context, text string) (string, []event.Image, error) {
+			options = append(options, settle.WithExpansion(func(
+				ctx context.Context, text string,
+			) (string, []event.Image, error) {
 				stands, images, err := e.Expand(ctx, text)
 				if name, _, _ := strings.Cut(text, " "); err == nil && stands == text && len(images) == 0 {
 					err = fmt.Errorf("there is no command %s; a space before the slash sends it as it is", name)
@@ -153,5 +155,10 @@ func (u *UI) fetchRows(width int) []terminal.Line {
 	if u.view.fetch.givenUp {
 		how = "↳ cancelling: "
 	}
-	return []terminal.Line{terminal.Clip(terminal.Line{{Text: how, Style: faint()}, {Text: terminal.OneLine(strings.TrimSpace(u.view.fetch.text))}}, width)}
+	return []terminal.Line{
+		terminal.Clip(
+			terminal.Line{{Text: how, Style: faint()}, {Text: terminal.OneLine(strings.TrimSpace(u.view.fetch.text))}},
+			width,
+		),
+	}
 }

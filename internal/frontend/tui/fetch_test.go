@@ -23,7 +23,12 @@ import (
 // docs are sessions with a server that takes an hour, unless its prompt is given up.
 func docs() *rich {
 	return &rich{
-		prompts: []mcp.Command{{Name: "docs__style", Server: "docs", Prompt: mcp.Prompt{Name: "style", Description: "The house's style", Arguments: []mcp.Argument{{Name: "lang"}}}}},
+		prompts: []mcp.Command{
+			{
+				Name: "docs__style", Server: "docs",
+				Prompt: mcp.Prompt{Name: "style", Description: "The house's style", Arguments: []mcp.Argument{{Name: "lang"}}},
+			},
+		},
 		expand: func(ctx context.Context, text string) (string, []event.Image, error) {
 			switch {
 			case strings.Contains(text, "bad"):
@@ -45,7 +50,10 @@ func docs() *rich {
 // has answered.
 func TestServerPromptIsExpanded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, code := newPerson(t, Options{Sessions: docs()}, script.Turn(script.Text("I will.")), script.Turn(script.Text("And that.")))
+		p, code := newPerson(
+			t, Options{Sessions: docs()}, script.Turn(script.Text("I will.")),
+			script.Turn(script.Text("And that.")),
+		)
 		p.types("/docs")
 		p.sees("/docs__style [lang]", "The house's style")
 		p.types("\t")
@@ -69,7 +77,10 @@ func TestServerPromptIsExpanded(t *testing.T) {
 // Esc gives a prompt up; nothing is sent, and the text is in the editor again.
 func TestServerPromptCanBeCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, code := newPerson(t, Options{Sessions: docs()}, script.Turn(script.Call("shell", `{"command":"count"}`)), script.Turn(script.Text("Done.")))
+		p, code := newPerson(
+			t, Options{Sessions: docs()}, script.Turn(script.Call("shell", `{"command":"count"}`)),
+			script.Turn(script.Text("Done.")),
+		)
 		p.types("/docs__style go\r")
 		p.types("\x1b")
 		p.misses("asks the MCP server", "I will.")
@@ -174,7 +185,10 @@ func TestPlainExpandsServerPrompt(t *testing.T) {
 			t.Error(err)
 		}
 		at := 0
-		for _, part := range []string{"Waiting for the MCP server. /stop cancels.", "Not sent: waiting for /docs__style go.", "Not sent: ", "interrupted", "Waiting for the MCP server.", "I will."} {
+		for _, part := range []string{
+			"Waiting for the MCP server. /stop cancels.", "Not sent: waiting for /docs__style go.", "Not sent: ",
+			"interrupted", "Waiting for the MCP server.", "I will.",
+		} {
 			n := strings.Index(out.String()[at:], part)
 			if n < 0 {
 				t.Fatalf("%q is not in its place:\n%s", part, out.String())

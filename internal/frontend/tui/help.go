@@ -25,7 +25,10 @@ func keyHelp() [][2]string {
 	return [][2]string{
 		{"Enter", "send; while a turn runs, queue the input behind it"},
 		{"Tab", "while a turn runs: send to it, with its next request"},
-		{"@", "offer files: ↑ ↓ select, Tab or Enter takes one, Esc closes the list; / offers commands in the same way. Images are sent with the prompt, also images whose path is pasted"},
+		{
+			"@",
+			"offer files: ↑ ↓ select, Tab or Enter takes one, Esc closes the list; / offers commands in the same way. Images are sent with the prompt, also images whose path is pasted",
+		},
 		{"! at the start", "run a command; the model sees it with your next prompt"},
 		{"Shift-Enter, Alt-Enter, Ctrl-J", "begin a new line; Enter after a backslash does the same"},
 		{"Shift-Tab", "change what may run without asking: ask, accept edits, read-only"},
@@ -38,7 +41,10 @@ func keyHelp() [][2]string {
 		{"Ctrl-T", "show the whole transcript"},
 		{"Ctrl-A, Ctrl-E, Alt-B, Alt-F", "move to the line's start or end, by words"},
 		{"Ctrl-W, Ctrl-U, Ctrl-K, Ctrl-Y", "cut a word, to the line's start, to its end; paste what was cut"},
-		{"vi keys (/vi)", "in normal mode: h j k l w b e 0 ^ $ gg G f t ; , with counts; d c y x s r p J ~ u Ctrl-R; i a I A o O; / searches earlier prompts"},
+		{
+			"vi keys (/vi)",
+			"in normal mode: h j k l w b e 0 ^ $ gg G f t ; , with counts; d c y x s r p J ~ u Ctrl-R; i a I A o O; / searches earlier prompts",
+		},
 		{"Ctrl-G", "edit the text in $VISUAL or $EDITOR"},
 		{"Ctrl-L", "redraw the screen"},
 		{"Ctrl-Z", "suspend settle"},
@@ -63,7 +69,10 @@ func markdownRows(u *UI, text string) func(int) []terminal.Line {
 func (u *UI) lines(name string, lines []string) {
 	u.openPager(name, func(width int) (rows []terminal.Line) {
 		for _, line := range lines {
-			rows = append(rows, terminal.Wrap(terminal.Plain(line, terminal.Style{}), width, terminal.Indent{Rest: spaces(4)})...)
+			rows = append(
+				rows,
+				terminal.Wrap(terminal.Plain(line, terminal.Style{}), width, terminal.Indent{Rest: spaces(4)})...,
+			)
 		}
 		return rows
 	})

@@ -33,7 +33,14 @@ func TestImagePath(t *testing.T) {
 
 // An input with images goes back into the editor as it was typed.
 func TestPartsOfInput(t *testing.T) {
-	in := &event.Input{Text: "see [image: a.png] and [image: b.png]!", Images: []event.Image{{Name: "a.png", Data: []byte("a")}, {Name: "named.png", Data: []byte("n")}, {Name: "b.png", Data: []byte("b")}}}
+	in := &event.Input{
+		Text: "see [image: a.png] and [image: b.png]!",
+		Images: []event.Image{
+			{Name: "a.png", Data: []byte("a")},
+			{Name: "named.png", Data: []byte("n")},
+			{Name: "b.png", Data: []byte("b")},
+		},
+	}
 	parts := partsOfInput(in)
 	if joinParts(parts) != in.Text || len(imagesOf(parts)) != 2 {
 		t.Errorf("%q with %d images", joinParts(parts), len(imagesOf(parts)))

@@ -47,7 +47,12 @@ func (p press) String() string {
 // drawn, else one of each key, or fewer.
 func presses(on uint64) []press {
 	const soon, slow = 50 * time.Millisecond, 200 * time.Millisecond
-	escapes := []press{{key: "\x1b", on: on}, {key: "\x1b", on: on, after: soon}, {key: "\x1b", on: on, after: 120 * time.Millisecond, slow: slow}, {key: "\x1b", on: on, after: 220 * time.Millisecond, slow: slow}}
+	escapes := []press{
+		{key: "\x1b", on: on},
+		{key: "\x1b", on: on, after: soon},
+		{key: "\x1b", on: on, after: 120 * time.Millisecond, slow: slow},
+		{key: "\x1b", on: on, after: 220 * time.Millisecond, slow: slow},
+	}
 	breaks := []press{{key: "\x03", on: on}, {key: "\x03", on: on, after: soon}}
 	switch {
 	case *sessions >= 1000:
@@ -150,7 +155,9 @@ func play(t *testing.T, s proof.Script, p press) (out played) {
 	ended := make(chan error, 1)
 	go func() { // ends when the person quits
 		_, err := Run(context.Background(), Options{
-			Terminal: x.tty, Palette: terminal.Palette{Color: true, Attributes: true}, Sessions: playedSessions{inMemory{host, x.config()}, x},
+			Terminal: x.tty, Palette: terminal.Palette{
+				Color: true, Attributes: true,
+			}, Sessions: playedSessions{inMemory{host, x.config()}, x},
 		})
 		_ = in.Close() // ends the reading
 		ended <- err
@@ -190,8 +197,12 @@ func (x *player) config() settle.SessionConfig {
 		name = "claude-sonnet-4-5"
 	}
 	c := settle.SessionConfig{
-		Model: s.Wire.Model(x.server.Client(), name, s.Window, s.Limits.Stall), WorkDir: "/w", Permission: settle.Allow, Attended: true, Tools: []tool.Tool{planned{}},
-		Limits: settle.Limits{Steps: s.Limits.Steps, Time: s.Limits.Time, Repeats: s.Limits.Repeats}, InterruptGrace: s.Limits.Grace,
+		Model: s.Wire.Model(
+			x.server.Client(), name, s.Window, s.Limits.Stall,
+		), WorkDir: "/w", Permission: settle.Allow, Attended: true, Tools: []tool.Tool{planned{}},
+		Limits: settle.Limits{
+			Steps: s.Limits.Steps, Time: s.Limits.Time, Repeats: s.Limits.Repeats,
+		}, InterruptGrace: s.Limits.Grace,
 	}
 	if s.Ask {
 		c.Permission = settle.Ask
@@ -214,7 +225,8 @@ func (x *player) move(m proof.Move) {
 	case proof.Send:
 		switch m.Mode {
 		case event.Replace:
-			_, _ = x.session.Submit(context.Background(), m.Text, settle.WithMode(event.Replace), settle.From("another")) // closed by then, at worst
+			// closed by then, at worst
+			_, _ = x.session.Submit(context.Background(), m.Text, settle.WithMode(event.Replace), settle.From("another"))
 		case event.Steer:
 			x.types(m.Text + "\t")
 		default:
@@ -289,7 +301,8 @@ func (x *player) saw(e event.Event) {
 	if a.Verdict != "" {
 		x.acts.Go(func() {
 			time.Sleep(a.After)
-			_ = x.session.Answer(context.Background(), settle.Answer{Approval: d.Approval, Verdict: a.Verdict, By: "another"}) // it may have ended
+			// it may have ended
+			_ = x.session.Answer(context.Background(), settle.Answer{Approval: d.Approval, Verdict: a.Verdict, By: "another"})
 		})
 	}
 }
@@ -316,7 +329,10 @@ func (x *player) check(out *played) {
 		out.interrupts++
 		scripted := slices.ContainsFunc(x.script.Moves, func(m proof.Move) bool { return m.Do == proof.Interrupt })
 		if !scripted && !slices.Contains(x.screen, promptMark+t.Inputs[0].Text) && !x.sent(t.Inputs[0].Text) {
-			out.broke("turn %s (%q) was interrupted, and was not on the screen:\n%s", t.ID, t.Inputs[0].Text, strings.Join(x.screen, "\n"))
+			out.broke(
+				"turn %s (%q) was interrupted, and was not on the screen:\n%s", t.ID, t.Inputs[0].Text,
+				strings.Join(x.screen, "\n"),
+			)
 		}
 	}
 	if t := state.Turn(x.running); x.pressed && x.press.slow == 0 && x.press.after > 0 && t != nil && t.Interrupt == nil {
@@ -387,7 +403,12 @@ func (p playedSessions) Open(ctx context.Context, id string) (Conversation, erro
 type planned struct{}
 
 func (planned) Spec() tool.Spec {
-	return tool.Spec{Name: "do", Description: "Does what the plan says.", Schema: json.RawMessage(`{"type":"object","properties":{"plan":{"type":"string"}},"required":["plan"],"additionalProperties":false}`)}
+	return tool.Spec{
+		Name: "do", Description: "Does what the plan says.",
+		Schema: json.RawMessage(
+			`{"type":"object","properties":{"plan":{"type":"string"}},"required":["plan"],"additionalProperties":false}`,
+		),
+	}
 }
 
 func (planned) Run(ctx context.Context, c tool.Call) (result tool.Result, err error) {

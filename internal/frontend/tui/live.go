@@ -73,7 +73,9 @@ func (u *UI) liveRows(width, room int, now time.Time) []terminal.Line {
 
 // gapBeforeCalls reports whether something else than a call is above them.
 func (p *printout) gapBeforeCalls() bool {
-	return p.shown > 0 && p.last != ofCall || slices.ContainsFunc(p.pieces, func(x *piece) bool { return x.kind != event.ToolCall })
+	return p.shown > 0 && p.last != ofCall || slices.ContainsFunc(
+		p.pieces, func(x *piece) bool { return x.kind != event.ToolCall },
+	)
 }
 
 // callRows are the calls that have not been committed.
@@ -94,7 +96,16 @@ func (u *UI) callRows(width int, now time.Time) (calls []terminal.Line) {
 	}
 	for _, c := range u.state().Children {
 		if c.Background() && c.Ended == nil { // since when, not for how long: nothing draws while all is idle
-			calls = append(calls, terminal.Clip(terminal.Plain(fmt.Sprintf("  agent %s works since %s: %s", c.Child, c.At.Local().Format(time.TimeOnly), terminal.Text(c.Title)), faint()), width))
+			calls = append(
+				calls,
+				terminal.Clip(
+					terminal.Plain(
+						fmt.Sprintf("  agent %s works since %s: %s", c.Child, c.At.Local().Format(time.TimeOnly), terminal.Text(c.Title)),
+						faint(),
+					),
+					width,
+				),
+			)
 		}
 	}
 	if running > maxCalls {
@@ -190,10 +201,19 @@ func (u *UI) queueRows(width int) (rows []terminal.Line) {
 			break
 		}
 		when := waitsFor(&in)
-		rows = append(rows, terminal.Clip(terminal.Line{{Text: "↳ " + when + ": ", Style: faint()}, {Text: terminal.OneLine(typedText(&in))}}, width))
+		rows = append(
+			rows,
+			terminal.Clip(
+				terminal.Line{{Text: "↳ " + when + ": ", Style: faint()}, {Text: terminal.OneLine(typedText(&in))}},
+				width,
+			),
+		)
 	}
 	if len(rows) > 0 {
-		rows = append(rows, terminal.Clip(terminal.Plain("  Alt-↑ takes the last one back into the editor, /queue shows all", faint()), width))
+		rows = append(
+			rows,
+			terminal.Clip(terminal.Plain("  Alt-↑ takes the last one back into the editor, /queue shows all", faint()), width),
+		)
 	}
 	return rows
 }

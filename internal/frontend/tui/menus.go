@@ -75,9 +75,13 @@ func (u *UI) pickPermission() {
 			return all
 		}
 		for n, r := range ruled.Rules() {
-			one := choice{id: "\x00" + string(rune(n)), label: r.Decision + " " + r.Text, detail: r.Where, group: "Rules (of the configuration: change them there)"}
+			one := choice{
+				id: "\x00" + string(rune(n)), label: r.Decision + " " + r.Text, detail: r.Where,
+				group: "Rules (of the configuration: change them there)",
+			}
 			if r.ID != "" {
-				one.id, one.label, one.detail, one.group = "\x01"+r.ID, r.Text, "", "Approved for this session (Ctrl-D takes it back)"
+				one.id, one.label, one.detail, one.group = "\x01"+
+					r.ID, r.Text, "", "Approved for this session (Ctrl-D takes it back)"
 				m.note = "Ctrl-D takes an approval back"
 			}
 			all = append(all, one)
@@ -109,7 +113,11 @@ func (u *UI) pickSession() {
 			m := &menu{title: "Resume", pick: func(one choice) { u.resume(one.id) }}
 			m.preview = func(one choice) []string { return u.previewOf(one.id, previews) }
 			for _, s := range sessions {
-				one := choice{id: s.ID, label: s.Updated.Local().Format("2006-01-02 15:04") + "  " + cmp.Or(s.Title, "(no prompt)"), detail: s.ID}
+				one := choice{
+					id:     s.ID,
+					label:  s.Updated.Local().Format("2006-01-02 15:04") + "  " + cmp.Or(s.Title, "(no prompt)"),
+					detail: s.ID,
+				}
 				switch {
 				case s.ID == u.view.conversation.ID():
 					one.detail = "this session"
@@ -155,7 +163,10 @@ func (u *UI) pickQueued(string) {
 		for _, group := range []string{"joins the next request", "waits for the end", heldWords} {
 			for _, in := range waiting {
 				if waitsFor(&in) == group {
-					all = append(all, choice{id: in.ID, label: terminal.OneLine(typedText(&in)), group: strings.ToUpper(group[:1]) + group[1:]})
+					all = append(
+						all,
+						choice{id: in.ID, label: terminal.OneLine(typedText(&in)), group: strings.ToUpper(group[:1]) + group[1:]},
+					)
 				}
 			}
 		}

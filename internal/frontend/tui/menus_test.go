@@ -46,7 +46,9 @@ func (r *rich) Open(ctx context.Context, id string) (Conversation, error) {
 		return nil, err
 	}
 	r.talk = &richTalk{talk: c.(talk), of: r, mu: &sync.Mutex{}, model: "a/one", mode: "ask", rules: []Rule{
-		{Decision: "deny", Text: "shell rm", Where: "config.toml:3"}, {ID: "k", Decision: "allow", Text: "make test", Where: "approved"},
+		{Decision: "deny", Text: "shell rm", Where: "config.toml:3"}, {
+			ID: "k", Decision: "allow", Text: "make test", Where: "approved",
+		},
 	}}
 	return r.talk, nil
 }
@@ -61,7 +63,9 @@ func (r *rich) Preview(_ context.Context, id string) ([]string, error) {
 }
 
 func (r *rich) Plan(_ context.Context, _, turn string) (*rewind.Plan, error) {
-	return &rewind.Plan{Turn: turn, Files: r.files, Uncovered: []rewind.Uncovered{{Kind: rewind.Command, Text: "make"}}}, nil
+	return &rewind.Plan{
+		Turn: turn, Files: r.files, Uncovered: []rewind.Uncovered{{Kind: rewind.Command, Text: "make"}},
+	}, nil
 }
 
 func (r *rich) GoBack(_ context.Context, p *rewind.Plan, files rewind.Files) (rewind.Report, error) {
@@ -126,7 +130,12 @@ func (r *richTalk) SetMode(_ context.Context, name string) error {
 
 func TestPickers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &rich{listed: []Listed{{ID: "other", Title: "fix the parser", Updated: time.Now()}, {ID: "third", Title: "write docs", Updated: time.Now()}}}
+		r := &rich{
+			listed: []Listed{
+				{ID: "other", Title: "fix the parser", Updated: time.Now()},
+				{ID: "third", Title: "write docs", Updated: time.Now()},
+			},
+		}
 		p, code := newPerson(t, Options{Sessions: r})
 		p.types("/model\r")
 		p.sees("› a/one  1k tokens", "  a/two", "Model: ")
@@ -140,7 +149,10 @@ func TestPickers(t *testing.T) {
 			t.Errorf("model %q, effort %q", r.talk.model, r.talk.effort)
 		}
 		p.types("/permissions\r")
-		p.sees("Mode (Enter changes it)", "› ask", "deny shell rm  config.toml:3", "Approved for this session", "  make test")
+		p.sees(
+			"Mode (Enter changes it)", "› ask", "deny shell rm  config.toml:3", "Approved for this session",
+			"  make test",
+		)
 		p.types("make\x04")
 		p.misses("make test  ")
 		p.types("\x15read-only\r")
@@ -192,12 +204,20 @@ func TestRewind(t *testing.T) {
 func TestRewindFiles(t *testing.T) {
 	for keys, want := range map[string]string{"\r": "t000001restore", "\x1b[B\r": "t000001leave", "\x1b": ""} {
 		synctest.Test(t, func(t *testing.T) {
-			r := &rich{files: []rewind.File{{Target: file.Target{Path: "a.go"}, Do: rewind.Restore}, {Target: file.Target{Path: "b.go"}, Do: rewind.Keep, Why: "changed since"}}}
+			r := &rich{
+				files: []rewind.File{
+					{Target: file.Target{Path: "a.go"}, Do: rewind.Restore},
+					{Target: file.Target{Path: "b.go"}, Do: rewind.Keep, Why: "changed since"},
+				},
+			}
 			p, code := newPerson(t, Options{Sessions: r}, script.Turn(script.Text("1")))
 			p.types("first\r")
 			p.types("/rewind\r")
 			p.types("\r")
-			p.sees("· restore a.go", "· keep b.go (changed since)", "· $ make", "› and restore 1 file", "  and leave the files as they are")
+			p.sees(
+				"· restore a.go", "· keep b.go (changed since)", "· $ make", "› and restore 1 file",
+				"  and leave the files as they are",
+			)
 			p.types(keys)
 			if got := strings.Join(r.forked, " "); got != want {
 				t.Errorf("%q: forked before %q, want %q", keys, got, want)

@@ -142,7 +142,9 @@ func newXterm(t *testing.T) *xterm {
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	install := exec.CommandContext(ctx, "npm", "ci", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--legacy-peer-deps")
+	install := exec.CommandContext(
+		ctx, "npm", "ci", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--legacy-peer-deps",
+	)
 	install.Dir = modules
 	if out, err := install.CombinedOutput(); err != nil {
 		cancel()

@@ -70,7 +70,10 @@ func TestPagerFinds(t *testing.T) {
 	var parts sheet
 	for n := range 50 {
 		parts = append(parts, func(int) []terminal.Line {
-			return []terminal.Line{terminal.Plain(fmt.Sprint("row ", n), terminal.Style{}), terminal.Plain(strings.Repeat("Found ", n%10/9), terminal.Style{})}
+			return []terminal.Line{
+				terminal.Plain(fmt.Sprint("row ", n), terminal.Style{}),
+				terminal.Plain(strings.Repeat("Found ", n%10/9), terminal.Style{}),
+			}
 		})
 	}
 	u := newStage(nil, terminal.ReflowAll, 40, 8).UI

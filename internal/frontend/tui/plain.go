@@ -44,7 +44,10 @@ type plain struct {
 func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Options) (code int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := &plain{Options: o, ctx: ctx, in: in, out: out, width: width, printout: newPrintout(), feed: newFeed(), fetched: make(chan func(), 1)}
+	p := &plain{
+		Options: o, ctx: ctx, in: in, out: out, width: width, printout: newPrintout(), feed: newFeed(),
+		fetched: make(chan func(), 1),
+	}
 	opening, opened := context.WithTimeout(ctx, actTimeout)
 	p.conversation, err = o.Sessions.Open(opening, o.Session)
 	opened()
@@ -143,7 +146,9 @@ func (p *plain) line(text string) {
 	case text == "/stop":
 		p.interrupt()
 	case text == "/help":
-		p.printf("A line is a prompt, or after an exclamation mark a command to run; during a turn, the line waits for the end of the turn. /stop or Ctrl-C interrupts the turn. /quit, or Ctrl-C while no turn runs, ends the session.")
+		p.printf(
+			"A line is a prompt, or after an exclamation mark a command to run; during a turn, the line waits for the end of the turn. /stop or Ctrl-C interrupts the turn. /quit, or Ctrl-C while no turn runs, ends the session.",
+		)
 	case p.fetching != nil:
 		p.printf("Not sent: waiting for %s. /stop cancels it.", terminal.Short(p.fetching.text, maxHelp))
 	default:
@@ -242,7 +247,10 @@ func (p *plain) follow() {
 
 // labels say what the next lines are.
 func labels() map[group]string {
-	return map[group]string{ofMessage: "Answer:", ofThought: "Thought:", ofCall: "Call:", ofNotice: "Note:", ofAsk: "Question:", ofEnding: "Turn:"}
+	return map[group]string{
+		ofMessage: "Answer:", ofThought: "Thought:", ofCall: "Call:", ofNotice: "Note:", ofAsk: "Question:",
+		ofEnding: "Turn:",
+	}
 }
 
 func (p *plain) showFinished() {
@@ -272,7 +280,9 @@ func (p *plain) show(e entry) {
 
 // spokenText has words for the marks.
 func spokenText(text string) string {
-	for mark, words := range map[string]string{"✓ ": "done: ", "✗ ": "failed: ", "■ ": "stopped: ", "✻ ": "", "· ": "", "? ": ""} {
+	for mark, words := range map[string]string{
+		"✓ ": "done: ", "✗ ": "failed: ", "■ ": "stopped: ", "✻ ": "", "· ": "", "? ": "",
+	} {
 		if rest, ok := strings.CutPrefix(text, mark); ok {
 			return words + rest
 		}

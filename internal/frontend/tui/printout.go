@@ -123,7 +123,10 @@ func (p *printout) attempt(c transcript.Change) {
 	if !ended || d.RetryIn == nil || d.Failure == nil {
 		return
 	}
-	words := fmt.Sprintf("attempt %d failed: %s; next in %s", d.Failure.Attempt, d.Failure.Message, span(time.Duration(*d.RetryIn)*time.Millisecond))
+	words := fmt.Sprintf(
+		"attempt %d failed: %s; next in %s", d.Failure.Attempt, d.Failure.Message,
+		span(time.Duration(*d.RetryIn)*time.Millisecond),
+	)
 	if len(p.draft.discarded) > 0 {
 		words += "; what it said above is discarded"
 	}

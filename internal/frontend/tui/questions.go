@@ -157,5 +157,8 @@ func (u *UI) askRows(width int) []terminal.Line {
 	if u.state().Running() != nil { // else a child in the background asks
 		choices += "  Esc ends the turn"
 	}
-	return append([]terminal.Line{terminal.Clip(head, width)}, terminal.Wrap(terminal.Plain(choices, bold()), width, terminal.Indent{})...)
+	return append(
+		[]terminal.Line{terminal.Clip(head, width)},
+		terminal.Wrap(terminal.Plain(choices, bold()), width, terminal.Indent{})...,
+	)
 }

@@ -26,7 +26,10 @@ func (u *UI) pickInput() {
 		u.showHint("not available here")
 		return
 	}
-	m := &menu{title: "Go back to before", pick: func(one choice) { u.rewind(source, one.id) }, note: "the session stays as it is"}
+	m := &menu{
+		title: "Go back to before", pick: func(one choice) { u.rewind(source, one.id) },
+		note: "the session stays as it is",
+	}
 	for _, t := range u.state().Turns {
 		if len(t.Inputs) > 0 {
 			m.all = append(m.all, choice{id: t.ID, label: textOf(t), detail: t.StartedAt.Local().Format("15:04")})
@@ -85,7 +88,10 @@ func (u *UI) pickFiles(source Rewinder, p *rewind.Plan, draft string) {
 		u.goBack(source, p, rewind.LeaveFiles, draft)
 		return
 	}
-	m := &menu{title: "Go back", note: "what is there is copied first", pick: func(one choice) { u.goBack(source, p, rewind.Files(one.id), draft) }}
+	m := &menu{
+		title: "Go back", note: "what is there is copied first",
+		pick: func(one choice) { u.goBack(source, p, rewind.Files(one.id), draft) },
+	}
 	m.all = []choice{
 		{id: string(rewind.RestoreFiles), label: "and restore " + terminal.Count(count, "file"), detail: "as listed above"},
 		{id: string(rewind.LeaveFiles), label: "and leave the files as they are"},
@@ -104,7 +110,12 @@ func (u *UI) goBack(source Rewinder, p *rewind.Plan, files rewind.Files, draft s
 		}
 		return func() {
 			if r.Snapshot != "" {
-				u.commit(notice(accent(), "%s; what was there before is in %s; settle rewind --undo takes that back", r.Line(), terminal.OneLine(r.Snapshot)))
+				u.commit(
+					notice(
+						accent(), "%s; what was there before is in %s; settle rewind --undo takes that back", r.Line(),
+						terminal.OneLine(r.Snapshot),
+					),
+				)
 			}
 			if err != nil {
 				u.commit(notice(failure(), "%v", fmt.Errorf("not all files are as they were: %w", err)))

@@ -20,7 +20,10 @@ func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
 			continue
 		}
 		i, content := e.Item, e.Item.Content()
-		one := &piece{item: i.ID, kind: i.Type(), began: i.BegunAt, title: content.Name, runs: i.Started, held: log.MayBeDiscarded(i)}
+		one := &piece{
+			item: i.ID, kind: i.Type(), began: i.BegunAt, title: content.Name, runs: i.Started,
+			held: log.MayBeDiscarded(i),
+		}
 		p.pieces = append(p.pieces, one)
 		if i.Status != event.ItemOpen {
 			one.entries, one.done = itemEntries(p.renderer, i, dir), true
@@ -64,7 +67,10 @@ func (p *printout) shorten() {
 		return
 	}
 	p.pieces = p.pieces[cut-1:]
-	p.pieces[0] = &piece{entries: []entry{notice(faint(), "the beginning of this turn is left out (Ctrl-T shows it)")}, done: true}
+	p.pieces[0] = &piece{
+		entries: []entry{notice(faint(), "the beginning of this turn is left out (Ctrl-T shows it)")},
+		done:    true,
+	}
 }
 
 // titleOf is the title of a call that is ready.

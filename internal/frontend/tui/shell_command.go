@@ -14,8 +14,14 @@ func enteredEntry(i *event.Item, content event.Content, call toolview.Call) entr
 	_, style, how := outcome(i, content)
 	body := outputRows(content.Output, maxEntered)
 	return entry{group: ofInput, gap: true, rows: func(width int) []terminal.Line {
-		head := terminal.Line{{Text: strings.TrimPrefix(enteredTitle(call), commandMark), Style: bold()}, {Text: how, Style: faint()}}
-		rows := terminal.Wrap(head, width, terminal.Indent{First: terminal.Plain(commandMark, style.With(terminal.Bold)), Rest: spaces(len(commandMark))})
+		head := terminal.Line{
+			{Text: strings.TrimPrefix(enteredTitle(call), commandMark), Style: bold()},
+			{Text: how, Style: faint()},
+		}
+		rows := terminal.Wrap(
+			head, width,
+			terminal.Indent{First: terminal.Plain(commandMark, style.With(terminal.Bold)), Rest: spaces(len(commandMark))},
+		)
 		return append(rows, body(width)...)
 	}}
 }

@@ -32,7 +32,9 @@ func (q quickShell) Run(ctx context.Context, call tool.Call) (tool.Result, error
 // turn it waits and can be taken back.
 func TestShellCommandEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, code := newPersonWith(t, "/w", quickShell{}, Options{}, script.Turn(script.Text("I saw it.")), script.Turn(script.Stall()))
+		p, code := newPersonWith(
+			t, "/w", quickShell{}, Options{}, script.Turn(script.Text("I saw it.")), script.Turn(script.Stall()),
+		)
 		p.types("!git status\r")
 		p.sees("! git status  0 ms", "  │ ran git status")
 		p.misses("✓ 0 ms", "> git status")

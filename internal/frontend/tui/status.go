@@ -85,7 +85,10 @@ func (u *UI) about() []string {
 
 // modes are what may run without asking, in words.
 func modes() map[string]string {
-	return map[string]string{"ask": "asks before changes", "accept-edits": "edits without asking", "read-only": "read-only", "allow": "runs without asking"}
+	return map[string]string{
+		"ask": "asks before changes", "accept-edits": "edits without asking", "read-only": "read-only",
+		"allow": "runs without asking",
+	}
 }
 
 // used is how many tokens the last response left in the context.

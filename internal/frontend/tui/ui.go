@@ -188,7 +188,8 @@ func (u *UI) loop() {
 // canReadMore reports whether the loop may read more of the log. It bounds the rows for the
 // next frame; rows that are held do not stop the reading.
 func (u *UI) canReadMore() bool {
-	return u.exit.leaving || u.view.printout.filled() && len(u.display.rows)+u.view.printout.waiting() < maxCommits || !u.blocked() && !u.display.dirty
+	return u.exit.leaving || u.view.printout.filled() && len(u.display.rows)+
+		u.view.printout.waiting() < maxCommits || !u.blocked() && !u.display.dirty
 }
 
 // idleDelay is the timer's period while nothing happens.

@@ -187,7 +187,9 @@ func newPersonIn(t *testing.T, dir string, o Options, steps ...script.Step) (per
 func newPersonWith(t *testing.T, dir string, shell tool.Tool, o Options, steps ...script.Step) (person, chan int) {
 	t.Helper()
 	return newPersonOf(t, o, settle.SessionConfig{
-		Model: model.Config{Provider: script.New(steps...), ProviderName: "script", Name: "m"}, WorkDir: dir, Permission: settle.Ask, Attended: true, Tools: []tool.Tool{shell},
+		Model: model.Config{
+			Provider: script.New(steps...), ProviderName: "script", Name: "m",
+		}, WorkDir: dir, Permission: settle.Ask, Attended: true, Tools: []tool.Tool{shell},
 	})
 }
 
@@ -240,7 +242,10 @@ func TestSession(t *testing.T) {
 		p.types("and then?\r")
 		p.sees("↳ waits for the end: and then?")
 		p.types("\x1b")
-		p.sees("■ $ count  interrupted", "effects: partial", "■ interrupted after", "↳ held; goes with the next input: and then?")
+		p.sees(
+			"■ $ count  interrupted", "effects: partial", "■ interrupted after",
+			"↳ held; goes with the next input: and then?",
+		)
 		p.types("\x1b") // nothing runs: it does nothing
 		p.types("\x1b[1;3A")
 		p.sees("> and then?")
@@ -260,7 +265,9 @@ func TestNotificationWhenUnfocused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code := newPerson(t, Options{},
 			script.Turn(script.Call("shell", `{"command":"count"}`)), script.Turn(script.Text("x")),
-			script.Turn(script.Call("shell", `{"command":"one"}`), script.Call("shell", `{"command":"two"}`)), script.Turn(script.Text("y")))
+			script.Turn(
+				script.Call("shell", `{"command":"one"}`), script.Call("shell", `{"command":"two"}`),
+			), script.Turn(script.Text("y")))
 		rang := 0
 		rings := func(times int, what string) {
 			t.Helper()
@@ -313,13 +320,18 @@ func TestRetryShowsDiscardedTextOnce(t *testing.T) {
 		times         int // how often the first line is there
 		words         string
 	}{
-		"short":            {"It begins.\n\nHalf of", "It begins.\n\nAnother.", 1, "attempt 1 failed: reset by peer; next in"},
+		"short": {
+			"It begins.\n\nHalf of", "It begins.\n\nAnother.", 1, "attempt 1 failed: reset by peer; next in",
+		},
 		"long, the same":   {long + "Half", long + "All of it.", 1, "the next attempt repeats the text above, which stays"},
 		"long, and others": {long + "Half", "It begins.\n\nOther ones.", 2, "said above is discarded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				broken := script.Turn(script.Text(tt.first), script.Delay(time.Minute), script.Fail(model.NewError(model.ErrConnection, "reset by peer")))
+				broken := script.Turn(
+					script.Text(tt.first), script.Delay(time.Minute),
+					script.Fail(model.NewError(model.ErrConnection, "reset by peer")),
+				)
 				p, code := newPerson(t, Options{Prompt: "go"}, broken, script.Turn(script.Text(tt.second)))
 				time.Sleep(2 * time.Minute)
 				p.sees(tt.words, "✓ ")
@@ -439,7 +451,10 @@ func TestLongPasteIsFolded(t *testing.T) {
 }
 
 func TestCommandOf(t *testing.T) {
-	for text, want := range map[string]string{"/help": "help", "/model chat/x": "model", "/etc/hosts": "", "a /help": "", " /help": "", "/": "", "/help\nme": "", "/Users": ""} {
+	for text, want := range map[string]string{
+		"/help": "help", "/model chat/x": "model", "/etc/hosts": "", "a /help": "", " /help": "", "/": "",
+		"/help\nme": "", "/Users": "",
+	} {
 		if name, _, _ := commandOf(text); name != want {
 			t.Errorf("%q is the command %q, want %q", text, name, want)
 		}
@@ -475,7 +490,9 @@ func TestPanicRestoresTerminal(t *testing.T) {
 		}
 		in, out := io.Pipe()
 		screen := &tty{Reader: in, grid: terminaltest.NewGrid(60, 24)}
-		config := settle.SessionConfig{Model: model.Config{Provider: script.New(), ProviderName: "script", Name: "m"}, WorkDir: "/w"}
+		config := settle.SessionConfig{
+			Model: model.Config{Provider: script.New(), ProviderName: "script", Name: "m"}, WorkDir: "/w",
+		}
 		code, err := Run(context.Background(), Options{Terminal: screen, Sessions: brokenSessions{inMemory{host, config}}})
 		if code != stdio.CodeFailed || err == nil || !strings.Contains(err.Error(), "broken on purpose") {
 			t.Errorf("code %d: %v", code, err)

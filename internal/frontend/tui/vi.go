@@ -218,7 +218,10 @@ func (v *vi) replace(e *editor, text string) {
 
 // command does what changes the text, or begins to insert.
 func (v *vi) command(e *editor, text string) bool {
-	alias := map[string][2]string{"x": {"d", "l"}, "X": {"d", "h"}, "D": {"d", "$"}, "C": {"c", "$"}, "s": {"c", "l"}, "S": {"c", "c"}, "Y": {"y", "y"}}
+	alias := map[string][2]string{
+		"x": {"d", "l"}, "X": {"d", "h"}, "D": {"d", "$"}, "C": {"c", "$"}, "s": {"c", "l"}, "S": {"c", "c"},
+		"Y": {"y", "y"},
+	}
 	if a, ok := alias[text]; ok {
 		v.operator = a[0]
 		v.operate(e, a[1])

@@ -97,7 +97,8 @@ func (v *vi) search(e *editor, text string, n int) (motion, bool) {
 	}
 	start, end := e.lineStart(e.at), e.lineEnd(e.at)
 	at := e.at
-	if strings.EqualFold(how, "t") && at+step >= start && at+step < end && e.parts[at+step].text == what && text != "find" {
+	if strings.EqualFold(how, "t") && at+step >= start && at+step < end && e.parts[at+step].text == what &&
+		text != "find" {
 		at += step // it stands before one, which it has found
 	}
 	for range n {

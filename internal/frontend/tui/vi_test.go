@@ -191,7 +191,9 @@ func TestViEscInterrupts(t *testing.T) {
 	for name, draft := range map[string]string{"an empty editor": "", "a draft": "a text"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, code := newPerson(t, Options{Keys: ViKeys, Sessions: &rich{}}, script.Turn(script.Text("Some words"), script.Stall()))
+				p, code := newPerson(
+					t, Options{Keys: ViKeys, Sessions: &rich{}}, script.Turn(script.Text("Some words"), script.Stall()),
+				)
 				p.types("go\r")
 				p.sees("Some words", "INSERT", "working")
 				if draft != "" {

@@ -144,14 +144,25 @@ func TestSplitterTakesPieces(t *testing.T) {
 
 func TestHighlight(t *testing.T) {
 	line, inside := markdown.Highlight("go", "", `x := "s" // if`)
-	want := terminal.Line{{Text: "x"}, {Text: " "}, {Text: ":"}, {Text: "="}, {Text: " "}, {Text: `"s"`, Style: terminal.Style{Color: terminal.Green}}, {Text: " "}, {Text: "// if", Style: terminal.Style{Attr: terminal.Faint}}}
+	want := terminal.Line{
+		{Text: "x"},
+		{Text: " "},
+		{Text: ":"},
+		{Text: "="},
+		{Text: " "},
+		{Text: `"s"`, Style: terminal.Style{Color: terminal.Green}},
+		{Text: " "},
+		{Text: "// if", Style: terminal.Style{Attr: terminal.Faint}},
+	}
 	if diff := cmp.Diff(want, line); diff != "" || inside != "" {
 		t.Error(diff, inside)
 	}
 	if _, inside = markdown.Highlight("go", "", "a /* b"); inside != "*/" {
 		t.Errorf("inside is %q", inside)
 	}
-	if line, inside = markdown.Highlight("go", inside, "c */ if"); inside != "" || line[len(line)-1].Style.Color != terminal.Magenta {
+	if line, inside = markdown.Highlight(
+		"go", inside, "c */ if",
+	); inside != "" || line[len(line)-1].Style.Color != terminal.Magenta {
 		t.Errorf("%q: %+v", inside, line)
 	}
 }

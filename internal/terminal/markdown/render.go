@@ -209,7 +209,10 @@ func (w *inline) node(n ast.Node, style terminal.Style) {
 	case *ast.CodeSpan:
 		w.add(literal(n, w.source), terminal.Style{Color: terminal.Cyan, Attr: style.Attr})
 	case *ast.Emphasis:
-		w.children(n, style.With(map[int]terminal.Attribute{1: terminal.Italic, 2: terminal.Bold, struck: terminal.Strike}[n.Level]))
+		w.children(
+			n,
+			style.With(map[int]terminal.Attribute{1: terminal.Italic, 2: terminal.Bold, struck: terminal.Strike}[n.Level]),
+		)
 	case *ast.Link:
 		w.children(n, style.With(terminal.Underline))
 		if to := string(n.Destination); to != literal(n, w.source) {

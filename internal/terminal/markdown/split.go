@@ -194,7 +194,8 @@ func heading(line string) bool {
 // item reports whether a line begins an item of a list.
 func item(line string) bool {
 	rest := strings.TrimLeft(line, "0123456789")
-	if n := len(line) - len(rest); n > 9 || n > 0 && (rest == "" || rest[0] != '.' && rest[0] != ')') || n == 0 && strings.IndexAny(line, "-*+") != 0 {
+	if n := len(line) - len(rest); n > 9 || n > 0 && (rest == "" || rest[0] != '.' && rest[0] != ')') || n == 0 &&
+		strings.IndexAny(line, "-*+") != 0 {
 		return false
 	}
 	return len(rest) > 1 && rest[1] == ' '

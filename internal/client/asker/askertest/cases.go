@@ -32,17 +32,23 @@ func Cases() []Case {
 	}
 	return []Case{
 		{
-			Name: "a command of many lines", Tool: "shell", Arguments: arguments(map[string]any{"command": "ls\n\n\n\n\n\n" + strings.Join(lines, " &&\n")}),
+			Name: "a command of many lines", Tool: "shell", Arguments: arguments(
+				map[string]any{"command": "ls\n\n\n\n\n\n" + strings.Join(lines, " &&\n")},
+			),
 			Shown: []string{"ls", "touch file-0 &&", "touch file-20 &&", "touch file-39"},
 		},
 		{
-			Name: "what hides", Tool: "shell", Arguments: arguments(map[string]any{"command": "echo \u202etxt.exe\u2066 \x1b[2K\rtouch x\u200b # \u00a0ok"}),
+			Name: "what hides", Tool: "shell", Arguments: arguments(
+				map[string]any{"command": "echo \u202etxt.exe\u2066 \x1b[2K\rtouch x\u200b # \u00a0ok"},
+			),
 			Shown: []string{"⟨U+202E⟩txt.exe⟨U+2066⟩ ⟨U+001B⟩[2K⟨U+000D⟩touch x⟨U+200B⟩ # ⟨U+00A0⟩ok"},
 		},
 		{
 			Name: "where, how long, and that it stays", Tool: "shell",
-			Arguments: arguments(map[string]any{"command": "touch made", "workdir": "sub", "timeout_ms": 4711, "background": true, "release": true}),
-			Shown:     []string{"touch made", "workdir: sub", "timeout_ms: 4711", "background: true", "release: true"},
+			Arguments: arguments(
+				map[string]any{"command": "touch made", "workdir": "sub", "timeout_ms": 4711, "background": true, "release": true},
+			),
+			Shown: []string{"touch made", "workdir: sub", "timeout_ms: 4711", "background: true", "release: true"},
 		},
 		{
 			Name: "a patch of several files", Tool: "apply_patch", Arguments: arguments(map[string]any{
@@ -51,23 +57,33 @@ func Cases() []Case {
 			Shown: []string{"one.txt", "first", "two.txt", "old", "new", "three.txt"},
 		},
 		{
-			Name: "a write of long content", Tool: "write", Arguments: arguments(map[string]any{"path": "long.txt", "content": strings.Repeat("a line of it\n", 3000) + "the last line\u202e"}),
+			Name: "a write of long content", Tool: "write", Arguments: arguments(
+				map[string]any{"path": "long.txt", "content": strings.Repeat("a line of it\n", 3000) + "the last line\u202e"},
+			),
 			Shown: []string{"long.txt", "a line of it", "the last line⟨U+202E⟩"},
 		},
 		{
-			Name: "input for a job", Tool: "job", Arguments: arguments(map[string]any{"action": "write", "job": "j000001", "input": "ls\nrm x\u202e\n", "eof": true}),
+			Name: "input for a job", Tool: "job", Arguments: arguments(
+				map[string]any{"action": "write", "job": "j000001", "input": "ls\nrm x\u202e\n", "eof": true},
+			),
 			Shown: []string{"action: write", "j000001", "rm x⟨U+202E⟩", "eof: true"},
 		},
 		{
-			Name: "a job that is to stay", Tool: "job", Arguments: arguments(map[string]any{"action": "release", "job": "j000001"}),
+			Name: "a job that is to stay", Tool: "job", Arguments: arguments(
+				map[string]any{"action": "release", "job": "j000001"},
+			),
 			Shown: []string{"release", "j000001"},
 		},
 		{
-			Name: "a command that is too long", Tool: "shell", Arguments: arguments(map[string]any{"command": strings.Repeat("touch a\n", 9000)}),
+			Name: "a command that is too long", Tool: "shell", Arguments: arguments(
+				map[string]any{"command": strings.Repeat("touch a\n", 9000)},
+			),
 			Refused: true,
 		},
 		{
-			Name: "too much", Tool: "write", Arguments: arguments(map[string]any{"path": "big.txt", "content": strings.Repeat("x", question.MaxText)}),
+			Name: "too much", Tool: "write", Arguments: arguments(
+				map[string]any{"path": "big.txt", "content": strings.Repeat("x", question.MaxText)},
+			),
 			Refused: true,
 		},
 	}
@@ -94,7 +110,8 @@ func Prepare(t *testing.T, dir string) {
 		}
 	}
 	for name, text := range map[string]string{
-		"two.txt": "old\n", "three.txt": "three\n", ".config/settle/config.toml": "tools = ['" + strings.ReplaceAll(Tools, ",", "','") + "']\n",
+		"two.txt": "old\n", "three.txt": "three\n", ".config/settle/config.toml": "tools = ['" +
+			strings.ReplaceAll(Tools, ",", "','") + "']\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
