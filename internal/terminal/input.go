@@ -18,14 +18,14 @@ type Key struct {
 	// Name is the key with its modifiers, such as "ctrl+c", "alt+enter", "up"
 	// or "a".
 	Name string
-	// Text is what it types; empty for keys that type nothing.
+	// Text is the text that the key types; empty for other keys.
 	Text string
 }
 
 // Paste is text that came in one piece.
 type Paste struct{ Text string }
 
-// Focus says whether the terminal's window has the person's attention now.
+// Focus says whether the terminal's window has the focus.
 type Focus bool
 
 func (Key) event()   {}
@@ -103,7 +103,7 @@ func (d *decoder) feed(data []byte) []Event {
 	return d.decode(false)
 }
 
-// expire takes what is there for all that will come.
+// expire decodes the pending bytes as complete.
 func (d *decoder) expire() []Event { return d.decode(true) }
 
 func (d *decoder) decode(expired bool) (events []Event) {
@@ -153,11 +153,11 @@ func (d *decoder) next() (n int, e uv.Event) {
 	return d.uv.Decode(d.rest)
 }
 
-// takePaste moves what is there of a paste, and reports whether it is over.
+// takePaste moves the pending part of a paste, and reports whether the paste is complete.
 func (d *decoder) takePaste(events *[]Event) bool {
 	end := bytes.Index(d.rest, []byte(pasteEnd))
 	take := end
-	if end < 0 { // the end of it may have come in part
+	if end < 0 { // the end marker may be incomplete
 		take = max(len(d.rest)-len(pasteEnd)+1, 0)
 	}
 	if room := maxPaste - d.paste.Len(); room > 0 {
@@ -174,8 +174,7 @@ func (d *decoder) takePaste(events *[]Event) bool {
 	return true
 }
 
-// partial reports whether data begins with what may be the beginning of
-// something longer.
+// partial reports whether data may be the beginning of a longer sequence.
 func partial(data []byte) bool {
 	if data[0] != 0x1b {
 		return !utf8.FullRune(data)

@@ -7,7 +7,7 @@ import (
 // Notification is how a terminal is asked to call the person who looks elsewhere.
 type Notification string
 
-// The ways. Terminals ignore those that they do not know.
+// Kinds of notification. Terminals ignore those that they do not support.
 const (
 	Bell   Notification = "bell"
 	OSC9   Notification = "osc9"   // iTerm2, WezTerm, Ghostty, Windows Terminal, kitty
@@ -15,8 +15,8 @@ const (
 	Silent Notification = "off"
 )
 
-// Passthrough is what stands between a program and the terminal, and hands sequences
-// on that are marked for it.
+// Passthrough is the multiplexer between a program and the terminal, which forwards marked
+// sequences.
 type Passthrough string
 
 // The multiplexers. tmux does so with "allow-passthrough on".
@@ -26,7 +26,7 @@ const (
 	GNU    Passthrough = "screen"
 )
 
-// PassthroughOf returns what the environment says of it.
+// PassthroughOf returns the multiplexer that the environment names.
 func PassthroughOf(getenv func(string) string) Passthrough {
 	switch {
 	case getenv("TMUX") != "":
@@ -40,8 +40,8 @@ func PassthroughOf(getenv func(string) string) Passthrough {
 // maxNotice bounds the text of a notification, in characters.
 const maxNotice = 120
 
-// Append appends what notifies the person. A bell needs no way through: multiplexers
-// ring their own.
+// Append appends the sequence that notifies the person. A bell needs no passthrough,
+// because multiplexers ring their own.
 func (n Notification) Append(b []byte, through Passthrough, title, text string) []byte {
 	title, text = noticeText(title), noticeText(text)
 	var sequence string

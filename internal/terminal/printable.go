@@ -19,7 +19,7 @@ func Text(text string) string {
 	for i, r := range text {
 		switch {
 		case r == '\r' && strings.HasPrefix(text[i+1:], "\n"):
-		case r == utf8.RuneError, !Control(r): // the error is what bytes that are no UTF-8 become
+		case r == utf8.RuneError, !Control(r): // invalid UTF-8 decodes to RuneError
 			b.WriteRune(r)
 		case r < 0x20:
 			b.WriteRune(0x2400 + r)
@@ -39,11 +39,11 @@ func Text(text string) string {
 // Line is Text on one line, with single spaces.
 func OneLine(text string) string { return strings.Join(strings.Fields(Text(text)), " ") }
 
-// Short is Line in at most so many characters; what is left out shows as "…".
-func Short(text string, most int) string {
+// Short is Line with at most limit characters; "…" replaces the rest.
+func Short(text string, limit int) string {
 	text = OneLine(text)
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
+	if r := []rune(text); len(r) > limit {
+		return string(r[:limit-1]) + "…"
 	}
 	return text
 }

@@ -5,21 +5,21 @@ import (
 	"strconv"
 )
 
-// Reflow is what a terminal does to rows that are wider than it has become.
+// Reflow is how a terminal treats rows that are wider than its new width.
 type Reflow string
 
-// The ways. Rows that fit are never touched by any of them.
+// Kinds of reflow. None of them changes rows that fit.
 const (
 	// ReflowAll wraps every row, and the cursor goes along: most terminals.
 	ReflowAll Reflow = "all"
-	// ReflowOthers leaves alone the row that the cursor is in: xterm.js. It also
-	// moves the cursor for rows below that, so that those had better be short.
+	// ReflowOthers does not reflow the row of the cursor: xterm.js. It also moves the
+	// cursor when rows below it reflow, so that those rows should be short.
 	ReflowOthers Reflow = "others"
 	// ReflowNone cuts rows off: xterm, the Linux console, GNU screen.
 	ReflowNone Reflow = "none"
 )
 
-// ReflowOf returns what the terminal does that the environment describes.
+// ReflowOf returns the reflow of the terminal that the environment describes.
 func ReflowOf(getenv func(string) string) Reflow {
 	switch name := getenv("TERM"); {
 	case getenv("TMUX") != "":
@@ -84,7 +84,7 @@ func (s *Screen) Resize(width, height int) {
 func (s *Screen) Palette(p Palette) { s.palette = p }
 
 const (
-	beginFrame = "\x1b[?2026h\x1b[?25l" // synchronised output, where there is any
+	beginFrame = "\x1b[?2026h\x1b[?25l" // synchronised output, if supported
 	endFrame   = "\x1b[?25h\x1b[?2026l"
 	wrapOff    = "\x1b[?7l"
 	wrapOn     = "\x1b[?7h"
@@ -134,7 +134,7 @@ func (s *Screen) change(next []drawnRow, f Frame) {
 			s.add(beginFrame + wrapOff)
 			begun = true
 		}
-		for ; at < to && to >= len(s.drawn); at++ { // below what is there: it may scroll
+		for ; at < to && to >= len(s.drawn); at++ { // below the drawn rows: the terminal may scroll
 			if at < len(s.drawn)-1 {
 				s.vertical(len(s.drawn) - 1 - at)
 				at = len(s.drawn) - 1

@@ -35,7 +35,7 @@ const (
 // Style is how a span looks. The zero value is plain text.
 type Style struct {
 	Color Color
-	Attr  Attribute // any of them, together
+	Attr  Attribute // any combination
 }
 
 // With returns the style with more attributes.
@@ -50,7 +50,7 @@ type Span struct {
 	Style Style
 }
 
-// Line is one line of spans. It has no line ends; [Wrap] makes rows of it.
+// Line is one line of spans, without line ends; [Wrap] makes rows of it.
 type Line []Span
 
 // Plain returns a line in one style.
@@ -74,7 +74,7 @@ func (l Line) Width() int {
 	return n
 }
 
-// tab is what a tab is shown as.
+// tab replaces a tab.
 const tab = "    "
 
 // clean makes foreign text harmless: it is the one way of text to the terminal.
@@ -86,7 +86,7 @@ func clean(text string) string {
 	return strings.NewReplacer("\t", tab, "\n", " ").Replace(text)
 }
 
-// Palette says which styles a terminal can show.
+// Palette is the styles that a terminal supports.
 type Palette struct {
 	// Color allows colors; Attributes, the rest. NO_COLOR leaves only these.
 	Color, Attributes bool

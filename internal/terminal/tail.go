@@ -5,7 +5,7 @@ import "strings"
 // maxTail is how many bytes are kept of an output to show its end.
 const maxTail = 4 << 10
 
-// Tail returns the end of an output that grows: enough to show [LastLines] of it.
+// Tail returns the end of a growing output, long enough for [LastLines].
 func Tail(output string) string {
 	if len(output) <= maxTail {
 		return output

@@ -65,7 +65,7 @@ func lineOf(list []cell) Line {
 	return l
 }
 
-// Indent is what stands before the rows of a wrapped line.
+// Indent is the text before the first row and the other rows of a wrapped line.
 type Indent struct{ First, Rest Line }
 
 // Wrap breaks a line into rows of at most width columns, between words where
@@ -126,7 +126,7 @@ func trimmed(list []cell, at int) (end, next int) {
 	return at, next
 }
 
-// Clip cuts a line that is too wide, and says so.
+// Clip shortens a line that is too wide, and marks the cut.
 func Clip(l Line, width int) Line {
 	if l.Width() <= width {
 		return l

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Installed says how settle came onto this machine.
+// Installed describes how settle was installed on this machine.
 type Installed struct {
 	Version  string // without a leading v
 	Checkout bool   // built from one; Go gives it a version where git tells one

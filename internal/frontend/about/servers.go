@@ -81,8 +81,8 @@ func ServersJSON(to io.Writer, list []assemble.Configured, mask *redact.Redactor
 	return listing.JSON(to, servers(list, mask))
 }
 
-// Servers writes a table of the MCP servers, and below it what those that failed
-// said. Secrets are masked.
+// Servers writes a table of the MCP servers, and below it the errors of failed servers.
+// Secrets are masked.
 func Servers(to io.Writer, list []assemble.Configured, mask *redact.Redactor) error {
 	rows := [][]string{{"SERVER", "STATE", "TOOLS", "START", "WHERE", "FROM"}}
 	lines := servers(list, mask)

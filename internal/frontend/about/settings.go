@@ -10,8 +10,8 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// Settings writes what is in force, with secrets masked, and the notes for people
-// on what is not.
+// Settings writes the settings in force with their origins, and notes on ignored settings.
+// Secrets are masked.
 func Settings(to io.Writer, r *config.Resolved) error {
 	var rows [][]string
 	for _, l := range r.Lines() {

@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// SkillList is what there is of skills and commands.
+// SkillList is the skills and commands of a directory.
 type SkillList struct {
 	Skills   skills.Found
 	Commands commands.Set
@@ -70,7 +70,8 @@ func scope(project bool) string {
 	return "user"
 }
 
-// Problems say what cannot be used, or is hidden by another.
+// Problems returns the skills and commands that cannot be used, and those that another one
+// hides.
 func (l SkillList) Problems() (broken, hidden []string) {
 	for _, p := range l.Skills.Broken {
 		broken = append(broken, p.Error())

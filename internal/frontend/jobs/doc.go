@@ -1,3 +1,3 @@
-// Package jobs is the user's way to the processes that sessions left running:
-// list them, show what they put out, end them.
+// Package jobs lists, shows and ends the processes that sessions left running. Package
+// store finds them.
 package jobs

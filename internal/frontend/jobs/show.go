@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// Form says how an output is shown.
+// Form is the form in which an output is shown.
 type Form string
 
 // The forms.
@@ -34,7 +34,7 @@ func Kill(ctx context.Context, to io.Writer, dataDir, name string) error {
 	return err
 }
 
-// Show writes what the job has put out so far.
+// Show writes the job's output so far.
 func Show(to io.Writer, dataDir, name string, form Form) error {
 	j, err := store.FindJob(dataDir, name)
 	if err != nil {

@@ -89,7 +89,7 @@ func (s *textView) plan(c event.Content) {
 	}
 }
 
-// diff shows what a call changed in files.
+// diff shows the changes of a call to files.
 func (s *textView) diff(c event.Content) {
 	if !s.stream || s.volume == Quiet || toolview.KindOf(c.Name) != toolview.Edit || len(c.Detail) == 0 {
 		return

@@ -5,11 +5,11 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// maxLate bounds what late keeps.
+// maxLate bounds the notices that lateNotices keeps.
 const maxLate = 20
 
-// lateNotices is what people should know of a turn that programs watch: for these, the
-// cause comes first on standard error (C14), and this after it.
+// lateNotices holds notices about a turn that a program runs. The cause of a failure comes
+// first on standard error (C14), and the notices follow.
 type lateNotices struct {
 	silent  bool
 	notices []string

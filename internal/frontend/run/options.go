@@ -30,7 +30,7 @@ type Volume string
 const (
 	// Normal reports progress on a terminal, and elsewhere only failures.
 	Normal Volume = ""
-	// Quiet says only what is wrong.
+	// Quiet reports only failures.
 	Quiet Volume = "quiet"
 	// Verbose reports progress everywhere, and on a terminal also the model's reasoning.
 	Verbose Volume = "verbose"
@@ -43,7 +43,7 @@ type StatusTerminal struct {
 	Width func() int
 }
 
-// Options say what to run and how to show it.
+// Options configure the turn and its output.
 type Options struct {
 	oneturn.Options
 	Format Format

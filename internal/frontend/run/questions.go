@@ -28,14 +28,14 @@ type person struct {
 	lines chan string
 }
 
-// question is asked when those before it have ended.
+// question is asked when the earlier questions have ended.
 type question struct {
 	*person
 	asked     event.ApprovalRequested
 	before    *question
 	ended     chan struct{} // closed when no question is open
 	withdrawn chan struct{} // closed when the approval has ended
-	entry     *asker.Entry  // what is filled in; nil before that
+	entry     *asker.Entry  // the form being filled in; nil before that
 }
 
 // ask puts a question behind the others.
@@ -147,7 +147,7 @@ func (q *question) next() (asker.Answer, bool) {
 	return asker.Answer{Verdict: event.Approved, Content: q.entry.Content()}, true
 }
 
-// begin shows the whole question; what was typed before is no answer to it.
+// begin shows the whole question. Keys typed earlier do not answer it.
 func (q *question) begin() {
 	if q.forget != nil {
 		q.forget()
@@ -184,7 +184,7 @@ func (s *textView) endPromptLine(line bool) {
 	}
 }
 
-// question shows what is asked. Nothing is drawn until asked is called.
+// question shows a question. The status stays hidden until endQuestion.
 func (s *textView) question(headline, words string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,7 +231,7 @@ func (s *textView) leavePrompt() {
 	}
 }
 
-// endQuestion says that the question is over.
+// endQuestion ends the question.
 func (s *textView) endQuestion() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 const (
 	// frameDelay is the time between two drawings of the status.
 	frameDelay = 120 * time.Millisecond
-	// statusDelay is how long something lasts before it gets a status: what is
-	// quick must not flicker.
+	// statusDelay is the minimum duration of work that gets a status, so that short work
+	// does not flicker.
 	statusDelay = 300 * time.Millisecond
 	// tailLines is how many lines of a running command's output are shown.
 	tailLines = 3
@@ -81,8 +81,8 @@ func (s *textView) erase() {
 	}
 }
 
-// takeBack is what clears the lines that are drawn. The cursor is at the end of
-// the last one.
+// takeBack returns the sequence that clears the drawn lines. The cursor is at the end of
+// the last line.
 func (s *textView) takeBack() string {
 	n := s.status.drawn
 	s.status.drawn = 0
@@ -140,8 +140,7 @@ func (t *StatusTerminal) width() int {
 	return width - 1
 }
 
-// running returns the call that started last of those that run, and how many
-// there are.
+// running returns the running call that started last, and the number of running calls.
 func (s *textView) running() (newest *runningCall, n int) {
 	for _, i := range s.calls {
 		if newest == nil || i.began.After(newest.began) || i.began.Equal(newest.began) && i.title < newest.title {

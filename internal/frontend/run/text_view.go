@@ -164,7 +164,7 @@ func (s *textView) turnChanged(c transcript.Change) {
 	}
 }
 
-// attemptChanged says that there will be another attempt, and when.
+// attemptChanged reports a further attempt and its delay.
 func (s *textView) attemptChanged(c transcript.Change) {
 	if c.What == transcript.Started {
 		s.setActivity("waiting for the model", c.Event.At)
@@ -290,7 +290,7 @@ func (s *textView) callEnded(item *event.Item) {
 	}
 }
 
-// callOutcome says how a call ended.
+// callOutcome describes how a call ended.
 func callOutcome(item *event.Item, content event.Content, took time.Duration) string {
 	after := " after " + terminal.Duration(took)
 	switch {
@@ -310,7 +310,7 @@ func callOutcome(item *event.Item, content event.Content, took time.Duration) st
 	return fmt.Sprintf("%s%s; effects: %s", why, after, item.Effects)
 }
 
-// notice says one line beside the answer.
+// notice writes one line on standard error.
 func (s *textView) notice(format string, args ...any) {
 	if s.volume == Quiet {
 		return

@@ -17,13 +17,12 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// Inspection says which logs are held against the contract, and how.
+// Inspection selects the logs to check against the contract, and the output format.
 type Inspection struct {
 	DataDir string
 	// Sessions are their ids; none means all that there are.
 	Sessions []string
-	// Secrets must not be in any of them (C15); those that are too short to be
-	// masked are left alone.
+	// Secrets must not occur in a log (C15). Secrets too short to be masked are ignored.
 	Secrets []string
 	// JSON asks for one object a line instead of words.
 	JSON bool
@@ -39,7 +38,7 @@ type finding struct {
 	Open       bool        `json:"open,omitempty"`
 	Holder     int         `json:"holder,omitempty"`
 	Violations []violation `json:"violations,omitempty"`
-	// Problem says why the log cannot be read, or not wholly.
+	// Problem says why the log cannot be read, or not completely.
 	Problem string `json:"problem,omitempty"`
 	missing bool
 }
@@ -53,8 +52,8 @@ type violation struct {
 
 func (f finding) kept() bool { return len(f.Violations) == 0 && f.Problem == "" }
 
-// Check holds each log against the contract and writes what it finds. It is an
-// error if a clause is broken, or a log cannot be read to its end.
+// Check checks each log against the contract and writes the findings. It returns an error
+// if a log violates a clause or cannot be read to its end.
 func (i Inspection) Check(ctx context.Context, to io.Writer) error {
 	ids, err := i.sessions()
 	if err != nil {
@@ -121,7 +120,7 @@ func (i Inspection) examine(ctx context.Context, session string) finding {
 	checker.Unfinished = false
 	f.Open = len(contract.Violations(checker.Check(events))) > len(violations)
 	if f.Open {
-		f.Holder, _ = journal.Holder(i.DataDir, session) // 0 says that it is not known
+		f.Holder, _ = journal.Holder(i.DataDir, session) // 0 if the holder is unknown
 	}
 	for _, v := range violations {
 		f.Violations = append(f.Violations, violation{v.Clause, v.Seq, v.Kind, v.What})
@@ -133,7 +132,7 @@ func (i Inspection) secrets() []string {
 	return slices.DeleteFunc(slices.Clone(i.Secrets), func(s string) bool { return len(s) < redact.MinLength })
 }
 
-// problem says why a log cannot be read, and what becomes of it.
+// problem describes why a log cannot be read, and how settle treats it.
 func problem(err error) string {
 	if damage := (*journal.DamageError)(nil); errors.As(err, &damage) {
 		return fmt.Sprintf(

@@ -43,7 +43,7 @@ func (c Compaction) Run(ctx context.Context, out io.Writer) (code int, err error
 		select {
 		case stop := <-c.Stops:
 			stops <- stop
-			// the compaction says how it ended
+			// Compact returns the outcome
 			_, _ = session.Interrupt(working, settle.Interruption{By: stop.By, Reason: stop.Reason})
 		case <-working.Done():
 		}

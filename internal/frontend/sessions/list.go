@@ -37,7 +37,7 @@ func List(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) 
 	return listing.Table(to, rows)
 }
 
-// ownWorktree says that a child agent works in a git worktree of its own.
+// ownWorktree names the git worktree of a child agent, if it has one.
 func ownWorktree(dataDir string, e catalogue.Entry) string {
 	if e.Parent == "" || !strings.HasPrefix(e.Dir, agents.WorktreeDir(dataDir)+string(filepath.Separator)) {
 		return ""
@@ -48,7 +48,7 @@ func ownWorktree(dataDir string, e catalogue.Entry) string {
 	return " (git worktree " + terminal.Text(e.Dir) + ")"
 }
 
-// branch is a session in its place below those that have it as a child agent.
+// branch is a session in the tree of child agents.
 type branch struct {
 	catalogue.Entry
 	depth int
@@ -99,7 +99,7 @@ func tree(list []catalogue.Entry) []branch {
 // maxCell is how many characters of a model and of a title the table shows.
 const maxCell = 60
 
-// state says in a word how a session is.
+// state describes a session's state in one word.
 func state(e catalogue.Entry) string {
 	switch {
 	case e.Problem != "":
@@ -114,7 +114,7 @@ func state(e catalogue.Entry) string {
 	return string(e.Outcome)
 }
 
-// where says which process has a session open.
+// where names the process that has a session open.
 func where(dataDir, session string) string {
 	if host, known := attach.HostOf(dataDir, session); known {
 		return ", open in " + host.String()

@@ -40,7 +40,7 @@ func Show(to io.Writer, dataDir, session string) error {
 	}
 	now := "runs"
 	if free, err := journal.Free(dataDir, session); free && err == nil {
-		now = "did not end: its process died; opening the session ends it" // as the lock says
+		now = "did not end: its process died; opening the session ends it" // according to the lock
 	}
 	for _, t := range state.Turns {
 		showTurn(&b, t, now)

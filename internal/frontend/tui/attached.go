@@ -22,7 +22,7 @@ func hostOf(c Conversation) string {
 	return ""
 }
 
-// showHost says whose session this is.
+// showHost names the process that hosts the session.
 func (u *UI) showHost(host string) {
 	u.display.hint = ""
 	u.commit(
@@ -46,7 +46,7 @@ func endText(host string, s event.State) string {
 
 // sessionLost is called when the session has ended, and this terminal did not close it.
 func (u *UI) sessionLost() {
-	u.follow() // what is left of the log
+	u.follow() // the rest of the log
 	u.drain()
 	u.view.lost, u.interrupts.turn = true, ""
 	u.commit(notice(warning(), "%s", endText(hostOf(u.view.conversation), u.state())))

@@ -6,7 +6,7 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// enqueue does something that may wait, after what was asked for before it.
+// enqueue runs a request that can block, after the earlier requests.
 func (u *UI) enqueue(what func(context.Context) error) {
 	job := func() {
 		ctx, cancel := context.WithTimeout(u.ctx, actTimeout)
@@ -22,7 +22,7 @@ func (u *UI) enqueue(what func(context.Context) error) {
 	}
 }
 
-// runInBackground does something that may take a while, and shows what comes of it.
+// runInBackground runs work that can take time, and then shows its result.
 func (u *UI) runInBackground(words string, what func(context.Context) (show func(), err error)) {
 	u.showHint("%s", words)
 	go u.guarded(func() { // ends within the timeout
@@ -39,7 +39,7 @@ func (u *UI) runInBackground(words string, what func(context.Context) (show func
 	})
 }
 
-// runRequests does what must happen in order and may wait for a disk.
+// runRequests runs requests in order; they can wait for a disk.
 func (u *UI) runRequests(ctx context.Context) {
 	for {
 		select {

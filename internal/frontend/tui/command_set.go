@@ -14,7 +14,7 @@ func (u *UI) commands() []slash {
 	all := slashes()
 	var set commands.Set
 	if u.Commands != nil {
-		set = u.Commands() // checkUp says what cannot be used
+		set = u.Commands() // checkUp reports unusable commands
 	}
 	if p, ok := u.view.conversation.(Expander); ok {
 		set = set.With(p)

@@ -18,8 +18,8 @@ const (
 	staleDelay = 5 * time.Second
 )
 
-// completion is what a word before the cursor could become: a path after "@",
-// a command after "/".
+// completion is the possible completions of the word before the cursor: a path after "@", a
+// command after "/".
 type completion struct {
 	from    int    // the part of the editor where the word begins
 	words   string // the word without its mark
@@ -27,7 +27,7 @@ type completion struct {
 	list    list
 }
 
-// fileList is what was read of the directory.
+// fileList is the files of the directory, as read last.
 type fileList struct {
 	files  *files.List
 	readAt time.Time
@@ -111,7 +111,7 @@ func (u *UI) foundFiles(words string, found []string) {
 	u.display.dirty = true
 }
 
-// commandChoices are the commands that begin with the name, then those that
+// commandChoices returns the commands that begin with the name, then the commands that
 // contain it.
 func (u *UI) commandChoices(name string) (out []choice) {
 	var others []choice
@@ -183,7 +183,7 @@ func (u *UI) accept(c *completion) {
 	e := &u.input.editor
 	e.remove(c.from, e.at)
 	e.insert(partsOf(word)...)
-	if strings.HasSuffix(word, "/") && !c.command { // what is in the directory
+	if strings.HasSuffix(word, "/") && !c.command { // offer the directory's files
 		u.complete()
 	}
 }

@@ -63,7 +63,7 @@ type stretch struct {
 	what      string
 }
 
-// showTimeline says when what ran.
+// showTimeline shows the times of all turns, requests and calls.
 func (u *UI) showTimeline(string) {
 	s := u.state()
 	var lines []string

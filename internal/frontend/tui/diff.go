@@ -12,8 +12,8 @@ import (
 // maxDiff is how many lines of a call's changes are shown.
 const maxDiff = 40
 
-// changeRows are changes to files: each line with its number, and what differs
-// within a line stands out.
+// changeRows returns the rows of changes to files: each line with its number, and
+// differences within a line highlighted.
 func changeRows(changes []toolview.Change, dir string, width, most int) (rows []terminal.Line) {
 	for _, c := range changes {
 		lines := diffLines(c.Body())
@@ -51,8 +51,7 @@ type diffLine struct {
 	sign   byte
 	number int
 	text   string
-	// from and to bound what differs from the line that it replaces, or that
-	// replaces it.
+	// from and to bound the difference to the line that replaces it, or that it replaces.
 	from, to int
 }
 
@@ -89,8 +88,8 @@ func diffLines(diff string) (lines []diffLine) {
 	return lines
 }
 
-// compare finds what differs within lines that are replaced: a run of removed
-// lines that as many new ones follow.
+// compare finds differences within replaced lines: a run of removed lines followed by as
+// many added ones.
 func compare(lines []diffLine) {
 	for start := 0; start < len(lines); start++ {
 		removed := 0
@@ -110,8 +109,8 @@ func compare(lines []diffLine) {
 	}
 }
 
-// differ bounds what is not the same at the beginning and the end of two lines,
-// unless that is most of them.
+// differ bounds the middle part in which two lines differ, unless that is most of both
+// lines.
 func differ(a, b *diffLine) {
 	head := 0
 	for head < min(len(a.text), len(b.text)) && a.text[head] == b.text[head] {

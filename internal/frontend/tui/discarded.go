@@ -21,8 +21,8 @@ type draft struct {
 	discarded []uint64  // hashes of text in the scrollback that a failed attempt wrote
 }
 
-// spilled is what is in the scrollback of an item: the hashes of a message's blocks, or
-// one for each entry of something else.
+// spilled is the part of an item in the scrollback: a hash of each block of a message, or
+// of each entry of another item.
 type spilled struct {
 	item   string
 	blocks []uint64

@@ -61,7 +61,7 @@ func (u *UI) draw(now time.Time) {
 	u.display.writer.write(frame, func() { u.note(drawn) })
 }
 
-// moment is what keys may mean.
+// moment is what keys refer to: the session, turn and approval in a frame.
 type moment struct{ session, turn, approval string }
 
 func (u *UI) moment() moment {
@@ -75,7 +75,7 @@ func (u *UI) moment() moment {
 	return m
 }
 
-// note keeps what keys mean from now on: what is on the screen.
+// note records the moment of the frame that the terminal has accepted.
 func (u *UI) note(m moment) {
 	if m.approval != u.display.shown.approval || m.session != u.display.shown.session {
 		u.display.approvalSince = time.Now()
@@ -119,7 +119,7 @@ func (u *UI) yield() {
 	u.Terminal.Restore()
 }
 
-// regain takes the terminal over again, and reports whether that went well.
+// regain sets raw mode again, and reports success.
 func (u *UI) regain() bool {
 	if err := u.Terminal.Take(); err != nil {
 		u.exit.code, u.exit.done = 1, true

@@ -42,7 +42,7 @@ func (p part) shown() string {
 type editor struct {
 	parts []part
 	at    int
-	cut   []part // what was cut last, for ctrl+y
+	cut   []part // cut last, for ctrl+y
 }
 
 func partsOf(text string) []part {
@@ -60,7 +60,7 @@ func partsOf(text string) []part {
 
 func (e *editor) empty() bool { return len(e.parts) == 0 }
 
-// text is what is sent.
+// text returns the whole text, as it is sent.
 func (e *editor) text() string {
 	var b strings.Builder
 	for _, p := range e.parts {
@@ -210,8 +210,8 @@ func (e *editor) wordEnd() int {
 // promptMark stands before the editor's first row.
 const promptMark = "> "
 
-// frame returns the editor's rows, at most height of them around the cursor, and
-// the cell of the cursor. Rows break anywhere, so that the cell is known.
+// frame returns the editor's rows, at most height of them around the cursor, and the cell
+// of the cursor. Rows can break at any character, so that the cursor's cell is known.
 func (e *editor) frame(width, height int) (rows []terminal.Line, x, y int) {
 	room := max(width-len(promptMark)-1, 1) // the last column is the cursor's
 	row, used := terminal.Line{{Text: promptMark, Style: terminal.Style{Attr: terminal.Bold}}}, 0

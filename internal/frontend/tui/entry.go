@@ -32,7 +32,7 @@ const (
 type entry struct {
 	group group
 	gap   bool // an empty row before it, also within its group
-	// rows are what is shown of it at a width. It must depend on nothing else.
+	// rows returns the entry's rows at a width. They must depend on nothing else.
 	rows func(width int) []terminal.Line
 	text string // of a block of a message
 }
@@ -61,7 +61,7 @@ func paragraph(mark, text string, markStyle, style terminal.Style) func(int) []t
 	}
 }
 
-// notice is one of settle's own words about what happened.
+// notice is a message of settle about an event.
 func notice(style terminal.Style, format string, args ...any) entry {
 	return entry{group: ofNotice, rows: paragraph("· ", terminal.OneLine(fmt.Sprintf(format, args...)), style, style)}
 }
@@ -90,7 +90,7 @@ func blockEntry(r *markdown.Renderer, b markdown.Block) entry {
 	}}
 }
 
-// thoughtEntry folds what the model thought: it is in the transcript (Ctrl-T).
+// thoughtEntry is one row for the model's reasoning; the transcript (Ctrl-T) has all of it.
 func thoughtEntry(i *event.Item) entry {
 	text := i.Content().Text
 	words := "thought for " + span(i.EndedAt.Sub(i.BegunAt))
@@ -125,7 +125,7 @@ func span(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// title is what a call does, in a line.
+// title describes a call in one line.
 func title(c toolview.Call) string {
 	switch c.Kind {
 	case toolview.Command:

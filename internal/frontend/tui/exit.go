@@ -74,7 +74,7 @@ func (u *UI) leave(reason event.Reason, by string) {
 			if err != nil {
 				u.commit(notice(warning(), "%v", err))
 			}
-			u.follow() // what is left of the log
+			u.follow() // the rest of the log
 			u.exit.done = true
 		})
 	})

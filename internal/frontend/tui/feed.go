@@ -12,7 +12,7 @@ type feed struct {
 	kick chan struct{} // one token when there is something
 	done chan struct{} // closed when nothing more will come
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	events []event.Event
 	err    error
 	room   *sync.Cond // for more events

@@ -28,7 +28,7 @@ type fetch struct {
 	givenUp     bool
 }
 
-// newFetch returns a fetch, and what sends it. That waits for the server.
+// newFetch returns a fetch, and the function that submits it and waits for the server.
 func newFetch(c Conversation, text string) (one *fetch, send func(context.Context) error) {
 	one = &fetch{input: "tui-" + uuid.NewString(), text: text}
 	return one, func(ctx context.Context) error {
@@ -56,11 +56,11 @@ func (one *fetch) giveUp(ctx context.Context, c Conversation) {
 	}
 	one.givenUp = true
 	go func() { // ends at once, or with the turn, which ends in time (C9)
-		_, _ = c.Interrupt(ctx, settle.Interruption{By: user, Input: one.input}) // what came of it, Submit says
+		_, _ = c.Interrupt(ctx, settle.Interruption{By: user, Input: one.input}) // Submit returns the outcome
 	}()
 }
 
-// failure says why nothing was sent; "" if the person wanted that.
+// failure returns why nothing was sent; "" after a cancel by the person.
 func (one *fetch) failure(err error) string {
 	if cause := (*event.Cause)(nil); one.givenUp && errors.As(err, &cause) {
 		return ""
@@ -137,7 +137,8 @@ func (o *Options) expanded(text string) (string, error) {
 	return o.Commands().Expand(text)
 }
 
-// busy says, while a prompt is fetched, that nothing else is sent: it would overtake.
+// busy reports whether a fetch is running, and then shows a hint: a second input would
+// overtake the first.
 func (u *UI) busy() bool {
 	if u.view.fetch == nil {
 		return false
@@ -146,7 +147,7 @@ func (u *UI) busy() bool {
 	return true
 }
 
-// fetchRows say what is waited for.
+// fetchRows shows the running fetch.
 func (u *UI) fetchRows(width int) []terminal.Line {
 	if u.view.fetch == nil {
 		return nil

@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// maxHistory is how many prompts are remembered, and maxPromptBytes how long
-	// one of them may be.
+	// maxHistory bounds the remembered prompts, and maxPromptBytes the length of each.
 	maxHistory     = 1000
 	maxPromptBytes = 64 << 10
 )
@@ -22,8 +21,8 @@ const (
 type history struct {
 	file  string // "" keeps nothing
 	texts []string
-	// at is the prompt that is looked at, len(texts) for none; draft is what
-	// was in the editor before.
+	// at is the index of the recalled prompt, or len(texts) for none. draft is the editor's
+	// text before the recall.
 	at    int
 	draft string
 }
@@ -58,7 +57,7 @@ func openHistory(dataDir string) *history {
 	return h
 }
 
-// rewrite keeps the file from growing for ever.
+// rewrite keeps the file from growing without bound.
 func (h *history) rewrite() {
 	var b strings.Builder
 	for _, text := range h.texts {

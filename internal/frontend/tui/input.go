@@ -1,6 +1,6 @@
 package tui
 
-// input is the text that a person writes, and what helps to write it.
+// input is the editor and its helpers.
 type input struct {
 	editor  editor
 	vi      vi

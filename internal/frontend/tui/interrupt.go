@@ -60,8 +60,7 @@ func firstInput(t *event.Turn) string {
 	return t.Inputs[0].ID
 }
 
-// esc interrupts; where there is nothing to interrupt, twice goes back to before an
-// earlier input.
+// esc interrupts the turn. If no turn runs, a second Esc opens the list of earlier inputs.
 func (u *UI) esc() {
 	now := time.Now()
 	if u.view.fetch != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// take does what a key or a paste means.
+// take handles a key, a paste or a focus change.
 func (u *UI) take(e terminal.Event) {
 	if focus, ok := e.(terminal.Focus); ok {
 		u.focused(bool(focus))

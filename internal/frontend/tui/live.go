@@ -114,11 +114,11 @@ func (u *UI) callRows(width int, now time.Time) (calls []terminal.Line) {
 	return calls
 }
 
-// everyRow is how many rows textRows returns to whom needs all of them.
+// everyRow is the limit of textRows for callers that need all rows.
 const everyRow = 1 << 30
 
-// textRows are what is held, and the end of what grows. Once they are more than most,
-// it leaves the rest out.
+// textRows returns the rows of held text and the end of the growing text. It stops soon
+// after most rows.
 func (p *printout) textRows(width, most int) (rows []terminal.Line) {
 	last, shown := p.last, p.shown > 0
 	add := func(e entry, more []terminal.Line) {

@@ -11,7 +11,7 @@ import (
 // choice is one of a list.
 type choice struct {
 	id, label, detail string
-	// group is a heading for it and those after it that have the same.
+	// group is the heading of this choice and of the following choices with the same group.
 	group string
 }
 
@@ -34,9 +34,9 @@ func (l *list) selected() choice {
 	return l.choices[l.at]
 }
 
-// rows are those around the selected choice, at most so many.
-func (l *list) rows(width, most int) (rows []terminal.Line) {
-	if len(l.choices) == 0 || most <= 0 {
+// rows returns the rows around the selected choice, at most limit.
+func (l *list) rows(width, limit int) (rows []terminal.Line) {
+	if len(l.choices) == 0 || limit <= 0 {
 		return nil
 	}
 	at, group := 0, ""
@@ -50,9 +50,9 @@ func (l *list) rows(width, most int) (rows []terminal.Line) {
 		}
 		rows = append(rows, c.row(width, n == l.at))
 	}
-	from := min(max(at-most/2, 0), max(len(rows)-most, 0))
-	more := len(rows) - from - most
-	rows = rows[from:min(from+most, len(rows))]
+	from := min(max(at-limit/2, 0), max(len(rows)-limit, 0))
+	more := len(rows) - from - limit
+	rows = rows[from:min(from+limit, len(rows))]
 	if more > 0 && len(rows) > 2 && at-from < len(rows)-1 {
 		rows = append(slices.Clone(rows[:len(rows)-1]), terminal.Plain(fmt.Sprintf("  … %d more", more+1), faint()))
 	}
@@ -75,20 +75,20 @@ func (c choice) row(width int, selected bool) terminal.Line {
 type menu struct {
 	title string
 	all   []choice
-	list  list // of those that have the words
+	list  list // the choices that contain the words
 	words string
 	// pick is called with the chosen choice after the menu has closed. remove, if set, is
 	// called with the choice to remove, and the menu stays open.
 	pick, remove func(choice)
-	// preview, if set, says more about a choice.
+	// preview, if set, returns details of a choice.
 	preview func(choice) []string
-	// note says what keys do beside the usual ones.
+	// note describes further keys.
 	note string
 	// refresh, if set, returns the choices as they have become.
 	refresh func() []choice
 }
 
-// refreshMenu shows what there is to choose now. A menu of nothing is closed.
+// refreshMenu updates the choices. A menu without choices closes.
 func (u *UI) refreshMenu() {
 	m := u.overlay.menu
 	if m == nil || m.refresh == nil {
@@ -174,15 +174,15 @@ func (u *UI) menuKey(k terminal.Key) {
 
 // rows returns at most limit rows of the menu: the choices, and a preview of the selected
 // one.
-func (m *menu) rows(width, most int) []terminal.Line {
+func (m *menu) rows(width, limit int) []terminal.Line {
 	var about []terminal.Line
-	if m.preview != nil && most > 6 && len(m.list.choices) > 0 {
+	if m.preview != nil && limit > 6 && len(m.list.choices) > 0 {
 		for _, line := range m.preview(m.list.selected()) {
 			about = append(about, terminal.Clip(terminal.Plain("  │ "+terminal.OneLine(line), faint()), width))
 		}
-		about = about[:min(len(about), most/2)]
+		about = about[:min(len(about), limit/2)]
 	}
-	rows := m.list.rows(width, min(most-len(about), 2*maxShown))
+	rows := m.list.rows(width, min(limit-len(about), 2*maxShown))
 	if len(rows) == 0 {
 		rows = []terminal.Line{terminal.Plain("  nothing has these words", faint())}
 	}

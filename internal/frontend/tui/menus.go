@@ -9,13 +9,13 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// What some conversations and sessions can do beside, and others cannot.
+// Optional abilities of conversations and of [Sessions].
 type (
 	// Catalog lists the models that a conversation could use.
 	Catalog interface {
 		Models(ctx context.Context) ([]Offered, error)
 	}
-	// Ruled says which rules are in force.
+	// Ruled lists the rules in force.
 	Ruled interface {
 		Rules() []Rule
 		// Forget takes back a rule that has an ID.
@@ -30,10 +30,10 @@ type (
 // Offered is a model and its description.
 type Offered struct{ Name, About string }
 
-// Rule is one in force; those that a person may take back have an ID.
+// Rule is a rule in force. Rules that a person can revoke have an ID.
 type Rule struct{ ID, Decision, Text, Where string }
 
-// pickModel has a person choose a model of those that the providers offer.
+// pickModel opens a menu of the models that the providers offer.
 func (u *UI) pickModel() {
 	c := u.view.conversation
 	catalog, ok := c.(Catalog)
@@ -104,7 +104,7 @@ func (u *UI) pickPermission() {
 	u.openMenu(m.selectID(u.view.conversation.Mode()))
 }
 
-// pickSession has a person choose a session of the directory.
+// pickSession opens a menu of the directory's sessions.
 func (u *UI) pickSession() {
 	u.runInBackground("looking for sessions", func(ctx context.Context) (func(), error) {
 		sessions, err := u.Sessions.List(ctx)
@@ -135,8 +135,7 @@ func (u *UI) pickSession() {
 	})
 }
 
-// previewOf returns what is known of a session; if that is nothing, it is looked
-// up.
+// previewOf returns the preview of a session, and loads it if it is unknown.
 func (u *UI) previewOf(id string, known map[string][]string) []string {
 	source, ok := u.Sessions.(Previewer)
 	if lines, has := known[id]; has || !ok || id == "" {

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// maxEntries is how many blocks of messages are made for a frame: what a message has
-	// beyond, stays text until the next one. An entry takes ten times the memory of its text.
+	// maxEntries is how many blocks of messages a frame makes. Further text waits for the
+	// next frame, because an entry takes ten times the memory of its text.
 	maxEntries = 1000
 	// maxFill is how many bytes of a text are taken at once.
 	maxFill = 4 << 10
@@ -30,7 +30,7 @@ func (p *printout) fill() {
 	}
 }
 
-// take returns what comes next of the text.
+// take returns the next part of the text.
 func (one *piece) take() string {
 	next := one.rest[0]
 	if at := maxFill; len(next) > at {
@@ -65,8 +65,7 @@ func (p *printout) filled() bool {
 	return true
 }
 
-// waiting is how many entries wait for what began before them, or for the end of their
-// attempt.
+// waiting returns how many entries wait for earlier items, or for the end of their attempt.
 func (p *printout) waiting() (n int) {
 	for _, one := range p.pieces {
 		n += len(one.entries)
@@ -74,8 +73,8 @@ func (p *printout) waiting() (n int) {
 	return n
 }
 
-// refill makes more entries for a frame. It does so also where many wait: what releases them
-// may be behind the text.
+// refill makes more entries for a frame, even if many entries wait: the text after them may
+// release them.
 func (u *UI) refill() {
 	u.view.printout.budget = maxEntries
 	if !u.view.printout.filled() {

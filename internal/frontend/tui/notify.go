@@ -11,9 +11,9 @@ type attention struct {
 	notification string // goes out with the next frame; empty for none
 }
 
-// prepareNotification has the person called whose window has not the focus: for a question, and for
-// the end of a turn. What happens within one frame calls once, and a question that was answered
-// elsewhere until then, or a person who has come back, not at all.
+// prepareNotification prepares a notification for a question or the end of a turn, if the
+// window is unfocused. Changes within one frame cause one notification. A question answered
+// before the frame, or a regained focus, cancels it.
 func (u *UI) prepareNotification(c transcript.Change) {
 	if !u.attention.unfocused || u.endEditor != nil { // the program that has the terminal hears of the focus
 		return
@@ -26,7 +26,7 @@ func (u *UI) prepareNotification(c transcript.Change) {
 	}
 }
 
-// endNotice says how a turn ended.
+// endNotice describes how a turn ended.
 func endNotice(t *event.Turn) string {
 	switch t.Cause.Outcome {
 	case event.Completed:
@@ -46,7 +46,7 @@ func (u *UI) focused(now bool) {
 	}
 }
 
-// notify writes the notification before the frame that shows what it is about.
+// notify writes the notification before the frame.
 func (u *UI) notify() {
 	if u.attention.notification != "" {
 		u.display.frames.Write(u.Notify.Append(nil, u.Through, "settle", u.attention.notification))

@@ -88,7 +88,7 @@ func (p *pager) previous(at place) (place, bool) {
 	return at, false
 }
 
-// move goes down so many rows; up, if it is less than 0.
+// move scrolls down by rows, or up if rows is negative.
 func (p *pager) move(rows int) {
 	step := p.next
 	if rows < 0 {
@@ -107,7 +107,7 @@ func (p *pager) end() {
 	}
 }
 
-// rows are those that are shown.
+// rows returns the visible rows.
 func (p *pager) rows() (rows []terminal.Line) {
 	at, more := p.top, len(p.sheet) > 0
 	if more && at.row >= len(p.part(at.part)) { // the part has fewer rows after a layout, or none
@@ -123,7 +123,7 @@ func (p *pager) rows() (rows []terminal.Line) {
 	return rows
 }
 
-// where says which part of the whole is shown, in percent.
+// where returns the position in the text, in percent.
 func (p *pager) where() int {
 	if len(p.sheet) == 0 {
 		return 100

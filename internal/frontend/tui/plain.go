@@ -15,8 +15,8 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// plain is the terminal for screen readers, and for those that cannot move the
-// cursor: labelled lines that are written once, numbered choices, no clock.
+// plain is the frontend for screen readers, and for terminals without cursor movement:
+// labelled lines written once, numbered choices, no clock.
 type plain struct {
 	Options
 	ctx   context.Context //nolint:containedctx // RunPlain's own
@@ -36,7 +36,7 @@ type plain struct {
 	done         bool
 
 	fetching *fetch      // a prompt of a server; nil for none
-	fetched  chan func() // what comes of it; room for one
+	fetched  chan func() // the result of a fetch; room for one
 }
 
 // RunPlain shows the session as lines until the input ends, the person quits or a
@@ -84,7 +84,7 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	case <-p.feed.done:
 	case <-closing.Done():
 	}
-	p.follow() // what is left of the log
+	p.follow() // the rest of the log
 	if o.Resume != nil && p.log.State().Seq > state.Seq {
 		p.printf("Continue with: %s", o.Resume(p.conversation.ID()))
 	}
@@ -194,7 +194,7 @@ func (p *plain) submit(text string) {
 	}
 }
 
-// stop is Ctrl-C, which interrupts what runs, or a signal that ends everything.
+// stop handles Ctrl-C, which interrupts a running turn, and signals that end the session.
 func (p *plain) stop(s stdio.Stop) {
 	if s.Reason == event.Interrupted && (p.log.State().Running() != nil || p.fetching != nil && !p.fetching.givenUp) {
 		p.interrupt()
@@ -220,7 +220,7 @@ func (p *plain) interrupt() {
 	p.printf("Interrupting.")
 	c, input := p.conversation, firstInput(t)
 	go func() { // ends with the turn, which ends in time (C9)
-		_, _ = c.Interrupt(p.ctx, settle.Interruption{By: user, Input: input}) // the log says how the turn ended
+		_, _ = c.Interrupt(p.ctx, settle.Interruption{By: user, Input: input}) // the log records how the turn ended
 	}()
 }
 
@@ -245,7 +245,7 @@ func (p *plain) follow() {
 	}
 }
 
-// labels say what the next lines are.
+// labels are the headings of groups.
 func labels() map[group]string {
 	return map[group]string{
 		ofMessage: "Answer:", ofThought: "Thought:", ofCall: "Call:", ofNotice: "Note:", ofAsk: "Question:",
@@ -259,7 +259,7 @@ func (p *plain) showFinished() {
 	}
 }
 
-// show writes an entry: what the person has typed is on the screen.
+// show writes an entry, except inputs, which the person sees already.
 func (p *plain) show(e entry) {
 	if e.group == ofInput {
 		p.label = e.group

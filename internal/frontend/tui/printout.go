@@ -40,7 +40,7 @@ type piece struct {
 	done    bool
 	held    bool // it may yet be discarded
 	repeats bool // so far, the text equals discarded text
-	// compared is how many entries say what was discarded.
+	// compared is how many entries equal discarded text.
 	compared int
 
 	text  markdown.Splitter // of a message
@@ -64,7 +64,7 @@ func (p *printout) take(c transcript.Change) {
 	case transcript.Session:
 		p.session(c)
 	case transcript.Input:
-		if c.What == transcript.Ended && c.Turn != nil && !c.Input.Command { // a command is shown as what it did
+		if c.What == transcript.Ended && c.Turn != nil && !c.Input.Command { // a command's entry replaces its input
 			p.add(inputEntry(c.Input))
 		}
 	case transcript.Turn:
@@ -113,8 +113,8 @@ func (p *printout) turn(c transcript.Change) {
 	}
 }
 
-// attempt says that there will be another one, and what becomes of what this one
-// said: rows cannot be taken back.
+// attempt reports a further attempt and the discarded text of this one: rows cannot be
+// removed.
 func (p *printout) attempt(c transcript.Change) {
 	d, ended := c.Event.Data.(event.AttemptEnded)
 	if ended && d.RetryIn == nil {
@@ -210,7 +210,7 @@ func (p *printout) grew(one *piece, c transcript.Change) {
 		one.size += len(c.Text)
 		one.tail = terminal.Tail(one.tail + c.Text)
 	case c.Notice() != "":
-		p.add(notice(warning(), "%s", c.Notice())) // it stays; while the call runs, its tail says so
+		p.add(notice(warning(), "%s", c.Notice())) // the notice stays; while the call runs, its tail shows the notice as well
 		one.tail = terminal.Tail(one.tail + c.Text)
 	case c.Stream == event.Output:
 		one.tail = terminal.Tail(one.tail + c.Text)

@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// questions holds what the person has answered and is answering.
+// questions holds the answers on their way and the open form.
 type questions struct {
 	answeredIDs map[string]bool // approvals whose answer is on its way
 	form        *filling        // that is filled in; nil for none
@@ -44,7 +44,7 @@ func (u *UI) begin(a *event.Approval) {
 	u.sendForm()
 }
 
-// fillIn takes what is in the editor for the field that is asked for.
+// fillIn uses the editor's text as the value of the current field.
 func (u *UI) fillIn() {
 	text := u.input.editor.text()
 	u.input.editor.clear()
@@ -69,14 +69,14 @@ func (u *UI) sendForm() {
 	u.answer(settle.Answer{Approval: form.approval, Verdict: event.Approved, Content: form.entry.Content(), By: user})
 }
 
-// answer gives the answer to a question, which is shown no more.
+// answer sends the answer and hides the question.
 func (u *UI) answer(a settle.Answer) {
 	u.questions.answeredIDs[a.Approval] = true
 	c := u.view.conversation
 	u.enqueue(func(ctx context.Context) error {
 		err := c.Answer(ctx, a)
 		var late *settle.AnsweredError
-		if errors.As(err, &late) { // C16: it ran nothing, and the approval's end says why
+		if errors.As(err, &late) { // C16: the late answer ran nothing, and the approval's end has the reason
 			return nil
 		}
 		return err

@@ -42,7 +42,7 @@ func (u *UI) pickInput() {
 	u.openMenu(m.selectID(m.all[len(m.all)-1].id))
 }
 
-// textOf is what a turn was begun with, as a person typed it.
+// textOf returns the inputs of a turn, as a person typed them.
 func textOf(t *event.Turn) string {
 	var texts []string
 	for _, in := range t.Inputs {
@@ -66,7 +66,7 @@ func (u *UI) rewind(source Rewinder, turn string) {
 	})
 }
 
-// isBusy says that a turn runs, if one does.
+// isBusy reports whether a turn runs, and then shows a hint.
 func (u *UI) isBusy() bool {
 	if u.state().Running() == nil {
 		return false
@@ -75,8 +75,8 @@ func (u *UI) isBusy() bool {
 	return true
 }
 
-// pickFiles shows what going back would do to files, and has a person choose whether
-// it does.
+// pickFiles shows the changes to files that a rewind would make, and opens a menu to choose
+// them or not.
 func (u *UI) pickFiles(source Rewinder, p *rewind.Plan, draft string) {
 	if len(p.Files)+len(p.Uncovered) > 0 {
 		for _, line := range append([]string{"files since then:"}, p.Lines()...) {

@@ -13,12 +13,12 @@ import (
 type Sessions interface {
 	// Open opens the session, which "" makes.
 	Open(ctx context.Context, id string) (Conversation, error)
-	// Close ends everything of it.
+	// Close ends the session and its work.
 	Close(ctx context.Context, c Conversation, reason event.Reason, by string) error
-	// Resolve returns the session that a person means by a name: its id, the
-	// beginning of it, or "" for the last one of the directory.
+	// Resolve returns the session with a name: its ID, the beginning of its ID, or "" for
+	// the directory's last session.
 	Resolve(ctx context.Context, name string) (id string, err error)
-	// Fork copies what has ended of a session to a new one.
+	// Fork copies the finished part of a session to a new session.
 	Fork(ctx context.Context, id string) (fork string, err error)
 	// Rename has a session be called by a name.
 	Rename(ctx context.Context, id, name string) error
@@ -50,12 +50,11 @@ type Conversation interface {
 	// 0 if that is unknown.
 	Model() string
 	Window() int
-	// Effort is how much the model is to think; empty leaves that to it.
+	// Effort is the reasoning effort; empty for the model's default.
 	Effort() string
 	// Choose has later turns work with another "model" or "effort".
 	Choose(ctx context.Context, setting, value string) error
-	// Mode is what may run without asking: "ask", "accept-edits", "read-only" or
-	// "allow".
+	// Mode is the permission mode: "ask", "accept-edits", "read-only" or "allow".
 	Mode() string
 	SetMode(ctx context.Context, name string) error
 }

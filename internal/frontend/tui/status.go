@@ -83,7 +83,7 @@ func (u *UI) about() []string {
 	return append(about, u.Place)
 }
 
-// modes are what may run without asking, in words.
+// modes describes the permission modes.
 func modes() map[string]string {
 	return map[string]string{
 		"ask": "asks before changes", "accept-edits": "edits without asking", "read-only": "read-only",

@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// enter sends what is in the editor.
+// enter sends the editor's text.
 func (u *UI) enter(mode event.Mode) {
 	text := u.input.editor.text()
 	if strings.HasSuffix(text, "\\") && mode == event.Queue { // for terminals that have no other way to type a line's end
@@ -63,7 +63,7 @@ func (u *UI) masked(text string) string {
 	return u.Mask(text)
 }
 
-// submit sends what was typed, and remembers it.
+// submit sends a prompt and adds it to the history.
 func (u *UI) submit(parts []part, mode event.Mode) {
 	u.input.history.add(u.masked(joinParts(parts)))
 	u.deliver(parts, mode)

@@ -19,15 +19,15 @@ const (
 	frameDelay = 16 * time.Millisecond
 	// quitDelay is how long a first Ctrl-C waits for the second one that quits.
 	quitDelay = time.Second
-	// askDelay is how long a question is on the screen before a key answers it:
-	// what was typed until then was meant for something else.
+	// askDelay is how long a question must be visible before a key answers it: earlier keys
+	// were typed for something else.
 	askDelay = 400 * time.Millisecond
 	// closeTimeout bounds the end of a session.
 	closeTimeout = 1500 * time.Millisecond
-	// actTimeout bounds what waits for the session to take something.
+	// actTimeout bounds requests to the session.
 	actTimeout = 10 * time.Second
-	// maxCommits is how many rows and entries wait for the next frame, or for a terminal
-	// that is slow: until it has taken them, no more of the log is read (C17).
+	// maxCommits is how many rows and entries can wait for the next frame or a slow
+	// terminal. Until they are written, the loop reads no more of the log (C17).
 	maxCommits = 1000
 	// maxFrame is of how many bytes a frame's memory is kept for the next one.
 	maxFrame = 64 << 10
@@ -48,13 +48,13 @@ type Terminal interface {
 	Take() error
 }
 
-// Options say what to show, and where.
+// Options configure the terminal frontend.
 type Options struct {
 	Terminal Terminal
 	Palette  terminal.Palette
 	Reflow   terminal.Reflow
-	// Notify is how the person is called while the window has not the focus, and Through
-	// what stands between settle and the terminal.
+	// Notify is how the terminal notifies a person while its window is unfocused, and
+	// Through the multiplexer between settle and the terminal.
 	Notify  terminal.Notification
 	Through terminal.Passthrough
 	// Keys are the key bindings of the editor at the start.
@@ -69,7 +69,8 @@ type Options struct {
 	// Commands are the user's and the project's own commands, as they are now; nil
 	// for none.
 	Commands func() commands.Set
-	// Stops are signals, Resized says that the terminal has another size.
+	// Stops receives signals; Resized receives a value when the terminal's size has
+	// changed.
 	Stops   <-chan stdio.Stop
 	Resized <-chan struct{}
 	// Suspend stops the process until it receives a continue signal; nil where the system
@@ -195,7 +196,7 @@ func (u *UI) canReadMore() bool {
 // idleDelay is the timer's period while nothing happens.
 const idleDelay = 24 * time.Hour
 
-// tick draws what is due and returns when to look again.
+// tick draws a frame if one is due, and returns the time until the next tick.
 func (u *UI) tick(now time.Time) time.Duration {
 	if !u.exit.quitDeadline.IsZero() && now.After(u.exit.quitDeadline) {
 		u.display.hint, u.exit.quitDeadline, u.display.dirty = "", time.Time{}, true

@@ -30,7 +30,7 @@ type vi struct {
 	count    int
 	operator string // that waits for a motion: d, c or y
 	before   int    // its count
-	awaits   string // what waits for one more key: g, r, f, F, t, T, or i and a of an operator
+	awaits   string // a command that needs one more key: g, r, f, F, t, T, or i and a of an operator
 	find     [2]string
 
 	lines      []part // that were cut whole
@@ -51,7 +51,7 @@ const (
 	maxPut   = 1 << 16
 )
 
-// mode is what the status says.
+// mode returns the mode for the status row.
 func (v *vi) mode() string {
 	switch {
 	case !v.on:
@@ -97,7 +97,7 @@ func (v *vi) leave(e *editor) {
 	}
 }
 
-// insert goes to insert; what is typed until it is left is undone at once.
+// insert starts insert mode. One undo reverts all text typed until insert mode ends.
 func (v *vi) insert() { v.normal = false }
 
 // save records the editor's state, for undo.
@@ -216,7 +216,7 @@ func (v *vi) replace(e *editor, text string) {
 	e.at += n - 1
 }
 
-// command does what changes the text, or begins to insert.
+// command runs a command that changes the text or starts insert mode.
 func (v *vi) command(e *editor, text string) bool {
 	alias := map[string][2]string{
 		"x": {"d", "l"}, "X": {"d", "h"}, "D": {"d", "$"}, "C": {"c", "$"}, "s": {"c", "l"}, "S": {"c", "c"},
@@ -271,7 +271,7 @@ func (v *vi) begins(e *editor, text string) bool {
 	return true
 }
 
-// put pastes what was cut.
+// put pastes the cut text.
 func (v *vi) put(e *editor, before bool) {
 	if len(e.cut) == 0 {
 		return

@@ -85,7 +85,7 @@ func (v *vi) word(e *editor, text string, n int) motion {
 	return motion{to: at, inclusive: strings.EqualFold(text, "e")}
 }
 
-// search goes to a character in the line, as f, F, t and T said.
+// search moves to a character in the line, by the last f, F, t or T.
 func (v *vi) search(e *editor, text string, n int) (motion, bool) {
 	how, what := v.find[0], v.find[1]
 	if how == "" {
@@ -152,7 +152,7 @@ func (v *vi) operate(e *editor, text string) {
 	}
 }
 
-// apply does what the operator does to a part of the text.
+// apply applies the operator to a range.
 func (v *vi) apply(e *editor, from, to int) {
 	operator := v.operator
 	if v.reset(); from >= to && operator != "c" {
@@ -169,7 +169,7 @@ func (v *vi) apply(e *editor, from, to int) {
 	}
 }
 
-// applyLines does what the operator does to whole lines.
+// applyLines applies the operator to whole lines.
 func (v *vi) applyLines(e *editor, from, to int) {
 	operator := v.operator
 	v.reset()
@@ -220,7 +220,7 @@ func (v *vi) object(e *editor, kind, text string) (from, to int, ok bool) {
 	return from, to, true
 }
 
-// class is what words are made of.
+// class is a character class that separates words.
 type class string
 
 const (

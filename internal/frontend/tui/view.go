@@ -61,7 +61,7 @@ func (u *UI) attach(c Conversation) {
 	go u.guarded(func() { fed.run(ctx, c, state.Seq) }) // ends with ctx
 }
 
-// showOpening shows what opening the session has brought.
+// showOpening shows the notes of the session's opening, and of a recovery before it.
 func (u *UI) showOpening(ctx context.Context, c Conversation, state event.State) {
 	for e, err := range c.Events(ctx, max(state.HostSeq, 2)-2) { // the opening, and a recovery before it
 		if err != nil || e.Seq > state.HostSeq {
@@ -151,7 +151,7 @@ func (u *UI) follow() {
 	}
 }
 
-// react does what a change asks for beside being shown.
+// react handles a change beyond showing it.
 func (u *UI) react(c transcript.Change) {
 	u.prepareNotification(c)
 	ended := c.Thing == transcript.Turn && c.What == transcript.Ended

@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// Inside is what a line of code begins within: the end that closes a comment or
-// a string of several lines; empty for plain code.
+// Inside is the delimiter that ends a comment or string of several lines in which a line
+// begins; empty for plain code.
 type Inside string
 
 // Highlight returns a colored line of code, and the state at the start of the next line.

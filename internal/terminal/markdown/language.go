@@ -1,17 +1,16 @@
 package markdown
 
-// Language is what is needed of a language to tell comments, strings, numbers
-// and keywords apart.
+// Language describes the comments, strings, numbers and keywords of a language.
 type Language struct {
 	Names    []string    `json:"names"`
-	Line     []string    `json:"line"`   // what begins a comment that ends with the line
+	Line     []string    `json:"line"`   // starts a comment up to the line's end
 	Blocks   [][2]string `json:"blocks"` // comments and strings that may have several lines
-	Quotes   string      `json:"quotes"` // what begins and ends a string within a line
+	Quotes   string      `json:"quotes"` // delimits a string within a line
 	Keywords string      `json:"keywords"`
 }
 
-// Languages is the table; ADR 15 says why it is no library. The web page has a copy of
-// it.
+// Languages returns the table of languages; ADR 15 explains why it is no library. The web
+// page has a copy.
 func Languages() []Language {
 	c := [][2]string{{"/*", "*/"}}
 	return []Language{

@@ -71,7 +71,7 @@ type page struct {
 	indent terminal.Indent // of the next rows
 }
 
-// faint is how what is not the text's own looks.
+// faint is the style of added marks.
 func faint() terminal.Style { return terminal.Style{Attr: terminal.Faint} }
 
 // blocks renders the blocks within n; with gaps, an empty row is between them.
@@ -108,7 +108,7 @@ func (p *page) block(n ast.Node) {
 		if !p.table(n) {
 			p.lines(p.inline(n, terminal.Style{}))
 		}
-	default: // what else has text
+	default: // other nodes with text
 		p.lines(p.inline(n, terminal.Style{}))
 	}
 }

@@ -18,7 +18,7 @@ const (
 type Block struct {
 	Kind Kind
 	Text string
-	// First says that the block begins something: a row is left empty before it.
+	// First says that an empty row precedes the block.
 	First bool
 	// Language is the language of the code, and Inside the state at the start of the line,
 	// such as a comment.
@@ -39,8 +39,8 @@ type Splitter struct {
 	rest  string   // the line that is not whole yet
 	lines []string // of the prose block that grows
 	size  int
-	// list says that the block is a list, in which empty lines may occur, and
-	// nested is the fence of code within it.
+	// list says that the block is a list, which can contain empty lines. nested is the
+	// fence of code within it.
 	list   bool
 	blank  bool // an empty line came last
 	nested string

@@ -47,7 +47,7 @@ func (p *page) table(n *ast.Paragraph) bool {
 	var rows [][]terminal.Line
 	for i, line := range lines[head:] {
 		if i == 1 {
-			continue // what is under the head
+			continue // the line under the table's head
 		}
 		style := terminal.Style{}
 		if i == 0 {
@@ -159,7 +159,7 @@ func flat(lines []terminal.Line) terminal.Line {
 	return out
 }
 
-// columns returns how wide each column is to be, nil if there is no room.
+// columns returns the width of each column, or nil if there is no room.
 func columns(rows [][]terminal.Line, room int) []int {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

@@ -15,8 +15,8 @@ type attached struct{ *attach.Session }
 // Host implements [tui.AttachedConversation].
 func (a attached) Host() string { return a.Session.Host().String() }
 
-// Submit implements [tui.Conversation]. It returns no turn: the events report what the
-// input does.
+// Submit implements [tui.Conversation]. It returns no turn: the events report the input's
+// progress.
 func (a attached) Submit(ctx context.Context, text string, options ...settle.InputOption) (*settle.Turn, error) {
 	return nil, a.Session.Submit(ctx, settle.NewInput(text, options...))
 }
