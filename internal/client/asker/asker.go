@@ -17,7 +17,7 @@ import (
 // the turn, the turn's end (C9).
 const answerTimeout = 5 * time.Second
 
-// Session is what is asked for.
+// Session is the session whose approvals are asked.
 type Session interface {
 	ID() string
 	View(func(event.State))
@@ -53,8 +53,7 @@ type Asked interface {
 	Withdraw()
 }
 
-// ErrGone says that the client cannot answer any more, and that this ends the
-// turn: nothing is answered.
+// ErrGone says that the client is gone, which ends the turn without an answer.
 var ErrGone = errors.New("the client is gone")
 
 // Await is an [Asked] that there is nothing to withdraw of.
@@ -82,9 +81,9 @@ type Options struct {
 	// Fill has the client's user fill in the question's form; nil declines, since the
 	// client has no way to.
 	Fill func(ctx context.Context, q Question) Asked
-	// By says who answers, for the log.
+	// By names the answering client, for the log.
 	By func() string
-	// Claims, if set, is shared by those that may follow one turn.
+	// Claims, if set, is shared by all clients that can follow one turn.
 	Claims *Claims
 	// Failed, if set, receives the error of an answer that the session did not accept.
 	Failed func(error)
@@ -99,7 +98,7 @@ type Asker struct {
 	end  context.CancelFunc
 	busy sync.WaitGroup
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	open map[string]asking
 }
 
@@ -116,7 +115,7 @@ func New(ctx context.Context, o Options) *Asker {
 	return a
 }
 
-// Take asks about what the event is about, or ends the question.
+// Take asks the question of an approval's event, or ends it.
 func (a *Asker) Take(e event.Event) {
 	switch d := e.Data.(type) {
 	case event.ApprovalRequested:
@@ -181,14 +180,14 @@ func (a *Asker) ask(q Question) {
 			answer = Answer{Verdict: event.Denied, Message: fmt.Sprintf("The client could not ask: %v", err)}
 		}
 		err = a.give(q.Approval, answer)
-		// what the form does not take: the question would wait for ever
+		// the form does not accept the values, and the question would wait forever
 		if err != nil && q.Form != nil && answer.Verdict == event.Approved {
 			_ = a.give(q.Approval, Answer{Verdict: event.Denied, Message: "the answer does not fit the form: " + err.Error()})
 		}
 	}))
 }
 
-// failed reports a defect of what asked the client or took its answer.
+// failed reports an error of the callback that asked the client.
 func (a *Asker) failed(err error) {
 	if a.Failed != nil {
 		a.Failed(err)

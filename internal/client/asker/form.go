@@ -31,7 +31,7 @@ func (r Reply) Answer() Answer {
 	return Answer{Verdict: event.Denied}
 }
 
-// Filled is what a client's reply to a form means.
+// Filled converts a client's reply to a form.
 func Filled(r Reply, err error) (Answer, error) {
 	if err != nil {
 		return Answer{Verdict: event.Denied, Policy: policyForms, Message: "the client could not ask: " + err.Error()}, nil
@@ -39,7 +39,7 @@ func Filled(r Reply, err error) (Answer, error) {
 	return r.Answer(), nil
 }
 
-// Mode is what protocols call the kind of form.
+// Mode is the protocols' name for the kind of form.
 func Mode(f event.Form) string {
 	if f.URL != "" {
 		return "url"
@@ -60,7 +60,7 @@ func NewEntry(f event.Form) (*Entry, error) {
 	return &Entry{f, fields, map[string]any{}}, err
 }
 
-// Prompt describes the field that is asked for; "" if all are filled in.
+// Prompt describes the next field; "" if all fields have values.
 func (e *Entry) Prompt() string {
 	if len(e.fields) == 0 {
 		return ""
@@ -99,7 +99,7 @@ func (e *Entry) Content() json.RawMessage {
 	return raw
 }
 
-// Check says why the values are not what the form asks for.
+// Check returns why the values do not satisfy the form.
 func (e *Entry) Check() error { return question.CheckForm(e.form, e.Content()) }
 
 // valueOf reads a line as a value of the field.

@@ -22,7 +22,7 @@ func Words(a event.ApprovalRequested) string {
 	return b.String()
 }
 
-// Headline is what a question is about, in one line.
+// Headline is a question in one line.
 func Headline(a event.ApprovalRequested) string {
 	if a.Form != nil {
 		return question.Line(a.Form.Server) + " asks for input"
@@ -30,5 +30,5 @@ func Headline(a event.ApprovalRequested) string {
 	return "Allow this call?"
 }
 
-// Visible spells out what hides or reorders text, in a question's other parts.
+// Visible makes characters that hide or reorder text visible.
 func Visible(text string) string { return question.Visible(text) }

@@ -36,8 +36,8 @@ const (
 	fromSystem = "system"
 )
 
-// Step is one turn of the conversation. What stands after Message is only in steps of
-// the agent.
+// Step is one step of the conversation. Only steps of the agent have the fields after
+// Message.
 type Step struct {
 	ID        int        `json:"step_id"` // from 1, without gaps
 	Timestamp *time.Time `json:"timestamp,omitempty"`
@@ -60,18 +60,18 @@ type ToolCall struct {
 	Arguments any    `json:"arguments"` // an object
 }
 
-// Observation is what calls gave.
+// Observation is the results of calls.
 type Observation struct {
 	Results []Result `json:"results"`
 }
 
-// Result is what a call gave.
+// Result is the result of a call.
 type Result struct {
 	Call    string `json:"source_call_id"`
 	Content string `json:"content"`
 }
 
-// Metrics count the tokens of a request; those from the cache are part of the prompt's.
+// Metrics count the tokens of a request; cached tokens are part of the prompt's tokens.
 type Metrics struct {
 	Prompt     int64    `json:"prompt_tokens"`
 	Completion int64    `json:"completion_tokens"`
@@ -83,7 +83,7 @@ type Metrics struct {
 	Logprobs      []float64 `json:"logprobs,omitempty"`
 }
 
-// StepExtra is what the format has no place for.
+// StepExtra holds data that the format has no field for.
 type StepExtra struct {
 	// Outcome of the attempt, if it did not complete, and why.
 	Outcome string `json:"outcome,omitempty"`

@@ -40,7 +40,7 @@ type result struct {
 	Content text   `json:"content"`
 }
 
-// text is a text, or a list of parts, of which those that are no text are only named.
+// text is a text, or a list of parts; parts without text are only named.
 type text string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -196,7 +196,8 @@ func (r *reader) item(turn, attempt string, c event.Content) {
 	)
 }
 
-// note adds what is neither of a person nor of a model to the turn, or to the next one.
+// note adds a message that is neither a person's nor a model's to the turn, or to the next
+// one.
 func (r *reader) note(message string) {
 	t := r.state.Running()
 	switch {

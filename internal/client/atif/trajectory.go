@@ -78,7 +78,7 @@ func final(s event.State, steps int) FinalMetrics {
 	return f
 }
 
-// ended says how a turn ended that did not complete.
+// ended describes the ending of a turn that did not complete.
 func ended(t *event.Turn) string {
 	if t.Cause == nil || t.Cause.Outcome == event.Completed {
 		return ""

@@ -12,11 +12,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Inquire is what a model calls the tool of [Inquirer] with.
+// Inquire is a model's call of the tool of [Inquirer].
 const Inquire = `{"name":"db__ask","arguments":{}}`
 
 // Inquirer configures an MCP server for the user whose home is dir. Its tool asks for a
-// name, and returns what it is given; its calls need no approval.
+// name, and returns the name; its calls need no approval.
 func Inquirer(t *testing.T, dir string) {
 	t.Helper()
 	s := sdk.NewServer(&sdk.Implementation{Name: "db", Version: "1"}, nil)

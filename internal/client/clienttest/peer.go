@@ -27,7 +27,7 @@ type Peer struct {
 	ended chan struct{} // closed when the face has ended
 	err   error         // that it ended with
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	answers map[string]Answer
 }
 
@@ -88,11 +88,11 @@ func (p *Peer) end() {
 	Wait(p, p.Conn.Ended())
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = p.Conn.Close(now) // what the test did not answer, it does not answer now
+	_ = p.Conn.Close(now) // requests without an answer stay unanswered
 	p.CheckLogs(p.T)
 }
 
-// Ended waits until the face has ended and all that it said was read, and returns its
+// Ended waits until the frontend has ended and all its output is read, and returns its
 // error.
 func (p *Peer) Ended() error {
 	p.Helper()
@@ -118,7 +118,7 @@ func Wait[T any](p *Peer, ch <-chan T) (got T) {
 	return got
 }
 
-// Lines are those that the face has said so far.
+// Lines returns the frontend's output lines so far.
 func (p *Peer) Lines() []string {
 	lines, _ := p.said.sofar()
 	return lines
@@ -144,7 +144,7 @@ func (p *Peer) Until(ok func(lines []string) bool) {
 	}
 }
 
-// Seen waits until so many lines contain the text.
+// Seen waits until n lines contain the text.
 func (p *Peer) Seen(text string, n int) {
 	p.Helper()
 	p.Until(func(lines []string) bool { return count(lines, text) >= n })
@@ -192,7 +192,7 @@ func (p *Peer) Handle(_ context.Context, r *jsonrpc.Request) {
 	}()
 }
 
-// Call calls a method; what is wrong comes as the error.
+// Call calls a method; a failure is the error.
 func (p *Peer) Call(method string, params any) (map[string]any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()

@@ -15,12 +15,11 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Patience is how long a test waits for what must happen. A test that passes never
-// waits it out.
+// Patience bounds the waits of a test. A passing test never reaches it.
 const Patience = time.Minute
 
-// CloseTimeout is for faces under test: on a busy machine, what is real of them, such
-// as writes to a disk, takes longer than a client would wait.
+// CloseTimeout is for frontends under test: on a busy machine, real work such as disk
+// writes takes longer than a client would wait.
 const CloseTimeout = Patience / 2
 
 // Place is where the sessions of a test are kept, and where they work: that is
@@ -46,7 +45,7 @@ func (p Place) Getenv(name string) string {
 	return ""
 }
 
-// Sessions open the sessions of a face. Calls are asked about.
+// Sessions opens sessions for a frontend. Calls need approval.
 func (p Place) Sessions(provider model.Provider, face string) *assemble.Sessions {
 	return &assemble.Sessions{
 		Base: assemble.Options{

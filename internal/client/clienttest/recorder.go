@@ -9,7 +9,7 @@ import (
 
 // recorder keeps the lines that are written to it.
 type recorder struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	lines   []string
 	part    []byte        // of the next one
 	arrived chan struct{} // closed when more comes

@@ -14,14 +14,14 @@ type Command struct {
 	// About describes the command; it defaults to the first line of the text. Hint names
 	// the arguments, and is empty if the command takes none.
 	About, Hint string
-	// Path is its file, and Project says that it is of the project.
+	// Path is the command's file, and Project says that the file belongs to the project.
 	Path    string
 	Project bool
-	// Skill says that it is a skill.
+	// Skill says that the command is a skill.
 	Skill bool
 	// Server is the MCP server that has it as a prompt; empty for any other.
 	Server string
-	// Warnings say what of it settle does not do.
+	// Warnings list the settings in the file that settle ignores.
 	Warnings []string
 
 	text   string

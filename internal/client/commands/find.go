@@ -18,12 +18,12 @@ const (
 	extension = ".md"
 )
 
-// Set is what a person can call.
+// Set is the commands that a person can call.
 type Set struct {
 	// List is by name.
 	List []Command
-	// Broken are the files that cannot be used, and Hidden those that another of the
-	// name stands before.
+	// Broken lists unusable files, and Hidden lists files whose name another file has
+	// taken.
 	Broken, Hidden []error
 }
 
@@ -68,7 +68,7 @@ func Find(s skills.Sources, found skills.Found) Set {
 	return set
 }
 
-// place is a folder of commands; flat says that folders in it do not count.
+// place is a folder of commands; flat excludes its subfolders.
 type place struct {
 	skills.Place
 	flat bool

@@ -22,7 +22,7 @@ type Prompter interface {
 	Prompts() (list []mcp.Command, notes []string)
 }
 
-// asking is a source that has a session, whose servers can be asked.
+// asking is a source with a session, whose MCP servers can be called.
 type asking interface{ Asked() *mcp.Servers }
 
 // With is the set with the prompts of MCP servers. A command or a skill of the name
@@ -72,7 +72,7 @@ func ofPrompt(p mcp.Command) Command {
 	return c
 }
 
-// ClaudeName is what Claude Code calls the command.
+// ClaudeName is the command's name in Claude Code.
 func (c Command) ClaudeName() string {
 	if c.Server != "" {
 		return c.prompt.ClaudeName()
@@ -117,7 +117,7 @@ func (x Expansion) expand(ctx context.Context, text, name, arguments string) (st
 		return text, nil, nil
 	}
 	servers := open.Asked()
-	c, ok, err := servers.Find(ctx, name) // also one that was not asked yet
+	c, ok, err := servers.Find(ctx, name) // starts the server if necessary
 	if err != nil || !ok {
 		return text, nil, err
 	}

@@ -16,7 +16,7 @@ const (
 	// maxWalked is how many files a walk looks for, and walkTimeout how long.
 	maxWalked   = 50_000
 	walkTimeout = 2 * time.Second
-	// maxPaths bounds what is kept of an index.
+	// maxPaths bounds the paths that are kept of an index.
 	maxPaths = 300_000
 )
 
@@ -36,7 +36,7 @@ func Read(ctx context.Context, dir string) *List {
 	return newList(names)
 }
 
-// tracked is what git has below the directory.
+// tracked returns the paths that git tracks below the directory.
 func tracked(dir string) (names []string) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {

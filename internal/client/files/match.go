@@ -21,11 +21,11 @@ const (
 	pathSpread        // the path has
 )
 
-// Match returns the paths that a person may mean by the words, the best ones
-// first: those that have the letters in this order. Capitals count where the words have any.
-func (l *List) Match(words string, most int) []string {
+// Match returns at most limit paths that contain the letters of the words in order, the
+// best first. Capitals count if the words have any.
+func (l *List) Match(words string, limit int) []string {
 	if words == "" {
-		return l.shallow(most)
+		return l.shallow(limit)
 	}
 	exact := words != strings.ToLower(words)
 	var all []*found
@@ -44,11 +44,11 @@ func (l *List) Match(words string, most int) []string {
 			strings.Compare(a.path, b.path),
 		)
 	})
-	return paths(all, most)
+	return paths(all, limit)
 }
 
-// shallow returns what lies nearest.
-func (l *List) shallow(most int) []string {
+// shallow returns the paths with the fewest folders.
+func (l *List) shallow(limit int) []string {
 	var all []*found
 	for _, c := range l.paths {
 		all = append(all, &found{path: c.path, class: strings.Count(strings.TrimSuffix(c.path, "/"), "/")})
@@ -57,12 +57,12 @@ func (l *List) shallow(most int) []string {
 		all,
 		func(a, b *found) int { return cmp.Or(cmp.Compare(a.class, b.class), strings.Compare(a.path, b.path)) },
 	)
-	return paths(all, most)
+	return paths(all, limit)
 }
 
-func paths(all []*found, most int) []string {
-	out := make([]string, 0, min(len(all), most))
-	for _, f := range all[:min(len(all), most)] {
+func paths(all []*found, limit int) []string {
+	out := make([]string, 0, min(len(all), limit))
+	for _, f := range all[:min(len(all), limit)] {
 		out = append(out, f.path)
 	}
 	return out

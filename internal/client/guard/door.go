@@ -14,14 +14,14 @@ type Door struct {
 	known, strange, public *Rate
 }
 
-// NewDoor returns a door with so many requests a second on average for each
-// address, and so many at once.
+// NewDoor returns a door that admits perSecond requests a second on average for each
+// address, in bursts of at most burst.
 func NewDoor(token string, perSecond, burst float64) *Door {
 	rate := func() *Rate { return NewRate(perSecond, burst, time.Now) }
 	return &Door{token: DigestOf(token), known: rate(), strange: rate(), public: rate()}
 }
 
-// Entry is what a door says to a request.
+// Entry is a door's decision about a request.
 type Entry string
 
 // The entries.
@@ -38,8 +38,8 @@ const (
 	TooManyRequests = "there are too many requests from your address; nothing was done; try again later"
 )
 
-// Admit says whether the request may come in. A wrong token costs more than a
-// missing one: it may be a guess.
+// Admit decides whether the request may enter. A wrong token costs more than a missing one,
+// because it may be a guess.
 func (d *Door) Admit(r *http.Request) Entry {
 	from := Caller(r)
 	token := Bearer(r)
@@ -55,7 +55,7 @@ func (d *Door) Admit(r *http.Request) Entry {
 	return Unknown
 }
 
-// Public says whether the request may read what needs no token.
+// Public decides whether the request may read public files.
 func (d *Door) Public(r *http.Request) Entry {
 	if !d.public.Take(Caller(r), 1) {
 		return TooMany

@@ -47,7 +47,7 @@ func (f *Flags) Token() (string, error) {
 	return ReadToken(f.TokenFile)
 }
 
-// TLS returns what connections are encrypted with; nil if nothing was asked for.
+// TLS returns the TLS configuration of the flags; nil without one.
 func (f *Flags) TLS() (*tls.Config, error) {
 	if f.Cert == "" {
 		return nil, nil //nolint:nilnil // there is none

@@ -14,11 +14,11 @@ import (
 // MaxConnections is the default limit of simultaneous connections.
 const MaxConnections = 8192
 
-// Address says where to listen.
+// Address is the address to listen on.
 type Address struct {
 	// Addr is HOST:PORT; port 0 picks one.
 	Addr string
-	// TLS, if set, is what connections are encrypted with.
+	// TLS, if set, encrypts connections.
 	TLS *tls.Config
 	// Insecure allows an address that others can reach without TLS.
 	Insecure bool
@@ -29,7 +29,7 @@ type Address struct {
 // Place is where a server listens.
 type Place struct {
 	net.Listener
-	// Exposed says that others than this machine can reach it.
+	// Exposed says that other machines can reach the address.
 	Exposed bool
 
 	scheme, host string
@@ -88,8 +88,7 @@ func (p *Place) URL(name, path string) *url.URL {
 	return &url.URL{Scheme: p.scheme, Host: net.JoinHostPort(host, strconv.Itoa(port)), Path: path}
 }
 
-// bounded refuses connections beyond a number, so that those who have one are
-// served.
+// bounded refuses connections above a limit, so that existing connections are served.
 type bounded struct {
 	net.Listener
 

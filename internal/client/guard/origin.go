@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Names are those by which clients may call a server.
+// Names are the host names by which clients may call a server.
 type Names struct {
-	// Names are those beside the ones of the loopback interface.
+	// Names are the names other than those of the loopback interface.
 	Names []string
-	// Exposed says that clients may also call it by any IP address.
+	// Exposed says that clients may also use any IP address.
 	Exposed bool
 }
 
@@ -49,7 +49,7 @@ func Clean(u *url.URL) bool {
 	return cleaned == p || cleaned != "/" && cleaned+"/" == p
 }
 
-// Target is what a request is for.
+// Target is the kind of resource that a request is for.
 type Target string
 
 // The targets.
@@ -58,9 +58,9 @@ const (
 	API  Target = "api"
 )
 
-// SameOrigin refuses what another site's page sends: browsers say so in
-// Sec-Fetch-Site and Origin. "same-site" is another site's too, since all
-// ports of localhost are one site. A [Page] may be linked to.
+// SameOrigin refuses requests from pages of other sites, according to Sec-Fetch-Site and
+// Origin. It treats "same-site" as another site, because all ports of localhost are one
+// site. Other sites may link to a [Page].
 func SameOrigin(r *http.Request, to Target) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":

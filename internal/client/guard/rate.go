@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// WrongTokenCost is what a wrong token costs, in requests.
+// WrongTokenCost is the cost of a wrong token, in requests.
 const WrongTokenCost = 20
 
 // maxAddresses bounds the addresses with a bucket of their own; all others share a bucket.
@@ -22,7 +22,7 @@ type Rate struct {
 	perSecond, burst float64
 	now              func() time.Time
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	buckets map[string]*bucket
 	swept   time.Time // when full ones were last looked for
 }
@@ -32,8 +32,8 @@ type bucket struct {
 	at   time.Time
 }
 
-// NewRate returns a rate of so many requests a second on average, and so many
-// at once.
+// NewRate returns a rate of perSecond requests a second on average, in bursts of at most
+// burst.
 func NewRate(perSecond, burst float64, now func() time.Time) *Rate {
 	return &Rate{perSecond: perSecond, burst: burst, now: now, buckets: map[string]*bucket{}}
 }

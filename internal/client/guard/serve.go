@@ -14,12 +14,11 @@ import (
 	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
-// Limits bound what clients of a server may use; the zero value of each has a
-// default.
+// Limits bound the resources of a server's clients; each zero value means a default.
 type Limits struct {
-	// Rate is how many requests a second an address may make on average,
-	// Burst how many at once. Those who know the token, those who do not, and
-	// readers of what needs none have one each; a wrong token counts as several.
+	// Rate is how many requests a second an address may make on average, and Burst how many
+	// at once. Requests with a token, requests without one, and requests for public files
+	// have separate rates; a wrong token counts as several requests.
 	Rate, Burst float64
 	// HeaderBytes are the most in a request's headers.
 	HeaderBytes int
@@ -48,8 +47,8 @@ func (l Limits) Server(h http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// Serve answers requests until a stop comes, then ends everything as the shutdown
-// says, and last the connections. It returns what did not end in time.
+// Serve serves requests until a stop arrives, then runs the shutdown and closes the
+// connections. It returns the error of what did not end in time.
 func Serve(l net.Listener, server *http.Server, shutdown stdio.Shutdown) error {
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }() // ends with Shutdown or Close below; never blocks: room for one
@@ -65,7 +64,7 @@ func Serve(l net.Listener, server *http.Server, shutdown stdio.Shutdown) error {
 		if drain != nil {
 			drain(ctx)
 		}
-		// or what is left of the rest
+		// or the rest of the timeout
 		ctx, enough := context.WithTimeout(ctx, cmp.Or(shutdown.DrainTimeout, stdio.CloseTimeout))
 		defer enough()
 		if server.Shutdown(ctx) != nil { // a client does not read its response

@@ -13,7 +13,7 @@ import (
 
 const (
 	tokenBytes = 32
-	// minTokenBytes is what a token of the user's must have.
+	// minTokenBytes is the minimum length of a user's token.
 	minTokenBytes = 16
 	maxTokenBytes = 4 << 10
 )

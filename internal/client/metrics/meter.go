@@ -12,7 +12,7 @@ import (
 
 // Meter counts. The zero value is ready.
 type Meter struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	samples map[string]float64
 	times   map[string]*histogram
 	running int // turns
@@ -87,8 +87,8 @@ func ProviderName(name string) string {
 	return name
 }
 
-// ErrorType says why an attempt was not completed: the kind of its failure, or the
-// reason of its abort. It is empty if it was.
+// ErrorType is the kind of an attempt's failure, or the reason of its abort. It is empty
+// for a completed attempt.
 func ErrorType(end event.AttemptEnded) string {
 	if end.Failure != nil {
 		return cmp.Or(end.Failure.Kind, end.Failure.Name)
@@ -171,13 +171,13 @@ func CauseOf(c *event.Cause) string {
 }
 
 const (
-	// Unrecorded is the outcome of what ended when the log could not be written.
+	// Unrecorded is the outcome if the log could not record the ending.
 	Unrecorded event.Outcome = "unrecorded"
 	// stalled is the kind of failure of an attempt that the watchdog cut.
 	stalled = "stalled"
 )
 
-// Ending says how a turn ended, and why if it was not completed.
+// Ending returns a turn's outcome, and the cause if the turn did not complete.
 func Ending(data event.Data) (outcome, cause string) {
 	switch d := data.(type) {
 	case event.TurnCompleted:
@@ -226,7 +226,7 @@ func (m *Meter) observe(name, labels string, value float64) {
 	h.sum += value
 }
 
-// histogram counts values; each bucket has those that are in none before it.
+// histogram counts values; each value is in the first bucket that holds it.
 type histogram struct {
 	bounds []float64 // upper bounds of the buckets but the last
 	counts []uint64

@@ -36,7 +36,7 @@ settle_turns_total counter Turns that ended, by outcome and cause.
 settle_unpriced_attempts_total counter Requests that used tokens at a price that is not known.
 `
 
-// Held is what the open sessions of a host have now.
+// Held counts the open sessions of a host, their jobs and their approvals.
 type Held struct{ Sessions, Jobs, Approvals int }
 
 // Add adds a session.
@@ -62,9 +62,9 @@ type Family struct {
 	Samples          []Sample
 }
 
-// Sample is what a metric is for some labels, as text of the form {name="value",…};
-// empty if there are none. Value is the sum of a histogram, whose Counts are how many
-// values are in each bucket: under each of the Bounds, and above the last.
+// Sample is the value of a metric for some labels, as text of the form {name="value",…};
+// empty without labels. Value is the sum of a histogram, whose Counts are the values in
+// each bucket: under each of the Bounds, and above the last.
 type Sample struct {
 	Labels string
 	Value  float64
@@ -72,7 +72,7 @@ type Sample struct {
 	Counts []uint64
 }
 
-// Families returns all metrics, given what the open sessions have.
+// Families returns all metrics.
 func (m *Meter) Families(held Held) []Family {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -108,7 +108,7 @@ func (m *Meter) Families(held Held) []Family {
 	return all
 }
 
-// Write writes all metrics down, given what the open sessions have.
+// Write writes all metrics.
 func (m *Meter) Write(held Held) string {
 	var b strings.Builder
 	for _, f := range m.Families(held) {

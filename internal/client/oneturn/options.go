@@ -11,20 +11,20 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// Options say what to run, and what becomes of it.
+// Options configure a run.
 type Options struct {
 	Host *settle.Host
 	// Session is the id of the session, which is created if there is none; ""
 	// makes a new one. It works by Config.
 	Session string
-	// Imported says that the session was just made of a file.
+	// Imported says that the session was just imported from a file.
 	Imported bool
 	Config   settle.SessionConfig
 	Prompt   string
 	// Expand, if set, returns the expansion of the prompt in the session.
 	Expand func(*settle.Session) func(ctx context.Context, text string) (string, []event.Image, error)
 	Images []event.Image
-	// Schema, if set, is a JSON Schema that the answer is to follow.
+	// Schema, if set, is the JSON Schema of the answer.
 	Schema json.RawMessage
 
 	// Stdout is watched for its reader going away if it is an *os.File.
@@ -32,8 +32,8 @@ type Options struct {
 	// Stops bring signals. The second one skips the grace of running calls;
 	// the third gives up waiting for anything.
 	Stops <-chan stdio.Stop
-	// Attended says that a person looks on: there are no lines for programs on
-	// standard error. Verbose says how to continue also where all went well.
+	// Attended says that a person watches: standard error has no lines for programs.
+	// Verbose also reports how to continue after a success.
 	Attended, Verbose bool
 	// Resume is the command that continues the session, for people; "" if it
 	// is not kept.
@@ -57,8 +57,8 @@ type Options struct {
 // Stage is where a view shows a turn.
 type Stage struct {
 	Out, Err *stdio.Output
-	// Write writes to Out what add appends, of which a terminal obeys nothing. It
-	// waits while the reader is slow.
+	// Write writes the bytes that add appends to Out, and neutralises control characters.
+	// It waits while the reader is slow.
 	Write func(add func([]byte) []byte)
 	// Done closes when the view must not show anything further.
 	Done <-chan struct{}

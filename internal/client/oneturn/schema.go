@@ -8,8 +8,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Conform returns what checks an answer against a JSON Schema. Providers are
-// asked to keep to it, and not every server does.
+// Conform returns a function that checks an answer against a JSON Schema: not every server
+// enforces the schema of a request.
 func Conform(schema json.RawMessage) (check func(answer string) error, err error) {
 	var s jsonschema.Schema
 	if err := json.Unmarshal(schema, &s); err != nil {

@@ -58,8 +58,8 @@ func (s *stopper) stop(stop stdio.Stop) {
 	s.pass()
 }
 
-// attach says which session has the turn. It is called when the input is in,
-// so that a stop covers it.
+// attach sets the session of the turn. It is called after the submit, so that a stop covers
+// the input.
 func (s *stopper) attach(session *settle.Session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

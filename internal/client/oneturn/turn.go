@@ -75,7 +75,7 @@ func Run(ctx context.Context, o Options, open func(Stage) View) (code int) {
 	return r.leave(code)
 }
 
-// shown is what of add a terminal may get: it must not obey what is in it.
+// shown neutralises control characters in the output of add.
 func (r *runner) shown(add func([]byte) []byte) func([]byte) []byte {
 	if stdio.KindOf(r.Stdout) != stdio.Device {
 		return add
@@ -175,7 +175,7 @@ func (r *runner) wait(ctx context.Context, turn *settle.Turn) (settle.Outcome, e
 	return turn.Wait(ctx)
 }
 
-// left says why the turn's end was not waited for.
+// left explains why the run did not wait for the turn's end.
 func (r *runner) left(err error) int {
 	r.fail(r.printable(err.Error()))
 	r.say("%v", err)
@@ -198,7 +198,7 @@ func (r *runner) print(show func() error) {
 	}
 }
 
-// ended says how the turn ended, the cause first.
+// ended reports how the turn ended, the cause first.
 func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 	code := stdio.Code(o.Cause, r.stop.all()...)
 	unshown := r.out.Await(r.printed, r.unreadTimeout)
@@ -249,7 +249,7 @@ func (r *runner) resume(session string) string {
 	return r.Resume(session)
 }
 
-// nameSurvivors says which processes could not be ended (C7).
+// nameSurvivors names the processes that could not be ended (C7).
 func (r *runner) nameSurvivors(session *settle.Session, turn string) {
 	t := session.State().Turn(turn)
 	if t == nil {
@@ -262,7 +262,7 @@ func (r *runner) nameSurvivors(session *settle.Session, turn string) {
 	}
 }
 
-// explain says why a turn did not complete.
+// explain reports why a turn did not complete.
 func (r *runner) explain(session string, o settle.Outcome) {
 	if f := o.Cause.Failure; f != nil {
 		r.failure = f
@@ -291,7 +291,7 @@ func (r *runner) explain(session string, o settle.Outcome) {
 	r.say("%s", o.Cause.Error())
 }
 
-// reportRefused is the end of what never became a turn.
+// reportRefused reports an input that did not become a turn.
 func (r *runner) reportRefused(err error) int {
 	defer func() {
 		if r.Imported && r.Resume != nil {
@@ -323,8 +323,8 @@ func (r *runner) fail(why string) {
 	r.view.Fail(why)
 }
 
-// last prints what the view has kept for the end, unless the printer is stuck at
-// a reader that does not read. It does not wait.
+// last prints the view's final output, unless the printer is stuck at its reader. It does
+// not wait.
 func (r *runner) last() {
 	r.spoke.Do(func() {
 		select {
@@ -390,7 +390,7 @@ func (r *runner) unreadTimeout() time.Duration {
 
 func (r *runner) printable(text string) string { return terminal.Text(r.Mask(text)) }
 
-// say says one line on standard error.
+// say writes one line to standard error.
 func (r *runner) say(format string, args ...any) {
 	r.line("settle: " + strings.TrimSpace(r.printable(fmt.Sprintf(format, args...))))
 }

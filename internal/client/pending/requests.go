@@ -8,7 +8,7 @@ import (
 
 // Book is the requests that are not answered. The zero value is ready.
 type Requests[R any] struct {
-	mu     sync.Mutex // guards what follows, and what changes of entries
+	mu     sync.Mutex // guards the fields below and the entries
 	open   []*Entry[R]
 	closed bool
 	quiet  chan struct{} // closed when no request is open; nil without a waiter
@@ -16,7 +16,7 @@ type Requests[R any] struct {
 
 // Entry is a request that is not answered.
 type Entry[R any] struct {
-	// Key is what the request waits for: the id of an input, of a turn, or its own.
+	// Key is the ID of what the request waits for: an input, a turn, or the request itself.
 	Key     string
 	Request R
 
@@ -43,15 +43,15 @@ func (p *Requests[R]) AddAhead(key string, request R) *Entry[R] {
 	return e
 }
 
-// AddOnce is [Requests.Add] for a key that may be in the book once, of at most so
-// many requests. fresh is false where it is there, and nil where there is no room.
-func (p *Requests[R]) AddOnce(key string, request R, most int) (e *Entry[R], fresh bool) {
+// AddOnce is [Requests.Add] for a unique key, if fewer than limit requests are pending. It
+// returns the existing entry with fresh == false, or nil if there is no room.
+func (p *Requests[R]) AddOnce(key string, request R, limit int) (e *Entry[R], fresh bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e := p.find(key); e != nil {
 		return e, false
 	}
-	if len(p.open) >= most {
+	if len(p.open) >= limit {
 		return nil, true
 	}
 	return p.add(key, request), true
@@ -103,7 +103,7 @@ func (p *Requests[R]) AnswerAll(key string) []*Entry[R] {
 	return p.remove(func(e *Entry[R]) bool { return e.Key == key })
 }
 
-// Close takes out all requests, and lets no more in.
+// Close removes all requests and refuses later ones.
 func (p *Requests[R]) Close() []*Entry[R] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,8 +154,8 @@ func (e *Entry[R]) Answer() bool {
 	return len(e.requests.remove(func(other *Entry[R]) bool { return other == e })) > 0
 }
 
-// Cancel notes that the client does not want the request any more, and reports
-// whether that is new.
+// Cancel records that the client cancelled the request, and reports whether it is the first
+// cancel.
 func (e *Entry[R]) Cancel() bool {
 	e.requests.mu.Lock()
 	defer e.requests.mu.Unlock()

@@ -6,10 +6,10 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// How is what became of an input.
+// How is the progress of an input.
 type How string
 
-// What becomes of an input.
+// Stages of an input.
 const (
 	Taken   How = "taken" // by a turn
 	Held    How = "held"
@@ -17,8 +17,8 @@ const (
 	Ended   How = "ended" // the turn that took it
 )
 
-// Move is what an event means for a request whose key is an input. The request
-// stays in the book until it is answered.
+// Move is the meaning of an event for a request whose key is an input. The request stays
+// pending until it is answered.
 type Move[R any] struct {
 	*Entry[R]
 	How How

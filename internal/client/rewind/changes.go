@@ -19,15 +19,15 @@ const (
 	Restore  Action = "restore"  // it gets its earlier content back
 	Recreate Action = "recreate" // so it does, and was deleted
 	Remove   Action = "remove"   // it was created
-	Same     Action = "same"     // it is what it was already
+	Same     Action = "same"     // the file already has its earlier content
 	Keep     Action = "keep"     // the file stays; Why has the reason
 )
 
 // File is one that settle's tools changed.
 type File struct {
 	file.Target
-	// Was is what it was before the first change, and Left what the last one left;
-	// nil where there was no file.
+	// Was is the content before the first change, and Left the content after the last one;
+	// nil if there was no file.
 	Was, Left *file.Past
 	Do        Action
 	Why       string
@@ -35,7 +35,7 @@ type File struct {
 	// changes. Those changes are lost as well.
 	Between bool
 
-	unrecorded bool // by an earlier version, which did not say what it was
+	unrecorded bool // by a version of settle that did not record the earlier content
 }
 
 // Uncovered is something that may have changed files and cannot be undone.
@@ -44,7 +44,7 @@ type Uncovered struct {
 	Text string
 }
 
-// UncoveredKind is what it is.
+// UncoveredKind is the kind of an action whose changes are unknown.
 type UncoveredKind string
 
 // The kinds.
@@ -54,7 +54,7 @@ const (
 	Child   UncoveredKind = "child"
 )
 
-// collector takes what turns did to files.
+// collector collects the changes of turns to files.
 type collector struct {
 	dir       string
 	intended  func(call string, arguments []byte) json.RawMessage // nil for none

@@ -14,15 +14,15 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// Plan is what going back would do.
+// Plan is the effect of a rewind.
 type Plan struct {
-	// Session is what to go back in, and Turn the one that the input began.
+	// Session is the session to rewind, and Turn the turn that the input began.
 	Session, Turn string
 	// Input is the text of the input, and At its time.
 	Input string
 	At    time.Time
-	// Files are those that settle's tools changed since, in the order of their first
-	// changes.
+	// Files are the files that settle's tools changed since then, in the order of their
+	// first changes.
 	Files     []File
 	Uncovered []Uncovered
 
@@ -31,10 +31,10 @@ type Plan struct {
 	content func(sum string) ([]byte, error)
 }
 
-// InputError says that there is no such input.
+// InputError says that the session has no such input.
 type InputError struct {
 	Input string
-	// Inputs are those that there are.
+	// Inputs are the session's inputs.
 	Inputs []string
 }
 
@@ -45,7 +45,7 @@ func (e *InputError) Error() string {
 	return fmt.Sprintf("there is no input %q; the inputs are:\n  %s", e.Input, strings.Join(e.Inputs, "\n  "))
 }
 
-// RunningError says that a turn of the session runs.
+// RunningError says that the session has a running turn.
 type RunningError struct{ Session string }
 
 func (e *RunningError) Error() string {

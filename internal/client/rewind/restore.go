@@ -18,17 +18,17 @@ import (
 	"github.com/settle-agent/settle/tool/file"
 )
 
-// Report is what came of going back.
+// Report is the result of a rewind.
 type Report struct {
 	// Session is the copy that continues from there; empty if there is none.
 	Session string
-	// Restored are the files that were changed, and Snapshot is where what was there
-	// before is; empty if none was.
+	// Restored are the changed files, and Snapshot the directory with their earlier
+	// content; empty if no file was changed.
 	Restored []File
 	Snapshot string
 }
 
-// snapshot is manifest.json of the directory in which what was there before is.
+// snapshot is manifest.json of a snapshot's directory.
 type snapshot struct {
 	Session string        `json:"session"`
 	Fork    string        `json:"fork,omitempty"`
@@ -49,8 +49,8 @@ type copiedEntry struct {
 
 const manifest = "manifest.json"
 
-// Fork goes back: it makes the copy of the session, and where files are wanted
-// restores them. The error may say that some were not; the Report is what was done.
+// Fork copies the session up to the input, and restores the files if files says so. The
+// error names files that could not be restored; the Report has all that was done.
 func (p *Plan) Fork(ctx context.Context, files Files) (Report, error) {
 	fork := settle.NewSessionID()
 	if err := store.ForkBefore(ctx, p.dataDir, p.Session, fork, p.Turn); err != nil {
@@ -64,7 +64,7 @@ func (p *Plan) Fork(ctx context.Context, files Files) (Report, error) {
 	return r, err
 }
 
-// Files says whether files are restored.
+// Files decides whether files are restored.
 type Files string
 
 // The values.
@@ -73,8 +73,7 @@ const (
 	LeaveFiles   Files = "leave"
 )
 
-// restore changes the files, after what is there was copied to a directory below
-// the one that is given.
+// restore changes the files, after copying their current content to a directory in below.
 func (p *Plan) restore(ctx context.Context, below, fork string) (Report, error) {
 	p.Check(ctx)
 	todo := p.Changes()
@@ -108,8 +107,8 @@ func (p *Plan) restore(ctx context.Context, below, fork string) (Report, error) 
 	return r, errors.Join(errs...)
 }
 
-// copyTo copies what is there. When it returns nil, that is durable, and the
-// manifest, which comes last, names all of it.
+// copyTo copies the current content. When it returns nil, the copies are durable, and the
+// manifest, written last, names all of them.
 func (p *Plan) copyTo(ctx context.Context, at, fork string, todo []File) error {
 	if err := os.MkdirAll(at, 0o700); err != nil {
 		return err
@@ -151,8 +150,8 @@ func writeSynced(path string, content []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// maxManifest bounds what is read of a snapshot's manifest, in bytes, and maxCopy
-// a file in it.
+// maxManifest bounds the manifest of a snapshot, in bytes, and maxCopy a file in the
+// snapshot.
 const (
 	maxManifest = 16 << 20
 	maxCopy     = 64 << 20

@@ -15,7 +15,7 @@ const (
 	widest       = 100
 )
 
-// Lines say what the plan would do, for people. Nothing in them can act on a terminal.
+// Lines describes the plan for people. Control characters are neutralised.
 func (p *Plan) Lines() []string {
 	var out []string
 	width := 0

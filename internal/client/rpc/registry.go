@@ -9,21 +9,20 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Registry is what the client has open, by the ids of sessions. The zero value is
-// empty.
+// Registry holds the client's open sessions by ID. The zero value is empty.
 type Registry[T any] struct {
 	mu   sync.Mutex // guards open
 	open map[string]*T
 }
 
-// Get returns what is open by the id, or nil.
+// Get returns the entry of a session, or nil.
 func (r *Registry[T]) Get(id string) *T {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.open[id]
 }
 
-// Put notes what is open by the id.
+// Put adds the entry of a session.
 func (r *Registry[T]) Put(id string, t *T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

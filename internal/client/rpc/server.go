@@ -16,12 +16,12 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// Options are what a face needs to serve a client.
+// Options are a frontend's settings for a client.
 type Options struct {
 	In  io.Reader
 	Out io.Writer
-	// Sessions opens sessions, and Dir, which is absolute, is where those work that
-	// name no directory.
+	// Sessions opens sessions. Dir, which is absolute, is the directory of sessions that
+	// name none.
 	Sessions *assemble.Sessions
 	Dir      string
 	// Version is the program's version.
@@ -40,7 +40,7 @@ type Options struct {
 	Logger *slog.Logger // logs the client's protocol errors; nil discards them
 }
 
-// Protocol is what a face has of its own.
+// Protocol is the part that each frontend supplies.
 type Protocol struct {
 	Dialect jsonrpc.Dialect
 	Handler jsonrpc.Handler
@@ -64,13 +64,13 @@ type Server struct {
 	Life context.Context //nolint:containedctx // as it says
 
 	end  context.CancelCauseFunc
-	work sync.WaitGroup // lanes, and what Go has done
+	work sync.WaitGroup // lanes and background work
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	closed bool       // no lane begins any more
 	broken error      // panics of the frontend
 	client string
-	lanes  map[string][]func() // what waits, by the names of lanes that run
+	lanes  map[string][]func() // waiting work, by the name of the lane
 }
 
 // New returns a server that Serve starts.
@@ -112,7 +112,7 @@ func (s *Server) shutDown(stop stdio.Stop) error {
 	}.Run(stop)
 }
 
-// drain waits for what still has something to say, and lets it out.
+// drain waits for pending output and writes it.
 func (s *Server) drain(ctx context.Context) {
 	s.mu.Lock()
 	s.closed = true
@@ -139,7 +139,7 @@ func (s *Server) Panicked(err error) {
 	s.Break(err)
 }
 
-// defect returns what Panicked was called with.
+// defect returns the error that Panicked received.
 func (s *Server) defect() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

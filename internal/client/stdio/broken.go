@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// StopFor is what a broken standard output means for the turn.
+// StopFor returns the stop that a broken standard output causes.
 func StopFor(err error, kind Kind) Stop {
 	stop := Stop{Reason: event.Shutdown, By: "stdout", Code: CodeFailed}
 	switch {
@@ -33,7 +33,7 @@ const (
 	Device Kind = "device" // a terminal, mostly
 )
 
-// KindOf returns what w is.
+// KindOf returns the kind of w.
 func KindOf(w io.Writer) Kind {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// exhaust is the line that says to programs that the retries are exhausted.
+// exhaust is the line that tells programs that the retries are exhausted.
 type exhaust struct {
 	Session    string `json:"session"`
 	Turn       string `json:"turn"`

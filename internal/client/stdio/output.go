@@ -53,8 +53,8 @@ func NewOutput(w io.Writer, broken func(error)) *Output {
 	return o
 }
 
-// Write appends what add makes, and waits while there is no room. It returns
-// false when nothing will be written any more.
+// Write appends the output of add, and waits while there is no room. It returns false when
+// the output has failed.
 func (o *Output) Write(add func([]byte) []byte) bool {
 	for {
 		o.mu.Lock()
@@ -141,7 +141,7 @@ func (o *Output) put(data []byte) error {
 	return nil
 }
 
-// take returns what is pending, and false when the output is closed and empty.
+// take returns the pending bytes, and false when the output is closed and empty.
 func (o *Output) take(spare []byte) (data []byte, more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -166,7 +166,7 @@ var ErrUnread = errors.New("nobody reads it")
 // PollDelay is between two looks at an output that does not move.
 const PollDelay = 20 * time.Millisecond
 
-// Flush waits until what is pending is out, or never will be.
+// Flush waits until the pending bytes are written, or the output has failed.
 func (o *Output) Flush() {
 	for o.Busy() {
 		select {
@@ -208,8 +208,8 @@ func (o *Output) Await(ch <-chan struct{}, timeout func() time.Duration) error {
 	}
 }
 
-// Drain waits until what is pending is out, or until nothing has moved for as
-// long as timeout() says.
+// Drain waits until the pending bytes are written, or until nothing has moved for
+// timeout().
 func (o *Output) Drain(timeout func() time.Duration) {
 	drained := make(chan struct{})
 	go func() { // ends when the output has moved or is broken, else with the process

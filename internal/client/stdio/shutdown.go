@@ -18,7 +18,7 @@ const (
 	// messages.
 	CloseTimeout = 1100 * time.Millisecond
 	DrainTimeout = 200 * time.Millisecond
-	// exitGrace is what a process has to end by itself, after all that.
+	// exitGrace is the process's time to exit after the shutdown.
 	exitGrace = time.Second
 )
 
@@ -49,7 +49,7 @@ type Shutdown struct {
 
 var errGivenUp = errors.New("it was stopped for the third time")
 
-// Run ends everything because of the first stop, and returns what did not
+// Run shuts down because of the first stop, and returns an error that names what did not
 // end.
 func (s Shutdown) Run(first Stop) error {
 	timeout, drain := cmp.Or(s.Timeout, CloseTimeout), cmp.Or(s.DrainTimeout, DrainTimeout)
@@ -91,8 +91,7 @@ func (s Shutdown) listen(ctx context.Context, giveUp context.CancelCauseFunc) {
 	}
 }
 
-// Await waits for what ends by itself, and reports whether it did before ctx
-// ended.
+// Await waits for wait to return, and reports whether it did before ctx ended.
 func Await(ctx context.Context, wait func()) bool {
 	done := make(chan struct{})
 	go func() { // ends with wait, or with the process
@@ -117,7 +116,7 @@ func Hurry[S Interrupter](sessions func() []S) func(context.Context, Stop) {
 	return func(ctx context.Context, stop Stop) {
 		for _, s := range sessions() {
 			go func() { // ends with the turn, or with ctx
-				// the turn's end says how
+				// the turn's end has the outcome
 				_, _ = s.Interrupt(ctx, settle.Interruption{Reason: stop.Reason, By: stop.By, Hurry: true})
 			}()
 		}

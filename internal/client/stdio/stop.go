@@ -13,16 +13,16 @@ const (
 	// CodeUsage: no model request was made.
 	CodeUsage = 2
 	CodeLimit = 3
-	// CodeHangup is what a shell reports for SIGHUP: the terminal was closed.
+	// CodeHangup is the exit code of SIGHUP in a shell: the terminal was closed.
 	CodeHangup = 129
-	// CodeStdoutClosed is what a shell reports for SIGPIPE.
+	// CodeStdoutClosed is the exit code of SIGPIPE in a shell.
 	CodeStdoutClosed = 141
 )
 
 // Stop is a request to end all running work.
 type Stop struct {
 	Reason event.Reason
-	// By says who asks, as the log keeps it: "signal:SIGTERM", "stdout".
+	// By names the source of the stop for the log: "signal:SIGTERM", "stdout".
 	By string
 	// Code is the exit code if the turn ends by this.
 	Code int

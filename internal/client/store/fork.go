@@ -73,7 +73,7 @@ func create(
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	next := 0
-	clock := func() time.Time { // asked once for each event
+	clock := func() time.Time { // called once for each event
 		if next++; next <= len(events) {
 			return events[next-1].At
 		}
@@ -107,7 +107,7 @@ func create(
 // unfinishedFor is how long a session may take to be made.
 const unfinishedFor = 24 * time.Hour
 
-// removeUnfinished removes what was left by processes that were killed.
+// removeUnfinished removes files of processes that were killed.
 func removeUnfinished(dataDir string) {
 	all, _ := filepath.Glob(filepath.Join(dataDir, unfinished+"*"))
 	for _, dir := range all {
@@ -117,8 +117,8 @@ func removeUnfinished(dataDir string) {
 	}
 }
 
-// copyContents has the copy keep what files contained, so that it can go back further
-// than it began, also when the original is deleted.
+// copyContents copies the stored file contents, so that the copy can restore files from
+// before its own beginning, also after the original is deleted.
 func copyContents(dataDir, from, dir, to string) error {
 	return disk.SessionContents(settle.Store{Dir: dataDir}.OutputDir(from)).CopyTo(
 		disk.SessionContents(settle.Store{Dir: dir}.OutputDir(to)),
@@ -167,7 +167,7 @@ func dropped(s event.State) (out []event.Event) {
 	return out
 }
 
-// endings returns what ends a copy of a log that does not end.
+// endings returns the events that end a copy of an unfinished log.
 func endings(by, message string) func(event.State) []event.Event {
 	return func(s event.State) []event.Event {
 		if !s.Open {

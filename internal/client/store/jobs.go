@@ -40,11 +40,11 @@ type Job struct {
 	Processes []event.Process
 }
 
-// Name is what a user calls the job by.
+// Name is the job's name for users.
 func (j Job) Name() string { return j.Session + "/" + j.Job.Job }
 
-// Jobs returns the jobs of the sessions that have had any: those have a directory
-// for outputs.
+// Jobs returns the jobs of all sessions that ever had one: those sessions have an output
+// directory.
 func Jobs(dataDir string) ([]Job, error) {
 	sessions, err := journal.List(dataDir)
 	if err != nil {
@@ -89,7 +89,7 @@ func unended(jobs []*event.Job) bool {
 	return slices.ContainsFunc(jobs, func(j *event.Job) bool { return j.Ended == nil })
 }
 
-// look says how the job is now.
+// look sets the job's current state.
 func (j *Job) look() {
 	j.State = JobOver
 	if j.Ended != nil && j.Ended.How != event.JobReleased {
@@ -107,7 +107,7 @@ func (j *Job) look() {
 	}
 }
 
-// recorded is what its processes are known by.
+// recorded returns the identity of the job's processes.
 func (j *Job) recorded() proc.RecordedCommand {
 	return proc.RecordedCommand{Process: j.Process, Keeper: j.Keeper, Mark: j.Mark}
 }
@@ -157,7 +157,7 @@ func pick(list []Job, id, name string) (Job, error) {
 	return Job{}, fmt.Errorf("several sessions have a job %q; use one of: %s", name, strings.Join(names, ", "))
 }
 
-// errOver says why there is nothing to end.
+// errOver says why the job cannot be ended.
 func (j Job) errOver() error {
 	how := "it has ended"
 	switch {

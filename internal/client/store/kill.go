@@ -20,9 +20,9 @@ const (
 	recordDelay   = 10 * time.Millisecond // between two looks
 )
 
-// KillJob ends a job's processes, from outside of its session: TERM, grace, KILL.
-// It returns what it ended when the session's host has recorded it. The logs of
-// sessions that others use are only read.
+// KillJob ends a job's processes from outside of its session: TERM, grace, KILL. It returns
+// the ended processes once the session's host has recorded the end. It only reads the logs
+// of sessions that other processes use.
 func KillJob(ctx context.Context, dataDir, name string) (j Job, ended []event.Process, err error) {
 	if j, err = FindJob(dataDir, name); err != nil {
 		return j, nil, err

@@ -20,7 +20,7 @@ func isPlain(session string) bool {
 func label(dataDir, session string) string { return filepath.Join(dataDir, "names", session) }
 func mark(dataDir, session string) string  { return filepath.Join(dataDir, "archived", session) }
 
-// Name returns what clients call the session, or "".
+// Name returns the client's name of the session, or "".
 func Name(dataDir, session string) string {
 	if !isPlain(session) {
 		return ""

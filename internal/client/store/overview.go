@@ -21,7 +21,7 @@ const (
 	Closed  State = "closed"  // not open in this process
 )
 
-// StateOf says how an open session is.
+// StateOf returns the state of an open session.
 func StateOf(s event.State) State {
 	switch {
 	case s.Running() == nil:

@@ -32,13 +32,13 @@ const scope = "github.com/settle-agent/settle"
 // errClosing is why an export under way is cut off and sent again.
 var errClosing = errors.New("the exporter is closing")
 
-// Source is what is exported besides what the hooks receive.
+// Source is data to export besides the hooks' events.
 type Source struct {
 	// Version is the program's.
 	Version string
 	// Look calls a function with the state of a session, if that is open.
 	Look func(session string, f func(event.State))
-	// Held returns what the open sessions have.
+	// Held returns the counts of the open sessions.
 	Held func() metrics.Held
 	// Report, if set, receives an error when a signal begins to fail. Close does not
 	// return it then.
@@ -60,7 +60,7 @@ type Exporter struct {
 	stop    context.CancelCauseFunc
 	ended   chan struct{} // closed after the last export of metrics
 
-	mu      sync.Mutex      // guards what follows
+	mu      sync.Mutex      // guards the fields below
 	queued  int             // bytes of spans
 	lost    int             // spans that found no room
 	finish  context.Context //nolint:containedctx // bounds the last exports; set by Close
