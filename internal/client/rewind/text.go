@@ -55,7 +55,7 @@ func uncovered(all []Uncovered) (out []string) {
 		case Child:
 			text = "child agent: " + text
 		case Call:
-			text += " (it was interrupted before its changes were recorded)"
+			text += " (it was interrupted, and its effect was not recorded)"
 		}
 		out = append(out, "  "+text)
 	}
