@@ -21,7 +21,7 @@ func (k Worktrees) Leave(ctx context.Context, session string, w event.Worktree) 
 	if !k.Held(session, w) {
 		if _, err := os.Lstat(w.Path); errors.Is(err, os.ErrNotExist) {
 			_ = k.dropBranch(ctx, w) // git keeps the branch if it is ended while it makes a worktree
-			return event.WorktreeLeft{Why: "it was never made, or somebody removed it"}
+			return event.WorktreeLeft{Why: "it was never made, or it was removed before"}
 		}
 		return event.WorktreeLeft{Kept: true, Why: "settle cannot prove that it made it, or left it to the user before"}
 	}

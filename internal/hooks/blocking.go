@@ -38,7 +38,7 @@ func (s *Set) Before(ctx context.Context, c Call) (Verdict, error) {
 		c.Arguments, changer = changed, by
 	}
 	return Verdict{
-		Decision: event.Deny, Reason: fmt.Sprintf("hooks go on changing each other's arguments of %q", c.Tool),
+		Decision: event.Deny, Reason: fmt.Sprintf("hooks keep changing each other's arguments of %q", c.Tool),
 	}, nil
 }
 

@@ -115,7 +115,7 @@ func (s *Set) stdin(o occasion, a aspect, name string) ([]byte, error) {
 	}
 	raw, err := json.Marshal(all)
 	if err != nil {
-		return nil, fmt.Errorf("cannot encode what a hook is told: %w", err)
+		return nil, fmt.Errorf("cannot encode the input of a hook: %w", err)
 	}
 	return append(raw, '\n'), nil
 }

@@ -171,7 +171,7 @@ func denialMessage(call approval.Call, given approval.Answer, why string) string
 }
 
 // defaultCovers describes what an approval for the session covers if the judge does not.
-const defaultCovers = "later calls that do no more than what is shown here"
+const defaultCovers = "later calls that do no more than this call"
 
 // requestOf returns the request for approval of a call: the complete call, or an error.
 func (a *Approvals) requestOf(call approval.Call, j approval.Judgement) (event.ApprovalRequested, error) {

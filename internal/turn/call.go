@@ -118,7 +118,7 @@ func (c *call) check(ctx context.Context) error {
 	t := c.turn
 	switch {
 	case c.callID == "":
-		return errors.New("the call has no id: its output could not be told from another's; make it again")
+		return errors.New("the call has no id, so that its output would be ambiguous; make the call again")
 	case c.duplicate:
 		return fmt.Errorf("the call id %q was used before: this call did not run; make it again", c.callID)
 	}

@@ -178,7 +178,7 @@ func (t *turn) change(
 func triggerReason(t event.Trigger) string {
 	switch t {
 	case event.TriggerRequest:
-		return "somebody asked for it"
+		return "a client requested it"
 	case event.TriggerOverflow:
 		return "the provider refused the request as too long"
 	}
@@ -232,7 +232,7 @@ func (t *turn) windowFull(why string) error {
 	return event.AbortLimit(event.LimitContext, fmt.Sprintf(
 		"the model's window of %d tokens is full, and %s. By settle's count, the instructions and the tools take "+
 			"%d tokens, the messages of this turn %d, "+
-			"recent answers and outputs %d, and what came before %d. Nothing is lost: a new message continues "+
+			"recent answers and outputs %d, and the older history %d. Nothing is lost: a new message continues "+
 			"the session; "+
 			"a model with a larger window, fewer tools or shorter outputs make room",
 		p.Window, why, p.Fixed, p.Inputs, rest, p.Removed))

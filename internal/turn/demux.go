@@ -114,7 +114,7 @@ func (d *demux) event(i *openItem, data event.Data) []event.Event {
 func (d *demux) item(index int) (*openItem, error) {
 	i := d.open[index]
 	if i == nil || i.ended {
-		return nil, model.NewError(model.ErrMalformed, "item %d of the response goes on without being open", index)
+		return nil, model.NewError(model.ErrMalformed, "item %d of the response continues without a start", index)
 	}
 	return i, nil
 }

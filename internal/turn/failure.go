@@ -13,7 +13,7 @@ import (
 )
 
 // droppedWords explains what happens to text that a provider refuses (C6).
-const droppedWords = "what was refused is left out of later requests, so that the session can go on"
+const droppedWords = "later requests leave out the refused text, so that the session can continue"
 
 // maxBody bounds the part of a provider's response that a failure keeps, in characters.
 const maxBody = 500

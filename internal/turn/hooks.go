@@ -81,7 +81,7 @@ func (c *call) runBeforeHooks(ctx context.Context) error {
 	}
 	c.hookResult.decision, c.hookResult.why = v.Decision, v.Reason
 	if v.Decision == event.Ask && t.Approver == nil {
-		return refusedByHook(c.name, "it asks for somebody's word, and nobody can be asked")
+		return refusedByHook(c.name, "it requires approval, and no person can be asked")
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (t *turn) addInstructions(ctx context.Context) error {
 			)
 			if t.window.instructionBytes+len(one.Text) > maxInstructions {
 				text = fmt.Sprintf(
-					"[You work where the project has instructions of its own, in %s. Read them before you go on.]",
+					"[You work where the project has instructions of its own, in %s. Read them before you continue.]",
 					one.Path,
 				)
 			} else {

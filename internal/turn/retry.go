@@ -176,7 +176,7 @@ func (b *budget) outage(e *model.Error, now time.Time) decision {
 		d.exhausted = "no retry is left"
 	case d.delay > left:
 		d.exhausted = fmt.Sprintf(
-			"the wait until %s is longer than what is left of %s", now.Add(d.delay).UTC().Format(time.RFC3339),
+			"the wait until %s is longer than the rest of %s", now.Add(d.delay).UTC().Format(time.RFC3339),
 			formatDuration(b.RetryFor),
 		)
 	default:

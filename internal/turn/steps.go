@@ -110,7 +110,7 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 func (t *turn) continues(stop model.StopReason) (bool, error) {
 	switch stop {
 	case model.StopRefusal, model.StopFilter:
-		why := fmt.Sprintf("the model stopped with %q: it or its provider refuses to go on", stop)
+		why := fmt.Sprintf("the model stopped with %q: it or its provider refuses to continue", stop)
 		if t.target.RefusalSticks {
 			why += "; " + droppedWords
 		}
@@ -126,7 +126,7 @@ func (t *turn) continues(stop model.StopReason) (bool, error) {
 			})
 		}
 		return true, t.note(
-			"Your last response was cut at the output limit. Go on where it stopped, in smaller pieces; a tool " +
+			"Your last response was cut at the output limit. Continue where it stopped, in smaller pieces; a tool " +
 				"call that was cut did not run.",
 		)
 	case model.StopPause:

@@ -61,7 +61,7 @@ func TestEndsOfTurns(t *testing.T) {
 	}{
 		{"completed", script.Text("ok"), "end_turn"},
 		{"cut again and again", script.Turn(script.Text("o"), script.Stop(model.StopMaxTokens)), "The turn failed: the model's answer was cut at its output limit 4 times in a row (-32603)"},
-		{"refused by the model", script.Turn(script.Text("no"), script.Stop(model.StopRefusal)), `The turn failed: the model stopped with "refusal": it or its provider refuses to go on (-32603)`},
+		{"refused by the model", script.Turn(script.Text("no"), script.Stop(model.StopRefusal)), `The turn failed: the model stopped with "refusal": it or its provider refuses to continue (-32603)`},
 		{"failed", script.Fail(refused), "The turn failed: 400 invalid_request: no such model (-32603)"},
 		{"limited", script.Call("list", `{}`), "max_turn_requests"},
 	}
