@@ -117,8 +117,8 @@ func (s *faceOverHands) cut() {
 		_, _ = conn.CloseRead(), conn.CloseWrite()
 	}
 	s.mu.Unlock()
-	s.await(`the connection to the hands was lost: the stream ended; trying again for up to 35s`)
-	s.await(`the connection to the hands is back`)
+	s.await(`the connection to the executor was lost: the stream ended; trying again for up to 35s`)
+	s.await(`the connection to the executor is back`)
 	if err := os.WriteFile(filepath.Join(s.there, "go"), nil, 0o600); err != nil {
 		s.t.Fatal(err)
 	}

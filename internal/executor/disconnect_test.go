@@ -119,8 +119,8 @@ func TestNews(t *testing.T) {
 	p, out := begin(t, r, "echo on; read x; exit 3", func(c *Command) { c.Input = proc.PipeInput })
 	out.await(t, "on\n")
 	l.cut()
-	next(true, "the connection to the hands was lost: the stream ended", "trying again for up to 1h0m0s")
-	next(false, "the connection to the hands is back")
+	next(true, "the connection to the executor was lost: the stream ended", "trying again for up to 1h0m0s")
+	next(false, "the connection to the executor is back")
 	if err := p.Write(t.Context(), []byte("go\n")); err != nil {
 		t.Error(err)
 	}
@@ -138,7 +138,7 @@ func TestNewsOfSilence(t *testing.T) {
 		news := make(chan ConnectionChange, 64)
 		l.remote(func(c *RemoteConfig) { c.Notice = func(n ConnectionChange) { news <- n } })
 		silent.on.Store(true)
-		if n := <-news; n.Text != "the connection to the hands was lost: nothing comes from the other end; trying again for up to 35s" {
+		if n := <-news; n.Text != "the connection to the executor was lost: the other end is silent; trying again for up to 35s" {
 			t.Errorf("got %+v", n)
 		}
 		l.cut() // or it would be waited for

@@ -76,7 +76,7 @@ func (f *frames) next() (frame, error) {
 }
 
 // errNoPreface reports that the other end is no executor.
-var errNoPreface = errors.New("what answered are not settle's hands")
+var errNoPreface = errors.New("the program at the other end is no settle executor")
 
 // skipTo reads until the preface, at the start of a line, and returns the text before it.
 func (f *frames) skipTo() (noise string, err error) {

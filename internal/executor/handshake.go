@@ -47,7 +47,7 @@ func AcceptClient(stream io.ReadWriteCloser, settle string, m Machine) (*Client,
 		return nil, fmt.Errorf("cannot work for settle %s, which speaks version %d; this is settle %s with version %d", h.Settle, h.Version, settle, Version)
 	}
 	if err := g.from.expect(frameAttach, &g.attach); err != nil {
-		return nil, fmt.Errorf("cannot read what the brain wants: %w", err)
+		return nil, fmt.Errorf("cannot read the attach request: %w", err)
 	}
 	return g, nil
 }
@@ -95,9 +95,9 @@ func handshake(stream io.ReadWriteCloser, settle string) (*frames, Machine, erro
 	}
 	switch {
 	case h.Version != Version:
-		return nil, Machine{}, &RefusedError{Message: fmt.Sprintf("the hands are settle %s and speak version %d of the protocol; this is settle %s with version %d: use the same settle at both ends", h.Settle, h.Version, settle, Version)}
+		return nil, Machine{}, &RefusedError{Message: fmt.Sprintf("the executor is settle %s with version %d of the protocol; this is settle %s with version %d: use the same settle at both ends", h.Settle, h.Version, settle, Version)}
 	case h.Machine == nil:
-		return nil, Machine{}, &RefusedError{Message: "the hands do not say which machine they are"}
+		return nil, Machine{}, &RefusedError{Message: "the executor does not describe its machine"}
 	}
 	return from, *h.Machine, nil
 }
@@ -110,9 +110,9 @@ type noExecutorError struct {
 
 func (e *noExecutorError) Error() string {
 	if e.noise == "" {
-		return fmt.Sprintf("no hands answered: %v", e.err)
+		return fmt.Sprintf("no executor answered: %v", e.err)
 	}
-	return fmt.Sprintf("no hands answered: %v, after %q", e.err, e.noise[:min(len(e.noise), 500)])
+	return fmt.Sprintf("no executor answered: %v, after %q", e.err, e.noise[:min(len(e.noise), 500)])
 }
 
 func (e *noExecutorError) Unwrap() error { return e.err }

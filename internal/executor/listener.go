@@ -59,7 +59,7 @@ func (s *Listener) Run(ctx context.Context, stream io.ReadWriteCloser) error {
 			return g.Relay(conn, s.Settle)
 		}
 		if time.Now().After(deadline) {
-			return s.refuse(g, errors.New("the hands of this session do not answer, or what they started does not end"))
+			return s.refuse(g, errors.New("the executor of this session does not answer, or its commands do not end"))
 		}
 		select {
 		case <-time.After(firstDelay):
@@ -105,7 +105,7 @@ func (s *Listener) serve(ctx context.Context, g *Client, p *sessionSocket, lock 
 				case err != nil:
 					_ = conn.Close()
 				case other.Session() != g.Session():
-					_ = s.refuse(other, errors.New("these are the hands of another session"))
+					_ = s.refuse(other, errors.New("this is the executor of another session"))
 				default:
 					_ = server.Serve(other) // the end of a client is no error here
 				}

@@ -90,7 +90,7 @@ func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
 	}
 	if c.Sandbox.On() {
 		if l.Sandbox == nil {
-			return nil, errors.New("cannot run the command: it would have to be confined, and there is no way here")
+			return nil, errors.New("cannot run the command: it needs a sandbox, and this machine has none")
 		}
 		return l.startInSandbox(ctx, c.Call, Confined{c.Sandbox, c.Secrets, dir}, spec)
 	}

@@ -47,7 +47,7 @@ func TestLocalRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]Command{
 		`cannot run in "none"`:         {Script: "true", Dir: dir, Workdir: "none"},
-		"it would have to be confined": {Script: "true", Dir: dir, Sandbox: event.ReadOnly},
+		"it needs a sandbox": {Script: "true", Dir: dir, Sandbox: event.ReadOnly},
 	} {
 		p, err := local(t).Start(t.Context(), c)
 		if err == nil {

@@ -294,7 +294,7 @@ func (l *link) receive(stream io.WriteCloser, data []byte, deliver func(message)
 		return nil
 	case seq != l.received+1:
 		l.mu.Unlock()
-		return fmt.Errorf("cannot go on with message %d after %d", seq, l.received)
+		return fmt.Errorf("cannot accept message %d after message %d", seq, l.received)
 	}
 	l.received = seq
 	l.unacked, l.bytes = l.unacked+1, l.bytes+len(data)

@@ -15,21 +15,21 @@ import (
 // maintain keeps the connection until Close.
 func (r *Remote) maintain(stream io.ReadWriteCloser, from *frames) {
 	defer close(r.done)
-	defer r.loseAll("settle let go of the hands", func() { r.closed = true })
+	defer r.loseAll("settle closed the connection to the executor", func() { r.closed = true })
 	received := uint64(0)
 	for {
 		err := r.useStream(stream, from, received)
 		if r.closing.Err() != nil {
 			return
 		}
-		r.config.Notice(ConnectionChange{fmt.Sprintf("the connection to the hands was lost: %v; trying again for up to %v", err, r.config.Bound.Round(time.Second)), true})
+		r.config.Notice(ConnectionChange{fmt.Sprintf("the connection to the executor was lost: %v; trying again for up to %v", err, r.config.Bound.Round(time.Second)), true})
 		if stream, from, received, err = r.reconnect(); err != nil {
 			if stream, from, err = r.reset(err); err != nil {
 				return // closing
 			}
 			received = 0
 		}
-		r.config.Notice(ConnectionChange{"the connection to the hands is back", false})
+		r.config.Notice(ConnectionChange{"the connection to the executor is back", false})
 	}
 }
 
@@ -82,7 +82,7 @@ type peer struct {
 	silent atomic.Bool  // the stream was cut because it was silent
 }
 
-var errSilent = errors.New("nothing comes from the other end")
+var errSilent = errors.New("the other end is silent")
 
 // renewLease renews the lease, and cuts a silent stream.
 func (r *Remote) renewLease(link *link, stream io.WriteCloser, o *peer, ended <-chan struct{}) {
@@ -102,7 +102,7 @@ func (r *Remote) renewLease(link *link, stream io.WriteCloser, o *peer, ended <-
 	}
 }
 
-var errExecutorDied = errors.New("the hands died, and what they had started was ended")
+var errExecutorDied = errors.New("the executor died, and its commands were ended")
 
 // reconnect tries to reach the same executor for its lease and a little more: after that time
 // its commands have ended.
@@ -135,7 +135,7 @@ func (r *Remote) reconnect() (io.ReadWriteCloser, *frames, uint64, error) {
 // reset gives up all commands and waits until a call needs the executor again.
 func (r *Remote) reset(why error) (io.ReadWriteCloser, *frames, error) {
 	r.loseAll(why.Error(), func() { r.unreachable, r.instance = why, "" })
-	r.config.Notice(ConnectionChange{fmt.Sprintf("the hands are out of reach: %v; what ran there has ended; the next call tries to reach them again", why), true})
+	r.config.Notice(ConnectionChange{fmt.Sprintf("the executor is unreachable: %v; its commands have ended; the next call tries to reconnect", why), true})
 	for {
 		select {
 		case <-r.retryRequested:

@@ -58,16 +58,16 @@ type ConnectionChange struct {
 type LostError struct{ Why string }
 
 func (e *LostError) Error() string {
-	return "cannot tell what became of the call: " + e.Why
+	return "the outcome of the call is unknown: " + e.Why
 }
 
 // UnreachableError reports an unreachable executor; the call was not sent.
 type UnreachableError struct{ Err error }
 
-func (e *UnreachableError) Error() string { return fmt.Sprintf("cannot reach the hands: %v", e.Err) }
+func (e *UnreachableError) Error() string { return fmt.Sprintf("cannot reach the executor: %v", e.Err) }
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-var errClosed = errors.New("the hands are closed")
+var errClosed = errors.New("the executor is closed")
 
 // Remote is an executor on another machine.
 //
@@ -227,7 +227,7 @@ func (r *Remote) Start(ctx context.Context, c Command) (*proc.Process, error) {
 		return nil, context.Cause(ctx)
 	}
 	link.push(kindEnd, id, encode(endOrder{}))
-	return nil, &LostError{Why: fmt.Sprintf("the hands have not answered; if it started, it ends as soon as they hear, or after %v at most", r.config.Lease)}
+	return nil, &LostError{Why: fmt.Sprintf("the executor has not answered; a started command ends when the executor is reachable again, or after %v at most", r.config.Lease)}
 }
 
 // Call implements [Executor].
@@ -272,7 +272,7 @@ func (r *Remote) ask(ctx context.Context, kind byte, data []byte) (answer, error
 	case a, ok := <-result:
 		return r.result(a, ok)
 	case <-timer.C:
-		return answer{}, &LostError{Why: "the hands have not answered"}
+		return answer{}, &LostError{Why: "the executor has not answered"}
 	}
 }
 
@@ -289,7 +289,7 @@ func (r *Remote) why() string {
 	if r.unreachable != nil {
 		return r.unreachable.Error()
 	}
-	return "the hands died and were started anew"
+	return "the executor died and was started again"
 }
 
 // order sends a message; note registers its id, with r.mu held. If the executor is unreachable,

@@ -41,7 +41,7 @@ func (f *remoteProcess) deliver(m message) {
 	case kindGone:
 		var g goneReport
 		if json.Unmarshal(m.data, &g) != nil {
-			f.ending.Lost("what the hands reported cannot be read")
+			f.ending.Lost("a report of the executor is unreadable")
 			return
 		}
 		f.ending.Gone(g.Survivors, g.Asked)
@@ -96,5 +96,5 @@ func (f *remoteProcess) Why() string {
 	if f.link.attached() {
 		return "it is still being ended"
 	}
-	return fmt.Sprintf("the hands cannot be reached; they end it by themselves within %v", f.remote.config.Lease)
+	return fmt.Sprintf("the executor is unreachable; it ends the command by itself within %v", f.remote.config.Lease)
 }

@@ -415,7 +415,7 @@ func TestInterruptWhileAway(t *testing.T) {
 	<-noticed
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if left := p.End(ctx, 0); len(left) != 1 || !strings.Contains(left[0].Why, "cannot be reached") {
+	if left := p.End(ctx, 0); len(left) != 1 || !strings.Contains(left[0].Why, "is unreachable") {
 		t.Errorf("left %v", left)
 	}
 	mark := filepath.Join(t.TempDir(), "ran")
@@ -490,8 +490,8 @@ func TestStartTwice(t *testing.T) {
 
 func TestStrangers(t *testing.T) {
 	for name, say := range map[string]string{
-		"no hands answered": "bash: settle: command not found\n",
-		"speaks version":    preface,
+		"no executor answered": "bash: settle: command not found\n",
+		"with version":         preface,
 	} {
 		_, err := NewRemote(t.Context(), RemoteConfig{Settle: "test", Dial: func(context.Context) (io.ReadWriteCloser, error) {
 			ours, theirs := net.Pipe()
@@ -507,7 +507,7 @@ func TestStrangers(t *testing.T) {
 			}()
 			return ours, nil
 		}})
-		if err == nil || !strings.Contains(err.Error(), name) && !strings.Contains(err.Error(), "speak version 99") {
+		if err == nil || !strings.Contains(err.Error(), name) && !strings.Contains(err.Error(), "with version 99") {
 			t.Errorf("got %v, want %q", err, name)
 		}
 	}

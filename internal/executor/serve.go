@@ -109,7 +109,7 @@ func (s *Server) Serve(g *Client) error {
 	return err
 }
 
-var errClosing = errors.New("these hands are closing")
+var errClosing = errors.New("the executor is closing")
 
 // attachClient returns the state of a host. It ends or hands over the previous host's.
 func (s *Server) attachClient(a attachRequest) (*host, attachReply, error) {
@@ -125,7 +125,7 @@ func (s *Server) attachClient(a attachRequest) (*host, attachReply, error) {
 			return old, answer, nil
 		}
 	case old != nil && (a.Epoch < old.attach.Epoch || a.Epoch == old.attach.Epoch && old.link.attached()):
-		return nil, answer, fmt.Errorf("another process works on this session since (epoch %d, and this one has %d)", old.attach.Epoch, a.Epoch)
+		return nil, answer, fmt.Errorf("another process has taken this session over (fencing epoch %d; this one has %d)", old.attach.Epoch, a.Epoch)
 	}
 	if old != nil && !a.Keep {
 		answer.Ended = s.endPrevious(old)

@@ -11,7 +11,7 @@ import (
 // sessionSocket does not exist on this system.
 type sessionSocket struct{}
 
-var errNoPlace = errors.New("hands cannot be found again on this system")
+var errNoPlace = errors.New("an executor cannot be found again on this system")
 
 func newSessionSocket(string, string) (*sessionSocket, error) { return nil, errNoPlace }
 func (*sessionSocket) lock() (*os.File, error)                { return nil, errNoPlace }

@@ -23,15 +23,15 @@ type sessionSocket struct{ lockFile, socket string }
 
 func newSessionSocket(dir, session string) (*sessionSocket, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("cannot make a directory for the hands: %w", err)
+		return nil, fmt.Errorf("cannot create a directory for the executor: %w", err)
 	}
 	info, err := os.Lstat(dir)
 	if err != nil {
-		return nil, fmt.Errorf("cannot use a directory for the hands: %w", err)
+		return nil, fmt.Errorf("cannot use a directory for the executor: %w", err)
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || !info.IsDir() || int(stat.Uid) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("cannot use %q for the hands: it must be a directory that only you can open", dir)
+		return nil, fmt.Errorf("cannot use %q for the executor: it must be a directory that only you can open", dir)
 	}
 	sum := sha256.Sum256([]byte(session))
 	name := filepath.Join(dir, hex.EncodeToString(sum[:8])) // keeps the socket's path short
@@ -43,7 +43,7 @@ func newSessionSocket(dir, session string) (*sessionSocket, error) {
 func (p *sessionSocket) lock() (*os.File, error) {
 	file, err := os.OpenFile(p.lockFile, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the hands' lock: %w", err)
+		return nil, fmt.Errorf("cannot open the executor's lock: %w", err)
 	}
 	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil && p.names(file) {
@@ -53,7 +53,7 @@ func (p *sessionSocket) lock() (*os.File, error) {
 	if err == nil || errors.Is(err, unix.EWOULDBLOCK) {
 		return nil, nil //nolint:nilnil // held, or just removed
 	}
-	return nil, fmt.Errorf("cannot lock the hands: %w", err)
+	return nil, fmt.Errorf("cannot lock the executor: %w", err)
 }
 
 // names reports whether the lock file still has its name.

@@ -10,5 +10,5 @@ import (
 
 // confined always fails: a process group confines no command.
 func confined(sandbox.Policy, string, []string) (path string, argv []string, err error) {
-	return "", nil, errors.New("only a warden confines a command")
+	return "", nil, errors.New("only a supervisor can confine a command")
 }

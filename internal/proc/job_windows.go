@@ -181,7 +181,7 @@ func Tracking() TrackingInfo {
 	return TrackingInfo{Kind: Job, Weaker: []string{
 		"processes are ended without a grace",
 		"what a command starts in its first instant may escape",
-		"released processes are not to be had",
+		"processes cannot be released",
 	}}
 }
 

@@ -36,6 +36,6 @@ func Tracking() TrackingInfo {
 	return TrackingInfo{Kind: Groups, Weaker: []string{
 		"processes that leave their process group (setsid) are not ended",
 		"processes are not ended if this program is killed with SIGKILL",
-		"released processes are not to be had",
+		"processes cannot be released",
 	}}
 }

@@ -207,13 +207,13 @@ func (p *Process) Interrupt() {
 }
 
 // ErrCannotRelease reports that processes cannot outlive the host on this system.
-var ErrCannotRelease = errors.New("processes cannot be released without a warden")
+var ErrCannotRelease = errors.New("cannot release processes without a supervisor")
 
 // Release stops tracking the processes: they outlive the host, and the log receives their
 // output. Done is closed then.
 func (p *Process) Release(log Log) error {
 	if p.far != nil {
-		return errors.New("cannot release process: it runs on another machine, where nobody would end it")
+		return errors.New("cannot release process: it runs on another machine")
 	}
 	if p.err != nil {
 		return errors.New("cannot release process: it has a standard error of its own")

@@ -63,7 +63,7 @@ func TestBoxWithoutWarden(t *testing.T) {
 	defer host.supervised.Store(true)
 	spec := sh("true")
 	spec.Sandbox = &sandbox.Policy{}
-	if _, err := Start(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "no wardens") {
+	if _, err := Start(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "no supervisors") {
 		t.Errorf("got %v", err)
 	}
 }

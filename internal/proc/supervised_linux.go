@@ -132,7 +132,7 @@ func forkSupervisor(spec Spec, std *files) (*supervisedProcess, error) {
 	})
 	if err != nil {
 		_ = ours.Close()
-		return nil, fmt.Errorf("cannot start a warden: %w", err)
+		return nil, fmt.Errorf("cannot start a supervisor: %w", err)
 	}
 	k := &supervisedProcess{cmd: cmd, socket: ours, from: &receiver{fd: -1}, released: make(chan error, 1)}
 	k.in = &lines{receive: k.receive}
@@ -165,7 +165,7 @@ func (k *supervisedProcess) openDoor(spec Spec) error {
 		return nil
 	}
 	if len(doors) != 1 {
-		return errors.New("the warden has opened no door to the proxy")
+		return errors.New("the supervisor has opened no socket for the proxy")
 	}
 	spec.ProxyListener(os.NewFile(uintptr(doors[0]), "door"))
 	return nil
@@ -187,7 +187,7 @@ func socketPair() (ours, theirs *os.File, err error) {
 		_ = unix.Close(fds[1])
 		return nil, nil, err
 	}
-	return os.NewFile(uintptr(fds[0]), "warden"), os.NewFile(uintptr(fds[1]), "host"), nil
+	return os.NewFile(uintptr(fds[0]), "supervisor"), os.NewFile(uintptr(fds[1]), "host"), nil
 }
 
 // begin sends the start order and waits until the command has started. If it fails, the
@@ -221,7 +221,7 @@ func (k *supervisedProcess) begin(ctx context.Context, first order, confirm func
 	case answer.Failed != nil:
 		return 0, errors.New(answer.Failed.Message)
 	case answer.Started == nil:
-		return 0, errors.New("the warden gave a wrong answer")
+		return 0, errors.New("the supervisor sent an invalid answer")
 	}
 	return answer.Started.PID, nil
 }
@@ -238,7 +238,7 @@ func (k *supervisedProcess) ask(ctx context.Context, o order) (answer report, er
 		if ctx.Err() != nil {
 			return answer, context.Cause(ctx)
 		}
-		return answer, fmt.Errorf("the warden did not answer: %w", err)
+		return answer, fmt.Errorf("the supervisor did not answer: %w", err)
 	}
 	return answer, nil
 }
@@ -407,7 +407,7 @@ func (k *supervisedProcess) release(out *os.File, log Log) error {
 	case err := <-k.released:
 		return err
 	case <-time.After(startTimeout):
-		return errors.New("the warden did not answer")
+		return errors.New("the supervisor did not answer")
 	}
 }
 

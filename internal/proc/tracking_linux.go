@@ -14,7 +14,7 @@ func Tracking() TrackingInfo {
 	}
 	c := TrackingInfo{Kind: Groups, Weaker: []string{
 		"processes are not ended if this program is killed with SIGKILL",
-		"released processes are not to be had",
+		"processes cannot be released",
 	}}
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		c.Weaker = append(c.Weaker, "there is no /proc: processes that leave their process group (setsid) are not found")
@@ -26,7 +26,7 @@ func Tracking() TrackingInfo {
 
 func confines() error {
 	if !canSupervise() {
-		return errors.New("there are no wardens here, which start confined commands")
+		return errors.New("this program has no supervisors, which start confined commands")
 	}
 	return sandbox.Check()
 }
