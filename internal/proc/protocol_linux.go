@@ -98,7 +98,7 @@ type goneReport struct {
 }
 
 const (
-	supervisorName = "settle-warden" // argv[0] of a warden
+	supervisorName = "settle-warden" // argv[0] of a supervisor, as ps shows it
 
 	supervisorSocket = 3 // descriptors of a supervisor
 	supervisorStdin  = 4

@@ -91,11 +91,11 @@ func isOwnChild(pid int) bool {
 // endOrphans ends the processes of a dead supervisor: orphans, if this process is their reaper,
 // and processes with the command's marker. The command died with its supervisor, so that the
 // others get no grace.
-func endOrphans(marker string, warden int) []event.Process {
+func endOrphans(marker string, supervisor int) []event.Process {
 	_, left := endAll(func() []node {
 		found := marked(func(value string) bool { return value == marker })
 		if host.reaper.Load() {
-			found = append(found, orphansOf(marker, warden)...)
+			found = append(found, orphansOf(marker, supervisor)...)
 		}
 		return found
 	}, 0)

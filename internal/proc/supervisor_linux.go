@@ -115,7 +115,7 @@ func listen(in *lines, from *receiver, orders chan<- delivery) {
 			return
 		}
 		next.files, from.foreign = from.foreign, nil
-		orders <- next // watch receives until the warden exits
+		orders <- next // watch receives until the supervisor exits
 	}
 }
 

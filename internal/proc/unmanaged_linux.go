@@ -21,7 +21,7 @@ type unmanagedChildren struct {
 // releasedCommand is a command that settle no longer manages.
 type releasedCommand struct {
 	marker string
-	warden int
+	supervisor int
 }
 
 // recordUnmanaged records the children that this package did not start. The caller holds births.
@@ -53,7 +53,7 @@ func (s *unmanagedChildren) add(n node) {
 // release makes the processes of a command unmanaged for good.
 func (s *unmanagedChildren) release(r releasedCommand) {
 	s.released = append(s.released, r)
-	for _, n := range descendants(r.warden) {
+	for _, n := range descendants(r.supervisor) {
 		s.add(n)
 	}
 }
@@ -78,16 +78,16 @@ func (s *unmanagedChildren) adopt(r releasedCommand, orphans []node) {
 // owns reports whether an orphan belongs to the command with the marker. If orphans can be
 // unmanaged, proof is necessary: the marker, or the supervisor's session, which no outside
 // process can join.
-func (s *unmanagedChildren) owns(n node, marker string, warden int) bool {
+func (s *unmanagedChildren) owns(n node, marker string, supervisor int) bool {
 	value, carries := markerOf(n.pid)
 	switch {
 	case s.known[n.identity()]:
 		return false
 	case s.possible:
-		return carries && value == marker || n.session == warden
+		return carries && value == marker || n.session == supervisor
 	}
 	for _, r := range s.released {
-		if carries && value == r.marker || n.session == r.warden {
+		if carries && value == r.marker || n.session == r.supervisor {
 			return false
 		}
 	}
@@ -96,8 +96,8 @@ func (s *unmanagedChildren) owns(n node, marker string, warden int) bool {
 
 // releaseCommand records a released command. The caller calls the result when the supervisor has
 // ended.
-func releaseCommand(marker string, warden int) (gone func()) {
-	r := releasedCommand{marker, warden}
+func releaseCommand(marker string, supervisor int) (gone func()) {
+	r := releasedCommand{marker, supervisor}
 	host.mu.Lock()
 	defer host.mu.Unlock()
 	host.unmanaged.release(r)
@@ -110,13 +110,13 @@ func releaseCommand(marker string, warden int) (gone func()) {
 }
 
 // orphansOf returns the orphans of a dead supervisor and their descendants.
-func orphansOf(marker string, warden int) []node {
+func orphansOf(marker string, supervisor int) []node {
 	all := orphans()
 	host.mu.Lock()
 	defer host.mu.Unlock()
 	var found []node
 	for _, n := range all {
-		if host.unmanaged.owns(n, marker, warden) {
+		if host.unmanaged.owns(n, marker, supervisor) {
 			found = append(append(found, n), descendants(n.pid)...)
 		}
 	}
