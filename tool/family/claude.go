@@ -68,7 +68,7 @@ const grepSchema = `{"type":"object","properties":{` +
 	`"head_limit":{"type":"integer","minimum":0,"description":"Number of results; 100 by default."}},` +
 	`"required":["pattern"],"additionalProperties":false}`
 
-// showModes are what Grep gives, by settle's names.
+// showModes are the output modes of Grep, by settle's names.
 func showModes() map[string]string {
 	return map[string]string{"lines": "content", "files": "files_with_matches", "count": "count"}
 }
@@ -89,7 +89,7 @@ func readGrep(o *object) (string, error) {
 	if has && (o.has("-A") || o.has("-B")) {
 		o.set("context", around)
 	}
-	if n, ok := o.number("limit"); ok && n == 0 { // all of them
+	if n, ok := o.number("limit"); ok && n == 0 { // no limit
 		o.set("limit", 1000)
 	}
 	if kind := o.text("type"); kind != "" {
@@ -113,7 +113,7 @@ func writeGrep(o *object) bool {
 	show := o.text("show")
 	switch {
 	case show == "files":
-		o.drop("show") // which Grep does by itself
+		o.drop("show") // the default of Grep
 	case show == "":
 		o.set("show", "content")
 	default:
@@ -122,7 +122,7 @@ func writeGrep(o *object) bool {
 	return true
 }
 
-// typeGlob is the glob of a file type of ripgrep's.
+// typeGlob is the glob of a ripgrep file type.
 func typeGlob(kind string) string {
 	several := map[string]string{
 		"js": "*.{js,jsx,mjs,cjs}", "ts": "*.{ts,tsx,mts,cts}", "py": "*.{py,pyi}", "python": "*.{py,pyi}", "rust": "*.rs", "ruby": "*.rb",
@@ -142,7 +142,7 @@ func writeBash(o *object) bool {
 	return true
 }
 
-// step is a step of a plan, in both ways to say it.
+// step is a step of a plan, with the keys of both tools.
 type step struct {
 	Step   string `json:"step"`
 	Status string `json:"status"`
@@ -181,7 +181,7 @@ func writeTodos(o *object) bool {
 	return true
 }
 
-// readTask gives the tools of an agent settle's names.
+// readTask replaces the names of an agent's tools by settle's names.
 func readTask(o *object) (string, error) {
 	if tools := names(o, "tools"); tools != nil {
 		for n, name := range tools {
@@ -206,7 +206,7 @@ func writeTask(o *object) bool {
 	return true
 }
 
-// readJob is for tools that do one thing with a job.
+// readJob reads the call of a tool with one action on a job.
 func readJob(action, id string) func(*object) (string, error) {
 	return func(o *object) (string, error) {
 		o.rename(id, "job")
@@ -220,7 +220,7 @@ func readMultiEdit(*object) (string, error) {
 	return "", errors.New("several edits in one call are not supported: make one call of Edit for each; calls can be made side by side")
 }
 
-// readEditor brings a command of the text editor to the tool that does it.
+// readEditor reads a command of the text editor as a call of the corresponding tool.
 func readEditor(o *object) (string, error) {
 	command := o.text("command")
 	o.drop("command")

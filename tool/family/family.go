@@ -5,19 +5,19 @@ import "slices"
 // Family is a family of models that were trained on the same tools.
 type Family string
 
-// The families. None changes nothing, for programs that bring their own tools.
+// The families. None changes nothing, for programs with their own tools.
 const (
 	None   Family = ""
 	Settle Family = "settle" // settle's own names: shell and exact replacement
-	GPT    Family = "gpt"    // as Codex has them: exec_command, write_stdin, apply_patch, update_plan
-	Claude Family = "claude" // as Claude Code has them: Bash, Read, Edit, Write, Grep, Glob, TodoWrite
+	GPT    Family = "gpt"    // Codex's names: exec_command, write_stdin, apply_patch, update_plan
+	Claude Family = "claude" // Claude Code's names: Bash, Read, Edit, Write, Grep, Glob, TodoWrite
 )
 
 // All returns the families that can be chosen.
 func All() []Family { return []Family{Settle, GPT, Claude} }
 
-// hidden are the tools that a family is not offered where another tool of the
-// session does the same for it. They work all the same.
+// hidden are the tools that a family is not offered because another tool of the session
+// replaces them. Calls of them work.
 func (f Family) hidden() map[string]string {
 	switch f {
 	case Settle:
@@ -34,8 +34,8 @@ func (f Family) hidden() map[string]string {
 	return nil
 }
 
-// forms are the forms of tools that the family has, in the order in which they
-// are looked for; those of no family have settle's own.
+// forms are the family's forms of tools, in the order of the search; tools without a form
+// keep settle's.
 func (f Family) forms() []*form {
 	switch f {
 	case GPT:
@@ -49,7 +49,7 @@ func (f Family) forms() []*form {
 	return nil
 }
 
-// settleForms are those of settle's own tools that have arguments for the sake of others.
+// settleForms are the forms of settle's own tools with arguments for other families.
 func settleForms() []*form {
 	return []*form{
 		{name: "shell", tool: "shell", offered: true, omitted: []string{"yield_ms"}},
@@ -57,7 +57,7 @@ func settleForms() []*form {
 	}
 }
 
-// named returns the form of the name, of the family if it has one, else of any.
+// named returns the form with the name, preferably the family's.
 func (f Family) named(name string) *form {
 	if f == None {
 		return nil

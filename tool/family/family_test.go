@@ -19,7 +19,7 @@ import (
 	"github.com/settle-agent/settle/tool/task"
 )
 
-// all are settle's own tools, none of which is run.
+// all has settle's own tools, which the tests do not run.
 func all(t *testing.T) *tool.Set {
 	t.Helper()
 	set, err := tool.NewSet(slices.Concat(
@@ -74,7 +74,7 @@ func TestSpecs(t *testing.T) {
 	}
 }
 
-// A tool of somebody's own that has a name of ours stays as it is.
+// A program's own tool with one of settle's names stays unchanged.
 func TestOwnTools(t *testing.T) {
 	own, err := tool.New("shell", "Mine.", func(_ context.Context, in struct{ Line string }) (string, error) { return in.Line, nil })
 	if err != nil {
@@ -93,14 +93,14 @@ func TestOwnTools(t *testing.T) {
 	}
 }
 
-// What a model sends is read in settle's words, and can be said again to the byte.
+// A model's call is read in settle's form, and can be restored byte for byte.
 func TestRead(t *testing.T) {
 	set := all(t)
 	for _, tt := range []struct {
 		family       family.Family
 		name, sent   string
 		tool, settle string
-		whole        bool // what was sent has to be kept
+		whole        bool // the sent form must be kept
 	}{
 		{"gpt", "exec_command", `{"cmd":"ls"}`, "shell", `{"command":"ls","yield_ms":10000}`, false},
 		{"gpt", "exec_command", `{ "cmd": "ls", "workdir": "/a" }`, "shell", `{ "command": "ls", "workdir": "/a", "yield_ms": 10000 }`, false},
@@ -189,7 +189,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A history that another model made is said in the words of the one that is asked.
+// The history of one model is written in the form of another.
 func TestWrite(t *testing.T) {
 	for _, tt := range []struct {
 		family     family.Family
@@ -216,7 +216,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever a model sends, it can be said again to the byte.
+// FuzzRead: every call of a model can be restored byte for byte.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{`{"cmd":"ls"}`, `{ "file_path" : "a" , "limit":1 }`, `{}`, `[]`, ``, `{"a":{"b":[1,"\u0000"]},"a":1}`, `{"todos":[{}]}`} {
 		for n := range seedNames() {

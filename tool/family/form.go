@@ -6,45 +6,44 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// form is how a family knows one of settle's tools.
+// form is a family's form of one of settle's tools.
 type form struct {
-	name string // the family's
-	tool string // settle's
-	// offered says that the form stands for the tool; beside, that the tool is offered
-	// as well. Others are only understood.
+	name string // the family's name
+	tool string // settle's name
+	// offered reports that the model is offered this form instead of the tool; beside, that
+	// it is offered both. Other forms are only accepted in calls.
 	offered, beside bool
 	// description of the tool; "" for settle's own.
 	description func(settles string) string
-	// schema of the arguments; "" for settle's own, with the names changed and
-	// without what is omitted.
+	// schema of the arguments; "" for settle's own with renamed and without omitted
+	// arguments.
 	schema string
-	// renames are names of arguments, the family's by settle's.
+	// renames are pairs of argument names: the family's and settle's.
 	renames [][2]string
-	// omitted are arguments of settle's that the family does not have.
+	// omitted are settle's arguments that the family does not have.
 	omitted []string
-	// ignored are arguments that models of the family may send, and that mean
-	// nothing here.
+	// ignored are arguments without a meaning in settle that models of the family can send.
 	ignored []string
-	// read brings arguments into settle's words, after the names were changed and
-	// what is ignored left out. It may choose another tool.
+	// read converts arguments to settle's form, after renames and without ignored
+	// arguments. It can choose another tool.
 	read func(o *object) (tool string, err error)
-	// write is the inverse, before the names are changed; it reports whether the
-	// call can be said so.
+	// write is the inverse, before renames; it reports whether the call has an equivalent.
 	write func(o *object) bool
 }
 
-// suits reports whether the tool is the one that the form is of, and not
-// somebody's own of that name.
+// suits reports whether the tool is settle's tool, and not a program's own tool of that
+// name.
 func (f *form) suits(spec tool.Spec) bool {
 	schema, ok := parse(string(spec.Schema))
 	if !ok || spec.Name != f.tool {
 		return false
 	}
 	properties, ok := schema.child("properties")
-	return ok && (len(f.renames) == 0 || properties.has(f.renames[0][0])) // others may be missing, such as what is for a sandbox
+	// others can be missing, such as arguments for a sandbox
+	return ok && (len(f.renames) == 0 || properties.has(f.renames[0][0]))
 }
 
-// spec is the tool as the family knows it.
+// spec returns the tool in the family's form.
 func (f *form) spec(of tool.Spec) tool.Spec {
 	of.Name = f.name
 	if f.description != nil {
@@ -78,7 +77,7 @@ func (f *form) spec(of tool.Spec) tool.Spec {
 	return of
 }
 
-// child is a member that is an object.
+// child returns a member that is an object.
 func (o *object) child(key string) (*object, bool) {
 	m := o.find(key)
 	if m == nil {
@@ -87,7 +86,7 @@ func (o *object) child(key string) (*object, bool) {
 	return parse(m.value)
 }
 
-// settles brings the family's arguments into settle's words.
+// settles converts the family's arguments to settle's form.
 func (f *form) settles(o *object) (name string, err error) {
 	for _, r := range f.renames {
 		o.rename(r[1], r[0])
@@ -101,7 +100,7 @@ func (f *form) settles(o *object) (name string, err error) {
 	return name, nil
 }
 
-// families is the inverse; false if the call cannot be said so.
+// families is the inverse; false if the call has no equivalent.
 func (f *form) families(o *object) bool {
 	if f.write != nil && !f.write(o) {
 		return false

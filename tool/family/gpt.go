@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// What exec_command and write_stdin wait if the call does not say it, in
-// milliseconds: as Codex does (codex-rs/core/src/tools/handlers/shell_spec.rs).
+// The default waits of exec_command and write_stdin in milliseconds, as in Codex
+// (codex-rs/core/src/tools/handlers/shell_spec.rs).
 const (
 	execYield  = 10_000
 	writeYield = 250
@@ -14,8 +14,8 @@ const (
 )
 
 // gptForms are the tools of Codex (github.com/openai/codex, codex-rs/core/src/tools).
-// apply_patch and its grammar are settle's own: it is a custom tool where the wire
-// format has those.
+// apply_patch and its grammar are settle's own: it is a custom tool in wire formats that
+// have them.
 func gptForms() []*form {
 	return []*form{
 		{
@@ -104,8 +104,8 @@ func writeStdin(o *object) bool {
 	return true
 }
 
-// readArgv brings a command that is a list of words into one line. One that has a
-// shell run a script is that script.
+// readArgv joins a command that is a list of words to one line. For a list that runs a
+// shell script, it returns the script.
 func readArgv(o *object) (string, error) {
 	words := names(o, "command")
 	if words == nil {
@@ -125,7 +125,7 @@ func readArgv(o *object) (string, error) {
 	return "", nil
 }
 
-// shellQuote returns the word as a shell reads it back.
+// shellQuote quotes a word for a shell.
 func shellQuote(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%"
 	if word != "" && strings.Trim(word, plain) == "" {

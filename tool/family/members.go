@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// object is a JSON object whose text is kept: what is not changed is written as
-// it was, white space and order included, so that a name that is changed and
-// changed back leaves no trace.
+// object is a JSON object that keeps its text: unchanged parts are written as read,
+// including white space and order, so that a name that is changed and changed back leaves
+// no trace.
 type object struct {
 	open, end string
 	members   []member
 }
 
-// member is one member of an object. Its texts are as they were written.
+// member is one member of an object, with its original texts.
 type member struct {
-	lead  string // before it; of the first, the object's own stands for it
+	lead  string // text before it; the object has the text before the first member
 	key   string
-	text  string // of the key, quoted
+	text  string // the quoted key
 	colon string
 	value string
 }
@@ -36,7 +36,7 @@ func parse(text string) (o *object, ok bool) {
 			m.lead = o.end
 		}
 		m.text = p.value()
-		_ = json.Unmarshal([]byte(m.text), &m.key) // it is valid
+		_ = json.Unmarshal([]byte(m.text), &m.key) // the text is valid
 		m.colon = p.past(":")
 		m.value = p.value()
 		o.members = append(o.members, m)
@@ -48,13 +48,13 @@ func parse(text string) (o *object, ok bool) {
 	return o, true
 }
 
-// reader reads JSON that is known to be valid.
+// reader reads valid JSON.
 type reader struct {
 	text string
 	at   int
 }
 
-// past returns the mark with the white space on both sides; "" if it is not next.
+// past returns the mark with the white space on both sides; "" if another text follows.
 func (p *reader) past(mark string) string {
 	begin := p.at
 	p.space()
@@ -77,13 +77,13 @@ func (p *reader) space() {
 func (p *reader) value() string {
 	d := json.NewDecoder(strings.NewReader(p.text[p.at:]))
 	var raw json.RawMessage
-	_ = d.Decode(&raw) // it is valid
+	_ = d.Decode(&raw) // the text is valid
 	begin := p.at
 	p.at += len(raw)
 	return p.text[begin:p.at]
 }
 
-// String is the object's text.
+// String returns the object's text.
 func (o *object) String() string {
 	var b strings.Builder
 	b.WriteString(o.open)
@@ -108,15 +108,15 @@ func (o *object) find(key string) *member {
 
 func (o *object) has(key string) bool { return o.find(key) != nil }
 
-// text is the value of a member that is a string; "" if there is none.
+// text returns a string member; "" if there is none.
 func (o *object) text(key string) (s string) {
 	if m := o.find(key); m != nil {
-		_ = json.Unmarshal([]byte(m.value), &s) // else it is empty
+		_ = json.Unmarshal([]byte(m.value), &s) // otherwise the result stays empty
 	}
 	return s
 }
 
-// number is the value of a member that is a number.
+// number returns a numeric member.
 func (o *object) number(key string) (n float64, ok bool) {
 	m := o.find(key)
 	return n, m != nil && json.Unmarshal([]byte(m.value), &n) == nil && m.value != "null"
@@ -164,21 +164,21 @@ func (o *object) set(key string, value any) {
 
 func quote(s string) string { return marshal(s) }
 
-// marshal is JSON as models write it: < and > are themselves.
+// marshal returns JSON in the style of models: < and > are not escaped.
 func marshal(value any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if e.Encode(value) != nil {
-		return "null" // never: strings, numbers, lists of them
+		return "null" // impossible for strings, numbers, and lists of them
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// names is a member that is a list of strings; nil if it is not.
+// names returns a member that is a list of strings; nil for another value.
 func names(o *object, key string) (list []string) {
 	if m := o.find(key); m != nil {
-		_ = json.Unmarshal([]byte(m.value), &list) // else it is nil
+		_ = json.Unmarshal([]byte(m.value), &list) // otherwise the result stays nil
 	}
 	return list
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// Offer says which of a set's tools a model is offered.
+// Offer selects the tools of a set that a model is offered.
 type Offer string
 
 // The offers.
 const (
-	Suitable Offer = ""    // those that suit its family
-	Every    Offer = "all" // all: somebody chose them
+	Suitable Offer = ""    // the tools that suit its family
+	Every    Offer = "all" // all tools, because the user or the program chose them
 )
 
-// View is a set of tools as a family of models sees it.
+// View is a set of tools in the form of a family of models.
 type View struct {
 	family Family
 	set    *tool.Set
 	specs  []tool.Spec
-	forms  map[string]*form        // by the name of the family's
+	forms  map[string]*form        // by the family's name
 	checks map[string]*tool.Schema // of the forms' arguments
 }
 
@@ -54,8 +54,8 @@ func New(f Family, offer Offer, set *tool.Set) *View {
 	return v
 }
 
-// brief leaves out of a schema what no model needs to be told, and what is checked all
-// the same: it is paid for in every session.
+// brief omits the parts of a schema that models do not need and that are checked anyway,
+// because every session pays for them.
 func (f Family) brief(spec tool.Spec) tool.Spec {
 	if schema, ok := parse(string(spec.Schema)); ok && f != None && schema.text("type") == "object" {
 		if m := schema.find("additionalProperties"); m != nil && m.value == "false" {
@@ -75,8 +75,7 @@ func (f Family) brief(spec tool.Spec) tool.Spec {
 	return spec
 }
 
-// offer returns the form under which the family is offered a tool; nil if that is
-// settle's own.
+// offer returns the form in which the family is offered a tool; nil for settle's own.
 func (f Family) offer(name string) *form {
 	for _, x := range f.forms() {
 		if x.tool == name && x.offered {
@@ -86,10 +85,10 @@ func (f Family) offer(name string) *form {
 	return nil
 }
 
-// Specs are what the model is offered, in the order of the set.
+// Specs returns the offered tools in the order of the set.
 func (v *View) Specs() []tool.Spec { return v.specs }
 
-// Name returns settle's name for a tool that the model names.
+// Name returns settle's name of a tool that the model names.
 func (v *View) Name(name string) string {
 	if f := v.form(name); f != nil {
 		return f.tool
@@ -97,7 +96,7 @@ func (v *View) Name(name string) string {
 	return name
 }
 
-// form is the form that a name means; nil if it means a tool of the set, or nothing.
+// form returns the form with the name; nil for a tool of the set, or an unknown name.
 func (v *View) form(name string) *form {
 	if f := v.forms[name]; f != nil {
 		return f
@@ -117,16 +116,16 @@ func (v *View) form(name string) *form {
 	return nil
 }
 
-// Call is a call in settle's words.
+// Call is a call in settle's form.
 type Call struct {
 	Name, Arguments string
-	// Sent is what the model said, nil where that is the same.
+	// Sent is the model's form; nil if it is the same.
 	Sent *event.Sent
-	// Err says, to the model, why the call cannot be made; nil if it may be.
+	// Err is the model's error for a call that cannot be made; nil for a valid call.
 	Err error
 }
 
-// Read brings a call into settle's words.
+// Read converts a call to settle's form.
 func (v *View) Read(name, arguments string) Call {
 	f := v.form(name)
 	if f == nil {
@@ -147,13 +146,13 @@ func (v *View) Read(name, arguments string) Call {
 	}
 	given, isObject := parse(arguments)
 	if !isObject {
-		return as(f.tool, arguments) // the tool says what is wrong with them
+		return as(f.tool, arguments) // the tool reports the errors in them
 	}
 	given.drop(f.ignored...)
 	if check := v.checks[name]; check != nil {
 		if err := check.Check([]byte(given.String())); err != nil {
 			if v.set.Check(f.tool, json.RawMessage(arguments)) == nil {
-				return as(f.tool, arguments) // in settle's words already
+				return as(f.tool, arguments) // already in settle's form
 			}
 			c := as(f.tool, arguments)
 			c.Err = fmt.Errorf("cannot call %q: %w", name, err)
@@ -171,7 +170,7 @@ func (v *View) Read(name, arguments string) Call {
 
 func (v *View) unknown(name string) error {
 	if len(v.specs) == 0 {
-		return nil // the set says it
+		return nil // the set reports it
 	}
 	var offered []string
 	for _, s := range v.specs {
@@ -185,7 +184,7 @@ func (v *View) unknown(name string) error {
 	return fmt.Errorf("there is no tool %q; the tools are %s", name, strings.Join(offered, ", "))
 }
 
-// restore says arguments in the family's words again.
+// restore converts arguments back to the family's form.
 func restore(f *form, settles string) (string, bool) {
 	o, ok := parse(settles)
 	if !ok || !f.families(o) {
@@ -194,7 +193,7 @@ func restore(f *form, settles string) (string, bool) {
 	return o.String(), true
 }
 
-// Replay returns a call as the model that made it said it.
+// Replay returns a call in the form of the model that made it.
 func Replay(name, arguments string, sent *event.Sent) (string, string) {
 	switch {
 	case sent == nil:
@@ -213,7 +212,7 @@ func Replay(name, arguments string, sent *event.Sent) (string, string) {
 	return sent.Name, arguments
 }
 
-// Write returns a call, in settle's words, in those of the family.
+// Write converts a call from settle's form to the family's.
 func Write(f Family, name, arguments string) (string, string) {
 	x := f.offer(name)
 	if x == nil {

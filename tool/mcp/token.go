@@ -64,7 +64,7 @@ func (s sender) authorized(r *http.Request) (*http.Response, error) {
 		if why := s.refusal(r, answer, token, refused); why != nil {
 			return nil, why
 		}
-		if r, err = anew(r); err != nil {
+		if r, err = repeated(r); err != nil {
 			return nil, err
 		}
 		refused = token
@@ -90,8 +90,8 @@ func (s sender) refusal(r *http.Request, answer *http.Response, token, refused s
 	return s.connection.needsLogin(login)
 }
 
-// anew returns a copy of a request to send again.
-func anew(r *http.Request) (*http.Request, error) {
+// repeated returns a copy of a request to send again.
+func repeated(r *http.Request) (*http.Request, error) {
 	r = r.Clone(r.Context())
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, nil

@@ -19,43 +19,42 @@ const (
 	maxShownLine   = 400
 )
 
-// errEnough ends a search that has found as much as it may tell.
+// errEnough ends a search that has reached its limit.
 var errEnough = errors.New("found enough")
 
-// collector takes lines in the order of files and gives them the form that
-// the model sees, whoever found them.
+// collector receives lines in the order of files and formats them for the model.
 type collector struct {
 	re      *regexp.Regexp
 	dir     string
-	limit   int // of matches; of files where only those are told
+	limit   int // of matches, or of files if only files are listed
 	context int
 	show    Show
-	// private, if set, reports which files may hold secrets: of those it is
-	// told that there are matches, and no more.
+	// private, if set, reports which files can contain secrets: the result names such
+	// files, and shows no lines of them.
 	private func(path string) bool
-	kept    []string // such files, shown as the model names them
+	kept    []string // such files, in the model's form
 
 	out       strings.Builder
 	path      string // of the last line
 	number    int    // of the last line
 	lastMatch int    // number of the last match in the file
-	inFile    int    // matches of the last file, not told yet
+	inFile    int    // unreported matches of the last file
 	matches   int
 	files     int
-	more      bool // there was more than it may tell
+	more      bool // there was more than the limit
 }
 
-// found is a line of a file: a match, or context of one.
+// found is a line of a file: a match, or its context.
 type found struct {
 	path   string
 	number int // from 1
 	text   []byte
 	match  bool
-	// private: of the file it is told that there are matches, and no more.
+	// private reports that the result only names the file.
 	private bool
 }
 
-// addMatch takes a match and the context before it: all of it, or errEnough.
+// addMatch adds a match and the context before it: all of it, or errEnough.
 func (c *collector) addMatch(before []found, match found) error {
 	if c.keeps(match) {
 		return nil
@@ -75,7 +74,7 @@ func (c *collector) addMatch(before []found, match found) error {
 	return c.add(match)
 }
 
-// addFile takes a match of which only the file is told, and how many it has.
+// addFile adds a match, of which the result has only the file and its count.
 func (c *collector) addFile(match found) error {
 	if match.path != c.path {
 		c.endFile()
@@ -95,7 +94,7 @@ func (c *collector) addFile(match found) error {
 	return nil
 }
 
-// endFile ends the line of the last file, where it has a count.
+// endFile ends the line of the last file, if it has a count.
 func (c *collector) endFile() {
 	if c.show == ShowCount && c.inFile > 0 {
 		fmt.Fprintf(&c.out, ":%d\n", c.inFile)
@@ -103,7 +102,7 @@ func (c *collector) endFile() {
 	}
 }
 
-// keeps reports whether the lines of a file are not to be told, and notes it.
+// keeps reports whether the lines of a file must not be shown, and records the file.
 func (c *collector) keeps(f found) bool {
 	if !f.private && (c.private == nil || !c.private(f.path)) {
 		return false
@@ -114,10 +113,10 @@ func (c *collector) keeps(f found) bool {
 	return true
 }
 
-// maxKept is how many private files are named.
+// maxKept bounds the named private files.
 const maxKept = 20
 
-// secrets says what was not told.
+// secrets reports the private files.
 func (c *collector) secrets() string {
 	if len(c.kept) == 0 {
 		return ""
@@ -130,7 +129,7 @@ func (c *collector) secrets() string {
 	return text + "; search or read one by its name if you have to)\n"
 }
 
-// add takes a line, or says errEnough.
+// add adds a line, or returns errEnough.
 func (c *collector) add(f found) error {
 	if c.keeps(f) {
 		return nil

@@ -36,7 +36,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// execRunner starts real programs, in the simplest way.
+// execRunner starts real programs in the simplest way.
 type execRunner struct{}
 
 func (execRunner) Run(ctx context.Context, argv []string, dir string, read func(io.Reader) error) (int, error) {
@@ -92,7 +92,7 @@ func run(t testing.TB, cfg Config, dir, name string, in args) (tool.Result, erro
 	return set.Run(t.Context(), tool.Call{Name: name, Args: raw, Dir: dir})
 }
 
-// told is what the model is told, with dir replaced.
+// told returns the model's result with dir replaced.
 func told(result tool.Result, err error, dir string) string {
 	text := result.Output
 	if err != nil {

@@ -42,7 +42,7 @@ func (c Config) globTool() tool.Tool {
 		c.glob, globSchema(), tool.ReadOnly(), tool.WithTitle(GlobArguments.title)))
 }
 
-// GlobArguments are those of glob.
+// GlobArguments are the arguments of glob.
 type GlobArguments struct {
 	Pattern string  `json:"pattern"`
 	Path    string  `json:"path,omitempty"`
@@ -84,12 +84,11 @@ func (c Config) glob(ctx context.Context, in GlobArguments) (tool.Result, error)
 	return tool.Result{}, err
 }
 
-// glob is a pattern, split into the directory that it begins with and what is
-// matched below that.
+// glob is a pattern, split into its leading directory and the pattern below it.
 type glob struct {
 	base  string // "." for none
 	rest  string
-	depth int // how deep a match can lie below base; 0: any depth
+	depth int // maximum depth of a match below base; 0 for any depth
 }
 
 func newGlob(pattern string) (*glob, error) {
@@ -106,12 +105,12 @@ func newGlob(pattern string) (*glob, error) {
 		g.depth = strings.Count(rest, "/") + 1
 	}
 	if !strings.Contains(rest, "/") {
-		g.rest = "./" + rest // Not at every depth: the pattern had a slash.
+		g.rest = "./" + rest // Not at every depth, because the pattern had a slash.
 	}
 	return g, nil
 }
 
-// matches takes a path relative to base, with slashes.
+// matches matches a path relative to base, with slashes.
 func (g *glob) matches(rel string) bool {
 	if !strings.Contains(g.rest, "/") {
 		return doublestar.MatchUnvalidated(g.rest, path.Base(rel))
@@ -119,7 +118,7 @@ func (g *glob) matches(rel string) bool {
 	return doublestar.MatchUnvalidated(strings.TrimPrefix(g.rest, "./"), rel)
 }
 
-// enter skips a directory that lies too deep.
+// enter skips a directory that is too deep.
 func (g *glob) enter(e entry) error {
 	if g.depth > 0 && e.depth() >= g.depth {
 		return errSkip
@@ -127,8 +126,8 @@ func (g *glob) enter(e entry) error {
 	return nil
 }
 
-// GlobRoot is the directory that a glob searches, by its arguments: where the pattern
-// itself has no wildcards yet.
+// GlobRoot returns the directory that a glob searches, by its arguments: the leading part
+// of the pattern without wildcards.
 func GlobRoot(dir, pattern string) string {
 	g, err := newGlob(pattern)
 	if err != nil || g.base == "." {
@@ -141,7 +140,7 @@ func GlobRoot(dir, pattern string) string {
 	return filepath.Join(dir, base)
 }
 
-// trimBatch is how many files are kept over the limit before they are sorted.
+// trimBatch is the number of files over the limit that are kept before a sort.
 const trimBatch = 1024
 
 // newestFiles keeps the newest of any number of files.
@@ -159,7 +158,7 @@ type foundFile struct {
 func (n *newestFiles) add(e entry) {
 	info, err := e.in.Lstat(e.Name())
 	if err != nil {
-		return // Gone since.
+		return // removed in the meantime
 	}
 	n.total++
 	n.files = append(n.files, &foundFile{e.path, info.ModTime()})
@@ -168,7 +167,7 @@ func (n *newestFiles) add(e entry) {
 	}
 }
 
-// trim sorts, newest first and then by name, and drops what is over the limit.
+// trim sorts the files, newest first and then by name, and drops those over the limit.
 func (n *newestFiles) trim() {
 	slices.SortFunc(n.files, func(a, b *foundFile) int {
 		if c := b.at.Compare(a.at); c != 0 {

@@ -39,7 +39,7 @@ func (c Config) grepTool() tool.Tool {
 		c.grep, grepSchema(), tool.ReadOnly(), tool.WithTitle(GrepArguments.title)))
 }
 
-// GrepArguments are those of grep.
+// GrepArguments are the arguments of grep.
 type GrepArguments struct {
 	Pattern    string  `json:"pattern"`
 	Path       string  `json:"path,omitempty"`
@@ -50,14 +50,14 @@ type GrepArguments struct {
 	Limit      float64 `json:"limit,omitempty"`
 }
 
-// Show says what grep gives of each file.
+// Show is grep's output for each file.
 type Show string
 
-// What it gives; empty is ShowLines.
+// The kinds of output; empty is ShowLines.
 const (
-	ShowLines Show = "lines" // the lines that match
-	ShowFiles Show = "files" // its name
-	ShowCount Show = "count" // how many match
+	ShowLines Show = "lines" // the matching lines
+	ShowFiles Show = "files" // the file's name
+	ShowCount Show = "count" // the number of matches
 )
 
 func (in GrepArguments) title() string {
@@ -78,7 +78,7 @@ func (c Config) grep(ctx context.Context, in GrepArguments) (tool.Result, error)
 		return tool.Result{}, err
 	}
 	q.c.dir = call.Dir
-	if isDir { // a file that was named was judged by its name
+	if isDir { // a named file was judged by its name
 		q.c.private = c.privateBelow(q.at)
 	}
 	bounded, cancel := c.bound(ctx)
@@ -86,12 +86,12 @@ func (c Config) grep(ctx context.Context, in GrepArguments) (tool.Result, error)
 	switch {
 	case !isDir:
 		err = q.scanNamed(bounded)
-	case c.Ripgrep != "" && q.lines != nil: // To rg, \A is the beginning of a file.
+	case c.Ripgrep != "" && q.lines != nil: // in rg, \A is the beginning of a file
 		err = c.ripgrepOrScan(bounded, q)
 	default:
 		err = q.scan(bounded)
 	}
-	if ctx.Err() != nil { // What was found until then is true and of use.
+	if ctx.Err() != nil { // the results so far are valid and useful
 		return tool.Result{Output: q.c.render(), Aborted: true}, nil
 	}
 	output, stopped := slow(bounded, q.c.render())
@@ -101,9 +101,8 @@ func (c Config) grep(ctx context.Context, in GrepArguments) (tool.Result, error)
 	return tool.Result{Output: output}, nil
 }
 
-// ripgrepOrScan lets ripgrep search, and searches itself if that fails before
-// it has found anything: an old version, or a regular expression that only we
-// understand.
+// ripgrepOrScan uses ripgrep, and searches itself if ripgrep fails before its first match:
+// an old version, or a regular expression that only Go accepts.
 func (c Config) ripgrepOrScan(ctx context.Context, q *query) error {
 	err := q.ripgrep(ctx, c)
 	if err == nil || errors.Is(err, errEnough) || ctx.Err() != nil || q.c.matches > 0 {
@@ -112,8 +111,8 @@ func (c Config) ripgrepOrScan(ctx context.Context, q *query) error {
 	return q.scan(ctx)
 }
 
-// privateBelow reports which files below a place may hold secrets, by either of their
-// paths: as shown, and as they are.
+// privateBelow reports which files below a place can contain secrets, by their shown and
+// their real paths.
 func (c Config) privateBelow(at disk.Place) func(path string) bool {
 	if c.Private == nil {
 		return nil
@@ -124,15 +123,15 @@ func (c Config) privateBelow(at disk.Place) func(path string) bool {
 	}
 }
 
-// query is what to look for and where.
+// query is a search: what, and where.
 type query struct {
 	pattern string
 	re      *regexp.Regexp
-	// lines is re for many lines at once; it may find too much, never too
-	// little. Nil where that cannot be.
+	// lines is re for many lines at once; it can match too much, never too little. Nil if
+	// that is impossible.
 	lines   *regexp.Regexp
 	fold    bool
-	at      disk.Place // a file, or the directory that is searched
+	at      disk.Place // a file, or the searched directory
 	glob    string
 	filter  *glob // of paths from there; nil for all
 	context int
@@ -162,7 +161,7 @@ func (c Config) newQuery(call tool.Call, in GrepArguments) (q *query, isDir bool
 	return q, info.IsDir(), nil
 }
 
-// compile compiles for single lines, and for many.
+// compile compiles a pattern for single lines, and for many lines.
 func compile(pattern string, fold bool) (re, lines *regexp.Regexp, err error) {
 	flags := ""
 	if fold {

@@ -12,19 +12,18 @@ import (
 type rule struct {
 	negated  bool
 	dirsOnly bool
-	// base: the pattern has no slash and is matched to the last element.
+	// base reports that the pattern has no slash and matches the last element.
 	base bool
-	// prefix is what stands before the first special byte of a pattern with a
-	// slash. It is compared first, and the pattern is matched to what follows,
-	// so that the stars of "a**/b" begin a pattern. This is what git does
-	// (match_pathname in dir.c).
+	// prefix is the text before the first special byte of a pattern with a slash. It is
+	// compared first, and the pattern matches the rest, so that the stars of "a**/b" begin
+	// a pattern, as in git (match_pathname in dir.c).
 	prefix  string
 	pattern wildPattern
-	literal bool   // pattern has nothing special
-	suffix  string // pattern is "*" and this
+	literal bool   // pattern has no special bytes
+	suffix  string // pattern is "*" and this text
 }
 
-// special are the bytes that mean something in a pattern.
+// special are the bytes with a meaning in a pattern.
 const special = `*?[\`
 
 // parseRules reads a .gitignore.
@@ -63,7 +62,7 @@ func parseRule(l string) (r rule, ok bool) {
 	return r, true
 }
 
-// trimSpaces cuts spaces at the end that are not escaped.
+// trimSpaces removes unescaped spaces at the end.
 func trimSpaces(l string) string {
 	end := 0
 	for i := 0; i < len(l); i++ {
@@ -78,7 +77,7 @@ func trimSpaces(l string) string {
 	return l[:end]
 }
 
-// matches takes a path relative to the rule's directory, and its last element.
+// matches matches a path relative to the rule's directory, and its last element.
 func (r *rule) matches(path, base string, isDir bool) bool {
 	if r.dirsOnly && !isDir {
 		return false
@@ -96,16 +95,16 @@ func (r *rule) matches(path, base string, isDir bool) bool {
 	return ok && r.pattern.matches(rest)
 }
 
-// ignores is the rules that hold in a directory: its own and, through parent,
-// those above it. Rules nearer to a file win, and of one level the last.
+// ignores has the rules of a directory: its own and, through parent, those above it. Rules
+// nearer to a file win, and on one level the last rule.
 type ignores struct {
 	parent *ignores
 	depth  int // length of the directory's path from the top, with its slash
 	rules  []rule
 }
 
-// ignored says whether a path from the top, with slashes, is left out. The
-// directories above it are not.
+// ignored reports whether a path from the top, with slashes, is excluded. The directories
+// above it are not.
 func (ig *ignores) ignored(path string, isDir bool) bool {
 	base := path[strings.LastIndexByte(path, '/')+1:]
 	for level := ig; level != nil; level = level.parent {
@@ -118,9 +117,9 @@ func (ig *ignores) ignored(path string, isDir bool) bool {
 	return false
 }
 
-// enter returns what holds in a directory, whose path from the top is rel, "" or
-// ending in a slash; has says whether it has an entry of a name. A repository
-// within another follows its own rules only.
+// enter returns the rules of a directory, whose path from the top is rel, "" or ending in a
+// slash; has reports whether it has an entry of a name. A repository within another follows
+// only its own rules.
 func (ig *ignores) enter(d *disk.Dir, rel string, has func(name string) bool) *ignores {
 	if has(".git") {
 		ig = (*ignores)(nil)
@@ -135,7 +134,7 @@ func (ig *ignores) enter(d *disk.Dir, rel string, has func(name string) bool) *i
 	return ig
 }
 
-// with adds the rules of a file, if there are any.
+// with adds the rules of a file, if it exists.
 func (ig *ignores) with(d *disk.Dir, name, rel string) *ignores {
 	rules := readRules(d, name)
 	if rules == nil {
@@ -144,7 +143,7 @@ func (ig *ignores) with(d *disk.Dir, name, rel string) *ignores {
 	return &ignores{parent: ig, depth: len(rel), rules: rules}
 }
 
-// onDisk says which entries a directory has by looking.
+// onDisk reports which entries a directory has.
 func onDisk(d *disk.Dir) func(name string) bool {
 	return func(name string) bool {
 		_, err := d.Lstat(name)
@@ -152,11 +151,11 @@ func onDisk(d *disk.Dir) func(name string) bool {
 	}
 }
 
-// maxIgnoreBytes bounds what is read of a .gitignore.
+// maxIgnoreBytes bounds the bytes of a .gitignore that are read.
 const maxIgnoreBytes = 1 << 20
 
-// readRules reads a file of rules; nil if there is none to read. Links are not
-// followed, as git has it.
+// readRules reads a file of rules; nil if it cannot be read. It follows no links, as git
+// does.
 func readRules(d *disk.Dir, name string) []rule {
 	f, _, err := d.Open(name)
 	if err != nil {
@@ -170,8 +169,8 @@ func readRules(d *disk.Dir, name string) []rule {
 	return parseRules(string(text))
 }
 
-// repositoryTop returns the directory of the repository that dir, a canonical path, is
-// in, or dir itself and false.
+// repositoryTop returns the directory of the repository around dir, a canonical path, or
+// dir itself and false.
 func repositoryTop(dir string) (top string, found bool) {
 	for at := dir; ; at = filepath.Dir(at) {
 		if d, err := disk.OpenDir(at); err == nil {
@@ -187,8 +186,8 @@ func repositoryTop(dir string) (top string, found bool) {
 	}
 }
 
-// ignoresAbove returns the rules that hold in root's parents, up to the top of
-// its repository, and root's path from there, "" or ending in a slash.
+// ignoresAbove returns the rules of root's parents, up to the top of its repository, and
+// root's path from there, "" or ending in a slash.
 func ignoresAbove(root string) (ig *ignores, rel string) {
 	top, _ := repositoryTop(root)
 	below, err := filepath.Rel(top, root)

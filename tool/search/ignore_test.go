@@ -93,7 +93,7 @@ func TestIgnoreAsGit(t *testing.T) {
 	}
 }
 
-// Any rules over any tree: the walk sees what git sees.
+// For any rules and any tree, the walk visits the files that git adds.
 func TestIgnoreProperty(t *testing.T) {
 	token := rapid.SampledFrom([]string{"a", "b", "ab", "*", "**", "?", "/", "/", "[ab]", "[!a]", "\\a", "!", "*.x", ".x", " "})
 	pattern := rapid.Map(rapid.SliceOfN(token, 1, 6), func(s []string) string { return strings.Join(s, "") })
@@ -108,7 +108,7 @@ func TestIgnoreProperty(t *testing.T) {
 		}
 		git(t, dir, "init", "-q")
 		for _, p := range rapid.SliceOfN(path, 1, 12).Draw(t, "paths") {
-			// A path that goes through another one's file is left out.
+			// A path through another path's file is skipped.
 			_ = os.MkdirAll(filepath.Join(dir, filepath.Dir(p)), 0o755)
 			_ = os.WriteFile(filepath.Join(dir, p), nil, 0o644)
 		}
@@ -129,7 +129,7 @@ func TestWalkFromBelowTheTop(t *testing.T) {
 	if diff := cmp.Diff([]string{"keep"}, walked(t, filepath.Join(dir, "d", "e"))); diff != "" {
 		t.Error(diff)
 	}
-	// Who asks for an ignored directory by name sees into it.
+	// A search of an ignored directory by name includes its files.
 	if diff := cmp.Diff([]string{"v"}, walked(t, filepath.Join(dir, "vendor"))); diff != "" {
 		t.Error(diff)
 	}
@@ -144,7 +144,7 @@ func TestNestedRepositoryHasItsOwnRules(t *testing.T) {
 	}
 }
 
-// Each of these takes longer than anybody waits if stars try in vain.
+// Each of these takes practically forever if stars retry without a limit.
 func TestWildmatchIsNotExponential(t *testing.T) {
 	for _, tt := range []struct{ pattern, text string }{
 		{strings.Repeat("*a", 40) + "*b", strings.Repeat("a", 4000)},

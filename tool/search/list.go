@@ -15,7 +15,7 @@ import (
 const (
 	defaultDepth   = 2
 	defaultEntries = 200
-	// maxDirEntries bounds what is read of one directory.
+	// maxDirEntries bounds the entries of one directory that are read.
 	maxDirEntries = 20_000
 )
 
@@ -38,7 +38,7 @@ func (c Config) listTool() tool.Tool {
 		c.list, listSchema(), tool.ReadOnly(), tool.WithTitle(ListArguments.title)))
 }
 
-// ListArguments are those of list.
+// ListArguments are the arguments of list.
 type ListArguments struct {
 	Path  string  `json:"path,omitempty"`
 	Depth float64 `json:"depth,omitempty"`
@@ -69,12 +69,12 @@ func (c Config) list(ctx context.Context, in ListArguments) (tool.Result, error)
 	return tool.Result{Output: b.String()}, nil
 }
 
-// tree is filled level by level, so that a large directory does not use up
-// the room of its neighbours' names.
+// tree is filled level by level, so that a large directory does not use the room of its
+// siblings.
 type tree struct {
 	ctx  context.Context
 	root *disk.Dir
-	room int // entries that may still be shown
+	room int // number of entries that can still be shown
 }
 
 // node is a directory, or an entry of one.
@@ -82,10 +82,10 @@ type node struct {
 	name     string
 	mark     string // "/" for a directory, "@" for a link
 	below    string // path from the root, with slashes
-	rel      string // from the top of the repository, with a slash
+	rel      string // path from the top of the repository, with a slash
 	ig       *ignores
 	children []*node
-	hidden   int // entries not shown
+	hidden   int // number of entries that are not shown
 	over     bool
 	unread   bool // the directory could not be read
 }
@@ -111,7 +111,7 @@ func (t *tree) build(root disk.Place, depth int) (*node, error) {
 			}
 			room := t.room
 			if d >= depth {
-				t.room = 0 // Only count.
+				t.room = 0 // only count
 			}
 			if err := t.fill(n); err != nil {
 				if t.ctx.Err() != nil {
@@ -129,7 +129,7 @@ func (t *tree) build(root disk.Place, depth int) (*node, error) {
 	return top, nil
 }
 
-// fill reads a directory and shows as many entries as there is room for.
+// fill reads a directory and shows as many entries as fit.
 func (t *tree) fill(n *node) error {
 	d, err := t.root.Below(n.below)
 	if err != nil {
@@ -182,7 +182,7 @@ func (n *node) render(b *strings.Builder, depth int) {
 	}
 }
 
-// note says of a directory what is not shown of it.
+// note describes the entries of a directory that are not shown.
 func (n *node) note() string {
 	switch {
 	case n.unread:

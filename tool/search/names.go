@@ -6,14 +6,14 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// Names returns the files below root that are not ignored, with slashes, from
-// root, in the order of a walk: at most so many, and what was found when ctx ends.
+// Names returns at most so many files below root that are not ignored, relative to root
+// with slashes, in the order of a walk. It returns the files so far when ctx ends.
 func Names(ctx context.Context, root string, most int) (names []string) {
 	at, err := disk.Locate(root, ".", nil)
 	if err != nil {
 		return nil
 	}
-	_ = walk(ctx, at, func(e entry) error { // what was found until an error is what was found
+	_ = walk(ctx, at, func(e entry) error { // an error keeps the files so far
 		if len(names) >= most {
 			return errEnough
 		}

@@ -12,9 +12,9 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// ripgrep has rg name the files below the directory that may have a match, and searches
-// these. What rg reads is not shown: it opens files by their names, which may lead
-// elsewhere by then.
+// ripgrep lets rg name the files below the directory that can have a match, and searches
+// these. The output of rg itself is not shown, because rg opens files by their names, which
+// a command can change.
 func (q *query) ripgrep(ctx context.Context, cfg Config) error {
 	d, err := q.at.Tree()
 	if err != nil {
@@ -27,16 +27,16 @@ func (q *query) ripgrep(ctx context.Context, cfg Config) error {
 	switch {
 	case err != nil:
 		return err
-	case code > 1 && q.c.matches == 0: // 2 with matches: it could not read some file.
+	case code > 1 && q.c.matches == 0: // code 2 with matches: rg could not read some file
 		return fmt.Errorf("ripgrep ended with code %d", code)
 	}
 	return nil
 }
 
-// ripgrepArgs makes rg find what scan finds: hidden files too, by the rules of
-// .gitignore and .git/info/exclude alone, in the order of names. A glob goes
-// in as a file type, since --glob would bring ignored files back in; one with
-// a slash is left to named, since types look at the name only.
+// ripgrepArgs makes rg find the files that scan finds: also hidden files, by the rules of
+// .gitignore and .git/info/exclude alone, in the order of names. It passes a glob as a file
+// type, because --glob would include ignored files; named checks a glob with a slash,
+// because types match only names.
 func (q *query) ripgrepArgs() []string {
 	args := []string{
 		"--no-config", "--no-messages", "--color=never", "--files-with-matches", "--null", "--sort=path", "--hidden", "--glob=!.git",
@@ -54,10 +54,10 @@ func (q *query) ripgrepArgs() []string {
 	return append(args, "--regexp="+q.pattern, "--", ".")
 }
 
-// maxNamed bounds the path of a file that rg names.
+// maxNamed bounds the path of a file in rg's output.
 const maxNamed = 1 << 20
 
-// named searches the files that rg names, each followed by a NUL.
+// named searches the files in rg's output, each followed by a NUL.
 func (s *scanner) named(ctx context.Context, root *disk.Dir, stdout io.Reader) error {
 	paths := bufio.NewScanner(stdout)
 	paths.Buffer(nil, maxNamed)
@@ -78,7 +78,7 @@ func (s *scanner) named(ctx context.Context, root *disk.Dir, stdout io.Reader) e
 		if in == nil || dir != at {
 			below, err := root.Below(dir)
 			if err != nil {
-				continue // gone, or it leads elsewhere by now
+				continue // removed, or replaced by a link
 			}
 			if in != nil {
 				in.Close()
@@ -100,8 +100,8 @@ func splitRel(rel string) (dir, name string) {
 	return ".", rel
 }
 
-// untilNUL is a [bufio.SplitFunc] for texts that each end in a NUL. A text without one,
-// at the end, is left out.
+// untilNUL is a [bufio.SplitFunc] for texts that each end in a NUL. It ignores a last text
+// without one.
 func untilNUL(data []byte, _ bool) (advance int, token []byte, err error) {
 	if n := bytes.IndexByte(data, 0); n >= 0 {
 		return n + 1, data[:n], nil

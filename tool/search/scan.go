@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// blockBytes is how much is searched between looks at the context.
+	// blockBytes is the size of the blocks between checks of the context.
 	blockBytes = 64 << 10
-	// maxScanLine is how much of a line is searched.
+	// maxScanLine bounds the searched part of a line.
 	maxScanLine = 1 << 20
-	// sniffBytes is where a NUL makes a file binary, as git has it.
+	// sniffBytes is the range in which a NUL makes a file binary, as in git.
 	sniffBytes = 8000
 )
 
@@ -33,7 +33,7 @@ func (q *query) scan(ctx context.Context) error {
 	})
 }
 
-// scanNamed searches the one file that root is, and says why if it cannot.
+// scanNamed searches the one file at root, and returns an error if that fails.
 func (q *query) scanNamed(ctx context.Context) error {
 	f, _, err := q.at.Open()
 	if err != nil {
@@ -48,21 +48,21 @@ func (q *query) scanNamed(ctx context.Context) error {
 	return s.text(ctx, f, q.at.Named)
 }
 
-// scanner searches one file after the other in the same memory.
+// scanner searches files one after the other with the same memory.
 type scanner struct {
 	*query
 	r      *bufio.Reader
 	line   []byte
-	before []found // context that a match may need
-	shared bool    // the file has several names that nobody decided about
+	before []found // context of a possible match
+	shared bool    // the file has several names, and no decision was about it
 }
 
 func newScanner(q *query) *scanner {
 	return &scanner{query: q, r: bufio.NewReaderSize(nil, blockBytes)}
 }
 
-// file searches one file of a directory, which is shown as path. What cannot be read is
-// passed over.
+// file searches one file of a directory, which is shown as path. It skips an unreadable
+// file.
 func (s *scanner) file(ctx context.Context, in *disk.Dir, name, path string) error {
 	f, info, err := in.Open(name)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *scanner) file(ctx context.Context, in *disk.Dir, name, path string) err
 	return s.text(ctx, f, path)
 }
 
-// text searches a file, of which the reader has the beginning.
+// text searches a file whose beginning the reader has.
 func (s *scanner) text(ctx context.Context, f *os.File, path string) error {
 	if s.lines != nil {
 		hit, err := s.mayMatch(ctx)
@@ -92,15 +92,15 @@ func (s *scanner) text(ctx context.Context, f *os.File, path string) error {
 	return s.eachLine(ctx, path)
 }
 
-// binary reports whether the file, of which nothing is read yet, is no text.
+// binary reports whether an unread file is not text.
 func (s *scanner) binary() bool {
 	head, _ := s.r.Peek(sniffBytes)
 	return bytes.IndexByte(head, 0) >= 0
 }
 
-// mayMatch looks through a file in blocks of whole lines, which is many times
-// faster than line by line, and reports whether there may be a match. The
-// reader has the beginning of the file already.
+// mayMatch searches a file in blocks of whole lines, which is many times faster than line
+// by line, and reports whether there can be a match. The reader already has the beginning
+// of the file.
 func (s *scanner) mayMatch(ctx context.Context) (bool, error) {
 	block := s.line[:0]
 	defer func() { s.line = block[:0] }()
@@ -117,7 +117,7 @@ func (s *scanner) mayMatch(ctx context.Context) (bool, error) {
 			end = len(block)
 		}
 		if whole := block[:end]; s.lines.Match(whole) || bytes.Contains(whole, []byte("\r\n")) {
-			return true, nil // Before a CRLF, $ does not match in a block.
+			return true, nil // in a block, $ does not match before a CRLF
 		}
 		block = append(block[:0], block[end:]...)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -129,7 +129,7 @@ func (s *scanner) mayMatch(ctx context.Context) (bool, error) {
 	}
 }
 
-// eachLine searches line by line and hands matches and context on.
+// eachLine searches line by line and passes matches and context on.
 func (s *scanner) eachLine(ctx context.Context, path string) error {
 	s.before = s.before[:0]
 	after := 0
@@ -160,8 +160,8 @@ func (s *scanner) eachLine(ctx context.Context, path string) error {
 	}
 }
 
-// next returns the next line without its ending, at most maxScanLine of it.
-// It is valid until the next call.
+// next returns the next line without its ending, at most maxScanLine bytes. It is valid
+// until the next call.
 func (s *scanner) next() ([]byte, error) {
 	piece, err := s.r.ReadSlice('\n')
 	if err == nil {
@@ -186,7 +186,7 @@ func trimEnding(b []byte) []byte {
 	return bytes.TrimSuffix(b, []byte("\r"))
 }
 
-// remember keeps a line as context of a match to come.
+// remember keeps a line as context of a later match.
 func (s *scanner) remember(f found) {
 	if s.context == 0 {
 		return

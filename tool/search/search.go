@@ -14,49 +14,48 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// Runner starts programs; this package starts none itself.
+// Runner starts programs; this package itself starts none.
 type Runner interface {
-	// Run starts argv in dir, an absolute path, with empty standard input,
-	// and hands its standard output to read while it runs. It returns when
-	// the program and its descendants have ended: it ends them itself when
-	// ctx is cancelled or read returns an error, which it then returns. A
-	// program that could not be started is an error too; one that ended by
-	// itself is not, whatever its exit code.
+	// Run starts argv in dir, an absolute path, with empty standard input, and passes its
+	// standard output to read while it runs. It returns when the program and its
+	// descendants have ended, and ends them when ctx is cancelled or when read returns an
+	// error, which it then returns. A failed start is an error; a program's exit is not,
+	// for any exit code.
 	Run(ctx context.Context, argv []string, dir string, read func(stdout io.Reader) error) (exitCode int, err error)
 }
 
-// Config says what the tools may use.
+// Config configures the tools.
 type Config struct {
-	// Ripgrep is the path of rg, "" where there is none. It only says which files may have
-	// a match: these are opened and searched like all others.
+	// Ripgrep is the path of rg, "" if it is not installed. rg only names the files that
+	// can have a match; these are opened and searched like all others.
 	Ripgrep string
-	// Runner starts it; nil means not to.
+	// Runner starts rg; nil means not to.
 	Runner Runner
-	// Private, if set, reports which files may hold secrets, by their paths: a
-	// search of a directory does not show their lines.
+	// Private, if set, reports by path which files can contain secrets: a search of a
+	// directory does not show their lines.
 	Private func(path string) bool
-	// Timeout bounds a search, such as one of all of a disk; 0 means 30 s.
+	// Timeout bounds a search, such as one of a whole disk; 0 means 30 s.
 	Timeout time.Duration
 
-	mounts *disk.Mounts // as the session began
+	mounts *disk.Mounts // at the start of the session
 }
 
 const defaultTimeout = 30 * time.Second
 
-// slowError ends a search that takes too long.
+// slowError ends a search that exceeds its timeout.
 type slowError struct{ after time.Duration }
 
 func (e slowError) Error() string {
 	return fmt.Sprintf("(stopped after %s, and not everything was searched: name a smaller directory in path)\n", e.after)
 }
 
-// bound returns ctx with the bound of a search, whose cause is a slowError.
+// bound returns ctx with the timeout of a search, whose cause is a slowError.
 func (c Config) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	after := cmp.Or(c.Timeout, defaultTimeout)
 	return context.WithTimeoutCause(ctx, after, slowError{after})
 }
 
-// slow adds to the output of a search that its bound stopped it, if it did.
+// slow adds the timeout to the output of a search that it ended.
 func slow(ctx context.Context, output string) (said string, stopped bool) {
 	var e slowError
 	if !errors.As(context.Cause(ctx), &e) {
@@ -74,8 +73,8 @@ func Tools(cfg Config) []tool.Tool {
 	return []tool.Tool{cfg.globTool(), cfg.grepTool(), cfg.listTool()}
 }
 
-// locate returns the place that a path argument was judged to lead to, "" meaning the
-// working directory.
+// locate returns the place that a path argument was judged to lead to; "" is the working
+// directory.
 func (c Config) locate(call tool.Call, path string) (disk.Place, fs.FileInfo, error) {
 	path = cmp.Or(path, ".")
 	p, err := disk.Locate(call.Dir, path, call.Places)
@@ -95,7 +94,7 @@ func (c Config) locate(call tool.Call, path string) (disk.Place, fs.FileInfo, er
 	return p, info, nil
 }
 
-// locateDir is locate for what must be a directory.
+// locateDir is locate for a path that must be a directory.
 func (c Config) locateDir(call tool.Call, path string) (disk.Place, error) {
 	p, info, err := c.locate(call, path)
 	if err == nil && !info.IsDir() {
@@ -104,7 +103,7 @@ func (c Config) locateDir(call tool.Call, path string) (disk.Place, error) {
 	return p, err
 }
 
-// orDefault is n as an integer, or otherwise where the model gave none.
+// orDefault returns n as an integer, or otherwise if the model gave none.
 func orDefault(n float64, otherwise int) int {
 	if n == 0 {
 		return otherwise

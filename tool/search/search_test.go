@@ -21,12 +21,12 @@ import (
 
 var realRipgrep = flag.String("ripgrep", "", "path of rg, to record anew what it prints")
 
-// recordings is where a test's recordings are.
+// recordings is the directory of a test's recordings.
 func recordings(t *testing.T) string {
 	return filepath.Join("testdata", "ripgrep-"+strings.ToLower(t.Name())+".json")
 }
 
-// recorded plays what a real ripgrep printed for the same arguments.
+// recorded replays the output of a real ripgrep for the same arguments.
 type recorded struct {
 	t    *testing.T
 	runs map[string]recording
@@ -118,7 +118,7 @@ func searchTree(t testing.TB) string {
 	return dir
 }
 
-// With ripgrep and without, the model is told the same.
+// The model receives the same result with ripgrep and without.
 func TestGrep(t *testing.T) {
 	dir := searchTree(t)
 	rg := newRecorded(t)
@@ -162,7 +162,7 @@ func TestGrep(t *testing.T) {
 	golden(t, "grep.golden", b.String())
 }
 
-// failing is a ripgrep that ends with an error, or cannot be started.
+// failing is a ripgrep that ends with an error, or that cannot be started.
 type failing struct {
 	code int
 	err  error
@@ -190,8 +190,8 @@ func TestGrepWithoutAWorkingRipgrep(t *testing.T) {
 	}
 }
 
-// A search that is cut says what it found, and ends at once: the test would
-// take for ever otherwise.
+// A cancelled search returns its results, and ends at once: the test would otherwise take
+// practically forever.
 func TestGrepEndsWithItsContext(t *testing.T) {
 	dir := searchTree(t)
 	cause := errors.New("interrupted")
@@ -221,7 +221,7 @@ func (f runnerFunc) Run(ctx context.Context, argv []string, dir string, read fun
 	return f(ctx, argv, dir, read)
 }
 
-// countdown is a context that is cancelled at the nth look at it.
+// countdown is a context that is cancelled at its nth check.
 type countdown struct {
 	context.Context
 	left, looks int
@@ -235,8 +235,8 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// However large the tree, the walk and the scan look at their context between
-// any two entries and any two blocks, and stop when it says so.
+// In a tree of any size, the walk and the scan check their context between any two entries
+// and any two blocks, and stop when it is cancelled.
 func TestWalkLooksAtItsContext(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{}
@@ -470,8 +470,8 @@ func BenchmarkWalk(b *testing.B) {
 	}
 }
 
-// Lines of files that hold secrets are not come across: who wants them names the
-// file, which a person may be asked about.
+// A search does not show lines of files with secrets: the model must name the file, which
+// can need an approval.
 func TestGrepKeepsPrivateLines(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.go": "token := os.Getenv(1)\n", ".env": "token=hunter2hunter2\n", "sub/key.pem": "token x\n"} {
@@ -502,7 +502,7 @@ func TestGrepKeepsPrivateLines(t *testing.T) {
 	}
 }
 
-// A search that takes too long ends, and says that there may be more.
+// A search that takes too long ends, and reports that there can be more.
 func TestSearchesAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"a.txt": "x\n"})

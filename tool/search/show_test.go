@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGrepShow: files, or how many lines of each match, in place of the lines.
+// TestGrepShow: file names, or counts of matching lines, instead of the lines.
 func TestGrepShow(t *testing.T) {
 	dir := t.TempDir()
 	for n := range 4 {

@@ -11,29 +11,28 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// entry is a file or directory that a walk comes to. Its Info must not be used, since it
-// goes by names; see in.Lstat.
+// entry is a file or directory of a walk. Its Info must not be used, because it reads by
+// name; see in.Lstat.
 type entry struct {
 	fs.DirEntry
 
 	in   *disk.Dir // open during the visit
-	path string    // absolute, as it is shown
+	path string    // absolute, as shown
 	rel  string    // from the root of the walk, with slashes
 }
 
-// depth is 1 for what lies in the root itself.
+// depth is 1 for an entry of the root itself.
 func (e entry) depth() int { return strings.Count(e.rel, "/") + 1 }
 
-// errSkip, returned for a directory, leaves out what is in it.
+// errSkip, returned for a directory, skips its entries.
 var errSkip = errors.New("skip this directory")
 
-// maxDepth bounds how deep a walk goes: it holds all directories above open.
+// maxDepth bounds the depth of a walk, which holds all directories above open.
 const maxDepth = 200
 
-// walk visits what is below a place, in the order of names, without what is
-// ignored. Links are visited, not followed. Directories that cannot be read
-// are passed over. It ends with the context's cause when ctx does, or with
-// the error that visit returns.
+// walk visits the entries below a place that are not ignored, in the order of names. It
+// visits links without following them, and skips unreadable directories. It ends with the
+// cause of ctx, or with the error that visit returns.
 func walk(ctx context.Context, root disk.Place, visit func(entry) error) error {
 	d, err := root.Tree()
 	if err != nil {
@@ -86,7 +85,7 @@ func (w *walker) dir(d *disk.Dir, path, rel string, ig *ignores) error {
 	return nil
 }
 
-// below visits what is in an entry, if it is a directory.
+// below visits the entries of a directory entry.
 func (w *walker) below(e entry, ig *ignores) error {
 	if !e.IsDir() || e.depth() >= maxDepth {
 		return nil
@@ -99,8 +98,7 @@ func (w *walker) below(e entry, ig *ignores) error {
 	return w.dir(sub, e.path, e.rel+"/", ig)
 }
 
-// readDir reads a directory, sorted by name; about limit entries at most if that is
-// not 0.
+// readDir reads a directory, sorted by name; at most about limit entries if limit is not 0.
 func readDir(ctx context.Context, d *disk.Dir, limit int) ([]fs.DirEntry, error) {
 	all, err := d.Read(limit, func() bool { return ctx.Err() == nil })
 	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })

@@ -2,25 +2,25 @@ package search
 
 import "strings"
 
-// wildResult is what matching the rest of a pattern to the rest of a text
-// says to the stars before it, so that they do not try in vain: without it,
-// "*a*a*a*b" takes exponential time.
+// wildResult is the result of matching the rest of a pattern with the rest of a text. It
+// tells the stars before it when a retry is useless: without it, "*a*a*a*b" takes
+// exponential time.
 type wildResult int
 
 const (
 	wildMatch   wildResult = iota
-	wildNo                 // not here; a star may try further on
-	wildNoStar             // not before the next slash; a ** may try further on
-	wildNowhere            // the text is used up; no star can help
+	wildNo                 // not here; a star can retry at a later byte
+	wildNoStar             // not before the next slash; a ** can retry later
+	wildNowhere            // the text is at its end; no star can retry
 )
 
-// wildPattern is a glob as .gitignore has it (gitignore(5); the algorithm is
-// that of wildmatch.c in git, with its flag for paths). It works on bytes.
+// wildPattern is a .gitignore glob (gitignore(5); the algorithm of wildmatch.c in git, with
+// its flag for paths). It works on bytes.
 type wildPattern string
 
 func (w wildPattern) matches(text string) bool { return w.at(0, text) == wildMatch }
 
-// at matches the pattern from index i on to all of text.
+// at matches the pattern from index i on with all of text.
 func (w wildPattern) at(i int, text string) wildResult {
 	for ; i < len(w); i++ {
 		if text == "" && w[i] != '*' {
@@ -68,7 +68,7 @@ func (w wildPattern) star(i int, text string) wildResult {
 	}
 	rest := string(w[end:])
 	slashes := end-i > 1 && (i == 0 || w[i-1] == '/') && (rest == "" || rest[0] == '/' || strings.HasPrefix(rest, `\/`))
-	if slashes && strings.HasPrefix(rest, "/") { // "**/" may be no directory at all.
+	if slashes && strings.HasPrefix(rest, "/") { // "**/" can match no directory at all.
 		if got := w.at(end+1, text); got == wildMatch || got == wildNowhere {
 			return got
 		}
@@ -94,8 +94,8 @@ func (w wildPattern) star(i int, text string) wildResult {
 	}
 }
 
-// class says whether c is in the bracket expression at index i, and the index
-// of its closing bracket; -1 if it is not closed.
+// class reports whether c is in the bracket expression at index i, and returns the index of
+// its closing bracket; -1 if it is not closed.
 func (w wildPattern) class(i int, c byte) (end int, in bool) {
 	i++
 	negated := i < len(w) && (w[i] == '!' || w[i] == '^')

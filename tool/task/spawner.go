@@ -12,7 +12,7 @@ type Spawner interface {
 	// Spawn starts a child. When it returns, the start is durable. The end of ctx ends a
 	// foreground child.
 	Spawn(ctx context.Context, o Order) (Child, error)
-	// Children returns the session's children, including those of earlier processes.
+	// Children returns the session's children, including children of earlier processes.
 	Children() []Child
 }
 

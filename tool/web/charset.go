@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// mediaType is the type of an answer, without its parameters; "" if there is none.
+// mediaType returns the type of an answer without its parameters; "" for none.
 func mediaType(header string) string {
 	kind, _, _ := strings.Cut(header, ";")
 	return strings.ToLower(strings.TrimSpace(kind))
@@ -19,7 +19,7 @@ func mediaType(header string) string {
 
 func isHTML(kind string) bool { return kind == "text/html" || kind == "application/xhtml+xml" }
 
-// isText reports whether a type is one of text; it may not be known yet.
+// isText reports whether a type can be text.
 func isText(kind string) bool {
 	if kind == "" || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") {
 		return true
@@ -32,8 +32,8 @@ func isText(kind string) bool {
 	return false
 }
 
-// decoded is the text of an answer: in UTF-8, UTF-16, or a Latin character set. Others
-// would need tables that are larger than the rest of this package many times over.
+// decoded returns the text of an answer in UTF-8, UTF-16, or a Latin character set. Other
+// character sets would need tables many times larger than this package.
 func decoded(data []byte, contentType string, html bool) (string, error) {
 	charset := ""
 	if _, params, err := mime.ParseMediaType(contentType); err == nil {
@@ -63,18 +63,19 @@ func decoded(data []byte, contentType string, html bool) (string, error) {
 		return latin(data), nil
 	}
 	if utf8.Valid(data) {
-		return string(data), nil // it says another one, and is not
+		return string(data), nil // it declares another character set, and is valid UTF-8
 	}
 	return "", fmt.Errorf("the page is in the character set %q, which settle does not know", clip(charset, 40))
 }
 
-// declared is the character set that an HTML page names in its first kilobyte.
+// declared returns the character set that an HTML page declares in its first kilobyte.
 func declared(data []byte) string {
 	found := regexp.MustCompile(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:.-]+)`).FindSubmatch(data[:min(len(data), 1024)])
 	if found == nil {
 		return ""
 	}
-	if name := strings.ToLower(string(found[1])); !strings.HasPrefix(name, "utf-16") { // it was read as bytes
+	// the declaration was readable as bytes
+	if name := strings.ToLower(string(found[1])); !strings.HasPrefix(name, "utf-16") {
 		return name
 	}
 	return "utf-8"
@@ -88,8 +89,8 @@ func wide(data []byte, order binary.ByteOrder) string {
 	return string(utf16.Decode(units))
 }
 
-// latin reads windows-1252, as browsers do for all that call themselves Latin 1.
-// Source: https://encoding.spec.whatwg.org/index-windows-1252.txt
+// latin reads windows-1252, as browsers do for all names of Latin 1. Source:
+// https://encoding.spec.whatwg.org/index-windows-1252.txt
 func latin(data []byte) string {
 	high := []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")
 	var b strings.Builder

@@ -1,14 +1,18 @@
-// Package web lets models read pages of the web, and search it.
+// Package web lets models read web pages and search the web.
 //
-//	url ─► check ─► dial: only public addresses (internal/egress) ─► body, in bounds
+//	url ─► check ─► dial: only public addresses (internal/egress) ─► body, bounded
 //	                                                                   │
 //	       page of the text ◄── Markdown ◄── HTML ◄── characters ◄─────┘
 //
-// A fetch is one GET without cookies or credentials. Redirects on the same host are
-// followed, each with a connection of its own; one to another host is told to the
-// model, so that what was allowed for a host stays with it. No script runs. What a page
-// says is the words of whoever wrote it, and is marked so.
+// A fetch is one GET without cookies or credentials. It follows redirects on the same host,
+// each with a connection of its own; the model receives a redirect to another host as a
+// result, so that the approval of a host covers only that host. No script runs. The text of
+// a page is untrusted, and the result states this.
 //
-// A search is made by the model's provider ([tool.SearcherOf]), or by a command of
-// the user's; this package owns what the model is told of what was found.
+// The model's provider ([tool.SearcherOf]) or a command of the user searches; this package
+// formats the results for the model.
+//
+// Read fetch.go first; search.go searches, charset.go and markdown.go convert pages.
+// Package policy decides which hosts are fetched, package egress which addresses are
+// reached.
 package web

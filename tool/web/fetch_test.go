@@ -18,16 +18,16 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// world is a name server, and a network in which all connections lead to one server.
+// world is a name server, and a network in which all connections reach one server.
 type world struct {
 	server *httptest.Server
-	names  map[string][]string // each question takes the next answer, and keeps the last
+	names  map[string][]string // each query consumes an answer, and the last answer stays
 
 	mu     sync.Mutex // guards dialed
 	dialed []string
 }
 
-// tried are the addresses that were connected to since the last question.
+// tried returns the addresses of connections since its last call.
 func (w *world) tried() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,8 +78,8 @@ func run(t *testing.T, f tool.Tool, url string, page int) (tool.Result, error) {
 	return f.Run(t.Context(), tool.Call{Args: raw, Progress: func(string) {}})
 }
 
-// What leads to this machine, a private network or a cloud's metadata is refused, in
-// whatever form it is written, and wherever it comes from.
+// Addresses of this machine, of private networks and of cloud metadata are refused in every
+// notation and from every source.
 func TestPrivateAddressesAreRefused(t *testing.T) {
 	w := newWorld(t, func(rw http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -103,7 +103,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 		}
 	})
 	for _, host := range []string{"localhost", "localhost.", "inside.example", "2130706433", "0x7f000001", "017700000001", "127.1", "0x7f.1", "0", "metadata.google.internal"} {
-		w.names[host] = []string{"127.0.0.1"} // as the C library reads the odd ones
+		w.names[host] = []string{"127.0.0.1"} // as the C library reads irregular ones
 	}
 	w.names["mapped.example"] = []string{"::ffff:10.0.0.1"}
 	w.names["nat64.example"] = []string{"64:ff9b::7f00:1"}
@@ -135,7 +135,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 	}
 }
 
-// Each redirect is resolved and judged anew.
+// Each redirect is resolved and checked again.
 func TestRebinding(t *testing.T) {
 	w := newWorld(t, func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
@@ -260,7 +260,7 @@ func TestFetchIsCut(t *testing.T) {
 		<-r.Context().Done()
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { // ends when the request has come
+	go func() { // ends when the request has arrived
 		<-came
 		cancel()
 	}()
@@ -295,9 +295,8 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestHostilePages: no page makes more Markdown than maxBody, and each is converted in
-// time in proportion to its length: with time in proportion to its square, the test does
-// not end.
+// TestHostilePages: no page makes more Markdown than maxBody, and conversion is linear in
+// the length of the page: with quadratic time, the test does not end.
 func TestHostilePages(t *testing.T) {
 	quotes := strings.Repeat("<blockquote>", maxDepth)
 	base, err := Address("https://h/" + strings.Repeat("d", 1500) + "/")

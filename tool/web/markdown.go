@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// maxDepth bounds lists and quotes in one another.
+	// maxDepth bounds nested lists and quotes.
 	maxDepth = 16
-	// maxLink bounds the address of a link, in bytes.
+	// maxLink bounds the address of a link in bytes.
 	maxLink = 500
 )
 
-// markdown converts a page to Markdown. It reads the page's tags in their order, in one
-// pass, and builds no tree; where tags are nested wrongly, the layout suffers. The result
-// has at most maxBody bytes; isCut reports that there would be more.
+// markdown converts a page to Markdown. It reads the tags in one pass and builds no tree;
+// wrongly nested tags only affect the layout. The result has at most maxBody bytes; isCut
+// reports that it was cut.
 func markdown(page string, base *url.URL) (text string, isCut bool) {
 	w := &writer{base: base}
 	z := html.NewTokenizer(strings.NewReader(page))
@@ -42,25 +42,25 @@ func markdown(page string, base *url.URL) (text string, isCut bool) {
 	return strings.TrimSpace(w.out.String()), true
 }
 
-// writer writes Markdown. Blocks are divided by empty lines.
+// writer writes Markdown. Empty lines separate blocks.
 type writer struct {
 	base *url.URL
 	out  strings.Builder
-	line strings.Builder // the block that is being written
+	line strings.Builder // the current block
 
-	hidden string // the tag whose content is left out; "" for none
+	hidden string // the tag whose content is omitted; "" for none
 	nested int    // tags of that name in it
-	pre    int    // white space counts
+	pre    int    // white space matters
 	quotes int    // of blocks
 	lists  []int  // the next number of each; 0 has none
-	link   string // where the open link leads; "" if none is open
-	cells  int    // of the row, so far
+	link   string // target of the open link; "" for none
+	cells  int    // of the current row
 	tight  bool   // the next block follows without an empty line
 	prefix string // of the block's first line
 	full   bool   // the next block would be too long
 }
 
-// hides reports whether the content of a tag is nothing to read.
+// hides reports whether the content of a tag is not for readers.
 func hides(tag string) bool {
 	switch tag {
 	case "script", "style", "noscript", "template", "svg", "iframe", "object", "select", "button", "math", "canvas", "audio", "video":
@@ -126,7 +126,7 @@ func (w *writer) open(t html.Token) {
 		w.line.WriteString("| ")
 		w.cells++
 	case "a":
-		w.close("a") // a link has no link in it
+		w.close("a") // links cannot be nested
 		if w.link = w.address(t, "href"); w.link != "" {
 			w.line.WriteByte('[')
 		}
@@ -205,7 +205,7 @@ func isBlock(tag string) bool {
 	return false
 }
 
-// text adds words. Outside of pre, white space is one space.
+// text adds words. Outside pre, white space becomes one space.
 func (w *writer) text(text string) {
 	if w.hidden != "" {
 		return
@@ -241,7 +241,7 @@ func (w *writer) flush() {
 		block = strings.TrimSpace(block)
 	}
 	if strings.Trim(block, " \n*`|") == "" {
-		return // nothing but marks; what it would have begun, the next block does
+		return // only marks; the next block begins with them
 	}
 	prefix, tight := w.prefix, w.tight
 	w.prefix, w.tight = "", false
@@ -265,7 +265,8 @@ func (w *writer) flush() {
 	w.out.WriteString(block)
 }
 
-// address is where a link leads, seen from the page; "" if that is nowhere else.
+// address returns the target of a link, resolved by the page; "" for the page itself or an
+// invalid one.
 func (w *writer) address(t html.Token, name string) string {
 	text := strings.TrimSpace(attribute(t, name))
 	if text == "" || strings.HasPrefix(text, "#") || len(text) > maxLink {

@@ -20,9 +20,9 @@ const SearchName = "web_search"
 const (
 	// searchTimeout bounds a search.
 	searchTimeout = 3 * time.Minute
-	// maxQuery bounds a query, in bytes.
+	// maxQuery bounds a query in bytes.
 	maxQuery = 1 << 10
-	// maxSources bounds the pages that the model is told of.
+	// maxSources bounds the pages in the model's result.
 	maxSources = 20
 )
 
@@ -48,7 +48,7 @@ func NewSearch(with tool.Searcher) tool.Tool {
 		search{with}.run, searchSchema(), tool.WithTimeout(2*searchTimeout), tool.WithTitle(searchArguments.title)))
 }
 
-// Query is the query of a call.
+// Query returns the query of a call.
 func Query(args []byte) string {
 	var in searchArguments
 	if json.Unmarshal(args, &in) != nil {
@@ -88,7 +88,7 @@ func (s search) run(ctx context.Context, in searchArguments) (tool.Result, error
 	return tool.Result{Output: told(found), Detail: detail(query, found)}, nil
 }
 
-// told is what the model is told.
+// told returns the model's result.
 func told(found tool.Found) string {
 	var b strings.Builder
 	text := strings.TrimSpace(found.Text)
@@ -107,7 +107,7 @@ func told(found tool.Found) string {
 	return marked(strings.TrimSpace(b.String()))
 }
 
-// detail is for faces, and says what the search took.
+// detail is for frontends, and includes the usage of the search.
 func detail(query string, found tool.Found) json.RawMessage {
 	data, err := json.Marshal(struct {
 		Query   string        `json:"query"`
@@ -121,8 +121,7 @@ func detail(query string, found tool.Found) json.RawMessage {
 	return data
 }
 
-// distinct returns the sources that have an address, each once, as many as the model
-// is told of.
+// distinct returns the sources with an address, each once, at most maxSources.
 func distinct(sources []tool.Source) (out []tool.Source) {
 	seen := map[string]bool{}
 	for _, s := range sources {
@@ -135,8 +134,8 @@ func distinct(sources []tool.Source) (out []tool.Source) {
 	return out
 }
 
-// ReadFound reads what a command that searches has put out: text, or JSON with
-// "text", "results", or a list of results.
+// ReadFound reads the output of a search command: text, or JSON with "text", "results", or
+// a list of results.
 func ReadFound(out []byte) tool.Found {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(out), "\uFFFD"))
 	var whole struct {

@@ -21,7 +21,7 @@ func searched(t *testing.T, ctx context.Context, with tool.Searcher, args string
 	return set.Run(ctx, tool.Call{Name: SearchName, Args: json.RawMessage(args)})
 }
 
-// What was found is marked as the words of others, each source once.
+// Results are marked as untrusted, and each source appears once.
 func TestSearch(t *testing.T) {
 	found := tool.Found{Text: " Go 1.27 is out.\n", Sources: []tool.Source{
 		{URL: "https://go.dev/", Title: "Go\nforged"}, {URL: "https://go.dev/"}, {Title: "no address"}, {URL: "https://a.example/", Snippet: "a\x1b[31mb"},
@@ -44,7 +44,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// A search that fails, is cut, or cannot begin has an honest end.
+// A search that fails, is cancelled, or cannot start has an honest end.
 func TestSearchEnds(t *testing.T) {
 	none := func(context.Context, string) (tool.Found, error) { return tool.Found{}, nil }
 	if got, err := searched(t, t.Context(), none, `{"query":"x"}`); err != nil || got.Output != "Nothing was found." {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// maxURL bounds an address, in bytes.
+// maxURL bounds an address in bytes.
 const maxURL = 8 << 10
 
-// Address reads an address that can be fetched.
+// Address parses an address that can be fetched.
 func Address(text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxURL {
@@ -31,8 +31,8 @@ func Address(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// Host is the host that a call with the arguments would read from, with its port where
-// that is not the usual one; "" if they name none. It is how calls are judged.
+// Host returns the host that a call with the arguments reads from, with its port unless it
+// is the default one; "" for none. The policy judges calls by it.
 func Host(address string) string {
 	u, err := Address(address)
 	if err != nil {
@@ -41,7 +41,7 @@ func Host(address string) string {
 	return hostOf(u)
 }
 
-// hostOf is the host of an address in one form.
+// hostOf returns the host of an address in canonical form.
 func hostOf(u *url.URL) string {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if strings.Contains(host, ":") {
