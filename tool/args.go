@@ -79,7 +79,8 @@ func explainSyntax(args []byte, err error) error {
 		return fmt.Errorf("the arguments are not valid JSON: they end in the middle, after %s; send the whole object again", around(args, len(args)))
 	}
 	if strings.Contains(syntax.Error(), "after top-level value") {
-		return fmt.Errorf("the arguments must be one JSON object with nothing after it, got %s at byte %d", quoteFrom(args, at), at)
+		return fmt.Errorf("the arguments must be one JSON object with nothing after it, got %s at byte %d",
+			quoteFrom(args, at), at)
 	}
 	return fmt.Errorf("the arguments are not valid JSON: %s at byte %d, after %s", syntax.Error(), at, around(args, at))
 }

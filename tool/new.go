@@ -71,7 +71,9 @@ func Must(t Tool, err error) Tool {
 //
 // New fails if the name is not one that providers accept or if In has no
 // schema of type object.
-func New[In, Out any](name, doc string, run func(ctx context.Context, in In) (Out, error), opts ...Option) (Tool, error) {
+func New[In, Out any](name, doc string, run func(ctx context.Context, in In) (Out, error), opts ...Option) (Tool,
+	error,
+) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
@@ -87,7 +89,8 @@ func New[In, Out any](name, doc string, run func(ctx context.Context, in In) (Ou
 		return nil, fmt.Errorf("cannot infer the schema of tool %q: %w", name, err)
 	}
 	if schema.Type != "object" {
-		return nil, fmt.Errorf("cannot infer the schema of tool %q: its arguments are a %T, want a struct", name, *new(In))
+		return nil, fmt.Errorf("cannot infer the schema of tool %q: its arguments are a %T, want a struct", name,
+			*new(In))
 	}
 	if f.spec.Schema, err = json.Marshal(schema); err != nil {
 		return nil, fmt.Errorf("cannot encode the schema of tool %q: %w", name, err)

@@ -67,7 +67,8 @@ func TestNewRefuses(t *testing.T) {
 	if _, err := tool.New("p", "", func(context.Context, string) (string, error) { return "", nil }); err == nil {
 		t.Error("accepted a string as arguments")
 	}
-	if _, err := tool.New("p", "", func(context.Context, struct{ F func() }) (string, error) { return "", nil }); err == nil {
+	if _, err := tool.New("p", "",
+		func(context.Context, struct{ F func() }) (string, error) { return "", nil }); err == nil {
 		t.Error("accepted a function as an argument")
 	}
 }

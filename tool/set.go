@@ -58,7 +58,8 @@ func checkSpec(spec Spec) error {
 		return fmt.Errorf("cannot add tool %q: its schema is not a JSON object", spec.Name)
 	}
 	if string(fields["type"]) != `"object"` {
-		return fmt.Errorf("cannot add tool %q: its schema is of type %s, want \"object\"", spec.Name, orNone(fields["type"]))
+		return fmt.Errorf("cannot add tool %q: its schema is of type %s, want \"object\"", spec.Name,
+			orNone(fields["type"]))
 	}
 	return nil
 }

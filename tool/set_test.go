@@ -92,7 +92,11 @@ func TestNewSetRefuses(t *testing.T) {
 		tools []tool.Tool
 		want  string
 	}{
-		{"duplicate", []tool.Tool{echo("a", object), echo("a", object)}, `cannot add tool "a": there are two of that name`},
+		{
+			"duplicate",
+			[]tool.Tool{echo("a", object), echo("a", object)},
+			`cannot add tool "a": there are two of that name`,
+		},
 		{"empty name", []tool.Tool{echo("", object)}, `cannot name a tool "": a name has 1 to 64 characters`},
 		{"long name", []tool.Tool{echo(strings.Repeat("a", 65), object)}, `a name has 1 to 64 characters`},
 		{"dot", []tool.Tool{echo("a.b", object)}, `'.' is not one of a-z`},
@@ -163,7 +167,8 @@ func TestOnlyOffersDeferredTools(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	set := newSet(t, echo("search", searchSchema), echo("now", `{"type":"object","properties":{"zone":{"type":"string"}}}`))
+	set := newSet(t, echo("search", searchSchema),
+		echo("now", `{"type":"object","properties":{"zone":{"type":"string"}}}`))
 	var b strings.Builder
 	for _, tt := range []struct{ name, tool, args string }{
 		{"fine", "search", `{"query":"x","limit":5,"mode":"deep","paths":["a"],"range":{"from":1.5}}`},
@@ -250,9 +255,12 @@ func TestRunGivesEmptyArgumentsAsObject(t *testing.T) {
 
 func TestRunPanic(t *testing.T) {
 	cause := errors.New("boom")
-	set := newSet(t, fake{name: "x", schema: `{"type":"object"}`, run: func(context.Context, tool.Call) (tool.Result, error) {
-		panic(cause)
-	}})
+	set := newSet(t, fake{
+		name: "x", schema: `{"type":"object"}`,
+		run: func(context.Context, tool.Call) (tool.Result, error) {
+			panic(cause)
+		},
+	})
 	_, err := set.Run(t.Context(), tool.Call{Name: "x"})
 	var panicked *tool.PanicError
 	if !errors.As(err, &panicked) || !errors.Is(err, cause) {
@@ -268,10 +276,13 @@ func TestRunPanic(t *testing.T) {
 
 func TestRunMakesResultsValid(t *testing.T) {
 	set := newSet(t,
-		fake{name: "output", schema: `{"type":"object"}`, run: func(_ context.Context, call tool.Call) (tool.Result, error) {
-			call.Progress("never nil")
-			return tool.Result{Output: "a\xff\xfeb", Detail: json.RawMessage(`{"broken`)}, nil
-		}},
+		fake{
+			name: "output", schema: `{"type":"object"}`,
+			run: func(_ context.Context, call tool.Call) (tool.Result, error) {
+				call.Progress("never nil")
+				return tool.Result{Output: "a\xff\xfeb", Detail: json.RawMessage(`{"broken`)}, nil
+			},
+		},
 		fake{name: "error", schema: `{"type":"object"}`, run: func(context.Context, tool.Call) (tool.Result, error) {
 			return tool.Result{}, fmt.Errorf("no file \xff: %w", os.ErrNotExist)
 		}})
@@ -289,12 +300,15 @@ func TestRunCancelled(t *testing.T) {
 	cause := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	started := 0
-	set := newSet(t, fake{name: "x", schema: `{"type":"object"}`, run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
-		started++
-		cancel(cause)
-		<-ctx.Done()
-		return tool.Result{Output: "half"}, context.Cause(ctx)
-	}})
+	set := newSet(t, fake{
+		name: "x", schema: `{"type":"object"}`,
+		run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			started++
+			cancel(cause)
+			<-ctx.Done()
+			return tool.Result{Output: "half"}, context.Cause(ctx)
+		},
+	})
 	result, err := set.Run(ctx, tool.Call{Name: "x"})
 	if diff := cmp.Diff(tool.Result{Output: "half", Aborted: true}, result); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
@@ -306,12 +320,15 @@ func TestRunCancelled(t *testing.T) {
 }
 
 func TestTitle(t *testing.T) {
-	set := newSet(t, fake{name: "x", schema: `{"type":"object","properties":{"a":{"type":"string"}}}`, title: func(args json.RawMessage) string {
-		if string(args) == `{"a":"panic"}` {
-			panic("no title")
-		}
-		return "look at\n" + string(args)
-	}})
+	set := newSet(t, fake{
+		name: "x", schema: `{"type":"object","properties":{"a":{"type":"string"}}}`,
+		title: func(args json.RawMessage) string {
+			if string(args) == `{"a":"panic"}` {
+				panic("no title")
+			}
+			return "look at\n" + string(args)
+		},
+	})
 	for _, tt := range []struct{ tool, args, want string }{
 		{"x", `{"a":"b"}`, `look at {"a":"b"}`},
 		{"x", `{"a":"panic"}`, "x"},
@@ -323,13 +340,17 @@ func TestTitle(t *testing.T) {
 			t.Errorf("%s %s: got %q, want %q", tt.tool, tt.args, got, tt.want)
 		}
 	}
-	if got := set.Title("x", json.RawMessage(`{"a":"`+strings.Repeat("é", 300)+`"}`)); len(got) > 210 || !utf8.ValidString(got) {
+	if got := set.Title("x", json.RawMessage(`{"a":"`+strings.Repeat("é", 300)+`"}`)); len(got) > 210 ||
+		!utf8.ValidString(got) {
 		t.Errorf("a title of %d bytes", len(got))
 	}
 }
 
 func FuzzCheck(f *testing.F) {
-	for _, seed := range []string{`{"query":"x"}`, `{"query":"\ud83d\ude00","limit":3}`, `{"a":[{}],"a":1}`, "{\"\xff\":1}", `\u`, `{"q":"\ud8`} {
+	for _, seed := range []string{
+		`{"query":"x"}`, `{"query":"\ud83d\ude00","limit":3}`, `{"a":[{}],"a":1}`,
+		"{\"\xff\":1}", `\u`, `{"q":"\ud8`,
+	} {
 		f.Add([]byte(seed))
 	}
 	set, err := tool.NewSet(echo("search", searchSchema))

@@ -135,7 +135,8 @@ func explainObject(schema *jsonschema.Schema, object map[string]any, path string
 	for _, name := range sortedKeys(object) {
 		property, ok := schema.Properties[name]
 		if !ok && isFalse(schema.AdditionalProperties) && len(schema.PatternProperties) == 0 {
-			return fmt.Sprintf("there is no argument %q; there are %s", clip(join(path, name)), strings.Join(sortedKeys(schema.Properties), ", "))
+			return fmt.Sprintf("there is no argument %q; there are %s", clip(join(path, name)),
+				strings.Join(sortedKeys(schema.Properties), ", "))
 		}
 		if !ok {
 			property = schema.AdditionalProperties
@@ -177,7 +178,8 @@ func explainArray(schema *jsonschema.Schema, array []any, path string) string {
 func explainScalar(schema *jsonschema.Schema, value any, path string) string {
 	if schema.Enum != nil && !slices.ContainsFunc(schema.Enum, func(e any) bool { return jsonschema.Equal(e, value) }) {
 		choices, _ := json.Marshal(schema.Enum)
-		return fmt.Sprintf("%s must be one of %s, got %s", argument(path), clipTo(string(choices), 200), describe(value))
+		return fmt.Sprintf("%s must be one of %s, got %s", argument(path), clipTo(string(choices), 200),
+			describe(value))
 	}
 	switch v := value.(type) {
 	case float64:

@@ -69,8 +69,12 @@ func newAgent(o Options) *Agent {
 	r := o.Settings
 	_, unusable := o.rules()
 	return &Agent{
-		policy: o.Policy, from: o, Notes: slices.Concat(r.Notes, unusable), Redact: redact.New(slices.Concat(r.Secrets(), o.Secrets)...),
-		Host: settle.Config{DataDir: r.DataDir, Releasable: o.Releasable, Attach: o.Attach, Face: o.Frontend, Version: o.Version},
+		policy: o.Policy, from: o, Notes: slices.Concat(r.Notes, unusable),
+		Redact: redact.New(slices.Concat(r.Secrets(), o.Secrets)...),
+		Host: settle.Config{
+			DataDir: r.DataDir, Releasable: o.Releasable, Attach: o.Attach, Face: o.Frontend,
+			Version: o.Version,
+		},
 	}
 }
 
@@ -202,19 +206,25 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 		a.Notes = append(a.Notes, choice.Note)
 	}
 	c.Limiter = account.limiter
-	c.Provider = account.provider(choice.Model, func() model.Provider { return provider(choice.Provider, endpoint, table) })
+	c.Provider = account.provider(choice.Model,
+		func() model.Provider { return provider(choice.Provider, endpoint, table) })
 	c.ProviderName, c.Name = choice.Provider.Name, choice.Model
 	if c.Traits = traits(choice.Provider, table, choice.Model); c.Window == 0 {
 		c.Window = window(ctx, choice.Provider, endpoint, choice.Model)
 	}
 	c.Timeouts = timeouts(o.Settings.Watchdog(choice.Provider))
-	if c.Price = price(o.Settings, choice); c.Price == nil && (o.Settings.MaxCost > 0 || o.Settings.MaxSessionCost > 0) {
+	if c.Price = price(o.Settings, choice); c.Price == nil &&
+		(o.Settings.MaxCost > 0 || o.Settings.MaxSessionCost > 0) {
 		where := "max_cost"
 		if o.Settings.MaxCost <= 0 {
 			where = "max_session_cost"
 		}
-		return &config.Error{Where: where, Message: fmt.Sprintf("the price of %[1]s is not known; say it in the configuration: "+
-			"[models.%[1]q] price = { input = 1.25, output = 10 }, in US dollars per million tokens", choice.Provider.Name+"/"+choice.Model)}
+		return &config.Error{
+			Where: where,
+			Message: fmt.Sprintf("the price of %[1]s is unknown; set it in the configuration: "+
+				"[models.%[1]q] price = { input = 1.25, output = 10 }, in US dollars per million tokens",
+				choice.Provider.Name+"/"+choice.Model),
+		}
 	}
 	return nil
 }
@@ -252,7 +262,10 @@ func (o Options) release() settle.Permission {
 }
 
 func (o Options) prompt(remote *remoteTools, known *skillSet) (prompt.Prompt, error) {
-	p := prompt.Options{Dir: o.Dir, GOOS: runtime.GOOS, Now: time.Now(), Sources: o.reads(repo.Project{}), User: o.instructionFiles()}
+	p := prompt.Options{
+		Dir: o.Dir, GOOS: runtime.GOOS, Now: time.Now(), Sources: o.reads(repo.Project{}),
+		User: o.instructionFiles(),
+	}
 	if o.Project != IgnoreProject && remote == nil {
 		p.Project = o.Settings.Trust.Project(o.Dir)
 	}
@@ -301,7 +314,10 @@ func promptFile(path string) (string, error) {
 func limits(r *config.Resolved) settle.Limits {
 	return settle.Limits{
 		Steps: r.MaxSteps, Time: r.Timeout, Repeats: orOff(r.MaxRepeats), Tokens: int64(r.MaxTokens), Cost: r.MaxCost,
-		Session: settle.SessionLimits{Steps: r.MaxSessionSteps, Time: r.MaxSessionTime, Tokens: int64(r.MaxSessionTokens), Cost: r.MaxSessionCost},
+		Session: settle.SessionLimits{
+			Steps: r.MaxSessionSteps, Time: r.MaxSessionTime,
+			Tokens: int64(r.MaxSessionTokens), Cost: r.MaxSessionCost,
+		},
 	}
 }
 
@@ -314,7 +330,10 @@ func retry(r *config.Resolved) settle.Retry {
 }
 
 func timeouts(w config.Watchdog) model.Timeouts {
-	return model.Timeouts{Header: orOff(w.HeaderTimeout), Stall: orOff(w.StallTimeout), Thinking: orOff(w.ThinkingTimeout), Attempt: orOff(w.AttemptTimeout)}
+	return model.Timeouts{
+		Header: orOff(w.HeaderTimeout), Stall: orOff(w.StallTimeout),
+		Thinking: orOff(w.ThinkingTimeout), Attempt: orOff(w.AttemptTimeout),
+	}
 }
 
 func orOff[N int | time.Duration](n N) N {

@@ -86,7 +86,10 @@ func elsewhere(home string) func(string) string {
 
 func TestNew(t *testing.T) {
 	env := map[string]string{"OPENAI_API_KEY": "sk-0123456789abcdefghij"}
-	a := make1(t, resolve(t, "/", map[string]string{"max_steps": "7", "max_repeats": "0", "stall_timeout": "0", "retries": "0", "retry_for": "0"}, env, ""), nil)
+	a := make1(t, resolve(t, "/", map[string]string{
+		"max_steps": "7", "max_repeats": "0", "stall_timeout": "0",
+		"retries": "0", "retry_for": "0",
+	}, env, ""), nil)
 	c := a.Session
 	if c.Model.ProviderName != "openai" || c.Model.Name == "" || c.Permission != settle.Allow {
 		t.Errorf("model %s/%s, permission %s", c.Model.ProviderName, c.Model.Name, c.Permission)
@@ -137,7 +140,8 @@ images = false
 	}
 	for _, wrong := range []string{`["false"]`, `["true"]`, `["no-such-program-anywhere"]`} {
 		_, err := New(t.Context(), Options{
-			Settings: resolve(t, "/", nil, nil, strings.Replace(file, `["echo", "key-0123456789-abcdef"]`, wrong, 1)), Dir: "/", Environ: os.Environ(), Getenv: os.Getenv,
+			Settings: resolve(t, "/", nil, nil, strings.Replace(file, `["echo", "key-0123456789-abcdef"]`, wrong, 1)),
+			Dir:      "/", Environ: os.Environ(), Getenv: os.Getenv,
 		})
 		var keyless *config.KeyError
 		if !errors.As(err, &keyless) {
@@ -180,22 +184,23 @@ func TestToolbox(t *testing.T) {
 	a := make1(t, r, func(o *Options) {
 		o.Environ = []string{"PATH=" + os.Getenv("PATH"), "SETTLE_API_KEY=secret-0123456789-abcdef", "OTHER=kept"}
 	})
-	box, err := a.Session.Toolbox(settle.SessionInfo{ID: "s", WorkDir: "/"})
+	kit, err := a.Session.Toolbox(settle.SessionInfo{ID: "s", WorkDir: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := tool.NewSet(box.Tools...)
+	set, err := tool.NewSet(kit.Tools...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := set.Run(t.Context(), tool.Call{ID: "c", Name: "shell", Dir: t.TempDir(), Args: []byte(`{"command":"env"}`)})
+	result, err := set.Run(t.Context(),
+		tool.Call{ID: "c", Name: "shell", Dir: t.TempDir(), Args: []byte(`{"command":"env"}`)})
 	if err != nil || strings.Contains(result.Output, "secret") || !strings.Contains(result.Output, "OTHER=kept") {
 		t.Errorf("%v: %s", err, result.Output)
 	}
-	if err := box.Close(t.Context()); err != nil {
+	if err := kit.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if swept := box.Sweep(nil); len(swept) > 0 {
+	if swept := kit.Sweep(nil); len(swept) > 0 {
 		t.Errorf("left behind: %v", swept)
 	}
 }
@@ -238,7 +243,10 @@ func TestCheckDirectory(t *testing.T) {
 
 func TestPromptFiles(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"AGENTS.md": "use tabs", "own.md": "you are a parrot", "more.md": "be brief"} {
+	for name, text := range map[string]string{
+		"AGENTS.md": "use tabs", "own.md": "you are a parrot",
+		"more.md": "be brief",
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +264,8 @@ func TestPromptFiles(t *testing.T) {
 	got := system(func(o *Options) {
 		o.SystemFile, o.AppendFile = filepath.Join(dir, "own.md"), filepath.Join(dir, "more.md")
 	})
-	if diff := cmp.Diff(true, strings.HasPrefix(got, "you are a parrot") && strings.HasSuffix(got, "be brief") && strings.Contains(got, "use tabs")); diff != "" {
+	if diff := cmp.Diff(true, strings.HasPrefix(got, "you are a parrot") && strings.HasSuffix(got, "be brief") &&
+		strings.Contains(got, "use tabs")); diff != "" {
 		t.Errorf("system prompt: %s", got)
 	}
 	_, err := New(t.Context(), Options{

@@ -22,16 +22,16 @@ const (
 // Tighten returns the stricter of the user's configuration and a client's wish. Without a
 // configuration, the client's wish applies. Every frontend's modes, sandboxes and rules
 // pass through Tighten (DESIGN.md, section 9).
-func Tighten(user settle.Permission, wish Mode) Mode {
-	wish.Permission = user.Stricter(wish.Permission)
-	wish.Rules = slices.DeleteFunc(slices.Clone(wish.Rules), func(r config.Rule) bool {
+func Tighten(user settle.Permission, client Mode) Mode {
+	client.Permission = user.Stricter(client.Permission)
+	client.Rules = slices.DeleteFunc(slices.Clone(client.Rules), func(r config.Rule) bool {
 		return r.Decision.Strictness() < user.Strictness()
 	})
-	return wish
+	return client
 }
 
 // Within reports whether a mode is no looser than the user's configuration.
-func Within(user settle.Permission, wish Mode) bool {
-	got := Tighten(user, wish)
-	return got.Permission == wish.Permission && len(got.Rules) == len(wish.Rules)
+func Within(user settle.Permission, client Mode) bool {
+	got := Tighten(user, client)
+	return got.Permission == client.Permission && len(got.Rules) == len(client.Rules)
 }

@@ -23,12 +23,12 @@ func TestClientsChooseToolsAndJudges(t *testing.T) {
 		o.Offers = func(tool string) bool { return tool == "read" || tool == "shell" }
 		o.Reviewed = suspicious
 	})
-	box, err := a.Session.Toolbox(settle.SessionInfo{ID: "s"})
+	kit, err := a.Session.Toolbox(settle.SessionInfo{ID: "s"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, tool := range box.Tools {
+	for _, tool := range kit.Tools {
 		names = append(names, tool.Spec().Name)
 	}
 	if diff := cmp.Diff([]string{"shell", "read"}, names); diff != "" {
@@ -42,7 +42,7 @@ func TestClientsChooseToolsAndJudges(t *testing.T) {
 	if got := j.Judge(call); got.Rule != "suspicious" {
 		t.Errorf("judged by %q, want the client's judge", got.Rule)
 	}
-	if err := box.Close(t.Context()); err != nil {
+	if err := kit.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -40,7 +40,10 @@ func edits(path, from, to string) deed {
 }
 
 func plans(first, second string) deed {
-	return does("plan", map[string]any{"plan": []any{map[string]string{"step": "Write it.", "status": first}, map[string]string{"step": "Check it.", "status": second}}})
+	return does("plan", map[string]any{"plan": []any{
+		map[string]string{"step": "Write it.", "status": first},
+		map[string]string{"step": "Check it.", "status": second},
+	}})
 }
 
 const answer = "Done. The change is small, and the check passes."
@@ -53,12 +56,29 @@ func works() []work {
 	return []work{
 		{"answer a question", []step{says("A mutex is locked by one goroutine at a time.")}},
 		{"read a file", []step{{reads("main.txt")}, says(answer)}},
-		{"find a word", []step{{does("grep", map[string]any{"pattern": "needle"})}, {reads("part03.txt")}, says(answer)}},
-		{"fix a line", []step{{reads("main.txt")}, {edits("main.txt", "total = 1", "total = 2")}, {runs("grep -c 'total = 2' main.txt")}, says(answer)}},
-		{"write a file", []step{{does("write", map[string]any{"path": "new.txt", "content": strings.Repeat("a new line\n", 60)})}, {runs("wc -l new.txt")}, says(answer)}},
+		{"find a word", []step{
+			{does("grep", map[string]any{"pattern": "needle"})},
+			{reads("part03.txt")},
+			says(answer),
+		}},
+		{"fix a line", []step{
+			{reads("main.txt")},
+			{edits("main.txt", "total = 1", "total = 2")},
+			{runs("grep -c 'total = 2' main.txt")},
+			says(answer),
+		}},
+		{"write a file", []step{
+			{does("write",
+				map[string]any{"path": "new.txt", "content": strings.Repeat("a new line\n", 60)})},
+			{runs("wc -l new.txt")},
+			says(answer),
+		}},
 		{"rename in three files", []step{
 			{does("grep", map[string]any{"pattern": "oldname"})},
-			{edits("part00.txt", "oldname", "newname"), edits("part01.txt", "oldname", "newname"), edits("part02.txt", "oldname", "newname")},
+			{
+				edits("part00.txt", "oldname", "newname"), edits("part01.txt", "oldname", "newname"),
+				edits("part02.txt", "oldname", "newname"),
+			},
 			{runs("grep -l newname *.txt")},
 			says(answer),
 		}},
@@ -70,8 +90,18 @@ func works() []work {
 			{plans("completed", "completed")},
 			says(answer),
 		}},
-		{"mend what fails", []step{{runs("sh check.sh")}, {reads("check.sh")}, {edits("check.sh", "exit 1", "exit 0")}, {runs("sh check.sh")}, says(answer)}},
-		{"read a long output", []step{{runs("cat part*.txt part*.txt part*.txt")}, {runs("tail -n 3 part11.txt")}, says(answer)}},
+		{"mend what fails", []step{
+			{runs("sh check.sh")},
+			{reads("check.sh")},
+			{edits("check.sh", "exit 1", "exit 0")},
+			{runs("sh check.sh")},
+			says(answer),
+		}},
+		{"read a long output", []step{
+			{runs("cat part*.txt part*.txt part*.txt")},
+			{runs("tail -n 3 part11.txt")},
+			says(answer),
+		}},
 		{"read twelve files", append(long, says(answer))},
 	}
 }
@@ -80,10 +110,13 @@ func works() []work {
 func files(tb testing.TB, dir string) {
 	tb.Helper()
 	text := map[string]string{
-		"main.txt": strings.Repeat("a line of the program\n", 40) + "total = 1\n" + strings.Repeat("and a line after it\n", 40), "check.sh": "echo checking\nexit 1\n",
+		"main.txt": strings.Repeat("a line of the program\n", 40) + "total = 1\n" +
+			strings.Repeat("and a line after it\n", 40), "check.sh": "echo checking\nexit 1\n",
 	}
 	for n := range 12 {
-		text[fmt.Sprintf("part%02d.txt", n)] = fmt.Sprintf("oldname %d\n", n) + strings.Repeat(fmt.Sprintf("line of part %02d, with some words in it\n", n), 50) + map[bool]string{true: "needle\n"}[n == 3]
+		text[fmt.Sprintf("part%02d.txt", n)] = fmt.Sprintf("oldname %d\n", n) +
+			strings.Repeat(fmt.Sprintf("line of part %02d, with some words in it\n", n), 50) +
+			map[bool]string{true: "needle\n"}[n == 3]
 	}
 	for name, content := range text {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
@@ -158,7 +191,8 @@ func (w work) play(tb testing.TB, model string, f family.Family) spent {
 	for _, s := range w.steps {
 		turns = append(turns, s.turn(tb, f))
 	}
-	server, s := playing(tb, modeltest.Scenario{Turns: turns, Rules: modeltest.Rules{Caches: true}}, map[string]string{"model": model})
+	server, s := playing(tb, modeltest.Scenario{Turns: turns, Rules: modeltest.Rules{Caches: true}},
+		map[string]string{"model": model})
 	files(tb, s.Spec.Dir)
 	turn, err := s.Submit(tb.Context(), "Please: "+w.name+".")
 	if err != nil {
@@ -169,7 +203,8 @@ func (w work) play(tb testing.TB, model string, f family.Family) spent {
 		tb.Fatalf("%s, %s: %+v, %v, %q", w.name, model, end, err, refused)
 	}
 	for _, i := range s.State().Turns[0].Items {
-		if c := i.Content(); c.Type == event.ToolCall && i.Status != event.ItemCompleted && w.name != "mend what fails" {
+		if c := i.Content(); c.Type == event.ToolCall && i.Status != event.ItemCompleted &&
+			w.name != "mend what fails" {
 			tb.Fatalf("%s, %s: %s %s: %s", w.name, model, c.Name, i.Status, c.Output)
 		}
 	}
@@ -196,7 +231,10 @@ func (s spent) cell() string {
 // wires returns a model of each wire format, and its family.
 func wires() ([]string, map[string]family.Family) {
 	list := []string{"anthropic/claude-opus-5-5", "openai/gpt-5.2", "gemini/gemini-3.8-flash", "local/qwen"}
-	return list, map[string]family.Family{list[0]: family.Claude, list[1]: family.GPT, list[2]: family.Settle, list[3]: family.Settle}
+	return list, map[string]family.Family{
+		list[0]: family.Claude, list[1]: family.GPT, list[2]: family.Settle,
+		list[3]: family.Settle,
+	}
 }
 
 // BenchmarkTokens prints the usage of ten tasks in the form of docs/tokens.md.
@@ -205,13 +243,17 @@ func BenchmarkTokens(b *testing.B) {
 	for range b.N {
 		table.Reset()
 		models, families := wires()
-		fmt.Fprintf(&table, "\n| Task | Requests | %s |\n| --- | --- |%s\n", strings.Join(models, " | "), strings.Repeat(" --- |", len(models)))
+		fmt.Fprintf(&table, "\n| Task | Requests | %s |\n| --- | --- |%s\n", strings.Join(models, " | "),
+			strings.Repeat(" --- |", len(models)))
 		total := make([]spent, len(models))
 		for _, w := range works() {
 			var cells []string
 			for n, model := range models {
 				s := w.play(b, model, families[model])
-				total[n] = spent{total[n].requests + s.requests, total[n].input + s.input, total[n].cached + s.cached, total[n].output + s.output}
+				total[n] = spent{
+					total[n].requests + s.requests, total[n].input + s.input, total[n].cached + s.cached,
+					total[n].output + s.output,
+				}
 				cells = append(cells, s.cell())
 			}
 			fmt.Fprintf(&table, "| %s | %d | %s |\n", w.name, len(w.steps), strings.Join(cells, " | "))

@@ -39,18 +39,19 @@ func (o ExecutorOptions) Stand() (stand *executor.Listener, discard func() error
 	from := Options{Settings: o.Settings, Dir: o.Dir, Environ: o.Environ, Getenv: o.Getenv}
 	b := &confinement{commandEnv: from.commandEnv(), files: new(policy.SecretFiles), sessions: new(sync.Map)}
 	name, _ := os.Hostname() // the name is for people
-	box := newSandboxes(sandboxing{Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME")}, b, o.Settings.DataDir)
-	box.markWritable(o.Settings.DataDir, variable(o.Environ, "XDG_CACHE_HOME"))
+	confined := newSandboxes(sandboxing{Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME")}, b, o.Settings.DataDir)
+	confined.markWritable(o.Settings.DataDir, variable(o.Environ, "XDG_CACHE_HOME"))
 	hosts, _ := egress.ParseList(o.Settings.Sandbox.Hosts) // validated with the configuration
 	local := func(lock *os.File, marker string) *executor.Local {
 		return &executor.Local{
-			Env: b.env, Withheld: b.withheld, Marker: marker, Lock: lock, Calls: o.calls(box, lock, marker),
-			Sandbox: box.confine, Secret: b.secret, Hosts: hosts, Repositories: box.repositories,
+			Env: b.env, Withheld: b.withheld, Marker: marker, Lock: lock, Calls: o.calls(confined, lock, marker),
+			Sandbox: confined.confine, Secret: b.secret, Hosts: hosts, Repositories: confined.repositories,
 		}
 	}
 	m := local(nil, "").Machine()
-	m.Name, m.Dir, m.Home, m.Container, m.Weaker = name, real(o.Dir), o.Getenv("HOME"), inContainer(o.Getenv), proc.Tracking().Weaker
-	return &executor.Listener{Settle: o.Version, Machine: m, Dir: o.Sockets, Local: local}, box.discard
+	m.Name, m.Dir, m.Home, m.Container, m.Weaker = name, real(o.Dir), o.Getenv("HOME"), inContainer(o.Getenv),
+		proc.Tracking().Weaker
+	return &executor.Listener{Settle: o.Version, Machine: m, Dir: o.Sockets, Local: local}, confined.discard
 }
 
 // proved probes every sandbox that another host's session can rely on.
@@ -78,18 +79,21 @@ func (b *sandboxes) confine(c executor.Confined) (sandbox.Policy, []string, erro
 // policy returns the sandbox of a program that settle starts, and its additional
 // environment.
 func (b *sandboxes) policy(c executor.Confined) (sandbox.Policy, []string, error) {
-	box, err := b.sandbox(c.Sandbox, c.Secrets, c.Dir)
+	confined, err := b.sandbox(c.Sandbox, c.Secrets, c.Dir)
 	if err != nil {
 		return sandbox.Policy{}, nil, err
 	}
-	hidden, err := sandbox.FindAll(box.Hide)
+	hidden, err := sandbox.FindAll(confined.Hide)
 	return sandbox.Policy{
-		Read: box.Read, Write: box.Write, Network: sandbox.NetworkOf(box.Network), OwnNetwork: box.Apart, View: box.View, Protect: box.Protect, OwnProcesses: box.OwnProcesses, Hide: hidden,
-	}, box.Env, err
+		Read: confined.Read, Write: confined.Write, Network: sandbox.NetworkOf(confined.Network),
+		OwnNetwork: confined.Apart, View: confined.View, Protect: confined.Protect,
+		OwnProcesses: confined.OwnProcesses, Hide: hidden,
+	}, confined.Env, err
 }
 
 // calls are the remote calls that the executor answers.
-func (o ExecutorOptions) calls(b *sandboxes, lock *os.File, marker string) map[string]func(context.Context, executor.Request) (json.RawMessage, error) {
+func (o ExecutorOptions) calls(b *sandboxes, lock *os.File, marker string) map[string]func(context.Context,
+	executor.Request) (json.RawMessage, error) {
 	calls := map[string]func(context.Context, executor.Request) (json.RawMessage, error){
 		promptCall: func(_ context.Context, r executor.Request) (json.RawMessage, error) {
 			var order promptOrder
@@ -99,7 +103,10 @@ func (o ExecutorOptions) calls(b *sandboxes, lock *os.File, marker string) map[s
 			return json.Marshal(o.answer(b, order))
 		},
 	}
-	config := search.Config{Ripgrep: ripgrep(o.Getenv("PATH")), Runner: runner{env: Helper(b.env), marker: marker, lock: lock}}
+	config := search.Config{
+		Ripgrep: ripgrep(o.Getenv("PATH")),
+		Runner:  runner{env: Helper(b.env), marker: marker, lock: lock},
+	}
 	open := fileTools(file.Config{}, config)
 	config.Private = policy.Secret
 	wary := fileTools(file.Config{}, config)
@@ -115,7 +122,8 @@ func (o ExecutorOptions) calls(b *sandboxes, lock *os.File, marker string) map[s
 				chosen = wary[i]
 			}
 			result, err := chosen.Run(ctx, tool.Call{
-				ID: r.Call, Name: name, Args: in.Args, Dir: r.Dir, Progress: func(string) {}, Ask: tool.NobodyToAsk, Places: in.Places,
+				ID: r.Call, Name: name, Args: in.Args, Dir: r.Dir, Progress: func(string) {}, Ask: tool.NobodyToAsk,
+				Places: in.Places,
 			})
 			if err != nil {
 				return nil, err
@@ -135,7 +143,8 @@ func (o ExecutorOptions) answer(b *sandboxes, order promptOrder) promptAnswer {
 			a.Missing = err.Error()
 		}
 		own := b.found()
-		a.Viewless, a.Joined, a.Crowded, a.OwnProcesses = words(own.viewless), words(own.joined), words(own.crowded), own.crowded == nil
+		a.Viewless, a.Joined, a.Crowded, a.OwnProcesses = words(own.viewless), words(own.joined), words(own.crowded),
+			own.crowded == nil
 	}
 	return a
 }

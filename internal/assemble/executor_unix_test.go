@@ -19,10 +19,13 @@ import (
 
 // The host judged a path by its name. The executor therefore follows no link in it, unless
 // everything is allowed.
-func TestLinksAtTheHands(t *testing.T) {
+func TestExecutorFollowsNoLinks(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "work")
-	for name, content := range map[string]string{"work/file": "mine\n", "work/.env": "hidden\n", "outside": "hidden\n"} {
+	for name, content := range map[string]string{
+		"work/file": "mine\n", "work/.env": "hidden\n",
+		"outside": "hidden\n",
+	} {
 		path := filepath.Join(top, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -36,7 +39,10 @@ func TestLinksAtTheHands(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	judge, err := policy.New(policy.Config{Mode: func() policy.Mode { return policy.Mode{Permission: event.Ask} }, Dir: dir, Remote: true})
+	judge, err := policy.New(policy.Config{
+		Mode: func() policy.Mode { return policy.Mode{Permission: event.Ask} },
+		Dir:  dir, Remote: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,11 +70,14 @@ func TestLinksAtTheHands(t *testing.T) {
 		return string(out)
 	}
 	for args, name := range map[string]string{
-		`{"path":"away"}`: "read", `{"path":"near"}`: "read", `{"path":"env"}`: "read", `{"path":"up/outside"}`: "read", `{"path":"up"}`: "list", `{"path":"up","pattern":"*"}`: "glob",
-		`{"path":"away","pattern":"h"}`: "grep", `{"path":"away","content":"x"}`: "write", `{"path":"env","old_string":"hidden","new_string":"x"}`: "edit",
+		`{"path":"away"}`: "read", `{"path":"near"}`: "read", `{"path":"env"}`: "read",
+		`{"path":"up/outside"}`: "read", `{"path":"up"}`: "list", `{"path":"up","pattern":"*"}`: "glob",
+		`{"path":"away","pattern":"h"}`: "grep", `{"path":"away","content":"x"}`: "write",
+		`{"path":"env","old_string":"hidden","new_string":"x"}`:                              "edit",
 		`{"input":"*** Begin Patch\n*** Update File: away\n@@\n-hidden\n+x\n*** End Patch"}`: "apply_patch",
 	} {
-		if got := ask(true, name, args); !strings.Contains(got, "by a link") || strings.Contains(got, "hidden") || strings.Contains(got, "mine") {
+		if got := ask(true, name, args); !strings.Contains(got, "by a link") || strings.Contains(got, "hidden") ||
+			strings.Contains(got, "mine") {
 			t.Errorf("%s %s: %s", name, args, got)
 		}
 	}

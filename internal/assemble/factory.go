@@ -49,7 +49,9 @@ type webTools struct {
 }
 
 // toolFactory returns the factory for the selected tools.
-func (o Options) toolFactory(selection toolSelection, c *confinement, servers *serverSet, logger *slog.Logger) *toolFactory {
+func (o Options) toolFactory(selection toolSelection, c *confinement, servers *serverSet,
+	logger *slog.Logger,
+) *toolFactory {
 	r := o.Settings
 	b := &toolFactory{
 		selection: selection, confinement: c, servers: servers,
@@ -86,7 +88,8 @@ func (b *toolFactory) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 		kit.Reattach = b.remote.shared.reattach(t.connection, t.jobs)
 	}
 	if b.ending.onInterrupt == "end" {
-		kit.Interrupted = func(ctx context.Context) { _, _ = t.jobs.KillAll(ctx) } // the end of each job names its survivors
+		// the end of each job names its survivors
+		kit.Interrupted = func(ctx context.Context) { _, _ = t.jobs.KillAll(ctx) }
 	}
 	return kit, nil
 }
@@ -139,7 +142,7 @@ func (t *sessionTools) executorTools() ([]tool.Tool, error) {
 	commands := shell.Config{
 		Env: t.env, Withheld: t.withheld, SpoolDir: t.spool, Marker: info.Marker, Lock: info.Lock,
 		Mask: masker(info), Registry: info.Jobs, Release: t.mayRelease,
-		Box: t.commands.sandbox, Secret: t.secret, Hosts: s.Hosts,
+		Sandbox: t.commands.sandbox, Secret: t.secret, Hosts: s.Hosts,
 		Inspect: s.Network == "proxy" || s.viewless != nil, Outside: s.Use != config.SandboxOff && s.missing == nil,
 	}
 	commands = commands.Guarding(t.commands.repositories)
@@ -160,7 +163,8 @@ func (t *sessionTools) executorTools() ([]tool.Tool, error) {
 	commands = commands.On(t.connection)
 	commands.EndTimeout, commands.Release = remoteEndTimeout, t.remote.refuseRelease
 	t.jobs = shell.NewJobs(commands)
-	return append(t.remote.commands(t.jobs.Tools(), t.notices), t.remote.files(t.connection, info, t.notices, t.private != nil)...), nil
+	return append(t.remote.commands(t.jobs.Tools(), t.notices),
+		t.remote.files(t.connection, info, t.notices, t.private != nil)...), nil
 }
 
 // close ends the session's processes and servers, and removes its private files.

@@ -24,7 +24,9 @@ func families(t testing.TB, settings map[string]string, turns ...modeltest.Turn)
 }
 
 // playing is families for a whole scenario.
-func playing(t testing.TB, scenario modeltest.Scenario, settings map[string]string) (*modeltest.Server, *assemble.Opened) {
+func playing(t testing.TB, scenario modeltest.Scenario, settings map[string]string) (*modeltest.Server,
+	*assemble.Opened,
+) {
 	t.Helper()
 	server, hosts := configured(t, scenario, "", "")
 	s, err := hosts.Open(t.Context(), "", assemble.SessionSpec{Dir: t.TempDir(), Settings: settings})
@@ -36,14 +38,17 @@ func playing(t testing.TB, scenario modeltest.Scenario, settings map[string]stri
 
 // configured is playing with additional settings of a provider, and at the end of the
 // user's file.
-func configured(t testing.TB, scenario modeltest.Scenario, provider, more string) (*modeltest.Server, *assemble.Sessions) {
+func configured(t testing.TB, scenario modeltest.Scenario, provider, more string) (*modeltest.Server,
+	*assemble.Sessions,
+) {
 	t.Helper()
 	server := modeltest.NewServer(t, scenario)
 	home := t.TempDir()
 	file := fmt.Sprintf("[providers.openai]\nbase_url = %[1]q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n%[5]s\n"+
 		"[providers.anthropic]\nbase_url = %[2]q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n%[5]s\n"+
 		"[providers.gemini]\nbase_url = %[3]q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n"+
-		"[providers.local]\nwire = \"chat\"\nbase_url = %[4]q\n%[6]s", server.OpenAI(), server.Anthropic(), server.URL+"/v1beta", server.OpenAI(), provider, more)
+		"[providers.local]\nwire = \"chat\"\nbase_url = %[4]q\n%[6]s", server.OpenAI(), server.Anthropic(),
+		server.URL+"/v1beta", server.OpenAI(), provider, more)
 	if err := os.MkdirAll(filepath.Join(home, ".config", "settle"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -130,14 +135,17 @@ func TestFamilies(t *testing.T) {
 	const patch = "*** Begin Patch\n*** Add File: made.txt\n+one\n*** End Patch\n"
 	server, s := families(t, map[string]string{"model": "openai/gpt-5.2"},
 		modeltest.Reply(modeltest.Call("exec_command", `{"cmd": "echo hi", "max_output_tokens": 5}`)),
-		modeltest.Reply(modeltest.Item{Call: "apply_patch", Input: patch, Arguments: "{}"}, modeltest.Call("update_plan", `{"plan":[{"step":"look","status":"completed"}]}`)),
-		modeltest.Reply(modeltest.Call("shell", `{"command":"echo own"}`), modeltest.Call("exec_command", `{"workdir":"/"}`)),
+		modeltest.Reply(modeltest.Item{Call: "apply_patch", Input: patch, Arguments: "{}"},
+			modeltest.Call("update_plan", `{"plan":[{"step":"look","status":"completed"}]}`)),
+		modeltest.Reply(modeltest.Call("shell", `{"command":"echo own"}`),
+			modeltest.Call("exec_command", `{"workdir":"/"}`)),
 		modeltest.Say("done"),
 		modeltest.Reply(
 			modeltest.Call("Read", `{"file_path": "made.txt"}`), modeltest.Call("Grep", `{"pattern":"one"}`),
 			modeltest.Call("TodoWrite", `{"todos":[{"content":"a","status":"pending","activeForm":"b"}]}`),
 		),
-		modeltest.Reply(modeltest.Call("Edit", `{"file_path":"made.txt","old_string":"one","new_string":"two"}`), modeltest.Call("Bash", `{"command":"true"}`)),
+		modeltest.Reply(modeltest.Call("Edit", `{"file_path":"made.txt","old_string":"one","new_string":"two"}`),
+			modeltest.Call("Bash", `{"command":"true"}`)),
 		modeltest.Say("done"),
 	)
 	prompt(t, s, "go")
@@ -147,8 +155,10 @@ func TestFamilies(t *testing.T) {
 	prompt(t, s, "go on")
 
 	want := []string{
-		"shell completed as exec_command", "apply_patch completed", "plan completed as update_plan", "shell completed", "shell failed as exec_command",
-		"read completed as Read", "grep completed as Grep", "plan completed as TodoWrite", "edit completed as Edit", "shell completed as Bash",
+		"shell completed as exec_command", "apply_patch completed", "plan completed as update_plan",
+		"shell completed", "shell failed as exec_command",
+		"read completed as Read", "grep completed as Grep", "plan completed as TodoWrite", "edit completed as Edit",
+		"shell completed as Bash",
 	}
 	if diff := cmp.Diff(want, calls(s)); diff != "" {
 		t.Errorf("the log (-want +got):\n%s", diff)
@@ -157,7 +167,8 @@ func TestFamilies(t *testing.T) {
 		t.Errorf("made.txt is %q, %v", made, err)
 	}
 	seen := requests(t, server)
-	if got := seen[0].tools(); !slices.Equal(got[:5], []string{"exec_command", "write_stdin", "job", "apply_patch", "update_plan"}) {
+	if got := seen[0].tools(); !slices.Equal(got[:5],
+		[]string{"exec_command", "write_stdin", "job", "apply_patch", "update_plan"}) {
 		t.Errorf("GPT is offered %q", got)
 	}
 	for _, tool := range seen[0].Tools {
@@ -165,7 +176,8 @@ func TestFamilies(t *testing.T) {
 			t.Errorf("%s is of type %s", tool.Name, tool.Type)
 		}
 	}
-	if got := seen[4].tools(); !slices.Equal(got[:8], []string{"Bash", "job", "Read", "Write", "Edit", "Glob", "Grep", "TodoWrite"}) {
+	if got := seen[4].tools(); !slices.Equal(got[:8],
+		[]string{"Bash", "job", "Read", "Write", "Edit", "Glob", "Grep", "TodoWrite"}) {
 		t.Errorf("Claude is offered %q", got)
 	}
 	var own []string
@@ -176,13 +188,15 @@ func TestFamilies(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{
 		`exec_command {"cmd": "echo hi", "max_output_tokens": 5}`, "apply_patch " + patch,
-		`update_plan {"plan":[{"step":"look","status":"completed"}]}`, `shell {"command":"echo own"}`, `exec_command {"workdir":"/"}`,
+		`update_plan {"plan":[{"step":"look","status":"completed"}]}`, `shell {"command":"echo own"}`,
+		`exec_command {"workdir":"/"}`,
 	}, own); diff != "" {
 		t.Errorf("GPT's own calls, to GPT (-want +got):\n%s", diff)
 	}
 	last := server.Exchanges()[6].Body
 	for _, says := range []string{
-		`"name":"Bash","input":{"command":"echo hi"}`, `"name":"TodoWrite","input":{"todos":[{"content":"look","status":"completed","activeForm":"look"}]}`,
+		`"name":"Bash","input":{"command":"echo hi"}`,
+		`"name":"TodoWrite","input":{"todos":[{"content":"look","status":"completed","activeForm":"look"}]}`,
 		`"name":"apply_patch"`, `"name":"Read","input":{"file_path":"made.txt"}`, `"activeForm":"b"`,
 	} {
 		if !strings.Contains(string(last), says) {
@@ -204,12 +218,24 @@ func TestToolFamily(t *testing.T) {
 		settings map[string]string
 		want     string
 	}{
-		{map[string]string{"model": "openai/gpt-5.2", "tool_family": "settle"}, "shell job read write edit glob grep plan web_fetch task"},
-		{map[string]string{"model": "openai/gpt-5.2", "tool_family": "claude"}, "Bash job Read Write Edit Glob Grep TodoWrite web_fetch Task"},
+		{
+			map[string]string{"model": "openai/gpt-5.2", "tool_family": "settle"},
+			"shell job read write edit glob grep plan web_fetch task",
+		},
+		{
+			map[string]string{"model": "openai/gpt-5.2", "tool_family": "claude"},
+			"Bash job Read Write Edit Glob Grep TodoWrite web_fetch Task",
+		},
 		{map[string]string{"model": "openai/gpt-5.2", "tools": "shell,read,edit"}, "exec_command read edit"},
-		{map[string]string{"model": "anthropic/claude-sonnet-5"}, "Bash job Read Write Edit Glob Grep TodoWrite web_fetch Task"},
+		{
+			map[string]string{"model": "anthropic/claude-sonnet-5"},
+			"Bash job Read Write Edit Glob Grep TodoWrite web_fetch Task",
+		},
 		{map[string]string{"model": "local/qwen"}, "shell job read write edit glob grep plan web_fetch task"},
-		{map[string]string{"model": "local/anthropic/claude-sonnet-5"}, "Bash job Read Write Edit Glob Grep TodoWrite web_fetch Task"},
+		{
+			map[string]string{"model": "local/anthropic/claude-sonnet-5"},
+			"Bash job Read Write Edit Glob Grep TodoWrite web_fetch Task",
+		},
 	} {
 		server, s := families(t, tt.settings, modeltest.Say("hello"))
 		prompt(t, s, "go")

@@ -34,8 +34,11 @@ func safeDirectories(environ []string) []string {
 	for _, scope := range []string{"--system", "--global"} {
 		ctx, cancel := context.WithTimeout(context.Background(), gitTimeout)
 		out, err := proc.Run(ctx, proc.Command{
-			Argv: []string{"git", "config", scope, "--includes", "--type=path", "--null", "--get-all", "safe.directory"},
-			Dir:  Nowhere(), Env: gitEnvironment(environ),
+			Argv: []string{
+				"git", "config", scope, "--includes", "--type=path", "--null", "--get-all",
+				"safe.directory",
+			},
+			Dir: Nowhere(), Env: gitEnvironment(environ),
 		})
 		cancel()
 		if err != nil || !out.OK() { // code 1: the key is not set
@@ -64,7 +67,8 @@ func gitEnvironment(environ []string) []string {
 // ownGitEnvironment is the environment of git in a repository. It excludes the user's and
 // the system's configuration, such as filters.
 func ownGitEnvironment(environ []string) []string {
-	env := append(Helper(environ), "GIT_CONFIG_GLOBAL="+notRepository(), "GIT_CONFIG_SYSTEM="+notRepository(), "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1")
+	env := append(Helper(environ), "GIT_CONFIG_GLOBAL="+notRepository(), "GIT_CONFIG_SYSTEM="+notRepository(),
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1")
 	return append(env, quietGit()...)
 }
 
@@ -72,17 +76,22 @@ func quietGit() []string {
 	return []string{
 		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat",
 		"GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false",
-		"GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1=" + notRepository(), "GIT_CONFIG_KEY_2=protocol.allow", "GIT_CONFIG_VALUE_2=never",
+		"GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1=" + notRepository(), "GIT_CONFIG_KEY_2=protocol.allow",
+		"GIT_CONFIG_VALUE_2=never",
 	}
 }
 
 // Helper returns the environment of a program that settle runs for itself: the variables to
 // find the program and the user's own files, and no keys.
 func Helper(environ []string) []string {
-	needed := []string{"PATH", "HOME", "USERPROFILE", "XDG_CONFIG_HOME", "TMPDIR", "TMP", "TEMP", "SystemRoot", "LD_LIBRARY_PATH"}
+	needed := []string{
+		"PATH", "HOME", "USERPROFILE", "XDG_CONFIG_HOME", "TMPDIR", "TMP", "TEMP", "SystemRoot",
+		"LD_LIBRARY_PATH",
+	}
 	env := []string{"LC_ALL=C"}
 	for _, entry := range environ {
-		if name, _, _ := strings.Cut(entry, "="); slices.ContainsFunc(needed, func(n string) bool { return sameVariable(n, name) }) {
+		if name, _, _ := strings.Cut(entry, "="); slices.ContainsFunc(needed,
+			func(n string) bool { return sameVariable(n, name) }) {
 			env = append(env, entry)
 		}
 	}

@@ -59,7 +59,10 @@ func (o Options) instructionFiles() [][]string {
 			return [][]string{{own}}
 		}
 	}
-	return [][]string{{in(from.Claude, "CLAUDE.md")}, {in(from.Codex, "AGENTS.override.md"), in(from.Codex, "AGENTS.md")}}
+	return [][]string{
+		{in(from.Claude, "CLAUDE.md")},
+		{in(from.Codex, "AGENTS.override.md"), in(from.Codex, "AGENTS.md")},
+	}
 }
 
 // placesOf returns the absolute files and folders of a call: the paths in its arguments and

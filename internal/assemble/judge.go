@@ -34,7 +34,8 @@ func (o Options) judge(permission event.Permission, c *confinement) (func() (set
 	rules, _ := o.rules()
 	if o.Policy != nil {
 		mode = func() Mode { return Tighten(o.Ceiling, o.Policy.Mode()) }
-	} else if permission == event.Allow && len(rules) == 0 && release != event.Ask && o.Reviewed == nil && !s.of(mode()).On() {
+	} else if permission == event.Allow && len(rules) == 0 && release != event.Ask && o.Reviewed == nil &&
+		!s.of(mode()).On() {
 		return nil, nil
 	}
 	build := func() (settle.Judge, error) {
@@ -45,7 +46,8 @@ func (o Options) judge(permission event.Permission, c *confinement) (func() (set
 			ReadOnlyGit: s.Git != config.GitWrite && s.viewless == nil, GitRisk: c.guards.risk,
 		}
 		if r := c.remote; r != nil { // this machine cannot read the files there
-			p.Dir, p.Home, p.Environ, p.Opaque, p.Confine, p.Exposes, p.GitRisk = r.machine.Dir, r.machine.Home, nil, true, false, nil, nil
+			p.Dir, p.Home, p.Environ, p.Opaque, p.Confine, p.Exposes, p.GitRisk = r.machine.Dir, r.machine.Home, nil,
+				true, false, nil, nil
 			p.Remote = true
 		}
 		judge, err := policy.New(p)

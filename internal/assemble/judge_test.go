@@ -17,7 +17,8 @@ func TestRulesReachTheJudge(t *testing.T) {
 	}
 	judge := func(policy settle.Permission, rules ...config.Rule) settle.Judge {
 		o := Options{
-			Settings: &config.Resolved{Settings: config.Settings{Rules: rules}}, Dir: dir, Environ: os.Environ(), Getenv: os.Getenv,
+			Settings: &config.Resolved{Settings: config.Settings{Rules: rules}}, Dir: dir, Environ: os.Environ(),
+			Getenv:            os.Getenv,
 			PermissionOptions: PermissionOptions{Release: settle.Allow},
 		}
 		made, err := o.judge(policy, &confinement{})
@@ -51,12 +52,18 @@ func TestRulesReachTheJudge(t *testing.T) {
 	if got := asks.Judge(call("make")); got.Decision != "allow" {
 		t.Errorf("remembered: %+v", got)
 	}
-	read := settle.Approval{Tool: tool.Spec{Name: "read", ReadOnly: true}, Arguments: `{"path":"` + filepath.Join(dir, ".env") + `"}`}
+	read := settle.Approval{
+		Tool:      tool.Spec{Name: "read", ReadOnly: true},
+		Arguments: `{"path":"` + filepath.Join(dir, ".env") + `"}`,
+	}
 	if got := asks.Judge(read); got.Decision != "ask" {
 		t.Errorf("a secret file: %+v", got)
 	}
 	o := Options{
-		Settings: &config.Resolved{Settings: config.Settings{Rules: []config.Rule{{Tool: "shell", Pattern: "ls && rm", Decision: "deny"}}}}, Dir: dir, Environ: os.Environ(), Getenv: os.Getenv,
+		Settings: &config.Resolved{Settings: config.Settings{Rules: []config.Rule{{
+			Tool: "shell", Pattern: "ls && rm",
+			Decision: "deny",
+		}}}}, Dir: dir, Environ: os.Environ(), Getenv: os.Getenv,
 	}
 	if _, err := o.judge(settle.Allow, &confinement{}); err == nil {
 		t.Error("a rule that cannot be used is no error")

@@ -77,10 +77,10 @@ func (k *key) renew(ctx context.Context, refused string) (bool, error) {
 	}
 	defer func() { k.token <- struct{}{} }() // never blocks: this goroutine holds the token
 	k.mu.Lock()
-	other, wait := k.value != refused, time.Since(k.vain) < renewDelay
+	changed, wait := k.value != refused, time.Since(k.vain) < renewDelay
 	k.mu.Unlock()
-	if other || wait {
-		return other, nil
+	if changed || wait {
+		return changed, nil
 	}
 	value, err := k.fetch(ctx)
 	if err != nil {

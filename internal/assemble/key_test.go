@@ -114,10 +114,14 @@ func TestRequestsRenewTheKey(t *testing.T) {
 	}))
 	defer server.Close()
 	k := newKey("the-first-key", func(context.Context) (string, error) { return "the-second-key", nil })
-	p := chat.New(chat.Options{Endpoint: transport.Endpoint{BaseURL: server.URL, Key: k.get, Renew: k.renew, Client: server.Client()}})
+	p := chat.New(chat.Options{Endpoint: transport.Endpoint{
+		BaseURL: server.URL, Key: k.get, Renew: k.renew,
+		Client: server.Client(),
+	}})
 	var carried []string
 	attempt := func() (err error) {
-		for _, e := range p.Stream(t.Context(), model.Request{Model: "m", Secret: func(key string) { carried = append(carried, key) }}) {
+		for _, e := range p.Stream(t.Context(),
+			model.Request{Model: "m", Secret: func(key string) { carried = append(carried, key) }}) {
 			err = e
 		}
 		return err

@@ -42,7 +42,8 @@ func (o Options) Models(ctx context.Context, providers []config.Provider) []Offe
 	offers := make([]Offer, len(providers))
 	var wg sync.WaitGroup
 	for i, p := range providers {
-		wg.Go(scope.Shield(func(err error) { offers[i] = Offer{Provider: p, Err: err} }, func() { offers[i] = o.offer(ctx, p) }))
+		wg.Go(scope.Shield(func(err error) { offers[i] = Offer{Provider: p, Err: err} },
+			func() { offers[i] = o.offer(ctx, p) }))
 	}
 	wg.Wait()
 	return offers
@@ -61,7 +62,10 @@ func (o Options) offer(ctx context.Context, p config.Provider) Offer {
 	}
 	for i, m := range offer.Models {
 		entry, _ := table.Lookup(m.ID)
-		offer.Models[i] = transport.Listed{ID: m.ID, Window: first(entry.Window, m.Window), MaxOutput: first(entry.MaxOutput, m.MaxOutput)}
+		offer.Models[i] = transport.Listed{
+			ID: m.ID, Window: first(entry.Window, m.Window),
+			MaxOutput: first(entry.MaxOutput, m.MaxOutput),
+		}
 	}
 	slices.SortFunc(offer.Models, func(a, b transport.Listed) int { return strings.Compare(a.ID, b.ID) })
 	return offer

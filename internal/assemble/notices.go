@@ -19,12 +19,12 @@ type notices struct {
 }
 
 // take receives a notice of the executor's client.
-func (n *notices) take(news executor.ConnectionChange) {
-	n.log(news.Text)
+func (n *notices) take(change executor.ConnectionChange) {
+	n.log(change.Text)
 	n.mu.Lock()
 	n.lost = ""
-	if news.Lost {
-		n.lost = news.Text
+	if change.Lost {
+		n.lost = change.Text
 	}
 	var calls []func(string)
 	for _, say := range n.calls {
@@ -32,7 +32,7 @@ func (n *notices) take(news executor.ConnectionChange) {
 	}
 	n.mu.Unlock()
 	for _, say := range calls { // a call can wait for the disk
-		say(news.Text)
+		say(change.Text)
 	}
 }
 

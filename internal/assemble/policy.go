@@ -53,7 +53,10 @@ func ModeNamed(name string) (Mode, error) {
 
 // Allow returns an allow rule that a client's own setting means; by is the setting.
 func Allow(tool, pattern, by string) config.Rule {
-	return config.Rule{Tool: tool, Pattern: pattern, Decision: event.Allow, Origin: config.Origin{Kind: config.Flag, Where: by}}
+	return config.Rule{
+		Tool: tool, Pattern: pattern, Decision: event.Allow,
+		Origin: config.Origin{Kind: config.Flag, Where: by},
+	}
 }
 
 // Below returns the pattern of all paths below a directory with exactly this name.
@@ -87,10 +90,10 @@ func (p *Policy) Set(m Mode) {
 }
 
 // LooserError: a mode allows more than the mode in force.
-type LooserError struct{ Now, Wish string }
+type LooserError struct{ Now, Requested string }
 
 func (e *LooserError) Error() string {
-	return fmt.Sprintf("%q permits more than %q", e.Wish, e.Now)
+	return fmt.Sprintf("%q permits more than %q", e.Requested, e.Now)
 }
 
 // Tighten changes the mode in force, if the new mode allows nothing that the current mode

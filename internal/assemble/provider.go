@@ -129,7 +129,10 @@ func authHint(p config.Provider) string {
 // another service also do.
 func price(r *config.Resolved, choice config.Choice) *model.Price {
 	if known := r.Models[choice.Provider.Name+"/"+choice.Model].Price; known != nil {
-		return &model.Price{Input: known.Input, CacheRead: known.CacheRead, CacheWrite: known.CacheWrite, Output: known.Output}
+		return &model.Price{
+			Input: known.Input, CacheRead: known.CacheRead, CacheWrite: known.CacheWrite,
+			Output: known.Output,
+		}
 	}
 	if len(choice.Provider.ExtraBody) > 0 || !choice.Provider.Makes() {
 		return nil

@@ -64,7 +64,10 @@ func TestReleaseIsAsked(t *testing.T) {
 			t.Errorf("answered %v: jobs %+v", tt.answer, jobs)
 		}
 		for _, j := range jobs {
-			if _, _, err := (proc.RecordedCommand{Process: j.Process, Keeper: j.Keeper, Mark: j.Mark}).End(t.Context(), 0); err != nil {
+			if _, _, err := (proc.RecordedCommand{
+				Process: j.Process, Keeper: j.Keeper,
+				Mark: j.Mark,
+			}).End(t.Context(), 0); err != nil {
 				t.Error(err)
 			}
 		}

@@ -85,7 +85,10 @@ func (o Options) reach(ctx context.Context, env []string) (*remoteTools, error) 
 	if o.Settings.Executor == "" {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	r := &remoteTools{command: o.Settings.Executor, lease: o.Settings.ExecutorLease, settle: o.Version, env: env, dir: o.Dir, shared: o.SharedExecutor}
+	r := &remoteTools{
+		command: o.Settings.Executor, lease: o.Settings.ExecutorLease, settle: o.Version, env: env,
+		dir: o.Dir, shared: o.SharedExecutor,
+	}
 	r.host, _ = os.Hostname() // part of the session's identity
 	if o.Settings.ExecutorInstall == config.InstallMissing {
 		program, err := os.Executable()
@@ -94,7 +97,11 @@ func (o Options) reach(ctx context.Context, env []string) (*remoteTools, error) 
 		}
 		r.install = &executor.Install{Program: program}
 	}
-	order, err := json.Marshal(promptOrder{Environment: o.System == nil && o.SystemFile == "", Project: o.Project != IgnoreProject, Sandbox: cmp.Or(o.Settings.Sandbox.Use, o.Sandbox, config.SandboxOff) != config.SandboxOff})
+	order, err := json.Marshal(promptOrder{
+		Environment: o.System == nil && o.SystemFile == "",
+		Project:     o.Project != IgnoreProject,
+		Sandbox:     cmp.Or(o.Settings.Sandbox.Use, o.Sandbox, config.SandboxOff) != config.SandboxOff,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +176,8 @@ func (r *remoteTools) ask(ctx context.Context, order []byte) (answer promptAnswe
 		err = json.Unmarshal(raw, &answer)
 	}
 	if err != nil {
-		return answer, fmt.Errorf("cannot ask the machine at the other end of %q about its directory: %w", r.command, err)
+		return answer, fmt.Errorf("cannot ask the machine at the other end of %q about its directory: %w", r.command,
+			err)
 	}
 	return answer, nil
 }
@@ -177,15 +185,22 @@ func (r *remoteTools) ask(ctx context.Context, order []byte) (answer promptAnswe
 // check refuses the directories that CheckDirectory refuses on this machine.
 func (r *remoteTools) check(o Options) error {
 	m := r.machine
-	if m.Container || o.permission() != settle.Allow || o.Settings.Origins["permission"].Kind == config.Flag || m.Dir != "/" && m.Dir != m.Home {
+	if m.Container || o.permission() != settle.Allow || o.Settings.Origins["permission"].Kind == config.Flag ||
+		m.Dir != "/" && m.Dir != m.Home {
 		return nil
 	}
-	return &config.Error{Where: "executor", Message: fmt.Sprintf("refusing to work in %q on %s, where a mistake could affect everything; "+
-		"have the command change to a project directory first, or use --permission allow if you mean it", m.Dir, m.Name)}
+	return &config.Error{
+		Where: "executor",
+		Message: fmt.Sprintf("refusing to work in %q on %s, where a mistake could affect everything; "+
+			"have the command change to a project directory first, or use --permission allow if you mean it", m.Dir,
+			m.Name),
+	}
 }
 
 // connect connects a session to the executor. leave ends all its processes there.
-func (r *remoteTools) connect(ctx context.Context, info settle.SessionInfo, n *notices) (remote *executor.Remote, leave func(context.Context) error, err error) {
+func (r *remoteTools) connect(ctx context.Context, info settle.SessionInfo, n *notices) (remote *executor.Remote,
+	leave func(context.Context) error, err error,
+) {
 	way := &executor.CommandDialer{Command: r.command, Env: r.env, Dir: r.dir, Lock: info.Lock, Install: r.install}
 	if info.Marker != "" {
 		// The connecting command has its own marker: the sweep of an earlier host's
@@ -201,7 +216,8 @@ func (r *remoteTools) connect(ctx context.Context, info settle.SessionInfo, n *n
 		marker = r.shared.name + "/" + info.ID
 	}
 	remote, err = executor.NewRemote(ctx, executor.RemoteConfig{
-		Dial: way.Dial, Settle: r.settle, Session: r.identity(info), Epoch: info.Epoch, Marker: marker, Lease: r.lease, TakeOver: takeOver, Notice: n.take,
+		Dial: way.Dial, Settle: r.settle, Session: r.identity(info), Epoch: info.Epoch, Marker: marker,
+		Lease: r.lease, TakeOver: takeOver, Notice: n.take,
 	})
 	leave = func(ctx context.Context) error {
 		var err error
@@ -239,10 +255,10 @@ func (r *remoteTools) open(info settle.SessionInfo, n *notices) (*executor.Remot
 		return err
 	}, func(error) bool { return true }) // the executor was reachable a moment ago
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot reach the hands by %q: %w", r.command, err)
+		return nil, nil, fmt.Errorf("cannot reach the executor with %q: %w", r.command, err)
 	}
 	for _, e := range remote.Ended() {
-		n.log(fmt.Sprintf("the hands have ended what an earlier run left: %q, pid %d", e.Command, e.PID))
+		n.log(fmt.Sprintf("the executor ended a process of an earlier run: %q, pid %d", e.Command, e.PID))
 	}
 	return remote, leave, nil
 }
@@ -284,7 +300,7 @@ func (r *remoteTools) commands(tools []tool.Tool, n *notices) []tool.Tool {
 
 // refuseRelease refuses to release a process on a machine where no one would end it.
 func (r *remoteTools) refuseRelease(context.Context, string) error {
-	return fmt.Errorf("cannot release it: commands run on another machine (%s), where nobody would end it; start it as a job, which ends with the session", r.machine.Name)
+	return fmt.Errorf("cannot release the process: commands run on another machine (%s), where it would never end; start it as a job, which ends with the session", r.machine.Name)
 }
 
 // note describes the executor to the user.
@@ -301,7 +317,10 @@ func (r *remoteTools) note() string {
 func (r *remoteTools) files(h executor.Executor, info settle.SessionInfo, n *notices, private bool) []tool.Tool {
 	var all []tool.Tool
 	for _, t := range fileTools(file.Config{}, search.Config{}) {
-		all = append(all, remoteFileTool{Tool: t, hands: h, machine: r.machine, masked: info.Masked, private: private, notices: n})
+		all = append(all, remoteFileTool{
+			Tool: t, executor: h, machine: r.machine, masked: info.Masked, private: private,
+			notices: n,
+		})
 	}
 	return all
 }
@@ -314,11 +333,11 @@ func fileTools(c file.Config, s search.Config) []tool.Tool {
 // remoteFileTool is a tool whose calls run on the executor, in one round trip each.
 type remoteFileTool struct {
 	tool.Tool
-	hands   executor.Executor
-	machine executor.Machine
-	masked  func(string) bool
-	private bool
-	notices *notices
+	executor executor.Executor
+	machine  executor.Machine
+	masked   func(string) bool
+	private  bool
+	notices  *notices
 }
 
 // remoteCall is the Args of a tool call.
@@ -348,7 +367,7 @@ func (t remoteFileTool) Run(ctx context.Context, call tool.Call) (tool.Result, e
 		return tool.Result{}, fmt.Errorf("cannot send the call: %w", err)
 	}
 	defer t.notices.watch(call.Notice)()
-	raw, err := t.hands.Call(ctx, executor.Request{Name: call.Name, Call: call.ID, Dir: t.machine.Dir, Args: args})
+	raw, err := t.executor.Call(ctx, executor.Request{Name: call.Name, Call: call.ID, Dir: t.machine.Dir, Args: args})
 	var lost *executor.LostError
 	switch {
 	case errors.As(err, &lost) && t.Spec().ReadOnly:

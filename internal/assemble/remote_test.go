@@ -12,7 +12,7 @@ import (
 
 // TestSharedExecutorIsRetriedWithDelay: only a shared executor is retried with a delay.
 func TestSharedExecutorIsRetriedWithDelay(t *testing.T) {
-	away := errors.New("no hands answered")
+	away := errors.New("no executor answered")
 	lost := &executor.LostError{Why: "the stream was cut"}
 	refused := &executor.RefusedError{Message: "another process works on this session"}
 	for name, c := range map[string]struct {
@@ -26,11 +26,26 @@ func TestSharedExecutorIsRetriedWithDelay(t *testing.T) {
 		"cut, and reached again": {fails: 3, err: lost},
 		"cut each time":          {fails: 4, err: lost, want: lost},
 		"away":                   {fails: 1, err: away, want: away},
-		"shared, back in time":   {remote: remoteTools{shared: &SharedExecutor{}}, fails: 20, err: away, took: 25 * time.Second},
-		"shared, away for ever":  {remote: remoteTools{shared: &SharedExecutor{}}, fails: 1e6, err: away, want: away, took: reachTimeout},
-		"shared, a long lease":   {remote: remoteTools{shared: &SharedExecutor{}, lease: time.Minute}, fails: 1e6, err: away, want: away, took: time.Minute},
-		"shared, a short lease":  {remote: remoteTools{shared: &SharedExecutor{}, lease: time.Second}, fails: 1e6, err: away, want: away, took: reachTimeout},
-		"shared, refused":        {remote: remoteTools{shared: &SharedExecutor{}}, fails: 1e6, err: refused, want: refused},
+		"shared, back in time": {
+			remote: remoteTools{shared: &SharedExecutor{}}, fails: 20, err: away,
+			took: 25 * time.Second,
+		},
+		"shared, away for ever": {
+			remote: remoteTools{shared: &SharedExecutor{}}, fails: 1e6, err: away, want: away,
+			took: reachTimeout,
+		},
+		"shared, a long lease": {
+			remote: remoteTools{shared: &SharedExecutor{}, lease: time.Minute}, fails: 1e6,
+			err: away, want: away, took: time.Minute,
+		},
+		"shared, a short lease": {
+			remote: remoteTools{shared: &SharedExecutor{}, lease: time.Second}, fails: 1e6,
+			err: away, want: away, took: reachTimeout,
+		},
+		"shared, refused": {
+			remote: remoteTools{shared: &SharedExecutor{}}, fails: 1e6, err: refused,
+			want: refused,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -44,7 +59,8 @@ func TestSharedExecutorIsRetriedWithDelay(t *testing.T) {
 				if !errors.Is(err, c.want) {
 					t.Errorf("%v, not %v", err, c.want)
 				}
-				if took := time.Since(began); took > c.took || c.fails == 1e6 && c.took > 0 && took < c.took-maxReachDelay {
+				if took := time.Since(began); took > c.took || c.fails == 1e6 && c.took > 0 &&
+					took < c.took-maxReachDelay {
 					t.Errorf("it took %v, not %v", took, c.took)
 				}
 			})

@@ -48,7 +48,10 @@ const SandboxByMode = "by mode"
 // sandboxing determines the available sandbox. It fails if that is less than required
 // (C22).
 func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
-	s := sandboxing{Sandbox: o.Settings.Sandbox, dir: o.Dir, home: o.Getenv("HOME"), chosen: o.Settings.Sandbox.Use != ""}
+	s := sandboxing{
+		Sandbox: o.Settings.Sandbox, dir: o.Dir, home: o.Getenv("HOME"),
+		chosen: o.Settings.Sandbox.Use != "",
+	}
 	s.Use = cmp.Or(s.Use, o.Sandbox, config.SandboxOff)
 	if s.Use == SandboxByMode {
 		s.Use, s.byMode = config.SandboxAuto, true
@@ -63,7 +66,8 @@ func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 		return s, nil
 	}
 	if remote != nil { // the executor confines commands, if it can
-		s.dir, s.home, s.Network, s.tried, s.missing, s.layers = remote.machine.Dir, remote.machine.Home, remote.network, remote.tried, remote.missing, remote.layers
+		s.dir, s.home, s.Network, s.tried, s.missing, s.layers = remote.machine.Dir, remote.machine.Home,
+			remote.network, remote.tried, remote.missing, remote.layers
 	} else if s.missing = s.place(o.Settings.DataDir, o.OutOfReach...); s.missing == nil {
 		s.tried, s.missing = s.prove()
 	}
@@ -71,7 +75,10 @@ func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 		s.missing = fmt.Errorf("%s; it takes user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0), or --sandbox-mode read-only: %w", strings.Join(gaps, "; "), why)
 	}
 	if s.missing != nil && s.Use == config.SandboxRequired {
-		return s, &config.Error{Where: "sandbox", Message: fmt.Sprintf("it is required, and there is none: %v", s.missing)}
+		return s, &config.Error{
+			Where:   "sandbox",
+			Message: fmt.Sprintf("it is required, and there is none: %v", s.missing),
+		}
 	}
 	return s, nil
 }
@@ -220,16 +227,16 @@ func (b *sandboxes) repository(dir string) (git repo.Git, around bool) {
 }
 
 // sandbox returns the sandbox of a command, with its additional environment.
-func (b *sandboxes) sandbox(kind event.Sandbox, secrets event.Secrets, dir string) (shell.Box, error) {
-	box, err := b.withSecrets(kind, dir)
+func (b *sandboxes) sandbox(kind event.Sandbox, secrets event.Secrets, dir string) (shell.Sandbox, error) {
+	confined, err := b.withSecrets(kind, dir)
 	if err != nil || secrets != event.SecretsWithheld {
-		return box, err
+		return confined, err
 	}
-	return b.hiding(box, dir)
+	return b.hiding(confined, dir)
 }
 
 // withSecrets returns the sandbox of a command that receives all secrets in its reach.
-func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Box, error) {
+func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Sandbox, error) {
 	home, path := variable(b.env, "HOME"), variable(b.env, "PATH")
 	read, write := []string{b.dir}, []string{b.dir}
 	git, around := b.repository(dir)
@@ -246,14 +253,17 @@ func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Box, erro
 	write = append(append(write, b.paths(b.Write)...), more.Write...)
 	switch kind {
 	case event.ReadOnly:
-		return shell.Box{Read: sandbox.ReadOnly(home, path, read...).Steady(write).Read, OwnProcesses: b.readsAlone()}, nil
+		return shell.Sandbox{
+			Read:         sandbox.ReadOnly(home, path, read...).Steady(write).Read,
+			OwnProcesses: b.readsAlone(),
+		}, nil
 	case event.Workspace:
 	default:
-		return shell.Box{}, fmt.Errorf("there is no sandbox %q", kind)
+		return shell.Sandbox{}, fmt.Errorf("there is no sandbox %q", kind)
 	}
 	private, err := b.own()
 	if err != nil {
-		return shell.Box{}, err
+		return shell.Sandbox{}, err
 	}
 	network, own := b.network(more.Network), b.found()
 	tmp, cache := filepath.Join(private, "tmp"), b.cache(private)
@@ -267,10 +277,14 @@ func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Box, erro
 		slices.Sort(protect)
 		protect = slices.Compact(protect)
 	}
-	return shell.Box{Read: p.Read, Write: p.Write, View: own.viewless == nil, Protect: protect, Network: network, Apart: own.joined == nil && network != "on", OwnProcesses: own.crowded == nil, Env: []string{
-		"GIT_OPTIONAL_LOCKS=0", "TMPDIR=" + tmp, "XDG_CACHE_HOME=" + cache, "GOCACHE=" + filepath.Join(cache, "go-build"), "npm_config_cache=" + filepath.Join(cache, "npm"),
-		"PIP_CACHE_DIR=" + filepath.Join(cache, "pip"),
-	}}, nil
+	return shell.Sandbox{
+		Read: p.Read, Write: p.Write, View: own.viewless == nil, Protect: protect, Network: network,
+		Apart: own.joined == nil && network != "on", OwnProcesses: own.crowded == nil, Env: []string{
+			"GIT_OPTIONAL_LOCKS=0", "TMPDIR=" + tmp, "XDG_CACHE_HOME=" + cache,
+			"GOCACHE=" + filepath.Join(cache, "go-build"), "npm_config_cache=" + filepath.Join(cache, "npm"),
+			"PIP_CACHE_DIR=" + filepath.Join(cache, "pip"),
+		},
+	}, nil
 }
 
 // readsAlone reports whether reading commands see only their own processes. With the
@@ -285,11 +299,11 @@ func (b *sandboxes) readsAlone() bool {
 
 // network returns the network of a command for a client's wish; "" for no wish. A proxy is
 // always the user's own configuration.
-func (b *sandboxes) network(wish string) string {
-	if b.Network == "proxy" && wish != "off" {
+func (b *sandboxes) network(requested string) string {
+	if b.Network == "proxy" && requested != "off" {
 		return b.Network
 	}
-	return cmp.Or(wish, b.Network)
+	return cmp.Or(requested, b.Network)
 }
 
 // keepsGit reports whether whole repositories are read-only. Without an own view of the
@@ -304,7 +318,10 @@ func protected(folders []string, keepsGit bool) (list []string) {
 		git = []string{".git"}
 	}
 	for _, dir := range folders {
-		names := append([]string{".settle", ".envrc", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".vscode", ".idea", ".mcp.json", ".husky"}, git...)
+		names := append([]string{
+			".settle", ".envrc", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".vscode",
+			".idea", ".mcp.json", ".husky",
+		}, git...)
 		if filepath.Base(dir) == ".git" || filepath.Base(filepath.Dir(dir)) == "worktrees" {
 			names = []string{"hooks", "config", "config.worktree", "commondir"}
 		}

@@ -164,7 +164,7 @@ func shellCall(command string, more map[string]any) string {
 }
 
 // The decision about a call, and the sandbox in which it runs.
-func TestWhatRunsInWhichSandbox(t *testing.T) {
+func TestSandboxOfEachDecision(t *testing.T) {
 	can := confines(t)
 	outside := map[string]any{"outside": true}
 	for _, tt := range []struct {

@@ -52,7 +52,7 @@ func commands(list ...string) *script.Model {
 
 // A command that runs without an approval because it seems only to read can do nothing
 // else: the kernel refuses what the policy missed.
-func TestWhatSeemsToReadIsConfined(t *testing.T) {
+func TestReadingCommandsAreSandboxed(t *testing.T) {
 	if err := proc.Confines(); err != nil {
 		t.Logf("nothing can be confined here: %v", err)
 		return

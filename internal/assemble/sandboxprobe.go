@@ -81,9 +81,9 @@ func (k kind) probe() (tried int, err error) {
 	if k.network != sandbox.Proxied {
 		return proc.Prove(context.Background(), k.policy(), nil)
 	}
-	gate := egress.NewProxy(nil, egress.Dialer{})
-	defer gate.Close()
-	return proc.Prove(context.Background(), k.policy(), gate)
+	proxy := egress.NewProxy(nil, egress.Dialer{})
+	defer proxy.Close()
+	return proc.Prove(context.Background(), k.policy(), proxy)
 }
 
 // prove probes the kinds of sandbox that sessions rely on, and finds the layers (C22).
@@ -95,7 +95,10 @@ func (s *sandboxing) prove() (tried int, err error) {
 		list = append(list, s.workspace())
 	}
 	if s.Network == "on" || s.byMode {
-		list = append(list, kind{writes: true, view: s.viewless == nil, ownProcesses: s.crowded == nil, network: sandbox.Online})
+		list = append(list, kind{
+			writes: true, view: s.viewless == nil, ownProcesses: s.crowded == nil,
+			network: sandbox.Online,
+		})
 	}
 	reading.ownProcesses = s.crowded == nil
 	for _, k := range append(list, reading) {

@@ -35,7 +35,8 @@ func TestBuiltInToolSpecs(t *testing.T) {
 	var b strings.Builder
 	for _, one := range tools {
 		s := one.Spec()
-		fmt.Fprintf(&b, "# %s read-only=%t timeout=%s deferred=%q finder=%t\n%s\n%s\n", s.Name, s.ReadOnly, s.Timeout, s.Deferred, s.Finder, s.Description, s.Grammar)
+		fmt.Fprintf(&b, "# %s read-only=%t timeout=%s deferred=%q finder=%t\n%s\n%s\n", s.Name, s.ReadOnly, s.Timeout,
+			s.Deferred, s.Finder, s.Description, s.Grammar)
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, s.Schema); err != nil {
 			t.Fatal(err)

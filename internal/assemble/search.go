@@ -35,16 +35,18 @@ func (b *toolFactory) search(info settle.SessionInfo) tool.Tool {
 		return web.NewSearch(nil)
 	}
 	return web.NewSearch(func(ctx context.Context, query string) (tool.Found, error) {
-		asked, err := json.Marshal(map[string]string{"query": query})
+		request, err := json.Marshal(map[string]string{"query": query})
 		if err != nil {
 			return tool.Found{}, err
 		}
-		bounded, cancel := context.WithTimeoutCause(ctx, searchTimeout, fmt.Errorf("%q took longer than %s", b.web.searcher[0], terminal.Duration(searchTimeout)))
+		bounded, cancel := context.WithTimeoutCause(ctx, searchTimeout,
+			fmt.Errorf("%q took longer than %s", b.web.searcher[0], terminal.Duration(searchTimeout)))
 		defer cancel()
 		// The command belongs to the user: it does not run in a project, whose files it
 		// could obey.
 		out, err := proc.Run(bounded, proc.Command{
-			Argv: b.web.searcher, Dir: Nowhere(), Env: b.env, Stdin: append(asked, '\n'), MaxBytes: maxFound, Marker: info.Marker, Lock: info.Lock,
+			Argv: b.web.searcher, Dir: Nowhere(), Env: b.env, Stdin: append(request, '\n'), MaxBytes: maxFound,
+			Marker: info.Marker, Lock: info.Lock,
 		})
 		switch {
 		case err != nil && bounded.Err() != nil:
@@ -54,7 +56,8 @@ func (b *toolFactory) search(info settle.SessionInfo) tool.Tool {
 		case out.Truncated:
 			return tool.Found{}, fmt.Errorf("%q put out more than %d bytes", b.web.searcher[0], maxFound)
 		case !out.OK():
-			return tool.Found{}, fmt.Errorf("%q ended with code %d: %s", b.web.searcher[0], out.Code, terminal.Short(firstLine(out.Stderr), 500))
+			return tool.Found{}, fmt.Errorf("%q ended with code %d: %s", b.web.searcher[0], out.Code,
+				terminal.Short(firstLine(out.Stderr), 500))
 		}
 		return web.ReadFound(out.Stdout), nil
 	})

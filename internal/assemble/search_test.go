@@ -32,8 +32,10 @@ func pagesFound() map[string][]modeltest.Turn {
 	page := `{"type":"web_search_result","url":"https://go.dev/","title":"Go","encrypted_content":"EqEncrypted","page_age":null}`
 	use := func(id, then, stop string) []byte {
 		return stream(
-			`{"type":"message_start","message":{"id":"msg_s`+id+`","type":"message","role":"assistant","content":[],"usage":{"input_tokens":40,"output_tokens":1}}}`,
-			`{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"srvtoolu_`+id+`","name":"web_search","input":{}}}`,
+			`{"type":"message_start","message":{"id":"msg_s`+id+
+				`","type":"message","role":"assistant","content":[],"usage":{"input_tokens":40,"output_tokens":1}}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"srvtoolu_`+id+
+				`","name":"web_search","input":{}}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"query\":\"go\"}"}}`,
 			`{"type":"content_block_stop","index":0}`,
 			`{"type":"content_block_start","index":1,"content_block":{"type":"web_search_tool_result","tool_use_id":"srvtoolu_`+id+`","content":[`+page+`]}}`,
@@ -41,12 +43,14 @@ func pagesFound() map[string][]modeltest.Turn {
 			`{"type":"content_block_start","index":2,"content_block":{"type":"text","text":""}}`,
 			`{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"`+then+`"}}`,
 			`{"type":"content_block_stop","index":2}`,
-			`{"type":"message_delta","delta":{"stop_reason":"`+stop+`"},"usage":{"output_tokens":5}}`, `{"type":"message_stop"}`,
+			`{"type":"message_delta","delta":{"stop_reason":"`+stop+`"},"usage":{"output_tokens":5}}`,
+			`{"type":"message_stop"}`,
 		)
 	}
 	return map[string][]modeltest.Turn{
 		"anthropic/claude-opus-5-5": { // pauses, and requires its results in the next request
-			modeltest.Recorded(use("1", "I look on. ", "pause_turn")).For(searching), modeltest.Recorded(use("2", "Go 1.27.", "end_turn")).For(searching),
+			modeltest.Recorded(use("1", "I look on. ", "pause_turn")).For(searching),
+			modeltest.Recorded(use("2", "Go 1.27.", "end_turn")).For(searching),
 		},
 		"openai/gpt-5.2": {modeltest.Recorded(stream(
 			`{"type":"response.created","response":{"id":"resp_s","status":"in_progress","output":[]}}`,
@@ -89,11 +93,13 @@ func TestProviderSearch(t *testing.T) {
 				called = "WebSearch"
 			}
 			turns := []modeltest.Turn{modeltest.Reply(modeltest.Call(called, `{"query":"newest go"}`))}
-			turns = append(append(turns, found...), modeltest.Say("It is 1.27."), modeltest.Say("And on."), modeltest.Say("Once more."))
+			turns = append(append(turns, found...), modeltest.Say("It is 1.27."), modeltest.Say("And on."),
+				modeltest.Say("Once more."))
 			server, s := families(t, map[string]string{"model": name, "web.search": "provider"}, turns...)
 			prompt(t, s, "which go?")
 			status, call := searchCall(t, s)
-			if status != event.ItemCompleted || !strings.Contains(call.Output, "Go 1.27.") || !strings.Contains(call.Output, "https://go.dev/") ||
+			if status != event.ItemCompleted || !strings.Contains(call.Output, "Go 1.27.") ||
+				!strings.Contains(call.Output, "https://go.dev/") ||
 				!strings.Contains(string(call.Detail), `"input_tokens":`) {
 				t.Errorf("%s: %q, %s", status, call.Output, call.Detail)
 			}
@@ -114,7 +120,8 @@ func TestProviderSearch(t *testing.T) {
 			}
 			for n, x := range server.Exchanges() {
 				body := string(x.Body)
-				if search := strings.Contains(body, searching); search && (strings.Contains(body, "which go?") || strings.Contains(body, "apply_patch")) {
+				if search := strings.Contains(body, searching); search &&
+					(strings.Contains(body, "which go?") || strings.Contains(body, "apply_patch")) {
 					t.Errorf("request %d searches, and has the conversation: %s", n, body)
 				} else if !search && strings.Contains(body, "EqEncrypted") {
 					t.Errorf("request %d has what only the search needs", n)
@@ -129,14 +136,16 @@ func TestSearchWithout(t *testing.T) {
 	server, s := families(t, map[string]string{"model": "local/qwen", "web.search": "provider"},
 		modeltest.Reply(modeltest.Call("web_search", `{"query":"x"}`)), modeltest.Say("I cannot."))
 	prompt(t, s, "go")
-	if status, call := searchCall(t, s); status != event.ItemFailed || !strings.Contains(call.Output, "no search that settle can use") {
+	if status, call := searchCall(t, s); status != event.ItemFailed ||
+		!strings.Contains(call.Output, "no search that settle can use") {
 		t.Errorf("%s: %q", status, call.Output)
 	}
 	if refused := server.Refusals(); len(refused) > 0 {
 		t.Errorf("%q", refused)
 	}
 	server, s = families(t, map[string]string{"model": "openai/gpt-5.2", "web.search": "provider"},
-		modeltest.Reply(modeltest.Call("web_search", `{"query":"x"}`)), modeltest.Fail(modeltest.Status(403)).For(searching), modeltest.Say("I cannot."))
+		modeltest.Reply(modeltest.Call("web_search", `{"query":"x"}`)),
+		modeltest.Fail(modeltest.Status(403)).For(searching), modeltest.Say("I cannot."))
 	prompt(t, s, "go")
 	if status, call := searchCall(t, s); status != event.ItemFailed || !strings.Contains(call.Output, "403") {
 		t.Errorf("%s: %q", status, call.Output)
@@ -166,7 +175,8 @@ func TestSearchInterrupted(t *testing.T) {
 	if end, _ := turn.Wait(t.Context()); end.Completed() {
 		t.Fatalf("%+v, %v", end, err)
 	}
-	if status, call := searchCall(t, s); status != event.ItemAborted || !strings.Contains(call.Output, "may have been sent") {
+	if status, call := searchCall(t, s); status != event.ItemAborted ||
+		!strings.Contains(call.Output, "may have been sent") {
 		t.Errorf("%s: %q", status, call.Output)
 	}
 	prompt(t, s, "go on")
@@ -183,8 +193,13 @@ func TestSearchIsOff(t *testing.T) {
 		t.Error("web_search is offered")
 	}
 	hosts := newHosts(t)
-	for _, settings := range []map[string]string{{"web.search": "command"}, {"tools": "web_search"}, {"web.search": "always"}} {
-		if s, err := hosts.Open(t.Context(), "", assemble.SessionSpec{Dir: t.TempDir(), Settings: settings}); err == nil {
+	for _, settings := range []map[string]string{
+		{"web.search": "command"},
+		{"tools": "web_search"},
+		{"web.search": "always"},
+	} {
+		if s, err := hosts.Open(t.Context(), "",
+			assemble.SessionSpec{Dir: t.TempDir(), Settings: settings}); err == nil {
 			t.Errorf("%v: opened %s", settings, s.ID())
 		}
 	}
@@ -211,30 +226,37 @@ func TestSearchCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	hosts := newHosts(t)
-	s, err := hosts.Open(t.Context(), "", assemble.SessionSpec{Dir: t.TempDir(), Settings: map[string]string{"web.search": "command", "web.search_command": "/bin/sh," + script}})
+	s, err := hosts.Open(t.Context(), "", assemble.SessionSpec{
+		Dir:      t.TempDir(),
+		Settings: map[string]string{"web.search": "command", "web.search_command": "/bin/sh," + script},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	box, err := s.Agent.Session.Toolbox(settle.SessionInfo{ID: "s", WorkDir: s.Spec.Dir})
+	kit, err := s.Agent.Session.Toolbox(settle.SessionInfo{ID: "s", WorkDir: s.Spec.Dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := box.Close(t.Context()); err != nil {
+		if err := kit.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}()
-	set, err := tool.NewSet(box.Tools...)
+	set, err := tool.NewSet(kit.Tools...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for query, want := range map[string]string{"go": "Sources:\n- Go https://go.dev/", "fail": "ended with code 3: no luck", "flood": fmt.Sprint("more than ", 256<<10)} {
+	for query, want := range map[string]string{
+		"go":   "Sources:\n- Go https://go.dev/",
+		"fail": "ended with code 3: no luck", "flood": fmt.Sprint("more than ", 256<<10),
+	} {
 		args, err := json.Marshal(map[string]string{"query": query})
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, err := set.Run(t.Context(), tool.Call{ID: "c", Name: "web_search", Dir: s.Spec.Dir, Args: args})
-		if err != nil || !strings.Contains(got.Output, want) || strings.Contains(got.Output, s.Spec.Dir) || got.Failed == (query == "go") {
+		if err != nil || !strings.Contains(got.Output, want) || strings.Contains(got.Output, s.Spec.Dir) ||
+			got.Failed == (query == "go") {
 			t.Errorf("%s: %+v, %v", query, got, err)
 		}
 	}

@@ -18,23 +18,24 @@ import (
 // hiding returns the sandbox of a command without an approval: it cannot open the files
 // with secrets in the working directory. If the kernel cannot enforce that, the command
 // does not run.
-func (b *sandboxes) hiding(box shell.Box, dir string) (shell.Box, error) {
+func (b *sandboxes) hiding(confined shell.Sandbox, dir string) (shell.Sandbox, error) {
 	found, err := b.secretFiles(&b.sandboxing, b.wishes(), dir)
 	if err != nil || len(found) == 0 {
-		return box, err
+		return confined, err
 	}
-	if len(box.Write) == 0 {
-		k := kind{view: true, ownProcesses: box.OwnProcesses}
+	if len(confined.Write) == 0 {
+		k := kind{view: true, ownProcesses: confined.OwnProcesses}
 		if _, err := proven().prove(k); err == nil {
-			box.View = true
+			confined.View = true
 		} else if _, err := proven().prove(kind{ownProcesses: k.ownProcesses}); err != nil { // C22
-			return shell.Box{}, err
+			return shell.Sandbox{}, err
 		}
-	} else if !box.View && sandbox.ViewLayer != "" {
-		return shell.Box{}, fmt.Errorf("%s; call it again with \"outside\": true, so that a person decides", exposed(found))
+	} else if !confined.View && sandbox.ViewLayer != "" {
+		return shell.Sandbox{}, fmt.Errorf("%s; call it again with \"outside\": true, so that a person decides",
+			exposed(found))
 	}
-	box.Hide = found
-	return box, nil
+	confined.Hide = found
+	return confined, nil
 }
 
 // wishes returns the client's additions to its sandbox.
@@ -58,21 +59,23 @@ func (b *confinement) secretFiles(s *sandboxing, more policy.Extent, dir string)
 		roots = append(roots, git.Top)
 	}
 	temporary := []string{os.TempDir(), "/tmp", variable(b.env, "TMPDIR")}
-	roots = append(roots, slices.DeleteFunc(slices.Clone(more.Write), func(path string) bool { return slices.Contains(temporary, path) })...)
+	roots = append(roots, slices.DeleteFunc(slices.Clone(more.Write),
+		func(path string) bool { return slices.Contains(temporary, path) })...)
 	found, err := b.files.Below(roots...)
 	if err != nil {
 		return nil, err
 	}
 	granted := s.paths(slices.Concat(s.Read, s.Write)) // as written: a command could replace one by a link
 	return slices.DeleteFunc(found, func(path string) bool {
-		return slices.ContainsFunc(granted, func(grant string) bool { return sandbox.Contains(filepath.Clean(grant), path) })
+		return slices.ContainsFunc(granted,
+			func(grant string) bool { return sandbox.Contains(filepath.Clean(grant), path) })
 	}), nil
 }
 
 // exposes returns the reason why a sandbox cannot hide files with secrets in the mode in
 // force; empty if it can.
 func (b *confinement) exposes(mode func() Mode) func(event.Sandbox) string {
-	return func(box event.Sandbox) string {
+	return func(confined event.Sandbox) string {
 		more := policy.Extent{}
 		if !b.sandbox.chosen {
 			more = mode().Extent
@@ -81,7 +84,7 @@ func (b *confinement) exposes(mode func() Mode) func(event.Sandbox) string {
 		switch {
 		case err != nil:
 			return err.Error()
-		case len(found) > 0 && box == event.Workspace && b.sandbox.viewless != nil:
+		case len(found) > 0 && confined == event.Workspace && b.sandbox.viewless != nil:
 			return exposed(found)
 		}
 		return ""
@@ -97,7 +100,8 @@ func exposed(found []string) string {
 	if len(found) > maxExposed {
 		found, more = found[:maxExposed], fmt.Sprintf(" and %d more", len(found)-maxExposed)
 	}
-	return fmt.Sprintf("the sandbox cannot hide files with secrets on this machine (it takes user namespaces): %s%s", strings.Join(found, ", "), more)
+	return fmt.Sprintf("the sandbox cannot hide files with secrets on this machine (it takes user namespaces): %s%s",
+		strings.Join(found, ", "), more)
 }
 
 // report describes the sandbox for the log, and the secrets that commands without an

@@ -36,7 +36,10 @@ func (o Options) selectTools() (toolSelection, error) {
 
 // toolNames are all built-in tools, in the order in which models receive them.
 func toolNames() []string {
-	return []string{"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list", plan.Name, task.Name, skill.Name, web.FetchName, web.SearchName}
+	return []string{
+		"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list", plan.Name,
+		task.Name, skill.Name, web.FetchName, web.SearchName,
+	}
 }
 
 // offered returns the names of a session's tools: the tools that the user chose, otherwise
@@ -48,15 +51,23 @@ func offered(chosen []string, search config.Web) ([]string, error) {
 		return nil, &config.Error{Where: "web.search", Message: "name the command that searches in web.search_command"}
 	}
 	if chosen == nil {
-		return slices.DeleteFunc(toolNames(), func(name string) bool { return name == web.SearchName && !searches }), nil
+		return slices.DeleteFunc(toolNames(), func(name string) bool { return name == web.SearchName && !searches }),
+			nil
 	}
 	if !searches && slices.Contains(chosen, web.SearchName) {
-		return nil, &config.Error{Where: "tools", Message: web.SearchName + " is off: set web.search to provider or command"}
+		return nil, &config.Error{
+			Where:   "tools",
+			Message: web.SearchName + " is off: set web.search to provider or command",
+		}
 	}
 	chosen = slices.DeleteFunc(slices.Clone(chosen), func(name string) bool { return name == serverTools })
 	for _, name := range chosen {
 		if !slices.Contains(toolNames(), name) {
-			return nil, &config.Error{Where: "tools", Message: fmt.Sprintf("there is no tool %q; the tools are %s and %s", name, strings.Join(toolNames(), ", "), serverTools)}
+			return nil, &config.Error{
+				Where: "tools",
+				Message: fmt.Sprintf("there is no tool %q; the tools are %s and %s", name,
+					strings.Join(toolNames(), ", "), serverTools),
+			}
 		}
 	}
 	return chosen, nil

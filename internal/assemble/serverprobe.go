@@ -27,7 +27,10 @@ type Configured struct {
 func (o Options) ConfiguredServers() []Configured {
 	var all []Configured
 	for _, s := range o.Settings.SortedServers() {
-		all = append(all, Configured{Server: s, Known: mcp.Known(catalogues(o.Settings.DataDir), ServerOf(s)), Login: o.loginState(&s)})
+		all = append(all, Configured{
+			Server: s, Known: mcp.Known(catalogues(o.Settings.DataDir), ServerOf(s)),
+			Login: o.loginState(&s),
+		})
 	}
 	return all
 }
@@ -39,7 +42,10 @@ func (o Options) Probe(ctx context.Context, servers []Configured) {
 	env := o.commandEnv().env
 	for i := range servers {
 		s := ServerOf(servers[i].Server)
-		c := mcp.Config{Env: env, Dir: o.Dir, CacheDir: catalogues(o.Settings.DataDir), Version: o.Version, Client: o.serverClient([]mcp.Server{s}), Tokens: o.tokens(o.Learn)}
+		c := mcp.Config{
+			Env: env, Dir: o.Dir, CacheDir: catalogues(o.Settings.DataDir), Version: o.Version,
+			Client: o.serverClient([]mcp.Server{s}), Tokens: o.tokens(o.Learn),
+		}
 		// each probe ends within a deadline
 		wg.Go(scope.Shield(func(err error) { servers[i].Report = &mcp.Report{Server: s, Err: err} }, func() {
 			select {

@@ -30,7 +30,7 @@ func (o Options) servers() []mcp.Server {
 		if o.OnlyServers {
 			break
 		}
-		own := slices.ContainsFunc(o.Servers, func(other mcp.Server) bool { return other.Name == s.Name })
+		own := slices.ContainsFunc(o.Servers, func(named mcp.Server) bool { return named.Name == s.Name })
 		if s.Enabled && !own {
 			one := ServerOf(s)
 			one.Project = s.Origin.Kind == config.Project
@@ -198,10 +198,10 @@ func (c Commands) Sources() skills.Sources { return c.of.Agent.Sources() }
 func (c Commands) Skills() skills.Found { return c.of.Agent.Skills() }
 
 // Prompts returns the currently known prompts of the session's servers.
-func (c Commands) Prompts() (list []mcp.Command, notes []string) { return c.Asked().Commands() }
+func (c Commands) Prompts() (list []mcp.Command, notes []string) { return c.Servers().Commands() }
 
-// Asked returns the session's connections, which prompts are requested from; nil for none.
-func (c Commands) Asked() *mcp.Servers {
+// Servers returns the session's connections, which prompts are requested from; nil for none.
+func (c Commands) Servers() *mcp.Servers {
 	if c.of.Session == nil || c.of.Agent.servers == nil {
 		return nil
 	}

@@ -50,7 +50,8 @@ func TestHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := hosts.Get(first.ID()); got != first || first.Agent.Session.Limits.Steps != 7 || first.Agent.Session.WorkDir != spec.Dir {
+	if got := hosts.Get(first.ID()); got != first || first.Agent.Session.Limits.Steps != 7 ||
+		first.Agent.Session.WorkDir != spec.Dir {
 		t.Errorf("%v, %+v", got == first, first.Agent.Session)
 	}
 	if again, err := hosts.Open(t.Context(), first.ID(), spec); again != first || !errors.Is(err, assemble.ErrOpen) {
@@ -83,11 +84,13 @@ func TestHosts(t *testing.T) {
 func TestHostsForgetWhatCannotBeOpened(t *testing.T) {
 	hosts := newHosts(t)
 	for _, id := range []string{"", "a", "../b"} {
-		if _, err := hosts.Open(t.Context(), id, assemble.SessionSpec{Dir: t.TempDir(), Settings: map[string]string{"max_steps": "many"}}); err == nil {
+		if _, err := hosts.Open(t.Context(), id,
+			assemble.SessionSpec{Dir: t.TempDir(), Settings: map[string]string{"max_steps": "many"}}); err == nil {
 			t.Errorf("%q was opened", id)
 		}
 	}
-	if _, err := hosts.Open(t.Context(), "../c", assemble.SessionSpec{Dir: t.TempDir()}); err == nil || len(hosts.All()) != 0 {
+	if _, err := hosts.Open(t.Context(), "../c", assemble.SessionSpec{Dir: t.TempDir()}); err == nil ||
+		len(hosts.All()) != 0 {
 		t.Errorf("%v; %d are open", err, len(hosts.All()))
 	}
 }
@@ -132,7 +135,10 @@ func TestSetModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := &assemble.Agent{Session: settle.SessionConfig{
-		Model: model.Config{Provider: script.New(script.Text("it is " + key)), ProviderName: "p", Name: "other", Secrets: []string{key}},
+		Model: model.Config{
+			Provider: script.New(script.Text("it is " + key)), ProviderName: "p", Name: "other",
+			Secrets: []string{key},
+		},
 	}}
 	if err := s.SetModel(t.Context(), other); err != nil {
 		t.Fatal(err)
@@ -145,7 +151,8 @@ func TestSetModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := s.State().Turns[0]
-	if last.Start.Model != "other" || !strings.HasPrefix(last.Answer(), "it is ") || strings.Contains(last.Answer(), key) {
+	if last.Start.Model != "other" || !strings.HasPrefix(last.Answer(), "it is ") ||
+		strings.Contains(last.Answer(), key) {
 		t.Errorf("%s said %q", last.Start.Model, last.Answer())
 	}
 	if said := s.Agent.Redact.Diagnostic("refused: " + key); strings.Contains(said, key) {
@@ -157,7 +164,8 @@ func TestSetModel(t *testing.T) {
 func TestPolicyChanges(t *testing.T) {
 	p := assemble.NewPolicy(assemble.Mode{Name: "ask", Permission: settle.Ask})
 	hosts := newHosts(t)
-	s, err := hosts.Open(t.Context(), "", assemble.SessionSpec{Dir: t.TempDir(), Options: func(o *assemble.Options) { o.Policy = p }})
+	s, err := hosts.Open(t.Context(), "",
+		assemble.SessionSpec{Dir: t.TempDir(), Options: func(o *assemble.Options) { o.Policy = p }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +199,8 @@ func TestChooseLeavesThePolicyAlone(t *testing.T) {
 	p := assemble.NewPolicy(assemble.Modes()[0])
 	hosts := newHosts(t)
 	home := hosts.Base.Getenv("HOME")
-	opened, err := hosts.Open(t.Context(), "", assemble.SessionSpec{Dir: home, Options: func(o *assemble.Options) { o.Policy = p }})
+	opened, err := hosts.Open(t.Context(), "",
+		assemble.SessionSpec{Dir: home, Options: func(o *assemble.Options) { o.Policy = p }})
 	if err != nil {
 		t.Fatal(err)
 	}

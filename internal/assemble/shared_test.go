@@ -15,7 +15,10 @@ func TestSharedIsByKey(t *testing.T) {
 	var s Shared
 	made := 0
 	get := func(name, key string) (*limited, any) {
-		c := config.Choice{Provider: config.Provider{Name: "p", BaseURL: "http://localhost:1", MaxConcurrent: 4}, Model: name}
+		c := config.Choice{
+			Provider: config.Provider{Name: "p", BaseURL: "http://localhost:1", MaxConcurrent: 4},
+			Model:    name,
+		}
 		a := s.account(c, newKey(key, nil))
 		return a.provider(name, func() model.Provider { made++; return script.New() }).(*limited), a.limiter
 	}
@@ -50,7 +53,8 @@ func TestAccountsAreKnownToOthers(t *testing.T) {
 			a.provider(name, func() model.Provider { return script.New() })
 		}
 	}
-	if len(seen) != 2 || wrapped != 4 || seen[0].ID == seen[1].ID || seen[0].Provider != "p" || strings.Contains(seen[0].ID, "key") {
+	if len(seen) != 2 || wrapped != 4 || seen[0].ID == seen[1].ID || seen[0].Provider != "p" ||
+		strings.Contains(seen[0].ID, "key") {
 		t.Errorf("%+v, %d wrapped", seen, wrapped)
 	}
 	told := 0

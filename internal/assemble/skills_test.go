@@ -35,18 +35,24 @@ func TestSkills(t *testing.T) {
 	env := map[string]string{"OPENAI_API_KEY": "sk-0123456789abcdefghij"}
 	home, dir := t.TempDir(), t.TempDir()
 	made := func(flags map[string]string, project Project) *Agent {
-		return make1(t, resolve(t, "/", flags, env, ""), func(o *Options) { o.Dir, o.Getenv, o.Project = dir, elsewhere(home), project })
+		return make1(t, resolve(t, "/", flags, env, ""),
+			func(o *Options) { o.Dir, o.Getenv, o.Project = dir, elsewhere(home), project })
 	}
 	before := made(nil, ReadProject)
-	if names := offers(t, before); slices.Contains(names, skill.Name) || strings.Contains(before.Session.System, "# Skills") {
+	if names := offers(t, before); slices.Contains(names, skill.Name) ||
+		strings.Contains(before.Session.System, "# Skills") {
 		t.Fatalf("%v\n%s", names, before.Session.System)
 	}
-	for path, about := range map[string]string{filepath.Join(home, ".claude"): "of the user", filepath.Join(dir, ".agents"): "of the project"} {
+	for path, about := range map[string]string{
+		filepath.Join(home, ".claude"): "of the user",
+		filepath.Join(dir, ".agents"):  "of the project",
+	} {
 		path = filepath.Join(path, "skills", filepath.Base(path)[1:])
 		if err := os.MkdirAll(path, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(path, "SKILL.md"), []byte("---\ndescription: "+about+"\n---\nx"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(path, "SKILL.md"), []byte("---\ndescription: "+about+"\n---\nx"),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -86,13 +92,14 @@ func TestSkills(t *testing.T) {
 }
 
 // Sandboxed commands can read the files of a skill.
-func TestBoxesReadSkills(t *testing.T) {
+func TestSandboxReadsSkillFolders(t *testing.T) {
 	dir, folder := t.TempDir(), t.TempDir()
-	b := newSandboxes(sandboxing{dir: dir}, &confinement{skills: &skillSet{found: skills.Found{Skills: []skills.Skill{{Real: folder}}}}}, "")
+	b := newSandboxes(sandboxing{dir: dir},
+		&confinement{skills: &skillSet{found: skills.Found{Skills: []skills.Skill{{Real: folder}}}}}, "")
 	for _, kind := range []event.Sandbox{event.ReadOnly, event.Workspace} {
-		box, err := b.sandbox(kind, "", dir)
-		if err != nil || !slices.Contains(box.Read, folder) || slices.Contains(box.Write, folder) {
-			t.Errorf("%s: %+v, %v", kind, box, err)
+		confined, err := b.sandbox(kind, "", dir)
+		if err != nil || !slices.Contains(confined.Read, folder) || slices.Contains(confined.Write, folder) {
+			t.Errorf("%s: %+v, %v", kind, confined, err)
 		}
 	}
 	if err := b.discard(); err != nil {

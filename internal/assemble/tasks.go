@@ -16,7 +16,10 @@ func (o Options) tasks(names []string) *settle.Tasks {
 	if !slices.Contains(names, task.Name) || s.Depth == 0 || s.AtOnce == 0 || s.PerSession == 0 {
 		return nil
 	}
-	t := &settle.Tasks{MaxDepth: s.Depth, MaxRunning: s.AtOnce, MaxTotal: s.PerSession, Time: orOff(s.Timeout), AtEnd: o.AtEnd}
+	t := &settle.Tasks{
+		MaxDepth: s.Depth, MaxRunning: s.AtOnce, MaxTotal: s.PerSession, Time: orOff(s.Timeout),
+		AtEnd: o.AtEnd,
+	}
 	t.Worktrees, t.InDirectory = o.worktrees(), o.inDirectory
 	if o.Resolve != nil {
 		t.Model = o.childModel

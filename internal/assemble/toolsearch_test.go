@@ -37,13 +37,16 @@ func manyTools(t testing.TB) (config string) {
 			})
 		}
 	}
-	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true}))
+	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s },
+		&sdk.StreamableHTTPOptions{Stateless: true}))
 	t.Cleanup(server.Close)
 	return fmt.Sprintf("[mcp.forge]\nurl = %q\n", server.URL)
 }
 
 // toolSession opens a session that knows the tools of a server.
-func toolSession(t testing.TB, scenario modeltest.Scenario, provider, model string) (*modeltest.Server, *assemble.Opened) {
+func toolSession(t testing.TB, scenario modeltest.Scenario, provider, model string) (*modeltest.Server,
+	*assemble.Opened,
+) {
 	t.Helper()
 	server, hosts := configured(t, scenario, provider, manyTools(t))
 	spec := assemble.SessionSpec{Dir: t.TempDir(), Settings: map[string]string{"model": model}}
@@ -69,7 +72,8 @@ const searches = "tool_search = true"
 // finds is the turn of a model that finds a tool and calls it.
 func finds(tool string) modeltest.Turn {
 	name := "forge__" + tool
-	return modeltest.Reply(modeltest.Think("There may be a tool for it."), modeltest.Find(name), modeltest.Call(name, `{"repository":"a/b"}`))
+	return modeltest.Reply(modeltest.Think("There may be a tool for it."), modeltest.Find(name),
+		modeltest.Call(name, `{"repository":"a/b"}`))
 }
 
 // outputs returns the results of a session's calls.
@@ -88,7 +92,8 @@ func searchModels() []string { return []string{"anthropic/claude-opus-5-5", "ope
 
 func TestToolSearch(t *testing.T) {
 	for _, model := range searchModels() {
-		server, s := toolSession(t, modeltest.Script(finds("list_branch"), modeltest.Say("nothing"), finds("list_branch"), finds("list_release"), modeltest.Say("still nothing")), searches, model)
+		server, s := toolSession(t, modeltest.Script(finds("list_branch"), modeltest.Say("nothing"),
+			finds("list_branch"), finds("list_release"), modeltest.Say("still nothing")), searches, model)
 		prompt(t, s, "what happened?")
 		prompt(t, s, "and now?")
 		if refused := server.Refusals(); len(refused) > 0 {
@@ -99,10 +104,12 @@ func TestToolSearch(t *testing.T) {
 		if !strings.Contains(first, `"defer_loading":true`) || strings.Contains(first, `"tool_call"`) {
 			t.Errorf("%s: the first request is %.2000s", model, first)
 		}
-		if got := outputs(s); len(got) != 3 || got[0] != "branch of a/b: nothing happened" || got[2] != "release of a/b: nothing happened" {
+		if got := outputs(s); len(got) != 3 || got[0] != "branch of a/b: nothing happened" ||
+			got[2] != "release of a/b: nothing happened" {
 			t.Errorf("%s: got %q", model, got)
 		}
-		if last := string(all[len(all)-1].Body); strings.Count(last, "tool_reference\"")+strings.Count(last, "tool_search_output") != 3 {
+		if last := string(all[len(all)-1].Body); strings.Count(last, "tool_reference\"")+strings.Count(last,
+			"tool_search_output") != 3 {
 			t.Errorf("%s: the searches do not go back: %.3000s", model, last)
 		}
 	}
@@ -111,15 +118,21 @@ func TestToolSearch(t *testing.T) {
 // A model whose server is not its maker's finds tools with settle's own search; a model
 // whose provider's search is off also does.
 func TestToolSearchIsLocal(t *testing.T) {
-	for model, provider := range map[string]string{searchModels()[0]: "", searchModels()[1]: "tool_search = false", "local/qwen": searches} {
+	for model, provider := range map[string]string{
+		searchModels()[0]: "", searchModels()[1]: "tool_search = false",
+		"local/qwen": searches,
+	} {
 		find := modeltest.Reply(modeltest.Call("tool_search", `{"query":"forge__list_branch"}`))
-		call := modeltest.Reply(modeltest.Call("tool_call", `{"name":"forge__list_branch","arguments":{"repository":"a/b"}}`))
+		call := modeltest.Reply(modeltest.Call("tool_call",
+			`{"name":"forge__list_branch","arguments":{"repository":"a/b"}}`))
 		server, s := toolSession(t, modeltest.Script(find, call, modeltest.Say("nothing")), provider, model)
 		prompt(t, s, "what happened?")
-		if got := outputs(s); len(got) != 2 || got[1] != "branch of a/b: nothing happened" || len(server.Refusals()) > 0 {
+		if got := outputs(s); len(got) != 2 || got[1] != "branch of a/b: nothing happened" ||
+			len(server.Refusals()) > 0 {
 			t.Errorf("%s: got %q, refused %q", model, got, server.Refusals())
 		}
-		if body := string(server.Exchanges()[0].Body); strings.Contains(body, "defer_loading") || strings.Contains(body, "list_issue") {
+		if body := string(server.Exchanges()[0].Body); strings.Contains(body, "defer_loading") ||
+			strings.Contains(body, "list_issue") {
 			t.Errorf("%s: the first request is %.2000s", model, body)
 		}
 	}
@@ -130,9 +143,14 @@ func TestToolSearchRefused(t *testing.T) {
 	find := modeltest.Reply(modeltest.Call("tool_search", `{"query":"forge__list_branch"}`))
 	for _, model := range searchModels() {
 		for name, scenario := range map[string]modeltest.Scenario{
-			"it says so":       {Rules: modeltest.Rules{NoToolSearch: true}, Turns: []modeltest.Turn{find, modeltest.Say("found"), modeltest.Say("again")}},
-			"it says nothing":  modeltest.Script(modeltest.Fail(modeltest.Status(http.StatusBadRequest)), find, modeltest.Say("found"), modeltest.Say("again")),
-			"not what to call": modeltest.Script(modeltest.Fail(modeltest.Status(http.StatusUnprocessableEntity)), find, modeltest.Say("found"), modeltest.Say("again")),
+			"it says so": {
+				Rules: modeltest.Rules{NoToolSearch: true},
+				Turns: []modeltest.Turn{find, modeltest.Say("found"), modeltest.Say("again")},
+			},
+			"it says nothing": modeltest.Script(modeltest.Fail(modeltest.Status(http.StatusBadRequest)), find,
+				modeltest.Say("found"), modeltest.Say("again")),
+			"not what to call": modeltest.Script(modeltest.Fail(modeltest.Status(http.StatusUnprocessableEntity)),
+				find, modeltest.Say("found"), modeltest.Say("again")),
 		} {
 			server, s := toolSession(t, scenario, searches, model)
 			prompt(t, s, "what happened?")
@@ -142,7 +160,8 @@ func TestToolSearchRefused(t *testing.T) {
 				t.Fatalf("%s, %s: %d requests, the first with %d", model, name, len(all), all[0].Status)
 			}
 			for _, x := range all[1:] {
-				if strings.Contains(string(x.Body), "defer_loading") || !strings.Contains(string(x.Body), `"tool_call"`) {
+				if strings.Contains(string(x.Body), "defer_loading") ||
+					!strings.Contains(string(x.Body), `"tool_call"`) {
 					t.Errorf("%s, %s: asked again with %.2000s", model, name, x.Body)
 				}
 			}
@@ -156,7 +175,8 @@ func TestToolSearchRefused(t *testing.T) {
 
 // C6: a session continues with any model, and back.
 func TestToolSearchAcrossModels(t *testing.T) {
-	search := modeltest.Reply(modeltest.Call("tool_search", `{"query":"forge__get_tag"}`), modeltest.Call("tool_call", `{"name":"forge__get_tag","arguments":{"repository":"a/b"}}`))
+	search := modeltest.Reply(modeltest.Call("tool_search", `{"query":"forge__get_tag"}`),
+		modeltest.Call("tool_call", `{"name":"forge__get_tag","arguments":{"repository":"a/b"}}`))
 	steps := []struct {
 		model string
 		turn  modeltest.Turn
@@ -205,15 +225,20 @@ func BenchmarkTokensOfManyTools(b *testing.B) {
 			var requests int
 			var cells []string
 			for _, model := range searchModels() {
-				turns, provider := []modeltest.Turn{modeltest.Reply(modeltest.Find(found...), modeltest.Call("forge__list_pull_request", `{"repository":"a/b"}`))}, searches
+				turns, provider := []modeltest.Turn{modeltest.Reply(modeltest.Find(found...),
+					modeltest.Call("forge__list_pull_request", `{"repository":"a/b"}`))}, searches
 				if !own {
 					provider = "tool_search = false"
 					turns = []modeltest.Turn{
 						modeltest.Reply(modeltest.Call("tool_search", `{"query":"list pull requests"}`)),
-						modeltest.Reply(modeltest.Call("tool_call", `{"name":"forge__list_pull_request","arguments":{"repository":"a/b"}}`)),
+						modeltest.Reply(modeltest.Call("tool_call",
+							`{"name":"forge__list_pull_request","arguments":{"repository":"a/b"}}`)),
 					}
 				}
-				server, s := toolSession(b, modeltest.Scenario{Turns: append(turns, modeltest.Say(answer)), Rules: modeltest.Rules{Caches: true}}, provider, model)
+				server, s := toolSession(b, modeltest.Scenario{
+					Turns: append(turns, modeltest.Say(answer)),
+					Rules: modeltest.Rules{Caches: true},
+				}, provider, model)
 				turn, err := s.Submit(b.Context(), "Which pull requests are open in a/b?")
 				if err != nil {
 					b.Fatal(err)
@@ -226,7 +251,8 @@ func BenchmarkTokensOfManyTools(b *testing.B) {
 				requests = end.Summary.Attempts
 				cells = append(cells, spent{requests, u.Input, u.CacheRead, u.Output}.cell())
 			}
-			fmt.Fprintf(&table, "| %s | %d | %s |\n", map[bool]string{true: "the provider's", false: "settle's"}[own], requests, strings.Join(cells, " | "))
+			fmt.Fprintf(&table, "| %s | %d | %s |\n", map[bool]string{true: "the provider's", false: "settle's"}[own],
+				requests, strings.Join(cells, " | "))
 		}
 	}
 	fmt.Println(table.String())

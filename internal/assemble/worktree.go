@@ -19,7 +19,10 @@ func (o Options) worktrees() task.Worktrees {
 	case o.Keeping == Ephemeral || o.Settings.DataDir == "":
 		return noWorktrees{"this session is not kept, so nothing would be answerable for it"}
 	}
-	return trusted{agents.Worktrees{Dir: agents.WorktreeDir(o.Settings.DataDir), Env: ownGitEnvironment(o.Environ)}, o.Settings.Trust}
+	return trusted{
+		agents.Worktrees{Dir: agents.WorktreeDir(o.Settings.DataDir), Env: ownGitEnvironment(o.Environ)},
+		o.Settings.Trust,
+	}
 }
 
 // trusted makes worktrees only of trusted repositories.
@@ -64,7 +67,8 @@ func (o Options) inDirectory(ctx context.Context, c settle.SessionConfig, dir st
 		return c, err
 	}
 	made := a.Session
-	c.WorkDir, c.System, c.Toolbox, c.Judge, c.Confinement = made.WorkDir, made.System, made.Toolbox, made.Judge, made.Confinement
+	c.WorkDir, c.System, c.Toolbox, c.Judge, c.Confinement = made.WorkDir, made.System, made.Toolbox, made.Judge,
+		made.Confinement
 	if c.Tasks != nil && made.Tasks != nil {
 		tasks := *c.Tasks
 		tasks.Model, tasks.Worktrees, tasks.InDirectory = made.Tasks.Model, made.Tasks.Worktrees, made.Tasks.InDirectory

@@ -16,13 +16,15 @@ func TestBearerToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	choice, err := r.Choose()
-	if err != nil || choice.Provider.Name != "anthropic" || choice.Provider.Headers["Authorization"] != "Bearer token-0123456789abcdef" {
+	if err != nil || choice.Provider.Name != "anthropic" ||
+		choice.Provider.Headers["Authorization"] != "Bearer token-0123456789abcdef" {
 		t.Errorf("chosen %+v: %v", choice, err)
 	}
 	if key, err := r.Key(t.Context(), choice.Provider, nil); key != "" || err != nil {
 		t.Errorf("key %q: %v", key, err)
 	}
-	if !slices.Contains(r.Secrets(), "token-0123456789abcdef") || !slices.Contains(r.Withheld(), "ANTHROPIC_AUTH_TOKEN") {
+	if !slices.Contains(r.Secrets(), "token-0123456789abcdef") ||
+		!slices.Contains(r.Withheld(), "ANTHROPIC_AUTH_TOKEN") {
 		t.Errorf("secrets %q, withheld %q", r.Secrets(), r.Withheld())
 	}
 	env["ANTHROPIC_AUTH_TOKEN"] = "two\nlines"

@@ -159,7 +159,8 @@ func (r *Resolved) Askable(name ...string) ([]Provider, error) {
 		p, known := r.Providers[name[0]]
 		if !known {
 			all := slices.Sorted(maps.Keys(r.Providers))
-			return nil, &ModelError{Message: fmt.Sprintf("there is no provider %q%s (known: %s)", name[0], hint(name[0], all), strings.Join(all, ", "))}
+			return nil, &ModelError{Message: fmt.Sprintf("there is no provider %q%s (known: %s)", name[0],
+				hint(name[0], all), strings.Join(all, ", "))}
 		}
 		return []Provider{override(p)}, nil
 	}

@@ -20,20 +20,69 @@ func TestChoose(t *testing.T) {
 	}{
 		{"named", "", nil, map[string]string{"model": "openai/gpt-6"}, "openai gpt-6 https://api.openai.com/v1"},
 		{"slashes in the name", local, nil, map[string]string{"model": "gpu/a/b/c"}, "gpu a/b/c http://gpu:8000/v1"},
-		{"one key", "", map[string]string{"ANTHROPIC_API_KEY": "k"}, nil, "anthropic claude-opus-5-5 https://api.anthropic.com"},
+		{
+			"one key", "",
+			map[string]string{"ANTHROPIC_API_KEY": "k"},
+			nil,
+			"anthropic claude-opus-5-5 https://api.anthropic.com",
+		},
 		{"own provider", local, nil, nil, "gpu org/qwen http://gpu:8000/v1"},
-		{"address from the environment", "", map[string]string{"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://h/v1/"}, nil, "openai gpt-6.1-sol http://h/v1"},
-		{"address from a flag", "", map[string]string{"OPENAI_BASE_URL": "http://h/v1"}, map[string]string{"model": "openai/x", "base_url": "http://f/v1"}, "openai x http://f/v1"},
-		{"chat with an address", "", nil, map[string]string{"model": "chat/x", "base_url": "http://f/v1"}, "chat x http://f/v1"},
+		{"address from the environment", "", map[string]string{
+			"OPENAI_API_KEY":  "k",
+			"OPENAI_BASE_URL": "http://h/v1/",
+		}, nil, "openai gpt-6.1-sol http://h/v1"},
+		{
+			"address from a flag", "",
+			map[string]string{"OPENAI_BASE_URL": "http://h/v1"},
+			map[string]string{"model": "openai/x", "base_url": "http://f/v1"},
+			"openai x http://f/v1",
+		},
+		{
+			"chat with an address", "", nil,
+			map[string]string{"model": "chat/x", "base_url": "http://f/v1"},
+			"chat x http://f/v1",
+		},
 
-		{"chat without an address", "", nil, map[string]string{"model": "chat/x"}, `--model: provider "chat" has no address; use --base-url http://HOST/v1`},
+		{
+			"chat without an address", "", nil,
+			map[string]string{"model": "chat/x"},
+			`--model: provider "chat" has no address; use --base-url http://HOST/v1`,
+		},
 		{"no key", "", nil, nil, "no model was named and no provider has a key; set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY"},
-		{"two keys", "", map[string]string{"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}, nil, "anthropic claude-opus-5-5 https://api.anthropic.com"},
-		{"own provider and two keys", local, map[string]string{"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}, nil, "gpu org/qwen http://gpu:8000/v1"},
-		{"configured, and two keys", "model='openai/x'", map[string]string{"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}, nil, "openai x https://api.openai.com/v1"},
-		{"no provider", "", map[string]string{"SETTLE_MODEL": "gpt-6"}, nil, `SETTLE_MODEL: "gpt-6" must be PROVIDER/NAME; choices: anthropic/gpt-6, chat/gpt-6, gemini/gpt-6, openai/gpt-6`},
-		{"only a provider", "", nil, map[string]string{"model": "openai/"}, `"openai/" must be PROVIDER/NAME; choices: openai/gpt-6.1-sol`},
-		{"unknown provider", "", nil, map[string]string{"model": "opnai/x"}, `there is no provider "opnai"; did you mean "openai"?`},
+		{
+			"two keys", "",
+			map[string]string{"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"},
+			nil,
+			"anthropic claude-opus-5-5 https://api.anthropic.com",
+		},
+		{
+			"own provider and two keys", local,
+			map[string]string{"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"},
+			nil,
+			"gpu org/qwen http://gpu:8000/v1",
+		},
+		{
+			"configured, and two keys", "model='openai/x'",
+			map[string]string{"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"},
+			nil,
+			"openai x https://api.openai.com/v1",
+		},
+		{
+			"no provider", "",
+			map[string]string{"SETTLE_MODEL": "gpt-6"},
+			nil,
+			`SETTLE_MODEL: "gpt-6" must be PROVIDER/NAME; choices: anthropic/gpt-6, chat/gpt-6, gemini/gpt-6, openai/gpt-6`,
+		},
+		{
+			"only a provider", "", nil,
+			map[string]string{"model": "openai/"},
+			`"openai/" must be PROVIDER/NAME; choices: openai/gpt-6.1-sol`,
+		},
+		{
+			"unknown provider", "", nil,
+			map[string]string{"model": "opnai/x"},
+			`there is no provider "opnai"; did you mean "openai"?`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -63,8 +112,18 @@ func TestChooseOfTheFamily(t *testing.T) {
 		keys       []string
 		want, note string
 	}{
-		{config.WireOpenAI, []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}, "openai/gpt-6.1-sol", "using openai/gpt-6.1-sol; also ready: anthropic/claude-opus-5-5 (choose with --model"},
-		{config.WireAnthropic, []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}, "anthropic/claude-opus-5-5", "also ready: openai/gpt-6.1-sol"},
+		{
+			config.WireOpenAI,
+			[]string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"},
+			"openai/gpt-6.1-sol",
+			"using openai/gpt-6.1-sol; also ready: anthropic/claude-opus-5-5 (choose with --model",
+		},
+		{
+			config.WireAnthropic,
+			[]string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"},
+			"anthropic/claude-opus-5-5",
+			"also ready: openai/gpt-6.1-sol",
+		},
 		{config.WireOpenAI, []string{"ANTHROPIC_API_KEY"}, "anthropic/claude-opus-5-5", ""},
 		{"", []string{"OPENAI_API_KEY"}, "openai/gpt-6.1-sol", ""},
 	} {
@@ -89,13 +148,22 @@ func TestKey(t *testing.T) {
 		{"none for chat", "[providers.chat]\nbase_url='https://h/v1'", "chat/x", "", "", ""},
 		{"chat with a key", "[providers.chat]\nbase_url='https://h/v1'", "chat/x", "SETTLE_API_KEY=k", "", "k"},
 		{"own without a key", own, "own/x", "", "", ""},
-		{"own with a variable that is not set", own + "key_env='OWN'", "own/x", "", "", "error: there is no key; set OWN"},
+		{
+			"own with a variable that is not set", own + "key_env='OWN'", "own/x", "", "",
+			"error: there is no key; set OWN",
+		},
 		{"command", own + "key_command=['pass','own']", "own/x", "", "abc\n", "abc"},
-		{"command of a built-in one", "[providers.openai]\nkey_command='x'", "openai/x", "OPENAI_API_KEY=other", "abc\n", "abc"},
+		{
+			"command of a built-in one", "[providers.openai]\nkey_command='x'", "openai/x", "OPENAI_API_KEY=other",
+			"abc\n", "abc",
+		},
 		{"variable before command", own + "key_command='x'\nkey_env='OWN'", "own/x", "OWN=env", "cmd", "env"},
 		{"command prints nothing", own + "key_command='x'", "own/x", "", " \n", "error: key_command printed nothing"},
 		{"command fails", own + "key_command='x'", "own/x", "", "fail", "error: key_command failed: exit status 1"},
-		{"two lines", own + "key_command='x'", "own/x", "", "abc\ndef", "error: the key from key_command contains a line break"},
+		{
+			"two lines", own + "key_command='x'", "own/x", "", "abc\ndef",
+			"error: the key from key_command contains a line break",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -167,7 +235,10 @@ query = { api-key = "query-0123456789" }
 	// A key is withheld under any variable name. A proxy's password is not withheld,
 	// because commands need it, and neither is a value that --pass-env names under another
 	// name.
-	for value, want := range map[string]bool{"openai-0123456789": true, "x=gateway-0123456789": true, "proxy-0123456789": false, "": false} {
+	for value, want := range map[string]bool{
+		"openai-0123456789": true, "x=gateway-0123456789": true,
+		"proxy-0123456789": false, "": false,
+	} {
 		if got := r.Withholds(value); got != want {
 			t.Errorf("%q is withheld: %t", value, got)
 		}

@@ -162,15 +162,21 @@ func TestEverySettingInAFile(t *testing.T) {
 	no, yes := false, true
 	want := config.Settings{
 		Model: "mine/org/name", Effort: "high", Permission: "ask", MaxSteps: 40, Compact: "mechanical",
-		Timeout: time.Hour, StallTimeout: 90 * time.Second, HeaderTimeout: 2 * time.Minute, AttemptTimeout: 3 * time.Hour,
-		RetryFor: time.Minute, Tools: []string{"shell", "read"}, ToolFamily: "gpt", PassEnv: []string{"OPENAI_API_KEY"}, MCPImport: []string{"claude", "codex"}, RulesImport: []string{"claude"},
-		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug", RunHooks: config.HooksOwn, Executor: "ssh there settle executor", ExecutorLease: time.Minute, ExecutorInstall: config.InstallMissing,
+		Timeout: time.Hour, StallTimeout: 90 * time.Second, HeaderTimeout: 2 * time.Minute,
+		AttemptTimeout: 3 * time.Hour,
+		RetryFor:       time.Minute, Tools: []string{"shell", "read"}, ToolFamily: "gpt",
+		PassEnv: []string{"OPENAI_API_KEY"}, MCPImport: []string{"claude", "codex"}, RulesImport: []string{"claude"},
+		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug", RunHooks: config.HooksOwn,
+		Executor: "ssh there settle executor", ExecutorLease: time.Minute, ExecutorInstall: config.InstallMissing,
 		Jobs:     config.Jobs{Release: "deny", OnInterrupt: "end", OnExit: "release"},
 		Sandbox:  config.Sandbox{Use: "required", Mode: "read-only", Network: "on", Read: []string{"~/tools"}},
 		Tasks:    config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},
 		Terminal: config.Terminal{Theme: "default", Notify: "bell", Keys: "default"},
 		Web:      config.Web{Search: "command", SearchCommand: []string{"find", "--json"}},
-		Models:   map[string]config.Model{"mine/org/name": {Window: 1000, MaxOutput: 100, Images: &no, Thinking: &yes, ToolFamily: "claude"}},
+		Models: map[string]config.Model{"mine/org/name": {
+			Window: 1000, MaxOutput: 100, Images: &no, Thinking: &yes,
+			ToolFamily: "claude",
+		}},
 	}
 	got := r.Settings
 	mine := got.Providers["mine"]
@@ -182,8 +188,9 @@ func TestEverySettingInAFile(t *testing.T) {
 		return config.Origin{Kind: config.File, Where: r.UserFile + ":" + line}
 	}
 	wantMine := config.Provider{
-		Name: "mine", Wire: config.WireChat, BaseURL: "https://host/v1", KeyEnv: "MINE_KEY", KeyCommand: []string{"pass", "mine"},
-		Headers: map[string]string{"X-Team": "core"}, Query: map[string]string{"api-version": "1"},
+		Name: "mine", Wire: config.WireChat, BaseURL: "https://host/v1", KeyEnv: "MINE_KEY",
+		KeyCommand: []string{"pass", "mine"},
+		Headers:    map[string]string{"X-Team": "core"}, Query: map[string]string{"api-version": "1"},
 		CAFile:    filepath.Join(filepath.Dir(r.UserFile), "ca.pem"),
 		ExtraBody: map[string]any{"top_k": int64(1)}, MaxConcurrent: 4, Origin: file("36"), BaseURLOrigin: file("38"),
 	}
@@ -202,15 +209,33 @@ func TestMistakes(t *testing.T) {
 		{"twice", "model = 'a/b'\nmodel = 'a/b'", "config.toml:2: is not TOML"},
 		{"unknown key", "# x\nmax_step = 3", `config.toml:2: max_step: unknown setting; did you mean "max_steps"?`},
 		{"unknown key without a neighbour", "colour = 3", "config.toml:1: colour: unknown setting\n"},
-		{"unknown table", "[provider.x]\nwire='chat'", `config.toml:1: provider: unknown setting; did you mean "providers"?`},
-		{"unknown key of a provider", "[providers.x]\nwire='chat'\nbaseurl = 'http://h'", `config.toml:3: providers.x.baseurl: unknown setting; did you mean "base_url"?`},
-		{"unknown key of jobs", "[jobs]\non_exti = 'x'", `config.toml:2: jobs.on_exti: unknown setting; did you mean "on_exit"?`},
+		{
+			"unknown table", "[provider.x]\nwire='chat'",
+			`config.toml:1: provider: unknown setting; did you mean "providers"?`,
+		},
+		{
+			"unknown key of a provider", "[providers.x]\nwire='chat'\nbaseurl = 'http://h'",
+			`config.toml:3: providers.x.baseurl: unknown setting; did you mean "base_url"?`,
+		},
+		{
+			"unknown key of jobs", "[jobs]\non_exti = 'x'",
+			`config.toml:2: jobs.on_exti: unknown setting; did you mean "on_exit"?`,
+		},
 		{"wrong type", "max_steps = 'many'", `config.toml:1: max_steps: must be a whole number, 0 or more, not "many"`},
 		{"negative", "max_steps = -1", "must be a whole number, 0 or more, not -1"},
 		{"float", "retries = 1.5", "must be a whole number, 0 or more, not 1.5"},
-		{"bad duration", "timeout = '5 minutes'", `config.toml:1: timeout: must be a duration such as "90s" or "10m", not "5 minutes"`},
-		{"duration without a unit", "timeout = 600", `config.toml:1: timeout: 600 has no unit; did you mean "600s" (seconds)?`},
-		{"text without a unit", "stall_timeout = ' 1.5 '", `config.toml:1: stall_timeout: " 1.5 " has no unit; did you mean "1.5s" (seconds)?`},
+		{
+			"bad duration", "timeout = '5 minutes'",
+			`config.toml:1: timeout: must be a duration such as "90s" or "10m", not "5 minutes"`,
+		},
+		{
+			"duration without a unit", "timeout = 600",
+			`config.toml:1: timeout: 600 has no unit; did you mean "600s" (seconds)?`,
+		},
+		{
+			"text without a unit", "stall_timeout = ' 1.5 '",
+			`config.toml:1: stall_timeout: " 1.5 " has no unit; did you mean "1.5s" (seconds)?`,
+		},
 		{"negative duration", "timeout = '-5s'", "must be a duration"},
 		{"absurd duration", "timeout = 9223372036854775807", "has no unit"},
 		{"bad word", "permission = 'alow'", `"alow" is not one of allow, ask, deny; did you mean "allow"?`},
@@ -219,12 +244,24 @@ func TestMistakes(t *testing.T) {
 		{"not a table", "jobs = 3", "config.toml:1: jobs: must be a table, not 3"},
 		{"control characters", `model = "a/b\u001b[2J"`, "must be one line without control characters"},
 		{"no wire", "[providers.x]\nbase_url='http://h'", "config.toml:1: providers.x.wire: is missing"},
-		{"unknown wire", "[providers.x]\nwire='caht'", `"caht" is not one of openai, anthropic, gemini, chat; did you mean "chat"?`},
-		{"address without scheme", "[providers.x]\nwire='chat'\nbase_url='localhost:1'", "providers.x.base_url: must be a URL such as"},
+		{
+			"unknown wire", "[providers.x]\nwire='caht'",
+			`"caht" is not one of openai, anthropic, gemini, chat; did you mean "chat"?`,
+		},
+		{
+			"address without scheme", "[providers.x]\nwire='chat'\nbase_url='localhost:1'",
+			"providers.x.base_url: must be a URL such as",
+		},
 		{"address with a query", "[providers.x]\nwire='chat'\nbase_url='http://h?k=secret'", "must have no query"},
 		{"name", "[providers.'a/b']\nwire='chat'", "a provider name consists of lower-case letters"},
-		{"variable", "[providers.x]\nwire='chat'\nheaders = {A='${NOT_SET}'}", "providers.x.headers.A: refers to NOT_SET, which is not set"},
-		{"header", "[providers.x]\nwire='chat'\nheaders = {'A B'='c'}", "providers.x.headers.A B: is not a valid header name"},
+		{
+			"variable", "[providers.x]\nwire='chat'\nheaders = {A='${NOT_SET}'}",
+			"providers.x.headers.A: refers to NOT_SET, which is not set",
+		},
+		{
+			"header", "[providers.x]\nwire='chat'\nheaders = {'A B'='c'}",
+			"providers.x.headers.A B: is not a valid header name",
+		},
 		{"command", "[providers.x]\nwire='chat'\nkey_command = []", "must be a command"},
 		{"model without provider", "[models.x]\nwindow=1", `"x" must be "PROVIDER/NAME"`},
 		{"all at once", "a1 = 1\nb1 = 2", "config.toml:2: b1: unknown setting"},
@@ -254,7 +291,8 @@ func TestMistakesOutsideFiles(t *testing.T) {
 	w.in.Flags = map[string]string{"max_steps": "x"}
 	_, err := config.Load(w.in)
 	for _, want := range []string{
-		"SETTLE_STALL_TIMEOUT_MS: must be a duration", "OPENAI_BASE_URL: must be a URL", "--max-steps: must be a whole number",
+		"SETTLE_STALL_TIMEOUT_MS: must be a duration", "OPENAI_BASE_URL: must be a URL",
+		"--max-steps: must be a whole number",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -299,7 +337,11 @@ func TestDataDir(t *testing.T) {
 		{"home", "linux", map[string]string{"HOME": home}, home + "/.local/share/settle"},
 		{"xdg", "linux", map[string]string{"HOME": home, "XDG_DATA_HOME": xdg}, xdg + "/settle"},
 		{"relative xdg", "linux", map[string]string{"HOME": home, "XDG_DATA_HOME": "x"}, home + "/.local/share/settle"},
-		{"own", "linux", map[string]string{"HOME": home, "XDG_DATA_HOME": xdg, "SETTLE_DATA_DIR": dir + "/own"}, dir + "/own"},
+		{
+			"own", "linux",
+			map[string]string{"HOME": home, "XDG_DATA_HOME": xdg, "SETTLE_DATA_DIR": dir + "/own"},
+			dir + "/own",
+		},
 		{"own, relative", "linux", map[string]string{"SETTLE_DATA_DIR": "own"}, dir + "/own"},
 		{"macOS", "darwin", map[string]string{"HOME": home}, home + "/Library/Application Support/settle"},
 		{"Windows", "windows", map[string]string{"LocalAppData": xdg}, xdg + "/settle"},
@@ -307,7 +349,10 @@ func TestDataDir(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := config.Load(config.Input{Dir: dir, GOOS: tt.goos, Getenv: func(name string) string { return tt.env[name] }})
+			r, err := config.Load(config.Input{
+				Dir: dir, GOOS: tt.goos,
+				Getenv: func(name string) string { return tt.env[name] },
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -332,9 +377,18 @@ func TestWatchdog(t *testing.T) {
 		{"loopback", "127.0.0.1:8000", "", config.Watchdog{30 * m, 30 * m, 15 * m, time.Hour}},
 		{"private", "[fd00::1]:8000", "", config.Watchdog{30 * m, 30 * m, 15 * m, time.Hour}},
 		{"name without dots", "gpu-box", "", config.Watchdog{30 * m, 30 * m, 15 * m, time.Hour}},
-		{"stall bounds the others", "localhost", "stall_timeout='20s'", config.Watchdog{20 * s, 20 * s, 20 * s, time.Hour}},
-		{"unless they are set", "h.example.com", "stall_timeout='20s'\nheader_timeout='1m'\nthinking_timeout='2m'", config.Watchdog{m, 20 * s, 2 * m, time.Hour}},
-		{"a long stall bounds nothing", "h.example.com", "stall_timeout='1h'", config.Watchdog{600 * s, 60 * m, 15 * m, time.Hour}},
+		{
+			"stall bounds the others", "localhost", "stall_timeout='20s'",
+			config.Watchdog{20 * s, 20 * s, 20 * s, time.Hour},
+		},
+		{
+			"unless they are set", "h.example.com", "stall_timeout='20s'\nheader_timeout='1m'\nthinking_timeout='2m'",
+			config.Watchdog{m, 20 * s, 2 * m, time.Hour},
+		},
+		{
+			"a long stall bounds nothing", "h.example.com", "stall_timeout='1h'",
+			config.Watchdog{600 * s, 60 * m, 15 * m, time.Hour},
+		},
 		{"off", "h.example.com", "stall_timeout=0", config.Watchdog{600 * s, 0, 15 * m, time.Hour}},
 	}
 	for _, tt := range tests {

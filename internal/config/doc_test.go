@@ -27,7 +27,9 @@ func TestDocumentation(t *testing.T) {
 		t.Error("the example has no rules")
 	}
 	for _, line := range r.Lines() {
-		if !strings.HasPrefix(line.Key, "providers.") && !strings.HasPrefix(line.Key, "models.") && !strings.HasPrefix(line.Key, "rules.") && !strings.HasPrefix(line.Key, "mcp.") && !strings.HasPrefix(line.Key, "chosen.") &&
+		if !strings.HasPrefix(line.Key, "providers.") && !strings.HasPrefix(line.Key, "models.") &&
+			!strings.HasPrefix(line.Key, "rules.") && !strings.HasPrefix(line.Key, "mcp.") &&
+			!strings.HasPrefix(line.Key, "chosen.") &&
 			!strings.Contains(string(page), "| `"+line.Key+"` |") {
 			t.Errorf("%s is not documented", line.Key)
 		}

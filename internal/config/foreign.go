@@ -143,7 +143,8 @@ func (from ServerSource) codex(name string, value any) (Server, error) {
 		return Server{}, fmt.Errorf("is not understood: %w", err)
 	}
 	s := Server{
-		Name: name, Env: map[string]string{}, URL: f.URL, Headers: map[string]string{}, Enabled: f.Enabled == nil || *f.Enabled,
+		Name: name, Env: map[string]string{}, URL: f.URL, Headers: map[string]string{}, Enabled: f.Enabled == nil ||
+			*f.Enabled,
 		StartTimeout: seconds(max(f.StartupSeconds, f.StartupMS/1000)), Timeout: seconds(f.ToolSeconds),
 		Tools: f.Tools, Without: f.Without, Origin: Origin{Kind: from.Kind, Where: from.Path},
 	}

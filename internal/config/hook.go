@@ -145,7 +145,10 @@ func (l *loader) projectHooks() {
 	project := l.in.Trust.Project(l.in.Dir)
 	users := l.foreignFiles()
 	for _, dir := range project.Dirs {
-		for _, name := range []string{".claude/settings.json", ".claude/settings.local.json", ".codex/hooks.json", ".codex/config.toml"} {
+		for _, name := range []string{
+			".claude/settings.json", ".claude/settings.local.json", ".codex/hooks.json",
+			".codex/config.toml",
+		} {
 			path := filepath.Join(dir, filepath.FromSlash(name))
 			if slices.Contains(users, path) { // the home directory can be a project
 				continue
@@ -185,8 +188,12 @@ func hooksHash(project repo.Project, dir string, list []Hook) string {
 	sum := sha256.New()
 	for _, h := range list {
 		fmt.Fprintf(sum, "%q %q %q %q %d %q\n", h.Event, h.Matcher, h.Command, h.Args, h.Timeout, h.Broken)
-		for _, word := range append(strings.FieldsFunc(strings.NewReplacer(`"`, "", "'", "").Replace(h.Command), delimits), h.Args...) {
-			for _, variable := range []string{"$CLAUDE_PROJECT_DIR", "${CLAUDE_PROJECT_DIR}", "$SETTLE_PROJECT_DIR", "${SETTLE_PROJECT_DIR}"} {
+		for _, word := range append(strings.FieldsFunc(strings.NewReplacer(`"`, "", "'", "").Replace(h.Command),
+			delimits), h.Args...) {
+			for _, variable := range []string{
+				"$CLAUDE_PROJECT_DIR", "${CLAUDE_PROJECT_DIR}", "$SETTLE_PROJECT_DIR",
+				"${SETTLE_PROJECT_DIR}",
+			} {
 				word = strings.ReplaceAll(word, variable, dir)
 			}
 			if word == "" {

@@ -32,7 +32,8 @@ func TestHooksOfTheUser(t *testing.T) {
 	w := newWorld(t)
 	w.user("[[hooks.PreToolUse]]\nmatcher = \"shell\"\ncommand = \"mine\"\ntimeout = \"3s\"\n")
 	w.write("home/.claude/settings.json", claudeHooks)
-	w.write("home/.codex/config.toml", "model = \"x\"\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = \"command\"\ncommand = \"codex\"\n")
+	w.write("home/.codex/config.toml",
+		"model = \"x\"\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = \"command\"\ncommand = \"codex\"\n")
 	r := w.load()
 	want := `PreToolUse mine; PreToolUse "$CLAUDE_PROJECT_DIR"/.claude/hooks/check.sh; PreToolUse http; Stop say done; Stop codex`
 	if got := commands(r.Hooks); got != want {
@@ -43,7 +44,8 @@ func TestHooksOfTheUser(t *testing.T) {
 			t.Errorf("%+v", h)
 		}
 	}
-	if r.Hooks[0].Timeout != 3*time.Second || r.Hooks[1].Timeout != 5*time.Second || r.Hooks[2].Broken == "" || r.Hooks[1].Matcher != "Bash|Edit" {
+	if r.Hooks[0].Timeout != 3*time.Second || r.Hooks[1].Timeout != 5*time.Second || r.Hooks[2].Broken == "" ||
+		r.Hooks[1].Matcher != "Bash|Edit" {
 		t.Errorf("%+v", r.Hooks)
 	}
 }
@@ -55,7 +57,8 @@ func TestHooksOfAProject(t *testing.T) {
 	w.write("repo/.claude/hooks/check.sh", "exit 0\n")
 	dir := filepath.Join(w.dir, "repo")
 	r := w.load()
-	if len(r.Hooks) > 0 || len(r.ProjectHooks) != 1 || !strings.Contains(strings.Join(r.Notes, "\n"), "settle hooks --trust") {
+	if len(r.Hooks) > 0 || len(r.ProjectHooks) != 1 ||
+		!strings.Contains(strings.Join(r.Notes, "\n"), "settle hooks --trust") {
 		t.Fatalf("%+v, %q", r.ProjectHooks, r.Notes)
 	}
 	recorded, _ := json.Marshal(map[string]string{r.ProjectHooks[0].Path: r.ProjectHooks[0].Hash})
@@ -64,7 +67,8 @@ func TestHooksOfAProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.write(name, string(recorded))
-	if r = w.load(); len(r.Hooks) != 3 || r.Hooks[0].Own || r.Hooks[0].Dir != dir || r.Hooks[0].Event != event.HookBefore {
+	if r = w.load(); len(r.Hooks) != 3 || r.Hooks[0].Own || r.Hooks[0].Dir != dir ||
+		r.Hooks[0].Event != event.HookBefore {
 		t.Fatalf("trusted: %+v", r.Hooks)
 	}
 	trusted, project := r.ProjectHooks[0], repo.Trust{}.Project(dir)

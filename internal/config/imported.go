@@ -39,7 +39,9 @@ func (l *loader) importServers() {
 }
 
 // importFrom reads the servers of a file. A wrong file affects only its own servers.
-func (l *loader) importFrom(dir, name string, limit int64, read func(ServerSource, []byte) ([]Server, []string, error)) {
+func (l *loader) importFrom(dir, name string, limit int64,
+	read func(ServerSource, []byte) ([]Server, []string, error),
+) {
 	if dir == "" {
 		return
 	}
@@ -91,7 +93,7 @@ func (l *loader) claudeServers(from ServerSource, data []byte) (all []Server, no
 			return all, notes, err
 		}
 		for _, s := range servers {
-			if !slices.ContainsFunc(all, func(other Server) bool { return other.Name == s.Name }) {
+			if !slices.ContainsFunc(all, func(known Server) bool { return known.Name == s.Name }) {
 				all = append(all, s)
 			}
 		}

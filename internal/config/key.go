@@ -88,7 +88,8 @@ func (r *Resolved) collectorSecrets() (secrets []string) {
 		for pair := range strings.SplitSeq(r.in.Getenv(name), ",") {
 			_, written, _ := strings.Cut(pair, "=")
 			value, _ := url.PathUnescape(written)
-			secrets = append(secrets, strings.TrimSpace(written), strings.TrimSpace(value), value[strings.LastIndex(value, " ")+1:])
+			secrets = append(secrets, strings.TrimSpace(written), strings.TrimSpace(value),
+				value[strings.LastIndex(value, " ")+1:])
 		}
 	}
 	return secrets
@@ -112,7 +113,8 @@ func (r *Resolved) Withholds(value string) bool {
 	return slices.ContainsFunc(r.providerSecrets(), func(secret string) bool {
 		secret = strings.TrimSpace(secret)
 		return len(secret) >= redact.MinLength && strings.Contains(value, secret) &&
-			!slices.ContainsFunc(r.PassEnv, func(name string) bool { return strings.Contains(r.in.Getenv(name), secret) })
+			!slices.ContainsFunc(r.PassEnv,
+				func(name string) bool { return strings.Contains(r.in.Getenv(name), secret) })
 	})
 }
 

@@ -77,7 +77,8 @@ func Load(in Input) (*Resolved, error) {
 		in.GOOS = runtime.GOOS
 	}
 	l := &loader{settings: settings(), Resolved: Resolved{
-		Settings: defaults(), Origins: map[string]Origin{}, UserFile: UserFile(in.GOOS, in.Getenv), Trust: in.Trust, in: in,
+		Settings: defaults(), Origins: map[string]Origin{}, UserFile: UserFile(in.GOOS, in.Getenv), Trust: in.Trust,
+		in: in,
 	}}
 	l.DataDir = dataDir(in.GOOS, in.Getenv)
 	if err := l.user(); err != nil {
@@ -162,7 +163,8 @@ func (l *loader) walk(top *table, found func(t *table, key string, k *setting, v
 		value, ok := t.take(key)
 		if _, old := t.values[k.oldKey]; old {
 			if ok {
-				t.fail(k.oldKey, fmt.Errorf("it is the earlier name of %q, which is set also; remove one of them", k.key))
+				t.fail(k.oldKey, fmt.Errorf("it is the earlier name of %q, which is set also; remove one of them",
+					k.key))
 				continue
 			}
 			key = k.oldKey
@@ -252,7 +254,10 @@ func (l *loader) environment() error {
 		l.Origins[k.key] = Origin{Kind: Env, Where: k.env}
 	}
 	l.DataDir = expand(l.DataDir, l.in.Dir, l.in.Getenv)
-	for name, variable := range map[string]string{"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL", "gemini": "GOOGLE_GEMINI_BASE_URL"} {
+	for name, variable := range map[string]string{
+		"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL",
+		"gemini": "GOOGLE_GEMINI_BASE_URL",
+	} {
 		value := l.in.Getenv(variable)
 		if value == "" {
 			continue

@@ -77,7 +77,8 @@ func ClaudePattern(tool, content, dir string) string {
 		}
 		return Literal(dir) + "/" + rest
 	}
-	if name, is := strings.CutSuffix(content, "/"); is && !strings.Contains(name, "/") && strings.Trim(name, "~.") != "" {
+	if name, is := strings.CutSuffix(content, "/"); is && !strings.Contains(name, "/") &&
+		strings.Trim(name, "~.") != "" {
 		return "**/" + content // a directory at any depth, as in .gitignore
 	}
 	return strings.TrimPrefix(content, "./")
@@ -111,7 +112,8 @@ func namesArgument(tool, content string) bool {
 // tooWide reports whether settle would allow more hosts than Claude Code, where a wildcard
 // matches dots only at the beginning.
 func tooWide(r Rule) bool {
-	return r.Decision == event.Allow && r.Tool == "web_fetch" && r.Pattern != "*" && strings.Contains(strings.TrimPrefix(r.Pattern, "*."), "*")
+	return r.Decision == event.Allow && r.Tool == "web_fetch" && r.Pattern != "*" &&
+		strings.Contains(strings.TrimPrefix(r.Pattern, "*."), "*")
 }
 
 // importRules adds the rules from settings files of Claude Code: the user's rules before
@@ -195,7 +197,8 @@ func (l *loader) claudeRules(p claudePermissions, path, dir string, kind OriginK
 		}
 	}
 	if len(left) > 0 {
-		l.Notes = append(l.Notes, fmt.Sprintf("%s: settle cannot use these of its permissions: %s", path, strings.Join(left, ", ")))
+		l.Notes = append(l.Notes, fmt.Sprintf("%s: settle cannot use these of its permissions: %s", path,
+			strings.Join(left, ", ")))
 	}
 	return rules
 }

@@ -24,15 +24,19 @@ func TestRulesOfClaudeCode(t *testing.T) {
 	r := w.load()
 	var got []string
 	for _, rule := range r.Rules {
-		if rule.Imported != (rule.Decision != "ask" || rule.Pattern != "git push") || rule.Imported && rule.Tightens != strings.Contains(rule.Origin.Where, "/repo/") {
+		if rule.Imported != (rule.Decision != "ask" || rule.Pattern != "git push") || rule.Imported &&
+			rule.Tightens != strings.Contains(rule.Origin.Where, "/repo/") {
 			t.Errorf("%+v", rule)
 		}
 		got = append(got, fmt.Sprintf("%s (%s)", w.plain(rule.String()), w.plain(rule.Origin.Where)))
 	}
 	user, project := "(/home/.claude/settings.json)", "(/repo/.claude/settings.json)"
 	want := []string{
-		"allow web_fetch * " + user, "allow shell npm run test * " + user, "allow edit /tmp/x/** " + user, "allow read ~/notes/** " + user, "allow web_fetch example.com " + user,
-		"allow memory__* " + user, "allow github__get_issue " + user, "ask web_search " + user, "deny read **/private/ " + user, "deny read .env " + user, "deny web_fetch *.evil.* " + user, "deny shell curl * " + user,
+		"allow web_fetch * " + user, "allow shell npm run test * " + user, "allow edit /tmp/x/** " + user,
+		"allow read ~/notes/** " + user, "allow web_fetch example.com " + user,
+		"allow memory__* " + user, "allow github__get_issue " + user, "ask web_search " + user,
+		"deny read **/private/ " + user, "deny read .env " + user, "deny web_fetch *.evil.* " + user,
+		"deny shell curl * " + user,
 		"ask shell git push (/home/.config/settle/config.toml:1)",
 		"ask edit src/** " + project, "deny edit /repo/gen/** " + project, "deny shell git push * " + project,
 		"deny shell (/repo/.claude/settings.local.json)",
@@ -43,7 +47,8 @@ func TestRulesOfClaudeCode(t *testing.T) {
 	notes := w.plain(strings.Join(r.Notes, "\n"))
 	for _, want := range []string{
 		"/home/.claude/settings.json: settle cannot use these of its permissions: allow WebFetch(domain:example.*), allow mcp__github__merge(repo:x), deny Bash(run_in_background:true), deny Task(Explore), deny Nonsense",
-		"/repo/.claude/settings.json: its 2 rules that allow are not used: a project may only tighten", "/repo/sub/.claude/settings.json: its permissions are not used",
+		"/repo/.claude/settings.json: its 2 rules that allow are not used: a project may only tighten",
+		"/repo/sub/.claude/settings.json: its permissions are not used",
 	} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("%q is not in %s", want, notes)

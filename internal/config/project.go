@@ -54,7 +54,8 @@ func (l *loader) projectValue(t *table, key string, k *setting, value any) {
 	case k.key == "tools":
 		want.Tools = l.narrowed(t, want.Tools)
 	case k.looseness(&want) > k.looseness(&l.Settings):
-		l.ignored(t, k.key, fmt.Sprintf("%s is looser than %s, and a project may only tighten", shown(k.get(&want)), l.inForce(k)))
+		l.ignored(t, k.key, fmt.Sprintf("%s is looser than %s, and a project may only tighten", shown(k.get(&want)),
+			l.inForce(k)))
 		return
 	case k.looseness(&want) == k.looseness(&l.Settings):
 		return

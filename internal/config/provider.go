@@ -132,7 +132,7 @@ func (l *loader) provider(t *table, name string) {
 		limits.done()
 	}
 	t.done()
-	if _, said := t.values["wire"]; !said && p.Wire == "" {
+	if _, isSet := t.values["wire"]; !isSet && p.Wire == "" {
 		t.fail("wire", fmt.Errorf("is missing: openai, anthropic, gemini or chat"))
 	}
 	l.Providers[name] = p
@@ -175,7 +175,8 @@ func (l *loader) pairs(t *table, key string, p *Provider) map[string]string {
 // headerName reports whether name is a token of HTTP (RFC 9110, section 5.6.2).
 func headerName(name string) bool {
 	return name != "" && strings.IndexFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("!#$%&'*+-.^_`|~", r))
 	}) < 0
 }
 
@@ -193,9 +194,10 @@ func expandVars(value string, getenv func(string) string) (expanded string, vars
 // Credential reports whether a header or a query parameter of this name contains a secret.
 func Credential(name string) bool {
 	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"auth", "key", "token", "secret", "password", "cookie", "signature"}, func(part string) bool {
-		return strings.Contains(name, part)
-	})
+	return slices.ContainsFunc([]string{"auth", "key", "token", "secret", "password", "cookie", "signature"},
+		func(part string) bool {
+			return strings.Contains(name, part)
+		})
 }
 
 // Private reports whether the provider's server is on this machine or on a private network.

@@ -36,7 +36,8 @@ type Rule struct {
 
 // Literal is the pattern that matches exactly one path.
 func Literal(path string) string {
-	return strings.NewReplacer(`\`, `[\\]`, "*", "[*]", "?", "[?]", "[", "[[]", "{", "[{]", "}", "[}]").Replace(filepath.ToSlash(path))
+	return strings.NewReplacer(`\`, `[\\]`, "*", "[*]", "?", "[?]", "[", "[[]", "{", "[{]", "}",
+		"[}]").Replace(filepath.ToSlash(path))
 }
 
 func (r Rule) String() string {

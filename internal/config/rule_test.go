@@ -20,10 +20,19 @@ func TestRules(t *testing.T) {
 	}
 	user, project := "/home/.config/settle/config.toml", "/repo/.settle/config.toml"
 	want := []config.Rule{
-		{Tool: "shell", Pattern: "git *", Decision: "allow", Origin: config.Origin{Kind: config.File, Where: user + ":1"}},
+		{
+			Tool: "shell", Pattern: "git *", Decision: "allow",
+			Origin: config.Origin{Kind: config.File, Where: user + ":1"},
+		},
 		{Tool: "edit", Decision: "ask", Origin: config.Origin{Kind: config.File, Where: user + ":6"}},
-		{Tool: "shell", Pattern: "git push", Decision: "deny", Tightens: true, Origin: config.Origin{Kind: config.Project, Where: project + ":6"}},
-		{Tool: "*", Pattern: ".env", Decision: "ask", Tightens: true, Origin: config.Origin{Kind: config.Project, Where: "/repo/sub/.settle/config.toml:1"}},
+		{
+			Tool: "shell", Pattern: "git push", Decision: "deny", Tightens: true,
+			Origin: config.Origin{Kind: config.Project, Where: project + ":6"},
+		},
+		{
+			Tool: "*", Pattern: ".env", Decision: "ask", Tightens: true,
+			Origin: config.Origin{Kind: config.Project, Where: "/repo/sub/.settle/config.toml:1"},
+		},
 	}
 	if diff := cmp.Diff(want, r.Rules); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -38,7 +47,10 @@ func TestRules(t *testing.T) {
 			shown = append(shown, line.Key+" "+line.Value)
 		}
 	}
-	if diff := cmp.Diff([]string{"rules.1 allow shell git *", "rules.2 ask edit", "rules.3 deny shell git push", "rules.4 ask * .env"}, shown); diff != "" {
+	if diff := cmp.Diff([]string{
+		"rules.1 allow shell git *", "rules.2 ask edit", "rules.3 deny shell git push",
+		"rules.4 ask * .env",
+	}, shown); diff != "" {
 		t.Errorf("shown (-want +got):\n%s", diff)
 	}
 }
@@ -50,8 +62,14 @@ func TestMistakesInRules(t *testing.T) {
 		{"[rules]\ntool = 'x'", "must be tables, each under [[rules]], not a table"},
 		{"[[rules]]\ntool = 'shell'", "config.toml:1: rules.1.decision: is missing"},
 		{"[[rules]]\ndecision = 'ask'", "config.toml:1: rules.1.tool: is missing"},
-		{"[[rules]]\ntool = 'a'\ndecision = 'ask'\n[[rules]]\ntool = 'b'\ndecision = 'alow'", `config.toml:6: rules.2.decision: "alow" is not one of allow, ask, deny; did you mean "allow"?`},
-		{"[[rules]]\ntool = 'a'\ndecision = 'ask'\npatern = 'x'", `config.toml:4: rules.1.patern: unknown setting; did you mean "pattern"?`},
+		{
+			"[[rules]]\ntool = 'a'\ndecision = 'ask'\n[[rules]]\ntool = 'b'\ndecision = 'alow'",
+			`config.toml:6: rules.2.decision: "alow" is not one of allow, ask, deny; did you mean "allow"?`,
+		},
+		{
+			"[[rules]]\ntool = 'a'\ndecision = 'ask'\npatern = 'x'",
+			`config.toml:4: rules.1.patern: unknown setting; did you mean "pattern"?`,
+		},
 		{"[[rules]]\ntool = 3\ndecision = 'ask'", "config.toml:2: rules.1.tool: must be a string, not 3"},
 	} {
 		w := newWorld(t)

@@ -130,7 +130,8 @@ func oauthOf(t *table) *OAuth {
 // add adds a server. An unusable server affects no other setting.
 func (l *loader) add(s Server) {
 	if len(s.missing) > 0 && s.Enabled {
-		l.Notes = append(l.Notes, fmt.Sprintf("%s: the MCP server %q is not used: it refers to %s, which is not set", s.Origin, s.Name, s.missing[0]))
+		l.Notes = append(l.Notes, fmt.Sprintf("%s: the MCP server %q is not used: it refers to %s, which is not set",
+			s.Origin, s.Name, s.missing[0]))
 		s.Enabled = false
 	}
 	if l.Servers == nil {
@@ -141,7 +142,8 @@ func (l *loader) add(s Server) {
 
 func checkServerName(name string) error {
 	if name == "" || len(name) > maxServerName || strings.ContainsFunc(name, unicode.IsControl) {
-		return fmt.Errorf("the name of a server has 1 to %d characters, none of them a control character", maxServerName)
+		return fmt.Errorf("the name of a server has 1 to %d characters, none of them a control character",
+			maxServerName)
 	}
 	return nil
 }

@@ -39,10 +39,15 @@ command = ["server", "${NOT_SET}"]
 	}
 	want := map[string]config.Server{
 		"files": {
-			Name: "files", Command: []string{"npx", "-y", "server-filesystem", "/srv/files"}, Env: map[string]string{"LEVEL": "debug", "API_KEY": "a-key-of-the-user"},
-			Dir: "/home/work", StartTimeout: 10 * time.Second, Timeout: time.Minute, Enabled: true, Tools: []string{"read_file"}, Origin: file("2"),
+			Name: "files", Command: []string{"npx", "-y", "server-filesystem", "/srv/files"},
+			Env: map[string]string{"LEVEL": "debug", "API_KEY": "a-key-of-the-user"},
+			Dir: "/home/work", StartTimeout: 10 * time.Second, Timeout: time.Minute, Enabled: true,
+			Tools: []string{"read_file"}, Origin: file("2"),
 		},
-		"github": {Name: "github", URL: "https://example.com/mcp", Headers: map[string]string{"Authorization": "Bearer ghp_0123456789abcdef"}, Origin: file("11")},
+		"github": {
+			Name: "github", URL: "https://example.com/mcp",
+			Headers: map[string]string{"Authorization": "Bearer ghp_0123456789abcdef"}, Origin: file("11"),
+		},
 		"broken": {Name: "broken", Command: []string{"server", ""}, Origin: file("16")},
 	}
 	got := map[string]config.Server{}
@@ -96,7 +101,8 @@ func TestServersThatAreWrong(t *testing.T) {
 func TestServersOfAProject(t *testing.T) {
 	w := newWorld(t)
 	w.project("[mcp.x]\ncommand = 'evil'")
-	if r := w.load(); len(r.Servers) > 0 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "mcp was ignored: a project may not set it") {
+	if r := w.load(); len(r.Servers) > 0 || len(r.Notes) != 1 ||
+		!strings.Contains(r.Notes[0], "mcp was ignored: a project may not set it") {
 		t.Errorf("got %v, %q", r.Servers, r.Notes)
 	}
 }

@@ -36,7 +36,10 @@ func (r *Resolved) Lines() []Line {
 		lines = append(lines, r.providerLines(p)...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Models)) {
-		lines = append(lines, Line{fmt.Sprintf("models.%q", name), r.Models[name].String(), Origin{Kind: File, Where: r.UserFile}})
+		lines = append(lines, Line{
+			fmt.Sprintf("models.%q", name), r.Models[name].String(),
+			Origin{Kind: File, Where: r.UserFile},
+		})
 	}
 	for _, s := range r.SortedServers() {
 		lines = append(lines, r.serverLines(s)...)

@@ -52,7 +52,8 @@ func parseChallenge(values []string) *challenge {
 
 // NeedsScope reports whether an answer requires a login with more scopes.
 func NeedsScope(answer *http.Response) bool {
-	return answer.StatusCode == http.StatusForbidden && parseChallenge(answer.Header["Www-Authenticate"]).code == "insufficient_scope"
+	return answer.StatusCode == http.StatusForbidden &&
+		parseChallenge(answer.Header["Www-Authenticate"]).code == "insufficient_scope"
 }
 
 // resource has the used fields of a server's metadata (RFC 9728, section 2).
@@ -83,9 +84,9 @@ type place struct {
 }
 
 // discover finds the authorization server of a server.
-func discover(ctx context.Context, c *http.Client, server string, asked *challenge) (_ *place, err error) {
+func discover(ctx context.Context, c *http.Client, server string, demand *challenge) (_ *place, err error) {
 	at := &place{}
-	if at.resource, err = findResource(ctx, c, server, asked.metadata); err != nil {
+	if at.resource, err = findResource(ctx, c, server, demand.metadata); err != nil {
 		return nil, err
 	}
 	issuer := at.resource.Servers[0]
@@ -109,7 +110,8 @@ func findServer(ctx context.Context, c *http.Client, issuer string) (m *metadata
 	origin, path := u.Scheme+"://"+u.Host, strings.TrimSuffix(u.EscapedPath(), "/")
 	found := false
 	for _, at := range []string{
-		origin + "/.well-known/oauth-authorization-server" + path, origin + "/.well-known/openid-configuration" + path, origin + path + "/.well-known/openid-configuration",
+		origin + "/.well-known/oauth-authorization-server" + path,
+		origin + "/.well-known/openid-configuration" + path, origin + path + "/.well-known/openid-configuration",
 	} {
 		if found, err = fetch(ctx, c, at, m); found || err != nil {
 			break
@@ -142,7 +144,10 @@ func findResource(ctx context.Context, c *http.Client, server, named string) (re
 	}
 	origin := url.URL{Scheme: u.Scheme, Host: u.Host}
 	const wellKnown = "/.well-known/oauth-protected-resource"
-	candidates := []string{origin.String() + wellKnown + strings.TrimSuffix(u.EscapedPath(), "/"), origin.String() + wellKnown}
+	candidates := []string{
+		origin.String() + wellKnown + strings.TrimSuffix(u.EscapedPath(), "/"),
+		origin.String() + wellKnown,
+	}
 	if named != "" {
 		candidates = []string{named}
 	}
@@ -150,13 +155,15 @@ func findResource(ctx context.Context, c *http.Client, server, named string) (re
 		var r resource
 		found, err := fetch(ctx, c, at, &r)
 		if err != nil {
-			return resource{}, fmt.Errorf("cannot use the server's metadata for logins (%s): %w", terminal.Short(at, 200), err)
+			return resource{}, fmt.Errorf("cannot use the server's metadata for logins (%s): %w",
+				terminal.Short(at, 200), err)
 		}
 		if !found {
 			continue
 		}
 		if !covers(r.Resource, u) {
-			return resource{}, fmt.Errorf("the metadata at %s is for %q, not for this server", terminal.Short(at, 200), terminal.Short(r.Resource, 200))
+			return resource{}, fmt.Errorf("the metadata at %s is for %q, not for this server",
+				terminal.Short(at, 200), terminal.Short(r.Resource, 200))
 		}
 		if len(r.Servers) == 0 {
 			return resource{}, fmt.Errorf("the metadata at %s names no authorization server", terminal.Short(at, 200))

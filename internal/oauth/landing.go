@@ -50,31 +50,34 @@ func (l *landing) url() string { return "http://" + l.listener.Addr().String() +
 // serve answers the browser until close.
 func (l *landing) serve(expected arrivals) {
 	l.done = make(chan struct{})
-	l.server = &http.Server{ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("Referrer-Policy", "no-referrer")
-		w.Header().Set("Connection", "close")
-		if r.Method != http.MethodGet || r.URL.Path != landingPath || r.Host != l.listener.Addr().String() {
-			http.Error(w, "There is nothing here.", http.StatusNotFound)
-			return
-		}
-		got, ours := expected.check(r.URL.Query())
-		switch {
-		case !ours: // any local process can send this request; the person's browser can still come
-			http.Error(w, "This is not the answer to the login that settle waits for.", http.StatusBadRequest)
-			return
-		case got.err != nil:
-			w.WriteHeader(http.StatusBadRequest)
-			_, _ = io.WriteString(w, "The login failed. The terminal says why. You can close this window.\n")
-		default:
-			_, _ = io.WriteString(w, "settle has got the login. You can close this window and go back to the terminal.\n")
-		}
-		select {
-		case l.arrived <- got:
-		default: // the first result counts
-		}
-	})}
+	l.server = &http.Server{
+		ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			w.Header().Set("Cache-Control", "no-store")
+			w.Header().Set("Referrer-Policy", "no-referrer")
+			w.Header().Set("Connection", "close")
+			if r.Method != http.MethodGet || r.URL.Path != landingPath || r.Host != l.listener.Addr().String() {
+				http.Error(w, "There is nothing here.", http.StatusNotFound)
+				return
+			}
+			got, ours := expected.check(r.URL.Query())
+			switch {
+			case !ours: // any local process can send this request; the person's browser can still come
+				http.Error(w, "This is not the answer to the login that settle waits for.", http.StatusBadRequest)
+				return
+			case got.err != nil:
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = io.WriteString(w, "The login failed. The terminal says why. You can close this window.\n")
+			default:
+				_, _ = io.WriteString(w, "settle has got the login. You can close this window and go back to the terminal.\n")
+			}
+			select {
+			case l.arrived <- got:
+			default: // the first result counts
+			}
+		}),
+	}
 	go func() { // ends with close
 		defer close(l.done)
 		_ = l.server.Serve(l.listener)
@@ -111,7 +114,8 @@ func (a arrivals) check(q url.Values) (got arrivalResult, ours bool) {
 	case issuer != "" && issuer != a.issuer, issuer == "" && a.issuerSent:
 		return arrivalResult{err: fmt.Errorf("the answer is of another authorization server (%q) than the one that was asked (%q)", terminal.Short(issuer, 200), terminal.Short(a.issuer, 200))}, true
 	case q.Get("error") != "":
-		return arrivalResult{err: fmt.Errorf("the login was refused: %w", &refusal{Code: q.Get("error"), Description: q.Get("error_description")})}, true
+		return arrivalResult{err: fmt.Errorf("the login was refused: %w",
+			&refusal{Code: q.Get("error"), Description: q.Get("error_description")})}, true
 	case q.Get("code") == "":
 		return arrivalResult{err: errors.New("the authorization server's answer has no code")}, true
 	}
@@ -122,7 +126,8 @@ func (a arrivals) check(q url.Values) (got arrivalResult, ours bool) {
 func (a arrivals) pasted(text string) (got arrivalResult, ours bool) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.RawQuery == "" {
-		return arrivalResult{err: errors.New("this is not an address with a code; copy all of what the browser's address bar shows")}, false
+		return arrivalResult{err: errors.New("this address has no code; copy the whole address from the browser")},
+			false
 	}
 	return a.check(u.Query())
 }

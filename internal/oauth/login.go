@@ -21,8 +21,8 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// DefaultPatience is the default time limit for the person to log in.
-const DefaultPatience = 15 * time.Minute
+// DefaultLoginTimeout is the default time limit for the person to log in.
+const DefaultLoginTimeout = 15 * time.Minute
 
 // Login is a login to a server.
 type Login struct {
@@ -43,8 +43,8 @@ type Login struct {
 	Show   func(link string)
 	Pasted <-chan string
 	Reject func(error)
-	// Patience bounds the wait for the person; 0 means [DefaultPatience].
-	Patience time.Duration
+	// Timeout bounds the wait for the person; 0 means [DefaultLoginTimeout].
+	Timeout time.Duration
 	// Learn, if set, receives each secret (C15).
 	Learn func(secrets ...string)
 }
@@ -55,11 +55,11 @@ func (s Store) Login(ctx context.Context, l *Login) error {
 	if s.dir == "" {
 		return errors.New("cannot log in without a data directory to keep the login in")
 	}
-	asked, err := l.ask(ctx)
+	demand, err := l.ask(ctx)
 	if err != nil {
 		return err
 	}
-	at, err := discover(ctx, l.Client, l.URL, asked)
+	at, err := discover(ctx, l.Client, l.URL, demand)
 	if err != nil {
 		return err
 	}
@@ -70,8 +70,9 @@ func (s Store) Login(ctx context.Context, l *Login) error {
 	defer back.close()
 	known, _ := s.Read(l.URL)
 	e := Entry{
-		URL: l.URL, Resource: at.resource.Resource, Issuer: at.meta.Issuer, TokenURL: at.meta.Token, RevokeURL: at.meta.Revoke,
-		Scopes: l.scopes(at, asked, &known),
+		URL: l.URL, Resource: at.resource.Resource, Issuer: at.meta.Issuer, TokenURL: at.meta.Token,
+		RevokeURL: at.meta.Revoke,
+		Scopes:    l.scopes(at, demand, &known),
 	}
 	if e.Client, err = l.client(ctx, at.meta, back.url(), e.Scopes); err != nil {
 		return err
@@ -121,10 +122,10 @@ func (l *Login) ask(ctx context.Context) (*challenge, error) {
 }
 
 // scopes returns the scopes that the login requests.
-func (l *Login) scopes(at *place, asked *challenge, known *Entry) []string {
+func (l *Login) scopes(at *place, demand *challenge, known *Entry) []string {
 	scopes := slices.Clone(l.Scopes)
 	if len(scopes) == 0 {
-		scopes = slices.Clone(asked.scopes)
+		scopes = slices.Clone(demand.scopes)
 		if len(scopes) == 0 {
 			scopes = slices.Clone(at.resource.Scopes)
 		}
@@ -158,8 +159,10 @@ func (l *Login) client(ctx context.Context, meta *metadata, back string, scopes 
 		method = "none"
 	}
 	got, err := register(ctx, l.Client, meta.Register, map[string]any{
-		"redirect_uris": []string{back}, "token_endpoint_auth_method": method, "grant_types": []string{"authorization_code", "refresh_token"},
-		"response_types": []string{"code"}, "client_name": "settle", "scope": strings.Join(scopes, " "), "application_type": "native",
+		"redirect_uris": []string{back}, "token_endpoint_auth_method": method,
+		"grant_types":    []string{"authorization_code", "refresh_token"},
+		"response_types": []string{"code"}, "client_name": "settle", "scope": strings.Join(scopes, " "),
+		"application_type": "native",
 	})
 	if ctx.Err() != nil {
 		return Client{}, context.Cause(ctx)
@@ -193,7 +196,9 @@ func register(ctx context.Context, c *http.Client, at string, as map[string]any)
 }
 
 // authorize shows the link and waits for the redirect with a code.
-func (l *Login) authorize(ctx context.Context, back *landing, meta *metadata, e *Entry, verifier, state string) (string, error) {
+func (l *Login) authorize(ctx context.Context, back *landing, meta *metadata, e *Entry, verifier,
+	state string,
+) (string, error) {
 	config := oauth2.Config{ClientID: e.Client.ID, RedirectURL: back.url(), Scopes: e.Scopes}
 	resource := oauth2.SetAuthURLParam("resource", e.Resource) // RFC 8707
 	ours, err := url.Parse(config.AuthCodeURL(state, oauth2.S256ChallengeOption(verifier), resource))
@@ -207,11 +212,12 @@ func (l *Login) authorize(ctx context.Context, back *landing, meta *metadata, e 
 	q := link.Query() // the endpoint can have parameters of its own
 	maps.Copy(q, ours.Query())
 	link.RawQuery = q.Encode()
-	patience := l.Patience
-	if patience == 0 {
-		patience = DefaultPatience
+	timeout := l.Timeout
+	if timeout == 0 {
+		timeout = DefaultLoginTimeout
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("nobody logged in within %s", terminal.Duration(patience)))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout,
+		fmt.Errorf("no login within %s", terminal.Duration(timeout)))
 	defer cancel()
 	arrival := arrivals{state: state, issuer: e.Issuer, issuerSent: meta.IssuerSent}
 	back.serve(arrival)

@@ -182,16 +182,17 @@ func TestPastedAddress(t *testing.T) {
 }
 
 // Another local process that guesses the port can neither end a login nor inject a code.
-func TestStrangersAtThePort(t *testing.T) {
+func TestForeignRedirectsAreIgnored(t *testing.T) {
 	f := setUp(t, oauthtest.Options{}).serves()
 	err := f.login(func(link string) {
 		back := f.Visit(link)
 		u, _ := url.Parse(back)
-		for _, stranger := range []string{
-			"http://" + u.Host + "/callback?code=stolen&state=guessed", "http://" + u.Host + "/callback?error=access_denied", "http://" + u.Host + "/",
+		for _, redirect := range []string{
+			"http://" + u.Host + "/callback?code=stolen&state=guessed",
+			"http://" + u.Host + "/callback?error=access_denied", "http://" + u.Host + "/",
 		} {
-			if status := f.Follow(stranger); status/100 != 4 {
-				t.Errorf("%s: status %d", stranger, status)
+			if status := f.Follow(redirect); status/100 != 4 {
+				t.Errorf("%s: status %d", redirect, status)
 			}
 		}
 		f.Follow(back)
@@ -238,13 +239,15 @@ func TestGuard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.guarded("https://8.8.8.8/mcp").Do(r); err == nil || !strings.Contains(err.Error(), "not a public address") {
+	if _, err := f.guarded("https://8.8.8.8/mcp").Do(r); err == nil ||
+		!strings.Contains(err.Error(), "not a public address") {
 		t.Errorf("of a public server: %v", err)
 	}
 	if r, err = http.NewRequestWithContext(t.Context(), http.MethodGet, "https://10.1.2.3/", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.guarded("https://8.8.8.8/mcp").Do(r); err == nil || !strings.Contains(err.Error(), "not a public address") {
+	if _, err := f.guarded("https://8.8.8.8/mcp").Do(r); err == nil ||
+		!strings.Contains(err.Error(), "not a public address") {
 		t.Errorf("of a public server: %v", err)
 	}
 	if r, err = http.NewRequestWithContext(t.Context(), http.MethodGet, f.URL, nil); err != nil {
@@ -269,7 +272,8 @@ func TestConfiguredClient(t *testing.T) {
 	if err := f.login(f.consent, known); err != nil {
 		t.Fatal(err)
 	}
-	if e, _ := f.store.Read(f.Resource()); !slices.Equal(e.Scopes, []string{"mine", "offline_access"}) || !slices.Contains(e.Secrets(), "a secret: of me") {
+	if e, _ := f.store.Read(f.Resource()); !slices.Equal(e.Scopes, []string{"mine", "offline_access"}) ||
+		!slices.Contains(e.Secrets(), "a secret: of me") {
 		t.Errorf("kept: %q", e.Scopes)
 	}
 }
@@ -317,7 +321,10 @@ func TestExpiredTokenIsRefreshed(t *testing.T) {
 
 // An ended login is reported, and its useless token is deleted.
 func TestLoginEnds(t *testing.T) {
-	for name, o := range map[string]oauthtest.Options{"the refresh token expired": {}, "there is none": {NoRefresh: true}} {
+	for name, o := range map[string]oauthtest.Options{
+		"the refresh token expired": {},
+		"there is none":             {NoRefresh: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			f := setUp(t, o)
 			if err := f.login(f.consent); err != nil {
@@ -376,16 +383,19 @@ func TestLogout(t *testing.T) {
 
 // A login that times out and a login that is cancelled leave nothing; TestMain checks that
 // the port is closed.
-func TestLoginIsGivenUp(t *testing.T) {
+func TestLoginTimesOut(t *testing.T) {
 	f := setUp(t, oauthtest.Options{})
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	err := f.store.Login(ctx, &oauth.Login{URL: f.Resource(), Ask: f.ask, Client: f.guarded(f.Resource()), Show: func(string) { cancel(why) }})
+	err := f.store.Login(ctx, &oauth.Login{
+		URL: f.Resource(), Ask: f.ask, Client: f.guarded(f.Resource()),
+		Show: func(string) { cancel(why) },
+	})
 	if !errors.Is(err, why) {
 		t.Errorf("got %v", err)
 	}
-	err = f.login(func(string) {}, func(l *oauth.Login) { l.Patience = time.Millisecond })
-	if err == nil || !strings.Contains(err.Error(), "nobody logged in") {
+	err = f.login(func(string) {}, func(l *oauth.Login) { l.Timeout = time.Millisecond })
+	if err == nil || !strings.Contains(err.Error(), "no login within") {
 		t.Errorf("got %v", err)
 	}
 	if _, kept := f.store.Read(f.Resource()); kept {
@@ -396,7 +406,8 @@ func TestLoginIsGivenUp(t *testing.T) {
 // The next login requests the scopes whose absence refused a call.
 func TestScopesAddUp(t *testing.T) {
 	f := setUp(t, oauthtest.Options{Scope: "a"})
-	if err := f.tokens().Refused(t.Context(), f.Resource(), []string{`Bearer error="insufficient_scope", scope="b"`}); err != nil {
+	if err := f.tokens().Refused(t.Context(), f.Resource(),
+		[]string{`Bearer error="insufficient_scope", scope="b"`}); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.login(f.consent); err != nil {
@@ -440,7 +451,10 @@ func TestLoginAtAServerThatRedirectsToItself(t *testing.T) {
 	}))
 	defer server.Close()
 	f := setUp(t, oauthtest.Options{})
-	if err := f.login(f.consent, func(l *oauth.Login) { l.URL, l.Client = server.URL, f.guarded(server.URL) }); err == nil {
+	if err := f.login(f.consent, func(l *oauth.Login) {
+		l.URL, l.Client = server.URL,
+			f.guarded(server.URL)
+	}); err == nil {
 		t.Error("logged in")
 	}
 	if n := asked.Load(); n == 0 || n > 60 {
@@ -506,7 +520,8 @@ func TestEveryRequestIsGuarded(t *testing.T) {
 		_, err = tokens.Logout(t.Context(), f.Resource())
 	}
 	want := []string{
-		"/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server", "/register", "/token", "/token", "/revoke",
+		"/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server", "/register", "/token",
+		"/token", "/revoke",
 	}
 	if err != nil || !slices.Equal(guarded.paths, want) {
 		t.Errorf("%v; requests of the guarded client: %q, want %q", err, guarded.paths, want)
@@ -516,7 +531,10 @@ func TestEveryRequestIsGuarded(t *testing.T) {
 // TestRegistrationAnswers: unused fields of a registration have no effect, and no error
 // contains a secret from an unreadable answer (C15).
 func TestRegistrationAnswers(t *testing.T) {
-	f := setUp(t, oauthtest.Options{Registered: map[string]any{"jwks": map[string]any{"keys": []any{}}, "client_id_issued_at": "2026-11-24"}})
+	f := setUp(t, oauthtest.Options{Registered: map[string]any{
+		"jwks":                map[string]any{"keys": []any{}},
+		"client_id_issued_at": "2026-11-24",
+	}})
 	if err := f.login(f.consent); err != nil {
 		t.Errorf("with a set of keys: %v", err)
 	}
@@ -532,7 +550,8 @@ func TestRegistrationAnswers(t *testing.T) {
 // time, this test does not end.
 func TestHugeChallenge(t *testing.T) {
 	f := setUp(t, oauthtest.Options{})
-	if err := f.tokens().Refused(t.Context(), f.Resource(), []string{"Bearer " + strings.Repeat(",", 8<<20)}); err != nil {
+	if err := f.tokens().Refused(t.Context(), f.Resource(),
+		[]string{"Bearer " + strings.Repeat(",", 8<<20)}); err != nil {
 		t.Error(err)
 	}
 }
@@ -550,8 +569,9 @@ func TestIssuerWithASlash(t *testing.T) {
 // TestForgedAnswers: only bearer tokens are stored.
 func TestForgedAnswers(t *testing.T) {
 	for name, body := range map[string]string{
-		"another type": `{"access_token":"a","token_type":"mac"}`, "a line break": `{"access_token":"a\r\nX-Evil: 1","token_type":"bearer"}`,
-		"none": `{"token_type":"bearer"}`, "no JSON": `<html>`, "another form": `[1]`,
+		"another type": `{"access_token":"a","token_type":"mac"}`,
+		"a line break": `{"access_token":"a\r\nX-Evil: 1","token_type":"bearer"}`,
+		"none":         `{"token_type":"bearer"}`, "no JSON": `<html>`, "another form": `[1]`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -576,12 +596,15 @@ func TestPrintableLink(t *testing.T) {
 	f := setUp(t, oauthtest.Options{Authorize: "https://auth.example/a\u202eb\u009b31m/?q=\u202e\u009b&state=x#\u202e"})
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	err := f.store.Login(ctx, &oauth.Login{URL: f.Resource(), Ask: f.ask, Client: f.guarded(f.Resource()), Show: func(link string) {
-		if strings.ContainsFunc(link, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			t.Errorf("the link is %q", link)
-		}
-		cancel(why)
-	}})
+	err := f.store.Login(ctx, &oauth.Login{
+		URL: f.Resource(), Ask: f.ask, Client: f.guarded(f.Resource()),
+		Show: func(link string) {
+			if strings.ContainsFunc(link, func(r rune) bool { return r <= ' ' || r > '~' }) {
+				t.Errorf("the link is %q", link)
+			}
+			cancel(why)
+		},
+	})
 	if !errors.Is(err, why) {
 		t.Errorf("got %v", err)
 	}

@@ -130,7 +130,7 @@ func send(c *http.Client, r *http.Request) ([]byte, error) {
 	if got.StatusCode/100 == 2 {
 		return raw, nil
 	}
-	said := &refusal{status: got.StatusCode}
-	_ = json.Unmarshal(raw, said) // the status is the only information in a body that is not JSON
-	return nil, said
+	refused := &refusal{status: got.StatusCode}
+	_ = json.Unmarshal(raw, refused) // the status is the only information in a body that is not JSON
+	return nil, refused
 }

@@ -71,7 +71,8 @@ func (t *Tokens) refresh(ctx context.Context, server, refused string) (Entry, er
 			e.clear()
 			return nil
 		}
-		got, err := requestTokens(ctx, t.Client(server), e, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {e.Refresh}})
+		got, err := requestTokens(ctx, t.Client(server), e,
+			url.Values{"grant_type": {"refresh_token"}, "refresh_token": {e.Refresh}})
 		if refusal, ok := errors.AsType[*refusal](err); ok && refusal.final() {
 			ended = &LoginError{"the login has ended (" + refusal.Error() + ")"}
 			e.clear()

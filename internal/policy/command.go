@@ -20,7 +20,8 @@ func (p *Policy) shell(c *toolCall) {
 	if c.Workdir != "" {
 		c.path(effects.Looks, c.Workdir)
 		at = filepath.Clean(absolute(at, c.Workdir))
-		if real, err := c.workspace.resolve(at); err != nil || filepath.IsLocal(c.Workdir) && real != filepath.Join(c.workspace.real, c.Workdir) {
+		if real, err := c.workspace.resolve(at); err != nil || filepath.IsLocal(c.Workdir) &&
+			real != filepath.Join(c.workspace.real, c.Workdir) {
 			// "cd .." depends on the shell
 			c.hide(c.Command, "its directory is named by a link, which shells read differently")
 		}
@@ -51,7 +52,8 @@ func (p *Policy) shell(c *toolCall) {
 
 // command returns the effect of a simple command in a directory.
 func (p *Policy) command(w workspace, dir string, c effects.Command) effect {
-	e := effect{kind: runs, text: c.Text, why: c.Why, words: c.Words, known: c.Why == "", alias: c.Name == "" && baseName(c.Words[0].Text) == "git"}
+	e := effect{kind: runs, text: c.Text, why: c.Why, words: c.Words, known: c.Why == "", alias: c.Name == "" &&
+		baseName(c.Words[0].Text) == "git"}
 	for _, part := range c.Effects {
 		e.parts = append(e.parts, p.part(w, dir, part)...)
 		e.known = e.known && part.Kind != effects.Writes
@@ -64,7 +66,8 @@ func (p *Policy) command(w workspace, dir string, c effects.Command) effect {
 		if _, value, ok := strings.Cut(text, "="); ok {
 			text = value
 		}
-		if place, err := w.locate(absolute(dir, text)); err == nil && strings.ContainsAny(text, "/.") && !strings.Contains(text, "\n") {
+		if place, err := w.locate(absolute(dir, text)); err == nil && strings.ContainsAny(text, "/.") &&
+			!strings.Contains(text, "\n") {
 			e.parts = append(e.parts, effect{kind: names, text: "names " + place.String(), place: place})
 		}
 	}
@@ -88,7 +91,10 @@ func (p *Policy) part(w workspace, dir string, e effects.Effect) (list []effect)
 	case effects.Obeys, effects.Tracked:
 		list = unknownEffect(e.Path, p.obeys(path, e.Kind))
 		if e.Kind == effects.Tracked {
-			list = append(list, effect{kind: effects.Reads, text: e.Path, place: place{named: dir, real: dir, inside: true, rel: "."}, wide: true})
+			list = append(list, effect{
+				kind: effects.Reads, text: e.Path,
+				place: place{named: dir, real: dir, inside: true, rel: "."}, wide: true,
+			})
 		}
 		return list
 	case effects.Enters:
@@ -155,13 +161,17 @@ func (w workspace) walk(root place, links bool) []effect {
 		}
 		at, err := w.locate(path)
 		if err != nil || link && !within(root.real, at.real) || at.secret() || virtual(path) || credentials(path) {
-			list = append(list, effect{kind: effects.Reads, text: "reads " + at.String(), place: at, sensitive: true, why: "it reads " + filepath.ToSlash(path) + ", which may hold secrets"})
+			list = append(list, effect{
+				kind: effects.Reads, text: "reads " + at.String(), place: at, sensitive: true,
+				why: "it reads " + filepath.ToSlash(path) + ", which may hold secrets",
+			})
 			return fs.SkipAll
 		}
 		return nil
 	})
 	if err != nil {
-		list = append(list, unknownEffect(root.String(), "it reads a directory with more files than can be looked at")...)
+		list = append(list, unknownEffect(root.String(),
+			"it reads a directory with more files than can be looked at")...)
 	}
 	return list
 }

@@ -32,40 +32,41 @@ const (
 //	asked otherwise              ─► in the sandbox, after an approval
 //	outside                      ─► none, after an approval
 func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judgement) {
-	box := event.NoSandbox
+	confinement := event.NoSandbox
 	if p.config.Sandbox != nil {
-		box = p.config.Sandbox(l.Mode)
+		confinement = p.config.Sandbox(l.Mode)
 	}
-	named, ruled := freed(verdicts, box)
+	named, ruled := freed(verdicts, confinement)
 	switch {
 	case j.Decision == event.Deny:
-	case c.Outside && box.On() && !(ruled && named == event.NoSandbox):
-		box = event.NoSandbox
+	case c.Outside && confinement.On() && !(ruled && named == event.NoSandbox):
+		confinement = event.NoSandbox
 		if j.Decision == event.Allow && j.Rule != byApproval {
-			j.Decision, j.Rule, j.Why = event.Ask, bySandbox, "it is to run outside of the sandbox"
+			j.Decision, j.Rule, j.Why = event.Ask, bySandbox, "it asks to run outside the sandbox"
 		}
-	case box == event.Workspace && !(ruled && named == event.NoSandbox) && p.asksForGit(c, j, verdicts):
-		box = event.NoSandbox
+	case confinement == event.Workspace && !(ruled && named == event.NoSandbox) && p.asksForGit(c, j, verdicts):
+		confinement = event.NoSandbox
 	case ruled:
-		if box = named; box.On() && j.Decision == event.Allow && sweeping(verdicts) {
-			p.unasked(box, j)
+		if confinement = named; confinement.On() && j.Decision == event.Allow && sweeping(verdicts) {
+			p.unasked(confinement, j)
 		}
 	// the sandbox enforces that the command only reads
 	case j.Decision == event.Allow && j.Rule == byDefault && l.Permission != event.Allow:
 		if j.Secrets = event.SecretsWithheld; p.config.Confine {
-			box = event.ReadOnly
+			confinement = event.ReadOnly
 		}
-	case j.Decision == event.Ask && box.On() && l.Permission == event.Ask && byDefaultAlone(verdicts, j.Rule) && !c.Release && !c.showsSecret():
-		j.Decision, j.Rule, j.Why = event.Allow, bySandbox, "it runs in the sandbox ("+string(box)+")"
-		p.unasked(box, j)
+	case j.Decision == event.Ask && confinement.On() && l.Permission == event.Ask &&
+		byDefaultAlone(verdicts, j.Rule) && !c.Release && !c.showsSecret():
+		j.Decision, j.Rule, j.Why = event.Allow, bySandbox, "it runs in the sandbox ("+string(confinement)+")"
+		p.unasked(confinement, j)
 	}
-	if j.Decision == event.Allow && !box.On() && p.config.Sandbox != nil && p.config.Sandbox(l.Mode).On() {
+	if j.Decision == event.Allow && !confinement.On() && p.config.Sandbox != nil && p.config.Sandbox(l.Mode).On() {
 		p.askAboutRisk(c, j)
 	}
-	if box.On() && j.Decision != event.Deny {
-		j.Sandbox = box
+	if confinement.On() && j.Decision != event.Deny {
+		j.Sandbox = confinement
 	}
-	if !box.On() && j.Decision != event.Deny && p.config.Sandbox != nil && p.config.Sandbox(l.Mode).On() {
+	if !confinement.On() && j.Decision != event.Deny && p.config.Sandbox != nil && p.config.Sandbox(l.Mode).On() {
 		p.namePrograms(c, j)
 	}
 }
@@ -151,23 +152,23 @@ func (p *Policy) confineStart(l layer, c toolCall, verdicts []verdict, j *settle
 	if len(own) == 0 || sandbox == nil || j.Decision == event.Deny {
 		return
 	}
-	box := sandbox(l.Mode)
-	if named, ruled := freed(own, box); ruled {
-		box = named
+	confinement := sandbox(l.Mode)
+	if named, ruled := freed(own, confinement); ruled {
+		confinement = named
 	}
-	if box.On() {
-		j.Sandbox = box
+	if confinement.On() {
+		j.Sandbox = confinement
 	}
 }
 
 // unasked withholds secrets from a command that runs in a sandbox without an approval. If
 // that is impossible, the command needs an approval.
-func (p *Policy) unasked(box event.Sandbox, j *settle.Judgement) {
+func (p *Policy) unasked(confinement event.Sandbox, j *settle.Judgement) {
 	j.Secrets = event.SecretsWithheld
 	if p.config.Exposes == nil {
 		return
 	}
-	if why := p.config.Exposes(box); why != "" {
+	if why := p.config.Exposes(confinement); why != "" {
 		j.Decision, j.Rule, j.Why, j.Secrets = event.Ask, bySandbox, why, ""
 	}
 }
@@ -185,9 +186,10 @@ func (p *Policy) asksForGit(c toolCall, j *settle.Judgement, verdicts []verdict)
 	if names == nil {
 		return false
 	}
-	if j.Decision == event.Allow && j.Rule != byApproval || j.Decision == event.Ask && byDefaultAlone(verdicts, j.Rule) {
+	if j.Decision == event.Allow && j.Rule != byApproval || j.Decision == event.Ask &&
+		byDefaultAlone(verdicts, j.Rule) {
 		j.Decision, j.Rule = event.Ask, bySandbox
-		j.Why = fmt.Sprintf(`%s changes the repository, which is read-only in the sandbox, so it is to run outside; a rule for that: [[rules]] tool = "shell", pattern = "%s *", decision = "allow", sandbox = "off"`,
+		j.Why = fmt.Sprintf(`%s changes the repository, which is read-only in the sandbox, so it must run outside the sandbox; a rule that allows it: [[rules]] tool = "shell", pattern = "%s *", decision = "allow", sandbox = "off"`,
 			strings.Join(names, ", "), names[0])
 	}
 	return true
@@ -195,7 +197,7 @@ func (p *Policy) asksForGit(c toolCall, j *settle.Judgement, verdicts []verdict)
 
 // freed returns the strictest sandbox of the rules that allow the call, if each of its
 // commands only reads or is allowed by a rule.
-func freed(verdicts []verdict, box event.Sandbox) (sandbox event.Sandbox, ruled bool) {
+func freed(verdicts []verdict, confinement event.Sandbox) (sandbox event.Sandbox, ruled bool) {
 	sandbox = event.NoSandbox
 	for _, v := range verdicts {
 		switch {
@@ -204,7 +206,7 @@ func freed(verdicts []verdict, box event.Sandbox) (sandbox event.Sandbox, ruled 
 		case v.rule == byDefault:
 			continue
 		case v.sandbox == "":
-			v.sandbox = box
+			v.sandbox = confinement
 		}
 		ruled, sandbox = true, Stricter(sandbox, v.sandbox)
 	}

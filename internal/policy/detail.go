@@ -88,7 +88,10 @@ func (c toolCall) preview() any {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), previewTimeout)
 	defer cancel()
-	raw, err := file.Preview(ctx, tool.Call{Name: c.tool, Args: json.RawMessage(c.raw), Dir: c.workspace.dir, Places: c.places})
+	raw, err := file.Preview(ctx, tool.Call{
+		Name: c.tool, Args: json.RawMessage(c.raw), Dir: c.workspace.dir,
+		Places: c.places,
+	})
 	if err != nil {
 		p.Error = clip(err.Error())
 		return p

@@ -32,7 +32,8 @@ func (p *Policy) hazard(w workspace) string {
 		if strings.HasPrefix(name, "LD_") {
 			paths = filepath.SplitList(strings.ReplaceAll(value, " ", ":"))
 		}
-		if value != "" && (strings.HasPrefix(value, "() {") || has(shellVariables) || strings.HasPrefix(name, "GIT_") && !has(gitVariables) ||
+		if value != "" && (strings.HasPrefix(value, "() {") || has(shellVariables) ||
+			strings.HasPrefix(name, "GIT_") && !has(gitVariables) ||
 			has(pathVariables) && slices.ContainsFunc(paths, w.reaches)) {
 			return "the variable " + name + " of the environment may change what commands do"
 		}
@@ -60,8 +61,9 @@ func (p *Policy) program(w workspace, name string) string {
 			continue
 		}
 		found, err := w.locate(path)
-		if err != nil || found.inside || within(w.dir, path) || !among(systemDirs, path) || !among(installDirs, found.real) {
-			return name + " is not where the system keeps programs, but in " + dir
+		if err != nil || found.inside || within(w.dir, path) || !among(systemDirs, path) ||
+			!among(installDirs, found.real) {
+			return name + " is not in a directory of system programs, but in " + dir
 		}
 		return ""
 	}

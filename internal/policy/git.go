@@ -99,7 +99,8 @@ func (g gitCall) changes() bool {
 	has := func(words []string) bool {
 		return slices.ContainsFunc(words, func(word string) bool {
 			name, _, _ := strings.Cut(word, "=")
-			return slices.Contains(c.words, name) || c.unless && strings.HasPrefix(word, "-n") && slices.Contains(c.words, "-n")
+			return slices.Contains(c.words, name) || c.unless && strings.HasPrefix(word, "-n") &&
+				slices.Contains(c.words, "-n")
 		})
 	}
 	switch {
@@ -111,7 +112,8 @@ func (g gitCall) changes() bool {
 	case g.name == "stash":
 		return len(g.args) == 0 || !slices.Contains(c.words, g.args[0])
 	case g.name == "config":
-		operands := slices.DeleteFunc(slices.Clone(g.args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
+		operands := slices.DeleteFunc(slices.Clone(g.args),
+			func(arg string) bool { return strings.HasPrefix(arg, "-") })
 		return !has(g.args) && (len(operands) != 1 || len(operands) < len(g.args))
 	}
 	return len(g.args) > 0 && !has(g.args)

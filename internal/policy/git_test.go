@@ -70,8 +70,8 @@ func TestGitChangesAreAskedAbout(t *testing.T) {
 // If no person can answer, the refusal names the rule that would allow the command.
 func TestGitChangesByRule(t *testing.T) {
 	dir := newCalmDir(t)
-	rule := func(box event.Sandbox) config.Rule {
-		return config.Rule{Tool: "shell", Pattern: "git commit *", Decision: event.Allow, Sandbox: box}
+	rule := func(confinement event.Sandbox) config.Rule {
+		return config.Rule{Tool: "shell", Pattern: "git commit *", Decision: event.Allow, Sandbox: confinement}
 	}
 	for _, c := range []struct {
 		name  string

@@ -129,12 +129,14 @@ func (s *search) folder(root, rel string) error {
 		s.found = append(s.found, filepath.Join(path, name))
 	}
 	for _, name := range l.links {
-		if real, err := filepath.EvalSymlinks(filepath.Join(path, name)); err == nil && slices.ContainsFunc(s.roots, func(root string) bool { return real != root && within(root, real) }) {
+		if real, err := filepath.EvalSymlinks(filepath.Join(path, name)); err == nil &&
+			slices.ContainsFunc(s.roots, func(root string) bool { return real != root && within(root, real) }) {
 			s.found = append(s.found, real)
 		}
 	}
 	if len(s.found) > maxHidden {
-		return &TooManyError{fmt.Sprintf("there are more than %d files with names of secrets below %s", maxHidden, root)}
+		return &TooManyError{fmt.Sprintf("there are more than %d files with names of secrets below %s", maxHidden,
+			root)}
 	}
 	for _, name := range l.folders {
 		if err := s.folder(root, filepath.Join(rel, name)); err != nil {

@@ -24,15 +24,25 @@ type Line struct {
 func (p *Policy) Lines() (out []Line) {
 	l, _ := p.inForce()
 	for _, r := range l.rules {
-		out = append(out, Line{Decision: r.Decision, Text: strings.TrimPrefix(r.String(), "rule "), Where: cmp.Or(r.Origin.Where, "mode "+l.Name)})
+		out = append(out, Line{
+			Decision: r.Decision, Text: strings.TrimPrefix(r.String(), "rule "),
+			Where: cmp.Or(r.Origin.Where, "mode "+l.Name),
+		})
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var approved []Line
 	for key, title := range p.approved {
-		approved = append(approved, Line{Decision: event.Allow, Text: title, Where: "approved for the session", Key: key})
+		approved = append(approved, Line{
+			Decision: event.Allow, Text: title, Where: "approved for the session",
+			Key: key,
+		})
 	}
-	slices.SortFunc(approved, func(a, b Line) int { return cmp.Or(strings.Compare(a.Text, b.Text), strings.Compare(a.Key, b.Key)) })
+	slices.SortFunc(approved, func(a,
+		b Line,
+	) int {
+		return cmp.Or(strings.Compare(a.Text, b.Text), strings.Compare(a.Key, b.Key))
+	})
 	return append(out, approved...)
 }
 

@@ -41,12 +41,12 @@ func real(w *world, command string) bool {
 func TestOracle(t *testing.T) { consult(t, *commandCount, 50, newWorld) }
 
 // Every allowed command also runs in its sandbox, and does no harm there.
-func TestBoxedOracle(t *testing.T) {
+func TestSandboxedOracle(t *testing.T) {
 	if err := proc.Confines(); err != nil {
 		t.Logf("nothing can be confined here: %v", err)
 		return
 	}
-	consult(t, 0, max(15, *commandCount/20), newBoxedWorld)
+	consult(t, 0, max(15, *commandCount/20), newSandboxedWorld)
 }
 
 // consult runs the allowed commands of the corpus and of drawn commands; a share of both if
@@ -135,12 +135,12 @@ func TestOracleFindsHoles(t *testing.T) {
 
 // The sandbox holds when the policy fails: no file changes, no program of the directory
 // runs outside it, no process remains.
-func TestBoxHoldsHoles(t *testing.T) {
+func TestSandboxHoldsWhenPolicyFails(t *testing.T) {
 	if err := proc.Confines(); err != nil {
 		t.Logf("nothing can be confined here: %v", err)
 		return
 	}
-	w := newBoxedWorld(t, "plain")
+	w := newSandboxedWorld(t, "plain")
 	for _, command := range []string{"sort a.txt -o pwned", "find sub -name x.go -delete", "find . -name a.txt -exec ./ls {} +", "./ls", "true & sleep 60 & true", "echo x >a.txt", "touch ../home/x", "rm -r sub", "mv a.txt b.txt"} {
 		if _, harm := w.try(func(*world, string) bool { return true }, command); harm != "" {
 			t.Errorf("%q: %s", command, harm)
@@ -162,14 +162,14 @@ type world struct {
 	policy          *policy.Policy
 	shells          [][]string
 	before          map[string]string
-	box             *sandbox.Policy // of all commands; nil for none
+	confinement     *sandbox.Policy // of all commands; nil for none
 }
 
 // newBoxedWorld returns a world whose commands run in the sandbox of reading commands.
-func newBoxedWorld(t testing.TB, kind string) *world {
+func newSandboxedWorld(t testing.TB, kind string) *world {
 	w := newWorld(t, kind)
-	box := sandbox.ReadOnly(filepath.Join(w.root, "home"), "/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", w.work)
-	w.box = &box
+	confinement := sandbox.ReadOnly(filepath.Join(w.root, "home"), "/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", w.work)
+	w.confinement = &confinement
 	return w
 }
 
@@ -238,8 +238,8 @@ func (w *world) try(allows judgement, command string) (runs int, harm string) {
 func (w *world) run(argv []string) (out []byte, harm string) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
 	defer cancel()
-	if w.box != nil {
-		result, err := proc.Run(ctx, proc.Command{Argv: argv, Dir: w.work, Env: w.environ, Sandbox: w.box})
+	if w.confinement != nil {
+		result, err := proc.Run(ctx, proc.Command{Argv: argv, Dir: w.work, Env: w.environ, Sandbox: w.confinement})
 		// a program that the sandbox lacks is no harm
 		if err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), "cannot start") {
 			w.t.Error(err)

@@ -29,7 +29,7 @@ type commandPattern struct {
 	// whole matches a command that certainly matches the pattern; begin matches a command
 	// that matches it, begins with a match or can match it, from any word on: with any
 	// directory of the program and any options.
-	whole, begin *regexp.Regexp
+	exact, begin *regexp.Regexp
 	// mention matches a text that contains the program's name; nil if the pattern names
 	// none.
 	mention *regexp.Regexp
@@ -38,7 +38,7 @@ type commandPattern struct {
 }
 
 func newCommandPattern(words []string) commandPattern {
-	whole, begin := "", ""
+	exact, begin := "", ""
 	wild := func(word string) string { return strings.ReplaceAll(regexp.QuoteMeta(word), `\*`, anyText) }
 	name := baseName(words[0])
 	if strings.Contains(name, "*") {
@@ -47,28 +47,32 @@ func newCommandPattern(words []string) commandPattern {
 	for i, word := range slices.Backward(words) {
 		last := i == len(words)-1
 		if word == "*" {
-			if whole = anyWords + whole; !last {
+			if exact = anyWords + exact; !last {
 				begin = anyWords + begin
 			}
 			continue
 		}
 		if last && strings.HasSuffix(word, "*") {
-			whole = anyWords
+			exact = anyWords
 		}
-		whole = wild(word) + `\x00` + whole
+		exact = wild(word) + `\x00` + exact
 		if i == 0 {
 			begin = `(?:` + indefinite + `|(?:[^\x00]*[/\\])?` + wild(name) + `(?:\.exe)?\x00` + begin + `)`
 		} else {
 			begin = options + `(?:` + indefinite + `|` + wild(word) + `\x00` + begin + `)`
 		}
 	}
-	p := commandPattern{whole: regexp.MustCompile(`(?s)^` + whole + `$`), begin: regexp.MustCompile(`(?is)(?:^|\x00)` + begin)}
+	p := commandPattern{
+		exact: regexp.MustCompile(`(?s)^` + exact + `$`),
+		begin: regexp.MustCompile(`(?is)(?:^|\x00)` + begin),
+	}
 	if words[0] != "*" {
 		if !strings.Contains(name, "*") {
 			p.name = name
 		}
 		p.git = len(words) > 1 && words[1] != "*" && name == "git"
-		p.mention = regexp.MustCompile(`(?is)[$` + "`" + `]|(?:^|` + edge + `)[-.]*` + wild(name) + `[-.]*(?:` + edge + `|$)`)
+		p.mention = regexp.MustCompile(`(?is)[$` + "`" + `]|(?:^|` + edge + `)[-.]*` + wild(name) + `[-.]*(?:` +
+			edge + `|$)`)
 	}
 	return p
 }
@@ -91,7 +95,7 @@ func (p commandPattern) allows(words []effects.Word) bool {
 	if dir := path.Dir(words[0].Text); dir == "/bin" || dir == "/usr/bin" {
 		text = text[len(dir)+1:]
 	}
-	return p.whole.MatchString(text)
+	return p.exact.MatchString(text)
 }
 
 // forbids reports whether a command matches the pattern, begins with a match, or can start

@@ -96,7 +96,10 @@ func (w workspace) locate(path string) (place, error) {
 
 // place converts a resolved path for rules.
 func (w workspace) place(at event.ResolvedPath) place {
-	p := place{named: at.Path, shown: disk.Display(w.dir, at.Path), real: at.Real, rel: filepath.ToSlash(at.Real), shared: at.Shared}
+	p := place{
+		named: at.Path, shown: disk.Display(w.dir, at.Path), real: at.Real, rel: filepath.ToSlash(at.Real),
+		shared: at.Shared,
+	}
 	if virtual(at.Path) {
 		p.rel = filepath.ToSlash(at.Path)
 	} else if rel, err := filepath.Rel(w.real, at.Real); err == nil && filepath.IsLocal(rel) {

@@ -76,9 +76,9 @@ type Config struct {
 	// Exposes, if set, returns the reason why a sandbox cannot hide files with secrets from
 	// a command; empty if it can. Such a command needs an approval.
 	Exposes func(event.Sandbox) string
-	// GitRisk, if set, returns the reason why a running sandboxed command may change what
-	// git finds at some paths; empty if none can. No paths stand for a repository that git
-	// does not find in the usual way.
+	// GitRisk, if set, returns the reason why a running sandboxed command can change the
+	// repository that git finds at some paths; empty if none can. An empty list means that
+	// git finds its repository in another way.
 	GitRisk func(paths []string) string
 }
 
@@ -169,7 +169,10 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 	}
 	switch {
 	case j.Decision == event.Ask && c.tool == "shell" && len(c.Command) > maxCommand:
-		return settle.Judgement{Decision: event.Deny, Rule: byDefault, Why: "it would have to be approved, and is too long to be shown whole"}
+		return settle.Judgement{
+			Decision: event.Deny, Rule: byDefault,
+			Why: "it would have to be approved, and is too long to be shown whole",
+		}
 	case j.Decision == event.Ask:
 		j.Detail, j.Covers = c.detail(verdicts), covers
 	}

@@ -45,10 +45,14 @@ func (p *Policy) obeys(dir string, kind effects.Kind) string {
 func (p *Policy) relativeHooks() string {
 	home := p.variable("HOME")
 	own := cmp.Or(p.variable("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
-	for _, path := range []string{"/etc/gitconfig", filepath.Join(home, ".gitconfig"), filepath.Join(own, "git", "config")} {
+	for _, path := range []string{
+		"/etc/gitconfig", filepath.Join(home, ".gitconfig"),
+		filepath.Join(own, "git", "config"),
+	} {
 		data, _, _ := disk.Read(path, maxConfig) // an unreadable file cannot belong to a repository
 		if hooksPath().Match(data) {
-			return "git may run hooks of the repository: " + filepath.ToSlash(path) + " has a core.hooksPath that is not absolute"
+			return "git may run hooks of the repository: " + filepath.ToSlash(path) +
+				" has a core.hooksPath that is not absolute"
 		}
 	}
 	return ""

@@ -65,7 +65,8 @@ func newRule(r config.Rule, dir, home string) (rule, error) {
 		return c, errors.New("a project's rule may ask or deny, not allow")
 	case r.Tool == "":
 		return c, errors.New(`it names no tool; "*" is all of them`)
-	case strings.ContainsAny(r.Tool, " \t\n") || r.Tool != "*" && strings.Contains(strings.TrimSuffix(r.Tool, mcp.Separator+"*"), "*"):
+	case strings.ContainsAny(r.Tool, " \t\n") || r.Tool != "*" &&
+		strings.Contains(strings.TrimSuffix(r.Tool, mcp.Separator+"*"), "*"):
 		return c, fmt.Errorf(`%q is not the name of a tool; a pattern has its own key, "*" is all tools, and "NAME__*" all tools of a server`, r.Tool)
 	case r.Pattern == "" || r.Pattern == "*" || r.Pattern == "**":
 		c.Pattern = ""

@@ -23,7 +23,8 @@ var secretPath = sync.OnceValue(func() *regexp.Regexp {
 		`\.(?:ssh|gnupg|aws|azure|kube|password-store)(?:/.*)?`, `(?:(?:\.config|roaming)/gcloud|share/keyrings)/.*`,
 		`(?:\.docker|\.cargo|\.codex|gh)/(?:config\.json|credentials\.toml|auth\.json|hosts\.yml)`,
 		`\.env(?:[^a-z/][^/]*)?`, `\.(?:envrc|netrc|npmrc|pypirc|git-credentials|pgpass|my\.cnf|htpasswd|dockercfg|vault-token|terraformrc)`, `_netrc`,
-		`kubeconfig(?:\.[^/]*)?`, `credentials(?:\.json)?`, `application_default_credentials\.json`, `secrets\.(?:yml|yaml|json|toml)`, `g?shadow`,
+		`kubeconfig(?:\.[^/]*)?`, `credentials(?:\.json)?`, `application_default_credentials\.json`,
+		`secrets\.(?:yml|yaml|json|toml)`, `g?shadow`,
 		`id_(?:rsa|dsa|ecdsa|ed25519)[^/]*`, `[^/]*\.(?:env|pem|key|p12|pfx|jks|keystore|kdbx|ppk|kubeconfig)`,
 	}, "|") + `)$`)
 })

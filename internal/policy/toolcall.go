@@ -125,7 +125,7 @@ func (p *Policy) look(a settle.Approval) toolCall {
 	case isReader(c.tool): // grep omits files with secret names
 		c.path(effects.Reads, c.Path)
 	default:
-		c.other()
+		c.unknownTool()
 	}
 	for _, program := range a.Starts {
 		c.start(program)
@@ -153,17 +153,22 @@ func (c *toolCall) start(program tool.Program) {
 	for i, word := range program.Argv {
 		words[i] = quoted(word)
 	}
-	text := fmt.Sprintf("start the MCP server %s of the client: %s, in %s", quoted(program.Name), strings.Join(words, " "), program.Dir)
+	text := fmt.Sprintf("start the MCP server %s of the client: %s, in %s", quoted(program.Name),
+		strings.Join(words, " "), program.Dir)
 	if len(program.Variables) > 0 {
 		text += ", with the variables " + strings.Join(program.Variables, ", ")
 	}
 	c.readOnly = false
-	c.add(effect{kind: starts, text: text, why: "a client named this program, and it can do what you can", action: program.Name})
+	c.add(effect{
+		kind: starts, text: text, why: "a client named this program, and it can do what you can",
+		action: program.Name,
+	})
 }
 
 // quoted quotes a word for a shell.
 func quoted(word string) string {
-	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-") == "" {
+	if word != "" && strings.Trim(word,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-") == "" {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
@@ -208,11 +213,14 @@ func (c *toolCall) fetch() {
 // search judges a web search. Patterns match the query.
 func (c *toolCall) search() {
 	query := web.Query([]byte(c.raw))
-	c.add(effect{kind: does, text: "search the web for " + query, why: "it sends the query to whoever searches", action: query})
+	c.add(effect{
+		kind: does, text: "search the web for " + query, why: "it sends the query to the search service",
+		action: query,
+	})
 }
 
 // other judges a call of an unknown tool, with its argument "path".
-func (c *toolCall) other() {
+func (c *toolCall) unknownTool() {
 	e := effect{kind: does, text: c.tool}
 	if c.Path != "" {
 		c.path(effects.Reads, c.Path)
@@ -274,7 +282,7 @@ func pathEffect(kind effects.Kind, p place) effect {
 	case kind == effects.Reads && p.secret():
 		e.why = p.String() + " by its name holds secrets"
 	case kind == effects.Reads && p.shared:
-		e.why = p.String() + " has another name (a hard link), and not everybody may read it"
+		e.why = p.String() + " has another name (a hard link), and not all users can read it"
 	}
 	return e
 }

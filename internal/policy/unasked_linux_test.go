@@ -88,8 +88,8 @@ func newUnaskedWorld(t testing.TB) *world {
 		w.git("work", "add", "a.txt", "sub/c.txt")
 		w.git("work", "commit", "-qm", "first foo")
 	}
-	box := sandbox.ReadOnly(filepath.Join(root, "home"), "/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", w.work)
-	w.box = &box
+	confinement := sandbox.ReadOnly(filepath.Join(root, "home"), "/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", w.work)
+	w.confinement = &confinement
 	w.policy, err = policy.New(policy.Config{
 		Mode: mode(event.Ask), Dir: w.work, Home: filepath.Join(w.root, "home"), Environ: w.environ, Confine: true, Sandbox: func(policy.Mode) event.Sandbox { return event.ReadOnly },
 	})
@@ -115,7 +115,7 @@ func (w *world) withhold() {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		w.box.Hide = append(w.box.Hide, hidden)
+		w.confinement.Hide = append(w.confinement.Hide, hidden)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestUnaskedCommandsShowNoSecrets(t *testing.T) {
 			continue
 		}
 		open, closed := newUnaskedWorld(t), newUnaskedWorld(t)
-		closed.box.View = view
+		closed.confinement.View = view
 		closed.withhold()
 		unasked, before := 0, 0
 		for i, command := range commands {

@@ -20,7 +20,8 @@ import (
 //	by the value  scheme://user:password@host, scheme://token@host, -----BEGIN … PRIVATE KEY-----
 func SecretVariable(name, value string) bool {
 	upper := strings.ToUpper(name)
-	if secretName().MatchString(harmlessWords().ReplaceAllString(upper, "")) || strings.Contains(value, "PRIVATE KEY-----") {
+	if secretName().MatchString(harmlessWords().ReplaceAllString(upper, "")) ||
+		strings.Contains(value, "PRIVATE KEY-----") {
 		return true
 	}
 	return strings.Contains(value, "://") && hasPassword(value)

@@ -59,13 +59,14 @@ func (l layer) verdict(c toolCall, e effect) verdict {
 		case found == yes && r.Decision == event.Deny:
 			return because(event.Deny, r.String(), r.String()+" denies it: "+e.text)
 		case r.Decision == event.Deny:
-			possible = stricter(possible, because(event.Ask, r.String(), "it may be what "+r.String()+" is about: "+e.text))
+			possible = stricter(possible,
+				because(event.Ask, r.String(), "it may be what "+r.String()+" is about: "+e.text))
 		case decided.rule == "":
-			asked := because(event.Ask, r.String(), r.String()+" asks about it: "+e.text)
+			question := because(event.Ask, r.String(), r.String()+" asks about it: "+e.text)
 			if found == yes && !r.Tightens { // otherwise the rule does not loosen the decision without it
-				decided = asked
+				decided = question
 			}
-			possible = stricter(possible, asked)
+			possible = stricter(possible, question)
 		}
 	}
 	if decided.rule == "" {
@@ -113,7 +114,8 @@ func (r rule) mayHide() bool {
 func (l layer) byDefault(c toolCall, e effect) verdict {
 	all := l.Mode.Permission == event.Allow
 	switch {
-	case all && e.kind == hidden && (c.tool == "shell" || c.tool == "job") && slices.ContainsFunc(l.rules, rule.mayHide):
+	case all && e.kind == hidden && (c.tool == "shell" || c.tool == "job") &&
+		slices.ContainsFunc(l.rules, rule.mayHide):
 		return because(event.Ask, "rules", "it cannot be seen whether a rule is about it, since "+e.why)
 	case l.Mode.Permission == event.Deny && !c.readOnly:
 		return because(event.Deny, byDefault, "only tools that change nothing may run")

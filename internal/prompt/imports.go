@@ -138,7 +138,8 @@ func withoutCode(text string) string {
 		indented := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
 		switch {
 		case fence != "":
-			if end := strings.TrimRight(bare, " \t"); strings.HasPrefix(end, fence) && strings.Trim(end, fence[:1]) == "" {
+			if end := strings.TrimRight(bare, " \t"); strings.HasPrefix(end, fence) &&
+				strings.Trim(end, fence[:1]) == "" {
 				fence = ""
 			}
 			blank = false

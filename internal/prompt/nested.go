@@ -43,7 +43,7 @@ func Nested(from Sources, places []string) (out []Instruction) {
 				continue
 			}
 			for _, one := range p.directory(from, folder) {
-				out = append(out, Instruction{one.path, one.whole()})
+				out = append(out, Instruction{one.path, one.content()})
 			}
 		}
 	}

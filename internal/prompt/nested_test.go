@@ -14,9 +14,12 @@ import (
 func TestNested(t *testing.T) {
 	root := tree(t, map[string]string{
 		"secret": "private", "r/.git/HEAD": "", "r/AGENTS.md": "root", "r/w/AGENTS.md": "w",
-		"r/w/a/AGENTS.md": "in a", "r/w/a/b/CLAUDE.md": "in b\n", "r/w/a/b/x.go": "", "r/w/c/x.go": "", "r/w/c/AGENTS.md": "-> ../../../secret",
-		"r/w/empty/AGENTS.md": " \n", "r/w/node_modules/p/AGENTS.md": "of a dependency", "r/w/other/.git": "gitdir: x", "r/w/other/AGENTS.md": "of another repository",
-		"r/w/other/sub/AGENTS.md": "of another repository", "r/w/link": "-> a", "r/w/out": "-> ../../outside", "outside/AGENTS.md": "outside", "r/beside/AGENTS.md": "beside",
+		"r/w/a/AGENTS.md": "in a", "r/w/a/b/CLAUDE.md": "in b\n", "r/w/a/b/x.go": "", "r/w/c/x.go": "",
+		"r/w/c/AGENTS.md":     "-> ../../../secret",
+		"r/w/empty/AGENTS.md": " \n", "r/w/node_modules/p/AGENTS.md": "of a dependency",
+		"r/w/other/.git": "gitdir: x", "r/w/other/AGENTS.md": "of another repository",
+		"r/w/other/sub/AGENTS.md": "of another repository", "r/w/link": "-> a", "r/w/out": "-> ../../outside",
+		"outside/AGENTS.md": "outside", "r/beside/AGENTS.md": "beside",
 		"r/w/huge/AGENTS.md": strings.Repeat("0123456789abcde\n", 1<<12),
 	})
 	w := filepath.Join(root, "r/w")

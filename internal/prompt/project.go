@@ -72,7 +72,8 @@ func (p *Prompt) project(from Sources) string {
 	for _, at := range slices.Backward(from.Project.Dirs) {
 		groups = append(groups, p.directory(from, at))
 	}
-	return p.section("# The project's instructions\n\nThe later ones are nearer to the working directory and win.\n", groups)
+	return p.section("# The project's instructions\n\nThe later ones are nearer to the working directory and win.\n",
+		groups)
 }
 
 // section writes groups of instructions, the last group first. It allocates room to the
@@ -84,7 +85,7 @@ func (p *Prompt) section(head string, groups [][]instruction) string {
 	for _, group := range groups {
 		var some []instruction
 		for _, one := range group {
-			if slices.ContainsFunc(found, func(other instruction) bool { return other.text == one.text }) {
+			if slices.ContainsFunc(found, func(earlier instruction) bool { return earlier.text == one.text }) {
 				continue
 			}
 			one.text = cutAtLine(one.text, room.Left())
@@ -101,9 +102,10 @@ func (p *Prompt) section(head string, groups [][]instruction) string {
 	for _, group := range slices.Backward(kept) {
 		for _, one := range group {
 			p.Files = append(p.Files, one.path)
-			fmt.Fprintf(&b, "\n## %s\n\n%s\n", one.title(), one.whole())
+			fmt.Fprintf(&b, "\n## %s\n\n%s\n", one.title(), one.content())
 			if int64(len(one.text)) < one.size {
-				p.Notes = append(p.Notes, fmt.Sprintf("%s is cut in the prompt: %d of %d bytes", one.path, len(one.text), one.size))
+				p.Notes = append(p.Notes, fmt.Sprintf("%s is cut in the prompt: %d of %d bytes", one.path,
+					len(one.text), one.size))
 			}
 		}
 	}
@@ -119,10 +121,11 @@ func (i instruction) title() string {
 }
 
 // whole is the text with a mark where it was cut.
-func (i instruction) whole() string {
+func (i instruction) content() string {
 	text := strings.TrimSpace(i.text)
 	if int64(len(i.text)) < i.size {
-		text += fmt.Sprintf("\n\n[Cut here, after %d of %d bytes. Read the file if you need the rest.]", len(i.text), i.size)
+		text += fmt.Sprintf("\n\n[Cut here, after %d of %d bytes. Read the file if you need the rest.]", len(i.text),
+			i.size)
 	}
 	return text
 }

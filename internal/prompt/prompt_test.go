@@ -64,7 +64,10 @@ func TestEnvironment(t *testing.T) {
 		dir  string
 		want []string
 	}{
-		{"repo", []string{"- Platform: linux", "- Working directory: ROOT/repo", "- Git, when the session began: branch topic/x\n", "- Date, when the session began: 2026-03-04"}},
+		{"repo", []string{
+			"- Platform: linux", "- Working directory: ROOT/repo",
+			"- Git, when the session began: branch topic/x\n", "- Date, when the session began: 2026-03-04",
+		}},
 		{"repo/sub", []string{"- Repository: ROOT/repo", "branch topic/x\n"}},
 		{"detached", []string{"detached at 0123456789ab\n"}},
 		{"worktree", []string{"branch w\n"}},
@@ -97,14 +100,20 @@ func TestProjectInstructions(t *testing.T) {
 		note  string
 	}{
 		{
-			name:  "from the root down",
-			files: map[string]string{".git/HEAD": "", "AGENTS.md": "at the root", "a/AGENTS.md": "in a", "a/b/AGENTS.md": "in b", "c/AGENTS.md": "in c"},
-			dir:   "a/b", want: []string{"at the root", "in a", "in b"}, not: []string{"in c"},
+			name: "from the root down",
+			files: map[string]string{
+				".git/HEAD": "", "AGENTS.md": "at the root", "a/AGENTS.md": "in a",
+				"a/b/AGENTS.md": "in b", "c/AGENTS.md": "in c",
+			},
+			dir: "a/b", want: []string{"at the root", "in a", "in b"}, not: []string{"in c"},
 		},
 		{
-			name:  "CLAUDE.md only where there is no AGENTS.md",
-			files: map[string]string{".git/HEAD": "", "AGENTS.md": "agents", "CLAUDE.md": "claude", "a/CLAUDE.md": "claude in a"},
-			dir:   "a", want: []string{"agents", "claude in a"}, not: []string{"claude\n"},
+			name: "CLAUDE.md only where there is no AGENTS.md",
+			files: map[string]string{
+				".git/HEAD": "", "AGENTS.md": "agents", "CLAUDE.md": "claude",
+				"a/CLAUDE.md": "claude in a",
+			},
+			dir: "a", want: []string{"agents", "claude in a"}, not: []string{"claude\n"},
 		},
 		{
 			name:  "without a repository only the directory itself",
@@ -152,9 +161,12 @@ func TestProjectInstructions(t *testing.T) {
 			dir:   "a", want: []string{"same text"}, not: []string{"same text\n\n## "},
 		},
 		{
-			name:  "huge",
-			files: map[string]string{".git/HEAD": "", "AGENTS.md": strings.Repeat("0123456789abcde\n", 1<<13) + "the end"},
-			want:  []string{"0123456789abcde\n\n[Cut here, after 32768 of 131079 bytes."}, not: []string{"the end"},
+			name: "huge",
+			files: map[string]string{
+				".git/HEAD": "",
+				"AGENTS.md": strings.Repeat("0123456789abcde\n", 1<<13) + "the end",
+			},
+			want: []string{"0123456789abcde\n\n[Cut here, after 32768 of 131079 bytes."}, not: []string{"the end"},
 			note: "is cut in the prompt: 32768 of 131079 bytes",
 		},
 		{
@@ -166,7 +178,8 @@ func TestProjectInstructions(t *testing.T) {
 			name: "too many",
 			files: map[string]string{
 				".git/HEAD": "", "AGENTS.md": "r" + strings.Repeat("\nroot", 6000),
-				"a/AGENTS.md": "a" + strings.Repeat("\nmid", 7000), "a/b/AGENTS.md": "b" + strings.Repeat("\nleaf", 6000),
+				"a/AGENTS.md":   "a" + strings.Repeat("\nmid", 7000),
+				"a/b/AGENTS.md": "b" + strings.Repeat("\nleaf", 6000),
 			},
 			dir: "a/b", want: []string{"root", "[Cut here", "mid", "leaf"}, note: "of 30001 bytes",
 		},

@@ -57,7 +57,10 @@ var patterns = sync.OnceValue(func() []pattern {
 		// Authorization: Bearer …, and Go's map[Authorization:[Bearer …]]
 		{compile(`(?i)(?:^|[^\w-])(?:`, headerNames, `)\s*:[ \t]*\[?["']?`, scheme, `(`, header, `)`), nil},
 		{compile(`(?i)\bbearer\s+([\w.~+/=-]{8,})`), random},
-		{compile(`\b((?:sk-|xai-|gsk_|hf_|pplx-|nvapi-|gh[pousr]_|github_pat_|glpat-|xox[abeprs]-)[\w-]{16,})`), random},
+		{
+			compile(`\b((?:sk-|xai-|gsk_|hf_|pplx-|nvapi-|gh[pousr]_|github_pat_|glpat-|xox[abeprs]-)[\w-]{16,})`),
+			random,
+		},
 		{compile(`\b(AIza[\w-]{30,}|(?:AKIA|ASIA)[0-9A-Z]{16}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*)`), nil},
 	}
 })

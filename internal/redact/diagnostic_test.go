@@ -14,19 +14,40 @@ func TestDiagnostic(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"userinfo", "GET https://me:pa@ss@host:8080/v1?x=1 failed", "GET https://" + m + "@host:8080/v1?x=1 failed"},
 		{"userinfo without password", `proxy "http://tok3n@proxy:1"`, `proxy "http://` + m + `@proxy:1"`},
-		{"query", "https://host/v1?api_key=abc&b=2&access_token=d%20e#f", "https://host/v1?api_key=" + m + "&b=2&access_token=" + m + "#f"},
-		{"query of Google", "POST https://host/v1beta/models/x?alt=sse&key=whatever: 400", "POST https://host/v1beta/models/x?alt=sse&key=" + m + " 400"},
+		{
+			"query", "https://host/v1?api_key=abc&b=2&access_token=d%20e#f",
+			"https://host/v1?api_key=" + m + "&b=2&access_token=" + m + "#f",
+		},
+		{
+			"query of Google", "POST https://host/v1beta/models/x?alt=sse&key=whatever: 400",
+			"POST https://host/v1beta/models/x?alt=sse&key=" + m + " 400",
+		},
 		{"form", "grant_type=x&token=abc&refresh_token=d", "grant_type=x&token=" + m + "&refresh_token=" + m},
 		{"header bearer", "Authorization: Bearer abc\r\nAccept: */*", "Authorization: Bearer " + m + "\r\nAccept: */*"},
 		{"header basic", "proxy-authorization: Basic bWU6cGE=", "proxy-authorization: Basic " + m},
-		{"header api key", "X-Api-Key: abc\nx-goog-api-key: d\napi-key:e", "X-Api-Key: " + m + "\nx-goog-api-key: " + m + "\napi-key:" + m},
-		{"header map", "map[Authorization:[Bearer abc] Accept:[x]]", "map[Authorization:[Bearer " + m + "] Accept:[x]]"},
-		{"JSON", `{"access_token": "a\"b", "token":"c", "n":1}`, `{"access_token": "` + m + `", "token":"` + m + `", "n":1}`},
-		{"JSON within JSON", `{"body":"{\"api_key\":\"abc\",\"n\":1}"}`, `{"body":"{\"api_key\":\"` + m + `\",\"n\":1}"}`},
+		{
+			"header api key", "X-Api-Key: abc\nx-goog-api-key: d\napi-key:e",
+			"X-Api-Key: " + m + "\nx-goog-api-key: " + m + "\napi-key:" + m,
+		},
+		{
+			"header map", "map[Authorization:[Bearer abc] Accept:[x]]",
+			"map[Authorization:[Bearer " + m + "] Accept:[x]]",
+		},
+		{
+			"JSON", `{"access_token": "a\"b", "token":"c", "n":1}`,
+			`{"access_token": "` + m + `", "token":"` + m + `", "n":1}`,
+		},
+		{
+			"JSON within JSON", `{"body":"{\"api_key\":\"abc\",\"n\":1}"}`,
+			`{"body":"{\"api_key\":\"` + m + `\",\"n\":1}"}`,
+		},
 		{"JSON header", `{"authorization":"Bearer abc"}`, `{"authorization":"Bearer ` + m + `"}`},
 		{"python", `{'token': 'abc', 'n': "1"}`, `{'token': '` + m + `', 'n': "1"}`},
 		{"bearer in prose", "got bearer abc.def-123 here", "got bearer " + m + " here"},
-		{"OpenAI", "Incorrect API key provided: sk-proj-abcdefghijklmnop1234.", "Incorrect API key provided: " + m + "."},
+		{
+			"OpenAI", "Incorrect API key provided: sk-proj-abcdefghijklmnop1234.",
+			"Incorrect API key provided: " + m + ".",
+		},
 		{"Anthropic", "key sk-ant-" + "api03-abcdefghijklmnop was refused", "key " + m + " was refused"},
 		{"Google", "(AIzaSyA1234567890abcdefghijklmnopqrstuv)", "(" + m + ")"},
 		{"GitHub", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", m},
@@ -35,9 +56,15 @@ func TestDiagnostic(t *testing.T) {
 
 		{"limits stay", `{"max_tokens": 100, "token": null}`, `{"max_tokens": 100, "token": null}`},
 		{"form of limits stays", "max_tokens=100", "max_tokens=100"},
-		{"prose stays", "Bearer authentication is required: no token: sent, unexpected token '<', the key=value form", "Bearer authentication is required: no token: sent, unexpected token '<', the key=value form"},
+		{
+			"prose stays", "Bearer authentication is required: no token: sent, unexpected token '<', the key=value form",
+			"Bearer authentication is required: no token: sent, unexpected token '<', the key=value form",
+		},
 		{"words stay", "task-abcdefghijklmnopqrst1 and sk-learn", "task-abcdefghijklmnopqrst1 and sk-learn"},
-		{"mail stays", "mail me@example.com about https://example.com/@me", "mail me@example.com about https://example.com/@me"},
+		{
+			"mail stays", "mail me@example.com about https://example.com/@me",
+			"mail me@example.com about https://example.com/@me",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -62,7 +89,8 @@ func TestRedactorDiagnosticMasksBoth(t *testing.T) {
 
 func TestDiagnosticIsIdempotent(t *testing.T) {
 	piece := rapid.SampledFrom([]string{
-		"token", "api_key", "Authorization", "bearer", "Basic ", "http://", "sk-ant-", "=", ":", ": ", `"`, `\"`, "'", "&", "?key=", "@",
+		"token", "api_key", "Authorization", "bearer", "Basic ", "http://", "sk-ant-", "=", ":", ": ", `"`, `\"`, "'",
+		"&", "?key=", "@",
 		"[", "]", " ", "\n", "/", "abc", "0123456789abcdef", redact.Mask, "***settle:", "***", `\`, "é", "\xff",
 	})
 	rapid.Check(t, func(t *rapid.T) {

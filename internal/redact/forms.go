@@ -11,7 +11,10 @@ import (
 // forms returns the encodings in which a secret can appear: plain, escaped for JSON or for
 // a URL, and inside base64 data, such as the user and password of basic authentication.
 func forms(value string) []string {
-	all := []string{value, inJSON(value), strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(inJSON(value))}
+	all := []string{
+		value, inJSON(value),
+		strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(inJSON(value)),
+	}
 	for _, escaped := range []string{url.QueryEscape(value), url.PathEscape(value), userinfo(value)} {
 		all = append(all, escaped, lowerHex(escaped))
 	}

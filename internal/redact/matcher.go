@@ -26,8 +26,8 @@ type span struct{ start, end int }
 type ending bool
 
 const (
-	partial ending = false // more text can follow
-	whole   ending = true
+	partial  ending = false // more text can follow
+	complete ending = true
 )
 
 func newMatcher(secrets []string) *matcher {
@@ -110,7 +110,7 @@ func scan[T string | []byte](m *matcher, text T, end ending) (found []span, open
 		}
 	}
 	open = int(m.nodes[at].depth)
-	if end == whole && open >= MinLength {
+	if end == complete && open >= MinLength {
 		found = join(found, span{len(text) - open, len(text)})
 	}
 	return found, open

@@ -62,7 +62,7 @@ func (r *Redactor) String(text string) string {
 	if m == nil || len(text) < MinLength {
 		return text
 	}
-	out, _, _ := replace(m, text, 0, whole)
+	out, _, _ := replace(m, text, 0, complete)
 	return out
 }
 
@@ -73,7 +73,7 @@ func (r *Redactor) Bytes(data []byte) []byte {
 	if m == nil || len(data) < MinLength {
 		return data
 	}
-	found, _ := scan(m, data, whole)
+	found, _ := scan(m, data, complete)
 	if len(found) == 0 {
 		return data
 	}
@@ -86,7 +86,7 @@ func (r *Redactor) Blank(data []byte) {
 	if m == nil {
 		return
 	}
-	found, _ := scan(m, data, whole)
+	found, _ := scan(m, data, complete)
 	for _, s := range found {
 		for i := s.start; i < s.end; i++ {
 			data[i] = '*'

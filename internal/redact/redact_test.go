@@ -30,9 +30,18 @@ func TestString(t *testing.T) {
 		{"short values stay", "EMPTY short-value-15", "EMPTY short-value-15", "EMPTY short-value-15"},
 		{"two secrets", key + " " + other, other + "," + key, redact.Mask + "," + redact.Mask},
 		{"one within another", other + " xx" + other + "yy", "xx" + other + "yy", redact.Mask},
-		{"one within the beginning of another", other + " xx" + other + "yy", "xx" + other + "yz", "xx" + redact.Mask + "yz"},
-		{"one begins another", other + " " + other + "ghi", other + "ghi " + other + "gh", redact.Mask + " " + redact.Mask},
-		{"overlap is one mask", "aaaaaaaaaaaaaaaaBBBB BBBBcccccccccccccccc", "aaaaaaaaaaaaaaaaBBBBcccccccccccccccc!", redact.Mask + "!"},
+		{
+			"one within the beginning of another", other + " xx" + other + "yy", "xx" + other + "yz",
+			"xx" + redact.Mask + "yz",
+		},
+		{
+			"one begins another", other + " " + other + "ghi", other + "ghi " + other + "gh",
+			redact.Mask + " " + redact.Mask,
+		},
+		{
+			"overlap is one mask", "aaaaaaaaaaaaaaaaBBBB BBBBcccccccccccccccc", "aaaaaaaaaaaaaaaaBBBBcccccccccccccccc!",
+			redact.Mask + "!",
+		},
 		{"cut at the end", key, "key: " + key[:20], "key: " + redact.Mask},
 		{"cut too early to tell", key, "key: " + key[:15], "key: " + key[:15]},
 		{"cut in the middle of a text", key, key[:20] + " and so on", key[:20] + " and so on"},
@@ -62,15 +71,16 @@ func TestForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := map[string]string{
-		"JSON":              string(encoded),
-		"query":             "?x=" + url.QueryEscape(secret),
-		"query, lower case": "?x=" + strings.NewReplacer("%2F", "%2f", "%2B", "%2b", "%3C", "%3c", "%3D", "%3d", "%3E", "%3e", "%5C", "%5c").Replace(url.QueryEscape(secret)),
-		"path":              "/" + url.PathEscape(secret),
-		"userinfo":          "https://" + url.UserPassword("me", secret).String() + "@host",
-		"basic auth, 0":     base64.StdEncoding.EncodeToString([]byte("us:" + secret)),
-		"basic auth, 1":     base64.StdEncoding.EncodeToString([]byte("use:" + secret)),
-		"basic auth, 2":     base64.StdEncoding.EncodeToString([]byte("user:" + secret)),
-		"base64 for URLs":   base64.URLEncoding.EncodeToString([]byte(":" + secret + secret)),
+		"JSON":  string(encoded),
+		"query": "?x=" + url.QueryEscape(secret),
+		"query, lower case": "?x=" + strings.NewReplacer("%2F", "%2f", "%2B", "%2b", "%3C", "%3c", "%3D", "%3d",
+			"%3E", "%3e", "%5C", "%5c").Replace(url.QueryEscape(secret)),
+		"path":            "/" + url.PathEscape(secret),
+		"userinfo":        "https://" + url.UserPassword("me", secret).String() + "@host",
+		"basic auth, 0":   base64.StdEncoding.EncodeToString([]byte("us:" + secret)),
+		"basic auth, 1":   base64.StdEncoding.EncodeToString([]byte("use:" + secret)),
+		"basic auth, 2":   base64.StdEncoding.EncodeToString([]byte("user:" + secret)),
+		"base64 for URLs": base64.URLEncoding.EncodeToString([]byte(":" + secret + secret)),
 	}
 	r := redact.New(secret)
 	for name, text := range tests {
@@ -259,13 +269,14 @@ func FuzzStream(f *testing.F) {
 	f.Add("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaa", uint8(2))
 	f.Fuzz(func(t *testing.T, text, secret string, size uint8) {
 		r := redact.New(secret, other)
-		whole := r.String(text)
-		if got := split(r, text, int(size)+1); got != whole {
-			t.Errorf("split %q, whole %q", got, whole)
+		complete := r.String(text)
+		if got := split(r, text, int(size)+1); got != complete {
+			t.Errorf("split %q, whole %q", got, complete)
 		}
 		secret = strings.TrimSpace(secret)
-		if len([]rune(secret)) >= redact.MinLength && !strings.Contains(redact.Mask+redact.Mask, secret) && strings.Contains(text, secret) && !r.Masked(whole) {
-			t.Errorf("String(%q) = %q shows the secret", text, whole)
+		if len([]rune(secret)) >= redact.MinLength && !strings.Contains(redact.Mask+redact.Mask, secret) &&
+			strings.Contains(text, secret) && !r.Masked(complete) {
+			t.Errorf("String(%q) = %q shows the secret", text, complete)
 		}
 	})
 }

@@ -34,7 +34,7 @@ func (s *Stream) Flush() string {
 	if len(s.tail) == 0 {
 		return ""
 	}
-	out, _, _ := replace(s.redactor.current(), string(s.tail), s.kept, whole)
+	out, _, _ := replace(s.redactor.current(), string(s.tail), s.kept, complete)
 	s.tail, s.kept = s.tail[:0], 0
 	return out
 }

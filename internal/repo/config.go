@@ -33,7 +33,10 @@ var configLine = sync.OnceValue(func() *regexp.Regexp {
 // checkConfig fails on a configuration that could make git run a program, and on a hook
 // that git runs when it reads.
 func (g Git) checkConfig() error {
-	for _, path := range []string{filepath.Join(g.Common, "config"), filepath.Join(g.Own, "config.worktree"), filepath.Join(g.Common, "config.worktree")} {
+	for _, path := range []string{
+		filepath.Join(g.Common, "config"), filepath.Join(g.Own, "config.worktree"),
+		filepath.Join(g.Common, "config.worktree"),
+	} {
 		data, size, err := disk.Read(path, maxConfig)
 		if err != nil && !os.IsNotExist(err) {
 			return err
@@ -63,7 +66,8 @@ func strangeLine(text string) string {
 			section = strings.ToLower(m[1])
 		case m[2] != "":
 			key := section + "." + strings.ToLower(m[2])
-			if keys := strings.Fields(harmlessKeys); !slices.Contains(keys, key) && !slices.Contains(keys, section+".*") {
+			if keys := strings.Fields(harmlessKeys); !slices.Contains(keys, key) &&
+				!slices.Contains(keys, section+".*") {
 				return key
 			}
 		}

@@ -63,7 +63,8 @@ func workTree(at string) (Git, bool) {
 	common := filepath.Dir(filepath.Dir(own))
 	back := strings.TrimSuffix(content(filepath.Join(own, "gitdir")), "\n")
 	real, err := filepath.EvalSymlinks(own)
-	return Git{at, own, common}, ok && err == nil && real == own && filepath.IsAbs(own) && filepath.Base(filepath.Dir(own)) == "worktrees" &&
+	return Git{at, own, common}, ok && err == nil && real == own && filepath.IsAbs(own) &&
+		filepath.Base(filepath.Dir(own)) == "worktrees" &&
 		content(filepath.Join(own, "commondir")) == "../..\n" && back == filepath.Join(at, ".git")
 }
 
@@ -129,7 +130,8 @@ func (g Git) Index() (Index, error) {
 		return x, err
 	}
 	unknown := fmt.Errorf("the index of %q is of a kind that is not known", g.Own)
-	if len(data) < 12 || size > int64(len(data)) || string(data[:4]) != "DIRC" || binary.BigEndian.Uint32(data[4:])&^1 != 2 {
+	if len(data) < 12 || size > int64(len(data)) || string(data[:4]) != "DIRC" ||
+		binary.BigEndian.Uint32(data[4:])&^1 != 2 {
 		return x, unknown
 	}
 	rest := data[12:]

@@ -16,7 +16,8 @@ func TestFindGit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
-		"a/.git/HEAD", "a/.git/objects/x", "a/.git/refs/x", "a/sub/x", "bare/HEAD", "bare/objects/x", "bare/refs/x", "bare/sub/x", "odd/.git/HEAD",
+		"a/.git/HEAD", "a/.git/objects/x", "a/.git/refs/x", "a/sub/x", "bare/HEAD", "bare/objects/x", "bare/refs/x",
+		"bare/sub/x", "odd/.git/HEAD",
 	} {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -26,7 +27,8 @@ func TestFindGit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if g, err := repo.FindGit(filepath.Join(root, "a", "sub")); err != nil || g.Top != filepath.Join(root, "a") || g.Own != filepath.Join(root, "a", ".git") {
+	if g, err := repo.FindGit(filepath.Join(root, "a", "sub")); err != nil || g.Top != filepath.Join(root, "a") ||
+		g.Own != filepath.Join(root, "a", ".git") {
 		t.Errorf("below a repository: %+v, %v", g, err)
 	}
 	for _, name := range []string{"bare", "bare/sub", "odd"} {

@@ -26,13 +26,13 @@ func TestFilesOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	chown(words, stranger)
+	chown(words, otherUser)
 	if _, _, err := trust.Project(sub).ReadFile(words, 10); err == nil {
 		t.Error("another's file in one's own directory was read")
 	}
-	chown(root, stranger)
-	chown(filepath.Join(root, ".git"), stranger)
-	if data, _, err := trust.As(stranger).Project(root).ReadFile(words, 10); err != nil {
+	chown(root, otherUser)
+	chown(filepath.Join(root, ".git"), otherUser)
+	if data, _, err := trust.As(otherUser).Project(root).ReadFile(words, 10); err != nil {
 		t.Errorf("one's own file: %q, %v", data, err)
 	}
 	chown(root, 0)
@@ -41,19 +41,19 @@ func TestFilesOfOthers(t *testing.T) {
 	if err := os.Symlink("/etc/hostname", link); err != nil {
 		t.Fatal(err)
 	}
-	chown(link, stranger)
+	chown(link, otherUser)
 	if _, _, err := trust.Project(root).ReadFile(link, 10); err == nil {
 		t.Error("another's link to root's file was followed")
 	}
-	chown(sub, stranger)
+	chown(sub, otherUser)
 	if p := trust.Project(sub); len(p.Dirs) != 1 || p.Dirs[0] != root {
 		t.Errorf("another's directory in one's own repository: %q", p.Dirs)
 	}
-	chown(filepath.Join(root, ".git"), stranger)
+	chown(filepath.Join(root, ".git"), otherUser)
 	if p := trust.Project(sub); p.Dirs != nil {
 		t.Errorf("in another's repository: %q", p.Dirs)
 	}
-	if p := trust.As(stranger).Project(sub); len(p.Dirs) != 1 || p.Dirs[0] != sub {
+	if p := trust.As(otherUser).Project(sub); len(p.Dirs) != 1 || p.Dirs[0] != sub {
 		t.Errorf("one's own directory in another's repository: %q", p.Dirs)
 	}
 }

@@ -39,7 +39,8 @@ type Project struct {
 // speakers are the files and directories with which a project configures settle.
 func speakers() []string {
 	return []string{
-		"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", ".settle", ".agents/skills", ".claude/skills", ".claude/commands", ".codex/skills",
+		"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", ".settle", ".agents/skills",
+		".claude/skills", ".claude/commands", ".codex/skills",
 	}
 }
 
@@ -140,7 +141,7 @@ func (p Project) Read(f File, limit int64) (data []byte, size int64, err error) 
 	case !p.everybody && !p.trust.harmlessFile(info):
 		return nil, 0, foreign(f.place.Named)
 	case disk.Shared(info):
-		return nil, 0, fmt.Errorf("cannot trust %q: it has other names, which may be outside of the project (a hard link), and not everybody may read it", f.place.Named)
+		return nil, 0, fmt.Errorf("cannot trust %q: it has another name (a hard link), which can be outside the project, and not all users can read it", f.place.Named)
 	}
 	return disk.ReadHead(file, f.place.Named, limit)
 }

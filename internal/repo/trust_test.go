@@ -14,8 +14,8 @@ import (
 	"github.com/settle-agent/settle/internal/repo"
 )
 
-// stranger is a user who owns no file of the test.
-const stranger = 54321
+// otherUser is a user who owns no file of the test.
+const otherUser = 54321
 
 func project(t *testing.T) (root, sub string) {
 	t.Helper()
@@ -50,12 +50,19 @@ func TestOwnDirectoriesAreTrusted(t *testing.T) {
 func TestFilesAreReadOnlyWithinTheProject(t *testing.T) {
 	root, sub := project(t)
 	outside := t.TempDir()
-	for path, mode := range map[string]os.FileMode{filepath.Join(outside, "private"): 0o600, filepath.Join(outside, "public"): 0o644} {
+	for path, mode := range map[string]os.FileMode{
+		filepath.Join(outside, "private"): 0o600,
+		filepath.Join(outside, "public"):  0o644,
+	} {
 		if err := os.WriteFile(path, []byte("outside"), mode); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{"sub/inside.md": "../AGENTS.md", "sub/out.md": filepath.Join(outside, "private"), "sub/dir": outside, "sub/dangling.md": filepath.Join(outside, "none")} {
+	for link, to := range map[string]string{
+		"sub/inside.md": "../AGENTS.md",
+		"sub/out.md":    filepath.Join(outside, "private"), "sub/dir": outside,
+		"sub/dangling.md": filepath.Join(outside, "none"),
+	} {
 		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +74,8 @@ func TestFilesAreReadOnlyWithinTheProject(t *testing.T) {
 	}
 	p := repo.Trust{}.Project(sub)
 	for name, want := range map[string]string{
-		"inside.md": "words", "public": "outside", "out.md": "out of the project", "dir/private": "out of the project", "dangling.md": "out of the project",
+		"inside.md": "words", "public": "outside", "out.md": "out of the project",
+		"dir/private": "out of the project", "dangling.md": "out of the project",
 		"private": "hard link", "../../x": "out of the project", "none/x": "no such file",
 	} {
 		data, _, err := p.ReadFile(filepath.Join(sub, name), 10)
@@ -111,7 +119,7 @@ func TestSafeDirectories(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := repo.Trust{Safe: func() []string { return tt.safe }}.As(stranger).Project(sub)
+			p := repo.Trust{Safe: func() []string { return tt.safe }}.As(otherUser).Project(sub)
 			if got := len(p.Dirs) == 2; got != tt.trust {
 				t.Fatalf("directories %q, notes %q", p.Dirs, p.Notes)
 			}
@@ -120,7 +128,8 @@ func TestSafeDirectories(t *testing.T) {
 			if trusted := err == nil; trusted != tt.trust && os.Geteuid() != 0 {
 				t.Errorf("ReadFile: %v", err)
 			}
-			if notes := strings.Join(p.Notes, "\n"); !tt.trust && (len(p.Notes) != 2 || !strings.Contains(notes, "safe.directory")) {
+			if notes := strings.Join(p.Notes, "\n"); !tt.trust &&
+				(len(p.Notes) != 2 || !strings.Contains(notes, "safe.directory")) {
 				t.Errorf("notes:\n%s", notes)
 			}
 		})
@@ -139,14 +148,14 @@ func TestSudo(t *testing.T) {
 	if p := (repo.Trust{SudoUID: self}).As(0).Project(sub); len(p.Dirs) != 2 {
 		t.Errorf("root by sudo: %q", p.Notes)
 	}
-	if p := (repo.Trust{SudoUID: self}).As(stranger).Project(root); len(p.Dirs) != 0 {
+	if p := (repo.Trust{SudoUID: self}).As(otherUser).Project(root); len(p.Dirs) != 0 {
 		t.Error("SUDO_UID counts for others than root")
 	}
 }
 
 // A note appears only for a directory that could configure settle.
 func TestNoNoteWhereNothingSpeaks(t *testing.T) {
-	if p := (repo.Trust{}).As(stranger).Project(t.TempDir()); p.Dirs != nil || p.Notes != nil {
+	if p := (repo.Trust{}).As(otherUser).Project(t.TempDir()); p.Dirs != nil || p.Notes != nil {
 		t.Errorf("directories %q, notes %q", p.Dirs, p.Notes)
 	}
 }

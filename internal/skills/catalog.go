@@ -39,7 +39,8 @@ func Catalog(list []Skill) (section, note string) {
 	lines = lines[:strings.LastIndexByte(lines[:maxCatalog], '\n')+1]
 	left := len(offered) - (strings.Count(lines, "\n") - 1)
 	return catalogHead + lines + fmt.Sprintf("\n%d more are not listed; the skill tool loads them by name.\n", left),
-		fmt.Sprintf("%d of %d skills are left out of the prompt, since there are too many: settle skills", left, len(offered))
+		fmt.Sprintf("%d of %d skills are left out of the prompt, since there are too many: settle skills", left,
+			len(offered))
 }
 
 // catalog writes one line for each skill.

@@ -56,10 +56,11 @@ func Find(s Sources) Found {
 				return f.sorted(nearest)
 			}
 			real[skill.Real] = true
-			if other, taken := nearest[skill.Name]; !taken {
+			if nearer, taken := nearest[skill.Name]; !taken {
 				nearest[skill.Name] = skill
-			} else if other.Hash != skill.Hash {
-				f.Hidden = append(f.Hidden, Problem{path, "it is hidden by the skill of the same name in " + other.Dir})
+			} else if nearer.Hash != skill.Hash {
+				f.Hidden = append(f.Hidden,
+					Problem{path, "it is hidden by the skill of the same name in " + nearer.Dir})
 			}
 		}
 	}

@@ -87,7 +87,8 @@ func TestFind(t *testing.T) {
 	f := skills.Find(sources(root))
 	var got []string
 	for _, s := range f.Skills {
-		got = append(got, fmt.Sprintf("%s: %s (%s, project %v)%s", s.Name, s.About, strings.TrimPrefix(s.Path, root+"/"), s.Project, strings.Join(s.Warnings, ";")))
+		got = append(got, fmt.Sprintf("%s: %s (%s, project %v)%s", s.Name, s.About,
+			strings.TrimPrefix(s.Path, root+"/"), s.Project, strings.Join(s.Warnings, ";")))
 	}
 	want := []string{
 		"build: of a (repo/a/.codex/skills/build/SKILL.md, project true)",
@@ -117,8 +118,10 @@ func TestFind(t *testing.T) {
 	for _, want := range []string{
 		`repo/.claude/skills/escape/SKILL.md: it is a link out of the project, to "secret/SKILL.md"`,
 		`repo/.claude/skills/out/SKILL.md: it is a link out of the project`,
-		"broken/SKILL.md: the head is no valid YAML", "headless/SKILL.md: it does not begin with a head", "silent/SKILL.md: it says nothing after its head",
-		"about/SKILL.md: it has no description", `Big Name/SKILL.md: its name "Big Name" is not of small letters`, "folder/SKILL.md\" is a directory",
+		"broken/SKILL.md: the head is no valid YAML", "headless/SKILL.md: it does not begin with a head",
+		"silent/SKILL.md: it says nothing after its head",
+		"about/SKILL.md: it has no description", `Big Name/SKILL.md: its name "Big Name" is not of small letters`,
+		"folder/SKILL.md\" is a directory",
 		"huge/SKILL.md: it has 263",
 	} {
 		if !strings.Contains(broken, want) {
@@ -131,9 +134,15 @@ func TestFind(t *testing.T) {
 }
 
 func TestOtherConfigurationFolders(t *testing.T) {
-	root := tree(t, map[string]string{"c/skills/one/SKILL.md": text("one", "x"), "x/skills/two/SKILL.md": text("two", "x")})
+	root := tree(t, map[string]string{
+		"c/skills/one/SKILL.md": text("one", "x"),
+		"x/skills/two/SKILL.md": text("two", "x"),
+	})
 	f := skills.Find(skills.UserSources("", func(name string) string {
-		return map[string]string{"CLAUDE_CONFIG_DIR": filepath.Join(root, "c"), "CODEX_HOME": filepath.Join(root, "x"), "HOME": "relative"}[name]
+		return map[string]string{
+			"CLAUDE_CONFIG_DIR": filepath.Join(root, "c"),
+			"CODEX_HOME":        filepath.Join(root, "x"), "HOME": "relative",
+		}[name]
 	}))
 	if len(f.Skills) != 2 || len(f.Broken) > 0 {
 		t.Errorf("%v", f)
@@ -141,12 +150,16 @@ func TestOtherConfigurationFolders(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
-	root := tree(t, map[string]string{"home/.claude/skills/folder/SKILL.md": "---\nname: another-\ndescription: " + strings.Repeat("é", 1025) +
-		"\ncompatibility: " + strings.Repeat("x", 501) + "\nlicense: MIT\nmetadata: {author: me}\nmodel: opus\ncontext: fork\nallowed-tools: Bash(git:*) Read\nuser-invocable: false\ndisable-model-invocation: true\n---\nx"})
+	root := tree(t, map[string]string{"home/.claude/skills/folder/SKILL.md": "---\nname: another-\ndescription: " +
+		strings.Repeat("é", 1025) +
+		"\ncompatibility: " + strings.Repeat("x", 501) +
+		"\nlicense: MIT\nmetadata: {author: me}\nmodel: opus\ncontext: fork\nallowed-tools: Bash(git:*) Read\nuser-invocable: false\ndisable-model-invocation: true\n---\nx"})
 	s := skills.Find(sources(root)).Skills[0]
 	want := []string{
-		`its name is not that of its folder, "folder"`, "its name is not words of small letters and digits with one - between them",
-		"its description has 1025 characters; the format allows 1024", "its compatibility has 501 characters; the format allows 500",
+		`its name differs from the name of its folder, "folder"`,
+		"its name is not words of small letters and digits with one - between them",
+		"its description has 1025 characters; the format allows 1024",
+		"its compatibility has 501 characters; the format allows 500",
 		"settle does not use its model", "settle does not use its context",
 	}
 	if diff := cmp.Diff(want, s.Warnings); diff != "" {
@@ -226,7 +239,8 @@ func TestFill(t *testing.T) {
 	if _, ok := skills.Fill("nothing $HOME", "x"); ok || skills.HasPlaces("$HOME") || !skills.HasPlaces("$1") {
 		t.Error("places")
 	}
-	if diff := cmp.Diff([]skills.Word{{"a", 0, 1}, {"b c", 2, 7}, {"it's", 9, 13}, {"K=v w", 14, 21}, {"", 22, 24}}, skills.Words(`a "b c"  it's K="v w" ''`)); diff != "" {
+	if diff := cmp.Diff([]skills.Word{{"a", 0, 1}, {"b c", 2, 7}, {"it's", 9, 13}, {"K=v w", 14, 21}, {"", 22, 24}},
+		skills.Words(`a "b c"  it's K="v w" ''`)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -237,16 +251,25 @@ func TestCatalog(t *testing.T) {
 	}
 	many := func(n, about int) (out []skills.Skill) {
 		for i := range n {
-			out = append(out, skills.Skill{Name: fmt.Sprintf("skill-%03d", i), About: strings.Repeat("é", about/2), Model: true})
+			out = append(out, skills.Skill{
+				Name: fmt.Sprintf("skill-%03d", i), About: strings.Repeat("é", about/2),
+				Model: true,
+			})
 		}
 		return out
 	}
 	for _, tt := range []struct {
 		n, about, lines int
 		note            string
-	}{{1, 10, 1, ""}, {7, 1024, 7, ""}, {20, 1024, 20, "cut in the prompt"}, {300, 1024, 101, "199 of 300 skills are left out"}} {
+	}{
+		{1, 10, 1, ""},
+		{7, 1024, 7, ""},
+		{20, 1024, 20, "cut in the prompt"},
+		{300, 1024, 101, "199 of 300 skills are left out"},
+	} {
 		section, note := skills.Catalog(many(tt.n, tt.about))
-		if n := strings.Count(section, "\n- "); n != tt.lines || len(section) > 9<<10 || !strings.Contains(note, tt.note) || tt.note == "" && note != "" {
+		if n := strings.Count(section, "\n- "); n != tt.lines || len(section) > 9<<10 ||
+			!strings.Contains(note, tt.note) || tt.note == "" && note != "" {
 			t.Errorf("%d of %d bytes: %d lines, %d bytes, %q", tt.n, tt.about, n, len(section), note)
 		}
 	}

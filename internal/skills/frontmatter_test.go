@@ -60,8 +60,10 @@ argument-hint: [FILE]
 		t.Fatal(err)
 	}
 	got := []any{
-		h.Text("name"), h.Text("description"), h.Text("version"), h.Text("license"), h.Map("metadata"), h.List("allowed-tools"), h.List("tools"),
-		h.Bool("off", true), h.Bool("missing", true), h.Text("empty"), h.Text("missing"), h.Text("argument-hint"), h.List("missing"), h.Map("name"),
+		h.Text("name"), h.Text("description"), h.Text("version"), h.Text("license"), h.Map("metadata"),
+		h.List("allowed-tools"), h.List("tools"),
+		h.Bool("off", true), h.Bool("missing", true), h.Text("empty"), h.Text("missing"), h.Text("argument-hint"),
+		h.List("missing"), h.Map("name"),
 	}
 	want := []any{
 		"pdf-tools", "Reads PDF files: text and tables.", "1.10", "MIT\nand more",
@@ -111,7 +113,8 @@ nested: {a: [1, {b: c}], d: ~}
 		t.Fatal(err)
 	}
 	got := []any{
-		h.Text("description"), h.Text("quoted"), h.List("tools"), h.Map("metadata"), h.List("anchor"), h.Text("copy"), h.Text("model"),
+		h.Text("description"), h.Text("quoted"), h.List("tools"), h.Map("metadata"), h.List("anchor"), h.Text("copy"),
+		h.Text("model"),
 		h.Text("escaped"), h.Text("single"), h.Map("nested"),
 	}
 	want := []any{
@@ -139,10 +142,13 @@ func TestHostileHeads(t *testing.T) {
 		bomb += "  " + name + ": &" + name + " [*a, *a, *a, *a, *a, *a, *a, *a]\n"
 	}
 	for name, head := range map[string]string{
-		"brackets": "a: " + repeat("[", ""), "closed": "a: " + strings.Repeat("[", 9000) + strings.Repeat("]", 9000), "braces": "a: " + repeat("{a: ", ""),
-		"items": "a:\n" + repeat("- [\n", ""), "dashes": "a:\n  " + repeat("- ", ""), "keys": repeat("a: [\n", ""), "questions": "a:\n  " + repeat("? ", ""),
-		"quotes": "a: \"" + repeat("\\n", "\""), "comments": "a:\n" + repeat("  # c\n", ""), "continued": "a:\n  - [\n" + repeat("  b\n", ""),
-		"tags": "a: " + repeat("!!x ", ""), "bomb": bomb,
+		"brackets": "a: " + repeat("[", ""), "closed": "a: " + strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
+		"braces": "a: " + repeat("{a: ", ""),
+		"items":  "a:\n" + repeat("- [\n", ""), "dashes": "a:\n  " + repeat("- ", ""), "keys": repeat("a: [\n", ""),
+		"questions": "a:\n  " + repeat("? ", ""),
+		"quotes":    "a: \"" + repeat("\\n", "\""), "comments": "a:\n" + repeat("  # c\n", ""),
+		"continued": "a:\n  - [\n" + repeat("  b\n", ""),
+		"tags":      "a: " + repeat("!!x ", ""), "bomb": bomb,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if h, err := skills.Parse(head); err == nil {
@@ -161,7 +167,8 @@ func TestParseRefuses(t *testing.T) {
 		"just words":                "no list of keys",
 		strings.Repeat("#", 65<<10): "more than",
 	} {
-		if h, err := skills.Parse(head); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if h, err := skills.Parse(head); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%.20q: %v, %v", head, h, err)
 		}
 	}
@@ -187,7 +194,8 @@ func TestWords(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
-		"---\nname: x\ndescription: y\n---\nbody", "---\na: [b, c]\n---\n", "---\na: &b [*b]\n---\n", "---\na: b: c\n---\n", "---\n? x\n: y\n---\n",
+		"---\nname: x\ndescription: y\n---\nbody", "---\na: [b, c]\n---\n", "---\na: &b [*b]\n---\n",
+		"---\na: b: c\n---\n", "---\n? x\n: y\n---\n",
 		"---\na: |\n  b\n---\n", "---\n<<: {a: b}\n---\n", "---\n'a': !!binary x\n---\n", "---\na: (b, c\n---\n",
 	} {
 		f.Add(text)

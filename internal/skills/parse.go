@@ -83,7 +83,8 @@ func value(first string, entry []string) (Value, error) {
 // [Value].
 func fromYAML(entry string) (v Value, ok bool) {
 	var document yaml.Node
-	if yaml.Unmarshal([]byte(entry), &document) != nil || len(document.Content) != 1 || len(document.Content[0].Content) != 2 {
+	if yaml.Unmarshal([]byte(entry), &document) != nil || len(document.Content) != 1 ||
+		len(document.Content[0].Content) != 2 {
 		return v, false
 	}
 	switch node := document.Content[0].Content[1]; node.Kind {
@@ -166,7 +167,8 @@ func tolerant(lines []string) (v Value) {
 // plain returns a text without its quotes, or without the comment after it.
 func plain(line string) string {
 	var document yaml.Node
-	if yaml.Unmarshal([]byte(line), &document) == nil && len(document.Content) == 1 && document.Content[0].Kind == yaml.ScalarNode {
+	if yaml.Unmarshal([]byte(line), &document) == nil && len(document.Content) == 1 &&
+		document.Content[0].Kind == yaml.ScalarNode {
 		return text(document.Content[0])
 	}
 	return withoutComment(line)

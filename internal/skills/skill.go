@@ -62,9 +62,12 @@ func parse(folder, text string) (Skill, error) {
 		return Skill{}, err
 	}
 	s := Skill{
-		Name: h.Text("name"), About: strings.Join(strings.Fields(h.Text("description")), " "), License: h.Text("license"),
-		Compatibility: h.Text("compatibility"), Metadata: h.Map("metadata"), Hint: h.Text("argument-hint"), AllowedTools: h.List("allowed-tools"),
-		Model: !h.Bool("disable-model-invocation", false), User: h.Bool("user-invocable", true), body: strings.TrimSpace(body),
+		Name: h.Text("name"), About: strings.Join(strings.Fields(h.Text("description")), " "),
+		License:       h.Text("license"),
+		Compatibility: h.Text("compatibility"), Metadata: h.Map("metadata"), Hint: h.Text("argument-hint"),
+		AllowedTools: h.List("allowed-tools"),
+		Model:        !h.Bool("disable-model-invocation", false), User: h.Bool("user-invocable", true),
+		body: strings.TrimSpace(body),
 	}
 	if s.Name == "" {
 		s.Name = folder
@@ -74,7 +77,7 @@ func parse(folder, text string) (Skill, error) {
 	case strings.Trim(s.Name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" || strings.HasPrefix(s.Name, "-"):
 		return Skill{}, fmt.Errorf("its name %q is not of small letters, digits and -", s.Name)
 	case s.About == "":
-		return Skill{}, errors.New("it has no description, so that nobody could know what it is for")
+		return Skill{}, errors.New("it has no description of its purpose")
 	case s.body == "":
 		return Skill{}, errors.New("it says nothing after its head")
 	}
@@ -90,7 +93,7 @@ func parse(folder, text string) (Skill, error) {
 // check adds warnings about violations of the format that settle tolerates.
 func (s *Skill) check(folder string) {
 	if s.Name != folder {
-		s.warn(fmt.Sprintf("its name is not that of its folder, %q", folder))
+		s.warn(fmt.Sprintf("its name differs from the name of its folder, %q", folder))
 	}
 	if len(s.Name) > maxName {
 		s.warn(fmt.Sprintf("its name has %d characters; the format allows %d", len(s.Name), maxName))
@@ -183,12 +186,14 @@ func Named(list []Skill, name string) (Skill, bool) {
 // Text is the model's view of the skill.
 func (l Loaded) Text(arguments string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<skill name=%q>\n%s\n</skill>\n\n[Its folder is %s; paths in it are relative to that.", l.Name, l.Body(arguments), l.Dir)
+	fmt.Fprintf(&b, "<skill name=%q>\n%s\n</skill>\n\n[Its folder is %s; paths in it are relative to that.", l.Name,
+		l.Body(arguments), l.Dir)
 	if len(l.Files) > 0 {
 		fmt.Fprintf(&b, " Beside %s it has: %s.", FileName, strings.Join(l.Files, ", "))
 	}
 	if len(l.AllowedTools) > 0 {
-		fmt.Fprintf(&b, " Its allowed-tools (%s) are not in force: calls are judged as without it.", strings.Join(l.AllowedTools, " "))
+		fmt.Fprintf(&b, " Its allowed-tools (%s) are not in force: calls are judged as without it.",
+			strings.Join(l.AllowedTools, " "))
 	}
 	b.WriteString("]")
 	return b.String()

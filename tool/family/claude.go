@@ -11,12 +11,17 @@ import (
 // (https://platform.claude.com/docs/en/agents-and-tools/tool-use/text-editor-tool).
 func claudeForms() []*form {
 	file := [][2]string{{"path", "file_path"}}
-	words := strings.NewReplacer("use edit", "use Edit", "use glob", "use Glob", "use grep", "use Grep", `&", or background`, `&", or run_in_background`).Replace
+	words := strings.NewReplacer("use edit", "use Edit", "use glob", "use Glob", "use grep", "use Grep",
+		`&", or background`, `&", or run_in_background`).Replace
 	editor := &form{tool: "edit", read: readEditor}
 	return []*form{
 		{
 			name: "Bash", tool: "shell", offered: true, description: words,
-			renames: [][2]string{{"timeout_ms", "timeout"}, {"background", "run_in_background"}, {"outside", "dangerouslyDisableSandbox"}},
+			renames: [][2]string{
+				{"timeout_ms", "timeout"},
+				{"background", "run_in_background"},
+				{"outside", "dangerouslyDisableSandbox"},
+			},
 			omitted: []string{"workdir", "release", "tty", "yield_ms"}, write: writeBash,
 		},
 		{name: "Read", tool: "read", offered: true, description: words, renames: file, ignored: []string{"pages"}},
@@ -25,8 +30,13 @@ func claudeForms() []*form {
 		{name: "Glob", tool: "glob", offered: true, description: words, omitted: []string{"limit"}},
 		{
 			name: "Grep", tool: "grep", offered: true, schema: grepSchema, ignored: []string{"-n"},
-			renames: [][2]string{{"ignore_case", "-i"}, {"context", "-C"}, {"limit", "head_limit"}, {"show", "output_mode"}},
-			read:    readGrep, write: writeGrep,
+			renames: [][2]string{
+				{"ignore_case", "-i"},
+				{"context", "-C"},
+				{"limit", "head_limit"},
+				{"show", "output_mode"},
+			},
+			read: readGrep, write: writeGrep,
 		},
 		{
 			name: "TodoWrite", tool: "plan", offered: true,
@@ -41,7 +51,10 @@ func claudeForms() []*form {
 			name: "Task", tool: "task", offered: true, renames: [][2]string{{"background", "run_in_background"}},
 			ignored: []string{"subagent_type"}, read: readTask, write: writeTask,
 		},
-		{name: "Agent", tool: "task", renames: [][2]string{{"background", "run_in_background"}}, ignored: []string{"subagent_type"}, read: readTask},
+		{
+			name: "Agent", tool: "task", renames: [][2]string{{"background", "run_in_background"}},
+			ignored: []string{"subagent_type"}, read: readTask,
+		},
 		{name: "Skill", tool: "skill", offered: true, renames: [][2]string{{"name", "skill"}, {"arguments", "args"}}},
 		{name: "WebFetch", tool: "web_fetch", ignored: []string{"prompt"}},
 		{name: "WebSearch", tool: "web_search", offered: true},
@@ -125,9 +138,12 @@ func writeGrep(o *object) bool {
 // typeGlob is the glob of a ripgrep file type.
 func typeGlob(kind string) string {
 	several := map[string]string{
-		"js": "*.{js,jsx,mjs,cjs}", "ts": "*.{ts,tsx,mts,cts}", "py": "*.{py,pyi}", "python": "*.{py,pyi}", "rust": "*.rs", "ruby": "*.rb",
-		"cpp": "*.{cpp,cc,cxx,hpp,hh,h}", "c": "*.{c,h}", "md": "*.{md,markdown}", "markdown": "*.{md,markdown}", "yaml": "*.{yml,yaml}",
-		"sh": "*.{sh,bash}", "html": "*.{html,htm}", "csharp": "*.cs", "kotlin": "*.{kt,kts}", "perl": "*.{pl,pm}", "haskell": "*.hs", "make": "{Makefile,*.mk}",
+		"js": "*.{js,jsx,mjs,cjs}", "ts": "*.{ts,tsx,mts,cts}", "py": "*.{py,pyi}", "python": "*.{py,pyi}",
+		"rust": "*.rs", "ruby": "*.rb",
+		"cpp": "*.{cpp,cc,cxx,hpp,hh,h}", "c": "*.{c,h}", "md": "*.{md,markdown}", "markdown": "*.{md,markdown}",
+		"yaml": "*.{yml,yaml}",
+		"sh":   "*.{sh,bash}", "html": "*.{html,htm}", "csharp": "*.cs", "kotlin": "*.{kt,kts}", "perl": "*.{pl,pm}",
+		"haskell": "*.hs", "make": "{Makefile,*.mk}",
 	}
 	if glob := several[kind]; glob != "" {
 		return glob
@@ -249,5 +265,6 @@ func readEditor(o *object) (string, error) {
 		}
 		return "edit", nil
 	}
-	return "", errors.New("the command " + quote(strings.ToValidUTF8(command, "\uFFFD")) + " is not supported; view, create and str_replace are")
+	return "", errors.New("the command " + quote(strings.ToValidUTF8(command, "\uFFFD")) +
+		" is not supported; view, create and str_replace are")
 }

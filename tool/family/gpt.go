@@ -21,13 +21,17 @@ func gptForms() []*form {
 		{
 			name: "exec_command", tool: "shell", offered: true,
 			description: func(settles string) string {
-				return strings.Replace(settles, "and wait for it to exit.", "and wait for it to exit, or for yield_time_ms; what runs on by then becomes a job, "+
-					"whose id is the session_id of write_stdin.", 1)
+				return strings.Replace(settles, "and wait for it to exit.",
+					"and wait for it to exit, or for yield_time_ms; what runs on by then becomes a job, "+
+						"whose id is the session_id of write_stdin.", 1)
 			},
 			renames: [][2]string{{"command", "cmd"}, {"yield_ms", "yield_time_ms"}},
 			omitted: []string{"timeout_ms", "background", "description", "release"},
-			ignored: []string{"max_output_tokens", "shell", "login", "justification", "prefix_rule", "sandbox_permissions"},
-			read:    readExec, write: writeExec,
+			ignored: []string{
+				"max_output_tokens", "shell", "login", "justification", "prefix_rule",
+				"sandbox_permissions",
+			},
+			read: readExec, write: writeExec,
 		},
 		{
 			name: "write_stdin", tool: "job", offered: true, beside: true,
@@ -43,11 +47,23 @@ func gptForms() []*form {
 			read:    readStdin, write: writeStdin,
 		},
 		{name: "update_plan", tool: "plan", offered: true},
-		{name: "local_shell", tool: "shell", read: readArgv, ignored: []string{"justification", "with_escalated_permissions", "env", "user"}},
-		{name: "container.exec", tool: "shell", read: readArgv, ignored: []string{"justification", "with_escalated_permissions"}},
-		{name: "shell_command", tool: "shell", ignored: []string{"login", "justification", "sandbox_permissions", "prefix_rule"}},
+		{
+			name: "local_shell", tool: "shell", read: readArgv,
+			ignored: []string{"justification", "with_escalated_permissions", "env", "user"},
+		},
+		{
+			name: "container.exec", tool: "shell", read: readArgv,
+			ignored: []string{"justification", "with_escalated_permissions"},
+		},
+		{
+			name: "shell_command", tool: "shell",
+			ignored: []string{"login", "justification", "sandbox_permissions", "prefix_rule"},
+		},
 		{name: "list_dir", tool: "list", renames: [][2]string{{"path", "dir_path"}}, ignored: []string{"offset"}},
-		{name: "read_file", tool: "read", renames: [][2]string{{"path", "file_path"}}, ignored: []string{"mode", "indentation"}},
+		{
+			name: "read_file", tool: "read", renames: [][2]string{{"path", "file_path"}},
+			ignored: []string{"mode", "indentation"},
+		},
 		{name: "grep_files", tool: "grep", renames: [][2]string{{"glob", "include"}}},
 	}
 }

@@ -45,8 +45,9 @@ func New(f Family, offer Offer, set *tool.Set) *View {
 			v.specs = append(v.specs, f.brief(spec))
 			continue
 		}
-		said := form.spec(spec)
-		v.specs, v.forms[form.name], v.checks[form.name] = append(v.specs, f.brief(said)), form, tool.NewSchema(said.Schema)
+		formed := form.spec(spec)
+		v.specs, v.forms[form.name], v.checks[form.name] = append(v.specs, f.brief(formed)), form,
+			tool.NewSchema(formed.Schema)
 		if form.beside {
 			v.specs = append(v.specs, f.brief(spec))
 		}

@@ -77,7 +77,8 @@ func TestReplaceKeepsModeAndLink(t *testing.T) {
 	if err := os.Symlink("loop", f.path("loop")); err != nil {
 		t.Fatal(err)
 	}
-	if got := f.fails("write", args{"path": "loop", "content": "x"}); !strings.Contains(got, "too many symbolic links") {
+	if got := f.fails("write", args{"path": "loop", "content": "x"}); !strings.Contains(got,
+		"too many symbolic links") {
 		t.Error(got)
 	}
 }
@@ -108,7 +109,10 @@ func TestCommitRefusesWhatChangedMeanwhile(t *testing.T) {
 		meddle func(f *fixture) error
 		want   string // content afterwards, "" for no file
 	}{
-		{"changed", "one", func(f *fixture) error { return os.WriteFile(f.path("x"), []byte("their work"), 0o644) }, "their work"},
+		{
+			"changed", "one", func(f *fixture) error { return os.WriteFile(f.path("x"), []byte("their work"), 0o644) },
+			"their work",
+		},
 		{"replaced", "one", func(f *fixture) error {
 			return errors.Join(os.WriteFile(f.path("y"), []byte("two"), 0o644), os.Rename(f.path("y"), f.path("x")))
 		}, "two"},
@@ -124,7 +128,8 @@ func TestCommitRefusesWhatChangedMeanwhile(t *testing.T) {
 			if err := tt.meddle(f); err != nil {
 				t.Fatal(err)
 			}
-			if err := st.commit(); err == nil || !strings.Contains(err.Error(), "by another program during the call; it was not written") {
+			if err := st.commit(); err == nil ||
+				!strings.Contains(err.Error(), "by another program during the call; it was not written") {
 				t.Errorf("got %v", err)
 			}
 			if err := st.discard(); err != nil {

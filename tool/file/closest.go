@@ -27,7 +27,8 @@ func explainMissing(name, path string, file []line, text []string) string {
 	head := fmt.Sprintf("%s is not in %q", name, path)
 	if at := findTrimmed(file, text, asIs); at >= 0 {
 		near := file[at : at+len(text)]
-		return fmt.Sprintf("%s as it is given; like it, but different in %s, there is:\n%s", head, spaceDifference(near, text), numbered(file, at, len(text)))
+		return fmt.Sprintf("%s as it is given; like it, but different in %s, there is:\n%s", head,
+			spaceDifference(near, text), numbered(file, at, len(text)))
 	}
 	if at := findTrimmed(file, text, plain); at >= 0 {
 		return fmt.Sprintf("%s as it is given; like it, but different in quotes, dashes or spaces that only look alike, there is:\n%s", head, numbered(file, at, len(text)))
@@ -103,7 +104,10 @@ func spaceDifference(near []line, text []string) string {
 	if indented {
 		return "indentation"
 	}
-	if !slices.ContainsFunc(text, func(s string) bool { return !slices.ContainsFunc(near, func(l line) bool { return l.text == s }) }) {
+	if !slices.ContainsFunc(text, func(s string) bool {
+		return !slices.ContainsFunc(near,
+			func(l line) bool { return l.text == s })
+	}) {
 		return "blank lines before or after"
 	}
 	return "white space at the ends of lines"

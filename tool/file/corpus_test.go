@@ -109,7 +109,8 @@ func write(t *testing.T, pieces []piece) {
 // history reads the changes from git, the newest first.
 func history(t *testing.T) []piece {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", "log", "--no-merges", "-p", "--no-color", "--no-ext-diff", "--no-renames", "--diff-filter=M", "--format=", "--diff-algorithm=myers",
+	cmd := exec.CommandContext(t.Context(), "git", "log", "--no-merges", "-p", "--no-color", "--no-ext-diff",
+		"--no-renames", "--diff-filter=M", "--format=", "--diff-algorithm=myers",
 		"-U"+itoa(corpusAround), corpusCommit, "--", "*.go", "*.md", "*.js", "*.css", "*.html", "*.sh", "Makefile")
 	cmd.Dir = filepath.Join("..", "..")
 	out, err := cmd.Output()

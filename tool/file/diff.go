@@ -122,7 +122,8 @@ func writeHunk(out *strings.Builder, a, b []line, changes []change) {
 	first, last := changes[0], changes[len(changes)-1]
 	lead := min(diffContext, first.fromA)
 	tail := min(diffContext, len(a)-last.toA)
-	fmt.Fprintf(out, "@@ -%s +%s @@\n", hunkRange(first.fromA-lead, last.toA+tail), hunkRange(first.fromB-lead, last.toB+tail))
+	fmt.Fprintf(out, "@@ -%s +%s @@\n", hunkRange(first.fromA-lead, last.toA+tail),
+		hunkRange(first.fromB-lead, last.toB+tail))
 	at := first.fromA - lead
 	for _, c := range changes {
 		writeLines(out, ' ', a[at:c.fromA])

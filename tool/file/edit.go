@@ -27,9 +27,10 @@ var editSchema = sync.OnceValue(func() tool.Option {
 
 // editTool returns the tool edit.
 func (w *Workspace) editTool() tool.Tool {
-	return tool.Must(tool.New("edit", "Replaces a text in a file. The text must match exactly, including white space, and occur once: "+
-		"include surrounding lines to make it unique, or set replace_all. Keeps the file's line endings. "+
-		"If nothing matches, the error shows the nearest lines.",
+	return tool.Must(tool.New("edit",
+		"Replaces a text in a file. The text must match exactly, including white space, and occur once: "+
+			"include surrounding lines to make it unique, or set replace_all. Keeps the file's line endings. "+
+			"If nothing matches, the error shows the nearest lines.",
 		w.callEdit, editSchema(), tool.WithTitle(func(in EditArguments) string { return "edit " + in.Path })))
 }
 
@@ -95,7 +96,8 @@ func substitute(ctx context.Context, s *snapshot, in EditArguments) ([]byte, int
 		out = append(out, s.data[at:m.from]...)
 		out = append(out, replacement(s.data[m.from:m.to], in.New, ending)...)
 		if at = m.to; len(out) > maxEditBytes {
-			return nil, 0, fmt.Errorf("%q would grow beyond the %s that this tool writes; nothing was changed", s.Shown, byteCount(maxEditBytes))
+			return nil, 0, fmt.Errorf("%q would grow beyond the %s that this tool writes; nothing was changed",
+				s.Shown, byteCount(maxEditBytes))
 		}
 	}
 	out = append(out, s.data[at:]...)
@@ -134,7 +136,8 @@ func choose(ctx context.Context, s *snapshot, in EditArguments) ([]span, error) 
 	}
 	if total == 0 {
 		text := strings.Split(strings.ReplaceAll(in.Old, "\r\n", "\n"), "\n")
-		return nil, errors.New(explainMissing("old_string", s.Shown, splitLines(string(s.data)), text) + "\nNothing was changed.")
+		return nil, errors.New(explainMissing("old_string", s.Shown, splitLines(string(s.data)), text) +
+			"\nNothing was changed.")
 	}
 	if total > 1 && !in.All {
 		return nil, fmt.Errorf("old_string occurs %d times in %q, beginning on lines %s; nothing was changed. "+

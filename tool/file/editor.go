@@ -59,7 +59,8 @@ func (w *Workspace) load(ctx context.Context, p place) (*snapshot, error) {
 			return s, nil
 		}
 		if len(text) > maxEditBytes {
-			return nil, fmt.Errorf("%q has more than the %s that this tool can change in the editor", p.Shown, byteCount(maxEditBytes))
+			return nil, fmt.Errorf("%q has more than the %s that this tool can change in the editor", p.Shown,
+				byteCount(maxEditBytes))
 		}
 		s.data = []byte(text)
 	}

@@ -41,7 +41,8 @@ func TestEditorIsNotAskedAboutLinksThatLeadOutside(t *testing.T) {
 	if len(b.wrote) > 0 {
 		t.Errorf("the editor wrote %v, which lead outside", b.wrote)
 	}
-	if out := f.ok("read", args{"path": "in/a.txt"}); !strings.Contains(out.Output, "typed\n") || strings.Contains(out.Output, "by name") {
+	if out := f.ok("read", args{"path": "in/a.txt"}); !strings.Contains(out.Output, "typed\n") ||
+		strings.Contains(out.Output, "by name") {
 		t.Errorf("a link that stays inside: %s", out.Output)
 	}
 }

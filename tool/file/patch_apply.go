@@ -189,7 +189,8 @@ func findAtEnd(path string, file []line, h hunk, old []string, from int) (int, e
 		return starts[0], nil
 	}
 	if starts := findRun(file, old, from); len(starts) > 0 {
-		return 0, fmt.Errorf("line %d of the patch: the lines are in %q at %s, but not at its end, as %q says", h.line, path, lineRange(starts[0], len(old)), patchEOF)
+		return 0, fmt.Errorf("line %d of the patch: the lines are in %q at %s, but not at its end, as %q says",
+			h.line, path, lineRange(starts[0], len(old)), patchEOF)
 	}
 	return 0, missingError(path, file, h, old, from)
 }
@@ -238,7 +239,8 @@ func anchorError(path string, file []line, h hunk, text string, from int) error 
 	if at := findAnchor(file[:from], text, 0); at >= 0 {
 		return fmt.Errorf("line %d of the patch: %q is line %d of %q, before the change above; changes must be in the order of the file", h.line, clip(text), at+1, path)
 	}
-	return fmt.Errorf("line %d of the patch: %s", h.line, explainMissing(fmt.Sprintf("the line %q", clip(text)), path, file, []string{text}))
+	return fmt.Errorf("line %d of the patch: %s", h.line,
+		explainMissing(fmt.Sprintf("the line %q", clip(text)), path, file, []string{text}))
 }
 
 func missingError(path string, file []line, h hunk, old []string, from int) error {
@@ -246,7 +248,8 @@ func missingError(path string, file []line, h hunk, old []string, from int) erro
 		return fmt.Errorf("line %d of the patch: these lines are at %s of %q, before the change above; changes must be in the order of the file", h.line, lineRange(starts[0], len(old)), path)
 	}
 	if starts := findRun(file, old, 0); len(starts) > 0 {
-		return fmt.Errorf("line %d of the patch: these lines are at %s of %q, but not after the line that @@ names", h.line, lineRange(starts[0], len(old)), path)
+		return fmt.Errorf("line %d of the patch: these lines are at %s of %q, but not after the line that @@ names",
+			h.line, lineRange(starts[0], len(old)), path)
 	}
 	return fmt.Errorf("line %d of the patch: %s", h.line, explainMissing("this run of lines", path, file, old))
 }
@@ -257,5 +260,6 @@ func ambiguousError(path string, h hunk, starts []int) error {
 		numbers = append(numbers, s+1)
 	}
 	return fmt.Errorf("line %d of the patch: these lines occur %d times in %q, beginning on lines %s; "+
-		"add lines of context, or the line of the function after @@", h.line, len(starts), path, listed(numbers, len(starts)))
+		"add lines of context, or the line of the function after @@", h.line, len(starts), path,
+		listed(numbers, len(starts)))
 }

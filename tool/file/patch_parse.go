@@ -146,7 +146,8 @@ func (p *patchParser) section() (patchOp, error) {
 		}
 		return op, p.deleted()
 	}
-	return patchOp{}, p.errorf(`want "*** Add File: PATH", "*** Delete File: PATH", "*** Update File: PATH" or %q`, patchEnd)
+	return patchOp{}, p.errorf(`want "*** Add File: PATH", "*** Delete File: PATH", "*** Update File: PATH" or %q`,
+		patchEnd)
 }
 
 // following returns the next line that is not empty.

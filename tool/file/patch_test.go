@@ -26,7 +26,10 @@ func TestPatchUpdate(t *testing.T) {
 		{"without @@", "a\nb\nc\n", "a\nB\nc\n", []string{" a", "-b", "+B"}},
 		{"two changes", "a\nb\nc\nd\n", "A\nb\nc\nD\n", []string{"@@", "-a", "+A", "@@", "-d", "+D"}},
 		{"anchor chooses", "f:\n x\ng:\n x\n", "f:\n x\ng:\n y\n", []string{"@@ g:", "- x", "+ y"}},
-		{"anchors nest", "A\n f\n  x\nB\n f\n  x\n", "A\n f\n  x\nB\n f\n  y\n", []string{"@@ B", "@@ f", "-  x", "+  y"}},
+		{
+			"anchors nest", "A\n f\n  x\nB\n f\n  x\n", "A\n f\n  x\nB\n f\n  y\n",
+			[]string{"@@ B", "@@ f", "-  x", "+  y"},
+		},
 		{"anchor repeated as context", "f:\n x\ng:\n x\n", "f:\n x\ng:\n y\n", []string{"@@ g:", " g:", "- x", "+ y"}},
 		{"anchor, only additions", "f:\n x\ng:\n", "f:\n new\n x\ng:\n", []string{"@@ f:", "+ new"}},
 		{"only additions", "a\nb\n", "a\nb\nc\n", []string{"@@", "+c"}},
@@ -47,7 +50,10 @@ func TestPatchUpdate(t *testing.T) {
 		{"everything removed", "a\n", "", []string{"@@", "-a"}},
 		{"into an empty file", "", "a\n", []string{"@@", "+a"}},
 		{"patch in CRLF", "a\n", "b\n", []string{"@@\r", "-a\r", "+b\r"}},
-		{"line like a marker", "*** End Patch\nb\n", "*** End Patch\nB\n", []string{"@@", " *** End Patch", "-b", "+B"}},
+		{
+			"line like a marker", "*** End Patch\nb\n", "*** End Patch\nB\n",
+			[]string{"@@", " *** End Patch", "-b", "+B"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFixture(t)
@@ -170,7 +176,8 @@ func TestPatchFailsOnTheWay(t *testing.T) {
 	f := newFixture(t)
 	f.put("a.txt", "a\n")
 	f.put("b.txt", "b\n")
-	ops, err := parsePatch(patch("*** Update File: a.txt", "@@", "-a", "+A", "*** Update File: b.txt", "@@", "-b", "+B"))
+	ops, err := parsePatch(patch("*** Update File: a.txt", "@@", "-a", "+A", "*** Update File: b.txt", "@@", "-b",
+		"+B"))
 	if err != nil {
 		t.Fatal(err)
 	}

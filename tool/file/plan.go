@@ -72,7 +72,8 @@ func (p *plan) file(ctx context.Context, path string) (*planned, error) {
 	}
 	if p.bytes += len(s.data); p.bytes > maxPlanBytes {
 		s.close()
-		return nil, fmt.Errorf("the files of the patch have more than %s together; use several patches", byteCount(maxPlanBytes))
+		return nil, fmt.Errorf("the files of the patch have more than %s together; use several patches",
+			byteCount(maxPlanBytes))
 	}
 	f := &planned{snapshot: s, content: s.data}
 	p.files[place.key] = f
@@ -130,7 +131,8 @@ func (f *planned) mayVanish(verb string) error {
 	if f.content == nil {
 		return fmt.Errorf("there is no file %q to %s%s", f.Shown, verb, suggest(f.Place))
 	}
-	if dir, err := disk.Resolve(filepath.Dir(f.Named)); err != nil || filepath.Join(dir, filepath.Base(f.Named)) != f.Real {
+	if dir, err := disk.Resolve(filepath.Dir(f.Named)); err != nil ||
+		filepath.Join(dir, filepath.Base(f.Named)) != f.Real {
 		return fmt.Errorf("%q is a symbolic link; %s it with a shell command", f.Shown, verb)
 	}
 	return nil
@@ -283,7 +285,8 @@ func partly(done []*planned, err error) error {
 	for i, f := range done {
 		names[i] = fmt.Sprintf("%q", f.Shown)
 	}
-	return fmt.Errorf("%w\nThe patch is applied in part: done are %s, nothing else was changed", err, strings.Join(names, ", "))
+	return fmt.Errorf("%w\nThe patch is applied in part: done are %s, nothing else was changed", err,
+		strings.Join(names, ", "))
 }
 
 // result reports the changes.
@@ -333,8 +336,8 @@ func before(f *planned) []byte {
 }
 
 func (p *plan) movedFrom(f *planned) bool {
-	for _, other := range p.order {
-		if other.moved == f && other.content != nil {
+	for _, source := range p.order {
+		if source.moved == f && source.content != nil {
 			return true
 		}
 	}

@@ -39,7 +39,9 @@ func Preview(ctx context.Context, call tool.Call) (json.RawMessage, error) {
 	return nil, fmt.Errorf("cannot preview %q: it does not change files", call.Name)
 }
 
-func (w *Workspace) preview(ctx context.Context, call tool.Call, path string, change func(*snapshot) ([]byte, error)) (json.RawMessage, error) {
+func (w *Workspace) preview(ctx context.Context, call tool.Call, path string,
+	change func(*snapshot) ([]byte, error),
+) (json.RawMessage, error) {
 	p, err := w.locate(call, path)
 	if err != nil {
 		return nil, err

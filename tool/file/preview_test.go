@@ -46,7 +46,8 @@ func TestPreviewIsTheResult(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := set.Run(t.Context(), tool.Call{Name: "read", Args: json.RawMessage(`{"path":"a"}`), Dir: dir}); err != nil {
+		if _, err := set.Run(t.Context(),
+			tool.Call{Name: "read", Args: json.RawMessage(`{"path":"a"}`), Dir: dir}); err != nil {
 			t.Fatal(err)
 		}
 		after, err := set.Run(t.Context(), call)

@@ -38,8 +38,9 @@ var readSchema = sync.OnceValue(func() tool.Option {
 
 // readTool returns the tool read.
 func (w *Workspace) readTool() tool.Tool {
-	return tool.Must(tool.New("read", "Reads a text file. A line number and a tab precede each line; they are not part of the file. "+
-		"At most 2000 lines and 64 KiB per call; the end of the output states how to continue. Binary files are described, not shown.",
+	return tool.Must(tool.New("read",
+		"Reads a text file. A line number and a tab precede each line; they are not part of the file. "+
+			"At most 2000 lines and 64 KiB per call; the end of the output states how to continue. Binary files are described, not shown.",
 		w.callRead, readSchema(), tool.ReadOnly(), tool.WithTitle(ReadArguments.title)))
 }
 
@@ -81,7 +82,8 @@ func (w *Workspace) read(ctx context.Context, p place, in ReadArguments) (tool.R
 		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.Shown, err)
 	}
 	if about := describeBinary(head[:n], f); about != "" {
-		return tool.Result{Output: fmt.Sprintf("%s is %s, %s; its content is not shown", p.Shown, about, byteCount(info.Size()))}, nil
+		return tool.Result{Output: fmt.Sprintf("%s is %s, %s; its content is not shown", p.Shown, about,
+			byteCount(info.Size()))}, nil
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.Shown, err)

@@ -100,7 +100,8 @@ func TestRead(t *testing.T) {
 func TestReadCutsLongLines(t *testing.T) {
 	f := readFixture(t)
 	out := f.ok("read", args{"path": "long.txt"}).Output
-	if want := "     1\t" + strings.Repeat("é", 1000) + " … (line cut, it has 10000 bytes)\n     2\tshort\n"; out != want {
+	if want := "     1\t" + strings.Repeat("é", 1000) +
+		" … (line cut, it has 10000 bytes)\n     2\tshort\n"; out != want {
 		t.Errorf("got %q", out)
 	}
 	f.put("odd.txt", "x"+strings.Repeat("é", 5000)) // A rune crosses the limit.

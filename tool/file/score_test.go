@@ -142,7 +142,8 @@ func TestEdits(t *testing.T) {
 				scores[key][got]++
 				if got == wrong {
 					if failures++; failures < 10 {
-						t.Errorf("%s, %s, of %s: applied wrongly\nargs: %q\nbefore: %q\nwant:  %q\ngot: %q", x.tool, x.kind, p.Path, x.args, x.before, x.after, why)
+						t.Errorf("%s, %s, of %s: applied wrongly\nargs: %q\nbefore: %q\nwant:  %q\ngot: %q", x.tool,
+							x.kind, p.Path, x.args, x.before, x.after, why)
 					}
 				}
 			}
@@ -171,9 +172,11 @@ func render(scores map[[2]string]map[result]int) string {
 	b.WriteString("| Tool | Edits | Calls | Applied correctly | Refused with a hint | Refused without | Applied wrongly |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |\n")
 	total := map[result]int{}
 	row := func(tool, kind string, s map[result]int) {
-		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %d | %d |\n", tool, kind, s[right]+s[hinted]+s[bare]+s[wrong], s[right], s[hinted], s[bare], s[wrong])
+		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %d | %d |\n", tool, kind, s[right]+s[hinted]+s[bare]+s[wrong],
+			s[right], s[hinted], s[bare], s[wrong])
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(scores), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+	for _, key := range slices.SortedFunc(maps.Keys(scores),
+		func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		row("`"+key[0]+"`", key[1], scores[key])
 		for r, n := range scores[key] {
 			total[r] += n

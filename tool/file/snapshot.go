@@ -81,14 +81,16 @@ func (s *snapshot) read(ctx context.Context) (info fs.FileInfo, data []byte, err
 	}
 	defer f.Close()
 	if info.Size() > maxEditBytes {
-		return nil, nil, fmt.Errorf("%q has %s, more than the %s that this tool can change; use a shell command", p.Shown, byteCount(info.Size()), byteCount(maxEditBytes))
+		return nil, nil, fmt.Errorf("%q has %s, more than the %s that this tool can change; use a shell command",
+			p.Shown, byteCount(info.Size()), byteCount(maxEditBytes))
 	}
 	data, err = io.ReadAll(io.LimitReader(contextReader{ctx, f}, maxEditBytes+1))
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot read %q: %w", p.Shown, err)
 	}
 	if len(data) > maxEditBytes {
-		return nil, nil, fmt.Errorf("%q grew beyond the %s that this tool can change while it was read", p.Shown, byteCount(maxEditBytes))
+		return nil, nil, fmt.Errorf("%q grew beyond the %s that this tool can change while it was read", p.Shown,
+			byteCount(maxEditBytes))
 	}
 	return info, data, nil
 }
@@ -109,7 +111,8 @@ func (s *snapshot) unchanged() error {
 	case !s.exists():
 		return fmt.Errorf("%q was created by another program during the call; it was not written", s.Shown)
 	case !os.SameFile(info, s.info) || info.Size() != s.info.Size() || !info.ModTime().Equal(s.info.ModTime()):
-		return fmt.Errorf("%q was changed by another program during the call; it was not written. Read it again", s.Shown)
+		return fmt.Errorf("%q was changed by another program during the call; it was not written. Read it again",
+			s.Shown)
 	}
 	return nil
 }

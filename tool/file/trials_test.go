@@ -48,7 +48,10 @@ func misses() []miss {
 			return eachOld(given, func(s string) string { return s + "  " })
 		}},
 		{"typographic quotes", func(_ edit, _ *trial, given *edit) bool {
-			return each(given, func(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, `"`, "\u201C"), "'", "\u2019") })
+			return each(given, func(s string) string {
+				return strings.ReplaceAll(strings.ReplaceAll(s, `"`, "\u201C"),
+					"'", "\u2019")
+			})
 		}},
 		{"plain signs where the file has typographic ones", func(e edit, x *trial, _ *edit) bool {
 			return typographic(e, x)
@@ -98,7 +101,10 @@ func trials(p piece, e change, n int) []trial {
 		around := map[string]int{"edit": 2, "apply_patch": 3}[way]
 		whole := give(p, e, around)
 		begin := func(kind string) trial {
-			return trial{tool: way, kind: kind, before: text(whole.file), after: text(whole.after()), lines: [2]int{whole.from + 1, whole.to}}
+			return trial{
+				tool: way, kind: kind, before: text(whole.file), after: text(whole.after()),
+				lines: [2]int{whole.from + 1, whole.to},
+			}
 		}
 		x := begin("as they were made")
 		x.args = arguments(way, whole)
@@ -119,7 +125,10 @@ func trials(p piece, e change, n int) []trial {
 // writes returns the calls that write a whole file.
 func writes(p piece, e change, n int) []trial {
 	whole := give(p, e, 0)
-	x := trial{tool: "write", kind: "as they were made", before: text(whole.file), after: text(whole.after()), read: true}
+	x := trial{
+		tool: "write", kind: "as they were made", before: text(whole.file), after: text(whole.after()),
+		read: true,
+	}
 	x.args = map[string]any{"path": "f", "content": x.after}
 	second := x
 	switch n % 3 {

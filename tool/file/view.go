@@ -77,7 +77,8 @@ func (v *view) wanted() bool {
 func (v *view) endLine(start []byte, length int64, last []byte) {
 	ending := 0
 	switch {
-	case bytes.HasSuffix(last, []byte("\r\n")), len(last) == 1 && last[0] == '\n' && bytes.HasSuffix(start, []byte("\r")):
+	case bytes.HasSuffix(last, []byte("\r\n")), len(last) == 1 && last[0] == '\n' &&
+		bytes.HasSuffix(start, []byte("\r")):
 		v.crlf++
 		ending = 2
 	case bytes.HasSuffix(last, []byte("\n")):

@@ -53,7 +53,8 @@ func NewWorkspace(cfg Config) *Workspace {
 		masked = func(string) bool { return false }
 	}
 	return &Workspace{
-		masked: masked, keep: cfg.Keep, intend: cfg.Intend, editor: cfg.Editor, mounts: disk.Mounted(), known: map[string]digest{},
+		masked: masked, keep: cfg.Keep, intend: cfg.Intend, editor: cfg.Editor, mounts: disk.Mounted(),
+		known: map[string]digest{},
 	}
 }
 
@@ -110,7 +111,8 @@ func (w *Workspace) forget(p place) {
 func (w *Workspace) checkMask(p, text string) error {
 	if w.masked(text) {
 		return fmt.Errorf("refused: the text for %q contains settle's mask of a secret, and would put the mask where the secret belongs; "+
-			"nothing was written. Leave the lines with the secret alone, or have the value read from the environment", p)
+			"nothing was written. Leave the lines with the secret alone, or have the value read from the environment",
+			p)
 	}
 	return nil
 }

@@ -26,8 +26,9 @@ var writeSchema = sync.OnceValue(func() tool.Option {
 
 // writeTool returns the tool write.
 func (w *Workspace) writeTool() tool.Tool {
-	return tool.Must(tool.New("write", "Writes a whole file and creates it if necessary. Read an existing file first; it is replaced only "+
-		"if it has not changed since. For small changes use edit. Keeps the line endings and the mode of an existing file.",
+	return tool.Must(tool.New("write",
+		"Writes a whole file and creates it if necessary. Read an existing file first; it is replaced only "+
+			"if it has not changed since. For small changes use edit. Keeps the line endings and the mode of an existing file.",
 		w.callWrite, writeSchema(), tool.WithTitle(func(in WriteArguments) string { return "write " + in.Path })))
 }
 

@@ -79,7 +79,8 @@ func TestWriteDetailHasDiff(t *testing.T) {
 	f.ok("read", args{"path": "a.txt"})
 	result := f.ok("write", args{"path": "a.txt", "content": "1\n2\n3\n4\nfive\n6\n7\n8\n9"})
 	want := []Change{{
-		Path: "a.txt", Kind: "update", Added: 2, Removed: 2, SHA256: "8a85da914b63a4a242a534231c7d13a0e5b0374da3f3f4ccbbc34046632f1f05",
+		Path: "a.txt", Kind: "update", Added: 2, Removed: 2,
+		SHA256: "8a85da914b63a4a242a534231c7d13a0e5b0374da3f3f4ccbbc34046632f1f05",
 		Diff:   "--- a/a.txt\n+++ b/a.txt\n@@ -2,8 +2,8 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n-9\n+9\n\\ No newline at end of file\n",
 		Before: &Past{SHA256: "90cdaf13f564e4d2e76706f84226a554a2bbdb2542c2e48764d16bffd17bb38a", Mode: "0644"},
 	}}

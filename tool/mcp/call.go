@@ -49,13 +49,16 @@ func (e *timeoutError) Error() string {
 
 // run calls a tool of a server.
 func (s *Servers) run(ctx context.Context, e entry, call tool.Call, args json.RawMessage) (tool.Result, error) {
-	return s.ask(ctx, s.links[e.server], call, func(ctx context.Context, c *client, call tool.Call) (*sdk.CallToolResult, error) {
-		return c.call(ctx, e.Name, args, call)
-	})
+	return s.ask(ctx, s.links[e.server], call,
+		func(ctx context.Context, c *client, call tool.Call) (*sdk.CallToolResult, error) {
+			return c.call(ctx, e.Name, args, call)
+		})
 }
 
 // ask sends a call's request to a server, and starts the server if necessary.
-func (s *Servers) ask(ctx context.Context, link *link, call tool.Call, send func(context.Context, *client, tool.Call) (*sdk.CallToolResult, error)) (tool.Result, error) {
+func (s *Servers) ask(ctx context.Context, link *link, call tool.Call,
+	send func(context.Context, *client, tool.Call) (*sdk.CallToolResult, error),
+) (tool.Result, error) {
 	name := link.server.Name
 	link.permit(call)
 	link.enter()
@@ -89,7 +92,8 @@ func (s *Servers) ask(ctx context.Context, link *link, call tool.Call, send func
 	}
 	link.succeeded() // the server answered
 	if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		return tool.Result{}, fmt.Errorf("the MCP server %q refused: %s (code %d)", name, clip(refusal.Message, maxOutput), refusal.Code)
+		return tool.Result{}, fmt.Errorf("the MCP server %q refused: %s (code %d)", name,
+			clip(refusal.Message, maxOutput), refusal.Code)
 	}
 	return tool.Result{}, fmt.Errorf("the answer of the MCP server %q cannot be used: %w", name, err)
 }

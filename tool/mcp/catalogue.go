@@ -51,8 +51,8 @@ func cataloguePath(dir string, s Server) string { return filepath.Join(dir, s.ha
 // Known returns a server's stored catalogue; nil if there is none, or if it cannot be read.
 // dir is a [Config].CacheDir.
 func Known(dir string, s Server) *Catalogue {
-	if s.Relay != nil || s.Asked != nil {
-		return s.Asked
+	if s.Relay != nil || s.Catalogue != nil {
+		return s.Catalogue
 	}
 	if dir == "" {
 		return nil

@@ -39,14 +39,14 @@ type connection interface {
 
 // client is an open connection to a server.
 type client struct {
-	server     string
-	connection connection
-	session    *sdk.ClientSession
-	changed    chan struct{} // a list has changed; buffered for one
-	over       chan struct{} // closed when the session has ended
-	dropped    chan struct{} // closed when no part of it is left
-	useless    chan struct{} // closed by spoil, when a request found the connection unusable
-	spoil      func()
+	server      string
+	connection  connection
+	session     *sdk.ClientSession
+	changed     chan struct{} // a list has changed; buffered for one
+	sessionDone chan struct{} // closed when the session has ended
+	dropped     chan struct{} // closed when no part of it is left
+	useless     chan struct{} // closed by spoil, when a request found the connection unusable
+	spoil       func()
 
 	ended error // valid after over is closed
 
@@ -59,7 +59,11 @@ type client struct {
 // connect begins a session with a server. After a failure, the connection is unusable.
 func connect(ctx context.Context, server, version, protocol string, connection connection) (_ *client, err error) {
 	defer func() { err = orPanic(err, recover()) }()
-	c := &client{server: server, connection: connection, changed: make(chan struct{}, 1), over: make(chan struct{}), dropped: make(chan struct{}), useless: make(chan struct{}), callers: map[int64]*caller{}}
+	c := &client{
+		server: server, connection: connection, changed: make(chan struct{}, 1),
+		sessionDone: make(chan struct{}), dropped: make(chan struct{}), useless: make(chan struct{}),
+		callers: map[int64]*caller{},
+	}
 	c.spoil = sync.OnceFunc(func() { close(c.useless) })
 	connection.onProgress(c.progressed)
 	options := &sdk.ClientOptions{
@@ -86,7 +90,7 @@ func connect(ctx context.Context, server, version, protocol string, connection c
 	}
 	c.session = session
 	go func() { // ends with the connection; the link waits for it
-		defer close(c.over)
+		defer close(c.sessionDone)
 		c.ended = scope.Guard(session.Wait)
 	}()
 	return c, nil
@@ -104,7 +108,7 @@ func (c *client) listChanged() {
 // isOver reports whether the server can receive no more requests.
 func (c *client) isOver() bool {
 	select {
-	case <-c.over:
+	case <-c.sessionDone:
 		return true
 	case <-c.useless:
 		return true
@@ -119,7 +123,7 @@ func (c *client) failure() error {
 		return why
 	}
 	select {
-	case <-c.over:
+	case <-c.sessionDone:
 		if c.ended != nil {
 			return c.ended
 		}
@@ -144,7 +148,8 @@ func (c *client) catalogue(ctx context.Context) (_ Catalogue, err error) {
 	if hello := c.session.InitializeResult(); hello != nil {
 		out.Protocol = hello.ProtocolVersion
 		if hello.ServerInfo != nil {
-			out.Server, out.Version = terminal.Short(hello.ServerInfo.Name, 80), terminal.Short(hello.ServerInfo.Version, 40)
+			out.Server, out.Version = terminal.Short(hello.ServerInfo.Name, 80),
+				terminal.Short(hello.ServerInfo.Version, 40)
 		}
 		if hello.Capabilities != nil {
 			out.Resources = hello.Capabilities.Resources != nil
@@ -192,7 +197,9 @@ func toolOf(t *sdk.Tool) Tool {
 }
 
 // call calls a tool.
-func (c *client) call(ctx context.Context, name string, args json.RawMessage, by tool.Call) (*sdk.CallToolResult, error) {
+func (c *client) call(ctx context.Context, name string, args json.RawMessage, by tool.Call) (*sdk.CallToolResult,
+	error,
+) {
 	return c.within(ctx, by, func(ctx context.Context, token string) (*sdk.CallToolResult, error) {
 		params := &sdk.CallToolParams{Name: name, Arguments: args}
 		params.SetProgressToken(token)
@@ -202,7 +209,9 @@ func (c *client) call(ctx context.Context, name string, args json.RawMessage, by
 
 // within sends a call's request once. If ctx ends first, the server receives a
 // cancellation, and its answer is dropped.
-func (c *client) within(ctx context.Context, by tool.Call, send func(ctx context.Context, token string) (*sdk.CallToolResult, error)) (_ *sdk.CallToolResult, err error) {
+func (c *client) within(ctx context.Context, by tool.Call,
+	send func(ctx context.Context, token string) (*sdk.CallToolResult, error),
+) (_ *sdk.CallToolResult, err error) {
 	defer func() { err = orPanic(err, recover()) }()
 	own := &caller{ask: by.Ask, show: by.Progress}
 	ctx, own.cancel = context.WithCancelCause(context.WithValue(ctx, callerKey{}, own))

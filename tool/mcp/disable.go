@@ -60,7 +60,7 @@ func (s *Servers) Connect(ctx context.Context, name string) error {
 		}
 	}
 	l.mu.Lock()
-	l.failures, l.retryAt, l.asked = 0, time.Time{}, false
+	l.failures, l.retryAt, l.requested = 0, time.Time{}, false
 	l.mu.Unlock()
 	_, err := l.client(ctx)
 	return err

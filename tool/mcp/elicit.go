@@ -33,11 +33,11 @@ var errForms = fmt.Errorf("the server asked for input more than %d times in the 
 
 // caller is a running call, for which a server requests input.
 type caller struct {
-	ctx    context.Context //nolint:containedctx // the call's, for requests that have another
-	cancel context.CancelCauseFunc
-	ask    func(context.Context, event.Form) (json.RawMessage, error)
-	show   func(text string)
-	asked  atomic.Int32
+	ctx       context.Context //nolint:containedctx // the call's, for requests that have another
+	cancel    context.CancelCauseFunc
+	ask       func(context.Context, event.Form) (json.RawMessage, error)
+	show      func(text string)
+	formCount atomic.Int32
 }
 
 // callerKey is the context key of a caller.
@@ -107,7 +107,8 @@ func (c *client) form(p *sdk.ElicitParams) (event.Form, bool) {
 	if p.URL != "" {
 		u, err := url.Parse(p.URL)
 		form.URL = p.URL
-		return form, err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http") && len(p.URL) <= maxDescription
+		return form, err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http") &&
+			len(p.URL) <= maxDescription
 	}
 	raw, err := json.Marshal(p.RequestedSchema)
 	form.Schema = raw
@@ -116,7 +117,7 @@ func (c *client) form(p *sdk.ElicitParams) (event.Form, bool) {
 
 // fill asks for the call, until the call or ctx ends.
 func (c *caller) fill(ctx context.Context, form event.Form) (json.RawMessage, error) {
-	if c.asked.Add(1) > maxForms {
+	if c.formCount.Add(1) > maxForms {
 		c.cancel(errForms)
 		return nil, errForms
 	}
@@ -132,7 +133,8 @@ func (c *client) pages(call *caller, refusal *jsonrpc.Error) string {
 	var data struct {
 		Elicitations []*sdk.ElicitParams `json:"elicitations"`
 	}
-	if refusal.Code != sdk.CodeURLElicitationRequired || json.Unmarshal(refusal.Data, &data) != nil || len(data.Elicitations) == 0 {
+	if refusal.Code != sdk.CodeURLElicitationRequired || json.Unmarshal(refusal.Data, &data) != nil ||
+		len(data.Elicitations) == 0 {
 		return ""
 	}
 	for _, p := range data.Elicitations {

@@ -32,10 +32,12 @@ func TestForms(t *testing.T) {
 	if got := s.call("fake__form", nil); got != `{"action":"accept","content":{"name":"Ada"}}` {
 		t.Errorf("the server got %s", got)
 	}
-	if asked.Server != "fake" || asked.Message != "Who are you?" || asked.URL != "" || !strings.Contains(string(asked.Schema), `"minLength":2`) {
+	if asked.Server != "fake" || asked.Message != "Who are you?" || asked.URL != "" ||
+		!strings.Contains(string(asked.Schema), `"minLength":2`) {
 		t.Errorf("asked: %+v", asked)
 	}
-	if got := s.call("fake__form", echo("page")); got != `{"action":"accept"}` || asked.URL != "https://example.com/in" {
+	if got := s.call("fake__form", echo("page")); got != `{"action":"accept"}` ||
+		asked.URL != "https://example.com/in" {
 		t.Errorf("a page: the server got %s; asked %+v", got, asked)
 	}
 	s.ask = fills(`{"name":"A"}`) // the answer is validated by its sender and by the protocol's implementation
@@ -70,7 +72,8 @@ func TestFormsEnd(t *testing.T) {
 		ended <- context.Cause(ctx)
 		return nil, context.Cause(ctx)
 	}
-	if _, err := s.run(t.Context(), "fake__form", echo("dies"), nil); err == nil || !strings.Contains(err.Error(), "ended during the call") {
+	if _, err := s.run(t.Context(), "fake__form", echo("dies"), nil); err == nil ||
+		!strings.Contains(err.Error(), "ended during the call") {
 		t.Errorf("a server that dies: %v", err)
 	}
 	if _, err := s.run(t.Context(), "fake__form", echo("takes back"), nil); err != nil {
@@ -87,7 +90,8 @@ func TestFormsEnd(t *testing.T) {
 		return nil, context.Cause(ctx)
 	}
 	// The server also receives the cancellation, and a ready result beats the interrupt.
-	if r, err := s.run(ctx, "fake__form", nil, nil); err != nil || !r.Aborted && !strings.Contains(r.Output, "canceled") {
+	if r, err := s.run(ctx, "fake__form", nil, nil); err != nil || !r.Aborted &&
+		!strings.Contains(r.Output, "canceled") {
 		t.Errorf("an interrupt: %+v, %v", r, err)
 	}
 	for range began.Load() {
@@ -117,17 +121,20 @@ func TestFormsOverHTTP(t *testing.T) {
 	for name, options := range map[string]*sdk.StreamableHTTPOptions{"a session": nil, "stateless": {Stateless: true}} {
 		t.Run(name, func(t *testing.T) {
 			server := sdk.NewServer(&sdk.Implementation{Name: "site", Version: "1"}, nil)
-			sdk.AddTool(server, &sdk.Tool{Name: "ask"}, func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
-				given, ok := r.Params.InputResponses["who"].(*sdk.ElicitResult)
-				if !ok {
-					return &sdk.CallToolResult{InputRequests: map[string]sdk.InputRequest{"who": &sdk.ElicitParams{
-						Message: "Who?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`),
-					}}}, nil, nil
-				}
-				raw, err := json.Marshal(given.Content)
-				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: given.Action + string(raw)}}}, nil, err
-			})
-			site := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, options))
+			sdk.AddTool(server, &sdk.Tool{Name: "ask"},
+				func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+					given, ok := r.Params.InputResponses["who"].(*sdk.ElicitResult)
+					if !ok {
+						return &sdk.CallToolResult{InputRequests: map[string]sdk.InputRequest{"who": &sdk.ElicitParams{
+							Message: "Who?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`),
+						}}}, nil, nil
+					}
+					raw, err := json.Marshal(given.Content)
+					return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: given.Action +
+						string(raw)}}}, nil, err
+				})
+			site := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server },
+				options))
 			t.Cleanup(site.Close)
 			s := known(t, mcp.Server{Name: "site", URL: site.URL, StartTimeout: patience, CallTimeout: patience})
 			s.ask = fills(`{"name":"Ada"}`)

@@ -124,7 +124,8 @@ func (f *fake) answer(m frame) {
 		if strings.HasPrefix(f.mode, "prompts") {
 			resources = `,"prompts":{"listChanged":true}`
 		}
-		f.reply(m, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}`+resources+`},"serverInfo":{"name":"fake","version":"1"}}`)
+		f.reply(m, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}`+resources+
+			`},"serverInfo":{"name":"fake","version":"1"}}`)
 	case "resources/list": // the same page forever
 		f.reply(m, `{"resources":[null,{"uri":"x:///1\u001b[2J","name":"a\nb"}],"nextCursor":"more"}`)
 	case "resources/templates/list":
@@ -163,7 +164,8 @@ func (f *fake) listPrompts(m frame) {
 	}
 	var list []string
 	for _, name := range names {
-		list = append(list, fmt.Sprintf(`{"name":%q,"description":"does\n%s","arguments":[null,{"name":"text"}]}`, name, name))
+		list = append(list, fmt.Sprintf(`{"name":%q,"description":"does\n%s","arguments":[null,{"name":"text"}]}`,
+			name, name))
 	}
 	f.reply(m, `{"prompts":[null,`+strings.Join(list, ",")+`]}`)
 }
@@ -185,7 +187,8 @@ func (f *fake) prompt(m frame) {
 	case "refuse":
 		f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such city"}}`, m.ID))
 	case "garble":
-		f.reply(m, `{"messages":[null,{"role":"user","content":{"type":"text","text":"bad `+"\xff"+` end"}},{"role":"nobody","content":{"type":"text","text":"x"}}]}`)
+		f.reply(m, `{"messages":[null,{"role":"user","content":{"type":"text","text":"bad `+"\xff"+
+			` end"}},{"role":"nobody","content":{"type":"text","text":"x"}}]}`)
 	case "big":
 		said("begin " + strings.Repeat("z", 200_000) + " end")
 	default:
@@ -210,7 +213,8 @@ func (f *fake) form(m frame, mode string) {
 	case "dies":
 		os.Exit(7)
 	case "takes back":
-		f.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, 700+f.asked))
+		f.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`,
+			700+f.asked))
 	case "goes on":
 		f.reply(m, text("never mind"))
 	}
@@ -231,7 +235,10 @@ func (f *fake) filled(m frame) {
 }
 
 func (f *fake) tools() string {
-	names := []string{"echo", "hang", "die", "flood", "big", "image", "change", "ask", "step", "fail", "garble", "env", "link", "structure", "form", "page first"}
+	names := []string{
+		"echo", "hang", "die", "flood", "big", "image", "change", "ask", "step", "fail", "garble",
+		"env", "link", "structure", "form", "page first",
+	}
 	if f.more {
 		names = append(names, "late")
 	}
@@ -268,7 +275,8 @@ func (f *fake) call(m frame, name, given, token string) {
 		os.Exit(7)
 	case "flood":
 		for range 1000 {
-			f.send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"` + strings.Repeat("y", 1000) + `"}}`)
+			f.send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"` +
+				strings.Repeat("y", 1000) + `"}}`)
 			f.send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		}
 		f.reply(m, text("flooded"))
@@ -292,7 +300,8 @@ func (f *fake) call(m frame, name, given, token string) {
 	case "page first":
 		f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"sign in first","data":{"elicitations":[{"mode":"url","message":"Sign in","url":"https://example.com/in","elicitationId":"e1"}]}}}`, m.ID))
 	case "step":
-		f.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token + `,"progress":1,"total":2,"message":"half"}}`)
+		f.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token +
+			`,"progress":1,"total":2,"message":"half"}}`)
 		f.reply(m, text("stepped"))
 	case "fail":
 		f.reply(m, `{"content":[{"type":"text","text":"no such file"}],"isError":true,"resultType":"complete"}`)

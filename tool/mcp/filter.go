@@ -35,10 +35,10 @@ type filter struct {
 	// the call's result.
 	progress func(*sdk.ProgressNotificationParams)
 
-	mu      sync.Mutex // guards the fields below
-	ignored int        // bytes since the last answer, saturating
-	garbage int        // bytes, saturating
-	asked   int        // requests
+	mu       sync.Mutex // guards the fields below
+	ignored  int        // bytes since the last answer, saturating
+	garbage  int        // bytes, saturating
+	requests int        // requests
 }
 
 // onProgress implements connection.
@@ -63,7 +63,7 @@ func (f *filter) admit(m jsonrpc.Message) (bool, error) {
 		return true, nil
 	}
 	if request.IsCall() {
-		if f.asked++; f.asked > maxAsked {
+		if f.requests++; f.requests > maxAsked {
 			return false, fmt.Errorf("the server flooded: it asks for more than %d things at once", maxAsked)
 		}
 		return true, nil
@@ -72,7 +72,8 @@ func (f *filter) admit(m jsonrpc.Message) (bool, error) {
 	case (request.Method == changedMethod || request.Method == changedPrompts) && f.notices.Load() < maxNotices:
 		f.notices.Add(1)
 		return true, nil
-	case request.Method == "notifications/cancelled" || strings.HasPrefix(request.Method, "notifications/subscriptions/"):
+	case request.Method == "notifications/cancelled" ||
+		strings.HasPrefix(request.Method, "notifications/subscriptions/"):
 		return true, nil
 	}
 	if f.ignored = bound.Add(f.ignored, len(request.Params)+len(request.Method)); f.ignored > maxIgnored {
@@ -100,7 +101,8 @@ func (f *filter) skip(line []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.garbage = bound.Add(f.garbage, len(line)+1); f.garbage > maxGarbage {
-		return fmt.Errorf("the server sent what is no JSON-RPC, such as %q", clip(strings.ToValidUTF8(string(line), "\uFFFD"), 80))
+		return fmt.Errorf("the server sent what is no JSON-RPC, such as %q",
+			clip(strings.ToValidUTF8(string(line), "\uFFFD"), 80))
 	}
 	return nil
 }
@@ -112,7 +114,7 @@ func (f *filter) sent(m jsonrpc.Message) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.asked = max(0, f.asked-1)
+	f.requests = max(0, f.requests-1)
 }
 
 // decode reads a message or a batch of messages.

@@ -18,7 +18,8 @@ func FuzzMessage(f *testing.F) {
 		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"1","progress":1e400,"total":0}}`,
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":{}}}`,
 		`[{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"no"}},{"jsonrpc":"2.0","id":4,"method":"elicitation/create","params":{}}]`,
-		`[]`, `[[]]`, `null`, `{"jsonrpc":"1.0"}`, `{"id":null,"jsonrpc":"2.0"}`, `"x"`, `{"jsonrpc":"2.0","id":1.5,"result":null}`,
+		`[]`, `[[]]`, `null`, `{"jsonrpc":"1.0"}`, `{"id":null,"jsonrpc":"2.0"}`, `"x"`,
+		`{"jsonrpc":"2.0","id":1.5,"result":null}`,
 	} {
 		f.Add([]byte(seed))
 	}

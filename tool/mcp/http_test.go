@@ -33,9 +33,10 @@ func newSite(t *testing.T, options *sdk.StreamableHTTPOptions) *site {
 	type in struct {
 		Text string `json:"text"`
 	}
-	sdk.AddTool(s, &sdk.Tool{Name: "echo"}, func(_ context.Context, _ *sdk.CallToolRequest, in in) (*sdk.CallToolResult, any, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: in.Text}}}, nil, nil
-	})
+	sdk.AddTool(s, &sdk.Tool{Name: "echo"},
+		func(_ context.Context, _ *sdk.CallToolRequest, in in) (*sdk.CallToolResult, any, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: in.Text}}}, nil, nil
+		})
 	endpoint := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, options)
 	x := &site{}
 	x.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -68,11 +69,17 @@ func newSite(t *testing.T, options *sdk.StreamableHTTPOptions) *site {
 }
 
 func (x *site) server() mcp.Server {
-	return mcp.Server{Name: "site", URL: x.URL, Headers: map[string]string{"Authorization": "Bearer key"}, StartTimeout: patience, CallTimeout: patience}
+	return mcp.Server{
+		Name: "site", URL: x.URL, Headers: map[string]string{"Authorization": "Bearer key"},
+		StartTimeout: patience, CallTimeout: patience,
+	}
 }
 
 func TestHTTP(t *testing.T) {
-	for name, options := range map[string]*sdk.StreamableHTTPOptions{"streams": nil, "stateless": {Stateless: true}, "JSON": {JSONResponse: true}} {
+	for name, options := range map[string]*sdk.StreamableHTTPOptions{
+		"streams": nil, "stateless": {Stateless: true},
+		"JSON": {JSONResponse: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			x := newSite(t, options)
 			s := known(t, x.server())
@@ -105,14 +112,14 @@ func TestHTTPFaultsDoNotLast(t *testing.T) {
 
 // A redirect does not carry a server's headers to another server.
 func TestHTTPRedirects(t *testing.T) {
-	stranger := newSite(t, nil)
+	target := newSite(t, nil)
 	x := newSite(t, nil)
-	x.away.Store(stranger.URL)
+	x.away.Store(target.URL)
 	s := open(t, t.TempDir(), x.server())
 	if got := s.call("tool_search", map[string]string{"query": ""}); !strings.Contains(got, "redirects to ") {
 		t.Errorf("got %s", got)
 	}
-	if n := stranger.keyless.Load(); n > 0 {
+	if n := target.keyless.Load(); n > 0 {
 		t.Errorf("the other server was asked %d times", n)
 	}
 }

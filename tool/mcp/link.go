@@ -20,9 +20,9 @@ const (
 	// row; it doubles up to maxBackoff.
 	firstBackoff = time.Second
 	maxBackoff   = time.Minute
-	// patience bounds a call's wait for a delayed start. With a longer delay, the call
+	// delayedStartTimeout bounds a call's wait for a delayed start. With a longer delay, the call
 	// fails.
-	patience = 5 * time.Second
+	delayedStartTimeout = 5 * time.Second
 	// listDelay is the minimum delay between two requests for a server's tools.
 	listDelay = 2 * time.Second
 )
@@ -36,17 +36,17 @@ type link struct {
 	update func(Server, Catalogue)
 	report func(error) // receives each part that did not end
 
-	mu       sync.Mutex // guards the fields below
-	live     *client
-	starting chan struct{} // closed when the start has ended; nil without a start
-	failure  error         // of the last start or connection
-	failures int           // in a row
-	retryAt  time.Time
-	known    bool   // its tools are known
-	asked    bool   // its tools were requested in this session
-	protocol string // version of the protocol; empty to detect it
-	calls    int    // running calls
-	disabled bool   // it must not be used
+	mu        sync.Mutex // guards the fields below
+	live      *client
+	starting  chan struct{} // closed when the start has ended; nil without a start
+	failure   error         // of the last start or connection
+	failures  int           // in a row
+	retryAt   time.Time
+	known     bool   // its tools are known
+	requested bool   // its tools were requested in this session
+	protocol  string // version of the protocol; empty to detect it
+	calls     int    // running calls
+	disabled  bool   // it must not be used
 	// allowed reports that a server which a client named can start, and sandbox is its
 	// sandbox.
 	allowed bool
@@ -89,7 +89,7 @@ func (l *link) look(began *bool) (c *client, wait <-chan struct{}, err error) {
 		return nil, nil, fmt.Errorf("cannot start the MCP server %q: %w", l.server.Name, l.failure)
 	case l.starting == nil:
 		delay := time.Until(l.retryAt)
-		if delay > patience {
+		if delay > delayedStartTimeout {
 			return nil, nil, fmt.Errorf("cannot reach the MCP server %q: %w; it is started again in %s at the earliest",
 				l.server.Name, l.failure, delay.Round(time.Second))
 		}
@@ -171,7 +171,7 @@ func (l *link) startAfter(wait time.Duration) (*client, error) {
 		return c, err
 	}
 	// Servers older than 2026-07-28 should refuse its first request; some do not answer.
-	if c, again := l.try(timeout, lastInitialize); again == nil {
+	if c, retryErr := l.try(timeout, lastInitialize); retryErr == nil {
 		l.protocol = lastInitialize
 		return c, nil
 	}
@@ -224,7 +224,7 @@ func (l *link) isKnown() bool {
 func (l *link) isAsked() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.asked
+	return l.requested
 }
 
 // list requests and stores the server's tools.
@@ -238,7 +238,7 @@ func (l *link) list(ctx context.Context, c *client) error {
 	}
 	l.update(l.server, catalogue)
 	l.mu.Lock()
-	l.known, l.asked = true, true
+	l.known, l.requested = true, true
 	l.mu.Unlock()
 	if l.config.Listed != nil {
 		l.config.Listed(l.server.Name)
@@ -265,10 +265,11 @@ func (l *link) attend(c *client) {
 			due = nil
 			ctx, cancel := context.WithTimeout(l.life, l.server.startTimeout())
 			if err := scope.Guard(func() error { return l.list(ctx, c) }); err != nil && l.life.Err() == nil {
-				l.config.Logger.Warn("cannot list the tools of an MCP server", slog.String("server", l.server.Name), slog.Any("error", err))
+				l.config.Logger.Warn("cannot list the tools of an MCP server", slog.String("server", l.server.Name),
+					slog.Any("error", err))
 			}
 			cancel()
-		case <-c.over:
+		case <-c.sessionDone:
 			l.drop(c)
 			return
 		case <-c.useless:
@@ -297,7 +298,7 @@ func (l *link) drop(c *client) {
 // close ends a client.
 func (l *link) close(c *client) error {
 	err := l.end(c.connection)
-	<-c.over              // the session ends with its connection
+	<-c.sessionDone       // the session ends with its connection
 	_ = c.session.Close() // cleans up; the connection has ended
 	return err
 }
@@ -340,18 +341,18 @@ func (c *Config) connection(ctx context.Context, s Server, in event.Sandbox) (co
 // dirOf returns the working directory of a server.
 func (c *Config) dirOf(s Server) string { return cmp.Or(s.Dir, c.Dir) }
 
-// overlaid returns an environment in which over replaces variables of the same name.
-func overlaid(env, over []string) []string {
+// overlaid returns an environment in which replacements replace variables of the same name.
+func overlaid(env, replacements []string) []string {
 	names := map[string]bool{}
-	for _, entry := range over {
+	for _, entry := range replacements {
 		name, _, _ := strings.Cut(entry, "=")
 		names[name] = true
 	}
-	out := make([]string, 0, len(env)+len(over))
+	out := make([]string, 0, len(env)+len(replacements))
 	for _, entry := range env {
 		if name, _, _ := strings.Cut(entry, "="); !names[name] {
 			out = append(out, entry)
 		}
 	}
-	return append(out, over...)
+	return append(out, replacements...)
 }

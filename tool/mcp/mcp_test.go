@@ -28,7 +28,10 @@ func server(t *testing.T, mode string, env ...string) mcp.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mcp.Server{Name: "fake", Argv: []string{self}, Env: append(env, fakeMode+"="+mode), StartTimeout: patience, CallTimeout: patience}
+	return mcp.Server{
+		Name: "fake", Argv: []string{self}, Env: append(env, fakeMode+"="+mode), StartTimeout: patience,
+		CallTimeout: patience,
+	}
 }
 
 // session has servers and the tools that a session has of them.
@@ -47,7 +50,8 @@ func open(t *testing.T, cache string, servers ...mcp.Server) *session {
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	s.Servers = mcp.Open(mcp.Config{
-		Env: []string{"PATH=" + os.Getenv("PATH")}, Dir: s.dir, CacheDir: cache, SpoolDir: filepath.Join(s.dir, "spool"), Version: "test",
+		Env: []string{"PATH=" + os.Getenv("PATH")}, Dir: s.dir, CacheDir: cache,
+		SpoolDir: filepath.Join(s.dir, "spool"), Version: "test",
 		Client: &http.Client{Transport: transport},
 	}, mcp.Read(cache, servers))
 	t.Cleanup(func() {
@@ -131,7 +135,8 @@ func TestCalls(t *testing.T) {
 			if got := s.call("fake__structure", nil); got != `{"a":1}` {
 				t.Errorf("structured content: got %q", got)
 			}
-			if got := s.call("fake__link", nil); got != "[resource link: x, file:///x, text/plain]\n[resource: file:///y]\ninside" {
+			if got := s.call("fake__link",
+				nil); got != "[resource link: x, file:///x, text/plain]\n[resource: file:///y]\ninside" {
 				t.Errorf("resources: got %q", got)
 			}
 			s.failing("fake__unknown", "there is no tool")
@@ -143,7 +148,8 @@ func TestResults(t *testing.T) {
 	s := known(t, server(t, "normal"))
 	ctx := t.Context()
 	r, err := s.run(ctx, "fake__big", nil, nil)
-	if err != nil || len(r.Output) > 34<<10 || !strings.HasPrefix(r.Output, "begin z") || !strings.Contains(r.Output, "z end\n[The whole result is in ") || r.OutputBytes != 100_010 {
+	if err != nil || len(r.Output) > 34<<10 || !strings.HasPrefix(r.Output, "begin z") ||
+		!strings.Contains(r.Output, "z end\n[The whole result is in ") || r.OutputBytes != 100_010 {
 		t.Errorf("a long result: %d bytes of %d, %v", len(r.Output), r.OutputBytes, err)
 	}
 	if whole, err := os.ReadFile(r.OutputFile); err != nil || int64(len(whole)) != r.OutputBytes {
@@ -151,14 +157,16 @@ func TestResults(t *testing.T) {
 	}
 	r, err = s.run(ctx, "fake__image", nil, nil)
 	path := filepath.Join(s.dir, "spool", "call-1.png")
-	if data, _ := os.ReadFile(path); err != nil || string(data) != "hello" || r.Output != "a picture:\n[image, image/png, 5 bytes, kept in "+path+"]" {
+	if data, _ := os.ReadFile(path); err != nil || string(data) != "hello" ||
+		r.Output != "a picture:\n[image, image/png, 5 bytes, kept in "+path+"]" {
 		t.Errorf("an image: %+v, %v; its file has %q", r, err, data)
 	}
 	if r, err = s.run(ctx, "fake__fail", nil, nil); err != nil || !r.Failed || r.Output != "no such file" {
 		t.Errorf("a failure: %+v, %v", r, err)
 	}
 	var shown strings.Builder
-	if r, err = s.run(ctx, "fake__step", nil, func(text string) { shown.WriteString(text) }); err != nil || r.Output != "stepped" || shown.String() != "1/2 half\n" {
+	if r, err = s.run(ctx, "fake__step", nil, func(text string) { shown.WriteString(text) }); err != nil ||
+		r.Output != "stepped" || shown.String() != "1/2 half\n" {
 		t.Errorf("progress: %+v, %v; shown %q", r, err, shown.String())
 	}
 	s.failing("fake__garble", `"fake"`, "cannot be used")
@@ -176,7 +184,8 @@ func TestFaults(t *testing.T) {
 	}
 	fails := func(name string, words ...string) {
 		t.Helper()
-		_, err := s.run(t.Context(), "tool_call", map[string]any{"name": "fake__" + name, "arguments": map[string]string{}}, nil)
+		_, err := s.run(t.Context(), "tool_call",
+			map[string]any{"name": "fake__" + name, "arguments": map[string]string{}}, nil)
 		for _, word := range words {
 			if err == nil || !strings.Contains(err.Error(), word) {
 				t.Errorf("%s: %v; want %q in it", name, err, word)
@@ -222,7 +231,8 @@ func TestStartsThatFail(t *testing.T) {
 			if !strings.Contains(got, "## fine__echo") || !strings.Contains(got, want) {
 				t.Errorf("got %s; want the other server's tools, and %q", got, want)
 			}
-			if got := s.call("tool_call", map[string]any{"name": "fine__echo", "arguments": echo("hello")}); got != "hello" {
+			if got := s.call("tool_call",
+				map[string]any{"name": "fine__echo", "arguments": echo("hello")}); got != "hello" {
 				t.Errorf("the other server: %q", got)
 			}
 		})
@@ -327,10 +337,12 @@ func TestManyTools(t *testing.T) {
 			others = append(others, spec.Name)
 		}
 	}
-	if names := s.tools.Names(); !slices.Equal(others, []string{"tool_search", "tool_call"}) || deferred < 40 || deferred+2 != len(names) || !slices.Equal(s.Names(), names) {
+	if names := s.tools.Names(); !slices.Equal(others, []string{"tool_search", "tool_call"}) || deferred < 40 ||
+		deferred+2 != len(names) || !slices.Equal(s.Names(), names) {
 		t.Errorf("%d deferred, %q of %q", deferred, others, names)
 	}
-	if got := s.call("tool_search", map[string]string{"query": "number39"}); !strings.HasPrefix(got, "## fake__number39\ndoes number39\nArguments: {") {
+	if got := s.call("tool_search", map[string]string{"query": "number39"}); !strings.HasPrefix(got,
+		"## fake__number39\ndoes number39\nArguments: {") {
 		t.Errorf("got %s", got)
 	}
 }

@@ -28,12 +28,14 @@ func apart(server, tool string) string {
 func freeName(server, kind, its string, taken map[string]bool) (name, note string) {
 	name = toolName(server, its)
 	if taken[name] {
-		other := apart(server, its)
-		if taken[other] {
-			return "", fmt.Sprintf("mcp.%s: the %s %q is left out, since it is there twice", server, kind, clip(its, maxName))
+		alternative := apart(server, its)
+		if taken[alternative] {
+			return "", fmt.Sprintf("mcp.%s: the %s %q is left out, since it is there twice", server, kind,
+				clip(its, maxName))
 		}
-		note = fmt.Sprintf("mcp.%s: the %s %q is called %s, since there is another %s", server, kind, clip(its, maxName), other, name)
-		name = other
+		note = fmt.Sprintf("mcp.%s: the %s %q is called %s, since there is another %s", server, kind,
+			clip(its, maxName), alternative, name)
+		name = alternative
 	}
 	taken[name] = true
 	return name, note

@@ -40,7 +40,10 @@ type entry struct {
 // Read selects a session's tools from the stored catalogues in dir, without a request.
 // taken are the names of the session's other tools.
 func Read(dir string, servers []Server, taken ...string) *Offer {
-	o := &Offer{Servers: slices.Clone(servers), prompts: map[string][]Prompt{}, taken: map[string]bool{searchName: true, CallName: true, ResourcesName: true}}
+	o := &Offer{
+		Servers: slices.Clone(servers), prompts: map[string][]Prompt{},
+		taken: map[string]bool{searchName: true, CallName: true, ResourcesName: true},
+	}
 	for _, name := range taken {
 		o.taken[name] = true
 	}
@@ -59,11 +62,13 @@ func Read(dir string, servers []Server, taken ...string) *Offer {
 		}
 		for _, name := range s.Tools {
 			if name != ResourcesName && !slices.ContainsFunc(c.Tools, func(t Tool) bool { return t.Name == name }) {
-				o.Notes = append(o.Notes, fmt.Sprintf("mcp.%s: the server has no tool %q, which its tools name", s.Name, name))
+				o.Notes = append(o.Notes, fmt.Sprintf("mcp.%s: the server has no tool %q, which its tools name",
+					s.Name, name))
 			}
 		}
 		if c.Omitted > 0 {
-			o.Notes = append(o.Notes, fmt.Sprintf("mcp.%s: the server has %d more tools than settle keeps (%d)", s.Name, c.Omitted, maxTools))
+			o.Notes = append(o.Notes, fmt.Sprintf("mcp.%s: the server has %d more tools than settle keeps (%d)",
+				s.Name, c.Omitted, maxTools))
 		}
 		entries, notes := entriesOf(s, c.Tools, o.taken)
 		all, o.Notes = append(all, entries...), append(o.Notes, notes...)

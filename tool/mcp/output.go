@@ -135,16 +135,16 @@ func (w *writer) file(kind, mediaType string, data []byte) string {
 		*w.pictures = append(*w.pictures, event.Image{MediaType: http.DetectContentType(data), Data: data, Name: name})
 		return "[image: " + name + "]"
 	}
-	said := fmt.Sprintf("%s, %s, %d bytes", kind, mediaType, len(data))
+	description := fmt.Sprintf("%s, %s, %d bytes", kind, mediaType, len(data))
 	if w.dir == "" || w.files == maxFiles {
-		return "[" + said + ", not kept]"
+		return "[" + description + ", not kept]"
 	}
 	w.files++
 	path, err := spooled(w.dir, fmt.Sprintf("%s-%d%s", w.name, w.files, extension(mediaType)), data)
 	if err != nil {
-		return "[" + said + ", not kept: " + err.Error() + "]"
+		return "[" + description + ", not kept: " + err.Error() + "]"
 	}
-	return "[" + said + ", kept in " + path + "]"
+	return "[" + description + ", kept in " + path + "]"
 }
 
 // takes reports whether data is an image that an input can contain.

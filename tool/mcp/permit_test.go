@@ -26,7 +26,8 @@ func TestNamedServersWait(t *testing.T) {
 			name, raw = "fake__echo", json.RawMessage(`{"text":"x"}`)
 		}
 		starts := s.tools.Starts(name, raw)
-		if len(starts) != 1 || starts[0].Name != "fake" || !slices.Equal(starts[0].Argv, named.Argv) || starts[0].Dir != s.dir || !slices.Contains(starts[0].Variables, fakeMode) {
+		if len(starts) != 1 || starts[0].Name != "fake" || !slices.Equal(starts[0].Argv, named.Argv) ||
+			starts[0].Dir != s.dir || !slices.Contains(starts[0].Variables, fakeMode) {
 			t.Fatalf("%s starts %+v", name, starts)
 		}
 		call := tool.Call{ID: "call", Name: name, Args: raw, Dir: s.dir, Progress: func(string) {}, Ask: s.ask}
@@ -39,7 +40,7 @@ func TestNamedServersWait(t *testing.T) {
 			if err != nil {
 				text = err.Error()
 			}
-			if strings.Contains(text, "nobody has allowed that yet") == allowed {
+			if strings.Contains(text, "its start is not approved") == allowed {
 				t.Errorf("%s, allowed %v: %q", name, allowed, text)
 			}
 			if allowed {
@@ -49,7 +50,8 @@ func TestNamedServersWait(t *testing.T) {
 			if err := s.Connect(t.Context(), "fake"); !errors.As(err, &refused) {
 				t.Errorf("connecting: %v", err)
 			}
-			if _, _, err := s.Find(t.Context(), "fake__prompt"); !knowing && (err == nil || !strings.Contains(err.Error(), "nobody has allowed")) {
+			if _, _, err := s.Find(t.Context(), "fake__prompt"); !knowing &&
+				(err == nil || !strings.Contains(err.Error(), "its start is not approved")) {
 				t.Errorf("a prompt: %v", err)
 			}
 		}

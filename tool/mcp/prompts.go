@@ -62,7 +62,11 @@ func promptOf(p *sdk.Prompt) Prompt {
 	}
 	for _, a := range p.Arguments[:min(len(p.Arguments), maxArguments)] {
 		if a != nil {
-			kept.Arguments = append(kept.Arguments, Argument{Name: clip(a.Name, maxName), Description: clip(a.Description, maxDescription/8), Required: a.Required})
+			kept.Arguments = append(kept.Arguments,
+				Argument{
+					Name: clip(a.Name, maxName), Description: clip(a.Description, maxDescription/8),
+					Required: a.Required,
+				})
 		}
 	}
 	return kept
@@ -179,7 +183,8 @@ func (s *Servers) Find(ctx context.Context, name string) (Command, bool, error) 
 	}
 	for _, server := range s.offer.Servers {
 		if belongs(server.Name, name) {
-			return Command{}, false, fmt.Errorf("the MCP server %q has no prompt of the name %s", server.Name, clip(name, 2*maxName))
+			return Command{}, false, fmt.Errorf("the MCP server %q has no prompt of the name %s", server.Name,
+				clip(name, 2*maxName))
 		}
 	}
 	return Command{}, false, nil
@@ -217,14 +222,15 @@ func (s *Servers) Get(ctx context.Context, c Command, arguments map[string]strin
 	}
 	call := tool.Call{ID: name, Progress: func(string) {}, Ask: tool.NobodyToAsk}
 	var answer *sdk.GetPromptResult
-	result, err := s.ask(ctx, l, call, func(ctx context.Context, c2 *client, call tool.Call) (*sdk.CallToolResult, error) {
-		return c2.within(ctx, call, func(ctx context.Context, token string) (_ *sdk.CallToolResult, err error) {
-			params := &sdk.GetPromptParams{Name: c.Prompt.Name, Arguments: arguments}
-			params.SetProgressToken(token)
-			answer, err = c2.session.GetPrompt(ctx, params)
-			return &sdk.CallToolResult{}, err
+	result, err := s.ask(ctx, l, call,
+		func(ctx context.Context, c2 *client, call tool.Call) (*sdk.CallToolResult, error) {
+			return c2.within(ctx, call, func(ctx context.Context, token string) (_ *sdk.CallToolResult, err error) {
+				params := &sdk.GetPromptParams{Name: c.Prompt.Name, Arguments: arguments}
+				params.SetProgressToken(token)
+				answer, err = c2.session.GetPrompt(ctx, params)
+				return &sdk.CallToolResult{}, err
+			})
 		})
-	})
 	switch {
 	case err == nil && result.Failed:
 		err = errors.New(result.Output)
@@ -244,7 +250,8 @@ func (s *Servers) Get(ctx context.Context, c Command, arguments map[string]strin
 // message of the model (C6), so that the model's messages are quoted.
 func (s *Servers) prompted(messages []*sdk.PromptMessage, name string) (out Prompted, err error) {
 	w := writer{dir: s.config.SpoolDir, name: name, pictures: &out.Images}
-	dialogue := slices.ContainsFunc(messages, func(m *sdk.PromptMessage) bool { return m != nil && m.Role == roleAssistant })
+	dialogue := slices.ContainsFunc(messages,
+		func(m *sdk.PromptMessage) bool { return m != nil && m.Role == roleAssistant })
 	if dialogue {
 		w.part("[This prompt has several messages. The assistant's messages here are part of the prompt.]")
 	}

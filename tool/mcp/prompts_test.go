@@ -34,17 +34,23 @@ func playwright(t *testing.T, version string) mcp.Server {
 		return &sdk.PromptMessage{Role: role, Content: &sdk.TextContent{Text: text}}
 	}
 	s.AddPrompt(&sdk.Prompt{Name: "plain", Title: "A plain one"}, say(text("user", "Hello.")))
-	s.AddPrompt(&sdk.Prompt{Name: "weather", Description: "Says\nthe weather", Arguments: []*sdk.PromptArgument{{Name: "city", Required: true}, {Name: "state"}}},
+	s.AddPrompt(&sdk.Prompt{
+		Name: "weather", Description: "Says\nthe weather",
+		Arguments: []*sdk.PromptArgument{{Name: "city", Required: true}, {Name: "state"}},
+	},
 		func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{text("user", "Weather in "+r.Params.Arguments["city"]+"?")}}, nil
+			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{text("user",
+				"Weather in "+r.Params.Arguments["city"]+"?")}}, nil
 		})
-	s.AddPrompt(&sdk.Prompt{Name: "dialogue"}, say(text("user", "One?"), text("assistant", "Two."), text("assistant", "Three.")))
+	s.AddPrompt(&sdk.Prompt{Name: "dialogue"},
+		say(text("user", "One?"), text("assistant", "Two."), text("assistant", "Three.")))
 	s.AddPrompt(&sdk.Prompt{Name: "media"}, say(
 		&sdk.PromptMessage{Role: "user", Content: &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///a", Text: "inside"}}},
 		&sdk.PromptMessage{Role: "user", Content: &sdk.ImageContent{MIMEType: "text/html", Data: []byte(dot)}},
 		&sdk.PromptMessage{Role: "user", Content: &sdk.ImageContent{MIMEType: "image/png", Data: []byte("not one")}},
 		&sdk.PromptMessage{Role: "user", Content: &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///b", Blob: []byte("\x00\x01")}}}))
-	endpoint := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: version > "2026"})
+	endpoint := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s },
+		&sdk.StreamableHTTPOptions{Stateless: version > "2026"})
 	web := httptest.NewServer(ofVersion(version, endpoint))
 	t.Cleanup(func() {
 		web.Close()
@@ -89,14 +95,18 @@ func TestPrompts(t *testing.T) {
 				t.Fatalf("what is known of it: %+v", c)
 			}
 			s = open(t, cache, x)
-			if diff := cmp.Diff([]string{"plays__dialogue", "plays__media", "plays__plain", "plays__weather"}, s.names()); diff != "" {
+			if diff := cmp.Diff([]string{"plays__dialogue", "plays__media", "plays__plain", "plays__weather"},
+				s.names()); diff != "" {
 				t.Error(diff)
 			}
 			known, _ := mcp.KnownCommands(cache, []mcp.Server{x})
-			if list, _ := s.Commands(); !cmp.Equal(known, list) || list[3].Prompt.Description != "Says\nthe weather" || list[2].Prompt.Description != "A plain one" || !list[3].Prompt.Arguments[0].Required {
+			if list, _ := s.Commands(); !cmp.Equal(known, list) ||
+				list[3].Prompt.Description != "Says\nthe weather" || list[2].Prompt.Description != "A plain one" ||
+				!list[3].Prompt.Arguments[0].Required {
 				t.Errorf("%+v", list)
 			}
-			if got, err := s.get(ctx, "plays__weather", map[string]string{"city": "Kiel"}); err != nil || got.Text != "Weather in Kiel?" {
+			if got, err := s.get(ctx, "plays__weather", map[string]string{"city": "Kiel"}); err != nil ||
+				got.Text != "Weather in Kiel?" {
 				t.Errorf("%+v, %v", got, err)
 			}
 			want := "[This prompt has several messages. The assistant's messages here are part of the prompt.]\n\n[user:]\n\nOne?\n\n[assistant:]\n\nTwo.\n\nThree."
@@ -104,13 +114,16 @@ func TestPrompts(t *testing.T) {
 				t.Errorf("%q, %v", got.Text, err)
 			}
 			spool := filepath.Join(s.dir, "spool")
-			want = "[resource: file:///a]\ninside\n\n[image: prompt-1]\n\n[image, image/png, 7 bytes, kept in " + spool + "/prompt-1.png]\n\n" +
+			want = "[resource: file:///a]\ninside\n\n[image: prompt-1]\n\n[image, image/png, 7 bytes, kept in " +
+				spool + "/prompt-1.png]\n\n" +
 				"[resource: file:///b] [resource, , 2 bytes, kept in " + spool + "/prompt-2.bin]"
 			got, err := s.get(ctx, "plays__media", nil)
-			if err != nil || got.Text != want || len(got.Images) != 1 || got.Images[0].MediaType != "image/gif" || got.Images[0].Name != "prompt-1" {
+			if err != nil || got.Text != want || len(got.Images) != 1 || got.Images[0].MediaType != "image/gif" ||
+				got.Images[0].Name != "prompt-1" {
 				t.Errorf("%+v, %v", got, err)
 			}
-			if _, found, err := s.Find(ctx, "plays__nothing"); found || err == nil || !strings.Contains(err.Error(), "has no prompt") {
+			if _, found, err := s.Find(ctx, "plays__nothing"); found || err == nil ||
+				!strings.Contains(err.Error(), "has no prompt") {
 				t.Errorf("%v, %v", found, err)
 			}
 			if _, found, err := s.Find(ctx, "other__nothing"); found || err != nil {
@@ -139,7 +152,8 @@ func TestPromptsThatAreNotKnownAreAskedForInTheBackground(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed := make(chan string, 9)
-	s := mcp.Open(mcp.Config{Dir: t.TempDir(), CacheDir: cache, Listed: func(server string) { listed <- server }}, mcp.Read(cache, []mcp.Server{x}))
+	s := mcp.Open(mcp.Config{Dir: t.TempDir(), CacheDir: cache, Listed: func(server string) { listed <- server }},
+		mcp.Read(cache, []mcp.Server{x}))
 	defer func() { _ = s.Close(context.Background()) }()
 	if got := s.Names(); !slices.Contains(got, "fake__echo") {
 		t.Errorf("the tools are %q", got)
@@ -161,7 +175,8 @@ func TestPromptsOfServersThatMisbehave(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for name, words := range map[string]string{
-		"die": "ended during the call", "flood": "the prompt that the server sent is empty", "nothing": "is empty", "refuse": "no such city",
+		"die": "ended during the call", "flood": "the prompt that the server sent is empty", "nothing": "is empty",
+		"refuse": "no such city",
 	} {
 		if got, err := s.get(ctx, "fake__"+name, nil); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%s: %.100q, %v", name, got.Text, err)
@@ -170,7 +185,8 @@ func TestPromptsOfServersThatMisbehave(t *testing.T) {
 	if got, err := s.get(ctx, "fake__garble", nil); err != nil || got.Text != "bad \uFFFD end\n\nx" {
 		t.Errorf("%q, %v", got.Text, err)
 	}
-	if got, err := s.get(ctx, "fake__big", nil); err != nil || len(got.Text) > 130<<10 || !strings.Contains(got.Text, "[The whole prompt is in ") || !strings.HasPrefix(got.Text, "begin z") {
+	if got, err := s.get(ctx, "fake__big", nil); err != nil || len(got.Text) > 130<<10 ||
+		!strings.Contains(got.Text, "[The whole prompt is in ") || !strings.HasPrefix(got.Text, "begin z") {
 		t.Errorf("%d bytes, %v", len(got.Text), err)
 	}
 	if got, err := s.get(ctx, "fake__odd___name", nil); err != nil || got.Text != "changed" {
@@ -222,7 +238,8 @@ func TestPromptsOfOneNameAreToldApart(t *testing.T) {
 	a.Name, b.Name = "my.server", "my/server"
 	open(t, cache, a, b).call("tool_search", map[string]string{"query": ""})
 	s := open(t, cache, a, b)
-	if list, notes := s.Commands(); len(list) != 16 || len(notes) != 8 || !strings.Contains(notes[0], "since there is another my_server__hang") {
+	if list, notes := s.Commands(); len(list) != 16 || len(notes) != 8 ||
+		!strings.Contains(notes[0], "since there is another my_server__hang") {
 		t.Errorf("%d prompts, %q", len(list), notes)
 	}
 	s.Set("my.server", mcp.Disabled)
@@ -255,12 +272,17 @@ func TestErrorsOfPromptsAreMasked(t *testing.T) {
 	open(t, cache, x).call("tool_search", map[string]string{"query": ""})
 	lost := x
 	lost.Name, lost.Argv = "lost", []string{"/no/city/server"}
-	s := &session{t: t, Servers: mcp.Open(mcp.Config{Dir: t.TempDir(), CacheDir: cache, Mask: func() mcp.Masker { return masked("city") }}, mcp.Read(cache, []mcp.Server{x, lost}))}
+	s := &session{t: t, Servers: mcp.Open(mcp.Config{
+		Dir: t.TempDir(), CacheDir: cache,
+		Mask: func() mcp.Masker { return masked("city") },
+	}, mcp.Read(cache, []mcp.Server{x, lost}))}
 	defer func() { _ = s.Close(context.Background()) }()
-	if _, err := s.get(t.Context(), "fake__refuse", nil); err == nil || !strings.Contains(err.Error(), "no such [masked]") {
+	if _, err := s.get(t.Context(), "fake__refuse", nil); err == nil ||
+		!strings.Contains(err.Error(), "no such [masked]") {
 		t.Error(err)
 	}
-	if _, _, err := s.Find(t.Context(), "lost__prompt"); err == nil || !strings.Contains(err.Error(), "/no/[masked]/server") {
+	if _, _, err := s.Find(t.Context(), "lost__prompt"); err == nil ||
+		!strings.Contains(err.Error(), "/no/[masked]/server") {
 		t.Error(err)
 	}
 }

@@ -57,7 +57,10 @@ func (r *Relay) Deliver(message json.RawMessage) {
 // connect returns another connection.
 func (r *Relay) connect() *relayed {
 	life, cut := context.WithCancelCause(context.Background())
-	c := &relayed{relay: r, life: life, cut: cut, incoming: make(chan jsonrpc.Message, maxWaiting), calls: map[any]context.CancelFunc{}}
+	c := &relayed{
+		relay: r, life: life, cut: cut, incoming: make(chan jsonrpc.Message, maxWaiting),
+		calls: map[any]context.CancelFunc{},
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open[c] = true
@@ -205,7 +208,10 @@ func (c *relayed) answered(to *jsonrpc.Request, answer json.RawMessage, err erro
 		err = errors.New("the client sent the answer to something else")
 	}
 	if err != nil {
-		response = &jsonrpc.Response{ID: to.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}}
+		response = &jsonrpc.Response{
+			ID:    to.ID,
+			Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()},
+		}
 	}
 	select {
 	case c.incoming <- response:

@@ -180,7 +180,8 @@ func resourceLine(b *strings.Builder, uri, name, mediaType, about string, size i
 	if size > 0 {
 		length = fmt.Sprintf("%d bytes", size)
 	}
-	if about = joined("", terminal.Short(name, 100), terminal.OneLine(mediaType), length, terminal.Short(about, 200)); about != "" {
+	if about = joined("", terminal.Short(name, 100), terminal.OneLine(mediaType), length,
+		terminal.Short(about, 200)); about != "" {
 		b.WriteString(" (" + about + ")")
 	}
 	b.WriteByte('\n')

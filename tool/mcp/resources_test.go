@@ -38,16 +38,24 @@ func library(t *testing.T, version string) mcp.Server {
 			return answer, nil
 		}
 	}
-	s.AddResource(&sdk.Resource{URI: "book:///a", Name: "a", MIMEType: "text/plain", Description: "The first\nbook", Size: 12}, give(&sdk.ResourceContents{MIMEType: "text/plain", Text: "read READS times"}))
-	s.AddResource(&sdk.Resource{URI: "book:///b", Name: "b"}, give(&sdk.ResourceContents{Text: strings.Repeat("long ", 20_000)}))
+	s.AddResource(&sdk.Resource{
+		URI: "book:///a", Name: "a", MIMEType: "text/plain", Description: "The first\nbook",
+		Size: 12,
+	}, give(&sdk.ResourceContents{MIMEType: "text/plain", Text: "read READS times"}))
+	s.AddResource(&sdk.Resource{URI: "book:///b", Name: "b"},
+		give(&sdk.ResourceContents{Text: strings.Repeat("long ", 20_000)}))
 	s.AddResource(&sdk.Resource{URI: "book:///cover", Name: "cover"}, give(
-		&sdk.ResourceContents{MIMEType: "image/png", Blob: []byte("picture")}, &sdk.ResourceContents{MIMEType: "application/x-lock", Blob: []byte("binary")}))
+		&sdk.ResourceContents{MIMEType: "image/png", Blob: []byte("picture")},
+		&sdk.ResourceContents{MIMEType: "application/x-lock", Blob: []byte("binary")}))
 	s.AddResource(&sdk.Resource{URI: "book:///empty", Name: "empty"}, give())
-	s.AddResource(&sdk.Resource{URI: "book:///torn", Name: "torn"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-		return nil, errors.New("the page is torn out")
-	})
-	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "book:///page/{number}", Name: "page"}, give(&sdk.ResourceContents{Text: "a page"}))
-	endpoint := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: version > "2026"})
+	s.AddResource(&sdk.Resource{URI: "book:///torn", Name: "torn"},
+		func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+			return nil, errors.New("the page is torn out")
+		})
+	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "book:///page/{number}", Name: "page"},
+		give(&sdk.ResourceContents{Text: "a page"}))
+	endpoint := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s },
+		&sdk.StreamableHTTPOptions{Stateless: version > "2026"})
 	web := httptest.NewServer(ofVersion(version, endpoint))
 	t.Cleanup(func() {
 		web.Close()
@@ -96,7 +104,8 @@ func TestResources(t *testing.T) {
 			if got := s.tools.Names(); !slices.Equal(got, []string{mcp.ResourcesName}) {
 				t.Errorf("the tools are %q", got)
 			}
-			if got, want := s.call(mcp.ResourcesName, map[string]string{"server": "library"}), `book:///a (a, text/plain, 12 bytes, The first book)
+			if got, want := s.call(mcp.ResourcesName, map[string]string{"server": "library"}),
+				`book:///a (a, text/plain, 12 bytes, The first book)
 book:///b (b)
 book:///cover (cover)
 book:///empty (empty)
@@ -110,7 +119,8 @@ book:///page/{number} (page)`; got != want {
 				return s.call(mcp.ResourcesName, map[string]string{"server": "library", "uri": uri})
 			}
 			for n := range 2 { // for any lifetime of an answer that the server states
-				if got, want := read("book:///a"), fmt.Sprintf("[resource: book:///a]\nread %d times", n+1); got != want {
+				if got, want := read("book:///a"),
+					fmt.Sprintf("[resource: book:///a]\nread %d times", n+1); got != want {
 					t.Errorf("got %q, want %q", got, want)
 				}
 			}
@@ -118,8 +128,10 @@ book:///page/{number} (page)`; got != want {
 				t.Errorf("a long one: %d bytes", len(got))
 			}
 			spool := filepath.Join(s.dir, "spool")
-			want := "[resource: book:///cover] [image, image/png, 7 bytes, kept in " + filepath.Join(spool, "call-1.png") + "]\n" +
-				"[resource: book:///cover] [resource, application/x-lock, 6 bytes, kept in " + filepath.Join(spool, "call-2.bin") + "]"
+			want := "[resource: book:///cover] [image, image/png, 7 bytes, kept in " + filepath.Join(spool,
+				"call-1.png") + "]\n" +
+				"[resource: book:///cover] [resource, application/x-lock, 6 bytes, kept in " + filepath.Join(spool,
+				"call-2.bin") + "]"
 			if got := read("book:///cover"); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
@@ -138,13 +150,18 @@ book:///page/{number} (page)`; got != want {
 
 func TestResourcesThatCannotBeRead(t *testing.T) {
 	s := stocked(t, library(t, "2025-11-25"))
-	for uri, want := range map[string]string{"book:///torn": "the page is torn out", "book:///unheard-of": "not found"} {
+	for uri, want := range map[string]string{
+		"book:///torn":       "the page is torn out",
+		"book:///unheard-of": "not found",
+	} {
 		_, err := s.run(t.Context(), mcp.ResourcesName, map[string]string{"server": "library", "uri": uri}, nil)
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `the MCP server "library" refused`) {
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), `the MCP server "library" refused`) {
 			t.Errorf("%s: %v", uri, err)
 		}
 	}
-	if _, err := s.run(t.Context(), mcp.ResourcesName, map[string]string{"server": "other"}, nil); err == nil || !strings.Contains(err.Error(), `no MCP server "other" with resources`) {
+	if _, err := s.run(t.Context(), mcp.ResourcesName, map[string]string{"server": "other"}, nil); err == nil ||
+		!strings.Contains(err.Error(), `no MCP server "other" with resources`) {
 		t.Errorf("another server: %v", err)
 	}
 }
@@ -167,7 +184,8 @@ func TestResourcesAreOffered(t *testing.T) {
 	if !offered(func(*mcp.Server) {}) || !offered(func(s *mcp.Server) { s.Tools = []string{mcp.ResourcesName} }) {
 		t.Error("they are not offered")
 	}
-	if offered(func(s *mcp.Server) { s.Tools = []string{} }) || offered(func(s *mcp.Server) { s.Without = []string{mcp.ResourcesName} }) {
+	if offered(func(s *mcp.Server) { s.Tools = []string{} }) ||
+		offered(func(s *mcp.Server) { s.Without = []string{mcp.ResourcesName} }) {
 		t.Error("they are offered although the configuration leaves them out")
 	}
 	if got := known(t, newSite(t, nil).server()).tools.Names(); slices.Contains(got, mcp.ResourcesName) {
@@ -178,10 +196,14 @@ func TestResourcesAreOffered(t *testing.T) {
 // The resources of a new server are found, and the tools do not change.
 func TestLateResources(t *testing.T) {
 	s := open(t, t.TempDir(), library(t, "2026-07-28"))
-	if got := s.call("tool_search", map[string]string{"query": "book"}); !strings.Contains(got, "## mcp_resources\nList or read the resources of an MCP server (library).\nArguments: {") {
+	if got := s.call("tool_search", map[string]string{"query": "book"}); !strings.Contains(got,
+		"## mcp_resources\nList or read the resources of an MCP server (library).\nArguments: {") {
 		t.Errorf("it is not found: %s", got)
 	}
-	got := s.call("tool_call", map[string]any{"name": mcp.ResourcesName, "arguments": map[string]string{"server": "library", "uri": "book:///a"}})
+	got := s.call("tool_call", map[string]any{
+		"name":      mcp.ResourcesName,
+		"arguments": map[string]string{"server": "library", "uri": "book:///a"},
+	})
 	if got != "[resource: book:///a]\nread 1 times" {
 		t.Errorf("got %q", got)
 	}
@@ -194,20 +216,24 @@ func TestLateResources(t *testing.T) {
 func TestOddResources(t *testing.T) {
 	s := known(t, server(t, "reads"))
 	list := s.call(mcp.ResourcesName, map[string]string{"server": "fake"})
-	if lines := strings.Split(list, "\n"); len(lines) != 2 || lines[0] != lines[1] || strings.Contains(list, "\x1b") || !strings.HasSuffix(lines[0], " (a b)") {
+	if lines := strings.Split(list, "\n"); len(lines) != 2 || lines[0] != lines[1] ||
+		strings.Contains(list, "\x1b") || !strings.HasSuffix(lines[0], " (a b)") {
 		t.Errorf("the list is %q", list)
 	}
-	if got := s.call(mcp.ResourcesName, map[string]string{"server": "fake", "uri": "x:///1"}); got != "[resource: x:///1]\none" {
+	if got := s.call(mcp.ResourcesName,
+		map[string]string{"server": "fake", "uri": "x:///1"}); got != "[resource: x:///1]\none" {
 		t.Errorf("got %q", got)
 	}
 }
 
 func TestUnwrapResources(t *testing.T) {
 	inner, ok := mcp.Unwrap(mcp.ResourcesName, `{"server":"my books","uri":"book:///a"}`)
-	if !ok || inner.Name != "my_books__mcp_resources" || string(inner.Arguments) != `{"server":"my books","uri":"book:///a"}` {
+	if !ok || inner.Name != "my_books__mcp_resources" ||
+		string(inner.Arguments) != `{"server":"my books","uri":"book:///a"}` {
 		t.Errorf("got %+v, %v", inner, ok)
 	}
-	through, ok := mcp.Unwrap(mcp.CallName, `{"name":"mcp_resources","arguments":{"server":"my books","uri":"book:///a"}}`)
+	through, ok := mcp.Unwrap(mcp.CallName,
+		`{"name":"mcp_resources","arguments":{"server":"my books","uri":"book:///a"}}`)
 	if !ok || through.Name != inner.Name || string(through.Arguments) != string(inner.Arguments) {
 		t.Errorf("through the other tool: %+v, %v", through, ok)
 	}

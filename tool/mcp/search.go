@@ -34,7 +34,8 @@ func (t *search) Spec() tool.Spec {
 	return tool.Spec{
 		Name: searchName,
 		Description: "Find tools of the connected MCP servers (" + clip(strings.Join(names, ", "), 2<<10) + "). " +
-			"Returns names, descriptions and JSON schemas of the tools that match best; call them with " + CallName + ". An empty query lists all names.",
+			"Returns names, descriptions and JSON schemas of the tools that match best; call them with " + CallName +
+			". An empty query lists all names.",
 		Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string",` +
 			`"description":"words of the tool's name or description, or a server's name"}},"required":["query"],"additionalProperties":false}`),
 		ReadOnly: true,
@@ -247,7 +248,8 @@ func (d *dispatch) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 	if !ok {
 		d.servers.await(ctx, call) // a resumed session can name a tool before its server is known
 		if e, ok = d.find(in.Name); !ok {
-			return tool.Result{}, fmt.Errorf("there is no tool %q; %s finds the tools that there are", clip(in.Name, maxName), searchName)
+			return tool.Result{}, fmt.Errorf("there is no tool %q; %s finds the tools that there are",
+				clip(in.Name, maxName), searchName)
 		}
 	}
 	return d.servers.run(ctx, e, call, in.Arguments)

@@ -37,10 +37,10 @@ type Server struct {
 	// Tools are the server's own names of the offered tools; nil for all. Without are the
 	// names of omitted tools.
 	Tools, Without []string
-	// Relay, if set, connects to the server instead, and Asked is its description of its
+	// Relay, if set, connects to the server instead, and Catalogue is its description of its
 	// tools.
-	Relay *Relay
-	Asked *Catalogue
+	Relay     *Relay
+	Catalogue *Catalogue
 }
 
 const (
@@ -52,7 +52,7 @@ func (s Server) startTimeout() time.Duration { return cmp.Or(s.StartTimeout, def
 func (s Server) callTimeout() time.Duration  { return cmp.Or(s.CallTimeout, defaultCallTimeout) }
 
 // backstop bounds a call in addition to its own limits.
-func (s Server) backstop() time.Duration { return 2*s.startTimeout() + s.callTimeout() + 2*patience }
+func (s Server) backstop() time.Duration { return 2*s.startTimeout() + s.callTimeout() + 2*delayedStartTimeout }
 
 // offers reports whether the tool with the server's own name is offered.
 func (s Server) offers(tool string) bool {

@@ -106,9 +106,12 @@ func Open(c Config, o *Offer) *Servers {
 	s.entries, s.readable = slices.Concat(o.direct, o.found), slices.Clone(o.readable)
 	s.prompts = maps.Clone(o.prompts)
 	for _, server := range o.Servers {
-		_, asked := o.prompts[server.Name]
-		pending := !asked || slices.Contains(o.pending, server.Name)
-		l := &link{server: server, config: &s.config, life: life, work: &s.work, update: s.update, report: s.report, known: !pending}
+		_, hasPrompts := o.prompts[server.Name]
+		pending := !hasPrompts || slices.Contains(o.pending, server.Name)
+		l := &link{
+			server: server, config: &s.config, life: life, work: &s.work, update: s.update, report: s.report,
+			known: !pending,
+		}
 		s.links[server.Name] = l
 		if pending && l.mayStart() {
 			l.mu.Lock()

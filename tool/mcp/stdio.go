@@ -48,7 +48,7 @@ type pipe struct {
 	ended     chan struct{} // closed when lines has all output from before the exit
 	closed    <-chan struct{}
 	cut       context.CancelFunc // closes closed
-	gone      chan struct{}      // closed when no process and no goroutine is left
+	drained   chan struct{}      // closed when no process and no goroutine is left
 	survivors []string           // valid after gone is closed
 
 	mu  sync.Mutex // guards the fields below
@@ -56,11 +56,13 @@ type pipe struct {
 }
 
 // startPipe starts the server. ctx bounds the start alone.
-func startPipe(ctx context.Context, spec proc.Spec, start func(context.Context, proc.Spec) (*proc.Process, error)) (*pipe, error) {
+func startPipe(ctx context.Context, spec proc.Spec,
+	start func(context.Context, proc.Spec) (*proc.Process, error),
+) (*pipe, error) {
 	life, cut := context.WithCancel(context.WithoutCancel(ctx))
 	c := &pipe{
 		lines: make(chan []byte, maxWaiting), outgoing: make(chan []byte, maxUnsent),
-		ended: make(chan struct{}), closed: life.Done(), cut: cut, gone: make(chan struct{}),
+		ended: make(chan struct{}), closed: life.Done(), cut: cut, drained: make(chan struct{}),
 	}
 	spec.Input, spec.Stdout, spec.Stderr = proc.PipeInput, &splitter{to: c}, &c.complaint
 	var err error
@@ -71,7 +73,7 @@ func startPipe(ctx context.Context, spec proc.Spec, start func(context.Context, 
 	var writing sync.WaitGroup
 	writing.Go(func() { c.write(life) }) // ends when the connection is closed
 	go func() {                          // ends with the process; callers of Close wait for gone
-		defer close(c.gone)
+		defer close(c.drained)
 		c.keep()
 		writing.Wait()
 	}()
@@ -256,14 +258,14 @@ type splitter struct {
 func (s *splitter) Write(data []byte) (int, error) {
 	all := len(data)
 	for len(data) > 0 {
-		part, rest, whole := bytes.Cut(data, []byte{'\n'})
+		part, rest, complete := bytes.Cut(data, []byte{'\n'})
 		if len(s.line)+len(part) > maxLine {
 			s.line = nil
 			s.to.fail(fmt.Errorf("the server sent a line of more than %d bytes", maxLine))
 			return all, nil
 		}
 		s.line = append(s.line, part...)
-		if data = rest; !whole {
+		if data = rest; !complete {
 			break
 		}
 		line := bytes.TrimSpace(s.line)
@@ -309,7 +311,7 @@ func (c *pipe) Connect(context.Context) (sdk.Connection, error) { return c, nil 
 func (c *pipe) end(ctx context.Context) error {
 	c.fail(errClosed)
 	select {
-	case <-c.gone:
+	case <-c.drained:
 	case <-ctx.Done():
 		return fmt.Errorf("cannot wait for the server's processes to end: %w", context.Cause(ctx))
 	}

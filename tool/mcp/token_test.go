@@ -31,11 +31,16 @@ func newGuardedSite(t *testing.T) *guardedSite {
 	type in struct {
 		Text string `json:"text"`
 	}
-	sdk.AddTool(s, &sdk.Tool{Name: "echo"}, func(_ context.Context, _ *sdk.CallToolRequest, in in) (*sdk.CallToolResult, any, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: in.Text}}}, nil, nil
-	})
-	x := &guardedSite{Server: oauthtest.New(t, oauthtest.Options{}), t: t, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
-	x.Handle(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true}))
+	sdk.AddTool(s, &sdk.Tool{Name: "echo"},
+		func(_ context.Context, _ *sdk.CallToolRequest, in in) (*sdk.CallToolResult, any, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: in.Text}}}, nil, nil
+		})
+	x := &guardedSite{
+		Server: oauthtest.New(t, oauthtest.Options{}), t: t,
+		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+	}
+	x.Handle(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s },
+		&sdk.StreamableHTTPOptions{Stateless: true}))
 	x.tokens = &oauth.Tokens{Store: oauth.NewStore(t.TempDir()), Client: func(string) *http.Client { return x.client }}
 	return x
 }
@@ -100,7 +105,8 @@ func TestLoginWhileASessionIsOpen(t *testing.T) {
 	x := newGuardedSite(t)
 	s, states := x.open()
 	for range 3 { // without a backoff
-		if got := s.call("tool_search", map[string]string{"query": "echo"}); !strings.Contains(got, "settle mcp-servers login guarded") {
+		if got := s.call("tool_search", map[string]string{"query": "echo"}); !strings.Contains(got,
+			"settle mcp-servers login guarded") {
 			t.Fatalf("tool_search says %q", got)
 		}
 	}
@@ -122,7 +128,8 @@ func TestLoginWhileASessionIsOpen(t *testing.T) {
 	}
 	x.Expire(true)
 	_, err := x.call(s, "lost")
-	if login, ok := errors.AsType[*mcp.LoginError](err); !ok || login.Server != "guarded" || !strings.Contains(err.Error(), "did not run the call") {
+	if login, ok := errors.AsType[*mcp.LoginError](err); !ok || login.Server != "guarded" ||
+		!strings.Contains(err.Error(), "did not run the call") {
 		t.Errorf("after the login has ended: %v", err)
 	}
 	x.login()
@@ -135,7 +142,10 @@ func TestLoginWhileASessionIsOpen(t *testing.T) {
 func TestConfiguredTokenWins(t *testing.T) {
 	x := newGuardedSite(t)
 	x.login()
-	server := mcp.Server{Name: "guarded", URL: x.Resource(), Headers: map[string]string{"authorization": "Bearer mine"}, StartTimeout: patience}
+	server := mcp.Server{
+		Name: "guarded", URL: x.Resource(),
+		Headers: map[string]string{"authorization": "Bearer mine"}, StartTimeout: patience,
+	}
 	r := mcp.Probe(t.Context(), mcp.Config{Version: "test", Client: x.client, Tokens: x.tokens}, server)
 	if _, login := errors.AsType[*mcp.LoginError](r.Err); r.Err == nil || login {
 		t.Errorf("got %v", r.Err)

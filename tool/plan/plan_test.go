@@ -20,11 +20,17 @@ func TestPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct{ arguments, title, want string }{
-		"none":           {`{"plan":[]}`, "plan, 0 of 0 done", ""},
-		"one":            {`{"explanation":"why","plan":[{"step":"Read it.","status":"completed"},{"step":"Write it.","status":"in_progress"}]}`, "plan, 1 of 2 done: Write it.", ""},
-		"two at once":    {`{"plan":[{"step":"a","status":"in_progress"},{"step":"b","status":"in_progress"}]}`, "", "at most one"},
-		"an empty step":  {`{"plan":[{"step":" ","status":"pending"}]}`, "", "step 1 says nothing"},
-		"a long step":    {`{"plan":[{"step":"` + strings.Repeat("x", 1001) + `","status":"pending"}]}`, "", "one sentence"},
+		"none": {`{"plan":[]}`, "plan, 0 of 0 done", ""},
+		"one":  {`{"explanation":"why","plan":[{"step":"Read it.","status":"completed"},{"step":"Write it.","status":"in_progress"}]}`, "plan, 1 of 2 done: Write it.", ""},
+		"two at once": {
+			`{"plan":[{"step":"a","status":"in_progress"},{"step":"b","status":"in_progress"}]}`, "",
+			"at most one",
+		},
+		"an empty step": {`{"plan":[{"step":" ","status":"pending"}]}`, "", "step 1 says nothing"},
+		"a long step": {
+			`{"plan":[{"step":"` + strings.Repeat("x", 1001) + `","status":"pending"}]}`, "",
+			"one sentence",
+		},
 		"too many steps": {string(many), "", "at most 100"},
 		"another state":  {`{"plan":[{"step":"a","status":"done"}]}`, "", "status"},
 		"no plan":        {`{}`, "", "plan"},

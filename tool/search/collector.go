@@ -122,7 +122,8 @@ func (c *collector) secrets() string {
 		return ""
 	}
 	names := c.kept[:min(len(c.kept), maxKept)]
-	text := fmt.Sprintf("(also in %s, not shown, since secrets are kept there: %s", count(len(c.kept), "file", "files"), strings.Join(names, ", "))
+	text := fmt.Sprintf("(also in %s, not shown, since secrets are kept there: %s",
+		count(len(c.kept), "file", "files"), strings.Join(names, ", "))
 	if len(names) < len(c.kept) {
 		text += ", …"
 	}
@@ -194,7 +195,8 @@ func (c *collector) render() string {
 	if c.more {
 		return fmt.Sprintf("%s\n(the first %d matches; there are more: narrow the pattern, path or glob, or raise limit)\n%s", c.out.String(), c.matches, c.secrets())
 	}
-	return fmt.Sprintf("%s\n(%s in %s)\n%s", c.out.String(), count(c.matches, "match", "matches"), count(c.files, "file", "files"), c.secrets())
+	return fmt.Sprintf("%s\n(%s in %s)\n%s", c.out.String(), count(c.matches, "match", "matches"),
+		count(c.files, "file", "files"), c.secrets())
 }
 
 func count(n int, one, many string) string {

@@ -34,8 +34,9 @@ var grepSchema = sync.OnceValue(func() tool.Option {
 
 // grepTool returns the tool grep.
 func (c Config) grepTool() tool.Tool {
-	return tool.Must(tool.New("grep", "Finds lines by regular expression, file by file: matches as NUMBER:line, context as NUMBER-line. "+
-		"Skips binary files and files that .gitignore excludes. Long lines are cut around the match.",
+	return tool.Must(tool.New("grep",
+		"Finds lines by regular expression, file by file: matches as NUMBER:line, context as NUMBER-line. "+
+			"Skips binary files and files that .gitignore excludes. Long lines are cut around the match.",
 		c.grep, grepSchema(), tool.ReadOnly(), tool.WithTitle(GrepArguments.title)))
 }
 

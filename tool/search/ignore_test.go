@@ -59,21 +59,52 @@ func TestIgnoreAsGit(t *testing.T) {
 		name  string
 		files map[string]string
 	}{
-		{"plain", map[string]string{".gitignore": "a\n*.log\n", "a": "", "b/a": "", "c.log": "", "b/c.log": "", "ab": ""}},
+		{"plain", map[string]string{
+			".gitignore": "a\n*.log\n", "a": "", "b/a": "", "c.log": "", "b/c.log": "",
+			"ab": "",
+		}},
 		{"anchored", map[string]string{".gitignore": "/a\nb/c\n", "a": "", "x/a": "", "b/c": "", "x/b/c": ""}},
 		{"directories", map[string]string{".gitignore": "build/\n", "build/x": "", "a/build": "", "a/b/build/y": ""}},
-		{"negation", map[string]string{".gitignore": "*.txt\n!keep.txt\n", "a.txt": "", "keep.txt": "", "d/keep.txt": ""}},
-		{"negation below an ignored directory", map[string]string{".gitignore": "d/\n!d/keep\n", "d/keep": "", "d/x": ""}},
+		{"negation", map[string]string{
+			".gitignore": "*.txt\n!keep.txt\n", "a.txt": "", "keep.txt": "",
+			"d/keep.txt": "",
+		}},
+		{
+			"negation below an ignored directory",
+			map[string]string{".gitignore": "d/\n!d/keep\n", "d/keep": "", "d/x": ""},
+		},
 		{"negation below contents", map[string]string{".gitignore": "d/*\n!d/keep\n", "d/keep": "", "d/x": ""}},
-		{"nested", map[string]string{".gitignore": "*.x\n", "d/.gitignore": "!a.x\nlocal\n", "a.x": "", "d/a.x": "", "d/b.x": "", "d/local": "", "local": "", "d/e/local": ""}},
-		{"nested anchored", map[string]string{"d/.gitignore": "/a\ne/f\n", "a": "", "d/a": "", "d/e/a": "", "d/e/f": "", "e/f": ""}},
-		{"double star", map[string]string{".gitignore": "**/a\nb/**\nc/**/d\n", "a": "", "x/a": "", "b/x/y": "", "b/z": "", "c/d": "", "c/e/d": "", "c/e/f/d": "", "c/x": ""}},
-		{"double star elsewhere", map[string]string{".gitignore": "a**b\nc/d**e\n", "axb": "", "a/b": "", "c/dxe": "", "c/d/e": ""}},
-		{"double star after a prefix", map[string]string{".gitignore": "a**/**\n!/ab**\nc/d**/e\n", "a.x": "", "a/b": "", "ab": "", "b": "", "c/d": "", "c/dx/e": "", "c/dx/y/e": "", "c/de": ""}},
+		{"nested", map[string]string{
+			".gitignore": "*.x\n", "d/.gitignore": "!a.x\nlocal\n", "a.x": "", "d/a.x": "",
+			"d/b.x": "", "d/local": "", "local": "", "d/e/local": "",
+		}},
+		{"nested anchored", map[string]string{
+			"d/.gitignore": "/a\ne/f\n", "a": "", "d/a": "", "d/e/a": "",
+			"d/e/f": "", "e/f": "",
+		}},
+		{"double star", map[string]string{
+			".gitignore": "**/a\nb/**\nc/**/d\n", "a": "", "x/a": "", "b/x/y": "",
+			"b/z": "", "c/d": "", "c/e/d": "", "c/e/f/d": "", "c/x": "",
+		}},
+		{"double star elsewhere", map[string]string{
+			".gitignore": "a**b\nc/d**e\n", "axb": "", "a/b": "", "c/dxe": "",
+			"c/d/e": "",
+		}},
+		{"double star after a prefix", map[string]string{
+			".gitignore": "a**/**\n!/ab**\nc/d**/e\n", "a.x": "",
+			"a/b": "", "ab": "", "b": "", "c/d": "", "c/dx/e": "", "c/dx/y/e": "", "c/de": "",
+		}},
 		{"star and slash", map[string]string{".gitignore": "a/*/c\n", "a/c": "", "a/b/c": "", "a/b/b/c": ""}},
-		{"brackets", map[string]string{".gitignore": "[ab]1\n[!ab]2\n[^c]3\n[a-c]4\n[]]5\n[[:digit:]]6\n[a\n", "a1": "", "c1": "", "a2": "", "c2": "", "c3": "", "d3": "", "b4": "", "d4": "", "]5": "", "76": "", "x6": "", "[a": "", "a": ""}},
+		{"brackets", map[string]string{
+			".gitignore": "[ab]1\n[!ab]2\n[^c]3\n[a-c]4\n[]]5\n[[:digit:]]6\n[a\n",
+			"a1":         "", "c1": "", "a2": "", "c2": "", "c3": "", "d3": "", "b4": "", "d4": "", "]5": "", "76": "",
+			"x6": "", "[a": "", "a": "",
+		}},
 		{"question", map[string]string{".gitignore": "?x\n", "ax": "", "x": "", "abx": "", "éx": ""}},
-		{"escapes", map[string]string{".gitignore": "\\#a\n\\!b\n\\*c\nd\\ \ne  \nf\\\\g\n", "#a": "", "!b": "", "*c": "", "xc": "", "d ": "", "e": "", "f\\g": ""}},
+		{"escapes", map[string]string{
+			".gitignore": "\\#a\n\\!b\n\\*c\nd\\ \ne  \nf\\\\g\n", "#a": "", "!b": "",
+			"*c": "", "xc": "", "d ": "", "e": "", "f\\g": "",
+		}},
 		{"comments and blanks", map[string]string{".gitignore": "# a\n\n   \n#b\n!\n/\n", "a": "", "#b": "", "b": ""}},
 		{"CRLF and BOM", map[string]string{".gitignore": "\uFEFFa\r\nb\r\n", "a": "", "b": ""}},
 		{"no newline at the end", map[string]string{".gitignore": "a", "a": "", "b": ""}},
@@ -95,7 +126,10 @@ func TestIgnoreAsGit(t *testing.T) {
 
 // For any rules and any tree, the walk visits the files that git adds.
 func TestIgnoreProperty(t *testing.T) {
-	token := rapid.SampledFrom([]string{"a", "b", "ab", "*", "**", "?", "/", "/", "[ab]", "[!a]", "\\a", "!", "*.x", ".x", " "})
+	token := rapid.SampledFrom([]string{
+		"a", "b", "ab", "*", "**", "?", "/", "/", "[ab]", "[!a]", "\\a", "!", "*.x",
+		".x", " ",
+	})
 	pattern := rapid.Map(rapid.SliceOfN(token, 1, 6), func(s []string) string { return strings.Join(s, "") })
 	rules := rapid.Map(rapid.SliceOfN(pattern, 0, 4), func(s []string) string { return strings.Join(s, "\n") })
 	name := rapid.SampledFrom([]string{"a", "b", "ab", "a.x", "ba"})
@@ -125,7 +159,10 @@ func TestIgnoreProperty(t *testing.T) {
 func TestWalkFromBelowTheTop(t *testing.T) {
 	dir := t.TempDir()
 	git(t, dir, "init", "-q")
-	put(t, dir, map[string]string{".gitignore": "*.log\n/d/e/skip\nvendor/\n", "d/e/a.log": "", "d/e/skip": "", "d/e/keep": "", "vendor/v": ""})
+	put(t, dir, map[string]string{
+		".gitignore": "*.log\n/d/e/skip\nvendor/\n", "d/e/a.log": "", "d/e/skip": "",
+		"d/e/keep": "", "vendor/v": "",
+	})
 	if diff := cmp.Diff([]string{"keep"}, walked(t, filepath.Join(dir, "d", "e"))); diff != "" {
 		t.Error(diff)
 	}

@@ -33,8 +33,9 @@ var listSchema = sync.OnceValue(func() tool.Option {
 
 // listTool returns the tool list.
 func (c Config) listTool() tool.Tool {
-	return tool.Must(tool.New("list", "Shows a directory as a tree, without files that .gitignore excludes. Directories end in a slash; "+
-		"entries beyond the depth or number limit are counted.",
+	return tool.Must(tool.New("list",
+		"Shows a directory as a tree, without files that .gitignore excludes. Directories end in a slash; "+
+			"entries beyond the depth or number limit are counted.",
 		c.list, listSchema(), tool.ReadOnly(), tool.WithTitle(ListArguments.title)))
 }
 
@@ -79,15 +80,15 @@ type tree struct {
 
 // node is a directory, or an entry of one.
 type node struct {
-	name     string
-	mark     string // "/" for a directory, "@" for a link
-	below    string // path from the root, with slashes
-	rel      string // path from the top of the repository, with a slash
-	ig       *ignores
-	children []*node
-	hidden   int // number of entries that are not shown
-	over     bool
-	unread   bool // the directory could not be read
+	name      string
+	mark      string // "/" for a directory, "@" for a link
+	below     string // path from the root, with slashes
+	rel       string // path from the top of the repository, with a slash
+	ig        *ignores
+	children  []*node
+	hidden    int // number of entries that are not shown
+	truncated bool
+	unread    bool // the directory could not be read
 }
 
 func (t *tree) build(root disk.Place, depth int) (*node, error) {
@@ -143,7 +144,7 @@ func (t *tree) fill(n *node) error {
 	if err != nil {
 		return err
 	}
-	n.over = len(entries) >= maxDirEntries
+	n.truncated = len(entries) >= maxDirEntries
 	ig := n.ig.enter(d, n.rel, onDisk(d))
 	for _, e := range entries {
 		if e.Name() == ".git" || ig.ignored(n.rel+e.Name(), e.IsDir()) {
@@ -194,7 +195,7 @@ func (n *node) note() string {
 }
 
 func (n *node) more(what string) string {
-	if n.over {
+	if n.truncated {
 		return fmt.Sprintf("over %d %s", n.hidden, what)
 	}
 	return fmt.Sprintf("%d %s", n.hidden, what)

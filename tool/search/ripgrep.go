@@ -39,7 +39,8 @@ func (q *query) ripgrep(ctx context.Context, cfg Config) error {
 // because types match only names.
 func (q *query) ripgrepArgs() []string {
 	args := []string{
-		"--no-config", "--no-messages", "--color=never", "--files-with-matches", "--null", "--sort=path", "--hidden", "--glob=!.git",
+		"--no-config", "--no-messages", "--color=never", "--files-with-matches", "--null", "--sort=path", "--hidden",
+		"--glob=!.git",
 		"--no-ignore-global", "--no-ignore-dot", "--no-require-git", "--encoding=none", "--crlf",
 	}
 	if _, found := repositoryTop(q.at.Real); !found {

@@ -116,7 +116,7 @@ func (s *scanner) mayMatch(ctx context.Context) (bool, error) {
 		if err != nil || end == 0 && len(block) > maxScanLine {
 			end = len(block)
 		}
-		if whole := block[:end]; s.lines.Match(whole) || bytes.Contains(whole, []byte("\r\n")) {
+		if complete := block[:end]; s.lines.Match(complete) || bytes.Contains(complete, []byte("\r\n")) {
 			return true, nil // in a block, $ does not match before a CRLF
 		}
 		block = append(block[:0], block[end:]...)

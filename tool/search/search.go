@@ -46,7 +46,8 @@ const defaultTimeout = 30 * time.Second
 type slowError struct{ after time.Duration }
 
 func (e slowError) Error() string {
-	return fmt.Sprintf("(stopped after %s, and not everything was searched: name a smaller directory in path)\n", e.after)
+	return fmt.Sprintf("(stopped after %s, and not everything was searched: name a smaller directory in path)\n",
+		e.after)
 }
 
 // bound returns ctx with the timeout of a search, whose cause is a slowError.
@@ -56,7 +57,7 @@ func (c Config) bound(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
 // slow adds the timeout to the output of a search that it ended.
-func slow(ctx context.Context, output string) (said string, stopped bool) {
+func slow(ctx context.Context, output string) (text string, stopped bool) {
 	var e slowError
 	if !errors.As(context.Cause(ctx), &e) {
 		return output, false

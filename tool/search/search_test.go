@@ -44,10 +44,11 @@ func (r *recorded) Run(ctx context.Context, argv []string, dir string, read func
 	r.used++
 	if *realRipgrep != "" {
 		var out strings.Builder
-		code, err := execRunner{}.Run(ctx, append([]string{*realRipgrep}, argv[1:]...), dir, func(stdout io.Reader) error {
-			_, err := io.Copy(&out, stdout)
-			return err
-		})
+		code, err := execRunner{}.Run(ctx, append([]string{*realRipgrep}, argv[1:]...), dir,
+			func(stdout io.Reader) error {
+				_, err := io.Copy(&out, stdout)
+				return err
+			})
 		if err != nil {
 			return 0, err
 		}
@@ -340,7 +341,8 @@ func TestNewestFilesIsBounded(t *testing.T) {
 	if cap(n.files) > 10_000 {
 		t.Errorf("holds %d", cap(n.files))
 	}
-	if out := n.render("/"); !strings.HasPrefix(out, "000000\n000001\n") || !strings.Contains(out, "the 10 newest of 100000 files") {
+	if out := n.render("/"); !strings.HasPrefix(out, "000000\n000001\n") ||
+		!strings.Contains(out, "the 10 newest of 100000 files") {
 		t.Error(out)
 	}
 }
@@ -407,7 +409,8 @@ func FuzzGrepPattern(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, "f"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		q, _, err := Config{}.newQuery(tool.Call{Dir: dir}, GrepArguments{Pattern: pattern, IgnoreCase: fold, Limit: 1000})
+		q, _, err := Config{}.newQuery(tool.Call{Dir: dir},
+			GrepArguments{Pattern: pattern, IgnoreCase: fold, Limit: 1000})
 		if err != nil {
 			return
 		}
@@ -447,7 +450,8 @@ func BenchmarkGrepOwn(b *testing.B) {
 			b.SetBytes(size)
 			b.ReportAllocs()
 			for b.Loop() {
-				if result, err := run(b, Config{}, dir, "grep", args{"pattern": pattern}); err != nil || !strings.Contains(result.Output, "4 matches") {
+				if result, err := run(b, Config{}, dir, "grep", args{"pattern": pattern}); err != nil ||
+					!strings.Contains(result.Output, "4 matches") {
 					b.Fatal(result.Output, err)
 				}
 			}
@@ -474,7 +478,10 @@ func BenchmarkWalk(b *testing.B) {
 // can need an approval.
 func TestGrepKeepsPrivateLines(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"a.go": "token := os.Getenv(1)\n", ".env": "token=hunter2hunter2\n", "sub/key.pem": "token x\n"} {
+	for name, text := range map[string]string{
+		"a.go": "token := os.Getenv(1)\n", ".env": "token=hunter2hunter2\n",
+		"sub/key.pem": "token x\n",
+	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -490,7 +497,10 @@ func TestGrepKeepsPrivateLines(t *testing.T) {
 			in   args
 			want string
 		}{
-			{args{"pattern": "token", "context": 2}, "a.go\n1:token := os.Getenv(1)\n" + fmt.Sprintf(remark, "1 match in 1 file")},
+			{
+				args{"pattern": "token", "context": 2},
+				"a.go\n1:token := os.Getenv(1)\n" + fmt.Sprintf(remark, "1 match in 1 file"),
+			},
 			{args{"pattern": "token[ =][hx]"}, fmt.Sprintf(remark, "0 matches in 0 files")},
 			{args{"pattern": "token", "path": ".env"}, ".env\n1:token=hunter2hunter2\n\n(1 match in 1 file)\n"},
 		} {
@@ -509,11 +519,13 @@ func TestSearchesAreBounded(t *testing.T) {
 	for name, in := range map[string]args{"grep": {"pattern": "x"}, "glob": {"pattern": "**/*.txt"}} {
 		for _, runner := range []Config{{Timeout: 1}, {Timeout: 1, Ripgrep: "/bin/rg", Runner: execRunner{}}} {
 			got, err := run(t, runner, dir, name, in)
-			if err != nil || !strings.Contains(got.Output, "(stopped after 1ns, and not everything was searched: name a smaller directory in path)") {
+			if err != nil || !strings.Contains(got.Output,
+				"(stopped after 1ns, and not everything was searched: name a smaller directory in path)") {
 				t.Errorf("%s: %q, %v", name, got.Output, err)
 			}
 		}
-		if got, err := run(t, Config{}, dir, name, in); err != nil || strings.Contains(got.Output, "stopped") || !strings.Contains(got.Output, "a.txt") {
+		if got, err := run(t, Config{}, dir, name, in); err != nil || strings.Contains(got.Output, "stopped") ||
+			!strings.Contains(got.Output, "a.txt") {
 			t.Errorf("%s, not bounded: %q, %v", name, got.Output, err)
 		}
 	}

@@ -60,7 +60,8 @@ func (w *walker) dir(d *disk.Dir, path, rel string, ig *ignores) error {
 		return nil //nolint:nilerr // Not ours to read: nothing to find in it.
 	}
 	ig = ig.enter(d, w.top+rel, func(name string) bool {
-		_, found := slices.BinarySearchFunc(entries, name, func(d fs.DirEntry, name string) int { return strings.Compare(d.Name(), name) })
+		_, found := slices.BinarySearchFunc(entries, name,
+			func(d fs.DirEntry, name string) int { return strings.Compare(d.Name(), name) })
 		return found
 	})
 	for _, entryOf := range entries {

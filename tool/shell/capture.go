@@ -21,7 +21,7 @@ type capture struct {
 	mask    Masker // nil masks nothing
 	folder  folder
 	shown   excerpt
-	whole   []byte   // all output, before the file exists
+	pending []byte   // all output, before the file exists
 	file    *os.File // nil until it is needed
 	path    string
 	failure error // of the file; the command continues without it
@@ -77,8 +77,8 @@ func (c *capture) flush() {
 
 func (c *capture) store(data []byte) {
 	if c.file == nil && c.failure == nil {
-		if len(c.whole)+len(data) <= c.shown.limit {
-			c.whole = append(c.whole, data...)
+		if len(c.pending)+len(data) <= c.shown.limit {
+			c.pending = append(c.pending, data...)
 			return
 		}
 		c.openFile()
@@ -87,8 +87,8 @@ func (c *capture) store(data []byte) {
 }
 
 func (c *capture) openFile() {
-	whole := c.whole
-	c.whole = nil
+	pending := c.pending
+	c.pending = nil
 	if c.dir == "" {
 		c.failure = fmt.Errorf("there is no directory for it")
 		return
@@ -99,7 +99,7 @@ func (c *capture) openFile() {
 	c.path = filepath.Join(c.dir, c.name+".log")
 	c.file, c.failure = os.OpenFile(c.path, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
 	if c.failure == nil {
-		c.append(whole)
+		c.append(pending)
 	}
 }
 

@@ -52,12 +52,12 @@ type Config struct {
 	// Release decides whether a job can outlive settle; the model receives its error. Nil
 	// refuses.
 	Release func(ctx context.Context, command string) error
-	// Box returns the sandbox of a command whose call has one. Nil refuses such calls.
-	Box func(s event.Sandbox, secrets event.Secrets, dir string) (Box, error)
+	// Sandbox returns the sandbox of a command whose call has one. Nil refuses such calls.
+	Sandbox func(s event.Sandbox, secrets event.Secrets, dir string) (Sandbox, error)
 	// Secret reports whether a variable is withheld from commands whose secrets are
 	// withheld; nil withholds none.
 	Secret func(name, value string) bool
-	// Hosts are the hosts that commands whose Box has the network "proxy" can reach, in the
+	// Hosts are the hosts that commands whose Sandbox has the network "proxy" can reach, in the
 	// form of docs/sandbox.md. If one is malformed, none can be reached.
 	Hosts []string
 	// Inspect requests a report about every sandboxed command from the machine, and not
@@ -92,8 +92,8 @@ func (c Config) On(m machine) Config {
 	return c
 }
 
-// Box is the sandbox of a command.
-type Box struct {
+// Sandbox is the sandbox of a command.
+type Sandbox struct {
 	// Read are readable files and folders, Write writable folders, absolute.
 	Read, Write []string
 	// Network is "on" for the user's network, "proxy" for the hosts of the Config, and none
@@ -129,21 +129,28 @@ type Registry interface {
 	JobEnded(ctx context.Context, end event.JobEnded) error
 }
 
-// box returns Box in the machine's form.
-func (c Config) box() func(executor.Confined) (sandbox.Policy, []string, error) {
-	if c.Box == nil {
+// policies returns the sandboxes in the form of the machine; nil for none.
+func (c Config) policies() func(executor.Confined) (sandbox.Policy, []string, error) {
+	if c.Sandbox == nil {
 		return nil
 	}
 	return func(command executor.Confined) (sandbox.Policy, []string, error) {
-		box, err := c.Box(command.Sandbox, command.Secrets, command.Dir)
+		confined, err := c.Sandbox(command.Sandbox, command.Secrets, command.Dir)
 		if err != nil {
 			return sandbox.Policy{}, nil, err
 		}
-		hidden, err := sandbox.FindAll(box.Hide)
-		return sandbox.Policy{
-			Read: box.Read, Write: box.Write, Network: sandbox.NetworkOf(box.Network), OwnNetwork: box.Apart, View: box.View, Protect: box.Protect, OwnProcesses: box.OwnProcesses, Hide: hidden,
-		}, box.Env, err
+		policy, err := confined.policy()
+		return policy, confined.Env, err
 	}
+}
+
+// policy returns the sandbox in the form of package sandbox, with the files of Hide.
+func (s Sandbox) policy() (sandbox.Policy, error) {
+	hidden, err := sandbox.FindAll(s.Hide)
+	return sandbox.Policy{
+		Read: s.Read, Write: s.Write, Network: sandbox.NetworkOf(s.Network), OwnNetwork: s.Apart,
+		View: s.View, Protect: s.Protect, OwnProcesses: s.OwnProcesses, Hide: hidden,
+	}, err
 }
 
 func (c Config) withDefaults() Config {
@@ -167,7 +174,10 @@ func (c Config) withDefaults() Config {
 	}
 	if c.machine == nil {
 		hosts, _ := egress.ParseList(c.Hosts)
-		c.machine = &executor.Local{Hosts: hosts, Env: c.Env, Withheld: c.Withheld, Marker: c.Marker, Lock: c.Lock, Sandbox: c.box(), Secret: c.Secret, Repositories: c.repositories}
+		c.machine = &executor.Local{
+			Hosts: hosts, Env: c.Env, Withheld: c.Withheld, Marker: c.Marker, Lock: c.Lock,
+			Sandbox: c.policies(), Secret: c.Secret, Repositories: c.repositories,
+		}
 	}
 	return c
 }

@@ -33,8 +33,8 @@ func play() {
 		playHost()
 	case "subreaper":
 		playSubreaper()
-	case "stranger":
-		playStranger()
+	case "setuid":
+		playSetuidProcess()
 	}
 	syscall.Exit(0) // os.Exit waits a second under the race detector
 }
@@ -99,8 +99,8 @@ func pause() {
 	}
 }
 
-// playStranger becomes root permanently, like sudo, and waits to be killed.
-func playStranger() {
+// playSetuidProcess becomes root permanently, like sudo, and waits to be killed.
+func playSetuidProcess() {
 	if err := syscall.Setresuid(0, 0, 0); err != nil {
 		panic(err)
 	}
@@ -173,8 +173,8 @@ func (h *settleHost) rest() string {
 	return string(text)
 }
 
-// warden returns the host's supervisor, its only child.
-func (h *settleHost) warden() int {
+// supervisor returns the host's supervisor, its only child.
+func (h *settleHost) supervisor() int {
 	h.t.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", h.cmd.Process.Pid, h.cmd.Process.Pid))
 	pids := strings.Fields(string(raw))
@@ -239,7 +239,7 @@ func marked(marker string) (found []string) {
 	return found
 }
 
-// nobody is a user without privileges.
-func nobody() *syscall.SysProcAttr {
+// unprivilegedUser is a user without privileges.
+func unprivilegedUser() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 }

@@ -33,7 +33,8 @@ func (b *job) text(from, to, limit int64) string {
 	n := b.capture.readAt(buf, from+skipped)
 	text := fold(buf[:n])
 	if skipped > 0 {
-		return fmt.Sprintf("[%d bytes before are left out; they are in %s]\n%s", skipped, b.info.Log, trimPartialStart(text))
+		return fmt.Sprintf("[%d bytes before are left out; they are in %s]\n%s", skipped, b.info.Log,
+			trimPartialStart(text))
 	}
 	return text
 }
@@ -116,6 +117,7 @@ func (j *Jobs) awaitPort(ctx context.Context, b *job, port int) error {
 		case <-ctx.Done():
 		}
 	}()
-	_, err := j.config.machine.Call(ctx, executor.Request{Name: executor.Port, Args: json.RawMessage(strconv.Itoa(port))})
+	_, err := j.config.machine.Call(ctx,
+		executor.Request{Name: executor.Port, Args: json.RawMessage(strconv.Itoa(port))})
 	return err
 }

@@ -41,7 +41,8 @@ func TestBackground(t *testing.T) {
 	wantOutput(t, got, "started\n[job job1 runs in the background")
 	wantOutput(t, r.job(object{"action": "list"}), "job job1 running", "read x; echo got $x")
 	wantOutput(t, r.job(object{"action": "write", "job": "job1", "input": "one\n"}), "wrote 4 bytes")
-	wantOutput(t, r.job(object{"action": "wait", "job": "job1", "pattern": "^got (one|two)$"}), "got one\n[a line matches: \"got one\"]")
+	wantOutput(t, r.job(object{"action": "wait", "job": "job1", "pattern": "^got (one|two)$"}),
+		"got one\n[a line matches: \"got one\"]")
 	wantOutput(t, r.job(object{"action": "read", "job": "job1"}), "[no new output]\n[job job1 running")
 	wantOutput(t, r.job(object{"action": "write", "job": "job1", "eof": true}), "wrote 0 bytes")
 	wantOutput(t, r.job(object{"action": "wait", "job": "job1"}), "[job job1 ended]")
@@ -125,7 +126,8 @@ func TestWaitForPort(t *testing.T) {
 
 func TestJobTerminal(t *testing.T) {
 	r := newRoom(t, nil)
-	r.background("test -t 0 && printf 'name? '; read x; printf '\\033[1mhi %s\\033[0m\\n' $x; sleep 1000", object{"tty": true})
+	r.background("test -t 0 && printf 'name? '; read x; printf '\\033[1mhi %s\\033[0m\\n' $x; sleep 1000",
+		object{"tty": true})
 	wantOutput(t, r.job(object{"action": "wait", "job": "job1", "pattern": `name\?`}), `a line matches: "name? "`)
 	r.job(object{"action": "write", "job": "job1", "input": "you\n"})
 	wantOutput(t, r.job(object{"action": "wait", "job": "job1", "pattern": "hi"}), "hi you\n")
@@ -148,7 +150,8 @@ func TestJobErrors(t *testing.T) {
 		{"action": "wait", "job": "job1", "pattern": "("},
 		{"action": "release", "job": "job1"},
 	} {
-		if _, err := r.tools["job"].Run(t.Context(), r.call("job", args)); err == nil || !strings.HasPrefix(err.Error(), "cannot ") {
+		if _, err := r.tools["job"].Run(t.Context(), r.call("job", args)); err == nil ||
+			!strings.HasPrefix(err.Error(), "cannot ") {
 			t.Errorf("%v: %v", args, err)
 		}
 	}
@@ -157,7 +160,8 @@ func TestJobErrors(t *testing.T) {
 		{"command": "sleep 1000", "release": true},
 		{"command": "sleep 1000", "release": true, "background": true},
 	} {
-		if _, err := r.tools["shell"].Run(t.Context(), r.call("shell", args)); err == nil || !strings.HasPrefix(err.Error(), "cannot ") {
+		if _, err := r.tools["shell"].Run(t.Context(), r.call("shell", args)); err == nil ||
+			!strings.HasPrefix(err.Error(), "cannot ") {
 			t.Errorf("%v: %v", args, err)
 		}
 	}
@@ -183,7 +187,8 @@ func (brokenRegistry) JobEnded(context.Context, event.JobEnded) error { return n
 func TestClosed(t *testing.T) {
 	r := newRoom(t, nil)
 	r.close()
-	if _, err := r.tools["shell"].Run(t.Context(), r.call("shell", object{"command": "true"})); !errors.Is(err, ErrClosed) {
+	if _, err := r.tools["shell"].Run(t.Context(), r.call("shell", object{"command": "true"})); !errors.Is(err,
+		ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 }
@@ -224,9 +229,11 @@ func TestYield(t *testing.T) {
 	if !got.Failed || len(got.Jobs) > 0 || got.Output != "out\n[exit code 3]" {
 		t.Errorf("in time: %+v", got)
 	}
-	got = r.run(r.t.Context(), "shell", object{"command": "echo out; read x; echo got $x; exit 4", "yield_ms": 1, "tty": true})
+	got = r.run(r.t.Context(), "shell",
+		object{"command": "echo out; read x; echo got $x; exit 4", "yield_ms": 1, "tty": true})
 	wantOutput(t, got, "[job job1 runs in the background")
 	wantOutput(t, r.job(object{"action": "wait", "job": "job1", "pattern": "^out"}), "a line matches")
-	wantOutput(t, r.job(object{"action": "write", "job": "job1", "input": "one\n", "timeout_ms": 60_000}), "wrote 4 bytes", "got one", "exited with code 4")
+	wantOutput(t, r.job(object{"action": "write", "job": "job1", "input": "one\n", "timeout_ms": 60_000}),
+		"wrote 4 bytes", "got one", "exited with code 4")
 	wantOutput(t, r.job(object{"action": "read", "job": "job1", "timeout_ms": 60_000}), "[no new output]")
 }

@@ -83,7 +83,8 @@ func (t *jobTool) run(ctx context.Context, a JobArguments) (tool.Result, error) 
 		}
 		return tool.Result{Output: released(info)}, nil
 	}
-	return tool.Result{}, fmt.Errorf("cannot do %q: the actions are list, read, write, wait, kill and release", a.Action)
+	return tool.Result{}, fmt.Errorf("cannot do %q: the actions are list, read, write, wait, kill and release",
+		a.Action)
 }
 
 // linger waits for the job's end, at most as long as the call requests.
@@ -234,7 +235,8 @@ func stateLine(job Job, now time.Time) string {
 }
 
 func running(job Job) string {
-	return fmt.Sprintf("[job %s runs in the background, pid %d; the tool job reads it, waits for it and kills it]", job.ID, job.PID)
+	return fmt.Sprintf("[job %s runs in the background, pid %d; the tool job reads it, waits for it and kills it]",
+		job.ID, job.PID)
 }
 
 func released(job Job) string {

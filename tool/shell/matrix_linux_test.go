@@ -47,7 +47,7 @@ var endings = []struct {
 	{"SIGTERM to the host", testHostTerm},
 	{"SIGKILL to the host", testHostKilled},
 	{"SIGKILL to the host of a job", testJobHostKilled},
-	{"SIGKILL to the warden", testWardenKilled},
+	{"SIGKILL to the supervisor", testSupervisorKilled},
 	{"SIGKILL to both", testBothKilled},
 }
 
@@ -190,10 +190,10 @@ func testJobHostKilled(t *testing.T, escape, marker string) {
 	h.awaitUnlocked()
 }
 
-func testWardenKilled(t *testing.T, escape, marker string) {
+func testSupervisorKilled(t *testing.T, escape, marker string) {
 	h := startHost(t, escape+foreground, marker)
 	h.awaitReady()
-	if err := unix.Kill(h.warden(), unix.SIGKILL); err != nil {
+	if err := unix.Kill(h.supervisor(), unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	if text := h.rest(); !strings.Contains(text, "the command was lost") || !strings.Contains(text, "[] <nil>") {
@@ -202,11 +202,11 @@ func testWardenKilled(t *testing.T, escape, marker string) {
 }
 
 // The host's death resumes a stopped supervisor, even one that its command stopped.
-func TestHostOfAStoppedWardenIsKilled(t *testing.T) {
+func TestStoppedSupervisorEndsWithItsHost(t *testing.T) {
 	marker := fmt.Sprint("stopped-", os.Getpid())
 	h := startHost(t, "setsid sleep 1000 &"+foreground, marker)
 	h.awaitReady()
-	if err := errors.Join(unix.Kill(h.warden(), unix.SIGSTOP), h.cmd.Process.Kill()); err != nil {
+	if err := errors.Join(unix.Kill(h.supervisor(), unix.SIGSTOP), h.cmd.Process.Kill()); err != nil {
 		t.Fatal(err)
 	}
 	h.awaitUnlocked()
@@ -218,8 +218,8 @@ func TestHostOfAStoppedWardenIsKilled(t *testing.T) {
 func testBothKilled(t *testing.T, escape, marker string) {
 	h := startHost(t, escape+foreground, marker)
 	h.awaitReady()
-	warden := h.warden()
-	if err := errors.Join(unix.Kill(warden, unix.SIGSTOP), h.cmd.Process.Kill(), unix.Kill(warden, unix.SIGKILL)); err != nil {
+	supervisor := h.supervisor()
+	if err := errors.Join(unix.Kill(supervisor, unix.SIGSTOP), h.cmd.Process.Kill(), unix.Kill(supervisor, unix.SIGKILL)); err != nil {
 		t.Fatal(err)
 	}
 	h.awaitUnlocked()
@@ -240,7 +240,7 @@ func TestNothingSurvivesAsOrdinaryUser(t *testing.T) {
 		}
 	}
 	cmd := exec.Command("/proc/self/exe", "-test.run=^(TestNothingSurvives|TestInterrupt|TestSetuid)$", "-test.timeout=5m")
-	cmd.SysProcAttr = nobody()
+	cmd.SysProcAttr = unprivilegedUser()
 	cmd.Dir = "/"
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME=/", "SETUID_SELF="+setuidSelf(t))
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -257,7 +257,7 @@ func setuidSelf(t *testing.T) string {
 	}
 	t.Cleanup(func() {
 		os.RemoveAll(dir)
-		if _, err := proc.Sweep(strangerMarker); err != nil {
+		if _, err := proc.Sweep(setuidMarker); err != nil {
 			t.Error(err)
 		}
 	})
@@ -272,7 +272,7 @@ func setuidSelf(t *testing.T) string {
 	return path
 }
 
-const strangerMarker = "test-stranger"
+const setuidMarker = "test-stranger"
 
 // A process that settle has no right to signal is named, and not waited for.
 func TestSetuid(t *testing.T) {
@@ -280,8 +280,8 @@ func TestSetuid(t *testing.T) {
 	if program == "" {
 		return // root can signal every process: see TestNothingSurvivesAsOrdinaryUser
 	}
-	r := newRoom(t, func(c *Config) { c.Marker = strangerMarker })
-	got := r.run(interruptible(t, r), "shell", object{"command": roleVariable + "=stranger " + program + " & sleep 1000"})
+	r := newRoom(t, func(c *Config) { c.Marker = setuidMarker })
+	got := r.run(interruptible(t, r), "shell", object{"command": roleVariable + "=setuid " + program + " & sleep 1000"})
 	if !got.Aborted || len(got.Survivors) != 1 {
 		t.Fatalf("got %+v", got)
 	}

@@ -41,7 +41,8 @@ func TestSpoolCap(t *testing.T) {
 func TestSpoolFails(t *testing.T) {
 	r := newRoom(t, func(c *Config) { c.OutputBytes, c.SpoolDir = 1000, "/dev/null/spool" })
 	got := r.sh("seq 1 10000")
-	if got.Failed || got.OutputFile != "" || !strings.Contains(got.Output, "could not be kept") || !strings.Contains(got.Output, "\n10000\n") {
+	if got.Failed || got.OutputFile != "" || !strings.Contains(got.Output, "could not be kept") ||
+		!strings.Contains(got.Output, "\n10000\n") {
 		t.Errorf("got %+v", got)
 	}
 }

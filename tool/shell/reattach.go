@@ -36,13 +36,13 @@ func Reattach(ctx context.Context, j *Jobs, k *kept) (text, job string) {
 	k.Take(r.capture)
 	j.tend(r.process, r.capture)
 	left := r.process.Remains()
-	gone := k.Gone || k.Expired
+	hasEnded := k.Gone || k.Expired
 	select {
 	case <-r.process.Done(): // ended after it was taken over
-		gone = true
+		hasEnded = true
 	default:
 	}
-	if gone {
+	if hasEnded {
 		return tookEnd(ctx, r, what, k.Expired), ""
 	}
 	self, err := j.adopt(ctx, r, left)
@@ -71,5 +71,6 @@ func tookEnd(ctx context.Context, r *run, what string, expired bool) string {
 	if expired {
 		how = "was ended because no host reconnected in time."
 	}
-	return paragraph(fmt.Sprintf("%s %s Do not run it again for its result. The end of its output:", what, how), r.withExit(r.result().Output, r.process.Exit()))
+	return paragraph(fmt.Sprintf("%s %s Do not run it again for its result. The end of its output:", what, how),
+		r.withExit(r.result().Output, r.process.Exit()))
 }

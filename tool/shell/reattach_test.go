@@ -41,7 +41,8 @@ func (h *hosts) next() *executor.Remote {
 		Dial: func(context.Context) (io.ReadWriteCloser, error) {
 			ours, theirs := net.Pipe()
 			h.group.Go(func() { // ends with the stream
-				if g, err := executor.AcceptClient(theirs, "test", executor.Machine{Name: "far", OS: "linux", Shell: "sh", Dir: "/"}); err == nil {
+				if g, err := executor.AcceptClient(theirs, "test",
+					executor.Machine{Name: "far", OS: "linux", Shell: "sh", Dir: "/"}); err == nil {
 					_ = h.server.Serve(g)
 				}
 			})
@@ -63,7 +64,8 @@ func (h *hosts) next() *executor.Remote {
 // start starts a command for a call.
 func (h *hosts) start(r *executor.Remote, call, script string) *proc.Process {
 	h.t.Helper()
-	p, err := r.Start(h.t.Context(), executor.Command{Script: script, Call: call, Dir: h.t.TempDir(), Input: proc.PipeInput})
+	p, err := r.Start(h.t.Context(),
+		executor.Command{Script: script, Call: call, Dir: h.t.TempDir(), Input: proc.PipeInput})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -97,7 +99,8 @@ func TestReattachEndedSince(t *testing.T) {
 	done(t, k.Process)
 	r := newRoom(t, func(c *Config) { *c = c.On(next) })
 	text, job := Reattach(t.Context(), r.jobs, k)
-	if job != "" || !strings.Contains(text, "ran to its end") || !strings.Contains(text, "got it\n") || !strings.Contains(text, "[exit code 3]") {
+	if job != "" || !strings.Contains(text, "ran to its end") || !strings.Contains(text, "got it\n") ||
+		!strings.Contains(text, "[exit code 3]") {
 		t.Errorf("job %q, %q", job, text)
 	}
 }

@@ -17,7 +17,8 @@ import (
 
 // shellTool returns the tool shell.
 func (j *Jobs) shellTool() tool.Tool {
-	return tool.Must(tool.New("shell", j.config.describe(), j.shell, tool.WithSchema(j.config.schema()), tool.WithTitle(Arguments.title)))
+	return tool.Must(tool.New("shell", j.config.describe(), j.shell, tool.WithSchema(j.config.schema()),
+		tool.WithTitle(Arguments.title)))
 }
 
 func (j *Jobs) shell(ctx context.Context, a Arguments) (result tool.Result, err error) {
@@ -148,7 +149,8 @@ func (r *run) exited(ctx context.Context, exit proc.Exit) (tool.Result, error) {
 	if err != nil {
 		survivors := r.end(ctx)
 		result.Survivors = survivors
-		result.Output = paragraph(result.Output, fmt.Sprintf("[the processes that it left running were ended: %v]", err))
+		result.Output = paragraph(result.Output,
+			fmt.Sprintf("[the processes that it left running were ended: %v]", err))
 		return result, nil
 	}
 	result.Jobs = []string{job.ID}
@@ -189,11 +191,15 @@ func quarantined(list []string) string {
 
 // denial requests the machine's report about the call's sandbox.
 func (r *run) denial(ctx context.Context, output string) (d executor.Denial) {
-	args, err := json.Marshal(executor.Output{Sandbox: r.call.Sandbox, Secrets: r.call.Secrets, Workdir: r.args.Workdir, Text: output})
+	args, err := json.Marshal(executor.Output{
+		Sandbox: r.call.Sandbox, Secrets: r.call.Secrets,
+		Workdir: r.args.Workdir, Text: output,
+	})
 	if err != nil {
 		return d
 	}
-	answer, err := r.jobs.config.machine.Call(ctx, executor.Request{Name: executor.Denials, Call: r.call.ID, Dir: r.call.Dir, Args: args})
+	answer, err := r.jobs.config.machine.Call(ctx,
+		executor.Request{Name: executor.Denials, Call: r.call.ID, Dir: r.call.Dir, Args: args})
 	if err == nil {
 		err = json.Unmarshal(answer, &d)
 	}
@@ -210,7 +216,8 @@ func (r *run) denial(ctx context.Context, output string) (d executor.Denial) {
 func (r *run) refusal(d executor.Denial) string {
 	var words, restored string
 	if len(d.Restored) > 0 {
-		restored = "[the sandbox has put back what commands may not change: " + strings.Join(d.Restored, ", ") + "; what the command made of it is beside it, as *.settle-changed]"
+		restored = "[the sandbox has put back what commands may not change: " + strings.Join(d.Restored, ", ") +
+			"; what the command made of it is beside it, as *.settle-changed]"
 	}
 	switch {
 	case len(d.Named) > 0:
@@ -221,7 +228,8 @@ func (r *run) refusal(d executor.Denial) string {
 		return restored
 	}
 	if len(d.Hosts) > 0 {
-		words += fmt.Sprintf("; the user can allow it: allow_hosts = %s under [sandbox] in settle's configuration", list(d.Hosts))
+		words += fmt.Sprintf("; the user can allow it: allow_hosts = %s under [sandbox] in settle's configuration",
+			list(d.Hosts))
 	}
 	if d.Git {
 		words += "; the repository (.git) is read-only in the sandbox: run git commands that change it in a call of their own, without other commands, and a person is asked to let them run outside"
@@ -298,14 +306,18 @@ func (r *run) result() tool.Result {
 	}
 	switch {
 	case a.file != "" && a.partial:
-		result.Output = paragraph(result.Output, fmt.Sprintf("[the output has %d bytes; the first of them are in %s]", a.bytes, a.file))
+		result.Output = paragraph(result.Output,
+			fmt.Sprintf("[the output has %d bytes; the first of them are in %s]", a.bytes, a.file))
 	case a.file != "":
 		result.Output = paragraph(result.Output, fmt.Sprintf("[the whole output, %d bytes, is in %s]", a.bytes, a.file))
 	case a.failure != nil:
-		result.Output = paragraph(result.Output, fmt.Sprintf("[of the output's %d bytes the rest could not be kept: %v]", a.bytes, a.failure))
+		result.Output = paragraph(result.Output,
+			fmt.Sprintf("[of the output's %d bytes the rest could not be kept: %v]", a.bytes, a.failure))
 	}
 	if n := r.process.Wakes(); n > 0 {
-		result.Output = paragraph(result.Output, fmt.Sprintf("[settle was stopped while this ran, perhaps by the command, and was woken again (%d times)]", n))
+		result.Output = paragraph(result.Output,
+			fmt.Sprintf("[settle was stopped while this ran, perhaps by the command, and was woken again (%d times)]",
+				n))
 	}
 	return result
 }

@@ -94,18 +94,21 @@ func (r *room) call(name string, args any) tool.Call {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return tool.Call{ID: fmt.Sprintf("call%d", r.calls.Add(1)), Name: name, Args: raw, Dir: r.dir, Progress: func(text string) {
-		if r.silent {
-			return
-		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.progress.WriteString(text)
-		select {
-		case r.came <- struct{}{}:
-		default:
-		}
-	}}
+	return tool.Call{
+		ID: fmt.Sprintf("call%d", r.calls.Add(1)), Name: name, Args: raw, Dir: r.dir,
+		Progress: func(text string) {
+			if r.silent {
+				return
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.progress.WriteString(text)
+			select {
+			case r.came <- struct{}{}:
+			default:
+			}
+		},
+	}
 }
 
 type object = map[string]any

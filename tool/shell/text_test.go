@@ -96,7 +96,11 @@ func TestExcerpt(t *testing.T) {
 		{"long", 6, []string{"abcdefghij"}, "abc\n[… 4 bytes are left out here …]\nhij"},
 		{"in pieces", 6, []string{"a", "bcde", "fg", "hi", "j"}, "abc\n[… 4 bytes are left out here …]\nhij"},
 		{"characters", 6, []string{"éééééé"}, "é\n[… 8 bytes are left out here …]\né"},
-		{"lines", 40, []string{"0123456789abcdef\nxx", strings.Repeat("-", 100), "x\n0123456789abcdef\n"}, "0123456789abcdef\n[… 104 bytes are left out here …]\n0123456789abcdef\n"},
+		{
+			"lines", 40,
+			[]string{"0123456789abcdef\nxx", strings.Repeat("-", 100), "x\n0123456789abcdef\n"},
+			"0123456789abcdef\n[… 104 bytes are left out here …]\n0123456789abcdef\n",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -152,7 +156,8 @@ func TestProgressIsBounded(t *testing.T) {
 	}
 	p.stop()
 	got := b.String()
-	if len(got) > progressBytes+len(progressMarker) || !strings.HasSuffix(got, progressMarker) || !utf8.ValidString(got) {
+	if len(got) > progressBytes+len(progressMarker) || !strings.HasSuffix(got, progressMarker) ||
+		!utf8.ValidString(got) {
 		t.Errorf("%d bytes, ending in %q", len(got), got[max(0, len(got)-100):])
 	}
 }

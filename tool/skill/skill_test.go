@@ -23,7 +23,8 @@ func TestSkill(t *testing.T) {
 		return set.Run(t.Context(), tool.Call{Name: skill.Name, Args: json.RawMessage(args)})
 	}
 	got, err := run(`{"name":" /x","arguments":"a b"}`)
-	if err != nil || got.Output != "do it with a b" || string(got.Detail) != `{"skill":{"name":"x","path":"/p","sha256":"ab"}}` {
+	if err != nil || got.Output != "do it with a b" ||
+		string(got.Detail) != `{"skill":{"name":"x","path":"/p","sha256":"ab"}}` {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := run(`{"name":"y"}`); err == nil {

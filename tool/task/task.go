@@ -21,7 +21,8 @@ func Tools(s Spawner) []tool.Tool {
 		tool.Must(tool.New(Name, "Start another agent, which works on a task in its own session and returns its answer: for work that you can describe completely and that "+
 			"would fill your context, or, with several calls in one response, for parts that can run in parallel. It has your permissions, and ends with your turn if the turn is interrupted.",
 			t.start, schema(), tool.WithTimeout(callTimeout), tool.ReadOnly(), tool.WithTitle(Arguments.title))),
-		tool.Must(tool.New(NameCheck, "Show the state and the running time of your agents; with wait_ms, wait for their end.",
+		tool.Must(tool.New(NameCheck,
+			"Show the state and the running time of your agents; with wait_ms, wait for their end.",
 			t.check, checkSchema(), tool.WithTimeout(callTimeout), tool.ReadOnly(), titled("check task "))),
 		tool.Must(tool.New(NameMessage, "Send a message to an agent that runs in the background.",
 			t.message, messageSchema(), tool.ReadOnly(), titled("message to task "))),
@@ -53,7 +54,8 @@ func (t tools) start(ctx context.Context, a Arguments) (tool.Result, error) {
 		return tool.Result{}, errors.New("cannot start an agent without a prompt")
 	}
 	child, err := t.spawner.Spawn(ctx, Order{
-		Call: call.ID, Title: oneLine(a.Description), Prompt: a.Prompt, Model: a.Model, Tools: a.Tools, Background: a.Background, Worktree: a.Worktree,
+		Call: call.ID, Title: oneLine(a.Description), Prompt: a.Prompt, Model: a.Model, Tools: a.Tools,
+		Background: a.Background, Worktree: a.Worktree,
 		Steps: a.MaxSteps, Time: time.Duration(a.TimeoutMS) * time.Millisecond,
 	})
 	if err != nil {
@@ -68,7 +70,8 @@ func (t tools) start(ctx context.Context, a Arguments) (tool.Result, error) {
 	}
 	s := child.Status()
 	return tool.Result{
-		Output: Report(s.ChildStarted, *s.Ended), Failed: s.Ended.Outcome != event.Completed, Aborted: ctx.Err() != nil, Detail: detail(s),
+		Output: Report(s.ChildStarted, *s.Ended), Failed: s.Ended.Outcome != event.Completed,
+		Aborted: ctx.Err() != nil, Detail: detail(s),
 	}, nil
 }
 
@@ -167,7 +170,8 @@ func (t tools) message(ctx context.Context, r reference) (tool.Result, error) {
 	if err := c.Send(ctx, r.Message); err != nil {
 		return tool.Result{}, err
 	}
-	return tool.Result{Output: fmt.Sprintf("[agent %s received the message and reads it before its next step]", r.Task)}, nil
+	return tool.Result{Output: fmt.Sprintf("[agent %s received the message and reads it before its next step]",
+		r.Task)}, nil
 }
 
 // ByModel is the By of a child's ending that its parent's model requested.
@@ -211,7 +215,8 @@ func Line(s Status, now time.Time) string {
 		}
 		return line + left(s.ChildStarted, *s.Ended)
 	}
-	line := fmt.Sprintf("%s runs for %s%s: %d steps, %d calls", name(s.ChildStarted), span(now.Sub(s.StartedAt)), place(s.ChildStarted), s.Steps, s.Calls)
+	line := fmt.Sprintf("%s runs for %s%s: %d steps, %d calls", name(s.ChildStarted), span(now.Sub(s.StartedAt)),
+		place(s.ChildStarted), s.Steps, s.Calls)
 	if s.Doing != "" {
 		line += fmt.Sprintf("; now %s, for %s", s.Doing, span(now.Sub(s.DoingSince)))
 	}

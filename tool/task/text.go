@@ -63,7 +63,8 @@ func left(started event.ChildStarted, ended event.ChildEnded) string {
 	case !ended.Worktree.Kept:
 		return "; nothing in its git worktree has changed, which is removed"
 	}
-	return fmt.Sprintf("; its git worktree %s is kept, with the branch %s that began at %.12s: %s", w.Path, w.Branch, w.Base, ended.Worktree.Why)
+	return fmt.Sprintf("; its git worktree %s is kept, with the branch %s that began at %.12s: %s", w.Path, w.Branch,
+		w.Base, ended.Worktree.Why)
 }
 
 // how continues the words "the child …".

@@ -21,12 +21,15 @@ func isHTML(kind string) bool { return kind == "text/html" || kind == "applicati
 
 // isText reports whether a type can be text.
 func isText(kind string) bool {
-	if kind == "" || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") {
+	if kind == "" || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") ||
+		strings.HasSuffix(kind, "+xml") {
 		return true
 	}
 	switch kind {
-	case "application/json", "application/xml", "application/javascript", "application/x-javascript", "application/ecmascript", "application/yaml",
-		"application/x-yaml", "application/toml", "application/x-ndjson", "application/jsonl", "application/sql", "application/graphql", "application/x-sh":
+	case "application/json", "application/xml", "application/javascript", "application/x-javascript",
+		"application/ecmascript", "application/yaml",
+		"application/x-yaml", "application/toml", "application/x-ndjson", "application/jsonl", "application/sql",
+		"application/graphql", "application/x-sh":
 		return true
 	}
 	return false

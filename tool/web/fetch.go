@@ -73,7 +73,8 @@ func newFetch(version string, dialer egress.Dialer) *fetch {
 		Transport: &http.Transport{
 			// No proxy, because this program checks the addresses of a name.
 			DialContext: dialer.DialContext, ForceAttemptHTTP2: true, DisableKeepAlives: true,
-			TLSHandshakeTimeout: 15 * time.Second, ResponseHeaderTimeout: 30 * time.Second, MaxResponseHeaderBytes: 256 << 10,
+			TLSHandshakeTimeout: 15 * time.Second, ResponseHeaderTimeout: 30 * time.Second,
+			MaxResponseHeaderBytes: 256 << 10,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -104,7 +105,8 @@ func (f *fetch) run(ctx context.Context, in fetchArguments) (tool.Result, error)
 	}
 	d, known := f.known(u.String(), in.Page)
 	if !known {
-		bounded, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("the page did not come within %s", terminal.Duration(fetchTimeout)))
+		bounded, cancel := context.WithTimeoutCause(ctx, fetchTimeout,
+			fmt.Errorf("the page did not come within %s", terminal.Duration(fetchTimeout)))
 		defer cancel()
 		if d, err = f.get(bounded, u); err != nil {
 			if ctx.Err() != nil {
@@ -136,9 +138,9 @@ func (f *fetch) keep(d document) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	kept := f.kept[:0]
-	for _, other := range f.kept {
-		if other.address != d.address {
-			kept = append(kept, other)
+	for _, candidate := range f.kept {
+		if candidate.address != d.address {
+			kept = append(kept, candidate)
 		}
 	}
 	kept = append(kept, d)
@@ -200,7 +202,8 @@ func (f *fetch) request(ctx context.Context, u *url.URL) (*http.Response, error)
 	r.Header.Set("Accept", "text/markdown, text/html, text/plain, application/json, application/xml, */*;q=0.1")
 	answer, err := f.client.Do(r)
 	if private, ok := errors.AsType[*egress.PrivateError](err); ok {
-		return nil, fmt.Errorf("%w; add the address to web.allow_private in the configuration to fetch from it", private)
+		return nil, fmt.Errorf("%w; add the address to web.allow_private in the configuration to fetch from it",
+			private)
 	}
 	if err != nil {
 		if inner, ok := errors.AsType[*url.Error](err); ok {
@@ -219,7 +222,8 @@ func read(answer *http.Response) (document, error) {
 	defer answer.Body.Close()
 	d := document{at: time.Now(), kind: mediaType(answer.Header.Get("Content-Type"))}
 	if !isText(d.kind) {
-		return d, fmt.Errorf("the answer is of the type %q, which is no text: nothing was read of it", terminal.Short(d.kind, 80))
+		return d, fmt.Errorf("the answer is of the type %q, which is no text: nothing was read of it",
+			terminal.Short(d.kind, 80))
 	}
 	data, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
 	if err != nil {
@@ -244,7 +248,8 @@ func read(answer *http.Response) (document, error) {
 		d.cut = d.cut || isCut
 	}
 	if answer.StatusCode >= 400 {
-		return d, fmt.Errorf("the server answered with %s\n%s", answer.Status, marked(terminal.Text(clip(d.text, 2<<10))))
+		return d, fmt.Errorf("the server answered with %s\n%s", answer.Status,
+			marked(terminal.Text(clip(d.text, 2<<10))))
 	}
 	return d, nil
 }

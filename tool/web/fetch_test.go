@@ -102,7 +102,10 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 			fmt.Fprint(rw, "the secret")
 		}
 	})
-	for _, host := range []string{"localhost", "localhost.", "inside.example", "2130706433", "0x7f000001", "017700000001", "127.1", "0x7f.1", "0", "metadata.google.internal"} {
+	for _, host := range []string{
+		"localhost", "localhost.", "inside.example", "2130706433", "0x7f000001",
+		"017700000001", "127.1", "0x7f.1", "0", "metadata.google.internal",
+	} {
 		w.names[host] = []string{"127.0.0.1"} // as the C library reads irregular ones
 	}
 	w.names["mapped.example"] = []string{"::ffff:10.0.0.1"}
@@ -111,16 +114,24 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 	w.names["link.example"] = []string{"fe80::1"}
 	w.names["azure.example"] = []string{"168.63.129.16"}
 	for _, url := range []string{
-		"http://127.0.0.1/", "http://127.0.0.1:8080/", "http://127.1.2.3/", "http://0.0.0.0/", "http://10.0.0.1/", "http://172.16.0.1/", "http://192.168.0.1/",
-		"http://169.254.169.254/latest/meta-data/", "http://100.100.100.200/", "http://[::1]/", "http://[::]/", "http://[::ffff:127.0.0.1]/", "http://[::ffff:7f00:1]/",
+		"http://127.0.0.1/", "http://127.0.0.1:8080/", "http://127.1.2.3/", "http://0.0.0.0/", "http://10.0.0.1/",
+		"http://172.16.0.1/", "http://192.168.0.1/",
+		"http://169.254.169.254/latest/meta-data/", "http://100.100.100.200/", "http://[::1]/", "http://[::]/",
+		"http://[::ffff:127.0.0.1]/", "http://[::ffff:7f00:1]/",
 		"http://[64:ff9b::7f00:1]/", "http://[fd00:ec2::254]/", "http://[fe80::1%25eth0]/", "http://[2002:7f00:1::]/",
-		"http://2130706433/", "http://0x7f000001/", "http://017700000001/", "http://127.1/", "http://0x7f.1/", "http://0/",
-		"http://localhost/", "http://localhost./", "HTTP://LOCALHOST/", "http://inside.example/", "http://metadata.google.internal/", "http://mapped.example/", "http://nat64.example/",
+		"http://2130706433/", "http://0x7f000001/", "http://017700000001/", "http://127.1/", "http://0x7f.1/",
+		"http://0/",
+		"http://localhost/", "http://localhost./", "HTTP://LOCALHOST/", "http://inside.example/",
+		"http://metadata.google.internal/", "http://mapped.example/", "http://nat64.example/",
 		"http://6to4.example/", "http://link.example/", "http://azure.example/",
-		"http://user@public.example/", "http://public.example:80@127.0.0.1/", "http://127.0.0.1#@public.example/", "http://public.example\\@127.0.0.1/",
-		"file:///etc/passwd", "ftp://public.example/", "gopher://public.example/", "data:text/plain,x", "javascript:alert(1)", "unix:/run/x", "//127.0.0.1/", "127.0.0.1", "",
-		"http://", "http:///x", "http:127.0.0.1", "jar:http://127.0.0.1!/", "http://%31%32%37.0.0.1/", "http://①②⑦.0.0.1/", "http://public.example:99999/",
-		"http://public.example/to-metadata", "http://public.example/to-name", "http://public.example/to-file", "http://public.example/to-gopher",
+		"http://user@public.example/", "http://public.example:80@127.0.0.1/", "http://127.0.0.1#@public.example/",
+		"http://public.example\\@127.0.0.1/",
+		"file:///etc/passwd", "ftp://public.example/", "gopher://public.example/", "data:text/plain,x",
+		"javascript:alert(1)", "unix:/run/x", "//127.0.0.1/", "127.0.0.1", "",
+		"http://", "http:///x", "http:127.0.0.1", "jar:http://127.0.0.1!/", "http://%31%32%37.0.0.1/",
+		"http://①②⑦.0.0.1/", "http://public.example:99999/",
+		"http://public.example/to-metadata", "http://public.example/to-name", "http://public.example/to-file",
+		"http://public.example/to-gopher",
 		"http://public.example/to-itself-by-password", "http://public.example/loop",
 	} {
 		r, err := run(t, newFetch("test", w.dialer()).tool(), url, 0)
@@ -154,7 +165,8 @@ func TestRebinding(t *testing.T) {
 	}
 	permitted := w.dialer()
 	permitted.Permit = func(to netip.AddrPort) bool { return to.String() == "127.0.0.1:80" }
-	if r, err = run(t, newFetch("test", permitted).tool(), "http://rebinding.example/", 0); err != nil || !strings.Contains(r.Output, "the secret") {
+	if r, err = run(t, newFetch("test", permitted).tool(), "http://rebinding.example/", 0); err != nil ||
+		!strings.Contains(r.Output, "the secret") {
 		t.Errorf("where it is allowed: %q, %v", r.Output, err)
 	}
 }
@@ -221,8 +233,10 @@ func TestFetch(t *testing.T) {
 	f := newFetch("test", w.dialer())
 	one := f.tool()
 	for path, want := range map[string]string{
-		"/page": "# A page\n\ncafé € & [more](http://public.example/x?a=1)", "/app": "may need JavaScript", "/wide": "hi", "/json": `{"a": 1}`, "/endless": "cut after 8 MiB",
-		"/picture": "which is no text", "/bytes": "which is no text", "/sjis": `character set "shift_jis"`, "/gone": "410 Gone", "/moved": "another host: https://other.example/here",
+		"/page": "# A page\n\ncafé € & [more](http://public.example/x?a=1)", "/app": "may need JavaScript",
+		"/wide": "hi", "/json": `{"a": 1}`, "/endless": "cut after 8 MiB",
+		"/picture": "which is no text", "/bytes": "which is no text", "/sjis": `character set "shift_jis"`,
+		"/gone": "410 Gone", "/moved": "another host: https://other.example/here",
 	} {
 		r, err := run(t, one, "http://public.example"+path, 0)
 		if got := r.Output + fmt.Sprint(err); !strings.Contains(got, want) {
@@ -248,7 +262,8 @@ func TestFetch(t *testing.T) {
 	if all != strings.Repeat("0123456789ä", 5000) || asked.Load() != 1 {
 		t.Errorf("the pages have %d bytes, after %d requests", len(all), asked.Load())
 	}
-	if _, err := run(t, one, "http://public.example/long", 4); err == nil || !strings.Contains(err.Error(), "there is no page 4") {
+	if _, err := run(t, one, "http://public.example/long", 4); err == nil ||
+		!strings.Contains(err.Error(), "there is no page 4") {
 		t.Errorf("%v", err)
 	}
 }
@@ -264,7 +279,8 @@ func TestFetchIsCut(t *testing.T) {
 		<-came
 		cancel()
 	}()
-	r, err := newFetch("test", w.dialer()).tool().Run(ctx, tool.Call{Args: json.RawMessage(`{"url":"http://public.example/"}`)})
+	r, err := newFetch("test", w.dialer()).tool().Run(ctx,
+		tool.Call{Args: json.RawMessage(`{"url":"http://public.example/"}`)})
 	if err != nil || !r.Aborted {
 		t.Errorf("%+v, %v", r, err)
 	}

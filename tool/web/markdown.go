@@ -63,7 +63,8 @@ type writer struct {
 // hides reports whether the content of a tag is not for readers.
 func hides(tag string) bool {
 	switch tag {
-	case "script", "style", "noscript", "template", "svg", "iframe", "object", "select", "button", "math", "canvas", "audio", "video":
+	case "script", "style", "noscript", "template", "svg", "iframe", "object", "select", "button", "math", "canvas",
+		"audio", "video":
 		return true
 	}
 	return false
@@ -198,8 +199,10 @@ func (w *writer) close(tag string) {
 
 func isBlock(tag string) bool {
 	switch tag {
-	case "p", "div", "section", "article", "main", "header", "footer", "nav", "aside", "table", "tr", "li", "dl", "dt", "dd", "figure", "figcaption",
-		"form", "fieldset", "details", "summary", "address", "title", "h1", "h2", "h3", "h4", "h5", "h6", "body", "head":
+	case "p", "div", "section", "article", "main", "header", "footer", "nav", "aside", "table", "tr", "li", "dl",
+		"dt", "dd", "figure", "figcaption",
+		"form", "fieldset", "details", "summary", "address", "title", "h1", "h2", "h3", "h4", "h5", "h6", "body",
+		"head":
 		return true
 	}
 	return false

@@ -72,12 +72,16 @@ func (s search) run(ctx context.Context, in searchArguments) (tool.Result, error
 	if with == nil {
 		return tool.Result{}, errors.New("no search service is available")
 	}
-	bounded, cancel := context.WithTimeoutCause(ctx, searchTimeout, fmt.Errorf("the search took longer than %s", terminal.Duration(searchTimeout)))
+	bounded, cancel := context.WithTimeoutCause(ctx, searchTimeout,
+		fmt.Errorf("the search took longer than %s", terminal.Duration(searchTimeout)))
 	defer cancel()
 	found, err := with(bounded, query)
 	found.Sources = distinct(found.Sources)
 	if ctx.Err() != nil {
-		return tool.Result{Aborted: true, Output: "The search was cut. The query may have been sent.", Detail: detail(query, found)}, nil
+		return tool.Result{
+			Aborted: true, Output: "The search was cut. The query may have been sent.",
+			Detail: detail(query, found),
+		}, nil
 	}
 	if err != nil && bounded.Err() != nil {
 		err = context.Cause(bounded)
@@ -85,11 +89,11 @@ func (s search) run(ctx context.Context, in searchArguments) (tool.Result, error
 	if err != nil {
 		return tool.Result{Output: "The search failed: " + err.Error(), Failed: true, Detail: detail(query, found)}, nil
 	}
-	return tool.Result{Output: told(found), Detail: detail(query, found)}, nil
+	return tool.Result{Output: rendered(found), Detail: detail(query, found)}, nil
 }
 
 // told returns the model's result.
-func told(found tool.Found) string {
+func rendered(found tool.Found) string {
 	var b strings.Builder
 	text := strings.TrimSpace(found.Text)
 	if text == "" && len(found.Sources) == 0 {
@@ -138,15 +142,15 @@ func distinct(sources []tool.Source) (out []tool.Source) {
 // a list of results.
 func ReadFound(out []byte) tool.Found {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(out), "\uFFFD"))
-	var whole struct {
+	var parsed struct {
 		Text    string        `json:"text"`
 		Results []tool.Source `json:"results"`
 	}
 	switch {
-	case json.Unmarshal(out, &whole) == nil && (whole.Text != "" || whole.Results != nil):
-		return tool.Found{Text: whole.Text, Sources: whole.Results}
-	case json.Unmarshal(out, &whole.Results) == nil:
-		return tool.Found{Sources: whole.Results}
+	case json.Unmarshal(out, &parsed) == nil && (parsed.Text != "" || parsed.Results != nil):
+		return tool.Found{Text: parsed.Text, Sources: parsed.Results}
+	case json.Unmarshal(out, &parsed.Results) == nil:
+		return tool.Found{Sources: parsed.Results}
 	}
 	return tool.Found{Text: text}
 }

@@ -24,7 +24,10 @@ func searched(t *testing.T, ctx context.Context, with tool.Searcher, args string
 // Results are marked as untrusted, and each source appears once.
 func TestSearch(t *testing.T) {
 	found := tool.Found{Text: " Go 1.27 is out.\n", Sources: []tool.Source{
-		{URL: "https://go.dev/", Title: "Go\nforged"}, {URL: "https://go.dev/"}, {Title: "no address"}, {URL: "https://a.example/", Snippet: "a\x1b[31mb"},
+		{URL: "https://go.dev/", Title: "Go\nforged"},
+		{URL: "https://go.dev/"},
+		{Title: "no address"},
+		{URL: "https://a.example/", Snippet: "a\x1b[31mb"},
 	}}
 	got, err := searched(t, t.Context(), func(_ context.Context, query string) (tool.Found, error) {
 		if query != "go release" {
@@ -35,11 +38,14 @@ func TestSearch(t *testing.T) {
 	if err != nil || got.Failed {
 		t.Fatal(got, err)
 	}
-	if !strings.HasPrefix(got.Output, "[What follows is from outside") || strings.Count(got.Output, "https://go.dev/") != 1 ||
-		!strings.Contains(got.Output, "https://a.example/") || strings.Contains(got.Output, "no address") || strings.ContainsRune(got.Output, 0x1b) || strings.Contains(got.Output, "\nforged") {
+	if !strings.HasPrefix(got.Output, "[What follows is from outside") ||
+		strings.Count(got.Output, "https://go.dev/") != 1 ||
+		!strings.Contains(got.Output, "https://a.example/") || strings.Contains(got.Output, "no address") ||
+		strings.ContainsRune(got.Output, 0x1b) || strings.Contains(got.Output, "\nforged") {
 		t.Errorf("%q", got.Output)
 	}
-	if !strings.Contains(string(got.Detail), `"query":"go release"`) || !strings.Contains(string(got.Detail), `https://a.example/`) {
+	if !strings.Contains(string(got.Detail), `"query":"go release"`) ||
+		!strings.Contains(string(got.Detail), `https://a.example/`) {
 		t.Errorf("%s", got.Detail)
 	}
 }
@@ -50,7 +56,10 @@ func TestSearchEnds(t *testing.T) {
 	if got, err := searched(t, t.Context(), none, `{"query":"x"}`); err != nil || got.Output != "Nothing was found." {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, args := range []string{`{"query":" "}`, `{"query":"` + strings.Repeat("x", maxQuery+1) + `"}`, `{}`, `{"query":"x","allowed_domains":["a"]}`} {
+	for _, args := range []string{
+		`{"query":" "}`, `{"query":"` + strings.Repeat("x", maxQuery+1) + `"}`, `{}`,
+		`{"query":"x","allowed_domains":["a"]}`,
+	} {
 		if got, err := searched(t, t.Context(), none, args); err == nil {
 			t.Errorf("%.40s: %+v", args, got)
 		}
@@ -59,7 +68,8 @@ func TestSearchEnds(t *testing.T) {
 		t.Error("searched with nobody")
 	}
 	fails := func(context.Context, string) (tool.Found, error) { return tool.Found{}, errors.New("429: wait") }
-	if got, err := searched(t, t.Context(), fails, `{"query":"x"}`); err != nil || !got.Failed || !strings.Contains(got.Output, "429: wait") {
+	if got, err := searched(t, t.Context(), fails, `{"query":"x"}`); err != nil || !got.Failed ||
+		!strings.Contains(got.Output, "429: wait") {
 		t.Errorf("%+v, %v", got, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -78,8 +88,11 @@ func TestReadFound(t *testing.T) {
 	page := tool.Source{Title: "Go", URL: "https://go.dev/", Snippet: "s"}
 	for out, want := range map[string]tool.Found{
 		"plain\n": {Text: "plain"}, "": {}, `{"other":1}`: {Text: `{"other":1}`}, `"x"`: {Text: `"x"`},
-		`{"text":"t","results":[{"title":"Go","url":"https://go.dev/","snippet":"s","rank":1}]}`: {Text: "t", Sources: []tool.Source{page}},
-		`[{"title":"Go","url":"https://go.dev/","snippet":"s"}]`:                                 {Sources: []tool.Source{page}},
+		`{"text":"t","results":[{"title":"Go","url":"https://go.dev/","snippet":"s","rank":1}]}`: {
+			Text:    "t",
+			Sources: []tool.Source{page},
+		},
+		`[{"title":"Go","url":"https://go.dev/","snippet":"s"}]`: {Sources: []tool.Source{page}},
 		"\xff": {Text: "\uFFFD"},
 	} {
 		if diff := cmp.Diff(want, ReadFound([]byte(out))); diff != "" {

@@ -77,7 +77,8 @@ type grant struct{ client, redirect, challenge, resource, scope string }
 func New(t *testing.T, o Options) *Server {
 	t.Helper()
 	s := &Server{
-		t: t, options: o, clients: map[string]client{}, codes: map[string]grant{}, used: map[string]grant{}, tokens: map[string]bool{},
+		t: t, options: o, clients: map[string]client{}, codes: map[string]grant{}, used: map[string]grant{},
+		tokens:  map[string]bool{},
 		refresh: map[string]grant{}, counts: map[string]int{},
 	}
 	for id, secret := range o.Known {
@@ -132,7 +133,10 @@ func (s *Server) Expire(all bool) {
 
 // Visit opens the link like a browser and returns the address of the redirect.
 func (s *Server) Visit(link string) (back string) {
-	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	c := http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	got, err := c.Get(link)
 	if err != nil {
 		s.t.Errorf("cannot open the link: %v", err)
@@ -173,7 +177,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			http.NotFound(w, r)
 			return
 		}
-		answer(w, 200, map[string]any{"resource": or(o.Resource, s.Resource()), "authorization_servers": []string{or(o.AuthServer, s.URL)}, "scopes_supported": []string{"default"}})
+		answer(w, 200, map[string]any{
+			"resource":              or(o.Resource, s.Resource()),
+			"authorization_servers": []string{or(o.AuthServer, s.URL)}, "scopes_supported": []string{"default"},
+		})
 	case metadata:
 		s.metadata(w, o)
 	case "/register":
@@ -211,9 +218,12 @@ func (s *Server) resource(w http.ResponseWriter, r *http.Request, o Options) {
 
 func (s *Server) metadata(w http.ResponseWriter, o Options) {
 	m := map[string]any{
-		"issuer": or(o.Issuer, s.URL), "authorization_endpoint": or(o.Authorize, s.URL+"/authorize?tenant=1"), "token_endpoint": or(o.Endpoint, s.URL+"/token"),
-		"revocation_endpoint": s.URL + "/revoke", "response_types_supported": []string{"code"}, "scopes_supported": []string{"a", "b", "offline_access"},
-		"token_endpoint_auth_methods_supported": []string{"none", "client_secret_basic"}, "authorization_response_iss_parameter_supported": true,
+		"issuer": or(o.Issuer, s.URL), "authorization_endpoint": or(o.Authorize, s.URL+"/authorize?tenant=1"),
+		"token_endpoint":      or(o.Endpoint, s.URL+"/token"),
+		"revocation_endpoint": s.URL + "/revoke", "response_types_supported": []string{"code"},
+		"scopes_supported":                               []string{"a", "b", "offline_access"},
+		"token_endpoint_auth_methods_supported":          []string{"none", "client_secret_basic"},
+		"authorization_response_iss_parameter_supported": true,
 	}
 	if !o.NoPKCE {
 		m["code_challenge_methods_supported"] = []string{"S256"}
@@ -225,11 +235,12 @@ func (s *Server) metadata(w http.ResponseWriter, o Options) {
 }
 
 func (s *Server) register(w http.ResponseWriter, r *http.Request, o Options) {
-	var asked struct {
+	var refusals struct {
 		Redirects []string `json:"redirect_uris"`
 		Method    string   `json:"token_endpoint_auth_method"`
 	}
-	if json.NewDecoder(r.Body).Decode(&asked) != nil || len(asked.Redirects) != 1 || asked.Method != "none" || o.NoRegistration {
+	if json.NewDecoder(r.Body).Decode(&refusals) != nil || len(refusals.Redirects) != 1 ||
+		refusals.Method != "none" || o.NoRegistration {
 		answer(w, 400, map[string]any{"error": "invalid_client_metadata", "error_description": "not you"})
 		return
 	}
@@ -237,8 +248,8 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request, o Options) {
 	defer s.mu.Unlock()
 	s.counts["register"]++
 	id := "client-" + rand.Text()
-	s.clients[id] = client{redirects: asked.Redirects}
-	got := map[string]any{"client_id": id, "redirect_uris": asked.Redirects, "token_endpoint_auth_method": "none"}
+	s.clients[id] = client{redirects: refusals.Redirects}
+	got := map[string]any{"client_id": id, "redirect_uris": refusals.Redirects, "token_endpoint_auth_method": "none"}
 	maps.Copy(got, o.Registered)
 	answer(w, 201, got)
 }
@@ -250,10 +261,13 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request, o Options) {
 	c, known := s.clients[q.Get("client_id")]
 	redirect, err := url.Parse(q.Get("redirect_uri"))
 	switch {
-	case !known, err != nil, redirect.Scheme != "http", redirect.Hostname() != "127.0.0.1", c.redirects != nil && !slices.Contains(c.redirects, q.Get("redirect_uri")):
+	case !known, err != nil, redirect.Scheme != "http", redirect.Hostname() != "127.0.0.1", c.redirects != nil &&
+		!slices.Contains(c.redirects, q.Get("redirect_uri")):
 		s.problem(w, "the client or its redirect URI is not known: %v", q)
 		return
-	case q.Get("response_type") != "code", q.Get("code_challenge_method") != "S256", len(q.Get("code_challenge")) != 43, len(q.Get("state")) < 22, q.Get("resource") != s.Resource(), q.Get("tenant") != "1":
+	case q.Get("response_type") != "code", q.Get("code_challenge_method") != "S256",
+		len(q.Get("code_challenge")) != 43, len(q.Get("state")) < 22, q.Get("resource") != s.Resource(),
+		q.Get("tenant") != "1":
 		s.problem(w, "the request is not complete: %v", q)
 		return
 	}
@@ -267,7 +281,10 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request, o Options) {
 		back.Set("error_description", "the user said no")
 	} else {
 		code := rand.Text()
-		s.codes[code] = grant{q.Get("client_id"), q.Get("redirect_uri"), q.Get("code_challenge"), q.Get("resource"), q.Get("scope")}
+		s.codes[code] = grant{
+			q.Get("client_id"), q.Get("redirect_uri"), q.Get("code_challenge"), q.Get("resource"),
+			q.Get("scope"),
+		}
 		back.Set("code", code)
 	}
 	redirect.RawQuery = back.Encode()
@@ -301,7 +318,8 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, o Options) {
 		if g, ok = s.codes[code]; ok {
 			delete(s.codes, code) // each code works once
 		}
-		ok = ok && g.redirect == r.PostForm.Get("redirect_uri") && g.challenge == base64.RawURLEncoding.EncodeToString(sum[:])
+		ok = ok && g.redirect == r.PostForm.Get("redirect_uri") &&
+			g.challenge == base64.RawURLEncoding.EncodeToString(sum[:])
 	case "refresh_token":
 		s.counts["refresh"]++
 		token := r.PostForm.Get("refresh_token")

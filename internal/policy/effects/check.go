@@ -47,7 +47,8 @@ func (c *Command) enterGit() []Word {
 	if len(words) > 0 && words[0].Text == "--no-pager" {
 		words = words[1:]
 	}
-	if len(words) > 1 && words[0].Text == "-C" && words[1].Text != "" && !words[1].Glob && !strings.Contains(words[1].Text, "..") {
+	if len(words) > 1 && words[0].Text == "-C" && words[1].Text != "" && !words[1].Glob &&
+		!strings.Contains(words[1].Text, "..") {
 		c.Dir, c.Effects = join(c.Dir, words[1].Text), []Effect{{Kind: Looks, Path: "."}}
 		words = words[2:]
 	}
@@ -70,7 +71,8 @@ func (e *entry) effects(a arguments, ok, git bool) ([]Effect, string) {
 	switch {
 	case !ok:
 		return nil, " has an option that is not on the list of those that only read"
-	case n < e.least, e.most >= 0 && n+len(a.late) > e.most, (e.most >= 0 || git) && slices.ContainsFunc(a.operands, isGlob),
+	case n < e.least, e.most >= 0 && n+len(a.late) > e.most, (e.most >= 0 || git) &&
+		slices.ContainsFunc(a.operands, isGlob),
 		each != nil && slices.ContainsFunc(a.operands, func(w Word) bool { return !each.MatchString(w.Text) }):
 		return nil, unknownOperands
 	}
@@ -81,7 +83,8 @@ func (e *entry) effects(a arguments, ok, git bool) ([]Effect, string) {
 		}
 		scripts, operands = []string{operands[0].Text}, operands[1:]
 	}
-	if first != nil && (len(a.late) > 0 || slices.ContainsFunc(scripts, func(text string) bool { return !first.MatchString(text) })) {
+	if first != nil && (len(a.late) > 0 ||
+		slices.ContainsFunc(scripts, func(text string) bool { return !first.MatchString(text) })) {
 		return nil, unknownOperands // in sed 'w x' -e p, "w x" can be the script
 	}
 	return e.touch(a, operands, git), ""

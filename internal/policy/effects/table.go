@@ -57,7 +57,10 @@ var table = sync.OnceValue(func() map[string]*entry {
 // newEntry reads the effect of a command and its number of operands: "", "1", "0-1", "1-".
 func newEntry(text string) *entry {
 	e := &entry{marks: map[string]*regexp.Regexp{}, most: -1, options: []string{`[^\s\S]`}}
-	e.option = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:` + strings.Join(e.options, "|") + `)\x00`) })
+	e.option = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:` + strings.Join(e.options,
+			"|") + `)\x00`)
+	})
 	does, bounds, bounded := strings.Cut(text, " ")
 	least, most, isRange := strings.Cut(bounds, "-")
 	_, _ = fmt.Sscan(least, &e.least)
@@ -74,7 +77,10 @@ func (e *entry) set(key, rest string) {
 		e.flags = `[` + rest + `]*`
 		e.options = append(e.options, `-[`+rest+`]+`)
 	case "values", "numbers", "attached":
-		forms := map[string]string{"values": `(\x00` + valueText + `|[^\x00\x01]+)`, "numbers": `\x00?[+-]?[0-9]+[a-zA-Z]{0,3}`, "attached": valueText}
+		forms := map[string]string{
+			"values":  `(\x00` + valueText + `|[^\x00\x01]+)`,
+			"numbers": `\x00?[+-]?[0-9]+[a-zA-Z]{0,3}`, "attached": valueText,
+		}
 		e.options = append(e.options, `-`+e.flags+`[`+rest+`]`+forms[key])
 	case "long", "tests":
 		before := map[string]string{"long": "--"}[key]

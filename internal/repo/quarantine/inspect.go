@@ -87,11 +87,13 @@ func inspect(dir *os.Root, at place) []fault {
 			add(f.entry, f.why, f.id)
 		}
 	}
-	if common := text("commondir"); common != "" && !(common == "../..\n" && path.Base(path.Dir(filepath.ToSlash(at.path))) == "worktrees") {
+	if common := text("commondir"); common != "" &&
+		!(common == "../..\n" && path.Base(path.Dir(filepath.ToSlash(at.path))) == "worktrees") {
 		add("commondir", fmt.Sprintf("its commondir leads to %.100q", strings.TrimSpace(common)), common)
 	}
 	for line := range strings.Lines(text("objects/info/alternates")) {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && at.hidden(resolve(filepath.Join(at.path, "objects"), line)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' &&
+			at.hidden(resolve(filepath.Join(at.path, "objects"), line)) {
 			add("objects/info/alternates", "its objects are in "+line+", which is not looked at", line)
 		}
 	}
@@ -208,7 +210,10 @@ func rebases(dir *os.Root, look *look) (faults []fault) {
 			what = err.Error()
 		}
 		if what != "" {
-			faults = append(faults, fault{state, fmt.Sprintf("its unfinished %s has %.100q", state, what), hex.EncodeToString(sum.Sum(nil))})
+			faults = append(faults, fault{
+				state, fmt.Sprintf("its unfinished %s has %.100q", state, what),
+				hex.EncodeToString(sum.Sum(nil)),
+			})
 		}
 	}
 	return faults
@@ -282,7 +287,8 @@ func inspectPointer(dir *os.Root, name string, at place) []fault {
 func vouched(target, file string) bool {
 	back, err := os.ReadFile(filepath.Join(target, "gitdir"))
 	if err == nil {
-		return filepath.Base(filepath.Dir(target)) == "worktrees" && resolve(target, strings.TrimRight(string(back), "\n")) == file
+		return filepath.Base(filepath.Dir(target)) == "worktrees" &&
+			resolve(target, strings.TrimRight(string(back), "\n")) == file
 	}
 	data, err := os.ReadFile(filepath.Join(target, "config"))
 	list, strange := variables(string(data))

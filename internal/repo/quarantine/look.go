@@ -138,12 +138,16 @@ func (g *Guard) unfinished(why error) Finding { return unfinished(g.area.Look, w
 
 // completed is the finding of a later look that read everything.
 func (g *Guard) completed() Finding {
-	return Finding{Path: unfinished(g.area.Look, nil).Path, Why: "settle has now looked through all of it", look: lookComplete}
+	return Finding{
+		Path: unfinished(g.area.Look, nil).Path, Why: "settle has now looked through all of it",
+		look: lookComplete,
+	}
 }
 
 // report replaces the earlier finding about a look, and puts this one first.
 func (g *Guard) report(f Finding) {
-	g.findings = append([]Finding{f}, slices.DeleteFunc(g.findings, func(known Finding) bool { return known.look != "" })...)
+	g.findings = append([]Finding{f},
+		slices.DeleteFunc(g.findings, func(known Finding) bool { return known.look != "" })...)
 }
 
 // take returns the findings that no call has received, at most maxFindings and a count of
@@ -154,7 +158,9 @@ func (g *Guard) take() []Finding {
 	g.cutReported = g.cutReported || slices.ContainsFunc(list, func(f Finding) bool { return f.look == lookCut })
 	if rest := len(list) - maxFindings; rest > 0 {
 		list = append(list[:maxFindings:maxFindings], Finding{
-			Path: unfinished(g.area.Look, nil).Path, Why: fmt.Sprintf("%d more findings are not listed: look for *-quarantined-* before you run git there", rest),
+			Path: unfinished(g.area.Look, nil).Path,
+			Why: fmt.Sprintf("%d more findings are not listed: look for *-quarantined-* before you run git there",
+				rest),
 		})
 	}
 	return list

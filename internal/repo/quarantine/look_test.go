@@ -60,7 +60,8 @@ func TestLookEndsWithItsCall(t *testing.T) {
 			}
 			g.limits.folders = maxFolders
 			enter(t, g, dir) // no new file belongs to the user yet
-			if found := g.Check(t.Context()); !says(found, filepath.Join(dir, "z/.git/config"), "is now config-quarantined-1") || !says(found, dir, complete) {
+			if found := g.Check(t.Context()); !says(found, filepath.Join(dir, "z/.git/config"),
+				"is now config-quarantined-1") || !says(found, dir, complete) {
 				t.Errorf("after a look at everything: %v", found)
 			}
 			if found := g.Check(t.Context()); found != nil {

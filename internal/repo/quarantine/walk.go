@@ -120,7 +120,8 @@ func (g *Guard) entry(f *folder) {
 
 // mayBeGit reports whether git can recognise a name as the folder of a repository.
 func mayBeGit(name string) bool {
-	return strings.EqualFold(name, "HEAD") || strings.EqualFold(name, "commondir") || strings.EqualFold(name, "objects") || strings.EqualFold(name, "refs")
+	return strings.EqualFold(name, "HEAD") || strings.EqualFold(name, "commondir") ||
+		strings.EqualFold(name, "objects") || strings.EqualFold(name, "refs")
 }
 
 // repository returns the record of a folder if git may take configuration or hooks from
@@ -174,5 +175,8 @@ func (g *Guard) blind(up *folder, name string, err error) {
 	if g.trusting || up == nil || os.IsNotExist(err) {
 		return
 	}
-	g.findings = append(g.findings, Finding{Path: filepath.Join(up.base, up.rel(), name), Why: "it cannot be looked through (" + err.Error() + "): run no git there"})
+	g.findings = append(g.findings, Finding{
+		Path: filepath.Join(up.base, up.rel(), name),
+		Why:  "it cannot be looked through (" + err.Error() + "): run no git there",
+	})
 }

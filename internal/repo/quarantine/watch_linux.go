@@ -45,9 +45,9 @@ func (w *watcher) close() error {
 }
 
 // forget ends the watches of removed bases.
-func (w *watcher) forget(gone func(base string) bool) {
+func (w *watcher) forget(isRemoved func(base string) bool) {
 	if w != nil {
-		maps.DeleteFunc(w.folders, func(_ int32, f *folder) bool { return gone(f.base) })
+		maps.DeleteFunc(w.folders, func(_ int32, f *folder) bool { return isRemoved(f.base) })
 	}
 }
 
@@ -58,7 +58,8 @@ func (g *Guard) watched(file *os.File, f *folder) {
 	if w == nil {
 		return
 	}
-	wd, err := unix.InotifyAddWatch(w.fd, fmt.Sprintf("/proc/self/fd/%d", file.Fd()), unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_ONLYDIR)
+	wd, err := unix.InotifyAddWatch(w.fd, fmt.Sprintf("/proc/self/fd/%d", file.Fd()),
+		unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_ONLYDIR)
 	if err == nil && len(w.folders) < w.most {
 		w.folders[int32(wd)] = f //nolint:gosec // what the kernel gave
 		return

@@ -239,6 +239,6 @@ func (d *driver) bring(o *assemble.Options) {
 		}
 	}
 	for _, name := range d.OwnServers {
-		o.Servers = append(o.Servers, mcp.Server{Name: name, Relay: d.servers.relays[name], Asked: d.servers.asked[name]})
+		o.Servers = append(o.Servers, mcp.Server{Name: name, Relay: d.servers.relays[name], Catalogue: d.servers.asked[name]})
 	}
 }
