@@ -214,8 +214,8 @@ type discard struct{}
 func (discard) Write(data []byte) (int, error) { return len(data), nil }
 func (discard) Close() error                   { return nil }
 
-// BenchmarkFar is what a command and a call cost over hands on this machine.
-func BenchmarkFar(b *testing.B) {
+// BenchmarkRemote is what a command and a call cost over hands on this machine.
+func BenchmarkRemote(b *testing.B) {
 	far := benchmarkRemote(b)
 	here := &Local{Env: []string{"PATH=" + os.Getenv("PATH")}, Marker: "bench"}
 	for _, h := range []struct {

@@ -126,7 +126,7 @@ func TestLockOfADeletedFile(t *testing.T) {
 }
 
 // A dead host's session opens only after those that inherited its lock have ended.
-func TestHeirsOfADeadHost(t *testing.T) {
+func TestSurvivingSupervisorsOfADeadHost(t *testing.T) {
 	dir := t.TempDir()
 	other := start(t, "bequeath", dir, "s1")
 	heir, err := strconv.Atoi(other.expect(t, "bequeathed"))

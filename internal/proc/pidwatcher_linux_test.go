@@ -39,7 +39,7 @@ func TestJobsWithoutWardens(t *testing.T) {
 	done(t, p)
 }
 
-func TestVigil(t *testing.T) {
+func TestPIDWatcher(t *testing.T) {
 	p, err := startGroup(sh("sleep 1000"))
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 // The canary in shell finds every way out where there is no box, and says when it
 // could not even do what one allows.
-func TestCanaryScript(t *testing.T) {
+func TestProbeScript(t *testing.T) {
 	outside := []string{
 		"reading a file", "listing a folder", "a signal", "a link to a file", "making a file", "making a folder", "a mode outside", "writing a file", "moving a file in",
 	}

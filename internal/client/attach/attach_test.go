@@ -106,7 +106,7 @@ func kind(k event.Kind) func(event.Event) bool {
 
 // A guest sees what the host has, from the middle of a turn on, and what it sends
 // is run there.
-func TestAGuestSeesAndSends(t *testing.T) {
+func TestAttachedClientReadsAndSends(t *testing.T) {
 	hold := make(chan struct{})
 	h := newHosted(t, script.Turn(script.Text("One"), script.Wait(hold), script.Text(" two.")), script.Text("Three."), script.Text("Four."))
 	turn, err := h.Submit(t.Context(), "count")
@@ -228,7 +228,7 @@ func TestAnInterruptIsAnsweredAfterTheEnd(t *testing.T) {
 }
 
 // A guest that does not read holds nobody up, and misses nothing (C17).
-func TestAGuestThatDoesNotRead(t *testing.T) {
+func TestAttachedClientThatDoesNotReadDelaysNobody(t *testing.T) {
 	const deltas, words = 20_000, "some words, and some more of them\n"
 	h := newHosted(t, script.Turn(script.Text(slices.Repeat([]string{words}, deltas)...), script.Stall()))
 	guest := h.join(t)
@@ -355,7 +355,7 @@ func TestComingAndGoing(t *testing.T) {
 }
 
 // A host without sessions listens nowhere; with the next one it does.
-func TestTheDoorIsOpenWhileASessionIs(t *testing.T) {
+func TestControlSocketExistsWhileSessionIsOpen(t *testing.T) {
 	h := newHosted(t)
 	doors := func() int {
 		left, err := os.ReadDir(filepath.Join(h.place.Data, "hosts"))

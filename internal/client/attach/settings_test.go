@@ -19,7 +19,7 @@ import (
 )
 
 // A guest chooses what the host's turns think with, and can only have them do less.
-func TestAGuestChangesSettings(t *testing.T) {
+func TestAttachedClientChangesSettings(t *testing.T) {
 	place := clienttest.NewPlace(t)
 	env := map[string]string{"HOME": t.TempDir(), "SETTLE_DATA_DIR": place.Data}
 	getenv := func(name string) string { return env[name] }
