@@ -57,3 +57,22 @@ func TestStartReportsChangedFile(t *testing.T) {
 		t.Errorf("start: %v", err)
 	}
 }
+
+// A sandboxed command cannot make a program that other users would run as this user.
+func TestSandboxRefusesPrivilegedModes(t *testing.T) {
+	if Confines() != nil {
+		return
+	}
+	dir := t.TempDir()
+	box := sandbox.Workspace("", os.Getenv("PATH"), []string{dir}, []string{dir})
+	spec := sh("touch f; mkdir d; chmod 755 f && chmod 1777 d && echo usual; for m in 4755 2755 6755; do chmod $m f && echo set; done; chmod 2777 d && echo set; mkdir -m 2777 e; true")
+	spec.Dir, spec.Sandbox = dir, &box
+	p, out := begin(t, spec)
+	out.await(t, "usual\n")
+	wait(t, p)
+	for _, name := range []string{"f", "d", "e"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 {
+			t.Errorf("%s has mode %v", name, info.Mode())
+		}
+	}
+}

@@ -175,6 +175,34 @@ func proxied() []unix.SockFilter {
 	return p
 }
 
+// privilegedModes are the set-user-ID and set-group-ID bits, with which other users would run
+// a command's program as this user.
+const privilegedModes = unix.S_ISUID | unix.S_ISGID
+
+// modeCall is a system call with a mode, by the numbers of its arguments. One with flags
+// uses the mode only if they create a file.
+type modeCall struct {
+	number      uint32
+	mode, flags uint32 // flags is 0 if there are none
+}
+
+// privileged refuses modes with set-user-ID and set-group-ID bits. openat2 has its mode in
+// memory, where a filter cannot look; programs fall back on openat.
+func privileged() []unix.SockFilter {
+	p := []unix.SockFilter{unless(unix.BPF_JEQ, unix.SYS_OPENAT2, 1), answer(unknown)}
+	calls := append(modesHere(), modeCall{unix.SYS_FCHMOD, 1, 0}, modeCall{unix.SYS_FCHMODAT, 2, 0}, modeCall{unix.SYS_FCHMODAT2, 2, 0},
+		modeCall{unix.SYS_MKNODAT, 2, 0}, modeCall{unix.SYS_OPENAT, 3, 2})
+	const creating = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+	for _, c := range calls {
+		check := []unix.SockFilter{load(argument + 8*c.mode), unless(unix.BPF_JSET, privilegedModes, 1), answer(refuse), answer(allow)}
+		if c.flags != 0 {
+			check = append([]unix.SockFilter{load(argument + 8*c.flags), unless(unix.BPF_JSET, creating, 3)}, check...)
+		}
+		p = append(append(p, unless(unix.BPF_JEQ, c.number, uint8(len(check)))), check...)
+	}
+	return p
+}
+
 func assemble(arch uint32, k kind) []unix.SockFilter {
 	if arch == 0 {
 		return nil
@@ -206,6 +234,9 @@ func assemble(arch uint32, k kind) []unix.SockFilter {
 	}
 	for _, number := range own {
 		p = append(p, unless(unix.BPF_JEQ, number, 4), load(argument), unless(unix.BPF_JEQ, 0, 1), answer(allow), answer(refuse))
+	}
+	if k.writes {
+		p = append(p, privileged()...)
 	}
 	return append(p, answer(allow))
 }

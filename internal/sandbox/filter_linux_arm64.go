@@ -8,3 +8,5 @@ const auditArch = unix.AUDIT_ARCH_AARCH64
 func deniedHere() []uint32 { return []uint32{unix.SYS_KEXEC_FILE_LOAD} }
 
 func attributesHere() []uint32 { return nil }
+
+func modesHere() []modeCall { return nil }

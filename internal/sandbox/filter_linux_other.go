@@ -7,3 +7,5 @@ const auditArch = 0
 func deniedHere() []uint32 { return nil }
 
 func attributesHere() []uint32 { return nil }
+
+func modesHere() []modeCall { return nil }
