@@ -3,7 +3,6 @@ package assemble
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -314,45 +313,6 @@ func TestLimit(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// The runner of the search tools ends a program whose reader stops.
-func TestRunner(t *testing.T) {
-	r := runner{env: os.Environ()}
-	read := func(want string) func(io.Reader) error {
-		return func(from io.Reader) error {
-			got, err := io.ReadAll(from)
-			if string(got) != want {
-				t.Errorf("read %q, want %q", got, want)
-			}
-			return err
-		}
-	}
-	code, err := r.Run(t.Context(), []string{"sh", "-c", "echo out; echo err >&2; exit 3"}, t.TempDir(), read("out\n"))
-	if code != 3 || err != nil {
-		t.Errorf("code %d, %v", code, err)
-	}
-	enough := errors.New("enough")
-	_, err = r.Run(t.Context(), []string{"sh", "-c", "yes"}, t.TempDir(), func(from io.Reader) error {
-		_, _ = io.ReadFull(from, make([]byte, 100))
-		return enough
-	})
-	if !errors.Is(err, enough) {
-		t.Errorf("got %v", err)
-	}
-	if _, err := r.Run(t.Context(), []string{"no-such-program-anywhere"}, t.TempDir(), read("")); err == nil {
-		t.Error("a program that does not exist was run")
-	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	_, err = r.Run(ctx, []string{"sh", "-c", "echo up; sleep 60"}, t.TempDir(), func(from io.Reader) error {
-		_, _ = io.ReadFull(from, make([]byte, 3))
-		cancel(enough)
-		_, err := io.Copy(io.Discard, from)
-		return err
-	})
-	if !errors.Is(err, enough) {
-		t.Errorf("cancelled: %v", err)
-	}
 }
 
 // scripted is a model that follows the script.

@@ -103,10 +103,7 @@ func (o ExecutorOptions) calls(b *sandboxes, lock *os.File, marker string) map[s
 			return json.Marshal(o.answer(b, order))
 		},
 	}
-	config := search.Config{
-		Ripgrep: ripgrep(o.Getenv("PATH")),
-		Runner:  runner{env: Helper(b.env), marker: marker, lock: lock},
-	}
+	config := search.Config{}
 	open := fileTools(file.Config{}, config)
 	config.Private = policy.Secret
 	wary := fileTools(file.Config{}, config)

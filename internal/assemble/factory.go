@@ -28,7 +28,6 @@ type toolFactory struct {
 	servers *serverSet
 	ending  jobRules
 	web     webTools
-	ripgrep string                 // absolute path; empty if rg is not installed
 	editor  *file.Editor           // nil for none
 	private func(path string) bool // files whose lines no search of a folder returns; may be nil
 	logger  *slog.Logger           // may be nil
@@ -55,9 +54,9 @@ func (o Options) toolFactory(selection toolSelection, c *confinement, servers *s
 	r := o.Settings
 	b := &toolFactory{
 		selection: selection, confinement: c, servers: servers,
-		ending:  jobRules{o.release(), r.Jobs.OnExit, r.Jobs.OnInterrupt},
-		web:     webTools{cmp.Or(o.Version, "unknown"), r.Web.Private, o.searcher()},
-		ripgrep: ripgrep(o.Getenv("PATH")), editor: o.Editor, logger: logger,
+		ending: jobRules{o.release(), r.Jobs.OnExit, r.Jobs.OnInterrupt},
+		web:    webTools{cmp.Or(o.Version, "unknown"), r.Web.Private, o.searcher()},
+		editor: o.Editor, logger: logger,
 	}
 	if o.Policy != nil || o.permission() != settle.Allow {
 		b.private = policy.Secret
@@ -150,10 +149,7 @@ func (t *sessionTools) executorTools() ([]tool.Tool, error) {
 		t.jobs = shell.NewJobs(commands)
 		return append(t.jobs.Tools(), fileTools(
 			kept(info.OutputDir, file.Config{Masked: info.Masked, Editor: t.editor}),
-			search.Config{
-				Ripgrep: t.ripgrep, Private: t.private,
-				Runner: runner{env: Helper(t.env), marker: info.Marker, lock: info.Lock},
-			},
+			search.Config{Private: t.private},
 		)...), nil
 	}
 	var err error

@@ -50,15 +50,10 @@ type found struct {
 	number int // from 1
 	text   []byte
 	match  bool
-	// private reports that the result only names the file.
-	private bool
 }
 
 // addMatch adds a match and the context before it: all of it, or errEnough.
 func (c *collector) addMatch(before []found, match found) error {
-	if c.keeps(match) {
-		return nil
-	}
 	if c.show != "" && c.show != ShowLines {
 		return c.addFile(match)
 	}
@@ -102,12 +97,14 @@ func (c *collector) endFile() {
 	}
 }
 
-// keeps reports whether the lines of a file must not be shown, and records the file.
-func (c *collector) keeps(f found) bool {
-	if !f.private && (c.private == nil || !c.private(f.path)) {
+// skips reports whether a file of a directory is not searched, and records its name: with
+// or without a match, because a match would show what the file contains. Such a file has
+// the name of a secret, or several names, of which no decision was about all.
+func (c *collector) skips(path string, shared bool) bool {
+	if !shared && (c.private == nil || !c.private(path)) {
 		return false
 	}
-	if shown := disk.Display(c.dir, f.path); !slices.Contains(c.kept, shown) {
+	if shown := disk.Display(c.dir, path); !slices.Contains(c.kept, shown) {
 		c.kept = append(c.kept, shown)
 	}
 	return true
@@ -122,7 +119,7 @@ func (c *collector) secrets() string {
 		return ""
 	}
 	names := c.kept[:min(len(c.kept), maxKept)]
-	text := fmt.Sprintf("(also in %s, not shown, since secrets are kept there: %s",
+	text := fmt.Sprintf("(not searched, because secrets are kept there: %s: %s",
 		count(len(c.kept), "file", "files"), strings.Join(names, ", "))
 	if len(names) < len(c.kept) {
 		text += ", …"
@@ -132,9 +129,6 @@ func (c *collector) secrets() string {
 
 // add adds a line, or returns errEnough.
 func (c *collector) add(f found) error {
-	if c.keeps(f) {
-		return nil
-	}
 	if c.out.Len() >= maxOutput {
 		c.more = true
 		return errEnough

@@ -54,7 +54,6 @@ type scanner struct {
 	r      *bufio.Reader
 	line   []byte
 	before []found // context of a possible match
-	shared bool    // the file has several names, and no decision was about it
 }
 
 func newScanner(q *query) *scanner {
@@ -69,11 +68,13 @@ func (s *scanner) file(ctx context.Context, in *disk.Dir, name, path string) err
 		return nil //nolint:nilerr // Gone or not ours: nothing to find in it.
 	}
 	defer f.Close()
+	if s.c.skips(path, s.at.Judged() && disk.Shared(info)) {
+		return nil
+	}
 	s.r.Reset(f)
 	if s.binary() {
 		return nil
 	}
-	s.shared = s.at.Judged() && disk.Shared(info)
 	return s.text(ctx, f, path)
 }
 
@@ -141,7 +142,7 @@ func (s *scanner) eachLine(ctx context.Context, path string) error {
 		if err != nil {
 			return nil //nolint:nilerr // The end, or what cannot be read.
 		}
-		f := found{path: path, number: number, text: text, match: s.re.Match(text), private: s.shared}
+		f := found{path: path, number: number, text: text, match: s.re.Match(text)}
 		switch {
 		case f.match:
 			if err := s.c.addMatch(s.before, f); err != nil {

@@ -491,7 +491,11 @@ func TestGrepKeepsPrivateLines(t *testing.T) {
 		}
 	}
 	private := func(path string) bool { return strings.HasSuffix(path, ".env") || strings.HasSuffix(path, ".pem") }
-	const remark = "\n(%s)\n(also in 2 files, not shown, since secrets are kept there: .env, sub/key.pem; search or read one by its name if you have to)\n"
+	const remark = "\n(%s)\n(not searched, because secrets are kept there: 2 files: .env, sub/key.pem; search or read one by its name if you have to)\n"
+	got, err := run(t, Config{Private: private}, dir, "grep", args{"pattern": "no-file-has-this"})
+	if want := fmt.Sprintf(remark, "0 matches in 0 files"); err != nil || got.Output != want {
+		t.Errorf("files with secrets are named by what they contain: %v\n%s\nwant\n%s", err, got.Output, want)
+	}
 	for _, cfg := range []Config{{Private: private}, {Private: private, Ripgrep: "rg", Runner: newRecorded(t)}} {
 		for _, tt := range []struct {
 			in   args

@@ -63,7 +63,6 @@ func Doctor(ctx context.Context, to io.Writer, m Machine) error {
 	d.processTracking(ctx)
 	d.confinement(ctx)
 	d.program(ctx, "git", "settle cannot read safe.directory, and trusts no directory of another user", "--version")
-	d.program(ctx, "rg", "settle uses its own search, which is slower", "--version")
 	switch {
 	case d.err != nil:
 		return d.err
