@@ -33,7 +33,7 @@ func newDoctor(s *streams) *cobra.Command {
 		Use: "doctor", Short: "Check that settle can work here", Args: cobra.NoArgs,
 		Long: `Check that settle can work here: that it can read its configuration, has a key and
 a model, can write and lock its data directory, can start and end commands, and
-finds git and ripgrep. It sends nothing to a model.
+finds git. It sends nothing to a model.
 
 The exit code is 1 if something does not work.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
