@@ -76,3 +76,21 @@ func TestSandboxRefusesPrivilegedModes(t *testing.T) {
 		}
 	}
 }
+
+// Root cannot change the machine's null device through standard input.
+func TestStandardInputIsInView(t *testing.T) {
+	if _, err := Prove(t.Context(), sandbox.Policy{Write: []string{"/"}, View: true}, nil); err != nil {
+		t.Logf("not claimed here: %v", err)
+		return
+	}
+	dir := t.TempDir()
+	box := sandbox.Workspace("", os.Getenv("PATH"), []string{dir}, []string{dir})
+	box.View = true
+	spec := sh("chmod 0666 /proc/self/fd/0 && touch changed; cat; true")
+	spec.Dir, spec.Sandbox = dir, &box
+	p, _ := begin(t, spec)
+	wait(t, p)
+	if _, err := os.Stat(filepath.Join(dir, "changed")); err == nil {
+		t.Error("the mode of standard input was set")
+	}
+}

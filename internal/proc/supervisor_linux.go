@@ -215,6 +215,7 @@ func fork(o *startOrder, attr *syscall.ProcAttr, confirm func() error) child {
 		} else {
 			confined <- struct{}{}
 			<-confirmed // or the process ends
+			attr.Files[0] = nullInside(attr.Files[0])
 			c.pid, c.err = syscall.ForkExec(o.Path, o.Argv, attr)
 		}
 		started <- c
@@ -230,6 +231,20 @@ func fork(o *startOrder, attr *syscall.ProcAttr, confirm func() error) child {
 	}
 	close(confirmed)
 	return <-started
+}
+
+// nullInside replaces the null device by the one of the command's view of the files: through
+// a descriptor from outside, root could change the mode of the machine's device.
+func nullInside(input uintptr) uintptr {
+	var stat unix.Stat_t
+	if unix.Fstat(int(input), &stat) != nil || stat.Mode&unix.S_IFMT != unix.S_IFCHR || stat.Rdev != unix.Mkdev(1, 3) {
+		return input
+	}
+	fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return input
+	}
+	return uintptr(fd)
 }
 
 // enterDir lets the command start in the directory of the order if the path has no link. The
