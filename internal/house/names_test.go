@@ -11,7 +11,7 @@ import (
 
 // maxBannedNames and maxWideLines are what is left of older code; they only go down.
 const (
-	maxBannedNames = 606
+	maxBannedNames = 194
 	maxWideLines   = 6600
 )
 
@@ -19,7 +19,7 @@ const (
 	maxColumns         = 120
 	tabWidth           = 4
 	maxInternalEntries = 30
-	maxRootFiles       = 40
+	maxRootFiles       = 20
 )
 
 // bannedNames are participles, pronouns, adverbs and adjectives that say nothing about the

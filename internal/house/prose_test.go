@@ -33,7 +33,7 @@ const (
 
 // proseLimits are findings per 1,000 words.
 func proseLimits() map[proseKind]float64 {
-	return map[proseKind]float64{markdownText: 0.8, commentText: 14.8, stringText: 3.8}
+	return map[proseKind]float64{markdownText: 0.8, commentText: 1.0, stringText: 0.8}
 }
 
 // maxSentenceWords is the length from which a sentence is listed. Long sentences do not
