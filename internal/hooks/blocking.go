@@ -7,8 +7,8 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// mostRounds bounds how often the hooks of a call see the changes of each other.
-const mostRounds = 4
+// maxRounds bounds how often the hooks of a call see the changes of each other.
+const maxRounds = 4
 
 // Before runs the blocking hooks of a call before the call runs. If one of them changes the
 // call, the others run again, so that each has seen the final call. The error is the cause of
@@ -19,7 +19,7 @@ func (s *Set) Before(ctx context.Context, c Call) (Verdict, error) {
 	}
 	original, latest := c.Arguments, map[*hook]Verdict{}
 	var changer *hook
-	for range mostRounds {
+	for range maxRounds {
 		o := &occasion{
 			event: event.HookBefore, turn: c.Turn, item: c.Item, call: &c, aspects: s.aspects(c), open: c.waits,
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// mostOutput bounds each output of a hook, in bytes. A hook that prints more is ended.
-const mostOutput = 256 << 10
+// maxOutput bounds each output of a hook, in bytes. A hook that prints more is ended.
+const maxOutput = 256 << 10
 
 // grace is how long a hook may run after SIGTERM.
 const grace = 50 * time.Millisecond
@@ -40,7 +40,7 @@ func (p Processes) Run(ctx context.Context, c Command) (Result, error) {
 		starter = p.Project
 	}
 	out, err := proc.Run(ctx, proc.Command{
-		Argv: argv, Dir: c.Dir, Env: slices.Concat(p.Env, c.Env), Stdin: c.Stdin, MaxBytes: mostOutput,
+		Argv: argv, Dir: c.Dir, Env: slices.Concat(p.Env, c.Env), Stdin: c.Stdin, MaxBytes: maxOutput,
 		Marker: p.Marker, Lock: p.Lock, Grace: grace, Starter: starter,
 	})
 	return Result{
