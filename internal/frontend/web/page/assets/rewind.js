@@ -12,7 +12,7 @@ const MOST = 50;
 /** A dialog: {open(session, turn)}. `done` gets the copy, the plan and what came of it. */
 export function rewindView(dialog, done) {
   const words = h("p", { class: "faint" }), files = h("ul", { class: "effects" }), problem = h("p", { class: "problem", role: "alert", hidden: true });
-  const others = h("ul", { class: "effects" }), head = h("p", { class: "faint", hidden: true }, "Not covered, whatever it did to files:");
+  const others = h("ul", { class: "effects" }), head = h("p", { class: "faint", hidden: true }, "Not covered, with unknown changes to files:");
   const restore = h("button", { type: "button", class: "primary", on: { click: () => go(false) } });
   const leave = h("button", { type: "button", on: { click: () => go(true) } });
   dialog.replaceChildren(h("h2", { id: "rewind-title" }, "Go back to before this message?"), words, files, head, others, problem,
