@@ -39,7 +39,10 @@ func (s *Session) hooks(c SessionConfig, log *journal.Log) *hooks.Set {
 		Model: c.Model.Name,
 		Child: s.origin != nil, Redact: s.redact, Logger: c.Logger,
 		Runner: hooks.Processes{
-			Env: c.Hooks.Env, Marker: Store{Dir: s.host.config.DataDir}.Marker(s.id), Lock: log.LockFile(), Project: c.Hooks.start,
+			Env:     c.Hooks.Env,
+			Marker:  Store{Dir: s.host.config.DataDir}.Marker(s.id),
+			Lock:    log.LockFile(),
+			Project: c.Hooks.start,
 		},
 	}
 	if lock := log.LockFile(); lock != nil {

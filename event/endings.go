@@ -76,7 +76,9 @@ func Closings(s State, c *Cause) []Event {
 	if running != nil {
 		out = endTurn(s, c, out)
 	}
-	out = append(out, childEndings(s, c, func(child *Child) bool { return running == nil || child.Turn != running.ID })...)
+	out = append(
+		out,
+		childEndings(s, c, func(child *Child) bool { return running == nil || child.Turn != running.ID })...)
 	out = append(out, hookEndings(s.Hooks, c, func(*Hook) bool { return true })...)
 	how := JobKilled
 	if c.Reason == Crashed {

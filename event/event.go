@@ -204,5 +204,9 @@ func (e *Event) UnmarshalJSON(raw []byte) error {
 type NewerVersionError struct{ Version int }
 
 func (e *NewerVersionError) Error() string {
-	return fmt.Sprintf("the event has schema version %d and this settle knows %d: use a newer settle", e.Version, Version)
+	return fmt.Sprintf(
+		"the event has schema version %d and this settle knows %d: use a newer settle",
+		e.Version,
+		Version,
+	)
 }

@@ -212,7 +212,19 @@ func (s *State) inputAccepted(e Event, d InputAccepted) string {
 	}
 	s.inputs[d.Input] = struct{}{}
 	s.count.inputs++
-	s.Waiting = append(s.Waiting, Input{ID: d.Input, Text: d.Text, Images: d.Images, Mode: d.Mode, Schema: d.Schema, Command: d.Command, By: e.By, At: e.At})
+	s.Waiting = append(
+		s.Waiting,
+		Input{
+			ID:      d.Input,
+			Text:    d.Text,
+			Images:  d.Images,
+			Mode:    d.Mode,
+			Schema:  d.Schema,
+			Command: d.Command,
+			By:      e.By,
+			At:      e.At,
+		},
+	)
 	return ""
 }
 

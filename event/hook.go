@@ -25,7 +25,16 @@ const (
 // HookEvents returns all occasions, in the order of a session.
 func HookEvents() []HookEvent {
 	return []HookEvent{
-		HookSessionStart, HookPrompt, HookBefore, HookPermission, HookNotification, HookAfter, HookStop, HookChildStop, HookCompact, HookSessionEnd,
+		HookSessionStart,
+		HookPrompt,
+		HookBefore,
+		HookPermission,
+		HookNotification,
+		HookAfter,
+		HookStop,
+		HookChildStop,
+		HookCompact,
+		HookSessionEnd,
 	}
 }
 
@@ -189,7 +198,10 @@ func hookEndings(list []*Hook, c *Cause, meant func(*Hook) bool) []Event {
 		if h.Ended != nil || !meant(h) {
 			continue
 		}
-		out = append(out, Event{Turn: h.Turn, Item: h.Item, By: c.By, Data: HookEnded{Hook: h.Hook, Outcome: Aborted, Cause: c}})
+		out = append(
+			out,
+			Event{Turn: h.Turn, Item: h.Item, By: c.By, Data: HookEnded{Hook: h.Hook, Outcome: Aborted, Cause: c}},
+		)
 	}
 	return out
 }

@@ -74,7 +74,10 @@ func (p *lineScanner) known(name string, to *string) {
 		*to = ""
 		return
 	}
-	if n := p.at + 1 + len(*to); n < len(p.b) && p.b[p.at] == '"' && p.b[n] == '"' && string(p.b[p.at+1:n]) == *to && plain(*to) {
+	if n := p.at + 1 + len(
+		*to,
+	); n < len(p.b) && p.b[p.at] == '"' && p.b[n] == '"' && string(p.b[p.at+1:n]) == *to &&
+		plain(*to) {
 		p.at = n + 1
 		return
 	}
@@ -104,7 +107,9 @@ func (p *lineScanner) int() int64 {
 		p.at++
 	}
 	digits := p.b[start:p.at]
-	if p.at == len(p.b) || len(digits) > 1 && digits[0] == '0' || len(digits) > 18 || bytes.LastIndexByte(digits, '-') > 0 || bytes.HasPrefix(digits, []byte("-0")) {
+	if p.at == len(p.b) || len(digits) > 1 && digits[0] == '0' || len(digits) > 18 ||
+		bytes.LastIndexByte(digits, '-') > 0 ||
+		bytes.HasPrefix(digits, []byte("-0")) {
 		p.failed = true
 		return 0
 	}

@@ -14,8 +14,14 @@ type Usage struct {
 // come from other programs, and a limit must not be escaped by an overflow.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
-		Input: sum(u.Input, v.Input), CacheRead: sum(u.CacheRead, v.CacheRead), CacheWrite: sum(u.CacheWrite, v.CacheWrite),
-		Output: sum(u.Output, v.Output), Reasoning: sum(u.Reasoning, v.Reasoning),
+		Input: sum(
+			u.Input,
+			v.Input,
+		),
+		CacheRead:  sum(u.CacheRead, v.CacheRead),
+		CacheWrite: sum(u.CacheWrite, v.CacheWrite),
+		Output:     sum(u.Output, v.Output),
+		Reasoning:  sum(u.Reasoning, v.Reasoning),
 	}
 }
 
@@ -77,7 +83,19 @@ const maxTokens = 1 << 20
 
 // Add appends the next tokens of a response, up to maxTokens.
 func (t *Tokens) Add(more Tokens) {
-	n := len(t.Prompt) + len(t.Completion) + len(t.Logprobs) + len(more.Prompt) + len(more.Completion) + len(more.Logprobs)
+	n := len(
+		t.Prompt,
+	) + len(
+		t.Completion,
+	) + len(
+		t.Logprobs,
+	) + len(
+		more.Prompt,
+	) + len(
+		more.Completion,
+	) + len(
+		more.Logprobs,
+	)
 	if t.Incomplete = t.Incomplete || more.Incomplete || n > maxTokens; t.Incomplete {
 		return
 	}

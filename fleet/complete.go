@@ -85,9 +85,17 @@ func checkID(of, id string) error {
 	case len(id) > maxID:
 		return fmt.Errorf("the id %q of the %s has more than %d bytes", id, of, maxID)
 	case id == "." || id == "..":
-		return fmt.Errorf("the id %q of the %s is the name of a directory that is always there; use another one", id, of)
+		return fmt.Errorf(
+			"the id %q of the %s is the name of a directory that is always there; use another one",
+			id,
+			of,
+		)
 	case strings.ContainsAny(id, "/~ ") || strings.ContainsFunc(id, hidden):
-		return fmt.Errorf("the id %q of the %s has a slash, a tilde, a space, or a character that does not print", id, of)
+		return fmt.Errorf(
+			"the id %q of the %s has a slash, a tilde, a space, or a character that does not print",
+			id,
+			of,
+		)
 	}
 	return nil
 }
@@ -114,7 +122,14 @@ func hidden(r rune) bool {
 // checkTexts refuses what the database cannot store: a NUL.
 func (t Task) checkTexts() error {
 	type text struct{ of, is string }
-	texts := []text{{"prompt", t.Prompt}, {"dir", t.Dir}, {"repo", t.Repo}, {"ref", t.Ref}, {"model", t.Model}, {"hands", t.Hands}}
+	texts := []text{
+		{"prompt", t.Prompt},
+		{"dir", t.Dir},
+		{"repo", t.Repo},
+		{"ref", t.Ref},
+		{"model", t.Model},
+		{"hands", t.Hands},
+	}
 	for key, value := range t.Labels {
 		texts = append(texts, text{fmt.Sprintf("label %q", key), value})
 	}
@@ -132,7 +147,12 @@ func (l Limits) check() error {
 		return errors.New("a limit of the task is below zero")
 	}
 	if l.Seconds != 0 && !(l.Seconds >= leastSeconds && l.Seconds <= maxSeconds) { // as NaN is
-		return fmt.Errorf("the limit of %g seconds is neither 0 nor between %g and %d (365 days)", l.Seconds, leastSeconds, int(maxSeconds))
+		return fmt.Errorf(
+			"the limit of %g seconds is neither 0 nor between %g and %d (365 days)",
+			l.Seconds,
+			leastSeconds,
+			int(maxSeconds),
+		)
 	}
 	return nil
 }

@@ -25,7 +25,10 @@ func (t Task) Masked(mask func(text string) string) (Task, error) {
 		fixed = append(fixed, text{"key of a label", key})
 	}
 	if n := slices.IndexFunc(fixed, func(text text) bool { return mask(text.is) != text.is }); n >= 0 {
-		return t, fmt.Errorf("the %s of the task contains a key, which would be stored; nothing was submitted; leave it out, and give it to the workers instead", fixed[n].of)
+		return t, fmt.Errorf(
+			"the %s of the task contains a key, which would be stored; nothing was submitted; leave it out, and give it to the workers instead",
+			fixed[n].of,
+		)
 	}
 	t.Prompt = mask(t.Prompt)
 	if len(t.Labels) > 0 {

@@ -15,7 +15,11 @@ type apiError struct {
 
 // invalid is a refused request, in the words of the provider.
 func invalid(format string, args ...any) *apiError {
-	return &apiError{Status: http.StatusBadRequest, Type: "invalid_request_error", Message: fmt.Sprintf(format, args...)}
+	return &apiError{
+		Status:  http.StatusBadRequest,
+		Type:    "invalid_request_error",
+		Message: fmt.Sprintf(format, args...),
+	}
 }
 
 // at returns the error with the name of the parameter that is wrong and a code.
@@ -75,16 +79,35 @@ func usual(d Dialect, status int) apiError {
 func openAIErrors() []apiError {
 	return []apiError{
 		{Status: 400, Type: "invalid_request_error", Message: "Invalid request."},
-		{Status: 401, Type: "invalid_request_error", Code: "invalid_api_key", Message: "Incorrect API key provided: sk-fake. You can find your API key at https://platform.openai.com/account/api-keys."},
+		{
+			Status:  401,
+			Type:    "invalid_request_error",
+			Code:    "invalid_api_key",
+			Message: "Incorrect API key provided: sk-fake. You can find your API key at https://platform.openai.com/account/api-keys.",
+		},
 		{Status: 402, Type: "insufficient_quota", Code: "insufficient_quota", Message: "Insufficient credits."},
-		{Status: 403, Type: "invalid_request_error", Code: "unsupported_country_region_territory", Message: "Country, region, or territory not supported"},
-		{Status: 404, Type: "invalid_request_error", Code: "model_not_found", Message: "The model does not exist or you do not have access to it."},
+		{
+			Status:  403,
+			Type:    "invalid_request_error",
+			Code:    "unsupported_country_region_territory",
+			Message: "Country, region, or territory not supported",
+		},
+		{
+			Status:  404,
+			Type:    "invalid_request_error",
+			Code:    "model_not_found",
+			Message: "The model does not exist or you do not have access to it.",
+		},
 		{Status: 408, Type: "invalid_request_error", Message: "Request timed out."},
 		{Status: 409, Type: "invalid_request_error", Message: "The resource was updated by another request."},
 		{Status: 413, Type: "invalid_request_error", Message: "Request too large."},
 		{Status: 425, Type: "invalid_request_error", Message: "Too early."},
 		{Status: 429, Type: "requests", Code: "rate_limit_exceeded", Message: "Rate limit reached for requests."},
-		{Status: 500, Type: "server_error", Message: "The server had an error while processing your request. Sorry about that!"},
+		{
+			Status:  500,
+			Type:    "server_error",
+			Message: "The server had an error while processing your request. Sorry about that!",
+		},
 		{Status: 502, Type: "server_error", Message: "Bad gateway."},
 		{Status: 503, Type: "server_error", Message: "The engine is currently overloaded, please try again later."},
 		{Status: 504, Type: "server_error", Message: "Gateway timeout."},
@@ -97,8 +120,16 @@ func anthropicErrors() []apiError {
 	return []apiError{
 		{Status: 400, Type: "invalid_request_error", Message: "Invalid request."},
 		{Status: 401, Type: "authentication_error", Message: "invalid x-api-key"},
-		{Status: 402, Type: "billing_error", Message: "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."},
-		{Status: 403, Type: "permission_error", Message: "Your API key does not have permission to use the specified resource."},
+		{
+			Status:  402,
+			Type:    "billing_error",
+			Message: "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.",
+		},
+		{
+			Status:  403,
+			Type:    "permission_error",
+			Message: "Your API key does not have permission to use the specified resource.",
+		},
 		{Status: 404, Type: "not_found_error", Message: "Not found"},
 		{Status: 408, Type: "timeout_error", Message: "Request timed out."},
 		{Status: 413, Type: "request_too_large", Message: "Request exceeds the maximum size"},
@@ -140,7 +171,10 @@ func (f Fault) event(d Dialect, sequence int) frame {
 		if message == "" {
 			message = "Overloaded"
 		}
-		return frame{event: "error", data: encode(object{"type": "error", "error": object{"type": kind, "message": message}})}
+		return frame{
+			event: "error",
+			data:  encode(object{"type": "error", "error": object{"type": kind, "message": message}}),
+		}
 	case Gemini:
 		if message == "" {
 			message = "The model is overloaded. Please try again later."
@@ -153,7 +187,11 @@ func (f Fault) event(d Dialect, sequence int) frame {
 		if message == "" {
 			message = "The server had an error while processing your request. Sorry about that!"
 		}
-		return frame{data: encode(object{"error": object{"message": message, "type": kind, "param": nil, "code": orNull(f.Code)}})}
+		return frame{
+			data: encode(
+				object{"error": object{"message": message, "type": kind, "param": nil, "code": orNull(f.Code)}},
+			),
+		}
 	}
 	if kind == "" {
 		kind = "server_error"

@@ -54,8 +54,20 @@ func leastOfClaude(model string) int64 {
 // thinkingIsStripped reports whether the model does not read earlier turns' thinking.
 func thinkingIsStripped(model string) bool {
 	name := strings.TrimPrefix(model, "claude-")
-	return slices.ContainsFunc([]string{"3-", "opus-4-0", "opus-4-1", "opus-4-2", "sonnet-4-0", "sonnet-4-2", "sonnet-4-5", "haiku-4-5", "haiku-3"},
-		func(n string) bool { return strings.HasPrefix(name, n) })
+	return slices.ContainsFunc(
+		[]string{
+			"3-",
+			"opus-4-0",
+			"opus-4-1",
+			"opus-4-2",
+			"sonnet-4-0",
+			"sonnet-4-2",
+			"sonnet-4-5",
+			"haiku-4-5",
+			"haiku-3",
+		},
+		func(n string) bool { return strings.HasPrefix(name, n) },
+	)
 }
 
 // anthropic is what the request does to the cache.

@@ -40,7 +40,9 @@ func (r *rendering) tokens(choice object, sequence int) object {
 		choice["token_ids"] = []int{sequence}
 	}
 	if r.logprobsWanted && sequence > 0 {
-		choice["logprobs"] = json.RawMessage(`{"content":[{"token":"t","logprob":-0.5,"bytes":null,"top_logprobs":[]}]}`)
+		choice["logprobs"] = json.RawMessage(
+			`{"content":[{"token":"t","logprob":-0.5,"bytes":null,"top_logprobs":[]}]}`,
+		)
 	}
 	return choice
 }
@@ -128,7 +130,9 @@ func (s *stream) chatCall(i int, complete *int) bool {
 			call["id"] = s.callID(i)
 		}
 		if first && s.provider == "gemini" && at == 0 {
-			call["extra_content"] = object{"google": object{"thought_signature": s.account.redacted(s.id("thought-", i))}}
+			call["extra_content"] = object{
+				"google": object{"thought_signature": s.account.redacted(s.id("thought-", i))},
+			}
 		}
 		return choice(object{"tool_calls": []any{call}}, nil)
 	}

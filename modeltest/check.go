@@ -21,7 +21,9 @@ func (s *Server) check(d Dialect, name string, h http.Header, body []byte) *apiE
 		if d == Messages {
 			return invalid("The request body is not valid JSON")
 		}
-		return invalid("We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)")
+		return invalid(
+			"We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)",
+		)
 	}
 	if s.rules.Off {
 		return nil
@@ -30,7 +32,9 @@ func (s *Server) check(d Dialect, name string, h http.Header, body []byte) *apiE
 		return e
 	}
 	if d != Messages && d != Gemini && s.rules.flag(body) {
-		return invalid("Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different prompt: https://platform.openai.com/docs/guides/reasoning#advice-on-prompting").
+		return invalid(
+			"Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different prompt: https://platform.openai.com/docs/guides/reasoning#advice-on-prompting",
+		).
 			at("", "invalid_prompt")
 	}
 	switch d {
@@ -69,7 +73,9 @@ func (s *Server) checkKey(d Dialect, h http.Header) *apiError {
 		e.Code = ""
 		e.Message = "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY)."
 	case d != Messages:
-		e.Message = "Incorrect API key provided: " + mask(key) + ". You can find your API key at https://platform.openai.com/account/api-keys."
+		e.Message = "Incorrect API key provided: " + mask(
+			key,
+		) + ". You can find your API key at https://platform.openai.com/account/api-keys."
 	}
 	return &e
 }

@@ -84,12 +84,17 @@ func (s *Server) checkChat(body []byte) *apiError {
 			return e
 		}
 		if !isObjectSchema(t.Function.Parameters) {
-			return invalid("Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'.", t.Function.Name).
+			return invalid(
+				"Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'.",
+				t.Function.Name,
+			).
 				at(fmt.Sprintf("tools[%d].function.parameters", i), "invalid_function_parameters")
 		}
 	}
 	if len(req.Messages) == 0 {
-		return invalid("Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.").at("messages", "empty_array")
+		return invalid(
+			"Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+		).at("messages", "empty_array")
 	}
 	for i := range req.Messages {
 		if e := s.checkChatMessage(req.Messages[i], i); e != nil {
@@ -110,13 +115,32 @@ func (req *chatRequest) checkLimits(m Model, input int) *apiError {
 	}
 	switch {
 	case limit != nil && *limit < 1:
-		return invalid("Invalid '%s': integer below minimum value. Expected a value >= 1, but got %d instead.", name, *limit).at(name, "integer_below_min_value")
+		return invalid(
+			"Invalid '%s': integer below minimum value. Expected a value >= 1, but got %d instead.",
+			name,
+			*limit,
+		).at(name, "integer_below_min_value")
 	case limit != nil && m.MaxOutput > 0 && *limit > m.MaxOutput:
-		return invalid("max_tokens is too large: %d. This model supports at most %d completion tokens, whereas you provided %d.", *limit, m.MaxOutput, *limit).at(name, "invalid_value")
+		return invalid(
+			"max_tokens is too large: %d. This model supports at most %d completion tokens, whereas you provided %d.",
+			*limit,
+			m.MaxOutput,
+			*limit,
+		).at(name, "invalid_value")
 	case m.Window > 0 && limit != nil && input+*limit > m.Window:
-		return invalid("This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion). Please reduce the length of the messages or completion.", m.Window, input+*limit, input, *limit).at("messages", "context_length_exceeded")
+		return invalid(
+			"This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion). Please reduce the length of the messages or completion.",
+			m.Window,
+			input+*limit,
+			input,
+			*limit,
+		).at("messages", "context_length_exceeded")
 	case m.Window > 0 && input > m.Window:
-		return invalid("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.", m.Window, input).at("messages", "context_length_exceeded")
+		return invalid(
+			"This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.",
+			m.Window,
+			input,
+		).at("messages", "context_length_exceeded")
 	}
 	return nil
 }
@@ -127,14 +151,19 @@ func (s *Server) checkChatMessage(m chatMessage, i int) *apiError {
 	switch m.Role {
 	case "system", "developer", "user", "tool":
 		if len(m.ToolCalls) > 0 {
-			return invalid("Invalid parameter: 'tool_calls' is only allowed for role 'assistant'.").at(at+".tool_calls", "")
+			return invalid(
+				"Invalid parameter: 'tool_calls' is only allowed for role 'assistant'.",
+			).at(at+".tool_calls", "")
 		}
 	case "assistant":
 		if e := s.checkDetails(m, i); e != nil {
 			return e
 		}
 	default:
-		return invalid("Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.", m.Role).at(at+".role", "invalid_value")
+		return invalid(
+			"Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.",
+			m.Role,
+		).at(at+".role", "invalid_value")
 	}
 	for k, c := range m.ToolCalls {
 		param := fmt.Sprintf("%s.tool_calls[%d]", at, k)
@@ -142,14 +171,21 @@ func (s *Server) checkChatMessage(m chatMessage, i int) *apiError {
 			return emptyString(param + ".id")
 		}
 		if len(c.ID) > 64 {
-			return invalid("Invalid '%s.id': string too long. Expected a string with maximum length 64, but got a string with length %d instead.", param, len(c.ID)).
+			return invalid(
+				"Invalid '%s.id': string too long. Expected a string with maximum length 64, but got a string with length %d instead.",
+				param,
+				len(c.ID),
+			).
 				at(param+".id", "string_above_max_length")
 		}
 		if e := checkName(param+".function.name", c.Function.Name); e != nil {
 			return e
 		}
 		if c.Function.Arguments == nil || !isObject([]byte(*c.Function.Arguments)) {
-			return invalid("Invalid '%s.function.arguments': string is not a valid JSON object.", param).at(param+".function.arguments", "invalid_value")
+			return invalid(
+				"Invalid '%s.function.arguments': string is not a valid JSON object.",
+				param,
+			).at(param+".function.arguments", "invalid_value")
 		}
 	}
 	return s.checkChatContent(m, at)
@@ -174,10 +210,16 @@ func (s *Server) checkChatContent(m chatMessage, at string) *apiError {
 	}
 	parts, ok := list(m.Content)
 	if !ok {
-		return invalid("Invalid type for '%s.content': expected one of a string or array of objects.", at).at(at+".content", "invalid_type")
+		return invalid(
+			"Invalid type for '%s.content': expected one of a string or array of objects.",
+			at,
+		).at(at+".content", "invalid_type")
 	}
 	if len(parts) == 0 {
-		return invalid("Invalid '%s.content': empty array. Expected an array with minimum length 1, but got an empty array instead.", at).at(at+".content", "empty_array")
+		return invalid(
+			"Invalid '%s.content': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+			at,
+		).at(at+".content", "empty_array")
 	}
 	for k, raw := range parts {
 		var part struct{ Type, Text string }
@@ -220,10 +262,15 @@ func (req *chatRequest) checkCalls() *apiError {
 		if m.Role == "tool" {
 			switch {
 			case known == nil:
-				return invalid("Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.").
+				return invalid(
+					"Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+				).
 					at(fmt.Sprintf("messages.[%d].role", i), "")
 			case !slices.Contains(known, m.ToolCallID):
-				return invalid("Invalid parameter: 'tool_call_id' of '%s' not found in 'tool_calls' of previous message.", m.ToolCallID).
+				return invalid(
+					"Invalid parameter: 'tool_call_id' of '%s' not found in 'tool_calls' of previous message.",
+					m.ToolCallID,
+				).
 					at(fmt.Sprintf("messages.[%d].tool_call_id", i), "")
 			case !slices.Contains(open, m.ToolCallID):
 				return invalid("Duplicate value for 'tool_call_id' of '%s' in message[%d].", m.ToolCallID, i).
@@ -253,7 +300,10 @@ func (req *chatRequest) checkCalls() *apiError {
 }
 
 func missingOutputs(calls []string, i int) *apiError {
-	return invalid("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(calls, ", ")).
+	return invalid(
+		"An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s",
+		strings.Join(calls, ", "),
+	).
 		at(fmt.Sprintf("messages.[%d].role", i), "")
 }
 
@@ -264,7 +314,9 @@ func (s *Server) checkChatRoles(messages []chatMessage) *apiError {
 	for i, m := range messages {
 		if m.Role == "system" || m.Role == "developer" {
 			if i > 0 && before != "" {
-				return invalid("Conversation roles must alternate user/assistant/user/assistant/... (a system message must come first)")
+				return invalid(
+					"Conversation roles must alternate user/assistant/user/assistant/... (a system message must come first)",
+				)
 			}
 			continue
 		}

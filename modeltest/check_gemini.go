@@ -81,10 +81,21 @@ func (s *Server) checkGemini(name string, body []byte) *apiError {
 	}
 	m, known := s.rules.model(name)
 	if !known {
-		return &apiError{Status: 404, Type: "NOT_FOUND", Message: fmt.Sprintf("models/%s is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.", name)}
+		return &apiError{
+			Status: 404,
+			Type:   "NOT_FOUND",
+			Message: fmt.Sprintf(
+				"models/%s is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.",
+				name,
+			),
+		}
 	}
 	if n := m.tokens(body); m.Window > 0 && n > m.Window {
-		return geminiInvalid("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", n, m.Window)
+		return geminiInvalid(
+			"The input token count (%d) exceeds the maximum number of tokens allowed (%d).",
+			n,
+			m.Window,
+		)
 	}
 	for _, check := range []func() *apiError{
 		func() *apiError { return req.checkConfig(name, m) }, req.checkTools, func() *apiError { return req.checkTogether(name) }, func() *apiError { return s.checkContents(&req) }, req.checkTurns, req.checkAnswers,
@@ -101,7 +112,11 @@ func (req *geminiRequest) checkConfig(name string, m Model) *apiError {
 	c := req.GenerationConfig
 	switch {
 	case c.MaxOutputTokens < 0 || m.MaxOutput > 0 && c.MaxOutputTokens > m.MaxOutput:
-		return geminiInvalid("Unable to submit request because it has a maxOutputTokens value of %d but the supported range is from 1 (inclusive) to %d (exclusive). Update the value and try again.", c.MaxOutputTokens, m.MaxOutput+1)
+		return geminiInvalid(
+			"Unable to submit request because it has a maxOutputTokens value of %d but the supported range is from 1 (inclusive) to %d (exclusive). Update the value and try again.",
+			c.MaxOutputTokens,
+			m.MaxOutput+1,
+		)
 	case c.ThinkingConfig != nil && c.ThinkingConfig.ThinkingBudget != nil && c.ThinkingConfig.ThinkingLevel != "":
 		return geminiInvalid("You can only set one of thinking budget and thinking level.")
 	case strings.HasPrefix(name, "gemini-2") && c.ResponseMIMEType == "application/json" && len(req.Tools) > 0:
@@ -121,7 +136,10 @@ func (req *geminiRequest) checkTools() *apiError {
 			at := fmt.Sprintf("* GenerateContentRequest.tools[%d].function_declarations[%d]", i, k)
 			switch {
 			case !matches(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`, f.Name):
-				return geminiInvalid("%s.name: Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128.", at)
+				return geminiInvalid(
+					"%s.name: Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128.",
+					at,
+				)
 			case seen[f.Name]:
 				return geminiInvalid("Duplicate function declaration found: %s", f.Name)
 			case len(f.Parameters) > 0 && len(f.JSONSchema) > 0:
@@ -168,21 +186,33 @@ func (s *Server) checkPart(role string, p geminiPart, at string) *apiError {
 	case kinds != 1:
 		return geminiInvalid("%s.data: required oneof field 'data' must have one initialized field", at)
 	case p.Text != nil && blank(*p.Text) && p.ThoughtSignature == "" && !s.rules.AllowEmptyText: // Vertex
-		return geminiInvalid("Unable to submit request because it must have a text parameter. Add a text parameter and try again.")
+		return geminiInvalid(
+			"Unable to submit request because it must have a text parameter. Add a text parameter and try again.",
+		)
 	case p.InlineData != nil && (p.InlineData.MIMEType == "" || !readableImage(p.InlineData.Data)):
-		return geminiInvalid("Unable to process input image. Please retry or report in https://developers.generativeai.google/guide/troubleshooting")
+		return geminiInvalid(
+			"Unable to process input image. Please retry or report in https://developers.generativeai.google/guide/troubleshooting",
+		)
 	case p.FunctionCall != nil && role != "model":
-		return geminiInvalid("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
+		return geminiInvalid(
+			"Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
+		)
 	case p.FunctionResponse != nil && role != "user":
 		return geminiInvalid("Please ensure that function response turn comes immediately after a function call turn.")
 	case p.FunctionCall != nil && p.FunctionCall.Name == "":
 		return geminiInvalid("%s.function_call.name: Name cannot be empty.", at)
 	case p.FunctionCall != nil && len(p.FunctionCall.Args) > 0 && !isObject(p.FunctionCall.Args):
-		return geminiInvalid("Invalid value at '%s.function_call.args' (type.googleapis.com/google.protobuf.Struct)", at)
+		return geminiInvalid(
+			"Invalid value at '%s.function_call.args' (type.googleapis.com/google.protobuf.Struct)",
+			at,
+		)
 	case p.FunctionResponse != nil && p.FunctionResponse.Name == "":
 		return geminiInvalid("%s.function_response.name: Name cannot be empty.", at)
 	case p.FunctionResponse != nil && !isObject(p.FunctionResponse.Response):
-		return geminiInvalid("Invalid value at '%s.function_response.response' (type.googleapis.com/google.protobuf.Struct)", at)
+		return geminiInvalid(
+			"Invalid value at '%s.function_response.response' (type.googleapis.com/google.protobuf.Struct)",
+			at,
+		)
 	}
 	return nil
 }
@@ -213,15 +243,21 @@ func (req *geminiRequest) checkAnswers() *apiError {
 			case p.FunctionResponse != nil && len(answers) == k:
 				answers = append(answers, p)
 			case p.FunctionResponse != nil:
-				return geminiInvalid("Please ensure that function response turn comes immediately after a function call turn.")
+				return geminiInvalid(
+					"Please ensure that function response turn comes immediately after a function call turn.",
+				)
 			}
 		}
 		if len(answers) != len(calls) {
-			return geminiInvalid("Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.")
+			return geminiInvalid(
+				"Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
+			)
 		}
 		for k, a := range answers {
 			if call := calls[k].FunctionCall; a.FunctionResponse.Name != call.Name || a.FunctionResponse.ID != call.ID {
-				return geminiInvalid("Please ensure that the function response parts match the function call parts of the function call turn.")
+				return geminiInvalid(
+					"Please ensure that the function response parts match the function call parts of the function call turn.",
+				)
 			}
 		}
 		calls = now
@@ -244,7 +280,11 @@ func (s *Server) checkSignatures(req *geminiRequest) *apiError {
 			}
 			if p.FunctionCall != nil && first {
 				if first = false; sign == "" {
-					return geminiInvalid("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s` , position %d. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.", p.FunctionCall.Name, i+1)
+					return geminiInvalid(
+						"Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s` , position %d. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.",
+						p.FunctionCall.Name,
+						i+1,
+					)
 				}
 			}
 		}

@@ -13,7 +13,9 @@ import (
 
 // unsupportedImage is in OpenAI's words, for Responses and Chat Completions.
 func unsupportedImage(param string) *apiError {
-	return invalid("You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', 'jpeg', 'gif', 'webp'].").
+	return invalid(
+		"You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', 'jpeg', 'gif', 'webp'].",
+	).
 		at(param, "invalid_image_format")
 }
 

@@ -77,7 +77,10 @@ func (s *Server) checkMessages(h http.Header, body []byte) *apiError {
 		return e
 	}
 	if strings.Count(string(body), `"cache_control":{`) > 4 {
-		return invalid("A maximum of 4 blocks with cache_control may be provided. Found %d.", strings.Count(string(body), `"cache_control":{`))
+		return invalid(
+			"A maximum of 4 blocks with cache_control may be provided. Found %d.",
+			strings.Count(string(body), `"cache_control":{`),
+		)
 	}
 	if len(req.Messages) == 0 {
 		return invalid("messages: at least one message is required")
@@ -120,15 +123,27 @@ func (req *messagesRequest) checkLimits(m Model, input int) *apiError {
 	case *req.MaxTokens < 1:
 		return invalid("max_tokens: Input should be greater than or equal to 1")
 	case m.MaxOutput > 0 && *req.MaxTokens > m.MaxOutput:
-		return invalid("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", *req.MaxTokens, m.MaxOutput, m.ID)
+		return invalid(
+			"max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s",
+			*req.MaxTokens,
+			m.MaxOutput,
+			m.ID,
+		)
 	case m.Window > 0 && input > m.Window:
 		return invalid("prompt is too long: %d tokens > %d maximum", input, m.Window)
 	case m.Window > 0 && input+*req.MaxTokens > m.Window:
-		return invalid("input length and `max_tokens` exceed context limit: %d + %d > %d, decrease input length or `max_tokens` and try again", input, *req.MaxTokens, m.Window)
+		return invalid(
+			"input length and `max_tokens` exceed context limit: %d + %d > %d, decrease input length or `max_tokens` and try again",
+			input,
+			*req.MaxTokens,
+			m.Window,
+		)
 	case req.Thinking.Type == "enabled" && req.Thinking.Budget < 1024:
 		return invalid("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
 	case req.Thinking.Type == "enabled" && *req.MaxTokens <= req.Thinking.Budget:
-		return invalid("`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size")
+		return invalid(
+			"`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size",
+		)
 	}
 	return nil
 }
@@ -160,7 +175,11 @@ func (req *messagesRequest) checkTools() *apiError {
 func (s *Server) checkMessage(req *messagesRequest, i int) *apiError {
 	m := &req.Messages[i]
 	if m.Role != "user" && m.Role != "assistant" {
-		return invalid("messages: Unexpected role \"%s\". The Messages API accepts a top-level `system` parameter, not \"%s\" as an input message role.", m.Role, m.Role)
+		return invalid(
+			"messages: Unexpected role \"%s\". The Messages API accepts a top-level `system` parameter, not \"%s\" as an input message role.",
+			m.Role,
+			m.Role,
+		)
 	}
 	if content, ok := text(m.Content); ok {
 		m.blocks = []messagesBlock{{Type: "text", Text: content}}
@@ -190,7 +209,10 @@ func (s *Server) emptyMessage(req *messagesRequest, i int) *apiError {
 	case i == len(req.Messages)-1:
 		return nil
 	}
-	return invalid("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
+	return invalid(
+		"messages.%d: all messages must have non-empty content except for the optional final assistant message",
+		i,
+	)
 }
 
 // checkBlock checks block k of message i by itself.
@@ -227,7 +249,11 @@ func (s *Server) checkBlock(req *messagesRequest, i, k int) *apiError {
 	case "document", "search_result":
 		// their contents are none of our business
 	default:
-		return invalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags: 'document', 'image', 'redacted_thinking', 'search_result', 'server_tool_use', 'text', 'thinking', 'tool_result', 'tool_use', 'web_search_tool_result'", at, b.Type)
+		return invalid(
+			"%s: Input tag '%s' found using 'type' does not match any of the expected tags: 'document', 'image', 'redacted_thinking', 'search_result', 'server_tool_use', 'text', 'thinking', 'tool_result', 'tool_use', 'web_search_tool_result'",
+			at,
+			b.Type,
+		)
 	}
 	return nil
 }
@@ -255,7 +281,10 @@ func (s *Server) checkThinking(b messagesBlock, at string) *apiError {
 	case s.issued.played(*b.Signature) && b.Thinking != "":
 		return nil
 	case s.issued.altered(*b.Signature, b.Thinking):
-		return invalid("%s: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.", at)
+		return invalid(
+			"%s: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.",
+			at,
+		)
 	}
 	return invalid("%s: Invalid `signature` in `thinking` block", at)
 }
@@ -308,14 +337,24 @@ func (req *messagesRequest) checkPairs() *apiError {
 				calls = append(calls, b.ID)
 			case "tool_result":
 				if answered[b.ToolUseID] {
-					return invalid("messages.%d.content.%d: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s", i, k, b.ToolUseID)
+					return invalid(
+						"messages.%d.content.%d: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s",
+						i,
+						k,
+						b.ToolUseID,
+					)
 				}
 				answered[b.ToolUseID] = true
 				if k > 0 && m.blocks[k-1].Type != "tool_result" {
 					return unanswered(i-1, open)
 				}
 				if !slices.Contains(open, b.ToolUseID) {
-					return invalid("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", i, k, b.ToolUseID)
+					return invalid(
+						"messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.",
+						i,
+						k,
+						b.ToolUseID,
+					)
 				}
 			case "text":
 				if len(calls) > 0 {
@@ -335,7 +374,11 @@ func (req *messagesRequest) checkPairs() *apiError {
 }
 
 func unanswered(i int, calls []string) *apiError {
-	return invalid("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", i, strings.Join(calls, ", "))
+	return invalid(
+		"messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
+		i,
+		strings.Join(calls, ", "),
+	)
 }
 
 func without(ids []string, answered map[string]bool) []string {
@@ -364,7 +407,11 @@ func (s *Server) checkThinkingKept(req *messagesRequest) *apiError {
 	}
 	for _, b := range last.blocks {
 		if b.Type == "tool_use" && !s.issued.unthought(b.ID) {
-			return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking", n-2, last.blocks[0].Type)
+			return invalid(
+				"messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking",
+				n-2,
+				last.blocks[0].Type,
+			)
 		}
 	}
 	return nil
@@ -376,7 +423,10 @@ func (s *Server) checkRoles(req *messagesRequest) *apiError {
 	}
 	for i, m := range req.Messages {
 		if i > 0 && m.Role == req.Messages[i-1].Role && !s.rules.AllowRepeatedRoles {
-			return invalid("messages: roles must alternate between \"user\" and \"assistant\", but found multiple \"%s\" roles in a row", m.Role)
+			return invalid(
+				"messages: roles must alternate between \"user\" and \"assistant\", but found multiple \"%s\" roles in a row",
+				m.Role,
+			)
 		}
 		if m.Role == "assistant" && len(m.blocks) > 0 && i < len(req.Messages)-1 {
 			if last := m.blocks[len(m.blocks)-1].Type; last == "thinking" || last == "redacted_thinking" {
@@ -389,7 +439,9 @@ func (s *Server) checkRoles(req *messagesRequest) *apiError {
 		return nil
 	}
 	if !s.rules.AllowPrefill && !searched(last) {
-		return invalid("This model does not support assistant message prefill. The conversation must end with a user message.")
+		return invalid(
+			"This model does not support assistant message prefill. The conversation must end with a user message.",
+		)
 	}
 	if n := len(last.blocks); n > 0 && last.blocks[n-1].Text != strings.TrimRight(last.blocks[n-1].Text, " \t\r\n") {
 		return invalid("messages: final assistant content cannot end with trailing whitespace")

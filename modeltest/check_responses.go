@@ -67,7 +67,10 @@ func (s *Server) checkResponses(body []byte) *apiError {
 		return invalid("Store must be set to false").at("store", "")
 	}
 	if req.PreviousID != "" {
-		return invalid("Previous response with id '%s' not found.", req.PreviousID).at("previous_response_id", "previous_response_not_found")
+		return invalid(
+			"Previous response with id '%s' not found.",
+			req.PreviousID,
+		).at("previous_response_id", "previous_response_not_found")
 	}
 	if e := req.checkLimits(model, model.tokens(loaded(body))); e != nil {
 		return e
@@ -106,7 +109,12 @@ func (s *Server) checkResponses(body []byte) *apiError {
 func invalidType(err error) *apiError {
 	var e *json.UnmarshalTypeError
 	if errors.As(err, &e) {
-		return invalid("Invalid type for '%s': expected %s, but got %s instead.", e.Field, e.Type.Kind(), e.Value).at(e.Field, "invalid_type")
+		return invalid(
+			"Invalid type for '%s': expected %s, but got %s instead.",
+			e.Field,
+			e.Type.Kind(),
+			e.Value,
+		).at(e.Field, "invalid_type")
 	}
 	return invalid("%v", err)
 }
@@ -114,10 +122,17 @@ func invalidType(err error) *apiError {
 func (req *responsesRequest) checkLimits(m Model, input int) *apiError {
 	switch {
 	case req.MaxTokens != nil && *req.MaxTokens < 16:
-		return invalid("Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got %d instead.", *req.MaxTokens).
+		return invalid(
+			"Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got %d instead.",
+			*req.MaxTokens,
+		).
 			at("max_output_tokens", "integer_below_min_value")
 	case req.MaxTokens != nil && m.MaxOutput > 0 && *req.MaxTokens > m.MaxOutput:
-		return invalid("Invalid 'max_output_tokens': integer above maximum value. Expected a value <= %d, but got %d instead.", m.MaxOutput, *req.MaxTokens).
+		return invalid(
+			"Invalid 'max_output_tokens': integer above maximum value. Expected a value <= %d, but got %d instead.",
+			m.MaxOutput,
+			*req.MaxTokens,
+		).
 			at("max_output_tokens", "integer_above_max_value")
 	case m.Window > 0 && input > m.Window:
 		return invalid("Your input exceeds the context window of this model. Please adjust your input and try again.").
@@ -146,7 +161,10 @@ func checkResponsesTools(at string, tools []responsesTool) *apiError {
 			return e
 		}
 		if t.Type == "function" && !isObjectSchema(t.Parameters) {
-			return invalid("Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'.", t.Name).
+			return invalid(
+				"Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'.",
+				t.Name,
+			).
 				at(fmt.Sprintf("%s[%d].parameters", at, i), "invalid_function_parameters")
 		}
 	}
@@ -170,17 +188,27 @@ func checkName(param, name string) *apiError {
 	case name == "":
 		return emptyString(param)
 	case len(name) > 64:
-		return invalid("Invalid '%s': string too long. Expected a string with maximum length 64, but got a string with length %d instead.", param, len(name)).
+		return invalid(
+			"Invalid '%s': string too long. Expected a string with maximum length 64, but got a string with length %d instead.",
+			param,
+			len(name),
+		).
 			at(param, "string_above_max_length")
 	case !matches(`^[a-zA-Z0-9_-]+$`, name):
-		return invalid("Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", param).
+		return invalid(
+			"Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+			param,
+		).
 			at(param, "invalid_value")
 	}
 	return nil
 }
 
 func emptyString(param string) *apiError {
-	return invalid("Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string instead.", param).
+	return invalid(
+		"Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string instead.",
+		param,
+	).
 		at(param, "empty_string")
 }
 
@@ -194,7 +222,9 @@ func (s *Server) readInput(req *responsesRequest) *apiError {
 	}
 	elements, ok := list(req.Input)
 	if !ok || len(elements) == 0 {
-		return invalid("One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation_id' must be provided.").
+		return invalid(
+			"One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation_id' must be provided.",
+		).
 			at("input", "missing_required_parameter")
 	}
 	for i, raw := range elements {
@@ -217,16 +247,30 @@ func (s *Server) readInput(req *responsesRequest) *apiError {
 func (s *Server) checkItem(req *responsesRequest, i int) *apiError {
 	it, at := req.items[i], fmt.Sprintf("input[%d]", i)
 	prefix := map[string]string{
-		"message": "msg", "function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs",
-		"function_call_output": "", "custom_tool_call_output": "", "tool_search_call": "tsc", "tool_search_output": "tso",
+		"message":                 "msg",
+		"function_call":           "fc",
+		"custom_tool_call":        "ctc",
+		"reasoning":               "rs",
+		"function_call_output":    "",
+		"custom_tool_call_output": "",
+		"tool_search_call":        "tsc",
+		"tool_search_output":      "tso",
 	}
 	want, known := prefix[it.Type]
 	if !known {
-		return invalid("Invalid value: '%s'. Supported values are: 'message', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output', and 'reasoning'.", it.Type).
+		return invalid(
+			"Invalid value: '%s'. Supported values are: 'message', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output', and 'reasoning'.",
+			it.Type,
+		).
 			at(at, "invalid_value")
 	}
 	if it.ID != "" && want != "" && !strings.HasPrefix(it.ID, want) {
-		return invalid("Invalid '%s.id': '%s'. Expected an ID that begins with '%s'.", at, it.ID, want).at(at+".id", "invalid_value")
+		return invalid(
+			"Invalid '%s.id': '%s'. Expected an ID that begins with '%s'.",
+			at,
+			it.ID,
+			want,
+		).at(at+".id", "invalid_value")
 	}
 	switch {
 	case it.Type == "message":
@@ -249,7 +293,10 @@ func (s *Server) checkItem(req *responsesRequest, i int) *apiError {
 
 func (s *Server) checkResponsesMessage(it responsesItem, at string) *apiError {
 	if !slices.Contains([]string{"user", "assistant", "system", "developer"}, it.Role) {
-		return invalid("Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.", it.Role).at(at, "invalid_value")
+		return invalid(
+			"Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.",
+			it.Role,
+		).at(at, "invalid_value")
 	}
 	if content, ok := text(it.Content); ok {
 		if blank(content) && !s.rules.AllowEmptyText {
@@ -270,7 +317,11 @@ func (s *Server) checkResponsesMessage(it responsesItem, at string) *apiError {
 			allowed = []string{"output_text", "refusal"}
 		}
 		if !slices.Contains(allowed, part.Type) {
-			return invalid("Invalid value: '%s'. Supported values are: '%s'.", part.Type, strings.Join(allowed, "', '")).at(param, "invalid_value")
+			return invalid(
+				"Invalid value: '%s'. Supported values are: '%s'.",
+				part.Type,
+				strings.Join(allowed, "', '"),
+			).at(param, "invalid_value")
 		}
 		if strings.HasSuffix(part.Type, "_text") && blank(part.Text) && !s.rules.AllowEmptyText {
 			return emptyString(param + ".text")
@@ -287,7 +338,11 @@ func checkCallItem(it responsesItem, at string) *apiError {
 	case it.CallID == "":
 		return emptyString(at + ".call_id")
 	case len(it.CallID) > 64:
-		return invalid("Invalid '%s.call_id': string too long. Expected a string with maximum length 64, but got a string with length %d instead.", at, len(it.CallID)).
+		return invalid(
+			"Invalid '%s.call_id': string too long. Expected a string with maximum length 64, but got a string with length %d instead.",
+			at,
+			len(it.CallID),
+		).
 			at(at+".call_id", "string_above_max_length")
 	case it.isOutput() && len(it.Output) == 0:
 		return invalid("Missing required parameter: '%s.output'.", at).at(at+".output", "missing_required_parameter")
@@ -298,7 +353,10 @@ func checkCallItem(it responsesItem, at string) *apiError {
 		return e
 	}
 	if it.Type == "function_call" && !isObject([]byte(it.Arguments)) {
-		return invalid("Invalid '%s.arguments': string is not a valid JSON object.", at).at(at+".arguments", "invalid_value")
+		return invalid(
+			"Invalid '%s.arguments': string is not a valid JSON object.",
+			at,
+		).at(at+".arguments", "invalid_value")
 	}
 	return nil
 }
@@ -319,7 +377,10 @@ func (req *responsesRequest) checkCalls() *apiError {
 			calls[it.CallID] = true
 		case it.isOutput():
 			if !calls[it.CallID] {
-				return invalid("No tool call found for function call output with call_id %s.", it.CallID).at("input", "")
+				return invalid(
+					"No tool call found for function call output with call_id %s.",
+					it.CallID,
+				).at("input", "")
 			}
 			if outputs[it.CallID] {
 				return duplicate(it.CallID)
@@ -336,7 +397,10 @@ func (req *responsesRequest) checkCalls() *apiError {
 }
 
 func duplicate(id string) *apiError {
-	return invalid("Duplicate item found with id %s. Remove duplicate items from your input and try again.", id).at("input", "")
+	return invalid(
+		"Duplicate item found with id %s. Remove duplicate items from your input and try again.",
+		id,
+	).at("input", "")
 }
 
 // checkReasoning requires that reasoning items are unaltered, and together with the items
@@ -349,7 +413,12 @@ func (s *Server) checkReasoning(req *responsesRequest) *apiError {
 	for i, it := range req.items {
 		if it.Type != "reasoning" {
 			if needs := s.issued.before(it.ID); it.ID != "" && needs != "" && !present[needs] {
-				return invalid("Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", it.ID, it.Type, needs).at("input", "")
+				return invalid(
+					"Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.",
+					it.ID,
+					it.Type,
+					needs,
+				).at("input", "")
 			}
 			continue
 		}
@@ -357,7 +426,10 @@ func (s *Server) checkReasoning(req *responsesRequest) *apiError {
 			return e
 		}
 		if i+1 == len(req.items) || !s.mayFollow(it, req.items[i+1]) {
-			return invalid("Item '%s' of type 'reasoning' was provided without its required following item.", it.ID).at("input", "")
+			return invalid(
+				"Item '%s' of type 'reasoning' was provided without its required following item.",
+				it.ID,
+			).at("input", "")
 		}
 	}
 	return nil
@@ -369,7 +441,10 @@ func (s *Server) checkEncrypted(req *responsesRequest, it responsesItem) *apiErr
 	case it.Encrypted != nil && (s.account().knownEncrypted(it.ID, *it.Encrypted) || s.issued.played(*it.Encrypted)):
 		return nil
 	case it.Encrypted != nil:
-		return invalid("The encrypted content for item %s could not be verified. Reason: Encrypted content could not be decrypted or parsed.", it.ID).
+		return invalid(
+			"The encrypted content for item %s could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
+			it.ID,
+		).
 			at("", "invalid_encrypted_content")
 	case !stateless && s.issued.knows(it.ID):
 		return nil

@@ -82,7 +82,10 @@ func checkFormat(param, inner, kind string, f schemaFormat) *apiError {
 		return nil
 	case "json_schema":
 	default:
-		return invalid("Invalid value: '%s'. Supported values are: 'json_object', 'json_schema', and 'text'.", kind).at(param+".type", "invalid_value")
+		return invalid(
+			"Invalid value: '%s'. Supported values are: 'json_object', 'json_schema', and 'text'.",
+			kind,
+		).at(param+".type", "invalid_value")
 	}
 	if f.Name == "" {
 		return invalid("Missing required parameter: '%s.name'.", inner).at(inner+".name", "missing_required_parameter")
@@ -91,15 +94,26 @@ func checkFormat(param, inner, kind string, f schemaFormat) *apiError {
 		return e
 	}
 	if len(f.Schema) == 0 {
-		return invalid("Missing required parameter: '%s.schema'.", inner).at(inner+".schema", "missing_required_parameter")
+		return invalid(
+			"Missing required parameter: '%s.schema'.",
+			inner,
+		).at(inner+".schema", "missing_required_parameter")
 	}
 	var schema map[string]any
 	if json.Unmarshal(f.Schema, &schema) != nil || schema["type"] != "object" {
-		return invalid("Invalid schema for response_format '%s': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"%v\"'.", f.Name, schema["type"]).
+		return invalid(
+			"Invalid schema for response_format '%s': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"%v\"'.",
+			f.Name,
+			schema["type"],
+		).
 			at(param, "invalid_json_schema")
 	}
 	if open := openObject(schema, ""); f.Strict && open != "" {
-		return invalid("Invalid schema for response_format '%s': In context=(%s", f.Name, open).at(param, "invalid_json_schema")
+		return invalid(
+			"Invalid schema for response_format '%s': In context=(%s",
+			f.Name,
+			open,
+		).at(param, "invalid_json_schema")
 	}
 	return nil
 }
@@ -107,14 +121,19 @@ func checkFormat(param, inner, kind string, f schemaFormat) *apiError {
 // checkOutputFormat is Anthropic's.
 func checkOutputFormat(f schemaFormat) *apiError {
 	if f.Type != "json_schema" {
-		return invalid("output_config.format: Input tag '%s' found using 'type' does not match any of the expected tags: 'json_schema'", f.Type)
+		return invalid(
+			"output_config.format: Input tag '%s' found using 'type' does not match any of the expected tags: 'json_schema'",
+			f.Type,
+		)
 	}
 	var schema map[string]any
 	if json.Unmarshal(f.Schema, &schema) != nil || schema == nil {
 		return invalid("output_config.format.schema: Input should be a valid dictionary")
 	}
 	if leaky(schema) {
-		return invalid("output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false")
+		return invalid(
+			"output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
+		)
 	}
 	return nil
 }

@@ -17,7 +17,11 @@ func checkOwnTool(i int, kind, name string, schema json.RawMessage) *apiError {
 	}
 	switch search := strings.HasPrefix(kind, "web_search_"); {
 	case search && !slices.Contains([]string{"web_search_20250305", "web_search_20260209"}, kind):
-		return invalid("tools.%d: Input tag '%s' found using 'type' does not match any of the expected tags: 'custom', 'web_search_20250305', 'web_search_20260209'", i, kind)
+		return invalid(
+			"tools.%d: Input tag '%s' found using 'type' does not match any of the expected tags: 'custom', 'web_search_20250305', 'web_search_20260209'",
+			i,
+			kind,
+		)
 	case search && name != "web_search":
 		return invalid("tools.%d.%s.name: Input should be 'web_search'", i, kind)
 	case search && len(schema) > 0:
@@ -70,7 +74,12 @@ func checkServerUse(m *messagesMessage, b messagesBlock, at string) *apiError {
 			return nil
 		}
 	}
-	return invalid("%s: `%s` tool use with id `%s` was found without a corresponding `%[2]s_tool_result` block", at, b.Name, b.ID)
+	return invalid(
+		"%s: `%s` tool use with id `%s` was found without a corresponding `%[2]s_tool_result` block",
+		at,
+		b.Name,
+		b.ID,
+	)
 }
 
 // checkTogether: before Gemini 3, a request has functions or Google's search
@@ -80,7 +89,10 @@ func (req *geminiRequest) checkTogether(name string) *apiError {
 	for i, t := range req.Tools {
 		functions, search = functions || len(t.FunctionDeclarations) > 0, search || t.GoogleSearch != nil
 		if len(t.FunctionDeclarations) == 0 && t.GoogleSearch == nil {
-			return geminiInvalid("* GenerateContentRequest.tools[%d].tool_type: required one_of 'tool_type' must have one initialized field", i)
+			return geminiInvalid(
+				"* GenerateContentRequest.tools[%d].tool_type: required one_of 'tool_type' must have one initialized field",
+				i,
+			)
 		}
 	}
 	if functions && search && strings.HasPrefix(name, "gemini-2") {
@@ -93,13 +105,32 @@ func (req *geminiRequest) checkTogether(name string) *apiError {
 // (developers.openai.com/api/docs/guides/tools).
 func checkOwn(i int, kind string) *apiError {
 	known := []string{
-		"function", "custom", "web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11", "file_search", "code_interpreter",
-		"image_generation", "mcp", "computer_use_preview", "computer", "local_shell", "shell", "apply_patch", "tool_search", "namespace",
+		"function",
+		"custom",
+		"web_search",
+		"web_search_2025_08_26",
+		"web_search_preview",
+		"web_search_preview_2025_03_11",
+		"file_search",
+		"code_interpreter",
+		"image_generation",
+		"mcp",
+		"computer_use_preview",
+		"computer",
+		"local_shell",
+		"shell",
+		"apply_patch",
+		"tool_search",
+		"namespace",
 	}
 	if slices.Contains(known, kind) {
 		return nil
 	}
-	return invalid("Invalid value: '%s'. Supported values are: '%s'.", kind, strings.Join(known, "', '")).at(fmt.Sprintf("tools[%d].type", i), "invalid_value")
+	return invalid(
+		"Invalid value: '%s'. Supported values are: '%s'.",
+		kind,
+		strings.Join(known, "', '"),
+	).at(fmt.Sprintf("tools[%d].type", i), "invalid_value")
 }
 
 // searched reports whether a message is of a response in which the API searched: when it

@@ -30,7 +30,10 @@ func (s *Server) control(mux *http.ServeMux) {
 	mux.HandleFunc("GET /control/exchanges", s.controlled(s.controlExchanges))
 	mux.HandleFunc("POST /control/turns", s.controlled(s.controlTurns))
 	mux.HandleFunc("/control/", s.controlled(func(r *http.Request) (any, error) {
-		return nil, controlError{http.StatusNotFound, fmt.Sprintf("there is no %s %s; see docs/reference/scenarios.md", r.Method, r.URL.Path)}
+		return nil, controlError{
+			http.StatusNotFound,
+			fmt.Sprintf("there is no %s %s; see docs/reference/scenarios.md", r.Method, r.URL.Path),
+		}
 	}))
 }
 

@@ -29,7 +29,14 @@ func (s *Server) handleGemini(w http.ResponseWriter, r *http.Request) {
 func (r *rendering) gemini(yield func(frame) bool) {
 	s := &stream{rendering: r, yield: yield}
 	if r.geminiMalformed() {
-		_ = s.geminiEvent(frame{end: true}, object{"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "Malformed function call", "content": object{}})
+		_ = s.geminiEvent(
+			frame{end: true},
+			object{
+				"finishReason":  "MALFORMED_FUNCTION_CALL",
+				"finishMessage": "Malformed function call",
+				"content":       object{},
+			},
+		)
 		return
 	}
 	signed := false
@@ -102,7 +109,10 @@ func (s *stream) geminiCall(i int) bool {
 		part["thoughtSignature"] = s.account.redacted(s.id("thought-", i))
 	}
 	s.calls++
-	return s.geminiEvent(frame{start: true, delta: true, half: s.calls, call: s.calls, items: i == len(s.Items)-1}, object{"content": content(part)})
+	return s.geminiEvent(
+		frame{start: true, delta: true, half: s.calls, call: s.calls, items: i == len(s.Items)-1},
+		object{"content": content(part)},
+	)
 }
 
 func (s *stream) geminiEvent(f frame, candidate object) bool {
@@ -116,8 +126,11 @@ func (r *rendering) geminiObject(candidate object) object {
 	if !r.quirks[FaultNoUsage] {
 		u := r.usage()
 		body["usageMetadata"] = object{
-			"promptTokenCount": u.Input, "cachedContentTokenCount": u.CacheRead, "candidatesTokenCount": u.Output - u.Reasoning,
-			"thoughtsTokenCount": u.Reasoning, "totalTokenCount": u.Input + u.Output,
+			"promptTokenCount":        u.Input,
+			"cachedContentTokenCount": u.CacheRead,
+			"candidatesTokenCount":    u.Output - u.Reasoning,
+			"thoughtsTokenCount":      u.Reasoning,
+			"totalTokenCount":         u.Input + u.Output,
 		}
 	}
 	return body
@@ -193,13 +206,19 @@ func geminiError(status int, code, message string) []byte {
 func geminiErrors() []apiError {
 	list := []apiError{
 		{Status: 400, Message: "Request contains an invalid argument."},
-		{Status: 401, Message: "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential."},
+		{
+			Status:  401,
+			Message: "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.",
+		},
 		{Status: 402, Message: "Your prepayment credits are depleted. Insufficient credits."},
 		{Status: 403, Message: "Your API key doesn't have the required permissions."},
 		{Status: 404, Message: "The requested resource wasn't found."},
 		{Status: 413, Message: "Request payload size exceeds the limit."},
 		{Status: 429, Message: "Resource has been exhausted (e.g. check quota)."},
-		{Status: 500, Message: "An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting"},
+		{
+			Status:  500,
+			Message: "An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting",
+		},
 		{Status: 503, Message: "The model is overloaded. Please try again later."},
 		{Status: 504, Message: "Deadline expired before operation could complete."},
 	}
@@ -211,6 +230,11 @@ func geminiErrors() []apiError {
 
 // geminiBlocked is the answer to a prompt that is against the policy.
 func geminiBlocked() Turn {
-	data := encode(object{"promptFeedback": object{"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": object{"promptTokenCount": 1, "totalTokenCount": 1}})
+	data := encode(
+		object{
+			"promptFeedback": object{"blockReason": "PROHIBITED_CONTENT"},
+			"usageMetadata":  object{"promptTokenCount": 1, "totalTokenCount": 1},
+		},
+	)
 	return Turn{Response: Response{Stream: fmt.Appendf(nil, "data: %s\n\n", data)}}
 }

@@ -106,9 +106,20 @@ func (s *Server) turn(x *Exchange) (Turn, []Fault, bool) {
 
 func (s *Server) player(w http.ResponseWriter, r *http.Request, x *Exchange, turn Turn, faults []Fault) *player {
 	return &player{
-		s: s, x: x, turn: turn, faults: faults,
-		wire: wire{w: w, rc: http.NewResponseController(w), ctx: r.Context(), stop: s.stop},
-		r:    rendering{Response: turn.Response, n: x.N, at: x.At, dialect: x.Dialect, account: s.account(), provider: s.rules.Provider, custom: map[string]bool{}},
+		s:      s,
+		x:      x,
+		turn:   turn,
+		faults: faults,
+		wire:   wire{w: w, rc: http.NewResponseController(w), ctx: r.Context(), stop: s.stop},
+		r: rendering{
+			Response: turn.Response,
+			n:        x.N,
+			at:       x.At,
+			dialect:  x.Dialect,
+			account:  s.account(),
+			provider: s.rules.Provider,
+			custom:   map[string]bool{},
+		},
 	}
 }
 

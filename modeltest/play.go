@@ -177,7 +177,10 @@ func (p *player) between() error {
 }
 
 func unknownFrame() frame {
-	return frame{event: "modeltest.unknown", data: []byte(`{"type":"modeltest.unknown","choices":[],"index":7,"output_index":7}`)}
+	return frame{
+		event: "modeltest.unknown",
+		data:  []byte(`{"type":"modeltest.unknown","choices":[],"index":7,"output_index":7}`),
+	}
 }
 
 // write sends a frame once, twice, or after the next delta, as the faults ask.
@@ -261,7 +264,12 @@ func (p *player) hit(i int) error {
 	case FaultPings:
 		return p.ping(f)
 	case FaultMalformed:
-		return p.wire.frame(frame{event: "response.output_text.delta", data: []byte(`{"type":"response.output_text.delta","delta":"unfinis`)})
+		return p.wire.frame(
+			frame{
+				event: "response.output_text.delta",
+				data:  []byte(`{"type":"response.output_text.delta","delta":"unfinis`),
+			},
+		)
 	case FaultOversized:
 		return p.wire.oversized(f.Bytes)
 	case FaultUnknown:

@@ -24,7 +24,13 @@ type ProviderRule struct {
 
 // chatRule is a rule of Chat Completions, with a thread on GitHub as its source.
 func chatRule(provider, says, source string, check func(*Server, *chatRequest) *apiError) ProviderRule {
-	return ProviderRule{Provider: provider, Dialect: Chat, Says: says, Source: "https://github.com/" + source, chat: check}
+	return ProviderRule{
+		Provider: provider,
+		Dialect:  Chat,
+		Says:     says,
+		Source:   "https://github.com/" + source,
+		chat:     check,
+	}
 }
 
 // ProviderRules returns all of them.
@@ -33,19 +39,49 @@ func ProviderRules() []ProviderRule {
 	return []ProviderRule{
 		of("mistral", "a call's id has nine letters and digits", "anomalyco/opencode/issues/1680", mistralIDs),
 		of("mistral", "no user's message follows a tool's", "datapizza-labs/datapizza-ai/issues/98", mistralOrder),
-		of("vllm", "user and assistant take turns", "vllm-project/vllm/issues/6862", inTurns("After the optional system message, conversation roles must alternate user/assistant/user/assistant/...")),
-		of("perplexity", "user and assistant take turns", "perplexityai/api-discussion/issues/265", inTurns("After the (optional) system message(s), user and assistant roles should be alternating.")),
-		of("deepseek", "an assistant's message has reasoning_content", "continuedev/continue/issues/11285", deepseekThinks),
+		of(
+			"vllm",
+			"user and assistant take turns",
+			"vllm-project/vllm/issues/6862",
+			inTurns(
+				"After the optional system message, conversation roles must alternate user/assistant/user/assistant/...",
+			),
+		),
+		of(
+			"perplexity",
+			"user and assistant take turns",
+			"perplexityai/api-discussion/issues/265",
+			inTurns("After the (optional) system message(s), user and assistant roles should be alternating."),
+		),
+		of(
+			"deepseek",
+			"an assistant's message has reasoning_content",
+			"continuedev/continue/issues/11285",
+			deepseekThinks,
+		),
 		{
-			Provider: "deepseek", Dialect: Responses, Says: "nothing stands between the calls of a response",
-			Source: "https://github.com/pydantic/pydantic-ai (test_deepseek_responses_rejects_interleaved_function_calls)", responses: deepseekGroups,
+			Provider:  "deepseek",
+			Dialect:   Responses,
+			Says:      "nothing stands between the calls of a response",
+			Source:    "https://github.com/pydantic/pydantic-ai (test_deepseek_responses_rejects_interleaved_function_calls)",
+			responses: deepseekGroups,
 		},
 		{
 			Provider: "deepseek", Dialect: Messages, Says: "an assistant's message that calls has thinking",
 			Source: "https://github.com/esengine/DeepSeek-Reasonix/issues/8902", messages: deepseekThinksToo,
 		},
-		of("moonshot", "an assistant's message that calls has reasoning_content, which is not empty", "anomalyco/opencode/issues/10996", moonshotThinks),
-		of("gemini", "the first call of a message has a thought_signature", "securo-finance/securo/issues/884", geminiSigns),
+		of(
+			"moonshot",
+			"an assistant's message that calls has reasoning_content, which is not empty",
+			"anomalyco/opencode/issues/10996",
+			moonshotThinks,
+		),
+		of(
+			"gemini",
+			"the first call of a message has a thought_signature",
+			"securo-finance/securo/issues/884",
+			geminiSigns,
+		),
 		of("gemini", "a thought_signature is Gemini's own", "langchain-ai/langchain-google/pull/1581", geminiOwns),
 		of("groq", "no message has reasoning_content", "janhq/jan/issues/8136", groqField("reasoning_content")),
 		of("groq", "no message has reasoning", "karthink/gptel/issues/774", groqField("reasoning")),
@@ -137,7 +173,10 @@ func inTurns(words string) func(*Server, *chatRequest) *apiError {
 func deepseekThinks(_ *Server, req *chatRequest) *apiError {
 	return req.eachAnswer(func(i int, m chatMessage) *apiError {
 		if m.ReasoningContent == nil {
-			return invalid("Missing `reasoning_content` field in the assistant message at message index %d. For more information, please refer to https://api-docs.deepseek.com/guides/thinking_mode#tool-calls", i)
+			return invalid(
+				"Missing `reasoning_content` field in the assistant message at message index %d. For more information, please refer to https://api-docs.deepseek.com/guides/thinking_mode#tool-calls",
+				i,
+			)
 		}
 		return nil
 	})
@@ -146,7 +185,10 @@ func deepseekThinks(_ *Server, req *chatRequest) *apiError {
 func moonshotThinks(_ *Server, req *chatRequest) *apiError {
 	return req.eachAnswer(func(i int, m chatMessage) *apiError {
 		if len(m.ToolCalls) > 0 && (m.ReasoningContent == nil || *m.ReasoningContent == "") {
-			return invalid("thinking is enabled but reasoning_content is missing in assistant tool call message at index %d", i)
+			return invalid(
+				"thinking is enabled but reasoning_content is missing in assistant tool call message at index %d",
+				i,
+			)
 		}
 		return nil
 	})
@@ -173,7 +215,9 @@ func deepseekThinksToo(req *messagesRequest) *apiError {
 	for _, m := range req.Messages {
 		calls, thinks := false, false
 		for _, b := range m.blocks {
-			calls, thinks = calls || b.Type == "tool_use", thinks || b.Type == "thinking" || b.Type == "redacted_thinking"
+			calls, thinks = calls ||
+				b.Type == "tool_use", thinks || b.Type == "thinking" ||
+				b.Type == "redacted_thinking"
 		}
 		if m.Role == "assistant" && calls && !thinks {
 			return invalid("The `content[].thinking` in the thinking mode must be passed back to the API.")
@@ -188,7 +232,11 @@ const noSignature = "skip_thought_signature_validator"
 func geminiSigns(_ *Server, req *chatRequest) *apiError {
 	return req.eachAnswer(func(i int, m chatMessage) *apiError {
 		if len(m.ToolCalls) > 0 && m.ToolCalls[0].Extra.Google.Signature == "" {
-			return invalid("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s` , position %d. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.", m.ToolCalls[0].Function.Name, i)
+			return invalid(
+				"Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s` , position %d. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.",
+				m.ToolCalls[0].Function.Name,
+				i,
+			)
 		}
 		return nil
 	})
@@ -196,7 +244,8 @@ func geminiSigns(_ *Server, req *chatRequest) *apiError {
 
 func geminiOwns(s *Server, req *chatRequest) *apiError {
 	return req.eachCall(func(_ int, c chatCall) *apiError {
-		if sign := c.Extra.Google.Signature; sign != "" && sign != noSignature && !s.account().knownRedacted(sign) && !s.issued.played(sign) {
+		if sign := c.Extra.Google.Signature; sign != "" && sign != noSignature && !s.account().knownRedacted(sign) &&
+			!s.issued.played(sign) {
 			return invalid("Thought signature is not valid.")
 		}
 		return nil
@@ -207,7 +256,12 @@ func groqField(name string) func(*Server, *chatRequest) *apiError {
 	return func(_ *Server, req *chatRequest) *apiError {
 		return req.eachAnswer(func(i int, m chatMessage) *apiError {
 			if name == "reasoning" && m.Reasoning != nil || name == "reasoning_content" && m.ReasoningContent != nil {
-				return invalid("'messages.%d' : for 'role:assistant' the following must be satisfied[('messages.%d' : property '%s' is unsupported)]", i, i, name)
+				return invalid(
+					"'messages.%d' : for 'role:assistant' the following must be satisfied[('messages.%d' : property '%s' is unsupported)]",
+					i,
+					i,
+					name,
+				)
 			}
 			return nil
 		})
@@ -236,7 +290,10 @@ func xaiContent(_ *Server, req *chatRequest) *apiError {
 func bedrockLength(_ *Server, req *chatRequest) *apiError {
 	return req.eachCall(func(i int, c chatCall) *apiError {
 		if len(c.ID) > 64 {
-			return invalid("BedrockException - 1 validation error detected: Value at 'messages.%d.member.content.1.member.toolUse.toolUseId' failed to satisfy constraint: Member must have length less than or equal to 64", i)
+			return invalid(
+				"BedrockException - 1 validation error detected: Value at 'messages.%d.member.content.1.member.toolUse.toolUseId' failed to satisfy constraint: Member must have length less than or equal to 64",
+				i,
+			)
 		}
 		return nil
 	})
@@ -246,7 +303,10 @@ func bedrockPattern(_ *Server, req *chatRequest) *apiError {
 	pattern := regexp.MustCompile(`^[a-zA-Z0-9_.:-]+$`)
 	return req.eachCall(func(i int, c chatCall) *apiError {
 		if !pattern.MatchString(c.ID) {
-			return invalid("Value at 'messages.%d.member.content.1.member.toolUse.toolUseId' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_.:-]+", i)
+			return invalid(
+				"Value at 'messages.%d.member.content.1.member.toolUse.toolUseId' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_.:-]+",
+				i,
+			)
 		}
 		return nil
 	})
@@ -289,7 +349,9 @@ func minimaxArguments(_ *Server, req *chatRequest) *apiError {
 func qwenArguments(_ *Server, req *chatRequest) *apiError {
 	return req.eachCall(func(_ int, c chatCall) *apiError {
 		if c.Function.Arguments == nil || !isObject([]byte(*c.Function.Arguments)) {
-			return invalid(`<400> InternalError.Algo.InvalidParameter: The "function.arguments" parameter of the code model must be in JSON format.`)
+			return invalid(
+				`<400> InternalError.Algo.InvalidParameter: The "function.arguments" parameter of the code model must be in JSON format.`,
+			)
 		}
 		return nil
 	})
@@ -313,7 +375,10 @@ func openrouterCache(_ *Server, req *chatRequest) *apiError {
 		n += strings.Count(string(m.Content), `"cache_control":{`)
 	}
 	if n > 4 {
-		return invalid("Provider returned error: A maximum of 4 blocks with cache_control may be provided. Found %d.", n)
+		return invalid(
+			"Provider returned error: A maximum of 4 blocks with cache_control may be provided. Found %d.",
+			n,
+		)
 	}
 	return nil
 }

@@ -55,7 +55,9 @@ func (s *Server) refusal(d Dialect, name string, h http.Header, body []byte) *ap
 
 // overflow says whether it is about the length of the request.
 func (e *apiError) overflow() bool {
-	return e.Code == "context_length_exceeded" || strings.HasPrefix(e.Message, "prompt is too long") || strings.HasPrefix(e.Message, "The input token count") || strings.HasPrefix(e.Message, "input length and")
+	return e.Code == "context_length_exceeded" || strings.HasPrefix(e.Message, "prompt is too long") ||
+		strings.HasPrefix(e.Message, "The input token count") ||
+		strings.HasPrefix(e.Message, "input length and")
 }
 
 // conversation is the part of a request that a history makes.
@@ -100,7 +102,8 @@ func (c *conversation) visit(value any) {
 			c.calls = true
 		}
 		for key, e := range v {
-			c.reasoning = c.reasoning || e != nil && strings.HasPrefix(key, "reasoning") || key == "thoughtSignature" && e != noSignature
+			c.reasoning = c.reasoning || e != nil && strings.HasPrefix(key, "reasoning") ||
+				key == "thoughtSignature" && e != noSignature
 			c.images = c.images || key == "inlineData"
 			c.calls = c.calls || key == "functionCall"
 			c.visit(e)
@@ -109,6 +112,8 @@ func (c *conversation) visit(value any) {
 }
 
 func (c *conversation) has(r Rejection) bool {
-	return r.Contains != "" && bytes.Contains(c.raw, []byte(r.Contains)) || r.Reasoning && c.reasoning || r.Images && c.images ||
-		r.Calls && c.calls || r.Items > 0 && c.items > r.Items
+	return r.Contains != "" && bytes.Contains(c.raw, []byte(r.Contains)) || r.Reasoning && c.reasoning ||
+		r.Images && c.images ||
+		r.Calls && c.calls ||
+		r.Items > 0 && c.items > r.Items
 }

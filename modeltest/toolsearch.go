@@ -130,8 +130,11 @@ func (r *rendering) messagesSearch(i int) (block object, delta, field, text stri
 			"input_json_delta", "partial_json", string(encode(object{"query": names}))
 	}
 	found := strings.Join(names, `"},{"type":"tool_reference","tool_name":"`)
-	return written(`{"type":"tool_search_tool_result","tool_use_id":%q,"content":{"type":"tool_search_tool_search_result","tool_references":[{"type":"tool_reference","tool_name":"%s"}]}}`,
-		id, found), "", "", ""
+	return written(
+		`{"type":"tool_search_tool_result","tool_use_id":%q,"content":{"type":"tool_search_tool_search_result","tool_references":[{"type":"tool_reference","tool_name":"%s"}]}}`,
+		id,
+		found,
+	), "", "", ""
 }
 
 // responsesSearch sends an item of a search, as of
@@ -148,7 +151,14 @@ func (s *stream) responsesSearch(i int) (object, bool) {
 		field, value = `"tools"`, encode(found)
 	}
 	item := func(status string) object {
-		return written(`{"id":%q,"type":"tool_search_%s","status":%q,"call_id":null,"execution":"server",%s:%s}`, s.searchID(i), what, status, field, value)
+		return written(
+			`{"id":%q,"type":"tool_search_%s","status":%q,"call_id":null,"execution":"server",%s:%s}`,
+			s.searchID(i),
+			what,
+			status,
+			field,
+			value,
+		)
 	}
 	end := item("completed")
 	return end, s.added(i, item("in_progress")) && s.done(i, 0, end)

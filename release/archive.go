@@ -60,7 +60,15 @@ func (r *release) tarball(to io.Writer, folder string, files []file) error {
 		for n, c := range name { // the folders above it, which some unpackers do not make
 			if c == '/' && !seen[name[:n]] {
 				seen[name[:n]] = true
-				if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name[:n] + "/", Mode: 0o755, ModTime: r.at, Format: tar.FormatPAX}); err != nil {
+				if err := t.WriteHeader(
+					&tar.Header{
+						Typeflag: tar.TypeDir,
+						Name:     name[:n] + "/",
+						Mode:     0o755,
+						ModTime:  r.at,
+						Format:   tar.FormatPAX,
+					},
+				); err != nil {
 					return err
 				}
 			}

@@ -5,7 +5,14 @@ import (
 	"strings"
 )
 
-var allPlatforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
+var allPlatforms = []string{
+	"linux/amd64",
+	"linux/arm64",
+	"darwin/amd64",
+	"darwin/arm64",
+	"windows/amd64",
+	"windows/arm64",
+}
 
 // settle and settleFleet are the programs of a release. The second one is for Linux, and
 // in a module of its own.
@@ -49,7 +56,14 @@ func (r *release) build(platforms []string) error {
 func (r *release) compile(program, system, machine string) (binary, error) {
 	b := binary{program: program, system: system, machine: machine}
 	b.path = filepath.Join(r.scratch, system+"_"+machine, b.name())
-	env := []string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + machine, "GOFLAGS=-buildvcs=false -trimpath", "GOAMD64=v1", "GOARM64=v8.0"}
+	env := []string{
+		"CGO_ENABLED=0",
+		"GOOS=" + system,
+		"GOARCH=" + machine,
+		"GOFLAGS=-buildvcs=false -trimpath",
+		"GOAMD64=v1",
+		"GOARM64=v8.0",
+	}
 	args := []string{"build", "-ldflags", "-s -w -buildid= -X main.released=v" + r.version, "-o", b.path}
 	_, err := output(r.module(program), env, "go", append(args, "./cmd/"+program)...)
 	return b, err
@@ -67,6 +81,16 @@ func (r *release) module(program string) string {
 // manual and the completions are what it says of itself.
 func (r *release) host() (string, error) {
 	path := filepath.Join(r.scratch, "host", "settle")
-	_, err := output(r.root, []string{"CGO_ENABLED=0", "GOFLAGS=-buildvcs=false -trimpath"}, "go", "build", "-ldflags", "-s -w", "-o", path, "./cmd/settle")
+	_, err := output(
+		r.root,
+		[]string{"CGO_ENABLED=0", "GOFLAGS=-buildvcs=false -trimpath"},
+		"go",
+		"build",
+		"-ldflags",
+		"-s -w",
+		"-o",
+		path,
+		"./cmd/settle",
+	)
 	return path, err
 }

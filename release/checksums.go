@@ -96,7 +96,9 @@ func (r *release) provenance(sums map[string]string) error {
 		subjects = append(subjects, object{"name": name, "digest": object{"sha256": sums[name]}})
 	}
 	statement := object{
-		"_type": "https://in-toto.io/Statement/v1", "subject": subjects, "predicateType": "https://slsa.dev/provenance/v1",
+		"_type":         "https://in-toto.io/Statement/v1",
+		"subject":       subjects,
+		"predicateType": "https://slsa.dev/provenance/v1",
 		"predicate": object{
 			"buildDefinition": object{
 				"buildType":          homepage + "/tree/main/release",

@@ -74,7 +74,10 @@ func (r *release) collectFleet() error {
 			if err != nil {
 				return err
 			}
-			r.fleetExtras = append(r.fleetExtras, file{"deploy/" + strings.Replace(pattern, "*.yaml", filepath.Base(p), 1), data, 0o644})
+			r.fleetExtras = append(
+				r.fleetExtras,
+				file{"deploy/" + strings.Replace(pattern, "*.yaml", filepath.Base(p), 1), data, 0o644},
+			)
 		}
 	}
 	licences, err := r.licences(r.fleet)

@@ -36,7 +36,9 @@ type deb struct {
 
 // toolPackages is what an image for commands has: a shell, what scripts expect, git
 // and ripgrep.
-var toolPackages = strings.Fields("base-files bash coreutils dash diffutils findutils git grep gzip mawk ripgrep sed tar")
+var toolPackages = strings.Fields(
+	"base-files bash coreutils dash diffutils findutils git grep gzip mawk ripgrep sed tar",
+)
 
 // options make apt ignore the packages of this machine, and use the cache as the present
 // user.
@@ -79,7 +81,10 @@ func (d *debian) fetch(names ...string) error {
 		return err
 	}
 	// With an empty folder of archives it names all packages, not only those that are missing.
-	list, err := apt(append([]string{"install", "--print-uris", "-o", "Dir::Cache::archives=" + filepath.Join(state, "empty")}, names...)...)
+	list, err := apt(
+		append(
+			[]string{"install", "--print-uris", "-o", "Dir::Cache::archives=" + filepath.Join(state, "empty")},
+			names...)...)
 	if err != nil {
 		return err
 	}
@@ -165,7 +170,9 @@ func open(file string) (deb, error) {
 }
 
 // left out of images: what only people read, but for the licences.
-var leftOut = regexp.MustCompile(`^usr/share/(man|info|locale|lintian|bug|bash-completion|zsh|fish|menu|doc-base)/|^usr/share/doc/[^/]+/[^/]*(/|$)`)
+var leftOut = regexp.MustCompile(
+	`^usr/share/(man|info|locale|lintian|bug|bash-completion|zsh|fish|menu|doc-base)/|^usr/share/doc/[^/]+/[^/]*(/|$)`,
+)
 
 const copyrights = "usr/share/doc/"
 
@@ -183,7 +190,10 @@ func (d *debian) layer(to io.Writer, at time.Time) error {
 		if err := t.unpack(p, copyright); err != nil {
 			return fmt.Errorf("cannot unpack %s: %w", p.path, err)
 		}
-		t.add(&tar.Header{Typeflag: tar.TypeReg, Name: "var/lib/dpkg/status.d/" + p.name, Mode: 0o644}, []byte(p.control))
+		t.add(
+			&tar.Header{Typeflag: tar.TypeReg, Name: "var/lib/dpkg/status.d/" + p.name, Mode: 0o644},
+			[]byte(p.control),
+		)
 	}
 	// update-alternatives would make these.
 	if t.seen["usr/bin/mawk"] {
@@ -246,8 +256,10 @@ func (t *root) unpack(p deb, copyright map[string]string) (err error) {
 			return err
 		}
 		name := merged(h.Name)
-		isCopyright := strings.HasPrefix(name, copyrights) && (path.Base(name) == "copyright" || path.Dir(name)+"/" == copyrights && h.Typeflag == tar.TypeSymlink)
-		if name == "." || name == "" || t.seen[name] && h.Typeflag == tar.TypeSymlink || leftOut.MatchString(name) && !isCopyright {
+		isCopyright := strings.HasPrefix(name, copyrights) &&
+			(path.Base(name) == "copyright" || path.Dir(name)+"/" == copyrights && h.Typeflag == tar.TypeSymlink)
+		if name == "." || name == "" || t.seen[name] && h.Typeflag == tar.TypeSymlink ||
+			leftOut.MatchString(name) && !isCopyright {
 			continue
 		}
 		data, err := io.ReadAll(from)

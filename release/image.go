@@ -125,7 +125,11 @@ func (r *release) platformImage(program string, b binary, below []v1.Layer) (v1.
 		}
 	}
 	files := []file{
-		{"etc/passwd", []byte("root:x:0:0:root:/root:/sbin/nologin\nsettle:x:1000:1000:settle:/home/settle:/sbin/nologin\n"), 0o644},
+		{
+			"etc/passwd",
+			[]byte("root:x:0:0:root:/root:/sbin/nologin\nsettle:x:1000:1000:settle:/home/settle:/sbin/nologin\n"),
+			0o644,
+		},
 		{"etc/group", []byte("root:x:0:\nsettle:x:1000:\n"), 0o644},
 		{"etc/ssl/certs/ca-certificates.crt", roots.Bytes(), 0o644},
 		{"usr/bin/settle", data, 0o755},
@@ -144,11 +148,16 @@ func (r *release) platformImage(program string, b binary, below []v1.Layer) (v1.
 	if err := r.layer(&layer, files); err != nil {
 		return nil, err
 	}
-	made, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(layer.Bytes())), nil }, tarball.WithMediaType(types.OCILayer))
+	made, err := tarball.LayerFromOpener(
+		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(layer.Bytes())), nil },
+		tarball.WithMediaType(types.OCILayer),
+	)
 	if err != nil {
 		return nil, err
 	}
-	image, err := mutate.AppendLayers(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON), append(slices.Clone(below), made)...)
+	image, err := mutate.AppendLayers(
+		mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON),
+		append(slices.Clone(below), made)...)
 	if err != nil {
 		return nil, err
 	}
@@ -157,12 +166,23 @@ func (r *release) platformImage(program string, b binary, below []v1.Layer) (v1.
 		Architecture: b.machine, OS: "linux", Created: at, RootFS: must(image.ConfigFile()).RootFS,
 		History: slices.Repeat([]v1.History{{Created: at, CreatedBy: "settle " + r.version}}, len(below)+1),
 		Config: v1.Config{
-			User: "1000:1000", WorkingDir: "/work", Entrypoint: []string{"/usr/bin/" + program}, Cmd: []string{"--help"},
-			Env:     []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/settle", "SETTLE_DATA_DIR=/data/settle"},
+			User:       "1000:1000",
+			WorkingDir: "/work",
+			Entrypoint: []string{"/usr/bin/" + program},
+			Cmd:        []string{"--help"},
+			Env: []string{
+				"PATH=/usr/local/bin:/usr/bin:/bin",
+				"HOME=/home/settle",
+				"SETTLE_DATA_DIR=/data/settle",
+			},
 			Volumes: map[string]struct{}{"/data": {}, "/work": {}},
 			Labels: map[string]string{
-				"org.opencontainers.image.title": program, "org.opencontainers.image.description": about, "org.opencontainers.image.version": r.version,
-				"org.opencontainers.image.revision": r.commit, "org.opencontainers.image.source": homepage, "org.opencontainers.image.licenses": "Apache-2.0",
+				"org.opencontainers.image.title":       program,
+				"org.opencontainers.image.description": about,
+				"org.opencontainers.image.version":     r.version,
+				"org.opencontainers.image.revision":    r.commit,
+				"org.opencontainers.image.source":      homepage,
+				"org.opencontainers.image.licenses":    "Apache-2.0",
 			},
 		},
 	})

@@ -38,11 +38,36 @@ func main() {
 	var r release
 	var platforms string
 	flag.StringVar(&r.out, "o", "dist", "write to `DIR`, which must be empty or not exist")
-	flag.StringVar(&r.version, "version", "", "`VERSION` to release, such as v1.2.3; default: the commit's tag, or 0.0.0 with its date and hash")
-	flag.StringVar(&r.url, "url", "https://github.com/settle-agent/settle/releases/download", "`URL` of the folder that will have a folder with the files, named after the version")
-	flag.StringVar(&r.base, "image-base", "", "make a second image on top of the root file system in `TAR`, for the one Linux platform that is built")
-	flag.StringVar(&r.sources, "image-tools", "", "make an image with git, ripgrep and a shell, of Debian packages from the APT sources in `FILE`")
-	flag.StringVar(&r.signKey, "sign-key", os.Getenv("SETTLE_SIGN_KEY"), "sign the release with the private key in `FILE`, or with the agent's key whose public half is in it; default: SETTLE_SIGN_KEY")
+	flag.StringVar(
+		&r.version,
+		"version",
+		"",
+		"`VERSION` to release, such as v1.2.3; default: the commit's tag, or 0.0.0 with its date and hash",
+	)
+	flag.StringVar(
+		&r.url,
+		"url",
+		"https://github.com/settle-agent/settle/releases/download",
+		"`URL` of the folder that will have a folder with the files, named after the version",
+	)
+	flag.StringVar(
+		&r.base,
+		"image-base",
+		"",
+		"make a second image on top of the root file system in `TAR`, for the one Linux platform that is built",
+	)
+	flag.StringVar(
+		&r.sources,
+		"image-tools",
+		"",
+		"make an image with git, ripgrep and a shell, of Debian packages from the APT sources in `FILE`",
+	)
+	flag.StringVar(
+		&r.signKey,
+		"sign-key",
+		os.Getenv("SETTLE_SIGN_KEY"),
+		"sign the release with the private key in `FILE`, or with the agent's key whose public half is in it; default: SETTLE_SIGN_KEY",
+	)
 	flag.StringVar(&platforms, "platforms", strings.Join(allPlatforms, ","), "`NAMES` of the platforms to build for")
 	flag.Parse()
 	if err := r.make(strings.Split(platforms, ",")); err != nil {

@@ -36,7 +36,11 @@ func (r *release) npm() error {
 		manifest["os"], manifest["cpu"] = []string{system}, []string{machine}
 		files := append(r.extra("licences/"), r.extra("LICENSE")...)
 		files = append(files, file{"bin/" + b.name(), program, 0o755})
-		if err := r.pack(fmt.Sprintf("settle-agent-settle-%s-%s-%s.tgz", system, machine, r.version), manifest, files); err != nil {
+		if err := r.pack(
+			fmt.Sprintf("settle-agent-settle-%s-%s-%s.tgz", system, machine, r.version),
+			manifest,
+			files,
+		); err != nil {
 			return err
 		}
 	}
@@ -45,7 +49,11 @@ func (r *release) npm() error {
 	manifest["engines"] = map[string]string{"node": ">=18"}
 	manifest["optionalDependencies"] = optional
 	files := append(r.extra("LICENSE"), r.extra("README.md")...)
-	return r.pack("settle-agent-settle-"+r.version+".tgz", manifest, append(files, file{"bin/settle.js", launcher, 0o755}))
+	return r.pack(
+		"settle-agent-settle-"+r.version+".tgz",
+		manifest,
+		append(files, file{"bin/settle.js", launcher, 0o755}),
+	)
 }
 
 func (r *release) manifest(name string) map[string]any {

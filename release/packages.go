@@ -47,7 +47,10 @@ func (r *release) packages() error {
 					RPM: nfpm.RPM{BuildHost: "localhost"},
 				},
 			})
-			if err := create(r.add(packager.ConventionalFileName(info)), func(to io.Writer) error { return packager.Package(info, to) }); err != nil {
+			if err := create(
+				r.add(packager.ConventionalFileName(info)),
+				func(to io.Writer) error { return packager.Package(info, to) },
+			); err != nil {
 				return err
 			}
 		}
@@ -58,7 +61,9 @@ func (r *release) packages() error {
 // installed returns where a package puts the files of a platform.
 func (r *release) installed(b binary) (files.Contents, error) {
 	const docs = "/usr/share/doc/settle/"
-	list := files.Contents{{Source: b.path, Destination: "/usr/bin/settle", FileInfo: &files.ContentFileInfo{Mode: 0o755, MTime: r.at}}}
+	list := files.Contents{
+		{Source: b.path, Destination: "/usr/bin/settle", FileInfo: &files.ContentFileInfo{Mode: 0o755, MTime: r.at}},
+	}
 	places := map[string]string{
 		"completions/settle.bash": "/usr/share/bash-completion/completions/settle",
 		"completions/_settle":     "/usr/share/zsh/vendor-completions/_settle",
@@ -86,7 +91,14 @@ func (r *release) installed(b binary) (files.Contents, error) {
 		if err := write(source, data, 0o644); err != nil {
 			return nil, err
 		}
-		list = append(list, &files.Content{Source: source, Destination: place, FileInfo: &files.ContentFileInfo{Mode: 0o644, MTime: r.at}})
+		list = append(
+			list,
+			&files.Content{
+				Source:      source,
+				Destination: place,
+				FileInfo:    &files.ContentFileInfo{Mode: 0o644, MTime: r.at},
+			},
+		)
 	}
 	return list, nil
 }

@@ -55,11 +55,20 @@ func (r *release) programSBOM(binaries []binary, modules []module) error {
 			name := modules[n].licence(texts)
 			purl := fmt.Sprintf("pkg:golang/%s@%s", d.Path, d.Version)
 			components = append(components, cdx.Component{
-				BOMRef: purl, Type: cdx.ComponentTypeLibrary, Name: d.Path, Version: d.Version, PackageURL: purl, Licenses: licence(name),
+				BOMRef:     purl,
+				Type:       cdx.ComponentTypeLibrary,
+				Name:       d.Path,
+				Version:    d.Version,
+				PackageURL: purl,
+				Licenses:   licence(name),
 				Properties: &[]cdx.Property{{Name: "go:sum", Value: d.Sum}},
 			})
 		}
-		if err := r.bom(fmt.Sprintf("%s_%s_%s_%s", b.program, r.version, b.system, b.machine), main, components); err != nil {
+		if err := r.bom(
+			fmt.Sprintf("%s_%s_%s_%s", b.program, r.version, b.system, b.machine),
+			main,
+			components,
+		); err != nil {
 			return err
 		}
 	}
@@ -69,7 +78,11 @@ func (r *release) programSBOM(binaries []binary, modules []module) error {
 // toolsSBOM lists what an image with Debian's packages has beside the program.
 func (r *release) toolsSBOM(b binary, d *debian) error {
 	main := cdx.Component{
-		BOMRef: "settle", Type: cdx.ComponentTypeContainer, Name: "settle", Version: r.version, Licenses: licence("Apache-2.0"),
+		BOMRef:     "settle",
+		Type:       cdx.ComponentTypeContainer,
+		Name:       "settle",
+		Version:    r.version,
+		Licenses:   licence("Apache-2.0"),
 		Properties: &[]cdx.Property{{Name: "debian:indexes:sha256", Value: d.digest}},
 	}
 	var components []cdx.Component
@@ -80,8 +93,16 @@ func (r *release) toolsSBOM(b binary, d *debian) error {
 			licences = append(licences, cdx.LicenseChoice{License: &cdx.License{Name: name}})
 		}
 		components = append(components, cdx.Component{
-			BOMRef: purl, Type: cdx.ComponentTypeLibrary, Name: p.name, Version: p.version, PackageURL: purl, Licenses: &licences,
-			Hashes: &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: p.sum}}, Properties: &[]cdx.Property{{Name: "debian:source", Value: p.source}},
+			BOMRef:     purl,
+			Type:       cdx.ComponentTypeLibrary,
+			Name:       p.name,
+			Version:    p.version,
+			PackageURL: purl,
+			Licenses:   &licences,
+			Hashes: &[]cdx.Hash{
+				{Algorithm: cdx.HashAlgoSHA256, Value: p.sum},
+			},
+			Properties: &[]cdx.Property{{Name: "debian:source", Value: p.source}},
 		})
 	}
 	return r.bom(fmt.Sprintf("settle_%s_image_tools_%s", r.version, b.machine), main, components)

@@ -51,7 +51,14 @@ func (r *release) layer(to io.Writer, files []file) error {
 }
 
 func (r *release) entry(t *tar.Writer, name string, mode int64, data []byte) error {
-	h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, Size: int64(len(data)), ModTime: r.at, Format: tar.FormatPAX}
+	h := &tar.Header{
+		Typeflag: tar.TypeReg,
+		Name:     name,
+		Mode:     mode,
+		Size:     int64(len(data)),
+		ModTime:  r.at,
+		Format:   tar.FormatPAX,
+	}
 	if err := t.WriteHeader(h); err != nil {
 		return err
 	}

@@ -76,7 +76,10 @@ func explainSyntax(args []byte, err error) error {
 	}
 	at := max(0, min(int(syntax.Offset)-1, len(args)))
 	if at >= len(bytes.TrimRight(args, " \t\r\n")) || strings.Contains(syntax.Error(), "unexpected end") {
-		return fmt.Errorf("the arguments are not valid JSON: they end in the middle, after %s; send the whole object again", around(args, len(args)))
+		return fmt.Errorf(
+			"the arguments are not valid JSON: they end in the middle, after %s; send the whole object again",
+			around(args, len(args)),
+		)
 	}
 	if strings.Contains(syntax.Error(), "after top-level value") {
 		return fmt.Errorf("the arguments must be one JSON object with nothing after it, got %s at byte %d",

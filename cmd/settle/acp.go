@@ -40,9 +40,12 @@ type acpFlags struct {
 func newACP(s *streams) *cobra.Command {
 	var f acpFlags
 	cmd := &cobra.Command{
-		Use: "acp [flags]", Short: "Serve editors that speak the Agent Client Protocol", Long: acpHelp, Example: acpExamples,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s) },
+		Use:     "acp [flags]",
+		Short:   "Serve editors that speak the Agent Client Protocol",
+		Long:    acpHelp,
+		Example: acpExamples,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s) },
 	}
 	flags := cmd.Flags()
 	settingFlags(flags)
@@ -69,7 +72,15 @@ func (f *acpFlags) serve(cmd *cobra.Command, s *streams) error {
 		return err
 	}
 	return failed(acp.Serve(cmd.Context(), rpc.Options{
-		In: s.stdin, Out: s.stdout, Sessions: in.hosts, Dir: dir, Version: version(), Stops: in.stops, Say: s.say, Logger: clientLog(resolved), Exit: os.Exit,
+		In:       s.stdin,
+		Out:      s.stdout,
+		Sessions: in.hosts,
+		Dir:      dir,
+		Version:  version(),
+		Stops:    in.stops,
+		Say:      s.say,
+		Logger:   clientLog(resolved),
+		Exit:     os.Exit,
 	}))
 }
 

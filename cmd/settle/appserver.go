@@ -51,9 +51,12 @@ type appServerFlags struct {
 func newAppServer(s *streams) *cobra.Command {
 	var f appServerFlags
 	cmd := &cobra.Command{
-		Use: "app-server [flags]", Short: "Serve clients of Codex's app-server", Long: appServerHelp, Example: appServerExamples,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s) },
+		Use:     "app-server [flags]",
+		Short:   "Serve clients of Codex's app-server",
+		Long:    appServerHelp,
+		Example: appServerExamples,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s) },
 	}
 	flags := cmd.Flags()
 	settingFlags(flags)
@@ -61,7 +64,13 @@ func newAppServer(s *streams) *cobra.Command {
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`, unless the client names another")
 	f.defineIgnore(flags)
 	flags.StringVar(&f.listen, "listen", "stdio://", "listen on `URL`: only stdio:// is supported")
-	flags.StringArrayVarP(&f.overrides, "config", "c", nil, "override a Codex setting, as `KEY=VALUE`; unsupported ones are ignored with a warning; repeatable")
+	flags.StringArrayVarP(
+		&f.overrides,
+		"config",
+		"c",
+		nil,
+		"override a Codex setting, as `KEY=VALUE`; unsupported ones are ignored with a warning; repeatable",
+	)
 	flags.StringArrayVar(&f.enable, "enable", nil, "ignored with a warning: a Codex `FEATURE`")
 	flags.StringArrayVar(&f.disable, "disable", nil, "ignored with a warning: a Codex `FEATURE`")
 	for _, name := range []string{"stdio", "strict-config", "analytics-default-enabled"} {
@@ -83,8 +92,12 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 		return err
 	}
 	o := assemble.Options{
-		HostOptions:       assemble.HostOptions{Frontend: "app-server"},
-		PermissionOptions: assemble.PermissionOptions{Permission: settle.Ask, Sandbox: assemble.SandboxByMode, Attended: true},
+		HostOptions: assemble.HostOptions{Frontend: "app-server"},
+		PermissionOptions: assemble.PermissionOptions{
+			Permission: settle.Ask,
+			Sandbox:    assemble.SandboxByMode,
+			Attended:   true,
+		},
 	}
 	f.apply(&o)
 	o.Append, o.SystemFile = spec.Instructions, spec.SystemFile
@@ -100,8 +113,19 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 		return err
 	}
 	stop, err := appserver.Serve(cmd.Context(), appserver.Options{
-		Options: rpc.Options{In: s.stdin, Out: s.stdout, Sessions: in.hosts, Dir: dir, Version: version(), Stops: in.stops, Say: s.say, Exit: os.Exit},
-		DataDir: data, Sandbox: spec.Sandbox, Approval: codex.Approval(spec.Approval),
+		Options: rpc.Options{
+			In:       s.stdin,
+			Out:      s.stdout,
+			Sessions: in.hosts,
+			Dir:      dir,
+			Version:  version(),
+			Stops:    in.stops,
+			Say:      s.say,
+			Exit:     os.Exit,
+		},
+		DataDir:  data,
+		Sandbox:  spec.Sandbox,
+		Approval: codex.Approval(spec.Approval),
 	})
 	if stop != nil {
 		return &exitError{stop.Code, err}
@@ -117,7 +141,8 @@ func (f *appServerFlags) understand(cmd *cobra.Command, s *streams, dir string) 
 		return nil, err
 	}
 	flags := codex.Flags{Config: f.overrides, Model: cmd.Flag("model").Value.String()}
-	if flags.Model == "" && slices.ContainsFunc(f.overrides, func(o string) bool { return strings.HasPrefix(o, "model_provider") }) &&
+	if flags.Model == "" &&
+		slices.ContainsFunc(f.overrides, func(o string) bool { return strings.HasPrefix(o, "model_provider") }) &&
 		!slices.ContainsFunc(f.overrides, func(o string) bool { return strings.HasPrefix(o, "model=") }) {
 		flags.Model = catalog.Default("openai") // until a thread or a turn names one
 	}

@@ -65,7 +65,9 @@ func newClaude(s *streams) *cobra.Command {
 			why = exit.err // nil if the command has printed it
 		}
 		if why != nil {
-			_, _ = s.stdout.Write(claude.Refusal(claude.Format(f.output), redact.Diagnostic(why.Error()))) // the exit code reports the error in any case
+			_, _ = s.stdout.Write(
+				claude.Refusal(claude.Format(f.output), redact.Diagnostic(why.Error())),
+			) // the exit code reports the error in any case
 		}
 		return err
 	}
@@ -102,10 +104,30 @@ func (f *claudeFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.output, "output-format", "text", "`FORMAT` of standard output: text, json or stream-json")
 	flags.BoolVar(&f.Partial, "include-partial-messages", false, "also send deltas")
 	flags.BoolVar(&f.Replay, "replay-user-messages", false, "repeat prompts when they are accepted")
-	flags.StringVar(&f.Mode, "permission-mode", "", "permission `MODE`: default, acceptEdits, plan, bypassPermissions or dontAsk")
-	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "allow everything; same as --permission-mode bypassPermissions")
-	flags.BoolVar(&f.MayBypass, "allow-dangerously-skip-permissions", false, "let the client choose bypassPermissions later")
-	flags.StringVar(&f.prompter, "permission-prompt-tool", "", "whom to ask for permission, as `NAME`: stdio is the client")
+	flags.StringVar(
+		&f.Mode,
+		"permission-mode",
+		"",
+		"permission `MODE`: default, acceptEdits, plan, bypassPermissions or dontAsk",
+	)
+	flags.BoolVar(
+		&f.bypass,
+		"dangerously-skip-permissions",
+		false,
+		"allow everything; same as --permission-mode bypassPermissions",
+	)
+	flags.BoolVar(
+		&f.MayBypass,
+		"allow-dangerously-skip-permissions",
+		false,
+		"let the client choose bypassPermissions later",
+	)
+	flags.StringVar(
+		&f.prompter,
+		"permission-prompt-tool",
+		"",
+		"whom to ask for permission, as `NAME`: stdio is the client",
+	)
 	flags.StringArrayVar(&f.allowed, "allowed-tools", nil, "calls to allow, as `RULES`: Read, \"Bash(git log:*)\"")
 	flags.StringArrayVar(&f.disallowed, "disallowed-tools", nil, "calls to deny, as `RULES`")
 	flags.StringArrayVar(&f.dirs, "add-dir", nil, "let the model also read `DIR`")
@@ -123,8 +145,18 @@ func (f *claudeFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.SessionID, "session-id", "", "create a session with this `UUID`")
 	flags.BoolVar(&f.Ephemeral, "no-session-persistence", false, "do not keep the session")
 	flags.StringVar(&f.Schema, "json-schema", "", "ask for an answer that follows this JSON `SCHEMA`")
-	flags.StringVar(&f.settings, "settings", "", "take permissions and the model from Claude settings, as `JSON` or a file")
-	flags.StringVar(&f.sources, "setting-sources", "user,project", "`NAMES` of setting sources; without project, ignore the project's configuration, and without user, your own instructions")
+	flags.StringVar(
+		&f.settings,
+		"settings",
+		"",
+		"take permissions and the model from Claude settings, as `JSON` or a file",
+	)
+	flags.StringVar(
+		&f.sources,
+		"setting-sources",
+		"user,project",
+		"`NAMES` of setting sources; without project, ignore the project's configuration, and without user, your own instructions",
+	)
 	flags.StringVar(&f.thinking, "thinking", "", "thinking `MODE`: adaptive or disabled")
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
 	flags.BoolVarP(&f.version, "version", "v", false, "print the version and exit")
@@ -161,12 +193,23 @@ func (f *claudeFlags) serve(cmd *cobra.Command, s *streams, args []string) (int,
 			return 0, in.instead(errors.Join(err, warned(f.Warnings)))
 		}
 	case len(args) > 0:
-		f.Warnings = append(f.Warnings, "the prompt on the command line is ignored: with --input-format stream-json, prompts come from standard input")
+		f.Warnings = append(
+			f.Warnings,
+			"the prompt on the command line is ignored: with --input-format stream-json, prompts come from standard input",
+		)
 	}
 	return claude.Serve(in.ctx, claude.Config{
-		Options: f.Options, Sessions: in.hosts, Dir: dir, Stdin: s.stdin, Stdout: s.stdout, Stderr: s.stderr, Stops: in.stops,
-		States:  s.getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") == "1" && f.Output == claude.StreamJSON,
-		Version: version(), Mask: redact.Diagnostic, Exit: os.Exit,
+		Options:  f.Options,
+		Sessions: in.hosts,
+		Dir:      dir,
+		Stdin:    s.stdin,
+		Stdout:   s.stdout,
+		Stderr:   s.stderr,
+		Stops:    in.stops,
+		States:   s.getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") == "1" && f.Output == claude.StreamJSON,
+		Version:  version(),
+		Mask:     redact.Diagnostic,
+		Exit:     os.Exit,
 	}), nil
 }
 
@@ -228,7 +271,13 @@ func (f *claudeFlags) options(flags *pflag.FlagSet, dir string, getenv func(stri
 		}
 	}
 	if f.Asks = f.prompter == "stdio"; !f.Asks && f.prompter != "" {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("--permission-prompt-tool %s has no effect: settle only supports stdio, the client", f.prompter))
+		f.Warnings = append(
+			f.Warnings,
+			fmt.Sprintf(
+				"--permission-prompt-tool %s has no effect: settle only supports stdio, the client",
+				f.prompter,
+			),
+		)
 	}
 	if f.settings != "" {
 		return f.Take(f.settings)

@@ -52,7 +52,12 @@ func newCompact(s *streams) *cobra.Command {
 			defer sig.release()
 			defer sig.watchParent()()
 			o := assemble.Options{
-				Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Version: version(), Logger: assemble.Log(r),
+				Settings:          r,
+				Dir:               dir,
+				Environ:           s.environ,
+				Getenv:            s.getenv,
+				Version:           version(),
+				Logger:            assemble.Log(r),
 				HostOptions:       assemble.HostOptions{Frontend: "compact", Take: take, Releasable: true},
 				PermissionOptions: assemble.PermissionOptions{Permission: settle.Allow, Release: "allow"},
 			}
@@ -65,7 +70,15 @@ func newCompact(s *streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			code, err := sessions.Compaction{Host: host, Config: a.Session, Session: id, Stops: sig.stops}.Run(cmd.Context(), s.stdout)
+			code, err := sessions.Compaction{
+				Host:    host,
+				Config:  a.Session,
+				Session: id,
+				Stops:   sig.stops,
+			}.Run(
+				cmd.Context(),
+				s.stdout,
+			)
 			if code == stdio.CodeCompleted {
 				return failed(err)
 			}

@@ -28,7 +28,11 @@ func complete(cmd *cobra.Command, s *streams) {
 		}
 	})
 	for _, word := range strings.Fields(cmd.Use) {
-		if word = strings.Trim(word, "[]…"); word == "ID" && !strings.HasPrefix(cmd.CommandPath(), "settle jobs") || word == "SESSION" {
+		if word = strings.Trim(
+			word,
+			"[]…",
+		); word == "ID" && !strings.HasPrefix(cmd.CommandPath(), "settle jobs") ||
+			word == "SESSION" {
 			cmd.ValidArgsFunction = s.sessionIDs
 		}
 	}
@@ -42,7 +46,10 @@ func valuesOf(f *pflag.Flag, s *streams) cobra.CompletionFunc {
 	name, usage := pflag.UnquoteUsage(f)
 	switch {
 	case f.Name == "model":
-		return cobra.FixedCompletions(assemble.KnownModels(), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
+		return cobra.FixedCompletions(
+			assemble.KnownModels(),
+			cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder,
+		)
 	case f.Name == "session" || f.Name == "resume":
 		return s.sessionIDs
 	case name == "FILE":

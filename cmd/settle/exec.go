@@ -63,8 +63,11 @@ type execFlags struct {
 func newExec(s *streams) *cobra.Command {
 	var f execFlags
 	cmd := &cobra.Command{
-		Use: "exec [flags] [PROMPT | - | resume ID [PROMPT] | resume --last [PROMPT]]", Short: "Run a prompt as \"codex exec\" does",
-		Long: execHelp, Example: execExamples, Aliases: []string{"e"},
+		Use:     "exec [flags] [PROMPT | - | resume ID [PROMPT] | resume --last [PROMPT]]",
+		Short:   "Run a prompt as \"codex exec\" does",
+		Long:    execHelp,
+		Example: execExamples,
+		Aliases: []string{"e"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			code, err := f.run(cmd, s, args)
 			if err != nil && f.asJSON() {
@@ -83,7 +86,9 @@ func newExec(s *streams) *cobra.Command {
 		}
 		return err
 	})
-	cmd.Flags().StringVarP(&f.Sandbox, "sandbox", "s", "", "sandbox `MODE`: read-only, workspace-write, danger-full-access") // instead of settle's own
+	cmd.Flags().
+		StringVarP(&f.Sandbox, "sandbox", "s", "", "sandbox `MODE`: read-only, workspace-write, danger-full-access")
+		// instead of settle's own
 	settingFlags(cmd.Flags())
 	f.define(cmd.Flags())
 	return cmd
@@ -193,7 +198,11 @@ func (f *execFlags) run(cmd *cobra.Command, s *streams, args []string) (int, err
 		s.say(fmt.Errorf("warning: not supported, and ignored: %s", strings.Join(spec.Ignored, ", ")))
 	}
 	if f.asJSON() {
-		return oneturn.Run(cmd.Context(), options.Options, func(stage oneturn.Stage) oneturn.View { return exec.NewView(stage.Write) }), nil
+		return oneturn.Run(
+			cmd.Context(),
+			options.Options,
+			func(stage oneturn.Stage) oneturn.View { return exec.NewView(stage.Write) },
+		), nil
 	}
 	announce(s, options, a)
 	return run.Turn(cmd.Context(), options), nil
@@ -285,7 +294,11 @@ func (f *execFlags) writable(dir string, named []string) []string {
 
 // options returns the prompt and the output format of the run.
 func (f *execFlags) options(in *protocolServer, s *streams, words exec.Arguments) (run.Options, error) {
-	o := run.Options{Options: oneturn.Options{Stdout: s.stdout, Stderr: s.stderr, Exit: os.Exit}, Format: run.Plain, Volume: run.Verbose}
+	o := run.Options{
+		Options: oneturn.Options{Stdout: s.stdout, Stderr: s.stderr, Exit: os.Exit},
+		Format:  run.Plain,
+		Volume:  run.Verbose,
+	}
 	if isTerminal(s.stdout) {
 		o.Format = run.Terminal
 	}

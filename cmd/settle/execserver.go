@@ -64,18 +64,41 @@ type execServerFlags struct {
 func newExecServer(s *streams) *cobra.Command {
 	var f execServerFlags
 	cmd := &cobra.Command{
-		Use: "exec-server [flags]", Short: "Run commands for clients of Codex's exec-server", Long: execServerHelp, Example: execServerExamples,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s) },
+		Use:     "exec-server [flags]",
+		Short:   "Run commands for clients of Codex's exec-server",
+		Long:    execServerHelp,
+		Example: execServerExamples,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s) },
 	}
 	f.define(cmd)
 	flags := cmd.Flags()
 	flags.Lookup("token-file").Usage = "clients must know the token in `FILE`, instead of a new one; with --connect, it is sent"
-	flags.StringVar(&f.addr, "listen", "ws://127.0.0.1:0", "listen on `URL`: ws://HOST:PORT, where port 0 picks one, unix:PATH, or stdio")
-	flags.StringVar(&f.connect, "connect", "", "connect to the `URL` of a client that listens, ws:// or wss://, instead of listening")
-	flags.DurationVar(&f.resumeTimeout, "resume-timeout", 30*time.Second, "end a client's processes so long after its connection is gone; 0 ends them at once")
+	flags.StringVar(
+		&f.addr,
+		"listen",
+		"ws://127.0.0.1:0",
+		"listen on `URL`: ws://HOST:PORT, where port 0 picks one, unix:PATH, or stdio",
+	)
+	flags.StringVar(
+		&f.connect,
+		"connect",
+		"",
+		"connect to the `URL` of a client that listens, ws:// or wss://, instead of listening",
+	)
+	flags.DurationVar(
+		&f.resumeTimeout,
+		"resume-timeout",
+		30*time.Second,
+		"end a client's processes so long after its connection is gone; 0 ends them at once",
+	)
 	flags.BoolVar(&f.stdinClose, "exit-on-stdin-close", false, "end when standard input ends")
-	flags.StringSliceVar(&f.passEnv, "pass-env", nil, "give commands these `VARIABLES` although they hold keys of providers; comma-separated")
+	flags.StringSliceVar(
+		&f.passEnv,
+		"pass-env",
+		nil,
+		"give commands these `VARIABLES` although they hold keys of providers; comma-separated",
+	)
 	cmd.MarkFlagsMutuallyExclusive("listen", "connect")
 	return cmd
 }
@@ -168,8 +191,14 @@ func (f *execServerFlags) listen(sig *signals, s *streams, server *execserver.Se
 		return failed(errors.Join(fmt.Errorf("cannot print the address: %w", err), place.Close()))
 	}
 	f.watchInput(sig, s)
-	handler := server.Handler(context.WithoutCancel(sig.ctx), token, guard.Names{Names: f.Names, Exposed: place.Exposed})
-	return failed(guard.Serve(place, guard.Limits{}.WithDefaults().Server(handler, server.Logger()), shutdown(server, sig.stops)))
+	handler := server.Handler(
+		context.WithoutCancel(sig.ctx),
+		token,
+		guard.Names{Names: f.Names, Exposed: place.Exposed},
+	)
+	return failed(
+		guard.Serve(place, guard.Limits{}.WithDefaults().Server(handler, server.Logger()), shutdown(server, sig.stops)),
+	)
 }
 
 // place listens, and returns the token that clients must send, since a client can run
@@ -177,7 +206,9 @@ func (f *execServerFlags) listen(sig *signals, s *streams, server *execserver.Se
 func (f *execServerFlags) place(ctx context.Context) (place *guard.Place, token string, err error) {
 	if path, ok := strings.CutPrefix(f.addr, "unix:"); ok {
 		if f.TokenFile != "" || f.Cert != "" {
-			return nil, "", errors.New("--listen unix: takes no --token-file and no --tls-cert: only you can reach the socket")
+			return nil, "", errors.New(
+				"--listen unix: takes no --token-file and no --tls-cert: only you can reach the socket",
+			)
 		}
 		place, err = guard.ListenUnix(ctx, strings.TrimPrefix(path, "//"))
 		return place, "", err
@@ -217,8 +248,14 @@ func (f *execServerFlags) address(place *guard.Place, token string) string {
 // webSocket returns HOST:PORT of an address to listen on.
 func webSocket(address string) (string, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" || u.Port() == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
-		return "", fmt.Errorf("cannot listen on %q: write ws://HOST:PORT, such as ws://127.0.0.1:0, unix:PATH, or stdio", address)
+	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" || u.Port() == "" ||
+		strings.Trim(u.Path, "/") != "" ||
+		u.User != nil ||
+		u.RawQuery != "" {
+		return "", fmt.Errorf(
+			"cannot listen on %q: write ws://HOST:PORT, such as ws://127.0.0.1:0, unix:PATH, or stdio",
+			address,
+		)
 	}
 	return u.Host, nil
 }
@@ -236,7 +273,10 @@ func (f *execServerFlags) out(sig *signals, s *streams, server *execserver.Serve
 	header := http.Header{}
 	if token != "" {
 		if address.Scheme == "ws" && !f.Insecure && !(guard.Names{}).Know(address.Host) {
-			return fmt.Errorf("refusing to send the token to %q without TLS, where others could read it; use wss://, or say --insecure if you mean it", address.Host)
+			return fmt.Errorf(
+				"refusing to send the token to %q without TLS, where others could read it; use wss://, or say --insecure if you mean it",
+				address.Host,
+			)
 		}
 		header.Set("Authorization", "Bearer "+token)
 	}

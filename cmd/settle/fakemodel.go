@@ -66,7 +66,13 @@ func newFakeModel(s *streams) *cobra.Command {
 				return failed(fmt.Errorf("cannot serve the model: %w", err))
 			}
 			url := "http://" + listener.Addr().String()
-			if _, err := fmt.Fprintf(s.stdout, "openai, chat  %s/v1\nanthropic     %s\ngemini        %s/v1beta\n", url, url, url); err != nil {
+			if _, err := fmt.Fprintf(
+				s.stdout,
+				"openai, chat  %s/v1\nanthropic     %s\ngemini        %s/v1beta\n",
+				url,
+				url,
+				url,
+			); err != nil {
 				return failed(err)
 			}
 			return failed(modeltest.Serve(sig.ctx, scenario, listener))

@@ -74,7 +74,10 @@ func (f *hooksFlags) run(cmd *cobra.Command, s *streams) error {
 // force afterwards.
 func (f *hooksFlags) record(cmd *cobra.Command, s *streams, r *config.Resolved) (*config.Resolved, error) {
 	if len(r.ProjectHooks) == 0 {
-		return nil, &config.Error{Where: "--trust", Message: "there are no hooks of a project here that settle could run"}
+		return nil, &config.Error{
+			Where:   "--trust",
+			Message: "there are no hooks of a project here that settle could run",
+		}
 	}
 	mask := redact.New(r.Secrets()...)
 	for _, file := range r.ProjectHooks {

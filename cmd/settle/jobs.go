@@ -55,8 +55,10 @@ func newJobs(s *streams) *cobra.Command {
 
 func newJobShow(s *streams, where func() (string, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: "show ID", Short: "Print the output of a job", Args: cobra.ExactArgs(1),
-		Long: "Print the output of a job so far, even after it ended. On a terminal, control\ncharacters are shown, not obeyed.",
+		Use:   "show ID",
+		Short: "Print the output of a job",
+		Args:  cobra.ExactArgs(1),
+		Long:  "Print the output of a job so far, even after it ended. On a terminal, control\ncharacters are shown, not obeyed.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := where()
 			if err != nil {
@@ -73,8 +75,10 @@ func newJobShow(s *streams, where func() (string, error)) *cobra.Command {
 
 func newJobKill(s *streams, where func() (string, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: "kill ID…", Short: "End jobs with everything they started", Args: cobra.MinimumNArgs(1),
-		Long: "End jobs with everything they started: SIGTERM, then SIGKILL after 250 ms. The\nsession continues and records the end. A process that only reuses a job's pid is\nnever touched: the log records when each of the job's processes started, and in\nwhich boot and container.",
+		Use:   "kill ID…",
+		Short: "End jobs with everything they started",
+		Args:  cobra.MinimumNArgs(1),
+		Long:  "End jobs with everything they started: SIGTERM, then SIGKILL after 250 ms. The\nsession continues and records the end. A process that only reuses a job's pid is\nnever touched: the log records when each of the job's processes started, and in\nwhich boot and container.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := where()
 			if err != nil {

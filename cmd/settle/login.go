@@ -47,7 +47,10 @@ type loginFlags struct {
 func newLogin(s *streams) *cobra.Command {
 	var f loginFlags
 	cmd := &cobra.Command{
-		Use: "login [flags] NAME", Short: "Log in to an MCP server", Long: loginHelp, Args: cobra.ExactArgs(1),
+		Use:     "login [flags] NAME",
+		Short:   "Log in to an MCP server",
+		Long:    loginHelp,
+		Args:    cobra.ExactArgs(1),
 		Example: "  settle mcp-servers login linear\n  settle mcp-servers login --browser=false https://mcp.example.com/mcp",
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.login(cmd, s, args[0]) },
 	}
@@ -59,15 +62,22 @@ func newLogin(s *streams) *cobra.Command {
 func newLogout(s *streams) *cobra.Command {
 	var f loginFlags
 	cmd := &cobra.Command{
-		Use: "logout [flags] NAME", Short: "Forget the login to an MCP server", Long: logoutHelp, Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.logout(cmd, s, args[0]) },
+		Use:   "logout [flags] NAME",
+		Short: "Forget the login to an MCP server",
+		Long:  logoutHelp,
+		Args:  cobra.ExactArgs(1),
+		RunE:  func(cmd *cobra.Command, args []string) error { return f.logout(cmd, s, args[0]) },
 	}
 	f.place.define(cmd.Flags())
 	return cmd
 }
 
 // server returns the named server and the options that reach it.
-func (f *loginFlags) server(cmd *cobra.Command, s *streams, name string) (o assemble.Options, server assemble.Configured, err error) {
+func (f *loginFlags) server(
+	cmd *cobra.Command,
+	s *streams,
+	name string,
+) (o assemble.Options, server assemble.Configured, err error) {
 	dir, r, err := f.place.settings(s, cmd.Flags())
 	if err != nil {
 		return o, server, err
@@ -86,7 +96,10 @@ func (f *loginFlags) server(cmd *cobra.Command, s *streams, name string) (o asse
 		return o, server, err
 	}
 	if server = list[0]; server.URL == "" {
-		return o, server, &config.Error{Where: "mcp", Message: fmt.Sprintf("the MCP server %q is a program; only servers with a url have logins", name)}
+		return o, server, &config.Error{
+			Where:   "mcp",
+			Message: fmt.Sprintf("the MCP server %q is a program; only servers with a url have logins", name),
+		}
 	}
 	return o, server, nil
 }
@@ -103,8 +116,12 @@ func (f *loginFlags) login(cmd *cobra.Command, s *streams, name string) error {
 	var b browser
 	err = o.Login(sig.ctx, &server.Server, &oauth.Login{
 		Show: func(link string) {
-			fmt.Fprintf(s.stderr, "To log in to %s, open this link in a browser:\n\n  %s\n\nIf the browser runs on another machine, paste the address that it ends at here, and press Enter.\n",
-				terminal.OneLine(name), terminal.OneLine(link))
+			fmt.Fprintf(
+				s.stderr,
+				"To log in to %s, open this link in a browser:\n\n  %s\n\nIf the browser runs on another machine, paste the address that it ends at here, and press Enter.\n",
+				terminal.OneLine(name),
+				terminal.OneLine(link),
+			)
 			if f.browser {
 				b.open(s, link)
 			}
@@ -124,7 +141,9 @@ func (f *loginFlags) login(cmd *cobra.Command, s *streams, name string) error {
 		if sig.ctx.Err() != nil {
 			return sig.instead(sig.ctx.Err())
 		}
-		return failed(fmt.Errorf("logged in to %q, but the server cannot be used: %s", name, mask.Diagnostic(why.Error())))
+		return failed(
+			fmt.Errorf("logged in to %q, but the server cannot be used: %s", name, mask.Diagnostic(why.Error())),
+		)
 	}
 	fmt.Fprintf(s.stdout, "Logged in to %s: %d tools.\n", terminal.OneLine(name), len(list[0].Known.Tools))
 	return nil
@@ -143,7 +162,12 @@ func (f *loginFlags) logout(cmd *cobra.Command, s *streams, name string) error {
 		return failed(errors.New(mask.Diagnostic(err.Error())))
 	}
 	if err != nil {
-		s.say(fmt.Errorf("warning: the tokens are removed here, but may be valid at the server: %s", mask.Diagnostic(err.Error())))
+		s.say(
+			fmt.Errorf(
+				"warning: the tokens are removed here, but may be valid at the server: %s",
+				mask.Diagnostic(err.Error()),
+			),
+		)
 	}
 	if !had {
 		fmt.Fprintf(s.stdout, "There was no login to %s.\n", terminal.OneLine(name))

@@ -44,7 +44,9 @@ type mcpServersFlags struct {
 func newMCPServers(s *streams) *cobra.Command {
 	var f mcpServersFlags
 	cmd := &cobra.Command{
-		Use: "mcp-servers [flags] [NAME…]", Short: "List and test the MCP servers that sessions use", Long: mcpServersHelp,
+		Use:     "mcp-servers [flags] [NAME…]",
+		Short:   "List and test the MCP servers that sessions use",
+		Long:    mcpServersHelp,
 		Example: "  settle mcp-servers\n  settle mcp-servers --test\n  settle mcp-servers --test github",
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, s, args) },
 	}
@@ -141,7 +143,10 @@ func serversNamed(all []assemble.Configured, names []string) ([]assemble.Configu
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return nil, &config.Error{Where: "mcp", Message: fmt.Sprintf("there is no MCP server %q; the servers are: %s", name, strings.Join(known, ", "))}
+			return nil, &config.Error{
+				Where:   "mcp",
+				Message: fmt.Sprintf("there is no MCP server %q; the servers are: %s", name, strings.Join(known, ", ")),
+			}
 		}
 	}
 	return slices.DeleteFunc(all, func(c assemble.Configured) bool { return !slices.Contains(names, c.Name) }), nil

@@ -27,7 +27,12 @@ func known(cmd *cobra.Command, args []string) error {
 	if !cmd.HasParent() {
 		more += fmt.Sprintf("; to give settle a task, use: settle run %q", strings.Join(args, " "))
 	}
-	return fmt.Errorf("there is no command %q%s; %s", cmd.CommandPath()+" "+args[0], config.DidYouMean(args[0], commandNames(cmd)), more)
+	return fmt.Errorf(
+		"there is no command %q%s; %s",
+		cmd.CommandPath()+" "+args[0],
+		config.DidYouMean(args[0], commandNames(cmd)),
+		more,
+	)
 }
 
 // cobraArguments matches cobra's errors about the number of arguments.
@@ -61,13 +66,24 @@ func wrongArguments(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if len(args) >= len(operands) {
-		return fmt.Errorf("cannot run %q: unexpected argument %q; usage: %s", cmd.CommandPath(), args[len(operands)], cmd.UseLine())
+		return fmt.Errorf(
+			"cannot run %q: unexpected argument %q; usage: %s",
+			cmd.CommandPath(),
+			args[len(operands)],
+			cmd.UseLine(),
+		)
 	}
 	hint := ""
 	if parent := cmd.Parent(); operands[len(args)] == "ID" && parent.HasParent() {
 		hint = fmt.Sprintf("; %q lists them", parent.CommandPath())
 	}
-	return fmt.Errorf("cannot run %q: no %s given%s; usage: %s", cmd.CommandPath(), operands[len(args)], hint, cmd.UseLine())
+	return fmt.Errorf(
+		"cannot run %q: no %s given%s; usage: %s",
+		cmd.CommandPath(),
+		operands[len(args)],
+		hint,
+		cmd.UseLine(),
+	)
 }
 
 func commandNames(cmd *cobra.Command) []string {
@@ -116,7 +132,12 @@ func newHelp() *cobra.Command {
 			}
 			names := commandNames(topic)
 			slices.Sort(names)
-			return fmt.Errorf("there is no help on %q%s; the topics are: %s", strings.Join(args, " "), config.DidYouMean(word, names), strings.Join(names, ", "))
+			return fmt.Errorf(
+				"there is no help on %q%s; the topics are: %s",
+				strings.Join(args, " "),
+				config.DidYouMean(word, names),
+				strings.Join(names, ", "),
+			)
 		},
 	}
 	help.Flags().BoolVar(&asJSON, "json", false, "print the command, those below it and their flags as JSON")

@@ -26,7 +26,9 @@ func newModels(s *streams) *cobra.Command {
 	var asJSON bool
 	var place placeFlags
 	cmd := &cobra.Command{
-		Use: "models [flags] [PROVIDER]", Short: "List the models that a provider offers", Long: modelsHelp,
+		Use:     "models [flags] [PROVIDER]",
+		Short:   "List the models that a provider offers",
+		Long:    modelsHelp,
 		Example: "  settle models\n  settle models anthropic --json\n  settle models chat --base-url http://localhost:8000/v1",
 		Args:    cobra.MaximumNArgs(1),
 	}

@@ -30,7 +30,10 @@ type protocolServer struct {
 // client counts as a stop. The caller releases the server.
 func (s *streams) protocolServer(cmd *cobra.Command, o assemble.Options) *protocolServer {
 	in, sig := s.server(cmd, o)
-	in.undo = append(in.undo, proc.Closed(s.stdout, func(err error) { sig.lost("stdout", stdio.CodeStdoutClosed, err) }))
+	in.undo = append(
+		in.undo,
+		proc.Closed(s.stdout, func(err error) { sig.lost("stdout", stdio.CodeStdoutClosed, err) }),
+	)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup was used
 		in.undo = append(in.undo, proc.Parent(func(err error) { sig.lost("parent", stdio.CodeHangup, err) }))
 	}
@@ -53,15 +56,19 @@ func (s *streams) server(cmd *cobra.Command, o assemble.Options) (*protocolServe
 		project = config.IgnoreProject
 	}
 	o.Environ, o.Getenv, o.Version, o.Releasable, o.Attach = s.environ, s.getenv, version(), true, attach.Serve
-	in.hosts = &assemble.Sessions{Base: o, OpenHost: s.telemetry.Open, Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
-		all := map[string]string{}
-		for _, some := range []map[string]string{flags, given} {
-			for name, value := range some {
-				all[name] = value
+	in.hosts = &assemble.Sessions{
+		Base:     o,
+		OpenHost: s.telemetry.Open,
+		Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
+			all := map[string]string{}
+			for _, some := range []map[string]string{flags, given} {
+				for name, value := range some {
+					all[name] = value
+				}
 			}
-		}
-		return s.settings(dir, all, project)
-	}}
+			return s.settings(dir, all, project)
+		},
+	}
 	return in, sig
 }
 

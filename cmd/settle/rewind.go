@@ -42,8 +42,11 @@ type rewindFlags struct {
 func newRewind(s *streams) *cobra.Command {
 	var f rewindFlags
 	cmd := &cobra.Command{
-		Use: "rewind [flags] SESSION [INPUT]", Short: "Go back to before an input, with the files as they were", Long: rewindHelp, Example: rewindExamples,
-		Args: cobra.MaximumNArgs(2),
+		Use:     "rewind [flags] SESSION [INPUT]",
+		Short:   "Go back to before an input, with the files as they were",
+		Long:    rewindHelp,
+		Example: rewindExamples,
+		Args:    cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sig := catch(cmd.Context())
 			defer sig.release()
@@ -87,7 +90,11 @@ func (f *rewindFlags) run(ctx context.Context, s *streams, args []string) error 
 		return failed(err)
 	}
 	line, _, _ := strings.Cut(p.Input, "\n")
-	head := fmt.Sprintf("Back to before: %s (%s)", terminal.Short(terminal.OneLine(line), 60), p.At.Local().Format("2006-01-02 15:04"))
+	head := fmt.Sprintf(
+		"Back to before: %s (%s)",
+		terminal.Short(terminal.OneLine(line), 60),
+		p.At.Local().Format("2006-01-02 15:04"),
+	)
 	if f.keep {
 		p.Files = nil
 	}
@@ -134,9 +141,16 @@ func (f *rewindFlags) takeBack(ctx context.Context, s *streams) error {
 		return nil
 	}
 	question := fmt.Sprintf("Restore %s?", terminal.Count(len(p.Changes()), "file"))
-	return f.carryOut(ctx, s, "Undo the rewind of "+p.At.Local().Format("2006-01-02 15:04"), p, question, func() (rewind.Report, error) {
-		return p.Undo(ctx, f.undo)
-	})
+	return f.carryOut(
+		ctx,
+		s,
+		"Undo the rewind of "+p.At.Local().Format("2006-01-02 15:04"),
+		p,
+		question,
+		func() (rewind.Report, error) {
+			return p.Undo(ctx, f.undo)
+		},
+	)
 }
 
 func (f *rewindFlags) show(out io.Writer, head string, p *rewind.Plan) {
@@ -151,7 +165,14 @@ func (f *rewindFlags) show(out io.Writer, head string, p *rewind.Plan) {
 }
 
 // carryOut prints the plan, asks, and executes it.
-func (f *rewindFlags) carryOut(ctx context.Context, s *streams, head string, p *rewind.Plan, question string, do func() (rewind.Report, error)) error {
+func (f *rewindFlags) carryOut(
+	ctx context.Context,
+	s *streams,
+	head string,
+	p *rewind.Plan,
+	question string,
+	do func() (rewind.Report, error),
+) error {
 	if f.dryRun {
 		f.show(s.stdout, head, p)
 		return nil
@@ -159,7 +180,9 @@ func (f *rewindFlags) carryOut(ctx context.Context, s *streams, head string, p *
 	f.show(s.stderr, head, p)
 	if !f.yes {
 		if !s.person() {
-			return errors.New("no person can be asked here; nothing was changed; use --yes to make the changes, or --dry-run to print them")
+			return errors.New(
+				"no person can be asked here; nothing was changed; use --yes to make the changes, or --dry-run to print them",
+			)
 		}
 		fmt.Fprintf(s.stderr, "%s [y/N] ", question)
 		if !isYes(ctx, s.stdin) {
@@ -173,7 +196,11 @@ func (f *rewindFlags) carryOut(ctx context.Context, s *streams, head string, p *
 	r, err := do()
 	fmt.Fprintln(s.stderr, r.Line())
 	if r.Snapshot != "" {
-		fmt.Fprintf(s.stderr, "the files as they were before: %s\nto undo this: settle rewind --undo %[1]s\n", terminal.OneLine(r.Snapshot))
+		fmt.Fprintf(
+			s.stderr,
+			"the files as they were before: %s\nto undo this: settle rewind --undo %[1]s\n",
+			terminal.OneLine(r.Snapshot),
+		)
 	}
 	if r.Session != "" {
 		fmt.Fprintf(s.stderr, "to continue: settle resume %s\n", r.Session)

@@ -55,7 +55,12 @@ func newRoot(s *streams) *cobra.Command {
 			if !s.person() {
 				return cmd.Help()
 			}
-			return f.open(cmd, s, func(context.Context, *conversation.Sessions) (string, error) { return "", nil }, strings.Join(args, ""))
+			return f.open(
+				cmd,
+				s,
+				func(context.Context, *conversation.Sessions) (string, error) { return "", nil },
+				strings.Join(args, ""),
+			)
 		},
 	}
 	f.define(root.Flags())
@@ -68,7 +73,17 @@ func newRoot(s *streams) *cobra.Command {
 	root.SetHelpCommandGroupID(groupSetup)
 	root.SetUsageFunc(printUsage)
 	root.AddGroup(commandGroups()...)
-	add(root, groupSessions, newRun(s), newResume(s), newSessions(s), newJobs(s), newRewind(s), newCompact(s), newServe(s))
+	add(
+		root,
+		groupSessions,
+		newRun(s),
+		newResume(s),
+		newSessions(s),
+		newJobs(s),
+		newRewind(s),
+		newCompact(s),
+		newServe(s),
+	)
 	add(root, groupSetup, newDemo(s), newDoctor(s), newConfig(s), newModels(s), newMCPServers(s), newSkills(s),
 		newHooks(s), newUpdate(s), newVersion(s))
 	add(root, groupClients, newACP(s), newMCP(s))

@@ -108,29 +108,69 @@ func settingFlags(flags *pflag.FlagSet) {
 	flags.String("max-steps", "", "end the turn after `N` model responses; 0: no limit")
 	flags.String("max-tokens", "", "end the turn after `N` tokens, input and output; 0: no limit")
 	flags.String("max-cost", "", "end the turn when it has cost `USD` dollars; 0: no limit")
-	flags.String("max-session-steps", "", "end a turn when the session, with its child agents, has taken `N` model responses; 0: no limit")
+	flags.String(
+		"max-session-steps",
+		"",
+		"end a turn when the session, with its child agents, has taken `N` model responses; 0: no limit",
+	)
 	flags.String("max-session-time", "", "end a turn when the session's turns have run for `DURATION`; 0: no limit")
-	flags.String("max-session-tokens", "", "end a turn when the session, with its child agents, has used `N` tokens; 0: no limit")
-	flags.String("max-session-cost", "", "end a turn when the session, with its child agents, has cost `USD` dollars; 0: no limit")
+	flags.String(
+		"max-session-tokens",
+		"",
+		"end a turn when the session, with its child agents, has used `N` tokens; 0: no limit",
+	)
+	flags.String(
+		"max-session-cost",
+		"",
+		"end a turn when the session, with its child agents, has cost `USD` dollars; 0: no limit",
+	)
 	flags.String("max-repeats", "", "end the turn at `N` identical calls with identical results; 0: off")
-	flags.String("compact", "", "when the model's window is nearly full: `HOW` to shorten the history: auto, mechanical, off")
+	flags.String(
+		"compact",
+		"",
+		"when the model's window is nearly full: `HOW` to shorten the history: auto, mechanical, off",
+	)
 	flags.String("timeout", "", "end the turn after `DURATION`, such as 90s or 10m; 0: no limit")
 	flags.String("stall-timeout", "", "cut a response that makes no progress for `DURATION`; 0: off")
 	flags.String("header-timeout", "", "cut a request whose response does not begin within `DURATION`")
-	flags.String("attempt-timeout", "", "cut a response that is not complete after `DURATION`, even if it makes progress; 0: off")
+	flags.String(
+		"attempt-timeout",
+		"",
+		"cut a response that is not complete after `DURATION`, even if it makes progress; 0: off",
+	)
 	flags.String("thinking-timeout", "", "cut a response that shows no progress for `DURATION` while the model thinks")
 	flags.String("retries", "", "retry a failed request `N` times; 0: never")
 	flags.String("retry-for", "", "retry for `DURATION` while the provider is overloaded or unreachable")
 	flags.String("tools", "", "`NAMES` of the tools to offer, separated by commas; empty: none")
 	flags.String("tool-family", "", "name the tools as models of `FAMILY` know them: auto, settle, gpt, claude")
-	flags.String("mcp-import", "", "also use the MCP servers that are configured for `AGENTS`: claude,codex; empty: none")
-	flags.String("rules-import", "", "also use the rules of permissions that are configured for `AGENTS`: claude; empty: none")
+	flags.String(
+		"mcp-import",
+		"",
+		"also use the MCP servers that are configured for `AGENTS`: claude,codex; empty: none",
+	)
+	flags.String(
+		"rules-import",
+		"",
+		"also use the rules of permissions that are configured for `AGENTS`: claude; empty: none",
+	)
 	flags.String("pass-env", "", "`NAMES` of provider key variables that commands may see, separated by commas")
-	flags.String("keep-env", "", "`NAMES` of variables with secrets that commands get also without a question, separated by commas; \"*\" matches any characters")
-	flags.String("executor", "", "run commands and work on files on another machine, through `COMMAND`: \"ssh host settle executor\"")
+	flags.String(
+		"keep-env",
+		"",
+		"`NAMES` of variables with secrets that commands get also without a question, separated by commas; \"*\" matches any characters",
+	)
+	flags.String(
+		"executor",
+		"",
+		"run commands and work on files on another machine, through `COMMAND`: \"ssh host settle executor\"",
+	)
 	flags.String("executor-install", "", "copy settle to the other machine if it is missing there")
 	flags.Lookup("executor-install").NoOptDefVal = config.InstallMissing
-	flags.String("executor-lease", "", "end commands on the other machine when it has not heard from settle for `DURATION`")
+	flags.String(
+		"executor-lease",
+		"",
+		"end commands on the other machine when it has not heard from settle for `DURATION`",
+	)
 	earlierFlags(flags)
 	flags.String("run-hooks", "", "`WHICH` hooks run: all, own (only the hooks of settle's configuration) or off")
 	flags.String("data-dir", "", "`DIR` for sessions and logs")
@@ -165,11 +205,21 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.json, "json", "", "print one event per line; with `deltas`, also text deltas")
 	flags.Lookup("json").NoOptDefVal = "events"
 	flags.StringVarP(&f.output, "output-last-message", "o", "", "also write the final answer to `FILE`")
-	flags.StringVar(&f.schema, "output-schema", "", "ask for an answer that follows the JSON Schema in `FILE`, and check it")
+	flags.StringVar(
+		&f.schema,
+		"output-schema",
+		"",
+		"ask for an answer that follows the JSON Schema in `FILE`, and check it",
+	)
 	flags.StringVar(&f.session, "session", "", "continue the session `ID`, or create it")
 	flags.StringVar(&f.resume, "resume", "", "continue the session `ID`, which must exist; a unique prefix is enough")
 	flags.BoolVar(&f.last, "last", false, "continue the last session of this directory")
-	flags.StringVar(&f.trajectory, "load-trajectory", "", "begin with what happened in `FILE`: a trajectory of any agent (ATIF), or an exported session")
+	flags.StringVar(
+		&f.trajectory,
+		"load-trajectory",
+		"",
+		"begin with what happened in `FILE`: a trajectory of any agent (ATIF), or an exported session",
+	)
 	flags.BoolVar(&f.ephemeral, "ephemeral", false, "do not keep the session")
 	flags.BoolVar(&f.take, "take", false, "take the session over from another process")
 	flags.StringArrayVarP(&f.images, "image", "i", nil, "attach the image in `FILE`; repeatable")
@@ -182,8 +232,16 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 func sandboxFlags(flags *pflag.FlagSet) {
 	flags.String("sandbox", "", "confine commands: `WHEN`: off, auto (where the system can), required")
 	flags.String("sandbox-mode", "", "what confined commands may do: `MODE`: read-only, workspace")
-	flags.String("sandbox-network", "", "the network of confined commands: `NETWORK`: off, proxy (the hosts that you allow), on")
-	flags.String("sandbox-allow-hosts", "", "`HOSTS` that confined commands may reach through the proxy, separated by commas: example.com,*.example.org,example.net:8080")
+	flags.String(
+		"sandbox-network",
+		"",
+		"the network of confined commands: `NETWORK`: off, proxy (the hosts that you allow), on",
+	)
+	flags.String(
+		"sandbox-allow-hosts",
+		"",
+		"`HOSTS` that confined commands may reach through the proxy, separated by commas: example.com,*.example.org,example.net:8080",
+	)
 	for name, key := range map[string]string{"sandbox": "sandbox.use", "sandbox-mode": "sandbox.mode", "sandbox-network": "sandbox.network", "sandbox-allow-hosts": "sandbox.allow_hosts"} {
 		_ = flags.SetAnnotation(name, settingKey, []string{key}) // the flag exists
 	}
@@ -281,10 +339,16 @@ func named(flags *pflag.FlagSet) error {
 // detached refuses a value of --json that is separated by a space, and would become part
 // of the prompt: "--json deltas PROMPT".
 func detached(cmd *cobra.Command, args []string) error {
-	if !cmd.Flags().Changed("json") || len(args) == 0 || cmd.ArgsLenAtDash() == 0 || !slices.Contains([]string{"events", "deltas"}, args[0]) {
+	if !cmd.Flags().Changed("json") || len(args) == 0 || cmd.ArgsLenAtDash() == 0 ||
+		!slices.Contains([]string{"events", "deltas"}, args[0]) {
 		return nil
 	}
-	return fmt.Errorf("--json %s: write --json=%s; for a prompt that begins with %q, put -- before it", args[0], args[0], args[0])
+	return fmt.Errorf(
+		"--json %s: write --json=%s; for a prompt that begins with %q, put -- before it",
+		args[0],
+		args[0],
+		args[0],
+	)
 }
 
 func (f *runFlags) format(s *streams) (run.Format, error) {
@@ -314,7 +378,9 @@ func usage(cmd *cobra.Command, err error) error {
 // check refuses settings that a run cannot fulfil.
 func (f *runFlags) check(s *streams, r *config.Resolved, dir string, format run.Format) error {
 	if r.Permission == settle.Ask && r.Origins["permission"].Kind == config.Flag && !f.asks(s, format) {
-		return errors.New("--permission ask: no person can be asked: standard input, output and error must be a terminal, without --json or --quiet; use allow or deny")
+		return errors.New(
+			"--permission ask: no person can be asked: standard input, output and error must be a terminal, without --json or --quiet; use allow or deny",
+		)
 	}
 	return assemble.CheckDirectory(dir, r, s.getenv)
 }
@@ -327,9 +393,23 @@ func (f *runFlags) asks(s *streams, format run.Format) bool {
 // agent returns the options of the agent.
 func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.Format) assemble.Options {
 	o := assemble.Options{
-		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Version: version(),
-		HostOptions:       assemble.HostOptions{Frontend: "run", Take: f.take, Releasable: true, Attach: attach.Serve, AtEnd: settle.AwaitTasks},
-		PermissionOptions: assemble.PermissionOptions{Permission: settle.Allow, Release: "allow", Attended: f.asks(s, format)},
+		Settings: r,
+		Dir:      dir,
+		Environ:  s.environ,
+		Getenv:   s.getenv,
+		Version:  version(),
+		HostOptions: assemble.HostOptions{
+			Frontend:   "run",
+			Take:       f.take,
+			Releasable: true,
+			Attach:     attach.Serve,
+			AtEnd:      settle.AwaitTasks,
+		},
+		PermissionOptions: assemble.PermissionOptions{
+			Permission: settle.Allow,
+			Release:    "allow",
+			Attended:   f.asks(s, format),
+		},
 	}
 	f.apply(&o)
 	if f.ephemeral {

@@ -62,9 +62,12 @@ type serveFlags struct {
 func newServe(s *streams) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
-		Use: "serve [flags]", Short: "Serve sessions to browsers and programs over HTTP", Long: serveHelp, Example: serveExamples,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s) },
+		Use:     "serve [flags]",
+		Short:   "Serve sessions to browsers and programs over HTTP",
+		Long:    serveHelp,
+		Example: serveExamples,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.serve(cmd, s) },
 	}
 	flags := cmd.Flags()
 	settingFlags(flags)
@@ -149,9 +152,23 @@ func (f *serveFlags) settings(cmd *cobra.Command, s *streams, dir string) (*conf
 // agent returns the options of each session's agent.
 func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) assemble.Options {
 	o := assemble.Options{
-		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Version: version(),
-		HostOptions:       assemble.HostOptions{Frontend: "serve", Take: f.take, Releasable: true, Attach: attach.Serve},
-		PermissionOptions: assemble.PermissionOptions{Policy: assemble.NewPolicy(assemble.ModeOf(cmp.Or(r.Permission, settle.Ask))), Permission: settle.Ask, Sandbox: config.SandboxAuto, Attended: true},
+		Settings: r,
+		Dir:      dir,
+		Environ:  s.environ,
+		Getenv:   s.getenv,
+		Version:  version(),
+		HostOptions: assemble.HostOptions{
+			Frontend:   "serve",
+			Take:       f.take,
+			Releasable: true,
+			Attach:     attach.Serve,
+		},
+		PermissionOptions: assemble.PermissionOptions{
+			Policy:     assemble.NewPolicy(assemble.ModeOf(cmp.Or(r.Permission, settle.Ask))),
+			Permission: settle.Ask,
+			Sandbox:    config.SandboxAuto,
+			Attended:   true,
+		},
 	}
 	f.apply(&o)
 	if log := assemble.Log(r); log != nil {
@@ -163,18 +180,41 @@ func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) assemble.
 // sessions returns the sessions, whose settings clients can choose.
 func (f *serveFlags) sessions(cmd *cobra.Command, s *streams, base assemble.Options) *assemble.Sessions {
 	base.Policy = nil // each session has its own
-	return &assemble.Sessions{Base: base, Settings: func(dir string, chosen map[string]string) (*config.Resolved, error) {
-		all := given(cmd.Flags())
-		maps.Copy(all, chosen)
-		return s.settings(dir, all, f.project())
-	}}
+	return &assemble.Sessions{
+		Base: base,
+		Settings: func(dir string, chosen map[string]string) (*config.Resolved, error) {
+			all := given(cmd.Flags())
+			maps.Copy(all, chosen)
+			return s.settings(dir, all, f.project())
+		},
+	}
 }
 
-func (f *serveFlags) options(a *assemble.Agent, sessions *assemble.Sessions, host *settle.Host, place *guard.Place, encrypted *tls.Config, token string) web.Options {
+func (f *serveFlags) options(
+	a *assemble.Agent,
+	sessions *assemble.Sessions,
+	host *settle.Host,
+	place *guard.Place,
+	encrypted *tls.Config,
+	token string,
+) web.Options {
 	return web.Options{
-		Host: host, Sessions: sessions, Agent: a, Ceiling: sessions.Base.Settings.Permission, DataDir: a.Host.DataDir, WorkDir: a.Session.WorkDir, Model: a.Session.Model.ProviderName + "/" + a.Session.Model.Name,
-		Version: version(), Token: token, Names: f.Names, Exposed: place.Exposed, TLS: encrypted, Take: f.take,
-		Page: page.Handler(), Mask: a.Redact.Diagnostic, Logger: a.Host.Logger,
+		Host:     host,
+		Sessions: sessions,
+		Agent:    a,
+		Ceiling:  sessions.Base.Settings.Permission,
+		DataDir:  a.Host.DataDir,
+		WorkDir:  a.Session.WorkDir,
+		Model:    a.Session.Model.ProviderName + "/" + a.Session.Model.Name,
+		Version:  version(),
+		Token:    token,
+		Names:    f.Names,
+		Exposed:  place.Exposed,
+		TLS:      encrypted,
+		Take:     f.take,
+		Page:     page.Handler(),
+		Mask:     a.Redact.Diagnostic,
+		Logger:   a.Host.Logger,
 	}
 }
 

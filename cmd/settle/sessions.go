@@ -49,14 +49,23 @@ func newSessions(s *streams) *cobra.Command {
 		return r.NeedDataDir()
 	}
 	cmd.RunE = listSessions(s, where, cmd.Flags())
-	cmd.AddCommand(newList(s, where), newShow(s, where), newExport(s, where), newImport(s, where), newCheck(s, settings), newDelete(where))
+	cmd.AddCommand(
+		newList(s, where),
+		newShow(s, where),
+		newExport(s, where),
+		newImport(s, where),
+		newCheck(s, settings),
+		newDelete(where),
+	)
 	return cmd
 }
 
 func newList(s *streams, where func() (string, error)) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "list", Short: "List sessions, newest first", Args: cobra.NoArgs,
-		Long: "List sessions, newest first, with their id, last change, the outcome of the last\nturn, model and title.",
+		Use:   "list",
+		Short: "List sessions, newest first",
+		Args:  cobra.NoArgs,
+		Long:  "List sessions, newest first, with their id, last change, the outcome of the last\nturn, model and title.",
 	}
 	cmd.RunE = listSessions(s, where, cmd.Flags())
 	return cmd
@@ -68,7 +77,12 @@ func listSessions(s *streams, where func() (string, error), flags *pflag.FlagSet
 		query        catalogue.Query
 		asJSON, here bool
 	)
-	flags.StringVar(&query.Text, "search", "", "only sessions with `TEXT` in a prompt, the title, the directory or the id")
+	flags.StringVar(
+		&query.Text,
+		"search",
+		"",
+		"only sessions with `TEXT` in a prompt, the title, the directory or the id",
+	)
 	flags.IntVarP(&query.Limit, "limit", "n", 0, "at most `N` sessions; 0: all")
 	flags.BoolVar(&here, "here", false, "only sessions of this directory")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object per line")
@@ -94,8 +108,10 @@ func listSessions(s *streams, where func() (string, error), flags *pflag.FlagSet
 
 func newShow(s *streams, where func() (string, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: "show ID", Short: "Print the conversation of a session", Args: cobra.ExactArgs(1),
-		Long: "Print the conversation of a session: prompts, answers, calls with the beginning\nof their output, tokens with the share that came from the provider's cache, and how\neach turn ended.",
+		Use:   "show ID",
+		Short: "Print the conversation of a session",
+		Args:  cobra.ExactArgs(1),
+		Long:  "Print the conversation of a session: prompts, answers, calls with the beginning\nof their output, tokens with the share that came from the provider's cache, and how\neach turn ended.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			dataDir, err := where()
 			if err != nil {
@@ -113,8 +129,10 @@ func newShow(s *streams, where func() (string, error)) *cobra.Command {
 func newExport(s *streams, where func() (string, error)) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use: "export ID", Short: "Print a session for programs", Args: cobra.ExactArgs(1),
-		Long: "Print all events of a session, one JSON object per line. The session consists of\nnothing else. With --format atif, print it as a trajectory (ATIF 1.7), which\nevaluations read. Another process may be writing to it.",
+		Use:   "export ID",
+		Short: "Print a session for programs",
+		Args:  cobra.ExactArgs(1),
+		Long:  "Print all events of a session, one JSON object per line. The session consists of\nnothing else. With --format atif, print it as a trajectory (ATIF 1.7), which\nevaluations read. Another process may be writing to it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dataDir, err := where()
 			if err != nil {
@@ -143,7 +161,10 @@ images are left out. Import only what you trust: the model reads it as its own p
 func newImport(s *streams, where func() (string, error)) *cobra.Command {
 	var id, dir string
 	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Make a session of an exported one, or of a trajectory", Args: cobra.ExactArgs(1), Long: importHelp,
+		Use:   "import FILE",
+		Short: "Make a session of an exported one, or of a trajectory",
+		Args:  cobra.ExactArgs(1),
+		Long:  importHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dataDir, err := where()
 			if err != nil {
@@ -225,8 +246,10 @@ func newCheck(s *streams, settings func() (*config.Resolved, error)) *cobra.Comm
 
 func newDelete(where func() (string, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: "delete ID…", Short: "Delete sessions and everything that belongs to them", Args: cobra.MinimumNArgs(1),
-		Long: "Delete sessions and everything that belongs to them: their logs and the long\noutputs of their commands. A session in use is not deleted. You cannot undo this.",
+		Use:   "delete ID…",
+		Short: "Delete sessions and everything that belongs to them",
+		Args:  cobra.MinimumNArgs(1),
+		Long:  "Delete sessions and everything that belongs to them: their logs and the long\noutputs of their commands. A session in use is not deleted. You cannot undo this.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dataDir, err := where()
 			if err != nil {

@@ -32,7 +32,11 @@ const maxStops = 16
 // that caused it fails with an error. It is not ignored, since commands would inherit
 // that.
 func catch(ctx context.Context) *signals {
-	s := &signals{caught: make(chan os.Signal, maxStops), stops: make(chan stdio.Stop, maxStops), alone: proc.Detached()}
+	s := &signals{
+		caught: make(chan os.Signal, maxStops),
+		stops:  make(chan stdio.Stop, maxStops),
+		alone:  proc.Detached(),
+	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	released := ctx.Done()
 	want := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE}

@@ -43,8 +43,14 @@ func system() *streams {
 	environ := os.Environ()
 	blankCredentials(block.Environ)
 	return &streams{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, environ: environ, trust: assemble.Trust(environ, os.Getenv),
-		block: block, telemetry: telemetry.New(os.Getenv),
+		stdin:     os.Stdin,
+		stdout:    os.Stdout,
+		stderr:    os.Stderr,
+		getenv:    os.Getenv,
+		environ:   environ,
+		trust:     assemble.Trust(environ, os.Getenv),
+		block:     block,
+		telemetry: telemetry.New(os.Getenv),
 	}
 }
 
@@ -96,8 +102,21 @@ func directory(flag string) (string, error) {
 
 // settings returns the settings in force for a directory, and overwrites their secrets
 // in the process's arguments and environment.
-func (s *streams) settings(dir string, flags map[string]string, project config.ProjectConfig) (*config.Resolved, error) {
-	r, err := config.Load(config.Input{Dir: dir, Getenv: s.getenv, Flags: flags, ProjectConfig: project, Trust: s.trust, Family: s.family})
+func (s *streams) settings(
+	dir string,
+	flags map[string]string,
+	project config.ProjectConfig,
+) (*config.Resolved, error) {
+	r, err := config.Load(
+		config.Input{
+			Dir:           dir,
+			Getenv:        s.getenv,
+			Flags:         flags,
+			ProjectConfig: project,
+			Trust:         s.trust,
+			Family:        s.family,
+		},
+	)
 	if err == nil {
 		secrets := redact.New(r.Secrets()...)
 		secrets.Blank(s.block.Args)

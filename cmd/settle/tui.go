@@ -73,17 +73,28 @@ func newResume(s *streams) *cobra.Command {
 }
 
 // open opens the terminal: with the session that choose returns, or a new one.
-func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Context, *conversation.Sessions) (string, error), prompt string) error {
+func (f *tuiFlags) open(
+	cmd *cobra.Command,
+	s *streams,
+	choose func(context.Context, *conversation.Sessions) (string, error),
+	prompt string,
+) error {
 	if !s.person() {
-		return errors.New("the terminal needs one: standard input, output and error must be a terminal; use \"settle run\" elsewhere")
+		return errors.New(
+			"the terminal needs one: standard input, output and error must be a terminal; use \"settle run\" elsewhere",
+		)
 	}
 	dir, err := directory(f.dir)
 	if err != nil {
 		return err
 	}
 	o := assemble.Options{
-		HostOptions:       assemble.HostOptions{Frontend: "terminal", Take: f.take},
-		PermissionOptions: assemble.PermissionOptions{Permission: settle.Ask, Sandbox: config.SandboxAuto, Attended: true},
+		HostOptions: assemble.HostOptions{Frontend: "terminal", Take: f.take},
+		PermissionOptions: assemble.PermissionOptions{
+			Permission: settle.Ask,
+			Sandbox:    config.SandboxAuto,
+			Attended:   true,
+		},
 	}
 	f.apply(&o)
 	s.keepGarbage(tuiGCPercent)
@@ -102,11 +113,25 @@ func (f *tuiFlags) open(cmd *cobra.Command, s *streams, choose func(context.Cont
 	found := o
 	found.Settings, found.Dir, found.Getenv = resolved, dir, s.getenv
 	code, err := f.run(cmd.Context(), s, tui.Options{
-		Palette: s.palette().With(resolved.Terminal.Theme), Reflow: terminal.ReflowOf(s.getenv), Sessions: sessions,
-		Notify: terminal.Notification(resolved.Terminal.Notify), Through: terminal.PassthroughOf(s.getenv), Keys: tui.Keys(resolved.Terminal.Keys),
-		Session: session, Prompt: prompt, Place: s.place(dir), DataDir: resolved.DataDir, Commands: conversation.Commands(found), Edit: s.editor(dir),
-		Stops: in.stops, Suspend: proc.Pause, Mask: sessions.Mask, FreeMemory: tui.FreeMemory,
-		Resume: func(id string) string { return "settle resume " + id },
+		Palette:  s.palette().With(resolved.Terminal.Theme),
+		Reflow:   terminal.ReflowOf(s.getenv),
+		Sessions: sessions,
+		Notify: terminal.Notification(
+			resolved.Terminal.Notify,
+		),
+		Through:    terminal.PassthroughOf(s.getenv),
+		Keys:       tui.Keys(resolved.Terminal.Keys),
+		Session:    session,
+		Prompt:     prompt,
+		Place:      s.place(dir),
+		DataDir:    resolved.DataDir,
+		Commands:   conversation.Commands(found),
+		Edit:       s.editor(dir),
+		Stops:      in.stops,
+		Suspend:    proc.Pause,
+		Mask:       sessions.Mask,
+		FreeMemory: tui.FreeMemory,
+		Resume:     func(id string) string { return "settle resume " + id },
 		Doctor: func(ctx context.Context, out io.Writer) {
 			m := about.Machine{Environ: s.environ, Getenv: s.getenv, Version: version(), Settings: resolved}
 			_ = about.Doctor(ctx, out, m) // it has said what is wrong

@@ -54,7 +54,9 @@ Exit codes:
 			if err != nil {
 				return failed(err)
 			}
-			client := transport.NewClient(transport.Config{Proxy: http.ProxyFromEnvironment, DialTimeout: 10 * time.Second})
+			client := transport.NewClient(
+				transport.Config{Proxy: http.ProxyFromEnvironment, DialTimeout: 10 * time.Second},
+			)
 			newest, err := about.Newest(cmd.Context(), client, url)
 			if err != nil {
 				return failed(err)
@@ -79,7 +81,8 @@ Exit codes:
 	}
 	cmd.Flags().StringVar(&url, "index", index, "`URL` of the index of releases")
 	cmd.Flags().BoolVar(&check, "check", false, "exit with 4 if there is a newer version")
-	cmd.Flags().BoolVar(&install, "install", false, "replace this program by the newer version, if a release key signed it")
+	cmd.Flags().
+		BoolVar(&install, "install", false, "replace this program by the newer version, if a release key signed it")
 	cmd.MarkFlagsMutuallyExclusive("check", "install")
 	return cmd
 }
@@ -97,8 +100,15 @@ func installed() (about.Installed, error) {
 	info, ok := debug.ReadBuildInfo()
 	module := ok && info.Main.Sum != ""
 	return about.Installed{
-		Version: strings.TrimPrefix(version(), "v"), Checkout: released == unreleased && !module, Module: released == unreleased && module, Program: path,
-		System: runtime.GOOS, Machine: runtime.GOARCH,
-		Exists: func(path string) bool { _, err := os.Stat(path); return err == nil },
+		Version: strings.TrimPrefix(
+			version(),
+			"v",
+		),
+		Checkout: released == unreleased && !module,
+		Module:   released == unreleased && module,
+		Program:  path,
+		System:   runtime.GOOS,
+		Machine:  runtime.GOARCH,
+		Exists:   func(path string) bool { _, err := os.Stat(path); return err == nil },
 	}, nil
 }

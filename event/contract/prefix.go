@@ -96,7 +96,8 @@ func (p *prefixes) read(l *log, e event.Event, sent map[string]Request) {
 // refuses reports whether the provider refused the content of the request (ADR 7).
 func refuses(d event.AttemptEnded) bool {
 	if f := d.Failure; f != nil {
-		return slices.Contains([]string{"reasoning_refused", "image_refused", "content_policy"}, f.Kind) || f.Status == http.StatusRequestEntityTooLarge
+		return slices.Contains([]string{"reasoning_refused", "image_refused", "content_policy"}, f.Kind) ||
+			f.Status == http.StatusRequestEntityTooLarge
 	}
 	return d.StopReason == "refusal" || d.StopReason == "content_filter"
 }
@@ -107,11 +108,24 @@ func (r Request) extends(l *log, before Request) {
 	}
 	for n, item := range before.Items {
 		if n >= len(r.Items) {
-			l.breaks("C21", "the request has %d items, and the request of attempt %s had %d", len(r.Items), before.Attempt, len(before.Items))
+			l.breaks(
+				"C21",
+				"the request has %d items, and the request of attempt %s had %d",
+				len(r.Items),
+				before.Attempt,
+				len(before.Items),
+			)
 			return
 		}
 		if item != r.Items[n] {
-			l.breaks("C21", "item %d of the request differs from attempt %s:\nbefore: %s\nnow:    %s", n+1, before.Attempt, short(item), short(r.Items[n]))
+			l.breaks(
+				"C21",
+				"item %d of the request differs from attempt %s:\nbefore: %s\nnow:    %s",
+				n+1,
+				before.Attempt,
+				short(item),
+				short(r.Items[n]),
+			)
 			return
 		}
 	}

@@ -50,7 +50,12 @@ func (l *log) turnStarted(e event.Event, d event.TurnStarted) {
 		l.breaks("C18", "no input came since turn %s ended or was interrupted", l.last.id)
 	}
 	t := &turn{
-		id: e.Turn, purpose: d.Purpose, inputs: d.Inputs, attempts: map[string]*attempt{}, items: map[string]*item{}, approvals: map[string]*approval{},
+		id:        e.Turn,
+		purpose:   d.Purpose,
+		inputs:    d.Inputs,
+		attempts:  map[string]*attempt{},
+		items:     map[string]*item{},
+		approvals: map[string]*approval{},
 	}
 	if d.Purpose != "" && len(d.Inputs) > 0 {
 		l.breaks("C19", "turn %s is for a %s and takes inputs, which it does not answer", e.Turn, d.Purpose)

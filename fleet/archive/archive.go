@@ -46,9 +46,14 @@ func (a *Archive) List(ctx context.Context) ([]web.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := a.Pool.Query(ctx, `SELECT session, left(task ->> 'prompt', 400), coalesce(task ->> 'repo', task ->> 'dir', ''), coalesce(task ->> 'model', ''),
+	rows, err := a.Pool.Query(
+		ctx,
+		`SELECT session, left(task ->> 'prompt', 400), coalesce(task ->> 'repo', task ->> 'dir', ''), coalesce(task ->> 'model', ''),
 		CASE state WHEN 'ended' THEN 'closed' ELSE state END, coalesce(result ->> 'outcome', ''), coalesce(result ->> 'reason', ''), created, coalesce(ended, started, created)
-		FROM settle_fleet.unit WHERE task @> $1::jsonb ORDER BY place DESC LIMIT $2`, string(chosen), Most)
+		FROM settle_fleet.unit WHERE task @> $1::jsonb ORDER BY place DESC LIMIT $2`,
+		string(chosen),
+		Most,
+	)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list sessions: %w", err)
 	}
@@ -110,7 +115,8 @@ func (a *Archive) Follow(ctx context.Context, session string, cursor uint64) ite
 // Interrupt implements [web.Archive]: it cancels the session's unit that runs.
 func (a *Archive) Interrupt(ctx context.Context, session, by string) (bool, error) {
 	var unit string
-	err := a.Pool.QueryRow(ctx, `SELECT id FROM settle_fleet.unit WHERE session = $1 AND state = 'running'`, session).Scan(&unit)
+	err := a.Pool.QueryRow(ctx, `SELECT id FROM settle_fleet.unit WHERE session = $1 AND state = 'running'`, session).
+		Scan(&unit)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}

@@ -37,12 +37,25 @@ type Budget struct {
 func (b Budget) Spent() *event.Cause {
 	switch {
 	case b.Tokens > 0 && b.SpentTokens >= b.Tokens:
-		return event.AbortLimit(event.LimitTokens, fmt.Sprintf("the batch %q has taken %d of the %d tokens of its budget", b.Batch, b.SpentTokens, b.Tokens))
+		return event.AbortLimit(
+			event.LimitTokens,
+			fmt.Sprintf("the batch %q has taken %d of the %d tokens of its budget", b.Batch, b.SpentTokens, b.Tokens),
+		)
 	case b.USD > 0 && b.SpentUSD >= b.USD:
-		return event.AbortLimit(event.LimitCost, fmt.Sprintf("the batch %q has taken $%.2f of the $%.2f of its budget", b.Batch, b.SpentUSD, b.USD))
+		return event.AbortLimit(
+			event.LimitCost,
+			fmt.Sprintf("the batch %q has taken $%.2f of the $%.2f of its budget", b.Batch, b.SpentUSD, b.USD),
+		)
 	case b.USD > 0 && b.Unpriced > 0:
-		return event.AbortLimit(event.LimitCost, fmt.Sprintf("what %d requests of the batch %q cost is not known, so that its budget in dollars cannot be kept; "+
-			"say the price of the model in the workers' configuration", b.Unpriced, b.Batch))
+		return event.AbortLimit(
+			event.LimitCost,
+			fmt.Sprintf(
+				"what %d requests of the batch %q cost is not known, so that its budget in dollars cannot be kept; "+
+					"say the price of the model in the workers' configuration",
+				b.Unpriced,
+				b.Batch,
+			),
+		)
 	}
 	return nil
 }

@@ -40,7 +40,14 @@ type report struct {
 // Open returns a meter. The caller closes it, before the pool.
 func Open(ctx context.Context, pool *pgxpool.Pool) *Meter {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	m := &Meter{pool: pool, kick: make(chan struct{}, 1), stop: stop, ended: make(chan struct{}), units: map[string]report{}, known: map[string]Budget{}}
+	m := &Meter{
+		pool:  pool,
+		kick:  make(chan struct{}, 1),
+		stop:  stop,
+		ended: make(chan struct{}),
+		units: map[string]report{},
+		known: map[string]Budget{},
+	}
 	// Close waits for it.
 	go func() {
 		defer close(m.ended)
@@ -151,7 +158,13 @@ func (m *Meter) report(ctx context.Context, units map[string]report) error {
 	var unpriced []int32
 	for unit, r := range units {
 		ids, batches, tokens = append(ids, unit), append(batches, r.batch), append(tokens, r.sum.Usage.Total())
-		usd, unpriced = append(usd, r.sum.Cost), append(unpriced, int32(r.sum.Unpriced)) //nolint:gosec // requests of a unit
+		usd, unpriced = append(
+			usd,
+			r.sum.Cost,
+		), append(
+			unpriced,
+			int32(r.sum.Unpriced),
+		) //nolint:gosec // requests of a unit
 	}
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()

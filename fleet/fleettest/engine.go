@@ -143,7 +143,10 @@ func oneWorkerEach(t *testing.T, e EngineUnderTest) {
 	for n := range workers {
 		wg.Go(func() {
 			for limit := time.Now().Add(patience); taken.Load() < units && time.Now().Before(limit); {
-				o, err := e.Heartbeat(context.WithoutCancel(t.Context()), fleet.Beat{Worker: fmt.Sprint("w", n), Lease: long, Room: 7})
+				o, err := e.Heartbeat(
+					context.WithoutCancel(t.Context()),
+					fleet.Beat{Worker: fmt.Sprint("w", n), Lease: long, Room: 7},
+				)
 				if err != nil {
 					errs[n] = err
 					return
@@ -189,7 +192,11 @@ func inOrder(t *testing.T, e EngineUnderTest) {
 	if len(next.Begin) != 1 || next.Begin[0].Unit != "s1/b" || next.Begin[0].Epoch != 2 {
 		t.Errorf("%+v", next.Begin)
 	}
-	if u, err := e.State(t.Context(), "s1/a"); err != nil || u.State != fleet.Ended || u.Result.Answer != "yes" || u.Ended == nil {
+	if u, err := e.State(
+		t.Context(),
+		"s1/a",
+	); err != nil || u.State != fleet.Ended || u.Result.Answer != "yes" ||
+		u.Ended == nil {
 		t.Errorf("%+v, %v", u, err)
 	}
 }
@@ -249,11 +256,16 @@ func cancelled(t *testing.T, e EngineUnderTest) {
 		if err != nil || u.Cancel != "somebody" {
 			t.Errorf("%+v, %v", u, err)
 		}
-		if unit != running.Unit && (u.State != fleet.Ended || u.Result.Outcome != event.Aborted || u.Result.Reason != event.Interrupted) {
+		if unit != running.Unit &&
+			(u.State != fleet.Ended || u.Result.Outcome != event.Aborted || u.Result.Reason != event.Interrupted) {
 			t.Errorf("the unit that nobody had: %+v", u)
 		}
 	}
-	if err := e.Complete(t.Context(), running, &fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted}); err != nil {
+	if err := e.Complete(
+		t.Context(),
+		running,
+		&fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted},
+	); err != nil {
 		t.Fatal(err)
 	}
 	if ok, err := e.Cancel(t.Context(), running.Unit, "somebody"); ok || err != nil {
@@ -267,10 +279,22 @@ func cancelled(t *testing.T, e EngineUnderTest) {
 // waited: [fleet.Submit] and [fleet.Wait] work with the engine.
 func waited(t *testing.T, e EngineUnderTest) {
 	wrong := (*fleet.TaskError)(nil)
-	if _, err := fleet.Submit(t.Context(), e, task(t, "s1", "1"), fleet.Task{Session: "s2"}); !errors.As(err, &wrong) || wrong.Task != 1 {
+	if _, err := fleet.Submit(
+		t.Context(),
+		e,
+		task(t, "s1", "1"),
+		fleet.Task{Session: "s2"},
+	); !errors.As(err, &wrong) ||
+		wrong.Task != 1 {
 		t.Fatalf("a task without a prompt: %v", err)
 	}
-	if _, err := fleet.Submit(t.Context(), e, task(t, "s1", "1"), task(t, "s1", "1")); !errors.As(err, &wrong) || wrong.Task != 1 {
+	if _, err := fleet.Submit(
+		t.Context(),
+		e,
+		task(t, "s1", "1"),
+		task(t, "s1", "1"),
+	); !errors.As(err, &wrong) ||
+		wrong.Task != 1 {
 		t.Fatalf("the same task twice: %v", err)
 	}
 	if _, err := e.State(t.Context(), "s1/1"); !errors.As(err, new(*fleet.UnknownError)) {
@@ -299,7 +323,12 @@ func waited(t *testing.T, e EngineUnderTest) {
 		t.Errorf("%+v, %v", u, err)
 	}
 	incomplete := (*fleet.IncompleteError)(nil)
-	if u, err := fleet.Wait(t.Context(), e, units[1]); !errors.As(err, &incomplete) || incomplete.Unit.Result.Outcome != event.Failed || u.ID != units[1] {
+	if u, err := fleet.Wait(
+		t.Context(),
+		e,
+		units[1],
+	); !errors.As(err, &incomplete) || incomplete.Unit.Result.Outcome != event.Failed ||
+		u.ID != units[1] {
 		t.Errorf("%+v, %v", u, err)
 	}
 	if _, err := fleet.Wait(t.Context(), e, "nothing/1"); !errors.As(err, new(*fleet.UnknownError)) {

@@ -45,6 +45,14 @@ func (m Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chun
 	}
 	name, arguments := m.Call(Token(r.CacheKey, made+1))
 	half := len(arguments) / 2
-	steps = append(steps, script.CallID(fmt.Sprintf("call_%s_%d", strings.ReplaceAll(r.CacheKey, "-", "_"), made+1), name, arguments[:half], arguments[half:]))
+	steps = append(
+		steps,
+		script.CallID(
+			fmt.Sprintf("call_%s_%d", strings.ReplaceAll(r.CacheKey, "-", "_"), made+1),
+			name,
+			arguments[:half],
+			arguments[half:],
+		),
+	)
 	return script.New(script.Turn(steps...)).Stream(ctx, r)
 }

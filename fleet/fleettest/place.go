@@ -59,7 +59,11 @@ func Join(t testing.TB, url string) *Place {
 	t.Cleanup(p.Engine.Close)
 	p.Runs, p.Kill = p.Engine, func(t testing.TB, worker string) {
 		t.Helper()
-		if _, err := p.Pool.Exec(t.Context(), `UPDATE settle_fleet.worker SET until = now() - interval '1 s' WHERE id = $1`, worker); err != nil {
+		if _, err := p.Pool.Exec(
+			t.Context(),
+			`UPDATE settle_fleet.worker SET until = now() - interval '1 s' WHERE id = $1`,
+			worker,
+		); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -58,25 +58,27 @@ func (e *Engine) Heartbeat(ctx context.Context, b fleet.Beat) (fleet.Orders, err
 	batch.Queue(renew, b.Worker, b.Lease)
 	if b.Room+b.Rescue > 0 {
 		batch.Queue(`SELECT pg_advisory_xact_lock($1)`, ClaimLock)
-		batch.Queue(fmt.Sprintf(claim, Fair("true", "r.state = 'running'")), b.Worker, b.Room, b.Rescue, cmp.Or(e.Stall, defaultStall)).Query(func(rows pgx.Rows) (err error) {
-			orders.Begin, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a fleet.Attempt, err error) {
-				err = row.Scan(&a.Unit, &a.Number, &a.Lost, &a.Rescued, &a.Epoch, &a.Cancel)
-				return a, err
+		batch.Queue(fmt.Sprintf(claim, Fair("true", "r.state = 'running'")), b.Worker, b.Room, b.Rescue, cmp.Or(e.Stall, defaultStall)).
+			Query(func(rows pgx.Rows) (err error) {
+				orders.Begin, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a fleet.Attempt, err error) {
+					err = row.Scan(&a.Unit, &a.Number, &a.Lost, &a.Rescued, &a.Epoch, &a.Cancel)
+					return a, err
+				})
+				return err
+			})
+	}
+	batch.Queue(`SELECT id, epoch, coalesce(cancel, '') FROM settle_fleet.unit WHERE state = 'running' AND worker = $1`, b.Worker).
+		Query(func(rows pgx.Rows) error {
+			var id, by string
+			var epoch int64
+			_, err := pgx.ForEachRow(rows, []any{&id, &epoch, &by}, func() error {
+				if orders.Holds[id] = epoch; by != "" {
+					orders.Cancel[id] = by
+				}
+				return nil
 			})
 			return err
 		})
-	}
-	batch.Queue(`SELECT id, epoch, coalesce(cancel, '') FROM settle_fleet.unit WHERE state = 'running' AND worker = $1`, b.Worker).Query(func(rows pgx.Rows) error {
-		var id, by string
-		var epoch int64
-		_, err := pgx.ForEachRow(rows, []any{&id, &epoch, &by}, func() error {
-			if orders.Holds[id] = epoch; by != "" {
-				orders.Cancel[id] = by
-			}
-			return nil
-		})
-		return err
-	})
 	// Its statements are one transaction.
 	if err := e.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return fleet.Orders{}, fmt.Errorf("cannot renew the lease: %w", err)
@@ -97,7 +99,11 @@ func (e *Engine) tasks(ctx context.Context, attempts []fleet.Attempt) error {
 	for n, a := range attempts {
 		at[a.Unit], ids[n] = n, a.Unit
 	}
-	rows, err := e.pool.Query(ctx, `SELECT id, task, extract(epoch FROM taken - created)::float8 FROM settle_fleet.unit WHERE id = ANY ($1)`, ids)
+	rows, err := e.pool.Query(
+		ctx,
+		`SELECT id, task, extract(epoch FROM taken - created)::float8 FROM settle_fleet.unit WHERE id = ANY ($1)`,
+		ids,
+	)
 	if err != nil {
 		return err
 	}

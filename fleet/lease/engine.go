@@ -44,7 +44,13 @@ var (
 // before the pool.
 func Open(ctx context.Context, pool *pgxpool.Pool) *Engine {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	e := &Engine{pool: pool, endings: newEndings(pool), listener: newListener(pool.Config().ConnConfig), stop: stop, ended: make(chan struct{})}
+	e := &Engine{
+		pool:     pool,
+		endings:  newEndings(pool),
+		listener: newListener(pool.Config().ConnConfig),
+		stop:     stop,
+		ended:    make(chan struct{}),
+	}
 	// Close waits for it.
 	go func() {
 		defer close(e.ended)
@@ -118,13 +124,33 @@ SELECT (SELECT count(*) FROM u) + 0 * (SELECT count(*) FROM told)`
 // Submit implements [fleet.Engine].
 func (e *Engine) Submit(ctx context.Context, tasks []fleet.Task) (fresh int, err error) {
 	n := len(tasks)
-	ids, sessions, inputs, raw, tenants := make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	ids, sessions, inputs, raw, tenants := make(
+		[]string,
+		n,
+	), make(
+		[]string,
+		n,
+	), make(
+		[]string,
+		n,
+	), make(
+		[]string,
+		n,
+	), make(
+		[]string,
+		n,
+	)
 	for i, t := range tasks {
 		text, err := json.Marshal(t)
 		if err != nil {
 			return 0, fmt.Errorf("cannot encode task %s: %w", t.ID(), err)
 		}
-		ids[i], sessions[i], inputs[i], raw[i], tenants[i] = t.ID(), t.Session, t.Input, string(text), cmp.Or(t.Tenant, fleet.DefaultTenant)
+		ids[i], sessions[i], inputs[i], raw[i], tenants[i] = t.ID(), t.Session, t.Input, string(
+			text,
+		), cmp.Or(
+			t.Tenant,
+			fleet.DefaultTenant,
+		)
 	}
 	for try := 1; ; try++ {
 		err = e.pool.QueryRow(ctx, insert, ids, sessions, inputs, raw, unitChannel, tenants).Scan(&fresh)
@@ -142,7 +168,13 @@ func (e *Engine) Submit(ctx context.Context, tasks []fleet.Task) (fresh int, err
 // Cancel implements [fleet.Engine]. A unit that no worker has had ends at once. Of one that
 // was given back, a worker says how far it came.
 func (e *Engine) Cancel(ctx context.Context, unit, by string) (bool, error) {
-	result, err := json.Marshal(fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted, Message: "cancelled by " + by + " before a worker took it"})
+	result, err := json.Marshal(
+		fleet.Result{
+			Outcome: event.Aborted,
+			Reason:  event.Interrupted,
+			Message: "cancelled by " + by + " before a worker took it",
+		},
+	)
 	if err != nil {
 		return false, err
 	}
@@ -170,7 +202,19 @@ SELECT state FROM u, told`, unit, by, string(result), unitChannel).Scan(&state)
 const unitColumns = `id, task, state, attempt, lost, coalesce(worker, ''), coalesce(cancel, ''), result, created, started, ended`
 
 func scanUnit(row pgx.CollectableRow) (u fleet.Unit, err error) {
-	err = row.Scan(&u.ID, &u.Task, &u.State, &u.Attempt, &u.Lost, &u.Worker, &u.Cancel, &u.Result, &u.Created, &u.Started, &u.Ended)
+	err = row.Scan(
+		&u.ID,
+		&u.Task,
+		&u.State,
+		&u.Attempt,
+		&u.Lost,
+		&u.Worker,
+		&u.Cancel,
+		&u.Result,
+		&u.Created,
+		&u.Started,
+		&u.Ended,
+	)
 	return u, err
 }
 
@@ -212,7 +256,20 @@ func (e *Engine) List(ctx context.Context, f Filter) (units []fleet.Unit, last i
 		return nil, 0, fmt.Errorf("cannot list units: %w", err)
 	}
 	units, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (u fleet.Unit, err error) {
-		err = row.Scan(&u.ID, &u.Task, &u.State, &u.Attempt, &u.Lost, &u.Worker, &u.Cancel, &u.Result, &u.Created, &u.Started, &u.Ended, &last)
+		err = row.Scan(
+			&u.ID,
+			&u.Task,
+			&u.State,
+			&u.Attempt,
+			&u.Lost,
+			&u.Worker,
+			&u.Cancel,
+			&u.Result,
+			&u.Created,
+			&u.Started,
+			&u.Ended,
+			&last,
+		)
 		return u, err
 	})
 	if err != nil {
@@ -251,8 +308,9 @@ func (e *Engine) Tally(ctx context.Context, f Filter) (c Counts, err error) {
 		count(*) FILTER (WHERE result ->> 'outcome' = 'aborted'), coalesce(sum(lost), 0),
 		coalesce(sum((result #>> '{summary,usage,input_tokens}')::bigint + (result #>> '{summary,usage,output_tokens}')::bigint), 0)::bigint,
 		coalesce(sum((result #>> '{summary,cost_usd}')::float8), 0), coalesce(sum((result #>> '{summary,unpriced}')::int), 0)
-		FROM settle_fleet.unit WHERE task @> $1::jsonb`, tasks).Scan(
-		&c.Queued, &c.Running, &c.Ended, &c.Completed, &c.Failed, &c.Aborted, &c.Lost, &c.Tokens, &c.USD, &c.Unpriced)
+		FROM settle_fleet.unit WHERE task @> $1::jsonb`, tasks).
+		Scan(
+			&c.Queued, &c.Running, &c.Ended, &c.Completed, &c.Failed, &c.Aborted, &c.Lost, &c.Tokens, &c.USD, &c.Unpriced)
 	if err != nil {
 		return c, fmt.Errorf("cannot count units: %w", err)
 	}
@@ -267,7 +325,8 @@ func (e *Engine) Open(ctx context.Context) (int, error) { return e.OpenOf(ctx, F
 func (e *Engine) OpenOf(ctx context.Context, f Filter) (n int, err error) {
 	tasks, err := f.tasks()
 	if err == nil {
-		err = e.pool.QueryRow(ctx, `SELECT count(*) FROM settle_fleet.unit WHERE state <> 'ended' AND task @> $1::jsonb`, tasks).Scan(&n)
+		err = e.pool.QueryRow(ctx, `SELECT count(*) FROM settle_fleet.unit WHERE state <> 'ended' AND task @> $1::jsonb`, tasks).
+			Scan(&n)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("cannot count units: %w", err)

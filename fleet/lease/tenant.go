@@ -27,7 +27,12 @@ const leastWeight, maxWeight = 1e-6, 1e6
 // SetTenant sets weight and slots of a tenant, which need not have had a task.
 func (e *Engine) SetTenant(ctx context.Context, t Tenant) error {
 	if !(t.Weight >= leastWeight && t.Weight <= maxWeight) || t.Slots != nil && *t.Slots < 0 {
-		return fmt.Errorf("the weight of tenant %q must be between %g and %g, and its slots not below zero", t.Name, leastWeight, maxWeight)
+		return fmt.Errorf(
+			"the weight of tenant %q must be between %g and %g, and its slots not below zero",
+			t.Name,
+			leastWeight,
+			maxWeight,
+		)
 	}
 	_, err := e.pool.Exec(ctx, `INSERT INTO settle_fleet.tenant (name, weight, slots) VALUES ($1, $2, $3)
 		ON CONFLICT (name) DO UPDATE SET weight = excluded.weight, slots = excluded.slots`, t.Name, t.Weight, t.Slots)
@@ -39,8 +44,11 @@ func (e *Engine) SetTenant(ctx context.Context, t Tenant) error {
 
 // Tenants returns all tenants, by name.
 func (e *Engine) Tenants(ctx context.Context) ([]Tenant, error) {
-	rows, err := e.pool.Query(ctx, `SELECT name, weight, slots, count(u.id) FILTER (WHERE state = 'queued'), count(u.id) FILTER (WHERE state = 'running')
-		FROM settle_fleet.tenant t LEFT JOIN settle_fleet.unit u ON u.tenant = t.name AND u.state <> 'ended' GROUP BY t.name ORDER BY t.name`)
+	rows, err := e.pool.Query(
+		ctx,
+		`SELECT name, weight, slots, count(u.id) FILTER (WHERE state = 'queued'), count(u.id) FILTER (WHERE state = 'running')
+		FROM settle_fleet.tenant t LEFT JOIN settle_fleet.unit u ON u.tenant = t.name AND u.state <> 'ended' GROUP BY t.name ORDER BY t.name`,
+	)
 	if err == nil {
 		var list []Tenant
 		if list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Tenant]); err == nil {

@@ -45,24 +45,62 @@ func New(slots int, commits func() int64, queue Queue) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		attempts: counter("settle_fleet_attempts_total", "Tasks that this worker took.", "tenant"),
-		rescued:  counter("settle_fleet_rescued_total", "Tasks that this worker took from one that had died or stood still.", "tenant"),
-		started:  histogram("settle_fleet_start_seconds", "Time from a task's submission until a worker first took it.", waits, "tenant"),
-		ended:    histogram("settle_fleet_end_seconds", "Time from a task's submission to its end.", waits, "tenant", "outcome", "reason"),
-		running:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "settle_fleet_running", Help: "Tasks that this worker runs now."}),
+		rescued: counter(
+			"settle_fleet_rescued_total",
+			"Tasks that this worker took from one that had died or stood still.",
+			"tenant",
+		),
+		started: histogram(
+			"settle_fleet_start_seconds",
+			"Time from a task's submission until a worker first took it.",
+			waits,
+			"tenant",
+		),
+		ended: histogram(
+			"settle_fleet_end_seconds",
+			"Time from a task's submission to its end.",
+			waits,
+			"tenant",
+			"outcome",
+			"reason",
+		),
+		running: prometheus.NewGauge(
+			prometheus.GaugeOpts{Name: "settle_fleet_running", Help: "Tasks that this worker runs now."},
+		),
 	}
-	size := prometheus.NewGauge(prometheus.GaugeOpts{Name: "settle_fleet_slots", Help: "Tasks that this worker runs at a time."})
+	size := prometheus.NewGauge(
+		prometheus.GaugeOpts{Name: "settle_fleet_slots", Help: "Tasks that this worker runs at a time."},
+	)
 	size.Set(float64(slots))
-	stored := prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "settle_fleet_log_transactions_total", Help: "Transactions that stored this worker's logs."},
-		func() float64 { return float64(commits()) })
-	m.registry.MustRegister(m.attempts, m.rescued, m.started, m.ended, m.running,
-		size, stored, &queued{ask: queue}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	stored := prometheus.NewCounterFunc(
+		prometheus.CounterOpts{
+			Name: "settle_fleet_log_transactions_total",
+			Help: "Transactions that stored this worker's logs.",
+		},
+		func() float64 { return float64(commits()) },
+	)
+	m.registry.MustRegister(
+		m.attempts,
+		m.rescued,
+		m.started,
+		m.ended,
+		m.running,
+		size,
+		stored,
+		&queued{ask: queue},
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
 	return m
 }
 
 // Handler serves the metrics, in the text format of Prometheus or as OpenMetrics, as the
 // client asks for.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, prometheus.GathererFunc(m.counted)}, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError})
+	return promhttp.HandlerFor(
+		prometheus.Gatherers{m.registry, prometheus.GathererFunc(m.counted)},
+		promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError},
+	)
 }
 
 // Began counts a unit that the worker has taken.

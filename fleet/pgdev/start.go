@@ -137,7 +137,9 @@ func binaries() (programs, error) {
 			}
 		}
 	}
-	return "", errors.New("there is no Postgres server on this machine; on Debian and Ubuntu, apt-get install postgresql, or name one with --database")
+	return "", errors.New(
+		"there is no Postgres server on this machine; on Debian and Ubuntu, apt-get install postgresql, or name one with --database",
+	)
 }
 
 // initialise makes the database. It has no password yet, and its own access file admits no

@@ -159,7 +159,22 @@ type writerKey struct {
 // try commits the group once, and returns the writers whose appends were stored.
 func (c *committer) try(ctx context.Context, group []*addition) (map[writerKey]bool, error) {
 	n := len(group)
-	sessions, epochs, firsts, lasts, events := make([]string, n), make([]int64, n), make([]int64, n), make([]int64, n), make([][]byte, n)
+	sessions, epochs, firsts, lasts, events := make(
+		[]string,
+		n,
+	), make(
+		[]int64,
+		n,
+	), make(
+		[]int64,
+		n,
+	), make(
+		[]int64,
+		n,
+	), make(
+		[][]byte,
+		n,
+	)
 	deadline := group[0].deadline
 	for i, a := range group {
 		sessions[i], epochs[i], firsts[i], lasts[i], events[i] = a.session, a.epoch, a.first, a.last, a.events
@@ -172,7 +187,8 @@ func (c *committer) try(ctx context.Context, group []*addition) (map[writerKey]b
 	var ids []string
 	var at []int64
 	var notified any
-	if err := c.pool.QueryRow(ctx, appendAll, sessions, epochs, firsts, lasts, events).Scan(&ids, &at, &notified); err != nil {
+	if err := c.pool.QueryRow(ctx, appendAll, sessions, epochs, firsts, lasts, events).
+		Scan(&ids, &at, &notified); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
@@ -204,7 +220,8 @@ func (c *committer) answer(ctx context.Context, group []*addition, stored map[wr
 func (c *committer) settled(ctx context.Context, a *addition) error {
 	var there bool
 	err := c.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM settle_fleet.batch b JOIN settle_fleet.session s ON s.id = b.session AND s.born = b.born
-		WHERE b.session = $1 AND b.first = $2 AND b.last = $3 AND b.epoch = $4)`, a.session, a.first, a.last, a.epoch).Scan(&there)
+		WHERE b.session = $1 AND b.first = $2 AND b.last = $3 AND b.epoch = $4)`, a.session, a.first, a.last, a.epoch).
+		Scan(&there)
 	if err != nil {
 		return fmt.Errorf("cannot tell whether the log in the database was appended to: %w", err)
 	}
@@ -217,7 +234,8 @@ func (c *committer) settled(ctx context.Context, a *addition) error {
 // refusal says why an append was not stored.
 func (c *committer) refusal(ctx context.Context, a *addition) error {
 	var epoch, seq int64
-	err := c.pool.QueryRow(ctx, `SELECT epoch, seq FROM settle_fleet.session WHERE id = $1`, a.session).Scan(&epoch, &seq)
+	err := c.pool.QueryRow(ctx, `SELECT epoch, seq FROM settle_fleet.session WHERE id = $1`, a.session).
+		Scan(&epoch, &seq)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return fmt.Errorf("there is no session %q in the database any more", a.session)
@@ -236,5 +254,10 @@ type FencedError struct {
 }
 
 func (e *FencedError) Error() string {
-	return fmt.Sprintf("another worker has taken session %s over (epoch %d; this one has %d): nothing more can be written", e.Session, e.Now, e.Epoch)
+	return fmt.Sprintf(
+		"another worker has taken session %s over (epoch %d; this one has %d): nothing more can be written",
+		e.Session,
+		e.Now,
+		e.Epoch,
+	)
 }

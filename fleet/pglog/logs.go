@@ -65,8 +65,16 @@ func Open(ctx context.Context, pool *pgxpool.Pool) (*Logs, error) {
 	}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l := &Logs{
-		pool: pool, lazyPool: lazyPool, stop: stop, grants: map[string]int64{},
-		lazy: newCommitter(lazyPool, settle.Lazily), durable: newCommitter(pool, settle.Durably), hub: newHub(pool.Config().ConnConfig),
+		pool:     pool,
+		lazyPool: lazyPool,
+		stop:     stop,
+		grants:   map[string]int64{},
+		lazy: newCommitter(
+			lazyPool,
+			settle.Lazily,
+		),
+		durable: newCommitter(pool, settle.Durably),
+		hub:     newHub(pool.Config().ConnConfig),
 	}
 	for range committers {
 		l.ended.Go(func() { l.lazy.run(life) })
@@ -85,7 +93,11 @@ const partitionDelay = time.Hour
 // user may not, settle-fleet migrate does, once in a week or more often.
 func keepPartitions(ctx context.Context, pool *pgxpool.Pool) {
 	for {
-		_ = patiently(ctx, pool, func(tx pgx.Tx) error { return makePartitions(ctx, tx) }) // another hour is soon enough
+		_ = patiently(
+			ctx,
+			pool,
+			func(tx pgx.Tx) error { return makePartitions(ctx, tx) },
+		) // another hour is soon enough
 		select {
 		case <-time.After(partitionDelay):
 		case <-ctx.Done():
@@ -136,7 +148,8 @@ func (l *Logs) OpenLog(ctx context.Context, session string) (settle.Log, error) 
 		return o, nil
 	}
 	var now, seq int64
-	err := l.pool.QueryRow(ctx, `SELECT epoch, born, seq FROM settle_fleet.session WHERE id = $1`, session).Scan(&now, &o.born, &seq)
+	err := l.pool.QueryRow(ctx, `SELECT epoch, born, seq FROM settle_fleet.session WHERE id = $1`, session).
+		Scan(&now, &o.born, &seq)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cannot find the session in the database: %w", err)
@@ -179,7 +192,11 @@ func (o *sessionLog) Append(events []event.Event, d settle.Durability) error {
 		c = o.logs.lazy
 	}
 	return c.commit(&addition{
-		session: o.session, epoch: o.epoch, first: int64(events[0].Seq), last: int64(events[len(events)-1].Seq), events: sealed,
+		session:  o.session,
+		epoch:    o.epoch,
+		first:    int64(events[0].Seq),
+		last:     int64(events[len(events)-1].Seq),
+		events:   sealed,
 		deadline: time.Now().Add(appendTimeout),
 	})
 }
@@ -237,12 +254,18 @@ func (l *Logs) read(ctx context.Context, session string, born time.Time, cursor 
 					e, err := decoder.Decode(bytes.TrimSuffix(line, []byte{'\n'}))
 					switch {
 					case err != nil:
-						yield(event.Event{}, fmt.Errorf("cannot read what follows event %d of session %q: %w", after, session, err))
+						yield(
+							event.Event{},
+							fmt.Errorf("cannot read what follows event %d of session %q: %w", after, session, err),
+						)
 						return
 					case e.Seq <= after:
 						continue
 					case e.Seq != after+1:
-						yield(event.Event{}, fmt.Errorf("the log of session %q has event %d after event %d", session, e.Seq, after))
+						yield(
+							event.Event{},
+							fmt.Errorf("the log of session %q has event %d after event %d", session, e.Seq, after),
+						)
 						return
 					case !yield(e, nil):
 						return

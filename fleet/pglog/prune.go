@@ -23,7 +23,11 @@ type Pruned struct {
 // Prune drops the logs, units and results of the sessions that began on a day
 // before the cutoff, day by day, where none of them has done anything since then.
 func Prune(ctx context.Context, pool *pgxpool.Pool, cutoff time.Time) (out []Pruned, err error) {
-	rows, err := pool.Query(ctx, `SELECT DISTINCT born FROM settle_fleet.session WHERE born < $1::date ORDER BY born`, cutoff)
+	rows, err := pool.Query(
+		ctx,
+		`SELECT DISTINCT born FROM settle_fleet.session WHERE born < $1::date ORDER BY born`,
+		cutoff,
+	)
 	if err != nil {
 		return nil, fmt.Errorf("cannot find what is old: %w", err)
 	}
@@ -84,7 +88,10 @@ func patiently(ctx context.Context, pool *pgxpool.Pool, f func(pgx.Tx) error) er
 	delay := 100 * time.Millisecond
 	for n := 1; ; n++ {
 		err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", lockTimeout.Milliseconds())); err != nil {
+			if _, err := tx.Exec(
+				ctx,
+				fmt.Sprintf("SET LOCAL lock_timeout = %d", lockTimeout.Milliseconds()),
+			); err != nil {
 				return err
 			}
 			return f(tx)

@@ -148,7 +148,11 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) (from, to int, err error) 
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, `INSERT INTO settle_fleet.version (version) VALUES ($1) ON CONFLICT (one) DO UPDATE SET version = excluded.version`, to); err != nil {
+		if _, err := tx.Exec(
+			ctx,
+			`INSERT INTO settle_fleet.version (version) VALUES ($1) ON CONFLICT (one) DO UPDATE SET version = excluded.version`,
+			to,
+		); err != nil {
 			return err
 		}
 		return makePartitions(ctx, tx)
@@ -164,9 +168,17 @@ type VersionError struct{ Found, Known int }
 
 func (e *VersionError) Error() string {
 	if e.Found > e.Known {
-		return fmt.Sprintf("a newer settle-fleet made the database's schema (version %d; this one knows %d)", e.Found, e.Known)
+		return fmt.Sprintf(
+			"a newer settle-fleet made the database's schema (version %d; this one knows %d)",
+			e.Found,
+			e.Known,
+		)
 	}
-	return fmt.Sprintf("the database's schema has version %d, and this settle-fleet needs %d; run settle-fleet migrate", e.Found, e.Known)
+	return fmt.Sprintf(
+		"the database's schema has version %d, and this settle-fleet needs %d; run settle-fleet migrate",
+		e.Found,
+		e.Known,
+	)
 }
 
 // querier is a pool, a connection or a transaction.
@@ -220,8 +232,11 @@ func makePartition(ctx context.Context, q querier, day time.Time) error {
 	if err := q.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, partition(day)).Scan(&there); err != nil || there {
 		return err
 	}
-	_, err := q.Exec(ctx, fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s PARTITION OF settle_fleet.batch FOR VALUES FROM ('%s') TO ('%s')`,
-		partition(day), day.Format(time.DateOnly), day.AddDate(0, 0, 1).Format(time.DateOnly)))
+	_, err := q.Exec(
+		ctx,
+		fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s PARTITION OF settle_fleet.batch FOR VALUES FROM ('%s') TO ('%s')`,
+			partition(day), day.Format(time.DateOnly), day.AddDate(0, 0, 1).Format(time.DateOnly)),
+	)
 	return err
 }
 

@@ -198,7 +198,8 @@ func (k *Key) ask(n int, u use) (granted int, aside float64, wait time.Duration,
 		return 0, 0, 0, fmt.Errorf("cannot make the key's bucket: %w", err)
 	}
 	var seconds float64
-	if err := k.rates.pool.QueryRow(ctx, take, k.id, n, u.owed, u.tokens, u.responses).Scan(&granted, &aside, &seconds); err != nil {
+	if err := k.rates.pool.QueryRow(ctx, take, k.id, n, u.owed, u.tokens, u.responses).
+		Scan(&granted, &aside, &seconds); err != nil {
 		return 0, 0, 0, fmt.Errorf("cannot take from the key's bucket: %w", err)
 	}
 	return granted, aside, time.Duration(seconds * float64(time.Second)), nil

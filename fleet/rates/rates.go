@@ -53,7 +53,10 @@ func Set(ctx context.Context, pool *pgxpool.Pool, l Limit) error {
 
 // List returns the limits, by provider.
 func List(ctx context.Context, pool *pgxpool.Pool) ([]Limit, error) {
-	rows, err := pool.Query(ctx, `SELECT provider, coalesce(requests, 0), coalesce(tokens, 0) FROM settle_fleet.rate ORDER BY provider`)
+	rows, err := pool.Query(
+		ctx,
+		`SELECT provider, coalesce(requests, 0), coalesce(tokens, 0) FROM settle_fleet.rate ORDER BY provider`,
+	)
 	if err == nil {
 		var list []Limit
 		if list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Limit]); err == nil {
@@ -86,7 +89,11 @@ func Open(ctx context.Context, pool *pgxpool.Pool) (*Rates, error) {
 	}
 	r.life, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	r.ended.Go(func() {
-		pgnotify.Listen(r.life, pool.Config().ConnConfig, pgnotify.Ear{Channel: channel, Begin: r.catchUp, Payload: r.hear})
+		pgnotify.Listen(
+			r.life,
+			pool.Config().ConnConfig,
+			pgnotify.Ear{Channel: channel, Begin: r.catchUp, Payload: r.hear},
+		)
 	})
 	return r, nil
 }
@@ -121,7 +128,10 @@ func (r *Rates) catchUp(ctx context.Context) {
 	if r.load(ctx) != nil {
 		return // the connection is lost; there will be another
 	}
-	rows, err := r.pool.Query(ctx, `SELECT id, extract(epoch FROM held - now())::float8 FROM settle_fleet.key WHERE held > now()`)
+	rows, err := r.pool.Query(
+		ctx,
+		`SELECT id, extract(epoch FROM held - now())::float8 FROM settle_fleet.key WHERE held > now()`,
+	)
 	if err != nil {
 		return
 	}
@@ -177,7 +187,14 @@ func (r *Rates) Key(provider, id string, l *model.Limiter) *Key {
 	if k := r.keys[id]; k != nil {
 		return k
 	}
-	k := &Key{rates: r, provider: provider, id: id, limiter: l, kick: make(chan struct{}, 1), held: make(chan time.Time, 1)}
+	k := &Key{
+		rates:    r,
+		provider: provider,
+		id:       id,
+		limiter:  l,
+		kick:     make(chan struct{}, 1),
+		held:     make(chan time.Time, 1),
+	}
 	l.Told = k.tell
 	r.keys[id] = k
 	l.Join(r.holds[id])

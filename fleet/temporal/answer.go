@@ -64,13 +64,23 @@ func (e *Engine) failed(ctx context.Context, h *hold, r *fleet.Result, brief []b
 
 // giveBack has Temporal begin another attempt.
 func (e *Engine) giveBack(ctx context.Context, token []byte, delay time.Duration) error {
-	return e.fail(ctx, token, "another worker continues", &failurepb.ApplicationFailureInfo{Type: "handed over", NextRetryDelay: durationpb.New(delay)})
+	return e.fail(
+		ctx,
+		token,
+		"another worker continues",
+		&failurepb.ApplicationFailureInfo{Type: "handed over", NextRetryDelay: durationpb.New(delay)},
+	)
 }
 
 func (e *Engine) fail(ctx context.Context, token []byte, message string, info *failurepb.ApplicationFailureInfo) error {
 	_, err := e.service.RespondActivityTaskFailed(ctx, &workflowservice.RespondActivityTaskFailedRequest{
-		Namespace: e.options.Namespace, TaskToken: token,
-		Failure: &failurepb.Failure{Message: message, Source: "settle", FailureInfo: &failurepb.Failure_ApplicationFailureInfo{ApplicationFailureInfo: info}},
+		Namespace: e.options.Namespace,
+		TaskToken: token,
+		Failure: &failurepb.Failure{
+			Message:     message,
+			Source:      "settle",
+			FailureInfo: &failurepb.Failure_ApplicationFailureInfo{ApplicationFailureInfo: info},
+		},
 	})
 	return err
 }

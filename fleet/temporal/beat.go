@@ -101,9 +101,16 @@ func (e *Engine) fresh(ctx context.Context, arrived []arrival) []arrival {
 
 // exchange claims, feeds and looks what the worker holds, in one transaction.
 func (e *Engine) exchange(ctx context.Context, m *member, b fleet.Beat, arrived []arrival) (*exchange, error) {
-	x := &exchange{orders: fleet.Orders{Holds: map[string]int64{}, Cancel: map[string]string{}}, stalled: map[string]bool{}}
+	x := &exchange{
+		orders:  fleet.Orders{Holds: map[string]int64{}, Cancel: map[string]string{}},
+		stalled: map[string]bool{},
+	}
 	batch := &pgx.Batch{}
-	batch.Queue(`INSERT INTO settle_fleet.worker (id, until) SELECT $1, now() + $2 FROM set_config('synchronous_commit', 'off', true) ON CONFLICT (id) DO UPDATE SET until = excluded.until`, workerPrefix+b.Worker, b.Lease)
+	batch.Queue(
+		`INSERT INTO settle_fleet.worker (id, until) SELECT $1, now() + $2 FROM set_config('synchronous_commit', 'off', true) ON CONFLICT (id) DO UPDATE SET until = excluded.until`,
+		workerPrefix+b.Worker,
+		b.Lease,
+	)
 	if len(arrived) > 0 {
 		ids := make([]string, len(arrived))
 		for n, a := range arrived {
@@ -121,30 +128,33 @@ func (e *Engine) exchange(ctx context.Context, m *member, b fleet.Beat, arrived 
 	}
 	if room := b.Room - len(arrived); room > 0 {
 		batch.Queue(`SELECT pg_advisory_xact_lock($1)`, lease.ClaimLock)
-		batch.Queue(fmt.Sprintf(feed, lease.Fair("u.taken IS NULL", "(r.state = 'running' OR r.state = 'queued' AND r.taken IS NOT NULL)")), m.fed, room).Query(func(rows pgx.Rows) (err error) {
-			x.fed, err = pgx.CollectRows(rows, pgx.RowTo[string])
-			return err
-		})
+		batch.Queue(fmt.Sprintf(feed, lease.Fair("u.taken IS NULL", "(r.state = 'running' OR r.state = 'queued' AND r.taken IS NOT NULL)")), m.fed, room).
+			Query(func(rows pgx.Rows) (err error) {
+				x.fed, err = pgx.CollectRows(rows, pgx.RowTo[string])
+				return err
+			})
 	}
 	batch.Queue(`SELECT u.id, u.epoch, coalesce(u.cancel, ''), greatest(s.updated, u.taken) < now() - $2::interval FROM settle_fleet.unit u
-		JOIN settle_fleet.session s ON s.id = u.session WHERE u.state = 'running' AND u.worker = $1`, b.Worker, e.options.Stall).Query(func(rows pgx.Rows) error {
-		var id, by string
-		var epoch int64
-		var stalled bool
-		_, err := pgx.ForEachRow(rows, []any{&id, &epoch, &by, &stalled}, func() error {
-			if x.orders.Holds[id] = epoch; by != "" {
-				x.orders.Cancel[id] = by
-			}
-			x.stalled[id] = stalled
-			return nil
-		})
-		return err
-	})
-	if len(m.fed) > 0 {
-		batch.Queue(`SELECT id FROM settle_fleet.unit WHERE id = ANY($1) AND state = 'queued'`, m.fed).Query(func(rows pgx.Rows) (err error) {
-			m.fed, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		JOIN settle_fleet.session s ON s.id = u.session WHERE u.state = 'running' AND u.worker = $1`, b.Worker, e.options.Stall).
+		Query(func(rows pgx.Rows) error {
+			var id, by string
+			var epoch int64
+			var stalled bool
+			_, err := pgx.ForEachRow(rows, []any{&id, &epoch, &by, &stalled}, func() error {
+				if x.orders.Holds[id] = epoch; by != "" {
+					x.orders.Cancel[id] = by
+				}
+				x.stalled[id] = stalled
+				return nil
+			})
 			return err
 		})
+	if len(m.fed) > 0 {
+		batch.Queue(`SELECT id FROM settle_fleet.unit WHERE id = ANY($1) AND state = 'queued'`, m.fed).
+			Query(func(rows pgx.Rows) (err error) {
+				m.fed, err = pgx.CollectRows(rows, pgx.RowTo[string])
+				return err
+			})
 	}
 	err := e.pool.SendBatch(ctx, batch).Close() // its statements are one transaction
 	if err == nil {
@@ -170,9 +180,16 @@ func (m *member) hold(begin []fleet.Attempt, arrived []arrival) {
 func (e *Engine) start(units []string) {
 	e.parallel(units, func(ctx context.Context, unit string) {
 		_, err := e.client.ExecuteActivity(ctx, client.StartActivityOptions{
-			ID: e.activity(unit), TaskQueue: e.options.Queue, HeartbeatTimeout: e.options.Silence, StartToCloseTimeout: maxTime, RetryPolicy: retries(),
+			ID: e.activity(
+				unit,
+			),
+			TaskQueue:           e.options.Queue,
+			HeartbeatTimeout:    e.options.Silence,
+			StartToCloseTimeout: maxTime,
+			RetryPolicy:         retries(),
 			// Whether the unit has been is Postgres' to say, which knows longer.
-			ActivityIDReusePolicy: enumspb.ACTIVITY_ID_REUSE_POLICY_ALLOW_DUPLICATE, ActivityIDConflictPolicy: enumspb.ACTIVITY_ID_CONFLICT_POLICY_USE_EXISTING,
+			ActivityIDReusePolicy:    enumspb.ACTIVITY_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+			ActivityIDConflictPolicy: enumspb.ACTIVITY_ID_CONFLICT_POLICY_USE_EXISTING,
 		}, activityType, unit)
 		if err == nil || e.life.Err() != nil {
 			return
@@ -180,7 +197,11 @@ func (e *Engine) start(units []string) {
 		e.logger.Warn("cannot start an activity; it is tried again", "unit", unit, "error", err)
 		again, cancel := context.WithTimeout(e.life, callTimeout)
 		defer cancel()
-		_, _ = e.pool.Exec(again, `UPDATE settle_fleet.unit SET taken = NULL WHERE id = $1 AND state = 'queued'`, unit) // or it is swept
+		_, _ = e.pool.Exec(
+			again,
+			`UPDATE settle_fleet.unit SET taken = NULL WHERE id = $1 AND state = 'queued'`,
+			unit,
+		) // or it is swept
 	})
 }
 
@@ -220,7 +241,12 @@ func (e *Engine) refuse(arrived []arrival, begin []fleet.Attempt) {
 			_ = e.giveBack(ctx, tokens[unit], refusalDelay) // else its silence ends it
 			return
 		}
-		if err := e.answer(ctx, &hold{attempt: fleet.Attempt{Unit: unit, Cancel: u.Cancel}, token: tokens[unit]}, u.Result); err != nil && !missing(err) {
+		if err := e.answer(
+			ctx,
+			&hold{attempt: fleet.Attempt{Unit: unit, Cancel: u.Cancel}, token: tokens[unit]},
+			u.Result,
+		); err != nil &&
+			!missing(err) {
 			e.logger.Warn("cannot tell Temporal how an attempt has ended", "unit", unit, "error", err)
 		}
 	})
@@ -264,7 +290,10 @@ func (e *Engine) beat(ctx context.Context, m *member, x *exchange, most time.Dur
 func (e *Engine) beatOne(ctx context.Context, m *member, h *hold) {
 	unit := h.attempt.Unit
 	r, err := e.service.RecordActivityTaskHeartbeat(ctx, &workflowservice.RecordActivityTaskHeartbeatRequest{
-		Namespace: e.options.Namespace, TaskToken: h.token, Identity: m.id, Details: payload(fmt.Appendf(nil, `{"epoch":%d}`, h.attempt.Epoch)),
+		Namespace: e.options.Namespace,
+		TaskToken: h.token,
+		Identity:  m.id,
+		Details:   payload(fmt.Appendf(nil, `{"epoch":%d}`, h.attempt.Epoch)),
 	})
 	switch {
 	case err == nil && r.GetCancelRequested() && h.attempt.Cancel == "":

@@ -159,7 +159,10 @@ func (m *member) receive(prefix string, r *workflowservice.PollActivityTaskQueue
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(r.GetTaskToken()) > 0 {
-		m.arrived = append(m.arrived, arrival{unit: strings.TrimPrefix(r.GetActivityId(), prefix), token: r.GetTaskToken(), at: time.Now()})
+		m.arrived = append(
+			m.arrived,
+			arrival{unit: strings.TrimPrefix(r.GetActivityId(), prefix), token: r.GetTaskToken(), at: time.Now()},
+		)
 		m.room--
 	}
 	if m.life.Err() == nil && m.polling <= m.room {
@@ -171,7 +174,9 @@ func (m *member) receive(prefix string, r *workflowservice.PollActivityTaskQueue
 
 // payload is a JSON payload, in Temporal's encoding of one.
 func payload(json []byte) *commonpb.Payloads {
-	return &commonpb.Payloads{Payloads: []*commonpb.Payload{{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: json}}}
+	return &commonpb.Payloads{
+		Payloads: []*commonpb.Payload{{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: json}},
+	}
 }
 
 // Abandon has Temporal believe, at once, that a worker has died, as it would after its

@@ -80,8 +80,13 @@ func (e *Engine) revive(ctx context.Context, unit string) {
 	case err == nil && dismissed(d.Status):
 		e.cancelled(ctx, unit) // one that waits has ended now; of another, the log is to be settled
 	}
-	if _, err := e.pool.Exec(ctx, `UPDATE settle_fleet.unit SET state = 'queued', taken = NULL, lost = lost + (state = 'running')::int
-		WHERE id = $1 AND state <> 'ended' AND taken < now() - $2::interval`, unit, sweepAge); err != nil {
+	if _, err := e.pool.Exec(
+		ctx,
+		`UPDATE settle_fleet.unit SET state = 'queued', taken = NULL, lost = lost + (state = 'running')::int
+		WHERE id = $1 AND state <> 'ended' AND taken < now() - $2::interval`,
+		unit,
+		sweepAge,
+	); err != nil {
 		e.logger.Warn("cannot start a unit again", "unit", unit, "error", err)
 		return
 	}
@@ -90,7 +95,8 @@ func (e *Engine) revive(ctx context.Context, unit string) {
 }
 
 func (e *Engine) describe(ctx context.Context, unit string) (*client.ActivityExecutionDescription, error) {
-	return e.client.GetActivityHandle(client.GetActivityHandleOptions{ActivityID: e.activity(unit)}).Describe(ctx, client.DescribeActivityOptions{})
+	return e.client.GetActivityHandle(client.GetActivityHandleOptions{ActivityID: e.activity(unit)}).
+		Describe(ctx, client.DescribeActivityOptions{})
 }
 
 func ended(s enumspb.ActivityExecutionStatus) bool {

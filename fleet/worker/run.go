@@ -45,7 +45,13 @@ type run struct {
 }
 
 func newRun(w *Worker, a fleet.Attempt) *run {
-	r := &run{worker: w, attempt: a, done: make(chan struct{}), cancel: make(chan string, 1), asked: make(chan struct{})}
+	r := &run{
+		worker:  w,
+		attempt: a,
+		done:    make(chan struct{}),
+		cancel:  make(chan string, 1),
+		asked:   make(chan struct{}),
+	}
 	r.logger = w.logger.With("unit", a.Unit, "attempt", a.Number, "epoch", a.Epoch)
 	r.life, r.end = context.WithCancelCause(context.Background())
 	if a.Cancel != "" {
@@ -189,9 +195,18 @@ func (r *run) settle(ctx context.Context) (progress, error) {
 	session := r.attempt.Task.Session
 	r.worker.config.Logs.Grant(session, r.attempt.Epoch)
 	s, err := r.worker.host.Session(r.life, session, settle.SessionConfig{
-		Model: model.Config{Provider: noModel{}, ProviderName: "none", Name: "none"}, Permission: settle.Deny, WorkDir: cmp.Or(r.attempt.Task.Dir, string(filepath.Separator)), MustExist: true,
+		Model: model.Config{
+			Provider:     noModel{},
+			ProviderName: "none",
+			Name:         "none",
+		},
+		Permission: settle.Deny,
+		WorkDir:    cmp.Or(r.attempt.Task.Dir, string(filepath.Separator)),
+		MustExist:  true,
 		Toolbox: func(info settle.SessionInfo) (settle.Toolbox, error) {
-			return settle.Toolbox{Sweep: func(released []string) []int { return shell.Sweep(info.Marker, released) }}, nil
+			return settle.Toolbox{
+				Sweep: func(released []string) []int { return shell.Sweep(info.Marker, released) },
+			}, nil
 		},
 	})
 	switch missing := (*settle.MissingError)(nil); {

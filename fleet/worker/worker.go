@@ -97,14 +97,30 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 	if open == nil {
 		open = settle.Open
 	}
-	host, err := open(ctx, settle.Config{DataDir: c.DataDir, Logs: c.Logs, Face: "fleet", Version: c.Version, Logger: c.Logger, Observer: c.Observer})
+	host, err := open(
+		ctx,
+		settle.Config{
+			DataDir:  c.DataDir,
+			Logs:     c.Logs,
+			Face:     "fleet",
+			Version:  c.Version,
+			Logger:   c.Logger,
+			Observer: c.Observer,
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
 	if c.Metrics != nil {
 		c.Metrics.Opened(host)
 	}
-	return &Worker{config: c, host: host, logger: c.Logger.With("worker", c.ID), ended: make(chan struct{}, 1), running: map[string]*run{}}, nil
+	return &Worker{
+		config:  c,
+		host:    host,
+		logger:  c.Logger.With("worker", c.ID),
+		ended:   make(chan struct{}, 1),
+		running: map[string]*run{},
+	}, nil
 }
 
 // errShutdown is why turns end when the worker does.
@@ -174,7 +190,10 @@ func (w *Worker) drain(life context.Context) {
 func (w *Worker) beat(ctx context.Context, room, rescue int) (fleet.Orders, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.config.Lease)
 	defer cancel()
-	return w.config.Engine.Heartbeat(ctx, fleet.Beat{Worker: w.config.ID, Lease: w.config.Lease, Room: room, Rescue: rescue})
+	return w.config.Engine.Heartbeat(
+		ctx,
+		fleet.Beat{Worker: w.config.ID, Lease: w.config.Lease, Room: room, Rescue: rescue},
+	)
 }
 
 // pause waits until another heartbeat is due or worthwhile.

@@ -60,7 +60,13 @@ func (e *askedError) Error() string { return "cancelled by " + e.by }
 
 // keep stores the state of the workspace after the last process in it has ended: also if
 // the unit continues on another worker, unless that worker has it already.
-func (r *run) keep(ctx context.Context, at *fleet.Place, p progress, result *fleet.Result, err error) (*fleet.Result, error) {
+func (r *run) keep(
+	ctx context.Context,
+	at *fleet.Place,
+	p progress,
+	result *fleet.Result,
+	err error,
+) (*fleet.Result, error) {
 	if errors.As(err, new(*lostError)) || p.last == nil {
 		return result, err
 	}
@@ -85,7 +91,11 @@ func (r *run) checkpoint(ctx context.Context, at *fleet.Place, turn string) (*fl
 		return nil, nil //nolint:nilnil // there is none
 	}
 	if at.Note != "" && !r.ran && at.Turn != turn {
-		return &fleet.Checkpoint{Base: at.Base, Turn: turn, Error: "the workspace was lost before what the turn had made of it was stored"}, nil
+		return &fleet.Checkpoint{
+			Base:  at.Base,
+			Turn:  turn,
+			Error: "the workspace was lost before what the turn had made of it was stored",
+		}, nil
 	}
 	c, err := r.worker.config.Workspaces.Checkpoint(ctx, r.attempt, *at, turn)
 	switch {

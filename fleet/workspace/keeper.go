@@ -80,7 +80,11 @@ func (k *Keeper) reach(ctx context.Context, t fleet.Task) (*place, error) {
 // Prepare has the session's workspace be there. The session opens in the Dir of the
 // place that it returns.
 func (k *Keeper) Prepare(ctx context.Context, a fleet.Attempt) (fleet.Place, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(k.Timeout, defaultTimeout), fmt.Errorf("it took more than %v", cmp.Or(k.Timeout, defaultTimeout)))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		cmp.Or(k.Timeout, defaultTimeout),
+		fmt.Errorf("it took more than %v", cmp.Or(k.Timeout, defaultTimeout)),
+	)
 	defer cancel()
 	place, err := k.prepare(ctx, a)
 	if err != nil {
@@ -145,8 +149,17 @@ func (k *Keeper) make(ctx context.Context, a fleet.Attempt, p *place, before *kn
 		hasBundle = "yes"
 	}
 	s.env = p.env(
-		t, "W_REPO="+now.repo, "W_REF="+now.ref, "W_DEPTH="+strconv.Itoa(t.Depth), "W_INSTANCE="+now.instance, "W_KIB="+strconv.Itoa(cmp.Or(k.KiB, defaultKiB)),
-		"W_BASE="+now.base, "W_BRANCH="+c.Branch, "W_HEAD="+c.Head, "W_COMMIT="+c.Commit, "W_BUNDLE="+hasBundle,
+		t,
+		"W_REPO="+now.repo,
+		"W_REF="+now.ref,
+		"W_DEPTH="+strconv.Itoa(t.Depth),
+		"W_INSTANCE="+now.instance,
+		"W_KIB="+strconv.Itoa(cmp.Or(k.KiB, defaultKiB)),
+		"W_BASE="+now.base,
+		"W_BRANCH="+c.Branch,
+		"W_HEAD="+c.Head,
+		"W_COMMIT="+c.Commit,
+		"W_BUNDLE="+hasBundle,
 	)
 	said, _, err := s.run(ctx, p.hands)
 	if err != nil {
@@ -186,8 +199,13 @@ func loss(before *known) string {
 			"No checkpoint had been taken: everything that was changed or committed in it is lost. %s", before.base, ignored)
 	}
 	c := before.last
-	text := fmt.Sprintf("The working directory was lost, and was created again from the checkpoint of %s, after turn %s. "+
-		"Everything that was changed or committed after that is lost. %s", c.Taken.UTC().Format(time.DateTime), c.Turn, ignored)
+	text := fmt.Sprintf(
+		"The working directory was lost, and was created again from the checkpoint of %s, after turn %s. "+
+			"Everything that was changed or committed after that is lost. %s",
+		c.Taken.UTC().Format(time.DateTime),
+		c.Turn,
+		ignored,
+	)
 	if c.Missing != "" {
 		text += " The checkpoint did not have everything: " + c.Missing + "."
 	}
@@ -195,7 +213,12 @@ func loss(before *known) string {
 }
 
 // Checkpoint stores the state of the workspace after a turn.
-func (k *Keeper) Checkpoint(ctx context.Context, a fleet.Attempt, at fleet.Place, turn string) (fleet.Checkpoint, error) {
+func (k *Keeper) Checkpoint(
+	ctx context.Context,
+	a fleet.Attempt,
+	at fleet.Place,
+	turn string,
+) (fleet.Checkpoint, error) {
 	limit := cmp.Or(k.Timeout, defaultTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took more than %v", limit))
 	defer cancel()
@@ -209,7 +232,12 @@ func (k *Keeper) Checkpoint(ctx context.Context, a fleet.Attempt, at fleet.Place
 	return c, nil
 }
 
-func (k *Keeper) checkpoint(ctx context.Context, a fleet.Attempt, at fleet.Place, turn string) (c fleet.Checkpoint, err error) {
+func (k *Keeper) checkpoint(
+	ctx context.Context,
+	a fleet.Attempt,
+	at fleet.Place,
+	turn string,
+) (c fleet.Checkpoint, err error) {
 	p, err := k.reach(ctx, a.Task)
 	if err != nil {
 		return c, err
@@ -217,13 +245,25 @@ func (k *Keeper) checkpoint(ctx context.Context, a fleet.Attempt, at fleet.Place
 	defer p.leave()
 	kib := cmp.Or(k.CheckpointKiB, defaultCheckpointKiB)
 	said, data, err := script{text: checkpointScript, dir: p.start, most: int64(kib) << 10, env: p.env(
-		a.Task, "W_INSTANCE="+at.Instance, "W_BASE="+at.Base, "W_KIB="+strconv.Itoa(kib), "W_MESSAGE=settle: the files after turn "+turn,
+		a.Task,
+		"W_INSTANCE="+at.Instance,
+		"W_BASE="+at.Base,
+		"W_KIB="+strconv.Itoa(kib),
+		"W_MESSAGE=settle: the files after turn "+turn,
 	)}.run(ctx, p.hands)
 	if err != nil {
 		return c, err
 	}
 	words := append(strings.SplitN(said, " ", 5), "", "", "", "", "")
-	c = fleet.Checkpoint{Base: at.Base, Head: words[0], Commit: words[1], Missing: words[4], Turn: turn, Epoch: a.Epoch, Taken: time.Now().UTC()}
+	c = fleet.Checkpoint{
+		Base:    at.Base,
+		Head:    words[0],
+		Commit:  words[1],
+		Missing: words[4],
+		Turn:    turn,
+		Epoch:   a.Epoch,
+		Taken:   time.Now().UTC(),
+	}
 	if words[3] != "-" {
 		c.Branch = words[3]
 	}

@@ -65,7 +65,14 @@ func (s Store) put(ctx context.Context, a fleet.Attempt, c fleet.Checkpoint, dat
 	for n := 0; len(data) > 0; n++ { // each in a transaction of its own, so that appends to logs continue
 		piece := data[:min(len(data), pieceBytes)]
 		data = data[len(piece):]
-		if _, err = s.Pool.Exec(ctx, `INSERT INTO settle_fleet.chunk (bundle, n, session, data) VALUES ($1, $2, $3, $4)`, bundle, n, a.Task.Session, piece); err != nil {
+		if _, err = s.Pool.Exec(
+			ctx,
+			`INSERT INTO settle_fleet.chunk (bundle, n, session, data) VALUES ($1, $2, $3, $4)`,
+			bundle,
+			n,
+			a.Task.Session,
+			piece,
+		); err != nil {
 			return fmt.Errorf("cannot store the checkpoint: %w", err)
 		}
 	}
@@ -84,7 +91,11 @@ func (s Store) put(ctx context.Context, a fleet.Attempt, c fleet.Checkpoint, dat
 		err, gone = fleet.ErrLost, &bundle
 	}
 	if gone != nil {
-		_, _ = s.Pool.Exec(ctx, `DELETE FROM settle_fleet.chunk WHERE bundle = $1`, *gone) // else it goes with the session
+		_, _ = s.Pool.Exec(
+			ctx,
+			`DELETE FROM settle_fleet.chunk WHERE bundle = $1`,
+			*gone,
+		) // else it goes with the session
 	}
 	if err != nil && !errors.Is(err, fleet.ErrLost) {
 		return fmt.Errorf("cannot store the checkpoint: %w", err)
@@ -100,7 +111,8 @@ func (e *NoneError) Error() string { return fmt.Sprintf("unit %q has no checkpoi
 // Get returns the checkpoint of a unit, and writes its bundle.
 func (s Store) Get(ctx context.Context, unit string, to io.Writer) (c fleet.Checkpoint, err error) {
 	var bundle string
-	err = s.Pool.QueryRow(ctx, `SELECT detail, bundle FROM settle_fleet.checkpoint WHERE unit = $1`, unit).Scan(&c, &bundle)
+	err = s.Pool.QueryRow(ctx, `SELECT detail, bundle FROM settle_fleet.checkpoint WHERE unit = $1`, unit).
+		Scan(&c, &bundle)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, &NoneError{Unit: unit}
 	}
@@ -121,7 +133,8 @@ func (s Store) Get(ctx context.Context, unit string, to io.Writer) (c fleet.Chec
 func (s Store) read(ctx context.Context, bundle string, to io.Writer) (written int64, err error) {
 	for n := 0; ; n++ {
 		var data []byte
-		err := s.Pool.QueryRow(ctx, `SELECT data FROM settle_fleet.chunk WHERE bundle = $1 AND n = $2`, bundle, n).Scan(&data)
+		err := s.Pool.QueryRow(ctx, `SELECT data FROM settle_fleet.chunk WHERE bundle = $1 AND n = $2`, bundle, n).
+			Scan(&data)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return written, nil
 		}

@@ -57,13 +57,20 @@ func (b *sandboxes) obeyed(git repo.Git, around bool) (existing, absent []string
 	configs = append(configs, filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"))
 	folders := b.writable()
 	return quarantine.Obeyed(configs, git.Top, b.home, func(path string) bool {
-		return slices.ContainsFunc(folders, func(folder string) bool { return folder != path && sandbox.Contains(folder, path) })
+		return slices.ContainsFunc(
+			folders,
+			func(folder string) bool { return folder != path && sandbox.Contains(folder, path) },
+		)
 	})
 }
 
 // gitConfigs are the configurations of git that hold for every repository.
 func (s *sandboxing) gitConfigs(env []string) []string {
-	configs := []string{"/etc/gitconfig", filepath.Join(s.home, ".gitconfig"), filepath.Join(s.home, ".config", "git", "config")}
+	configs := []string{
+		"/etc/gitconfig",
+		filepath.Join(s.home, ".gitconfig"),
+		filepath.Join(s.home, ".config", "git", "config"),
+	}
 	if own := variable(env, "XDG_CONFIG_HOME"); own != "" {
 		configs = append(configs, filepath.Join(own, "git", "config"))
 	}
@@ -83,7 +90,13 @@ func (s *sandboxing) unread() (gaps []string) {
 	configs := append(s.gitConfigs(nil), filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"))
 	list := quarantine.Unread(configs, git.Top, s.home)
 	for _, v := range list[:min(len(list), maxUnread)] {
-		gaps = append(gaps, fmt.Sprintf("git runs a command of its configuration (%.200s); files that it runs in turn are not protected from sandboxed commands", v))
+		gaps = append(
+			gaps,
+			fmt.Sprintf(
+				"git runs a command of its configuration (%.200s); files that it runs in turn are not protected from sandboxed commands",
+				v,
+			),
+		)
 	}
 	return gaps
 }

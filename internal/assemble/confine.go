@@ -96,7 +96,13 @@ func (g *guards) risk(paths []string) string {
 // confine tests which sandboxes are available. It fails if they are weaker than the
 // configuration requires (C22).
 func (o Options) confine(commands commandEnv, remote *remoteTools, known *skillSet) (*confinement, error) {
-	c := &confinement{commandEnv: commands, remote: remote, skills: known, files: new(policy.SecretFiles), sessions: new(sync.Map)}
+	c := &confinement{
+		commandEnv: commands,
+		remote:     remote,
+		skills:     known,
+		files:      new(policy.SecretFiles),
+		sessions:   new(sync.Map),
+	}
 	var err error
 	if c.sandbox, err = o.sandboxing(remote); err != nil {
 		return nil, err

@@ -39,7 +39,11 @@ func (o ExecutorOptions) Stand() (stand *executor.Listener, discard func() error
 	from := Options{Settings: o.Settings, Dir: o.Dir, Environ: o.Environ, Getenv: o.Getenv}
 	b := &confinement{commandEnv: from.commandEnv(), files: new(policy.SecretFiles), sessions: new(sync.Map)}
 	name, _ := os.Hostname() // the name is for people
-	confined := newSandboxes(sandboxing{Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME")}, b, o.Settings.DataDir)
+	confined := newSandboxes(
+		sandboxing{Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME")},
+		b,
+		o.Settings.DataDir,
+	)
 	confined.markWritable(o.Settings.DataDir, variable(o.Environ, "XDG_CACHE_HOME"))
 	hosts, _ := egress.ParseList(o.Settings.Sandbox.Hosts) // validated with the configuration
 	local := func(lock *os.File, marker string) *executor.Local {

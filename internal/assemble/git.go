@@ -20,7 +20,10 @@ func Trust(environ []string, getenv func(string) string) repo.Trust {
 	if dir, err := os.Getwd(); err == nil { // git is asked before a session says where it works
 		sandboxing{dir: real(dir), home: getenv("HOME")}.markWritable("", getenv("XDG_CACHE_HOME"))
 	}
-	return repo.Trust{SudoUID: getenv("SUDO_UID"), Safe: sync.OnceValue(func() []string { return safeDirectories(environ) })}
+	return repo.Trust{
+		SudoUID: getenv("SUDO_UID"),
+		Safe:    sync.OnceValue(func() []string { return safeDirectories(environ) }),
+	}
 }
 
 // gitTimeout bounds each call of git.

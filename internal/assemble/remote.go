@@ -300,7 +300,10 @@ func (r *remoteTools) commands(tools []tool.Tool, n *notices) []tool.Tool {
 
 // refuseRelease refuses to release a process on a machine where no one would end it.
 func (r *remoteTools) refuseRelease(context.Context, string) error {
-	return fmt.Errorf("cannot release the process: commands run on another machine (%s), where it would never end; start it as a job, which ends with the session", r.machine.Name)
+	return fmt.Errorf(
+		"cannot release the process: commands run on another machine (%s), where it would never end; start it as a job, which ends with the session",
+		r.machine.Name,
+	)
 }
 
 // note describes the executor to the user.

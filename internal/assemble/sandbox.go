@@ -72,7 +72,11 @@ func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 		s.tried, s.missing = s.prove()
 	}
 	if gaps, why := s.holes(); s.missing == nil && len(gaps) > 0 && s.Use == config.SandboxRequired {
-		s.missing = fmt.Errorf("%s; it takes user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0), or --sandbox-mode read-only: %w", strings.Join(gaps, "; "), why)
+		s.missing = fmt.Errorf(
+			"%s; it takes user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0), or --sandbox-mode read-only: %w",
+			strings.Join(gaps, "; "),
+			why,
+		)
 	}
 	if s.missing != nil && s.Use == config.SandboxRequired {
 		return s, &config.Error{

@@ -68,7 +68,10 @@ func mayStart(build func() (settle.Judge, error)) (func(tool.Program) (event.San
 // projectSandbox returns the function that decides where the programs of a project's
 // servers run: in the sandbox in force, because commands can change what such a program
 // runs, unless a rule of the user for [mcp.StartName] starts them without it.
-func (o Options) projectSandbox(c *confinement, build func() (settle.Judge, error)) (func(tool.Program) event.Sandbox, error) {
+func (o Options) projectSandbox(
+	c *confinement,
+	build func() (settle.Judge, error),
+) (func(tool.Program) event.Sandbox, error) {
 	if build == nil { // everything is allowed, and no sandbox is in force
 		return func(tool.Program) event.Sandbox { return event.NoSandbox }, nil
 	}
@@ -146,8 +149,19 @@ func (o Options) serverSet(tools []string, c *confinement, build func() (settle.
 		return nil, err
 	}
 	return &serverSet{
-		list: list, selected: tools, roster: newRoster(), seen: o.Seen, listed: o.Listed, catalogues: catalogues(o.Settings.DataDir),
-		client: o.serverClient(list), tokens: o.tokens, mayStart: start, project: project, version: cmp.Or(o.Version, "unknown"),
+		list:       list,
+		selected:   tools,
+		roster:     newRoster(),
+		seen:       o.Seen,
+		listed:     o.Listed,
+		catalogues: catalogues(o.Settings.DataDir),
+		client: o.serverClient(
+			list,
+		),
+		tokens:   o.tokens,
+		mayStart: start,
+		project:  project,
+		version:  cmp.Or(o.Version, "unknown"),
 	}, nil
 }
 

@@ -34,7 +34,13 @@ type trusted struct {
 // Plan implements [task.Worktrees].
 func (t trusted) Plan(ctx context.Context, dir, session string) (event.Worktree, error) {
 	if len(t.trust.Project(dir).Dirs) == 0 {
-		return noWorktrees{"the directory belongs to another user, and git's safe.directory does not name it"}.Plan(ctx, dir, session)
+		return noWorktrees{
+			"the directory belongs to another user, and git's safe.directory does not name it",
+		}.Plan(
+			ctx,
+			dir,
+			session,
+		)
 	}
 	return t.Worktrees.Plan(ctx, dir, session)
 }

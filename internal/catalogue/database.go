@@ -93,7 +93,11 @@ func connect(ctx context.Context, dir string) (*sql.DB, error) {
 	options := url.Values{"_txlock": {"immediate"}, "_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(NORMAL)",
 	}}
-	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path(dir))}).EscapedPath(), RawQuery: options.Encode()}
+	name := url.URL{
+		Scheme:   "file",
+		Opaque:   (&url.URL{Path: filepath.ToSlash(path(dir))}).EscapedPath(),
+		RawQuery: options.Encode(),
+	}
 	db, err := sql.Open("sqlite", name.String())
 	if err != nil {
 		return nil, err
@@ -216,9 +220,25 @@ func (c *Catalogue) save(ctx context.Context, changed []row, removed []string) (
 		}
 	}()
 	for _, r := range changed {
-		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			r.Session, r.size, r.modified, r.Dir, r.Title, r.Model, string(r.Outcome), string(r.Reason), r.Running,
-			r.Created.UnixNano(), r.Updated.UnixNano(), int64(r.Seq), r.Problem, r.words, r.Parent)
+		_, err := tx.ExecContext(
+			ctx,
+			"INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			r.Session,
+			r.size,
+			r.modified,
+			r.Dir,
+			r.Title,
+			r.Model,
+			string(r.Outcome),
+			string(r.Reason),
+			r.Running,
+			r.Created.UnixNano(),
+			r.Updated.UnixNano(),
+			int64(r.Seq),
+			r.Problem,
+			r.words,
+			r.Parent,
+		)
 		if err != nil {
 			return err
 		}

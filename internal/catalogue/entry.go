@@ -43,8 +43,14 @@ type row struct {
 // EntryOf returns the entry of a session in the state.
 func EntryOf(state event.State) Entry {
 	e := Entry{
-		Session: state.Session, Dir: state.Host.Dir, Title: Title(state),
-		Parent: state.Host.Parent, Created: state.Created, Updated: state.Updated, Running: state.Running() != nil, Seq: state.Seq,
+		Session: state.Session,
+		Dir:     state.Host.Dir,
+		Title:   Title(state),
+		Parent:  state.Host.Parent,
+		Created: state.Created,
+		Updated: state.Updated,
+		Running: state.Running() != nil,
+		Seq:     state.Seq,
 	}
 	if n := len(state.Turns); n > 0 {
 		last := state.Turns[n-1]

@@ -31,9 +31,13 @@ func (r *Resolved) Choose() (Choice, error) {
 	}
 	if choice.Provider.BaseURL == "" {
 		return Choice{}, &Error{
-			Where: r.origin("model").String(), Key: "base_url",
-			Message: fmt.Sprintf("provider %q has no address; use --base-url http://HOST/v1, or set base_url under [providers.%s]",
-				choice.Provider.Name, choice.Provider.Name),
+			Where: r.origin("model").String(),
+			Key:   "base_url",
+			Message: fmt.Sprintf(
+				"provider %q has no address; use --base-url http://HOST/v1, or set base_url under [providers.%s]",
+				choice.Provider.Name,
+				choice.Provider.Name,
+			),
 		}
 	}
 	return choice, nil
@@ -62,8 +66,11 @@ func (r *Resolved) pick() (Choice, error) {
 		for _, c := range ready[1:] {
 			others = append(others, c.String())
 		}
-		first.Note = fmt.Sprintf("using %s; also ready: %s (choose with --model, SETTLE_MODEL, or model in the configuration)",
-			first, strings.Join(others, ", "))
+		first.Note = fmt.Sprintf(
+			"using %s; also ready: %s (choose with --model, SETTLE_MODEL, or model in the configuration)",
+			first,
+			strings.Join(others, ", "),
+		)
 	}
 	return first, nil
 }
@@ -102,8 +109,13 @@ func (r *Resolved) named(full string) (Choice, error) {
 	if !known {
 		all := slices.Sorted(maps.Keys(r.Providers))
 		return Choice{}, &ModelError{
-			Message: fmt.Sprintf("%s: there is no provider %q%s (known: %s; add your own under [providers.NAME] in the configuration)",
-				where, provider, hint(provider, all), strings.Join(all, ", ")),
+			Message: fmt.Sprintf(
+				"%s: there is no provider %q%s (known: %s; add your own under [providers.NAME] in the configuration)",
+				where,
+				provider,
+				hint(provider, all),
+				strings.Join(all, ", "),
+			),
 			Choices: r.defaultModels(),
 		}
 	}

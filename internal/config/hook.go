@@ -51,7 +51,10 @@ func (p ProjectHooks) Check(project repo.Project) error {
 	if len(p.Hooks) == 0 || hooksHash(project, p.Hooks[0].Dir, p.Hooks) == p.Hash {
 		return nil
 	}
-	return fmt.Errorf("a file that the hooks of %s name has changed since you trusted them, so they do not run; to see them and trust them as they are now: settle hooks --trust", p.Path)
+	return fmt.Errorf(
+		"a file that the hooks of %s name has changed since you trusted them, so they do not run; to see them and trust them as they are now: settle hooks --trust",
+		p.Path,
+	)
 }
 
 // Line is the command line for people.
@@ -177,7 +180,9 @@ func (l *loader) projectFileHooks(project repo.Project, dir, path string, list [
 		l.Hooks = append(l.Hooks, list...)
 	} else {
 		l.Notes = append(l.Notes, fmt.Sprintf(
-			"%s: its hooks are not run, since you have not trusted them as they are now; to see them and trust them: settle hooks --trust", path))
+			"%s: its hooks are not run, since you have not trusted them as they are now; to see them and trust them: settle hooks --trust",
+			path,
+		))
 	}
 	l.ProjectHooks = append(l.ProjectHooks, file)
 }

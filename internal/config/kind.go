@@ -240,7 +240,11 @@ func asDuration(value any) (time.Duration, error) {
 		return d, nil
 	}
 	if n, err := strconv.ParseFloat(word, 64); err == nil && n >= 0 && !math.IsInf(n, 0) {
-		return 0, fmt.Errorf(`%s has no unit; did you mean "%ss" (seconds)? Write a duration as "90s", "10m" or "1h30m"`, described(value), word)
+		return 0, fmt.Errorf(
+			`%s has no unit; did you mean "%ss" (seconds)? Write a duration as "90s", "10m" or "1h30m"`,
+			described(value),
+			word,
+		)
 	}
 	return 0, fmt.Errorf(`must be a duration such as "90s" or "10m", not %s`, described(value))
 }

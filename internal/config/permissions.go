@@ -148,7 +148,15 @@ func (l *loader) importProject(project repo.Project, dir, path string) {
 	}
 	if n := len(p.Allow); n > 0 {
 		p.Allow = nil
-		l.Notes = append(l.Notes, fmt.Sprintf("%s: its %d rules that allow are not used: a project may only tighten; to set them for yourself, put them in %s", path, n, l.ownFile()))
+		l.Notes = append(
+			l.Notes,
+			fmt.Sprintf(
+				"%s: its %d rules that allow are not used: a project may only tighten; to set them for yourself, put them in %s",
+				path,
+				n,
+				l.ownFile(),
+			),
+		)
 	}
 	for _, r := range l.claudeRules(p, path, dir, Project) {
 		r.Tightens = true

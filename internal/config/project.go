@@ -28,8 +28,15 @@ func (l *loader) projectFile(doc *document) error {
 func (l *loader) projectRules(top *table) {
 	for _, r := range rules(top, Origin{Kind: Project}) {
 		if r.Decision == event.Allow {
-			l.Notes = append(l.Notes, fmt.Sprintf("%s: the rule %q was ignored: a project may only tighten; to set it for yourself, put it in %s",
-				r.Origin, r.String(), l.ownFile()))
+			l.Notes = append(
+				l.Notes,
+				fmt.Sprintf(
+					"%s: the rule %q was ignored: a project may only tighten; to set it for yourself, put it in %s",
+					r.Origin,
+					r.String(),
+					l.ownFile(),
+				),
+			)
 			continue
 		}
 		r.Tightens = true

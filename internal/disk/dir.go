@@ -46,7 +46,8 @@ func changedOnTheWay(path string) error {
 
 // check rejects names with separators.
 func check(name string) error {
-	if name == "" || name == "." || name == ".." || strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator) {
+	if name == "" || name == "." || name == ".." || strings.ContainsRune(name, '/') ||
+		strings.ContainsRune(name, filepath.Separator) {
 		return fmt.Errorf("%q is not the name of a file in a directory", name)
 	}
 	return nil

@@ -32,7 +32,12 @@ func Aloud(l *slog.Logger, w io.Writer, mask func(string) string) *slog.Logger {
 		}
 		return a
 	}}
-	return slog.New(slog.NewMultiHandler(l.Handler(), slog.NewTextHandler(&voice{w: w, mask: mask, room: bound.NewBudget(maxAloud)}, &options)))
+	return slog.New(
+		slog.NewMultiHandler(
+			l.Handler(),
+			slog.NewTextHandler(&voice{w: w, mask: mask, room: bound.NewBudget(maxAloud)}, &options),
+		),
+	)
 }
 
 // maxAloud bounds the output of Aloud, in bytes: less than the capacity of any pipe.

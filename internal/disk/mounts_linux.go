@@ -46,7 +46,13 @@ func (m *Mounts) check(f *os.File, path string) error {
 		return failed
 	}
 	if err == nil && !slices.Contains(m.ids, id) {
-		err = &ChangedError{path, fmt.Sprintf("%q is on a file system that was mounted after the session began; to work there, start a new session", path)}
+		err = &ChangedError{
+			path,
+			fmt.Sprintf(
+				"%q is on a file system that was mounted after the session began; to work there, start a new session",
+				path,
+			),
+		}
 	}
 	return err
 }

@@ -39,14 +39,22 @@ func checkAccess(path string, others fs.FileMode, chmod string) error {
 		return nil
 	}
 	if a.owner != a.self && a.owner != 0 {
-		return &OwnerError{path, fmt.Sprintf("belongs to another user (uid %d)", a.owner), "sudo chown -R " + strconv.Itoa(a.self) + " " + quoted(path)}
+		return &OwnerError{
+			path,
+			fmt.Sprintf("belongs to another user (uid %d)", a.owner),
+			"sudo chown -R " + strconv.Itoa(a.self) + " " + quoted(path),
+		}
 	}
 	mode := info.Mode().Perm() & others
 	if a.group == a.self {
 		mode &^= 0o070 // the user's private group, which most systems create
 	}
 	if mode != 0 {
-		return &OwnerError{path, fmt.Sprintf("is open to other users (mode %#o)", info.Mode().Perm()), "chmod " + chmod + " " + quoted(path)}
+		return &OwnerError{
+			path,
+			fmt.Sprintf("is open to other users (mode %#o)", info.Mode().Perm()),
+			"chmod " + chmod + " " + quoted(path),
+		}
 	}
 	return nil
 }

@@ -73,7 +73,12 @@ func Locate(dir, path string, judged []event.ResolvedPath) (Place, error) {
 		case j.Real == "":
 			return Place{}, p.changed("its links led nowhere then")
 		case j.Real != real && j.Real == named:
-			return Place{}, p.changed(fmt.Sprintf("no link was seen in it then, and it leads to %q by a link now; name that path itself if it is meant", real))
+			return Place{}, p.changed(
+				fmt.Sprintf(
+					"no link was seen in it then, and it leads to %q by a link now; name that path itself if it is meant",
+					real,
+				),
+			)
 		case j.Real != real:
 			return Place{}, p.changed(fmt.Sprintf("it led to %q then, and leads to %q now", j.Real, real))
 		}

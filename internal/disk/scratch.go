@@ -38,7 +38,10 @@ func NewScratch(kind string) (*Scratch, error) {
 		}
 		lock, ours, err := hold(path)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("cannot make a directory for temporary files: %w", err), os.RemoveAll(path))
+			return nil, errors.Join(
+				fmt.Errorf("cannot make a directory for temporary files: %w", err),
+				os.RemoveAll(path),
+			)
 		}
 		if ours {
 			return &Scratch{path, lock}, nil

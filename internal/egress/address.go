@@ -37,8 +37,12 @@ var special = sync.OnceValue(func() []netip.Prefix {
 })
 
 var (
-	global6 = sync.OnceValue(func() netip.Prefix { return netip.MustParsePrefix("2000::/3") })     // all that is given out of version 6
-	nat64   = sync.OnceValue(func() netip.Prefix { return netip.MustParsePrefix("64:ff9b::/96") }) // RFC 6052; the last 32 bits are an address of version 4
+	global6 = sync.OnceValue(
+		func() netip.Prefix { return netip.MustParsePrefix("2000::/3") },
+	) // all that is given out of version 6
+	nat64 = sync.OnceValue(
+		func() netip.Prefix { return netip.MustParsePrefix("64:ff9b::/96") },
+	) // RFC 6052; the last 32 bits are an address of version 4
 )
 
 func prefixes(list ...string) (out []netip.Prefix) {

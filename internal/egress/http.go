@@ -70,11 +70,19 @@ func (p *Proxy) newServer() *http.Server {
 			switch {
 			case !p.authenticates(user, secret):
 				w.Header().Set("Proxy-Authenticate", `Basic realm="settle"`)
-				http.Error(w, "settle: this is the proxy of a sandboxed command, whose environment has the password", http.StatusProxyAuthRequired)
+				http.Error(
+					w,
+					"settle: this is the proxy of a sandboxed command, whose environment has the password",
+					http.StatusProxyAuthRequired,
+				)
 			case r.Method == http.MethodConnect:
 				p.connect(w, r)
 			case r.URL.Scheme != "http" || r.URL.Host == "":
-				http.Error(w, "settle: this is a proxy; it takes CONNECT, and requests for http://HOST/…", http.StatusBadRequest)
+				http.Error(
+					w,
+					"settle: this is a proxy; it takes CONNECT, and requests for http://HOST/…",
+					http.StatusBadRequest,
+				)
 			default:
 				forward.ServeHTTP(w, r)
 			}

@@ -121,8 +121,13 @@ func local(a netip.Addr) bool {
 
 func metadata() []netip.Addr {
 	return []netip.Addr{
-		netip.AddrFrom4([4]byte{100, 100, 100, 200}), netip.AddrFrom4([4]byte{168, 63, 129, 16}), netip.AddrFrom4([4]byte{192, 0, 0, 192}),
-		netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd20:ce::254"),
+		netip.AddrFrom4(
+			[4]byte{100, 100, 100, 200},
+		),
+		netip.AddrFrom4([4]byte{168, 63, 129, 16}),
+		netip.AddrFrom4([4]byte{192, 0, 0, 192}),
+		netip.MustParseAddr("fd00:ec2::254"),
+		netip.MustParseAddr("fd20:ce::254"),
 	}
 }
 

@@ -89,7 +89,13 @@ func (r Refusal) Hosts() []string {
 
 // NewProxy returns a proxy to the hosts of a list, which also sets the dialer's Permit.
 func NewProxy(hosts List, dialer Dialer) *Proxy {
-	p := &Proxy{hosts: hosts, dialer: dialer, secret: rand.Text(), slots: make(chan struct{}, maxConns), conns: make(map[net.Conn]bool)}
+	p := &Proxy{
+		hosts:  hosts,
+		dialer: dialer,
+		secret: rand.Text(),
+		slots:  make(chan struct{}, maxConns),
+		conns:  make(map[net.Conn]bool),
+	}
 	p.ctx, p.close = context.WithCancel(context.Background())
 	p.dialer.Permit = hosts.Permits
 	p.calls = &queue{conns: make(chan net.Conn), done: p.ctx.Done()}

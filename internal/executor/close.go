@@ -30,7 +30,10 @@ func (r *Remote) Close(ctx context.Context) error {
 		reached, err = r.awaitPeerDone(ctx, done)
 	}
 	if !reached && busy && err == nil {
-		err = fmt.Errorf("cannot reach the executor to end its commands; it ends them by itself within %v", r.config.Lease)
+		err = fmt.Errorf(
+			"cannot reach the executor to end its commands; it ends them by itself within %v",
+			r.config.Lease,
+		)
 	}
 	r.close()
 	<-r.done // dial and the stream end with closing
@@ -65,7 +68,11 @@ func (r *Remote) awaitPeerDone(ctx context.Context, done *link) (bool, error) {
 		case <-up:
 			return false, nil
 		case <-ctx.Done():
-			return false, fmt.Errorf("cannot wait for the executor: %w; it ends its commands by itself within %v", context.Cause(ctx), r.config.Lease)
+			return false, fmt.Errorf(
+				"cannot wait for the executor: %w; it ends its commands by itself within %v",
+				context.Cause(ctx),
+				r.config.Lease,
+			)
 		}
 	}
 }

@@ -57,8 +57,18 @@ func (w *CommandDialer) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	from, to := io.Pipe()
 	t := &tunnel{from: from, stderr: &tail{}}
 	p, err := proc.Start(ctx, proc.Spec{
-		Argv: append(shell, command), Dir: w.Dir, Env: proc.TrustedEnv(w.Env), Input: proc.PipeInput, Stdout: to, Stderr: t.stderr,
-		Rest: proc.KeepRest, Marker: w.Marker, Lock: w.Lock,
+		Argv: append(
+			shell,
+			command,
+		),
+		Dir:    w.Dir,
+		Env:    proc.TrustedEnv(w.Env),
+		Input:  proc.PipeInput,
+		Stdout: to,
+		Stderr: t.stderr,
+		Rest:   proc.KeepRest,
+		Marker: w.Marker,
+		Lock:   w.Lock,
 	})
 	if err != nil {
 		return nil, err

@@ -102,14 +102,20 @@ func bounds(p sandbox.Policy) string {
 // The messages of programs and C libraries for refusals.
 var (
 	refusal = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)permission denied|operation not permitted|read-only file system|device or resource busy|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError`)
+		return regexp.MustCompile(
+			`(?i)permission denied|operation not permitted|read-only file system|device or resource busy|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError`,
+		)
 	})
 	offline = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)could not resolve|temporary failure in name resolution|name or service not known|EAI_AGAIN|ENOTFOUND|network is unreachable|` +
-			`(?:socket|dial|connect|listen|lookup|bind)[^\n]*(?:operation not permitted|permission denied)`)
+		return regexp.MustCompile(
+			`(?i)could not resolve|temporary failure in name resolution|name or service not known|EAI_AGAIN|ENOTFOUND|network is unreachable|` +
+				`(?:socket|dial|connect|listen|lookup|bind)[^\n]*(?:operation not permitted|permission denied)`,
+		)
 	})
 	path = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile("'([^'\n]+)'|‘([^’\n]+)’|\"([^\"\n]+)\"|`([^`'\n]+)'|([^\\s:'\"‘’`\\[\\](),]*/[^\\s:'\"‘’`\\[\\](),]*)|([^\\s:'\"]+): (?i:permission denied)")
+		return regexp.MustCompile(
+			"'([^'\n]+)'|‘([^’\n]+)’|\"([^\"\n]+)\"|`([^`'\n]+)'|([^\\s:'\"‘’`\\[\\](),]*/[^\\s:'\"‘’`\\[\\](),]*)|([^\\s:'\"]+): (?i:permission denied)",
+		)
 	})
 )
 

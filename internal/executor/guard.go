@@ -258,7 +258,8 @@ func isDir(dir *os.Root, name string) bool {
 }
 
 func (f protectedFile) same(other protectedFile) bool {
-	return f.mode == other.mode && f.target == other.target && f.large == other.large && bytes.Equal(f.content, other.content)
+	return f.mode == other.mode && f.target == other.target && f.large == other.large &&
+		bytes.Equal(f.content, other.content)
 }
 
 // paths returns the names of both, a folder before its content.

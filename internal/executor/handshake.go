@@ -44,7 +44,13 @@ func AcceptClient(stream io.ReadWriteCloser, settle string, m Machine) (*Client,
 		return nil, err
 	}
 	if h.Version != Version {
-		return nil, fmt.Errorf("cannot work for settle %s, which speaks version %d; this is settle %s with version %d", h.Settle, h.Version, settle, Version)
+		return nil, fmt.Errorf(
+			"cannot work for settle %s, which speaks version %d; this is settle %s with version %d",
+			h.Settle,
+			h.Version,
+			settle,
+			Version,
+		)
 	}
 	if err := g.from.expect(frameAttach, &g.attach); err != nil {
 		return nil, fmt.Errorf("cannot read the attach request: %w", err)
@@ -95,7 +101,15 @@ func handshake(stream io.ReadWriteCloser, settle string) (*frames, Machine, erro
 	}
 	switch {
 	case h.Version != Version:
-		return nil, Machine{}, &RefusedError{Message: fmt.Sprintf("the executor is settle %s with version %d of the protocol; this is settle %s with version %d: use the same settle at both ends", h.Settle, h.Version, settle, Version)}
+		return nil, Machine{}, &RefusedError{
+			Message: fmt.Sprintf(
+				"the executor is settle %s with version %d of the protocol; this is settle %s with version %d: use the same settle at both ends",
+				h.Settle,
+				h.Version,
+				settle,
+				Version,
+			),
+		}
 	case h.Machine == nil:
 		return nil, Machine{}, &RefusedError{Message: "the executor does not describe its machine"}
 	}

@@ -101,7 +101,12 @@ func (i *Install) check(uname []string) error {
 		there = name
 	}
 	if there != goos+"/"+goarch {
-		return fmt.Errorf("the other machine is %s, and this settle is for %s/%s; copy the right one there yourself", there, goos, goarch)
+		return fmt.Errorf(
+			"the other machine is %s, and this settle is for %s/%s; copy the right one there yourself",
+			there,
+			goos,
+			goarch,
+		)
 	}
 	return nil
 }

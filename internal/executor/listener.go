@@ -78,7 +78,12 @@ func (s *Listener) refuse(g *Client, err error) error {
 // serve works for a session, for this client and later ones.
 func (s *Listener) serve(ctx context.Context, g *Client, p *sessionSocket, lock *os.File) error {
 	local := s.Local(lock, g.Marker())
-	server := &Server{Settle: s.Settle, Local: local, Keep: s.Keep, Spool: func() (*os.File, error) { return unlinkedFile(s.Dir) }}
+	server := &Server{
+		Settle: s.Settle,
+		Local:  local,
+		Keep:   s.Keep,
+		Spool:  func() (*os.File, error) { return unlinkedFile(s.Dir) },
+	}
 	defer server.Close()
 	if p == nil { // the client cannot reconnect
 		err := server.Serve(g)

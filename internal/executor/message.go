@@ -111,8 +111,17 @@ type startOrder struct {
 
 func (o startOrder) command() Command {
 	return Command{
-		Script: o.Script, Call: o.Call, Dir: o.Dir, Workdir: o.Workdir, Places: o.Places, Env: o.Env, Input: o.Input, Terminal: o.Terminal,
-		Grace: time.Duration(o.GraceMS) * time.Millisecond, Sandbox: o.Sandbox, Secrets: o.Secrets,
+		Script:   o.Script,
+		Call:     o.Call,
+		Dir:      o.Dir,
+		Workdir:  o.Workdir,
+		Places:   o.Places,
+		Env:      o.Env,
+		Input:    o.Input,
+		Terminal: o.Terminal,
+		Grace:    time.Duration(o.GraceMS) * time.Millisecond,
+		Sandbox:  o.Sandbox,
+		Secrets:  o.Secrets,
 	}
 }
 

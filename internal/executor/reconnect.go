@@ -22,7 +22,16 @@ func (r *Remote) maintain(stream io.ReadWriteCloser, from *frames) {
 		if r.closing.Err() != nil {
 			return
 		}
-		r.config.Notice(ConnectionChange{fmt.Sprintf("the connection to the executor was lost: %v; trying again for up to %v", err, r.config.Bound.Round(time.Second)), true})
+		r.config.Notice(
+			ConnectionChange{
+				fmt.Sprintf(
+					"the connection to the executor was lost: %v; trying again for up to %v",
+					err,
+					r.config.Bound.Round(time.Second),
+				),
+				true,
+			},
+		)
 		if stream, from, received, err = r.reconnect(); err != nil {
 			if stream, from, err = r.reset(err); err != nil {
 				return // closing
@@ -107,7 +116,11 @@ var errExecutorDied = errors.New("the executor died, and its commands were ended
 // reconnect tries to reach the same executor for its lease and a little more: after that time
 // its commands have ended.
 func (r *Remote) reconnect() (io.ReadWriteCloser, *frames, uint64, error) {
-	ctx, cancel := context.WithTimeoutCause(r.closing, r.config.Bound, fmt.Errorf("nothing was heard for %v", r.config.Bound))
+	ctx, cancel := context.WithTimeoutCause(
+		r.closing,
+		r.config.Bound,
+		fmt.Errorf("nothing was heard for %v", r.config.Bound),
+	)
 	defer cancel()
 	delay := firstDelay
 	for {
@@ -135,7 +148,15 @@ func (r *Remote) reconnect() (io.ReadWriteCloser, *frames, uint64, error) {
 // reset gives up all commands and waits until a call needs the executor again.
 func (r *Remote) reset(why error) (io.ReadWriteCloser, *frames, error) {
 	r.loseAll(why.Error(), func() { r.unreachable, r.instance = why, "" })
-	r.config.Notice(ConnectionChange{fmt.Sprintf("the executor is unreachable: %v; its commands have ended; the next call tries to reconnect", why), true})
+	r.config.Notice(
+		ConnectionChange{
+			fmt.Sprintf(
+				"the executor is unreachable: %v; its commands have ended; the next call tries to reconnect",
+				why,
+			),
+			true,
+		},
+	)
 	for {
 		select {
 		case <-r.retryRequested:

@@ -128,9 +128,16 @@ func NewRemote(ctx context.Context, c RemoteConfig) (*Remote, error) {
 		c.Notice = func(ConnectionChange) {}
 	}
 	r := &Remote{
-		config: c, host: rand.Text(), done: make(chan struct{}), changed: make(chan struct{}), retryRequested: make(chan struct{}, 1),
-		peerDone: make(chan struct{}), link: newLink(nil),
-		starting: map[uint64]*pendingStart{}, running: map[uint64]*remoteProcess{}, calls: map[uint64]chan answer{},
+		config:         c,
+		host:           rand.Text(),
+		done:           make(chan struct{}),
+		changed:        make(chan struct{}),
+		retryRequested: make(chan struct{}, 1),
+		peerDone:       make(chan struct{}),
+		link:           newLink(nil),
+		starting:       map[uint64]*pendingStart{},
+		running:        map[uint64]*remoteProcess{},
+		calls:          map[uint64]chan answer{},
 	}
 	stream, from, a, err := r.dial(ctx)
 	if err != nil {
@@ -162,9 +169,16 @@ func (r *Remote) dial(ctx context.Context) (io.ReadWriteCloser, *frames, attachR
 	from, machine, err := handshake(stream, r.config.Settle)
 	r.mu.Lock()
 	a := attachRequest{
-		Session: r.config.Session, Epoch: r.config.Epoch, Brain: r.host, Instance: r.instance, Received: r.link.position(),
-		LeaseMS: r.config.Lease.Milliseconds(), ReturnMS: r.config.Return.Milliseconds(), GraceMS: proc.DefaultGrace.Milliseconds(),
-		Marker: r.config.Marker, Keep: r.config.TakeOver != nil && !r.connected,
+		Session:  r.config.Session,
+		Epoch:    r.config.Epoch,
+		Brain:    r.host,
+		Instance: r.instance,
+		Received: r.link.position(),
+		LeaseMS:  r.config.Lease.Milliseconds(),
+		ReturnMS: r.config.Return.Milliseconds(),
+		GraceMS:  proc.DefaultGrace.Milliseconds(),
+		Marker:   r.config.Marker,
+		Keep:     r.config.TakeOver != nil && !r.connected,
 	}
 	if r.machine.OS == "" {
 		r.machine = machine
@@ -203,8 +217,17 @@ func withStderr(stream io.ReadWriteCloser, err error) error {
 func (r *Remote) Start(ctx context.Context, c Command) (*proc.Process, error) {
 	s := &pendingStart{command: c, result: make(chan startResult, 1)}
 	id, link, seq, err := r.order(ctx, kindStart, encode(startOrder{
-		Script: c.Script, Call: c.Call, Dir: c.Dir, Workdir: c.Workdir, Places: c.Places, Env: c.Env, Input: c.Input, Terminal: c.Terminal,
-		GraceMS: c.Grace.Milliseconds(), Sandbox: c.Sandbox, Secrets: c.Secrets,
+		Script:   c.Script,
+		Call:     c.Call,
+		Dir:      c.Dir,
+		Workdir:  c.Workdir,
+		Places:   c.Places,
+		Env:      c.Env,
+		Input:    c.Input,
+		Terminal: c.Terminal,
+		GraceMS:  c.Grace.Milliseconds(),
+		Sandbox:  c.Sandbox,
+		Secrets:  c.Secrets,
 	}), func(id uint64) { r.starting[id] = s })
 	if err != nil {
 		return nil, err
@@ -227,7 +250,12 @@ func (r *Remote) Start(ctx context.Context, c Command) (*proc.Process, error) {
 		return nil, context.Cause(ctx)
 	}
 	link.push(kindEnd, id, encode(endOrder{}))
-	return nil, &LostError{Why: fmt.Sprintf("the executor has not answered; a started command ends when the executor is reachable again, or after %v at most", r.config.Lease)}
+	return nil, &LostError{
+		Why: fmt.Sprintf(
+			"the executor has not answered; a started command ends when the executor is reachable again, or after %v at most",
+			r.config.Lease,
+		),
+	}
 }
 
 // Call implements [Executor].
@@ -294,7 +322,12 @@ func (r *Remote) why() string {
 
 // order sends a message; note registers its id, with r.mu held. If the executor is unreachable,
 // order waits for one attempt to reconnect.
-func (r *Remote) order(ctx context.Context, kind byte, data []byte, note func(id uint64)) (id uint64, done *link, seq uint64, err error) {
+func (r *Remote) order(
+	ctx context.Context,
+	kind byte,
+	data []byte,
+	note func(id uint64),
+) (id uint64, done *link, seq uint64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for before := r.attempts; r.unreachable != nil && !r.closed; {

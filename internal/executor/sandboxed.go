@@ -89,7 +89,12 @@ const maxStarts = 10
 
 // startInSandbox starts a command in its sandbox. If a file with secrets moves
 // before the sandbox hides it, the start begins again.
-func (l *Local) startInSandbox(ctx context.Context, call string, c Confined, spec proc.Spec) (p *proc.Process, err error) {
+func (l *Local) startInSandbox(
+	ctx context.Context,
+	call string,
+	c Confined,
+	spec proc.Spec,
+) (p *proc.Process, err error) {
 	changed := (*sandbox.ChangedError)(nil)
 	for range maxStarts {
 		if p, err = l.startInSandboxOnce(ctx, call, c, spec); !errors.As(err, &changed) {
@@ -101,7 +106,12 @@ func (l *Local) startInSandbox(ctx context.Context, call string, c Confined, spe
 
 // startInSandboxOnce starts a command in its sandbox. It first scans the repositories; the scan
 // counts as part of the call and ends with it (C9).
-func (l *Local) startInSandboxOnce(ctx context.Context, call string, c Confined, spec proc.Spec) (*proc.Process, error) {
+func (l *Local) startInSandboxOnce(
+	ctx context.Context,
+	call string,
+	c Confined,
+	spec proc.Spec,
+) (*proc.Process, error) {
 	w := sandboxedCall{}
 	if c.Sandbox == event.Workspace && l.Repositories != nil {
 		if err := l.Repositories.Enter(ctx, l.Repositories.Area()); err != nil {
@@ -129,7 +139,12 @@ func (l *Local) startInSandboxOnce(ctx context.Context, call string, c Confined,
 
 // startSandboxed starts a sandboxed command. A command with a proxy has its own one, which is
 // closed when all processes of the command have ended.
-func (l *Local) startSandboxed(ctx context.Context, call string, spec proc.Spec, w sandboxedCall) (*proc.Process, error) {
+func (l *Local) startSandboxed(
+	ctx context.Context,
+	call string,
+	spec proc.Spec,
+	w sandboxedCall,
+) (*proc.Process, error) {
 	w.guard = newGuard(*spec.Sandbox)
 	if spec.Sandbox.Network == sandbox.Proxied {
 		w.proxy = egress.NewProxy(l.Hosts, l.Dialer)
@@ -175,7 +190,8 @@ func useProxy(spec *proc.Spec, proxy *egress.Proxy) error {
 // this program, which it runs. They are empty if the path needs quoting.
 func sshProxyCommand(env []string) (program, variable string) {
 	program, err := os.Executable()
-	if err != nil || strings.Trim(program, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-") != "" {
+	if err != nil ||
+		strings.Trim(program, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-") != "" {
 		return "", ""
 	}
 	ssh := "ssh"

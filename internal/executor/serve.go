@@ -125,7 +125,11 @@ func (s *Server) attachClient(a attachRequest) (*host, attachReply, error) {
 			return old, answer, nil
 		}
 	case old != nil && (a.Epoch < old.attach.Epoch || a.Epoch == old.attach.Epoch && old.link.attached()):
-		return nil, answer, fmt.Errorf("another process has taken this session over (fencing epoch %d; this one has %d)", old.attach.Epoch, a.Epoch)
+		return nil, answer, fmt.Errorf(
+			"another process has taken this session over (fencing epoch %d; this one has %d)",
+			old.attach.Epoch,
+			a.Epoch,
+		)
 	}
 	if old != nil && !a.Keep {
 		answer.Ended = s.endPrevious(old)

@@ -68,7 +68,14 @@ func (c *command) follow(next *host) HandedOverCommand {
 	if len(script) > handedBytes {
 		script = strings.ToValidUTF8(script[:handedBytes], "") + "…"
 	}
-	return HandedOverCommand{ID: c.id, Call: c.call, Command: script, PID: c.process.PID(), Gone: c.end != nil, Expired: c.expired}
+	return HandedOverCommand{
+		ID:      c.id,
+		Call:    c.call,
+		Command: script,
+		PID:     c.process.PID(),
+		Gone:    c.end != nil,
+		Expired: c.expired,
+	}
 }
 
 // handedBytes bounds a script in the report to the next host: one frame has all of them.

@@ -37,7 +37,8 @@ func (w *walk) measure(t *event.Turn) {
 	if a.Start.Purpose != "" || a.End == nil || !w.target.made(a) || w.usage.sent == 0 {
 		return
 	}
-	if input := a.End.Usage.Input; input > int64(w.usage.sent/minCount) && input < 1<<40 { // older logs can have any number
+	if input := a.End.Usage.Input; input > int64(w.usage.sent/minCount) &&
+		input < 1<<40 { // older logs can have any number
 		w.usage.input, w.usage.of = int(input), w.usage.sent
 	}
 }
@@ -69,7 +70,9 @@ func (w *walk) compact(c event.Epoch) {
 	if w.refused.omitTexts[id] {
 		text = textUncompacted
 	}
-	out := []entry{{Item: model.Item{Role: model.User, Text: text}, turn: w.at, attempts: w.attempts, input: id, kind: compacted}}
+	out := []entry{
+		{Item: model.Item{Role: model.User, Text: text}, turn: w.at, attempts: w.attempts, input: id, kind: compacted},
+	}
 	cut := w.log.point(c.From)
 	for _, e := range w.entries {
 		if e.kind != compacted && (w.isProtected(e) || cut.reaches(e)) {
@@ -200,8 +203,14 @@ func (w *walk) plan(summary bool) Plan {
 		window = defaultWindow
 	}
 	p := Plan{
-		Before: w.counted(), Window: w.window, Fixed: w.fixed(), Inputs: w.inputTokens, Omit: w.refused.omitTexts, First: w.refused.firstTurn,
-		Digest: min(maxDigest, window/8), Summary: min(maxSummary, window/12),
+		Before:  w.counted(),
+		Window:  w.window,
+		Fixed:   w.fixed(),
+		Inputs:  w.inputTokens,
+		Omit:    w.refused.omitTexts,
+		First:   w.refused.firstTurn,
+		Digest:  min(maxDigest, window/8),
+		Summary: min(maxSummary, window/12),
 	}
 	factor := 1.0 // the provider's tokens for one of ours
 	if w.usage.input > 0 && !w.windowRefused {
@@ -287,10 +296,24 @@ func (w *walk) piece(tokens int) int {
 
 // SummaryRequest builds the request for a plan's summary. It extends the previous request, so
 // that most of it is in the provider's cache.
-func SummaryRequest(log Log, target Target, system string, specs []model.ToolSpec, p Plan, instruction string) BuiltRequest {
+func SummaryRequest(
+	log Log,
+	target Target,
+	system string,
+	specs []model.ToolSpec,
+	p Plan,
+	instruction string,
+) BuiltRequest {
 	c := conversationAt(log, target, system, specs)
 	w := c.walk
-	request := model.Request{Model: target.Model, System: system, Tools: specs, Effort: target.Effort, CacheKey: target.CacheKey, NoCalls: true}
+	request := model.Request{
+		Model:    target.Model,
+		System:   system,
+		Tools:    specs,
+		Effort:   target.Effort,
+		CacheKey: target.CacheKey,
+		NoCalls:  true,
+	}
 	end := log.point(p.From)
 	for _, e := range w.entries {
 		if p.Part && end.reaches(e) {

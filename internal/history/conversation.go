@@ -34,9 +34,12 @@ type key struct {
 }
 
 func (k key) equals(other key) bool {
-	return k.target == other.target && k.system == other.system && slices.EqualFunc(k.specs, other.specs, func(a, b model.ToolSpec) bool {
-		return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema) && a.Grammar == b.Grammar && a.Deferred == b.Deferred
-	})
+	return k.target == other.target && k.system == other.system &&
+		slices.EqualFunc(k.specs, other.specs, func(a, b model.ToolSpec) bool {
+			return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema) &&
+				a.Grammar == b.Grammar &&
+				a.Deferred == b.Deferred
+		})
 }
 
 // basis is a short hash of the key.
@@ -93,13 +96,25 @@ func LogOf(s event.State) Log {
 }
 
 // Request builds the request that continues the conversation with the joining inputs.
-func (c *Conversation) Request(log Log, target Target, system string, specs []model.ToolSpec, joining ...event.Input) BuiltRequest {
+func (c *Conversation) Request(
+	log Log,
+	target Target,
+	system string,
+	specs []model.ToolSpec,
+	joining ...event.Input,
+) BuiltRequest {
 	k := key{target, system, specs}
 	k.target.Effort, k.target.CacheKey = "", "" // they do not change the sent history
 	if !c.extendsLast(k, log) {
 		c.begin(k, log)
 	}
-	request := model.Request{Model: target.Model, System: system, Tools: specs, Effort: target.Effort, CacheKey: target.CacheKey}
+	request := model.Request{
+		Model:    target.Model,
+		System:   system,
+		Tools:    specs,
+		Effort:   target.Effort,
+		CacheKey: target.CacheKey,
+	}
 	w := c.walk
 	w.follow(log)
 	c.attempt(log, joining)
@@ -176,7 +191,12 @@ func (p *expectedAttempt) inLog(w *walk, log Log) bool {
 		return false
 	}
 	t := log.turn(w.at)
-	if t.ID != p.turn || len(t.Attempts) <= p.attempts || t.Attempts[p.attempts].Start.Purpose != "" || !slices.EqualFunc(t.Attempts[p.attempts].Inputs, p.inputs, func(in event.Input, id string) bool { return in.ID == id }) {
+	if t.ID != p.turn || len(t.Attempts) <= p.attempts || t.Attempts[p.attempts].Start.Purpose != "" ||
+		!slices.EqualFunc(
+			t.Attempts[p.attempts].Inputs,
+			p.inputs,
+			func(in event.Input, id string) bool { return in.ID == id },
+		) {
 		return false
 	}
 	n := w.changes

@@ -120,7 +120,12 @@ func (stats RequestStats) step(r *refusals, target Target) Remedy {
 			change.Change, change.LeftOut = event.ChangeLeftOut, leaveOut(left, all[at].part)
 			names := namesOf(change.LeftOut)
 			change.Why = "the provider refused a request and did not say why; left out of the history: " + names
-			return Remedy{Change: change, Retry: true, FirstTime: r.unexplained == 0, Note: "asking again without " + names}
+			return Remedy{
+				Change:    change,
+				Retry:     true,
+				FirstTime: r.unexplained == 0,
+				Note:      "asking again without " + names,
+			}
 		}
 	}
 	if len(left) == 0 {

@@ -186,7 +186,8 @@ func (l *Digest) command(i *event.Item) {
 	var args struct {
 		Command string `json:"command"`
 	}
-	if ran := c.RanWith(); !strings.Contains(ran, `"command"`) || json.Unmarshal([]byte(ran), &args) != nil || args.Command == "" {
+	if ran := c.RanWith(); !strings.Contains(ran, `"command"`) || json.Unmarshal([]byte(ran), &args) != nil ||
+		args.Command == "" {
 		return
 	}
 	command := Command{Text: args.Command, Exit: c.ExitCode}
@@ -223,7 +224,8 @@ func filesOf(i *event.Item) []File {
 			SHA256           string
 		} `json:"files"`
 	}
-	if i.Status != event.ItemCompleted || !aboutFiles(i.Content().Detail) || json.Unmarshal(i.Content().Detail, &detail) != nil {
+	if i.Status != event.ItemCompleted || !aboutFiles(i.Content().Detail) ||
+		json.Unmarshal(i.Content().Detail, &detail) != nil {
 		return nil
 	}
 	var out []File

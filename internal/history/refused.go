@@ -73,9 +73,15 @@ type exchange struct {
 // refusalsOf reads a whole log; follow reads on when the log grows.
 func refusalsOf(target Target, log Log) *refusals {
 	r := &refusals{
-		target: target, turns: map[string]int{},
-		omitReasoning: map[string]bool{}, omitImages: map[string]bool{}, omitTexts: map[string]bool{},
-		omitOutputs: map[string]bool{}, omitArguments: map[string]bool{}, omitAnswers: map[string]bool{}, omitResponses: map[string]bool{},
+		target:        target,
+		turns:         map[string]int{},
+		omitReasoning: map[string]bool{},
+		omitImages:    map[string]bool{},
+		omitTexts:     map[string]bool{},
+		omitOutputs:   map[string]bool{},
+		omitArguments: map[string]bool{},
+		omitAnswers:   map[string]bool{},
+		omitResponses: map[string]bool{},
 	}
 	r.follow(log)
 	if r.trial != nil {

@@ -107,9 +107,10 @@ func isSent(i *event.Item) bool {
 // the response is.
 func (w *walk) keepsField(i *event.Item, response []*event.Item) bool {
 	c := i.Content()
-	return w.madeByTarget(i) && (c.Seal != nil || !isBlank(c.Text)) && slices.ContainsFunc(response, func(other *event.Item) bool {
-		return other.Type() != event.Reasoning && isSent(other)
-	})
+	return w.madeByTarget(i) && (c.Seal != nil || !isBlank(c.Text)) &&
+		slices.ContainsFunc(response, func(other *event.Item) bool {
+			return other.Type() != event.Reasoning && isSent(other)
+		})
 }
 
 // keepsReasoning reports whether the first reasoning of rest is sent: only to the model with its

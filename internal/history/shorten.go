@@ -134,7 +134,9 @@ func trimOutputs(list []entry) {
 func foldArguments(list []entry) {
 	for n := range list {
 		if e := &list[n]; e.Role == model.Call && len(e.Arguments) > 2*trimmedHead {
-			e.Arguments = string(append(event.AppendString([]byte(`{"shortened_arguments":`), cut(e.Arguments, trimmedHead)), '}'))
+			e.Arguments = string(
+				append(event.AppendString([]byte(`{"shortened_arguments":`), cut(e.Arguments, trimmedHead)), '}'),
+			)
 			unseal(list)
 		}
 	}

@@ -95,7 +95,11 @@ func commandText(jobs []*event.Job, i *event.Item) string {
 	if json.Unmarshal([]byte(c.Arguments), &args) != nil || args.Command == "" {
 		args.Command = c.Arguments
 	}
-	return fmt.Sprintf("[The user ran a command. This is information; do not answer it.]\n$ %s\n%s", args.Command, outputText(jobs, i))
+	return fmt.Sprintf(
+		"[The user ran a command. This is information; do not answer it.]\n$ %s\n%s",
+		args.Command,
+		outputText(jobs, i),
+	)
 }
 
 // abortedText describes an aborted call. It never says that the user rejected the call.
@@ -175,7 +179,8 @@ func seconds(d time.Duration) string {
 // explains why its answer stops in the middle.
 func (w *walk) turnEnd(t *event.Turn, jobs []*event.Job) {
 	c := t.Cause
-	if c == nil || c.Outcome == event.Completed || len(t.Items) == 0 || len(t.Attempts) == 0 || t.Start.Purpose != "" { // the outputs of commands report their own ending
+	if c == nil || c.Outcome == event.Completed || len(t.Items) == 0 || len(t.Attempts) == 0 ||
+		t.Start.Purpose != "" { // the outputs of commands report their own ending
 		return
 	}
 	text := "failed"
@@ -220,7 +225,13 @@ func ends(text string, head, tail int, what string) string {
 
 func trim(text, what, hint string) string {
 	head := cutAt(text, trimmedHead)
-	return fmt.Sprintf("%s\n[%d more bytes of this %s were omitted to make room%s]", head, len(text)-len(head), what, hint)
+	return fmt.Sprintf(
+		"%s\n[%d more bytes of this %s were omitted to make room%s]",
+		head,
+		len(text)-len(head),
+		what,
+		hint,
+	)
 }
 
 // cutAt returns at most n bytes of s, ending with a whole character.

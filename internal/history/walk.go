@@ -66,7 +66,14 @@ const (
 )
 
 func newWalk(target Target, refused *refusals, prefix int) *walk {
-	return &walk{target: target, refused: refused, ids: map[string]bool{}, window: target.Window, prefix: prefix, first: -1}
+	return &walk{
+		target:  target,
+		refused: refused,
+		ids:     map[string]bool{},
+		window:  target.Window,
+		prefix:  prefix,
+		first:   -1,
+	}
 }
 
 func (w *walk) add(i model.Item, input string) {
@@ -270,7 +277,12 @@ func (w *walk) reportToolUse(t *event.Turn) {
 	}
 	a := t.Attempts[w.attempts-1]
 	if a.Start.Purpose == "" && a.End != nil && a.End.Failure != nil && a.End.Failure.Kind == string(model.ErrToolUse) {
-		w.user(fmt.Sprintf("[Your last answer was not passed on: %s. Call one of the tools, with arguments that its schema allows.]", cut(a.End.Failure.Message, 500)))
+		w.user(
+			fmt.Sprintf(
+				"[Your last answer was not passed on: %s. Call one of the tools, with arguments that its schema allows.]",
+				cut(a.End.Failure.Message, 500),
+			),
+		)
 	}
 }
 
@@ -335,7 +347,15 @@ func (w *walk) endWithUser() {
 
 // stats returns the figures of the request.
 func (w *walk) stats() RequestStats {
-	stats := RequestStats{Tokens: w.tokens(), Minimum: w.minimum(), Fixed: w.fixed(), Window: w.window, Parts: w.parts, Counted: w.counted(), NearlyFull: w.nearlyFull}
+	stats := RequestStats{
+		Tokens:     w.tokens(),
+		Minimum:    w.minimum(),
+		Fixed:      w.fixed(),
+		Window:     w.window,
+		Parts:      w.parts,
+		Counted:    w.counted(),
+		NearlyFull: w.nearlyFull,
+	}
 	if w.first >= 0 && w.first < w.at {
 		stats.Parts |= earlierTurns
 	}
@@ -361,7 +381,8 @@ func (e *entry) parts() (p Parts) {
 	}
 	if e.response > 0 {
 		p |= answers
-		if e.Role == model.Call && e.Arguments != foldedArguments || e.Role == model.Output && !strings.HasPrefix(e.Text, textNoOutput) {
+		if e.Role == model.Call && e.Arguments != foldedArguments ||
+			e.Role == model.Output && !strings.HasPrefix(e.Text, textNoOutput) {
 			p |= tools
 		}
 	}

@@ -19,7 +19,8 @@ func (stats RequestStats) overflow(target Target, fault *model.Error) Remedy {
 		Change: event.ChangeWindow, Provider: target.Provider, Model: target.Model, Tokens: window,
 		Why: fmt.Sprintf("the provider says that about %d tokens are too many", stats.Tokens),
 	}}
-	shorter := stats.Tokens > stats.Minimum+minGain(stats.Minimum) && !cannotFit(stats.Minimum, min(window, cmp.Or(stats.Window, window)))
+	shorter := stats.Tokens > stats.Minimum+minGain(stats.Minimum) &&
+		!cannotFit(stats.Minimum, min(window, cmp.Or(stats.Window, window)))
 	if shorter || stats.asksMuch(window) {
 		r.Retry, r.Note = true, "asking again with a shorter history"
 		if !shorter {
@@ -34,11 +35,17 @@ func (stats RequestStats) overflow(target Target, fault *model.Error) Remedy {
 // tooLong explains to a person what is too long when nothing can be left out.
 func (stats RequestStats) tooLong() string {
 	if stats.Minimum-stats.Fixed < stats.Minimum/4 {
-		return fmt.Sprintf("the instructions and the tools alone are too long for the model, with about %d tokens. The session is kept; "+
-			"choose a model with a larger window, or fewer tools", stats.Fixed)
+		return fmt.Sprintf(
+			"the instructions and the tools alone are too long for the model, with about %d tokens. The session is kept; "+
+				"choose a model with a larger window, or fewer tools",
+			stats.Fixed,
+		)
 	}
-	return fmt.Sprintf("the message is too long for the model, with about %d tokens. It stays in the log; later requests have its beginning and its end. "+
-		"Send a shorter one, or put the text in a file and name that file; you can continue the session", stats.Minimum-stats.Fixed)
+	return fmt.Sprintf(
+		"the message is too long for the model, with about %d tokens. It stays in the log; later requests have its beginning and its end. "+
+			"Send a shorter one, or put the text in a file and name that file; you can continue the session",
+		stats.Minimum-stats.Fixed,
+	)
 }
 
 // minGain is the smallest useful reduction of a request, in tokens.
@@ -80,7 +87,8 @@ func (stats RequestStats) window(message string) int {
 
 // withOutput reports whether the message counts the output too.
 func withOutput(message string) bool {
-	return strings.Contains(message, "max_tokens") || strings.Contains(message, "max_completion_tokens") || strings.Contains(message, "in the completion")
+	return strings.Contains(message, "max_tokens") || strings.Contains(message, "max_completion_tokens") ||
+		strings.Contains(message, "in the completion")
 }
 
 // The forms of numbers in the messages of providers.
@@ -106,7 +114,10 @@ func numbers(message string, count int) (input, limit int) {
 		}
 	}
 	for _, m := range number.FindAllString(message, -1) {
-		if n := parseNumber(m); n > limit && limit > 0 && n > input && count/maxNumberRatio < n && n < count*maxNumberRatio {
+		if n := parseNumber(
+			m,
+		); n > limit && limit > 0 && n > input && count/maxNumberRatio < n &&
+			n < count*maxNumberRatio {
 			input = n
 		}
 	}

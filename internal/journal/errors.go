@@ -51,7 +51,11 @@ func (e *HeldError) Error() string {
 type MissingError struct{ Session, Dir string }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("there is no session %q in %q; \"settle sessions list\" shows those that there are", e.Session, e.Dir)
+	return fmt.Sprintf(
+		"there is no session %q in %q; \"settle sessions list\" shows those that there are",
+		e.Session,
+		e.Dir,
+	)
 }
 
 // Unwrap returns [fs.ErrNotExist].
@@ -64,7 +68,11 @@ type NewerError struct {
 }
 
 func (e *NewerError) Error() string {
-	return fmt.Sprintf("cannot open %q: a newer settle wrote it (version %d); nothing was changed; use that settle, or another session", e.Path, e.Version)
+	return fmt.Sprintf(
+		"cannot open %q: a newer settle wrote it (version %d); nothing was changed; use that settle, or another session",
+		e.Path,
+		e.Version,
+	)
 }
 
 // ForeignError reports that a log's path is another kind of file.
@@ -74,7 +82,11 @@ type ForeignError struct {
 }
 
 func (e *ForeignError) Error() string {
-	return fmt.Sprintf("cannot open %q: it is %s; nothing was changed; move it away, or use another session", e.Path, e.What)
+	return fmt.Sprintf(
+		"cannot open %q: it is %s; nothing was changed; move it away, or use another session",
+		e.Path,
+		e.What,
+	)
 }
 
 // AccessError reports that the log, or a directory above it, is inaccessible.
@@ -84,7 +96,11 @@ type AccessError struct {
 }
 
 func (e *AccessError) Error() string {
-	return fmt.Sprintf("cannot open the session's log %q: %v; nothing was changed; make it writable, or set SETTLE_DATA_DIR to a directory that is", e.Path, e.Err)
+	return fmt.Sprintf(
+		"cannot open the session's log %q: %v; nothing was changed; make it writable, or set SETTLE_DATA_DIR to a directory that is",
+		e.Path,
+		e.Err,
+	)
 }
 
 // Unwrap returns the cause.
@@ -94,5 +110,8 @@ func (e *AccessError) Unwrap() error { return e.Err }
 type NameError struct{ Session string }
 
 func (e *NameError) Error() string {
-	return fmt.Sprintf("cannot use %q as a session id: use 1 to 128 letters, digits, '-', '_' and '.', beginning with a letter or digit", e.Session)
+	return fmt.Sprintf(
+		"cannot use %q as a session id: use 1 to 128 letters, digits, '-', '_' and '.', beginning with a letter or digit",
+		e.Session,
+	)
 }

@@ -143,7 +143,9 @@ func (f *feed) next(after uint64, buf []event.Event) step {
 		if after < before {
 			return step{stored: before}
 		}
-		return step{events: append(buf[:0], f.tail[after-before:min(after-before+uint64(cap(buf)), uint64(len(f.tail)))]...)}
+		return step{
+			events: append(buf[:0], f.tail[after-before:min(after-before+uint64(cap(buf)), uint64(len(f.tail)))]...),
+		}
 	}
 	if f.closed {
 		return step{}
@@ -227,7 +229,10 @@ func (l *Log) replay(ctx context.Context, after, last uint64, yield func(event.E
 		}
 	}
 	if ctx.Err() == nil {
-		yield(event.Event{}, fmt.Errorf("cannot read the session's log: it ends at event %d, before event %d", after, last))
+		yield(
+			event.Event{},
+			fmt.Errorf("cannot read the session's log: it ends at event %d, before event %d", after, last),
+		)
 	}
 	return false
 }

@@ -39,7 +39,12 @@ func findHolder(f *os.File, path string) holder {
 	switch proc.Find(opened.Process) {
 	case proc.Present:
 		if len(h.survivors) == 0 || h.pid == opened.PID { // otherwise the host is visible and does not hold the lock
-			return holder{pid: opened.PID, process: opened.Process, recorded: opened.Process, embeds: opened.Face == event.FaceLibrary}
+			return holder{
+				pid:      opened.PID,
+				process:  opened.Process,
+				recorded: opened.Process,
+				embeds:   opened.Face == event.FaceLibrary,
+			}
 		}
 	case proc.Unknown:
 		if len(h.survivors) > 0 {

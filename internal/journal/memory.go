@@ -62,7 +62,15 @@ func (m *memory) delta(e *event.Event, d event.ItemDelta) bool {
 	if d.Notice {
 		return false
 	}
-	common := event.Event{V: e.V, Session: e.Session, Turn: e.Turn, Attempt: e.Attempt, Item: e.Item, By: e.By, Volatile: e.Volatile}
+	common := event.Event{
+		V:        e.V,
+		Session:  e.Session,
+		Turn:     e.Turn,
+		Attempt:  e.Attempt,
+		Item:     e.Item,
+		By:       e.By,
+		Volatile: e.Volatile,
+	}
 	of := m.items[e.Item]
 	if of == nil {
 		if m.items == nil {
@@ -90,7 +98,11 @@ func (m *memory) share(item string, whole event.Content) {
 	for at := of.last; at > 0; at = m.kept[at-1].before {
 		places = append(places, at-1)
 	}
-	rest := map[event.Stream]string{event.Text: whole.Text, event.Arguments: whole.Arguments, event.Output: whole.Output}
+	rest := map[event.Stream]string{
+		event.Text:      whole.Text,
+		event.Arguments: whole.Arguments,
+		event.Output:    whole.Output,
+	}
 	for n := len(places) - 1; n >= 0; n-- {
 		k := &m.kept[places[n]]
 		if text := rest[k.stream]; strings.HasPrefix(text, k.text) {

@@ -125,7 +125,8 @@ func logPath(dir, session string) (string, error) {
 }
 
 func validName(session string) bool {
-	if session == "" || len(session) > 128 || strings.ContainsAny(session[:1], ".-_") || strings.Contains(session, logSuffix+tornSuffix) {
+	if session == "" || len(session) > 128 || strings.ContainsAny(session[:1], ".-_") ||
+		strings.Contains(session, logSuffix+tornSuffix) {
 		return false
 	}
 	for _, c := range []byte(session) {

@@ -52,7 +52,11 @@ func (r *repair) header() error {
 func (r *repair) cut(end int64, why error) error {
 	kept, err := r.keep(end)
 	if err != nil {
-		return fmt.Errorf("cannot keep the damaged end of %q: %w; nothing was changed; make room and open the session again", r.path, err)
+		return fmt.Errorf(
+			"cannot keep the damaged end of %q: %w; nothing was changed; make room and open the session again",
+			r.path,
+			err,
+		)
 	}
 	if err := r.file.Truncate(end); err != nil {
 		return &AccessError{Path: r.path, Err: err}

@@ -82,16 +82,26 @@ func (t *taking) end(h holder, held *HeldError) error {
 		held.Why = "it does not answer, and runs in another container or on another machine: end it there"
 		return held
 	case h.process == nil:
-		held.Why = fmt.Sprintf("it cannot be proved that pid %d is the settle that holds it, and nothing was signalled; if you know that it is, end it with \"kill %[1]d\"", h.pid)
+		held.Why = fmt.Sprintf(
+			"it cannot be proved that pid %d is the settle that holds it, and nothing was signalled; if you know that it is, end it with \"kill %[1]d\"",
+			h.pid,
+		)
 		return held
 	}
 	if h.embeds {
-		held.Why = fmt.Sprintf("it is a program that embeds settle, and nothing was signalled; close the session there, or end it with \"kill %d\"", h.pid)
+		held.Why = fmt.Sprintf(
+			"it is a program that embeds settle, and nothing was signalled; close the session there, or end it with \"kill %d\"",
+			h.pid,
+		)
 		return held
 	}
 	if !isSame(t.ending, h.process) {
 		if others := sessionsOf(h.process, t.options); len(others) > 0 {
-			held.Why = fmt.Sprintf("it does not answer, and would end with %s; nothing was signalled; let it go on, or end it with \"kill %d\"", strings.Join(others, ", "), h.pid)
+			held.Why = fmt.Sprintf(
+				"it does not answer, and would end with %s; nothing was signalled; let it go on, or end it with \"kill %d\"",
+				strings.Join(others, ", "),
+				h.pid,
+			)
 			return held
 		}
 		t.ending, t.since, t.killed = h.process, time.Now(), false

@@ -70,7 +70,10 @@ func (l *landing) serve(expected arrivals) {
 				w.WriteHeader(http.StatusBadRequest)
 				_, _ = io.WriteString(w, "The login failed. The terminal says why. You can close this window.\n")
 			default:
-				_, _ = io.WriteString(w, "settle has got the login. You can close this window and go back to the terminal.\n")
+				_, _ = io.WriteString(
+					w,
+					"settle has got the login. You can close this window and go back to the terminal.\n",
+				)
 			}
 			select {
 			case l.arrived <- got:
@@ -112,7 +115,13 @@ func (a arrivals) check(q url.Values) (got arrivalResult, ours bool) {
 	issuer := q.Get("iss")
 	switch { // RFC 9207
 	case issuer != "" && issuer != a.issuer, issuer == "" && a.issuerSent:
-		return arrivalResult{err: fmt.Errorf("the answer is of another authorization server (%q) than the one that was asked (%q)", terminal.Short(issuer, 200), terminal.Short(a.issuer, 200))}, true
+		return arrivalResult{
+			err: fmt.Errorf(
+				"the answer is of another authorization server (%q) than the one that was asked (%q)",
+				terminal.Short(issuer, 200),
+				terminal.Short(a.issuer, 200),
+			),
+		}, true
 	case q.Get("error") != "":
 		return arrivalResult{err: fmt.Errorf("the login was refused: %w",
 			&refusal{Code: q.Get("error"), Description: q.Get("error_description")})}, true

@@ -153,7 +153,9 @@ func (l *Login) client(ctx context.Context, meta *metadata, back string, scopes 
 		return Client{l.ClientID, l.ClientSecret, method}, nil
 	}
 	if meta.Register == "" {
-		return Client{}, errors.New("the authorization server registers no clients; ask its operator for a client id, and set it as oauth.client_id of the server")
+		return Client{}, errors.New(
+			"the authorization server registers no clients; ask its operator for a client id, and set it as oauth.client_id of the server",
+		)
 	}
 	if len(methods) == 0 || slices.Contains(methods, "none") {
 		method = "none"
@@ -168,7 +170,10 @@ func (l *Login) client(ctx context.Context, meta *metadata, back string, scopes 
 		return Client{}, context.Cause(ctx)
 	}
 	if err != nil {
-		return Client{}, fmt.Errorf("the authorization server does not register settle (%s); if it gave you a client id, set it as oauth.client_id of the server", terminal.Short(err.Error(), 500))
+		return Client{}, fmt.Errorf(
+			"the authorization server does not register settle (%s); if it gave you a client id, set it as oauth.client_id of the server",
+			terminal.Short(err.Error(), 500),
+		)
 	}
 	got.Method = cmp.Or(got.Method, method)
 	if got.Secret == "" {

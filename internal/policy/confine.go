@@ -189,8 +189,11 @@ func (p *Policy) asksForGit(c toolCall, j *settle.Judgement, verdicts []verdict)
 	if j.Decision == event.Allow && j.Rule != byApproval || j.Decision == event.Ask &&
 		byDefaultAlone(verdicts, j.Rule) {
 		j.Decision, j.Rule = event.Ask, bySandbox
-		j.Why = fmt.Sprintf(`%s changes the repository, which is read-only in the sandbox, so it must run outside the sandbox; a rule that allows it: [[rules]] tool = "shell", pattern = "%s *", decision = "allow", sandbox = "off"`,
-			strings.Join(names, ", "), names[0])
+		j.Why = fmt.Sprintf(
+			`%s changes the repository, which is read-only in the sandbox, so it must run outside the sandbox; a rule that allows it: [[rules]] tool = "shell", pattern = "%s *", decision = "allow", sandbox = "off"`,
+			strings.Join(names, ", "),
+			names[0],
+		)
 	}
 	return true
 }

@@ -58,7 +58,10 @@ func (s *SecretFiles) Below(roots ...string) ([]string, error) {
 			return found, err
 		}
 	}
-	return nil, fmt.Errorf("cannot find the files with secrets: %w; nothing ran: wait for what moves it, or end that job", moved)
+	return nil, fmt.Errorf(
+		"cannot find the files with secrets: %w; nothing ran: wait for what moves it, or end that job",
+		moved,
+	)
 }
 
 // movedError reports that a folder moved or changed during the search, so that the search

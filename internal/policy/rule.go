@@ -67,7 +67,10 @@ func newRule(r config.Rule, dir, home string) (rule, error) {
 		return c, errors.New(`it names no tool; "*" is all of them`)
 	case strings.ContainsAny(r.Tool, " \t\n") || r.Tool != "*" &&
 		strings.Contains(strings.TrimSuffix(r.Tool, mcp.Separator+"*"), "*"):
-		return c, fmt.Errorf(`%q is not the name of a tool; a pattern has its own key, "*" is all tools, and "NAME__*" all tools of a server`, r.Tool)
+		return c, fmt.Errorf(
+			`%q is not the name of a tool; a pattern has its own key, "*" is all tools, and "NAME__*" all tools of a server`,
+			r.Tool,
+		)
 	case r.Pattern == "" || r.Pattern == "*" || r.Pattern == "**":
 		c.Pattern = ""
 		return c, nil
@@ -80,7 +83,11 @@ func newRule(r config.Rule, dir, home string) (rule, error) {
 func (r *rule) forCommands() error {
 	for _, operator := range []string{"&&", "||", ";", "|", "&", "<", ">", "`", "$(", "\n"} {
 		if strings.Contains(r.Pattern, operator) {
-			return fmt.Errorf("the pattern %q contains %q; a pattern is of one simple command, and each command of a call is judged by itself", r.Pattern, operator)
+			return fmt.Errorf(
+				"the pattern %q contains %q; a pattern is of one simple command, and each command of a call is judged by itself",
+				r.Pattern,
+				operator,
+			)
 		}
 	}
 	words := strings.Fields(r.Pattern)

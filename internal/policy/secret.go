@@ -20,12 +20,19 @@ func Secret(name string) bool {
 
 var secretPath = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|/)(?:` + strings.Join([]string{
-		`\.(?:ssh|gnupg|aws|azure|kube|password-store)(?:/.*)?`, `(?:(?:\.config|roaming)/gcloud|share/keyrings)/.*`,
+		`\.(?:ssh|gnupg|aws|azure|kube|password-store)(?:/.*)?`,
+		`(?:(?:\.config|roaming)/gcloud|share/keyrings)/.*`,
 		`(?:\.docker|\.cargo|\.codex|gh)/(?:config\.json|credentials\.toml|auth\.json|hosts\.yml)`,
-		`\.env(?:[^a-z/][^/]*)?`, `\.(?:envrc|netrc|npmrc|pypirc|git-credentials|pgpass|my\.cnf|htpasswd|dockercfg|vault-token|terraformrc)`, `_netrc`,
-		`kubeconfig(?:\.[^/]*)?`, `credentials(?:\.json)?`, `application_default_credentials\.json`,
-		`secrets\.(?:yml|yaml|json|toml)`, `g?shadow`,
-		`id_(?:rsa|dsa|ecdsa|ed25519)[^/]*`, `[^/]*\.(?:env|pem|key|p12|pfx|jks|keystore|kdbx|ppk|kubeconfig)`,
+		`\.env(?:[^a-z/][^/]*)?`,
+		`\.(?:envrc|netrc|npmrc|pypirc|git-credentials|pgpass|my\.cnf|htpasswd|dockercfg|vault-token|terraformrc)`,
+		`_netrc`,
+		`kubeconfig(?:\.[^/]*)?`,
+		`credentials(?:\.json)?`,
+		`application_default_credentials\.json`,
+		`secrets\.(?:yml|yaml|json|toml)`,
+		`g?shadow`,
+		`id_(?:rsa|dsa|ecdsa|ed25519)[^/]*`,
+		`[^/]*\.(?:env|pem|key|p12|pfx|jks|keystore|kdbx|ppk|kubeconfig)`,
 	}, "|") + `)$`)
 })
 
@@ -59,7 +66,8 @@ func (p place) ofRepository() bool {
 	}
 	at := p.real
 	for range strings.Count(p.rel, "/") + 1 {
-		if strings.Contains(repositoryNames, " "+strings.ToLower(filepath.Base(at))+" ") && mayBeRepository(filepath.Dir(at), append(slices.Clip(p.also), p.real)) {
+		if strings.Contains(repositoryNames, " "+strings.ToLower(filepath.Base(at))+" ") &&
+			mayBeRepository(filepath.Dir(at), append(slices.Clip(p.also), p.real)) {
 			return true
 		}
 		at = filepath.Dir(at)

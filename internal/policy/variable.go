@@ -29,12 +29,18 @@ func SecretVariable(name, value string) bool {
 
 var (
 	secretName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`KEY|SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|COOKIE|BEARER|AUTHORIZATION|(?:^|[^A-Z])(?:PASS|PAT|PSK|JWT|DSN|AUTH)$|[^A-Z]PWD$`)
+		return regexp.MustCompile(
+			`KEY|SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|COOKIE|BEARER|AUTHORIZATION|(?:^|[^A-Z])(?:PASS|PAT|PSK|JWT|DSN|AUTH)$|[^A-Z]PWD$`,
+		)
 	})
 	harmlessWords = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`KEYBOARD|KEYMAP|KEYCODE|KEYTIMEOUT|KEYWORD|KEYSTROKE|MONKEY|DONKEY|TURKEY|HOCKEY|JOCKEY|TOKENIZERS?`)
+		return regexp.MustCompile(
+			`KEYBOARD|KEYMAP|KEYCODE|KEYTIMEOUT|KEYWORD|KEYSTROKE|MONKEY|DONKEY|TURKEY|HOCKEY|JOCKEY|TOKENIZERS?`,
+		)
 	})
-	userOfURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]*@[^\s]*`) })
+	userOfURL = sync.OnceValue(
+		func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]*@[^\s]*`) },
+	)
 )
 
 // minTokenUser is the minimum length of a URL's user without a password that counts as a

@@ -35,7 +35,8 @@ func FindBlock() (Block, error) {
 	}
 	// The runtime lets os.Args point to the kernel's copy (goargs in runtime/runtime1.go).
 	first := unsafe.Pointer(unsafe.StringData(os.Args[0]))
-	if uintptr(first) != at[argStart] || at[argEnd] < at[argStart] || at[envStart] < at[argEnd] || at[envEnd] < at[envStart] {
+	if uintptr(first) != at[argStart] || at[argEnd] < at[argStart] || at[envStart] < at[argEnd] ||
+		at[envEnd] < at[envStart] {
 		return Block{}, errors.New("cannot find the environment block: the arguments are elsewhere")
 	}
 	return Block{

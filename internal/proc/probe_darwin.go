@@ -66,8 +66,16 @@ func runProbe(ctx context.Context, p sandbox.Policy, proxy uint16) (tried int, e
 	}
 	defer func() { _ = top.Remove() }() // the next sweep removes the rest
 	b := sandbox.ProbeTarget{
-		Dir: filepath.Join(top.Path, "out"), Room: filepath.Join(top.Path, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, View: p.View,
-		Network: p.Network, Proxy: strconv.Itoa(int(proxy)),
+		Dir: filepath.Join(
+			top.Path,
+			"out",
+		),
+		Room:    filepath.Join(top.Path, "in"),
+		Host:    os.Getpid(),
+		Writes:  len(p.Write) > 0,
+		View:    p.View,
+		Network: p.Network,
+		Proxy:   strconv.Itoa(int(proxy)),
 	}
 	if err := writeProbeFiles(b); err != nil {
 		return 0, err

@@ -28,7 +28,16 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err er
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
 	defer func() { _ = top.Remove() }() // the next sweep removes the rest
-	b := sandbox.ProbeTarget{Dir: filepath.Join(top.Path, "out"), Room: filepath.Join(top.Path, "in"), Host: os.Getpid(), Writes: len(p.Write) > 0, Network: p.Network, View: p.View, Apart: p.OwnNetwork, OwnProcesses: p.OwnProcesses}
+	b := sandbox.ProbeTarget{
+		Dir:          filepath.Join(top.Path, "out"),
+		Room:         filepath.Join(top.Path, "in"),
+		Host:         os.Getpid(),
+		Writes:       len(p.Write) > 0,
+		Network:      p.Network,
+		View:         p.View,
+		Apart:        p.OwnNetwork,
+		OwnProcesses: p.OwnProcesses,
+	}
 	b.Hides = p.View || !b.Writes
 	if err := writeProbeFiles(b); err != nil {
 		return 0, err
@@ -58,7 +67,11 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err er
 	if p.Network != sandbox.Proxied {
 		return runProbe(ctx, b, box, nil)
 	}
-	server, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0) // without package net, which supervisors would load
+	server, err := unix.Socket(
+		unix.AF_INET,
+		unix.SOCK_STREAM|unix.SOCK_CLOEXEC,
+		0,
+	) // without package net, which supervisors would load
 	if err != nil {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
@@ -92,14 +105,28 @@ func listenIn(dir string) (socket int, err error) {
 }
 
 // runProbe runs the probe in a sandbox.
-func runProbe(ctx context.Context, b sandbox.ProbeTarget, box sandbox.Policy, door func(*os.File)) (tried int, err error) {
+func runProbe(
+	ctx context.Context,
+	b sandbox.ProbeTarget,
+	box sandbox.Policy,
+	door func(*os.File),
+) (tried int, err error) {
 	raw, err := json.Marshal(b)
 	if err != nil {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	out, err := Run(ctx, Command{Argv: []string{selfExe, sandbox.ProbeName, string(raw)}, Dir: "/", Env: []string{"GOMAXPROCS=1"}, Sandbox: &box, ProxyListener: door})
+	out, err := Run(
+		ctx,
+		Command{
+			Argv:          []string{selfExe, sandbox.ProbeName, string(raw)},
+			Dir:           "/",
+			Env:           []string{"GOMAXPROCS=1"},
+			Sandbox:       &box,
+			ProxyListener: door,
+		},
+	)
 	var e sandbox.Escapes
 	switch {
 	case err != nil:

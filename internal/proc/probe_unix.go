@@ -19,12 +19,19 @@ const probeTimeout = 10 * time.Second
 
 // writeProbeFiles creates the files that a probe tries to reach.
 func writeProbeFiles(b sandbox.ProbeTarget) error {
-	files := map[string]string{filepath.Join(b.Dir, "bait"): "bait", filepath.Join(b.Room, "file"): "", filepath.Join(b.Room, "keeper", "kept"): ""}
+	files := map[string]string{
+		filepath.Join(b.Dir, "bait"):            "bait",
+		filepath.Join(b.Room, "file"):           "",
+		filepath.Join(b.Room, "keeper", "kept"): "",
+	}
 	for _, name := range []string{"hidden", "closed/hidden", "above/hidden"} {
 		files[filepath.Join(b.Room, name)] = "hidden"
 	}
 	for path, content := range files {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
+		if err := errors.Join(
+			os.MkdirAll(filepath.Dir(path), 0o700),
+			os.WriteFile(path, []byte(content), 0o600),
+		); err != nil {
 			return fmt.Errorf("cannot try out the sandbox: %w", err)
 		}
 	}

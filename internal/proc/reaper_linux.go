@@ -145,7 +145,8 @@ func Sweep(marker string, spare ...string) ([]int, error) {
 	}
 	own, here := ancestors(), Place(Self())
 	meant := func(value string) bool {
-		return strings.HasPrefix(value, marker+"/") && strings.HasSuffix(value, "."+here) && !slices.Contains(spare, value)
+		return strings.HasPrefix(value, marker+"/") && strings.HasSuffix(value, "."+here) &&
+			!slices.Contains(spare, value)
 	}
 	tree := func() []node {
 		var found []node

@@ -32,7 +32,10 @@ func (r RecordedCommand) End(ctx context.Context, grace time.Duration) (ended, l
 	}
 	_, left = endAll(func() []node { return withoutAncestors(append(r.tree(), r.members(session)...)) }, grace)
 	left = append(left, describe(r.strays(), func(n node) string {
-		return fmt.Sprintf("it has the command's mark, which does not prove that it is the command's; if you know that it is, end it with \"kill %d\"", n.pid)
+		return fmt.Sprintf(
+			"it has the command's mark, which does not prove that it is the command's; if you know that it is, end it with \"kill %d\"",
+			n.pid,
+		)
 	})...)
 	if len(left) > 0 {
 		return ended, left, fmt.Errorf("cannot end process %d (%s): %s", left[0].PID, left[0].Command, left[0].Why)
@@ -62,7 +65,10 @@ func (r RecordedCommand) session() int {
 	if Find(r.Process) != Present {
 		return 0
 	}
-	if command, ok := readProcess(r.Process.PID); ok && command.started == r.Process.Started && command.session == command.pid {
+	if command, ok := readProcess(
+		r.Process.PID,
+	); ok && command.started == r.Process.Started &&
+		command.session == command.pid {
 		return command.session
 	}
 	return 0

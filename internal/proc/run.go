@@ -58,7 +58,13 @@ func Run(ctx context.Context, c Command) (Output, error) {
 	}
 	full, enough := context.WithCancel(ctx)
 	defer enough()
-	stdout, stderr := &bounded{room: bound.NewBudget(limit), full: enough}, &bounded{room: bound.NewBudget(limit), full: func() {}}
+	stdout, stderr := &bounded{
+		room: bound.NewBudget(limit),
+		full: enough,
+	}, &bounded{
+		room: bound.NewBudget(limit),
+		full: func() {},
+	}
 	env, start := c.Env, c.Starter
 	if start == nil {
 		start = Start
@@ -66,7 +72,18 @@ func Run(ctx context.Context, c Command) (Output, error) {
 			env = TrustedEnv(env)
 		}
 	}
-	spec := Spec{Argv: c.Argv, Dir: c.Dir, Env: env, Stdout: stdout, Stderr: stderr, Lock: c.Lock, Marker: c.Marker, Sandbox: c.Sandbox, ProxyListener: c.ProxyListener, Grace: c.Grace}
+	spec := Spec{
+		Argv:          c.Argv,
+		Dir:           c.Dir,
+		Env:           env,
+		Stdout:        stdout,
+		Stderr:        stderr,
+		Lock:          c.Lock,
+		Marker:        c.Marker,
+		Sandbox:       c.Sandbox,
+		ProxyListener: c.ProxyListener,
+		Grace:         c.Grace,
+	}
 	if c.Stdin != nil {
 		spec.Input = PipeInput
 	}
@@ -84,7 +101,13 @@ func Run(ctx context.Context, c Command) (Output, error) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), DefaultGrace+stopTimeout)
 	defer cancel()
 	left := p.End(last, cmp.Or(c.Grace, DefaultGrace))
-	out := Output{Exit: p.exitNow(), Survivors: left, Stdout: stdout.bytes(), Stderr: stderr.bytes(), Truncated: stdout.overflowed()}
+	out := Output{
+		Exit:      p.exitNow(),
+		Survivors: left,
+		Stdout:    stdout.bytes(),
+		Stderr:    stderr.bytes(),
+		Truncated: stdout.overflowed(),
+	}
 	if waited != nil && ctx.Err() != nil {
 		return out, fmt.Errorf("cannot finish %q: %w", c.Argv[0], context.Cause(ctx))
 	}

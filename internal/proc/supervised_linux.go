@@ -158,7 +158,8 @@ func (k *supervisedProcess) receive(buf []byte) (n int, err error) {
 func (k *supervisedProcess) openDoor(spec Spec) error {
 	doors := k.from.foreign
 	k.from.foreign = nil
-	if spec.Sandbox == nil || !spec.Sandbox.OwnNetwork || spec.Sandbox.Network != sandbox.Proxied || spec.ProxyListener == nil {
+	if spec.Sandbox == nil || !spec.Sandbox.OwnNetwork || spec.Sandbox.Network != sandbox.Proxied ||
+		spec.ProxyListener == nil {
 		for _, fd := range doors {
 			_ = unix.Close(fd)
 		}
@@ -297,7 +298,10 @@ func (k *supervisedProcess) watch() {
 		}
 		switch {
 		case r.Exited != nil:
-			k.p.commandExited(Exit{Code: r.Exited.Code, Signal: r.Exited.Signal, Lost: r.Exited.Code < 0}, r.Exited.Rest)
+			k.p.commandExited(
+				Exit{Code: r.Exited.Code, Signal: r.Exited.Signal, Lost: r.Exited.Code < 0},
+				r.Exited.Rest,
+			)
 		case r.Failed != nil:
 			k.answer(errors.New(r.Failed.Message))
 		case r.Gone != nil:
@@ -412,5 +416,8 @@ func (k *supervisedProcess) release(out *os.File, log Log) error {
 }
 
 func (k *supervisedProcess) remains() []event.Process {
-	return describe(withoutZombies(descendants(k.cmd.Process.Pid)), func(node) string { return "it is still being ended" })
+	return describe(
+		withoutZombies(descendants(k.cmd.Process.Pid)),
+		func(node) string { return "it is still being ended" },
+	)
 }

@@ -34,7 +34,10 @@ func (p *Prompt) imported(from Sources, of whose, by instruction, hops int) (out
 		}
 		if p.imports++; p.imports > maxImports {
 			if p.imports == maxImports+1 {
-				p.Notes = append(p.Notes, fmt.Sprintf("%s and later imports are skipped: at most %d files are imported", path, maxImports))
+				p.Notes = append(
+					p.Notes,
+					fmt.Sprintf("%s and later imports are skipped: at most %d files are imported", path, maxImports),
+				)
 			}
 			return out
 		}
@@ -60,7 +63,9 @@ func (p *Prompt) importOf(from Sources, of whose, path string) (instruction, who
 	case err != nil:
 		return instruction{}, of, err
 	case of == ofProject && !f.inside:
-		return instruction{}, of, errors.New("it is outside of the project; to have it read, import it in your own instructions")
+		return instruction{}, of, errors.New(
+			"it is outside of the project; to have it read, import it in your own instructions",
+		)
 	case of == ofUser && from.Secret != nil && (from.Secret(f.Named) || from.Secret(f.Real)):
 		return instruction{}, of, errSecret
 	case slices.ContainsFunc(strings.Split(filepath.ToSlash(f.Real), "/"), isGit):

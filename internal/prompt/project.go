@@ -62,7 +62,10 @@ var (
 // user returns the section with the user's own instructions.
 func (p *Prompt) user(o Options) string {
 	list := p.first(o.Sources, ofUser, o.User)
-	return p.section("# The user's own instructions\n\nThey hold for every project. Where the project's contradict them, those win.\n", [][]instruction{list})
+	return p.section(
+		"# The user's own instructions\n\nThey hold for every project. Where the project's contradict them, those win.\n",
+		[][]instruction{list},
+	)
 }
 
 // project returns the section with the project's instructions. The groups begin with the

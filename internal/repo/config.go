@@ -27,7 +27,9 @@ const harmlessKeys = ` alias.* advice.* author.* branch.* color.* column.* commi
 	log.date log.decorate log.follow status.branch status.short status.showuntrackedfiles `
 
 var configLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:|[#;].*|\[([A-Za-z0-9-]+)(?:[ \t]+"(?:[^"\\]|\\.)*")?\]|([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*(.*))?)$`)
+	return regexp.MustCompile(
+		`^(?:|[#;].*|\[([A-Za-z0-9-]+)(?:[ \t]+"(?:[^"\\]|\\.)*")?\]|([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*(.*))?)$`,
+	)
 })
 
 // checkConfig fails on a configuration that could make git run a program, and on a hook

@@ -54,7 +54,9 @@ func FindGit(dir string) (Git, error) {
 	}
 }
 
-var headLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(ref: refs/[[:graph:]]+|[0-9a-f]{40})\n?$`) })
+var headLine = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^(ref: refs/[[:graph:]]+|[0-9a-f]{40})\n?$`) },
+)
 
 // workTree follows the file .git to the path that "git worktree add" uses, if that path
 // points back. A file that points to another path would select another repository.

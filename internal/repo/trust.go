@@ -75,8 +75,12 @@ func speaks(dir string) bool {
 }
 
 func refusal(at, subject string) string {
-	return fmt.Sprintf("%q is not trusted, because it or its .git belongs to another user: its AGENTS.md, CLAUDE.md, .settle, skills and commands are not read. "+
-		"If you trust it: git config --global --add safe.directory %q", at, subject)
+	return fmt.Sprintf(
+		"%q is not trusted, because it or its .git belongs to another user: its AGENTS.md, CLAUDE.md, .settle, skills and commands are not read. "+
+			"If you trust it: git config --global --add safe.directory %q",
+		at,
+		subject,
+	)
 }
 
 // Harmless reports whether a directory inside the project is trusted like the project.
@@ -141,7 +145,10 @@ func (p Project) Read(f File, limit int64) (data []byte, size int64, err error) 
 	case !p.everybody && !p.trust.harmlessFile(info):
 		return nil, 0, foreign(f.place.Named)
 	case disk.Shared(info):
-		return nil, 0, fmt.Errorf("cannot trust %q: it has another name (a hard link), which can be outside the project, and not all users can read it", f.place.Named)
+		return nil, 0, fmt.Errorf(
+			"cannot trust %q: it has another name (a hard link), which can be outside the project, and not all users can read it",
+			f.place.Named,
+		)
 	}
 	return disk.ReadHead(file, f.place.Named, limit)
 }

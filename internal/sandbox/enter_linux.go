@@ -43,11 +43,20 @@ var check = sync.OnceValue(func() error {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	switch {
 	case errors.Is(errno, unix.EOPNOTSUPP):
-		return errors.New("the kernel has Landlock, and it is turned off (lsm=landlock,… on its command line turns it on)")
+		return errors.New(
+			"the kernel has Landlock, and it is turned off (lsm=landlock,… on its command line turns it on)",
+		)
 	case errno != 0:
-		return fmt.Errorf("the kernel has no Landlock, or a container forbids it (Linux 6.12 has what it takes): %w", errno)
+		return fmt.Errorf(
+			"the kernel has no Landlock, or a container forbids it (Linux 6.12 has what it takes): %w",
+			errno,
+		)
 	case abi < minABI:
-		return fmt.Errorf("the kernel's Landlock (version %d) does not confine signals (Linux 6.12, version %d, does)", abi, minABI)
+		return fmt.Errorf(
+			"the kernel's Landlock (version %d) does not confine signals (Linux 6.12, version %d, does)",
+			abi,
+			minABI,
+		)
 	}
 	if mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0); err != nil || mode < 0 {
 		return fmt.Errorf("the kernel has no seccomp: %w", err)
@@ -92,7 +101,9 @@ func Enter(p Policy) (door int, err error) {
 
 func confine(p Policy) error {
 	if len(p.Hide) > 0 && len(p.Write) > 0 && !p.View {
-		return errors.New("cannot hide files in folders that the command may change: that takes a view of the files of its own")
+		return errors.New(
+			"cannot hide files in folders that the command may change: that takes a view of the files of its own",
+		)
 	}
 	if err := mounts(p); err != nil {
 		return err
@@ -113,7 +124,12 @@ func confine(p Policy) error {
 	}
 	instructions := filter(kindOf(p))
 	program := unix.SockFprog{Len: uint16(len(instructions)), Filter: &instructions[0]}
-	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program))); errno != 0 {
+	if _, _, errno := unix.Syscall(
+		unix.SYS_SECCOMP,
+		unix.SECCOMP_SET_MODE_FILTER,
+		0,
+		uintptr(unsafe.Pointer(&program)),
+	); errno != 0 {
 		return fmt.Errorf("cannot set the system call filter: %w", errno)
 	}
 	return nil
@@ -128,7 +144,12 @@ func ruleset(p Policy) (fd int, err error) {
 	if p.Network != Online {
 		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
-	r, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	r, _, errno := unix.Syscall(
+		unix.SYS_LANDLOCK_CREATE_RULESET,
+		uintptr(unsafe.Pointer(&attr)),
+		unsafe.Sizeof(attr),
+		0,
+	)
 	if errno != 0 {
 		return -1, fmt.Errorf("cannot create a Landlock ruleset: %w", errno)
 	}
@@ -148,7 +169,14 @@ func ruleset(p Policy) (fd int, err error) {
 		err = errors.Join(err, grant(fd, path, writeRights))
 	}
 	for _, path := range sinks {
-		err = errors.Join(err, grant(fd, path, unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_WRITE_FILE|unix.LANDLOCK_ACCESS_FS_IOCTL_DEV))
+		err = errors.Join(
+			err,
+			grant(
+				fd,
+				path,
+				unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_WRITE_FILE|unix.LANDLOCK_ACCESS_FS_IOCTL_DEV,
+			),
+		)
 	}
 	if err != nil {
 		_ = unix.Close(fd)
@@ -165,8 +193,19 @@ func grantPort(rules int, port uint16) error {
 	if port == 0 {
 		return errors.New("cannot grant the proxy: it has no port")
 	}
-	attr := struct{ access, port uint64 }{unix.LANDLOCK_ACCESS_NET_CONNECT_TCP, uint64(port)} // struct landlock_net_port_attr
-	if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(rules), ruleNetPort, uintptr(unsafe.Pointer(&attr)), 0, 0, 0); errno != 0 {
+	attr := struct{ access, port uint64 }{
+		unix.LANDLOCK_ACCESS_NET_CONNECT_TCP,
+		uint64(port),
+	} // struct landlock_net_port_attr
+	if _, _, errno := unix.Syscall6(
+		unix.SYS_LANDLOCK_ADD_RULE,
+		uintptr(rules),
+		ruleNetPort,
+		uintptr(unsafe.Pointer(&attr)),
+		0,
+		0,
+		0,
+	); errno != 0 {
 		return fmt.Errorf("cannot grant the proxy: %w", errno)
 	}
 	return nil
@@ -176,7 +215,11 @@ func grantPort(rules int, port uint16) error {
 func grant(rules int, path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENXIO):
+	case errors.Is(err, fs.ErrNotExist),
+		errors.Is(err, fs.ErrPermission),
+		errors.Is(err, unix.ENOTDIR),
+		errors.Is(err, unix.ELOOP),
+		errors.Is(err, unix.ENXIO):
 		return nil // an unreachable path needs no rule
 	case err != nil:
 		return fmt.Errorf("cannot open %q: %w", path, err)
@@ -190,7 +233,15 @@ func grant(rules int, path string, rights uint64) error {
 		rights &= fileRights
 	}
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
-	if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(rules), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0); errno != 0 {
+	if _, _, errno := unix.Syscall6(
+		unix.SYS_LANDLOCK_ADD_RULE,
+		uintptr(rules),
+		unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(&attr)),
+		0,
+		0,
+		0,
+	); errno != 0 {
 		if errno == unix.EBADFD { // a descriptor without a path, such as /dev/stdout of a pipe
 			return nil
 		}
@@ -203,7 +254,8 @@ func grant(rules int, path string, rights uint64) error {
 func dropCapabilities() error {
 	for capability := range uintptr(unix.CAP_LAST_CAP + 1) {
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
-		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) { // no privilege to drop it; unknown to the kernel
+		if err != nil && !errors.Is(err, unix.EPERM) &&
+			!errors.Is(err, unix.EINVAL) { // no privilege to drop it; unknown to the kernel
 			return fmt.Errorf("cannot drop capability %d: %w", capability, err)
 		}
 	}

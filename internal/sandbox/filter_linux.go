@@ -43,9 +43,21 @@ func sockets(n Network) []uint32 {
 
 // attributes are system calls for file attributes, which Landlock does not cover.
 var attributes = []uint32{
-	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
-	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
-	sysSetxattrat, sysRemovexattrat, sysFileSetattr,
+	unix.SYS_FCHMOD,
+	unix.SYS_FCHMODAT,
+	unix.SYS_FCHMODAT2,
+	unix.SYS_FCHOWN,
+	unix.SYS_FCHOWNAT,
+	unix.SYS_UTIMENSAT,
+	unix.SYS_SETXATTR,
+	unix.SYS_LSETXATTR,
+	unix.SYS_FSETXATTR,
+	unix.SYS_REMOVEXATTR,
+	unix.SYS_LREMOVEXATTR,
+	unix.SYS_FREMOVEXATTR,
+	sysSetxattrat,
+	sysRemovexattrat,
+	sysFileSetattr,
 }
 
 // watching are the system calls that report changes in folders by name, which Landlock does not
@@ -56,20 +68,75 @@ var watching = []uint32{unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH}
 func deniedAlways() []uint32 {
 	return slices.Concat(deniedHere(), []uint32{
 		// Access to other processes: their memory, descriptors and control.
-		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE,
-		sysProcessMrelease, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES, unix.SYS_PERF_EVENT_OPEN, unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET,
+		unix.SYS_PTRACE,
+		unix.SYS_PROCESS_VM_READV,
+		unix.SYS_PROCESS_VM_WRITEV,
+		unix.SYS_PIDFD_GETFD,
+		unix.SYS_KCMP,
+		unix.SYS_PROCESS_MADVISE,
+		sysProcessMrelease,
+		unix.SYS_MIGRATE_PAGES,
+		unix.SYS_MOVE_PAGES,
+		unix.SYS_PERF_EVENT_OPEN,
+		unix.SYS_SETPRIORITY,
+		unix.SYS_IOPRIO_SET,
 		// Changes of the mounted files.
-		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, sysOpenTreeAttr,
-		unix.SYS_FSOPEN, unix.SYS_FSCONFIG,
-		unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_FANOTIFY_INIT,
+		unix.SYS_MOUNT,
+		unix.SYS_UMOUNT2,
+		unix.SYS_PIVOT_ROOT,
+		unix.SYS_CHROOT,
+		unix.SYS_MOVE_MOUNT,
+		unix.SYS_OPEN_TREE,
+		sysOpenTreeAttr,
+		unix.SYS_FSOPEN,
+		unix.SYS_FSCONFIG,
+		unix.SYS_FSMOUNT,
+		unix.SYS_FSPICK,
+		unix.SYS_MOUNT_SETATTR,
+		unix.SYS_OPEN_BY_HANDLE_AT,
+		unix.SYS_UNSHARE,
+		unix.SYS_SETNS,
+		unix.SYS_FANOTIFY_INIT,
 		// Kernel facilities.
-		unix.SYS_BPF, unix.SYS_USERFAULTFD, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_KEYCTL, unix.SYS_ADD_KEY,
-		unix.SYS_REQUEST_KEY, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT, unix.SYS_SWAPON,
-		unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, sysQuotactlFD, unix.SYS_SYSLOG, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME,
-		unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
+		unix.SYS_BPF,
+		unix.SYS_USERFAULTFD,
+		unix.SYS_IO_URING_SETUP,
+		unix.SYS_IO_URING_ENTER,
+		unix.SYS_IO_URING_REGISTER,
+		unix.SYS_KEYCTL,
+		unix.SYS_ADD_KEY,
+		unix.SYS_REQUEST_KEY,
+		unix.SYS_INIT_MODULE,
+		unix.SYS_FINIT_MODULE,
+		unix.SYS_DELETE_MODULE,
+		unix.SYS_KEXEC_LOAD,
+		unix.SYS_REBOOT,
+		unix.SYS_SWAPON,
+		unix.SYS_SWAPOFF,
+		unix.SYS_ACCT,
+		unix.SYS_QUOTACTL,
+		sysQuotactlFD,
+		unix.SYS_SYSLOG,
+		unix.SYS_SETTIMEOFDAY,
+		unix.SYS_CLOCK_SETTIME,
+		unix.SYS_CLOCK_ADJTIME,
+		unix.SYS_ADJTIMEX,
+		unix.SYS_SETHOSTNAME,
+		unix.SYS_SETDOMAINNAME,
 		// Objects that processes share by a number or a name.
-		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MSGGET,
-		unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+		unix.SYS_SHMGET,
+		unix.SYS_SHMAT,
+		unix.SYS_SHMCTL,
+		unix.SYS_SEMGET,
+		unix.SYS_SEMOP,
+		unix.SYS_SEMTIMEDOP,
+		unix.SYS_SEMCTL,
+		unix.SYS_MSGGET,
+		unix.SYS_MSGSND,
+		unix.SYS_MSGRCV,
+		unix.SYS_MSGCTL,
+		unix.SYS_MQ_OPEN,
+		unix.SYS_MQ_UNLINK,
 	})
 }
 
@@ -89,7 +156,13 @@ const (
 
 // own are the system calls that are refused if their first argument names another process than
 // the caller, which is 0.
-var own = []uint32{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETATTR}
+var own = []uint32{
+	unix.SYS_PRLIMIT64,
+	unix.SYS_SCHED_SETAFFINITY,
+	unix.SYS_SCHED_SETPARAM,
+	unix.SYS_SCHED_SETSCHEDULER,
+	unix.SYS_SCHED_SETATTR,
+}
 
 // namespaces are the flags of clone(2) that create a namespace.
 const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
@@ -161,16 +234,36 @@ func paired() []unix.SockFilter {
 func proxied() []unix.SockFilter {
 	p := []unix.SockFilter{
 		unless(unix.BPF_JEQ, unix.SYS_SOCKET, 11),
-		load(argument), when(unix.AF_INET, 1), unless(unix.BPF_JEQ, unix.AF_INET6, 6),
-		load(argument + 8), mask(socketKind), unless(unix.BPF_JEQ, unix.SOCK_STREAM, 3),
-		load(argument + 16), when(0, 2), when(unix.IPPROTO_TCP, 1),
-		answer(refuse), answer(allow),
+		load(argument),
+		when(unix.AF_INET, 1),
+		unless(unix.BPF_JEQ, unix.AF_INET6, 6),
+		load(argument + 8),
+		mask(socketKind),
+		unless(unix.BPF_JEQ, unix.SOCK_STREAM, 3),
+		load(argument + 16),
+		when(0, 2),
+		when(unix.IPPROTO_TCP, 1),
+		answer(refuse),
+		answer(allow),
 		unless(unix.BPF_JEQ, unix.SYS_SETSOCKOPT, 6),
-		load(argument + 8), unless(unix.BPF_JEQ, unix.IPPROTO_TCP, 3), load(argument + 16), unless(unix.BPF_JEQ, unix.TCP_ULP, 1),
-		answer(refuse), answer(allow),
+		load(
+			argument + 8,
+		),
+		unless(unix.BPF_JEQ, unix.IPPROTO_TCP, 3),
+		load(argument + 16),
+		unless(unix.BPF_JEQ, unix.TCP_ULP, 1),
+		answer(refuse),
+		answer(allow),
 	}
 	for _, call := range []struct{ number, flags uint32 }{{unix.SYS_SENDTO, argument + 24}, {unix.SYS_SENDMSG, argument + 16}, {unix.SYS_SENDMMSG, argument + 24}} {
-		p = append(p, unless(unix.BPF_JEQ, call.number, 4), load(call.flags), unless(unix.BPF_JSET, unix.MSG_FASTOPEN, 1), answer(refuse), answer(allow))
+		p = append(
+			p,
+			unless(unix.BPF_JEQ, call.number, 4),
+			load(call.flags),
+			unless(unix.BPF_JSET, unix.MSG_FASTOPEN, 1),
+			answer(refuse),
+			answer(allow),
+		)
 	}
 	return p
 }
@@ -190,11 +283,22 @@ type modeCall struct {
 // memory, where a filter cannot look; programs fall back on openat.
 func privileged() []unix.SockFilter {
 	p := []unix.SockFilter{unless(unix.BPF_JEQ, unix.SYS_OPENAT2, 1), answer(unknown)}
-	calls := append(modesHere(), modeCall{unix.SYS_FCHMOD, 1, 0}, modeCall{unix.SYS_FCHMODAT, 2, 0}, modeCall{unix.SYS_FCHMODAT2, 2, 0},
-		modeCall{unix.SYS_MKNODAT, 2, 0}, modeCall{unix.SYS_OPENAT, 3, 2})
+	calls := append(
+		modesHere(),
+		modeCall{unix.SYS_FCHMOD, 1, 0},
+		modeCall{unix.SYS_FCHMODAT, 2, 0},
+		modeCall{unix.SYS_FCHMODAT2, 2, 0},
+		modeCall{unix.SYS_MKNODAT, 2, 0},
+		modeCall{unix.SYS_OPENAT, 3, 2},
+	)
 	const creating = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 	for _, c := range calls {
-		check := []unix.SockFilter{load(argument + 8*c.mode), unless(unix.BPF_JSET, privilegedModes, 1), answer(refuse), answer(allow)}
+		check := []unix.SockFilter{
+			load(argument + 8*c.mode),
+			unless(unix.BPF_JSET, privilegedModes, 1),
+			answer(refuse),
+			answer(allow),
+		}
 		if c.flags != 0 {
 			check = append([]unix.SockFilter{load(argument + 8*c.flags), unless(unix.BPF_JSET, creating, 3)}, check...)
 		}
@@ -219,7 +323,14 @@ func assemble(arch uint32, k kind) []unix.SockFilter {
 	}
 	// clone3 has its flags in memory, which a filter cannot read; libraries fall back to clone.
 	p = append(p, unless(unix.BPF_JEQ, unix.SYS_CLONE3, 1), answer(unknown))
-	p = append(p, unless(unix.BPF_JEQ, unix.SYS_CLONE, 4), load(argument), unless(unix.BPF_JSET, namespaces, 1), answer(refuse), answer(allow))
+	p = append(
+		p,
+		unless(unix.BPF_JEQ, unix.SYS_CLONE, 4),
+		load(argument),
+		unless(unix.BPF_JSET, namespaces, 1),
+		answer(refuse),
+		answer(allow),
+	)
 	// A descriptor for reading is enough for many ioctls of file systems (flags, snapshots,
 	// verity). Only terminal and pipe ioctls remain, without the one that injects input into a
 	// terminal.
@@ -233,7 +344,14 @@ func assemble(arch uint32, k kind) []unix.SockFilter {
 		p = append(p, proxied()...)
 	}
 	for _, number := range own {
-		p = append(p, unless(unix.BPF_JEQ, number, 4), load(argument), unless(unix.BPF_JEQ, 0, 1), answer(allow), answer(refuse))
+		p = append(
+			p,
+			unless(unix.BPF_JEQ, number, 4),
+			load(argument),
+			unless(unix.BPF_JEQ, 0, 1),
+			answer(allow),
+			answer(refuse),
+		)
 	}
 	if k.writes {
 		p = append(p, privileged()...)

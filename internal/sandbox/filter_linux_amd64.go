@@ -13,7 +13,15 @@ func deniedHere() []uint32 {
 
 // attributesHere are older system calls of this machine that change attributes, or watch.
 func attributesHere() []uint32 {
-	return []uint32{unix.SYS_INOTIFY_INIT, unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT}
+	return []uint32{
+		unix.SYS_INOTIFY_INIT,
+		unix.SYS_CHMOD,
+		unix.SYS_CHOWN,
+		unix.SYS_LCHOWN,
+		unix.SYS_UTIME,
+		unix.SYS_UTIMES,
+		unix.SYS_FUTIMESAT,
+	}
 }
 
 // modesHere are the older forms that take a mode.

@@ -86,7 +86,9 @@ func cover(fd int, directory bool) error {
 		return err
 	}
 	defer func() { _ = unix.Close(m.fd) }()
-	attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC}
+	attr := &unix.MountAttr{
+		Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC,
+	}
 	if err := unix.MountSetattr(m.fd, "", unix.AT_EMPTY_PATH, attr); err != nil {
 		return err
 	}

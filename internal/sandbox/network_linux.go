@@ -42,11 +42,21 @@ func enableInterface(socket int, name string) error {
 	if err != nil {
 		return err
 	}
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(socket), unix.SIOCGIFFLAGS, uintptr(unsafe.Pointer(request))); errno != 0 {
+	if _, _, errno := unix.Syscall(
+		unix.SYS_IOCTL,
+		uintptr(socket),
+		unix.SIOCGIFFLAGS,
+		uintptr(unsafe.Pointer(request)),
+	); errno != 0 {
 		return errno
 	}
 	request.SetUint16(request.Uint16() | unix.IFF_UP)
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(socket), unix.SIOCSIFFLAGS, uintptr(unsafe.Pointer(request))); errno != 0 {
+	if _, _, errno := unix.Syscall(
+		unix.SYS_IOCTL,
+		uintptr(socket),
+		unix.SIOCSIFFLAGS,
+		uintptr(unsafe.Pointer(request)),
+	); errno != 0 {
 		return errno
 	}
 	return nil

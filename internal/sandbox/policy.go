@@ -85,7 +85,10 @@ func (e *ChangedError) Error() string {
 // does not. A mount stays on its file, so files count, and not their paths.
 func (p Policy) Unhidden(later Policy) error {
 	for _, h := range later.Hide {
-		if !slices.ContainsFunc(p.Hide, func(old Hidden) bool { return old.Device == h.Device && old.Inode == h.Inode }) {
+		if !slices.ContainsFunc(
+			p.Hide,
+			func(old Hidden) bool { return old.Device == h.Device && old.Inode == h.Inode },
+		) {
 			return &ChangedError{h.Path}
 		}
 	}
@@ -110,28 +113,127 @@ func FindAll(paths []string) (list []Hidden, err error) {
 // system are the paths that programs need, without secrets (/etc/shadow, /etc/ssl/private,
 // /etc/ssh, /root, /home, /var/lib, /run).
 var system = []string{
-	"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/opt", "/snap", "/nix/store", "/home/linuxbrew/.linuxbrew", "/run/current-system",
-	"/proc", "/sys",
-	"/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero",
-	"/etc/alternatives", "/etc/bash.bashrc", "/etc/ca-certificates", "/etc/debian_version", "/etc/environment", "/etc/fonts", "/etc/gai.conf", "/etc/gitattributes",
-	"/etc/gitconfig", "/etc/group", "/etc/host.conf", "/etc/hostname", "/etc/hosts", "/etc/inputrc", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
-	"/etc/ld.so.preload", "/etc/ld-musl-aarch64.path", "/etc/ld-musl-x86_64.path", "/etc/locale.alias", "/etc/locale.conf", "/etc/localtime", "/etc/lsb-release",
-	"/etc/machine-id", "/etc/magic", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/os-release", "/etc/passwd", "/etc/pki/tls/certs", "/etc/profile",
-	"/etc/profile.d", "/etc/protocols", "/etc/resolv.conf", "/etc/services", "/etc/shells", "/etc/ssl/cert.pem", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
-	"/etc/static", "/etc/terminfo", "/etc/timezone",
+	"/bin",
+	"/sbin",
+	"/lib",
+	"/lib32",
+	"/lib64",
+	"/libx32",
+	"/usr",
+	"/opt",
+	"/snap",
+	"/nix/store",
+	"/home/linuxbrew/.linuxbrew",
+	"/run/current-system",
+	"/proc",
+	"/sys",
+	"/dev/full",
+	"/dev/null",
+	"/dev/random",
+	"/dev/urandom",
+	"/dev/zero",
+	"/etc/alternatives",
+	"/etc/bash.bashrc",
+	"/etc/ca-certificates",
+	"/etc/debian_version",
+	"/etc/environment",
+	"/etc/fonts",
+	"/etc/gai.conf",
+	"/etc/gitattributes",
+	"/etc/gitconfig",
+	"/etc/group",
+	"/etc/host.conf",
+	"/etc/hostname",
+	"/etc/hosts",
+	"/etc/inputrc",
+	"/etc/ld.so.cache",
+	"/etc/ld.so.conf",
+	"/etc/ld.so.conf.d",
+	"/etc/ld.so.preload",
+	"/etc/ld-musl-aarch64.path",
+	"/etc/ld-musl-x86_64.path",
+	"/etc/locale.alias",
+	"/etc/locale.conf",
+	"/etc/localtime",
+	"/etc/lsb-release",
+	"/etc/machine-id",
+	"/etc/magic",
+	"/etc/mime.types",
+	"/etc/nsswitch.conf",
+	"/etc/os-release",
+	"/etc/passwd",
+	"/etc/pki/tls/certs",
+	"/etc/profile",
+	"/etc/profile.d",
+	"/etc/protocols",
+	"/etc/resolv.conf",
+	"/etc/services",
+	"/etc/shells",
+	"/etc/ssl/cert.pem",
+	"/etc/ssl/certs",
+	"/etc/ssl/openssl.cnf",
+	"/etc/static",
+	"/etc/terminfo",
+	"/etc/timezone",
 }
 
 // personal are the tools and settings in a home directory without secrets.
 var personal = []string{
-	".asdf/installs", ".asdf/shims", ".bun/bin", ".cargo/bin", ".config/git/attributes", ".config/git/config", ".config/git/ignore", ".config/go/env", ".config/ripgrep", ".deno/bin", ".gitconfig", ".gitignore", ".gitignore_global",
-	".inputrc", ".local/bin", ".local/lib", ".local/share/mise/installs", ".nix-profile", ".nvm/alias", ".nvm/nvm.sh", ".nvm/versions", ".pyenv/bin", ".pyenv/libexec", ".pyenv/plugins", ".pyenv/shims", ".pyenv/version", ".pyenv/versions", ".ripgreprc",
-	".rustup/toolchains", ".sdkman/candidates", ".terminfo", ".volta/bin", "go/bin", "go/pkg/mod", "sdk",
+	".asdf/installs",
+	".asdf/shims",
+	".bun/bin",
+	".cargo/bin",
+	".config/git/attributes",
+	".config/git/config",
+	".config/git/ignore",
+	".config/go/env",
+	".config/ripgrep",
+	".deno/bin",
+	".gitconfig",
+	".gitignore",
+	".gitignore_global",
+	".inputrc",
+	".local/bin",
+	".local/lib",
+	".local/share/mise/installs",
+	".nix-profile",
+	".nvm/alias",
+	".nvm/nvm.sh",
+	".nvm/versions",
+	".pyenv/bin",
+	".pyenv/libexec",
+	".pyenv/plugins",
+	".pyenv/shims",
+	".pyenv/version",
+	".pyenv/versions",
+	".ripgreprc",
+	".rustup/toolchains",
+	".sdkman/candidates",
+	".terminfo",
+	".volta/bin",
+	"go/bin",
+	"go/pkg/mod",
+	"sdk",
 }
 
 // caches are the downloads and build results of tools in a home directory.
 var caches = []string{
-	".cache/go-build", ".cache/ms-playwright", ".cache/pip", ".cache/pypoetry", ".cache/uv", ".cargo/config.toml", ".cargo/env", ".cargo/git", ".cargo/registry", ".gradle/caches",
-	".gradle/wrapper", ".local/share/uv", ".local/share/virtualenvs", ".m2/repository", ".npm/_cacache", ".rustup/settings.toml",
+	".cache/go-build",
+	".cache/ms-playwright",
+	".cache/pip",
+	".cache/pypoetry",
+	".cache/uv",
+	".cargo/config.toml",
+	".cargo/env",
+	".cargo/git",
+	".cargo/registry",
+	".gradle/caches",
+	".gradle/wrapper",
+	".local/share/uv",
+	".local/share/virtualenvs",
+	".m2/repository",
+	".npm/_cacache",
+	".rustup/settings.toml",
 }
 
 // Workspace is the policy of a command that works in folders: it may read like ReadOnly, read
@@ -184,7 +286,8 @@ func Contains(dir, path string) bool {
 
 // MayRead and MayWrite report the policy's rights on an absolute path without links.
 func (p Policy) MayRead(path string) bool {
-	return !p.hides(path) && slices.ContainsFunc(slices.Concat(p.Read, p.Write), func(dir string) bool { return Contains(dir, path) })
+	return !p.hides(path) &&
+		slices.ContainsFunc(slices.Concat(p.Read, p.Write), func(dir string) bool { return Contains(dir, path) })
 }
 
 // hides reports whether the path is hidden, or below a folder that is.

@@ -10,11 +10,36 @@ import (
 // macOS are the paths that programs need on a Mac, in addition to system. It excludes most of
 // /System, which contains the volume with all users' files.
 var macOS = []string{
-	"/System/Applications", "/System/Cryptexes", "/System/DriverKit", "/System/Library", "/System/iOSSupport", "/System/Volumes/Preboot/Cryptexes",
-	"/private/preboot/Cryptexes", "/private/var/db/dyld", "/private/var/db/timezone", "/private/var/db/xcode_select_link", "/private/var/select",
-	"/Library/Apple", "/Library/Developer", "/Library/Frameworks", "/Library/Java", "/Applications/Xcode.app",
-	"/dev/autofs_nowait", "/dev/dtracehelper", "/dev/fd", "/dev/stderr", "/dev/stdin", "/dev/stdout",
-	"/etc/bashrc", "/etc/manpaths", "/etc/paths", "/etc/paths.d", "/etc/ssl/cert.pem", "/etc/zprofile", "/etc/zshenv", "/etc/zshrc",
+	"/System/Applications",
+	"/System/Cryptexes",
+	"/System/DriverKit",
+	"/System/Library",
+	"/System/iOSSupport",
+	"/System/Volumes/Preboot/Cryptexes",
+	"/private/preboot/Cryptexes",
+	"/private/var/db/dyld",
+	"/private/var/db/timezone",
+	"/private/var/db/xcode_select_link",
+	"/private/var/select",
+	"/Library/Apple",
+	"/Library/Developer",
+	"/Library/Frameworks",
+	"/Library/Java",
+	"/Applications/Xcode.app",
+	"/dev/autofs_nowait",
+	"/dev/dtracehelper",
+	"/dev/fd",
+	"/dev/stderr",
+	"/dev/stdin",
+	"/dev/stdout",
+	"/etc/bashrc",
+	"/etc/manpaths",
+	"/etc/paths",
+	"/etc/paths.d",
+	"/etc/ssl/cert.pem",
+	"/etc/zprofile",
+	"/etc/zshenv",
+	"/etc/zshrc",
 }
 
 // everyMac are the rights of every command on a Mac. The services answer queries: none opens
@@ -79,7 +104,12 @@ func Seatbelt(p Policy) string {
 	}
 	hidden = places(hidden)
 	rule(&b, "deny file-read-data file-map-executable process-exec* file-write*", "subpath", hidden)
-	rule(&b, "deny file-write-unlink", "literal", above(slices.Concat(protect, hidden), write)) // the files of a renamed folder would escape their rules
+	rule(
+		&b,
+		"deny file-write-unlink",
+		"literal",
+		above(slices.Concat(protect, hidden), write),
+	) // the files of a renamed folder would escape their rules
 	switch {
 	case p.Network == Online:
 		b.WriteString(onlineMac)
@@ -129,7 +159,10 @@ func places(lists ...[]string) (all []string) {
 func above(protect, write []string) (all []string) {
 	for _, p := range protect {
 		for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
-			if slices.ContainsFunc(write, func(root string) bool { return root == dir || root == "/" || strings.HasPrefix(dir, root+"/") }) {
+			if slices.ContainsFunc(
+				write,
+				func(root string) bool { return root == dir || root == "/" || strings.HasPrefix(dir, root+"/") },
+			) {
 				all = append(all, dir)
 			}
 		}

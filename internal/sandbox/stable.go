@@ -23,7 +23,8 @@ func (p Policy) Steady(writable []string) Policy {
 	}
 	var loose bool
 	walk.Visit = func(dir string) {
-		loose = loose || slices.ContainsFunc(roots, func(root string) bool { return strings.HasPrefix(dir+separator, root) })
+		loose = loose ||
+			slices.ContainsFunc(roots, func(root string) bool { return strings.HasPrefix(dir+separator, root) })
 	}
 	isLoose := func(path string) bool {
 		loose = false

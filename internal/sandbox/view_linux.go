@@ -67,7 +67,12 @@ func view(p Policy) error {
 		}
 		kept = append(kept, m)
 	}
-	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+	if err := unix.MountSetattr(
+		unix.AT_FDCWD,
+		"/",
+		unix.AT_RECURSIVE,
+		&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY},
+	); err != nil {
 		return fmt.Errorf("cannot make the files read-only: %w", err)
 	}
 	for _, m := range kept {
@@ -95,7 +100,12 @@ func ownRoot() error {
 		return err
 	}
 	defer func() { _ = unix.Close(root.fd) }()
-	if err := unix.MountSetattr(root.fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Propagation: unix.MS_PRIVATE}); err != nil {
+	if err := unix.MountSetattr(
+		root.fd,
+		"",
+		unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
+		&unix.MountAttr{Propagation: unix.MS_PRIVATE},
+	); err != nil {
 		return err
 	}
 	root.path = "/proc"
@@ -134,7 +144,12 @@ func protect(p Policy) error {
 				continue
 			}
 			if err == nil && list.attr != 0 {
-				err = unix.MountSetattr(m.fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: list.attr})
+				err = unix.MountSetattr(
+					m.fd,
+					"",
+					unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
+					&unix.MountAttr{Attr_set: list.attr},
+				)
 			}
 			if err == nil {
 				err = m.attach()

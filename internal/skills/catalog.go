@@ -30,7 +30,10 @@ func Catalog(list []Skill) (section, note string) {
 		lines, cut := catalog(offered, most)
 		if len(lines) <= maxCatalog {
 			if cut > 0 && most < maxAbout {
-				note = fmt.Sprintf("the descriptions of %d skills are cut in the prompt, since there are many: settle skills", cut)
+				note = fmt.Sprintf(
+					"the descriptions of %d skills are cut in the prompt, since there are many: settle skills",
+					cut,
+				)
 			}
 			return catalogHead + lines, note
 		}

@@ -55,7 +55,9 @@ type Skill struct {
 func parse(folder, text string) (Skill, error) {
 	head, body, ok := Split(Clean(text))
 	if !ok {
-		return Skill{}, errors.New("it does not begin with a head: a line ---, name and description, and another line ---")
+		return Skill{}, errors.New(
+			"it does not begin with a head: a line ---, name and description, and another line ---",
+		)
 	}
 	h, err := Parse(head)
 	if err != nil {

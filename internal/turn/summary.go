@@ -94,7 +94,8 @@ func (t *turn) summaryText(attempt string) string {
 // instruction returns the request for a summary of about so many tokens. It follows the
 // unchanged conversation, which the provider has in its cache.
 func instruction(tokens int) string {
-	return fmt.Sprintf(`[This message is from settle, not from the user. The conversation is about to be shortened to make room. Write the summary that will replace everything above, for yourself: you will continue the work with it, with the latest part of the conversation, and with a ledger that settle keeps. The ledger has the user's messages, the files that were read and written, the commands with their exit codes, your plan, child agents, jobs and approvals; do not list these again.
+	return fmt.Sprintf(
+		`[This message is from settle, not from the user. The conversation is about to be shortened to make room. Write the summary that will replace everything above, for yourself: you will continue the work with it, with the latest part of the conversation, and with a ledger that settle keeps. The ledger has the user's messages, the files that were read and written, the commands with their exit codes, your plan, child agents, jobs and approvals; do not list these again.
 
 Do not call tools. Answer with the summary alone, in at most %d words, under these headings:
 
@@ -111,5 +112,7 @@ What is left, the very next step first. If something was under way, say exactly 
 ## Facts
 What would be costly to find out again: names, signatures, values, error messages, where things are.
 
-If the conversation begins with an earlier summary, merge it: keep what still holds, drop what is superseded. State only what the conversation shows.]`, tokens/2)
+If the conversation begins with an earlier summary, merge it: keep what still holds, drop what is superseded. State only what the conversation shows.]`,
+		tokens/2,
+	)
 }

@@ -267,7 +267,14 @@ func (d *decoder) end(b *openBlock, emit transport.Emit) {
 		end.ID, end.CallID, end.Name = b.id, b.id, b.name
 		if !b.deltas {
 			// Some servers send the input whole; a call without arguments has no deltas.
-			emit(model.Chunk{Kind: model.Delta, Role: b.role, Index: b.item, Text: string(transport.Arguments(string(b.input)))})
+			emit(
+				model.Chunk{
+					Kind:  model.Delta,
+					Role:  b.role,
+					Index: b.item,
+					Text:  string(transport.Arguments(string(b.input))),
+				},
+			)
 		}
 	case "text":
 	default:

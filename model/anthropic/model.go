@@ -10,7 +10,10 @@ import (
 func Traits(models catalog.Table, name string) model.Traits {
 	known, isKnown := models.Lookup(name)
 	return model.Traits{
-		Window: known.Window, MaxOutput: known.MaxOutput, NoImages: isKnown && !known.Images, ToolSearch: known.ToolSearch,
+		Window:     known.Window,
+		MaxOutput:  known.MaxOutput,
+		NoImages:   isKnown && !known.Images,
+		ToolSearch: known.ToolSearch,
 		// platform.claude.com/docs/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals
 		RefusalSticks: true,
 	}

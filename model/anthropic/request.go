@@ -94,7 +94,12 @@ func ephemeral() *cacheControl { return &cacheControl{"ephemeral"} }
 // keeps the cache of tools and system, and loses the cache of the messages
 // (platform.claude.com/docs/en/agents-and-tools/tool-use/tool-use-with-prompt-caching).
 func newRequest(req model.Request, known catalog.Model) request {
-	r := request{Model: req.Model, MaxTokens: maxTokens(req.MaxTokens, known.MaxOutput), Stream: true, Messages: messages(req.Input, req.Tools)}
+	r := request{
+		Model:     req.Model,
+		MaxTokens: maxTokens(req.MaxTokens, known.MaxOutput),
+		Stream:    true,
+		Messages:  messages(req.Input, req.Tools),
+	}
 	if req.System != "" {
 		r.System = []block{{Type: "text", Text: req.System, CacheControl: ephemeral()}}
 	}
@@ -120,7 +125,9 @@ func (r *request) fillThinking() {
 	for i, m := range r.Messages {
 		calls, thinks := false, false
 		for _, b := range m.Content {
-			calls, thinks = calls || b.Type == "tool_use", thinks || b.Type == "thinking" || b.Type == "redacted_thinking"
+			calls, thinks = calls ||
+				b.Type == "tool_use", thinks || b.Type == "thinking" ||
+				b.Type == "redacted_thinking"
 		}
 		if calls && !thinks {
 			r.Messages[i].Content = slices.Insert(m.Content, 0, block{Type: "thinking", Thinking: &text})
@@ -241,7 +248,10 @@ func blocksOf(item model.Item) []block {
 	case model.User:
 		var blocks []block
 		for _, image := range item.Images {
-			blocks = append(blocks, block{Type: "image", Source: &source{"base64", image.MediaType, transport.Base64(image)}})
+			blocks = append(
+				blocks,
+				block{Type: "image", Source: &source{"base64", image.MediaType, transport.Base64(image)}},
+			)
 		}
 		return append(blocks, text(item.Text)...)
 	case model.Assistant:

@@ -22,7 +22,12 @@ func tools(specs []model.ToolSpec) []*tool {
 	var list, deferred []*tool
 	for i := range specs {
 		t := &specs[i]
-		declared := &tool{Name: t.Name, Description: t.Description, InputSchema: t.Schema, DeferLoading: t.Deferred != ""}
+		declared := &tool{
+			Name:         t.Name,
+			Description:  t.Description,
+			InputSchema:  t.Schema,
+			DeferLoading: t.Deferred != "",
+		}
 		if declared.DeferLoading {
 			deferred = append(deferred, declared)
 		} else {
@@ -54,7 +59,8 @@ func stale(item *model.Item, specs []model.ToolSpec) bool {
 			} `json:"tool_references"`
 		} `json:"content"`
 	}
-	if json.Unmarshal([]byte(item.Seal.Data), &search) != nil || search.Type != "tool_search_tool_result" && !strings.HasPrefix(search.Name, "tool_search_tool_") {
+	if json.Unmarshal([]byte(item.Seal.Data), &search) != nil ||
+		search.Type != "tool_search_tool_result" && !strings.HasPrefix(search.Name, "tool_search_tool_") {
 		return false
 	}
 	deferred := map[string]bool{}

@@ -112,7 +112,8 @@ func (t Table) lookup(name string) (Model, bool) {
 	}
 	best := ""
 	for key := range t {
-		if len(key) > len(best) && strings.HasPrefix(name, key) && strings.ContainsRune("-@:[", rune(name[len(key)])) && !sibling(name[len(key):]) {
+		if len(key) > len(best) && strings.HasPrefix(name, key) && strings.ContainsRune("-@:[", rune(name[len(key)])) &&
+			!sibling(name[len(key):]) {
 			best = key
 		}
 	}

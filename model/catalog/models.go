@@ -18,7 +18,14 @@ func Builtin() Table {
 func addClaude(t Table) {
 	all := []string{"low", "medium", "high", "xhigh", "max"}
 	noXHigh := []string{"low", "medium", "high", "max"}
-	million := Model{Window: 1_000_000, MaxOutput: 128_000, Images: true, Thinking: Adaptive, Efforts: all, ToolSearch: true}
+	million := Model{
+		Window:     1_000_000,
+		MaxOutput:  128_000,
+		Images:     true,
+		Thinking:   Adaptive,
+		Efforts:    all,
+		ToolSearch: true,
+	}
 	bound := million
 	bound.BoundThinking = true
 
@@ -29,10 +36,37 @@ func addClaude(t Table) {
 	t.add(million, "claude-opus-5", "claude-sonnet-5")
 	t.add(million.thinks(AdaptiveAlways), "claude-fable-5", "claude-mythos-5", "claude-mythos-preview")
 	t.add(million, "claude-opus-4-8", "claude-opus-4-7")
-	t.add(Model{Window: 1_000_000, MaxOutput: 128_000, Images: true, Thinking: Adaptive, Efforts: noXHigh, ToolSearch: true}, "claude-opus-4-6")
-	t.add(Model{Window: 1_000_000, MaxOutput: 64_000, Images: true, Thinking: Adaptive, Efforts: noXHigh[:3], ToolSearch: true}, "claude-sonnet-4-6")
+	t.add(
+		Model{
+			Window:     1_000_000,
+			MaxOutput:  128_000,
+			Images:     true,
+			Thinking:   Adaptive,
+			Efforts:    noXHigh,
+			ToolSearch: true,
+		},
+		"claude-opus-4-6",
+	)
+	t.add(
+		Model{
+			Window:     1_000_000,
+			MaxOutput:  64_000,
+			Images:     true,
+			Thinking:   Adaptive,
+			Efforts:    noXHigh[:3],
+			ToolSearch: true,
+		},
+		"claude-sonnet-4-6",
+	)
 
-	budget := Model{Window: 200_000, MaxOutput: 64_000, Images: true, Thinking: ByBudget, Interleaved: true, ToolSearch: true}
+	budget := Model{
+		Window:      200_000,
+		MaxOutput:   64_000,
+		Images:      true,
+		Thinking:    ByBudget,
+		Interleaved: true,
+		ToolSearch:  true,
+	}
 	t.add(budget, "claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5")
 }
 
@@ -57,7 +91,18 @@ func addGPT(t Table) {
 		Window: 1_050_000, MaxOutput: 128_000, Images: true, Thinking: ByEffort, Grammar: true,
 		Efforts: []string{"none", "low", "medium", "high", "xhigh", "max"}, ToolSearch: true,
 	}
-	t.add(million, "gpt-6.1-sol", "gpt-6.1-terra", "gpt-6-sol", "gpt-6-astra", "gpt-6-luna", "gpt-5.6", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna")
+	t.add(
+		million,
+		"gpt-6.1-sol",
+		"gpt-6.1-terra",
+		"gpt-6-sol",
+		"gpt-6-astra",
+		"gpt-6-luna",
+		"gpt-5.6",
+		"gpt-5.6-sol",
+		"gpt-5.6-terra",
+		"gpt-5.6-luna",
+	)
 	million.Efforts = upTo("xhigh", "none")
 	t.add(million, "gpt-5.5", "gpt-5.4")
 
@@ -76,15 +121,31 @@ func addGPT(t Table) {
 	gpt5.Efforts = []string{"minimal", "low", "medium", "high"}
 	t.add(gpt5, "gpt-5", "gpt-5-mini", "gpt-5-nano")
 
-	o := Model{Window: 200_000, MaxOutput: 100_000, Images: true, Thinking: ByEffort, Efforts: []string{"low", "medium", "high"}}
+	o := Model{
+		Window:    200_000,
+		MaxOutput: 100_000,
+		Images:    true,
+		Thinking:  ByEffort,
+		Efforts:   []string{"low", "medium", "high"},
+	}
 	t.add(o, "o3", "o4-mini")
 	t.add(Model{Window: 1_047_576, MaxOutput: 32_768, Images: true}, "gpt-4.1", "gpt-4.1-mini", "gpt-4.1-nano")
 	t.add(Model{Window: 128_000, MaxOutput: 16_384, Images: true}, "gpt-4o", "gpt-4o-mini")
-	t.add(Model{Window: 131_072, MaxOutput: 131_072, Thinking: ByEffort, Efforts: o.Efforts}, "gpt-oss-120b", "gpt-oss-20b")
+	t.add(
+		Model{Window: 131_072, MaxOutput: 131_072, Thinking: ByEffort, Efforts: o.Efforts},
+		"gpt-oss-120b",
+		"gpt-oss-20b",
+	)
 }
 
 func addGemini(t Table) {
-	three := Model{Window: 1_048_576, MaxOutput: 65_536, Images: true, Thinking: ByEffort, Efforts: []string{"minimal", "low", "medium", "high"}}
+	three := Model{
+		Window:    1_048_576,
+		MaxOutput: 65_536,
+		Images:    true,
+		Thinking:  ByEffort,
+		Efforts:   []string{"minimal", "low", "medium", "high"},
+	}
 	for _, name := range []string{"gemini-3.8-flash", "gemini-3.5-flash", "gemini-3-flash", "gemini-3.1-flash-lite"} {
 		t[name] = three
 	}

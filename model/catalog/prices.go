@@ -52,7 +52,15 @@ func claudePrices(all map[string]model.Price) {
 	add(2, 10, 0.2, "sonnet-5")
 	add(3, 15, 0.3, "sonnet-4-6", "sonnet-4-5")
 	add(1, 5, 0.1, "haiku-4-5")
-	haiku := model.Price{Input: 0.1, CacheRead: 0.01, CacheWrite: 0.125, Output: 0.5, LongAbove: 100_000, LongInput: 5, LongOutput: 5}
+	haiku := model.Price{
+		Input:      0.1,
+		CacheRead:  0.01,
+		CacheWrite: 0.125,
+		Output:     0.5,
+		LongAbove:  100_000,
+		LongInput:  5,
+		LongOutput: 5,
+	}
 	all["claude-haiku-5-5"] = haiku
 }
 

@@ -159,7 +159,16 @@ func (c *call) end(emit transport.Emit) {
 	if strings.TrimSpace(string(c.args)) == "" {
 		emit(model.Chunk{Kind: model.Delta, Role: model.Call, Index: c.item, Text: "{}"})
 	}
-	emit(model.Chunk{Kind: model.ItemEnd, Role: model.Call, Index: c.item, CallID: c.id, Name: c.name, Seal: c.members.seal()})
+	emit(
+		model.Chunk{
+			Kind:   model.ItemEnd,
+			Role:   model.Call,
+			Index:  c.item,
+			CallID: c.id,
+			Name:   c.name,
+			Seal:   c.members.seal(),
+		},
+	)
 }
 
 func argumentsText(raw json.RawMessage) string {

@@ -222,7 +222,11 @@ func (d *decoder) count(data []byte, emit transport.Emit) error {
 	if json.Unmarshal(data, &w) != nil {
 		w = wireUsage{PromptTokens: model.NoCount} // the answer that it came with is kept
 	}
-	u := &model.Usage{Input: int64(w.PromptTokens), Output: int64(w.CompletionTokens), CacheRead: int64(w.PromptCacheHitTokens)}
+	u := &model.Usage{
+		Input:     int64(w.PromptTokens),
+		Output:    int64(w.CompletionTokens),
+		CacheRead: int64(w.PromptCacheHitTokens),
+	}
 	if d := w.PromptTokensDetails; d != nil {
 		u.CacheWrite = int64(d.CacheWriteTokens)
 		if u.CacheRead = max(u.CacheRead, int64(d.CachedTokens)); d.CachedTokens < 0 || w.PromptCacheHitTokens < 0 {

@@ -64,9 +64,12 @@ func dialectOf(name, host string, req model.Request) dialect {
 	case "openrouter":
 		d.cached = strings.HasPrefix(full, "anthropic/")
 	}
-	if slices.ContainsFunc([]string{"mistral", "ministral", "magistral", "devstral", "codestral", "mixtral", "pixtral"}, func(family string) bool {
-		return strings.HasPrefix(base, family)
-	}) {
+	if slices.ContainsFunc(
+		[]string{"mistral", "ministral", "magistral", "devstral", "codestral", "mixtral", "pixtral"},
+		func(family string) bool {
+			return strings.HasPrefix(base, family)
+		},
+	) {
 		d.nine, d.bridge = true, true
 	}
 	d.learn(base, req.Input)

@@ -124,12 +124,16 @@ func newRequest(req model.Request, known catalog.Model, d dialect) request {
 		r.add(item, d)
 	}
 	if len(req.Schema) > 0 {
-		r.ResponseFormat = &responseFormat{"json_schema", jsonSchema{jsonschema.Name, req.Schema, jsonschema.Strict(req.Schema)}}
+		r.ResponseFormat = &responseFormat{
+			"json_schema",
+			jsonSchema{jsonschema.Name, req.Schema, jsonschema.Strict(req.Schema)},
+		}
 	}
 	for _, t := range req.Tools {
 		r.Tools = append(r.Tools, tool{"function", function{t.Name, t.Description, t.Schema}})
 	}
-	if req.NoCalls && len(r.Tools) > 0 && !d.cached { // without tools, it is an error to name a choice; Claude's cache is lost with another
+	if req.NoCalls && len(r.Tools) > 0 &&
+		!d.cached { // without tools, it is an error to name a choice; Claude's cache is lost with another
 		r.ToolChoice = "none"
 	}
 	// Reasoning that nothing came of is no message.
@@ -176,7 +180,11 @@ func (r *request) add(item model.Item, d dialect) {
 		r.assistant().addReasoning(item, d)
 	case model.Call:
 		m := r.assistant()
-		c := toolCall{ID: item.CallID, Type: "function", Function: functionCall{item.Name, string(transport.Arguments(item.Arguments))}}
+		c := toolCall{
+			ID:       item.CallID,
+			Type:     "function",
+			Function: functionCall{item.Name, string(transport.Arguments(item.Arguments))},
+		}
 		if item.Seal != nil && item.Seal.Format == event.SealMembers {
 			_ = json.Unmarshal([]byte(item.Seal.Data), &c.members) // what is no object has no members
 		}

@@ -327,7 +327,13 @@ func (d *decoder) count(data []byte, emit transport.Emit) error {
 		d.usage = &model.Usage{}
 	}
 	*d.usage = model.Usage{
-		Input: transport.Total(prompt, tools), CacheRead: int64(cached), Output: transport.Total(answer, thought), Reasoning: int64(thought),
+		Input: transport.Total(
+			prompt,
+			tools,
+		),
+		CacheRead: int64(cached),
+		Output:    transport.Total(answer, thought),
+		Reasoning: int64(thought),
 	}
 	if first { // the others say the same of the input
 		now := *d.usage

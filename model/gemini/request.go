@@ -135,7 +135,15 @@ func thinking(name, effort string, known catalog.Model) *thinkingConfig {
 // budgetOf returns the budget of thinking tokens; nil leaves it to the model. Requests
 // cannot disable thinking for Gemini 2.5 Pro.
 func budgetOf(effort, name string) *int {
-	budget := map[string]int{"none": 128, "minimal": 1024, "low": 4096, "medium": 8192, "high": 16_384, "xhigh": 24_576, "max": 24_576}
+	budget := map[string]int{
+		"none":    128,
+		"minimal": 1024,
+		"low":     4096,
+		"medium":  8192,
+		"high":    16_384,
+		"xhigh":   24_576,
+		"max":     24_576,
+	}
 	n, requested := budget[effort]
 	if !requested {
 		return nil

@@ -66,7 +66,8 @@ func scan(data []byte) (wireDelta, error) {
 
 func kindOf(event []byte) deltaKind {
 	const prefix, suffix = `"response.`, `.delta"`
-	if len(event) < len(prefix)+len(suffix) || string(event[:len(prefix)]) != prefix || string(event[len(event)-len(suffix):]) != suffix {
+	if len(event) < len(prefix)+len(suffix) || string(event[:len(prefix)]) != prefix ||
+		string(event[len(event)-len(suffix):]) != suffix {
 		return otherDelta
 	}
 	switch string(event[len(prefix) : len(event)-len(suffix)]) {

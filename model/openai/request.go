@@ -83,7 +83,8 @@ func (it item) MarshalJSON() ([]byte, error) {
 // attached returns what the API attached to an item, if it is an object that
 // has the format.
 func attached(it model.Item, format string) json.RawMessage {
-	if it.Seal == nil || it.Seal.Format != format || len(it.Seal.Data) < len(`{"a":1}`) || it.Seal.Data[0] != '{' || !json.Valid([]byte(it.Seal.Data)) {
+	if it.Seal == nil || it.Seal.Format != format || len(it.Seal.Data) < len(`{"a":1}`) || it.Seal.Data[0] != '{' ||
+		!json.Valid([]byte(it.Seal.Data)) {
 		return nil
 	}
 	return json.RawMessage(it.Seal.Data)
@@ -115,7 +116,10 @@ type format struct {
 
 func newRequest(req model.Request, known catalog.Model, custom map[string]string) request {
 	r := request{
-		Model: req.Model, Instructions: req.System, Input: input(req.Input, custom, stale(req.Input, req.Tools)), Stream: true,
+		Model:          req.Model,
+		Instructions:   req.System,
+		Input:          input(req.Input, custom, stale(req.Input, req.Tools)),
+		Stream:         true,
 		PromptCacheKey: req.CacheKey,
 	}
 	r.nameSpaces(req.Tools)
@@ -148,7 +152,12 @@ func newRequest(req model.Request, known catalog.Model, custom map[string]string
 
 func newTool(t *model.ToolSpec, custom map[string]string) *tool {
 	if _, ok := custom[t.Name]; ok {
-		return &tool{Type: "custom", Name: t.Name, Description: t.Description, Format: &format{"grammar", "lark", t.Grammar}}
+		return &tool{
+			Type:        "custom",
+			Name:        t.Name,
+			Description: t.Description,
+			Format:      &format{"grammar", "lark", t.Grammar},
+		}
 	}
 	return &tool{Type: "function", Name: t.Name, Description: t.Description, Parameters: t.Schema, Strict: new(false)}
 }
@@ -204,12 +213,24 @@ func input(items []model.Item, custom map[string]string, stale map[int]bool) []i
 			text, ok := unwrap(it.Arguments, custom[it.Name])
 			if ok {
 				free[it.CallID] = true
-				list = append(list, item{Type: "custom_tool_call", CallID: it.CallID, Name: it.Name, Input: &text, members: attached(it, event.SealMembers)})
+				list = append(
+					list,
+					item{
+						Type:    "custom_tool_call",
+						CallID:  it.CallID,
+						Name:    it.Name,
+						Input:   &text,
+						members: attached(it, event.SealMembers),
+					},
+				)
 				continue
 			}
 			list = append(list, item{
-				Type: "function_call", CallID: it.CallID, Name: it.Name, Arguments: string(transport.Arguments(it.Arguments)),
-				members: attached(it, event.SealMembers),
+				Type:      "function_call",
+				CallID:    it.CallID,
+				Name:      it.Name,
+				Arguments: string(transport.Arguments(it.Arguments)),
+				members:   attached(it, event.SealMembers),
 			})
 		case model.Output:
 			kind := "function_call_output"

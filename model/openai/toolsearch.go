@@ -96,7 +96,8 @@ func stale(items []model.Item, specs []model.ToolSpec) map[int]bool {
 // searchOf is the type of an item about a search for tools, and the names of the tools
 // and namespaces that were found; "" for other items.
 func searchOf(it *model.Item) (kind string, found []string) {
-	if it.Role != model.Reasoning || it.Seal == nil || it.Seal.Format != event.SealItem || !strings.Contains(it.Seal.Data, `"tool_search_`) {
+	if it.Role != model.Reasoning || it.Seal == nil || it.Seal.Format != event.SealItem ||
+		!strings.Contains(it.Seal.Data, `"tool_search_`) {
 		return "", nil
 	}
 	type named struct {

@@ -284,11 +284,27 @@ func (d Detail) wait() time.Duration {
 }
 
 func contextMessage(message string) bool {
-	return containsAny(message,
-		"maximum context length", "max context length", "prompt too long", "total length of all messages is too long", "context length exceeded", "context_length_exceeded", "context window", "prompt is too long",
-		"exceed context limit", "exceeds the context", "exceeds the available context", "greater than the context length",
-		"input is too long", "maximum prompt length", "reduce the length of the messages",
-		"input token count exceeds", "exceeds the maximum number of tokens", "longer than the model's context")
+	return containsAny(
+		message,
+		"maximum context length",
+		"max context length",
+		"prompt too long",
+		"total length of all messages is too long",
+		"context length exceeded",
+		"context_length_exceeded",
+		"context window",
+		"prompt is too long",
+		"exceed context limit",
+		"exceeds the context",
+		"exceeds the available context",
+		"greater than the context length",
+		"input is too long",
+		"maximum prompt length",
+		"reduce the length of the messages",
+		"input token count exceeds",
+		"exceeds the maximum number of tokens",
+		"longer than the model's context",
+	)
 }
 
 func policyMessage(message string) bool {
@@ -308,43 +324,99 @@ func keyMessage(message string) bool {
 // Where reasoning is missing, it is no remedy to leave out more of it: Gemini
 // misses a thought_signature, DeepSeek and Moonshot a reasoning_content.
 func reasoningMessage(message string) bool {
-	if containsAny(message, "missing a `thought_signature`", "missing a thought_signature", "missing `thought_signature`", "missing thought_signature",
-		"missing `reasoning_content`", "reasoning_content is missing", "must be passed back") {
+	if containsAny(
+		message,
+		"missing a `thought_signature`",
+		"missing a thought_signature",
+		"missing `thought_signature`",
+		"missing thought_signature",
+		"missing `reasoning_content`",
+		"reasoning_content is missing",
+		"must be passed back",
+	) {
 		return false
 	}
-	return containsAny(message,
-		"`thinking` block", "thinking block", "`redacted_thinking` block", "thinking.signature", "thought signature", "thought_signature",
-		"encrypted content", "encrypted_content", "of type 'reasoning'", "required 'reasoning' item") ||
+	return containsAny(
+		message,
+		"`thinking` block",
+		"thinking block",
+		"`redacted_thinking` block",
+		"thinking.signature",
+		"thought signature",
+		"thought_signature",
+		"encrypted content",
+		"encrypted_content",
+		"of type 'reasoning'",
+		"required 'reasoning' item",
+	) ||
 		containsAny(message, "reasoning_content", "reasoning_details", "property 'reasoning'", "assistant.reasoning") &&
-			containsAny(message, "is unsupported", "not supported", "not permitted", "unknown", "unrecognized", "unexpected")
+			containsAny(
+				message,
+				"is unsupported",
+				"not supported",
+				"not permitted",
+				"unknown",
+				"unrecognized",
+				"unexpected",
+			)
 }
 
 // searchMessage recognizes messages about the provider's own tool search: its tool, its
 // request property, and the signatures of its items.
 func searchMessage(message string) bool {
-	return containsAny(message, "tool_search", "tool search", "defer_loading", "deferred tool", "tool_reference", "tool reference",
-		"'namespace'", "'tools.namespace'", "missing namespace", "duplicate namespace")
+	return containsAny(
+		message,
+		"tool_search",
+		"tool search",
+		"defer_loading",
+		"deferred tool",
+		"tool_reference",
+		"tool reference",
+		"'namespace'",
+		"'tools.namespace'",
+		"missing namespace",
+		"duplicate namespace",
+	)
 }
 
 // imageMessage recognizes messages about unusable images, or about images at all: each
 // provider has a dozen, and some concern the message or the request that an image made
 // invalid.
 func imageMessage(message string) bool {
-	return containsAny(message, "image", "图片", "图像", "multimodal", "multi-modal", "support vision", "payload size exceeds") ||
+	return containsAny(
+		message,
+		"image",
+		"图片",
+		"图像",
+		"multimodal",
+		"multi-modal",
+		"support vision",
+		"payload size exceeds",
+	) ||
 		strings.Contains(message, "content") && containsAny(message, "must be a string", "expected a string", "valid string")
 }
 
 // blindMessage knows the words with which llama.cpp and Ollama say that the
 // model cannot see, as a fault of theirs.
 func blindMessage(message string) bool {
-	return strings.Contains(message, "image") && containsAny(message, "not supported", "unsupported", "missing data required") ||
+	return strings.Contains(message, "image") &&
+		containsAny(message, "not supported", "unsupported", "missing data required") ||
 		strings.Contains(message, "not compiled for multimodal")
 }
 
 func quotaMessage(message string) bool {
-	return containsAny(message,
-		"credit balance is too low", "exceeded your current quota", "insufficient credits", "insufficient balance",
-		"insufficient_quota", "billing hard limit", "requires more credits", "usage limit has been reached", "reached your specified api usage limits")
+	return containsAny(
+		message,
+		"credit balance is too low",
+		"exceeded your current quota",
+		"insufficient credits",
+		"insufficient balance",
+		"insufficient_quota",
+		"billing hard limit",
+		"requires more credits",
+		"usage limit has been reached",
+		"reached your specified api usage limits",
+	)
 }
 
 func containsAny(message string, parts ...string) bool {

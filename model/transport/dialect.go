@@ -5,9 +5,16 @@ import "strings"
 // domains returns the dialect of the servers of a domain.
 func domains() map[string]string {
 	return map[string]string{
-		"mistral.ai": "mistral", "deepseek.com": "deepseek", "moonshot.ai": "moonshot", "moonshot.cn": "moonshot", "kimi.com": "moonshot",
-		"generativelanguage.googleapis.com": "gemini", "aiplatform.googleapis.com": "gemini", "groq.com": "groq", "x.ai": "xai",
-		"openrouter.ai": "openrouter",
+		"mistral.ai":                        "mistral",
+		"deepseek.com":                      "deepseek",
+		"moonshot.ai":                       "moonshot",
+		"moonshot.cn":                       "moonshot",
+		"kimi.com":                          "moonshot",
+		"generativelanguage.googleapis.com": "gemini",
+		"aiplatform.googleapis.com":         "gemini",
+		"groq.com":                          "groq",
+		"x.ai":                              "xai",
+		"openrouter.ai":                     "openrouter",
 	}
 }
 

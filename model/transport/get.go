@@ -27,7 +27,10 @@ func (e *Endpoint) get(ctx context.Context, r Request, v any) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return withURL(model.NewError(model.ErrMalformed, "cannot read the answer: %w", err), publicURL(resp.Request.URL))
+		return withURL(
+			model.NewError(model.ErrMalformed, "cannot read the answer: %w", err),
+			publicURL(resp.Request.URL),
+		)
 	}
 	return nil
 }

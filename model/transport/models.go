@@ -78,7 +78,10 @@ func (p listPage) models() []Listed {
 	}
 	for _, m := range p.Models {
 		if slices.Contains(m.Methods, "generateContent") {
-			list = append(list, Listed{ID: m.Name, Window: m.InputTokenLimit, MaxOutput: m.OutputTokenLimit}.plausible())
+			list = append(
+				list,
+				Listed{ID: m.Name, Window: m.InputTokenLimit, MaxOutput: m.OutputTokenLimit}.plausible(),
+			)
 		}
 	}
 	return list

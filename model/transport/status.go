@@ -45,7 +45,9 @@ func (e *Endpoint) hint(fault *model.Error, location string) string {
 		return "check the name of the model and the base URL"
 	case fault.Status >= 300 && fault.Status < 400:
 		if u, err := url.Parse(location); err == nil && u.Host != "" {
-			return "the server redirects to " + publicURL(u) + ", and keys are not sent to other hosts: if that is right, make it the base URL"
+			return "the server redirects to " + publicURL(
+				u,
+			) + ", and keys are not sent to other hosts: if that is right, make it the base URL"
 		}
 		return "check the base URL"
 	}

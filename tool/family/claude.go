@@ -39,13 +39,16 @@ func claudeForms() []*form {
 			read: readGrep, write: writeGrep,
 		},
 		{
-			name: "TodoWrite", tool: "plan", offered: true,
+			name:    "TodoWrite",
+			tool:    "plan",
+			offered: true,
 			schema: `{"type":"object","properties":{"todos":{"type":"array","description":"All steps, in order.","items":{"type":"object","properties":{` +
 				`"content":{"type":"string","description":"The step, in one short sentence."},` +
 				`"status":{"type":"string","enum":["pending","in_progress","completed"]},` +
 				`"activeForm":{"type":"string","description":"The step in the present continuous form."}},` +
 				`"required":["content","status","activeForm"]}}},"required":["todos"],"additionalProperties":false}`,
-			read: readTodos, write: writeTodos,
+			read:  readTodos,
+			write: writeTodos,
 		},
 		{
 			name: "Task", tool: "task", offered: true, renames: [][2]string{{"background", "run_in_background"}},
@@ -88,10 +91,14 @@ func showModes() map[string]string {
 
 func readGrep(o *object) (string, error) {
 	if o.is("multiline") {
-		return "", errors.New("multiline is not supported: only single lines are searched; look for one of the lines, with context (-C)")
+		return "", errors.New(
+			"multiline is not supported: only single lines are searched; look for one of the lines, with context (-C)",
+		)
 	}
 	if n, ok := o.number("offset"); ok && n > 0 {
-		return "", errors.New("offset is not supported: narrow the search by path, glob or pattern, or raise head_limit")
+		return "", errors.New(
+			"offset is not supported: narrow the search by path, glob or pattern, or raise head_limit",
+		)
 	}
 	around, has := o.number("context")
 	for _, key := range []string{"-A", "-B"} {
@@ -233,7 +240,9 @@ func readJob(action, id string) func(*object) (string, error) {
 }
 
 func readMultiEdit(*object) (string, error) {
-	return "", errors.New("several edits in one call are not supported: make one call of Edit for each; calls can be made side by side")
+	return "", errors.New(
+		"several edits in one call are not supported: make one call of Edit for each; calls can be made side by side",
+	)
 }
 
 // readEditor reads a command of the text editor as a call of the corresponding tool.

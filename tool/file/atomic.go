@@ -30,7 +30,11 @@ type staged struct {
 // or discard.
 func stage(s *snapshot, content []byte, like fs.FileInfo) (*staged, error) {
 	if s.exists() && s.info.Mode()&0o222 == 0 {
-		return nil, fmt.Errorf("%q is read-only (mode %04o); nothing was written. Change its mode first if that is wanted", s.Shown, s.info.Mode().Perm())
+		return nil, fmt.Errorf(
+			"%q is read-only (mode %04o); nothing was written. Change its mode first if that is wanted",
+			s.Shown,
+			s.info.Mode().Perm(),
+		)
 	}
 	if s.exists() {
 		like = s.info

@@ -31,7 +31,11 @@ func explainMissing(name, path string, file []line, text []string) string {
 			spaceDifference(near, text), numbered(file, at, len(text)))
 	}
 	if at := findTrimmed(file, text, plain); at >= 0 {
-		return fmt.Sprintf("%s as it is given; like it, but different in quotes, dashes or spaces that only look alike, there is:\n%s", head, numbered(file, at, len(text)))
+		return fmt.Sprintf(
+			"%s as it is given; like it, but different in quotes, dashes or spaces that only look alike, there is:\n%s",
+			head,
+			numbered(file, at, len(text)),
+		)
 	}
 	hint := ""
 	switch {

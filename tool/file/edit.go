@@ -102,7 +102,9 @@ func substitute(ctx context.Context, s *snapshot, in EditArguments) ([]byte, int
 	}
 	out = append(out, s.data[at:]...)
 	if bytes.Equal(out, s.data) {
-		return nil, 0, errors.New("old_string and new_string differ only in line endings, which edit keeps as the file has them; nothing was changed")
+		return nil, 0, errors.New(
+			"old_string and new_string differ only in line endings, which edit keeps as the file has them; nothing was changed",
+		)
 	}
 	return out, len(found), nil
 }
@@ -122,7 +124,11 @@ func choose(ctx context.Context, s *snapshot, in EditArguments) ([]span, error) 
 	total := 0
 	for m := range matches(ctx, s.data, in.Old) {
 		if total++; total > maxMatches {
-			return nil, fmt.Errorf("old_string occurs more than %d times in %q; nothing was changed. Take in more text around the place you mean", maxMatches, s.Shown)
+			return nil, fmt.Errorf(
+				"old_string occurs more than %d times in %q; nothing was changed. Take in more text around the place you mean",
+				maxMatches,
+				s.Shown,
+			)
 		}
 		if len(starts) < maxListed {
 			starts = append(starts, lineNumber(s.data, m.from))

@@ -252,7 +252,9 @@ func (p *patchParser) anchor(h *hunk) error {
 	}
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "-") && strings.Contains(text, " +") && strings.HasSuffix(text, "@@") {
-		return p.errorf("line numbers are not part of this format; after @@ write a line of the file, such as the line of the function")
+		return p.errorf(
+			"line numbers are not part of this format; after @@ write a line of the file, such as the line of the function",
+		)
 	}
 	if ok && text != "" {
 		h.anchors = append(h.anchors, text)

@@ -110,9 +110,11 @@ func (w *Workspace) forget(p place) {
 
 func (w *Workspace) checkMask(p, text string) error {
 	if w.masked(text) {
-		return fmt.Errorf("refused: the text for %q contains settle's mask of a secret, and would put the mask where the secret belongs; "+
-			"nothing was written. Leave the lines with the secret alone, or have the value read from the environment",
-			p)
+		return fmt.Errorf(
+			"refused: the text for %q contains settle's mask of a secret, and would put the mask where the secret belongs; "+
+				"nothing was written. Leave the lines with the secret alone, or have the value read from the environment",
+			p,
+		)
 	}
 	return nil
 }

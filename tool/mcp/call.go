@@ -82,13 +82,23 @@ func (s *Servers) ask(ctx context.Context, link *link, call tool.Call,
 		link.succeeded()
 		return s.rendered(call, result)
 	case ctx.Err() != nil:
-		return tool.Result{Aborted: true, Output: fmt.Sprintf("The MCP server %q received a request to cancel the call. The effects of the call are unknown.", name)}, nil
+		return tool.Result{
+			Aborted: true,
+			Output: fmt.Sprintf(
+				"The MCP server %q received a request to cancel the call. The effects of the call are unknown.",
+				name,
+			),
+		}, nil
 	case bounded.Err() != nil, errors.Is(err, errForms):
 		return tool.Result{}, fmt.Errorf("%w; what the MCP server %q has done by then is not known", err, name)
 	case refused:
 		return tool.Result{}, fmt.Errorf("the MCP server %q did not run the call: %w", name, err)
 	case lost:
-		return tool.Result{}, fmt.Errorf("the connection to the MCP server %q ended during the call: %w; what the call has done is not known", name, err)
+		return tool.Result{}, fmt.Errorf(
+			"the connection to the MCP server %q ended during the call: %w; what the call has done is not known",
+			name,
+			err,
+		)
 	}
 	link.succeeded() // the server answered
 	if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok {

@@ -68,7 +68,12 @@ func connect(ctx context.Context, server, version, protocol string, connection c
 	connection.onProgress(c.progressed)
 	options := &sdk.ClientOptions{
 		// No roots, no sampling.
-		Capabilities:             &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}},
+		Capabilities: &sdk.ClientCapabilities{
+			Elicitation: &sdk.ElicitationCapabilities{
+				Form: &sdk.FormElicitationCapabilities{},
+				URL:  &sdk.URLElicitationCapabilities{},
+			},
+		},
 		ElicitationHandler:       c.elicit,
 		ToolListChangedHandler:   func(context.Context, *sdk.ToolListChangedRequest) { c.listChanged() },
 		PromptListChangedHandler: func(context.Context, *sdk.PromptListChangedRequest) { c.listChanged() },

@@ -208,7 +208,12 @@ func (l *link) try(timeout time.Duration, protocol string) (*client, error) {
 // explained adds to a failed start the user's options for the sandbox.
 func (l *link) explained(err error) error {
 	if in := l.confined(); in.On() {
-		return fmt.Errorf("%w; it runs in the sandbox (%s): a rule of the user for %s with sandbox = \"off\" starts it without", err, in, StartName)
+		return fmt.Errorf(
+			"%w; it runs in the sandbox (%s): a rule of the user for %s with sandbox = \"off\" starts it without",
+			err,
+			in,
+			StartName,
+		)
 	}
 	return err
 }

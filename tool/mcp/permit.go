@@ -17,7 +17,11 @@ const StartName = "mcp_start"
 type NotAllowedError struct{ Server string }
 
 func (e *NotAllowedError) Error() string {
-	return fmt.Sprintf("cannot start the MCP server %q: the client named its program, and its start is not approved; a call of one of its tools, or of %s, requests the approval", e.Server, searchName)
+	return fmt.Sprintf(
+		"cannot start the MCP server %q: the client named its program, and its start is not approved; a call of one of its tools, or of %s, requests the approval",
+		e.Server,
+		searchName,
+	)
 }
 
 // Serves reports whether a tool name in a rule, "SERVER__TOOL" or "SERVER__*", belongs to

@@ -202,8 +202,10 @@ func (d *dispatch) Spec() tool.Spec {
 	spec := tool.Spec{
 		Name:        CallName,
 		Description: "Call a tool that " + searchName + " has found, with arguments that fit its schema.",
-		Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"the name that ` + searchName + ` gave"},` +
-			`"arguments":{"type":"object","description":"the arguments of the tool"}},"required":["name","arguments"],"additionalProperties":false}`),
+		Schema: json.RawMessage(
+			`{"type":"object","properties":{"name":{"type":"string","description":"the name that ` + searchName + ` gave"},` +
+				`"arguments":{"type":"object","description":"the arguments of the tool"}},"required":["name","arguments"],"additionalProperties":false}`,
+		),
 		Finder: d.servers.offer.allDeferred(),
 	}
 	for _, l := range d.servers.links {

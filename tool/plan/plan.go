@@ -70,9 +70,17 @@ var schema = sync.OnceValue(func() tool.Option {
 func New() tool.Tool { return shared() }
 
 var shared = sync.OnceValue(func() tool.Tool {
-	return tool.Must(tool.New(Name, "Shows the user your plan and your progress, for work of several steps. Each call replaces the whole plan. "+
-		"At most one step is in_progress; call again when a step is done or the plan changes.",
-		show, schema(), tool.ReadOnly(), tool.WithTitle(Arguments.Title)))
+	return tool.Must(
+		tool.New(
+			Name,
+			"Shows the user your plan and your progress, for work of several steps. Each call replaces the whole plan. "+
+				"At most one step is in_progress; call again when a step is done or the plan changes.",
+			show,
+			schema(),
+			tool.ReadOnly(),
+			tool.WithTitle(Arguments.Title),
+		),
+	)
 })
 
 // Title describes the progress in one line.

@@ -37,9 +37,17 @@ var globSchema = sync.OnceValue(func() tool.Option {
 
 // globTool returns the tool glob.
 func (c Config) globTool() tool.Tool {
-	return tool.Must(tool.New("glob", "Finds files by name. Returns paths, most recently changed first, without files that .gitignore excludes. "+
-		"To search file contents use grep.",
-		c.glob, globSchema(), tool.ReadOnly(), tool.WithTitle(GlobArguments.title)))
+	return tool.Must(
+		tool.New(
+			"glob",
+			"Finds files by name. Returns paths, most recently changed first, without files that .gitignore excludes. "+
+				"To search file contents use grep.",
+			c.glob,
+			globSchema(),
+			tool.ReadOnly(),
+			tool.WithTitle(GlobArguments.title),
+		),
+	)
 }
 
 // GlobArguments are the arguments of glob.

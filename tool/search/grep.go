@@ -171,7 +171,12 @@ func compile(pattern string, fold bool) (re, lines *regexp.Regexp, err error) {
 	if re, err = regexp.Compile(flags + pattern); err != nil {
 		var syntaxErr *syntax.Error
 		if errors.As(err, &syntaxErr) {
-			return nil, nil, fmt.Errorf("%q is not a valid regular expression: %s %q; to search for the text as it is, escape it with backslashes", pattern, syntaxErr.Code, syntaxErr.Expr)
+			return nil, nil, fmt.Errorf(
+				"%q is not a valid regular expression: %s %q; to search for the text as it is, escape it with backslashes",
+				pattern,
+				syntaxErr.Code,
+				syntaxErr.Expr,
+			)
 		}
 		return nil, nil, err
 	}
@@ -180,7 +185,10 @@ func compile(pattern string, fold bool) (re, lines *regexp.Regexp, err error) {
 		return nil, nil, err
 	}
 	if has(tree, func(t *syntax.Regexp) bool { return t.Op == syntax.OpLiteral && slices.Contains(t.Rune, '\n') }) {
-		return nil, nil, fmt.Errorf("%q contains a line break: only single lines are searched; look for one of the lines, with context", pattern)
+		return nil, nil, fmt.Errorf(
+			"%q contains a line break: only single lines are searched; look for one of the lines, with context",
+			pattern,
+		)
 	}
 	if has(tree, func(t *syntax.Regexp) bool { return t.Op == syntax.OpBeginText || t.Op == syntax.OpEndText }) {
 		return re, nil, nil

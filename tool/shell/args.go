@@ -56,9 +56,11 @@ func (c Config) describe() string {
 		"Processes that remain (\"server &\", or background) become a job: see the tool job. All other processes end with the command. "+
 		"Each call is a new shell: directories and variables do not persist.", cmp.Or(m.Shell, "sh"))
 	if c.Outside {
-		b.WriteString(" Unless the user has turned it off, commands run in a sandbox: they can change files only in the working directory and in $TMPDIR, cannot read the rest of the home directory, " +
-			"and may have no network, or only some hosts through the proxy in HTTPS_PROXY. The end of the output names what the sandbox denied; then use outside to ask the user to run the command without it. " +
-			"In the sandbox, the repository (.git) is read-only: put git commands that change it into a call of their own, with nothing else but cd; settle asks the user to run that call outside.")
+		b.WriteString(
+			" Unless the user has turned it off, commands run in a sandbox: they can change files only in the working directory and in $TMPDIR, cannot read the rest of the home directory, " +
+				"and may have no network, or only some hosts through the proxy in HTTPS_PROXY. The end of the output names what the sandbox denied; then use outside to ask the user to run the command without it. " +
+				"In the sandbox, the repository (.git) is read-only: put git commands that change it into a call of their own, with nothing else but cd; settle asks the user to run that call outside.",
+		)
 	}
 	if len(m.Withheld) > 0 {
 		fmt.Fprintf(&b, " These environment variables are withheld from commands: %s.", strings.Join(m.Withheld, ", "))

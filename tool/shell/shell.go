@@ -185,7 +185,10 @@ func quarantined(list []string) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return "[settle looks for what a sandboxed command leaves in git repositories, because git would run or obey it outside of the sandbox, and moves that aside: " + strings.Join(list, "; ") +
+	return "[settle looks for what a sandboxed command leaves in git repositories, because git would run or obey it outside of the sandbox, and moves that aside: " + strings.Join(
+		list,
+		"; ",
+	) +
 		". Nothing was deleted. The user can look at it and rename it back]"
 }
 
@@ -206,7 +209,9 @@ func (r *run) denial(ctx context.Context, output string) (d executor.Denial) {
 	if err != nil { // the report stays incomplete
 		d = executor.Denial{}
 		if ctx.Err() != nil && r.call.Sandbox == event.Workspace { // C22
-			d.Quarantined = []string{"settle does not know whether all was looked at before the call ended; run no git in the folders that commands can change before the next sandboxed command"}
+			d.Quarantined = []string{
+				"settle does not know whether all was looked at before the call ended; run no git in the folders that commands can change before the next sandboxed command",
+			}
 		}
 	}
 	return d
@@ -254,7 +259,10 @@ func list(words []string) string {
 func (r *run) withExit(output string, exit proc.Exit) string {
 	switch {
 	case exit.Lost:
-		return paragraph(output, "[the command was lost: the process that watched it was killed; its exit code is not known]")
+		return paragraph(
+			output,
+			"[the command was lost: the process that watched it was killed; its exit code is not known]",
+		)
 	case exit.Signal != 0:
 		return paragraph(output, fmt.Sprintf("[killed by signal %d (%s)]", exit.Signal, signalName(exit.Signal)))
 	case exit.Code != 0:

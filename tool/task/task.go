@@ -18,9 +18,18 @@ import (
 func Tools(s Spawner) []tool.Tool {
 	t := tools{s}
 	return []tool.Tool{
-		tool.Must(tool.New(Name, "Start another agent, which works on a task in its own session and returns its answer: for work that you can describe completely and that "+
-			"would fill your context, or, with several calls in one response, for parts that can run in parallel. It has your permissions, and ends with your turn if the turn is interrupted.",
-			t.start, schema(), tool.WithTimeout(callTimeout), tool.ReadOnly(), tool.WithTitle(Arguments.title))),
+		tool.Must(
+			tool.New(
+				Name,
+				"Start another agent, which works on a task in its own session and returns its answer: for work that you can describe completely and that "+
+					"would fill your context, or, with several calls in one response, for parts that can run in parallel. It has your permissions, and ends with your turn if the turn is interrupted.",
+				t.start,
+				schema(),
+				tool.WithTimeout(callTimeout),
+				tool.ReadOnly(),
+				tool.WithTitle(Arguments.title),
+			),
+		),
 		tool.Must(tool.New(NameCheck,
 			"Show the state and the running time of your agents; with wait_ms, wait for their end.",
 			t.check, checkSchema(), tool.WithTimeout(callTimeout), tool.ReadOnly(), titled("check task "))),
@@ -63,7 +72,15 @@ func (t tools) start(ctx context.Context, a Arguments) (tool.Result, error) {
 	}
 	if a.Background {
 		s := child.Status()
-		return tool.Result{Output: fmt.Sprintf("[%s works in the background, in session %s%s. You receive its result when it ends; check_task shows its state.]", name(s.ChildStarted), s.Session, place(s.ChildStarted)), Detail: detail(s)}, nil
+		return tool.Result{
+			Output: fmt.Sprintf(
+				"[%s works in the background, in session %s%s. You receive its result when it ends; check_task shows its state.]",
+				name(s.ChildStarted),
+				s.Session,
+				place(s.ChildStarted),
+			),
+			Detail: detail(s),
+		}, nil
 	}
 	if !ends(ctx, child) {
 		return tool.Result{Aborted: true}, nil // its end is recorded with the turn's end

@@ -73,7 +73,8 @@ func decoded(data []byte, contentType string, html bool) (string, error) {
 
 // declared returns the character set that an HTML page declares in its first kilobyte.
 func declared(data []byte) string {
-	found := regexp.MustCompile(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:.-]+)`).FindSubmatch(data[:min(len(data), 1024)])
+	found := regexp.MustCompile(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:.-]+)`).
+		FindSubmatch(data[:min(len(data), 1024)])
 	if found == nil {
 		return ""
 	}

@@ -82,9 +82,14 @@ func newFetch(version string, dialer egress.Dialer) *fetch {
 }
 
 func (f *fetch) tool() tool.Tool {
-	return tool.Must(tool.New(FetchName,
+	return tool.Must(tool.New(
+		FetchName,
 		"Read a web page or text file over HTTP(S): HTML is returned as Markdown, long texts page by page. Only public addresses; no JavaScript runs, no logins.",
-		f.run, fetchSchema(), tool.WithTimeout(2*fetchTimeout), tool.WithTitle(fetchArguments.title)))
+		f.run,
+		fetchSchema(),
+		tool.WithTimeout(2*fetchTimeout),
+		tool.WithTitle(fetchArguments.title),
+	))
 }
 
 type fetchArguments struct {
@@ -95,7 +100,9 @@ type fetchArguments struct {
 func (in fetchArguments) title() string { return "fetch " + terminal.Short(in.URL, 200) }
 
 var fetchSchema = sync.OnceValue(func() tool.Option {
-	return tool.WithSchema(`{"type":"object","properties":{"url":{"type":"string"},"page":{"type":"integer","minimum":1,"description":"of a long text; default 1"}},"required":["url"],"additionalProperties":false}`)
+	return tool.WithSchema(
+		`{"type":"object","properties":{"url":{"type":"string"},"page":{"type":"integer","minimum":1,"description":"of a long text; default 1"}},"required":["url"],"additionalProperties":false}`,
+	)
 })
 
 func (f *fetch) run(ctx context.Context, in fetchArguments) (tool.Result, error) {

@@ -38,7 +38,9 @@ func (in searchArguments) title() string {
 }
 
 var searchSchema = sync.OnceValue(func() tool.Option {
-	return tool.WithSchema(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"],"additionalProperties":false}`)
+	return tool.WithSchema(
+		`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"],"additionalProperties":false}`,
+	)
 })
 
 // NewSearch returns the tool that searches with a searcher; nil is the provider of

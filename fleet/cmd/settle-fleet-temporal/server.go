@@ -93,7 +93,9 @@ func dropIndexes(file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	rows, err := db.Query(`SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'executions_visibility' AND sql IS NOT NULL`)
+	rows, err := db.Query(
+		`SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'executions_visibility' AND sql IS NOT NULL`,
+	)
 	if err != nil {
 		return err
 	}
@@ -122,7 +124,11 @@ const database = "settle"
 
 func sqlConfig(file string) *config.SQL {
 	if file == "" {
-		return &config.SQL{PluginName: sqlite.PluginName, DatabaseName: database, ConnectAttributes: map[string]string{"mode": "memory", "cache": "shared"}}
+		return &config.SQL{
+			PluginName:        sqlite.PluginName,
+			DatabaseName:      database,
+			ConnectAttributes: map[string]string{"mode": "memory", "cache": "shared"},
+		}
 	}
 	return &config.SQL{PluginName: sqlite.PluginName, DatabaseName: file, ConnectAttributes: map[string]string{
 		"mode": "rwc", "_journal_mode": "wal", "_synchronous": "normal",
@@ -140,15 +146,23 @@ func serverConfig(store *config.SQL, ports []int) *config.Config {
 	}
 	address := net.JoinHostPort(host, fmt.Sprint(ports[0]))
 	c.ClusterMetadata = &cluster.Config{
-		FailoverVersionIncrement: 10, MasterClusterName: clusterName, CurrentClusterName: clusterName,
-		ClusterInformation: map[string]cluster.ClusterInformation{clusterName: {Enabled: true, InitialFailoverVersion: 1, RPCAddress: address}},
+		FailoverVersionIncrement: 10,
+		MasterClusterName:        clusterName,
+		CurrentClusterName:       clusterName,
+		ClusterInformation: map[string]cluster.ClusterInformation{
+			clusterName: {Enabled: true, InitialFailoverVersion: 1, RPCAddress: address},
+		},
 	}
 	c.DCRedirectionPolicy.Policy = "noop"
 	c.Services = map[string]config.Service{}
 	for n, name := range temporal.DefaultServices {
-		c.Services[name] = config.Service{RPC: config.RPC{GRPCPort: ports[2*n], MembershipPort: ports[2*n+1], BindOnLocalHost: true}}
+		c.Services[name] = config.Service{
+			RPC: config.RPC{GRPCPort: ports[2*n], MembershipPort: ports[2*n+1], BindOnLocalHost: true},
+		}
 		if name == "frontend" {
-			c.Services[name] = config.Service{RPC: config.RPC{GRPCPort: ports[0], MembershipPort: ports[2*n+1], BindOnLocalHost: true}}
+			c.Services[name] = config.Service{
+				RPC: config.RPC{GRPCPort: ports[0], MembershipPort: ports[2*n+1], BindOnLocalHost: true},
+			}
 		}
 	}
 	c.Archival.History.State, c.Archival.Visibility.State = "disabled", "disabled"

@@ -42,7 +42,9 @@ func (d *database) find() (string, error) {
 	}
 	url, err := os.ReadFile(filepath.Join(dir, urlFile))
 	if errors.Is(err, os.ErrNotExist) {
-		return "", errors.New("no database is named: use --database or $" + databaseVar + ", or start one with settle-fleet dev")
+		return "", errors.New(
+			"no database is named: use --database or $" + databaseVar + ", or start one with settle-fleet dev",
+		)
 	}
 	d.dev = true
 	return strings.TrimSpace(string(url)), err

@@ -93,7 +93,8 @@ func newDev(d *database) *cobra.Command {
 	}
 	f.define(cmd)
 	f.confinement.define(cmd)
-	cmd.Flags().StringVar(&dir, "dir", "", "keep the database in `DIR`, where other commands find it only by --database; default: fleet in settle's data directory")
+	cmd.Flags().
+		StringVar(&dir, "dir", "", "keep the database in `DIR`, where other commands find it only by --database; default: fleet in settle's data directory")
 	cmd.Flags().BoolVar(&alone, "no-worker", false, "start only the database")
 	return cmd
 }

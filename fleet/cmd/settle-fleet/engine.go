@@ -37,10 +37,30 @@ type engineFlags struct{ name, address, namespace, queue string }
 
 func (f *engineFlags) define(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
-	flags.StringVar(&f.name, "engine", "", "`lease` or temporal: what hands tasks out to workers; default: $"+engineVar+", else the engine of settle-fleet dev, else lease")
-	flags.StringVar(&f.address, "temporal", "", "`HOST:PORT` of Temporal; default: $TEMPORAL_ADDRESS, else the address of settle-fleet dev")
-	flags.StringVar(&f.namespace, "namespace", "", "`NAME` of Temporal's namespace; default: $TEMPORAL_NAMESPACE, else default")
-	flags.StringVar(&f.queue, "queue", "", "`NAME` of Temporal's task queue, one for each fleet in a namespace; default: settle")
+	flags.StringVar(
+		&f.name,
+		"engine",
+		"",
+		"`lease` or temporal: what hands tasks out to workers; default: $"+engineVar+", else the engine of settle-fleet dev, else lease",
+	)
+	flags.StringVar(
+		&f.address,
+		"temporal",
+		"",
+		"`HOST:PORT` of Temporal; default: $TEMPORAL_ADDRESS, else the address of settle-fleet dev",
+	)
+	flags.StringVar(
+		&f.namespace,
+		"namespace",
+		"",
+		"`NAME` of Temporal's namespace; default: $TEMPORAL_NAMESPACE, else default",
+	)
+	flags.StringVar(
+		&f.queue,
+		"queue",
+		"",
+		"`NAME` of Temporal's task queue, one for each fleet in a namespace; default: settle",
+	)
 }
 
 // find returns the engine's name.
@@ -118,7 +138,12 @@ type discardInfo struct{ slog.Handler }
 func (discardInfo) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
 
 // open connects to Temporal; close ends the engine and the connection.
-func (f *engineFlags) open(ctx context.Context, pool *pgxpool.Pool, dev bool, logger *slog.Logger) (*temporal.Engine, func(), error) {
+func (f *engineFlags) open(
+	ctx context.Context,
+	pool *pgxpool.Pool,
+	dev bool,
+	logger *slog.Logger,
+) (*temporal.Engine, func(), error) {
 	o, err := f.options(dev, logger)
 	if err != nil {
 		return nil, nil, err

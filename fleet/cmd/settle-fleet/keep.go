@@ -11,9 +11,10 @@ import (
 
 func newMigrate(d *database) *cobra.Command {
 	return &cobra.Command{
-		Use: "migrate", Short: "Make the database's tables, or bring them up to date",
-		Long: "Make the database's tables, or bring them up to date, and make the partitions of the next days.\nRun it before the first worker and after an update.",
-		Args: cobra.NoArgs,
+		Use:   "migrate",
+		Short: "Make the database's tables, or bring them up to date",
+		Long:  "Make the database's tables, or bring them up to date, and make the partitions of the next days.\nRun it before the first worker and after an update.",
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			pool, err := d.connect(cmd.Context())
 			if err != nil {
@@ -36,9 +37,10 @@ const maxDays = 100_000
 func newPrune(d *database) *cobra.Command {
 	var days int
 	cmd := &cobra.Command{
-		Use: "prune", Short: "Delete old sessions, with their tasks and results",
-		Long: "Delete the sessions that began more than --days ago, day by day. A day with a session that\nis newer than that, or that has something left to do, is kept.",
-		Args: cobra.NoArgs,
+		Use:   "prune",
+		Short: "Delete old sessions, with their tasks and results",
+		Long:  "Delete the sessions that began more than --days ago, day by day. A day with a session that\nis newer than that, or that has something left to do, is kept.",
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if days < 1 || days > maxDays {
 				return fmt.Errorf("--days must be from 1 to %d", maxDays)

@@ -30,7 +30,12 @@ func (f *workerFlags) serveMetrics(ctx context.Context, to *fleetOf, c *worker.C
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", m.Handler())
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: metricsTimeout, WriteTimeout: metricsTimeout, IdleTimeout: metricsTimeout}
+	server := &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: metricsTimeout,
+		WriteTimeout:      metricsTimeout,
+		IdleTimeout:       metricsTimeout,
+	}
 	ended := make(chan struct{})
 	go func() { // ends with the server
 		defer close(ended)

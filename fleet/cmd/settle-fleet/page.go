@@ -75,7 +75,14 @@ func (f *pageFlags) serve(cmd *cobra.Command, d *database) error {
 		return err
 	}
 	server, err := web.NewArchive(web.Options{
-		Version: version(), Token: token, Names: f.Names, Exposed: place.Exposed, TLS: encrypted, Page: page.Handler(), Mask: redact.Diagnostic, Logger: newLogger(cmd),
+		Version: version(),
+		Token:   token,
+		Names:   f.Names,
+		Exposed: place.Exposed,
+		TLS:     encrypted,
+		Page:    page.Handler(),
+		Mask:    redact.Diagnostic,
+		Logger:  newLogger(cmd),
 	}, &archive.Archive{Pool: to.pool, Logs: to.logs, Engine: to.runs, Batch: f.batch, Labels: f.labels}, readOnly)
 	if err != nil {
 		return failed(err)

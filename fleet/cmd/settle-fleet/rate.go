@@ -21,14 +21,22 @@ come back (429, Retry-After), all workers with that key wait, with and without l
 The database knows a key by its hash.`
 
 func newRate(d *database) *cobra.Command {
-	return newGroup("rate", "Set how much workers may ask of a provider, and list it", rateHelp, newRateSet(d), newRateList(d))
+	return newGroup(
+		"rate",
+		"Set how much workers may ask of a provider, and list it",
+		rateHelp,
+		newRateSet(d),
+		newRateList(d),
+	)
 }
 
 func newRateSet(d *database) *cobra.Command {
 	var l rates.Limit
 	cmd := &cobra.Command{
-		Use: "set PROVIDER", Short: "Set how much workers may ask of a provider with each key", Args: cobra.ExactArgs(1),
-		Long: "Set how much workers may ask of a provider with each key. PROVIDER is its name in\nthe configuration, such as openai. It counts at once; what no flag says stays as it is.",
+		Use:   "set PROVIDER",
+		Short: "Set how much workers may ask of a provider with each key",
+		Args:  cobra.ExactArgs(1),
+		Long:  "Set how much workers may ask of a provider with each key. PROVIDER is its name in\nthe configuration, such as openai. It counts at once; what no flag says stays as it is.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !amount(l.Requests) || !amount(l.Tokens) {
 				return errors.New("a limit must be a number that is not below 0")

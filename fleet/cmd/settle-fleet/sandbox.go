@@ -74,20 +74,33 @@ func (a *agents) prove(ctx context.Context) error {
 		return failed(fmt.Errorf("cannot try the sandbox: %w", err))
 	}
 	defer os.RemoveAll(dir)
-	settings, err := config.Load(config.Input{Dir: dir, Getenv: os.Getenv, Flags: given, ProjectConfig: config.IgnoreProject})
+	settings, err := config.Load(
+		config.Input{Dir: dir, Getenv: os.Getenv, Flags: given, ProjectConfig: config.IgnoreProject},
+	)
 	if err != nil || settings.Executor != "" {
 		return err
 	}
 	o := assemble.Options{
-		Settings: settings, Dir: dir, Environ: environment(), Getenv: os.Getenv, Version: version(),
+		Settings:          settings,
+		Dir:               dir,
+		Environ:           environment(),
+		Getenv:            os.Getenv,
+		Version:           version(),
 		HostOptions:       assemble.HostOptions{Frontend: "fleet"},
 		PermissionOptions: assemble.PermissionOptions{Release: settle.Deny},
 		PromptOptions:     assemble.PromptOptions{Project: assemble.IgnoreProject},
-		ModelOptions:      assemble.ModelOptions{Model: model.Config{Provider: script.New(), ProviderName: "none", Name: "none"}},
+		ModelOptions: assemble.ModelOptions{
+			Model: model.Config{Provider: script.New(), ProviderName: "none", Name: "none"},
+		},
 	}
 	c.apply(&o)
 	if _, err := assemble.New(ctx, o); err != nil {
-		return failed(fmt.Errorf("cannot confine tasks, which could reach the database: %w; with --sandbox off, tasks can do all that you can", err))
+		return failed(
+			fmt.Errorf(
+				"cannot confine tasks, which could reach the database: %w; with --sandbox off, tasks can do all that you can",
+				err,
+			),
+		)
 	}
 	return nil
 }

@@ -25,7 +25,10 @@ func newStatus(d *database) *cobra.Command {
 	var chosen selection
 	var asJSON, watch bool
 	cmd := &cobra.Command{
-		Use: "status [UNIT]", Short: "Say how many tasks wait, run and have ended, or how one is", Long: statusHelp, Args: cobra.MaximumNArgs(1),
+		Use:   "status [UNIT]",
+		Short: "Say how many tasks wait, run and have ended, or how one is",
+		Long:  statusHelp,
+		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := d.open(cmd.Context())
 			if err != nil {
@@ -49,8 +52,18 @@ func newStatus(d *database) *cobra.Command {
 			if asJSON {
 				return failed(writeLine(cmd.OutOrStdout(), c))
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "queued %d, running %d, ended %d (completed %d, failed %d, aborted %d); workers lost %d%s\n",
-				c.Queued, c.Running, c.Ended, c.Completed, c.Failed, c.Aborted, c.Lost, took(c))
+			_, err = fmt.Fprintf(
+				cmd.OutOrStdout(),
+				"queued %d, running %d, ended %d (completed %d, failed %d, aborted %d); workers lost %d%s\n",
+				c.Queued,
+				c.Running,
+				c.Ended,
+				c.Completed,
+				c.Failed,
+				c.Aborted,
+				c.Lost,
+				took(c),
+			)
 			return failed(errors.Join(err, f.showBudget(cmd.Context(), cmd.OutOrStdout(), chosen.batch)))
 		},
 	}
@@ -69,7 +82,14 @@ func (f *fleetOf) showBudget(ctx context.Context, to io.Writer, batch string) er
 	if err != nil || !ok {
 		return err
 	}
-	_, err = fmt.Fprintf(to, "the batch has taken %d tokens of %s, and $%.2f of %s\n", b.SpentTokens, bound(float64(b.Tokens)), b.SpentUSD, dollars(b.USD))
+	_, err = fmt.Fprintf(
+		to,
+		"the batch has taken %d tokens of %s, and $%.2f of %s\n",
+		b.SpentTokens,
+		bound(float64(b.Tokens)),
+		b.SpentUSD,
+		dollars(b.USD),
+	)
 	return err
 }
 
@@ -171,7 +191,10 @@ func (p *progress) line(now time.Time, c lease.Counts) string {
 	if rate := float64(c.Ended-first.ended) / now.Sub(first.at).Seconds(); now.After(first.at) && rate > 0 {
 		line += fmt.Sprintf("; %.1f/s", rate)
 		if left := c.Queued + c.Running; left > 0 {
-			line += fmt.Sprintf(", about %s left", time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second))
+			line += fmt.Sprintf(
+				", about %s left",
+				time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second),
+			)
 		}
 	}
 	return line + took(c)

@@ -63,7 +63,9 @@ type submitFlags struct {
 func newSubmit(d *database) *cobra.Command {
 	var f submitFlags
 	cmd := &cobra.Command{
-		Use: "submit [flags] [PROMPT…]", Short: "Submit a task, or many", Long: submitHelp,
+		Use:     "submit [flags] [PROMPT…]",
+		Short:   "Submit a task, or many",
+		Long:    submitHelp,
 		Example: "  settle-fleet submit -C /work/project \"fix the failing test\"\n  settle-fleet submit --file tasks.jsonl --label batch=7",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.named = cmd.Flags().Changed("cwd")
@@ -165,7 +167,10 @@ func (f *submitFlags) read(in io.Reader) (tasks []fleet.Task, err error) {
 	n := 1
 	for ; lines.Scan(); n++ {
 		if left.N <= 0 {
-			return nil, fmt.Errorf("cannot submit the tasks: they have more than %d MiB; nothing was submitted; split them over several files", maxTasks>>20)
+			return nil, fmt.Errorf(
+				"cannot submit the tasks: they have more than %d MiB; nothing was submitted; split them over several files",
+				maxTasks>>20,
+			)
 		}
 		line := lines.Bytes()
 		if n == 1 {
@@ -286,7 +291,12 @@ func cutOff(accepted, all int, err error) error {
 	if all == 1 {
 		return err
 	}
-	return fmt.Errorf("%s accepted of %d: %w; submit again those that name their session, which changes nothing for the accepted ones; others would be new tasks", were(accepted), all, err)
+	return fmt.Errorf(
+		"%s accepted of %d: %w; submit again those that name their session, which changes nothing for the accepted ones; others would be new tasks",
+		were(accepted),
+		all,
+		err,
+	)
 }
 
 // were begins a sentence about n tasks.

@@ -49,13 +49,28 @@ type workerFlags struct {
 func (f *workerFlags) define(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&f.slots, "slots", 4, "run `N` tasks at a time")
-	flags.DurationVar(&f.lease, "lease", 5*time.Second, "without a sign of life for `DURATION`, other workers take this one's tasks")
+	flags.DurationVar(
+		&f.lease,
+		"lease",
+		5*time.Second,
+		"without a sign of life for `DURATION`, other workers take this one's tasks",
+	)
 	flags.StringVarP(&f.model, "model", "m", "", "`PROVIDER/NAME` of the model for tasks that name none")
 	flags.StringVar(&f.baseURL, "base-url", "", "`URL` of the provider's server")
 	flags.StringVar(&f.hands, "hands", "", "for tasks that name none, `COMMAND` that leads to the machine to work on")
-	flags.IntVar(&f.workspaceMiB, "workspace-size", 4096, "refuse a repository that has more than `MIB` of files or history")
+	flags.IntVar(
+		&f.workspaceMiB,
+		"workspace-size",
+		4096,
+		"refuse a repository that has more than `MIB` of files or history",
+	)
 	flags.IntVar(&f.checkpointMiB, "checkpoint-size", 64, "store no checkpoint that has more than `MIB`")
-	flags.DurationVar(&f.workspaceTimeout, "workspace-timeout", 10*time.Minute, "give a clone or a checkpoint up after `DURATION`")
+	flags.DurationVar(
+		&f.workspaceTimeout,
+		"workspace-timeout",
+		10*time.Minute,
+		"give a clone or a checkpoint up after `DURATION`",
+	)
 }
 
 const workerHelp = `Take tasks and run them until a signal comes.
@@ -81,7 +96,8 @@ func newWorker(d *database) *cobra.Command {
 		},
 	}
 	f.define(cmd)
-	cmd.Flags().StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at `HOST:PORT`/metrics; without a host, only to this machine")
+	cmd.Flags().
+		StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at `HOST:PORT`/metrics; without a host, only to this machine")
 	cmd.Flags().StringVar(&f.id, "id", "", "`NAME` of the worker, which no other one has; default: a new one")
 	return cmd
 }
@@ -150,8 +166,18 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 	exported.Report = func(err error) { logger.Warn("telemetry is not exported", "error", err) }
 	defer func() { _ = exported.Close() }() // it has reported what went wrong
 	config := worker.Config{
-		ID: f.id, Engine: to.runs, Logs: to.logs, Session: a.session, Budgets: budgets, Workspaces: keeper, Slots: f.slots, DataDir: filepath.Join(dir, "work"),
-		Lease: f.lease, Version: version(), Logger: logger, OpenHost: exported.Open,
+		ID:         f.id,
+		Engine:     to.runs,
+		Logs:       to.logs,
+		Session:    a.session,
+		Budgets:    budgets,
+		Workspaces: keeper,
+		Slots:      f.slots,
+		DataDir:    filepath.Join(dir, "work"),
+		Lease:      f.lease,
+		Version:    version(),
+		Logger:     logger,
+		OpenHost:   exported.Open,
 	}
 	stop, err := f.serveMetrics(cmd.Context(), to, &config)
 	if err != nil {
@@ -175,7 +201,8 @@ func alone(ctx context.Context, pool *pgxpool.Pool, id string, patience time.Dur
 	var first time.Time
 	for deadline := time.Now().Add(2 * patience); ; {
 		var until time.Time
-		err := pool.QueryRow(ctx, `SELECT until FROM settle_fleet.worker WHERE id = $1 AND until > now()`, id).Scan(&until)
+		err := pool.QueryRow(ctx, `SELECT until FROM settle_fleet.worker WHERE id = $1 AND until > now()`, id).
+			Scan(&until)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			return nil
@@ -242,7 +269,9 @@ func (a *agents) try(ctx context.Context) error {
 	delete(given, "executor") // which may be made with the first task
 	delete(given, "sandbox.use")
 	environ, dir := environment(), os.TempDir()
-	settings, err := config.Load(config.Input{Dir: dir, Getenv: os.Getenv, Flags: given, ProjectConfig: config.IgnoreProject})
+	settings, err := config.Load(
+		config.Input{Dir: dir, Getenv: os.Getenv, Flags: given, ProjectConfig: config.IgnoreProject},
+	)
 	if err != nil || settings.Model == "" {
 		return err
 	}
@@ -264,7 +293,9 @@ func (a *agents) session(ctx context.Context, attempt fleet.Attempt) (settle.Ses
 		return made, nil
 	}
 	mask := redact.New(a.secrets...)
-	if r, err := config.Load(config.Input{Dir: "/", Getenv: os.Getenv, ProjectConfig: config.IgnoreProject}); err == nil {
+	if r, err := config.Load(
+		config.Input{Dir: "/", Getenv: os.Getenv, ProjectConfig: config.IgnoreProject},
+	); err == nil {
 		mask.Add(r.Secrets()...)
 	}
 	if masked := mask.Diagnostic(err.Error()); masked != err.Error() {
@@ -280,7 +311,9 @@ func (a *agents) make(ctx context.Context, attempt fleet.Attempt) (settle.Sessio
 		return settle.SessionConfig{}, err
 	}
 	environ := environment()
-	settings, err := config.Load(config.Input{Dir: dir, Getenv: os.Getenv, Flags: a.given(task), Trust: assemble.Trust(environ, os.Getenv)})
+	settings, err := config.Load(
+		config.Input{Dir: dir, Getenv: os.Getenv, Flags: a.given(task), Trust: assemble.Trust(environ, os.Getenv)},
+	)
 	if err != nil {
 		return settle.SessionConfig{}, err
 	}
@@ -288,8 +321,16 @@ func (a *agents) make(ctx context.Context, attempt fleet.Attempt) (settle.Sessio
 		return settle.SessionConfig{}, err
 	}
 	o := assemble.Options{
-		Settings: settings, Dir: dir, Environ: environ, Getenv: os.Getenv, Version: version(), Secrets: a.secrets,
-		HostOptions:       assemble.HostOptions{Frontend: "fleet", SharedExecutor: assemble.ShareExecutor("fleet/" + a.fleet)},
+		Settings: settings,
+		Dir:      dir,
+		Environ:  environ,
+		Getenv:   os.Getenv,
+		Version:  version(),
+		Secrets:  a.secrets,
+		HostOptions: assemble.HostOptions{
+			Frontend:       "fleet",
+			SharedExecutor: assemble.ShareExecutor("fleet/" + a.fleet),
+		},
 		PermissionOptions: assemble.PermissionOptions{Permission: settle.Allow, Release: settle.Deny},
 		ModelOptions:      assemble.ModelOptions{Shared: &a.shared},
 	}

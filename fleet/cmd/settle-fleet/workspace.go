@@ -33,12 +33,24 @@ func (a *agents) workspaces(to *fleetOf, dir string) *workspace.Keeper {
 // agent's commands get.
 func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (executor.Executor, func(), error) {
 	environ := environment()
-	settings, err := config.Load(config.Input{Dir: dir, Getenv: os.Getenv, Flags: a.given(task), Trust: assemble.Trust(environ, os.Getenv), ProjectConfig: config.IgnoreProject})
+	settings, err := config.Load(
+		config.Input{
+			Dir:           dir,
+			Getenv:        os.Getenv,
+			Flags:         a.given(task),
+			Trust:         assemble.Trust(environ, os.Getenv),
+			ProjectConfig: config.IgnoreProject,
+		},
+	)
 	if err != nil {
 		return nil, nil, err
 	}
 	withheld := settings.Withheld()
-	env, _ := shell.Environment(environ, func(name, value string) bool { return slices.Contains(withheld, name) || settings.Withholds(value) }, settings.PassEnv)
+	env, _ := shell.Environment(
+		environ,
+		func(name, value string) bool { return slices.Contains(withheld, name) || settings.Withholds(value) },
+		settings.PassEnv,
+	)
 	if settings.Executor == "" {
 		return &executor.Local{Env: env}, func() {}, nil
 	}
@@ -50,7 +62,10 @@ func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (exec
 		}
 		way.Install = &executor.Install{Program: program}
 	}
-	remote, err := executor.NewRemote(ctx, executor.RemoteConfig{Dial: way.Dial, Settle: version(), Lease: settings.ExecutorLease})
+	remote, err := executor.NewRemote(
+		ctx,
+		executor.RemoteConfig{Dial: way.Dial, Settle: version(), Lease: settings.ExecutorLease},
+	)
 	leave := func() {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 		defer cancel()
@@ -103,14 +118,19 @@ The checkpoint's commits are printed as JSON, BASE among them.`
 func newCheckpoint(d *database) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use: "checkpoint UNIT -o FILE", Short: "Write what a task has made of its repository as a git bundle", Long: checkpointHelp, Args: cobra.ExactArgs(1),
+		Use:   "checkpoint UNIT -o FILE",
+		Short: "Write what a task has made of its repository as a git bundle",
+		Long:  checkpointHelp,
+		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := d.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer f.close()
-			return failed(writeCheckpoint(cmd.Context(), workspace.Store{Pool: f.pool}, args[0], file, cmd.OutOrStdout()))
+			return failed(
+				writeCheckpoint(cmd.Context(), workspace.Store{Pool: f.pool}, args[0], file, cmd.OutOrStdout()),
+			)
 		},
 	}
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write the bundle to `FILE`; without it, only say what there is")

@@ -70,7 +70,13 @@ func hands() error {
 	if err != nil {
 		return err
 	}
-	o := assemble.ExecutorOptions{Environ: os.Environ(), Getenv: os.Getenv, Settings: settings, Dir: dir, Sockets: filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "hands")}
+	o := assemble.ExecutorOptions{
+		Environ:  os.Environ(),
+		Getenv:   os.Getenv,
+		Settings: settings,
+		Dir:      dir,
+		Sockets:  filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "hands"),
+	}
 	stand, discard := o.Stand()
 	stand.Keep = keep
 	defer func() { _ = discard() }() // a scratch directory

@@ -68,7 +68,10 @@ func (s *Server) start() {
 		s.err = os.Chmod(s.dir, 0o711) // the server may be another user's
 	}
 	if s.err == nil {
-		s.server, s.err = pgdev.Start(context.Background(), pgdev.Options{Dir: filepath.Join(s.dir, "pg"), Forgetful: true})
+		s.server, s.err = pgdev.Start(
+			context.Background(),
+			pgdev.Options{Dir: filepath.Join(s.dir, "pg"), Forgetful: true},
+		)
 	}
 }
 

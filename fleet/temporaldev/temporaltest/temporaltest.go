@@ -45,7 +45,10 @@ func (s *Server) Stop() {
 func (s *Server) Address(t testing.TB) string {
 	t.Helper()
 	s.once.Do(func() {
-		s.server, s.err = temporaldev.Start(context.Background(), temporaldev.Options{Program: os.Getenv(temporaldev.ProgramVar)})
+		s.server, s.err = temporaldev.Start(
+			context.Background(),
+			temporaldev.Options{Program: os.Getenv(temporaldev.ProgramVar)},
+		)
 	})
 	if s.err != nil {
 		t.Fatal(s.err)
@@ -71,7 +74,10 @@ func (s *Server) Crash(ctx context.Context) error {
 		return err
 	}
 	<-s.server.Exited() // a process that was killed ends
-	started, err := temporaldev.Start(ctx, temporaldev.Options{Program: os.Getenv(temporaldev.ProgramVar), Port: number})
+	started, err := temporaldev.Start(
+		ctx,
+		temporaldev.Options{Program: os.Getenv(temporaldev.ProgramVar), Port: number},
+	)
 	if err == nil {
 		s.server = started
 	}
@@ -81,7 +87,12 @@ func (s *Server) Crash(ctx context.Context) error {
 // Client returns a client that is closed at the end of the test.
 func (s *Server) Client(t testing.TB) client.Client {
 	t.Helper()
-	c, err := client.Dial(client.Options{HostPort: s.Address(t), Logger: log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))})
+	c, err := client.Dial(
+		client.Options{
+			HostPort: s.Address(t),
+			Logger:   log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil))),
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +114,9 @@ func (s *Server) Queue() string {
 func (s *Server) Engine(t testing.TB, p *fleettest.Place) *temporal.Engine {
 	t.Helper()
 	e := temporal.Open(t.Context(), p.Pool, s.Client(t), temporal.Options{
-		Queue: s.Queue(), Silence: time.Minute, Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Queue:   s.Queue(),
+		Silence: time.Minute,
+		Logger:  slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	t.Cleanup(e.Close)
 	return e

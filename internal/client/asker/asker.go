@@ -182,7 +182,10 @@ func (a *Asker) ask(q Question) {
 		err = a.give(q.Approval, answer)
 		// the form does not accept the values, and the question would wait forever
 		if err != nil && q.Form != nil && answer.Verdict == event.Approved {
-			_ = a.give(q.Approval, Answer{Verdict: event.Denied, Message: "the answer does not fit the form: " + err.Error()})
+			_ = a.give(
+				q.Approval,
+				Answer{Verdict: event.Denied, Message: "the answer does not fit the form: " + err.Error()},
+			)
 		}
 	}))
 }
@@ -218,7 +221,12 @@ func (a *Asker) give(approval string, answer Answer) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.life), answerTimeout)
 	defer cancel()
 	err := a.Session.Answer(ctx, settle.Answer{
-		Approval: approval, Verdict: answer.Verdict, Message: answer.Message, Policy: answer.Policy, By: a.By(), Content: answer.Content,
+		Approval: approval,
+		Verdict:  answer.Verdict,
+		Message:  answer.Message,
+		Policy:   answer.Policy,
+		By:       a.By(),
+		Content:  answer.Content,
 	})
 	var late *settle.AnsweredError
 	if err == nil || errors.As(err, &late) || errors.Is(err, settle.ErrClosed) {

@@ -34,7 +34,11 @@ func (r Reply) Answer() Answer {
 // Filled converts a client's reply to a form.
 func Filled(r Reply, err error) (Answer, error) {
 	if err != nil {
-		return Answer{Verdict: event.Denied, Policy: policyForms, Message: "the client could not ask: " + err.Error()}, nil
+		return Answer{
+			Verdict: event.Denied,
+			Policy:  policyForms,
+			Message: "the client could not ask: " + err.Error(),
+		}, nil
 	}
 	return r.Answer(), nil
 }

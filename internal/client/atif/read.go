@@ -112,7 +112,16 @@ func Events(raw []byte, session string, opened event.SessionOpened, now time.Tim
 			if s.ModelName != "" {
 				r.model = s.ModelName
 			}
-			r.agent(response{string(s.Message), s.Reasoning, s.ToolCalls, s.Observation.Results, extra, n == len(doc.Steps)-1})
+			r.agent(
+				response{
+					string(s.Message),
+					s.Reasoning,
+					s.ToolCalls,
+					s.Observation.Results,
+					extra,
+					n == len(doc.Steps)-1,
+				},
+			)
 		default:
 			return nil, fmt.Errorf("step %d: its source is %q; it has to be user, agent or system", n+1, s.Source)
 		}
@@ -192,7 +201,12 @@ func (r *reader) item(turn, attempt string, c event.Content) {
 	id := r.state.NextItem(0)
 	r.add(
 		event.Event{Turn: turn, Attempt: attempt, Item: id, Data: event.ItemStarted{Type: c.Type}},
-		event.Event{Turn: turn, Attempt: attempt, Item: id, Data: event.ItemEnded{Status: event.ItemCompleted, Content: c}},
+		event.Event{
+			Turn:    turn,
+			Attempt: attempt,
+			Item:    id,
+			Data:    event.ItemEnded{Status: event.ItemCompleted, Content: c},
+		},
 	)
 }
 
@@ -220,7 +234,8 @@ type response struct {
 
 // cut reports whether it did not complete, and its turn ended with it.
 func (s response) cut() bool {
-	return s.extra.Ended != "" && len(s.calls) == 0 && s.extra.Outcome != "" && s.extra.Outcome != string(event.Completed)
+	return s.extra.Ended != "" && len(s.calls) == 0 && s.extra.Outcome != "" &&
+		s.extra.Outcome != string(event.Completed)
 }
 
 // agent adds a response of a model, with its calls.
@@ -243,7 +258,12 @@ func (r *reader) agent(s response) {
 			id := r.state.NextItem(0)
 			r.add(
 				event.Event{Turn: turn, Attempt: attempt, Item: id, Data: event.ItemStarted{Type: c.Type}},
-				event.Event{Turn: turn, Attempt: attempt, Item: id, Data: event.ItemDelta{Stream: event.Text, Text: c.Text}},
+				event.Event{
+					Turn:    turn,
+					Attempt: attempt,
+					Item:    id,
+					Data:    event.ItemDelta{Stream: event.Text, Text: c.Text},
+				},
 			)
 		default:
 			r.item(turn, attempt, c)
@@ -257,7 +277,9 @@ func (r *reader) agent(s response) {
 	if len(s.calls) > 0 {
 		stop = "tool_use"
 	}
-	r.add(event.Event{Turn: turn, Attempt: attempt, Data: event.AttemptEnded{Outcome: event.Completed, StopReason: stop}})
+	r.add(
+		event.Event{Turn: turn, Attempt: attempt, Data: event.AttemptEnded{Outcome: event.Completed, StopReason: stop}},
+	)
 	if r.results(turn, started, s) {
 		r.end(nothing("the trajectory ends here"))
 	}
@@ -355,7 +377,10 @@ func (r *reader) results(turn string, calls []*started, s response) (open bool) 
 		end := event.ItemEnded{Status: event.ItemCompleted, Content: c.content}
 		switch {
 		case known.Status == string(event.ItemAborted):
-			end.Status, end.Effects, end.Cause = event.ItemAborted, event.EffectsUnknown, cause(known.Cause, "it was aborted")
+			end.Status, end.Effects, end.Cause = event.ItemAborted, event.EffectsUnknown, cause(
+				known.Cause,
+				"it was aborted",
+			)
 			if e := event.Effects(known.Effects); e == event.EffectsNone || e == event.EffectsPartial {
 				end.Effects = e
 			}

@@ -75,7 +75,8 @@ func (s *Session) Submit(ctx context.Context, in settle.Input) error {
 	}
 	p := submission{in.Text, in.Images, in.Mode, in.Schema, in.Command, in.ID, in.By}
 	s.mu.Lock()
-	if s.unsure.Input != "" && s.unsure.Text == p.Text && s.unsure.Command == p.Command && len(p.Images) == len(s.unsure.Images) {
+	if s.unsure.Input != "" && s.unsure.Text == p.Text && s.unsure.Command == p.Command &&
+		len(p.Images) == len(s.unsure.Images) {
 		p.Input = cmp.Or(p.Input, s.unsure.Input)
 	}
 	s.mu.Unlock()

@@ -23,14 +23,19 @@ type handler struct {
 
 // Handle implements [jsonrpc.Handler].
 func (h *handler) Handle(ctx context.Context, r *jsonrpc.Request) {
-	h.calls.Go(scope.Shield(func(err error) { r.Fail(failure(err)) }, func() { // ctx ends with the connection; serveCalls waits for it
-		result, err := h.do(ctx, r)
-		if err != nil {
-			r.Fail(failure(err))
-			return
-		}
-		r.Reply(result)
-	}))
+	h.calls.Go(
+		scope.Shield(
+			func(err error) { r.Fail(failure(err)) },
+			func() { // ctx ends with the connection; serveCalls waits for it
+				result, err := h.do(ctx, r)
+				if err != nil {
+					r.Fail(failure(err))
+					return
+				}
+				r.Reply(result)
+			},
+		),
+	)
 }
 
 func (h *handler) do(ctx context.Context, r *jsonrpc.Request) (any, error) {
@@ -44,7 +49,16 @@ func (h *handler) do(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		})
 	case methodAnswer:
 		return call(r, func(p verdict) (any, error) {
-			err := h.session.Answer(ctx, settle.Answer{Approval: p.Approval, Verdict: p.Verdict, Message: p.Message, By: p.By, Content: p.Content})
+			err := h.session.Answer(
+				ctx,
+				settle.Answer{
+					Approval: p.Approval,
+					Verdict:  p.Verdict,
+					Message:  p.Message,
+					By:       p.By,
+					Content:  p.Content,
+				},
+			)
 			return done{true}, err
 		})
 	case methodDrop:
@@ -74,7 +88,9 @@ func (h *handler) do(ctx context.Context, r *jsonrpc.Request) (any, error) {
 func (h *handler) opened() (*assemble.Opened, error) {
 	o, ok := h.session.Value().(*assemble.Opened)
 	if !ok {
-		return nil, errors.New("the host of this session fixes its model, effort and permission; end it and open the session here to choose others")
+		return nil, errors.New(
+			"the host of this session fixes its model, effort and permission; end it and open the session here to choose others",
+		)
 	}
 	return o, nil
 }
@@ -132,7 +148,13 @@ func call[P any](r *jsonrpc.Request, do func(P) (any, error)) (any, error) {
 
 func (h *handler) submit(ctx context.Context, p submission) (any, error) {
 	options := []settle.InputOption{
-		settle.WithID(p.Input), settle.WithMode(p.Mode), settle.WithImages(p.Images...), settle.WithSchema(p.Schema), settle.From(p.By),
+		settle.WithID(
+			p.Input,
+		),
+		settle.WithMode(p.Mode),
+		settle.WithImages(p.Images...),
+		settle.WithSchema(p.Schema),
+		settle.From(p.By),
 	}
 	if p.Command {
 		options = append(options, settle.AsCommand())

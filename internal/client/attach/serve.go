@@ -44,7 +44,12 @@ func Serve(ctx context.Context, s *settle.Session, line json.RawMessage, conn ne
 // settingsOf returns the settings of the session's next turn.
 func settingsOf(s *settle.Session, host event.SessionOpened) Settings {
 	m := s.Model()
-	settings := Settings{Model: m.ProviderName + "/" + m.Name, Window: m.Window, Effort: m.Effort, Mode: string(host.Permission)}
+	settings := Settings{
+		Model:  m.ProviderName + "/" + m.Name,
+		Window: m.Window,
+		Effort: m.Effort,
+		Mode:   string(host.Permission),
+	}
 	if o, ok := s.Value().(*assemble.Opened); ok {
 		settings.Mode = o.Agent.Mode()
 	}

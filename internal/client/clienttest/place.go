@@ -49,10 +49,13 @@ func (p Place) Getenv(name string) string {
 func (p Place) Sessions(provider model.Provider, face string) *assemble.Sessions {
 	return &assemble.Sessions{
 		Base: assemble.Options{
-			Getenv: p.Getenv, Environ: []string{"PATH=" + os.Getenv("PATH")},
+			Getenv:            p.Getenv,
+			Environ:           []string{"PATH=" + os.Getenv("PATH")},
 			HostOptions:       assemble.HostOptions{Frontend: face},
 			PermissionOptions: assemble.PermissionOptions{Permission: settle.Ask, Attended: true},
-			ModelOptions:      assemble.ModelOptions{Model: model.Config{Provider: provider, ProviderName: "script", Name: "m"}},
+			ModelOptions: assemble.ModelOptions{
+				Model: model.Config{Provider: provider, ProviderName: "script", Name: "m"},
+			},
 		},
 		Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
 			return config.Load(config.Input{Dir: dir, Flags: given, Getenv: p.Getenv, GOOS: "linux"})

@@ -88,7 +88,11 @@ func newList(names []string) *List {
 	slices.Sort(all)
 	l := &List{paths: make([]candidate, len(all))}
 	for n, name := range all {
-		l.paths[n] = candidate{name, strings.ToLower(name), strings.LastIndexByte(strings.TrimSuffix(name, "/"), '/') + 1}
+		l.paths[n] = candidate{
+			name,
+			strings.ToLower(name),
+			strings.LastIndexByte(strings.TrimSuffix(name, "/"), '/') + 1,
+		}
 	}
 	return l
 }

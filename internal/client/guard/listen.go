@@ -44,8 +44,11 @@ func Listen(ctx context.Context, a Address) (*Place, error) {
 	}
 	p := &Place{Exposed: !tcp.IP.IsLoopback(), scheme: "http"}
 	if p.Exposed && a.TLS == nil && !a.Insecure {
-		return nil, fmt.Errorf("refusing to listen on %q, which others can reach, without TLS: they could read the token, and run commands here; "+
-			"use --tls-cert and --tls-key, or an SSH tunnel to 127.0.0.1, or say --insecure if you mean it", a.Addr)
+		return nil, fmt.Errorf(
+			"refusing to listen on %q, which others can reach, without TLS: they could read the token, and run commands here; "+
+				"use --tls-cert and --tls-key, or an SSH tunnel to 127.0.0.1, or say --insecure if you mean it",
+			a.Addr,
+		)
 	}
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", tcp.String())

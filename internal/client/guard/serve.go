@@ -42,8 +42,12 @@ func (l Limits) WithDefaults() Limits {
 // Server returns an HTTP server with the limits. Only handlers set deadlines for writes.
 func (l Limits) Server(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: h, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		ReadHeaderTimeout: l.HeaderTimeout, ReadTimeout: l.BodyTimeout, IdleTimeout: l.IdleTimeout, MaxHeaderBytes: l.HeaderBytes,
+		Handler:           h,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: l.HeaderTimeout,
+		ReadTimeout:       l.BodyTimeout,
+		IdleTimeout:       l.IdleTimeout,
+		MaxHeaderBytes:    l.HeaderBytes,
 	}
 }
 

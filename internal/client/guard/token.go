@@ -39,7 +39,10 @@ func ReadToken(path string) (string, error) {
 			path, minTokenBytes,
 		)
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", fmt.Errorf("cannot use %q as a token: it has characters that are not printable ASCII, or spaces", path)
+		return "", fmt.Errorf(
+			"cannot use %q as a token: it has characters that are not printable ASCII, or spaces",
+			path,
+		)
 	}
 	return token, nil
 }

@@ -77,8 +77,11 @@ func (m *Meter) Families(held Held) []Family {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	gauges := map[string]int{
-		"settle_sessions_open": held.Sessions, "settle_jobs_running": held.Jobs, "settle_approvals_waiting": held.Approvals,
-		"settle_turns_running": m.running, "settle_tool_calls_running": m.calls,
+		"settle_sessions_open":      held.Sessions,
+		"settle_jobs_running":       held.Jobs,
+		"settle_approvals_waiting":  held.Approvals,
+		"settle_turns_running":      m.running,
+		"settle_tool_calls_running": m.calls,
 	}
 	samples, times := slices.Sorted(maps.Keys(m.samples)), slices.Sorted(maps.Keys(m.times))
 	var all []Family

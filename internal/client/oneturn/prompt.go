@@ -88,7 +88,10 @@ func readInput(ctx context.Context, stdin *os.File, mayIdle bool) (string, error
 			}
 			if all.Len() > maxInput {
 				return "", &UsageError{
-					fmt.Sprintf("standard input is longer than %d bytes: put it in a file and name that file in the prompt", maxInput),
+					fmt.Sprintf(
+						"standard input is longer than %d bytes: put it in a file and name that file in the prompt",
+						maxInput,
+					),
 				}
 			}
 		case err := <-failed:

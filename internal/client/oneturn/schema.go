@@ -25,7 +25,10 @@ func Conform(schema json.RawMessage) (check func(answer string) error, err error
 			return fmt.Errorf("the answer is not JSON, which --output-schema requires: %w", err)
 		}
 		if err := resolved.Validate(value); err != nil {
-			return fmt.Errorf("the answer does not follow the schema: %s", strings.TrimPrefix(err.Error(), "validating root: "))
+			return fmt.Errorf(
+				"the answer does not follow the schema: %s",
+				strings.TrimPrefix(err.Error(), "validating root: "),
+			)
 		}
 		return nil
 	}, nil

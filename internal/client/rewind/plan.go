@@ -72,8 +72,14 @@ func Read(ctx context.Context, dataDir, session, input string) (*Plan, error) {
 	c := collect(s, first, kept)
 	t := s.Turns[first]
 	p := &Plan{
-		Session: session, Turn: t.ID, Input: said(t), At: t.StartedAt, Uncovered: c.uncovered, dir: s.Host.Dir, dataDir: dataDir,
-		content: kept.Get,
+		Session:   session,
+		Turn:      t.ID,
+		Input:     said(t),
+		At:        t.StartedAt,
+		Uncovered: c.uncovered,
+		dir:       s.Host.Dir,
+		dataDir:   dataDir,
+		content:   kept.Get,
 	}
 	for _, f := range c.files {
 		p.Files = append(p.Files, *f)

@@ -174,7 +174,10 @@ func ReadSnapshot(ctx context.Context, at string) (*Plan, error) {
 		if e.Was != nil && filepath.IsLocal(e.Copy) {
 			copies[e.Was.SHA256] = filepath.Join(at, e.Copy)
 		}
-		p.Files = append(p.Files, File{Target: file.Target{Dir: m.Dir, Path: e.Path, Real: e.Real}, Was: e.Was, Left: e.Left})
+		p.Files = append(
+			p.Files,
+			File{Target: file.Target{Dir: m.Dir, Path: e.Path, Real: e.Real}, Was: e.Was, Left: e.Left},
+		)
 	}
 	p.content = func(sum string) ([]byte, error) {
 		path, ok := copies[sum]

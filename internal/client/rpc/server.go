@@ -108,7 +108,12 @@ func (s *Server) Serve(ctx context.Context) (*stdio.Stop, error) {
 
 func (s *Server) shutDown(stop stdio.Stop) error {
 	return stdio.Shutdown{
-		Close: s.Sessions.CloseAll, Hurry: stdio.Hurry(s.Sessions.All), Drain: s.drain, Stops: s.Stops, Exit: s.Exit, Timeout: s.CloseTimeout,
+		Close:   s.Sessions.CloseAll,
+		Hurry:   stdio.Hurry(s.Sessions.All),
+		Drain:   s.drain,
+		Stops:   s.Stops,
+		Exit:    s.Exit,
+		Timeout: s.CloseTimeout,
 	}.Run(stop)
 }
 

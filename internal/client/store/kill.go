@@ -35,7 +35,11 @@ func KillJob(ctx context.Context, dataDir, name string) (j Job, ended []event.Pr
 	case errors.Is(err, proc.ErrNotFound):
 		return j, nil, j.errUnseen()
 	case len(left) > 0:
-		return j, ended, fmt.Errorf("cannot end all processes of job %s: %s; the others ended", j.Name(), ProcessNames(left))
+		return j, ended, fmt.Errorf(
+			"cannot end all processes of job %s: %s; the others ended",
+			j.Name(),
+			ProcessNames(left),
+		)
 	case err == nil && j.State == JobRunning:
 		j.awaitRecord(ctx, dataDir)
 	}
@@ -50,7 +54,9 @@ func (j Job) errUnseen() error {
 	}
 	return fmt.Errorf(
 		"cannot end job %s from here: process %d may no longer be the job's; nothing was signalled; %s, or have the model end the job",
-		j.Name(), j.PID, next,
+		j.Name(),
+		j.PID,
+		next,
 	)
 }
 

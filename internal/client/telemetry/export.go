@@ -94,9 +94,13 @@ func (x *Exporter) describe() *resource.Resource {
 	var instance [16]byte
 	_, _ = rand.Read(instance[:]) // never fails
 	all := map[string]string{
-		"service.name": "settle", "service.version": x.source.Version, "service.instance.id": hex.EncodeToString(instance[:]),
-		"telemetry.sdk.name": "opentelemetry", "telemetry.sdk.language": "go", "telemetry.sdk.version": otel.Version(),
-		"os.type": runtime.GOOS,
+		"service.name":           "settle",
+		"service.version":        x.source.Version,
+		"service.instance.id":    hex.EncodeToString(instance[:]),
+		"telemetry.sdk.name":     "opentelemetry",
+		"telemetry.sdk.language": "go",
+		"telemetry.sdk.version":  otel.Version(),
+		"os.type":                runtime.GOOS,
 	}
 	maps.Copy(all, x.settings.Resource)
 	var attributes []attribute.KeyValue

@@ -31,7 +31,9 @@ func (x *Exporter) measurements(now time.Time) *metricspb.MetricsData {
 			m.Data = &metricspb.Metric_Gauge{Gauge: &metricspb.Gauge{DataPoints: numbers(f.Samples, began, at)}}
 		default:
 			m.Data = &metricspb.Metric_Sum{Sum: &metricspb.Sum{
-				AggregationTemporality: cumulative, IsMonotonic: f.Type == "counter", DataPoints: numbers(f.Samples, began, at),
+				AggregationTemporality: cumulative,
+				IsMonotonic:            f.Type == "counter",
+				DataPoints:             numbers(f.Samples, began, at),
 			}}
 		}
 		all = append(all, m)

@@ -82,7 +82,11 @@ func (x *Exporter) post(ctx context.Context, to *Endpoint, body []byte) (wait ti
 		return max(transport.RetryAfter(resp.Header, time.Now), 0), errors.New(resp.Status)
 	}
 	if at, failed := resp.Location(); failed == nil && resp.StatusCode/100 == 3 {
-		return -1, fmt.Errorf("%s: the redirect to %s is not followed; check the endpoint", resp.Status, masked(at.String()))
+		return -1, fmt.Errorf(
+			"%s: the redirect to %s is not followed; check the endpoint",
+			resp.Status,
+			masked(at.String()),
+		)
 	}
 	return -1, errors.Join(errors.New(resp.Status), err)
 }

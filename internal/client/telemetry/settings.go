@@ -169,7 +169,15 @@ func (r *reader) headers(variable string) map[string]string {
 	all := r.pairs(variable)
 	for name, value := range all {
 		switch strings.ToLower(name) {
-		case "connection", "content-encoding", "content-length", "content-type", "host", "te", "trailer", "transfer-encoding", "upgrade":
+		case "connection",
+			"content-encoding",
+			"content-length",
+			"content-type",
+			"host",
+			"te",
+			"trailer",
+			"transfer-encoding",
+			"upgrade":
 			r.fail(variable + ": leave out " + strings.ToLower(name) + ", which settle sets itself")
 		}
 		// https://www.rfc-editor.org/rfc/rfc9110#section-5.5
@@ -190,7 +198,10 @@ func (r *reader) pairs(variable string) map[string]string {
 		}
 		name, value, found := strings.Cut(pair, "=")
 		value, err := url.PathUnescape(strings.TrimSpace(value))
-		if name = strings.TrimSpace(name); !found || err != nil || !isToken(name) || strings.ContainsAny(value, "\r\n\x00") {
+		if name = strings.TrimSpace(
+			name,
+		); !found || err != nil || !isToken(name) ||
+			strings.ContainsAny(value, "\r\n\x00") {
 			r.fail(variable + ": use NAME=VALUE, separated by commas, with %XX for special characters")
 			continue
 		}

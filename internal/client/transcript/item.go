@@ -122,14 +122,29 @@ func (t *Transcript) end(p *pending, what What) {
 func eventsOf(i *event.Item) []event.Event {
 	content := i.Content()
 	e := event.Event{V: event.Version, At: i.BegunAt, Turn: i.Turn, Attempt: i.Attempt, Item: i.ID}
-	e.Data = event.ItemStarted{Type: i.Type(), ProviderID: content.ProviderID, CallID: content.CallID, Name: content.Name}
+	e.Data = event.ItemStarted{
+		Type:       i.Type(),
+		ProviderID: content.ProviderID,
+		CallID:     content.CallID,
+		Name:       content.Name,
+	}
 	out := []event.Event{e}
 	if i.Ready {
-		e.Data = event.CallReady{Name: content.Name, CallID: content.CallID, Arguments: content.Arguments, Seal: content.Seal}
+		e.Data = event.CallReady{
+			Name:      content.Name,
+			CallID:    content.CallID,
+			Arguments: content.Arguments,
+			Seal:      content.Seal,
+		}
 		out = append(out, e)
 	}
 	if i.Status != event.ItemOpen {
-		e.At, e.Data = i.EndedAt, event.ItemEnded{Status: i.Status, Effects: i.Effects, Cause: i.Cause, Content: content}
+		e.At, e.Data = i.EndedAt, event.ItemEnded{
+			Status:  i.Status,
+			Effects: i.Effects,
+			Cause:   i.Cause,
+			Content: content,
+		}
 		out = append(out, e)
 	}
 	return out

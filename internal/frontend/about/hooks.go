@@ -24,8 +24,15 @@ type hookLine struct {
 func hookLines(list []assemble.ConfiguredHook, mask *redact.Redactor) (lines []hookLine) {
 	for _, h := range list {
 		lines = append(lines, hookLine{
-			Event: string(h.Event), Matcher: h.Matcher, Command: mask.Diagnostic(h.Line()), TimeoutMS: h.Limit.Milliseconds(),
-			State: h.State, Error: h.Broken, From: h.Origin.String(),
+			Event: string(
+				h.Event,
+			),
+			Matcher:   h.Matcher,
+			Command:   mask.Diagnostic(h.Line()),
+			TimeoutMS: h.Limit.Milliseconds(),
+			State:     h.State,
+			Error:     h.Broken,
+			From:      h.Origin.String(),
 		})
 	}
 	return lines

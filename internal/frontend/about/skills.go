@@ -38,8 +38,19 @@ type skillLine struct {
 func (l SkillList) lines() (out []skillLine) {
 	for _, s := range l.Skills.Skills {
 		line := skillLine{
-			Kind: "skill", Name: s.Name, Description: s.About, Path: s.Path, Scope: scope(s.Project), Hint: s.Hint, Model: s.Model, User: s.User,
-			License: s.License, Compatibility: s.Compatibility, Metadata: s.Metadata, AllowedTools: s.AllowedTools, Warnings: s.Warnings,
+			Kind:          "skill",
+			Name:          s.Name,
+			Description:   s.About,
+			Path:          s.Path,
+			Scope:         scope(s.Project),
+			Hint:          s.Hint,
+			Model:         s.Model,
+			User:          s.User,
+			License:       s.License,
+			Compatibility: s.Compatibility,
+			Metadata:      s.Metadata,
+			AllowedTools:  s.AllowedTools,
+			Warnings:      s.Warnings,
 		}
 		if len(s.AllowedTools) > 0 {
 			line.Warnings = append(
@@ -52,7 +63,14 @@ func (l SkillList) lines() (out []skillLine) {
 	for _, c := range l.Commands.List {
 		if !c.Skill {
 			line := skillLine{
-				Kind: "command", Name: c.Name, Description: c.About, Path: c.Path, Scope: scope(c.Project), Hint: c.Hint, User: true, Warnings: c.Warnings,
+				Kind:        "command",
+				Name:        c.Name,
+				Description: c.About,
+				Path:        c.Path,
+				Scope:       scope(c.Project),
+				Hint:        c.Hint,
+				User:        true,
+				Warnings:    c.Warnings,
 			}
 			if c.Server != "" {
 				line.Server, line.Scope = c.Server, "server"
@@ -106,7 +124,12 @@ func Skills(to io.Writer, list SkillList) error {
 		}
 		tables[l.Kind] = append(
 			tables[l.Kind],
-			[]string{name, l.Scope, terminal.Short(l.Description, 60), terminal.OneLine(cmp.Or(l.Path, "MCP server "+l.Server))},
+			[]string{
+				name,
+				l.Scope,
+				terminal.Short(l.Description, 60),
+				terminal.OneLine(cmp.Or(l.Path, "MCP server "+l.Server)),
+			},
 		)
 		for _, w := range l.Warnings {
 			notes = append(notes, name+": "+w)

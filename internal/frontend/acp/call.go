@@ -23,7 +23,12 @@ type call struct {
 
 func newCall(ses *session, item *event.Item) *call {
 	name := item.Content().Name
-	return &call{item: item, dir: ses.opened.Spec.Dir, title: name, terminal: name == "shell" && ses.can.Meta.TerminalOutput}
+	return &call{
+		item:     item,
+		dir:      ses.opened.Spec.Dir,
+		title:    name,
+		terminal: name == "shell" && ses.can.Meta.TerminalOutput,
+	}
 }
 
 func (c *call) view() toolview.Call { return transcript.CallOf(c.item, c.dir) }

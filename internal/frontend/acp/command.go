@@ -44,7 +44,9 @@ func (ses *session) offerChanged() {
 		return
 	}
 	ses.offered.last = string(raw)
-	_ = ses.tell(object{"sessionUpdate": "available_commands_update", "availableCommands": available}) // follow notices a closed output
+	_ = ses.tell(
+		object{"sessionUpdate": "available_commands_update", "availableCommands": available},
+	) // follow notices a closed output
 }
 
 // listed is called when an MCP server has listed its prompts.

@@ -13,7 +13,11 @@ import (
 func (ses *session) modeChoices() []choice {
 	all := []choice{
 		{"ask", "Ask", "Asks before calls that could change something"},
-		{"accept-edits", "Accept edits", "Edits files without asking, and asks about everything else that could change something"},
+		{
+			"accept-edits",
+			"Accept edits",
+			"Edits files without asking, and asks about everything else that could change something",
+		},
 		{"read-only", "Read only", "Refuses calls that could change something"},
 		{"allow", "Allow everything", "Runs every call without asking"},
 	}
@@ -41,12 +45,25 @@ func (ses *session) options() []object {
 	return []object{
 		option("mode", "Mode", "mode", ses.policy.Mode().Name, ses.modeChoices()),
 		option("model", "Model", "model", now.FullName(), named(ses.models(now.FullName()))),
-		option("effort", "Effort", "thought_level", cmp.Or(now.Effort, byDefault), named(append([]string{byDefault}, catalog.Efforts()...))),
+		option(
+			"effort",
+			"Effort",
+			"thought_level",
+			cmp.Or(now.Effort, byDefault),
+			named(append([]string{byDefault}, catalog.Efforts()...)),
+		),
 	}
 }
 
 func option(id, name, category, current string, choices []choice) object {
-	return object{"id": id, "name": name, "category": category, "type": "select", "currentValue": current, "options": choices}
+	return object{
+		"id":           id,
+		"name":         name,
+		"category":     category,
+		"type":         "select",
+		"currentValue": current,
+		"options":      choices,
+	}
 }
 
 // named are choices that are called by their values.
@@ -70,7 +87,8 @@ func (ses *session) models(now string) []string {
 		all = append(all, name)
 	}
 	for name, p := range r.Providers {
-		if p.Model != "" && p.BaseURL != "" && (p.KeyEnv == "" || ses.Sessions.Base.Getenv(p.KeyEnv) != "" || len(p.KeyCommand) > 0) {
+		if p.Model != "" && p.BaseURL != "" &&
+			(p.KeyEnv == "" || ses.Sessions.Base.Getenv(p.KeyEnv) != "" || len(p.KeyCommand) > 0) {
 			all = append(all, name+"/"+p.Model)
 		}
 	}
@@ -95,7 +113,11 @@ func (ses *session) setMode(name string) error {
 		return invalid("%v", err)
 	}
 	if !assemble.Within(ses.ceiling, m) {
-		return invalid("the mode %q allows more than the user configured (permission %q); nothing was changed; a client can only choose a stricter one", name, ses.ceiling)
+		return invalid(
+			"the mode %q allows more than the user configured (permission %q); nothing was changed; a client can only choose a stricter one",
+			name,
+			ses.ceiling,
+		)
 	}
 	ses.policy.Set(m)
 	return nil

@@ -141,7 +141,9 @@ func (ses *session) turnStarted(c transcript.Change) {
 	}
 	title := catalogue.Title(*c.State)
 	ses.titled = title != ""
-	ses.send(object{"sessionUpdate": "session_info_update", "title": title, "updatedAt": c.Event.At.Format(time.RFC3339)})
+	ses.send(
+		object{"sessionUpdate": "session_info_update", "title": title, "updatedAt": c.Event.At.Format(time.RFC3339)},
+	)
 }
 
 // attemptEnded reports the usage of a model request, and its retry.

@@ -27,7 +27,10 @@ func (s *Server) list(ctx context.Context, in listParams) (any, error) {
 	if in.Cursor != "" {
 		at := slices.IndexFunc(all, func(e catalogue.Entry) bool { return e.Session == in.Cursor })
 		if at < 0 {
-			return nil, invalid("the cursor %q does not belong to this list any more; list again from the start", in.Cursor)
+			return nil, invalid(
+				"the cursor %q does not belong to this list any more; list again from the start",
+				in.Cursor,
+			)
 		}
 		all = all[at+1:]
 	}
@@ -38,7 +41,10 @@ func (s *Server) list(ctx context.Context, in listParams) (any, error) {
 	}
 	listed := []object{}
 	for _, e := range all {
-		listed = append(listed, object{"sessionId": e.Session, "cwd": e.Dir, "title": e.Title, "updatedAt": e.Updated.Format(time.RFC3339)})
+		listed = append(
+			listed,
+			object{"sessionId": e.Session, "cwd": e.Dir, "title": e.Title, "updatedAt": e.Updated.Format(time.RFC3339)},
+		)
 	}
 	result["sessions"] = listed
 	return result, nil
@@ -56,7 +62,10 @@ func (s *Server) kept(ctx context.Context, cwd string) ([]catalogue.Entry, error
 		return nil, err
 	}
 	entries, err := store.List(ctx, data, q)
-	return slices.DeleteFunc(entries, func(e catalogue.Entry) bool { return e.Title == "" || !filepath.IsAbs(e.Dir) }), err
+	return slices.DeleteFunc(
+		entries,
+		func(e catalogue.Entry) bool { return e.Title == "" || !filepath.IsAbs(e.Dir) },
+	), err
 }
 
 // deleteSession closes a session, if it is open, and deletes what is kept of it.

@@ -34,7 +34,13 @@ func (ses *session) ask(ctx context.Context, q asker.Question) asker.Asked {
 	if ses.gone != nil || c == nil && q.Child == "" {
 		return nil
 	}
-	call := toolCall{ID: q.Approval, Title: q.Title, Kind: "other", Status: "pending", Content: []object{contentBlock(codeBlock(asker.Words(q.ApprovalRequested)))}}
+	call := toolCall{
+		ID:      q.Approval,
+		Title:   q.Title,
+		Kind:    "other",
+		Status:  "pending",
+		Content: []object{contentBlock(codeBlock(asker.Words(q.ApprovalRequested)))},
+	}
 	if c != nil { // else it is of a child in the background, whose call is over
 		c.title = cmp.Or(q.Title, c.title)
 		call = c.asking(q.ApprovalRequested)
@@ -54,7 +60,14 @@ func (ses *session) ask(ctx context.Context, q asker.Question) asker.Asked {
 // format, and the whole call as text.
 func (c *call) asking(d event.ApprovalRequested) toolCall {
 	view := c.view()
-	t := toolCall{ID: c.item.ID, Title: c.title, Kind: kindOf(view.Tool), Status: "pending", RawInput: view.Arguments, Locations: locations(view)}
+	t := toolCall{
+		ID:        c.item.ID,
+		Title:     c.title,
+		Kind:      kindOf(view.Tool),
+		Status:    "pending",
+		RawInput:  view.Arguments,
+		Locations: locations(view),
+	}
 	t.Content = append(diffs(view, d.Detail), contentBlock(codeBlock(asker.Words(d))))
 	return t
 }
@@ -63,15 +76,26 @@ func (c *call) asking(d event.ApprovalRequested) toolCall {
 // with the outcome "cancelled", or with the error of a request that was.
 func verdict(got permissionResult, err error) (asker.Answer, error) {
 	var refused *jsonrpc.Error
-	isCancelled := errors.As(err, &refused) && refused.Code == jsonrpc.CodeCancelled || got.Outcome.Outcome == "cancelled"
-	verdicts := map[string]event.Verdict{allowOnce: event.Approved, allowAlways: event.ApprovedSession, rejectOnce: event.Denied}
+	isCancelled := errors.As(err, &refused) && refused.Code == jsonrpc.CodeCancelled ||
+		got.Outcome.Outcome == "cancelled"
+	verdicts := map[string]event.Verdict{
+		allowOnce:   event.Approved,
+		allowAlways: event.ApprovedSession,
+		rejectOnce:  event.Denied,
+	}
 	switch known := verdicts[got.Outcome.OptionID]; {
 	case isCancelled:
 		return asker.Answer{Verdict: event.ApprovalAborted}, nil
 	case err != nil:
 		return asker.Answer{}, err
 	case known == "":
-		return asker.Answer{Verdict: event.Denied, Message: fmt.Sprintf("The client answered with something that it was not offered: %q.", got.Outcome.OptionID)}, nil
+		return asker.Answer{
+			Verdict: event.Denied,
+			Message: fmt.Sprintf(
+				"The client answered with something that it was not offered: %q.",
+				got.Outcome.OptionID,
+			),
+		}, nil
 	default:
 		return asker.Answer{Verdict: known}, nil
 	}
@@ -84,7 +108,12 @@ func (ses *session) fill(ctx context.Context, q asker.Question) asker.Asked {
 	if ses.gone != nil || q.Form.URL != "" && can.URL == nil || q.Form.URL == "" && can.Form == nil {
 		return asker.NoForms()
 	}
-	request := object{"sessionId": ses.id, "toolCallId": q.Item, "mode": asker.Mode(*q.Form), "message": q.Form.Server + ": " + q.Form.Message}
+	request := object{
+		"sessionId":  ses.id,
+		"toolCallId": q.Item,
+		"mode":       asker.Mode(*q.Form),
+		"message":    q.Form.Server + ": " + q.Form.Message,
+	}
 	if q.Form.URL != "" {
 		request["url"], request["elicitationId"] = q.Form.URL, q.Approval
 	} else {

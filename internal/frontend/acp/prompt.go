@@ -71,7 +71,14 @@ func (s *Server) submit(e *entry) {
 // give submits a prompt to the session, expanded if it is a command.
 func (s *Server) give(ses *session, e *entry) {
 	p := e.Request
-	_, err := ses.opened.Submit(p.ctx, p.text, settle.WithID(e.Key), settle.WithImages(p.images...), settle.From(s.Client()), commands.Expander(ses.opened.Commands()))
+	_, err := ses.opened.Submit(
+		p.ctx,
+		p.text,
+		settle.WithID(e.Key),
+		settle.WithImages(p.images...),
+		settle.From(s.Client()),
+		commands.Expander(ses.opened.Commands()),
+	)
 	failed, cause := (*commands.FailedError)(nil), (*event.Cause)(nil)
 	switch {
 	case errors.As(err, &failed):

@@ -35,7 +35,13 @@ func (ses *session) replayInput(in event.Input) {
 		ses.send(chunk{Update: userChunk, Content: said(in.Text), MessageID: in.ID})
 	}
 	for _, i := range in.Images {
-		ses.send(chunk{Update: userChunk, Content: object{"type": "image", "mimeType": i.MediaType, "data": i.Data}, MessageID: in.ID})
+		ses.send(
+			chunk{
+				Update:    userChunk,
+				Content:   object{"type": "image", "mimeType": i.MediaType, "data": i.Data},
+				MessageID: in.ID,
+			},
+		)
 	}
 }
 

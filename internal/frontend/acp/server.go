@@ -28,7 +28,10 @@ func Serve(ctx context.Context, o rpc.Options) error {
 	s := &Server{}
 	s.can.Store(&clientCapabilities{})
 	s.Server = rpc.New(o, rpc.Protocol{
-		Dialect: jsonrpc.V2, Handler: s, Refusal: refusal, Busy: jsonrpc.Errorf(jsonrpc.CodeInternal, "settle is busy: too many requests are open"),
+		Dialect: jsonrpc.V2,
+		Handler: s,
+		Refusal: refusal,
+		Busy:    jsonrpc.Errorf(jsonrpc.CodeInternal, "settle is busy: too many requests are open"),
 	})
 	_, err := s.Server.Serve(ctx)
 	return err
@@ -116,7 +119,10 @@ func (s *Server) initialize(r *jsonrpc.Request) {
 }
 
 func (s *Server) authenticate(_ context.Context, in authenticateParams) (any, error) {
-	return nil, invalid("there is no way %q to authenticate: settle takes keys from the environment and its configuration", in.MethodID)
+	return nil, invalid(
+		"there is no way %q to authenticate: settle takes keys from the environment and its configuration",
+		in.MethodID,
+	)
 }
 
 // find returns a session that the client has open.
@@ -124,5 +130,9 @@ func (s *Server) find(id string) (*session, error) {
 	if found := s.sessions.Get(id); found != nil {
 		return found, nil
 	}
-	return nil, jsonrpc.Errorf(codeNotFound, "there is no open session %q; session/new, session/load and session/resume open one", id)
+	return nil, jsonrpc.Errorf(
+		codeNotFound,
+		"there is no open session %q; session/new, session/load and session/resume open one",
+		id,
+	)
 }

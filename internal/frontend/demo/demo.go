@@ -128,16 +128,25 @@ func (d *demo) play(
 ) (int, error) {
 	getenv := func(name string) string { return lookUp(d.Environ, name) }
 	settings, err := config.Load(config.Input{
-		Dir: d.work(), Getenv: getenv, Flags: map[string]string{"data_dir": d.data()}, ProjectConfig: config.IgnoreProject,
+		Dir:           d.work(),
+		Getenv:        getenv,
+		Flags:         map[string]string{"data_dir": d.data()},
+		ProjectConfig: config.IgnoreProject,
 	})
 	if err != nil {
 		return stdio.CodeFailed, err
 	}
 	a, err := assemble.New(ctx, assemble.Options{
-		Settings: settings, Dir: d.work(), Environ: d.Environ, Getenv: getenv, Version: d.Version,
+		Settings:          settings,
+		Dir:               d.work(),
+		Environ:           d.Environ,
+		Getenv:            getenv,
+		Version:           d.Version,
 		HostOptions:       assemble.HostOptions{Frontend: "demo"},
 		PermissionOptions: assemble.PermissionOptions{Permission: settle.Allow},
-		ModelOptions:      assemble.ModelOptions{Model: model.Config{Provider: m, ProviderName: "script", Name: "script"}},
+		ModelOptions: assemble.ModelOptions{
+			Model: model.Config{Provider: m, ProviderName: "script", Name: "script"},
+		},
 	})
 	if err != nil {
 		return stdio.CodeFailed, err

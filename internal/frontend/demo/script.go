@@ -21,7 +21,9 @@ const wordDelay = 15 * time.Millisecond
 func first() *script.Model {
 	return script.New(
 		script.Turn(
-			spokenText("I am a script, not a language model; everything else here is real. First, two commands at once."),
+			spokenText(
+				"I am a script, not a language model; everything else here is real. First, two commands at once.",
+			),
 			script.Call("shell", `{"command":"sleep 0.5; ls"}`),
 			script.Call("shell", `{"command":"sleep 0.3; date"}`),
 		),
@@ -45,7 +47,9 @@ func second() *script.Model {
 			}
 		}
 		result = strings.Join(strings.Fields(result), " ")
-		return spokenText(fmt.Sprintf("I continue from the log. It has this result for the interrupted command: %q", result))
+		return spokenText(
+			fmt.Sprintf("I continue from the log. It has this result for the interrupted command: %q", result),
+		)
 	}))
 }
 

@@ -73,7 +73,8 @@ func cancelledID(raw json.RawMessage) (id jsonrpc.ID, ok bool) {
 		RequestID json.RawMessage `json:"requestId"`
 	}
 	var value any
-	if json.Unmarshal(raw, &params) != nil || !canAnswer(params.RequestID) || json.Unmarshal(params.RequestID, &value) != nil {
+	if json.Unmarshal(raw, &params) != nil || !canAnswer(params.RequestID) ||
+		json.Unmarshal(params.RequestID, &value) != nil {
 		return id, false
 	}
 	id, err := jsonrpc.MakeID(value)

@@ -52,5 +52,6 @@ func (c *client) asks() bool {
 // opens reports whether the client opens pages.
 func (c *client) opens() bool {
 	p := c.session.InitializeParams()
-	return p != nil && p.Capabilities != nil && p.Capabilities.Elicitation != nil && p.Capabilities.Elicitation.URL != nil
+	return p != nil && p.Capabilities != nil && p.Capabilities.Elicitation != nil &&
+		p.Capabilities.Elicitation.URL != nil
 }

@@ -57,7 +57,10 @@ func newConn(in io.Reader, out io.Writer) *conn {
 	c := &conn{in: make(chan incoming), eof: make(chan struct{}), stop: make(chan struct{}), lost: make(chan struct{})}
 	c.out = stdio.NewOutput(out, func(error) { close(c.lost) })
 	c.finish = sync.OnceFunc(func() { close(c.stop) })
-	go scope.Shield(func(error) { c.finish() }, func() { c.receive(jsonrpc.NewLineReader(in, maxLine)) })() // ends with the input or with finish; a read that blocks ends with the process
+	go scope.Shield(
+		func(error) { c.finish() },
+		func() { c.receive(jsonrpc.NewLineReader(in, maxLine)) },
+	)() // ends with the input or with finish; a read that blocks ends with the process
 	return c
 }
 
@@ -105,7 +108,11 @@ func (c *conn) Read(ctx context.Context) (sdkrpc.Message, error) {
 			return nil, io.EOF
 		}
 		if got.line.Cut {
-			c.refuse(nil, sdkrpc.CodeInvalidRequest, fmt.Sprintf("the message has more than %d bytes; nothing was done", maxLine))
+			c.refuse(
+				nil,
+				sdkrpc.CodeInvalidRequest,
+				fmt.Sprintf("the message has more than %d bytes; nothing was done", maxLine),
+			)
 			continue
 		}
 		if msg := c.decode(got.line.Text); msg != nil && c.take(msg) {
@@ -167,7 +174,11 @@ func (c *conn) begin(req *sdkrpc.Request) bool {
 		return true // the SDK drops it: the client would take an answer for the first request's
 	case one == nil:
 		_ = c.write(&sdkrpc.Response{ID: req.ID, Error: &sdkrpc.Error{
-			Code: codeBusy, Message: fmt.Sprintf("%d requests are already waiting for an answer; nothing was done; try again later", maxCalls),
+			Code: codeBusy,
+			Message: fmt.Sprintf(
+				"%d requests are already waiting for an answer; nothing was done; try again later",
+				maxCalls,
+			),
 		}})
 		return false
 	case req.Method == methodCall:

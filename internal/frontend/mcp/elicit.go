@@ -37,16 +37,28 @@ const policyAsk = string(settle.Ask)
 // ask has the client's user asked about a call, by elicitation.
 func (t *task) ask(_ context.Context, q asker.Question) asker.Asked {
 	if !t.client.asks() {
-		return asker.Nobody(policyAsk, "the policy is ask, and no person can be asked: the client takes no elicitations")
+		return asker.Nobody(
+			policyAsk,
+			"the policy is ask, and no person can be asked: the client takes no elicitations",
+		)
 	}
 	return asker.Await(func(ctx context.Context) (asker.Answer, error) {
 		res, err := t.client.session.Elicit(ctx, &sdk.ElicitParams{
-			Mode: "form", Message: "Allow this call?\n\n" + asker.Words(q.ApprovalRequested), RequestedSchema: json.RawMessage(form),
-			Meta: sdk.Meta{"settle/session": t.opened.ID(), "settle/approval": q.Approval, "settle/tool": q.Tool, "settle/detail": q.Detail},
+			Mode:            "form",
+			Message:         "Allow this call?\n\n" + asker.Words(q.ApprovalRequested),
+			RequestedSchema: json.RawMessage(form),
+			Meta: sdk.Meta{
+				"settle/session":  t.opened.ID(),
+				"settle/approval": q.Approval,
+				"settle/tool":     q.Tool,
+				"settle/detail":   q.Detail,
+			},
 		})
 		if err != nil {
 			return asker.Answer{
-				Verdict: event.Denied, Policy: policyAsk, Message: "the policy is ask, and the client could not be asked: " + err.Error(),
+				Verdict: event.Denied,
+				Policy:  policyAsk,
+				Message: "the policy is ask, and the client could not be asked: " + err.Error(),
 			}, context.Cause(ctx)
 		}
 		return answerOf(res), nil
@@ -81,8 +93,12 @@ func (t *task) fill(_ context.Context, q asker.Question) asker.Asked {
 	}
 	return asker.Await(func(ctx context.Context) (asker.Answer, error) {
 		p := &sdk.ElicitParams{
-			Mode: asker.Mode(*q.Form), Message: "The MCP server " + q.Form.Server + " asks: " + q.Form.Message, URL: q.Form.URL,
-			Meta: sdk.Meta{"settle/session": t.opened.ID(), "settle/approval": q.Approval, "settle/tool": q.Tool},
+			Mode: asker.Mode(
+				*q.Form,
+			),
+			Message: "The MCP server " + q.Form.Server + " asks: " + q.Form.Message,
+			URL:     q.Form.URL,
+			Meta:    sdk.Meta{"settle/session": t.opened.ID(), "settle/approval": q.Approval, "settle/tool": q.Tool},
 		}
 		if p.URL == "" {
 			p.RequestedSchema = q.Form.Schema

@@ -55,7 +55,9 @@ func New(o Options) *Frontend {
 	f.server = sdk.NewServer(
 		&sdk.Implementation{Name: "settle", Title: "settle", Version: o.Version},
 		&sdk.ServerOptions{
-			Instructions: instructions, Logger: o.Logger, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+			Instructions:              instructions,
+			Logger:                    o.Logger,
+			Capabilities:              &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 			SupportedProtocolVersions: versions(),
 		})
 	f.addTools()

@@ -43,7 +43,16 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	l.Limits = l.WithDefaults()
-	l.Sessions, l.BodyBytes, l.SessionTimeout = cmp.Or(l.Sessions, 1024), cmp.Or(l.BodyBytes, maxLine), cmp.Or(l.SessionTimeout, time.Hour)
+	l.Sessions, l.BodyBytes, l.SessionTimeout = cmp.Or(
+		l.Sessions,
+		1024,
+	), cmp.Or(
+		l.BodyBytes,
+		maxLine,
+	), cmp.Or(
+		l.SessionTimeout,
+		time.Hour,
+	)
 	return l
 }
 
@@ -97,7 +106,12 @@ func (f *Frontend) leave(session string) {
 	}
 	var wg sync.WaitGroup
 	for _, e := range c.tasks.Close() {
-		wg.Go(scope.Shield(scope.Log(f.Logger, nil, "ending a request panicked"), func() { e.Request.end(context.Background()) })) // ends with the turn
+		wg.Go(
+			scope.Shield(
+				scope.Log(f.Logger, nil, "ending a request panicked"),
+				func() { e.Request.end(context.Background()) },
+			),
+		) // ends with the turn
 	}
 	wg.Wait()
 }
@@ -119,10 +133,16 @@ func (e *Endpoint) prepare() {
 		e.hurry = func(context.Context, stdio.Stop) {}
 	}
 	e.door = guard.NewDoor(e.Token, e.Limits.Rate, e.Limits.Burst)
-	e.protocol = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return e.Server }, &sdk.StreamableHTTPOptions{
-		Logger: e.Logger, EventStore: &eventStore{sdk.NewMemoryEventStore(nil), &e.calls}, SessionTimeout: e.Limits.SessionTimeout,
-		MaxRequestBodyBytes: e.Limits.BodyBytes, DisableLocalhostProtection: true, // Names does that
-	})
+	e.protocol = sdk.NewStreamableHTTPHandler(
+		func(*http.Request) *sdk.Server { return e.Server },
+		&sdk.StreamableHTTPOptions{
+			Logger:                     e.Logger,
+			EventStore:                 &eventStore{sdk.NewMemoryEventStore(nil), &e.calls},
+			SessionTimeout:             e.Limits.SessionTimeout,
+			MaxRequestBodyBytes:        e.Limits.BodyBytes,
+			DisableLocalhostProtection: true, // Names does that
+		},
+	)
 }
 
 // ServeHTTP implements [http.Handler]: it lets in what may come in.
@@ -173,7 +193,9 @@ func (e *Endpoint) admit(r *http.Request) (status int, why string) {
 		return http.StatusUnauthorized, `the token is missing or wrong; use the header "Authorization: Bearer TOKEN" with the token that "settle mcp" printed`
 	}
 	if r.Method == http.MethodPost && r.Header.Get(headerSession) == "" && e.sessions() >= e.Limits.Sessions {
-		return http.StatusServiceUnavailable, "there are " + strconv.Itoa(e.Limits.Sessions) + " sessions of the protocol already; end one with DELETE"
+		return http.StatusServiceUnavailable, "there are " + strconv.Itoa(
+			e.Limits.Sessions,
+		) + " sessions of the protocol already; end one with DELETE"
 	}
 	return 0, ""
 }
@@ -237,10 +259,14 @@ func (e *Endpoint) take(session string, body []byte) *call {
 // what did not end in time.
 func (e *Endpoint) Serve(l net.Listener, stops <-chan stdio.Stop) error {
 	e.once.Do(e.prepare)
-	return guard.Serve(l, e.Limits.Server(e, e.Logger), stdio.Shutdown{Close: e.Close, Hurry: e.hurry, Stops: stops, Drain: func(ctx context.Context) {
-		e.calls.Drain(ctx) // the SDK does not answer once it closes
-		for s := range e.Server.Sessions() {
-			go func() { _ = s.Close() }() // ends when its requests are answered, or with the process
-		}
-	}})
+	return guard.Serve(
+		l,
+		e.Limits.Server(e, e.Logger),
+		stdio.Shutdown{Close: e.Close, Hurry: e.hurry, Stops: stops, Drain: func(ctx context.Context) {
+			e.calls.Drain(ctx) // the SDK does not answer once it closes
+			for s := range e.Server.Sessions() {
+				go func() { _ = s.Close() }() // ends when its requests are answered, or with the process
+			}
+		}},
+	)
 }

@@ -46,7 +46,11 @@ func targetIn(s *assemble.Opened) (t target, running bool) {
 
 // interrupt is the tool. It is answered when the turn has ended, or at once if
 // nothing runs.
-func (f *Frontend) interrupt(ctx context.Context, req *sdk.CallToolRequest, in interruptInput) (*sdk.CallToolResult, *interruptResult, error) {
+func (f *Frontend) interrupt(
+	ctx context.Context,
+	req *sdk.CallToolRequest,
+	in interruptInput,
+) (*sdk.CallToolResult, *interruptResult, error) {
 	c := f.client(req.Session)
 	targets, err := f.targets(ctx, c, in.Session)
 	if err != nil {
@@ -68,7 +72,11 @@ func (f *Frontend) targets(ctx context.Context, c *client, session string) ([]ta
 	if session == "" {
 		for _, e := range c.tasks.Open() {
 			t, running := targetIn(e.Request.opened)
-			if running && !slices.ContainsFunc(all, func(known target) bool { return known.input == t.input && known.session.ID() == t.session.ID() }) {
+			if running &&
+				!slices.ContainsFunc(
+					all,
+					func(known target) bool { return known.input == t.input && known.session.ID() == t.session.ID() },
+				) {
 				all = append(all, t)
 			}
 		}
@@ -92,19 +100,24 @@ func (f *Frontend) end(ctx context.Context, targets []target, by string) []turnE
 	var mu sync.Mutex
 	all := []turnEnd{}
 	for _, t := range targets {
-		wg.Go(scope.Shield(scope.Log(f.Logger, nil, "ending a turn panicked", "session", t.session.ID()), func() { // ends with the turn, or with ctx
-			o, err := t.end(ctx, by)
-			if err != nil {
-				f.Logger.Warn("cannot interrupt", "session", t.session.ID(), "error", err)
-				return
-			}
-			if o.Cause == nil {
-				return // it was held, or dropped, before it began
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, turnEnd{t.session.ID(), o.Turn, o.Cause.Outcome, o.Cause.Reason, o.Cause.Error()})
-		}))
+		wg.Go(
+			scope.Shield(
+				scope.Log(f.Logger, nil, "ending a turn panicked", "session", t.session.ID()),
+				func() { // ends with the turn, or with ctx
+					o, err := t.end(ctx, by)
+					if err != nil {
+						f.Logger.Warn("cannot interrupt", "session", t.session.ID(), "error", err)
+						return
+					}
+					if o.Cause == nil {
+						return // it was held, or dropped, before it began
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					all = append(all, turnEnd{t.session.ID(), o.Turn, o.Cause.Outcome, o.Cause.Reason, o.Cause.Error()})
+				},
+			),
+		)
 	}
 	wg.Wait()
 	slices.SortFunc(all, func(a, b turnEnd) int { return cmp.Compare(a.Session, b.Session) })
@@ -121,7 +134,8 @@ func (t target) end(ctx context.Context, by string) (settle.Outcome, error) {
 	closed := settle.Outcome{}
 	t.session.View(func(st event.State) {
 		for _, turn := range slices.Backward(st.Turns) {
-			if turn.Cause != nil && slices.ContainsFunc(turn.Inputs, func(i event.Input) bool { return i.ID == t.input }) {
+			if turn.Cause != nil &&
+				slices.ContainsFunc(turn.Inputs, func(i event.Input) bool { return i.ID == t.input }) {
 				closed = settle.Outcome{Turn: turn.ID, Cause: turn.Cause}
 				return
 			}

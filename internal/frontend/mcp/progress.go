@@ -42,7 +42,13 @@ type progress struct {
 }
 
 func newProgress(ctx context.Context, req *sdk.CallToolRequest, log *slog.Logger) *progress {
-	return &progress{log: log, ctx: ctx, to: req.Session, token: req.Params.GetProgressToken(), calls: map[string]string{}}
+	return &progress{
+		log:   log,
+		ctx:   ctx,
+		to:    req.Session,
+		token: req.Params.GetProgressToken(),
+		calls: map[string]string{},
+	}
 }
 
 // take sends a notification about an event, if the event concerns a client.
@@ -54,11 +60,26 @@ func (p *progress) take(e event.Event) {
 	defer p.mu.Unlock()
 	switch d := e.Data.(type) {
 	case event.TurnStarted:
-		p.say(e, fmt.Sprintf("session %s: turn %s started with %s", e.Session, e.Turn, strings.Trim(d.Provider+"/"+d.Model, "/")))
+		p.say(
+			e,
+			fmt.Sprintf(
+				"session %s: turn %s started with %s",
+				e.Session,
+				e.Turn,
+				strings.Trim(d.Provider+"/"+d.Model, "/"),
+			),
+		)
 		p.activity = "waiting for the model"
 	case event.AttemptEnded:
 		if d.RetryIn != nil && d.Failure != nil {
-			p.say(e, fmt.Sprintf("trying again in %v: %s", (time.Duration(*d.RetryIn)*time.Millisecond).Round(time.Millisecond), d.Failure.Message))
+			p.say(
+				e,
+				fmt.Sprintf(
+					"trying again in %v: %s",
+					(time.Duration(*d.RetryIn)*time.Millisecond).Round(time.Millisecond),
+					d.Failure.Message,
+				),
+			)
 		}
 	case event.ItemStarted:
 		p.texts = 0
@@ -106,7 +127,11 @@ func (p *progress) say(e event.Event, text string) {
 	}
 	p.n++
 	p.spoke = time.Now()
-	params := &sdk.ProgressNotificationParams{ProgressToken: p.token, Progress: float64(p.n), Message: terminal.Short(text, maxProgress)}
+	params := &sdk.ProgressNotificationParams{
+		ProgressToken: p.token,
+		Progress:      float64(p.n),
+		Message:       terminal.Short(text, maxProgress),
+	}
 	if e.Session != "" {
 		params.Meta = sdk.Meta{"settle/session": e.Session, "settle/turn": e.Turn, "settle/seq": e.Seq}
 	}

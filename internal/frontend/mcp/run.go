@@ -17,7 +17,11 @@ import (
 )
 
 // run is the tool: a turn in a new session.
-func (f *Frontend) run(ctx context.Context, req *sdk.CallToolRequest, in runInput) (*sdk.CallToolResult, *result, error) {
+func (f *Frontend) run(
+	ctx context.Context,
+	req *sdk.CallToolRequest,
+	in runInput,
+) (*sdk.CallToolResult, *result, error) {
 	spec, err := f.wish(in)
 	if err != nil {
 		return nil, nil, err
@@ -39,7 +43,11 @@ func (f *Frontend) run(ctx context.Context, req *sdk.CallToolRequest, in runInpu
 }
 
 // reply is the tool: a turn in a session that there is.
-func (f *Frontend) reply(ctx context.Context, req *sdk.CallToolRequest, in replyInput) (*sdk.CallToolResult, *result, error) {
+func (f *Frontend) reply(
+	ctx context.Context,
+	req *sdk.CallToolRequest,
+	in replyInput,
+) (*sdk.CallToolResult, *result, error) {
 	if in.Mode != "" && !knownMode(event.Mode(in.Mode)) {
 		return nil, nil, fmt.Errorf("cannot send an input of mode %q; queue, steer and replace are known", in.Mode)
 	}
@@ -90,7 +98,11 @@ func (f *Frontend) wish(in runInput) (assemble.SessionSpec, error) {
 	}
 	wanted := settle.Permission(in.Permission)
 	if wanted.Strictness() < configured.Strictness() {
-		return w, fmt.Errorf("cannot use the permission %q: the configured policy is %q, and a client can only choose a stricter one (ask, deny); --permission changes it", in.Permission, configured)
+		return w, fmt.Errorf(
+			"cannot use the permission %q: the configured policy is %q, and a client can only choose a stricter one (ask, deny); --permission changes it",
+			in.Permission,
+			configured,
+		)
 	}
 	w.Settings["permission"] = in.Permission
 	return w, nil
@@ -110,7 +122,14 @@ func (f *Frontend) permission(dir string) (settle.Permission, error) {
 
 // do sends an input and follows its turn to the end. Without a result, the
 // input was not accepted.
-func (f *Frontend) do(ctx context.Context, req *sdk.CallToolRequest, s *assemble.Opened, prompt string, schema map[string]any, more ...settle.InputOption) (*sdk.CallToolResult, *result, error) {
+func (f *Frontend) do(
+	ctx context.Context,
+	req *sdk.CallToolRequest,
+	s *assemble.Opened,
+	prompt string,
+	schema map[string]any,
+	more ...settle.InputOption,
+) (*sdk.CallToolResult, *result, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, nil, err // cancelled before it began
 	}
@@ -143,7 +162,10 @@ func (f *Frontend) do(ctx context.Context, req *sdk.CallToolRequest, s *assemble
 	if schema != nil && json.Unmarshal([]byte(out.Answer), &out.Value) != nil {
 		out.Value = nil // the answer has the same content
 	}
-	return &sdk.CallToolResult{IsError: out.Outcome != string(event.Completed), Content: []sdk.Content{&sdk.TextContent{Text: out.text()}}}, out, nil
+	return &sdk.CallToolResult{
+		IsError: out.Outcome != string(event.Completed),
+		Content: []sdk.Content{&sdk.TextContent{Text: out.text()}},
+	}, out, nil
 }
 
 // text is the result for a client that reads no structured ones.

@@ -20,7 +20,11 @@ import (
 const defaultLimit = 50
 
 // status is the tool.
-func (f *Frontend) status(_ context.Context, _ *sdk.CallToolRequest, in statusInput) (*sdk.CallToolResult, *status, error) {
+func (f *Frontend) status(
+	_ context.Context,
+	_ *sdk.CallToolRequest,
+	in statusInput,
+) (*sdk.CallToolResult, *status, error) {
 	var out status
 	if s := f.Sessions.Get(in.Session); s != nil {
 		s.View(func(st event.State) { out = statusOf(st) })
@@ -67,7 +71,11 @@ func statusOf(st event.State) status {
 }
 
 // sessions is the tool.
-func (f *Frontend) sessions(ctx context.Context, _ *sdk.CallToolRequest, in sessionsInput) (*sdk.CallToolResult, *sessions, error) {
+func (f *Frontend) sessions(
+	ctx context.Context,
+	_ *sdk.CallToolRequest,
+	in sessionsInput,
+) (*sdk.CallToolResult, *sessions, error) {
 	if in.Limit < 0 {
 		return nil, nil, fmt.Errorf("cannot list %d sessions", in.Limit)
 	}
@@ -78,7 +86,13 @@ func (f *Frontend) sessions(ctx context.Context, _ *sdk.CallToolRequest, in sess
 	out := &sessions{Sessions: []sessionEntry{}}
 	for _, e := range list {
 		out.Sessions = append(out.Sessions, sessionEntry{
-			Session: e.Session, Title: e.Title, Dir: e.Dir, State: e.State, Outcome: string(e.Outcome), Updated: e.Updated, Problem: e.Problem,
+			Session: e.Session,
+			Title:   e.Title,
+			Dir:     e.Dir,
+			State:   e.State,
+			Outcome: string(e.Outcome),
+			Updated: e.Updated,
+			Problem: e.Problem,
 		})
 	}
 	return nil, out, nil

@@ -35,7 +35,11 @@ func (f *Frontend) Stdio(in io.Reader, out io.Writer, stops <-chan stdio.Stop) e
 		c.admitted()
 	}
 	return stdio.Shutdown{
-		Close: f.Sessions.CloseAll, Hurry: stdio.Hurry(f.Sessions.All), Timeout: stdio.CloseTimeout - time.Since(began), Stops: stops, Exit: f.Exit,
+		Close:   f.Sessions.CloseAll,
+		Hurry:   stdio.Hurry(f.Sessions.All),
+		Timeout: stdio.CloseTimeout - time.Since(began),
+		Stops:   stops,
+		Exit:    f.Exit,
 		Drain: func(ctx context.Context) {
 			c.drain(ctx)
 			c.finish()

@@ -23,13 +23,20 @@ type task struct {
 // follow tells the client of the turn, has it asked, and returns how it ended.
 // ctx is the request's: if the client cancels it, the turn is interrupted.
 func (t *task) follow(ctx context.Context) (*result, error) {
-	forget := context.AfterFunc(ctx, scope.Shield(scope.Log(t.face.Logger, nil, "giving up a task panicked"), func() { t.giveUp(ctx) })) // ends with the turn
+	forget := context.AfterFunc(
+		ctx,
+		scope.Shield(scope.Log(t.face.Logger, nil, "giving up a task panicked"), func() { t.giveUp(ctx) }),
+	) // ends with the turn
 	defer forget()
 	stop := t.progress.beat(ctx)
 	defer stop()
 	asking := asker.New(ctx, asker.Options{
-		Session: t.opened, Ask: t.ask, Fill: t.fill, By: t.client.name, Claims: &t.face.claims,
-		Failed: func(err error) { t.face.Logger.Info("an answer had no effect", "session", t.opened.ID(), "error", err) },
+		Session: t.opened,
+		Ask:     t.ask,
+		Fill:    t.fill,
+		By:      t.client.name,
+		Claims:  &t.face.claims,
+		Failed:  func(err error) { t.face.Logger.Info("an answer had no effect", "session", t.opened.ID(), "error", err) },
 	})
 	defer asking.Close()
 	turn := ""
@@ -63,5 +70,8 @@ func (t *task) end(ctx context.Context) {
 		return // no turn had taken it
 	}
 	// The turn's ending tells what came of it.
-	_, _ = t.opened.Interrupt(context.WithoutCancel(ctx), settle.Interruption{By: t.client.name(), Input: t.turn.Input()})
+	_, _ = t.opened.Interrupt(
+		context.WithoutCancel(ctx),
+		settle.Interruption{By: t.client.name(), Input: t.turn.Input()},
+	)
 }

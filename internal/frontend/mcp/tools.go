@@ -154,7 +154,9 @@ func (f *Frontend) addTools() {
 	changes := &sdk.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes}
 	looks := &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &no}
 	sdk.AddTool(f.server, &sdk.Tool{
-		Name: toolRun, Title: "Run a task", Annotations: changes,
+		Name:        toolRun,
+		Title:       "Run a task",
+		Annotations: changes,
 		Description: "Give a coding agent a task in a directory, in a new session. Answers when the turn has ended: how it ended, the agent's answer and the session's id.",
 	}, f.run)
 	sdk.AddTool(f.server, &sdk.Tool{
@@ -162,7 +164,9 @@ func (f *Frontend) addTools() {
 		Description: "Continue a session with another message. Answers like run.",
 	}, f.reply)
 	sdk.AddTool(f.server, &sdk.Tool{
-		Name: toolInterrupt, Title: "Interrupt", Annotations: &sdk.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no},
+		Name:        toolInterrupt,
+		Title:       "Interrupt",
+		Annotations: &sdk.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no},
 		Description: "End the running turn. Answers with the reason when the turn has ended and none of its processes is left; at once if nothing was running.",
 	}, f.interrupt)
 	sdk.AddTool(f.server, &sdk.Tool{

@@ -99,7 +99,12 @@ func (s *textView) Follow(ctx context.Context, session *settle.Session, cursor u
 	}
 	asks := asker.New(
 		ctx,
-		asker.Options{Session: session, Ask: s.person.ask, Fill: s.person.ask, By: func() string { return terminalUser }},
+		asker.Options{
+			Session: session,
+			Ask:     s.person.ask,
+			Fill:    s.person.ask,
+			By:      func() string { return terminalUser },
+		},
 	)
 	follow := oneturn.Changes(ctx, session, cursor, transcript.Live, func(c transcript.Change) {
 		if s.show(c); c.Thing == transcript.Approval {

@@ -130,8 +130,16 @@ func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
 		fmt.Fprintf(b, "\n[%s %s]\n", t.ID, now)
 		return
 	}
-	fmt.Fprintf(b, "\n[%s: %s after %s]\n", t.ID, terminal.Text(t.Cause.Error()),
-		strings.Join(append([]string{terminal.Duration(t.EndedAt.Sub(t.StartedAt))}, transcript.Spent(t.Summary)...), "; "))
+	fmt.Fprintf(
+		b,
+		"\n[%s: %s after %s]\n",
+		t.ID,
+		terminal.Text(t.Cause.Error()),
+		strings.Join(
+			append([]string{terminal.Duration(t.EndedAt.Sub(t.StartedAt))}, transcript.Spent(t.Summary)...),
+			"; ",
+		),
+	)
 }
 
 func showItem(b *bytes.Buffer, i *event.Item) {
@@ -173,7 +181,10 @@ func ExportATIF(to io.Writer, dataDir, session string) error {
 	load := func(session string) (event.State, error) {
 		state, err := journal.Load(dataDir, session)
 		if errors.As(err, new(*journal.DamageError)) && state.Session != "" {
-			damaged = errors.Join(damaged, fmt.Errorf("session %s: %w; what comes before that is printed", session, err))
+			damaged = errors.Join(
+				damaged,
+				fmt.Errorf("session %s: %w; what comes before that is printed", session, err),
+			)
 			err = nil
 		}
 		return state, err

@@ -44,7 +44,8 @@ func slashes() []slash {
 		{"model", "[NAME]", "choose the model of the next turns", (*UI).model},
 		{"new", "", "begin a new session", func(u *UI, _ string) { u.replace("", "") }},
 		{
-			"permissions", "[MODE]",
+			"permissions",
+			"[MODE]",
 			"choose what may run without asking, see the rules in force, take approvals back (Shift-Tab changes the mode)",
 			(*UI).permissions,
 		},

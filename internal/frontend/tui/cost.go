@@ -73,7 +73,12 @@ func (u *UI) showTimeline(string) {
 		}
 		lines = append(
 			lines,
-			fmt.Sprintf("%s  %s  %s", t.StartedAt.Local().Format("2006-01-02 15:04:05"), t.ID, terminal.OneLine(textOf(t))),
+			fmt.Sprintf(
+				"%s  %s  %s",
+				t.StartedAt.Local().Format("2006-01-02 15:04:05"),
+				t.ID,
+				terminal.OneLine(textOf(t)),
+			),
 		)
 		stretches := stretchesOf(t, s.Host.Dir)
 		slices.SortStableFunc(stretches, func(a, b stretch) int { return a.at.Compare(b.at) })

@@ -36,7 +36,10 @@ func changeRows(changes []toolview.Change, dir string, width, most int) (rows []
 			if most--; most < 0 {
 				return append(
 					rows,
-					terminal.Clip(terminal.Plain(fmt.Sprintf("  … %d more lines (Ctrl-T)", len(lines)-n), faint()), width),
+					terminal.Clip(
+						terminal.Plain(fmt.Sprintf("  … %d more lines (Ctrl-T)", len(lines)-n), faint()),
+						width,
+					),
 				)
 			}
 			rows = append(rows, l.rows(width)...)

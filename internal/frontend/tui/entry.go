@@ -184,7 +184,9 @@ func callEntry(i *event.Item, dir string) entry {
 		body = func(width int) []terminal.Line { return changeRows(changes, dir, width, maxDiff) }
 	case call.Kind == toolview.Plan && i.Status == event.ItemCompleted:
 		body = planRows(call.Plan)
-	case i.Status == event.ItemFailed && call.Kind != toolview.Command, call.Kind == toolview.Other, call.Kind == toolview.Web:
+	case i.Status == event.ItemFailed && call.Kind != toolview.Command,
+		call.Kind == toolview.Other,
+		call.Kind == toolview.Web:
 		body = outputRows(content.Output, 3)
 	case call.Kind == toolview.Command, call.Kind == toolview.Job:
 		body = outputRows(content.Output, maxOutput)
@@ -278,7 +280,11 @@ func askEntry(a *event.Approval) entry {
 		for line := range strings.SplitSeq(words, "\n") {
 			rows = append(
 				rows,
-				terminal.Wrap(terminal.Plain(line, diff.style(line)), width, terminal.Indent{First: spaces(2), Rest: spaces(2)})...,
+				terminal.Wrap(
+					terminal.Plain(line, diff.style(line)),
+					width,
+					terminal.Indent{First: spaces(2), Rest: spaces(2)},
+				)...,
 			)
 		}
 		return rows

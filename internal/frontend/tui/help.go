@@ -32,7 +32,10 @@ func keyHelp() [][2]string {
 		{"! at the start", "run a command; the model sees it with your next prompt"},
 		{"Shift-Enter, Alt-Enter, Ctrl-J", "begin a new line; Enter after a backslash does the same"},
 		{"Shift-Tab", "change what may run without asking: ask, accept edits, read-only"},
-		{"Esc", "interrupt the turn; twice while nothing runs and the editor is empty: go back to before an earlier input"},
+		{
+			"Esc",
+			"interrupt the turn; twice while nothing runs and the editor is empty: go back to before an earlier input",
+		},
 		{"Ctrl-C", "clear the editor; else interrupt; else, twice, quit"},
 		{"Ctrl-D", "quit, if the editor is empty"},
 		{"↑ ↓", "move between lines; beyond them, earlier prompts"},

@@ -100,7 +100,12 @@ func (u *UI) callRows(width int, now time.Time) (calls []terminal.Line) {
 				calls,
 				terminal.Clip(
 					terminal.Plain(
-						fmt.Sprintf("  agent %s works since %s: %s", c.Child, c.At.Local().Format(time.TimeOnly), terminal.Text(c.Title)),
+						fmt.Sprintf(
+							"  agent %s works since %s: %s",
+							c.Child,
+							c.At.Local().Format(time.TimeOnly),
+							terminal.Text(c.Title),
+						),
 						faint(),
 					),
 					width,
@@ -212,7 +217,10 @@ func (u *UI) queueRows(width int) (rows []terminal.Line) {
 	if len(rows) > 0 {
 		rows = append(
 			rows,
-			terminal.Clip(terminal.Plain("  Alt-↑ takes the last one back into the editor, /queue shows all", faint()), width),
+			terminal.Clip(
+				terminal.Plain("  Alt-↑ takes the last one back into the editor, /queue shows all", faint()),
+				width,
+			),
 		)
 	}
 	return rows

@@ -164,7 +164,11 @@ func (u *UI) pickQueued(string) {
 				if waitsFor(&in) == group {
 					all = append(
 						all,
-						choice{id: in.ID, label: terminal.OneLine(typedText(&in)), group: strings.ToUpper(group[:1]) + group[1:]},
+						choice{
+							id:    in.ID,
+							label: terminal.OneLine(typedText(&in)),
+							group: strings.ToUpper(group[:1]) + group[1:],
+						},
 					)
 				}
 			}

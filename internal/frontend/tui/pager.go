@@ -156,7 +156,9 @@ func (p *pager) draw(out *bytes.Buffer, screen *terminal.Screen, palette termina
 		where = "/" + p.words
 	}
 	fmt.Fprintf(out, "\x1b[%d;1H\x1b[2K", p.height+1)
-	out.Write(palette.Append(nil, terminal.Clip(terminal.Plain(where, terminal.Style{Attr: terminal.Reverse}), p.width)))
+	out.Write(
+		palette.Append(nil, terminal.Clip(terminal.Plain(where, terminal.Style{Attr: terminal.Reverse}), p.width)),
+	)
 	out.WriteString("\x1b[?7h\x1b[?2026l")
 }
 

@@ -210,7 +210,9 @@ func (p *printout) grew(one *piece, c transcript.Change) {
 		one.size += len(c.Text)
 		one.tail = terminal.Tail(one.tail + c.Text)
 	case c.Notice() != "":
-		p.add(notice(warning(), "%s", c.Notice())) // the notice stays; while the call runs, its tail shows the notice as well
+		p.add(
+			notice(warning(), "%s", c.Notice()),
+		) // the notice stays; while the call runs, its tail shows the notice as well
 		one.tail = terminal.Tail(one.tail + c.Text)
 	case c.Stream == event.Output:
 		one.tail = terminal.Tail(one.tail + c.Text)

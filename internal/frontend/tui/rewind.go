@@ -93,7 +93,11 @@ func (u *UI) pickFiles(source Rewinder, p *rewind.Plan, draft string) {
 		pick: func(one choice) { u.goBack(source, p, rewind.Files(one.id), draft) },
 	}
 	m.all = []choice{
-		{id: string(rewind.RestoreFiles), label: "and restore " + terminal.Count(count, "file"), detail: "as listed above"},
+		{
+			id:     string(rewind.RestoreFiles),
+			label:  "and restore " + terminal.Count(count, "file"),
+			detail: "as listed above",
+		},
 		{id: string(rewind.LeaveFiles), label: "and leave the files as they are"},
 	}
 	u.openMenu(m)

@@ -102,7 +102,9 @@ func wholeCall(i *event.Item, content event.Content, dir string, width int) (row
 	}
 	indent := terminal.Indent{First: terminal.Plain("  │ ", faint()), Rest: terminal.Plain("  │ ", faint())}
 	for line := range strings.SplitSeq(strings.TrimRight(content.Output, "\n"), "\n") {
-		rows = append(rows, terminal.Break(terminal.Plain(strings.TrimRight(line, "\r"), terminal.Style{}), width, indent)...)
+		rows = append(
+			rows,
+			terminal.Break(terminal.Plain(strings.TrimRight(line, "\r"), terminal.Style{}), width, indent)...)
 	}
 	return rows
 }

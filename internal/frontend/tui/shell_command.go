@@ -19,8 +19,12 @@ func enteredEntry(i *event.Item, content event.Content, call toolview.Call) entr
 			{Text: how, Style: faint()},
 		}
 		rows := terminal.Wrap(
-			head, width,
-			terminal.Indent{First: terminal.Plain(commandMark, style.With(terminal.Bold)), Rest: spaces(len(commandMark))},
+			head,
+			width,
+			terminal.Indent{
+				First: terminal.Plain(commandMark, style.With(terminal.Bold)),
+				Rest:  spaces(len(commandMark)),
+			},
 		)
 		return append(rows, body(width)...)
 	}}

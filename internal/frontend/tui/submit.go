@@ -14,7 +14,8 @@ import (
 // enter sends the editor's text.
 func (u *UI) enter(mode event.Mode) {
 	text := u.input.editor.text()
-	if strings.HasSuffix(text, "\\") && mode == event.Queue { // for terminals that have no other way to type a line's end
+	if strings.HasSuffix(text, "\\") &&
+		mode == event.Queue { // for terminals that have no other way to type a line's end
 		u.input.editor.key(terminal.Key{Name: "backspace"})
 		u.input.editor.key(terminal.Key{Name: "ctrl+j"})
 		return

@@ -130,7 +130,8 @@ func (v *vi) operate(e *editor, text string) {
 	}
 	if v.operator == "c" && strings.EqualFold(text, "w") && e.at < len(e.parts) && !e.blank(e.at) {
 		text = map[string]string{"w": "e", "W": "E"}[text] // cw leaves the space
-		if n := v.times(); n == 1 && (e.at+1 == len(e.parts) || e.class(e.at+1, text == "E") != e.class(e.at, text == "E")) {
+		if n := v.times(); n == 1 &&
+			(e.at+1 == len(e.parts) || e.class(e.at+1, text == "E") != e.class(e.at, text == "E")) {
 			v.apply(e, e.at, e.at+1)
 			return
 		}

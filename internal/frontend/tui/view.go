@@ -190,7 +190,9 @@ func (u *UI) replace(id, draft string) {
 				}
 				return
 			}
-			u.commit(notice(failure(), "%v", fmt.Errorf("cannot open the session; the one before was closed: %w", opened)))
+			u.commit(
+				notice(failure(), "%v", fmt.Errorf("cannot open the session; the one before was closed: %w", opened)),
+			)
 			u.reopen(old.ID())
 		})
 	})

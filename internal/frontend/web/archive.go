@@ -74,7 +74,15 @@ func (s *Server) listArchive(w http.ResponseWriter, r *http.Request) error {
 	all := []summary{}
 	for _, e := range list {
 		all = append(all, summary{
-			ID: e.Session, Title: e.Title, Dir: e.Dir, Model: e.Model, Created: e.Created, Updated: e.Updated, State: e.State, Outcome: e.Outcome, Reason: e.Reason,
+			ID:      e.Session,
+			Title:   e.Title,
+			Dir:     e.Dir,
+			Model:   e.Model,
+			Created: e.Created,
+			Updated: e.Updated,
+			State:   e.State,
+			Outcome: e.Outcome,
+			Reason:  e.Reason,
 		})
 	}
 	reply(w, http.StatusOK, sessionList{Sessions: all, ReadOnly: s.readOnly})
@@ -177,7 +185,13 @@ func (s *Server) interruptArchive(w http.ResponseWriter, r *http.Request) error 
 	var out outcome
 	if n := len(st.Turns); running && n > 0 && st.Turns[n-1].Cause != nil {
 		c := st.Turns[n-1].Cause
-		out = outcome{Turn: st.Turns[n-1].ID, Outcome: c.Outcome, Reason: c.Reason, Message: c.Error(), By: cmp.Or(c.By, client(r))}
+		out = outcome{
+			Turn:    st.Turns[n-1].ID,
+			Outcome: c.Outcome,
+			Reason:  c.Reason,
+			Message: c.Error(),
+			By:      cmp.Or(c.By, client(r)),
+		}
 	}
 	reply(w, http.StatusOK, out)
 	return nil

@@ -35,7 +35,11 @@ func (s *Server) unended(err error, input string) error {
 	}
 	detail := fmt.Sprintf("the turn has not ended within %v; settle is still ending it", s.Limits.AnswerTimeout)
 	if input != "" {
-		detail = fmt.Sprintf("input %[2]q has not arrived within %[1]v, or its turn has not ended; if it arrives later, its turn is not interrupted", s.Limits.AnswerTimeout, input)
+		detail = fmt.Sprintf(
+			"input %[2]q has not arrived within %[1]v, or its turn has not ended; if it arrives later, its turn is not interrupted",
+			s.Limits.AnswerTimeout,
+			input,
+		)
 	}
 	return newProblem(http.StatusGatewayTimeout, "timeout", detail)
 }
@@ -44,7 +48,13 @@ func outcomeOf(o settle.Outcome) outcome {
 	if o.Cause == nil {
 		return outcome{}
 	}
-	return outcome{Turn: o.Turn, Outcome: o.Cause.Outcome, Reason: o.Cause.Reason, Message: o.Cause.Error(), By: o.Cause.By}
+	return outcome{
+		Turn:    o.Turn,
+		Outcome: o.Cause.Outcome,
+		Reason:  o.Cause.Reason,
+		Message: o.Cause.Error(),
+		By:      o.Cause.By,
+	}
 }
 
 // verdicts returns the possible answers about a call.
@@ -58,11 +68,21 @@ func (s *Server) answerApproval(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !slices.Contains(verdicts(), body.Verdict) {
-		return newProblem(http.StatusBadRequest, "verdict", "the verdict is one of approved, approved_session, denied and aborted")
+		return newProblem(
+			http.StatusBadRequest,
+			"verdict",
+			"the verdict is one of approved, approved_session, denied and aborted",
+		)
 	}
 	ctx, cancel := s.bounded(r)
 	defer cancel()
-	answer := settle.Answer{Approval: r.PathValue("approval"), Verdict: body.Verdict, Message: body.Message, By: client(r), Content: body.Content}
+	answer := settle.Answer{
+		Approval: r.PathValue("approval"),
+		Verdict:  body.Verdict,
+		Message:  body.Message,
+		By:       client(r),
+		Content:  body.Content,
+	}
 	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
 		if err := session.Answer(ctx, answer); err != nil {
 			return err
@@ -77,7 +97,11 @@ func (s *Server) cancelCall(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
 		if !session.CancelCall(r.PathValue("item"), client(r)) {
-			return newProblem(http.StatusConflict, "not-running", "the call is not running: it has ended, or never existed")
+			return newProblem(
+				http.StatusConflict,
+				"not-running",
+				"the call is not running: it has ended, or never existed",
+			)
 		}
 		reply(w, http.StatusNoContent, nil)
 		return nil

@@ -60,7 +60,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) subscribe() (leave func(), err error) {
 	if s.subscribers.Add(1) > int64(s.Limits.Subscribers) {
 		s.subscribers.Add(-1)
-		return nil, newProblem(http.StatusServiceUnavailable, "subscribers", "there are too many subscribers; try again later")
+		return nil, newProblem(
+			http.StatusServiceUnavailable,
+			"subscribers",
+			"there are too many subscribers; try again later",
+		)
 	}
 	return func() { s.subscribers.Add(-1) }, nil
 }

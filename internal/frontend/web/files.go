@@ -30,11 +30,19 @@ type folder struct {
 }
 
 func fileRoutes() []route {
-	return []route{{
-		method: "GET", path: "/api/files", name: "findFiles", summary: "Find files of the working directory by some letters of their paths.",
-		query:  map[string]string{"match": "the letters, in their order; nothing for the files that lie nearest"},
-		status: http.StatusOK, answer: foundFiles{}, problems: []int{400}, handle: (*Server).findFiles,
-	}}
+	return []route{
+		{
+			method:   "GET",
+			path:     "/api/files",
+			name:     "findFiles",
+			summary:  "Find files of the working directory by some letters of their paths.",
+			query:    map[string]string{"match": "the letters, in their order; nothing for the files that lie nearest"},
+			status:   http.StatusOK,
+			answer:   foundFiles{},
+			problems: []int{400},
+			handle:   (*Server).findFiles,
+		},
+	}
 }
 
 func (s *Server) findFiles(w http.ResponseWriter, r *http.Request) error {

@@ -52,7 +52,11 @@ func (s *Server) admit(r *http.Request, isAPI bool) error {
 	case !guard.SameOrigin(r, target(isAPI)):
 		return newProblem(http.StatusForbidden, "origin", guard.OtherSite)
 	case !slices.Contains(methods(isAPI), r.Method):
-		return newProblem(http.StatusMethodNotAllowed, "method", "use one of the methods "+strings.Join(methods(isAPI), ", "))
+		return newProblem(
+			http.StatusMethodNotAllowed,
+			"method",
+			"use one of the methods "+strings.Join(methods(isAPI), ", "),
+		)
 	}
 	return s.enter(r, isAPI)
 }

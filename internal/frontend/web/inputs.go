@@ -62,16 +62,27 @@ func (in newInput) options(by string) ([]settle.InputOption, error) {
 		options = append(options, settle.WithMode(in.Mode))
 	}
 	if len(in.Input) > longestInputID {
-		return nil, newProblem(http.StatusBadRequest, "input-id", fmt.Sprintf("an input's id has at most %d bytes; nothing was done", longestInputID))
+		return nil, newProblem(
+			http.StatusBadRequest,
+			"input-id",
+			fmt.Sprintf("an input's id has at most %d bytes; nothing was done", longestInputID),
+		)
 	}
 	if in.Input != "" {
 		options = append(options, settle.WithID(in.Input))
 	}
 	for _, i := range in.Images {
 		if !slices.Contains(mediaTypes(), i.MediaType) || len(i.Data) == 0 {
-			return nil, newProblem(http.StatusBadRequest, "image", "an image has data, and a media_type that is one of image/png, image/jpeg, image/gif and image/webp")
+			return nil, newProblem(
+				http.StatusBadRequest,
+				"image",
+				"an image has data, and a media_type that is one of image/png, image/jpeg, image/gif and image/webp",
+			)
 		}
-		options = append(options, settle.WithImages(event.Image{MediaType: string(i.MediaType), Data: i.Data, Name: i.Name}))
+		options = append(
+			options,
+			settle.WithImages(event.Image{MediaType: string(i.MediaType), Data: i.Data, Name: i.Name}),
+		)
 	}
 	return options, nil
 }
@@ -105,7 +116,11 @@ func (s *Server) drop(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		if !dropped {
-			return newProblem(http.StatusConflict, "not-waiting", "the input is not waiting: it is running, has run, was withdrawn, or never arrived")
+			return newProblem(
+				http.StatusConflict,
+				"not-waiting",
+				"the input is not waiting: it is running, has run, was withdrawn, or never arrived",
+			)
 		}
 		reply(w, http.StatusNoContent, nil)
 		return nil

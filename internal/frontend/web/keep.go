@@ -21,16 +21,34 @@ type forked struct {
 func keepRoutes() []route {
 	return []route{
 		{
-			method: "POST", path: "/api/sessions/{id}/name", name: "renameSession", summary: "Give a session a name, which the list has as its title. An empty name takes it away.",
-			body: newName{}, must: true, status: http.StatusNoContent, problems: []int{404, 409}, handle: (*Server).rename,
+			method:   "POST",
+			path:     "/api/sessions/{id}/name",
+			name:     "renameSession",
+			summary:  "Give a session a name, which the list has as its title. An empty name takes it away.",
+			body:     newName{},
+			must:     true,
+			status:   http.StatusNoContent,
+			problems: []int{404, 409},
+			handle:   (*Server).rename,
 		},
 		{
-			method: "POST", path: "/api/sessions/{id}/fork", name: "forkSession", summary: "Copy a session. A running turn stays in the original.",
-			status: http.StatusCreated, answer: forked{}, problems: []int{404, 409}, handle: (*Server).fork,
+			method:   "POST",
+			path:     "/api/sessions/{id}/fork",
+			name:     "forkSession",
+			summary:  "Copy a session. A running turn stays in the original.",
+			status:   http.StatusCreated,
+			answer:   forked{},
+			problems: []int{404, 409},
+			handle:   (*Server).fork,
 		},
 		{
-			method: "DELETE", path: "/api/sessions/{id}/log", name: "deleteSession", summary: "Close a session and delete its log, its outputs and its name.",
-			status: http.StatusNoContent, problems: []int{404, 409}, handle: (*Server).deleteSession,
+			method:   "DELETE",
+			path:     "/api/sessions/{id}/log",
+			name:     "deleteSession",
+			summary:  "Close a session and delete its log, its outputs and its name.",
+			status:   http.StatusNoContent,
+			problems: []int{404, 409},
+			handle:   (*Server).deleteSession,
 		},
 	}
 }

@@ -10,10 +10,17 @@ import (
 const metricsPath = "/metrics" // the default path of Prometheus
 
 func metricRoutes() []route {
-	return []route{{
-		method: "GET", path: metricsPath, name: "metrics", summary: "What turns, requests to models and tool calls did since the server started, for Prometheus.",
-		status: http.StatusOK, media: metrics.MediaType, handle: (*Server).metrics,
-	}}
+	return []route{
+		{
+			method:  "GET",
+			path:    metricsPath,
+			name:    "metrics",
+			summary: "What turns, requests to models and tool calls did since the server started, for Prometheus.",
+			status:  http.StatusOK,
+			media:   metrics.MediaType,
+			handle:  (*Server).metrics,
+		},
+	}
 }
 
 func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) error {

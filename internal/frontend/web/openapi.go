@@ -52,7 +52,11 @@ func describe(routes []route, version string) ([]byte, error) {
 		"components": object{
 			"schemas": schemas,
 			"securitySchemes": object{
-				"bearer": object{"type": "http", "scheme": "bearer", "description": "the token that \"settle serve\" printed"},
+				"bearer": object{
+					"type":        "http",
+					"scheme":      "bearer",
+					"description": "the token that \"settle serve\" printed",
+				},
 			},
 		},
 		"security": []object{{"bearer": []string{}}},
@@ -74,7 +78,9 @@ func reference(v any) object { return object{"$ref": "#/components/schemas/" + n
 // requests may not have others.
 func schemaOf(v any) (*jsonschema.Schema, error) {
 	words := map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[store.State]():     oneOf([]store.State{store.Idle, store.Running, store.Waiting, store.Closed}),
+		reflect.TypeFor[store.State](): oneOf(
+			[]store.State{store.Idle, store.Running, store.Waiting, store.Closed},
+		),
 		reflect.TypeFor[event.Mode]():      oneOf(modes()),
 		reflect.TypeFor[mediaType]():       oneOf(mediaTypes()),
 		reflect.TypeFor[event.Outcome]():   oneOf([]event.Outcome{event.Completed, event.Aborted, event.Failed}),
@@ -116,7 +122,10 @@ func loosen(s *jsonschema.Schema) {
 func (r route) operation() object {
 	o := object{"operationId": r.name, "summary": r.summary, "responses": r.responses()}
 	if r.body != nil {
-		o["requestBody"] = object{"required": r.must, "content": object{"application/json": object{"schema": reference(r.body)}}}
+		o["requestBody"] = object{
+			"required": r.must,
+			"content":  object{"application/json": object{"schema": reference(r.body)}},
+		}
 	}
 	if parameters := r.parameters(); len(parameters) > 0 {
 		o["parameters"] = parameters
@@ -151,7 +160,16 @@ func (r route) responses() object {
 func (r route) parameters() []object {
 	var all []object
 	add := func(in, name, description, kind string) {
-		all = append(all, object{"in": in, "name": name, "required": in == "path", "description": description, "schema": object{"type": kind}})
+		all = append(
+			all,
+			object{
+				"in":          in,
+				"name":        name,
+				"required":    in == "path",
+				"description": description,
+				"schema":      object{"type": kind},
+			},
+		)
 	}
 	for _, match := range regexp.MustCompile(`{(\w+)}`).FindAllStringSubmatch(r.path, -1) {
 		what := "id of the " + match[1]

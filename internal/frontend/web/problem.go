@@ -75,7 +75,11 @@ func problemOf(err error) *problem {
 	case errors.As(err, &job):
 		return newProblem(http.StatusNotFound, "no-job", err.Error())
 	case errors.As(err, &tooLarge):
-		return newProblem(http.StatusRequestEntityTooLarge, "too-large", "the request's body has more than "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes; nothing was done")
+		return newProblem(
+			http.StatusRequestEntityTooLarge,
+			"too-large",
+			"the request's body has more than "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes; nothing was done",
+		)
 	case errors.Is(err, settle.ErrClosed):
 		return newProblem(http.StatusServiceUnavailable, "closing", "the session is closing; try again")
 	case errors.Is(err, context.DeadlineExceeded):

@@ -47,14 +47,26 @@ type rewound struct {
 func rewindRoutes() []route {
 	return []route{
 		{
-			method: "GET", path: "/api/sessions/{id}/rewind", name: "planRewind", summary: "Get what going back to before an input would do to files. Changes nothing.",
-			query:  map[string]string{"input": "id of the input, or of its turn; default: the last one"},
-			status: http.StatusOK, answer: rewindPlan{}, problems: []int{404, 409}, handle: (*Server).planRewind,
+			method:   "GET",
+			path:     "/api/sessions/{id}/rewind",
+			name:     "planRewind",
+			summary:  "Get what going back to before an input would do to files. Changes nothing.",
+			query:    map[string]string{"input": "id of the input, or of its turn; default: the last one"},
+			status:   http.StatusOK,
+			answer:   rewindPlan{},
+			problems: []int{404, 409},
+			handle:   (*Server).planRewind,
 		},
 		{
-			method: "POST", path: "/api/sessions/{id}/rewind", name: "rewindSession",
-			summary: "Go back to before an input: in a copy of the session, with the files that settle's tools changed since as they were.",
-			body:    newRewind{}, status: http.StatusCreated, answer: rewound{}, problems: []int{404, 409}, handle: (*Server).rewind,
+			method:   "POST",
+			path:     "/api/sessions/{id}/rewind",
+			name:     "rewindSession",
+			summary:  "Go back to before an input: in a copy of the session, with the files that settle's tools changed since as they were.",
+			body:     newRewind{},
+			status:   http.StatusCreated,
+			answer:   rewound{},
+			problems: []int{404, 409},
+			handle:   (*Server).rewind,
 		},
 	}
 }
@@ -114,7 +126,11 @@ func (s *Server) rewind(w http.ResponseWriter, r *http.Request) error {
 	if body.KeepFiles {
 		files = rewind.LeaveFiles
 	} else if s.Ceiling == settle.Deny && len(p.Changes()) > 0 {
-		return newProblem(http.StatusForbidden, "permission", "the user configured that nothing is changed here (permission deny); nothing was done; keep_files copies the session only")
+		return newProblem(
+			http.StatusForbidden,
+			"permission",
+			"the user configured that nothing is changed here (permission deny); nothing was done; keep_files copies the session only",
+		)
 	}
 	report, err := p.Fork(ctx, files)
 	if report.Session == "" {

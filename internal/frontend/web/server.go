@@ -76,7 +76,16 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	l.Limits = l.WithDefaults()
-	l.Connections, l.Subscribers, l.LargeBodies = cmp.Or(l.Connections, guard.MaxConnections), cmp.Or(l.Subscribers, 4096), cmp.Or(l.LargeBodies, 4)
+	l.Connections, l.Subscribers, l.LargeBodies = cmp.Or(
+		l.Connections,
+		guard.MaxConnections,
+	), cmp.Or(
+		l.Subscribers,
+		4096,
+	), cmp.Or(
+		l.LargeBodies,
+		4,
+	)
 	l.BodyBytes, l.InputBytes = cmp.Or(l.BodyBytes, 64<<10), cmp.Or(l.InputBytes, 32<<20)
 	l.AnswerTimeout = cmp.Or(l.AnswerTimeout, 30*time.Second)
 	l.SessionIdleTimeout = cmp.Or(l.SessionIdleTimeout, 10*time.Minute)
@@ -114,8 +123,11 @@ func newServer(o Options, all []route) (*Server, error) {
 		o.Page = http.HandlerFunc(placeholder)
 	}
 	s := &Server{
-		Options: o, door: guard.NewDoor(o.Token, o.Limits.Rate, o.Limits.Burst), large: make(chan struct{}, o.Limits.LargeBodies),
-		kept: &catalogue.Shelf{Dir: o.DataDir}, boot: rand.Text(),
+		Options: o,
+		door:    guard.NewDoor(o.Token, o.Limits.Rate, o.Limits.Burst),
+		large:   make(chan struct{}, o.Limits.LargeBodies),
+		kept:    &catalogue.Shelf{Dir: o.DataDir},
+		boot:    rand.Text(),
 	}
 	document, err := describe(all, o.Version)
 	if err != nil {
@@ -151,5 +163,7 @@ func placeholder(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte("settle serves its API under /api/; see /api/openapi.json\n")) // a client that is gone misses nothing
+	_, _ = w.Write(
+		[]byte("settle serves its API under /api/; see /api/openapi.json\n"),
+	) // a client that is gone misses nothing
 }

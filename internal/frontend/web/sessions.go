@@ -79,8 +79,18 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) summary(e store.Listed) summary {
 	out := summary{
-		Outcome: e.Outcome, Reason: e.Reason, ID: e.Session, Title: cmp.Or(store.Name(s.DataDir, e.Session), e.Title), Dir: e.Dir, Model: s.Model, Created: e.Created, Updated: e.Updated,
-		State: e.State, Approvals: e.Approvals, Seq: e.Seq, Problem: e.Problem,
+		Outcome:   e.Outcome,
+		Reason:    e.Reason,
+		ID:        e.Session,
+		Title:     cmp.Or(store.Name(s.DataDir, e.Session), e.Title),
+		Dir:       e.Dir,
+		Model:     s.Model,
+		Created:   e.Created,
+		Updated:   e.Updated,
+		State:     e.State,
+		Approvals: e.Approvals,
+		Seq:       e.Seq,
+		Problem:   e.Problem,
 	}
 	if open := s.Host.Get(e.Session); open != nil {
 		out.Model = open.Model().FullName()
@@ -148,7 +158,10 @@ func (s *Server) keptSnapshot(st event.State, id string) snapshot {
 	}
 	if out.Refuses = s.refusesDir(id, st.Host.Dir); out.Refuses == "" && !s.Take {
 		if free, err := journal.Free(s.DataDir, id); err == nil && !free {
-			out.Refuses = fmt.Sprintf("another process has session %q open; close it there, or start \"settle serve --take\"", id)
+			out.Refuses = fmt.Sprintf(
+				"another process has session %q open; close it there, or start \"settle serve --take\"",
+				id,
+			)
 		}
 	}
 	return out
@@ -159,7 +172,12 @@ func (s *Server) refusesDir(id, dir string) string {
 	if dir == "" || dir == s.WorkDir {
 		return ""
 	}
-	return fmt.Sprintf("session %q works in %q, and this server in %q; start \"settle serve\" there to continue it", id, dir, s.WorkDir)
+	return fmt.Sprintf(
+		"session %q works in %q, and this server in %q; start \"settle serve\" there to continue it",
+		id,
+		dir,
+		s.WorkDir,
+	)
 }
 
 func (s *Server) create(w http.ResponseWriter, r *http.Request) error {

@@ -45,14 +45,26 @@ type offered struct {
 func settingRoutes() []route {
 	return []route{
 		{
-			method: "GET", path: "/api/sessions/{id}/settings", name: "listSettings",
-			summary: "Get the model, the effort and the permission of a session, and the values that a client can choose.",
-			status:  http.StatusOK, answer: choices{}, problems: []int{404, 409}, handle: (*Server).listSettings,
+			method:   "GET",
+			path:     "/api/sessions/{id}/settings",
+			name:     "listSettings",
+			summary:  "Get the model, the effort and the permission of a session, and the values that a client can choose.",
+			status:   http.StatusOK,
+			answer:   choices{},
+			problems: []int{404, 409},
+			handle:   (*Server).listSettings,
 		},
 		{
-			method: "POST", path: "/api/sessions/{id}/settings", name: "changeSettings",
-			summary: "Change the model or the effort from the next turn on, or the permission from the next call on. A client can only choose a permission that is not looser than the configured one.",
-			body:    settings{}, must: true, status: http.StatusOK, answer: inForce{}, problems: []int{404, 409}, handle: (*Server).changeSettings,
+			method:   "POST",
+			path:     "/api/sessions/{id}/settings",
+			name:     "changeSettings",
+			summary:  "Change the model or the effort from the next turn on, or the permission from the next call on. A client can only choose a permission that is not looser than the configured one.",
+			body:     settings{},
+			must:     true,
+			status:   http.StatusOK,
+			answer:   inForce{},
+			problems: []int{404, 409},
+			handle:   (*Server).changeSettings,
 		},
 	}
 }
@@ -106,7 +118,11 @@ func (s *Server) open(ctx context.Context, id string) (*settle.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened, err := s.Sessions.Open(ctx, id, assemble.SessionSpec{Dir: s.WorkDir, Settings: map[string]string{}, Agent: a})
+	opened, err := s.Sessions.Open(
+		ctx,
+		id,
+		assemble.SessionSpec{Dir: s.WorkDir, Settings: map[string]string{}, Agent: a},
+	)
 	switch {
 	case errors.Is(err, assemble.ErrOpen):
 		return opened.Session, nil
@@ -114,7 +130,13 @@ func (s *Server) open(ctx context.Context, id string) (*settle.Session, error) {
 		return nil, err
 	case len(mine.settings) > 0:
 		if err := s.Sessions.Choose(ctx, opened, mine.settings); err != nil { // it has worked before
-			s.Logger.Warn("cannot use the settings that were chosen for a session", "session", id, "error", s.mask(err.Error()))
+			s.Logger.Warn(
+				"cannot use the settings that were chosen for a session",
+				"session",
+				id,
+				"error",
+				s.mask(err.Error()),
+			)
 		}
 	}
 	return opened.Session, nil
@@ -143,7 +165,12 @@ func (s *Server) listSettings(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		out := choices{inForce: settingsOf(o), Models: []offered{}, Efforts: catalog.Efforts(), Permissions: s.permissions()}
+		out := choices{
+			inForce:     settingsOf(o),
+			Models:      []offered{},
+			Efforts:     catalog.Efforts(),
+			Permissions: s.permissions(),
+		}
 		models, err := s.Sessions.Offered(ctx, s.WorkDir)
 		if err != nil {
 			out.Problem = s.mask(err.Error())
@@ -219,8 +246,12 @@ func (s *Server) mode(name *string) (*assemble.Mode, error) {
 		return nil, newProblem(http.StatusBadRequest, "permission", err.Error()+"; nothing was changed")
 	}
 	if !assemble.Within(s.Ceiling, m) {
-		return nil, newProblem(http.StatusForbidden, "permission", "the permission "+m.Name+" allows more than the user configured ("+string(s.Ceiling)+
-			"); nothing was changed; start \"settle serve --permission "+string(cmp.Or(m.Permission, settle.Ask))+"\" for that")
+		return nil, newProblem(
+			http.StatusForbidden,
+			"permission",
+			"the permission "+m.Name+" allows more than the user configured ("+string(s.Ceiling)+
+				"); nothing was changed; start \"settle serve --permission "+string(cmp.Or(m.Permission, settle.Ask))+"\" for that",
+		)
 	}
 	return &m, nil
 }

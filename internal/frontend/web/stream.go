@@ -89,7 +89,13 @@ const reconnectDelay = 2 * time.Second
 // newStream begins the response. The context ends when the client is gone.
 func (s *Server) newStream(w http.ResponseWriter, r *http.Request, opening string) (*stream, context.Context) {
 	ctx, cancel := context.WithCancel(r.Context())
-	st := &stream{cancel: cancel, out: newPatient(w, r, s.Limits.WriteTimeout), delay: s.Limits.HeartbeatDelay, opening: opening, last: time.Now()}
+	st := &stream{
+		cancel:  cancel,
+		out:     newPatient(w, r, s.Limits.WriteTimeout),
+		delay:   s.Limits.HeartbeatDelay,
+		opening: opening,
+		last:    time.Now(),
+	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // otherwise nginx buffers the stream
@@ -152,7 +158,9 @@ func (st *stream) say(name string, data any) {
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.out.buf = append(append(append(append(append(st.out.buf, "event: "...), name...), "\ndata: "...), body...), "\n\n"...)
+	st.out.buf = append(
+		append(append(append(append(st.out.buf, "event: "...), name...), "\ndata: "...), body...),
+		"\n\n"...)
 	st.send(true)
 }
 

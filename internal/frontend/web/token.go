@@ -36,5 +36,9 @@ func (s *Server) enter(r *http.Request, isAPI bool) error {
 	case guard.TooMany:
 		return newProblem(http.StatusTooManyRequests, "rate", guard.TooManyRequests)
 	}
-	return newProblem(http.StatusUnauthorized, "token", "the token is missing or wrong; use the link that \"settle serve\" printed, or the header \"Authorization: Bearer TOKEN\"")
+	return newProblem(
+		http.StatusUnauthorized,
+		"token",
+		"the token is missing or wrong; use the link that \"settle serve\" printed, or the header \"Authorization: Bearer TOKEN\"",
+	)
 }

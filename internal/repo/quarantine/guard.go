@@ -116,8 +116,17 @@ type record struct {
 // New returns a guard without records.
 func New() *Guard {
 	return &Guard{
-		lock: make(chan struct{}, 1), closing: make(chan struct{}), limits: limits{maxFolders, firstTimeout, lookTimeout, closeTimeout},
-		bases: map[string]*os.Root{}, known: map[string]*record{}, obeyed: map[string]bool{}, links: map[string]*link{}, users: map[string]bool{},
+		lock: make(
+			chan struct{},
+			1,
+		),
+		closing: make(chan struct{}),
+		limits:  limits{maxFolders, firstTimeout, lookTimeout, closeTimeout},
+		bases:   map[string]*os.Root{},
+		known:   map[string]*record{},
+		obeyed:  map[string]bool{},
+		links:   map[string]*link{},
+		users:   map[string]bool{},
 	}
 }
 
@@ -219,7 +228,8 @@ func (g *Guard) Unsettled(ctx context.Context, paths ...string) bool {
 	if g.closed || g.running == 0 && g.cutReason == nil {
 		return false
 	}
-	return len(paths) == 0 || slices.ContainsFunc(paths, func(path string) bool { return !g.kept(path) && g.changeable(path) })
+	return len(paths) == 0 ||
+		slices.ContainsFunc(paths, func(path string) bool { return !g.kept(path) && g.changeable(path) })
 }
 
 // changeable reports whether a command can change a path.
@@ -286,7 +296,10 @@ func (g *Guard) Close() error {
 // extend adds the paths that only this command can change.
 func (g *Guard) extend(a Area) (fresh []string) {
 	if g.running > 0 { // a running command may have made it
-		a.Keep = slices.DeleteFunc(slices.Clone(a.Keep), func(path string) bool { return !g.kept(path) && g.changeable(path) })
+		a.Keep = slices.DeleteFunc(
+			slices.Clone(a.Keep),
+			func(path string) bool { return !g.kept(path) && g.changeable(path) },
+		)
 	}
 	g.area.Hidden, g.area.Keep, g.area.Obeyed, g.area.Configs, g.area.Home = a.Hidden, a.Keep, a.Obeyed, a.Configs, a.Home
 	for _, path := range a.Look {
@@ -459,7 +472,10 @@ func (g *Guard) faults(path string, r *record) []fault {
 			continue
 		}
 		target, _ := dir.Readlink(name)
-		faults = append(faults, fault{name, "its " + name + " is a link, or no ordinary file", "link " + name + " " + target})
+		faults = append(
+			faults,
+			fault{name, "its " + name + " is a link, or no ordinary file", "link " + name + " " + target},
+		)
 		if g.look.mustEnd() {
 			break
 		}
@@ -498,7 +514,13 @@ func (g *Guard) move(path string, r *record, f fault) bool {
 	}
 	if r.mayBeUsers {
 		r.trusted[f.id] = true // reported once
-		g.findings = append(g.findings, Finding{Path: at, Why: f.why + "; it may be yours, since settle had not looked at it before the command, and stays where it is: look at it before you run git there"})
+		g.findings = append(
+			g.findings,
+			Finding{
+				Path: at,
+				Why:  f.why + "; it may be yours, since settle had not looked at it before the command, and stays where it is: look at it before you run git there",
+			},
+		)
 		return false
 	}
 	moved, err := aside(base, rel)
@@ -532,7 +554,10 @@ func (g *Guard) moveObeyed(path string) {
 		if err != nil || !filepath.IsLocal(rel) {
 			continue
 		}
-		finding := Finding{Path: path, Why: "the configuration of the user's repository names it, so that git would run or obey it"}
+		finding := Finding{
+			Path: path,
+			Why:  "the configuration of the user's repository names it, so that git would run or obey it",
+		}
 		if moved, err := aside(root, rel); err == nil {
 			finding.Moved = filepath.Join(base, moved)
 		} else {

@@ -148,7 +148,13 @@ func checkConfig(entry, text string, worktree func(string) bool, local func(stri
 	list, strange := variables(text)
 	if strange != "" {
 		sum := sha256.Sum256([]byte(text)) // another reader can interpret the surrounding lines differently
-		return []fault{{entry, fmt.Sprintf("its %s has a line that can be read in two ways", entry), "strange " + hex.EncodeToString(sum[:])}}
+		return []fault{
+			{
+				entry,
+				fmt.Sprintf("its %s has a line that can be read in two ways", entry),
+				"strange " + hex.EncodeToString(sum[:]),
+			},
+		}
 	}
 	for _, v := range list {
 		pattern, ok := v.harmless()
@@ -159,7 +165,14 @@ func checkConfig(entry, text string, worktree func(string) bool, local func(stri
 			ok = worktree(v.value)
 		}
 		if !ok {
-			faults = append(faults, fault{entry, fmt.Sprintf("its %s sets %s, by which git may run a program", entry, v.name()), v.String()})
+			faults = append(
+				faults,
+				fault{
+					entry,
+					fmt.Sprintf("its %s sets %s, by which git may run a program", entry, v.name()),
+					v.String(),
+				},
+			)
 		}
 	}
 	return faults

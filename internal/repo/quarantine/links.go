@@ -110,7 +110,10 @@ func (g *Guard) moveLinks() {
 		if target == l.trusted || !g.leadsAstray(filepath.Dir(path), target) {
 			continue
 		}
-		finding := Finding{Path: path, Why: "it is a link to " + target + ", where sandboxed commands can write and settle does not look for repositories"}
+		finding := Finding{
+			Path: path,
+			Why:  "it is a link to " + target + ", where sandboxed commands can write and settle does not look for repositories",
+		}
 		if l.mayBeUsers {
 			l.trusted = target // reported once
 			finding.Why += "; it may be yours, since settle had not looked at it before the command, and stays where it is"

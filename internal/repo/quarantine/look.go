@@ -131,7 +131,14 @@ func unfinished(looked []string, why error) Finding {
 	if len(looked) == 1 {
 		path = looked[0]
 	}
-	return Finding{Path: path, Why: fmt.Sprintf("settle has not looked through all of it (%v); a repository there may run what a sandboxed command left, so run no git there", why), look: lookCut}
+	return Finding{
+		Path: path,
+		Why: fmt.Sprintf(
+			"settle has not looked through all of it (%v); a repository there may run what a sandboxed command left, so run no git there",
+			why,
+		),
+		look: lookCut,
+	}
 }
 
 func (g *Guard) unfinished(why error) Finding { return unfinished(g.area.Look, why) }

@@ -82,13 +82,28 @@ func (v variable) includes() bool {
 
 // isPath reports whether the value is a path and nothing else.
 func (v variable) isPath() bool {
-	return v.includes() || slices.Contains([]string{"core.hookspath", "core.attributesfile", "init.templatedir"}, v.section+"."+v.key)
+	return v.includes() ||
+		slices.Contains([]string{"core.hookspath", "core.attributesfile", "init.templatedir"}, v.section+"."+v.key)
 }
 
 // configOf has the file that a program reads its commands from, in its directory.
 var configOf = map[string][]string{
-	"make": {"Makefile", "makefile", "GNUmakefile"}, "gmake": {"Makefile", "makefile", "GNUmakefile"}, "just": {"justfile", "Justfile", ".justfile"},
-	"npm": {"package.json"}, "npx": {"package.json"}, "yarn": {"package.json"}, "pnpm": {"package.json"}, "bun": {"package.json"}, "rake": {"Rakefile"}, "task": {"Taskfile.yml"},
+	"make": {
+		"Makefile",
+		"makefile",
+		"GNUmakefile",
+	},
+	"gmake": {"Makefile", "makefile", "GNUmakefile"},
+	"just":  {"justfile", "Justfile", ".justfile"},
+	"npm": {
+		"package.json",
+	},
+	"npx":  {"package.json"},
+	"yarn": {"package.json"},
+	"pnpm": {"package.json"},
+	"bun":  {"package.json"},
+	"rake": {"Rakefile"},
+	"task": {"Taskfile.yml"},
 }
 
 // words splits the value as a shell would, and at the marks of variables and commands too.
@@ -174,7 +189,10 @@ func (v variable) unread(dir, top, home string) bool {
 	if slices.ContainsFunc(v.words(), func(word string) bool { return configOf[word] != nil || word == "eval" }) {
 		return true
 	}
-	if !slices.ContainsFunc(strings.Fields(v.value), func(word string) bool { return strings.Contains(word, "/") && strings.ContainsAny(word, "$`*?[") }) {
+	if !slices.ContainsFunc(
+		strings.Fields(v.value),
+		func(word string) bool { return strings.Contains(word, "/") && strings.ContainsAny(word, "$`*?[") },
+	) {
 		return false
 	}
 	return !slices.ContainsFunc(v.paths(dir, top, home), func(path string) bool {

@@ -85,7 +85,11 @@ func (w *watcher) read(g *Guard) (all bool) {
 			return false
 		}
 		for rest := buf[:n]; len(rest) >= unix.SizeofInotifyEvent; {
-			wd, mask := int32(binary.NativeEndian.Uint32(rest)), binary.NativeEndian.Uint32(rest[4:]) //nolint:gosec // as the kernel has it
+			wd, mask := int32(
+				binary.NativeEndian.Uint32(rest),
+			), binary.NativeEndian.Uint32(
+				rest[4:],
+			) //nolint:gosec // as the kernel has it
 			size := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(rest[12:]))
 			name, _, _ := bytes.Cut(rest[unix.SizeofInotifyEvent:size], []byte{0})
 			rest = rest[size:]

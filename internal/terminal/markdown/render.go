@@ -211,7 +211,9 @@ func (w *inline) node(n ast.Node, style terminal.Style) {
 	case *ast.Emphasis:
 		w.children(
 			n,
-			style.With(map[int]terminal.Attribute{1: terminal.Italic, 2: terminal.Bold, struck: terminal.Strike}[n.Level]),
+			style.With(
+				map[int]terminal.Attribute{1: terminal.Italic, 2: terminal.Bold, struck: terminal.Strike}[n.Level],
+			),
 		)
 	case *ast.Link:
 		w.children(n, style.With(terminal.Underline))

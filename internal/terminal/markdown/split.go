@@ -94,7 +94,11 @@ func (s *Splitter) Open() Block {
 	if s.fence != "" {
 		return Block{Kind: Code, Text: s.rest, First: s.first, Language: s.language, Inside: s.inside}
 	}
-	return Block{Kind: Prose, Text: strings.Join(append(s.lines[:len(s.lines):len(s.lines)], s.rest), "\n"), First: true}
+	return Block{
+		Kind:  Prose,
+		Text:  strings.Join(append(s.lines[:len(s.lines):len(s.lines)], s.rest), "\n"),
+		First: true,
+	}
 }
 
 func (s *Splitter) line(done []Block, line string) []Block {

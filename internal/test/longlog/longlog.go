@@ -93,7 +93,16 @@ func (w *writer) turn() {
 	w.out, w.usage = nil, event.Usage{}
 	w.turns++
 	input := fmt.Sprintf("n%06d", w.turns)
-	w.out = append(w.out, event.Event{By: "user", Data: event.InputAccepted{Input: input, Text: fmt.Sprintf("Now do part %d of the work, and test it.", w.turns)}})
+	w.out = append(
+		w.out,
+		event.Event{
+			By: "user",
+			Data: event.InputAccepted{
+				Input: input,
+				Text:  fmt.Sprintf("Now do part %d of the work, and test it.", w.turns),
+			},
+		},
+	)
 	w.turnID = fmt.Sprintf("t%06d", w.turns)
 	w.add("", event.TurnStarted{Inputs: []string{input}, Provider: Provider, Model: Model})
 	for step := range w.steps {
@@ -107,7 +116,14 @@ func (w *writer) turn() {
 func (w *writer) step(n int) {
 	w.attempts++
 	w.attemptID = fmt.Sprintf("a%06d", w.attempts)
-	w.out = append(w.out, event.Event{Turn: w.turnID, Attempt: w.attemptID, Data: event.AttemptStarted{Step: n, N: 1, Provider: Provider, Model: Model, MaxTokens: 32_000}})
+	w.out = append(
+		w.out,
+		event.Event{
+			Turn:    w.turnID,
+			Attempt: w.attemptID,
+			Data:    event.AttemptStarted{Step: n, N: 1, Provider: Provider, Model: Model, MaxTokens: 32_000},
+		},
+	)
 	w.say(event.Reasoning, &event.Seal{Format: event.SealSignature, Data: strings.Repeat("c2VhbA", 50)})
 	w.say(event.Message, nil)
 	if n < w.steps {
@@ -158,14 +174,31 @@ func (w *writer) call() {
 	args := fmt.Sprintf(`{"command":"go test ./internal/part%d && git diff --stat","timeout":%d}`, w.turns, w.items)
 	w.add(id, event.ItemStarted{Type: event.ToolCall, CallID: callID, Name: "shell"})
 	for k := range argumentParts {
-		w.add(id, event.ItemDelta{Stream: event.Arguments, Text: args[k*len(args)/argumentParts : (k+1)*len(args)/argumentParts]})
+		w.add(
+			id,
+			event.ItemDelta{
+				Stream: event.Arguments,
+				Text:   args[k*len(args)/argumentParts : (k+1)*len(args)/argumentParts],
+			},
+		)
 	}
 	w.add(id, event.CallReady{Name: "shell", CallID: callID, Arguments: args})
 	w.add(id, event.CallStarted{Title: "go test"})
-	line := fmt.Sprintf("ok  \tgithub.com/example/project/internal/part%d\t0.%03ds  [item %s]\n", w.turns, w.items%1000, id)
+	line := fmt.Sprintf(
+		"ok  \tgithub.com/example/project/internal/part%d\t0.%03ds  [item %s]\n",
+		w.turns,
+		w.items%1000,
+		id,
+	)
 	output := strings.Repeat(line, outputBytes/len(line))
 	for k := range outputDeltas {
-		w.add(id, event.ItemDelta{Stream: event.Output, Text: output[k*len(output)/outputDeltas : (k+1)*len(output)/outputDeltas]})
+		w.add(
+			id,
+			event.ItemDelta{
+				Stream: event.Output,
+				Text:   output[k*len(output)/outputDeltas : (k+1)*len(output)/outputDeltas],
+			},
+		)
 	}
 	zero := 0
 	w.add(id, event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{

@@ -33,7 +33,11 @@ const answerText = "The child says: " + Secret
 // end.
 func (k *kin) spawn(ctx context.Context, call string, background bool, long time.Duration) error {
 	children := session.Children{Log: k.p.log, Redact: k.p.world.redactor, MaxRunning: 4, MaxTotal: 100}
-	b, err := children.ChildStarted(ctx, session.ChildCall{Item: call, Background: background}, event.ChildStarted{Session: "child", Title: Secret})
+	b, err := children.ChildStarted(
+		ctx,
+		session.ChildCall{Item: call, Background: background},
+		event.ChildStarted{Session: "child", Title: Secret},
+	)
 	if err != nil {
 		return err
 	}
@@ -52,7 +56,12 @@ func (k *kin) spawn(ctx context.Context, call string, background bool, long time
 	work := func() {
 		defer close(x.done)
 		defer cancel(nil)
-		end := event.ChildEnded{Child: b.Child, Outcome: event.Completed, Answer: answerText, ElapsedMS: long.Milliseconds()}
+		end := event.ChildEnded{
+			Child:     b.Child,
+			Outcome:   event.Completed,
+			Answer:    answerText,
+			ElapsedMS: long.Milliseconds(),
+		}
 		k.ask(life, cancel, call, b.Child)
 		timer := time.NewTimer(long)
 		defer timer.Stop()

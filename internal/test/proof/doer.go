@@ -23,8 +23,11 @@ func (doer) Spec() tool.Spec { return doerSpec("do", "plan") }
 
 func doerSpec(name, argument string) tool.Spec {
 	return tool.Spec{
-		Name: name, Description: "Does what the plan says.",
-		Schema: json.RawMessage(`{"type":"object","properties":{"` + argument + `":{"type":"string"}},"required":["` + argument + `"],"additionalProperties":false}`),
+		Name:        name,
+		Description: "Does what the plan says.",
+		Schema: json.RawMessage(
+			`{"type":"object","properties":{"` + argument + `":{"type":"string"}},"required":["` + argument + `"],"additionalProperties":false}`,
+		),
 	}
 }
 
@@ -185,5 +188,11 @@ func (d doer) wait(ctx context.Context, long time.Duration) bool {
 }
 
 func (d doer) job(ctx context.Context) (string, error) {
-	return session.Jobs{Log: d.p.log, Redact: d.p.world.redactor}.JobStarted(ctx, event.JobStarted{PID: 4242, Command: "serve " + Secret})
+	return session.Jobs{
+		Log:    d.p.log,
+		Redact: d.p.world.redactor,
+	}.JobStarted(
+		ctx,
+		event.JobStarted{PID: 4242, Command: "serve " + Secret},
+	)
 }

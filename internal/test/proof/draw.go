@@ -87,14 +87,41 @@ func (d drawer) number(what string, from, to int) int {
 
 // long draws a time, from the shortest to a day.
 func (d drawer) long() time.Duration {
-	return pick(d, "time", time.Millisecond, 100*time.Millisecond, 249*time.Millisecond, 250*time.Millisecond, time.Second, 3*time.Second,
-		20*time.Second, 2*time.Minute, 20*time.Minute)
+	return pick(
+		d,
+		"time",
+		time.Millisecond,
+		100*time.Millisecond,
+		249*time.Millisecond,
+		250*time.Millisecond,
+		time.Second,
+		3*time.Second,
+		20*time.Second,
+		2*time.Minute,
+		20*time.Minute,
+	)
 }
 
 // text draws a text: plain, long, in other scripts, or with the secret.
 func (d drawer) text() string {
-	return pick(d, "text", "a", "Let me look at it.", "  spaces \n lines\t", "ünïcödé 漢字 🙂 text", "x"+Secret+"y "+Secret,
-		strings.Repeat("long ", 40), "[The turn was interrupted]", `{"json": ["is", "text"]}`, Secret[:12], "***", "It is taboo.")
+	return pick(
+		d,
+		"text",
+		"a",
+		"Let me look at it.",
+		"  spaces \n lines\t",
+		"ünïcödé 漢字 🙂 text",
+		"x"+Secret+"y "+Secret,
+		strings.Repeat(
+			"long ",
+			40,
+		),
+		"[The turn was interrupted]",
+		`{"json": ["is", "text"]}`,
+		Secret[:12],
+		"***",
+		"It is taboo.",
+	)
 }
 
 // holds draws a window of some kilobytes.
@@ -105,8 +132,19 @@ func (d drawer) holds() Holds {
 }
 
 func (d drawer) rejection() modeltest.Rejection {
-	return pick(d, "rejects", modeltest.Rejection{Reasoning: true}, modeltest.Rejection{Images: true}, modeltest.Rejection{Calls: true},
-		modeltest.Rejection{Contains: "taboo"}, modeltest.Rejection{Contains: "taboo"}, modeltest.Rejection{Items: 4}, modeltest.Rejection{Items: 9})
+	return pick(
+		d,
+		"rejects",
+		modeltest.Rejection{Reasoning: true},
+		modeltest.Rejection{Images: true},
+		modeltest.Rejection{Calls: true},
+		modeltest.Rejection{
+			Contains: "taboo",
+		},
+		modeltest.Rejection{Contains: "taboo"},
+		modeltest.Rejection{Items: 4},
+		modeltest.Rejection{Items: 9},
+	)
 }
 
 func (d drawer) limits() (l Limits) {
@@ -135,7 +173,16 @@ func (d drawer) answer() (a Answer) {
 	if d.often() {
 		a.After = d.long()
 	}
-	a.Verdict = pick(d, "verdict", event.Approved, event.Approved, event.Denied, event.ApprovedSession, event.ApprovalAborted, "")
+	a.Verdict = pick(
+		d,
+		"verdict",
+		event.Approved,
+		event.Approved,
+		event.Denied,
+		event.ApprovedSession,
+		event.ApprovalAborted,
+		"",
+	)
 	return a
 }
 
@@ -144,7 +191,16 @@ func (d drawer) response() (r Response) {
 		r.Pace = d.long()
 	}
 	if d.rarely() {
-		r.Stop = pick(d, "stop", modeltest.StopMaxTokens, modeltest.StopRefusal, modeltest.StopPause, modeltest.StopFilter, modeltest.StopSequence, modeltest.StopEndTurn)
+		r.Stop = pick(
+			d,
+			"stop",
+			modeltest.StopMaxTokens,
+			modeltest.StopRefusal,
+			modeltest.StopPause,
+			modeltest.StopFilter,
+			modeltest.StopSequence,
+			modeltest.StopEndTurn,
+		)
 	}
 	r.Items = many(d, "items", 5, d.item)
 	r.Faults = many(d, "faults", 2, d.fault)
@@ -185,7 +241,18 @@ func (d drawer) fault() modeltest.Fault {
 	switch f.Kind {
 	case modeltest.FaultStatus:
 		f.Status = pick(d, "status", 529, 429, 400, 401, 403, 404, 408, 409, 413, 422, 425, 500, 502, 503, 504)
-		f.RetryAfter = pick[modeltest.RetryAfter](d, "retry", "", "2", "-5", "soon", "999999999", "date 7s", "ms 250", "message 3s")
+		f.RetryAfter = pick[modeltest.RetryAfter](
+			d,
+			"retry",
+			"",
+			"2",
+			"-5",
+			"soon",
+			"999999999",
+			"date 7s",
+			"ms 250",
+			"message 3s",
+		)
 	case modeltest.FaultForeign, modeltest.FaultContentType:
 		f.ContentType, f.Body = "text/html", "<html></html>"
 	case modeltest.FaultOversized:
@@ -199,7 +266,12 @@ func (d drawer) fault() modeltest.Fault {
 			f.For = modeltest.Duration(d.long())
 		}
 		f.Every = modeltest.Duration(pick(d, "every", time.Minute, 10*time.Second))
-	case modeltest.FaultReset, modeltest.FaultCut, modeltest.FaultClose, modeltest.FaultMalformed, modeltest.FaultError, modeltest.FaultUnknown:
+	case modeltest.FaultReset,
+		modeltest.FaultCut,
+		modeltest.FaultClose,
+		modeltest.FaultMalformed,
+		modeltest.FaultError,
+		modeltest.FaultUnknown:
 		f.At = d.place()
 	}
 	if fails(f) && d.rarely() {
@@ -231,7 +303,15 @@ func (d drawer) place() modeltest.At {
 	case "arguments":
 		return modeltest.WithinArguments(d.number("call", 1, 3))
 	}
-	return pick(d, "place", modeltest.BeforeHeaders, modeltest.AfterHeaders, modeltest.AfterItems, modeltest.BeforeEnd, modeltest.AfterEnd)
+	return pick(
+		d,
+		"place",
+		modeltest.BeforeHeaders,
+		modeltest.AfterHeaders,
+		modeltest.AfterItems,
+		modeltest.BeforeEnd,
+		modeltest.AfterEnd,
+	)
 }
 
 func (d drawer) move() (m Move) {
@@ -240,7 +320,26 @@ func (d drawer) move() (m Move) {
 	} else {
 		m.After = d.long()
 	}
-	m.Do = pick(d, "deed", Interrupt, Send, Send, Crash, Cancel, Interrupt, Close, Drop, Compact, Hurry, Fill, Ruin, Clock, Account, Reject, Switch)
+	m.Do = pick(
+		d,
+		"deed",
+		Interrupt,
+		Send,
+		Send,
+		Crash,
+		Cancel,
+		Interrupt,
+		Close,
+		Drop,
+		Compact,
+		Hurry,
+		Fill,
+		Ruin,
+		Clock,
+		Account,
+		Reject,
+		Switch,
+	)
 	switch {
 	case m.Do == Clock:
 		m.By = pick(d, "jump", time.Hour, -time.Hour, 400*24*time.Hour, -400*24*time.Hour, -time.Millisecond)
@@ -250,7 +349,17 @@ func (d drawer) move() (m Move) {
 		m.Rejects = d.rejection()
 	case m.Do == Send:
 		if m.Command = d.rarely(); m.Command {
-			m.Text, m.Mode = append(Plan{d.step()}, many(d, "steps", 3, d.step)...).String(), pick(d, "mode", "", event.Steer, event.Replace, event.Queue)
+			m.Text, m.Mode = append(
+				Plan{d.step()},
+				many(d, "steps", 3, d.step)...).String(),
+				pick(
+					d,
+					"mode",
+					"",
+					event.Steer,
+					event.Replace,
+					event.Queue,
+				)
 			break
 		}
 		m.Image = d.rarely()

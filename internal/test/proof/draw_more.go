@@ -13,7 +13,10 @@ import (
 func adopt(s Script, seed uint64) Script {
 	r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // it is to be the same again
 	step := func() Step {
-		return Step{Kind: []StepKind{Child, Child, Await}[r.IntN(3)], For: []time.Duration{time.Millisecond, time.Second, 10 * time.Second, 5 * time.Minute}[r.IntN(4)]}
+		return Step{
+			Kind: []StepKind{Child, Child, Await}[r.IntN(3)],
+			For:  []time.Duration{time.Millisecond, time.Second, 10 * time.Second, 5 * time.Minute}[r.IntN(4)],
+		}
 	}
 	s.Ends = nil // they may end otherwise
 	s.Responses = slices.Clone(s.Responses)
@@ -26,7 +29,10 @@ func adopt(s Script, seed uint64) Script {
 		s.Ask = true
 		verdicts := []event.Verdict{event.Approved, event.ApprovedSession, event.Denied, event.ApprovalAborted, ""}
 		for range 4 {
-			s.Answers = append(s.Answers, Answer{[]time.Duration{0, time.Second, time.Minute}[r.IntN(3)], verdicts[r.IntN(len(verdicts))]})
+			s.Answers = append(
+				s.Answers,
+				Answer{[]time.Duration{0, time.Second, time.Minute}[r.IntN(3)], verdicts[r.IntN(len(verdicts))]},
+			)
 		}
 		s.Answers = append(s.Answers, Answer{time.Second, event.Approved})
 	}
@@ -50,7 +56,10 @@ func handOver(s Script, seed uint64) Script {
 	r := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // it is to be the same again
 	step := func() Step {
 		kinds := []StepKind{Far, Slow, Gone, Back, Back, Twice, Twice, Away}
-		return Step{Kind: kinds[r.IntN(len(kinds))], For: []time.Duration{time.Millisecond, time.Second, 10 * time.Second, 20 * time.Minute}[r.IntN(4)]}
+		return Step{
+			Kind: kinds[r.IntN(len(kinds))],
+			For:  []time.Duration{time.Millisecond, time.Second, 10 * time.Second, 20 * time.Minute}[r.IntN(4)],
+		}
 	}
 	s.Ends = nil // they may end otherwise
 	if r.IntN(4) == 0 {

@@ -56,7 +56,13 @@ func (w *world) machine(d *disk) *machine {
 	defer w.mu.Unlock()
 	m := w.machines[d]
 	if m == nil {
-		m = &machine{world: w, streams: map[*cable]*process{}, hosts: map[string]*process{}, began: map[string]bool{}, done: map[string]bool{}}
+		m = &machine{
+			world:   w,
+			streams: map[*cable]*process{},
+			hosts:   map[string]*process{},
+			began:   map[string]bool{},
+			done:    map[string]bool{},
+		}
 		if w.machines == nil {
 			w.machines = map[*disk]*machine{}
 		}
@@ -100,7 +106,12 @@ func (m *machine) work(ctx context.Context, r executor.Request) (json.RawMessage
 	}
 	defer func() { // C7: it does not outlast the lease
 		if died, dead := host.diedAt(); dead && time.Since(died) > executor.DefaultLease+endMost {
-			m.world.broke("C7", "call %s continued at the executor for %v after its host was killed", r.Call, time.Since(died))
+			m.world.broke(
+				"C7",
+				"call %s continued at the executor for %v after its host was killed",
+				r.Call,
+				time.Since(died),
+			)
 		}
 	}()
 	if !passes(ctx, o.For/2) {
@@ -313,7 +324,10 @@ func (p *process) hands(ctx context.Context, m *machine) (*executor.Remote, erro
 	m.epoch++
 	epoch := m.epoch
 	m.mu.Unlock()
-	r, err := executor.NewRemote(ctx, executor.RemoteConfig{Dial: m.dial(p), Settle: "proof", Session: "s", Epoch: epoch, Notice: p.reach.tell})
+	r, err := executor.NewRemote(
+		ctx,
+		executor.RemoteConfig{Dial: m.dial(p), Settle: "proof", Session: "s", Epoch: epoch, Notice: p.reach.tell},
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -20,9 +20,17 @@ func (p *process) hooked(seed int) *hooks.Set {
 	if seed == 0 {
 		return nil
 	}
-	c := hooks.Config{Log: p.log, Dir: "/work", Redact: p.world.redactor, Runner: &doubtful{p: p, draw: rand.New(rand.NewPCG(uint64(seed), 2))}} //nolint:gosec // it is to be the same again
+	c := hooks.Config{
+		Log:    p.log,
+		Dir:    "/work",
+		Redact: p.world.redactor,
+		Runner: &doubtful{p: p, draw: rand.New(rand.NewPCG(uint64(seed), 2))},
+	} //nolint:gosec // it is to be the same again
 	for n, e := range event.HookEvents() {
-		c.Hooks = append(c.Hooks, run.Hook{Event: e, Command: "first " + Secret, Timeout: 20 * time.Second, Own: n%2 == 0})
+		c.Hooks = append(
+			c.Hooks,
+			run.Hook{Event: e, Command: "first " + Secret, Timeout: 20 * time.Second, Own: n%2 == 0},
+		)
 		if e.Gate() {
 			c.Hooks = append(c.Hooks, run.Hook{Event: e, Command: "second", Own: true})
 		}

@@ -117,7 +117,10 @@ func (d *disk) take(broke func(string, string, ...any)) (shelf, error) {
 		return s, nil
 	}
 	n := uint64(d.len()) + 1 //nolint:gosec // it is short
-	if before.append([]event.Event{{V: event.Version, Session: "s", Seq: n, By: "host", Data: event.SessionClosed{}}}, journal.Lazily) == nil {
+	if before.append(
+		[]event.Event{{V: event.Version, Session: "s", Seq: n, By: "host", Data: event.SessionClosed{}}},
+		journal.Lazily,
+	) == nil {
 		broke("C20", "who had the log open before still appends event %d to it", n)
 	}
 	return s, nil
@@ -150,7 +153,10 @@ func (d *disk) compare(broke func(string, string, ...any)) {
 		return
 	}
 	for n, e := range all {
-		if raw, err := e.AppendJSON(nil); err != nil || string(raw) != string(d.record(uint64(n)+1)) { //nolint:gosec // it counts
+		if raw, err := e.AppendJSON(
+			nil,
+		); err != nil ||
+			string(raw) != string(d.record(uint64(n)+1)) { //nolint:gosec // it counts
 			broke("C1", "event %d of the log is not what was written: %s, %v", n+1, raw, err)
 			return
 		}

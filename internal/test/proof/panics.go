@@ -32,7 +32,18 @@ const (
 
 // places are all of them.
 func places() []place {
-	return []place{inTool, inProvider, inObserver, inObserverEnd, inJudge, inHook, inInstructions, inCommand, inCallback, inFrontend}
+	return []place{
+		inTool,
+		inProvider,
+		inObserver,
+		inObserverEnd,
+		inJudge,
+		inHook,
+		inInstructions,
+		inCommand,
+		inCallback,
+		inFrontend,
+	}
 }
 
 // bomb panics once, at a boundary, when the log has so many events. A nil bomb never

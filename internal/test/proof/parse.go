@@ -41,7 +41,10 @@ func (s *Script) statement(w *words) {
 		s.Window = w.positive("the window")
 	case "compact":
 		s.Compact = turn.Compaction(w.word("how"))
-		if !slices.Contains([]turn.Compaction{turn.CompactionOff, turn.CompactionMechanical, turn.CompactionAuto}, s.Compact) {
+		if !slices.Contains(
+			[]turn.Compaction{turn.CompactionOff, turn.CompactionMechanical, turn.CompactionAuto},
+			s.Compact,
+		) {
 			w.fail("nobody compacts %q", s.Compact)
 		}
 	case "caches":

@@ -122,7 +122,13 @@ func (w *world) saw(p *process, e event.Event) {
 func (w *world) open() *process {
 	for {
 		p, err := w.start(w.disk, setting{
-			wire: w.wire.Load().(Wire), limits: w.script.Limits, window: w.script.Window, compact: w.script.Compact, ask: w.script.Ask, hooks: w.script.Hooks, crashAt: w.nextCrash(),
+			wire:    w.wire.Load().(Wire),
+			limits:  w.script.Limits,
+			window:  w.script.Window,
+			compact: w.script.Compact,
+			ask:     w.script.Ask,
+			hooks:   w.script.Hooks,
+			crashAt: w.nextCrash(),
 		})
 		switch {
 		case err == nil:

@@ -91,12 +91,22 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 }
 
 func (p *process) turn(set setting, tools *tool.Set) turn.Config {
-	modelConfig, system := set.wire.Model(p.world.server.Client(), p.world.script.model(), set.window, set.limits.Stall), p.world.script.system()
+	modelConfig, system := set.wire.Model(
+		p.world.server.Client(),
+		p.world.script.model(),
+		set.window,
+		set.limits.Stall,
+	), p.world.script.system()
 	modelConfig.ToolSearch = p.world.script.Searches && set.wire.searches()
 	if p.world.script.Families {
 		modelConfig.Family = set.wire.family()
 	}
-	seen := witness{modelConfig.Provider, p, history.Target{Provider: modelConfig.ProviderName, Model: modelConfig.Name, Traits: modelConfig.Traits}, system}
+	seen := witness{
+		modelConfig.Provider,
+		p,
+		history.Target{Provider: modelConfig.ProviderName, Model: modelConfig.Name, Traits: modelConfig.Traits},
+		system,
+	}
 	if modelConfig.Provider = seen; p.world.bomb != nil {
 		modelConfig.Provider = panicking{seen, p.world}
 	}
@@ -111,7 +121,10 @@ func (p *process) turn(set setting, tools *tool.Set) turn.Config {
 			}
 			return "do", raw
 		}},
-		Bounds: turn.Bounds{Limits: run.Limits{Steps: set.limits.Steps, Time: set.limits.Time, Repeats: set.limits.Repeats}, InterruptGrace: set.limits.Grace},
+		Bounds: turn.Bounds{
+			Limits:         run.Limits{Steps: set.limits.Steps, Time: set.limits.Time, Repeats: set.limits.Repeats},
+			InterruptGrace: set.limits.Grace,
+		},
 		Redact: p.world.redactor,
 	}
 	if set.limits.Retried {

@@ -75,7 +75,10 @@ func (w *world) log(c contract.Checker) {
 // knows reports whether the input is in the log.
 func (w *world) knows(input string) bool {
 	for n := 1; n <= w.disk.len(); n++ {
-		if raw := w.disk.record(uint64(n)); bytes.Contains(raw, []byte(`"input.accepted"`)) && bytes.Contains(raw, []byte(`"input":"`+input+`"`)) {
+		if raw := w.disk.record(
+			uint64(n),
+		); bytes.Contains(raw, []byte(`"input.accepted"`)) &&
+			bytes.Contains(raw, []byte(`"input":"`+input+`"`)) {
 			return true
 		}
 	}
@@ -198,7 +201,8 @@ func unruly(refusal string) bool {
 
 // aboutSeals: it is what modeltest says of reasoning that it does not know.
 func aboutSeals(refusal string) bool {
-	return strings.Contains(refusal, "thinking` block") || strings.Contains(refusal, "encrypted content") || strings.Contains(refusal, "Thought signature")
+	return strings.Contains(refusal, "thinking` block") || strings.Contains(refusal, "encrypted content") ||
+		strings.Contains(refusal, "Thought signature")
 }
 
 // opens opens the session and closes it again, and reports whether that worked.

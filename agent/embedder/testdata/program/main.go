@@ -30,7 +30,8 @@ func main() {
 func run(ctx context.Context, dir, data string) (err error) {
 	greet, err := tool.New("greet", "Greets somebody.", func(_ context.Context, in struct {
 		Name string `json:"name"`
-	}) (string, error) {
+	},
+	) (string, error) {
 		return "Hello, " + in.Name + "!", nil
 	}, tool.ReadOnly())
 	if err != nil {
@@ -43,7 +44,11 @@ func run(ctx context.Context, dir, data string) (err error) {
 		Limits:   settle.Limits{Steps: 10},
 		Observer: observer(observed),
 		Model: model.Config{Name: "scripted", ProviderName: "script", Provider: script.New(
-			script.Turn(script.Text("I greet."), script.Call("greet", `{"name":"you"}`), script.Call("shell", `{"command":"touch made"}`)),
+			script.Turn(
+				script.Text("I greet."),
+				script.Call("greet", `{"name":"you"}`),
+				script.Call("shell", `{"command":"touch made"}`),
+			),
 			script.Turn(script.Call("shell", `{"command":"rm -rf made"}`)),
 			script.Text("All is done."),
 		)},

@@ -46,7 +46,13 @@ func Cases() []Case {
 		{
 			Name: "where, how long, and that it stays", Tool: "shell",
 			Arguments: arguments(
-				map[string]any{"command": "touch made", "workdir": "sub", "timeout_ms": 4711, "background": true, "release": true},
+				map[string]any{
+					"command":    "touch made",
+					"workdir":    "sub",
+					"timeout_ms": 4711,
+					"background": true,
+					"release":    true,
+				},
 			),
 			Shown: []string{"touch made", "workdir: sub", "timeout_ms: 4711", "background: true", "release: true"},
 		},
@@ -58,7 +64,10 @@ func Cases() []Case {
 		},
 		{
 			Name: "a write of long content", Tool: "write", Arguments: arguments(
-				map[string]any{"path": "long.txt", "content": strings.Repeat("a line of it\n", 3000) + "the last line\u202e"},
+				map[string]any{
+					"path":    "long.txt",
+					"content": strings.Repeat("a line of it\n", 3000) + "the last line\u202e",
+				},
 			),
 			Shown: []string{"long.txt", "a line of it", "the last line⟨U+202E⟩"},
 		},

@@ -37,7 +37,11 @@ func (c Ceiling) Configure(t *testing.T, home string) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte("permission = '"+c.User+"'\n"), 0o600); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(dir, "config.toml"),
+		[]byte("permission = '"+c.User+"'\n"),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -47,6 +51,11 @@ func (c Ceiling) Check(t *testing.T, dir string, asked int) {
 	t.Helper()
 	_, err := os.Stat(filepath.Join(dir, Made))
 	if runs := err == nil; runs != c.Runs || (asked > 0) != c.Asked {
-		t.Errorf("the user configured %q, the client wished for everything: asked %d times, ran: %v", c.User, asked, runs)
+		t.Errorf(
+			"the user configured %q, the client wished for everything: asked %d times, ran: %v",
+			c.User,
+			asked,
+			runs,
+		)
 	}
 }

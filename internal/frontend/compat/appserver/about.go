@@ -53,8 +53,17 @@ func (s *Server) initialize(r *jsonrpc.Request) {
 		home = s.disk.Dir
 	}
 	r.Reply(object{
-		"userAgent": fmt.Sprintf("settle/%s (%s; %s) (%s; %s)", s.Version, runtime.GOOS, runtime.GOARCH, p.ClientInfo.Name, p.ClientInfo.Version),
-		"codexHome": home, "platformFamily": family, "platformOs": strings.Replace(runtime.GOOS, "darwin", "macos", 1),
+		"userAgent": fmt.Sprintf(
+			"settle/%s (%s; %s) (%s; %s)",
+			s.Version,
+			runtime.GOOS,
+			runtime.GOARCH,
+			p.ClientInfo.Name,
+			p.ClientInfo.Version,
+		),
+		"codexHome":      home,
+		"platformFamily": family,
+		"platformOs":     strings.Replace(runtime.GOOS, "darwin", "macos", 1),
 	})
 }
 
@@ -83,7 +92,12 @@ func (s *Server) configRead(_ context.Context, p where) (any, error) {
 		return nil, err
 	}
 	out := object{
-		"model_reasoning_effort": ptr(resolved.Effort), "approval_policy": rights.Approval, "sandbox_mode": rights.SandboxMode(), "profiles": object{},
+		"model_reasoning_effort": ptr(
+			resolved.Effort,
+		),
+		"approval_policy": rights.Approval,
+		"sandbox_mode":    rights.SandboxMode(),
+		"profiles":        object{},
 	}
 	setNull(out, "model", "model_provider", "approvals_reviewer", "developer_instructions", "instructions")
 	if c, err := resolved.Choose(); err == nil {
@@ -154,10 +168,28 @@ func listModel(full string, table catalog.Table, own string, isDefault bool) obj
 		modalities = append(modalities, "image")
 	}
 	out := object{
-		"id": full, "model": full, "displayName": name, "description": "as settle knows it: " + full, "isDefault": isDefault, "hidden": false,
-		"supportedReasoningEfforts": efforts, "defaultReasoningEffort": cmp.Or(own, ownEffort), "inputModalities": modalities,
-		"supportsPersonality": false, "additionalSpeedTiers": []string{}, "serviceTiers": []string{},
+		"id":                        full,
+		"model":                     full,
+		"displayName":               name,
+		"description":               "as settle knows it: " + full,
+		"isDefault":                 isDefault,
+		"hidden":                    false,
+		"supportedReasoningEfforts": efforts,
+		"defaultReasoningEffort":    cmp.Or(own, ownEffort),
+		"inputModalities":           modalities,
+		"supportsPersonality":       false,
+		"additionalSpeedTiers":      []string{},
+		"serviceTiers":              []string{},
 	}
-	setNull(out, "upgrade", "upgradeInfo", "availabilityNux", "modelSpecialty", "multiAgentVersion", "defaultServiceTier", "availableAccessPrograms")
+	setNull(
+		out,
+		"upgrade",
+		"upgradeInfo",
+		"availabilityNux",
+		"modelSpecialty",
+		"multiAgentVersion",
+		"defaultServiceTier",
+		"availableAccessPrograms",
+	)
 	return out
 }

@@ -27,9 +27,13 @@ func (l *loadedThread) ask(ctx context.Context, q asker.Question) asker.Asked {
 	if err != nil {
 		return nil // the connection is at its end, and with it the turn
 	}
-	return rpc.Question[decided]{Sent: sent, Read: verdict, Back: func(sent *jsonrpc.Outgoing) { // also where it has answered
-		l.s.notify(note{"serverRequest/resolved", object{"threadId": l.id(), "requestId": sent.ID}})
-	}}
+	return rpc.Question[decided]{
+		Sent: sent,
+		Read: verdict,
+		Back: func(sent *jsonrpc.Outgoing) { // also where it has answered
+			l.s.notify(note{"serverRequest/resolved", object{"threadId": l.id(), "requestId": sent.ID}})
+		},
+	}
 }
 
 // noSubscriber returns the policy that answers if no client listens, and the reason.
@@ -42,7 +46,11 @@ func (l *loadedThread) question(q asker.Question) (method string, params object)
 	t := l.translator
 	kind := t.shown[q.Item]
 	params = object{
-		"threadId": l.id(), "turnId": q.Turn, "itemId": q.Item, "startedAtMs": q.At.UnixMilli(), "reason": ptr(asker.Words(q.ApprovalRequested)),
+		"threadId":    l.id(),
+		"turnId":      q.Turn,
+		"itemId":      q.Item,
+		"startedAtMs": q.At.UnixMilli(),
+		"reason":      ptr(asker.Words(q.ApprovalRequested)),
 	}
 	if kind == changes {
 		return "item/fileChange/requestApproval", params
@@ -70,7 +78,10 @@ func verdict(got decided, err error) (asker.Answer, error) {
 		"accept": event.Approved, "acceptForSession": event.ApprovedSession, "decline": event.Denied, "cancel": event.ApprovalAborted,
 	}[name]
 	if known == "" {
-		return asker.Answer{Verdict: event.Denied, Message: fmt.Sprintf("The client answered %q, which was not asked for.", name)}, nil
+		return asker.Answer{
+			Verdict: event.Denied,
+			Message: fmt.Sprintf("The client answered %q, which was not asked for.", name),
+		}, nil
 	}
 	return asker.Answer{Verdict: known}, nil
 }
@@ -80,7 +91,14 @@ func (l *loadedThread) fill(ctx context.Context, q asker.Question) asker.Asked {
 	if !l.subscribed.Load() {
 		return asker.Nobody(noSubscriber())
 	}
-	params := object{"threadId": l.id(), "turnId": q.Turn, "serverName": q.Form.Server, "mode": asker.Mode(*q.Form), "message": q.Form.Message, "_meta": nil}
+	params := object{
+		"threadId":   l.id(),
+		"turnId":     q.Turn,
+		"serverName": q.Form.Server,
+		"mode":       asker.Mode(*q.Form),
+		"message":    q.Form.Message,
+		"_meta":      nil,
+	}
 	if q.Form.URL != "" {
 		params["url"], params["elicitationId"] = q.Form.URL, q.Approval
 	} else {

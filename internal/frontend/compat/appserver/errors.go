@@ -31,10 +31,17 @@ func failed(f *event.Failure) *turnError {
 
 func errorInfo(f *event.Failure) any {
 	kinds := map[model.ErrorKind]string{
-		model.ErrAuth: "unauthorized", model.ErrQuota: "usageLimitExceeded", model.ErrRateLimit: "usageLimitExceeded",
-		model.ErrOverloaded: "serverOverloaded", model.ErrContext: "contextWindowExceeded", model.ErrNotFound: "modelNotFound",
-		model.ErrInvalid: "badRequest", model.ErrReasoning: "badRequest", model.ErrImage: "badRequest", model.ErrToolSearch: "badRequest",
-		model.ErrPolicy: "cyberPolicy",
+		model.ErrAuth:       "unauthorized",
+		model.ErrQuota:      "usageLimitExceeded",
+		model.ErrRateLimit:  "usageLimitExceeded",
+		model.ErrOverloaded: "serverOverloaded",
+		model.ErrContext:    "contextWindowExceeded",
+		model.ErrNotFound:   "modelNotFound",
+		model.ErrInvalid:    "badRequest",
+		model.ErrReasoning:  "badRequest",
+		model.ErrImage:      "badRequest",
+		model.ErrToolSearch: "badRequest",
+		model.ErrPolicy:     "cyberPolicy",
 	}
 	withStatus := func(kind string) object { return object{kind: object{"httpStatusCode": ptr(f.Status)}} }
 	switch kind := model.ErrorKind(f.Kind); {

@@ -30,8 +30,17 @@ func (v view) turnOf(items itemsView) object {
 		items = notLoaded
 	}
 	return object{
-		"id": t.ID, "rootTurnId": t.ID, "items": thread, "itemsView": items, "status": status, "error": err,
-		"startedAt": seconds(t.StartedAt), "completedAt": seconds(t.EndedAt), "durationMs": milliseconds(t.StartedAt, t.EndedAt),
+		"id":         t.ID,
+		"rootTurnId": t.ID,
+		"items":      thread,
+		"itemsView":  items,
+		"status":     status,
+		"error":      err,
+		"startedAt": seconds(
+			t.StartedAt,
+		),
+		"completedAt": seconds(t.EndedAt),
+		"durationMs":  milliseconds(t.StartedAt, t.EndedAt),
 	}
 }
 

@@ -100,7 +100,11 @@ func (v view) item(i *event.Item, details json.RawMessage) object {
 		v.describeServerTool(out, i, c)
 	case searches: // its status and error are not in that protocol, and said all the same
 		call := toolview.New(c.Name, c.Arguments, v.dir)
-		out["query"], out["action"], out["results"] = call.Pattern, object{"type": "search", "query": call.Pattern, "queries": nil}, nil
+		out["query"], out["action"], out["results"] = call.Pattern, object{
+			"type":    "search",
+			"query":   call.Pattern,
+			"queries": nil,
+		}, nil
 		if found := call.Sources(c.Detail); len(found) > 0 {
 			out["results"] = found
 		}
@@ -130,7 +134,8 @@ func (v view) status(i *event.Item, kind itemKind) string {
 	}
 	if !i.Started && kind != callsTool && kind != callsServer { // which are never declined
 		for _, a := range v.turn.Approvals {
-			if a.Call == i.ID && a.Ended != nil && (a.Ended.Verdict == event.Denied || a.Ended.Verdict == event.ApprovalAborted) {
+			if a.Call == i.ID && a.Ended != nil &&
+				(a.Ended.Verdict == event.Denied || a.Ended.Verdict == event.ApprovalAborted) {
 				return declined
 			}
 		}
@@ -153,7 +158,9 @@ func (v view) describeTool(out object, i *event.Item, c event.Content) {
 	out["tool"], out["arguments"] = cmp.Or(c.Name, "unknown"), toolview.New(c.Name, c.Arguments, v.dir).Arguments
 	out["durationMs"] = milliseconds(i.StartedAt, i.EndedAt)
 	if i.Status != event.ItemOpen {
-		out["success"], out["contentItems"] = i.Status == event.ItemCompleted, []object{{"type": "inputText", "text": c.Output}}
+		out["success"], out["contentItems"] = i.Status == event.ItemCompleted, []object{
+			{"type": "inputText", "text": c.Output},
+		}
 	}
 }
 
@@ -166,7 +173,11 @@ func (v view) describeServerTool(out object, i *event.Item, c event.Content) {
 	switch i.Status {
 	case event.ItemOpen:
 	case event.ItemCompleted:
-		out["result"] = object{"content": []object{{"type": "text", "text": c.Output}}, "structuredContent": nil, "_meta": nil}
+		out["result"] = object{
+			"content":           []object{{"type": "text", "text": c.Output}},
+			"structuredContent": nil,
+			"_meta":             nil,
+		}
 	default:
 		message := c.Output
 		if message == "" && i.Cause != nil {
@@ -239,7 +250,13 @@ func messageOf(in event.Input) object {
 		content = append(content, object{"type": "text", "text": in.Text, "text_elements": []any{}})
 	}
 	for _, i := range in.Images {
-		content = append(content, object{"type": "image", "url": "data:" + i.MediaType + ";base64," + base64.StdEncoding.EncodeToString(i.Data)})
+		content = append(
+			content,
+			object{
+				"type": "image",
+				"url":  "data:" + i.MediaType + ";base64," + base64.StdEncoding.EncodeToString(i.Data),
+			},
+		)
 	}
 	out := object{"type": "userMessage", "id": in.ID, "clientId": nil, "content": content}
 	if !ownInput().MatchString(in.ID) {

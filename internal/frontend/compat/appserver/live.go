@@ -109,7 +109,11 @@ func (l *loadedThread) answer(e event.Event, t *translator) {
 		case pending.Taken:
 			l.replyTurn(m.Entry, t.turn(m.Turn, notLoaded))
 		case pending.Held:
-			l.refuse(m.Entry, "the input is held, since the turn before it ended (%s); it will run with the next one", m.Cause.Reason)
+			l.refuse(
+				m.Entry,
+				"the input is held, since the turn before it ended (%s); it will run with the next one",
+				m.Cause.Reason,
+			)
 		case pending.Dropped:
 			l.refuse(m.Entry, "the input was dropped")
 		}
@@ -185,7 +189,12 @@ func (l *loadedThread) running() *event.Turn {
 }
 
 // submit sends an input. The sender is answered when a turn takes it.
-func (l *loadedThread) submit(ctx context.Context, r *sender, clientID, text string, o ...settle.InputOption) (*pending.Entry[*sender], error) {
+func (l *loadedThread) submit(
+	ctx context.Context,
+	r *sender,
+	clientID, text string,
+	o ...settle.InputOption,
+) (*pending.Entry[*sender], error) {
 	if clientID != "" {
 		known := false
 		l.opened.View(func(state event.State) { known = state.Accepted(clientID) })
@@ -209,7 +218,13 @@ func (l *loadedThread) submit(ctx context.Context, r *sender, clientID, text str
 
 // steer sends an input that joins the turn. The sender is answered at once if
 // that turn still runs then; else, when another one takes the input.
-func (l *loadedThread) steer(ctx context.Context, t *event.Turn, r *sender, clientID, text string, o ...settle.InputOption) error {
+func (l *loadedThread) steer(
+	ctx context.Context,
+	t *event.Turn,
+	r *sender,
+	clientID, text string,
+	o ...settle.InputOption,
+) error {
 	entry, err := l.submit(ctx, r, clientID, text, append(o, settle.WithMode(event.Steer))...)
 	if err != nil {
 		return err

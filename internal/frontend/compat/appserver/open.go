@@ -23,7 +23,12 @@ func (s *Server) open(ctx context.Context, id, dir string, p setup) (*loadedThre
 		return nil, err
 	}
 	policy := assemble.NewPolicy(rights.Mode(s.Sessions.Base.Getenv("TMPDIR")))
-	model, effort, err := s.model(dir, cmp.Or(p.Model, p.text("model"), p.lastModel), p.ModelProvider, cmp.Or(p.text("model_reasoning_effort"), p.lastEffort))
+	model, effort, err := s.model(
+		dir,
+		cmp.Or(p.Model, p.text("model"), p.lastModel),
+		p.ModelProvider,
+		cmp.Or(p.text("model_reasoning_effort"), p.lastEffort),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +39,10 @@ func (s *Server) open(ctx context.Context, id, dir string, p setup) (*loadedThre
 	maps.DeleteFunc(settings, func(_, value string) bool { return value == "" })
 	servers := newServerStates()
 	spec := assemble.SessionSpec{Dir: dir, Settings: settings, Options: func(a *assemble.Options) {
-		a.Policy, a.System, a.Append = policy, p.BaseInstructions, cmp.Or(p.DeveloperInstructions, p.text("developer_instructions"))
+		a.Policy, a.System, a.Append = policy, p.BaseInstructions, cmp.Or(
+			p.DeveloperInstructions,
+			p.text("developer_instructions"),
+		)
 		a.Seen = servers.seen
 		s.bring(a, dir, p)
 		if p.Ephemeral {
@@ -46,7 +54,13 @@ func (s *Server) open(ctx context.Context, id, dir string, p setup) (*loadedThre
 		return nil, notFound(id, err)
 	}
 	l := &loadedThread{
-		s: s, opened: opened, policy: policy, ephemeral: p.Ephemeral, done: make(chan struct{}), rights: rights, servers: servers,
+		s:          s,
+		opened:     opened,
+		policy:     policy,
+		ephemeral:  p.Ephemeral,
+		done:       make(chan struct{}),
+		rights:     rights,
+		servers:    servers,
 		translator: newTranslator(opened.State()),
 	}
 	l.status = l.translator.status
@@ -84,7 +98,8 @@ func (s *Server) rights(dir string, p setup) (codex.Rights, error) {
 	if err := out.Set(rights); err != nil {
 		return codex.Rights{}, err
 	}
-	if given, ok := p.Config["sandbox_workspace_write"].(map[string]any); ok && out.SandboxMode() == codex.WorkspaceWrite {
+	if given, ok := p.Config["sandbox_workspace_write"].(map[string]any); ok &&
+		out.SandboxMode() == codex.WorkspaceWrite {
 		roots, _ := given["writable_roots"].([]any)
 		for _, root := range roots {
 			if path, ok := root.(string); ok {
@@ -154,7 +169,12 @@ func (l *loadedThread) change(ctx context.Context, requested codex.AskedRights, 
 	}
 	rights = rights.Within(user)
 	now := l.opened.Model()
-	name, effort, err = l.s.model(l.opened.Spec.Dir, cmp.Or(name, now.FullName()), now.ProviderName, cmp.Or(effort, now.Effort))
+	name, effort, err = l.s.model(
+		l.opened.Spec.Dir,
+		cmp.Or(name, now.FullName()),
+		now.ProviderName,
+		cmp.Or(effort, now.Effort),
+	)
 	if err != nil {
 		return err
 	}
@@ -220,11 +240,39 @@ func lastEffort(state event.State) string {
 func (s *Server) listedThread(e catalogue.Entry) object {
 	provider, _, _ := strings.Cut(e.Model, "/")
 	out := object{
-		"id": e.Session, "sessionId": e.Session, "preview": e.Title, "name": ptr(store.Name(s.disk.Dir, e.Session)), "ephemeral": false, "historyMode": "legacy",
-		"model": ptr(e.Model), "modelProvider": cmp.Or(provider, "unknown"), "status": threadStatus{kind: "notLoaded"}.object(),
-		"createdAt": e.Created.Unix(), "updatedAt": e.Updated.Unix(), "recencyAt": seconds(e.Updated),
-		"path": s.disk.path(e.Session), "cwd": e.Dir, "cliVersion": s.Version, "source": "appServer", "turns": []object{},
+		"id":          e.Session,
+		"sessionId":   e.Session,
+		"preview":     e.Title,
+		"name":        ptr(store.Name(s.disk.Dir, e.Session)),
+		"ephemeral":   false,
+		"historyMode": "legacy",
+		"model": ptr(
+			e.Model,
+		),
+		"modelProvider": cmp.Or(provider, "unknown"),
+		"status":        threadStatus{kind: "notLoaded"}.object(),
+		"createdAt":     e.Created.Unix(),
+		"updatedAt":     e.Updated.Unix(),
+		"recencyAt":     seconds(e.Updated),
+		"path": s.disk.path(
+			e.Session,
+		),
+		"cwd":        e.Dir,
+		"cliVersion": s.Version,
+		"source":     "appServer",
+		"turns":      []object{},
 	}
-	setNull(out, "reasoningEffort", "forkedFromId", "parentThreadId", "projectId", "originator", "threadSource", "agentNickname", "agentRole", "gitInfo")
+	setNull(
+		out,
+		"reasoningEffort",
+		"forkedFromId",
+		"parentThreadId",
+		"projectId",
+		"originator",
+		"threadSource",
+		"agentNickname",
+		"agentRole",
+		"gitInfo",
+	)
 	return out
 }

@@ -44,7 +44,10 @@ type Server struct {
 func Serve(ctx context.Context, o Options) (*stdio.Stop, error) {
 	s := &Server{disk: disk{catalogue.Shelf{Dir: o.DataDir}}, sandbox: o.Sandbox, approval: o.Approval}
 	s.Server = rpc.New(o.Options, rpc.Protocol{
-		Dialect: jsonrpc.Bare, Handler: s, Refusal: refusal, Busy: jsonrpc.Errorf(codeOverloaded, "Server overloaded; retry later."),
+		Dialect: jsonrpc.Bare,
+		Handler: s,
+		Refusal: refusal,
+		Busy:    jsonrpc.Errorf(codeOverloaded, "Server overloaded; retry later."),
 	})
 	stop, err := s.Server.Serve(ctx)
 	return stop, errors.Join(err, s.disk.Close())
@@ -68,7 +71,9 @@ func (s *Server) methods() map[string]rpc.Method {
 	return map[string]rpc.Method{
 		"config/read": rpc.Of(s.configRead),
 		// No login is needed: keys come from the environment and the configuration.
-		"account/read":                         rpc.Always(object{"account": nil, "userId": nil, "requiresOpenaiAuth": false}),
+		"account/read": rpc.Always(
+			object{"account": nil, "userId": nil, "requiresOpenaiAuth": false},
+		),
 		"model/list":                           rpc.Of(s.modelList),
 		"permissionProfile/list":               rpc.Always(profileList()),
 		"skills/list":                          rpc.Of(s.skillsList),

@@ -165,7 +165,12 @@ func listServer(name, address, status string, known *mcp.Catalogue, why any) obj
 		out["serverInfo"] = object{"name": known.Server, "version": known.Version}
 	}
 	for _, t := range known.Tools {
-		tools[t.Name] = object{"name": t.Name, "title": t.Title, "description": t.Description, "inputSchema": schemaOf(t)}
+		tools[t.Name] = object{
+			"name":        t.Name,
+			"title":       t.Title,
+			"description": t.Description,
+			"inputSchema": schemaOf(t),
+		}
 	}
 	return out
 }

@@ -20,7 +20,10 @@ func (s *Server) skillsList(_ context.Context, p skillsParams) (any, error) {
 	for _, dir := range p.Cwds {
 		resolved, err := s.configured(dir)
 		if err != nil {
-			data = append(data, object{"cwd": dir, "skills": []object{}, "errors": []object{{"path": dir, "message": err.Error()}}})
+			data = append(
+				data,
+				object{"cwd": dir, "skills": []object{}, "errors": []object{{"path": dir, "message": err.Error()}}},
+			)
 			continue
 		}
 		o := s.Sessions.Base
@@ -53,7 +56,11 @@ func (l *loadedThread) withSkills(parts []userInput) ([]userInput, error) {
 			if found.Skills == nil {
 				found = l.opened.Agent.Skills()
 			}
-			if s, ok := skills.Named(found.Skills, p.Name); ok && s.User && (p.Path == "" || p.Path == s.Path || p.Path == s.Dir) {
+			if s, ok := skills.Named(
+				found.Skills,
+				p.Name,
+			); ok && s.User &&
+				(p.Path == "" || p.Path == s.Path || p.Path == s.Dir) {
 				loaded, err := s.Load()
 				if err != nil {
 					return nil, invalid("%v", err)
@@ -79,7 +86,12 @@ func (l *loadedThread) read(parts []userInput) (text string, images []event.Imag
 
 // expanded calls then with the expansion of a text, and returns its result. If a server
 // must be asked, the lane does not wait for it: then is called there later.
-func (l *loadedThread) expanded(ctx context.Context, r *jsonrpc.Request, text string, then func(text string, images []event.Image) error) error {
+func (l *loadedThread) expanded(
+	ctx context.Context,
+	r *jsonrpc.Request,
+	text string,
+	then func(text string, images []event.Image) error,
+) error {
 	source := commands.Expansion{Source: l.opened.Commands()}
 	if !commands.Async(text) {
 		text, images, err := source.Expand(ctx, text)

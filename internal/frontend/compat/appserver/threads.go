@@ -24,9 +24,17 @@ func (l *loadedThread) result(t object) object {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return object{
-		"thread": t, "model": now.FullName(), "modelProvider": now.ProviderName, "reasoningEffort": ptr(now.Effort), "serviceTier": nil,
-		"cwd": l.opened.Spec.Dir, "approvalPolicy": l.rights.Approval, "approvalsReviewer": "user", "sandbox": l.rights.Sandbox.Whole(l.opened.Agent.Confines(l.rights.Mode(""))),
-		"disabledPluginIds": []string{}, "instructionSources": []string{},
+		"thread":             t,
+		"model":              now.FullName(),
+		"modelProvider":      now.ProviderName,
+		"reasoningEffort":    ptr(now.Effort),
+		"serviceTier":        nil,
+		"cwd":                l.opened.Spec.Dir,
+		"approvalPolicy":     l.rights.Approval,
+		"approvalsReviewer":  "user",
+		"sandbox":            l.rights.Sandbox.Whole(l.opened.Agent.Confines(l.rights.Mode(""))),
+		"disabledPluginIds":  []string{},
+		"instructionSources": []string{},
 	}
 }
 
@@ -106,9 +114,17 @@ func (s *Server) resumed(ctx context.Context, p setup) (*loadedThread, error) {
 	if err != nil && p.lastModel != "" { // that one may not be configured any more
 		p.lastModel, p.lastEffort = "", ""
 		if reopened, openErr := s.open(ctx, p.ThreadID, dir, p); openErr == nil {
-			s.notify(note{"warning", object{
-				"threadId": p.ThreadID, "message": fmt.Sprintf("The thread continues with the model %s: %v", reopened.opened.Model().FullName(), err),
-			}})
+			s.notify(note{
+				"warning",
+				object{
+					"threadId": p.ThreadID,
+					"message": fmt.Sprintf(
+						"The thread continues with the model %s: %v",
+						reopened.opened.Model().FullName(),
+						err,
+					),
+				},
+			})
 			return reopened, nil
 		}
 	}
@@ -202,8 +218,10 @@ func (s *Server) threadList(ctx context.Context, p listThreads) (any, error) {
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(e catalogue.Entry) bool {
-		return e.Title == "" || store.IsArchived(s.disk.Dir, e.Session) != p.Archived || slices.Contains(p.ExcludedThreadIDs, e.Session) ||
-			len(p.Cwd) > 0 && !slices.Contains(p.Cwd, e.Dir) || !strings.Contains(strings.ToLower(e.Title), strings.ToLower(p.SearchTerm))
+		return e.Title == "" || store.IsArchived(s.disk.Dir, e.Session) != p.Archived ||
+			slices.Contains(p.ExcludedThreadIDs, e.Session) ||
+			len(p.Cwd) > 0 && !slices.Contains(p.Cwd, e.Dir) ||
+			!strings.Contains(strings.ToLower(e.Title), strings.ToLower(p.SearchTerm))
 	})
 	slices.SortStableFunc(all, func(a, b catalogue.Entry) int {
 		n := a.Created.Compare(b.Created)
@@ -261,7 +279,16 @@ func (s *Server) threadName(_ context.Context, r *jsonrpc.Request, p about) erro
 func (l *loadedThread) listJobs(_ context.Context, r *jsonrpc.Request, _ about) error {
 	data := []object{}
 	for _, j := range l.jobs() {
-		data = append(data, object{"itemId": j.Call, "processId": j.JobStarted.Job, "command": j.Command, "cwd": l.opened.Spec.Dir, "osPid": ptr(j.PID)})
+		data = append(
+			data,
+			object{
+				"itemId":    j.Call,
+				"processId": j.JobStarted.Job,
+				"command":   j.Command,
+				"cwd":       l.opened.Spec.Dir,
+				"osPid":     ptr(j.PID),
+			},
+		)
 	}
 	r.Reply(object{"data": data, "nextCursor": nil})
 	return nil

@@ -89,7 +89,11 @@ func (t *translator) compacted(c transcript.Change) []note {
 		return nil
 	}
 	item := object{"type": "contextCompaction", "id": fmt.Sprintf("compaction-%d", c.Event.Seq)}
-	return []note{t.begins(c, item), t.ends(c, item), {"thread/compacted", map[string]string{"threadId": t.thread, "turnId": c.Turn.ID}}}
+	return []note{
+		t.begins(c, item),
+		t.ends(c, item),
+		{"thread/compacted", map[string]string{"threadId": t.thread, "turnId": c.Turn.ID}},
+	}
 }
 
 func (t *translator) itemChanged(c transcript.Change) []note {
@@ -180,7 +184,9 @@ func (t *translator) grew(c transcript.Change) []note {
 	case c.Stream == event.Output && kind == runs:
 		return []note{{"item/commandExecution/outputDelta", d}}
 	case c.Stream == event.Output && kind == callsServer:
-		return []note{t.ofTurn(c, "item/mcpToolCall/progress", object{"itemId": d.ItemID, "message": strings.TrimSpace(d.Delta)})}
+		return []note{
+			t.ofTurn(c, "item/mcpToolCall/progress", object{"itemId": d.ItemID, "message": strings.TrimSpace(d.Delta)}),
+		}
 	}
 	return nil
 }
@@ -210,7 +216,10 @@ func (t *translator) itemEnded(c transcript.Change) []note {
 		begun["status"] = inProgress
 		out = append(out, t.begins(c, begun))
 	case isChange:
-		out = append(out, t.ofTurn(c, "item/fileChange/patchUpdated", object{"itemId": c.Item.ID, "changes": item["changes"]}))
+		out = append(
+			out,
+			t.ofTurn(c, "item/fileChange/patchUpdated", object{"itemId": c.Item.ID, "changes": item["changes"]}),
+		)
 	}
 	return append(out, t.ends(c, item))
 }
@@ -220,12 +229,20 @@ func (t *translator) attemptEnded(c transcript.Change) []note {
 	var out []note
 	if d.Usage != (event.Usage{}) {
 		out = append(out, t.ofTurn(c, "thread/tokenUsage/updated", object{
-			"tokenUsage": object{"total": tokensOf(transcript.Total(*c.State).Usage), "last": tokensOf(d.Usage), "modelContextWindow": ptr(t.window)},
+			"tokenUsage": object{
+				"total":              tokensOf(transcript.Total(*c.State).Usage),
+				"last":               tokensOf(d.Usage),
+				"modelContextWindow": ptr(t.window),
+			},
 		}))
 	}
 	if d.Failure != nil && d.RetryIn != nil {
 		err := failed(d.Failure)
-		err.Message = fmt.Sprintf("%s; trying again in %s", err.Message, (time.Duration(*d.RetryIn) * time.Millisecond).Round(100*time.Millisecond))
+		err.Message = fmt.Sprintf(
+			"%s; trying again in %s",
+			err.Message,
+			(time.Duration(*d.RetryIn) * time.Millisecond).Round(100*time.Millisecond),
+		)
 		out = append(out, t.ofTurn(c, "error", object{"error": err, "willRetry": true}))
 	}
 	return out
@@ -239,7 +256,11 @@ func (t *translator) turnEnded(c transcript.Change) []note {
 	if status != didFail {
 		return append(t.waitingNotes(), ended)
 	}
-	return append(t.statusNotes(threadStatus{kind: "systemError"}), t.ofTurn(c, "error", object{"error": err, "willRetry": false}), ended)
+	return append(
+		t.statusNotes(threadStatus{kind: "systemError"}),
+		t.ofTurn(c, "error", object{"error": err, "willRetry": false}),
+		ended,
+	)
 }
 
 func (t *translator) turn(id string, items itemsView) object { return t.view(id).turnOf(items) }

@@ -63,8 +63,12 @@ func statusChanged(thread string, s threadStatus) note {
 
 func tokensOf(u event.Usage) object {
 	return object{
-		"totalTokens": u.Input + u.Output, "inputTokens": u.Input, "cachedInputTokens": u.CacheRead, "cacheWriteInputTokens": u.CacheWrite,
-		"outputTokens": u.Output, "reasoningOutputTokens": u.Reasoning,
+		"totalTokens":           u.Input + u.Output,
+		"inputTokens":           u.Input,
+		"cachedInputTokens":     u.CacheRead,
+		"cacheWriteInputTokens": u.CacheWrite,
+		"outputTokens":          u.Output,
+		"reasoningOutputTokens": u.Reasoning,
 	}
 }
 

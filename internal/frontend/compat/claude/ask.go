@@ -98,8 +98,14 @@ func (d *driver) decide(ctx context.Context, c toolCall, q asker.Question) asker
 		return deniedBy(policyNobody, "it needs permission, and no person can be asked")
 	}
 	raw, err := d.call(ctx, map[string]any{
-		"subtype": "can_use_tool", "tool_name": c.claude, "input": c.input, "tool_use_id": c.id,
-		"decision_reason": q.Why, "decision_reason_type": "other", "display_name": c.claude, "description": asker.Words(q.ApprovalRequested),
+		"subtype":                "can_use_tool",
+		"tool_name":              c.claude,
+		"input":                  c.input,
+		"tool_use_id":            c.id,
+		"decision_reason":        q.Why,
+		"decision_reason_type":   "other",
+		"display_name":           c.claude,
+		"description":            asker.Words(q.ApprovalRequested),
 		"permission_suggestions": d.suggestions(c),
 	})
 	switch {
@@ -129,7 +135,10 @@ func (d *driver) suggestions(c toolCall) []map[string]any {
 
 func addRule(tool, content string) map[string]any {
 	return map[string]any{
-		"type": "addRules", "behavior": "allow", "destination": "session", "rules": []map[string]any{{"toolName": tool, "ruleContent": content}},
+		"type":        "addRules",
+		"behavior":    "allow",
+		"destination": "session",
+		"rules":       []map[string]any{{"toolName": tool, "ruleContent": content}},
 	}
 }
 
@@ -197,7 +206,9 @@ func (d *driver) updated(c toolCall, updates []update) event.Verdict {
 		switch u.Type {
 		case "setMode":
 			if u.Mode == modeBypass && !d.MayBypass {
-				d.warn("the permission mode was not changed to bypassPermissions: the session was not launched with --dangerously-skip-permissions")
+				d.warn(
+					"the permission mode was not changed to bypassPermissions: the session was not launched with --dangerously-skip-permissions",
+				)
 			} else if err := d.policy.set(u.Mode); err != nil {
 				d.warn(err.Error())
 			}
@@ -239,7 +250,12 @@ func (d *driver) rulesOf(behavior string, list []string) []config.Rule {
 // that declines by itself.
 func (d *driver) fill(_ context.Context, q asker.Question) asker.Asked {
 	return asker.Await(func(ctx context.Context) (asker.Answer, error) {
-		request := map[string]any{"subtype": "elicitation", "mcp_server_name": q.Form.Server, "message": q.Form.Message, "mode": asker.Mode(*q.Form)}
+		request := map[string]any{
+			"subtype":         "elicitation",
+			"mcp_server_name": q.Form.Server,
+			"message":         q.Form.Message,
+			"mode":            asker.Mode(*q.Form),
+		}
 		if q.Form.URL != "" {
 			request["url"], request["elicitation_id"] = q.Form.URL, q.Approval
 		} else {

@@ -40,7 +40,11 @@ type below struct {
 	kids     map[string][]chan struct{} // by call; each is closed when all events of a child were sent
 }
 
-func newBelow(ctx context.Context, events func(context.Context, string) iter.Seq2[event.Event, error], panicked func(error)) *below {
+func newBelow(
+	ctx context.Context,
+	events func(context.Context, string) iter.Seq2[event.Event, error],
+	panicked func(error),
+) *below {
 	b := &below{events: events, panicked: panicked, kids: map[string][]chan struct{}{}}
 	b.life, b.end = context.WithCancel(ctx)
 	return b
@@ -99,8 +103,13 @@ func (t *encoder) child(c transcript.Change) {
 	t.upTo(turn, call)
 	id := callID(call)
 	kid := &encoder{
-		session: t.session, dir: t.dir, out: t.out, log: transcript.New(event.State{}, transcript.Live), usage: map[string]modelUsage{}, sent: map[string]*sentItem{},
-		parent: &parent{Call: &id, Agent: c.Child.Child, Task: c.Child.Title, full: t.below.full},
+		session: t.session,
+		dir:     t.dir,
+		out:     t.out,
+		log:     transcript.New(event.State{}, transcript.Live),
+		usage:   map[string]modelUsage{},
+		sent:    map[string]*sentItem{},
+		parent:  &parent{Call: &id, Agent: c.Child.Child, Task: c.Child.Title, full: t.below.full},
 	}
 	done := make(chan struct{})
 	key := call.ID

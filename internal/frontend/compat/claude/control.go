@@ -116,7 +116,10 @@ func (d *driver) handle(id string, r controlRequest, raw json.RawMessage) (respo
 	case "set_has_subscribers":
 		return nil, nil
 	}
-	return nil, requestError{"unsupported_request", fmt.Errorf("settle does not support the control request %q", r.Subtype)}
+	return nil, requestError{
+		"unsupported_request",
+		fmt.Errorf("settle does not support the control request %q", r.Subtype),
+	}
 }
 
 // initializeRequest is what the client says about itself.
@@ -148,11 +151,21 @@ func (d *driver) initialize(id string, raw json.RawMessage) (any, error) {
 		return nil, requestError{"invalid_request", err}
 	}
 	for _, unused := range d.hooks.set(r.Hooks) {
-		d.warn(fmt.Sprintf("hooks for %s are not called: settle supports PreToolUse, PostToolUse and PostToolUseFailure", unused))
+		d.warn(
+			fmt.Sprintf(
+				"hooks for %s are not called: settle supports PreToolUse, PostToolUse and PostToolUseFailure",
+				unused,
+			),
+		)
 	}
 	out := map[string]any{
-		"commands": []any{}, "agents": []any{}, "output_style": "default", "available_output_styles": []string{"default"},
-		"account": map[string]any{}, "claude_code_version": Imitated + "-settle", "hook_on_failure_supported": true,
+		"commands":                  []any{},
+		"agents":                    []any{},
+		"output_style":              "default",
+		"available_output_styles":   []string{"default"},
+		"account":                   map[string]any{},
+		"claude_code_version":       Imitated + "-settle",
+		"hook_on_failure_supported": true,
 	}
 	if r.Hooks != nil {
 		out["hooks_applied"] = true
@@ -193,7 +206,12 @@ func (d *driver) adopt(r initializeRequest, out map[string]any) error {
 	if len(r.Schema) > 0 && string(r.Schema) != "null" {
 		d.Schema = string(r.Schema)
 	}
-	if system := slices.DeleteFunc(r.System, func(part string) bool { return part == "" || part == systemBoundary }); len(system) > 0 {
+	if system := slices.DeleteFunc(
+		r.System,
+		func(part string) bool { return part == "" || part == systemBoundary },
+	); len(
+		system,
+	) > 0 {
 		text := strings.Join(system, "\n\n")
 		d.System = &text
 	}
@@ -247,7 +265,9 @@ func (d *driver) models() []map[string]any {
 	if d.session != nil {
 		name = d.session.Agent.Session.Model.Name
 	}
-	return []map[string]any{{"value": "default", "resolvedModel": name, "displayName": name, "description": "the configured model"}}
+	return []map[string]any{
+		{"value": "default", "resolvedModel": name, "displayName": name, "description": "the configured model"},
+	}
 }
 
 // interrupt interrupts the turn that runs or is about to start, and answers when its
@@ -279,7 +299,13 @@ func (d *driver) interrupt(id string, cancelQueued bool) (any, error) {
 
 // interrupted answers an interrupt when the result of its turn was sent, or the result of
 // a prompt that starts no turn.
-func (d *driver) interrupted(id string, target *pending.Entry[*prompt], receipt map[string]any, o settle.Outcome, err error) {
+func (d *driver) interrupted(
+	id string,
+	target *pending.Entry[*prompt],
+	receipt map[string]any,
+	o settle.Outcome,
+	err error,
+) {
 	if o.Cause != nil {
 		receipt["outcome"], receipt["reason"] = o.Cause.Outcome, o.Cause.Reason
 	}
@@ -296,7 +322,9 @@ func (d *driver) interrupted(id string, target *pending.Entry[*prompt], receipt 
 
 func (d *driver) setMode(mode string) error {
 	if mode == modeBypass && !d.MayBypass && d.Mode != modeBypass {
-		return errors.New("cannot set permission mode to bypassPermissions because the session was not launched with --dangerously-skip-permissions")
+		return errors.New(
+			"cannot set permission mode to bypassPermissions because the session was not launched with --dangerously-skip-permissions",
+		)
 	}
 	err := d.policy.set(mode)
 	if err == nil && d.session == nil {

@@ -99,10 +99,18 @@ type driver struct {
 // answered, or until a stop. It returns the exit code of the last turn (C14).
 func Serve(ctx context.Context, c Config) int {
 	d := &driver{
-		Config: c, ctx: ctx, mail: make(chan func()), stops: make(chan stdio.Stop, 1), gone: make(chan struct{}), over: make(chan struct{}),
+		Config:  c,
+		ctx:     ctx,
+		mail:    make(chan func()),
+		stops:   make(chan stdio.Stop, 1),
+		gone:    make(chan struct{}),
+		over:    make(chan struct{}),
 		results: map[string]bool{},
 	}
-	d.out = lines{stdio.NewOutput(c.Stdout, func(err error) { d.end(stdio.StopFor(err, stdio.KindOf(c.Stdout))) }), c.Output}
+	d.out = lines{
+		stdio.NewOutput(c.Stdout, func(err error) { d.end(stdio.StopFor(err, stdio.KindOf(c.Stdout))) }),
+		c.Output,
+	}
 	d.err = stdio.NewOutput(c.Stderr, func(error) {}) // the client has gone
 	if d.id = c.SessionID; d.id == "" {
 		d.id = settle.NewSessionID()
@@ -124,7 +132,14 @@ func Serve(ctx context.Context, c Config) int {
 	case stop = <-d.stops:
 	}
 	d.stop.Store(&stop)
-	shutdown := stdio.Shutdown{Close: c.Sessions.CloseAll, Hurry: stdio.Hurry(c.Sessions.All), Drain: d.drain, Timeout: closeTimeout, Stops: c.Stops, Exit: c.Exit}
+	shutdown := stdio.Shutdown{
+		Close:   c.Sessions.CloseAll,
+		Hurry:   stdio.Hurry(c.Sessions.All),
+		Drain:   d.drain,
+		Timeout: closeTimeout,
+		Stops:   c.Stops,
+		Exit:    c.Exit,
+	}
 	err := shutdown.Run(stop)
 	close(d.gone)
 	<-d.over
@@ -321,7 +336,9 @@ func (d *driver) say(format string, a ...any) {
 // warn says, on both outputs, that something is not as the client thinks.
 func (d *driver) warn(text string) {
 	d.say("warning: %s", text)
-	d.out.send(newNotice(d.id, "informational", map[string]any{"content": "settle: " + d.mask(text), "level": "warning"}))
+	d.out.send(
+		newNotice(d.id, "informational", map[string]any{"content": "settle: " + d.mask(text), "level": "warning"}),
+	)
 }
 
 // follow tells the client what happens in the session, until it is closed.

@@ -140,7 +140,12 @@ func (t *encoder) compacted(c transcript.Change) {
 	if d.Trigger == event.TriggerRequest {
 		trigger = "manual"
 	}
-	t.notice("compact_boundary", map[string]any{"compact_metadata": map[string]any{"trigger": trigger, "pre_tokens": d.Before, "post_tokens": d.Tokens}})
+	t.notice(
+		"compact_boundary",
+		map[string]any{
+			"compact_metadata": map[string]any{"trigger": trigger, "pre_tokens": d.Before, "post_tokens": d.Tokens},
+		},
+	)
 }
 
 // itemChanged sends an item when no retry can remove it, and the result of a call that the
@@ -225,7 +230,11 @@ func (t *encoder) item(turn *event.Turn, i *event.Item) {
 			return
 		}
 		t.sent[i.ID], was.opened = was, true
-		m := chatMessage{header: newHeader(t.session, "assistant", ""), parent: t.from(), Aborted: ended && i.Status == event.ItemAborted && i.Type() != event.ToolCall}
+		m := chatMessage{
+			header:  newHeader(t.session, "assistant", ""),
+			parent:  t.from(),
+			Aborted: ended && i.Status == event.ItemAborted && i.Type() != event.ToolCall,
+		}
 		m.Message = t.message(turn, i.Attempt, b)
 		m.Supersedes, t.dropped = t.dropped, nil
 		if t.parent == nil && !t.isLinked && len(turn.Inputs) > 0 {
@@ -283,7 +292,14 @@ func callID(i *event.Item) string {
 // message is a response of the model with one of its blocks.
 func (t *encoder) message(turn *event.Turn, attempt string, b block) apiMessage {
 	m := apiMessage{
-		userMessage: userMessage{"assistant", []block{b}}, ID: t.messageID(attempt), Type: "message", Model: turn.Start.Model, Usage: usageOf(event.Usage{}),
+		userMessage: userMessage{
+			"assistant",
+			[]block{b},
+		},
+		ID:    t.messageID(attempt),
+		Type:  "message",
+		Model: turn.Start.Model,
+		Usage: usageOf(event.Usage{}),
 	}
 	for _, a := range turn.Attempts {
 		if a.ID == attempt {
@@ -332,14 +348,29 @@ func (t *encoder) detailOf(i *event.Item, output string) any {
 	}
 	switch a.settle {
 	case "shell":
-		return map[string]any{"stdout": output, "stderr": "", "interrupted": i.Status == event.ItemAborted, "isImage": false}
+		return map[string]any{
+			"stdout":      output,
+			"stderr":      "",
+			"interrupted": i.Status == event.ItemAborted,
+			"isImage":     false,
+		}
 	case "edit":
 		return map[string]any{
-			"filePath": in["file_path"], "oldString": in["old_string"], "newString": in["new_string"],
-			"replaceAll": in["replace_all"] == true, "userModified": false, "structuredPatch": []any{}, "originalFile": nil,
+			"filePath":        in["file_path"],
+			"oldString":       in["old_string"],
+			"newString":       in["new_string"],
+			"replaceAll":      in["replace_all"] == true,
+			"userModified":    false,
+			"structuredPatch": []any{},
+			"originalFile":    nil,
 		}
 	case "write":
-		return map[string]any{"filePath": in["file_path"], "content": in["content"], "structuredPatch": []any{}, "originalFile": nil}
+		return map[string]any{
+			"filePath":        in["file_path"],
+			"content":         in["content"],
+			"structuredPatch": []any{},
+			"originalFile":    nil,
+		}
 	}
 	return output
 }
@@ -361,7 +392,10 @@ func (t *encoder) job(c transcript.Change) {
 			status = "failed"
 		}
 	}
-	t.notice("task_notification", map[string]any{"task_id": d.Job, "status": status, "output_file": c.Job.Log, "summary": string(d.How)})
+	t.notice(
+		"task_notification",
+		map[string]any{"task_id": d.Job, "status": status, "output_file": c.Job.Log, "summary": string(d.How)},
+	)
 }
 
 // clientUUID is the client's own id of an input, if it has one.

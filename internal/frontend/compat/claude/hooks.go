@@ -213,15 +213,31 @@ func (d *driver) hooked(c toolCall, was settle.Judgement, w verdict) (answer ask
 }
 
 // hook calls a hook, bounded.
-func (d *driver) hook(ctx context.Context, kind string, m matcher, callback string, c toolCall, more map[string]any) (json.RawMessage, error) {
+func (d *driver) hook(
+	ctx context.Context,
+	kind string,
+	m matcher,
+	callback string,
+	c toolCall,
+	more map[string]any,
+) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, m.bound(), errors.New(kind+" did not answer in time"))
 	defer cancel()
 	input := map[string]any{
-		"hook_event_name": kind, "session_id": d.id, "transcript_path": "", "cwd": d.Dir, "permission_mode": d.policy.inForceMode(),
-		"tool_name": c.claude, "tool_input": c.input, "tool_use_id": c.id,
+		"hook_event_name": kind,
+		"session_id":      d.id,
+		"transcript_path": "",
+		"cwd":             d.Dir,
+		"permission_mode": d.policy.inForceMode(),
+		"tool_name":       c.claude,
+		"tool_input":      c.input,
+		"tool_use_id":     c.id,
 	}
 	maps.Copy(input, more)
-	return d.call(ctx, map[string]any{"subtype": "hook_callback", "callback_id": callback, "input": input, "tool_use_id": c.id})
+	return d.call(
+		ctx,
+		map[string]any{"subtype": "hook_callback", "callback_id": callback, "input": input, "tool_use_id": c.id},
+	)
 }
 
 // used calls the hooks for a call that has run. Their answers have no effect.
@@ -233,9 +249,12 @@ func (d *driver) used(i *event.Item) {
 	c := d.toolCall(i)
 	for _, m := range d.hooks.about(kind, c.settle) {
 		for _, callback := range m.Callbacks {
-			go scope.Shield(d.panicked, func() { // ends with the answer, in time, or with the end of the input or of loop
-				_, _ = d.hook(context.WithoutCancel(d.ctx), kind, m, callback, c, output)
-			})()
+			go scope.Shield(
+				d.panicked,
+				func() { // ends with the answer, in time, or with the end of the input or of loop
+					_, _ = d.hook(context.WithoutCancel(d.ctx), kind, m, callback, c, output)
+				},
+			)()
 		}
 	}
 }

@@ -105,7 +105,11 @@ func content(raw json.RawMessage) (*prompt, error) {
 		case b.Type == "document" && b.Source.Type == "text":
 			texts = append(texts, strings.TrimSpace(b.Title+"\n"+b.Source.Data))
 		default:
-			return nil, fmt.Errorf("cannot use a block of type %q with a source of type %q: send text, or images in base64", b.Type, b.Source.Type)
+			return nil, fmt.Errorf(
+				"cannot use a block of type %q with a source of type %q: send text, or images in base64",
+				b.Type,
+				b.Source.Type,
+			)
 		}
 	}
 	p.text = strings.Join(texts, "\n\n")

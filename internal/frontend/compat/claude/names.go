@@ -43,7 +43,13 @@ func aliases() []alias {
 		{settle: "job", claude: "Job", also: []string{"BashOutput", "KillBash", "KillShell", "TaskOutput", "TaskStop"}},
 		{settle: "read", claude: "Read", path: "path", fields: map[string]string{"path": "file_path"}},
 		{settle: "write", claude: "Write", path: "path", fields: map[string]string{"path": "file_path"}},
-		{settle: "edit", claude: "Edit", also: []string{"MultiEdit"}, path: "path", fields: map[string]string{"path": "file_path"}},
+		{
+			settle: "edit",
+			claude: "Edit",
+			also:   []string{"MultiEdit"},
+			path:   "path",
+			fields: map[string]string{"path": "file_path"},
+		},
 		{settle: "apply_patch", claude: "ApplyPatch", also: []string{"Edit", "MultiEdit", "Write"}},
 		{settle: "glob", claude: "Glob", path: "path"},
 		{
@@ -53,12 +59,22 @@ func aliases() []alias {
 		},
 		{settle: "list", claude: "LS", path: "path"},
 		{
-			settle: task.Name, claude: "Task", also: []string{"Agent"},
-			fields: map[string]string{"background": "run_in_background"}, fixed: map[string]any{"subagent_type": "general-purpose"},
+			settle: task.Name,
+			claude: "Task",
+			also:   []string{"Agent"},
+			fields: map[string]string{
+				"background": "run_in_background",
+			},
+			fixed: map[string]any{"subagent_type": "general-purpose"},
 		},
 		{settle: web.FetchName, claude: "WebFetch"},
 		{settle: web.SearchName, claude: "WebSearch"},
-		{settle: plan.Name, claude: "TodoWrite", fields: map[string]string{"plan": "todos"}, each: map[string][]string{"step": {"content", "activeForm"}}},
+		{
+			settle: plan.Name,
+			claude: "TodoWrite",
+			fields: map[string]string{"plan": "todos"},
+			each:   map[string][]string{"step": {"content", "activeForm"}},
+		},
 	}
 }
 

@@ -90,10 +90,18 @@ func (d *driver) settings(r *config.Resolved) map[string]string {
 func (d *driver) rules() {
 	allowed, denied := rulesFor(settle.Allow, specs(d.Allowed...)), rulesFor(settle.Deny, specs(d.Disallowed...))
 	scoped := func(r config.Rule) bool { return r.Pattern == "" && slices.Contains(denied.whole, r.Tool) }
-	d.policy.flagRules = slices.Concat(allowed.rules, slices.DeleteFunc(denied.rules, scoped)) // what is not offered needs no rule
+	d.policy.flagRules = slices.Concat(
+		allowed.rules,
+		slices.DeleteFunc(denied.rules, scoped),
+	) // what is not offered needs no rule
 	d.policy.dirs = d.AddDirs
 	if c := d.policy.ceiling; len(allowed.rules) > 0 && (c == settle.Ask || c == settle.Deny) {
-		d.warn(fmt.Sprintf("the allowed tools were ignored: the user configured the permission %q, and a client can only choose a stricter one", c))
+		d.warn(
+			fmt.Sprintf(
+				"the allowed tools were ignored: the user configured the permission %q, and a client can only choose a stricter one",
+				c,
+			),
+		)
 	}
 	if len(allowed.unknown) > 0 {
 		d.say("warning: settle does not have these allowed tools: %s", strings.Join(allowed.unknown, ", "))
@@ -192,8 +200,17 @@ func exists(ctx context.Context, dataDir, session string) bool {
 // startFollowing has a goroutine tell what happens from now on.
 func (d *driver) startFollowing() {
 	t := &encoder{
-		session: d.id, dir: d.Dir, out: d.out, partial: d.Partial, replays: d.Replay, states: d.States,
-		waiting: func() int { return max(0, d.prompts.Len()-1) }, window: &d.window, schema: d.Schema != "", usage: map[string]modelUsage{}, log: transcript.New(d.session.State(), transcript.Live),
+		session: d.id,
+		dir:     d.Dir,
+		out:     d.out,
+		partial: d.Partial,
+		replays: d.Replay,
+		states:  d.States,
+		waiting: func() int { return max(0, d.prompts.Len()-1) },
+		window:  &d.window,
+		schema:  d.Schema != "",
+		usage:   map[string]modelUsage{},
+		log:     transcript.New(d.session.State(), transcript.Live),
 	}
 	t.below = newBelow(context.WithoutCancel(d.ctx), d.session.ChildEvents, d.panicked)
 	t.below.full = d.childText
@@ -203,8 +220,17 @@ func (d *driver) startFollowing() {
 	}
 	none := []string{}
 	head := map[string]any{
-		"apiKeySource": key, "claude_code_version": Imitated + "-settle", "cwd": d.Dir, "tools": slices.Concat(d.tools, d.serverTools()),
-		"slash_commands": slashCommands(d.session), "output_style": "default", "skills": skillNames(d.session.Agent), "plugins": none, "agents": none,
+		"apiKeySource":        key,
+		"claude_code_version": Imitated + "-settle",
+		"cwd":                 d.Dir,
+		"tools":               slices.Concat(d.tools, d.serverTools()),
+		"slash_commands": slashCommands(
+			d.session,
+		),
+		"output_style": "default",
+		"skills":       skillNames(d.session.Agent),
+		"plugins":      none,
+		"agents":       none,
 		"capabilities": []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1"},
 	}
 	t.head = func(model string) notice {
@@ -223,7 +249,10 @@ func (d *driver) startFollowing() {
 	}
 	d.window.Store(int64(d.session.Agent.Session.Model.Window))
 	d.following = true
-	go scope.Shield(d.panicked, func() { d.follow(t, t.log.State().Seq) })() // ends when the session is closed; loop waits for it
+	go scope.Shield(
+		d.panicked,
+		func() { d.follow(t, t.log.State().Seq) },
+	)() // ends when the session is closed; loop waits for it
 }
 
 // setModel has the next turns ask another model.
@@ -234,7 +263,11 @@ func (d *driver) setModel(name string) error {
 	}
 	r, err := d.Sessions.Settings(d.Dir, d.settings(nil))
 	if err == nil {
-		err = d.Sessions.Choose(context.WithoutCancel(d.ctx), d.session, map[string]string{"model": modelName(name, r.Providers)})
+		err = d.Sessions.Choose(
+			context.WithoutCancel(d.ctx),
+			d.session,
+			map[string]string{"model": modelName(name, r.Providers)},
+		)
 	}
 	if err != nil {
 		return err

@@ -265,7 +265,10 @@ func (o *Options) settings(raw []byte) error {
 	delete(all, "permissions")
 	delete(all, "model")
 	if len(all) > 0 {
-		o.Warnings = append(o.Warnings, "settle reads permissions and model from Claude's settings, and ignores: "+strings.Join(names(all), ", "))
+		o.Warnings = append(
+			o.Warnings,
+			"settle reads permissions and model from Claude's settings, and ignores: "+strings.Join(names(all), ", "),
+		)
 	}
 	return nil
 }

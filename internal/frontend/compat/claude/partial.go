@@ -56,7 +56,12 @@ func (t *encoder) blockStarted(c transcript.Change) {
 	case event.Reasoning:
 		b = block{Type: "thinking", Thinking: &empty, Signature: &empty}
 	case event.ToolCall:
-		b = block{Type: "tool_use", ID: callID(c.Item), Name: aliasOf(c.Item.Content().Name).claude, Input: map[string]any{}}
+		b = block{
+			Type:  "tool_use",
+			ID:    callID(c.Item),
+			Name:  aliasOf(c.Item.Content().Name).claude,
+			Input: map[string]any{},
+		}
 	default:
 		return
 	}
@@ -82,7 +87,13 @@ func (t *encoder) blockDelta(c transcript.Change) {
 func (t *encoder) blockCall(c transcript.Change) {
 	if t.stream.open[c.Item.ID] {
 		call := c.Item.Content()
-		t.delta(c.Item.ID, map[string]any{"type": "input_json_delta", "partial_json": compact(aliasOf(call.Name).input(call.Arguments, t.dir))})
+		t.delta(
+			c.Item.ID,
+			map[string]any{
+				"type":         "input_json_delta",
+				"partial_json": compact(aliasOf(call.Name).input(call.Arguments, t.dir)),
+			},
+		)
 		t.blockStop(c.Item.ID)
 	}
 }
@@ -115,7 +126,10 @@ func (t *encoder) responseEnded(c transcript.Change, d event.AttemptEnded) {
 	if d.StopReason != "" {
 		stop = &d.StopReason
 	}
-	t.streamEvent("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil}, "usage": usageOf(d.Usage)})
+	t.streamEvent(
+		"message_delta",
+		map[string]any{"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil}, "usage": usageOf(d.Usage)},
+	)
 	t.streamEvent("message_stop", nil)
 	t.stream = stream{}
 }

@@ -147,7 +147,10 @@ func (d *driver) submit(e *pending.Entry[*prompt]) error {
 		d.prompts.current, d.prompts.fetching = e, e
 		var refused context.CancelFunc
 		p.fetched, refused = context.WithCancel(context.WithoutCancel(d.ctx))
-		go scope.Shield(d.panicked, func() { d.submitLater(e, refused, options) })() // ends with the answer of a server, with an interrupt, or with the session
+		go scope.Shield(
+			d.panicked,
+			func() { d.submitLater(e, refused, options) },
+		)() // ends with the answer of a server, with an interrupt, or with the session
 		return nil
 	}
 	turn, err := d.session.Submit(context.WithoutCancel(d.ctx), p.text, options...) // bounded by the log

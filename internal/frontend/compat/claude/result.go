@@ -16,9 +16,19 @@ func (t *encoder) ended(turn *event.Turn) {
 		t.out.send(t.failed(turn, f))
 	}
 	r := result{
-		header: newHeader(t.session, "result", subtypeOf(turn.Cause)), IsError: turn.Cause.Outcome != event.Completed,
-		Duration: turn.EndedAt.Sub(turn.StartedAt).Milliseconds(), Turns: turn.Summary.Steps, Usage: usageOf(turn.Summary.Usage),
-		Models: maps.Clone(t.usage), Denials: denials(turn, t.dir), Terminal: terminalOf(turn), Queued: t.waiting(), Index: t.results,
+		header:  newHeader(t.session, "result", subtypeOf(turn.Cause)),
+		IsError: turn.Cause.Outcome != event.Completed,
+		Duration: turn.EndedAt.Sub(turn.StartedAt).
+			Milliseconds(),
+		Turns: turn.Summary.Steps,
+		Usage: usageOf(turn.Summary.Usage),
+		Models: maps.Clone(
+			t.usage,
+		),
+		Denials:  denials(turn, t.dir),
+		Terminal: terminalOf(turn),
+		Queued:   t.waiting(),
+		Index:    t.results,
 	}
 	t.results++
 	for _, u := range r.Models {

@@ -23,10 +23,13 @@ const (
 func modes() map[string]assemble.Mode {
 	return map[string]assemble.Mode{
 		modeDefault: {Permission: settle.Ask},
-		modeEdits:   {Permission: settle.Ask, Rules: []config.Rule{{Tool: "edit", Pattern: "**", Decision: settle.Allow}}},
-		modePlan:    {Permission: settle.Deny},
-		modeBypass:  {Permission: settle.Allow},
-		modeDont:    {Permission: settle.Ask}, // the driver answers instead of the client
+		modeEdits: {
+			Permission: settle.Ask,
+			Rules:      []config.Rule{{Tool: "edit", Pattern: "**", Decision: settle.Allow}},
+		},
+		modePlan:   {Permission: settle.Deny},
+		modeBypass: {Permission: settle.Allow},
+		modeDont:   {Permission: settle.Ask}, // the driver answers instead of the client
 	}
 }
 
@@ -125,7 +128,10 @@ func directoryRules(mode string, dirs []string) []config.Rule {
 // Claude's leave out the provider. "" leaves the choice to the configuration.
 func modelName(name string, providers map[string]config.Provider) string {
 	short := map[string]string{
-		"sonnet": "claude-sonnet-5-5", "opus": "claude-opus-5-5", "haiku": "claude-haiku-5-5", "best": "claude-opus-5-5",
+		"sonnet":   "claude-sonnet-5-5",
+		"opus":     "claude-opus-5-5",
+		"haiku":    "claude-haiku-5-5",
+		"best":     "claude-opus-5-5",
 		"opusplan": "claude-opus-5-5",
 	}
 	name = strings.TrimSuffix(name, "[1m]")
@@ -166,10 +172,18 @@ func (p *policy) inForceMode() string {
 func (p *policy) set(name string) error {
 	m, ok := modes()[name]
 	if !ok {
-		return fmt.Errorf("settle has no permission mode %q; its modes are %s", name, strings.Join(names(modes()), ", "))
+		return fmt.Errorf(
+			"settle has no permission mode %q; its modes are %s",
+			name,
+			strings.Join(names(modes()), ", "),
+		)
 	}
 	if !assemble.Within(p.ceiling, m) {
-		return fmt.Errorf("the permission mode %q allows more than the user configured (permission %q); a client can only choose a stricter one", name, p.ceiling)
+		return fmt.Errorf(
+			"the permission mode %q allows more than the user configured (permission %q); a client can only choose a stricter one",
+			name,
+			p.ceiling,
+		)
 	}
 	p.mode = name
 	p.apply(m)

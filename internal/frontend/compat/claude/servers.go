@@ -59,7 +59,10 @@ func (o *Options) addServers(servers map[string]json.RawMessage, dir string, get
 	}
 	for _, s := range list {
 		if missing := s.Missing(); len(missing) > 0 {
-			notes = append(notes, fmt.Sprintf("the MCP server %q is not used: it refers to %s, which is not set", s.Name, missing[0]))
+			notes = append(
+				notes,
+				fmt.Sprintf("the MCP server %q is not used: it refers to %s, which is not set", s.Name, missing[0]),
+			)
 			continue
 		}
 		o.Servers = slices.DeleteFunc(o.Servers, func(server config.Server) bool { return server.Name == s.Name })
@@ -181,7 +184,12 @@ func (d *driver) askServers(then func()) bool {
 	for i, name := range d.OwnServers {
 		d.servers.relays[name] = mcp.NewRelay(func(message json.RawMessage) mcp.Await { return d.relay(name, message) })
 		s := mcp.Server{Name: name, Relay: d.servers.relays[name]}
-		wg.Go(scope.Shield(d.panicked, func() { reports[i] = mcp.Probe(ctx, mcp.Config{Version: cmp.Or(d.Version, "unknown")}, s) })) // bounded by ctx
+		wg.Go(
+			scope.Shield(
+				d.panicked,
+				func() { reports[i] = mcp.Probe(ctx, mcp.Config{Version: cmp.Or(d.Version, "unknown")}, s) },
+			),
+		) // bounded by ctx
 	}
 	go scope.Shield(d.panicked, func() { // ends when all have answered, which is bounded
 		wg.Wait()
@@ -192,7 +200,13 @@ func (d *driver) askServers(then func()) bool {
 				if r.Err == nil {
 					d.servers.asked[r.Server.Name] = &r.Catalogue
 				} else {
-					d.warn(fmt.Sprintf("the MCP server %q in the client did not say which tools it has: %v", r.Server.Name, r.Err))
+					d.warn(
+						fmt.Sprintf(
+							"the MCP server %q in the client did not say which tools it has: %v",
+							r.Server.Name,
+							r.Err,
+						),
+					)
 				}
 			}
 			then()
@@ -239,6 +253,9 @@ func (d *driver) bring(o *assemble.Options) {
 		}
 	}
 	for _, name := range d.OwnServers {
-		o.Servers = append(o.Servers, mcp.Server{Name: name, Relay: d.servers.relays[name], Catalogue: d.servers.asked[name]})
+		o.Servers = append(
+			o.Servers,
+			mcp.Server{Name: name, Relay: d.servers.relays[name], Catalogue: d.servers.asked[name]},
+		)
 	}
 }

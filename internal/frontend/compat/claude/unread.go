@@ -31,8 +31,13 @@ func (d *driver) checkReader() {
 	}
 	if !works && d.out.Stuck(stdio.UnreadTimeout) {
 		d.end(stdio.Stop{
-			Reason: event.Shutdown, By: "stdout", Code: stdio.CodeFailed,
-			Err: fmt.Errorf("the client has not read standard output for %s; the session log has the end of the turn", stdio.UnreadTimeout),
+			Reason: event.Shutdown,
+			By:     "stdout",
+			Code:   stdio.CodeFailed,
+			Err: fmt.Errorf(
+				"the client has not read standard output for %s; the session log has the end of the turn",
+				stdio.UnreadTimeout,
+			),
 		})
 	}
 }

@@ -64,7 +64,12 @@ func Mode(s Sandbox, a Approval, writable []string, by string) assemble.Mode {
 			m.Rules = append(m.Rules, assemble.Allow("edit", assemble.Below(dir), by))
 		}
 		if a == Never {
-			m.Rules = append(m.Rules, assemble.Allow("shell", "", by), assemble.Allow("job", "", by), assemble.Allow("read", "/**", by))
+			m.Rules = append(
+				m.Rules,
+				assemble.Allow("shell", "", by),
+				assemble.Allow("job", "", by),
+				assemble.Allow("read", "/**", by),
+			)
 		}
 	}
 	return m

@@ -70,7 +70,9 @@ func (s Sandbox) check() error {
 
 // policy is the mode as the protocol has it.
 func (s Sandbox) policy() SandboxPolicy {
-	return SandboxPolicy{Type: map[Sandbox]string{ReadOnly: "readOnly", WorkspaceWrite: "workspaceWrite", FullAccess: "dangerFullAccess"}[s]}
+	return SandboxPolicy{
+		Type: map[Sandbox]string{ReadOnly: "readOnly", WorkspaceWrite: "workspaceWrite", FullAccess: "dangerFullAccess"}[s],
+	}
 }
 
 // mode is the mode that the policy comes to; "" if there is none of its type.

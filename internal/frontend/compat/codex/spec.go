@@ -106,7 +106,12 @@ func (w *Spec) model(f Flags, all overrides, known Known) error {
 		w.Settings["model"] = "chat/" + cmp.Or(model, "gpt-oss:20b")
 		return nil
 	case name != "" && !known.has(name):
-		return fmt.Errorf("there is no provider %q: define it with -c model_providers.%s.base_url=URL, or in settle's configuration under [providers.%s]", name, name, name)
+		return fmt.Errorf(
+			"there is no provider %q: define it with -c model_providers.%s.base_url=URL, or in settle's configuration under [providers.%s]",
+			name,
+			name,
+			name,
+		)
 	}
 	if model == "" {
 		w.unnamed(name, known)
@@ -139,7 +144,8 @@ func (w *Spec) unnamed(name string, known Known) {
 // providerOf chooses a provider for a model: Anthropic's by its name; else
 // openai, unless only the provider of the configured model could be meant.
 func (w *Spec) providerOf(model string, known Known) string {
-	openai := w.Env["OPENAI_API_KEY"] != "" || w.Env["OPENAI_BASE_URL"] != "" || known.Getenv("OPENAI_API_KEY") != "" || known.Getenv("OPENAI_BASE_URL") != ""
+	openai := w.Env["OPENAI_API_KEY"] != "" || w.Env["OPENAI_BASE_URL"] != "" || known.Getenv("OPENAI_API_KEY") != "" ||
+		known.Getenv("OPENAI_BASE_URL") != ""
 	configured, _, _ := strings.Cut(known.Model, "/")
 	switch {
 	case strings.HasPrefix(model, "claude-") && w.Env["OPENAI_BASE_URL"] == "":
@@ -154,7 +160,11 @@ func (w *Spec) providerOf(model string, known Known) string {
 func (w *Spec) provider(name, model string, def overrides, known Known) error {
 	address := def.text("base_url")
 	if _, err := url.Parse(address); err != nil || address == "" {
-		return fmt.Errorf("cannot use the provider %q: -c model_providers.%s.base_url is missing or no address", name, name)
+		return fmt.Errorf(
+			"cannot use the provider %q: -c model_providers.%s.base_url is missing or no address",
+			name,
+			name,
+		)
 	}
 	if model == "" {
 		return fmt.Errorf("cannot use the provider %q without --model", name)

@@ -49,13 +49,26 @@ func (i *item) shown(s status, c event.Content, cause *event.Cause) any {
 	case toolview.Edit:
 		return fileItem{head{i.id, "file_change"}, changes(i.view, c.Detail), s}
 	case toolview.Web:
-		return searchItem{head{i.id, "web_search"}, i.view.Pattern, searchAction{"search", i.view.Pattern}, s, i.sources(s, c), i.failure(s, c, cause)}
+		return searchItem{
+			head{i.id, "web_search"},
+			i.view.Pattern,
+			searchAction{"search", i.view.Pattern},
+			s,
+			i.sources(s, c),
+			i.failure(s, c, cause),
+		}
 	}
 	call, ok := mcp.CalledBy(i.view.Tool, i.view.Arguments)
 	if !ok {
 		call = mcp.Called{Server: server, Tool: i.view.Tool, Arguments: i.view.Arguments}
 	}
-	t := toolItem{head: head{i.id, "mcp_tool_call"}, Server: call.Server, Tool: call.Tool, Arguments: call.Arguments, Status: s}
+	t := toolItem{
+		head:      head{i.id, "mcp_tool_call"},
+		Server:    call.Server,
+		Tool:      call.Tool,
+		Arguments: call.Arguments,
+		Status:    s,
+	}
 	switch s {
 	case completed:
 		t.Result = &toolResult{Content: []toolContent{{"text", c.Output}}}

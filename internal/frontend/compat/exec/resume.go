@@ -29,7 +29,10 @@ func Read(words []string, last bool, dash int) (Arguments, error) {
 	switch command {
 	case "resume":
 	case "fork", "review":
-		return Arguments{}, fmt.Errorf("settle has no \"exec %s\"; a prompt that is one word goes behind \"--\"", command)
+		return Arguments{}, fmt.Errorf(
+			"settle has no \"exec %s\"; a prompt that is one word goes behind \"--\"",
+			command,
+		)
 	default:
 		if last {
 			return Arguments{}, errors.New("--last belongs to \"exec resume\"")

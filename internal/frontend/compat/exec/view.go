@@ -197,7 +197,9 @@ func (v *View) turnEnded(t *event.Turn) {
 func (v *View) complete(why string) {
 	v.planEnded()
 	for _, i := range v.running {
-		v.completed(i.ended(event.ItemAborted, event.Content{Output: strings.TrimSpace(string(i.output) + "\n" + why)}, nil))
+		v.completed(
+			i.ended(event.ItemAborted, event.Content{Output: strings.TrimSpace(string(i.output) + "\n" + why)}, nil),
+		)
 	}
 	clear(v.running)
 }

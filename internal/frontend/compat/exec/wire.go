@@ -35,7 +35,13 @@ type usage struct {
 }
 
 func usageOf(u event.Usage) *usage {
-	return &usage{Input: u.Input, Cached: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output, Reasoning: u.Reasoning}
+	return &usage{
+		Input:      u.Input,
+		Cached:     u.CacheRead,
+		CacheWrite: u.CacheWrite,
+		Output:     u.Output,
+		Reasoning:  u.Reasoning,
+	}
 }
 
 // status is how an item of work is.

@@ -59,7 +59,12 @@ func (s *Server) serve(ctx context.Context, wire carrier) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	c := &conn{
-		server: s, carrier: wire, stop: stop, more: make(chan struct{}, 1), freed: make(chan struct{}), marks: map[*process]uint64{},
+		server:  s,
+		carrier: wire,
+		stop:    stop,
+		more:    make(chan struct{}, 1),
+		freed:   make(chan struct{}),
+		marks:   map[*process]uint64{},
 	}
 	if !s.enter(c) {
 		wire.Close("the server is ending")

@@ -109,7 +109,10 @@ func (t target) create() (*os.File, error) {
 		return nil, t.regular(err)
 	}
 	if t.rights.confined && disk.Linked(info) {
-		err = invalidRequest("cannot write %q: it has other names (hard links), and the sandbox does not know where; remove it first", t.Named)
+		err = invalidRequest(
+			"cannot write %q: it has other names (hard links), and the sandbox does not know where; remove it first",
+			t.Named,
+		)
 	} else {
 		err = file.Truncate(0)
 	}

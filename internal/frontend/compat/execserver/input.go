@@ -28,7 +28,13 @@ const (
 )
 
 func newInputs(feed func(context.Context, []byte) error) *inputs {
-	return &inputs{feed: feed, known: map[string]bool{}, more: make(chan struct{}, 1), gone: make(chan struct{}), less: make(chan struct{})}
+	return &inputs{
+		feed:  feed,
+		known: map[string]bool{},
+		more:  make(chan struct{}, 1),
+		gone:  make(chan struct{}),
+		less:  make(chan struct{}),
+	}
 }
 
 // add takes input, once for each id, and reports whether the process still reads.

@@ -50,7 +50,8 @@ type outlog struct {
 func (l *outlog) append(from stream, data []byte) {
 	if n := len(l.entries); n > 0 {
 		newest := &l.entries[n-1]
-		if newest.what == output && newest.stream == from && newest.seq > l.shown && len(newest.data)+len(data) <= pieceBytes {
+		if newest.what == output && newest.stream == from && newest.seq > l.shown &&
+			len(newest.data)+len(data) <= pieceBytes {
 			newest.data = append(newest.data, data...)
 			l.bytes += len(data)
 			return

@@ -42,7 +42,9 @@ func beside[P any](do func(c *conn, ctx context.Context, params P) (func() (any,
 // methods returns the methods for an initialized client.
 func methods() map[string]method {
 	return map[string]method{
-		"environment/info":   of(func(c *conn, _ context.Context, _ struct{}) (any, error) { return c.server.about(), nil }),
+		"environment/info": of(
+			func(c *conn, _ context.Context, _ struct{}) (any, error) { return c.server.about(), nil },
+		),
 		"environment/status": of(func(*conn, context.Context, struct{}) (any, error) { return status{"ready"}, nil }),
 		"process/start":      of((*conn).start),
 		"process/read":       beside((*conn).readOutput),
@@ -75,10 +77,15 @@ func (c *conn) dispatch(ctx context.Context, m incoming, bytes int) {
 		c.reply(m.ID, bytes, result, err)
 		return
 	}
-	c.work.Go(scope.Shield(func(err error) { c.panicked(err); c.reply(m.ID, bytes, nil, err) }, func() { // ends with its process or with the connection
-		result, err := later()
-		c.reply(m.ID, bytes, result, err)
-	}))
+	c.work.Go(
+		scope.Shield(
+			func(err error) { c.panicked(err); c.reply(m.ID, bytes, nil, err) },
+			func() { // ends with its process or with the connection
+				result, err := later()
+				c.reply(m.ID, bytes, result, err)
+			},
+		),
+	)
 }
 
 func (c *conn) handle(ctx context.Context, m incoming) (any, func() (any, error), error) {
@@ -89,7 +96,10 @@ func (c *conn) handle(ctx context.Context, m incoming) (any, func() (any, error)
 	serve := c.server.methods[*m.Method]
 	switch {
 	case serve == nil:
-		return nil, nil, &failure{codeUnknownMethod, fmt.Sprintf("settle's exec-server does not implement %q", *m.Method)}
+		return nil, nil, &failure{
+			codeUnknownMethod,
+			fmt.Sprintf("settle's exec-server does not implement %q", *m.Method),
+		}
 	case c.session == nil:
 		return nil, nil, invalidRequest("client must call initialize before %q", *m.Method)
 	case !c.ready:
@@ -238,7 +248,14 @@ func (p *process) since(after uint64, most int) (readResult, <-chan struct{}) {
 		p.log.kept = after
 		p.tell()
 	}
-	r := readResult{Chunks: []chunk{}, Next: p.log.last + 1, Exited: p.exited, Closed: p.closed, Failure: p.trouble(), Denied: p.refused()}
+	r := readResult{
+		Chunks:  []chunk{},
+		Next:    p.log.last + 1,
+		Exited:  p.exited,
+		Closed:  p.closed,
+		Failure: p.trouble(),
+		Denied:  p.refused(),
+	}
 	if p.exited {
 		r.Code = &p.code
 	}
@@ -338,7 +355,12 @@ func (c *conn) terminate(_ context.Context, params struct {
 		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 		defer cancel()
 		if left := p.end(ctx, proc.DefaultGrace); len(left) > 0 {
-			return nil, fmt.Errorf("cannot end %d processes; the first is %d: %s", len(left), left[0].PID, left[0].Command)
+			return nil, fmt.Errorf(
+				"cannot end %d processes; the first is %d: %s",
+				len(left),
+				left[0].PID,
+				left[0].Command,
+			)
 		}
 		return terminated{running}, nil
 	}, nil

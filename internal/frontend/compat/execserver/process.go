@@ -188,7 +188,12 @@ func (p *process) trouble() *string {
 	var text string
 	switch {
 	case len(p.left) > 0:
-		text = fmt.Sprintf("%d processes could not be ended, the first is %d: %s", len(p.left), p.left[0].PID, p.left[0].Command)
+		text = fmt.Sprintf(
+			"%d processes could not be ended, the first is %d: %s",
+			len(p.left),
+			p.left[0].PID,
+			p.left[0].Command,
+		)
 	case p.dropped > 0:
 		text = fmt.Sprintf("%d bytes of output were dropped after the request to end the process", p.dropped)
 	default:

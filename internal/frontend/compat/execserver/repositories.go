@@ -52,7 +52,12 @@ func area(spec proc.Spec) quarantine.Area {
 func (s *Server) judgeRepositories(ctx context.Context) string {
 	var found []string
 	for _, f := range s.repositories.Check(ctx) {
-		s.options.Logger.WarnContext(ctx, "a sandboxed command left something that git would run or obey", "finding", f.String())
+		s.options.Logger.WarnContext(
+			ctx,
+			"a sandboxed command left something that git would run or obey",
+			"finding",
+			f.String(),
+		)
 		found = append(found, f.String())
 	}
 	if found == nil {

@@ -121,7 +121,8 @@ func resolve(grants []grant) error {
 	for n, g := range named {
 		folder := ""
 		for _, name := range named {
-			if name.access == writable && name.path != g.path && disk.Within(name.path, g.path) && (folder == "" || len(name.path) < len(folder)) {
+			if name.access == writable && name.path != g.path && disk.Within(name.path, g.path) &&
+				(folder == "" || len(name.path) < len(folder)) {
 				folder = name.path
 			}
 		}
@@ -210,7 +211,11 @@ func (r rights) may(path string) access {
 		if !disk.Within(g.path, path) {
 			continue
 		}
-		if longer := cmp.Compare(len(g.path), len(best.path)); longer > 0 || longer == 0 && (best.path == "" || g.access < best.access) {
+		if longer := cmp.Compare(
+			len(g.path),
+			len(best.path),
+		); longer > 0 ||
+			longer == 0 && (best.path == "" || g.access < best.access) {
 			best = g
 		}
 	}
@@ -230,7 +235,8 @@ func (r rights) mayTree(path string) access {
 
 // box returns the sandbox policy of a command; nil for none.
 func (r rights) box() (*sandbox.Policy, error) {
-	if !r.confined || r.online && r.may(string(filepath.Separator)) == writable && r.mayTree(string(filepath.Separator)) == writable {
+	if !r.confined ||
+		r.online && r.may(string(filepath.Separator)) == writable && r.mayTree(string(filepath.Separator)) == writable {
 		return nil, nil //nolint:nilnil // there is none
 	}
 	if runtime.GOOS != "linux" {
@@ -260,7 +266,12 @@ func (r rights) box() (*sandbox.Policy, error) {
 
 // outside is the access to a path if nothing spoke of it itself.
 func (r rights) outside(path string) access {
-	return rights{confined: true, grants: slices.DeleteFunc(slices.Clone(r.grants), func(g grant) bool { return g.path == path })}.may(path)
+	return rights{
+		confined: true,
+		grants:   slices.DeleteFunc(slices.Clone(r.grants), func(g grant) bool { return g.path == path }),
+	}.may(
+		path,
+	)
 }
 
 func exists(path string) bool {

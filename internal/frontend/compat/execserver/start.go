@@ -51,7 +51,13 @@ func (c *conn) start(ctx context.Context, params startParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{id: *params.Process, session: c.session, tty: params.Terminal, boxed: spec.Sandbox != nil, changed: make(chan struct{})}
+	p := &process{
+		id:      *params.Process,
+		session: c.session,
+		tty:     params.Terminal,
+		boxed:   spec.Sandbox != nil,
+		changed: make(chan struct{}),
+	}
 	spec.Stdout, spec.Stderr = sink{p, stdout}, sink{p, stderr}
 	if params.Terminal {
 		spec.Stdout, spec.Stderr = sink{p, terminal}, nil
@@ -70,10 +76,13 @@ func (c *conn) start(ctx context.Context, params startParams) (any, error) {
 		c.session.abandon(p)
 		return nil, err
 	}
-	go scope.Shield(scope.Log(c.server.options.Logger, nil, "looking at repositories panicked"), func() { // ends with the process
-		<-tracked.Done()
-		leave()
-	})()
+	go scope.Shield(
+		scope.Log(c.server.options.Logger, nil, "looking at repositories panicked"),
+		func() { // ends with the process
+			<-tracked.Done()
+			leave()
+		},
+	)()
 	if params.Terminal || params.PipeStdin {
 		p.input = newInputs(tracked.Write)
 	}
@@ -122,7 +131,15 @@ func (s *Server) spec(params startParams) (proc.Spec, error) {
 		return none, err
 	}
 	spec := proc.Spec{
-		Argv: slices.Clone(params.Argv), Dir: dir, Env: env, Grace: proc.DefaultGrace, Rest: proc.KeepRest, Marker: s.options.Marker, Sandbox: box,
+		Argv: slices.Clone(
+			params.Argv,
+		),
+		Dir:     dir,
+		Env:     env,
+		Grace:   proc.DefaultGrace,
+		Rest:    proc.KeepRest,
+		Marker:  s.options.Marker,
+		Sandbox: box,
 	}
 	spec.Argv[0] = lookUp(spec.Argv[0], dir, env)
 	if params.PipeStdin {
@@ -196,10 +213,16 @@ func environment(ours []string, policy *envPolicy, given map[string]string) ([]s
 		switch policy.Inherit {
 		case "all", "core", "none":
 		default:
-			return nil, invalidParams("unknown inheritance %q of the environment, expected \"all\", \"core\" or \"none\"", policy.Inherit)
+			return nil, invalidParams(
+				"unknown inheritance %q of the environment, expected \"all\", \"core\" or \"none\"",
+				policy.Inherit,
+			)
 		}
 		maps.Copy(all, policy.Set)
-		maps.DeleteFunc(all, func(name, _ string) bool { return len(policy.IncludeOnly) > 0 && !matches(policy.IncludeOnly, name) })
+		maps.DeleteFunc(
+			all,
+			func(name, _ string) bool { return len(policy.IncludeOnly) > 0 && !matches(policy.IncludeOnly, name) },
+		)
 	}
 	maps.Copy(all, given)
 	env := make([]string, 0, len(all))

@@ -115,7 +115,9 @@ func (c *conn) walk(ctx context.Context, params walkParams) (any, error) {
 	o := params.Options
 	switch {
 	case o == nil || o.Depth == nil || o.Directories == nil || o.Entries == nil || o.Follow == nil:
-		return nil, invalidParams("missing field `options`, or `maxDepth`, `maxDirectories`, `maxEntries` or `followDirectorySymlinks` of it")
+		return nil, invalidParams(
+			"missing field `options`, or `maxDepth`, `maxDirectories`, `maxEntries` or `followDirectorySymlinks` of it",
+		)
 	case *o.Depth <= 0 || *o.Directories <= 0 || *o.Entries <= 0:
 		return nil, invalidRequest("filesystem walk limits must be greater than zero")
 	}
@@ -123,7 +125,11 @@ func (c *conn) walk(ctx context.Context, params walkParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := walker{options: o, result: walked{Entries: []walkEntry{}, Errors: []walkError{}}, been: map[string]bool{t.Real: true}}
+	w := walker{
+		options: o,
+		result:  walked{Entries: []walkEntry{}, Errors: []walkError{}},
+		been:    map[string]bool{t.Real: true},
+	}
 	if err := w.walk(ctx, folder{t, 0}); err != nil {
 		return nil, err
 	}

@@ -166,7 +166,11 @@ func (s *Server) connect(ctx context.Context, address *url.URL, header http.Head
 	defer cancel()
 	// No proxy, and no redirect to another server: the token goes where the user said.
 	client := egress.SameServer(&http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{}).DialContext}})
-	c, answer, err := websocket.Dial(ask, address.String(), &websocket.DialOptions{HTTPClient: client, HTTPHeader: header, CompressionMode: websocket.CompressionDisabled})
+	c, answer, err := websocket.Dial(
+		ask,
+		address.String(),
+		&websocket.DialOptions{HTTPClient: client, HTTPHeader: header, CompressionMode: websocket.CompressionDisabled},
+	)
 	if answer != nil && answer.Body != nil {
 		_ = answer.Body.Close() // the connection is c's now
 	}

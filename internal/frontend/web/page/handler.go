@@ -58,7 +58,11 @@ func load(packed []byte) (map[string]asset, error) {
 			return nil, fmt.Errorf("cannot serve %q: its type is not known", name)
 		}
 		sum := sha256.Sum256([]byte(text))
-		assets["/assets/"+name] = asset{contentType, `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`, []byte(text)}
+		assets["/assets/"+name] = asset{
+			contentType,
+			`"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`,
+			[]byte(text),
+		}
 	}
 	index, ok := assets["/assets/index.html"]
 	if !ok {

@@ -19,7 +19,14 @@ import (
 
 // shaken are the packages that get points.
 func shaken() []string {
-	return []string{".", "internal/session", "internal/turn", "internal/journal", "internal/assemble", "model/transport"}
+	return []string{
+		".",
+		"internal/session",
+		"internal/turn",
+		"internal/journal",
+		"internal/assemble",
+		"model/transport",
+	}
 }
 
 func main() {
@@ -80,7 +87,10 @@ func (o *overlay) add() error {
 		}
 		name := entry.Name()
 		if entry.IsDir() {
-			if _, err := os.Stat(filepath.Join(path, "go.mod")); path != o.root && (err == nil || name == "testdata" || strings.HasPrefix(name, ".")) {
+			if _, err := os.Stat(
+				filepath.Join(path, "go.mod"),
+			); path != o.root &&
+				(err == nil || name == "testdata" || strings.HasPrefix(name, ".")) {
 				return filepath.SkipDir
 			}
 			return nil

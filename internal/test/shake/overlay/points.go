@@ -110,7 +110,24 @@ func locks(stmt ast.Stmt) (is bool) {
 // meetings are the methods by which goroutines meet.
 func meetings() []string {
 	return []string{
-		"Lock", "Unlock", "RLock", "RUnlock", "TryLock", "Update", "View", "Wait", "Settle", "Go", "AfterFunc", "Store", "Load", "Err", "Close", "do", "cancel", "end",
+		"Lock",
+		"Unlock",
+		"RLock",
+		"RUnlock",
+		"TryLock",
+		"Update",
+		"View",
+		"Wait",
+		"Settle",
+		"Go",
+		"AfterFunc",
+		"Store",
+		"Load",
+		"Err",
+		"Close",
+		"do",
+		"cancel",
+		"end",
 	}
 }
 

@@ -87,7 +87,14 @@ func Dial(t testing.TB, url string, header http.Header) *Client {
 // New returns the client on a connection, which [Client.Cut] closes.
 func New(t testing.TB, ctx context.Context, conn *websocket.Conn) *Client { //nolint:revive // the test comes first
 	conn.SetReadLimit(-1)
-	c := &Client{t: t, ctx: ctx, conn: conn, answers: map[int]chan Answer{}, done: map[string]*Done{}, changed: make(chan struct{})}
+	c := &Client{
+		t:       t,
+		ctx:     ctx,
+		conn:    conn,
+		answers: map[int]chan Answer{},
+		done:    map[string]*Done{},
+		changed: make(chan struct{}),
+	}
 	c.reading.Go(c.read) // ends with the connection
 	return c
 }

@@ -21,7 +21,10 @@ func Escapes() []Escape {
 		{"double fork", "(setsid sh -c '(setsid sleep 1000 &)' &)"},
 		{"ignores signals", "(trap '' TERM INT HUP; sleep 1000 & sleep 1000) &"},
 		{"fork chain", `chain() { if [ "$1" -gt 0 ]; then chain $(($1-1)) & else sleep 1000; fi; }; chain 300 &`},
-		{"fork chain of sessions", `echo 'if [ "$1" -gt 0 ]; then setsid sh "$0" $(($1-1)) & else exec sleep 1000; fi' >"$DIR/chain"; sh "$DIR/chain" 200 &`},
+		{
+			"fork chain of sessions",
+			`echo 'if [ "$1" -gt 0 ]; then setsid sh "$0" $(($1-1)) & else exec sleep 1000; fi' >"$DIR/chain"; sh "$DIR/chain" 200 &`,
+		},
 		{"nested subreaper", `"$DIR/subreaper" sh -c '(setsid sleep 1000 &); sleep 1000' &`},
 		{"holds stdout", "sh -c 'sleep 1000 & exec sleep 1000' &"},
 		{"closes everything", "sh -c 'exec <&- >&- 2>&-; sleep 1000' &"},
@@ -80,7 +83,12 @@ func AwaitNone(mark string, within time.Duration) (left []string) {
 // Start is the request that starts a shell command in a folder under a mark.
 func Start(id, command, dir, mark string) map[string]any {
 	return map[string]any{
-		"processId": id, "argv": []string{"sh", "-c", command}, "cwd": "file://" + dir, "tty": false, "pipeStdin": false, "arg0": nil,
-		"env": map[string]string{"PATH": os.Getenv("PATH"), "DIR": dir, MarkVariable: mark},
+		"processId": id,
+		"argv":      []string{"sh", "-c", command},
+		"cwd":       "file://" + dir,
+		"tty":       false,
+		"pipeStdin": false,
+		"arg0":      nil,
+		"env":       map[string]string{"PATH": os.Getenv("PATH"), "DIR": dir, MarkVariable: mark},
 	}
 }

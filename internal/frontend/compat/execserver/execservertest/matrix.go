@@ -54,7 +54,10 @@ func (m Matrix) Survivors(t testing.TB) map[string]map[string]int {
 			}
 			dir := t.(interface{ TempDir() string }).TempDir()
 			mark := fmt.Sprintf("matrix-%d-%s-%s", os.Getpid(), filepath.Base(filepath.Dir(dir)), filepath.Base(dir))
-			if self, err := filepath.EvalSymlinks("/proc/self/exe"); err != nil || os.Symlink(self, filepath.Join(dir, setsid.Subreaper)) != nil {
+			if self, err := filepath.EvalSymlinks(
+				"/proc/self/exe",
+			); err != nil ||
+				os.Symlink(self, filepath.Join(dir, setsid.Subreaper)) != nil {
 				t.Fatalf("cannot link to the test binary: %v", err)
 			}
 			all.Go(func() { // each wait of it is bounded
@@ -78,7 +81,14 @@ func (m Matrix) Survivors(t testing.TB) map[string]map[string]int {
 func (m Matrix) end(t testing.TB, ending string, server Server, start map[string]any) {
 	if ending == "kill -9 of the client" {
 		env := start["env"].(map[string]string)
-		m.KillClient(t, clientVariable+"="+server.URL, "DIR="+env["DIR"], MarkVariable+"_START="+env[MarkVariable], "TEST_COMMAND="+start["argv"].([]string)[2], "PATH="+os.Getenv("PATH"))
+		m.KillClient(
+			t,
+			clientVariable+"="+server.URL,
+			"DIR="+env["DIR"],
+			MarkVariable+"_START="+env[MarkVariable],
+			"TEST_COMMAND="+start["argv"].([]string)[2],
+			"PATH="+os.Getenv("PATH"),
+		)
 		return
 	}
 	c := Dial(t, server.URL, http.Header{})
@@ -111,7 +121,11 @@ func Play() {
 	t := &player{}
 	c := Dial(t, url, http.Header{})
 	c.Hello("")
-	c.Call("process/start", Start("p", os.Getenv("TEST_COMMAND"), os.Getenv("DIR"), os.Getenv(MarkVariable+"_START")), nil)
+	c.Call(
+		"process/start",
+		Start("p", os.Getenv("TEST_COMMAND"), os.Getenv("DIR"), os.Getenv(MarkVariable+"_START")),
+		nil,
+	)
 	c.Until("p", "a word", func(d Done) bool { return strings.Contains(d.Text, "ready") })
 	fmt.Println(Ready)
 	time.Sleep(10 * Patience)
