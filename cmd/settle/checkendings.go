@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/modeltest/endings"
 )
 
@@ -68,7 +69,7 @@ func newCheckEndings(s *streams) *cobra.Command {
 // printEndings prints the violations, or how each entity ended.
 func printEndings(to io.Writer, records []endings.Record, violations []endings.Violation) error {
 	for _, v := range violations {
-		if _, err := fmt.Fprintln(to, v); err != nil {
+		if _, err := fmt.Fprintln(to, terminal.OneLine(fmt.Sprint(v))); err != nil {
 			return err
 		}
 	}
@@ -85,7 +86,7 @@ func printEndings(to io.Writer, records []endings.Record, violations []endings.V
 		to,
 		"%d started, all ended; turns: %s\n",
 		started,
-		strings.Join(endings.Ended(records, "turn"), ", "),
+		terminal.OneLine(strings.Join(endings.Ended(records, "turn"), ", ")),
 	)
 	return err
 }

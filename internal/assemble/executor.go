@@ -40,11 +40,13 @@ func (o ExecutorOptions) Stand() (stand *executor.Listener, discard func() error
 	b := &confinement{commandEnv: from.commandEnv(), files: new(policy.SecretFiles), sessions: new(sync.Map)}
 	name, _ := os.Hostname() // the name is for people
 	confined := newSandboxes(
-		sandboxing{Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME")},
+		sandboxing{
+			Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME"), configDir: configDir(o.Getenv),
+			dataDir: o.Settings.DataDir,
+		},
 		b,
-		o.Settings.DataDir,
 	)
-	confined.markWritable(o.Settings.DataDir, variable(o.Environ, "XDG_CACHE_HOME"))
+	confined.markWritable(variable(o.Environ, "XDG_CACHE_HOME"))
 	hosts, _ := egress.ParseList(o.Settings.Sandbox.Hosts) // validated with the configuration
 	local := func(lock *os.File, marker string) *executor.Local {
 		return &executor.Local{
@@ -60,7 +62,7 @@ func (o ExecutorOptions) Stand() (stand *executor.Listener, discard func() error
 
 // proved probes every sandbox that another host's session can rely on.
 func (b *sandboxes) proved() (tried int, err error) {
-	if err := b.place(b.data); err != nil {
+	if err := b.place(); err != nil {
 		return 0, err
 	}
 	b.mu.Lock()

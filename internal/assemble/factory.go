@@ -68,10 +68,10 @@ func (o Options) toolFactory(selection toolSelection, c *confinement, servers *s
 func (b *toolFactory) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	t := &sessionTools{toolFactory: b, info: info, notices: &notices{logger: b.logger}}
 	t.spool, t.discardSpool = spool(info.OutputDir)
-	t.commands = newSandboxes(b.sandbox, b.confinement, "")
+	t.commands = newSandboxes(b.sandbox, b.confinement)
 	t.programs = t.commands
 	if b.remote != nil { // servers run on this machine
-		t.programs = newSandboxes(b.confinement.servers, b.confinement, "")
+		t.programs = newSandboxes(b.confinement.servers, b.confinement)
 	}
 	b.sessions.Store(info.Marker, t.programs)
 	tools, err := t.make()

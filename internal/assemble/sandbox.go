@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/agents"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/executor"
@@ -30,6 +32,9 @@ type sandboxing struct {
 	config.Sandbox
 	dir  string // the working directory, without links
 	home string
+	// configDir is the directory of settle's configuration; "" if it is unknown.
+	configDir string
+	dataDir   string // settle's own; "" for none
 	// chosen reports that the user configured the sandbox, and not the frontend.
 	chosen bool
 	// byMode lets the modes of a protocol choose the sandbox.
@@ -50,7 +55,9 @@ const SandboxByMode = "by mode"
 func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 	s := sandboxing{
 		Sandbox: o.Settings.Sandbox, dir: o.Dir, home: o.Getenv("HOME"),
-		chosen: o.Settings.Sandbox.Use != "",
+		configDir: configDir(o.Getenv),
+		dataDir:   o.Settings.DataDir,
+		chosen:    o.Settings.Sandbox.Use != "",
 	}
 	s.Use = cmp.Or(s.Use, o.Sandbox, config.SandboxOff)
 	if s.Use == SandboxByMode {
@@ -60,7 +67,7 @@ func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 		s.dir = real
 	}
 	if remote == nil {
-		s.markWritable(o.Settings.DataDir, variable(o.Environ, "XDG_CACHE_HOME"))
+		s.markWritable(variable(o.Environ, "XDG_CACHE_HOME"))
 	}
 	if s.Use == config.SandboxOff {
 		return s, nil
@@ -68,7 +75,7 @@ func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 	if remote != nil { // the executor confines commands, if it can
 		s.dir, s.home, s.Network, s.tried, s.missing, s.layers = remote.machine.Dir, remote.machine.Home,
 			remote.network, remote.tried, remote.missing, remote.layers
-	} else if s.missing = s.place(o.Settings.DataDir, o.OutOfReach...); s.missing == nil {
+	} else if s.missing = s.place(o.OutOfReach...); s.missing == nil {
 		s.tried, s.missing = s.prove()
 	}
 	if gaps, why := s.holes(); s.missing == nil && len(gaps) > 0 && s.Use == config.SandboxRequired {
@@ -87,21 +94,64 @@ func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 	return s, nil
 }
 
-// place refuses a working directory that contains a protected folder, because a writable
-// folder cannot exclude a part of itself.
-func (s sandboxing) place(dataDir string, outOfReach ...string) error {
-	type folder struct{ what, path string }
-	list := []folder{{"your home directory", s.home}, {"settle's data directory", dataDir}}
-	for _, path := range outOfReach {
-		list = append(list, folder{path, path})
+// protectedFolder is a folder that sandboxed commands must not write.
+type protectedFolder struct {
+	name, path string
+	// around means that a writable folder within it is refused also.
+	around bool
+}
+
+// protectedFolders returns the folders whose files settle or another agent obeys outside
+// of the sandbox, and the home directory around them.
+func (s sandboxing) protectedFolders(outOfReach []string) []protectedFolder {
+	list := []protectedFolder{
+		{"your home directory", s.home, false},
+		{"settle's data directory", s.dataDir, true},
+		{"settle's configuration", s.configDir, true},
 	}
-	for _, kept := range list {
-		path := kept.path
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
+	if s.home != "" {
+		for _, name := range []string{".claude", ".codex"} {
+			list = append(list, protectedFolder{"~/" + name, filepath.Join(s.home, name), true})
 		}
-		if path != "" && sandbox.Contains(s.dir, path) {
-			return fmt.Errorf("the working directory %s contains %s", s.dir, kept.what)
+	}
+	for _, path := range outOfReach {
+		list = append(list, protectedFolder{path, path, false})
+	}
+	return list
+}
+
+// place refuses a working directory or a folder of sandbox.write that contains a protected
+// folder or is in one, because a writable folder cannot exclude a part of itself. The
+// worktrees of child agents are in the data directory, and allowed.
+func (s sandboxing) place(outOfReach ...string) error {
+	if err := s.overlap("the working directory", s.dir, outOfReach); err != nil {
+		return err
+	}
+	for _, path := range s.paths(s.Write) {
+		if err := s.overlap("the folder of sandbox.write", path, outOfReach); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overlap refuses a writable folder that contains a protected folder, or is in one.
+func (s sandboxing) overlap(what, writable string, outOfReach []string) error {
+	writable = real(writable)
+	if s.dataDir != "" && sandbox.Contains(real(agents.WorktreeDir(s.dataDir)), writable) {
+		return nil
+	}
+	for _, kept := range s.protectedFolders(outOfReach) {
+		path := real(kept.path)
+		if path == filepath.Clean(kept.path) { // it can be missing, behind a link
+			path = filepath.Join(real(filepath.Dir(kept.path)), filepath.Base(kept.path))
+		}
+		switch {
+		case kept.path == "":
+		case sandbox.Contains(writable, path):
+			return fmt.Errorf("%s %s contains %s", what, writable, kept.name)
+		case kept.around && sandbox.Contains(path, writable):
+			return fmt.Errorf("%s %s is in %s", what, writable, kept.name)
 		}
 	}
 	return nil
@@ -110,13 +160,21 @@ func (s sandboxing) place(dataDir string, outOfReach ...string) error {
 // markWritable has settle find none of its own programs in the folders that commands and
 // file tools can change. A working directory that no sandbox accepts holds the user's own
 // programs, and everything in it is the user's decision.
-func (s sandboxing) markWritable(dataDir, cacheHome string) {
-	if s.place(dataDir) == nil {
+func (s sandboxing) markWritable(cacheHome string) {
+	if s.place() == nil {
 		proc.MarkWritable(append(s.paths(s.Write), s.dir)...)
 	}
 	if base := cacheBase(cacheHome, s.home); base != "" {
 		proc.MarkWritable(base)
 	}
+}
+
+// configDir returns the directory of settle's configuration.
+func configDir(getenv func(string) string) string {
+	if file := config.UserFile(runtime.GOOS, getenv); file != "" {
+		return filepath.Dir(file)
+	}
+	return ""
 }
 
 // cacheBase is the folder with the caches of sandboxed commands; "" if there is none.
@@ -193,8 +251,6 @@ func (s sandboxing) notes() []string {
 type sandboxes struct {
 	sandboxing
 	*confinement
-	data string // settle's data directory; only for the executor's side
-
 	repositories *executor.Repositories
 
 	mu      sync.Mutex    // guards the fields below, and layers
@@ -210,8 +266,8 @@ func (b *sandboxes) found() layers {
 
 // newSandboxes makes the sandboxes of a session, or of an executor for sessions of other
 // hosts.
-func newSandboxes(s sandboxing, c *confinement, data string) *sandboxes {
-	b := &sandboxes{sandboxing: s, confinement: c, data: data}
+func newSandboxes(s sandboxing, c *confinement) *sandboxes {
+	b := &sandboxes{sandboxing: s, confinement: c}
 	b.repositories = &executor.Repositories{Guard: quarantine.New(), Area: b.area}
 	c.guards.add(b.repositories.Guard)
 	return b

@@ -43,7 +43,11 @@ func (b *sandboxes) wishes() policy.Extent {
 	if b.extent == nil || b.chosen { // a client cannot loosen the user's choice
 		return policy.Extent{}
 	}
-	return b.extent()
+	extent := b.extent()
+	extent.Write = slices.DeleteFunc(slices.Clone(extent.Write), func(path string) bool {
+		return b.overlap("the added folder", path, nil) != nil
+	})
+	return extent
 }
 
 // secretFiles returns the files and folders with secrets in the reach of commands: below

@@ -29,10 +29,14 @@ var secretPath = sync.OnceValue(func() *regexp.Regexp {
 		`kubeconfig(?:\.[^/]*)?`,
 		`credentials(?:\.json)?`,
 		`application_default_credentials\.json`,
-		`secrets\.(?:yml|yaml|json|toml)`,
+		`secrets?\.(?:yml|yaml|json|toml)`,
+		`(?:service[-_]?account|gha-creds)[^/]*\.json`,
+		`terraform\.tfstate(?:\.backup)?`,
+		`\.(?:dev\.vars|s3cfg|boto|vault[-_]pass(?:word)?(?:\.txt)?)`,
+		`wp-config\.php`,
 		`g?shadow`,
 		`id_(?:rsa|dsa|ecdsa|ed25519)[^/]*`,
-		`[^/]*\.(?:env|pem|key|p12|pfx|jks|keystore|kdbx|ppk|kubeconfig)`,
+		`[^/]*\.(?:env|pem|key|p12|pfx|jks|keystore|kdbx|ppk|kubeconfig|tfvars|tfvars\.json)(?:\.(?:bak|old|orig))?`,
 	}, "|") + `)$`)
 })
 
