@@ -22,8 +22,8 @@ type Prompter interface {
 	Prompts() (list []mcp.Command, notes []string)
 }
 
-// asking is a source with a session, whose MCP servers can be called.
-type asking interface{ Asked() *mcp.Servers }
+// connected is a source with a session, whose MCP servers can be called.
+type connected interface{ Servers() *mcp.Servers }
 
 // With is the set with the prompts of MCP servers. A command or a skill of the name
 // hides one.
@@ -112,11 +112,11 @@ func (x Expansion) expand(ctx context.Context, text, name, arguments string) (st
 		text, err := c.Expand(arguments)
 		return text, nil, err
 	}
-	open, ok := x.Source.(asking)
+	open, ok := x.Source.(connected)
 	if !ok {
 		return text, nil, nil
 	}
-	servers := open.Asked()
+	servers := open.Servers()
 	c, ok, err := servers.Find(ctx, name) // starts the server if necessary
 	if err != nil || !ok {
 		return text, nil, err
