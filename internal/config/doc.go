@@ -6,13 +6,14 @@
 //	default ─► user's file ─► project's files ─► environment ─► flags
 //	            anything       only tighten       each overrides the values before it
 //
-// A project's file belongs to the author of the repository (DESIGN, section 9). Load omits
+// A project's file belongs to the author of the repository (docs/permissions.md). Load omits
 // a forbidden value with a note on how to set it; the run continues with the tighter value.
 // Every other mistake is an [*Error] before any model request (exit code 2).
 //
 // Read load.go first. settings.go declares the settings and kind.go their types;
 // provider.go, server.go, hook.go and rule.go read the tables of these names; foreign.go,
-// imported.go and permissions.go read files of other agents. Package config decides values;
+// imported.go and permissions.go read files of other agents. watchdog.go derives the
+// timeouts of streams from their settings. Package config decides values;
 // package policy applies rules, and package assemble builds the agent.
 //
 // docs/reference/settings.md describes the files for people.

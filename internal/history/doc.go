@@ -18,8 +18,9 @@
 //	reason known      ─► without the refused part (ADR 7)
 //	other reasons     ─► none: the turn fails
 //
-// compact.go plans a compaction. digest*.go make the digest, which a compaction keeps
-// beside the model's summary: inputs, files and their state on disk, commands with exit
-// codes, the plan, child agents, jobs, approvals, skills. They ask no model. Whether and
-// when to compact is decided in internal/turn.
+// compact.go plans a compaction. The digest is the part that a compaction keeps beside the
+// model's summary: inputs, files and their state on disk, commands with exit codes, the
+// plan, child agents, jobs, approvals, skills. digest.go reads it from the log,
+// digest_check.go compares its files with the disk, and digest_text.go writes it; no model
+// is asked. Whether and when to compact is decided in internal/turn.
 package history

@@ -51,3 +51,18 @@ func TestMapNamesExistingFiles(t *testing.T) {
 		}
 	}
 }
+
+// A package comment names files of its package that exist.
+func TestPackageCommentsNameExistingFiles(t *testing.T) {
+	names := regexp.MustCompile(`\b[a-z][a-z0-9_]*\.go\b`)
+	for _, s := range sources(t) {
+		if s.file.Doc == nil || s.test {
+			continue
+		}
+		for _, name := range names.FindAllString(s.file.Doc.Text(), -1) {
+			if _, err := os.Stat("../../" + s.dir + "/" + name); err != nil {
+				t.Errorf("%s: its comment names %s, which does not exist", s.name, name)
+			}
+		}
+	}
+}

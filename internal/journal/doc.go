@@ -19,6 +19,6 @@
 // are the file and its format, reserve.go its reserved space, snapshot*.go and compact.go a
 // shortcut for opening. [Open] cuts and saves the damage of a crash (survey.go, repair.go),
 // and holds the session's lock until the log is closed and the last process that inherited
-// the lock has ended (acquire.go, take.go, holder*.go). How other processes ask a host for
+// the lock has ended (acquire.go, take.go, holder*.go; errors.go has the messages for people). How other processes ask a host for
 // a session is in internal/hostsocket; what is logged is decided in internal/session.
 package journal

@@ -15,7 +15,8 @@
 // attempt.go one request, demux.go its chunks, call.go one tool call, calls.go all calls of a
 // turn, watchdog.go the stall bounds, retry.go the retry budget, repeats.go the guard against
 // repeated calls, completion.go the end of a turn, meter.go the sums of tokens and cost,
-// failure.go errors as the log keeps them.
+// failure.go errors as the log keeps them, compact.go and summary.go compaction and the request
+// for its summary.
 //
 // The timeouts of a stream and the classes of faults come from package model; when to retry
 // and how long to wait is decided here, in retry.go. The wait that a provider asks of all

@@ -2,8 +2,8 @@
 // Package oneturn runs the turn; this package shows it. Start with options.go.
 //
 // There are three ways to show a turn. On a terminal, the answer streams to standard output
-// and everything else goes to standard error (screen.go, status.go). Elsewhere, standard
+// and everything else goes to standard error (text_view.go, status.go). Elsewhere, standard
 // output receives only the final answer, and standard error is silent unless something
-// fails. As JSON (json.go), standard output receives one event a line, and the last line is
+// fails. As JSON (json_view.go), standard output receives one event a line, and the last line is
 // the turn's terminal event.
 package run
