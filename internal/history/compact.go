@@ -132,7 +132,7 @@ func compactedText(c event.HistoryChanged) string {
 		fmt.Fprintf(&b, "\n\n<summary>\n%s\n</summary>", strings.TrimSpace(c.Summary))
 	}
 	if c.Ledger != "" {
-		fmt.Fprintf(&b, "\n\n<ledger>\n%s\n</ledger>", strings.TrimSpace(c.Ledger))
+		fmt.Fprintf(&b, "\n\n<digest>\n%s\n</digest>", strings.TrimSpace(c.Ledger))
 	}
 	return b.String()
 }

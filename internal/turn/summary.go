@@ -95,7 +95,7 @@ func (t *turn) summaryText(attempt string) string {
 // unchanged conversation, which the provider has in its cache.
 func instruction(tokens int) string {
 	return fmt.Sprintf(
-		`[This message is from settle, not from the user. The conversation is about to be shortened to make room. Write the summary that will replace everything above, for yourself: you will continue the work with it, with the latest part of the conversation, and with a ledger that settle keeps. The ledger has the user's messages, the files that were read and written, the commands with their exit codes, your plan, child agents, jobs and approvals; do not list these again.
+		`[This message is from settle, not from the user. The conversation is about to be shortened to make room. Write the summary that will replace everything above, for yourself: you will continue the work with it, with the latest part of the conversation, and with a digest that settle keeps. The digest has the user's messages, the files that were read and written, the commands with their exit codes, your plan, child agents, jobs and approvals; do not list these again.
 
 Do not call tools. Answer with the summary alone, in at most %d words, under these headings:
 
