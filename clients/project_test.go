@@ -223,7 +223,9 @@ func TestExistingProjectOfClaudeCode(t *testing.T) {
 // Killed in the middle of a call, with servers and hooks at work, settle leaves no
 // process; the next session removes what it left in files.
 func TestExistingProjectAfterAKill(t *testing.T) {
-	e := newExisting(t, claudeProject(everything(t)), nil)
+	// The server's program is outside of what a sandbox lets it read.
+	own := "[[rules]]\ntool = \"mcp_start\"\npattern = \"files\"\ndecision = \"allow\"\nsandbox = \"off\"\n"
+	e := newExisting(t, claudeProject(everything(t)), map[string]string{".config/settle/config.toml": own})
 	e.says("mcp-servers", "--trust")
 	e.says("mcp-servers", "--test")
 	e.says("hooks", "--trust")
