@@ -44,6 +44,10 @@ func TestWritableFoldersExcludeProtectedFolders(t *testing.T) {
 		}
 	}
 
+	if err := (sandboxing{dir: "/"}).place(); err == nil { // also without a home directory
+		t.Error("the root of the file system can be a working directory")
+	}
+
 	s := sandboxing{dir: filepath.Join(home, "work"), home: home, configDir: filepath.Join(home, ".config/settle")}
 	b := newSandboxes(s, &confinement{extent: func() policy.Extent {
 		return policy.Extent{Write: []string{home, filepath.Join(home, "other"), filepath.Join(home, ".config")}}

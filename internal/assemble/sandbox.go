@@ -138,6 +138,9 @@ func (s sandboxing) place(outOfReach ...string) error {
 // overlap refuses a writable folder that contains a protected folder, or is in one.
 func (s sandboxing) overlap(what, writable string, outOfReach []string) error {
 	writable = real(writable)
+	if filepath.Dir(writable) == writable {
+		return fmt.Errorf("%s %s is the root of the file system", what, writable)
+	}
 	if s.dataDir != "" && sandbox.Contains(real(agents.WorktreeDir(s.dataDir)), writable) {
 		return nil
 	}
