@@ -15,7 +15,7 @@ func TestServerRefusesSandboxedPeers(t *testing.T) {
 		t.Logf("nothing is confined here: %v", err)
 		return
 	}
-	s := startServer(t, t.TempDir())
+	s := startServer(t, shortDir(t))
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

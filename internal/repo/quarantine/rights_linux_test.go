@@ -1,6 +1,7 @@
 package quarantine
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -74,6 +75,12 @@ func TestGuardRegainsRights(t *testing.T) {
 			if len(found) != 1 || found[0].Path != filepath.Join(dir, c.want) || found[0].Moved == "" {
 				t.Errorf("%s: %v", name, found)
 			}
+			_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error { // for the test's cleanup
+				if err == nil && entry.IsDir() {
+					err = os.Chmod(path, 0o755)
+				}
+				return err
+			})
 		})
 	}
 }
