@@ -46,8 +46,8 @@ func TestLocalRunsACommand(t *testing.T) {
 func TestLocalRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]Command{
-		`cannot run in "none"`:         {Script: "true", Dir: dir, Workdir: "none"},
-		"it needs a sandbox": {Script: "true", Dir: dir, Sandbox: event.ReadOnly},
+		`cannot run in "none"`: {Script: "true", Dir: dir, Workdir: "none"},
+		"it needs a sandbox":   {Script: "true", Dir: dir, Sandbox: event.ReadOnly},
 	} {
 		p, err := local(t).Start(t.Context(), c)
 		if err == nil {

@@ -20,7 +20,7 @@ type unmanagedChildren struct {
 
 // releasedCommand is a command that settle no longer manages.
 type releasedCommand struct {
-	marker string
+	marker     string
 	supervisor int
 }
 

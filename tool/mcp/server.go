@@ -52,7 +52,9 @@ func (s Server) startTimeout() time.Duration { return cmp.Or(s.StartTimeout, def
 func (s Server) callTimeout() time.Duration  { return cmp.Or(s.CallTimeout, defaultCallTimeout) }
 
 // backstop bounds a call in addition to its own limits.
-func (s Server) backstop() time.Duration { return 2*s.startTimeout() + s.callTimeout() + 2*delayedStartTimeout }
+func (s Server) backstop() time.Duration {
+	return 2*s.startTimeout() + s.callTimeout() + 2*delayedStartTimeout
+}
 
 // offers reports whether the tool with the server's own name is offered.
 func (s Server) offers(tool string) bool {
