@@ -28,7 +28,7 @@ func TestMapNamesExistingFiles(t *testing.T) {
 			name := match[1]
 			info, err := os.Stat("../../" + name)
 			if err != nil {
-				info, err = os.Stat("../../" + folder + "/" + name)
+				_, err = os.Stat("../../" + folder + "/" + name)
 			} else if info.IsDir() {
 				folder = name
 			}

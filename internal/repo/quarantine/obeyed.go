@@ -118,14 +118,14 @@ func (v variable) paths(dir, top, home string) (list []string) {
 	if _, ok := v.harmless(); ok {
 		return nil
 	}
-	from, words := top, []string{v.value}
+	from := top
 	if v.includes() {
 		from = dir
 	}
 	if v.isPath() {
 		return []string{absolute(from, v.value, home)}
 	}
-	words = v.words()
+	words := v.words()
 	folders := []string{top}
 	for _, word := range words {
 		if info, err := os.Stat(absolute(top, word, home)); err == nil && info.IsDir() && len(folders) < maxIncludes {

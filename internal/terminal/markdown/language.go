@@ -24,15 +24,13 @@ func Languages() []Language {
 		{
 			[]string{"c", "h", "cpp", "c++", "cc", "hpp", "objc", "cuda"},
 			[]string{"//"},
-			c,
-			`"'`,
+			c, `"'`,
 			"auto bool break case catch char class const constexpr continue default delete do double else enum extern false final float for friend goto if inline int long namespace new noexcept nullptr operator override private protected public register return short signed sizeof static struct switch template this throw true try typedef typename union unsigned using virtual void volatile while",
 		},
 		{
 			[]string{"rust", "rs"},
 			[]string{"//"},
-			c,
-			`"`,
+			c, `"`,
 			"as async await break const continue crate dyn else enum extern false fn for if impl in let loop match mod move mut pub ref return self Self static struct super trait true type unsafe use where while",
 		},
 		{
@@ -59,15 +57,13 @@ func Languages() []Language {
 		{
 			[]string{"ruby", "rb", "elixir", "ex", "crystal"},
 			[]string{"#"},
-			nil,
-			`"'`,
+			nil, `"'`,
 			"alias and begin break case class def defined do else elsif end ensure false for if in module next nil not or redo rescue retry return self super then true undef unless until when while yield defmodule fn",
 		},
 		{
 			[]string{"sh", "bash", "shell", "zsh", "console", "fish", "dockerfile", "make", "makefile"},
 			[]string{"#"},
-			nil,
-			`"'`,
+			nil, `"'`,
 			"case do done elif else esac export fi for function if in local return select set shift then time unset until while FROM RUN CMD COPY ADD ENV WORKDIR ENTRYPOINT ARG EXPOSE",
 		},
 		{
@@ -79,8 +75,7 @@ func Languages() []Language {
 		{
 			[]string{"sql", "postgresql", "mysql", "sqlite"},
 			[]string{"--"},
-			c,
-			`'"`,
+			c, `'"`,
 			"add all alter and as asc begin between by case check column commit constraint create cross database default delete desc distinct drop else end exists foreign from full group having if in index inner insert into is join key left like limit not null offset on or order outer primary references returning right rollback select set table then transaction union unique update using values view when where with",
 		},
 		{
@@ -100,8 +95,7 @@ func Languages() []Language {
 		{
 			[]string{"php"},
 			[]string{"//", "#"},
-			c,
-			`"'`,
+			c, `"'`,
 			"abstract and array as break case catch class const continue declare default do echo else elseif enum extends false final finally fn for foreach function global if implements instanceof interface match namespace new null or private protected public readonly require return static switch this throw trait true try use var while yield",
 		},
 		{[]string{"html", "xml", "svg", "vue", "svelte"}, nil, [][2]string{{"<!--", "-->"}}, `"'`, ""},
@@ -109,8 +103,7 @@ func Languages() []Language {
 		{
 			[]string{"zig", "nim", "julia", "jl", "r", "perl", "pl", "clojure", "erlang", "ocaml", "ml"},
 			[]string{"#", "//", ";;"},
-			nil,
-			`"`,
+			nil, `"`,
 			"and begin const do else elsif end false fn for fun function if import in let match module mut my not of or proc pub return rec self sub then true try type use using var when while with",
 		},
 	}
