@@ -50,7 +50,7 @@ func (o ExecutorOptions) Stand() (stand *executor.Listener, discard func() error
 	hosts, _ := egress.ParseList(o.Settings.Sandbox.Hosts) // validated with the configuration
 	local := func(lock *os.File, marker string) *executor.Local {
 		return &executor.Local{
-			Env: b.env, Withheld: b.withheld, Marker: marker, Lock: lock, Calls: o.calls(confined, marker),
+			Env: b.env, Withheld: b.withheld, Marker: marker, Lock: lock, Calls: o.calls(confined),
 			Sandbox: confined.confine, Secret: b.secret, Hosts: hosts, Repositories: confined.repositories,
 		}
 	}
@@ -98,7 +98,7 @@ func (b *sandboxes) policy(c executor.Confined) (sandbox.Policy, []string, error
 }
 
 // calls are the remote calls that the executor answers.
-func (o ExecutorOptions) calls(b *sandboxes, marker string) map[string]func(context.Context,
+func (o ExecutorOptions) calls(b *sandboxes) map[string]func(context.Context,
 	executor.Request) (json.RawMessage, error) {
 	calls := map[string]func(context.Context, executor.Request) (json.RawMessage, error){
 		promptCall: func(_ context.Context, r executor.Request) (json.RawMessage, error) {
