@@ -205,8 +205,6 @@ type NewerVersionError struct{ Version int }
 
 func (e *NewerVersionError) Error() string {
 	return fmt.Sprintf(
-		"the event has schema version %d and this settle knows %d: use a newer settle",
-		e.Version,
-		Version,
+		"the event has schema version %d and this settle knows %d: use a newer settle", e.Version, Version,
 	)
 }

@@ -199,8 +199,7 @@ func hookEndings(list []*Hook, c *Cause, meant func(*Hook) bool) []Event {
 			continue
 		}
 		out = append(
-			out,
-			Event{Turn: h.Turn, Item: h.Item, By: c.By, Data: HookEnded{Hook: h.Hook, Outcome: Aborted, Cause: c}},
+			out, Event{Turn: h.Turn, Item: h.Item, By: c.By, Data: HookEnded{Hook: h.Hook, Outcome: Aborted, Cause: c}},
 		)
 	}
 	return out

@@ -74,9 +74,7 @@ func (p *lineScanner) known(name string, to *string) {
 		*to = ""
 		return
 	}
-	if n := p.at + 1 + len(
-		*to,
-	); n < len(p.b) && p.b[p.at] == '"' && p.b[n] == '"' && string(p.b[p.at+1:n]) == *to &&
+	if n := p.at + 1 + len(*to); n < len(p.b) && p.b[p.at] == '"' && p.b[n] == '"' && string(p.b[p.at+1:n]) == *to &&
 		plain(*to) {
 		p.at = n + 1
 		return

@@ -14,10 +14,7 @@ type Usage struct {
 // come from other programs, and a limit must not be escaped by an overflow.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
-		Input: sum(
-			u.Input,
-			v.Input,
-		),
+		Input:      sum(u.Input, v.Input),
 		CacheRead:  sum(u.CacheRead, v.CacheRead),
 		CacheWrite: sum(u.CacheWrite, v.CacheWrite),
 		Output:     sum(u.Output, v.Output),

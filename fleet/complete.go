@@ -86,15 +86,11 @@ func checkID(of, id string) error {
 		return fmt.Errorf("the id %q of the %s has more than %d bytes", id, of, maxID)
 	case id == "." || id == "..":
 		return fmt.Errorf(
-			"the id %q of the %s is the name of a directory that is always there; use another one",
-			id,
-			of,
+			"the id %q of the %s is the name of a directory that is always there; use another one", id, of,
 		)
 	case strings.ContainsAny(id, "/~ ") || strings.ContainsFunc(id, hidden):
 		return fmt.Errorf(
-			"the id %q of the %s has a slash, a tilde, a space, or a character that does not print",
-			id,
-			of,
+			"the id %q of the %s has a slash, a tilde, a space, or a character that does not print", id, of,
 		)
 	}
 	return nil
@@ -148,9 +144,7 @@ func (l Limits) check() error {
 	}
 	if l.Seconds != 0 && !(l.Seconds >= leastSeconds && l.Seconds <= maxSeconds) { // as NaN is
 		return fmt.Errorf(
-			"the limit of %g seconds is neither 0 nor between %g and %d (365 days)",
-			l.Seconds,
-			leastSeconds,
+			"the limit of %g seconds is neither 0 nor between %g and %d (365 days)", l.Seconds, leastSeconds,
 			int(maxSeconds),
 		)
 	}

@@ -116,30 +116,22 @@ func (req *chatRequest) checkLimits(m Model, input int) *apiError {
 	switch {
 	case limit != nil && *limit < 1:
 		return invalid(
-			"Invalid '%s': integer below minimum value. Expected a value >= 1, but got %d instead.",
-			name,
-			*limit,
+			"Invalid '%s': integer below minimum value. Expected a value >= 1, but got %d instead.", name, *limit,
 		).at(name, "integer_below_min_value")
 	case limit != nil && m.MaxOutput > 0 && *limit > m.MaxOutput:
 		return invalid(
 			"max_tokens is too large: %d. This model supports at most %d completion tokens, whereas you provided %d.",
-			*limit,
-			m.MaxOutput,
-			*limit,
+			*limit, m.MaxOutput, *limit,
 		).at(name, "invalid_value")
 	case m.Window > 0 && limit != nil && input+*limit > m.Window:
 		return invalid(
 			"This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion). Please reduce the length of the messages or completion.",
-			m.Window,
-			input+*limit,
-			input,
-			*limit,
+			m.Window, input+*limit, input, *limit,
 		).at("messages", "context_length_exceeded")
 	case m.Window > 0 && input > m.Window:
 		return invalid(
 			"This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.",
-			m.Window,
-			input,
+			m.Window, input,
 		).at("messages", "context_length_exceeded")
 	}
 	return nil
@@ -173,8 +165,7 @@ func (s *Server) checkChatMessage(m chatMessage, i int) *apiError {
 		if len(c.ID) > 64 {
 			return invalid(
 				"Invalid '%s.id': string too long. Expected a string with maximum length 64, but got a string with length %d instead.",
-				param,
-				len(c.ID),
+				param, len(c.ID),
 			).
 				at(param+".id", "string_above_max_length")
 		}
@@ -183,8 +174,7 @@ func (s *Server) checkChatMessage(m chatMessage, i int) *apiError {
 		}
 		if c.Function.Arguments == nil || !isObject([]byte(*c.Function.Arguments)) {
 			return invalid(
-				"Invalid '%s.function.arguments': string is not a valid JSON object.",
-				param,
+				"Invalid '%s.function.arguments': string is not a valid JSON object.", param,
 			).at(param+".function.arguments", "invalid_value")
 		}
 	}
@@ -211,8 +201,7 @@ func (s *Server) checkChatContent(m chatMessage, at string) *apiError {
 	parts, ok := list(m.Content)
 	if !ok {
 		return invalid(
-			"Invalid type for '%s.content': expected one of a string or array of objects.",
-			at,
+			"Invalid type for '%s.content': expected one of a string or array of objects.", at,
 		).at(at+".content", "invalid_type")
 	}
 	if len(parts) == 0 {

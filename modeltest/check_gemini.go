@@ -92,9 +92,7 @@ func (s *Server) checkGemini(name string, body []byte) *apiError {
 	}
 	if n := m.tokens(body); m.Window > 0 && n > m.Window {
 		return geminiInvalid(
-			"The input token count (%d) exceeds the maximum number of tokens allowed (%d).",
-			n,
-			m.Window,
+			"The input token count (%d) exceeds the maximum number of tokens allowed (%d).", n, m.Window,
 		)
 	}
 	for _, check := range []func() *apiError{
@@ -114,8 +112,7 @@ func (req *geminiRequest) checkConfig(name string, m Model) *apiError {
 	case c.MaxOutputTokens < 0 || m.MaxOutput > 0 && c.MaxOutputTokens > m.MaxOutput:
 		return geminiInvalid(
 			"Unable to submit request because it has a maxOutputTokens value of %d but the supported range is from 1 (inclusive) to %d (exclusive). Update the value and try again.",
-			c.MaxOutputTokens,
-			m.MaxOutput+1,
+			c.MaxOutputTokens, m.MaxOutput+1,
 		)
 	case c.ThinkingConfig != nil && c.ThinkingConfig.ThinkingBudget != nil && c.ThinkingConfig.ThinkingLevel != "":
 		return geminiInvalid("You can only set one of thinking budget and thinking level.")
@@ -203,15 +200,13 @@ func (s *Server) checkPart(role string, p geminiPart, at string) *apiError {
 		return geminiInvalid("%s.function_call.name: Name cannot be empty.", at)
 	case p.FunctionCall != nil && len(p.FunctionCall.Args) > 0 && !isObject(p.FunctionCall.Args):
 		return geminiInvalid(
-			"Invalid value at '%s.function_call.args' (type.googleapis.com/google.protobuf.Struct)",
-			at,
+			"Invalid value at '%s.function_call.args' (type.googleapis.com/google.protobuf.Struct)", at,
 		)
 	case p.FunctionResponse != nil && p.FunctionResponse.Name == "":
 		return geminiInvalid("%s.function_response.name: Name cannot be empty.", at)
 	case p.FunctionResponse != nil && !isObject(p.FunctionResponse.Response):
 		return geminiInvalid(
-			"Invalid value at '%s.function_response.response' (type.googleapis.com/google.protobuf.Struct)",
-			at,
+			"Invalid value at '%s.function_response.response' (type.googleapis.com/google.protobuf.Struct)", at,
 		)
 	}
 	return nil

@@ -124,10 +124,8 @@ func (req *messagesRequest) checkLimits(m Model, input int) *apiError {
 		return invalid("max_tokens: Input should be greater than or equal to 1")
 	case m.MaxOutput > 0 && *req.MaxTokens > m.MaxOutput:
 		return invalid(
-			"max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s",
-			*req.MaxTokens,
-			m.MaxOutput,
-			m.ID,
+			"max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", *req.MaxTokens,
+			m.MaxOutput, m.ID,
 		)
 	case m.Window > 0 && input > m.Window:
 		return invalid("prompt is too long: %d tokens > %d maximum", input, m.Window)
@@ -210,8 +208,7 @@ func (s *Server) emptyMessage(req *messagesRequest, i int) *apiError {
 		return nil
 	}
 	return invalid(
-		"messages.%d: all messages must have non-empty content except for the optional final assistant message",
-		i,
+		"messages.%d: all messages must have non-empty content except for the optional final assistant message", i,
 	)
 }
 
@@ -251,8 +248,7 @@ func (s *Server) checkBlock(req *messagesRequest, i, k int) *apiError {
 	default:
 		return invalid(
 			"%s: Input tag '%s' found using 'type' does not match any of the expected tags: 'document', 'image', 'redacted_thinking', 'search_result', 'server_tool_use', 'text', 'thinking', 'tool_result', 'tool_use', 'web_search_tool_result'",
-			at,
-			b.Type,
+			at, b.Type,
 		)
 	}
 	return nil

@@ -68,8 +68,7 @@ func (s *Server) checkResponses(body []byte) *apiError {
 	}
 	if req.PreviousID != "" {
 		return invalid(
-			"Previous response with id '%s' not found.",
-			req.PreviousID,
+			"Previous response with id '%s' not found.", req.PreviousID,
 		).at("previous_response_id", "previous_response_not_found")
 	}
 	if e := req.checkLimits(model, model.tokens(loaded(body))); e != nil {
@@ -110,10 +109,7 @@ func invalidType(err error) *apiError {
 	var e *json.UnmarshalTypeError
 	if errors.As(err, &e) {
 		return invalid(
-			"Invalid type for '%s': expected %s, but got %s instead.",
-			e.Field,
-			e.Type.Kind(),
-			e.Value,
+			"Invalid type for '%s': expected %s, but got %s instead.", e.Field, e.Type.Kind(), e.Value,
 		).at(e.Field, "invalid_type")
 	}
 	return invalid("%v", err)
@@ -130,8 +126,7 @@ func (req *responsesRequest) checkLimits(m Model, input int) *apiError {
 	case req.MaxTokens != nil && m.MaxOutput > 0 && *req.MaxTokens > m.MaxOutput:
 		return invalid(
 			"Invalid 'max_output_tokens': integer above maximum value. Expected a value <= %d, but got %d instead.",
-			m.MaxOutput,
-			*req.MaxTokens,
+			m.MaxOutput, *req.MaxTokens,
 		).
 			at("max_output_tokens", "integer_above_max_value")
 	case m.Window > 0 && input > m.Window:
@@ -190,8 +185,7 @@ func checkName(param, name string) *apiError {
 	case len(name) > 64:
 		return invalid(
 			"Invalid '%s': string too long. Expected a string with maximum length 64, but got a string with length %d instead.",
-			param,
-			len(name),
+			param, len(name),
 		).
 			at(param, "string_above_max_length")
 	case !matches(`^[a-zA-Z0-9_-]+$`, name):
@@ -206,8 +200,7 @@ func checkName(param, name string) *apiError {
 
 func emptyString(param string) *apiError {
 	return invalid(
-		"Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string instead.",
-		param,
+		"Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string instead.", param,
 	).
 		at(param, "empty_string")
 }
@@ -266,10 +259,7 @@ func (s *Server) checkItem(req *responsesRequest, i int) *apiError {
 	}
 	if it.ID != "" && want != "" && !strings.HasPrefix(it.ID, want) {
 		return invalid(
-			"Invalid '%s.id': '%s'. Expected an ID that begins with '%s'.",
-			at,
-			it.ID,
-			want,
+			"Invalid '%s.id': '%s'. Expected an ID that begins with '%s'.", at, it.ID, want,
 		).at(at+".id", "invalid_value")
 	}
 	switch {
@@ -294,8 +284,7 @@ func (s *Server) checkItem(req *responsesRequest, i int) *apiError {
 func (s *Server) checkResponsesMessage(it responsesItem, at string) *apiError {
 	if !slices.Contains([]string{"user", "assistant", "system", "developer"}, it.Role) {
 		return invalid(
-			"Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.",
-			it.Role,
+			"Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.", it.Role,
 		).at(at, "invalid_value")
 	}
 	if content, ok := text(it.Content); ok {
@@ -318,9 +307,7 @@ func (s *Server) checkResponsesMessage(it responsesItem, at string) *apiError {
 		}
 		if !slices.Contains(allowed, part.Type) {
 			return invalid(
-				"Invalid value: '%s'. Supported values are: '%s'.",
-				part.Type,
-				strings.Join(allowed, "', '"),
+				"Invalid value: '%s'. Supported values are: '%s'.", part.Type, strings.Join(allowed, "', '"),
 			).at(param, "invalid_value")
 		}
 		if strings.HasSuffix(part.Type, "_text") && blank(part.Text) && !s.rules.AllowEmptyText {
@@ -340,8 +327,7 @@ func checkCallItem(it responsesItem, at string) *apiError {
 	case len(it.CallID) > 64:
 		return invalid(
 			"Invalid '%s.call_id': string too long. Expected a string with maximum length 64, but got a string with length %d instead.",
-			at,
-			len(it.CallID),
+			at, len(it.CallID),
 		).
 			at(at+".call_id", "string_above_max_length")
 	case it.isOutput() && len(it.Output) == 0:
@@ -354,8 +340,7 @@ func checkCallItem(it responsesItem, at string) *apiError {
 	}
 	if it.Type == "function_call" && !isObject([]byte(it.Arguments)) {
 		return invalid(
-			"Invalid '%s.arguments': string is not a valid JSON object.",
-			at,
+			"Invalid '%s.arguments': string is not a valid JSON object.", at,
 		).at(at+".arguments", "invalid_value")
 	}
 	return nil
@@ -378,8 +363,7 @@ func (req *responsesRequest) checkCalls() *apiError {
 		case it.isOutput():
 			if !calls[it.CallID] {
 				return invalid(
-					"No tool call found for function call output with call_id %s.",
-					it.CallID,
+					"No tool call found for function call output with call_id %s.", it.CallID,
 				).at("input", "")
 			}
 			if outputs[it.CallID] {
@@ -398,8 +382,7 @@ func (req *responsesRequest) checkCalls() *apiError {
 
 func duplicate(id string) *apiError {
 	return invalid(
-		"Duplicate item found with id %s. Remove duplicate items from your input and try again.",
-		id,
+		"Duplicate item found with id %s. Remove duplicate items from your input and try again.", id,
 	).at("input", "")
 }
 
@@ -414,9 +397,7 @@ func (s *Server) checkReasoning(req *responsesRequest) *apiError {
 		if it.Type != "reasoning" {
 			if needs := s.issued.before(it.ID); it.ID != "" && needs != "" && !present[needs] {
 				return invalid(
-					"Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.",
-					it.ID,
-					it.Type,
+					"Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", it.ID, it.Type,
 					needs,
 				).at("input", "")
 			}
@@ -427,8 +408,7 @@ func (s *Server) checkReasoning(req *responsesRequest) *apiError {
 		}
 		if i+1 == len(req.items) || !s.mayFollow(it, req.items[i+1]) {
 			return invalid(
-				"Item '%s' of type 'reasoning' was provided without its required following item.",
-				it.ID,
+				"Item '%s' of type 'reasoning' was provided without its required following item.", it.ID,
 			).at("input", "")
 		}
 	}

@@ -83,8 +83,7 @@ func checkFormat(param, inner, kind string, f schemaFormat) *apiError {
 	case "json_schema":
 	default:
 		return invalid(
-			"Invalid value: '%s'. Supported values are: 'json_object', 'json_schema', and 'text'.",
-			kind,
+			"Invalid value: '%s'. Supported values are: 'json_object', 'json_schema', and 'text'.", kind,
 		).at(param+".type", "invalid_value")
 	}
 	if f.Name == "" {
@@ -95,16 +94,14 @@ func checkFormat(param, inner, kind string, f schemaFormat) *apiError {
 	}
 	if len(f.Schema) == 0 {
 		return invalid(
-			"Missing required parameter: '%s.schema'.",
-			inner,
+			"Missing required parameter: '%s.schema'.", inner,
 		).at(inner+".schema", "missing_required_parameter")
 	}
 	var schema map[string]any
 	if json.Unmarshal(f.Schema, &schema) != nil || schema["type"] != "object" {
 		return invalid(
 			"Invalid schema for response_format '%s': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"%v\"'.",
-			f.Name,
-			schema["type"],
+			f.Name, schema["type"],
 		).
 			at(param, "invalid_json_schema")
 	}

@@ -19,8 +19,7 @@ func checkOwnTool(i int, kind, name string, schema json.RawMessage) *apiError {
 	case search && !slices.Contains([]string{"web_search_20250305", "web_search_20260209"}, kind):
 		return invalid(
 			"tools.%d: Input tag '%s' found using 'type' does not match any of the expected tags: 'custom', 'web_search_20250305', 'web_search_20260209'",
-			i,
-			kind,
+			i, kind,
 		)
 	case search && name != "web_search":
 		return invalid("tools.%d.%s.name: Input should be 'web_search'", i, kind)
@@ -127,9 +126,7 @@ func checkOwn(i int, kind string) *apiError {
 		return nil
 	}
 	return invalid(
-		"Invalid value: '%s'. Supported values are: '%s'.",
-		kind,
-		strings.Join(known, "', '"),
+		"Invalid value: '%s'. Supported values are: '%s'.", kind, strings.Join(known, "', '"),
 	).at(fmt.Sprintf("tools[%d].type", i), "invalid_value")
 }
 

@@ -48,15 +48,11 @@ func ProviderRules() []ProviderRule {
 			),
 		),
 		of(
-			"perplexity",
-			"user and assistant take turns",
-			"perplexityai/api-discussion/issues/265",
+			"perplexity", "user and assistant take turns", "perplexityai/api-discussion/issues/265",
 			inTurns("After the (optional) system message(s), user and assistant roles should be alternating."),
 		),
 		of(
-			"deepseek",
-			"an assistant's message has reasoning_content",
-			"continuedev/continue/issues/11285",
+			"deepseek", "an assistant's message has reasoning_content", "continuedev/continue/issues/11285",
 			deepseekThinks,
 		),
 		{
@@ -71,15 +67,11 @@ func ProviderRules() []ProviderRule {
 			Source: "https://github.com/esengine/DeepSeek-Reasonix/issues/8902", messages: deepseekThinksToo,
 		},
 		of(
-			"moonshot",
-			"an assistant's message that calls has reasoning_content, which is not empty",
-			"anomalyco/opencode/issues/10996",
-			moonshotThinks,
+			"moonshot", "an assistant's message that calls has reasoning_content, which is not empty",
+			"anomalyco/opencode/issues/10996", moonshotThinks,
 		),
 		of(
-			"gemini",
-			"the first call of a message has a thought_signature",
-			"securo-finance/securo/issues/884",
+			"gemini", "the first call of a message has a thought_signature", "securo-finance/securo/issues/884",
 			geminiSigns,
 		),
 		of("gemini", "a thought_signature is Gemini's own", "langchain-ai/langchain-google/pull/1581", geminiOwns),
@@ -186,8 +178,7 @@ func moonshotThinks(_ *Server, req *chatRequest) *apiError {
 	return req.eachAnswer(func(i int, m chatMessage) *apiError {
 		if len(m.ToolCalls) > 0 && (m.ReasoningContent == nil || *m.ReasoningContent == "") {
 			return invalid(
-				"thinking is enabled but reasoning_content is missing in assistant tool call message at index %d",
-				i,
+				"thinking is enabled but reasoning_content is missing in assistant tool call message at index %d", i,
 			)
 		}
 		return nil
@@ -258,9 +249,7 @@ func groqField(name string) func(*Server, *chatRequest) *apiError {
 			if name == "reasoning" && m.Reasoning != nil || name == "reasoning_content" && m.ReasoningContent != nil {
 				return invalid(
 					"'messages.%d' : for 'role:assistant' the following must be satisfied[('messages.%d' : property '%s' is unsupported)]",
-					i,
-					i,
-					name,
+					i, i, name,
 				)
 			}
 			return nil
@@ -376,8 +365,7 @@ func openrouterCache(_ *Server, req *chatRequest) *apiError {
 	}
 	if n > 4 {
 		return invalid(
-			"Provider returned error: A maximum of 4 blocks with cache_control may be provided. Found %d.",
-			n,
+			"Provider returned error: A maximum of 4 blocks with cache_control may be provided. Found %d.", n,
 		)
 	}
 	return nil

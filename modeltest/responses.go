@@ -41,8 +41,7 @@ func (s *stream) responsesItem(i int) (object, bool) {
 // added and done are the events around an item.
 func (s *stream) added(i int, item object) bool {
 	return s.send(
-		frame{start: true},
-		"response.output_item.added",
+		frame{start: true}, "response.output_item.added",
 		object{"output_index": s.index(i, len(s.Items)), "item": item},
 	)
 }
@@ -110,8 +109,7 @@ func (s *stream) responsesReasoning(i int) (object, bool) {
 func (s *stream) responsesCall(i int) (object, bool) {
 	it, callID := s.Items[i], s.callID(i)
 	id, kind, field, name, text := s.id(
-		"fc_",
-		i,
+		"fc_", i,
 	), "function_call", "arguments", "response.function_call_arguments", it.arguments()
 	if s.custom[it.Call] {
 		id, kind, field, name = s.id("ctc_", i), "custom_tool_call", "input", "response.custom_tool_call_input"

@@ -82,15 +82,8 @@ func (r *release) module(program string) string {
 func (r *release) host() (string, error) {
 	path := filepath.Join(r.scratch, "host", "settle")
 	_, err := output(
-		r.root,
-		[]string{"CGO_ENABLED=0", "GOFLAGS=-buildvcs=false -trimpath"},
-		"go",
-		"build",
-		"-ldflags",
-		"-s -w",
-		"-o",
-		path,
-		"./cmd/settle",
+		r.root, []string{"CGO_ENABLED=0", "GOFLAGS=-buildvcs=false -trimpath"}, "go", "build", "-ldflags", "-s -w",
+		"-o", path, "./cmd/settle",
 	)
 	return path, err
 }

@@ -75,8 +75,7 @@ func (r *release) collectFleet() error {
 				return err
 			}
 			r.fleetExtras = append(
-				r.fleetExtras,
-				file{"deploy/" + strings.Replace(pattern, "*.yaml", filepath.Base(p), 1), data, 0o644},
+				r.fleetExtras, file{"deploy/" + strings.Replace(pattern, "*.yaml", filepath.Base(p), 1), data, 0o644},
 			)
 		}
 	}

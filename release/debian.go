@@ -191,8 +191,7 @@ func (d *debian) layer(to io.Writer, at time.Time) error {
 			return fmt.Errorf("cannot unpack %s: %w", p.path, err)
 		}
 		t.add(
-			&tar.Header{Typeflag: tar.TypeReg, Name: "var/lib/dpkg/status.d/" + p.name, Mode: 0o644},
-			[]byte(p.control),
+			&tar.Header{Typeflag: tar.TypeReg, Name: "var/lib/dpkg/status.d/" + p.name, Mode: 0o644}, []byte(p.control),
 		)
 	}
 	// update-alternatives would make these.

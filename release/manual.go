@@ -17,10 +17,7 @@ func (r *release) manual(c command) []file {
 	name := strings.ReplaceAll(c.Name, " ", "-")
 	var b strings.Builder
 	fmt.Fprintf(
-		&b,
-		".TH %s 1 %s \"settle %s\" \"settle manual\"\n",
-		quoted(strings.ToUpper(name)),
-		r.at.Format("2006-01-02"),
+		&b, ".TH %s 1 %s \"settle %s\" \"settle manual\"\n", quoted(strings.ToUpper(name)), r.at.Format("2006-01-02"),
 		r.version,
 	)
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(c.Short))

@@ -37,9 +37,7 @@ func (r *release) npm() error {
 		files := append(r.extra("licences/"), r.extra("LICENSE")...)
 		files = append(files, file{"bin/" + b.name(), program, 0o755})
 		if err := r.pack(
-			fmt.Sprintf("settle-agent-settle-%s-%s-%s.tgz", system, machine, r.version),
-			manifest,
-			files,
+			fmt.Sprintf("settle-agent-settle-%s-%s-%s.tgz", system, machine, r.version), manifest, files,
 		); err != nil {
 			return err
 		}
@@ -50,9 +48,7 @@ func (r *release) npm() error {
 	manifest["optionalDependencies"] = optional
 	files := append(r.extra("LICENSE"), r.extra("README.md")...)
 	return r.pack(
-		"settle-agent-settle-"+r.version+".tgz",
-		manifest,
-		append(files, file{"bin/settle.js", launcher, 0o755}),
+		"settle-agent-settle-"+r.version+".tgz", manifest, append(files, file{"bin/settle.js", launcher, 0o755}),
 	)
 }
 

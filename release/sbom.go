@@ -65,9 +65,7 @@ func (r *release) programSBOM(binaries []binary, modules []module) error {
 			})
 		}
 		if err := r.bom(
-			fmt.Sprintf("%s_%s_%s_%s", b.program, r.version, b.system, b.machine),
-			main,
-			components,
+			fmt.Sprintf("%s_%s_%s_%s", b.program, r.version, b.system, b.machine), main, components,
 		); err != nil {
 			return err
 		}

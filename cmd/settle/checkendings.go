@@ -57,12 +57,12 @@ func newCheckEndings(s *streams) *cobra.Command {
 			return failed(printEndings(s.stdout, records, checker.Check(records)))
 		},
 	}
-	cmd.Flags().
-		StringVar(&format, "format", string(endings.Records), "the log's `FORMAT`: "+strings.Join(endings.Formats(), ", "))
-	cmd.Flags().
-		BoolVar(&checker.Unfinished, "unfinished", false, "the log is still being written: what is open is no violation")
-	cmd.Flags().
-		DurationVar(&checker.InterruptBound, "interrupt-bound", 0, "also check that what is interrupted ends within this `TIME`, such as 500ms")
+	cmd.Flags().StringVar(&format, "format", string(endings.Records),
+		"the log's `FORMAT`: "+strings.Join(endings.Formats(), ", "))
+	cmd.Flags().BoolVar(&checker.Unfinished, "unfinished", false,
+		"the log is still being written: what is open is no violation")
+	cmd.Flags().DurationVar(&checker.InterruptBound, "interrupt-bound", 0,
+		"also check that what is interrupted ends within this `TIME`, such as 500ms")
 	return cmd
 }
 
@@ -83,9 +83,7 @@ func printEndings(to io.Writer, records []endings.Record, violations []endings.V
 		}
 	}
 	_, err := fmt.Fprintf(
-		to,
-		"%d started, all ended; turns: %s\n",
-		started,
+		to, "%d started, all ended; turns: %s\n", started,
 		terminal.OneLine(strings.Join(endings.Ended(records, "turn"), ", ")),
 	)
 	return err

@@ -111,16 +111,11 @@ func (f *claudeFlags) define(flags *pflag.FlagSet) {
 		"permission `MODE`: default, acceptEdits, plan, bypassPermissions or dontAsk",
 	)
 	flags.BoolVar(
-		&f.bypass,
-		"dangerously-skip-permissions",
-		false,
+		&f.bypass, "dangerously-skip-permissions", false,
 		"allow everything; same as --permission-mode bypassPermissions",
 	)
 	flags.BoolVar(
-		&f.MayBypass,
-		"allow-dangerously-skip-permissions",
-		false,
-		"let the client choose bypassPermissions later",
+		&f.MayBypass, "allow-dangerously-skip-permissions", false, "let the client choose bypassPermissions later",
 	)
 	flags.StringVar(
 		&f.prompter,
@@ -274,8 +269,7 @@ func (f *claudeFlags) options(flags *pflag.FlagSet, dir string, getenv func(stri
 		f.Warnings = append(
 			f.Warnings,
 			fmt.Sprintf(
-				"--permission-prompt-tool %s has no effect: settle only supports stdio, the client",
-				f.prompter,
+				"--permission-prompt-tool %s has no effect: settle only supports stdio, the client", f.prompter,
 			),
 		)
 	}

@@ -75,10 +75,7 @@ func newCompact(s *streams) *cobra.Command {
 				Config:  a.Session,
 				Session: id,
 				Stops:   sig.stops,
-			}.Run(
-				cmd.Context(),
-				s.stdout,
-			)
+			}.Run(cmd.Context(), s.stdout)
 			if code == stdio.CodeCompleted {
 				return failed(err)
 			}

@@ -28,10 +28,7 @@ func complete(cmd *cobra.Command, s *streams) {
 		}
 	})
 	for _, word := range strings.Fields(cmd.Use) {
-		if word = strings.Trim(
-			word,
-			"[]…",
-		); word == "ID" && !strings.HasPrefix(cmd.CommandPath(), "settle jobs") ||
+		if word = strings.Trim(word, "[]…"); word == "ID" && !strings.HasPrefix(cmd.CommandPath(), "settle jobs") ||
 			word == "SESSION" {
 			cmd.ValidArgsFunction = s.sessionIDs
 		}
@@ -47,8 +44,7 @@ func valuesOf(f *pflag.Flag, s *streams) cobra.CompletionFunc {
 	switch {
 	case f.Name == "model":
 		return cobra.FixedCompletions(
-			assemble.KnownModels(),
-			cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder,
+			assemble.KnownModels(), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder,
 		)
 	case f.Name == "session" || f.Name == "resume":
 		return s.sessionIDs

@@ -86,9 +86,9 @@ func newExec(s *streams) *cobra.Command {
 		}
 		return err
 	})
-	cmd.Flags().
-		StringVarP(&f.Sandbox, "sandbox", "s", "", "sandbox `MODE`: read-only, workspace-write, danger-full-access")
-		// instead of settle's own
+	cmd.Flags().StringVarP(&f.Sandbox, "sandbox", "s", "",
+		"sandbox `MODE`: read-only, workspace-write, danger-full-access")
+	// instead of settle's own
 	settingFlags(cmd.Flags())
 	f.define(cmd.Flags())
 	return cmd
@@ -199,9 +199,7 @@ func (f *execFlags) run(cmd *cobra.Command, s *streams, args []string) (int, err
 	}
 	if f.asJSON() {
 		return oneturn.Run(
-			cmd.Context(),
-			options.Options,
-			func(stage oneturn.Stage) oneturn.View { return exec.NewView(stage.Write) },
+			cmd.Context(), options.Options, func(stage oneturn.Stage) oneturn.View { return exec.NewView(stage.Write) },
 		), nil
 	}
 	announce(s, options, a)

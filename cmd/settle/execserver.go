@@ -87,9 +87,7 @@ func newExecServer(s *streams) *cobra.Command {
 		"connect to the `URL` of a client that listens, ws:// or wss://, instead of listening",
 	)
 	flags.DurationVar(
-		&f.resumeTimeout,
-		"resume-timeout",
-		30*time.Second,
+		&f.resumeTimeout, "resume-timeout", 30*time.Second,
 		"end a client's processes so long after its connection is gone; 0 ends them at once",
 	)
 	flags.BoolVar(&f.stdinClose, "exit-on-stdin-close", false, "end when standard input ends")
@@ -192,9 +190,7 @@ func (f *execServerFlags) listen(sig *signals, s *streams, server *execserver.Se
 	}
 	f.watchInput(sig, s)
 	handler := server.Handler(
-		context.WithoutCancel(sig.ctx),
-		token,
-		guard.Names{Names: f.Names, Exposed: place.Exposed},
+		context.WithoutCancel(sig.ctx), token, guard.Names{Names: f.Names, Exposed: place.Exposed},
 	)
 	return failed(
 		guard.Serve(place, guard.Limits{}.WithDefaults().Server(handler, server.Logger()), shutdown(server, sig.stops)),

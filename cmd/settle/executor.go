@@ -81,9 +81,7 @@ func (s *streams) executor(ctx context.Context) error {
 // whose path is too long for the address of a socket is not used.
 func (s *streams) sockets() string {
 	if dir := s.getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-		if info, err := os.Stat(
-			dir,
-		); err == nil && info.IsDir() &&
+		if info, err := os.Stat(dir); err == nil && info.IsDir() &&
 			len(dir) <= executor.MaxDir-len("/settle-executor") {
 			return filepath.Join(dir, "settle-executor")
 		}

@@ -67,11 +67,7 @@ func newFakeModel(s *streams) *cobra.Command {
 			}
 			url := "http://" + listener.Addr().String()
 			if _, err := fmt.Fprintf(
-				s.stdout,
-				"openai, chat  %s/v1\nanthropic     %s\ngemini        %s/v1beta\n",
-				url,
-				url,
-				url,
+				s.stdout, "openai, chat  %s/v1\nanthropic     %s\ngemini        %s/v1beta\n", url, url, url,
 			); err != nil {
 				return failed(err)
 			}

@@ -74,9 +74,7 @@ func newLogout(s *streams) *cobra.Command {
 
 // server returns the named server and the options that reach it.
 func (f *loginFlags) server(
-	cmd *cobra.Command,
-	s *streams,
-	name string,
+	cmd *cobra.Command, s *streams, name string,
 ) (o assemble.Options, server assemble.Configured, err error) {
 	dir, r, err := f.place.settings(s, cmd.Flags())
 	if err != nil {
@@ -119,8 +117,7 @@ func (f *loginFlags) login(cmd *cobra.Command, s *streams, name string) error {
 			fmt.Fprintf(
 				s.stderr,
 				"To log in to %s, open this link in a browser:\n\n  %s\n\nIf the browser runs on another machine, paste the address that it ends at here, and press Enter.\n",
-				terminal.OneLine(name),
-				terminal.OneLine(link),
+				terminal.OneLine(name), terminal.OneLine(link),
 			)
 			if f.browser {
 				b.open(s, link)

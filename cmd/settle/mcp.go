@@ -116,11 +116,7 @@ func (f *mcpFlags) open(cmd *cobra.Command, s *streams, o assemble.Options) *pro
 
 // http serves over HTTP. An error before it listens is a wrong use of the command.
 func (f *mcpFlags) http(
-	ctx context.Context,
-	s *streams,
-	face *mcp.Frontend,
-	token string,
-	stops <-chan stdio.Stop,
+	ctx context.Context, s *streams, face *mcp.Frontend, token string, stops <-chan stdio.Stop,
 ) error {
 	encrypted, err := f.TLS()
 	if err != nil {

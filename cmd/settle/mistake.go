@@ -28,9 +28,7 @@ func known(cmd *cobra.Command, args []string) error {
 		more += fmt.Sprintf("; to give settle a task, use: settle run %q", strings.Join(args, " "))
 	}
 	return fmt.Errorf(
-		"there is no command %q%s; %s",
-		cmd.CommandPath()+" "+args[0],
-		config.DidYouMean(args[0], commandNames(cmd)),
+		"there is no command %q%s; %s", cmd.CommandPath()+" "+args[0], config.DidYouMean(args[0], commandNames(cmd)),
 		more,
 	)
 }
@@ -67,10 +65,7 @@ func wrongArguments(cmd *cobra.Command, args []string) error {
 	}
 	if len(args) >= len(operands) {
 		return fmt.Errorf(
-			"cannot run %q: unexpected argument %q; usage: %s",
-			cmd.CommandPath(),
-			args[len(operands)],
-			cmd.UseLine(),
+			"cannot run %q: unexpected argument %q; usage: %s", cmd.CommandPath(), args[len(operands)], cmd.UseLine(),
 		)
 	}
 	hint := ""
@@ -78,11 +73,7 @@ func wrongArguments(cmd *cobra.Command, args []string) error {
 		hint = fmt.Sprintf("; %q lists them", parent.CommandPath())
 	}
 	return fmt.Errorf(
-		"cannot run %q: no %s given%s; usage: %s",
-		cmd.CommandPath(),
-		operands[len(args)],
-		hint,
-		cmd.UseLine(),
+		"cannot run %q: no %s given%s; usage: %s", cmd.CommandPath(), operands[len(args)], hint, cmd.UseLine(),
 	)
 }
 
@@ -133,9 +124,7 @@ func newHelp() *cobra.Command {
 			names := commandNames(topic)
 			slices.Sort(names)
 			return fmt.Errorf(
-				"there is no help on %q%s; the topics are: %s",
-				strings.Join(args, " "),
-				config.DidYouMean(word, names),
+				"there is no help on %q%s; the topics are: %s", strings.Join(args, " "), config.DidYouMean(word, names),
 				strings.Join(names, ", "),
 			)
 		},

@@ -31,8 +31,7 @@ type protocolServer struct {
 func (s *streams) protocolServer(cmd *cobra.Command, o assemble.Options) *protocolServer {
 	in, sig := s.server(cmd, o)
 	in.undo = append(
-		in.undo,
-		proc.Closed(s.stdout, func(err error) { sig.lost("stdout", stdio.CodeStdoutClosed, err) }),
+		in.undo, proc.Closed(s.stdout, func(err error) { sig.lost("stdout", stdio.CodeStdoutClosed, err) }),
 	)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup was used
 		in.undo = append(in.undo, proc.Parent(func(err error) { sig.lost("parent", stdio.CodeHangup, err) }))

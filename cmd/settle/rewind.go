@@ -91,9 +91,7 @@ func (f *rewindFlags) run(ctx context.Context, s *streams, args []string) error 
 	}
 	line, _, _ := strings.Cut(p.Input, "\n")
 	head := fmt.Sprintf(
-		"Back to before: %s (%s)",
-		terminal.Short(terminal.OneLine(line), 60),
-		p.At.Local().Format("2006-01-02 15:04"),
+		"Back to before: %s (%s)", terminal.Short(terminal.OneLine(line), 60), p.At.Local().Format("2006-01-02 15:04"),
 	)
 	if f.keep {
 		p.Files = nil
@@ -166,12 +164,7 @@ func (f *rewindFlags) show(out io.Writer, head string, p *rewind.Plan) {
 
 // carryOut prints the plan, asks, and executes it.
 func (f *rewindFlags) carryOut(
-	ctx context.Context,
-	s *streams,
-	head string,
-	p *rewind.Plan,
-	question string,
-	do func() (rewind.Report, error),
+	ctx context.Context, s *streams, head string, p *rewind.Plan, question string, do func() (rewind.Report, error),
 ) error {
 	if f.dryRun {
 		f.show(s.stdout, head, p)
@@ -197,8 +190,7 @@ func (f *rewindFlags) carryOut(
 	fmt.Fprintln(s.stderr, r.Line())
 	if r.Snapshot != "" {
 		fmt.Fprintf(
-			s.stderr,
-			"the files as they were before: %s\nto undo this: settle rewind --undo %[1]s\n",
+			s.stderr, "the files as they were before: %s\nto undo this: settle rewind --undo %[1]s\n",
 			terminal.OneLine(r.Snapshot),
 		)
 	}

@@ -56,9 +56,7 @@ func newRoot(s *streams) *cobra.Command {
 				return cmd.Help()
 			}
 			return f.open(
-				cmd,
-				s,
-				func(context.Context, *conversation.Sessions) (string, error) { return "", nil },
+				cmd, s, func(context.Context, *conversation.Sessions) (string, error) { return "", nil },
 				strings.Join(args, ""),
 			)
 		},
@@ -74,14 +72,7 @@ func newRoot(s *streams) *cobra.Command {
 	root.SetUsageFunc(printUsage)
 	root.AddGroup(commandGroups()...)
 	add(
-		root,
-		groupSessions,
-		newRun(s),
-		newResume(s),
-		newSessions(s),
-		newJobs(s),
-		newRewind(s),
-		newCompact(s),
+		root, groupSessions, newRun(s), newResume(s), newSessions(s), newJobs(s), newRewind(s), newCompact(s),
 		newServe(s),
 	)
 	add(root, groupSetup, newDemo(s), newDoctor(s), newConfig(s), newModels(s), newMCPServers(s), newSkills(s),

@@ -344,10 +344,7 @@ func detached(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"--json %s: write --json=%s; for a prompt that begins with %q, put -- before it",
-		args[0],
-		args[0],
-		args[0],
+		"--json %s: write --json=%s; for a prompt that begins with %q, put -- before it", args[0], args[0], args[0],
 	)
 }
 

@@ -191,11 +191,7 @@ func (f *serveFlags) sessions(cmd *cobra.Command, s *streams, base assemble.Opti
 }
 
 func (f *serveFlags) options(
-	a *assemble.Agent,
-	sessions *assemble.Sessions,
-	host *settle.Host,
-	place *guard.Place,
-	encrypted *tls.Config,
+	a *assemble.Agent, sessions *assemble.Sessions, host *settle.Host, place *guard.Place, encrypted *tls.Config,
 	token string,
 ) web.Options {
 	return web.Options{

@@ -50,11 +50,7 @@ func newSessions(s *streams) *cobra.Command {
 	}
 	cmd.RunE = listSessions(s, where, cmd.Flags())
 	cmd.AddCommand(
-		newList(s, where),
-		newShow(s, where),
-		newExport(s, where),
-		newImport(s, where),
-		newCheck(s, settings),
+		newList(s, where), newShow(s, where), newExport(s, where), newImport(s, where), newCheck(s, settings),
 		newDelete(where),
 	)
 	return cmd

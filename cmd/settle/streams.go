@@ -103,9 +103,7 @@ func directory(flag string) (string, error) {
 // settings returns the settings in force for a directory, and overwrites their secrets
 // in the process's arguments and environment.
 func (s *streams) settings(
-	dir string,
-	flags map[string]string,
-	project config.ProjectConfig,
+	dir string, flags map[string]string, project config.ProjectConfig,
 ) (*config.Resolved, error) {
 	r, err := config.Load(
 		config.Input{

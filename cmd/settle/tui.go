@@ -74,10 +74,7 @@ func newResume(s *streams) *cobra.Command {
 
 // open opens the terminal: with the session that choose returns, or a new one.
 func (f *tuiFlags) open(
-	cmd *cobra.Command,
-	s *streams,
-	choose func(context.Context, *conversation.Sessions) (string, error),
-	prompt string,
+	cmd *cobra.Command, s *streams, choose func(context.Context, *conversation.Sessions) (string, error), prompt string,
 ) error {
 	if !s.person() {
 		return errors.New(

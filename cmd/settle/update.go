@@ -81,8 +81,8 @@ Exit codes:
 	}
 	cmd.Flags().StringVar(&url, "index", index, "`URL` of the index of releases")
 	cmd.Flags().BoolVar(&check, "check", false, "exit with 4 if there is a newer version")
-	cmd.Flags().
-		BoolVar(&install, "install", false, "replace this program by the newer version, if a release key signed it")
+	cmd.Flags().BoolVar(&install, "install", false,
+		"replace this program by the newer version, if a release key signed it")
 	cmd.MarkFlagsMutuallyExclusive("check", "install")
 	return cmd
 }
@@ -100,10 +100,7 @@ func installed() (about.Installed, error) {
 	info, ok := debug.ReadBuildInfo()
 	module := ok && info.Main.Sum != ""
 	return about.Installed{
-		Version: strings.TrimPrefix(
-			version(),
-			"v",
-		),
+		Version:  strings.TrimPrefix(version(), "v"),
 		Checkout: released == unreleased && !module,
 		Module:   released == unreleased && module,
 		Program:  path,

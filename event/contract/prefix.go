@@ -109,22 +109,15 @@ func (r Request) extends(l *log, before Request) {
 	for n, item := range before.Items {
 		if n >= len(r.Items) {
 			l.breaks(
-				"C21",
-				"the request has %d items, and the request of attempt %s had %d",
-				len(r.Items),
-				before.Attempt,
+				"C21", "the request has %d items, and the request of attempt %s had %d", len(r.Items), before.Attempt,
 				len(before.Items),
 			)
 			return
 		}
 		if item != r.Items[n] {
 			l.breaks(
-				"C21",
-				"item %d of the request differs from attempt %s:\nbefore: %s\nnow:    %s",
-				n+1,
-				before.Attempt,
-				short(item),
-				short(r.Items[n]),
+				"C21", "item %d of the request differs from attempt %s:\nbefore: %s\nnow:    %s", n+1, before.Attempt,
+				short(item), short(r.Items[n]),
 			)
 			return
 		}

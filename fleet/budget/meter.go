@@ -158,12 +158,8 @@ func (m *Meter) report(ctx context.Context, units map[string]report) error {
 	var unpriced []int32
 	for unit, r := range units {
 		ids, batches, tokens = append(ids, unit), append(batches, r.batch), append(tokens, r.sum.Usage.Total())
-		usd, unpriced = append(
-			usd,
-			r.sum.Cost,
-		), append(
-			unpriced,
-			int32(r.sum.Unpriced),
+		usd, unpriced = append(usd, r.sum.Cost), append(
+			unpriced, int32(r.sum.Unpriced),
 		) //nolint:gosec // requests of a unit
 	}
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)

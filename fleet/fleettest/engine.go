@@ -144,8 +144,7 @@ func oneWorkerEach(t *testing.T, e EngineUnderTest) {
 		wg.Go(func() {
 			for limit := time.Now().Add(patience); taken.Load() < units && time.Now().Before(limit); {
 				o, err := e.Heartbeat(
-					context.WithoutCancel(t.Context()),
-					fleet.Beat{Worker: fmt.Sprint("w", n), Lease: long, Room: 7},
+					context.WithoutCancel(t.Context()), fleet.Beat{Worker: fmt.Sprint("w", n), Lease: long, Room: 7},
 				)
 				if err != nil {
 					errs[n] = err
@@ -192,10 +191,7 @@ func inOrder(t *testing.T, e EngineUnderTest) {
 	if len(next.Begin) != 1 || next.Begin[0].Unit != "s1/b" || next.Begin[0].Epoch != 2 {
 		t.Errorf("%+v", next.Begin)
 	}
-	if u, err := e.State(
-		t.Context(),
-		"s1/a",
-	); err != nil || u.State != fleet.Ended || u.Result.Answer != "yes" ||
+	if u, err := e.State(t.Context(), "s1/a"); err != nil || u.State != fleet.Ended || u.Result.Answer != "yes" ||
 		u.Ended == nil {
 		t.Errorf("%+v, %v", u, err)
 	}
@@ -262,9 +258,7 @@ func cancelled(t *testing.T, e EngineUnderTest) {
 		}
 	}
 	if err := e.Complete(
-		t.Context(),
-		running,
-		&fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted},
+		t.Context(), running, &fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted},
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -279,21 +273,11 @@ func cancelled(t *testing.T, e EngineUnderTest) {
 // waited: [fleet.Submit] and [fleet.Wait] work with the engine.
 func waited(t *testing.T, e EngineUnderTest) {
 	wrong := (*fleet.TaskError)(nil)
-	if _, err := fleet.Submit(
-		t.Context(),
-		e,
-		task(t, "s1", "1"),
-		fleet.Task{Session: "s2"},
-	); !errors.As(err, &wrong) ||
+	if _, err := fleet.Submit(t.Context(), e, task(t, "s1", "1"), fleet.Task{Session: "s2"}); !errors.As(err, &wrong) ||
 		wrong.Task != 1 {
 		t.Fatalf("a task without a prompt: %v", err)
 	}
-	if _, err := fleet.Submit(
-		t.Context(),
-		e,
-		task(t, "s1", "1"),
-		task(t, "s1", "1"),
-	); !errors.As(err, &wrong) ||
+	if _, err := fleet.Submit(t.Context(), e, task(t, "s1", "1"), task(t, "s1", "1")); !errors.As(err, &wrong) ||
 		wrong.Task != 1 {
 		t.Fatalf("the same task twice: %v", err)
 	}
@@ -323,12 +307,8 @@ func waited(t *testing.T, e EngineUnderTest) {
 		t.Errorf("%+v, %v", u, err)
 	}
 	incomplete := (*fleet.IncompleteError)(nil)
-	if u, err := fleet.Wait(
-		t.Context(),
-		e,
-		units[1],
-	); !errors.As(err, &incomplete) || incomplete.Unit.Result.Outcome != event.Failed ||
-		u.ID != units[1] {
+	if u, err := fleet.Wait(t.Context(), e, units[1]); !errors.As(err, &incomplete) ||
+		incomplete.Unit.Result.Outcome != event.Failed || u.ID != units[1] {
 		t.Errorf("%+v, %v", u, err)
 	}
 	if _, err := fleet.Wait(t.Context(), e, "nothing/1"); !errors.As(err, new(*fleet.UnknownError)) {

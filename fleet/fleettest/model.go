@@ -48,9 +48,7 @@ func (m Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chun
 	steps = append(
 		steps,
 		script.CallID(
-			fmt.Sprintf("call_%s_%d", strings.ReplaceAll(r.CacheKey, "-", "_"), made+1),
-			name,
-			arguments[:half],
+			fmt.Sprintf("call_%s_%d", strings.ReplaceAll(r.CacheKey, "-", "_"), made+1), name, arguments[:half],
 			arguments[half:],
 		),
 	)

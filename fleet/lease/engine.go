@@ -124,22 +124,10 @@ SELECT (SELECT count(*) FROM u) + 0 * (SELECT count(*) FROM told)`
 // Submit implements [fleet.Engine].
 func (e *Engine) Submit(ctx context.Context, tasks []fleet.Task) (fresh int, err error) {
 	n := len(tasks)
-	ids, sessions, inputs, raw, tenants := make(
+	ids, sessions, inputs, raw, tenants := make([]string, n), make([]string, n), make([]string, n), make(
 		[]string,
 		n,
-	), make(
-		[]string,
-		n,
-	), make(
-		[]string,
-		n,
-	), make(
-		[]string,
-		n,
-	), make(
-		[]string,
-		n,
-	)
+	), make([]string, n)
 	for i, t := range tasks {
 		text, err := json.Marshal(t)
 		if err != nil {
@@ -147,10 +135,7 @@ func (e *Engine) Submit(ctx context.Context, tasks []fleet.Task) (fresh int, err
 		}
 		ids[i], sessions[i], inputs[i], raw[i], tenants[i] = t.ID(), t.Session, t.Input, string(
 			text,
-		), cmp.Or(
-			t.Tenant,
-			fleet.DefaultTenant,
-		)
+		), cmp.Or(t.Tenant, fleet.DefaultTenant)
 	}
 	for try := 1; ; try++ {
 		err = e.pool.QueryRow(ctx, insert, ids, sessions, inputs, raw, unitChannel, tenants).Scan(&fresh)
@@ -203,16 +188,7 @@ const unitColumns = `id, task, state, attempt, lost, coalesce(worker, ''), coale
 
 func scanUnit(row pgx.CollectableRow) (u fleet.Unit, err error) {
 	err = row.Scan(
-		&u.ID,
-		&u.Task,
-		&u.State,
-		&u.Attempt,
-		&u.Lost,
-		&u.Worker,
-		&u.Cancel,
-		&u.Result,
-		&u.Created,
-		&u.Started,
+		&u.ID, &u.Task, &u.State, &u.Attempt, &u.Lost, &u.Worker, &u.Cancel, &u.Result, &u.Created, &u.Started,
 		&u.Ended,
 	)
 	return u, err
@@ -257,18 +233,8 @@ func (e *Engine) List(ctx context.Context, f Filter) (units []fleet.Unit, last i
 	}
 	units, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (u fleet.Unit, err error) {
 		err = row.Scan(
-			&u.ID,
-			&u.Task,
-			&u.State,
-			&u.Attempt,
-			&u.Lost,
-			&u.Worker,
-			&u.Cancel,
-			&u.Result,
-			&u.Created,
-			&u.Started,
-			&u.Ended,
-			&last,
+			&u.ID, &u.Task, &u.State, &u.Attempt, &u.Lost, &u.Worker, &u.Cancel, &u.Result, &u.Created, &u.Started,
+			&u.Ended, &last,
 		)
 		return u, err
 	})

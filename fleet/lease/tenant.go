@@ -28,9 +28,7 @@ const leastWeight, maxWeight = 1e-6, 1e6
 func (e *Engine) SetTenant(ctx context.Context, t Tenant) error {
 	if !(t.Weight >= leastWeight && t.Weight <= maxWeight) || t.Slots != nil && *t.Slots < 0 {
 		return fmt.Errorf(
-			"the weight of tenant %q must be between %g and %g, and its slots not below zero",
-			t.Name,
-			leastWeight,
+			"the weight of tenant %q must be between %g and %g, and its slots not below zero", t.Name, leastWeight,
 			maxWeight,
 		)
 	}

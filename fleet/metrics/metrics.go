@@ -46,22 +46,15 @@ func New(slots int, commits func() int64, queue Queue) *Metrics {
 		registry: prometheus.NewRegistry(),
 		attempts: counter("settle_fleet_attempts_total", "Tasks that this worker took.", "tenant"),
 		rescued: counter(
-			"settle_fleet_rescued_total",
-			"Tasks that this worker took from one that had died or stood still.",
+			"settle_fleet_rescued_total", "Tasks that this worker took from one that had died or stood still.",
 			"tenant",
 		),
 		started: histogram(
-			"settle_fleet_start_seconds",
-			"Time from a task's submission until a worker first took it.",
-			waits,
+			"settle_fleet_start_seconds", "Time from a task's submission until a worker first took it.", waits,
 			"tenant",
 		),
 		ended: histogram(
-			"settle_fleet_end_seconds",
-			"Time from a task's submission to its end.",
-			waits,
-			"tenant",
-			"outcome",
+			"settle_fleet_end_seconds", "Time from a task's submission to its end.", waits, "tenant", "outcome",
 			"reason",
 		),
 		running: prometheus.NewGauge(
@@ -80,16 +73,8 @@ func New(slots int, commits func() int64, queue Queue) *Metrics {
 		func() float64 { return float64(commits()) },
 	)
 	m.registry.MustRegister(
-		m.attempts,
-		m.rescued,
-		m.started,
-		m.ended,
-		m.running,
-		size,
-		stored,
-		&queued{ask: queue},
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.attempts, m.rescued, m.started, m.ended, m.running, size, stored, &queued{ask: queue},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
 }

@@ -24,19 +24,14 @@ type queued struct{ ask Queue }
 
 func (*queued) units() *prometheus.Desc {
 	return prometheus.NewDesc(
-		"settle_fleet_units",
-		"Tasks of the whole fleet that have not ended, the same for every worker.",
-		[]string{"state", "tenant"},
-		nil,
+		"settle_fleet_units", "Tasks of the whole fleet that have not ended, the same for every worker.",
+		[]string{"state", "tenant"}, nil,
 	)
 }
 
 func (*queued) up() *prometheus.Desc {
 	return prometheus.NewDesc(
-		"settle_fleet_database_up",
-		"1 if the database could be asked for settle_fleet_units, else 0.",
-		nil,
-		nil,
+		"settle_fleet_database_up", "1 if the database could be asked for settle_fleet_units, else 0.", nil, nil,
 	)
 }
 

@@ -38,9 +38,7 @@ func readPassword(dir string) (string, error) {
 	password, ok := strings.CutPrefix(strings.TrimSpace(string(text)), passwordPrefix)
 	if !ok || password == "" {
 		return "", fmt.Errorf(
-			"the file %q has no password for the role %s",
-			filepath.Join(dir, passwordFile),
-			superuser,
+			"the file %q has no password for the role %s", filepath.Join(dir, passwordFile), superuser,
 		)
 	}
 	return password, nil
@@ -84,16 +82,8 @@ func writeAccess(path string) error {
 func (p programs) setPassword(ctx context.Context, dir, password string, as account) error {
 	data := filepath.Join(dir, dataDir)
 	cmd := exec.CommandContext(
-		ctx,
-		p.path("postgres"),
-		"--single",
-		"-D",
-		data,
-		"-c",
-		"exit_on_error=on",
-		"-c",
-		"password_encryption=scram-sha-256",
-		"postgres",
+		ctx, p.path("postgres"), "--single", "-D", data, "-c", "exit_on_error=on", "-c",
+		"password_encryption=scram-sha-256", "postgres",
 	)
 	cmd.Stdin = strings.NewReader("ALTER ROLE " + superuser + " PASSWORD '" + password + "'\n")
 	cmd.Dir = data

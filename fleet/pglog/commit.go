@@ -159,22 +159,10 @@ type writerKey struct {
 // try commits the group once, and returns the writers whose appends were stored.
 func (c *committer) try(ctx context.Context, group []*addition) (map[writerKey]bool, error) {
 	n := len(group)
-	sessions, epochs, firsts, lasts, events := make(
-		[]string,
-		n,
-	), make(
+	sessions, epochs, firsts, lasts, events := make([]string, n), make([]int64, n), make([]int64, n), make(
 		[]int64,
 		n,
-	), make(
-		[]int64,
-		n,
-	), make(
-		[]int64,
-		n,
-	), make(
-		[][]byte,
-		n,
-	)
+	), make([][]byte, n)
 	deadline := group[0].deadline
 	for i, a := range group {
 		sessions[i], epochs[i], firsts[i], lasts[i], events[i] = a.session, a.epoch, a.first, a.last, a.events
@@ -255,9 +243,7 @@ type FencedError struct {
 
 func (e *FencedError) Error() string {
 	return fmt.Sprintf(
-		"another worker has taken session %s over (epoch %d; this one has %d): nothing more can be written",
-		e.Session,
-		e.Now,
-		e.Epoch,
+		"another worker has taken session %s over (epoch %d; this one has %d): nothing more can be written", e.Session,
+		e.Now, e.Epoch,
 	)
 }

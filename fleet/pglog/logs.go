@@ -69,12 +69,9 @@ func Open(ctx context.Context, pool *pgxpool.Pool) (*Logs, error) {
 		lazyPool: lazyPool,
 		stop:     stop,
 		grants:   map[string]int64{},
-		lazy: newCommitter(
-			lazyPool,
-			settle.Lazily,
-		),
-		durable: newCommitter(pool, settle.Durably),
-		hub:     newHub(pool.Config().ConnConfig),
+		lazy:     newCommitter(lazyPool, settle.Lazily),
+		durable:  newCommitter(pool, settle.Durably),
+		hub:      newHub(pool.Config().ConnConfig),
 	}
 	for range committers {
 		l.ended.Go(func() { l.lazy.run(life) })
@@ -94,9 +91,7 @@ const partitionDelay = time.Hour
 func keepPartitions(ctx context.Context, pool *pgxpool.Pool) {
 	for {
 		_ = patiently(
-			ctx,
-			pool,
-			func(tx pgx.Tx) error { return makePartitions(ctx, tx) },
+			ctx, pool, func(tx pgx.Tx) error { return makePartitions(ctx, tx) },
 		) // another hour is soon enough
 		select {
 		case <-time.After(partitionDelay):

@@ -89,8 +89,7 @@ func patiently(ctx context.Context, pool *pgxpool.Pool, f func(pgx.Tx) error) er
 	for n := 1; ; n++ {
 		err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(
-				ctx,
-				fmt.Sprintf("SET LOCAL lock_timeout = %d", lockTimeout.Milliseconds()),
+				ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", lockTimeout.Milliseconds()),
 			); err != nil {
 				return err
 			}

@@ -169,14 +169,11 @@ type VersionError struct{ Found, Known int }
 func (e *VersionError) Error() string {
 	if e.Found > e.Known {
 		return fmt.Sprintf(
-			"a newer settle-fleet made the database's schema (version %d; this one knows %d)",
-			e.Found,
-			e.Known,
+			"a newer settle-fleet made the database's schema (version %d; this one knows %d)", e.Found, e.Known,
 		)
 	}
 	return fmt.Sprintf(
-		"the database's schema has version %d, and this settle-fleet needs %d; run settle-fleet migrate",
-		e.Found,
+		"the database's schema has version %d, and this settle-fleet needs %d; run settle-fleet migrate", e.Found,
 		e.Known,
 	)
 }

@@ -65,9 +65,7 @@ func (e *Engine) failed(ctx context.Context, h *hold, r *fleet.Result, brief []b
 // giveBack has Temporal begin another attempt.
 func (e *Engine) giveBack(ctx context.Context, token []byte, delay time.Duration) error {
 	return e.fail(
-		ctx,
-		token,
-		"another worker continues",
+		ctx, token, "another worker continues",
 		&failurepb.ApplicationFailureInfo{Type: "handed over", NextRetryDelay: durationpb.New(delay)},
 	)
 }

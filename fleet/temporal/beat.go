@@ -242,9 +242,7 @@ func (e *Engine) refuse(arrived []arrival, begin []fleet.Attempt) {
 			return
 		}
 		if err := e.answer(
-			ctx,
-			&hold{attempt: fleet.Attempt{Unit: unit, Cancel: u.Cancel}, token: tokens[unit]},
-			u.Result,
+			ctx, &hold{attempt: fleet.Attempt{Unit: unit, Cancel: u.Cancel}, token: tokens[unit]}, u.Result,
 		); err != nil &&
 			!missing(err) {
 			e.logger.Warn("cannot tell Temporal how an attempt has ended", "unit", unit, "error", err)

@@ -144,10 +144,7 @@ func (e *Engine) Cancel(ctx context.Context, unit, by string) (bool, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	handle := e.client.GetActivityHandle(client.GetActivityHandleOptions{ActivityID: e.activity(unit)})
-	if err := handle.Cancel(
-		call,
-		client.CancelActivityOptions{Reason: "cancelled by " + by},
-	); err != nil &&
+	if err := handle.Cancel(call, client.CancelActivityOptions{Reason: "cancelled by " + by}); err != nil &&
 		!missing(err) {
 		e.logger.Warn("cannot cancel the activity; the worker hears of it all the same", "unit", unit, "error", err)
 	}

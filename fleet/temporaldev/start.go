@@ -94,9 +94,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if s.Address == "" {
 		s.Stop()
 		return nil, fmt.Errorf(
-			"temporal does not start: %w\n%s",
-			errors.Join(err, errEnded),
-			bytes.TrimSpace(s.stderr.Bytes()),
+			"temporal does not start: %w\n%s", errors.Join(err, errEnded), bytes.TrimSpace(s.stderr.Bytes()),
 		)
 	}
 	return s, nil
@@ -119,9 +117,7 @@ func find(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf(
 			"there is no %s: build it with go -C fleet/cmd/%s install ., name it in $%s, or name a server with --temporal",
-			program,
-			program,
-			ProgramVar,
+			program, program, ProgramVar,
 		)
 	}
 	return path, nil

@@ -191,8 +191,7 @@ func (w *Worker) beat(ctx context.Context, room, rescue int) (fleet.Orders, erro
 	ctx, cancel := context.WithTimeout(ctx, w.config.Lease)
 	defer cancel()
 	return w.config.Engine.Heartbeat(
-		ctx,
-		fleet.Beat{Worker: w.config.ID, Lease: w.config.Lease, Room: room, Rescue: rescue},
+		ctx, fleet.Beat{Worker: w.config.ID, Lease: w.config.Lease, Room: room, Rescue: rescue},
 	)
 }
 

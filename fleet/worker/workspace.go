@@ -61,11 +61,7 @@ func (e *askedError) Error() string { return "cancelled by " + e.by }
 // keep stores the state of the workspace after the last process in it has ended: also if
 // the unit continues on another worker, unless that worker has it already.
 func (r *run) keep(
-	ctx context.Context,
-	at *fleet.Place,
-	p progress,
-	result *fleet.Result,
-	err error,
+	ctx context.Context, at *fleet.Place, p progress, result *fleet.Result, err error,
 ) (*fleet.Result, error) {
 	if errors.As(err, new(*lostError)) || p.last == nil {
 		return result, err

@@ -81,9 +81,7 @@ func (k *Keeper) reach(ctx context.Context, t fleet.Task) (*place, error) {
 // place that it returns.
 func (k *Keeper) Prepare(ctx context.Context, a fleet.Attempt) (fleet.Place, error) {
 	ctx, cancel := context.WithTimeoutCause(
-		ctx,
-		cmp.Or(k.Timeout, defaultTimeout),
-		fmt.Errorf("it took more than %v", cmp.Or(k.Timeout, defaultTimeout)),
+		ctx, cmp.Or(k.Timeout, defaultTimeout), fmt.Errorf("it took more than %v", cmp.Or(k.Timeout, defaultTimeout)),
 	)
 	defer cancel()
 	place, err := k.prepare(ctx, a)
@@ -149,17 +147,9 @@ func (k *Keeper) make(ctx context.Context, a fleet.Attempt, p *place, before *kn
 		hasBundle = "yes"
 	}
 	s.env = p.env(
-		t,
-		"W_REPO="+now.repo,
-		"W_REF="+now.ref,
-		"W_DEPTH="+strconv.Itoa(t.Depth),
-		"W_INSTANCE="+now.instance,
-		"W_KIB="+strconv.Itoa(cmp.Or(k.KiB, defaultKiB)),
-		"W_BASE="+now.base,
-		"W_BRANCH="+c.Branch,
-		"W_HEAD="+c.Head,
-		"W_COMMIT="+c.Commit,
-		"W_BUNDLE="+hasBundle,
+		t, "W_REPO="+now.repo, "W_REF="+now.ref, "W_DEPTH="+strconv.Itoa(t.Depth), "W_INSTANCE="+now.instance,
+		"W_KIB="+strconv.Itoa(cmp.Or(k.KiB, defaultKiB)), "W_BASE="+now.base, "W_BRANCH="+c.Branch, "W_HEAD="+c.Head,
+		"W_COMMIT="+c.Commit, "W_BUNDLE="+hasBundle,
 	)
 	said, _, err := s.run(ctx, p.hands)
 	if err != nil {
@@ -214,10 +204,7 @@ func loss(before *known) string {
 
 // Checkpoint stores the state of the workspace after a turn.
 func (k *Keeper) Checkpoint(
-	ctx context.Context,
-	a fleet.Attempt,
-	at fleet.Place,
-	turn string,
+	ctx context.Context, a fleet.Attempt, at fleet.Place, turn string,
 ) (fleet.Checkpoint, error) {
 	limit := cmp.Or(k.Timeout, defaultTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took more than %v", limit))
@@ -233,10 +220,7 @@ func (k *Keeper) Checkpoint(
 }
 
 func (k *Keeper) checkpoint(
-	ctx context.Context,
-	a fleet.Attempt,
-	at fleet.Place,
-	turn string,
+	ctx context.Context, a fleet.Attempt, at fleet.Place, turn string,
 ) (c fleet.Checkpoint, err error) {
 	p, err := k.reach(ctx, a.Task)
 	if err != nil {
@@ -245,10 +229,7 @@ func (k *Keeper) checkpoint(
 	defer p.leave()
 	kib := cmp.Or(k.CheckpointKiB, defaultCheckpointKiB)
 	said, data, err := script{text: checkpointScript, dir: p.start, most: int64(kib) << 10, env: p.env(
-		a.Task,
-		"W_INSTANCE="+at.Instance,
-		"W_BASE="+at.Base,
-		"W_KIB="+strconv.Itoa(kib),
+		a.Task, "W_INSTANCE="+at.Instance, "W_BASE="+at.Base, "W_KIB="+strconv.Itoa(kib),
 		"W_MESSAGE=settle: the files after turn "+turn,
 	)}.run(ctx, p.hands)
 	if err != nil {

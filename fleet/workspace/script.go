@@ -135,8 +135,7 @@ func (o *output) split(exit proc.Exit) (said string, data []byte, err error) {
 		return "", nil, &failedError{redact.Diagnostic(said)}
 	case word != "ok" || !exit.OK():
 		return "", nil, fmt.Errorf(
-			"the shell on the machine ended with exit code %d: %s",
-			exit.Code,
+			"the shell on the machine ended with exit code %d: %s", exit.Code,
 			terminal.Short(terminal.OneLine(string(line)), 200),
 		)
 	case o.over:

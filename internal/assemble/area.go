@@ -58,8 +58,7 @@ func (b *sandboxes) obeyed(git repo.Git, around bool) (existing, absent []string
 	folders := b.writable()
 	return quarantine.Obeyed(configs, git.Top, b.home, func(path string) bool {
 		return slices.ContainsFunc(
-			folders,
-			func(folder string) bool { return folder != path && sandbox.Contains(folder, path) },
+			folders, func(folder string) bool { return folder != path && sandbox.Contains(folder, path) },
 		)
 	})
 }

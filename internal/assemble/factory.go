@@ -148,8 +148,7 @@ func (t *sessionTools) executorTools() ([]tool.Tool, error) {
 	if t.remote == nil {
 		t.jobs = shell.NewJobs(commands)
 		return append(t.jobs.Tools(), fileTools(
-			kept(info.OutputDir, file.Config{Masked: info.Masked, Editor: t.editor}),
-			search.Config{Private: t.private},
+			kept(info.OutputDir, file.Config{Masked: info.Masked, Editor: t.editor}), search.Config{Private: t.private},
 		)...), nil
 	}
 	var err error

@@ -69,8 +69,7 @@ func mayStart(build func() (settle.Judge, error)) (func(tool.Program) (event.San
 // servers run: in the sandbox in force, because commands can change what such a program
 // runs, unless a rule of the user for [mcp.StartName] starts them without it.
 func (o Options) projectSandbox(
-	c *confinement,
-	build func() (settle.Judge, error),
+	c *confinement, build func() (settle.Judge, error),
 ) (func(tool.Program) event.Sandbox, error) {
 	if build == nil { // everything is allowed, and no sandbox is in force
 		return func(tool.Program) event.Sandbox { return event.NoSandbox }, nil

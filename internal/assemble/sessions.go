@@ -164,9 +164,7 @@ func (h *Sessions) in(ctx context.Context, c settle.Config) (*settle.Host, error
 		h.host, h.dir = host, c.DataDir
 	case h.dir != c.DataDir:
 		return nil, fmt.Errorf(
-			"cannot open a session in the data directory %q: the sessions of this program are in %q",
-			c.DataDir,
-			h.dir,
+			"cannot open a session in the data directory %q: the sessions of this program are in %q", c.DataDir, h.dir,
 		)
 	}
 	return h.host, nil

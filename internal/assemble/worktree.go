@@ -36,11 +36,7 @@ func (t trusted) Plan(ctx context.Context, dir, session string) (event.Worktree,
 	if len(t.trust.Project(dir).Dirs) == 0 {
 		return noWorktrees{
 			"the directory belongs to another user, and git's safe.directory does not name it",
-		}.Plan(
-			ctx,
-			dir,
-			session,
-		)
+		}.Plan(ctx, dir, session)
 	}
 	return t.Worktrees.Plan(ctx, dir, session)
 }

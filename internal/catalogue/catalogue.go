@@ -27,8 +27,7 @@ type Warning struct {
 func (w *Warning) Error() string {
 	return fmt.Sprintf(
 		"cannot use the catalogue of sessions %q: %v; sessions are not affected, listing them is slower; delete the file, and settle creates it again",
-		w.Path,
-		w.Err,
+		w.Path, w.Err,
 	)
 }
 
@@ -84,9 +83,7 @@ func (q Query) wanted(logs []journal.Entry) []journal.Entry {
 
 // reconcile returns a row for each log, and the rows that are new.
 func (c *Catalogue) reconcile(
-	ctx context.Context,
-	logs []journal.Entry,
-	known map[string]row,
+	ctx context.Context, logs []journal.Entry, known map[string]row,
 ) (rows, changed []row, err error) {
 	for _, log := range logs {
 		if ctx.Err() != nil {

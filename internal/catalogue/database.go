@@ -221,23 +221,9 @@ func (c *Catalogue) save(ctx context.Context, changed []row, removed []string) (
 	}()
 	for _, r := range changed {
 		_, err := tx.ExecContext(
-			ctx,
-			"INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			r.Session,
-			r.size,
-			r.modified,
-			r.Dir,
-			r.Title,
-			r.Model,
-			string(r.Outcome),
-			string(r.Reason),
-			r.Running,
-			r.Created.UnixNano(),
-			r.Updated.UnixNano(),
-			int64(r.Seq),
-			r.Problem,
-			r.words,
-			r.Parent,
+			ctx, "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r.Session,
+			r.size, r.modified, r.Dir, r.Title, r.Model, string(r.Outcome), string(r.Reason), r.Running,
+			r.Created.UnixNano(), r.Updated.UnixNano(), int64(r.Seq), r.Problem, r.words, r.Parent,
 		)
 		if err != nil {
 			return err

@@ -67,8 +67,7 @@ func (r *Resolved) pick() (Choice, error) {
 			others = append(others, c.String())
 		}
 		first.Note = fmt.Sprintf(
-			"using %s; also ready: %s (choose with --model, SETTLE_MODEL, or model in the configuration)",
-			first,
+			"using %s; also ready: %s (choose with --model, SETTLE_MODEL, or model in the configuration)", first,
 			strings.Join(others, ", "),
 		)
 	}
@@ -111,10 +110,7 @@ func (r *Resolved) named(full string) (Choice, error) {
 		return Choice{}, &ModelError{
 			Message: fmt.Sprintf(
 				"%s: there is no provider %q%s (known: %s; add your own under [providers.NAME] in the configuration)",
-				where,
-				provider,
-				hint(provider, all),
-				strings.Join(all, ", "),
+				where, provider, hint(provider, all), strings.Join(all, ", "),
 			),
 			Choices: r.defaultModels(),
 		}

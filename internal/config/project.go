@@ -32,9 +32,7 @@ func (l *loader) projectRules(top *table) {
 				l.Notes,
 				fmt.Sprintf(
 					"%s: the rule %q was ignored: a project may only tighten; to set it for yourself, put it in %s",
-					r.Origin,
-					r.String(),
-					l.ownFile(),
+					r.Origin, r.String(), l.ownFile(),
 				),
 			)
 			continue

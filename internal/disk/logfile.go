@@ -34,8 +34,7 @@ func Aloud(l *slog.Logger, w io.Writer, mask func(string) string) *slog.Logger {
 	}}
 	return slog.New(
 		slog.NewMultiHandler(
-			l.Handler(),
-			slog.NewTextHandler(&voice{w: w, mask: mask, room: bound.NewBudget(maxAloud)}, &options),
+			l.Handler(), slog.NewTextHandler(&voice{w: w, mask: mask, room: bound.NewBudget(maxAloud)}, &options),
 		),
 	)
 }

@@ -39,8 +39,7 @@ func NewScratch(kind string) (*Scratch, error) {
 		lock, ours, err := hold(path)
 		if err != nil {
 			return nil, errors.Join(
-				fmt.Errorf("cannot make a directory for temporary files: %w", err),
-				os.RemoveAll(path),
+				fmt.Errorf("cannot make a directory for temporary files: %w", err), os.RemoveAll(path),
 			)
 		}
 		if ours {

@@ -71,8 +71,7 @@ func (p *Proxy) newServer() *http.Server {
 			case !p.authenticates(user, secret):
 				w.Header().Set("Proxy-Authenticate", `Basic realm="settle"`)
 				http.Error(
-					w,
-					"settle: this is the proxy of a sandboxed command, whose environment has the password",
+					w, "settle: this is the proxy of a sandboxed command, whose environment has the password",
 					http.StatusProxyAuthRequired,
 				)
 			case r.Method == http.MethodConnect:

@@ -39,8 +39,7 @@ func parsePrivate(text string) (private, error) {
 		return private{p.Masked(), 0}, nil
 	}
 	return private{}, fmt.Errorf(
-		"%q is neither an address (127.0.0.1), one with a port (127.0.0.1:3000), nor a block (10.0.0.0/8)",
-		text,
+		"%q is neither an address (127.0.0.1), one with a port (127.0.0.1:3000), nor a block (10.0.0.0/8)", text,
 	)
 }
 

@@ -31,8 +31,7 @@ func (r *Remote) Close(ctx context.Context) error {
 	}
 	if !reached && busy && err == nil {
 		err = fmt.Errorf(
-			"cannot reach the executor to end its commands; it ends them by itself within %v",
-			r.config.Lease,
+			"cannot reach the executor to end its commands; it ends them by itself within %v", r.config.Lease,
 		)
 	}
 	r.close()
@@ -69,8 +68,7 @@ func (r *Remote) awaitPeerDone(ctx context.Context, done *link) (bool, error) {
 			return false, nil
 		case <-ctx.Done():
 			return false, fmt.Errorf(
-				"cannot wait for the executor: %w; it ends its commands by itself within %v",
-				context.Cause(ctx),
+				"cannot wait for the executor: %w; it ends its commands by itself within %v", context.Cause(ctx),
 				r.config.Lease,
 			)
 		}

@@ -57,10 +57,7 @@ func (w *CommandDialer) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	from, to := io.Pipe()
 	t := &tunnel{from: from, stderr: &tail{}}
 	p, err := proc.Start(ctx, proc.Spec{
-		Argv: append(
-			shell,
-			command,
-		),
+		Argv:   append(shell, command),
 		Dir:    w.Dir,
 		Env:    proc.TrustedEnv(w.Env),
 		Input:  proc.PipeInput,

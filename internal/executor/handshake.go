@@ -45,11 +45,8 @@ func AcceptClient(stream io.ReadWriteCloser, settle string, m Machine) (*Client,
 	}
 	if h.Version != Version {
 		return nil, fmt.Errorf(
-			"cannot work for settle %s, which speaks version %d; this is settle %s with version %d",
-			h.Settle,
-			h.Version,
-			settle,
-			Version,
+			"cannot work for settle %s, which speaks version %d; this is settle %s with version %d", h.Settle,
+			h.Version, settle, Version,
 		)
 	}
 	if err := g.from.expect(frameAttach, &g.attach); err != nil {
@@ -104,10 +101,7 @@ func handshake(stream io.ReadWriteCloser, settle string) (*frames, Machine, erro
 		return nil, Machine{}, &RefusedError{
 			Message: fmt.Sprintf(
 				"the executor is settle %s with version %d of the protocol; this is settle %s with version %d: use the same settle at both ends",
-				h.Settle,
-				h.Version,
-				settle,
-				Version,
+				h.Settle, h.Version, settle, Version,
 			),
 		}
 	case h.Machine == nil:

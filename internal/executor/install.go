@@ -102,9 +102,7 @@ func (i *Install) check(uname []string) error {
 	}
 	if there != goos+"/"+goarch {
 		return fmt.Errorf(
-			"the other machine is %s, and this settle is for %s/%s; copy the right one there yourself",
-			there,
-			goos,
+			"the other machine is %s, and this settle is for %s/%s; copy the right one there yourself", there, goos,
 			goarch,
 		)
 	}

@@ -25,8 +25,7 @@ func (r *Remote) maintain(stream io.ReadWriteCloser, from *frames) {
 		r.config.Notice(
 			ConnectionChange{
 				fmt.Sprintf(
-					"the connection to the executor was lost: %v; trying again for up to %v",
-					err,
+					"the connection to the executor was lost: %v; trying again for up to %v", err,
 					r.config.Bound.Round(time.Second),
 				),
 				true,
@@ -117,9 +116,7 @@ var errExecutorDied = errors.New("the executor died, and its commands were ended
 // its commands have ended.
 func (r *Remote) reconnect() (io.ReadWriteCloser, *frames, uint64, error) {
 	ctx, cancel := context.WithTimeoutCause(
-		r.closing,
-		r.config.Bound,
-		fmt.Errorf("nothing was heard for %v", r.config.Bound),
+		r.closing, r.config.Bound, fmt.Errorf("nothing was heard for %v", r.config.Bound),
 	)
 	defer cancel()
 	delay := firstDelay
@@ -151,8 +148,7 @@ func (r *Remote) reset(why error) (io.ReadWriteCloser, *frames, error) {
 	r.config.Notice(
 		ConnectionChange{
 			fmt.Sprintf(
-				"the executor is unreachable: %v; its commands have ended; the next call tries to reconnect",
-				why,
+				"the executor is unreachable: %v; its commands have ended; the next call tries to reconnect", why,
 			),
 			true,
 		},

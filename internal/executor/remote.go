@@ -323,10 +323,7 @@ func (r *Remote) why() string {
 // order sends a message; note registers its id, with r.mu held. If the executor is unreachable,
 // order waits for one attempt to reconnect.
 func (r *Remote) order(
-	ctx context.Context,
-	kind byte,
-	data []byte,
-	note func(id uint64),
+	ctx context.Context, kind byte, data []byte, note func(id uint64),
 ) (id uint64, done *link, seq uint64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

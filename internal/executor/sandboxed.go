@@ -90,10 +90,7 @@ const maxStarts = 10
 // startInSandbox starts a command in its sandbox. If a file with secrets moves
 // before the sandbox hides it, the start begins again.
 func (l *Local) startInSandbox(
-	ctx context.Context,
-	call string,
-	c Confined,
-	spec proc.Spec,
+	ctx context.Context, call string, c Confined, spec proc.Spec,
 ) (p *proc.Process, err error) {
 	changed := (*sandbox.ChangedError)(nil)
 	for range maxStarts {
@@ -107,10 +104,7 @@ func (l *Local) startInSandbox(
 // startInSandboxOnce starts a command in its sandbox. It first scans the repositories; the scan
 // counts as part of the call and ends with it (C9).
 func (l *Local) startInSandboxOnce(
-	ctx context.Context,
-	call string,
-	c Confined,
-	spec proc.Spec,
+	ctx context.Context, call string, c Confined, spec proc.Spec,
 ) (*proc.Process, error) {
 	w := sandboxedCall{}
 	if c.Sandbox == event.Workspace && l.Repositories != nil {
@@ -140,10 +134,7 @@ func (l *Local) startInSandboxOnce(
 // startSandboxed starts a sandboxed command. A command with a proxy has its own one, which is
 // closed when all processes of the command have ended.
 func (l *Local) startSandboxed(
-	ctx context.Context,
-	call string,
-	spec proc.Spec,
-	w sandboxedCall,
+	ctx context.Context, call string, spec proc.Spec, w sandboxedCall,
 ) (*proc.Process, error) {
 	w.guard = newGuard(*spec.Sandbox)
 	if spec.Sandbox.Network == sandbox.Proxied {

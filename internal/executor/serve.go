@@ -126,8 +126,7 @@ func (s *Server) attachClient(a attachRequest) (*host, attachReply, error) {
 		}
 	case old != nil && (a.Epoch < old.attach.Epoch || a.Epoch == old.attach.Epoch && old.link.attached()):
 		return nil, answer, fmt.Errorf(
-			"another process has taken this session over (fencing epoch %d; this one has %d)",
-			old.attach.Epoch,
+			"another process has taken this session over (fencing epoch %d; this one has %d)", old.attach.Epoch,
 			a.Epoch,
 		)
 	}

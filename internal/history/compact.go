@@ -297,12 +297,7 @@ func (w *walk) piece(tokens int) int {
 // SummaryRequest builds the request for a plan's summary. It extends the previous request, so
 // that most of it is in the provider's cache.
 func SummaryRequest(
-	log Log,
-	target Target,
-	system string,
-	specs []model.ToolSpec,
-	p Plan,
-	instruction string,
+	log Log, target Target, system string, specs []model.ToolSpec, p Plan, instruction string,
 ) BuiltRequest {
 	c := conversationAt(log, target, system, specs)
 	w := c.walk

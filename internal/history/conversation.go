@@ -97,11 +97,7 @@ func LogOf(s event.State) Log {
 
 // Request builds the request that continues the conversation with the joining inputs.
 func (c *Conversation) Request(
-	log Log,
-	target Target,
-	system string,
-	specs []model.ToolSpec,
-	joining ...event.Input,
+	log Log, target Target, system string, specs []model.ToolSpec, joining ...event.Input,
 ) BuiltRequest {
 	k := key{target, system, specs}
 	k.target.Effort, k.target.CacheKey = "", "" // they do not change the sent history
@@ -193,9 +189,7 @@ func (p *expectedAttempt) inLog(w *walk, log Log) bool {
 	t := log.turn(w.at)
 	if t.ID != p.turn || len(t.Attempts) <= p.attempts || t.Attempts[p.attempts].Start.Purpose != "" ||
 		!slices.EqualFunc(
-			t.Attempts[p.attempts].Inputs,
-			p.inputs,
-			func(in event.Input, id string) bool { return in.ID == id },
+			t.Attempts[p.attempts].Inputs, p.inputs, func(in event.Input, id string) bool { return in.ID == id },
 		) {
 		return false
 	}

@@ -68,9 +68,7 @@ func (l Digest) writeLoaded(b *strings.Builder, room bound.Budget) {
 			fmt.Fprintf(b, "- %s\n%s\n", one.name(), one.Text)
 		} else if one.Skill != "" {
 			fmt.Fprintf(
-				b,
-				"- %s: load it again with the skill tool before you continue the work that it covers\n",
-				one.name(),
+				b, "- %s: load it again with the skill tool before you continue the work that it covers\n", one.name(),
 			)
 		} else {
 			fmt.Fprintf(b, "- %s: read them again before you work there\n", one.name())

@@ -96,9 +96,7 @@ func commandText(jobs []*event.Job, i *event.Item) string {
 		args.Command = c.Arguments
 	}
 	return fmt.Sprintf(
-		"[The user ran a command. This is information; do not answer it.]\n$ %s\n%s",
-		args.Command,
-		outputText(jobs, i),
+		"[The user ran a command. This is information; do not answer it.]\n$ %s\n%s", args.Command, outputText(jobs, i),
 	)
 }
 
@@ -226,11 +224,7 @@ func ends(text string, head, tail int, what string) string {
 func trim(text, what, hint string) string {
 	head := cutAt(text, trimmedHead)
 	return fmt.Sprintf(
-		"%s\n[%d more bytes of this %s were omitted to make room%s]",
-		head,
-		len(text)-len(head),
-		what,
-		hint,
+		"%s\n[%d more bytes of this %s were omitted to make room%s]", head, len(text)-len(head), what, hint,
 	)
 }
 

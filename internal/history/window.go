@@ -114,9 +114,7 @@ func numbers(message string, count int) (input, limit int) {
 		}
 	}
 	for _, m := range number.FindAllString(message, -1) {
-		if n := parseNumber(
-			m,
-		); n > limit && limit > 0 && n > input && count/maxNumberRatio < n &&
+		if n := parseNumber(m); n > limit && limit > 0 && n > input && count/maxNumberRatio < n &&
 			n < count*maxNumberRatio {
 			input = n
 		}

@@ -52,9 +52,7 @@ type MissingError struct{ Session, Dir string }
 
 func (e *MissingError) Error() string {
 	return fmt.Sprintf(
-		"there is no session %q in %q; \"settle sessions list\" shows those that there are",
-		e.Session,
-		e.Dir,
+		"there is no session %q in %q; \"settle sessions list\" shows those that there are", e.Session, e.Dir,
 	)
 }
 
@@ -70,8 +68,7 @@ type NewerError struct {
 func (e *NewerError) Error() string {
 	return fmt.Sprintf(
 		"cannot open %q: a newer settle wrote it (version %d); nothing was changed; use that settle, or another session",
-		e.Path,
-		e.Version,
+		e.Path, e.Version,
 	)
 }
 
@@ -83,9 +80,7 @@ type ForeignError struct {
 
 func (e *ForeignError) Error() string {
 	return fmt.Sprintf(
-		"cannot open %q: it is %s; nothing was changed; move it away, or use another session",
-		e.Path,
-		e.What,
+		"cannot open %q: it is %s; nothing was changed; move it away, or use another session", e.Path, e.What,
 	)
 }
 
@@ -98,8 +93,7 @@ type AccessError struct {
 func (e *AccessError) Error() string {
 	return fmt.Sprintf(
 		"cannot open the session's log %q: %v; nothing was changed; make it writable, or set SETTLE_DATA_DIR to a directory that is",
-		e.Path,
-		e.Err,
+		e.Path, e.Err,
 	)
 }
 

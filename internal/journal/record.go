@@ -264,11 +264,7 @@ const (
 func inspectHeader(first []byte) (headerState, int) {
 	want := header(formatVersion)
 	var version int
-	if _, err := fmt.Sscanf(
-		string(first),
-		magic+" %d ",
-		&version,
-	); err == nil &&
+	if _, err := fmt.Sscanf(string(first), magic+" %d ", &version); err == nil &&
 		bytes.HasPrefix(first, header(version)) {
 		if version > formatVersion {
 			return headerNewer, version

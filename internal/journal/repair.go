@@ -53,8 +53,7 @@ func (r *repair) cut(end int64, why error) error {
 	kept, err := r.keep(end)
 	if err != nil {
 		return fmt.Errorf(
-			"cannot keep the damaged end of %q: %w; nothing was changed; make room and open the session again",
-			r.path,
+			"cannot keep the damaged end of %q: %w; nothing was changed; make room and open the session again", r.path,
 			err,
 		)
 	}

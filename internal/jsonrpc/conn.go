@@ -118,12 +118,10 @@ func (c *Conn) Start(ctx context.Context) {
 	default:
 	}
 	go scope.Shield(
-		c.panicked,
-		c.read,
+		c.panicked, c.read,
 	)() // ends with In, or at the first message after the connection is done; Wait waits for its last answers
 	go scope.Shield(
-		c.panicked,
-		c.write,
+		c.panicked, c.write,
 	)() // ends when the connection is done; Wait waits for it, unless Write does not return
 	context.AfterFunc(ctx, scope.Shield(c.panicked, func() { c.shut(context.Cause(ctx)) }))
 }

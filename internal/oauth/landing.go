@@ -71,8 +71,7 @@ func (l *landing) serve(expected arrivals) {
 				_, _ = io.WriteString(w, "The login failed. The terminal says why. You can close this window.\n")
 			default:
 				_, _ = io.WriteString(
-					w,
-					"settle has got the login. You can close this window and go back to the terminal.\n",
+					w, "settle has got the login. You can close this window and go back to the terminal.\n",
 				)
 			}
 			select {
@@ -118,8 +117,7 @@ func (a arrivals) check(q url.Values) (got arrivalResult, ours bool) {
 		return arrivalResult{
 			err: fmt.Errorf(
 				"the answer is of another authorization server (%q) than the one that was asked (%q)",
-				terminal.Short(issuer, 200),
-				terminal.Short(a.issuer, 200),
+				terminal.Short(issuer, 200), terminal.Short(a.issuer, 200),
 			),
 		}, true
 	case q.Get("error") != "":

@@ -59,8 +59,7 @@ func (s *SecretFiles) Below(roots ...string) ([]string, error) {
 		}
 	}
 	return nil, fmt.Errorf(
-		"cannot find the files with secrets: %w; nothing ran: wait for what moves it, or end that job",
-		moved,
+		"cannot find the files with secrets: %w; nothing ran: wait for what moves it, or end that job", moved,
 	)
 }
 

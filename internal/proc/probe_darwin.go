@@ -66,10 +66,7 @@ func runProbe(ctx context.Context, p sandbox.Policy, proxy uint16) (tried int, e
 	}
 	defer func() { _ = top.Remove() }() // the next sweep removes the rest
 	b := sandbox.ProbeTarget{
-		Dir: filepath.Join(
-			top.Path,
-			"out",
-		),
+		Dir:     filepath.Join(top.Path, "out"),
 		Room:    filepath.Join(top.Path, "in"),
 		Host:    os.Getpid(),
 		Writes:  len(p.Write) > 0,

@@ -68,9 +68,7 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err er
 		return runProbe(ctx, b, box, nil)
 	}
 	server, err := unix.Socket(
-		unix.AF_INET,
-		unix.SOCK_STREAM|unix.SOCK_CLOEXEC,
-		0,
+		unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0,
 	) // without package net, which supervisors would load
 	if err != nil {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
@@ -106,10 +104,7 @@ func listenIn(dir string) (socket int, err error) {
 
 // runProbe runs the probe in a sandbox.
 func runProbe(
-	ctx context.Context,
-	b sandbox.ProbeTarget,
-	box sandbox.Policy,
-	door func(*os.File),
+	ctx context.Context, b sandbox.ProbeTarget, box sandbox.Policy, door func(*os.File),
 ) (tried int, err error) {
 	raw, err := json.Marshal(b)
 	if err != nil {

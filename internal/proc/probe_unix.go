@@ -29,8 +29,7 @@ func writeProbeFiles(b sandbox.ProbeTarget) error {
 	}
 	for path, content := range files {
 		if err := errors.Join(
-			os.MkdirAll(filepath.Dir(path), 0o700),
-			os.WriteFile(path, []byte(content), 0o600),
+			os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600),
 		); err != nil {
 			return fmt.Errorf("cannot try out the sandbox: %w", err)
 		}

@@ -107,11 +107,8 @@ func TrustedPath(path string) string {
 func TrustedEnv(env []string) []string {
 	env = slices.Clone(env)
 	for i, entry := range env {
-		if name, value, _ := strings.Cut(
-			entry,
-			"=",
-		); name == "PATH" ||
-			os.PathListSeparator == ';' && strings.EqualFold(name, "PATH") {
+		if name, value, _ := strings.Cut(entry, "="); name == "PATH" || os.PathListSeparator == ';' &&
+			strings.EqualFold(name, "PATH") {
 			env[i] = name + "=" + TrustedPath(value)
 		}
 	}
@@ -141,8 +138,7 @@ func FindProgram(name, path string) (string, error) {
 	if refused != "" {
 		return "", fmt.Errorf(
 			"cannot start %q: PATH has only %q, and commands can change that file; install the program elsewhere, or name it by its absolute path",
-			name,
-			refused,
+			name, refused,
 		)
 	}
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}

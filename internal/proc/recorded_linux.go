@@ -65,9 +65,7 @@ func (r RecordedCommand) session() int {
 	if Find(r.Process) != Present {
 		return 0
 	}
-	if command, ok := readProcess(
-		r.Process.PID,
-	); ok && command.started == r.Process.Started &&
+	if command, ok := readProcess(r.Process.PID); ok && command.started == r.Process.Started &&
 		command.session == command.pid {
 		return command.session
 	}

@@ -299,8 +299,7 @@ func (k *supervisedProcess) watch() {
 		switch {
 		case r.Exited != nil:
 			k.p.commandExited(
-				Exit{Code: r.Exited.Code, Signal: r.Exited.Signal, Lost: r.Exited.Code < 0},
-				r.Exited.Rest,
+				Exit{Code: r.Exited.Code, Signal: r.Exited.Signal, Lost: r.Exited.Code < 0}, r.Exited.Rest,
 			)
 		case r.Failed != nil:
 			k.answer(errors.New(r.Failed.Message))
@@ -417,7 +416,6 @@ func (k *supervisedProcess) release(out *os.File, log Log) error {
 
 func (k *supervisedProcess) remains() []event.Process {
 	return describe(
-		withoutZombies(descendants(k.cmd.Process.Pid)),
-		func(node) string { return "it is still being ended" },
+		withoutZombies(descendants(k.cmd.Process.Pid)), func(node) string { return "it is still being ended" },
 	)
 }

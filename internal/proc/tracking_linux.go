@@ -18,13 +18,11 @@ func Tracking() TrackingInfo {
 	}}
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		c.Weaker = append(
-			c.Weaker,
-			"there is no /proc: processes that leave their process group (setsid) are not found",
+			c.Weaker, "there is no /proc: processes that leave their process group (setsid) are not found",
 		)
 	} else {
 		c.Weaker = append(
-			c.Weaker,
-			"processes that leave their process group and clear their environment are not found",
+			c.Weaker, "processes that leave their process group and clear their environment are not found",
 		)
 	}
 	return c

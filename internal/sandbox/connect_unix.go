@@ -84,11 +84,7 @@ func reach(proxy, target string) (*os.File, error) {
 func ask(conn io.ReadWriter, who, target string) error {
 	code := base64.StdEncoding.EncodeToString([]byte(who))
 	if _, err := fmt.Fprintf(
-		conn,
-		"CONNECT %s HTTP/1.1\r\nHost: %s\r\nProxy-Authorization: Basic %s\r\n\r\n",
-		target,
-		target,
-		code,
+		conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\nProxy-Authorization: Basic %s\r\n\r\n", target, target, code,
 	); err != nil {
 		return fmt.Errorf("cannot ask the sandbox's proxy: %w", err)
 	}

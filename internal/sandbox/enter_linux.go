@@ -48,14 +48,11 @@ var check = sync.OnceValue(func() error {
 		)
 	case errno != 0:
 		return fmt.Errorf(
-			"the kernel has no Landlock, or a container forbids it (Linux 6.12 has what it takes): %w",
-			errno,
+			"the kernel has no Landlock, or a container forbids it (Linux 6.12 has what it takes): %w", errno,
 		)
 	case abi < minABI:
 		return fmt.Errorf(
-			"the kernel's Landlock (version %d) does not confine signals (Linux 6.12, version %d, does)",
-			abi,
-			minABI,
+			"the kernel's Landlock (version %d) does not confine signals (Linux 6.12, version %d, does)", abi, minABI,
 		)
 	}
 	if mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0); err != nil || mode < 0 {
@@ -125,10 +122,7 @@ func confine(p Policy) error {
 	instructions := filter(kindOf(p))
 	program := unix.SockFprog{Len: uint16(len(instructions)), Filter: &instructions[0]}
 	if _, _, errno := unix.Syscall(
-		unix.SYS_SECCOMP,
-		unix.SECCOMP_SET_MODE_FILTER,
-		0,
-		uintptr(unsafe.Pointer(&program)),
+		unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)),
 	); errno != 0 {
 		return fmt.Errorf("cannot set the system call filter: %w", errno)
 	}
@@ -145,10 +139,7 @@ func ruleset(p Policy) (fd int, err error) {
 		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
 	r, _, errno := unix.Syscall(
-		unix.SYS_LANDLOCK_CREATE_RULESET,
-		uintptr(unsafe.Pointer(&attr)),
-		unsafe.Sizeof(attr),
-		0,
+		unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0,
 	)
 	if errno != 0 {
 		return -1, fmt.Errorf("cannot create a Landlock ruleset: %w", errno)
@@ -172,8 +163,7 @@ func ruleset(p Policy) (fd int, err error) {
 		err = errors.Join(
 			err,
 			grant(
-				fd,
-				path,
+				fd, path,
 				unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_WRITE_FILE|unix.LANDLOCK_ACCESS_FS_IOCTL_DEV,
 			),
 		)
@@ -198,13 +188,7 @@ func grantPort(rules int, port uint16) error {
 		uint64(port),
 	} // struct landlock_net_port_attr
 	if _, _, errno := unix.Syscall6(
-		unix.SYS_LANDLOCK_ADD_RULE,
-		uintptr(rules),
-		ruleNetPort,
-		uintptr(unsafe.Pointer(&attr)),
-		0,
-		0,
-		0,
+		unix.SYS_LANDLOCK_ADD_RULE, uintptr(rules), ruleNetPort, uintptr(unsafe.Pointer(&attr)), 0, 0, 0,
 	); errno != 0 {
 		return fmt.Errorf("cannot grant the proxy: %w", errno)
 	}
@@ -234,13 +218,8 @@ func grant(rules int, path string, rights uint64) error {
 	}
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
 	if _, _, errno := unix.Syscall6(
-		unix.SYS_LANDLOCK_ADD_RULE,
-		uintptr(rules),
-		unix.LANDLOCK_RULE_PATH_BENEATH,
-		uintptr(unsafe.Pointer(&attr)),
-		0,
-		0,
-		0,
+		unix.SYS_LANDLOCK_ADD_RULE, uintptr(rules), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0,
+		0, 0,
 	); errno != 0 {
 		if errno == unix.EBADFD { // a descriptor without a path, such as /dev/stdout of a pipe
 			return nil

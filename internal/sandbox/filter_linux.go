@@ -257,12 +257,8 @@ func proxied() []unix.SockFilter {
 	}
 	for _, call := range []struct{ number, flags uint32 }{{unix.SYS_SENDTO, argument + 24}, {unix.SYS_SENDMSG, argument + 16}, {unix.SYS_SENDMMSG, argument + 24}} {
 		p = append(
-			p,
-			unless(unix.BPF_JEQ, call.number, 4),
-			load(call.flags),
-			unless(unix.BPF_JSET, unix.MSG_FASTOPEN, 1),
-			answer(refuse),
-			answer(allow),
+			p, unless(unix.BPF_JEQ, call.number, 4), load(call.flags), unless(unix.BPF_JSET, unix.MSG_FASTOPEN, 1),
+			answer(refuse), answer(allow),
 		)
 	}
 	return p
@@ -284,12 +280,8 @@ type modeCall struct {
 func privileged() []unix.SockFilter {
 	p := []unix.SockFilter{unless(unix.BPF_JEQ, unix.SYS_OPENAT2, 1), answer(unknown)}
 	calls := append(
-		modesHere(),
-		modeCall{unix.SYS_FCHMOD, 1, 0},
-		modeCall{unix.SYS_FCHMODAT, 2, 0},
-		modeCall{unix.SYS_FCHMODAT2, 2, 0},
-		modeCall{unix.SYS_MKNODAT, 2, 0},
-		modeCall{unix.SYS_OPENAT, 3, 2},
+		modesHere(), modeCall{unix.SYS_FCHMOD, 1, 0}, modeCall{unix.SYS_FCHMODAT, 2, 0},
+		modeCall{unix.SYS_FCHMODAT2, 2, 0}, modeCall{unix.SYS_MKNODAT, 2, 0}, modeCall{unix.SYS_OPENAT, 3, 2},
 	)
 	const creating = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 	for _, c := range calls {
@@ -324,12 +316,8 @@ func assemble(arch uint32, k kind) []unix.SockFilter {
 	// clone3 has its flags in memory, which a filter cannot read; libraries fall back to clone.
 	p = append(p, unless(unix.BPF_JEQ, unix.SYS_CLONE3, 1), answer(unknown))
 	p = append(
-		p,
-		unless(unix.BPF_JEQ, unix.SYS_CLONE, 4),
-		load(argument),
-		unless(unix.BPF_JSET, namespaces, 1),
-		answer(refuse),
-		answer(allow),
+		p, unless(unix.BPF_JEQ, unix.SYS_CLONE, 4), load(argument), unless(unix.BPF_JSET, namespaces, 1),
+		answer(refuse), answer(allow),
 	)
 	// A descriptor for reading is enough for many ioctls of file systems (flags, snapshots,
 	// verity). Only terminal and pipe ioctls remain, without the one that injects input into a
@@ -345,11 +333,7 @@ func assemble(arch uint32, k kind) []unix.SockFilter {
 	}
 	for _, number := range own {
 		p = append(
-			p,
-			unless(unix.BPF_JEQ, number, 4),
-			load(argument),
-			unless(unix.BPF_JEQ, 0, 1),
-			answer(allow),
+			p, unless(unix.BPF_JEQ, number, 4), load(argument), unless(unix.BPF_JEQ, 0, 1), answer(allow),
 			answer(refuse),
 		)
 	}

@@ -43,19 +43,13 @@ func enableInterface(socket int, name string) error {
 		return err
 	}
 	if _, _, errno := unix.Syscall(
-		unix.SYS_IOCTL,
-		uintptr(socket),
-		unix.SIOCGIFFLAGS,
-		uintptr(unsafe.Pointer(request)),
+		unix.SYS_IOCTL, uintptr(socket), unix.SIOCGIFFLAGS, uintptr(unsafe.Pointer(request)),
 	); errno != 0 {
 		return errno
 	}
 	request.SetUint16(request.Uint16() | unix.IFF_UP)
 	if _, _, errno := unix.Syscall(
-		unix.SYS_IOCTL,
-		uintptr(socket),
-		unix.SIOCSIFFLAGS,
-		uintptr(unsafe.Pointer(request)),
+		unix.SYS_IOCTL, uintptr(socket), unix.SIOCSIFFLAGS, uintptr(unsafe.Pointer(request)),
 	); errno != 0 {
 		return errno
 	}

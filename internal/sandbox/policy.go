@@ -86,8 +86,7 @@ func (e *ChangedError) Error() string {
 func (p Policy) Unhidden(later Policy) error {
 	for _, h := range later.Hide {
 		if !slices.ContainsFunc(
-			p.Hide,
-			func(old Hidden) bool { return old.Device == h.Device && old.Inode == h.Inode },
+			p.Hide, func(old Hidden) bool { return old.Device == h.Device && old.Inode == h.Inode },
 		) {
 			return &ChangedError{h.Path}
 		}

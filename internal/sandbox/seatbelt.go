@@ -105,10 +105,7 @@ func Seatbelt(p Policy) string {
 	hidden = places(hidden)
 	rule(&b, "deny file-read-data file-map-executable process-exec* file-write*", "subpath", hidden)
 	rule(
-		&b,
-		"deny file-write-unlink",
-		"literal",
-		above(slices.Concat(protect, hidden), write),
+		&b, "deny file-write-unlink", "literal", above(slices.Concat(protect, hidden), write),
 	) // the files of a renamed folder would escape their rules
 	switch {
 	case p.Network == Online:
@@ -160,8 +157,7 @@ func above(protect, write []string) (all []string) {
 	for _, p := range protect {
 		for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
 			if slices.ContainsFunc(
-				write,
-				func(root string) bool { return root == dir || root == "/" || strings.HasPrefix(dir, root+"/") },
+				write, func(root string) bool { return root == dir || root == "/" || strings.HasPrefix(dir, root+"/") },
 			) {
 				all = append(all, dir)
 			}

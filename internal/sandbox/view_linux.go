@@ -68,10 +68,7 @@ func view(p Policy) error {
 		kept = append(kept, m)
 	}
 	if err := unix.MountSetattr(
-		unix.AT_FDCWD,
-		"/",
-		unix.AT_RECURSIVE,
-		&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY},
+		unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY},
 	); err != nil {
 		return fmt.Errorf("cannot make the files read-only: %w", err)
 	}
@@ -101,10 +98,7 @@ func ownRoot() error {
 	}
 	defer func() { _ = unix.Close(root.fd) }()
 	if err := unix.MountSetattr(
-		root.fd,
-		"",
-		unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
-		&unix.MountAttr{Propagation: unix.MS_PRIVATE},
+		root.fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Propagation: unix.MS_PRIVATE},
 	); err != nil {
 		return err
 	}
@@ -145,10 +139,7 @@ func protect(p Policy) error {
 			}
 			if err == nil && list.attr != 0 {
 				err = unix.MountSetattr(
-					m.fd,
-					"",
-					unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
-					&unix.MountAttr{Attr_set: list.attr},
+					m.fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: list.attr},
 				)
 			}
 			if err == nil {

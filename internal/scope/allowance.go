@@ -17,9 +17,7 @@ type Allowance struct {
 
 // WithAllowance returns a context that ends with the cause once the time has passed.
 func WithAllowance(
-	ctx context.Context,
-	d time.Duration,
-	cause error,
+	ctx context.Context, d time.Duration, cause error,
 ) (context.Context, *Allowance, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	a := &Allowance{left: d, began: time.Now()}

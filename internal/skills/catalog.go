@@ -31,8 +31,7 @@ func Catalog(list []Skill) (section, note string) {
 		if len(lines) <= maxCatalog {
 			if cut > 0 && most < maxAbout {
 				note = fmt.Sprintf(
-					"the descriptions of %d skills are cut in the prompt, since there are many: settle skills",
-					cut,
+					"the descriptions of %d skills are cut in the prompt, since there are many: settle skills", cut,
 				)
 			}
 			return catalogHead + lines, note

@@ -249,8 +249,7 @@ func blocksOf(item model.Item) []block {
 		var blocks []block
 		for _, image := range item.Images {
 			blocks = append(
-				blocks,
-				block{Type: "image", Source: &source{"base64", image.MediaType, transport.Base64(image)}},
+				blocks, block{Type: "image", Source: &source{"base64", image.MediaType, transport.Base64(image)}},
 			)
 		}
 		return append(blocks, text(item.Text)...)

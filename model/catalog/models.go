@@ -92,16 +92,8 @@ func addGPT(t Table) {
 		Efforts: []string{"none", "low", "medium", "high", "xhigh", "max"}, ToolSearch: true,
 	}
 	t.add(
-		million,
-		"gpt-6.1-sol",
-		"gpt-6.1-terra",
-		"gpt-6-sol",
-		"gpt-6-astra",
-		"gpt-6-luna",
-		"gpt-5.6",
-		"gpt-5.6-sol",
-		"gpt-5.6-terra",
-		"gpt-5.6-luna",
+		million, "gpt-6.1-sol", "gpt-6.1-terra", "gpt-6-sol", "gpt-6-astra", "gpt-6-luna", "gpt-5.6", "gpt-5.6-sol",
+		"gpt-5.6-terra", "gpt-5.6-luna",
 	)
 	million.Efforts = upTo("xhigh", "none")
 	t.add(million, "gpt-5.5", "gpt-5.4")
@@ -132,8 +124,7 @@ func addGPT(t Table) {
 	t.add(Model{Window: 1_047_576, MaxOutput: 32_768, Images: true}, "gpt-4.1", "gpt-4.1-mini", "gpt-4.1-nano")
 	t.add(Model{Window: 128_000, MaxOutput: 16_384, Images: true}, "gpt-4o", "gpt-4o-mini")
 	t.add(
-		Model{Window: 131_072, MaxOutput: 131_072, Thinking: ByEffort, Efforts: o.Efforts},
-		"gpt-oss-120b",
+		Model{Window: 131_072, MaxOutput: 131_072, Thinking: ByEffort, Efforts: o.Efforts}, "gpt-oss-120b",
 		"gpt-oss-20b",
 	)
 }

@@ -85,9 +85,7 @@ func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[mode
 	return func(yield func(model.Chunk, error) bool) {
 		dec := &decoder{ids: transport.NewCallIDs(req.Input)}
 		p.options.Stream(
-			ctx,
-			&transport.Request{Path: path, Body: body, Activity: req.Activity, Secret: req.Secret},
-			dec,
+			ctx, &transport.Request{Path: path, Body: body, Activity: req.Activity, Secret: req.Secret}, dec,
 		)(
 			yield,
 		)

@@ -327,10 +327,7 @@ func (d *decoder) count(data []byte, emit transport.Emit) error {
 		d.usage = &model.Usage{}
 	}
 	*d.usage = model.Usage{
-		Input: transport.Total(
-			prompt,
-			tools,
-		),
+		Input:     transport.Total(prompt, tools),
 		CacheRead: int64(cached),
 		Output:    transport.Total(answer, thought),
 		Reasoning: int64(thought),

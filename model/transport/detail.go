@@ -285,25 +285,12 @@ func (d Detail) wait() time.Duration {
 
 func contextMessage(message string) bool {
 	return containsAny(
-		message,
-		"maximum context length",
-		"max context length",
-		"prompt too long",
-		"total length of all messages is too long",
-		"context length exceeded",
-		"context_length_exceeded",
-		"context window",
-		"prompt is too long",
-		"exceed context limit",
-		"exceeds the context",
-		"exceeds the available context",
-		"greater than the context length",
-		"input is too long",
-		"maximum prompt length",
-		"reduce the length of the messages",
-		"input token count exceeds",
-		"exceeds the maximum number of tokens",
-		"longer than the model's context",
+		message, "maximum context length", "max context length", "prompt too long",
+		"total length of all messages is too long", "context length exceeded", "context_length_exceeded",
+		"context window", "prompt is too long", "exceed context limit", "exceeds the context",
+		"exceeds the available context", "greater than the context length", "input is too long",
+		"maximum prompt length", "reduce the length of the messages", "input token count exceeds",
+		"exceeds the maximum number of tokens", "longer than the model's context",
 	)
 }
 
@@ -351,13 +338,7 @@ func reasoningMessage(message string) bool {
 	) ||
 		containsAny(message, "reasoning_content", "reasoning_details", "property 'reasoning'", "assistant.reasoning") &&
 			containsAny(
-				message,
-				"is unsupported",
-				"not supported",
-				"not permitted",
-				"unknown",
-				"unrecognized",
-				"unexpected",
+				message, "is unsupported", "not supported", "not permitted", "unknown", "unrecognized", "unexpected",
 			)
 }
 
@@ -365,17 +346,8 @@ func reasoningMessage(message string) bool {
 // request property, and the signatures of its items.
 func searchMessage(message string) bool {
 	return containsAny(
-		message,
-		"tool_search",
-		"tool search",
-		"defer_loading",
-		"deferred tool",
-		"tool_reference",
-		"tool reference",
-		"'namespace'",
-		"'tools.namespace'",
-		"missing namespace",
-		"duplicate namespace",
+		message, "tool_search", "tool search", "defer_loading", "deferred tool", "tool_reference", "tool reference",
+		"'namespace'", "'tools.namespace'", "missing namespace", "duplicate namespace",
 	)
 }
 
@@ -384,14 +356,7 @@ func searchMessage(message string) bool {
 // invalid.
 func imageMessage(message string) bool {
 	return containsAny(
-		message,
-		"image",
-		"图片",
-		"图像",
-		"multimodal",
-		"multi-modal",
-		"support vision",
-		"payload size exceeds",
+		message, "image", "图片", "图像", "multimodal", "multi-modal", "support vision", "payload size exceeds",
 	) ||
 		strings.Contains(message, "content") && containsAny(message, "must be a string", "expected a string", "valid string")
 }
@@ -406,16 +371,9 @@ func blindMessage(message string) bool {
 
 func quotaMessage(message string) bool {
 	return containsAny(
-		message,
-		"credit balance is too low",
-		"exceeded your current quota",
-		"insufficient credits",
-		"insufficient balance",
-		"insufficient_quota",
-		"billing hard limit",
-		"requires more credits",
-		"usage limit has been reached",
-		"reached your specified api usage limits",
+		message, "credit balance is too low", "exceeded your current quota", "insufficient credits",
+		"insufficient balance", "insufficient_quota", "billing hard limit", "requires more credits",
+		"usage limit has been reached", "reached your specified api usage limits",
 	)
 }
 

@@ -28,8 +28,7 @@ func (e *Endpoint) get(ctx context.Context, r Request, v any) error {
 			return context.Cause(ctx)
 		}
 		return withURL(
-			model.NewError(model.ErrMalformed, "cannot read the answer: %w", err),
-			publicURL(resp.Request.URL),
+			model.NewError(model.ErrMalformed, "cannot read the answer: %w", err), publicURL(resp.Request.URL),
 		)
 	}
 	return nil

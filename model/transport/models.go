@@ -79,8 +79,7 @@ func (p listPage) models() []Listed {
 	for _, m := range p.Models {
 		if slices.Contains(m.Methods, "generateContent") {
 			list = append(
-				list,
-				Listed{ID: m.Name, Window: m.InputTokenLimit, MaxOutput: m.OutputTokenLimit}.plausible(),
+				list, Listed{ID: m.Name, Window: m.InputTokenLimit, MaxOutput: m.OutputTokenLimit}.plausible(),
 			)
 		}
 	}

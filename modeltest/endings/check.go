@@ -139,9 +139,7 @@ func (l *log) end(r Record) {
 			l.breaks(r.Line, "%v ends, and its %v, which started on line %d, has not", t, child, child.Line)
 		}
 	}
-	if elapsed := r.At.Sub(
-		t.interrupted,
-	); l.InterruptBound > 0 && !t.interrupted.IsZero() && !r.At.IsZero() &&
+	if elapsed := r.At.Sub(t.interrupted); l.InterruptBound > 0 && !t.interrupted.IsZero() && !r.At.IsZero() &&
 		elapsed > l.InterruptBound {
 		l.breaks(r.Line, "%v ended %v after it was interrupted, more than %v", t, elapsed, l.InterruptBound)
 	}

@@ -31,8 +31,7 @@ type staged struct {
 func stage(s *snapshot, content []byte, like fs.FileInfo) (*staged, error) {
 	if s.exists() && s.info.Mode()&0o222 == 0 {
 		return nil, fmt.Errorf(
-			"%q is read-only (mode %04o); nothing was written. Change its mode first if that is wanted",
-			s.Shown,
+			"%q is read-only (mode %04o); nothing was written. Change its mode first if that is wanted", s.Shown,
 			s.info.Mode().Perm(),
 		)
 	}

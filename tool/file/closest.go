@@ -33,8 +33,7 @@ func explainMissing(name, path string, file []line, text []string) string {
 	if at := findTrimmed(file, text, plain); at >= 0 {
 		return fmt.Sprintf(
 			"%s as it is given; like it, but different in quotes, dashes or spaces that only look alike, there is:\n%s",
-			head,
-			numbered(file, at, len(text)),
+			head, numbered(file, at, len(text)),
 		)
 	}
 	hint := ""

@@ -85,8 +85,7 @@ func (s *Servers) ask(ctx context.Context, link *link, call tool.Call,
 		return tool.Result{
 			Aborted: true,
 			Output: fmt.Sprintf(
-				"The MCP server %q received a request to cancel the call. The effects of the call are unknown.",
-				name,
+				"The MCP server %q received a request to cancel the call. The effects of the call are unknown.", name,
 			),
 		}, nil
 	case bounded.Err() != nil, errors.Is(err, errForms):
@@ -95,8 +94,7 @@ func (s *Servers) ask(ctx context.Context, link *link, call tool.Call,
 		return tool.Result{}, fmt.Errorf("the MCP server %q did not run the call: %w", name, err)
 	case lost:
 		return tool.Result{}, fmt.Errorf(
-			"the connection to the MCP server %q ended during the call: %w; what the call has done is not known",
-			name,
+			"the connection to the MCP server %q ended during the call: %w; what the call has done is not known", name,
 			err,
 		)
 	}

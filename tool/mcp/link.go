@@ -209,10 +209,8 @@ func (l *link) try(timeout time.Duration, protocol string) (*client, error) {
 func (l *link) explained(err error) error {
 	if in := l.confined(); in.On() {
 		return fmt.Errorf(
-			"%w; it runs in the sandbox (%s): a rule of the user for %s with sandbox = \"off\" starts it without",
-			err,
-			in,
-			StartName,
+			"%w; it runs in the sandbox (%s): a rule of the user for %s with sandbox = \"off\" starts it without", err,
+			in, StartName,
 		)
 	}
 	return err

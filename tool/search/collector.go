@@ -189,9 +189,7 @@ func (c *collector) render() string {
 	if c.more {
 		return fmt.Sprintf(
 			"%s\n(the first %d matches; there are more: narrow the pattern, path or glob, or raise limit)\n%s",
-			c.out.String(),
-			c.matches,
-			c.secrets(),
+			c.out.String(), c.matches, c.secrets(),
 		)
 	}
 	return fmt.Sprintf("%s\n(%s in %s)\n%s", c.out.String(), count(c.matches, "match", "matches"),

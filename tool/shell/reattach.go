@@ -51,9 +51,7 @@ func Reattach(ctx context.Context, j *Jobs, k *kept) (text, job string) {
 		return paragraph(fmt.Sprintf("%s was still running and was ended: %v.", what, err), r.result().Output), ""
 	}
 	text = fmt.Sprintf(
-		"%s is still running: it is job %s now. Do not start it again. The end of its output until now:",
-		what,
-		self.ID,
+		"%s is still running: it is job %s now. Do not start it again. The end of its output until now:", what, self.ID,
 	)
 	return paragraph(paragraph(text, j.unread(self.ID)), running(self)), self.ID
 }

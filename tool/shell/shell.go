@@ -186,8 +186,7 @@ func quarantined(list []string) string {
 		return ""
 	}
 	return "[settle looks for what a sandboxed command leaves in git repositories, because git would run or obey it outside of the sandbox, and moves that aside: " + strings.Join(
-		list,
-		"; ",
+		list, "; ",
 	) +
 		". Nothing was deleted. The user can look at it and rename it back]"
 }
@@ -260,8 +259,7 @@ func (r *run) withExit(output string, exit proc.Exit) string {
 	switch {
 	case exit.Lost:
 		return paragraph(
-			output,
-			"[the command was lost: the process that watched it was killed; its exit code is not known]",
+			output, "[the command was lost: the process that watched it was killed; its exit code is not known]",
 		)
 	case exit.Signal != 0:
 		return paragraph(output, fmt.Sprintf("[killed by signal %d (%s)]", exit.Signal, signalName(exit.Signal)))

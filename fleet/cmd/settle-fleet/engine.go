@@ -139,10 +139,7 @@ func (discardInfo) Enabled(_ context.Context, l slog.Level) bool { return l >= s
 
 // open connects to Temporal; close ends the engine and the connection.
 func (f *engineFlags) open(
-	ctx context.Context,
-	pool *pgxpool.Pool,
-	dev bool,
-	logger *slog.Logger,
+	ctx context.Context, pool *pgxpool.Pool, dev bool, logger *slog.Logger,
 ) (*temporal.Engine, func(), error) {
 	o, err := f.options(dev, logger)
 	if err != nil {

@@ -11,10 +11,7 @@ import (
 // newList is a command that prints what the database has of one kind: a table with the
 // head and a row for each, or JSON.
 func newList[T any](
-	d *database,
-	short, each, head string,
-	list func(context.Context, *fleetOf) ([]T, error),
-	row func(T) string,
+	d *database, short, each, head string, list func(context.Context, *fleetOf) ([]T, error), row func(T) string,
 ) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{

@@ -92,24 +92,13 @@ func newRoot() *cobra.Command {
 		Use: "settle-fleet", Short: "Run many turns of settle on many machines", Long: rootHelp, Version: version(),
 		SilenceUsage: true, SilenceErrors: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	cmd.PersistentFlags().
-		StringVar(&d.url, "database", "", "`URL` of the Postgres database; default: $"+databaseVar+", else the database of settle-fleet dev")
+	cmd.PersistentFlags().StringVar(&d.url, "database", "",
+		"`URL` of the Postgres database; default: $"+databaseVar+", else the database of settle-fleet dev")
 	d.engine.define(cmd)
 	cmd.SetVersionTemplate("settle-fleet {{.Version}}\n")
 	cmd.AddCommand(
-		newDev(&d),
-		newWorker(&d),
-		newSubmit(&d),
-		newStatus(&d),
-		newResults(&d),
-		newLogs(&d),
-		newCheckpoint(&d),
-		newCancel(&d),
-		newPage(&d),
-		newTenant(&d),
-		newRate(&d),
-		newMigrate(&d),
-		newPrune(&d),
+		newDev(&d), newWorker(&d), newSubmit(&d), newStatus(&d), newResults(&d), newLogs(&d), newCheckpoint(&d),
+		newCancel(&d), newPage(&d), newTenant(&d), newRate(&d), newMigrate(&d), newPrune(&d),
 	)
 	return cmd
 }

@@ -22,11 +22,7 @@ The database knows a key by its hash.`
 
 func newRate(d *database) *cobra.Command {
 	return newGroup(
-		"rate",
-		"Set how much workers may ask of a provider, and list it",
-		rateHelp,
-		newRateSet(d),
-		newRateList(d),
+		"rate", "Set how much workers may ask of a provider, and list it", rateHelp, newRateSet(d), newRateList(d),
 	)
 }
 

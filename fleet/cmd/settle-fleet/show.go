@@ -79,10 +79,10 @@ func newResults(d *database) *cobra.Command {
 	}
 	chosen.define(cmd)
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until all tasks have ended")
-	cmd.Flags().
-		StringVar(&format, "format", formatJSON, "print tasks as `FORMAT`: json, or the sessions as trajectories: atif")
-	cmd.Flags().
-		StringVarP(&dir, "dir", "d", "", "with atif, write SESSION.json into `DIR` for each session, and print nothing")
+	cmd.Flags().StringVar(&format, "format", formatJSON,
+		"print tasks as `FORMAT`: json, or the sessions as trajectories: atif")
+	cmd.Flags().StringVarP(&dir, "dir", "d", "",
+		"with atif, write SESSION.json into `DIR` for each session, and print nothing")
 	return cmd
 }
 
@@ -188,12 +188,7 @@ func printEvent(to io.Writer, e event.Event, asJSON bool) error {
 		text = event.Fail(d.Failure).Error()
 	}
 	_, err := fmt.Fprintf(
-		to,
-		"%s %4d %-18s %s\n",
-		e.At.Local().Format(time.TimeOnly),
-		e.Seq,
-		e.Kind(),
-		terminal.Text(text),
+		to, "%s %4d %-18s %s\n", e.At.Local().Format(time.TimeOnly), e.Seq, e.Kind(), terminal.Text(text),
 	)
 	return err
 }

@@ -54,15 +54,8 @@ func newStatus(d *database) *cobra.Command {
 			}
 			_, err = fmt.Fprintf(
 				cmd.OutOrStdout(),
-				"queued %d, running %d, ended %d (completed %d, failed %d, aborted %d); workers lost %d%s\n",
-				c.Queued,
-				c.Running,
-				c.Ended,
-				c.Completed,
-				c.Failed,
-				c.Aborted,
-				c.Lost,
-				took(c),
+				"queued %d, running %d, ended %d (completed %d, failed %d, aborted %d); workers lost %d%s\n", c.Queued,
+				c.Running, c.Ended, c.Completed, c.Failed, c.Aborted, c.Lost, took(c),
 			)
 			return failed(errors.Join(err, f.showBudget(cmd.Context(), cmd.OutOrStdout(), chosen.batch)))
 		},
@@ -83,12 +76,8 @@ func (f *fleetOf) showBudget(ctx context.Context, to io.Writer, batch string) er
 		return err
 	}
 	_, err = fmt.Fprintf(
-		to,
-		"the batch has taken %d tokens of %s, and $%.2f of %s\n",
-		b.SpentTokens,
-		bound(float64(b.Tokens)),
-		b.SpentUSD,
-		dollars(b.USD),
+		to, "the batch has taken %d tokens of %s, and $%.2f of %s\n", b.SpentTokens, bound(float64(b.Tokens)),
+		b.SpentUSD, dollars(b.USD),
 	)
 	return err
 }
@@ -192,8 +181,7 @@ func (p *progress) line(now time.Time, c lease.Counts) string {
 		line += fmt.Sprintf("; %.1f/s", rate)
 		if left := c.Queued + c.Running; left > 0 {
 			line += fmt.Sprintf(
-				", about %s left",
-				time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second),
+				", about %s left", time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second),
 			)
 		}
 	}

@@ -96,8 +96,8 @@ func newWorker(d *database) *cobra.Command {
 		},
 	}
 	f.define(cmd)
-	cmd.Flags().
-		StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at `HOST:PORT`/metrics; without a host, only to this machine")
+	cmd.Flags().StringVar(&f.metrics, "metrics", "",
+		"serve metrics for Prometheus at `HOST:PORT`/metrics; without a host, only to this machine")
 	cmd.Flags().StringVar(&f.id, "id", "", "`NAME` of the worker, which no other one has; default: a new one")
 	return cmd
 }

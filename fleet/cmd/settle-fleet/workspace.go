@@ -47,8 +47,7 @@ func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (exec
 	}
 	withheld := settings.Withheld()
 	env, _ := shell.Environment(
-		environ,
-		func(name, value string) bool { return slices.Contains(withheld, name) || settings.Withholds(value) },
+		environ, func(name, value string) bool { return slices.Contains(withheld, name) || settings.Withholds(value) },
 		settings.PassEnv,
 	)
 	if settings.Executor == "" {
@@ -63,8 +62,7 @@ func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (exec
 		way.Install = &executor.Install{Program: program}
 	}
 	remote, err := executor.NewRemote(
-		ctx,
-		executor.RemoteConfig{Dial: way.Dial, Settle: version(), Lease: settings.ExecutorLease},
+		ctx, executor.RemoteConfig{Dial: way.Dial, Settle: version(), Lease: settings.ExecutorLease},
 	)
 	leave := func() {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)

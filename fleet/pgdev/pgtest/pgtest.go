@@ -69,8 +69,7 @@ func (s *Server) start() {
 	}
 	if s.err == nil {
 		s.server, s.err = pgdev.Start(
-			context.Background(),
-			pgdev.Options{Dir: filepath.Join(s.dir, "pg"), Forgetful: true},
+			context.Background(), pgdev.Options{Dir: filepath.Join(s.dir, "pg"), Forgetful: true},
 		)
 	}
 }

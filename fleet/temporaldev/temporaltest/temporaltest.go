@@ -46,8 +46,7 @@ func (s *Server) Address(t testing.TB) string {
 	t.Helper()
 	s.once.Do(func() {
 		s.server, s.err = temporaldev.Start(
-			context.Background(),
-			temporaldev.Options{Program: os.Getenv(temporaldev.ProgramVar)},
+			context.Background(), temporaldev.Options{Program: os.Getenv(temporaldev.ProgramVar)},
 		)
 	})
 	if s.err != nil {
@@ -75,8 +74,7 @@ func (s *Server) Crash(ctx context.Context) error {
 	}
 	<-s.server.Exited() // a process that was killed ends
 	started, err := temporaldev.Start(
-		ctx,
-		temporaldev.Options{Program: os.Getenv(temporaldev.ProgramVar), Port: number},
+		ctx, temporaldev.Options{Program: os.Getenv(temporaldev.ProgramVar), Port: number},
 	)
 	if err == nil {
 		s.server = started

@@ -183,8 +183,7 @@ func (a *Asker) ask(q Question) {
 		// the form does not accept the values, and the question would wait forever
 		if err != nil && q.Form != nil && answer.Verdict == event.Approved {
 			_ = a.give(
-				q.Approval,
-				Answer{Verdict: event.Denied, Message: "the answer does not fit the form: " + err.Error()},
+				q.Approval, Answer{Verdict: event.Denied, Message: "the answer does not fit the form: " + err.Error()},
 			)
 		}
 	}))

@@ -378,8 +378,7 @@ func (r *reader) results(turn string, calls []*started, s response) (open bool) 
 		switch {
 		case known.Status == string(event.ItemAborted):
 			end.Status, end.Effects, end.Cause = event.ItemAborted, event.EffectsUnknown, cause(
-				known.Cause,
-				"it was aborted",
+				known.Cause, "it was aborted",
 			)
 			if e := event.Effects(known.Effects); e == event.EffectsNone || e == event.EffectsPartial {
 				end.Effects = e

@@ -54,8 +54,7 @@ func (l *List) shallow(limit int) []string {
 		all = append(all, &found{path: c.path, class: strings.Count(strings.TrimSuffix(c.path, "/"), "/")})
 	}
 	slices.SortFunc(
-		all,
-		func(a, b *found) int { return cmp.Or(cmp.Compare(a.class, b.class), strings.Compare(a.path, b.path)) },
+		all, func(a, b *found) int { return cmp.Or(cmp.Compare(a.class, b.class), strings.Compare(a.path, b.path)) },
 	)
 	return paths(all, limit)
 }

@@ -40,8 +40,7 @@ func ReadToken(path string) (string, error) {
 		)
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return "", fmt.Errorf(
-			"cannot use %q as a token: it has characters that are not printable ASCII, or spaces",
-			path,
+			"cannot use %q as a token: it has characters that are not printable ASCII, or spaces", path,
 		)
 	}
 	return token, nil

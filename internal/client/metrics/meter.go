@@ -47,17 +47,13 @@ func (m *Meter) Attempt(ctx context.Context, started event.Event) (context.Conte
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.add(
-			"settle_attempts_total",
-			labels("provider", d.Provider, "model", d.Model, "outcome", string(end.Outcome)),
+			"settle_attempts_total", labels("provider", d.Provider, "model", d.Model, "outcome", string(end.Outcome)),
 			1,
 		)
 		m.time("settle_attempt_duration_seconds", of, started.At, ended.At)
 		if isLogged {
 			m.time(
-				"gen_ai_client_operation_duration_seconds",
-				chat(d, "error_type", ErrorType(end)),
-				started.At,
-				ended.At,
+				"gen_ai_client_operation_duration_seconds", chat(d, "error_type", ErrorType(end)), started.At, ended.At,
 			)
 		}
 		m.failed(of, d, end)

@@ -92,8 +92,7 @@ type StderrView interface {
 
 // Changes is [View.Follow] for a view of changes.
 func Changes(
-	ctx context.Context, session *settle.Session, cursor uint64, mode transcript.Mode,
-	show func(transcript.Change),
+	ctx context.Context, session *settle.Session, cursor uint64, mode transcript.Mode, show func(transcript.Change),
 ) func() error {
 	changes := transcript.Follow(ctx, session, cursor, mode)
 	return func() error {

@@ -26,8 +26,7 @@ func Conform(schema json.RawMessage) (check func(answer string) error, err error
 		}
 		if err := resolved.Validate(value); err != nil {
 			return fmt.Errorf(
-				"the answer does not follow the schema: %s",
-				strings.TrimPrefix(err.Error(), "validating root: "),
+				"the answer does not follow the schema: %s", strings.TrimPrefix(err.Error(), "validating root: "),
 			)
 		}
 		return nil

@@ -81,8 +81,7 @@ func (p *Plan) restore(ctx context.Context, below, fork string) (Report, error) 
 		return Report{}, nil
 	}
 	at := filepath.Join(
-		below,
-		"rewound-"+time.Now().UTC().Format("20060102-150405-")+strconv.FormatUint(rand.Uint64()>>40, 36),
+		below, "rewound-"+time.Now().UTC().Format("20060102-150405-")+strconv.FormatUint(rand.Uint64()>>40, 36),
 	)
 	if err := p.copyTo(ctx, at, fork, todo); err != nil {
 		return Report{}, fmt.Errorf("cannot copy the files as they are: %w; no file was changed", err)
@@ -175,8 +174,7 @@ func ReadSnapshot(ctx context.Context, at string) (*Plan, error) {
 			copies[e.Was.SHA256] = filepath.Join(at, e.Copy)
 		}
 		p.Files = append(
-			p.Files,
-			File{Target: file.Target{Dir: m.Dir, Path: e.Path, Real: e.Real}, Was: e.Was, Left: e.Left},
+			p.Files, File{Target: file.Target{Dir: m.Dir, Path: e.Path, Real: e.Real}, Was: e.Was, Left: e.Left},
 		)
 	}
 	p.content = func(sum string) ([]byte, error) {

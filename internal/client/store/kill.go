@@ -36,9 +36,7 @@ func KillJob(ctx context.Context, dataDir, name string) (j Job, ended []event.Pr
 		return j, nil, j.errUnseen()
 	case len(left) > 0:
 		return j, ended, fmt.Errorf(
-			"cannot end all processes of job %s: %s; the others ended",
-			j.Name(),
-			ProcessNames(left),
+			"cannot end all processes of job %s: %s; the others ended", j.Name(), ProcessNames(left),
 		)
 	case err == nil && j.State == JobRunning:
 		j.awaitRecord(ctx, dataDir)
@@ -54,9 +52,7 @@ func (j Job) errUnseen() error {
 	}
 	return fmt.Errorf(
 		"cannot end job %s from here: process %d may no longer be the job's; nothing was signalled; %s, or have the model end the job",
-		j.Name(),
-		j.PID,
-		next,
+		j.Name(), j.PID, next,
 	)
 }
 

@@ -68,8 +68,7 @@ func Overview[S Session](ctx context.Context, open []S, kept *catalogue.Shelf, l
 		all = append(all, Listed{Entry: e, State: Closed})
 	}
 	slices.SortFunc(
-		all,
-		func(a, b Listed) int { return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Session, b.Session)) },
+		all, func(a, b Listed) int { return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Session, b.Session)) },
 	)
 	if limit > 0 {
 		all = all[:min(len(all), limit)]

@@ -83,9 +83,7 @@ func (x *Exporter) post(ctx context.Context, to *Endpoint, body []byte) (wait ti
 	}
 	if at, failed := resp.Location(); failed == nil && resp.StatusCode/100 == 3 {
 		return -1, fmt.Errorf(
-			"%s: the redirect to %s is not followed; check the endpoint",
-			resp.Status,
-			masked(at.String()),
+			"%s: the redirect to %s is not followed; check the endpoint", resp.Status, masked(at.String()),
 		)
 	}
 	return -1, errors.Join(errors.New(resp.Status), err)

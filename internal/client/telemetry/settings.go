@@ -198,9 +198,7 @@ func (r *reader) pairs(variable string) map[string]string {
 		}
 		name, value, found := strings.Cut(pair, "=")
 		value, err := url.PathUnescape(strings.TrimSpace(value))
-		if name = strings.TrimSpace(
-			name,
-		); !found || err != nil || !isToken(name) ||
+		if name = strings.TrimSpace(name); !found || err != nil || !isToken(name) ||
 			strings.ContainsAny(value, "\r\n\x00") {
 			r.fail(variable + ": use NAME=VALUE, separated by commas, with %XX for special characters")
 			continue

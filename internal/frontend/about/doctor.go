@@ -168,8 +168,7 @@ func (d *doctor) confinement(ctx context.Context) {
 	if err := proc.Confines(); err != nil {
 		d.report(
 			limited, "sandbox",
-			"commands run without a sandbox; settle judges from the text of a command whether it only reads: %v",
-			err,
+			"commands run without a sandbox; settle judges from the text of a command whether it only reads: %v", err,
 		)
 		return
 	}

@@ -46,8 +46,7 @@ func (b block) read() (text string, images []event.Image, err error) {
 		return b.Resource.read()
 	default:
 		return "", nil, fmt.Errorf(
-			"content of type %q is not supported; text, image, resource_link and resource are",
-			b.Type,
+			"content of type %q is not supported; text, image, resource_link and resource are", b.Type,
 		)
 	}
 }

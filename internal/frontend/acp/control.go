@@ -46,10 +46,7 @@ func (ses *session) options() []object {
 		option("mode", "Mode", "mode", ses.policy.Mode().Name, ses.modeChoices()),
 		option("model", "Model", "model", now.FullName(), named(ses.models(now.FullName()))),
 		option(
-			"effort",
-			"Effort",
-			"thought_level",
-			cmp.Or(now.Effort, byDefault),
+			"effort", "Effort", "thought_level", cmp.Or(now.Effort, byDefault),
 			named(append([]string{byDefault}, catalog.Efforts()...)),
 		),
 	}
@@ -115,8 +112,7 @@ func (ses *session) setMode(name string) error {
 	if !assemble.Within(ses.ceiling, m) {
 		return invalid(
 			"the mode %q allows more than the user configured (permission %q); nothing was changed; a client can only choose a stricter one",
-			name,
-			ses.ceiling,
+			name, ses.ceiling,
 		)
 	}
 	ses.policy.Set(m)

@@ -27,9 +27,7 @@ func (ses *session) readFile(ctx context.Context, path string) (string, error) {
 		Content string `json:"content"`
 	}
 	err := ses.request(ctx, "fs/read_text_file", object{"sessionId": ses.id, "path": path}, &got)
-	if refused := (*jsonrpc.Error)(
-		nil,
-	); errors.As(err, &refused) &&
+	if refused := (*jsonrpc.Error)(nil); errors.As(err, &refused) &&
 		(refused.Code == codeNotFound || refused.Code == jsonrpc.CodeMethodNotFound) {
 		return "", fmt.Errorf("%w: %w", fs.ErrNotExist, err)
 	}

@@ -28,8 +28,7 @@ func (s *Server) list(ctx context.Context, in listParams) (any, error) {
 		at := slices.IndexFunc(all, func(e catalogue.Entry) bool { return e.Session == in.Cursor })
 		if at < 0 {
 			return nil, invalid(
-				"the cursor %q does not belong to this list any more; list again from the start",
-				in.Cursor,
+				"the cursor %q does not belong to this list any more; list again from the start", in.Cursor,
 			)
 		}
 		all = all[at+1:]
@@ -63,8 +62,7 @@ func (s *Server) kept(ctx context.Context, cwd string) ([]catalogue.Entry, error
 	}
 	entries, err := store.List(ctx, data, q)
 	return slices.DeleteFunc(
-		entries,
-		func(e catalogue.Entry) bool { return e.Title == "" || !filepath.IsAbs(e.Dir) },
+		entries, func(e catalogue.Entry) bool { return e.Title == "" || !filepath.IsAbs(e.Dir) },
 	), err
 }
 

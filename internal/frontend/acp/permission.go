@@ -92,8 +92,7 @@ func verdict(got permissionResult, err error) (asker.Answer, error) {
 		return asker.Answer{
 			Verdict: event.Denied,
 			Message: fmt.Sprintf(
-				"The client answered with something that it was not offered: %q.",
-				got.Outcome.OptionID,
+				"The client answered with something that it was not offered: %q.", got.Outcome.OptionID,
 			),
 		}, nil
 	default:

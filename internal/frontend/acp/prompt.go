@@ -72,11 +72,7 @@ func (s *Server) submit(e *entry) {
 func (s *Server) give(ses *session, e *entry) {
 	p := e.Request
 	_, err := ses.opened.Submit(
-		p.ctx,
-		p.text,
-		settle.WithID(e.Key),
-		settle.WithImages(p.images...),
-		settle.From(s.Client()),
+		p.ctx, p.text, settle.WithID(e.Key), settle.WithImages(p.images...), settle.From(s.Client()),
 		commands.Expander(ses.opened.Commands()),
 	)
 	failed, cause := (*commands.FailedError)(nil), (*event.Cause)(nil)

@@ -120,8 +120,7 @@ func (s *Server) initialize(r *jsonrpc.Request) {
 
 func (s *Server) authenticate(_ context.Context, in authenticateParams) (any, error) {
 	return nil, invalid(
-		"there is no way %q to authenticate: settle takes keys from the environment and its configuration",
-		in.MethodID,
+		"there is no way %q to authenticate: settle takes keys from the environment and its configuration", in.MethodID,
 	)
 }
 
@@ -131,8 +130,6 @@ func (s *Server) find(id string) (*session, error) {
 		return found, nil
 	}
 	return nil, jsonrpc.Errorf(
-		codeNotFound,
-		"there is no open session %q; session/new, session/load and session/resume open one",
-		id,
+		codeNotFound, "there is no open session %q; session/new, session/load and session/resume open one", id,
 	)
 }

@@ -58,8 +58,7 @@ func newConn(in io.Reader, out io.Writer) *conn {
 	c.out = stdio.NewOutput(out, func(error) { close(c.lost) })
 	c.finish = sync.OnceFunc(func() { close(c.stop) })
 	go scope.Shield(
-		func(error) { c.finish() },
-		func() { c.receive(jsonrpc.NewLineReader(in, maxLine)) },
+		func(error) { c.finish() }, func() { c.receive(jsonrpc.NewLineReader(in, maxLine)) },
 	)() // ends with the input or with finish; a read that blocks ends with the process
 	return c
 }
@@ -109,8 +108,7 @@ func (c *conn) Read(ctx context.Context) (sdkrpc.Message, error) {
 		}
 		if got.line.Cut {
 			c.refuse(
-				nil,
-				sdkrpc.CodeInvalidRequest,
+				nil, sdkrpc.CodeInvalidRequest,
 				fmt.Sprintf("the message has more than %d bytes; nothing was done", maxLine),
 			)
 			continue
@@ -176,8 +174,7 @@ func (c *conn) begin(req *sdkrpc.Request) bool {
 		_ = c.write(&sdkrpc.Response{ID: req.ID, Error: &sdkrpc.Error{
 			Code: codeBusy,
 			Message: fmt.Sprintf(
-				"%d requests are already waiting for an answer; nothing was done; try again later",
-				maxCalls,
+				"%d requests are already waiting for an answer; nothing was done; try again later", maxCalls,
 			),
 		}})
 		return false

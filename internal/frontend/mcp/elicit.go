@@ -38,8 +38,7 @@ const policyAsk = string(settle.Ask)
 func (t *task) ask(_ context.Context, q asker.Question) asker.Asked {
 	if !t.client.asks() {
 		return asker.Nobody(
-			policyAsk,
-			"the policy is ask, and no person can be asked: the client takes no elicitations",
+			policyAsk, "the policy is ask, and no person can be asked: the client takes no elicitations",
 		)
 	}
 	return asker.Await(func(ctx context.Context) (asker.Answer, error) {

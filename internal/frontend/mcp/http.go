@@ -43,16 +43,9 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	l.Limits = l.WithDefaults()
-	l.Sessions, l.BodyBytes, l.SessionTimeout = cmp.Or(
-		l.Sessions,
-		1024,
-	), cmp.Or(
-		l.BodyBytes,
-		maxLine,
-	), cmp.Or(
-		l.SessionTimeout,
-		time.Hour,
-	)
+	l.Sessions, l.BodyBytes, l.SessionTimeout = cmp.Or(l.Sessions, 1024), cmp.Or(
+		l.BodyBytes, maxLine,
+	), cmp.Or(l.SessionTimeout, time.Hour)
 	return l
 }
 
@@ -108,8 +101,7 @@ func (f *Frontend) leave(session string) {
 	for _, e := range c.tasks.Close() {
 		wg.Go(
 			scope.Shield(
-				scope.Log(f.Logger, nil, "ending a request panicked"),
-				func() { e.Request.end(context.Background()) },
+				scope.Log(f.Logger, nil, "ending a request panicked"), func() { e.Request.end(context.Background()) },
 			),
 		) // ends with the turn
 	}

@@ -47,9 +47,7 @@ func targetIn(s *assemble.Opened) (t target, running bool) {
 // interrupt is the tool. It is answered when the turn has ended, or at once if
 // nothing runs.
 func (f *Frontend) interrupt(
-	ctx context.Context,
-	req *sdk.CallToolRequest,
-	in interruptInput,
+	ctx context.Context, req *sdk.CallToolRequest, in interruptInput,
 ) (*sdk.CallToolResult, *interruptResult, error) {
 	c := f.client(req.Session)
 	targets, err := f.targets(ctx, c, in.Session)

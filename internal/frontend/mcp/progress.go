@@ -63,10 +63,7 @@ func (p *progress) take(e event.Event) {
 		p.say(
 			e,
 			fmt.Sprintf(
-				"session %s: turn %s started with %s",
-				e.Session,
-				e.Turn,
-				strings.Trim(d.Provider+"/"+d.Model, "/"),
+				"session %s: turn %s started with %s", e.Session, e.Turn, strings.Trim(d.Provider+"/"+d.Model, "/"),
 			),
 		)
 		p.activity = "waiting for the model"
@@ -75,8 +72,7 @@ func (p *progress) take(e event.Event) {
 			p.say(
 				e,
 				fmt.Sprintf(
-					"trying again in %v: %s",
-					(time.Duration(*d.RetryIn)*time.Millisecond).Round(time.Millisecond),
+					"trying again in %v: %s", (time.Duration(*d.RetryIn)*time.Millisecond).Round(time.Millisecond),
 					d.Failure.Message,
 				),
 			)

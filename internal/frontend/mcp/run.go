@@ -18,9 +18,7 @@ import (
 
 // run is the tool: a turn in a new session.
 func (f *Frontend) run(
-	ctx context.Context,
-	req *sdk.CallToolRequest,
-	in runInput,
+	ctx context.Context, req *sdk.CallToolRequest, in runInput,
 ) (*sdk.CallToolResult, *result, error) {
 	spec, err := f.wish(in)
 	if err != nil {
@@ -44,9 +42,7 @@ func (f *Frontend) run(
 
 // reply is the tool: a turn in a session that there is.
 func (f *Frontend) reply(
-	ctx context.Context,
-	req *sdk.CallToolRequest,
-	in replyInput,
+	ctx context.Context, req *sdk.CallToolRequest, in replyInput,
 ) (*sdk.CallToolResult, *result, error) {
 	if in.Mode != "" && !knownMode(event.Mode(in.Mode)) {
 		return nil, nil, fmt.Errorf("cannot send an input of mode %q; queue, steer and replace are known", in.Mode)
@@ -100,8 +96,7 @@ func (f *Frontend) wish(in runInput) (assemble.SessionSpec, error) {
 	if wanted.Strictness() < configured.Strictness() {
 		return w, fmt.Errorf(
 			"cannot use the permission %q: the configured policy is %q, and a client can only choose a stricter one (ask, deny); --permission changes it",
-			in.Permission,
-			configured,
+			in.Permission, configured,
 		)
 	}
 	w.Settings["permission"] = in.Permission
@@ -123,11 +118,7 @@ func (f *Frontend) permission(dir string) (settle.Permission, error) {
 // do sends an input and follows its turn to the end. Without a result, the
 // input was not accepted.
 func (f *Frontend) do(
-	ctx context.Context,
-	req *sdk.CallToolRequest,
-	s *assemble.Opened,
-	prompt string,
-	schema map[string]any,
+	ctx context.Context, req *sdk.CallToolRequest, s *assemble.Opened, prompt string, schema map[string]any,
 	more ...settle.InputOption,
 ) (*sdk.CallToolResult, *result, error) {
 	if err := context.Cause(ctx); err != nil {

@@ -21,9 +21,7 @@ const defaultLimit = 50
 
 // status is the tool.
 func (f *Frontend) status(
-	_ context.Context,
-	_ *sdk.CallToolRequest,
-	in statusInput,
+	_ context.Context, _ *sdk.CallToolRequest, in statusInput,
 ) (*sdk.CallToolResult, *status, error) {
 	var out status
 	if s := f.Sessions.Get(in.Session); s != nil {
@@ -72,9 +70,7 @@ func statusOf(st event.State) status {
 
 // sessions is the tool.
 func (f *Frontend) sessions(
-	ctx context.Context,
-	_ *sdk.CallToolRequest,
-	in sessionsInput,
+	ctx context.Context, _ *sdk.CallToolRequest, in sessionsInput,
 ) (*sdk.CallToolResult, *sessions, error) {
 	if in.Limit < 0 {
 		return nil, nil, fmt.Errorf("cannot list %d sessions", in.Limit)

@@ -24,8 +24,7 @@ type task struct {
 // ctx is the request's: if the client cancels it, the turn is interrupted.
 func (t *task) follow(ctx context.Context) (*result, error) {
 	forget := context.AfterFunc(
-		ctx,
-		scope.Shield(scope.Log(t.face.Logger, nil, "giving up a task panicked"), func() { t.giveUp(ctx) }),
+		ctx, scope.Shield(scope.Log(t.face.Logger, nil, "giving up a task panicked"), func() { t.giveUp(ctx) }),
 	) // ends with the turn
 	defer forget()
 	stop := t.progress.beat(ctx)
@@ -71,7 +70,6 @@ func (t *task) end(ctx context.Context) {
 	}
 	// The turn's ending tells what came of it.
 	_, _ = t.opened.Interrupt(
-		context.WithoutCancel(ctx),
-		settle.Interruption{By: t.client.name(), Input: t.turn.Input()},
+		context.WithoutCancel(ctx), settle.Interruption{By: t.client.name(), Input: t.turn.Input()},
 	)
 }

@@ -31,8 +31,7 @@ func List(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) 
 		rows = append(rows, []string{
 			e.Session, e.Updated.Local().Format(time.DateTime), state(e) +
 				where(
-					dataDir,
-					e.Session,
+					dataDir, e.Session,
 				), terminal.Short(e.Model, maxCell), b.mark() + terminal.Short(e.Title, maxCell) +
 				ownWorktree(dataDir, e),
 		})

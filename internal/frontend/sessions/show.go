@@ -136,8 +136,7 @@ func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
 		t.ID,
 		terminal.Text(t.Cause.Error()),
 		strings.Join(
-			append([]string{terminal.Duration(t.EndedAt.Sub(t.StartedAt))}, transcript.Spent(t.Summary)...),
-			"; ",
+			append([]string{terminal.Duration(t.EndedAt.Sub(t.StartedAt))}, transcript.Spent(t.Summary)...), "; ",
 		),
 	)
 }
@@ -182,8 +181,7 @@ func ExportATIF(to io.Writer, dataDir, session string) error {
 		state, err := journal.Load(dataDir, session)
 		if errors.As(err, new(*journal.DamageError)) && state.Session != "" {
 			damaged = errors.Join(
-				damaged,
-				fmt.Errorf("session %s: %w; what comes before that is printed", session, err),
+				damaged, fmt.Errorf("session %s: %w; what comes before that is printed", session, err),
 			)
 			err = nil
 		}

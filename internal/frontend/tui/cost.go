@@ -51,8 +51,7 @@ func (u *UI) showCost(string) {
 			"    cost    "+cost)
 	}
 	lines = append(
-		lines, "",
-		"The providers count the tokens. Costs use their list prices, or the prices in your configuration.",
+		lines, "", "The providers count the tokens. Costs use their list prices, or the prices in your configuration.",
 	)
 	u.lines("Cost", lines)
 }
@@ -74,10 +73,7 @@ func (u *UI) showTimeline(string) {
 		lines = append(
 			lines,
 			fmt.Sprintf(
-				"%s  %s  %s",
-				t.StartedAt.Local().Format("2006-01-02 15:04:05"),
-				t.ID,
-				terminal.OneLine(textOf(t)),
+				"%s  %s  %s", t.StartedAt.Local().Format("2006-01-02 15:04:05"), t.ID, terminal.OneLine(textOf(t)),
 			),
 		)
 		stretches := stretchesOf(t, s.Host.Dir)

@@ -37,8 +37,7 @@ func changeRows(changes []toolview.Change, dir string, width, most int) (rows []
 				return append(
 					rows,
 					terminal.Clip(
-						terminal.Plain(fmt.Sprintf("  … %d more lines (Ctrl-T)", len(lines)-n), faint()),
-						width,
+						terminal.Plain(fmt.Sprintf("  … %d more lines (Ctrl-T)", len(lines)-n), faint()), width,
 					),
 				)
 			}

@@ -281,9 +281,7 @@ func askEntry(a *event.Approval) entry {
 			rows = append(
 				rows,
 				terminal.Wrap(
-					terminal.Plain(line, diff.style(line)),
-					width,
-					terminal.Indent{First: spaces(2), Rest: spaces(2)},
+					terminal.Plain(line, diff.style(line)), width, terminal.Indent{First: spaces(2), Rest: spaces(2)},
 				)...,
 			)
 		}

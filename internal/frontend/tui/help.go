@@ -73,8 +73,7 @@ func (u *UI) lines(name string, lines []string) {
 	u.openPager(name, func(width int) (rows []terminal.Line) {
 		for _, line := range lines {
 			rows = append(
-				rows,
-				terminal.Wrap(terminal.Plain(line, terminal.Style{}), width, terminal.Indent{Rest: spaces(4)})...,
+				rows, terminal.Wrap(terminal.Plain(line, terminal.Style{}), width, terminal.Indent{Rest: spaces(4)})...,
 			)
 		}
 		return rows

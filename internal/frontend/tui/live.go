@@ -101,9 +101,7 @@ func (u *UI) callRows(width int, now time.Time) (calls []terminal.Line) {
 				terminal.Clip(
 					terminal.Plain(
 						fmt.Sprintf(
-							"  agent %s works since %s: %s",
-							c.Child,
-							c.At.Local().Format(time.TimeOnly),
+							"  agent %s works since %s: %s", c.Child, c.At.Local().Format(time.TimeOnly),
 							terminal.Text(c.Title),
 						),
 						faint(),
@@ -218,8 +216,7 @@ func (u *UI) queueRows(width int) (rows []terminal.Line) {
 		rows = append(
 			rows,
 			terminal.Clip(
-				terminal.Plain("  Alt-↑ takes the last one back into the editor, /queue shows all", faint()),
-				width,
+				terminal.Plain("  Alt-↑ takes the last one back into the editor, /queue shows all", faint()), width,
 			),
 		)
 	}

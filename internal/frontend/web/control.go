@@ -37,8 +37,7 @@ func (s *Server) unended(err error, input string) error {
 	if input != "" {
 		detail = fmt.Sprintf(
 			"input %[2]q has not arrived within %[1]v, or its turn has not ended; if it arrives later, its turn is not interrupted",
-			s.Limits.AnswerTimeout,
-			input,
+			s.Limits.AnswerTimeout, input,
 		)
 	}
 	return newProblem(http.StatusGatewayTimeout, "timeout", detail)
@@ -69,9 +68,7 @@ func (s *Server) answerApproval(w http.ResponseWriter, r *http.Request) error {
 	}
 	if !slices.Contains(verdicts(), body.Verdict) {
 		return newProblem(
-			http.StatusBadRequest,
-			"verdict",
-			"the verdict is one of approved, approved_session, denied and aborted",
+			http.StatusBadRequest, "verdict", "the verdict is one of approved, approved_session, denied and aborted",
 		)
 	}
 	ctx, cancel := s.bounded(r)
@@ -98,9 +95,7 @@ func (s *Server) cancelCall(w http.ResponseWriter, r *http.Request) error {
 	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
 		if !session.CancelCall(r.PathValue("item"), client(r)) {
 			return newProblem(
-				http.StatusConflict,
-				"not-running",
-				"the call is not running: it has ended, or never existed",
+				http.StatusConflict, "not-running", "the call is not running: it has ended, or never existed",
 			)
 		}
 		reply(w, http.StatusNoContent, nil)

@@ -21,9 +21,7 @@ func (s *Server) decode(w http.ResponseWriter, r *http.Request, limit int64, v a
 	// A form of another site cannot send JSON without a preflight request.
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return newProblem(
-			http.StatusUnsupportedMediaType,
-			"media-type",
-			"the body must be JSON, with Content-Type: application/json",
+			http.StatusUnsupportedMediaType, "media-type", "the body must be JSON, with Content-Type: application/json",
 		)
 	}
 	if limit > s.Limits.BodyBytes && (r.ContentLength < 0 || r.ContentLength > s.Limits.BodyBytes) {

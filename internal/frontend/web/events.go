@@ -61,9 +61,7 @@ func (s *Server) subscribe() (leave func(), err error) {
 	if s.subscribers.Add(1) > int64(s.Limits.Subscribers) {
 		s.subscribers.Add(-1)
 		return nil, newProblem(
-			http.StatusServiceUnavailable,
-			"subscribers",
-			"there are too many subscribers; try again later",
+			http.StatusServiceUnavailable, "subscribers", "there are too many subscribers; try again later",
 		)
 	}
 	return func() { s.subscribers.Add(-1) }, nil

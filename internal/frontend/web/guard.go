@@ -53,9 +53,7 @@ func (s *Server) admit(r *http.Request, isAPI bool) error {
 		return newProblem(http.StatusForbidden, "origin", guard.OtherSite)
 	case !slices.Contains(methods(isAPI), r.Method):
 		return newProblem(
-			http.StatusMethodNotAllowed,
-			"method",
-			"use one of the methods "+strings.Join(methods(isAPI), ", "),
+			http.StatusMethodNotAllowed, "method", "use one of the methods "+strings.Join(methods(isAPI), ", "),
 		)
 	}
 	return s.enter(r, isAPI)

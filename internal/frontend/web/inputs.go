@@ -63,8 +63,7 @@ func (in newInput) options(by string) ([]settle.InputOption, error) {
 	}
 	if len(in.Input) > longestInputID {
 		return nil, newProblem(
-			http.StatusBadRequest,
-			"input-id",
+			http.StatusBadRequest, "input-id",
 			fmt.Sprintf("an input's id has at most %d bytes; nothing was done", longestInputID),
 		)
 	}
@@ -74,14 +73,12 @@ func (in newInput) options(by string) ([]settle.InputOption, error) {
 	for _, i := range in.Images {
 		if !slices.Contains(mediaTypes(), i.MediaType) || len(i.Data) == 0 {
 			return nil, newProblem(
-				http.StatusBadRequest,
-				"image",
+				http.StatusBadRequest, "image",
 				"an image has data, and a media_type that is one of image/png, image/jpeg, image/gif and image/webp",
 			)
 		}
 		options = append(
-			options,
-			settle.WithImages(event.Image{MediaType: string(i.MediaType), Data: i.Data, Name: i.Name}),
+			options, settle.WithImages(event.Image{MediaType: string(i.MediaType), Data: i.Data, Name: i.Name}),
 		)
 	}
 	return options, nil
@@ -117,8 +114,7 @@ func (s *Server) drop(w http.ResponseWriter, r *http.Request) error {
 		}
 		if !dropped {
 			return newProblem(
-				http.StatusConflict,
-				"not-waiting",
+				http.StatusConflict, "not-waiting",
 				"the input is not waiting: it is running, has run, was withdrawn, or never arrived",
 			)
 		}

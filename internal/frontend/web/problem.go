@@ -76,8 +76,7 @@ func problemOf(err error) *problem {
 		return newProblem(http.StatusNotFound, "no-job", err.Error())
 	case errors.As(err, &tooLarge):
 		return newProblem(
-			http.StatusRequestEntityTooLarge,
-			"too-large",
+			http.StatusRequestEntityTooLarge, "too-large",
 			"the request's body has more than "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes; nothing was done",
 		)
 	case errors.Is(err, settle.ErrClosed):

@@ -127,8 +127,7 @@ func (s *Server) rewind(w http.ResponseWriter, r *http.Request) error {
 		files = rewind.LeaveFiles
 	} else if s.Ceiling == settle.Deny && len(p.Changes()) > 0 {
 		return newProblem(
-			http.StatusForbidden,
-			"permission",
+			http.StatusForbidden, "permission",
 			"the user configured that nothing is changed here (permission deny); nothing was done; keep_files copies the session only",
 		)
 	}

@@ -207,9 +207,7 @@ func (s *Server) nothing(w http.ResponseWriter, r *http.Request) error {
 	}
 	if len(allowed) == 0 {
 		return newProblem(
-			http.StatusNotFound,
-			"path",
-			"there is nothing at this path; /api/openapi.json describes the API",
+			http.StatusNotFound, "path", "there is nothing at this path; /api/openapi.json describes the API",
 		)
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))

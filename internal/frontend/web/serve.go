@@ -27,8 +27,7 @@ func (s *Server) Serve(l net.Listener, stops <-chan stdio.Stop) error {
 	serving, stopServing := context.WithCancel(context.Background())
 	defer stopServing()
 	go scope.Shield(
-		scope.Log(s.Logger, nil, "closing idle sessions panicked"),
-		func() { s.closeIdle(serving) },
+		scope.Log(s.Logger, nil, "closing idle sessions panicked"), func() { s.closeIdle(serving) },
 	)() // ends when Serve returns
 	return guard.Serve(l, s.httpServer(), stdio.Shutdown{
 		Close:        s.Host.CloseFor,

@@ -159,8 +159,7 @@ func (s *Server) keptSnapshot(st event.State, id string) snapshot {
 	if out.Refuses = s.refusesDir(id, st.Host.Dir); out.Refuses == "" && !s.Take {
 		if free, err := journal.Free(s.DataDir, id); err == nil && !free {
 			out.Refuses = fmt.Sprintf(
-				"another process has session %q open; close it there, or start \"settle serve --take\"",
-				id,
+				"another process has session %q open; close it there, or start \"settle serve --take\"", id,
 			)
 		}
 	}
@@ -173,9 +172,7 @@ func (s *Server) refusesDir(id, dir string) string {
 		return ""
 	}
 	return fmt.Sprintf(
-		"session %q works in %q, and this server in %q; start \"settle serve\" there to continue it",
-		id,
-		dir,
+		"session %q works in %q, and this server in %q; start \"settle serve\" there to continue it", id, dir,
 		s.WorkDir,
 	)
 }

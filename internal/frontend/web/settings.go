@@ -119,9 +119,7 @@ func (s *Server) open(ctx context.Context, id string) (*settle.Session, error) {
 		return nil, err
 	}
 	opened, err := s.Sessions.Open(
-		ctx,
-		id,
-		assemble.SessionSpec{Dir: s.WorkDir, Settings: map[string]string{}, Agent: a},
+		ctx, id, assemble.SessionSpec{Dir: s.WorkDir, Settings: map[string]string{}, Agent: a},
 	)
 	switch {
 	case errors.Is(err, assemble.ErrOpen):
@@ -131,11 +129,7 @@ func (s *Server) open(ctx context.Context, id string) (*settle.Session, error) {
 	case len(mine.settings) > 0:
 		if err := s.Sessions.Choose(ctx, opened, mine.settings); err != nil { // it has worked before
 			s.Logger.Warn(
-				"cannot use the settings that were chosen for a session",
-				"session",
-				id,
-				"error",
-				s.mask(err.Error()),
+				"cannot use the settings that were chosen for a session", "session", id, "error", s.mask(err.Error()),
 			)
 		}
 	}

@@ -116,10 +116,7 @@ type record struct {
 // New returns a guard without records.
 func New() *Guard {
 	return &Guard{
-		lock: make(
-			chan struct{},
-			1,
-		),
+		lock:    make(chan struct{}, 1),
 		closing: make(chan struct{}),
 		limits:  limits{maxFolders, firstTimeout, lookTimeout, closeTimeout},
 		bases:   map[string]*os.Root{},
@@ -297,8 +294,7 @@ func (g *Guard) Close() error {
 func (g *Guard) extend(a Area) (fresh []string) {
 	if g.running > 0 { // a running command may have made it
 		a.Keep = slices.DeleteFunc(
-			slices.Clone(a.Keep),
-			func(path string) bool { return !g.kept(path) && g.changeable(path) },
+			slices.Clone(a.Keep), func(path string) bool { return !g.kept(path) && g.changeable(path) },
 		)
 	}
 	g.area.Hidden, g.area.Keep, g.area.Obeyed, g.area.Configs, g.area.Home = a.Hidden, a.Keep, a.Obeyed, a.Configs, a.Home
@@ -473,8 +469,7 @@ func (g *Guard) faults(path string, r *record) []fault {
 		}
 		target, _ := dir.Readlink(name)
 		faults = append(
-			faults,
-			fault{name, "its " + name + " is a link, or no ordinary file", "link " + name + " " + target},
+			faults, fault{name, "its " + name + " is a link, or no ordinary file", "link " + name + " " + target},
 		)
 		if g.look.mustEnd() {
 			break

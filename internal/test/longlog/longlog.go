@@ -185,10 +185,7 @@ func (w *writer) call() {
 	w.add(id, event.CallReady{Name: "shell", CallID: callID, Arguments: args})
 	w.add(id, event.CallStarted{Title: "go test"})
 	line := fmt.Sprintf(
-		"ok  \tgithub.com/example/project/internal/part%d\t0.%03ds  [item %s]\n",
-		w.turns,
-		w.items%1000,
-		id,
+		"ok  \tgithub.com/example/project/internal/part%d\t0.%03ds  [item %s]\n", w.turns, w.items%1000, id,
 	)
 	output := strings.Repeat(line, outputBytes/len(line))
 	for k := range outputDeltas {

@@ -34,9 +34,7 @@ const answerText = "The child says: " + Secret
 func (k *kin) spawn(ctx context.Context, call string, background bool, long time.Duration) error {
 	children := session.Children{Log: k.p.log, Redact: k.p.world.redactor, MaxRunning: 4, MaxTotal: 100}
 	b, err := children.ChildStarted(
-		ctx,
-		session.ChildCall{Item: call, Background: background},
-		event.ChildStarted{Session: "child", Title: Secret},
+		ctx, session.ChildCall{Item: call, Background: background}, event.ChildStarted{Session: "child", Title: Secret},
 	)
 	if err != nil {
 		return err

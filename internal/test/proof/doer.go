@@ -191,8 +191,5 @@ func (d doer) job(ctx context.Context) (string, error) {
 	return session.Jobs{
 		Log:    d.p.log,
 		Redact: d.p.world.redactor,
-	}.JobStarted(
-		ctx,
-		event.JobStarted{PID: 4242, Command: "serve " + Secret},
-	)
+	}.JobStarted(ctx, event.JobStarted{PID: 4242, Command: "serve " + Secret})
 }

@@ -88,17 +88,8 @@ func (d drawer) number(what string, from, to int) int {
 // long draws a time, from the shortest to a day.
 func (d drawer) long() time.Duration {
 	return pick(
-		d,
-		"time",
-		time.Millisecond,
-		100*time.Millisecond,
-		249*time.Millisecond,
-		250*time.Millisecond,
-		time.Second,
-		3*time.Second,
-		20*time.Second,
-		2*time.Minute,
-		20*time.Minute,
+		d, "time", time.Millisecond, 100*time.Millisecond, 249*time.Millisecond, 250*time.Millisecond, time.Second,
+		3*time.Second, 20*time.Second, 2*time.Minute, 20*time.Minute,
 	)
 }
 
@@ -112,10 +103,7 @@ func (d drawer) text() string {
 		"  spaces \n lines\t",
 		"ünïcödé 漢字 🙂 text",
 		"x"+Secret+"y "+Secret,
-		strings.Repeat(
-			"long ",
-			40,
-		),
+		strings.Repeat("long ", 40),
 		"[The turn was interrupted]",
 		`{"json": ["is", "text"]}`,
 		Secret[:12],
@@ -174,14 +162,7 @@ func (d drawer) answer() (a Answer) {
 		a.After = d.long()
 	}
 	a.Verdict = pick(
-		d,
-		"verdict",
-		event.Approved,
-		event.Approved,
-		event.Denied,
-		event.ApprovedSession,
-		event.ApprovalAborted,
-		"",
+		d, "verdict", event.Approved, event.Approved, event.Denied, event.ApprovedSession, event.ApprovalAborted, "",
 	)
 	return a
 }
@@ -192,14 +173,8 @@ func (d drawer) response() (r Response) {
 	}
 	if d.rarely() {
 		r.Stop = pick(
-			d,
-			"stop",
-			modeltest.StopMaxTokens,
-			modeltest.StopRefusal,
-			modeltest.StopPause,
-			modeltest.StopFilter,
-			modeltest.StopSequence,
-			modeltest.StopEndTurn,
+			d, "stop", modeltest.StopMaxTokens, modeltest.StopRefusal, modeltest.StopPause, modeltest.StopFilter,
+			modeltest.StopSequence, modeltest.StopEndTurn,
 		)
 	}
 	r.Items = many(d, "items", 5, d.item)
@@ -242,16 +217,7 @@ func (d drawer) fault() modeltest.Fault {
 	case modeltest.FaultStatus:
 		f.Status = pick(d, "status", 529, 429, 400, 401, 403, 404, 408, 409, 413, 422, 425, 500, 502, 503, 504)
 		f.RetryAfter = pick[modeltest.RetryAfter](
-			d,
-			"retry",
-			"",
-			"2",
-			"-5",
-			"soon",
-			"999999999",
-			"date 7s",
-			"ms 250",
-			"message 3s",
+			d, "retry", "", "2", "-5", "soon", "999999999", "date 7s", "ms 250", "message 3s",
 		)
 	case modeltest.FaultForeign, modeltest.FaultContentType:
 		f.ContentType, f.Body = "text/html", "<html></html>"
@@ -304,12 +270,7 @@ func (d drawer) place() modeltest.At {
 		return modeltest.WithinArguments(d.number("call", 1, 3))
 	}
 	return pick(
-		d,
-		"place",
-		modeltest.BeforeHeaders,
-		modeltest.AfterHeaders,
-		modeltest.AfterItems,
-		modeltest.BeforeEnd,
+		d, "place", modeltest.BeforeHeaders, modeltest.AfterHeaders, modeltest.AfterItems, modeltest.BeforeEnd,
 		modeltest.AfterEnd,
 	)
 }
@@ -321,24 +282,8 @@ func (d drawer) move() (m Move) {
 		m.After = d.long()
 	}
 	m.Do = pick(
-		d,
-		"deed",
-		Interrupt,
-		Send,
-		Send,
-		Crash,
-		Cancel,
-		Interrupt,
-		Close,
-		Drop,
-		Compact,
-		Hurry,
-		Fill,
-		Ruin,
-		Clock,
-		Account,
-		Reject,
-		Switch,
+		d, "deed", Interrupt, Send, Send, Crash, Cancel, Interrupt, Close, Drop, Compact, Hurry, Fill, Ruin, Clock,
+		Account, Reject, Switch,
 	)
 	switch {
 	case m.Do == Clock:
@@ -352,14 +297,7 @@ func (d drawer) move() (m Move) {
 			m.Text, m.Mode = append(
 				Plan{d.step()},
 				many(d, "steps", 3, d.step)...).String(),
-				pick(
-					d,
-					"mode",
-					"",
-					event.Steer,
-					event.Replace,
-					event.Queue,
-				)
+				pick(d, "mode", "", event.Steer, event.Replace, event.Queue)
 			break
 		}
 		m.Image = d.rarely()

@@ -107,10 +107,7 @@ func (m *machine) work(ctx context.Context, r executor.Request) (json.RawMessage
 	defer func() { // C7: it does not outlast the lease
 		if died, dead := host.diedAt(); dead && time.Since(died) > executor.DefaultLease+endMost {
 			m.world.broke(
-				"C7",
-				"call %s continued at the executor for %v after its host was killed",
-				r.Call,
-				time.Since(died),
+				"C7", "call %s continued at the executor for %v after its host was killed", r.Call, time.Since(died),
 			)
 		}
 	}()
@@ -325,8 +322,7 @@ func (p *process) hands(ctx context.Context, m *machine) (*executor.Remote, erro
 	epoch := m.epoch
 	m.mu.Unlock()
 	r, err := executor.NewRemote(
-		ctx,
-		executor.RemoteConfig{Dial: m.dial(p), Settle: "proof", Session: "s", Epoch: epoch, Notice: p.reach.tell},
+		ctx, executor.RemoteConfig{Dial: m.dial(p), Settle: "proof", Session: "s", Epoch: epoch, Notice: p.reach.tell},
 	)
 	if err != nil {
 		return nil, err

@@ -28,8 +28,7 @@ func (p *process) hooked(seed int) *hooks.Set {
 	} //nolint:gosec // it is to be the same again
 	for n, e := range event.HookEvents() {
 		c.Hooks = append(
-			c.Hooks,
-			run.Hook{Event: e, Command: "first " + Secret, Timeout: 20 * time.Second, Own: n%2 == 0},
+			c.Hooks, run.Hook{Event: e, Command: "first " + Secret, Timeout: 20 * time.Second, Own: n%2 == 0},
 		)
 		if e.Gate() {
 			c.Hooks = append(c.Hooks, run.Hook{Event: e, Command: "second", Own: true})

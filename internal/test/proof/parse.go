@@ -42,8 +42,7 @@ func (s *Script) statement(w *words) {
 	case "compact":
 		s.Compact = turn.Compaction(w.word("how"))
 		if !slices.Contains(
-			[]turn.Compaction{turn.CompactionOff, turn.CompactionMechanical, turn.CompactionAuto},
-			s.Compact,
+			[]turn.Compaction{turn.CompactionOff, turn.CompactionMechanical, turn.CompactionAuto}, s.Compact,
 		) {
 			w.fail("nobody compacts %q", s.Compact)
 		}

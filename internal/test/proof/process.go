@@ -92,10 +92,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 
 func (p *process) turn(set setting, tools *tool.Set) turn.Config {
 	modelConfig, system := set.wire.Model(
-		p.world.server.Client(),
-		p.world.script.model(),
-		set.window,
-		set.limits.Stall,
+		p.world.server.Client(), p.world.script.model(), set.window, set.limits.Stall,
 	), p.world.script.system()
 	modelConfig.ToolSearch = p.world.script.Searches && set.wire.searches()
 	if p.world.script.Families {

@@ -75,9 +75,7 @@ func (w *world) log(c contract.Checker) {
 // knows reports whether the input is in the log.
 func (w *world) knows(input string) bool {
 	for n := 1; n <= w.disk.len(); n++ {
-		if raw := w.disk.record(
-			uint64(n),
-		); bytes.Contains(raw, []byte(`"input.accepted"`)) &&
+		if raw := w.disk.record(uint64(n)); bytes.Contains(raw, []byte(`"input.accepted"`)) &&
 			bytes.Contains(raw, []byte(`"input":"`+input+`"`)) {
 			return true
 		}

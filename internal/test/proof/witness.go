@@ -52,16 +52,11 @@ func (w witness) see(s event.State, a *event.Attempt, r model.Request) {
 	world, attempt := w.process.world, a.ID
 	sent := contract.Request{Attempt: attempt, Basis: asJSON(r.System) + asJSON(r.Tools), Items: itemsOf(r)}
 	complete := history.Request(s, w.target, w.system, r.Tools)
-	if items := itemsOf(
-		complete.Request,
-	); a.Start.Purpose == "" && !slices.Equal(items, sent.Items) || complete.System != r.System ||
-		string(complete.Schema) != string(r.Schema) {
+	if items := itemsOf(complete.Request); a.Start.Purpose == "" && !slices.Equal(items, sent.Items) ||
+		complete.System != r.System || string(complete.Schema) != string(r.Schema) {
 		world.broke(
-			"C21",
-			"attempt %s is sent another request than is made of the whole log:\nsent: %s\nlog:  %s",
-			attempt,
-			sent.Items,
-			items,
+			"C21", "attempt %s is sent another request than is made of the whole log:\nsent: %s\nlog:  %s", attempt,
+			sent.Items, items,
 		)
 	}
 	world.mu.Lock()

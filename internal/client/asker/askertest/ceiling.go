@@ -38,9 +38,7 @@ func (c Ceiling) Configure(t *testing.T, home string) {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(
-		filepath.Join(dir, "config.toml"),
-		[]byte("permission = '"+c.User+"'\n"),
-		0o600,
+		filepath.Join(dir, "config.toml"), []byte("permission = '"+c.User+"'\n"), 0o600,
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -52,10 +50,7 @@ func (c Ceiling) Check(t *testing.T, dir string, asked int) {
 	_, err := os.Stat(filepath.Join(dir, Made))
 	if runs := err == nil; runs != c.Runs || (asked > 0) != c.Asked {
 		t.Errorf(
-			"the user configured %q, the client wished for everything: asked %d times, ran: %v",
-			c.User,
-			asked,
-			runs,
+			"the user configured %q, the client wished for everything: asked %d times, ran: %v", c.User, asked, runs,
 		)
 	}
 }

@@ -54,11 +54,7 @@ func (s *Server) initialize(r *jsonrpc.Request) {
 	}
 	r.Reply(object{
 		"userAgent": fmt.Sprintf(
-			"settle/%s (%s; %s) (%s; %s)",
-			s.Version,
-			runtime.GOOS,
-			runtime.GOARCH,
-			p.ClientInfo.Name,
+			"settle/%s (%s; %s) (%s; %s)", s.Version, runtime.GOOS, runtime.GOARCH, p.ClientInfo.Name,
 			p.ClientInfo.Version,
 		),
 		"codexHome":      home,
@@ -182,13 +178,7 @@ func listModel(full string, table catalog.Table, own string, isDefault bool) obj
 		"serviceTiers":              []string{},
 	}
 	setNull(
-		out,
-		"upgrade",
-		"upgradeInfo",
-		"availabilityNux",
-		"modelSpecialty",
-		"multiAgentVersion",
-		"defaultServiceTier",
+		out, "upgrade", "upgradeInfo", "availabilityNux", "modelSpecialty", "multiAgentVersion", "defaultServiceTier",
 		"availableAccessPrograms",
 	)
 	return out

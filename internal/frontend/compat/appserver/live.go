@@ -110,8 +110,7 @@ func (l *loadedThread) answer(e event.Event, t *translator) {
 			l.replyTurn(m.Entry, t.turn(m.Turn, notLoaded))
 		case pending.Held:
 			l.refuse(
-				m.Entry,
-				"the input is held, since the turn before it ended (%s); it will run with the next one",
+				m.Entry, "the input is held, since the turn before it ended (%s); it will run with the next one",
 				m.Cause.Reason,
 			)
 		case pending.Dropped:
@@ -190,10 +189,7 @@ func (l *loadedThread) running() *event.Turn {
 
 // submit sends an input. The sender is answered when a turn takes it.
 func (l *loadedThread) submit(
-	ctx context.Context,
-	r *sender,
-	clientID, text string,
-	o ...settle.InputOption,
+	ctx context.Context, r *sender, clientID, text string, o ...settle.InputOption,
 ) (*pending.Entry[*sender], error) {
 	if clientID != "" {
 		known := false
@@ -219,11 +215,7 @@ func (l *loadedThread) submit(
 // steer sends an input that joins the turn. The sender is answered at once if
 // that turn still runs then; else, when another one takes the input.
 func (l *loadedThread) steer(
-	ctx context.Context,
-	t *event.Turn,
-	r *sender,
-	clientID, text string,
-	o ...settle.InputOption,
+	ctx context.Context, t *event.Turn, r *sender, clientID, text string, o ...settle.InputOption,
 ) error {
 	entry, err := l.submit(ctx, r, clientID, text, append(o, settle.WithMode(event.Steer))...)
 	if err != nil {

@@ -24,9 +24,7 @@ func (s *Server) open(ctx context.Context, id, dir string, p setup) (*loadedThre
 	}
 	policy := assemble.NewPolicy(rights.Mode(s.Sessions.Base.Getenv("TMPDIR")))
 	model, effort, err := s.model(
-		dir,
-		cmp.Or(p.Model, p.text("model"), p.lastModel),
-		p.ModelProvider,
+		dir, cmp.Or(p.Model, p.text("model"), p.lastModel), p.ModelProvider,
 		cmp.Or(p.text("model_reasoning_effort"), p.lastEffort),
 	)
 	if err != nil {
@@ -40,8 +38,7 @@ func (s *Server) open(ctx context.Context, id, dir string, p setup) (*loadedThre
 	servers := newServerStates()
 	spec := assemble.SessionSpec{Dir: dir, Settings: settings, Options: func(a *assemble.Options) {
 		a.Policy, a.System, a.Append = policy, p.BaseInstructions, cmp.Or(
-			p.DeveloperInstructions,
-			p.text("developer_instructions"),
+			p.DeveloperInstructions, p.text("developer_instructions"),
 		)
 		a.Seen = servers.seen
 		s.bring(a, dir, p)
@@ -170,10 +167,7 @@ func (l *loadedThread) change(ctx context.Context, requested codex.AskedRights, 
 	rights = rights.Within(user)
 	now := l.opened.Model()
 	name, effort, err = l.s.model(
-		l.opened.Spec.Dir,
-		cmp.Or(name, now.FullName()),
-		now.ProviderName,
-		cmp.Or(effort, now.Effort),
+		l.opened.Spec.Dir, cmp.Or(name, now.FullName()), now.ProviderName, cmp.Or(effort, now.Effort),
 	)
 	if err != nil {
 		return err
@@ -263,16 +257,8 @@ func (s *Server) listedThread(e catalogue.Entry) object {
 		"turns":      []object{},
 	}
 	setNull(
-		out,
-		"reasoningEffort",
-		"forkedFromId",
-		"parentThreadId",
-		"projectId",
-		"originator",
-		"threadSource",
-		"agentNickname",
-		"agentRole",
-		"gitInfo",
+		out, "reasoningEffort", "forkedFromId", "parentThreadId", "projectId", "originator", "threadSource",
+		"agentNickname", "agentRole", "gitInfo",
 	)
 	return out
 }

@@ -115,8 +115,7 @@ func read(parts []userInput, dir string) (text string, images []event.Image, err
 			texts = append(texts, fmt.Sprintf("[@%s](%s)", p.Name, p.Path))
 		default:
 			return "", nil, invalid(
-				"input %d is of type %q, which settle does not take; it takes text, image, localImage and mention",
-				n+1,
+				"input %d is of type %q, which settle does not take; it takes text, image, localImage and mention", n+1,
 				p.Type,
 			)
 		}

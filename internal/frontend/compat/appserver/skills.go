@@ -56,10 +56,7 @@ func (l *loadedThread) withSkills(parts []userInput) ([]userInput, error) {
 			if found.Skills == nil {
 				found = l.opened.Agent.Skills()
 			}
-			if s, ok := skills.Named(
-				found.Skills,
-				p.Name,
-			); ok && s.User &&
+			if s, ok := skills.Named(found.Skills, p.Name); ok && s.User &&
 				(p.Path == "" || p.Path == s.Path || p.Path == s.Dir) {
 				loaded, err := s.Load()
 				if err != nil {
@@ -87,10 +84,7 @@ func (l *loadedThread) read(parts []userInput) (text string, images []event.Imag
 // expanded calls then with the expansion of a text, and returns its result. If a server
 // must be asked, the lane does not wait for it: then is called there later.
 func (l *loadedThread) expanded(
-	ctx context.Context,
-	r *jsonrpc.Request,
-	text string,
-	then func(text string, images []event.Image) error,
+	ctx context.Context, r *jsonrpc.Request, text string, then func(text string, images []event.Image) error,
 ) error {
 	source := commands.Expansion{Source: l.opened.Commands()}
 	if !commands.Async(text) {

@@ -119,9 +119,7 @@ func (s *Server) resumed(ctx context.Context, p setup) (*loadedThread, error) {
 				object{
 					"threadId": p.ThreadID,
 					"message": fmt.Sprintf(
-						"The thread continues with the model %s: %v",
-						reopened.opened.Model().FullName(),
-						err,
+						"The thread continues with the model %s: %v", reopened.opened.Model().FullName(), err,
 					),
 				},
 			})

@@ -217,8 +217,7 @@ func (t *translator) itemEnded(c transcript.Change) []note {
 		out = append(out, t.begins(c, begun))
 	case isChange:
 		out = append(
-			out,
-			t.ofTurn(c, "item/fileChange/patchUpdated", object{"itemId": c.Item.ID, "changes": item["changes"]}),
+			out, t.ofTurn(c, "item/fileChange/patchUpdated", object{"itemId": c.Item.ID, "changes": item["changes"]}),
 		)
 	}
 	return append(out, t.ends(c, item))
@@ -239,8 +238,7 @@ func (t *translator) attemptEnded(c transcript.Change) []note {
 	if d.Failure != nil && d.RetryIn != nil {
 		err := failed(d.Failure)
 		err.Message = fmt.Sprintf(
-			"%s; trying again in %s",
-			err.Message,
+			"%s; trying again in %s", err.Message,
 			(time.Duration(*d.RetryIn) * time.Millisecond).Round(100*time.Millisecond),
 		)
 		out = append(out, t.ofTurn(c, "error", object{"error": err, "willRetry": true}))
@@ -258,8 +256,7 @@ func (t *translator) turnEnded(c transcript.Change) []note {
 	}
 	return append(
 		t.statusNotes(threadStatus{kind: "systemError"}),
-		t.ofTurn(c, "error", object{"error": err, "willRetry": false}),
-		ended,
+		t.ofTurn(c, "error", object{"error": err, "willRetry": false}), ended,
 	)
 }
 

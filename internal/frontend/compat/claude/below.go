@@ -41,9 +41,7 @@ type below struct {
 }
 
 func newBelow(
-	ctx context.Context,
-	events func(context.Context, string) iter.Seq2[event.Event, error],
-	panicked func(error),
+	ctx context.Context, events func(context.Context, string) iter.Seq2[event.Event, error], panicked func(error),
 ) *below {
 	b := &below{events: events, panicked: panicked, kids: map[string][]chan struct{}{}}
 	b.life, b.end = context.WithCancel(ctx)

@@ -55,9 +55,7 @@ func (d *driver) send(request map[string]any) mcp.Await {
 
 // await waits for the answer to a request.
 func (d *driver) await(
-	ctx context.Context,
-	e *pending.Entry[chan<- clientReply],
-	reply <-chan clientReply,
+	ctx context.Context, e *pending.Entry[chan<- clientReply], reply <-chan clientReply,
 ) (json.RawMessage, error) {
 	if e == nil {
 		return nil, errInputClosed

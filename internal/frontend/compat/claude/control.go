@@ -153,8 +153,7 @@ func (d *driver) initialize(id string, raw json.RawMessage) (any, error) {
 	for _, unused := range d.hooks.set(r.Hooks) {
 		d.warn(
 			fmt.Sprintf(
-				"hooks for %s are not called: settle supports PreToolUse, PostToolUse and PostToolUseFailure",
-				unused,
+				"hooks for %s are not called: settle supports PreToolUse, PostToolUse and PostToolUseFailure", unused,
 			),
 		)
 	}
@@ -207,8 +206,7 @@ func (d *driver) adopt(r initializeRequest, out map[string]any) error {
 		d.Schema = string(r.Schema)
 	}
 	if system := slices.DeleteFunc(
-		r.System,
-		func(part string) bool { return part == "" || part == systemBoundary },
+		r.System, func(part string) bool { return part == "" || part == systemBoundary },
 	); len(
 		system,
 	) > 0 {
@@ -300,11 +298,7 @@ func (d *driver) interrupt(id string, cancelQueued bool) (any, error) {
 // interrupted answers an interrupt when the result of its turn was sent, or the result of
 // a prompt that starts no turn.
 func (d *driver) interrupted(
-	id string,
-	target *pending.Entry[*prompt],
-	receipt map[string]any,
-	o settle.Outcome,
-	err error,
+	id string, target *pending.Entry[*prompt], receipt map[string]any, o settle.Outcome, err error,
 ) {
 	if o.Cause != nil {
 		receipt["outcome"], receipt["reason"] = o.Cause.Outcome, o.Cause.Reason

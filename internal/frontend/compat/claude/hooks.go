@@ -214,12 +214,7 @@ func (d *driver) hooked(c toolCall, was settle.Judgement, w verdict) (answer ask
 
 // hook calls a hook, bounded.
 func (d *driver) hook(
-	ctx context.Context,
-	kind string,
-	m matcher,
-	callback string,
-	c toolCall,
-	more map[string]any,
+	ctx context.Context, kind string, m matcher, callback string, c toolCall, more map[string]any,
 ) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, m.bound(), errors.New(kind+" did not answer in time"))
 	defer cancel()
@@ -235,8 +230,7 @@ func (d *driver) hook(
 	}
 	maps.Copy(input, more)
 	return d.call(
-		ctx,
-		map[string]any{"subtype": "hook_callback", "callback_id": callback, "input": input, "tool_use_id": c.id},
+		ctx, map[string]any{"subtype": "hook_callback", "callback_id": callback, "input": input, "tool_use_id": c.id},
 	)
 }
 

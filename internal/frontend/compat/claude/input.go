@@ -106,8 +106,7 @@ func content(raw json.RawMessage) (*prompt, error) {
 			texts = append(texts, strings.TrimSpace(b.Title+"\n"+b.Source.Data))
 		default:
 			return nil, fmt.Errorf(
-				"cannot use a block of type %q with a source of type %q: send text, or images in base64",
-				b.Type,
+				"cannot use a block of type %q with a source of type %q: send text, or images in base64", b.Type,
 				b.Source.Type,
 			)
 		}

@@ -105,10 +105,7 @@ type apiUsage struct {
 // the rest of the input.
 func usageOf(u event.Usage) *apiUsage {
 	return &apiUsage{
-		Input: max(
-			0,
-			u.Input-u.CacheRead-u.CacheWrite,
-		),
+		Input:      max(0, u.Input-u.CacheRead-u.CacheWrite),
 		CacheWrite: u.CacheWrite,
 		CacheRead:  u.CacheRead,
 		Output:     u.Output,

@@ -91,8 +91,7 @@ func (d *driver) rules() {
 	allowed, denied := rulesFor(settle.Allow, specs(d.Allowed...)), rulesFor(settle.Deny, specs(d.Disallowed...))
 	scoped := func(r config.Rule) bool { return r.Pattern == "" && slices.Contains(denied.whole, r.Tool) }
 	d.policy.flagRules = slices.Concat(
-		allowed.rules,
-		slices.DeleteFunc(denied.rules, scoped),
+		allowed.rules, slices.DeleteFunc(denied.rules, scoped),
 	) // what is not offered needs no rule
 	d.policy.dirs = d.AddDirs
 	if c := d.policy.ceiling; len(allowed.rules) > 0 && (c == settle.Ask || c == settle.Deny) {
@@ -250,8 +249,7 @@ func (d *driver) startFollowing() {
 	d.window.Store(int64(d.session.Agent.Session.Model.Window))
 	d.following = true
 	go scope.Shield(
-		d.panicked,
-		func() { d.follow(t, t.log.State().Seq) },
+		d.panicked, func() { d.follow(t, t.log.State().Seq) },
 	)() // ends when the session is closed; loop waits for it
 }
 
@@ -264,9 +262,7 @@ func (d *driver) setModel(name string) error {
 	r, err := d.Sessions.Settings(d.Dir, d.settings(nil))
 	if err == nil {
 		err = d.Sessions.Choose(
-			context.WithoutCancel(d.ctx),
-			d.session,
-			map[string]string{"model": modelName(name, r.Providers)},
+			context.WithoutCancel(d.ctx), d.session, map[string]string{"model": modelName(name, r.Providers)},
 		)
 	}
 	if err != nil {

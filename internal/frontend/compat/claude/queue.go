@@ -148,8 +148,7 @@ func (d *driver) submit(e *pending.Entry[*prompt]) error {
 		var refused context.CancelFunc
 		p.fetched, refused = context.WithCancel(context.WithoutCancel(d.ctx))
 		go scope.Shield(
-			d.panicked,
-			func() { d.submitLater(e, refused, options) },
+			d.panicked, func() { d.submitLater(e, refused, options) },
 		)() // ends with the answer of a server, with an interrupt, or with the session
 		return nil
 	}

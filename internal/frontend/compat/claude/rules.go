@@ -173,16 +173,13 @@ func (p *policy) set(name string) error {
 	m, ok := modes()[name]
 	if !ok {
 		return fmt.Errorf(
-			"settle has no permission mode %q; its modes are %s",
-			name,
-			strings.Join(names(modes()), ", "),
+			"settle has no permission mode %q; its modes are %s", name, strings.Join(names(modes()), ", "),
 		)
 	}
 	if !assemble.Within(p.ceiling, m) {
 		return fmt.Errorf(
 			"the permission mode %q allows more than the user configured (permission %q); a client can only choose a stricter one",
-			name,
-			p.ceiling,
+			name, p.ceiling,
 		)
 	}
 	p.mode = name

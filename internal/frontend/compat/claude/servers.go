@@ -202,9 +202,7 @@ func (d *driver) askServers(then func()) bool {
 				} else {
 					d.warn(
 						fmt.Sprintf(
-							"the MCP server %q in the client did not say which tools it has: %v",
-							r.Server.Name,
-							r.Err,
+							"the MCP server %q in the client did not say which tools it has: %v", r.Server.Name, r.Err,
 						),
 					)
 				}
@@ -254,8 +252,7 @@ func (d *driver) bring(o *assemble.Options) {
 	}
 	for _, name := range d.OwnServers {
 		o.Servers = append(
-			o.Servers,
-			mcp.Server{Name: name, Relay: d.servers.relays[name], Catalogue: d.servers.asked[name]},
+			o.Servers, mcp.Server{Name: name, Relay: d.servers.relays[name], Catalogue: d.servers.asked[name]},
 		)
 	}
 }

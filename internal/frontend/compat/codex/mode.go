@@ -65,9 +65,7 @@ func Mode(s Sandbox, a Approval, writable []string, by string) assemble.Mode {
 		}
 		if a == Never {
 			m.Rules = append(
-				m.Rules,
-				assemble.Allow("shell", "", by),
-				assemble.Allow("job", "", by),
+				m.Rules, assemble.Allow("shell", "", by), assemble.Allow("job", "", by),
 				assemble.Allow("read", "/**", by),
 			)
 		}

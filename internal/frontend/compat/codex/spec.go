@@ -108,9 +108,7 @@ func (w *Spec) model(f Flags, all overrides, known Known) error {
 	case name != "" && !known.has(name):
 		return fmt.Errorf(
 			"there is no provider %q: define it with -c model_providers.%s.base_url=URL, or in settle's configuration under [providers.%s]",
-			name,
-			name,
-			name,
+			name, name, name,
 		)
 	}
 	if model == "" {
@@ -161,9 +159,7 @@ func (w *Spec) provider(name, model string, def overrides, known Known) error {
 	address := def.text("base_url")
 	if _, err := url.Parse(address); err != nil || address == "" {
 		return fmt.Errorf(
-			"cannot use the provider %q: -c model_providers.%s.base_url is missing or no address",
-			name,
-			name,
+			"cannot use the provider %q: -c model_providers.%s.base_url is missing or no address", name, name,
 		)
 	}
 	if model == "" {

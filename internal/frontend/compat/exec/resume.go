@@ -30,8 +30,7 @@ func Read(words []string, last bool, dash int) (Arguments, error) {
 	case "resume":
 	case "fork", "review":
 		return Arguments{}, fmt.Errorf(
-			"settle has no \"exec %s\"; a prompt that is one word goes behind \"--\"",
-			command,
+			"settle has no \"exec %s\"; a prompt that is one word goes behind \"--\"", command,
 		)
 	default:
 		if last {

@@ -45,9 +45,7 @@ func (s *Server) shell() shell {
 	names := map[string]bool{"bash": true, "zsh": true, "sh": true, "dash": true}
 	for _, path := range []string{s.options.Shell, "/bin/bash", "/usr/bin/bash", "/bin/zsh", "/bin/sh"} {
 		name := filepath.Base(path)
-		if info, err := os.Stat(
-			path,
-		); err == nil && filepath.IsAbs(path) && names[name] &&
+		if info, err := os.Stat(path); err == nil && filepath.IsAbs(path) && names[name] &&
 			info.Mode().Perm()&0o111 != 0 {
 			if name == "dash" {
 				name = "sh"

@@ -356,10 +356,7 @@ func (c *conn) terminate(_ context.Context, params struct {
 		defer cancel()
 		if left := p.end(ctx, proc.DefaultGrace); len(left) > 0 {
 			return nil, fmt.Errorf(
-				"cannot end %d processes; the first is %d: %s",
-				len(left),
-				left[0].PID,
-				left[0].Command,
+				"cannot end %d processes; the first is %d: %s", len(left), left[0].PID, left[0].Command,
 			)
 		}
 		return terminated{running}, nil

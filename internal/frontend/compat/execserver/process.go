@@ -189,10 +189,7 @@ func (p *process) trouble() *string {
 	switch {
 	case len(p.left) > 0:
 		text = fmt.Sprintf(
-			"%d processes could not be ended, the first is %d: %s",
-			len(p.left),
-			p.left[0].PID,
-			p.left[0].Command,
+			"%d processes could not be ended, the first is %d: %s", len(p.left), p.left[0].PID, p.left[0].Command,
 		)
 	case p.dropped > 0:
 		text = fmt.Sprintf("%d bytes of output were dropped after the request to end the process", p.dropped)

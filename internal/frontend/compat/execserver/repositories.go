@@ -53,10 +53,7 @@ func (s *Server) judgeRepositories(ctx context.Context) string {
 	var found []string
 	for _, f := range s.repositories.Check(ctx) {
 		s.options.Logger.WarnContext(
-			ctx,
-			"a sandboxed command left something that git would run or obey",
-			"finding",
-			f.String(),
+			ctx, "a sandboxed command left something that git would run or obey", "finding", f.String(),
 		)
 		found = append(found, f.String())
 	}

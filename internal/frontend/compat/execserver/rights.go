@@ -211,11 +211,8 @@ func (r rights) may(path string) access {
 		if !disk.Within(g.path, path) {
 			continue
 		}
-		if longer := cmp.Compare(
-			len(g.path),
-			len(best.path),
-		); longer > 0 ||
-			longer == 0 && (best.path == "" || g.access < best.access) {
+		if longer := cmp.Compare(len(g.path), len(best.path)); longer > 0 || longer == 0 &&
+			(best.path == "" || g.access < best.access) {
 			best = g
 		}
 	}

@@ -35,16 +35,9 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.ResumeTimeout = max(0, cmp.Or(o.ResumeTimeout, 30*time.Second))
-	o.PingDelay, o.PingTimeout, o.ProbeTimeout = cmp.Or(
-		o.PingDelay,
-		30*time.Second,
-	), cmp.Or(
-		o.PingTimeout,
-		time.Minute,
-	), cmp.Or(
-		o.ProbeTimeout,
-		time.Second,
-	)
+	o.PingDelay, o.PingTimeout, o.ProbeTimeout = cmp.Or(o.PingDelay, 30*time.Second), cmp.Or(
+		o.PingTimeout, time.Minute,
+	), cmp.Or(o.ProbeTimeout, time.Second)
 	o.TempDir = cmp.Or(o.TempDir, "/tmp")
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -214,14 +214,12 @@ func environment(ours []string, policy *envPolicy, given map[string]string) ([]s
 		case "all", "core", "none":
 		default:
 			return nil, invalidParams(
-				"unknown inheritance %q of the environment, expected \"all\", \"core\" or \"none\"",
-				policy.Inherit,
+				"unknown inheritance %q of the environment, expected \"all\", \"core\" or \"none\"", policy.Inherit,
 			)
 		}
 		maps.Copy(all, policy.Set)
 		maps.DeleteFunc(
-			all,
-			func(name, _ string) bool { return len(policy.IncludeOnly) > 0 && !matches(policy.IncludeOnly, name) },
+			all, func(name, _ string) bool { return len(policy.IncludeOnly) > 0 && !matches(policy.IncludeOnly, name) },
 		)
 	}
 	maps.Copy(all, given)

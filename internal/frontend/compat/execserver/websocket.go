@@ -167,8 +167,7 @@ func (s *Server) connect(ctx context.Context, address *url.URL, header http.Head
 	// No proxy, and no redirect to another server: the token goes where the user said.
 	client := egress.SameServer(&http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{}).DialContext}})
 	c, answer, err := websocket.Dial(
-		ask,
-		address.String(),
+		ask, address.String(),
 		&websocket.DialOptions{HTTPClient: client, HTTPHeader: header, CompressionMode: websocket.CompressionDisabled},
 	)
 	if answer != nil && answer.Body != nil {

@@ -87,9 +87,7 @@ func (o *overlay) add() error {
 		}
 		name := entry.Name()
 		if entry.IsDir() {
-			if _, err := os.Stat(
-				filepath.Join(path, "go.mod"),
-			); path != o.root &&
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); path != o.root &&
 				(err == nil || name == "testdata" || strings.HasPrefix(name, ".")) {
 				return filepath.SkipDir
 			}

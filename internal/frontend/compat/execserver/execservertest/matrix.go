@@ -54,9 +54,7 @@ func (m Matrix) Survivors(t testing.TB) map[string]map[string]int {
 			}
 			dir := t.(interface{ TempDir() string }).TempDir()
 			mark := fmt.Sprintf("matrix-%d-%s-%s", os.Getpid(), filepath.Base(filepath.Dir(dir)), filepath.Base(dir))
-			if self, err := filepath.EvalSymlinks(
-				"/proc/self/exe",
-			); err != nil ||
+			if self, err := filepath.EvalSymlinks("/proc/self/exe"); err != nil ||
 				os.Symlink(self, filepath.Join(dir, setsid.Subreaper)) != nil {
 				t.Fatalf("cannot link to the test binary: %v", err)
 			}
@@ -82,12 +80,8 @@ func (m Matrix) end(t testing.TB, ending string, server Server, start map[string
 	if ending == "kill -9 of the client" {
 		env := start["env"].(map[string]string)
 		m.KillClient(
-			t,
-			clientVariable+"="+server.URL,
-			"DIR="+env["DIR"],
-			MarkVariable+"_START="+env[MarkVariable],
-			"TEST_COMMAND="+start["argv"].([]string)[2],
-			"PATH="+os.Getenv("PATH"),
+			t, clientVariable+"="+server.URL, "DIR="+env["DIR"], MarkVariable+"_START="+env[MarkVariable],
+			"TEST_COMMAND="+start["argv"].([]string)[2], "PATH="+os.Getenv("PATH"),
 		)
 		return
 	}
@@ -122,9 +116,7 @@ func Play() {
 	c := Dial(t, url, http.Header{})
 	c.Hello("")
 	c.Call(
-		"process/start",
-		Start("p", os.Getenv("TEST_COMMAND"), os.Getenv("DIR"), os.Getenv(MarkVariable+"_START")),
-		nil,
+		"process/start", Start("p", os.Getenv("TEST_COMMAND"), os.Getenv("DIR"), os.Getenv(MarkVariable+"_START")), nil,
 	)
 	c.Until("p", "a word", func(d Done) bool { return strings.Contains(d.Text, "ready") })
 	fmt.Println(Ready)
