@@ -18,8 +18,8 @@
 //
 // The package also has the files of settle itself:
 //
-//   - replace.go and untrusted.go replace a file atomically, and read a file that another
-//     user may have created.
+//   - replace.go replaces a file atomically; [Read] reads a file that another user may have
+//     created.
 //   - lock_unix.go takes kernel locks, which end with their process.
 //   - scratch.go and sweep_unix.go create temporary directories, and remove those of killed
 //     processes (C23: only directories of this user and boot, without a lock).
