@@ -5,11 +5,10 @@
 //	walk ──► glob    names by pattern, newest first
 //	     ├─► list    a tree, level by level
 //	     └─► scan ─► collector ─► grep    lines by regular expression
-//	  ripgrep ─┘ names
 //
-// grep uses ripgrep if it is installed. ripgrep names the files that can have a match, and
-// scan searches them like all others: output that ripgrep reads itself is not shown. A walk
-// uses descriptors and follows no link (package internal/disk).
+// The package starts no program. ripgrep would open files and ignore files by their names,
+// which a command can change at any time; a walk uses descriptors and follows no link (package
+// internal/disk).
 //
 // Read search.go first; ignore.go and wildmatch.go implement .gitignore. Package policy
 // decides whether a call runs and which files are secret.

@@ -84,13 +84,10 @@ func (c Config) grep(ctx context.Context, in GrepArguments) (tool.Result, error)
 	}
 	bounded, cancel := c.bound(ctx)
 	defer cancel()
-	switch {
-	case !isDir:
-		err = q.scanNamed(bounded)
-	case c.Ripgrep != "" && q.lines != nil: // in rg, \A is the beginning of a file
-		err = c.ripgrepOrScan(bounded, q)
-	default:
+	if isDir {
 		err = q.scan(bounded)
+	} else {
+		err = q.scanNamed(bounded)
 	}
 	if ctx.Err() != nil { // the results so far are valid and useful
 		return tool.Result{Output: q.c.render(), Aborted: true}, nil
@@ -100,16 +97,6 @@ func (c Config) grep(ctx context.Context, in GrepArguments) (tool.Result, error)
 		return tool.Result{}, fmt.Errorf("cannot search %q: %w", q.at.Shown, err)
 	}
 	return tool.Result{Output: output}, nil
-}
-
-// ripgrepOrScan uses ripgrep, and searches itself if ripgrep fails before its first match:
-// an old version, or a regular expression that only Go accepts.
-func (c Config) ripgrepOrScan(ctx context.Context, q *query) error {
-	err := q.ripgrep(ctx, c)
-	if err == nil || errors.Is(err, errEnough) || ctx.Err() != nil || q.c.matches > 0 {
-		return err
-	}
-	return q.scan(ctx)
 }
 
 // privateBelow reports which files below a place can contain secrets, by their shown and
@@ -126,21 +113,18 @@ func (c Config) privateBelow(at disk.Place) func(path string) bool {
 
 // query is a search: what, and where.
 type query struct {
-	pattern string
-	re      *regexp.Regexp
+	re *regexp.Regexp
 	// lines is re for many lines at once; it can match too much, never too little. Nil if
 	// that is impossible.
 	lines   *regexp.Regexp
-	fold    bool
 	at      disk.Place // a file, or the searched directory
-	glob    string
-	filter  *glob // of paths from there; nil for all
+	filter  *glob      // of paths from there; nil for all
 	context int
 	c       *collector
 }
 
 func (c Config) newQuery(call tool.Call, in GrepArguments) (q *query, isDir bool, err error) {
-	q = &query{pattern: in.Pattern, fold: in.IgnoreCase, glob: in.Glob, context: int(in.Context)}
+	q = &query{context: int(in.Context)}
 	if q.re, q.lines, err = compile(in.Pattern, in.IgnoreCase); err != nil {
 		return nil, false, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 	"time"
@@ -14,23 +13,8 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// Runner starts programs; this package itself starts none.
-type Runner interface {
-	// Run starts argv in dir, an absolute path, with empty standard input, and passes its
-	// standard output to read while it runs. It returns when the program and its
-	// descendants have ended, and ends them when ctx is cancelled or when read returns an
-	// error, which it then returns. A failed start is an error; a program's exit is not,
-	// for any exit code.
-	Run(ctx context.Context, argv []string, dir string, read func(stdout io.Reader) error) (exitCode int, err error)
-}
-
 // Config configures the tools.
 type Config struct {
-	// Ripgrep is the path of rg, "" if it is not installed. rg only names the files that
-	// can have a match; these are opened and searched like all others.
-	Ripgrep string
-	// Runner starts rg; nil means not to.
-	Runner Runner
 	// Private, if set, reports by path which files can contain secrets: a search of a
 	// directory does not show their lines.
 	Private func(path string) bool
@@ -67,9 +51,6 @@ func slow(ctx context.Context, output string) (text string, stopped bool) {
 
 // Tools returns glob, grep and list.
 func Tools(cfg Config) []tool.Tool {
-	if cfg.Runner == nil {
-		cfg.Ripgrep = ""
-	}
 	cfg.mounts = disk.Mounted()
 	return []tool.Tool{cfg.globTool(), cfg.grepTool(), cfg.listTool()}
 }

@@ -4,87 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool"
 )
-
-var realRipgrep = flag.String("ripgrep", "", "path of rg, to record anew what it prints")
-
-// recordings is the directory of a test's recordings.
-func recordings(t *testing.T) string {
-	return filepath.Join("testdata", "ripgrep-"+strings.ToLower(t.Name())+".json")
-}
-
-// recorded replays the output of a real ripgrep for the same arguments.
-type recorded struct {
-	t    *testing.T
-	runs map[string]recording
-	used int
-}
-
-type recording struct {
-	Code   int    `json:"code"`
-	Stdout string `json:"stdout"`
-}
-
-func (r *recorded) Run(ctx context.Context, argv []string, dir string, read func(io.Reader) error) (int, error) {
-	_, below, _ := strings.Cut(dir, "/001") // of the test's directory
-	key := strings.Join(argv[1:], " ") + below
-	r.used++
-	if *realRipgrep != "" {
-		var out strings.Builder
-		code, err := execRunner{}.Run(ctx, append([]string{*realRipgrep}, argv[1:]...), dir,
-			func(stdout io.Reader) error {
-				_, err := io.Copy(&out, stdout)
-				return err
-			})
-		if err != nil {
-			return 0, err
-		}
-		r.runs[key] = recording{code, out.String()}
-	}
-	run, ok := r.runs[key]
-	if !ok {
-		r.t.Fatalf("no recording of rg %s; record with -ripgrep", key)
-	}
-	return run.Code, read(strings.NewReader(run.Stdout))
-}
-
-func newRecorded(t *testing.T) *recorded {
-	t.Helper()
-	r := &recorded{t: t, runs: map[string]recording{}}
-	if *realRipgrep != "" {
-		t.Cleanup(func() {
-			raw, err := json.MarshalIndent(r.runs, "", "\t")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(recordings(t), append(raw, '\n'), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		})
-		return r
-	}
-	raw, err := os.ReadFile(recordings(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(raw, &r.runs); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
 
 func searchTree(t testing.TB) string {
 	dir := t.TempDir()
@@ -119,11 +48,8 @@ func searchTree(t testing.TB) string {
 	return dir
 }
 
-// The model receives the same result with ripgrep and without.
 func TestGrep(t *testing.T) {
 	dir := searchTree(t)
-	rg := newRecorded(t)
-	cfg := Config{Ripgrep: "rg", Runner: rg}
 	var b strings.Builder
 	for _, in := range []args{
 		{"pattern": "needle", "glob": "*.{go,ts,log}"},
@@ -149,46 +75,10 @@ func TestGrep(t *testing.T) {
 		{"pattern": "needle", "path": "~/x"},
 		{"pattern": "needle", "limit": 1001},
 	} {
-		own, ownErr := run(t, Config{}, dir, "grep", in)
-		other, otherErr := run(t, cfg, dir, "grep", in)
-		want := told(own, ownErr, dir)
-		if diff := cmp.Diff(want, told(other, otherErr, dir)); diff != "" {
-			t.Errorf("%v (-own +ripgrep):\n%s", in, diff)
-		}
-		fmt.Fprintf(&b, "== %v\n%s\n", in, want)
-	}
-	if rg.used < 10 {
-		t.Errorf("ripgrep was used %d times", rg.used)
+		result, err := run(t, Config{}, dir, "grep", in)
+		fmt.Fprintf(&b, "== %v\n%s\n", in, told(result, err, dir))
 	}
 	golden(t, "grep.golden", b.String())
-}
-
-// failing is a ripgrep that ends with an error, or that cannot be started.
-type failing struct {
-	code int
-	err  error
-}
-
-func (f failing) Run(_ context.Context, _ []string, _ string, read func(io.Reader) error) (int, error) {
-	if f.err != nil {
-		return 0, f.err
-	}
-	return f.code, read(strings.NewReader(""))
-}
-
-func TestGrepWithoutAWorkingRipgrep(t *testing.T) {
-	dir := searchTree(t)
-	in := args{"pattern": "needle", "glob": "*.go"}
-	want, err := run(t, Config{}, dir, "grep", in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, runner := range []Runner{failing{code: 2}, failing{err: os.ErrNotExist}, nil} {
-		got, err := run(t, Config{Ripgrep: "rg", Runner: runner}, dir, "grep", in)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%v: %v %s", runner, err, diff)
-		}
-	}
 }
 
 // A cancelled search returns its results, and ends at once: the test would otherwise take
@@ -197,13 +87,12 @@ func TestGrepEndsWithItsContext(t *testing.T) {
 	dir := searchTree(t)
 	cause := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	hang := runnerFunc(func(ctx context.Context, _ []string, _ string, read func(io.Reader) error) (int, error) {
-		err := read(strings.NewReader("./a/one.go\x004:\tneedle()\n"))
-		cancel(cause)
-		<-ctx.Done()
-		return 0, errors.Join(err, context.Cause(ctx))
-	})
-	grep := Tools(Config{Ripgrep: "rg", Runner: hang})[1]
+	grep := Tools(Config{Private: func(path string) bool { // asked before each file
+		if strings.HasSuffix(path, "two.go") {
+			cancel(cause)
+		}
+		return false
+	}})[1]
 	result, err := grep.Run(ctx, tool.Call{Args: []byte(`{"pattern":"needle"}`), Dir: dir})
 	if err != nil || !result.Aborted || !strings.Contains(result.Output, "4:\tneedle()") {
 		t.Errorf("got %+v, %v", result, err)
@@ -214,12 +103,6 @@ func TestGrepEndsWithItsContext(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", tl.Spec().Name, result, err)
 		}
 	}
-}
-
-type runnerFunc func(ctx context.Context, argv []string, dir string, read func(io.Reader) error) (int, error)
-
-func (f runnerFunc) Run(ctx context.Context, argv []string, dir string, read func(io.Reader) error) (int, error) {
-	return f(ctx, argv, dir, read)
 }
 
 // countdown is a context that is cancelled at its nth check.
@@ -496,22 +379,20 @@ func TestGrepKeepsPrivateLines(t *testing.T) {
 	if want := fmt.Sprintf(remark, "0 matches in 0 files"); err != nil || got.Output != want {
 		t.Errorf("files with secrets are named by what they contain: %v\n%s\nwant\n%s", err, got.Output, want)
 	}
-	for _, cfg := range []Config{{Private: private}, {Private: private, Ripgrep: "rg", Runner: newRecorded(t)}} {
-		for _, tt := range []struct {
-			in   args
-			want string
-		}{
-			{
-				args{"pattern": "token", "context": 2},
-				"a.go\n1:token := os.Getenv(1)\n" + fmt.Sprintf(remark, "1 match in 1 file"),
-			},
-			{args{"pattern": "token[ =][hx]"}, fmt.Sprintf(remark, "0 matches in 0 files")},
-			{args{"pattern": "token", "path": ".env"}, ".env\n1:token=hunter2hunter2\n\n(1 match in 1 file)\n"},
-		} {
-			got, err := run(t, cfg, dir, "grep", tt.in)
-			if err != nil || got.Output != tt.want {
-				t.Errorf("%v: %v\n%s\nwant\n%s", tt.in, err, got.Output, tt.want)
-			}
+	for _, tt := range []struct {
+		in   args
+		want string
+	}{
+		{
+			args{"pattern": "token", "context": 2},
+			"a.go\n1:token := os.Getenv(1)\n" + fmt.Sprintf(remark, "1 match in 1 file"),
+		},
+		{args{"pattern": "token[ =][hx]"}, fmt.Sprintf(remark, "0 matches in 0 files")},
+		{args{"pattern": "token", "path": ".env"}, ".env\n1:token=hunter2hunter2\n\n(1 match in 1 file)\n"},
+	} {
+		got, err := run(t, Config{Private: private}, dir, "grep", tt.in)
+		if err != nil || got.Output != tt.want {
+			t.Errorf("%v: %v\n%s\nwant\n%s", tt.in, err, got.Output, tt.want)
 		}
 	}
 }
@@ -521,12 +402,10 @@ func TestSearchesAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"a.txt": "x\n"})
 	for name, in := range map[string]args{"grep": {"pattern": "x"}, "glob": {"pattern": "**/*.txt"}} {
-		for _, runner := range []Config{{Timeout: 1}, {Timeout: 1, Ripgrep: "/bin/rg", Runner: execRunner{}}} {
-			got, err := run(t, runner, dir, name, in)
-			if err != nil || !strings.Contains(got.Output,
-				"(stopped after 1ns, and not everything was searched: name a smaller directory in path)") {
-				t.Errorf("%s: %q, %v", name, got.Output, err)
-			}
+		got, err := run(t, Config{Timeout: 1}, dir, name, in)
+		if err != nil || !strings.Contains(got.Output,
+			"(stopped after 1ns, and not everything was searched: name a smaller directory in path)") {
+			t.Errorf("%s: %q, %v", name, got.Output, err)
 		}
 		if got, err := run(t, Config{}, dir, name, in); err != nil || strings.Contains(got.Output, "stopped") ||
 			!strings.Contains(got.Output, "a.txt") {

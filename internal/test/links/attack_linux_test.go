@@ -4,17 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -38,7 +35,6 @@ type field struct {
 	work, outside string
 	policy        *policy.Policy
 	tools         *tool.Set
-	ripgrep       *tool.Set // grep with rg, where it is installed
 
 	swaps   atomic.Int64
 	mounts  atomic.Bool
@@ -137,36 +133,7 @@ func newField(dir string) (*field, error) {
 		return nil, err
 	}
 	f.tools, err = tool.NewSet(append(file.NewWorkspace(file.Config{}).Tools(), search.Tools(search.Config{Private: policy.Secret})...)...)
-	if err != nil {
-		return nil, err
-	}
-	f.ripgrep = f.tools
-	if rg, missing := exec.LookPath("rg"); missing == nil {
-		f.ripgrep, err = tool.NewSet(search.Tools(search.Config{Private: policy.Secret, Ripgrep: rg, Runner: runner{}, Timeout: time.Second})...)
-	}
 	return f, err
-}
-
-// runner starts rg.
-type runner struct{}
-
-// Run implements [search.Runner].
-func (runner) Run(ctx context.Context, argv []string, dir string, read func(io.Reader) error) (int, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir = dir
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return 0, err
-	}
-	if err := cmd.Start(); err != nil {
-		return 0, err
-	}
-	err = read(out)
-	cancel()
-	_ = cmd.Wait() // it was killed, or its code says that it found nothing
-	return 0, err
 }
 
 // fingerprint is what is outside, with the inode of each file.
@@ -281,11 +248,7 @@ func (f *field) call(random *rand.Rand) {
 		f.count(func(r *report) { r.Refused++ })
 		return
 	}
-	tools := f.tools
-	if call.name == "grep" && random.IntN(4) == 0 {
-		tools = f.ripgrep
-	}
-	result, err := tools.Run(context.Background(), tool.Call{Name: call.name, Args: raw, Dir: f.work, Places: j.Places})
+	result, err := f.tools.Run(context.Background(), tool.Call{Name: call.name, Args: raw, Dir: f.work, Places: j.Places})
 	f.look(call.name, string(raw), result, err)
 }
 
