@@ -97,10 +97,12 @@ func (b *sandboxes) policy(c executor.Confined) (sandbox.Policy, []string, error
 	}, confined.Env, err
 }
 
+// remoteHandler answers a call of another host.
+type remoteHandler = func(context.Context, executor.Request) (json.RawMessage, error)
+
 // calls are the remote calls that the executor answers.
-func (o ExecutorOptions) calls(b *sandboxes) map[string]func(context.Context,
-	executor.Request) (json.RawMessage, error) {
-	calls := map[string]func(context.Context, executor.Request) (json.RawMessage, error){
+func (o ExecutorOptions) calls(b *sandboxes) map[string]remoteHandler {
+	calls := map[string]remoteHandler{
 		promptCall: func(_ context.Context, r executor.Request) (json.RawMessage, error) {
 			var order promptOrder
 			if err := json.Unmarshal(r.Args, &order); err != nil {
@@ -109,10 +111,8 @@ func (o ExecutorOptions) calls(b *sandboxes) map[string]func(context.Context,
 			return json.Marshal(o.answer(b, order))
 		},
 	}
-	config := search.Config{}
-	open := fileTools(file.Config{}, config)
-	config.Private = policy.Secret
-	wary := fileTools(file.Config{}, config)
+	open := fileTools(file.Config{}, search.Config{})
+	wary := fileTools(file.Config{}, search.Config{Private: policy.Secret})
 	for i, t := range open {
 		name := t.Spec().Name
 		calls[name] = func(ctx context.Context, r executor.Request) (json.RawMessage, error) {
