@@ -24,7 +24,7 @@ func CheckRequests(events []event.Event, requests []Request) error {
 	for _, r := range requests {
 		sent[r.Attempt] = r
 	}
-	p := prefixes{last: map[asked]Request{}, trials: map[asked]bool{}, attempts: map[string]asked{}}
+	p := prefixes{last: map[requestTarget]Request{}, trials: map[requestTarget]bool{}, attempts: map[string]requestTarget{}}
 	l := &log{}
 	for _, e := range events {
 		l.now = e
@@ -33,13 +33,13 @@ func CheckRequests(events []event.Event, requests []Request) error {
 	return errors.Join(l.found...)
 }
 
-// asked is the model of a request.
-type asked struct{ provider, model string }
+// requestTarget is the model of a request.
+type requestTarget struct{ provider, model string }
 
 type prefixes struct {
-	last     map[asked]Request // since the last prefix change; none directly after one
-	trials   map[asked]bool    // omitted parts can return
-	attempts map[string]asked
+	last     map[requestTarget]Request // since the last prefix change; none directly after one
+	trials   map[requestTarget]bool    // omitted parts can return
+	attempts map[string]requestTarget
 }
 
 func (p *prefixes) read(l *log, e event.Event, sent map[string]Request) {
@@ -52,11 +52,11 @@ func (p *prefixes) read(l *log, e event.Event, sent map[string]Request) {
 			clear(p.last)
 			return
 		}
-		to := asked{d.Provider, d.Model}
+		to := requestTarget{d.Provider, d.Model}
 		delete(p.last, to)
 		p.trials[to] = d.Change == event.ChangeLeftOut
 	case event.AttemptStarted:
-		to := asked{d.Provider, d.Model}
+		to := requestTarget{d.Provider, d.Model}
 		p.attempts[e.Attempt] = to
 		r, ok := sent[e.Attempt]
 		if !ok {

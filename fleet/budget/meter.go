@@ -102,7 +102,7 @@ func (m *Meter) run(ctx context.Context) {
 		m.units = map[string]report{}
 		m.mu.Unlock()
 		if err := m.report(ctx, units); err != nil {
-			m.again(units)
+			m.requeue(units)
 			select {
 			case <-time.After(retryDelay):
 			case <-ctx.Done():
@@ -111,8 +111,8 @@ func (m *Meter) run(ctx context.Context) {
 	}
 }
 
-// again records failed reports, unless there is a newer report.
-func (m *Meter) again(units map[string]report) {
+// requeue records failed reports, unless there is a newer report.
+func (m *Meter) requeue(units map[string]report) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for unit, r := range units {

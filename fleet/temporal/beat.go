@@ -298,7 +298,7 @@ func (e *Engine) beatOne(ctx context.Context, m *member, h *hold) {
 		e.cancelled(ctx, unit)
 	case err == nil:
 	case missing(err):
-		e.gone(ctx, m, h)
+		e.explainRefusedHeartbeat(ctx, m, h)
 	default:
 		m.mu.Lock()
 		h.beat = time.Time{}
@@ -314,10 +314,10 @@ func (e *Engine) cancelled(ctx context.Context, unit string) {
 	}
 }
 
-// gone finds out why Temporal takes no more heartbeats of an attempt: it has begun
+// explainRefusedHeartbeat finds out why Temporal takes no more heartbeats of an attempt: it has begun
 // another one, or somebody has ended the activity there, or it has forgotten it. In the
 // last case the unit goes on: Postgres knows whose it is.
-func (e *Engine) gone(ctx context.Context, m *member, h *hold) {
+func (e *Engine) explainRefusedHeartbeat(ctx context.Context, m *member, h *hold) {
 	d, err := e.describe(ctx, h.attempt.Unit)
 	if err != nil && !missing(err) {
 		return // the next heartbeat asks again

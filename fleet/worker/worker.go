@@ -138,7 +138,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		switch {
 		case err == nil:
 			last = sent
-			w.obey(life, orders)
+			w.handleOrders(life, orders)
 		case ctx.Err() == nil:
 			w.logger.Warn("cannot reach the fleet", "error", err)
 		}
@@ -221,8 +221,8 @@ func (w *Worker) room() (room, rescue int) {
 	return room, max(0, most-len(w.running)-room)
 }
 
-// obey starts new units, and ends units that were cancelled or that another worker has.
-func (w *Worker) obey(ctx context.Context, orders fleet.Orders) {
+// handleOrders starts new units, and ends units that were cancelled or that another worker has.
+func (w *Worker) handleOrders(ctx context.Context, orders fleet.Orders) {
 	w.mu.Lock()
 	for unit, r := range w.running {
 		epoch, holds := orders.Holds[unit]

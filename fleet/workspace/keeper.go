@@ -271,7 +271,7 @@ func (k *Keeper) Sweep(ctx context.Context) error {
 	if err != nil || len(sessions) == 0 {
 		return err
 	}
-	gone, err := k.Store.gone(ctx, sessions)
+	gone, err := k.Store.deletedSessions(ctx, sessions)
 	for _, session := range gone {
 		err = errors.Join(err, remove(k.folder(session)))
 	}

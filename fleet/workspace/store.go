@@ -148,8 +148,8 @@ func (s Store) read(ctx context.Context, bundle string, to io.Writer) (written i
 	}
 }
 
-// gone returns which of the sessions the database does not know any more.
-func (s Store) gone(ctx context.Context, sessions []string) (out []string, err error) {
+// deletedSessions returns which of the sessions the database does not know any more.
+func (s Store) deletedSessions(ctx context.Context, sessions []string) (out []string, err error) {
 	err = s.Pool.QueryRow(ctx, `SELECT coalesce(array_agg(n), '{}') FROM unnest($1::text[]) AS n
 		WHERE NOT EXISTS (SELECT FROM settle_fleet.session WHERE id = n)`, sessions).Scan(&out)
 	if err != nil {

@@ -55,7 +55,7 @@ func newStatus(d *database) *cobra.Command {
 			_, err = fmt.Fprintf(
 				cmd.OutOrStdout(),
 				"queued %d, running %d, ended %d (completed %d, failed %d, aborted %d); workers lost %d%s\n", c.Queued,
-				c.Running, c.Ended, c.Completed, c.Failed, c.Aborted, c.Lost, took(c),
+				c.Running, c.Ended, c.Completed, c.Failed, c.Aborted, c.Lost, usageText(c),
 			)
 			return failed(errors.Join(err, f.showBudget(cmd.Context(), cmd.OutOrStdout(), chosen.batch)))
 		},
@@ -89,8 +89,8 @@ func dollars(n float64) string {
 	return fmt.Sprintf("$%.2f", n)
 }
 
-// took describes the usage of the ended tasks.
-func took(c lease.Counts) string {
+// usageText describes the usage of the ended tasks.
+func usageText(c lease.Counts) string {
 	if c.Tokens == 0 {
 		return ""
 	}
@@ -185,5 +185,5 @@ func (p *progress) line(now time.Time, c lease.Counts) string {
 			)
 		}
 	}
-	return line + took(c)
+	return line + usageText(c)
 }
