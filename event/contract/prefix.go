@@ -24,7 +24,9 @@ func CheckRequests(events []event.Event, requests []Request) error {
 	for _, r := range requests {
 		sent[r.Attempt] = r
 	}
-	p := prefixes{last: map[requestTarget]Request{}, trials: map[requestTarget]bool{}, attempts: map[string]requestTarget{}}
+	p := prefixes{
+		last: map[requestTarget]Request{}, trials: map[requestTarget]bool{}, attempts: map[string]requestTarget{},
+	}
 	l := &log{}
 	for _, e := range events {
 		l.now = e

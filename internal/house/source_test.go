@@ -5,8 +5,9 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,39 +43,28 @@ func (s source) imports() (ours, others []string) {
 	return ours, others
 }
 
-// parsed parses every Go file of the module, for all platforms, once.
+// parsed parses every Go file of the repository, for all platforms, once.
 var parsed = sync.OnceValues(func() ([]source, error) {
-	root := filepath.Join("..", "..")
+	names, err := filesNamed(".go")
+	if err != nil {
+		return nil, err
+	}
 	var all []source
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() {
-			return enter(root, path, entry)
-		}
-		if !strings.HasSuffix(path, ".go") {
-			return nil
-		}
+	for _, name := range names {
 		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
+		file, err := parser.ParseFile(fset, "../../"+name, nil, parser.ParseComments)
 		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
+			return nil, err
 		}
 		all = append(all, source{
-			name: filepath.ToSlash(name), dir: filepath.ToSlash(filepath.Dir(name)),
-			test: strings.HasSuffix(name, "_test.go"), file: file, fset: fset,
+			name: name, dir: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), file: file, fset: fset,
 		})
-		return nil
-	})
-	return all, err
+	}
+	return all, nil
 })
 
-func sources(t *testing.T) []source {
+// tree returns the Go files of every module of the repository.
+func tree(t *testing.T) []source {
 	t.Helper()
 	all, err := parsed()
 	if err != nil {
@@ -86,16 +76,45 @@ func sources(t *testing.T) []source {
 	return all
 }
 
-// enter leaves out what is not of the module.
-func enter(root, path string, entry fs.DirEntry) error {
-	if path == root {
+// sources returns the Go files of the main module.
+func sources(t *testing.T) []source {
+	t.Helper()
+	nested := files(t, "/go.mod") // of other modules
+	return slices.DeleteFunc(slices.Clone(tree(t)), func(s source) bool {
+		return slices.ContainsFunc(nested, func(mod string) bool {
+			return strings.HasPrefix(s.name, strings.TrimSuffix(mod, "go.mod"))
+		})
+	})
+}
+
+// files returns the names of all files of the repository with a suffix, from its root and
+// with slashes, in every module. It leaves out test data and programs that others made.
+func files(t *testing.T, suffix string) []string {
+	t.Helper()
+	names, err := filesNamed(suffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func filesNamed(suffix string) (names []string, err error) {
+	root := filepath.Join("..", "..")
+	left := []string{"testdata", "node_modules", "dist"}
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		switch base := entry.Name(); {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != root && (strings.HasPrefix(base, ".") || slices.Contains(left, base)):
+			return filepath.SkipDir
+		case !entry.IsDir() && strings.HasSuffix(filepath.ToSlash(name), suffix):
+			names = append(names, filepath.ToSlash(name))
+		}
 		return nil
-	}
-	if name := entry.Name(); name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
-		return filepath.SkipDir
-	}
-	if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
-		return filepath.SkipDir
-	}
-	return nil
+	})
+	return names, err
 }

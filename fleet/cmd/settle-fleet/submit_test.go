@@ -103,11 +103,13 @@ func TestWrongLines(t *testing.T) {
 	must(t, "", "migrate")
 	good := strings.Repeat(`{"prompt":"work"}`+"\n", 600)
 	for line, says := range map[string]string{
+		`{"prompt":"hi"} garbage`:                    "line 601: there is something behind the task",
+		`{"prompt":"a\u0000b"}`:                      "line 601: the prompt of the task has a NUL",
+		`{"prompt":"hi","limits":{"seconds":1e300}}`: "line 601: the limit of 1e+300 seconds",
+		`{"prompt":"hi","session":".."}`:             "line 601: the id",
+
 		`{"session":"two1","prompt":"hi"}{"session":"two2","prompt":"hi"}`: "line 601: there is something behind the task",
-		`{"prompt":"hi"} garbage`:                                                  "line 601: there is something behind the task",
-		`{"prompt":"a\u0000b"}`:                                                    "line 601: the prompt of the task has a NUL",
-		`{"prompt":"hi","limits":{"seconds":1e300}}`:                               "line 601: the limit of 1e+300 seconds",
-		`{"prompt":"hi","session":".."}`:                                           "line 601: the id",
+
 		`{"prompt":"` + strings.Repeat("a", maxLine-len(`{"prompt":""}`)+1) + `"}`: "line 601: it has more than 4 MiB",
 	} {
 		code, out, errs := command(t, good+line, "submit", "-f", "-", "--batch", "b", "--budget-usd", "1")
