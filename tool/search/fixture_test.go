@@ -1,13 +1,9 @@
 package search
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"flag"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,34 +30,6 @@ func golden(t *testing.T, name, got string) {
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
-}
-
-// execRunner starts real programs in the simplest way.
-type execRunner struct{}
-
-func (execRunner) Run(ctx context.Context, argv []string, dir string, read func(io.Reader) error) (int, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return 0, err
-	}
-	if err := cmd.Start(); err != nil {
-		return 0, err
-	}
-	readErr := read(stdout)
-	if readErr != nil {
-		cancel()
-	}
-	err = cmd.Wait()
-	var exit *exec.ExitError
-	if readErr == nil && err != nil && !errors.As(err, &exit) {
-		return 0, err
-	}
-	return cmd.ProcessState.ExitCode(), readErr
 }
 
 func put(t interface{ Fatal(...any) }, dir string, files map[string]string) {
