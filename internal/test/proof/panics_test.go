@@ -4,9 +4,11 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 )
@@ -85,4 +87,40 @@ func panicAt(t *testing.T, s Script, b *bomb) (events, fired int) {
 		t.Errorf("%s:\n%s\n%s", what, strings.Join(problems[:min(len(problems), 5)], "\n"), s)
 	}
 	return events, fired
+}
+
+// TestPanicInDrawnSessions: the same in sessions that are drawn, with children, an
+// executor or hooks, where what panics and when is drawn as well.
+func TestPanicInDrawnSessions(t *testing.T) {
+	seed := *firstSeed
+	if seed == 0 {
+		seed = 1 + rand.IntN(1<<40)
+	}
+	count := *sessions / 10
+	t.Logf("%d sessions from -seed=%d on", count, seed)
+	var next, fired atomic.Int64
+	t.Run("shards", func(t *testing.T) {
+		for shard := range shards() {
+			t.Run(fmt.Sprint(shard), func(t *testing.T) {
+				t.Parallel()
+				for n := next.Add(1); n <= int64(count) && !t.Failed(); n = next.Add(1) {
+					seed := seed + int(n) - 1
+					drawn := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // any number is a seed
+					b := &bomb{place: places()[drawn.IntN(len(places()))], at: 2 + drawn.IntN(40)}
+					s := Draw(seed)
+					s.Readers = append(s.Readers, Reader{Leaves: 3})
+					if _, did := panicAt(t, s, b); did > 0 {
+						fired.Add(1)
+					}
+					if t.Failed() {
+						t.Errorf("-seed=%d -sessions=10", seed)
+					}
+				}
+			})
+		}
+	})
+	t.Logf("%d panics", fired.Load())
+	if count > 50 && fired.Load() == 0 {
+		t.Error("nothing panicked")
+	}
 }
