@@ -254,7 +254,7 @@ func (f *execFlags) agent(cmd *cobra.Command, spec *codex.Spec, dir string, r *c
 	case own || cmd.Flags().Changed("permission"):
 		mode = assemble.Mode{} // settle's own permission applies
 	case mode.Name == "" && r.Permission == "":
-		mode = exec.Mode(codex.ReadOnly, "", nil)
+		mode = exec.Mode(codex.ReadOnly, "", codex.Folders{})
 	case mode.Permission == settle.Allow:
 		w.Settings["permission"] = string(settle.Allow) // the client named it
 	}
@@ -276,18 +276,18 @@ func (f *execFlags) agent(cmd *cobra.Command, spec *codex.Spec, dir string, r *c
 
 // writable returns the directories, besides the working directory, that commands can
 // write.
-func (f *execFlags) writable(dir string, named []string) []string {
-	list := []string{os.TempDir()}
-	if tmp := "/tmp"; !slices.Contains(list, tmp) && filepath.IsAbs(tmp) {
-		list = append(list, tmp)
+func (f *execFlags) writable(dir string, named []string) codex.Folders {
+	folders := codex.Folders{Temporary: []string{os.TempDir()}}
+	if tmp := "/tmp"; !slices.Contains(folders.Temporary, tmp) && filepath.IsAbs(tmp) {
+		folders.Temporary = append(folders.Temporary, tmp)
 	}
 	for _, name := range named {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
 		}
-		list = append(list, filepath.Clean(name))
+		folders.Added = append(folders.Added, filepath.Clean(name))
 	}
-	return list
+	return folders
 }
 
 // options returns the prompt and the output format of the run.

@@ -50,6 +50,9 @@ func (a *Agent) Under(p *Policy) (*Agent, error) {
 	o, b := a.from, *a
 	o.Policy, b.policy = p, p
 	b.Session.Permission = o.permission()
+	if _, err := a.CheckExtent(o.mode(b.Session.Permission)); err != nil {
+		return nil, err
+	}
 	var err error
 	b.Session.Judge, err = o.judge(b.Session.Permission, b.confined)
 	return &b, err
@@ -109,6 +112,10 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if a.confined, err = o.confine(commands, remote, selection.skills); err != nil {
 		return nil, err
 	}
+	excluded, err := a.CheckExtent(o.mode(o.permission()))
+	if err != nil {
+		return nil, err
+	}
 	judge, err := o.judge(o.permission(), a.confined)
 	if err != nil {
 		return nil, err
@@ -122,6 +129,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	}
 	a.note(o.remoteNotes(remote)...)
 	a.note(a.confined.sandbox.notes()...)
+	a.note(excluded...)
 	for _, note := range system.Notes {
 		if !slices.Contains(a.Notes, note) { // the configuration can have the same note
 			a.note(note)

@@ -41,7 +41,7 @@ func (b *sandboxes) area() quarantine.Area {
 // writable returns the folders that commands can change, except the session's own.
 func (b *sandboxes) writable() (list []string) {
 	all := append([]string{b.dir}, b.paths(b.Write)...)
-	for _, path := range append(all, b.wishes().Write...) {
+	for _, path := range append(all, b.wishes().writable()...) {
 		list = append(list, real(path))
 	}
 	return list

@@ -1,10 +1,13 @@
 package assemble
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/policy"
 )
@@ -50,9 +53,46 @@ func TestWritableFoldersExcludeProtectedFolders(t *testing.T) {
 
 	s := sandboxing{dir: filepath.Join(home, "work"), home: home, configDir: filepath.Join(home, ".config/settle")}
 	b := newSandboxes(s, &confinement{extent: func() policy.Extent {
-		return policy.Extent{Write: []string{home, filepath.Join(home, "other"), filepath.Join(home, ".config")}}
+		return policy.Extent{
+			Write:     []string{home, filepath.Join(home, "other"), filepath.Join(home, ".config")},
+			Temporary: []string{filepath.Dir(home), filepath.Join(home, "tmp")},
+		}
 	}})
-	if got := b.wishes().Write; len(got) != 1 || got[0] != filepath.Join(home, "other") {
-		t.Errorf("a client can add %q", got)
+	want := []string{filepath.Join(home, "other"), filepath.Join(home, "tmp")}
+	if got := b.wishes().writable(); !slices.Equal(got, want) {
+		t.Errorf("a client can add %q, want %q", got, want)
+	}
+}
+
+// A client learns which folders its commands do not get: settle refuses a folder with
+// protected files, and notes what the user's own configuration excludes (C22).
+func TestExtentIsCheckedBeforeItIsInForce(t *testing.T) {
+	home := t.TempDir()
+	for name, tt := range map[string]struct {
+		extent policy.Extent
+		chosen bool
+		err    string
+		note   string
+	}{
+		"a folder":                  {extent: policy.Extent{Write: []string{filepath.Join(home, "other")}}},
+		"home":                      {extent: policy.Extent{Write: []string{home}}, err: "contains your home directory"},
+		"configuration":             {extent: policy.Extent{Write: []string{filepath.Join(home, ".config/settle/x")}}, err: "is in settle's configuration"},
+		"relative":                  {extent: policy.Extent{Write: []string{"other"}}, err: "not absolute"},
+		"chosen by the user":        {extent: policy.Extent{Write: []string{filepath.Join(home, "other")}}, chosen: true, note: "your own sandbox configuration"},
+		"home, chosen by the user":  {extent: policy.Extent{Write: []string{home}}, chosen: true, err: "contains your home directory"},
+		"temporary folder":          {extent: policy.Extent{Temporary: []string{filepath.Join(home, "tmp")}}},
+		"temporary folder of homes": {extent: policy.Extent{Temporary: []string{filepath.Dir(home)}}, note: "contains your home directory"},
+	} {
+		a := &Agent{confined: &confinement{sandbox: sandboxing{
+			dir: filepath.Join(home, "work"), home: home, configDir: filepath.Join(home, ".config/settle"), chosen: tt.chosen,
+			Sandbox: config.Sandbox{Use: config.SandboxAuto, Mode: event.Workspace},
+		}}}
+		notes, err := a.CheckExtent(Mode{Sandbox: event.Workspace, Extent: tt.extent})
+		if fmt.Sprint(err) != "<nil>" && tt.err == "" || !strings.Contains(fmt.Sprint(err), tt.err) {
+			t.Errorf("%s: %v, want %q", name, err, tt.err)
+		}
+		if len(notes) > 0 && tt.note == "" || !strings.Contains(strings.Join(notes, "\n"), tt.note) {
+			t.Errorf("%s: notes %q, want %q", name, notes, tt.note)
+		}
 	}
 }

@@ -123,25 +123,26 @@ func (s sandboxing) protectedFolders(outOfReach []string) []protectedFolder {
 // folder or is in one, because a writable folder cannot exclude a part of itself. The
 // worktrees of child agents are in the data directory, and allowed.
 func (s sandboxing) place(outOfReach ...string) error {
-	if err := s.overlap("the working directory", s.dir, outOfReach); err != nil {
-		return err
+	if why := s.overlap(s.dir, outOfReach...); why != "" {
+		return fmt.Errorf("the working directory %s %s", real(s.dir), why)
 	}
 	for _, path := range s.paths(s.Write) {
-		if err := s.overlap("the folder of sandbox.write", path, outOfReach); err != nil {
-			return err
+		if why := s.overlap(path, outOfReach...); why != "" {
+			return fmt.Errorf("the folder of sandbox.write %s %s", real(path), why)
 		}
 	}
 	return nil
 }
 
-// overlap refuses a writable folder that contains a protected folder, or is in one.
-func (s sandboxing) overlap(what, writable string, outOfReach []string) error {
+// overlap returns the reason why commands must not write a folder: it contains a protected
+// folder, or is in one. The reason is empty for other folders.
+func (s sandboxing) overlap(writable string, outOfReach ...string) string {
 	writable = real(writable)
 	if filepath.Dir(writable) == writable {
-		return fmt.Errorf("%s %s is the root of the file system", what, writable)
+		return "is the root of the file system"
 	}
 	if s.dataDir != "" && sandbox.Contains(real(agents.WorktreeDir(s.dataDir)), writable) {
-		return nil
+		return ""
 	}
 	for _, kept := range s.protectedFolders(outOfReach) {
 		path := real(kept.path)
@@ -151,12 +152,12 @@ func (s sandboxing) overlap(what, writable string, outOfReach []string) error {
 		switch {
 		case kept.path == "":
 		case sandbox.Contains(writable, path):
-			return fmt.Errorf("%s %s contains %s", what, writable, kept.name)
+			return "contains " + kept.name
 		case kept.around && sandbox.Contains(path, writable):
-			return fmt.Errorf("%s %s is in %s", what, writable, kept.name)
+			return "is in " + kept.name
 		}
 	}
-	return nil
+	return ""
 }
 
 // markWritable has settle find none of its own programs in the folders that commands and
@@ -312,7 +313,7 @@ func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Sandbox, 
 	}
 	read = append(append(read, b.paths(b.Read)...), b.skills.folders()...)
 	more := b.wishes()
-	write = append(append(write, b.paths(b.Write)...), more.Write...)
+	write = append(append(write, b.paths(b.Write)...), more.writable()...)
 	switch kind {
 	case event.ReadOnly:
 		return shell.Sandbox{

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/sandbox"
@@ -38,23 +37,11 @@ func (b *sandboxes) hiding(confined shell.Sandbox, dir string) (shell.Sandbox, e
 	return confined, nil
 }
 
-// wishes returns the client's additions to its sandbox.
-func (b *sandboxes) wishes() policy.Extent {
-	if b.extent == nil || b.chosen { // a client cannot loosen the user's choice
-		return policy.Extent{}
-	}
-	extent := b.extent()
-	extent.Write = slices.DeleteFunc(slices.Clone(extent.Write), func(path string) bool {
-		return b.overlap("the added folder", path, nil) != nil
-	})
-	return extent
-}
-
 // secretFiles returns the files and folders with secrets in the reach of commands: below
 // the working directory, the top of its repository, and the folders that a client adds,
 // except folders for temporary files. The user's own "sandbox.read" and "sandbox.write" are
 // exceptions.
-func (b *confinement) secretFiles(s *sandboxing, more policy.Extent, dir string) ([]string, error) {
+func (b *confinement) secretFiles(s *sandboxing, more wishes, dir string) ([]string, error) {
 	roots := []string{s.dir}
 	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Contains(s.dir, real) {
 		dir = s.dir
@@ -62,7 +49,7 @@ func (b *confinement) secretFiles(s *sandboxing, more policy.Extent, dir string)
 	if git, err := repo.FindGit(dir); err == nil && git.Top != "" && !sandbox.Contains(git.Top, s.home) {
 		roots = append(roots, git.Top)
 	}
-	temporary := []string{os.TempDir(), "/tmp", variable(b.env, "TMPDIR")}
+	temporary := append([]string{os.TempDir(), "/tmp", variable(b.env, "TMPDIR")}, more.Temporary...)
 	roots = append(roots, slices.DeleteFunc(slices.Clone(more.Write),
 		func(path string) bool { return slices.Contains(temporary, path) })...)
 	found, err := b.files.Below(roots...)
@@ -80,9 +67,9 @@ func (b *confinement) secretFiles(s *sandboxing, more policy.Extent, dir string)
 // force; empty if it can.
 func (b *confinement) exposes(mode func() Mode) func(event.Sandbox) string {
 	return func(confined event.Sandbox) string {
-		more := policy.Extent{}
+		more := wishes{}
 		if !b.sandbox.chosen {
-			more = mode().Extent
+			more = wishes(mode().Extent)
 		}
 		found, err := b.secretFiles(&b.sandbox, more, b.sandbox.dir)
 		switch {

@@ -31,8 +31,12 @@ type Mode struct {
 
 // Extent extends the sandbox of a mode.
 type Extent struct {
-	// Write are additional folders that commands can change, absolute.
+	// Write are additional folders that commands can change, absolute. The client named
+	// them.
 	Write []string
+	// Temporary are the protocol's folders for temporary files, which commands can change
+	// unless such a folder contains a protected one.
+	Temporary []string
 	// Network is on or off; empty for the configured network.
 	Network string
 }

@@ -31,6 +31,23 @@ func TestRightsWithinTheUsersPermission(t *testing.T) {
 	}
 }
 
+// A folder with settle's own files is refused where the client names it: with a thread or
+// with a turn, which then does not begin (C22).
+func TestWritableRootsWithProtectedFiles(t *testing.T) {
+	client := start(t, script.New(script.Text("Done.")))
+	home := map[string]any{"type": "workspaceWrite", "writableRoots": []string{client.Dir}}
+	client.refuse(-32600, "it contains your home directory", "thread/start", map[string]any{
+		"sandbox": "workspace-write",
+		"config":  map[string]any{"sandbox_workspace_write": map[string]any{"writable_roots": []string{client.Dir}}},
+	})
+	thread := client.thread()
+	client.refuse(-32600, "it contains your home directory", "turn/start", map[string]any{
+		"threadId": thread, "input": say("hi"), "sandboxPolicy": home,
+	})
+	client.turn(thread, "hi") // with the rights of before
+	client.Seen(`"method":"turn/completed"`, 1)
+}
+
 func orNone(m map[string]any) map[string]any {
 	if m == nil {
 		return map[string]any{"approvalPolicy": nil}

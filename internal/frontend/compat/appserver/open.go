@@ -165,6 +165,11 @@ func (l *loadedThread) change(ctx context.Context, requested codex.AskedRights, 
 		return err
 	}
 	rights = rights.Within(user)
+	mode := rights.Mode(l.s.Sessions.Base.Getenv("TMPDIR"))
+	notes, err := l.opened.Agent.CheckExtent(mode)
+	if err != nil {
+		return err
+	}
 	now := l.opened.Model()
 	name, effort, err = l.s.model(
 		l.opened.Spec.Dir, cmp.Or(name, now.FullName()), now.ProviderName, cmp.Or(effort, now.Effort),
@@ -177,10 +182,16 @@ func (l *loadedThread) change(ctx context.Context, requested codex.AskedRights, 
 			return err
 		}
 	}
-	l.policy.Set(rights.Mode(l.s.Sessions.Base.Getenv("TMPDIR")))
+	if l.policy.Mode().Name == mode.Name {
+		notes = nil // the client has them
+	}
+	l.policy.Set(mode)
 	l.mu.Lock()
 	l.rights = rights
 	l.mu.Unlock()
+	for _, n := range notes {
+		l.s.Tell(errors.New(n))
+	}
 	return nil
 }
 

@@ -213,8 +213,7 @@ func (d *driver) updated(c toolCall, updates []update) event.Verdict {
 				d.warn(err.Error())
 			}
 		case "addDirectories":
-			d.policy.dirs = append(d.policy.dirs, u.Directories...)
-			d.policy.add()
+			d.addDirectories(u.Directories)
 		case "addRules":
 			var list []string
 			for _, r := range u.Rules {

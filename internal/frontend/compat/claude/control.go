@@ -353,6 +353,7 @@ func (d *driver) applySettings(raw json.RawMessage) error {
 	}
 	d.policy.add(rulesFor(settle.Allow, specs(o.Allowed...)).rules...)
 	d.policy.add(rulesFor(settle.Deny, specs(o.Disallowed...)).rules...)
+	d.addDirectories(o.AddDirs)
 	if o.Model != "" {
 		if err := d.setModel(o.Model); err != nil {
 			return err

@@ -477,6 +477,25 @@ func TestSettingsWhileItRuns(t *testing.T) {
 	s.exit()
 }
 
+// The client learns that a directory with settle's own files is added for reading only.
+func TestAddedDirectoriesWithProtectedFiles(t *testing.T) {
+	s := serve(t, func(c *Config) {
+		c.AddDirs, c.Mode = []string{c.Dir}, modeEdits // the user's home directory
+	}, script.Text("One."), script.Text("Two."))
+	s.say(user("one", uuid1))
+	if m := s.next("system/informational"); !strings.Contains(fmt.Sprint(m["content"]), "it contains your home directory") {
+		t.Errorf("told %v", m)
+	}
+	s.next("result/success")
+	s.say(control("c", `{"subtype":"apply_flag_settings","settings":{"permissions":{"additionalDirectories":["/"]}}}`), user("two", uuid2))
+	_ = s.in.Close()
+	if m := s.next("system/informational"); !strings.Contains(fmt.Sprint(m["content"]), "the root of the file system") {
+		t.Errorf("told %v", m)
+	}
+	s.next("result/success")
+	s.exit()
+}
+
 // Prompts that an earlier run left behind are said to be taken along.
 func TestPromptsOfAnEarlierRun(t *testing.T) {
 	var dataDir, dir string

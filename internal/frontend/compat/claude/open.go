@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/journal"
@@ -39,6 +40,9 @@ func (d *driver) begin() error {
 		d.Mode = modeDefault
 	}
 	d.policy.ceiling = r.Permission
+	d.policy.protected = func(dir string) string {
+		return assemble.Protected(r, d.Sessions.Base.Getenv, toolview.Absolute(d.Dir, dir))
+	}
 	d.rules()
 	if err := d.policy.set(cmp.Or(d.Mode, modeFor(r.Permission))); err != nil {
 		own := modeFor(r.Permission)
@@ -61,8 +65,30 @@ func (d *driver) begin() error {
 	for _, note := range d.session.Agent.Notes {
 		d.say("note: %s", note)
 	}
+	d.warnOfDirectories(d.AddDirs)
 	d.startFollowing()
 	return nil
+}
+
+// addDirectories lets the file tools read more directories, and edit their files while the
+// client accepts edits.
+func (d *driver) addDirectories(dirs []string) {
+	d.policy.dirs = append(d.policy.dirs, dirs...)
+	d.policy.add()
+	d.warnOfDirectories(dirs)
+}
+
+// warnOfDirectories warns the client of directories that it gets less of than it asked for
+// (C22).
+func (d *driver) warnOfDirectories(dirs []string) {
+	for _, dir := range dirs {
+		if why := d.policy.protected(dir); why != "" {
+			d.warn(fmt.Sprintf("the model can read the added directory %s, and each edit there needs an approval: it %s", dir, why))
+		}
+	}
+	if len(dirs) > 0 && d.session.Agent.Confines(d.policy.inForce.Mode()) {
+		d.warn("sandboxed commands do not get the added directories: list them in sandbox.read or sandbox.write")
+	}
 }
 
 // settings returns the client's values of settle's settings; without a configuration,

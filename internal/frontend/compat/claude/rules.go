@@ -111,13 +111,14 @@ func rulesFor(decision settle.Permission, list []string) ruleSet {
 	return out
 }
 
-// directoryRules are for further directories that the client works in.
-func directoryRules(mode string, dirs []string) []config.Rule {
+// directoryRules are for further directories that the client works in. Files of settle or
+// of other agents are not edited without a question.
+func (p *policy) directoryRules() []config.Rule {
 	var out []config.Rule
-	for _, dir := range dirs {
+	for _, dir := range p.dirs {
 		pattern := assemble.Below(dir)
 		out = append(out, config.Rule{Tool: "read", Pattern: pattern, Decision: settle.Allow})
-		if mode == modeEdits {
+		if p.mode == modeEdits && (p.protected == nil || p.protected(dir) == "") {
 			out = append(out, config.Rule{Tool: "edit", Pattern: pattern, Decision: settle.Allow})
 		}
 	}
@@ -155,6 +156,9 @@ type policy struct {
 	inForce *assemble.Policy
 	mode    string
 	dirs    []string
+	// protected returns why edits in a directory take a question in every mode; empty if
+	// they do not. nil is none.
+	protected func(dir string) string
 	// flagRules came with the command line, clientRules during the session.
 	flagRules, clientRules []config.Rule
 	version                int
@@ -197,7 +201,7 @@ func (p *policy) add(rules ...config.Rule) {
 func (p *policy) apply(m assemble.Mode) {
 	p.version++
 	m.Name = fmt.Sprintf("%s %d", p.mode, p.version) // judges are kept by the name
-	m.Rules = slices.Concat(m.Rules, directoryRules(p.mode, p.dirs), p.flagRules, p.clientRules)
+	m.Rules = slices.Concat(m.Rules, p.directoryRules(), p.flagRules, p.clientRules)
 	if p.inForce == nil {
 		p.inForce = assemble.NewPolicy(m)
 		return

@@ -66,6 +66,11 @@ func TestPolicy(t *testing.T) {
 	if m.Name == first.Name || !strings.HasPrefix(m.Name, "acceptEdits ") || len(m.Rules) != 5 {
 		t.Errorf("acceptEdits: %+v", m)
 	}
+	p.protected = func(string) string { return "contains your home directory" }
+	p.add()
+	if m := p.inForce.Mode(); len(m.Rules) != 4 {
+		t.Errorf("edits of a protected directory: %+v", m)
+	}
 	if err := p.set("auto"); err == nil || p.mode != "acceptEdits" {
 		t.Errorf("auto: %v, in force is %s", err, p.mode)
 	}

@@ -30,9 +30,15 @@ const (
 	Untrusted Approval = "untrusted"
 )
 
-// Mode returns the permission mode for a sandbox mode and an approval policy. The
-// directories are absolute; by names the source of the mode. The caller names the mode,
-// and decides about calls that need an approval.
+// Folders are the folders, besides the working directory, that commands can write.
+type Folders struct {
+	Added     []string // by the client, absolute
+	Temporary []string // of every client, for temporary files
+}
+
+// Mode returns the permission mode for a sandbox mode and an approval policy. by names the
+// source of the mode. The caller names the mode, and decides about calls that need an
+// approval.
 //
 //	                     never                       on-request      untrusted
 //	read-only            harmless                    harmless        harmless
@@ -44,7 +50,7 @@ const (
 // sandbox. Harmless calls read within the working directory, as everywhere in settle.
 // Codex itself lets read-only commands read the whole disk, with every key on it that is
 // not named like one.
-func Mode(s Sandbox, a Approval, writable []string, by string) assemble.Mode {
+func Mode(s Sandbox, a Approval, writable Folders, by string) assemble.Mode {
 	m := assemble.Mode{Permission: event.Ask, Sandbox: map[Sandbox]event.Sandbox{
 		ReadOnly: event.ReadOnly, WorkspaceWrite: event.Workspace, FullAccess: event.NoSandbox,
 	}[s]}
@@ -52,7 +58,7 @@ func Mode(s Sandbox, a Approval, writable []string, by string) assemble.Mode {
 		m.Sandbox = event.NoSandbox
 	}
 	if s == WorkspaceWrite {
-		m.Extent.Write = slices.Clone(writable)
+		m.Extent.Write, m.Extent.Temporary = slices.Clone(writable.Added), slices.Clone(writable.Temporary)
 	}
 	switch {
 	case a == Untrusted || s == ReadOnly:
@@ -60,7 +66,7 @@ func Mode(s Sandbox, a Approval, writable []string, by string) assemble.Mode {
 		m.Permission = event.Allow
 	case s == WorkspaceWrite:
 		m.Rules = []config.Rule{assemble.Allow("edit", "", by)} // within the working directory
-		for _, dir := range writable {
+		for _, dir := range slices.Concat(writable.Added, writable.Temporary) {
 			m.Rules = append(m.Rules, assemble.Allow("edit", assemble.Below(dir), by))
 		}
 		if a == Never {

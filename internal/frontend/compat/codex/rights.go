@@ -160,14 +160,14 @@ func (r Rights) SandboxMode() Sandbox { return cmp.Or(r.Sandbox.mode(), ReadOnly
 // Mode returns the mode by which calls are judged. The directory for temporary
 // files counts if it is absolute.
 func (r Rights) Mode(tmpdir string) assemble.Mode {
-	roots := slices.Clone(r.Sandbox.WritableRoots)
+	folders := Folders{Added: r.Sandbox.WritableRoots}
 	if !r.Sandbox.ExcludeSlashTmp {
-		roots = append(roots, "/tmp")
+		folders.Temporary = append(folders.Temporary, "/tmp")
 	}
 	if !r.Sandbox.ExcludeTmpdirEnvVar && filepath.IsAbs(tmpdir) {
-		roots = append(roots, tmpdir)
+		folders.Temporary = append(folders.Temporary, tmpdir)
 	}
-	m := Mode(r.SandboxMode(), r.Asks(), roots, "the client's sandbox")
+	m := Mode(r.SandboxMode(), r.Asks(), folders, "the client's sandbox")
 	if m.Extent.Network = "off"; r.Sandbox.online() {
 		m.Extent.Network = "on"
 	}

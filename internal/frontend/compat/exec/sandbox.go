@@ -11,8 +11,8 @@ import (
 )
 
 // Mode returns the mode for a sandbox mode and an approval policy. No person can be
-// asked: each policy except "untrusted" means "never". The directories are absolute.
-func Mode(s codex.Sandbox, approval string, writable []string) assemble.Mode {
+// asked: each policy except "untrusted" means "never".
+func Mode(s codex.Sandbox, approval string, writable codex.Folders) assemble.Mode {
 	policy := codex.Never
 	if approval == string(codex.Untrusted) {
 		policy = codex.Untrusted

@@ -79,14 +79,14 @@ func TestModes(t *testing.T) {
 		{codex.FullAccess, "untrusted", looks},
 		{codex.WorkspaceWrite, "untrusted", looks},
 	} {
-		judge := judged(t, exec.Mode(tt.sandbox, tt.approval, []string{added}), dir)
+		judge := judged(t, exec.Mode(tt.sandbox, tt.approval, codex.Folders{Added: []string{added}}), dir)
 		for name, call := range all {
 			if got := judge(call[0], call[1]) == "allow"; got != tt.want[name] {
 				t.Errorf("%s, %q: %s is allowed: %t, want %t", tt.sandbox, tt.approval, name, got, tt.want[name])
 			}
 		}
 	}
-	if m := exec.Mode("", "", nil); m.Name != "" {
+	if m := exec.Mode("", "", codex.Folders{}); m.Name != "" {
 		t.Errorf("a client that says nothing has mode %q", m.Name)
 	}
 }
@@ -103,7 +103,7 @@ func TestNobodySaysWhy(t *testing.T) {
 // The names of directories are no patterns.
 func TestDirectoriesToTheLetter(t *testing.T) {
 	root := t.TempDir()
-	judge := judged(t, exec.Mode(codex.WorkspaceWrite, "never", []string{filepath.Join(root, "odd [1]*")}), filepath.Join(root, "work"))
+	judge := judged(t, exec.Mode(codex.WorkspaceWrite, "never", codex.Folders{Added: []string{filepath.Join(root, "odd [1]*")}}), filepath.Join(root, "work"))
 	for dir, want := range map[string]settle.Permission{"odd [1]*": "allow", "odd 1x": "ask"} {
 		if got := judge("write", fmt.Sprintf(`{"path":%q,"content":"x"}`, filepath.Join(root, dir, "f"))); got != want {
 			t.Errorf("write in %q: %s, want %s", dir, got, want)
