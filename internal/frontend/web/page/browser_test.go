@@ -72,7 +72,7 @@ func TestInBrowser(t *testing.T) {
 	defer cancel()
 	install(ctx, t)
 	cmd := exec.CommandContext(ctx, "node", append([]string{"--test", "--test-concurrency=2"}, scripts(t, "e2e")...)...)
-	cmd.Env = append(os.Environ(), "SETTLE_BIN="+build(ctx, t))
+	cmd.Env = append(os.Environ(), "SETTLE_BIN="+build(ctx, t), "SETTLE_LOGS="+drawnLogs(t))
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()
 	for line := range strings.Lines(string(out)) {

@@ -6,6 +6,7 @@ import { arrange, h, show, text } from "./dom.js";
 import { changes } from "./diff.js";
 import { openApprovals } from "./fold.js";
 import { formCard } from "./form.js";
+import { unshown } from "./guard.js";
 import { fileChange } from "./item.js";
 import { named } from "./visible.js";
 
@@ -15,7 +16,7 @@ export function approvalsView(el, app) {
     update() {
       const old = cards;
       cards = new Map();
-      for (const a of openApprovals(app.state)) cards.set(a.approval, old.get(a.approval) ?? card(a, app));
+      for (const a of openApprovals(app.state)) cards.set(a.approval, old.get(a.approval) ?? safeCard(a, app));
       const left = [...old.values()].find((c) => !cards.has(c.dataset.approval) && c.contains(document.activeElement));
       arrange(el, [...cards.values()]);
       show(el, cards.size > 0);
@@ -33,6 +34,25 @@ export function approvalsView(el, app) {
 
 /** Longer diffs are not drawn whole. */
 const MOST_DRAWN = 40_000;
+
+function safeCard(a, app) {
+  try {
+    return card(a, app);
+  } catch (err) {
+    return unshownCard(a, app, err);
+  }
+}
+
+/** A question that cannot be shown can only be refused: nobody approves what they do not see. */
+function unshownCard(a, app, err) {
+  const said = h("p", { class: "card-note", role: "status" });
+  const give = async (verdict) => { text(said, await app.answer(a, verdict) ?? ""); };
+  return h("section", { class: "approval", tabindex: "-1", "aria-label": "Approval", data: { approval: a.approval } },
+    unshown("question", a, err),
+    h("div", { class: "answers" },
+      h("button", { type: "button", on: { click: () => give("denied") } }, "Deny"),
+      h("button", { type: "button", on: { click: () => give("aborted") } }, a.background ? "End agent" : "Abort turn")), said);
+}
 
 function card(a, app) {
   if (a.form) return formCard(a, (verdict, content) => app.answer(a, verdict, "", content));

@@ -162,7 +162,7 @@ function callView(i, app) {
   function drawPlan(c) {
     if (drawnDetail !== c.arguments) {
       drawnDetail = c.arguments;
-      const steps = h("ul", { class: "plan" }, planSteps(c.arguments).map((s) => h("li", { "data-status": s.status }, named(s.step))));
+      const steps = h("ul", { class: "plan" }, planSteps(c.arguments).map((s) => h("li", { data: { status: s.status } }, named(s.step))));
       edits.replaceChildren(steps);
     }
     show(edits, true);

@@ -6,6 +6,7 @@ import { composerView } from "./composer.js";
 import { sessionChanges } from "./diff.js";
 import { h, show, text } from "./dom.js";
 import { approvalOf, openApprovals, running } from "./fold.js";
+import { eachOf } from "./guard.js";
 import { fileChange } from "./item.js";
 import { jobsView } from "./jobs.js";
 import { rewindView } from "./rewind.js";
@@ -113,12 +114,10 @@ function draw() {
   const rows = changedRows, keys = changedKeys;
   changedRows = [];
   changedKeys = new Set();
-  if (session?.loaded) transcript.apply(rows, keys);
-  approvals.update();
-  composer.update();
-  jobs.update();
-  drawBar();
-  drawEmpty();
+  eachOf(
+    () => { if (session?.loaded) transcript.apply(rows, keys); },
+    () => approvals.update(), () => composer.update(), () => jobs.update(), drawBar, drawEmpty,
+  );
 }
 
 function drawBar() {
@@ -232,7 +231,7 @@ function choose(id) {
     },
     change(rows, touched, events) {
       if (mine !== session || !session.loaded) return;
-      for (const e of events) hear(e);
+      for (const e of events) eachOf(() => hear(e));
       change(rows, touched);
     },
     link() { if (mine === session) schedule(); },

@@ -2,6 +2,7 @@
 // failed attempt, how a turn ended, the opening and closing of the session.
 
 import { h, show, text, toggle } from "./dom.js";
+import { guarded } from "./guard.js";
 import { itemView } from "./item.js";
 import { summaryWords, timelineView } from "./timeline.js";
 import { causeWords, count, duration, errorWords, turnWords } from "./words.js";
@@ -9,15 +10,15 @@ import { named, prose } from "./visible.js";
 
 /** The view of a row: {el, update(), stop?()}. */
 export function rowView(row, app) {
-  const view = {
+  const view = guarded(row.kind === "session" ? "event" : row.kind === "end" ? "ending" : row.kind, row.of, {
     item: () => itemView(row.of, app),
     turn: () => turnView(row.of, app),
     joined: () => joinedView(row.of),
     change: () => ({ el: h("div", { class: "attempt-row" }, h("p", { class: "ending" }, `From here on, settle sends the model less of the session: ${named(row.of.why ?? row.of.change ?? "")}`)), update() {} }),
     attempt: () => attemptView(row.of, app),
-    end: () => endView(row.of, app),
+    end: () => footView(row.of, app),
     session: () => sessionView(row.of),
-  }[row.kind]();
+  }[row.kind]);
   view.el.classList.add("row");
   view.el.dataset.key = row.key;
   view.el.tabIndex = -1;
@@ -85,7 +86,9 @@ function attemptView(a, app) {
 }
 
 /** The foot of a turn: how it goes or ended, and its picture. */
-export function endView(t, app) {
+export const endView = (t, app) => guarded("ending", t, () => footView(t, app));
+
+function footView(t, app) {
   const title = h("h3", { class: "turn-state" }), time = h("span", { class: "time" });
   const summary = h("p", { class: "faint summary" });
   const failure = h("div", { class: "failure" });

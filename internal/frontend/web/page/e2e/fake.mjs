@@ -27,7 +27,16 @@ export class Film {
   fresh(letter) { return letter + String(this.counts[letter] = (this.counts[letter] ?? 0) + 1).padStart(6, "0"); }
 
   tell(kind, data = {}, env = {}) {
-    const e = { v: 1, session: this.id, seq: this.log.length + 1, at: new Date(this.now()).toISOString(), ...env, kind, data };
+    return this.take({ v: 1, session: this.id, seq: this.log.length + 1, at: new Date(this.now()).toISOString(), ...env, kind, data });
+  }
+
+  /** Makes these events, of another film or of a log, the session's next ones; before the first, it has none. */
+  load(events) {
+    if (events[0]?.seq === 1) Object.assign(this, { log: [], lines: [], state: emptyState() });
+    for (const e of events) this.take({ ...e, session: this.id });
+  }
+
+  take(e) {
     fold(this.state, e);
     const line = `id: ${e.seq}\nevent: event\ndata: ${JSON.stringify(e)}\n\n`;
     this.log.push(e);
