@@ -85,7 +85,7 @@ func TestWorkspace(t *testing.T) {
 		{"echo x >.git/hooks/pre-commit", "[the sandbox denied writing "},
 		{"true $HOME && git config core.editor x", "[the sandbox "},
 		{"mv .git g2", "[the sandbox "},
-		{"rm -rf .git/hooks; ls .git/hooks >/dev/null && echo there", "there"},
+		{"mv .git/hooks .git/gone; ls .git/hooks >/dev/null && echo there", "there"},
 		{"chmod 755 ~/.ssh/id_rsa", "[the sandbox "},
 		{"cat ~/.ssh/id_rsa", "[the sandbox denied reading "},
 		{"echo x >~/new", "[the sandbox denied writing "},

@@ -28,6 +28,7 @@ const (
 //	        by a rule            ─► the rule's sandbox, else the sandbox in force
 //	        by a client's mode   ─► the sandbox in force, without secrets
 //	changes the repository       ─► none, after an approval
+//	deletes or rewrites much     ─► the sandbox in force, after an approval
 //	asked by default             ─► allowed, in the sandbox, without secrets
 //	asked otherwise              ─► in the sandbox, after an approval
 //	outside                      ─► none, after an approval
@@ -59,6 +60,12 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 		byDefaultAlone(verdicts, j.Rule) && !c.Release && !c.showsSecret():
 		j.Decision, j.Rule, j.Why = event.Allow, bySandbox, "it runs in the sandbox ("+string(confinement)+")"
 		p.unasked(confinement, j)
+	}
+	if j.Decision == event.Allow && confinement.On() && l.Permission == event.Ask && l.Unasked == "" &&
+		(j.Rule == bySandbox || sweeping(verdicts)) {
+		if why := destructive(c.Command); why != "" {
+			j.Decision, j.Rule, j.Why = event.Ask, byDefault, why
+		}
 	}
 	if j.Decision == event.Allow && !confinement.On() && p.config.Sandbox != nil && p.config.Sandbox(l.Mode).On() {
 		p.askAboutRisk(c, j)

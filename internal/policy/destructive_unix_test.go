@@ -1,0 +1,137 @@
+//go:build unix
+
+package policy_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/policy"
+)
+
+// spellings are the scripts of testdata/destructive.txt.
+func spellings(t *testing.T) (list []string) {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/destructive.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		if !strings.HasPrefix(line, "#") {
+			list = append(list, strings.ReplaceAll(strings.TrimSuffix(line, "\n"), `\n`, "\n"))
+		}
+	}
+	return list
+}
+
+// files is how many files the folder docs of a test has.
+const files = 12
+
+// docsFolder makes a directory with a folder of files, which a repository has if added.
+func docsFolder(t *testing.T, added bool) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "docs"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for n := range files {
+		if err := os.WriteFile(filepath.Join(dir, "docs", strconv.Itoa(n+1)+".md"), []byte("x\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bash(t, dir, "git init -q && git commit -q --allow-empty -m first && git tag first")
+	if added {
+		bash(t, dir, "git add docs && git commit -qm docs")
+	}
+	return dir
+}
+
+func bash(t *testing.T, dir, script string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
+	cmd.Dir = dir
+	cmd.Env = append(
+		os.Environ(), "HOME="+dir, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir), "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=b",
+	)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Logf("%s: %v: %s", script, err, out)
+	}
+}
+
+// unchanged is how many of the files are as they were.
+func unchanged(dir string) (n int) {
+	for i := range files {
+		data, err := os.ReadFile(filepath.Join(dir, "docs", strconv.Itoa(i+1)+".md"))
+		if err == nil && string(data) == "x\n" {
+			n++
+		}
+	}
+	return n
+}
+
+// A command that deletes or overwrites many files with the real bash is asked about, also
+// in a sandbox, in every mode that asks.
+func TestDestructiveCommandsAsk(t *testing.T) {
+	dir, destroyed := newCalmDir(t), 0
+	swept := policy.Mode{Name: "auto", Permission: event.Ask}
+	swept.Rules = append(swept.Rules, rule("shell", "", event.Allow))
+	for _, script := range spellings(t) {
+		for _, mode := range []policy.Mode{{}, {Name: "accept-edits", Permission: event.Ask}, swept} {
+			if j := sandboxed(t, dir, script, mode); j.Decision != event.Ask || j.Why == "" {
+				t.Errorf("%q in mode %q: %+v", script, mode.Name, j)
+			}
+		}
+		committed := strings.Contains(script, "git") && !strings.Contains(script, "clean")
+		work := docsFolder(t, committed)
+		if bash(t, work, script); unchanged(work) == 0 {
+			destroyed++
+		} else if strings.Contains(script, "rm -r") {
+			t.Errorf("%q deletes nothing with bash: the case proves nothing", script)
+		}
+	}
+	if all := len(spellings(t)); destroyed*10 < all*9 {
+		t.Errorf("only %d of %d scripts destroy the files", destroyed, all)
+	}
+	for _, script := range []string{
+		"make && git push origin main", "make && git push --force", "make; git rebase main", "npx rimraf dist",
+		"make; git commit --amend --no-edit", "git branch -D x || make", "make; git restore .", "make && git tag -d v1",
+		"dd if=/dev/zero of=disk.img", "make; git reflog expire --all", "sudo rm -rf dist",
+		"make && git -C sub checkout -- .", "make && git stash clear",
+	} {
+		if j := sandboxed(t, dir, script, policy.Mode{}); j.Decision != event.Ask || j.Why == "" {
+			t.Errorf("%q: %+v", script, j)
+		}
+	}
+}
+
+// Ordinary work in a sandbox needs no approval; neither does anything that a rule of the
+// user allows, or that runs where nobody can be asked.
+func TestOrdinaryCommandsDoNotAsk(t *testing.T) {
+	dir := newCalmDir(t)
+	for _, script := range []string{
+		"make", "go test ./...", "npm run clean", "npm run rm", "rm one.txt", "rm -f a.txt b.txt", "cargo build --release",
+		"sed -i s/a/b/ x.go", "perl -pe 1 *.go > x", "find . -name '*.go' -newer x > y", "mkdir -p a/b && touch a/b/c",
+		"cp -r src dst", "mv a b", "tar xf a.tar", "python3 -c 'print(1)'", "for f in *.go; do gofmt -l $f; done",
+		"make && git status", "git clean -n > x", "rsync -r a/ b/", "firm -r x > y", "rmdir -p a/b", "make clean",
+		"git checkout --help > x", "truncate -s 0 log", "make; git push --dry-run", "git clone -b main u d",
+	} {
+		if j := sandboxed(t, dir, script, policy.Mode{}); j.Decision != event.Allow || !j.Sandbox.On() {
+			t.Errorf("%q: %+v", script, j)
+		}
+	}
+	for _, mode := range []policy.Mode{{Unasked: "never"}, {Permission: event.Allow}} {
+		if j := sandboxed(t, dir, "rm -rf docs", mode); j.Decision != event.Allow {
+			t.Errorf("mode %+v: %+v", mode, j)
+		}
+	}
+	allowed := rule("shell", "rm *", event.Allow)
+	if j := sandboxed(t, dir, "rm -rf docs", policy.Mode{}, allowed); j.Decision != event.Allow {
+		t.Errorf("with a rule: %+v", j)
+	}
+}
