@@ -116,7 +116,7 @@ func operands(args []string) (n int) {
 func isRecursive(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
 		if strings.HasPrefix(a, "--") {
-			return len(a) > 2 && strings.HasPrefix("--recursive", a)
+			return isOption(a, "--recursive") || a == "--r" || a == "--re"
 		}
 		return a[0] == '-' && strings.ContainsAny(a, "rR")
 	})

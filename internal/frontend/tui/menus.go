@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/event"
@@ -68,8 +69,8 @@ func (u *UI) pickPermission() {
 	m := &menu{title: "Permissions"}
 	m.refresh = func() []choice {
 		var all []choice
-		for _, name := range []string{"ask", "accept-edits", "read-only", "allow"} {
-			all = append(all, choice{id: name, label: name, detail: modes()[name], group: "Mode (Enter changes it)"})
+		for _, name := range permissionModes() {
+			all = append(all, choice{id: name, label: name, detail: u.describeMode(name), group: "Mode (Enter changes it)"})
 		}
 		if ruled == nil {
 			return all
@@ -90,7 +91,7 @@ func (u *UI) pickPermission() {
 	}
 	m.all = m.refresh()
 	m.pick = func(one choice) {
-		if _, isMode := modes()[one.id]; isMode {
+		if slices.Contains(permissionModes(), one.id) {
 			u.permissions(one.id)
 		}
 	}

@@ -2,32 +2,80 @@ package tui
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// status returns the status row. It shows a clock only while something runs.
-func (u *UI) status(width int, now time.Time) []terminal.Line {
-	var line terminal.Line
-	add := func(text string, style terminal.Style) {
-		if len(line) > 0 {
-			line = append(line, terminal.Span{Text: " · ", Style: faint()})
-		}
-		line = append(line, terminal.Span{Text: terminal.OneLine(text), Style: style})
-	}
+// statusPart is a part of the status row. Of parts that do not fit, the one of the highest
+// rank is first shortened, if it has a short text, and then left out.
+type statusPart struct {
+	text, short string
+	style       terminal.Style
+	rank        int
+}
+
+// The ranks of the parts that can be left out; parts of rank 0 stay.
+const (
+	rankMode = iota + 1
+	rankDir
+	rankHost
+	rankJobs
+	rankModel
+	rankSandbox
+	rankContext
+	rankEffort
+)
+
+// maxHintRows bounds a message above the status row.
+const maxHintRows = 6
+
+// status returns the status row, below a message that does not fit into it. It shows a
+// clock only while something runs.
+func (u *UI) status(width int, now time.Time) (rows []terminal.Line) {
+	var parts []statusPart
 	if mode := u.input.vi.mode(); mode != "" {
-		add(mode, bold())
+		parts = append(parts, statusPart{text: mode, style: bold()})
 	}
-	if u.display.hint != "" {
-		add(u.display.hint, warning())
-	} else if doing, style := u.doing(now); doing != "" {
-		add(doing, style)
+	hint := terminal.OneLine(u.display.hint)
+	switch doing, style := u.doing(now); {
+	case hint != "" && terminal.TextWidth(hint) > width/2:
+		rows = terminal.Wrap(terminal.Plain(hint, warning()), width, terminal.Indent{})
+		rows = rows[:min(len(rows), maxHintRows)]
+	case hint != "":
+		parts = append(parts, statusPart{text: hint, style: warning()})
+	case doing != "":
+		parts = append(parts, statusPart{text: doing, style: style})
 	}
-	for _, part := range u.about() {
-		add(part, faint())
+	return append(rows, statusRow(append(parts, u.about()...), width))
+}
+
+// statusRow joins the parts, without those that have no room.
+func statusRow(parts []statusPart, width int) terminal.Line {
+	for parts = slices.Clone(parts); ; {
+		var line terminal.Line
+		least := 0
+		for i, p := range parts {
+			if len(line) > 0 {
+				line = append(line, terminal.Span{Text: " · ", Style: faint()})
+			}
+			line = append(line, terminal.Span{Text: terminal.OneLine(p.text), Style: p.style})
+			if p.rank > parts[least].rank {
+				least = i
+			}
+		}
+		if len(parts) < 2 || parts[least].rank == 0 || line.Width() <= width {
+			return terminal.Clip(line, width)
+		}
+		if p := &parts[least]; p.short != "" {
+			p.text, p.short = p.short, ""
+			continue
+		}
+		parts = slices.Delete(parts, least, least+1)
 	}
-	return []terminal.Line{terminal.Clip(line, width)}
 }
 
 // doing describes the activity of the running turn.
@@ -55,40 +103,64 @@ func (u *UI) doing(now time.Time) (string, terminal.Style) {
 	return "working (Esc interrupts)", accent()
 }
 
-// about describes the session: host, model, mode, context, jobs and directory.
-func (u *UI) about() []string {
-	var about []string
+// about describes the session: host, model, permission, context, jobs and directory.
+func (u *UI) about() (parts []statusPart) {
+	add := func(text string, rank int) { parts = append(parts, statusPart{text: text, style: faint(), rank: rank}) }
 	if host := hostOf(u.view.conversation); host != "" && !u.view.lost {
-		about = append(about, "attached to "+host)
+		add("attached to "+host, rankHost)
 	}
-	about = append(about, u.view.conversation.Model())
+	add(u.view.conversation.Model(), rankModel)
 	if effort := u.view.conversation.Effort(); effort != "" {
-		about = append(about, effort+" effort")
+		add(effort+" effort", rankEffort)
 	}
-	mode := u.view.conversation.Mode()
-	if words, ok := modes()[mode]; ok {
-		mode = words
+	mode, commands := permissionWords(u.view.conversation.Mode(), u.state().Host.Confinement)
+	add(mode, rankMode)
+	if commands != "" {
+		short, _, _ := strings.Cut(commands, " in this directory")
+		parts = append(parts, statusPart{text: commands, short: short, style: faint(), rank: rankSandbox})
 	}
-	about = append(about, mode)
 	if used := u.used(); used > 0 {
 		if window := u.view.conversation.Window(); window > 0 {
-			about = append(about, fmt.Sprintf("context %d%%", used*100/int64(window)))
+			add(fmt.Sprintf("context %d%%", used*100/int64(window)), rankContext)
 		} else {
-			about = append(about, terminal.Tokens(used)+" tokens of context")
+			add(terminal.Tokens(used)+" tokens of context", rankContext)
 		}
 	}
 	if jobs := u.jobs(); jobs > 0 {
-		about = append(about, terminal.Count(jobs, "job"))
+		add(terminal.Count(jobs, "job"), rankJobs)
 	}
-	return append(about, u.Place)
+	add(u.Place, rankDir)
+	return parts
 }
 
-// modes describes the permission modes.
-func modes() map[string]string {
-	return map[string]string{
-		"ask": "asks before changes", "accept-edits": "edits without asking", "read-only": "read-only",
-		"allow": "runs without asking",
+// permissionModes are the modes that a person can choose.
+func permissionModes() []string { return []string{"ask", "accept-edits", "read-only", "allow"} }
+
+// describeMode states what a mode means for the session.
+func (u *UI) describeMode(mode string) string {
+	asks, commands := permissionWords(mode, u.state().Host.Confinement)
+	if commands == "" {
+		return asks
 	}
+	return asks + ", " + commands
+}
+
+// permissionWords states what a permission mode asks about, and what happens to commands.
+func permissionWords(mode string, confined *event.Confinement) (asks, commands string) {
+	sandboxed := confined != nil && confined.Mode == event.Workspace
+	switch {
+	case mode == "ask" && sandboxed:
+		return "asks before edits", "commands sandboxed in this directory"
+	case mode == "ask":
+		return "asks before edits and commands", ""
+	case mode == "accept-edits" && sandboxed:
+		return "edits without asking", "commands sandboxed in this directory"
+	case mode == "accept-edits":
+		return "edits without asking", "asks before commands"
+	case mode == "allow":
+		return "runs without asking", ""
+	}
+	return mode, ""
 }
 
 // used is how many tokens the last response left in the context.

@@ -16,7 +16,7 @@ import (
 )
 
 // browserTimeout ends what hangs; the tests themselves wait for events.
-const browserTimeout = 5 * time.Minute
+const browserTimeout = 10 * time.Minute
 
 // node runs a script of the package and returns what it printed.
 func node(t *testing.T, in io.Reader, args ...string) []byte {

@@ -1,0 +1,72 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/terminaltest"
+)
+
+// newStatusStage is a stage of a width whose host opened the session in a sandbox, or none.
+func newStatusStage(width int, mode event.Sandbox) *stage {
+	s := newStage(terminaltest.NewGrid(width, 24), terminal.ReflowAll, width, 24)
+	s.Place = "~/work/project"
+	opened := event.SessionOpened{Dir: "/w", Confinement: &event.Confinement{Mode: mode}}
+	state, _ := event.Fold(event.State{}, event.Event{V: event.Version, Session: "s", Seq: 1, At: time.Now(), Data: opened})
+	s.view.log = transcript.New(state, transcript.Live)
+	return s
+}
+
+func texts(rows []terminal.Line) (list []string) {
+	for _, row := range rows {
+		list = append(list, row.Text())
+	}
+	return list
+}
+
+// The status names what is true of commands, and at each width it keeps the directory and
+// what is asked about.
+func TestStatusKeepsUsefulParts(t *testing.T) {
+	for _, c := range []struct {
+		width   int
+		sandbox event.Sandbox
+		want    string
+	}{
+		{120, event.Workspace, "chat/m · asks before edits · commands sandboxed in this directory · ~/work/project"},
+		{120, event.NoSandbox, "chat/m · asks before edits and commands · ~/work/project"},
+		{80, event.Workspace, "chat/m · asks before edits · commands sandboxed · ~/work/project"},
+		{60, event.Workspace, "chat/m · asks before edits · ~/work/project"},
+		{44, event.Workspace, "chat/m · asks before edits · ~/work/project"},
+		{40, event.Workspace, "asks before edits · ~/work/project"},
+		{30, event.Workspace, "asks before edits"},
+	} {
+		got := texts(newStatusStage(c.width, c.sandbox).status(c.width, time.Now()))
+		if !slices.Equal(got, []string{c.want}) {
+			t.Errorf("at %d columns: %q", c.width, got)
+		}
+	}
+}
+
+// A long message has its own rows, and is whole.
+func TestStatusWrapsMessages(t *testing.T) {
+	for _, width := range []int{30, 40, 80, 120} {
+		s := newStatusStage(width, event.NoSandbox)
+		s.display.hint = "cannot change the model: " + strings.Repeat("the server refused it ", 6) + "and nothing changed"
+		got := texts(s.status(width, time.Now()))
+		for _, row := range got {
+			if terminal.TextWidth(row) > width {
+				t.Errorf("at %d columns: a row of %d: %q", width, terminal.TextWidth(row), row)
+			}
+		}
+		if last := len(got) - 1; strings.Join(got[:last], " ") != s.display.hint {
+			t.Errorf("at %d columns: %q", width, got)
+		} else if !strings.Contains(got[last], "asks before edits") {
+			t.Errorf("at %d columns, the status is %q", width, got[last])
+		}
+	}
+}
