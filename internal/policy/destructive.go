@@ -56,7 +56,8 @@ var unquoted = sync.OnceValue(func() *strings.Replacer {
 // the syntax: quoted text is split like other text.
 func segments(script string) (list [][]string) {
 	text := unquoted().Replace(script)
-	for segment := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(";&|\n()`", r) }) {
+	ends := func(r rune) bool { return strings.ContainsRune(";&|\n()`", r) }
+	for segment := range strings.FieldsFuncSeq(text, ends) {
 		if words := strings.Fields(segment); len(words) > 0 {
 			list = append(list, words)
 		}
@@ -125,7 +126,8 @@ func isRecursive(args []string) bool {
 // inPlace reports whether sed or perl overwrites the files that it reads.
 func inPlace(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
-		return strings.HasPrefix(a, "--in-place") || a[0] == '-' && a[1:] != "" && a[1] != '-' && strings.Contains(a, "i")
+		short := len(a) > 1 && a[0] == '-' && a[1] != '-'
+		return strings.HasPrefix(a, "--in-place") || short && strings.Contains(a, "i")
 	})
 }
 
@@ -133,8 +135,9 @@ func inPlace(args []string) bool {
 // options or words that make it do so; "*" for always.
 const gitDestroys = `
 push:* rebase:* filter-branch:* filter-repo:* replace:* prune:* update-ref:* clean:* fast-import:*
-reset:--hard,--merge,--keep checkout:.,:/,-f,--force,--ours,--theirs restore:.,:/ switch:-f,--force,--discard-changes
-commit:--amend reflog:expire,delete stash:drop,clear branch:-D,-f,-M,-C,--force tag:-d,-f,--delete,--force
+reset:--hard,--merge,--keep checkout:.,:/,-f,--force,--ours,--theirs restore:.,:/
+switch:-f,--force,--discard-changes commit:--amend reflog:expire,delete stash:drop,clear
+branch:-D,-f,-M,-C,--force tag:-d,-f,--delete,--force
 worktree:remove submodule:deinit gc:--prune read-tree:-u,--reset checkout-index:-f,--force rm:-r
 `
 
@@ -148,7 +151,9 @@ var gitDestroysTable = sync.OnceValue(func() map[string][]string {
 })
 
 // harmlessGitOptions make git only show what it would do, or end a rebase without effect.
-var harmlessGitOptions = sync.OnceValue(func() []string { return []string{"-n", "--dry-run", "--help", "-h", "--abort"} })
+var harmlessGitOptions = sync.OnceValue(func() []string {
+	return []string{"-n", "--dry-run", "--help", "-h", "--abort"}
+})
 
 // destroysGit returns why git with these arguments destroys; empty if it does not.
 func destroysGit(args []string) string {

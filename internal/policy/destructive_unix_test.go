@@ -115,8 +115,9 @@ func TestDestructiveCommandsAsk(t *testing.T) {
 func TestOrdinaryCommandsDoNotAsk(t *testing.T) {
 	dir := newCalmDir(t)
 	for _, script := range []string{
-		"make", "go test ./...", "npm run clean", "npm run rm", "rm one.txt", "rm -f a.txt b.txt", "cargo build --release",
-		"sed -i s/a/b/ x.go", "perl -pe 1 *.go > x", "find . -name '*.go' -newer x > y", "mkdir -p a/b && touch a/b/c",
+		"make", "go test ./...", "npm run clean", "npm run rm", "rm one.txt", "rm -f a.txt b.txt",
+		"cargo build --release", "sed -i s/a/b/ x.go", "perl -pe 1 *.go > x", "find . -name '*.go' -newer x > y",
+		"mkdir -p a/b && touch a/b/c",
 		"cp -r src dst", "mv a b", "tar xf a.tar", "python3 -c 'print(1)'", "for f in *.go; do gofmt -l $f; done",
 		"make && git status", "git clean -n > x", "rsync -r a/ b/", "firm -r x > y", "rmdir -p a/b", "make clean",
 		"git checkout --help > x", "truncate -s 0 log", "make; git push --dry-run", "git clone -b main u d",

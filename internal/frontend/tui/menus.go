@@ -70,7 +70,8 @@ func (u *UI) pickPermission() {
 	m.refresh = func() []choice {
 		var all []choice
 		for _, name := range permissionModes() {
-			all = append(all, choice{id: name, label: name, detail: u.describeMode(name), group: "Mode (Enter changes it)"})
+			one := choice{id: name, label: name, detail: u.describeMode(name), group: "Mode (Enter changes it)"}
+			all = append(all, one)
 		}
 		if ruled == nil {
 			return all

@@ -152,7 +152,7 @@ func permissionWords(mode string, confined *event.Confinement) (asks, commands s
 	case mode == "ask" && sandboxed:
 		return "asks before edits", "commands sandboxed in this directory"
 	case mode == "ask":
-		return "asks before edits and commands", ""
+		return "asks before changes", ""
 	case mode == "accept-edits" && sandboxed:
 		return "edits without asking", "commands sandboxed in this directory"
 	case mode == "accept-edits":

@@ -17,7 +17,8 @@ func newStatusStage(width int, mode event.Sandbox) *stage {
 	s := newStage(terminaltest.NewGrid(width, 24), terminal.ReflowAll, width, 24)
 	s.Place = "~/work/project"
 	opened := event.SessionOpened{Dir: "/w", Confinement: &event.Confinement{Mode: mode}}
-	state, _ := event.Fold(event.State{}, event.Event{V: event.Version, Session: "s", Seq: 1, At: time.Now(), Data: opened})
+	first := event.Event{V: event.Version, Session: "s", Seq: 1, At: time.Now(), Data: opened}
+	state, _ := event.Fold(event.State{}, first)
 	s.view.log = transcript.New(state, transcript.Live)
 	return s
 }
@@ -38,7 +39,7 @@ func TestStatusKeepsUsefulParts(t *testing.T) {
 		want    string
 	}{
 		{120, event.Workspace, "chat/m · asks before edits · commands sandboxed in this directory · ~/work/project"},
-		{120, event.NoSandbox, "chat/m · asks before edits and commands · ~/work/project"},
+		{120, event.NoSandbox, "chat/m · asks before changes · ~/work/project"},
 		{80, event.Workspace, "chat/m · asks before edits · commands sandboxed · ~/work/project"},
 		{60, event.Workspace, "chat/m · asks before edits · ~/work/project"},
 		{44, event.Workspace, "chat/m · asks before edits · ~/work/project"},
@@ -56,7 +57,7 @@ func TestStatusKeepsUsefulParts(t *testing.T) {
 func TestStatusWrapsMessages(t *testing.T) {
 	for _, width := range []int{30, 40, 80, 120} {
 		s := newStatusStage(width, event.NoSandbox)
-		s.display.hint = "cannot change the model: " + strings.Repeat("the server refused it ", 6) + "and nothing changed"
+		s.display.hint = "cannot change: " + strings.Repeat("the server refused it ", 6) + "and nothing changed"
 		got := texts(s.status(width, time.Now()))
 		for _, row := range got {
 			if terminal.TextWidth(row) > width {
@@ -65,7 +66,7 @@ func TestStatusWrapsMessages(t *testing.T) {
 		}
 		if last := len(got) - 1; strings.Join(got[:last], " ") != s.display.hint {
 			t.Errorf("at %d columns: %q", width, got)
-		} else if !strings.Contains(got[last], "asks before edits") {
+		} else if !strings.Contains(got[last], "asks before changes") {
 			t.Errorf("at %d columns, the status is %q", width, got[last])
 		}
 	}

@@ -234,7 +234,7 @@ func TestSession(t *testing.T) {
 			script.Turn(script.Text("I ", "**count**.\n\n- one\n- two"), script.Call("shell", `{"command":"count"}`)),
 			script.Turn(script.Text("Then this.")),
 		)
-		p.sees(">", "script/m · asks before c")
+		p.sees(">", "asks before changes")
 		p.types("Count!\r")
 		p.sees("> Count!", "I count.", "• one", "? settle asks before this call", "Allow", "y once")
 		p.types("y")
