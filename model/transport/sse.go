@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"strconv"
-	"time"
 )
 
 // ErrTooLong is returned for an event that is longer than the limit.
@@ -18,8 +16,8 @@ const DefaultLimit = 32 << 20
 // firstBuffer is what most events fit into; it grows for those that do not.
 const firstBuffer = 4 << 10
 
-// Event is one event, or one comment. Its bytes are valid until the next
-// call of [Reader.Next].
+// ServerSentEvent is one event, or one comment. Its bytes are valid until the next
+// call of [SSEReader.Next].
 type ServerSentEvent struct {
 	// Comment says that this is a comment and not an event.
 	Comment bool
@@ -32,7 +30,7 @@ type ServerSentEvent struct {
 // span is a part of the buffer, relative to the start of the event.
 type span struct{ from, to int }
 
-// Reader reads events. It is not safe for concurrent use.
+// SSEReader reads events. It is not safe for concurrent use.
 type SSEReader struct {
 	src   io.Reader
 	limit int
@@ -52,26 +50,16 @@ type SSEReader struct {
 	data   span // a single data line, within buf
 	joined []byte
 	lines  int // data lines
-
-	lastID []byte
-	retry  time.Duration
 }
 
-// NewReader returns a reader of events of at most limit bytes; 0 means
+// NewSSEReader returns a reader of events of at most limit bytes; 0 means
 // [DefaultLimit].
 func NewSSEReader(src io.Reader, limit int) *SSEReader {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	return &SSEReader{src: src, limit: limit, retry: -1}
+	return &SSEReader{src: src, limit: limit}
 }
-
-// LastID returns the id that the last event, or one before it, carried.
-func (r *SSEReader) LastID() string { return string(r.lastID) }
-
-// Retry returns the reconnection time that the stream asked for; negative if
-// it did not.
-func (r *SSEReader) Retry() time.Duration { return r.retry }
 
 // Next returns the next event or comment. It returns io.EOF at the end of the
 // stream, [ErrTooLong] (final) for an oversized event, and otherwise what the
@@ -95,7 +83,8 @@ func (r *SSEReader) Next() (ServerSentEvent, error) {
 	}
 }
 
-// field takes in one line of the event being read.
+// field takes in one line of the event being read. It ignores id and retry: settle repeats
+// the request and never resumes a stream.
 func (r *SSEReader) field(line []byte) {
 	name, value, _ := bytes.Cut(line, []byte{':'})
 	value = trimSpace(value)
@@ -104,14 +93,6 @@ func (r *SSEReader) field(line []byte) {
 		r.addData(value)
 	case "event":
 		r.kind = r.spanOf(value)
-	case "id":
-		if bytes.IndexByte(value, 0) < 0 {
-			r.lastID = append(r.lastID[:0], value...)
-		}
-	case "retry":
-		if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
-			r.retry = time.Duration(ms) * time.Millisecond
-		}
 	}
 }
 
