@@ -110,7 +110,7 @@ func (r *Resolved) named(full string) (Choice, error) {
 		return Choice{}, &ModelError{
 			Message: fmt.Sprintf(
 				"%s: there is no provider %q%s (known: %s; add your own under [providers.NAME] in the configuration)",
-				where, provider, hint(provider, all), strings.Join(all, ", "),
+				where, provider, DidYouMean(provider, all), strings.Join(all, ", "),
 			),
 			Choices: r.defaultModels(),
 		}
@@ -168,7 +168,7 @@ func (r *Resolved) Askable(name ...string) ([]Provider, error) {
 		if !known {
 			all := slices.Sorted(maps.Keys(r.Providers))
 			return nil, &ModelError{Message: fmt.Sprintf("there is no provider %q%s (known: %s)", name[0],
-				hint(name[0], all), strings.Join(all, ", "))}
+				DidYouMean(name[0], all), strings.Join(all, ", "))}
 		}
 		return []Provider{override(p)}, nil
 	}

@@ -177,7 +177,7 @@ func (t *table) fail(key string, err error) {
 func (t *table) done() {
 	for _, key := range t.keys() {
 		if !slices.Contains(t.known, key) {
-			t.fail(key, fmt.Errorf("unknown setting%s", hint(key, t.known)))
+			t.fail(key, fmt.Errorf("unknown setting%s", DidYouMean(key, t.known)))
 		}
 	}
 }

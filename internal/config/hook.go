@@ -292,7 +292,7 @@ func parseHooks(raw json.RawMessage, how strictness) (list []Hook, left []string
 		e := event.HookEvent(name)
 		if !slices.Contains(event.HookEvents(), e) {
 			if how == strictly {
-				return nil, nil, fmt.Errorf("there is no event %q%s", name, hint(name, eventNames()))
+				return nil, nil, fmt.Errorf("there is no event %q%s", name, DidYouMean(name, eventNames()))
 			}
 			continue // from a newer Claude Code, or a setting of Codex
 		}

@@ -31,14 +31,11 @@ func choice[T ~string](key string, field func(*Settings) *T, options ...string) 
 	return &setting{
 		key: key,
 		set: func(s *Settings, value any) error {
-			word, err := asText(value)
+			word, err := asOneOf[T](value, options)
 			if err != nil {
 				return err
 			}
-			if !slices.Contains(options, word) {
-				return fmt.Errorf("%q is not one of %s%s", word, strings.Join(options, ", "), hint(word, options))
-			}
-			*field(s) = T(word)
+			*field(s) = word
 			return nil
 		},
 		get: func(s *Settings) any { return string(*field(s)) },
@@ -168,8 +165,8 @@ func namesOf(key string, field func(*Settings) *[]string, options ...string) *se
 			return err
 		}
 		for _, name := range *field(s) {
-			if !slices.Contains(options, name) {
-				return fmt.Errorf("%q is not one of %s%s", name, strings.Join(options, ", "), hint(name, options))
+			if _, err := asOneOf[string](name, options); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -194,6 +191,18 @@ func asText(value any) (string, error) {
 		return "", fmt.Errorf("must be one line without control characters, not %q", word)
 	}
 	return word, nil
+}
+
+// asOneOf reads one of the options.
+func asOneOf[T ~string](value any, options []string) (T, error) {
+	word, err := asText(value)
+	if err == nil && !slices.Contains(options, word) {
+		err = fmt.Errorf("%q is not one of %s%s", word, strings.Join(options, ", "), DidYouMean(word, options))
+	}
+	if err != nil {
+		return "", err
+	}
+	return T(word), nil
 }
 
 func asCount(value any) (int, error) {

@@ -218,15 +218,8 @@ func (p Provider) Private() bool {
 }
 
 func asWire(value any) (Wire, error) {
-	word, err := asText(value)
-	if err != nil {
-		return "", err
-	}
 	wires := []string{string(WireOpenAI), string(WireAnthropic), string(WireGemini), string(WireChat)}
-	if !slices.Contains(wires, word) {
-		return "", fmt.Errorf("%q is not one of %s%s", word, strings.Join(wires, ", "), hint(word, wires))
-	}
-	return Wire(word), nil
+	return asOneOf[Wire](value, wires)
 }
 
 // Dialects returns the valid dialects.
@@ -235,14 +228,7 @@ func Dialects() []string {
 }
 
 func asDialect(value any) (string, error) {
-	word, err := asText(value)
-	if err != nil {
-		return "", err
-	}
-	if list := Dialects(); !slices.Contains(list, word) {
-		return "", fmt.Errorf("%q is not one of %s%s", word, strings.Join(list, ", "), hint(word, list))
-	}
-	return word, nil
+	return asOneOf[string](value, Dialects())
 }
 
 func asURL(value any) (string, error) {

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -83,23 +82,11 @@ func rules(top *table, origin Origin) []Rule {
 }
 
 func asDecision(value any) (event.Permission, error) {
-	word, err := asText(value)
-	if err != nil {
-		return "", err
-	}
-	options := permissions()
-	if !slices.Contains(options, word) {
-		return "", fmt.Errorf("%q is not one of %s%s", word, strings.Join(options, ", "), hint(word, options))
-	}
-	return event.Permission(word), nil
+	return asOneOf[event.Permission](value, permissions())
 }
 
 func asSandbox(value any) (event.Sandbox, error) {
-	word, err := asText(value)
-	if options := sandboxes(); err == nil && !slices.Contains(options, word) {
-		err = fmt.Errorf("%q is not one of %s%s", word, strings.Join(options, ", "), hint(word, options))
-	}
-	return event.Sandbox(word), err
+	return asOneOf[event.Sandbox](value, sandboxes())
 }
 
 // sandboxes are the names of the sandboxes, from the loosest to the strictest.

@@ -4,9 +4,7 @@ import "fmt"
 
 // DidYouMean returns `; did you mean "…"?` for the known word nearest to word, or nothing
 // if none is near.
-func DidYouMean(word string, known []string) string { return hint(word, known) }
-
-func hint(word string, known []string) string {
+func DidYouMean(word string, known []string) string {
 	best, least := "", max(2, len(word)/3)+1
 	for _, candidate := range known {
 		if d := distance(word, candidate); d < least {
