@@ -22,7 +22,7 @@ func Traits(models catalog.Table, name string) model.Traits {
 // Model returns the model with the provider's name for it, as sessions use it. Servers
 // that only speak the API are not taken to search tools.
 func (p *Provider) Model(name string) model.Config {
-	traits := Traits(p.models, name)
-	traits.ToolSearch = traits.ToolSearch && p.endpoint.BaseURL == BaseURL
+	traits := Traits(p.options.Models, name)
+	traits.ToolSearch = traits.ToolSearch && p.options.BaseURL == BaseURL
 	return model.Config{Provider: p, ProviderName: "anthropic", Name: name, Traits: traits}
 }

@@ -35,52 +35,32 @@ const (
 )
 
 // Options say how to reach the API.
-type Options struct {
-	transport.Endpoint
-	// Models is the table of models; nil means catalog.Builtin().
-	Models catalog.Table
-}
+type Options transport.Options
 
 // Provider is a [model.Provider].
-type Provider struct {
-	endpoint transport.Endpoint
-	models   catalog.Table
-}
+type Provider struct{ options transport.Options }
 
 // New returns a provider.
 func New(o Options) *Provider {
-	if o.BaseURL == "" {
-		o.BaseURL = BaseURL
-	}
-	if o.Models == nil {
-		o.Models = catalog.Builtin()
-	}
-	return &Provider{o.Prepared(), o.Models}
+	return &Provider{transport.Options(o).WithDefaults(BaseURL)}
 }
 
 // path is what the base URL is followed by.
 const path = "/v1/messages"
 
 // URL implements [model.Locator].
-func (p *Provider) URL() string { return p.endpoint.URL(path) }
+func (p *Provider) URL() string { return p.options.URL(path) }
 
 // Stream implements [model.Provider].
 func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Chunk, error] {
-	known, _ := p.models.Lookup(req.Model)
+	known, _ := p.options.Models.Lookup(req.Model)
 	r := newRequest(req, known)
-	if transport.Dialect(p.endpoint.Host()) == "deepseek" {
+	if transport.DialectOf(p.options.Host()).ThinkingCalls {
 		r.fillThinking()
 	}
-	body, err := transport.Body(r, p.endpoint.Extra)
-	if err != nil {
-		return func(yield func(model.Chunk, error) bool) { yield(model.Chunk{}, err) }
-	}
-	return func(yield func(model.Chunk, error) bool) {
-		p.endpoint.Stream(ctx, &transport.Request{
-			Path: path, Body: body, Header: p.header(known), Activity: req.Activity, Secret: req.Secret,
-			Authorize: authorize,
-		}, &decoder{search: req.Search})(yield)
-	}
+	return p.options.Post(ctx, r, &transport.Request{
+		Path: path, Header: p.header(known), Activity: req.Activity, Secret: req.Secret, Authorize: authorize,
+	}, &decoder{search: req.Search})
 }
 
 // header returns the headers that the model needs. Betas that the options ask

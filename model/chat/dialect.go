@@ -41,7 +41,7 @@ func Dialects() []string {
 // same on each server, add to it.
 func dialectOf(name, host string, req model.Request) dialect {
 	if name == "" {
-		name = transport.Dialect(host)
+		name = transport.DialectOf(host).Name
 	}
 	full := strings.ToLower(req.Model)
 	base := full[strings.LastIndexByte(full, '/')+1:]

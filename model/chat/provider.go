@@ -80,16 +80,10 @@ func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[mode
 		err = model.NewError(model.ErrInvalid, "the provider of %s has no search that settle can use", req.Model)
 	}
 	if err != nil {
-		return func(yield func(model.Chunk, error) bool) { yield(model.Chunk{}, err) }
+		return transport.Failed(err)
 	}
-	return func(yield func(model.Chunk, error) bool) {
-		dec := &decoder{ids: transport.NewCallIDs(req.Input)}
-		p.options.Stream(
-			ctx, &transport.Request{Path: path, Body: body, Activity: req.Activity, Secret: req.Secret}, dec,
-		)(
-			yield,
-		)
-	}
+	r := &transport.Request{Path: path, Body: body, Activity: req.Activity, Secret: req.Secret}
+	return p.options.Stream(ctx, r, &decoder{ids: transport.NewCallIDs(req.Input)})
 }
 
 // body returns the request's JSON.

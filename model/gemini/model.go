@@ -18,7 +18,7 @@ func Traits(models catalog.Table, name string) model.Traits {
 
 // Model returns the model with the provider's name for it, as sessions use it.
 func (p *Provider) Model(name string) model.Config {
-	return model.Config{Provider: p, ProviderName: "gemini", Name: name, Traits: Traits(p.models, name)}
+	return model.Config{Provider: p, ProviderName: "gemini", Name: name, Traits: Traits(p.options.Models, name)}
 }
 
 // Models asks the API which models it has that generate text.

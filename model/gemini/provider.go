@@ -19,7 +19,6 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/model"
-	"github.com/settle-agent/settle/model/catalog"
 	"github.com/settle-agent/settle/model/transport"
 )
 
@@ -27,32 +26,19 @@ import (
 const BaseURL = "https://generativelanguage.googleapis.com/v1beta"
 
 // Options say how to reach the API.
-type Options struct {
-	transport.Endpoint
-	// Models is the table of models; nil means catalog.Builtin().
-	Models catalog.Table
-}
+type Options transport.Options
 
 // Provider is a [model.Provider].
-type Provider struct {
-	endpoint transport.Endpoint
-	models   catalog.Table
-}
+type Provider struct{ options transport.Options }
 
 // New returns a provider.
 func New(o Options) *Provider {
-	if o.BaseURL == "" {
-		o.BaseURL = BaseURL
-	}
-	if o.Models == nil {
-		o.Models = catalog.Builtin()
-	}
 	o.Query = maps.Clone(o.Query)
 	if o.Query == nil {
 		o.Query = url.Values{}
 	}
 	o.Query.Set("alt", "sse") // else the stream is one JSON array
-	return &Provider{o.Prepared(), o.Models}
+	return &Provider{transport.Options(o).WithDefaults(BaseURL)}
 }
 
 // path is what the base URL is followed by.
@@ -61,20 +47,14 @@ func path(name string) string {
 }
 
 // URL implements [model.Locator]. The address has the model in it.
-func (p *Provider) URL() string { return p.endpoint.URL("/models") }
+func (p *Provider) URL() string { return p.options.URL("/models") }
 
 // Stream implements [model.Provider].
 func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Chunk, error] {
-	known, _ := p.models.Lookup(req.Model)
-	body, err := transport.Body(newRequest(req, known), p.endpoint.Extra)
-	if err != nil {
-		return func(yield func(model.Chunk, error) bool) { yield(model.Chunk{}, err) }
-	}
-	return func(yield func(model.Chunk, error) bool) {
-		p.endpoint.Stream(ctx, &transport.Request{
-			Path: path(req.Model), Body: body, Activity: req.Activity, Secret: req.Secret, Authorize: authorize,
-		}, &decoder{search: req.Search, ids: transport.NewCallIDs(req.Input)})(yield)
-	}
+	known, _ := p.options.Models.Lookup(req.Model)
+	return p.options.Post(ctx, newRequest(req, known), &transport.Request{
+		Path: path(req.Model), Activity: req.Activity, Secret: req.Secret, Authorize: authorize,
+	}, &decoder{search: req.Search, ids: transport.NewCallIDs(req.Input)})
 }
 
 func authorize(h http.Header, key string) { h.Set("X-Goog-Api-Key", key) }

@@ -6,6 +6,19 @@
 // grammar become custom tools, whose input is free text; towards settle that
 // text is the only property of the tool's JSON arguments.
 //
+// Read provider.go first: it sends a request and returns its stream.
+//
+//	request.go     input items, reasoning effort, tool choice, schema of the answer
+//	toolsearch.go  the list of tools; namespaces of tools that the model searches
+//	decode.go      events of the stream to chunks; usage and the end of a response
+//	delta.go       fast reading of deltas, which most events are
+//	seal.go        provider signatures: the parts of an item that return unchanged
+//	search.go      the provider's own search of the web: its request and its sources
+//	model.go       what sessions know of a model; models.go: the provider's list
+//
+// Deviations of servers are decided by [transport.DialectOf], the kinds of errors in
+// model/transport, and sizes and abilities of models in model/catalog.
+//
 //	response.created ─► ( output_item.added ─► *.delta* ─► output_item.done )* ─► response.completed
 //	                                                                           └► incomplete, failed
 package openai
@@ -23,51 +36,35 @@ import (
 const BaseURL = "https://api.openai.com/v1"
 
 // Options say how to reach the API.
-type Options struct {
-	transport.Endpoint
-	// Models is the table of models; nil means catalog.Builtin().
-	Models catalog.Table
-}
+type Options transport.Options
 
 // Provider is a [model.Provider].
-type Provider struct {
-	endpoint transport.Endpoint
-	models   catalog.Table
-}
+type Provider struct{ options transport.Options }
 
 // New returns a provider.
 func New(o Options) *Provider {
-	if o.BaseURL == "" {
-		o.BaseURL = BaseURL
-	}
-	if o.Models == nil {
-		o.Models = catalog.Builtin()
-	}
-	return &Provider{o.Prepared(), o.Models}
+	return &Provider{transport.Options(o).WithDefaults(BaseURL)}
 }
 
 // path is what the base URL is followed by.
 const path = "/responses"
 
 // URL implements [model.Locator].
-func (p *Provider) URL() string { return p.endpoint.URL(path) }
+func (p *Provider) URL() string { return p.options.URL(path) }
 
 // Stream implements [model.Provider].
 func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Chunk, error] {
-	known, ok := p.models.Lookup(req.Model)
+	known, ok := p.options.Models.Lookup(req.Model)
 	if !ok {
 		known.Thinking = catalog.ByEffort // a new model, most likely
 	}
 	custom := customTools(req.Tools, known)
-	if transport.Dialect(p.endpoint.Host()) == "deepseek" {
+	if transport.DialectOf(p.options.Host()).GroupedCalls {
 		req.Input = grouped(req.Input)
 	}
-	body, err := transport.Body(newRequest(req, known, custom), p.endpoint.Extra)
-	if err != nil {
-		return func(yield func(model.Chunk, error) bool) { yield(model.Chunk{}, err) }
-	}
-	return func(yield func(model.Chunk, error) bool) {
-		p.endpoint.Stream(ctx, &transport.Request{Path: path, Body: body, Activity: req.Activity, Secret: req.Secret},
-			&decoder{custom: custom, search: req.Search})(yield)
-	}
+	return p.options.Post(
+		ctx, newRequest(req, known, custom),
+		&transport.Request{Path: path, Activity: req.Activity, Secret: req.Secret},
+		&decoder{custom: custom, search: req.Search},
+	)
 }

@@ -2,29 +2,40 @@ package transport
 
 import "strings"
 
+// Dialect has the known deviations of a server from its wire format. model/chat adds those
+// of Chat Completions by the name.
+type Dialect struct {
+	// Name is the name of the dialect; "" if no deviations are known.
+	Name string
+	// GroupedCalls: no other item stands between the calls of a response (Responses API).
+	GroupedCalls bool
+	// ThinkingCalls: a message with calls has a thinking block (Messages API).
+	ThinkingCalls bool
+}
+
 // domains returns the dialect of the servers of a domain.
-func domains() map[string]string {
-	return map[string]string{
-		"mistral.ai":                        "mistral",
-		"deepseek.com":                      "deepseek",
-		"moonshot.ai":                       "moonshot",
-		"moonshot.cn":                       "moonshot",
-		"kimi.com":                          "moonshot",
-		"generativelanguage.googleapis.com": "gemini",
-		"aiplatform.googleapis.com":         "gemini",
-		"groq.com":                          "groq",
-		"x.ai":                              "xai",
-		"openrouter.ai":                     "openrouter",
+func domains() map[string]Dialect {
+	moonshot, gemini := Dialect{Name: "moonshot"}, Dialect{Name: "gemini"}
+	return map[string]Dialect{
+		"mistral.ai":                        {Name: "mistral"},
+		"deepseek.com":                      {Name: "deepseek", GroupedCalls: true, ThinkingCalls: true},
+		"moonshot.ai":                       moonshot,
+		"moonshot.cn":                       moonshot,
+		"kimi.com":                          moonshot,
+		"generativelanguage.googleapis.com": gemini,
+		"aiplatform.googleapis.com":         gemini,
+		"groq.com":                          {Name: "groq"},
+		"x.ai":                              {Name: "xai"},
+		"openrouter.ai":                     {Name: "openrouter"},
 	}
 }
 
-// Dialect returns the name of a server's deviations from its wire format, by its host; ""
-// if none are known.
-func Dialect(host string) string {
-	for domain, name := range domains() {
+// DialectOf returns the dialect of a server by its host.
+func DialectOf(host string) Dialect {
+	for domain, dialect := range domains() {
 		if host == domain || strings.HasSuffix(host, "."+domain) {
-			return name
+			return dialect
 		}
 	}
-	return ""
+	return Dialect{}
 }
