@@ -20,6 +20,28 @@
 //	                  a fault strikes at any of these places
 //	ended: sent | fault | client (it closed the connection) | close (the server did)
 //
+// Read server.go and scenario.go first. What a turn says and the faults in it are decided in
+// scenario.go, script.go and fault.go; whether a request is valid, in the files named check;
+// the bytes of an answer, in the file of its wire format.
+//
+//	server.go, handler.go  addresses, the journey of a request; pipe.go: without a network
+//	scenario.go, script.go turns of a scenario, and which one a request takes; parse.go: the file
+//	fault.go, play.go      kinds of faults, and where an answer meets them
+//	render.go, stream.go   a turn as frames; whole.go: as one object; wire.go: as bytes
+//	responses.go, messages.go, chat.go, gemini.go
+//	                       the stream of each wire format; toolsearch.go: searches of tools
+//	recording.go           answers that were recorded at a provider
+//	check.go               keys and models; check_responses.go, check_messages.go, check_chat.go
+//	                       and check_gemini.go: requests of each wire format; check_image.go,
+//	                       check_schema.go, check_search.go, check_toolsearch.go: their parts
+//	rules.go, provider.go  strictness and sizes; rules of single providers, with their sources
+//	apierror.go, reject.go refusals in each provider's words; refusals that a test orders
+//	issued.go, seal.go     what the server has sent and must receive unchanged
+//	cache.go               prompt caches; cache_anthropic.go, cache_openai.go: the rules of each
+//	record.go, control.go  what came in, for tests and over HTTP
+//
+// The folder endings checks logs of any agent for endings; leak counts what tests leave.
+//
 // [NewMemoryServer] and [NewClient] work without a network and under the
 // virtual time of testing/synctest. [Serve] and [ParseScenario] are the same
 // for the command line; docs/reference/scenarios.md describes the file.

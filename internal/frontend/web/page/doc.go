@@ -14,6 +14,27 @@
 // style, no other origin, and the browser refuses strings where it expects
 // markup (trusted types).
 //
+// What the page shows is decided in main.js: it opens a session (session.js) and passes each
+// event to the views.
+//
+//	main.js         the bar, keys, dialogs, and when something is drawn
+//	session.js      the open session; stream.js: its events, with reconnection; sse.js: their format
+//	fold.js         events to the state of a session
+//	api.js          requests of the HTTP API; token.js: the token of the tab; signin.js: its form
+//	rows.js         which rows a transcript has; transcript.js: which rows have elements, scrolling
+//	row.js          prompts, failed attempts, endings of turns; item.js: messages, reasoning, calls
+//	markdown.js     Markdown to a tree; markup.js: the tree to elements
+//	highlight.js    colors of code, by the table in languages.js; diff.js: changes of files
+//	timeline.js     the picture of a turn; timing.js: its spans
+//	composer.js     the message box, drafts, unsent inputs; complete.js: paths after "@"
+//	approvals.js    questions that wait; form.js: forms of MCP servers
+//	sessions.js     the list of sessions; jobs.js, rewind.js, settings.js: a panel or dialog each
+//	words.js        durations, numbers and causes in words; visible.js: hidden characters, escapes
+//	dom.js          the only file that creates elements
+//	index.html      the elements that are always there
+//	base.css        colors, type and controls; frame.css: the frame; transcript.css: rows and items;
+//	                timeline.css: the picture of a turn
+//
 // The scripts are tested by unit/, the page in Chromium by e2e/, all of it by
 // "go test". "node e2e/stills.mjs DIRECTORY" takes pictures to look at.
 package page
