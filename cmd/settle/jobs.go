@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/jobs"
 )
 
@@ -24,21 +23,7 @@ func newJobs(s *streams) *cobra.Command {
 	}
 	dataDir := cmd.PersistentFlags().String("data-dir", "", "`DIR` for sessions and logs")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
-	where := func() (string, error) {
-		flags := map[string]string{}
-		if *dataDir != "" {
-			flags["data_dir"] = *dataDir
-		}
-		dir, err := directory(".")
-		if err != nil {
-			return "", err
-		}
-		r, err := s.settings(dir, flags, config.IgnoreProject)
-		if err != nil {
-			return "", err
-		}
-		return r.NeedDataDir()
-	}
+	where := func() (string, error) { return s.storedIn(*dataDir) }
 	cmd.RunE = func(*cobra.Command, []string) error {
 		dir, err := where()
 		if err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/settle-agent/settle/internal/client/rewind"
 	"github.com/settle-agent/settle/internal/client/store"
-	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -74,7 +73,7 @@ func (f *rewindFlags) run(ctx context.Context, s *streams, args []string) error 
 	if len(args) == 0 {
 		return errors.New("which session? \"settle sessions\" lists them")
 	}
-	dataDir, err := f.data(s)
+	dataDir, err := s.storedIn(f.dataDir)
 	if err != nil {
 		return err
 	}
@@ -102,23 +101,6 @@ func (f *rewindFlags) run(ctx context.Context, s *streams, args []string) error 
 		}
 		return p.Fork(ctx, rewind.RestoreFiles)
 	})
-}
-
-// data returns the directory of the sessions.
-func (f *rewindFlags) data(s *streams) (string, error) {
-	flags := map[string]string{}
-	if f.dataDir != "" {
-		flags["data_dir"] = f.dataDir
-	}
-	dir, err := directory(".")
-	if err != nil {
-		return "", err
-	}
-	r, err := s.settings(dir, flags, config.IgnoreProject)
-	if err != nil {
-		return "", err
-	}
-	return r.NeedDataDir()
 }
 
 func (f *rewindFlags) question(p *rewind.Plan) string {

@@ -30,24 +30,8 @@ func newSessions(s *streams) *cobra.Command {
 		Args: known,
 	}
 	dataDir := cmd.PersistentFlags().String("data-dir", "", "`DIR` for sessions and logs")
-	settings := func() (*config.Resolved, error) {
-		flags := map[string]string{}
-		if *dataDir != "" {
-			flags["data_dir"] = *dataDir
-		}
-		dir, err := directory(".")
-		if err != nil {
-			return nil, err
-		}
-		return s.settings(dir, flags, config.IgnoreProject)
-	}
-	where := func() (string, error) {
-		r, err := settings()
-		if err != nil {
-			return "", err
-		}
-		return r.NeedDataDir()
-	}
+	settings := func() (*config.Resolved, error) { return s.storedSettings(*dataDir) }
+	where := func() (string, error) { return s.storedIn(*dataDir) }
 	cmd.RunE = listSessions(s, where, cmd.Flags())
 	cmd.AddCommand(
 		newList(s, where), newShow(s, where), newExport(s, where), newImport(s, where), newCheck(s, settings),
