@@ -3,10 +3,11 @@ package execserver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"sync"
+
+	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
 const (
@@ -105,7 +106,7 @@ func (c *conn) readBlock(_ context.Context, params blockParams) (any, error) {
 	f := c.files.open[*params.ID]
 	c.files.mu.Unlock()
 	if f == nil {
-		return nil, &failure{codeNotFound, fmt.Sprintf("unknown file handle `%s`", *params.ID)}
+		return nil, jsonrpc.Errorf(codeNotFound, "unknown file handle `%s`", *params.ID)
 	}
 	info, err := f.Stat()
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/settle-agent/settle/internal/jsonrpc"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/scope"
 )
@@ -96,10 +97,9 @@ func (c *conn) handle(ctx context.Context, m incoming) (any, func() (any, error)
 	serve := c.server.methods[*m.Method]
 	switch {
 	case serve == nil:
-		return nil, nil, &failure{
-			codeUnknownMethod,
-			fmt.Sprintf("settle's exec-server does not implement %q", *m.Method),
-		}
+		return nil, nil, jsonrpc.Errorf(
+			jsonrpc.CodeMethodNotFound, "settle's exec-server does not implement %q", *m.Method,
+		)
 	case c.session == nil:
 		return nil, nil, invalidRequest("client must call initialize before %q", *m.Method)
 	case !c.ready:

@@ -2,6 +2,7 @@ package execserver
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"runtime"
@@ -21,22 +22,22 @@ func (p *place) UnmarshalJSON(raw []byte) error {
 	u, err := url.Parse(*text)
 	switch {
 	case err != nil:
-		return invalidParams("%q is not a file URL: %v", *text, err)
+		return fmt.Errorf("%q is not a file URL: %w", *text, err)
 	case u.Scheme != "file":
-		return invalidParams("%q is not a file URL", *text)
+		return fmt.Errorf("%q is not a file URL", *text)
 	case u.Host != "" && u.Host != "localhost":
-		return invalidParams("%q is on another machine", *text)
+		return fmt.Errorf("%q is on another machine", *text)
 	case u.RawQuery != "" || u.Fragment != "" || u.Opaque != "":
-		return invalidParams("%q has more than a path", *text)
+		return fmt.Errorf("%q has more than a path", *text)
 	case strings.ContainsRune(u.Path, 0):
-		return invalidParams("%q has a NUL", *text)
+		return fmt.Errorf("%q has a NUL", *text)
 	}
 	path := filepath.FromSlash(u.Path)
 	if runtime.GOOS == "windows" {
 		path = strings.TrimPrefix(path, `\`)
 	}
 	if !filepath.IsAbs(path) {
-		return invalidParams("%q is not an absolute path", *text)
+		return fmt.Errorf("%q is not an absolute path", *text)
 	}
 	*p = place(filepath.Clean(path))
 	return nil

@@ -212,6 +212,6 @@ func (w *walker) visit(at folder, e fs.DirEntry) (folder, bool) {
 
 func (w *walker) fail(path string, err error) {
 	if len(w.result.Errors) < maxErrors {
-		w.result.Errors = append(w.result.Errors, walkError{place(path), err.Error()})
+		w.result.Errors = append(w.result.Errors, walkError{place(path), failureOf(err).Message})
 	}
 }

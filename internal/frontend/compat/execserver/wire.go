@@ -4,50 +4,37 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// Codes of the errors that clients get; notFound is the protocol's own.
-const (
-	codeInvalidRequest = -32600
-	codeUnknownMethod  = -32601
-	codeInvalidParams  = -32602
-	codeInternal       = -32603
-	codeNotFound       = -32004
-)
-
-// failure is an error as clients get it.
-type failure struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
-}
-
-func (f *failure) Error() string { return f.Message }
+// codeNotFound is the protocol's own code.
+const codeNotFound = -32004
 
 func invalidRequest(format string, args ...any) error {
-	return &failure{codeInvalidRequest, fmt.Sprintf(format, args...)}
+	return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, format, args...)
 }
 
 func invalidParams(format string, args ...any) error {
-	return &failure{codeInvalidParams, fmt.Sprintf(format, args...)}
+	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, format, args...)
 }
 
 // failureOf returns the error for a client.
-func failureOf(err error) *failure {
-	var f *failure
+func failureOf(err error) *jsonrpc.Error {
+	var f *jsonrpc.Error
 	var changed *disk.ChangedError
+	code := jsonrpc.CodeInternal
 	switch {
 	case errors.As(err, &f):
 		return f
 	case errors.Is(err, fs.ErrNotExist):
-		return &failure{codeNotFound, err.Error()}
+		code = codeNotFound
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrInvalid), errors.As(err, &changed):
-		return &failure{codeInvalidRequest, err.Error()}
+		code = jsonrpc.CodeInvalidRequest
 	}
-	return &failure{codeInternal, err.Error()}
+	return &jsonrpc.Error{Code: code, Message: err.Error()}
 }
 
 // incoming is a message of the client.
@@ -110,7 +97,7 @@ func answer(id json.RawMessage, result any, err error) []byte {
 	}
 	if err != nil {
 		out, _ = json.Marshal(struct { // numbers and strings always encode
-			Error *failure        `json:"error"`
+			Error *jsonrpc.Error  `json:"error"`
 			ID    json.RawMessage `json:"id"`
 		}{failureOf(err), id})
 	}
