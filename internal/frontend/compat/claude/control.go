@@ -280,7 +280,7 @@ func (d *driver) interrupt(id string, cancelQueued bool) (any, error) {
 	if target == nil {
 		return receipt, nil
 	}
-	d.interrupts++
+	d.prompts.interrupts++
 	ctx := context.WithoutCancel(d.ctx)
 	if f := target.Request.fetched; f != nil {
 		ctx = f
@@ -304,14 +304,14 @@ func (d *driver) interrupted(
 		receipt["outcome"], receipt["reason"] = o.Cause.Outcome, o.Cause.Reason
 	}
 	answer := func() {
-		d.interrupts--
+		d.prompts.interrupts--
 		d.answer(id, receipt, err)
 		d.next()
 	}
-	if o.Turn == "" && d.prompts.fetching == target && d.awaiting.Add(fetchOf(target), answer) != nil {
+	if o.Turn == "" && d.prompts.fetching == target && d.results.awaiting.Add(fetchOf(target), answer) != nil {
 		return
 	}
-	d.afterResult(o.Turn, answer)
+	d.results.after(o.Turn, answer)
 }
 
 func (d *driver) setMode(mode string) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -19,6 +20,16 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/scope"
 )
+
+// sessionState is the client's session, and how it was opened.
+type sessionState struct {
+	id        string
+	session   *assemble.Opened
+	failure   error        // why there is none
+	tools     []string     // that the model gets, by Claude's names
+	childText bool         // forwardSubagentText
+	window    atomic.Int64 // what the model can read, in tokens; 0 if unknown
+}
 
 // open opens the session, if that was not tried yet: at the first prompt, or when the
 // client has sent its initialization.

@@ -28,6 +28,20 @@ type prompts struct {
 	current *pending.Entry[*prompt] // that the session has; nil for none
 	// fetching is the current prompt while a server expands it.
 	fetching *pending.Entry[*prompt]
+	// background has messages that wait for a message with an answer.
+	background []*prompt
+	// interrupts is the number of interrupts without an answer: nothing begins before.
+	interrupts int
+}
+
+// withBackground returns a prompt after the messages that waited for it.
+func (p *prompts) withBackground(last *prompt) *prompt {
+	for _, before := range slices.Backward(p.background) {
+		last.text = strings.TrimSpace(before.text + "\n\n" + last.text)
+		last.images = append(before.images, last.images...)
+	}
+	p.background = nil
+	return last
 }
 
 // waiting are the prompts that the session does not have.
@@ -73,14 +87,10 @@ func (d *driver) message(m incoming) {
 		return
 	}
 	if m.Query != nil && !*m.Query {
-		d.background = append(d.background, p)
+		d.prompts.background = append(d.prompts.background, p)
 		return
 	}
-	for n := len(d.background) - 1; n >= 0; n-- {
-		p.text = strings.TrimSpace(d.background[n].text + "\n\n" + p.text)
-		p.images = append(d.background[n].images, p.images...)
-	}
-	d.background = nil
+	p = d.prompts.withBackground(p)
 	id := cmp.Or(m.UUID, uuid.NewString())
 	if m.Priority != "now" {
 		d.enqueue(id, p, last)
@@ -119,7 +129,7 @@ func (d *driver) enqueue(id string, p *prompt, where place) {
 
 // next sends the next prompt to the session when nothing is under way.
 func (d *driver) next() {
-	for d.prompts.current == nil && d.interrupts == 0 && !d.servers.asking && d.stop.Load() == nil {
+	for d.prompts.current == nil && d.prompts.interrupts == 0 && !d.servers.asking && d.stop.Load() == nil {
 		open := d.prompts.Open()
 		if len(open) == 0 {
 			return
@@ -180,9 +190,7 @@ func (d *driver) submitLater(e *pending.Entry[*prompt], refused context.CancelFu
 			}
 			refused()
 		}
-		for _, w := range d.awaiting.AnswerAll(fetchOf(e)) {
-			w.Request()
-		}
+		d.results.answer(fetchOf(e))
 		if !begun {
 			d.next()
 			d.reportIdle()
