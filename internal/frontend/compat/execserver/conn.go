@@ -33,25 +33,25 @@ const (
 
 // conn is one connection of a client.
 type conn struct {
-	server  *Server
-	carrier carrier
-	files   handles
-	stop    context.CancelCauseFunc
-	more    chan struct{} // has room for one: there is something to write
+	server   *Server
+	carrier  carrier
+	files    handles
+	stop     context.CancelCauseFunc
+	writable chan struct{} // has room for one: there is something to write
 
 	session *session // set by initialize; the reader's
 	ready   bool     // the client has said "initialized"
 
-	mu      sync.Mutex // guards the rest
-	shown   *session   // the session, for the writer
-	answers [][]byte
-	under   int // requests under way, and their bytes
-	bytes   int
-	freed   chan struct{} // closed and replaced when one is answered
-	unheard int           // bytes of output that the client may not have
-	marks   map[*process]uint64
-	pinging bool
-	work    sync.WaitGroup // what the reader has begun
+	mu          sync.Mutex // guards the rest
+	attached    *session   // the session, for the writer
+	answers     [][]byte
+	requests    int // that have no written answer yet, and their bytes
+	bytes       int
+	freed       chan struct{} // closed and replaced when one is answered
+	unconfirmed int           // bytes of output that the client may not have
+	marks       map[*process]uint64
+	pinging     bool
+	work        sync.WaitGroup // what the reader has begun
 }
 
 // serve serves a connection to its end.
@@ -59,12 +59,12 @@ func (s *Server) serve(ctx context.Context, wire carrier) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	c := &conn{
-		server:  s,
-		carrier: wire,
-		stop:    stop,
-		more:    make(chan struct{}, 1),
-		freed:   make(chan struct{}),
-		marks:   map[*process]uint64{},
+		server:   s,
+		carrier:  wire,
+		stop:     stop,
+		writable: make(chan struct{}, 1),
+		freed:    make(chan struct{}),
+		marks:    map[*process]uint64{},
 	}
 	if !s.enter(c) {
 		wire.Close("the server is ending")
@@ -102,7 +102,7 @@ func (c *conn) cut(reason string) {
 // wake has the writer look for something to write.
 func (c *conn) wake() {
 	select {
-	case c.more <- struct{}{}:
+	case c.writable <- struct{}{}:
 	default:
 	}
 }
@@ -142,10 +142,10 @@ func (c *conn) read(ctx context.Context) error {
 func (c *conn) begin(ctx context.Context, bytes int) bool {
 	for {
 		c.mu.Lock()
-		free := c.under == 0 || c.under < maxRequests && c.bytes+bytes <= maxRequestBytes
+		free := c.requests == 0 || c.requests < maxRequests && c.bytes+bytes <= maxRequestBytes
 		freed := c.freed
 		if free {
-			c.under++
+			c.requests++
 			c.bytes += bytes
 		}
 		c.mu.Unlock()
@@ -186,7 +186,7 @@ func (c *conn) next() []byte {
 func (c *conn) answered() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.under--
+	c.requests--
 	close(c.freed)
 	c.freed = make(chan struct{})
 }
@@ -211,7 +211,7 @@ func (c *conn) write(ctx context.Context) {
 			continue
 		}
 		select {
-		case <-c.more:
+		case <-c.writable:
 		case <-ctx.Done():
 			return
 		}
@@ -221,7 +221,7 @@ func (c *conn) write(ctx context.Context) {
 // outputs returns the next output to send, while the client keeps up.
 func (c *conn) outputs() (parcel, bool) {
 	c.mu.Lock()
-	s, full := c.shown, c.unheard >= windowBytes
+	s, full := c.attached, c.unconfirmed >= windowBytes
 	c.mu.Unlock()
 	if s == nil || full {
 		return parcel{}, false
@@ -232,9 +232,9 @@ func (c *conn) outputs() (parcel, bool) {
 // wrote counts what was sent, and asks whether it has arrived.
 func (c *conn) wrote(ctx context.Context, item parcel) {
 	c.mu.Lock()
-	c.unheard += item.cost
+	c.unconfirmed += item.cost
 	c.marks[item.p] = item.seq
-	ask := !c.pinging && c.unheard >= windowBytes/16
+	ask := !c.pinging && c.unconfirmed >= windowBytes/16
 	c.pinging = c.pinging || ask
 	c.mu.Unlock()
 	if ask {
@@ -247,21 +247,21 @@ func (c *conn) wrote(ctx context.Context, item parcel) {
 func (c *conn) confirm(ctx context.Context) {
 	for {
 		c.mu.Lock()
-		marks, bytes := c.marks, c.unheard
+		marks, bytes := c.marks, c.unconfirmed
 		c.marks = map[*process]uint64{}
 		c.mu.Unlock()
-		ask, enough := context.WithTimeout(ctx, c.server.options.PingTimeout)
-		err := c.carrier.Ping(ask)
-		enough()
+		pingCtx, cancel := context.WithTimeout(ctx, c.server.options.PingTimeout)
+		err := c.carrier.Ping(pingCtx)
+		cancel()
 		if err != nil {
 			c.cut("the client does not answer")
 			return
 		}
 		c.mu.Lock()
-		c.unheard -= bytes
-		due := c.unheard >= windowBytes/16
+		c.unconfirmed -= bytes
+		due := c.unconfirmed >= windowBytes/16
 		c.pinging = due
-		s := c.shown
+		s := c.attached
 		c.mu.Unlock()
 		if s != nil {
 			s.received(marks)
@@ -300,7 +300,7 @@ func (c *conn) drain(ctx context.Context) {
 	defer cancel()
 	for {
 		c.mu.Lock()
-		done, freed := c.under == 0, c.freed
+		done, freed := c.requests == 0, c.freed
 		c.mu.Unlock()
 		if done {
 			return

@@ -71,15 +71,15 @@ func copyAll(ctx context.Context, from, to target, info fs.FileInfo) error {
 }
 
 func copyLink(from, to target) error {
-	var leads string
+	var linkTarget string
 	err := from.within(func(d *disk.Dir, name string) (err error) {
-		leads, err = d.Readlink(name)
+		linkTarget, err = d.Readlink(name)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return to.within(func(d *disk.Dir, name string) error { return d.Symlink(leads, name) })
+	return to.within(func(d *disk.Dir, name string) error { return d.Symlink(linkTarget, name) })
 }
 
 func copyFile(from, to target, info fs.FileInfo) error {
@@ -103,7 +103,7 @@ func copyFile(from, to target, info fs.FileInfo) error {
 }
 
 func copyFolder(ctx context.Context, from, to target, info fs.FileInfo) error {
-	entries, err := from.list(mostEntries)
+	entries, err := from.list(maxListed)
 	if err != nil {
 		return err
 	}

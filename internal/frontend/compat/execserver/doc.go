@@ -19,4 +19,17 @@
 // end of its session and the end of this program end the process and all descendants.
 //
 // Rights that come with a request are enforced or the request is refused (C22).
+//
+// Read conn.go first. What a message means is decided in methods.go; what a client may touch,
+// in rights.go; when a process ends, in session.go and process.go.
+//
+//	websocket.go, stdio.go  carriers of messages; wire.go, place.go: their format
+//	conn.go                 requests, answers, output in the order of a connection
+//	methods.go, about.go    requests about processes and the machine
+//	server.go, session.go   sessions, resumption, retention
+//	start.go                the specification of a process; process.go: its life; input.go,
+//	                        log.go: its input and output; repositories.go: what it left there
+//	rights.go               sandbox rules of a client
+//	files.go, tree.go, copy.go, handle.go
+//	                        requests about files
 package execserver

@@ -9,15 +9,15 @@ import (
 type inputs struct {
 	feed func(context.Context, []byte) error
 
-	mu     sync.Mutex
-	line   [][]byte
-	bytes  int
-	known  map[string]bool // ids of writes that were accepted
-	order  []string
-	closed bool
-	more   chan struct{} // has room for one
-	gone   chan struct{} // closed when nothing is taken any more
-	less   chan struct{} // closed and replaced when something was fed
+	mu       sync.Mutex
+	queue    [][]byte
+	bytes    int
+	known    map[string]bool // ids of writes that were accepted
+	order    []string
+	closed   bool
+	added    chan struct{} // has room for one
+	done     chan struct{} // closed when nothing is taken any more
+	consumed chan struct{} // closed and replaced when something was fed
 }
 
 const (
@@ -29,11 +29,11 @@ const (
 
 func newInputs(feed func(context.Context, []byte) error) *inputs {
 	return &inputs{
-		feed:  feed,
-		known: map[string]bool{},
-		more:  make(chan struct{}, 1),
-		gone:  make(chan struct{}),
-		less:  make(chan struct{}),
+		feed:     feed,
+		known:    map[string]bool{},
+		added:    make(chan struct{}, 1),
+		done:     make(chan struct{}),
+		consumed: make(chan struct{}),
 	}
 }
 
@@ -55,10 +55,10 @@ func (in *inputs) add(id string, data []byte) bool {
 			in.order = in.order[1:]
 		}
 	}
-	in.line = append(in.line, data)
+	in.queue = append(in.queue, data)
 	in.bytes += len(data)
 	select {
-	case in.more <- struct{}{}:
+	case in.added <- struct{}{}:
 	default:
 	}
 	return true
@@ -68,14 +68,14 @@ func (in *inputs) add(id string, data []byte) bool {
 func (in *inputs) room(ctx context.Context) {
 	for {
 		in.mu.Lock()
-		enough, less := in.bytes <= maxInput, in.less
+		enough, consumed := in.bytes <= maxInput, in.consumed
 		in.mu.Unlock()
 		if enough {
 			return
 		}
 		select {
-		case <-less:
-		case <-in.gone:
+		case <-consumed:
+		case <-in.done:
 			return
 		case <-ctx.Done():
 			return
@@ -88,25 +88,25 @@ func (in *inputs) run(ctx context.Context) {
 	defer in.close()
 	for {
 		select {
-		case <-in.more:
-		case <-in.gone:
+		case <-in.added:
+		case <-in.done:
 			return
 		}
 		for {
 			in.mu.Lock()
-			if len(in.line) == 0 {
+			if len(in.queue) == 0 {
 				in.mu.Unlock()
 				break
 			}
-			data := in.line[0]
+			data := in.queue[0]
 			in.mu.Unlock()
 			if in.feed(ctx, data) != nil {
 				return // the process has closed its input
 			}
 			in.mu.Lock()
-			in.line, in.bytes = in.line[1:], in.bytes-len(data)
-			close(in.less)
-			in.less = make(chan struct{})
+			in.queue, in.bytes = in.queue[1:], in.bytes-len(data)
+			close(in.consumed)
+			in.consumed = make(chan struct{})
 			in.mu.Unlock()
 		}
 	}
@@ -116,7 +116,7 @@ func (in *inputs) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if !in.closed {
-		in.closed, in.line, in.bytes = true, nil, 0
-		close(in.gone)
+		in.closed, in.queue, in.bytes = true, nil, 0
+		close(in.done)
 	}
 }

@@ -122,18 +122,18 @@ func (c *conn) note(name string) error {
 	return nil
 }
 
-type hello struct {
+type initializeParams struct {
 	Client *string `json:"clientName"`
 	Resume *string `json:"resumeSessionId"`
 }
 
-type welcome struct {
+type initializeResult struct {
 	Session     string `json:"sessionId"`
 	Environment about  `json:"environmentInfo"`
 }
 
 func (c *conn) initialize(ctx context.Context, raw json.RawMessage) (any, error) {
-	params, err := decode[hello](raw)
+	params, err := decode[initializeParams](raw)
 	switch {
 	case err != nil:
 		return nil, err
@@ -148,9 +148,9 @@ func (c *conn) initialize(ctx context.Context, raw json.RawMessage) (any, error)
 	}
 	c.session = s
 	c.mu.Lock()
-	c.shown = s
+	c.attached = s
 	c.mu.Unlock()
-	return welcome{s.id, c.server.about()}, nil
+	return initializeResult{s.id, c.server.about()}, nil
 }
 
 func (s *session) attachedTo(c *conn) bool {
@@ -246,7 +246,7 @@ func (p *process) since(after uint64, most int) (readResult, <-chan struct{}) {
 	p.read, p.heldTo = after, time.Now().Add(readerHold)
 	if after > p.log.kept {
 		p.log.kept = after
-		p.tell()
+		p.notifyChange()
 	}
 	r := readResult{
 		Chunks:  []chunk{},
@@ -326,7 +326,7 @@ func (c *conn) signal(_ context.Context, params signalParams) (any, error) {
 	case params.Signal != "interrupt":
 		return nil, invalidParams("unknown signal %q, expected \"interrupt\"", params.Signal)
 	case p != nil:
-		p.custody.Interrupt()
+		p.tracked.Interrupt()
 	}
 	return struct{}{}, nil
 }

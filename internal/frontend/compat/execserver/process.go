@@ -12,10 +12,10 @@ import (
 
 const (
 	// logBytes is how much output of a process is kept, and crowdedBytes how much
-	// where all processes together have more than mostBytes.
-	logBytes     = 1 << 20
-	crowdedBytes = 64 << 10
-	mostBytes    = 256 << 20
+	// where all processes together have more than maxTotalBytes.
+	logBytes      = 1 << 20
+	crowdedBytes  = 64 << 10
+	maxTotalBytes = 256 << 20
 	// lastBytes is what a process that is being ended may put out beyond that;
 	// pipes hold less.
 	lastBytes = 4 << 20
@@ -30,12 +30,12 @@ const (
 // process is one that a client has started. The lock of its session guards all
 // that changes.
 type process struct {
-	id      string
-	session *session
-	tty     bool
-	boxed   bool
-	custody *proc.Process // nil while it is started
-	input   *inputs       // nil for none
+	id        string
+	session   *session
+	tty       bool
+	sandboxed bool
+	tracked   *proc.Process // nil while it is started
+	input     *inputs       // nil for none
 
 	log         outlog
 	queued      bool // it is in the session's queue of processes with output to send
@@ -53,8 +53,8 @@ type process struct {
 	changed chan struct{} // closed and replaced whenever something above changes
 }
 
-// tell wakes those who wait for a change; the caller has the lock.
-func (p *process) tell() {
+// notifyChange wakes those who wait for a change; the caller has the lock.
+func (p *process) notifyChange() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
@@ -85,9 +85,9 @@ func (p *process) put(from stream, data []byte) {
 			p.dropped += int64(len(data))
 			return
 		}
-		p.await()
+		p.awaitChange()
 	}
-	p.denied = p.denied || p.boxed && denial(data)
+	p.denied = p.denied || p.sandboxed && denial(data)
 	p.record(func() { p.log.append(from, data) })
 }
 
@@ -98,18 +98,18 @@ func (p *process) record(change func()) {
 	p.session.server.held.Add(int64(p.log.bytes - before))
 	if !p.queued {
 		p.queued = true
-		p.session.line = append(p.session.line, p)
+		p.session.queue = append(p.session.queue, p)
 	}
 	if p.session.conn != nil {
 		p.session.conn.wake()
 	}
-	p.tell()
+	p.notifyChange()
 }
 
-// await waits for a change with the lock released. After the command has exited, it also
+// awaitChange waits for a change with the lock released. After the command has exited, it also
 // checks whether a process is left that could write: the rest of the pipe is then not
 // lost, even if the log is full.
-func (p *process) await() {
+func (p *process) awaitChange() {
 	changed, done := p.changed, p.exited
 	p.session.mu.Unlock()
 	timer := time.NewTimer(lookDelay)
@@ -120,7 +120,7 @@ func (p *process) await() {
 		return
 	case <-timer.C:
 	}
-	alone := done && len(p.custody.Remains()) == 0
+	alone := done && len(p.tracked.Remains()) == 0
 	p.session.mu.Lock()
 	p.ending = p.ending || alone
 }
@@ -132,7 +132,7 @@ func (p *process) fits(n int) bool {
 	switch {
 	case p.ending:
 		limit += lastBytes
-	case p.session.server.held.Load() > mostBytes:
+	case p.session.server.held.Load() > maxTotalBytes:
 		limit = crowdedBytes
 	}
 	kept := p.log.kept
@@ -148,9 +148,9 @@ func (p *process) fits(n int) bool {
 
 // watch follows a process to its end. The session waits for it.
 func (p *process) watch() {
-	exit, _ := p.custody.Wait(context.Background()) // its only error is the error of its context
+	exit, _ := p.tracked.Wait(context.Background()) // its only error is the error of its context
 	quarantined := ""
-	if p.boxed { // before the client receives the exit: the user's git may run then
+	if p.sandboxed { // before the client receives the exit: the user's git may run then
 		quarantined = p.session.server.judgeRepositories(context.Background())
 	}
 	p.session.mu.Lock()
@@ -158,7 +158,7 @@ func (p *process) watch() {
 	p.exited, p.code = true, exit.Code
 	p.record(func() { p.log.add(entry{what: exited}) })
 	p.session.mu.Unlock()
-	<-p.custody.Silent() // at the latest when it is done
+	<-p.tracked.Silent() // at the latest when it is done
 	p.session.mu.Lock()
 	p.closed = true
 	if p.input != nil {
@@ -166,10 +166,10 @@ func (p *process) watch() {
 	}
 	p.record(func() { p.log.add(entry{what: closed}) })
 	p.session.mu.Unlock()
-	<-p.custody.Done() // what it has left in silence is ended by terminate, or with the session
+	<-p.tracked.Done() // what it has left in silence is ended by terminate, or with the session
 	p.session.mu.Lock()
 	defer p.session.mu.Unlock()
-	p.left = p.custody.Survivors()
+	p.left = p.tracked.Survivors()
 	p.session.retire(p)
 }
 
@@ -178,9 +178,9 @@ func (p *process) watch() {
 func (p *process) end(ctx context.Context, grace time.Duration) []event.Process {
 	p.session.mu.Lock()
 	p.ending = true
-	p.tell()
+	p.notifyChange()
 	p.session.mu.Unlock()
-	return p.custody.End(ctx, grace)
+	return p.tracked.End(ctx, grace)
 }
 
 // trouble is what a client has to know beside the exit code; nil for nothing.

@@ -230,8 +230,8 @@ func (r rights) mayTree(path string) access {
 	return least
 }
 
-// box returns the sandbox policy of a command; nil for none.
-func (r rights) box() (*sandbox.Policy, error) {
+// policy returns the sandbox policy of a command; nil for none.
+func (r rights) policy() (*sandbox.Policy, error) {
 	if !r.confined ||
 		r.online && r.may(string(filepath.Separator)) == writable && r.mayTree(string(filepath.Separator)) == writable {
 		return nil, nil //nolint:nilnil // there is none
@@ -239,9 +239,9 @@ func (r rights) box() (*sandbox.Policy, error) {
 	if runtime.GOOS != "linux" {
 		return nil, unenforced("a sandbox on this platform")
 	}
-	box := &sandbox.Policy{}
+	policy := &sandbox.Policy{}
 	if r.online {
-		box.Network = sandbox.Online
+		policy.Network = sandbox.Online
 	}
 	for _, g := range r.grants {
 		level, outer := r.may(g.path), r.outside(g.path)
@@ -249,15 +249,15 @@ func (r rights) box() (*sandbox.Policy, error) {
 		case level < outer && !(g.skip && !exists(g.path)): // the kernel's rules only add
 			return nil, unenforced("a sandbox that protects %q in a folder which a command may read or write", g.path)
 		case level == writable:
-			box.Write = append(box.Write, g.path)
+			policy.Write = append(policy.Write, g.path)
 		case level == readable:
-			box.Read = append(box.Read, g.path)
+			policy.Read = append(policy.Read, g.path)
 		}
 	}
-	slices.Sort(box.Read)
-	slices.Sort(box.Write)
-	box.Read, box.Write = slices.Compact(box.Read), slices.Compact(box.Write)
-	steady := box.Steady(box.Write)
+	slices.Sort(policy.Read)
+	slices.Sort(policy.Write)
+	policy.Read, policy.Write = slices.Compact(policy.Read), slices.Compact(policy.Write)
+	steady := policy.Steady(policy.Write)
 	return &steady, nil
 }
 

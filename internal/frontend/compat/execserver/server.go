@@ -57,7 +57,7 @@ type Server struct {
 	sessions map[string]*session
 	live     map[*session]bool // those too that are being ended
 	conns    map[*conn]bool
-	over     bool
+	closed   bool
 	work     sync.WaitGroup // the connections
 }
 
@@ -73,7 +73,7 @@ func New(o Options) *Server {
 func (s *Server) enter(c *conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
+	if s.closed {
 		return false
 	}
 	s.conns[c] = true
@@ -106,7 +106,7 @@ func (s *Server) ended(one *session) {
 // and names what did not end before ctx.
 func (s *Server) Close(ctx context.Context, reason event.Reason, by string) error {
 	s.mu.Lock()
-	s.over = true
+	s.closed = true
 	all := make([]*session, 0, len(s.live))
 	for one := range s.live {
 		all = append(all, one)

@@ -34,8 +34,8 @@ type session struct {
 	expiry    *time.Timer
 	processes map[string]*process
 	used      map[string]struct{} // every id that a process had: none is used twice
-	line      []*process          // those with something to send, in turn
-	over      bool
+	queue     []*process          // those with something to send, in turn
+	closed    bool
 	keep      map[*process]*time.Timer
 	work      sync.WaitGroup // the processes and what feeds them
 }
@@ -48,7 +48,7 @@ func (s *Server) attach(ctx context.Context, c *conn, resume *string) (*session,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.over:
+	case s.closed:
 		return nil, errOver()
 	case len(s.sessions) >= maxSessions:
 		return nil, invalidRequest("there are %d sessions already; end one, or wait for one to expire", maxSessions)
@@ -76,9 +76,9 @@ func (s *Server) resume(ctx context.Context, c *conn, id string) (*session, erro
 	old := one.conn
 	one.mu.Unlock()
 	if old != nil && old != c {
-		ask, enough := context.WithTimeout(ctx, s.options.ProbeTimeout)
-		defer enough()
-		if old.carrier.Ping(ask) == nil {
+		pingCtx, cancel := context.WithTimeout(ctx, s.options.ProbeTimeout)
+		defer cancel()
+		if old.carrier.Ping(pingCtx) == nil {
 			return nil, invalidRequest("session %s is already attached to another connection", id)
 		}
 		old.cut("its session was resumed by another connection")
@@ -86,7 +86,7 @@ func (s *Server) resume(ctx context.Context, c *conn, id string) (*session, erro
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	switch {
-	case one.over:
+	case one.closed:
 		return nil, invalidRequest("unknown session id %s", id)
 	case one.conn != nil && one.conn != old:
 		return nil, invalidRequest("session %s is already attached to another connection", id)
@@ -104,7 +104,7 @@ func (s *Server) resume(ctx context.Context, c *conn, id string) (*session, erro
 func (s *session) detach(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.conn != c || s.over {
+	if s.conn != c || s.closed {
 		return
 	}
 	s.conn = nil
@@ -122,13 +122,13 @@ func (s *session) detach(c *conn) {
 func (s *session) end(ctx context.Context) (left []event.Process) {
 	s.server.forget(s)
 	s.mu.Lock()
-	s.over = true
+	s.closed = true
 	if s.expiry != nil {
 		s.expiry.Stop()
 	}
 	all := make([]*process, 0, len(s.processes))
 	for _, p := range s.processes {
-		if p.custody != nil { // or its start ends it
+		if p.tracked != nil { // or its start ends it
 			all = append(all, p)
 		}
 	}
@@ -162,7 +162,7 @@ func (s *session) reserve(p *process) error {
 	defer s.mu.Unlock()
 	_, used := s.used[p.id]
 	switch {
-	case s.over:
+	case s.closed:
 		return errOver()
 	case used:
 		return invalidRequest("process %s already exists", p.id)
@@ -187,18 +187,18 @@ func (s *session) abandon(p *process) {
 func (s *session) adopt(p *process, tracked *proc.Process) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.custody = tracked
+	p.tracked = tracked
 	s.work.Go(scope.Shield(s.panicked, p.watch)) // ends with the process
 	if p.input != nil {
 		s.work.Go(scope.Shield(s.panicked, func() { p.input.run(context.Background()) })) // ends with the process
 	}
-	return !s.over
+	return !s.closed
 }
 
 // find returns a process, or nil. The caller has the lock.
 func (s *session) find(id string) *process {
 	p := s.processes[id]
-	if p == nil || p.custody == nil {
+	if p == nil || p.tracked == nil {
 		return nil
 	}
 	return p
@@ -206,7 +206,7 @@ func (s *session) find(id string) *process {
 
 // retire forgets a process that has ended, after a while. The caller has the lock.
 func (s *session) retire(p *process) {
-	if s.over {
+	if s.closed {
 		s.drop(p)
 		return
 	}
@@ -249,9 +249,9 @@ func (s *session) take(c *conn) (parcel, bool) {
 	if s.conn != c {
 		return parcel{}, false
 	}
-	for len(s.line) > 0 {
-		p := s.line[0]
-		s.line = s.line[1:]
+	for len(s.queue) > 0 {
+		p := s.queue[0]
+		s.queue = s.queue[1:]
 		p.queued = false
 		next := p.log.after(max(p.log.sent, p.log.kept))
 		if len(next) == 0 {
@@ -262,7 +262,7 @@ func (s *session) take(c *conn) (parcel, bool) {
 		p.log.sent, p.log.shown = e.seq, max(p.log.shown, e.seq)
 		if len(next) > 1 {
 			p.queued = true
-			s.line = append(s.line, p)
+			s.queue = append(s.queue, p)
 		}
 		return parcel{p, e.seq, p.encode(e), len(e.data) + entryCost}, true
 	}
@@ -276,7 +276,7 @@ func (s *session) received(marks map[*process]uint64) {
 	for p, seq := range marks {
 		if seq > p.log.kept {
 			p.log.kept = seq
-			p.tell()
+			p.notifyChange()
 		}
 	}
 }

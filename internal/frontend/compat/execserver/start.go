@@ -52,11 +52,11 @@ func (c *conn) start(ctx context.Context, params startParams) (any, error) {
 		return nil, err
 	}
 	p := &process{
-		id:      *params.Process,
-		session: c.session,
-		tty:     params.Terminal,
-		boxed:   spec.Sandbox != nil,
-		changed: make(chan struct{}),
+		id:        *params.Process,
+		session:   c.session,
+		tty:       params.Terminal,
+		sandboxed: spec.Sandbox != nil,
+		changed:   make(chan struct{}),
 	}
 	spec.Stdout, spec.Stderr = sink{p, stdout}, sink{p, stderr}
 	if params.Terminal {
@@ -91,7 +91,7 @@ func (c *conn) start(ctx context.Context, params startParams) (any, error) {
 		return nil, errOver()
 	}
 	kind := "none"
-	if p.boxed {
+	if p.sandboxed {
 		kind = "linuxSeccomp" // the protocol's word for confinement by Linux itself
 	}
 	return started{p.id, kind}, nil
@@ -119,12 +119,12 @@ func (s *Server) spec(params startParams) (proc.Spec, error) {
 	if err != nil {
 		return none, err
 	}
-	box, err := rights.box()
+	policy, err := rights.policy()
 	if err != nil {
 		return none, err
 	}
-	if box != nil {
-		box.OwnProcesses = hidesProcesses()
+	if policy != nil {
+		policy.OwnProcesses = hidesProcesses()
 	}
 	env, err := environment(s.options.Env, params.EnvPolicy, params.Env)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *Server) spec(params startParams) (proc.Spec, error) {
 		Grace:   proc.DefaultGrace,
 		Rest:    proc.KeepRest,
 		Marker:  s.options.Marker,
-		Sandbox: box,
+		Sandbox: policy,
 	}
 	spec.Argv[0] = lookUp(spec.Argv[0], dir, env)
 	if params.PipeStdin {

@@ -20,20 +20,20 @@ type listed struct {
 	File      bool   `json:"isFile"`
 }
 
-// mostEntries is how many names one request lists.
-const mostEntries = 100_000
+// maxListed is how many names one request lists.
+const maxListed = 100_000
 
 func (c *conn) readDirectory(_ context.Context, params fileParams) (any, error) {
 	t, err := c.target(params.Path, "path", params.Sandbox, readable)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := t.list(mostEntries + 1)
+	entries, err := t.list(maxListed + 1)
 	switch {
 	case err != nil:
 		return nil, err
-	case len(entries) > mostEntries:
-		return nil, fmt.Errorf("cannot list %q: it has more than %d entries", t.Named, mostEntries)
+	case len(entries) > maxListed:
+		return nil, fmt.Errorf("cannot list %q: it has more than %d entries", t.Named, maxListed)
 	}
 	all := listing{Entries: []listed{}}
 	for _, e := range entries {
@@ -128,7 +128,7 @@ func (c *conn) walk(ctx context.Context, params walkParams) (any, error) {
 	w := walker{
 		options: o,
 		result:  walked{Entries: []walkEntry{}, Errors: []walkError{}},
-		been:    map[string]bool{t.Real: true},
+		visited: map[string]bool{t.Real: true},
 	}
 	if err := w.walk(ctx, folder{t, 0}); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (c *conn) walk(ctx context.Context, params walkParams) (any, error) {
 type walker struct {
 	options *walkOptions
 	result  walked
-	been    map[string]bool // folders, without links
+	visited map[string]bool // folders, without links
 	seen    int             // entries, also those that are not listed
 }
 
@@ -162,7 +162,7 @@ func (w *walker) walk(ctx context.Context, top folder) error {
 			w.result.Truncated = true
 			return nil
 		}
-		entries, err := at.list(mostEntries)
+		entries, err := at.list(maxListed)
 		switch {
 		case err != nil && at.depth == 0:
 			return err
@@ -172,7 +172,7 @@ func (w *walker) walk(ctx context.Context, top folder) error {
 		}
 		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 		for _, e := range entries {
-			if w.seen++; w.seen > min(*w.options.Entries, mostEntries) {
+			if w.seen++; w.seen > min(*w.options.Entries, maxListed) {
 				w.result.Truncated = true
 				return nil
 			}
@@ -203,10 +203,10 @@ func (w *walker) visit(at folder, e fs.DirEntry) (folder, bool) {
 		kind = "directory"
 	}
 	w.result.Entries = append(w.result.Entries, walkEntry{place(below.Named), kind})
-	if !is.IsDir() || w.been[below.Real] || at.depth >= *w.options.Depth {
+	if !is.IsDir() || w.visited[below.Real] || at.depth >= *w.options.Depth {
 		return folder{}, false
 	}
-	w.been[below.Real] = true
+	w.visited[below.Real] = true
 	return below, true
 }
 
