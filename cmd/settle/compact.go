@@ -51,16 +51,10 @@ func newCompact(s *streams) *cobra.Command {
 			sig := catch(cmd.Context())
 			defer sig.release()
 			defer sig.watchParent()()
-			o := assemble.Options{
-				Settings:          r,
-				Dir:               dir,
-				Environ:           s.environ,
-				Getenv:            s.getenv,
-				Version:           version(),
-				Logger:            assemble.Log(r),
-				HostOptions:       assemble.HostOptions{Frontend: "compact", Take: take, Releasable: true},
-				PermissionOptions: assemble.PermissionOptions{Permission: settle.Allow, Release: "allow"},
-			}
+			o := s.options(r, dir)
+			o.Logger = assemble.Log(r)
+			o.HostOptions = assemble.HostOptions{Frontend: "compact", Take: take, Releasable: true}
+			o.PermissionOptions = assemble.PermissionOptions{Permission: settle.Allow, Release: "allow"}
 			project.apply(&o)
 			a, err := assemble.New(sig.ctx, o)
 			if err != nil {

@@ -83,9 +83,7 @@ func (f *loginFlags) server(
 	if _, err := r.NeedDataDir(); err != nil {
 		return o, server, err
 	}
-	o = assemble.Options{
-		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Version: version(),
-	}
+	o = s.options(r, dir)
 	if strings.HasPrefix(name, "https://") || strings.HasPrefix(name, "http://") {
 		return o, assemble.Configured{Server: config.Server{Name: name, URL: name}}, nil
 	}

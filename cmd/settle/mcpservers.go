@@ -71,9 +71,7 @@ func (f *mcpServersFlags) run(cmd *cobra.Command, s *streams, names []string) er
 	for _, note := range r.Notes {
 		s.say(fmt.Errorf("note: %s", note))
 	}
-	o := assemble.Options{
-		Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Version: version(),
-	}
+	o := s.options(r, dir)
 	list, err := serversNamed(o.ConfiguredServers(), names)
 	if err != nil {
 		return err

@@ -43,9 +43,7 @@ func newModels(s *streams) *cobra.Command {
 		}
 		sig := catch(cmd.Context())
 		defer sig.release()
-		o := assemble.Options{
-			Settings: r, Dir: at, Environ: s.environ, Getenv: s.getenv, Version: version(),
-		}
+		o := s.options(r, at)
 		offers := o.Models(sig.ctx, providers)
 		if sig.ctx.Err() != nil {
 			return sig.instead(sig.ctx.Err())

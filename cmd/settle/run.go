@@ -389,24 +389,12 @@ func (f *runFlags) asks(s *streams, format run.Format) bool {
 
 // agent returns the options of the agent.
 func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.Format) assemble.Options {
-	o := assemble.Options{
-		Settings: r,
-		Dir:      dir,
-		Environ:  s.environ,
-		Getenv:   s.getenv,
-		Version:  version(),
-		HostOptions: assemble.HostOptions{
-			Frontend:   "run",
-			Take:       f.take,
-			Releasable: true,
-			Attach:     attach.Serve,
-			AtEnd:      settle.AwaitTasks,
-		},
-		PermissionOptions: assemble.PermissionOptions{
-			Permission: settle.Allow,
-			Release:    "allow",
-			Attended:   f.asks(s, format),
-		},
+	o := s.options(r, dir)
+	o.HostOptions = assemble.HostOptions{
+		Frontend: "run", Take: f.take, Releasable: true, Attach: attach.Serve, AtEnd: settle.AwaitTasks,
+	}
+	o.PermissionOptions = assemble.PermissionOptions{
+		Permission: settle.Allow, Release: "allow", Attended: f.asks(s, format),
 	}
 	f.apply(&o)
 	if f.ephemeral {

@@ -151,24 +151,13 @@ func (f *serveFlags) settings(cmd *cobra.Command, s *streams, dir string) (*conf
 
 // agent returns the options of each session's agent.
 func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) assemble.Options {
-	o := assemble.Options{
-		Settings: r,
-		Dir:      dir,
-		Environ:  s.environ,
-		Getenv:   s.getenv,
-		Version:  version(),
-		HostOptions: assemble.HostOptions{
-			Frontend:   "serve",
-			Take:       f.take,
-			Releasable: true,
-			Attach:     attach.Serve,
-		},
-		PermissionOptions: assemble.PermissionOptions{
-			Policy:     assemble.NewPolicy(assemble.ModeOf(cmp.Or(r.Permission, settle.Ask))),
-			Permission: settle.Ask,
-			Sandbox:    config.SandboxAuto,
-			Attended:   true,
-		},
+	o := s.options(r, dir)
+	o.HostOptions = assemble.HostOptions{Frontend: "serve", Take: f.take, Releasable: true, Attach: attach.Serve}
+	o.PermissionOptions = assemble.PermissionOptions{
+		Policy:     assemble.NewPolicy(assemble.ModeOf(cmp.Or(r.Permission, settle.Ask))),
+		Permission: settle.Ask,
+		Sandbox:    config.SandboxAuto,
+		Attended:   true,
 	}
 	f.apply(&o)
 	if log := assemble.Log(r); log != nil {

@@ -54,6 +54,11 @@ func system() *streams {
 	}
 }
 
+// options returns the options of an agent in a directory that every command sets.
+func (s *streams) options(r *config.Resolved, dir string) assemble.Options {
+	return assemble.Options{Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Version: version()}
+}
+
 // blankCredentials overwrites the values of all variables that are named like
 // credentials, before the configuration says which of them settle uses.
 func blankCredentials(environ []byte) {
