@@ -46,7 +46,7 @@ func (o ExecutorOptions) Stand() (stand *executor.Listener, discard func() error
 		},
 		b,
 	)
-	confined.markWritable(variable(o.Environ, "XDG_CACHE_HOME"))
+	confined.markWritable(confined.place() == nil, variable(o.Environ, "XDG_CACHE_HOME"))
 	hosts, _ := egress.ParseList(o.Settings.Sandbox.Hosts) // validated with the configuration
 	local := func(lock *os.File, marker string) *executor.Local {
 		return &executor.Local{

@@ -18,7 +18,8 @@ import (
 // and the user.
 func Trust(environ []string, getenv func(string) string) repo.Trust {
 	if dir, err := os.Getwd(); err == nil { // git is asked before a session says where it works
-		sandboxing{dir: real(dir), home: getenv("HOME")}.markWritable(getenv("XDG_CACHE_HOME"))
+		s := sandboxing{dir: real(dir), home: getenv("HOME")}
+		s.markWritable(s.place() == nil, getenv("XDG_CACHE_HOME"))
 	}
 	return repo.Trust{
 		SudoUID: getenv("SUDO_UID"),

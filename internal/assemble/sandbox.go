@@ -66,8 +66,10 @@ func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 	if real, err := filepath.EvalSymlinks(s.dir); err == nil {
 		s.dir = real
 	}
+	var misplaced error
 	if remote == nil {
-		s.markWritable(variable(o.Environ, "XDG_CACHE_HOME"))
+		misplaced = s.place()
+		s.markWritable(misplaced == nil, variable(o.Environ, "XDG_CACHE_HOME"))
 	}
 	if s.Use == config.SandboxOff {
 		return s, nil
@@ -75,8 +77,13 @@ func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 	if remote != nil { // the executor confines commands, if it can
 		s.dir, s.home, s.Network, s.tried, s.missing, s.layers = remote.machine.Dir, remote.machine.Home,
 			remote.network, remote.tried, remote.missing, remote.layers
-	} else if s.missing = s.place(o.OutOfReach...); s.missing == nil {
-		s.tried, s.missing = s.prove()
+	} else if s.missing = misplaced; s.missing == nil {
+		if len(o.OutOfReach) > 0 {
+			s.missing = s.place(o.OutOfReach...)
+		}
+		if s.missing == nil {
+			s.tried, s.missing = s.prove()
+		}
 	}
 	if gaps, why := s.holes(); s.missing == nil && len(gaps) > 0 && s.Use == config.SandboxRequired {
 		s.missing = fmt.Errorf(
@@ -163,8 +170,9 @@ func (s sandboxing) overlap(writable string, outOfReach ...string) string {
 // markWritable has settle find none of its own programs in the folders that commands and
 // file tools can change. A working directory that no sandbox accepts holds the user's own
 // programs, and everything in it is the user's decision.
-func (s sandboxing) markWritable(cacheHome string) {
-	if s.place() == nil {
+// accepted reports the result of place.
+func (s sandboxing) markWritable(accepted bool, cacheHome string) {
+	if accepted {
 		proc.MarkWritable(append(s.paths(s.Write), s.dir)...)
 	}
 	if base := cacheBase(cacheHome, s.home); base != "" {
