@@ -203,7 +203,7 @@ func (c *conn) write(ctx context.Context) {
 			continue
 		}
 		if item, ok := c.outputs(); ok {
-			if err := c.carrier.Write(ctx, item.data); err != nil {
+			if err := c.carrier.Write(ctx, item.notification()); err != nil {
 				c.cut("the client cannot be reached")
 				return
 			}
@@ -232,7 +232,7 @@ func (c *conn) outputs() (parcel, bool) {
 // wrote counts what was sent, and asks whether it has arrived.
 func (c *conn) wrote(ctx context.Context, item parcel) {
 	c.mu.Lock()
-	c.unconfirmed += item.cost
+	c.unconfirmed += len(item.data) + entryCost
 	c.marks[item.p] = item.seq
 	ask := !c.pinging && c.unconfirmed >= windowBytes/16
 	c.pinging = c.pinging || ask

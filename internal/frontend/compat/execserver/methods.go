@@ -153,12 +153,6 @@ func (c *conn) initialize(ctx context.Context, raw json.RawMessage) (any, error)
 	return initializeResult{s.id, c.server.about()}, nil
 }
 
-func (s *session) attachedTo(c *conn) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.conn == c
-}
-
 type readParams struct {
 	Process *string `json:"processId"`
 	After   *uint64 `json:"afterSeq"`
@@ -204,78 +198,37 @@ func (c *conn) readOutput(ctx context.Context, params readParams) (func() (any, 
 	if params.Wait != nil && *params.Wait > 0 {
 		wait = min(time.Duration(min(*params.Wait, maxWait.Milliseconds()))*time.Millisecond, maxWait)
 	}
-	since := func() (readResult, <-chan struct{}) {
-		result, changed := p.since(after, most)
-		if n := len(result.Chunks); n > 0 && params.Bytes != nil {
-			// The next sequence number, of any stream, as Codex answers if the client limits
-			// the size.
-			result.Next = result.Chunks[n-1].Seq + 1
-		}
-		return result, changed
-	}
-	result, changed := since()
+	limited := params.Bytes != nil
+	first, changed := p.since(after, most)
 	if changed == nil || wait == 0 {
-		return func() (any, error) { return result, nil }, nil
+		return func() (any, error) { return result(first, limited), nil }, nil
 	}
 	return func() (any, error) {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		for {
-			select {
-			case <-changed:
-			case <-timer.C:
-				result, _ = since()
-				return result, nil
-			case <-ctx.Done():
-				return nil, errOver()
-			}
-			if result, changed = since(); changed == nil {
-				return result, nil
-			}
+		state, err := p.await(ctx, after, most, wait, changed)
+		if err != nil {
+			return nil, err
 		}
+		return result(state, limited), nil
 	}, nil
 }
 
-// since returns the entries of a process after an entry: at most the given bytes, and at
-// least one entry. The channel, which is closed at the next change, is nil if there are
-// entries.
-func (p *process) since(after uint64, most int) (readResult, <-chan struct{}) {
-	p.session.mu.Lock()
-	defer p.session.mu.Unlock()
-	after = min(after, p.log.last)
-	p.read, p.heldTo = after, time.Now().Add(readerHold)
-	if after > p.log.kept {
-		p.log.kept = after
-		p.notifyChange()
-	}
+// result returns the protocol's form of a process's state. If the client limits the size,
+// the next number is the one after the last chunk, of any stream, as Codex answers.
+func result(state processState, limited bool) readResult {
 	r := readResult{
-		Chunks:  []chunk{},
-		Next:    p.log.last + 1,
-		Exited:  p.exited,
-		Closed:  p.closed,
-		Failure: p.trouble(),
-		Denied:  p.refused(),
+		Chunks: []chunk{}, Next: state.next, Exited: state.exited, Closed: state.closed,
+		Failure: state.trouble, Denied: state.denied,
 	}
-	if p.exited {
-		r.Code = &p.code
+	if state.exited {
+		r.Code = &state.code
 	}
-	bytes := 0
-	for _, e := range p.log.after(after) {
-		if e.what != output {
-			continue
-		}
-		if len(r.Chunks) > 0 && bytes+len(e.data) > most {
-			r.Next = e.seq
-			break
-		}
-		bytes += len(e.data)
+	for _, e := range state.output {
 		r.Chunks = append(r.Chunks, chunk{e.seq, e.stream, e.data})
-		p.log.shown = max(p.log.shown, e.seq)
 	}
-	if len(r.Chunks) > 0 || p.closed || p.exited && after < p.log.last {
-		return r, nil
+	if n := len(r.Chunks); n > 0 && limited {
+		r.Next = r.Chunks[n-1].Seq + 1
 	}
-	return r, p.changed
+	return r
 }
 
 // find returns a process of the client, or nil.
@@ -283,8 +236,6 @@ func (c *conn) find(id *string) (*process, error) {
 	if id == nil {
 		return nil, invalidParams("missing field `processId`")
 	}
-	c.session.mu.Lock()
-	defer c.session.mu.Unlock()
 	return c.session.find(*id), nil
 }
 
@@ -348,9 +299,7 @@ func (c *conn) terminate(_ context.Context, params struct {
 	if p == nil {
 		return func() (any, error) { return terminated{}, nil }, nil
 	}
-	c.session.mu.Lock()
-	running := !p.exited
-	c.session.mu.Unlock()
+	running := p.running()
 	return func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 		defer cancel()
@@ -361,4 +310,34 @@ func (c *conn) terminate(_ context.Context, params struct {
 		}
 		return terminated{running}, nil
 	}, nil
+}
+
+type (
+	outputNote struct {
+		Process string `json:"processId"`
+		Seq     uint64 `json:"seq"`
+		Stream  stream `json:"stream"`
+		Chunk   []byte `json:"chunk"`
+	}
+	exitNote struct {
+		Process string `json:"processId"`
+		Seq     uint64 `json:"seq"`
+		Code    int    `json:"exitCode"`
+		Denied  bool   `json:"sandboxDenied"`
+	}
+	closedNote struct {
+		Process string `json:"processId"`
+		Seq     uint64 `json:"seq"`
+	}
+)
+
+// notification returns the message about an entry.
+func (i parcel) notification() []byte {
+	switch i.what {
+	case output:
+		return notify(string(output), outputNote{i.p.id, i.seq, i.stream, i.data})
+	case exited:
+		return notify(string(exited), exitNote{i.p.id, i.seq, i.code, i.denied})
+	}
+	return notify(string(closed), closedNote{i.p.id, i.seq})
 }

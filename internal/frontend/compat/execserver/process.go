@@ -32,7 +32,6 @@ const (
 type process struct {
 	id        string
 	session   *session
-	tty       bool
 	sandboxed bool
 	tracked   *proc.Process // nil while it is started
 	input     *inputs       // nil for none
@@ -213,4 +212,79 @@ func denial(data []byte) bool {
 		}
 	}
 	return false
+}
+
+// processState is the state of a process, with its output after an entry.
+type processState struct {
+	output  []entry
+	next    uint64 // the number of the next entry that a client can ask for
+	exited  bool
+	code    int
+	closed  bool
+	denied  bool
+	trouble *string
+}
+
+// since returns the state of a process and its output after an entry: at most the given
+// bytes, and at least one entry. The channel, which is closed at the next change, is nil if
+// there is something to report.
+func (p *process) since(after uint64, most int) (processState, <-chan struct{}) {
+	p.session.mu.Lock()
+	defer p.session.mu.Unlock()
+	after = min(after, p.log.last)
+	p.read, p.heldTo = after, time.Now().Add(readerHold)
+	if after > p.log.kept {
+		p.log.kept = after
+		p.notifyChange()
+	}
+	r := processState{
+		next: p.log.last + 1, exited: p.exited, code: p.code, closed: p.closed,
+		denied: p.refused(), trouble: p.trouble(),
+	}
+	bytes := 0
+	for _, e := range p.log.after(after) {
+		if e.what != output {
+			continue
+		}
+		if len(r.output) > 0 && bytes+len(e.data) > most {
+			r.next = e.seq
+			break
+		}
+		bytes += len(e.data)
+		r.output = append(r.output, e)
+		p.log.shown = max(p.log.shown, e.seq)
+	}
+	if len(r.output) > 0 || p.closed || p.exited && after < p.log.last {
+		return r, nil
+	}
+	return r, p.changed
+}
+
+// await is since, after a change or after the timeout.
+func (p *process) await(
+	ctx context.Context, after uint64, most int, timeout time.Duration, changed <-chan struct{},
+) (processState, error) {
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	for {
+		select {
+		case <-changed:
+		case <-timer.C:
+			state, _ := p.since(after, most)
+			return state, nil
+		case <-ctx.Done():
+			return processState{}, errOver()
+		}
+		var state processState
+		if state, changed = p.since(after, most); changed == nil {
+			return state, nil
+		}
+	}
+}
+
+// running reports whether the command has not exited.
+func (p *process) running() bool {
+	p.session.mu.Lock()
+	defer p.session.mu.Unlock()
+	return !p.exited
 }

@@ -156,6 +156,45 @@ func (s *session) end(ctx context.Context) (left []event.Process) {
 	return left
 }
 
+// start starts a process, under an id that has not been used. A process with a terminal or
+// an open standard input receives input.
+func (s *session) start(ctx context.Context, id string, spec proc.Spec, takesInput bool) (*process, error) {
+	p := &process{id: id, session: s, sandboxed: spec.Sandbox != nil, changed: make(chan struct{})}
+	spec.Stdout, spec.Stderr = sink{p, stdout}, sink{p, stderr}
+	if spec.Terminal != nil {
+		spec.Stdout, spec.Stderr = sink{p, terminal}, nil
+	}
+	if err := s.reserve(p); err != nil {
+		return nil, err
+	}
+	leave, err := s.server.guardRepositories(ctx, spec)
+	if err != nil {
+		s.abandon(p)
+		return nil, err
+	}
+	tracked, err := proc.Start(ctx, spec)
+	if err != nil {
+		leave()
+		s.abandon(p)
+		return nil, err
+	}
+	go scope.Shield(
+		scope.Log(s.server.options.Logger, nil, "looking at repositories panicked"),
+		func() { // ends with the process
+			<-tracked.Done()
+			leave()
+		},
+	)()
+	if spec.Terminal != nil || takesInput {
+		p.input = newInputs(tracked.Write)
+	}
+	if !s.adopt(p, tracked) {
+		p.end(context.WithoutCancel(ctx), 0)
+		return nil, errOver()
+	}
+	return p, nil
+}
+
 // reserve takes an id for a process.
 func (s *session) reserve(p *process) error {
 	s.mu.Lock()
@@ -195,8 +234,10 @@ func (s *session) adopt(p *process, tracked *proc.Process) bool {
 	return !s.closed
 }
 
-// find returns a process, or nil. The caller has the lock.
+// find returns a process, or nil.
 func (s *session) find(id string) *process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	p := s.processes[id]
 	if p == nil || p.tracked == nil {
 		return nil
@@ -233,12 +274,13 @@ func (s *session) drop(p *process) {
 	p.log.sent = p.log.last
 }
 
-// parcel is the next message to send.
+// parcel is the next entry to send, with the result of its process.
 type parcel struct {
-	p    *process
-	seq  uint64
-	data []byte
-	cost int
+	entry
+
+	p      *process
+	code   int
+	denied bool
 }
 
 // take returns the next message for a connection, from each process in turn. It reports
@@ -264,7 +306,7 @@ func (s *session) take(c *conn) (parcel, bool) {
 			p.queued = true
 			s.queue = append(s.queue, p)
 		}
-		return parcel{p, e.seq, p.encode(e), len(e.data) + entryCost}, true
+		return parcel{e, p, p.code, p.refused()}, true
 	}
 	return parcel{}, false
 }
@@ -281,37 +323,14 @@ func (s *session) received(marks map[*process]uint64) {
 	}
 }
 
-// encode makes the notification of an entry. The caller has the lock.
-func (p *process) encode(e entry) []byte {
-	switch e.what {
-	case output:
-		return notify(string(output), outputNote{p.id, e.seq, e.stream, e.data})
-	case exited:
-		return notify(string(exited), exitNote{p.id, e.seq, p.code, p.refused()})
-	}
-	return notify(string(closed), closedNote{p.id, e.seq})
-}
-
-type (
-	outputNote struct {
-		Process string `json:"processId"`
-		Seq     uint64 `json:"seq"`
-		Stream  stream `json:"stream"`
-		Chunk   []byte `json:"chunk"`
-	}
-	exitNote struct {
-		Process string `json:"processId"`
-		Seq     uint64 `json:"seq"`
-		Code    int    `json:"exitCode"`
-		Denied  bool   `json:"sandboxDenied"`
-	}
-	closedNote struct {
-		Process string `json:"processId"`
-		Seq     uint64 `json:"seq"`
-	}
-)
-
 // panicked reports a defect that a goroutine of the session met.
 func (s *session) panicked(err error) {
 	scope.LogPanic(s.server.options.Logger, nil, "a session of the exec-server panicked", err)
+}
+
+// attachedTo reports whether the session belongs to a connection.
+func (s *session) attachedTo(c *conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn == c
 }

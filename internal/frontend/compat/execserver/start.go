@@ -14,7 +14,6 @@ import (
 
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/sandbox"
-	"github.com/settle-agent/settle/internal/scope"
 )
 
 const (
@@ -51,44 +50,9 @@ func (c *conn) start(ctx context.Context, params startParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{
-		id:        *params.Process,
-		session:   c.session,
-		tty:       params.Terminal,
-		sandboxed: spec.Sandbox != nil,
-		changed:   make(chan struct{}),
-	}
-	spec.Stdout, spec.Stderr = sink{p, stdout}, sink{p, stderr}
-	if params.Terminal {
-		spec.Stdout, spec.Stderr = sink{p, terminal}, nil
-	}
-	if err := c.session.reserve(p); err != nil {
-		return nil, err
-	}
-	leave, err := c.server.guardRepositories(ctx, spec)
+	p, err := c.session.start(ctx, *params.Process, spec, params.PipeStdin)
 	if err != nil {
-		c.session.abandon(p)
 		return nil, err
-	}
-	tracked, err := proc.Start(ctx, spec)
-	if err != nil {
-		leave()
-		c.session.abandon(p)
-		return nil, err
-	}
-	go scope.Shield(
-		scope.Log(c.server.options.Logger, nil, "looking at repositories panicked"),
-		func() { // ends with the process
-			<-tracked.Done()
-			leave()
-		},
-	)()
-	if params.Terminal || params.PipeStdin {
-		p.input = newInputs(tracked.Write)
-	}
-	if !c.session.adopt(p, tracked) {
-		p.end(context.WithoutCancel(ctx), 0)
-		return nil, errOver()
 	}
 	kind := "none"
 	if p.sandboxed {
