@@ -358,7 +358,8 @@ func imageMessage(message string) bool {
 	return containsAny(
 		message, "image", "图片", "图像", "multimodal", "multi-modal", "support vision", "payload size exceeds",
 	) ||
-		strings.Contains(message, "content") && containsAny(message, "must be a string", "expected a string", "valid string")
+		strings.Contains(message, "content") &&
+			containsAny(message, "must be a string", "expected a string", "valid string")
 }
 
 // blindMessage knows the words with which llama.cpp and Ollama say that the

@@ -69,7 +69,9 @@ func (p listPage) models() []Listed {
 			continue
 		}
 		l := Listed{ID: m.ID, MaxOutput: m.MaxTokens}
-		for _, window := range []int{m.MaxInputTokens, m.MaxModelLen, m.ContextLength, m.ContextWindow, m.Meta.Context, m.Meta.Trained} {
+		for _, window := range []int{
+			m.MaxInputTokens, m.MaxModelLen, m.ContextLength, m.ContextWindow, m.Meta.Context, m.Meta.Trained,
+		} {
 			if l.Window = window; window > 0 {
 				break
 			}

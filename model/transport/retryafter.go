@@ -68,7 +68,9 @@ func retryAfter(h http.Header, d Detail, now func() time.Time) time.Duration {
 // and the like.
 func messageWait(message string) time.Duration {
 	message = strings.ToLower(message)
-	for _, lead := range []string{"try again in ", "retry in ", "retry after ", "try again after ", "resets in ", "reset in "} {
+	for _, lead := range []string{
+		"try again in ", "retry in ", "retry after ", "try again after ", "resets in ", "reset in ",
+	} {
 		for rest := message; ; {
 			var found bool
 			if _, rest, found = strings.Cut(rest, lead); !found {

@@ -207,7 +207,8 @@ func (d *driver) updated(c toolCall, updates []update) event.Verdict {
 		case "setMode":
 			if u.Mode == modeBypass && !d.MayBypass {
 				d.warn(
-					"the permission mode was not changed to bypassPermissions: the session was not launched with --dangerously-skip-permissions",
+					"the permission mode was not changed to bypassPermissions: " +
+						"the session was not launched with --dangerously-skip-permissions",
 				)
 			} else if err := d.policy.set(u.Mode); err != nil {
 				d.warn(err.Error())

@@ -14,7 +14,8 @@ import (
 // An answer counts that came before the end of the input, and none comes after it.
 func TestAnswerBeforeTheInputEnds(t *testing.T) {
 	for range 200 {
-		d := &driver{outputs: outputs{out: lines{stdio.NewOutput(io.Discard, func(err error) { t.Error(err) }), StreamJSON}}}
+		out := stdio.NewOutput(io.Discard, func(err error) { t.Error(err) })
+		d := &driver{outputs: outputs{out: lines{out, StreamJSON}}}
 		got := make(chan error, 1)
 		go func() { // ends with the answer
 			raw, err := d.call(t.Context(), map[string]any{"subtype": "can_use_tool"})

@@ -317,7 +317,8 @@ func (d *driver) interrupted(
 func (d *driver) setMode(mode string) error {
 	if mode == modeBypass && !d.MayBypass && d.Mode != modeBypass {
 		return errors.New(
-			"cannot set permission mode to bypassPermissions because the session was not launched with --dangerously-skip-permissions",
+			"cannot set permission mode to bypassPermissions because " +
+				"the session was not launched with --dangerously-skip-permissions",
 		)
 	}
 	err := d.policy.set(mode)

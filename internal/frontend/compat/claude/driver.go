@@ -166,7 +166,9 @@ func (d *driver) take(m incoming) {
 		d.control(m.RequestID, m.Request)
 	case m.Type == "control_response":
 		d.answered(m.Response)
-	case slices.Contains([]string{"keep_alive", "control_cancel_request", "assistant", "system", "update_environment_variables"}, m.Type):
+	case slices.Contains([]string{
+		"keep_alive", "control_cancel_request", "assistant", "system", "update_environment_variables",
+	}, m.Type):
 	default:
 		d.warn(fmt.Sprintf("a line of type %q was ignored: settle does not know it", m.Type))
 	}

@@ -134,7 +134,8 @@ func (d *driver) rules() {
 	if c := d.policy.ceiling; len(allowed.rules) > 0 && (c == settle.Ask || c == settle.Deny) {
 		d.warn(
 			fmt.Sprintf(
-				"the allowed tools were ignored: the user configured the permission %q, and a client can only choose a stricter one",
+				"the allowed tools were ignored: the user configured the permission %q, "+
+					"and a client can only choose a stricter one",
 				c,
 			),
 		)

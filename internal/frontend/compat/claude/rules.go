@@ -182,7 +182,8 @@ func (p *policy) set(name string) error {
 	}
 	if !assemble.Within(p.ceiling, m) {
 		return fmt.Errorf(
-			"the permission mode %q allows more than the user configured (permission %q); a client can only choose a stricter one",
+			"the permission mode %q allows more than the user configured (permission %q); "+
+				"a client can only choose a stricter one",
 			name, p.ceiling,
 		)
 	}

@@ -19,7 +19,8 @@ func (d *driver) toggleServer(id string, r controlRequest) (any, error) {
 	if err := d.open(); err != nil {
 		return nil, err
 	}
-	disabled, reconnect := d.servers.disabled[r.Named], r.Subtype == "mcp_reconnect" // it is the driver that changes them
+	// The driver changes them.
+	disabled, reconnect := d.servers.disabled[r.Named], r.Subtype == "mcp_reconnect"
 	switch {
 	case !slices.ContainsFunc(d.session.Agent.Servers, func(s assemble.KnownServer) bool { return s.Name == r.Named }):
 		return nil, fmt.Errorf("there is no MCP server %q", r.Named)

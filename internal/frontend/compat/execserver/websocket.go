@@ -119,7 +119,8 @@ func (h *Handler) admit(r *http.Request) (code int, why string) {
 	}
 	switch h.door.Admit(r) {
 	case guard.Unknown:
-		return http.StatusUnauthorized, "the token is missing or wrong; clients send it in the address, as ws://HOST:PORT/TOKEN, or as \"Authorization: Bearer TOKEN\""
+		return http.StatusUnauthorized, "the token is missing or wrong; clients send it in the address, " +
+			"as ws://HOST:PORT/TOKEN, or as \"Authorization: Bearer TOKEN\""
 	case guard.TooMany:
 		return http.StatusTooManyRequests, guard.TooManyRequests
 	}
