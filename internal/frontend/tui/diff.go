@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -9,42 +10,76 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// maxDiff is how many lines of a call's changes are shown.
-const maxDiff = 40
+// maxDiff is how many lines of a call's changes are shown; of a longer change, the last
+// lastDiff lines are among them.
+const (
+	maxDiff  = 40
+	lastDiff = 10
+)
 
 // changeRows returns the rows of changes to files: each line with its number, and
 // differences within a line highlighted.
 func changeRows(changes []toolview.Change, dir string, width, most int) (rows []terminal.Line) {
 	for _, c := range changes {
 		lines := diffLines(c.Body())
-		added, removed := 0, 0
-		for _, l := range lines {
-			switch l.sign {
-			case '+':
-				added++
-			case '-':
-				removed++
-			}
-		}
 		name := relative(dir, c.Path)
 		if c.From != "" {
 			name = relative(dir, c.From) + " → " + name
 		}
-		head := fmt.Sprintf("  %s (%s, +%d -%d)", terminal.OneLine(name), c.Kind, added, removed)
+		head := fmt.Sprintf("  %s (%s, %s)", terminal.OneLine(name), c.Kind, countsOf(lines))
 		rows = append(rows, terminal.Clip(terminal.Plain(head, faint()), width))
+		first, last := shownLines(len(lines), most)
+		most -= first + last
 		for n, l := range lines {
-			if most--; most < 0 {
-				return append(
-					rows,
-					terminal.Clip(
-						terminal.Plain(fmt.Sprintf("  … %d more lines (Ctrl-T)", len(lines)-n), faint()), width,
-					),
-				)
+			switch {
+			case n < first, n >= len(lines)-last:
+				rows = append(rows, l.rows(width)...)
+			case n == first:
+				more := fmt.Sprintf("  … %d more lines (Ctrl-T shows all)", len(lines)-first-last)
+				rows = append(rows, terminal.Clip(terminal.Plain(more, faint()), width))
 			}
-			rows = append(rows, l.rows(width)...)
 		}
 	}
 	return rows
+}
+
+// shownLines returns how many of the first and of the last lines have room.
+func shownLines(lines, room int) (first, last int) {
+	if lines <= room {
+		return lines, 0
+	}
+	last = min(lastDiff, room/2)
+	return max(room-last, 0), last
+}
+
+// countsOf is how many lines a diff adds and removes.
+func countsOf(lines []diffLine) string {
+	added, removed := 0, 0
+	for _, l := range lines {
+		switch l.sign {
+		case '+':
+			added++
+		case '-':
+			removed++
+		}
+	}
+	return fmt.Sprintf("+%d −%d", added, removed)
+}
+
+// sameChanges reports whether two lists of changes show the same.
+func sameChanges(a, b []toolview.Change) bool {
+	return slices.EqualFunc(a, b, func(a, b toolview.Change) bool {
+		return a.Path == b.Path && a.From == b.From && a.Kind == b.Kind && a.Diff == b.Diff && a.Cut == b.Cut
+	})
+}
+
+// totalsOf is how many lines changes add and remove.
+func totalsOf(changes []toolview.Change) string {
+	var lines []diffLine
+	for _, c := range changes {
+		lines = append(lines, diffLines(c.Body())...)
+	}
+	return countsOf(lines)
 }
 
 // diffLine is a line of a diff. number is its own in the new file, or in the

@@ -170,17 +170,20 @@ func (l *drawnLog) message(kind event.ItemType, calls bool) string {
 }
 
 func (l *drawnLog) call() {
-	item := l.id("c")
+	item, name := l.id("c"), "shell"
+	if l.r.IntN(3) == 0 {
+		name = "edit"
+	}
 	e := event.Event{
 		Turn: l.turn, Attempt: l.attempt, Item: item,
-		Data: event.ItemStarted{Type: event.ToolCall, Name: "shell", CallID: item},
+		Data: event.ItemStarted{Type: event.ToolCall, Name: name, CallID: item},
 	}
 	l.add(e)
-	arguments, err := json.Marshal(map[string]string{"command": "make " + l.text()})
+	arguments, err := json.Marshal(map[string]string{"command": "make " + l.text(), "path": "a.go"})
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	e.Data = event.CallReady{Name: "shell", CallID: item, Arguments: string(arguments)}
+	e.Data = event.CallReady{Name: name, CallID: item, Arguments: string(arguments)}
 	l.add(e)
 	l.ready = append(l.ready, item)
 	if l.r.IntN(2) == 0 {
@@ -202,6 +205,12 @@ func (l *drawnLog) start() {
 			Approval: approval, Tool: "shell", Title: "make", Text: "shell\n  command:\n      make " + l.text(),
 			Why: "it writes", Covers: "the same",
 		}
+		if l.state.Turn(l.turn).Item(item).Content().Name == "edit" {
+			e.Data = event.ApprovalRequested{
+				Approval: approval, Tool: "edit", Title: "edit a.go", Text: "edit a.go", Why: "it writes",
+				Detail: l.edit(item, len(item)*13),
+			}
+		}
 		l.add(e)
 		if l.r.IntN(2) == 0 {
 			l.work()
@@ -213,6 +222,19 @@ func (l *drawnLog) start() {
 	e.Data = event.CallStarted{Title: "make"}
 	l.add(e)
 	l.calls = append(l.calls, item)
+}
+
+// edit is the detail of an edit of some lines.
+func (l *drawnLog) edit(item string, lines int) json.RawMessage {
+	diff := fmt.Sprintf("--- a/a.go\n+++ b/a.go\n@@ -1,2 +1,%d @@\n context %s\n-old line\n", lines+1, item)
+	for n := range lines {
+		diff += fmt.Sprintf("+line %d of the new text, 日本語 👍\n", n)
+	}
+	raw, err := json.Marshal(map[string]any{"files": []map[string]any{{"path": "a.go", "kind": "update", "diff": diff}}})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return raw
 }
 
 // work has a call go on, or end.
@@ -232,6 +254,9 @@ func (l *drawnLog) work() {
 	content := i.Content()
 	code := l.r.IntN(2)
 	content.ExitCode = &code
+	if content.Name == "edit" { // as it was shown, or of a file that has changed since
+		content.Detail = l.edit(i.ID, len(i.ID)*13+l.r.IntN(2))
+	}
 	status := event.ItemCompleted
 	if code > 0 {
 		status = event.ItemFailed

@@ -168,19 +168,21 @@ func relative(dir, path string) string {
 // end. The transcript (Ctrl-T) has all.
 const maxOutput = 5
 
-// callEntry is a call that has ended, with the end of its output or its changes.
-func callEntry(i *event.Item, dir string) entry {
+// callEntry is a call that has ended, with the end of its output or its changes. A change
+// that a question has shown is not shown again.
+func callEntry(i *event.Item, dir string, asked []toolview.Change) entry {
 	content := i.Content()
 	call := toolview.New(content.Name, content.RanWith(), dir)
 	if i.Attempt == "" {
 		return enteredEntry(i, content, call)
 	}
 	mark, style, how := outcome(i, content)
-	head := terminal.Line{{Text: terminal.OneLine(title(call)), Style: bold()}, {Text: how, Style: faint()}}
 	var body func(int) []terminal.Line
+	changes := call.Changes(content.Detail)
 	switch {
+	case call.Kind == toolview.Edit && i.Status == event.ItemCompleted && sameChanges(changes, asked):
+		how = "  " + totalsOf(changes) + ", " + strings.TrimSpace(how)
 	case call.Kind == toolview.Edit && i.Status == event.ItemCompleted:
-		changes := call.Changes(content.Detail)
 		body = func(width int) []terminal.Line { return changeRows(changes, dir, width, maxDiff) }
 	case call.Kind == toolview.Plan && i.Status == event.ItemCompleted:
 		body = planRows(call.Plan)
@@ -191,6 +193,7 @@ func callEntry(i *event.Item, dir string) entry {
 	case call.Kind == toolview.Command, call.Kind == toolview.Job:
 		body = outputRows(content.Output, maxOutput)
 	}
+	head := terminal.Line{{Text: terminal.OneLine(title(call)), Style: bold()}, {Text: how, Style: faint()}}
 	return entry{group: ofCall, rows: func(width int) []terminal.Line {
 		indent := terminal.Indent{First: terminal.Plain(mark+" ", style), Rest: spaces(4)}
 		rows := terminal.Wrap(head, width, indent)
@@ -260,15 +263,58 @@ func outputRows(output string, most int) func(int) []terminal.Line {
 	}
 }
 
+// askedChanges are the changes of a question that are drawn instead of its text: all of
+// them are known, whole, and hide nothing that the text spells out.
+func askedChanges(a *event.Approval, dir string) []toolview.Change {
+	if a.Form != nil || toolview.KindOf(a.Tool) != toolview.Edit || strings.Contains(a.Text, "⟨") {
+		return nil
+	}
+	changes := toolview.New(a.Tool, "", dir).Changes(a.Detail)
+	for _, c := range changes {
+		if c.Cut || c.Diff == "" {
+			return nil
+		}
+	}
+	return changes
+}
+
+// askedRows are the question about changes: each is drawn with numbers and colors. The
+// transcript (Ctrl-T) has the lines of a long change that are left out, unless a child
+// agent asks.
+func askedRows(a *event.Approval, changes []toolview.Change, dir string) func(int) []terminal.Line {
+	most := maxDiff
+	if a.Child != "" {
+		most = everyRow
+	}
+	var links []string
+	for line := range strings.SplitSeq(a.Text, "\n") {
+		if strings.HasPrefix(line, "  leads to: ") {
+			links = append(links, strings.TrimSpace(line))
+		}
+	}
+	return func(width int) []terminal.Line {
+		rows := changeRows(changes, dir, width, most)
+		for _, line := range links {
+			indent := terminal.Indent{First: spaces(2), Rest: spaces(2)}
+			rows = append(rows, terminal.Wrap(terminal.Plain(line, terminal.Style{}), width, indent)...)
+		}
+		return rows
+	}
+}
+
 // askEntry is a question with the whole call: a person must see everything that an approval
 // allows.
-func askEntry(a *event.Approval) entry {
-	words := a.Text
+func askEntry(a *event.Approval, dir string) entry {
+	changes := askedChanges(a, dir)
+	var words []string
+	if len(changes) == 0 {
+		words = append(words, a.Text)
+	}
 	if a.Why != "" {
-		words += "\nAsked because: " + a.Why
+		words = append(words, "Asked because: "+a.Why)
 	}
 	if a.Covers != "" {
-		words += "\nFor the session would allow: " + a.Covers
+		words = append(words, "For the session would allow: "+a.Covers)
 	}
 	head := "? settle asks before this call"
 	if a.Form != nil {
@@ -276,8 +322,14 @@ func askEntry(a *event.Approval) entry {
 	}
 	return entry{group: ofAsk, gap: true, rows: func(width int) []terminal.Line {
 		rows := terminal.Wrap(terminal.Plain(head, warning().With(terminal.Bold)), width, terminal.Indent{})
+		if len(changes) > 0 {
+			rows = append(rows, askedRows(a, changes, dir)(width)...)
+		}
 		var diff diffColors
-		for line := range strings.SplitSeq(words, "\n") {
+		for line := range strings.SplitSeq(strings.Join(words, "\n"), "\n") {
+			if line == "" && len(words) == 0 {
+				break
+			}
 			rows = append(
 				rows,
 				terminal.Wrap(

@@ -38,7 +38,7 @@ func TestPlanEntry(t *testing.T) {
 			}
 		}
 		var rows []string
-		for _, row := range callEntry(state.Turn("t").Item("i"), "/w").rows(40) {
+		for _, row := range callEntry(state.Turn("t").Item("i"), "/w", nil).rows(40) {
 			rows = append(rows, strings.TrimRight(row.Text(), " "))
 		}
 		if got := strings.Join(rows, "\n"); got != tt.want {

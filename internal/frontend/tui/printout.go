@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/markdown"
@@ -24,9 +25,11 @@ type printout struct {
 	renderer *markdown.Renderer
 	pieces   []*piece
 	asks     []entry // that wait for the end of a message
-	draft    draft
-	last     group
-	shown    int // entries that were shown
+	// asked are the changes that questions have shown, by the calls that have not ended.
+	asked map[string][]toolview.Change
+	draft draft
+	last  group
+	shown int // entries that were shown
 	// budget is how many entries may be made before the next frame: a text may come
 	// whole, and be long.
 	budget int
@@ -55,7 +58,7 @@ type piece struct {
 }
 
 func newPrintout() *printout {
-	return &printout{renderer: markdown.NewRenderer(), draft: newDraft(), budget: maxEntries}
+	return &printout{renderer: markdown.NewRenderer(), draft: newDraft(), budget: maxEntries, asked: map[string][]toolview.Change{}}
 }
 
 // take notes a change.
@@ -75,12 +78,20 @@ func (p *printout) take(c transcript.Change) {
 		p.itemChanged(c)
 	case transcript.Approval:
 		if c.What == transcript.Started {
-			p.asks = append(p.asks, askEntry(c.Approval))
+			p.ask(c.Approval, c.State.Host.Dir)
 		}
 	case transcript.Job:
 		p.job(c)
 	case transcript.Child:
 		p.child(c)
+	}
+}
+
+// ask shows a question.
+func (p *printout) ask(a *event.Approval, dir string) {
+	p.asks = append(p.asks, askEntry(a, dir))
+	if changes := askedChanges(a, dir); len(changes) > 0 && a.Child == "" {
+		p.asked[a.Call] = changes
 	}
 }
 
@@ -230,7 +241,8 @@ func (p *printout) ended(one *piece, c transcript.Change) {
 			one.entries = append(one.entries, thoughtEntry(i))
 		}
 	case event.ToolCall:
-		one.entries = append(one.entries, callEntry(i, c.State.Host.Dir))
+		one.entries = append(one.entries, callEntry(i, c.State.Host.Dir, p.asked[i.ID]))
+		delete(p.asked, i.ID)
 	case event.Note:
 		one.entries = append(one.entries, notice(faint(), "message to the model: %s", i.Content().Text))
 	}

@@ -52,7 +52,7 @@ func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
 // running turn.
 func (p *printout) resumeAsks(s event.State) {
 	for _, a := range s.Asked() {
-		p.asks = append(p.asks, askEntry(a))
+		p.ask(a, s.Host.Dir)
 	}
 }
 
@@ -94,7 +94,7 @@ func itemEntries(r *markdown.Renderer, i *event.Item, dir string) (out []entry) 
 			out = append(out, thoughtEntry(i))
 		}
 	case event.ToolCall:
-		out = append(out, callEntry(i, dir))
+		out = append(out, callEntry(i, dir, nil))
 	case event.Note:
 		out = append(out, notice(faint(), "message to the model: %s", i.Content().Text))
 	}

@@ -34,7 +34,7 @@ func transcriptSheet(r *markdown.Renderer, s event.State) (sheet sheet) {
 			case e.Item.Type() == event.Message:
 				add(messageSheet(r, e.Item.Content().Text)...)
 			default:
-				add(func(width int) []terminal.Line { return wholeItem(e.Item, s.Host.Dir, width) })
+				add(func(width int) []terminal.Line { return wholeItem(t, e.Item, s.Host.Dir, width) })
 			}
 		}
 		if t.Cause != nil && !onlyCommands(t) {
@@ -69,8 +69,15 @@ func messageSheet(r *markdown.Renderer, text string) (sheet sheet) {
 	return sheet
 }
 
-func wholeItem(i *event.Item, dir string, width int) []terminal.Line {
+func wholeItem(t *event.Turn, i *event.Item, dir string, width int) []terminal.Line {
 	content := i.Content()
+	if len(content.Detail) == 0 { // the call has not run: what it would change is in its question
+		for _, a := range t.Approvals {
+			if a.Call == i.ID && a.Child == "" {
+				content.Detail = a.Detail
+			}
+		}
+	}
 	if i.Type() == event.ToolCall {
 		return wholeCall(i, content, dir, width)
 	}
@@ -82,6 +89,9 @@ func wholeCall(i *event.Item, content event.Content, dir string, width int) (row
 	mark, style, how := outcome(i, content)
 	if i.Status == event.ItemOpen {
 		mark, style, how = "●", accent(), "  running"
+		if !i.Started {
+			mark, style, how = "○", faint(), "  not started"
+		}
 	}
 	name := terminal.OneLine(title(call))
 	switch {
