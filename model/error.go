@@ -50,6 +50,8 @@ type Error struct {
 	// Unreachable reports that no server answered: the name was not found, the connection
 	// failed, or it broke before the response began.
 	Unreachable bool
+	// NotListening reports that no program listens at a loopback address.
+	NotListening bool
 	// Renewed says that the key was refused and there is another one now, so
 	// that the same request may be made again.
 	Renewed bool

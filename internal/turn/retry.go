@@ -15,6 +15,7 @@ const (
 	faultRetries, stallRetries      = 5, 2
 	maxFailures                     = 50 // failed attempts in a row, of any kinds
 	defaultRetryFor                 = 10 * time.Minute
+	localRetryFor                   = 5 * time.Second // if no program listens on this machine
 	faultDelay, faultDelayCap       = 500 * time.Millisecond, 30 * time.Second
 	overloadDelay, overloadDelayCap = 2 * time.Second, 60 * time.Second
 )
@@ -161,13 +162,17 @@ func (b *budget) outage(e *model.Error, now time.Time) decision {
 	if b.outages == 1 {
 		b.outageStart = now
 	}
+	window := b.RetryFor
 	d := decision{
 		attempt: b.failures, holdSessions: !e.Unreachable, delay: backoff(b.outages, overloadDelay, overloadDelayCap),
+	}
+	if e.NotListening && window == defaultRetryFor { // waiting starts no server
+		window, d.delay = localRetryFor, backoff(b.outages, faultDelay, overloadDelay)
 	}
 	if e.RetryAfter > 0 {
 		d.delay = e.RetryAfter
 	}
-	left := b.outageStart.Add(b.RetryFor).Sub(now)
+	left := b.outageStart.Add(window).Sub(now)
 	if b.Retries != nil {
 		d.limit, left = b.lastRetry(b.retryCount(), *b.Retries), b.RetryFor
 	}
@@ -177,7 +182,7 @@ func (b *budget) outage(e *model.Error, now time.Time) decision {
 	case d.delay > left:
 		d.exhausted = fmt.Sprintf(
 			"the wait until %s is longer than the rest of %s", now.Add(d.delay).UTC().Format(time.RFC3339),
-			formatDuration(b.RetryFor),
+			formatDuration(window),
 		)
 	default:
 		d.retry = true

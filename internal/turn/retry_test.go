@@ -72,6 +72,31 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// A server that does not listen on this machine is retried for 5 seconds, unless the user
+// has said for how long.
+func TestDecideNotListening(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	e := model.NewError(model.ErrConnection, "no")
+	e.Unreachable, e.NotListening = true, true
+	for _, tt := range []struct {
+		outages int
+		at      time.Duration
+		given   time.Duration // RetryFor
+		retry   bool
+		longest time.Duration // delay
+	}{
+		{0, 0, 0, true, 625 * time.Millisecond},
+		{3, 3 * time.Second, 0, true, 2 * time.Second},
+		{5, 4900 * time.Millisecond, 0, false, time.Minute},
+		{1, 10 * time.Second, time.Minute, true, 5 * time.Second},
+	} {
+		b := budget{outages: tt.outages, outageStart: now.Add(-tt.at), Retry: withDefaults(run.Retry{RetryFor: tt.given})}
+		if d := b.decide(e, now); d.retry != tt.retry || d.delay > tt.longest {
+			t.Errorf("%+v: %+v", tt, d)
+		}
+	}
+}
+
 // The time of an outage counts from the first failure after a complete response.
 func TestOutageTimeRestartsAfterResponse(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -258,14 +258,36 @@ func (e *Endpoint) connectionError(u *url.URL, err error) *model.Error {
 	var fault *model.Error
 	if !errors.As(err, &fault) {
 		fault = model.NewError(model.ErrConnection, "cannot reach %s: %w", u.Host, err)
-		fault.Hint = connectionHint(err)
+		fault.NotListening = errors.Is(err, syscall.ECONNREFUSED) && isLoopback(u.Hostname())
+		fault.Hint = connectionHint(u, err)
 		fault.Unreachable = !errors.As(err, new(*tls.CertificateVerificationError))
 	}
 	fault.URL = publicURL(u)
 	return fault
 }
 
-func connectionHint(err error) string {
+// isLoopback reports whether a host is this machine.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// startHint names what to start at the usual port of a local model server.
+func startHint(port string) string {
+	switch port {
+	case "11434":
+		return "start Ollama (ollama serve)"
+	case "1234":
+		return "start the server of LM Studio (lms server start)"
+	case "8000":
+		return "start vLLM (vllm serve MODEL)"
+	case "8080":
+		return "start llama.cpp (llama-server -m FILE)"
+	}
+	return "start the server"
+}
+
+func connectionHint(u *url.URL, err error) string {
 	var (
 		cert *tls.CertificateVerificationError
 		dns  *net.DNSError
@@ -276,7 +298,10 @@ func connectionHint(err error) string {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "check the base URL and the network"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "nothing listens there: check the base URL, or start the server"
+		if isLoopback(u.Hostname()) {
+			return "nothing listens there: " + startHint(u.Port()) + ", or check the base URL"
+		}
+		return "nothing listens there: check the base URL"
 	}
 	return ""
 }

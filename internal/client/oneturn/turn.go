@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -211,7 +212,7 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 	}
 	switch {
 	case !o.Completed():
-		r.explain(session.ID(), o)
+		r.explain(session, o)
 	case unshown != nil:
 		code = r.reportUnshown(unshown)
 	}
@@ -263,11 +264,11 @@ func (r *runner) nameSurvivors(session *settle.Session, turn string) {
 }
 
 // explain reports why a turn did not complete.
-func (r *runner) explain(session string, o settle.Outcome) {
+func (r *runner) explain(session *settle.Session, o settle.Outcome) {
 	if f := o.Cause.Failure; f != nil {
 		r.failure = f
 		if f.Name == event.NameRetryExhausted && !r.Attended {
-			r.line(stdio.ExhaustLine(session, o.Turn, f, r.printable))
+			r.line(stdio.ExhaustLine(session.ID(), o.Turn, f, r.printable))
 		}
 		r.say("%s", o.Cause.Error())
 		return
@@ -278,10 +279,10 @@ func (r *runner) explain(session string, o settle.Outcome) {
 		}
 		switch signal, isSignal := strings.CutPrefix(stop.By, "signal:"); {
 		case isSignal && o.Cause.Reason == event.Interrupted:
-			r.say("interrupted by %s", signal)
+			r.say("interrupted by %s%s", signal, failedBefore(session, o.Turn))
 			return
 		case isSignal:
-			r.say("ended by %s", signal)
+			r.say("ended by %s%s", signal, failedBefore(session, o.Turn))
 			return
 		case stop.Err != nil:
 			r.say("the turn was ended: %v", stop.Err)
@@ -289,6 +290,25 @@ func (r *runner) explain(session string, o settle.Outcome) {
 		}
 	}
 	r.say("%s", o.Cause.Error())
+}
+
+// failedBefore states why the turn had not got further when a signal ended it: the failure
+// of its last request, if the model has not answered since. It is empty if there was none.
+func failedBefore(session *settle.Session, turn string) string {
+	t := session.State().Turn(turn)
+	if t == nil {
+		return ""
+	}
+	for _, a := range slices.Backward(t.Attempts) {
+		switch {
+		case a.End == nil || a.End.Outcome == event.Aborted:
+		case a.End.Failure != nil:
+			return "; the last request had failed: " + a.End.Failure.Message
+		default:
+			return ""
+		}
+	}
+	return ""
 }
 
 // reportRefused reports an input that did not become a turn.

@@ -37,6 +37,8 @@ type textView struct {
 	// seen says that a person sees standard error; late keeps notices for a program.
 	seen bool
 	late lateNotices
+	// waitBytes is how much of waits was reported.
+	waitBytes int
 
 	calls    []*runningCall
 	mid      bool
@@ -190,6 +192,32 @@ func (s *textView) attemptChanged(c transcript.Change) {
 	}
 	wait := time.Duration(*end.RetryIn) * time.Millisecond
 	s.notice("%s in %s: %s", count, terminal.Duration(wait), end.Failure.Message)
+	if wait >= minReportedWait {
+		s.reportWait(fmt.Sprintf("settle: %s in %s: %s", count, terminal.Duration(wait), end.Failure.Message))
+	}
+}
+
+const (
+	// minReportedWait is the shortest wait for a retry that is reported where standard error
+	// reports nothing else.
+	minReportedWait = 2 * time.Second
+	// maxWaitBytes bounds these reports, so that the cause of a later failure is among the
+	// first 1000 characters of standard error (C14).
+	maxWaitBytes, maxWaitLine = 700, 160
+)
+
+// reportWait reports a wait for a retry to a script whose output would show nothing for
+// minutes.
+func (s *textView) reportWait(line string) {
+	if s.stream || s.volume != Quiet || s.late.silent || s.waitBytes > maxWaitBytes {
+		return
+	}
+	line = terminal.Short(line, maxWaitLine)
+	if s.waitBytes += len(line) + 1; s.waitBytes > maxWaitBytes {
+		line = "settle: further waits are not reported; -v reports all"
+	}
+	s.put(line)
+	s.err.Flush()
 }
 
 func (s *textView) itemChanged(c transcript.Change) {

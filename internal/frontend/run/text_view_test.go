@@ -130,7 +130,7 @@ server keeps running as job j1 (pid 9)
 		volume         Volume
 		stdout, stderr string
 	}{
-		{"plain", Plain, Normal, "42\n", ""},
+		{"plain", Plain, Normal, "42\n", "settle: attempt 2 of 6 in 4 s: 529 overloaded\n"},
 		{"plain, quiet", Plain, Quiet, "42\n", ""},
 		{"plain, verbose", Plain, Verbose, "42\n", recovery + verbose + notices},
 		{
@@ -160,6 +160,33 @@ server keeps running as job j1 (pid 9)
 				t.Errorf("stderr (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A script sees why it waits, and the reports leave room for the cause of a failure (C14).
+func TestWaitsAreReportedBriefly(t *testing.T) {
+	var stderr bytes.Buffer
+	fatal := func(err error) { t.Error(err) }
+	out, err := stdio.NewOutput(&bytes.Buffer{}, fatal), stdio.NewOutput(&stderr, fatal)
+	s := newTextView(oneturn.Stage{Out: out, Err: err}, Options{Format: Plain})
+	l := newLog(t, s.show)
+	l.write(event.SessionOpened{Dir: "/work"}, event.TurnStarted{Provider: "chat", Model: "m"})
+	for n := range 40 {
+		wait := int64(500 + 100*n)
+		failure := &event.Failure{Message: "529 overloaded", Attempt: n + 1}
+		failed := event.AttemptEnded{Outcome: event.Failed, RetryIn: &wait, Failure: failure}
+		l.item++ // of which the id of the attempt is made
+		l.write(event.AttemptStarted{Step: 1, N: n + 1}, failed)
+	}
+	if err := errors.Join(out.Close(forever), err.Close(forever)); err != nil {
+		t.Fatal(err)
+	}
+	got := stderr.String()
+	if !strings.HasPrefix(got, "settle: attempt 17 in 2 s: 529 overloaded\n") {
+		t.Errorf("short waits are reported, or the first long one is not:\n%s", got)
+	}
+	if len(got) > 800 || !strings.HasSuffix(got, "further waits are not reported; -v reports all\n") {
+		t.Errorf("%d bytes:\n%s", len(got), got)
 	}
 }
 

@@ -21,26 +21,31 @@ func askedEdit(t *testing.T, lines int, change func(*event.ApprovalRequested)) (
 	for n := range lines {
 		diff += fmt.Sprintf("+line %d;\n", n+1)
 	}
-	detail, err := json.Marshal(map[string]any{"files": []map[string]any{{"path": "new.go", "kind": "create", "diff": diff}}})
+	created := map[string]any{"path": "new.go", "kind": "create", "diff": diff}
+	detail, err := json.Marshal(map[string]any{"files": []any{created}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	asked := event.ApprovalRequested{
-		Approval: "p", Tool: "write", Title: "write new.go", Text: "write\n  create new.go:\n      " + diff, Detail: detail,
+		Approval: "p", Tool: "write", Title: "write new.go", Text: "write\n  create new.go:\n      " + diff,
+		Detail: detail,
 	}
 	if change != nil {
 		change(&asked)
 	}
-	content := event.Content{Type: event.ToolCall, Name: "write", CallID: "c", Arguments: `{"path":"new.go"}`, Detail: detail}
+	const arguments = `{"path":"new.go"}`
+	ready := event.CallReady{Name: "write", CallID: "c", Arguments: arguments}
+	content := event.Content{Type: event.ToolCall, Name: "write", CallID: "c", Arguments: arguments, Detail: detail}
+	approved := event.ApprovalEnded{Approval: "p", Verdict: event.Approved}
 	for _, e := range []event.Event{
 		{Data: event.SessionOpened{Dir: "/w"}},
 		{Data: event.InputAccepted{Input: "n", Text: "write"}},
 		{Turn: "t", Data: event.TurnStarted{Inputs: []string{"n"}}},
 		{Turn: "t", Attempt: "a", Data: event.AttemptStarted{Step: 1, N: 1}},
 		{Turn: "t", Attempt: "a", Item: "i", Data: event.ItemStarted{Type: event.ToolCall, Name: "write", CallID: "c"}},
-		{Turn: "t", Attempt: "a", Item: "i", Data: event.CallReady{Name: "write", CallID: "c", Arguments: `{"path":"new.go"}`}},
+		{Turn: "t", Attempt: "a", Item: "i", Data: ready},
 		{Turn: "t", Attempt: "a", Item: "i", Data: asked},
-		{Turn: "t", Attempt: "a", Item: "i", By: "user", Data: event.ApprovalEnded{Approval: "p", Verdict: event.Approved}},
+		{Turn: "t", Attempt: "a", Item: "i", By: "user", Data: approved},
 		{Turn: "t", Attempt: "a", Item: "i", Data: event.CallStarted{Title: "write new.go"}},
 		{Turn: "t", Attempt: "a", Item: "i", Data: event.ItemEnded{Status: event.ItemCompleted, Content: content}},
 	} {
@@ -64,7 +69,8 @@ func shownRows(events []event.Event) string {
 func TestAskedEditIsShownOnce(t *testing.T) {
 	got := shownRows(askedEdit(t, 3, nil))
 	for text, want := range map[string]int{
-		"     2 + line 2;": 1, "line 2;": 1, "new.go (create, +3 −0)": 1, "--- /dev/null": 0, "write new.go  +3 −0, 1.0 s": 1,
+		"     2 + line 2;": 1, "line 2;": 1, "new.go (create, +3 −0)": 1, "--- /dev/null": 0,
+		"write new.go  +3 −0, 1.0 s": 1,
 	} {
 		if n := strings.Count(got, text); n != want {
 			t.Errorf("%q is shown %d times, not %d:\n%s", text, n, want, got)
@@ -89,7 +95,8 @@ func TestAskedLongEdit(t *testing.T) {
 	events := askedEdit(t, 120, nil)[:7]
 	got := shownRows(events)
 	for text, want := range map[string]int{
-		"new.go (create, +120 −0)": 1, "line 1;": 1, "line 30;": 1, "line 31;": 0, "line 110;": 0, "line 111;": 1, "line 120;": 1,
+		"new.go (create, +120 −0)": 1, "line 1;": 1, "line 30;": 1, "line 31;": 0, "line 110;": 0,
+		"line 111;": 1, "line 120;": 1,
 		"… 80 more lines (Ctrl-T shows all)": 1,
 	} {
 		if n := strings.Count(got, text); n != want {
@@ -126,7 +133,8 @@ func TestAskedEditFallsBack(t *testing.T) {
 	if strings.Count(other, "line two;") != 1 || strings.Count(other, "line 2;") != 1 {
 		t.Errorf("a change that differs from the question:\n%s", other)
 	}
-	linked := shownRows(askedEdit(t, 3, func(a *event.ApprovalRequested) { a.Text += "\n  leads to: new.go -> /etc/x" }))
+	link := func(a *event.ApprovalRequested) { a.Text += "\n  leads to: new.go -> /etc/x" }
+	linked := shownRows(askedEdit(t, 3, link))
 	if !strings.Contains(linked, "leads to: new.go -> /etc/x") {
 		t.Errorf("a path through a link:\n%s", linked)
 	}

@@ -230,7 +230,8 @@ func (l *drawnLog) edit(item string, lines int) json.RawMessage {
 	for n := range lines {
 		diff += fmt.Sprintf("+line %d of the new text, 日本語 👍\n", n)
 	}
-	raw, err := json.Marshal(map[string]any{"files": []map[string]any{{"path": "a.go", "kind": "update", "diff": diff}}})
+	updated := map[string]any{"path": "a.go", "kind": "update", "diff": diff}
+	raw, err := json.Marshal(map[string]any{"files": []any{updated}})
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -58,7 +58,10 @@ type piece struct {
 }
 
 func newPrintout() *printout {
-	return &printout{renderer: markdown.NewRenderer(), draft: newDraft(), budget: maxEntries, asked: map[string][]toolview.Change{}}
+	return &printout{
+		renderer: markdown.NewRenderer(), draft: newDraft(), budget: maxEntries,
+		asked: map[string][]toolview.Change{},
+	}
 }
 
 // take notes a change.
