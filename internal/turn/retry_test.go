@@ -90,7 +90,8 @@ func TestDecideNotListening(t *testing.T) {
 		{5, 4900 * time.Millisecond, 0, false, time.Minute},
 		{1, 10 * time.Second, time.Minute, true, 5 * time.Second},
 	} {
-		b := budget{outages: tt.outages, outageStart: now.Add(-tt.at), Retry: withDefaults(run.Retry{RetryFor: tt.given})}
+		b := budget{outages: tt.outages, outageStart: now.Add(-tt.at)}
+		b.Retry = withDefaults(run.Retry{RetryFor: tt.given})
 		if d := b.decide(e, now); d.retry != tt.retry || d.delay > tt.longest {
 			t.Errorf("%+v: %+v", tt, d)
 		}

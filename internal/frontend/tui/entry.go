@@ -170,7 +170,7 @@ const maxOutput = 5
 
 // callEntry is a call that has ended, with the end of its output or its changes. A change
 // that a question has shown is not shown again.
-func callEntry(i *event.Item, dir string, asked []toolview.Change) entry {
+func callEntry(i *event.Item, dir string, drawn []toolview.Change) entry {
 	content := i.Content()
 	call := toolview.New(content.Name, content.RanWith(), dir)
 	if i.Attempt == "" {
@@ -180,7 +180,7 @@ func callEntry(i *event.Item, dir string, asked []toolview.Change) entry {
 	var body func(int) []terminal.Line
 	changes := call.Changes(content.Detail)
 	switch {
-	case call.Kind == toolview.Edit && i.Status == event.ItemCompleted && sameChanges(changes, asked):
+	case call.Kind == toolview.Edit && i.Status == event.ItemCompleted && sameChanges(changes, drawn):
 		how = "  " + totalsOf(changes) + ", " + strings.TrimSpace(how)
 	case call.Kind == toolview.Edit && i.Status == event.ItemCompleted:
 		body = func(width int) []terminal.Line { return changeRows(changes, dir, width, maxDiff) }

@@ -25,11 +25,11 @@ type printout struct {
 	renderer *markdown.Renderer
 	pieces   []*piece
 	asks     []entry // that wait for the end of a message
-	// asked are the changes that questions have shown, by the calls that have not ended.
-	asked map[string][]toolview.Change
-	draft draft
-	last  group
-	shown int // entries that were shown
+	// drawnChanges are the changes that questions have shown, by the calls that have not ended.
+	drawnChanges map[string][]toolview.Change
+	draft        draft
+	last         group
+	shown        int // entries that were shown
 	// budget is how many entries may be made before the next frame: a text may come
 	// whole, and be long.
 	budget int
@@ -60,7 +60,7 @@ type piece struct {
 func newPrintout() *printout {
 	return &printout{
 		renderer: markdown.NewRenderer(), draft: newDraft(), budget: maxEntries,
-		asked: map[string][]toolview.Change{},
+		drawnChanges: map[string][]toolview.Change{},
 	}
 }
 
@@ -94,7 +94,7 @@ func (p *printout) take(c transcript.Change) {
 func (p *printout) ask(a *event.Approval, dir string) {
 	p.asks = append(p.asks, askEntry(a, dir))
 	if changes := askedChanges(a, dir); len(changes) > 0 && a.Child == "" {
-		p.asked[a.Call] = changes
+		p.drawnChanges[a.Call] = changes
 	}
 }
 
@@ -244,8 +244,8 @@ func (p *printout) ended(one *piece, c transcript.Change) {
 			one.entries = append(one.entries, thoughtEntry(i))
 		}
 	case event.ToolCall:
-		one.entries = append(one.entries, callEntry(i, c.State.Host.Dir, p.asked[i.ID]))
-		delete(p.asked, i.ID)
+		one.entries = append(one.entries, callEntry(i, c.State.Host.Dir, p.drawnChanges[i.ID]))
+		delete(p.drawnChanges, i.ID)
 	case event.Note:
 		one.entries = append(one.entries, notice(faint(), "message to the model: %s", i.Content().Text))
 	}
