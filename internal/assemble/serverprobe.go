@@ -28,7 +28,7 @@ func (o Options) ConfiguredServers() []Configured {
 	var all []Configured
 	for _, s := range o.Settings.SortedServers() {
 		all = append(all, Configured{
-			Server: s, Known: mcp.Known(catalogues(o.Settings.DataDir), ServerOf(s)),
+			Server: s, Known: mcp.Known(catalogues(o.Settings.DataDir), o.configured(s)),
 			Login: o.loginState(&s),
 		})
 	}
@@ -41,7 +41,7 @@ func (o Options) Probe(ctx context.Context, servers []Configured) {
 	var wg sync.WaitGroup
 	env := o.commandEnv().env
 	for i := range servers {
-		s := ServerOf(servers[i].Server)
+		s := o.configured(servers[i].Server)
 		c := mcp.Config{
 			Env: env, Dir: o.Dir, CacheDir: catalogues(o.Settings.DataDir), Version: o.Version,
 			Client: o.serverClient([]mcp.Server{s}), Tokens: o.tokens(o.Learn),

@@ -3,6 +3,7 @@ package assemble
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"slices"
 
@@ -32,9 +33,7 @@ func (o Options) servers() []mcp.Server {
 		}
 		own := slices.ContainsFunc(o.Servers, func(named mcp.Server) bool { return named.Name == s.Name })
 		if s.Enabled && !own {
-			one := ServerOf(s)
-			one.Project = s.Origin.Kind == config.Project
-			all = append(all, one)
+			all = append(all, o.configured(s))
 		}
 	}
 	for _, s := range o.Servers {
@@ -87,7 +86,24 @@ func (o Options) projectSandbox(
 	}, nil
 }
 
-// ServerOf converts a configured server.
+// configured converts a server of the user or the project. A program of the user runs
+// outside of the sandbox, and many programs obey the files of their working directory
+// (npx, uvx, python -m). So it starts in a directory that commands cannot change.
+func (o Options) configured(s config.Server) mcp.Server {
+	one := ServerOf(s)
+	one.Project = s.Origin.Kind == config.Project
+	if one.Project || one.Dir != "" || s.InSession || len(one.Argv) == 0 {
+		return one
+	}
+	if o.Settings.DataDir == "" {
+		one.Dir = Nowhere()
+		return one
+	}
+	one.Dir, one.OwnDir = filepath.Join(o.Settings.DataDir, "mcp-work-"+url.PathEscape(s.Name)), true
+	return one
+}
+
+// ServerOf converts a server that a client names.
 func ServerOf(s config.Server) mcp.Server {
 	return mcp.Server{
 		Name: s.Name, Argv: s.Command, Env: assignments(s.Env), Dir: s.Dir, URL: s.URL, Headers: s.Headers,

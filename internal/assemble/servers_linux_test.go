@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -152,5 +153,51 @@ func TestServersOfTheUserStart(t *testing.T) {
 	_ = outputs(t, a)
 	if _, err := os.Stat(filepath.Join(work, "started")); err != nil {
 		t.Error(err)
+	}
+}
+
+// An own server over standard streams starts in a directory of its own: package runners and
+// interpreters obey the files of their directory, and commands change the session's.
+func TestOwnServersStartOutsideOfTheProject(t *testing.T) {
+	type places struct{ data, work, config string }
+	for keys, want := range map[string]func(places) string{
+		"":                           func(p places) string { return filepath.Join(p.data, "mcp-work-files") },
+		"cwd = \"sub\"\n":            func(p places) string { return filepath.Join(p.config, "sub") },
+		"cwd = \"${SESSION_DIR}\"\n": func(p places) string { return p.work },
+	} {
+		t.Run(strconv.Itoa(len(keys)), func(t *testing.T) {
+			top := t.TempDir()
+			out, work := filepath.Join(top, "out"), filepath.Join(top, "work")
+			r := resolve(t, "/", nil, nil, "[mcp.files]\ncommand = [\"/bin/sh\", \"-c\", "+
+				`'''echo "$(pwd -P):$CLAUDE_PROJECT_DIR" >>"`+out+"\"; exit 3''']\n"+keys)
+			r.DataDir = filepath.Join(top, "data")
+			at := places{data: r.DataDir, work: work, config: filepath.Dir(r.UserFile)}
+			for _, dir := range []string{work, filepath.Join(at.config, "sub")} {
+				if err := os.MkdirAll(dir, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a := make1(t, r, func(o *Options) {
+				o.Dir = work
+				search := script.Turn(script.Call("tool_search", `{"query":"x"}`))
+				o.Model = scripted(script.New(search, script.Text("Done.")))
+			})
+			o := Options{Settings: r, Dir: work, Environ: os.Environ(), Getenv: elsewhere(top)}
+			o.Probe(t.Context(), o.ConfiguredServers())
+			_ = outputs(t, a)
+			text, err := os.ReadFile(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+			if len(lines) < 2 { // the start of the probe and the session's
+				t.Errorf("it started %d times", len(lines))
+			}
+			for _, line := range lines {
+				if want := real(want(at)) + ":" + work; line != want {
+					t.Errorf("it started in %s, want %s", line, want)
+				}
+			}
+		})
 	}
 }

@@ -63,9 +63,7 @@ func (from ServerSource) Shared(data []byte) (list []Server, notes []string, err
 		if f.Command != "" {
 			s.Command = append([]string{f.Command}, f.Args...)
 		}
-		if f.Cwd != "" {
-			s.Dir = expand(f.Cwd, from.Dir, from.Getenv)
-		}
+		s.startIn(f.Cwd, from.Dir, from.Getenv)
 		err := checkServerName(name)
 		if err == nil && f.Type == "sse" {
 			err = fmt.Errorf("uses SSE, which settle does not speak")
@@ -154,9 +152,7 @@ func (from ServerSource) codex(name string, value any) (Server, error) {
 	if f.Command != "" {
 		s.Command = append([]string{f.Command}, f.Args...)
 	}
-	if f.Cwd != "" {
-		s.Dir = expand(f.Cwd, from.Dir, from.Getenv)
-	}
+	s.startIn(f.Cwd, from.Dir, from.Getenv)
 	for _, v := range f.EnvVars {
 		if value := from.Getenv(v.name); value != "" {
 			s.Env[v.name] = value

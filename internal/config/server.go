@@ -21,10 +21,12 @@ type Server struct {
 	// Name is the prefix of its tools' names.
 	Name string
 	// Command is the program with its arguments, Env its additional environment, and Dir
-	// its absolute working directory; empty for the session's directory.
-	Command []string
-	Env     map[string]string
-	Dir     string
+	// its absolute working directory; empty for a directory of the server's own, or the
+	// session's if it is a project's server. InSession means that the user chose the session's.
+	Command   []string
+	Env       map[string]string
+	Dir       string
+	InSession bool
 	// URL is its address over HTTP, and Headers are sent with each request.
 	URL     string
 	Headers map[string]string
@@ -79,9 +81,9 @@ func (l *loader) server(t *table, name string) {
 	get(t, "args", &args, asWords)
 	s.Command = append(s.Command, args...)
 	s.Env, s.Headers = stringsOf(t, "env"), stringsOf(t, "headers")
-	if get(t, "cwd", &s.Dir, asText) {
-		s.Dir = expand(s.Dir, filepath.Dir(t.doc.path), l.in.Getenv)
-	}
+	var cwd string
+	get(t, "cwd", &cwd, asText)
+	s.startIn(cwd, filepath.Dir(t.doc.path), l.in.Getenv)
 	get(t, "url", &s.URL, asText)
 	get(t, "start_timeout", &s.StartTimeout, asDuration)
 	get(t, "timeout", &s.Timeout, asDuration)
@@ -95,6 +97,16 @@ func (l *loader) server(t *table, name string) {
 		*t.errs = append(*t.errs, &Error{Where: s.Origin.Where, Key: "mcp." + name, Message: err.Error()})
 	}
 	l.add(s)
+}
+
+// sessionDir is the value of cwd for the session's directory.
+const sessionDir = "${SESSION_DIR}"
+
+// startIn sets the working directory; a relative one is below from.
+func (s *Server) startIn(cwd, from string, getenv func(string) string) {
+	if s.InSession = cwd == sessionDir; !s.InSession {
+		s.Dir = expand(cwd, from, getenv)
+	}
 }
 
 // shown is the configuration without the secret.
@@ -312,6 +324,9 @@ func (r *Resolved) serverLines(s Server) []Line {
 	add := func(key, value string) { all.add(key, value, s.Origin) }
 	add("command", strings.Join(s.Command, " "))
 	add("env", pairsShown(s.Env))
+	if s.InSession {
+		add("cwd", sessionDir)
+	}
 	add("cwd", s.Dir)
 	add("url", redact.Diagnostic(s.URL))
 	add("headers", pairsShown(s.Headers))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -313,6 +314,9 @@ func (l *link) end(c connection) error {
 	return c.end(ctx)
 }
 
+// projectVariable names the session's directory for servers, as in Claude Code.
+const projectVariable = "CLAUDE_PROJECT_DIR"
+
 // connection makes a connection to the server.
 func (c *Config) connection(ctx context.Context, s Server, in event.Sandbox) (connection, error) {
 	switch {
@@ -324,7 +328,13 @@ func (c *Config) connection(ctx context.Context, s Server, in event.Sandbox) (co
 	if len(s.Argv) == 0 {
 		return nil, errors.New("it has neither a command nor a url")
 	}
-	spec := proc.Spec{Argv: s.Argv, Dir: c.dirOf(s), Env: overlaid(c.Env, s.Env), Marker: c.Marker, Lock: c.Lock}
+	if s.OwnDir {
+		if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+			return nil, fmt.Errorf("cannot make its working directory: %w", err)
+		}
+	}
+	env := overlaid(overlaid(c.Env, []string{projectVariable + "=" + c.Dir}), s.Env)
+	spec := proc.Spec{Argv: s.Argv, Dir: c.dirOf(s), Env: env, Marker: c.Marker, Lock: c.Lock}
 	p, err := startPipe(ctx, spec, func(ctx context.Context, spec proc.Spec) (*proc.Process, error) {
 		switch {
 		case !in.On():

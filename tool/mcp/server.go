@@ -18,10 +18,11 @@ type Server struct {
 	Name string
 	// Argv is the command that serves on its standard streams, Env its additional
 	// environment ("NAME=value"), and Dir its working directory; "" for the session's
-	// directory.
-	Argv []string
-	Env  []string
-	Dir  string
+	// directory. OwnDir means that each start makes Dir if it is missing.
+	Argv   []string
+	Env    []string
+	Dir    string
+	OwnDir bool
 	// Named reports that a client named the command: it starts only after the approval of a
 	// call that includes it, or if Config.MayStart allows it.
 	Named bool
