@@ -269,3 +269,14 @@ func walkDir(path string, mounts *Mounts) (*Dir, error) {
 	}
 	return adopt(root, path, mounts, info)
 }
+
+// Beneath opens a directory below an open one, by a path with the separators of the system. It
+// follows no link: it returns the directory that has each name of the path at that time.
+func Beneath(root *os.Root, path string) (*os.Root, error) {
+	at := &Dir{root: root, path: root.Name()}
+	below, err := at.Below(filepath.ToSlash(path))
+	if err != nil {
+		return nil, err
+	}
+	return below.root, nil
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -13,8 +12,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-
-	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Area is the set of paths that a sandboxed command can change.
@@ -111,6 +108,9 @@ type record struct {
 	trusted    map[string]bool // faults that belong to the user
 	condemned  map[string]bool // faults that could not be moved aside, which are never trusted
 	mayBeUsers bool            // its faults can belong to the user
+	// inspected is the folder in which the last inspection found the faults: the folder of
+	// the repository, or the folder of the file .git.
+	inspected fs.FileInfo
 }
 
 // New returns a guard without records.
@@ -250,7 +250,11 @@ func (g *Guard) point() {
 			continue
 		}
 		data, err := read(g.bases[r.base], r.rel)
-		if to, ok := pointer(data); err == nil && ok && g.kept(resolve(filepath.Dir(path), to)) {
+		to, ok := pointer(data)
+		if err != nil || !ok {
+			continue
+		}
+		if target, ok := g.follow(filepath.Dir(path), to); ok && g.kept(target) {
 			list = append(list, path)
 		}
 	}
@@ -438,29 +442,33 @@ func (g *Guard) faults(path string, r *record) []fault {
 		return nil
 	}
 	base := g.bases[r.base]
-	info, err := base.Lstat(r.rel)
-	if errors.Is(err, fs.ErrPermission) && !g.trusting && regain(base, filepath.Dir(r.rel)) {
-		info, err = base.Lstat(r.rel)
+	parent, err := g.open(base, filepath.Dir(r.rel))
+	if err != nil {
+		delete(g.known, path)
+		return nil
 	}
+	defer parent.Close()
+	info, err := parent.Lstat(filepath.Base(r.rel))
 	if err != nil || info.IsDir() != r.folder {
 		delete(g.known, path)
 		return nil
 	}
-	at := place{path: path, look: g.look, looked: g.looked, hidden: g.hidden, kept: g.kept}
+	at := place{path: path, guard: g, look: g.look}
 	if !r.folder {
 		at.path = filepath.Dir(path)
-		parent, err := g.open(base, filepath.Dir(r.rel))
-		if err != nil {
-			return nil
-		}
-		defer parent.Close()
+		r.inspected = identity(parent)
 		return inspectPointer(parent, filepath.Base(r.rel), at)
 	}
 	dir, err := g.open(base, r.rel)
-	if err != nil {
+	switch {
+	case exchanged(err):
+		return nil // the next look inspects what is there then
+	case err != nil:
+		r.inspected = identity(parent)
 		return []fault{{"", "it cannot be looked at: " + err.Error(), "unreadable"}}
 	}
 	defer dir.Close()
+	r.inspected = identity(dir)
 	faults := inspect(dir, at)
 	for name := range r.links {
 		if info, err := dir.Lstat(name); err != nil || info.Mode().IsRegular() || info.IsDir() {
@@ -479,161 +487,6 @@ func (g *Guard) faults(path string, r *record) []fault {
 		return nil // the read was incomplete
 	}
 	return faults
-}
-
-// open opens a folder, also one that its owner made unlistable: a command could hide a
-// repository in it.
-func (g *Guard) open(base *os.Root, rel string) (*os.Root, error) {
-	dir, err := base.OpenRoot(rel)
-	if err == nil || !errors.Is(err, fs.ErrPermission) {
-		return dir, err
-	}
-	info, failed := base.Lstat(rel)
-	if failed != nil || !info.IsDir() || base.Chmod(rel, info.Mode().Perm()|0o700) != nil {
-		return nil, err
-	}
-	if g.trusting {
-		defer func() { _ = base.Chmod(rel, info.Mode().Perm()) }() // restores the user's choice
-	}
-	return base.OpenRoot(rel)
-}
-
-// move moves a fault aside and records a finding.
-func (g *Guard) move(path string, r *record, f fault) bool {
-	base, rel, at := g.bases[r.base], r.rel, path
-	if r.folder {
-		rel, at = filepath.Join(r.rel, filepath.FromSlash(f.entry)), filepath.Join(path, filepath.FromSlash(f.entry))
-	}
-	if r.trusted == nil {
-		r.trusted = map[string]bool{}
-	}
-	if r.mayBeUsers {
-		r.trusted[f.id] = true // reported once
-		g.findings = append(
-			g.findings,
-			Finding{
-				Path: at,
-				Why:  f.why + "; it may be yours, since settle had not looked at it before the command, and stays where it is: look at it before you run git there",
-			},
-		)
-		return false
-	}
-	moved, err := aside(base, rel)
-	finding := Finding{Path: at, Why: f.why}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return false // moved with another fault of the same entry
-	case err != nil && r.condemned[f.id]:
-		return false // reported once
-	case err != nil:
-		finding.Why += fmt.Sprintf("; it could not be moved aside (%v)", err)
-		if err := empty(base, rel); err == nil {
-			finding.Why += ", so settle has emptied it: look at it before you run git there"
-		} else {
-			finding.Why += fmt.Sprintf(" and not emptied (%v), so git would still obey it: run no git there", err)
-		}
-		if r.condemned == nil {
-			r.condemned = map[string]bool{}
-		}
-		r.condemned[f.id] = true // it never counts as the user's
-	default:
-		finding.Moved = filepath.Join(r.base, moved)
-	}
-	g.findings = append(g.findings, finding)
-	return err == nil
-}
-
-func (g *Guard) moveObeyed(path string) {
-	for base, root := range g.bases {
-		rel, err := filepath.Rel(base, path)
-		if err != nil || !filepath.IsLocal(rel) {
-			continue
-		}
-		finding := Finding{
-			Path: path,
-			Why:  "the configuration of the user's repository names it, so that git would run or obey it",
-		}
-		if moved, err := aside(root, rel); err == nil {
-			finding.Moved = filepath.Join(base, moved)
-		} else {
-			finding.Why += fmt.Sprintf("; it could not be moved aside (%v)", err)
-			g.obeyed[path] = true
-		}
-		g.findings = append(g.findings, finding)
-	}
-}
-
-// aside renames a path, and returns its new name. A command may have taken away the right
-// to change the folder.
-func aside(base *os.Root, rel string) (string, error) {
-	moved, err := renameAside(base, rel)
-	if errors.Is(err, fs.ErrPermission) && regain(base, filepath.Dir(rel)) {
-		return renameAside(base, rel)
-	}
-	return moved, err
-}
-
-// regain gives the owner all rights on a folder and the folders above it, up to the base.
-// It reports whether that changed a right.
-func regain(base *os.Root, rel string) (changed bool) {
-	if rel != "." {
-		changed = regain(base, filepath.Dir(rel))
-	}
-	info, err := base.Lstat(rel)
-	if err != nil || !info.IsDir() || info.Mode().Perm()&0o700 == 0o700 {
-		return changed
-	}
-	return base.Chmod(rel, info.Mode().Perm()|0o700) == nil || changed
-}
-
-// empty takes away the content of what cannot be moved aside: of a file, and of the files
-// in a folder. Git finds no program in them.
-func empty(base *os.Root, rel string) error {
-	info, err := base.Lstat(rel)
-	if err != nil {
-		return err
-	}
-	if info.Mode().IsRegular() {
-		if info.Mode().Perm()&0o600 != 0o600 {
-			if err := base.Chmod(rel, info.Mode().Perm()|0o600); err != nil {
-				return err
-			}
-		}
-		file, err := base.OpenFile(rel, os.O_WRONLY|os.O_TRUNC|disk.NonBlocking, 0)
-		if err != nil {
-			return err
-		}
-		return file.Close()
-	}
-	if !info.IsDir() {
-		return base.Remove(rel)
-	}
-	dir, err := base.Open(rel)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = dir.Close() }() // it was only read
-	list, err := dir.ReadDir(batch)
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	for _, entry := range list {
-		err = errors.Join(err, empty(base, filepath.Join(rel, entry.Name())))
-	}
-	return err
-}
-
-func renameAside(base *os.Root, rel string) (string, error) {
-	if _, err := base.Lstat(rel); err != nil {
-		return "", err
-	}
-	for n := 1; ; n++ {
-		to := fmt.Sprintf("%s-quarantined-%d", rel, n)
-		if _, err := base.Lstat(to); err == nil {
-			continue
-		}
-		return to, base.Rename(rel, to)
-	}
 }
 
 func (g *Guard) looked(path string) bool { return within(g.area.Look, path) && !g.kept(path) }

@@ -29,17 +29,11 @@ type fault struct {
 	id    string // identifies the fault with its content
 }
 
-// place is the location of a repository, and the targets that its pointers can have.
+// place is the location of a repository.
 type place struct {
-	path string // absolute path of its folder
-	look *look  // bounds the reads
-	// looked reports whether looks read a path, and therefore find what a command plants
-	// there.
-	looked func(path string) bool
-	// hidden reports whether a command can change a path that no look reads.
-	hidden func(path string) bool
-	// kept reports whether a path is in a repository that no command can change.
-	kept func(path string) bool
+	path  string // absolute path of its folder
+	guard *Guard // knows where pointers may lead
+	look  *look  // bounds the reads
 }
 
 // read returns the content of a regular file; nil, without an error, if there is none.
@@ -92,8 +86,11 @@ func inspect(dir *os.Root, at place) []fault {
 		add("commondir", fmt.Sprintf("its commondir leads to %.100q", strings.TrimSpace(common)), common)
 	}
 	for line := range strings.Lines(text("objects/info/alternates")) {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' &&
-			at.hidden(resolve(filepath.Join(at.path, "objects"), line)) {
+		line = strings.TrimRight(line, "\n")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if _, ok := at.guard.follow(filepath.Join(at.path, "objects"), line); !ok || line[0] == '"' { // git unquotes it
 			add("objects/info/alternates", "its objects are in "+line+", which is not looked at", line)
 		}
 	}
@@ -111,42 +108,17 @@ func inspect(dir *os.Root, at place) []fault {
 // worktree reports whether a value of core.worktree is the folder that points to this
 // repository.
 func (at place) worktree(value string) bool {
-	top := resolve(at.path, value)
-	if !at.looked(top) || at.looked(at.path) && top == at.path {
+	top, ok := at.guard.follow(at.path, value)
+	if !ok || !at.guard.looked(top) || at.guard.looked(at.path) && top == at.path {
 		return false
 	}
 	data, _, err := disk.Read(filepath.Join(top, ".git"), maxFile) // its content is only compared
 	to, ok := pointer(data)
-	return err == nil && ok && resolve(top, to) == at.path
-}
-
-// local reports whether a remote can have this path.
-func (at place) local(url string) bool {
-	path, isFile := strings.CutPrefix(url, "file://")
-	if !isFile && strings.Contains(url, ":") {
-		return true
+	if err != nil || !ok {
+		return false
 	}
-	if strings.HasPrefix(path, "~") {
-		return true // no look reads the home directory, and no command can change it
-	}
-	return !at.hidden(resolve(at.path, path)) && !at.hidden(resolve(filepath.Dir(at.path), path))
-}
-
-// resolve returns the target of a path from a folder, following links as far as it exists.
-func resolve(from, to string) string {
-	if !filepath.IsAbs(to) {
-		to = filepath.Join(from, to)
-	}
-	rest := ""
-	for at := filepath.Clean(to); ; at = filepath.Dir(at) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if at == filepath.Dir(at) {
-			return filepath.Clean(to)
-		}
-		rest = filepath.Join(filepath.Base(at), rest)
-	}
+	back, ok := at.guard.follow(top, to)
+	return ok && back == at.path
 }
 
 // pointer returns the target of a file .git.
@@ -270,13 +242,14 @@ func inspectPointer(dir *os.Root, name string, at place) []fault {
 	if !ok {
 		return nil // git refuses it
 	}
-	target := resolve(at.path, to)
+	target, ok := at.guard.follow(at.path, to)
 	switch {
-	case at.kept(target):
-		if vouched(target, filepath.Join(at.path, name)) {
+	case !ok:
+	case at.guard.kept(target):
+		if at.guard.vouched(target, filepath.Join(at.path, name)) {
 			return nil
 		}
-	case at.looked(target): // looks also inspect the target
+	case at.guard.looked(target): // looks also inspect the target
 		return nil
 	}
 	return bad("its .git leads to "+to, string(data))
@@ -284,11 +257,14 @@ func inspectPointer(dir *os.Root, name string, at place) []fault {
 
 // vouched reports whether the folder of a worktree or submodule, which no command can
 // change, names the file .git that points to it.
-func vouched(target, file string) bool {
+func (g *Guard) vouched(target, file string) bool {
+	leads := func(to, want string) bool {
+		got, ok := g.follow(target, to)
+		return ok && got == want
+	}
 	back, err := os.ReadFile(filepath.Join(target, "gitdir"))
 	if err == nil {
-		return filepath.Base(filepath.Dir(target)) == "worktrees" &&
-			resolve(target, strings.TrimRight(string(back), "\n")) == file
+		return filepath.Base(filepath.Dir(target)) == "worktrees" && leads(strings.TrimRight(string(back), "\n"), file)
 	}
 	data, err := os.ReadFile(filepath.Join(target, "config"))
 	list, strange := variables(string(data))
@@ -296,6 +272,6 @@ func vouched(target, file string) bool {
 		return false
 	}
 	return slices.ContainsFunc(list, func(v variable) bool {
-		return v.name() == "core.worktree" && resolve(target, v.value) == filepath.Dir(file)
+		return v.name() == "core.worktree" && leads(v.value, filepath.Dir(file))
 	})
 }

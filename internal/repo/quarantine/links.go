@@ -48,10 +48,31 @@ func turns(target string) bool {
 }
 
 // leadsAstray reports whether a path leads from a folder to, or through, a folder that is
-// not looked at. It goes from name to name as the kernel does; names that do not exist yet
-// count as folders.
+// not looked at.
 func (g *Guard) leadsAstray(from, to string) bool {
-	at, names := from, strings.Split(filepath.ToSlash(to), "/")
+	_, astray := g.walkPath(from, to)
+	return astray
+}
+
+// follow returns where a path in a file of a repository leads from a folder. It is not ok if
+// the path leads to, or through, a folder that is not looked at, and if git could read the
+// path in another way: with a control character, at which git's strings can end, or with a
+// way up behind a way down. Git itself writes no such path.
+func (g *Guard) follow(from, to string) (target string, ok bool) {
+	control := func(r rune) bool { return r < ' ' || r == 0x7f }
+	if strings.ContainsFunc(to, control) || turns(to) {
+		return "", false
+	}
+	at, astray := g.walkPath(from, to)
+	return at, !astray && at != ""
+}
+
+// walkPath goes from name to name as the kernel does; names that do not exist yet count as
+// folders. It reports whether the path leads to, or through, a folder that is not looked at.
+// A loop of links leads nowhere.
+func (g *Guard) walkPath(from, to string) (at string, astray bool) {
+	at = from
+	names := strings.Split(filepath.ToSlash(to), "/")
 	if filepath.IsAbs(to) {
 		at = filepath.VolumeName(to) + string(filepath.Separator)
 	}
@@ -67,7 +88,7 @@ func (g *Guard) leadsAstray(from, to string) bool {
 		}
 		next := filepath.Join(at, name)
 		if g.hidden(next) || within([]string{"/proc"}, next) {
-			return true
+			return next, true
 		}
 		target, err := os.Readlink(next)
 		if err != nil {
@@ -75,14 +96,14 @@ func (g *Guard) leadsAstray(from, to string) bool {
 			continue
 		}
 		if links++; links > maxLinks {
-			return false // the kernel refuses it as well
+			return "", false // the kernel refuses it as well
 		}
 		if filepath.IsAbs(target) {
 			at = filepath.VolumeName(target) + string(filepath.Separator)
 		}
 		names = slices.Concat(strings.Split(filepath.ToSlash(target), "/"), names)
 	}
-	return g.hidden(at)
+	return at, g.hidden(at)
 }
 
 // trustLinks records the links in some of the bases as the user's.
@@ -94,13 +115,23 @@ func (g *Guard) trustLinks(bases []string) {
 	}
 }
 
+// readlink reads a link, through no other link.
+func (g *Guard) readlink(l *link) (string, error) {
+	parent, err := g.open(g.bases[l.base], filepath.Dir(l.rel))
+	if err != nil {
+		return "", err
+	}
+	defer parent.Close()
+	return parent.Readlink(filepath.Base(l.rel))
+}
+
 // moveLinks moves new links aside that lead to a folder that is not looked at.
 func (g *Guard) moveLinks() {
 	for path, l := range g.links {
 		if g.look.mustEnd() {
 			return
 		}
-		target, err := g.bases[l.base].Readlink(l.rel)
+		target, err := g.readlink(l)
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				delete(g.links, path)
@@ -120,7 +151,10 @@ func (g *Guard) moveLinks() {
 			g.findings = append(g.findings, finding)
 			continue
 		}
-		moved, err := aside(g.bases[l.base], l.rel)
+		moved, err := g.aside(g.bases[l.base], l.rel)
+		if exchanged(err) {
+			continue
+		}
 		if err != nil {
 			if l.reported {
 				continue

@@ -35,7 +35,7 @@ func Obeyed(configs []string, top, home string, inside func(path string) bool) (
 				if err != nil && !v.isPath() {
 					continue // a word of a command
 				}
-				real := resolve(top, path)
+				real := resolve(path)
 				if included := v.includes(); included && err == nil {
 					configs = append(configs, path)
 				}
@@ -52,6 +52,21 @@ func Obeyed(configs []string, top, home string, inside func(path string) bool) (
 	slices.Sort(existing)
 	slices.Sort(absent)
 	return slices.Compact(existing), slices.Compact(absent)
+}
+
+// resolve returns the target of an absolute path, following links as far as it exists. It
+// serves for configurations that the user wrote.
+func resolve(path string) string {
+	rest := ""
+	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if at == filepath.Dir(at) {
+			return filepath.Clean(path)
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
 }
 
 var looseSection = sync.OnceValue(func() *regexp.Regexp {
@@ -216,7 +231,9 @@ func (g *Guard) nested() (existing, absent []string) {
 			if err != nil || !ok {
 				continue
 			}
-			at = resolve(top, to)
+			if at, ok = g.follow(top, to); !ok {
+				continue // it is moved aside
+			}
 			configs = append(slices.Clip(configs), filepath.Join(filepath.Dir(filepath.Dir(at)), "config"))
 		}
 		configs = append(slices.Clip(configs), filepath.Join(at, "config"), filepath.Join(at, "config.worktree"))
