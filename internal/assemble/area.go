@@ -18,10 +18,11 @@ func (b *sandboxes) area() quarantine.Area {
 	if private, err := b.own(); err == nil { // no one runs git there
 		a.Hidden = []string{real(private), real(b.cache(private))}
 	}
+	private := slices.Clone(a.Hidden)
 	for _, path := range b.writable() {
 		if quarantine.IsShared(path) {
 			a.Hidden = append(a.Hidden, path)
-		} else if !slices.ContainsFunc(a.Hidden, func(hidden string) bool { return sandbox.Contains(hidden, path) }) {
+		} else if !slices.ContainsFunc(private, func(hidden string) bool { return sandbox.Contains(hidden, path) }) {
 			a.Look = append(a.Look, path)
 		}
 		if own := filepath.Join(path, ".git"); b.keepsGit() && exists(own) {
@@ -35,13 +36,56 @@ func (b *sandboxes) area() quarantine.Area {
 	if around && b.Git == config.GitWrite {
 		a.Look = append(a.Look, git.Own, git.Common)
 	}
+	a.Above = above(a)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.kept = a.Keep
 	return a
+}
+
+// above returns the paths in shared writable folders by which git would find a repository
+// above a folder of the area.
+func above(a quarantine.Area) (list []string) {
+	for _, path := range a.Look {
+		for at := filepath.Dir(path); at != filepath.Dir(at); at = filepath.Dir(at) {
+			if slices.ContainsFunc(a.Hidden, func(hidden string) bool { return sandbox.Contains(hidden, at) }) {
+				list = append(list, filepath.Join(at, ".git"), filepath.Join(at, "HEAD"))
+			}
+		}
+	}
+	return list
+}
+
+// keptInside returns the repositories that count as read-only and that are in a writable
+// folder: the next command must not change them either.
+func (b *sandboxes) keptInside(write []string) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(b.kept), func(path string) bool {
+		return !exists(path) ||
+			!slices.ContainsFunc(write, func(folder string) bool { return sandbox.Contains(real(folder), path) })
+	})
+}
+
+// added returns the folders, besides the working directory, that the user and the client let
+// commands change. Without an own view of the files, a command could exchange the working
+// directory in a folder around it for a link; settle leaves such a folder out.
+func (b *sandboxes) added() []string {
+	list := append(b.paths(b.Write), b.wishes().writable()...)
+	if b.found().viewless == nil || sandbox.ViewLayer == "" {
+		return list
+	}
+	return slices.DeleteFunc(list, b.around)
+}
+
+// around reports whether a folder contains the working directory.
+func (s *sandboxing) around(folder string) bool {
+	return real(folder) != s.dir && sandbox.Contains(real(folder), s.dir)
 }
 
 // writable returns the folders that commands can change, except the session's own.
 func (b *sandboxes) writable() (list []string) {
-	all := append([]string{b.dir}, b.paths(b.Write)...)
-	for _, path := range append(all, b.wishes().writable()...) {
+	for _, path := range append([]string{b.dir}, b.added()...) {
 		list = append(list, real(path))
 	}
 	return list

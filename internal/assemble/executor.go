@@ -92,7 +92,7 @@ func (b *sandboxes) policy(c executor.Confined) (sandbox.Policy, []string, error
 	hidden, err := sandbox.FindAll(confined.Hide)
 	return sandbox.Policy{
 		Read: confined.Read, Write: confined.Write, Network: sandbox.NetworkOf(confined.Network),
-		OwnNetwork: confined.Apart, View: confined.View, Protect: confined.Protect,
+		OwnNetwork: confined.Apart, View: confined.View, Protect: confined.Protect, Pinned: confined.Pinned,
 		OwnProcesses: confined.OwnProcesses, Hide: hidden,
 	}, confined.Env, err
 }

@@ -237,6 +237,11 @@ func (s *sandboxing) report(m policy.Mode) *event.Confinement {
 		gaps, _ := s.holes()
 		c.Gaps = append(c.Gaps, gaps...)
 		c.Gaps = append(c.Gaps, s.unread()...)
+		for _, path := range slices.Concat(s.paths(s.Write), m.Extent.Write, m.Extent.Temporary) {
+			if s.viewless != nil && sandbox.ViewLayer != "" && s.around(path) {
+				c.Gaps = append(c.Gaps, fmt.Sprintf(aroundGap, path))
+			}
+		}
 		if s.Git == config.GitWrite && s.viewless == nil {
 			c.Gaps = append(c.Gaps, gitGap)
 		}
@@ -266,6 +271,7 @@ type sandboxes struct {
 
 	mu      sync.Mutex    // guards the fields below, and layers
 	private *disk.Scratch // the session's private directory; nil before its first use
+	kept    []string      // repositories that no command can change, as of the last area
 }
 
 // found returns the available layers.
@@ -321,7 +327,7 @@ func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Sandbox, 
 	}
 	read = append(append(read, b.paths(b.Read)...), b.skills.folders()...)
 	more := b.wishes()
-	write = append(append(write, b.paths(b.Write)...), more.writable()...)
+	write = append(write, b.added()...)
 	switch kind {
 	case event.ReadOnly:
 		return shell.Sandbox{
@@ -345,11 +351,12 @@ func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Sandbox, 
 	if b.Git != config.GitWrite {
 		obeyed, _ := b.obeyed(b.repository(b.dir))
 		protect = append(append(protect, obeyed...), b.repositories.Pointers()...)
+		protect = append(protect, b.keptInside(write)...)
 		slices.Sort(protect)
 		protect = slices.Compact(protect)
 	}
 	return shell.Sandbox{
-		Read: p.Read, Write: p.Write, View: own.viewless == nil, Protect: protect, Network: network,
+		Read: p.Read, Write: p.Write, View: own.viewless == nil, Protect: protect, Pinned: []string{b.dir, tmp, cache}, Network: network,
 		Apart: own.joined == nil && network != "on", OwnProcesses: own.crowded == nil, Env: []string{
 			"GIT_OPTIONAL_LOCKS=0", "TMPDIR=" + tmp, "XDG_CACHE_HOME=" + cache,
 			"GOCACHE=" + filepath.Join(cache, "go-build"), "npm_config_cache=" + filepath.Join(cache, "npm"),

@@ -25,8 +25,10 @@ type layers struct {
 const (
 	viewGap = "modes, owners and times of files outside, and .git and the other protected files inside, can be changed"
 	// gitGap is the gap of a workspace whose user lets commands change the repository.
-	gitGap     = "commands can change the repository (sandbox.git): of .git, only hooks and config are protected while they run; the rest is judged when they have ended"
-	proxyGap   = "other machines can be reached without the proxy, at the number of its port"
+	gitGap   = "commands can change the repository (sandbox.git): of .git, only hooks and config are protected while they run; the rest is judged when they have ended"
+	proxyGap = "other machines can be reached without the proxy, at the number of its port"
+	// aroundGap names a folder that commands do not get without an own view of the files.
+	aroundGap  = "commands cannot change %s, because they could exchange the working directory in it"
 	processGap = "other processes, their command lines among them, can be seen"
 )
 

@@ -56,6 +56,9 @@ type Policy struct {
 	// requires user namespaces, or a user who may mount.
 	View    bool     `json:"view,omitempty"`
 	Protect []string `json:"protect,omitempty"`
+	// Pinned are folders in Write that View keeps at their names, such as the working
+	// directory: settle finds them by these names.
+	Pinned []string `json:"pinned,omitempty"`
 	// OwnProcesses gives the command a /proc with the processes of its call only. The caller of
 	// [Enter] must be the first process of a process namespace; otherwise it has the
 	// requirements of View.

@@ -119,13 +119,19 @@ func ownRoot() error {
 }
 
 // protect makes the protected paths read-only and pins the folders above them, because a rename
-// of such a folder would move the protection.
+// of such a folder would move the protection. It also pins the folders that must stay.
 func protect(p Policy) error {
 	var pinned []string
-	for _, path := range p.Protect {
-		for at := filepath.Dir(path); p.holds(at) && !slices.Contains(pinned, at); at = filepath.Dir(at) {
-			pinned = append(pinned, at)
+	pin := func(path string) {
+		for ; p.holds(path) && !slices.Contains(pinned, path); path = filepath.Dir(path) {
+			pinned = append(pinned, path)
 		}
+	}
+	for _, path := range p.Protect {
+		pin(filepath.Dir(path))
+	}
+	for _, path := range p.Pinned {
+		pin(path)
 	}
 	slices.Sort(pinned) // a folder precedes its content
 	for _, list := range []struct {

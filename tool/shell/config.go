@@ -105,6 +105,8 @@ type Sandbox struct {
 	// of Protect.
 	View    bool
 	Protect []string
+	// Pinned are folders in Write that a command cannot rename, with a View.
+	Pinned []string
 	// OwnProcesses hides all processes except the command's own.
 	OwnProcesses bool
 	// Hide are files and folders in Read and Write, absolute and without links, that the
@@ -149,7 +151,7 @@ func (s Sandbox) policy() (sandbox.Policy, error) {
 	hidden, err := sandbox.FindAll(s.Hide)
 	return sandbox.Policy{
 		Read: s.Read, Write: s.Write, Network: sandbox.NetworkOf(s.Network), OwnNetwork: s.Apart,
-		View: s.View, Protect: s.Protect, OwnProcesses: s.OwnProcesses, Hide: hidden,
+		View: s.View, Protect: s.Protect, Pinned: s.Pinned, OwnProcesses: s.OwnProcesses, Hide: hidden,
 	}, err
 }
 

@@ -24,6 +24,9 @@ type Area struct {
 	Keep []string
 	// Obeyed are absent paths that the configuration of these repositories names.
 	Obeyed []string
+	// Above are paths outside of Look by which git would find a repository above a folder of
+	// Look. New ones are moved aside.
+	Above []string
 	// Configs are the configurations of git that hold for every repository, and Home is the
 	// user's home directory.
 	Configs []string
@@ -301,7 +304,9 @@ func (g *Guard) extend(a Area) (fresh []string) {
 			slices.Clone(a.Keep), func(path string) bool { return !g.kept(path) && g.changeable(path) },
 		)
 	}
-	g.area.Hidden, g.area.Keep, g.area.Obeyed, g.area.Configs, g.area.Home = a.Hidden, a.Keep, a.Obeyed, a.Configs, a.Home
+	look := g.area.Look
+	g.area = a
+	g.area.Look = look
 	for _, path := range a.Look {
 		if _, known := g.bases[path]; known {
 			continue
@@ -376,7 +381,7 @@ func (g *Guard) trust(bases []string, alone bool) {
 	before := g.obeyed
 	g.obeyed = map[string]bool{}
 	_, absent := g.nested()
-	for _, path := range slices.Concat(g.area.Obeyed, absent) {
+	for _, path := range slices.Concat(g.area.Obeyed, g.area.Above, absent) {
 		_, err := os.Lstat(path)
 		existed, known := before[path]
 		g.obeyed[path] = err == nil && (alone || existed || !known)
@@ -493,7 +498,19 @@ func (g *Guard) looked(path string) bool { return within(g.area.Look, path) && !
 
 func (g *Guard) kept(path string) bool { return within(g.area.Keep, path) }
 
-func (g *Guard) hidden(path string) bool { return within(g.area.Hidden, path) }
+// hidden reports whether a command can change a path that looks do not read. A folder that
+// looks read can be in a hidden one, such as a working directory in a shared folder.
+func (g *Guard) hidden(path string) bool {
+	longest := func(folders []string) (n int) {
+		for _, folder := range folders {
+			if within([]string{folder}, path) {
+				n = max(n, len(folder))
+			}
+		}
+		return n
+	}
+	return longest(g.area.Hidden) > longest(g.area.Look)
+}
 
 // within reports whether a path is one of the folders or below one.
 func within(folders []string, path string) bool {

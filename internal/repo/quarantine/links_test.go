@@ -58,3 +58,31 @@ func TestGuardMovesLinksToHiddenFoldersAside(t *testing.T) {
 		}
 	}
 }
+
+// A folder that looks read can be in a shared folder that they do not read: links inside of
+// it stay, and a repository that appears above it is moved aside.
+func TestGuardLooksInsideSharedFolders(t *testing.T) {
+	shared := real(t)
+	dir := filepath.Join(shared, "a/work")
+	files(t, dir, map[string]string{"bin/x": ""})
+	g := New()
+	t.Cleanup(func() { _ = g.Close() })
+	above := []string{filepath.Join(shared, "a/.git"), filepath.Join(shared, "a/HEAD")}
+	if err := g.Enter(t.Context(), Area{Look: []string{dir}, Hidden: []string{shared}, Above: above}); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"inside": "bin/x", "outside": "../other"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files(t, shared, repository("a/.git", evil))
+	files(t, shared, repository("a", evil))
+	moved := map[string]bool{}
+	for _, f := range g.Check(t.Context()) {
+		moved[strings.TrimPrefix(f.Path, shared+"/")] = f.Moved != ""
+	}
+	if len(moved) != 3 || !moved["a/work/outside"] || !moved["a/.git"] || !moved["a/HEAD"] {
+		t.Errorf("moved %v", moved)
+	}
+}

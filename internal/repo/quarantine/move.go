@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/settle-agent/settle/internal/disk"
@@ -186,8 +187,35 @@ func (g *Guard) emptyInstead(dir *os.Root, rel string, finding *Finding, why err
 	finding.Why += ", so settle has emptied it: look at it before you run git there"
 }
 
+// moveAbove moves aside a path by which git would find a repository above a base.
+func (g *Guard) moveAbove(path string) {
+	finding := Finding{Path: path, Why: "git would take it for the repository of the folders below"}
+	g.obeyed[path] = true // reported once
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err == nil {
+		defer dir.Close()
+		finding.Moved, err = renameAside(dir, filepath.Base(path))
+	}
+	switch {
+	case exchanged(err):
+		g.obeyed[path] = false
+		return
+	case err != nil:
+		finding.Moved = ""
+		finding.Why += fmt.Sprintf("; it could not be moved aside (%v): run no git there", err)
+	default:
+		g.obeyed[path] = false
+		finding.Moved = filepath.Join(filepath.Dir(path), finding.Moved)
+	}
+	g.findings = append(g.findings, finding)
+}
+
 // moveObeyed moves aside a path that git would run or obey.
 func (g *Guard) moveObeyed(path string) {
+	if slices.Contains(g.area.Above, path) {
+		g.moveAbove(path)
+		return
+	}
 	for base, root := range g.bases {
 		rel, err := filepath.Rel(base, path)
 		if err != nil || !filepath.IsLocal(rel) {
