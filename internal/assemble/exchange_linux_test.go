@@ -25,7 +25,8 @@ func TestWorkingDirectoryCannotBeExchanged(t *testing.T) {
 		}
 		o.Dir = work
 	}, commands(
-		"cd .. && mv work old; ln -sn ~/.ssh work; cd ../.. && mv src/deep src/other; mkdir -p src/deep; ln -s ~/.ssh src/deep/work; echo tried",
+		"cd .. && mv work old; ln -sn ~/.ssh work; cd ../.. && mv src/deep src/other; "+
+			"mkdir -p src/deep; ln -s ~/.ssh src/deep/work; echo tried",
 		"echo x > ../beside; echo tried",
 	))
 	for _, call := range outputs(t, a) {

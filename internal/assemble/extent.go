@@ -31,7 +31,7 @@ func (s sandboxing) extent(m Mode) (notes []string, err error) {
 	case s.of(m) != event.Workspace:
 	case s.chosen && len(m.Extent.Write) > 0:
 		notes = append(notes, fmt.Sprintf(
-			"sandboxed commands cannot change %s: your own sandbox configuration decides; sandbox.write adds folders to it",
+			"sandboxed commands cannot change %s: your own sandbox configuration decides; add folders to sandbox.write",
 			strings.Join(m.Extent.Write, ", "),
 		))
 	case !s.chosen:

@@ -68,24 +68,30 @@ func TestWritableFoldersExcludeProtectedFolders(t *testing.T) {
 // protected files, and notes what the user's own configuration excludes (C22).
 func TestExtentIsCheckedBeforeItIsInForce(t *testing.T) {
 	home := t.TempDir()
+	write := func(name string) policy.Extent { return policy.Extent{Write: []string{filepath.Join(home, name)}} }
+	temporary := func(name string) policy.Extent {
+		return policy.Extent{Temporary: []string{filepath.Join(home, name)}}
+	}
+	const around, user = "contains your home directory", "your own sandbox configuration"
 	for name, tt := range map[string]struct {
 		extent policy.Extent
 		chosen bool
 		err    string
 		note   string
 	}{
-		"a folder":                  {extent: policy.Extent{Write: []string{filepath.Join(home, "other")}}},
-		"home":                      {extent: policy.Extent{Write: []string{home}}, err: "contains your home directory"},
-		"configuration":             {extent: policy.Extent{Write: []string{filepath.Join(home, ".config/settle/x")}}, err: "is in settle's configuration"},
+		"a folder":                  {extent: write("other")},
+		"home":                      {extent: write(""), err: around},
+		"configuration":             {extent: write(".config/settle/x"), err: "is in settle's configuration"},
 		"relative":                  {extent: policy.Extent{Write: []string{"other"}}, err: "not absolute"},
-		"chosen by the user":        {extent: policy.Extent{Write: []string{filepath.Join(home, "other")}}, chosen: true, note: "your own sandbox configuration"},
-		"home, chosen by the user":  {extent: policy.Extent{Write: []string{home}}, chosen: true, err: "contains your home directory"},
-		"temporary folder":          {extent: policy.Extent{Temporary: []string{filepath.Join(home, "tmp")}}},
-		"temporary folder of homes": {extent: policy.Extent{Temporary: []string{filepath.Dir(home)}}, note: "contains your home directory"},
+		"chosen by the user":        {extent: write("other"), chosen: true, note: user},
+		"home, chosen by the user":  {extent: write(""), chosen: true, err: around},
+		"temporary folder":          {extent: temporary("tmp")},
+		"temporary folder of homes": {extent: temporary(".."), note: around},
 	} {
 		a := &Agent{confined: &confinement{sandbox: sandboxing{
-			dir: filepath.Join(home, "work"), home: home, configDir: filepath.Join(home, ".config/settle"), chosen: tt.chosen,
-			Sandbox: config.Sandbox{Use: config.SandboxAuto, Mode: event.Workspace},
+			dir: filepath.Join(home, "work"), home: home, chosen: tt.chosen,
+			configDir: filepath.Join(home, ".config/settle"),
+			Sandbox:   config.Sandbox{Use: config.SandboxAuto, Mode: event.Workspace},
 		}}}
 		notes, err := a.CheckExtent(Mode{Sandbox: event.Workspace, Extent: tt.extent})
 		if fmt.Sprint(err) != "<nil>" && tt.err == "" || !strings.Contains(fmt.Sprint(err), tt.err) {

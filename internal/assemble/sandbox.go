@@ -356,7 +356,8 @@ func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Sandbox, 
 		protect = slices.Compact(protect)
 	}
 	return shell.Sandbox{
-		Read: p.Read, Write: p.Write, View: own.viewless == nil, Protect: protect, Pinned: []string{b.dir, tmp, cache}, Network: network,
+		Read: p.Read, Write: p.Write, View: own.viewless == nil, Protect: protect,
+		Pinned: []string{b.dir, tmp, cache}, Network: network,
 		Apart: own.joined == nil && network != "on", OwnProcesses: own.crowded == nil, Env: []string{
 			"GIT_OPTIONAL_LOCKS=0", "TMPDIR=" + tmp, "XDG_CACHE_HOME=" + cache,
 			"GOCACHE=" + filepath.Join(cache, "go-build"), "npm_config_cache=" + filepath.Join(cache, "npm"),

@@ -188,7 +188,8 @@ func quarantined(list []string) string {
 	return "[settle looks for what a sandboxed command leaves in git repositories, because git would run or obey it outside of the sandbox, and moves that aside: " + strings.Join(
 		list, "; ",
 	) +
-		". Nothing was deleted, except the content of what is named as emptied. The user can look at it and rename it back]"
+		". Nothing was deleted, except the content of what is named as emptied. The user can look at it and" +
+		" rename it back]"
 }
 
 // denial requests the machine's report about the call's sandbox.

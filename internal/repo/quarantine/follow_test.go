@@ -17,6 +17,9 @@ func TestGuardFollowsPathsAsGitDoes(t *testing.T) {
 		return repository("n/.git", "[remote \"origin\"]\n\turl = "+url+"\n")
 	}
 	pointer := func(to string) map[string]string { return map[string]string{"n/.git": "gitdir: " + to + "\n"} }
+	alternates := func(text string) map[string]string {
+		return merge(repository("n/.git", ""), map[string]string{"n/.git/objects/info/alternates": text})
+	}
 	for name, tt := range map[string]struct {
 		files map[string]string
 		want  string // what is moved aside; "" for nothing
@@ -26,8 +29,8 @@ func TestGuardFollowsPathsAsGitDoes(t *testing.T) {
 		"straight to the cache":   {pointer(cache + "/x"), "n/.git"},
 		"process":                 {pointer("/proc/self/cwd/x"), "n/.git"},
 		"inside":                  {pointer("../other/.git"), ""},
-		"alternates, quoted":      {merge(repository("n/.git", ""), map[string]string{"n/.git/objects/info/alternates": "\"\\057x\"\n"}), "n/.git/objects/info/alternates"},
-		"alternates, inside":      {merge(repository("n/.git", ""), map[string]string{"n/.git/objects/info/alternates": "../../../other/.git/objects\n"}), ""},
+		"alternates, quoted":      {alternates("\"\\057x\"\n"), "n/.git/objects/info/alternates"},
+		"alternates, inside":      {alternates("../../../other/.git/objects\n"), ""},
 		"remote in the cache":     {remote(cache + "/x.git"), "n/.git/config"},
 		"remote with a colon":     {remote(cache + "/x:y.git"), "n/.git/config"},
 		"remote from home":        {remote("~/.cache/settle/box/1/x.git"), "n/.git/config"},

@@ -124,7 +124,8 @@ func (g *Guard) move(path string, r *record, f fault) bool {
 	finding := Finding{Path: at, Why: f.why}
 	if r.mayBeUsers {
 		r.trusted[f.id] = true // reported once
-		finding.Why += "; it may be yours, since settle had not looked at it before the command, and stays where it is: look at it before you run git there"
+		finding.Why += "; it may be yours, since settle had not looked at it before the command, and stays" +
+			" where it is: look at it before you run git there"
 		g.findings = append(g.findings, finding)
 		return false
 	}

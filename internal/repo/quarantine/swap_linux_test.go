@@ -13,7 +13,8 @@ import (
 // neither move, nor empty, nor change the rights of, the files there.
 func TestGuardChangesNothingThroughSwappedLinks(t *testing.T) {
 	dir := real(t)
-	files(t, dir, merge(repository(".git", ""), map[string]string{".vscode/config": "mine", ".vscode/hooks/x": "mine", ".vscode/HEAD": "mine"}))
+	editors := map[string]string{".vscode/config": "mine", ".vscode/hooks/x": "mine", ".vscode/HEAD": "mine"}
+	files(t, dir, merge(repository(".git", ""), editors))
 	kept := filepath.Join(dir, ".git")
 	if err := os.Chmod(filepath.Join(dir, ".vscode"), 0o500); err != nil {
 		t.Fatal(err)

@@ -483,11 +483,13 @@ func TestAddedDirectoriesWithProtectedFiles(t *testing.T) {
 		c.AddDirs, c.Mode = []string{c.Dir}, modeEdits // the user's home directory
 	}, script.Text("One."), script.Text("Two."))
 	s.say(user("one", uuid1))
-	if m := s.next("system/informational"); !strings.Contains(fmt.Sprint(m["content"]), "it contains your home directory") {
-		t.Errorf("told %v", m)
+	told := fmt.Sprint(s.next("system/informational")["content"])
+	if !strings.Contains(told, "it contains your home directory") {
+		t.Errorf("told %v", told)
 	}
 	s.next("result/success")
-	s.say(control("c", `{"subtype":"apply_flag_settings","settings":{"permissions":{"additionalDirectories":["/"]}}}`), user("two", uuid2))
+	settings := `{"permissions":{"additionalDirectories":["/"]}}`
+	s.say(control("c", `{"subtype":"apply_flag_settings","settings":`+settings+`}`), user("two", uuid2))
 	_ = s.in.Close()
 	if m := s.next("system/informational"); !strings.Contains(fmt.Sprint(m["content"]), "the root of the file system") {
 		t.Errorf("told %v", m)

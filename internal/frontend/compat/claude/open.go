@@ -94,7 +94,9 @@ func (d *driver) addDirectories(dirs []string) {
 func (d *driver) warnOfDirectories(dirs []string) {
 	for _, dir := range dirs {
 		if why := d.policy.protected(dir); why != "" {
-			d.warn(fmt.Sprintf("the model can read the added directory %s, and each edit there needs an approval: it %s", dir, why))
+			d.warn(fmt.Sprintf(
+				"the model can read the added directory %s, and each edit there needs an approval: it %s", dir, why,
+			))
 		}
 	}
 	if len(dirs) > 0 && d.session.Agent.Confines(d.policy.inForce.Mode()) {
