@@ -13,9 +13,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/settle-agent/settle/fleet/devserver"
 )
 
 const (
@@ -32,9 +35,8 @@ type Server struct {
 	// URL connects to it. It names the file with the password, and holds no secret.
 	URL string
 
+	*devserver.Child
 	password string
-	cmd      *exec.Cmd
-	exited   chan struct{} // closed when it has ended
 }
 
 // Options say how to start one.
@@ -76,7 +78,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	s := &Server{exited: make(chan struct{})}
+	s := &Server{}
 	if s.password, err = bin.secure(ctx, dir, as); err != nil {
 		return nil, err
 	}
@@ -180,25 +182,12 @@ func (s *Server) start(bin programs, dir string, as account, o Options) error {
 	for _, setting := range settings {
 		args = append(args, "-c", setting)
 	}
-	s.cmd = exec.Command(bin.path("postgres"), args...)
-	s.cmd.Stdout, s.cmd.Stderr, s.cmd.Dir = log, log, data
-	as.apply(s.cmd)
-	started := make(chan error, 1)
-	// It ends with the server; Stop waits for it.
-	go func() {
-		defer close(s.exited)
-		release := bindToThread(s.cmd)
-		defer release()
-		err := s.cmd.Start()
-		started <- err // has room
-		if err == nil {
-			_ = s.cmd.Wait() // how it ended is in its log
-		}
-	}()
-	if err := <-started; err != nil {
-		return fmt.Errorf("cannot start postgres: %w", err)
-	}
-	return nil
+	cmd := exec.Command(bin.path("postgres"), args...)
+	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, data
+	as.apply(cmd)
+	// SIGQUIT is an immediate shutdown, since no process would order another one.
+	s.Child, err = devserver.Start(cmd, syscall.SIGQUIT)
+	return err
 }
 
 // awaitReady waits until the server answers, and not another one that has its data.
@@ -210,7 +199,7 @@ func (s *Server) awaitReady(ctx context.Context, data string) error {
 		}
 		select {
 		case <-time.After(readyDelay):
-		case <-s.exited:
+		case <-s.Exited():
 			if s.ping(ctx) == nil {
 				return errors.New("another server runs on the same data, for example of another settle-fleet dev")
 			}
@@ -225,7 +214,7 @@ func (s *Server) awaitReady(ctx context.Context, data string) error {
 func (s *Server) has(data string) bool {
 	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
 	first, _, _ := strings.Cut(string(text), "\n")
-	return err == nil && first == strconv.Itoa(s.cmd.Process.Pid)
+	return err == nil && first == strconv.Itoa(s.Process().Pid)
 }
 
 // ping sends a query to the server.
@@ -242,23 +231,10 @@ func (s *Server) ping(ctx context.Context) error {
 	return conn.Close(ctx)
 }
 
-// Process is the server's.
-func (s *Server) Process() *os.Process { return s.cmd.Process }
-
-// Exited is closed when the server has ended.
-func (s *Server) Exited() <-chan struct{} { return s.exited }
-
 // Stop ends the server and those who are connected to it, and waits for that.
 func (s *Server) Stop() {
-	_ = s.cmd.Process.Signal(os.Interrupt) // "fast": what is committed is on the disk
-	kill := time.NewTimer(stopTimeout)
-	defer kill.Stop()
-	select {
-	case <-s.exited:
-	case <-kill.C:
-		_ = s.cmd.Process.Kill()
-		<-s.exited // a process that was killed ends
-	}
+	// "fast": what is committed is on the disk.
+	s.End(func() { _ = s.Process().Signal(os.Interrupt) }, stopTimeout)
 }
 
 // lastLines returns the last lines of a program's output.

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"os/user"
-	"runtime"
 	"strconv"
 	"syscall"
 )
@@ -62,15 +61,6 @@ func (a account) pass(dir string) error {
 }
 
 func (a account) apply(cmd *exec.Cmd) {
-	// In a group of its own: the terminal's Ctrl-C is for this program, which
-	// stops the server last.
+	// In a group of its own: the terminal's Ctrl-C is for this program.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: a.credential, Setpgid: true}
-}
-
-// bindToThread ends the command with this process. The kernel watches the thread, which
-// must live until the command has ended.
-func bindToThread(cmd *exec.Cmd) (release func()) {
-	runtime.LockOSThread()
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGQUIT // an immediate shutdown, since no process would order another one
-	return runtime.UnlockOSThread
 }

@@ -22,5 +22,3 @@ func (account) makeDir(dir string) error {
 func (account) pass(dir string) error { return os.Chmod(dir, 0o700) }
 
 func (account) apply(*exec.Cmd) {}
-
-func bindToThread(*exec.Cmd) (release func()) { return func() {} }

@@ -1,143 +1,155 @@
 package temporaldev
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
+	"strconv"
+	"syscall"
 	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+
+	"github.com/settle-agent/settle/fleet/devserver"
 )
 
 const (
-	program = "settle-fleet-temporal"
-	// ProgramVar names the program where it is not in the PATH.
-	ProgramVar = "SETTLE_FLEET_TEMPORAL"
 	// startTimeout bounds the start, stopTimeout the end before the server is killed.
 	startTimeout, stopTimeout = time.Minute, 15 * time.Second
+	// readyDelay is how often the server is asked whether it is ready.
+	readyDelay = 50 * time.Millisecond
+	// maxLogTail is how much of the log an error quotes.
+	maxLogTail = 1000
 )
 
 // Options say how to start a server.
 type Options struct {
-	// Program is the server's; "" means settle-fleet-temporal, beside this program or
-	// in the PATH.
+	// Program is the path of the server's program; "" means the one that [Find] finds.
 	Program string
 	// File is where it keeps its state; "" keeps it in memory.
 	File string
+	// Log is the file that its messages are appended to; "" discards them.
+	Log string
 	// Port is the one that it listens on; 0 is a free one.
 	Port int
+	// UI also serves the web UI, on UIPort; 0 is a free one.
+	UI     bool
+	UIPort int
 	// Namespace is made; "" means default.
 	Namespace string
 }
 
 // Server is a server that this process has started.
 type Server struct {
-	// Address is its HOST:PORT.
-	Address string
+	// Address is its HOST:PORT, and UI the URL of the web UI; "" if there is none.
+	Address, UI string
 
-	cmd    *exec.Cmd
-	stdin  io.Closer // its end ends the server
-	stderr bytes.Buffer
-	exited chan struct{} // closed when it has ended
+	*devserver.Child
+	stdin io.Closer // its end ends settle's build of the server
 }
 
 // Start starts a server and waits until it is ready.
 func Start(ctx context.Context, o Options) (*Server, error) {
-	path, err := find(o.Program)
+	program, err := Find(ctx, o.Program)
 	if err != nil {
 		return nil, err
 	}
-	var args []string
-	for flag, value := range map[string]string{"--db": o.File, "--namespace": o.Namespace} {
-		if value != "" {
-			args = append(args, flag, value)
-		}
-	}
-	if o.Port != 0 {
-		args = append(args, "--port", fmt.Sprint(o.Port))
-	}
-	s := &Server{cmd: exec.Command(path, args...), exited: make(chan struct{})}
-	s.cmd.Stderr = &s.stderr
-	separate(s.cmd)
-	stdin, err := s.cmd.StdinPipe()
-	if err != nil {
+	return program.Start(ctx, o)
+}
+
+// Start starts the program as a server and waits until it is ready.
+func (p Program) Start(ctx context.Context, o Options) (*Server, error) {
+	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	stdout, err := s.cmd.StdoutPipe()
+	logFile, err := os.OpenFile(cmp.Or(o.Log, os.DevNull), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
+		return nil, fmt.Errorf("cannot write the log of Temporal: %w", err)
+	}
+	defer logFile.Close()
+	cmd := exec.Command(p.path, p.args(o)...)
+	cmd.Stdout, cmd.Stderr = logFile, logFile
+	s := &Server{Address: net.JoinHostPort(loopback, strconv.Itoa(o.Port))}
+	if o.UI {
+		s.UI = "http://" + net.JoinHostPort(loopback, strconv.Itoa(o.UIPort))
+	}
+	if s.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	s.stdin = stdin
-	if err := s.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("cannot start Temporal: %w", err)
+	// SQLite loses nothing when its process is killed.
+	if s.Child, err = devserver.Start(cmd, syscall.SIGKILL); err != nil {
+		return nil, err
 	}
-	line := make(chan string, 1)
-	// It ends with the server; Stop waits for it.
-	go func() {
-		defer close(s.exited)
-		first, _ := bufio.NewReader(stdout).ReadString('\n')
-		line <- strings.TrimSpace(first)
-		_ = s.cmd.Wait() // which closes stdout
-	}()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	select {
-	case s.Address = <-line:
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	}
-	if s.Address == "" {
+	if err := s.awaitReady(ctx, cmp.Or(o.Namespace, client.DefaultNamespace)); err != nil {
 		s.Stop()
-		return nil, fmt.Errorf(
-			"temporal does not start: %w\n%s", errors.Join(err, errEnded), bytes.TrimSpace(s.stderr.Bytes()),
-		)
+		return nil, fmt.Errorf("temporal (%s) does not start: %w%s", p.path, err, tail(o.Log))
 	}
 	return s, nil
 }
 
-var errEnded = errors.New("it has ended")
-
-// find returns the path of the server's program.
-func find(path string) (string, error) {
-	if path != "" {
-		return path, nil
-	}
-	if self, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(self), program)
-		if _, err := os.Stat(beside); err == nil {
-			return beside, nil
+// awaitReady waits until the server has the namespace, and the process still runs: what
+// answers is not another server at the same port then.
+func (s *Server) awaitReady(ctx context.Context, namespace string) error {
+	for {
+		err := s.ping(ctx, namespace)
+		select {
+		case <-s.Exited():
+			return errors.Join(fmt.Errorf("it has ended (%s)", s.Ended()), err)
+		default:
+		}
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(readyDelay):
+		case <-s.Exited(): // the next round reports it
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
 		}
 	}
-	path, err := exec.LookPath(program)
-	if err != nil {
-		return "", fmt.Errorf(
-			"there is no %s: build it with go -C fleet/cmd/%s install ., name it in $%s, or name a server with --temporal",
-			program, program, ProgramVar,
-		)
-	}
-	return path, nil
 }
 
-// Process is the server's.
-func (s *Server) Process() *os.Process { return s.cmd.Process }
-
-// Exited is closed when the server has ended.
-func (s *Server) Exited() <-chan struct{} { return s.exited }
-
-// Stop ends the server and waits for that.
-func (s *Server) Stop() {
-	_ = s.stdin.Close()
-	kill := time.NewTimer(stopTimeout)
-	defer kill.Stop()
-	select {
-	case <-s.exited:
-	case <-kill.C:
-		_ = s.cmd.Process.Kill()
-		<-s.exited // a process that was killed ends
+// ping asks the server for the namespace.
+func (s *Server) ping(ctx context.Context, namespace string) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c, err := client.NewNamespaceClient(client.Options{
+		HostPort: s.Address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+	})
+	if err != nil {
+		return err
 	}
+	defer c.Close()
+	_, err = c.Describe(ctx, namespace)
+	return err
+}
+
+// Stop ends the server and waits until it has ended.
+func (s *Server) Stop() {
+	s.End(func() {
+		_ = s.stdin.Close()
+		_ = s.Process().Signal(os.Interrupt)
+	}, stopTimeout)
+}
+
+// tail returns the end of the log for an error.
+func tail(path string) string {
+	if path == "" {
+		return ""
+	}
+	text, err := os.ReadFile(path)
+	if text = bytes.TrimSpace(text); err != nil || len(text) == 0 {
+		return "; its log is " + path
+	}
+	return fmt.Sprintf("; its log is %s:\n%s", path, text[max(0, len(text)-maxLogTail):])
 }

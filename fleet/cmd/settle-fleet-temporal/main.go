@@ -2,14 +2,16 @@
 // one process, with SQLite, on the loopback interface. settle-fleet dev and the tests
 // of the engine start it. It is a module of its own, because the server is large.
 //
-//	settle-fleet-temporal [--db FILE] [--port N] [--namespace NAME]
+//	settle-fleet-temporal [--db FILE] [--port N] [--ui-port N] [--namespace NAME]
 //
-// It prints HOST:PORT when it is ready, and ends at SIGINT, at SIGTERM, or when its
-// standard input does, so that it does not outlive who started it.
+// It prints HOST:PORT when it is ready, and in a second line the URL of the web UI, if
+// --ui-port asks for one. It ends at SIGINT, at SIGTERM, or when its standard input ends,
+// so that it does not outlive the process that started it.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -33,6 +35,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) 
 	var o options
 	flags.StringVar(&o.file, "db", "", "keep the state in `FILE`; default: in memory")
 	flags.IntVar(&o.port, "port", 0, "listen on port `N` of 127.0.0.1; default: a free one")
+	flags.IntVar(&o.uiPort, "ui-port", noUI, "serve the web UI on port `N` of 127.0.0.1; 0: a free one; default: none")
 	flags.StringVar(&o.namespace, "namespace", "default", "make the namespace `NAME`")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -49,6 +52,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) 
 		cancel()
 	}()
 	fmt.Fprintln(stdout, address)
+	if o.uiPort != noUI {
+		stop, url, err := startUI(address, o.namespace, o.uiPort)
+		if err != nil {
+			return errors.Join(err, server.Stop())
+		}
+		defer stop()
+		fmt.Fprintln(stdout, url)
+	}
 	<-ctx.Done()
 	return server.Stop()
 }

@@ -23,6 +23,7 @@ import (
 type options struct {
 	file      string // "" keeps the state in memory
 	port      int    // 0 is a free one
+	uiPort    int    // 0 is a free one, noUI none
 	namespace string
 }
 
@@ -71,6 +72,8 @@ func start(o options) (temporal.Server, string, error) {
 			// One database behind one process gains nothing by partitions.
 			dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
 			dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
+			// Tenants share the workers by fairness keys, which the server ignores by default.
+			dynamicconfig.MatchingEnableFairness.Key(): true,
 			// Timers may be late by a second otherwise, to spare a database elsewhere.
 			dynamicconfig.TimerProcessorMaxTimeShift.Key(): timerShift,
 		}),

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/lease"
-	"github.com/settle-agent/settle/fleet/pgdev"
 	"github.com/settle-agent/settle/fleet/pglog"
 	"github.com/settle-agent/settle/internal/config"
 )
@@ -92,7 +90,7 @@ func (d *database) connect(ctx context.Context) (*pgxpool.Pool, error) {
 		}
 	}
 	if err != nil {
-		return nil, failed(fmt.Errorf("cannot connect to the database: %w", err))
+		return nil, databaseUnreachable(url, d.dev, err)
 	}
 	return pool, nil
 }
@@ -147,25 +145,4 @@ func (f *fleetOf) close() {
 	f.engine.Close()
 	f.logs.Close()
 	f.pool.Close()
-}
-
-// startDev starts a database of one's own and migrates it.
-func startDev(ctx context.Context, dir string) (*pgdev.Server, error) {
-	server, err := pgdev.Start(ctx, pgdev.Options{Dir: filepath.Join(dir, "postgres")})
-	if err != nil {
-		return nil, err
-	}
-	pool, err := pglog.Connect(ctx, server.URL)
-	if err == nil {
-		_, _, err = pglog.Migrate(ctx, pool)
-		pool.Close()
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, urlFile), []byte(server.URL+"\n"), 0o600)
-	}
-	if err != nil {
-		server.Stop()
-		return nil, err
-	}
-	return server, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,125 +10,164 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/settle-agent/settle/fleet/temporaldev"
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-const devHelp = `Start a database and a worker on this machine, to try the fleet out.
+const devHelp = `Start a database, Temporal and a worker on this machine, to try the fleet out.
 
 The database is a Postgres of the machine's packages (on Debian and Ubuntu, apt-get
 install postgresql), in a private directory (for root, /var/lib/settle-fleet), with a
-socket there, no port, and a password in a file that only you can read. The database
-ends with this command; its data stays. Other settle-fleet commands of the same user
-find it by themselves. With --engine temporal, dev starts Temporal's development server
-as well (the program settle-fleet-temporal), on the loopback interface.
+socket there, no port, and a password in a file that only you can read.
 
-Tasks run in a sandbox, so that they cannot reach the database: their commands and file
+Temporal is its development server: the program temporal, if it is installed and new
+enough, else settle-fleet-temporal, which is part of settle's release archive. It keeps
+its state in the same directory, and listens on the loopback interface only, where every
+user of this machine can reach it. dev prints the address of its web UI.
+
+If a server ends, dev says so and starts it again; what was accepted is kept. The
+servers end with this command; their data stays. Other settle-fleet commands of the same
+user find them by themselves.
+
+Tasks run in a sandbox, so that they cannot reach the servers: their commands and file
 tools can change the working directory of the task, and have no network unless your
 configuration gives them one (sandbox.network). With --sandbox off, they can do all
 that you can.`
 
-// errDatabase is why dev ends when it is not asked to.
-var errDatabase = errors.New("the database has ended")
+// devFlags are the flags of dev.
+type devFlags struct {
+	workerFlags
+	dir   string
+	alone bool
+}
 
 func newDev(d *database) *cobra.Command {
-	var f workerFlags
-	var dir string
-	var alone bool
+	var f devFlags
 	cmd := &cobra.Command{
-		Use: "dev", Short: "Start a database and a worker on this machine", Long: devHelp, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		Use: "dev", Short: "Start a database, Temporal and a worker on this machine", Long: devHelp, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			defer outlivePipe()()
-			if cmd.Flags().Changed("database") {
-				return errors.New("dev starts a database of its own: leave out --database, or run settle-fleet worker")
-			}
-			if err := errors.Join(f.check(), f.confinement.check()); err != nil {
-				return err
-			}
-			engine, err := d.engine.find(d)
-			if err != nil {
-				return err
-			}
-			if dir == "" {
-				if dir, err = devDir(); err != nil {
-					return err
-				}
-			}
-			if dir, err = ownDir(dir); err != nil {
-				return failed(err)
-			}
-			server, err := startDev(cmd.Context(), dir)
-			if err != nil {
-				return failed(err)
-			}
-			defer server.Stop()
-			fmt.Fprintf(cmd.OutOrStdout(), "database: %s\n", server.URL) // it has no secret
-			f.confinement.dir = dir
-			stop, err := devEngine(cmd, d, engine, dir)
-			if err != nil {
-				return err
-			}
-			defer stop()
-			ctx, cancel := context.WithCancelCause(cmd.Context())
-			defer cancel(nil)
-			go func() { // ends with the server, which Stop ends
-				<-server.Exited()
-				cancel(errDatabase)
-			}()
-			cmd.SetContext(ctx)
-			defer func() {
-				if errors.Is(context.Cause(ctx), errDatabase) {
-					err = failed(fmt.Errorf("%w; its log is %s", errDatabase, filepath.Join(dir, "postgres", "log")))
-				}
-			}()
-			if alone {
-				<-ctx.Done()
-				return nil
-			}
-			fleet, err := (&database{url: server.URL, engine: d.engine}).openRunning(cmd.Context(), newLogger(cmd))
-			if err != nil {
-				return err
-			}
-			defer fleet.close()
-			return f.run(cmd, fleet)
+			return f.start(cmd, d)
 		},
 	}
 	f.define(cmd)
 	f.confinement.define(cmd)
 	cmd.Flags().
-		StringVar(&dir, "dir", "", "keep the database in `DIR`, where other commands find it only by --database; default: fleet in settle's data directory")
-	cmd.Flags().BoolVar(&alone, "no-worker", false, "start only the database")
+		StringVar(&f.dir, "dir", "", "keep the servers' data in `DIR`, where other commands find them only by --database and --temporal; default: fleet in settle's data directory")
+	cmd.Flags().BoolVar(&f.alone, "no-worker", false, "start only the servers")
 	return cmd
 }
 
-// ownDir makes the directory of dev and returns its absolute path. One that other users
-// could change would let them have the database, and the commands that find it there. The
-// server, which may be another user's, has a private directory in it.
-func ownDir(dir string) (string, error) {
-	dir, err := filepath.Abs(dir)
+// start starts the servers and the worker, and returns when the command's context ends or a
+// server cannot be kept running.
+func (f *devFlags) start(cmd *cobra.Command, d *database) (err error) {
+	if cmd.Flags().Changed("database") {
+		return errors.New("dev starts a database of its own: leave out --database, or run settle-fleet worker")
+	}
+	if err := errors.Join(f.check(), f.confinement.check()); err != nil {
+		return err
+	}
+	if f.dir == "" {
+		if f.dir, err = devDir(); err != nil {
+			return err
+		}
+	}
+	if f.dir, err = filepath.Abs(f.dir); err != nil {
+		return failed(err)
+	}
+	f.confinement.dir = f.dir
+	f.tenancy.open = f.confinement.required()
+	if !f.alone { // a missing key or sandbox is reported before anything starts
+		if err := f.tryWorker(cmd); err != nil {
+			return err
+		}
+	}
+	program, err := d.engine.findDevServer(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if err := ownDir(f.dir); err != nil {
+		return failed(err)
+	}
+	ctx, cancel := context.WithCancelCause(cmd.Context())
+	defer cancel(nil)
+	cmd.SetContext(ctx)
+	servers := &devServers{logger: newLogger(cmd), fail: cancel}
+	defer servers.stop()
+	defer func() { // a server that is gone is the reason for every later error
+		if e := (*restartError)(nil); errors.As(context.Cause(ctx), &e) {
+			err = failed(e)
+		}
+	}()
+	url, err := f.startServers(cmd, d, servers, program)
+	if err != nil {
+		return failed(err)
+	}
+	defer func() { _ = os.Remove(filepath.Join(f.dir, temporalFile)) }() // the next start writes it
+	if f.alone {
+		<-ctx.Done()
+		return nil
+	}
+	fleet, err := (&database{url: url, engine: d.engine}).openRunning(ctx, newLogger(cmd))
+	if err != nil {
+		return err
+	}
+	defer fleet.close()
+	return f.run(cmd, fleet)
+}
+
+// tryWorker finds out whether the worker could run tasks.
+func (f *devFlags) tryWorker(cmd *cobra.Command) error {
+	a := &agents{flags: f.workerFlags, logger: newLogger(cmd)}
+	if err := a.try(cmd.Context()); err != nil {
+		return err
+	}
+	return a.prove(cmd.Context())
+}
+
+// startServers starts the servers and prints their addresses, which have no secrets.
+func (f *devFlags) startServers(
+	cmd *cobra.Command, d *database, servers *devServers, program *temporaldev.Program,
+) (string, error) {
+	url, err := servers.startDatabase(cmd.Context(), f.dir)
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	report(cmd.OutOrStdout(), "database", url)
+	if program == nil {
+		_ = os.Remove(filepath.Join(f.dir, temporalFile)) // of a dev that was killed
+		return url, nil
+	}
+	address, ui, err := servers.startTemporal(cmd.Context(), *program, f.dir, d.engine.namespace)
+	if err != nil {
 		return "", err
 	}
-	return dir, disk.CheckOwned(dir)
+	d.engine.address = address
+	report(cmd.OutOrStdout(), "temporal", address)
+	report(cmd.OutOrStdout(), "temporal web UI", ui)
+	return url, nil
 }
 
-// devEngine starts Temporal where that is the engine, and no server is named.
-func devEngine(cmd *cobra.Command, d *database, name, dir string) (stop func(), err error) {
-	if name == engineTemporal && d.engine.address == "" {
-		server, err := startTemporal(cmd.Context(), dir, d.engine.namespace)
-		if err != nil {
-			return nil, failed(err)
-		}
-		d.engine.name, d.engine.address = name, server.Address
-		fmt.Fprintf(cmd.OutOrStdout(), "temporal: %s\n", server.Address)
-		return func() {
-			server.Stop()
-			_ = os.Remove(filepath.Join(dir, temporalFile)) // the next start writes it
-		}, nil
+// ownDir makes the directory of dev. One that other users could change would let them have
+// the database, and the commands that find it there. The server, which may be another
+// user's, has a private directory in it.
+func ownDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
 	}
-	d.engine.name = name
-	_ = os.Remove(filepath.Join(dir, temporalFile)) // of one that was killed
-	return func() {}, nil
+	return disk.CheckOwned(dir)
+}
+
+// findDevServer returns the program of the Temporal server that dev starts; nil if dev
+// starts none, because the flags name a running one, or another engine.
+func (f *engineFlags) findDevServer(ctx context.Context) (*temporaldev.Program, error) {
+	name := cmp.Or(f.name, os.Getenv(engineVar), engineTemporal)
+	if name != engineLease && name != engineTemporal {
+		return nil, fmt.Errorf("there is no engine %q: it is lease or temporal", name)
+	}
+	if f.name = name; name == engineLease || f.address != "" {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	program, err := temporaldev.Find(ctx, os.Getenv(temporaldev.ProgramVar))
+	return &program, failed(err)
 }

@@ -65,7 +65,7 @@ func startDevFleet(t *testing.T, args ...string) devFleet {
 		t.Fatal(err)
 	}
 	d := devFleet{cmd: exec.Command(os.Args[0]), dir: filepath.Join(root, "dev")}
-	args = append([]string{"dev", "--dir", d.dir}, args...)
+	args = append([]string{"dev", "--dir", d.dir, "--engine", engineLease}, args...)
 	d.cmd.Env = append(os.Environ(), roleVar+"="+roleCommand, argsVar+"="+strings.Join(args, "\t"))
 	d.cmd.Stderr = t.Output()
 	stdout, err := d.cmd.StdoutPipe()

@@ -19,7 +19,6 @@ import (
 	"go.temporal.io/sdk/log"
 
 	"github.com/settle-agent/settle/fleet/temporal"
-	"github.com/settle-agent/settle/fleet/temporaldev"
 )
 
 // The engines, and the variable that names one where --engine does not.
@@ -147,23 +146,8 @@ func (f *engineFlags) open(
 	}
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
-		return nil, nil, failed(fmt.Errorf("cannot connect to Temporal at %q: %w", o.HostPort, err))
+		return nil, nil, temporalUnreachable(o.HostPort, dev, err)
 	}
 	e := temporal.Open(ctx, pool, c, temporal.Options{Namespace: o.Namespace, Queue: f.queue, Logger: logger})
 	return e, func() { e.Close(); c.Close() }, nil
-}
-
-// startTemporal starts a development server.
-func startTemporal(ctx context.Context, dir, namespace string) (*temporaldev.Server, error) {
-	server, err := temporaldev.Start(ctx, temporaldev.Options{
-		Program: os.Getenv(temporaldev.ProgramVar), File: filepath.Join(dir, "temporal.db"), Namespace: namespace,
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(filepath.Join(dir, temporalFile), []byte(server.Address+"\n"), 0o600); err != nil {
-		server.Stop()
-		return nil, err
-	}
-	return server, nil
 }

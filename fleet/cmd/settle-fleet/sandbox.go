@@ -16,8 +16,9 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// confinement is how the worker of settle-fleet dev confines its tasks. The tasks run as the
-// user who can read the database's password, so that only a sandbox keeps them from it.
+// confinement is how the worker of settle-fleet dev, or one that isolates tenants, confines
+// its tasks. The tasks of dev run as the user who can read the database's password, so that
+// only a sandbox keeps them from it.
 type confinement struct {
 	use string // config.SandboxRequired or config.SandboxOff; "" leaves it to the configuration
 	dir string // of dev: no task works in a folder that contains it
@@ -39,8 +40,8 @@ func (c *confinement) check() error {
 // required reports whether tasks must be confined.
 func (c *confinement) required() bool { return c.use == config.SandboxRequired }
 
-// by names, in denials and rules, what confines the tasks.
-const confinedBy = "settle-fleet dev"
+// confinedBy names, in denials and rules, what confines the tasks.
+const confinedBy = "settle-fleet"
 
 // mode is what the tools of a confined task can do without a person: everything in the
 // working directory, and commands in the sandbox. All else would need an approval, and is
@@ -59,7 +60,9 @@ func (c *confinement) apply(o *assemble.Options) {
 	}
 	o.Ceiling = o.Settings.Permission
 	o.Policy = assemble.NewPolicy(c.mode())
-	o.OutOfReach = []string{c.dir}
+	if c.dir != "" {
+		o.OutOfReach = []string{c.dir}
+	}
 }
 
 // prove finds out whether tasks can be confined here, before one is taken. Where they work
@@ -97,7 +100,8 @@ func (a *agents) prove(ctx context.Context) error {
 	if _, err := assemble.New(ctx, o); err != nil {
 		return failed(
 			fmt.Errorf(
-				"cannot confine tasks, which could reach the database: %w; with --sandbox off, tasks can do all that you can",
+				"cannot confine tasks, which could reach the database and each other's files: %w; "+
+					"dev --sandbox off and worker --isolation none run tasks that can do all that you can",
 				err,
 			),
 		)

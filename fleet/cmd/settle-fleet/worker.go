@@ -43,7 +43,8 @@ type workerFlags struct {
 	workspaceMiB, checkpointMiB int
 	workspaceTimeout            time.Duration
 
-	confinement confinement // of dev
+	confinement confinement // of dev, and of workers that isolate tenants
+	tenancy     tenancy
 }
 
 func (f *workerFlags) define(cmd *cobra.Command) {
@@ -87,6 +88,9 @@ func newWorker(d *database) *cobra.Command {
 		Use: "worker", Short: "Take tasks and run them", Long: workerHelp, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			defer outlivePipe()()
+			if err := f.checkTenancy(); err != nil {
+				return err
+			}
 			fleet, err := d.openRunning(cmd.Context(), newLogger(cmd))
 			if err != nil {
 				return err
@@ -96,6 +100,7 @@ func newWorker(d *database) *cobra.Command {
 		},
 	}
 	f.define(cmd)
+	f.tenancy.define(cmd)
 	cmd.Flags().StringVar(&f.metrics, "metrics", "",
 		"serve metrics for Prometheus at `HOST:PORT`/metrics; without a host, only to this machine")
 	cmd.Flags().StringVar(&f.id, "id", "", "`NAME` of the worker, which no other one has; default: a new one")
@@ -306,6 +311,9 @@ func (a *agents) session(ctx context.Context, attempt fleet.Attempt) (settle.Ses
 
 func (a *agents) make(ctx context.Context, attempt fleet.Attempt) (settle.SessionConfig, error) {
 	task := attempt.Task
+	if err := a.flags.tenancy.admit(task); err != nil {
+		return settle.SessionConfig{}, err
+	}
 	dir, err := assemble.WorkDir(task.Dir)
 	if err != nil {
 		return settle.SessionConfig{}, err

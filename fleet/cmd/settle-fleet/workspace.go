@@ -32,6 +32,9 @@ func (a *agents) workspaces(to *fleetOf, dir string) *workspace.Keeper {
 // machine implements [workspace.Keeper].Machine. Git gets the environment that the
 // agent's commands get.
 func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (executor.Executor, func(), error) {
+	if err := a.flags.tenancy.admit(task); err != nil { // before anything is cloned for it
+		return nil, nil, err
+	}
 	environ := environment()
 	settings, err := config.Load(
 		config.Input{

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/disk"
+)
+
+// What keeps the tasks of different tenants apart on a worker.
+const (
+	// isolationNone is nothing: the worker serves one tenant.
+	isolationNone = "none"
+	// isolationSandbox is a required sandbox and a directory of its own for each task.
+	isolationSandbox = "sandbox"
+	// isolationHands is the machine that the worker's --hands makes for each session.
+	isolationHands = "hands"
+)
+
+// tenancy says which tenants a worker serves.
+type tenancy struct {
+	isolation string // "" is isolationNone
+	tenant    string // without isolation, the only one; "" is the default one
+	dirs      string // with isolationSandbox: a tenant's tasks work in dirs/TENANT
+	open      bool   // dev with a sandbox: one person submits all tasks and chooses their directories
+}
+
+func (y *tenancy) define(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&y.isolation, "isolation", isolationNone,
+		"`none`, sandbox or hands: what keeps tenants apart; with none, the worker runs tasks of one tenant only")
+	flags.StringVar(&y.tenant, "tenant", "",
+		"with --isolation none, run only tasks of tenant `NAME`; default: "+fleet.DefaultTenant)
+	flags.StringVar(&y.dirs, "tenant-dirs", "",
+		"with --isolation sandbox, tasks without a repository must work in `DIR`/TENANT")
+}
+
+// check checks the flags of a worker, and has the sandbox required where it isolates.
+func (f *workerFlags) checkTenancy() error {
+	y := &f.tenancy
+	switch y.isolation {
+	case isolationSandbox:
+		f.confinement.use = config.SandboxRequired
+	case isolationHands:
+		if f.hands == "" {
+			return errors.New("--isolation hands needs --hands: a command that makes a container for each session")
+		}
+	case isolationNone, "":
+	default:
+		return fmt.Errorf("there is no isolation %q: it is none, sandbox or hands", y.isolation)
+	}
+	if y.tenant != "" && y.isolated() {
+		return errors.New("--tenant names the only tenant of a worker with --isolation none")
+	}
+	if y.dirs == "" {
+		return nil
+	}
+	if y.isolation != isolationSandbox {
+		return errors.New("--tenant-dirs is for --isolation sandbox")
+	}
+	return y.checkDirs()
+}
+
+// checkDirs refuses a directory for tenants that one of them could read or change as a whole.
+func (y *tenancy) checkDirs() error {
+	dir, err := filepath.Abs(y.dirs)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err == nil {
+		err = disk.CheckOwned(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot use --tenant-dirs %q: %w", y.dirs, err)
+	}
+	y.dirs = dir
+	for at := dir; ; at = filepath.Dir(at) { // a sandbox shows the whole repository of its directory
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return fmt.Errorf("cannot use --tenant-dirs %q: it is in the git repository %q, whose files every tenant could read", y.dirs, at)
+		}
+		if at == filepath.Dir(at) {
+			return nil
+		}
+	}
+}
+
+func (y *tenancy) isolated() bool {
+	return y.isolation == isolationSandbox || y.isolation == isolationHands
+}
+
+// admit refuses a task that this worker cannot keep apart from those of other tenants.
+func (y *tenancy) admit(t fleet.Task) error {
+	switch {
+	case y.open:
+		return nil
+	case !y.isolated():
+		return y.admitTenant(t)
+	case t.Hands != "":
+		return errors.New("the task names hands, which this worker would start outside of its isolation; leave them out")
+	case y.isolation == isolationHands:
+		return nil
+	case t.Repo != "":
+		return checkRemote(t.Repo)
+	}
+	return y.admitDir(t)
+}
+
+func (y *tenancy) admitTenant(t fleet.Task) error {
+	served, tenant := y.tenant, t.Tenant
+	if served == "" {
+		served = fleet.DefaultTenant
+	}
+	if tenant == "" {
+		tenant = fleet.DefaultTenant
+	}
+	if tenant == served {
+		return nil
+	}
+	return fmt.Errorf(
+		"the task is of tenant %q, and this worker runs only tasks of %q, because nothing keeps tenants apart on it; "+
+			"run workers with --isolation sandbox or hands, or with --tenant %s, then submit the task again with another input",
+		tenant, served, tenant,
+	)
+}
+
+// admitDir admits a directory in the tenant's own one. Links are resolved: a tenant could
+// have made some.
+func (y *tenancy) admitDir(t fleet.Task) error {
+	if y.dirs == "" {
+		return errors.New("the task has no repository, and this worker has no directories for tenants: it needs --tenant-dirs")
+	}
+	if t.Tenant == "." || t.Tenant == ".." || strings.ContainsAny(t.Tenant, `/\`) || t.Tenant == "" {
+		return fmt.Errorf("the tenant %q is not the name of a directory", t.Tenant)
+	}
+	own := filepath.Join(y.dirs, t.Tenant)
+	dir, err := filepath.EvalSymlinks(t.Dir)
+	if err != nil {
+		return fmt.Errorf("cannot use the directory of the task: %w", err)
+	}
+	if inside, err := filepath.Rel(own, dir); err != nil || !filepath.IsLocal(inside) {
+		return fmt.Errorf("the task of tenant %q works in %q, which is not in %q", t.Tenant, t.Dir, own)
+	}
+	return nil
+}
+
+// scpAddress is HOST:PATH as ssh's tools write it, and not a path with a colon or another
+// transport of git (NAME::ADDRESS).
+var scpAddress = regexp.MustCompile(`^([\w.-]+@)?[\w.-]+:[^:]`)
+
+// checkRemote refuses a repository on the worker's own disk: other tenants' work is there.
+func checkRemote(repo string) error {
+	if u, err := url.Parse(repo); err == nil && u.Host != "" {
+		switch u.Scheme {
+		case "https", "http", "ssh", "git":
+			return nil
+		}
+	} else if scpAddress.MatchString(repo) && !strings.Contains(repo, "://") {
+		return nil
+	}
+	return fmt.Errorf("the repository %q is not on a server (https, http, ssh, git), and this worker keeps tenants apart", repo)
+}

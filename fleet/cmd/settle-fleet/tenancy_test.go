@@ -1,0 +1,87 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/fleet"
+)
+
+// TestAdmit: a worker refuses each task that it cannot keep apart from those of other
+// tenants, and says why.
+func TestAdmit(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"a", "b/deep"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(root, "a"), filepath.Join(root, "b", "link")); err != nil {
+		t.Fatal(err)
+	}
+	one, boxed, hands := tenancy{}, tenancy{isolation: isolationSandbox, dirs: root}, tenancy{isolation: isolationHands}
+	for _, c := range []struct {
+		name string
+		by   tenancy
+		task fleet.Task
+		says string // "" admits it
+	}{
+		{"the default tenant", one, fleet.Task{Tenant: "default", Dir: "/anywhere"}, ""},
+		{"another tenant", one, fleet.Task{Tenant: "a", Dir: "/anywhere"}, `runs only tasks of "default"`},
+		{"the named tenant", tenancy{tenant: "a"}, fleet.Task{Tenant: "a"}, ""},
+		{"not the named tenant", tenancy{tenant: "a"}, fleet.Task{Tenant: "default"}, "--tenant default"},
+		{"dev", tenancy{open: true}, fleet.Task{Tenant: "a", Dir: "/anywhere"}, ""},
+		{"its own directory", boxed, fleet.Task{Tenant: "b", Dir: root + "/b"}, ""},
+		{"one below", boxed, fleet.Task{Tenant: "b", Dir: root + "/b/deep"}, ""},
+		{"another's directory", boxed, fleet.Task{Tenant: "b", Dir: root + "/a"}, "is not in"},
+		{"all directories", boxed, fleet.Task{Tenant: "b", Dir: root}, "is not in"},
+		{"a way around", boxed, fleet.Task{Tenant: "b", Dir: root + "/b/../a"}, "is not in"},
+		{"a link to another's", boxed, fleet.Task{Tenant: "b", Dir: root + "/b/link"}, "is not in"},
+		{"a missing directory", boxed, fleet.Task{Tenant: "b", Dir: root + "/b/none"}, "no such file"},
+		{"a name that leads up", boxed, fleet.Task{Tenant: "..", Dir: root}, "not the name of a directory"},
+		{"a name with a slash", boxed, fleet.Task{Tenant: "b/../a", Dir: root + "/a"}, "not the name of a directory"},
+		{"no directories", tenancy{isolation: isolationSandbox}, fleet.Task{Tenant: "b", Dir: root + "/b"}, "--tenant-dirs"},
+		{"a repository", boxed, fleet.Task{Tenant: "b", Repo: "https://example.org/x.git"}, ""},
+		{"a repository by ssh", boxed, fleet.Task{Tenant: "b", Repo: "git@example.org:x.git"}, ""},
+		{"a local repository", boxed, fleet.Task{Tenant: "b", Repo: root + "/a"}, "is not on a server"},
+		{"a local repository's URL", boxed, fleet.Task{Tenant: "b", Repo: "file://" + root + "/a"}, "is not on a server"},
+		{"a URL with a host and a path", boxed, fleet.Task{Tenant: "b", Repo: "file://localhost" + root + "/a"}, "is not on a server"},
+		{"a path with a colon", boxed, fleet.Task{Tenant: "b", Repo: root + "/a:b"}, "is not on a server"},
+		{"another transport", boxed, fleet.Task{Tenant: "b", Repo: "ext::sh -c x"}, "is not on a server"},
+		{"hands of its own", boxed, fleet.Task{Tenant: "b", Hands: "sh"}, "names hands"},
+		{"hands of its own in a container", hands, fleet.Task{Tenant: "b", Hands: "sh"}, "names hands"},
+		{"the worker's hands", hands, fleet.Task{Tenant: "b", Dir: "/work"}, ""},
+	} {
+		if err := c.by.admit(c.task); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// TestTenancyFlags: flags that contradict each other are refused before the worker connects.
+func TestTenancyFlags(t *testing.T) {
+	home(t)
+	repository := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(repository, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	inside := filepath.Join(repository, "tenants")
+	if err := os.Mkdir(inside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for args, says := range map[string]string{
+		"--isolation maybe":                               "there is no isolation",
+		"--isolation hands":                               "needs --hands",
+		"--isolation sandbox --tenant a":                  "--tenant names the only tenant",
+		"--tenant-dirs " + inside:                         "is for --isolation sandbox",
+		"--isolation sandbox --tenant-dirs /nowhere/x":    "cannot use --tenant-dirs",
+		"--isolation sandbox --tenant-dirs " + inside:     "in the git repository",
+		"--isolation sandbox --tenant-dirs " + repository: "in the git repository",
+	} {
+		if code, _, stderr := command(t, "", append([]string{"worker"}, strings.Fields(args)...)...); code != codeUsage || !strings.Contains(stderr, says) {
+			t.Errorf("%s: %d, %s", args, code, stderr)
+		}
+	}
+}
