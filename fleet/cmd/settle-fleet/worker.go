@@ -40,6 +40,7 @@ type workerFlags struct {
 	model, baseURL string
 	hands          string
 
+	workspaceDir                string // "" is beside or in settle's data directory
 	workspaceMiB, checkpointMiB int
 	workspaceTimeout            time.Duration
 
@@ -59,6 +60,12 @@ func (f *workerFlags) define(cmd *cobra.Command) {
 	flags.StringVarP(&f.model, "model", "m", "", "`PROVIDER/NAME` of the model for tasks that name none")
 	flags.StringVar(&f.baseURL, "base-url", "", "`URL` of the provider's server")
 	flags.StringVar(&f.hands, "hands", "", "for tasks that name none, `COMMAND` that leads to the machine to work on")
+	flags.StringVar(
+		&f.workspaceDir,
+		"workspace-dir",
+		"",
+		"keep the clones of repositories in `DIR`; default: in settle's data directory, or beside it if the sandbox is required",
+	)
 	flags.IntVar(
 		&f.workspaceMiB,
 		"workspace-size",
@@ -166,7 +173,7 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 		}
 	}
 	dir = filepath.Join(dir, "fleet", name) // other fleets may have sessions of the same names
-	keeper := a.workspaces(to, dir)
+	keeper := a.workspaces(to, a.workspaceDir(dir))
 	exported := telemetry.New(os.Getenv)
 	exported.Report = func(err error) { logger.Warn("telemetry is not exported", "error", err) }
 	defer func() { _ = exported.Close() }() // it has reported what went wrong

@@ -21,10 +21,23 @@ import (
 	"github.com/settle-agent/settle/tool/shell"
 )
 
-// workspaces makes what keeps workspaces on this machine, in the fleet's directory.
+// workspaceDir returns the directory of workspaces, where dir is the fleet's in settle's data
+// directory. The sandbox refuses all directories in the data directory.
+func (a *agents) workspaceDir(dir string) string {
+	name := filepath.Base(dir) // the fleet's id
+	switch {
+	case a.flags.workspaceDir != "":
+		return filepath.Join(a.flags.workspaceDir, name)
+	case a.flags.confinement.required():
+		return filepath.Join(filepath.Dir(filepath.Dir(dir))+"-workspaces", name)
+	}
+	return filepath.Join(dir, "workspaces")
+}
+
+// workspaces makes what keeps workspaces on this machine, in a directory of its own.
 func (a *agents) workspaces(to *fleetOf, dir string) *workspace.Keeper {
 	return &workspace.Keeper{
-		Store: workspace.Store{Pool: to.pool}, Dir: filepath.Join(dir, "workspaces"), Machine: a.machine,
+		Store: workspace.Store{Pool: to.pool}, Dir: dir, Machine: a.machine,
 		KiB: a.flags.workspaceMiB << 10, CheckpointKiB: a.flags.checkpointMiB << 10, Timeout: a.flags.workspaceTimeout,
 	}
 }
