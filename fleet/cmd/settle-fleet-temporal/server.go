@@ -59,7 +59,7 @@ func start(o options) (temporal.Server, string, error) {
 	if err := schema.CreateNamespaces(store, namespace); err != nil {
 		return nil, "", err
 	}
-	if err := dropIndexes(o.file); err != nil {
+	if err := tidy(o.file); err != nil {
 		return nil, "", err
 	}
 	server, err := temporal.NewServer(
@@ -84,9 +84,11 @@ func start(o options) (temporal.Server, string, error) {
 	return server, net.JoinHostPort(host, fmt.Sprint(ports[0])), server.Start()
 }
 
-// dropIndexes removes the indexes for lists of executions, of which there are more than
-// fifty: to keep them takes half of the server's time. Lists are short here.
-func dropIndexes(file string) (err error) {
+// tidy prepares the database of a single process. It removes the members of a process that
+// was killed, for which the services would wait for most of a minute, and the indexes for lists
+// of executions, of which there are more than fifty: to keep them takes half of the server's
+// time, and lists are short here.
+func tidy(file string) (err error) {
 	name := "file:" + database + "?mode=memory&cache=shared"
 	if file != "" {
 		name = "file:" + file
@@ -96,6 +98,9 @@ func dropIndexes(file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if _, err := db.Exec("DELETE FROM cluster_membership"); err != nil {
+		return err
+	}
 	rows, err := db.Query(
 		`SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'executions_visibility' AND sql IS NOT NULL`,
 	)

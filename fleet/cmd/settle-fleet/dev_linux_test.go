@@ -51,10 +51,17 @@ type devFleet struct {
 	cmd      *exec.Cmd
 	database string // URL
 	dir      string
+	stdout   *bufio.Reader // what follows the address of the database
 }
 
-// startDevFleet starts settle-fleet dev and waits until it has a database.
+// startDevFleet starts settle-fleet dev without Temporal and waits until it has a database.
 func startDevFleet(t *testing.T, args ...string) devFleet {
+	t.Helper()
+	return startDevProcess(t, append(args, "--engine", engineLease)...)
+}
+
+// startDevProcess starts settle-fleet dev and waits until it has a database.
+func startDevProcess(t *testing.T, args ...string) devFleet {
 	t.Helper()
 	root, err := os.MkdirTemp("/tmp", "settle-dev-") // the path of a socket has less than 108 bytes
 	if err != nil {
@@ -65,7 +72,7 @@ func startDevFleet(t *testing.T, args ...string) devFleet {
 		t.Fatal(err)
 	}
 	d := devFleet{cmd: exec.Command(os.Args[0]), dir: filepath.Join(root, "dev")}
-	args = append([]string{"dev", "--dir", d.dir, "--engine", engineLease}, args...)
+	args = append([]string{"dev", "--dir", d.dir}, args...)
 	d.cmd.Env = append(os.Environ(), roleVar+"="+roleCommand, argsVar+"="+strings.Join(args, "\t"))
 	d.cmd.Stderr = t.Output()
 	stdout, err := d.cmd.StdoutPipe()
@@ -79,12 +86,19 @@ func startDevFleet(t *testing.T, args ...string) devFleet {
 		_ = d.cmd.Process.Signal(syscall.SIGTERM)
 		_ = d.cmd.Wait()
 	})
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.database = strings.TrimSpace(strings.TrimPrefix(line, "database: "))
+	d.stdout = bufio.NewReader(stdout)
+	d.database = d.address(t, "database")
 	return d
+}
+
+// address reads the next line, which has the address of a server.
+func (d devFleet) address(t *testing.T, of string) string {
+	t.Helper()
+	line, err := d.stdout.ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, of+": ") {
+		t.Fatalf("no address of %s in %q: %v", of, line, err)
+	}
+	return strings.TrimSpace(strings.TrimPrefix(line, of+": "))
 }
 
 // variables are what the attack is told.
