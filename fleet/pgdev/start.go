@@ -86,7 +86,8 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.port != 0 { // the name of the socket contains the number
 		query.Set("port", strconv.Itoa(o.port))
 	}
-	s.URL = (&url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres", RawQuery: query.Encode()}).String()
+	address := url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres", RawQuery: query.Encode()}
+	s.URL = address.String()
 	if err := s.start(bin, dir, as, o); err != nil {
 		return nil, err
 	}
@@ -140,7 +141,8 @@ func binaries() (programs, error) {
 		}
 	}
 	return "", errors.New(
-		"there is no Postgres server on this machine; on Debian and Ubuntu, apt-get install postgresql, or name one with --database",
+		"there is no Postgres server on this machine; " +
+			"on Debian and Ubuntu, apt-get install postgresql, or name one with --database",
 	)
 }
 

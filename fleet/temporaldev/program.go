@@ -73,10 +73,12 @@ type MissingError struct {
 
 func (e *MissingError) Error() string {
 	return fmt.Sprintf(
-		"there is no Temporal server on this machine: %v; install the program temporal (https://docs.temporal.io/cli), "+
-			"or put %s of the release archive beside settle-fleet or into the PATH "+
+		"there is no Temporal server on this machine: %v; "+
+			"install the program temporal (https://docs.temporal.io/cli), or put %s of the release archive beside settle-fleet or into the PATH "+
 			"(from source: go -C fleet/cmd/%s install .), or name the address of a running server with --temporal",
-		cmp.Or(e.unsuitable, error(errNeither)), ownName, ownName,
+		cmp.Or(e.unsuitable, errNeither),
+		ownName,
+		ownName,
 	)
 }
 
@@ -109,7 +111,14 @@ func checkVersion(ctx context.Context, path string) error {
 	major, _ := strconv.Atoi(found[1])
 	minor, _ := strconv.Atoi(found[2])
 	if major < minMajor || major == minMajor && minor < minMinor {
-		return fmt.Errorf("%q has a server %d.%d, and settle needs %d.%d or newer", path, major, minor, minMajor, minMinor)
+		return fmt.Errorf(
+			"%q has a server %d.%d, and settle needs %d.%d or newer",
+			path,
+			major,
+			minor,
+			minMajor,
+			minMinor,
+		)
 	}
 	return nil
 }
@@ -142,16 +151,15 @@ func (p Program) args(o Options) []string {
 
 // complete chooses the ports that the options leave open: temporal does not report them.
 func (o *Options) complete() error {
-	for _, port := range []*int{&o.Port, &o.UIPort} {
-		if *port != 0 {
-			continue
-		}
+	var ports []int
+	for range 2 { // both listen at the same time, so that they differ
 		l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
 		if err != nil {
 			return fmt.Errorf("cannot find a free port: %w", err)
 		}
-		defer l.Close() // the next one must differ
-		*port = l.Addr().(*net.TCPAddr).Port
+		defer func() { _ = l.Close() }() //nolint:gocritic // there are two
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}
+	o.Port, o.UIPort = cmp.Or(o.Port, ports[0]), cmp.Or(o.UIPort, ports[1])
 	return nil
 }

@@ -34,7 +34,7 @@ func TestFind(t *testing.T) {
 		{name: "nothing", says: "settle-fleet-temporal of the release archive"},
 		{name: "only settle's", own: true, want: ownName},
 		{name: "both", temporal: "temporal version 1.9.1 (Server 1.32.1, UI 2.58.0)", own: true, want: officialName},
-		{name: "an old temporal", temporal: "temporal version 1.5.1 (Server 1.29.1, UI 2.45.0)", own: true, want: ownName},
+		{name: "old", temporal: "temporal version 1.5.1 (Server 1.29.1, UI 2.45.0)", own: true, want: ownName},
 		{name: "only an old temporal", temporal: "temporal version 1.5.1 (Server 1.29.1, UI 2.45.0)", says: "1.29"},
 		{name: "another temporal", temporal: "hello", says: "does not print the version"},
 	} {
@@ -93,7 +93,11 @@ func TestStartReportsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := filepath.Join(dir, "log")
-	if _, err := p.Start(t.Context(), Options{Log: log}); err == nil || !strings.Contains(err.Error(), log) || !strings.Contains(err.Error(), "no such option") || !strings.Contains(err.Error(), "it has ended") {
+	if _, err := p.Start(
+		t.Context(),
+		Options{Log: log},
+	); err == nil || !strings.Contains(err.Error(), log) || !strings.Contains(err.Error(), "no such option") ||
+		!strings.Contains(err.Error(), "it has ended") {
 		t.Errorf("%v", err)
 	}
 }

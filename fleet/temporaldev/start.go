@@ -51,6 +51,8 @@ type Options struct {
 type Server struct {
 	// Address is its HOST:PORT, and UI the URL of the web UI; "" if there is none.
 	Address, UI string
+	// Port and UIPort are the ports that it listens on.
+	Port, UIPort int
 
 	*devserver.Child
 	stdin io.Closer // its end ends settle's build of the server
@@ -77,7 +79,7 @@ func (p Program) Start(ctx context.Context, o Options) (*Server, error) {
 	defer logFile.Close()
 	cmd := exec.Command(p.path, p.args(o)...)
 	cmd.Stdout, cmd.Stderr = logFile, logFile
-	s := &Server{Address: net.JoinHostPort(loopback, strconv.Itoa(o.Port))}
+	s := &Server{Address: net.JoinHostPort(loopback, strconv.Itoa(o.Port)), Port: o.Port, UIPort: o.UIPort}
 	if o.UI {
 		s.UI = "http://" + net.JoinHostPort(loopback, strconv.Itoa(o.UIPort))
 	}

@@ -52,8 +52,12 @@ func newDev(d *database) *cobra.Command {
 	}
 	f.define(cmd)
 	f.confinement.define(cmd)
-	cmd.Flags().
-		StringVar(&f.dir, "dir", "", "keep the servers' data in `DIR`, where other commands find them only by --database and --temporal; default: fleet in settle's data directory")
+	cmd.Flags().StringVar(
+		&f.dir,
+		"dir",
+		"",
+		"keep the servers' data in `DIR`, where other commands need --database; default: fleet in settle's data directory",
+	)
 	cmd.Flags().BoolVar(&f.alone, "no-worker", false, "start only the servers")
 	return cmd
 }

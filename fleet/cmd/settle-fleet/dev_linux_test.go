@@ -158,8 +158,14 @@ func TestDevTasksCannotReachDatabase(t *testing.T) {
 	model := modeltest.NewServer(t, modeltest.Script(
 		modeltest.Reply(call("shell", map[string]any{"command": "bash ./attack.sh; echo x >made"})),
 		modeltest.Reply(call("shell", map[string]any{"command": "bash ./attack.sh", "outside": true})),
-		modeltest.Reply(call("read", map[string]any{"path": "link/postgres/password"}), call("read", map[string]any{"path": "link/url"})),
-		modeltest.Reply(call("write", map[string]any{"path": outside, "content": "x"}), call("write", map[string]any{"path": "inside", "content": "x"})),
+		modeltest.Reply(
+			call("read", map[string]any{"path": "link/postgres/password"}),
+			call("read", map[string]any{"path": "link/url"}),
+		),
+		modeltest.Reply(
+			call("write", map[string]any{"path": outside, "content": "x"}),
+			call("write", map[string]any{"path": "inside", "content": "x"}),
+		),
 		modeltest.Say("I could not."),
 	))
 	d = startDevFleet(t, "-m", "openai/gpt-5.2", "--base-url", model.OpenAI())
@@ -170,7 +176,17 @@ func TestDevTasksCannotReachDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	unit := strings.TrimSpace(must(t, "", "submit", "--database", d.database, "-C", work, "--session", "s", "attack"))
-	if out := must(t, "", "results", "--wait", "--database", d.database); !strings.Contains(out, `"outcome":"completed"`) {
+	if out := must(
+		t,
+		"",
+		"results",
+		"--wait",
+		"--database",
+		d.database,
+	); !strings.Contains(
+		out,
+		`"outcome":"completed"`,
+	) {
 		t.Errorf("%s: %s", unit, out)
 	}
 	calls := outputs(t, d.database, "s")
@@ -182,7 +198,9 @@ func TestDevTasksCannotReachDatabase(t *testing.T) {
 	if strings.Contains(all, password) {
 		t.Errorf("the log has the password: %s", all)
 	}
-	for path, want := range map[string]bool{outside: false, filepath.Join(work, "inside"): true, filepath.Join(work, "made"): true} {
+	for path, want := range map[string]bool{
+		outside: false, filepath.Join(work, "inside"): true, filepath.Join(work, "made"): true,
+	} {
 		if _, err := os.Stat(path); (err == nil) != want {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -211,7 +229,10 @@ func attacked(t *testing.T, work string) {
 	if err != nil || strings.Contains(string(out), "without the password") {
 		t.Errorf("%v: %s", err, out)
 	}
-	for _, want := range []string{"the database by its URL", "the socket", "a port of this machine", "the password", "the URL", "the folder", "the process", "the command line", "a signal"} {
+	for _, want := range []string{
+		"the database by its URL", "the socket", "a port of this machine", "the password", "the URL", "the folder",
+		"the process", "the command line", "a signal",
+	} {
 		if !strings.Contains(string(out), "REACHED "+want+"\n") {
 			t.Errorf("the attack does not even reach %s outside of the sandbox: %s", want, out)
 		}
@@ -226,9 +247,23 @@ func TestDevRefusesItsOwnDirectory(t *testing.T) {
 	}
 	home(t)
 	t.Setenv(databaseVar, "")
-	d := startDevFleet(t, "-m", "openai/gpt-5.2", "--base-url", modeltest.NewServer(t, modeltest.Script(modeltest.Say("no"))).OpenAI())
+	d := startDevFleet(
+		t,
+		"-m",
+		"openai/gpt-5.2",
+		"--base-url",
+		modeltest.NewServer(t, modeltest.Script(modeltest.Say("no"))).OpenAI(),
+	)
 	must(t, "", "submit", "--database", d.database, "-C", filepath.Dir(d.dir), "--session", "s", "work")
-	if _, out, _ := command(t, "", "results", "--wait", "--database", d.database); !strings.Contains(out, `"outcome":"failed"`) || !strings.Contains(out, "contains "+d.dir) {
+	if _, out, _ := command(
+		t,
+		"",
+		"results",
+		"--wait",
+		"--database",
+		d.database,
+	); !strings.Contains(out, `"outcome":"failed"`) ||
+		!strings.Contains(out, "contains "+d.dir) {
 		t.Errorf("%s", out)
 	}
 }

@@ -50,8 +50,11 @@ type restartError struct {
 
 func (e *restartError) Error() string {
 	return fmt.Sprintf(
-		"%s has ended and cannot be started again: %v; its log is %s; what was accepted is kept, and settle-fleet dev continues it",
-		e.child.name, e.cause, e.child.log,
+		"%s has ended and cannot be started again: %v; its log is %s; what was accepted is kept, "+
+			"and settle-fleet dev continues it",
+		e.child.name,
+		e.cause,
+		e.child.log,
 	)
 }
 
@@ -183,7 +186,7 @@ func (d *devServers) startTemporal(
 			if err != nil {
 				return nil, err
 			}
-			address, ui = server.Address, server.UI // always the same: the ports are chosen once
+			address, ui, o.Port, o.UIPort = server.Address, server.UI, server.Port, server.UIPort // for the next start
 			return server, nil
 		},
 	})
@@ -193,16 +196,14 @@ func (d *devServers) startTemporal(
 	return address, ui, os.WriteFile(filepath.Join(dir, temporalFile), []byte(address+"\n"), 0o600)
 }
 
-// preferredPort returns the port if it is free, else another free one.
+// preferredPort returns the port if it is free, else 0, which is another free one.
 func preferredPort(port int) int {
-	for _, at := range []int{port, 0} {
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(at)))
-		if err == nil {
-			defer l.Close()
-			return l.Addr().(*net.TCPAddr).Port
-		}
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return 0
 	}
-	return port // which the server then reports as taken
+	_ = l.Close() // it was only tried
+	return port
 }
 
 // report prints where the servers are.

@@ -50,10 +50,18 @@ func TestDevChildStartsAgain(t *testing.T) {
 		if err := <-done; err != nil || !running.stopped {
 			t.Errorf("%v, stopped %v", err, running.stopped)
 		}
-		if want := []time.Duration{200 * time.Millisecond, 600 * time.Millisecond, time.Minute + 200*time.Millisecond}; len(starts) != 3 || starts[0] != want[0] || starts[1] != want[1] || starts[2] != want[2] {
+		if want := []time.Duration{
+			200 * time.Millisecond,
+			600 * time.Millisecond,
+			time.Minute + 200*time.Millisecond,
+		}; len(starts) != 3 || starts[0] != want[0] || starts[1] != want[1] ||
+			starts[2] != want[2] {
 			t.Errorf("started after %v, want %v", starts, want)
 		}
-		for _, want := range []string{"the database has ended and is started again", "signal: killed", "log=/log", "its memory is in use", "the database runs again"} {
+		for _, want := range []string{
+			"the database has ended and is started again", "signal: killed", "log=/log", "its memory is in use",
+			"the database runs again",
+		} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("no %q in %s", want, log.String())
 			}
@@ -74,14 +82,21 @@ func TestDevChildGivesUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				starts := 0
-				c := devChild{name: "Temporal", log: "/dir/temporal.log", start: func(ctx context.Context) (devServer, error) {
-					starts++
-					return start(ctx)
-				}}
+				c := devChild{
+					name: "Temporal",
+					log:  "/dir/temporal.log",
+					start: func(ctx context.Context) (devServer, error) {
+						starts++
+						return start(ctx)
+					},
+				}
 				first := &fakeServer{exited: make(chan struct{})}
 				close(first.exited)
 				err := c.keep(t.Context(), first, slog.New(slog.DiscardHandler))
-				if e := (*restartError)(nil); !errors.As(err, &e) || !strings.Contains(err.Error(), "/dir/temporal.log") || starts != maxRestarts {
+				if e := (*restartError)(
+					nil,
+				); !errors.As(err, &e) || !strings.Contains(err.Error(), "/dir/temporal.log") ||
+					starts != maxRestarts {
 					t.Errorf("%v after %d starts", err, starts)
 				}
 			})
@@ -112,13 +127,35 @@ func TestDevChecksFirst(t *testing.T) {
 	t.Setenv(databaseVar, "")
 	t.Setenv("OPENAI_API_KEY", "")
 	dir := t.TempDir() + "/dev"
-	if code, out, stderr := command(t, "", "dev", "--dir", dir, "--sandbox", "off", "-m", "openai/gpt-5.2"); code == 0 || out != "" || !strings.Contains(stderr, "OPENAI_API_KEY") {
+	if code, out, stderr := command(
+		t,
+		"",
+		"dev",
+		"--dir",
+		dir,
+		"--sandbox",
+		"off",
+		"-m",
+		"openai/gpt-5.2",
+	); code == 0 || out != "" ||
+		!strings.Contains(stderr, "OPENAI_API_KEY") {
 		t.Errorf("%d, %s, %s", code, out, stderr)
 	}
 	t.Setenv("PATH", "/nowhere")
 	t.Setenv("SETTLE_FLEET_TEMPORAL", "/nowhere/settle-fleet-temporal")
 	t.Setenv("OPENAI_API_KEY", "sk-0123456789abcdefghijkl")
-	if code, out, stderr := command(t, "", "dev", "--dir", dir, "--sandbox", "off", "-m", "openai/gpt-5.2"); code == 0 || out != "" || !strings.Contains(stderr, "SETTLE_FLEET_TEMPORAL") {
+	if code, out, stderr := command(
+		t,
+		"",
+		"dev",
+		"--dir",
+		dir,
+		"--sandbox",
+		"off",
+		"-m",
+		"openai/gpt-5.2",
+	); code == 0 || out != "" ||
+		!strings.Contains(stderr, "SETTLE_FLEET_TEMPORAL") {
 		t.Errorf("%d, %s, %s", code, out, stderr)
 	}
 	if _, err := os.Stat(dir); err == nil {

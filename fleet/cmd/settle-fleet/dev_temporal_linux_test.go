@@ -85,7 +85,17 @@ func TestDevKeepsServers(t *testing.T) {
 			}
 		}
 	}
-	if out := must(t, "", "results", "--wait", "--database", d.database); strings.Count(out, `"outcome":"completed"`) != tasks {
+	if out := must(
+		t,
+		"",
+		"results",
+		"--wait",
+		"--database",
+		d.database,
+	); strings.Count(
+		out,
+		`"outcome":"completed"`,
+	) != tasks {
 		t.Errorf("not all tasks have completed: %s", out)
 	}
 	response, err := http.Get(ui + "/api/v1/cluster-info")

@@ -24,7 +24,8 @@ type confinement struct {
 	dir string // of dev: no task works in a folder that contains it
 }
 
-const devSandboxHelp = "`required` or off: whether tasks run in a sandbox that keeps them from the database; with off, they can do all that you can"
+const devSandboxHelp = "`required` or off: whether tasks run in a sandbox that keeps them from the database; " +
+	"with off, they can do all that you can"
 
 func (c *confinement) define(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.use, "sandbox", config.SandboxRequired, devSandboxHelp)

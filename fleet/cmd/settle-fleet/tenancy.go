@@ -85,7 +85,11 @@ func (y *tenancy) checkDirs() error {
 	y.dirs = dir
 	for at := dir; ; at = filepath.Dir(at) { // a sandbox shows the whole repository of its directory
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return fmt.Errorf("cannot use --tenant-dirs %q: it is in the git repository %q, whose files every tenant could read", y.dirs, at)
+			return fmt.Errorf(
+				"cannot use --tenant-dirs %q: it is in the git repository %q, whose files every tenant could read",
+				y.dirs,
+				at,
+			)
 		}
 		if at == filepath.Dir(at) {
 			return nil
@@ -105,7 +109,9 @@ func (y *tenancy) admit(t fleet.Task) error {
 	case !y.isolated():
 		return y.admitTenant(t)
 	case t.Hands != "":
-		return errors.New("the task names hands, which this worker would start outside of its isolation; leave them out")
+		return errors.New(
+			"the task names hands, which this worker would start outside of its isolation; leave them out",
+		)
 	case y.isolation == isolationHands:
 		return nil
 	case t.Repo != "":
@@ -127,7 +133,8 @@ func (y *tenancy) admitTenant(t fleet.Task) error {
 	}
 	return fmt.Errorf(
 		"the task is of tenant %q, and this worker runs only tasks of %q, because nothing keeps tenants apart on it; "+
-			"run workers with --isolation sandbox or hands, or with --tenant %s, then submit the task again with another input",
+			"run workers with --isolation sandbox or hands, or with --tenant %s, "+
+			"then submit the task again with another input",
 		tenant, served, tenant,
 	)
 }
@@ -136,7 +143,9 @@ func (y *tenancy) admitTenant(t fleet.Task) error {
 // have made some.
 func (y *tenancy) admitDir(t fleet.Task) error {
 	if y.dirs == "" {
-		return errors.New("the task has no repository, and this worker has no directories for tenants: it needs --tenant-dirs")
+		return errors.New(
+			"the task has no repository, and this worker has no directories for tenants: it needs --tenant-dirs",
+		)
 	}
 	if t.Tenant == "." || t.Tenant == ".." || strings.ContainsAny(t.Tenant, `/\`) || t.Tenant == "" {
 		return fmt.Errorf("the tenant %q is not the name of a directory", t.Tenant)
@@ -166,5 +175,8 @@ func checkRemote(repo string) error {
 	} else if scpAddress.MatchString(repo) && !strings.Contains(repo, "://") {
 		return nil
 	}
-	return fmt.Errorf("the repository %q is not on a server (https, http, ssh, git), and this worker keeps tenants apart", repo)
+	return fmt.Errorf(
+		"the repository %q is not on a server (https, http, ssh, git), and this worker keeps tenants apart",
+		repo,
+	)
 }

@@ -41,7 +41,10 @@ func remoteRepository(t *testing.T, name, text string) string {
 		t.Fatal(err)
 	}
 	git := func(args ...string) {
-		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...)
+		cmd := exec.CommandContext(
+			t.Context(),
+			"git",
+			append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %q: %v\n%s", args, err, out)
 		}
@@ -80,14 +83,33 @@ func TestTenantsCannotReadEachOther(t *testing.T) {
 		return modeltest.Reply(modeltest.Call("shell", `{"command":"`+command+`"}`))
 	}
 	model := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(modeltest.Call("shell", `{"command":"cat told"}`)), modeltest.Say("a has it"),
+		modeltest.Reply(modeltest.Call("shell", `{"command":"cat told"}`)),
+		modeltest.Say("a has it"),
 		asB("bash ./intrude.sh"),
-		modeltest.Reply(modeltest.Call("read", `{"path":"../a/told"}`), modeltest.Call("read", `{"path":"`+root+`/a/told"}`), modeltest.Call("read", `{"path":"link/told"}`)),
+		modeltest.Reply(
+			modeltest.Call("read", `{"path":"../a/told"}`),
+			modeltest.Call("read", `{"path":"`+root+`/a/told"}`),
+			modeltest.Call("read", `{"path":"link/told"}`),
+		),
 		modeltest.Say("b has not"),
-		modeltest.Reply(modeltest.Call("shell", `{"command":"cat told"}`)), modeltest.Say("a has it"),
-		asB("bash ./intrude.sh"), modeltest.Say("b has not"),
+		modeltest.Reply(modeltest.Call("shell", `{"command":"cat told"}`)),
+		modeltest.Say("a has it"),
+		asB("bash ./intrude.sh"),
+		modeltest.Say("b has not"),
 	))
-	w := startWorkerProcess(t, "--isolation", "sandbox", "--tenant-dirs", root, "--slots", "1", "-m", "openai/gpt-5.2", "--base-url", model.OpenAI())
+	w := startWorkerProcess(
+		t,
+		"--isolation",
+		"sandbox",
+		"--tenant-dirs",
+		root,
+		"--slots",
+		"1",
+		"-m",
+		"openai/gpt-5.2",
+		"--base-url",
+		model.OpenAI(),
+	)
 	run := func(session string, args ...string) string {
 		must(t, "", append(append([]string{"submit", "--session", session}, args...), "work")...)
 		if _, out, _ := command(t, "", "results", "--wait"); strings.Contains(out, `"outcome":"failed"`) {
@@ -96,14 +118,23 @@ func TestTenantsCannotReadEachOther(t *testing.T) {
 		return strings.Join(outputs(t, os.Getenv(databaseVar), session), "")
 	}
 	for _, of := range []struct{ owner, intruder []string }{
-		{[]string{"--tenant", "a", "-C", filepath.Join(root, "a")}, []string{"--tenant", "b", "-C", filepath.Join(root, "b")}},
-		{[]string{"--tenant", "a", "--repo", remoteRepository(t, "told", told)}, []string{"--tenant", "b", "--repo", remoteRepository(t, "intrude.sh", "ROOT='"+root+"'\n"+intrusion)}},
+		{
+			[]string{"--tenant", "a", "-C", filepath.Join(root, "a")},
+			[]string{"--tenant", "b", "-C", filepath.Join(root, "b")},
+		},
+		{
+			[]string{"--tenant", "a", "--repo", remoteRepository(t, "told", told)},
+			[]string{"--tenant", "b", "--repo", remoteRepository(t, "intrude.sh", "ROOT='"+root+"'\n"+intrusion)},
+		},
 	} {
 		suffix := strings.TrimLeft(of.owner[2], "-")
 		if out := run("a-"+suffix, of.owner...); !strings.Contains(out, told) {
 			t.Errorf("tenant a does not read its own file: %s", out)
 		}
-		if out := run("b-"+suffix, of.intruder...); strings.Contains(out, told) || strings.Contains(out, "REACHED") || !strings.Contains(out, "tried") {
+		if out := run(
+			"b-"+suffix,
+			of.intruder...); strings.Contains(out, told) || strings.Contains(out, "REACHED") ||
+			!strings.Contains(out, "tried") {
 			t.Errorf("tenant b has reached tenant a: %s", out)
 		}
 	}
@@ -134,7 +165,11 @@ func startWorkerProcess(t *testing.T, args ...string) workerProcess {
 	t.Helper()
 	must(t, "", "migrate")
 	w := workerProcess{exec.Command(os.Args[0])}
-	w.cmd.Env = append(os.Environ(), roleVar+"="+roleCommand, argsVar+"="+strings.Join(append([]string{"worker"}, args...), "\t"))
+	w.cmd.Env = append(
+		os.Environ(),
+		roleVar+"="+roleCommand,
+		argsVar+"="+strings.Join(append([]string{"worker"}, args...), "\t"),
+	)
 	w.cmd.Stderr = t.Output()
 	if err := w.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -159,7 +194,8 @@ func TestWorkerServesOneTenant(t *testing.T) {
 	_, out, _ := command(t, "", "results", "--wait")
 	for line := range strings.Lines(out) {
 		mine := strings.Contains(line, `"unit":"mine/1"`)
-		if mine != strings.Contains(line, `"outcome":"completed"`) || mine == strings.Contains(line, `runs only tasks of \"default\"`) {
+		if mine != strings.Contains(line, `"outcome":"completed"`) ||
+			mine == strings.Contains(line, `runs only tasks of \"default\"`) {
 			t.Errorf("%s", line)
 		}
 	}

@@ -42,19 +42,22 @@ func TestAdmit(t *testing.T) {
 		{"a missing directory", boxed, fleet.Task{Tenant: "b", Dir: root + "/b/none"}, "no such file"},
 		{"a name that leads up", boxed, fleet.Task{Tenant: "..", Dir: root}, "not the name of a directory"},
 		{"a name with a slash", boxed, fleet.Task{Tenant: "b/../a", Dir: root + "/a"}, "not the name of a directory"},
-		{"no directories", tenancy{isolation: isolationSandbox}, fleet.Task{Tenant: "b", Dir: root + "/b"}, "--tenant-dirs"},
+		{"none", tenancy{isolation: isolationSandbox}, fleet.Task{Tenant: "b", Dir: root + "/b"}, "--tenant-dirs"},
 		{"a repository", boxed, fleet.Task{Tenant: "b", Repo: "https://example.org/x.git"}, ""},
 		{"a repository by ssh", boxed, fleet.Task{Tenant: "b", Repo: "git@example.org:x.git"}, ""},
 		{"a local repository", boxed, fleet.Task{Tenant: "b", Repo: root + "/a"}, "is not on a server"},
-		{"a local repository's URL", boxed, fleet.Task{Tenant: "b", Repo: "file://" + root + "/a"}, "is not on a server"},
-		{"a URL with a host and a path", boxed, fleet.Task{Tenant: "b", Repo: "file://localhost" + root + "/a"}, "is not on a server"},
+		{"a local URL", boxed, fleet.Task{Tenant: "b", Repo: "file://" + root + "/a"}, "is not on a server"},
+		{"a local host", boxed, fleet.Task{Tenant: "b", Repo: "file://localhost" + root}, "is not on a server"},
 		{"a path with a colon", boxed, fleet.Task{Tenant: "b", Repo: root + "/a:b"}, "is not on a server"},
 		{"another transport", boxed, fleet.Task{Tenant: "b", Repo: "ext::sh -c x"}, "is not on a server"},
 		{"hands of its own", boxed, fleet.Task{Tenant: "b", Hands: "sh"}, "names hands"},
 		{"hands of its own in a container", hands, fleet.Task{Tenant: "b", Hands: "sh"}, "names hands"},
 		{"the worker's hands", hands, fleet.Task{Tenant: "b", Dir: "/work"}, ""},
 	} {
-		if err := c.by.admit(c.task); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+		if err := c.by.admit(
+			c.task,
+		); (err == nil) != (c.says == "") ||
+			err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -80,7 +83,11 @@ func TestTenancyFlags(t *testing.T) {
 		"--isolation sandbox --tenant-dirs " + inside:     "in the git repository",
 		"--isolation sandbox --tenant-dirs " + repository: "in the git repository",
 	} {
-		if code, _, stderr := command(t, "", append([]string{"worker"}, strings.Fields(args)...)...); code != codeUsage || !strings.Contains(stderr, says) {
+		if code, _, stderr := command(
+			t,
+			"",
+			append([]string{"worker"}, strings.Fields(args)...)...); code != codeUsage ||
+			!strings.Contains(stderr, says) {
 			t.Errorf("%s: %d, %s", args, code, stderr)
 		}
 	}

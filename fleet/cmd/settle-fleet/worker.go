@@ -64,7 +64,7 @@ func (f *workerFlags) define(cmd *cobra.Command) {
 		&f.workspaceDir,
 		"workspace-dir",
 		"",
-		"keep the clones of repositories in `DIR`; default: in settle's data directory, or beside it if the sandbox is required",
+		"keep clones of repositories in `DIR`; default: in settle's data directory, or beside it if tasks are confined",
 	)
 	flags.IntVar(
 		&f.workspaceMiB,
