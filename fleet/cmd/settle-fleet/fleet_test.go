@@ -166,7 +166,7 @@ func TestMistakes(t *testing.T) {
 		{args: []string{"submit", "-f", "-"}, stdin: "{\"session\":\"a\",\"prompt\":\"a\"}\n\n{\"session\":\"a\",\"prompt\":\"b\"}", code: codeUsage, says: "lines 1 and 3 have the same id a/1"},
 		{args: []string{"submit", "-f", "-"}, stdin: `{"session":"a/b","prompt":"a"}`, code: codeUsage, says: "slash"},
 		{args: []string{"worker", "--slots", "0", "--database", database}, code: codeFailed, says: "migrate"},
-		{args: []string{"status", "--database", "postgres://user:verysecretpassword@/none?host=/nowhere"}, code: codeFailed, says: "cannot connect to the database"},
+		{args: []string{"status", "--database", "postgres://user:verysecretpassword@/none?host=/nowhere"}, code: codeFailed, says: "cannot reach the database"},
 		{args: []string{"prune"}, code: codeFailed, says: "run settle-fleet migrate"},
 		{args: []string{"prune", "--days", "213503982334601"}, code: codeUsage, says: "--days must be from 1 to"},
 		{args: []string{"dev", "--database", database}, code: codeUsage, says: "leave out --database"},

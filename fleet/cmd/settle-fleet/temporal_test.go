@@ -32,7 +32,7 @@ func TestEngineFlags(t *testing.T) {
 	}{
 		{[]string{"worker", "--engine", "cron"}, codeUsage, "there is no engine"},
 		{[]string{"worker", "--engine", "lease", "--temporal", "localhost:1"}, codeUsage, "--temporal is for"},
-		{[]string{"worker", "--temporal", "127.0.0.1:1"}, codeFailed, "cannot connect to Temporal at \"127.0.0.1:1\""},
+		{[]string{"worker", "--temporal", "127.0.0.1:1"}, codeFailed, "cannot reach Temporal at \"127.0.0.1:1\""},
 	} {
 		if code, _, stderr := command(t, "", c.args...); code != c.code || !strings.Contains(stderr, c.says) {
 			t.Errorf("settle-fleet %v: %d, %s", c.args, code, stderr)
