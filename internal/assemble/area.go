@@ -29,9 +29,15 @@ func (b *sandboxes) area() quarantine.Area {
 			a.Keep = append(a.Keep, own)
 		}
 	}
+	for _, path := range b.userFiles {
+		if inside(b.writable(), path) && !exists(path) {
+			a.Obeyed = append(a.Obeyed, path)
+		}
+	}
 	if around && b.keepsGit() {
 		a.Keep = append(a.Keep, git.Own, git.Common)
-		_, a.Obeyed = b.obeyed(git, around)
+		_, absent := b.obeyed(git, around)
+		a.Obeyed = append(a.Obeyed, absent...)
 	}
 	if around && b.Git == config.GitWrite {
 		a.Look = append(a.Look, git.Own, git.Common)

@@ -68,6 +68,16 @@ func (g *guards) add(guard *quarantine.Guard) {
 	g.list = append(g.list, guard)
 }
 
+// pointers returns the entries .git that lead to a kept repository.
+func (g *guards) pointers() (list []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, guard := range g.list {
+		list = append(list, guard.Pointers()...)
+	}
+	return list
+}
+
 func (g *guards) remove(guard *quarantine.Guard) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -44,7 +44,11 @@ func TestGrantsDoNotFollowLinksThatCommandsMade(t *testing.T) {
 				o.Environ, o.Getenv = env, func(name string) string { return variable(env, name) }
 			}, commands(swap, "cat ~/.ssh/id_rsa ~/secrets/deeper/key; echo x >~/.ssh/new && echo written"))
 			calls := outputs(t, a)
-			if got := calls[0].Content().Output; !strings.Contains(got, "swapped") {
+			got := calls[0].Content().Output
+			if strings.HasPrefix(folder, ".agents") && strings.Contains(got, "Read-only") {
+				return // a protected folder, which no command can exchange
+			}
+			if !strings.Contains(got, "swapped") {
 				t.Fatalf("the exchange: %q", got)
 			}
 			if got := calls[1].Content().Output; strings.Contains(got, "hidden") || strings.Contains(got, "written") {

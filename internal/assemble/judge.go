@@ -43,11 +43,12 @@ func (o Options) judge(permission event.Permission, c *confinement) (func() (set
 			Mode: mode, Rules: slices.Concat(c.skills.rules(), rules), Release: release, Reviewed: o.Reviewed,
 			Dir: o.Dir, Home: o.Getenv("HOME"), Environ: o.Environ, Opaque: !shell.Judgeable(),
 			Confine: proc.Confines() == nil, Sandbox: s.of, StartSandbox: c.servers.of, Exposes: c.exposes(mode),
-			ReadOnlyGit: s.Git != config.GitWrite && s.viewless == nil, GitRisk: c.guards.risk,
+			ReadOnlyGit: s.Git != config.GitWrite && s.viewless == nil, GitRisk: c.guards.risk, Protected: c.obeys(s),
 		}
 		if r := c.remote; r != nil { // this machine cannot read the files there
 			p.Dir, p.Home, p.Environ, p.Opaque, p.Confine, p.Exposes, p.GitRisk = r.machine.Dir, r.machine.Home, nil,
 				true, false, nil, nil
+			p.Protected = nil
 			p.Remote = true
 		}
 		judge, err := policy.New(p)

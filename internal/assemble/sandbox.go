@@ -35,6 +35,9 @@ type sandboxing struct {
 	// configDir is the directory of settle's configuration; "" if it is unknown.
 	configDir string
 	dataDir   string // settle's own; "" for none
+	// userFiles are the files and folders of the user that settle, git and shells obey; nil if
+	// commands run on another machine.
+	userFiles []string
 	// chosen reports that the user configured the sandbox, and not the frontend.
 	chosen bool
 	// byMode lets the modes of a protocol choose the sandbox.
@@ -68,6 +71,9 @@ func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 	}
 	var misplaced error
 	if remote == nil {
+		s.userFiles = slices.Concat(
+			config.UserPlaces(runtime.GOOS, o.Getenv), s.gitConfigs(o.Environ), s.startFiles(),
+		)
 		misplaced = s.place()
 		s.markWritable(misplaced == nil, variable(o.Environ, "XDG_CACHE_HOME"))
 	}
@@ -352,9 +358,8 @@ func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Sandbox, 
 		obeyed, _ := b.obeyed(b.repository(b.dir))
 		protect = append(append(protect, obeyed...), b.repositories.Pointers()...)
 		protect = append(protect, b.keptInside(write)...)
-		slices.Sort(protect)
-		protect = slices.Compact(protect)
 	}
+	protect = withTargets(append(protect, b.ownFiles(write)...), write)
 	return shell.Sandbox{
 		Read: p.Read, Write: p.Write, View: own.viewless == nil, Protect: protect,
 		Pinned: []string{b.dir, tmp, cache}, Network: network,
@@ -388,38 +393,6 @@ func (b *sandboxes) network(requested string) string {
 // keepsGit reports whether whole repositories are read-only. Without an own view of the
 // files, only the files that git obeys are protected, by comparison.
 func (b *sandboxes) keepsGit() bool { return b.Git != config.GitWrite && b.found().viewless == nil }
-
-// protected returns the files in folders that other programs obey later: git, shells,
-// editors, and settle. keepsGit protects the whole repository.
-func protected(folders []string, keepsGit bool) (list []string) {
-	git := []string{".git/hooks", ".git/config", ".git/config.worktree"}
-	if keepsGit {
-		git = []string{".git"}
-	}
-	for _, dir := range folders {
-		names := append([]string{
-			".settle", ".envrc", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".vscode",
-			".idea", ".mcp.json", ".husky",
-		}, git...)
-		if filepath.Base(dir) == ".git" || filepath.Base(filepath.Dir(dir)) == "worktrees" {
-			names = []string{"hooks", "config", "config.worktree", "commondir"}
-		}
-		for _, name := range names {
-			if path := filepath.Join(dir, filepath.FromSlash(name)); exists(path) {
-				list = append(list, path)
-			}
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
-// exists reports whether the path is a file or folder and not a link, which cannot be
-// pinned.
-func exists(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode()&os.ModeSymlink == 0
-}
 
 // paths returns the user's additional paths, absolute.
 func (s *sandboxing) paths(list []string) []string {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -22,6 +23,19 @@ func UserFile(goos string, getenv func(string) string) string {
 		return ""
 	}
 	return filepath.Join(dir, "settle", "config.toml")
+}
+
+// UserPlaces are the files and folders of the user, outside of projects, from which
+// settle takes its configuration, hooks, servers and skills. They need not exist.
+func UserPlaces(goos string, getenv func(string) string) (list []string) {
+	if file := UserFile(goos, getenv); file != "" {
+		list = append(list, filepath.Dir(file))
+	}
+	for _, of := range []struct{ variable, name string }{{"CLAUDE_CONFIG_DIR", ".claude"}, {"CODEX_HOME", ".codex"}} {
+		list = append(list, absolute(getenv(of.variable)), under(getenv, of.name))
+	}
+	list = append(list, under(getenv, ".claude.json"), under(getenv, ".agents"))
+	return slices.DeleteFunc(list, func(path string) bool { return path == "" })
 }
 
 // dataDir is the default data directory.

@@ -91,6 +91,11 @@ func readProtected(root, path string) (map[string]protectedFile, error) {
 	}
 	defer dir.Close()
 	files := map[string]protectedFile{}
+	if info, err := dir.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		target, err := dir.Readlink(path) // the policy protects the target by itself
+		files[filepath.ToSlash(path)] = protectedFile{mode: info.Mode(), target: target}
+		return files, err
+	}
 	err = fs.WalkDir(dir.FS(), filepath.ToSlash(path), func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || len(files) >= maxGuarded {
 			return nil //nolint:nilerr // unreadable files are not protected

@@ -19,6 +19,8 @@ type place struct {
 	inside bool     // inside the working directory
 	shared bool     // a file with several names that not all users can read
 	also   []string // the paths that the same call writes, with links resolved
+	// protected is [Config.Protected]; can be nil.
+	protected func(path string) bool
 }
 
 // path is for programs: short if the place is inside.
@@ -51,6 +53,8 @@ type workspace struct {
 	remote bool
 	// judged, if set, are the places of an earlier decision, which are not resolved again.
 	judged []event.ResolvedPath
+	// protected is [Config.Protected]; can be nil.
+	protected func(path string) bool
 }
 
 func newWorkspace(dir string, remote bool) (workspace, error) {
@@ -98,7 +102,7 @@ func (w workspace) locate(path string) (place, error) {
 func (w workspace) place(at event.ResolvedPath) place {
 	p := place{
 		named: at.Path, shown: disk.Display(w.dir, at.Path), real: at.Real, rel: filepath.ToSlash(at.Real),
-		shared: at.Shared,
+		shared: at.Shared, protected: w.protected,
 	}
 	if virtual(at.Path) {
 		p.rel = filepath.ToSlash(at.Path)

@@ -49,9 +49,28 @@ func (p place) secret() bool { return Secret(p.rel) || Secret(p.named) || Secret
 
 // guarded reports whether a change of the file affects programs that run later without a
 // request, or whether the file is secret.
-func (p place) guarded() bool {
-	rel := "/" + strings.ToLower(p.rel) + "/"
-	return strings.Contains(rel, "/.git/") || strings.Contains(rel, "/.settle/") || p.secret() || p.ofRepository()
+func (p place) guarded() bool { return p.obeyed() || p.secret() || p.ofRepository() }
+
+// ProtectedNames returns the names of files and folders in a project that programs of the
+// user run or obey: shells, editors, managers of git hooks, and agents. The repository is
+// not among them.
+func ProtectedNames() []string {
+	return []string{
+		".settle", ".claude", ".codex", ".agents", ".opencode", ".cursor", ".gemini", ".mcp.json",
+		".envrc", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".zprofile",
+		".vscode", ".idea", ".devcontainer", ".husky",
+	}
+}
+
+// obeyed reports whether programs of the user run or obey the file: it has a protected
+// name, is in such a folder or in a repository, or a configuration or a link leads to it.
+func (p place) obeyed() bool {
+	for _, name := range strings.Split(strings.ToLower(p.rel), "/") {
+		if name == ".git" || slices.Contains(ProtectedNames(), name) {
+			return true
+		}
+	}
+	return p.protected != nil && p.inside && p.protected(p.real)
 }
 
 // repositoryNames are the names in the folder of a repository by which git may run a

@@ -83,7 +83,8 @@ func (p *Policy) look(a settle.Approval) toolCall {
 		c.places = []event.ResolvedPath{}
 	}
 	var err error
-	if c.workspace, err = newWorkspace(p.config.Dir, p.config.Remote); err != nil {
+	c.workspace, err = newWorkspace(p.config.Dir, p.config.Remote)
+	if c.workspace.protected = p.config.Protected; err != nil {
 		c.hide(c.tool, err.Error())
 		return c
 	}
@@ -271,6 +272,8 @@ func pathEffect(kind effects.Kind, p place) effect {
 		e.why, e.sensitive = "it writes "+p.String(), p.guarded() || p.shared
 		if p.ofRepository() {
 			e.why += ", a name by which git recognizes a repository or obeys one"
+		} else if p.obeyed() {
+			e.why += ", which programs outside of the sandbox run or obey"
 		}
 		return e
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"sync"
 	"unsafe"
 
@@ -119,7 +120,11 @@ func confine(p Policy) error {
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(rules), 0, 0); errno != 0 {
 		return fmt.Errorf("cannot enter the Landlock domain: %w", errno)
 	}
-	instructions := filter(kindOf(p))
+	k := kindOf(p)
+	if thread := unix.Gettid(); thread != os.Getpid() { // otherwise the thread becomes the command
+		k.thread = uint32(thread)
+	}
+	instructions := filter(k)
 	program := unix.SockFprog{Len: uint16(len(instructions)), Filter: &instructions[0]}
 	if _, _, errno := unix.Syscall(
 		unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)),

@@ -14,6 +14,9 @@ import (
 type kind struct {
 	writes  bool
 	network Network
+	// thread is the id of the thread that entered the sandbox and starts the commands; 0 for
+	// none.
+	thread uint32
 }
 
 func kindOf(p Policy) kind { return kind{writes: len(p.Write) > 0, network: p.Network} }
@@ -299,6 +302,44 @@ func privileged() []unix.SockFilter {
 	return p
 }
 
+// signals are the system calls that send a signal, or open a process to do so, with the
+// argument that names the thread.
+var signals = []struct {
+	number, thread uint32
+}{
+	{unix.SYS_KILL, 0},
+	{unix.SYS_TKILL, 0},
+	{unix.SYS_TGKILL, 1},
+	{unix.SYS_RT_SIGQUEUEINFO, 0},
+	{unix.SYS_RT_TGSIGQUEUEINFO, 1},
+	{unix.SYS_PIDFD_OPEN, 0},
+}
+
+// unsignaled refuses signals to the thread that entered the sandbox. Its process watches the
+// command and is outside, but Landlock looks at the sandbox of the named thread.
+func unsignaled(thread uint32) (p []unix.SockFilter) {
+	for _, c := range signals {
+		p = append(
+			p, unless(unix.BPF_JEQ, c.number, 4), load(argument+8*c.thread), unless(unix.BPF_JEQ, thread, 1),
+			answer(refuse), answer(allow),
+		)
+	}
+	return p
+}
+
+// deleg is the command of fcntl(2) for leases of folders (Linux 6.19).
+const deleg = 1024 + 16
+
+// unleased refuses the commands of fcntl(2) that delay or watch other processes through a file
+// that is only read: leases, and signals about changes in a folder.
+func unleased() []unix.SockFilter {
+	return []unix.SockFilter{
+		unless(unix.BPF_JEQ, unix.SYS_FCNTL, 6), load(argument + 8),
+		when(unix.F_SETLEASE, 2), when(deleg, 1), unless(unix.BPF_JEQ, unix.F_NOTIFY, 1),
+		answer(refuse), answer(allow),
+	}
+}
+
 func assemble(arch uint32, k kind) []unix.SockFilter {
 	if arch == 0 {
 		return nil
@@ -325,6 +366,10 @@ func assemble(arch uint32, k kind) []unix.SockFilter {
 	p = append(p, unless(unix.BPF_JEQ, unix.SYS_IOCTL, 9), load(argument+8),
 		unless(unix.BPF_JEQ, unix.TIOCSTI, 1), answer(refuse), unless(unix.BPF_JEQ, unix.TIOCLINUX, 1), answer(refuse),
 		mask(0xffffff00), unless(unix.BPF_JEQ, terminals, 1), answer(allow), answer(useless))
+	p = append(p, unleased()...)
+	if k.thread != 0 {
+		p = append(p, unsignaled(k.thread)...)
+	}
 	if k.network != Online {
 		p = append(p, paired()...)
 	}

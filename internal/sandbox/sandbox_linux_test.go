@@ -275,6 +275,8 @@ func attempts() []attempt {
 		{"priority of the parent", func() error { return unix.Setpriority(unix.PRIO_PROCESS, int(parent), 19) }},
 		{"priority of the user", func() error { return unix.Setpriority(unix.PRIO_USER, 0, 19) }},
 		{"processors of the parent", func() error { return unix.SchedSetaffinity(int(parent), &unix.CPUSet{1}) }},
+		{"lease", func() error { return withFile("file", unix.F_SETLEASE, unix.F_RDLCK) }},
+		{"watch of a folder", func() error { return withFile(".", unix.F_NOTIFY, 4) }},
 		{"chmod", func() error { return unix.Chmod("file", 0o600) }},
 		{"fchmodat2", func() error { return unix.Fchmodat(unix.AT_FDCWD, "file", 0o600, unix.AT_SYMLINK_NOFOLLOW) }},
 		{"chown", func() error { return unix.Chown("file", os.Getuid(), os.Getgid()) }},
@@ -316,6 +318,17 @@ func trySystemCalls() {
 		refused := errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOTTY) && a.name == "flags of a file"
 		fmt.Printf("%s: %t %v\n", a.name, refused, err)
 	}
+}
+
+// withFile calls fcntl(2) with a file that is open for reading.
+func withFile(name string, command, argument int) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = unix.FcntlInt(f.Fd(), command, argument)
+	return err
 }
 
 func TestSystemCalls(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -139,6 +140,9 @@ func protect(p Policy) error {
 		attr  uint64
 	}{{pinned, 0}, {p.Protect, unix.MOUNT_ATTR_RDONLY}} {
 		for _, path := range list.paths {
+			if isLink(path) {
+				continue // a link cannot be mounted; its target is in the list
+			}
 			m, err := detach(path)
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
 				continue
@@ -160,6 +164,11 @@ func protect(p Policy) error {
 		}
 	}
 	return nil
+}
+
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 // holds reports whether a folder can be renamed because it is below a writable one, which is

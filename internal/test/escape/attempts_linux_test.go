@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"unsafe"
@@ -382,6 +383,28 @@ func processAttempts() []attempt {
 		}},
 		{name: "kill", try: func(w prey, _ string) error { return unix.Kill(w.Host, 0) }},
 		{name: "tgkill", try: func(w prey, _ string) error { return unix.Tgkill(w.Host, w.Host, 0) }},
+		{name: "a thread of what watches it", try: func(w prey, _ string) error {
+			list, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", w.Host))
+			if err != nil || len(list) == 0 {
+				return fmt.Errorf("it sees no threads: %w", err)
+			}
+			for _, at := range list {
+				thread, err := strconv.Atoi(filepath.Base(at))
+				if err != nil {
+					return err
+				}
+				for _, send := range []func() error{
+					func() error { return unix.Kill(thread, 0) },
+					func() error { return unix.Tgkill(w.Host, thread, 0) },
+					func() error { return number(unix.SYS_TKILL, uintptr(thread), 0) },
+				} {
+					if send() == nil {
+						return nil
+					}
+				}
+			}
+			return errHeld
+		}},
 		{name: "rt_sigqueueinfo", try: func(w prey, _ string) error {
 			info := [32]int32{0, 0, -1}
 			return number(unix.SYS_RT_SIGQUEUEINFO, uintptr(w.Host), 0, uintptr(unsafe.Pointer(&info)))

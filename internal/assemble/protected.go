@@ -1,0 +1,142 @@
+package assemble
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/policy"
+	"github.com/settle-agent/settle/internal/sandbox"
+)
+
+// protected returns the files in folders that other programs obey later: git, shells,
+// editors, and agents. keepsGit protects the whole repository.
+func protected(folders []string, keepsGit bool) (list []string) {
+	git := []string{".git/hooks", ".git/config", ".git/config.worktree"}
+	if keepsGit {
+		git = []string{".git"}
+	}
+	for _, dir := range folders {
+		names := append(policy.ProtectedNames(), git...)
+		if filepath.Base(dir) == ".git" || filepath.Base(filepath.Dir(dir)) == "worktrees" {
+			names = []string{"hooks", "config", "config.worktree", "commondir"}
+		}
+		for _, name := range names {
+			if path := filepath.Join(dir, filepath.FromSlash(name)); exists(path) {
+				list = append(list, path)
+			}
+		}
+	}
+	return list
+}
+
+// exists also reports a link without a target.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// startFiles are the files that shells of the user run.
+func (s sandboxing) startFiles() (list []string) {
+	if s.home == "" {
+		return nil
+	}
+	for _, name := range []string{".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".zprofile"} {
+		list = append(list, filepath.Join(s.home, name))
+	}
+	return list
+}
+
+// ownFiles returns the files and folders of the user's own configuration that are in
+// writable folders: by a variable such as CLAUDE_CONFIG_DIR, or because the working
+// directory has the files to which links of the home directory lead.
+func (s sandboxing) ownFiles(writable []string) (list []string) {
+	for _, path := range withTargets(s.userFiles, writable) {
+		if inside(writable, path) && exists(path) {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+// inside reports whether a path is below one of the folders, without links.
+func inside(folders []string, path string) bool {
+	return slices.ContainsFunc(folders, func(dir string) bool {
+		dir = real(dir)
+		return dir != path && sandbox.Contains(dir, path)
+	})
+}
+
+// Bounds of the search for links in a protected folder.
+const (
+	maxTargets     = 2000
+	maxTargetDepth = 4
+)
+
+// withTargets adds the targets of protected links, and of links in protected folders: a
+// program that obeys a link obeys its target. Targets outside of the writable folders
+// need no protection.
+func withTargets(protect, writable []string) []string {
+	list := slices.Clone(protect)
+	for _, path := range protect {
+		if filepath.Base(path) == ".git" {
+			continue // the guard of repositories judges links in them
+		}
+		for _, link := range links(path) {
+			if target, err := filepath.EvalSymlinks(link); err == nil && inside(writable, target) {
+				list = append(list, target)
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// links returns the links in a folder, nearest first, and the path itself if it is a link
+// or leads through one. What a link to a folder has is obeyed as well.
+func links(path string) (list []string) {
+	top := real(path)
+	if top != path {
+		list = append(list, path)
+	}
+	level, n := []string{top}, 0
+	for depth := 0; depth < maxTargetDepth && len(level) > 0; depth++ {
+		var next []string
+		for _, dir := range level {
+			entries, _ := os.ReadDir(dir) // what cannot be read is obeyed by nobody
+			if n += len(entries); n > maxTargets {
+				return list
+			}
+			for _, entry := range entries {
+				switch at := filepath.Join(dir, entry.Name()); {
+				case entry.Type()&fs.ModeSymlink != 0:
+					list = append(list, at)
+				case entry.IsDir():
+					next = append(next, at)
+				}
+			}
+		}
+		level = next
+	}
+	return list
+}
+
+// obeys returns the test for files that programs outside of the sandbox obey because of
+// the user's configuration or of a link. A file tool that changes one needs the same
+// decision as a change of a protected file.
+func (c *confinement) obeys(s sandboxing) func(path string) bool {
+	b := &sandboxes{sandboxing: s, confinement: c}
+	return func(path string) bool {
+		writable := b.writable()
+		list := append(protected(writable, b.keepsGit()), b.ownFiles(writable)...)
+		if b.Git != config.GitWrite {
+			existing, absent := b.obeyed(b.repository(b.dir))
+			list = slices.Concat(list, existing, absent, c.guards.pointers())
+		}
+		return slices.ContainsFunc(withTargets(list, writable), func(kept string) bool {
+			return sandbox.Contains(real(kept), path)
+		})
+	}
+}

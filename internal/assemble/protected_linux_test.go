@@ -1,0 +1,117 @@
+package assemble
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/tool"
+)
+
+// A program that obeys a link obeys its target: sandboxed commands change neither the
+// target nor, after they have ended, the link. The user's own configuration can be in the
+// working directory as well.
+func TestProtectedFilesBehindLinks(t *testing.T) {
+	if !confines(t) {
+		return
+	}
+	var work string
+	own := []string{"dot/gitconfig", "dot/settle.toml", "claude/settings.json"}
+	links := []string{".envrc", ".vscode/tasks.json", ".husky/_/pre-commit"}
+	evil := "for f in " + strings.Join(append(links, own...), " ") + "; do echo evil > $f; done; echo end"
+	a := inSandbox(t, settle.Ask, "", func(o *Options) {
+		work = o.Dir
+		top := variable(o.Environ, "HOME")
+		o.Environ = append(o.Environ, "CLAUDE_CONFIG_DIR="+filepath.Join(work, "claude"))
+		o.Getenv = func(name string) string { return variable(o.Environ, name) }
+		for _, name := range append([]string{"conf/envrc", "conf/vs/tasks.json", "hk/pre-commit"}, own...) {
+			mustWrite(t, filepath.Join(work, name), "good\n")
+		}
+		for link, target := range map[string]string{
+			filepath.Join(work, ".envrc"): "conf/envrc", filepath.Join(work, ".vscode"): "conf/vs",
+			filepath.Join(work, ".husky/_"): "../hk", filepath.Join(top, ".gitconfig"): filepath.Join(work, "dot/gitconfig"),
+			filepath.Join(top, ".config/settle/config.toml"): filepath.Join(work, "dot/settle.toml"),
+		} {
+			if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			_ = os.Remove(link) // home has some of them
+			if err := os.Symlink(target, link); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}, commands(
+		evil, "rm .vscode; mkdir .vscode; echo evil > .vscode/tasks.json; mv dot d2; mkdir dot; "+evil,
+	))
+	if !slices.Contains(a.Session.Confinement.By, "mounts") {
+		return // a reported gap
+	}
+	for _, call := range outputs(t, a) {
+		if got := call.Content().Output; !strings.Contains(got, "end") {
+			t.Errorf("the command: %q", got)
+		}
+	}
+	for _, name := range append(links, own...) {
+		if got, err := os.ReadFile(filepath.Join(work, name)); err != nil || string(got) != "good\n" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if info, err := os.Lstat(filepath.Join(work, ".vscode")); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link: %v, %v", info, err)
+	}
+}
+
+// What a sandboxed command cannot change, a file tool does not change without a decision
+// about that file: a rule for all edits does not count.
+func TestFileToolsAskAboutProtectedFiles(t *testing.T) {
+	top, work := home(t)
+	env := []string{"HOME=" + top, "PATH=" + os.Getenv("PATH")}
+	mustWrite(t, filepath.Join(work, ".git/config"), "[core]\n\thooksPath = .githooks\n")
+	mustWrite(t, filepath.Join(work, ".githooks/pre-commit"), "")
+	mustWrite(t, filepath.Join(work, "conf/envrc"), "")
+	if err := os.Symlink("conf/envrc", filepath.Join(work, ".envrc")); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{
+		Settings: &config.Resolved{Settings: config.Settings{Rules: []config.Rule{
+			{Tool: "edit", Decision: "allow"}, {Tool: "edit", Pattern: ".husky/allowed", Decision: "allow"},
+		}}},
+		Dir: work, Environ: env, Getenv: func(name string) string { return variable(env, name) },
+		PermissionOptions: PermissionOptions{Release: settle.Allow},
+	}
+	made, err := o.judge(settle.Ask, &confinement{sandbox: sandboxing{dir: work, home: top}, extent: nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge, err := made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]settle.Permission{
+		"main.go": settle.Allow, "docs/agents.md": settle.Allow, ".github/workflows/ci.yml": settle.Allow,
+		".husky/allowed":       settle.Allow,
+		".githooks/pre-commit": settle.Ask, ".githooks/new": settle.Ask, "conf/envrc": settle.Ask,
+		".husky/pre-commit": settle.Ask, ".vscode/tasks.json": settle.Ask, ".mcp.json": settle.Ask, ".bashrc": settle.Ask,
+		".claude/settings.json": settle.Ask, "pkg/.Idea/workspace.xml": settle.Ask, ".codex/config.toml": settle.Ask,
+	} {
+		call := settle.Approval{Tool: tool.Spec{Name: "write"}, Arguments: fmt.Sprintf(`{"path":%q,"content":"x"}`, path)}
+		if got := judge.Judge(call); got.Decision != want {
+			t.Errorf("%s: %+v, want %s", path, got, want)
+		}
+	}
+}
+
+func mustWrite(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
