@@ -34,7 +34,8 @@ func TestProtectedFilesBehindLinks(t *testing.T) {
 		}
 		for link, target := range map[string]string{
 			filepath.Join(work, ".envrc"): "conf/envrc", filepath.Join(work, ".vscode"): "conf/vs",
-			filepath.Join(work, ".husky/_"): "../hk", filepath.Join(top, ".gitconfig"): filepath.Join(work, "dot/gitconfig"),
+			filepath.Join(work, ".husky/_"):                  "../hk",
+			filepath.Join(top, ".gitconfig"):                 filepath.Join(work, "dot/gitconfig"),
 			filepath.Join(top, ".config/settle/config.toml"): filepath.Join(work, "dot/settle.toml"),
 		} {
 			if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
@@ -46,7 +47,7 @@ func TestProtectedFilesBehindLinks(t *testing.T) {
 			}
 		}
 	}, commands(
-		evil, "rm .vscode; mkdir .vscode; echo evil > .vscode/tasks.json; mv dot d2; mkdir dot; "+evil,
+		evil, "rm .vscode; mkdir .vscode; echo evil > .vscode/tasks.json; mv dot d2; mkdir dot; echo end", evil,
 	))
 	if !slices.Contains(a.Session.Confinement.By, "mounts") {
 		return // a reported gap
@@ -96,10 +97,13 @@ func TestFileToolsAskAboutProtectedFiles(t *testing.T) {
 		"main.go": settle.Allow, "docs/agents.md": settle.Allow, ".github/workflows/ci.yml": settle.Allow,
 		".husky/allowed":       settle.Allow,
 		".githooks/pre-commit": settle.Ask, ".githooks/new": settle.Ask, "conf/envrc": settle.Ask,
-		".husky/pre-commit": settle.Ask, ".vscode/tasks.json": settle.Ask, ".mcp.json": settle.Ask, ".bashrc": settle.Ask,
+		".husky/pre-commit": settle.Ask, ".vscode/tasks.json": settle.Ask,
+		".mcp.json": settle.Ask, ".bashrc": settle.Ask,
 		".claude/settings.json": settle.Ask, "pkg/.Idea/workspace.xml": settle.Ask, ".codex/config.toml": settle.Ask,
 	} {
-		call := settle.Approval{Tool: tool.Spec{Name: "write"}, Arguments: fmt.Sprintf(`{"path":%q,"content":"x"}`, path)}
+		call := settle.Approval{
+			Tool: tool.Spec{Name: "write"}, Arguments: fmt.Sprintf(`{"path":%q,"content":"x"}`, path),
+		}
 		if got := judge.Judge(call); got.Decision != want {
 			t.Errorf("%s: %+v, want %s", path, got, want)
 		}
