@@ -29,11 +29,13 @@ func newConfig(s *streams) *cobra.Command {
 }
 
 func newDoctor(s *streams) *cobra.Command {
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check that settle can work here", Args: cobra.NoArgs,
 		Long: `Check that settle can work here: that it can read its configuration, has a key and
 a model, can write and lock its data directory, can start and end commands, and
-finds git. It sends nothing to a model.
+finds git. It sends nothing to a model. The first lines have the verdict and what
+to do; a line for each check follows.
 
 The exit code is 1 if something does not work.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -41,12 +43,13 @@ The exit code is 1 if something does not work.`,
 			if err != nil {
 				return err
 			}
-			m := about.Machine{Environ: s.environ, Getenv: s.getenv, Version: version()}
+			m := about.Machine{JSON: asJSON, Environ: s.environ, Getenv: s.getenv, Version: version()}
 			m.Settings, m.Broken = s.settings(at, given(cmd.Flags()), config.UseProject)
 			return failed(about.Doctor(cmd.Context(), s.stdout, m))
 		},
 	}
 	settingFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object: ok, verdict, do, checks")
 	return cmd
 }
 

@@ -78,7 +78,8 @@ func (f *tuiFlags) open(
 ) error {
 	if !s.person() {
 		return errors.New(
-			"the terminal needs one: standard input, output and error must be a terminal; use \"settle run\" elsewhere",
+			"cannot open the terminal: standard input, output and error must be a terminal; elsewhere, use " +
+				"\"settle run PROMPT\", or \"settle run --resume ID PROMPT\" for an earlier session",
 		)
 	}
 	dir, err := directory(f.dir)

@@ -55,9 +55,9 @@ func (r *Resolved) pick() (Choice, error) {
 	}
 	if len(ready) == 0 {
 		return Choice{}, &ModelError{
-			Message: "no model was named and no provider has a key; set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, " +
-				"or name a model with --model PROVIDER/NAME, for a local server with --base-url",
-			Choices: r.defaultModels(),
+			Message: "no model was named and no provider has a key\n" +
+				"  set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY\n" +
+				"  or use a local server: --model chat/NAME --base-url http://127.0.0.1:11434/v1",
 		}
 	}
 	first := ready[0]

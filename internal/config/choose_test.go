@@ -48,7 +48,7 @@ func TestChoose(t *testing.T) {
 			map[string]string{"model": "chat/x"},
 			`--model: provider "chat" has no address; use --base-url http://HOST/v1`,
 		},
-		{"no key", "", nil, nil, "no model was named and no provider has a key; set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY"},
+		{"no key", "", nil, nil, "no model was named and no provider has a key\n  set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY\n"},
 		{
 			"two keys", "",
 			map[string]string{"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"},

@@ -80,7 +80,8 @@ func unset(key string) string {
 func (r *Resolved) chosenLines() []Line {
 	c, err := r.Choose()
 	if err != nil {
-		return []Line{{"chosen.model", "none: " + err.Error(), r.origin("model")}}
+		what, _, _ := strings.Cut(err.Error(), "\n")
+		return []Line{{"chosen.model", "none: " + what, r.origin("model")}}
 	}
 	from := r.origin("model")
 	if r.Model == "" {

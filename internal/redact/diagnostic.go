@@ -65,6 +65,12 @@ var patterns = sync.OnceValue(func() []pattern {
 	}
 })
 
+// placeholder matches what stands for a secret in an explanation, such as YOUR_API_KEY: a
+// mask there would say that a key was sent.
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:YOUR[A-Z_-]*|(?:[A-Z]+_)*(?:API_KEY|ACCESS_TOKEN)|\$[A-Z_]+)$`)
+})
+
 // random distinguishes a token from a long word.
 func random(value string) bool {
 	return strings.ContainsAny(value, "0123456789") || len(value) >= 32
@@ -79,7 +85,7 @@ func (p pattern) mask(text string) string {
 	done := 0
 	for _, match := range matches {
 		start, end := match[2], match[3]
-		if p.accept != nil && !p.accept(text[start:end]) {
+		if p.accept != nil && !p.accept(text[start:end]) || placeholder().MatchString(text[start:end]) {
 			continue
 		}
 		b.WriteString(text[done:start])

@@ -54,6 +54,10 @@ func TestDiagnostic(t *testing.T) {
 		{"xAI and Groq", "xai-abcdefghijklmnop1234 gsk_abcdefghijklmnop1234", m + " " + m},
 		{"JWT", "eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF2QT4", m},
 
+		{
+			"an explanation stays", "use Bearer auth (i.e. Authorization: Bearer YOUR_KEY) or OPENAI_API_KEY=$KEY",
+			"use Bearer auth (i.e. Authorization: Bearer YOUR_KEY) or OPENAI_API_KEY=$KEY",
+		},
 		{"limits stay", `{"max_tokens": 100, "token": null}`, `{"max_tokens": 100, "token": null}`},
 		{"form of limits stays", "max_tokens=100", "max_tokens=100"},
 		{

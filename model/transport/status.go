@@ -42,7 +42,7 @@ func (e *Endpoint) hint(fault *model.Error, location string) string {
 	case fault.Kind == model.ErrAuth:
 		return e.AuthHint
 	case fault.Kind == model.ErrNotFound:
-		return "check the name of the model and the base URL"
+		return e.notFoundHint(fault)
 	case fault.Status >= 300 && fault.Status < 400:
 		if u, err := url.Parse(location); err == nil && u.Host != "" {
 			return "the server redirects to " + publicURL(
@@ -52,6 +52,30 @@ func (e *Endpoint) hint(fault *model.Error, location string) string {
 		return "check the base URL"
 	}
 	return ""
+}
+
+// notFoundHint says what to check after a 404. A base URL that lacks the version, or has the
+// path of the request, is named with what it should be.
+func (e *Endpoint) notFoundHint(fault *model.Error) string {
+	base := strings.TrimRight(e.BaseURL, "/")
+	for _, path := range []string{"/chat/completions", "/responses", "/messages", "/completions"} {
+		if shorter, ok := strings.CutSuffix(base, path); ok {
+			return "the base URL has the path of a request: use " + redacted(shorter)
+		}
+	}
+	if strings.Contains(strings.ToLower(fault.Message+fault.Code), "model") || strings.Contains(fault.URL, "/v1") {
+		return "check the name of the model and the base URL"
+	}
+	return "the base URL has no version: try " + redacted(base) + "/v1, or check the name of the model"
+}
+
+// redacted is a base URL without its password and query.
+func redacted(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return "it"
+	}
+	return publicURL(u)
 }
 
 // statusKind chooses the kind by the provider's message, then by the status.

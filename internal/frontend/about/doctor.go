@@ -6,22 +6,27 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/listing"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/sandbox"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // Machine is the installation that Doctor checks.
 type Machine struct {
+	// JSON prints one JSON object instead of text.
+	JSON bool
 	// Settings are the settings in force; nil if Broken says why there are none.
 	Settings *config.Resolved
 	Broken   error
@@ -40,43 +45,90 @@ const (
 )
 
 // ErrCheckFailed says that a check failed.
-var ErrCheckFailed = errors.New("a check failed; the lines that begin with \"fail\" say what to fix")
+var ErrCheckFailed = errors.New("a check failed; the first lines say what to do")
 
 // checkTimeout bounds each check.
 const checkTimeout = 5 * time.Second
 
-// doctor writes findings.
-type doctor struct {
-	Machine
-	to     io.Writer
-	failed bool
-	err    error // of writing
+// check is one check with its result.
+type check struct {
+	Finding finding `json:"finding"`
+	Check   string  `json:"check"`
+	Message string  `json:"message"`
 }
 
-// Doctor checks the machine and writes a line for each check. The error is ErrCheckFailed
-// if a check failed.
+// doctor collects the results of checks.
+type doctor struct {
+	Machine
+	checks []check
+	model  string // in force
+}
+
+// examination is what Doctor found: a verdict, what to do about it, and all checks.
+type examination struct {
+	OK      bool    `json:"ok"`
+	Verdict string  `json:"verdict"`
+	Do      string  `json:"do,omitempty"`
+	Checks  []check `json:"checks"`
+}
+
+// Doctor checks the machine. It writes the verdict, the one thing to do, and a line for each
+// check: what failed comes first. The error is ErrCheckFailed if a check failed.
 func Doctor(ctx context.Context, to io.Writer, m Machine) error {
-	d := &doctor{Machine: m, to: to}
+	d := &doctor{Machine: m}
 	d.report(passed, "settle", "%s, %s/%s", m.Version, runtime.GOOS, runtime.GOARCH)
 	d.configuration()
 	d.dataDir(ctx)
 	d.processTracking(ctx)
 	d.confinement(ctx)
 	d.program(ctx, "git", "settle cannot read safe.directory, and trusts no directory of another user", "--version")
-	switch {
-	case d.err != nil:
-		return d.err
-	case d.failed:
+	found := d.verdict()
+	if err := found.write(to, m.JSON); err != nil {
+		return err
+	}
+	if !found.OK {
 		return ErrCheckFailed
 	}
 	return nil
 }
 
 func (d *doctor) report(f finding, what, format string, args ...any) {
-	d.failed = d.failed || f == failed
-	if d.err == nil {
-		_, d.err = fmt.Fprintf(d.to, "%-5s %-15s %s\n", f, what, terminal.Text(fmt.Sprintf(format, args...)))
+	text := terminal.Text(redact.Diagnostic(fmt.Sprintf(format, args...)))
+	d.checks = append(d.checks, check{f, what, text})
+}
+
+// verdict sorts the checks, and says what they come to.
+func (d *doctor) verdict() examination {
+	rank := func(c check) int { return slices.Index([]finding{failed, limited, passed}, c.Finding) }
+	slices.SortStableFunc(d.checks, func(a, b check) int { return rank(a) - rank(b) })
+	found := examination{OK: true, Verdict: "settle works here, with " + d.model, Checks: d.checks}
+	if first := d.checks[0]; first.Finding == failed {
+		found.OK, found.Verdict, found.Do = false, "settle cannot work here yet", first.Message
+		if what, do, ok := strings.Cut(first.Message, "\n"); ok {
+			found.Verdict, found.Do = found.Verdict+": "+what, strings.TrimSpace(do)
+		}
 	}
+	return found
+}
+
+// write writes the examination as text or JSON.
+func (e examination) write(to io.Writer, asJSON bool) error {
+	if asJSON {
+		return listing.JSON(to, []examination{e})
+	}
+	text := e.Verdict + "\n"
+	for line := range strings.Lines(e.Do) {
+		text += "  " + strings.TrimSpace(line) + "\n"
+	}
+	text += "\n"
+	for _, c := range e.Checks {
+		line, _, _ := strings.Cut(c.Message, "\n")
+		text += fmt.Sprintf("%-5s %-15s %s\n", c.Finding, c.Check, line)
+	}
+	if _, err := io.WriteString(to, text); err != nil {
+		return fmt.Errorf("cannot write: %w", err)
+	}
+	return nil
 }
 
 func (d *doctor) configuration() {
@@ -94,21 +146,16 @@ func (d *doctor) configuration() {
 		d.report(limited, "configuration", "%s", ignored)
 	}
 	for _, name := range []string{"openai", "anthropic", "gemini", "chat"} {
-		p := r.Providers[name]
-		if p.KeyEnv == "" {
-			continue
+		if p := r.Providers[name]; p.KeyEnv != "" && d.Getenv(p.KeyEnv) != "" {
+			d.report(passed, "key", "%s is set, for %s at %s", p.KeyEnv, name, p.BaseURL)
 		}
-		if d.Getenv(p.KeyEnv) == "" {
-			d.report(limited, "key", "%s is not set, for %s", p.KeyEnv, name)
-			continue
-		}
-		d.report(passed, "key", "%s is set, for %s at %s", p.KeyEnv, name, p.BaseURL)
 	}
 	choice, err := r.Choose()
 	if err != nil {
 		d.report(failed, "model", "%v", err)
 		return
 	}
+	d.model = choice.String()
 	d.report(passed, "model", "%s/%s", choice.Provider.Name, choice.Model)
 }
 

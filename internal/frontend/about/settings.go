@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
-	"github.com/settle-agent/settle/internal/client/listing"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/terminal"
 )
@@ -17,8 +17,8 @@ func Settings(to io.Writer, r *config.Resolved) error {
 	for _, l := range r.Lines() {
 		rows = append(rows, []string{l.Key, cmp.Or(l.Value, "-"), l.Origin.String()})
 	}
-	if err := listing.Table(to, rows); err != nil {
-		return err
+	if _, err := io.WriteString(to, settingRows(rows)); err != nil {
+		return fmt.Errorf("cannot write: %w", err)
 	}
 	notes := ""
 	for _, path := range r.Files {
@@ -29,4 +29,22 @@ func Settings(to io.Writer, r *config.Resolved) error {
 	}
 	_, err := fmt.Fprint(to, terminal.Text(notes))
 	return err
+}
+
+// maxValueColumn is the widest column of values. A longer value moves only its own origin.
+const maxValueColumn = 40
+
+// settingRows writes a row for each setting: its name, its value and its origin.
+func settingRows(rows [][]string) string {
+	name, value := 0, 0
+	for _, row := range rows {
+		name = max(name, terminal.TextWidth(row[0]))
+		value = max(value, min(terminal.TextWidth(row[1]), maxValueColumn))
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		line := fmt.Sprintf("%-*s  %-*s  %s", name, row[0], value, terminal.OneLine(row[1]), row[2])
+		b.WriteString(strings.TrimRight(terminal.Text(line), " ") + "\n")
+	}
+	return b.String()
 }

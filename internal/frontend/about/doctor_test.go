@@ -1,0 +1,46 @@
+package about
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+)
+
+// The verdict and the one thing to do come first, then the checks, failures first.
+func TestDoctorBeginsWithVerdict(t *testing.T) {
+	d := &doctor{}
+	d.report(passed, "settle", "v1")
+	d.report(limited, "git", "not found")
+	d.report(failed, "model", "no model was named\n  set A_KEY\n  or start a server")
+	var text, raw strings.Builder
+	if err := errors.Join(d.verdict().write(&text, false), d.verdict().write(&raw, true)); err != nil {
+		t.Fatal(err)
+	}
+	want := `settle cannot work here yet: no model was named
+  set A_KEY
+  or start a server
+
+fail  model           no model was named
+note  git             not found
+ok    settle          v1
+`
+	if text.String() != want {
+		t.Errorf("got %q", text.String())
+	}
+	var got examination
+	if err := json.Unmarshal([]byte(raw.String()), &got); err != nil || got.OK || len(got.Checks) != 3 || got.Do == "" {
+		t.Errorf("%v: %s", err, raw.String())
+	}
+}
+
+// A long value of a setting does not widen the rows of the others.
+func TestSettingRowsAreNarrow(t *testing.T) {
+	long := strings.Repeat("x", 200)
+	got := settingRows([][]string{{"a", "1", "default"}, {"long", long, "file"}, {"b", "2", "default"}})
+	for line := range strings.Lines(got) {
+		if !strings.Contains(line, long) && len(line) > 70 {
+			t.Errorf("a row of %d columns: %q", len(line), line)
+		}
+	}
+}
