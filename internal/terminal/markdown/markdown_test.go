@@ -48,6 +48,33 @@ def f(): # comment
 ---
 end`
 
+// Task lists show boxes, struck text is struck, and a diff has the colors of its signs.
+func TestTasksStrikethroughAndDiff(t *testing.T) {
+	const text = "- [x] *done*\n- [X] too\n  1. [ ] open `code`\n- [] none\n- [x]none\n- plain ~~gone~~\n\n" +
+		"```diff\n-old\n+new\n```\n"
+	want := "☑ done\n☑ too\n  1. ☐ open code\n• [] none\n• [x]none\n• plain gone\n\n-old\n+new"
+	if diff := cmp.Diff(want, strings.Join(trimmed(rows(text, 60)), "\n")); diff != "" {
+		t.Error(diff)
+	}
+	styles := map[string]terminal.Style{}
+	var s markdown.Splitter
+	for _, b := range append(s.Write(text), s.Close()...) {
+		for _, row := range markdown.NewRenderer().Rows(b, 60) {
+			for _, span := range row {
+				styles[span.Text] = span.Style
+			}
+		}
+	}
+	for text, want := range map[string]terminal.Style{
+		"gone": {Attr: terminal.Strike}, "-old": {Color: terminal.Red}, "+new": {Color: terminal.Green},
+		"done": {Attr: terminal.Italic},
+	} {
+		if styles[text] != want {
+			t.Errorf("%q has the style %+v, not %+v", text, styles[text], want)
+		}
+	}
+}
+
 func rows(text string, width int) (out []string) {
 	var s markdown.Splitter
 	r := markdown.NewRenderer()
@@ -77,8 +104,8 @@ Some text with bold, code and a link
 
 3. three
 
-• [x] done
-• [ ] open
+☑ done
+☐ open
 
 │ quoted
 

@@ -69,6 +69,7 @@ type page struct {
 	width  int
 	rows   []terminal.Line
 	indent terminal.Indent // of the next rows
+	skip   int             // characters of the next text that the mark of its list item shows
 }
 
 // faint is the style of added marks.
@@ -134,6 +135,9 @@ func (p *page) list(n *ast.List) {
 			mark = fmt.Sprintf("%d%c ", number, n.Marker)
 			number++
 		}
+		if box := taskBox(c, p.source); box != "" {
+			mark, p.skip = strings.TrimPrefix(mark, "• ")+box, taskMark
+		}
 		rest := terminal.Plain(strings.Repeat(" ", terminal.TextWidth(mark)), terminal.Style{})
 		p.within(terminal.Plain(mark, faint()), rest, func() {
 			if c.FirstChild() == nil {
@@ -142,6 +146,41 @@ func (p *page) list(n *ast.List) {
 			p.blocks(c, !n.IsTight)
 		})
 	}
+}
+
+// taskMark is the length of "[x] ".
+const taskMark = 4
+
+// taskBox is the mark of a list item that is a task: done, or not; empty for other items.
+func taskBox(item ast.Node, source []byte) string {
+	first := item.FirstChild()
+	if first == nil || first.Type() != ast.TypeBlock || first.Lines() == nil || first.Lines().Len() == 0 {
+		return ""
+	}
+	if kind := first.Kind(); kind != ast.KindParagraph && kind != ast.KindTextBlock {
+		return ""
+	}
+	line := first.Lines().At(0)
+	switch text := string(line.Value(source)); {
+	case strings.HasPrefix(text, "[ ] "):
+		return "☐ "
+	case strings.HasPrefix(text, "[x] "), strings.HasPrefix(text, "[X] "):
+		return "☑ "
+	}
+	return ""
+}
+
+// dropped is a line without its first characters.
+func dropped(line terminal.Line, n int) (rest terminal.Line) {
+	for _, span := range line {
+		runes := []rune(span.Text)
+		cut := min(n, len(runes))
+		n -= cut
+		if span.Text = string(runes[cut:]); span.Text != "" {
+			rest = append(rest, span)
+		}
+	}
+	return rest
 }
 
 func (p *page) code(lines *text.Segments, language string) {
@@ -163,6 +202,9 @@ func (p *page) put(line terminal.Line) {
 
 func (p *page) lines(lines []terminal.Line) {
 	for _, line := range lines {
+		if p.skip > 0 {
+			line, p.skip = dropped(line, p.skip), 0
+		}
 		p.rows = append(p.rows, terminal.Wrap(line, p.width, p.indent)...)
 		p.indent.First = p.indent.Rest
 	}

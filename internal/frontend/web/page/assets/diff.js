@@ -1,6 +1,12 @@
 // Unified diffs, read into lines: {kind, text, old, new}.
 
-/** kind is add, del, keep, hunk or head. Numbers are those of the files' lines. */
+/** The kind of a line by its sign alone. */
+const signs = { "+": "add", "-": "del", " ": "keep" };
+
+/**
+ * kind is add, del, keep, hunk or head. Numbers are those of the files' lines. Lines
+ * outside of a hunk, which models write, have the kind of their sign and no number.
+ */
 export function diffLines(text) {
   const out = [];
   let a = 0, b = 0, leftA = 0, leftB = 0;
@@ -15,7 +21,8 @@ export function diffLines(text) {
         leftA = Number(hunk[2] ?? 1);
         leftB = Number(hunk[4] ?? 1);
         out.push({ kind: "hunk", text: line });
-      } else out.push({ kind: "head", text: line });
+      } else if (signs[line[0]] && !/^(?:--- |\+\+\+ )/.test(line)) out.push({ kind: signs[line[0]], text: line.slice(1) });
+      else out.push({ kind: "head", text: line });
     } else if (line.startsWith("+")) {
       out.push({ kind: "add", text: line.slice(1), new: b++ });
       leftB--;

@@ -185,7 +185,15 @@ function list(lines, depth) {
     if (fence) { if (closes(text, fence)) fence = ""; } else fence = FENCE.exec(text)?.[1] ?? "";
     item.push(text);
   });
-  return { t: first.ordered ? "ol" : "ul", start: first.start, loose, c: items.map((i) => blocks(i, depth + 1)) };
+  return { t: first.ordered ? "ol" : "ul", start: first.start, loose, c: items.map((i) => listItem(i, depth + 1)) };
+}
+
+/** The blocks of an item of a list; `task` is "done" or "open" if the item is a task. */
+function listItem(lines, depth) {
+  const box = /^\[([ xX])\] +(?=\S)/.exec(lines[0]);
+  if (!box) return blocks(lines, depth);
+  const item = blocks([lines[0].slice(box[0].length), ...lines.slice(1)], depth);
+  return Object.assign(item, { task: box[1] === " " ? "open" : "done" });
 }
 
 function cells(line) {

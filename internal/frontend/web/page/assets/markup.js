@@ -50,7 +50,8 @@ function listElement(b) {
   const item = (blocks) => {
     const tight = !b.loose && blocks[0]?.t === "p";
     const rest = (tight ? blocks.slice(1) : blocks).map(blockElement);
-    return h("li", null, tight ? inlineNodes(blocks[0].c) : null, rest);
+    const box = blocks.task && h("span", { class: "box", role: "img", "aria-label": blocks.task }, blocks.task === "done" ? "\u2611 " : "\u2610 ");
+    return h("li", { class: blocks.task && "task" }, box, tight ? inlineNodes(blocks[0].c) : null, rest);
   };
   return h(b.t, { start: b.t === "ol" && b.start !== 1 ? String(b.start) : undefined }, b.c.map(item));
 }

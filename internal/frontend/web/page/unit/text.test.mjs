@@ -55,6 +55,20 @@ const markdown = {
 
 for (const [text, want] of Object.entries(markdown)) test(`Markdown ${JSON.stringify(text)}`, () => assert.equal(show(parse(text)), want));
 
+test("task lists know what is done", () => {
+  const [list] = parse("- [x] a **b**\n- [ ] c\n- [x]d\n- e\n  1. [X] f");
+  assert.deepEqual(list.c.map((i) => i.task), ["done", "open", undefined, undefined]);
+  assert.equal(show(list), "<ul><li><p>a <strong>b</strong></p></li><li><p>c</p></li><li><p>[x]d</p></li><li><p>e</p><ol><li><p>f</p></li></ol></li></ul>");
+  assert.equal(list.c[3][1].c[0].task, "done");
+});
+
+test("a diff without hunks, or with wrong counts, has the kinds of its signs", () => {
+  const kinds = (text) => diffLines(text).map((l) => l.kind).join(" ");
+  assert.equal(kinds("-old\n+new\n same\n"), "del add keep");
+  assert.equal(kinds("--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n+more\n same\n"), "head head hunk del add add keep");
+  assert.deepEqual(diffLines("+new\n"), [{ kind: "add", text: "new" }]);
+});
+
 test("only web addresses are linked", () => {
   for (const bad of ["javascript:alert(1)", "JaVaScRiPt:alert(1)", " https://x", "java\nscript:x", "data:text/html,x", "vbscript:x", "//x.org", "/x", "https:", "http://", "blob:https://x", `https://x/${"a".repeat(3000)}`]) {
     assert.equal(webAddress(bad), "", bad);
