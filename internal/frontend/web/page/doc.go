@@ -23,6 +23,7 @@
 //	api.js          requests of the HTTP API; token.js: the token of the tab; signin.js: its form
 //	rows.js         which rows a transcript has; transcript.js: which rows have elements, scrolling
 //	row.js          prompts, failed attempts, endings of turns; item.js: messages, reasoning, calls
+//	guard.js        a view that cannot be drawn: its raw text instead
 //	markdown.js     Markdown to a tree; markup.js: the tree to elements
 //	highlight.js    colors of code, by the table in languages.js; diff.js: changes of files
 //	timeline.js     the picture of a turn; timing.js: its spans
