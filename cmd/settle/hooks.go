@@ -24,11 +24,7 @@ States: ok, untrusted, broken (settle cannot run it; a gate denies).
 Exit codes: 0 listed, 1 cannot record the trust, 2 wrong usage or configuration.`
 
 // hooksFlags are the flags of hooks.
-type hooksFlags struct {
-	place  placeFlags
-	trust  bool
-	asJSON bool
-}
+type hooksFlags struct{ trustFlags }
 
 func newHooks(s *streams) *cobra.Command {
 	var f hooksFlags
@@ -38,24 +34,14 @@ func newHooks(s *streams) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) },
 	}
-	cmd.Flags().BoolVar(&f.trust, "trust", false, "trust the project's own hooks as they are now")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object per line")
-	f.place.define(cmd.Flags())
+	f.define(cmd.Flags(), "trust the project's own hooks as they are now")
 	return cmd
 }
 
 func (f *hooksFlags) run(cmd *cobra.Command, s *streams) error {
-	dir, r, err := f.place.settings(s, cmd.Flags())
+	dir, r, err := f.settings(s, cmd.Flags(), s.trustHooks)
 	if err != nil {
 		return err
-	}
-	if f.trust {
-		if r, err = f.record(cmd, s, r); err != nil {
-			return err
-		}
-	}
-	for _, note := range r.Notes {
-		s.say(fmt.Errorf("note: %s", note))
 	}
 	list := assemble.Options{Settings: r, Dir: dir}.ConfiguredHooks()
 	mask := redact.New(r.Secrets()...)
@@ -70,11 +56,10 @@ func (f *hooksFlags) run(cmd *cobra.Command, s *streams) error {
 	return nil
 }
 
-// record trusts the project's hooks, prints them, and returns the settings that are in
-// force afterwards.
-func (f *hooksFlags) record(cmd *cobra.Command, s *streams, r *config.Resolved) (*config.Resolved, error) {
+// trustHooks trusts the project's hooks, and prints them.
+func (s *streams) trustHooks(r *config.Resolved) error {
 	if len(r.ProjectHooks) == 0 {
-		return nil, &config.Error{
+		return &config.Error{
 			Where:   "--trust",
 			Message: "there are no hooks of a project here that settle could run",
 		}
@@ -85,9 +70,5 @@ func (f *hooksFlags) record(cmd *cobra.Command, s *streams, r *config.Resolved) 
 			s.say(fmt.Errorf("trusted: %s: %s: %s", file.Path, h.Event, mask.Diagnostic(h.Line())))
 		}
 	}
-	if err := assemble.TrustHooks(r); err != nil {
-		return nil, failed(err)
-	}
-	_, r, err := f.place.settings(s, cmd.Flags())
-	return r, err
+	return failed(assemble.TrustHooks(r))
 }

@@ -35,10 +35,9 @@ configuration.`
 
 // mcpServersFlags are the flags of mcp-servers.
 type mcpServersFlags struct {
-	place  placeFlags
-	test   bool
-	trust  bool
-	asJSON bool
+	trustFlags
+
+	test bool
 }
 
 func newMCPServers(s *streams) *cobra.Command {
@@ -51,25 +50,15 @@ func newMCPServers(s *streams) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, s, args) },
 	}
 	cmd.Flags().BoolVar(&f.test, "test", false, "start each server and ask it for its tools")
-	cmd.Flags().BoolVar(&f.trust, "trust", false, "trust the present content of the project's .mcp.json")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object per line")
-	f.place.define(cmd.Flags())
+	f.define(cmd.Flags(), "trust the present content of the project's .mcp.json")
 	cmd.AddCommand(newLogin(s), newLogout(s))
 	return cmd
 }
 
 func (f *mcpServersFlags) run(cmd *cobra.Command, s *streams, names []string) error {
-	dir, r, err := f.place.settings(s, cmd.Flags())
+	dir, r, err := f.settings(s, cmd.Flags(), s.trustServers)
 	if err != nil {
 		return err
-	}
-	if f.trust {
-		if r, err = f.record(cmd, s, r); err != nil {
-			return err
-		}
-	}
-	for _, note := range r.Notes {
-		s.say(fmt.Errorf("note: %s", note))
 	}
 	o := s.options(r, dir)
 	list, err := serversNamed(o.ConfiguredServers(), names)
@@ -103,11 +92,10 @@ func (f *mcpServersFlags) run(cmd *cobra.Command, s *streams, names []string) er
 	return nil
 }
 
-// record trusts the project's servers, prints them, and returns the settings that are
-// in force afterwards.
-func (f *mcpServersFlags) record(cmd *cobra.Command, s *streams, r *config.Resolved) (*config.Resolved, error) {
+// trustServers trusts the project's servers, and prints them.
+func (s *streams) trustServers(r *config.Resolved) error {
 	if len(r.ProjectServers) == 0 {
-		return nil, &config.Error{Where: "--trust", Message: "there is no .mcp.json here that settle could use"}
+		return &config.Error{Where: "--trust", Message: "there is no .mcp.json here that settle could use"}
 	}
 	mask := redact.New(r.Secrets()...)
 	for _, file := range r.ProjectServers {
@@ -123,11 +111,7 @@ func (f *mcpServersFlags) record(cmd *cobra.Command, s *streams, r *config.Resol
 			s.say(fmt.Errorf("trusted: %s: %s: %s", file.Path, server.Name, mask.Diagnostic(of.Where()+more)))
 		}
 	}
-	if err := assemble.TrustServers(r); err != nil {
-		return nil, failed(err)
-	}
-	_, r, err := f.place.settings(s, cmd.Flags())
-	return r, err
+	return failed(assemble.TrustServers(r))
 }
 
 // serversNamed returns the servers with the names; all servers if there are no names.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/pflag"
 
 	"github.com/settle-agent/settle/internal/assemble"
@@ -59,4 +61,37 @@ func (f *placeFlags) settings(s *streams, flags *pflag.FlagSet) (string, *config
 	}
 	r, err := s.settings(dir, given(flags), f.project.project())
 	return dir, r, err
+}
+
+// trustFlags are the flags of commands that list what a project configures, and can trust it.
+type trustFlags struct {
+	place  placeFlags
+	trust  bool
+	asJSON bool
+}
+
+func (f *trustFlags) define(flags *pflag.FlagSet, trust string) {
+	flags.BoolVar(&f.trust, "trust", false, trust)
+	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object per line")
+	f.place.define(flags)
+}
+
+// settings returns the directory and the settings in force there, and prints their notes.
+// With --trust, record trusts the project's part of the settings first.
+func (f *trustFlags) settings(
+	s *streams, flags *pflag.FlagSet, record func(*config.Resolved) error,
+) (string, *config.Resolved, error) {
+	dir, r, err := f.place.settings(s, flags)
+	if err == nil && f.trust {
+		if err = record(r); err == nil {
+			dir, r, err = f.place.settings(s, flags)
+		}
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	for _, note := range r.Notes {
+		s.say(fmt.Errorf("note: %s", note))
+	}
+	return dir, r, nil
 }
