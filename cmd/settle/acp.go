@@ -2,13 +2,11 @@ package main
 
 import (
 	"log/slog"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
-	"github.com/settle-agent/settle/internal/client/rpc"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/acp"
 	"github.com/settle-agent/settle/internal/redact"
@@ -71,17 +69,9 @@ func (f *acpFlags) serve(cmd *cobra.Command, s *streams) error {
 	if err != nil {
 		return err
 	}
-	return failed(acp.Serve(cmd.Context(), rpc.Options{
-		In:       s.stdin,
-		Out:      s.stdout,
-		Sessions: in.hosts,
-		Dir:      dir,
-		Version:  version(),
-		Stops:    in.stops,
-		Say:      s.say,
-		Logger:   clientLog(resolved),
-		Exit:     os.Exit,
-	}))
+	served := in.rpc(s, dir)
+	served.Logger = clientLog(resolved)
+	return failed(acp.Serve(cmd.Context(), served))
 }
 
 // clientLog returns the log of clients' protocol errors.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -10,7 +9,6 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
-	"github.com/settle-agent/settle/internal/client/rpc"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/compat/appserver"
 	"github.com/settle-agent/settle/internal/frontend/compat/codex"
@@ -113,16 +111,7 @@ func (f *appServerFlags) serve(cmd *cobra.Command, s *streams) error {
 		return err
 	}
 	stop, err := appserver.Serve(cmd.Context(), appserver.Options{
-		Options: rpc.Options{
-			In:       s.stdin,
-			Out:      s.stdout,
-			Sessions: in.hosts,
-			Dir:      dir,
-			Version:  version(),
-			Stops:    in.stops,
-			Say:      s.say,
-			Exit:     os.Exit,
-		},
+		Options:  in.rpc(s, dir),
 		DataDir:  data,
 		Sandbox:  spec.Sandbox,
 		Approval: codex.Approval(spec.Approval),

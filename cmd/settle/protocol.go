@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"os/signal"
 	"syscall"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/attach"
+	"github.com/settle-agent/settle/internal/client/rpc"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
 
@@ -82,6 +84,14 @@ func (s *streams) inFamily(face string) *streams {
 		c.family = config.WireAnthropic
 	}
 	return &c
+}
+
+// rpc returns the options of a server of JSON-RPC at the standard streams.
+func (in *protocolServer) rpc(s *streams, dir string) rpc.Options {
+	return rpc.Options{
+		In: s.stdin, Out: s.stdout, Sessions: in.hosts, Dir: dir, Version: version(), Stops: in.stops,
+		Say: s.say, Exit: os.Exit,
+	}
 }
 
 func (in *protocolServer) release() {
