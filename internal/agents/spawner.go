@@ -73,12 +73,16 @@ type Wait func() (cause *event.Cause, held event.Reason)
 type Spawner struct {
 	config Config
 
-	mu       sync.Mutex // guards children
+	mu       sync.Mutex // guards the fields below
 	children map[string]*child
+	starting int           // number of calls of Spawn whose child may be in the log, and not in children
+	started  chan struct{} // closed and replaced when starting decreases
 }
 
 // NewSpawner returns a Spawner without running child agents.
-func NewSpawner(c Config) *Spawner { return &Spawner{config: c, children: map[string]*child{}} }
+func NewSpawner(c Config) *Spawner {
+	return &Spawner{config: c, children: map[string]*child{}, started: make(chan struct{})}
+}
 
 // Spawn implements [task.Spawner].
 func (s *Spawner) Spawn(ctx context.Context, o task.Order) (task.Child, error) {
@@ -92,6 +96,7 @@ func (s *Spawner) Spawn(ctx context.Context, o task.Order) (task.Child, error) {
 			return nil, err
 		}
 	}
+	defer s.begin()()
 	recorded, err := s.config.Record.ChildStarted(ctx, session.ChildCall{Item: o.Call, Background: o.Background}, start)
 	if err != nil {
 		return nil, err
@@ -117,6 +122,38 @@ func (s *Spawner) Spawn(ctx context.Context, o task.Order) (task.Child, error) {
 		c.run(life, prepared)
 	})()
 	return c, nil
+}
+
+// begin announces a child that can be in the log before it is in children. The returned
+// function is called when it is in both or in neither.
+func (s *Spawner) begin() (end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.starting++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.starting--
+		close(s.started)
+		s.started = make(chan struct{})
+	}
+}
+
+// find returns a child, or nil. It waits for children that are starting.
+func (s *Spawner) find(ctx context.Context, id string) *child {
+	for {
+		s.mu.Lock()
+		c, starting, started := s.children[id], s.starting, s.started
+		s.mu.Unlock()
+		if c != nil || starting == 0 {
+			return c
+		}
+		select {
+		case <-started: // the parent's log bounds the start
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // planWorktree returns the worktree of a child that starts.
@@ -152,9 +189,7 @@ func (s *Spawner) Children() []task.Child {
 // started, it yields no events.
 func (s *Spawner) Events(ctx context.Context, id string) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
-		s.mu.Lock()
-		c := s.children[id]
-		s.mu.Unlock()
+		c := s.find(ctx, id)
 		if c == nil {
 			return
 		}
