@@ -10,7 +10,8 @@
 //	       reconnect.go    handshake.go    serve.go, command.go
 //
 // message_link.go delivers each message exactly once over changing streams, in the format
-// of frame.go and message.go; spool.go keeps output that waits. [Listener] (listener.go)
+// of frame.go and message.go; spool.go keeps output that waits. serve.go
+// sets the bounds: the lease, and how much output waits. [Listener] (listener.go)
 // finds the executor of a session by its socket, and takeover.go moves its commands to the
 // next host. The lease is decided here (serve.go); whether a call runs at all is decided in
 // internal/policy and internal/turn.

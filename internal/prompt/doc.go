@@ -11,7 +11,7 @@
 // and reads them only within a repository whose owner is trusted. It runs no program, also
 // not git.
 //
-// Read prompt.go first. imports.go follows @path imports, nested.go finds the instructions
+// Read prompt.go first. project.go names and reads the files of instructions, imports.go follows @path imports, nested.go finds the instructions
 // of folders that calls work in. Package assemble decides which files are read; package
 // repo decides whose files are trusted.
 package prompt

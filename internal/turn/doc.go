@@ -16,9 +16,11 @@
 // turn, watchdog.go the stall bounds, retry.go the retry budget, repeats.go the guard against
 // repeated calls, completion.go the end of a turn, meter.go the sums of tokens and cost,
 // failure.go errors as the log keeps them, compact.go and summary.go compaction and the request
-// for its summary.
+// for its summary. hooks.go decides what the verdicts of hooks change, limits.go when a limit
+// ends the turn.
 //
-// The timeouts of a stream and the classes of faults come from package model; when to retry
+// The timeouts of a stream come from internal/config (watchdog.go there), the classes of
+// faults from package model; when to retry
 // and how long to wait is decided here, in retry.go. The wait that a provider asks of all
 // sessions with its key is in model.Limiter. Which calls may run is decided in
 // internal/policy; this package only asks the Approver.

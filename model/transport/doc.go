@@ -10,6 +10,10 @@
 // host, which would receive the key. A whole request has no timeout; the turn's watchdog
 // cancels the context. The package does not read the environment.
 //
+// detail.go classifies the words of an error, in an answer and in the middle of a stream;
+// status.go looks at the status when the words say nothing. Package history reads the
+// numbers in the words of a request that was too long.
+//
 // sse.go reads server-sent events as the HTML standard defines them
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html); comments are reported
 // too, since servers use them as keep-alives. retryafter.go reads the delay that a server

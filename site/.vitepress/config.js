@@ -66,6 +66,7 @@ const sidebar = [
       page("OpenTelemetry", "/docs/reference/opentelemetry"),
       page("Scenarios", "/docs/reference/scenarios"),
       page("Executor protocol", "/docs/reference/executor-protocol"),
+      page("Proof tables", "/docs/reference/proof"),
       page("Glossary", "/docs/reference/glossary"),
     ],
   },

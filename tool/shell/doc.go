@@ -14,7 +14,8 @@
 // memory: beginning and end for the model, the whole in a file up to a limit.
 //
 // Read shell.go (a call) first, then jobs.go (the session's processes) and job_tool.go.
-// capture.go stores output, config.go has the settings. Package policy decides whether a
+// capture.go stores output, progress.go bounds what is passed on while a command runs,
+// environment.go makes the command's variables, config.go has the settings. Package policy decides whether a
 // command runs and in which sandbox; package executor runs it; package proc ends its
 // processes.
 package shell

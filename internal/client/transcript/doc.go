@@ -18,5 +18,6 @@
 // redraw receives each item when it is committed ([Final]).
 //
 // The package derives nothing that event.Fold derives, and knows no protocol. Package
-// toolview describes tool calls: see [Change.Call].
+// toolview describes tool calls: see [Change.Call]. spent.go writes tokens and cost for all
+// frontends; package event adds them up.
 package transcript

@@ -1,5 +1,6 @@
 // Package about reports on the installation without running a turn: the settings in force
 // with their origins (settings.go), checks of this machine (doctor.go), MCP servers,
-// models, skills, hooks, and newer releases (update.go). Package config decides which
+// models, skills, hooks, and newer releases (update.go;
+// installed.go finds out how settle was installed, upgrade.go replaces the program). Package config decides which
 // setting is in force; this package only prints it.
 package about

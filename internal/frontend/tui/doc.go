@@ -13,7 +13,7 @@
 // Start with ui.go, whose loop owns all state. Its parts have a file each: display.go
 // (frames), view.go (the open session), input.go (editor and completion), questions.go,
 // interrupt.go, notify.go, exit.go. printout.go and entry.go make entries of changes,
-// live.go the live region, keys.go reads keys, command.go runs slash commands. plain.go is
+// live.go the live region, status.go the status row, complete.go completion; keys.go reads keys, command.go runs slash commands. plain.go is
 // the frontend for screen readers.
 //
 // Events, keys, signals and answers reach the loop as functions that it calls. A second

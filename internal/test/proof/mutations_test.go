@@ -8,7 +8,7 @@ import (
 )
 
 // mutation breaks one clause of the contract on purpose, and says which test
-// must notice. docs/proof.md lists them; `make break` tries them all.
+// must notice. docs/reference/proof.md lists them; `make break` tries them all.
 type mutation struct {
 	clause   string
 	file     string // below the module's root
@@ -98,7 +98,7 @@ func mutations() []mutation {
 
 // A mutation that cannot be made any more proves nothing.
 func TestMutationsCanBeMade(t *testing.T) {
-	told, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "proof.md"))
+	told, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "proof.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestMutationsCanBeMade(t *testing.T) {
 			}
 		}
 		if !strings.Contains(string(told), "| "+m.clause+" | `"+m.file+"` |") {
-			t.Errorf("docs/proof.md does not tell of %s in %s", m.clause, m.file)
+			t.Errorf("docs/reference/proof.md does not tell of %s in %s", m.clause, m.file)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Script is a whole session. [Parse] reads it from the turn language, which
-// docs/proof.md describes, and String writes it.
+// docs/reference/proof.md describes, and String writes it.
 type Script struct {
 	// Wire is what the model speaks; "" means messages.
 	Wire Wire
