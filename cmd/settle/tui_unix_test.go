@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -69,8 +70,13 @@ func startTerminal(t *testing.T, cmd *exec.Cmd) (io.Writer, *screenshot, func() 
 // shows waits until the terminal has been sent a text.
 func (s *screenshot) shows(t *testing.T, text string) {
 	t.Helper()
-	s.waits(t, text, func(all string) bool { return strings.Contains(all, text) })
+	s.waits(t, text, func(all string) bool {
+		return strings.Contains(all, text) || strings.Contains(styles.ReplaceAllString(all, ""), text)
+	})
 }
+
+// styles are the colors and attributes between the parts of a row.
+var styles = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // waits waits until what the terminal has been sent is as it should be.
 func (s *screenshot) waits(t *testing.T, what string, ok func(all string) bool) {
