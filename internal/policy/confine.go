@@ -103,18 +103,29 @@ func (p *Policy) namePrograms(c toolCall, j *settle.Judgement) {
 }
 
 // askAboutRisk asks about a call that runs git outside the sandbox while a sandboxed
-// command can change the repository: git would run the hooks that the command makes.
+// command can change the repository: git would run the hooks that the command makes. It
+// also asks about a call that a rule allows and that does more than the rule says.
 func (p *Policy) askAboutRisk(c toolCall, j *settle.Judgement) {
-	if p.config.GitRisk == nil {
-		return
-	}
 	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
+	var calls []gitCall
 	for _, command := range effects.Parse(c.Command).Commands {
-		g, isGit := gitCommand(filepath.Clean(absolute(at, command.Dir)), command.Words)
-		if !isGit {
-			continue
+		if g, isGit := gitCommand(filepath.Clean(absolute(at, command.Dir)), command.Words); isGit {
+			calls = append(calls, g)
 		}
-		if why := p.config.GitRisk(found(g.dir, c.Command)); why != "" {
+	}
+	for _, g := range calls {
+		why := ""
+		if j.Rule != byApproval {
+			why = g.beyond()
+		}
+		if why == "" && p.config.GitRisk != nil {
+			paths := found(g.dir, c.Command)
+			if entersSubmodules(calls) {
+				paths = nil
+			}
+			why = p.config.GitRisk(paths)
+		}
+		if why != "" {
 			j.Decision, j.Rule, j.Why = event.Ask, bySandbox, why
 			return
 		}

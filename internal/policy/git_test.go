@@ -136,6 +136,8 @@ func TestGitByRuleAsksWhileJobCanChangeRepository(t *testing.T) {
 		{"git commit -m x", "nested"}:                 event.Ask,
 		{"git -C nested commit -m x", ""}:             event.Ask,
 		{"git --git-dir nested/.git commit -m x", ""}: event.Ask,
+		// The first command brings a repository of the job into the index, the second enters it.
+		{"git commit -m x && git commit -a -m y", ""}: event.Ask,
 	} {
 		raw, err := json.Marshal(map[string]string{"command": call[0], "workdir": call[1]})
 		if err != nil {
@@ -145,6 +147,42 @@ func TestGitByRuleAsksWhileJobCanChangeRepository(t *testing.T) {
 		a.Tool.Name = "shell"
 		if j := p.Judge(a); j.Decision != want || want == event.Ask && j.Why != "a job runs" {
 			t.Errorf("%v: %+v", call, j)
+		}
+	}
+}
+
+// A rule for git outside of the sandbox covers neither programs and files that options name,
+// nor repositories on this machine, which a sandboxed command may have made.
+func TestGitByRuleAsksAboutProgramsAndLocalRepositories(t *testing.T) {
+	dir := newCalmDir(t)
+	if err := os.MkdirAll(filepath.Join(dir, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p, err := policy.New(policy.Config{
+		Mode: func() policy.Mode { return policy.Mode{} }, Dir: dir, Environ: os.Environ(), Confine: true, ReadOnlyGit: true,
+		Sandbox: func(policy.Mode) event.Sandbox { return event.Workspace },
+		Rules:   []config.Rule{{Tool: "shell", Pattern: "git *", Decision: event.Allow, Sandbox: event.NoSandbox}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for command, want := range map[string]settle.Permission{
+		"git push origin main": event.Allow, "git push": event.Allow, "git fetch --all --prune": event.Allow,
+		"git pull --rebase origin feature/x": event.Allow, "git clone https://example.com/x.git": event.Allow,
+		"git push git@example.com:x/y.git HEAD:refs/heads/z": event.Allow, "git commit -m ./x": event.Allow,
+		"git push ~/.cache/x HEAD:refs/heads/z": event.Ask, "git fetch file:///tmp/x": event.Ask, "git pull ../x": event.Ask,
+		"git push sub": event.Ask, "git fetch --upload-pack='touch x' origin": event.Ask, "git fetch --upl=x origin": event.Ask,
+		"git push --receive-pack=x origin": event.Ask, "git log --output=x": event.Ask, "git rebase -x make": event.Ask,
+		"git clone -u x https://example.com/x.git": event.Ask, "git fetch ext::sh": event.Ask, "git bisect run x": event.Ask,
+	} {
+		raw, err := json.Marshal(map[string]string{"command": command})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := settle.Approval{Arguments: string(raw)}
+		a.Tool.Name = "shell"
+		if j := p.Judge(a); j.Decision != want {
+			t.Errorf("%s: %+v, want %s", command, j, want)
 		}
 	}
 }

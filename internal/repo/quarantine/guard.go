@@ -308,8 +308,11 @@ func (g *Guard) extend(a Area) (fresh []string) {
 	g.area = a
 	g.area.Look = look
 	for _, path := range a.Look {
-		if _, known := g.bases[path]; known {
-			continue
+		if root, known := g.bases[path]; known {
+			if is, err := os.Stat(path); err == nil && os.SameFile(is, identity(root)) {
+				continue
+			}
+			g.forget([]string{path}) // somebody has made it anew
 		}
 		root, err := os.OpenRoot(path)
 		if err != nil {

@@ -326,3 +326,21 @@ func TestObeyedFindsWordsOfCommands(t *testing.T) {
 		}
 	}
 }
+
+// A folder that somebody outside made anew is looked at, and not the removed one.
+func TestGuardLooksAtFolderMadeAnew(t *testing.T) {
+	dir := real(t)
+	at := filepath.Join(dir, "build")
+	files(t, at, map[string]string{"x": ""})
+	g := guarded(t, at)
+	g.Leave()
+	if err := os.Rename(at, filepath.Join(dir, "old")); err != nil {
+		t.Fatal(err)
+	}
+	files(t, at, map[string]string{"x": ""})
+	enter(t, g, at)
+	files(t, at, repository("ev/.git", evil))
+	if found := g.Check(t.Context()); len(found) != 1 || found[0].Moved == "" {
+		t.Errorf("found %v", found)
+	}
+}
