@@ -378,7 +378,7 @@ func (g *Guard) trust(bases []string, alone bool) {
 		for _, f := range faults {
 			r.trusted[f.id] = !r.condemned[f.id]
 		}
-		g.users[filepath.Dir(path)] = true
+		g.users[topOf(path)] = true
 	}
 	g.trustLinks(bases)
 	before := g.obeyed

@@ -3,10 +3,8 @@ package quarantine
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/settle-agent/settle/internal/disk"
 )
@@ -67,28 +65,6 @@ func resolve(path string) string {
 		}
 		rest = filepath.Join(filepath.Base(at), rest)
 	}
-}
-
-var looseSection = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\[\s*([A-Za-z0-9.-]+)(?:\s+"(.*?)")?\s*\](.*)$`)
-})
-
-// lenient reads a configuration that the user wrote in any form.
-func lenient(text string) (list []variable) {
-	section, sub := "", ""
-	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", "")) {
-		line = strings.TrimSpace(line)
-		if m := looseSection().FindStringSubmatch(line); m != nil {
-			section, sub, line = strings.ToLower(m[1]), m[2], strings.TrimSpace(m[3])
-		}
-		key, value, ok := strings.Cut(line, "=")
-		if !ok || line[0] == '#' || line[0] == ';' {
-			continue
-		}
-		value = strings.NewReplacer(`\"`, `"`, `\\`, `\`, `"`, "").Replace(strings.TrimSpace(value))
-		list = append(list, variable{section, sub, strings.ToLower(strings.TrimSpace(key)), value})
-	}
-	return list
 }
 
 func (v variable) includes() bool {
@@ -190,7 +166,7 @@ func Unread(configs []string, top, home string) (list []string) {
 			continue
 		}
 		for _, v := range lenient(string(data)) {
-			if _, ok := v.harmless(); !ok && !v.isPath() && v.unread(filepath.Dir(config), top, home) {
+			if _, ok := v.harmless(); !ok && v.unread(filepath.Dir(config), top, home) {
 				list = append(list, v.String())
 			}
 		}
@@ -201,6 +177,9 @@ func Unread(configs []string, top, home string) (list []string) {
 // unread reports whether the value starts a program that runs what other files say, or has
 // a path with a variable or a pattern that leads to no file.
 func (v variable) unread(dir, top, home string) bool {
+	if v.isPath() { // of another user, or of git's installation
+		return strings.HasPrefix(v.value, "%(") || strings.HasPrefix(v.value, "~") && !strings.HasPrefix(v.value, "~/")
+	}
 	if slices.ContainsFunc(v.words(), func(word string) bool { return configOf[word] != nil || word == "eval" }) {
 		return true
 	}
@@ -220,19 +199,23 @@ func (v variable) unread(dir, top, home string) bool {
 // git runs or obeys because the user's configurations name them.
 func (g *Guard) nested() (existing, absent []string) {
 	for path, r := range g.known {
-		if filepath.Base(path) != ".git" || g.look.mustEnd() {
+		if g.look.mustEnd() {
 			continue
 		}
-		top, configs := filepath.Dir(path), g.area.Configs
+		top, configs := topOf(path), g.area.Configs
 		at := path
 		if !r.folder {
 			data, err := read(g.bases[r.base], r.rel)
 			to, ok := pointer(data)
-			if err != nil || !ok {
+			switch {
+			case err != nil: // a link, as far as it is the user's
+				at = resolve(path)
+			case !ok:
 				continue
-			}
-			if at, ok = g.follow(top, to); !ok {
-				continue // it is moved aside
+			default:
+				if at, ok = g.follow(top, to); !ok {
+					continue // it is moved aside
+				}
 			}
 			configs = append(slices.Clip(configs), filepath.Join(filepath.Dir(filepath.Dir(at)), "config"))
 		}
@@ -241,6 +224,15 @@ func (g *Guard) nested() (existing, absent []string) {
 		existing, absent = append(existing, some...), append(absent, none...)
 	}
 	return existing, absent
+}
+
+// topOf returns the folder that git takes relative paths of a repository's configuration
+// from: its work tree, or the repository itself if it has none.
+func topOf(path string) string {
+	if filepath.Base(path) == ".git" {
+		return filepath.Dir(path)
+	}
+	return path
 }
 
 // inTree reports whether a command can change a path below a base.
@@ -252,8 +244,8 @@ func (g *Guard) inTree(path string) bool {
 // new repositories, such as a relative core.hooksPath.
 func (g *Guard) moveNewObeyed() {
 	for path, r := range g.known {
-		top := filepath.Dir(path)
-		if filepath.Base(path) != ".git" || g.users[top] || r.mayBeUsers || g.look.mustEnd() {
+		top := topOf(path)
+		if g.users[top] || r.mayBeUsers || g.look.mustEnd() {
 			continue
 		}
 		existing, _ := Obeyed(g.area.Configs, top, g.area.Home, g.inTree)

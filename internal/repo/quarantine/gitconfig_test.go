@@ -1,0 +1,69 @@
+package quarantine
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What settle reads from a configuration is what git reads.
+func TestLenientReadsAsGitDoes(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Log("there is no git here")
+		return
+	}
+	for _, text := range []string{
+		"[core]\n\thooksPath = .githooks # shared\n", "[core]\nhooksPath=.githooks;x\n", "[core] hooksPath = a\n",
+		"[core]\nhooksPath = \"a # b\" # c\n", "[core]\nhooksPath = a\\\n  b\n", "[core]\r\nhooksPath = a\\\r\n  b\r\n",
+		"[core]\nhooksPath = a\\tb\\\\c\\\"d  \n", "[Core \"Sub \\\"x\\\\\"]\nKey = v\n", "[a.B]\nk = v\n[a]\nflag\n",
+		"\ufeff[core]\nk = \"a\"b\"c\"  # x\n", "[core]\nk = a   b \t c\n# comment \\\nl = m\n", "[core]\nk =\nl = \"\"\n",
+		"[include]\n\tpath = x\n[includeIf \"gitdir:~/x/\"]\n path=y\n", "[core]\nk = \"  a  \"  \n", "[x \"\"]\nk=v\n",
+		"[core]k=v\n[core \t\"s\"] k = w", "[core]\nk = v\\",
+	} {
+		checkReading(t, git, text)
+	}
+}
+
+func FuzzLenientReadsAsGitDoes(f *testing.F) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		return
+	}
+	f.Add("[core]\nhooksPath = .githooks # shared\n")
+	f.Add("[a \"b\\\"\"]\nk = \"x\\ty\" ; z\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if !strings.Contains(text, "\x00") {
+			checkReading(t, git, text)
+		}
+	})
+}
+
+// checkReading compares the variables of a configuration that git accepts.
+func checkReading(t *testing.T, git, text string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(git, "config", "-z", "--list", "--no-includes", "--file", path).Output()
+	if err != nil {
+		return // git obeys nothing in it
+	}
+	var want, got []string
+	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if name, value, _ := strings.Cut(entry, "\n"); entry != "" {
+			want = append(want, name+"="+value)
+		}
+	}
+	for _, v := range lenient(text) {
+		got = append(got, v.String())
+	}
+	// Versions of git differ in blanks inside of a value; an empty subsection is none here.
+	same := strings.NewReplacer("\t", " ", "\v", " ", "\f", " ", "\r", " ", "..", ".")
+	if same.Replace(strings.Join(got, "\x00")) != same.Replace(strings.Join(want, "\x00")) {
+		t.Errorf("%q: settle reads %q, git %q", text, got, want)
+	}
+}
