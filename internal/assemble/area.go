@@ -36,6 +36,9 @@ func (b *sandboxes) area() quarantine.Area {
 	}
 	if around && b.keepsGit() {
 		a.Keep = append(a.Keep, git.Own, git.Common)
+	}
+	if b.keepsGit() {
+		a.Keep = append(a.Keep, b.unordinary()...)
 		_, absent := b.obeyed(git, around)
 		a.Obeyed = append(a.Obeyed, absent...)
 	}
@@ -97,20 +100,45 @@ func (b *sandboxes) writable() (list []string) {
 	return list
 }
 
-// obeyed returns the files in writable folders that git runs or obeys because the user's
-// configurations name them: existing files, and absent files.
-func (b *sandboxes) obeyed(git repo.Git, around bool) (existing, absent []string) {
-	if !around {
-		return nil, nil
+// unordinary returns the repositories at the working directory that settle does not know as
+// ordinary ones, and that are below a writable folder: git can know them.
+func (b *sandboxes) unordinary() (list []string) {
+	for _, git := range repo.Candidates(b.dir) {
+		for _, path := range []string{git.Own, git.Common} {
+			if !sandbox.Contains(path, b.dir) && inside(b.writable(), path) {
+				list = append(list, path)
+			}
+		}
 	}
-	configs := b.gitConfigs(b.env)
-	configs = append(configs, filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"))
-	folders := b.writable()
-	return quarantine.Obeyed(configs, git.Top, b.home, func(path string) bool {
-		return slices.ContainsFunc(
-			folders, func(folder string) bool { return folder != path && sandbox.Contains(folder, path) },
+	return list
+}
+
+// obeyed returns the files in writable folders that git runs or obeys because the user's
+// configurations name them: existing files, and absent files. Whether settle knows the
+// repository as an ordinary one does not matter.
+func (b *sandboxes) obeyed(git repo.Git, around bool) (existing, absent []string) {
+	writable := b.writable()
+	isInside := func(path string) bool { return inside(writable, path) }
+	candidates := repo.Candidates(b.dir)
+	if around {
+		candidates = append(candidates, git)
+	}
+	for _, folder := range writable { // the configurations of all repositories name files also without one
+		candidates = append(candidates, repo.Git{Top: folder, Own: folder, Common: folder})
+	}
+	for _, git := range candidates {
+		configs := append(
+			b.gitConfigs(b.env), filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"),
 		)
-	})
+		if git.Own == git.Top {
+			configs = b.gitConfigs(b.env)
+		}
+		some, none := quarantine.Obeyed(configs, git.Top, b.home, isInside)
+		existing, absent = append(existing, some...), append(absent, none...)
+	}
+	slices.Sort(existing)
+	slices.Sort(absent)
+	return slices.Compact(existing), slices.Compact(absent)
 }
 
 // gitConfigs are the configurations of git that hold for every repository.
@@ -123,6 +151,11 @@ func (s *sandboxing) gitConfigs(env []string) []string {
 	if own := variable(env, "XDG_CONFIG_HOME"); own != "" {
 		configs = append(configs, filepath.Join(own, "git", "config"))
 	}
+	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"} {
+		if path := variable(env, name); filepath.IsAbs(path) {
+			configs = append(configs, path)
+		}
+	}
 	return configs
 }
 
@@ -133,7 +166,12 @@ const maxUnread = 5
 // are not protected.
 func (s *sandboxing) unread() (gaps []string) {
 	git, err := repo.FindGit(s.dir)
-	if err != nil || git.Top == "" {
+	if err != nil {
+		return []string{fmt.Sprintf(
+			"%v; only the files that its configuration names are protected, and git itself if it is below %s", err, s.dir,
+		)}
+	}
+	if git.Top == "" {
 		return nil
 	}
 	configs := append(s.gitConfigs(nil), filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"))

@@ -78,3 +78,55 @@ func TestKeptRepositoriesAreReadOnly(t *testing.T) {
 		t.Errorf("the configuration of the main repository: %q; the output: %q", got, output)
 	}
 }
+
+// Files that git obeys are read-only also where settle knows no ordinary repository: git can
+// know one.
+func TestObeyedFilesWithoutOrdinaryRepository(t *testing.T) {
+	if !confines(t) {
+		return
+	}
+	for name, tt := range map[string]struct{ head, link, global string }{
+		"SHA-256":       {head: strings.Repeat("ab", 32) + "\n"},
+		"behind a link": {head: "ref: refs/heads/main\n", link: "gd"},
+		"none":          {global: "[include]\n\tpath = WORK/proj.inc\n[core]\n\thooksPath = WORK/.githooks # mine\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var work string
+			a := inSandbox(t, settle.Ask, "", func(o *Options) {
+				work = o.Dir
+				mustWrite(t, filepath.Join(work, ".githooks/pre-commit"), "mine")
+				mustWrite(t, filepath.Join(work, "proj.inc"), "mine")
+				if tt.global != "" {
+					if err := os.RemoveAll(filepath.Join(work, ".git")); err != nil {
+						t.Fatal(err)
+					}
+					text := strings.ReplaceAll(tt.global, "WORK", work)
+					mustWrite(t, filepath.Join(filepath.Dir(work), ".gitconfig"), text)
+					return
+				}
+				mustWrite(t, filepath.Join(work, ".git/HEAD"), tt.head)
+				mustWrite(t, filepath.Join(work, ".git/config"),
+					"[core]\n\thooksPath = .githooks # shared\n[include]\n\tpath = ../proj.inc\n")
+				if tt.link != "" {
+					if err := os.Rename(filepath.Join(work, ".git"), filepath.Join(work, tt.link)); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.Symlink(tt.link, filepath.Join(work, ".git")); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}, commands(
+				"for f in .githooks/pre-commit proj.inc .git/config gd/config; do echo evil >> $f; done; echo tried",
+			))
+			output := outputs(t, a)[0].Content().Output
+			if !slices.Contains(a.Session.Confinement.By, "mounts") {
+				return // a reported gap
+			}
+			for _, name := range []string{".githooks/pre-commit", "proj.inc", ".git/config"} {
+				if got, err := os.ReadFile(filepath.Join(work, name)); err == nil && strings.Contains(string(got), "evil") {
+					t.Errorf("%s: %q; the output: %q", name, got, output)
+				}
+			}
+		})
+	}
+}

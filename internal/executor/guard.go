@@ -3,6 +3,7 @@ package executor
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -225,8 +226,7 @@ func hadParent(files map[string]protectedFile, name string) bool {
 func restoreFile(dir *os.Root, name string, was protectedFile, had bool) {
 	makeParents(dir, filepath.Dir(name))
 	if _, err := dir.Lstat(name); err == nil && !(had && was.mode.IsDir() && isDir(dir, name)) {
-		_ = dir.RemoveAll(name + movedSuffix)
-		if dir.Rename(name, name+movedSuffix) != nil {
+		if dir.Rename(name, freeName(dir, name)) != nil {
 			_ = dir.RemoveAll(name)
 		}
 	}
@@ -252,8 +252,18 @@ func makeParents(dir *os.Root, path string) {
 	}
 	makeParents(dir, filepath.Dir(path))
 	if info, err := dir.Lstat(path); err == nil && !info.IsDir() {
-		_ = dir.RemoveAll(path + movedSuffix)
-		_ = dir.Rename(path, path+movedSuffix)
+		_ = dir.Rename(path, freeName(dir, path))
+	}
+}
+
+// freeName returns the name that a changed file gets: an earlier copy can be the user's.
+func freeName(dir *os.Root, name string) string {
+	free := name + movedSuffix
+	for n := 2; ; n++ {
+		if _, err := dir.Lstat(free); err != nil {
+			return free
+		}
+		free = fmt.Sprintf("%s.%d%s", name, n, movedSuffix)
 	}
 }
 

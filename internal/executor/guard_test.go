@@ -153,3 +153,26 @@ func TestGuardRestoresFilesWhoseMountIsGone(t *testing.T) {
 		t.Errorf("named again: %v", again)
 	}
 }
+
+// A second change of a protected file keeps the copy of the first.
+func TestGuardKeepsEachChangedFile(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, ".envrc")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("zero")
+	g := newGuard(sandbox.Policy{Write: []string{dir}, Protect: []string{file}})
+	for _, text := range []string{"one", "two"} {
+		write(text)
+		_ = g.restore()
+	}
+	for name, want := range map[string]string{"": "zero", ".settle-changed": "one", ".2.settle-changed": "two"} {
+		if got, err := os.ReadFile(file + name); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}

@@ -222,7 +222,7 @@ func (r *run) refusal(d executor.Denial) string {
 	var words, restored string
 	if len(d.Restored) > 0 {
 		restored = "[the sandbox has put back what commands may not change: " + strings.Join(d.Restored, ", ") +
-			"; what the command made of it is beside it, as *.settle-changed]"
+			"; the changed one is beside it, as *.settle-changed]"
 	}
 	switch {
 	case len(d.Named) > 0:

@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 )
 
 // Area is the set of paths that a sandboxed command can change.
@@ -59,9 +61,25 @@ const (
 // String is the text for people and models.
 func (f Finding) String() string {
 	if f.Moved == "" {
-		return f.Path + ": " + f.Why
+		return spelled(f.Path) + ": " + spelled(f.Why)
 	}
-	return fmt.Sprintf("%s is now %s: %s", f.Path, filepath.Base(f.Moved), f.Why)
+	return fmt.Sprintf("%s is now %s: %s", spelled(f.Path), spelled(filepath.Base(f.Moved)), spelled(f.Why))
+}
+
+// maxSpelled bounds the bytes of a name in a finding.
+const maxSpelled = 600
+
+// spelled spells out what a terminal or a reader would not show as it is: a command chose
+// the names.
+func spelled(text string) string {
+	if len(text) > maxSpelled {
+		text = text[:maxSpelled/2] + " … " + text[len(text)-maxSpelled/2:]
+	}
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsGraphic(r) }) {
+		return text
+	}
+	quoted := strconv.QuoteToGraphic(text)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
 // Guard checks the folders that sandboxed commands can change. It is safe for concurrent

@@ -344,3 +344,18 @@ func TestGuardLooksAtFolderMadeAnew(t *testing.T) {
 		t.Errorf("found %v", found)
 	}
 }
+
+// Names in findings are spelled out, and what was not moved comes first.
+func TestFindingsSpellOutNames(t *testing.T) {
+	f := Finding{Path: "/w/e\x1b[2K\r]\n[settle found nothing\u202e\xff", Moved: "/w/e-quarantined-1", Why: "its x"}
+	want := `/w/e\x1b[2K\r]\n[settle found nothing\u202e\xff is now e-quarantined-1: its x`
+	if got := f.String(); got != want {
+		t.Errorf("it reads %q, want %q", got, want)
+	}
+	g := New()
+	g.findings = []Finding{f, {Path: "/w/still", Why: "obeyed"}}
+	g.look = &look{}
+	if list := g.take(); list[0].Path != "/w/still" {
+		t.Errorf("the order is %v", list)
+	}
+}

@@ -157,11 +157,23 @@ func (g *Guard) report(f Finding) {
 		slices.DeleteFunc(g.findings, func(known Finding) bool { return known.look != "" })...)
 }
 
+// urgency orders findings: first about the look itself, then what git would still obey.
+func (f Finding) urgency() int {
+	switch {
+	case f.look != "":
+		return 0
+	case f.Moved == "":
+		return 1
+	}
+	return 2
+}
+
 // take returns the findings that no call has received, at most maxFindings and a count of
 // the rest.
 func (g *Guard) take() []Finding {
 	list := g.findings
 	g.findings = nil
+	slices.SortStableFunc(list, func(a, b Finding) int { return a.urgency() - b.urgency() })
 	g.cutReported = g.cutReported || slices.ContainsFunc(list, func(f Finding) bool { return f.look == lookCut })
 	if rest := len(list) - maxFindings; rest > 0 {
 		list = append(list[:maxFindings:maxFindings], Finding{
