@@ -69,6 +69,9 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 	}
 	if j.Decision == event.Allow && !confinement.On() && p.config.Sandbox != nil && p.config.Sandbox(l.Mode).On() {
 		p.askAboutRisk(c, j)
+		if j.Decision == event.Allow && j.Rule != byApproval {
+			p.askAboutWords(c, verdicts, j)
+		}
 	}
 	if confinement.On() && j.Decision != event.Deny {
 		j.Sandbox = confinement
@@ -103,29 +106,18 @@ func (p *Policy) namePrograms(c toolCall, j *settle.Judgement) {
 }
 
 // askAboutRisk asks about a call that runs git outside the sandbox while a sandboxed
-// command can change the repository: git would run the hooks that the command makes. It
-// also asks about a call that a rule allows and that does more than the rule says.
+// command can change the repository: git would run the hooks that the command makes.
 func (p *Policy) askAboutRisk(c toolCall, j *settle.Judgement) {
-	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
-	var calls []gitCall
-	for _, command := range effects.Parse(c.Command).Commands {
-		if g, isGit := gitCommand(filepath.Clean(absolute(at, command.Dir)), command.Words); isGit {
-			calls = append(calls, g)
-		}
+	if p.config.GitRisk == nil {
+		return
 	}
+	calls := c.gitCalls()
 	for _, g := range calls {
-		why := ""
-		if j.Rule != byApproval {
-			why = g.beyond()
+		paths := found(g.dir, c.Command)
+		if entersSubmodules(calls) {
+			paths = nil
 		}
-		if why == "" && p.config.GitRisk != nil {
-			paths := found(g.dir, c.Command)
-			if entersSubmodules(calls) {
-				paths = nil
-			}
-			why = p.config.GitRisk(paths)
-		}
-		if why != "" {
+		if why := p.config.GitRisk(paths); why != "" {
 			j.Decision, j.Rule, j.Why = event.Ask, bySandbox, why
 			return
 		}
@@ -200,17 +192,22 @@ func sweeping(verdicts []verdict) bool {
 // asksForGit requires an approval for a call that changes a repository which is read-only
 // in the sandbox, and reports whether the call does. An approved call stays approved.
 func (p *Policy) asksForGit(c toolCall, j *settle.Judgement, verdicts []verdict) bool {
-	names := p.changesGit(c)
-	if names == nil {
+	calls := p.changesGit(c)
+	if calls == nil {
 		return false
 	}
+	var names []string
+	for _, g := range calls {
+		names = append(names, "git "+g.name)
+	}
+	slices.Sort(names)
 	if j.Decision == event.Allow && j.Rule != byApproval || j.Decision == event.Ask &&
 		byDefaultAlone(verdicts, j.Rule) {
 		j.Decision, j.Rule = event.Ask, bySandbox
 		j.Why = fmt.Sprintf(
-			`%s changes the repository, which is read-only in the sandbox, so it must run outside the sandbox; a rule that allows it: [[rules]] tool = "shell", pattern = "%s *", decision = "allow", sandbox = "off"`,
-			strings.Join(names, ", "),
-			names[0],
+			`%s changes the repository, which is read-only in the sandbox, so it must run outside the sandbox; a rule that allows it: [[rules]] tool = "shell", pattern = "%s", decision = "allow", sandbox = "off"`,
+			strings.Join(slices.Compact(names), ", "),
+			calls[0].suggestion(),
 		)
 	}
 	return true

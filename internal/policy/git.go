@@ -54,9 +54,12 @@ var gitTable = sync.OnceValue(func() map[string]gitChange {
 
 // gitCall is a command that runs git.
 type gitCall struct {
-	dir  string // its directory
-	name string // git's subcommand
-	args []string
+	dir     string   // its directory
+	into    string   // the last operand of -C; empty if there is none
+	options []string // before the subcommand, without their operands
+	name    string   // git's subcommand
+	args    []string
+	globs   []string // words that the shell expands
 }
 
 // gitCommand reads the words of a command that runs git in a directory. It ignores options
@@ -68,17 +71,21 @@ func gitCommand(dir string, words []effects.Word) (g gitCall, ok bool) {
 	var list []string
 	for _, w := range words[1:] {
 		list = append(list, w.Text)
+		if w.Glob {
+			g.globs = append(g.globs, w.Text)
+		}
 	}
 	g.dir = dir
 	for len(list) > 0 && strings.HasPrefix(list[0], "-") {
 		option := list[0]
-		list = list[1:]
+		g.options, list = append(g.options, option), list[1:]
 		if len(list) == 0 {
 			return g, false
 		}
 		switch option {
 		case "-C":
-			g.dir, list = filepath.Clean(absolute(g.dir, list[0])), list[1:]
+			g.into = list[0]
+			g.dir, list = filepath.Clean(absolute(g.dir, g.into)), list[1:]
 		case "-c", "--git-dir", "--work-tree", "--namespace", "--config-env":
 			list = list[1:]
 		}
@@ -132,7 +139,7 @@ var message = sync.OnceValue(func() *regexp.Regexp {
 // changesGit returns the git commands of a call that change a repository which is read-only
 // in the sandbox, if all other commands of the call only read. Other calls must stay in the
 // sandbox.
-func (p *Policy) changesGit(c toolCall) (names []string) {
+func (p *Policy) changesGit(c toolCall) (calls []gitCall) {
 	if !p.config.ReadOnlyGit || c.tool != "shell" || c.TTY || c.Release || c.Background {
 		return nil
 	}
@@ -157,14 +164,13 @@ func (p *Policy) changesGit(c toolCall) (names []string) {
 		case writes:
 			return nil
 		case isGit && g.changes() && p.keptGit(c.workspace, g.dir):
-			names = append(names, "git "+g.name)
+			calls = append(calls, g)
 		case command.Why == "", isGit && strings.Contains(harmlessGit, " "+g.name+" "):
 		default:
 			return nil
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return calls
 }
 
 // keptGit reports whether the repository around a directory is read-only in the sandbox:

@@ -186,3 +186,143 @@ func TestGitByRuleAsksAboutProgramsAndLocalRepositories(t *testing.T) {
 		}
 	}
 }
+
+// A rule for a git command outside of the sandbox does not allow words that lead git to a
+// program, a file or a repository that commands can make, unless the rule has the word.
+func TestGitByRuleAsksAboutProgramsFilesAndPlaces(t *testing.T) {
+	dir := newCalmDir(t)
+	if err := os.WriteFile(filepath.Join(dir, "--receive-pack=evil"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rules := func(patterns ...string) (list []config.Rule) {
+		for _, pattern := range patterns {
+			list = append(list, config.Rule{
+				Tool: "shell", Pattern: pattern, Decision: event.Allow, Sandbox: event.NoSandbox,
+			})
+		}
+		return list
+	}
+	var subcommands []string
+	for _, name := range strings.Fields("add commit fetch push pull log diff rebase remote archive bisect tag") {
+		subcommands = append(subcommands, "git "+name+" *")
+	}
+	for _, c := range []struct {
+		want     settle.Permission
+		rules    []config.Rule
+		commands string
+	}{
+		{event.Allow, rules(subcommands...), `
+git push
+git push -u origin main
+git push --tags origin HEAD:refs/heads/z
+git push origin feature/x
+git push git@example.com:a/b.git main
+git fetch https://example.com/a/b.git
+git fetch --filter=blob:none origin
+git fetch --all --prune
+git pull --rebase origin main
+git commit -am 'Fix /api/x'
+git commit -m'Fix: template'
+git commit --fixup HEAD
+git add a.txt ./main.go sub/deep
+git add *.go
+git rebase --onto main x
+git tag -a v1 -m v1
+git remote add up https://example.com/x.git
+git bisect good
+git log -p --text
+`},
+		{event.Ask, rules(subcommands...), `
+git push /home/x/.cache/evil HEAD
+git push ~/.cache/evil HEAD
+git push file:///home/x/evil HEAD
+git push FILE:///home/x/evil HEAD
+git push ../evil HEAD
+git push . x
+git fetch sub
+git fetch sub/../sub
+git fetch 'ext::sh -c touch%20x'
+git pull localhost:/home/x/evil
+git push ssh://me@127.0.0.1/home/x/evil
+git push foo://x
+git fetch --upload-pack='touch x' origin
+git fetch --upload-p 'touch x' origin
+git push --receive-pack='touch x' origin
+git push --exec='touch x' origin
+git push --rec=x origin
+git push *
+git push --repo=x
+git log --output=x
+git log --out x
+git diff --no-index a.txt main.go
+git commit -F a.txt
+git commit -aF a.txt
+git commit --template=a.txt
+git commit -t a.txt
+git add --pathspec-from-file=a.txt
+git rebase -x make main
+git rebase --exec=make main
+git remote add up /home/x/evil
+git archive -o x HEAD
+git archive --remote=/home/x/evil HEAD
+git bisect run make
+git tag -F a.txt v1
+`},
+		{event.Allow, rules("git *"), `
+git commit -m x
+git -C sub commit -m x
+`},
+		{event.Ask, rules("git *"), `
+git -c core.pager=evil log
+git --exec-path=evil log
+git config core.editor evil
+git -C /home/x/evil commit -m x
+git --git-dir=/home/x/evil log
+git difftool -y
+git submodule foreach make
+git clone -u evil x
+git filter-branch x
+`},
+	} {
+		for command := range strings.SplitSeq(strings.TrimSpace(c.commands), "\n") {
+			j := sandboxed(t, dir, command, policy.Mode{}, c.rules...)
+			if j.Decision != c.want || c.want == event.Allow && j.Sandbox.On() {
+				t.Errorf("%s: %+v", command, j)
+			}
+		}
+	}
+	for command, pattern := range map[string]string{
+		"git fetch --upload-pack=x origin":  "git fetch --upload-pack=x *",
+		"git log --output=x":                "git log --output=*",
+		"git push ../b main":                "git push ../b *",
+		"git -C /home/x/b commit -m x":      "git -C /home/x/b *",
+		"git config a.b c":                  "git config *",
+		"git bisect run make":               "git bisect run *",
+		"git rebase -x make main":           "git rebase -x *",
+		"git diff --no-index a.txt main.go": "",
+	} {
+		if j := sandboxed(t, dir, command, policy.Mode{}, rules(pattern)...); j.Decision != event.Allow || j.Sandbox.On() {
+			t.Errorf("%s with the rule %q: %+v", command, pattern, j)
+		}
+	}
+}
+
+// The rule that settle suggests allows the command, and no other remote.
+func TestSuggestedGitRules(t *testing.T) {
+	dir := newCalmDir(t)
+	for command, pattern := range map[string]string{
+		"git push origin main": "git push origin *", "git commit -m x": "git commit *",
+		"git push -u origin main": "git push -u origin *", "git push": "git push",
+		"git fetch --all": "git fetch --all",
+		"git pull origin": "git pull origin *",
+	} {
+		j := sandboxed(t, dir, command, policy.Mode{})
+		if !strings.Contains(j.Why, `pattern = "`+pattern+`", decision`) {
+			t.Errorf("%s: %s", command, j.Why)
+		}
+		r := config.Rule{Tool: "shell", Pattern: pattern, Decision: event.Allow, Sandbox: event.NoSandbox}
+		if j := sandboxed(t, dir, command, policy.Mode{}, r); j.Decision != event.Allow || j.Sandbox.On() {
+			t.Errorf("%s with the suggested rule: %+v", command, j)
+		}
+	}
+}
