@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -100,9 +101,37 @@ func (p *Policy) namePrograms(c toolCall, j *settle.Judgement) {
 			j.Decision, j.Rule, j.Why = event.Ask, bySandbox, ""
 		}
 	}
+	for _, name := range c.changeableFiles() {
+		list = append(list, fmt.Sprintf("%q is a file that sandboxed commands can change", name))
+	}
 	if slices.Sort(list); len(list) > 0 && j.Decision == event.Ask {
 		j.Why = clip(strings.TrimPrefix(j.Why+"; "+strings.Join(slices.Compact(list), "; "), "; "))
 	}
+}
+
+// changeableFiles returns the words of a call, except of git, that name files of the working
+// directory: a program by its path, or a script that a program runs.
+func (c toolCall) changeableFiles() (list []string) {
+	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
+	for _, command := range effects.Parse(c.Command).Commands {
+		dir := filepath.Clean(absolute(at, command.Dir))
+		if _, isGit := gitCommand(dir, command.Words); isGit {
+			continue
+		}
+		for i, word := range command.Words {
+			if i == 0 && !strings.Contains(word.Text, "/") {
+				continue
+			}
+			place, err := c.workspace.locate(absolute(dir, word.Text))
+			if err != nil || !place.inside {
+				continue
+			}
+			if info, err := os.Lstat(place.real); err == nil && info.Mode().IsRegular() {
+				list = append(list, word.Text)
+			}
+		}
+	}
+	return list
 }
 
 // askAboutRisk asks about a call that runs git outside the sandbox while a sandboxed

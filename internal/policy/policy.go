@@ -158,6 +158,9 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 	p.mu.Lock()
 	_, approved := p.approved[key]
 	p.mu.Unlock()
+	if p.unrepeatable(l, c) {
+		approved, covers = false, "no other call: sandboxed commands can change what a call outside of the sandbox runs"
+	}
 	verdicts, worst := make([]verdict, len(c.effects)), verdict{}
 	for i, e := range c.effects {
 		if verdicts[i] = l.verdict(c, e); approved && verdicts[i].Permission != event.Deny {
@@ -186,13 +189,23 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 	return j
 }
 
+// unrepeatable reports whether an approval covers only one call: the call runs outside of
+// the sandbox, and sandboxed commands can change a file that it runs before the next call.
+func (p *Policy) unrepeatable(l layer, c toolCall) bool {
+	if c.tool != "shell" || p.config.Sandbox == nil || !p.config.Sandbox(l.Mode).On() {
+		return false
+	}
+	return c.Outside || slices.ContainsFunc(c.gitCalls(), func(g gitCall) bool { return len(g.risks()) > 0 })
+}
+
 // Places implements [settle.Placer].
 func (p *Policy) Places(a settle.Approval) []event.ResolvedPath { return p.look(a).places }
 
 // Remember records that a person approved the call for the session. The same call is then
 // allowed unless a rule denies it: exactly the same command in the same directory; for
 // reading and editing a file that is neither secret nor guarded, the same file, which the
-// call's path led to when the call was judged.
+// call's path led to when the call was judged. A call outside of the sandbox is asked about
+// each time.
 func (p *Policy) Remember(a settle.Approval) {
 	c := p.look(a)
 	key, _ := c.grant()

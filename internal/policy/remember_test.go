@@ -205,3 +205,47 @@ func TestCovers(t *testing.T) {
 		}
 	}
 }
+
+// An approval of a call outside of the sandbox covers no later call: a sandboxed command can
+// change what the same words run. The question names the files that the call names.
+func TestApprovalOutsideOfTheSandboxCoversOneCall(t *testing.T) {
+	dir := newCalmDir(t)
+	if err := os.WriteFile(filepath.Join(dir, "build.sh"), nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	confinement := event.Workspace
+	p := newPolicy(t, dir, policy.Config{
+		Confine: true, ReadOnlyGit: true, Sandbox: func(policy.Mode) event.Sandbox { return confinement },
+	})
+	outside := func(command string) settle.Approval {
+		return request(t, "shell", map[string]any{"command": command, "outside": true})
+	}
+	for command, names := range map[string]string{
+		"./build.sh": "./build.sh", "cd sub && ../build.sh": "../build.sh", "sh build.sh -x": "build.sh", "make test": "",
+	} {
+		j := p.Judge(outside(command))
+		if j.Decision != event.Ask || !strings.HasPrefix(j.Covers, "no other call") {
+			t.Errorf("%s: %+v", command, j)
+		}
+		if named := strings.Contains(j.Why, "can change"); named != (names != "") || !strings.Contains(j.Why, names) {
+			t.Errorf("%s: the question is %q", command, j.Why)
+		}
+		p.Remember(outside(command))
+		if j := p.Judge(outside(command)); j.Decision != event.Ask {
+			t.Errorf("%s after an approval for the session: %+v", command, j)
+		}
+	}
+	for command, want := range map[string]event.Permission{
+		"git commit -m x": event.Allow, "git push origin main": event.Allow, "git fetch --upload-pack=./build.sh": event.Ask,
+	} {
+		p.Remember(shell(t, command))
+		if j := p.Judge(shell(t, command)); j.Decision != want || j.Sandbox.On() {
+			t.Errorf("%s after an approval for the session: %+v", command, j)
+		}
+	}
+	confinement = event.NoSandbox
+	p.Remember(outside("./build.sh"))
+	if j := p.Judge(outside("./build.sh")); j.Decision != event.Allow {
+		t.Errorf("without a sandbox: %+v", j)
+	}
+}
