@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/proc"
 )
@@ -17,7 +18,7 @@ const maxEdited = 8 << 20
 
 // editor returns a function that opens a text in the user's editor; nil if no variable
 // names one.
-func (s *streams) editor(dir string) func(context.Context, string) (string, error) {
+func (s *streams) editor() func(context.Context, string) (string, error) {
 	name := cmp.Or(s.getenv("VISUAL"), s.getenv("EDITOR"))
 	if name == "" || runtime.GOOS == "windows" {
 		return nil
@@ -32,9 +33,9 @@ func (s *streams) editor(dir string) func(context.Context, string) (string, erro
 		if err = errors.Join(err, file.Close()); err != nil {
 			return "", fmt.Errorf("cannot edit: %w", err)
 		}
-		// As git does: the variable may have arguments.
+		// As git does: the variable may have arguments. Editors obey files of their directory.
 		err = proc.RunForeground(ctx, proc.ForegroundProgram{
-			Argv: []string{"/bin/sh", "-c", name + ` "$@"`, name, file.Name()}, Dir: dir, Env: s.environ,
+			Argv: []string{"/bin/sh", "-c", name + ` "$@"`, name, file.Name()}, Dir: assemble.Nowhere(), Env: s.environ,
 			Stdin: s.stdin, Stdout: s.stdout, Err: s.stderr,
 		})
 		if err != nil {

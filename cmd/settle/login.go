@@ -219,7 +219,9 @@ func (b *browser) open(s *streams, link string) {
 	b.ended = make(chan struct{})
 	go func() { // ends with the program, with close, or with the command's process
 		defer close(b.ended)
-		err := proc.RunForeground(ctx, proc.ForegroundProgram{Argv: argv, Env: s.withoutCredentials()})
+		err := proc.RunForeground(ctx, proc.ForegroundProgram{
+			Argv: argv, Dir: assemble.Nowhere(), Env: s.withoutCredentials(),
+		})
 		if err != nil && ctx.Err() == nil {
 			s.say(fmt.Errorf("note: no browser could be opened (%w); use the link", err))
 		}

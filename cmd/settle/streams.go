@@ -121,6 +121,7 @@ func (s *streams) settings(
 		},
 	)
 	if err == nil {
+		assemble.MarkWorkDir(r, dir, s.getenv)
 		secrets := redact.New(r.Secrets()...)
 		secrets.Blank(s.block.Args)
 		secrets.Blank(s.block.Environ)

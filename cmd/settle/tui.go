@@ -124,7 +124,7 @@ func (f *tuiFlags) open(
 		Place:      s.place(dir),
 		DataDir:    resolved.DataDir,
 		Commands:   conversation.Commands(found),
-		Edit:       s.editor(dir),
+		Edit:       s.editor(),
 		Stops:      in.stops,
 		Suspend:    proc.Pause,
 		Mask:       sessions.Mask,

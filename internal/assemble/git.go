@@ -10,21 +10,52 @@ import (
 	"sync"
 	"time"
 
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/sandbox"
 )
 
 // Trust returns the rule for trusted directories, by the git configuration of the system
 // and the user.
 func Trust(environ []string, getenv func(string) string) repo.Trust {
-	if dir, err := os.Getwd(); err == nil { // git is asked before a session says where it works
-		s := sandboxing{dir: real(dir), home: getenv("HOME")}
-		s.markWritable(s.place() == nil, getenv("XDG_CACHE_HOME"))
-	}
 	return repo.Trust{
 		SudoUID: getenv("SUDO_UID"),
 		Safe:    sync.OnceValue(func() []string { return safeDirectories(environ) }),
 	}
+}
+
+// MarkWorkDir has settle find none of its own programs in a working directory, nor in the
+// other folders that commands will change there. Frontends call it as soon as they know the
+// directory.
+func MarkWorkDir(r *config.Resolved, dir string, getenv func(string) string) {
+	if r.Executor != "" {
+		return // the directory is on another machine
+	}
+	s := sandboxing{
+		Sandbox: r.Sandbox, dir: real(dir), home: getenv("HOME"), configDir: configDir(getenv), dataDir: r.DataDir,
+	}
+	s.markWritable(s.place() == nil, getenv("XDG_CACHE_HOME"))
+}
+
+// systemFolders contain programs that the system's owner installed.
+const systemFolders = `/bin /usr/bin /usr/local/bin /usr/pkg/bin /snap/bin /opt/homebrew/bin /opt/local/bin /home/linuxbrew/.linuxbrew/bin
+	/nix/store`
+
+// systemPath returns the folders of PATH that contain the system's programs.
+func systemPath(path string) string {
+	if runtime.GOOS == "windows" {
+		return path
+	}
+	var kept []string
+	for folder := range strings.SplitSeq(proc.TrustedPath(path), string(os.PathListSeparator)) {
+		folder = real(folder)
+		of := func(known string) bool { return sandbox.Contains(known, folder) }
+		if slices.ContainsFunc(strings.Fields(systemFolders), of) {
+			kept = append(kept, folder)
+		}
+	}
+	return strings.Join(kept, string(os.PathListSeparator))
 }
 
 // gitTimeout bounds each call of git.
@@ -32,17 +63,24 @@ const gitTimeout = 2 * time.Second
 
 // safeDirectories reads safe.directory with git, the only value that settle reads with git.
 // Git runs outside any repository and reads only the system's and the user's own
-// configuration, as git itself does for this key (git-config(1)).
+// configuration, as git itself does for this key (git-config(1)). It is the system's git,
+// because no session has said yet what commands can change.
 func safeDirectories(environ []string) []string {
 	var values []string
+	env := gitEnvironment(environ)
+	path := systemPath(variable(env, "PATH"))
+	git, err := proc.FindProgram("git", path)
+	if err != nil {
+		return nil
+	}
 	for _, scope := range []string{"--system", "--global"} {
 		ctx, cancel := context.WithTimeout(context.Background(), gitTimeout)
 		out, err := proc.Run(ctx, proc.Command{
 			Argv: []string{
-				"git", "config", scope, "--includes", "--type=path", "--null", "--get-all",
+				git, "config", scope, "--includes", "--type=path", "--null", "--get-all",
 				"safe.directory",
 			},
-			Dir: Nowhere(), Env: gitEnvironment(environ),
+			Dir: Nowhere(), Env: append(env, "PATH="+path),
 		})
 		cancel()
 		if err != nil || !out.OK() { // code 1: the key is not set

@@ -3,6 +3,9 @@ package assemble
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/settle-agent/settle"
@@ -13,6 +16,7 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/tool/mcp"
 )
 
 // hooks returns the hooks of the sessions; nil for none.
@@ -32,6 +36,20 @@ func (o Options) hooks(c *confinement) *settle.Hooks {
 	}
 	made = made.Confined(c.projectPrograms(func() Mode { return o.mode(o.permission()) }))
 	return &made
+}
+
+// variableNotes names the variables that the user's hooks and servers do not receive whole.
+func (o Options) variableNotes(env []string) []string {
+	names := proc.UntrustedVariables(env)
+	ownHook := func(h config.Hook) bool { return h.Origin.Kind != config.Project }
+	ownServer := func(s mcp.Server) bool { return len(s.Argv) > 0 && !s.Named && !s.Project }
+	if len(names) == 0 || !slices.ContainsFunc(o.Settings.Hooks, ownHook) && !slices.ContainsFunc(o.servers(), ownServer) {
+		return nil
+	}
+	return []string{fmt.Sprintf(
+		"your hooks and MCP servers run without the parts of %s that lead to folders which commands can change",
+		strings.Join(names, ", "),
+	)}
 }
 
 // projectPrograms returns the function that starts programs which a project brings: in the

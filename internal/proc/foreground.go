@@ -22,13 +22,19 @@ type ForegroundProgram struct {
 }
 
 // RunForeground runs the program until it ends, or ctx ends. The program is not tracked: it has
-// the group of this process and therefore the terminal, and its background processes stay.
+// the group of this process and therefore the terminal, and its background processes stay. It
+// is found where commands cannot change it, and receives the [TrustedEnv].
 func RunForeground(ctx context.Context, a ForegroundProgram) error {
-	cmd := exec.CommandContext(ctx, a.Argv[0], a.Argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Dir, a.Env, a.Stdin, a.Stdout, a.Err
+	file, err := FindProgram(a.Argv[0], os.Getenv("PATH"))
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, file, a.Argv[1:]...)
+	cmd.Args[0] = a.Argv[0]
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Dir, TrustedEnv(a.Env), a.Stdin, a.Stdout, a.Err
 	cmd.Cancel = func() error { return cmd.Process.Signal(hangup()) }
 	cmd.WaitDelay = foregroundDelay
-	err := spawn(func() (int, error) {
+	err = spawn(func() (int, error) {
 		if err := cmd.Start(); err != nil {
 			return 0, err
 		}

@@ -102,19 +102,6 @@ func TrustedPath(path string) string {
 	return strings.Join(folders, string(os.PathListSeparator))
 }
 
-// TrustedEnv returns the environment of a program that settle starts outside of a sandbox
-// for itself: PATH is the [TrustedPath].
-func TrustedEnv(env []string) []string {
-	env = slices.Clone(env)
-	for i, entry := range env {
-		if name, value, _ := strings.Cut(entry, "="); name == "PATH" || os.PathListSeparator == ';' &&
-			strings.EqualFold(name, "PATH") {
-			env[i] = name + "=" + TrustedPath(value)
-		}
-	}
-	return env
-}
-
 // FindProgram finds a program that settle starts for itself: in the folders of a PATH that
 // commands cannot change. A name with a separator is a path, and stays as it is.
 func FindProgram(name, path string) (string, error) {

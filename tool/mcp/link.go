@@ -333,12 +333,16 @@ func (c *Config) connection(ctx context.Context, s Server, in event.Sandbox) (co
 			return nil, fmt.Errorf("cannot make its working directory: %w", err)
 		}
 	}
-	env := overlaid(overlaid(c.Env, []string{projectVariable + "=" + c.Dir}), s.Env)
+	inherited := c.Env
+	if !in.On() {
+		inherited = proc.TrustedEnv(inherited)
+	}
+	env := overlaid(overlaid(inherited, []string{projectVariable + "=" + c.Dir}), s.Env)
 	spec := proc.Spec{Argv: s.Argv, Dir: c.dirOf(s), Env: env, Marker: c.Marker, Lock: c.Lock}
 	p, err := startPipe(ctx, spec, func(ctx context.Context, spec proc.Spec) (*proc.Process, error) {
 		switch {
 		case !in.On():
-			spec.Env = proc.TrustedEnv(spec.Env)
+			spec.Env = proc.TrustedPrograms(spec.Env) // the server's own variables are its user's choice
 			return proc.Start(ctx, spec)
 		case c.start == nil:
 			return nil, errors.New("it would have to run in a sandbox, and there is none")
