@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -12,19 +13,19 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-const demoHelp = `Show what settle does when a turn is interrupted, in less than five seconds,
-without a key or a network.
+const demoHelp = `Show what settle does in about ten seconds, without a key or a network.
 
 The model is a script. The engine, the tools, the processes and the log are real,
-in a temporary directory. The model talks, runs two commands at once, and is
-interrupted during a third that ignores TERM. You see how each one ended; then
-the session continues and completes.`
+in a temporary directory. The model changes a file after a question, is
+interrupted during a command that ignores TERM, and loses its process to kill -9
+during another one. You see how each call ended; then the session continues from
+its log and completes. The last lines are commands to try next.`
 
 func newDemo(s *streams) *cobra.Command {
-	keep := false
+	keep, host := false, ""
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show what happens when a turn is interrupted; needs no key",
+		Short: "Show a change, an interrupt and a crash; needs no key",
 		Long:  demoHelp,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -33,15 +34,25 @@ func newDemo(s *streams) *cobra.Command {
 			if stop, err := proc.BecomeReaper(); err == nil {
 				defer stop()
 			}
-			code, err := demo.Run(cmd.Context(), demo.Options{
+			program, err := os.Executable()
+			if err != nil {
+				return failed(err)
+			}
+			o := demo.Options{
+				Host:   []string{program, "demo", "--host"},
 				Stdout: s.stdout, Environ: s.environ, Stops: sig.stops, Keep: keep, Version: version(),
 				Show: func(ctx context.Context, t demo.Turn) int {
 					return run.Turn(ctx, run.Options{Format: run.Terminal, Options: oneturn.Options{
 						Host: t.Host, Session: t.Session, Config: t.Config, Prompt: t.Prompt,
 						Stdout: s.stdout, Stderr: s.stdout, Stops: sig.stops, Ended: t.Ended,
-					}})
+					}, Answers: t.Answers})
 				},
-			})
+			}
+			play := demo.Run
+			if host != "" {
+				play = func(ctx context.Context, o demo.Options) (int, error) { return demo.Host(ctx, o, host) }
+			}
+			code, err := play(cmd.Context(), o)
 			switch {
 			case err != nil:
 				return failed(err)
@@ -52,5 +63,7 @@ func newDemo(s *streams) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&keep, "keep", false, "keep the temporary directory with the session")
+	cmd.Flags().StringVar(&host, "host", "", "run the part that the demo kills, in the directory `DIR` of a demo")
+	_ = cmd.Flags().MarkHidden("host") // it exists
 	return cmd
 }

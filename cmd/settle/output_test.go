@@ -210,7 +210,10 @@ func TestDemo(t *testing.T) {
 	}
 	// C9: where the machine is too busy to see within the bound how the call ended,
 	// its effects are unknown, not partial.
-	for _, want := range []string{"the model is a script", "interrupted; effects: ", "no process is left", "Completed"} {
+	for _, want := range []string{
+		"the model is a script", "interrupted; effects: ", "no process is left",
+		"+hello, world", "kill -9", "settle was killed", "Completed", "Try next:",
+	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the demo does not say %q:\n%s", want, out)
 		}

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,9 @@ type Options struct {
 	// Keep keeps the temporary directory.
 	Keep    bool
 	Version string
+	// Host is the command line that runs [Host] with the directory that follows it, in another
+	// process, which the demo kills.
+	Host []string
 }
 
 // Turn is a turn that Show runs and prints.
@@ -41,6 +45,8 @@ type Turn struct {
 	Session string
 	Config  settle.SessionConfig
 	Prompt  string
+	// Answers is what a person types; nil if nobody is asked.
+	Answers io.Reader
 	// Ended is called when the turn has ended, with the session still open.
 	Ended func(*settle.Session)
 }
@@ -79,26 +85,47 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	if err := d.prepare(); err != nil {
 		return stdio.CodeFailed, err
 	}
-	d.printf("settle demo: the model is a script; the engine, the tools, the processes and the log are real.\n\n")
-	d.printf("> Show me what happens when I interrupt you.\n\n")
-	code, err = d.play(ctx, first(), "Show me what happens when I interrupt you.", d.interruptAwake)
-	if err != nil || code != interrupted {
-		return code, err
-	}
-	if err := d.checkProcesses(); err != nil {
-		return stdio.CodeFailed, err
-	}
-	d.printf("\nThe session is closed. settle opens it again from its log and continues:\n\n> Go on.\n\n")
-	code, err = d.play(ctx, second(), "Go on.", nil)
-	if err != nil || code != stdio.CodeCompleted {
-		return code, err
+	d.printf("settle demo: the model is a script; the engine, the tools, the processes and the log are real.\n")
+	for _, part := range []func(context.Context) (int, error){d.change, d.interruption, d.crash, d.recovery} {
+		if code, err := part(ctx); err != nil || code != stdio.CodeCompleted {
+			return code, err
+		}
 	}
 	d.printf("\nCompleted, %s after the beginning.", terminal.Duration(time.Since(d.began)))
 	if o.Keep {
 		d.printf(" The log is kept: settle sessions --data-dir %s show %s", d.data(), session)
 	}
-	d.printf("\n")
+	d.printf("\n\nTry next:\n%s", nextCommands(ctx, d.Environ, localServers()))
 	return stdio.CodeCompleted, nil
+}
+
+// change shows an edit, with a question before it and its diff.
+func (d *demo) change(ctx context.Context) (int, error) {
+	const prompt = "Greet the world."
+	d.printf("\n1. A change, which needs your approval. The demo answers.\n\n> %s\n\n", prompt)
+	return d.play(ctx, part{model: edits(), prompt: prompt, permission: settle.Ask, answers: &typist{to: d.Stdout}})
+}
+
+// interruption shows an interrupt while a command runs that ignores signals.
+func (d *demo) interruption(ctx context.Context) (int, error) {
+	const prompt = "Show me what happens when I interrupt you."
+	d.printf("\n2. An interrupt.\n\n> %s\n\n", prompt)
+	code, err := d.play(ctx, part{model: first(), prompt: prompt, watch: d.interruptAwake})
+	if err != nil || code != interrupted {
+		return code, err
+	}
+	return stdio.CodeCompleted, d.checkProcesses()
+}
+
+// recovery opens the session of the killed host, and continues it.
+func (d *demo) recovery(ctx context.Context) (int, error) {
+	d.printf("\n\n4. Another settle opens the session from its log and continues.\n\n> Go on.\n\n")
+	code, err := d.play(ctx, part{model: second(), prompt: "Go on."})
+	if err != nil || code != stdio.CodeCompleted {
+		return code, err
+	}
+	d.printf("\n")
+	return code, d.checkProcesses()
 }
 
 func (d *demo) printf(format string, args ...any) {
@@ -114,18 +141,25 @@ func (d *demo) prepare() error {
 	if err := os.Mkdir(d.work(), 0o755); err != nil {
 		return fmt.Errorf("cannot prepare the demo: %w", err)
 	}
-	for _, name := range []string{"a.txt", "b.txt"} {
-		if err := os.WriteFile(filepath.Join(d.work(), name), []byte("hello\n"), 0o600); err != nil {
+	for _, name := range []string{"greeting.txt", "notes.txt"} {
+		if err := os.WriteFile(filepath.Join(d.work(), name), []byte("hello\nfrom settle\n"), 0o600); err != nil {
 			return fmt.Errorf("cannot prepare the demo: %w", err)
 		}
 	}
 	return nil
 }
 
+// part is a turn of the demo.
+type part struct {
+	model      *script.Model
+	prompt     string
+	permission settle.Permission // empty for allow
+	answers    io.Reader
+	watch      func(context.Context, *settle.Session)
+}
+
 // play runs one turn on a host of its own.
-func (d *demo) play(
-	ctx context.Context, m *script.Model, prompt string, watch func(context.Context, *settle.Session),
-) (int, error) {
+func (d *demo) play(ctx context.Context, p part) (int, error) {
 	getenv := func(name string) string { return lookUp(d.Environ, name) }
 	settings, err := config.Load(config.Input{
 		Dir:           d.work(),
@@ -137,15 +171,17 @@ func (d *demo) play(
 		return stdio.CodeFailed, err
 	}
 	a, err := assemble.New(ctx, assemble.Options{
-		Settings:          settings,
-		Dir:               d.work(),
-		Environ:           d.Environ,
-		Getenv:            getenv,
-		Version:           d.Version,
-		HostOptions:       assemble.HostOptions{Frontend: "demo"},
-		PermissionOptions: assemble.PermissionOptions{Permission: settle.Allow},
+		Settings:    settings,
+		Dir:         d.work(),
+		Environ:     d.Environ,
+		Getenv:      getenv,
+		Version:     d.Version,
+		HostOptions: assemble.HostOptions{Frontend: "demo"},
+		PermissionOptions: assemble.PermissionOptions{
+			Permission: cmp.Or(p.permission, settle.Allow), Attended: p.answers != nil,
+		},
 		ModelOptions: assemble.ModelOptions{
-			Model: model.Config{Provider: m, ProviderName: "script", Name: "script"},
+			Model: model.Config{Provider: p.model, ProviderName: "script", Name: "script"},
 		},
 	})
 	if err != nil {
@@ -155,16 +191,18 @@ func (d *demo) play(
 	if err != nil {
 		return stdio.CodeFailed, err
 	}
-	if watch != nil {
+	turn := Turn{Host: host, Session: session, Config: a.Session, Prompt: p.prompt, Answers: p.answers}
+	if p.watch != nil {
+		turn.Ended = d.table
 		s, err := host.Session(ctx, session, a.Session)
 		if err != nil {
 			return stdio.CodeFailed, err
 		}
 		watching, enough := context.WithCancel(ctx)
 		defer enough()
-		go watch(watching, s) // ends with enough
+		go p.watch(watching, s) // ends with enough
 	}
-	return d.Show(ctx, Turn{host, session, a.Session, prompt, d.table}), nil
+	return d.Show(ctx, turn), nil
 }
 
 // lookUp reads a variable, except those that configure settle: the demo is the same on

@@ -2,7 +2,8 @@
 // model drives the real engine with real tools, processes and a real log, in a temporary
 // directory. script.go has the model, demo.go the sequence.
 //
-//	turn 1: text ─► two calls at once ─► a call that ignores TERM ─► interrupted
-//	the log is closed and opened again
-//	turn 2: the model receives the outcome of each call ─► completed
+//	turn 1: a question before an edit ─► answered ─► the change
+//	turn 2: text ─► two calls at once ─► a call that ignores TERM ─► interrupted
+//	turn 3: in another process, which is killed during a call (kill.go)
+//	turn 4: the log is opened again, and the model receives the outcome ─► completed
 package demo

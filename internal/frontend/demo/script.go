@@ -17,12 +17,44 @@ const (
 
 const wordDelay = 15 * time.Millisecond
 
+// edits is the script of the turn that changes a file.
+func edits() *script.Model {
+	return script.New(
+		script.Turn(
+			spokenText(
+				"I am a script, not a language model; everything else here is real. I read the greeting and change it.",
+			),
+			script.Call("read", `{"path":"greeting.txt"}`),
+		),
+		script.Turn(
+			script.Call("edit", `{"path":"greeting.txt","old_string":"hello","new_string":"hello, world"}`),
+		),
+		spokenText("Changed, after your approval."),
+	)
+}
+
+// killedCommand runs when the demo kills its host; building is a part of it.
+const (
+	killedCommand = `trap '' TERM INT; echo building; sleep 60`
+	building      = "building"
+)
+
+// killed is the script of the turn whose host is killed.
+func killed() *script.Model {
+	return script.New(
+		script.Turn(
+			spokenText("Now the worst case: while my next command runs, the demo kills the process of settle."),
+			script.Call("shell", fmt.Sprintf(`{"command":%q}`, killedCommand)),
+		),
+	)
+}
+
 // first is the script of the interrupted turn.
 func first() *script.Model {
 	return script.New(
 		script.Turn(
 			spokenText(
-				"I am a script, not a language model; everything else here is real. First, two commands at once.",
+				"First, two commands at once.",
 			),
 			script.Call("shell", `{"command":"sleep 0.5; ls"}`),
 			script.Call("shell", `{"command":"sleep 0.3; date"}`),
@@ -48,7 +80,7 @@ func second() *script.Model {
 		}
 		result = strings.Join(strings.Fields(result), " ")
 		return spokenText(
-			fmt.Sprintf("I continue from the log. It has this result for the interrupted command: %q", result),
+			fmt.Sprintf("I continue from the log. It has this result for the command that was running: %q", result),
 		)
 	}))
 }
