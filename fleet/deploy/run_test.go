@@ -117,7 +117,7 @@ func TestKubernetesCommands(t *testing.T) {
 	model := modeltest.NewServer(t, modeltest.Script(modeltest.Say("one"), modeltest.Say("two")))
 	f, all := newFleet(t, model.OpenAI()), pods(t)
 	f.writes(t, "work/.keep", "")
-	f.writes(t, "tasks.jsonl", `{"session":"a","prompt":"go"}`+"\n"+`{"session":"b","prompt":"go"}`+"\n")
+	f.writes(t, "tasks.jsonl", `{"session":"a","prompt":"go"}`+"\n"+`{"prompt":"go"}`+"\n")
 	secrets := map[string]string{"database": server.URL(t), "openai": "sk-0123456789abcdefghijkl"}
 	fields := map[string]string{"metadata.name": "settle-worker-1", "metadata.labels['batch.kubernetes.io/job-name']": "settle-submit-1"}
 	run := func(c corev1.Container) string {
@@ -128,12 +128,14 @@ func TestKubernetesCommands(t *testing.T) {
 	worker := all["worker.yaml"].Spec.Containers[0]
 	env := environment(t, worker, secrets, fields)
 	metrics, stop := f.started(t, env, arguments(worker, env)...)
-	if out := run(all["submit.yaml"].Spec.InitContainers[0]); out != "a/1\nb/1\n" {
-		t.Errorf("submit prints %q", out)
+	for range 2 { // a job whose pod fails starts another one
+		if out := run(all["submit.yaml"].Spec.InitContainers[0]); out != "a/1\nsettle-submit-1-2/1\n" {
+			t.Errorf("submit prints %q", out)
+		}
 	}
 	out := run(all["submit.yaml"].Spec.Containers[0])
-	for _, want := range []string{`"worker":"settle-worker-1"`, `"batch":"settle-submit-1"`, `"unit":"a/1"`, `"unit":"b/1"`} {
-		if !strings.Contains(out, want) {
+	for _, want := range []string{`"worker":"settle-worker-1"`, `"batch":"settle-submit-1"`, `"unit":"a/1"`, `"unit":"settle-submit-1-2/1"`} {
+		if !strings.Contains(out, want) || strings.Count(out, "\n") != 2 {
 			t.Errorf("no %s in %s", want, out)
 		}
 	}

@@ -32,7 +32,7 @@ A line has at most 4 MiB, the file at most 512 MiB.
 
 The id of a task is SESSION/INPUT. Submitting a task again with the same id changes
 nothing, so that a submission that was cut off can be repeated, if all of its tasks name
-their session; a task that names none is a new one each time. All tasks of a file that
+their session, or with --session-prefix; a task without a session is a new one each time. All tasks of a file that
 is wrong anywhere are refused. The ids are printed, one a line, as soon as their tasks
 are accepted. If they cannot be, the tasks are submitted, and the exit code is 1.
 
@@ -53,6 +53,8 @@ const (
 // submitFlags are the flags of submit.
 type submitFlags struct {
 	file   string
+	prefix string // of the sessions of lines that name none
+	line   int    // the line that is read
 	task   fleet.Task
 	labels map[string]string
 	budget budget.Budget
@@ -108,6 +110,8 @@ func newSubmit(d *database) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "file", "f", "", "submit the tasks in `FILE`, one a line; - is standard input")
 	flags.StringVar(&f.task.Session, "session", "", "the session's `ID`; default: a new one")
+	flags.StringVar(&f.prefix, "session-prefix", "",
+		"with --file, a line that names no session gets `PREFIX`-LINE, so that a repetition submits nothing twice")
 	flags.StringVar(&f.task.Input, "input", "", "the input's `ID` in the session; default: 1")
 	flags.StringVarP(&f.task.Dir, "cwd", "C", ".", "work in `DIR`, which every worker has")
 	flags.StringVar(&f.task.Repo, "repo", "", "work in a clone of the git repository at `URL` instead")
@@ -138,6 +142,9 @@ func (f *submitFlags) tasks(stdin io.Reader, args []string) ([]fleet.Task, error
 		return nil, fmt.Errorf("cannot find the directory: %w", err)
 	}
 	f.task.Dir = dir
+	if f.prefix != "" && f.file == "" {
+		return nil, errors.New("--session-prefix is for --file; one task is named by --session")
+	}
 	if f.file == "" {
 		f.task.Prompt = strings.Join(args, " ")
 		t, err := f.complete(f.task)
@@ -183,6 +190,7 @@ func (f *submitFlags) read(in io.Reader) (tasks []fleet.Task, err error) {
 		if len(line) == 0 {
 			continue
 		}
+		f.line = n
 		t, err := f.parse(line)
 		if err != nil {
 			return nil, fmt.Errorf("cannot submit line %d: %w", n, err)
@@ -220,6 +228,9 @@ func (f *submitFlags) parse(line []byte) (fleet.Task, error) {
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return t, errors.New("there is something behind the task; each task has a line of its own")
+	}
+	if t.Session == "" && f.prefix != "" {
+		t.Session = fmt.Sprintf("%s-%d", f.prefix, f.line)
 	}
 	if t.Labels == nil {
 		t.Labels = f.labels
