@@ -74,7 +74,7 @@ type MissingError struct {
 func (e *MissingError) Error() string {
 	return fmt.Sprintf(
 		"there is no Temporal server on this machine: %v; "+
-			"install the program temporal (https://docs.temporal.io/cli), or put %s of the release archive beside settle-fleet or into the PATH "+
+			"install the program temporal (https://docs.temporal.io/cli), or put %s beside settle-fleet or into the PATH "+
 			"(from source: go -C fleet/cmd/%s install .), or name the address of a running server with --temporal",
 		cmp.Or(e.unsuitable, errNeither),
 		ownName,

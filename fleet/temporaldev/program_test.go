@@ -31,7 +31,7 @@ func TestFind(t *testing.T) {
 		own            bool
 		want, says     string
 	}{
-		{name: "nothing", says: "settle-fleet-temporal of the release archive"},
+		{name: "nothing", says: "settle-fleet-temporal beside settle-fleet"},
 		{name: "only settle's", own: true, want: ownName},
 		{name: "both", temporal: "temporal version 1.9.1 (Server 1.32.1, UI 2.58.0)", own: true, want: officialName},
 		{name: "old", temporal: "temporal version 1.5.1 (Server 1.29.1, UI 2.45.0)", own: true, want: ownName},

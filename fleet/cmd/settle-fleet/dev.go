@@ -21,8 +21,8 @@ install postgresql), in a private directory (for root, /var/lib/settle-fleet), w
 socket there, no port, and a password in a file that only you can read.
 
 Temporal is its development server: the program temporal, if it is installed and new
-enough, else settle-fleet-temporal, which is part of settle's release archive. It keeps
-its state in the same directory, and listens on the loopback interface only, where every
+enough, else settle-fleet-temporal, beside settle-fleet or in the PATH. It keeps its
+state in the same directory, and listens on the loopback interface only, where every
 user of this machine can reach it. dev prints the address of its web UI.
 
 If a server ends, dev says so and starts it again; what was accepted is kept. The
