@@ -19,4 +19,31 @@
 // executor.go is the executor's side, provider.go, key.go, shared.go and window.go make
 // model providers (package config decides settings, such as timeouts), servers.go,
 // roster.go and serverprobe.go handle MCP servers.
+//
+// Other files:
+//
+//   - ceiling.go: the stricter of the user's and a client's settings
+//   - directory.go: which working directories are refused
+//   - extent.go: folders that a client adds to the sandbox
+//   - protected.go: files and folders that need a question to change
+//   - secrets.go: files that commands cannot open, and why
+//   - git.go: trusted directories by git's configuration
+//   - trust.go: records trust in a project's MCP servers
+//   - selection.go: which tools the model receives, in which order
+//   - models.go: lists of the providers' models
+//   - opened.go: an open session; changes of its model
+//   - sessions.go: opens sessions of a frontend, with a client's settings
+//   - hooks.go: which hooks run, and in which sandbox
+//   - instructions.go: which instruction files are read
+//   - skills.go: folders of skills and commands
+//   - limit.go: a bound on concurrent requests of a provider
+//   - log.go: the diagnostic log
+//   - login.go: tokens of MCP servers, login and logout
+//   - notices.go: notices about the connection to an executor
+//   - policy.go: modes of permission, and the policy of a session
+//   - search.go: the command that searches the web
+//   - web.go: the tool that reads web pages
+//   - tasks.go: settings of child agents, and their model
+//   - worktree.go: git worktrees of child agents
+//   - tools.go: what file and shell tools share: earlier contents, masks
 package assemble

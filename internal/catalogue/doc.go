@@ -11,4 +11,13 @@
 // the logs only, more slowly.
 //
 // The package is separate so that only commands that list sessions start SQLite.
+//
+// Other files:
+//
+//   - entry.go: the row of a session: its title, words, counts
+//   - shelf.go: reads sessions while other processes write them
+//   - database.go: opens, creates and recreates the SQLite file; its schema
+//
+// The title of a session in all lists is decided in entry.go; which sessions a frontend lists, in
+// package store (internal/client/store).
 package catalogue

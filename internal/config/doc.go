@@ -17,4 +17,20 @@
 // package policy applies rules, and package assemble builds the agent.
 //
 // docs/reference/settings.md describes the files for people.
+//
+// Other files:
+//
+//   - choose.go: the default model, if the user named none
+//   - document.go: reads and parses one file, bounded
+//   - error.go: errors about settings, models and keys
+//   - key.go: a provider's key, from its variable or command
+//   - mcpjson.go: a project's .mcp.json and its recorded trust
+//   - origin.go: the sources of a value and their order
+//   - place.go: folders and files of the user
+//   - project.go: which settings a project may narrow
+//   - show.go: the lines of settle config
+//   - suggest.go: the nearest known word
+//
+// The default model is decided in choose.go; package assemble only calls Choose, and lists models
+// for people (internal/assemble/models.go).
 package config

@@ -13,4 +13,14 @@
 // The log has the running turn and the waiting inputs (C3). The actor owns only what the log
 // cannot have: the function that cancels the running turn, and the waiting clients. Whether a
 // call needs approval is decided in internal/policy (the Judge); who is asked is decided here.
+//
+// Other files:
+//
+//   - input.go: which inputs are accepted; refuses an image that the model does not take
+//   - children.go: records of child agents
+//   - compact.go: compaction on request
+//   - hooks.go: hooks around approvals
+//   - jobs.go: records of processes
+//   - model.go: changes of model and tools
+//   - update.go: writes to the log while the session is open
 package session

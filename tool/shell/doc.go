@@ -18,4 +18,20 @@
 // environment.go makes the command's variables, config.go has the settings. Package policy decides whether a
 // command runs and in which sandbox; package executor runs it; package proc ends its
 // processes.
+//
+// Other files:
+//
+//   - jobs.go: starts, keeps and forgets a session's jobs
+//   - job.go: one job: its output, its end
+//   - job_read.go: what a read of a job returns; waits for lines or ports
+//   - args.go: arguments of the shell tool, and their limits
+//   - excerpt.go: the beginning and end that the model receives
+//   - judgeable.go: whether the policy can read a command beforehand
+//   - reattach.go: commands that a new host takes over
+//   - sweep.go: ends processes whose supervisors were killed
+//   - text.go: a program's output as text
+//   - words.go: names of signals and lists of processes
+//
+// How many jobs a session keeps, and which ended job is forgotten, is decided in jobs.go; package
+// session only records jobs.
 package shell

@@ -16,4 +16,10 @@
 // question counts (C16). All waits are bounded, because a host can be stopped.
 // The package is a client of the public API, so that it stays above the root package; the
 // socket itself is in internal/hostsocket.
+//
+// Other files:
+//
+//   - wire.go: the messages of the control socket
+//   - call.go: calls from the client to the host, their timeouts
+//   - handler.go: executes the calls of a client in the host
 package attach

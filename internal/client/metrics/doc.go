@@ -7,4 +7,12 @@
 // (https://prometheus.io/docs/instrumenting/exposition_formats/). Labels are names of
 // providers, models, tools, outcomes and causes. Labels never contain text of a session,
 // its ID, or a path.
+//
+// Files:
+//
+//   - meter.go: counts events; names of metrics, labels, buckets of histograms (boundsOf)
+//   - write.go: Prometheus' text format
+//
+// Buckets are decided here for Prometheus and for OpenTelemetry; package telemetry only encodes
+// and sends them.
 package metrics

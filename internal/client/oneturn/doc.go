@@ -8,4 +8,10 @@
 //
 // The package owns no state of the turn: views read the session's events like any other
 // subscriber (C17). Every wait for a reader of the output has a bound.
+//
+// Other files:
+//
+//   - options.go: settings of a run; which view shows the turn
+//   - answer.go: the file with the final answer
+//   - schema.go: checks the answer against a JSON Schema
 package oneturn

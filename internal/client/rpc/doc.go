@@ -10,4 +10,8 @@
 // Messages that need their order among all messages, such as a cancel, are served in the
 // frontend's Handler, before Dispatch. A lane can wait for a session. It must not wait for
 // a slow client; background work (Go) does.
+//
+// Other files:
+//
+//   - ask.go: a question that the client has as a request
 package rpc

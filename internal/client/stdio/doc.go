@@ -9,4 +9,10 @@
 //
 // jsonl.Reader reads the lines of the input and bounds them. HTTP servers use Shutdown as
 // well, with other bounds.
+//
+// Other files:
+//
+//   - broken.go: which stop a broken standard output causes
+//   - closed_unix.go: whether the reader of an output is gone
+//   - exhaust.go: the line for programs about exhausted retries
 package stdio

@@ -6,4 +6,19 @@
 //	DATA_DIR/output/ID/        long outputs     agent
 //	DATA_DIR/names/ID          its label        here
 //	DATA_DIR/archived/ID       that it is archived
+//
+// Files:
+//
+//   - list.go: lists sessions; which session is the last one (Last)
+//   - overview.go: the state of each session in a list, in a word
+//   - resolve.go: the beginning of an ID to the whole ID
+//   - label.go: names of sessions, and which are archived
+//   - fork.go: copies of a session, whole or before a turn
+//   - import.go: a session from a log or a trajectory, its limits
+//   - delete.go: removes a session with all its files
+//   - jobs.go: processes that sessions left running, their states
+//   - kill.go: ends such a process and waits for its record
+//
+// Titles, the order of lists and full-text search are decided in package catalogue; which session
+// "the last one" is, is decided in list.go for all frontends.
 package store

@@ -19,4 +19,11 @@
 //
 // A turn never waits for the network. Spans that do not fit into the queue are dropped,
 // counted, and reported when the exporter closes.
+//
+// Other files:
+//
+//   - telemetry.go: the hooks; starts and ends the export
+//   - settings.go: the variables of OpenTelemetry
+//   - export.go: when and where data is sent
+//   - measure.go: encodes the counters of package metrics
 package telemetry

@@ -8,4 +8,9 @@
 // It reads arguments with the argument types of the tools themselves, so that no frontend
 // can rely on an argument that a tool does not have. It knows no protocol: frontends
 // translate its results.
+//
+// Other files:
+//
+//   - change.go: changes to files, from arguments, approvals or results
+//   - source.go: pages that a web search found
 package toolview

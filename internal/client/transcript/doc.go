@@ -20,4 +20,11 @@
 // The package derives nothing that event.Fold derives, and knows no protocol. Package
 // toolview describes tool calls: see [Change.Call]. spent.go writes tokens and cost for all
 // frontends; package event adds them up.
+//
+// Other files:
+//
+//   - entries.go: inputs and items of a turn, in order
+//   - follow.go: changes of a session's events, live or stored
+//   - item.go: what happens to an item, when its text stays
+//   - recovery.go: the text about what opening a session found
 package transcript

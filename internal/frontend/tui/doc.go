@@ -21,4 +21,42 @@
 // are skipped while it writes. A key refers to the frame that the person saw: it interrupts
 // the turn in that frame and no other. Package transcript decides which changes exist; this
 // package decides how they look.
+//
+// Other files:
+//
+//   - exit.go: Ctrl-C (clears the editor, interrupts, quits), signals, the end
+//   - interrupt.go: which turn Esc or Ctrl-C interrupts
+//   - submit.go: Enter: sends, queues, or takes an input back
+//   - history.go: Up and Down: prompts of all sessions, their file
+//   - search.go: Ctrl-R: finds an earlier prompt
+//   - editor.go: the text, its cursor, folded pastes
+//   - external_editor.go: opens the text in $EDITOR
+//   - vi.go: the modes and operators of vi in the editor
+//   - vi_keys.go: turns vi on, and which keys it handles
+//   - vi_motion.go: motions of vi and their ranges
+//   - menu.go: a list of choices and its selected row
+//   - menus.go: the choices of models, efforts, permissions, sessions
+//   - command_set.go: the slash commands, settle's and the user's own
+//   - fetch.go: the expansion of a prompt of an MCP server
+//   - image.go: images whose path is in a prompt or pasted
+//   - help.go: the texts of /help
+//   - cost.go: /cost and /timeline
+//   - theme.go: /theme and its colors
+//   - rewind.go: the list of inputs to go back to
+//   - shell_command.go: a command after an exclamation mark
+//   - session.go: the interfaces of sessions that the loop uses
+//   - attached.go: a session that another process hosts
+//   - background.go: requests that can block, outside of the loop
+//   - feed.go: events that wait for the loop
+//   - running_turn.go: shows a turn that ran before the view opened
+//   - message_text.go: rows of long messages, in parts
+//   - diff.go: rows of changes to files
+//   - discarded.go: text that was committed, of an attempt that failed later
+//   - pager.go: a long text on the alternate screen
+//   - sheet.go: what the pager shows: a session, a message, a call
+//   - plain_form.go: forms for screen readers
+//   - memory.go: returns unused memory to the system; not the history
+//
+// What a key does is decided here; how a terminal's bytes become keys, in package terminal. Which
+// requests and inputs are held or dropped is decided in package session.
 package tui
