@@ -278,3 +278,28 @@ func TestRulesForOtherTools(t *testing.T) {
 		t.Errorf("all denied: %s", j.Decision)
 	}
 }
+
+// A git configuration with a password is secret for the file tools as well.
+func TestToolsAskAboutGitConfigurationWithPassword(t *testing.T) {
+	dir := newDir(t)
+	if err := os.MkdirAll(filepath.Join(dir, "clone", ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]event.Permission{
+		"[core]\n\tbare = false\n": event.Allow,
+		"[http \"https://github.com/\"]\n\textraheader = AUTHORIZATION: basic x\n": event.Ask,
+		"[remote \"o\"]\n\turl = https://x:y@example.com/z\n":                      event.Ask,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "clone", ".git", "config"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := newPolicy(t, dir, policy.Config{})
+		for tool, args := range map[string]map[string]any{
+			"read": {"path": "clone/.git/config"}, "grep": {"pattern": "x", "path": "clone/.git"},
+		} {
+			if j := p.Judge(request(t, tool, args)); j.Decision != want {
+				t.Errorf("%s of %q: %s, want %s", tool, text, j.Decision, want)
+			}
+		}
+	}
+}

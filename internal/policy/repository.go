@@ -62,6 +62,12 @@ var hooksPath = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?im)\bhookspath[ \t]*=[ \t]*(?:"[ \t]*)?(?:[^/~" \t]|$)`)
 })
 
+// hasCredentials reports whether the place is a git configuration with credentials, or the
+// repository's folder with one.
+func (p place) hasCredentials() bool {
+	return credentials(p.real) || filepath.Base(p.real) == ".git" && credentials(filepath.Join(p.real, "config"))
+}
+
 // credentials reports whether a git configuration contains credentials.
 func credentials(path string) bool {
 	if base := filepath.Base(path); base != "config" && base != "config.worktree" {

@@ -278,12 +278,16 @@ func pathEffect(kind effects.Kind, p place) effect {
 		return e
 	}
 	root := filepath.Dir(p.real) == p.real // with /proc below it
-	e.sensitive = kind == effects.Reads && (p.shared || p.secret() || root || virtual(p.named) || virtual(p.real))
+	password := kind == effects.Reads && p.hasCredentials()
+	e.sensitive = kind == effects.Reads &&
+		(p.shared || p.secret() || password || root || virtual(p.named) || virtual(p.real))
 	switch {
 	case !p.inside:
 		e.why = p.String() + " is outside of the working directory"
 	case kind == effects.Reads && p.secret():
 		e.why = p.String() + " by its name holds secrets"
+	case password:
+		e.why = p.String() + " has a password or a token"
 	case kind == effects.Reads && p.shared:
 		e.why = p.String() + " has another name (a hard link), and not all users can read it"
 	}

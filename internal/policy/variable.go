@@ -17,11 +17,14 @@ import (
 //	              PASS, PAT, PWD, PSK, JWT, DSN, AUTH as its last word (DB_PASS, GITHUB_PAT)
 //	not by it     words that only contain one of these: KEYBOARD, KEYMAP, MONKEY, TOKENIZERS, …
 //	              PWD and OLDPWD, which are folders
-//	by the value  scheme://user:password@host, scheme://token@host, -----BEGIN … PRIVATE KEY-----
+//	together      GIT_CONFIG_COUNT, GIT_CONFIG_KEY_n, GIT_CONFIG_VALUE_n, GIT_CONFIG_PARAMETERS: git
+//	              fails if it receives some of them only
+//	by the value  scheme://user:password@host, scheme://token@host, -----BEGIN … PRIVATE KEY-----,
+//	              Authorization:, and tokens of well-known services (ghp_…, glpat-…, xoxb-…, AKIA…)
 func SecretVariable(name, value string) bool {
 	upper := strings.ToUpper(name)
 	if secretName().MatchString(harmlessWords().ReplaceAllString(upper, "")) ||
-		strings.Contains(value, "PRIVATE KEY-----") {
+		strings.Contains(value, "PRIVATE KEY-----") || secretValue().MatchString(value) {
 		return true
 	}
 	return strings.Contains(value, "://") && hasPassword(value)
@@ -30,8 +33,13 @@ func SecretVariable(name, value string) bool {
 var (
 	secretName = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(
-			`KEY|SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|COOKIE|BEARER|AUTHORIZATION|(?:^|[^A-Z])(?:PASS|PAT|PSK|JWT|DSN|AUTH)$|[^A-Z]PWD$`,
+			`^GIT_CONFIG_(?:COUNT$|VALUE_|PARAMETERS$)|KEY|SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|COOKIE|BEARER|AUTHORIZATION|(?:^|[^A-Z])(?:PASS|PAT|PSK|JWT|DSN|AUTH)$|[^A-Z]PWD$`,
 		)
+	})
+	secretValue = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\bauthorization: *\S|\baccountkey=|"private_key"|//hooks\.slack\.com/services/|\bpassword=\S` +
+			`|\b(?:gh[opusr]_|github_pat_|glpat-|sk_live_|rk_live_|sk-ant-|sk-proj-|xox[abeprs]-|npm_|pypi-)[a-z0-9_-]{16,}` +
+			`|\bAKIA[0-9A-Z]{16}\b`)
 	})
 	harmlessWords = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(
