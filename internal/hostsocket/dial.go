@@ -71,7 +71,7 @@ func dialSocket(
 	if err != nil {
 		return nil, ErrNoAnswer
 	}
-	if !isTrustedPeer(conn) { // another user's socket in its place
+	if !IsTrustedPeer(conn) { // another user's socket in its place
 		return nil, errors.Join(ErrNoAnswer, conn.Close())
 	}
 	cut := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })

@@ -5,9 +5,9 @@ import (
 	"os"
 )
 
-// isTrustedPeer reports whether the other end is the same user or root, who can read
-// everything anyway.
-func isTrustedPeer(conn net.Conn) bool {
+// IsTrustedPeer reports whether the other end of a Unix socket is the same user or root, who
+// can read everything anyway, and no sandboxed command.
+func IsTrustedPeer(conn net.Conn) bool {
 	socket, ok := conn.(*net.UnixConn)
 	if !ok {
 		return false

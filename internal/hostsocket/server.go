@@ -174,7 +174,7 @@ func (s *Server) serve(listener net.Listener) {
 			defer s.serving.Done()
 			defer conn.Close()
 			defer context.AfterFunc(s.life, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-			if isTrustedPeer(conn) && s.admit() {
+			if IsTrustedPeer(conn) && s.admit() {
 				defer s.leave()
 				// Service reports its own errors; the connection ends.
 				_ = scope.Guard(func() error { s.answer(conn); return nil })
