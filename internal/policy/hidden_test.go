@@ -146,3 +146,17 @@ func BenchmarkSecretFiles(b *testing.B) {
 		}
 	})
 }
+
+// Copies of secret files that editors, backups and settle itself make are secret, too.
+func TestCopiesOfSecretFilesAreSecret(t *testing.T) {
+	for name, want := range map[string]bool{
+		".envrc~": true, "a/..env.swp": true, ".npmrc.bak": true, ".netrc.gpg": true, ".git-credentials.lock": true,
+		".envrc.settle-changed": true, ".envrc.2.settle-changed": true, ".npmrc-quarantined-3": true,
+		"terraform.tfstate.1700.backup": true, "id_rsa": true, ".env.example.settle-changed": true, "main.go~": false,
+		"package.json.bak": false, "shadow.5": false, "Cargo.lock": false, ".main.go.swp": false,
+	} {
+		if got := policy.Secret(name); got != want {
+			t.Errorf("%s: %t, want %t", name, got, want)
+		}
+	}
+}

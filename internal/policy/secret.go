@@ -15,8 +15,25 @@ import (
 // Secret reports whether a file's path indicates secrets: keys, tokens, passwords.
 func Secret(name string) bool {
 	name = strings.ToLower(path.Clean(slashed(name)))
-	return secretPath().MatchString(name) && !publicPath().MatchString(name)
+	if looksSecret(name) {
+		return true
+	}
+	of := copySuffix().ReplaceAllString(name, "")
+	if of == name {
+		return false
+	}
+	dir, base := path.Split(of)
+	return looksSecret(of) || looksSecret(dir+strings.TrimPrefix(base, ".")) // a swap file has one more dot
 }
+
+func looksSecret(name string) bool { return secretPath().MatchString(name) && !publicPath().MatchString(name) }
+
+// copySuffix matches what editors, backups and settle itself append to the name of a copy.
+var copySuffix = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`(?:~|\.(?:sw[a-p]|bak|backup|old|orig|save|tmp|lock|gpg|asc|(?:[0-9]+\.)?settle-changed|[0-9]{2,})|-quarantined-[0-9]+)+$`,
+	)
+})
 
 var secretPath = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|/)(?:` + strings.Join([]string{
