@@ -26,7 +26,9 @@ func Secret(name string) bool {
 	return looksSecret(of) || looksSecret(dir+strings.TrimPrefix(base, ".")) // a swap file has one more dot
 }
 
-func looksSecret(name string) bool { return secretPath().MatchString(name) && !publicPath().MatchString(name) }
+func looksSecret(name string) bool {
+	return secretPath().MatchString(name) && !publicPath().MatchString(name)
+}
 
 // copySuffix matches what editors, backups and settle itself append to the name of a copy.
 var copySuffix = sync.OnceValue(func() *regexp.Regexp {
