@@ -23,6 +23,7 @@
 //   - lock_unix.go takes kernel locks, which end with their process.
 //   - scratch.go and sweep_unix.go create temporary directories, and remove those of killed
 //     processes (C23: only directories of this user and boot, without a lock).
+//   - remove.go removes their trees with few open files, in a bounded time.
 //   - logfile.go is the program's own log, bounded and rotated.
 //   - contents.go stores the contents of files before a tool changed them, by their SHA-256,
 //     until the session is deleted.

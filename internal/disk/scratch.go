@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // prefix starts the names of the directories.
@@ -49,9 +50,17 @@ func NewScratch(kind string) (*Scratch, error) {
 	return nil, fmt.Errorf("cannot make a directory for temporary files: others remove it from %q", base)
 }
 
-// Remove removes the directory recursively.
+// Bounds of the removal of directories: of one, at the end of its process, and of those of
+// dead processes, in one sweep.
+const (
+	removeTimeout = time.Second
+	sweepTimeout  = time.Second / 2
+)
+
+// Remove removes the directory recursively, as far as that is possible in time. A later sweep
+// removes the rest.
 func (d *Scratch) Remove() error {
-	err := os.RemoveAll(d.Path)
+	err := removeTree(d.Path, time.Now().Add(removeTimeout))
 	if d.lock != nil {
 		err = errors.Join(err, d.lock.Close())
 	}

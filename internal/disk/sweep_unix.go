@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // boot is eight characters that differ between boots, if the system tells (random(4)).
@@ -55,7 +56,7 @@ func same(f *os.File, path string) bool {
 const maxSwept = 32
 
 // SweepScratch removes the directories of dead processes of this user, and returns their number.
-// The next sweep retries failures.
+// The next sweep retries failures, and continues what was cut.
 func SweepScratch() (removed int) {
 	base, err := filepath.EvalSymlinks(os.TempDir())
 	if err != nil {
@@ -67,11 +68,12 @@ func SweepScratch() (removed int) {
 	}
 	defer func() { _ = dir.Close() }() // it was only read
 	names, _ := dir.Readdirnames(-1)   // those that exist now
+	until := time.Now().Add(sweepTimeout)
 	for _, name := range names {
-		if removed == maxSwept {
+		if removed == maxSwept || time.Now().After(until) {
 			break
 		}
-		if strings.HasPrefix(name, prefix+boot()+"-") && sweep(filepath.Join(base, name)) {
+		if strings.HasPrefix(name, prefix+boot()+"-") && sweep(filepath.Join(base, name), until) {
 			removed++
 		}
 	}
@@ -80,7 +82,7 @@ func SweepScratch() (removed int) {
 
 // sweep removes one directory if its process is dead. It holds the lock meanwhile, so that only
 // one of several sweeps removes it.
-func sweep(path string) bool {
+func sweep(path string, until time.Time) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.IsDir() {
 		return false
@@ -94,5 +96,5 @@ func sweep(path string) bool {
 	}
 	defer func() { _ = f.Close() }() // it was only locked
 	free, err := TryLock(f)
-	return err == nil && free && same(f, path) && os.RemoveAll(path) == nil
+	return err == nil && free && same(f, path) && removeTree(path, until) == nil
 }

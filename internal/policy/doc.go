@@ -15,7 +15,8 @@
 // allowed program.
 //
 // Read policy.go first. toolcall.go splits calls, command.go judges commands with package
-// effects, verdict.go and rule.go decide, confine.go chooses the sandbox. secret.go,
+// effects, verdict.go and rule.go decide, confine.go chooses the sandbox, git_risk.go finds
+// words of git that a rule must name. secret.go,
 // variable.go and hidden.go define files and variables with secrets. The policy decides
 // whether a call runs and which sandbox it gets; package assemble tests the sandboxes, and
 // package sandbox enforces them.
