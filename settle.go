@@ -21,6 +21,20 @@
 //
 // Read host.go and session.go first. registry.go has the open sessions of a host, open.go the
 // opening of one, permission.go the approvals, tasks.go the settings of child agents.
+//
+// Other files:
+//
+//   - config.go: the options of hosts and sessions
+//   - input.go: inputs and their options, images
+//   - turn.go: a turn, its outcome and denials
+//   - compact.go: compaction as an option and a call
+//   - hooks.go: hooks of sessions
+//   - toolbox.go: what the tools of a session receive
+//   - logs.go: logs outside of files
+//   - store.go: kept sessions
+//   - release.go: other processes that attach to a session
+//   - processes.go: process tracking in main
+//   - errors.go: errors that callers can distinguish
 package settle
 
 import "github.com/settle-agent/settle/internal/session"

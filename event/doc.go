@@ -28,4 +28,26 @@
 //	  job, child  started (background) ────────────► ended
 //
 // docs/reference/events.md describes the same for readers of the JSON.
+//
+// Other files:
+//
+//   - event.go: the envelope of events, its version and JSON
+//   - kind.go: the kinds of events
+//   - decode.go: decodes lines of a log
+//   - json.go: JSON as this package writes it
+//   - scan.go: reads that exact form fast
+//   - state.go: the state that a log folds to
+//   - fold_turn.go: which events of a turn may follow
+//   - undo.go: takes events back from a state
+//   - endings.go: the events that end what is open
+//   - cause.go: outcomes, reasons and causes
+//   - id.go: the next IDs
+//   - permission.go: decisions about calls, and their order
+//   - sandbox.go: levels of confinement, hidden files
+//   - resolved.go: where a path of a call led
+//   - hook.go: occasions and runs of hooks
+//   - child.go: jobs and child agents
+//   - seal.go: provider signatures on items
+//   - sealed.go: the Kind methods of the data types
+//   - usage.go: tokens and costs, and their sums
 package event

@@ -10,4 +10,14 @@
 // Its id is SESSION/INPUT, so that submitting it again changes nothing. The log of
 // the session is elsewhere (package pglog): the engine says who may write it, never
 // what is true of it.
+//
+// Files:
+//
+//   - unit.go: tasks, their limits, states
+//   - complete.go: checks and defaults of a task's fields
+//   - client.go: submits tasks and waits for them
+//   - wait.go: waits until tasks have ended
+//   - engine.go: the interface of an engine
+//   - mask.go: removes secrets of a task
+//   - workspace.go: the workspace of a session
 package fleet

@@ -9,4 +9,12 @@
 //	Start ─► ( ItemStart ─► Delta* ─► ItemEnd )* ─► End      a response
 //	anything ─► error                                        a failure
 //	anything, then nothing                                   truncated
+//
+// Files:
+//
+//   - provider.go: the interface of a provider, requests and images
+//   - config.go: a model's properties and timeouts
+//   - error.go: kinds of errors
+//   - limiter.go: waits that sessions with one key share
+//   - price.go: prices and costs
 package model

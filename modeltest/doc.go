@@ -45,4 +45,7 @@
 // [NewMemoryServer] and [NewClient] work without a network and under the
 // virtual time of testing/synctest. [Serve] and [ParseScenario] are the same
 // for the command line; docs/reference/scenarios.md describes the file.
+//
+// The form of a refusal, and whether its body has a delay before a retry, is decided in
+// apierror.go; gemini.go writes the JSON of a Gemini error.
 package modeltest

@@ -9,4 +9,10 @@
 // Read tool.go first, then new.go. set.go runs calls, args.go and validate.go check their
 // arguments. Package policy decides which calls run; package tool/family decides which
 // tools and names a model receives.
+//
+// Other files:
+//
+//   - hurry.go: a second interrupt, as tools see it
+//   - panic.go: panics of tools as failures
+//   - searcher.go: the web search that a tool uses
 package tool

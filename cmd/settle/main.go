@@ -2,6 +2,48 @@
 // its end in a directory and reports by its exit code how the turn ended. This package
 // has flags, signals and exit codes; the packages below it decide everything else. Read
 // root.go first: it lists the commands.
+//
+// Other files:
+//
+//   - tui.go: settle without arguments, and resume
+//   - run.go: settle run
+//   - serve.go: settle serve
+//   - sessions.go: settle sessions and import
+//   - compact.go: settle compact
+//   - rewind.go: settle rewind
+//   - jobs.go: settle jobs
+//   - hooks.go: settle hooks
+//   - models.go: settle models
+//   - skills.go: settle skills
+//   - mcpservers.go: settle mcp-servers
+//   - login.go: settle mcp-servers login and logout
+//   - mcp.go: settle mcp
+//   - acp.go: settle acp
+//   - exec.go: settle exec (Codex)
+//   - appserver.go: settle app-server (Codex)
+//   - execserver.go: settle exec-server (Codex)
+//   - claude.go: settle claude
+//   - protocol.go: what commands that serve a protocol share
+//   - executor.go: settle executor
+//   - checkendings.go: settle check-endings
+//   - fakemodel.go: settle fake-model
+//   - demo.go: settle demo
+//   - about.go: settle config, doctor and version
+//   - update.go: settle update; the release keys
+//   - usage.go: groups and layout of help
+//   - reference.go: settle help --json
+//   - complete.go: completion of a shell
+//   - mistake.go: messages about wrong arguments and flags
+//   - project.go: flags about a project's configuration
+//   - datadir.go: the flag --data-dir
+//   - listen.go: flags of commands that listen for HTTP
+//   - streams.go: standard streams, variables, settings of a process
+//   - signals.go: which signal ends a command, and how
+//   - pause_linux.go: Ctrl-Z
+//   - resize_unix.go: changes of the terminal's size
+//   - discard_linux.go: drops unread input of a terminal
+//   - editor.go: opens the person's editor
+//   - status_terminal.go: whether standard error can show a status
 package main
 
 import (

@@ -10,4 +10,16 @@
 //
 //	events ─► session ─► inputs ─► turn ─► attempts ─► items ─► approvals, jobs, children
 //	             each keeps its open entities and reports violations
+//
+// Other files:
+//
+//   - session.go: opening, closing, envelopes and cursors
+//   - input.go: each input runs or is dropped once
+//   - turn.go: one ending for each turn
+//   - attempt.go: retries are announced and bounded
+//   - item.go: items end once; order of deltas
+//   - approval.go: approvals and who answers them
+//   - hook.go: runs of hooks and their refusals
+//   - job.go: endings of jobs and child agents
+//   - prefix.go: which prefix of requests may change
 package contract

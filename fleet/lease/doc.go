@@ -13,4 +13,13 @@
 // one after the other, in short transactions, so that shares and slots are exact.
 //
 // Of a session, one unit runs at a time, in the order in which they came (C3).
+//
+// Files:
+//
+//   - engine.go: opens and closes the engine
+//   - beat.go: leases: tasks claimed, renewed, lost
+//   - fair.go: which waiting task is next
+//   - endings.go: how attempts end, in groups
+//   - listen.go: notifications that there is work
+//   - tenant.go: tenants and their weights
 package lease

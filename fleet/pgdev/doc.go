@@ -9,4 +9,8 @@
 //
 // Postgres refuses to run as root; started by root, it runs as the user postgres,
 // or as nobody.
+//
+// Other files:
+//
+//   - user_linux.go: the user that the server runs as
 package pgdev

@@ -15,4 +15,13 @@
 //
 // Batches are in partitions by the day on which their session began, so that
 // retention drops whole tables ([Logs.Prune]).
+//
+// Files:
+//
+//   - logs.go: the logs in a database, their partitions
+//   - commit.go: groups of appends in a transaction
+//   - follow.go: readers of a growing log
+//   - schema.go: tables and migrations
+//   - prune.go: deletes old sessions
+//   - url.go: addresses and settings of a connection
 package pglog

@@ -7,4 +7,10 @@
 //
 // Nothing is asked for providers without limits; only holds are shared then. A key is
 // known by a hash (C15).
+//
+// Files:
+//
+//   - rates.go: limits in the database, and changes of them
+//   - key.go: a key's limits in one worker
+//   - provider.go: requests that wait for the limits
 package rates

@@ -13,4 +13,12 @@
 //
 // Only what can soon run is in Temporal. The others wait in Postgres, so that what a
 // dead worker has left never waits behind a long queue.
+//
+// Files:
+//
+//   - engine.go: options and connection
+//   - member.go: which tasks a worker takes from Temporal
+//   - beat.go: claims, heartbeats and orders
+//   - answer.go: how an attempt's end reaches Temporal
+//   - sweep.go: tasks that Temporal does not know; retries
 package temporal

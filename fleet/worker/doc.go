@@ -11,4 +11,12 @@
 // A worker whose lease has ended, or whose epoch is old, ends the session's work, reports
 // that, and leaves the unit to its new worker. A turn that ended only because its worker
 // stops continues on another worker.
+//
+// Files:
+//
+//   - worker.go: how many tasks it takes; the lease
+//   - run.go: one attempt at a task
+//   - progress.go: what the log says of a task
+//   - budget.go: the budget of a batch
+//   - workspace.go: workspaces of tasks with a repository
 package worker

@@ -14,4 +14,10 @@
 // Scripts (*.sh) for that machine's shell make all changes to a workspace. Git uses the
 // user's configuration and credentials only for requests to a server; everything else runs
 // without configuration, filters and hooks.
+//
+// Files:
+//
+//   - keeper.go: makes workspaces and checkpoints, their sizes
+//   - script.go: the scripts that run git
+//   - store.go: checkpoints in the database
 package workspace

@@ -9,4 +9,9 @@
 //	Add, Sub, Count    integers that saturate instead of wrapping around
 //
 // Read budget.go first: a bare counter in the place of a Budget once ended a host.
+//
+// Other files:
+//
+//   - cut.go: cuts text at a limit
+//   - number.go: sums and products without overflow
 package bound

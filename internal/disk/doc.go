@@ -27,4 +27,21 @@
 //   - logfile.go is the program's own log, bounded and rotated.
 //   - contents.go stores the contents of files before a tool changed them, by their SHA-256,
 //     until the session is deleted.
+//
+// Other files:
+//
+//   - resolve.go: follows all links of a path
+//   - walk.go: resolves several paths at once
+//   - place.go: a decided path, used as it was decided
+//   - enter_unix.go: changes the working directory
+//   - entry.go: changes of entries in an open directory
+//   - kind.go: refuses what is no regular file
+//   - regular.go: reads regular files up to a limit
+//   - read.go: reads the beginning of a place
+//   - mode_linux.go: changes permissions
+//   - mounts_linux.go: which file systems are mounted
+//   - open_linux.go: opens directories without following links
+//   - owner.go: who can change a file
+//   - sync_unix.go: makes a directory durable
+//   - contents_intent.go: planned changes of calls
 package disk

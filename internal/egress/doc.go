@@ -12,4 +12,12 @@
 //	              └ 407           └ 403, recorded      └ 403, recorded
 //
 // redirect.go has the redirect policy of all clients of settle.
+//
+// Other files:
+//
+//   - list.go: the allowed hosts and their syntax
+//   - private.go: addresses that are not public, by permission
+//   - address.go: which addresses are public
+//   - dial.go: connects, and refuses private addresses
+//   - idle.go: ends connections without traffic
 package egress

@@ -15,4 +15,19 @@
 // finds the executor of a session by its socket, and takeover.go moves its commands to the
 // next host. The lease is decided here (serve.go); whether a call runs at all is decided in
 // internal/policy and internal/turn.
+//
+// Other files:
+//
+//   - close.go: ends all commands there and the connection
+//   - remote_process.go: a command on another machine, its input
+//   - install.go: copies settle to a machine without it
+//   - command_dialer.go: a command such as ssh as the stream
+//   - session_socket_unix.go: the socket by which a session finds its executor
+//   - await_port.go: waits until a process accepts connections
+//   - denied.go: finds in output what the sandbox denied
+//   - guard.go: protects files of a repository while commands run
+//   - shell.go: which shell runs commands
+//
+// How long an executor waits for its host to return is ordered by the host when it attaches
+// (remote.go), a third of the lease; serve.go only obeys. Package config has the setting.
 package executor

@@ -23,4 +23,15 @@
 // plan, child agents, jobs, approvals, skills. digest.go reads it from the log,
 // digest_check.go compares its files with the disk, and digest_text.go writes it; no model
 // is asked. Whether and when to compact is decided in internal/turn.
+//
+// Other files:
+//
+//   - request.go: builds the request
+//   - response.go: items of a response and outputs of calls
+//   - room.go: the length of the request, the room for an answer
+//   - digest_loaded.go: instructions and skills that the digest repeats
+//   - toolsearch.go: whether the provider searches deferred tools
+//
+// The order in which parts are left out of a request that is too long is decided in shorten.go.
+// degrade.go decides what is left out of a request that the provider refused.
 package history

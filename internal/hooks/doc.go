@@ -17,4 +17,8 @@
 //
 // This package decides what the hooks answer; internal/turn and internal/session decide when
 // hooks run and what their verdict changes.
+//
+// Other files:
+//
+//   - observe.go: hooks that observe: start, end, stop, notify
 package hooks

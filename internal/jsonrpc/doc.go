@@ -21,4 +21,16 @@
 //	open ──► no more input (its end, an error, Close)
 //	             ──► requests answered, answers written ──► done
 //	     ──► Out cannot be written, or the peer does not read ──────► done
+//
+// Other files:
+//
+//   - message.go: forms of messages
+//   - read.go: reads messages of the peer
+//   - write.go: the queue of messages
+//   - request.go: requests of the peer, their answers
+//   - call.go: requests to the peer
+//   - error.go: error codes
+//   - frame.go: lines that are too long
+//   - lines.go: lines of bounded length
+//   - append.go: escapes a line
 package jsonrpc

@@ -16,4 +16,12 @@
 //
 // Read login.go first, then tokens.go. Requests for tokens use package oauth2; tool/mcp
 // decides when to log in.
+//
+// Other files:
+//
+//   - discover.go: finds the authorization server
+//   - request.go: requests for tokens
+//   - landing.go: the local page after the login
+//   - store.go: where logins are kept, when they expire
+//   - guard.go: keeps requests out of private networks
 package oauth

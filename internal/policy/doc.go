@@ -20,4 +20,17 @@
 // variable.go and hidden.go define files and variables with secrets. The policy decides
 // whether a call runs and which sandbox it gets; package assemble tests the sandboxes, and
 // package sandbox enforces them.
+//
+// Other files:
+//
+//   - destructive.go: commands that delete or overwrite much
+//   - detail.go: the commands and effects that an approval shows
+//   - environment.go: variables that change what harmless commands do
+//   - git.go: which git commands change the repository
+//   - repository.go: whether git could run a program there
+//   - listing.go: rules in force, for people
+//   - pattern.go: patterns of rules for commands
+//   - place.go: where a path of a call leads
+//   - stamp_linux.go: detects that a folder has changed
+//   - git_risk.go: options of git that name programs or files
 package policy

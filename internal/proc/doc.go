@@ -27,4 +27,35 @@
 // probe_*.go test the sandbox of the kernel; internal/sandbox has the tests themselves.
 // parent*.go, closed*.go and detached*.go report the end of the process that started
 // settle, or of the reader of standard output.
+//
+// Other files:
+//
+//   - run.go: short helper programs of settle, bounded
+//   - files.go: standard files of a command
+//   - pump.go: copies a command's output
+//   - host.go: state of the whole process, its children
+//   - tracking.go: methods of tracking and what each confines
+//   - identity.go: which process has a recorded number
+//   - poll.go: checks of the parent without events
+//   - parent.go: reports the end of the parent
+//   - closed_unix.go: whether a pipe or terminal has no reader
+//   - detached_unix.go: whether this process should outlive its parent
+//   - wait_unix.go: waits for events of a descriptor
+//   - pending_linux.go: unread bytes of a descriptor
+//   - block.go: hides arguments and environment from others
+//   - confined_other.go: whether process groups confine a command (never)
+//   - foreground.go: programs that use the person's terminal
+//   - program.go: folders from which settle starts no program
+//   - proxy.go: the egress proxy of a sandboxed command
+//   - recorded.go: a command of an earlier host
+//   - remote.go: a process on another machine
+//   - job_windows.go: Windows job objects
+//   - keepawake_linux.go: supervisors that wake a stopped host
+//   - log_linux.go: output of a command as a bounded log
+//   - other_unix.go: systems without subreapers
+//   - pidwatcher_linux.go: waits for the end of a process
+//   - probe_linux.go: tests that the sandbox confines
+//   - procfs_linux.go: processes and descendants by /proc
+//   - seclude_linux.go: denies others access to this process
+//   - environment.go: which variables helper programs of settle receive
 package proc

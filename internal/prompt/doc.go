@@ -14,4 +14,9 @@
 // Read prompt.go first. project.go names and reads the files of instructions, imports.go follows @path imports, nested.go finds the instructions
 // of folders that calls work in. Package assemble decides which files are read; package
 // repo decides whose files are trusted.
+//
+// Other files:
+//
+//   - own.go: settle's own part
+//   - environment.go: directory, date and branch
 package prompt

@@ -12,4 +12,10 @@
 //	Add ─► forms (plain, JSON, URL, base64) ─► matcher (immutable, swapped as a whole)
 //
 // Read redact.go first, then matcher.go, which finds the values.
+//
+// Other files:
+//
+//   - forms.go: encodings in which a secret can appear
+//   - stream.go: masks text that arrives in pieces
+//   - diagnostic.go: what looks like a secret
 package redact

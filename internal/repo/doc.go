@@ -7,4 +7,9 @@
 // Read trust.go first: it decides whose files count. git.go finds a repository without
 // running git, config.go checks its configuration, and package quarantine checks the
 // repositories that sandboxed commands make.
+//
+// Other files:
+//
+//   - repo.go: the root of a repository
+//   - candidates.go: what git could take for a repository
 package repo

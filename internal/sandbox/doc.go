@@ -21,4 +21,17 @@
 //
 // A probe (probe*.go) tests from the inside that the kernel enforces a policy. Which
 // command gets which policy is decided in internal/assemble; internal/proc starts it.
+//
+// Other files:
+//
+//   - network_linux.go: a network of the command's own
+//   - connect_unix.go: connects to the egress proxy from inside
+//   - probe.go: what a probe tries
+//   - probe_sh.go: probes with a shell, and their output
+//   - sandbox_other.go: systems without a sandbox
+//   - seatbelt.go: the profile of macOS
+//   - stable.go: drops paths that an earlier command could redirect
+//
+// System calls that no command makes are decided in filter_linux.go, for all modes; package
+// policy decides which mode a call has.
 package sandbox

@@ -19,4 +19,10 @@
 // agents that read them line by line, so parse.go interprets an entry that is not valid
 // YAML as the text, list or map that it looks like. Aliases are not expanded, and front
 // matter has at most 64 KiB.
+//
+// Other files:
+//
+//   - sources.go: the folders that are read
+//   - catalog.go: the list of skills in the prompt, bounded
+//   - fill.go: arguments of commands
 package skills

@@ -16,4 +16,15 @@
 //
 // The package also makes untrusted text safe to print (printable.go), and formats counts
 // and durations (count.go, duration.go) for packages that draw nothing.
+//
+// Other files:
+//
+//   - device.go: raw mode, size, restore
+//   - await_unix.go: waits for bytes
+//   - input.go: bytes as keys and pastes
+//   - theme.go: tables of colors
+//   - style.go: colors and attributes
+//   - wrap.go: widths, line breaks
+//   - tail.go: the last lines of an output
+//   - notify.go: kinds of notifications of terminals
 package terminal

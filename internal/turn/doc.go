@@ -29,4 +29,19 @@
 // that the update sees. Goroutines beside the turn's own (the pump of a stream, a call, the
 // tool of a call) can only resolve a Deferred or append through Update. Neither has an effect
 // once the log has their ending.
+//
+// Other files:
+//
+//   - command.go: runs inputs that are commands of a person
+//   - form.go: forms that running calls request
+//   - instructions.go: adds the project's instructions once, bounded
+//   - observer.go: reports turns, attempts and calls to observers
+//   - runes.go: text in complete characters
+//   - search.go: web search by the turn's provider
+//   - toolsearch.go: whether the provider or settle searches tools
+//   - usage.go: which reported usage is plausible; counts without one
+//
+// Which calls count as repeats is decided here (repeats.go), not by the tools. Package transport
+// decides that nothing listens at a local address (model/transport/endpoint.go); retry.go then
+// chooses the shorter time for retries.
 package turn

@@ -10,6 +10,16 @@
 // what comes before (C6).
 //
 //	message_start ─► ( content_block_start ─► delta* ─► stop )* ─► message_delta ─► message_stop
+//
+// Files:
+//
+//   - request.go: JSON of requests, cache marks, thinking
+//   - decode.go: events of a response as chunks
+//   - block.go: content blocks, also unknown ones
+//   - model.go: properties of a model
+//   - models.go: the list of models
+//   - search.go: web search of the API
+//   - toolsearch.go: tool search of the API
 package anthropic
 
 import (

@@ -8,6 +8,12 @@
 // https://ai.google.dev/gemini-api/docs/models. A model that is not in the
 // table works too, with cautious assumptions, and every entry can be
 // overridden: see [Table.With].
+//
+// Files:
+//
+//   - models.go: known models, their windows and abilities
+//   - prices.go: known prices
+//   - family.go: which tools a model was trained on
 package catalog
 
 import (

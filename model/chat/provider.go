@@ -7,6 +7,18 @@
 // the response is truncated.
 //
 //	chunk* ─► chunk with finish_reason ─► (chunk with usage) ─► [DONE] or the stream's end
+//
+// Other files:
+//
+//   - request.go: JSON of requests
+//   - choice.go: text and reasoning of a chunk
+//   - call.go: tool calls, whole and in parts
+//   - attached.go: what servers attach to calls
+//   - details.go: OpenRouter's reasoning details
+//   - dialect.go: rules of servers beyond OpenAI's API
+//   - model.go: properties of a model
+//   - tokens.go: token IDs and log probabilities
+//   - window.go: a server's context window and models
 package chat
 
 import (

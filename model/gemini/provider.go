@@ -8,6 +8,12 @@
 // thoughts are for people only. Read decode.go first.
 //
 //	( candidates[0].content.parts* )* ─► candidates[0].finishReason
+//
+// Other files:
+//
+//   - request.go: JSON of requests, thinking
+//   - model.go: properties and list of models
+//   - search.go: pages of a grounded answer
 package gemini
 
 import (

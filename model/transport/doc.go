@@ -18,4 +18,20 @@
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html); comments are reported
 // too, since servers use them as keep-alives. retryafter.go reads the delay that a server
 // asks for: Retry-After (RFC 9110, section 10.2.3), Retry-After-Ms, or its words.
+//
+// Other files:
+//
+//   - provider.go: options that all providers share
+//   - client.go: the HTTP client and its timeouts
+//   - stream.go: one request, its response as chunks
+//   - payload.go: the body, sent again after redirects
+//   - body.go: JSON of requests, data URLs
+//   - get.go: short GET requests
+//   - models.go: lists of models
+//   - dialect.go: known deviations of servers by host
+//   - count.go: token counts as providers send them
+//   - callids.go: IDs for calls without one
+//
+// That nothing listens at a local address is decided here (endpoint.go); the time for its retries
+// is decided in package turn (internal/turn/retry.go).
 package transport

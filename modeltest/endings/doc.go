@@ -15,4 +15,11 @@
 //
 //	start ─► open ─► end, once, with a cause
 //	           └► what it belongs to must be open, and stays open until it has ended
+//
+// Files:
+//
+//   - check.go: which logs break the promise
+//   - read.go: formats of logs
+//   - settle.go: settle's events
+//   - other.go: events of Codex and Claude Code
 package endings

@@ -7,4 +7,10 @@
 // Goroutines and descriptors from before the tests do not count, nor do those that Go
 // keeps for the life of a process. The count waits for goroutines that are about to end. [Begin] and
 // [Count.Left] do the same around anything else, such as a host that is closed.
+//
+// Files:
+//
+//   - leak.go: runs tests, then counts what they left
+//   - goroutine.go: goroutines that tests left
+//   - outside_linux.go: descriptors and processes that tests left
 package leak

@@ -21,4 +21,23 @@
 // Read workspace.go first, then edit.go. patch_parse.go reads a patch, plan.go and
 // patch_apply.go apply it; atomic.go replaces files; closest.go explains a failed match;
 // restore.go undoes a change. Package policy decides whether a call runs.
+//
+// Other files:
+//
+//   - args.go: arguments of the tools
+//   - read.go: the tool read and its limits
+//   - view.go: the part of a file that read shows
+//   - media.go: images and binary files
+//   - write.go: the tool write
+//   - snapshot.go: a file's content as loaded, changes since then
+//   - match.go: where an edit's old text occurs
+//   - lines.go: line endings and the byte order mark
+//   - diff.go: differences between two texts
+//   - detail.go: details of results: changes and versions
+//   - preview.go: what a call would change, for approvals
+//   - past.go: earlier versions, kept to go back
+//   - editor.go: unsaved text of the client's editor
+//   - lock.go: one call at a time for each path
+//   - mask.go: refuses to write a masked secret
+//   - patch.go: the tool apply_patch: its grammar, schema and title
 package file

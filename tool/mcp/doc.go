@@ -26,4 +26,21 @@
 // client.go speaks the protocol over stdio.go, http.go or relay.go; search.go finds tools;
 // prompts.go and resources.go serve the rest. Package policy decides which calls run;
 // package oauth logs in to servers.
+//
+// Other files:
+//
+//   - server.go: the configuration of a server, default timeouts
+//   - state.go: the states of a server
+//   - catalogue.go: a server's tools as kept for later sessions
+//   - schema.go: tool schemas that providers accept
+//   - name.go: names of tools for the model
+//   - call.go: calls of a server's tool
+//   - output.go: results as text; long ones as files
+//   - filter.go: bounds on what a server sends
+//   - elicit.go: forms that a server requests
+//   - permit.go: which servers may start
+//   - disable.go: servers that are switched off
+//   - probe.go: settle mcp-servers: asks a server for its tools
+//   - token.go: tokens for servers that need a login
+//   - text.go: cuts text at a limit
 package mcp

@@ -12,4 +12,14 @@
 //
 // Read search.go first; ignore.go and wildmatch.go implement .gitignore. Package policy
 // decides whether a call runs and which files are secret.
+//
+// Other files:
+//
+//   - grep.go: the tool grep
+//   - glob.go: the tool glob, its patterns
+//   - list.go: the tool list
+//   - names.go: files for completion
+//   - walk.go: order and ignored files of a walk
+//   - scan.go: searches files line by line
+//   - collector.go: limits of results
 package search

@@ -9,4 +9,9 @@
 //
 // Read task.go first; spawner.go has the interfaces, which package internal/agents
 // implements.
+//
+// Other files:
+//
+//   - args.go: names and arguments of the tools
+//   - text.go: the report that the parent's model receives
 package task

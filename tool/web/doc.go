@@ -15,4 +15,8 @@
 // Read fetch.go first; search.go searches, charset.go and markdown.go convert pages.
 // Package policy decides which hosts are fetched, package egress which addresses are
 // reached.
+//
+// Other files:
+//
+//   - url.go: which addresses can be fetched
 package web

@@ -1,6 +1,28 @@
 // Command settle-fleet runs many turns of settle on many machines, with the logs in
 // Postgres: it submits tasks, runs workers, and says what became of them. This
 // package has the flags and the wiring; what happens is decided below it.
+//
+// Files:
+//
+//   - submit.go: settle-fleet submit
+//   - status.go: settle-fleet status; budgets and progress
+//   - show.go: settle-fleet results, logs and cancel
+//   - list.go: commands that list
+//   - atif.go: trajectories of ended tasks
+//   - worker.go: settle-fleet worker
+//   - tenancy.go: what isolates tenants on a worker
+//   - sandbox.go: whether workers confine commands
+//   - workspace.go: directories of workspaces, checkpoints
+//   - dev.go: settle-fleet dev
+//   - dev_servers.go: its servers, and when they restart
+//   - page.go: settle-fleet page
+//   - rate.go: settle-fleet rate
+//   - tenant.go: settle-fleet tenant
+//   - keep.go: settle-fleet migrate and prune
+//   - engine.go: which engine a command uses
+//   - database.go: which database a command uses
+//   - unreachable.go: messages about servers that do not answer
+//   - metrics.go: metrics of a worker
 package main
 
 import (

@@ -3,4 +3,13 @@
 // models, skills, hooks, and newer releases (update.go;
 // installed.go finds out how settle was installed, upgrade.go replaces the program). Package config decides which
 // setting is in force; this package only prints it.
+//
+// Other files:
+//
+//   - download.go: downloads for update, bounded
+//   - verify.go: which signatures and checksums update accepts
+//   - hooks.go: settle hooks: the list
+//   - models.go: settle models: the table
+//   - servers.go: settle mcp-servers: the table
+//   - skills.go: settle skills: the table
 package about

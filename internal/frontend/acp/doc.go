@@ -18,4 +18,23 @@
 //
 // https://agentclientprotocol.com has the protocol; its schema is in the npm
 // package @agentclientprotocol/sdk, against which the tests check all messages.
+//
+// Other files:
+//
+//   - session.go: creates, resumes and closes sessions
+//   - open.go: where and how a session is opened
+//   - list.go: the list of sessions
+//   - prompt.go: prompts, their answers, cancellation
+//   - blocks.go: content blocks of a prompt as text and images
+//   - follow.go: events as updates
+//   - replay.go: a loaded session from its beginning
+//   - item.go: messages and reasoning as updates
+//   - call.go: tool calls as updates
+//   - diff.go: changes of files as diffs
+//   - permission.go: requests for permission and their options
+//   - editor.go: files read and written through the client
+//   - control.go: modes and options
+//   - command.go: slash commands that the client offers
+//   - servers.go: MCP servers of the client
+//   - wire.go: messages of the protocol
 package acp

@@ -6,4 +6,8 @@
 //	turn 2: text ─► two calls at once ─► a call that ignores TERM ─► interrupted
 //	turn 3: in another process, which is killed during a call (kill.go)
 //	turn 4: the log is opened again, and the model receives the outcome ─► completed
+//
+// Other files:
+//
+//   - next.go: commands to try next, by keys and servers
 package demo

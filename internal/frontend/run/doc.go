@@ -6,4 +6,10 @@
 // output receives only the final answer, and standard error is silent unless something
 // fails. As JSON (json_view.go), standard output receives one event a line, and the last line is
 // the turn's terminal event.
+//
+// Other files:
+//
+//   - ending.go: the last lines: plan, changes, outcome
+//   - late_notices.go: notices that follow the cause of a failure
+//   - questions.go: questions to a person at the terminal
 package run

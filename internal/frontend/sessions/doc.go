@@ -2,4 +2,9 @@
 // reads logs while other processes write them; only Delete takes a session's lock. Text
 // from a model or a tool is neutralised before it reaches a terminal. Start with show.go
 // for people, check.go for the contract's checker.
+//
+// Other files:
+//
+//   - list.go: columns and rows of settle sessions
+//   - compact.go: settle compact
 package sessions

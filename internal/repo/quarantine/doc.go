@@ -15,4 +15,13 @@
 // first; inspect.go defines faults, keys.go the harmless keys, walk.go finds repositories,
 // look.go bounds a look. Package sandbox protects existing repositories; package assemble
 // decides which folders are looked at.
+//
+// Other files:
+//
+//   - gitconfig.go: reads git's configuration by git's grammar
+//   - links.go: links that lead out of a folder
+//   - move.go: changes entries of an inspected folder only
+//   - obeyed.go: files that git obeys by its configuration
+//   - remote.go: whether a remote is on another machine
+//   - watch_linux.go: new names in folders, from the kernel
 package quarantine

@@ -10,4 +10,10 @@
 //
 // Foreign text stays text. A link shows its target, HTML is shown as written, and package
 // terminal neutralises control characters.
+//
+// Other files:
+//
+//   - language.go: keywords and comments of languages
+//   - highlight.go: colors of code
+//   - table.go: columns of tables
 package markdown

@@ -15,4 +15,30 @@
 // Each probe opens the session once more and prompts it, on each wire format in turn.
 // The prompt must succeed after any script. docs/proof.md explains the proof. Read
 // script.go first, then world.go.
+//
+// Other files:
+//
+//   - process.go: one host of the session, until it ends
+//   - play.go: plays a script and reports
+//   - scenario.go: the model's answers
+//   - verdict.go: checks what happened against the contract
+//   - subscriber.go: a reader that follows the session
+//   - moves.go: what clients do
+//   - doer.go: the tool
+//   - plan.go: what a call does
+//   - faults.go: faults of the model's server
+//   - hands.go: the other machine
+//   - hooks.go: hooks of a process
+//   - panics.go: boundaries behind which code can panic
+//   - children.go: child agents
+//   - disk.go: records that outlive crashes
+//   - logs.go: records in a real store
+//   - witness.go: keeps requests and checks their prefixes
+//   - wires.go: wire formats and their providers
+//   - draw.go: draws sessions by a seed
+//   - draw_more.go: draws children and other machines
+//   - catalogue.go: the list of turns that are interrupted and crashed
+//   - parse.go: reads scripts
+//   - words.go: words of a script
+//   - print.go: writes scripts
 package proof

@@ -12,6 +12,11 @@
 //
 // Without this package, a command that should leave its session cannot, and a test of
 // such commands passes without having tried.
+//
+// Files:
+//
+//   - become_unix.go: starts the command
+//   - reaper_linux.go: runs it as a subreaper
 package setsid
 
 import (

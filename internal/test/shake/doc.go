@@ -7,4 +7,10 @@
 // schedule: `make shake`, docs/proof.md.
 //
 //	the session's sources ─ overlay ─► the same, with points ─ go test -overlay ─► TestSimulation
+//
+// Files:
+//
+//   - point.go: whether a goroutine gives way
+//   - held.go: where locks are held
+//   - lines.go: the build with points
 package shake

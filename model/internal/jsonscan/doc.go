@@ -4,4 +4,10 @@
 //
 // It is as strict as encoding/json (the fuzz target compares the two), except
 // that it gives up at a nesting of 1000 levels.
+//
+// Files:
+//
+//   - scan.go: members of objects
+//   - array.go: elements of arrays
+//   - skip.go: skips values
 package jsonscan

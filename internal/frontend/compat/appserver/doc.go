@@ -18,4 +18,22 @@
 //
 // The messages follow "codex app-server generate-json-schema" of Codex 0.169; the tests
 // in clients check all messages against it. Read server.go first.
+//
+// Other files:
+//
+//   - open.go: opens a thread with a client's settings and rights
+//   - threads.go: requests about threads: start, resume, read
+//   - turns.go: requests about turns: start, steer, interrupt
+//   - live.go: a loaded thread, whose events are followed
+//   - disk.go: stored threads
+//   - params.go: parameters of requests
+//   - approve.go: requests for approval and their answers
+//   - translate.go: events as notifications
+//   - item.go: items and their statuses
+//   - history.go: turns and items of a stored thread
+//   - about.go: initialize, configuration, models
+//   - servers.go: states of MCP servers
+//   - skills.go: lists of skills, and inputs that name one
+//   - errors.go: error codes, statuses of turns
+//   - wire.go: messages of the protocol
 package appserver

@@ -23,4 +23,7 @@
 // messages. Clients see Claude's names and inputs of tools; names.go has the
 // table. The protocol cannot show an input that is held: the session gets one
 // prompt at a time, and each has a result of its own.
+//
+// The cost and tokens in a result are those of the session's own turns: result.go sums their
+// attempts. Spending of children is in the log's event of a child's end.
 package claude

@@ -4,4 +4,11 @@
 //
 //	flags, -c key=value ─► Understand ─► Spec: settings of settle's, an environment
 //	sandbox mode, approval policy ─► Mode: what may run
+//
+// Files:
+//
+//   - spec.go: what Codex's flags and model mean here
+//   - mode.go: sandbox modes and approval policies
+//   - rights.go: rights in the app-server's words
+//   - overrides.go: values of -c key=value
 package codex

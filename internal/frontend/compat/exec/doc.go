@@ -9,4 +9,11 @@
 // translates settle's events into Codex's. Codex has no event for an interrupt: an
 // interrupted turn has failed, and the message has the reason. The text of a failed
 // attempt is shown once, when no later attempt can repeat it.
+//
+// Other files:
+//
+//   - item.go: events of items as JSON
+//   - resume.go: arguments, and which session continues
+//   - sandbox.go: the mode for a sandbox and approval policy
+//   - wire.go: lines of the JSON output
 package exec
