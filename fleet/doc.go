@@ -5,7 +5,7 @@
 //
 //	Submit ─► queued ─► running ─► ended        completed | failed | aborted
 //	             ▲         │ attempt 1, 2, …: each takes a greater epoch of the session
-//	             └─────────┘ the worker shuts down, or dies and its lease ends
+//	             └─────────┘ the worker shuts down, dies, or is not heard
 //
 // Its id is SESSION/INPUT, so that submitting it again changes nothing. The log of
 // the session is elsewhere (package pglog): the engine says who may write it, never

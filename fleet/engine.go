@@ -7,53 +7,49 @@ import (
 	"time"
 )
 
-// Engine hands units out to workers and keeps what became of them.
+// Engine takes tasks and gives attempts at them to workers. Package engine has the one that
+// runs on Temporal; tests wrap it.
 type Engine interface {
 	// Submit takes tasks that are complete, all or none, and returns how many of
 	// them were not known. The tasks are durable then.
 	Submit(ctx context.Context, tasks []Task) (fresh int, err error)
 	// Cancel asks for the end of a unit, and reports whether it had not ended. One
-	// that no worker has ends at once.
+	// that no worker has had ends at once.
 	Cancel(ctx context.Context, unit, by string) (bool, error)
-	// Heartbeat says that a worker is alive and how much more it can take, and
-	// returns what it is to do.
-	Heartbeat(ctx context.Context, b Beat) (Orders, error)
 	// State returns a unit. One that is not known is an [*UnknownError].
 	State(ctx context.Context, unit string) (Unit, error)
 	// Complete ends an attempt: with a result the unit has ended, with nil it is
 	// for another worker. An attempt that another has followed is an [ErrLost].
 	Complete(ctx context.Context, a Attempt, r *Result) error
+	// Work gives attempts to a worker until ctx ends and the last attempt has returned.
+	Work(ctx context.Context, w Work) error
 }
 
-// Waker is an engine that says when a heartbeat is worthwhile.
-type Waker interface {
-	// Wake returns a channel that gets a token when there may be something to do.
-	Wake() <-chan struct{}
-}
-
-// Beat is a worker's sign of life.
-type Beat struct {
+// Work is what a worker takes.
+type Work struct {
+	// Worker names the worker.
 	Worker string
-	// Lease is how long the worker is believed to be alive without another beat.
-	Lease time.Duration
-	// Room is how many more units it can take. Rescue is how many units of dead workers
-	// it can take beyond that.
-	Room, Rescue int
-}
-
-// Orders are what a worker is to do.
-type Orders struct {
-	// Begin are the attempts that it has been given now.
-	Begin []Attempt
-	// Holds has all units of the worker, with their epochs; a unit that it runs and that
-	// is not among them belongs to another worker. Cancel has the units that must be
-	// cancelled, with the name of the requester.
-	Holds  map[string]int64
-	Cancel map[string]string
+	// Slots is how many attempts run at a time.
+	Slots int
+	// Drain is how long the attempts that run may continue after the worker was asked to
+	// end; the rest end with [ErrShutdown].
+	Drain time.Duration
+	// Hurry, if set, ends the drain early when it is closed.
+	Hurry <-chan struct{}
+	// Run runs an attempt and completes it. The attempt must end early if ctx does: its cause
+	// is [ErrShutdown], or an [ErrLost] if the unit is another worker's. The channel gets the
+	// name of the requester, once, if the unit is cancelled.
+	Run func(ctx context.Context, a Attempt, cancelled <-chan string)
+	// Progress, if set, returns how far an attempt is, as a comparable value. An attempt without
+	// progress for hours goes to another worker.
+	Progress func(unit string) any
 }
 
 // ErrLost says that an attempt is over: another has followed it.
 var ErrLost = errors.New("another worker has the unit")
+
+// ErrShutdown says that an attempt ends because its worker does.
+var ErrShutdown = errors.New("the worker shuts down")
 
 // UnknownError says that there is no such unit.
 type UnknownError struct{ Unit string }

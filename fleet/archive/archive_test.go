@@ -34,8 +34,10 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
+	temporalServer.Address(t) // or the test is skipped
 	p := fleettest.New(t, &server)
-	s, err := web.NewArchive(web.Options{Token: token}, &Archive{Pool: p.Pool, Logs: p.Logs, Engine: p.Runs}, "read only")
+	temporalServer.Engine(t, p)
+	s, err := web.NewArchive(web.Options{Token: token}, &Archive{Pool: p.Pool, Logs: p.Logs, Engine: p.Engine}, "read only")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +69,7 @@ func (s *site) works(t *testing.T) (slow <-chan struct{}) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	w, err := worker.New(t.Context(), worker.Config{ID: "w", Engine: s.Runs, Logs: s.Logs, Slots: 4, Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
+	w, err := worker.New(t.Context(), worker.Config{ID: "w", Engine: s.Engine, Logs: s.Logs, Slots: 4, Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
 		return settle.SessionConfig{
 			Model:      model.Config{Provider: fleettest.Model{Calls: 3, Call: (*fleettest.Record)(nil).Call}, ProviderName: "test", Name: "test"},
 			Permission: settle.Allow, WorkDir: dir, Tools: []tool.Tool{work},

@@ -5,9 +5,13 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/fleet/pgdev/pgtest"
+	"github.com/settle-agent/settle/fleet/temporaldev/temporaltest"
 	"github.com/settle-agent/settle/modeltest/leak"
 )
 
-var server pgtest.Server
+var (
+	server         pgtest.Server
+	temporalServer temporaltest.Server
+)
 
-func TestMain(m *testing.M) { os.Exit(leak.Run(server.Tests(m))) }
+func TestMain(m *testing.M) { os.Exit(leak.Run(server.Tests(m, temporalServer.Stop))) }

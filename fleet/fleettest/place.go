@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/event/contract"
 	"github.com/settle-agent/settle/fleet"
-	"github.com/settle-agent/settle/fleet/lease"
+	"github.com/settle-agent/settle/fleet/index"
 	"github.com/settle-agent/settle/fleet/pgdev/pgtest"
 	"github.com/settle-agent/settle/fleet/pglog"
 )
@@ -19,12 +19,10 @@ type Place struct {
 	URL  string
 	Pool *pgxpool.Pool
 	Logs *pglog.Logs
-	// Engine lists and counts the units of every engine.
-	Engine *lease.Engine
-	// Runs is the engine that the workers work with, and Kill has it believe that one
-	// of them is dead.
-	Runs fleet.Engine
-	Kill func(t testing.TB, worker string)
+	// Index is what the database knows of the units.
+	Index *index.Index
+	// Engine is what the workers work with; nil if there are none.
+	Engine fleet.Engine
 }
 
 // New makes a place on the server.
@@ -55,18 +53,7 @@ func Join(t testing.TB, url string) *Place {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Logs.Close)
-	p.Engine = lease.Open(t.Context(), p.Pool)
-	t.Cleanup(p.Engine.Close)
-	p.Runs, p.Kill = p.Engine, func(t testing.TB, worker string) {
-		t.Helper()
-		if _, err := p.Pool.Exec(
-			t.Context(),
-			`UPDATE settle_fleet.worker SET until = now() - interval '1 s' WHERE id = $1`,
-			worker,
-		); err != nil {
-			t.Fatal(err)
-		}
-	}
+	p.Index = index.Open(p.Pool)
 	return p
 }
 
@@ -80,20 +67,53 @@ func (p *Place) Submit(t testing.TB, tasks ...fleet.Task) []fleet.Task {
 			t.Fatal(err)
 		}
 	}
-	if fresh, err := p.Engine.Submit(t.Context(), complete); err != nil || fresh != len(tasks) {
+	var fresh int
+	var err error
+	if p.Engine != nil {
+		fresh, err = p.Engine.Submit(t.Context(), complete)
+	} else {
+		var ids []string
+		ids, err = p.Index.Accept(t.Context(), "settle", complete)
+		fresh = len(ids)
+	}
+	if err != nil || fresh != len(tasks) {
 		t.Fatalf("%d of %d tasks are new: %v", fresh, len(tasks), err)
 	}
 	return complete
 }
 
+// Claim gives a worker the unit that was submitted first, has not ended, and is not the worker's.
+func (p *Place) Claim(t testing.TB, worker string) fleet.Attempt {
+	t.Helper()
+	units, _, err := p.Index.List(t.Context(), index.Filter{Limit: 1_000_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range units {
+		if u.State == fleet.Ended || u.State == fleet.Running && u.Worker == worker {
+			continue
+		}
+		a, err := p.Index.Claim(t.Context(), u.ID, worker)
+		if err != nil || a == nil {
+			t.Fatalf("unit %s cannot be taken: %v", u.ID, err)
+		}
+		return *a
+	}
+	t.Fatal("no unit is open")
+	return fleet.Attempt{}
+}
+
+// Open returns how many units have not ended.
+func (p *Place) Open(ctx context.Context) (int, error) { return p.Index.Open(ctx, index.Filter{}) }
+
 // Await waits until all units have ended, and returns them.
 func (p *Place) Await(ctx context.Context, t testing.TB) []fleet.Unit {
 	t.Helper()
-	if err := fleet.Await(ctx, p.Engine.Open); err != nil {
-		units, _, _ := p.Engine.List(context.WithoutCancel(ctx), lease.Filter{State: fleet.Running, Limit: 10})
+	if err := fleet.Await(ctx, p.Open); err != nil {
+		units, _, _ := p.Index.List(context.WithoutCancel(ctx), index.Filter{State: fleet.Running, Limit: 10})
 		t.Fatalf("%v; of those that run: %+v", err, units)
 	}
-	units, _, err := p.Engine.List(ctx, lease.Filter{Limit: 1_000_000})
+	units, _, err := p.Index.List(ctx, index.Filter{Limit: 1_000_000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ CREATE INDEX unit_queued ON settle_fleet.unit (place) WHERE state = 'queued';
 CREATE UNIQUE INDEX unit_running ON settle_fleet.unit (session) WHERE state = 'running';
 CREATE INDEX unit_worker ON settle_fleet.unit (worker) WHERE state = 'running';
 CREATE INDEX unit_session ON settle_fleet.unit (session, place) WHERE state <> 'ended';
-`, tenants, workspaces, rates, budgets, identity, order}
+`, tenants, workspaces, rates, budgets, identity, order, outbox}
 }
 
 // tenants has units belong to one, and counts what each has had: begun is the virtual
@@ -86,6 +86,33 @@ ALTER TABLE settle_fleet.version ADD COLUMN fleet text NOT NULL DEFAULT gen_rand
 // order finds the units that were submitted last.
 const order = `
 CREATE INDEX unit_place ON settle_fleet.unit (place);
+`
+
+// outbox has units that Temporal does not know yet: outbox is when they may be sent. The
+// other columns are generated from the task and its result, so that a program that does not
+// know the columns keeps them right: they are for lists and counts, which then do not read
+// tasks and results. Units from before are sent to Temporal.
+const outbox = `
+ALTER TABLE settle_fleet.unit
+	ADD COLUMN queue    text NOT NULL DEFAULT 'settle',
+	ADD COLUMN outbox   timestamptz DEFAULT now(),
+	ADD COLUMN batch    text NOT NULL GENERATED ALWAYS AS (coalesce(task ->> 'batch', '')) STORED,
+	ADD COLUMN outcome  text NOT NULL GENERATED ALWAYS AS (coalesce(result ->> 'outcome', '')) STORED,
+	ADD COLUMN tokens   bigint NOT NULL GENERATED ALWAYS AS (
+		coalesce((result #>> '{summary,usage,input_tokens}')::bigint, 0)
+		+ coalesce((result #>> '{summary,usage,output_tokens}')::bigint, 0)) STORED,
+	ADD COLUMN usd      double precision NOT NULL GENERATED ALWAYS AS (
+		coalesce((result #>> '{summary,cost_usd}')::float8, 0)) STORED,
+	ADD COLUMN unpriced integer NOT NULL GENERATED ALWAYS AS (
+		coalesce((result #>> '{summary,unpriced}')::int, 0)) STORED;
+UPDATE settle_fleet.unit SET outbox = NULL WHERE state = 'ended';
+CREATE INDEX unit_outbox ON settle_fleet.unit (outbox) WHERE outbox IS NOT NULL;
+CREATE INDEX unit_tally ON settle_fleet.unit (tenant, batch, state, outcome) INCLUDE (lost, tokens, usd, unpriced);
+CREATE INDEX unit_batch ON settle_fleet.unit (batch, place) WHERE batch <> '';
+CREATE INDEX unit_open ON settle_fleet.unit (place) WHERE state <> 'ended';
+CREATE INDEX unit_ended ON settle_fleet.unit (ended) WHERE state = 'ended';
+CREATE INDEX unit_created ON settle_fleet.unit (created);
+DROP INDEX settle_fleet.unit_queued;
 `
 
 // workspaces has a session's workspace, and a unit's checkpoint with the chunks of its

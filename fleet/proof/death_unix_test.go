@@ -66,6 +66,7 @@ func (p *process) said() string {
 type crew struct {
 	t     *testing.T
 	place *fleettest.Place
+	queue string // of the workers in Temporal
 	url   string // of the place
 	// program is what workers are started from: this one, or that of another version.
 	program string
@@ -84,7 +85,9 @@ type crew struct {
 
 func newCrew(t *testing.T) *crew {
 	t.Helper()
-	c := &crew{t: t, place: fleettest.New(t, &server), program: os.Args[0], dir: t.TempDir()}
+	temporalServer.Address(t) // or the test is skipped
+	c := &crew{t: t, place: fleettest.New(t, &server), queue: temporalServer.Queue(), program: os.Args[0], dir: t.TempDir()}
+	c.place.Engine = c.engineOf()
 	c.url = c.place.URL
 	c.work = filepath.Join(c.dir, "work")
 	if err := os.Mkdir(c.work, 0o700); err != nil {
@@ -109,7 +112,7 @@ func (c *crew) start(env ...string) *process {
 		p.cmd = exec.Command(by[0], append(by[1:], c.program)...)
 	}
 	p.cmd.Env = append(os.Environ(), workerVar+"="+p.id, databaseVar+"="+c.url, dirVar+"="+c.dir, fmt.Sprintf("%s=%d", slotsVar, slots))
-	p.cmd.Env = append(p.cmd.Env, engineVars(c.t)...)
+	p.cmd.Env = append(p.cmd.Env, c.engineVars()...)
 	if c.env != nil {
 		p.cmd.Env = append(p.cmd.Env, c.env()...) // the last value counts
 	}
@@ -161,7 +164,7 @@ func (c *crew) strike(ctx context.Context, r *rand.Rand) {
 	n := r.IntN(len(c.alive))
 	p := c.alive[n]
 	busy := func() bool {
-		open, err := c.place.Engine.Open(ctx)
+		open, err := c.place.Open(ctx)
 		return err == nil && open == 0 || len(c.held(ctx, p.id)) > 0
 	}
 	c.await(ctx, p.id+" has something to do", busy)
@@ -201,7 +204,7 @@ func TestWorkersDie(t *testing.T) {
 	r := rand.New(rand.NewPCG(*seed, 0))
 	began := time.Now()
 	for {
-		open, err := c.place.Engine.Open(ctx)
+		open, err := c.place.Open(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}

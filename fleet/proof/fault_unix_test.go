@@ -44,16 +44,16 @@ func (c *crew) unended(ctx context.Context) (n int) {
 		asking, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		var err error
-		n, err = c.place.Engine.Open(asking)
+		n, err = c.place.Open(asking)
 		return err == nil
 	})
 	return n
 }
 
-// hold lets a fault last: less than a lease, or longer.
+// hold lets a fault last: less than a turn may be silent, or longer.
 func hold(ctx context.Context, r *rand.Rand) {
 	select {
-	case <-time.After(time.Duration(r.Int64N(int64(2 * leaseTimeout)))):
+	case <-time.After(time.Duration(r.Int64N(int64(2 * silence)))):
 	case <-ctx.Done():
 	}
 }

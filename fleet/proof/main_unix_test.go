@@ -3,6 +3,7 @@
 package proof
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/crc32"
@@ -35,7 +36,8 @@ const (
 	databaseVar = "FLEET_PROOF_DATABASE"
 	dirVar      = "FLEET_PROOF_DIR"
 	slotsVar    = "FLEET_PROOF_SLOTS"
-	endVar      = "FLEET_PROOF_END" // what [mortalLogs] reads
+	endVar      = "FLEET_PROOF_END"   // what [mortalLogs] reads
+	drainVar    = "FLEET_PROOF_DRAIN" // how long turns have at the end; "" is not at all
 )
 
 // calls is how many commands a turn runs.
@@ -53,7 +55,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(leak.Run(server.Tests(m, stopEngine)))
+	os.Exit(leak.Run(server.Tests(m, temporalServer.Stop)))
 }
 
 // work is a worker whose agent runs commands, until SIGTERM.
@@ -70,12 +72,16 @@ func work(id string) error {
 		return err
 	}
 	defer logs.Close()
-	engine, closeEngine, err := openEngine(ctx, pool)
+	engine, closeEngine, err := openEngine(pool)
 	if err != nil {
 		return err
 	}
 	defer closeEngine()
 	slots, err := strconv.Atoi(os.Getenv(slotsVar))
+	if err != nil {
+		return err
+	}
+	drain, err := time.ParseDuration(cmp.Or(os.Getenv(drainVar), "0"))
 	if err != nil {
 		return err
 	}
@@ -85,7 +91,7 @@ func work(id string) error {
 	}
 	data := filepath.Join(os.Getenv(dirVar), "data")
 	w, err := worker.New(ctx, worker.Config{
-		ID: id, Engine: engine, Logs: mortal, Slots: slots, DataDir: data, Lease: leaseTimeout, Lost: 1000,
+		ID: id, Engine: engine, Logs: mortal, Slots: slots, DataDir: data, Drain: drain, Lost: 1000,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Session: func(ctx context.Context, a fleet.Attempt) (settle.SessionConfig, error) {
 			return session(ctx, a.Task, data)
@@ -133,8 +139,8 @@ func handsLease(session string) string {
 
 func even(name string) bool { return crc32.ChecksumIEEE([]byte(name))%2 == 0 }
 
-// leaseTimeout is that of the workers.
-const leaseTimeout = 3 * time.Second
+// silence is how long a turn may be without a heartbeat.
+const silence = 3 * time.Second
 
 // command makes a call that counts itself, and takes a while; longer than a death is
 // found, if it is to be taken over.

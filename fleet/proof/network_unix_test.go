@@ -1,4 +1,4 @@
-//go:build linux && network && !temporal
+//go:build linux && network
 
 package proof
 
@@ -140,6 +140,9 @@ func TestNetworkCuts(t *testing.T) {
 	q.Del("host")
 	q.Set("sslmode", "disable")
 	u.Host, u.RawQuery = database.at, q.Encode()
-	c.env = func() []string { return []string{databaseVar + "=" + u.String(), handstest.HostVar + "=" + hands.at} }
-	c.prove(t, *handy, *seed, slices.Concat(n.cuts("the database", databaseAt), n.cuts("the hands", handsAt), []fault{workerDies()}))
+	temporal := newGateAt(t, "tcp", databaseAt+":0", "tcp", temporalServer.Address(t))
+	c.env = func() []string {
+		return []string{databaseVar + "=" + u.String(), handstest.HostVar + "=" + hands.at, addressVar + "=" + temporal.at}
+	}
+	c.prove(t, *handy, *seed, slices.Concat(n.cuts("the database and Temporal", databaseAt), n.cuts("the hands", handsAt), []fault{workerDies()}))
 }

@@ -37,7 +37,7 @@ func benchmarkTurns(b *testing.B, slots int) {
 	p.Submit(b, tasks...)
 	before := transactions(b, p)
 	b.ResetTimer()
-	w, err := New(b.Context(), Config{ID: "w", Engine: p.Runs, Logs: p.Logs, Slots: slots, Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
+	w, err := New(b.Context(), Config{ID: "w", Engine: p.Engine, Logs: p.Logs, Slots: slots, Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
 		return settle.SessionConfig{
 			Model:      model.Config{Provider: fleettest.Model{Calls: 1, Call: r.Call}, ProviderName: "test", Name: "test"},
 			Permission: settle.Allow, WorkDir: dir, Tools: []tool.Tool{work},
@@ -94,7 +94,7 @@ func BenchmarkCancel(b *testing.B) {
 		tasks[n] = fleet.Task{Session: fmt.Sprint("s", n), Input: "1", Prompt: "work"}
 	}
 	p.Submit(b, tasks...)
-	w, err := New(b.Context(), Config{ID: "w", Engine: p.Runs, Logs: p.Logs, Slots: b.N, Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
+	w, err := New(b.Context(), Config{ID: "w", Engine: p.Engine, Logs: p.Logs, Slots: b.N, Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
 		return settle.SessionConfig{
 			Model:      model.Config{Provider: fleettest.Model{Calls: 1, Call: func(string) (string, string) { return "work", "{}" }}, ProviderName: "test", Name: "test"},
 			Permission: settle.Allow, WorkDir: dir, Tools: []tool.Tool{wait},
@@ -114,11 +114,11 @@ func BenchmarkCancel(b *testing.B) {
 	b.ResetTimer()
 	for n := range b.N {
 		unit, began := fmt.Sprintf("s%d/1", n), time.Now()
-		if open, err := p.Runs.Cancel(b.Context(), unit, "bench"); err != nil || !open {
+		if open, err := p.Engine.Cancel(b.Context(), unit, "bench"); err != nil || !open {
 			b.Fatalf("%v, %v", open, err)
 		}
 		for ended := false; !ended; {
-			u, err := p.Runs.State(b.Context(), unit)
+			u, err := p.Engine.State(b.Context(), unit)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -55,18 +55,23 @@ func (l *mortalLog) Append(events []event.Event, d settle.Durability) error {
 	return errors.Join(l.Log.Append(events[:n], d), errDead)
 }
 
-// silent is an engine of which a dead worker is not heard.
+// silent is an engine whose worker, once it is dead, says nothing until it is stopped.
 type silent struct {
 	fleet.Engine
 	dead <-chan struct{}
 }
 
-// Wake implements [fleet.Waker].
-func (s silent) Wake() <-chan struct{} {
-	if w, ok := s.Engine.(fleet.Waker); ok {
-		return w.Wake()
+func (s silent) Work(ctx context.Context, w fleet.Work) error {
+	run := w.Run
+	w.Run = func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) {
+		run(ctx, a, cancelled)
+		select {
+		case <-s.dead:
+			<-ctx.Done()
+		default:
+		}
 	}
-	return nil
+	return s.Engine.Work(ctx, w)
 }
 
 func (s silent) Complete(ctx context.Context, a fleet.Attempt, r *fleet.Result) error {
@@ -85,7 +90,7 @@ func TestCrashAtEveryEvent(t *testing.T) {
 	p := newPlace(t)
 	var whole fleettest.Record
 	p.Submit(t, fleet.Task{Session: "whole", Prompt: "work"})
-	stop := start(t, Config{ID: "whole", Engine: p.Runs, Logs: p.Logs, Session: sessions(t, fleettest.Model{Calls: 2}, &whole), Slots: 1})
+	stop := start(t, Config{ID: "whole", Engine: p.Engine, Logs: p.Logs, Session: sessions(t, fleettest.Model{Calls: 2}, &whole), Slots: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	p.Await(ctx, t)
@@ -105,15 +110,14 @@ func crashAt(t *testing.T, p *fleettest.Place, n uint64) {
 	config := sessions(t, fleettest.Model{Calls: 2}, &r)
 	logs := &mortal{Logs: p.Logs, at: n, dead: make(chan struct{})}
 	p.Submit(t, fleet.Task{Session: session, Prompt: "work"})
-	stop := start(t, Config{ID: session + "-first", Engine: silent{p.Runs, logs.dead}, Logs: logs, Session: config, Slots: 1})
+	stop := start(t, Config{ID: session + "-first", Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: config, Slots: 1})
 	select {
 	case <-logs.dead:
 	case <-time.After(patience):
 		t.Fatal("it does not die")
 	}
 	stop()
-	p.Kill(t, session+"-first")
-	stop = start(t, Config{ID: session + "-second", Engine: p.Runs, Logs: p.Logs, Session: config, Slots: 1})
+	stop = start(t, Config{ID: session + "-second", Engine: p.Engine, Logs: p.Logs, Session: config, Slots: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	units := p.Await(ctx, t)
@@ -148,10 +152,10 @@ func TestShutdownHandsOver(t *testing.T) {
 	var r fleettest.Record
 	session := sessions(t, fleettest.Model{Calls: 3, Delay: 300 * time.Millisecond}, &r)
 	p.Submit(t, tasks(10)...)
-	stop := start(t, Config{ID: "w1", Engine: p.Runs, Logs: p.Logs, Session: session, Slots: 10})
+	stop := start(t, Config{ID: "w1", Engine: p.Engine, Logs: p.Logs, Session: session, Slots: 10})
 	follow(t, p, "s005", event.KindCallStarted)
 	stop()
-	start(t, Config{ID: "w2", Engine: p.Runs, Logs: p.Logs, Session: session, Slots: 10})
+	start(t, Config{ID: "w2", Engine: p.Engine, Logs: p.Logs, Session: session, Slots: 10})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	handed := 0
@@ -188,11 +192,12 @@ func follow(t *testing.T, p *fleettest.Place, session string, kind event.Kind) {
 func TestCancel(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record
-	p.Submit(t, tasks(2)...)
-	start(t, Config{ID: "w1", Engine: p.Runs, Logs: p.Logs, Session: sessions(t, fleettest.Model{Calls: 1, Delay: time.Hour}, &r), Slots: 1})
+	p.Submit(t, tasks(2)[:1]...)
+	start(t, Config{ID: "w1", Engine: p.Engine, Logs: p.Logs, Session: sessions(t, fleettest.Model{Calls: 1, Delay: time.Hour}, &r), Slots: 1})
 	follow(t, p, "s000", event.KindAttemptStarted)
+	p.Submit(t, tasks(2)[1:]...)
 	for _, unit := range []string{"s000/1", "s001/1"} { // one runs, one waits
-		if ok, err := p.Runs.Cancel(t.Context(), unit, "ada"); !ok || err != nil {
+		if ok, err := p.Engine.Cancel(t.Context(), unit, "ada"); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 	}
@@ -214,13 +219,13 @@ func TestCancelOfWhatWasGivenBack(t *testing.T) {
 	var r fleettest.Record
 	session := sessions(t, fleettest.Model{Calls: 1, Delay: time.Hour}, &r)
 	p.Submit(t, tasks(1)...)
-	stop := start(t, Config{ID: "w1", Engine: p.Runs, Logs: p.Logs, Session: session, Slots: 1})
+	stop := start(t, Config{ID: "w1", Engine: p.Engine, Logs: p.Logs, Session: session, Slots: 1})
 	follow(t, p, "s000", event.KindAttemptStarted)
 	stop()
-	if ok, err := p.Runs.Cancel(t.Context(), "s000/1", "ada"); !ok || err != nil {
+	if ok, err := p.Engine.Cancel(t.Context(), "s000/1", "ada"); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	start(t, Config{ID: "w2", Engine: p.Runs, Logs: p.Logs, Session: session, Slots: 1})
+	start(t, Config{ID: "w2", Engine: p.Engine, Logs: p.Logs, Session: session, Slots: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	u := p.Await(ctx, t)[0]
@@ -239,16 +244,15 @@ func TestAUnitThatKillsItsWorkers(t *testing.T) {
 	for n := range 3 {
 		id := fmt.Sprint("w", n)
 		logs := &mortal{Logs: p.Logs, at: uint64(4 + 7*n), dead: make(chan struct{})}
-		stop := start(t, Config{ID: id, Engine: silent{p.Runs, logs.dead}, Logs: logs, Session: session, Slots: 1, Lost: 2})
+		stop := start(t, Config{ID: id, Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: session, Slots: 1, Lost: 2})
 		select {
 		case <-logs.dead:
 		case <-time.After(patience):
 			t.Fatal("it does not die")
 		}
 		stop()
-		p.Kill(t, id)
 	}
-	start(t, Config{ID: "last", Engine: p.Runs, Logs: p.Logs, Session: session, Slots: 1, Lost: 2})
+	start(t, Config{ID: "last", Engine: p.Engine, Logs: p.Logs, Session: session, Slots: 1, Lost: 2})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	u := p.Await(ctx, t)[0]

@@ -1,6 +1,6 @@
 // Package worker runs the units that an engine gives it, each in its session:
 //
-//	Heartbeat ─► Attempt ─► open the session with its epoch (recovery ends a dead worker's turn)
+//	activity  ─► Attempt ─► open the session with its epoch (recovery ends a dead worker's turn)
 //	                └─► state of the input in the log:
 //	                      unknown            submit it
 //	                      its turn ended     that is the result
@@ -8,7 +8,7 @@
 //	                      or never began     had started are not run again (C5)
 //	             ─► turn ends ─► session closes ─► Complete
 //
-// A worker whose lease has ended, or whose epoch is old, ends the session's work, reports
+// A worker that Temporal has not heard for too long, or whose epoch is old, ends the session's work, reports
 // that, and leaves the unit to its new worker. A turn that ended only because its worker
 // stops continues on another worker.
 //

@@ -32,12 +32,13 @@ type run struct {
 
 	life context.Context //nolint:containedctx // it ends when the attempt is to end early
 	end  context.CancelCauseFunc
-	over atomic.Bool // it is being completed
 
 	// before is what the unit took before the turn that runs; it is set before that
 	// begins.
 	before event.Summary
 	ran    bool // a turn of the unit, in this attempt
+
+	session atomic.Pointer[settle.Session] // while it is open
 
 	once   sync.Once
 	cancel chan string   // who asked for the unit's end; has room for one
@@ -75,9 +76,6 @@ func (r *run) stop(err error) { r.end(err) }
 // interrupt ends the unit, for who asked for that.
 func (r *run) interrupt(by string) { r.once.Do(func() { r.cancel <- by; close(r.asked) }) }
 
-// ending reports whether the attempt is being completed.
-func (r *run) ending() bool { return r.over.Load() }
-
 // run runs the attempt to its end.
 func (r *run) run(ctx context.Context) {
 	defer r.end(nil)
@@ -92,11 +90,9 @@ func (r *run) run(ctx context.Context) {
 		r.logger.Warn("the unit is another worker's now; what this one ran for it has ended", "error", err)
 		return
 	}
-	r.over.Store(true)
 	if err != nil {
 		r.logger.Warn("the unit goes back", "error", err)
 		result = nil
-		r.hesitate()
 	}
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
@@ -104,25 +100,11 @@ func (r *run) run(ctx context.Context) {
 	switch err := r.worker.config.Engine.Complete(ctx, r.attempt, result); {
 	case errors.Is(err, fleet.ErrLost):
 		r.logger.Warn("the unit is another worker's now; what this one says of its end does not count")
-	case err != nil: // its lease ends, and another worker finds the log as it is
+	case err != nil: // another worker finds the log as it is
 		r.logger.Error("cannot say how the unit has ended", "error", err)
 	case result != nil:
 		counted = result
 		r.logger.Info("the unit has ended", "outcome", result.Outcome, "reason", result.Reason)
-	}
-}
-
-// maxHesitation bounds how long a worker keeps a unit that it cannot run.
-const maxHesitation = 30 * time.Second
-
-// hesitate waits before the unit goes back, since the next worker can fail at once as well.
-// It waits longer each time, and not at all when the worker shuts down.
-func (r *run) hesitate() {
-	wait := time.NewTimer(min(time.Duration(r.attempt.Number)*time.Second, maxHesitation))
-	defer wait.Stop()
-	select {
-	case <-wait.C:
-	case <-r.life.Done():
 	}
 }
 
@@ -152,6 +134,8 @@ func (r *run) work(ctx context.Context) (*fleet.Result, error) {
 	if err != nil {
 		return nil, r.cause(fmt.Errorf("cannot open session %s: %w", session, err))
 	}
+	r.session.Store(s)
+	defer r.session.Store(nil)
 	result, err := r.finish(s, place)
 	ending, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()

@@ -4,20 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
 )
 
 const (
-	// defaultLease is how long a worker that says nothing is believed to be alive.
-	defaultLease = 5 * time.Second
-	// beatsInLease is how many heartbeats a lease has room for.
-	beatsInLease = 5
 	// defaultLost is the number of lost workers after which a unit fails.
 	defaultLost = 10
 	// endTimeout bounds the end of a session whose unit is lost or over.
@@ -52,9 +48,11 @@ type Config struct {
 	Slots int
 	// DataDir is for the whole outputs of commands; "" keeps none.
 	DataDir string
-	// Lease is how long it is believed to be alive without a sign of life; 0 means
-	// 5 s.
-	Lease time.Duration
+	// Drain is how long the units that run have, after the worker was asked to end, before they
+	// end as well.
+	Drain time.Duration
+	// Hurry, if set, ends that time early when it is closed.
+	Hurry <-chan struct{}
 	// Lost is how many workers a unit may cost before it has failed; 0 means 10.
 	Lost    int
 	Version string
@@ -77,16 +75,14 @@ type Worker struct {
 	config Config
 	host   *settle.Host
 	logger *slog.Logger
-	ended  chan struct{} // holds one token when a unit has ended
 
 	mu      sync.Mutex
 	running map[string]*run // by unit
-	wg      sync.WaitGroup
 }
 
 // New returns a worker.
 func New(ctx context.Context, c Config) (*Worker, error) {
-	c.Lease, c.Lost = cmp.Or(c.Lease, defaultLease), cmp.Or(c.Lost, defaultLost)
+	c.Lost = cmp.Or(c.Lost, defaultLost)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -118,164 +114,52 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 		config:  c,
 		host:    host,
 		logger:  c.Logger.With("worker", c.ID),
-		ended:   make(chan struct{}, 1),
 		running: map[string]*run{},
 	}, nil
 }
 
-// errShutdown is why turns end when the worker does.
-var errShutdown = errors.New("the worker shuts down")
-
-// Run runs units until ctx ends. Then it ends all running units in parallel, and gives
-// them back. It must be called once.
+// Run runs units until ctx ends. Then the units that run have until [Config].Drain; those that
+// are left end in parallel, and are given back. It must be called once.
 func (w *Worker) Run(ctx context.Context) error {
 	life := context.WithoutCancel(ctx) // what runs ends in good order
-	last := time.Now()
-	for ctx.Err() == nil {
-		sent := time.Now()
-		room, rescue := w.room()
-		orders, err := w.beat(life, room, rescue) // units that it receives while ctx ends also belong to it
-		switch {
-		case err == nil:
-			last = sent
-			w.handleOrders(life, orders)
-		case ctx.Err() == nil:
-			w.logger.Warn("cannot reach the fleet", "error", err)
-		}
-		if time.Since(last) > w.config.Lease { // counted from before the beat was sent
-			w.loseAll(fmt.Errorf("the lease is over: %w", cmp.Or(err, errNoBeat)))
-		}
-		w.pause(ctx)
-	}
-	w.stopAll()
-	w.drain(life)
-	err := w.host.Close(life)
-	if e, ok := w.config.Engine.(leaver); ok {
-		leaving, cancel := context.WithTimeout(life, w.config.Lease)
-		defer cancel()
-		err = errors.Join(err, e.Leave(leaving, w.config.ID))
-	}
-	return err
+	err := w.config.Engine.Work(ctx, fleet.Work{
+		Worker:   w.config.ID,
+		Slots:    w.config.Slots,
+		Drain:    w.config.Drain,
+		Hurry:    w.config.Hurry,
+		Run:      w.attempt,
+		Progress: w.progress,
+	})
+	return errors.Join(err, w.host.Close(life))
 }
 
-// leaver is an engine that forgets a worker that has nothing left to do.
-type leaver interface {
-	Leave(ctx context.Context, worker string) error
-}
-
-var errNoBeat = errors.New("no heartbeat in time")
-
-// drain waits until no unit runs, and keeps the lease until then: a checkpoint can take
-// longer than a lease. Units that the engine assigns during this go back.
-func (w *Worker) drain(life context.Context) {
-	ctx, cancel := context.WithCancel(life)
-	defer cancel()
-	go func() { w.wg.Wait(); cancel() }() // the end of each run is bounded
-	for {
-		due := time.NewTimer(w.config.Lease / beatsInLease)
-		select {
-		case <-due.C:
-		case <-ctx.Done():
-			due.Stop()
-			return
-		}
-		orders, _ := w.beat(life, 0, 0) // without it, another worker continues
-		for _, a := range orders.Begin {
-			w.giveBack(life, a)
-		}
-	}
-}
-
-// beat sends a heartbeat.
-func (w *Worker) beat(ctx context.Context, room, rescue int) (fleet.Orders, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.config.Lease)
-	defer cancel()
-	return w.config.Engine.Heartbeat(
-		ctx, fleet.Beat{Worker: w.config.ID, Lease: w.config.Lease, Room: room, Rescue: rescue},
-	)
-}
-
-// pause waits until another heartbeat is due or worthwhile.
-func (w *Worker) pause(ctx context.Context) {
-	var wake <-chan struct{}
-	if e, ok := w.config.Engine.(fleet.Waker); ok {
-		wake = e.Wake()
-	}
-	due := time.NewTimer(w.config.Lease / beatsInLease)
-	defer due.Stop()
-	select {
-	case <-due.C:
-	case <-wake:
-	case <-w.ended:
-	case <-ctx.Done():
-	}
-}
-
-// room is how many more units the worker can take, and how many beyond its slots of
-// workers that died: half as many as it has slots.
-func (w *Worker) room() (room, rescue int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	most := w.config.Slots + (w.config.Slots+1)/2
-	room = max(0, w.config.Slots-len(w.running))
-	return room, max(0, most-len(w.running)-room)
-}
-
-// handleOrders starts new units, and ends units that were cancelled or that another worker has.
-func (w *Worker) handleOrders(ctx context.Context, orders fleet.Orders) {
-	w.mu.Lock()
-	for unit, r := range w.running {
-		epoch, holds := orders.Holds[unit]
-		switch {
-		case r.ending(): // it was completed, perhaps before the orders were written
-		case !holds || epoch != r.attempt.Epoch:
-			r.lose(fleet.ErrLost)
-		case orders.Cancel[unit] != "":
-			r.interrupt(orders.Cancel[unit])
-		}
-	}
-	for _, a := range orders.Begin {
-		delete(orders.Holds, a.Unit)
-	}
-	for unit := range w.running {
-		delete(orders.Holds, unit)
-	}
-	w.mu.Unlock()
-	for _, a := range orders.Begin {
-		w.begin(ctx, a)
-	}
-	for unit, epoch := range orders.Holds {
-		w.giveBack(ctx, fleet.Attempt{Unit: unit, Epoch: epoch})
-	}
-}
-
-// giveBack returns a unit of this worker that it does not run: its end could not be
-// reported, or this process has followed another one with the same id.
-func (w *Worker) giveBack(ctx context.Context, a fleet.Attempt) {
-	ctx, cancel := context.WithTimeout(ctx, w.config.Lease)
-	defer cancel()
-	if err := w.config.Engine.Complete(ctx, a, nil); err == nil {
-		w.logger.Warn("gave a unit back that nothing runs for", "unit", a.Unit)
-	}
-}
-
-// begin runs an attempt, after an earlier one of this worker that it has lost.
-func (w *Worker) begin(ctx context.Context, a fleet.Attempt) {
+// attempt runs an attempt, after an earlier one of this worker at the same unit, which was lost.
+func (w *Worker) attempt(ctx context.Context, a fleet.Attempt, cancelled <-chan string) {
 	r := newRun(w, a)
 	w.mu.Lock()
 	before := w.running[a.Unit]
 	w.running[a.Unit] = r
 	w.mu.Unlock()
+	defer w.forget(r)
 	if before != nil {
 		before.lose(fleet.ErrLost)
+		<-before.done // its end is bounded
 	}
-	w.wg.Go(func() {
-		defer w.forget(r)
-		if before != nil {
-			<-before.done // its end is bounded
+	defer context.AfterFunc(ctx, func() {
+		if cause := context.Cause(ctx); errors.Is(cause, fleet.ErrLost) {
+			r.lose(cause)
+		} else {
+			r.stop(cause)
 		}
-		r.run(ctx)
-	})
+	})()
+	go func() { // ends with the attempt
+		select {
+		case by := <-cancelled:
+			r.interrupt(by)
+		case <-r.done:
+		}
+	}()
+	r.run(context.WithoutCancel(ctx))
 }
 
 // forget notes that a run is over.
@@ -286,24 +170,26 @@ func (w *Worker) forget(r *run) {
 	}
 	w.mu.Unlock()
 	close(r.done)
-	select {
-	case w.ended <- struct{}{}:
-	default:
-	}
 }
 
-func (w *Worker) loseAll(err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, r := range w.running {
-		r.lose(err)
-	}
+// Progress is how far a unit is: people see it in Temporal.
+type Progress struct {
+	Attempt int    `json:"attempt"`
+	Epoch   int64  `json:"epoch"`
+	Events  uint64 `json:"events"` // of the session's log
 }
 
-func (w *Worker) stopAll() {
+// progress implements [fleet.Work].Progress.
+func (w *Worker) progress(unit string) any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, r := range w.running {
-		r.stop(errShutdown)
+	r := w.running[unit]
+	if r == nil {
+		return nil
 	}
+	p := Progress{Attempt: r.attempt.Number, Epoch: r.attempt.Epoch}
+	if s := r.session.Load(); s != nil {
+		s.View(func(state event.State) { p.Events = state.Seq })
+	}
+	return p
 }

@@ -71,7 +71,7 @@ func TestUnitsEnd(t *testing.T) {
 	session := sessions(t, fleettest.Model{Calls: 2}, &r)
 	submitted := p.Submit(t, tasks(60)...)
 	for n := range 2 {
-		start(t, Config{ID: fmt.Sprint("w", n), Engine: p.Runs, Logs: p.Logs, Session: session, Slots: 8})
+		start(t, Config{ID: fmt.Sprint("w", n), Engine: p.Engine, Logs: p.Logs, Session: session, Slots: 8})
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/fleet/engine"
 	"github.com/settle-agent/settle/fleet/fleettest"
 )
 
@@ -60,7 +61,7 @@ func TestWorkspace(t *testing.T) {
 	var r fleettest.Record
 	s := &shelf{place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i", Note: "lost, but nobody has seen it"}}
 	p.Submit(t, fleet.Task{Session: "s", Prompt: "work", Repo: "/r"})
-	start(t, Config{ID: "w", Engine: p.Runs, Logs: p.Logs, Session: inside(sessions(t, fleettest.Model{Calls: 1}, &r)), Workspaces: s, Slots: 1})
+	start(t, Config{ID: "w", Engine: p.Engine, Logs: p.Logs, Session: inside(sessions(t, fleettest.Model{Calls: 1}, &r)), Workspaces: s, Slots: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	u := p.Await(ctx, t)[0]
@@ -87,7 +88,7 @@ func crashed(t *testing.T, p *fleettest.Place, r *fleettest.Record, s *shelf) {
 	logs := &mortal{Logs: p.Logs, at: 12, dead: make(chan struct{})}
 	p.Submit(t, fleet.Task{Session: "s", Prompt: "work", Repo: "/r"})
 	stop := start(t, Config{
-		ID: "first", Engine: silent{p.Runs, logs.dead}, Logs: logs, Session: inside(sessions(t, fleettest.Model{Calls: 2}, r)), Workspaces: s, Slots: 1,
+		ID: "first", Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: inside(sessions(t, fleettest.Model{Calls: 2}, r)), Workspaces: s, Slots: 1,
 	})
 	select {
 	case <-logs.dead:
@@ -95,7 +96,6 @@ func crashed(t *testing.T, p *fleettest.Place, r *fleettest.Record, s *shelf) {
 		t.Fatal("it does not die")
 	}
 	stop()
-	p.Kill(t, "first")
 }
 
 // TestWorkspaceIsLost: the model is told with the input that goes on.
@@ -105,7 +105,7 @@ func TestWorkspaceIsLost(t *testing.T) {
 	s := &shelf{place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i"}}
 	crashed(t, p, &r, s)
 	s.place.Note = "Everything is lost."
-	start(t, Config{ID: "second", Engine: p.Runs, Logs: p.Logs, Session: inside(sessions(t, fleettest.Model{Calls: 2}, &r)), Workspaces: s, Slots: 1})
+	start(t, Config{ID: "second", Engine: p.Engine, Logs: p.Logs, Session: inside(sessions(t, fleettest.Model{Calls: 2}, &r)), Workspaces: s, Slots: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if u := p.Await(ctx, t)[0]; u.Result.Outcome != event.Completed {
@@ -130,7 +130,7 @@ func TestWorkspaceFails(t *testing.T) {
 	s := &shelf{place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i"}}
 	crashed(t, p, &r, s)
 	s.fails = errors.New("the server is gone")
-	start(t, Config{ID: "second", Engine: p.Runs, Logs: p.Logs, Session: inside(sessions(t, fleettest.Model{Calls: 2}, &r)), Workspaces: s, Slots: 1})
+	start(t, Config{ID: "second", Engine: p.Engine, Logs: p.Logs, Session: inside(sessions(t, fleettest.Model{Calls: 2}, &r)), Workspaces: s, Slots: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	u := p.Await(ctx, t)[0]
@@ -171,13 +171,13 @@ func TestCancelWhileCloning(t *testing.T) {
 	var r fleettest.Record
 	s := &shelf{hangs: true, begun: make(chan struct{})}
 	task := p.Submit(t, fleet.Task{Session: "s", Prompt: "work", Repo: "/r"})[0]
-	start(t, Config{ID: "w", Engine: p.Runs, Logs: p.Logs, Session: sessions(t, fleettest.Model{}, &r), Workspaces: s, Slots: 1})
+	start(t, Config{ID: "w", Engine: p.Engine, Logs: p.Logs, Session: sessions(t, fleettest.Model{}, &r), Workspaces: s, Slots: 1})
 	select {
 	case <-s.begun:
 	case <-time.After(patience):
 		t.Fatal("it does not begin")
 	}
-	if ok, err := p.Runs.Cancel(t.Context(), task.ID(), "somebody"); !ok || err != nil {
+	if ok, err := p.Engine.Cancel(t.Context(), task.ID(), "somebody"); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -187,48 +187,29 @@ func TestCancelWhileCloning(t *testing.T) {
 	}
 }
 
-// leaving is an engine that notes when a worker that takes nothing more is alive.
-type leaving struct {
-	fleet.Engine
-	once  sync.Once
-	alive chan struct{} // closed then
-}
-
-func (l *leaving) Heartbeat(ctx context.Context, b fleet.Beat) (fleet.Orders, error) {
-	o, err := l.Engine.Heartbeat(ctx, b)
-	if b.Room+b.Rescue == 0 && err == nil {
-		l.once.Do(func() { close(l.alive) })
-	}
-	return o, err
-}
-
-// slow is a shelf whose checkpoints take until then.
+// slow is a shelf whose checkpoints take longer than a turn may be silent.
 type slow struct {
 	shelf
-	t     *testing.T
 	begun chan struct{}
-	until chan struct{}
+	takes time.Duration
 }
 
 func (s *slow) Checkpoint(ctx context.Context, a fleet.Attempt, at fleet.Place, turn string) (fleet.Checkpoint, error) {
 	close(s.begun)
 	select {
-	case <-s.until:
+	case <-time.After(s.takes):
 	case <-ctx.Done():
-		s.t.Error("the worker does not renew its lease while it shuts down")
 	}
 	return s.shelf.Checkpoint(ctx, a, at, turn)
 }
 
-// TestShutdownKeepsTheLease until the last checkpoint is stored.
-func TestShutdownKeepsTheLease(t *testing.T) {
+// TestShutdownKeepsTheHeartbeats until the last checkpoint is stored.
+func TestShutdownKeepsTheHeartbeats(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record
-	e := &leaving{Engine: p.Runs, alive: make(chan struct{})}
-	s := &slow{shelf: shelf{place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i"}}, t: t, begun: make(chan struct{}), until: e.alive}
+	s := &slow{shelf: shelf{place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i"}}, begun: make(chan struct{}), takes: engine.DefaultSilence + time.Second}
 	p.Submit(t, fleet.Task{Session: "s", Prompt: "work", Repo: "/r"})
-	// With two slots, it has room until it shuts down.
-	stop := start(t, Config{ID: "w", Engine: e, Logs: p.Logs, Session: inside(sessions(t, fleettest.Model{}, &r)), Workspaces: s, Slots: 2, Lease: time.Second})
+	stop := start(t, Config{ID: "w", Engine: p.Engine, Logs: p.Logs, Session: inside(sessions(t, fleettest.Model{}, &r)), Workspaces: s, Slots: 2})
 	select {
 	case <-s.begun:
 	case <-time.After(patience):

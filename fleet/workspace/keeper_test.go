@@ -86,7 +86,7 @@ func attempt(t testing.TB, p *fleettest.Place, task fleet.Task) fleet.Attempt {
 	t.Helper()
 	task.Prompt = "work"
 	p.Submit(t, task)
-	return take(t, p, "w")
+	return p.Claim(t, "w")
 }
 
 // prepared is the workspace of a session, made from the origin.
@@ -100,15 +100,6 @@ func prepared(t testing.TB) (*fleettest.Place, *Keeper, fleet.Attempt, fleet.Pla
 		t.Fatal(err)
 	}
 	return p, k, a, at
-}
-
-func take(t testing.TB, p *fleettest.Place, worker string) fleet.Attempt {
-	t.Helper()
-	orders, err := p.Engine.Heartbeat(t.Context(), fleet.Beat{Worker: worker, Lease: 1, Room: 1})
-	if err != nil || len(orders.Begin) != 1 {
-		t.Fatalf("%+v, %v", orders, err)
-	}
-	return orders.Begin[0]
 }
 
 // TestClone: the workspace is at the ref, on its branch where it has one.
@@ -291,7 +282,7 @@ func testLost(t *testing.T, depth int) {
 	write(t, filepath.Join(at.Dir, "later"), "lost\n", 0o644)
 
 	git(t, from, "commit", "-q", "--allow-empty", "-m", "the branch moves on")
-	b := take(t, p, "second")
+	b := p.Claim(t, "second")
 	made, err := second.Prepare(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)

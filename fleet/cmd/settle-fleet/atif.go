@@ -12,7 +12,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
-	"github.com/settle-agent/settle/fleet/lease"
+	"github.com/settle-agent/settle/fleet/index"
 	"github.com/settle-agent/settle/fleet/pglog"
 	"github.com/settle-agent/settle/internal/client/atif"
 	"github.com/settle-agent/settle/internal/disk"
@@ -20,7 +20,7 @@ import (
 
 // trajectories writes the sessions of the units that have ended in the Agent Trajectory
 // Interchange Format: each once, one a line, or into a file of its own in dir.
-func (f *fleetOf) trajectories(ctx context.Context, out, errs io.Writer, dir string, filter lease.Filter) error {
+func (f *fleetOf) trajectories(ctx context.Context, out, errs io.Writer, dir string, filter index.Filter) error {
 	lines := bufio.NewWriter(out)
 	if dir != "" {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -9,9 +9,10 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"go.temporal.io/sdk/client"
 
-	"github.com/settle-agent/settle/fleet"
-	"github.com/settle-agent/settle/fleet/lease"
+	"github.com/settle-agent/settle/fleet/engine"
+	"github.com/settle-agent/settle/fleet/index"
 	"github.com/settle-agent/settle/fleet/pglog"
 	"github.com/settle-agent/settle/internal/config"
 )
@@ -95,17 +96,17 @@ func (d *database) connect(ctx context.Context) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// fleet is what commands work with.
+// fleetOf is what commands work with.
 type fleetOf struct {
-	pool   *pgxpool.Pool
-	logs   *pglog.Logs
-	engine *lease.Engine
-	// runs is what hands units out, where it was asked for: the engine, or Temporal.
-	runs     fleet.Engine
-	closeRun func()
+	pool  *pgxpool.Pool
+	logs  *pglog.Logs
+	index *index.Index
+	// engine is what runs tasks, where it was asked for.
+	engine      *engine.Engine
+	closeEngine func()
 }
 
-// open connects to the fleet; the caller closes it.
+// open connects to the fleet's database; the caller closes it.
 func (d *database) open(ctx context.Context) (*fleetOf, error) {
 	pool, err := d.connect(ctx)
 	if err != nil {
@@ -116,22 +117,36 @@ func (d *database) open(ctx context.Context) (*fleetOf, error) {
 		pool.Close()
 		return nil, failed(err)
 	}
-	return &fleetOf{pool: pool, logs: logs, engine: lease.Open(ctx, pool)}, nil
+	return &fleetOf{pool: pool, logs: logs, index: index.Open(pool)}, nil
 }
 
-// openRunning is open for commands that need the engine.
+// openRunning is open for commands that cannot work without Temporal.
 func (d *database) openRunning(ctx context.Context, logger *slog.Logger) (*fleetOf, error) {
+	return d.openEngine(ctx, logger, func(ctx context.Context, o client.Options) (client.Client, error) {
+		c, err := client.DialContext(ctx, o)
+		if err != nil {
+			return nil, temporalUnreachable(o.HostPort, d.dev, err)
+		}
+		return c, nil
+	})
+}
+
+// openLazily is open for commands that use Temporal, and whose work is durable without it.
+func (d *database) openLazily(ctx context.Context, logger *slog.Logger) (*fleetOf, error) {
+	return d.openEngine(ctx, logger, func(_ context.Context, o client.Options) (client.Client, error) {
+		return client.NewLazyClient(o)
+	})
+}
+
+func (d *database) openEngine(
+	ctx context.Context, logger *slog.Logger, dial func(context.Context, client.Options) (client.Client, error),
+) (*fleetOf, error) {
 	f, err := d.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f.runs = f.engine
-	name, err := d.engine.find(d)
-	if err == nil && name == engineTemporal {
-		f.runs, f.closeRun, err = d.engine.open(ctx, f.pool, d.dev, logger)
-	}
+	f.engine, f.closeEngine, err = d.engine.open(ctx, f.pool, d.dev, logger, dial)
 	if err != nil {
-		f.closeRun = nil
 		f.close()
 		return nil, err
 	}
@@ -139,10 +154,9 @@ func (d *database) openRunning(ctx context.Context, logger *slog.Logger) (*fleet
 }
 
 func (f *fleetOf) close() {
-	if f.closeRun != nil {
-		f.closeRun()
+	if f.closeEngine != nil {
+		f.closeEngine()
 	}
-	f.engine.Close()
 	f.logs.Close()
 	f.pool.Close()
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -163,13 +161,9 @@ func ownDir(dir string) error {
 }
 
 // findDevServer returns the program of the Temporal server that dev starts; nil if dev
-// starts none, because the flags name a running one, or another engine.
+// starts none, because the flags name a running one.
 func (f *engineFlags) findDevServer(ctx context.Context) (*temporaldev.Program, error) {
-	name := cmp.Or(f.name, os.Getenv(engineVar), engineTemporal)
-	if name != engineLease && name != engineTemporal {
-		return nil, fmt.Errorf("there is no engine %q: it is lease or temporal", name)
-	}
-	if f.name = name; name == engineLease || f.address != "" {
+	if f.address != "" {
 		return nil, nil //nolint:nilnil // there is none
 	}
 	program, err := temporaldev.Find(ctx, os.Getenv(temporaldev.ProgramVar))

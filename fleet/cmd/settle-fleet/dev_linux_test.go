@@ -57,7 +57,7 @@ type devFleet struct {
 // startDevFleet starts settle-fleet dev without Temporal and waits until it has a database.
 func startDevFleet(t *testing.T, args ...string) devFleet {
 	t.Helper()
-	return startDevProcess(t, append(args, "--engine", engineLease)...)
+	return startDevProcess(t, append(args, "--temporal", os.Getenv("TEMPORAL_ADDRESS"))...)
 }
 
 // startDevProcess starts settle-fleet dev and waits until it has a database.

@@ -1,5 +1,3 @@
-//go:build temporal
-
 package main
 
 import (
@@ -85,17 +83,8 @@ func TestDevKeepsServers(t *testing.T) {
 			}
 		}
 	}
-	if out := must(
-		t,
-		"",
-		"results",
-		"--wait",
-		"--database",
-		d.database,
-	); strings.Count(
-		out,
-		`"outcome":"completed"`,
-	) != tasks {
+	out := must(t, "", "results", "--wait", "--database", d.database)
+	if strings.Count(out, `"outcome":"completed"`) != tasks {
 		t.Errorf("not all tasks have completed: %s", out)
 	}
 	response, err := http.Get(ui + "/api/v1/cluster-info")

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -11,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
@@ -18,30 +18,24 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 	"go.temporal.io/sdk/log"
 
-	"github.com/settle-agent/settle/fleet/temporal"
-)
-
-// The engines, and the variable that names one where --engine does not.
-const (
-	engineLease    = "lease"
-	engineTemporal = "temporal"
-	engineVar      = "SETTLE_FLEET_ENGINE"
+	"github.com/settle-agent/settle/fleet/engine"
 )
 
 // temporalPrefix is the prefix of the variables that Temporal's own tools also read.
 const temporalPrefix = "TEMPORAL_"
 
-// engineFlags say what hands tasks out.
-type engineFlags struct{ name, address, namespace, queue string }
+// queueVar names the task queue where --queue does not.
+const queueVar = "SETTLE_FLEET_QUEUE"
+
+// engineFlags say which Temporal runs tasks, and how.
+type engineFlags struct {
+	address, namespace, queue string
+	silence                   time.Duration
+	deployment                string // of worker and dev
+}
 
 func (f *engineFlags) define(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
-	flags.StringVar(
-		&f.name,
-		"engine",
-		"",
-		"`lease` or temporal: what hands tasks out to workers; default: $"+engineVar+", else the engine of settle-fleet dev, else lease",
-	)
 	flags.StringVar(
 		&f.address,
 		"temporal",
@@ -58,27 +52,25 @@ func (f *engineFlags) define(cmd *cobra.Command) {
 		&f.queue,
 		"queue",
 		"",
-		"`NAME` of Temporal's task queue, one for each fleet in a namespace; default: settle",
+		"`NAME` of Temporal's task queue, one for each fleet in a namespace; default: $"+queueVar+", else "+engine.DefaultQueue,
+	)
+	flags.DurationVar(
+		&f.silence,
+		"heartbeat-timeout",
+		engine.DefaultSilence,
+		"after `DURATION` without a heartbeat of a turn, another worker runs it; for sessions that this command starts",
 	)
 }
 
-// find returns the engine's name.
-func (f *engineFlags) find(d *database) (string, error) {
-	name := f.name
-	if name == "" {
-		name = os.Getenv(engineVar)
+// minSilence is the shortest time after which a turn counts as lost.
+const minSilence = time.Second
+
+// check refuses what no engine can have.
+func (f *engineFlags) check() error {
+	if f.silence < minSilence {
+		return fmt.Errorf("--heartbeat-timeout must be at least %s", minSilence)
 	}
-	switch {
-	case name == "" && (f.address != "" || d.dev && devTemporal() != ""):
-		return engineTemporal, nil
-	case name == "":
-		return engineLease, nil
-	case name != engineLease && name != engineTemporal:
-		return "", fmt.Errorf("there is no engine %q: it is lease or temporal", name)
-	case name == engineLease && f.address != "":
-		return "", errors.New("--temporal is for --engine temporal")
-	}
-	return name, nil
+	return nil
 }
 
 // devTemporal returns the address of the server that settle-fleet dev has started; ""
@@ -136,18 +128,24 @@ type discardInfo struct{ slog.Handler }
 // Enabled implements [slog.Handler].
 func (discardInfo) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
 
-// open connects to Temporal; close ends the engine and the connection.
+// open returns the engine; closeEngine ends its connection.
 func (f *engineFlags) open(
 	ctx context.Context, pool *pgxpool.Pool, dev bool, logger *slog.Logger,
-) (*temporal.Engine, func(), error) {
+	dial func(context.Context, client.Options) (client.Client, error),
+) (e *engine.Engine, closeEngine func(), err error) {
+	if err := f.check(); err != nil {
+		return nil, nil, err
+	}
 	o, err := f.options(dev, logger)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := client.DialContext(ctx, o)
+	c, err := dial(ctx, o)
 	if err != nil {
-		return nil, nil, temporalUnreachable(o.HostPort, dev, err)
+		return nil, nil, err
 	}
-	e := temporal.Open(ctx, pool, c, temporal.Options{Namespace: o.Namespace, Queue: f.queue, Logger: logger})
-	return e, func() { e.Close(); c.Close() }, nil
+	return engine.Open(pool, c, engine.Options{
+		Namespace: o.Namespace, Queue: cmp.Or(f.queue, os.Getenv(queueVar)), Silence: f.silence,
+		Deployment: f.deployment, Build: version(), Logger: logger,
+	}), c.Close, nil
 }

@@ -8,19 +8,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// home makes the environment one of its own, with a database.
-func home(t *testing.T) {
+// homeAlone makes the environment one of its own, with a database and no Temporal.
+func homeAlone(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"} {
@@ -28,7 +25,6 @@ func home(t *testing.T) {
 	}
 	t.Setenv("OPENAI_API_KEY", "sk-0123456789abcdefghijkl")
 	t.Setenv(databaseVar, server.URL(t))
-	setEngine(t)
 }
 
 // command runs a command line.
@@ -84,8 +80,7 @@ func TestTasksFromAFile(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	must(t, "", "tenant", "set", "default", "--weight", "2")
-	must(t, "", "tenant", "set", "default", "--slots", "3")
-	if out := must(t, "", "tenant", "list", "--json"); out != fmt.Sprintf(`{"tenant":"default","weight":2,"slots":3,"queued":%d,"running":0}`+"\n", tasks) {
+	if out := must(t, "", "tenant", "list", "--json"); out != fmt.Sprintf(`{"tenant":"default","weight":2,"queued":%d,"running":0}`+"\n", tasks) {
 		t.Errorf("%s", out)
 	}
 	if out := must(t, "", "status"); !strings.HasPrefix(out, fmt.Sprintf("queued %d, running 0", tasks)) {
@@ -151,7 +146,7 @@ func TestCancelBeforeAWorkerCame(t *testing.T) {
 
 // TestMistakes are told, with an exit code of their own.
 func TestMistakes(t *testing.T) {
-	home(t)
+	homeAlone(t)
 	database := os.Getenv(databaseVar)
 	for _, c := range []struct {
 		args  []string
@@ -208,26 +203,6 @@ func TestMistakesInAFleet(t *testing.T) {
 		}
 	}
 	t.Setenv("OPENAI_API_KEY", "sk-0123456789abcdefghijkl")
-	conn, err := pgx.Connect(t.Context(), os.Getenv(databaseVar))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var renewing sync.WaitGroup
-	ctx, stop := context.WithCancel(t.Context())
-	renewing.Go(func() { // a worker that lives
-		for ctx.Err() == nil {
-			if _, err := conn.Exec(t.Context(), `INSERT INTO settle_fleet.worker (id, until) VALUES ('same', now() + interval '5 seconds') ON CONFLICT (id) DO UPDATE SET until = excluded.until`); err != nil {
-				t.Error(err)
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-	})
-	if code, _, errs := command(t, "", "worker", "-m", "openai/x", "--id", "same"); code != codeFailed || !strings.Contains(errs, `a worker named "same" runs already`) {
-		t.Errorf("%d: %s", code, errs)
-	}
-	stop()
-	renewing.Wait()
-	_ = conn.Close(t.Context())
 	if out := must(t, "", "status"); !strings.Contains(out, "queued 1") {
 		t.Error(out)
 	}

@@ -19,7 +19,8 @@
 //   - rate.go: settle-fleet rate
 //   - tenant.go: settle-fleet tenant
 //   - keep.go: settle-fleet migrate and prune
-//   - engine.go: which engine a command uses
+//   - recover.go: settle-fleet recover
+//   - engine.go: which Temporal a command uses
 //   - database.go: which database a command uses
 //   - unreachable.go: messages about servers that do not answer
 //   - metrics.go: metrics of a worker
@@ -120,7 +121,7 @@ func newRoot() *cobra.Command {
 	cmd.SetVersionTemplate("settle-fleet {{.Version}}\n")
 	cmd.AddCommand(
 		newDev(&d), newWorker(&d), newSubmit(&d), newStatus(&d), newResults(&d), newLogs(&d), newCheckpoint(&d),
-		newCancel(&d), newPage(&d), newTenant(&d), newRate(&d), newMigrate(&d), newPrune(&d),
+		newCancel(&d), newPage(&d), newTenant(&d), newRate(&d), newMigrate(&d), newPrune(&d), newRecover(&d),
 	)
 	return cmd
 }

@@ -33,5 +33,5 @@ func TestMain(m *testing.M) {
 		_, _ = os.Unsetenv(roleVar), os.Unsetenv(argsVar)
 		os.Exit(execute(ctx, args, os.Stdin, os.Stdout, os.Stderr))
 	}
-	os.Exit(leak.Run(server.Tests(m, stopEngine)))
+	os.Exit(leak.Run(server.Tests(m, temporalServer.Stop)))
 }

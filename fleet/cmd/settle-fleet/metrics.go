@@ -53,7 +53,7 @@ const metricsTimeout = 30 * time.Second
 
 // sizes returns how many units of each tenant wait and run.
 func (f *fleetOf) sizes(ctx context.Context) ([]metrics.Size, error) {
-	tenants, err := f.engine.Tenants(ctx)
+	tenants, err := f.index.Tenants(ctx)
 	list := make([]metrics.Size, len(tenants))
 	for n, t := range tenants {
 		list[n] = metrics.Size{Tenant: t.Name, Queued: t.Queued, Running: t.Running}

@@ -62,7 +62,7 @@ func (f *pageFlags) serve(cmd *cobra.Command, d *database) error {
 	if err != nil {
 		return err
 	}
-	to, err := d.openRunning(cmd.Context(), newLogger(cmd))
+	to, err := d.openLazily(cmd.Context(), newLogger(cmd))
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (f *pageFlags) serve(cmd *cobra.Command, d *database) error {
 		Page:    page.Handler(),
 		Mask:    redact.Diagnostic,
 		Logger:  newLogger(cmd),
-	}, &archive.Archive{Pool: to.pool, Logs: to.logs, Engine: to.runs, Batch: f.batch, Labels: f.labels}, readOnly)
+	}, &archive.Archive{Pool: to.pool, Logs: to.logs, Engine: to.engine, Batch: f.batch, Labels: f.labels}, readOnly)
 	if err != nil {
 		return failed(err)
 	}

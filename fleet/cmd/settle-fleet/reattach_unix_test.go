@@ -41,7 +41,7 @@ func newReattaching(t *testing.T, turns ...modeltest.Turn) *reattaching {
 	command := fmt.Sprintf(`{"command":"echo $$ >> %[1]s/ran; while [ ! -e %[1]s/go ]; do sleep 0.02; done; echo the end of it; exit 3"}`, r.dir)
 	r.model = modeltest.NewServer(t, modeltest.Script(append([]modeltest.Turn{modeltest.Reply(modeltest.Call("shell", command))}, turns...)...))
 	must(t, "", "migrate")
-	must(t, "", "submit", "-C", r.dir, "--session", "s", "--hands", host.Way(), "-m", "openai/gpt-5.2", "work")
+	must(t, "", "submit", "--heartbeat-timeout", "2s", "-C", r.dir, "--session", "s", "--hands", host.Way(), "-m", "openai/gpt-5.2", "work")
 	return r
 }
 
@@ -50,7 +50,7 @@ func (r *reattaching) worker(id string) (*exec.Cmd, *bytes.Buffer) {
 	r.t.Helper()
 	var said bytes.Buffer
 	cmd := exec.Command(os.Args[0])
-	args := []string{"worker", "--id", id, "--lease", "2s", "--base-url", r.model.OpenAI()}
+	args := []string{"worker", "--id", id, "--drain-timeout", "0", "--base-url", r.model.OpenAI()}
 	cmd.Env = append(r.env[:len(r.env):len(r.env)], roleVar+"="+roleCommand, argsVar+"="+strings.Join(args, "\t"))
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
-	"github.com/settle-agent/settle/fleet/lease"
+	"github.com/settle-agent/settle/fleet/index"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -23,16 +23,26 @@ const pageSize = 500
 
 // selection are the flags that choose tasks.
 type selection struct {
-	labels map[string]string
-	batch  string
+	labels        map[string]string
+	batch, tenant string
+	since         time.Duration
 }
 
 func (s *selection) define(cmd *cobra.Command) {
 	cmd.Flags().StringToStringVar(&s.labels, "label", nil, "only tasks with `KEY=VALUE`; repeatable")
 	cmd.Flags().StringVar(&s.batch, "batch", "", "only tasks of batch `NAME`")
+	cmd.Flags().StringVar(&s.tenant, "tenant", "", "only tasks of tenant `NAME`")
+	cmd.Flags().DurationVar(&s.since, "since", 0,
+		"only tasks that were submitted, or for results have ended, in the last `DURATION`; default: all")
 }
 
-func (s *selection) filter() lease.Filter { return lease.Filter{Labels: s.labels, Batch: s.batch} }
+func (s *selection) filter() index.Filter {
+	f := index.Filter{Labels: s.labels, Batch: s.batch, Tenant: s.tenant}
+	if s.since > 0 {
+		f.Since = time.Now().Add(-s.since)
+	}
+	return f
+}
 
 func writeLine(to io.Writer, v any) error {
 	line, err := json.Marshal(v)
@@ -93,7 +103,7 @@ const (
 )
 
 // results prints the units that have ended.
-func (f *fleetOf) results(ctx context.Context, to io.Writer, filter lease.Filter) error {
+func (f *fleetOf) results(ctx context.Context, to io.Writer, filter index.Filter) error {
 	out := bufio.NewWriter(to)
 	how, err := f.ended(ctx, filter, func(u fleet.Unit) error { return writeLine(out, u) })
 	if err == nil {
@@ -107,10 +117,10 @@ func (f *fleetOf) results(ctx context.Context, to io.Writer, filter lease.Filter
 
 // ended calls visit for each unit that has ended. It returns how the program ends: with
 // an exit code if one of them has not completed.
-func (f *fleetOf) ended(ctx context.Context, filter lease.Filter, visit func(fleet.Unit) error) (how, err error) {
+func (f *fleetOf) ended(ctx context.Context, filter index.Filter, visit func(fleet.Unit) error) (how, err error) {
 	filter.State, filter.Limit = fleet.Ended, pageSize
 	for {
-		units, last, err := f.engine.List(ctx, filter)
+		units, last, err := f.index.List(ctx, filter)
 		if err != nil {
 			return nil, err
 		}
@@ -197,14 +207,14 @@ func newCancel(d *database) *cobra.Command {
 	return &cobra.Command{
 		Use: "cancel UNIT…", Short: "End tasks", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := d.openRunning(cmd.Context(), newLogger(cmd))
+			f, err := d.openLazily(cmd.Context(), newLogger(cmd))
 			if err != nil {
 				return err
 			}
 			defer f.close()
 			var wrong error // one that cannot be cancelled does not keep the others
 			for _, unit := range args {
-				ok, err := f.runs.Cancel(cmd.Context(), unit, "user")
+				ok, err := f.engine.Cancel(cmd.Context(), unit, "user")
 				wrong = errors.Join(wrong, err)
 				if err == nil && !ok {
 					fmt.Fprintf(cmd.ErrOrStderr(), "%s has ended already\n", unit)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/budget"
-	"github.com/settle-agent/settle/fleet/lease"
+	"github.com/settle-agent/settle/fleet/index"
 )
 
 const statusHelp = `Say how many tasks wait, run and have ended, what those that have ended took, and what
@@ -37,7 +37,7 @@ func newStatus(d *database) *cobra.Command {
 			defer f.close()
 			switch {
 			case len(args) == 1:
-				u, err := f.engine.State(cmd.Context(), args[0])
+				u, err := f.index.State(cmd.Context(), args[0])
 				if err != nil {
 					return failed(err)
 				}
@@ -45,7 +45,7 @@ func newStatus(d *database) *cobra.Command {
 			case watch:
 				return failed(f.watch(cmd.Context(), cmd.OutOrStdout(), chosen.filter()))
 			}
-			c, err := f.engine.Tally(cmd.Context(), chosen.filter())
+			c, err := f.index.Tally(cmd.Context(), chosen.filter())
 			if err != nil {
 				return failed(err)
 			}
@@ -54,8 +54,8 @@ func newStatus(d *database) *cobra.Command {
 			}
 			_, err = fmt.Fprintf(
 				cmd.OutOrStdout(),
-				"queued %d, running %d, ended %d (completed %d, failed %d, aborted %d); workers lost %d%s\n", c.Queued,
-				c.Running, c.Ended, c.Completed, c.Failed, c.Aborted, c.Lost, usageText(c),
+				"queued %d, running %d, ended %d (completed %d, failed %d, aborted %d); workers lost %d%s%s\n", c.Queued,
+				c.Running, c.Ended, c.Completed, c.Failed, c.Aborted, c.Lost, outboxText(c), usageText(c),
 			)
 			return failed(errors.Join(err, f.showBudget(cmd.Context(), cmd.OutOrStdout(), chosen.batch)))
 		},
@@ -89,8 +89,16 @@ func dollars(n float64) string {
 	return fmt.Sprintf("$%.2f", n)
 }
 
+// outboxText says how many tasks wait until Temporal can be reached.
+func outboxText(c index.Counts) string {
+	if c.Outbox == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d not yet sent to Temporal", c.Outbox)
+}
+
 // usageText describes the usage of the ended tasks.
-func usageText(c lease.Counts) string {
+func usageText(c index.Counts) string {
 	if c.Tokens == 0 {
 		return ""
 	}
@@ -113,7 +121,7 @@ const (
 )
 
 // watch shows how far tasks are until none is open.
-func (f *fleetOf) watch(ctx context.Context, to io.Writer, filter lease.Filter) error {
+func (f *fleetOf) watch(ctx context.Context, to io.Writer, filter index.Filter) error {
 	p := &progress{to: to, delay: lineDelay}
 	if file, ok := to.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
@@ -121,10 +129,10 @@ func (f *fleetOf) watch(ctx context.Context, to io.Writer, filter lease.Filter) 
 		}
 	}
 	err := fleet.Await(ctx, func(ctx context.Context) (int, error) {
-		open, err := f.engine.OpenOf(ctx, filter)
+		open, err := f.index.Open(ctx, filter)
 		if now := time.Now(); err == nil && (open == 0 || p.due(now)) {
-			var c lease.Counts
-			if c, err = f.engine.Tally(ctx, filter); err == nil {
+			var c index.Counts
+			if c, err = f.index.Tally(ctx, filter); err == nil {
 				p.show(now, c)
 			}
 		}
@@ -154,7 +162,7 @@ type sample struct {
 // due reports whether progress should be shown now.
 func (p *progress) due(now time.Time) bool { return now.Sub(p.last) >= p.delay }
 
-func (p *progress) show(now time.Time, c lease.Counts) {
+func (p *progress) show(now time.Time, c index.Counts) {
 	p.last = now
 	line := p.line(now, c)
 	if p.terminal {
@@ -166,7 +174,7 @@ func (p *progress) show(now time.Time, c lease.Counts) {
 }
 
 // line says how far tasks are now.
-func (p *progress) line(now time.Time, c lease.Counts) string {
+func (p *progress) line(now time.Time, c index.Counts) string {
 	for len(p.seen) > 1 && now.Sub(p.seen[0].at) > rateTime {
 		p.seen = p.seen[1:]
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/settle-agent/settle/fleet/budget"
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 const submitHelp = `Submit a task, or many.
@@ -90,7 +91,7 @@ func newSubmit(d *database) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			to, err := d.open(cmd.Context())
+			to, err := d.openLazily(cmd.Context(), newLogger(cmd))
 			if err != nil {
 				return err
 			}
@@ -260,28 +261,49 @@ func (f *submitFlags) complete(t fleet.Task) (fleet.Task, error) {
 	return t.Masked(f.keys.String)
 }
 
-// submit sends the tasks and prints their ids, as soon as each group of them is accepted.
-func submit(ctx context.Context, out, errs io.Writer, e fleet.Engine, tasks []fleet.Task) error {
-	fresh, accepted, unprinted := 0, 0, error(nil)
+// accepter takes tasks and sends them to Temporal.
+type accepter interface {
+	Accept(ctx context.Context, tasks []fleet.Task) (fresh []string, err error)
+	Send(ctx context.Context, units []string) error
+}
+
+// submit makes the tasks durable and prints their ids, as soon as each group of them is
+// accepted. Then it sends them to Temporal; what it cannot send, workers do.
+func submit(ctx context.Context, out, errs io.Writer, e accepter, tasks []fleet.Task) error {
+	var fresh []string
+	accepted, unprinted := 0, error(nil)
 	for accepted < len(tasks) {
 		part := tasks[accepted:min(accepted+submitSize, len(tasks))]
-		n, err := e.Submit(ctx, part)
+		ids, err := e.Accept(ctx, part)
 		if err != nil {
+			send(ctx, errs, e, fresh)
 			return errors.Join(cutOff(accepted, len(tasks), err), unprinted)
 		}
-		fresh += n
+		fresh = append(fresh, ids...)
 		accepted += len(part)
 		if unprinted == nil {
 			unprinted = printIDs(out, part)
 		}
 	}
-	if fresh < len(tasks) {
-		fmt.Fprintf(errs, "%d of %d tasks were known\n", len(tasks)-fresh, len(tasks))
+	if len(fresh) < len(tasks) {
+		fmt.Fprintf(errs, "%d of %d tasks were known\n", len(tasks)-len(fresh), len(tasks))
 	}
+	send(ctx, errs, e, fresh)
 	if unprinted != nil {
 		return fmt.Errorf("%s submitted, but %w", were(len(tasks)), unprinted)
 	}
 	return nil
+}
+
+// send sends accepted tasks to Temporal. They are durable, so that a failure is only reported.
+func send(ctx context.Context, errs io.Writer, e accepter, units []string) {
+	if err := e.Send(ctx, units); err != nil {
+		fmt.Fprintf(
+			errs, "settle-fleet: the tasks are accepted, but Temporal does not have all of them yet: %s; "+
+				"workers send the rest\n",
+			terminal.Text(redact.Diagnostic(err.Error())),
+		)
+	}
 }
 
 // printIDs prints the ids of tasks. The error names the first of them, which may not have

@@ -15,18 +15,25 @@ import (
 
 // accepting is an engine that takes so many groups of tasks.
 type accepting struct {
-	fleet.Engine
-
 	groups int
 	tasks  []fleet.Task
+	sent   int
 }
 
-func (a *accepting) Submit(_ context.Context, tasks []fleet.Task) (int, error) {
+func (a *accepting) Accept(_ context.Context, tasks []fleet.Task) (fresh []string, err error) {
 	if a.groups--; a.groups < 0 {
-		return 0, errors.New("the database is gone")
+		return nil, errors.New("the database is gone")
 	}
 	a.tasks = append(a.tasks, tasks...)
-	return len(tasks), nil
+	for _, t := range tasks {
+		fresh = append(fresh, t.ID())
+	}
+	return fresh, nil
+}
+
+func (a *accepting) Send(_ context.Context, units []string) error {
+	a.sent += len(units)
+	return nil
 }
 
 // full is an output that takes nothing.
@@ -46,9 +53,10 @@ func many(n int) []fleet.Task {
 // TestACutOffSubmission prints the ids that were accepted, and says what to repeat.
 func TestACutOffSubmission(t *testing.T) {
 	var out, errs bytes.Buffer
-	err := submit(t.Context(), &out, &errs, &accepting{groups: 2}, many(1201))
-	if n := strings.Count(out.String(), "\n"); n != 1000 {
-		t.Errorf("%d ids are printed", n)
+	e := &accepting{groups: 2}
+	err := submit(t.Context(), &out, &errs, e, many(1201))
+	if n := strings.Count(out.String(), "\n"); n != 1000 || e.sent != 1000 {
+		t.Errorf("%d ids are printed, and %d tasks are sent", n, e.sent)
 	}
 	for _, says := range []string{"1000 tasks were accepted of 1201: the database is gone", "submit again those that name their session", "others would be new"} {
 		if err == nil || !strings.Contains(err.Error(), says) {
@@ -129,7 +137,7 @@ func TestWrongLines(t *testing.T) {
 
 // TestWrongNumbersAndNames are wrong usage.
 func TestWrongNumbersAndNames(t *testing.T) {
-	home(t)
+	homeAlone(t)
 	must(t, "", "migrate")
 	for line, says := range map[string]string{
 		"rate set chat --requests NaN":               "a limit must be a number",
@@ -138,7 +146,6 @@ func TestWrongNumbersAndNames(t *testing.T) {
 		"rate bogus":                                 `unknown command "bogus"`,
 		"tenant bogus":                               `unknown command "bogus"`,
 		"tenant set ":                                "the tenant has no name",
-		"tenant set x --slots 99999999999":           "--slots from -1 to 2147483647",
 		"tenant set x --weight NaN":                  "--weight must be a number",
 		"submit --batch b --budget-usd NaN hi":       "a number that is not below 0",
 		"submit --batch b --budget-usd Inf hi":       "a number that is not below 0",

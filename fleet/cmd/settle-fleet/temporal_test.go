@@ -1,5 +1,3 @@
-//go:build temporal
-
 package main
 
 import (
@@ -11,31 +9,33 @@ import (
 
 var temporalServer temporaltest.Server
 
-// setEngine has the commands use Temporal.
-func setEngine(t *testing.T) {
+// home makes the environment one of its own, with a database, and a task queue of Temporal's.
+func home(t *testing.T) {
 	t.Helper()
-	t.Setenv(engineVar, engineTemporal)
-	t.Setenv("TEMPORAL_ADDRESS", temporalServer.Address(t))
+	address := temporalServer.Address(t) // or the test is skipped
+	homeAlone(t)
+	t.Setenv("TEMPORAL_ADDRESS", address)
 	t.Setenv("TEMPORAL_CONFIG_FILE", "/dev/null")
+	t.Setenv(queueVar, temporalServer.Queue())
 }
 
-func stopEngine() { temporalServer.Stop() }
-
-// TestEngineFlags: an engine that there is not, or that cannot be reached, is told.
-func TestEngineFlags(t *testing.T) {
-	home(t)
+// TestTemporalThatCannotBeReached: a worker does not start. A submission is accepted, and says that
+// the tasks are not sent.
+func TestTemporalThatCannotBeReached(t *testing.T) {
+	homeAlone(t)
+	t.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
 	must(t, "", "migrate")
-	for _, c := range []struct {
-		args []string
-		code int
-		says string
-	}{
-		{[]string{"worker", "--engine", "cron"}, codeUsage, "there is no engine"},
-		{[]string{"worker", "--engine", "lease", "--temporal", "localhost:1"}, codeUsage, "--temporal is for"},
-		{[]string{"worker", "--temporal", "127.0.0.1:1"}, codeFailed, "cannot reach Temporal at \"127.0.0.1:1\""},
-	} {
-		if code, _, stderr := command(t, "", c.args...); code != c.code || !strings.Contains(stderr, c.says) {
-			t.Errorf("settle-fleet %v: %d, %s", c.args, code, stderr)
-		}
+	if code, _, errs := command(t, "", "worker", "-m", "openai/x"); code != codeFailed || !strings.Contains(errs, `Temporal at "127.0.0.1:1"`) {
+		t.Errorf("%d, %s", code, errs)
+	}
+	code, out, errs := command(t, "", "submit", "-C", t.TempDir(), "--session", "s", "work")
+	if code != 0 || out != "s/1\n" || !strings.Contains(errs, "Temporal does not have all of them yet") {
+		t.Errorf("%d, %s%s", code, out, errs)
+	}
+	if out := must(t, "", "status"); !strings.Contains(out, "queued 1,") || !strings.Contains(out, "1 not yet sent to Temporal") {
+		t.Errorf("%s", out)
+	}
+	if code, _, errs := command(t, "", "worker", "--heartbeat-timeout", "10ms", "-m", "openai/x"); code == 0 || !strings.Contains(errs, "--heartbeat-timeout must be at least 1s") {
+		t.Errorf("%d, %s", code, errs)
 	}
 }

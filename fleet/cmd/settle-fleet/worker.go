@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle"
@@ -36,7 +36,7 @@ type workerFlags struct {
 	metrics        string // where they are served; "" is nowhere
 	id             string
 	slots          int
-	lease          time.Duration
+	drain          time.Duration
 	model, baseURL string
 	hands          string
 
@@ -51,12 +51,6 @@ type workerFlags struct {
 func (f *workerFlags) define(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&f.slots, "slots", 4, "run `N` tasks at a time")
-	flags.DurationVar(
-		&f.lease,
-		"lease",
-		5*time.Second,
-		"without a sign of life for `DURATION`, other workers take this one's tasks",
-	)
 	flags.StringVarP(&f.model, "model", "m", "", "`PROVIDER/NAME` of the model for tasks that name none")
 	flags.StringVar(&f.baseURL, "base-url", "", "`URL` of the provider's server")
 	flags.StringVar(&f.hands, "hands", "", "for tasks that name none, `COMMAND` that leads to the machine to work on")
@@ -87,7 +81,17 @@ Model, keys, limits and tools are configured as for settle run: the user's
 configuration and the environment of the worker. Calls are allowed unless the
 configuration says otherwise; no person can be asked.
 
-At SIGINT or SIGTERM the worker ends its turns, and other workers continue its tasks.`
+At SIGTERM or SIGINT the worker takes no more tasks, and lets the turns that run finish.
+Turns that are longer than --drain-timeout end, and other workers continue them. A second
+signal ends all turns at once.
+
+With --deployment, the workers have versions: Temporal gives them tasks only when their
+version is the current one. This command makes it the current one:
+
+  temporal worker deployment set-current-version --deployment-name NAME --build-id VERSION`
+
+// defaultDrain is how long turns have to finish when their worker ends.
+const defaultDrain = 10 * time.Minute
 
 func newWorker(d *database) *cobra.Command {
 	var f workerFlags
@@ -110,14 +114,18 @@ func newWorker(d *database) *cobra.Command {
 	f.tenancy.define(cmd)
 	cmd.Flags().StringVar(&f.metrics, "metrics", "",
 		"serve metrics for Prometheus at `HOST:PORT`/metrics; without a host, only to this machine")
-	cmd.Flags().StringVar(&f.id, "id", "", "`NAME` of the worker, which no other one has; default: a new one")
+	cmd.Flags().DurationVar(&f.drain, "drain-timeout", defaultDrain,
+		"after SIGTERM, let turns that run finish for `DURATION`; longer ones continue on another worker")
+	cmd.Flags().StringVar(&f.id, "id", "", "`NAME` of the worker in Temporal and in results; default: a new one")
+	cmd.Flags().StringVar(&d.engine.deployment, "deployment", "",
+		"`NAME` of Temporal's worker deployment: the workers have versions; default: they have none")
 	return cmd
 }
 
 // check refuses what no worker can have.
 func (f *workerFlags) check() error {
-	if f.slots < 1 || f.lease < time.Second {
-		return errors.New("a worker has at least one slot, and its lease is at least 1s")
+	if f.slots < 1 || f.drain < 0 {
+		return errors.New("a worker has at least one slot, and its --drain-timeout is not below 0")
 	}
 	if f.workspaceMiB < 1 || f.checkpointMiB < 1 || f.workspaceTimeout <= 0 {
 		return errors.New("the limits of workspaces must be above zero")
@@ -167,26 +175,24 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 	if err := a.prove(cmd.Context()); err != nil {
 		return err
 	}
-	if cmd.Flags().Changed("id") {
-		if err := alone(cmd.Context(), to.pool, f.id, f.lease); err != nil {
-			return failed(err)
-		}
-	}
 	dir = filepath.Join(dir, "fleet", name) // other fleets may have sessions of the same names
 	keeper := a.workspaces(to, a.workspaceDir(dir))
 	exported := telemetry.New(os.Getenv)
 	exported.Report = func(err error) { logger.Warn("telemetry is not exported", "error", err) }
 	defer func() { _ = exported.Close() }() // it has reported what went wrong
+	hurry, stopWatch := secondSignal(cmd.Context())
+	defer stopWatch()
 	config := worker.Config{
 		ID:         f.id,
-		Engine:     to.runs,
+		Engine:     to.engine,
 		Logs:       to.logs,
 		Session:    a.session,
 		Budgets:    budgets,
 		Workspaces: keeper,
 		Slots:      f.slots,
 		DataDir:    filepath.Join(dir, "work"),
-		Lease:      f.lease,
+		Drain:      f.drain,
+		Hurry:      hurry,
 		Version:    version(),
 		Logger:     logger,
 		OpenHost:   exported.Open,
@@ -207,31 +213,29 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 	return failed(w.Run(cmd.Context()))
 }
 
-// alone waits until the lease of an earlier worker of the same name is over. One that
-// renews it lives, and two with one name would take each other's tasks.
-func alone(ctx context.Context, pool *pgxpool.Pool, id string, patience time.Duration) error {
-	var first time.Time
-	for deadline := time.Now().Add(2 * patience); ; {
-		var until time.Time
-		err := pool.QueryRow(ctx, `SELECT until FROM settle_fleet.worker WHERE id = $1 AND until > now()`, id).
-			Scan(&until)
-		switch {
-		case errors.Is(err, pgx.ErrNoRows):
-			return nil
-		case err != nil:
-			return fmt.Errorf("cannot look for workers of the same name: %w", err)
-		case first.IsZero():
-			first = until
-		case until.After(first):
-			return fmt.Errorf("a worker named %q runs already; each one needs a name of its own", id)
-		case time.Now().After(deadline):
-			return nil // it had a longer lease; what it holds goes back to the fleet with that
-		}
+// secondSignal returns a channel that is closed at the first signal after ctx has ended, as
+// the first signal does. stop ends the watch for it.
+func secondSignal(ctx context.Context) (hurry <-chan struct{}, stop func()) {
+	second, ended := make(chan struct{}), make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() { // ends with stop, which waits for it
 		select {
-		case <-time.After(200 * time.Millisecond):
 		case <-ctx.Done():
-			return context.Cause(ctx)
+		case <-ended:
+			return
 		}
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		defer signal.Stop(signals)
+		select {
+		case <-signals:
+			close(second)
+		case <-ended:
+		}
+	})
+	return second, func() {
+		close(ended)
+		watching.Wait()
 	}
 }
 

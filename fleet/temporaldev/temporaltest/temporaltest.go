@@ -1,6 +1,6 @@
 // Package temporaltest gives the tests of a package a Temporal of their own, and each
-// test a task queue in it. The tests have the build tag temporal, since they need the
-// program settle-fleet-temporal.
+// test a task queue in it. The tests need the program settle-fleet-temporal, which
+// $SETTLE_FLEET_TEMPORAL names, and are skipped without it.
 package temporaltest
 
 import (
@@ -13,13 +13,12 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 
+	"github.com/settle-agent/settle/fleet/engine"
 	"github.com/settle-agent/settle/fleet/fleettest"
-	"github.com/settle-agent/settle/fleet/temporal"
 	"github.com/settle-agent/settle/fleet/temporaldev"
 )
 
@@ -44,6 +43,10 @@ func (s *Server) Stop() {
 // Address starts the server if there is none, and returns its address.
 func (s *Server) Address(t testing.TB) string {
 	t.Helper()
+	if os.Getenv(temporaldev.ProgramVar) == "" {
+		t.Skip("needs a Temporal server: go build -C fleet/cmd/settle-fleet-temporal -o DIR ., " +
+			"and name the program in $" + temporaldev.ProgramVar)
+	}
 	s.once.Do(func() {
 		s.server, s.err = temporaldev.Start(
 			context.Background(), temporaldev.Options{Program: os.Getenv(temporaldev.ProgramVar)},
@@ -106,16 +109,20 @@ func (s *Server) Queue() string {
 	return fmt.Sprintf("test%d", s.queues)
 }
 
-// Engine returns an engine over a place. Its silence is longer than a test's pauses, so
-// that workers die only by [temporal.Engine.Abandon], and short enough that a task which
-// the server loses under load comes again.
-func (s *Server) Engine(t testing.TB, p *fleettest.Place) *temporal.Engine {
+// Last returns the task queue that was given out last.
+func (s *Server) Last() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprintf("test%d", s.queues)
+}
+
+// Engine gives a place an engine, with a task queue of its own.
+func (s *Server) Engine(t testing.TB, p *fleettest.Place) *engine.Engine {
 	t.Helper()
-	e := temporal.Open(t.Context(), p.Pool, s.Client(t), temporal.Options{
-		Queue:   s.Queue(),
-		Silence: time.Minute,
-		Logger:  slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+	e := engine.Open(p.Pool, s.Client(t), engine.Options{
+		Queue:  s.Queue(),
+		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
-	t.Cleanup(e.Close)
+	p.Engine = e
 	return e
 }

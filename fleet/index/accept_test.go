@@ -1,4 +1,4 @@
-package lease_test
+package index_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/fleettest"
-	"github.com/settle-agent/settle/fleet/lease"
+	"github.com/settle-agent/settle/fleet/index"
 )
 
 // TestSubmissionsInOppositeOrder of the same tasks do not lock each other, and those of
@@ -32,7 +32,7 @@ func TestSubmissionsInOppositeOrder(t *testing.T) {
 		errs := make(chan error, 2)
 		for _, tasks := range [][]fleet.Task{there, back} {
 			go func() { // ends with its submission, which is waited for
-				_, err := p.Engine.Submit(t.Context(), tasks)
+				_, err := p.Index.Accept(t.Context(), "settle", tasks)
 				errs <- err
 			}()
 		}
@@ -40,7 +40,7 @@ func TestSubmissionsInOppositeOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	units, _, err := p.Engine.List(t.Context(), lease.Filter{Limit: 10 * rounds * sessions})
+	units, _, err := p.Index.List(t.Context(), index.Filter{Limit: 10 * rounds * sessions})
 	if err != nil || len(units) != 2*rounds*sessions {
 		t.Fatalf("%d units: %v", len(units), err)
 	}
@@ -96,7 +96,7 @@ func TestASubmissionOutlivesADeadlock(t *testing.T) {
 	done := make(chan error, 1)
 	tasks := []fleet.Task{made(t, fleet.Task{Session: "a", Input: "2", Prompt: "work"}), made(t, fleet.Task{Session: "b", Input: "2", Prompt: "work"})}
 	go func() { // ends with the transaction, and is waited for
-		_, err := p.Engine.Submit(t.Context(), tasks)
+		_, err := p.Index.Accept(t.Context(), "settle", tasks)
 		done <- err
 	}()
 	for waits := false; !waits; time.Sleep(10 * time.Millisecond) {
@@ -111,7 +111,7 @@ func TestASubmissionOutlivesADeadlock(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if c, err := p.Engine.Count(t.Context(), nil); err != nil || c.Queued != 4 {
+	if c, err := p.Index.Tally(t.Context(), index.Filter{}); err != nil || c.Queued != 4 {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

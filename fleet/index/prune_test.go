@@ -1,4 +1,4 @@
-package lease_test
+package index_test
 
 import (
 	"testing"
@@ -12,8 +12,9 @@ import (
 func TestSubmitDuringPrune(t *testing.T) {
 	p := fleettest.New(t, &server)
 	p.Submit(t, fleet.Task{Session: "s", Input: "1", Prompt: "work"})
-	_, taken := take(t, p, 1)
-	end(t, p, taken)
+	if err := p.Index.End(t.Context(), p.Claim(t, "w"), done()); err != nil {
+		t.Fatal(err)
+	}
 	tx, err := p.Pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +32,7 @@ func TestSubmitDuringPrune(t *testing.T) {
 	}
 	submitted := make(chan error, 1)
 	go func() { // ends when the transaction has
-		_, err := p.Engine.Submit(t.Context(), []fleet.Task{task})
+		_, err := p.Index.Accept(t.Context(), "settle", []fleet.Task{task})
 		submitted <- err
 	}()
 	for waits := false; !waits; {
@@ -52,7 +53,7 @@ func TestSubmitDuringPrune(t *testing.T) {
 	if err := <-submitted; err != nil {
 		t.Fatal(err)
 	}
-	if _, taken := take(t, p, 1); len(taken) != 1 || taken[0].Unit != "s/2" {
-		t.Errorf("a worker gets %+v", taken)
+	if a := p.Claim(t, "w"); a.Unit != "s/2" {
+		t.Errorf("a worker gets %+v", a)
 	}
 }

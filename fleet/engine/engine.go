@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/fleet/index"
+)
+
+const (
+	// DefaultQueue is the task queue of a fleet that names none.
+	DefaultQueue = "settle"
+	// DefaultSilence finds the death of a worker within ten seconds.
+	DefaultSilence   = 6 * time.Second
+	defaultNamespace = "default"
+	// callTimeout bounds a call to Temporal.
+	callTimeout = 10 * time.Second
+)
+
+// Options say how the engine works with Temporal. The zero value is usable.
+type Options struct {
+	// Namespace is the client's; "" means default.
+	Namespace string
+	// Queue is the task queue of the tasks that are submitted, and of the workers; "" means
+	// [DefaultQueue].
+	Queue string
+	// Silence is how long a turn may be without a heartbeat before another worker runs it; 0
+	// means [DefaultSilence]. It is that of sessions whose workflow this engine starts.
+	Silence time.Duration
+	// Deployment names the worker deployment, if its workers are versioned, and Build the version
+	// of this program.
+	Deployment, Build string
+	Logger            *slog.Logger
+}
+
+// Engine is the engine. Its methods may be called by several goroutines.
+type Engine struct {
+	// Index is what Postgres knows of the tasks.
+	Index *index.Index
+
+	options  Options
+	client   client.Client
+	database *pgx.ConnConfig
+	logger   *slog.Logger
+
+	attributes          sync.Mutex
+	registered, refused bool // whether the namespace has the search attributes
+}
+
+var _ fleet.Engine = (*Engine)(nil)
+
+// Open returns the engine over a database that was migrated, and a client that leads
+// to the namespace. The caller closes both.
+func Open(pool *pgxpool.Pool, c client.Client, o Options) *Engine {
+	o.Namespace, o.Queue = cmp.Or(o.Namespace, defaultNamespace), cmp.Or(o.Queue, DefaultQueue)
+	o.Silence = cmp.Or(o.Silence, DefaultSilence)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Engine{
+		Index: index.Open(pool), options: o, client: c, database: pool.Config().ConnConfig, logger: o.Logger,
+	}
+}
+
+// Submit implements [fleet.Engine]. If Temporal cannot be reached, the tasks are accepted all
+// the same, and a worker sends them later.
+func (e *Engine) Submit(ctx context.Context, tasks []fleet.Task) (int, error) {
+	fresh, err := e.Accept(ctx, tasks)
+	if err == nil {
+		if err := e.Send(ctx, fresh); err != nil {
+			e.logger.Warn("cannot send tasks to Temporal; a worker sends them later", "tasks", len(fresh), "error", err)
+		}
+	}
+	return len(fresh), err
+}
+
+// Accept makes tasks durable that are complete, all or none, and returns the ids of those
+// that were not known. [Engine.Send] sends them to Temporal.
+func (e *Engine) Accept(ctx context.Context, tasks []fleet.Task) (fresh []string, err error) {
+	return e.Index.Accept(ctx, e.options.Queue, tasks)
+}
+
+// State implements [fleet.Engine].
+func (e *Engine) State(ctx context.Context, unit string) (fleet.Unit, error) {
+	return e.Index.State(ctx, unit)
+}
+
+// Complete implements [fleet.Engine].
+func (e *Engine) Complete(ctx context.Context, a fleet.Attempt, r *fleet.Result) error {
+	return e.Index.End(ctx, a, r)
+}
+
+// Cancel implements [fleet.Engine]: Postgres notes the request, Temporal requests the cancellation of
+// the turn, and a notification of Postgres has the worker learn of it at once.
+func (e *Engine) Cancel(ctx context.Context, unit, by string) (bool, error) {
+	c, err := e.Index.Cancel(ctx, unit, by)
+	if err != nil || !c.Open {
+		return false, err
+	}
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	err = e.client.SignalWorkflow(call, workflowID(c.Queue, session(unit)), "", cancelSignal, unit)
+	if err != nil && !missing(err) {
+		e.logger.Warn(
+			"cannot cancel the turn in Temporal; its worker is notified all the same", "unit", unit, "error", err,
+		)
+	}
+	if !c.Running {
+		return true, nil
+	}
+	return true, e.Index.Notify(ctx, unit, c.By)
+}
+
+// missing reports whether Temporal does not have what it was asked for, or has it no more.
+func missing(err error) bool { return errors.As(err, new(*serviceerror.NotFound)) }
+
+// session returns the session of a unit.
+func session(unit string) string {
+	session, _, _ := strings.Cut(unit, "/")
+	return session
+}
+
+// workflowID returns the id of a session's workflow: the session's, after the queue's name if
+// that is not the usual one, since other fleets may use the namespace.
+func workflowID(queue, session string) string {
+	if queue == DefaultQueue {
+		return session
+	}
+	return queue + ":" + session
+}

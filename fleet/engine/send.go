@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/settle-agent/settle/fleet/index"
+)
+
+const (
+	// sendSize is how many units are taken from the outbox at a time, and maxCalls how many
+	// signals are under way.
+	sendSize, maxCalls = 200, 16
+	// sendDelay is how often a worker looks for units that nobody has sent.
+	sendDelay = time.Second
+	// decisionTimeout is how long Temporal waits for a worker that decides what a session does
+	// next. That takes milliseconds, unless the worker has died.
+	decisionTimeout = 3 * time.Second
+)
+
+// Send sends units to Temporal that were accepted. What it cannot send stays in the outbox.
+func (e *Engine) Send(ctx context.Context, units []string) error {
+	for len(units) > 0 {
+		part := units[:min(sendSize, len(units))]
+		units = units[len(part):]
+		parcels, err := e.Index.Take(ctx, part)
+		if err == nil {
+			err = e.deliver(ctx, parcels)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendDue sends what is left in the outbox, until ctx ends.
+func (e *Engine) sendDue(ctx context.Context) {
+	for ctx.Err() == nil {
+		parcels, err := e.Index.Due(ctx, sendSize)
+		if err == nil && len(parcels) > 0 {
+			err = e.deliver(ctx, parcels)
+		}
+		if err != nil && ctx.Err() == nil {
+			e.logger.Warn("cannot send tasks to Temporal; they are sent again", "error", err)
+		}
+		if err == nil && len(parcels) > 0 {
+			continue
+		}
+		select {
+		case <-time.After(sendDelay):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// deliver sends parcels, some at a time, and removes from the outbox what Temporal has.
+func (e *Engine) deliver(ctx context.Context, parcels []index.Parcel) error {
+	var mu sync.Mutex
+	var sent []string
+	var failure error
+	next := make(chan index.Parcel, len(parcels))
+	for _, p := range parcels {
+		next <- p // has room
+	}
+	close(next)
+	var calls sync.WaitGroup
+	for range min(maxCalls, len(parcels)) {
+		calls.Go(func() { // ends with the parcels; a call is bounded
+			for p := range next {
+				mu.Lock()
+				failed := failure != nil
+				mu.Unlock()
+				if failed {
+					return
+				}
+				err := e.signal(ctx, p)
+				mu.Lock()
+				if err != nil {
+					failure = err
+				}
+				for _, ref := range p.Refs {
+					if err == nil {
+						sent = append(sent, ref.Unit)
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	calls.Wait()
+	return errors.Join(failure, e.Index.Sent(context.WithoutCancel(ctx), sent))
+}
+
+// signal has the session's workflow learn of its tasks, and starts it if there is none. The
+// first task is enough: when it has ended, Postgres says which one is next.
+func (e *Engine) signal(ctx context.Context, p index.Parcel) error {
+	ref := p.Refs[0]
+	attributes := e.register(ctx)
+	err := e.signalWith(ctx, p, ref, attributes)
+	if invalid := (*serviceerror.InvalidArgument)(nil); attributes && errors.As(err, &invalid) {
+		// The namespace does not have the search attributes yet: servers learn of new ones with
+		// a delay.
+		err = e.signalWith(ctx, p, ref, false)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot signal session %s in Temporal: %w", p.Session, err)
+	}
+	return nil
+}
+
+func (e *Engine) signalWith(ctx context.Context, p index.Parcel, ref index.Ref, attributes bool) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	o := client.StartWorkflowOptions{
+		TaskQueue:           p.Queue,
+		WorkflowTaskTimeout: decisionTimeout,
+		StaticSummary:       strings.TrimSpace("tenant " + ref.Tenant + " " + ref.Batch),
+		Priority:            temporal.Priority{FairnessKey: ref.Tenant, FairnessWeight: ref.Weight},
+	}
+	if attributes {
+		o.TypedSearchAttributes = started(ref)
+	}
+	_, err := e.client.SignalWithStartWorkflow(
+		ctx, workflowID(p.Queue, p.Session), taskSignal, ref, o, sessionWorkflow,
+		Input{Silence: e.options.Silence, Attributes: attributes},
+	)
+	return err
+}
+
+// unreachable reports whether a call did not reach a server that could answer it.
+func unreachable(err error) bool {
+	switch status.Code(err) {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.ResourceExhausted:
+		return true
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||
+		errors.As(err, new(*serviceerror.Unavailable)) || errors.As(err, new(*serviceerror.DeadlineExceeded)) ||
+		errors.As(err, new(*serviceerror.ResourceExhausted))
+}
+
+// Recover raises all fencing epochs, and sends every unit that has not ended to Temporal again.
+// It returns how many units that are. What it cannot send, workers do.
+func (e *Engine) Recover(ctx context.Context) (units int64, err error) {
+	if units, err = e.Index.Recover(ctx); err != nil {
+		return 0, err
+	}
+	for {
+		parcels, err := e.Index.Due(ctx, sendSize)
+		if err == nil && len(parcels) > 0 {
+			err = e.deliver(ctx, parcels)
+		}
+		if err != nil || len(parcels) == 0 {
+			return units, err
+		}
+	}
+}

@@ -1,0 +1,465 @@
+package engine_test
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/fleet/engine"
+	"github.com/settle-agent/settle/fleet/fleettest"
+	"github.com/settle-agent/settle/fleet/index"
+	"github.com/settle-agent/settle/fleet/pgdev/pgtest"
+	"github.com/settle-agent/settle/fleet/temporaldev/temporaltest"
+	"github.com/settle-agent/settle/modeltest/leak"
+)
+
+var (
+	server         pgtest.Server
+	temporalServer temporaltest.Server
+	update         = flag.Bool("update", false, "record the histories of TestReplay anew")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(leak.Run(server.Tests(m, temporalServer.Stop)))
+}
+
+// patience bounds what a test waits for.
+const patience = 2 * time.Minute
+
+// newPlace returns a place with an engine, and the engine.
+func newPlace(t testing.TB) (*fleettest.Place, *engine.Engine) {
+	t.Helper()
+	temporalServer.Address(t) // or the test is skipped
+	p := fleettest.New(t, &server)
+	return p, temporalServer.Engine(t, p)
+}
+
+// crew is what workers of a test have run, in order.
+type crew struct {
+	t testing.TB
+	e *engine.Engine
+
+	mu   sync.Mutex
+	runs []run
+}
+
+type run struct{ worker, unit string }
+
+// work has a worker take units until stop is called, which waits for its end. Without a run
+// function, each unit completes at once.
+func (c *crew) work(e *engine.Engine, w fleet.Work, do func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) *fleet.Result) (stop func()) {
+	c.t.Helper()
+	w.Run = func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) {
+		c.mu.Lock()
+		c.runs = append(c.runs, run{w.Worker, a.Unit})
+		c.mu.Unlock()
+		r := &fleet.Result{Outcome: event.Completed}
+		if do != nil {
+			r = do(ctx, a, cancelled)
+		}
+		if err := e.Complete(context.WithoutCancel(ctx), a, r); err != nil {
+			c.t.Error(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		if err := e.Work(ctx, w); err != nil {
+			c.t.Error(err)
+		}
+	})
+	stop = sync.OnceFunc(func() { cancel(); ended.Wait() })
+	c.t.Cleanup(stop)
+	return stop
+}
+
+// order returns the units in the order in which they ran.
+func (c *crew) order() []run {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.runs)
+}
+
+func await(t testing.TB, p *fleettest.Place) []fleet.Unit {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	return p.Await(ctx, t)
+}
+
+func several(n int, tenant string) []fleet.Task {
+	tasks := make([]fleet.Task, n)
+	for i := range tasks {
+		tasks[i] = fleet.Task{Session: fmt.Sprintf("%s%03d", tenant, i), Prompt: "work", Tenant: tenant}
+	}
+	return tasks
+}
+
+// hold is a run that takes a moment.
+func hold(moment time.Duration) func(context.Context, fleet.Attempt, <-chan string) *fleet.Result {
+	return func(ctx context.Context, _ fleet.Attempt, _ <-chan string) *fleet.Result {
+		select {
+		case <-time.After(moment):
+			return &fleet.Result{Outcome: event.Completed}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// TestEvenDispatch: two idle workers get three of six tasks each, within one.
+func TestEvenDispatch(t *testing.T) {
+	p, e := newPlace(t)
+	c := &crew{t: t, e: e}
+	for _, name := range []string{"w1", "w2"} {
+		c.work(e, fleet.Work{Worker: name, Slots: 6}, hold(2*time.Second))
+	}
+	p.Submit(t, fleet.Task{Session: "first", Prompt: "work"}) // then both workers wait for tasks
+	await(t, p)
+	p.Submit(t, several(6, "t")...)
+	await(t, p)
+	first := 0
+	for _, r := range c.order()[1:] {
+		if r.worker == "w1" {
+			first++
+		}
+	}
+	if first < 2 || first > 4 {
+		t.Errorf("worker w1 has %d of 6 tasks", first)
+	}
+}
+
+// TestTenantsHaveTheirShares: a tenant's few tasks do not wait behind another one's many.
+func TestTenantsHaveTheirShares(t *testing.T) {
+	p, e := newPlace(t)
+	c := &crew{t: t, e: e}
+	p.Submit(t, several(80, "many")...)
+	p.Submit(t, several(8, "few")...)
+	c.work(e, fleet.Work{Worker: "w", Slots: 1}, nil)
+	await(t, p)
+	last := 0
+	for n, r := range c.order() {
+		if r.unit[:3] == "few" {
+			last = n
+		}
+	}
+	if last > 44 { // 16 if turns alternate; 80 or more if they do not
+		t.Errorf("the last of the few was number %d of 88", last+1)
+	}
+}
+
+// TestALostTurnPrecedesTheBacklog: it is tried again before the tasks that wait for longer.
+func TestALostTurnPrecedesTheBacklog(t *testing.T) {
+	p, e := newPlace(t)
+	c := &crew{t: t, e: e}
+	p.Submit(t, several(100, "t")...)
+	var lost string
+	c.work(e, fleet.Work{Worker: "w", Slots: 1}, func(_ context.Context, a fleet.Attempt, _ <-chan string) *fleet.Result {
+		if lost == "" {
+			lost = a.Unit
+			return nil
+		}
+		return &fleet.Result{Outcome: event.Completed}
+	})
+	units := await(t, p)
+	again := slices.Index(c.order()[1:], run{"w", lost})
+	if again > 60 { // it waits for its pause, and then for the turn that runs
+		t.Errorf("the turn was tried again after %d of 99 others", again)
+	}
+	for _, u := range units {
+		if u.ID != lost && u.Attempt != 1 || u.ID == lost && u.Attempt != 2 {
+			t.Errorf("%+v", u)
+		}
+	}
+}
+
+// TestDrainAbortsNoTurn: one after the other, workers are asked to end while they run turns, which
+// finish.
+func TestDrainAbortsNoTurn(t *testing.T) {
+	p, e := newPlace(t)
+	c := &crew{t: t, e: e}
+	p.Submit(t, several(30, "t")...)
+	stop := c.work(e, fleet.Work{Worker: "w0", Slots: 3, Drain: patience}, hold(300*time.Millisecond))
+	for n := range 3 {
+		next := c.work(e, fleet.Work{Worker: fmt.Sprint("w", n+1), Slots: 3, Drain: patience}, hold(300*time.Millisecond))
+		stop()
+		stop = next
+	}
+	for _, u := range await(t, p) {
+		if u.Attempt != 1 || u.Result.Outcome != event.Completed {
+			t.Errorf("%+v", u)
+		}
+	}
+}
+
+// TestDrainEnds: a turn that is longer is for another worker, at once.
+func TestDrainEnds(t *testing.T) {
+	p, e := newPlace(t)
+	c := &crew{t: t, e: e}
+	p.Submit(t, fleet.Task{Session: "s", Prompt: "work"})
+	began := make(chan struct{})
+	stop := c.work(e, fleet.Work{Worker: "w1", Slots: 1, Drain: time.Millisecond}, func(ctx context.Context, _ fleet.Attempt, _ <-chan string) *fleet.Result {
+		close(began)
+		<-ctx.Done()
+		if cause := context.Cause(ctx); cause != fleet.ErrShutdown { //nolint:errorlint // it is that one
+			t.Errorf("it ends with %v", cause)
+		}
+		return nil
+	})
+	<-began
+	stop()
+	c.work(e, fleet.Work{Worker: "w2", Slots: 1}, nil)
+	if u := await(t, p)[0]; u.Attempt != 2 || u.Lost != 0 || u.Worker != "w2" {
+		t.Errorf("%+v", u)
+	}
+}
+
+// TestACancellationInTemporal ends the session's tasks in Postgres, those that wait as well.
+func TestACancellationInTemporal(t *testing.T) {
+	p, e := newPlace(t)
+	c := &crew{t: t, e: e}
+	p.Submit(t, fleet.Task{Session: "s", Input: "1", Prompt: "work"}, fleet.Task{Session: "s", Input: "2", Prompt: "work"})
+	began := make(chan struct{})
+	c.work(e, fleet.Work{Worker: "w", Slots: 1}, func(ctx context.Context, _ fleet.Attempt, cancelled <-chan string) *fleet.Result {
+		close(began)
+		select {
+		case by := <-cancelled:
+			return &fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted, Message: by}
+		case <-ctx.Done():
+			return nil
+		}
+	})
+	<-began
+	if err := temporalServer.Client(t).CancelWorkflow(t.Context(), temporalServer.Last()+":s", ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range await(t, p) {
+		if u.Cancel != "temporal" || u.Result.Outcome != event.Aborted {
+			t.Errorf("%+v, %+v", u, u.Result)
+		}
+	}
+}
+
+// TestSearchAttributes: people find a session by what its tasks are.
+func TestSearchAttributes(t *testing.T) {
+	p, e := newPlace(t)
+	c := &crew{t: t, e: e}
+	p.Submit(t, fleet.Task{Session: "warm", Prompt: "work"}) // which registers the attributes
+	c.work(e, fleet.Work{Worker: "w", Slots: 1}, nil)
+	await(t, p)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for n := 0; ; n++ { // servers learn of new attributes with a delay
+		session := fmt.Sprint("s", n)
+		p.Submit(t, fleet.Task{Session: session, Prompt: "work", Tenant: "acme", Batch: "nightly", Model: "m/n"})
+		await(t, p)
+		run := temporalServer.Client(t).GetWorkflow(ctx, temporalServer.Last()+":"+session, "")
+		if err := run.Get(ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+		d, err := temporalServer.Client(t).DescribeWorkflowExecution(ctx, run.GetID(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for name, payload := range d.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields() {
+			var value string
+			_ = converter.GetDefaultDataConverter().FromPayload(payload, &value) // others are not texts
+			got[name] = value
+		}
+		if len(got) == 0 && ctx.Err() == nil {
+			continue
+		}
+		for name, want := range map[string]string{"SettleTenant": "acme", "SettleBatch": "nightly", "SettleModel": "m/n", "SettleState": "ended", "SettleOutcome": "completed"} {
+			if got[name] != want {
+				t.Errorf("%s is %q", name, got[name])
+			}
+		}
+		return
+	}
+}
+
+// TestVersions: workers of a deployment take tasks when their version is the current one.
+func TestVersions(t *testing.T) {
+	temporalServer.Address(t) // or the test is skipped
+	p := fleettest.New(t, &server)
+	name, queue, dial := fmt.Sprint("deployment", os.Getpid()), temporalServer.Queue(), temporalServer.Client(t)
+	c := &crew{t: t}
+	p.Engine = engine.Open(p.Pool, dial, engine.Options{Queue: queue})
+	for n, build := range []string{"1.0", "1.1"} {
+		e := engine.Open(p.Pool, dial, engine.Options{Queue: queue, Deployment: name, Build: build})
+		c.work(e, fleet.Work{Worker: build, Slots: 2}, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		for { // as temporal worker deployment set-current-version does, when the server knows the version
+			_, err := dial.WorkerDeploymentClient().GetHandle(name).SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: build})
+			if err == nil {
+				break
+			}
+			if ctx.Err() != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		p.Submit(t, several(4, fmt.Sprint("t", n))...)
+		await(t, p)
+		for _, r := range c.order()[4*n:] {
+			if r.worker != build {
+				t.Errorf("%+v ran on another version than %s", r, build)
+			}
+		}
+	}
+}
+
+// histories is where recorded histories are.
+const histories = "testdata/histories"
+
+// TestReplay: the workflow makes the same decisions as when the histories were recorded. A change
+// that breaks sessions which run during an upgrade fails here.
+func TestReplay(t *testing.T) {
+	if *update {
+		record(t)
+	}
+	files, err := filepath.Glob(filepath.Join(histories, "*.json"))
+	if err != nil || len(files) < 3 {
+		t.Fatalf("%d histories: %v", len(files), err)
+	}
+	for _, file := range files {
+		replayer := worker.NewWorkflowReplayer()
+		replayer.RegisterWorkflowWithOptions(engine.Session, workflow.RegisterOptions{Name: "settle.session"})
+		if err := replayer.ReplayWorkflowHistoryFromJSONFile(nil, file); err != nil {
+			t.Errorf("%s: %v; running sessions would break: use workflow.GetVersion for the change", file, err)
+		}
+	}
+}
+
+// record makes histories: of units that run in order, of one that is given back, and of one that
+// is cancelled.
+func record(t *testing.T) {
+	p, e := newPlace(t)
+	c := &crew{t: t, e: e}
+	var mu sync.Mutex
+	tries := map[string]int{}
+	began := make(chan struct{}, 1)
+	c.work(e, fleet.Work{Worker: "w", Slots: 8}, func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) *fleet.Result {
+		mu.Lock()
+		tries[a.Unit]++
+		try := tries[a.Unit]
+		mu.Unlock()
+		switch {
+		case a.Task.Session == "given-back" && try < 3:
+			return nil
+		case a.Task.Session == "cancelled":
+			began <- struct{}{}
+			<-cancelled
+			return &fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted}
+		}
+		return &fleet.Result{Outcome: event.Completed}
+	})
+	p.Submit(t,
+		fleet.Task{Session: "order", Input: "1", Prompt: "work", Tenant: "acme", Batch: "b"}, fleet.Task{Session: "order", Input: "2", Prompt: "work"},
+		fleet.Task{Session: "given-back", Prompt: "work"}, fleet.Task{Session: "cancelled", Prompt: "work"})
+	<-began
+	if ok, err := e.Cancel(t.Context(), "cancelled/1", "ada"); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	await(t, p)
+	if err := os.MkdirAll(histories, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	for _, session := range []string{"order", "given-back", "cancelled"} {
+		write(t, session)
+	}
+}
+
+// write stores the first run of a session.
+func write(t *testing.T, session string) {
+	t.Helper()
+	c, id := temporalServer.Client(t), temporalServer.Last()+":"+session
+	if err := c.GetWorkflow(t.Context(), id, "").Get(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	first := ""
+	for run := ""; ; {
+		var h historypb.History
+		events := c.GetWorkflowHistory(t.Context(), id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for events.HasNext() {
+			e, err := events.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.Events = append(h.Events, e)
+		}
+		begin := h.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes()
+		if first = cmp.Or(first, begin.GetFirstExecutionRunId()); run != first {
+			run = first
+			continue
+		}
+		raw, err := protojson.Marshal(&h)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(histories, session+".json"), append(raw, '\n'), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+}
+
+// BenchmarkSubmit submits one task at a time by several goroutines, and batches of 500, until
+// they are durable; the outbox is for later.
+func BenchmarkSubmit(b *testing.B) {
+	b.Run("each", func(b *testing.B) {
+		p, e := newPlace(b)
+		var n int
+		var mu sync.Mutex
+		b.SetParallelism(8)
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				mu.Lock()
+				n++
+				task := fleet.Task{Session: fmt.Sprint("s", n), Input: "1", Prompt: "work", Tenant: "default"}
+				mu.Unlock()
+				if _, err := e.Submit(b.Context(), []fleet.Task{task}); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "tasks/s")
+		if c, err := p.Index.Tally(b.Context(), index.Filter{}); err != nil || c.Outbox > 0 {
+			b.Errorf("%+v, %v", c, err)
+		}
+	})
+	b.Run("batch", func(b *testing.B) {
+		_, e := newPlace(b)
+		var tasks []fleet.Task
+		for n := range b.N {
+			tasks = append(tasks, fleet.Task{Session: fmt.Sprint("s", n), Input: "1", Prompt: "work", Tenant: "default"})
+		}
+		b.ResetTimer()
+		for part := range slices.Chunk(tasks, 500) {
+			if _, err := e.Accept(b.Context(), part); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "tasks/s")
+	})
+}

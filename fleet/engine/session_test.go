@@ -1,0 +1,250 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet/index"
+)
+
+// table is what Postgres would know: the units of a session that have not ended, in order.
+type table struct {
+	open  []string
+	took  []time.Time
+	asked []TurnInput
+	// answer, if set, says how an attempt goes that the table would have ended. The number
+	// counts attempts from 1.
+	answer func(number int, in TurnInput) (*TurnOutput, error)
+}
+
+func (b *table) next() *index.Ref {
+	if len(b.open) == 0 {
+		return nil
+	}
+	return &index.Ref{Unit: b.open[0], Tenant: "acme", Weight: 2}
+}
+
+func (b *table) turn(in TurnInput, now time.Time) (TurnOutput, error) {
+	b.asked, b.took = append(b.asked, in), append(b.took, now)
+	if len(b.open) == 0 || b.open[0] != in.Unit {
+		return TurnOutput{Next: b.next()}, nil
+	}
+	if b.answer != nil {
+		if out, err := b.answer(len(b.asked), in); out != nil || err != nil {
+			return *out, err
+		}
+	}
+	b.open = b.open[1:]
+	return TurnOutput{Attempt: 1, Outcome: event.Completed, Next: b.next()}, nil
+}
+
+// units are those that were asked for, in order.
+func (b *table) units() (units []string) {
+	for _, in := range b.asked {
+		units = append(units, in.Unit)
+	}
+	return units
+}
+
+// env is an environment in which the activity asks the table.
+func (b *table) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	env.RegisterWorkflowWithOptions(Session, workflow.RegisterOptions{Name: sessionWorkflow})
+	env.RegisterActivityWithOptions(func(in TurnInput) (TurnOutput, error) {
+		return b.turn(in, env.Now())
+	}, activity.RegisterOptions{Name: turnActivity})
+	return env
+}
+
+// signal has the workflow learn of units after a while.
+func signal(env *testsuite.TestWorkflowEnvironment, after time.Duration, units ...string) {
+	env.RegisterDelayedCallback(func() {
+		for _, unit := range units {
+			env.SignalWorkflow(taskSignal, index.Ref{Unit: unit, Tenant: "acme", Weight: 2})
+		}
+	}, after)
+}
+
+// finish runs the workflow, which must end without an error.
+func finish(t *testing.T, env *testsuite.TestWorkflowEnvironment, in Input) {
+	t.Helper()
+	in.Silence = time.Minute
+	env.ExecuteWorkflow(sessionWorkflow, in)
+	if err := env.GetWorkflowError(); !env.IsWorkflowCompleted() || err != nil {
+		t.Fatalf("completed: %v; %v", env.IsWorkflowCompleted(), err)
+	}
+}
+
+// TestUnitsRunInTheOrderOfPostgres: whatever unit a signal names, and however often.
+func TestUnitsRunInTheOrderOfPostgres(t *testing.T) {
+	b := &table{open: []string{"s/1", "s/2", "s/3"}}
+	env := b.env(t)
+	signal(env, 0, "s/3", "s/3", "s/1")
+	finish(t, env, Input{})
+	if want := []string{"s/1", "s/2", "s/3"}; len(b.open) > 0 || !slices.Equal(b.units(), want) {
+		t.Errorf("%v", b.units())
+	}
+}
+
+// TestASignalDuringATurn is not lost, also if Postgres did not know of its unit yet.
+func TestASignalDuringATurn(t *testing.T) {
+	b := &table{open: []string{"s/1"}}
+	env := b.env(t)
+	env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) {
+		if len(b.asked) == 0 {
+			env.SignalWorkflow(taskSignal, index.Ref{Unit: "s/2"})
+		}
+	})
+	b.answer = func(number int, _ TurnInput) (*TurnOutput, error) {
+		if number > 1 {
+			return nil, nil
+		}
+		b.open = []string{"s/2"} // it is stored after the activity has looked for it
+		return &TurnOutput{Attempt: 1, Outcome: event.Completed}, nil
+	}
+	signal(env, 0, "s/1")
+	finish(t, env, Input{})
+	if len(b.open) > 0 || !slices.Equal(b.units(), []string{"s/1", "s/2"}) {
+		t.Errorf("%v, and %v are open", b.units(), b.open)
+	}
+}
+
+// TestPriorities: a turn that has begun precedes others, and tenants have their shares.
+func TestPriorities(t *testing.T) {
+	for first, want := range map[bool]int{true: 1, false: 3} {
+		s := &run{Input: Input{Urgent: first}}
+		o := s.options(index.Ref{Unit: "s/1", Tenant: "acme", Weight: 2})
+		if o.Priority != (temporal.Priority{PriorityKey: want, FairnessKey: "acme", FairnessWeight: 2}) || o.RetryPolicy.MaximumAttempts != 1 {
+			t.Errorf("%+v", o)
+		}
+	}
+}
+
+// TestALostTurnIsScheduledAgain at once, and so is one whose worker was shut down.
+func TestALostTurnIsScheduledAgain(t *testing.T) {
+	b := &table{open: []string{"s/1", "s/2"}}
+	env := b.env(t)
+	b.answer = func(number int, _ TurnInput) (*TurnOutput, error) {
+		switch number {
+		case 1:
+			return &TurnOutput{}, temporal.NewHeartbeatTimeoutError()
+		case 2:
+			return &TurnOutput{Attempt: 2, Again: true, Next: b.next()}, nil
+		}
+		return nil, nil
+	}
+	signal(env, 0, "s/1")
+	finish(t, env, Input{})
+	if !slices.Equal(b.units(), []string{"s/1", "s/1", "s/1", "s/2"}) {
+		t.Errorf("%v", b.units())
+	}
+	if pause := b.took[2].Sub(b.took[0]); pause > time.Second {
+		t.Errorf("it takes %s until the turn continues", pause)
+	}
+}
+
+// TestAUnitThatNobodyCanRun is tried again later each time, so that it does not keep the fleet
+// busy, and its cancellation does not wait.
+func TestAUnitThatNobodyCanRun(t *testing.T) {
+	b := &table{open: []string{"s/1"}}
+	env := b.env(t)
+	b.answer = func(number int, _ TurnInput) (*TurnOutput, error) {
+		if number%2 == 0 {
+			return &TurnOutput{}, errors.New("the database is away")
+		}
+		if number == 15 {
+			return nil, nil
+		}
+		return &TurnOutput{Attempt: number, Again: true, Failed: true, Next: b.next()}, nil
+	}
+	signal(env, 0, "s/1")
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow(cancelSignal, "s/1") }, 10*time.Minute)
+	finish(t, env, Input{})
+	for n := 1; n < len(b.took); n++ {
+		if pause, want := b.took[n].Sub(b.took[n-1]), min(minDelay<<(n-1), maxDelay); pause.Round(minDelay) != want.Round(minDelay) {
+			t.Errorf("attempt %d comes after %s, not %s", n+1, pause, want)
+		}
+	}
+}
+
+// anything is testify's mock.Anything.
+const anything = "mock.Anything"
+
+// TestACancelledUnit has its activity cancelled, and only its own.
+func TestACancelledUnit(t *testing.T) {
+	for unit, cancelled := range map[string]bool{"s/1": true, "s/2": false} {
+		b := &table{open: []string{"s/1"}}
+		env := b.env(t)
+		seen, starts := false, 0
+		env.SetOnActivityCanceledListener(func(*activity.Info) { seen = true })
+		env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) {
+			if starts++; starts == 1 {
+				env.SignalWorkflow(cancelSignal, unit)
+			}
+		})
+		env.OnActivity(turnActivity, anything, anything).After(time.Minute).Return(TurnOutput{Outcome: event.Aborted}, nil)
+		signal(env, 0, "s/1")
+		finish(t, env, Input{})
+		if seen != cancelled {
+			t.Errorf("cancel %s: %v", unit, seen)
+		}
+	}
+}
+
+// TestACancelledWorkflow ends all units of the session: each one is asked to end.
+func TestACancelledWorkflow(t *testing.T) {
+	b := &table{open: []string{"s/1", "s/2"}}
+	env := b.env(t)
+	signal(env, 0, "s/1")
+	env.RegisterDelayedCallback(env.CancelWorkflow, 0)
+	env.ExecuteWorkflow(sessionWorkflow, Input{Silence: time.Minute})
+	if err := env.GetWorkflowError(); !temporal.IsCanceledError(err) || len(b.open) > 0 {
+		t.Errorf("%v; %v are open", err, b.open)
+	}
+	if last := b.asked[len(b.asked)-1]; last.Unit != "s/2" || last.Cancel != byTemporal {
+		t.Errorf("%+v", b.asked)
+	}
+}
+
+// TestALongSessionContinuesAsNew, long before the server's limits, and loses nothing.
+func TestALongSessionContinuesAsNew(t *testing.T) {
+	b := &table{}
+	for n := range 2000 {
+		b.open = append(b.open, fmt.Sprint("s/", n))
+	}
+	in, runs := Input{Silence: time.Minute}, 0
+	for len(b.open) > 0 || in.Next != nil {
+		env := b.env(t)
+		if runs++; runs == 1 {
+			signal(env, 0, "s/0")
+		}
+		env.ExecuteWorkflow(sessionWorkflow, in)
+		in = Input{}
+		if again := (*workflow.ContinueAsNewError)(nil); errors.As(env.GetWorkflowError(), &again) {
+			if err := converter.GetDefaultDataConverter().FromPayloads(again.Input, &in); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := env.GetWorkflowError(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := 2000 / maxTurns; runs < want || runs > want+1 || len(b.asked) != 2000 {
+		t.Errorf("%d runs, %d turns", runs, len(b.asked))
+	}
+}

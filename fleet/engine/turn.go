@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/settle-agent/settle/fleet"
+)
+
+const (
+	// beatsInSilence is how many heartbeats a turn sends before it counts as silent.
+	beatsInSilence = 3
+	// maxStall is how long an attempt may make no progress. It is longer than anything that a
+	// turn waits for without a word: an attempt of a model request may take an hour.
+	maxStall = 2 * time.Hour
+	// lookTimeout bounds the question how a unit has ended.
+	lookTimeout = 30 * time.Second
+)
+
+// turn is the activity of one attempt:
+//
+//	a heartbeat ─► Claim ─► Run ─► Standing ─► what Postgres says goes to the workflow
+//	    └─ refused, or none for the silence: the attempt ends, and counts as lost
+//
+// A process that stood still can find activities in its polls that Temporal has given up. Such
+// a one must not claim its unit, which would fence the worker that has it now: so the first
+// heartbeat comes before the claim.
+type turn struct {
+	work *work
+	unit string
+	life context.Context //nolint:containedctx // the attempt's; its cause is why it ends early
+	end  context.CancelCauseFunc
+
+	once      sync.Once
+	cancelled chan string // the requester; has room for one
+
+	progress any       // of the last heartbeat, and
+	moved    time.Time // when it changed; both belong to the goroutine of beat
+}
+
+// errNoHeartbeat ends an attempt of which Temporal has not heard for its silence: another worker
+// has it, or soon will.
+var errNoHeartbeat = fmt.Errorf("no heartbeat reached Temporal in time: %w", fleet.ErrLost)
+
+// errStale is the error of an activity that Temporal does not know any more, or cannot be asked
+// about.
+var errStale = errors.New("no heartbeat reached Temporal before the turn began; another worker runs it")
+
+// errStalled ends an attempt whose log does not grow.
+var errStalled = fmt.Errorf("no progress for %s: %w", maxStall, fleet.ErrLost)
+
+// turn implements the activity settle.turn.
+func (w *work) turn(ctx context.Context, in TurnInput) (TurnOutput, error) {
+	t := &turn{work: w, unit: in.Unit, cancelled: make(chan string, 1)}
+	t.life, t.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer t.end(nil)
+	info := activity.GetInfo(ctx)
+	claiming, done := context.WithTimeout(context.WithoutCancel(ctx), info.HeartbeatTimeout)
+	defer done()
+	if !t.beatOnce(claiming, info, info.HeartbeatTimeout/2) {
+		return TurnOutput{}, errStale
+	}
+	defer t.beat(info)()
+	if in.Cancel != "" {
+		if _, err := w.engine.Index.Cancel(t.life, in.Unit, in.Cancel); err != nil &&
+			!errors.As(err, new(*fleet.UnknownError)) {
+			return TurnOutput{}, err
+		}
+	}
+	if !w.add(t) { // before it is claimed, so that no cancellation after that is missed
+		t.end(fleet.ErrShutdown)
+	}
+	defer w.remove(t)
+	a, err := w.engine.Index.Claim(claiming, in.Unit, w.Worker)
+	if err != nil {
+		return TurnOutput{}, err
+	}
+	if a != nil {
+		w.Run(t.life, *a, t.cancelled)
+	}
+	return w.output(context.WithoutCancel(ctx), in.Unit, a)
+}
+
+// output is where a unit is after an attempt; nil if there was none.
+func (w *work) output(ctx context.Context, unit string, a *fleet.Attempt) (out TurnOutput, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	s, err := w.engine.Index.Standing(ctx, unit)
+	if err != nil {
+		return out, err
+	}
+	out = TurnOutput{Attempt: s.Attempt, Next: s.Next}
+	switch {
+	case s.State == fleet.Ended:
+		out.Outcome, out.Reason = s.Outcome, s.Reason
+	case s.Known && a != nil:
+		out.Again, out.Failed = true, !w.draining()
+	}
+	return out, nil
+}
+
+// cancel tells the attempt once that its unit was cancelled.
+func (t *turn) cancel(by string) { t.once.Do(func() { t.cancelled <- by }) }
+
+// beat sends heartbeats until stop is called, which waits for the last one.
+func (t *turn) beat(info activity.Info) (stop func()) {
+	ctx, cancel := context.WithCancel(t.life)
+	silence := info.HeartbeatTimeout
+	watchdog := time.AfterFunc(silence, func() { t.end(errNoHeartbeat) })
+	done := make(chan struct{})
+	go func() { // ends with ctx, and is waited for
+		defer close(done)
+		pause := time.NewTicker(silence / beatsInSilence)
+		defer pause.Stop()
+		for {
+			select {
+			case <-pause.C:
+			case <-ctx.Done():
+				return
+			}
+			sent := time.Now()
+			if t.beatOnce(ctx, info, silence/2) {
+				watchdog.Reset(time.Until(sent.Add(silence)))
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+		watchdog.Stop()
+	}
+}
+
+// beatOnce sends a heartbeat, and reports whether Temporal has it.
+func (t *turn) beatOnce(ctx context.Context, info activity.Info, timeout time.Duration) bool {
+	call, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var progress any
+	if t.work.Progress != nil {
+		progress = t.work.Progress(t.unit)
+	}
+	if now := time.Now(); progress != t.progress {
+		t.progress, t.moved = progress, now
+	} else if progress != nil && now.Sub(t.moved) > maxStall {
+		t.end(errStalled)
+		return false
+	}
+	err := t.work.engine.client.RecordActivityHeartbeat(call, info.TaskToken, progress)
+	switch {
+	case err == nil || errors.Is(err, activity.ErrActivityPaused) || errors.Is(err, activity.ErrActivityReset):
+		return true
+	case errors.As(err, new(*temporal.CanceledError)):
+		t.cancelledInTemporal(ctx)
+		return true
+	case missing(err):
+		t.end(fleet.ErrLost)
+	case ctx.Err() == nil:
+		t.work.engine.logger.Warn("cannot send a heartbeat to Temporal", "unit", t.unit, "error", err)
+	}
+	return false
+}
+
+// cancelledInTemporal has Postgres know of a cancellation that Temporal was asked for. Usually it
+// does already.
+func (t *turn) cancelledInTemporal(ctx context.Context) {
+	c, err := t.work.engine.Index.Cancel(ctx, t.unit, byTemporal)
+	if err != nil {
+		t.work.engine.logger.Warn("cannot cancel a unit as in Temporal", "unit", t.unit, "error", err)
+		return
+	}
+	if c.Running {
+		t.cancel(c.By)
+	}
+}

@@ -1,0 +1,210 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/fleet/index"
+	"github.com/settle-agent/settle/fleet/pgnotify"
+)
+
+const (
+	// endGrace is how long attempts have, after the drain, to end and to be completed.
+	endGrace = time.Minute
+	// stickyTimeout is how long Temporal waits for the worker that has a session's workflow in
+	// memory, before it asks another one.
+	stickyTimeout = time.Second
+	// startDelay is how long to wait before another attempt to begin.
+	startDelay = time.Second
+)
+
+// work is a worker of Temporal's SDK.
+type work struct {
+	fleet.Work
+	engine *Engine
+
+	mu    sync.Mutex
+	turns map[string]*turn // by unit
+	over  bool             // no turn begins, and those that run end
+	drain bool             // the worker ends
+}
+
+// Work implements [fleet.Engine]. It needs Temporal only when it runs turns: while Temporal
+// cannot be reached, it tries again.
+func (e *Engine) Work(ctx context.Context, w fleet.Work) error {
+	k := &work{Work: w, engine: e, turns: map[string]*turn{}}
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var loops sync.WaitGroup
+	defer loops.Wait()
+	defer stop()
+	loops.Go(func() { e.sendDue(life) })
+	loops.Go(func() { k.listen(life) })
+	fatal := make(chan error, 1)
+	s, err := k.start(ctx, fatal)
+	if err != nil || s == nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case err = <-fatal:
+	}
+	k.setDraining()
+	stopped := make(chan struct{})
+	loops.Go(func() { k.endAfter(stopped) })
+	s.Stop() // waits until the turns have ended
+	close(stopped)
+	if err != nil {
+		return fmt.Errorf("the worker cannot continue: %w", err)
+	}
+	return nil
+}
+
+// start starts the SDK's worker; none if ctx ends before Temporal answers.
+func (w *work) start(ctx context.Context, fatal chan<- error) (worker.Worker, error) {
+	for {
+		s := worker.New(w.engine.client, w.engine.options.Queue, w.options(func(err error) {
+			select {
+			case fatal <- err:
+			default:
+			}
+		}))
+		s.RegisterWorkflowWithOptions(Session, workflow.RegisterOptions{
+			Name: sessionWorkflow, VersioningBehavior: w.versioning(),
+		})
+		s.RegisterActivityWithOptions(w.turn, activity.RegisterOptions{Name: turnActivity})
+		err := s.Start()
+		if err == nil {
+			return s, nil
+		}
+		if !unreachable(err) {
+			return nil, fmt.Errorf("cannot work for Temporal: %w", err)
+		}
+		w.engine.logger.Warn("cannot reach Temporal; the worker tries again", "error", err)
+		select {
+		case <-time.After(startDelay):
+		case <-ctx.Done():
+			return nil, nil //nolint:nilnil // there is none
+		}
+	}
+}
+
+// versioning has a session continue on the version that is current.
+func (w *work) versioning() workflow.VersioningBehavior {
+	if w.engine.options.Deployment == "" {
+		return workflow.VersioningBehaviorUnspecified
+	}
+	return workflow.VersioningBehaviorAutoUpgrade
+}
+
+func (w *work) options(fatal func(error)) worker.Options {
+	o := worker.Options{
+		Identity:                           w.Worker,
+		MaxConcurrentActivityExecutionSize: w.Slots,
+		DisableEagerActivities:             true, // else a worker runs the turns that it decides about
+		WorkerStopTimeout:                  w.Drain + endGrace,
+		StickyScheduleToStartTimeout:       stickyTimeout,
+		OnFatalError:                       fatal,
+	}
+	if name := w.engine.options.Deployment; name != "" {
+		o.DeploymentOptions = worker.DeploymentOptions{
+			UseVersioning: true,
+			Version:       worker.WorkerDeploymentVersion{DeploymentName: name, BuildID: w.engine.options.Build},
+		}
+	}
+	return o
+}
+
+// add notes a turn that begins, and reports whether it may.
+func (w *work) add(t *turn) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.turns[t.unit] = t
+	return !w.over
+}
+
+func (w *work) remove(t *turn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.turns[t.unit] == t {
+		delete(w.turns, t.unit)
+	}
+}
+
+func (w *work) draining() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.drain
+}
+
+func (w *work) setDraining() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.drain = true
+}
+
+// endAfter ends the turns that run after the drain, unless all have ended before.
+func (w *work) endAfter(stopped <-chan struct{}) {
+	timer := time.NewTimer(w.Drain)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-w.Hurry:
+	case <-stopped:
+		return
+	}
+	w.endAll()
+}
+
+// endAll ends the turns that run.
+func (w *work) endAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	for _, t := range w.turns {
+		t.end(fleet.ErrShutdown)
+	}
+}
+
+// cancel has the turn of a unit learn that the unit was cancelled.
+func (w *work) cancel(unit, by string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t := w.turns[unit]; t != nil {
+		t.cancel(by)
+	}
+}
+
+// listen cancels turns of which Postgres says so, until ctx ends. What was notified while there was
+// no connection is read after it.
+func (w *work) listen(ctx context.Context) {
+	pgnotify.Listen(ctx, w.engine.database, pgnotify.Ear{
+		Channel: index.CancelChannel,
+		Begin: func(ctx context.Context) {
+			w.mu.Lock()
+			units := slices.Collect(maps.Keys(w.turns))
+			w.mu.Unlock()
+			cancelled, err := w.engine.Index.Cancelled(ctx, units)
+			if err != nil && !errors.Is(err, context.Canceled) {
+				w.engine.logger.Warn("cannot look for cancellations; Temporal's heartbeats have them", "error", err)
+			}
+			for unit, by := range cancelled {
+				w.cancel(unit, by)
+			}
+		},
+		Payload: func(text string) {
+			unit, by, _ := strings.Cut(text, " ")
+			w.cancel(unit, by)
+		},
+	})
+}

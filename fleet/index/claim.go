@@ -1,0 +1,165 @@
+package index
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet"
+)
+
+// Ref is what Temporal knows of a unit: names that decide about its turn in the queue, and
+// nothing that a person wrote (C15).
+type Ref struct {
+	Unit   string  `json:"unit"`
+	Tenant string  `json:"tenant,omitempty"`
+	Weight float32 `json:"weight,omitempty"` // of the tenant
+	Batch  string  `json:"batch,omitempty"`
+	Model  string  `json:"model,omitempty"`
+}
+
+// refColumns are a [Ref]'s, of the unit u and its tenant t.
+const refColumns = `u.id, u.tenant, coalesce(t.weight, 1)::real, u.batch, coalesce(u.task ->> 'model', '')`
+
+func (r *Ref) fields() []any { return []any{&r.Unit, &r.Tenant, &r.Weight, &r.Batch, &r.Model} }
+
+// first is the unit of the session $1 that is next (C3): the one that runs, or whose worker died;
+// else the one that was submitted first. A place is given before it is committed: where two
+// programs submit to one session, a later unit can run before an earlier one is seen.
+const first = `coalesce(
+	(SELECT r.id FROM settle_fleet.unit r WHERE r.session = $1 AND r.state = 'running'),
+	(SELECT o.id FROM settle_fleet.unit o WHERE o.session = $1 AND o.state <> 'ended' ORDER BY o.place LIMIT 1))`
+
+// claim gives a unit that is the first of its session to a worker, and raises the session's
+// fencing epoch: whoever had the session before cannot write its log any more.
+const claim = `
+WITH c AS (
+	SELECT u.id, u.session, u.state FROM settle_fleet.unit u
+	WHERE u.id = $2 AND u.state <> 'ended' AND u.id = ` + first + ` FOR UPDATE OF u
+), s AS (
+	UPDATE settle_fleet.session SET epoch = epoch + 1, updated = now() FROM c WHERE session.id = c.session
+	RETURNING session.id, session.epoch
+)
+UPDATE settle_fleet.unit u SET state = 'running', worker = $3, attempt = u.attempt + 1,
+	lost = u.lost + (c.state = 'running')::int, epoch = s.epoch,
+	taken = now(), started = coalesce(u.started, now()), outbox = NULL
+FROM c, s WHERE u.id = c.id AND s.id = u.session
+RETURNING u.id, u.task, u.attempt, u.lost, u.epoch, coalesce(u.cancel, ''), c.state = 'running',
+	extract(epoch FROM u.taken - u.created)::float8`
+
+// session returns the session of a unit.
+func session(unit string) string {
+	session, _, _ := strings.Cut(unit, "/")
+	return session
+}
+
+// Claim gives a unit to a worker. If the unit is not the first of its session that has not
+// ended, there is no attempt.
+func (x *Index) Claim(ctx context.Context, unit, worker string) (*fleet.Attempt, error) {
+	a, age := &fleet.Attempt{}, 0.0
+	err := x.pool.QueryRow(ctx, claim, session(unit), unit, worker).
+		Scan(&a.Unit, &a.Task, &a.Number, &a.Lost, &a.Epoch, &a.Cancel, &a.Rescued, &age)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil, nil //nolint:nilnil // it is not the unit's turn
+	case err != nil:
+		return nil, fmt.Errorf("cannot take unit %s: %w", unit, err)
+	}
+	a.Age = time.Duration(age * float64(time.Second))
+	return a, nil
+}
+
+// Standing is where a unit is after an attempt.
+type Standing struct {
+	// Known says that there is such a unit.
+	Known   bool
+	State   fleet.State
+	Attempt int
+	Outcome event.Outcome
+	Reason  event.Reason
+	// Next is the unit of the session that is next; nil if all have ended.
+	Next *Ref
+}
+
+// Standing returns where a unit is, and which unit of its session is next.
+func (x *Index) Standing(ctx context.Context, unit string) (s Standing, err error) {
+	batch, next := &pgx.Batch{}, Ref{}
+	batch.Queue(`SELECT state, attempt, outcome, coalesce(result ->> 'reason', '')
+		FROM settle_fleet.unit WHERE id = $1`, unit).
+		QueryRow(func(row pgx.Row) error {
+			err := row.Scan(&s.State, &s.Attempt, &s.Outcome, &s.Reason)
+			s.Known = err == nil
+			if errors.Is(err, pgx.ErrNoRows) {
+				return nil
+			}
+			return err
+		})
+	batch.Queue(`SELECT `+refColumns+` FROM settle_fleet.unit u
+		LEFT JOIN settle_fleet.tenant t ON t.name = u.tenant WHERE u.id = `+first, session(unit)).
+		QueryRow(func(row pgx.Row) error {
+			err := row.Scan(next.fields()...)
+			if errors.Is(err, pgx.ErrNoRows) {
+				return nil
+			}
+			s.Next = &next
+			return err
+		})
+	if err := x.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return Standing{}, fmt.Errorf("cannot read the state of unit %s: %w", unit, err)
+	}
+	return s, nil
+}
+
+// end ends the unit, or gives it back, if the attempt is the last one and the log has what
+// the result says.
+const end = `
+UPDATE settle_fleet.unit u SET
+	state = CASE WHEN $4::jsonb IS NULL THEN 'queued' ELSE 'ended' END,
+	result = $4::jsonb,
+	ended = CASE WHEN $4::jsonb IS NULL THEN NULL ELSE now() END
+FROM settle_fleet.session s
+WHERE u.id = $1 AND u.epoch = $2 AND u.state = 'running' AND s.id = u.session AND s.epoch = $2 AND s.seq >= $3`
+
+// End ends an attempt: with a result the unit has ended, with nil it is for another worker. A
+// result counts only if the log has the turn's end under the attempt's epoch; otherwise End
+// returns [fleet.ErrLost].
+func (x *Index) End(ctx context.Context, a fleet.Attempt, r *fleet.Result) error {
+	var result *string
+	var seq int64
+	if r != nil {
+		raw, err := json.Marshal(r)
+		if err != nil {
+			return fmt.Errorf("cannot encode the result of unit %s: %w", a.Unit, err)
+		}
+		text := storable(raw)
+		result, seq = &text, int64(r.Seq) //nolint:gosec // it counts events
+	}
+	tag, err := x.pool.Exec(ctx, end, a.Unit, a.Epoch, seq, result)
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot end unit %s: %w", a.Unit, err)
+	case tag.RowsAffected() == 0:
+		return fleet.ErrLost
+	}
+	return nil
+}
+
+// storable returns JSON that Postgres stores as jsonb: it refuses a NUL, which models and
+// servers may send. The log has the text as it was.
+func storable(raw []byte) string {
+	const nul, length = `u0000`, len(`u0000`)
+	for n := 0; n < len(raw)-length; n++ {
+		if raw[n] == '\\' {
+			if n++; string(raw[n:n+length]) == nul {
+				copy(raw[n:], "ufffd")
+			}
+		}
+	}
+	return string(raw)
+}

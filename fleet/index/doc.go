@@ -1,0 +1,20 @@
+// Package index is what Postgres knows of the tasks: a row for each, which says what it is
+// asked to do, where it is, who ran it, and how it ended. The package owns the table unit.
+//
+//	Accept ─► queued ─► Claim ─► running ─► End ─► ended
+//	  │          ▲                  │
+//	  │          └── End without a result, or the next Claim after a worker's death
+//	  └─► outbox ─► Due ─► Temporal has it ─► Sent
+//
+// The index decides what is true: whether a task was accepted, which task of a session is the
+// first, who may write its log (the fencing epoch), and how it ended. It does not decide
+// when a task runs, or where: that is Temporal's part (package engine).
+//
+// Files, to read in this order:
+//
+//   - claim.go: fencing epochs, results, and the next unit of a session
+//   - index.go: accepting and cancelling units
+//   - outbox.go: units that Temporal does not know yet
+//   - list.go: lists and counts
+//   - tenant.go: weights of tenants
+package index

@@ -1,0 +1,185 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet"
+)
+
+// Index is the index in a database that was migrated. Its methods may be called by several
+// goroutines.
+type Index struct{ pool *pgxpool.Pool }
+
+// Open returns the index in the pool's database.
+func Open(pool *pgxpool.Pool) *Index { return &Index{pool: pool} }
+
+const (
+	// deadlock is a code of Postgres: nothing was done, since others have locked sessions
+	// in another order, such as with an append to several logs.
+	deadlock = "40P01"
+	// acceptTries is how often tasks are stored then, each time after acceptDelay, so that the one
+	// that was in the way goes on.
+	acceptTries = 10
+	acceptDelay = 50 * time.Millisecond
+)
+
+// insert stores tasks. Their places are in the order of the tasks, but rows are made, and
+// locked, in the order of their ids: two submissions of the same tasks wait for each other
+// only in one direction.
+//
+// Of a session that is there, nothing changes: it waits for whoever deletes it, such
+// as settle-fleet prune, and then makes it anew.
+const insert = `
+WITH s AS (
+	INSERT INTO settle_fleet.session (id) SELECT DISTINCT unnest($2::text[]) AS id ORDER BY id
+	ON CONFLICT (id) DO UPDATE SET updated = session.updated
+), t AS (
+	INSERT INTO settle_fleet.tenant (name) SELECT DISTINCT unnest($5::text[]) AS name ORDER BY name
+	ON CONFLICT (name) DO NOTHING
+)
+INSERT INTO settle_fleet.unit (id, session, input, task, tenant, queue, outbox, place) OVERRIDING SYSTEM VALUE
+SELECT id, session, input, task::jsonb, tenant, $6, now() + $7::interval, place FROM (
+	SELECT t.*, nextval('settle_fleet.unit_place_seq') AS place FROM (
+		SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+		WITH ORDINALITY AS t (id, session, input, task, tenant, n) ORDER BY n
+	) t
+) t ORDER BY id
+ON CONFLICT (id) DO NOTHING RETURNING id`
+
+// Accept stores tasks that are complete, all or none, and returns the ids of those that were
+// not known. They are for workers of the task queue, and in the outbox: the caller has
+// [SendDelay] to send them before others do.
+func (x *Index) Accept(ctx context.Context, queue string, tasks []fleet.Task) (fresh []string, err error) {
+	n := len(tasks)
+	ids, sessions, inputs := make([]string, n), make([]string, n), make([]string, n)
+	raw, tenants := make([]string, n), make([]string, n)
+	for i, t := range tasks {
+		text, err := json.Marshal(t)
+		if err != nil {
+			return nil, fmt.Errorf("cannot encode task %s: %w", t.ID(), err)
+		}
+		ids[i], sessions[i], inputs[i] = t.ID(), t.Session, t.Input
+		raw[i], tenants[i] = string(text), cmp.Or(t.Tenant, fleet.DefaultTenant)
+	}
+	for try := 1; ; try++ {
+		var rows pgx.Rows
+		if rows, err = x.pool.Query(ctx, insert, ids, sessions, inputs, raw, tenants, queue, SendDelay); err == nil {
+			fresh, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		refused := (*pgconn.PgError)(nil)
+		if !errors.As(err, &refused) || refused.Code != deadlock || try == acceptTries {
+			break
+		}
+		select {
+		case <-time.After(acceptDelay):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("cannot submit %d tasks: %w", n, context.Cause(ctx))
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot submit %d tasks: %w", n, err)
+	}
+	return fresh, nil
+}
+
+// CancelChannel is notified of units that were cancelled while a worker runs them: the unit's
+// id, a space, and the requester.
+const CancelChannel = "settle_fleet_cancel"
+
+// Cancellation is what became of a request for the end of a unit.
+type Cancellation struct {
+	// Open says that the unit had not ended, and Running that a worker has it.
+	Open, Running bool
+	// By is the requester that counts: the first one.
+	By string
+	// Queue is the task queue of the unit.
+	Queue string
+}
+
+// Cancel notes the request for the end of a unit. A unit that no worker has had ends at once.
+// Of one that was given back, a worker says how far it came.
+func (x *Index) Cancel(ctx context.Context, unit, by string) (c Cancellation, err error) {
+	result, err := json.Marshal(fleet.Result{
+		Outcome: event.Aborted,
+		Reason:  event.Interrupted,
+		Message: "cancelled by " + by + " before a worker took it",
+	})
+	if err != nil {
+		return c, err
+	}
+	err = x.pool.QueryRow(ctx, `
+UPDATE settle_fleet.unit SET cancel = coalesce(cancel, $2),
+	state = CASE WHEN state = 'queued' AND attempt = 0 THEN 'ended' ELSE state END,
+	result = CASE WHEN state = 'queued' AND attempt = 0 THEN $3::jsonb END,
+	ended = CASE WHEN state = 'queued' AND attempt = 0 THEN now() END,
+	outbox = CASE WHEN state = 'queued' AND attempt = 0 THEN NULL ELSE outbox END
+WHERE id = $1 AND state <> 'ended' RETURNING state = 'running', cancel, queue`, unit, by, string(result)).
+		Scan(&c.Running, &c.By, &c.Queue)
+	if errors.Is(err, pgx.ErrNoRows) {
+		_, err := x.State(ctx, unit) // which may not be
+		return c, err
+	}
+	if err != nil {
+		return c, fmt.Errorf("cannot cancel unit %s: %w", unit, err)
+	}
+	c.Open = true
+	return c, nil
+}
+
+// Notify has the worker that runs a unit learn at once that the unit was cancelled.
+func (x *Index) Notify(ctx context.Context, unit, by string) error {
+	if _, err := x.pool.Exec(ctx, `SELECT pg_notify($1, $2)`, CancelChannel, unit+" "+by); err != nil {
+		return fmt.Errorf("cannot notify the worker of unit %s: %w", unit, err)
+	}
+	return nil
+}
+
+// Cancelled returns who asked for the end of the units, of those that were cancelled.
+func (x *Index) Cancelled(ctx context.Context, units []string) (map[string]string, error) {
+	by := map[string]string{}
+	rows, err := x.pool.Query(
+		ctx, `SELECT id, cancel FROM settle_fleet.unit WHERE id = ANY($1) AND cancel IS NOT NULL`, units,
+	)
+	if err == nil {
+		var unit, requester string
+		_, err = pgx.ForEachRow(rows, []any{&unit, &requester}, func() error { by[unit] = requester; return nil })
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read which units were cancelled: %w", err)
+	}
+	return by, nil
+}
+
+// unitColumns are those of [scanUnit].
+const unitColumns = `id, task, state, attempt, lost, coalesce(worker, ''), coalesce(cancel, ''), result,
+	created, started, ended`
+
+func unitFields(u *fleet.Unit) []any {
+	return []any{
+		&u.ID, &u.Task, &u.State, &u.Attempt, &u.Lost, &u.Worker, &u.Cancel, &u.Result, &u.Created, &u.Started,
+		&u.Ended,
+	}
+}
+
+// State returns a unit. One that is not known is a [*fleet.UnknownError].
+func (x *Index) State(ctx context.Context, unit string) (u fleet.Unit, err error) {
+	err = x.pool.QueryRow(ctx, `SELECT `+unitColumns+` FROM settle_fleet.unit WHERE id = $1`, unit).
+		Scan(unitFields(&u)...)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return fleet.Unit{}, &fleet.UnknownError{Unit: unit}
+	case err != nil:
+		return fleet.Unit{}, fmt.Errorf("cannot find unit %s: %w", unit, err)
+	}
+	return u, nil
+}

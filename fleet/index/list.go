@@ -1,0 +1,145 @@
+package index
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/settle-agent/settle/fleet"
+)
+
+// Filter chooses units. The zero value chooses all.
+type Filter struct {
+	State  fleet.State
+	Tenant string
+	Batch  string
+	Labels map[string]string // that they have
+	// Since chooses units that were submitted at that time or later; of [fleet.Ended] units,
+	// those that have ended then.
+	Since time.Time
+	// After is the place of the last unit that was seen.
+	After int64
+	Limit int
+}
+
+// where returns the condition and its arguments.
+func (f Filter) where() (string, []any, error) {
+	var conditions []string
+	var args []any
+	add := func(condition string, arg any) {
+		args = append(args, arg)
+		conditions = append(conditions, fmt.Sprintf(condition, len(args)))
+	}
+	if f.State != "" {
+		add("state = $%d", string(f.State))
+	}
+	if f.Tenant != "" {
+		add("tenant = $%d", f.Tenant)
+	}
+	if f.Batch != "" {
+		add("batch = $%d", f.Batch)
+	}
+	if len(f.Labels) > 0 {
+		raw, err := json.Marshal(map[string]any{"labels": f.Labels})
+		if err != nil {
+			return "", nil, err
+		}
+		add("task @> $%d::jsonb", string(raw))
+	}
+	switch {
+	case f.Since.IsZero():
+	case f.State == fleet.Ended:
+		add("ended >= $%d", f.Since)
+	default:
+		add("created >= $%d", f.Since)
+	}
+	if f.After > 0 {
+		add("place > $%d", f.After)
+	}
+	if len(conditions) == 0 {
+		return "true", nil, nil
+	}
+	return strings.Join(conditions, " AND "), args, nil
+}
+
+// List returns units in the order in which they were submitted, and the place of
+// the last one.
+func (x *Index) List(ctx context.Context, f Filter) (units []fleet.Unit, last int64, err error) {
+	where, args, err := f.where()
+	if err != nil {
+		return nil, 0, err
+	}
+	rows, err := x.pool.Query(ctx, fmt.Sprintf(
+		`SELECT %s, place FROM settle_fleet.unit WHERE %s ORDER BY place LIMIT %d`, unitColumns, where, f.Limit), args...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("cannot list units: %w", err)
+	}
+	units, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (u fleet.Unit, err error) {
+		err = row.Scan(append(unitFields(&u), &last)...)
+		return u, err
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("cannot list units: %w", err)
+	}
+	return units, last, nil
+}
+
+// Counts are how many units are in each state.
+type Counts struct {
+	Queued, Running, Ended int
+	// Completed, Failed and Aborted are those that have ended, by outcome.
+	Completed, Failed, Aborted int
+	// Lost is how many workers died with a unit.
+	Lost int
+	// Tokens and USD are what those took that have ended, and Unpriced how many of their
+	// requests had a price that is not known.
+	Tokens   int64
+	USD      float64
+	Unpriced int
+	// Outbox is how many units Temporal does not know yet.
+	Outbox int
+}
+
+// tally reads columns of the index unit_tally only, unless the filter needs others.
+const tally = `SELECT count(*) FILTER (WHERE state = 'queued'), count(*) FILTER (WHERE state = 'running'),
+	count(*) FILTER (WHERE state = 'ended'), count(*) FILTER (WHERE outcome = 'completed'),
+	count(*) FILTER (WHERE outcome = 'failed'), count(*) FILTER (WHERE outcome = 'aborted'),
+	coalesce(sum(lost), 0), coalesce(sum(tokens), 0)::bigint, coalesce(sum(usd), 0), coalesce(sum(unpriced), 0)
+	FROM settle_fleet.unit WHERE %s`
+
+// Tally counts the units that the filter chooses.
+func (x *Index) Tally(ctx context.Context, f Filter) (c Counts, err error) {
+	where, args, err := f.where()
+	if err != nil {
+		return c, err
+	}
+	err = x.pool.QueryRow(ctx, fmt.Sprintf(tally, where), args...).Scan(
+		&c.Queued, &c.Running, &c.Ended, &c.Completed, &c.Failed, &c.Aborted, &c.Lost, &c.Tokens, &c.USD, &c.Unpriced)
+	if err == nil {
+		err = x.pool.QueryRow(
+			ctx, `SELECT count(*) FROM settle_fleet.unit WHERE outbox IS NOT NULL AND `+where, args...,
+		).Scan(&c.Outbox)
+	}
+	if err != nil {
+		return c, fmt.Errorf("cannot count units: %w", err)
+	}
+	return c, nil
+}
+
+// Open returns how many of the units that the filter chooses have not ended. It looks at
+// no others.
+func (x *Index) Open(ctx context.Context, f Filter) (n int, err error) {
+	where, args, err := f.where()
+	if err == nil {
+		err = x.pool.QueryRow(ctx, `SELECT count(*) FROM settle_fleet.unit WHERE state <> 'ended' AND `+where, args...).
+			Scan(&n)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("cannot count units: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,96 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// SendDelay is how long whoever has taken units from the outbox has to send them; then
+// another can.
+const SendDelay = 30 * time.Second
+
+// Parcel is what Temporal is sent: units of one session, in their order.
+type Parcel struct {
+	Session, Queue string
+	Refs           []Ref
+}
+
+// due takes units from the outbox, which nobody else can for a while.
+const due = `
+WITH c AS (
+	SELECT id FROM settle_fleet.unit WHERE %s ORDER BY outbox, place LIMIT $2 FOR UPDATE SKIP LOCKED
+), u AS (
+	UPDATE settle_fleet.unit u SET outbox = now() + $3::interval FROM c WHERE u.id = c.id RETURNING u.*
+)
+SELECT u.session, u.queue, ` + refColumns + `
+FROM u LEFT JOIN settle_fleet.tenant t ON t.name = u.tenant ORDER BY u.place`
+
+// Due takes up to limit units that wait in the outbox for longer than their time to be sent.
+func (x *Index) Due(ctx context.Context, limit int) ([]Parcel, error) {
+	return x.parcels(ctx, `outbox <= now() AND $1::text[] IS NULL`, nil, limit)
+}
+
+// Take takes those of the units that wait in the outbox.
+func (x *Index) Take(ctx context.Context, units []string) ([]Parcel, error) {
+	return x.parcels(ctx, `outbox IS NOT NULL AND id = ANY($1)`, units, len(units))
+}
+
+func (x *Index) parcels(ctx context.Context, which string, units []string, limit int) ([]Parcel, error) {
+	rows, err := x.pool.Query(ctx, fmt.Sprintf(due, which), units, limit, SendDelay)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the outbox: %w", err)
+	}
+	at, all := map[string]int{}, []Parcel(nil)
+	var session, queue string
+	var ref Ref
+	_, err = pgx.ForEachRow(rows, append([]any{&session, &queue}, ref.fields()...), func() error {
+		n, known := at[session]
+		if !known {
+			n = len(all)
+			at[session], all = n, append(all, Parcel{Session: session, Queue: queue})
+		}
+		all[n].Refs = append(all[n].Refs, ref)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the outbox: %w", err)
+	}
+	return all, nil
+}
+
+// Sent removes units from the outbox. It does not wait for the disk: what a crash of the
+// database takes back is sent again, which changes nothing.
+func (x *Index) Sent(ctx context.Context, units []string) error {
+	batch := &pgx.Batch{} // one transaction
+	batch.Queue(`SELECT set_config('synchronous_commit', 'off', true)`)
+	batch.Queue(`UPDATE settle_fleet.unit SET outbox = NULL WHERE id = ANY($1)`, units)
+	if err := x.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("cannot remove units from the outbox: %w", err)
+	}
+	return nil
+}
+
+// Recover raises the fencing epochs of all sessions that have units which have not ended, so
+// that no worker of before can write their logs, and puts these units into the outbox. It
+// returns how many units that are.
+func (x *Index) Recover(ctx context.Context) (units int64, err error) {
+	err = pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `UPDATE settle_fleet.session SET epoch = epoch + $1`, recoverStep); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, `UPDATE settle_fleet.unit SET outbox = now() WHERE state <> 'ended'`)
+		units = tag.RowsAffected()
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("cannot recover the fleet: %w", err)
+	}
+	return units, nil
+}
+
+// recoverStep is more than the epochs that a session can have had since the backup that the
+// database was restored from.
+const recoverStep = 1 << 20

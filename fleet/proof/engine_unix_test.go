@@ -1,0 +1,44 @@
+//go:build unix
+
+package proof
+
+import (
+	"log/slog"
+	"os"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+
+	"github.com/settle-agent/settle/fleet/engine"
+	"github.com/settle-agent/settle/fleet/temporaldev/temporaltest"
+)
+
+// The variables that lead a worker to Temporal, and to the task queue of its crew.
+const (
+	addressVar = "FLEET_PROOF_TEMPORAL"
+	queueVar   = "FLEET_PROOF_QUEUE"
+)
+
+var temporalServer temporaltest.Server
+
+// openEngine opens the engine that a worker works with.
+func openEngine(pool *pgxpool.Pool) (*engine.Engine, func(), error) {
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	// It connects when it is needed: Temporal may be away.
+	c, err := client.NewLazyClient(client.Options{HostPort: os.Getenv(addressVar), Logger: log.NewStructuredLogger(logger)})
+	if err != nil {
+		return nil, nil, err
+	}
+	return engine.Open(pool, c, engine.Options{Queue: os.Getenv(queueVar), Silence: silence, Logger: logger}), c.Close, nil
+}
+
+// engineVars are the variables that lead a worker to the engine's server.
+func (c *crew) engineVars() []string {
+	return []string{addressVar + "=" + temporalServer.Address(c.t), queueVar + "=" + c.queue}
+}
+
+// engineOf returns the engine that a crew's test submits with.
+func (c *crew) engineOf() *engine.Engine {
+	return engine.Open(c.place.Pool, temporalServer.Client(c.t), engine.Options{Queue: c.queue, Silence: silence})
+}
