@@ -51,7 +51,7 @@
 //   - running_turn.go: shows a turn that ran before the view opened
 //   - message_text.go: rows of long messages, in parts
 //   - diff.go: rows of changes to files
-//   - discarded.go: text that was committed, of an attempt that failed later
+//   - discarded.go: committed text of an attempt that can still fail
 //   - pager.go: a long text on the alternate screen
 //   - sheet.go: what the pager shows: a session, a message, a call
 //   - plain_form.go: forms for screen readers
