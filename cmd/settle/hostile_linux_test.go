@@ -172,8 +172,8 @@ func TestHostileRepository(t *testing.T) {
 	}
 }
 
-// In another's directory git is asked whether the user trusts it, without keys
-// and without looking there, and what it says is followed.
+// In another's directory the system's git is asked whether the user trusts it, and what it
+// says is followed. The first git of PATH is not started.
 func TestDirectoryOfAnother(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // only root can give a directory away; internal/repo has the rules
@@ -211,9 +211,8 @@ func TestDirectoryOfAnother(t *testing.T) {
 			if got := strings.Contains(config, "config.toml:1"); got != trusted {
 				t.Errorf(".settle was read: %t, want %t\n%s", got, trusted, config)
 			}
-			text, err := os.ReadFile(seen)
-			if err != nil || strings.Contains(string(text), secretKey) || strings.Contains(string(text), "canary") || !strings.Contains(string(text), "GIT_NO_LAZY_FETCH=1") {
-				t.Errorf("git was not asked carefully: %v\n%s", err, text)
+			if _, err := os.Stat(seen); err == nil { // PATH is no reason to start a program
+				t.Error("a git was started that is not the system's")
 			}
 		})
 	}

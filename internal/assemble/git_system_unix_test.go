@@ -4,14 +4,19 @@ package assemble
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
 // The git that settle asks before it knows a working directory is the system's: a repository
 // can bring another one in a folder of PATH.
 func TestSafeDirectoriesAskTheGitOfTheSystem(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		return
+	}
 	top := t.TempDir()
 	bin, ran := filepath.Join(top, "node_modules", ".bin"), filepath.Join(top, "ran")
 	config := filepath.Join(top, ".gitconfig")
@@ -35,5 +40,18 @@ func TestSafeDirectoriesAskTheGitOfTheSystem(t *testing.T) {
 	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("the repository's git ran")
+	}
+}
+
+// The git that answers whether a directory is trusted gets no key, and fetches nothing.
+func TestTrustGivesGitNoKeys(t *testing.T) {
+	env := gitEnvironment([]string{"HOME=/home/me", "SETTLE_API_KEY=secret", "GIT_DIR=/repository", "GIT_SSH=program"})
+	for _, entry := range env {
+		if strings.Contains(entry, "secret") || entry == "GIT_DIR=/repository" || entry == "GIT_SSH=program" {
+			t.Errorf("git receives %s", entry)
+		}
+	}
+	if !slices.Contains(env, "GIT_NO_LAZY_FETCH=1") || !slices.Contains(env, "HOME=/home/me") {
+		t.Errorf("the environment is %q", env)
 	}
 }
