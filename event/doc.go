@@ -40,7 +40,7 @@
 //   - fold_turn.go: which events of a turn may follow
 //   - undo.go: takes events back from a state
 //   - endings.go: the events that end what is open
-//   - cause.go: outcomes, reasons and causes
+//   - cause.go: outcomes, reasons and causes, in words for people
 //   - id.go: the next IDs
 //   - permission.go: decisions about calls, and their order
 //   - sandbox.go: levels of confinement, hidden files

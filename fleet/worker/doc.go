@@ -16,7 +16,7 @@
 //
 //   - worker.go: how many tasks it takes; the lease
 //   - run.go: one attempt at a task
-//   - progress.go: what the log says of a task
+//   - progress.go: what the log says of a task: whether a turn's end ends it
 //   - budget.go: the budget of a batch
 //   - workspace.go: workspaces of tasks with a repository
 package worker

@@ -11,7 +11,8 @@
 //	command ─► proxy: secret? ─► list: host, port? ─► dialer: address? ─► host
 //	              └ 407           └ 403, recorded      └ 403, recorded
 //
-// redirect.go has the redirect policy of all clients of settle.
+// redirect.go has the redirect policy of all clients of settle with credentials; tool/web has its
+// own, without.
 //
 // Other files:
 //
@@ -19,5 +20,5 @@
 //   - private.go: addresses that are not public, by permission
 //   - address.go: which addresses are public
 //   - dial.go: connects, and refuses private addresses
-//   - idle.go: ends connections without traffic
+//   - idle.go: ends connections without traffic, after the time that proxy.go has
 package egress

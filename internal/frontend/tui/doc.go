@@ -13,7 +13,8 @@
 // Start with ui.go, whose loop owns all state. Its parts have a file each: display.go
 // (frames), view.go (the open session), input.go (editor and completion), questions.go,
 // interrupt.go, notify.go, exit.go. printout.go and entry.go make entries of changes,
-// live.go the live region, status.go the status row, complete.go completion; keys.go reads keys, command.go runs slash commands. plain.go is
+// live.go the live region, status.go the status row, complete.go completion; keys.go reads
+// keys, command.go runs slash commands. plain.go is
 // the frontend for screen readers.
 //
 // Events, keys, signals and answers reach the loop as functions that it calls. A second
@@ -52,7 +53,7 @@
 //   - message_text.go: rows of long messages, in parts
 //   - diff.go: rows of changes to files
 //   - discarded.go: committed text of an attempt that can still fail
-//   - pager.go: a long text on the alternate screen
+//   - pager.go: a long text on the alternate screen, and the search in it
 //   - sheet.go: what the pager shows: a session, a message, a call
 //   - plain_form.go: forms for screen readers
 //   - memory.go: returns unused memory to the system; not the history
