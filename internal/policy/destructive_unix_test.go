@@ -79,6 +79,9 @@ func unchanged(dir string) (n int) {
 // in a sandbox, in every mode that asks.
 func TestDestructiveCommandsAsk(t *testing.T) {
 	dir, destroyed := newCalmDir(t), 0
+	_, noBash := exec.LookPath("bash")
+	_, noGit := exec.LookPath("git")
+	runs := noBash == nil && noGit == nil // the tag machine promises both
 	swept := policy.Mode{Name: "auto", Permission: event.Ask}
 	swept.Rules = append(swept.Rules, rule("shell", "", event.Allow))
 	for _, script := range spellings(t) {
@@ -86,6 +89,9 @@ func TestDestructiveCommandsAsk(t *testing.T) {
 			if j := sandboxed(t, dir, script, mode); j.Decision != event.Ask || j.Why == "" {
 				t.Errorf("%q in mode %q: %+v", script, mode.Name, j)
 			}
+		}
+		if !runs {
+			continue
 		}
 		committed := strings.Contains(script, "git") && !strings.Contains(script, "clean")
 		work := docsFolder(t, committed)
@@ -95,7 +101,7 @@ func TestDestructiveCommandsAsk(t *testing.T) {
 			t.Errorf("%q deletes nothing with bash: the case proves nothing", script)
 		}
 	}
-	if all := len(spellings(t)); destroyed*10 < all*9 {
+	if all := len(spellings(t)); runs && destroyed*10 < all*9 {
 		t.Errorf("only %d of %d scripts destroy the files", destroyed, all)
 	}
 	for _, script := range []string{

@@ -28,14 +28,11 @@ func TestLenientReadsAsGitDoes(t *testing.T) {
 }
 
 func FuzzLenientReadsAsGitDoes(f *testing.F) {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		return
-	}
+	git, missing := exec.LookPath("git")
 	f.Add("[core]\nhooksPath = .githooks # shared\n")
 	f.Add("[a \"b\\\"\"]\nk = \"x\\ty\" ; z\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if !strings.Contains(text, "\x00") {
+		if missing == nil && !strings.Contains(text, "\x00") {
 			checkReading(t, git, text)
 		}
 	})
