@@ -29,18 +29,21 @@ func compose(t *testing.T, env ...string) *types.Project {
 // is confined and writes only where something is mounted.
 func TestCompose(t *testing.T) {
 	p := compose(t, "OPENAI_API_KEY=k", "SETTLE_FLEET_PASSWORD=secret")
-	if got := slices.Sorted(slices.Values(p.ServiceNames())); !slices.Equal(got, []string{"cli", "database", "migrate", "worker"}) {
+	if got := slices.Sorted(slices.Values(p.ServiceNames())); !slices.Equal(got, []string{"cli", "database", "migrate", "temporal", "worker"}) {
 		t.Fatalf("%q", got)
 	}
-	for name, condition := range map[string]string{
-		"migrate": "database " + types.ServiceConditionHealthy, "worker": "migrate " + types.ServiceConditionCompletedSuccessfully, "cli": "migrate " + types.ServiceConditionCompletedSuccessfully,
+	migrated := "migrate " + types.ServiceConditionCompletedSuccessfully
+	for name, conditions := range map[string][]string{
+		"migrate": {"database " + types.ServiceConditionHealthy},
+		"worker":  {migrated, "temporal " + types.ServiceConditionStarted},
+		"cli":     {migrated},
 	} {
 		s := p.Services[name]
 		var got []string
 		for on, d := range s.DependsOn {
 			got = append(got, on+" "+d.Condition)
 		}
-		if !slices.Equal(got, []string{condition}) {
+		if slices.Sort(got); !slices.Equal(got, conditions) {
 			t.Errorf("%s waits for %q", name, got)
 		}
 		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || !slices.Contains(s.SecurityOpt, "no-new-privileges:true") {
@@ -50,8 +53,8 @@ func TestCompose(t *testing.T) {
 			t.Errorf("the database of %s is %v", name, got)
 		}
 	}
-	if len(p.Services["database"].Ports) > 0 {
-		t.Error("the database is open to the network")
+	if len(p.Services["database"].Ports) > 0 || len(p.Services["temporal"].Ports) > 0 {
+		t.Error("a server is open to the network")
 	}
 	if _, err := os.Stat(filepath.Join(p.WorkingDir, "compose.yaml")); err != nil {
 		t.Error(err)

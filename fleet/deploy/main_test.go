@@ -5,9 +5,17 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/fleet/pgdev/pgtest"
+	"github.com/settle-agent/settle/fleet/temporaldev/temporaltest"
 )
 
-// server is the tests' Postgres.
-var server pgtest.Server
+// The servers of the tests.
+var (
+	server   pgtest.Server
+	temporal temporaltest.Server
+)
 
-func TestMain(m *testing.M) { os.Exit(server.Tests(m).Run()) }
+func TestMain(m *testing.M) {
+	code := server.Tests(m).Run()
+	temporal.Stop()
+	os.Exit(code)
+}

@@ -116,17 +116,21 @@ func (f fleet) started(t *testing.T, env map[string]string, args ...string) (met
 func TestKubernetesCommands(t *testing.T) {
 	model := modeltest.NewServer(t, modeltest.Script(modeltest.Say("one"), modeltest.Say("two")))
 	f, all := newFleet(t, model.OpenAI()), pods(t)
+	address := temporal.Address(t)
 	f.writes(t, "work/.keep", "")
 	f.writes(t, "tasks.jsonl", `{"session":"a","prompt":"go"}`+"\n"+`{"prompt":"go"}`+"\n")
 	secrets := map[string]string{"database": server.URL(t), "openai": "sk-0123456789abcdefghijkl"}
 	fields := map[string]string{"metadata.name": "settle-worker-1", "metadata.labels['batch.kubernetes.io/job-name']": "settle-submit-1"}
+	variables := func(c corev1.Container) map[string]string {
+		return atTemporal(environment(t, c, secrets, fields), address)
+	}
 	run := func(c corev1.Container) string {
-		env := environment(t, c, secrets, fields)
+		env := variables(c)
 		return f.run(t, env, "", arguments(c, env)...)
 	}
 	run(all["migrate.yaml"].Spec.Containers[0])
 	worker := all["worker.yaml"].Spec.Containers[0]
-	env := environment(t, worker, secrets, fields)
+	env := variables(worker)
 	metrics, stop := f.started(t, env, arguments(worker, env)...)
 	for range 2 { // a job whose pod fails starts another one
 		if out := run(all["submit.yaml"].Spec.InitContainers[0]); out != "a/1\nsettle-submit-1-2/1\n" {
@@ -146,7 +150,7 @@ func TestKubernetesCommands(t *testing.T) {
 // The commands of the compose file do, too.
 func TestComposeCommands(t *testing.T) {
 	model := modeltest.NewServer(t, modeltest.Script(modeltest.Say("one")))
-	f := newFleet(t, model.OpenAI())
+	f, address := newFleet(t, model.OpenAI()), temporal.Address(t)
 	p := compose(t, "OPENAI_API_KEY=sk-0123456789abcdefghijkl")
 	database := server.URL(t)
 	in := func(service string) map[string]string {
@@ -155,7 +159,7 @@ func TestComposeCommands(t *testing.T) {
 			vars[name] = *value
 		}
 		vars["SETTLE_FLEET_DATABASE"] = database
-		return vars
+		return atTemporal(vars, address)
 	}
 	f.run(t, in("migrate"), "", p.Services["migrate"].Command...)
 	_, stop := f.started(t, in("worker"), p.Services["worker"].Command...)
@@ -167,6 +171,14 @@ func TestComposeCommands(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	stop()
+}
+
+// atTemporal replaces the address of Temporal, if a container has one.
+func atTemporal(env map[string]string, address string) map[string]string {
+	if env["TEMPORAL_ADDRESS"] != "" {
+		env["TEMPORAL_ADDRESS"] = address
+	}
+	return env
 }
 
 func (f fleet) writes(t *testing.T, name, text string) {
