@@ -18,8 +18,8 @@ func (b *sandboxes) area() quarantine.Area {
 	if private, err := b.own(); err == nil { // no one runs git there
 		a.Hidden = []string{real(private), real(b.cache(private))}
 	}
-	private := slices.Clone(a.Hidden)
-	for _, path := range b.writable() {
+	private, writable := slices.Clone(a.Hidden), b.writable()
+	for _, path := range writable {
 		if quarantine.IsShared(path) {
 			a.Hidden = append(a.Hidden, path)
 		} else if !slices.ContainsFunc(private, func(hidden string) bool { return sandbox.Contains(hidden, path) }) {
@@ -30,7 +30,7 @@ func (b *sandboxes) area() quarantine.Area {
 		}
 	}
 	for _, path := range b.userFiles {
-		if inside(b.writable(), path) && !exists(path) {
+		if inside(writable, path) && !exists(path) {
 			a.Obeyed = append(a.Obeyed, path)
 		}
 	}
@@ -103,9 +103,10 @@ func (b *sandboxes) writable() (list []string) {
 // unordinary returns the repositories at the working directory that settle does not know as
 // ordinary ones, and that are below a writable folder: git can know them.
 func (b *sandboxes) unordinary() (list []string) {
+	writable := b.writable()
 	for _, git := range repo.Candidates(b.dir) {
 		for _, path := range []string{git.Own, git.Common} {
-			if !sandbox.Contains(path, b.dir) && inside(b.writable(), path) {
+			if !sandbox.Contains(path, b.dir) && inside(writable, path) {
 				list = append(list, path)
 			}
 		}

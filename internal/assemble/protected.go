@@ -43,7 +43,7 @@ func (s sandboxing) startFiles() (list []string) {
 	if s.home == "" {
 		return nil
 	}
-	for _, name := range []string{".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".zprofile"} {
+	for _, name := range policy.ShellStartFiles() {
 		list = append(list, filepath.Join(s.home, name))
 	}
 	return list
@@ -123,20 +123,27 @@ func links(path string) (list []string) {
 	return list
 }
 
-// obeys returns the test for files that programs outside of the sandbox obey because of
-// the user's configuration or of a link. A file tool that changes one needs the same
-// decision as a change of a protected file.
-func (c *confinement) obeys(s sandboxing) func(path string) bool {
+// protects returns what commands must not change in writable folders, and what they must not
+// create there: protected files, the user's own configuration, what git obeys, further kept
+// paths, and the targets of links. It is the one list for commands and for file tools.
+func (b *sandboxes) protects(writable []string, kept ...string) (existing, absent []string) {
+	existing = append(protected(writable, b.keepsGit()), b.ownFiles(writable)...)
+	if b.Git != config.GitWrite {
+		obeyed, missing := b.obeyed(b.repository(b.dir))
+		existing, absent = slices.Concat(existing, obeyed, kept), missing
+	}
+	return withTargets(existing, writable), absent
+}
+
+// obeys returns the function that lists what programs outside of the sandbox obey, without
+// links. A file tool that changes one of these files needs a decision about that file.
+func (c *confinement) obeys(s sandboxing) func() []string {
 	b := &sandboxes{sandboxing: s, confinement: c}
-	return func(path string) bool {
-		writable := b.writable()
-		list := append(protected(writable, b.keepsGit()), b.ownFiles(writable)...)
-		if b.Git != config.GitWrite {
-			existing, absent := b.obeyed(b.repository(b.dir))
-			list = slices.Concat(list, existing, absent, c.guards.pointers())
+	return func() (list []string) {
+		existing, absent := b.protects(b.writable(), c.guards.pointers()...)
+		for _, path := range append(existing, absent...) {
+			list = append(list, real(path))
 		}
-		return slices.ContainsFunc(withTargets(list, writable), func(kept string) bool {
-			return sandbox.Contains(real(kept), path)
-		})
+		return list
 	}
 }

@@ -353,13 +353,7 @@ func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Sandbox, 
 	write = append(write, tmp, cache)
 	proc.MarkWritable(write...)
 	p := sandbox.Workspace(home, path, read, write).Steady(write)
-	protect := protected(write, b.keepsGit())
-	if b.Git != config.GitWrite {
-		obeyed, _ := b.obeyed(b.repository(b.dir))
-		protect = append(append(protect, obeyed...), b.repositories.Pointers()...)
-		protect = append(protect, b.keptInside(write)...)
-	}
-	protect = withTargets(append(protect, b.ownFiles(write)...), write)
+	protect, _ := b.protects(write, append(b.repositories.Pointers(), b.keptInside(write)...)...)
 	return shell.Sandbox{
 		Read: p.Read, Write: p.Write, View: own.viewless == nil, Protect: protect,
 		Pinned: []string{b.dir, tmp, cache}, Network: network,

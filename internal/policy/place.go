@@ -20,7 +20,7 @@ type place struct {
 	shared bool     // a file with several names that not all users can read
 	also   []string // the paths that the same call writes, with links resolved
 	// protected is [Config.Protected]; can be nil.
-	protected func(path string) bool
+	protected func() []string
 }
 
 // path is for programs: short if the place is inside.
@@ -53,8 +53,8 @@ type workspace struct {
 	remote bool
 	// judged, if set, are the places of an earlier decision, which are not resolved again.
 	judged []event.ResolvedPath
-	// protected is [Config.Protected]; can be nil.
-	protected func(path string) bool
+	// protected is [Config.Protected], called once at most; can be nil.
+	protected func() []string
 }
 
 func newWorkspace(dir string, remote bool) (workspace, error) {

@@ -84,9 +84,9 @@ type Config struct {
 	// repository that git finds at some paths; empty if none can. An empty list means that
 	// git finds its repository in another way.
 	GitRisk func(paths []string) string
-	// Protected, if set, reports whether programs of the user obey a file, given without
-	// links, because their configuration names it or a link leads to it.
-	Protected func(path string) bool
+	// Protected, if set, returns the files and folders, without links, that programs of the
+	// user obey because a configuration names them or a link leads to them.
+	Protected func() []string
 }
 
 // Policy judges the calls of a session. It is safe for concurrent use, and implements

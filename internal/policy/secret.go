@@ -74,22 +74,28 @@ func (p place) guarded() bool { return p.obeyed() || p.secret() || p.ofRepositor
 // user run or obey: shells, editors, managers of git hooks, and agents. The repository is
 // not among them.
 func ProtectedNames() []string {
-	return []string{
-		".settle", ".claude", ".codex", ".agents", ".opencode", ".cursor", ".gemini", ".mcp.json",
-		".envrc", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".zprofile",
-		".vscode", ".idea", ".devcontainer", ".husky",
-	}
+	return append(
+		ShellStartFiles(), ".settle", ".claude", ".codex", ".agents", ".opencode", ".cursor", ".gemini", ".mcp.json",
+		".envrc", ".vscode", ".idea", ".devcontainer", ".husky",
+	)
+}
+
+// ShellStartFiles returns the names of the files that shells run when they start.
+func ShellStartFiles() []string {
+	return []string{".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".zprofile"}
 }
 
 // obeyed reports whether programs of the user run or obey the file: it has a protected
 // name, is in such a folder or in a repository, or a configuration or a link leads to it.
 func (p place) obeyed() bool {
+	names := append(ProtectedNames(), ".git")
 	for _, name := range strings.Split(strings.ToLower(p.rel), "/") {
-		if name == ".git" || slices.Contains(ProtectedNames(), name) {
+		if slices.Contains(names, name) {
 			return true
 		}
 	}
-	return p.protected != nil && p.inside && p.protected(p.real)
+	return p.protected != nil && p.inside &&
+		slices.ContainsFunc(p.protected(), func(kept string) bool { return within(kept, p.real) })
 }
 
 // repositoryNames are the names in the folder of a repository by which git may run a

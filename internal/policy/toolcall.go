@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
@@ -83,12 +84,14 @@ func (p *Policy) look(a settle.Approval) toolCall {
 		c.places = []event.ResolvedPath{}
 	}
 	var err error
-	c.workspace, err = newWorkspace(p.config.Dir, p.config.Remote)
-	if c.workspace.protected = p.config.Protected; err != nil {
+	if c.workspace, err = newWorkspace(p.config.Dir, p.config.Remote); err != nil {
 		c.hide(c.tool, err.Error())
 		return c
 	}
 	c.workspace.judged = a.Places
+	if p.config.Protected != nil {
+		c.workspace.protected = sync.OnceValue(p.config.Protected)
+	}
 	if strings.TrimSpace(c.raw) != "" {
 		err = json.Unmarshal([]byte(c.raw), &c.arguments)
 	}
