@@ -47,14 +47,11 @@ func (e *Engine) Send(ctx context.Context, units []string) error {
 // sendDue sends what is left in the outbox, until ctx ends.
 func (e *Engine) sendDue(ctx context.Context) {
 	for ctx.Err() == nil {
-		parcels, err := e.Index.Due(ctx, sendSize)
-		if err == nil && len(parcels) > 0 {
-			err = e.deliver(ctx, parcels)
-		}
+		some, err := e.sendSome(ctx)
 		if err != nil && ctx.Err() == nil {
 			e.logger.Warn("cannot send tasks to Temporal; they are sent again", "error", err)
 		}
-		if err == nil && len(parcels) > 0 {
+		if err == nil && some {
 			continue
 		}
 		select {
@@ -62,6 +59,15 @@ func (e *Engine) sendDue(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// sendSome sends a part of the outbox, and reports whether it had anything.
+func (e *Engine) sendSome(ctx context.Context) (bool, error) {
+	parcels, err := e.Index.Due(ctx, sendSize)
+	if err != nil || len(parcels) == 0 {
+		return false, err
+	}
+	return true, e.deliver(ctx, parcels)
 }
 
 // deliver sends parcels, some at a time, and removes from the outbox what Temporal has.
@@ -156,11 +162,7 @@ func (e *Engine) Recover(ctx context.Context) (units int64, err error) {
 		return 0, err
 	}
 	for {
-		parcels, err := e.Index.Due(ctx, sendSize)
-		if err == nil && len(parcels) > 0 {
-			err = e.deliver(ctx, parcels)
-		}
-		if err != nil || len(parcels) == 0 {
+		if some, err := e.sendSome(ctx); err != nil || !some {
 			return units, err
 		}
 	}

@@ -127,37 +127,18 @@ func TestDevChecksFirst(t *testing.T) {
 	t.Setenv(databaseVar, "")
 	t.Setenv("OPENAI_API_KEY", "")
 	dir := t.TempDir() + "/dev"
-	if code, out, stderr := command(
-		t,
-		"",
-		"dev",
-		"--dir",
-		dir,
-		"--sandbox",
-		"off",
-		"-m",
-		"openai/gpt-5.2",
-	); code == 0 || out != "" ||
-		!strings.Contains(stderr, "OPENAI_API_KEY") {
-		t.Errorf("%d, %s, %s", code, out, stderr)
+	refuses := func(want string) {
+		t.Helper()
+		code, out, stderr := command(t, "", "dev", "--dir", dir, "--sandbox", "off", "-m", "openai/gpt-5.2")
+		if code == 0 || out != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%d, %s, %s", code, out, stderr)
+		}
 	}
+	refuses("OPENAI_API_KEY")
 	t.Setenv("PATH", "/nowhere")
 	t.Setenv("SETTLE_FLEET_TEMPORAL", "/nowhere/settle-fleet-temporal")
 	t.Setenv("OPENAI_API_KEY", "sk-0123456789abcdefghijkl")
-	if code, out, stderr := command(
-		t,
-		"",
-		"dev",
-		"--dir",
-		dir,
-		"--sandbox",
-		"off",
-		"-m",
-		"openai/gpt-5.2",
-	); code == 0 || out != "" ||
-		!strings.Contains(stderr, "SETTLE_FLEET_TEMPORAL") {
-		t.Errorf("%d, %s, %s", code, out, stderr)
-	}
+	refuses("SETTLE_FLEET_TEMPORAL")
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("dev has made its directory")
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/fleet/temporaldev"
+	"github.com/settle-agent/settle/fleet/temporaldev/temporaltest"
 )
 
 // quickstart returns the commands of the page, with the port replaced by a free one.
@@ -54,9 +55,7 @@ func install(t *testing.T) string {
 // TestQuickstart: the commands of the page lead to 100 finished tasks, and a second
 // submission changes nothing. When the shell is killed, nothing that it started is left.
 func TestQuickstart(t *testing.T) {
-	if os.Getenv(temporaldev.ProgramVar) == "" {
-		t.Skip("needs a Temporal server: name the program settle-fleet-temporal in $" + temporaldev.ProgramVar)
-	}
+	program := temporaltest.Program(t)
 	commands, bin := quickstart(t), install(t)
 	root, err := os.MkdirTemp("/tmp", "settle-quick-") // the path of a socket has less than 108 bytes
 	if err != nil {
@@ -77,7 +76,7 @@ func TestQuickstart(t *testing.T) {
 	cmd.Dir = work
 	cmd.Env = append(os.Environ(), "HOME="+root, "SETTLE_DATA_DIR="+filepath.Join(root, "data"),
 		"PATH="+bin+":"+os.Getenv("PATH"), databaseVar+"=", "TEMPORAL_ADDRESS=",
-		temporaldev.ProgramVar+"="+os.Getenv(temporaldev.ProgramVar))
+		temporaldev.ProgramVar+"="+program)
 	if os.Geteuid() == 0 { // root's dev has one place on the machine
 		owner := 65534
 		if err := chownAll(root, owner); err != nil {

@@ -40,17 +40,23 @@ func (s *Server) Stop() {
 	}
 }
 
-// Address starts the server if there is none, and returns its address.
-func (s *Server) Address(t testing.TB) string {
+// Program returns the program of the server. Without one, the test is skipped.
+func Program(t testing.TB) string {
 	t.Helper()
-	if os.Getenv(temporaldev.ProgramVar) == "" {
+	program := os.Getenv(temporaldev.ProgramVar)
+	if program == "" {
 		t.Skip("needs a Temporal server: go build -C fleet/cmd/settle-fleet-temporal -o DIR ., " +
 			"and name the program in $" + temporaldev.ProgramVar)
 	}
+	return program
+}
+
+// Address starts the server if there is none, and returns its address.
+func (s *Server) Address(t testing.TB) string {
+	t.Helper()
+	program := Program(t)
 	s.once.Do(func() {
-		s.server, s.err = temporaldev.Start(
-			context.Background(), temporaldev.Options{Program: os.Getenv(temporaldev.ProgramVar)},
-		)
+		s.server, s.err = temporaldev.Start(context.Background(), temporaldev.Options{Program: program})
 	})
 	if s.err != nil {
 		t.Fatal(s.err)
