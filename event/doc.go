@@ -43,6 +43,7 @@
 //   - cause.go: outcomes, reasons and causes, in words for people
 //   - id.go: the next IDs
 //   - permission.go: decisions about calls, and their order
+//   - terms.go: the words for answers, permission modes and endings, the same in every frontend
 //   - sandbox.go: levels of confinement, hidden files
 //   - resolved.go: where a path of a call led
 //   - hook.go: occasions and runs of hooks

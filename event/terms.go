@@ -1,0 +1,87 @@
+package event
+
+// Term is a value of the log or of a setting, with the words for it that people read. The
+// terminal, the page, "settle run", ACP, MCP and the docs take the words from here; the page
+// has a generated copy (internal/frontend/web/page/assets/terms.js), the docs have a table
+// (docs/reference/glossary.md), and tests compare both.
+type Term struct {
+	Value string // such as "approved_session"
+	Words string // such as "allow for the session"
+	// Past is an answer that was given, such as "allowed for the session"; else empty.
+	Past string
+}
+
+// AnswerTerms are the answers to an approval, in the order in which a person chooses, and
+// the one ending that is no answer. Value is a [Verdict].
+func AnswerTerms() []Term {
+	return []Term{
+		{string(Approved), "allow once", "allowed once"},
+		{string(ApprovedSession), "allow for the session", "allowed for the session"},
+		{string(Denied), "deny", "denied"},
+		{string(ApprovalAborted), "stop the turn", "denied, and the turn stopped"},
+		{string(Expired), "expired", "expired"},
+	}
+}
+
+// ModeTerms are the permission modes that a person can choose. Value is the name in
+// settings and protocols.
+func ModeTerms() []Term {
+	return []Term{
+		{Value: "ask", Words: "ask"},
+		{Value: "accept-edits", Words: "accept edits"},
+		{Value: "read-only", Words: "read-only"},
+		{Value: "allow", Words: "allow"},
+	}
+}
+
+// EndingTerms are the endings of turns, calls and sessions. Value is an [Outcome], or the
+// [Reason] of an aborted one.
+func EndingTerms() []Term {
+	return []Term{
+		{Value: string(Completed), Words: "completed"},
+		{Value: string(Failed), Words: "failed"},
+		{Value: string(Interrupted), Words: "interrupted"},
+		{Value: string(Replaced), Words: "replaced"},
+		{Value: string(Shutdown), Words: "shut down"},
+		{Value: string(Crashed), Words: "crashed"},
+		{Value: string(LimitReached), Words: "limit reached"},
+		{Value: string(Parent), Words: "parent ended"},
+		{Value: string(MachineLost), Words: "machine lost"},
+		{Value: string(TimedOut), Words: "timed out"},
+	}
+}
+
+// Words are the verdict as a person chooses it: "allow once".
+func (v Verdict) Words() string { return termOf(AnswerTerms(), string(v)).Words }
+
+// Past is the verdict as an answer that was given: "allowed once".
+func (v Verdict) Past() string { return termOf(AnswerTerms(), string(v)).Past }
+
+// ModeWords are a permission mode in words: "accept edits". The permission "deny" is the
+// mode "read-only".
+func ModeWords(mode string) string {
+	if mode == string(Deny) {
+		mode = "read-only"
+	}
+	return termOf(ModeTerms(), mode).Words
+}
+
+// EndingWords are how something ended, in at most two words: "completed", "shut down". The
+// reason counts for what was aborted.
+func EndingWords(o Outcome, r Reason) string {
+	if o == Aborted && r != "" {
+		return termOf(EndingTerms(), string(r)).Words
+	}
+	return termOf(EndingTerms(), string(o)).Words
+}
+
+// termOf returns the term of a value. A value that has none, of a later version, is its own
+// word.
+func termOf(terms []Term, value string) Term {
+	for _, t := range terms {
+		if t.Value == value {
+			return t
+		}
+	}
+	return Term{value, value, value}
+}

@@ -1,0 +1,51 @@
+package event
+
+import "testing"
+
+func TestTermsCoverEveryValue(t *testing.T) {
+	for _, v := range []Verdict{Approved, ApprovedSession, Denied, ApprovalAborted, Expired} {
+		if _, ok := valueOf(AnswerTerms(), string(v)); !ok || v.Words() == "" || v.Past() == "" {
+			t.Errorf("verdict %q has no words", v)
+		}
+	}
+	for _, p := range Permissions() {
+		if p != Deny {
+			if _, ok := valueOf(ModeTerms(), string(p)); !ok {
+				t.Errorf("permission %q has no words", p)
+			}
+		}
+	}
+	for _, r := range []Reason{Interrupted, Replaced, Shutdown, Crashed, LimitReached, Parent, MachineLost, TimedOut} {
+		if _, ok := valueOf(EndingTerms(), string(r)); !ok {
+			t.Errorf("reason %q has no words", r)
+		}
+	}
+}
+
+func valueOf(terms []Term, value string) (Term, bool) {
+	for _, one := range terms {
+		if one.Value == value {
+			return one, true
+		}
+	}
+	return Term{}, false
+}
+
+func TestTermWords(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{Approved.Words(), "allow once"},
+		{ApprovedSession.Past(), "allowed for the session"},
+		{ApprovalAborted.Words(), "stop the turn"},
+		{Verdict("later").Past(), "later"},
+		{ModeWords("accept-edits"), "accept edits"},
+		{ModeWords("deny"), "read-only"},
+		{EndingWords(Aborted, Shutdown), "shut down"},
+		{EndingWords(Aborted, ""), "aborted"},
+		{EndingWords(Failed, ""), "failed"},
+		{EndingWords("", ""), ""},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
