@@ -20,6 +20,9 @@ type SessionOpened struct {
 	Child      string   `json:"child,omitempty"`
 	Depth      int      `json:"depth,omitempty"`
 	Notes      []string `json:"notes,omitempty"` // for people, such as weaker process tracking
+	// Imported reports that the events from here to the next session.opened come from a
+	// file. Nothing proves what they say about this machine: paths, files, processes.
+	Imported bool `json:"imported,omitempty"`
 	// Process proves that a process is the host; nil where the system cannot say.
 	Process *Identity `json:"process,omitempty"`
 	// Confinement is the sandbox of commands for which no rule names another one;

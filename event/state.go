@@ -22,6 +22,8 @@ type State struct {
 	Host SessionOpened
 	// HostSeq is the number of the event with which the host opened the session.
 	HostSeq uint64
+	// Imported is the number of the last imported event, or 0 (see [SessionOpened]).
+	Imported uint64
 	// Created and Updated are the times of the first and the last event.
 	Created, Updated time.Time
 	// Waiting are the accepted inputs that no turn has taken and no client has

@@ -105,7 +105,9 @@ func (f *rewindFlags) run(ctx context.Context, s *streams, args []string) error 
 
 func (f *rewindFlags) question(p *rewind.Plan) string {
 	if n := len(p.Changes()); n > 0 {
-		return fmt.Sprintf("Restore %s, and continue in a copy of the session?", terminal.Count(n, "file"))
+		return fmt.Sprintf(
+			"Restore %s in %s, and continue in a copy of the session?", terminal.Count(n, "file"), terminal.OneLine(p.Dir),
+		)
 	}
 	return "Continue in a copy of the session? No file is changed."
 }
@@ -120,7 +122,7 @@ func (f *rewindFlags) takeBack(ctx context.Context, s *streams) error {
 		f.show(s.stderr, "Nothing to restore:", p)
 		return nil
 	}
-	question := fmt.Sprintf("Restore %s?", terminal.Count(len(p.Changes()), "file"))
+	question := fmt.Sprintf("Restore %s in %s?", terminal.Count(len(p.Changes()), "file"), terminal.OneLine(p.Dir))
 	return f.carryOut(
 		ctx,
 		s,

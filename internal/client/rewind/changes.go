@@ -36,6 +36,7 @@ type File struct {
 	Between bool
 
 	unrecorded bool // by a version of settle that did not record the earlier content
+	imported   bool // only an imported log says that it changed
 }
 
 // Uncovered is something that may have changed files and cannot be undone.
@@ -61,11 +62,15 @@ type collector struct {
 	files     []*File
 	byPath    map[string]*File
 	uncovered []Uncovered
+	// isImported reports that the turn was imported: its log does not prove what it did to
+	// files here.
+	isImported bool
 }
 
 func collect(s event.State, first int, kept *disk.ContentStore) *collector {
 	c := &collector{dir: s.Host.Dir, intended: kept.Intended, byPath: map[string]*File{}}
 	for _, t := range s.Turns[first:] {
+		c.isImported = t.StartSeq <= s.Imported
 		for _, i := range t.Items {
 			if i.Type() == event.ToolCall && i.Started {
 				c.call(i)
@@ -129,11 +134,15 @@ func (c *collector) changes(all []file.Change) {
 func (c *collector) note(name, real string, was, left *file.Past, isRecorded bool) {
 	name = path.Clean(name)
 	f := c.byPath[name]
-	if f == nil {
-		f = &File{Target: file.Target{Dir: c.dir, Path: name, Real: real}, Was: was, unrecorded: !isRecorded}
+	switch {
+	case f == nil:
+		f = &File{Target: file.Target{Dir: c.dir, Path: name}}
 		c.byPath[name] = f
 		c.files = append(c.files, f)
-	} else if isRecorded && !same(f.Left, was) {
+		fallthrough
+	case f.imported: // the first change that happened here counts
+		f.Real, f.Was, f.unrecorded, f.imported = real, was, !isRecorded, c.isImported
+	case isRecorded && !same(f.Left, was):
 		f.Between = true
 	}
 	f.Left = left

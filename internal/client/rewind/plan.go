@@ -26,7 +26,9 @@ type Plan struct {
 	Files     []File
 	Uncovered []Uncovered
 
-	dir     string
+	// Dir is the directory of the session, which the paths are relative to.
+	Dir string
+
 	dataDir string
 	content func(sum string) ([]byte, error)
 }
@@ -77,7 +79,7 @@ func Read(ctx context.Context, dataDir, session, input string) (*Plan, error) {
 		Input:     said(t),
 		At:        t.StartedAt,
 		Uncovered: c.uncovered,
-		dir:       s.Host.Dir,
+		Dir:       s.Host.Dir,
 		dataDir:   dataDir,
 		content:   kept.Get,
 	}
@@ -136,6 +138,9 @@ func (p *Plan) Check(ctx context.Context) {
 }
 
 func (p *Plan) check(ctx context.Context, f *File) (Action, string) {
+	if f.imported {
+		return Keep, "the log of the change was imported, which proves nothing about this file"
+	}
 	now, err := f.Look(ctx)
 	switch {
 	case err != nil:

@@ -112,7 +112,7 @@ func (p *Plan) copyTo(ctx context.Context, at, fork string, todo []File) error {
 	if err := os.MkdirAll(at, 0o700); err != nil {
 		return err
 	}
-	m := snapshot{Session: p.Session, Fork: fork, Input: p.Input, At: time.Now().UTC(), Dir: p.dir}
+	m := snapshot{Session: p.Session, Fork: fork, Input: p.Input, At: time.Now().UTC(), Dir: p.Dir}
 	for n, f := range todo {
 		now, err := f.Look(ctx)
 		if err != nil {
@@ -168,7 +168,7 @@ func ReadSnapshot(ctx context.Context, at string) (*Plan, error) {
 		return nil, fmt.Errorf("cannot undo a rewind by %q: %w", at, err)
 	}
 	copies := map[string]string{}
-	p := &Plan{Session: m.Session, Input: m.Input, At: m.At, dir: m.Dir}
+	p := &Plan{Session: m.Session, Input: m.Input, At: m.At, Dir: m.Dir}
 	for _, e := range m.Files {
 		if e.Was != nil && filepath.IsLocal(e.Copy) {
 			copies[e.Was.SHA256] = filepath.Join(at, e.Copy)

@@ -22,8 +22,14 @@ func (p *Plan) Lines() []string {
 	for _, f := range p.Files {
 		width = max(width, len(f.Do))
 	}
+	if len(p.Changes()) > 0 {
+		out = append(out, "  in "+terminal.OneLine(p.Dir)+":")
+	}
 	for _, f := range p.Files {
 		line := fmt.Sprintf("  %-*s  %s", width, f.Do, terminal.OneLine(f.Path))
+		if f.Real != "" {
+			line += " → " + terminal.OneLine(f.Real)
+		}
 		if f.Why != "" {
 			line += "  (" + terminal.OneLine(f.Why) + ")"
 		} else if f.Between {

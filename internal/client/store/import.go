@@ -36,6 +36,7 @@ func Import(ctx context.Context, dataDir, name, to string, opened event.SessionO
 	if err != nil {
 		return fmt.Errorf("cannot import %q: %w", name, err)
 	}
+	markImported(events)
 	last := func() time.Time { return events[len(events)-1].At }
 	err = create(ctx, dataDir, to, events, last, func(log *journal.Log, _ string) error {
 		return log.Update(endings("import", "the file ends here"))
@@ -44,6 +45,16 @@ func Import(ctx context.Context, dataDir, name, to string, opened event.SessionO
 		return fmt.Errorf("cannot import %q: %w", name, err)
 	}
 	return nil
+}
+
+// markImported marks all events as imported.
+func markImported(events []event.Event) {
+	for n := range events {
+		if opened, ok := events[n].Data.(event.SessionOpened); ok {
+			opened.Imported = true
+			events[n].Data = opened
+		}
+	}
 }
 
 // eventsOf reads a file of either kind.

@@ -15,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/event/contract"
 	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/proc"
 )
 
 // exported is a file with the events of a session.
@@ -130,6 +131,31 @@ func TestCreateIsWhole(t *testing.T) {
 	}
 	if err := contract.Check(read(t, dir, "s")); err != nil {
 		t.Error(err)
+	}
+}
+
+// The log of somebody else can name any process. No imported job is running, or can be killed.
+func TestImportedJobsAreOver(t *testing.T) {
+	dir := t.TempDir()
+	log := written(t, dir, "one", append(asking("Wait."),
+		event.Event{Turn: "t1", Attempt: "a1", Item: "i2", Data: event.ItemStarted{Type: event.ToolCall, Name: "shell", CallID: "c1"}},
+		event.Event{Turn: "t1", Attempt: "a1", Item: "i2", Data: event.CallReady{Name: "shell", CallID: "c1", Arguments: "{}"}},
+		event.Event{Turn: "t1", Item: "i2", Data: event.CallStarted{}},
+		event.Event{Turn: "t1", Item: "i2", Data: event.JobStarted{Job: "j1", PID: os.Getpid(), Process: proc.Identify(os.Getpid())}},
+	)...)
+	events := read(t, dir, "one")
+	if err := log.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := Import(t.Context(), dir, exported(t, events), "two", event.SessionOpened{}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := ofSession(dir, "two")
+	if err != nil || len(list) != 1 || list[0].State != JobOver || len(list[0].Processes) > 0 {
+		t.Errorf("the imported session has the jobs %+v, %v", list, err)
+	}
+	if _, _, err := KillJob(t.Context(), dir, "two/j1"); err == nil || !strings.Contains(err.Error(), "imported") {
+		t.Errorf("killing an imported job: %v", err)
 	}
 }
 

@@ -38,6 +38,9 @@ type Job struct {
 	Host      int // the process that holds the session, or 0
 	State     JobState
 	Processes []event.Process
+	// Imported reports that the job is from an imported log, which proves no process here
+	// (C23).
+	Imported bool
 }
 
 // Name is the job's name for users.
@@ -79,7 +82,11 @@ func ofSession(dataDir, session string) ([]Job, error) {
 	var list []Job
 	for _, j := range state.Jobs {
 		now := Job{Job: *j, Session: session, Host: host}
-		now.look()
+		if now.Imported = j.StartSeq <= state.Imported; now.Imported {
+			now.State = JobOver
+		} else {
+			now.look()
+		}
 		list = append(list, now)
 	}
 	return list, nil
@@ -161,6 +168,8 @@ func pick(list []Job, id, name string) (Job, error) {
 func (j Job) errOver() error {
 	how := "it has ended"
 	switch {
+	case j.Imported:
+		how = "its session was imported, and its log proves no process of this machine"
 	case j.Ended == nil:
 		how = "its session's host died, and none of its processes is left"
 	case j.Ended.How == event.JobReleased:

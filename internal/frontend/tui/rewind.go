@@ -96,7 +96,7 @@ func (u *UI) pickFiles(source Rewinder, p *rewind.Plan, draft string) {
 		{
 			id:     string(rewind.RestoreFiles),
 			label:  "and restore " + terminal.Count(count, "file"),
-			detail: "as listed above",
+			detail: "as listed above, in " + terminal.OneLine(p.Dir),
 		},
 		{id: string(rewind.LeaveFiles), label: "and leave the files as they are"},
 	}
