@@ -101,8 +101,9 @@ func (e *Engine) Complete(ctx context.Context, a fleet.Attempt, r *fleet.Result)
 	return e.Index.End(ctx, a, r)
 }
 
-// Cancel implements [fleet.Engine]: Postgres notes the request, Temporal requests the cancellation of
-// the turn, and a notification of Postgres has the worker learn of it at once.
+// Cancel implements [fleet.Engine]: Postgres notes the request and notifies the worker, and
+// Temporal requests the cancellation of the turn. The two need no order: an activity never
+// reports itself as cancelled, it returns what Postgres says.
 func (e *Engine) Cancel(ctx context.Context, unit, by string) (bool, error) {
 	c, err := e.Index.Cancel(ctx, unit, by)
 	if err != nil || !c.Open {
@@ -116,10 +117,7 @@ func (e *Engine) Cancel(ctx context.Context, unit, by string) (bool, error) {
 			"cannot cancel the turn in Temporal; its worker is notified all the same", "unit", unit, "error", err,
 		)
 	}
-	if !c.Running {
-		return true, nil
-	}
-	return true, e.Index.Notify(ctx, unit, c.By)
+	return true, nil
 }
 
 // missing reports whether Temporal does not have what it was asked for, or has it no more.

@@ -106,8 +106,21 @@ type Cancellation struct {
 	Queue string
 }
 
-// Cancel notes the request for the end of a unit. A unit that no worker has had ends at once.
-// Of one that was given back, a worker says how far it came.
+// cancel notes a requester, and notifies the worker of the unit when that is committed.
+const cancel = `
+WITH c AS (
+	UPDATE settle_fleet.unit SET cancel = coalesce(cancel, $2),
+		state = CASE WHEN state = 'queued' AND attempt = 0 THEN 'ended' ELSE state END,
+		result = CASE WHEN state = 'queued' AND attempt = 0 THEN $3::jsonb END,
+		ended = CASE WHEN state = 'queued' AND attempt = 0 THEN now() END,
+		outbox = CASE WHEN state = 'queued' AND attempt = 0 THEN NULL ELSE outbox END
+	WHERE id = $1 AND state <> 'ended' RETURNING state = 'running' AS running, cancel, queue
+)
+SELECT running, cancel, queue, CASE WHEN running THEN pg_notify($4, $1 || ' ' || left(cancel, 1000))::text END
+FROM c`
+
+// Cancel notes the request for the end of a unit. A unit that no worker has had ends at once; the
+// worker of one that runs is notified. Of one that was given back, a worker says how far it came.
 func (x *Index) Cancel(ctx context.Context, unit, by string) (c Cancellation, err error) {
 	result, err := json.Marshal(fleet.Result{
 		Outcome: event.Aborted,
@@ -117,14 +130,8 @@ func (x *Index) Cancel(ctx context.Context, unit, by string) (c Cancellation, er
 	if err != nil {
 		return c, err
 	}
-	err = x.pool.QueryRow(ctx, `
-UPDATE settle_fleet.unit SET cancel = coalesce(cancel, $2),
-	state = CASE WHEN state = 'queued' AND attempt = 0 THEN 'ended' ELSE state END,
-	result = CASE WHEN state = 'queued' AND attempt = 0 THEN $3::jsonb END,
-	ended = CASE WHEN state = 'queued' AND attempt = 0 THEN now() END,
-	outbox = CASE WHEN state = 'queued' AND attempt = 0 THEN NULL ELSE outbox END
-WHERE id = $1 AND state <> 'ended' RETURNING state = 'running', cancel, queue`, unit, by, string(result)).
-		Scan(&c.Running, &c.By, &c.Queue)
+	err = x.pool.QueryRow(ctx, cancel, unit, by, string(result), CancelChannel).
+		Scan(&c.Running, &c.By, &c.Queue, nil)
 	if errors.Is(err, pgx.ErrNoRows) {
 		_, err := x.State(ctx, unit) // which may not be
 		return c, err
@@ -134,14 +141,6 @@ WHERE id = $1 AND state <> 'ended' RETURNING state = 'running', cancel, queue`, 
 	}
 	c.Open = true
 	return c, nil
-}
-
-// Notify has the worker that runs a unit learn at once that the unit was cancelled.
-func (x *Index) Notify(ctx context.Context, unit, by string) error {
-	if _, err := x.pool.Exec(ctx, `SELECT pg_notify($1, $2)`, CancelChannel, unit+" "+by); err != nil {
-		return fmt.Errorf("cannot notify the worker of unit %s: %w", unit, err)
-	}
-	return nil
 }
 
 // Cancelled returns who asked for the end of the units, of those that were cancelled.
