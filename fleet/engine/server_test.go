@@ -1,24 +1,18 @@
 package engine_test
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/worker"
-	"go.temporal.io/sdk/workflow"
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
@@ -38,6 +32,12 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if os.Getenv(mortalVar) != "" {
+		if err := mortal(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(1)
+	}
 	os.Exit(leak.Run(server.Tests(m, temporalServer.Stop)))
 }
 
@@ -166,6 +166,29 @@ func TestTenantsHaveTheirShares(t *testing.T) {
 	}
 }
 
+// TestWeightsOfTenants: of two tenants that wait, the one with thrice the weight gets thrice the
+// turns.
+func TestWeightsOfTenants(t *testing.T) {
+	p, e := newPlace(t)
+	c := &crew{t: t, e: e}
+	if err := p.Index.SetTenant(t.Context(), index.Tenant{Name: "heavy", Weight: 3}); err != nil {
+		t.Fatal(err)
+	}
+	p.Submit(t, several(60, "light")...)
+	p.Submit(t, several(60, "heavy")...)
+	c.work(e, fleet.Work{Worker: "w", Slots: 1}, nil)
+	await(t, p)
+	heavy := 0
+	for _, r := range c.order()[:60] { // 45 by their weights; 30 without, 0 by their order
+		if strings.HasPrefix(r.unit, "heavy") {
+			heavy++
+		}
+	}
+	if heavy < 37 || heavy > 53 {
+		t.Errorf("the heavy tenant has %d of the first 60 turns", heavy)
+	}
+}
+
 // TestALostTurnPrecedesTheBacklog: it is tried again before the tasks that wait for longer.
 func TestALostTurnPrecedesTheBacklog(t *testing.T) {
 	p, e := newPlace(t)
@@ -186,25 +209,6 @@ func TestALostTurnPrecedesTheBacklog(t *testing.T) {
 	}
 	for _, u := range units {
 		if u.ID != lost && u.Attempt != 1 || u.ID == lost && u.Attempt != 2 {
-			t.Errorf("%+v", u)
-		}
-	}
-}
-
-// TestDrainAbortsNoTurn: one after the other, workers are asked to end while they run turns, which
-// finish.
-func TestDrainAbortsNoTurn(t *testing.T) {
-	p, e := newPlace(t)
-	c := &crew{t: t, e: e}
-	p.Submit(t, several(30, "t")...)
-	stop := c.work(e, fleet.Work{Worker: "w0", Slots: 3, Drain: patience}, hold(300*time.Millisecond))
-	for n := range 3 {
-		next := c.work(e, fleet.Work{Worker: fmt.Sprint("w", n+1), Slots: 3, Drain: patience}, hold(300*time.Millisecond))
-		stop()
-		stop = next
-	}
-	for _, u := range await(t, p) {
-		if u.Attempt != 1 || u.Result.Outcome != event.Completed {
 			t.Errorf("%+v", u)
 		}
 	}
@@ -262,39 +266,52 @@ func TestACancellationInTemporal(t *testing.T) {
 func TestSearchAttributes(t *testing.T) {
 	p, e := newPlace(t)
 	c := &crew{t: t, e: e}
-	p.Submit(t, fleet.Task{Session: "warm", Prompt: "work"}) // which registers the attributes
 	c.work(e, fleet.Work{Worker: "w", Slots: 1}, nil)
-	await(t, p)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	for n := 0; ; n++ { // servers learn of new attributes with a delay
-		session := fmt.Sprint("s", n)
-		p.Submit(t, fleet.Task{Session: session, Prompt: "work", Tenant: "acme", Batch: "nightly", Model: "m/n"})
-		await(t, p)
-		run := temporalServer.Client(t).GetWorkflow(ctx, temporalServer.Last()+":"+session, "")
-		if err := run.Get(ctx, nil); err != nil {
-			t.Fatal(err)
+	warm(t, p)
+	p.Submit(t, fleet.Task{Session: "s", Prompt: "work", Tenant: "acme", Batch: "nightly", Model: "m/n"})
+	got := attributesOf(t, p, "s")
+	for name, want := range map[string]string{"SettleTenant": "acme", "SettleBatch": "nightly", "SettleModel": "m/n", "SettleState": "ended", "SettleOutcome": "completed"} {
+		if got[name] != want {
+			t.Errorf("%s is %q", name, got[name])
 		}
-		d, err := temporalServer.Client(t).DescribeWorkflowExecution(ctx, run.GetID(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := map[string]string{}
-		for name, payload := range d.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields() {
-			var value string
-			_ = converter.GetDefaultDataConverter().FromPayload(payload, &value) // others are not texts
-			got[name] = value
-		}
-		if len(got) == 0 && ctx.Err() == nil {
-			continue
-		}
-		for name, want := range map[string]string{"SettleTenant": "acme", "SettleBatch": "nightly", "SettleModel": "m/n", "SettleState": "ended", "SettleOutcome": "completed"} {
-			if got[name] != want {
-				t.Errorf("%s is %q", name, got[name])
-			}
-		}
-		return
 	}
+}
+
+// warm waits until sessions have search attributes: servers learn of new ones with a delay.
+func warm(t *testing.T, p *fleettest.Place) {
+	t.Helper()
+	for n, begin := 0, time.Now(); ; n++ {
+		session := fmt.Sprint("warm", n)
+		p.Submit(t, fleet.Task{Session: session, Prompt: "work"})
+		if attributesOf(t, p, session)["SettleState"] != "" {
+			return
+		}
+		if time.Since(begin) > patience {
+			t.Fatal("sessions have no search attributes")
+		}
+	}
+}
+
+// attributesOf returns the search attributes of a session when all tasks have ended.
+func attributesOf(t *testing.T, p *fleettest.Place, session string) map[string]string {
+	t.Helper()
+	await(t, p)
+	dial := temporalServer.Client(t)
+	run := dial.GetWorkflow(t.Context(), temporalServer.Last()+":"+session, "")
+	if err := run.Get(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	d, err := dial.DescribeWorkflowExecution(t.Context(), run.GetID(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for name, payload := range d.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields() {
+		var value string
+		_ = converter.GetDefaultDataConverter().FromPayload(payload, &value) // others are not texts
+		got[name] = value
+	}
+	return got
 }
 
 // TestVersions: workers of a deployment take tasks when their version is the current one.
@@ -326,101 +343,6 @@ func TestVersions(t *testing.T) {
 				t.Errorf("%+v ran on another version than %s", r, build)
 			}
 		}
-	}
-}
-
-// histories is where recorded histories are.
-const histories = "testdata/histories"
-
-// TestReplay: the workflow makes the same decisions as when the histories were recorded. A change
-// that breaks sessions which run during an upgrade fails here.
-func TestReplay(t *testing.T) {
-	if *update {
-		record(t)
-	}
-	files, err := filepath.Glob(filepath.Join(histories, "*.json"))
-	if err != nil || len(files) < 3 {
-		t.Fatalf("%d histories: %v", len(files), err)
-	}
-	for _, file := range files {
-		replayer := worker.NewWorkflowReplayer()
-		replayer.RegisterWorkflowWithOptions(engine.Session, workflow.RegisterOptions{Name: "settle.session"})
-		if err := replayer.ReplayWorkflowHistoryFromJSONFile(nil, file); err != nil {
-			t.Errorf("%s: %v; running sessions would break: use workflow.GetVersion for the change", file, err)
-		}
-	}
-}
-
-// record makes histories: of units that run in order, of one that is given back, and of one that
-// is cancelled.
-func record(t *testing.T) {
-	p, e := newPlace(t)
-	c := &crew{t: t, e: e}
-	var mu sync.Mutex
-	tries := map[string]int{}
-	began := make(chan struct{}, 1)
-	c.work(e, fleet.Work{Worker: "w", Slots: 8}, func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) *fleet.Result {
-		mu.Lock()
-		tries[a.Unit]++
-		try := tries[a.Unit]
-		mu.Unlock()
-		switch {
-		case a.Task.Session == "given-back" && try < 3:
-			return nil
-		case a.Task.Session == "cancelled":
-			began <- struct{}{}
-			<-cancelled
-			return &fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted}
-		}
-		return &fleet.Result{Outcome: event.Completed}
-	})
-	p.Submit(t,
-		fleet.Task{Session: "order", Input: "1", Prompt: "work", Tenant: "acme", Batch: "b"}, fleet.Task{Session: "order", Input: "2", Prompt: "work"},
-		fleet.Task{Session: "given-back", Prompt: "work"}, fleet.Task{Session: "cancelled", Prompt: "work"})
-	<-began
-	if ok, err := e.Cancel(t.Context(), "cancelled/1", "ada"); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	await(t, p)
-	if err := os.MkdirAll(histories, 0o750); err != nil {
-		t.Fatal(err)
-	}
-	for _, session := range []string{"order", "given-back", "cancelled"} {
-		write(t, session)
-	}
-}
-
-// write stores the first run of a session.
-func write(t *testing.T, session string) {
-	t.Helper()
-	c, id := temporalServer.Client(t), temporalServer.Last()+":"+session
-	if err := c.GetWorkflow(t.Context(), id, "").Get(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	first := ""
-	for run := ""; ; {
-		var h historypb.History
-		events := c.GetWorkflowHistory(t.Context(), id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-		for events.HasNext() {
-			e, err := events.Next()
-			if err != nil {
-				t.Fatal(err)
-			}
-			h.Events = append(h.Events, e)
-		}
-		begin := h.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes()
-		if first = cmp.Or(first, begin.GetFirstExecutionRunId()); run != first {
-			run = first
-			continue
-		}
-		raw, err := protojson.Marshal(&h)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(histories, session+".json"), append(raw, '\n'), 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return
 	}
 }
 
