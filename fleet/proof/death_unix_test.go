@@ -67,7 +67,9 @@ type crew struct {
 	t     *testing.T
 	place *fleettest.Place
 	queue string // of the workers in Temporal
-	url   string // of the place
+	// silence is how long a turn may be without a heartbeat.
+	silence time.Duration
+	url     string // of the place
 	// program is what workers are started from: this one, or that of another version.
 	program string
 	dir     string
@@ -86,7 +88,7 @@ type crew struct {
 func newCrew(t *testing.T) *crew {
 	t.Helper()
 	temporalServer.Address(t) // or the test is skipped
-	c := &crew{t: t, place: fleettest.New(t, &server), queue: temporalServer.Queue(), program: os.Args[0], dir: t.TempDir()}
+	c := &crew{t: t, place: fleettest.New(t, &server), queue: temporalServer.Queue(), silence: silence, program: os.Args[0], dir: t.TempDir()}
 	c.place.Engine = c.engineOf()
 	c.url = c.place.URL
 	c.work = filepath.Join(c.dir, "work")

@@ -5,6 +5,7 @@ package proof
 import (
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/sdk/client"
@@ -18,6 +19,7 @@ import (
 const (
 	addressVar = "FLEET_PROOF_TEMPORAL"
 	queueVar   = "FLEET_PROOF_QUEUE"
+	silenceVar = "FLEET_PROOF_SILENCE"
 )
 
 var temporalServer temporaltest.Server
@@ -30,15 +32,16 @@ func openEngine(pool *pgxpool.Pool) (*engine.Engine, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return engine.Open(pool, c, engine.Options{Queue: os.Getenv(queueVar), Silence: silence, Logger: logger}), c.Close, nil
+	silence, err := time.ParseDuration(os.Getenv(silenceVar))
+	return engine.Open(pool, c, engine.Options{Queue: os.Getenv(queueVar), Silence: silence, Logger: logger}), c.Close, err
 }
 
 // engineVars are the variables that lead a worker to the engine's server.
 func (c *crew) engineVars() []string {
-	return []string{addressVar + "=" + temporalServer.Address(c.t), queueVar + "=" + c.queue}
+	return []string{addressVar + "=" + temporalServer.Address(c.t), queueVar + "=" + c.queue, silenceVar + "=" + c.silence.String()}
 }
 
 // engineOf returns the engine that a crew's test submits with.
 func (c *crew) engineOf() *engine.Engine {
-	return engine.Open(c.place.Pool, temporalServer.Client(c.t), engine.Options{Queue: c.queue, Silence: silence})
+	return engine.Open(c.place.Pool, temporalServer.Client(c.t), engine.Options{Queue: c.queue, Silence: c.silence})
 }

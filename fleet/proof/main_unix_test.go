@@ -5,8 +5,10 @@ package proof
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"iter"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -28,6 +30,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/modeltest/leak"
+	"github.com/settle-agent/settle/tool"
 )
 
 // The variables that make the test binary, run anew, a worker.
@@ -38,6 +41,7 @@ const (
 	slotsVar    = "FLEET_PROOF_SLOTS"
 	endVar      = "FLEET_PROOF_END"   // what [mortalLogs] reads
 	drainVar    = "FLEET_PROOF_DRAIN" // how long turns have at the end; "" is not at all
+	lightVar    = "FLEET_PROOF_LIGHT" // if set, calls start no process: [lightSession]
 )
 
 // calls is how many commands a turn runs.
@@ -94,6 +98,9 @@ func work(id string) error {
 		ID: id, Engine: engine, Logs: mortal, Slots: slots, DataDir: data, Drain: drain, Lost: 1000,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Session: func(ctx context.Context, a fleet.Attempt) (settle.SessionConfig, error) {
+			if os.Getenv(lightVar) != "" {
+				return lightSession(a.Task)
+			}
 			return session(ctx, a.Task, data)
 		},
 	})
@@ -127,6 +134,47 @@ func session(ctx context.Context, t fleet.Task, data string) (settle.SessionConf
 	}
 	return made.Session, nil
 }
+
+// lightSession is one whose calls are cheap: one for each input, by a tool that counts it.
+func lightSession(t fleet.Task) (settle.SessionConfig, error) {
+	count, err := tool.New("count", "Counts.", func(_ context.Context, in struct {
+		Token string `json:"token"`
+	},
+	) (string, error) {
+		f, err := os.OpenFile(filepath.Join(t.Dir, "calls"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return "", err
+		}
+		_, err = fmt.Fprintln(f, in.Token) // one write
+		return "counted", errors.Join(err, f.Close())
+	})
+	return settle.SessionConfig{
+		Model:      model.Config{ProviderName: "test", Name: "test", Provider: lightModel{}},
+		Permission: settle.Allow, WorkDir: t.Dir, Tools: []tool.Tool{count},
+	}, err
+}
+
+// lightModel makes a call for each input.
+type lightModel struct{}
+
+// Stream implements [model.Provider].
+func (lightModel) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
+	all, since := 0, 0 // calls, and those since the last input
+	for _, i := range r.Input {
+		switch i.Role {
+		case model.Output:
+			all, since = all+1, since+1
+		case model.User:
+			since = 0
+		}
+	}
+	return fleettest.Model{Calls: all + 1 - min(since, 1), Delay: lightDelay, Call: func(token string) (string, string) {
+		return "count", fmt.Sprintf(`{"token":%q}`, token)
+	}}.Stream(ctx, r)
+}
+
+// lightDelay is how long the model thinks before each of two answers.
+const lightDelay = 100 * time.Millisecond
 
 // handsLease is so long that the next worker finds what the dead one had started, or
 // too short for that.

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/modeltest"
+)
+
+// TestRecover: an empty server replaces Temporal's. A worker does nothing until recover has
+// submitted what the database knows, and then every task ends.
+func TestRecover(t *testing.T) {
+	home(t)
+	model := modeltest.NewServer(t, modeltest.Script(modeltest.Say("One."), modeltest.Say("Two."), modeltest.Say("Three.")))
+	must(t, "", "migrate")
+	submit := []string{"submit", "-C", t.TempDir(), "-m", "openai/gpt-5.2", "-f", "-"}
+	must(t, `{"session":"a","input":"1","prompt":"1"}
+{"session":"a","input":"2","prompt":"2"}
+{"session":"b","input":"1","prompt":"3"}
+`, submit...)
+	if err := temporalServer.Crash(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if out := must(t, "", "status"); !strings.HasPrefix(out, "queued 3,") || strings.Contains(out, "not yet sent") {
+		t.Errorf("%q", out)
+	}
+	if out := must(t, "", "recover"); !strings.HasPrefix(out, "3 tasks that have not ended were submitted to Temporal again") {
+		t.Errorf("%q", out)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended, said := make(chan int, 1), bytes.Buffer{}
+	go func() { // ends with stop, and is waited for
+		ended <- execute(ctx, []string{"worker", "--slots", "2", "--base-url", model.OpenAI(), "--id", "w1"}, strings.NewReader(""), io.Discard, &said)
+	}()
+	results := must(t, "", "results", "--wait")
+	stop()
+	if code := <-ended; code != 0 || strings.Count(results, `"outcome":"completed"`) != 3 {
+		t.Errorf("%d\n%s\n%s", code, results, said.String())
+	}
+	if out := must(t, "", "recover"); !strings.HasPrefix(out, "0 tasks") {
+		t.Errorf("%q", out)
+	}
+}
