@@ -116,7 +116,7 @@ func TestAnOldEpochIsRefused(t *testing.T) {
 	if err := second.Append(events[5:8], settle.Lazily); err != nil {
 		t.Fatal(err)
 	}
-	logs.Grant("s1", 1) // a lease that is over
+	logs.Grant("s1", 1) // an attempt that is over
 	if _, err := logs.OpenLog(t.Context(), "s1"); !errors.As(err, new(*FencedError)) {
 		t.Errorf("opening with an old epoch: %v", err)
 	}

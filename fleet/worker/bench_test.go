@@ -17,8 +17,8 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// BenchmarkTurns runs turns with one call each through the lease, from a queue that
-// is full, in one worker. The model and the call take no time. It needs a Postgres;
+// BenchmarkTurns runs turns with one call each through workflows, from a queue
+// that is full, in one worker. The model and the call take no time. It needs a Postgres;
 // what that uses of the machine is in the figures.
 func BenchmarkTurns(b *testing.B) {
 	for _, slots := range []int{1, 32, 128} {

@@ -14,7 +14,7 @@
 //
 // Files:
 //
-//   - worker.go: how many tasks it takes; the lease
+//   - worker.go: how many tasks it takes, and what an attempt shows of its progress
 //   - run.go: one attempt at a task
 //   - progress.go: what the log says of a task: whether a turn's end ends it
 //   - budget.go: the budget of a batch
