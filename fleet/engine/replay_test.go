@@ -102,7 +102,8 @@ func record(t *testing.T) {
 	warming()
 	killed(t, p)
 	drain, began := make(chan struct{}), make(chan string, 3)
-	first := c.work(e, fleet.Work{Worker: "w1", Slots: 1, Drain: time.Millisecond}, func(ctx context.Context, _ fleet.Attempt, _ <-chan string) *fleet.Result {
+	short := fleet.Work{Worker: "w1", Slots: 1, Drain: time.Millisecond}
+	first := c.work(e, short, func(ctx context.Context, _ fleet.Attempt, _ <-chan string) *fleet.Result {
 		close(drain)
 		<-ctx.Done()
 		return nil
@@ -110,13 +111,19 @@ func record(t *testing.T) {
 	p.Submit(t, fleet.Task{Session: "drained", Prompt: "work"})
 	<-drain
 	first()
-	c.work(e, fleet.Work{Worker: "w2", Slots: 8}, func(_ context.Context, a fleet.Attempt, cancelled <-chan string) *fleet.Result {
+	last := fleet.Work{Worker: "w2", Slots: 8}
+	c.work(e, last, func(_ context.Context, a fleet.Attempt, cancelled <-chan string) *fleet.Result {
 		return recordedRun(a, cancelled, began)
 	})
-	p.Submit(t,
-		fleet.Task{Session: "order", Input: "1", Prompt: "work", Tenant: "acme", Batch: "b"}, fleet.Task{Session: "order", Input: "2", Prompt: "work"},
-		fleet.Task{Session: "given-back", Prompt: "work"}, fleet.Task{Session: "cancelled", Prompt: "work"},
-		fleet.Task{Session: "ended-by-others", Input: "1", Prompt: "work"}, fleet.Task{Session: "ended-by-others", Input: "2", Prompt: "work"})
+	p.Submit(
+		t,
+		fleet.Task{Session: "order", Input: "1", Prompt: "work", Tenant: "acme", Batch: "b"},
+		fleet.Task{Session: "order", Input: "2", Prompt: "work"},
+		fleet.Task{Session: "given-back", Prompt: "work"},
+		fleet.Task{Session: "cancelled", Prompt: "work"},
+		fleet.Task{Session: "ended-by-others", Input: "1", Prompt: "work"},
+		fleet.Task{Session: "ended-by-others", Input: "2", Prompt: "work"},
+	)
 	var long []fleet.Task
 	for n := range longInputs {
 		long = append(long, fleet.Task{Session: "long", Input: fmt.Sprint(n + 1), Prompt: "work"})
@@ -169,7 +176,8 @@ func killed(t *testing.T, p *fleettest.Place) {
 	t.Helper()
 	p.Submit(t, fleet.Task{Session: "killed", Prompt: "work"})
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), mortalVar+"="+p.URL, addressVar+"="+temporalServer.Address(t), queueVar+"="+temporalServer.Last())
+	cmd.Env = append(os.Environ(), mortalVar+"="+p.URL)
+	cmd.Env = append(cmd.Env, addressVar+"="+temporalServer.Address(t), queueVar+"="+temporalServer.Last())
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -229,7 +237,11 @@ func write(t *testing.T, session string) {
 		t.Fatal(err)
 	}
 	_, err = w.Write(raw)
-	if err := errors.Join(err, w.Close(), os.WriteFile(filepath.Join(histories, session+".json.gz"), packed.Bytes(), 0o600)); err != nil {
+	err = errors.Join(err, w.Close())
+	if err == nil {
+		err = os.WriteFile(filepath.Join(histories, session+".json.gz"), packed.Bytes(), 0o600)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 }

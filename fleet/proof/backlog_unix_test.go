@@ -60,14 +60,15 @@ func TestBacklog(t *testing.T) {
 	}
 	ended := c.place.Await(ctx, t)
 	passed := time.Since(began)
-	t.Logf("%d turns in %s, %.1f/s, while %d workers were killed", len(ended), passed.Round(time.Second), float64(len(ended))/passed.Seconds(), *killed)
+	rate := float64(len(ended)) / passed.Seconds()
+	t.Logf("%d turns in %s, %.1f/s; %d workers were killed", len(ended), passed.Round(time.Second), rate, *killed)
 	c.checkBacklog(ended, len(took))
 	slices.Sort(took)
 	if len(took) == 0 {
 		t.Fatal("no turn was lost")
 	}
-	p99 := took[len(took)*99/100]
-	t.Logf("%d turns were lost, and resumed after p50 %s, p99 %s", len(took), took[len(took)/2].Round(time.Millisecond), p99.Round(time.Millisecond))
+	p50, p99 := took[len(took)/2].Round(time.Millisecond), took[len(took)*99/100].Round(time.Millisecond)
+	t.Logf("%d turns were lost, and resumed after p50 %s, p99 %s", len(took), p50, p99)
 	if p99 > maxResume {
 		t.Errorf("lost turns resume after %s", p99)
 	}
@@ -102,7 +103,8 @@ func (c *crew) killOne(ctx context.Context, r *rand.Rand) (took []time.Duration)
 	time.Sleep(100 * time.Millisecond) // what the database has received from it is done
 	lost := c.held(ctx, p.id)
 	c.await(ctx, "what "+p.id+" had is taken over", func() bool { return len(c.held(ctx, p.id)) == 0 })
-	rows, err := c.place.Pool.Query(ctx, `SELECT taken FROM settle_fleet.unit WHERE id = ANY($1) AND worker <> $2`, lost, p.id)
+	const moved = `SELECT taken FROM settle_fleet.unit WHERE id = ANY($1) AND worker <> $2`
+	rows, err := c.place.Pool.Query(ctx, moved, lost, p.id)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -14,7 +14,8 @@ import (
 // submitted what the database knows, and then every task ends.
 func TestRecover(t *testing.T) {
 	home(t)
-	model := modeltest.NewServer(t, modeltest.Script(modeltest.Say("One."), modeltest.Say("Two."), modeltest.Say("Three.")))
+	say := modeltest.Say("Hello.")
+	model := modeltest.NewServer(t, modeltest.Script(say, say, say))
 	must(t, "", "migrate")
 	submit := []string{"submit", "-C", t.TempDir(), "-m", "openai/gpt-5.2", "-f", "-"}
 	must(t, `{"session":"a","input":"1","prompt":"1"}
@@ -27,13 +28,14 @@ func TestRecover(t *testing.T) {
 	if out := must(t, "", "status"); !strings.HasPrefix(out, "queued 3,") || strings.Contains(out, "not yet sent") {
 		t.Errorf("%q", out)
 	}
-	if out := must(t, "", "recover"); !strings.HasPrefix(out, "3 tasks that have not ended were submitted to Temporal again") {
+	if out := must(t, "", "recover"); !strings.HasPrefix(out, "3 tasks that have not ended were submitted") {
 		t.Errorf("%q", out)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended, said := make(chan int, 1), bytes.Buffer{}
+	args := []string{"worker", "--slots", "2", "--base-url", model.OpenAI(), "--id", "w1"}
 	go func() { // ends with stop, and is waited for
-		ended <- execute(ctx, []string{"worker", "--slots", "2", "--base-url", model.OpenAI(), "--id", "w1"}, strings.NewReader(""), io.Discard, &said)
+		ended <- execute(ctx, args, strings.NewReader(""), io.Discard, &said)
 	}()
 	results := must(t, "", "results", "--wait")
 	stop()
