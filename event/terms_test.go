@@ -1,6 +1,26 @@
 package event
 
-import "testing"
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The glossary has the table, row for row.
+func TestGlossaryHasTerms(t *testing.T) {
+	page, err := os.ReadFile("../docs/reference/glossary.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, term := range slices.Concat(AnswerTerms(), ModeTerms(), EndingTerms()) {
+		row := strings.ReplaceAll(fmt.Sprintf("\n| `%s` | %s | %s |\n", term.Value, term.Words, term.Past), "|  |", "| |")
+		if !strings.Contains(string(page), row) {
+			t.Errorf("docs/reference/glossary.md has no row %q", row)
+		}
+	}
+}
 
 func TestTermsCoverEveryValue(t *testing.T) {
 	for _, v := range []Verdict{Approved, ApprovedSession, Denied, ApprovalAborted, Expired} {

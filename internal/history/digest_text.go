@@ -71,7 +71,7 @@ func (l Digest) text(input, inputs, files, commands, loaded int) string {
 	}
 	l.writeChildren(&b, commands)
 	if len(l.Approvals) > 0 {
-		heading(&b, "Approved by the user for this session", 0)
+		heading(&b, "Allowed by the user for the session", 0)
 		for _, a := range l.Approvals {
 			fmt.Fprintf(&b, "- %s: %s\n", a.Tool, oneLine(a.Covers))
 		}

@@ -17,7 +17,7 @@ import (
 
 // Sources of a decision, in addition to rules and the default.
 const (
-	byApproval = "approved for the session"
+	byApproval = "allowed for the session"
 	bySandbox  = "sandbox"
 )
 

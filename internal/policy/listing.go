@@ -34,7 +34,7 @@ func (p *Policy) Lines() (out []Line) {
 	var approved []Line
 	for key, title := range p.approved {
 		approved = append(approved, Line{
-			Decision: event.Allow, Text: title, Where: "approved for the session",
+			Decision: event.Allow, Text: title, Where: byApproval,
 			Key: key,
 		})
 	}

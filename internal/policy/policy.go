@@ -164,7 +164,7 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 	verdicts, worst := make([]verdict, len(c.effects)), verdict{}
 	for i, e := range c.effects {
 		if verdicts[i] = l.verdict(c, e); approved && verdicts[i].Permission != event.Deny {
-			verdicts[i] = because(event.Allow, byApproval, "it was approved for the session")
+			verdicts[i] = because(event.Allow, byApproval, "it was allowed for the session")
 		}
 		worst = stricter(worst, verdicts[i])
 	}

@@ -88,7 +88,7 @@ func TestRememberOthers(t *testing.T) {
 		if j.Decision != tt.want {
 			t.Errorf("%s %v: %s, want %s (%s)", tt.tool, tt.args, j.Decision, tt.want, j.Why)
 		}
-		if j.Decision == event.Allow && j.Rule != "approved for the session" {
+		if j.Decision == event.Allow && j.Rule != "allowed for the session" {
 			t.Errorf("%s %v: by %q", tt.tool, tt.args, j.Rule)
 		}
 	}

@@ -58,7 +58,7 @@ func TestSearches(t *testing.T) {
 	}
 	p.Remember(request(t, "web_search", map[string]any{"query": "go"}))
 	if got := search(p, "something else"); got != event.Allow {
-		t.Errorf("after one was approved for the session: %s", got)
+		t.Errorf("after one was allowed for the session: %s", got)
 	}
 	if got := p.Judge(request(t, "web_fetch", map[string]any{"url": "https://go.dev/"})).Decision; got != event.Ask {
 		t.Errorf("a fetch, after a search was approved: %s", got)

@@ -5,21 +5,22 @@ import (
 	"context"
 	"slices"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/model/catalog"
 )
 
 // modeChoices are the modes that the user's configuration leaves to the client.
 func (ses *session) modeChoices() []choice {
-	all := []choice{
-		{"ask", "Ask", "Asks before calls that could change something"},
-		{
-			"accept-edits",
-			"Accept edits",
-			"Edits files without asking, and asks about everything else that could change something",
-		},
-		{"read-only", "Read only", "Refuses calls that could change something"},
-		{"allow", "Allow everything", "Runs every call without asking"},
+	about := map[string]string{
+		"ask":          "Asks before calls that could change something",
+		"accept-edits": "Edits files without asking, and asks about everything else that could change something",
+		"read-only":    "Refuses calls that could change something",
+		"allow":        "Runs every call without asking",
+	}
+	var all []choice
+	for _, term := range event.ModeTerms() {
+		all = append(all, choice{term.Value, sentence(term.Words), about[term.Value]})
 	}
 	return slices.DeleteFunc(all, func(c choice) bool {
 		m, err := assemble.ModeNamed(c.Value)

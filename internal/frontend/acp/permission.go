@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
@@ -21,11 +22,14 @@ const (
 
 func permissionOptions() []object {
 	return []object{
-		{"optionId": allowOnce, "name": "Allow", "kind": "allow_once"},
-		{"optionId": allowAlways, "name": "Allow for this session", "kind": "allow_always"},
-		{"optionId": rejectOnce, "name": "Reject", "kind": "reject_once"},
+		{"optionId": allowOnce, "name": sentence(event.Approved.Words()), "kind": "allow_once"},
+		{"optionId": allowAlways, "name": sentence(event.ApprovedSession.Words()), "kind": "allow_always"},
+		{"optionId": rejectOnce, "name": sentence(event.Denied.Words()), "kind": "reject_once"},
 	}
 }
+
+// sentence is words of event/terms.go as a label.
+func sentence(words string) string { return strings.ToUpper(words[:1]) + words[1:] }
 
 // ask asks the client about a call. The request goes out in its place among the
 // updates; its answer is waited for beside them. The caller holds mu.

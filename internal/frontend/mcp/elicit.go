@@ -25,7 +25,7 @@ const form = `{
 		"decision": {
 			"type": "string", "title": "Decision", "default": "allow",
 			"enum": ["allow", "allow_session", "deny", "stop"],
-			"enumNames": ["Allow", "Allow for this session", "Deny", "Deny, and stop the turn"]
+			"enumNames": ["Allow once", "Allow for the session", "Deny", "Stop the turn"]
 		},
 		"message": {"type": "string", "title": "Message", "description": "What to tell the agent, if the call is denied"}
 	}

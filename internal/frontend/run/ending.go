@@ -63,12 +63,13 @@ type ending struct {
 // turnEnded keeps how the turn ended, for the closing line.
 func (s *textView) turnEnded(t *event.Turn) {
 	s.ended = &ending{
-		how: string(t.Cause.Outcome), style: color(terminal.Green), took: t.EndedAt.Sub(t.StartedAt),
-		sum: t.Summary,
+		how: event.EndingWords(t.Cause.Outcome, t.Cause.Reason), style: color(terminal.Green),
+		took: t.EndedAt.Sub(t.StartedAt),
+		sum:  t.Summary,
 	}
 	switch t.Cause.Outcome {
 	case event.Aborted:
-		s.ended.how, s.ended.style = string(t.Cause.Reason), color(terminal.Yellow)
+		s.ended.style = color(terminal.Yellow)
 	case event.Failed:
 		s.ended.style = color(terminal.Red)
 	}

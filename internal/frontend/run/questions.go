@@ -3,6 +3,7 @@ package run
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"strings"
 
@@ -83,7 +84,6 @@ func (q *question) Await(ctx context.Context) (asker.Answer, error) {
 }
 
 const (
-	choices     = "y: yes, once   s: yes, for this session   n: no > "
 	formChoices = "y: fill it in   n: decline > "
 	pageChoices = "y: I have opened it   n: decline > "
 )
@@ -92,7 +92,8 @@ const (
 func (q *question) choices() string {
 	switch {
 	case q.asked.Form == nil:
-		return choices
+		return fmt.Sprintf("y: %s   s: %s   n: %s > ",
+			event.Approved.Words(), event.ApprovedSession.Words(), event.Denied.Words())
 	case q.asked.Form.URL != "":
 		return pageChoices
 	}

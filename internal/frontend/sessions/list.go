@@ -108,12 +108,10 @@ func state(e catalogue.Entry) string {
 		return "damaged"
 	case e.Running:
 		return "running"
-	case e.Outcome == event.Aborted:
-		return string(e.Reason)
 	case e.Outcome == "":
 		return "empty"
 	}
-	return string(e.Outcome)
+	return event.EndingWords(e.Outcome, e.Reason)
 }
 
 // where names the process that has a session open.
