@@ -44,8 +44,9 @@ simulate: ## N sessions, drawn at random (docs/proof.md)
 screen: ## N sessions on a terminal: in memory, in tmux and in xterm.js (needs tmux, node and npm), and keys at every event of the catalogue; the scrollback must be the log (docs/terminal.md)
 	go test -count=1 -v -timeout 0 -tags machine -run 'Equals?Log$$|KeyAtEveryEvent$$' ./internal/frontend/tui -sessions $(N)
 
-pictures: ## docs/pictures, of the built program in tmux
+pictures: ## docs/pictures, of the built program in tmux, and of the page in Chromium
 	go test -count=1 -tags pictures -run 'TestPictures$$' ./cmd/settle
+	cd internal/frontend/web/page && npm ci --ignore-scripts --no-audit --no-fund && node e2e/stills.mjs ../../../../docs/pictures
 
 judge: ## all of the corpus, and N drawn commands: what is allowed runs, a share also in the box, and must do no harm (docs/adr/0008); FLAGS such as -commands-seed=1
 	go test -count=1 -v -timeout 0 -run 'TestOracle$$|TestSandboxedOracle|TestUnasked' ./internal/policy -commands $(N) -commands-seed 0 $(FLAGS)

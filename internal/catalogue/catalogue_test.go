@@ -196,13 +196,38 @@ func TestTitle(t *testing.T) {
 	}
 	turn := func(texts ...string) *event.Turn { return &event.Turn{Inputs: said(texts...)} }
 	for want, state := range map[string]event.State{
-		"":           {},
-		"waits":      {Waiting: said("waits")},
-		"one":        {Turns: []*event.Turn{turn(" \n one \ntwo"), turn("three")}, Waiting: said("four")},
-		"what?":      {Turns: []*event.Turn{turn(""), turn("", "what?")}},
-		"(pictures)": {Turns: []*event.Turn{turn(""), turn("")}, Waiting: said("")},
+		"":             {},
+		"waits":        {Waiting: said("waits")},
+		"one":          {Turns: []*event.Turn{turn(" \n one \ntwo"), turn("three")}, Waiting: said("four")},
+		"what?":        {Turns: []*event.Turn{turn(""), turn("", "what?")}},
+		"Fix the lock": {Turns: []*event.Turn{turn("hi"), turn("Hello,\n\nFix the lock\nnow")}},
+		"Hello there!": {Turns: []*event.Turn{turn("Hello there!"), turn("ok?")}},
+		"(pictures)":   {Turns: []*event.Turn{turn(""), turn("")}, Waiting: said("")},
 	} {
 		diff(t, "the title", want, Title(state))
+	}
+}
+
+// A session in which nothing was done is marked, so that lists can fold it.
+func TestTrivial(t *testing.T) {
+	turn := func(text string, cause *event.Cause) *event.Turn {
+		return &event.Turn{Inputs: []event.Input{{Text: text}}, Cause: cause}
+	}
+	failed := event.Fail(&event.Failure{})
+	for _, c := range []struct {
+		name  string
+		state event.State
+		want  bool
+	}{
+		{"empty", event.State{}, true},
+		{"waits", event.State{Waiting: []event.Input{{Text: "hi"}}}, false},
+		{"greeting", event.State{Turns: []*event.Turn{turn("hi", event.Complete())}}, true},
+		{"failed", event.State{Turns: []*event.Turn{turn("fix it", failed), turn("again", failed)}}, true},
+		{"runs", event.State{Turns: []*event.Turn{turn("hi", nil)}}, false},
+		{"interrupted", event.State{Turns: []*event.Turn{turn("fix it", event.Abort(event.Interrupted, "tui"))}}, false},
+		{"works later", event.State{Turns: []*event.Turn{turn("fix it", failed), turn("again", event.Complete())}}, false},
+	} {
+		diff(t, c.name, c.want, EntryOf(c.state).Trivial)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 const (
 	// version is the version of the schema and of the content of rows, such as titles;
 	// it is stored as the database's user_version.
-	version = 4
+	version = 5
 	// busyTimeout bounds the wait for another process's write.
 	busyTimeout = 5 * time.Second
 	// retryDelay is the delay between attempts for which SQLite does not wait itself: to
@@ -45,7 +45,8 @@ CREATE TABLE session (
 	seq     INTEGER NOT NULL,
 	problem TEXT NOT NULL,
 	words   TEXT NOT NULL,
-	parent  TEXT NOT NULL
+	parent  TEXT NOT NULL,
+	trivial INTEGER NOT NULL
 ) WITHOUT ROWID;
 `
 
@@ -156,7 +157,7 @@ func prepare(ctx context.Context, db *sql.DB) (err error) {
 	case found < version:
 		return errUnfit
 	default:
-		if _, err := tx.ExecContext(ctx, "SELECT id, changed, words, parent FROM session LIMIT 1"); err != nil {
+		if _, err := tx.ExecContext(ctx, "SELECT id, changed, words, parent, trivial FROM session LIMIT 1"); err != nil {
 			return errors.Join(errUnfit, err)
 		}
 	}
@@ -221,9 +222,10 @@ func (c *Catalogue) save(ctx context.Context, changed []row, removed []string) (
 	}()
 	for _, r := range changed {
 		_, err := tx.ExecContext(
-			ctx, "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r.Session,
+			ctx, "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r.Session,
 			r.size, r.modified, r.Dir, r.Title, r.Model, string(r.Outcome), string(r.Reason), r.Running,
 			r.Created.UnixNano(), r.Updated.UnixNano(), int64(r.Seq), r.Problem, r.words, r.Parent,
+			r.Trivial,
 		)
 		if err != nil {
 			return err
@@ -257,7 +259,7 @@ func (c *Catalogue) load(ctx context.Context) (map[string]row, error) {
 // rows reads the table.
 func (c *Catalogue) rows(ctx context.Context) (map[string]row, error) {
 	rows, err := c.db.QueryContext(ctx, `SELECT id, size, changed, dir, title, model, outcome, reason, running,
-		created, updated, seq, problem, words, parent FROM session`)
+		created, updated, seq, problem, words, parent, trivial FROM session`)
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +270,7 @@ func (c *Catalogue) rows(ctx context.Context) (map[string]row, error) {
 		var outcome, reason string
 		var created, updated int64
 		if err := rows.Scan(&r.Session, &r.size, &r.modified, &r.Dir, &r.Title, &r.Model, &outcome, &reason,
-			&r.Running, &created, &updated, &r.Seq, &r.Problem, &r.words, &r.Parent); err != nil {
+			&r.Running, &created, &updated, &r.Seq, &r.Problem, &r.words, &r.Parent, &r.Trivial); err != nil {
 			return nil, err
 		}
 		r.Outcome, r.Reason = event.Outcome(outcome), event.Reason(reason)

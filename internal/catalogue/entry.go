@@ -1,9 +1,12 @@
 package catalogue
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/settle-agent/settle/event"
@@ -19,7 +22,7 @@ const (
 type Entry struct {
 	Session string
 	Dir     string // working directory
-	Title   string // first line of the first input
+	Title   string // first line of the inputs that says what to do
 	Model   string // of the last turn, as "provider/name"
 	// Outcome is the outcome of the last turn, and Reason its reason if it was aborted;
 	// both are empty while the turn runs, and in a session without turns.
@@ -27,6 +30,7 @@ type Entry struct {
 	Reason           event.Reason
 	Running          bool   // a turn has not ended, and a process holds the session
 	Parent           string // session of the parent, for a child agent
+	Trivial          bool   // no turn did anything: each failed, or no input was more than a greeting
 	Created, Updated time.Time
 	Seq              uint64 // sequence number of the last event
 	// Problem is the error that prevents reading the log, or a part of it.
@@ -50,6 +54,7 @@ func EntryOf(state event.State) Entry {
 		Created: state.Created,
 		Updated: state.Updated,
 		Running: state.Running() != nil,
+		Trivial: isTrivial(state),
 		Seq:     state.Seq,
 	}
 	if n := len(state.Turns); n > 0 {
@@ -78,23 +83,57 @@ func describe(state event.State) row {
 // pictures is the title of a session whose inputs are pictures only.
 const pictures = "(pictures)"
 
-// Title returns the title of a session: the first line of its first input.
+// Title returns the title of a session: the first line of its inputs that is a task, else
+// the first line.
 func Title(state event.State) string {
 	var inputs []event.Input
 	for _, t := range state.Turns {
 		inputs = append(inputs, t.Inputs...)
 	}
-	title := ""
+	first, image := "", ""
 	for _, in := range append(inputs, state.Waiting...) {
-		line, _, _ := strings.Cut(strings.TrimSpace(in.Text), "\n")
-		if line = strings.TrimSpace(line); line != "" {
-			return truncate(line, maxTitle)
+		for line := range strings.Lines(in.Text) {
+			switch line = strings.TrimSpace(line); {
+			case isTask(line):
+				return truncate(line, maxTitle)
+			case first == "":
+				first = truncate(line, maxTitle)
+			}
 		}
 		if len(in.Images) > 0 {
-			title = pictures
+			image = pictures
 		}
 	}
-	return title
+	return cmp.Or(first, image)
+}
+
+// smallTalk are the words of inputs that are greetings, or try whether somebody answers.
+const smallTalk = " ciao evening good hallo hello hey hi hola moin morning ok okay" +
+	" ping settle test testing thank thanks there yo you "
+
+// isTask reports whether a line says what to do.
+func isTask(line string) bool {
+	notWord := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	words := strings.FieldsFunc(strings.ToLower(line), notWord)
+	return slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(smallTalk, " "+w+" ") })
+}
+
+// isTrivial reports whether a session is not worth a row of its own in a list.
+func isTrivial(state event.State) bool {
+	if state.Running() != nil || len(state.Waiting) > 0 || len(state.Children) > 0 {
+		return false
+	}
+	for _, t := range state.Turns {
+		if t.Cause != nil && t.Cause.Outcome == event.Failed {
+			continue
+		}
+		for _, in := range t.Inputs {
+			if isTask(in.Text) || len(in.Images) > 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func appendTexts(texts []string, inputs []event.Input) []string {

@@ -30,6 +30,7 @@ const sidebar = [
       page("Web", "/docs/web"),
       page("Child agents", "/docs/child-agents"),
       page("HTTP server", "/docs/server"),
+      page("The page", "/docs/page"),
       page("Monitoring", "/docs/monitoring"),
       page("Embedding", "/docs/embedding"),
       page("Fleet", "/docs/fleet"),

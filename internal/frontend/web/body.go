@@ -11,13 +11,21 @@ import (
 // sessionList answers GET /api/sessions.
 type sessionList struct {
 	Sessions []summary `json:"sessions"`
+	New      *defaults `json:"new,omitempty" jsonschema:"what a new session gets"`
 	ReadOnly string    `json:"read_only,omitempty" jsonschema:"why the sessions can only be read here, and what changes them"`
+}
+
+// defaults are what a new session gets.
+type defaults struct {
+	Dir        string `json:"dir" jsonschema:"the working directory"`
+	Model      string `json:"model" jsonschema:"as PROVIDER/NAME"`
+	Permission string `json:"permission,omitempty" jsonschema:"what runs without asking"`
 }
 
 // summary is a session in the list.
 type summary struct {
 	ID        string        `json:"id"`
-	Title     string        `json:"title" jsonschema:"the first line of the first input"`
+	Title     string        `json:"title" jsonschema:"its name, or the first line that says what to do"`
 	Dir       string        `json:"dir" jsonschema:"the working directory"`
 	Model     string        `json:"model" jsonschema:"as PROVIDER/NAME"`
 	Created   time.Time     `json:"created"`
@@ -28,7 +36,19 @@ type summary struct {
 	Refuses   string        `json:"refuses,omitempty" jsonschema:"why this server takes no input for the session"`
 	Approvals int           `json:"approvals" jsonschema:"how many calls are waiting for approval"`
 	Seq       uint64        `json:"seq" jsonschema:"number of the last event; 0 if the session is not open here"`
+	Trivial   bool          `json:"trivial,omitempty" jsonschema:"only failed turns, or only greetings"`
+	Children  []childEntry  `json:"children,omitempty" jsonschema:"child agents, and theirs, if it is open"`
 	Problem   string        `json:"problem,omitempty" jsonschema:"why the session's log cannot be read completely"`
+}
+
+// childEntry is a child agent in the list.
+type childEntry struct {
+	ID      string        `json:"id" jsonschema:"its session"`
+	Parent  string        `json:"parent" jsonschema:"the session that started it"`
+	Title   string        `json:"title"`
+	State   store.State   `json:"state"`
+	Outcome event.Outcome `json:"outcome,omitempty" jsonschema:"how it ended"`
+	Reason  event.Reason  `json:"reason,omitempty" jsonschema:"why, if it was aborted"`
 }
 
 // newSession asks for a session.

@@ -73,7 +73,11 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	for _, e := range list {
 		all = append(all, s.summary(e))
 	}
-	reply(w, http.StatusOK, sessionList{Sessions: all})
+	now := &defaults{Dir: s.WorkDir, Model: s.Model}
+	if s.Agent != nil {
+		now.Permission = s.Agent.Policy().Mode().Name
+	}
+	reply(w, http.StatusOK, sessionList{Sessions: all, New: now})
 	return nil
 }
 
@@ -90,15 +94,48 @@ func (s *Server) summary(e store.Listed) summary {
 		State:     e.State,
 		Approvals: e.Approvals,
 		Seq:       e.Seq,
+		Trivial:   e.Trivial,
 		Problem:   e.Problem,
 	}
 	if open := s.Host.Get(e.Session); open != nil {
 		out.Model = open.Model().FullName()
+		out.Children = s.children(nil, e.Session, 0)
 	}
 	if e.State == store.Closed {
 		out.Model, out.Refuses = e.Model, s.refusesDir(e.Session, e.Dir)
 	}
 	return out
+}
+
+// maxChildDepth bounds the tree of child agents in a list.
+const maxChildDepth = 8
+
+// children appends the child agents of an open session, each followed by its own.
+func (s *Server) children(list []childEntry, id string, depth int) []childEntry {
+	session := s.Host.Get(id)
+	if session == nil || depth == maxChildDepth {
+		return list
+	}
+	var found []childEntry
+	session.View(func(st event.State) {
+		for _, c := range st.Children {
+			one := childEntry{ID: c.Session, Parent: id, Title: c.Title, State: store.Running}
+			if c.Ended != nil {
+				one.State, one.Outcome = store.Closed, c.Ended.Outcome
+				if c.Ended.Cause != nil {
+					one.Reason = c.Ended.Cause.Reason
+				}
+			}
+			found = append(found, one)
+		}
+	})
+	for _, one := range found {
+		if child := s.Host.Get(one.ID); child != nil && one.State == store.Running {
+			child.View(func(st event.State) { one.State = store.StateOf(st) })
+		}
+		list = s.children(append(list, one), one.ID, depth+1)
+	}
+	return list
 }
 
 // ending is how the last turn ended, if it has.

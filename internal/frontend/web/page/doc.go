@@ -26,16 +26,22 @@
 //	guard.js        a view that cannot be drawn: its raw text instead
 //	markdown.js     Markdown to a tree; markup.js: the tree to elements
 //	highlight.js    colors of code, by the table in languages.js; diff.js: changes of files
+//	review.js       the changes of a session, with comments on lines; review.css
 //	timeline.js     the picture of a turn; timing.js: its spans
 //	composer.js     the message box, drafts, unsent inputs; complete.js: paths after "@"
 //	approvals.js    questions that wait; form.js: forms of MCP servers
+//	menu.js         the menu of the bar
+//	home.js         what is there before the first message; overview.js: all sessions at a glance
+//	notify.js       notifications of the browser
 //	sessions.js     the list of sessions; jobs.js, rewind.js, settings.js: a panel or dialog each
-//	words.js        durations, numbers and causes in words; visible.js: hidden characters, escapes
+//	words.js        durations, numbers and causes in words; terms.js: the table of package event, generated;
+//	                visible.js: hidden characters, escapes
 //	dom.js          the only file that creates elements
 //	index.html      the elements that are always there
 //	base.css        colors, type and controls; frame.css: the frame; transcript.css: rows and items;
 //	                timeline.css: the picture of a turn
+//	app.webmanifest how the page is installed
 //
 // The scripts are tested by unit/, the page in Chromium by e2e/, all of it by
-// "go test". "node e2e/stills.mjs DIRECTORY" takes pictures to look at.
+// "go test". "make pictures" takes pictures of it.
 package page

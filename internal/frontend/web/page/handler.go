@@ -23,7 +23,7 @@ var packed []byte
 
 // policy: images of a prompt are shown from data: URLs; everything else is
 // ours or nothing.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // asset is one file as it is served.
@@ -91,6 +91,8 @@ func contentTypes() map[string]string {
 		".css":  "text/css; charset=utf-8",
 		".js":   "text/javascript; charset=utf-8",
 		".svg":  "image/svg+xml",
+
+		".webmanifest": "application/manifest+json",
 	}
 }
 

@@ -39,6 +39,7 @@ func TestServesEachFile(t *testing.T) {
 	types := map[string]string{
 		".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
 		".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+		".webmanifest": "application/manifest+json",
 	}
 	files, err := fs.Glob(os.DirFS("assets"), "*")
 	if err != nil || len(files) < 3 {

@@ -13,7 +13,7 @@ func TestPackageCommentNamesAssets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile(`\b[a-z]+\.(?:js|css|html)\b`).FindAllString(string(doc), -1)
+	named := regexp.MustCompile(`\b[a-z]+\.(?:js|css|html|webmanifest)\b`).FindAllString(string(doc), -1)
 	entries, err := os.ReadDir("assets")
 	if err != nil {
 		t.Fatal(err)

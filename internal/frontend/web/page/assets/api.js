@@ -13,6 +13,8 @@ export class ApiError extends Error {
 }
 
 const CALL_TIMEOUT = 30_000;
+/** The page may be behind a proxy, below a prefix: the API is beside this file's folder. */
+const API = new URL("../api", import.meta.url).href;
 
 let skew = 0;
 
@@ -32,7 +34,7 @@ export function noteClock(answer) {
 async function call(method, path, body, { timeout = CALL_TIMEOUT } = {}) {
   let answer;
   try {
-    answer = await fetch(`/api${path}`, {
+    answer = await fetch(`${API}${path}`, {
       method, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(timeout),
       headers: { ...token.headers(), Accept: "application/json", ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
       body: body === undefined ? undefined : JSON.stringify(body),
@@ -51,8 +53,8 @@ async function call(method, path, body, { timeout = CALL_TIMEOUT } = {}) {
 
 const at = (id, ...rest) => ["/sessions", id, ...rest].map((part, n) => n ? encodeURIComponent(part) : part).join("/");
 
-/** The sessions, and why the server only shows them, if it does. */
-export const sessions = () => call("GET", "/sessions").then((r) => ({ sessions: r?.sessions ?? [], readOnly: r?.read_only ?? "" }));
+/** The sessions, why the server only shows them, if it does, and what a new one gets. */
+export const sessions = () => call("GET", "/sessions").then((r) => ({ sessions: r?.sessions ?? [], readOnly: r?.read_only ?? "", defaults: r?.new ?? {} }));
 export const openSession = (id) => call("POST", "/sessions", id ? { id } : {});
 export const snapshot = (id, turns) => call("GET", at(id) + (turns ? `?turns=${turns}` : ""));
 export const closeSession = (id) => call("DELETE", at(id), undefined, { timeout: 60_000 });
@@ -70,11 +72,11 @@ export const interrupt = (id, what) => call("POST", at(id, "interrupt"), what, {
 export const answer = (id, approval, verdict, message, content) => call("POST", at(id, "approvals", approval), { verdict, message: message || undefined, content });
 export const cancelCall = (id, item) => call("POST", at(id, "calls", item, "cancel"));
 export const killJob = (id, job) => call("POST", at(id, "jobs", job, "kill"));
-export const eventsPath = (id, after) => `/api${at(id, "events")}?after=${after}`;
+export const eventsPath = (id, after) => `${API}${at(id, "events")}?after=${after}`;
 
 /** The session's events as a file. A link could not carry the token. */
 export async function exported(id) {
-  const answer = await fetch(`/api${at(id, "export")}`, { cache: "no-store", credentials: "omit", headers: token.headers() })
+  const answer = await fetch(`${API}${at(id, "export")}`, { cache: "no-store", credentials: "omit", headers: token.headers() })
     .catch(() => { throw new ApiError(0, "The server cannot be reached."); });
   if (!answer.ok) throw new ApiError(answer.status, `The server answered ${answer.status}.`);
   return answer.blob().catch(() => { throw new ApiError(0, "The connection was lost during the download."); });

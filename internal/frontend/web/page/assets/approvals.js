@@ -8,7 +8,12 @@ import { openApprovals } from "./fold.js";
 import { formCard } from "./form.js";
 import { unshown } from "./guard.js";
 import { fileChange } from "./item.js";
+import { answers } from "./terms.js";
 import { named } from "./visible.js";
+import { sentence } from "./words.js";
+
+/** What an answer is called. A child in the background has no turn that could stop. */
+const label = (verdict, a) => verdict === "aborted" && a?.background ? "Stop the agent" : sentence(answers[verdict][0]);
 
 export function approvalsView(el, app) {
   let cards = new Map();
@@ -50,8 +55,8 @@ function unshownCard(a, app, err) {
   return h("section", { class: "approval", tabindex: "-1", "aria-label": "Approval", data: { approval: a.approval } },
     unshown("question", a, err),
     h("div", { class: "answers" },
-      h("button", { type: "button", on: { click: () => give("denied") } }, "Deny"),
-      h("button", { type: "button", on: { click: () => give("aborted") } }, a.background ? "End agent" : "Abort turn")), said);
+      h("button", { type: "button", on: { click: () => give("denied") } }, label("denied")),
+      h("button", { type: "button", on: { click: () => give("aborted") } }, label("aborted", a))), said);
 }
 
 function card(a, app) {
@@ -60,13 +65,13 @@ function card(a, app) {
   const said = h("p", { class: "card-note", role: "status", hidden: true });
   const words = h("input", { type: "text", placeholder: "Message to the model (optional)", "aria-label": "Message to the model", autocomplete: "off" });
   const denial = h("form", { class: "denial", hidden: true, on: { submit: (e) => { e.preventDefault(); give("denied", words.value.trim()); } } },
-    words, h("button", { type: "submit" }, "Deny"), h("button", { type: "button", class: "quiet", on: { click: () => closeDenial() } }, "Back"));
+    words, h("button", { type: "submit" }, label("denied")), h("button", { type: "button", class: "quiet", on: { click: () => closeDenial() } }, "Back"));
   const button = (label, key, f, className) => h("button", { type: "button", class: className, "aria-keyshortcuts": key, on: { click: f } }, label);
   const buttons = h("div", { class: "answers" },
-    button("Approve", "a", () => give("approved"), "primary"),
-    button("Approve for session", "s", () => give("approved_session")),
-    button("Deny\u2026", "d", () => openDenial()),
-    button(a.background ? "End agent" : "Abort turn", "x", () => give("aborted")));
+    button(label("approved"), "a", () => give("approved"), "primary"),
+    button(label("approved_session"), "s", () => give("approved_session")),
+    button(`${label("denied")}\u2026`, "d", () => openDenial()),
+    button(label("aborted", a), "x", () => give("aborted")));
   const list = changes(a.detail);
   // The whole call in words, unless its changes say the same, and hide nothing.
   const drawn = list.length && list.every((f) => f.diff && !f.cut && f.diff.length < MOST_DRAWN) && !a.text?.includes("\u27e8");
@@ -77,7 +82,7 @@ function card(a, app) {
     h("pre", { class: "command" }, whole.split("\n").map((line) => h("span", { class: "line" }, `${line}\n`))),
     a.why ? h("p", { class: "why" }, named(a.why)) : null,
     detail.length ? h("div", { class: "details" }, detail) : null,
-    a.covers ? h("p", { class: "why" }, `\u201cApprove for session\u201d also allows ${named(a.covers)}.`) : null,
+    a.covers ? h("p", { class: "why" }, `\u201c${label("approved_session")}\u201d also allows ${named(a.covers)}.`) : null,
     buttons, denial, said);
 
   el.addEventListener("keydown", (e) => {
@@ -90,7 +95,7 @@ function card(a, app) {
       return;
     }
     if (e.ctrlKey || e.metaKey || e.altKey) return;
-    const index = { a: 0, s: 1, d: 2, x: 3 }[e.key.toLowerCase()];
+    const index = { a: 0, y: 0, s: 1, d: 2, n: 2, x: 3 }[e.key.toLowerCase()]; // y, s and n as in the terminal
     if (index === undefined || buttons.hidden) return;
     e.preventDefault();
     buttons.children[index].click();

@@ -40,6 +40,22 @@ export function diffLines(text) {
   return out;
 }
 
+/**
+ * The lines side by side: [before, after], with null where there is nothing. A line
+ * that both sides have is the same object in both places.
+ */
+export function pairs(lines) {
+  const out = [];
+  for (let n = 0; n < lines.length;) {
+    if (lines[n].kind !== "add" && lines[n].kind !== "del") { out.push([lines[n], lines[n]]); n++; continue; }
+    const gone = [], come = [];
+    while (lines[n]?.kind === "del") gone.push(lines[n++]);
+    while (lines[n]?.kind === "add") come.push(lines[n++]);
+    for (let m = 0; m < Math.max(gone.length, come.length); m++) out.push([gone[m] ?? null, come[m] ?? null]);
+  }
+  return out;
+}
+
 /** Whether a text looks like a unified diff. */
 export function looksLikeDiff(text) {
   return /^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@/m.test(text.slice(0, 20_000)) && /^(?:--- |diff --git )/m.test(text.slice(0, 20_000));

@@ -2,7 +2,9 @@
 
 import { h, show, text } from "./dom.js";
 import { webAddress } from "./markdown.js";
+import { answers } from "./terms.js";
 import { named } from "./visible.js";
+import { sentence } from "./words.js";
 
 /** Draws the card of a form. give(verdict, content) returns why the answer did not count, or null. */
 export function formCard(a, give) {
@@ -14,7 +16,7 @@ export function formCard(a, give) {
     h("div", { class: "answers" },
       h("button", { type: "submit", class: "primary" }, a.form.url ? "I have opened it" : "Send"),
       h("button", { type: "button", on: { click: () => send("denied") } }, "Decline"),
-      h("button", { type: "button", on: { click: () => send("aborted") } }, "Abort turn")));
+      h("button", { type: "button", on: { click: () => send("aborted") } }, sentence(answers.aborted[0]))));
   const el = h("section", { class: "approval", tabindex: "-1", "aria-label": `Form: ${named(a.form.server)}`, data: { approval: a.approval } },
     h("h3", null, h("span", { class: "tool" }, named(a.form.server)), " asks for input"),
     h("pre", { class: "command" }, named(a.form.message ?? "")),

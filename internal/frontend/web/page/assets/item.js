@@ -6,7 +6,7 @@ import { h, show, text, toggle } from "./dom.js";
 import { changes } from "./diff.js";
 import { codeBlock, diffBlock, markdownView } from "./markup.js";
 import { approvalWords, bytes, causeWords, duration, effectsWords, sentence } from "./words.js";
-import { named, prose, terminal } from "./visible.js";
+import { named, prose, terminal, terminalSpans } from "./visible.js";
 
 /** The view of an item; `app` gives {state, now(), cancelCall(id), openSession(id), shown}. */
 export function itemView(i, app) {
@@ -246,7 +246,7 @@ function outputNodes(c) {
   if (output) {
     if (output.length > MOST_OUTPUT) nodes.push(h("p", { class: "faint" }, `The last ${bytes(MOST_OUTPUT)} of ${bytes(output.length)}:`));
     if (c.output_file) nodes.push(h("p", { class: "faint" }, `The whole output${c.output_bytes ? `, ${bytes(c.output_bytes)},` : ""} is in ${named(c.output_file)}`));
-    nodes.push(h("pre", { class: "output", tabindex: "0", "aria-label": "Output" }, terminal(tail(output, MOST_OUTPUT))));
+    nodes.push(h("pre", { class: "output", tabindex: "0", "aria-label": "Output" }, terminalSpans(tail(output, MOST_OUTPUT)).map((s) => s.style ? h("span", { class: s.style }, s.text) : s.text)));
   } else nodes.push(h("p", { class: "faint" }, "No output."));
   return nodes;
 }

@@ -3,27 +3,31 @@
 import * as api from "./api.js";
 import { approvalsView } from "./approvals.js";
 import { composerView } from "./composer.js";
-import { sessionChanges } from "./diff.js";
 import { h, show, text } from "./dom.js";
 import { approvalOf, openApprovals, running } from "./fold.js";
 import { eachOf } from "./guard.js";
-import { fileChange } from "./item.js";
+import { homeView } from "./home.js";
 import { jobsView } from "./jobs.js";
+import { menuView } from "./menu.js";
+import { reviewView } from "./review.js";
+import { notifyView } from "./notify.js";
+import { overviewView } from "./overview.js";
 import { rewindView } from "./rewind.js";
 import { openedSession } from "./session.js";
-import { matching, sessionsView } from "./sessions.js";
+import { folded, matching, sessionsView } from "./sessions.js";
 import { settingsView } from "./settings.js";
 import { signInView } from "./signin.js";
 import { totalWords } from "./timeline.js";
+import { modes } from "./terms.js";
 import * as token from "./token.js";
 import { transcriptView } from "./transcript.js";
 import { approvalWords, causeWords, count, duration, endingWords, turnWords } from "./words.js";
 import { named } from "./visible.js";
 
-const LIST_DELAY = 4000, TICK = 250, REST_DELAY = 60_000;
+const LIST_DELAY = 4000, OVERVIEW_DELAY = 1500, TICK = 250, REST_DELAY = 60_000;
 const $ = (id) => document.getElementById(id);
 
-let session = null, sessions = [], readOnly = "", changedRows = [], changedKeys = new Set(), scheduled = false, drawnSession = null, reading = false;
+let session = null, sessions = [], readOnly = "", defaults = {}, changedRows = [], changedKeys = new Set(), scheduled = false, drawnSession = null, reading = false;
 
 const app = {
   get state() { return session?.state ?? blank; },
@@ -51,6 +55,7 @@ const app = {
   answer: (a, verdict, message, content) => session.answer(a, verdict, message, content),
   cancelCall: (id) => session.cancelCall(id),
   killJob: (id) => session.killJob(id),
+  write(words) { composer.setDraft(words); app.saveDraft(words); composer.focus(); },
   async submit(input) {
     if (!session) {
       const opened = await create();
@@ -67,6 +72,13 @@ const composer = composerView($("composer"), app);
 const approvals = approvalsView($("approvals"), app);
 const jobs = jobsView($("jobs-button"), $("jobs"), app);
 const list = sessionsView($("session-list"), app);
+const home = homeView(app);
+const overview = overviewView($("overview"), app);
+const notify = notifyView($("notify"), {
+  keep, kept, notice,
+  openSession(id) { go(id); choose(id); },
+  seen: (id) => session?.id === id && document.hasFocus(),
+});
 const rewinding = rewindView($("rewind"), (made, plan) => {
   go(made.id);
   choose(made.id);
@@ -77,6 +89,7 @@ const rewinding = rewindView($("rewind"), (made, plan) => {
   const restored = made.restored.length ? `Restored ${count(made.restored.length, "file")}. What was there before is in ${named(made.snapshot)}` : "No file was changed.";
   notice(made.problem ? `${restored} ${named(made.problem)}` : restored);
 });
+const review = reviewView($("changes"), { send: (words) => { app.submit({ text: words, mode: "queue", images: [] }); }, keep, kept });
 const settings = settingsView($("settings"), (id, now) => {
   if (session?.id !== id) return;
   session.settings = now;
@@ -124,9 +137,9 @@ function drawBar() {
   const s = app.state, id = session?.id;
   const entry = sessions.find((one) => one.id === id);
   const set = session?.settings;
-  const title = entry?.title || s.turns[0]?.inputs[0]?.text.split("\n")[0] || (id ? "New session" : "settle");
+  const title = entry?.title || s.turns[0]?.inputs[0]?.text.split("\n")[0] || (id ? "New session" : isOverview() ? "Overview" : "settle");
   text($("title"), named(title).slice(0, 200));
-  text($("where"), named([s.host?.dir ?? entry?.dir, set?.model || entry?.model, set?.effort && `${set.effort} effort`, set?.permission, totalWords(s)].filter(Boolean).join(" \u00b7 ")));
+  text($("where"), named([s.host?.dir ?? entry?.dir, set?.model || entry?.model, set?.effort && `${set.effort} effort`, modes[set?.permission] ?? set?.permission, totalWords(s)].filter(Boolean).join(" \u00b7 ")));
   const asks = openApprovals(s).length, t = running(s);
   const elsewhere = !!session?.isElsewhere();
   const state = !session ? "" : elsewhere ? "not open here" : asks ? "asks" : t ? "running" : !session.loaded ? "" : s.open ? "idle" : "closed";
@@ -154,14 +167,14 @@ function drawLink() {
 }
 
 function drawEmpty() {
-  if (readOnly && !session) {
-    transcript.setEmpty(h("h2", null, "Choose a session"), h("p", null, named(readOnly)));
-  } else if (!session) {
-    transcript.setEmpty(h("h2", null, "Ask settle to do something"), h("p", null, "Write a message below to start a session, or choose one from the list."));
+  if (!session) {
+    home.update(sessions, { ...defaults, writes: !readOnly });
+    transcript.setEmpty(home.el, ...(readOnly ? [h("p", null, named(readOnly))] : []));
   } else if (session.missing) {
     transcript.setEmpty(h("h2", null, session.missing === 404 ? "Session not found" : "This session cannot be shown"), h("p", null, named(session.why ?? "It may have been deleted. Choose another session from the list.")));
   } else if (session.loaded && !session.state.turns.length && !session.state.waiting.length && !session.unsent().length) {
-    transcript.setEmpty(h("h2", null, "Ask settle to do something"), h("p", { class: "path" }, named(session.state.host?.dir ?? "")));
+    home.update(sessions, { id: session.id, dir: session.state.host?.dir, model: session.settings?.model, permission: session.settings?.permission, writes: !readOnly });
+    transcript.setEmpty(home.el);
   } else if (!session.loaded && session.slow) {
     transcript.setEmpty(h("p", { class: "faint" }, session.slow));
   } else transcript.setEmpty();
@@ -203,6 +216,7 @@ function hear(e) {
 // Which session it is.
 
 function choose(id) {
+  if (id) showOverview(false);
   if (session?.id === id) return;
   session?.stop();
   session = null;
@@ -326,17 +340,19 @@ async function deleteSession() {
   });
 }
 
-/** Shows every change that the session's calls made to files. */
-function showChanges() {
-  const all = sessionChanges(session.state).filter((f) => f.diff || f.kind);
-  text($("changes-words"), all.length ? `${count(all.length, "change")}, in the order in which they were made${session.state.earlier ? ", without those of the turns that are not read yet" : ""}.` : "The file tools changed nothing. Commands may have.");
-  $("changes-list").replaceChildren(...all.map((f) => fileChange(f)));
-  $("changes").showModal();
+function showOverview(on) {
+  document.body.classList.toggle("overview", on);
+  show($("overview"), on);
+  if (on) $("overview-link").setAttribute("aria-current", "page"); else $("overview-link").removeAttribute("aria-current");
 }
+
+const isOverview = () => !$("overview").hidden;
 
 function route() {
   if (token.takeFromAddress()) { enter(); return; }
   if (!token.known()) return;
+  showOverview(location.hash === "#/overview");
+  if (isOverview()) { closeDrawer(); overview.update(sessions); }
   const m = /^#\/s\/(.+)$/.exec(location.hash);
   let id = "";
   try { id = m ? decodeURIComponent(m[1]) : ""; } catch { /* no session has such an id */ }
@@ -350,7 +366,7 @@ async function listSessions() {
   listing = true;
   try {
     const before = sessions.find((s) => s.id === session?.id);
-    ({ sessions, readOnly } = await api.sessions());
+    ({ sessions, readOnly, defaults } = await api.sessions());
     if (document.body.classList.toggle("reading", !!readOnly)) schedule();
     const entry = sessions.find((s) => s.id === session?.id);
     // Somebody else may have gone on with a session that was closed.
@@ -358,8 +374,11 @@ async function listSessions() {
     // What was not there, or could not be read, may be there now.
     if (session?.missing && entry && entry.updated !== before?.updated) { const { id } = session; choose(""); choose(id); }
     session?.flush();
+    notify.update(sessions);
+    if (isOverview()) overview.update(sessions);
     drawList();
     drawBar();
+    drawEmpty();
     show($("list-problem"), false);
   } catch (e) {
     text($("list-problem"), e.message);
@@ -372,9 +391,10 @@ async function listSessions() {
 function drawList() {
   // Our own session is known better than by asking.
   const own = session?.loaded ? session.state : null;
-  list.update(matching(sessions, $("search").value).map((s) => s.id === session?.id && own ? {
+  const said = $("search").value.trim(), fold = (all) => said ? all : folded(all, session?.id);
+  list.update(fold(matching(sessions, said).map((s) => s.id === session?.id && own ? {
     ...s, outcome: own.turns.at(-1)?.cause?.outcome, reason: own.turns.at(-1)?.cause?.reason, approvals: openApprovals(own).length, state: openApprovals(own).length ? "waiting" : running(own) ? "running" : own.open ? "idle" : "closed",
-  } : s), session?.id);
+  } : s)), session?.id);
 }
 
 // Keys, and the rest of the furniture.
@@ -384,17 +404,13 @@ const drawer = (on) => {
   $("menu").setAttribute("aria-expanded", String(on));
   if (on) ($("session-list").querySelector("[aria-current]") ?? $("new")).focus();
 };
-/** On a narrow screen the session's tools are behind a button. */
-const tools = (on) => {
-  document.body.classList.toggle("tools", on);
-  $("more").setAttribute("aria-expanded", String(on));
-};
+const menu = menuView($("more"), $("rare"));
 const closeDrawer = () => drawer(false);
 
 function escape() {
   // What lies on top goes first: nobody means the turn then.
   if (document.body.classList.contains("drawer")) { closeDrawer(); $("menu").focus(); }
-  else if (document.body.classList.contains("tools")) { tools(false); $("more").focus(); }
+  else if (menu.close()) $("more").focus();
   else if (jobs.close()) $("jobs-button").focus();
   else session?.interrupt();
 }
@@ -416,7 +432,9 @@ document.addEventListener("keydown", (e) => {
     else if (e.key === "ArrowUp") { done(); neighbour(-1); }
     else if (e.key === "ArrowDown") { done(); neighbour(1); }
     else if (e.code === "KeyN") { done(); create(); }
+    else if (e.code === "KeyO") { done(); location.hash = "#/overview"; }
     else if (e.code === "KeyS" && session) { done(); settings.open(session.id); }
+    else if (e.code === "KeyC" && session) { done(); review.open(session.id, session.state); }
     return;
   }
   if (typing || !plain) return;
@@ -428,8 +446,6 @@ document.addEventListener("keydown", (e) => {
 });
 
 $("menu").addEventListener("click", () => drawer(!document.body.classList.contains("drawer")));
-$("more").addEventListener("click", () => tools(!document.body.classList.contains("tools")));
-document.addEventListener("click", (e) => { if (e.target.id !== "more") tools(false); });
 $("shade").addEventListener("click", closeDrawer);
 $("new").addEventListener("click", create);
 $("skip").addEventListener("click", () => composer.focus());
@@ -440,8 +456,7 @@ $("rename").addEventListener("click", renameSession);
 $("fork").addEventListener("click", forkSession);
 $("delete").addEventListener("click", deleteSession);
 $("search").addEventListener("input", drawList);
-$("changes-button").addEventListener("click", showChanges);
-$("changes-close").addEventListener("click", () => $("changes").close());
+$("changes-button").addEventListener("click", () => review.open(session.id, session.state));
 $("dismiss").addEventListener("click", () => { if (session) session.problem = ""; drawLink(); });
 $("retry").addEventListener("click", () => session?.retry());
 $("help-button").addEventListener("click", () => $("help").showModal());
@@ -479,10 +494,11 @@ setInterval(() => {
   drawList();
 }, TICK);
 setInterval(() => {
-  if (document.hidden) return;
+  if (document.hidden && !notify.isOn()) return; // who wants to be told is told also of what a hidden page learns
   listSessions();
-  if (session?.isElsewhere() || session?.refuses) session.refresh();
+  if (!document.hidden && (session?.isElsewhere() || session?.refuses)) session.refresh();
 }, LIST_DELAY);
+setInterval(() => { if (isOverview() && !document.hidden) listSessions(); }, OVERVIEW_DELAY);
 
 // Who may see it.
 

@@ -4,7 +4,7 @@
 import { h, show, text, toggle } from "./dom.js";
 import { guarded } from "./guard.js";
 import { itemView } from "./item.js";
-import { summaryWords, timelineView } from "./timeline.js";
+import { stripView, summaryWords, timelineView } from "./timeline.js";
 import { causeWords, count, duration, errorWords, turnWords } from "./words.js";
 import { named, prose } from "./visible.js";
 
@@ -85,16 +85,30 @@ function attemptView(a, app) {
   };
 }
 
-/** The foot of a turn: how it goes or ended, and its picture. */
+/** The foot of a turn: how it goes or ended in one line, and its picture when somebody opens it. */
 export const endView = (t, app) => guarded("ending", t, () => footView(t, app));
 
 function footView(t, app) {
-  const title = h("h3", { class: "turn-state" }), time = h("span", { class: "time" });
+  const title = h("span", { class: "turn-state" }), time = h("span", { class: "time" }), now = h("span", { class: "faint doing" });
+  const strip = stripView();
+  const button = h("button", { type: "button", class: "disclosure turn-line", "aria-expanded": "false", title: "Show where the time went", on: { click: () => open(button.getAttribute("aria-expanded") !== "true") } },
+    h("span", { class: "turner", "aria-hidden": "true" }), h("span", { class: "dot", "aria-hidden": "true" }), title, time, now, strip.el);
   const summary = h("p", { class: "faint summary" });
   const failure = h("div", { class: "failure" });
   const picture = timelineView((id) => app.goTo(t.attempts.some((a) => a.id === id) ? firstOf(t, id) : `item ${id}`));
-  const el = h("div", { class: "turn-end" }, h("div", { class: "turn-line" }, h("span", { class: "dot", "aria-hidden": "true" }), title, time, summary), failure, picture.el);
+  const more = h("div", { class: "turn-more" }, summary, picture.el);
+  const el = h("div", { class: "turn-end" }, h("h3", null, button), failure, more);
+  const key = `timeline ${t.id}`;
   let drawnAt = -PICTURE_DELAY;
+  const drawPicture = () => { if (!more.hidden) picture.update(t, app.now()); };
+  /** What is open stays open when the row is drawn anew. */
+  const open = (on) => {
+    button.setAttribute("aria-expanded", String(on));
+    show(more, on);
+    if (on) app.shown.add(key); else app.shown.delete(key);
+    drawPicture();
+  };
+  open(app.shown.has(key));
   return {
     el,
     stop: picture.stop,
@@ -103,14 +117,17 @@ function footView(t, app) {
       text(title, named(turnWords(t)));
       text(time, duration((t.cause ? t.endedAt : app.now()) - t.startedAt));
       const model = t.start.model ? named(t.start.model) : "";
-      text(summary, [t.cause ? summaryWords(t) : doing(t), model].filter(Boolean).join(" \u00b7 "));
+      text(summary, [summaryWords(t), model].filter(Boolean).join(" \u00b7 "));
+      text(now, t.cause ? "" : doing(t));
+      show(now, now.textContent !== "");
       show(failure, t.cause?.outcome === "failed");
       if (t.cause?.outcome === "failed" && !failure.firstChild) failure.append(...failureNodes(t.cause.error));
       // Nobody sees more than a few pictures a second, and a long turn has much to draw.
       const at = performance.now();
       if (t.cause || at - drawnAt > PICTURE_DELAY) {
         drawnAt = at;
-        picture.update(t, app.now());
+        strip.update(t, app.now());
+        drawPicture();
       }
     },
   };

@@ -7,6 +7,7 @@ import { outbox } from "./composer.js";
 import { emptyState, fold, running, stateBefore } from "./fold.js";
 import { follow } from "./rows.js";
 import { readEvents } from "./stream.js";
+import { answers } from "./terms.js";
 
 /** How many turns are read at first, and how many times more when earlier ones are wanted. */
 const TURNS = 20, MORE = 4;
@@ -179,7 +180,7 @@ export function openedSession(id, on) {
         return null;
       } catch (e) {
         const given = e.status === 409 ? e.problem.verdict : "";
-        return given && given !== "expired" ? `Already answered: ${given}` : e.message;
+        return given && given !== "expired" ? `Already answered: ${answers[given]?.[1] ?? given}` : e.message;
       }
     },
     cancelCall: (item) => attempt("Cannot cancel the call", () => api.cancelCall(id, item)),

@@ -3,6 +3,7 @@
 
 import * as api from "./api.js";
 import { h, show, text } from "./dom.js";
+import { modes } from "./terms.js";
 import { named } from "./visible.js";
 
 const OTHER = "\u0000other";
@@ -43,7 +44,7 @@ export function settingsView(dialog, done) {
     effort.value = all.effort;
     permissions.replaceChildren(...all.permissions.map((p) => h("label", null,
       h("input", { type: "radio", name: "permission", value: p.name, checked: p.name === all.permission }),
-      h("span", null, p.name, h("span", { class: "faint" }, p.about)))));
+      h("span", null, modes[p.name] ?? p.name, h("span", { class: "faint" }, p.about)))));
     for (const el of [model, other, effort, save]) el.disabled = false;
   }
 

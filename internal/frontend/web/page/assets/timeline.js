@@ -3,7 +3,7 @@
 // alone: an aborted one is torn, a failed one has a cross.
 
 import { h, svg, text, toggle } from "./dom.js";
-import { picture, ticks } from "./timing.js";
+import { flat, picture, ticks } from "./timing.js";
 import { causeWords, count, duration, errorWords, short, tick } from "./words.js";
 import { named } from "./visible.js";
 
@@ -182,6 +182,24 @@ export function timelineView(onPick) {
   }
 
   return { el, update: (t, at) => { update(t, at); if (chosen < 0) describe(); }, stop: () => seen.disconnect() };
+}
+
+/** A view of a turn as one thin line: {el, update(turn, now)}. */
+export function stripView() {
+  const el = svg("svg", { class: "strip", "aria-hidden": "true", viewBox: "0 0 1000 6", preserveAspectRatio: "none" });
+  return {
+    el,
+    update(turn, now) {
+      const pic = picture(turn, now), length = Math.max(pic.to - pic.from, 1);
+      const x = (at) => (at - pic.from) / length * 1000;
+      const parts = flat(pic.from, pic.to, [pic.model, ...pic.calls]).filter((s) => s.kind !== "rest");
+      const cut = [...pic.model, ...pic.calls.flat()].filter((s) => s.end === "failed" || s.end === "aborted");
+      el.replaceChildren(
+        svg("rect", { class: "rest", x: 0, y: 2, width: 1000, height: 2 }),
+        ...parts.map((s) => svg("rect", { class: s.kind, x: x(s.from), y: 0, width: Math.max(x(s.to) - x(s.from), 1.5), height: 6 })),
+        ...cut.map((s) => svg("rect", { class: "bad", x: Math.max(0, x(s.to) - 6), y: 0, width: 6, height: 6 })));
+    },
+  };
 }
 
 /** The rows that took longest, in their order: they are what a turn waited for. */

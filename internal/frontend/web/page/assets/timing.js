@@ -78,6 +78,13 @@ const ORDER = ["run", "ask", "stream", "first", "silent", "retry", "ready"];
 
 /** Milliseconds by kind, and `rest`; together the length of the turn. */
 export function sums(from, to, rows) {
+  const out = Object.fromEntries([...ORDER, "rest"].map((k) => [k, 0]));
+  for (const part of flat(from, to, rows)) out[part.kind] += part.to - part.from;
+  return out;
+}
+
+/** The rows as one: parts {kind, from, to} from `from` until `to`, in order. */
+export function flat(from, to, rows) {
   const edges = [];
   for (const row of rows) {
     for (const s of row) {
@@ -86,12 +93,13 @@ export function sums(from, to, rows) {
     }
   }
   edges.sort((a, b) => a[0] - b[0]);
-  const open = ORDER.map(() => 0), out = Object.fromEntries([...ORDER, "rest"].map((k) => [k, 0]));
+  const open = ORDER.map(() => 0), out = [];
   let at = from;
   const upto = (next) => {
     if (next <= at) return;
     const rank = open.findIndex((n) => n > 0);
-    out[rank < 0 ? "rest" : ORDER[rank]] += next - at;
+    const kind = rank < 0 ? "rest" : ORDER[rank];
+    if (out.at(-1)?.kind === kind) out.at(-1).to = next; else out.push({ kind, from: at, to: next });
     at = next;
   };
   for (const [when, rank, step] of edges) {

@@ -221,7 +221,7 @@ export function transcriptView(scroller, app) {
       });
     },
     setEmpty(...nodes) {
-      empty.replaceChildren(...nodes);
+      if (nodes.length !== empty.childNodes.length || nodes.some((n, at) => n !== empty.childNodes[at])) empty.replaceChildren(...nodes);
       show(empty, nodes.length > 0);
     },
     goTo, step, toEnd,

@@ -1,5 +1,7 @@
 // Words for people: durations, numbers, endings.
 
+import { answers, endings } from "./terms.js";
+
 export function duration(ms) {
   if (!(ms > 0)) return "0 s";
   if (ms < 950) return `${Math.max(1, Math.round(ms))} ms`;
@@ -44,10 +46,8 @@ export function ago(ms) {
   return count(Math.floor(min / 1440), "day");
 }
 
-const reasons = {
-  interrupted: "interrupted", replaced: "replaced by a new input", shutdown: "settle was shut down",
-  crashed: "settle died", limit: "a limit was reached", parent: "its parent was cancelled", timeout: "it timed out",
-};
+/** Reasons that say more than their term. */
+const reasons = { replaced: "replaced by a new input", limit: "a limit was reached", parent: "its parent was cancelled" };
 
 const limits = { steps: "the step limit", time: "the time limit", tokens: "the token limit", cost: "the cost limit", repeats: "the repeat limit" };
 
@@ -63,7 +63,7 @@ const byWords = (client) => client === "web" ? "from the web page" : `by ${clien
 /** Why something ended before its time, such as "interrupted from the web page". */
 export function causeWords(cause) {
   if (!cause) return "";
-  let out = cause.error ? errorWords(cause.error) : reasons[cause.reason] ?? cause.reason ?? cause.outcome;
+  let out = cause.error ? errorWords(cause.error) : reasons[cause.reason] ?? endings[cause.reason] ?? cause.reason ?? endings[cause.outcome] ?? cause.outcome;
   if (cause.reason === "limit" && cause.limit) out = `${limits[cause.limit] ?? cause.limit} was reached`;
   if (cause.by && (cause.reason === "interrupted" || cause.reason === "replaced" || cause.reason === "shutdown")) out += ` ${byWords(cause.by)}`;
   if (cause.message) out += `: ${cause.message}`;
@@ -82,30 +82,32 @@ export function effectsWords(value) {
   return value ? `effects ${value}: ${effects[value] ?? ""}`.replace(/: $/, "") : "";
 }
 
-/** How a turn ended, as a heading. */
+/** How many calls of a turn failed. */
+const failedCalls = (turn) => turn.items.filter((i) => i.type === "tool_call" && i.status === "failed" && !i.discarded).length;
+
+/** How a turn ended, as a heading: "Completed", "Completed, 2 calls failed". */
 export function turnWords(turn) {
   const c = turn.cause;
   if (!c && turn.interrupt) return "Interrupting";
   if (!c) return turn.approvals.some((a) => !a.ended) ? "Waiting for you" : "Running";
-  if (c.outcome === "completed") return "Completed";
-  if (c.outcome === "failed") return "Failed";
+  if (c.outcome === "completed") {
+    const n = failedCalls(turn);
+    return sentence(endings.completed) + (n ? `, ${count(n, "call")} failed` : "");
+  }
+  if (c.outcome === "failed") return sentence(endings.failed);
   return sentence(causeWords(c));
 }
 
 /** How a session stands of which nothing runs, such as "failed": by how its last turn ended. */
 export function endingWords(outcome, reason) {
-  if (outcome === "aborted") return { interrupted: "interrupted", limit: "limit reached", crashed: "crashed", shutdown: "shut down" }[reason] ?? "aborted";
-  return { completed: "completed", failed: "failed" }[outcome] ?? "";
+  if (outcome === "aborted") return endings[reason] ?? "aborted";
+  return endings[outcome] ?? "";
 }
 
-const verdicts = {
-  approved: "approved", approved_session: "approved for the session", denied: "denied", aborted: "aborted", expired: "expired",
-};
-
-/** How an approval ended, such as "approved from the web page after 3.1 s". */
+/** How an approval ended, such as "allowed once from the web page after 3.1 s". */
 export function approvalWords(a) {
   if (!a.ended) return "waiting for an answer";
-  let out = verdicts[a.ended.verdict] ?? a.ended.verdict;
+  let out = answers[a.ended.verdict]?.[1] ?? a.ended.verdict;
   if (a.ended.policy) out += ` by policy ${a.ended.policy}`;
   else if (a.endedBy) out += ` ${byWords(a.endedBy)}`;
   out += ` after ${duration(a.endedAt - a.at)}`;

@@ -118,7 +118,7 @@ test("a question that cannot be shown can be denied, and not approved", async ()
   await page.waitForSelector(".approval >> nth=1");
   const card = page.locator(".approval").first();
   assert.match(await card.innerText(), /Cannot show this question[\s\S]*touch x/);
-  assert.equal(await card.getByRole("button", { name: "Approve" }).count(), 0);
+  assert.equal(await card.getByRole("button", { name: "Allow" }).count(), 0);
   await card.getByRole("button", { name: "Deny" }).click();
   await page.locator(".approval >> nth=1").waitFor({ state: "detached" });
   assert.match(await page.locator(".approval").innerText(), /touch y/);

@@ -9,7 +9,7 @@ import { token } from "./token.mjs";
 import { emptyState, fold, openApprovals, running } from "../assets/fold.js";
 
 const root = new URL("../", import.meta.url).pathname;
-const types = { html: "text/html; charset=utf-8", css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8", svg: "image/svg+xml" };
+const types = { html: "text/html; charset=utf-8", css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8", svg: "image/svg+xml", webmanifest: "application/manifest+json" };
 
 /** The policy that the Go handler sends. */
 const policy = [.../const policy = ((?:"[^"]*"(?: \+\s*)?)+)/.exec(readFileSync(join(root, "handler.go"), "utf8"))[1].matchAll(/"([^"]*)"/g)].map((m) => m[1]).join("");
@@ -129,9 +129,9 @@ export class Film {
   summary() {
     const t = running(this.state), asks = openApprovals(this.state).length;
     return {
-      id: this.id, title: this.name || (this.state.turns[0]?.inputs[0]?.text.split("\n")[0] ?? ""), dir: "/home/ada/harbor", model: "anthropic/claude-x",
+      id: this.id, title: this.name || (this.state.turns[0]?.inputs[0]?.text.split("\n")[0] ?? ""), dir: this.dir ?? "/home/ada/harbor", model: "anthropic/claude-x",
       outcome: this.state.turns.at(-1)?.cause?.outcome, reason: this.state.turns.at(-1)?.cause?.reason, ...(this.refuses ? { refuses: this.refuses } : {}),
-      created: this.log[0].at, updated: this.log.at(-1).at, state: !this.state.open ? "closed" : asks ? "waiting" : t ? "running" : "idle", approvals: asks, seq: this.log.length,
+      created: this.log[0].at, updated: this.log.at(-1).at, ...(this.trivial ? { trivial: true } : {}), ...(this.childEntries ? { children: this.childEntries } : {}), state: !this.state.open ? "closed" : asks ? "waiting" : t ? "running" : "idle", approvals: asks, seq: this.log.length,
     };
   }
 }
@@ -176,7 +176,7 @@ export async function fakeServer() {
       const letters = new URL(req.url, "http://x").searchParams.get("match") ?? "";
       return reply(res, 200, { paths: fake.paths.filter((p) => p.includes(letters)) });
     }
-    if (!id && req.method === "GET") return reply(res, 200, { sessions: [...films.values()].map((f) => f.summary()).sort((a, b) => b.updated.localeCompare(a.updated)) });
+    if (!id && req.method === "GET") return reply(res, 200, { sessions: [...films.values()].map((f) => f.summary()).sort((a, b) => b.updated.localeCompare(a.updated)), new: { dir: "/home/ada/harbor", model: "anthropic/claude-x", permission: "ask" } });
     if (!id) { const f = films.get(body.id) ?? fake.film(body.id ?? `new-${++made}`); f.answer("open"); return reply(res, 201, { id: f.id }); }
     const f = films.get(id);
     if (!f) return reply(res, 404, { title: "missing", detail: `there is no session "${id}"` });

@@ -67,8 +67,126 @@ scene("a prompt is sent, streams and completes", async ({ page, film, row, text 
   film.completes();
   await row("end t000001").waitFor();
   assert.match(await text("end t000001"), /Completed/);
-  assert.ok(await row("end t000001").locator("svg .stream").count() > 0, "the picture shows the model");
+  assert.ok(await row("end t000001").locator(".strip .stream").count() > 0, "the line shows the model");
+  assert.ok(await row("end t000001").evaluate((el) => el.offsetHeight < 60), "one thin line");
+  assert.equal(await row("end t000001").locator(".drawing").isVisible(), false);
+  await row("end t000001").locator(".turn-line").click();
+  await row("end t000001").locator(".drawing .stream").first().waitFor();
   await until(async () => await page.locator("#state").innerText() === "completed", "completed");
+});
+
+test("before the first message: what a turn works with, examples, recent sessions by directory", async () => {
+  const own = await fakeServer();
+  const made = (id, text, { dir, trivial, day = 0 } = {}) => {
+    const f = own.film(id);
+    Object.assign(f, { dir, trivial, at: Date.UTC(2026, 4, 20 - day, 12) });
+    f.turn(text);
+    f.interrupted();
+    f.close();
+  };
+  made("s-a", "Rename the package");
+  made("s-b", "Write the release notes", { dir: "/home/ada/crane" });
+  for (const n of [1, 2, 3]) made(`s-hi-${n}`, "hi", { trivial: true, day: 1 });
+  made("s-hi-4", "hello", { trivial: true, day: 2 });
+  const { page, context, check } = await open(browser, own.url);
+  await page.locator(".facts").getByText("anthropic/claude-x").waitFor();
+  assert.match(await page.locator(".facts").innerText(), /Directory\s+\/home\/ada\/harbor\s+Model\s+anthropic\/claude-x\s+Permission\s+ask/);
+  assert.deepEqual(await page.locator(".recent h3").allInnerTexts(), ["/home/ada/harbor", "/home/ada/crane"]);
+  await page.locator(".recent").getByText("Write the release notes").waitFor();
+  // Three of one day are one row, in both lists; one alone is itself.
+  for (const list of [".recent", "#session-list"]) {
+    assert.equal(await page.locator(`${list} .day`).count(), 1, list);
+    assert.match(await page.locator(`${list} .day`).innerText(), /^3 sessions without work, /);
+    await page.locator(list).getByText("hello").waitFor();
+    assert.equal(await page.locator(list).getByText("hi", { exact: true }).first().isVisible(), false);
+  }
+  await page.locator("#session-list .day").click();
+  await page.locator("#session-list").getByText("hi", { exact: true }).first().waitFor();
+  await page.fill("#search", "hi");
+  await until(async () => await page.locator("#session-list .day").count() === 0, "a search folds nothing");
+  await page.getByRole("group", { name: "Examples" }).getByRole("button").nth(1).click();
+  assert.match(await page.inputValue("#box"), /^Run the tests/);
+  check();
+  await context.close();
+  await own.stop();
+});
+
+scene("a review: side by side, comments on lines become one message, by keyboard", async ({ page, film, sent }) => {
+  harbor(film);
+  await page.locator(".turn-line").last().waitFor();
+  await page.keyboard.press("Alt+c");
+  await page.locator("#changes .cell.add").first().waitFor();
+  assert.equal(await page.locator("#changes .cell.del").count(), 3);
+  assert.equal(await page.locator("#changes .review-row.two").count(), 0);
+  // To the first line that was added, and a comment on it.
+  for (let n = 0; n < 30; n++) {
+    await page.keyboard.press("j");
+    if (/line 21, added/.test(await page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? ""))) break;
+  }
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("Name the loop.");
+  await page.keyboard.press("Control+Enter");
+  await page.locator(".comment").getByText("Name the loop.").waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.className), "gutter number", "the focus is back on the line");
+  // A comment survives another layout.
+  await page.getByRole("radio", { name: "Side by side" }).check({ force: true });
+  await page.locator("#changes .review-row.two").first().waitFor();
+  await page.locator(".comment").getByText("Name the loop.").waitFor();
+  await page.getByRole("button", { name: /^Comment on line 22, removed/ }).click();
+  await page.keyboard.type("x");
+  await page.keyboard.press("Escape");
+  assert.ok(await page.locator("#changes").isVisible(), "Esc leaves the comment, not the review");
+  await page.getByRole("button", { name: "Send 1 comment" }).click();
+  await until(() => sent("POST", "/inputs").length === 1, "sent");
+  assert.equal(sent("POST", "/inputs")[0].body.text, "Comments on your changes:\n\ninternal/harbor/lock.go:21\n> \tfor h.held {\nName the loop.");
+  assert.equal(sent("POST", "/interrupt").length, 0);
+});
+
+scene("the output of a command has its colours", async ({ page, film, row }) => {
+  film.turn("Test");
+  film.attempt();
+  const call = film.runs(film.ready("shell", { command: "go test" }), "go test");
+  film.delta(call, "\u001b[1;31mFAIL\u001b[0m harbor\n<img src=x onerror=alert(1)>\u001b[32mok\u001b[0m\n", "output");
+  await row(`item ${call}`).locator(".disclosure").click();
+  await row(`item ${call}`).locator(".output .ansi-1.ansi-bold").getByText("FAIL").waitFor();
+  assert.equal(await row(`item ${call}`).locator(".output").innerText(), "FAIL harbor\n<img src=x onerror=alert(1)>ok\n");
+});
+
+test("the overview has all sessions and their children, live, and tells who asks", async () => {
+  const own = await fakeServer();
+  const [a, b, c] = ["s-a", "s-b", "s-c"].map((id) => own.film(id));
+  a.turn("Fix the lock");
+  a.attempt();
+  a.childEntries = [{ id: "c-1", parent: "s-a", title: "Look at the tests", state: "running" }, { id: "c-2", parent: "c-1", title: "Run them", state: "closed", outcome: "completed" }];
+  b.turn("Write the notes");
+  b.turnEnds("turn.failed", { error: { name: "ProviderError", message: "overloaded" } });
+  c.turn("Tidy up");
+  c.turnEnds("turn.completed", {});
+  const { page, context, check } = await open(browser, own.url, {});
+  await page.addInitScript(() => {
+    window.told = [];
+    window.Notification = class { static permission = "granted"; static async requestPermission() { return "granted"; } constructor(title) { window.told.push(title); } close() {} };
+  });
+  await page.reload();
+  await page.click("#overview-link");
+  const group = (name) => page.locator(`#overview [data-group="${name}"]`);
+  await group("running").getByText("Fix the lock").waitFor();
+  await group("failed").getByText("Write the notes").waitFor();
+  await group("others").getByText("Tidy up").waitFor();
+  assert.equal(await group("running").locator(".tree ul ul").innerText().then((s) => s.replace(/\s+/g, " ")), "Run them completed");
+  assert.equal(await page.locator("#box").isVisible(), false);
+  await page.getByRole("button", { name: "Notify me" }).click();
+  await page.getByRole("button", { name: "Notifications on" }).waitFor();
+  a.asks(a.ready("shell", { command: "make" }), { tool: "shell", title: "make" });
+  await group("asking").getByText("Fix the lock").waitFor();
+  await until(() => page.evaluate(() => window.told.length > 0), "told");
+  assert.deepEqual(await page.evaluate(() => window.told), ["settle asks: Fix the lock"]);
+  await page.locator("#overview").getByText("Fix the lock").click();
+  await page.waitForSelector(".approval");
+  assert.equal(await page.locator("#overview").isVisible(), false);
+  check();
+  await context.close();
+  await own.stop();
 });
 
 scene("an empty message is not sent; Shift Enter makes a line", async ({ page, sent }) => {
@@ -95,7 +213,7 @@ scene("approving, denying with words, and being late", async ({ page, film, row,
   const card = page.locator(`[data-approval="${p1}"]`);
   assert.match(await card.innerText(), /asks for approval[\s\S]*the policy is ask[\s\S]*\+5/);
   assert.equal(await card.locator(".diff .add").count(), 5);
-  await card.getByRole("button", { name: "Approve", exact: true }).click();
+  await card.getByRole("button", { name: "Allow once", exact: true }).click();
   await card.waitFor({ state: "detached" });
   assert.deepEqual(sent("POST", `/approvals/${p1}`)[0].body, { verdict: "approved" });
 
@@ -112,7 +230,7 @@ scene("approving, denying with words, and being late", async ({ page, film, row,
   film.on.approval = () => assert.fail("a late answer counted");
   for (const r of film.readers) r.cork();
   film.answered(p3, "denied", {}, "api");
-  await page.locator(".approval").getByRole("button", { name: "Approve for session" }).click();
+  await page.locator(".approval").getByRole("button", { name: "Allow for the session" }).click();
   await page.getByText("Already answered: denied").waitFor();
   for (const r of film.readers) r.uncork();
   await until(async () => await page.locator(".approval").count() === 0, "the card goes");
@@ -149,7 +267,8 @@ scene("an interrupt cuts, holds what waits, and the next message takes it along"
   await row("end t000001").waitFor();
   assert.match(await text("end t000001"), /Interrupted from the web page/);
   assert.match(await text(`item ${run}`), /Interrupted from the web page; effects partial/);
-  assert.ok(await row("end t000001").locator("svg .mark.interrupted").count() === 1, "the picture shows when");
+  await row("end t000001").locator(".turn-line").click();
+  await row("end t000001").locator(".drawing .mark.interrupted").waitFor();
   assert.ok(await row("end t000001").locator("svg .aborted").count() >= 1, "the picture shows what was cut");
   assert.equal(await page.locator(".approval").count(), 0, "the approval died with its turn");
   await page.locator(".waiting .held").waitFor();
@@ -204,7 +323,7 @@ scene("an input that has started cannot be taken back, and stays", async ({ page
 
 scene("queue, steer and replace", async ({ page, film, sent }) => {
   underWay(film);
-  await page.locator(".modes").waitFor();
+  await page.locator("#composer .modes").waitFor();
   for (const [n, mode] of ["Queue", "Steer", "Replace"].entries()) {
     await page.getByRole("radio", { name: mode }).check({ force: true });
     await page.fill("#box", `input ${n}`);
@@ -246,7 +365,7 @@ scene("a session that this server does not have open can be opened", async ({ pa
     film.tell("session.opened", { settle: "0.1.0", dir: "/home/ada/harbor" }, { by: "host" });
   };
   await page.getByRole("button", { name: "Open here" }).click();
-  await row("end t000001").getByText("Settle died").waitFor();
+  await row("end t000001").getByText("Crashed").waitFor();
   await page.getByText("Recovered: the host died; ended 1 open item").waitFor();
   await page.locator("#elsewhere").waitFor({ state: "hidden" });
 });
@@ -455,18 +574,19 @@ test("sessions: the list, a new one, going from one to another, one that is not 
   await page.locator("#search").fill("sec SESSION");
   assert.equal(await page.locator("#session-list li").count(), 1);
   await page.locator("#search").fill("");
-  await page.getByRole("button", { name: "Changes" }).click();
-  await page.locator("#changes .file").first().waitFor();
-  await page.locator("#changes-close").click();
-  await page.getByRole("button", { name: "Rename" }).click();
+  await page.click("#more");
+  await page.getByRole("menuitem", { name: "Rename" }).click();
   await page.locator("#ask-text").fill("The harbor");
   await page.keyboard.press("Enter");
   await page.locator("#session-list [aria-current]").getByText("The harbor").waitFor();
-  await page.getByRole("button", { name: "Fork" }).click();
+  await page.click("#more");
+  await page.getByRole("menuitem", { name: "Fork" }).click();
   await page.locator('[data-key="turn t000001"]').getByText("Copied").waitFor();
-  await page.getByRole("button", { name: "Delete" }).click();
+  await page.click("#more");
+  await page.getByRole("menuitem", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Cancel" }).click();
-  await page.getByRole("button", { name: "Delete" }).click();
+  await page.click("#more");
+  await page.getByRole("menuitem", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Delete session" }).click();
   await page.getByText("Ask settle to do something").waitFor();
   assert.equal(await page.locator("#session-list").getByText("Copied").count(), 0);
@@ -651,7 +771,9 @@ scene("by keyboard alone: send, approve, look, interrupt", async ({ page, film, 
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
   await row(`item ${call}`).locator("dd").getByText("make").waitFor();
-  // The picture tells its parts.
+  // The picture opens, and tells its parts.
+  await page.locator(".foot .turn-line").focus();
+  await page.keyboard.press("Enter");
   await until(async () => { // it may just be drawn anew
     await page.locator(".picture").focus();
     await page.keyboard.press("End");
@@ -692,7 +814,7 @@ test("on 360 pixels nothing sticks out, light and dark", async () => {
     await page.locator("#session-list a").first().waitFor();
     await page.keyboard.press("Escape");
     await page.click("#more");
-    await page.getByRole("button", { name: "Export" }).waitFor();
+    await page.getByRole("menuitem", { name: "Export" }).waitFor();
     assert.deepEqual(await out(), []);
     // Contrast of text, as WCAG AA has it.
     const weak = await page.evaluate(contrast);
@@ -836,7 +958,7 @@ test("on a phone: settings and paths fit, and are in sight", async () => {
     assert.match(await page.inputValue("#box"), /^@a\/very.*all\.go $/);
     assert.equal(await page.evaluate(() => document.activeElement.id), "box");
     await page.tap("#more");
-    await page.getByRole("button", { name: "Settings" }).tap();
+    await page.getByRole("menuitem", { name: "Settings" }).tap();
     await page.getByLabel("read-only").check();
     for (const what of ["#settings", "#setting-model", "#setting-effort"]) await inSight(page.locator(what));
     assert.deepEqual(await page.evaluate(contrast), []);

@@ -95,16 +95,17 @@ test("a prompt, a retry, approvals, an edit, the end", async () => {
   await page.waitForSelector(".approval >> nth=1");
   const write = page.locator(".approval", { hasText: "write" });
   assert.match(await write.innerText(), /hello\.txt/);
-  await write.getByRole("button", { name: "Approve", exact: true }).click();
-  await page.locator(".approval", { hasText: "touch here.txt; echo from-the-shell" }).getByRole("button", { name: "Approve", exact: true }).click();
+  await write.getByRole("button", { name: "Allow once", exact: true }).click();
+  await page.locator(".approval", { hasText: "touch here.txt; echo from-the-shell" }).getByRole("button", { name: "Allow once", exact: true }).click();
   await page.locator('[data-key="end t000001"]').waitFor();
   assert.equal(readFileSync(join(dir, "hello.txt"), "utf8"), "hello\n");
   const said = await page.locator("#scroller").innerText();
-  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
+  await page.click("#more");
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: "Export" }).click()]);
   const log = readFileSync(await file.path(), "utf8").trim().split("\n").map((line) => JSON.parse(line));
   assert.match(file.suggestedFilename(), /\.jsonl$/);
   assert.deepEqual([log[0].kind, log.at(-1).kind], ["session.opened", "turn.completed"]);
-  for (const want of [/Attempt 1 failed: .*529.*Retried/, /Thought for/, /I write a greeting/, /hello\.txt[\s\S]*\+1/, /from-the-shell/, /approved from the web page/, /Both are done/, /Completed/]) assert.match(said, want);
+  for (const want of [/Attempt 1 failed: .*529.*Retried/, /Thought for/, /I write a greeting/, /hello\.txt[\s\S]*\+1/, /from-the-shell/, /allowed once from the web page/, /Both are done/, /Completed/]) assert.match(said, want);
   // Back to before it: the file goes, and what the command made stays.
   const { hash } = new URL(page.url());
   await page.locator('[data-key="turn t000001"]').hover();
@@ -121,7 +122,7 @@ test("a prompt, a retry, approvals, an edit, the end", async () => {
 
 test("an interrupt in the middle of a command ends it; the session goes on", async () => {
   const { page, context, check } = await ask("bravo");
-  await page.locator(".approval").getByRole("button", { name: "Approve", exact: true }).click();
+  await page.locator(".approval").getByRole("button", { name: "Allow once", exact: true }).click();
   await runs(page, "4711");
   await page.fill("#box", "queued meanwhile");
   await page.keyboard.press("Enter");
@@ -176,7 +177,8 @@ test("another model, and a permission that refuses; a path after @", async () =>
   await page.locator('[data-key="end t000002"]').waitFor();
   assert.match(await page.locator("#scroller").innerText(), /denied[\s\S]*That was refused/);
   assert.equal(existsSync(join(dir, "refused.txt")), false);
-  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
+  await page.click("#more");
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: "Export" }).click()]);
   const log = readFileSync(await file.path(), "utf8").trim().split("\n").map((line) => JSON.parse(line));
   assert.deepEqual(log.filter((e) => e.kind === "turn.started").map((e) => e.data.model), ["any", "other"]);
   check();
@@ -185,7 +187,7 @@ test("another model, and a permission that refuses; a path after @", async () =>
 
 test("the server is killed in the middle of a turn and comes back", async () => {
   const { page, context, wrong } = await ask("delta");
-  await page.locator(".approval").getByRole("button", { name: "Approve", exact: true }).click();
+  await page.locator(".approval").getByRole("button", { name: "Allow once", exact: true }).click();
   await runs(page, "4712");
   const { host } = new URL(base);
   server.kill("SIGKILL");
@@ -195,7 +197,7 @@ test("the server is killed in the middle of a turn and comes back", async () => 
   await page.keyboard.press("Enter");
   await page.getByText("Not sent", { exact: true }).waitFor();
   await serve(host);
-  await page.locator('[data-key="end t000001"]').getByText("Settle died").waitFor({ timeout: 20_000 });
+  await page.locator('[data-key="end t000001"]').getByText("Crashed").waitFor({ timeout: 20_000 });
   await page.locator('[data-key="end t000002"]').waitFor({ timeout: 20_000 });
   await page.getByText("Recovered:").waitFor();
   await page.getByText("After the end.", { exact: true }).last().waitFor();

@@ -1,65 +1,76 @@
-// Pictures of the page for people to look at: node e2e/stills.mjs DIRECTORY
+// Pictures of the page: node e2e/stills.mjs DIRECTORY. "make pictures" puts them into docs/pictures.
 
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { launch, open } from "./browser.mjs";
 import { fakeServer } from "./fake.mjs";
 import { cutShort, harbor, underWay } from "./films.mjs";
 
-const dir = process.argv[2] ?? "stills";
+const dir = process.argv[2] ?? "stills", QUALITY = 70;
 mkdirSync(dir, { recursive: true });
 const fake = await fakeServer(), browser = await launch();
-const f = fake.film("s-harbor");
-harbor(f);
-cutShort(f);
-for (const [id, text] of [["s-two", "Rename the package to berth"], ["s-three", "Why is the build slow on arm64?"], ["s-four", "Write the release notes for v0.4"]]) {
-  const g = fake.film(id);
-  g.at = Date.now() - 3 * 3600_000;
-  g.turn(text);
-  g.attempt();
-  g.say("Done.");
-  g.attemptEnds();
-  g.completes();
-  if (id !== "s-two") g.close();
-}
-for (const colorScheme of ["light", "dark"]) {
-  for (const [name, viewport] of [["wide", { width: 1280, height: 860 }], ["narrow", { width: 360, height: 740 }]]) {
-    const { page, context, wrong } = await open(browser, `${fake.url}#/s/s-harbor`, { colorScheme, viewport });
-    const shot = async (what) => { await page.waitForTimeout(400); await page.screenshot({ path: join(dir, `${name}-${colorScheme}-${what}.png`) }); };
-    await page.waitForSelector('[data-key="end t000001"]');
-    await page.evaluate(() => document.querySelector('[data-key="turn t000001"]').scrollIntoView());
-    await page.locator('[data-key="item i000004"] .disclosure').click();
-    await shot("1-work");
-    await page.evaluate(() => document.querySelector('[data-key="end t000001"]').scrollIntoView({ block: "end" }));
-    await shot("2-answer");
-    await page.evaluate(() => { document.getElementById("scroller").scrollTop = 1e9; });
-    await shot("3-cut");
-    if (name === "narrow") { await page.click("#menu"); await shot("4-sessions"); }
-    if (wrong.length) console.log(wrong);
-    await context.close();
+
+const past = (id, text, hours, more = {}) => {
+  const f = fake.film(id);
+  Object.assign(f, more, { at: Date.now() - hours * 3600_000 });
+  f.turn(text);
+  f.attempt();
+  f.say("Done.");
+  f.attemptEnds();
+  if (more.fails) f.turnEnds("turn.failed", { error: { name: "ProviderError", kind: "overloaded", message: "overloaded" } });
+  else f.completes();
+  if (!more.stays) f.close();
+  return f;
+};
+const harborFilm = fake.film("s-harbor");
+harbor(harborFilm);
+cutShort(harborFilm);
+past("s-two", "Rename the package to berth", 3, { stays: true });
+past("s-three", "Why is the build slow on arm64?", 5);
+past("s-four", "Write the release notes for v0.4", 26, { dir: "/home/ada/crane" });
+past("s-five", "Update the dependencies, one at a time", 27, { dir: "/home/ada/crane", fails: true });
+for (const n of [1, 2, 3]) past(`s-hi-${n}`, "hi", 28, { trivial: true });
+
+/** Takes a picture of each width and theme. */
+async function scene(name, hash, prepare) {
+  for (const colorScheme of ["light", "dark"]) {
+    for (const [width, height] of [[1400, 900], [360, 740]]) {
+      const { page, context, wrong } = await open(browser, `${fake.url}${hash}`, { colorScheme, viewport: { width, height } });
+      await prepare(page, width);
+      await page.waitForTimeout(500);
+      const cdp = await context.newCDPSession(page);
+      const { data } = await cdp.send("Page.captureScreenshot", { format: "webp", quality: QUALITY });
+      writeFileSync(join(dir, `page-${name}-${width}-${colorScheme}.webp`), Buffer.from(data, "base64"));
+      if (wrong.length) throw new Error(wrong.join("\n"));
+      await context.close();
+    }
   }
 }
-for (const colorScheme of ["light", "dark"]) {
-  for (const [name, viewport] of [["wide", { width: 1280, height: 860 }], ["narrow", { width: 360, height: 740 }]]) {
-    const { page, context } = await open(browser, fake.url, { colorScheme, viewport, signedOut: true });
-    await page.fill("#sign-in-token", "wrong");
-    await page.keyboard.press("Enter");
-    await page.getByText("does not accept").waitFor();
-    await page.screenshot({ path: join(dir, `${name}-${colorScheme}-0-sign-in.png`) });
-    await context.close();
-  }
-}
-underWay(f);
-for (const colorScheme of ["light", "dark"]) {
-  for (const [name, viewport] of [["wide", { width: 1280, height: 860 }], ["narrow", { width: 360, height: 740 }]]) {
-    const { page, context } = await open(browser, `${fake.url}#/s/s-harbor`, { colorScheme, viewport });
-    await page.waitForSelector(".approval");
-    await page.waitForTimeout(700);
-    await page.screenshot({ path: join(dir, `${name}-${colorScheme}-5-asks.png`) });
-    await page.click("#jobs-button");
-    await page.screenshot({ path: join(dir, `${name}-${colorScheme}-6-jobs.png`) });
-    await context.close();
-  }
-}
+
+await scene("start", "", (page) => page.locator(".facts").waitFor());
+await scene("turn", "#/s/s-harbor", async (page) => {
+  await page.locator('[data-key="end t000001"]').waitFor();
+  await page.locator('[data-key="end t000001"] .turn-line').click();
+  await page.locator('[data-key="end t000001"]').evaluate((el) => el.scrollIntoView({ block: "end" }));
+});
+await scene("review", "#/s/s-harbor", async (page, width) => {
+  await page.locator(".turn-line").last().waitFor();
+  await page.keyboard.press("Alt+c");
+  if (width > 720) await page.getByRole("radio", { name: "Side by side" }).check({ force: true });
+  await page.getByRole("button", { name: /^Comment on line 22, added/ }).click();
+  await page.keyboard.type("Say in a comment why the wait can fail.");
+  await page.keyboard.press("Control+Enter");
+});
+underWay(harborFilm);
+harborFilm.childEntries = [
+  { id: "c-1", parent: "s-harbor", title: "Look for other callers of Acquire", state: "running" },
+  { id: "c-2", parent: "c-1", title: "Search the vendored packages", state: "closed", outcome: "completed" },
+];
+const builds = fake.film("s-build");
+builds.turn("Build the image for arm64, and compare its size");
+builds.attempt();
+builds.runs(builds.ready("shell", { command: "docker buildx build ." }), "docker buildx build .");
+await scene("question", "#/s/s-harbor", (page) => page.locator(".approval").waitFor());
+await scene("overview", "#/overview", (page) => page.locator("#overview .tree a").first().waitFor());
 await browser.close();
 await fake.stop();

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { changes, diffLines, looksLikeDiff, sessionChanges } from "../assets/diff.js";
+import { changes, diffLines, looksLikeDiff, pairs, sessionChanges } from "../assets/diff.js";
 import { inline, parse, pieces, webAddress } from "../assets/markdown.js";
 import { sseParser } from "../assets/sse.js";
-import { named, prose, terminal } from "../assets/visible.js";
+import { byFile, reviewMessage } from "../assets/review.js";
+import { named, prose, terminal, terminalSpans } from "../assets/visible.js";
 import { approvalWords, causeWords, duration, errorWords, short } from "../assets/words.js";
 
 /** A tree in short: tags and text. */
@@ -131,6 +132,32 @@ test("what hides is shown", () => {
   assert.equal(named("rm \u202etxt.\u2066"), "rm ⟨U+202E⟩txt.⟨U+2066⟩");
   assert.equal(named("a\tb\nc"), "a\tb\nc");
   assert.equal(prose("שלום\u200f \u202e"), "שלום\u200f ⟨U+202E⟩");
+});
+
+test("colours of terminals become classes, and the text stays what it is", () => {
+  const shown = (t) => terminalSpans(t).map((s) => s.style ? `<${s.style}>${s.text}</>` : s.text).join("");
+  assert.equal(shown("\u001b[1;31mFAIL\u001b[0m x\u001b[32mok\u001b[39m.\n"), "<ansi-1 ansi-bold>FAIL</> x<ansi-2>ok</>.\n");
+  assert.equal(shown("\u001b[38;5;196ma\u001b[38;2;0;0;255mb\u001b[48;5;3mc\u001b[mz"), "<ansi-1>a</><ansi-4>b</><ansi-4 ansi-ground>c</>z");
+  assert.equal(shown("10%\r\u001b[32m50%\r100%\r\ndone"), "<ansi-2>100%\ndone</>");
+  assert.equal(shown("\u001b]8;;http://x\u001b\\l\u001b[2K\u202e"), "l⟨U+202E⟩");
+  // Whatever comes, the text is that of terminal(), and classes are from the list.
+  let seed = 7;
+  const draw = (n) => (seed = seed * 1103515245 + 12345 & 0x7fffffff) % n;
+  const bits = ["a", "b", " ", "\n", "\r", "\r\n", "\u001b[31m", "\u001b[0m", "\u001b[1;4;38;5;99m", "\u001b[38;2;9;9m", "\u001b[", "\u001b]0;t\u0007", "\u001b", "\u202e", "\u001b[999;38m", "<b>"];
+  for (let n = 0; n < 2000; n++) {
+    const text = Array.from({ length: draw(24) }, () => bits[draw(bits.length)]).join("");
+    const spans = terminalSpans(text);
+    assert.equal(spans.map((s) => s.text).join(""), terminal(text), JSON.stringify(text));
+    for (const s of spans) assert.match(s.style, /^(?:ansi-(?:[1-7]|bold|dim|italic|underline|struck|ground) ?)*$/);
+  }
+});
+
+test("a review: changes by file, lines side by side, comments as a message", () => {
+  const lines = diffLines("@@ -1,3 +1,3 @@\n a\n-b\n-c\n+d\n e\n");
+  assert.deepEqual(pairs(lines).map(([l, r]) => `${l?.text ?? ""}|${r?.text ?? ""}`), ["@@ -1,3 +1,3 @@|@@ -1,3 +1,3 @@", "a|a", "b|d", "c|", "e|e"]);
+  assert.deepEqual(byFile([{ path: "a", added: 1, removed: 0 }, { path: "b", added: 2, removed: 1 }, { path: "a", added: 3, removed: 3 }]).map((f) => [f.path, f.added, f.removed, f.changes.length]), [["a", 4, 3, 2], ["b", 2, 1, 1]]);
+  assert.equal(reviewMessage([{ path: "a.go", line: 3, side: "new", code: "x := 1", text: "Name it." }, { path: "b.go", line: 9, side: "old", code: "y", text: "Why is it gone?" }]),
+    "Comments on your changes:\n\na.go:3\n> x := 1\nName it.\n\nb.go:9 (before the change)\n> y\nWhy is it gone?");
 });
 
 test("diffs", () => {
