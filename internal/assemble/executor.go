@@ -112,7 +112,7 @@ func (o ExecutorOptions) calls(b *sandboxes) map[string]remoteHandler {
 		},
 	}
 	open := fileTools(file.Config{}, search.Config{})
-	wary := fileTools(file.Config{}, search.Config{Private: policy.Secret})
+	wary := fileTools(file.Config{}, search.Config{Private: b.files.Secret})
 	for i, t := range open {
 		name := t.Spec().Name
 		calls[name] = func(ctx context.Context, r executor.Request) (json.RawMessage, error) {

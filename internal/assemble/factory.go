@@ -10,7 +10,6 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/executor"
-	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/mcp"
@@ -59,7 +58,7 @@ func (o Options) toolFactory(selection toolSelection, c *confinement, servers *s
 		editor: o.Editor, logger: logger,
 	}
 	if o.Policy != nil || o.permission() != settle.Allow {
-		b.private = policy.Secret
+		b.private = c.files.Secret
 	}
 	return b
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -85,7 +86,7 @@ func TestFileToolsAskAboutProtectedFiles(t *testing.T) {
 		Dir: work, Environ: env, Getenv: func(name string) string { return variable(env, name) },
 		PermissionOptions: PermissionOptions{Release: settle.Allow},
 	}
-	made, err := o.judge(settle.Ask, &confinement{sandbox: sandboxing{dir: work, home: top}, extent: nil})
+	made, err := o.judge(settle.Ask, &confinement{sandbox: sandboxing{dir: work, home: top}, files: new(policy.SecretFiles)})
 	if err != nil {
 		t.Fatal(err)
 	}

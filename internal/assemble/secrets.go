@@ -40,7 +40,7 @@ func (b *sandboxes) hiding(confined shell.Sandbox, dir string) (shell.Sandbox, e
 // secretFiles returns the files and folders with secrets in the reach of commands: below
 // the working directory, the top of its repository, and the folders that a client adds,
 // except folders for temporary files. The user's own "sandbox.read" and "sandbox.write" are
-// exceptions.
+// exceptions, except for files that were found elsewhere before.
 func (b *confinement) secretFiles(s *sandboxing, more wishes, dir string) ([]string, error) {
 	roots := []string{s.dir}
 	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Contains(s.dir, real) {
@@ -52,15 +52,11 @@ func (b *confinement) secretFiles(s *sandboxing, more wishes, dir string) ([]str
 	temporary := append([]string{os.TempDir(), "/tmp", variable(b.env, "TMPDIR")}, more.Temporary...)
 	roots = append(roots, slices.DeleteFunc(slices.Clone(more.Write),
 		func(path string) bool { return slices.Contains(temporary, path) })...)
-	found, err := b.files.Below(roots...)
-	if err != nil {
-		return nil, err
-	}
 	granted := s.paths(slices.Concat(s.Read, s.Write)) // as written: a command could replace one by a link
-	return slices.DeleteFunc(found, func(path string) bool {
+	return b.files.Below(func(path string) bool {
 		return slices.ContainsFunc(granted,
 			func(grant string) bool { return sandbox.Contains(filepath.Clean(grant), path) })
-	}), nil
+	}, roots...)
 }
 
 // exposes returns the reason why a sandbox cannot hide files with secrets in the mode in

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -23,11 +24,14 @@ const (
 	maxRestarts = 40
 )
 
-// SecretFiles finds the files and folders whose names indicate secrets. It caches unchanged
-// folders. It is safe for concurrent use.
+// SecretFiles finds the files and folders whose names indicate secrets. What it has found
+// once stays secret: a command can rename the folders above a file, but not the file itself.
+// It caches unchanged folders. It is safe for concurrent use.
 type SecretFiles struct {
-	mu    sync.Mutex // guards the fields below
-	known map[string]listing
+	mu     sync.Mutex // guards the fields below
+	known  map[string]listing
+	hidden map[identity]bool // the files and folders found so far
+	whole  bool              // one of them is a folder
 }
 
 // listing is the relevant content of a folder.
@@ -38,6 +42,7 @@ type listing struct {
 	entries int
 	folders []string // folders to search
 	secrets []string // secret files and folders
+	hidden  []string // files and folders that were found before, under any name
 	links   []string // links with secret names
 }
 
@@ -47,13 +52,14 @@ type TooManyError struct{ What string }
 func (e *TooManyError) Error() string { return "cannot find the files with secrets: " + e.What }
 
 // Below returns the secret files below folders, absolute and without links: files with a
-// secret name, and targets of links with a secret name.
-func (s *SecretFiles) Below(roots ...string) ([]string, error) {
+// secret name, targets of links with a secret name, and files that were found before. It
+// leaves out granted paths, except those of files that were found before. granted can be nil.
+func (s *SecretFiles) Below(granted func(path string) bool, roots ...string) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var moved *movedError
 	for range maxRestarts {
-		found, err := s.search(roots)
+		found, err := s.search(granted, roots)
 		if !errors.As(err, &moved) {
 			return found, err
 		}
@@ -61,6 +67,44 @@ func (s *SecretFiles) Below(roots ...string) ([]string, error) {
 	return nil, fmt.Errorf(
 		"cannot find the files with secrets: %w; nothing ran: wait for what moves it, or end that job", moved,
 	)
+}
+
+// Secret reports whether a file is secret by its path, or because it or a folder above it
+// was found before.
+func (s *SecretFiles) Secret(path string) bool {
+	if Secret(path) {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.found(path)
+	for s.whole && !found && path != filepath.Dir(path) {
+		path = filepath.Dir(path)
+		found = s.found(path)
+	}
+	return found
+}
+
+// remember records found files and folders, by name or by the link that leads to them.
+func (s *SecretFiles) remember(paths []string) error {
+	for _, path := range paths {
+		id, err := identityOf(path)
+		if errors.Is(err, errNoIdentity) {
+			return nil
+		}
+		if err != nil {
+			return &movedError{path}
+		}
+		if s.hidden[id] {
+			continue
+		}
+		if s.hidden == nil {
+			s.hidden = map[identity]bool{}
+		}
+		s.hidden[id], s.whole = true, s.whole || id.folder
+		delete(s.known, filepath.Dir(path)) // a link can have led to it
+	}
+	return nil
 }
 
 // movedError reports that a folder moved or changed during the search, so that the search
@@ -73,8 +117,8 @@ func (e *movedError) Error() string {
 
 // search searches once. It finishes with a look at each folder: one that has moved to a
 // place that was searched before would be missed.
-func (s *SecretFiles) search(roots []string) ([]string, error) {
-	search := search{of: s, next: map[string]listing{}}
+func (s *SecretFiles) search(granted func(string) bool, roots []string) ([]string, error) {
+	search := search{of: s, granted: granted, next: map[string]listing{}}
 	for _, root := range roots {
 		real, err := filepath.EvalSymlinks(root)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -94,17 +138,30 @@ func (s *SecretFiles) search(roots []string) ([]string, error) {
 		return nil, err
 	}
 	s.known = search.next
-	slices.Sort(search.found)
-	return slices.Compact(search.found), nil
+	if err := s.remember(search.byName); err != nil {
+		return nil, err
+	}
+	found := append(search.found, search.byName...)
+	slices.Sort(found)
+	return slices.Compact(found), nil
 }
 
 // search is one search.
 type search struct {
 	of       *SecretFiles
+	granted  func(path string) bool
 	roots    []string
 	next     map[string]listing
 	searched int
-	found    []string
+	byName   []string // found by the names, and not granted
+	found    []string // others
+}
+
+// add adds a file or folder with a secret name.
+func (s *search) add(path string) {
+	if s.granted == nil || !s.granted(path) || s.of.found(path) {
+		s.byName = append(s.byName, path)
+	}
 }
 
 // folder searches a folder below a root.
@@ -128,15 +185,18 @@ func (s *search) folder(root, rel string) error {
 		return &TooManyError{fmt.Sprintf("there are more than %d files below %s", maxSearched, root)}
 	}
 	for _, name := range l.secrets {
+		s.add(filepath.Join(path, name))
+	}
+	for _, name := range l.hidden {
 		s.found = append(s.found, filepath.Join(path, name))
 	}
 	for _, name := range l.links {
 		if real, err := filepath.EvalSymlinks(filepath.Join(path, name)); err == nil &&
 			slices.ContainsFunc(s.roots, func(root string) bool { return real != root && within(root, real) }) {
-			s.found = append(s.found, real)
+			s.add(real)
 		}
 	}
-	if len(s.found) > maxHidden {
+	if len(s.found)+len(s.byName) > maxHidden {
 		return &TooManyError{fmt.Sprintf("there are more than %d files with names of secrets below %s", maxHidden,
 			root)}
 	}
@@ -182,7 +242,8 @@ func (s *search) verify() error {
 // same places.
 func (l listing) sameAs(other listing) bool {
 	return l.seen.sameFolder(other.seen) && slices.Equal(l.folders, other.folders) &&
-		slices.Equal(l.secrets, other.secrets) && slices.Equal(l.links, other.links)
+		slices.Equal(l.secrets, other.secrets) && slices.Equal(l.hidden, other.hidden) &&
+		slices.Equal(l.links, other.links)
 }
 
 // read lists a folder.
@@ -198,22 +259,42 @@ func (s *search) read(path, rel string, before stamp, age time.Duration) (listin
 	if age > racyDelay {
 		l.stamp = before
 	}
-	inGit := filepath.Base(path) == ".git" // git's own files can have secrets; its branches and objects cannot
+	named := !isStorage(rel)
 	for _, entry := range entries {
 		name := entry.Name()
 		at := filepath.ToSlash(filepath.Join(rel, name))
 		switch {
 		case entry.Type()&fs.ModeSymlink != 0:
-			if Secret(at) || secretFolder(at) {
+			if named && (Secret(at) || secretFolder(at)) {
 				l.links = append(l.links, name)
 			}
-		case entry.IsDir() && secretFolder(at) && !s.holdsRoot(filepath.Join(path, name)), !entry.IsDir() && Secret(at):
+		case named && (Secret(at) && !entry.IsDir() || entry.IsDir() && secretFolder(at)) &&
+			!s.holdsRoot(filepath.Join(path, name)):
 			l.secrets = append(l.secrets, name)
-		case entry.IsDir() && !inGit:
+		case s.of.found(filepath.Join(path, name)) && !s.holdsRoot(filepath.Join(path, name)):
+			l.hidden = append(l.hidden, name)
+		case entry.IsDir():
 			l.folders = append(l.folders, name)
 		}
 	}
 	return l, nil
+}
+
+// isStorage reports whether a folder is one in which git names the files after branches and
+// objects: the names say nothing about the content.
+func isStorage(rel string) bool {
+	_, inGit, found := strings.Cut("/"+filepath.ToSlash(rel)+"/", "/.git/")
+	return found && slices.ContainsFunc(strings.Split(inGit, "/"),
+		func(name string) bool { return name == "refs" || name == "logs" || name == "objects" })
+}
+
+// found reports whether a file or folder was found before.
+func (s *SecretFiles) found(path string) bool {
+	if len(s.hidden) == 0 {
+		return false
+	}
+	id, err := identityOf(path)
+	return err == nil && s.hidden[id]
 }
 
 // holdsRoot reports whether one of the searched folders is the path or below it.

@@ -37,7 +37,7 @@ func TestSecretsOfMovingFolders(t *testing.T) {
 	var files SecretFiles
 	failed, missed := 0, 0
 	for range 500 {
-		found, err := files.Below(dir)
+		found, err := files.Below(nil, dir)
 		if err != nil {
 			failed++
 		} else if len(found) == 0 {
@@ -50,7 +50,7 @@ func TestSecretsOfMovingFolders(t *testing.T) {
 	if missed > 0 {
 		t.Errorf("%d of 500 searches found nothing", missed)
 	}
-	if found, err := files.Below(dir); err != nil || !slices.Equal(found, []string{filepath.Join(one, ".env")}) {
+	if found, err := files.Below(nil, dir); err != nil || !slices.Equal(found, []string{filepath.Join(one, ".env")}) {
 		t.Errorf("found %v, %v", found, err)
 	}
 }
@@ -85,13 +85,48 @@ func TestUnlistableFoldersAreSecret(t *testing.T) {
 				}
 				_ = unix.Setfsuid(65534)
 			}
-			found, err = new(SecretFiles).Below(dir)
+			found, err = new(SecretFiles).Below(nil, dir)
 		}()
 		<-done
 		if err != nil || !slices.Equal(found, []string{sub}) {
 			t.Errorf("%o: found %v, %v", mode, found, err)
 		}
 		if err := os.Chmod(sub, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A new file with the inode number of a removed secret file is no secret.
+func TestFoundFilesAreKnownByTheirBirth(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	var files SecretFiles
+	for range 20 {
+		secret := write(".env")
+		if found, err := files.Below(nil, dir); err != nil || !slices.Equal(found, []string{secret}) {
+			t.Fatalf("found %v, %v", found, err)
+		}
+		if err := os.Rename(secret, filepath.Join(dir, "other")); err != nil {
+			t.Fatal(err)
+		}
+		if !files.Secret(filepath.Join(dir, "other")) {
+			t.Fatal("a renamed file is not known")
+		}
+		if err := os.Remove(filepath.Join(dir, "other")); err != nil {
+			t.Fatal(err)
+		}
+		if files.Secret(write("new")) {
+			t.Fatal("a new file is taken for a removed one")
+		}
+		if err := os.Remove(filepath.Join(dir, "new")); err != nil {
 			t.Fatal(err)
 		}
 	}

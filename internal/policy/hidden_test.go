@@ -47,7 +47,7 @@ func TestSecretFilesBelow(t *testing.T) {
 	var files policy.SecretFiles
 	check := func(roots ...string) {
 		t.Helper()
-		found, err := files.Below(roots...)
+		found, err := files.Below(nil, roots...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestSecretFilesSeesChanges(t *testing.T) {
 		if err := os.Chtimes(dir, past, past); err != nil {
 			t.Fatal(err)
 		}
-		found, err := files.Below(root)
+		found, err := files.Below(nil, root)
 		if err != nil || len(found) != i+1 {
 			t.Fatalf("%d found of %d, %v", len(found), i+1, err)
 		}
@@ -96,7 +96,7 @@ func TestSecretFilesSeesChanges(t *testing.T) {
 	if err := os.Rename(filepath.Join(root, "a"), filepath.Join(root, "c")); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := files.Below(root); err != nil || len(found) != 50 || filepath.Dir(found[0]) != filepath.Join(root, "c", "b") {
+	if found, err := files.Below(nil, root); err != nil || len(found) != 50 || filepath.Dir(found[0]) != filepath.Join(root, "c", "b") {
 		t.Errorf("%d, %v", len(found), err)
 	}
 }
@@ -110,7 +110,7 @@ func TestSecretFilesIsBounded(t *testing.T) {
 	}
 	var files policy.SecretFiles
 	var many *policy.TooManyError
-	if _, err := files.Below(root); !errors.As(err, &many) {
+	if _, err := files.Below(nil, root); !errors.As(err, &many) {
 		t.Error(err)
 	}
 }
@@ -132,7 +132,7 @@ func BenchmarkSecretFiles(b *testing.B) {
 	}
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := new(policy.SecretFiles).Below(root); err != nil {
+			if _, err := new(policy.SecretFiles).Below(nil, root); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -140,7 +140,7 @@ func BenchmarkSecretFiles(b *testing.B) {
 	b.Run("again", func(b *testing.B) {
 		var files policy.SecretFiles
 		for b.Loop() {
-			if _, err := files.Below(root); err != nil {
+			if _, err := files.Below(nil, root); err != nil {
 				b.Fatal(err)
 			}
 		}

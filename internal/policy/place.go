@@ -19,8 +19,9 @@ type place struct {
 	inside bool     // inside the working directory
 	shared bool     // a file with several names that not all users can read
 	also   []string // the paths that the same call writes, with links resolved
-	// protected is [Config.Protected]; can be nil.
+	// protected is [Config.Protected], and hidden [Config.Hidden]; both can be nil.
 	protected func() []string
+	hidden    func(path string) bool
 }
 
 // path is for programs: short if the place is inside.
@@ -53,8 +54,10 @@ type workspace struct {
 	remote bool
 	// judged, if set, are the places of an earlier decision, which are not resolved again.
 	judged []event.ResolvedPath
-	// protected is [Config.Protected], called once at most; can be nil.
+	// protected is [Config.Protected], called once at most, and hidden [Config.Hidden]; both
+	// can be nil.
 	protected func() []string
+	hidden    func(path string) bool
 }
 
 func newWorkspace(dir string, remote bool) (workspace, error) {
@@ -102,7 +105,7 @@ func (w workspace) locate(path string) (place, error) {
 func (w workspace) place(at event.ResolvedPath) place {
 	p := place{
 		named: at.Path, shown: disk.Display(w.dir, at.Path), real: at.Real, rel: filepath.ToSlash(at.Real),
-		shared: at.Shared, protected: w.protected,
+		shared: at.Shared, protected: w.protected, hidden: w.hidden,
 	}
 	if virtual(at.Path) {
 		p.rel = filepath.ToSlash(at.Path)

@@ -80,6 +80,9 @@ type Config struct {
 	// Exposes, if set, returns the reason why a sandbox cannot hide files with secrets from
 	// a command; empty if it can. Such a command needs an approval.
 	Exposes func(event.Sandbox) string
+	// Hidden, if set, reports whether a file was hidden from a command, possibly under
+	// another name.
+	Hidden func(path string) bool
 	// GitRisk, if set, returns the reason why a running sandboxed command can change the
 	// repository that git finds at some paths; empty if none can. An empty list means that
 	// git finds its repository in another way.

@@ -63,8 +63,11 @@ var publicPath = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\.pub$|(?:^|/)\.env.(?:example|sample|template|dist|defaults|schema)$`)
 })
 
-// secret reports whether one of the place's names indicates secrets.
-func (p place) secret() bool { return Secret(p.rel) || Secret(p.named) || Secret(p.real) }
+// secret reports whether one of the place's names indicates secrets, or whether the file
+// was hidden from a command.
+func (p place) secret() bool {
+	return Secret(p.rel) || Secret(p.named) || Secret(p.real) || p.hidden != nil && p.hidden(p.real)
+}
 
 // guarded reports whether a change of the file affects programs that run later without a
 // request, or whether the file is secret.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,4 +24,25 @@ func stampOf(path string) (stamp, time.Duration, error) {
 // sameFolder reports whether both stamps are of the same folder.
 func (s stamp) sameFolder(other stamp) bool {
 	return s.device == other.device && s.inode == other.inode
+}
+
+// identity identifies a file under each of its names. Its birth tells it from a later file
+// with the same inode number.
+type identity struct {
+	device, inode uint64
+	birth         unix.StatxTimestamp
+	folder        bool
+}
+
+// errNoIdentity: the file system does not record births.
+var errNoIdentity = errors.New("the file has no identity")
+
+func identityOf(path string) (identity, error) {
+	var stat unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_TYPE|unix.STATX_INO|unix.STATX_BTIME, &stat)
+	if err == nil && stat.Mask&unix.STATX_BTIME == 0 {
+		err = errNoIdentity
+	}
+	folder := stat.Mode&unix.S_IFMT == unix.S_IFDIR
+	return identity{unix.Mkdev(stat.Dev_major, stat.Dev_minor), stat.Ino, stat.Btime, folder}, err
 }

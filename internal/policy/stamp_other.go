@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"errors"
 	"os"
 	"time"
 )
@@ -18,3 +19,10 @@ func stampOf(path string) (stamp, time.Duration, error) {
 
 // sameFolder cannot tell folders apart here.
 func (stamp) sameFolder(stamp) bool { return true }
+
+// identity of files is not known here.
+type identity struct{ folder bool }
+
+var errNoIdentity = errors.New("files have no identity on this system")
+
+func identityOf(string) (identity, error) { return identity{}, errNoIdentity }

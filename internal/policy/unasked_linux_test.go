@@ -106,7 +106,7 @@ func (w *world) withhold() {
 		name, value, _ := strings.Cut(entry, "=")
 		return secret(name, value)
 	})
-	found, err := new(policy.SecretFiles).Below(w.work)
+	found, err := new(policy.SecretFiles).Below(nil, w.work)
 	if err != nil {
 		w.t.Fatal(err)
 	}
