@@ -100,6 +100,9 @@ type Answer struct {
 	Message string
 	// Policy names the policy that answers if no person can answer (C16); else empty.
 	Policy string
+	// Arguments, if set, are what the call runs with instead: the person changed it. The
+	// judge judges the changed call again, and only an approval can have them.
+	Arguments string
 	// By names who answers: "user" or a client.
 	By string
 	// Content has the values of a form: a JSON object. The server that asked receives

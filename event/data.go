@@ -321,7 +321,7 @@ type CallStarted struct {
 	Sandbox Sandbox `json:"sandbox,omitempty"`
 	// Secrets says which secrets its processes get.
 	Secrets Secrets `json:"secrets,omitempty"`
-	// Arguments are set if a hook changed the model's arguments.
+	// Arguments are set if a hook or a person changed the model's arguments.
 	Arguments string `json:"arguments,omitempty"`
 	// Places are the paths of the call that lead through links.
 	Places []ResolvedPath `json:"places,omitempty"`
@@ -380,8 +380,8 @@ type Content struct {
 	// receives each file once.
 	Instruction string `json:"instruction,omitempty"`
 
-	// Effective are the arguments that a call ran with, if a hook changed the model's
-	// arguments.
+	// Effective are the arguments that a call ran with, if a hook or a person changed the
+	// model's arguments.
 	Effective string `json:"effective_arguments,omitempty"`
 }
 
@@ -453,4 +453,8 @@ type ApprovalEnded struct {
 	Verdict  Verdict `json:"verdict"`
 	Message  string  `json:"message,omitempty"` // message for the model
 	Policy   string  `json:"policy,omitempty"`  // the declared policy that answered without a person
+	// Arguments are set if the person changed the call before it runs. SHA256 is the hex hash of
+	// these arguments before secrets were masked.
+	Arguments string `json:"arguments,omitempty"`
+	SHA256    string `json:"arguments_sha256,omitempty"`
 }

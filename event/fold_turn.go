@@ -199,10 +199,15 @@ func (t *Turn) callStarted(i *Item, e Event, d CallStarted) string {
 	if !i.Ready || i.Started {
 		return fmt.Sprintf("item %q is not a call that is ready to start", i.ID)
 	}
+	edited := false
 	for _, a := range t.Approvals {
-		if a.Call == i.ID && !a.granted() {
+		if a.Call != i.ID {
+			continue
+		}
+		if !a.granted() {
 			return fmt.Sprintf("approval %q was not given", a.Approval)
 		}
+		edited = edited || a.Ended.Arguments != "" && a.Ended.Arguments == d.Arguments
 	}
 	for _, h := range t.Hooks {
 		if h.Item == i.ID && h.bars() {
@@ -210,7 +215,7 @@ func (t *Turn) callStarted(i *Item, e Event, d CallStarted) string {
 		}
 	}
 	i.Started, i.StartedAt = true, e.At
-	i.content.Effective = d.Arguments
+	i.content.Effective, i.Edited = d.Arguments, edited
 	return ""
 }
 

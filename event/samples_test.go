@@ -124,6 +124,7 @@ func turnSamples() []Event {
 			Text: "shell\n  command:\n      ls", Covers: "this command in this directory", Places: samplePlaces(), Child: "c000001",
 		}),
 		in(ApprovalEnded{Approval: "p000001", Verdict: Denied, Message: "not now", Policy: "deny"}),
+		in(ApprovalEnded{Approval: "p000001", Verdict: Approved, Arguments: `{"command":"ls -l"}`, SHA256: "e3b0c442"}),
 		in(CallStarted{Title: "ls", Sandbox: ReadOnly, Secrets: SecretsWithheld, Arguments: `{"command":"ls -l"}`, Places: samplePlaces()}),
 		in(ApprovalRequested{
 			Approval: "p000002", Tool: "db__query", Title: "db asks for input", Text: "db asks",

@@ -116,6 +116,8 @@ type Item struct {
 	// Ready reports whether a call's arguments are complete, Started whether the call
 	// can have had side effects.
 	Ready, Started bool
+	// Edited reports whether a person changed the call before it started.
+	Edited bool
 	// Discarded reports whether the item left the conversation because a later attempt
 	// generated it again.
 	Discarded bool

@@ -8,6 +8,8 @@ type approval struct {
 	ended   bool
 	granted bool
 	form    bool // a call that runs asks for input
+	// arguments are what the call runs with, if the person changed it.
+	arguments string
 }
 
 func (l *log) approvalRequested(t *turn, e event.Event, d event.ApprovalRequested) {
@@ -51,7 +53,7 @@ func (l *log) answered(a *approval, e event.Event, d event.ApprovalEnded) bool {
 	a.ended = true
 	switch d.Verdict {
 	case event.Approved, event.ApprovedSession:
-		a.granted = true
+		a.granted, a.arguments = true, d.Arguments
 	case event.Denied, event.ApprovalAborted, event.Expired:
 	default:
 		l.breaks("C16", "%q is no verdict", d.Verdict)

@@ -47,14 +47,18 @@ func noImages(images []event.Image, why string) string {
 	return fmt.Sprintf("[%s: omitted because %s]", strings.Join(names, ", "), why)
 }
 
-// changedText states the arguments of a call that a hook changed; the history keeps the
-// model's own arguments.
+// changedText states the arguments of a call that a hook or the user changed; the history
+// keeps the model's own arguments.
 func changedText(i *event.Item) string {
 	effective := i.Content().Effective
 	if effective == "" {
 		return ""
 	}
-	return fmt.Sprintf("[A hook of the user changed this call. It ran with these arguments: %s]\n", effective)
+	who := "A hook of the user"
+	if i.Edited {
+		who = "The user"
+	}
+	return fmt.Sprintf("["+who+" changed this call. It ran with these arguments: %s]\n", effective)
 }
 
 // outputText is the output of a call for the model: its own output, and the facts about

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,7 +47,9 @@ func NewApprovals(log *journal.Log, judge approval.Judge, redact *redact.Redacto
 // turn's finalizer records that the approval has expired.
 func (a *Approvals) Approve(ctx context.Context, call approval.Call) (turn.Grant, error) {
 	return a.approve(
-		ctx, call, func(call approval.Call, j approval.Judgement) error { return a.askPerson(ctx, call, j) },
+		ctx, call, func(call approval.Call, j approval.Judgement) (approval.Answer, error) {
+			return a.askPerson(ctx, call, j)
+		},
 	)
 }
 
@@ -58,7 +61,8 @@ const maxQuestions = 3
 // the places that the request showed. If the call's paths lead elsewhere when the answer
 // arrives, the call is judged again and approval is requested again.
 func (a *Approvals) approve(
-	ctx context.Context, call approval.Call, ask func(approval.Call, approval.Judgement) error,
+	ctx context.Context, call approval.Call,
+	ask func(approval.Call, approval.Judgement) (approval.Answer, error),
 ) (turn.Grant, error) {
 	j := applyHooks(ctx, a.judge.Judge(call))
 	for range maxQuestions {
@@ -70,8 +74,12 @@ func (a *Approvals) approve(
 			return grantOf(j), err
 		}
 		j.Secrets = "" // a person or an Approver decides
-		if err := ask(call, j); err != nil {
+		given, err := ask(call, j)
+		if err != nil {
 			return turn.Grant{}, err
+		}
+		if given.Arguments != "" {
+			return a.approveEdited(ctx, call, given)
 		}
 		call.Places = nil
 		if len(j.Places) == 0 || slices.Equal(placesOf(a.judge, call), j.Places) {
@@ -83,6 +91,53 @@ func (a *Approvals) approve(
 	return turn.Grant{}, deniedByPolicy(call, approval.Judgement{
 		Rule: policyMoved, Why: "each time that it was approved, its paths led elsewhere by then",
 	})
+}
+
+// approveEdited returns how a call runs that a person changed when they approved it. The
+// judge judges the changed call: a rule that denies it still holds, and nothing else asks again.
+func (a *Approvals) approveEdited(
+	ctx context.Context, call approval.Call, given approval.Answer,
+) (turn.Grant, error) {
+	call.Arguments, call.Places = given.Arguments, nil
+	j := applyHooks(ctx, a.judge.Judge(call))
+	if j.Decision == event.Deny {
+		return turn.Grant{}, deniedByPolicy(call, j)
+	}
+	if given.Verdict == event.ApprovedSession {
+		call.Places = j.Places
+		a.judge.Remember(call)
+	}
+	j.Secrets = ""
+	grant := grantOf(j)
+	grant.Arguments = given.Arguments
+	return grant, nil
+}
+
+// checkEdit returns why the person cannot change the call of the approval.
+func checkEdit(found *event.Approval, given approval.Answer) error {
+	switch {
+	case given.Arguments == "":
+		return nil
+	case given.Verdict != event.Approved && given.Verdict != event.ApprovedSession:
+		return fmt.Errorf("cannot change the call with the answer %q: only an approval runs it", given.Verdict)
+	case found.Child != "" || found.Form != nil:
+		return errors.New("cannot change the call: it is a child agent's or a server's")
+	case !json.Valid([]byte(given.Arguments)):
+		return errors.New("cannot change the call: its arguments are not JSON")
+	}
+	_, err := question.Text(question.Call{Tool: found.Tool, Arguments: given.Arguments})
+	if err != nil {
+		return fmt.Errorf("cannot change the call: %w", err)
+	}
+	return nil
+}
+
+// hashOf returns the SHA-256 of the arguments, empty for none.
+func hashOf(arguments string) string {
+	if arguments == "" {
+		return ""
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(arguments)))
 }
 
 // placesOf returns the files that the call's paths lead to now.
@@ -101,34 +156,37 @@ func grantOf(j approval.Judgement) turn.Grant {
 	return turn.Grant{Sandbox: j.Sandbox, Secrets: j.Secrets, Places: j.Places}
 }
 
-// askPerson requests approval of the call and returns nil if the call may run.
-func (a *Approvals) askPerson(ctx context.Context, call approval.Call, j approval.Judgement) error {
+// askPerson requests approval of the call, and returns the answer if the call may run.
+func (a *Approvals) askPerson(
+	ctx context.Context, call approval.Call, j approval.Judgement,
+) (given approval.Answer, err error) {
 	request, err := a.requestOf(call, j)
 	if err != nil {
-		return tooLongError(call, err)
+		return given, tooLongError(call, err)
 	}
 	id, answer, err := a.request(ctx, call, request)
 	if err != nil {
-		return err
+		return given, err
 	}
 	defer a.forget(id)
 	defer a.notifyHooks(ctx, call)()
-	given, err := answer.Wait(ctx)
-	if err != nil {
-		return err
+	if given, err = answer.Wait(ctx); err != nil {
+		return given, err
 	}
 	switch given.Verdict {
 	case event.Approved:
-		return nil
+		return given, nil
 	case event.ApprovedSession:
-		a.judge.Remember(call)
-		return nil
+		if given.Arguments == "" {
+			a.judge.Remember(call)
+		}
+		return given, nil
 	case event.ApprovalAborted:
 		// Session.Answer interrupts the turn, which ends ctx.
 		<-ctx.Done()
-		return context.Cause(ctx)
+		return given, context.Cause(ctx)
 	}
-	return &approval.DeniedError{Message: denialMessage(call, given, request.Why)}
+	return given, &approval.DeniedError{Message: denialMessage(call, given, request.Why)}
 }
 
 // decide reports whether the call needs approval. If it needs none, err is nil if the call may
@@ -292,12 +350,12 @@ func (a *Approvals) Answer(given approval.Answer) error {
 			refused = &approval.AnsweredError{Approval: given.Approval, Verdict: found.Ended.Verdict, By: found.EndedBy}
 			return nil
 		}
-		if refused = checkForm(found, given); refused != nil {
+		if refused = cmp.Or(checkForm(found, given), checkEdit(found, given)); refused != nil {
 			return nil
 		}
 		place.By, place.Data = given.By, event.ApprovalEnded{
 			Approval: given.Approval, Verdict: given.Verdict, Message: a.redact.String(given.Message),
-			Policy: given.Policy,
+			Policy: given.Policy, Arguments: a.redact.String(given.Arguments), SHA256: hashOf(given.Arguments),
 		}
 		return []event.Event{place}
 	})

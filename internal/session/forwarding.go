@@ -24,7 +24,9 @@ const clientApprover = "approver"
 
 // Approve implements [turn.Approver].
 func (a forwarding) Approve(ctx context.Context, call approval.Call) (turn.Grant, error) {
-	return a.approve(ctx, call, func(call approval.Call, j approval.Judgement) error { return a.forward(ctx, call, j) })
+	return a.approve(ctx, call, func(call approval.Call, j approval.Judgement) (approval.Answer, error) {
+		return approval.Answer{}, a.forward(ctx, call, j)
+	})
 }
 
 // forward asks the approver and returns nil if the call may run.

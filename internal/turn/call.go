@@ -138,7 +138,31 @@ func (c *call) check(ctx context.Context) error {
 	if t.Approver == nil {
 		return nil
 	}
-	return c.approve(c.hookResult.context(ctx))
+	if err := c.approve(c.hookResult.context(ctx)); err != nil || c.grant.Arguments == "" {
+		return err
+	}
+	return c.applyEdit(ctx)
+}
+
+// applyEdit replaces the arguments by the ones that the approver changed. Blocking hooks also
+// judge the changed call.
+func (c *call) applyEdit(ctx context.Context) error {
+	edited := c.grant.Arguments
+	if err := c.turn.Tools.Check(c.name, json.RawMessage(edited)); err != nil {
+		return fmt.Errorf("the user changed this call into one that is not valid: %w", err)
+	}
+	if len(c.starts) > 0 || len(c.turn.Tools.Starts(c.name, json.RawMessage(edited))) > 0 {
+		return errors.New("a call that starts a program which a client named cannot be changed")
+	}
+	c.args = edited
+	if err := c.runBeforeHooks(ctx); err != nil {
+		return err
+	}
+	if c.args != edited {
+		return refusedByHook(c.name, "it changed the call again that the user had changed")
+	}
+	c.hookResult.arguments = c.turn.Redact.String(edited)
+	return nil
 }
 
 // approve asks the approver for as long as a person may take, until ctx ends.

@@ -97,6 +97,8 @@ type Grant struct {
 	Secrets event.Secrets
 	// Places are as in [tool.Call].
 	Places []event.ResolvedPath
+	// Arguments, if set, replace the call's: the person who approved it changed it.
+	Arguments string
 }
 
 const (

@@ -114,7 +114,9 @@ func (s *Session) Interrupt(ctx context.Context, i settle.Interruption) (settle.
 // Answer answers a pending approval. The first answer counts: a later one returns a
 // [*settle.AnsweredError].
 func (s *Session) Answer(ctx context.Context, a settle.Answer) error {
-	return s.call(ctx, answerTimeout, methodAnswer, verdict{a.Approval, a.Verdict, a.Message, a.By, a.Content}, nil)
+	return s.call(ctx, answerTimeout, methodAnswer, verdict{
+		a.Approval, a.Verdict, a.Message, a.By, a.Content, a.Arguments,
+	}, nil)
 }
 
 // Drop removes a waiting input, and reports whether it did.

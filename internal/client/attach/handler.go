@@ -52,11 +52,12 @@ func (h *handler) do(ctx context.Context, r *jsonrpc.Request) (any, error) {
 			err := h.session.Answer(
 				ctx,
 				settle.Answer{
-					Approval: p.Approval,
-					Verdict:  p.Verdict,
-					Message:  p.Message,
-					By:       p.By,
-					Content:  p.Content,
+					Approval:  p.Approval,
+					Verdict:   p.Verdict,
+					Message:   p.Message,
+					By:        p.By,
+					Content:   p.Content,
+					Arguments: p.Arguments,
 				},
 			)
 			return done{true}, err

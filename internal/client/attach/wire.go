@@ -88,7 +88,8 @@ type verdict struct {
 	Message  string        `json:"message,omitempty"`
 	By       string        `json:"by,omitempty"`
 
-	Content json.RawMessage `json:"content,omitempty"`
+	Content   json.RawMessage `json:"content,omitempty"`
+	Arguments string          `json:"arguments,omitempty"`
 }
 
 type dropping struct {
