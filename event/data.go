@@ -456,5 +456,5 @@ type ApprovalEnded struct {
 	// Arguments are set if the person changed the call before it runs. SHA256 is the hex hash of
 	// these arguments before secrets were masked.
 	Arguments string `json:"arguments,omitempty"`
-	SHA256    string `json:"arguments_sha256,omitempty"`
+	SHA256    string `json:"arguments_hash,omitempty"`
 }

@@ -63,7 +63,7 @@ func TestAttachedAnswer(t *testing.T) {
 	v.send(id, "write it")
 	cmd, keys, shot, _ := openTerminal(t, p, "resume", "--plain", id)
 	shot.shows(t, fmt.Sprintf("Attached to pid %d (serve)", v.cmd.Process.Pid))
-	shot.shows(t, "1 yes, once.")
+	shot.shows(t, "1 allow once.")
 	typed(t, keys, "1\n")
 	shot.shows(t, "It is written.")
 	typed(t, keys, "more\n")
@@ -105,7 +105,7 @@ func TestAttachedQuestionIsWithdrawn(t *testing.T) {
 	v, id := p.hosting(server)
 	v.send(id, "write it")
 	cmd, keys, shot, _ := openTerminal(t, p, "resume", id)
-	shot.shows(t, "y once")
+	shot.shows(t, "1 allow once")
 	approval := ""
 	for _, e := range v.follow("api/sessions/"+id, 0, func(e event.Event) bool { return e.Kind() == event.KindApprovalRequested }) {
 		if d, ok := e.Data.(event.ApprovalRequested); ok {

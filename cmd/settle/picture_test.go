@@ -65,7 +65,7 @@ func scenes() []scene {
 	look := modeltest.Reply(modeltest.Think("The wake-up is missing after the queue."), modeltest.Text("The queue is never woken. I mend that."), modeltest.Call("edit", edit))
 	return []scene{
 		{name: "answer", prompt: "How do inputs wait?", turns: []modeltest.Turn{modeltest.Reply(modeltest.Think("The user asks about the queue."), modeltest.Text(answer))}, until: "✓ "},
-		{name: "question", prompt: "Mend the queue", turns: []modeltest.Turn{look}, until: "y once"},
+		{name: "question", prompt: "Mend the queue", turns: []modeltest.Turn{look}, until: "1 allow once"},
 		{
 			name: "running", prompt: "Test it", args: []string{"--permission", "allow"}, until: "joins the next request",
 			turns: []modeltest.Turn{modeltest.Reply(modeltest.Text("I run the tests and look at the server meanwhile."),

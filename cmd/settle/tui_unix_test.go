@@ -183,7 +183,7 @@ func TestTUIPlain(t *testing.T) {
 	cmd, keys, shot, _ := openTerminal(t, p, "--plain", "-m", "chat/m", "--base-url", server.OpenAI())
 	shot.shows(t, "/help lists commands.")
 	typed(t, keys, "write it\n")
-	shot.shows(t, "1 yes, once.")
+	shot.shows(t, "1 allow once.")
 	typed(t, keys, "1\n")
 	shot.shows(t, "Done.")
 	shot.shows(t, "Turn:")

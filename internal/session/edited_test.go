@@ -10,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/event/contract"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 )
@@ -73,7 +74,7 @@ func TestEditedCall(t *testing.T) {
 			if last := fmt.Sprint(requests[len(requests)-1]); !strings.Contains(last, tc.sent) {
 				t.Errorf("the model received %s", last)
 			}
-			b.check()
+			check(t, b)
 		})
 	}
 }
@@ -87,7 +88,7 @@ func TestEditedCallRefused(t *testing.T) {
 		for want, given := range map[string]approval.Answer{
 			"only an approval runs it":    {Verdict: event.Denied, Arguments: `{"a":2}`},
 			"its arguments are not JSON":  {Verdict: event.Approved, Arguments: `{`},
-			"cannot change the call: the": {Verdict: event.Approved, Arguments: `"` + strings.Repeat("x", 1<<20) + `"`},
+			"too long to be shown":        {Verdict: event.Approved, Arguments: `"` + strings.Repeat("x", 1<<20) + `"`},
 		} {
 			given.Approval, given.By = "p000001", "user"
 			if err := b.Answer(t.Context(), given); err == nil || !strings.Contains(err.Error(), want) {
@@ -98,4 +99,21 @@ func TestEditedCallRefused(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// check compares the log of the session with the contract.
+func check(t *testing.T, b *bench) {
+	t.Helper()
+	var events []event.Event
+	for e, err := range b.Log().Events(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if events = append(events, e); e.Seq == b.Log().Seq() {
+			break
+		}
+	}
+	if err := contract.Check(events); err != nil {
+		t.Error(err)
+	}
 }

@@ -41,6 +41,7 @@
 //   - fetch.go: the expansion of a prompt of an MCP server
 //   - image.go: images whose path is in a prompt or pasted
 //   - help.go: the texts of /help
+//   - typed_answer.go: the text of an answer: a changed command, or what to do instead
 //   - cost.go: /cost and /timeline
 //   - theme.go: /theme and its colors
 //   - rewind.go: the list of inputs to go back to

@@ -177,6 +177,9 @@ func callEntry(i *event.Item, dir string, drawn []toolview.Change) entry {
 		return enteredEntry(i, content, call)
 	}
 	mark, style, how := outcome(i, content)
+	if i.Edited {
+		how += "  (you changed it)"
+	}
 	var body func(int) []terminal.Line
 	changes := call.Changes(content.Detail)
 	switch {

@@ -51,7 +51,10 @@ func keyHelp() [][2]string {
 		{"Ctrl-G", "edit the text in $VISUAL or $EDITOR"},
 		{"Ctrl-L", "redraw the screen"},
 		{"Ctrl-Z", "suspend settle"},
-		{"y, s, n", "answer a question: once, for the session, no; with Alt while there is text in the editor"},
+		{
+			"↑ ↓ Enter, 1 to 9, y s n i e Tab",
+			"answer a question: once (y), for the session (s), no (n), no and say what to do instead (i), have it explained (e), edit the command (Tab); letters with Alt while there is text in the editor",
+		},
 	}
 }
 

@@ -111,7 +111,7 @@ func (u *UI) pasted(text string) {
 	}
 	u.input.search, u.input.completion = nil, nil
 	path, ok := imagePath(text, u.state().Host.Dir)
-	if !ok {
+	if !ok || u.typing() != nil {
 		u.input.editor.paste(text)
 		return
 	}

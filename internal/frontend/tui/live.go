@@ -38,7 +38,7 @@ func (u *UI) frame(now time.Time) terminal.Frame {
 	}
 	room -= len(choices)
 	if room > 3 {
-		ask = u.askRows(width)
+		ask = u.askRows(width, max(room-1, 2))
 		queue = append(u.queueRows(width), u.fetchRows(width)...)
 		room -= len(ask) + len(queue)
 	}
@@ -82,7 +82,7 @@ func (p *printout) gapBeforeCalls() bool {
 func (u *UI) callRows(width int, now time.Time) (calls []terminal.Line) {
 	running := 0
 	for _, p := range u.view.printout.pieces {
-		if p.kind != event.ToolCall || p.done && len(p.entries) == 0 {
+		if p.kind != event.ToolCall || p.done && len(p.entries) == 0 || u.asks(p.item) {
 			continue
 		}
 		if running++; running <= maxCalls {

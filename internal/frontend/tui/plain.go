@@ -302,7 +302,7 @@ func (p *plain) ask() {
 		return
 	}
 	p.approvalID = first.Approval
-	last := " 4 interrupt the turn."
+	last := " 4 " + event.ApprovalAborted.Words() + "."
 	if p.log.State().Running() == nil { // a child in the background asks
 		last = ""
 	}
@@ -314,7 +314,11 @@ func (p *plain) ask() {
 		p.printf("%s. %s 3 decline.%s", asker.Headline(first.ApprovalRequested), how, last)
 		return
 	}
-	p.printf("Allow %s? 1 yes, once. 2 yes, for the session. 3 no.%s", first.Title, last)
+	p.printf(
+		"Allow %s? 1 %s. 2 %s. 3 %s, also 3 and words for the model.%s 5 %s for now, and have the effects explained.",
+		first.Title, event.Approved.Words(), event.ApprovedSession.Words(), event.Denied.Words(), last,
+		event.Denied.Words(),
+	)
 }
 
 func (p *plain) answer(text string) {
@@ -336,12 +340,17 @@ func (p *plain) answer(text string) {
 		return
 	}
 	verdict, ok := map[string]event.Verdict{"1": event.Approved, "2": event.ApprovedSession, "3": event.Denied}[text]
+	words, message := strings.CutPrefix(text, "3 ")
 	switch {
 	case text == "4":
 		p.interrupt()
 		return
+	case text == "5":
+		verdict, answer.Message = event.Denied, explainRequest
+	case message:
+		verdict, answer.Message = event.Denied, strings.TrimSpace(words)
 	case !ok:
-		p.printf("1, 2, 3 or 4?")
+		p.printf("1, 2, 3, 4 or 5?")
 		return
 	}
 	answer.Verdict = verdict

@@ -4,19 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// questions holds the answers on their way and the open form.
+// questions holds the answers on their way and the answer that is being chosen or typed.
 type questions struct {
 	answeredIDs map[string]bool // approvals whose answer is on its way
 	form        *filling        // that is filled in; nil for none
+	typed       *typing         // the answer whose text is typed; nil for none
+	menu        list            // the answers to the question with the ID menuOf
+	menuOf      string
 }
 
 // filling is a form that is filled in, in the editor's place.
@@ -24,6 +29,51 @@ type filling struct {
 	approval string
 	entry    *asker.Entry
 }
+
+// reply is an answer that a person can choose: its key, its words, and what it does.
+type reply struct {
+	key, words string
+	give       func(u *UI, a *event.Approval)
+}
+
+// replies returns the answers to a question, in the order of the menu.
+func (u *UI) replies(a *event.Approval) (all []reply) {
+	verdict := func(v event.Verdict) func(*UI, *event.Approval) {
+		return func(u *UI, a *event.Approval) { u.verdict(a, v, "") }
+	}
+	if a.Form != nil {
+		words := "fill it in"
+		if a.Form.URL != "" {
+			words = "I have opened it"
+		}
+		all = []reply{{"y", words, (*UI).begin}, {"n", "decline", verdict(event.Denied)}}
+	} else {
+		all = []reply{
+			{"y", event.Approved.Words(), verdict(event.Approved)},
+			{"s", event.ApprovedSession.Words(), verdict(event.ApprovedSession)},
+		}
+		if _, ok := u.commandOf(a); ok {
+			all = append(all, reply{"tab", "edit the command, then run it", (*UI).editCommand})
+		}
+		all = append(all,
+			reply{"n", event.Denied.Words(), verdict(event.Denied)},
+			reply{"i", event.Denied.Words() + ", and say what to do instead", (*UI).typeInstead},
+			reply{"e", event.Denied.Words() + " for now, and have the effects explained", explain},
+		)
+	}
+	if u.state().Running() != nil { // else a child in the background asks
+		all = append(all, reply{"esc", event.ApprovalAborted.Words(), func(u *UI, _ *event.Approval) { u.esc() }})
+	}
+	return all
+}
+
+// explainRequest asks the model for the effects of a call. The call is denied: if the model
+// makes it again, settle asks again.
+const explainRequest = "Do not run it yet. First explain in a few sentences what this call would do: what it " +
+	"would change, delete, send or download, and whether that could be undone. Then make the same call again, " +
+	"and I will decide."
+
+func explain(u *UI, a *event.Approval) { u.verdict(a, event.Denied, explainRequest) }
 
 // fill is the form of the question on the screen that is filled in; nil for none.
 func (u *UI) fill() *filling {
@@ -69,6 +119,12 @@ func (u *UI) sendForm() {
 	u.answer(settle.Answer{Approval: form.approval, Verdict: event.Approved, Content: form.entry.Content(), By: user})
 }
 
+// verdict answers with a message for the model, empty for none.
+func (u *UI) verdict(a *event.Approval, v event.Verdict, message string) {
+	u.questions.form = nil
+	u.answer(settle.Answer{Approval: a.Approval, Verdict: v, Message: message, By: user})
+}
+
 // answer sends the answer and hides the question.
 func (u *UI) answer(a settle.Answer) {
 	u.questions.answeredIDs[a.Approval] = true
@@ -79,6 +135,9 @@ func (u *UI) answer(a settle.Answer) {
 		if errors.As(err, &late) { // C16: the late answer ran nothing, and the approval's end has the reason
 			return nil
 		}
+		if err != nil { // nothing was recorded: the question still waits
+			u.send(func() { delete(u.questions.answeredIDs, a.Approval) })
+		}
 		return err
 	})
 }
@@ -87,6 +146,10 @@ func (u *UI) answer(a settle.Answer) {
 // With text in the editor, letters are text, and answers need Alt.
 func (u *UI) answerKey(k terminal.Key) bool {
 	a, _ := u.pendingApproval()
+	if u.typing() != nil {
+		u.typingKey(a, k)
+		return true
+	}
 	if a == nil || a.Approval != u.display.shown.approval || time.Since(u.display.approvalSince) < askDelay {
 		return false
 	}
@@ -96,20 +159,63 @@ func (u *UI) answerKey(k terminal.Key) bool {
 		u.fillIn()
 		return true
 	}
-	if !alt && (filling || !u.input.editor.empty()) {
+	if !alt && (filling || !u.input.editor.empty()) || k.Name == "esc" {
 		return false
 	}
-	verdict, ok := map[string]event.Verdict{"y": event.Approved, "s": event.ApprovedSession, "n": event.Denied}[name]
-	switch {
-	case !ok || a.Form != nil && verdict == event.ApprovedSession || filling && verdict == event.Approved:
+	replies := u.replies(a)
+	if !alt && u.selectReply(a, replies, k.Name) {
+		return true
+	}
+	n := slices.IndexFunc(replies, func(r reply) bool { return r.key == name })
+	if len(name) == 1 && name[0] >= '1' && name[0] <= '9' {
+		n = int(name[0] - '1')
+	}
+	if n < 0 || n >= len(replies) || filling && replies[n].key != "n" {
 		return false
-	case a.Form != nil && verdict == event.Approved:
-		u.begin(a)
+	}
+	replies[n].give(u, a)
+	return true
+}
+
+// selectReply moves in the menu of answers, or gives the selected one.
+func (u *UI) selectReply(a *event.Approval, replies []reply, key string) bool {
+	menu := u.answerMenu(a, replies)
+	switch key {
+	case "up":
+		menu.move(-1)
+	case "down":
+		menu.move(1)
+	case "enter":
+		replies[menu.at].give(u, a)
 	default:
-		u.questions.form = nil
-		u.answer(settle.Answer{Approval: a.Approval, Verdict: verdict, By: user})
+		return false
 	}
 	return true
+}
+
+// answerMenu is the menu of the question's answers.
+func (u *UI) answerMenu(a *event.Approval, replies []reply) *list {
+	q := &u.questions
+	if q.menuOf != a.Approval {
+		q.menuOf, q.menu.at = a.Approval, 0
+	}
+	q.menu.choices = q.menu.choices[:0]
+	for n, r := range replies {
+		key := r.key
+		switch typed := !u.input.editor.empty(); {
+		case key == "esc":
+			key = "Esc"
+		case typed && key == "tab":
+			key = fmt.Sprint("Alt-", n+1)
+		case typed:
+			key = "Alt-" + key
+		case key == "tab":
+			key = "Tab"
+		}
+		q.menu.choices = append(q.menu.choices, choice{id: r.key, label: fmt.Sprintf("%d %s", n+1, r.words), detail: key})
+	}
+	q.menu.at = min(q.menu.at, len(replies)-1)
+	return &q.menu
 }
 
 // pendingApproval returns the approval that waits longest, and how many wait behind it.
@@ -126,39 +232,49 @@ func (u *UI) pendingApproval() (first *event.Approval, more int) {
 	return first, more
 }
 
-// askRows are the answers to the question that waits; the question itself has
-// been committed, whole.
-func (u *UI) askRows(width int) []terminal.Line {
+// asks reports whether a question about the call waits: the question names it.
+func (u *UI) asks(call string) bool {
+	return slices.ContainsFunc(u.state().Asked(), func(a *event.Approval) bool {
+		return a.Call == call && a.Child == "" && a.Form == nil
+	})
+}
+
+// askHead is the question in one row. The entry above it names the call, unless others wait.
+func askHead(a *event.Approval, more int) string {
+	switch kind := toolview.KindOf(a.Tool); {
+	case a.Form != nil:
+		return asker.Headline(a.ApprovalRequested)
+	case a.Child != "" || more > 0:
+		return "Allow " + terminal.OneLine(a.Title) + "?"
+	case kind == toolview.Command:
+		return "Allow this command?"
+	case kind == toolview.Edit:
+		return "Allow this edit?"
+	}
+	return asker.Headline(a.ApprovalRequested)
+}
+
+// askRows are the answers to the question that waits, in at most limit rows; the question
+// itself has been committed, whole.
+func (u *UI) askRows(width, limit int) []terminal.Line {
 	a, more := u.pendingApproval()
 	if a == nil {
 		return nil
 	}
-	text := "Allow " + terminal.OneLine(a.Title) + "?"
-	if a.Form != nil {
-		text = asker.Headline(a.ApprovalRequested)
-	}
-	head := terminal.Line{{Text: text, Style: warning().With(terminal.Bold)}}
+	head := terminal.Line{{Text: askHead(a, more), Style: warning().With(terminal.Bold)}}
 	if more > 0 {
 		head = append(head, terminal.Span{Text: fmt.Sprintf("  (%d more wait)", more), Style: faint()})
 	}
-	key := ""
-	if !u.input.editor.empty() {
-		key = "Alt-"
+	rows := []terminal.Line{terminal.Clip(head, width)}
+	words := ""
+	if form := u.fill(); form != nil {
+		words = terminal.OneLine(form.entry.Prompt()) + "  Enter takes it  Alt-n decline"
 	}
-	choices := fmt.Sprintf("%sy once  %ss for the session  %sn no", key, key, key)
-	switch form := u.fill(); {
-	case form != nil:
-		choices = terminal.OneLine(form.entry.Prompt()) + "  Enter takes it  Alt-n decline"
-	case a.Form != nil && a.Form.URL != "":
-		choices = fmt.Sprintf("%sy I have opened it  %sn decline", key, key)
-	case a.Form != nil:
-		choices = fmt.Sprintf("%sy fill it in  %sn decline", key, key)
+	if t := u.typing(); t != nil {
+		words = t.help()
 	}
-	if u.state().Running() != nil { // else a child in the background asks
-		choices += "  Esc ends the turn"
+	if words != "" {
+		return append(rows, terminal.Wrap(terminal.Plain(words, bold()), width, terminal.Indent{})...)
 	}
-	return append(
-		[]terminal.Line{terminal.Clip(head, width)},
-		terminal.Wrap(terminal.Plain(choices, bold()), width, terminal.Indent{})...,
-	)
+	return append(rows, u.answerMenu(a, u.replies(a)).rows(width, max(limit-1, 1))...)
 }

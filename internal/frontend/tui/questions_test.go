@@ -1,0 +1,96 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/tool"
+)
+
+// echoShell is a shell that returns its arguments.
+type echoShell struct{ slowShell }
+
+func (echoShell) Run(_ context.Context, c tool.Call) (tool.Result, error) {
+	return tool.Result{Output: "ran " + string(c.Args)}, nil
+}
+
+// asked is a person whose model calls the shell again and again.
+func asked(t *testing.T, calls int) (person, chan int, *script.Model) {
+	t.Helper()
+	m := script.New()
+	for range calls {
+		m.Add(script.Turn(script.Call("shell", `{"command":"rm -r <docs>","background":false}`)))
+	}
+	m.Add(script.Text("done"))
+	p, code := newPersonOf(t, Options{}, settle.SessionConfig{
+		Model:   model.Config{Provider: m, ProviderName: "script", Name: "m"},
+		WorkDir: "/w", Permission: settle.Ask, Attended: true, Tools: []tool.Tool{echoShell{}},
+	})
+	p.types("go\r")
+	return p, code, m
+}
+
+// sent returns the last request of the model as text.
+func sent(m *script.Model) string {
+	requests := m.Requests()
+	return fmt.Sprintf("%+v", requests[len(requests)-1])
+}
+
+// A question has a menu, in the words of the table of terms. Arrows, numbers and letters
+// choose, and each answer does what it says.
+func TestQuestionMenu(t *testing.T) {
+	for name, tc := range map[string]struct{ keys, sees, sent string }{
+		"enter":   {"\r", `│ ran {"command":"rm -r <docs>"`, "ran"},
+		"arrows":  {"\x1b[B \x1b[B \x1b[B \x1b[A \x1b[A \x1b[A \r", "✓ $ rm -r <docs>", "ran"},
+		"number":  {"4", "✗ $ rm -r <docs>", "The user did not allow"},
+		"instead": {"i use_git\r", "✗ $ rm -r <docs>", "They said: use git"},
+		"explain": {"e", "✗ $ rm -r <docs>", "They said: Do not run it yet."},
+		"edit": {
+			"\t \x7f\x7f\x7f\x7f\x7f\x7fsrc\r", "✓ $ rm -r src",
+			`[The user changed this call. It ran with these arguments: {"background":false,"command":"rm -r src"}]`,
+		},
+		"back": {"\t x \x1b n", "✗ $ rm -r <docs>", "The user did not allow"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p, code, m := asked(t, 1)
+			for n, v := range []event.Verdict{event.Approved, event.ApprovedSession} {
+				p.sees([]string{"1 ", "2 "}[n] + v.Words())
+			}
+			p.sees("Allow this command?", "› 1", "7 "+event.ApprovalAborted.Words()+"  Esc")
+			for key := range strings.SplitSeq(tc.keys, " ") {
+				p.types(strings.ReplaceAll(key, "_", " "))
+			}
+			p.sees(tc.sees)
+			if got := sent(m); !strings.Contains(got, tc.sent) {
+				t.Errorf("%s: the model received %s", name, got)
+			}
+			p.types("\x04")
+			p.left(code, 0)
+		})
+	}
+}
+
+// A text in the editor waits while an answer is typed, and letters are text there.
+func TestDraftWaitsForAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, code, m := asked(t, 1)
+		p.types("\x1b[200~my draft\x1b[201~") // pasted: keys would answer
+		p.sees("1 allow once  Alt-y", "3 edit the command, then run it  Alt-3")
+		p.types("\x1bi")
+		p.misses("> my draft")
+		p.types("yes, sync it\r")
+		p.sees("> my draft")
+		if got := sent(m); !strings.Contains(got, "They said: yes, sync it") {
+			t.Errorf("the model received %s", got)
+		}
+		p.types("\x03\x04")
+		p.left(code, 0)
+	})
+}

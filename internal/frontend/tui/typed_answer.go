@@ -1,0 +1,128 @@
+package tui
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// typing is an answer whose text a person types: the changed command, or what to do instead.
+// The editor has the text, and gets its own back.
+type typing struct {
+	approval string
+	command  string // that is changed; empty if the answer says what to do instead
+	draft    []part // the editor's text of before
+}
+
+func (t *typing) help() string {
+	if t.command != "" {
+		return "Edit the command: Enter runs it, Esc goes back to the answers"
+	}
+	return "Say what to do instead: Enter denies the call with it, Esc goes back to the answers"
+}
+
+// typing returns the answer that is typed to the question on the screen; nil for none.
+func (u *UI) typing() *typing {
+	t := u.questions.typed
+	if t == nil {
+		return nil
+	}
+	if a, _ := u.pendingApproval(); a == nil || a.Approval != t.approval { // another client has answered
+		u.stopTyping()
+	}
+	return u.questions.typed
+}
+
+func (u *UI) startTyping(t *typing) {
+	t.draft = slices.Clone(u.input.editor.parts)
+	u.input.editor.clear()
+	u.input.editor.insert(partsOf(t.command)...)
+	u.input.vi.begin()
+	u.questions.typed = t
+}
+
+// stopTyping gives the editor its own text back.
+func (u *UI) stopTyping() {
+	u.input.editor.parts, u.input.editor.at = u.questions.typed.draft, len(u.questions.typed.draft)
+	u.questions.typed = nil
+}
+
+func (u *UI) typeInstead(a *event.Approval) { u.startTyping(&typing{approval: a.Approval}) }
+
+func (u *UI) editCommand(a *event.Approval) {
+	if command, ok := u.commandOf(a); ok {
+		u.startTyping(&typing{approval: a.Approval, command: command})
+	}
+}
+
+// typingKey edits the text of the answer, gives the answer, or goes back to the menu.
+func (u *UI) typingKey(a *event.Approval, k terminal.Key) {
+	e := &u.input.editor
+	switch {
+	case k.Name == "esc", k.Name == "ctrl+c":
+		u.stopTyping()
+	case k.Name == "enter":
+		u.giveTyped(a, strings.TrimSpace(e.text()))
+	case k.Name == "up":
+		e.up()
+	case k.Name == "down":
+		e.down()
+	case u.viKey(k):
+	default:
+		e.key(k)
+	}
+}
+
+// giveTyped gives the answer with its text. An empty text is no answer.
+func (u *UI) giveTyped(a *event.Approval, text string) {
+	t := u.questions.typed
+	if text == "" {
+		return
+	}
+	answer := settle.Answer{Approval: a.Approval, Verdict: event.Denied, Message: text, By: user}
+	if t.command != "" {
+		answer.Verdict, answer.Message = event.Approved, ""
+		if text != strings.TrimSpace(t.command) {
+			answer.Arguments = u.withCommand(a, text)
+		}
+	}
+	u.stopTyping()
+	u.answer(answer)
+}
+
+// argumentsOf returns the arguments of a call that waits for its approval.
+func (u *UI) argumentsOf(a *event.Approval) (arguments map[string]json.RawMessage) {
+	t := u.state().Running()
+	if t == nil || a.Child != "" || a.Form != nil || toolview.KindOf(a.Tool) != toolview.Command {
+		return nil
+	}
+	if i := t.Item(a.Call); i == nil || json.Unmarshal([]byte(i.Content().Arguments), &arguments) != nil {
+		return nil
+	}
+	return arguments
+}
+
+// commandOf returns the command of the call that waits, if a person can change it.
+func (u *UI) commandOf(a *event.Approval) (command string, ok bool) {
+	raw := u.argumentsOf(a)["command"]
+	return command, raw != nil && json.Unmarshal(raw, &command) == nil && strings.TrimSpace(command) != ""
+}
+
+// withCommand returns the call's arguments with another command.
+func (u *UI) withCommand(a *event.Approval, command string) string {
+	arguments := u.argumentsOf(a)
+	var b bytes.Buffer
+	encode := json.NewEncoder(&b)
+	encode.SetEscapeHTML(false)
+	_ = encode.Encode(command) // a string has JSON
+	arguments["command"] = bytes.TrimSpace(bytes.Clone(b.Bytes()))
+	b.Reset()
+	_ = encode.Encode(arguments) // it was JSON
+	return strings.TrimSpace(b.String())
+}
