@@ -86,9 +86,9 @@ func TestEditedCallRefused(t *testing.T) {
 		b.submit("a", "")
 		time.Sleep(time.Minute)
 		for want, given := range map[string]approval.Answer{
-			"only an approval runs it":    {Verdict: event.Denied, Arguments: `{"a":2}`},
-			"its arguments are not JSON":  {Verdict: event.Approved, Arguments: `{`},
-			"too long to be shown":        {Verdict: event.Approved, Arguments: `"` + strings.Repeat("x", 1<<20) + `"`},
+			"only an approval runs it":   {Verdict: event.Denied, Arguments: `{"a":2}`},
+			"its arguments are not JSON": {Verdict: event.Approved, Arguments: `{`},
+			"too long to be shown":       {Verdict: event.Approved, Arguments: `"` + strings.Repeat("x", 1<<20) + `"`},
 		} {
 			given.Approval, given.By = "p000001", "user"
 			if err := b.Answer(t.Context(), given); err == nil || !strings.Contains(err.Error(), want) {
