@@ -24,7 +24,7 @@ export function homeView(app) {
 
   const group = (dir) => {
     const list = h("ul", { class: "sessions" });
-    return { el: h("section", null, h("h3", { class: "path" }, named(dir)), list), view: sessionsView(list, app) };
+    return { el: h("section", null, h("h3", { class: "path" }, named(dir)), list), view: sessionsView(list, app, false) };
   };
 
   return {

@@ -26,12 +26,12 @@ export function grouped(sessions) {
 
 /** {update(sessions)} */
 export function overviewView(el, app) {
-  const head = h("h2", null, "Overview"), sum = h("p", { class: "faint", role: "status" });
+  const sum = h("p", { class: "unseen", role: "status" });
   const groups = new Map(GROUPS.map(([name]) => {
-    const title = h("h3", null), list = h("ul", { class: "cards" });
+    const title = h("h2", null), list = h("ul", { class: "cards" });
     return [name, { el: h("section", { data: { group: name.toLowerCase() } }, title, list), title, list, cards: new Map() }];
   }));
-  el.replaceChildren(h("div", { class: "overview-head" }, head, sum), ...[...groups.values()].map((g) => g.el));
+  el.replaceChildren(sum, ...[...groups.values()].map((g) => g.el));
 
   function card(id) {
     const title = h("span", { class: "title", dir: "auto" }), state = h("span", { class: "state" }), where = h("span", { class: "where faint" });
@@ -77,7 +77,6 @@ export function overviewView(el, app) {
         for (const id of g.cards.keys()) if (!seen.some((s) => s.id === id)) g.cards.delete(id);
         arrange(g.list, seen.map((s) => g.cards.get(s.id).el));
       }
-      show(head, true);
     },
   };
 }

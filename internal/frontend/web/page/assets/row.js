@@ -137,7 +137,7 @@ function footView(t, app) {
 function doing(t) {
   const runs = t.items.filter((i) => i.status === "open" && i.started);
   const asks = t.approvals.filter((a) => !a.ended);
-  if (asks.length) return asks.length === 1 ? "waiting for your answer" : `waiting for ${asks.length} answers`;
+  if (asks.length) return asks.length === 1 ? "" : count(asks.length, "question"); // the line says that it waits
   if (runs.length) return `running ${runs.map((i) => named(i.content.name ?? "a tool")).slice(0, 3).join(", ")}`;
   const a = t.attempts.at(-1);
   if (!a) return "";

@@ -2,7 +2,7 @@
 // seen; the session that is open here tells its own state without that.
 
 import { arrange, h, show, text } from "./dom.js";
-import { ago, count, endingWords } from "./words.js";
+import { ago, endingWords } from "./words.js";
 import { named } from "./visible.js";
 
 const words = { idle: "idle", running: "running", waiting: "asks", closed: "closed" };
@@ -18,7 +18,7 @@ export function matching(sessions, said) {
  * {day, sessions}, at the place of the first. The session with the id `current` stays.
  */
 export function folded(sessions, current = "") {
-  const days = new Map(), dayOf = (s) => new Date(s.updated).toLocaleDateString(undefined, { day: "numeric", month: "long", year: "numeric" });
+  const days = new Map(), dayOf = (s) => new Date(s.updated).toLocaleDateString(undefined, { day: "numeric", month: "short", year: "2-digit" });
   const folds = (s) => s.trivial && s.id !== current && (s.state === "closed" || s.state === "idle");
   for (const s of sessions) if (folds(s)) days.set(dayOf(s), [...days.get(dayOf(s)) ?? [], s]);
   return sessions.flatMap((s) => {
@@ -34,8 +34,8 @@ export function stateWords(s) {
   return (s.state === "closed" || s.state === "idle" ? endingWords(s.outcome, s.reason) : "") || (words[s.state] ?? String(s.state));
 }
 
-/** A list of sessions, and of the entries of folded(): {update(entries, current)}. */
-export function sessionsView(list, app) {
+/** A list of sessions, and of the entries of folded(): {update(entries, current)}. `dirs` says whether they have different directories. */
+export function sessionsView(list, app, dirs = true) {
   const rows = new Map();
   const row = (id) => {
     const title = h("span", { class: "title", dir: "auto" }), state = h("span", { class: "state" }), where = h("span", { class: "where faint" });
@@ -47,8 +47,8 @@ export function sessionsView(list, app) {
         text(state, stateWords(s));
         a.dataset.state = s.state;
         a.dataset.outcome = s.outcome ?? "";
-        const dir = String(s.dir ?? "").replace(/\/+$/, "").split("/").pop();
-        text(where, [named(dir ?? ""), s.updated ? ago(app.now() - Date.parse(s.updated)) : ""].filter(Boolean).join(" \u00b7 "));
+        const dir = String(dirs && s.dir || "").replace(/\/+$/, "").split("/").pop();
+        text(where, [named(dir), s.updated ? ago(app.now() - Date.parse(s.updated)) : ""].filter(Boolean).join(" \u00b7 "));
         a.title = named(`${s.title ?? ""}\n${s.dir ?? ""}\n${s.id}`);
         if (s.id === current) a.setAttribute("aria-current", "page"); else a.removeAttribute("aria-current");
       },
@@ -56,7 +56,7 @@ export function sessionsView(list, app) {
   };
   /** The sessions of a day behind a button. */
   const fold = () => {
-    const said = h("span", { class: "title" }), inner = h("ul", { class: "sessions", hidden: true }), view = sessionsView(inner, app);
+    const said = h("span", { class: "title" }), inner = h("ul", { class: "sessions", hidden: true }), view = sessionsView(inner, app, dirs);
     const button = h("button", { type: "button", class: "disclosure day", "aria-expanded": "false", on: { click: () => {
       show(inner, inner.hidden);
       button.setAttribute("aria-expanded", String(!inner.hidden));
@@ -64,7 +64,7 @@ export function sessionsView(list, app) {
     return {
       el: h("li", null, button, inner),
       update(f, current) {
-        text(said, `${count(f.sessions.length, "session")} without work, ${f.day}`);
+        text(said, `${f.sessions.length} without work, ${f.day}`);
         button.title = "Each turn failed, or nothing was asked for";
         view.update(f.sessions, current);
       },

@@ -192,10 +192,9 @@ export function stripView() {
     update(turn, now) {
       const pic = picture(turn, now), length = Math.max(pic.to - pic.from, 1);
       const x = (at) => (at - pic.from) / length * 1000;
-      const parts = flat(pic.from, pic.to, [pic.model, ...pic.calls]).filter((s) => s.kind !== "rest");
+      const parts = flat(pic.from, pic.to, [pic.model, ...pic.calls]);
       const cut = [...pic.model, ...pic.calls.flat()].filter((s) => s.end === "failed" || s.end === "aborted");
       el.replaceChildren(
-        svg("rect", { class: "rest", x: 0, y: 2, width: 1000, height: 2 }),
         ...parts.map((s) => svg("rect", { class: s.kind, x: x(s.from), y: 0, width: Math.max(x(s.to) - x(s.from), 1.5), height: 6 })),
         ...cut.map((s) => svg("rect", { class: "bad", x: Math.max(0, x(s.to) - 6), y: 0, width: 6, height: 6 })));
     },

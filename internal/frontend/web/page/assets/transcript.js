@@ -44,7 +44,7 @@ export function transcriptView(scroller, app) {
   }
 
   function pin() {
-    scroller.scrollTop = scroller.scrollHeight;
+    scroller.scrollTop = empty.hidden ? scroller.scrollHeight : 0; // what is there before the first message is read from its beginning
     lastTop = scroller.scrollTop;
   }
 

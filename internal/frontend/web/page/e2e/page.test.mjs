@@ -96,7 +96,7 @@ test("before the first message: what a turn works with, examples, recent session
   // Three of one day are one row, in both lists; one alone is itself.
   for (const list of [".recent", "#session-list"]) {
     assert.equal(await page.locator(`${list} .day`).count(), 1, list);
-    assert.match(await page.locator(`${list} .day`).innerText(), /^3 sessions without work, /);
+    assert.match(await page.locator(`${list} .day`).innerText(), /^3 without work, /);
     await page.locator(list).getByText("hello").waitFor();
     assert.equal(await page.locator(list).getByText("hi", { exact: true }).first().isVisible(), false);
   }
@@ -813,6 +813,14 @@ test("on 360 pixels nothing sticks out, light and dark", async () => {
     await page.click("#menu");
     await page.locator("#session-list a").first().waitFor();
     await page.keyboard.press("Escape");
+    for (const [hash, there] of [["#/", ".examples"], ["#/overview", ".cards a"]]) {
+      await page.evaluate((to) => { location.hash = to; }, hash);
+      await page.locator(there).first().waitFor();
+      assert.deepEqual(await out(), [], hash);
+      assert.equal(await page.locator("#scroller").evaluate((el) => el.scrollTop), 0, "from the beginning");
+    }
+    await page.goto(`${fake.url}#/s/${film.id}`);
+    await page.waitForSelector(".approval");
     await page.click("#more");
     await page.getByRole("menuitem", { name: "Export" }).waitFor();
     assert.deepEqual(await out(), []);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { emptyState, fold } from "../assets/fold.js";
-import { picture, sums, ticks } from "../assets/timing.js";
+import { flat, picture, sums, ticks } from "../assets/timing.js";
 import { Film } from "../e2e/fake.mjs";
 import { cutShort, harbor, underWay } from "../e2e/films.mjs";
 
@@ -44,6 +44,7 @@ test("overlapping spans count once, by what matters more", () => {
   const rows = [[{ kind: "stream", from: 0, to: 10 }], [{ kind: "run", from: 5, to: 20 }], [{ kind: "ask", from: 8, to: 30 }]];
   const s = sums(0, 40, rows);
   assert.deepEqual([s.stream, s.run, s.ask, s.rest], [5, 15, 10, 10]);
+  assert.deepEqual(flat(0, 40, rows).map((p) => `${p.kind} ${p.from}-${p.to}`), ["stream 0-5", "run 5-20", "ask 20-30", "rest 30-40"]);
 });
 
 test("ticks are round and few", () => {
