@@ -125,7 +125,8 @@ func TestRacedApprovals(t *testing.T) {
 			State     string
 			Approvals []struct{ Approval, Tool string }
 		}](b, "GET", session, nil, 200)
-		if snapshot.State != "waiting" || len(snapshot.Approvals) != 1 || snapshot.Approvals[0].Approval != id || snapshot.Approvals[0].Tool != "act" {
+		if snapshot.State != "waiting" || len(snapshot.Approvals) != 1 ||
+			snapshot.Approvals[0].Approval != id || snapshot.Approvals[0].Tool != "act" {
 			t.Errorf("who comes now sees %v", snapshot)
 		}
 		words := []string{"approved", "denied"}
@@ -147,7 +148,8 @@ func TestRacedApprovals(t *testing.T) {
 		}
 		var p struct{ Verdict, By, Type string }
 		_ = json.Unmarshal(got[1-winner].body, &p)
-		if got[winner].status != http.StatusNoContent || got[1-winner].status != http.StatusConflict || p.Verdict != words[winner] || p.By != "api" {
+		if got[winner].status != http.StatusNoContent || got[1-winner].status != http.StatusConflict ||
+			p.Verdict != words[winner] || p.By != "api" {
 			t.Fatalf("round %d: %d and %d, %s", round, got[0].status, got[1].status, got[1-winner].body)
 		}
 		b.until(session, event.Event.Terminal)
@@ -223,7 +225,8 @@ func TestApprovedForTheSession(t *testing.T) {
 
 func TestCancelledCall(t *testing.T) {
 	tools := []tool.Tool{act(t, func(ctx context.Context) { <-ctx.Done() })}
-	b := serve(t, setup{model: script.New(script.Call("act", `{}`)).Otherwise(script.Text("done")), tools: tools, allow: true})
+	acts := script.New(script.Call("act", `{}`)).Otherwise(script.Text("done"))
+	b := serve(t, setup{model: acts, tools: tools, allow: true})
 	session := b.session("s")
 	b.input(session, "do it")
 	e := b.until(session, kind(event.KindCallStarted))
@@ -270,7 +273,8 @@ func TestInputs(t *testing.T) {
 func TestImages(t *testing.T) {
 	b := serve(t, setup{})
 	session := b.session("s")
-	ask[object](b, "POST", session+"/inputs", object{"images": []object{{"media_type": "image/png", "data": "iVBORw0KGgo="}}}, 202)
+	images := []object{{"media_type": "image/png", "data": "iVBORw0KGgo="}}
+	ask[object](b, "POST", session+"/inputs", object{"images": images}, 202)
 	e := b.until(session, kind(event.KindInputAccepted))
 	b.diff("images", []event.Image{{MediaType: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}}, e.Data.(event.InputAccepted).Images)
 	large := `{"text":"` + strings.Repeat("x", 1<<20) + `"}` // larger than other bodies may be
@@ -298,7 +302,8 @@ func TestReplacingInput(t *testing.T) {
 
 func TestKilledJob(t *testing.T) {
 	killed := make(chan string, 1)
-	b := serve(t, setup{model: script.New(script.Call("act", `{}`)).Otherwise(script.Text("done")), allow: true, config: jobs(t, killed)})
+	acts := script.New(script.Call("act", `{}`)).Otherwise(script.Text("done"))
+	b := serve(t, setup{model: acts, allow: true, config: jobs(t, killed)})
 	session := b.session("s")
 	b.input(session, "serve")
 	b.until(session, event.Event.Terminal)

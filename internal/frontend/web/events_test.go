@@ -164,7 +164,8 @@ func TestClosedIsTold(t *testing.T) {
 			}
 		}
 	}
-	if n := len(kinds); last != "closed" || n < 2 || kinds[n-1] != event.KindSessionClosed || kinds[n-2] != event.KindTurnAborted {
+	if n := len(kinds); last != "closed" || n < 2 ||
+		kinds[n-1] != event.KindSessionClosed || kinds[n-2] != event.KindTurnAborted {
 		t.Errorf("it ends with %q after %v", last, kinds)
 	}
 }

@@ -22,8 +22,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Content security policies. The page has no inline script or style, and loads nothing
 // from other sites.
 const (
-	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; " +
-		"connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
+		"font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; " +
+		"form-action 'none'; frame-ancestors 'none'"
 	apiPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 )
 

@@ -114,7 +114,8 @@ func (b *harness) open(s setup) {
 	}
 	b.host, b.config = host, c
 	o := web.Options{
-		Host: host, Config: c, DataDir: s.dir, WorkDir: c.WorkDir, Model: "script/m", Version: "test", Token: token, Names: s.names, Limits: s.limits,
+		Host: host, Config: c, DataDir: s.dir, WorkDir: c.WorkDir, Model: "script/m", Version: "test",
+		Token: token, Names: s.names, Limits: s.limits,
 	}
 	if s.web != nil {
 		s.web(&o)

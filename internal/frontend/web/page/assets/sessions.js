@@ -18,7 +18,11 @@ export function matching(sessions, said) {
  * {day, sessions}, at the place of the first. The session with the id `current` stays.
  */
 export function folded(sessions, current = "") {
-  const days = new Map(), dayOf = (s) => new Date(s.updated).toLocaleDateString(undefined, { day: "numeric", month: "short", year: "2-digit" });
+  const days = new Map(), year = new Date().getFullYear();
+  const dayOf = (s) => {
+    const at = new Date(s.updated);
+    return at.toLocaleDateString(undefined, { day: "numeric", month: "short", ...(at.getFullYear() === year ? {} : { year: "numeric" }) });
+  };
   const folds = (s) => s.trivial && s.id !== current && (s.state === "closed" || s.state === "idle");
   for (const s of sessions) if (folds(s)) days.set(dayOf(s), [...days.get(dayOf(s)) ?? [], s]);
   return sessions.flatMap((s) => {
