@@ -26,7 +26,14 @@ func (r *release) archives() error {
 			extras = r.fleetExtras
 		}
 		folder := fmt.Sprintf("%s_%s_%s_%s", b.program, r.version, b.system, b.machine)
-		files := append([]file{{b.name(), program, 0o755}}, extras...)
+		files := []file{{b.name(), program, 0o755}}
+		if server, ok := on(b.machine, r.temporal); ok && b.program == settleFleet {
+			if program, err = os.ReadFile(server.path); err != nil {
+				return err
+			}
+			files = append(files, file{server.name(), program, 0o755})
+		}
+		files = append(files, extras...)
 		name, write := folder+".tar.gz", r.tarball
 		if b.system == "windows" {
 			name, write = folder+".zip", r.zip

@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -14,11 +15,13 @@ var allPlatforms = []string{
 	"windows/arm64",
 }
 
-// settle and settleFleet are the programs of a release. The second one is for Linux, and
-// in a module of its own.
+// settle, settleFleet and settleTemporal are the programs of a release. The second and the
+// third are for Linux, each in a module of its own; the third is Temporal's development
+// server, which accompanies the second.
 const (
-	settle      = "settle"
-	settleFleet = "settle-fleet"
+	settle         = "settle"
+	settleFleet    = "settle-fleet"
+	settleTemporal = "settle-fleet-temporal"
 )
 
 // binary is a program for one platform.
@@ -47,6 +50,13 @@ func (r *release) build(platforms []string) error {
 			return err
 		}
 		r.fleet = append(r.fleet, b)
+		if r.noTemporal {
+			continue
+		}
+		if b, err = r.compile(settleTemporal, system, machine); err != nil {
+			return err
+		}
+		r.temporal = append(r.temporal, b)
 	}
 	return nil
 }
@@ -65,16 +75,29 @@ func (r *release) compile(program, system, machine string) (binary, error) {
 		"GOARM64=v8.0",
 	}
 	args := []string{"build", "-ldflags", "-s -w -buildid= -X main.released=v" + r.version, "-o", b.path}
-	_, err := output(r.module(program), env, "go", append(args, "./cmd/"+program)...)
+	dir, pkg := r.module(program)
+	_, err := output(dir, env, "go", append(args, pkg)...)
 	return b, err
 }
 
-// module returns the folder of a program's module.
-func (r *release) module(program string) string {
-	if program == settleFleet {
-		return filepath.Join(r.root, "fleet")
+// module returns the folder of a program's module, and the package in it.
+func (r *release) module(program string) (dir, pkg string) {
+	switch program {
+	case settleTemporal:
+		return filepath.Join(r.root, "fleet/cmd", program), "."
+	case settleFleet:
+		return filepath.Join(r.root, "fleet"), "./cmd/" + program
 	}
-	return r.root
+	return r.root, "./cmd/" + program
+}
+
+// on returns the program for a machine that runs Linux.
+func on(machine string, binaries []binary) (binary, bool) {
+	n := slices.IndexFunc(binaries, func(b binary) bool { return b.machine == machine })
+	if n < 0 {
+		return binary{}, false
+	}
+	return binaries[n], true
 }
 
 // host returns the program for the machine that this runs on, built if need be: the

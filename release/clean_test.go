@@ -369,6 +369,10 @@ func TestToolsImage(t *testing.T) {
 	r := release{
 		out: t.TempDir(), scratch: t.TempDir(), version: version, at: time.Unix(1e9, 0).UTC(), sources: sources, debs: debs(),
 		binaries: []binary{{settle, "linux", "amd64", filepath.Join(dir, settle)}}, fleet: []binary{{settleFleet, "linux", "amd64", filepath.Join(dir, "fleet", settleFleet)}},
+		temporal: []binary{{settleTemporal, "linux", "amd64", filepath.Join(dir, "fleet", settleTemporal)}},
+	}
+	if files, err := r.fleetFiles("amd64"); err != nil || files[0].name != "usr/bin/settle-fleet" || files[1].name != "usr/bin/settle-fleet-temporal" {
+		t.Errorf("the image of the fleet has %d files, %v", len(files), err)
 	}
 	below, err := r.tools(r.binaries[0])
 	if err != nil {

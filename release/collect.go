@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -79,7 +80,7 @@ func (r *release) collectFleet() error {
 			)
 		}
 	}
-	licences, err := r.licences(r.fleet)
+	licences, err := r.licences(slices.Concat(r.fleet, r.temporal))
 	r.fleetExtras = append(r.fleetExtras, licences...)
 	return err
 }
@@ -97,8 +98,9 @@ func (r *release) modules(binaries []binary) ([]module, error) {
 	var all []module
 	for _, b := range binaries {
 		env := []string{"CGO_ENABLED=0", "GOOS=" + b.system, "GOARCH=" + b.machine}
-		list, err := output(r.module(b.program), env, "go", "list", "-deps", "-f",
-			`{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}`, "./cmd/"+b.program)
+		dir, pkg := r.module(b.program)
+		list, err := output(dir, env, "go", "list", "-deps", "-f",
+			`{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}`, pkg)
 		if err != nil {
 			return nil, err
 		}
@@ -129,10 +131,15 @@ func (r *release) licences(binaries []binary) ([]file, error) {
 	}
 	modules = append(modules, module{Path: "std", Dir: goroot})
 	var files []file
-	for _, m := range modules {
+	for n, m := range modules {
 		texts, err := m.licences()
 		if err != nil {
 			return nil, err
+		}
+		if n > 0 && modules[n-1].Path == m.Path { // two programs have two versions
+			for n := range texts {
+				texts[n].name = path.Join("licences", m.Path+"@"+m.Version, path.Base(texts[n].name))
+			}
 		}
 		if m.licence(texts) == "" {
 			return nil, fmt.Errorf("no known licence in %s", m.Path)
@@ -156,8 +163,18 @@ func licensed(all []module) {
 	}
 }
 
+// statsd is a module in a folder of its repository. The licence is in the folder above, which
+// is not a part of the module.
+const statsd = "github.com/cactus/go-statsd-client/statsd"
+
+//go:embed statsd_license.md
+var statsdLicence []byte
+
 // licences returns the files that a module's licence is in.
 func (m module) licences() ([]file, error) {
+	if m.Path == statsd {
+		return []file{{path.Join("licences", m.Path, "LICENSE.md"), statsdLicence, 0o644}}, nil
+	}
 	entries, err := os.ReadDir(m.Dir)
 	if err != nil {
 		return nil, err

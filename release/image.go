@@ -44,14 +44,24 @@ func (r *release) image() error {
 	return err
 }
 
-// fleetFiles returns what settle-fleet has for a machine: the program and its licences.
-func (r *release) fleetFiles(machine string) ([]file, error) {
-	n := slices.IndexFunc(r.fleet, func(b binary) bool { return b.machine == machine })
-	if n < 0 {
-		return nil, fmt.Errorf("settle-fleet was not built for %s", machine)
+// fleetFiles returns what settle-fleet has for a machine: the program, Temporal's development
+// server, and their licences.
+func (r *release) fleetFiles(machine string) (files []file, err error) {
+	programs := [][]binary{r.fleet}
+	if !r.noTemporal {
+		programs = append(programs, r.temporal)
 	}
-	program, err := os.ReadFile(r.fleet[n].path)
-	files := []file{{"usr/bin/settle-fleet", program, 0o755}}
+	for _, binaries := range programs {
+		b, found := on(machine, binaries)
+		if !found {
+			return nil, fmt.Errorf("the programs of the fleet were not built for %s", machine)
+		}
+		program, err := os.ReadFile(b.path)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{"usr/bin/" + b.program, program, 0o755})
+	}
 	for _, f := range r.fleetExtras {
 		files = append(files, file{"usr/share/doc/settle-fleet/" + f.name, f.data, f.mode})
 	}

@@ -27,8 +27,11 @@ type release struct {
 	keys    []string  // the lines of release_keys: who may sign
 	signKey string    // a file with the key that signs, or with the public half of one that an agent has
 
+	noTemporal bool // settle-fleet comes without Temporal's development server
+
 	binaries    []binary // of settle
 	fleet       []binary // of settle-fleet
+	temporal    []binary // of settle-fleet-temporal
 	extras      []file   // files that every archive has besides settle
 	fleetExtras []file   // and beside settle-fleet
 	artifacts   []string
@@ -68,6 +71,10 @@ func main() {
 		os.Getenv("SETTLE_SIGN_KEY"),
 		"sign the release with the private key in `FILE`, or with the agent's key whose public half is in it; default: SETTLE_SIGN_KEY",
 	)
+	flag.BoolVar(
+		&r.noTemporal, "no-temporal", false,
+		"leave out settle-fleet-temporal, whose first build takes 8 minutes of processor time for each machine",
+	)
 	flag.StringVar(&platforms, "platforms", strings.Join(allPlatforms, ","), "`NAMES` of the platforms to build for")
 	flag.Parse()
 	if err := r.make(strings.Split(platforms, ",")); err != nil {
@@ -102,11 +109,18 @@ func (r *release) make(platforms []string) (err error) {
 		}
 		fmt.Printf("%-32s %s\n", s.name, time.Since(begin).Round(10*time.Millisecond))
 	}
+	if r.noTemporal && len(r.fleet) > 0 {
+		fmt.Fprintln(os.Stderr, withoutTemporal)
+	}
 	if r.signKey == "" {
 		fmt.Fprintln(os.Stderr, r.unsigned())
 	}
 	return nil
 }
+
+// withoutTemporal is what the maker of such a release must know.
+const withoutTemporal = "WITHOUT TEMPORAL: the archives and the image of settle-fleet have no settle-fleet-temporal; " +
+	"settle-fleet dev needs the program temporal there (https://docs.temporal.io/cli). Leave out -no-temporal to include it."
 
 // prepare finds out what is released and makes the folders.
 func (r *release) prepare() (err error) {

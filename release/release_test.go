@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"archive/zip"
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
@@ -187,6 +188,46 @@ func TestArchive(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// The archive of settle-fleet is enough for settle-fleet dev on a machine with Postgres: it has
+// Temporal's server, which dev finds beside itself, and the licences of both.
+func TestFleetArchive(t *testing.T) {
+	dir, err := os.MkdirTemp("/tmp", "settle-release-fleet-") // the path of a socket has less than 108 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil { // Postgres runs as another user
+		t.Fatal(err)
+	}
+	run(t, dir, nil, "tar", "-xzf", filepath.Join(dist(t), "settle-fleet_"+version+"_linux_amd64.tar.gz"), "--strip-components=1")
+	for _, name := range []string{"licences/go.temporal.io/server/LICENSE", "licences/github.com/jackc/pgx/v5/LICENSE", "deploy/compose.yaml"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	dev := exec.CommandContext(t.Context(), filepath.Join(dir, "settle-fleet"), "dev", "--no-worker", "--dir", filepath.Join(dir, "data"))
+	dev.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + dir}
+	var errs strings.Builder
+	dev.Stderr = &errs
+	out, err := dev.StdoutPipe()
+	if err == nil {
+		err = dev.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for lines := bufio.NewScanner(out); !found && lines.Scan(); {
+		found = strings.HasPrefix(lines.Text(), "temporal web UI: http://127.0.0.1:")
+	}
+	if err := dev.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	if err := dev.Wait(); err != nil || !found {
+		t.Errorf("dev has found Temporal: %v; %v\n%s", found, err, errs.String())
 	}
 }
 

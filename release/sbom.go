@@ -14,7 +14,7 @@ import (
 // sbom lists, for each program, the modules that the linker put into it, as the
 // program itself records them.
 func (r *release) sbom() error {
-	for _, binaries := range [][]binary{r.binaries, r.fleet} {
+	for _, binaries := range [][]binary{r.binaries, r.fleet, r.temporal} {
 		modules, err := r.modules(binaries)
 		if err == nil {
 			err = r.programSBOM(binaries, modules)
