@@ -54,12 +54,10 @@ func create(path string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// tarball writes files below a folder, without an owner, with the commit's time.
+// tarball writes files below a folder, without an owner, with the commit's time. The best
+// compression would take three times as long, for 0.4 % of the size.
 func (r *release) tarball(to io.Writer, folder string, files []file) error {
-	z, err := gzip.NewWriterLevel(to, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
+	z := gzip.NewWriter(to)
 	t := tar.NewWriter(z)
 	seen := map[string]bool{}
 	for _, f := range files {
