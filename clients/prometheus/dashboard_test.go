@@ -130,20 +130,30 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// TestAlerts: Prometheus takes the rules, and what they ask for is exposed.
+// TestAlerts: Prometheus takes the rules, what they ask for is exposed, and the guide says what to do
+// about each.
 func TestAlerts(t *testing.T) {
 	groups, problems := rulefmt.ParseFile("../../integrations/prometheus/alerts.yml", false, model.LegacyValidation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	known, seen := exposed(t), 0
+	guide, err := os.ReadFile("../../docs/fleet-operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, rules, entries := exposed(t), []string(nil), []string(nil)
 	for _, g := range groups.Groups {
 		for _, r := range g.Rules {
-			seen++
+			rules = append(rules, r.Alert)
 			check(t, known, r.Expr)
 		}
 	}
-	if seen == 0 {
-		t.Error("there are no rules")
+	for _, entry := range regexp.MustCompile("(?m)^\\| `(Settle\\w+)` \\|").FindAllStringSubmatch(string(guide), -1) {
+		entries = append(entries, entry[1])
+	}
+	slices.Sort(rules)
+	slices.Sort(entries)
+	if len(rules) == 0 || !slices.Equal(rules, entries) {
+		t.Errorf("the alerts are %q, and the runbook has %q", rules, entries)
 	}
 }

@@ -22,5 +22,7 @@
 //   - work.go: the worker, and its drain
 //   - engine.go: submitting and cancelling
 //   - send.go: the outbox's way to Temporal, and recovery
+//   - schedule.go: tasks that Temporal submits again and again
+//   - terminated.go: sessions whose workflow was terminated from outside
 //   - attributes.go: search attributes
 package engine

@@ -51,6 +51,7 @@ type Engine struct {
 
 	options  Options
 	client   client.Client
+	pool     *pgxpool.Pool
 	database *pgx.ConnConfig
 	logger   *slog.Logger
 
@@ -69,7 +70,7 @@ func Open(pool *pgxpool.Pool, c client.Client, o Options) *Engine {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Engine{
-		Index: index.Open(pool), options: o, client: c, database: pool.Config().ConnConfig, logger: o.Logger,
+		Index: index.Open(pool), options: o, client: c, pool: pool, database: pool.Config().ConnConfig, logger: o.Logger,
 	}
 }
 

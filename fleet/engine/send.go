@@ -156,10 +156,14 @@ func unreachable(err error) bool {
 }
 
 // Recover raises all fencing epochs, and sends every unit that has not ended to Temporal again.
-// It returns how many units that are. What it cannot send, workers do.
+// It returns how many units that are. What it cannot send, workers do. Schedules that Temporal has
+// lost are created again.
 func (e *Engine) Recover(ctx context.Context) (units int64, err error) {
 	if units, err = e.Index.Recover(ctx); err != nil {
 		return 0, err
+	}
+	if err := e.restoreSchedules(ctx); err != nil {
+		return units, err
 	}
 	for {
 		if some, err := e.sendSome(ctx); err != nil || !some {

@@ -49,6 +49,7 @@ func (e *Engine) Work(ctx context.Context, w fleet.Work) error {
 	defer loops.Wait()
 	defer stop()
 	loops.Go(func() { e.sendDue(life) })
+	loops.Go(func() { e.watch(life) })
 	loops.Go(func() { k.listen(life) })
 	fatal := make(chan error, 1)
 	s, err := k.start(ctx, fatal)
@@ -82,6 +83,10 @@ func (w *work) start(ctx context.Context, fatal chan<- error) (worker.Worker, er
 		s.RegisterWorkflowWithOptions(Session, workflow.RegisterOptions{
 			Name: sessionWorkflow, VersioningBehavior: w.versioning(),
 		})
+		s.RegisterWorkflowWithOptions(Periodic, workflow.RegisterOptions{
+			Name: scheduleWorkflow, VersioningBehavior: w.versioning(),
+		})
+		s.RegisterActivityWithOptions(w.engine.submitScheduled, activity.RegisterOptions{Name: submitActivity})
 		s.RegisterActivityWithOptions(w.turn, activity.RegisterOptions{Name: turnActivity})
 		err := s.Start()
 		if err == nil {

@@ -17,4 +17,5 @@
 //   - outbox.go: units that Temporal does not know yet
 //   - list.go: lists and counts
 //   - tenant.go: weights of tenants
+//   - schedule.go: tasks that are submitted again and again
 package index

@@ -106,13 +106,27 @@ type Cancellation struct {
 	Queue string
 }
 
+// cancelUnit notes a request of $2 for the end of units. Those that no worker has had end at once,
+// with the result $3.
+const cancelUnit = `cancel = coalesce(cancel, $2),
+		state = CASE WHEN state = 'queued' AND attempt = 0 THEN 'ended' ELSE state END,
+		result = CASE WHEN state = 'queued' AND attempt = 0 THEN $3::jsonb END,
+		ended = CASE WHEN state = 'queued' AND attempt = 0 THEN now() END`
+
+// cancelled is the result of a unit that was cancelled before a worker took it.
+func cancelled(by string) (string, error) {
+	result, err := json.Marshal(fleet.Result{
+		Outcome: event.Aborted,
+		Reason:  event.Interrupted,
+		Message: "cancelled by " + by + " before a worker took it",
+	})
+	return string(result), err
+}
+
 // cancel notes a requester, and notifies the worker of the unit when that is committed.
 const cancel = `
 WITH c AS (
-	UPDATE settle_fleet.unit SET cancel = coalesce(cancel, $2),
-		state = CASE WHEN state = 'queued' AND attempt = 0 THEN 'ended' ELSE state END,
-		result = CASE WHEN state = 'queued' AND attempt = 0 THEN $3::jsonb END,
-		ended = CASE WHEN state = 'queued' AND attempt = 0 THEN now() END,
+	UPDATE settle_fleet.unit SET ` + cancelUnit + `,
 		outbox = CASE WHEN state = 'queued' AND attempt = 0 THEN NULL ELSE outbox END
 	WHERE id = $1 AND state <> 'ended' RETURNING state = 'running' AS running, cancel, queue
 )
@@ -122,15 +136,11 @@ FROM c`
 // Cancel notes the request for the end of a unit. A unit that no worker has had ends at once; the
 // worker of one that runs is notified. Of one that was given back, a worker says how far it came.
 func (x *Index) Cancel(ctx context.Context, unit, by string) (c Cancellation, err error) {
-	result, err := json.Marshal(fleet.Result{
-		Outcome: event.Aborted,
-		Reason:  event.Interrupted,
-		Message: "cancelled by " + by + " before a worker took it",
-	})
+	result, err := cancelled(by)
 	if err != nil {
 		return c, err
 	}
-	err = x.pool.QueryRow(ctx, cancel, unit, by, string(result), CancelChannel).
+	err = x.pool.QueryRow(ctx, cancel, unit, by, result, CancelChannel).
 		Scan(&c.Running, &c.By, &c.Queue, nil)
 	if errors.Is(err, pgx.ErrNoRows) {
 		_, err := x.State(ctx, unit) // which may not be

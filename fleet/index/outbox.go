@@ -73,6 +73,44 @@ func (x *Index) Sent(ctx context.Context, units []string) error {
 	return nil
 }
 
+// Waiting returns those of the sessions that have units which have not ended and which Temporal
+// was sent.
+func (x *Index) Waiting(ctx context.Context, queue string, sessions []string) ([]string, error) {
+	rows, err := x.pool.Query(ctx, `SELECT DISTINCT session FROM settle_fleet.unit
+		WHERE session = ANY($1) AND state <> 'ended' AND outbox IS NULL AND queue = $2`, sessions, queue)
+	if err == nil {
+		var waiting []string
+		if waiting, err = pgx.CollectRows(rows, pgx.RowTo[string]); err == nil {
+			return waiting, nil
+		}
+	}
+	return nil, fmt.Errorf("cannot find the open units of sessions: %w", err)
+}
+
+// Abandonment is a session that Temporal does not run any more.
+type Abandonment struct {
+	Queue, Session string
+	By             string    // the requester of the cancellation
+	Before         time.Time // units that were submitted later are not affected
+}
+
+// Abandon cancels the units of a session which have not ended and which Temporal was sent, and returns how
+// many. Those that a worker has had go into the outbox once more, for a worker that ends them.
+func (x *Index) Abandon(ctx context.Context, a Abandonment) (units int64, err error) {
+	result, err := cancelled(a.By)
+	if err != nil {
+		return 0, err
+	}
+	tag, err := x.pool.Exec(ctx, `UPDATE settle_fleet.unit SET `+cancelUnit+`,
+		outbox = CASE WHEN state = 'queued' AND attempt = 0 THEN NULL ELSE now() END
+		WHERE session = $1 AND queue = $4 AND state <> 'ended' AND outbox IS NULL AND created <= $5`,
+		a.Session, a.By, result, a.Queue, a.Before)
+	if err != nil {
+		return 0, fmt.Errorf("cannot cancel the units of session %s: %w", a.Session, err)
+	}
+	return tag.RowsAffected(), nil
+}
+
 // Recover raises the fencing epochs of all sessions that have units which have not ended, so
 // that no worker of before can write their logs, and puts these units into the outbox. It
 // returns how many units that are.

@@ -53,7 +53,7 @@ func Connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 // Open returns the logs in the pool's database. The caller closes them, before the
 // pool.
 func Open(ctx context.Context, pool *pgxpool.Pool) (*Logs, error) {
-	if err := checkVersion(ctx, pool); err != nil {
+	if err := Check(ctx, pool); err != nil {
 		return nil, err
 	}
 	config := pool.Config()

@@ -252,11 +252,43 @@ func TestMigrate(t *testing.T) {
 	if from, to, err := Migrate(t.Context(), pool); err != nil || from != to || to == 0 {
 		t.Errorf("%d, %d, %v", from, to, err)
 	}
-	if _, err := pool.Exec(t.Context(), `UPDATE settle_fleet.version SET version = 1000`); err != nil {
-		t.Fatal(err)
+}
+
+// TestVersions: a program works with the schema of the version before, and with a newer one as
+// long as that says so; the other cases say what to do.
+func TestVersions(t *testing.T) {
+	known := len(migrations())
+	if oldestProgram >= known || oldestSchema >= known {
+		t.Errorf("version %d is only for programs from %d on, or these need schema %d: a rollout is impossible", known, oldestProgram, oldestSchema)
 	}
-	if _, _, err := Migrate(t.Context(), pool); !errors.As(err, new(*VersionError)) || !strings.Contains(err.Error(), "newer") {
-		t.Errorf("a newer schema: %v", err)
+	for name, c := range map[string]struct {
+		sql     string // about the schema
+		check   string // what Check says
+		migrate string
+	}{
+		"this one":                    {fmt.Sprintf(`version = %d`, known), "", ""},
+		"the one before":              {fmt.Sprintf(`version = %d`, known-1), "", "already exists"}, // the tables are this one's
+		"too old":                     {`version = 3`, "run settle-fleet migrate", "already exists"},
+		"a newer one":                 {fmt.Sprintf(`version = %d, oldest = %d`, known+1, known), "", ""},
+		"two newer ones":              {fmt.Sprintf(`version = %d, oldest = %d`, known+2, known), "", ""},
+		"a newer one that contracted": {fmt.Sprintf(`version = %d, oldest = %d`, known+1, known+1), "use the newer settle-fleet", "use the newer settle-fleet"},
+		"a newer one of before":       {fmt.Sprintf(`version = %d, oldest = NULL`, known+1), "use the newer settle-fleet", "use the newer settle-fleet"},
+	} {
+		pool := server.Pool(t)
+		if _, _, err := Migrate(t.Context(), pool); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pool.Exec(t.Context(), `UPDATE settle_fleet.version SET `+c.sql); err != nil {
+			t.Fatal(err)
+		}
+		says := func(of string, err error, want string) {
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %s: %v", name, of, err)
+			}
+		}
+		says("check", Check(t.Context(), pool), c.check)
+		_, _, err := Migrate(t.Context(), pool)
+		says("migrate", err, c.migrate)
 	}
 }
 

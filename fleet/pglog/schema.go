@@ -11,6 +11,27 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
+// Programs and schemas of two neighbouring versions work together, so that workers can be
+// replaced one after the other, and back again. A change of the schema therefore has three parts,
+// each in a release of its own:
+//
+//	expand    a step that adds tables and columns with defaults: older programs ignore them
+//	migrate   programs that use the new columns, and still work without them
+//	contract  a step that removes what no supported program uses any more; raise oldestProgram
+//
+// The version of a program is the number of its steps.
+const (
+	// oldestSchema is the oldest schema that this program works with. Raise it when the
+	// program needs a step; what only one command needs is for [Need].
+	oldestSchema = 8
+	// oldestProgram is the version of the oldest program that works with the tables of the last
+	// step.
+	oldestProgram = 8
+)
+
+// SchedulesVersion is the schema version that has schedules.
+const SchedulesVersion = 9
+
 // migrations are the steps from an empty schema to the present one. A step that
 // was released is never changed.
 func migrations() []string {
@@ -59,8 +80,20 @@ CREATE INDEX unit_queued ON settle_fleet.unit (place) WHERE state = 'queued';
 CREATE UNIQUE INDEX unit_running ON settle_fleet.unit (session) WHERE state = 'running';
 CREATE INDEX unit_worker ON settle_fleet.unit (worker) WHERE state = 'running';
 CREATE INDEX unit_session ON settle_fleet.unit (session, place) WHERE state <> 'ended';
-`, tenants, workspaces, rates, budgets, identity, order, outbox}
+`, tenants, workspaces, rates, budgets, identity, order, outbox, schedules}
 }
+
+// schedules has the tasks that Temporal's schedules submit.
+const schedules = `
+CREATE TABLE settle_fleet.schedule (
+	name    text PRIMARY KEY,
+	cron    text NOT NULL,
+	every   interval NOT NULL,
+	task    jsonb NOT NULL,
+	queue   text NOT NULL,
+	created timestamptz NOT NULL DEFAULT now()
+);
+`
 
 // tenants has units belong to one, and counts what each has had: begun is the virtual
 // time at which the last unit of the tenant began, and next when the next one may.
@@ -153,22 +186,28 @@ const partitionsAhead = 7
 const migrationLock = 0x5e771e
 
 // Migrate brings the schema to the present version and makes the partitions of
-// the days to come. It may run while workers do.
+// the days to come. It may run while workers do. A newer schema that this program works with
+// stays as it is: then from is greater than to.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) (from, to int, err error) {
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, migrationLock); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS settle_fleet;
-			CREATE TABLE IF NOT EXISTS settle_fleet.version (one boolean PRIMARY KEY DEFAULT true CHECK (one), version integer NOT NULL)`); err != nil {
+			CREATE TABLE IF NOT EXISTS settle_fleet.version (one boolean PRIMARY KEY DEFAULT true CHECK (one), version integer NOT NULL);
+			ALTER TABLE settle_fleet.version ADD COLUMN IF NOT EXISTS oldest integer`); err != nil {
 			return err
 		}
-		if from, err = version(ctx, tx); err != nil {
+		var oldest int
+		if from, oldest, err = version(ctx, tx); err != nil {
 			return err
 		}
 		steps := migrations()
-		if to = len(steps); from > to {
-			return &VersionError{Found: from, Known: to}
+		switch to = len(steps); {
+		case from > to && oldest > to:
+			return &VersionError{Found: from, Known: to, Oldest: oldest}
+		case from > to:
+			return makePartitions(ctx, tx)
 		}
 		for _, step := range steps[from:] {
 			if _, err := tx.Exec(ctx, step); err != nil {
@@ -177,8 +216,10 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) (from, to int, err error) 
 		}
 		if _, err := tx.Exec(
 			ctx,
-			`INSERT INTO settle_fleet.version (version) VALUES ($1) ON CONFLICT (one) DO UPDATE SET version = excluded.version`,
+			`INSERT INTO settle_fleet.version (version, oldest) VALUES ($1, $2)
+			ON CONFLICT (one) DO UPDATE SET version = excluded.version, oldest = excluded.oldest`,
 			to,
+			oldestProgram,
 		); err != nil {
 			return err
 		}
@@ -191,12 +232,20 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) (from, to int, err error) 
 }
 
 // VersionError reports that the database's schema does not match this program.
-type VersionError struct{ Found, Known int }
+type VersionError struct {
+	// Found is the schema's version, and Known the one that this program knows or needs.
+	Found, Known int
+	// Oldest is the version of the oldest program that works with the schema, if that is newer
+	// than this one.
+	Oldest int
+}
 
 func (e *VersionError) Error() string {
 	if e.Found > e.Known {
 		return fmt.Sprintf(
-			"a newer settle-fleet made the database's schema (version %d; this one knows %d)", e.Found, e.Known,
+			"a newer settle-fleet made the database's schema (version %d, for programs of version %d and later; "+
+				"this one knows %d); nothing was changed; use the newer settle-fleet, "+
+				"or restore the backup from before its migrate", e.Found, e.Oldest, e.Known,
 		)
 	}
 	return fmt.Sprintf(
@@ -212,26 +261,34 @@ type querier interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }
 
-// version returns the schema's; 0 where there is none.
-func version(ctx context.Context, q querier) (n int, err error) {
-	err = q.QueryRow(ctx, `SELECT version FROM settle_fleet.version`).Scan(&n)
+// version returns the schema's, 0 where there is none, and the version of the oldest program that
+// works with it. Schemas of before this number are only for programs that know them.
+func version(ctx context.Context, q querier) (n, oldest int, err error) {
+	err = q.QueryRow(
+		ctx, `SELECT version, coalesce((to_jsonb(v) ->> 'oldest')::int, version) FROM settle_fleet.version v`,
+	).Scan(&n, &oldest)
 	missing := (*pgconn.PgError)(nil)
 	if errors.Is(err, pgx.ErrNoRows) || errors.As(err, &missing) && missing.Code == "42P01" { // undefined_table
-		return 0, nil
+		return 0, 0, nil
 	}
-	return n, err
+	return n, oldest, err
 }
 
-// Check refuses a database whose schema is not the present one.
-func Check(ctx context.Context, pool *pgxpool.Pool) error { return checkVersion(ctx, pool) }
+// Check refuses a database whose schema this program does not work with.
+func Check(ctx context.Context, pool *pgxpool.Pool) error { return Need(ctx, pool, oldestSchema) }
 
-func checkVersion(ctx context.Context, q querier) error {
-	n, err := version(ctx, q)
+// Need is [Check] for what needs a step of the schema: the error says to run migrate.
+func Need(ctx context.Context, pool *pgxpool.Pool, least int) error {
+	found, oldest, err := version(ctx, pool)
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot read the version of the database's schema: %w", err)
 	}
-	if known := len(migrations()); n != known {
-		return &VersionError{Found: n, Known: known}
+	known := len(migrations())
+	switch {
+	case found < least:
+		return &VersionError{Found: found, Known: least}
+	case found > known && oldest > known:
+		return &VersionError{Found: found, Known: known, Oldest: oldest}
 	}
 	return nil
 }

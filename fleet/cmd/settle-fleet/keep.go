@@ -13,7 +13,7 @@ func newMigrate(d *database) *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
 		Short: "Make the database's tables, or bring them up to date",
-		Long:  "Make the database's tables, or bring them up to date, and make the partitions of the next days.\nRun it before the first worker and after an update.",
+		Long:  "Make the database's tables, or bring them up to date, and make the partitions of the next days.\nRun it before the first worker, and after an update before the new workers: workers of the\nversion before work with the new tables.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			pool, err := d.connect(cmd.Context())
@@ -23,6 +23,11 @@ func newMigrate(d *database) *cobra.Command {
 			defer pool.Close()
 			from, to, err := pglog.Migrate(cmd.Context(), pool)
 			if err != nil {
+				return failed(err)
+			}
+			if from > to {
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "the schema has version %d, of a newer settle-fleet; "+
+					"this one works with it, and changed nothing\n", from)
 				return failed(err)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the schema had version %d and has %d\n", from, to)

@@ -13,11 +13,20 @@ import (
 func newList[T any](
 	d *database, short, each, head string, list func(context.Context, *fleetOf) ([]T, error), row func(T) string,
 ) *cobra.Command {
+	open := func(cmd *cobra.Command) (*fleetOf, error) { return d.open(cmd.Context()) }
+	return newListOf(open, short, each, head, list, row)
+}
+
+// newListOf is newList for what needs more than the database.
+func newListOf[T any](
+	open func(*cobra.Command) (*fleetOf, error), short, each, head string,
+	list func(context.Context, *fleetOf) ([]T, error), row func(T) string,
+) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: short, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f, err := d.open(cmd.Context())
+			f, err := open(cmd)
 			if err != nil {
 				return err
 			}

@@ -18,6 +18,7 @@
 //   - page.go: settle-fleet page
 //   - rate.go: settle-fleet rate
 //   - tenant.go: settle-fleet tenant
+//   - schedule.go: settle-fleet schedule
 //   - keep.go: settle-fleet migrate and prune
 //   - recover.go: settle-fleet recover
 //   - engine.go: which Temporal a command uses
@@ -121,7 +122,7 @@ func newRoot() *cobra.Command {
 	cmd.SetVersionTemplate("settle-fleet {{.Version}}\n")
 	cmd.AddCommand(
 		newDev(&d), newWorker(&d), newSubmit(&d), newStatus(&d), newResults(&d), newLogs(&d), newCheckpoint(&d),
-		newCancel(&d), newPage(&d), newTenant(&d), newRate(&d), newMigrate(&d), newPrune(&d), newRecover(&d),
+		newCancel(&d), newPage(&d), newTenant(&d), newRate(&d), newSchedule(&d), newMigrate(&d), newPrune(&d), newRecover(&d),
 	)
 	return cmd
 }

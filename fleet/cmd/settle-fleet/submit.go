@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/budget"
@@ -114,6 +115,14 @@ func newSubmit(d *database) *cobra.Command {
 	flags.StringVar(&f.prefix, "session-prefix", "",
 		"with --file, a line that names no session gets `PREFIX`-LINE, so that a repetition submits nothing twice")
 	flags.StringVar(&f.task.Input, "input", "", "the input's `ID` in the session; default: 1")
+	flags.Int64Var(&f.budget.Tokens, "budget-tokens", 0, "the batch may take `N` tokens, input and output; 0: no limit")
+	flags.Float64Var(&f.budget.USD, "budget-usd", 0, "the batch may cost `N` US dollars; 0: no limit")
+	f.defineTask(flags)
+	return cmd
+}
+
+// defineTask defines the flags of what a task is, where and for whom.
+func (f *submitFlags) defineTask(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.task.Dir, "cwd", "C", ".", "work in `DIR`, which every worker has")
 	flags.StringVar(&f.task.Repo, "repo", "", "work in a clone of the git repository at `URL` instead")
 	flags.StringVar(&f.task.Ref, "ref", "", "branch, tag or commit `REF` of the repository; default: its HEAD")
@@ -124,11 +133,8 @@ func newSubmit(d *database) *cobra.Command {
 	flags.Int64Var(&f.task.Limits.Tokens, "max-tokens", 0, "end a turn after `N` tokens; 0: the worker's limit")
 	flags.Float64Var(&f.task.Limits.Seconds, "timeout", 0, "end a turn after so many `SECONDS`; 0: the worker's limit")
 	flags.StringVar(&f.task.Batch, "batch", "", "submit the tasks to batch `NAME`, which can have a budget")
-	flags.Int64Var(&f.budget.Tokens, "budget-tokens", 0, "the batch may take `N` tokens, input and output; 0: no limit")
-	flags.Float64Var(&f.budget.USD, "budget-usd", 0, "the batch may cost `N` US dollars; 0: no limit")
 	flags.StringVar(&f.task.Tenant, "tenant", "", "submit the tasks for tenant `NAME`; default: default")
 	flags.StringToStringVar(&f.labels, "label", nil, "`KEY=VALUE` to find the tasks by; repeatable")
-	return cmd
 }
 
 // amount reports whether a flag is a number of something: neither NaN nor infinite, and

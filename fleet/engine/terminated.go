@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/settle-agent/settle/fleet/index"
+)
+
+const (
+	// watchDelay is how often a worker looks for sessions whose workflow was ended from outside,
+	// on average. Each worker draws its own.
+	watchDelay = 20 * time.Second
+	// watchPast is how far back the first look goes, and watchOverlap each later one: Temporal's
+	// lists are late by seconds.
+	watchPast, watchOverlap = 24 * time.Hour, 2 * time.Minute
+	// byTermination is the requester of the cancellation of tasks whose workflow was terminated.
+	byTermination = "temporal (the workflow was terminated)"
+)
+
+// watch ends the tasks of sessions whose workflow was terminated, until ctx ends.
+func (e *Engine) watch(ctx context.Context) {
+	since := time.Now().Add(-watchPast)
+	for {
+		timer := time.NewTimer(time.Duration((0.5 + rand.Float64()) * float64(watchDelay))) //nolint:gosec // it spreads load
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		began := time.Now()
+		units, err := e.EndTerminated(ctx, since)
+		switch {
+		case err == nil:
+			since = began.Add(-watchOverlap)
+		case ctx.Err() == nil:
+			e.logger.Warn("cannot look for workflows that were terminated; the worker looks again", "error", err)
+		}
+		if units > 0 {
+			e.logger.Warn("the workflows of tasks were terminated in Temporal; the tasks end as aborted", "tasks", units)
+		}
+	}
+}
+
+// EndTerminated ends the tasks of sessions whose workflow somebody has terminated since then, and
+// returns how many. A task that no worker has had ends at once. Of the others, a worker writes the
+// endings: they are cancelled, and sent to Temporal again. A session that has a new workflow, after
+// another task or a recovery, continues.
+func (e *Engine) EndTerminated(ctx context.Context, since time.Time) (units int64, err error) {
+	request := &workflowservice.ListWorkflowExecutionsRequest{
+		Namespace: e.options.Namespace,
+		Query: fmt.Sprintf(
+			`WorkflowType = '%s' AND ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut') AND CloseTime >= '%s'`,
+			sessionWorkflow, since.UTC().Format(time.RFC3339Nano),
+		),
+	}
+	for {
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		page, err := e.client.ListWorkflow(call, request)
+		cancel()
+		if err != nil {
+			return units, fmt.Errorf("cannot list workflows that were terminated: %w", err)
+		}
+		closed := map[string]time.Time{} // by session
+		for _, w := range page.GetExecutions() {
+			if id := w.GetExecution().GetWorkflowId(); e.ours(id) {
+				session := strings.TrimPrefix(id, workflowID(e.options.Queue, ""))
+				if at := w.GetCloseTime().AsTime(); at.After(closed[session]) {
+					closed[session] = at
+				}
+			}
+		}
+		ended, err := e.endSessions(ctx, closed)
+		units += ended
+		if request.NextPageToken = page.GetNextPageToken(); err != nil || len(request.NextPageToken) == 0 {
+			return units, err
+		}
+	}
+}
+
+// ours reports whether the workflow can be of this engine's task queue.
+func (e *Engine) ours(id string) bool { return strings.HasPrefix(id, workflowID(e.options.Queue, "")) }
+
+// endSessions ends the tasks of those sessions that have no other workflow.
+func (e *Engine) endSessions(ctx context.Context, closed map[string]time.Time) (units int64, err error) {
+	sessions := make([]string, 0, len(closed))
+	for session := range closed {
+		sessions = append(sessions, session)
+	}
+	waiting, err := e.Index.Waiting(ctx, e.options.Queue, sessions)
+	if err != nil {
+		return 0, err
+	}
+	for _, session := range waiting {
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		latest, err := e.client.DescribeWorkflowExecution(call, workflowID(e.options.Queue, session), "")
+		cancel()
+		if err != nil && !missing(err) {
+			return units, fmt.Errorf("cannot ask Temporal for session %s: %w", session, err)
+		}
+		if latest.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+			continue
+		}
+		n, err := e.Index.Abandon(ctx, index.Abandonment{
+			Queue: e.options.Queue, Session: session, By: byTermination, Before: closed[session],
+		})
+		if units += n; err != nil {
+			return units, err
+		}
+	}
+	return units, nil
+}
