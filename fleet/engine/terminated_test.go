@@ -20,15 +20,18 @@ func TestATerminatedWorkflow(t *testing.T) {
 	life, stop := context.WithCancel(t.Context())
 	var ended sync.WaitGroup
 	ended.Go(func() { // ends with life
-		err := e.Work(life, fleet.Work{Worker: "w1", Slots: 2, Run: func(ctx context.Context, a fleet.Attempt, _ <-chan string) {
+		err := e.Work(life, fleet.Work{Worker: "w1", Slots: 2, Run: func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) {
 			r := &fleet.Result{Outcome: event.Completed}
 			switch {
 			case a.Cancel != "":
 				r = &fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted, Message: a.Cancel}
 			case a.Task.Session == "terminated":
 				running <- a.Unit
-				<-ctx.Done() // its heartbeat is refused
-				r = nil
+				select {
+				case <-ctx.Done(): // its heartbeat is refused
+					r = nil
+				case <-cancelled:
+				}
 			}
 			if err := e.Complete(context.WithoutCancel(ctx), a, r); (err != nil) != (r == nil) {
 				t.Errorf("%s: %v", a.Unit, err)
@@ -84,4 +87,5 @@ func TestATerminatedWorkflow(t *testing.T) {
 	if _, err := e.Cancel(t.Context(), "terminated/3", "the test"); err != nil {
 		t.Error(err)
 	}
+	await(t, p)
 }

@@ -135,19 +135,32 @@ func (f *devFlags) startServers(
 	if err != nil {
 		return "", err
 	}
+	// Other commands find both servers when both run, and none of a dev that was killed.
+	for _, name := range []string{urlFile, temporalFile} {
+		if err := os.Remove(filepath.Join(f.dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", err
+		}
+	}
 	report(cmd.OutOrStdout(), "database", url)
 	if program == nil {
-		_ = os.Remove(filepath.Join(f.dir, temporalFile)) // of a dev that was killed
-		return url, nil
+		return url, f.publish(urlFile, url)
 	}
 	address, ui, err := servers.startTemporal(cmd.Context(), *program, f.dir, d.engine.namespace)
 	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(f.publish(temporalFile, address), f.publish(urlFile, url)); err != nil {
 		return "", err
 	}
 	d.engine.address = address
 	report(cmd.OutOrStdout(), "temporal", address)
 	report(cmd.OutOrStdout(), "temporal web UI", ui)
 	return url, nil
+}
+
+// publish has other commands of the user find a server.
+func (f *devFlags) publish(name, at string) error {
+	return os.WriteFile(filepath.Join(f.dir, name), []byte(at+"\n"), 0o600)
 }
 
 // ownDir makes the directory of dev. One that other users could change would let them have

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -160,9 +159,6 @@ func (d *devServers) startDatabase(ctx context.Context, dir string) (url string,
 		_, _, err = pglog.Migrate(ctx, pool)
 		pool.Close()
 	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, urlFile), []byte(url+"\n"), 0o600)
-	}
 	return url, err
 }
 
@@ -190,10 +186,7 @@ func (d *devServers) startTemporal(
 			return server, nil
 		},
 	})
-	if err != nil {
-		return "", "", err
-	}
-	return address, ui, os.WriteFile(filepath.Join(dir, temporalFile), []byte(address+"\n"), 0o600)
+	return address, ui, err
 }
 
 // preferredPort returns the port if it is free, else 0, which is another free one.

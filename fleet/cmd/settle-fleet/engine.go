@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -104,12 +105,18 @@ func (f *engineFlags) options(dev bool, logger *slog.Logger) (client.Options, er
 		return o, fmt.Errorf("cannot read Temporal's configuration: %w", err)
 	}
 	o.HostPort = f.server(o.HostPort, devTemporal(), dev)
+	if dev && o.HostPort == "" { // what has Temporal's usual port is another one
+		return o, failed(errNoDevTemporal)
+	}
 	if f.namespace != "" {
 		o.Namespace = f.namespace
 	}
 	o.Logger = log.NewStructuredLogger(slog.New(discardInfo{logger.Handler()}))
 	return o, nil
 }
+
+var errNoDevTemporal = errors.New("the database is that of settle-fleet dev, whose Temporal does not run; " +
+	"start settle-fleet dev, and leave it running, or name a server with --temporal; nothing was changed")
 
 // temporalSecrets returns the key and the headers of Temporal's configuration, from
 // variables or its file.
