@@ -371,7 +371,8 @@ func TestToolsImage(t *testing.T) {
 		binaries: []binary{{settle, "linux", "amd64", filepath.Join(dir, settle)}}, fleet: []binary{{settleFleet, "linux", "amd64", filepath.Join(dir, "fleet", settleFleet)}},
 		temporal: []binary{{settleTemporal, "linux", "amd64", filepath.Join(dir, "fleet", settleTemporal)}},
 	}
-	if files, err := r.fleetFiles("amd64"); err != nil || files[0].name != "usr/bin/settle-fleet" || files[1].name != "usr/bin/settle-fleet-temporal" {
+	files, err := r.fleetFiles("amd64")
+	if err != nil || files[0].name != "usr/bin/settle-fleet" || files[1].name != "usr/bin/settle-fleet-temporal" {
 		t.Errorf("the image of the fleet has %d files, %v", len(files), err)
 	}
 	below, err := r.tools(r.binaries[0])

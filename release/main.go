@@ -120,7 +120,8 @@ func (r *release) make(platforms []string) (err error) {
 
 // withoutTemporal is what the maker of such a release must know.
 const withoutTemporal = "WITHOUT TEMPORAL: the archives and the image of settle-fleet have no settle-fleet-temporal; " +
-	"settle-fleet dev needs the program temporal there (https://docs.temporal.io/cli). Leave out -no-temporal to include it."
+	"settle-fleet dev needs the program temporal there (https://docs.temporal.io/cli). " +
+	"Leave out -no-temporal to include it."
 
 // prepare finds out what is released and makes the folders.
 func (r *release) prepare() (err error) {

@@ -202,13 +202,17 @@ func TestFleetArchive(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil { // Postgres runs as another user
 		t.Fatal(err)
 	}
-	run(t, dir, nil, "tar", "-xzf", filepath.Join(dist(t), "settle-fleet_"+version+"_linux_amd64.tar.gz"), "--strip-components=1")
-	for _, name := range []string{"licences/go.temporal.io/server/LICENSE", "licences/github.com/jackc/pgx/v5/LICENSE", "deploy/compose.yaml"} {
+	archive := filepath.Join(dist(t), "settle-fleet_"+version+"_linux_amd64.tar.gz")
+	run(t, dir, nil, "tar", "-xzf", archive, "--strip-components=1")
+	for _, name := range []string{
+		"licences/go.temporal.io/server/LICENSE", "licences/github.com/jackc/pgx/v5/LICENSE", "deploy/compose.yaml",
+	} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}
 	}
-	dev := exec.CommandContext(t.Context(), filepath.Join(dir, "settle-fleet"), "dev", "--no-worker", "--dir", filepath.Join(dir, "data"))
+	program, data := filepath.Join(dir, "settle-fleet"), filepath.Join(dir, "data")
+	dev := exec.CommandContext(t.Context(), program, "dev", "--no-worker", "--dir", data)
 	dev.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + dir}
 	var errs strings.Builder
 	dev.Stderr = &errs

@@ -20,7 +20,7 @@ func TestATerminatedWorkflow(t *testing.T) {
 	life, stop := context.WithCancel(t.Context())
 	var ended sync.WaitGroup
 	ended.Go(func() { // ends with life
-		err := e.Work(life, fleet.Work{Worker: "w1", Slots: 2, Run: func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) {
+		run := func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) {
 			r := &fleet.Result{Outcome: event.Completed}
 			switch {
 			case a.Cancel != "":
@@ -36,14 +36,16 @@ func TestATerminatedWorkflow(t *testing.T) {
 			if err := e.Complete(context.WithoutCancel(ctx), a, r); (err != nil) != (r == nil) {
 				t.Errorf("%s: %v", a.Unit, err)
 			}
-		}})
-		if err != nil {
+		}
+		if err := e.Work(life, fleet.Work{Worker: "w1", Slots: 2, Run: run}); err != nil {
 			t.Error(err)
 		}
 	})
 	defer ended.Wait()
 	defer stop()
-	p.Submit(t, fleet.Task{Session: "terminated", Prompt: "work"}, fleet.Task{Session: "terminated", Input: "2", Prompt: "work"})
+	for _, input := range []string{"1", "2"} {
+		p.Submit(t, fleet.Task{Session: "terminated", Input: input, Prompt: "work"})
+	}
 	if unit := <-running; unit != "terminated/1" {
 		t.Fatal(unit)
 	}

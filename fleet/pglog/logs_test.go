@@ -259,8 +259,9 @@ func TestMigrate(t *testing.T) {
 func TestVersions(t *testing.T) {
 	known := len(migrations())
 	if oldestProgram >= known || oldestSchema >= known {
-		t.Errorf("version %d is only for programs from %d on, or these need schema %d: a rollout is impossible", known, oldestProgram, oldestSchema)
+		t.Errorf("schema %d is for programs from %d on, which need %d: no rollout is possible", known, oldestProgram, oldestSchema)
 	}
+	const newer = "use the newer settle-fleet"
 	for name, c := range map[string]struct {
 		sql     string // about the schema
 		check   string // what Check says
@@ -271,8 +272,8 @@ func TestVersions(t *testing.T) {
 		"too old":                     {`version = 3`, "run settle-fleet migrate", "already exists"},
 		"a newer one":                 {fmt.Sprintf(`version = %d, oldest = %d`, known+1, known), "", ""},
 		"two newer ones":              {fmt.Sprintf(`version = %d, oldest = %d`, known+2, known), "", ""},
-		"a newer one that contracted": {fmt.Sprintf(`version = %d, oldest = %d`, known+1, known+1), "use the newer settle-fleet", "use the newer settle-fleet"},
-		"a newer one of before":       {fmt.Sprintf(`version = %d, oldest = NULL`, known+1), "use the newer settle-fleet", "use the newer settle-fleet"},
+		"a newer one that contracted": {fmt.Sprintf(`version = %d, oldest = %d`, known+1, known+1), newer, newer},
+		"a newer one of before":       {fmt.Sprintf(`version = %d, oldest = NULL`, known+1), newer, newer},
 	} {
 		pool := server.Pool(t)
 		if _, _, err := Migrate(t.Context(), pool); err != nil {

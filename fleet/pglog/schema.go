@@ -194,7 +194,8 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) (from, to int, err error) 
 			return err
 		}
 		if _, err := tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS settle_fleet;
-			CREATE TABLE IF NOT EXISTS settle_fleet.version (one boolean PRIMARY KEY DEFAULT true CHECK (one), version integer NOT NULL);
+			CREATE TABLE IF NOT EXISTS settle_fleet.version (
+				one boolean PRIMARY KEY DEFAULT true CHECK (one), version integer NOT NULL);
 			ALTER TABLE settle_fleet.version ADD COLUMN IF NOT EXISTS oldest integer`); err != nil {
 			return err
 		}

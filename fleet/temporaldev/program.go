@@ -75,7 +75,8 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf(
 		"there is no Temporal server on this machine: %v; "+
 			"install the program temporal (https://docs.temporal.io/cli), or put %s beside settle-fleet or into the PATH "+
-			"(it is in settle-fleet's archive of a release; from source: go -C fleet/cmd/%s install .), or name the address of a running server with --temporal",
+			"(it is in settle-fleet's archive of a release; from source: "+
+			"go -C fleet/cmd/%s install .), or name the address of a running server with --temporal",
 		cmp.Or(e.unsuitable, errNeither),
 		ownName,
 		ownName,

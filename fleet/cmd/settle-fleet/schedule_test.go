@@ -19,19 +19,24 @@ func TestSchedules(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-0123456789abcdefghijkl")
 	must(t, "", "migrate")
 	for _, wrong := range [][]string{
-		{"create", "n", "work"}, {"create", "n", "--cron", "* * * * *", "--every", "1h", "work"},
-		{"create", "n", "--every", "1ms", "work"}, {"create", "a b", "--every", "1h", "work"}, {"create", "n/m", "--every", "1h", "work"},
+		{"create", "n", "work"},
+		{"create", "n", "--cron", "* * * * *", "--every", "1h", "work"},
+		{"create", "n", "--every", "1ms", "work"},
+		{"create", "a b", "--every", "1h", "work"},
+		{"create", "n/m", "--every", "1h", "work"},
 	} {
 		if code, _, errs := command(t, "", append([]string{"schedule"}, wrong...)...); code != codeUsage {
 			t.Errorf("%q: %d, %s", wrong, code, errs)
 		}
 	}
-	if code, _, errs := command(t, "", "schedule", "create", "n", "--cron", "nonsense", "work"); code != codeFailed || !strings.Contains(errs, `cannot create schedule "n" in Temporal`) {
+	code, _, errs := command(t, "", "schedule", "create", "n", "--cron", "nonsense", "work")
+	if code != codeFailed || !strings.Contains(errs, `cannot create schedule "n" in Temporal`) {
 		t.Errorf("%d, %s", code, errs)
 	}
-	must(t, "", "schedule", "create", "often", "--every", "1s", "--tenant", "default", "--label", "k=v", "say", "sk-0123456789abcdefghijkl")
+	must(t, "", "schedule", "create", "often", "--every", "1s", "--label", "k=v", "say", "sk-0123456789abcdefghijkl")
 	must(t, "", "schedule", "create", "yearly", "--cron", "CRON_TZ=Europe/Berlin 0 2 1 1 *", "say")
-	if out := must(t, "", "schedule", "list"); !strings.Contains(out, "often   every 1s ") || !strings.Contains(out, "0 2 1 1 *  20") || strings.Contains(out, "sk-0123") {
+	if out := must(t, "", "schedule", "list"); !strings.Contains(out, "often   every 1s ") ||
+		!strings.Contains(out, "0 2 1 1 *  20") || strings.Contains(out, "sk-0123") {
 		t.Errorf("%s", out)
 	}
 	model := modeltest.NewServer(t, modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Say("Hello.")}})
@@ -39,7 +44,8 @@ func TestSchedules(t *testing.T) {
 	worker := make(chan int, 1)
 	var said bytes.Buffer
 	go func() { // ends with stop, and is waited for
-		worker <- execute(ctx, []string{"worker", "-m", "openai/gpt-5.2", "--base-url", model.OpenAI()}, strings.NewReader(""), &bytes.Buffer{}, &said)
+		args := []string{"worker", "-m", "openai/gpt-5.2", "--base-url", model.OpenAI()}
+		worker <- execute(ctx, args, strings.NewReader(""), &bytes.Buffer{}, &said)
 	}()
 	var u fleet.Unit
 	for deadline := time.Now().Add(time.Minute); u.Result == nil && time.Now().Before(deadline); {
@@ -49,12 +55,14 @@ func TestSchedules(t *testing.T) {
 			}
 		}
 	}
-	if u.Result == nil || u.Result.Answer != "Hello." || !strings.HasPrefix(u.ID, "often-20") || strings.Contains(u.Task.Prompt, "sk-0123") {
+	if u.Result == nil || u.Result.Answer != "Hello." || !strings.HasPrefix(u.ID, "often-20") ||
+		strings.Contains(u.Task.Prompt, "sk-0123") {
 		t.Errorf("%+v", u)
 	}
 	must(t, "", "schedule", "delete", "often")
 	must(t, "", "schedule", "delete", "yearly")
-	if code, _, errs := command(t, "", "schedule", "delete", "often"); code != codeFailed || !strings.Contains(errs, "there is no schedule") {
+	code, _, errs = command(t, "", "schedule", "delete", "often")
+	if code != codeFailed || !strings.Contains(errs, "there is no schedule") {
 		t.Errorf("%d, %s", code, errs)
 	}
 	stop()

@@ -46,7 +46,9 @@ func buildOlder(t *testing.T) string {
 		}
 	}
 	program := filepath.Join(dir, "settle-fleet")
-	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-ldflags=-s -w", "-o", program, ".")
+	build := exec.CommandContext(
+		t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-ldflags=-s -w", "-o", program, ".",
+	)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -140,7 +142,8 @@ func TestTwoVersions(t *testing.T) {
 	expect(false, "and has ", "migrate")
 	v.works("after-migrate", true)
 	expect(true, "this one works with it, and changed nothing", "migrate")
-	if _, err := pgtest.Connect(t, os.Getenv(databaseVar)).Exec(t.Context(), `UPDATE settle_fleet.version SET oldest = version`); err != nil {
+	pool := pgtest.Connect(t, os.Getenv(databaseVar))
+	if _, err := pool.Exec(t.Context(), `UPDATE settle_fleet.version SET oldest = version`); err != nil {
 		t.Fatal(err)
 	}
 	expect(true, "use the newer settle-fleet", "status")
