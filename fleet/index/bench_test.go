@@ -18,11 +18,13 @@ func BenchmarkLists(b *testing.B) {
 	for _, sql := range []string{`
 INSERT INTO settle_fleet.session (id) SELECT 's' || n FROM generate_series(1, $1::int) n`, `
 INSERT INTO settle_fleet.unit (id, session, input, task, state, attempt, tenant, result, outbox, ended, created)
-SELECT 's' || n || '/1', 's' || n, '1', jsonb_build_object('session', 's' || n, 'input', '1', 'prompt', repeat('work ', 100),
+SELECT 's' || n || '/1', 's' || n, '1',
+	jsonb_build_object('session', 's' || n, 'input', '1', 'prompt', repeat('work ', 100),
 	'batch', 'b' || n % 20, 'labels', jsonb_build_object('k', 'v' || n % 100)),
 	CASE WHEN n % 50 = 0 THEN 'queued' ELSE 'ended' END, 1, 't' || n % 10,
 	CASE WHEN n % 50 > 0 THEN jsonb_build_object('outcome', 'completed', 'answer', repeat('answer ', 100),
-		'summary', jsonb_build_object('cost_usd', 0.01, 'usage', jsonb_build_object('input_tokens', 1000, 'output_tokens', 100))) END,
+		'summary', jsonb_build_object('cost_usd', 0.01, 'usage',
+			jsonb_build_object('input_tokens', 1000, 'output_tokens', 100))) END,
 	NULL, CASE WHEN n % 50 > 0 THEN now() - ($1::int - n) * interval '0.1 s' END, now() - ($1::int - n) * interval '0.1 s'
 FROM generate_series(1, $1::int) n`} {
 		if _, err := p.Pool.Exec(b.Context(), sql, *benchUnits); err != nil {
@@ -46,8 +48,9 @@ FROM generate_series(1, $1::int) n`} {
 		})
 	}
 	for name, f := range map[string]index.Filter{
-		"first page of results": {State: fleet.Ended, Limit: page}, "last page of results": {State: fleet.Ended, After: last, Limit: page},
-		"page of a batch": {State: fleet.Ended, Batch: "b7", After: last / 2, Limit: page},
+		"first page of results": {State: fleet.Ended, Limit: page},
+		"last page of results":  {State: fleet.Ended, After: last, Limit: page},
+		"page of a batch":       {State: fleet.Ended, Batch: "b7", After: last / 2, Limit: page},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

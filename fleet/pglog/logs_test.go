@@ -259,7 +259,7 @@ func TestMigrate(t *testing.T) {
 func TestVersions(t *testing.T) {
 	known := len(migrations())
 	if oldestProgram >= known || oldestSchema >= known {
-		t.Errorf("schema %d is for programs from %d on, which need %d: no rollout is possible", known, oldestProgram, oldestSchema)
+		t.Errorf("schema %d is for programs from %d on, which need %d", known, oldestProgram, oldestSchema)
 	}
 	const newer = "use the newer settle-fleet"
 	for name, c := range map[string]struct {
@@ -268,7 +268,7 @@ func TestVersions(t *testing.T) {
 		migrate string
 	}{
 		"this one":                    {fmt.Sprintf(`version = %d`, known), "", ""},
-		"the one before":              {fmt.Sprintf(`version = %d`, known-1), "", "already exists"}, // the tables are this one's
+		"the one before":              {fmt.Sprintf(`version = %d`, known-1), "", "already exists"},
 		"too old":                     {`version = 3`, "run settle-fleet migrate", "already exists"},
 		"a newer one":                 {fmt.Sprintf(`version = %d, oldest = %d`, known+1, known), "", ""},
 		"two newer ones":              {fmt.Sprintf(`version = %d, oldest = %d`, known+2, known), "", ""},

@@ -9,11 +9,15 @@ import (
 	"github.com/settle-agent/settle/fleet/pglog"
 )
 
+const migrateHelp = `Make the database's tables, or bring them up to date, and make the partitions of the next days.
+Run it before the first worker, and after an update before the new workers: workers of the
+version before work with the new tables.`
+
 func newMigrate(d *database) *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
 		Short: "Make the database's tables, or bring them up to date",
-		Long:  "Make the database's tables, or bring them up to date, and make the partitions of the next days.\nRun it before the first worker, and after an update before the new workers: workers of the\nversion before work with the new tables.",
+		Long:  migrateHelp,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			pool, err := d.connect(cmd.Context())
