@@ -214,6 +214,28 @@ func TestALostTurnPrecedesTheBacklog(t *testing.T) {
 	}
 }
 
+// TestALongTurnIsPromoted: what its session decides next precedes sessions that have not begun.
+func TestALongTurnIsPromoted(t *testing.T) {
+	p, e := newPlace(t)
+	c := &crew{t: t, e: e}
+	dial, id := temporalServer.Client(t), temporalServer.Last()+":s"
+	p.Submit(t, fleet.Task{Session: "s", Prompt: "work"})
+	c.work(e, fleet.Work{Worker: "w", Slots: 1}, func(ctx context.Context, _ fleet.Attempt, _ <-chan string) *fleet.Result {
+		for {
+			d, err := dial.DescribeWorkflowExecution(ctx, id, "")
+			if err == nil && d.GetWorkflowExecutionInfo().GetPriority().GetPriorityKey() == 1 {
+				return &fleet.Result{Outcome: event.Completed}
+			}
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	})
+	await(t, p)
+}
+
 // TestDrainEnds: a turn that is longer is for another worker, at once.
 func TestDrainEnds(t *testing.T) {
 	p, e := newPlace(t)

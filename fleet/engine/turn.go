@@ -7,8 +7,12 @@ import (
 	"sync"
 	"time"
 
+	commonpb "go.temporal.io/api/common/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"github.com/settle-agent/settle/fleet"
 )
@@ -19,6 +23,9 @@ const (
 	// maxStall is how long an attempt may make no progress. It is longer than anything that a
 	// turn waits for without a word: an attempt of a model request may take an hour.
 	maxStall = 2 * time.Hour
+	// promoteDelay is how old a turn is when its session is promoted, and earlyDelay how old if its
+	// task has waited for longer than maxWait, since others do as well. Shorter turns do not pay for it.
+	promoteDelay, earlyDelay, maxWait = 500 * time.Millisecond, 50 * time.Millisecond, time.Second
 	// lookTimeout bounds the question how a unit has ended.
 	lookTimeout = 30 * time.Second
 )
@@ -40,6 +47,8 @@ type turn struct {
 	once      sync.Once
 	cancelled chan string // the requester; has room for one
 
+	promotion *time.Timer // fires when the session must be promoted
+
 	progress any       // of the last heartbeat, and
 	moved    time.Time // when it changed; both belong to the goroutine of beat
 }
@@ -57,7 +66,8 @@ var errStalled = fmt.Errorf("no progress for %s: %w", maxStall, fleet.ErrLost)
 
 // turn implements the activity settle.turn.
 func (w *work) turn(ctx context.Context, in TurnInput) (TurnOutput, error) {
-	t := &turn{work: w, unit: in.Unit, cancelled: make(chan string, 1)}
+	t := &turn{work: w, unit: in.Unit, cancelled: make(chan string, 1), promotion: time.NewTimer(promoteDelay)}
+	defer t.promotion.Stop()
 	t.life, t.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer t.end(nil)
 	info := activity.GetInfo(ctx)
@@ -82,6 +92,9 @@ func (w *work) turn(ctx context.Context, in TurnInput) (TurnOutput, error) {
 		return TurnOutput{}, err
 	}
 	if a != nil {
+		if a.Age > maxWait {
+			t.promotion.Reset(earlyDelay)
+		}
 		w.Run(t.life, *a, t.cancelled)
 	}
 	return w.output(context.WithoutCancel(ctx), in.Unit, a)
@@ -121,6 +134,9 @@ func (t *turn) beat(info activity.Info) (stop func()) {
 		for {
 			select {
 			case <-pause.C:
+			case <-t.promotion.C:
+				t.promote(ctx, info, silence/beatsInSilence)
+				continue
 			case <-ctx.Done():
 				return
 			}
@@ -164,6 +180,29 @@ func (t *turn) beatOnce(ctx context.Context, info activity.Info, timeout time.Du
 		t.work.engine.logger.Warn("cannot send a heartbeat to Temporal", "unit", t.unit, "error", err)
 	}
 	return false
+}
+
+// promote has the workflow of a session with a turn precede the workflows of sessions that have
+// not begun. If the worker dies that has this workflow in memory, its next decision waits in
+// the task queue of all workflows: after the start of a fleet, behind the whole backlog.
+func (t *turn) promote(ctx context.Context, info activity.Info, timeout time.Duration) {
+	call, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	_, err := t.work.engine.client.WorkflowService().UpdateWorkflowExecutionOptions(
+		call, &workflowservice.UpdateWorkflowExecutionOptionsRequest{
+			Namespace: t.work.engine.options.Namespace,
+			WorkflowExecution: &commonpb.WorkflowExecution{
+				WorkflowId: info.WorkflowExecution.ID, RunId: info.WorkflowExecution.RunID,
+			},
+			WorkflowExecutionOptions: &workflowpb.WorkflowExecutionOptions{
+				Priority: &commonpb.Priority{PriorityKey: urgent},
+			},
+			UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"priority.priority_key"}},
+		},
+	)
+	if err != nil && ctx.Err() == nil {
+		t.work.engine.logger.Debug("cannot promote a session in Temporal", "unit", t.unit, "error", err)
+	}
 }
 
 // cancelledInTemporal has Postgres know of a cancellation that Temporal was asked for. Usually it

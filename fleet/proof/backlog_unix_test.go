@@ -26,7 +26,6 @@ var (
 )
 
 const (
-	longSession = "long"
 	// submitSize is how many tasks are submitted at a time.
 	submitSize = 500
 	// maxResume is within which time a lost turn must be another worker's.
@@ -41,7 +40,7 @@ func TestBacklog(t *testing.T) {
 	c := newCrew(t)
 	c.silence = engine.DefaultSilence // what users have
 	c.place.Engine = c.engineOf()
-	c.env = func() []string { return []string{lightVar + "=1"} }
+	c.env = func() []string { return []string{lightVar + "=1", slotsVar + "=20"} }
 	ctx, cancel := context.WithTimeout(t.Context(), *patience)
 	defer cancel()
 	defer c.end()
@@ -56,7 +55,9 @@ func TestBacklog(t *testing.T) {
 	var took []time.Duration
 	for n := range *killed {
 		c.await(ctx, "tasks end", func() bool { return c.unended(ctx) <= *backlog-*backlog*(n+1)/(*killed+2) })
-		took = append(took, c.killOne(ctx, r)...)
+		lost := c.killOne(ctx, r)
+		t.Logf("worker %d of %d was killed: its %d turns resumed after at most %s", n+1, *killed, len(lost), slices.Max(append(lost, 0)))
+		took = append(took, lost...)
 	}
 	ended := c.place.Await(ctx, t)
 	passed := time.Since(began)

@@ -148,17 +148,21 @@ func lightSession(t fleet.Task) (settle.SessionConfig, error) {
 		_, err = fmt.Fprintln(f, in.Token) // one write
 		return "counted", errors.Join(err, f.Close())
 	})
+	m := lightModel{delay: lightDelay}
+	if t.Session == longSession {
+		m.delay = 0
+	}
 	return settle.SessionConfig{
-		Model:      model.Config{ProviderName: "test", Name: "test", Provider: lightModel{}},
+		Model:      model.Config{ProviderName: "test", Name: "test", Provider: m},
 		Permission: settle.Allow, WorkDir: t.Dir, Tools: []tool.Tool{count},
 	}, err
 }
 
 // lightModel makes a call for each input.
-type lightModel struct{}
+type lightModel struct{ delay time.Duration }
 
 // Stream implements [model.Provider].
-func (lightModel) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
+func (m lightModel) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
 	all, since := 0, 0 // calls, and those since the last input
 	for _, i := range r.Input {
 		switch i.Role {
@@ -168,13 +172,17 @@ func (lightModel) Stream(ctx context.Context, r model.Request) iter.Seq2[model.C
 			since = 0
 		}
 	}
-	return fleettest.Model{Calls: all + 1 - min(since, 1), Delay: lightDelay, Call: func(token string) (string, string) {
+	return fleettest.Model{Calls: all + 1 - min(since, 1), Delay: m.delay, Call: func(token string) (string, string) {
 		return "count", fmt.Sprintf(`{"token":%q}`, token)
 	}}.Stream(ctx, r)
 }
 
-// lightDelay is how long the model thinks before each of two answers.
-const lightDelay = 100 * time.Millisecond
+// lightDelay is how long the model thinks before each of two answers, except in the session of
+// many inputs.
+const (
+	lightDelay  = time.Second
+	longSession = "long"
+)
 
 // handsLease is so long that the next worker finds what the dead one had started, or
 // too short for that.
