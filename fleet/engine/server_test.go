@@ -220,7 +220,8 @@ func TestALongTurnIsPromoted(t *testing.T) {
 	c := &crew{t: t, e: e}
 	dial, id := temporalServer.Client(t), temporalServer.Last()+":s"
 	p.Submit(t, fleet.Task{Session: "s", Prompt: "work"})
-	c.work(e, fleet.Work{Worker: "w", Slots: 1}, func(ctx context.Context, _ fleet.Attempt, _ <-chan string) *fleet.Result {
+	w := fleet.Work{Worker: "w", Slots: 1}
+	c.work(e, w, func(ctx context.Context, _ fleet.Attempt, _ <-chan string) *fleet.Result {
 		for {
 			d, err := dial.DescribeWorkflowExecution(ctx, id, "")
 			if err == nil && d.GetWorkflowExecutionInfo().GetPriority().GetPriorityKey() == 1 {

@@ -56,7 +56,8 @@ func TestBacklog(t *testing.T) {
 	for n := range *killed {
 		c.await(ctx, "tasks end", func() bool { return c.unended(ctx) <= *backlog-*backlog*(n+1)/(*killed+2) })
 		lost := c.killOne(ctx, r)
-		t.Logf("worker %d of %d was killed: its %d turns resumed after at most %s", n+1, *killed, len(lost), slices.Max(append(lost, 0)))
+		slowest := slices.Max(append(lost, 0))
+		t.Logf("worker %d of %d was killed: its %d turns resumed within %s", n+1, *killed, len(lost), slowest)
 		took = append(took, lost...)
 	}
 	ended := c.place.Await(ctx, t)
@@ -144,8 +145,8 @@ func (c *crew) checkBacklog(ended []fleet.Unit, lost int) {
 			}
 		}
 	}
-	c.t.Logf("%d sessions, %d completed turns, %d calls, %d attempts were lost", len(sessions), turns, len(runs), deaths)
+	c.t.Logf("%d sessions, %d completed turns, %d calls, %d lost attempts", len(sessions), turns, len(runs), deaths)
 	if len(ended) != *backlog || turns != *backlog || deaths != lost {
-		c.t.Errorf("%d units of %d, %d completed turns, %d lost attempts of %d", len(ended), *backlog, turns, deaths, lost)
+		c.t.Errorf("%d of %d units, %d turns, %d of %d lost attempts", len(ended), *backlog, turns, deaths, lost)
 	}
 }
