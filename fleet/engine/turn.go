@@ -23,9 +23,9 @@ const (
 	// maxStall is how long an attempt may make no progress. It is longer than anything that a
 	// turn waits for without a word: an attempt of a model request may take an hour.
 	maxStall = 2 * time.Hour
-	// promoteDelay is how old a turn is when its session is promoted, and earlyDelay how old if its
-	// task has waited for longer than maxWait, since others do as well. Shorter turns do not pay for it.
-	promoteDelay, earlyDelay, maxWait = 500 * time.Millisecond, 50 * time.Millisecond, time.Second
+	// promoteDelay is how old a turn is when its session is promoted. Shorter turns do not pay for it,
+	// unless tasks wait for longer than maxWait: then the session is promoted before its turn begins.
+	promoteDelay, maxWait = 500 * time.Millisecond, time.Second
 	// lookTimeout bounds the question how a unit has ended.
 	lookTimeout = 30 * time.Second
 )
@@ -73,7 +73,7 @@ func (w *work) turn(ctx context.Context, in TurnInput) (TurnOutput, error) {
 	info := activity.GetInfo(ctx)
 	claiming, done := context.WithTimeout(context.WithoutCancel(ctx), info.HeartbeatTimeout)
 	defer done()
-	if !t.beatOnce(claiming, info, info.HeartbeatTimeout/2) {
+	if !t.begin(claiming, info) {
 		return TurnOutput{}, errStale
 	}
 	defer t.beat(info)()
@@ -92,12 +92,24 @@ func (w *work) turn(ctx context.Context, in TurnInput) (TurnOutput, error) {
 		return TurnOutput{}, err
 	}
 	if a != nil {
-		if a.Age > maxWait {
-			t.promotion.Reset(earlyDelay)
-		}
+		w.idle.Store(a.Age < maxWait)
 		w.Run(t.life, *a, t.cancelled)
 	}
 	return w.output(context.WithoutCancel(ctx), in.Unit, a)
+}
+
+// begin sends the first heartbeat, and reports whether Temporal has it. If tasks wait, it promotes
+// the session meanwhile.
+func (t *turn) begin(ctx context.Context, info activity.Info) bool {
+	timeout := info.HeartbeatTimeout / 2
+	if t.work.idle.Load() {
+		return t.beatOnce(ctx, info, timeout)
+	}
+	t.promotion.Stop()
+	var promotion sync.WaitGroup
+	promotion.Go(func() { t.promote(ctx, info, timeout) }) // it is bounded
+	defer promotion.Wait()
+	return t.beatOnce(ctx, info, timeout)
 }
 
 // output is where a unit is after an attempt; nil if there was none.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -25,6 +26,9 @@ const (
 	// stickyTimeout is how long Temporal waits for the worker that has a session's workflow in
 	// memory, before it asks another one.
 	stickyTimeout = time.Second
+	// maxDeciders is how many workflow tasks a worker asks for at a time. With the SDK's 2, sessions
+	// that have not begun keep others waiting for minutes after the start of a busy fleet.
+	maxDeciders = 8
 	// startDelay is how long to wait before another attempt to begin.
 	startDelay = time.Second
 )
@@ -33,6 +37,8 @@ const (
 type work struct {
 	fleet.Work
 	engine *Engine
+
+	idle atomic.Bool // the last turn began without a wait: no backlog is known
 
 	mu    sync.Mutex
 	turns map[string]*turn // by unit
@@ -116,6 +122,7 @@ func (w *work) options(fatal func(error)) worker.Options {
 	o := worker.Options{
 		Identity:                           w.Worker,
 		MaxConcurrentActivityExecutionSize: w.Slots,
+		MaxConcurrentWorkflowTaskPollers:   maxDeciders,
 		DisableEagerActivities:             true, // else a worker runs the turns that it decides about
 		WorkerStopTimeout:                  w.Drain + endGrace,
 		StickyScheduleToStartTimeout:       stickyTimeout,
