@@ -159,13 +159,18 @@ const (
 
 var sgr = regexp.MustCompile(`\x1b\[([0-9;]*)m`) //nolint:gochecknoglobals // it is made once
 
-// drawSVG draws rows that are styled as tmux says it.
+// drawSVG draws rows that are styled as tmux says it, without the blank ones at the end.
 func drawSVG(rows []string, width, height int) string {
 	var b strings.Builder
+	rows = rows[:min(len(rows), height)]
+	for len(rows) > 0 && strings.TrimSpace(ansi.Strip(rows[len(rows)-1])) == "" {
+		rows = rows[:len(rows)-1]
+	}
+	height = len(rows)
 	w, h := float64(width)*cellWidth+16, float64(height)*cellHeight+16
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f"><style>%s</style><rect class="bg" width="100%%" height="100%%" rx="6"/>`+"\n", w, h, w, h, style)
 	classes := map[string]bool{}
-	for y, row := range rows[:min(len(rows), height)] {
+	for y, row := range rows {
 		x, at := 0, 0
 		put := func(text string) {
 			if columns := ansi.StringWidth(text); strings.TrimSpace(text) != "" || classes["r"] {

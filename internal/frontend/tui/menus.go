@@ -83,7 +83,7 @@ func (u *UI) pickPermission() {
 			}
 			if r.ID != "" {
 				one.id, one.label, one.detail, one.group = "\x01"+
-					r.ID, r.Text, "", "Approved for this session (Ctrl-D takes it back)"
+					r.ID, r.Text, "", "Allowed for the session (Ctrl-D takes it back)"
 				m.note = "Ctrl-D takes an approval back"
 			}
 			all = append(all, one)

@@ -150,7 +150,7 @@ func TestPickers(t *testing.T) {
 		}
 		p.types("/permissions\r")
 		p.sees(
-			"Mode (Enter changes it)", "› ask", "deny shell rm  config.toml:3", "Approved for this session",
+			"Mode (Enter changes it)", "› ask", "deny shell rm  config.toml:3", "Allowed for the session",
 			"  make test",
 		)
 		p.types("make\x04")

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -73,6 +74,52 @@ func TestList(t *testing.T) {
 		got = append(got, [3]any{s["id"], s["state"], s["title"]})
 	}
 	b.diff("list", [][3]any{{"running", "running", "Fix the test."}, {"closed", "closed", ""}, {"idle", "idle", ""}}, got)
+}
+
+// The list has the child agents of an open session with theirs, marks sessions in which
+// nothing was done, and says what a new session gets.
+func TestListHasChildrenAndDefaults(t *testing.T) {
+	dir := t.TempDir()
+	b := serve(t, setup{dir: dir})
+	work := b.workDir()
+	for id, child := range map[string]string{"parent": "child", "child": "grandchild"} {
+		log, _, err := journal.Open(t.Context(), journal.Options{Dir: dir, Session: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = log.Update(func(event.State) []event.Event {
+			return []event.Event{
+				{By: "host", Data: event.SessionOpened{Dir: work}},
+				{By: "host", Data: event.ChildStarted{Child: "c000001", Session: child, Title: "Look into " + child}},
+				{By: "host", Data: event.ChildEnded{Child: "c000001", Outcome: event.Failed}},
+				{By: "host", Data: event.SessionClosed{}},
+			}
+		})
+		if err := errors.Join(err, log.Close(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		ask[object](b, "POST", "/api/sessions", object{"id": id}, 201)
+	}
+	childOf := func(parent, id string) object {
+		return object{"id": id, "parent": parent, "title": "Look into " + id, "state": "closed", "outcome": "failed"}
+	}
+	list := ask[struct {
+		Sessions []object
+		New      object
+	}](b, "GET", "/api/sessions", nil, 200)
+	b.diff("new", object{"dir": work, "model": "script/m"}, list.New)
+	for _, s := range list.Sessions {
+		if s["id"] == "where" && s["trivial"] != true {
+			t.Errorf("an empty session: %v", s)
+		}
+		if s["id"] == "parent" {
+			b.diff("children", []any{
+				childOf("parent", "child"), childOf("child", "grandchild"),
+			}, s["children"])
+			return
+		}
+	}
+	t.Errorf("the parent is not listed: %v", list.Sessions)
 }
 
 // A session that is sent input must exist; one that is opened need not.
