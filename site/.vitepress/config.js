@@ -37,6 +37,7 @@ const sidebar = [
       page("Fleet: quickstart", "/docs/fleet-quickstart"),
       page("Fleet: workspaces", "/docs/fleet-workspaces"),
       page("Fleet: operations", "/docs/fleet-operations"),
+      page("Fleet: evaluations and rollouts", "/docs/fleet-rollouts"),
       page("Fleet: backup and upgrades", "/docs/fleet-upgrades"),
       page("Fleet: web page", "/docs/fleet-page"),
       page("Fleet: failures", "/docs/fleet-failures"),
