@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -10,25 +11,37 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// statusPart is a part of the status row. Of parts that do not fit, the one of the highest
-// rank is first shortened, if it has a short text, and then left out.
+// statusPart is a part of the status row. While the row is too wide, the part of the highest
+// rank is shortened (shortRank, if it has a short text) or left out (rank).
 type statusPart struct {
-	text, short string
-	style       terminal.Style
-	rank        int
+	text, short     string
+	style           terminal.Style
+	rank, shortRank int
+	glued           bool // follows the part before it without a separator
 }
 
-// The ranks of the parts that can be left out; parts of rank 0 stay.
+// The ranks of the parts, from the most useful one; parts of rank 0 stay.
 const (
 	rankMode = iota + 1
 	rankDir
+	rankClock
+	rankDirName // the directory is shortened to its last element
 	rankHost
 	rankJobs
+	rankKey // how the turn is interrupted
 	rankModel
 	rankSandbox
 	rankContext
 	rankEffort
 )
+
+// next returns the rank at which the part changes next.
+func (p *statusPart) next() int {
+	if p.short != "" {
+		return p.shortRank
+	}
+	return p.rank
+}
 
 // maxHintRows bounds a message above the status row.
 const maxHintRows = 6
@@ -41,14 +54,14 @@ func (u *UI) status(width int, now time.Time) (rows []terminal.Line) {
 		parts = append(parts, statusPart{text: mode, style: bold()})
 	}
 	hint := terminal.OneLine(u.display.hint)
-	switch doing, style := u.doing(now); {
+	switch doing := u.doing(now); {
 	case hint != "" && terminal.TextWidth(hint) > width/2:
 		rows = terminal.Wrap(terminal.Plain(hint, warning()), width, terminal.Indent{})
 		rows = rows[:min(len(rows), maxHintRows)]
 	case hint != "":
 		parts = append(parts, statusPart{text: hint, style: warning()})
-	case doing != "":
-		parts = append(parts, statusPart{text: doing, style: style})
+	default:
+		parts = append(parts, doing...)
 	}
 	return append(rows, statusRow(append(parts, u.about()...), width))
 }
@@ -59,15 +72,19 @@ func statusRow(parts []statusPart, width int) terminal.Line {
 		var line terminal.Line
 		least := 0
 		for i, p := range parts {
+			separator := " · "
+			if p.glued {
+				separator = " "
+			}
 			if len(line) > 0 {
-				line = append(line, terminal.Span{Text: " · ", Style: faint()})
+				line = append(line, terminal.Span{Text: separator, Style: faint()})
 			}
 			line = append(line, terminal.Span{Text: terminal.OneLine(p.text), Style: p.style})
-			if p.rank > parts[least].rank {
+			if p.next() > parts[least].next() {
 				least = i
 			}
 		}
-		if len(parts) < 2 || parts[least].rank == 0 || line.Width() <= width {
+		if len(parts) < 2 || parts[least].next() == 0 || line.Width() <= width {
 			return terminal.Clip(line, width)
 		}
 		if p := &parts[least]; p.short != "" {
@@ -78,29 +95,36 @@ func statusRow(parts []statusPart, width int) terminal.Line {
 	}
 }
 
-// doing describes the activity of the running turn.
-func (u *UI) doing(now time.Time) (string, terminal.Style) {
+// doing describes the activity of the running turn, and how to end it.
+func (u *UI) doing(now time.Time) []statusPart {
 	t := u.state().Running()
+	only := func(text string) []statusPart { return []statusPart{{text: text, style: warning()}} }
+	clock := func(words, took string, style terminal.Style) []statusPart {
+		return []statusPart{
+			{text: words + took, short: words, style: style, shortRank: rankClock},
+			{text: "(Esc interrupts)", style: style, rank: rankKey, glued: true},
+		}
+	}
 	switch {
 	case u.exit.leaving && hostOf(u.view.conversation) != "":
-		return "leaving", warning()
+		return only("leaving")
 	case u.exit.leaving:
-		return "ending everything", warning()
+		return only("ending everything")
 	case t == nil:
-		return "", faint()
+		return nil
 	case t.Interrupt != nil || u.interrupts.turn == t.ID:
-		return "interrupting", warning()
+		return only("interrupting")
 	}
 	if n := len(t.Attempts); n > 0 {
 		if a := t.Attempts[n-1]; a.End != nil && a.End.RetryIn != nil {
 			left := a.EndedAt.Add(time.Duration(*a.End.RetryIn) * time.Millisecond).Sub(now)
-			return fmt.Sprintf("retrying in %s (Esc interrupts)", span(max(left.Round(time.Second), 0))), warning()
+			return clock("retrying", " in "+span(max(left.Round(time.Second), 0)), warning())
 		}
 	}
 	if took := now.Sub(t.StartedAt).Truncate(time.Second); took >= time.Second {
-		return "working " + span(took) + " (Esc interrupts)", accent()
+		return clock("working", " "+span(took), accent())
 	}
-	return "working (Esc interrupts)", accent()
+	return clock("working", "", accent())
 }
 
 // about describes the session: host, model, permission, context, jobs and directory.
@@ -117,7 +141,9 @@ func (u *UI) about() (parts []statusPart) {
 	add(mode, rankMode)
 	if commands != "" {
 		short, _, _ := strings.Cut(commands, " in this directory")
-		parts = append(parts, statusPart{text: commands, short: short, style: faint(), rank: rankSandbox})
+		parts = append(parts, statusPart{
+			text: commands, short: short, style: faint(), rank: rankSandbox, shortRank: rankSandbox,
+		})
 	}
 	if used := u.used(); used > 0 {
 		if window := u.view.conversation.Window(); window > 0 {
@@ -129,8 +155,9 @@ func (u *UI) about() (parts []statusPart) {
 	if jobs := u.jobs(); jobs > 0 {
 		add(terminal.Count(jobs, "job"), rankJobs)
 	}
-	add(u.Place, rankDir)
-	return parts
+	return append(parts, statusPart{
+		text: u.Place, short: filepath.Base(u.Place), style: faint(), rank: rankDir, shortRank: rankDirName,
+	})
 }
 
 // permissionModes are the modes that a person can choose.

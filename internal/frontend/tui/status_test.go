@@ -44,10 +44,42 @@ func TestStatusKeepsUsefulParts(t *testing.T) {
 		{60, event.Workspace, "chat/m · asks before edits · ~/work/project"},
 		{44, event.Workspace, "chat/m · asks before edits · ~/work/project"},
 		{40, event.Workspace, "asks before edits · ~/work/project"},
-		{30, event.Workspace, "asks before edits"},
+		{30, event.Workspace, "asks before edits · project"},
+		{24, event.Workspace, "asks before edits"},
 	} {
 		got := texts(newStatusStage(c.width, c.sandbox).status(c.width, time.Now()))
 		if !slices.Equal(got, []string{c.want}) {
+			t.Errorf("at %d columns: %q", c.width, got)
+		}
+	}
+}
+
+// While a turn works, the directory and what is asked about stay also in a narrow window.
+func TestStatusKeepsUsefulPartsWhileWorking(t *testing.T) {
+	for _, c := range []struct {
+		width int
+		want  string
+	}{
+		{
+			120, "working 6.0 s (Esc interrupts) · chat/m · asks before edits · commands sandboxed in this directory · " +
+				"~/work/project",
+		},
+		{80, "working 6.0 s (Esc interrupts) · chat/m · asks before edits · ~/work/project"},
+		{60, "working 6.0 s · asks before edits · ~/work/project"},
+		{43, "working 6.0 s · asks before edits · project"},
+		{40, "working · asks before edits · project"},
+		{30, "working · asks before edits"},
+	} {
+		s := newStatusStage(c.width, event.Workspace)
+		now := time.Now()
+		state, err := event.Fold(s.state(), event.Event{
+			V: event.Version, Session: "s", Seq: 2, At: now.Add(-6 * time.Second), Turn: "t000001", Data: event.TurnStarted{},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.view.log = transcript.New(state, transcript.Live)
+		if got := texts(s.status(c.width, now)); !slices.Equal(got, []string{c.want}) {
 			t.Errorf("at %d columns: %q", c.width, got)
 		}
 	}
