@@ -18,8 +18,8 @@ Try it without a key or a network:
 
   settle demo
 
-Work with it in the terminal, with OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY
-set, or give it one task in a script:
+Work with it in the terminal, which asks for a model the first time, or with
+OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY set, give it one task in a script:
 
   settle
   settle run "fix the failing test"
@@ -75,7 +75,7 @@ func newRoot(s *streams) *cobra.Command {
 		root, groupSessions, newRun(s), newResume(s), newSessions(s), newJobs(s), newRewind(s), newCompact(s),
 		newServe(s),
 	)
-	add(root, groupSetup, newDemo(s), newDoctor(s), newConfig(s), newModels(s), newMCPServers(s), newSkills(s),
+	add(root, groupSetup, newDemo(s), newSetup(s), newDoctor(s), newConfig(s), newModels(s), newMCPServers(s), newSkills(s),
 		newHooks(s), newUpdate(s), newVersion(s))
 	add(root, groupClients, newACP(s), newMCP(s))
 	add(root, groupCompatibility, newExec(s), newAppServer(s), newExecServer(s), newClaude(s))

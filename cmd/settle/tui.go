@@ -103,6 +103,9 @@ func (f *tuiFlags) open(
 	if err != nil {
 		return err
 	}
+	if resolved, err = f.setUp(sig, s, in, resolved, dir, cmd.Name() != "resume"); err != nil {
+		return sig.instead(err)
+	}
 	sessions := conversation.New(in.hosts, dir, resolved.DataDir, f.take)
 	session, err := choose(sig.ctx, sessions)
 	if err != nil {
@@ -122,6 +125,7 @@ func (f *tuiFlags) open(
 		Session:    session,
 		Prompt:     prompt,
 		Place:      s.place(dir),
+		Version:    version(),
 		DataDir:    resolved.DataDir,
 		Commands:   conversation.Commands(found),
 		Edit:       s.editor(),
@@ -151,9 +155,29 @@ func (f *tuiFlags) open(
 	return nil
 }
 
+// setUp asks for a model before a new session if none was named and no provider has a key, and
+// returns the settings with the choice. On a terminal that cannot be redrawn, it only says so.
+func (f *tuiFlags) setUp(
+	sig *signals, s *streams, in *protocolServer, r *config.Resolved, dir string, fresh bool,
+) (*config.Resolved, error) {
+	_, err := r.Choose()
+	if missing, ok := errors.AsType[*config.ModelError](err); !ok || !missing.Unset || !fresh || f.isPlain(s) {
+		return r, nil // the session reports other errors
+	}
+	if err := s.setUp(sig.ctx, r, dir, false); err != nil {
+		return nil, err
+	}
+	return in.hosts.Settings(dir, nil)
+}
+
+// isPlain reports whether the terminal writes lines.
+func (f *tuiFlags) isPlain(s *streams) bool {
+	return f.plain || s.getenv("ACCESSIBLE") == "1" || s.statusTerminal() == nil
+}
+
 // run shows the terminal, or where it cannot be drawn on, lines.
 func (f *tuiFlags) run(ctx context.Context, s *streams, o tui.Options) (int, error) {
-	if f.plain || s.getenv("ACCESSIBLE") == "1" || s.statusTerminal() == nil {
+	if f.isPlain(s) {
 		width, _ := terminal.Size(s.stdout)
 		return tui.RunPlain(ctx, s.stdin, s.stdout, width, o)
 	}

@@ -156,7 +156,7 @@ func TestTUISignals(t *testing.T) {
 			server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", seconds)))
 			awake := p.fifo("fifo")
 			cmd, keys, shot, state := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI(), "--permission", "allow")
-			shot.shows(t, "/help shows keys")
+			shot.shows(t, "? for shortcuts")
 			raw := state()
 			typed(t, keys, "go on\r")
 			awake()

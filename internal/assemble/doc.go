@@ -31,6 +31,7 @@
 //   - trust.go: records trust in a project's MCP servers
 //   - selection.go: which tools the model receives, in which order
 //   - models.go: lists of the providers' models
+//   - trial.go: one test request to the chosen model
 //   - opened.go: an open session; changes of its model
 //   - sessions.go: opens sessions of a frontend, with a client's settings
 //   - hooks.go: which hooks run, and in which sandbox

@@ -72,7 +72,30 @@ func (o Options) offer(ctx context.Context, p config.Provider) Offer {
 }
 
 // Offered is a model that a person can choose.
-type Offered struct{ Name, About string }
+type Offered struct {
+	Name, About string
+	Window      int          `json:",omitempty"` // tokens
+	Price       *model.Price `json:",omitempty"`
+	Efforts     []string     `json:",omitempty"` // of thinking, from the lowest
+}
+
+// OfferedColumns are the columns of [Offered.Columns].
+const OfferedColumns = "window, US dollars per million tokens (input / output), efforts"
+
+// Columns describes the model, with equal widths for all models.
+func (o Offered) Columns() string {
+	window, cost, efforts := "", "", ""
+	if o.Window > 0 {
+		window = terminal.Tokens(int64(o.Window))
+	}
+	if o.Price != nil {
+		cost = fmt.Sprintf("%g / %g", o.Price.Input, o.Price.Output)
+	}
+	if n := len(o.Efforts); n > 0 {
+		efforts = o.Efforts[0] + " to " + o.Efforts[n-1]
+	}
+	return strings.TrimRight(fmt.Sprintf("%6s  %-10s  %s", window, cost, efforts), " ")
+}
 
 // Offered requests the models that the sessions of a directory can use, by the names that
 // choose them.
@@ -87,13 +110,20 @@ func (h *Sessions) Offered(ctx context.Context, dir string) ([]Offered, error) {
 	}
 	o := h.Base
 	o.Settings, o.Dir = settings, dir
+	return o.OfferedBy(ctx, providers...)
+}
+
+// OfferedBy requests the models of the providers.
+func (o Options) OfferedBy(ctx context.Context, providers ...config.Provider) ([]Offered, error) {
 	var out []Offered
 	var errs []error
 	for _, offer := range o.Models(ctx, providers) {
 		if offer.Err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", offer.Provider.Name, offer.Err))
 		}
+		table := models(o.Settings, offer.Provider.Name)
 		for _, m := range offer.Models {
+			entry, _ := table.Lookup(m.ID)
 			about := ""
 			if m.Window > 0 {
 				about = terminal.Tokens(int64(m.Window)) + " tokens"
@@ -101,7 +131,10 @@ func (h *Sessions) Offered(ctx context.Context, dir string) ([]Offered, error) {
 			if offer.Known {
 				about = strings.TrimPrefix(about+", not asked", ", ")
 			}
-			out = append(out, Offered{Name: offer.Provider.Name + "/" + m.ID, About: about})
+			out = append(out, Offered{
+				Name: offer.Provider.Name + "/" + m.ID, About: about, Window: m.Window, Efforts: entry.Efforts,
+				Price: price(o.Settings, config.Choice{Provider: offer.Provider, Model: m.ID}),
+			})
 		}
 	}
 	if len(out) == 0 {

@@ -43,10 +43,10 @@ func runCommand(dir string, environ []string) config.Runner {
 // keyDir is the working directory of a key_command: the directory of the file that names
 // it. The session's working directory can be untrusted, and many programs obey files in it.
 func keyDir(r *config.Resolved) string {
-	if r.UserFile == "" {
-		return Nowhere()
+	if dir := filepath.Dir(r.UserFile); r.UserFile != "" && exists(dir) {
+		return dir
 	}
-	return filepath.Dir(r.UserFile)
+	return Nowhere()
 }
 
 func firstLine(text []byte) string {
@@ -118,6 +118,8 @@ func authHint(p config.Provider) string {
 	switch {
 	case p.KeyEnv != "":
 		return "set " + p.KeyEnv + " to a valid key"
+	case p.KeyFile != "":
+		return "put a valid key into " + p.KeyFile + ", or run \"settle setup\""
 	case len(p.KeyCommand) > 0:
 		return "check what the provider's key_command prints"
 	}

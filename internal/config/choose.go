@@ -49,15 +49,16 @@ func (r *Resolved) pick() (Choice, error) {
 	}
 	var ready []Choice
 	for _, p := range r.preferred() {
-		if p.Model != "" && r.ready(p) {
+		if p.Model != "" && r.Ready(p) {
 			ready = append(ready, Choice{Provider: p, Model: p.Model})
 		}
 	}
 	if len(ready) == 0 {
 		return Choice{}, &ModelError{
 			Message: "no model was named and no provider has a key\n" +
-				"  set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY\n" +
+				"  run \"settle setup\" in a terminal, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY\n" +
 				"  or use a local server: --model chat/NAME --base-url http://127.0.0.1:11434/v1",
+			Unset: true,
 		}
 	}
 	first := ready[0]
@@ -142,12 +143,10 @@ func (r *Resolved) defaultModels() []string {
 	return names
 }
 
-// ready reports whether the provider can be used without further settings.
-func (r *Resolved) ready(p Provider) bool {
-	if p.BaseURL == "" {
-		return false
-	}
-	return p.KeyEnv != "" && r.in.Getenv(p.KeyEnv) != "" || len(p.KeyCommand) > 0 || p.KeyEnv == "" || p.bearer
+// Ready reports whether the provider can be used without further settings.
+func (r *Resolved) Ready(p Provider) bool {
+	return p.BaseURL != "" && (p.KeyEnv == "" || r.in.Getenv(p.KeyEnv) != "" || p.KeyFile != "" ||
+		len(p.KeyCommand) > 0 || p.bearer)
 }
 
 // Askable returns the providers that can list their models: the named provider, or all that
@@ -181,7 +180,7 @@ func (r *Resolved) Askable(name ...string) ([]Provider, error) {
 			continue
 		}
 		all = append(all, p)
-		if r.ready(p) {
+		if r.Ready(p) {
 			ready = append(ready, p)
 		}
 	}

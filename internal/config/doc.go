@@ -23,7 +23,8 @@
 //   - choose.go: the default model, if the user named none
 //   - document.go: reads and parses one file, bounded
 //   - error.go: errors about settings, models and keys
-//   - key.go: a provider's key, from its variable or command
+//   - keep.go: writes a chosen model and its key to the user's file
+//   - key.go: a provider's key, from its variable, file or command
 //   - mcpjson.go: a project's .mcp.json and its recorded trust
 //   - origin.go: the sources of a value and their order
 //   - place.go: folders and files of the user

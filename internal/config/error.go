@@ -28,6 +28,8 @@ type ModelError struct {
 	Message string
 	// Choices are valid models, as PROVIDER/NAME.
 	Choices []string
+	// Unset: no model was named, and no provider is ready.
+	Unset bool
 }
 
 func (e *ModelError) Error() string {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/redact"
 )
 
@@ -20,6 +21,12 @@ func (r *Resolved) Key(ctx context.Context, p Provider, run Runner) (string, err
 		if key := strings.TrimSpace(r.in.Getenv(p.KeyEnv)); key != "" {
 			return checked(p, key, p.KeyEnv)
 		}
+	}
+	if p.KeyFile != "" {
+		if p.fileErr != nil {
+			return "", &KeyError{Provider: p.Name, Message: fmt.Sprintf("key_file cannot be used: %v", p.fileErr)}
+		}
+		return checked(p, p.fileKey, p.KeyFile)
 	}
 	if len(p.KeyCommand) > 0 {
 		out, err := run(ctx, p.KeyCommand)
@@ -37,7 +44,28 @@ func (r *Resolved) Key(ctx context.Context, p Provider, run Runner) (string, err
 	}
 	return "", &KeyError{
 		Provider: p.Name, Variable: p.KeyEnv,
-		Message: fmt.Sprintf("there is no key; set %s", p.KeyEnv),
+		Message: fmt.Sprintf("there is no key; set %s, or run \"settle setup\" in a terminal", p.KeyEnv),
+	}
+}
+
+// maxKey bounds a file with a key, in bytes.
+const maxKey = 64 << 10
+
+// readKey reads a file with a key. Only the user can read and write the file.
+func readKey(path string) (string, error) {
+	if err := disk.CheckPrivate(path); err != nil {
+		return "", err
+	}
+	data, size, err := disk.Read(path, maxKey)
+	switch key := strings.TrimSpace(string(data)); {
+	case err != nil:
+		return "", err
+	case size > maxKey:
+		return "", fmt.Errorf("%q is larger than %d bytes", path, maxKey)
+	case key == "":
+		return "", fmt.Errorf("%q is empty", path)
+	default:
+		return key, nil
 	}
 }
 

@@ -31,10 +31,11 @@ type Provider struct {
 	BaseURL string
 	// Model is the default model; can be empty.
 	Model string
-	// KeyEnv is the variable with the key, and KeyCommand the command that prints the key;
-	// a set variable wins. With neither, no key is sent.
+	// KeyEnv is the variable with the key, KeyCommand the command that prints the key, and
+	// KeyFile the file with the key; a set variable wins. With none, no key is sent.
 	KeyEnv     string
 	KeyCommand []string
+	KeyFile    string // absolute
 	// Headers and Query are added to each request, with ${NAME} replaced.
 	Headers map[string]string
 	Query   map[string]string
@@ -55,6 +56,8 @@ type Provider struct {
 	BaseURLOrigin Origin
 
 	keyNamed bool     // the user named KeyEnv, so it must be set
+	fileKey  string   // content of KeyFile
+	fileErr  error    // why KeyFile cannot be used
 	bearer   bool     // a token in the environment replaces the key
 	secrets  []string // secrets in Headers and Query
 	vars     []string // variables that Headers and Query refer to
@@ -109,10 +112,21 @@ func (l *loader) provider(t *table, name string) {
 	if get(t, "base_url", &p.BaseURL, asURL) {
 		p.BaseURLOrigin = Origin{Kind: File, Where: t.where("base_url")}
 	}
+	own := p.KeyEnv // of the built-in provider
 	if get(t, "key_command", &p.KeyCommand, l.asCommand) {
-		p.KeyEnv = "" // of the built-in provider
+		p.KeyEnv = ""
 	}
-	p.keyNamed = get(t, "key_env", &p.KeyEnv, asText)
+	if get(t, "key_file", &p.KeyFile, asText) {
+		p.KeyEnv = ""
+		p.KeyFile = expand(p.KeyFile, dirOf(t.doc.path), l.in.Getenv)
+		p.fileKey, p.fileErr = readKey(p.KeyFile)
+		if len(p.KeyCommand) > 0 {
+			t.fail("key_file", fmt.Errorf("key_command is set also; remove one of them"))
+		}
+	}
+	if p.keyNamed = get(t, "key_env", &p.KeyEnv, asText); p.KeyEnv != own { // the variable stays a secret
+		p.secrets, p.vars = append(p.secrets, l.in.Getenv(own)), append(p.vars, own)
+	}
 	p.Headers = l.pairs(t, "headers", &p)
 	p.Query = l.pairs(t, "query", &p)
 	if get(t, "ca_file", &p.CAFile, asText) {
@@ -266,9 +280,9 @@ func validName(name string) bool {
 	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
 }
 
-// secretsOf returns the secrets of a provider, except its key.
+// secretsOf returns the secrets of a provider, except a key in a variable or of a command.
 func (p Provider) secretsOf() []string {
-	secrets := slices.Clone(p.secrets)
+	secrets := append(slices.Clone(p.secrets), p.fileKey)
 	if u, err := url.Parse(p.BaseURL); err == nil {
 		if password, ok := u.User.Password(); ok {
 			secrets = append(secrets, password)

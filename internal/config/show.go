@@ -92,22 +92,28 @@ func (r *Resolved) chosenLines() []Line {
 	add := s.add
 	add("model", c.String(), from)
 	add("base_url", c.Provider.BaseURL, c.Provider.BaseURLOrigin)
-	add("key", r.keySource(c.Provider), c.Provider.Origin)
+	source := r.KeySource(c.Provider)
+	if strings.HasPrefix(source, "from ") {
+		source = redact.Mask + " " + source
+	}
+	add("key", source, c.Provider.Origin)
 	add("header_timeout", trimmed(w.HeaderTimeout), r.origin("header_timeout"))
 	add("stall_timeout", trimmed(w.StallTimeout), r.origin("stall_timeout"))
 	add("thinking_timeout", trimmed(w.ThinkingTimeout), r.origin("thinking_timeout"))
 	return s.lines
 }
 
-// keySource returns the source of the provider's key, never the key.
-func (r *Resolved) keySource(p Provider) string {
+// KeySource returns the source of the provider's key ("from …"), never the key.
+func (r *Resolved) KeySource(p Provider) string {
 	switch {
 	case p.KeyEnv != "" && strings.TrimSpace(r.in.Getenv(p.KeyEnv)) != "":
-		return redact.Mask + " from " + p.KeyEnv
+		return "from " + p.KeyEnv
+	case p.KeyFile != "":
+		return "from " + p.KeyFile
 	case len(p.KeyCommand) > 0:
-		return redact.Mask + " from key_command: " + strings.Join(p.KeyCommand, " ")
+		return "from key_command: " + strings.Join(p.KeyCommand, " ")
 	case p.bearer:
-		return redact.Mask + " from the header Authorization"
+		return "from the header Authorization"
 	case r.needsKey(p):
 		return "missing: set " + p.KeyEnv
 	}
@@ -141,6 +147,7 @@ func (r *Resolved) providerLines(p Provider) []Line {
 		add("key_env", p.KeyEnv+state, p.Origin)
 	}
 	add("key_command", strings.Join(p.KeyCommand, " "), p.Origin)
+	add("key_file", p.KeyFile, p.Origin)
 	add("headers", pairsShown(p.Headers), p.Origin)
 	add("query", pairsShown(p.Query), p.Origin)
 	add("ca_file", p.CAFile, p.Origin)

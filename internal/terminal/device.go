@@ -15,9 +15,10 @@ type Device struct {
 	// wake has who reads look again: the terminal was given back.
 	wake, waker *os.File
 
-	mu    sync.Mutex // guards state
-	state *term.State
-	taken *sync.Cond // it is ours again
+	mu     sync.Mutex // guards state and closed
+	state  *term.State
+	closed bool
+	taken  *sync.Cond // it is ours again, or closed
 }
 
 // Modes of the open terminal: bracketed paste, focus reports, and the keyboard protocol of
@@ -73,6 +74,16 @@ func (d *Device) Restore() {
 	_, _ = d.waker.Write([]byte{0}) // the pipe has room for every call
 }
 
+// Close restores the terminal for good, and ends Read, so that another Device can read what is
+// typed next. On Windows, a Read that waits ends with the next key.
+func (d *Device) Close() {
+	d.Restore()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	d.taken.Broadcast()
+}
+
 // Size returns the columns and rows of the terminal; 80 and 24 where it does not
 // say.
 func (d *Device) Size() (width, height int) { return Size(d.out) }
@@ -95,10 +106,14 @@ func (d *Device) Write(data []byte) (int, error) { return d.out.Write(data) }
 func (d *Device) Read(data []byte) (int, error) {
 	for {
 		d.mu.Lock()
-		for d.state == nil {
-			d.taken.Wait() // until Take, or the end of the process
+		for d.state == nil && !d.closed {
+			d.taken.Wait() // until Take, Close, or the end of the process
 		}
+		closed := d.closed
 		d.mu.Unlock()
+		if closed {
+			return 0, io.EOF
+		}
 		ready, err := await(d.in, d.wake)
 		if err != nil {
 			return 0, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -77,7 +78,7 @@ type examination struct {
 func Doctor(ctx context.Context, to io.Writer, m Machine) error {
 	d := &doctor{Machine: m}
 	d.report(passed, "settle", "%s, %s/%s", m.Version, runtime.GOOS, runtime.GOARCH)
-	d.configuration()
+	d.configuration(ctx)
 	d.dataDir(ctx)
 	d.processTracking(ctx)
 	d.confinement(ctx)
@@ -131,7 +132,7 @@ func (e examination) write(to io.Writer, asJSON bool) error {
 	return nil
 }
 
-func (d *doctor) configuration() {
+func (d *doctor) configuration(ctx context.Context) {
 	r := d.Settings
 	if r == nil {
 		d.report(failed, "configuration", "%v", d.Broken)
@@ -145,12 +146,16 @@ func (d *doctor) configuration() {
 	for _, ignored := range r.Notes {
 		d.report(limited, "configuration", "%s", ignored)
 	}
-	for _, name := range []string{"openai", "anthropic", "gemini", "chat"} {
-		if p := r.Providers[name]; p.KeyEnv != "" && d.Getenv(p.KeyEnv) != "" {
-			d.report(passed, "key", "%s is set, for %s at %s", p.KeyEnv, name, p.BaseURL)
+	for _, name := range slices.Sorted(maps.Keys(r.Providers)) {
+		p := r.Providers[name]
+		if source, found := strings.CutPrefix(r.KeySource(p), "from "); found {
+			d.report(passed, "key", "%s has the key for %s at %s", source, name, p.BaseURL)
 		}
 	}
 	choice, err := r.Choose()
+	if err == nil && len(choice.Provider.KeyCommand) == 0 { // a key_command can ask the person
+		_, err = r.Key(ctx, choice.Provider, nil)
+	}
 	if err != nil {
 		d.report(failed, "model", "%v", err)
 		return

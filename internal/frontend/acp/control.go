@@ -85,8 +85,7 @@ func (ses *session) models(now string) []string {
 		all = append(all, name)
 	}
 	for name, p := range r.Providers {
-		if p.Model != "" && p.BaseURL != "" &&
-			(p.KeyEnv == "" || ses.Sessions.Base.Getenv(p.KeyEnv) != "" || len(p.KeyCommand) > 0) {
+		if p.Model != "" && r.Ready(p) {
 			all = append(all, name+"/"+p.Model)
 		}
 	}

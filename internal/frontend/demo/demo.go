@@ -15,6 +15,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/setup"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/proc"
@@ -95,7 +96,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	if o.Keep {
 		d.printf(" The log is kept: settle sessions --data-dir %s show %s", d.data(), session)
 	}
-	d.printf("\n\nTry next:\n%s", nextCommands(ctx, d.Environ, localServers()))
+	d.printf("\n\nTry next:\n%s", nextCommands(ctx, d.Environ, setup.LocalServers()))
 	return stdio.CodeCompleted, nil
 }
 

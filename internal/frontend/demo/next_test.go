@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/settle-agent/settle/internal/client/setup"
 	"github.com/settle-agent/settle/modeltest/leak"
 )
 
@@ -19,21 +20,23 @@ func TestNextCommands(t *testing.T) {
 		_, _ = w.Write([]byte(answer))
 	}))
 	defer server.Close()
+	at := func(base string) []setup.Server { return []setup.Server{{Name: "Ollama", ID: "ollama", Base: base}} }
 	for _, tt := range []struct {
-		environ, servers []string
-		want             string
+		environ []string
+		server  string
+		want    string
 	}{
-		{[]string{"OPENAI_API_KEY=x"}, []string{server.URL}, "OPENAI_API_KEY is set"},
-		{[]string{"OPENAI_API_KEY="}, []string{server.URL}, "settle --model chat/qwen3-coder --base-url " + server.URL},
-		{nil, []string{"http://127.0.0.1:1"}, "export ANTHROPIC_API_KEY"},
+		{[]string{"OPENAI_API_KEY=x"}, server.URL, "OPENAI_API_KEY is set"},
+		{[]string{"OPENAI_API_KEY="}, server.URL, "settle --model chat/qwen3-coder --base-url " + server.URL},
+		{nil, "http://127.0.0.1:1", "settle setup     # choose"},
 	} {
-		got := nextCommands(t.Context(), tt.environ, tt.servers)
+		got := nextCommands(t.Context(), tt.environ, at(tt.server))
 		if !strings.Contains(got, tt.want) || strings.Count(got, "\n") != 3 {
 			t.Errorf("%v: %q", tt.environ, got)
 		}
 	}
 	for _, answer = range []string{`{"data":[{"id":"x; rm"}]}`, "<html>", `{"data":[]}`} {
-		if got := nextCommands(t.Context(), nil, []string{server.URL}); !strings.Contains(got, "export") {
+		if got := nextCommands(t.Context(), nil, at(server.URL)); !strings.Contains(got, "choose a model") {
 			t.Errorf("%s: %q", answer, got)
 		}
 	}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -106,25 +107,59 @@ func (u *UI) foundFiles(words string, found []string) {
 	}
 	c.list = list{}
 	for _, path := range found {
-		c.list.choices = append(c.list.choices, choice{id: path, label: path})
+		c.list.choices = append(c.list.choices, choice{id: path, label: path, detail: kindOf(path)})
 	}
 	u.display.dirty = true
 }
 
-// commandChoices returns the commands that begin with the name, then the commands that
-// contain it.
+// kindOf describes a path that is no ordinary file.
+func kindOf(path string) string {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".png", ".jpg", ".jpeg", ".gif", ".webp":
+		return "image, attached"
+	}
+	if strings.HasSuffix(path, "/") {
+		return "folder"
+	}
+	return ""
+}
+
+// commandChoices returns the commands that begin with the name, then the commands that contain
+// it, then those that have its letters in their order; of each, those in use come first.
 func (u *UI) commandChoices(name string) (out []choice) {
-	var others []choice
+	var found [3][]choice
 	for _, s := range u.commands() {
 		c := choice{id: s.name, label: strings.TrimSpace("/" + s.name + " " + s.argument), detail: s.help}
 		switch at := strings.Index(s.name, name); {
 		case at == 0:
-			out = append(out, c)
+			found[0] = append(found[0], c)
 		case at > 0:
-			others = append(others, c)
+			found[1] = append(found[1], c)
+		case hasLetters(s.name, name):
+			found[2] = append(found[2], c)
 		}
 	}
-	return append(out, others...)
+	use := u.commandUse()
+	for _, some := range found {
+		slices.SortStableFunc(some, func(a, b choice) int { return use[b.id] - use[a.id] })
+		out = append(out, some...)
+	}
+	return out
+}
+
+// commandUse ranks commands: the last used ones highest, then those that most people use.
+func (u *UI) commandUse() map[string]int {
+	use := map[string]int{}
+	usual := strings.Fields("model permissions resume new rewind diff compact cost effort help")
+	for n, name := range usual {
+		use[name] = len(usual) - n
+	}
+	for n, text := range u.input.history.texts {
+		if name, _, ok := commandOf(text); ok {
+			use[name] = len(usual) + 1 + n
+		}
+	}
+	return use
 }
 
 // completionKey moves among the completions or takes one, and reports whether the
@@ -147,8 +182,9 @@ func (u *UI) completionKey(k terminal.Key) bool {
 			return false
 		}
 		u.accept(c)
-		if name := c.list.selected().id; c.command && !u.needsArgument(name) {
-			return false // it is run
+		name := c.list.selected().id
+		if c.command && strings.HasPrefix(name, c.words) && !u.needsArgument(name) {
+			return false // it is run; one that only has the letters was not meant for sure
 		}
 	case "esc":
 		u.input.completion, u.input.dismissedAt = nil, c.from+1

@@ -55,12 +55,35 @@ func TestCommandCompletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code := newPerson(t, Options{})
 		p.types("/re")
-		p.sees("› /rename NAME", "  /resume [ID]")
-		p.types("\x1b[B\t")
+		p.sees("› /resume [ID]", "  /rewind       go back", "  /rename NAME  name")
+		p.types("\x1b[B\x1b[A\t")
 		p.sees("> /resume")
-		p.types("\x15/qui\r")
+		p.types("\x15/jobs\r")
+		p.types("/")
+		p.sees("› /jobs") // the command used last
+		p.types("\x15/qt")
+		p.sees("› /quit")
+		p.types("\r") // these are its letters, and not its beginning: it is not run
+		p.sees("> /quit")
+		p.types("\r")
 		p.left(code, 0)
 	})
+}
+
+// A menu narrows by letters in their order, if no entry has the words.
+func TestMenuNarrowsByLetters(t *testing.T) {
+	m := &menu{all: []choice{{id: "a", label: "anthropic/claude-opus"}, {id: "b", label: "openai/gpt", detail: "opus"}}}
+	for words, want := range map[string]string{"": "ab", "opus": "ab", "clop": "a", "oagt": "b", "opus claude": "a", "xyz": ""} {
+		m.words = words
+		m.narrow()
+		got := ""
+		for _, c := range m.list.choices {
+			got += c.id
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", words, got, want)
+		}
+	}
 }
 
 // A recalled command does not catch the arrows.

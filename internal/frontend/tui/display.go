@@ -16,6 +16,8 @@ type display struct {
 	writer *writer
 	rows   []terminal.Line // committed, for the next frame
 
+	welcomed bool // the first rows were committed
+
 	hint    string // shown in the status row until the next key
 	dirty   bool   // a new frame is due
 	drawnAt time.Time

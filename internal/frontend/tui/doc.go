@@ -42,6 +42,8 @@
 //   - image.go: images whose path is in a prompt or pasted
 //   - help.go: the texts of /help
 //   - typed_answer.go: the text of an answer: a changed command, or what to do instead
+//   - welcome.go: the first rows
+//   - setup.go: the questions of settle setup
 //   - cost.go: /cost and /timeline
 //   - theme.go: /theme and its colors
 //   - rewind.go: the list of inputs to go back to

@@ -29,6 +29,7 @@ func keyHelp() [][2]string {
 			"@",
 			"offer files: ↑ ↓ select, Tab or Enter takes one, Esc closes the list; / offers commands in the same way. Images are sent with the prompt, also images whose path is pasted",
 		},
+		{"?", "with an empty editor: show keys and commands"},
 		{"! at the start", "run a command; the model sees it with your next prompt"},
 		{"Shift-Enter, Alt-Enter, Ctrl-J", "begin a new line; Enter after a backslash does the same"},
 		{"Shift-Tab", "change what may run without asking: ask, accept edits, read-only"},

@@ -94,6 +94,10 @@ func (u *UI) key(k terminal.Key) {
 			u.recall(-1)
 		}
 	default:
+		if k.Text == "?" && u.input.editor.empty() {
+			u.help("")
+			return
+		}
 		u.input.editor.key(k)
 		if k.Text != "" || k.Name == "backspace" || k.Name == "ctrl+h" {
 			u.complete()

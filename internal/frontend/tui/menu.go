@@ -39,8 +39,11 @@ func (l *list) rows(width, limit int) (rows []terminal.Line) {
 	if len(l.choices) == 0 || limit <= 0 {
 		return nil
 	}
-	at, group := 0, ""
+	at, group, column := 0, "", 0
 	for n, c := range l.choices {
+		if n == 0 || c.group != group {
+			column = l.column(c.group, width)
+		}
 		if c.group != group {
 			group = c.group
 			rows = append(rows, terminal.Clip(terminal.Plain(terminal.OneLine(group), warning()), width))
@@ -48,7 +51,7 @@ func (l *list) rows(width, limit int) (rows []terminal.Line) {
 		if n == l.at {
 			at = len(rows)
 		}
-		rows = append(rows, c.row(width, n == l.at))
+		rows = append(rows, c.row(width, column, n == l.at))
 	}
 	from := min(max(at-limit/2, 0), max(len(rows)-limit, 0))
 	more := len(rows) - from - limit
@@ -59,13 +62,25 @@ func (l *list) rows(width, limit int) (rows []terminal.Line) {
 	return rows
 }
 
-func (c choice) row(width int, selected bool) terminal.Line {
-	line := terminal.Line{{Text: "  " + terminal.OneLine(c.label)}}
+// column returns the width of the labels of a group, whose details begin in one column.
+func (l *list) column(group string, width int) (column int) {
+	for _, c := range l.choices {
+		if c.group == group && c.detail != "" {
+			column = max(column, terminal.TextWidth(terminal.OneLine(c.label)))
+		}
+	}
+	return min(column, width*3/5)
+}
+
+func (c choice) row(width, column int, selected bool) terminal.Line {
+	label := terminal.OneLine(c.label)
+	line := terminal.Line{{Text: "  " + label}}
 	if selected {
-		line = terminal.Line{{Text: "› " + terminal.OneLine(c.label), Style: accent().With(terminal.Bold)}}
+		line = terminal.Line{{Text: "› " + label, Style: accent().With(terminal.Bold)}}
 	}
 	if c.detail != "" {
-		line = append(line, terminal.Span{Text: "  " + terminal.OneLine(c.detail), Style: faint()})
+		gap := strings.Repeat(" ", max(column-terminal.TextWidth(label), 0)+2)
+		line = append(line, terminal.Span{Text: gap + terminal.OneLine(c.detail), Style: faint()})
 	}
 	return terminal.Clip(line, width)
 }
@@ -113,18 +128,38 @@ func (u *UI) openMenu(m *menu) {
 	u.overlay.menu, u.input.completion, u.display.dirty = m, nil, true
 }
 
-// narrow keeps the choices that have all the words.
+// narrow keeps the choices that have all the words, or, if there are none, those whose labels have
+// the letters of all the words in their order.
 func (m *menu) narrow() {
 	was := m.list.selected().id
 	m.list.choices = nil
 	words := strings.Fields(strings.ToLower(m.words))
-	for _, c := range m.all {
-		text := strings.ToLower(c.label + " " + c.detail)
-		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
-			m.list.choices = append(m.list.choices, c)
+	keep := func(has func(c choice, word string) bool) {
+		for _, c := range m.all {
+			if !slices.ContainsFunc(words, func(w string) bool { return !has(c, w) }) {
+				m.list.choices = append(m.list.choices, c)
+			}
 		}
 	}
+	keep(func(c choice, word string) bool {
+		return strings.Contains(strings.ToLower(c.label+" "+c.detail), word)
+	})
+	if len(m.list.choices) == 0 {
+		keep(func(c choice, word string) bool { return hasLetters(strings.ToLower(c.label), word) })
+	}
 	m.list.at = max(slices.IndexFunc(m.list.choices, func(c choice) bool { return c.id == was }), 0)
+}
+
+// hasLetters reports whether the text has the letters of the word in their order.
+func hasLetters(text, word string) bool {
+	for _, letter := range word {
+		_, rest, found := strings.Cut(text, string(letter))
+		if !found {
+			return false
+		}
+		text = rest
+	}
+	return true
 }
 
 // selectID selects the choice with the id.
@@ -140,14 +175,6 @@ func (u *UI) menuKey(k terminal.Key) {
 	switch k.Name {
 	case "esc", "ctrl+c", "ctrl+g":
 		u.overlay.menu = nil
-	case "up", "ctrl+p":
-		m.list.move(-1)
-	case "down", "ctrl+n":
-		m.list.move(1)
-	case "pgup":
-		m.list.at = max(m.list.at-maxShown, 0)
-	case "pgdown":
-		m.list.at = max(min(m.list.at+maxShown, len(m.list.choices)-1), 0)
 	case "enter", "tab":
 		if len(m.list.choices) > 0 {
 			u.overlay.menu = nil
@@ -157,6 +184,22 @@ func (u *UI) menuKey(k terminal.Key) {
 		if m.remove != nil && len(m.list.choices) > 0 {
 			m.remove(m.list.selected())
 		}
+	default:
+		m.key(k)
+	}
+}
+
+// key moves in the menu, or narrows it.
+func (m *menu) key(k terminal.Key) {
+	switch k.Name {
+	case "up", "ctrl+p":
+		m.list.move(-1)
+	case "down", "ctrl+n":
+		m.list.move(1)
+	case "pgup":
+		m.list.at = max(m.list.at-maxShown, 0)
+	case "pgdown":
+		m.list.at = max(min(m.list.at+maxShown, len(m.list.choices)-1), 0)
 	case "backspace", "ctrl+h":
 		parts := partsOf(m.words)
 		m.words = joinParts(parts[:max(len(parts)-1, 0)])

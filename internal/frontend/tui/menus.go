@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -14,7 +15,7 @@ import (
 type (
 	// Catalog lists the models that a conversation could use.
 	Catalog interface {
-		Models(ctx context.Context) ([]Offered, error)
+		Models(ctx context.Context) ([]assemble.Offered, error)
 	}
 	// Ruled lists the rules in force.
 	Ruled interface {
@@ -27,9 +28,6 @@ type (
 		Preview(ctx context.Context, id string) ([]string, error)
 	}
 )
-
-// Offered is a model and its description.
-type Offered struct{ Name, About string }
 
 // Rule is a rule in force. Rules that a person can revoke have an ID.
 type Rule struct{ ID, Decision, Text, Where string }
@@ -47,7 +45,7 @@ func (u *UI) pickModel() {
 		return func() {
 			m := &menu{title: "Model", pick: func(one choice) { u.model(one.id) }}
 			for _, o := range models {
-				m.all = append(m.all, choice{id: o.Name, label: o.Name, detail: o.About})
+				m.all = append(m.all, choice{id: o.Name, label: o.Name, detail: o.Columns(), group: assemble.OfferedColumns})
 			}
 			u.openMenu(m.selectID(c.Model()))
 		}, err

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/rewind"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/terminaltest"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/mcp"
@@ -86,8 +88,12 @@ func (r *richTalk) Expand(ctx context.Context, text string) (string, []event.Ima
 	return r.of.expand(ctx, text)
 }
 
-func (r *richTalk) Models(context.Context) ([]Offered, error) {
-	return []Offered{{"a/one", "1k tokens"}, {"a/two", ""}, {"b/three", ""}}, nil
+func (r *richTalk) Models(context.Context) ([]assemble.Offered, error) {
+	return []assemble.Offered{
+		{Name: "a/one", Window: 200_000, Price: &model.Price{Input: 4, Output: 20}, Efforts: []string{"low", "high"}},
+		{Name: "a/two"},
+		{Name: "b/three"},
+	}, nil
 }
 
 func (r *richTalk) Choose(_ context.Context, setting, value string) error {
@@ -138,7 +144,7 @@ func TestPickers(t *testing.T) {
 		}
 		p, code := newPerson(t, Options{Sessions: r})
 		p.types("/model\r")
-		p.sees("› a/one  1k tokens", "  a/two", "Model: ")
+		p.sees("› a/one    200.0k  4 / 20      low to high", "  a/two", "Model: ")
 		p.types("thr")
 		p.misses("a/two")
 		p.types("\r")

@@ -140,10 +140,7 @@ func (u *UI) about() (parts []statusPart) {
 	mode, commands := permissionWords(u.view.conversation.Mode(), u.state().Host.Confinement)
 	add(mode, rankMode)
 	if commands != "" {
-		short, _, _ := strings.Cut(commands, " in this directory")
-		parts = append(parts, statusPart{
-			text: commands, short: short, style: faint(), rank: rankSandbox, shortRank: rankSandbox,
-		})
+		parts = append(parts, commandsPart(commands))
 	}
 	if used := u.used(); used > 0 {
 		if window := u.view.conversation.Window(); window > 0 {
@@ -158,6 +155,12 @@ func (u *UI) about() (parts []statusPart) {
 	return append(parts, statusPart{
 		text: u.Place, short: filepath.Base(u.Place), style: faint(), rank: rankDir, shortRank: rankDirName,
 	})
+}
+
+// commandsPart states what happens to commands.
+func commandsPart(words string) statusPart {
+	short, _, _ := strings.Cut(words, " in this directory")
+	return statusPart{text: words, short: short, style: faint(), rank: rankSandbox, shortRank: rankSandbox}
 }
 
 // permissionModes are the modes that a person can choose.

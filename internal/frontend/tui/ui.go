@@ -62,8 +62,8 @@ type Options struct {
 	Sessions Sessions
 	// Session is opened first; "" makes a new one. Prompt, if set, is sent to it.
 	Session, Prompt string
-	// Place is the working directory, as it is shown.
-	Place string
+	// Place is the working directory, as it is shown, and Version the version of settle.
+	Place, Version string
 	// DataDir is where prompts are remembered; "" for nowhere.
 	DataDir string
 	// Commands are the user's and the project's own commands, as they are now; nil
@@ -117,7 +117,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	defer cancel()
 	u := &UI{Options: o, ctx: ctx, post: make(chan func()), work: make(chan func(), 64)}
 	u.input.history, u.questions.answeredIDs = openHistory(o.DataDir), map[string]bool{}
-	u.display.dirty, u.display.hint = true, "/help shows keys and commands"
+	u.display.dirty = true
 	width, height := o.Terminal.Size()
 	u.input.vi.on, u.Notify = o.Keys == ViKeys, cmp.Or(o.Notify, terminal.Bell)
 	u.display.screen = terminal.NewScreen(&u.display.frames, o.Palette, o.Reflow, width, height)

@@ -170,7 +170,7 @@ func (s *Server) listSettings(w http.ResponseWriter, r *http.Request) error {
 			out.Problem = s.mask(err.Error())
 		}
 		for _, m := range models {
-			out.Models = append(out.Models, offered(m))
+			out.Models = append(out.Models, offered{Name: m.Name, About: m.About})
 		}
 		if !slices.ContainsFunc(out.Models, func(m offered) bool { return m.Name == out.Model }) {
 			out.Models = slices.Insert(out.Models, 0, offered{Name: out.Model})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/frontend/tui"
 )
@@ -47,7 +48,9 @@ func (a attached) Choose(ctx context.Context, setting, value string) error {
 func (a attached) SetMode(ctx context.Context, name string) error { return a.Tighten(ctx, name) }
 
 // Models implements [tui.Catalog].
-func (a attached) Models(ctx context.Context) ([]tui.Offered, error) { return models(a.Offered(ctx)) }
+func (a attached) Models(ctx context.Context) ([]assemble.Offered, error) {
+	return models(a.Offered(ctx))
+}
 
 var (
 	_ tui.AttachedConversation = attached{}

@@ -44,20 +44,17 @@ func (l *local) SetMode(_ context.Context, name string) error {
 }
 
 // Models implements [tui.Catalog].
-func (l *local) Models(ctx context.Context) ([]tui.Offered, error) {
+func (l *local) Models(ctx context.Context) ([]assemble.Offered, error) {
 	return models(l.Offered(ctx))
 }
 
-// models converts the models that the providers list. An empty list is an error that
+// models returns the models that the providers list. An empty list is an error that
 // names the other way to choose a model.
-func models(list []assemble.Offered, err error) (out []tui.Offered, _ error) {
-	for _, m := range list {
-		out = append(out, tui.Offered(m))
-	}
-	if err == nil && len(out) == 0 {
+func models(list []assemble.Offered, err error) ([]assemble.Offered, error) {
+	if err == nil && len(list) == 0 {
 		err = errors.New("no provider lists its models; /model NAME chooses one")
 	}
-	return out, err
+	return list, err
 }
 
 // Rules implements [tui.Ruled].

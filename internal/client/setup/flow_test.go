@@ -1,0 +1,189 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/modeltest"
+)
+
+// answers is an Asker that gives answers one after the other: the ID of a choice, a text, or "<"
+// for Esc. After the last one, the person leaves.
+type answers struct {
+	t    *testing.T
+	left []string
+	said []string
+}
+
+func (a *answers) Say(lines ...string) { a.said = append(a.said, lines...) }
+
+func (a *answers) Ask(_ context.Context, q Question) (string, error) {
+	a.said = append(a.said, "? "+q.Title)
+	for _, c := range q.Choices {
+		a.said = append(a.said, "  "+c.Label+" "+c.Detail)
+	}
+	if len(a.left) == 0 {
+		return "", ErrLeft
+	}
+	next := a.left[0]
+	a.left = a.left[1:]
+	if next == "<" {
+		return "", ErrBack
+	}
+	if len(q.Choices) > 0 && !slices.ContainsFunc(q.Choices, func(c Choice) bool { return c.ID == next }) {
+		a.t.Errorf("%q has no answer %q: %v", q.Title, next, q.Choices)
+	}
+	return next, nil
+}
+
+func (a *answers) Wait(ctx context.Context, _ string, do func(context.Context)) error {
+	do(ctx)
+	return nil
+}
+
+// try runs the setup with answers, and returns what was said and the user's file afterwards.
+func try(t *testing.T, dir string, vars map[string]string, servers []Server, given ...string) (said, file string, err error) {
+	t.Helper()
+	getenv := func(name string) string {
+		if name == "XDG_CONFIG_HOME" {
+			return dir
+		}
+		return vars[name]
+	}
+	r, err := config.Load(config.Input{Dir: t.TempDir(), Getenv: getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &answers{t: t, left: given}
+	err = Setup{
+		Asker: a, Options: assemble.Options{Settings: r, Getenv: getenv, Environ: os.Environ()}, Servers: servers,
+	}.Run(t.Context())
+	content, _ := os.ReadFile(filepath.Join(dir, "settle", "config.toml"))
+	return strings.Join(a.said, "\n"), string(content), err
+}
+
+// A local server that answers is offered first; the choice works and is kept.
+func TestSetupWithLocalServer(t *testing.T) {
+	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("ready")))
+	servers := []Server{{Name: "Ollama", ID: "ollama", Base: server.OpenAI()}, {Name: "vLLM", Base: "http://127.0.0.1:1/v1"}}
+	said, file, err := try(t, t.TempDir(), nil, servers, "ollama", "fake-model")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"– no key: ANTHROPIC_API_KEY", "✓ Ollama at ", "with 1 model", "– no answer on the usual port of vLLM (1)",
+		"  Anthropic needs a key", `✓ ollama/fake-model answered "ready" after`, "✓ settle uses ollama/fake-model",
+		"  written to ",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q was not said:\n%s", want, said)
+		}
+	}
+	want := fmt.Sprintf("model = \"ollama/fake-model\"\n\n[providers.ollama]\nwire = \"chat\"\nbase_url = %q\n", server.OpenAI())
+	if file != want {
+		t.Errorf("the file is %q, want %q", file, want)
+	}
+}
+
+// A pasted key is tried before it is kept, and never shown; a refused key is not kept.
+func TestSetupWithKey(t *testing.T) {
+	const right, wrong = "sk-ant-right-0123456789", "sk-ant-wrong-0123456789"
+	script := modeltest.Script(modeltest.Say("ready"), modeltest.Say("ready"))
+	script.Rules.Keys = []string{right}
+	server := modeltest.NewServer(t, script)
+	dir, vars := t.TempDir(), map[string]string{"ANTHROPIC_BASE_URL": server.Anthropic()}
+	said, file, err := try(t, dir, vars, nil,
+		"anthropic", "<", // Esc goes back
+		"anthropic", "paste", "two\nlines", wrong,
+		"anthropic", "paste", right, "fake-model")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	if strings.Contains(said, right) || strings.Contains(said, wrong) {
+		t.Errorf("a key was said:\n%s", said)
+	}
+	for _, want := range []string{"✗ anthropic: ", "401", "one line without control", "only you can read"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q was not said:\n%s", want, said)
+		}
+	}
+	vars["ANTHROPIC_API_KEY"] = wrong // a key that is there and refused can be replaced
+	_, file2, err := try(t, t.TempDir(), vars, nil, "anthropic", "anthropic", "paste", right, "fake-model")
+	if err != nil || !strings.Contains(file2, "keys/anthropic.key") {
+		t.Errorf("%v: %q", err, file2)
+	}
+	if want := "model = \"anthropic/fake-model\"\n\n[providers.anthropic]\nkey_file = \"keys/anthropic.key\"\n"; file != want {
+		t.Errorf("the file is %q", file)
+	}
+	if key, err := os.ReadFile(filepath.Join(dir, "settle", "keys", "anthropic.key")); string(key) != right+"\n" {
+		t.Errorf("the key's file has %q, %v", key, err)
+	}
+}
+
+// A key in the environment is found, and not copied. A command that prints the key is kept.
+func TestSetupWithVariableOrCommand(t *testing.T) {
+	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("ready"), modeltest.Say("ready")))
+	vars := map[string]string{"OPENAI_API_KEY": "sk-0123456789abcdef", "OPENAI_BASE_URL": server.OpenAI()}
+	said, file, err := try(t, t.TempDir(), vars, nil, "openai", "fake-model")
+	if err != nil || file != "model = \"openai/fake-model\"\n" ||
+		!strings.Contains(said, "✓ a key for OpenAI from OPENAI_API_KEY") || strings.Contains(said, "sk-0") {
+		t.Errorf("%v: %q\n%s", err, file, said)
+	}
+	_, file, err = try(t, t.TempDir(), nil, nil, "other", "nonsense", server.OpenAI()+"/", "yes", "command", "echo sk-command-0123",
+		"fake-model")
+	want := fmt.Sprintf("model = \"chat/fake-model\"\n\n[providers.chat]\nkey_command = \"echo sk-command-0123\"\nbase_url = %q\n",
+		server.OpenAI())
+	if err != nil || file != want {
+		t.Errorf("%v: %q, want %q", err, file, want)
+	}
+}
+
+// Whoever leaves, at any question, has written nothing.
+func TestSetupWritesNothingIfLeft(t *testing.T) {
+	server := modeltest.NewServer(t, modeltest.Script())
+	all := []string{"anthropic", "paste", "sk-0123456789", "fake-model"} // the test request fails
+	for n := range len(all) + 1 {
+		dir := t.TempDir()
+		_, _, err := try(t, dir, map[string]string{"ANTHROPIC_BASE_URL": server.Anthropic()}, nil, all[:n]...)
+		if entries, _ := os.ReadDir(dir); !errors.Is(err, ErrLeft) || len(entries) > 0 {
+			t.Errorf("after %v: %v, %v", all[:n], err, entries)
+		}
+	}
+}
+
+// Other programs use the same ports: only a list of models counts.
+func TestFindAcceptsOnlyModelServers(t *testing.T) {
+	for _, tt := range []struct {
+		id, answer string
+		status     int
+		want       string
+	}{
+		{"ollama", `{"data":[{"id":"a"},{"id":"b"}]}`, 200, "true false [a b]"},
+		{"ollama", `{"object":"list","data":null}`, 200, "true false []"},
+		{"llamacpp", `<html>`, 200, "false false []"},
+		{"llamacpp", `{}`, 200, "false false []"},
+		{"vllm", `{"error":"Unauthorized"}`, 401, "true true []"},
+		{"llamacpp", `no`, 401, "false false []"},
+		{"vllm", `not found`, 404, "false false []"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(tt.status)
+			_, _ = w.Write([]byte(tt.answer))
+		}))
+		got := Find(t.Context(), []Server{{ID: tt.id, Base: server.URL}})[0]
+		server.Close()
+		if text := fmt.Sprint(got.Answers, " ", got.NeedsKey, " ", got.Models); text != tt.want {
+			t.Errorf("%s, %s: %s, want %s", tt.id, tt.answer, text, tt.want)
+		}
+	}
+}

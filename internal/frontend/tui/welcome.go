@@ -1,0 +1,54 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+const ofWelcome group = "welcome"
+
+// tips are shown one at a start, in turns.
+func tips() []string {
+	return []string{
+		"@ and a few letters insert the path of a file",
+		"Shift-Tab changes what runs without a question",
+		"Enter queues an input while a turn runs, Tab adds it to the turn",
+		"! runs a command of your own, and the model sees its output",
+		"Esc interrupts the turn; Esc Esc goes back to before an earlier input",
+		"Ctrl-T shows the whole transcript, with everything that is folded",
+		"settle resume opens the last session of a directory again",
+	}
+}
+
+// welcome returns the first rows, at most six: what runs here, and where to find more.
+func (u *UI) welcome() entry {
+	model, place, tip := u.view.conversation.Model(), u.Place, tips()[len(u.input.history.texts)%len(tips())]
+	mode, commands := permissionWords(u.view.conversation.Mode(), u.state().Host.Confinement)
+	version := terminal.OneLine(cmp.Or("settle "+u.Version, "settle"))
+	return entry{group: ofWelcome, rows: func(width int) []terminal.Line {
+		runs := []statusPart{{text: mode}}
+		if commands != "" {
+			runs = append(runs, commandsPart(commands))
+		}
+		rows := []terminal.Line{terminal.Plain(version, bold())}
+		const indent = 14
+		for _, about := range []struct {
+			name  string
+			value terminal.Line
+		}{
+			{"model", terminal.Plain(terminal.OneLine(model), terminal.Style{})},
+			{"directory", terminal.Plain(terminal.OneLine(place), terminal.Style{})},
+			{"permission", statusRow(runs, max(width-indent, 1))},
+			{"tip", terminal.Plain(tip, terminal.Style{})},
+		} {
+			rows = append(rows, append(terminal.Plain(fmt.Sprintf("  %-12s", about.name), faint()), about.value...))
+		}
+		rows = append(rows, terminal.Plain("  ? for shortcuts", faint()))
+		for n, row := range rows {
+			rows[n] = terminal.Clip(row, width)
+		}
+		return rows
+	}}
+}

@@ -1,0 +1,61 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// The first rows state what runs here; they are at most six at each width.
+func TestWelcome(t *testing.T) {
+	for width, want := range map[int]string{
+		120: `settle v1
+  model       chat/m
+  directory   ~/work/project
+  permission  asks before edits · commands sandboxed in this directory
+  tip         @ and a few letters insert the path of a file
+  ? for shortcuts`,
+		80: `settle v1
+  model       chat/m
+  directory   ~/work/project
+  permission  asks before edits · commands sandboxed in this directory
+  tip         @ and a few letters insert the path of a file
+  ? for shortcuts`,
+		40: `settle v1
+  model       chat/m
+  directory   ~/work/project
+  permission  asks before edits
+  tip         @ and a few letters inser…
+  ? for shortcuts`,
+	} {
+		s := newStatusStage(width, event.Workspace)
+		s.Version, s.input.history = "v1", &history{}
+		rows := s.welcome().rows(width)
+		if got := strings.Join(texts(rows), "\n"); got != want {
+			t.Errorf("at %d columns:\n%s", width, got)
+		}
+		for _, row := range rows {
+			if terminal.TextWidth(row.Text()) > width {
+				t.Errorf("at %d columns, too wide: %q", width, row.Text())
+			}
+		}
+	}
+}
+
+// "?" shows the keys while the editor is empty, and is text otherwise.
+func TestQuestionMarkShowsShortcuts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPerson(t, Options{Version: "v1"})
+		p.sees("settle v1", "? for shortcuts")
+		p.types("why?")
+		p.sees("> why?")
+		p.types("\x15?")
+		p.sees("Keys")
+		p.types("q")
+		p.types("\x04")
+		p.left(code, 0)
+	})
+}
