@@ -82,7 +82,7 @@ type Offered struct {
 // OfferedColumns are the columns of [Offered.Columns].
 const OfferedColumns = "window, US dollars per million tokens (input / output), efforts"
 
-// Columns describes the model, with equal widths for all models.
+// Columns describes the model, with tabs between the columns.
 func (o Offered) Columns() string {
 	window, cost, efforts := "", "", ""
 	if o.Window > 0 {
@@ -94,7 +94,7 @@ func (o Offered) Columns() string {
 	if n := len(o.Efforts); n > 0 {
 		efforts = o.Efforts[0] + " to " + o.Efforts[n-1]
 	}
-	return strings.TrimRight(fmt.Sprintf("%6s  %-10s  %s", window, cost, efforts), " ")
+	return window + "\t" + cost + "\t" + efforts
 }
 
 // Offered requests the models that the sessions of a directory can use, by the names that

@@ -8,7 +8,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// choice is one of a list.
+// choice is one of a list. Tabs separate the columns of its detail.
 type choice struct {
 	id, label, detail string
 	// group is the heading of this choice and of the following choices with the same group.
@@ -39,10 +39,10 @@ func (l *list) rows(width, limit int) (rows []terminal.Line) {
 	if len(l.choices) == 0 || limit <= 0 {
 		return nil
 	}
-	at, group, column := 0, "", 0
+	at, group, columns := 0, "", []int(nil)
 	for n, c := range l.choices {
 		if n == 0 || c.group != group {
-			column = l.column(c.group, width)
+			columns = l.columns(c.group, width)
 		}
 		if c.group != group {
 			group = c.group
@@ -51,7 +51,7 @@ func (l *list) rows(width, limit int) (rows []terminal.Line) {
 		if n == l.at {
 			at = len(rows)
 		}
-		rows = append(rows, c.row(width, column, n == l.at))
+		rows = append(rows, c.row(width, columns, n == l.at))
 	}
 	from := min(max(at-limit/2, 0), max(len(rows)-limit, 0))
 	more := len(rows) - from - limit
@@ -62,25 +62,43 @@ func (l *list) rows(width, limit int) (rows []terminal.Line) {
 	return rows
 }
 
-// column returns the width of the labels of a group, whose details begin in one column.
-func (l *list) column(group string, width int) (column int) {
+// columns returns the widths of the label and of each column of the details in a group.
+func (l *list) columns(group string, width int) (widths []int) {
 	for _, c := range l.choices {
-		if c.group == group && c.detail != "" {
-			column = max(column, terminal.TextWidth(terminal.OneLine(c.label)))
+		if c.group != group {
+			continue
+		}
+		for n, cell := range c.cells() {
+			if n == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[n] = max(widths[n], terminal.TextWidth(cell))
 		}
 	}
-	return min(column, width*3/5)
+	widths[0] = min(widths[0], width*3/5)
+	return widths
 }
 
-func (c choice) row(width, column int, selected bool) terminal.Line {
-	label := terminal.OneLine(c.label)
-	line := terminal.Line{{Text: "  " + label}}
-	if selected {
-		line = terminal.Line{{Text: "› " + label, Style: accent().With(terminal.Bold)}}
+// cells returns the label and the columns of the detail.
+func (c choice) cells() (cells []string) {
+	for cell := range strings.SplitSeq(c.label+"\t"+c.detail, "\t") {
+		cells = append(cells, terminal.OneLine(cell))
 	}
-	if c.detail != "" {
-		gap := strings.Repeat(" ", max(column-terminal.TextWidth(label), 0)+2)
-		line = append(line, terminal.Span{Text: gap + terminal.OneLine(c.detail), Style: faint()})
+	return cells
+}
+
+func (c choice) row(width int, columns []int, selected bool) terminal.Line {
+	mark, style := "  ", terminal.Style{}
+	if selected {
+		mark, style = "› ", accent().With(terminal.Bold)
+	}
+	cells := c.cells()
+	line, gap := terminal.Line{{Text: mark + cells[0], Style: style}}, ""
+	for n, cell := range cells[1:] {
+		gap += strings.Repeat(" ", max(columns[n]-terminal.TextWidth(cells[n]), 0)+2)
+		if cell != "" {
+			line, gap = append(line, terminal.Span{Text: gap + cell, Style: faint()}), ""
+		}
 	}
 	return terminal.Clip(line, width)
 }

@@ -99,7 +99,7 @@ func TestSetupOnScreen(t *testing.T) {
 			t.Errorf("the key was written to the terminal")
 		}
 		for _, want := range []string{"– no key: ANTHROPIC", "Another server", "20 characters", "✓ settle uses chat/fake-model"} {
-			if !strings.Contains(rows, want) {
+			if !strings.Contains(strings.Join(strings.Fields(rows), " "), want) {
 				t.Errorf("at %d columns, %q is not on the screen:\n%s", width, want, rows)
 			}
 		}

@@ -3,7 +3,6 @@ package tui
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/terminal"
@@ -47,15 +46,15 @@ func TestWelcome(t *testing.T) {
 
 // "?" shows the keys while the editor is empty, and is text otherwise.
 func TestQuestionMarkShowsShortcuts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, code := newPerson(t, Options{Version: "v1"})
-		p.sees("settle v1", "? for shortcuts")
-		p.types("why?")
-		p.sees("> why?")
-		p.types("\x15?")
-		p.sees("Keys")
-		p.types("q")
-		p.types("\x04")
-		p.left(code, 0)
-	})
+	s := newStatusStage(80, event.NoSandbox)
+	s.key(terminal.Key{Name: "w", Text: "w"})
+	s.key(terminal.Key{Name: "?", Text: "?"})
+	if text := s.input.editor.text(); text != "w?" || s.overlay.pager != nil {
+		t.Errorf("the text is %q, the pager %v", text, s.overlay.pager)
+	}
+	s.input.editor.set("")
+	s.key(terminal.Key{Name: "?", Text: "?"})
+	if s.overlay.pager == nil || !s.input.editor.empty() {
+		t.Error("the shortcuts are not shown")
+	}
 }
