@@ -129,7 +129,7 @@ func BenchmarkTUIStart(b *testing.B) {
 	binary := build(b)
 	for b.Loop() {
 		_, _, w := startTUI(b, binary, "--base-url", "http://127.0.0.1:1/v1")
-		w.await(b, "/help shows", func() {})
+		w.await(b, "? for shortcuts", func() {})
 	}
 }
 
@@ -137,7 +137,7 @@ func BenchmarkTUIStart(b *testing.B) {
 func BenchmarkTUIIdle(b *testing.B) {
 	binary := build(b)
 	cmd, _, w := startTUI(b, binary, "--base-url", "http://127.0.0.1:1/v1")
-	w.await(b, "/help shows", func() {})
+	w.await(b, "? for shortcuts", func() {})
 	<-time.After(2 * time.Second) // the runtime's own beginnings
 	for b.Loop() {
 		before := switches(b, cmd.Process.Pid)
@@ -203,7 +203,7 @@ func BenchmarkTUIResume(b *testing.B) {
 	var memory, most, spent float64
 	for b.Loop() {
 		cmd, terminal, w := startTUIIn(b, data, binary, "resume", "-m", "chat/m", "--base-url", "http://127.0.0.1:1/v1", "long")
-		w.await(b, "/help shows", func() {})
+		w.await(b, "? for shortcuts", func() {})
 		b.StopTimer()
 		<-time.After(2 * time.Second) // what is free goes back when nothing happens
 		memory, most, spent = resident(cmd.Process.Pid), status(b, cmd.Process.Pid, "VmHWM")*1024, cpu(cmd.Process.Pid)
