@@ -48,7 +48,7 @@ func TestTerminalBeginsWithSetup(t *testing.T) {
 	want := state()
 
 	cmd, keys, shot, state = openTerminal(t, p, "setup")
-	shot.shows(t, "a key for Anthropic from ")
+	shot.shows(t, "a key for Anthropic from")
 	typed(t, keys, "\x03")
 	exited(t, cmd, 2)
 	shot.shows(t, "nothing was written")

@@ -62,7 +62,8 @@ type Options struct {
 	Sessions Sessions
 	// Session is opened first; "" makes a new one. Prompt, if set, is sent to it.
 	Session, Prompt string
-	// Place is the working directory, as it is shown, and Version the version of settle.
+	// Place is the working directory, as it is shown, and Version the version in the first
+	// rows; without it, there are none.
 	Place, Version string
 	// DataDir is where prompts are remembered; "" for nowhere.
 	DataDir string

@@ -44,7 +44,7 @@ func (u *UI) attach(c Conversation) {
 	u.view.conversation, u.view.log, u.view.printout = c, transcript.New(state, transcript.Live), newPrintout()
 	u.interrupts.turn, u.questions.answeredIDs, u.interrupts.pending, u.display.dirty = "", map[string]bool{}, false, true
 	u.view.closing, u.view.lost, u.view.fetch = false, false, nil
-	if !u.display.welcomed {
+	if !u.display.welcomed && u.Version != "" {
 		u.display.welcomed = true
 		u.commit(u.welcome())
 	}

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/settle-agent/settle/internal/terminal"
@@ -26,7 +25,7 @@ func tips() []string {
 func (u *UI) welcome() entry {
 	model, place, tip := u.view.conversation.Model(), u.Place, tips()[len(u.input.history.texts)%len(tips())]
 	mode, commands := permissionWords(u.view.conversation.Mode(), u.state().Host.Confinement)
-	version := terminal.OneLine(cmp.Or("settle "+u.Version, "settle"))
+	version := terminal.OneLine("settle " + u.Version)
 	return entry{group: ofWelcome, rows: func(width int) []terminal.Line {
 		runs := []statusPart{{text: mode}}
 		if commands != "" {
