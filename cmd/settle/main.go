@@ -28,6 +28,7 @@
 //   - checkendings.go: settle check-endings
 //   - fakemodel.go: settle fake-model
 //   - demo.go: settle demo
+//   - setup.go: settle setup
 //   - about.go: settle config, doctor and version
 //   - update.go: settle update; the release keys
 //   - usage.go: groups and layout of help

@@ -75,8 +75,8 @@ func newRoot(s *streams) *cobra.Command {
 		root, groupSessions, newRun(s), newResume(s), newSessions(s), newJobs(s), newRewind(s), newCompact(s),
 		newServe(s),
 	)
-	add(root, groupSetup, newDemo(s), newSetup(s), newDoctor(s), newConfig(s), newModels(s), newMCPServers(s), newSkills(s),
-		newHooks(s), newUpdate(s), newVersion(s))
+	add(root, groupSetup, newDemo(s), newSetup(s), newDoctor(s), newConfig(s), newModels(s), newMCPServers(s),
+		newSkills(s), newHooks(s), newUpdate(s), newVersion(s))
 	add(root, groupClients, newACP(s), newMCP(s))
 	add(root, groupCompatibility, newExec(s), newAppServer(s), newExecServer(s), newClaude(s))
 	add(root, groupTools, newExecutor(s), newHands(s), newFakeModel(s), newCheckEndings(s))

@@ -48,7 +48,8 @@ func TestChoose(t *testing.T) {
 			map[string]string{"model": "chat/x"},
 			`--model: provider "chat" has no address; use --base-url http://HOST/v1`,
 		},
-		{"no key", "", nil, nil, "no model was named and no provider has a key\n  run \"settle setup\" in a terminal, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY\n"},
+		{"no key", "", nil, nil, "no model was named and no provider has a key\n" +
+			"  run \"settle setup\" in a terminal, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY\n"},
 		{
 			"two keys", "",
 			map[string]string{"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"},
@@ -143,7 +144,10 @@ func TestKey(t *testing.T) {
 	const own = "[providers.own]\nwire='chat'\nbase_url='https://h/v1'\n"
 	tests := []struct{ name, file, model, env, printed, want string }{
 		{"variable", "", "openai/x", "OPENAI_API_KEY= abc\n", "", "abc"},
-		{"none", "", "openai/x", "", "", "error: there is no key; set OPENAI_API_KEY, or run \"settle setup\" in a terminal"},
+		{
+			"none", "", "openai/x", "", "",
+			"error: there is no key; set OPENAI_API_KEY, or run \"settle setup\" in a terminal",
+		},
 		{"none for a local server", "[providers.openai]\nbase_url='http://localhost/v1'", "openai/x", "", "", ""},
 		{"none for chat", "[providers.chat]\nbase_url='https://h/v1'", "chat/x", "", "", ""},
 		{"chat with a key", "[providers.chat]\nbase_url='https://h/v1'", "chat/x", "SETTLE_API_KEY=k", "", "k"},

@@ -44,7 +44,8 @@ func TestKeepDraft(t *testing.T) {
 				"wire = \"chat\"\nbase_url = \"http://127.0.0.1:11434/v1\"\n",
 		},
 		"replaced": {
-			"model = \"a/b\"\n[providers.anthropic] # own\nkey_command = \"old\"\nmodel = \"x\"\n[terminal]\nkeys = \"vi\"\n",
+			"model = \"a/b\"\n[providers.anthropic] # own\nkey_command = \"old\"\nmodel = \"x\"\n" +
+				"[terminal]\nkeys = \"vi\"\n",
 			Draft{Model: "m", Provider: anthropic, Key: key},
 			"model = \"anthropic/m\"\n[providers.anthropic] # own\nkey_file = \"keys/anthropic.key\"\nmodel = \"x\"\n" +
 				"[terminal]\nkeys = \"vi\"\n",
@@ -54,9 +55,13 @@ func TestKeepDraft(t *testing.T) {
 			Draft{Model: "m", Provider: anthropic, KeyCommand: `pass show "x"`},
 			"model = \"anthropic/m\"\n\n[providers.anthropic]\nkey_command = \"pass show \\\"x\\\"\"\n",
 		},
-		"inline table": {"providers.anthropic = { model = \"x\" }\n", Draft{Model: "m", Provider: anthropic, Key: key}, ""},
+		"inline table": {
+			"providers.anthropic = { model = \"x\" }\n", Draft{Model: "m", Provider: anthropic, Key: key}, "",
+		},
 		"value on several lines": {
-			"[providers.anthropic]\nkey_command = [\n\"a\",\n\"b\",\n]\n", Draft{Model: "m", Provider: anthropic, Key: key}, "",
+			"[providers.anthropic]\nkey_command = [\n\"a\",\n\"b\",\n]\n",
+			Draft{Model: "m", Provider: anthropic, Key: key},
+			"",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +113,8 @@ func TestKeyFile(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "settle"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"config.toml": "[providers.openai]\nkey_file = \"k\"\n", "k": key + "\n"} {
+	files := map[string]string{"config.toml": "[providers.openai]\nkey_file = \"k\"\n", "k": key + "\n"}
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, "settle", name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

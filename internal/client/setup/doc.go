@@ -14,5 +14,5 @@
 //   - offer.go: what the person can choose from
 //   - servers.go: servers on the usual ports of this machine
 //
-// Where the choice is written is decided in package config (keep.go).
+// Where the choice is written is decided in package config.
 package setup

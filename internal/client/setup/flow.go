@@ -93,7 +93,7 @@ func (s Setup) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lines := []string{fmt.Sprintf("✓ settle uses %s/%s", f.draft.Provider.Name, f.draft.Model), "  written to " + written[0]}
+	lines := []string{"✓ settle uses " + f.draft.Provider.Name + "/" + f.draft.Model, "  written to " + written[0]}
 	for _, file := range written[1:] {
 		lines = append(lines, "  the key is in "+file+", which only you can read")
 	}
@@ -147,7 +147,8 @@ func (f *flow) address(ctx context.Context) error {
 		}
 		text = strings.TrimRight(strings.TrimSpace(text), "/")
 		u, err := url.Parse(text)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.User != nil {
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
+			u.RawQuery != "" || u.User != nil {
 			f.Say("✗ an address begins with http:// or https://, and has no query and no password")
 			continue
 		}
@@ -249,12 +250,14 @@ func (f *flow) try(ctx context.Context) error {
 		return waited
 	}
 	if err == nil {
-		f.Say(fmt.Sprintf("✓ %s answered %q after %s", name, terminal.Short(got.Answer, 40), terminal.Duration(got.Took)))
+		answer := terminal.Short(got.Answer, 40)
+		f.Say(fmt.Sprintf("✓ %s answered %q after %s", name, answer, terminal.Duration(got.Took)))
 		return nil
 	}
 	f.Say("✗ the test request failed: " + terminal.OneLine(err.Error()))
 	id, err := f.Ask(ctx, Question{Title: "What now?", Choices: []Choice{
-		{ID: "back", Label: "Choose again"}, {ID: "keep", Label: "Keep this choice", Detail: "although it does not work now"},
+		{ID: "back", Label: "Choose again"},
+		{ID: "keep", Label: "Keep this choice", Detail: "although it does not work now"},
 	}})
 	if err == nil && id == "back" {
 		return ErrBack

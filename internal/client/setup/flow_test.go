@@ -52,7 +52,9 @@ func (a *answers) Wait(ctx context.Context, _ string, do func(context.Context)) 
 }
 
 // try runs the setup with answers, and returns what was said and the user's file afterwards.
-func try(t *testing.T, dir string, vars map[string]string, servers []Server, given ...string) (said, file string, err error) {
+func try(
+	t *testing.T, dir string, vars map[string]string, servers []Server, given ...string,
+) (said, file string, err error) {
 	t.Helper()
 	getenv := func(name string) string {
 		if name == "XDG_CONFIG_HOME" {
@@ -75,7 +77,9 @@ func try(t *testing.T, dir string, vars map[string]string, servers []Server, giv
 // A local server that answers is offered first; the choice works and is kept.
 func TestSetupWithLocalServer(t *testing.T) {
 	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("ready")))
-	servers := []Server{{Name: "Ollama", ID: "ollama", Base: server.OpenAI()}, {Name: "vLLM", Base: "http://127.0.0.1:1/v1"}}
+	servers := []Server{
+		{Name: "Ollama", ID: "ollama", Base: server.OpenAI()}, {Name: "vLLM", Base: "http://127.0.0.1:1/v1"},
+	}
 	said, file, err := try(t, t.TempDir(), nil, servers, "ollama", "fake-model")
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +93,8 @@ func TestSetupWithLocalServer(t *testing.T) {
 			t.Errorf("%q was not said:\n%s", want, said)
 		}
 	}
-	want := fmt.Sprintf("model = \"ollama/fake-model\"\n\n[providers.ollama]\nwire = \"chat\"\nbase_url = %q\n", server.OpenAI())
+	want := fmt.Sprintf("model = \"ollama/fake-model\"\n\n[providers.ollama]\nwire = \"chat\"\nbase_url = %q\n",
+		server.OpenAI())
 	if file != want {
 		t.Errorf("the file is %q, want %q", file, want)
 	}
@@ -122,7 +127,8 @@ func TestSetupWithKey(t *testing.T) {
 	if err != nil || !strings.Contains(file2, "keys/anthropic.key") {
 		t.Errorf("%v: %q", err, file2)
 	}
-	if want := "model = \"anthropic/fake-model\"\n\n[providers.anthropic]\nkey_file = \"keys/anthropic.key\"\n"; file != want {
+	want := "model = \"anthropic/fake-model\"\n\n[providers.anthropic]\nkey_file = \"keys/anthropic.key\"\n"
+	if file != want {
 		t.Errorf("the file is %q", file)
 	}
 	if key, err := os.ReadFile(filepath.Join(dir, "settle", "keys", "anthropic.key")); string(key) != right+"\n" {
@@ -139,10 +145,10 @@ func TestSetupWithVariableOrCommand(t *testing.T) {
 		!strings.Contains(said, "✓ a key for OpenAI from OPENAI_API_KEY") || strings.Contains(said, "sk-0") {
 		t.Errorf("%v: %q\n%s", err, file, said)
 	}
-	_, file, err = try(t, t.TempDir(), nil, nil, "other", "nonsense", server.OpenAI()+"/", "yes", "command", "echo sk-command-0123",
-		"fake-model")
-	want := fmt.Sprintf("model = \"chat/fake-model\"\n\n[providers.chat]\nkey_command = \"echo sk-command-0123\"\nbase_url = %q\n",
-		server.OpenAI())
+	_, file, err = try(t, t.TempDir(), nil, nil, "other", "nonsense", server.OpenAI()+"/", "yes",
+		"command", "echo sk-command-0123", "fake-model")
+	want := "model = \"chat/fake-model\"\n\n[providers.chat]\nkey_command = \"echo sk-command-0123\"\n" +
+		fmt.Sprintf("base_url = %q\n", server.OpenAI())
 	if err != nil || file != want {
 		t.Errorf("%v: %q, want %q", err, file, want)
 	}

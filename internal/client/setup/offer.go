@@ -98,7 +98,7 @@ func report(settings *config.Resolved, servers []Server) (lines []string) {
 		case len(s.Models) == 0:
 			lines = append(lines, fmt.Sprintf("– %s at %s has no model yet: %s", s.Name, at, s.Start))
 		default:
-			lines = append(lines, fmt.Sprintf("✓ %s at %s, with %s", s.Name, at, terminal.Count(len(s.Models), "model")))
+			lines = append(lines, "✓ "+s.Name+" at "+at+", with "+terminal.Count(len(s.Models), "model"))
 		}
 	}
 	if len(silent) > 0 {

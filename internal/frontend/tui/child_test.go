@@ -63,7 +63,7 @@ func TestApprovalOfBackgroundChildIsShown(t *testing.T) {
 			time.Sleep(time.Minute)
 			p.sees(
 				"? settle asks before this call", "Child agent c000001 (look) asks:",
-				"Allow child agent c000001 (look)", "1 allow once  y",
+				"Allow child agent c000001 (look)", "1 allow once",
 			)
 			p.misses("Esc ends the turn")
 			p.types(key)

@@ -73,7 +73,9 @@ func TestCommandCompletion(t *testing.T) {
 // A menu narrows by letters in their order, if no entry has the words.
 func TestMenuNarrowsByLetters(t *testing.T) {
 	m := &menu{all: []choice{{id: "a", label: "anthropic/claude-opus"}, {id: "b", label: "openai/gpt", detail: "opus"}}}
-	for words, want := range map[string]string{"": "ab", "opus": "ab", "clop": "a", "oagt": "b", "opus claude": "a", "xyz": ""} {
+	for words, want := range map[string]string{
+		"": "ab", "opus": "ab", "clop": "a", "oagt": "b", "opus claude": "a", "xyz": "",
+	} {
 		m.words = words
 		m.narrow()
 		got := ""

@@ -45,7 +45,8 @@ func (u *UI) pickModel() {
 		return func() {
 			m := &menu{title: "Model", pick: func(one choice) { u.model(one.id) }}
 			for _, o := range models {
-				m.all = append(m.all, choice{id: o.Name, label: o.Name, detail: o.Columns(), group: assemble.OfferedColumns})
+				one := choice{id: o.Name, label: o.Name, detail: o.Columns(), group: assemble.OfferedColumns}
+				m.all = append(m.all, one)
 			}
 			u.openMenu(m.selectID(c.Model()))
 		}, err

@@ -82,7 +82,7 @@ func TestDraftWaitsForAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code, m := asked(t, 1)
 		p.types("\x1b[200~my draft\x1b[201~") // pasted: keys would answer
-		p.sees("1 allow once  Alt-y", "3 edit the command, then run it  Alt-3")
+		p.sees("1 allow once", "Alt-y", "3 edit the command, then run it", "Alt-3")
 		p.types("\x1bi")
 		p.misses("> my draft")
 		p.types("yes, sync it\r")

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/internal/client/setup"
@@ -34,7 +33,8 @@ func Setup(ctx context.Context, o Options, s setup.Setup) error {
 	f.screen = terminal.NewScreen(&f.frames, o.Palette, o.Reflow, width, height)
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	go f.read(reading, o.Terminal) // ends with reading, and its own read with the terminal
+	read := func() { f.read(reading, o.Terminal) }
+	go scope.Shield(func(error) {}, read)() // ends with reading; a panic ends the events, and so the setup
 	s.Asker = f
 	err := s.Run(ctx)
 	_ = f.screen.Leave(f.rows) // it is memory
@@ -145,7 +145,8 @@ func (f *setupForm) enter(ctx context.Context, q setup.Question) (string, error)
 		width, _ := f.screen.Size()
 		row := terminal.Line{{Text: q.Title + ": ", Style: bold()}, {Text: terminal.OneLine(shown)}}
 		rows := terminal.Break(row, width, terminal.Indent{})
-		rows = append(rows, terminal.Clip(terminal.Plain("Enter continues, Esc goes back, Ctrl-C leaves", faint()), width))
+		note := terminal.Plain("Enter continues, Esc goes back, Ctrl-C leaves", faint())
+		rows = append(rows, terminal.Clip(note, width))
 		last := len(rows) - 2
 		e, err := f.next(ctx, terminal.Frame{Rows: rows, X: rows[last].Width(), Y: last}, nil)
 		if err != nil {
@@ -230,7 +231,8 @@ func (p PlainSetup) Ask(ctx context.Context, q setup.Question) (string, error) {
 	for {
 		lines := []string{q.Title}
 		for n, c := range q.Choices {
-			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%d. %s  %s", n+1, c.Label, strings.Join(strings.Fields(c.Detail), " "))))
+			detail := strings.Join(strings.Fields(c.Detail), " ")
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%d. %s  %s", n+1, c.Label, detail)))
 		}
 		p.Say(append(lines, "Type a number or a text. /back goes back, /quit leaves.")...)
 		text, err := p.Line(ctx, q.Hidden)
@@ -246,9 +248,6 @@ func (p PlainSetup) Ask(ctx context.Context, q setup.Question) (string, error) {
 			if text == fmt.Sprint(n+1) || text == c.Label {
 				return c.ID, nil
 			}
-		}
-		if q.Selected != "" && text == "" && slices.ContainsFunc(q.Choices, func(c setup.Choice) bool { return c.ID == q.Selected }) {
-			return q.Selected, nil
 		}
 	}
 }

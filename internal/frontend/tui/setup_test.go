@@ -48,10 +48,13 @@ func setupAt(t *testing.T, width int, servers []setup.Server, keys [][2]string) 
 		t.Fatal(err)
 	}
 	in, typed := io.Pipe()
-	w := &window{Reader: in, grid: terminaltest.NewGrid(width, 24), width: width, height: 24, wrote: make(chan struct{})}
+	w := &window{
+		Reader: in, grid: terminaltest.NewGrid(width, 24), width: width, height: 24, wrote: make(chan struct{}),
+	}
 	done := make(chan error)
 	go func() { // the test waits for it
-		done <- Setup(context.Background(), Options{Terminal: w, Palette: terminal.Palette{Color: true, Attributes: true}}, setup.Setup{
+		o := Options{Terminal: w, Palette: terminal.Palette{Color: true, Attributes: true}}
+		done <- Setup(context.Background(), o, setup.Setup{
 			Options: assemble.Options{Settings: r, Getenv: func(string) string { return "" }}, Servers: servers,
 		})
 		_ = in.Close()
@@ -98,7 +101,9 @@ func TestSetupOnScreen(t *testing.T) {
 		if strings.Contains(all, "sk-hidden") {
 			t.Errorf("the key was written to the terminal")
 		}
-		for _, want := range []string{"– no key: ANTHROPIC", "Another server", "20 characters", "✓ settle uses chat/fake-model"} {
+		for _, want := range []string{
+			"– no key: ANTHROPIC", "Another server", "20 characters", "✓ settle uses chat/fake-model",
+		} {
 			if !strings.Contains(strings.Join(strings.Fields(rows), " "), want) {
 				t.Errorf("at %d columns, %q is not on the screen:\n%s", width, want, rows)
 			}
@@ -135,7 +140,9 @@ func TestPlainSetup(t *testing.T) {
 		lines = lines[1:]
 		return line, nil
 	}}
-	q := setup.Question{Title: "Model", Choices: []setup.Choice{{ID: "a", Label: "A"}, {ID: "b", Label: "B", Detail: "  x"}}}
+	q := setup.Question{Title: "Model", Choices: []setup.Choice{
+		{ID: "a", Label: "A"}, {ID: "b", Label: "B", Detail: "  x"},
+	}}
 	if got, err := p.Ask(t.Context(), q); got != "b" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}

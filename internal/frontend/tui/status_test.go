@@ -61,8 +61,8 @@ func TestStatusKeepsUsefulPartsWhileWorking(t *testing.T) {
 		want  string
 	}{
 		{
-			120, "working 6.0 s (Esc interrupts) · chat/m · asks before edits · commands sandboxed in this directory · " +
-				"~/work/project",
+			120, "working 6.0 s (Esc interrupts) · chat/m · asks before edits · " +
+				"commands sandboxed in this directory · ~/work/project",
 		},
 		{80, "working 6.0 s (Esc interrupts) · chat/m · asks before edits · ~/work/project"},
 		{60, "working 6.0 s · asks before edits · ~/work/project"},
@@ -73,7 +73,8 @@ func TestStatusKeepsUsefulPartsWhileWorking(t *testing.T) {
 		s := newStatusStage(c.width, event.Workspace)
 		now := time.Now()
 		state, err := event.Fold(s.state(), event.Event{
-			V: event.Version, Session: "s", Seq: 2, At: now.Add(-6 * time.Second), Turn: "t000001", Data: event.TurnStarted{},
+			V: event.Version, Session: "s", Seq: 2, At: now.Add(-6 * time.Second), Turn: "t000001",
+			Data: event.TurnStarted{},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -236,7 +236,7 @@ func TestSession(t *testing.T) {
 		)
 		p.sees(">", "asks before changes")
 		p.types("Count!\r")
-		p.sees("> Count!", "I count.", "• one", "? settle asks before this call", "Allow", "1 allow once  y")
+		p.sees("> Count!", "I count.", "• one", "? settle asks before this call", "Allow", "1 allow once")
 		p.types("y")
 		p.sees("● $ count", "│ counting", "working", "(Esc interrupts)")
 		p.types("and then?\r")
