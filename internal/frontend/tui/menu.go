@@ -75,7 +75,11 @@ func (l *list) columns(group string, width int) (widths []int) {
 			widths[n] = max(widths[n], terminal.TextWidth(cell))
 		}
 	}
-	widths[0] = min(widths[0], width*3/5)
+	rest := 2 * len(widths) // the mark, and the gaps
+	for _, w := range widths[1:] {
+		rest += w
+	}
+	widths[0] = min(widths[0], max(width*3/5, width-rest)) // a long label does not push all details out
 	return widths
 }
 

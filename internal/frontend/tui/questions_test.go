@@ -63,7 +63,7 @@ func TestQuestionMenu(t *testing.T) {
 			for n, v := range []event.Verdict{event.Approved, event.ApprovedSession} {
 				p.sees([]string{"1 ", "2 "}[n] + v.Words())
 			}
-			p.sees("Allow this command?", "› 1", "7 "+event.ApprovalAborted.Words()+"  Esc")
+			p.sees("Allow this command?", "› 1", "7 "+event.ApprovalAborted.Words(), "  Esc")
 			for key := range strings.SplitSeq(tc.keys, " ") {
 				p.types(strings.ReplaceAll(key, "_", " "))
 			}
