@@ -73,6 +73,7 @@ func (s Setup) Run(ctx context.Context) error {
 	}); err != nil {
 		return ErrLeft
 	}
+	f.Say("settle needs a model. Nothing is written before the last step; Ctrl-C leaves.", "")
 	f.Say(append(report(s.Settings, servers), "")...)
 	steps := []func(context.Context) error{
 		func(ctx context.Context) error { return f.provider(ctx, servers) }, f.model, f.try,
@@ -115,7 +116,7 @@ func (f *flow) provider(ctx context.Context, servers []Server) error {
 }
 
 func (f *flow) choose(ctx context.Context, list []offer) (offer, error) {
-	q := Question{Title: "Which models do you want to use?"}
+	q := Question{Title: "Provider"}
 	for _, o := range list {
 		q.Choices = append(q.Choices, o.choice)
 	}
@@ -160,8 +161,8 @@ func (f *flow) address(ctx context.Context) error {
 
 // optionalKey asks whether a server needs a key.
 func (f *flow) optionalKey(ctx context.Context) error {
-	id, err := f.Ask(ctx, Question{Title: "Does the server need a key?", Choices: []Choice{
-		{ID: "no", Label: "No"}, {ID: "yes", Label: "Yes"},
+	id, err := f.Ask(ctx, Question{Title: "Key", Choices: []Choice{
+		{ID: "no", Label: "The server needs none"}, {ID: "yes", Label: "The server needs one"},
 	}})
 	if err != nil || id == "no" {
 		return err
@@ -171,7 +172,7 @@ func (f *flow) optionalKey(ctx context.Context) error {
 
 // key asks for a key, or for a command that prints it.
 func (f *flow) key(ctx context.Context, whose string) error {
-	id, err := f.Ask(ctx, Question{Title: "The key for " + whose, Choices: []Choice{
+	id, err := f.Ask(ctx, Question{Title: "Key for " + whose, Choices: []Choice{
 		{ID: "paste", Label: "Paste it", Detail: "settle keeps it in a file that only you can read"},
 		{ID: "command", Label: "Name a command that prints it", Detail: "of a keyring or a password manager"},
 	}})
@@ -255,7 +256,7 @@ func (f *flow) try(ctx context.Context) error {
 		return nil
 	}
 	f.Say("✗ the test request failed: " + terminal.OneLine(err.Error()))
-	id, err := f.Ask(ctx, Question{Title: "What now?", Choices: []Choice{
+	id, err := f.Ask(ctx, Question{Title: "Next", Choices: []Choice{
 		{ID: "back", Label: "Choose again"},
 		{ID: "keep", Label: "Keep this choice", Detail: "although it does not work now"},
 	}})

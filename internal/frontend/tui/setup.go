@@ -126,7 +126,7 @@ func (f *setupForm) Ask(ctx context.Context, q setup.Question) (string, error) {
 		switch k, _ := e.(terminal.Key); {
 		case (k.Name == "enter" || k.Name == "tab") && len(m.list.choices) > 0:
 			chosen := m.list.selected()
-			f.Say(q.Title + " " + chosen.label)
+			f.Say(q.Title + ": " + chosen.label)
 			return chosen.id, nil
 		default:
 			m.key(k)

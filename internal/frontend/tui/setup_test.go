@@ -87,13 +87,13 @@ func TestSetupOnScreen(t *testing.T) {
 		script.Rules.Keys = []string{key}
 		server := modeltest.NewServer(t, script)
 		rows, all, dir, err := setupAt(t, width, nil, [][2]string{
-			{"Which models do you want to use?: ", "anoth\r"},
+			{"Provider:  Enter", "anoth\r"},
 			{"Address, such as", server.OpenAI() + "\r"},
-			{"Does the server need a key?: ", "\x1b[B\r"},
-			{"The key for the server: ", "\r"},
+			{"Key:  Enter", "\x1b[B\r"},
+			{"Key for the server: ", "\r"},
 			{"(it is not shown):", "\x1b[200~" + key + "\n\x1b[201~"},
 			{"20 characters", "\r"},
-			{"Model: ", "\r"},
+			{"Model:  Enter", "\r"},
 		})
 		if err != nil {
 			t.Fatalf("at %d columns: %v\n%s", width, err, rows)
@@ -117,11 +117,11 @@ func TestSetupOnScreen(t *testing.T) {
 // Esc goes back to the question before, Ctrl-C leaves; nothing was written.
 func TestSetupLeft(t *testing.T) {
 	rows, all, dir, err := setupAt(t, 80, nil, [][2]string{
-		{"Which models do you want to use?: ", "openai\r"},
-		{"The key for OpenAI: ", "\r"},
+		{"Provider:  Enter", "openai\r"},
+		{"Key for OpenAI: ", "\r"},
 		{"(it is not shown):", "sk-typed-0123"},
 		{"13 characters", "\x1b"},
-		{"Which models do you want to use?: ", "\x03"},
+		{"Provider:  Enter", "\x03"},
 	})
 	if entries, _ := os.ReadDir(dir); err != setup.ErrLeft || len(entries) > 0 { //nolint:errorlint // it is not wrapped
 		t.Errorf("%v, %v\n%s", err, entries, rows)
