@@ -40,6 +40,8 @@ type Denial struct {
 	Hosts []string `json:"hosts,omitempty"`
 	// Restored are the changed protected files, where a comparison protects them.
 	Restored []string `json:"restored,omitempty"`
+	// Unrestored are those that could not be put back, with the reason.
+	Unrestored []string `json:"unrestored,omitempty"`
 	// Quarantined are the parts of repositories that were moved aside, with the reason, and the
 	// parts that could not be checked.
 	Quarantined []string `json:"quarantined,omitempty"`
@@ -65,7 +67,7 @@ func (l *Local) denials(ctx context.Context, r Request) (json.RawMessage, error)
 	d := Denial{Named: list}
 	known := l.sandboxed.of(r.Call)
 	if known.guard != nil {
-		d.Restored = known.guard.restore()
+		d.Restored, d.Unrestored = known.guard.restore()
 	}
 	if l.Repositories != nil && out.Sandbox == event.Workspace {
 		for _, found := range l.Repositories.Check(ctx) {

@@ -3,6 +3,7 @@ package executor
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -30,10 +31,10 @@ const movedSuffix = ".settle-changed"
 // works below the writable folders and follows no link out of them, because the command can have
 // created the link.
 type guard struct {
-	mu     sync.Mutex // guards the field below
+	mu     sync.Mutex // guards the fields below
 	places []protectedPath
-	// unreported are the paths that the end of the command has restored.
-	unreported []string
+	// back and left are the results that restore has not returned yet.
+	back, left []string
 }
 
 // protectedPath is the original state of a protected file or folder.
@@ -164,19 +165,23 @@ func (p protectedPath) holds(dir *os.Root) bool {
 	return err == nil && os.SameFile(was, is)
 }
 
-// restore puts back what was changed, and names it, once. What was there is moved aside.
-func (g *guard) restore() (changed []string) {
+// restore puts back what was changed, and names it, once: back has the paths that were restored,
+// and left those that could not be, with the reason. What was there is moved aside, and never
+// deleted: it can be a save of the user.
+func (g *guard) restore() (back, left []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	changed, g.unreported = append(g.unreported, g.putBack()...), nil
-	return changed
+	g.putBack()
+	back, left = g.back, g.left
+	g.back, g.left = nil, nil
+	return back, left
 }
 
 // end restores for the last time: nothing of the command runs any more.
 func (g *guard) end() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.unreported = append(g.unreported, g.putBack()...)
+	g.putBack()
 	for _, at := range g.places {
 		if at.mounted != nil {
 			_ = at.mounted.Close() // it was only identified
@@ -186,7 +191,7 @@ func (g *guard) end() {
 }
 
 // putBack restores what was changed. The lock is held.
-func (g *guard) putBack() (changed []string) {
+func (g *guard) putBack() {
 	for _, at := range g.places {
 		dir, err := os.OpenRoot(at.root)
 		if err != nil {
@@ -209,12 +214,15 @@ func (g *guard) putBack() (changed []string) {
 			if !had && !hadParent(at.files, name) {
 				continue // in a folder that is moved aside as a whole
 			}
-			changed = append(changed, filepath.Join(at.root, name))
-			restoreFile(dir, name, was, had)
+			path := filepath.Join(at.root, name)
+			if err := restoreFile(dir, name, was, had); err == nil {
+				g.back = append(g.back, path)
+			} else if one := fmt.Sprintf("%s (%v)", path, err); !slices.Contains(g.left, one) {
+				g.left = append(g.left, one)
+			}
 		}
 		_ = dir.Close()
 	}
-	return changed
 }
 
 func hadParent(files map[string]protectedFile, name string) bool {
@@ -222,49 +230,77 @@ func hadParent(files map[string]protectedFile, name string) bool {
 	return known && parent.mode.IsDir()
 }
 
-// restoreFile restores one path.
-func restoreFile(dir *os.Root, name string, was protectedFile, had bool) {
-	makeParents(dir, filepath.Dir(name))
+// restoreFile restores one path. If what is there cannot be moved aside, it stays.
+func restoreFile(dir *os.Root, name string, was protectedFile, had bool) error {
+	parent := filepath.Dir(name)
+	if err := makeParents(dir, parent); err != nil {
+		return err
+	}
+	if info, err := dir.Lstat(parent); err == nil && info.Mode().Perm()&0o300 != 0o300 {
+		defer func() { _ = dir.Chmod(parent, info.Mode().Perm()) }() // a command may have taken the rights away
+		_ = dir.Chmod(parent, info.Mode().Perm()|0o700)
+	}
 	if _, err := dir.Lstat(name); err == nil && !(had && was.mode.IsDir() && isDir(dir, name)) {
-		if dir.Rename(name, freeName(dir, name)) != nil {
-			_ = dir.RemoveAll(name)
+		if err := moveAside(dir, name); err != nil {
+			return err
 		}
 	}
 	switch {
 	case !had, was.large:
 	case was.mode.IsDir():
-		_ = dir.MkdirAll(name, 0o700)
-		_ = dir.Chmod(name, was.mode.Perm())
+		return errors.Join(dir.MkdirAll(name, 0o700), dir.Chmod(name, was.mode.Perm()))
 	case was.mode&fs.ModeSymlink != 0:
-		_ = dir.Symlink(was.target, name)
+		return dir.Symlink(was.target, name)
 	case was.mode.IsRegular():
-		_ = dir.MkdirAll(filepath.Dir(name), 0o755)
-		_ = dir.WriteFile(name, was.content, 0o600)
-		_ = dir.Chmod(name, was.mode.Perm())
+		return errors.Join(dir.WriteFile(name, was.content, 0o600), dir.Chmod(name, was.mode.Perm()))
 	}
+	return nil
 }
 
 // makeParents makes sure that the parents of a path are folders: a link there would lead
 // elsewhere.
-func makeParents(dir *os.Root, path string) {
+func makeParents(dir *os.Root, path string) error {
 	if path == "." {
-		return
+		return nil
 	}
-	makeParents(dir, filepath.Dir(path))
+	if err := makeParents(dir, filepath.Dir(path)); err != nil {
+		return err
+	}
 	if info, err := dir.Lstat(path); err == nil && !info.IsDir() {
-		_ = dir.Rename(path, freeName(dir, path))
+		if err := moveAside(dir, path); err != nil {
+			return err
+		}
 	}
+	return dir.MkdirAll(path, 0o755)
 }
 
-// freeName returns the name that a changed file gets: an earlier copy can be the user's.
-func freeName(dir *os.Root, name string) string {
-	free := name + movedSuffix
-	for n := 2; ; n++ {
-		if _, err := dir.Lstat(free); err != nil {
-			return free
+// Bounds of the names of changed files: the bytes of a name that the suffix leaves, and the names
+// to try. A command can take a free name before the rename.
+const (
+	maxMovedName = 255 - len(".1000000") - len(movedSuffix)
+	maxMoves     = 10
+)
+
+// moveAside renames a changed file to a free name. It replaces nothing: an earlier copy can be
+// the user's.
+func moveAside(dir *os.Root, name string) (err error) {
+	base := filepath.Base(name)
+	short := filepath.Join(filepath.Dir(name), strings.ToValidUTF8(base[:min(len(base), maxMovedName)], ""))
+	for range maxMoves {
+		free := short + movedSuffix
+		for n := 2; exists(dir, free); n++ {
+			free = fmt.Sprintf("%s.%d%s", short, n, movedSuffix)
 		}
-		free = fmt.Sprintf("%s.%d%s", name, n, movedSuffix)
+		if err = dir.Rename(name, free); err == nil {
+			return nil
+		}
 	}
+	return fmt.Errorf("cannot move the changed one aside: %w", err)
+}
+
+func exists(dir *os.Root, name string) bool {
+	_, err := dir.Lstat(name)
+	return err == nil
 }
 
 func isDir(dir *os.Root, name string) bool {

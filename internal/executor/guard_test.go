@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -94,7 +95,8 @@ func TestGuard(t *testing.T) {
 		before, beyond := tree(t, work), tree(t, outside)
 		g := newGuard(sandbox.Policy{Write: []string{work}, Protect: protect})
 		c.harm(work, outside)
-		named := strings.Join(g.restore(), "\n")
+		back, _ := g.restore()
+		named := strings.Join(back, "\n")
 		if (c.want == "") != (named == "") || !strings.Contains(named, c.want) {
 			t.Errorf("%s: named %q, want %q", name, named, c.want)
 		}
@@ -107,7 +109,7 @@ func TestGuard(t *testing.T) {
 		if diff := cmp.Diff(beyond, tree(t, outside)); diff != "" {
 			t.Errorf("%s: outside (-want +got)\n%s", name, diff)
 		}
-		if again := g.restore(); again != nil {
+		if again, _ := g.restore(); again != nil {
 			t.Errorf("%s: named again: %q", name, again)
 		}
 	}
@@ -141,7 +143,7 @@ func TestGuardRestoresFilesWhoseMountIsGone(t *testing.T) {
 	check(os.WriteFile(path(".envrc"), []byte("evil"), 0o600))
 	check(os.WriteFile(path(".mcp.json"), []byte("the user's"), 0o600))
 	g.end()
-	if got := g.restore(); !slices.Equal(got, []string{path(".bashrc"), path(".envrc")}) {
+	if got, _ := g.restore(); !slices.Equal(got, []string{path(".bashrc"), path(".envrc")}) {
 		t.Errorf("restored: %v", got)
 	}
 	for name, want := range map[string]string{".bashrc": "good", ".envrc": "good", ".mcp.json": "the user's", ".bashrc" + movedSuffix: "evil"} {
@@ -149,7 +151,7 @@ func TestGuardRestoresFilesWhoseMountIsGone(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if again := g.restore(); again != nil {
+	if again, _ := g.restore(); again != nil {
 		t.Errorf("named again: %v", again)
 	}
 }
@@ -168,11 +170,52 @@ func TestGuardKeepsEachChangedFile(t *testing.T) {
 	g := newGuard(sandbox.Policy{Write: []string{dir}, Protect: []string{file}})
 	for _, text := range []string{"one", "two"} {
 		write(text)
-		_ = g.restore()
+		_, _ = g.restore()
 	}
 	for name, want := range map[string]string{"": "zero", ".settle-changed": "one", ".2.settle-changed": "two"} {
 		if got, err := os.ReadFile(file + name); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
+	}
+}
+
+// What was saved under a long name, or in a folder without rights, is kept as well.
+func TestGuardNeverDeletesWhatItCannotRename(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // there are no sandboxes
+	}
+	dir := t.TempDir()
+	long, below := strings.Repeat("n", 250), "folder/config"
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put := func(name, text string) { check(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)) }
+	check(os.Mkdir(filepath.Join(dir, "folder"), 0o700))
+	put(long, "original")
+	put(below, "original")
+	g := newGuard(sandbox.Policy{Write: []string{dir}, Protect: []string{filepath.Join(dir, long), filepath.Join(dir, "folder")}})
+	put(long, "saved")
+	put(below, "saved")
+	check(os.Chmod(filepath.Join(dir, "folder"), 0o500))
+	if _, left := g.restore(); left != nil {
+		t.Errorf("not put back: %v", left)
+	}
+	kept := 0
+	check(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			text, _ := os.ReadFile(path)
+			if strings.HasSuffix(path, movedSuffix) && string(text) == "saved" {
+				kept++
+			} else if string(text) != "original" {
+				t.Errorf("%s has %q", path, text)
+			}
+		}
+		return err
+	}))
+	if kept != 2 {
+		t.Errorf("%d of 2 saves were kept", kept)
 	}
 }

@@ -222,7 +222,11 @@ func (r *run) refusal(d executor.Denial) string {
 	var words, restored string
 	if len(d.Restored) > 0 {
 		restored = "[the sandbox has put back what commands may not change: " + strings.Join(d.Restored, ", ") +
-			"; the changed one is beside it, as *.settle-changed]"
+			"; the changed one (by the command, or by you) is beside it, as *.settle-changed]"
+	}
+	if len(d.Unrestored) > 0 {
+		restored += "[the sandbox could not put back what commands may not change: " + strings.Join(d.Unrestored, ", ") +
+			"; look at it before another program obeys it]"
 	}
 	switch {
 	case len(d.Named) > 0:
