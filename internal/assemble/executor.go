@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/policy"
@@ -48,16 +49,20 @@ func (o ExecutorOptions) Stand() (stand *executor.Listener, discard func() error
 	)
 	confined.markWritable(confined.place() == nil, variable(o.Environ, "XDG_CACHE_HOME"))
 	hosts, _ := egress.ParseList(o.Settings.Sandbox.Hosts) // validated with the configuration
+	workDir, _ := disk.HoldWorkDir(real(o.Dir))            // one that cannot be opened: calls report it
 	local := func(lock *os.File, marker string) *executor.Local {
 		return &executor.Local{
-			Env: b.env, Withheld: b.withheld, Marker: marker, Lock: lock, Calls: o.calls(confined),
+			Env: b.env, Withheld: b.withheld, Marker: marker, Lock: lock, Calls: o.calls(confined, workDir), WorkDir: workDir,
 			Sandbox: confined.confine, Secret: b.secret, Hosts: hosts, Repositories: confined.repositories,
 		}
 	}
 	m := local(nil, "").Machine()
 	m.Name, m.Dir, m.Home, m.Container, m.Weaker = name, real(o.Dir), o.Getenv("HOME"), inContainer(o.Getenv),
 		proc.Tracking().Weaker
-	return &executor.Listener{Settle: o.Version, Machine: m, Dir: o.Sockets, Local: local}, confined.discard
+	return &executor.Listener{Settle: o.Version, Machine: m, Dir: o.Sockets, Local: local}, func() error {
+		workDir.Close()
+		return confined.discard()
+	}
 }
 
 // proved probes every sandbox that another host's session can rely on.
@@ -101,7 +106,7 @@ func (b *sandboxes) policy(c executor.Confined) (sandbox.Policy, []string, error
 type remoteHandler = func(context.Context, executor.Request) (json.RawMessage, error)
 
 // calls are the remote calls that the executor answers.
-func (o ExecutorOptions) calls(b *sandboxes) map[string]remoteHandler {
+func (o ExecutorOptions) calls(b *sandboxes, workDir *disk.WorkDir) map[string]remoteHandler {
 	calls := map[string]remoteHandler{
 		promptCall: func(_ context.Context, r executor.Request) (json.RawMessage, error) {
 			var order promptOrder
@@ -111,8 +116,9 @@ func (o ExecutorOptions) calls(b *sandboxes) map[string]remoteHandler {
 			return json.Marshal(o.answer(b, order))
 		},
 	}
-	open := fileTools(file.Config{}, search.Config{})
-	wary := fileTools(file.Config{}, search.Config{Private: b.files.Secret})
+	files := file.Config{}.In(workDir)
+	open := fileTools(files, search.Config{}.In(workDir))
+	wary := fileTools(files, search.Config{Private: b.files.Secret}.In(workDir))
 	for i, t := range open {
 		name := t.Spec().Name
 		calls[name] = func(ctx context.Context, r executor.Request) (json.RawMessage, error) {

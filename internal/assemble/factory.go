@@ -9,6 +9,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
@@ -67,6 +68,7 @@ func (o Options) toolFactory(selection toolSelection, c *confinement, servers *s
 func (b *toolFactory) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	t := &sessionTools{toolFactory: b, info: info, notices: &notices{logger: b.logger}}
 	t.spool, t.discardSpool = spool(info.OutputDir)
+	t.workDir, _ = disk.HoldWorkDir(info.WorkDir) // one that cannot be opened: tools report it
 	t.commands = newSandboxes(b.sandbox, b.confinement)
 	t.programs = t.commands
 	if b.remote != nil { // servers run on this machine
@@ -76,6 +78,7 @@ func (b *toolFactory) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	tools, err := t.make()
 	if err != nil {
 		b.sessions.Delete(info.Marker)
+		t.workDir.Close()
 		return settle.Toolbox{}, errors.Join(err, t.disconnect(context.Background()), t.discardSpool())
 	}
 	kit := settle.Toolbox{
@@ -99,6 +102,7 @@ type sessionTools struct {
 	notices      *notices
 	spool        string // directory for long outputs; empty for none
 	discardSpool func() error
+	workDir      *disk.WorkDir
 	commands     *sandboxes // of commands
 	programs     *sandboxes // of MCP servers; the same as commands if both run on this machine
 	connection   *executor.Remote
@@ -145,9 +149,11 @@ func (t *sessionTools) executorTools() ([]tool.Tool, error) {
 	}
 	commands = commands.Guarding(t.commands.repositories)
 	if t.remote == nil {
+		commands = commands.In(t.workDir)
 		t.jobs = shell.NewJobs(commands)
 		return append(t.jobs.Tools(), fileTools(
-			kept(info.OutputDir, file.Config{Masked: info.Masked, Editor: t.editor}), search.Config{Private: t.private},
+			kept(info.OutputDir, file.Config{Masked: info.Masked, Editor: t.editor}).In(t.workDir),
+			search.Config{Private: t.private}.In(t.workDir),
 		)...), nil
 	}
 	var err error
@@ -167,6 +173,7 @@ func (t *sessionTools) close(ctx context.Context) error {
 	go func() { ended <- t.open.Close(ctx) }() // ends within a deadline; the receive below waits for it
 	t.servers.roster.left(t.info.ID)
 	t.sessions.Delete(t.info.Marker)
+	defer t.workDir.Close()
 	err := errors.Join(t.endJobs(ctx), <-ended, t.disconnect(ctx), t.commands.discard())
 	if t.programs != t.commands {
 		err = errors.Join(err, t.programs.discard())

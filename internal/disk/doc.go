@@ -33,6 +33,7 @@
 //   - resolve.go: follows all links of a path
 //   - walk.go: resolves several paths at once
 //   - place.go: a decided path, used as it was decided
+//   - workdir.go: a session's working directory, held open
 //   - enter_unix.go: changes the working directory
 //   - entry.go: changes of entries in an open directory
 //   - kind.go: refuses what is no regular file

@@ -34,6 +34,8 @@ type Place struct {
 	judged bool    // the place comes from a decision
 	shared bool    // the decision was about a file with several names
 	mounts *Mounts // the allowed mounts; nil for all
+
+	workDir *WorkDir // the place is opened beneath it, if it is not nil
 }
 
 // Decide returns the place of an absolute path, for a decision.
@@ -141,7 +143,11 @@ func (p Place) Dir() (*Dir, error) { return p.open(filepath.Dir(p.Real)) }
 func (p Place) Tree() (*Dir, error) { return p.open(p.Real) }
 
 func (p Place) open(path string) (*Dir, error) {
-	d, err := openDir(path, p.mounts)
+	open := openDir
+	if p.workDir != nil {
+		open = p.workDir.open
+	}
+	d, err := open(path, p.mounts)
 	if changed := (*ChangedError)(nil); errors.As(err, &changed) {
 		return nil, p.changed(changed.Why)
 	}

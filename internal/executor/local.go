@@ -37,6 +37,9 @@ type Local struct {
 	// Hosts are the allowed hosts of commands with a proxy; Dialer is the proxy's.
 	Hosts  egress.List
 	Dialer egress.Dialer
+	// WorkDir is the session's working directory, held open; nil holds none. No command starts
+	// if its name leads elsewhere.
+	WorkDir *disk.WorkDir
 	// Calls are further operations by name, beside [Port].
 	Calls map[string]func(context.Context, Request) (json.RawMessage, error)
 
@@ -75,6 +78,9 @@ func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
 	shell, ok := findShell()
 	if !ok {
 		return nil, errors.New("cannot run a command: there is neither bash nor sh")
+	}
+	if err := l.WorkDir.Check(c.Dir); err != nil {
+		return nil, err
 	}
 	dir, err := c.dir()
 	if err != nil {

@@ -27,6 +27,17 @@ type Config struct {
 	Intend func(call tool.Call, files json.RawMessage) error
 	// Editor, if set, can have unsaved text.
 	Editor *Editor
+
+	workDir *workDir // held open; nil holds none
+}
+
+// workDir is a session's working directory, held open; only settle itself has it.
+type workDir = disk.WorkDir
+
+// In returns the configuration with the session's working directory held open.
+func (c Config) In(dir *workDir) Config {
+	c.workDir = dir
+	return c
 }
 
 // Workspace is the common state of a session's file tools: the locks of paths, and the
@@ -37,6 +48,7 @@ type Workspace struct {
 	intend func(call tool.Call, files json.RawMessage) error
 	editor *Editor
 	mounts *disk.Mounts // at the start of the session
+	dir    *disk.WorkDir
 	locks  locks
 
 	mu    sync.Mutex
@@ -54,6 +66,7 @@ func NewWorkspace(cfg Config) *Workspace {
 	}
 	return &Workspace{
 		masked: masked, keep: cfg.Keep, intend: cfg.Intend, editor: cfg.Editor, mounts: disk.Mounted(),
+		dir:   cfg.workDir,
 		known: map[string]digest{},
 	}
 }
@@ -131,7 +144,7 @@ type place struct {
 
 // locate returns the place that a call's path was judged to lead to.
 func (w *Workspace) locate(call tool.Call, path string) (place, error) {
-	at, err := disk.Locate(call.Dir, path, call.Places)
+	at, err := w.dir.Locate(call.Dir, path, call.Places)
 	if err != nil {
 		return place{}, err
 	}

@@ -21,7 +21,8 @@ type Config struct {
 	// Timeout bounds a search, such as one of a whole disk; 0 means 30 s.
 	Timeout time.Duration
 
-	mounts *disk.Mounts // at the start of the session
+	mounts  *disk.Mounts // at the start of the session
+	workDir *workDir     // held open; nil holds none
 }
 
 const defaultTimeout = 30 * time.Second
@@ -49,6 +50,15 @@ func slow(ctx context.Context, output string) (text string, stopped bool) {
 	return strings.TrimSuffix(output, "\n") + "\n" + e.Error(), true
 }
 
+// workDir is a session's working directory, held open; only settle itself has it.
+type workDir = disk.WorkDir
+
+// In returns the configuration with the session's working directory held open.
+func (c Config) In(dir *workDir) Config {
+	c.workDir = dir
+	return c
+}
+
 // Tools returns glob, grep and list.
 func Tools(cfg Config) []tool.Tool {
 	cfg.mounts = disk.Mounted()
@@ -59,7 +69,7 @@ func Tools(cfg Config) []tool.Tool {
 // directory.
 func (c Config) locate(call tool.Call, path string) (disk.Place, fs.FileInfo, error) {
 	path = cmp.Or(path, ".")
-	p, err := disk.Locate(call.Dir, path, call.Places)
+	p, err := c.workDir.Locate(call.Dir, path, call.Places)
 	if err != nil {
 		return disk.Place{}, nil, err
 	}

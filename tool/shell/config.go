@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/proc"
@@ -70,6 +71,7 @@ type Config struct {
 	machine machine
 	// repositories are checked where commands can change files; nil for none. See Guarding.
 	repositories *repositories
+	workDir      *workDir // held open; nil holds none
 }
 
 // repositories are the checks for repositories that sandboxed commands leave behind; only
@@ -79,6 +81,15 @@ type repositories = executor.Repositories
 // Guarding returns the configuration with checks of repositories after commands.
 func (c Config) Guarding(r *repositories) Config {
 	c.repositories = r
+	return c
+}
+
+// workDir is a session's working directory, held open; only settle itself has it.
+type workDir = disk.WorkDir
+
+// In returns the configuration with the session's working directory held open.
+func (c Config) In(dir *workDir) Config {
+	c.workDir = dir
 	return c
 }
 
@@ -178,7 +189,7 @@ func (c Config) withDefaults() Config {
 		hosts, _ := egress.ParseList(c.Hosts)
 		c.machine = &executor.Local{
 			Hosts: hosts, Env: c.Env, Withheld: c.Withheld, Marker: c.Marker, Lock: c.Lock,
-			Sandbox: c.policies(), Secret: c.Secret, Repositories: c.repositories,
+			Sandbox: c.policies(), Secret: c.Secret, Repositories: c.repositories, WorkDir: c.workDir,
 		}
 	}
 	return c

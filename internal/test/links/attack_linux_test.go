@@ -18,6 +18,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
@@ -132,7 +133,13 @@ func newField(dir string) (*field, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.tools, err = tool.NewSet(append(file.NewWorkspace(file.Config{}).Tools(), search.Tools(search.Config{Private: policy.Secret})...)...)
+	held, err := disk.HoldWorkDir(f.work) // as long as the process
+	if err != nil {
+		return nil, err
+	}
+	f.tools, err = tool.NewSet(append(
+		file.NewWorkspace(file.Config{}.In(held)).Tools(), search.Tools(search.Config{Private: policy.Secret}.In(held))...,
+	)...)
 	return f, err
 }
 
@@ -198,8 +205,20 @@ func (f *field) swappers() ([]func(), error) {
 	})
 	if f.bind(out("mounted"), at("mounted")) {
 		all = append(all, func() { f.bind(out("mounted"), at("mounted")); f.bind(out("mounted/f"), at("mounted/f")) })
+		return all, nil
 	}
-	return all, nil
+	// The working directory itself, where no mount goes by its name.
+	evil := f.work + "-evil"
+	if err := os.Symlink(f.outside, evil); err != nil {
+		return nil, err
+	}
+	return append(all, func() {
+		if rand.IntN(100) > 0 { // most calls find the directory
+			return
+		}
+		_ = unix.Renameat2(unix.AT_FDCWD, f.work, unix.AT_FDCWD, evil, unix.RENAME_EXCHANGE)
+		_ = unix.Renameat2(unix.AT_FDCWD, f.work, unix.AT_FDCWD, evil, unix.RENAME_EXCHANGE)
+	}), nil
 }
 
 // bind mounts something over something else for a moment, in a namespace of mounts of

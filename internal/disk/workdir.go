@@ -1,0 +1,97 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// WorkDir is the working directory of a session, held open: a name below it is looked up in the
+// directory of the session's beginning, whatever has its name now. A nil WorkDir holds nothing.
+type WorkDir struct {
+	dir  string // as the session names it
+	held *Dir   // its path is canonical
+	info fs.FileInfo
+}
+
+// WorkDirError says that the name of a session's working directory leads elsewhere now.
+type WorkDirError struct{ Dir string }
+
+func (e *WorkDirError) Error() string {
+	return fmt.Sprintf("the working directory %q is not the one in which the session began: it was renamed, removed or "+
+		"exchanged. Nothing was read, written or started. Move the directory back, or start a session in the directory "+
+		"that is meant", e.Dir)
+}
+
+// HoldWorkDir opens a session's working directory. The caller closes it.
+func HoldWorkDir(dir string) (*WorkDir, error) {
+	real, err := Resolve(dir)
+	if err != nil {
+		return nil, err
+	}
+	held, err := OpenDir(real)
+	if err != nil {
+		return nil, err
+	}
+	info, err := held.root.Stat(".")
+	if err != nil {
+		held.Close()
+		return nil, err
+	}
+	return &WorkDir{dir: dir, held: held, info: info}, nil
+}
+
+// Close closes the directory.
+func (w *WorkDir) Close() {
+	if w != nil {
+		w.held.Close()
+	}
+}
+
+// Check returns a [WorkDirError] if a session that works in dir, which is the held directory,
+// would work in another one.
+func (w *WorkDir) Check(dir string) error {
+	if w == nil || dir != w.dir {
+		return nil
+	}
+	if is, err := os.Stat(dir); err != nil || !os.SameFile(w.info, is) {
+		return &WorkDirError{dir}
+	}
+	return nil
+}
+
+// Locate is [Locate] for a session that works in dir. It checks the directory first; the place
+// is opened beneath the held one.
+func (w *WorkDir) Locate(dir, path string, judged []event.ResolvedPath) (Place, error) {
+	if err := w.Check(dir); err != nil {
+		return Place{}, err
+	}
+	p, err := Locate(dir, path, judged)
+	if err != nil || w == nil || dir != w.dir {
+		return p, err
+	}
+	if p.inside {
+		if !Within(w.held.path, p.Real) {
+			return Place{}, &WorkDirError{dir}
+		}
+		p.workDir = w
+	}
+	return p, nil
+}
+
+// open opens a canonical path in the directory. It follows no link.
+func (w *WorkDir) open(path string, mounts *Mounts) (*Dir, error) {
+	rel, err := filepath.Rel(w.held.path, path)
+	if err != nil || !filepath.IsLocal(rel) { // the folder around the directory
+		return openDir(path, mounts)
+	}
+	d, err := (&Dir{w.held.root, w.held.path, mounts}).Below(filepath.ToSlash(rel))
+	if named := (*fs.PathError)(nil); errors.As(err, &named) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: named.Err}
+	}
+	return d, err
+}
