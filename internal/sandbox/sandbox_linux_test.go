@@ -371,3 +371,33 @@ func TestNoNewPrivileges(t *testing.T) {
 		}
 	}
 }
+
+// The kernel's own list: no mount of a view obeys set-user-ID bits, and only those of /dev have
+// devices.
+func TestViewHasNoPrivilegedMounts(t *testing.T) {
+	if !confines(t) || !Administers() {
+		return
+	}
+	work, _ := world(t)
+	p := ReadOnly("", os.Getenv("PATH"), work, "/proc")
+	p.Write, p.View = []string{work}, true
+	out, err := run(t, &p, work, "/bin/sh", "-c", "while read -r line; do echo \"$line\"; done </proc/self/mountinfo; echo x >/dev/null && echo null works")
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	mounts := 0
+	for line := range strings.Lines(out) {
+		fields := strings.Fields(line)
+		if len(fields) < 6 || !strings.HasPrefix(fields[4], "/") {
+			continue
+		}
+		mounts++
+		options := "," + fields[5] + ","
+		if !strings.Contains(options, ",nosuid,") || !strings.Contains(options, ",nodev,") && !Contains("/dev", fields[4]) {
+			t.Errorf("%s is mounted with %s", fields[4], fields[5])
+		}
+	}
+	if mounts == 0 || !strings.Contains(out, "null works") {
+		t.Errorf("the command sees %d mounts: %s", mounts, out)
+	}
+}

@@ -67,10 +67,24 @@ func view(p Policy) error {
 			return err
 		}
 		kept = append(kept, m)
+		if err := m.restrict(0); err != nil {
+			return err
+		}
 	}
-	if err := unix.MountSetattr(
-		unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY},
-	); err != nil {
+	dev, err := detach(devices)
+	switch {
+	case err == nil:
+		kept = slices.Insert(kept, 0, dev)
+		err = dev.restrict(unix.MOUNT_ATTR_RDONLY)
+	case errors.Is(err, fs.ErrNotExist):
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{
+		Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV,
+	}); err != nil {
 		return fmt.Errorf("cannot make the files read-only: %w", err)
 	}
 	for _, m := range kept {
@@ -199,6 +213,23 @@ func detach(path string) (mounted, error) {
 		return mounted{}, fmt.Errorf("cannot look at %q: %w", path, err)
 	}
 	return mounted{fd, path}, nil
+}
+
+// devices is the only folder whose device files work in a view.
+const devices = "/dev"
+
+// restrict sets attributes of a detached mount, and of the mounts below it. Set-user-ID programs
+// get no other rights by them, and device files outside of /dev do not work.
+func (m mounted) restrict(attributes uint64) error {
+	attributes |= unix.MOUNT_ATTR_NOSUID
+	if !Contains(devices, m.path) && !Contains(m.path, devices) {
+		attributes |= unix.MOUNT_ATTR_NODEV
+	}
+	err := unix.MountSetattr(m.fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: attributes})
+	if err != nil {
+		return fmt.Errorf("cannot restrict the mount of %q: %w", m.path, err)
+	}
+	return nil
 }
 
 func (m mounted) attach() error {
