@@ -16,7 +16,7 @@ func hidingBox(t *testing.T, p sandbox.Policy) (dir string, box sandbox.Policy) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{".env": "SECRET", "sub/server.pem": "SECRET", ".ssh/id_x": "SECRET", "sub/deep/file": "plain", "file": "plain"} {
+	for name, text := range map[string]string{".env": "SECRET", "sub/server.pem": "SECRET", "b\xffd/key": "SECRET", ".ssh/id_x": "SECRET", "sub/deep/file": "plain", "file": "plain"} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -32,7 +32,7 @@ func hidingBox(t *testing.T, p sandbox.Policy) (dir string, box sandbox.Policy) 
 	if box.View = p.View; len(p.Write) > 0 {
 		box.Write = []string{dir}
 	}
-	for _, name := range []string{".env", "sub/server.pem", ".ssh"} {
+	for _, name := range []string{".env", "sub/server.pem", "b\xffd/key", ".ssh"} {
 		hidden, err := sandbox.Find(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -58,7 +58,7 @@ func hidingKinds(t *testing.T) map[string]sandbox.Policy {
 
 // What is hidden cannot be opened by any name, and all that is beside it can.
 func TestBoxHidesFiles(t *testing.T) {
-	const steal = `cat .env link sub/server.pem .ssh/id_x sub/../.env $PWD/.env /proc/self/cwd/.env; cat <.env; ln .env hard && cat hard; ln -s .env soft; cat soft
+	const steal = `cat .env link b?d/key b*/key sub/server.pem .ssh/id_x sub/../.env $PWD/.env /proc/self/cwd/.env; cat <.env; ln .env hard && cat hard; ln -s .env soft; cat soft
 mv .env moved; cat moved; mv sub/server.pem sub/deep/; cat sub/deep/server.pem; mv sub under; cat under/server.pem; cp .env copy; tar cf - . ; grep -r SECRET .; chmod 600 .env; dd if=.env`
 	for name, p := range hidingKinds(t) {
 		t.Run(name, func(t *testing.T) {

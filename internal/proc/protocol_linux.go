@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -46,6 +49,72 @@ type startOrder struct {
 	Confirm bool `json:"confirm,omitempty"`
 	// Sandbox confines the command; nil does not.
 	Sandbox *sandbox.Policy `json:"box,omitempty"`
+}
+
+// MarshalJSON and UnmarshalJSON keep names that are not UTF-8, which JSON has no form for.
+func (o startOrder) MarshalJSON() ([]byte, error) {
+	return json.Marshal(plainOrder(o.mapped(escapeName)))
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (o *startOrder) UnmarshalJSON(data []byte) error {
+	if err := json.Unmarshal(data, (*plainOrder)(o)); err != nil {
+		return err
+	}
+	*o = o.mapped(unescapeName)
+	return nil
+}
+
+type plainOrder startOrder
+
+// mapped returns the order with another form of all names.
+func (o startOrder) mapped(form func(string) string) startOrder {
+	each := func(list []string) []string {
+		list = slices.Clone(list)
+		for i := range list {
+			list[i] = form(list[i])
+		}
+		return list
+	}
+	o.Path, o.Dir, o.Argv, o.Env = form(o.Path), form(o.Dir), each(o.Argv), each(o.Env)
+	if o.Sandbox != nil {
+		box := *o.Sandbox
+		box.Read, box.Write, box.Protect, box.Pinned = each(box.Read), each(box.Write), each(box.Protect), each(box.Pinned)
+		box.Hide = slices.Clone(box.Hide)
+		for i := range box.Hide {
+			box.Hide[i].Path = form(box.Hide[i].Path)
+		}
+		o.Sandbox = &box
+	}
+	return o
+}
+
+// foreignByte is the first of 256 characters for private use, which stand for the bytes of a
+// name that is not UTF-8, or that has such a character itself.
+const foreignByte = 0x10FE00
+
+func isForeign(r rune) bool { return r >= foreignByte && r < foreignByte+256 }
+
+func escapeName(name string) string {
+	if utf8.ValidString(name) && !strings.ContainsFunc(name, isForeign) {
+		return name
+	}
+	runes := make([]rune, len(name))
+	for i := range len(name) {
+		runes[i] = foreignByte + rune(name[i])
+	}
+	return string(runes)
+}
+
+func unescapeName(name string) string {
+	if !strings.ContainsFunc(name, isForeign) {
+		return name
+	}
+	var bytes []byte
+	for _, r := range name {
+		bytes = append(bytes, byte(r-foreignByte))
+	}
+	return string(bytes)
 }
 
 // pauseOrder reports whether the host stops on purpose from now on.
