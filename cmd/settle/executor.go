@@ -90,10 +90,17 @@ func (s *streams) sockets() string {
 		return "" // Windows
 	}
 	name := "settle-executor-" + strconv.Itoa(os.Getuid())
+	shared := "/tmp/" + name
 	if dir := filepath.Join(os.TempDir(), name); len(dir) <= executor.MaxDir {
-		return dir
+		shared = dir
 	}
-	return "/tmp/" + name
+	if _, err := os.Lstat(shared); err == nil && !executor.IsPrivate(shared) { // of another user, who was first
+		own := filepath.Join(s.getenv("HOME"), ".settle-executor")
+		if filepath.IsAbs(own) && len(own) <= executor.MaxDir {
+			return own
+		}
+	}
+	return shared
 }
 
 // standardStream is standard input and output.

@@ -18,4 +18,8 @@ func (*sessionSocket) lock() (*os.File, error)                { return nil, errN
 func (*sessionSocket) dial() (net.Conn, error)                { return nil, errNoPlace }
 func (*sessionSocket) listen() (net.Listener, error)          { return nil, errNoPlace }
 func (*sessionSocket) leave(*os.File)                         {}
-func sweepMarked(string)                                      {}
+
+// IsPrivate reports whether only this user can open a directory, which is unknown here.
+func IsPrivate(string) bool { return false }
+
+func sweepMarked(string) {}

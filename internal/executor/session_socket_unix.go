@@ -25,17 +25,23 @@ func newSessionSocket(dir, session string) (*sessionSocket, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot create a directory for the executor: %w", err)
 	}
-	info, err := os.Lstat(dir)
-	if err != nil {
-		return nil, fmt.Errorf("cannot use a directory for the executor: %w", err)
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || !info.IsDir() || int(stat.Uid) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 {
+	if !IsPrivate(dir) {
 		return nil, fmt.Errorf("cannot use %q for the executor: it must be a directory that only you can open", dir)
 	}
 	sum := sha256.Sum256([]byte(session))
 	name := filepath.Join(dir, hex.EncodeToString(sum[:8])) // keeps the socket's path short
 	return &sessionSocket{lockFile: name + ".lock", socket: name + ".sock"}, nil
+}
+
+// IsPrivate reports whether a path is a directory that only this user can open. It follows no
+// link, which another user may have made.
+func IsPrivate(dir string) bool {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.IsDir() && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 == 0
 }
 
 // lock returns the session's lock; nil if it is held by an executor, or by processes of a dead

@@ -64,6 +64,7 @@ func byNameHere() map[string]string {
 		"internal/executor/guard.go: openMounted":                    "a folder that a policy names; below it, os.Root follows no link out",
 		"internal/executor/install.go: prepare":                      "settle's own program",
 		"internal/executor/session_socket_unix.go: newSessionSocket": ours,
+		"internal/executor/session_socket_unix.go: IsPrivate":        ours,
 		"internal/executor/session_socket_unix.go: lock":             ours,
 		"internal/executor/session_socket_unix.go: names":            ours,
 		"internal/executor/session_socket_unix.go: leave":            ours,
