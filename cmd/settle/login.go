@@ -131,7 +131,9 @@ func (f *loginFlags) login(cmd *cobra.Command, s *streams, name string) error {
 		return failed(fmt.Errorf("cannot log in to the MCP server %q: %s", name, mask.Diagnostic(err.Error())))
 	}
 	list := []assemble.Configured{server}
-	o.Probe(sig.ctx, list)
+	if err := o.Probe(sig.ctx, list); err != nil {
+		return failed(err)
+	}
 	if why := list[0].Report.Err; why != nil {
 		if sig.ctx.Err() != nil {
 			return sig.instead(sig.ctx.Err())

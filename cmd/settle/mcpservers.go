@@ -20,7 +20,8 @@ names, also list their tools and prompts.
 
 --test starts each server, asks it for its tools, and prints how long the answer took.
 settle keeps the answer: sessions offer these tools from their first request on,
-without waiting for the server.
+without waiting for the server. The programs of a project run in the sandbox, as in a
+session.
 
 --trust prints the servers in the .mcp.json of the project and trusts the present
 content of that file. Without trust, and again after a change of the file, settle does
@@ -73,9 +74,12 @@ func (f *mcpServersFlags) run(cmd *cobra.Command, s *streams, names []string) er
 		if len(names) == 0 {
 			list = slices.DeleteFunc(list, func(c assemble.Configured) bool { return !c.Enabled })
 		}
-		o.Probe(sig.ctx, list)
+		err := o.Probe(sig.ctx, list)
 		if sig.ctx.Err() != nil {
 			return sig.instead(sig.ctx.Err())
+		}
+		if err != nil {
+			return failed(err)
 		}
 	}
 	if f.asJSON {

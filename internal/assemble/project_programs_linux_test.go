@@ -94,3 +94,39 @@ func TestServersOfProjectRunInSandbox(t *testing.T) {
 		})
 	}
 }
+
+// The test of a project's server starts it as a session does.
+func TestProbeOfProjectServersRunsInSandbox(t *testing.T) {
+	if !confines(t) {
+		return
+	}
+	free := "[[rules]]\ntool = \"mcp_start\"\npattern = \"files\"\ndecision = \"allow\"\nsandbox = \"off\"\n"
+	for _, tt := range []struct {
+		name, file     string
+		project, wrote bool
+	}{
+		{"a project's server", "", true, false},
+		{"a rule starts it without", free, true, true},
+		{"the user's own server", "", false, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			top, work := home(t)
+			s := hostileServer(top)
+			env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + top}
+			r := resolve(t, "/", nil, nil, "[mcp.files]\ncommand = [\"/bin/sh\", \"-c\", '''"+s.Argv[2]+"''']\n"+tt.file)
+			if one := r.Servers["files"]; tt.project {
+				one.Origin = config.Origin{Kind: config.Project, Where: filepath.Join(work, ".mcp.json")}
+				r.Servers["files"] = one
+			}
+			o := Options{Settings: r, Dir: work, Environ: env, Getenv: func(name string) string { return variable(env, name) }}
+			if err := o.Probe(t.Context(), o.ConfiguredServers()); err != nil {
+				t.Fatal(err)
+			}
+			for name, want := range map[string]bool{"work/started": true, "outside": tt.wrote} {
+				if _, err := os.Stat(filepath.Join(top, name)); (err == nil) != want {
+					t.Errorf("%s written: %v, want %v", name, err == nil, want)
+				}
+			}
+		})
+	}
+}

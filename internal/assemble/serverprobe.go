@@ -1,9 +1,12 @@
 package assemble
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 
+	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/tool/mcp"
@@ -35,10 +38,16 @@ func (o Options) ConfiguredServers() []Configured {
 	return all
 }
 
-// Probe connects to the servers, several concurrently, and stores their catalogues.
-func (o Options) Probe(ctx context.Context, servers []Configured) {
+// Probe connects to the servers, several concurrently, and stores their catalogues. The
+// programs of a project run in the sandbox in which a session runs them. The error says that
+// this sandbox, or its removal, failed.
+func (o Options) Probe(ctx context.Context, servers []Configured) error {
 	places := make(chan struct{}, maxProbed)
 	var wg sync.WaitGroup
+	confined, discard, err := o.confinedProbe(servers)
+	if err != nil {
+		return err
+	}
 	env := o.commandEnv().env
 	for i := range servers {
 		s := o.configured(servers[i].Server)
@@ -46,6 +55,7 @@ func (o Options) Probe(ctx context.Context, servers []Configured) {
 			Env: env, Dir: o.Dir, CacheDir: catalogues(o.Settings.DataDir), Version: o.Version,
 			Client: o.serverClient([]mcp.Server{s}), Tokens: o.tokens(o.Learn),
 		}
+		c = confined(c)
 		// each probe ends within a deadline
 		wg.Go(scope.Shield(func(err error) { servers[i].Report = &mcp.Report{Server: s, Err: err} }, func() {
 			select {
@@ -63,4 +73,32 @@ func (o Options) Probe(ctx context.Context, servers []Configured) {
 		}))
 	}
 	wg.Wait()
+	return discard()
+}
+
+// confinedProbe returns the function that has the programs of a project run in the sandbox.
+func (o Options) confinedProbe(servers []Configured) (confined func(mcp.Config) mcp.Config, discard func() error, err error) {
+	if !slices.ContainsFunc(servers, func(s Configured) bool {
+		return len(s.Command) > 0 && o.configured(s.Server).Project
+	}) {
+		return func(c mcp.Config) mcp.Config { return c }, func() error { return nil }, nil
+	}
+	o.Sandbox, o.Permission = cmp.Or(o.Sandbox, config.SandboxAuto), cmp.Or(o.Permission, settle.Ask)
+	c, err := o.confine(o.commandEnv(), nil, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	judge, err := o.judge(o.permission(), c)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := o.projectSandbox(c, judge)
+	if err != nil {
+		return nil, nil, err
+	}
+	boxes := newSandboxes(c.servers, c)
+	return func(c mcp.Config) mcp.Config {
+		c.ProjectSandbox = in
+		return c.Confined(boxes.programs().StartProgram)
+	}, boxes.discard, nil
 }

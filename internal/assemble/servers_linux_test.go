@@ -183,7 +183,9 @@ func TestOwnServersStartOutsideOfTheProject(t *testing.T) {
 				o.Model = scripted(script.New(search, script.Text("Done.")))
 			})
 			o := Options{Settings: r, Dir: work, Environ: os.Environ(), Getenv: elsewhere(top)}
-			o.Probe(t.Context(), o.ConfiguredServers())
+			if err := o.Probe(t.Context(), o.ConfiguredServers()); err != nil {
+				t.Fatal(err)
+			}
 			_ = outputs(t, a)
 			text, err := os.ReadFile(out)
 			if err != nil {
