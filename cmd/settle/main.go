@@ -74,7 +74,7 @@ func execute(s *streams) int {
 	root.SetErr(s.stderr)
 	err := root.Execute()
 	defer func() {
-		if err := s.telemetry.Close(); err != nil {
+		if err := errors.Join(s.telemetry.Close(), proc.RemoveShadows()); err != nil {
 			s.say(err)
 		}
 	}()

@@ -46,6 +46,7 @@
 //   - confined_other.go: whether process groups confine a command (never)
 //   - foreground.go: programs that use the person's terminal
 //   - program.go: folders from which settle starts no program
+//   - shadow.go: folders of PATH without the programs that commands can change
 //   - proxy.go: the egress proxy of a sandboxed command
 //   - recorded.go: a command of an earlier host
 //   - remote.go: a process on another machine

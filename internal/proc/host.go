@@ -29,6 +29,8 @@ var host struct {
 	unmanaged unmanagedChildren
 	// writable are the folders that commands can change.
 	writable writableFolders
+	// shadows are folders of PATH without the programs that commands can change.
+	shadows shadowFolders
 }
 
 // pausable is notified when this process stops on purpose, and when it continues.

@@ -43,6 +43,12 @@ func MarkWritable(folders ...string) {
 	}
 }
 
+func (w *writableFolders) count() int {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return len(w.list)
+}
+
 // contains reports whether one of the folders contains a path.
 func (w *writableFolders) contains(path string) bool {
 	w.mu.RLock()
@@ -96,9 +102,18 @@ func trustedFolder(folder string) bool {
 }
 
 // TrustedPath returns a value of PATH without relative folders, temporary directories, and
-// folders that commands can change.
+// folders that commands can change. A folder with a link to a program that commands can change
+// is replaced by a private folder with the other programs.
 func TrustedPath(path string) string {
-	folders := slices.DeleteFunc(filepath.SplitList(path), func(folder string) bool { return !trustedFolder(folder) })
+	var folders []string
+	for _, folder := range filepath.SplitList(path) {
+		if !trustedFolder(folder) {
+			continue
+		}
+		if folder = host.shadows.of(folder); folder != "" {
+			folders = append(folders, folder)
+		}
+	}
 	return strings.Join(folders, string(os.PathListSeparator))
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // plant makes an executable that prints what it is.
@@ -47,7 +48,7 @@ func TestFindProgramSkipsFoldersThatCommandsCanChange(t *testing.T) {
 		if got, err := FindProgram("tool", path); got != filepath.Join(own, "tool") || err != nil {
 			t.Errorf("FindProgram(tool) with PATH %s = %q, %v", path, got, err)
 		}
-		if folder == outside { // the folder itself is the user's
+		if folder == outside { // the folder itself is the user's: its other programs stay
 			continue
 		}
 		if got := TrustedPath(path); got != own {
@@ -80,5 +81,66 @@ func TestHelpersRunNoProgramsThatCommandsCanChange(t *testing.T) {
 		if err != nil || string(out.Stdout) != "own\n" {
 			t.Errorf("%q ran %q, %v", argv, out.Stdout, err)
 		}
+	}
+}
+
+// A link of "npm link" in a folder of PATH is hidden from programs that settle starts; the other
+// programs of the folder stay, also those that were installed later.
+func TestTrustedPathHidesLinkedPrograms(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	work, bin, modules := filepath.Join(top, "work"), filepath.Join(top, "bin"), filepath.Join(top, "modules")
+	for _, name := range []string{"work/cli", "bin/node", "tools/other"} {
+		plant(t, filepath.Join(top, filepath.FromSlash(name)))
+	}
+	for name, target := range map[string]string{
+		modules: work, filepath.Join(bin, "tool"): "../modules/cli", filepath.Join(bin, "other"): "../tools/other",
+	} {
+		if err := os.Symlink(target, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	MarkWritable(work)
+	t.Cleanup(func() {
+		if err := RemoveShadows(); err != nil {
+			t.Error(err)
+		}
+	})
+	names := func() string {
+		t.Helper()
+		path := TrustedPath(bin)
+		entries, err := os.ReadDir(path)
+		if err != nil || path == bin {
+			t.Errorf("PATH is %q, %v", path, err)
+		}
+		var list []string
+		for _, e := range entries {
+			list = append(list, e.Name())
+			if _, err := os.Stat(filepath.Join(path, e.Name())); err != nil {
+				t.Error(err)
+			}
+		}
+		return strings.Join(list, " ")
+	}
+	if got := names(); got != "node other" {
+		t.Errorf("helper programs find %q", got)
+	}
+	plant(t, filepath.Join(bin, "later"))
+	if err := os.Chtimes(bin, time.Time{}, time.Now().Add(time.Minute)); err != nil { // a clock that is coarse
+		t.Fatal(err)
+	}
+	if got := names(); got != "later node other" {
+		t.Errorf("later, helper programs find %q", got)
+	}
+	if err := os.Remove(filepath.Join(bin, "tool")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(bin, time.Time{}, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if got := TrustedPath(bin); got != bin {
+		t.Errorf("without the link, PATH is %q", got)
 	}
 }

@@ -1,0 +1,111 @@
+package proc
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/internal/disk"
+)
+
+// shadowFolders stand for folders of PATH in which a link leads to a program that commands can
+// change, as "npm link" makes it. A shadow has links to all other programs of its folder.
+type shadowFolders struct {
+	mu      sync.Mutex // guards the fields below
+	known   map[string]shadowFolder
+	scratch *disk.Scratch
+	made    int
+}
+
+// shadowFolder is what stands for a folder; path is "" for nothing.
+type shadowFolder struct {
+	modified time.Time // of the folder, when it was read
+	marked   int       // how many folders were marked as writable then
+	path     string
+}
+
+// of returns the folder that a program outside of the sandbox has in its PATH for a trusted one:
+// the same, its shadow, or "" if no shadow can be made.
+func (s *shadowFolders) of(folder string) string {
+	info, err := os.Stat(folder)
+	marked := host.writable.count()
+	if err != nil || marked == 0 {
+		return folder
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, ok := s.known[folder]
+	if ok && known.marked == marked && known.modified.Equal(info.ModTime()) {
+		return known.path
+	}
+	hidden, programs := linkedPrograms(folder)
+	known = shadowFolder{info.ModTime(), marked, folder}
+	if len(hidden) > 0 {
+		known.path = s.make(folder, programs)
+	}
+	if s.known == nil {
+		s.known = map[string]shadowFolder{}
+	}
+	s.known[folder] = known
+	return known.path
+}
+
+// linkedPrograms returns the names of a folder: those of links through which commands decide
+// what runs, and all others.
+func linkedPrograms(folder string) (changeable, others []string) {
+	entries, _ := os.ReadDir(folder) // one that cannot be listed: only a name that is known runs
+	decided := false
+	w := disk.Walk{Visit: func(dir string) { decided = decided || host.writable.contains(dir) }}
+	for _, e := range entries {
+		decided = false
+		if e.Type()&fs.ModeSymlink != 0 {
+			real, err := w.Resolve(filepath.Join(folder, e.Name()))
+			decided = decided || err != nil || host.writable.contains(real)
+		}
+		if decided {
+			changeable = append(changeable, e.Name())
+		} else if !e.IsDir() {
+			others = append(others, e.Name())
+		}
+	}
+	return changeable, others
+}
+
+// make makes the shadow of a folder with some programs; "" if that fails. The lock is held.
+func (s *shadowFolders) make(folder string, programs []string) string {
+	if s.scratch == nil {
+		made, err := disk.NewScratch("programs")
+		if err != nil {
+			return ""
+		}
+		s.scratch = made
+	}
+	s.made++
+	path := filepath.Join(s.scratch.Path, strconv.Itoa(s.made))
+	if changeable(path) || os.Mkdir(path, 0o700) != nil {
+		return ""
+	}
+	for _, name := range programs {
+		if os.Symlink(filepath.Join(folder, name), filepath.Join(path, name)) != nil {
+			return ""
+		}
+	}
+	return path
+}
+
+// RemoveShadows removes the private folders that this process made for the PATH of its
+// programs, at its end. If it is killed, a later process removes them.
+func RemoveShadows() error {
+	s := &host.shadows
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.scratch == nil {
+		return nil
+	}
+	err := s.scratch.Remove()
+	s.scratch, s.known = nil, nil
+	return err
+}
