@@ -52,7 +52,8 @@ func (o ExecutorOptions) Stand() (stand *executor.Listener, discard func() error
 	workDir, _ := disk.HoldWorkDir(real(o.Dir))            // one that cannot be opened: calls report it
 	local := func(lock *os.File, marker string) *executor.Local {
 		return &executor.Local{
-			Env: b.env, Withheld: b.withheld, Marker: marker, Lock: lock, Calls: o.calls(confined, workDir), WorkDir: workDir,
+			Env: b.env, Withheld: b.withheld, Marker: marker, Lock: lock, WorkDir: workDir,
+			Calls:   o.calls(confined, workDir),
 			Sandbox: confined.confine, Secret: b.secret, Hosts: hosts, Repositories: confined.repositories,
 		}
 	}

@@ -113,12 +113,14 @@ func TestProbeOfProjectServersRunsInSandbox(t *testing.T) {
 			top, work := home(t)
 			s := hostileServer(top)
 			env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + top}
-			r := resolve(t, "/", nil, nil, "[mcp.files]\ncommand = [\"/bin/sh\", \"-c\", '''"+s.Argv[2]+"''']\n"+tt.file)
+			file := "[mcp.files]\ncommand = [\"/bin/sh\", \"-c\", '''" + s.Argv[2] + "''']\n" + tt.file
+			r := resolve(t, "/", nil, nil, file)
 			if one := r.Servers["files"]; tt.project {
 				one.Origin = config.Origin{Kind: config.Project, Where: filepath.Join(work, ".mcp.json")}
 				r.Servers["files"] = one
 			}
-			o := Options{Settings: r, Dir: work, Environ: env, Getenv: func(name string) string { return variable(env, name) }}
+			getenv := func(name string) string { return variable(env, name) }
+			o := Options{Settings: r, Dir: work, Environ: env, Getenv: getenv}
 			if err := o.Probe(t.Context(), o.ConfiguredServers()); err != nil {
 				t.Fatal(err)
 			}

@@ -77,7 +77,9 @@ func (o Options) Probe(ctx context.Context, servers []Configured) error {
 }
 
 // confinedProbe returns the function that has the programs of a project run in the sandbox.
-func (o Options) confinedProbe(servers []Configured) (confined func(mcp.Config) mcp.Config, discard func() error, err error) {
+func (o Options) confinedProbe(servers []Configured) (
+	confined func(mcp.Config) mcp.Config, discard func() error, err error,
+) {
 	if !slices.ContainsFunc(servers, func(s Configured) bool {
 		return len(s.Command) > 0 && o.configured(s.Server).Project
 	}) {

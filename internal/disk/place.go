@@ -52,19 +52,20 @@ func Decide(path string) (event.ResolvedPath, error) {
 // judged is nil, no decision was made about the call's paths, and the place is the path's
 // current target.
 func Locate(dir, path string, judged []event.ResolvedPath) (Place, error) {
+	return locate(nil, dir, path, judged)
+}
+
+func locate(held *WorkDir, dir, path string, judged []event.ResolvedPath) (Place, error) {
 	named, err := Absolute(dir, path)
 	if err != nil {
 		return Place{}, err
 	}
-	p := Place{Named: named, Shown: Display(dir, named), judged: judged != nil}
-	real, err := Resolve(named)
+	p := Place{Named: named, Shown: Display(dir, named), judged: judged != nil, workDir: held}
+	real, top, err := held.resolve(dir, named)
 	if err != nil {
 		return Place{}, fmt.Errorf("cannot find %q: %w", path, err)
 	}
-	p.Real = real
-	if top, err := Resolve(dir); err == nil {
-		p.inside = Within(top, real)
-	}
+	p.Real, p.inside = real, top != "" && Within(top, real)
 	if !p.judged {
 		return p, nil
 	}

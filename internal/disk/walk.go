@@ -17,6 +17,7 @@ type Walk struct {
 	Visit func(dir string)
 
 	links map[string]string // targets, by path; "" for no link
+	held  *WorkDir          // its path has no links, whatever has its name now
 }
 
 // Resolve is [Resolve] with the walk's cache.
@@ -50,11 +51,23 @@ func (w *Walk) link(dir, path string) string {
 	}
 	target, known := w.links[path]
 	if !known {
-		target, _ = os.Readlink(path) // an unreadable path is no link
+		target, _ = w.readlink(path) // an unreadable path is no link
 		if w.links == nil {
 			w.links = map[string]string{}
 		}
 		w.links[path] = target
 	}
 	return target
+}
+
+// readlink reads a link by its name, and one in the held directory beneath that.
+func (w *Walk) readlink(path string) (string, error) {
+	if w.held == nil || !Within(w.held.held.path, path) && !Within(path, w.held.held.path) {
+		return os.Readlink(path)
+	}
+	rel, err := filepath.Rel(w.held.held.path, path)
+	if err != nil || !filepath.IsLocal(rel) || rel == "." {
+		return "", err
+	}
+	return w.held.held.root.Readlink(rel)
 }

@@ -22,9 +22,9 @@ type WorkDir struct {
 type WorkDirError struct{ Dir string }
 
 func (e *WorkDirError) Error() string {
-	return fmt.Sprintf("the working directory %q is not the one in which the session began: it was renamed, removed or "+
-		"exchanged. Nothing was read, written or started. Move the directory back, or start a session in the directory "+
-		"that is meant", e.Dir)
+	return fmt.Sprintf("the working directory %q is not the one in which the session began: "+
+		"it was renamed, removed or exchanged. Nothing was read, written or started. "+
+		"Move the directory back, or start a session in the directory that is meant", e.Dir)
 }
 
 // HoldWorkDir opens a session's working directory. The caller closes it.
@@ -70,17 +70,26 @@ func (w *WorkDir) Locate(dir, path string, judged []event.ResolvedPath) (Place, 
 	if err := w.Check(dir); err != nil {
 		return Place{}, err
 	}
-	p, err := Locate(dir, path, judged)
-	if err != nil || w == nil || dir != w.dir {
-		return p, err
+	if w != nil && dir != w.dir {
+		w = nil
 	}
-	if p.inside {
-		if !Within(w.held.path, p.Real) {
-			return Place{}, &WorkDirError{dir}
-		}
-		p.workDir = w
+	return locate(w, dir, path, judged)
+}
+
+// resolve returns the canonical path of a name in a session, and that of its directory; "" if
+// there is none. Within a held directory, it looks up no name by its path: an exchange of the
+// directory for a moment changes no result.
+func (w *WorkDir) resolve(dir, named string) (real, top string, err error) {
+	if w == nil {
+		top, _ = Resolve(dir)
+		real, err = Resolve(named)
+		return real, top, err
 	}
-	return p, nil
+	if rel, err := filepath.Rel(dir, named); err == nil && filepath.IsLocal(rel) {
+		named = filepath.Join(w.held.path, rel)
+	}
+	real, err = (&Walk{held: w}).Resolve(named)
+	return real, w.held.path, err
 }
 
 // open opens a canonical path in the directory. It follows no link.

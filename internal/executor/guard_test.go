@@ -196,7 +196,8 @@ func TestGuardNeverDeletesWhatItCannotRename(t *testing.T) {
 	check(os.Mkdir(filepath.Join(dir, "folder"), 0o700))
 	put(long, "original")
 	put(below, "original")
-	g := newGuard(sandbox.Policy{Write: []string{dir}, Protect: []string{filepath.Join(dir, long), filepath.Join(dir, "folder")}})
+	protect := []string{filepath.Join(dir, long), filepath.Join(dir, "folder")}
+	g := newGuard(sandbox.Policy{Write: []string{dir}, Protect: protect})
 	put(long, "saved")
 	put(below, "saved")
 	check(os.Chmod(filepath.Join(dir, "folder"), 0o500))

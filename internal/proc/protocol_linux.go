@@ -79,7 +79,8 @@ func (o startOrder) mapped(form func(string) string) startOrder {
 	o.Path, o.Dir, o.Argv, o.Env = form(o.Path), form(o.Dir), each(o.Argv), each(o.Env)
 	if o.Sandbox != nil {
 		box := *o.Sandbox
-		box.Read, box.Write, box.Protect, box.Pinned = each(box.Read), each(box.Write), each(box.Protect), each(box.Pinned)
+		box.Read, box.Write = each(box.Read), each(box.Write)
+		box.Protect, box.Pinned = each(box.Protect), each(box.Pinned)
 		box.Hide = slices.Clone(box.Hide)
 		for i := range box.Hide {
 			box.Hide[i].Path = form(box.Hide[i].Path)

@@ -381,7 +381,8 @@ func TestViewHasNoPrivilegedMounts(t *testing.T) {
 	work, _ := world(t)
 	p := ReadOnly("", os.Getenv("PATH"), work, "/proc")
 	p.Write, p.View = []string{work}, true
-	out, err := run(t, &p, work, "/bin/sh", "-c", "while read -r line; do echo \"$line\"; done </proc/self/mountinfo; echo x >/dev/null && echo null works")
+	const script = `while read -r line; do echo "$line"; done </proc/self/mountinfo; echo x >/dev/null && echo null works`
+	out, err := run(t, &p, work, "/bin/sh", "-c", script)
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -392,8 +393,8 @@ func TestViewHasNoPrivilegedMounts(t *testing.T) {
 			continue
 		}
 		mounts++
-		options := "," + fields[5] + ","
-		if !strings.Contains(options, ",nosuid,") || !strings.Contains(options, ",nodev,") && !Contains("/dev", fields[4]) {
+		options := strings.Split(fields[5], ",")
+		if !slices.Contains(options, "nosuid") || !slices.Contains(options, "nodev") && !Contains("/dev", fields[4]) {
 			t.Errorf("%s is mounted with %s", fields[4], fields[5])
 		}
 	}

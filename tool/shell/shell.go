@@ -225,8 +225,8 @@ func (r *run) refusal(d executor.Denial) string {
 			"; the changed one (by the command, or by you) is beside it, as *.settle-changed]"
 	}
 	if len(d.Unrestored) > 0 {
-		restored += "[the sandbox could not put back what commands may not change: " + strings.Join(d.Unrestored, ", ") +
-			"; look at it before another program obeys it]"
+		restored += "[the sandbox could not put back what commands may not change: " +
+			strings.Join(d.Unrestored, ", ") + "; look at it before another program obeys it]"
 	}
 	switch {
 	case len(d.Named) > 0:

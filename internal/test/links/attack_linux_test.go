@@ -138,7 +138,8 @@ func newField(dir string) (*field, error) {
 		return nil, err
 	}
 	f.tools, err = tool.NewSet(append(
-		file.NewWorkspace(file.Config{}.In(held)).Tools(), search.Tools(search.Config{Private: policy.Secret}.In(held))...,
+		file.NewWorkspace(file.Config{}.In(held)).Tools(),
+		search.Tools(search.Config{Private: policy.Secret}.In(held))...,
 	)...)
 	return f, err
 }
