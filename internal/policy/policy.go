@@ -96,6 +96,9 @@ type Config struct {
 // [settle.Judge].
 type Policy struct {
 	config Config
+	// real is the working directory without links when the policy was made. A command can
+	// exchange the directory for a link later, which leads out of it.
+	real string
 
 	mu       sync.Mutex        // guards the fields below
 	approved map[string]string // approvals for the session, with their text for people
@@ -113,6 +116,9 @@ func New(c Config) (*Policy, error) {
 		c.Home = ""
 	}
 	p := &Policy{config: c, approved: map[string]string{}}
+	if w, err := newWorkspace(c.Dir, c.Remote); err == nil {
+		p.real = w.real
+	}
 	_, err := p.inForce()
 	return p, err
 }

@@ -88,6 +88,7 @@ func (p *Policy) look(a settle.Approval) toolCall {
 		c.hide(c.tool, err.Error())
 		return c
 	}
+	c.workspace.real = cmp.Or(p.real, c.workspace.real)
 	c.workspace.judged, c.workspace.hidden = a.Places, p.config.Hidden
 	if p.config.Protected != nil {
 		c.workspace.protected = sync.OnceValue(p.config.Protected)
