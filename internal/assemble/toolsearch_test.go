@@ -57,7 +57,10 @@ func toolSession(t testing.TB, scenario modeltest.Scenario, provider, model stri
 	o := hosts.Base
 	o.Settings, o.Dir = settings, spec.Dir
 	all := o.ConfiguredServers()
-	if err := o.Probe(t.Context(), all); err != nil || len(all) != 1 || all[0].Report.Err != nil || len(all[0].Known.Tools) != 60 {
+	if err := o.Probe(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 1 || all[0].Report.Err != nil || len(all[0].Known.Tools) != 60 {
 		t.Fatalf("%+v", all)
 	}
 	s, err := hosts.Open(t.Context(), "", spec)

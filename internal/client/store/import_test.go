@@ -137,11 +137,14 @@ func TestCreateIsWhole(t *testing.T) {
 // The log of somebody else can name any process. No imported job is running, or can be killed.
 func TestImportedJobsAreOver(t *testing.T) {
 	dir := t.TempDir()
+	in := func(attempt string, d event.Data) event.Event {
+		return event.Event{Turn: "t1", Attempt: attempt, Item: "i2", Data: d}
+	}
 	log := written(t, dir, "one", append(asking("Wait."),
-		event.Event{Turn: "t1", Attempt: "a1", Item: "i2", Data: event.ItemStarted{Type: event.ToolCall, Name: "shell", CallID: "c1"}},
-		event.Event{Turn: "t1", Attempt: "a1", Item: "i2", Data: event.CallReady{Name: "shell", CallID: "c1", Arguments: "{}"}},
-		event.Event{Turn: "t1", Item: "i2", Data: event.CallStarted{}},
-		event.Event{Turn: "t1", Item: "i2", Data: event.JobStarted{Job: "j1", PID: os.Getpid(), Process: proc.Identify(os.Getpid())}},
+		in("a1", event.ItemStarted{Type: event.ToolCall, Name: "shell", CallID: "c1"}),
+		in("a1", event.CallReady{Name: "shell", CallID: "c1", Arguments: "{}"}),
+		in("", event.CallStarted{}),
+		in("", event.JobStarted{Job: "j1", PID: os.Getpid(), Process: proc.Identify(os.Getpid())}),
 	)...)
 	events := read(t, dir, "one")
 	if err := log.Close(t.Context()); err != nil {
