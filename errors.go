@@ -14,8 +14,8 @@ type LockedError struct {
 	// PID is the process that has the session open, or 0 if that process is not visible, such
 	// as in another container.
 	PID int
-	// Away, if not 0, is the process id on another machine or in another container.
-	Away int
+	// RemotePID, if not 0, is the process id on another machine or in another container.
+	RemotePID int
 	// Stopped means that the process is stopped, such as by Ctrl-Z, and cannot release the
 	// session by itself.
 	Stopped bool
@@ -81,7 +81,7 @@ func typedError(id string, err error) error {
 	var foreign *journal.ForeignError
 	switch {
 	case errors.As(err, &held):
-		return &LockedError{id, held.PID, held.Away, held.Stopped, held.Host, held.Why, err}
+		return &LockedError{id, held.PID, held.RemotePID, held.Stopped, held.Host, held.Why, err}
 	case errors.As(err, &missing):
 		return &MissingError{id, err}
 	case errors.As(err, &newer):

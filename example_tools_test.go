@@ -69,7 +69,7 @@ func toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 		Mask:     func() shell.Masker { return info.Mask() },                         // of the session's secrets
 		SpoolDir: info.OutputDir,                                                     // whole outputs, and jobs' logs
 		Marker:   info.Marker,                                                        // by which what a killed program left behind is found
-		Lock:     info.Lock,                                                          // wardens keep the session locked until all is cleaned up
+		Lock:     info.Lock,                                                          // supervisors keep the session locked until all is cleaned up
 		Registry: info.Jobs,                                                          // jobs are in the session's log
 	})
 	files := file.NewWorkspace(file.Config{Masked: info.Masked})

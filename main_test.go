@@ -8,11 +8,11 @@ import (
 	"github.com/settle-agent/settle/modeltest/leak"
 )
 
-// withoutWardens turns this test binary into a program that does not call RunAsSupervisor.
-const withoutWardens = "SETTLE_TEST_WITHOUT_WARDENS"
+// withoutSupervisors turns this test binary into a program that does not call RunAsSupervisor.
+const withoutSupervisors = "SETTLE_TEST_WITHOUT_SUPERVISORS"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(withoutWardens) == "" {
+	if os.Getenv(withoutSupervisors) == "" {
 		settle.RunAsSupervisor()
 	}
 	os.Exit(leak.Run(m))

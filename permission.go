@@ -43,21 +43,21 @@ func (s *Session) approverOf(
 		}
 		return nil, nil, nil
 	}
-	var other Approver
+	var fallback Approver
 	switch {
 	case s.origin != nil && s.origin.parent.askApprover == nil, s.origin == nil && c.Approver == nil && !c.Attended:
 		return session.Unattended(s.judge), nil, nil
 	case s.origin != nil:
-		other = parentApprover{s.origin, s.judge}
+		fallback = parentApprover{s.origin, s.judge}
 	case c.Approver != nil:
-		other = c.Approver
+		fallback = c.Approver
 	}
 	approvals := session.NewApprovals(log, s.judge, s.redact).WithHooks(hooks)
 	s.askApprover = func(ctx context.Context, a session.ChildApproval) error {
-		return approvals.AskForChild(ctx, a, other)
+		return approvals.AskForChild(ctx, a, fallback)
 	}
-	if other != nil {
-		return approvals.Forwarding(other), nil, nil
+	if fallback != nil {
+		return approvals.Forwarding(fallback), nil, nil
 	}
 	return approvals, approvals, nil
 }

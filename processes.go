@@ -31,7 +31,7 @@ func BecomeReaper() (stop func(), err error) { return proc.BecomeReaper() }
 
 // ProcessTracking describes how settle tracks the processes of tools.
 type ProcessTracking struct {
-	// Kind is "warden", "process group" or "job object".
+	// Kind is "supervisor", "process group" or "job object".
 	Kind string
 	// Weaker lists the guarantees that do not hold without supervisors; empty with
 	// supervisors. It is also among the notes of session.opened in the log of each session

@@ -30,7 +30,7 @@ func TestProcessTracking(t *testing.T) {
 			t.Fatal(err)
 		}
 		tracking := host.ProcessTracking()
-		if (tracking.Kind == "warden") != (len(tracking.Weaker) == 0) {
+		if (tracking.Kind == "supervisor") != (len(tracking.Weaker) == 0) {
 			t.Errorf("process tracking %+v", tracking)
 		}
 		want := []string{"a note"}
@@ -45,18 +45,18 @@ func TestProcessTracking(t *testing.T) {
 
 // A program that does not call RunAsSupervisor has no supervisors.
 func TestProcessTrackingWithoutSupervisors(t *testing.T) {
-	if os.Getenv(withoutWardens) != "" {
+	if os.Getenv(withoutSupervisors) != "" {
 		host, err := settle.Open(t.Context(), settle.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c := host.ProcessTracking(); c.Kind == "warden" || len(c.Weaker) == 0 {
+		if c := host.ProcessTracking(); c.Kind == "supervisor" || len(c.Weaker) == 0 {
 			t.Errorf("process tracking %+v", c)
 		}
 		return
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestProcessTracking")
-	cmd.Env = append(os.Environ(), withoutWardens+"=1")
+	cmd.Env = append(os.Environ(), withoutSupervisors+"=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -203,8 +203,8 @@ func TestIdleParentKeepsChildEnd(t *testing.T) {
 				t.Fatalf("%q, %v", o.Answer, err)
 			}
 			time.Sleep(time.Minute)
-			if st := s.State(); len(st.News()) != 1 || st.Running() != nil || len(st.Turns) != 1 {
-				t.Fatalf("%d ends are not told, and there are %d turns", len(st.News()), len(st.Turns))
+			if st := s.State(); len(st.UnreportedChildren()) != 1 || st.Running() != nil || len(st.Turns) != 1 {
+				t.Fatalf("%d ends are not told, and there are %d turns", len(st.UnreportedChildren()), len(st.Turns))
 			}
 			if reopened {
 				if err := s.Close(t.Context()); err != nil {
@@ -526,7 +526,7 @@ func TestApprovalsOfBackgroundChildren(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(map[bool]time.Duration{true: time.Minute, false: 10 * time.Second}[tt.idle])
-				asked := s.State().Asked()
+				asked := s.State().OpenApprovals()
 				if running := s.State().Running() == nil; len(asked) != 1 || running != tt.idle || asked[0].Child != "c000001" || !strings.Contains(asked[0].Text, "Child agent c000001 (do one) asks") {
 					t.Fatalf("asked %+v, idle %t", asked, running)
 				}
@@ -552,7 +552,7 @@ func TestApprovalsOfBackgroundChildren(t *testing.T) {
 					t.Errorf("the turn ended as %+v", o.Cause)
 				}
 				synctest.Wait()
-				if more := s.State().Asked(); tt.verdict == event.Approved && len(more) == 1 { // its own call
+				if more := s.State().OpenApprovals(); tt.verdict == event.Approved && len(more) == 1 { // its own call
 					if err := s.Answer(t.Context(), settle.Answer{Approval: more[0].Approval, Verdict: tt.verdict, By: "user"}); err != nil {
 						t.Fatal(err)
 					}
@@ -631,7 +631,7 @@ func TestChildrenOfDeadHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := newSession(t, host, "p")
-		if st := s.State(); len(st.News()) != 1 || st.Children[0].Ended.Cause.Reason != event.Crashed || st.Running() != nil {
+		if st := s.State(); len(st.UnreportedChildren()) != 1 || st.Children[0].Ended.Cause.Reason != event.Crashed || st.Running() != nil {
 			t.Fatalf("the children are %+v", st.Children[0])
 		}
 		if _, err := s.Run(t.Context(), "root"); err != nil {

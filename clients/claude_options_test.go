@@ -221,7 +221,7 @@ func TestClaudeServersAndAgents(t *testing.T) {
 	}
 }
 
-// A link named claude is settle claude, also to its wardens.
+// A link named claude is settle claude, also to its supervisors.
 func TestClaudeByItsName(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "claude")
 	if err := os.Symlink(settle(t), link); err != nil {

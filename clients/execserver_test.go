@@ -394,7 +394,7 @@ func TestExecServerSurvivors(t *testing.T) {
 				_ = cmd.Process.Kill()
 				_ = cmd.Wait()
 			},
-			Gone: func(_ testing.TB, ending, mark string) (left []string) {
+			Left: func(_ testing.TB, ending, mark string) (left []string) {
 				patience := goneTimeout
 				if name == "codex" {
 					patience = map[string]time.Duration{"terminate": 5 * time.Second, "kill -9 of the server": 5 * time.Second}[ending]

@@ -6,7 +6,7 @@ type JobStarted struct {
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
 	Log     string `json:"log,omitempty"`  // file with the output of the job
-	Mark    string `json:"mark,omitempty"` // SETTLE_CUSTODY in the environment of the job's processes, which marks them
+	Mark    string `json:"mark,omitempty"` // SETTLE_PROCESS_MARK in the environment of the job's processes, which marks them
 	// Process is the job's process and Keeper its supervisor: another host ends the
 	// job by these identities.
 	Process *Identity `json:"process,omitempty"`

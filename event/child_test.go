@@ -21,7 +21,7 @@ func TestNewsOfChildren(t *testing.T) {
 	news := func(want ...string) {
 		t.Helper()
 		var got []string
-		for _, c := range s.state.News() {
+		for _, c := range s.state.UnreportedChildren() {
 			got = append(got, c.Child)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -70,7 +70,7 @@ func TestForegroundChildrenAreNoNews(t *testing.T) {
 	s.add(inItem(item1, CallStarted{}))
 	s.add(Event{Turn: "t000001", Item: item1, Data: ChildStarted{Child: "c000001", Session: "s2"}})
 	s.add(Event{Turn: "t000001", Item: item1, Data: ChildEnded{Child: "c000001", Outcome: Completed}})
-	if got := s.state.News(); len(got) > 0 {
+	if got := s.state.UnreportedChildren(); len(got) > 0 {
 		t.Errorf("news of %v", got[0].Child)
 	}
 }

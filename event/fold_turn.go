@@ -102,7 +102,9 @@ func (s *State) attemptStarted(t *Turn, e Event, d AttemptStarted) string {
 	if a := t.Attempt(); a != nil {
 		return fmt.Sprintf("attempt %q is running", a.ID)
 	}
-	if e.Attempt == "" || !isNew(e.Attempt, t.lastAttempt) && slices.ContainsFunc(t.Attempts, func(a *Attempt) bool { return a.ID == e.Attempt }) {
+	if e.Attempt == "" ||
+		!isNew(e.Attempt, t.lastAttempt) &&
+			slices.ContainsFunc(t.Attempts, func(a *Attempt) bool { return a.ID == e.Attempt }) {
 		return fmt.Sprintf("%q is not a new attempt's id", e.Attempt)
 	}
 	for i := range t.openItems() {
@@ -224,7 +226,7 @@ func (s *State) tells(i *Item, d ItemEnded) string {
 	if d.Child == "" {
 		return ""
 	}
-	if c := s.Child(d.Child); i.Type() != Note || c == nil || !c.News() {
+	if c := s.Child(d.Child); i.Type() != Note || c == nil || !c.Unreported() {
 		return fmt.Sprintf("item %q cannot report the end of child %q", i.ID, d.Child)
 	}
 	return ""
@@ -242,14 +244,19 @@ func (s *State) itemEnded(t *Turn, i *Item, e Event, d ItemEnded) string {
 	case d.Status == ItemCompleted && isCall && !i.Started:
 		return fmt.Sprintf("call %q completed without having started", i.ID)
 	case (d.Effects != "") != (isCall && d.Status == ItemAborted):
-		return fmt.Sprintf("item %q is %s with effects %q: an aborted call has them, and nothing else", i.ID, d.Status, d.Effects)
+		return fmt.Sprintf(
+			"item %q is %s with effects %q: an aborted call has them, and nothing else",
+			i.ID,
+			d.Status,
+			d.Effects,
+		)
 	case d.Effects != "" && (d.Effects == EffectsNone) == i.Started:
 		return fmt.Sprintf("call %q has effects %q: they are none exactly if it never started", i.ID, d.Effects)
 	}
 	i.Status, i.Effects, i.Cause, i.EndedAt = d.Status, d.Effects, d.Cause, e.At
 	i.content = d.Content
 	if d.Child != "" && d.Status == ItemCompleted {
-		s.Child(d.Child).Told = true
+		s.Child(d.Child).Reported = true
 	}
 	t.open--
 	i.text, i.args, i.out = nil, nil, nil

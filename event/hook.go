@@ -164,8 +164,8 @@ type gate struct {
 // Kept reports whether a hook refused the input, so that no model receives it.
 func (i Input) Kept() bool { return i.Refused || i.gate.bars > 0 }
 
-// Asked reports whether hooks examined the input, and all have answered.
-func (i Input) Asked() bool { return i.Refused || i.gate.turn != "" && i.gate.bars == 0 }
+// HooksAnswered reports whether hooks examined the input, and all have answered.
+func (i Input) HooksAnswered() bool { return i.Refused || i.gate.turn != "" && i.gate.bars == 0 }
 
 // atGate changes the newest copy of the input with the id. It copies shared slices.
 func (s *State) atGate(id string, change func(*Input)) {

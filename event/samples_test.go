@@ -45,7 +45,7 @@ func sessionSamples() []Event {
 		{By: "host", Data: SessionOpened{
 			Settle: "0.1.0", Dir: "/work", Face: "run", PID: 42, Permission: "allow",
 			Parent: "s0", ParentTurn: "t000001", ParentCall: "i000001", Child: "c000001", Depth: 1,
-			Notes:    []string{"no warden: process groups only"},
+			Notes:    []string{"no supervisor: process groups only"},
 			Imported: true,
 			Process:  &Identity{PID: 42, Started: 1234, Boot: "b-1", Namespace: "pid:[4026531836]"},
 			Confinement: &Confinement{

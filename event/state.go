@@ -160,8 +160,8 @@ type Child struct {
 	Ended      *ChildEnded // nil while it runs
 	EndSeq     uint64      // 0 while it runs
 	EndedAt    time.Time
-	// Told reports whether a note has reported the child's end to the model.
-	Told bool
+	// Reported reports whether a note has reported the child's end to the model.
+	Reported bool
 	// Approvals are the approvals that a background child waits for. The approvals of a
 	// foreground child belong to its call.
 	Approvals []*Approval
@@ -170,9 +170,9 @@ type Child struct {
 // Background reports whether the child belongs to the session, not to a call.
 func (c *Child) Background() bool { return c.Turn == "" }
 
-// News reports whether the model has yet to receive the child's result (C18). The result
+// Unreported reports whether the model has yet to receive the child's result (C18). The result
 // of a foreground child is the output of its call.
-func (c *Child) News() bool { return c.Background() && c.Ended != nil && !c.Told }
+func (c *Child) Unreported() bool { return c.Background() && c.Ended != nil && !c.Reported }
 
 // Child returns the child with the id, or nil.
 func (s State) Child(id string) *Child {
@@ -184,12 +184,12 @@ func (s State) Child(id string) *Child {
 	return nil
 }
 
-// News returns the children whose results the model has yet to receive, in the order
+// UnreportedChildren returns the children whose results the model has yet to receive, in the order
 // of their start.
-func (s State) News() []*Child {
+func (s State) UnreportedChildren() []*Child {
 	var out []*Child
 	for _, c := range s.Children {
-		if c.News() {
+		if c.Unreported() {
 			out = append(out, c)
 		}
 	}
@@ -315,9 +315,9 @@ func (t *Turn) Answer() string {
 // Approval returns the turn's approval with the id, or nil.
 func (t *Turn) Approval(id string) *Approval { return approvalOf(t.Approvals, id) }
 
-// Asked returns the open approvals: first of the running turn, then of background
+// OpenApprovals returns the open approvals: first of the running turn, then of background
 // children.
-func (s State) Asked() (open []*Approval) {
+func (s State) OpenApprovals() (open []*Approval) {
 	waiting := func(list []*Approval) {
 		for _, a := range list {
 			if a.Ended == nil {

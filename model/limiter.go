@@ -11,9 +11,9 @@ import (
 // session to wait, all others also wait, and resume at different times. The zero value is
 // ready; a nil Limiter never waits.
 type Limiter struct {
-	// Told, if set, is called when the provider asks a session to wait, so that it can
+	// OnHold, if set, is called when the provider asks a session to wait, so that it can
 	// pass the time to [Limiter.Join] in other processes with the key. It must not block.
-	Told func(until time.Time)
+	OnHold func(until time.Time)
 
 	mu    sync.Mutex
 	until time.Time
@@ -22,14 +22,14 @@ type Limiter struct {
 // spread is over how long sessions that were held come back.
 const spread = 2 * time.Second
 
-// Hold makes all sessions wait until the time, and calls Told.
+// Hold makes all sessions wait until the time, and calls OnHold.
 func (l *Limiter) Hold(until time.Time) {
 	if l == nil {
 		return
 	}
 	l.Join(until)
-	if l.Told != nil {
-		l.Told(until)
+	if l.OnHold != nil {
+		l.OnHold(until)
 	}
 }
 

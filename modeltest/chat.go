@@ -111,7 +111,7 @@ func (s *stream) chatDetails(i int, complete *int) bool {
 		}
 	}
 	last := detail("")
-	last["signature"] = s.account.signature(it.whole(it.Reasoning))
+	last["signature"] = s.account.signature(it.joined(it.Reasoning))
 	return s.send(frame{}, "", choice(object{"reasoning_details": []any{last}}, nil))
 }
 

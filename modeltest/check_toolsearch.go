@@ -11,7 +11,12 @@ import (
 
 // checkToolSearch checks tool i, Anthropic's search.
 func checkToolSearch(i int, kind, name string) *apiError {
-	known := []string{"tool_search_tool_bm25", "tool_search_tool_bm25_20251119", "tool_search_tool_regex", "tool_search_tool_regex_20251119"}
+	known := []string{
+		"tool_search_tool_bm25",
+		"tool_search_tool_bm25_20251119",
+		"tool_search_tool_regex",
+		"tool_search_tool_regex_20251119",
+	}
 	if !slices.Contains(known, kind) {
 		return unknownTag(i, kind, known)
 	}
@@ -22,7 +27,12 @@ func checkToolSearch(i int, kind, name string) *apiError {
 }
 
 func unknownTag(i int, kind string, known []string) *apiError {
-	return invalid("tools.%d: Input tag '%s' found using 'type' does not match any of the expected tags: '%s'", i, kind, strings.Join(known, "', '"))
+	return invalid(
+		"tools.%d: Input tag '%s' found using 'type' does not match any of the expected tags: '%s'",
+		i,
+		kind,
+		strings.Join(known, "', '"),
+	)
 }
 
 // checkDeferred checks which tools are deferred
@@ -37,7 +47,10 @@ func (req *messagesRequest) checkDeferred(none bool) *apiError {
 		case none && t.Defer:
 			return invalid("tools.%d.custom.defer_loading: Extra inputs are not permitted", i)
 		case t.Defer && len(t.Cache) > 0:
-			return invalid("Tool '%s' cannot have both defer_loading=true and cache_control set. Tools with defer_loading cannot use prompt caching.", t.Name)
+			return invalid(
+				"Tool '%s' cannot have both defer_loading=true and cache_control set. Tools with defer_loading cannot use prompt caching.",
+				t.Name,
+			)
 		case t.Defer:
 			deferred++
 		}
@@ -61,7 +74,12 @@ func (req *messagesRequest) checkFound(m *messagesMessage, k int, at string) *ap
 		searched = searched || m.blocks[i].Type == "server_tool_use" && m.blocks[i].ID == b.ToolUseID
 	}
 	if !searched {
-		return invalid("%s: unexpected `tool_use_id` found in `%s` blocks: %s. Each `%[2]s` block must have a corresponding `server_tool_use` block before it.", at, b.Type, b.ToolUseID)
+		return invalid(
+			"%s: unexpected `tool_use_id` found in `%s` blocks: %s. Each `%[2]s` block must have a corresponding `server_tool_use` block before it.",
+			at,
+			b.Type,
+			b.ToolUseID,
+		)
 	}
 	var f found
 	_ = json.Unmarshal(b.Content, &f) // a search that failed has an error in place of it
@@ -84,7 +102,10 @@ func checkNamespace(at string, t *responsesTool) *apiError {
 		return e
 	}
 	if t.Description == "" || len(t.Tools) == 0 {
-		return invalid("Missing required parameter: '%s.description' or '.tools'.", at).at(at, "missing_required_parameter")
+		return invalid(
+			"Missing required parameter: '%s.description' or '.tools'.",
+			at,
+		).at(at, "missing_required_parameter")
 	}
 	return checkResponsesTools(at+".tools", t.Tools)
 }
@@ -102,12 +123,18 @@ func (req *responsesRequest) checkDeferred(none bool) *apiError {
 	}
 	switch {
 	case none && (searches >= 0 || deferred):
-		return invalid("Invalid value: 'tool_search'. Supported values are: 'function', 'image_generation', and 'mcp'.").
+		return invalid(
+			"Invalid value: 'tool_search'. Supported values are: 'function', 'image_generation', and 'mcp'.",
+		).
 			at(fmt.Sprintf("tools[%d].type", max(searches, 0)), "invalid_value")
 	case deferred && searches < 0:
-		return invalid("Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.").at("tools", "invalid_value")
+		return invalid(
+			"Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.",
+		).at("tools", "invalid_value")
 	case searches >= 0 && !deferred:
-		return invalid("Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred tool.").at("tools", "invalid_value")
+		return invalid(
+			"Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred tool.",
+		).at("tools", "invalid_value")
 	}
 	return nil
 }
@@ -143,6 +170,9 @@ func (req *responsesRequest) checkNamespace(it responsesItem, at string) *apiErr
 	if !elsewhere {
 		return nil
 	}
-	return invalid("Missing namespace for function_call '%s'. It does not exist in the default namespace. Round-trip the model's function_call item with its namespace field included.", it.Name).
+	return invalid(
+		"Missing namespace for function_call '%s'. It does not exist in the default namespace. Round-trip the model's function_call item with its namespace field included.",
+		it.Name,
+	).
 		at(at+".namespace", "")
 }

@@ -41,7 +41,7 @@ func (s *issued) remember(r *rendering) {
 			s.thought[r.callID(i)] = thinking
 		case it.Reasoning != "":
 			thinking = true
-			text := it.whole(it.Reasoning)
+			text := it.joined(it.Reasoning)
 			s.signed[r.account.signature(text)] = text
 			s.reasoned[r.id("rs_", i)] = true
 			if i+1 < len(r.Items) && r.dialect == Responses {

@@ -37,7 +37,7 @@ func (s *stream) messagesBlock(i int) bool {
 		return false
 	}
 	if kind == "thinking_delta" && !s.send(frame{}, "content_block_delta", object{
-		"index": at, "delta": object{"type": "signature_delta", "signature": s.account.signature(it.whole(text))},
+		"index": at, "delta": object{"type": "signature_delta", "signature": s.account.signature(it.joined(text))},
 	}) {
 		return false
 	}
@@ -54,7 +54,7 @@ func (r *rendering) emptyBlock(i int) (block object, delta, field, text string) 
 		return object{"type": "tool_use", "id": r.callID(i), "name": it.Call, "input": object{}},
 			"input_json_delta", "partial_json", it.arguments()
 	case it.Reasoning != "" && it.Redacted:
-		return object{"type": "redacted_thinking", "data": r.account.redacted(it.whole(it.Reasoning))}, "", "", ""
+		return object{"type": "redacted_thinking", "data": r.account.redacted(it.joined(it.Reasoning))}, "", "", ""
 	case it.Reasoning != "":
 		return object{"type": "thinking", "thinking": "", "signature": ""}, "thinking_delta", "thinking", it.Reasoning
 	case it.Refusal != "":

@@ -32,7 +32,7 @@ func (p *player) play(stream bool) error {
 		return err
 	}
 	if !stream {
-		return p.whole()
+		return p.respondWhole()
 	}
 	contentType := eventStream
 	if f := p.find(FaultContentType); f != nil {

@@ -67,7 +67,7 @@ func (s *stream) responsesMessage(i int, part, field, text string) (object, bool
 	place := func(key string, value any) object {
 		return object{"item_id": id, "output_index": s.index(i, len(s.Items)), "content_index": 0, key: value}
 	}
-	full := s.Items[i].whole(text)
+	full := s.Items[i].joined(text)
 	end := message(s.itemStatus(i), content(full))
 	return end, s.added(i, message("in_progress", []any{}...)) &&
 		s.send(frame{}, "response.content_part.added", place("part", content(""))) &&
@@ -79,7 +79,7 @@ func (s *stream) responsesMessage(i int, part, field, text string) (object, bool
 
 func (s *stream) responsesReasoning(i int) (object, bool) {
 	it, id := s.Items[i], s.id("rs_", i)
-	text := it.whole(it.Reasoning)
+	text := it.joined(it.Reasoning)
 	reasoning := func(sealed string, summary ...any) object {
 		o := object{"id": id, "type": "reasoning", "summary": summary}
 		if s.sealWanted {

@@ -224,8 +224,8 @@ func (it Item) chunks(s string) []string {
 	return out
 }
 
-// whole is what the deltas of s are together.
-func (it Item) whole(s string) string { return strings.Repeat(s, max(it.Times, 1)) }
+// joined returns all deltas of s as one string.
+func (it Item) joined(s string) string { return strings.Repeat(s, max(it.Times, 1)) }
 
 // Arguments are a call's arguments. In a scenario file they are a JSON value,
 // or a string for arguments that are not valid JSON.

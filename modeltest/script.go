@@ -17,7 +17,7 @@ type script struct {
 
 type progress struct {
 	requests int
-	over     bool
+	ended    bool
 }
 
 // next returns the turn for a request, its index, and the faults of it that
@@ -37,14 +37,14 @@ func (s *script) next(body []byte) (turn Turn, index int, faults []Fault) {
 	t, p := s.turns[i], &s.played[i]
 	faults, last := t.strikes(p.requests)
 	p.requests++
-	p.over = last
+	p.ended = last
 	return t, i, faults
 }
 
 // find returns the first turn that is not over and wants the request.
 func (s *script) find(body []byte) int {
 	for i, t := range s.turns {
-		if !s.played[i].over && (t.When == "" || bytes.Contains(body, []byte(t.When))) {
+		if !s.played[i].ended && (t.When == "" || bytes.Contains(body, []byte(t.When))) {
 			return i
 		}
 	}
@@ -69,7 +69,7 @@ func (s *script) left() int {
 	s.grow()
 	n := 0
 	for _, p := range s.played {
-		if !p.over {
+		if !p.ended {
 			n++
 		}
 	}

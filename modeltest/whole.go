@@ -5,9 +5,9 @@ import (
 	"net/http"
 )
 
-// whole sends the response as one JSON object, to a request that asked for no
+// respondWhole sends the response as one JSON object, to a request that asked for no
 // stream. Faults within the stream strike before it.
-func (p *player) whole() error {
+func (p *player) respondWhole() error {
 	if err := p.strikeRest(); err != nil {
 		return err
 	}
@@ -15,7 +15,7 @@ func (p *player) whole() error {
 		p.s.refuse(p.wire.w, p.x, invalid("modeltest: the turn is a recorded stream, and the request asks for none"))
 		return nil
 	}
-	body := p.r.whole()
+	body := p.r.body()
 	p.cache()
 	p.s.rec.update(func() { p.x.Status = http.StatusOK })
 	if err := p.wire.header(http.StatusOK, "application/json"); err != nil {
@@ -24,7 +24,7 @@ func (p *player) whole() error {
 	return p.wire.send(append(encode(body), '\n'))
 }
 
-func (r *rendering) whole() any {
+func (r *rendering) body() any {
 	switch r.dialect {
 	case Messages:
 		return r.wholeMessage()
@@ -52,10 +52,10 @@ func (r *rendering) wholeMessage() object {
 		case r.searches[i] == searchCall:
 			block["input"] = json.RawMessage(text)
 		case field != "":
-			block[field] = it.whole(text)
+			block[field] = it.joined(text)
 		}
 		if field == "thinking" {
-			block["signature"] = r.account.signature(it.whole(text))
+			block["signature"] = r.account.signature(it.joined(text))
 		}
 		content = append(content, block)
 	}
@@ -73,12 +73,12 @@ func (r *rendering) wholeChat() object {
 				"function": object{"name": it.Call, "arguments": it.arguments()},
 			})
 		case it.Reasoning != "":
-			message["reasoning_content"] = it.whole(it.Reasoning)
+			message["reasoning_content"] = it.joined(it.Reasoning)
 		case it.Refusal != "":
 			message["refusal"] = it.Refusal
 		default:
 			content, _ := message["content"].(string)
-			message["content"] = content + it.whole(it.Text)
+			message["content"] = content + it.joined(it.Text)
 		}
 	}
 	if calls != nil {

@@ -99,7 +99,7 @@ func (w *wire) send(b []byte) error {
 }
 
 func (w *wire) write(b []byte) error {
-	if err := w.gone(); err != nil {
+	if err := w.disconnected(); err != nil {
 		return err
 	}
 	if _, err := w.w.Write(b); err != nil {
@@ -115,8 +115,8 @@ func (w *wire) flush() error {
 	return nil
 }
 
-// gone returns an error if the client has disconnected.
-func (w *wire) gone() error {
+// disconnected returns an error if the client has disconnected.
+func (w *wire) disconnected() error {
 	select {
 	case <-w.stop:
 		return errStop
@@ -130,7 +130,7 @@ func (w *wire) gone() error {
 
 // lost is why a write failed.
 func (w *wire) lost() error {
-	if err := w.gone(); err != nil {
+	if err := w.disconnected(); err != nil {
 		return err
 	}
 	return errClient

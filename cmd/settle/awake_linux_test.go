@@ -16,7 +16,7 @@ import (
 func TestACommandStopsSettle(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	// The parent of the command is its warden, whose parent is settle.
+	// The parent of the command is its supervisor, whose parent is settle.
 	stop := `{"command":"read -r _ _ _ host _ </proc/$PPID/stat; kill -STOP $host; sleep 0.2; echo done"}`
 	server := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Call("shell", stop)), modeltest.Say("fine")))
 	cmd := p.run(server, "--session", "s", "go")
@@ -42,7 +42,7 @@ func TestATerminalStopsSettle(t *testing.T) {
 	for range 2 {
 		signalled(t, cmd, syscall.SIGTSTP)
 		awaitStopped(t, cmd.Process.Pid)
-		<-time.After(1200 * time.Millisecond) // twice the time after which a warden would wake it
+		<-time.After(1200 * time.Millisecond) // twice the time after which a supervisor would wake it
 		if got := stateOf(t, cmd.Process.Pid); got != "T" {
 			t.Fatalf("it was woken: %s", got)
 		}

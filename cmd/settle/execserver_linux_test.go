@@ -55,7 +55,7 @@ func TestExecServerLeavesNothing(t *testing.T) {
 			return execservertest.Server{URL: url, Kill: func() { _ = cmd.Process.Kill() }}
 		},
 		KillClient: killClient,
-		Gone: func(t testing.TB, ending, mark string) []string {
+		Left: func(t testing.TB, ending, mark string) []string {
 			if ending == "terminate" { // the answer comes after the end
 				return execservertest.Survivors(mark)
 			}

@@ -35,7 +35,7 @@ func TestHandsLeaveNothing(t *testing.T) {
 		} {
 			t.Run(name+"/"+mode, func(t *testing.T) {
 				t.Parallel()
-				for _, ending := range []func(*handsCell){(*handsCell).exit, (*handsCell).interrupt, (*handsCell).killHands, (*handsCell).killBrain} {
+				for _, ending := range []func(*handsCell){(*handsCell).exit, (*handsCell).interrupt, (*handsCell).killHands, (*handsCell).killHost} {
 					ending(newHandsCell(t, l, programs, flags))
 				}
 				if l.cuts != nil && l.cuts.Load() == 0 {
@@ -230,8 +230,8 @@ func (c *handsCell) killHands() {
 	})
 }
 
-// killBrain: the hands end everything, and the session can be opened again.
-func (c *handsCell) killBrain() {
+// killHost: the hands end everything, and the session can be opened again.
+func (c *handsCell) killHost() {
 	cmd, server := c.start(execservertest.Foreground)
 	signalled(c.t, cmd, syscall.SIGKILL)
 	exited(c.t, cmd, -1)

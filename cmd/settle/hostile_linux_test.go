@@ -20,8 +20,8 @@ const secretKey = "sk-hostile-0123456789abcdefghij"
 func (p *place) hostile() (seen string) {
 	p.t.Helper()
 	seen = filepath.Join(p.t.TempDir(), "seen")
-	canary := filepath.Join(p.work, "canary")
-	p.write(canary, "#!/bin/sh\n{ echo \"ran: $0 $*\"; env; } >>"+seen+"\ncat\n", 0o755)
+	recorder := filepath.Join(p.work, "recorder")
+	p.write(recorder, "#!/bin/sh\n{ echo \"ran: $0 $*\"; env; } >>"+seen+"\ncat\n", 0o755)
 	p.write(filepath.Join(p.work, "a.txt"), "one\n", 0o600)
 	p.write(filepath.Join(p.work, "AGENTS.md"), "words of the repository\n", 0o600)
 	p.write(filepath.Join(p.work, ".gitattributes"), "* filter=evil diff=evil\n", 0o600)
@@ -36,7 +36,7 @@ func (p *place) hostile() (seen string) {
 	}
 	p.write(filepath.Join(p.work, ".git", "HEAD"), "ref: refs/heads/main\n", 0o600)
 	p.write(filepath.Join(p.work, "a.txt"), "two\n", 0o600) // changed, so that git would have to look
-	p.write(filepath.Join(p.work, "included"), fmt.Sprintf("[core]\n\tfsmonitor = %[1]s\n\thooksPath = %[2]s\n\tpager = %[1]s\n", canary, p.work), 0o600)
+	p.write(filepath.Join(p.work, "included"), fmt.Sprintf("[core]\n\tfsmonitor = %[1]s\n\thooksPath = %[2]s\n\tpager = %[1]s\n", recorder, p.work), 0o600)
 	p.write(filepath.Join(p.work, ".git", "config"), fmt.Sprintf(`[core]
 	repositoryformatversion = 1
 	fsmonitor = %[1]s
@@ -69,7 +69,7 @@ func (p *place) hostile() (seen string) {
 [alias]
 	status = !%[1]s
 	config = !%[1]s
-`, canary), 0o600)
+`, recorder), 0o600)
 	for _, name := range []string{"HEAD", "config"} { // a bare repository, too
 		text, err := os.ReadFile(filepath.Join(p.work, ".git", name))
 		if err != nil {
@@ -78,7 +78,7 @@ func (p *place) hostile() (seen string) {
 		p.write(filepath.Join(p.work, name), string(text), 0o600)
 	}
 	for _, hook := range []string{"post-index-change", "fsmonitor-watchman", "reference-transaction", "post-checkout"} {
-		p.write(filepath.Join(p.work, ".git", "hooks", hook), "#!/bin/sh\nexec "+canary+"\n", 0o755)
+		p.write(filepath.Join(p.work, ".git", "hooks", hook), "#!/bin/sh\nexec "+recorder+"\n", 0o755)
 	}
 	return seen
 }
@@ -162,7 +162,7 @@ func TestHostileRepository(t *testing.T) {
 			if name != "doctor" && len(text) > 0 { // which says what git and rg are
 				t.Errorf("a program ran:\n%s", text)
 			}
-			if strings.Contains(string(text), "canary") {
+			if strings.Contains(string(text), "recorder") {
 				t.Errorf("the repository ran a program:\n%s", text)
 			}
 			if strings.Contains(string(out), secretKey) {

@@ -56,7 +56,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/proc"
-	_ "github.com/settle-agent/settle/internal/proc/early" // wardens start before all else
+	_ "github.com/settle-agent/settle/internal/proc/early" // supervisors start before all else
 )
 
 func main() {
@@ -92,7 +92,7 @@ func execute(s *streams) int {
 	return stdio.CodeUsage
 }
 
-// arguments returns the command line: a link named claude runs "settle claude". Wardens have a name of their own, and never come here.
+// arguments returns the command line: a link named claude runs "settle claude". Supervisors have a name of their own, and never come here.
 func arguments(argv []string) []string {
 	if name := strings.TrimSuffix(filepath.Base(argv[0]), ".exe"); name == "claude" {
 		return append([]string{name}, argv[1:]...)

@@ -25,7 +25,7 @@ import (
 	"github.com/settle-agent/settle/modeltest/leak"
 )
 
-// TestMain makes the test binary the command: a warden if it is executed as
+// TestMain makes the test binary the command: a supervisor if it is executed as
 // one, settle if it is called by that name.
 func TestMain(m *testing.M) {
 	setsid.Command()

@@ -106,7 +106,9 @@ func (f *rewindFlags) run(ctx context.Context, s *streams, args []string) error 
 func (f *rewindFlags) question(p *rewind.Plan) string {
 	if n := len(p.Changes()); n > 0 {
 		return fmt.Sprintf(
-			"Restore %s in %s, and continue in a copy of the session?", terminal.Count(n, "file"), terminal.OneLine(p.Dir),
+			"Restore %s in %s, and continue in a copy of the session?",
+			terminal.Count(n, "file"),
+			terminal.OneLine(p.Dir),
 		)
 	}
 	return "Continue in a copy of the session? No file is changed."

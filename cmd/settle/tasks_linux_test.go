@@ -53,7 +53,7 @@ func TestParentOfThree(t *testing.T) {
 			signalled(t, run, tt.signal)
 			exited(t, run, tt.exit)
 			if tt.exit < 0 {
-				p.unlocked() // by wardens: until what the commands started is gone, it runs
+				p.unlocked() // by supervisors: until what the commands started is gone, it runs
 				if got := p.says("sessions", "list"); strings.Contains(got, "running") || strings.Count(got, "└ ") != 3 {
 					t.Errorf("sessions:\n%s", got)
 				}
@@ -108,7 +108,7 @@ func (p *place) family3(t *testing.T, session string, reason event.Reason) {
 		if c.Ended == nil || c.Ended.Outcome != event.Aborted || c.Ended.Cause.Reason != reason {
 			t.Errorf("child %s ended as %+v", c.Child, c.Ended)
 		}
-		if c.Told {
+		if c.Reported {
 			told++
 		}
 		p.says("sessions", "show", c.Session)
@@ -123,7 +123,7 @@ func (p *place) family3(t *testing.T, session string, reason event.Reason) {
 			t.Errorf("child %s: %v, %+v", c.Child, err, child.Turns[0].Cause)
 		}
 	}
-	if told != 1 || len(state.News()) > 0 {
-		t.Errorf("%d ends were told, %d were not", told, len(state.News()))
+	if told != 1 || len(state.UnreportedChildren()) > 0 {
+		t.Errorf("%d ends were told, %d were not", told, len(state.UnreportedChildren()))
 	}
 }

@@ -19,10 +19,10 @@ type item struct {
 	ended     bool
 	status    event.Status
 	discarded bool
-	said      string          // its whole text when it ended
+	finalText string          // its whole text when it ended
 	text      strings.Builder // from its deltas
 	args      strings.Builder // from its deltas, until it is ready
-	whole     string          // arguments when it was ready
+	finalArgs string          // arguments when it was ready
 	effective string          // arguments that it started with, if a hook changed them
 }
 
@@ -96,7 +96,7 @@ func (l *log) callReady(i *item, d event.CallReady) {
 		l.breaks("C2", "item %s is not a call that waits for its arguments", i.id)
 		return
 	}
-	i.ready, i.whole = true, d.Arguments
+	i.ready, i.finalArgs = true, d.Arguments
 	arguments := d.Arguments
 	if d.Sent != nil {
 		if arguments = d.Sent.Arguments; arguments == "" { // only the translator can check this
@@ -137,7 +137,7 @@ func (l *log) callStarted(t *turn, i *item, e event.Event) {
 }
 
 func (l *log) itemEnded(t *turn, i *item, d event.ItemEnded) {
-	i.ended, i.status, i.said = true, d.Status, d.Text
+	i.ended, i.status, i.finalText = true, d.Status, d.Text
 	if d.Type != i.kind {
 		l.breaks("C2", "item %s is a %s, not a %s", i.id, i.kind, d.Type)
 	}
@@ -176,7 +176,7 @@ func (l *log) kept(i *item, d event.ItemEnded) {
 	}
 	shown := i.args.String()
 	if i.ready {
-		shown = i.whole
+		shown = i.finalArgs
 	}
 	if i.kind == event.ToolCall && shown != "" && shown != d.Arguments && (i.ready || !i.torn) {
 		l.breaks("C4", "the arguments of call %s differ from the shown deltas", i.id)

@@ -9,12 +9,12 @@ type job struct{ ended bool }
 type child struct {
 	turn, call string
 	ended      bool
-	told       bool // a note has reported its end to the model
+	reported   bool // a note has reported its end to the model
 	approvals  map[string]*approval
 }
 
 // news reports whether the model has yet to receive the child's result.
-func (c *child) news() bool { return c.turn == "" && c.ended && !c.told }
+func (c *child) unreported() bool { return c.turn == "" && c.ended && !c.reported }
 
 // jobStarted: C7, a job is listed, with its pid.
 func (l *log) jobStarted(d event.JobStarted) {
@@ -91,10 +91,10 @@ func (l *log) tells(t *turn, i *item, d event.ItemEnded) {
 		l.breaks("C18", "item %s reports the end of child %s, which is the result of its call", i.id, d.Child)
 	case !c.ended:
 		l.breaks("C18", "item %s reports the end of child %s, which is running", i.id, d.Child)
-	case c.told:
+	case c.reported:
 		l.breaks("C18", "item %s reports the end of child %s a second time", i.id, d.Child)
 	case d.Status == event.ItemCompleted:
-		c.told, t.unsent = true, d.Child
+		c.reported, t.unsent = true, d.Child
 	}
 }
 
@@ -108,7 +108,7 @@ func (l *log) untold(t *turn) {
 		l.breaks("C18", "turn %s completes, and no request reported the end of child %s to its model", t.id, t.unsent)
 	}
 	for id, c := range l.children {
-		if c.news() {
+		if c.unreported() {
 			l.breaks("C18", "turn %s completes, and the end of child %s is unreported to its model", t.id, id)
 		}
 	}

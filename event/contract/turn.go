@@ -162,7 +162,7 @@ func (l *log) completed(t *turn, d event.TurnCompleted) {
 func (t *turn) answer() string {
 	for _, i := range slices.Backward(t.order) {
 		if i.kind == event.Message && i.status == event.ItemCompleted && !i.discarded {
-			return i.said
+			return i.finalText
 		}
 	}
 	return ""

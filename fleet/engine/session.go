@@ -60,7 +60,7 @@ type TurnInput struct {
 type TurnOutput struct {
 	Attempt int `json:"attempt,omitempty"`
 	// Again says that the unit has not ended, and Failed that the worker could not run it.
-	Again  bool `json:"again,omitempty"`
+	Retry  bool `json:"again,omitempty"`
 	Failed bool `json:"failed,omitempty"`
 	// Outcome and Reason are how the unit has ended. The answer stays in Postgres.
 	Outcome event.Outcome `json:"outcome,omitempty"`
@@ -144,11 +144,11 @@ func (s *run) turn() {
 	switch {
 	case errors.As(err, &timeout) || temporal.IsCanceledError(err): // the worker died, or is not heard
 		s.Urgent = true
-	case err != nil || out.Again && out.Failed:
+	case err != nil || out.Retry && out.Failed:
 		s.Urgent = s.Urgent || out.Attempt > 0
 		s.Failures++
 		s.pause(ref.Unit)
-	case out.Again:
+	case out.Retry:
 		s.Urgent, s.Failures = true, 0
 	default:
 		s.Urgent, s.Failures = false, 0
@@ -218,13 +218,13 @@ func (s *run) listen(wait workflow.Selector, unit string, cancel func()) {
 func (s *run) pause(unit string) {
 	delay := min(minDelay<<min(s.Failures-1, 10), maxDelay)
 	timer, stop := workflow.WithCancel(s.ctx)
-	future, over := workflow.NewTimer(timer, delay), false
-	for !future.IsReady() && !over {
+	future, fired := workflow.NewTimer(timer, delay), false
+	for !future.IsReady() && !fired {
 		wait := workflow.NewSelector(s.ctx).AddFuture(future, func(workflow.Future) {})
-		s.listen(wait, unit, func() { over = true })
+		s.listen(wait, unit, func() { fired = true })
 		if s.Cancel == "" {
 			wait.AddReceive(s.outer.Done(), func(workflow.ReceiveChannel, bool) {
-				s.Cancel, over = byTemporal, true
+				s.Cancel, fired = byTemporal, true
 			})
 		}
 		wait.Select(s.ctx)

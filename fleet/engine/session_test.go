@@ -145,7 +145,7 @@ func TestALostTurnIsScheduledAgain(t *testing.T) {
 		case 1:
 			return &TurnOutput{}, temporal.NewHeartbeatTimeoutError()
 		case 2:
-			return &TurnOutput{Attempt: 2, Again: true, Next: b.next()}, nil
+			return &TurnOutput{Attempt: 2, Retry: true, Next: b.next()}, nil
 		}
 		return nil, nil
 	}
@@ -171,7 +171,7 @@ func TestAUnitThatNobodyCanRun(t *testing.T) {
 		if number == 15 {
 			return nil, nil
 		}
-		return &TurnOutput{Attempt: number, Again: true, Failed: true, Next: b.next()}, nil
+		return &TurnOutput{Attempt: number, Retry: true, Failed: true, Next: b.next()}, nil
 	}
 	signal(env, 0, "s/1")
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(cancelSignal, "s/1") }, 10*time.Minute)

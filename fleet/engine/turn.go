@@ -125,7 +125,7 @@ func (w *work) output(ctx context.Context, unit string, a *fleet.Attempt) (out T
 	case s.State == fleet.Ended:
 		out.Outcome, out.Reason = s.Outcome, s.Reason
 	case s.Known && a != nil:
-		out.Again, out.Failed = true, !w.draining()
+		out.Retry, out.Failed = true, !w.draining()
 	}
 	return out, nil
 }

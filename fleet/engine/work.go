@@ -40,10 +40,10 @@ type work struct {
 
 	idle atomic.Bool // the last turn began without a wait: no backlog is known
 
-	mu    sync.Mutex
-	turns map[string]*turn // by unit
-	over  bool             // no turn begins, and those that run end
-	drain bool             // the worker ends
+	mu     sync.Mutex
+	turns  map[string]*turn // by unit
+	ending bool             // no turn begins, and those that run end
+	drain  bool             // the worker ends
 }
 
 // Work implements [fleet.Engine]. It needs Temporal only when it runs turns: while Temporal
@@ -142,7 +142,7 @@ func (w *work) add(t *turn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.turns[t.unit] = t
-	return !w.over
+	return !w.ending
 }
 
 func (w *work) remove(t *turn) {
@@ -182,7 +182,7 @@ func (w *work) endAfter(stopped <-chan struct{}) {
 func (w *work) endAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.over = true
+	w.ending = true
 	for _, t := range w.turns {
 		t.end(fleet.ErrShutdown)
 	}

@@ -111,17 +111,17 @@ func (c *committer) write(ctx context.Context, group []*addition) {
 			c.answer(ctx, group, stored)
 			return
 		}
-		var late, again []*addition
+		var late, retries []*addition
 		for _, a := range group {
 			a.tried = true
 			if time.Now().After(a.deadline) || ctx.Err() != nil {
 				late = append(late, a)
 			} else {
-				again = append(again, a)
+				retries = append(retries, a)
 			}
 		}
 		settleAll(late, fmt.Errorf("cannot append to the log in the database: %w", err))
-		if group = again; len(group) > 0 {
+		if group = retries; len(group) > 0 {
 			select {
 			case <-time.After(retryDelay):
 			case <-ctx.Done():

@@ -51,8 +51,8 @@ func (u *use) add(v use) {
 
 // request is one that waits to be sent.
 type request struct {
-	sent chan float64 // gets how many tokens are set aside for it; has room for one
-	gone bool         // no caller waits any more; guarded by Key.mu
+	sent      chan float64 // gets how many tokens are set aside for it; has room for one
+	abandoned bool         // no caller waits any more; guarded by Key.mu
 }
 
 var errClosed = errors.New("the worker's connection to the database is closed")
@@ -67,7 +67,7 @@ func (k *Key) Enter(ctx context.Context) (leave func(), err error) {
 	k.mu.Lock()
 	k.waiting = append(k.waiting, r)
 	k.mu.Unlock()
-	k.rouse()
+	k.wake()
 	select {
 	case aside := <-r.sent:
 		return func() { k.account(use{owed: -aside}) }, nil
@@ -78,7 +78,7 @@ func (k *Key) Enter(ctx context.Context) (leave func(), err error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r.gone = true
+	r.abandoned = true
 	select {
 	case aside := <-r.sent:
 		k.unsaid.owed -= aside // it is not used
@@ -98,10 +98,10 @@ func (k *Key) account(u use) {
 	k.mu.Lock()
 	k.unsaid.add(u)
 	k.mu.Unlock()
-	k.rouse()
+	k.wake()
 }
 
-func (k *Key) rouse() {
+func (k *Key) wake() {
 	select {
 	case k.kick <- struct{}{}:
 	default:
@@ -110,16 +110,16 @@ func (k *Key) rouse() {
 
 // run lets requests through until the worker ends.
 func (k *Key) run() {
-	again := time.NewTimer(maxDelay)
-	defer again.Stop()
+	retryTimer := time.NewTimer(maxDelay)
+	defer retryTimer.Stop()
 	for {
 		select {
 		case <-k.kick:
-		case <-again.C:
+		case <-retryTimer.C:
 		case <-k.rates.life.Done():
 			return
 		}
-		again.Reset(k.turn())
+		retryTimer.Reset(k.turn())
 	}
 }
 
@@ -127,18 +127,18 @@ func (k *Key) run() {
 // again at the latest.
 func (k *Key) turn() time.Duration {
 	k.mu.Lock()
-	k.waiting = slices.DeleteFunc(k.waiting, func(r *request) bool { return r.gone })
-	asked, unsaid := min(len(k.waiting), maxAsked), k.unsaid
+	k.waiting = slices.DeleteFunc(k.waiting, func(r *request) bool { return r.abandoned })
+	requests, unsaid := min(len(k.waiting), maxAsked), k.unsaid
 	k.unsaid = use{}
 	k.mu.Unlock()
-	if asked == 0 && unsaid == (use{}) {
+	if requests == 0 && unsaid == (use{}) {
 		return maxDelay
 	}
 	if !k.rates.isLimited(k.provider) { // not any more
-		k.let(asked, 0)
+		k.let(requests, 0)
 		return maxDelay
 	}
-	granted, aside, wait, err := k.ask(asked, unsaid)
+	granted, aside, wait, err := k.ask(requests, unsaid)
 	if err != nil {
 		k.mu.Lock()
 		k.unsaid.add(unsaid)
@@ -146,7 +146,7 @@ func (k *Key) turn() time.Duration {
 		return retryDelay
 	}
 	k.let(granted, aside)
-	if asked > granted {
+	if requests > granted {
 		return min(wait, maxDelay)
 	}
 	return maxDelay
@@ -159,7 +159,7 @@ func (k *Key) let(granted int, aside float64) {
 	for ; granted > 0 && len(k.waiting) > 0; granted-- {
 		r := k.waiting[0]
 		k.waiting = k.waiting[1:]
-		if r.gone {
+		if r.abandoned {
 			k.unsaid.owed -= aside
 		} else {
 			r.sent <- aside // has room

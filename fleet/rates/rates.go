@@ -116,7 +116,7 @@ func (r *Rates) load(ctx context.Context) error {
 	defer r.mu.Unlock()
 	r.limited = limited
 	for _, k := range r.keys {
-		k.rouse() // who waits for a limit that is gone
+		k.wake() // who waits for a limit that is gone
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (r *Rates) Key(provider, id string, l *model.Limiter) *Key {
 		kick:     make(chan struct{}, 1),
 		held:     make(chan time.Time, 1),
 	}
-	l.Told = k.tell
+	l.OnHold = k.tell
 	r.keys[id] = k
 	l.Join(r.holds[id])
 	r.ended.Go(k.run)

@@ -40,18 +40,18 @@ type run struct {
 
 	session atomic.Pointer[settle.Session] // while it is open
 
-	once   sync.Once
-	cancel chan string   // who asked for the unit's end; has room for one
-	asked  chan struct{} // closed when a cancellation was requested
+	once      sync.Once
+	cancel    chan string   // who asked for the unit's end; has room for one
+	requested chan struct{} // closed when a cancellation was requested
 }
 
 func newRun(w *Worker, a fleet.Attempt) *run {
 	r := &run{
-		worker:  w,
-		attempt: a,
-		done:    make(chan struct{}),
-		cancel:  make(chan string, 1),
-		asked:   make(chan struct{}),
+		worker:    w,
+		attempt:   a,
+		done:      make(chan struct{}),
+		cancel:    make(chan string, 1),
+		requested: make(chan struct{}),
 	}
 	r.logger = w.logger.With("unit", a.Unit, "attempt", a.Number, "epoch", a.Epoch)
 	r.life, r.end = context.WithCancelCause(context.Background())
@@ -74,7 +74,7 @@ func (r *run) lose(err error) { r.end(&lostError{err}) }
 func (r *run) stop(err error) { r.end(err) }
 
 // interrupt ends the unit, for who asked for that.
-func (r *run) interrupt(by string) { r.once.Do(func() { r.cancel <- by; close(r.asked) }) }
+func (r *run) interrupt(by string) { r.once.Do(func() { r.cancel <- by; close(r.requested) }) }
 
 // run runs the attempt to its end.
 func (r *run) run(ctx context.Context) {
@@ -164,8 +164,8 @@ func (r *run) fail(ctx context.Context, err error) (*fleet.Result, error) {
 	if p.result != nil {
 		return p.result, nil
 	}
-	if asked := (*askedError)(nil); errors.As(err, &asked) {
-		return p.cancelled(asked.by), nil
+	if request := (*askedError)(nil); errors.As(err, &request) {
+		return p.cancelled(request.by), nil
 	}
 	if cause := spent(err); cause != nil {
 		return p.ended(cause), nil

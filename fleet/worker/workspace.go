@@ -32,7 +32,7 @@ func (r *run) prepare() (fleet.Attempt, *fleet.Place, error) {
 	defer cancel()
 	go func() { // ends with ctx
 		select {
-		case <-r.asked:
+		case <-r.requested:
 			cancel()
 		case <-ctx.Done():
 		}

@@ -108,11 +108,11 @@ func (k *Keeper) prepare(ctx context.Context, a fleet.Attempt) (fleet.Place, err
 		return fleet.Place{}, err
 	}
 	defer p.leave()
-	said, _, err := script{text: lookScript, dir: p.start, env: p.env(t)}.run(ctx, p.hands)
+	line, _, err := script{text: lookScript, dir: p.start, env: p.env(t)}.run(ctx, p.hands)
 	if err != nil {
 		return fleet.Place{}, err
 	}
-	if before != nil && said == "here "+before.instance {
+	if before != nil && line == "here "+before.instance {
 		return fleet.Place{Dir: p.local, Base: before.base, Instance: before.instance}, nil
 	}
 	return k.make(ctx, a, p, before)
@@ -151,11 +151,11 @@ func (k *Keeper) make(ctx context.Context, a fleet.Attempt, p *place, before *kn
 		"W_KIB="+strconv.Itoa(cmp.Or(k.KiB, defaultKiB)), "W_BASE="+now.base, "W_BRANCH="+c.Branch, "W_HEAD="+c.Head,
 		"W_COMMIT="+c.Commit, "W_BUNDLE="+hasBundle,
 	)
-	said, _, err := s.run(ctx, p.hands)
+	line, _, err := s.run(ctx, p.hands)
 	if err != nil {
 		return fleet.Place{}, err
 	}
-	now.base, now.branch, _ = strings.Cut(said, " ")
+	now.base, now.branch, _ = strings.Cut(line, " ")
 	if before != nil {
 		now.branch = before.branch
 	}
@@ -228,14 +228,14 @@ func (k *Keeper) checkpoint(
 	}
 	defer p.leave()
 	kib := cmp.Or(k.CheckpointKiB, defaultCheckpointKiB)
-	said, data, err := script{text: checkpointScript, dir: p.start, most: int64(kib) << 10, env: p.env(
+	line, data, err := script{text: checkpointScript, dir: p.start, most: int64(kib) << 10, env: p.env(
 		a.Task, "W_INSTANCE="+at.Instance, "W_BASE="+at.Base, "W_KIB="+strconv.Itoa(kib),
 		"W_MESSAGE=settle: the files after turn "+turn,
 	)}.run(ctx, p.hands)
 	if err != nil {
 		return c, err
 	}
-	words := append(strings.SplitN(said, " ", 5), "", "", "", "", "")
+	words := append(strings.SplitN(line, " ", 5), "", "", "", "", "")
 	c = fleet.Checkpoint{
 		Base:    at.Base,
 		Head:    words[0],
@@ -271,8 +271,8 @@ func (k *Keeper) Sweep(ctx context.Context) error {
 	if err != nil || len(sessions) == 0 {
 		return err
 	}
-	gone, err := k.Store.deletedSessions(ctx, sessions)
-	for _, session := range gone {
+	deleted, err := k.Store.deletedSessions(ctx, sessions)
+	for _, session := range deleted {
 		err = errors.Join(err, remove(k.folder(session)))
 	}
 	return err

@@ -54,7 +54,7 @@ func (e *failedError) Error() string { return e.why }
 
 // run runs the script on a machine, and returns the first line of its output and the data
 // after it.
-func (s script) run(ctx context.Context, h executor.Executor) (said string, data []byte, err error) {
+func (s script) run(ctx context.Context, h executor.Executor) (detail string, data []byte, err error) {
 	out := &output{most: s.most}
 	c := executor.Command{Script: prelude + s.text, Dir: s.dir, Env: s.env, Output: out}
 	if s.input != nil {
@@ -108,9 +108,9 @@ func feed(ctx context.Context, p *proc.Process, input []byte) {
 type output struct {
 	most int64
 
-	mu   sync.Mutex
-	data bytes.Buffer
-	over bool
+	mu       sync.Mutex
+	data     bytes.Buffer
+	exceeded bool
 }
 
 // Write implements [io.Writer].
@@ -118,28 +118,28 @@ func (o *output) Write(data []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if int64(o.data.Len()+len(data)) > o.most+maxHeader {
-		o.over = true
+		o.exceeded = true
 		return len(data), nil
 	}
 	return o.data.Write(data)
 }
 
 // split returns what the script has said, or why it failed.
-func (o *output) split(exit proc.Exit) (said string, data []byte, err error) {
+func (o *output) split(exit proc.Exit) (detail string, data []byte, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	line, data, _ := bytes.Cut(o.data.Bytes(), []byte("\n"))
-	word, said, _ := strings.Cut(terminal.OneLine(string(line[:min(len(line), maxHeader)])), " ")
+	word, detail, _ := strings.Cut(terminal.OneLine(string(line[:min(len(line), maxHeader)])), " ")
 	switch {
 	case word == "failed":
-		return "", nil, &failedError{redact.Diagnostic(said)}
+		return "", nil, &failedError{redact.Diagnostic(detail)}
 	case word != "ok" || !exit.OK():
 		return "", nil, fmt.Errorf(
 			"the shell on the machine ended with exit code %d: %s", exit.Code,
 			terminal.Short(terminal.OneLine(string(line)), 200),
 		)
-	case o.over:
+	case o.exceeded:
 		return "", nil, fmt.Errorf("it has more than %d bytes", o.most)
 	}
-	return said, data, nil
+	return detail, data, nil
 }

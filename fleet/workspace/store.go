@@ -86,15 +86,15 @@ func (s Store) put(ctx context.Context, a fleet.Attempt, c fleet.Checkpoint, dat
 			ON CONFLICT (unit) DO UPDATE SET epoch = excluded.epoch, bundle = excluded.bundle, detail = excluded.detail RETURNING unit
 		)
 		SELECT (SELECT bundle FROM old) FROM c`, a.Unit, a.Task.Session, a.Epoch, bundle, detail).Scan(&before)
-	gone := before
+	obsolete := before
 	if errors.Is(err, pgx.ErrNoRows) {
-		err, gone = fleet.ErrLost, &bundle
+		err, obsolete = fleet.ErrLost, &bundle
 	}
-	if gone != nil {
+	if obsolete != nil {
 		_, _ = s.Pool.Exec(
 			ctx,
 			`DELETE FROM settle_fleet.chunk WHERE bundle = $1`,
-			*gone,
+			*obsolete,
 		) // else it goes with the session
 	}
 	if err != nil && !errors.Is(err, fleet.ErrLost) {

@@ -109,7 +109,8 @@ func (o Orphans) LeaveWorktrees(log *journal.Log) {
 	var list []event.Child
 	log.View(func(state event.State) {
 		for _, child := range state.Children {
-			if child.StartSeq > state.Imported && child.Ended != nil && child.Worktree != nil && child.Ended.Worktree == nil {
+			if child.StartSeq > state.Imported && child.Ended != nil && child.Worktree != nil &&
+				child.Ended.Worktree == nil {
 				list = append(list, *child)
 			}
 		}

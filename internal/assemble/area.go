@@ -169,7 +169,9 @@ func (s *sandboxing) unread() (gaps []string) {
 	git, err := repo.FindGit(s.dir)
 	if err != nil {
 		return []string{fmt.Sprintf(
-			"%v; only the files that its configuration names are protected, and git itself if it is below %s", err, s.dir,
+			"%v; only the files that its configuration names are protected, and git itself if it is below %s",
+			err,
+			s.dir,
 		)}
 	}
 	if git.Top == "" {

@@ -81,7 +81,7 @@ func (g *guards) pointers() (list []string) {
 func (g *guards) remove(guard *quarantine.Guard) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.list = slices.DeleteFunc(g.list, func(other *quarantine.Guard) bool { return other == guard })
+	g.list = slices.DeleteFunc(g.list, func(open *quarantine.Guard) bool { return open == guard })
 }
 
 // gitRiskTimeout bounds the wait for a look that is under way.

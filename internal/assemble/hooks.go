@@ -43,7 +43,8 @@ func (o Options) variableNotes(env []string) []string {
 	names := proc.UntrustedVariables(env)
 	ownHook := func(h config.Hook) bool { return h.Origin.Kind != config.Project }
 	ownServer := func(s mcp.Server) bool { return len(s.Argv) > 0 && !s.Named && !s.Project }
-	if len(names) == 0 || !slices.ContainsFunc(o.Settings.Hooks, ownHook) && !slices.ContainsFunc(o.servers(), ownServer) {
+	if len(names) == 0 ||
+		!slices.ContainsFunc(o.Settings.Hooks, ownHook) && !slices.ContainsFunc(o.servers(), ownServer) {
 		return nil
 	}
 	return []string{fmt.Sprintf(

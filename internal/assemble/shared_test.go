@@ -58,7 +58,7 @@ func TestAccountsAreKnownToOthers(t *testing.T) {
 		t.Errorf("%+v, %d wrapped", seen, wrapped)
 	}
 	told := 0
-	seen[0].Limiter.Told = func(time.Time) { told++ }
+	seen[0].Limiter.OnHold = func(time.Time) { told++ }
 	seen[0].Limiter.Join(time.Now())
 	seen[0].Limiter.Hold(time.Now())
 	if told != 1 {

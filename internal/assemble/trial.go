@@ -15,9 +15,9 @@ const trialTimeout = 2 * time.Minute
 
 // Trial is the outcome of a test request.
 type Trial struct {
-	Answer string
-	Took   time.Duration
-	Usage  model.Usage
+	Answer  string
+	Elapsed time.Duration
+	Usage   model.Usage
 }
 
 // Try sends one short request to the chosen model, without tools, and returns the answer. It
@@ -53,7 +53,7 @@ func (o Options) Try(ctx context.Context) (Trial, error) {
 			t.Usage = *chunk.Usage
 		}
 	}
-	t.Answer, t.Took = a.Redact.Diagnostic(strings.TrimSpace(text.String())), time.Since(began)
+	t.Answer, t.Elapsed = a.Redact.Diagnostic(strings.TrimSpace(text.String())), time.Since(began)
 	return t, nil
 }
 

@@ -146,19 +146,19 @@ func (s *ContentStore) Get(sum string) ([]byte, error) {
 }
 
 // CopyTo copies the contents to another store. If possible, both share the disk space.
-func (s *ContentStore) CopyTo(other *ContentStore) error {
-	if err := s.copyIntents(other); err != nil {
+func (s *ContentStore) CopyTo(target *ContentStore) error {
+	if err := s.copyIntents(target); err != nil {
 		return err
 	}
 	kept, err := s.list()
 	if err != nil || len(kept) == 0 {
 		return err
 	}
-	if err := os.MkdirAll(other.dir, 0o700); err != nil {
+	if err := os.MkdirAll(target.dir, 0o700); err != nil {
 		return fmt.Errorf("cannot copy what files contained: %w", err)
 	}
 	for _, one := range kept {
-		err := os.Link(filepath.Join(s.dir, one.Name()), filepath.Join(other.dir, one.Name()))
+		err := os.Link(filepath.Join(s.dir, one.Name()), filepath.Join(target.dir, one.Name()))
 		if err == nil || errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -167,7 +167,7 @@ func (s *ContentStore) CopyTo(other *ContentStore) error {
 			continue
 		}
 		if err == nil {
-			err = other.Keep(content)
+			err = target.Keep(content)
 		}
 		if err != nil {
 			return fmt.Errorf("cannot copy what files contained: %w", err)

@@ -68,16 +68,16 @@ func (s *ContentStore) Intended(call string, arguments []byte) json.RawMessage {
 }
 
 // copyIntents copies the planned changes to another store.
-func (s *ContentStore) copyIntents(other *ContentStore) error {
+func (s *ContentStore) copyIntents(target *ContentStore) error {
 	data, _, err := Read(filepath.Join(s.dir, intentsName), maxIntents)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		err = os.MkdirAll(other.dir, 0o700)
+		err = os.MkdirAll(target.dir, 0o700)
 	}
 	if err == nil {
-		err = ReplaceDurably(filepath.Join(other.dir, intentsName), data)
+		err = ReplaceDurably(filepath.Join(target.dir, intentsName), data)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot copy what calls were about to do: %w", err)

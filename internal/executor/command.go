@@ -26,14 +26,14 @@ type command struct {
 	process *proc.Process // nil if the start failed; set before ready is closed
 	failure error
 
-	mu      sync.Mutex // guards the fields below
-	host    *host      // the current owner
-	tail    []byte
-	dropped int64
-	exited  []byte // the report of its exit; nil before
-	gone    uint64 // number of the message with its last report, which is end
-	end     []byte
-	expired bool // it ran when the lease ended
+	mu        sync.Mutex // guards the fields below
+	host      *host      // the current owner
+	tail      []byte
+	dropped   int64
+	exited    []byte // the report of its exit; nil before
+	endNumber uint64 // number of the message with its last report, which is end
+	end       []byte
+	expired   bool // it ran when the lease ended
 }
 
 // push sends a message to the command's host.
@@ -104,7 +104,7 @@ func (c *command) notify() {
 	c.tellExit(encode(exitedReport{Code: exit.Code, Signal: exit.Signal, Lost: exit.Lost, Rest: c.process.Rest()}))
 	<-c.process.Done() // Close and the end of the lease end it
 	c.flushDropped()
-	c.tellEnd(encode(goneReport{Survivors: c.process.Survivors(), Asked: c.process.EndedByOthers()}))
+	c.tellEnd(encode(goneReport{Survivors: c.process.Survivors(), EndRequested: c.process.EndedByOthers()}))
 }
 
 func (c *command) tellExit(report []byte) {
@@ -118,7 +118,7 @@ func (c *command) tellEnd(report []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.end = report
-	c.gone = c.host.link.push(kindGone, c.id, report)
+	c.endNumber = c.host.link.push(kindGone, c.id, report)
 }
 
 // expire records that the lease has ended, which ends the command.
@@ -134,7 +134,7 @@ func (c *command) expire() {
 func (c *command) confirmed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.gone != 0 && c.host.link.confirmed(c.gone)
+	return c.endNumber != 0 && c.host.link.confirmed(c.endNumber)
 }
 
 // repeat sends all reports again, but no output.

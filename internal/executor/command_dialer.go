@@ -81,7 +81,7 @@ func (w *CommandDialer) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 		<-p.Done()
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.tunnels = slices.DeleteFunc(w.tunnels, func(other *tunnel) bool { return other == t })
+		w.tunnels = slices.DeleteFunc(w.tunnels, func(open *tunnel) bool { return open == t })
 	})
 	if w.Install != nil {
 		if err := w.Install.prepare(ctx, t); err != nil {

@@ -308,9 +308,9 @@ func isDir(dir *os.Root, name string) bool {
 	return err == nil && info.IsDir()
 }
 
-func (f protectedFile) same(other protectedFile) bool {
-	return f.mode == other.mode && f.target == other.target && f.large == other.large &&
-		bytes.Equal(f.content, other.content)
+func (f protectedFile) same(g protectedFile) bool {
+	return f.mode == g.mode && f.target == g.target && f.large == g.large &&
+		bytes.Equal(f.content, g.content)
 }
 
 // paths returns the names of both, a folder before its content.

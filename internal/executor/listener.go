@@ -105,14 +105,14 @@ func (s *Listener) serve(ctx context.Context, g *Client, p *sessionSocket, lock 
 				return
 			}
 			go func() { // ends with the stream
-				other, err := AcceptClient(conn, s.Settle, s.Machine)
+				client, err := AcceptClient(conn, s.Settle, s.Machine)
 				switch {
 				case err != nil:
 					_ = conn.Close()
-				case other.Session() != g.Session():
-					_ = s.refuse(other, errors.New("this is the executor of another session"))
+				case client.Session() != g.Session():
+					_ = s.refuse(client, errors.New("this is the executor of another session"))
 				default:
-					_ = server.Serve(other) // the end of a client is no error here
+					_ = server.Serve(client) // the end of a client is no error here
 				}
 			}()
 		}

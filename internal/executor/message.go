@@ -42,9 +42,9 @@ type hello struct {
 type attachRequest struct {
 	// Session is empty for a few single calls.
 	Session string `json:"session,omitempty"`
-	// Epoch is the session's fencing epoch; Brain is the unique id of the host.
-	Epoch uint64 `json:"epoch"`
-	Brain string `json:"brain"`
+	// Epoch is the session's fencing epoch; HostID is the unique id of the host.
+	Epoch  uint64 `json:"epoch"`
+	HostID string `json:"brain"`
 	// Instance is the executor that the host knows; empty at first.
 	Instance string `json:"instance,omitempty"`
 	// Received is the number of the last received message.
@@ -78,9 +78,9 @@ type HandedOverCommand struct {
 	// Command is the script, or the start of a long one.
 	Command string `json:"command"`
 	PID     int    `json:"pid"`
-	// Gone reports that all its processes have ended, which a report follows; Expired that it
+	// Ended reports that all its processes have ended, which a report follows; Expired that it
 	// was ended because the lease ended.
-	Gone    bool `json:"gone,omitempty"`
+	Ended   bool `json:"gone,omitempty"`
 	Expired bool `json:"expired,omitempty"`
 }
 
@@ -159,8 +159,8 @@ type exitedReport struct {
 }
 
 type goneReport struct {
-	Survivors []event.Process `json:"survivors,omitempty"`
-	Asked     bool            `json:"asked,omitempty"`
+	Survivors    []event.Process `json:"survivors,omitempty"`
+	EndRequested bool            `json:"asked,omitempty"`
 }
 
 type answer struct {

@@ -171,7 +171,7 @@ func (r *Remote) dial(ctx context.Context) (io.ReadWriteCloser, *frames, attachR
 	a := attachRequest{
 		Session:  r.config.Session,
 		Epoch:    r.config.Epoch,
-		Brain:    r.host,
+		HostID:   r.host,
 		Instance: r.instance,
 		Received: r.link.position(),
 		LeaseMS:  r.config.Lease.Milliseconds(),

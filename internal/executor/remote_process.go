@@ -44,7 +44,7 @@ func (f *remoteProcess) deliver(m message) {
 			f.ending.Lost("a report of the executor is unreadable")
 			return
 		}
-		f.ending.Gone(g.Survivors, g.Asked)
+		f.ending.TreeEnded(g.Survivors, g.EndRequested)
 	}
 }
 

@@ -212,7 +212,7 @@ func gone(t *testing.T, p *proc.Process) {
 func TestRemoteCommand(t *testing.T) {
 	r := newLand(t).remote(nil)
 	p, out := begin(t, r, `echo "$WORD"; pwd; exit 3`, func(c *Command) { c.Env = []string{"WORD=said"} })
-	if exit := wait(t, p); exit.Code != 3 || !strings.HasPrefix(out.String(), "said\n/") || p.PID() == 0 || !p.Far() {
+	if exit := wait(t, p); exit.Code != 3 || !strings.HasPrefix(out.String(), "said\n/") || p.PID() == 0 || !p.IsRemote() {
 		t.Errorf("got %+v, %q", exit, out.String())
 	}
 	gone(t, p)
@@ -431,9 +431,9 @@ func TestInterruptWhileAway(t *testing.T) {
 	}
 }
 
-// Another brain, with the session's next epoch: what ran is ended and reported, and
+// Another host, with the session's next epoch: what ran is ended and reported, and
 // the one before is told to go.
-func TestAnotherBrain(t *testing.T) {
+func TestAnotherHostEndsCommands(t *testing.T) {
 	l := newLand(t)
 	first := l.remote(nil)
 	p, out := begin(t, first, "echo on; sleep 1000", nil)
@@ -488,7 +488,7 @@ func TestStartTwice(t *testing.T) {
 	}
 }
 
-func TestStrangers(t *testing.T) {
+func TestForeignProgramIsRefused(t *testing.T) {
 	for name, say := range map[string]string{
 		"no executor answered": "bash: settle: command not found\n",
 		"with version":         preface,

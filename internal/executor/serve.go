@@ -120,7 +120,7 @@ func (s *Server) attachClient(a attachRequest) (*host, attachReply, error) {
 	switch {
 	case s.ended:
 		return nil, answer, errClosing
-	case old != nil && old.attach.Brain == a.Brain && old.attach.Epoch == a.Epoch:
+	case old != nil && old.attach.HostID == a.HostID && old.attach.Epoch == a.Epoch:
 		if a.Instance == s.instance {
 			return old, answer, nil
 		}

@@ -62,7 +62,7 @@ func (c *command) follow(next *host) HandedOverCommand {
 		next.link.push(kindExited, c.id, c.exited)
 	}
 	if c.end != nil {
-		c.gone = next.link.push(kindGone, c.id, c.end)
+		c.endNumber = next.link.push(kindGone, c.id, c.end)
 	}
 	script := c.script
 	if len(script) > handedBytes {
@@ -73,7 +73,7 @@ func (c *command) follow(next *host) HandedOverCommand {
 		Call:    c.call,
 		Command: script,
 		PID:     c.process.PID(),
-		Gone:    c.end != nil,
+		Ended:   c.end != nil,
 		Expired: c.expired,
 	}
 }
@@ -85,10 +85,10 @@ const handedBytes = 1 << 10
 type TakenCommand struct {
 	// Call is the id of its tool call.
 	Call, Command string
-	// Gone reports that all its processes have ended; Process has the result soon. Expired
+	// Ended reports that all its processes have ended; Process has the result soon. Expired
 	// reports that it was ended because the lease ended.
-	Gone, Expired bool
-	Process       *proc.Process
+	Ended, Expired bool
+	Process        *proc.Process
 
 	output *heldOutput
 }
@@ -109,7 +109,7 @@ func TakeOver(r *Remote, all []HandedOverCommand) {
 	for _, k := range all {
 		out := &heldOutput{}
 		f := &remoteProcess{remote: r, id: k.ID, link: r.link, output: out}
-		taken := &TakenCommand{Call: k.Call, Command: k.Command, Gone: k.Gone, Expired: k.Expired, output: out}
+		taken := &TakenCommand{Call: k.Call, Command: k.Command, Ended: k.Ended, Expired: k.Expired, output: out}
 		taken.Process, f.ending = proc.NewRemote(k.PID, k.Command, f)
 		r.running[k.ID] = f
 		r.last = max(r.last, k.ID)

@@ -43,11 +43,11 @@ func TestTakeOver(t *testing.T) {
 	}
 	e, stderr := keptFor(t, second, "ended")
 	gone(t, e.Process)
-	if exit := e.Process.Exit(); !e.Gone || e.Expired || exit.Code != 5 || stderr.String() != "short\n" {
+	if exit := e.Process.Exit(); !e.Ended || e.Expired || exit.Code != 5 || stderr.String() != "short\n" {
 		t.Errorf("%+v, %+v, %q", e, exit, stderr.String())
 	}
 	k, _ := keptFor(t, second, "runs")
-	if k.Gone || k.Command != "echo on; read line; echo got $line; exit 3" || k.Process.PID() != p.PID() {
+	if k.Ended || k.Command != "echo on; read line; echo got $line; exit 3" || k.Process.PID() != p.PID() {
 		t.Errorf("%+v", k)
 	}
 	gone(t, p)
@@ -109,7 +109,7 @@ func TestTakeOverEndedBefore(t *testing.T) {
 			gone(t, waits) // that one knows that it was followed
 		}
 		waits, _ = begin(t, r, "read line", func(c *Command) { c.Input = proc.PipeInput })
-		if k, _ := keptFor(t, r, "ended"); !k.Gone || k.Expired {
+		if k, _ := keptFor(t, r, "ended"); !k.Ended || k.Expired {
 			t.Errorf("epoch %d: %+v", epoch, k)
 		}
 		k, _ := keptFor(t, r, "killed")

@@ -33,9 +33,9 @@ type key struct {
 	specs  []model.ToolSpec
 }
 
-func (k key) equals(other key) bool {
-	return k.target == other.target && k.system == other.system &&
-		slices.EqualFunc(k.specs, other.specs, func(a, b model.ToolSpec) bool {
+func (k key) equals(l key) bool {
+	return k.target == l.target && k.system == l.system &&
+		slices.EqualFunc(k.specs, l.specs, func(a, b model.ToolSpec) bool {
 			return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema) &&
 				a.Grammar == b.Grammar &&
 				a.Deferred == b.Deferred

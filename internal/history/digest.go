@@ -72,7 +72,7 @@ const (
 	Unknown   State = ""
 	Unchanged State = "unchanged since"
 	Changed   State = "changed since by another program"
-	Gone      State = "gone"
+	Missing   State = "gone"
 )
 
 // Command is a command that ran.

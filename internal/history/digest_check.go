@@ -33,7 +33,7 @@ func (f File) check(dir string) State {
 	data, size, err := disk.Read(path, maxBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Gone
+		return Missing
 	case err != nil || size > maxBytes || f.SHA256 == "" && !f.Deleted:
 		return Unknown
 	}

@@ -88,7 +88,12 @@ func (l Digest) writeInputs(b *strings.Builder, what string, list []Input, bytes
 	for n, i := range list {
 		if left := len(list) - maxItems; n > 0 && n <= left {
 			if n == 1 {
-				fmt.Fprintf(b, "[%d messages are omitted here; `settle sessions export %s` has them]\n", left, l.Session)
+				fmt.Fprintf(
+					b,
+					"[%d messages are omitted here; `settle sessions export %s` has them]\n",
+					left,
+					l.Session,
+				)
 			}
 			continue
 		}
@@ -187,7 +192,7 @@ func (f File) line() string {
 	switch {
 	case f.Deleted && f.Now == Changed:
 		out += ", exists again"
-	case f.Now != Unknown && !(f.Deleted && f.Now == Gone):
+	case f.Now != Unknown && !(f.Deleted && f.Now == Missing):
 		out += ", " + string(f.Now)
 	}
 	return out + "\n"
@@ -215,7 +220,12 @@ func fold(text string, maxItems int, where string) string {
 	if len(text) <= maxItems+len(where)+60 {
 		return text
 	}
-	return bound.Ends(text, maxItems-maxItems/4, maxItems/4, "[%d bytes omitted; "+strings.ReplaceAll(where, "%", "%%")+"]")
+	return bound.Ends(
+		text,
+		maxItems-maxItems/4,
+		maxItems/4,
+		"[%d bytes omitted; "+strings.ReplaceAll(where, "%", "%%")+"]",
+	)
 }
 
 func oneLine(s string) string {

@@ -134,7 +134,7 @@ func (r *refusals) end(a *event.Attempt, refused Parts) {
 		}
 		return
 	}
-	whole := a.End != nil && a.End.Outcome == event.Completed
+	completed := a.End != nil && a.End.Outcome == event.Completed
 	switch refused {
 	case signatures: // all of them: a signature does not tell whose it is
 		r.mark(r.omitReasoning, r.attempts)
@@ -142,19 +142,19 @@ func (r *refusals) end(a *event.Attempt, refused Parts) {
 		r.refuseImages()
 	case userTexts:
 		r.refuseWords()
-		if whole {
+		if completed {
 			r.mark(r.omitAnswers, []string{a.ID})
 		}
 	}
 	r.attempts = append(r.attempts, a.ID)
 	switch own := r.target.made(a); {
-	case own && whole:
+	case own && completed:
 		r.settleTrial()
 	case own && a.End != nil && a.End.Failure != nil && unexplained(model.ErrorKind(a.End.Failure.Kind), a.End.Failure.Status):
 		r.unexplained++
 		r.suspects = slices.Clone(r.nextExchange.inputs)
 	}
-	if whole && refused == 0 {
+	if completed && refused == 0 {
 		r.nextExchange.answer = a.ID
 		r.exchanges = append(r.exchanges, r.nextExchange)
 		r.nextExchange, r.userTextsRefused, r.suspects = exchange{}, false, nil

@@ -29,8 +29,8 @@ func (w *walk) response(log Log, items []*event.Item, a *event.Attempt) {
 			continue
 		}
 		c := i.Content()
-		said := !w.refused.omitAnswers[i.Attempt]
-		fits := said && (n < lastCall || lastCall < 0 || w.target.TextAfterCalls)
+		included := !w.refused.omitAnswers[i.Attempt]
+		fits := included && (n < lastCall || lastCall < 0 || w.target.TextAfterCalls)
 		switch c.Type {
 		case event.Message:
 			message := model.Item{Role: model.Assistant, Text: c.Text, ID: w.ownID(i), Seal: w.ownSeal(i)}
@@ -43,7 +43,7 @@ func (w *walk) response(log Log, items []*event.Item, a *event.Attempt) {
 				firstCall++
 			}
 		case event.Reasoning:
-			if w.target.ReasoningField && said && w.keepsField(i, items) || fits && w.keepsReasoning(items[n:]) {
+			if w.target.ReasoningField && included && w.keepsField(i, items) || fits && w.keepsReasoning(items[n:]) {
 				list = append(list, model.Item{Role: model.Reasoning, Text: c.Text, ID: w.ownID(i), Seal: c.Seal})
 			}
 		case event.ToolCall:
@@ -108,8 +108,8 @@ func isSent(i *event.Item) bool {
 func (w *walk) keepsField(i *event.Item, response []*event.Item) bool {
 	c := i.Content()
 	return w.madeByTarget(i) && (c.Seal != nil || !isBlank(c.Text)) &&
-		slices.ContainsFunc(response, func(other *event.Item) bool {
-			return other.Type() != event.Reasoning && isSent(other)
+		slices.ContainsFunc(response, func(sibling *event.Item) bool {
+			return sibling.Type() != event.Reasoning && isSent(sibling)
 		})
 }
 

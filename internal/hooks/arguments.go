@@ -9,18 +9,18 @@ import (
 
 // alias is another agent's name for an argument of a settle tool.
 type alias struct {
-	own, other string
-	path       bool // other agents use an absolute path
+	own, foreign string
+	path         bool // other agents use an absolute path
 }
 
 func aliases(tool string) []alias {
 	switch tool {
 	case "shell":
-		return []alias{{own: "timeout_ms", other: "timeout"}, {own: "background", other: "run_in_background"}}
+		return []alias{{own: "timeout_ms", foreign: "timeout"}, {own: "background", foreign: "run_in_background"}}
 	case "read", "write", "edit":
-		return []alias{{own: "path", other: "file_path", path: true}}
+		return []alias{{own: "path", foreign: "file_path", path: true}}
 	case "apply_patch":
-		return []alias{{own: "input", other: "command"}}
+		return []alias{{own: "input", foreign: "command"}}
 	}
 	return nil
 }
@@ -28,9 +28,9 @@ func aliases(tool string) []alias {
 // object is a JSON object that keeps its values as they were written.
 type object map[string]json.RawMessage
 
-// told returns the arguments as a hook receives them: under settle's names and under the names
+// forHooks returns the arguments as a hook receives them: under settle's names and under the names
 // of other agents.
-func told(tool, arguments, dir string) object {
+func forHooks(tool, arguments, dir string) object {
 	var args object
 	if json.Unmarshal([]byte(arguments), &args) != nil || args == nil {
 		return object{"input": text(arguments)}
@@ -40,14 +40,14 @@ func told(tool, arguments, dir string) object {
 		if !ok {
 			continue
 		}
-		if _, taken := args[a.other]; taken {
+		if _, taken := args[a.foreign]; taken {
 			continue
 		}
 		var path string
 		if a.path && json.Unmarshal(value, &path) == nil && !filepath.IsAbs(path) {
 			value = text(filepath.Join(dir, path))
 		}
-		args[a.other] = value
+		args[a.foreign] = value
 	}
 	return args
 }
@@ -69,15 +69,15 @@ func changedArguments(tool, arguments string, sent, got object) string {
 		want[name] = value
 	}
 	for _, a := range aliases(tool) {
-		if _, ours := args[a.other]; ours {
+		if _, ours := args[a.foreign]; ours {
 			continue
 		}
-		other, has := want[a.other]
+		foreign, has := want[a.foreign]
 		own, owns := want[a.own]
-		delete(want, a.other)
+		delete(want, a.foreign)
 		switch {
-		case has && !same(other, sent[a.other]) && (!owns || same(own, args[a.own])):
-			want[a.own] = other
+		case has && !same(foreign, sent[a.foreign]) && (!owns || same(own, args[a.own])):
+			want[a.own] = foreign
 		case !owns && has:
 			want[a.own] = args[a.own]
 		}

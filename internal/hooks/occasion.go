@@ -47,12 +47,12 @@ type Ended struct {
 // aspects returns the aspects of a call. A patch has one aspect for each file, as an edit:
 // hooks that protect files do not know patches.
 func (s *Set) aspects(c Call) []aspect {
-	whole := told(c.Tool, c.Arguments, s.Dir)
+	args := forHooks(c.Tool, c.Arguments, s.Dir)
 	if c.Tool == "apply_patch" {
 		var out []aspect
 		for _, f := range patched(c.Arguments) {
 			sent := object{}
-			for name, value := range whole {
+			for name, value := range args {
 				sent[name] = value
 			}
 			path := f.path
@@ -70,7 +70,7 @@ func (s *Set) aspects(c Call) []aspect {
 			return out
 		}
 	}
-	return []aspect{s.aspect(c, names(c.Tool), whole)}
+	return []aspect{s.aspect(c, names(c.Tool), args)}
 }
 
 func (s *Set) aspect(c Call, names []string, sent object) aspect {
@@ -89,7 +89,7 @@ func (s *Set) response(c Call, e Ended) map[string]any {
 	if c.Tool == "shell" {
 		out["stdout"], out["stderr"] = e.Output, ""
 	}
-	if path := told(c.Tool, c.Arguments, s.Dir)["file_path"]; path != nil {
+	if path := forHooks(c.Tool, c.Arguments, s.Dir)["file_path"]; path != nil {
 		out["filePath"] = path
 	}
 	return out

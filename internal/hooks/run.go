@@ -100,8 +100,8 @@ func (s *Set) runAll(ctx context.Context, o *occasion, runs []*execution) ([]res
 		return nil, err
 	}
 	type result struct {
-		n    int
-		said response
+		n        int
+		response response
 	}
 	results := make(chan result, len(runs))
 	slots := make(chan struct{}, maxParallel)
@@ -119,7 +119,7 @@ func (s *Set) runAll(ctx context.Context, o *occasion, runs []*execution) ([]res
 	out := make([]response, len(runs))
 	for range runs {
 		got := <-results
-		out[got.n] = got.said
+		out[got.n] = got.response
 	}
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (r *execution) run(ctx context.Context, slots chan struct{}) response {
 }
 
 // command lets the Runner run the command. It abandons a Runner that does not return.
-func (r *execution) command(whole, ctx context.Context, stdin []byte) (Result, error) {
+func (r *execution) command(runCtx, ctx context.Context, stdin []byte) (Result, error) {
 	type outcome struct {
 		result Result
 		err    error
@@ -194,7 +194,7 @@ func (r *execution) command(whole, ctx context.Context, stdin []byte) (Result, e
 		return o.result, o.err
 	case <-ctx.Done():
 	}
-	margin, cut := time.NewTimer(lateMargin), whole.Done()
+	margin, cut := time.NewTimer(lateMargin), runCtx.Done()
 	defer margin.Stop()
 	for {
 		select {

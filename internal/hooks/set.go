@@ -118,15 +118,15 @@ func (h *hook) timeout() time.Duration { return TimeoutOf(h.Event, h.Timeout) }
 
 // TimeoutOf returns the timeout of a hook that is configured with the given timeout; 0 selects
 // the default.
-func TimeoutOf(e event.HookEvent, asked time.Duration) time.Duration {
+func TimeoutOf(e event.HookEvent, configured time.Duration) time.Duration {
 	usual, most := DefaultTimeout, MaxTimeout
 	if e == event.HookSessionEnd {
 		usual, most = endTimeout, maxEndTimeout
 	}
-	if asked <= 0 {
+	if configured <= 0 {
 		return usual
 	}
-	return min(asked, most)
+	return min(configured, most)
 }
 
 // Runner runs a hook's command to its end. When Run returns, no process of the command runs.

@@ -33,7 +33,7 @@ func removeStale(dir string, self *event.Identity) {
 		var errPID, errStarted error
 		owner.PID, errPID = strconv.Atoi(parts[1])
 		owner.Started, errStarted = strconv.ParseUint(parts[2], 10, 64)
-		if errPID == nil && errStarted == nil && proc.Find(&owner) == proc.Gone {
+		if errPID == nil && errStarted == nil && proc.Find(&owner) == proc.Absent {
 			_ = os.Remove(filepath.Join(hostsDir(dir), e.Name()))
 		}
 	}

@@ -43,7 +43,7 @@ func Dial(
 			return conn, err
 		}
 	}
-	if proc.Find(host) == proc.Gone {
+	if proc.Find(host) == proc.Absent {
 		removeStale(dir, host)
 	}
 	if err := context.Cause(ctx); err != nil {

@@ -10,8 +10,8 @@ type HeldError struct {
 	Session string
 	// PID is the holder, or 0 if it is invisible, for example in another container.
 	PID int
-	// Away, if it is not 0, is the holder's pid in another container or on another machine.
-	Away int
+	// RemotePID, if it is not 0, is the holder's pid in another container or on another machine.
+	RemotePID int
 	// Stopped reports that the holder is stopped, for example by Ctrl-Z, and will not release
 	// the session.
 	Stopped bool
@@ -27,8 +27,8 @@ func (e *HeldError) Error() string {
 	holder := fmt.Sprintf("pid %d", e.PID)
 	if e.PID == 0 {
 		holder = "a process that cannot be seen from here"
-		if e.Away != 0 {
-			holder = fmt.Sprintf("pid %d in another container or on another machine", e.Away)
+		if e.RemotePID != 0 {
+			holder = fmt.Sprintf("pid %d in another container or on another machine", e.RemotePID)
 		}
 	}
 	if e.Stopped {

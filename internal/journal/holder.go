@@ -18,7 +18,7 @@ type holder struct {
 	// process is the host's recorded identity, if pid provably has it (C23). away reports that
 	// it runs elsewhere.
 	process *event.Identity
-	away    bool
+	remote  bool
 	// recorded is the host's recorded identity, proved or not. It receives requests.
 	recorded *event.Identity
 	// embeds reports that the host is a program that embeds settle, which must not be ended.
@@ -51,7 +51,7 @@ func findHolder(f *os.File, path string) holder {
 			break
 		}
 		if opened.Process != nil {
-			return holder{process: opened.Process, recorded: opened.Process, away: true}
+			return holder{process: opened.Process, recorded: opened.Process, remote: true}
 		}
 		if isAlive(opened.PID) { // unproven; an older settle recorded only the pid
 			return holder{pid: opened.PID}

@@ -2,10 +2,10 @@ package journal
 
 import "testing"
 
-// checkHeir checks that the error names the heir.
-func checkHeir(t *testing.T, held *HeldError, heir, host int) {
+// checkInherited checks that the error names the inheritor.
+func checkInherited(t *testing.T, held *HeldError, inheritor, host int) {
 	t.Helper()
-	if held.PID != heir || held.Host != host {
-		t.Fatalf("got %+v, want pid %d after %d", held, heir, host)
+	if held.PID != inheritor || held.Host != host {
+		t.Fatalf("got %+v, want pid %d after %d", held, inheritor, host)
 	}
 }

@@ -129,18 +129,18 @@ func TestLockOfADeletedFile(t *testing.T) {
 func TestSurvivingSupervisorsOfADeadHost(t *testing.T) {
 	dir := t.TempDir()
 	other := start(t, "bequeath", dir, "s1")
-	heir, err := strconv.Atoi(other.expect(t, "bequeathed"))
+	inheritor, err := strconv.Atoi(other.expect(t, "bequeathed"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := other.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Process.Wait(); err != nil { // Wait would wait for the heir's end as well
+	if _, err := other.Process.Wait(); err != nil { // Wait would wait for the inheritor's end as well
 		t.Fatal(err)
 	}
 	_, _, err = Open(t.Context(), Options{Dir: dir, Session: "s1", ReleaseTimeout: time.Millisecond})
-	checkHeir(t, wantHeld(t, err), heir, other.Process.Pid)
+	checkInherited(t, wantHeld(t, err), inheritor, other.Process.Pid)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -149,14 +149,14 @@ func TestSurvivingSupervisorsOfADeadHost(t *testing.T) {
 	}
 
 	done := make(chan error, 1)
-	go func() { // ends when the heir has
+	go func() { // ends when the inheritor has
 		l, _, err := Open(t.Context(), Options{Dir: dir, Session: "s1", ReleaseTimeout: time.Minute})
 		if err == nil {
 			err = l.Close(t.Context())
 		}
 		done <- err
 	}()
-	if err := syscall.Kill(heir, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(inheritor, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {

@@ -89,7 +89,7 @@ func (m *memory) delta(e *event.Event, d event.ItemDelta) bool {
 }
 
 // share lets the texts of the deltas share the memory of the item's ending, where they agree.
-func (m *memory) share(item string, whole event.Content) {
+func (m *memory) share(item string, final event.Content) {
 	of := m.items[item]
 	if of == nil {
 		return
@@ -99,9 +99,9 @@ func (m *memory) share(item string, whole event.Content) {
 		places = append(places, at-1)
 	}
 	rest := map[event.Stream]string{
-		event.Text:      whole.Text,
-		event.Arguments: whole.Arguments,
-		event.Output:    whole.Output,
+		event.Text:      final.Text,
+		event.Arguments: final.Arguments,
+		event.Output:    final.Output,
 	}
 	for n := len(places) - 1; n >= 0; n-- {
 		k := &m.kept[places[n]]

@@ -22,13 +22,13 @@ import (
 //	   └─ otherwise: refused, with advice
 //	held by surviving supervisors ─► wait ─► ReleaseTimeout: refused
 type taking struct {
-	options Options
-	path    string
-	began   time.Time
-	asked   *event.Identity // the host that was asked to release the session
-	ending  *event.Identity // the host that received TERM
-	since   time.Time       // time of the TERM
-	killed  bool
+	options   Options
+	path      string
+	began     time.Time
+	requested *event.Identity // the host that was asked to release the session
+	ending    *event.Identity // the host that received TERM
+	since     time.Time       // time of the TERM
+	killed    bool
 }
 
 // push does the next step. It returns an error if no step is left.
@@ -38,12 +38,12 @@ func (t *taking) push(ctx context.Context, f *os.File) error {
 	}
 	h := findHolder(f, t.path)
 	held := &HeldError{Session: t.options.Session, PID: h.pid, Stopped: h.pid != 0 && IsStopped(h.pid)}
-	if h.away {
-		held.Away = h.process.PID
+	if h.remote {
+		held.RemotePID = h.process.PID
 	}
 	waited := time.Since(t.began)
 	switch {
-	case h.pid == 0 && !h.away:
+	case h.pid == 0 && !h.remote:
 		return t.awaitSurvivors(h, held, waited)
 	case !t.options.Take:
 		held.Attachable = !held.Stopped && !h.embeds && hostsocket.Exists(t.options.Dir, h.recorded)
@@ -52,8 +52,8 @@ func (t *taking) push(ctx context.Context, f *os.File) error {
 		held.Why = "this process holds it itself"
 	case waited > t.options.TakeTimeout:
 		held.Why = fmt.Sprintf("it has not let go for %v", t.options.TakeTimeout)
-	case h.recorded != nil && !isSame(t.asked, h.recorded) && !held.Stopped:
-		t.asked = h.recorded
+	case h.recorded != nil && !isSame(t.requested, h.recorded) && !held.Stopped:
+		t.requested = h.recorded
 		return t.ask(ctx, held)
 	default:
 		return t.end(h, held)
@@ -66,7 +66,7 @@ func (t *taking) push(ctx context.Context, f *os.File) error {
 func (t *taking) ask(ctx context.Context, held *HeldError) error {
 	ctx, cancel := context.WithTimeout(ctx, t.options.TakeGrace)
 	defer cancel()
-	err := hostsocket.RequestRelease(ctx, t.options.Dir, t.asked, t.options.Session)
+	err := hostsocket.RequestRelease(ctx, t.options.Dir, t.requested, t.options.Session)
 	if refused := (*hostsocket.RefusedError)(nil); errors.As(err, &refused) {
 		held.Why = refused.Error()
 		return held
@@ -78,7 +78,7 @@ func (t *taking) ask(ctx context.Context, held *HeldError) error {
 // other session.
 func (t *taking) end(h holder, held *HeldError) error {
 	switch {
-	case h.away:
+	case h.remote:
 		held.Why = "it does not answer, and runs in another container or on another machine: end it there"
 		return held
 	case h.process == nil:

@@ -119,8 +119,8 @@ func TestTakeFromAnotherContainer(t *testing.T) {
 	defer f.Close()
 	taker := taking{path: f.Name(), began: time.Now(), options: Options{Dir: dir, Session: "s1", Take: true, TakeTimeout: time.Minute}}
 	h := findHolder(f, f.Name()) // nobody holds the lock whom the kernel would show
-	held := &HeldError{Session: "s1", Away: h.process.PID}
-	if err := taker.end(h, held); !h.away || h.pid != 0 || err == nil ||
+	held := &HeldError{Session: "s1", RemotePID: h.process.PID}
+	if err := taker.end(h, held); !h.remote || h.pid != 0 || err == nil ||
 		!strings.Contains(err.Error(), "held by pid 1 in another container or on another machine") || !strings.Contains(err.Error(), "end it there") {
 		t.Errorf("%+v: %v", h, err)
 	}

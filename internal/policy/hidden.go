@@ -28,10 +28,10 @@ const (
 // once stays secret: a command can rename the folders above a file, but not the file itself.
 // It caches unchanged folders. It is safe for concurrent use.
 type SecretFiles struct {
-	mu     sync.Mutex // guards the fields below
-	known  map[string]listing
-	hidden map[identity]bool // the files and folders found so far
-	whole  bool              // one of them is a folder
+	mu      sync.Mutex // guards the fields below
+	known   map[string]listing
+	hidden  map[identity]bool // the files and folders found so far
+	folders bool              // one of them is a folder
 }
 
 // listing is the relevant content of a folder.
@@ -78,7 +78,7 @@ func (s *SecretFiles) Secret(path string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.found(path)
-	for s.whole && !found && path != filepath.Dir(path) {
+	for s.folders && !found && path != filepath.Dir(path) {
 		path = filepath.Dir(path)
 		found = s.found(path)
 	}
@@ -101,7 +101,7 @@ func (s *SecretFiles) remember(paths []string) error {
 		if s.hidden == nil {
 			s.hidden = map[identity]bool{}
 		}
-		s.hidden[id], s.whole = true, s.whole || id.folder
+		s.hidden[id], s.folders = true, s.folders || id.folder
 		delete(s.known, filepath.Dir(path)) // a link can have led to it
 	}
 	return nil
@@ -230,8 +230,8 @@ func (s *search) verify() error {
 		if now == l.seen && l.stamp != (stamp{}) {
 			continue
 		}
-		again, err := s.read(path, l.rel, now, age)
-		if err != nil || !again.sameAs(l) {
+		second, err := s.read(path, l.rel, now, age)
+		if err != nil || !second.sameAs(l) {
 			return &movedError{path}
 		}
 	}
@@ -240,10 +240,10 @@ func (s *search) verify() error {
 
 // sameAs reports whether two listings are of the same folder and lead the search to the
 // same places.
-func (l listing) sameAs(other listing) bool {
-	return l.seen.sameFolder(other.seen) && slices.Equal(l.folders, other.folders) &&
-		slices.Equal(l.secrets, other.secrets) && slices.Equal(l.hidden, other.hidden) &&
-		slices.Equal(l.links, other.links)
+func (l listing) sameAs(m listing) bool {
+	return l.seen.sameFolder(m.seen) && slices.Equal(l.folders, m.folders) &&
+		slices.Equal(l.secrets, m.secrets) && slices.Equal(l.hidden, m.hidden) &&
+		slices.Equal(l.links, m.links)
 }
 
 // read lists a folder.

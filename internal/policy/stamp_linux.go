@@ -22,8 +22,8 @@ func stampOf(path string) (stamp, time.Duration, error) {
 }
 
 // sameFolder reports whether both stamps are of the same folder.
-func (s stamp) sameFolder(other stamp) bool {
-	return s.device == other.device && s.inode == other.inode
+func (s stamp) sameFolder(t stamp) bool {
+	return s.device == t.device && s.inode == t.inode
 }
 
 // identity identifies a file under each of its names. Its birth tells it from a later file

@@ -10,8 +10,8 @@ import (
 // fill makes the hostile directory. A program of it that runs records this in the file ran;
 // files that must not be shown contain the text of the secret.
 func (w *world) fill(kind string) {
-	canary := "#!/bin/sh\necho \"$0 $*\" >> " + w.ran + "\ncat >/dev/null 2>&1\n"
-	script := func(name string) { w.file(name, canary, 0o755) }
+	recorder := "#!/bin/sh\necho \"$0 $*\" >> " + w.ran + "\ncat >/dev/null 2>&1\n"
+	script := func(name string) { w.file(name, recorder, 0o755) }
 	for _, name := range programs() {
 		for _, dir := range []string{"work", "work/sub", "work/sub/deep", "work/bin"} {
 			script(dir + "/" + name)

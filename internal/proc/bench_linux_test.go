@@ -23,7 +23,7 @@ func BenchmarkBare(b *testing.B) {
 	}
 }
 
-// BenchmarkCall is a whole command in custody, until its warden is gone.
+// BenchmarkCall is one tracked command, until its supervisor is gone.
 func BenchmarkCall(b *testing.B) {
 	before := cpu()
 	bare := pace(b, func() { _ = exec.Command("sh", "-c", "true").Run() })
@@ -108,8 +108,8 @@ func cpu() time.Duration {
 	return total
 }
 
-// BenchmarkWardenMemory reports what a warden has for itself.
-func BenchmarkWardenMemory(b *testing.B) {
+// BenchmarkSupervisorMemory reports what a supervisor has for itself.
+func BenchmarkSupervisorMemory(b *testing.B) {
 	var private int
 	for b.Loop() {
 		p, err := Start(b.Context(), sh("sleep 1000"))
@@ -154,8 +154,8 @@ func privateKiB(tb testing.TB, pid int) int {
 
 // BenchmarkEnd is the time from the request to a tree that is gone, of
 // processes that ignore TERM, without the grace. On a machine that is short of
-// CPU, p99 is the scheduler's: the warden, the processes that are killed and
-// the warden's end each wait for their turn, and nothing here sleeps longer
+// CPU, p99 is the scheduler's: the supervisor, the processes that are killed and
+// the supervisor's end each wait for their turn, and nothing here sleeps longer
 // than killDelay.
 func BenchmarkEnd(b *testing.B) {
 	const grace = 100 * time.Millisecond

@@ -29,9 +29,9 @@ type groupProcess struct {
 	spec   Spec
 	marker string
 
-	mu       sync.Mutex
-	deadline time.Time     // of the grace; zero until the end is asked for
-	asked    chan struct{} // has room for one; wakes watch
+	mu          sync.Mutex
+	deadline    time.Time     // of the grace; zero until the end is asked for
+	endRequests chan struct{} // has room for one; wakes watch
 }
 
 func startGroup(spec Spec) (*Process, error) {
@@ -50,7 +50,7 @@ func startGroup(spec Spec) (*Process, error) {
 		return nil, err
 	}
 	defer std.closeTheirs()
-	k := &groupProcess{spec: spec, asked: make(chan struct{}, 1)}
+	k := &groupProcess{spec: spec, endRequests: make(chan struct{}, 1)}
 	k.cmd = &exec.Cmd{
 		Path: path, Args: argv, Dir: spec.Dir,
 		Stdin: std.stdin, Stdout: std.stdout, Stderr: std.stderr,
@@ -92,7 +92,7 @@ func (k *groupProcess) watch() {
 		case exit := <-died:
 			exited = true
 			k.commandGone(exit)
-		case <-k.asked:
+		case <-k.endRequests:
 		case <-member.died():
 			member.end()
 			member = nil
@@ -161,8 +161,8 @@ func (k *groupProcess) awaitMember() *pidWatcher {
 		if v == nil {
 			continue
 		}
-		for _, again := range k.members("") {
-			if again.PID == m.PID { // its number was not reused
+		for _, member := range k.members("") {
+			if member.PID == m.PID { // its number was not reused
 				return v
 			}
 		}
@@ -190,7 +190,7 @@ func (k *groupProcess) end(grace time.Duration) {
 		k.signal(unix.SIGCONT)
 	}
 	select {
-	case k.asked <- struct{}{}:
+	case k.endRequests <- struct{}{}:
 	default:
 	}
 }

@@ -16,7 +16,7 @@ type Presence string
 // The states.
 const (
 	Present Presence = "present" // it is the process with that id
-	Gone    Presence = "gone"
+	Absent  Presence = "gone"
 	// Unknown: the process belongs to another machine, an earlier boot or another container, or
 	// the system cannot tell.
 	Unknown Presence = "unknown"
@@ -55,7 +55,7 @@ func Find(id *event.Identity) Presence {
 		return Unknown
 	}
 	if started, ok := startOf(id.PID); !ok || started != id.Started {
-		return Gone
+		return Absent
 	}
 	return Present
 }

@@ -16,7 +16,7 @@ const idleDelay = time.Second
 // watches the descriptor, so that the wait needs no thread and no reads of /proc.
 type pidWatcher struct {
 	file *os.File
-	gone chan struct{} // closed when the process is dead, or end was called
+	dead chan struct{} // closed when the process is dead, or end was called
 	once sync.Once
 }
 
@@ -26,14 +26,14 @@ func watchPID(pid int) *pidWatcher {
 	if err != nil {
 		return nil
 	}
-	v := &pidWatcher{file: os.NewFile(uintptr(fd), "pidfd"), gone: make(chan struct{})}
+	v := &pidWatcher{file: os.NewFile(uintptr(fd), "pidfd"), dead: make(chan struct{})}
 	raw, err := v.file.SyscallConn()
 	if err != nil || v.file.SetReadDeadline(time.Time{}) != nil { // not pollable
 		v.file.Close()
 		return nil
 	}
 	go func() { // ends with the process, or with end, which waits for it
-		defer close(v.gone)
+		defer close(v.dead)
 		_ = raw.Read(isReadable)
 	}()
 	return v
@@ -51,7 +51,7 @@ func (v *pidWatcher) died() <-chan struct{} {
 	if v == nil {
 		return nil
 	}
-	return v.gone
+	return v.dead
 }
 
 // end stops the wait.
@@ -60,5 +60,5 @@ func (v *pidWatcher) end() {
 		return
 	}
 	v.once.Do(func() { v.file.Close() })
-	<-v.gone
+	<-v.dead
 }

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestJobsWithoutWardens: what is left of a command ends on its own, one process
+// TestJobsWithoutSupervisors: what is left of a command ends on its own, one process
 // after the other; that is noticed, and nobody looks at /proc until it happens.
-func TestJobsWithoutWardens(t *testing.T) {
+func TestJobsWithoutSupervisors(t *testing.T) {
 	spec := sh("(read line < fifo; exec sleep 0.05) & exit 0")
 	spec.Dir, spec.Rest = t.TempDir(), KeepRest
 	if err := unix.Mkfifo(spec.Dir+"/fifo", 0o600); err != nil {

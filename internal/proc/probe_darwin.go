@@ -90,10 +90,10 @@ func runProbe(ctx context.Context, p sandbox.Policy, proxy uint16) (tried int, e
 	if box.Network, box.Port = p.Network, proxy; b.Writes {
 		box.Write, box.Protect = []string{b.Room}, []string{filepath.Join(b.Room, "keeper", "kept")}
 	}
-	return sendCanary(ctx, b, box)
+	return sendProbe(ctx, b, box)
 }
 
-func sendCanary(ctx context.Context, b sandbox.ProbeTarget, box sandbox.Policy) (tried int, err error) {
+func sendProbe(ctx context.Context, b sandbox.ProbeTarget, box sandbox.Policy) (tried int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	path, argv, err := confined(box, "/bin/sh", []string{"sh", "-c", sandbox.ProbeScript(b)})

@@ -68,8 +68,8 @@ func TestProve(t *testing.T) {
 	}
 }
 
-// BenchmarkCanary is what it costs to try out a box.
-func BenchmarkCanary(b *testing.B) {
+// BenchmarkProbe measures one sandbox probe.
+func BenchmarkProbe(b *testing.B) {
 	for b.Loop() {
 		if _, err := Prove(b.Context(), sandbox.Policy{Write: []string{"/"}}, nil); err != nil {
 			b.Fatal(err)
@@ -77,8 +77,8 @@ func BenchmarkCanary(b *testing.B) {
 	}
 }
 
-// The canary in shell, which a Mac has, finds no way out of a box of this machine's.
-func TestCanaryScriptInBox(t *testing.T) {
+// The shell script of the probe, which macOS uses, finds no way out of this machine's sandbox.
+func TestProbeScriptInSandbox(t *testing.T) {
 	top := t.TempDir()
 	for _, p := range []sandbox.Policy{{}, {Write: []string{"/"}, View: true}} {
 		if _, err := Prove(t.Context(), p, nil); err != nil {

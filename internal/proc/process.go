@@ -20,15 +20,15 @@ type Process struct {
 	out, err *pump
 	input    *os.File // feeds standard input, or the terminal; may be nil
 	terminal bool
-	far      Remote // nil if the command runs on this machine
+	remote   Remote // nil if the command runs on this machine
 
 	// The keeper's goroutine writes these before it closes the channel.
-	exited    chan struct{}
-	exit      Exit
-	rest      []event.Process
-	done      chan struct{}
-	survivors []event.Process
-	asked     bool // another process asked the supervisor to end the command
+	exited       chan struct{}
+	exit         Exit
+	rest         []event.Process
+	done         chan struct{}
+	survivors    []event.Process
+	endRequested bool // another process asked the supervisor to end the command
 
 	lost atomic.Pointer[string] // why the outcome is unknown
 
@@ -124,7 +124,7 @@ func (p *Process) Survivors() []event.Process { return p.survivors }
 
 // EndedByOthers reports whether another program requested the end, such as
 // [RecordedCommand.End]; valid once Done is closed.
-func (p *Process) EndedByOthers() bool { return p.asked }
+func (p *Process) EndedByOthers() bool { return p.endRequested }
 
 // Wakes is how often this process was stopped while the command ran, and was woken; see
 // [KeepAwake].
@@ -212,7 +212,7 @@ var ErrCannotRelease = errors.New("cannot release processes without a supervisor
 // Release stops tracking the processes: they outlive the host, and the log receives their
 // output. Done is closed then.
 func (p *Process) Release(log Log) error {
-	if p.far != nil {
+	if p.remote != nil {
 		return errors.New("cannot release process: it runs on another machine")
 	}
 	if p.err != nil {
@@ -231,8 +231,8 @@ var ErrNoInput = errors.New("the process takes no input")
 
 // Write sends input to the command. It fails if the command does not read it before ctx ends.
 func (p *Process) Write(ctx context.Context, data []byte) error {
-	if p.far != nil {
-		return p.far.Write(ctx, data)
+	if p.remote != nil {
+		return p.remote.Write(ctx, data)
 	}
 	if p.input == nil {
 		return ErrNoInput
@@ -252,8 +252,8 @@ func (p *Process) Write(ctx context.Context, data []byte) error {
 // CloseInput ends the input of the command.
 func (p *Process) CloseInput() error {
 	switch {
-	case p.far != nil:
-		return p.far.CloseInput()
+	case p.remote != nil:
+		return p.remote.CloseInput()
 	case p.input == nil:
 		return ErrNoInput
 	case p.terminal:

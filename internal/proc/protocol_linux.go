@@ -134,13 +134,13 @@ type releaseOrder struct {
 
 // report is a message of the supervisor. Exactly one field is set.
 type report struct {
-	Started  *startedReport `json:"started,omitempty"`
-	Confined *struct{}      `json:"confined,omitempty"`
-	Failed   *failedReport  `json:"failed,omitempty"`
-	Exited   *exitedReport  `json:"exited,omitempty"`
-	Released *struct{}      `json:"released,omitempty"`
-	Gone     *goneReport    `json:"gone,omitempty"`
-	Woke     *struct{}      `json:"woke,omitempty"`
+	Started   *startedReport `json:"started,omitempty"`
+	Confined  *struct{}      `json:"confined,omitempty"`
+	Failed    *failedReport  `json:"failed,omitempty"`
+	Exited    *exitedReport  `json:"exited,omitempty"`
+	Released  *struct{}      `json:"released,omitempty"`
+	TreeEnded *goneReport    `json:"gone,omitempty"`
+	Woke      *struct{}      `json:"woke,omitempty"`
 }
 
 type startedReport struct {
@@ -163,12 +163,12 @@ type exitedReport struct {
 // goneReport is the last message of a supervisor.
 type goneReport struct {
 	Survivors []event.Process `json:"survivors,omitempty"`
-	// Asked reports that a process other than the host requested the end.
-	Asked bool `json:"asked,omitempty"`
+	// EndRequested reports that a process other than the host requested the end.
+	EndRequested bool `json:"asked,omitempty"`
 }
 
 const (
-	supervisorName = "settle-warden" // argv[0] of a supervisor, as ps shows it
+	supervisorName = "settle-supervisor" // argv[0] of a supervisor, as ps shows it
 
 	supervisorSocket = 3 // descriptors of a supervisor
 	supervisorStdin  = 4

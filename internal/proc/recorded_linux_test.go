@@ -81,8 +81,8 @@ func TestEndedByOthersIsExact(t *testing.T) {
 	}
 }
 
-// Without a warden, the command's session is ended.
-func TestEndRecordedWithoutWarden(t *testing.T) {
+// Without a supervisor, the command's session is ended.
+func TestEndRecordedWithoutSupervisor(t *testing.T) {
 	spec := sh("(sleep 1000 &); echo ready; sleep 1000")
 	out := newSink()
 	spec.Stdout = out

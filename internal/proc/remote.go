@@ -26,17 +26,17 @@ type Ending struct{ p *Process }
 // Process.
 func NewRemote(pid int, command string, r Remote) (*Process, *Ending) {
 	p := newProcess()
-	p.pid, p.far, p.keep = pid, r, remoteProcess{p: p, command: command, remote: r}
+	p.pid, p.remote, p.keep = pid, r, remoteProcess{p: p, command: command, remote: r}
 	return p, &Ending{p}
 }
 
 // Exited reports the command's exit and the remaining processes. Call it at most once.
 func (e *Ending) Exited(exit Exit, rest []event.Process) { e.p.commandExited(exit, rest) }
 
-// Gone reports that all processes have ended except the survivors; asked that somebody there
-// requested it. Call Gone or Lost once, as the last method.
-func (e *Ending) Gone(survivors []event.Process, asked bool) {
-	e.p.asked = asked
+// TreeEnded reports that all processes have ended except the survivors; requested reports that a process there
+// requested the end. Call TreeEnded or Lost once, as the last method.
+func (e *Ending) TreeEnded(survivors []event.Process, requested bool) {
+	e.p.endRequested = requested
 	e.p.treeGone(survivors)
 }
 
@@ -55,8 +55,8 @@ func (p *Process) Lost() string {
 	return ""
 }
 
-// Far reports whether the command runs on another machine.
-func (p *Process) Far() bool { return p.far != nil }
+// IsRemote reports whether the command runs on another machine.
+func (p *Process) IsRemote() bool { return p.remote != nil }
 
 // remoteProcess is a process that another machine tracks.
 type remoteProcess struct {

@@ -130,10 +130,10 @@ func (p *Process) exitNow() Exit {
 type bounded struct {
 	full func() // called when more data arrives
 
-	mu   sync.Mutex // guards the fields below
-	room bound.Budget
-	buf  bytes.Buffer
-	over bool
+	mu       sync.Mutex // guards the fields below
+	room     bound.Budget
+	buf      bytes.Buffer
+	exceeded bool
 }
 
 func (b *bounded) Write(data []byte) (int, error) {
@@ -141,7 +141,7 @@ func (b *bounded) Write(data []byte) (int, error) {
 	defer b.mu.Unlock()
 	kept := b.room.Bytes(data)
 	if len(kept) < len(data) {
-		b.over = true
+		b.exceeded = true
 		b.full()
 	}
 	b.buf.Write(kept)
@@ -157,5 +157,5 @@ func (b *bounded) bytes() []byte {
 func (b *bounded) overflowed() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.over
+	return b.exceeded
 }

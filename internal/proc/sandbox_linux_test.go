@@ -10,7 +10,7 @@ import (
 )
 
 // C22: a boxed command can do what its box allows, and so can what it leaves
-// behind; where it cannot be confined, it does not start. Its warden is not
+// behind; where it cannot be confined, it does not start. Its supervisor is not
 // confined, and ends it as any other.
 func TestBox(t *testing.T) {
 	dir := t.TempDir()
@@ -57,8 +57,8 @@ func TestBoxedProgramIsMissing(t *testing.T) {
 	}
 }
 
-// A program without wardens confines nothing, and says so.
-func TestBoxWithoutWarden(t *testing.T) {
+// A program without supervisors confines nothing, and says so.
+func TestBoxWithoutSupervisor(t *testing.T) {
 	host.supervised.Store(false)
 	defer host.supervised.Store(true)
 	spec := sh("true")

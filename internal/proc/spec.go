@@ -82,7 +82,7 @@ type Spec struct {
 }
 
 // MarkerName is the variable that has the marker in the environment of each command.
-const MarkerName = "SETTLE_CUSTODY"
+const MarkerName = "SETTLE_PROCESS_MARK"
 
 // Exit is the exit of the command itself.
 type Exit struct {

@@ -289,7 +289,7 @@ func (k *supervisedProcess) sendWith(line []byte, fd int) error {
 // watch receives the reports until the supervisor ends. It alone decides when the process has
 // ended.
 func (k *supervisedProcess) watch() {
-	var gone *goneReport
+	var last *goneReport
 	released := false
 	for {
 		var r report
@@ -303,14 +303,14 @@ func (k *supervisedProcess) watch() {
 			)
 		case r.Failed != nil:
 			k.answer(errors.New(r.Failed.Message))
-		case r.Gone != nil:
-			gone = r.Gone
+		case r.TreeEnded != nil:
+			last = r.TreeEnded
 		case r.Released != nil:
 			released = true
 		case r.Woke != nil:
 			k.p.wakes.Add(1)
 		}
-		if released || gone != nil {
+		if released || last != nil {
 			break
 		}
 	}
@@ -319,19 +319,19 @@ func (k *supervisedProcess) watch() {
 		k.detach()
 		return
 	}
-	k.conclude(gone)
+	k.conclude(last)
 }
 
-func (k *supervisedProcess) conclude(gone *goneReport) {
-	if gone == nil {
+func (k *supervisedProcess) conclude(last *goneReport) {
+	if last == nil {
 		_ = k.cmd.Process.Kill() // its socket is broken
 	}
 	_ = k.cmd.Wait()
 	forget(k.cmd.Process.Pid)
 	_ = k.socket.Close()
 	var survivors []event.Process
-	if gone != nil {
-		survivors, k.p.asked = gone.Survivors, gone.Asked
+	if last != nil {
+		survivors, k.p.endRequested = last.Survivors, last.EndRequested
 	} else {
 		survivors = endOrphans(k.marker, k.cmd.Process.Pid)
 	}
@@ -350,10 +350,10 @@ func (k *supervisedProcess) answer(err error) {
 
 // detach leaves the supervisor to the released processes.
 func (k *supervisedProcess) detach() {
-	gone := releaseCommand(k.marker, k.cmd.Process.Pid)
+	untrack := releaseCommand(k.marker, k.cmd.Process.Pid)
 	go func() { // ends with the released processes, or with this process
 		_ = k.cmd.Wait()
-		gone()
+		untrack()
 		forget(k.cmd.Process.Pid)
 	}()
 	_ = k.socket.Close()

@@ -60,7 +60,7 @@ type supervisor struct {
 	exitReported bool // the host has received the exit
 	settled      time.Time
 	termination  termination
-	asked        bool            // a signal started the termination, not the host
+	signalled    bool            // a signal started the termination, not the host
 	logged       <-chan struct{} // set after Release: the end of the host has no effect
 }
 
@@ -72,9 +72,9 @@ func runSupervisor() int {
 
 	// Handled signals get their default action again in the command; ignored signals would stay
 	// ignored.
-	died, asked := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	died, signals := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(died, unix.SIGCHLD)
-	signal.Notify(asked, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGPIPE)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGPIPE)
 
 	self := ownPID()
 	w := &supervisor{socket: supervisorSocket, lock: -1}
@@ -97,7 +97,7 @@ func runSupervisor() int {
 	}
 	orders := make(chan delivery)
 	go listen(in, from, orders) // ends with the socket, or with the process
-	w.watch(died, asked, orders)
+	w.watch(died, signals, orders)
 	return 0
 }
 
@@ -288,7 +288,7 @@ func isOpen(fd int) bool {
 }
 
 // watch is the main loop of the supervisor. It ends when the last descendant has ended.
-func (w *supervisor) watch(died, asked <-chan os.Signal, orders <-chan delivery) {
+func (w *supervisor) watch(died, signals <-chan os.Signal, orders <-chan delivery) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
@@ -296,7 +296,7 @@ func (w *supervisor) watch(died, asked <-chan os.Signal, orders <-chan delivery)
 		wait := w.advance(time.Now(), alone)
 		if w.exitReported && (alone || w.termination.at == gaveUp) {
 			w.wakeHost() // no process is left that could stop the host again
-			w.tell(report{Gone: &goneReport{Survivors: w.termination.left, Asked: w.asked}})
+			w.tell(report{TreeEnded: &goneReport{Survivors: w.termination.left, EndRequested: w.signalled}})
 			w.finishLog()
 			return
 		}
@@ -311,9 +311,9 @@ func (w *supervisor) watch(died, asked <-chan os.Signal, orders <-chan delivery)
 		select {
 		case <-timer.C:
 		case <-died:
-		case sig := <-asked:
+		case sig := <-signals:
 			if sig == unix.SIGTERM {
-				w.asked = w.asked || w.termination.at == idle
+				w.signalled = w.signalled || w.termination.at == idle
 				w.termination.begin(time.Now(), w.grace)
 			}
 		case next, ok := <-orders:

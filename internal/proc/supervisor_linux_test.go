@@ -18,14 +18,14 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-func TestCustody(t *testing.T) {
+func TestTrackingInfo(t *testing.T) {
 	if got := Tracking(); got.Kind != Supervisor || len(got.Weaker) > 0 {
-		t.Errorf("custody %+v, want wardens", got)
+		t.Errorf("process tracking %+v, want supervisors", got)
 	}
 }
 
 // A command gets its three standard files and nothing else: not the session's
-// lock, not the warden's socket, not what settle was given by its own parent.
+// lock, not the supervisor's socket, not what settle was given by its own parent.
 func TestDescriptors(t *testing.T) {
 	lock := locked(t)
 	leaked, err := unix.Open("/dev/null", unix.O_RDONLY, 0) // without O_CLOEXEC, as from a careless parent
@@ -49,7 +49,7 @@ func TestDescriptors(t *testing.T) {
 		t.Errorf("the command has %v, want %v", listed, want)
 	}
 	if !held(t, lock) {
-		t.Error("the warden does not hold the lock")
+		t.Error("the supervisor does not hold the lock")
 	}
 }
 
@@ -68,7 +68,7 @@ func locked(t *testing.T) *os.File {
 }
 
 // held lets go of the lock here and reports whether somebody else keeps it. A
-// warden's descriptors cannot be looked at.
+// supervisor's descriptors cannot be looked at.
 func held(t *testing.T, lock *os.File) bool {
 	t.Helper()
 	_ = lock.Close()
@@ -95,8 +95,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A command can stop its warden. That one goes on for the end.
-func TestStoppedWarden(t *testing.T) {
+// A command can stop its supervisor. That one goes on for the end.
+func TestStoppedSupervisor(t *testing.T) {
 	p, out := begin(t, sh("trap '' TERM; (setsid sleep 1000 &); kill -STOP $PPID; echo ready; sleep 1000"))
 	out.await(t, "ready\n")
 	if left := p.End(t.Context(), 0); len(left) > 0 {
@@ -107,11 +107,11 @@ func TestStoppedWarden(t *testing.T) {
 	}
 }
 
-// A warden that does nothing is killed, and its work is done by the host.
-func TestWardenThatIsKeptStopped(t *testing.T) {
+// A supervisor that does nothing is killed, and its work is done by the host.
+func TestSupervisorThatIsKeptStopped(t *testing.T) {
 	p, out := begin(t, sh("trap '' TERM; (setsid sleep 1000 &); echo ready; sleep 1000"))
 	out.await(t, "ready\n")
-	warden := parentOf(t, p.PID())
+	supervisor := parentOf(t, p.PID())
 	stopping, stopped := make(chan struct{}), make(chan struct{})
 	go func() { // ends with the process
 		defer close(stopped)
@@ -121,7 +121,7 @@ func TestWardenThatIsKeptStopped(t *testing.T) {
 				return
 			default:
 			}
-			_ = unix.Kill(warden, unix.SIGSTOP)
+			_ = unix.Kill(supervisor, unix.SIGSTOP)
 			if once {
 				close(stopping)
 			}
@@ -135,8 +135,8 @@ func TestWardenThatIsKeptStopped(t *testing.T) {
 	<-stopped
 }
 
-// C8: a call ends when its command exits, also where that has stopped the warden.
-func TestReaperWakesWardens(t *testing.T) {
+// C8: a call ends when its command exits, also where that has stopped the supervisor.
+func TestReaperWakesSupervisors(t *testing.T) {
 	stop, err := BecomeReaper()
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +190,7 @@ func TestRelease(t *testing.T) {
 	spec.Lock, spec.Marker = lock, "release-"+strconv.Itoa(os.Getpid())
 	p, out := begin(t, spec)
 	out.await(t, "one\n")
-	warden := parentOf(t, p.PID())
+	supervisor := parentOf(t, p.PID())
 	if err := p.Release(Log{Path: log, MaxBytes: 8}); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestRelease(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	awaitGone(t, warden)
+	awaitGone(t, supervisor)
 	if got, _ := os.ReadFile(log); string(got) != "got two\n" {
 		t.Errorf("log %q", got)
 	}
@@ -289,8 +289,8 @@ func TestIdentity(t *testing.T) {
 		want   Presence
 	}{
 		"itself":                  {func(*event.Identity) {}, Present},
-		"another start":           {func(id *event.Identity) { id.Started++ }, Gone},
-		"no such process":         {func(id *event.Identity) { id.PID = 1 << 30 }, Gone},
+		"another start":           {func(id *event.Identity) { id.Started++ }, Absent},
+		"no such process":         {func(id *event.Identity) { id.PID = 1 << 30 }, Absent},
 		"another boot or machine": {func(id *event.Identity) { id.Boot = "another" }, Unknown},
 		"another container":       {func(id *event.Identity) { id.Namespace = "pid:[1]" }, Unknown},
 		"nothing":                 {func(id *event.Identity) { *id = event.Identity{} }, Unknown},
@@ -349,7 +349,7 @@ func TestEndOfAFlood(t *testing.T) {
 	}
 }
 
-// Without wardens, groups and markers do it.
+// Without supervisors, groups and markers do it.
 func TestGroups(t *testing.T) {
 	for _, script := range []string{
 		"sleep 1000", "sleep 1000 & sleep 1000", "setsid sleep 1000 & sleep 1000",

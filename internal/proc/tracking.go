@@ -5,7 +5,7 @@ type TrackingKind string
 
 // The methods.
 const (
-	Supervisor TrackingKind = "warden"        // Linux: nothing escapes
+	Supervisor TrackingKind = "supervisor"    // Linux: nothing escapes
 	Groups     TrackingKind = "process group" // what leaves the group may escape
 	Job        TrackingKind = "job object"    // Windows
 )

@@ -67,9 +67,9 @@ func (s *unmanagedChildren) adopt(r releasedCommand, orphans []node) {
 		}
 	}
 	kept := s.released[:0]
-	for _, other := range s.released {
-		if other != r {
-			kept = append(kept, other)
+	for _, command := range s.released {
+		if command != r {
+			kept = append(kept, command)
 		}
 	}
 	s.released = kept
@@ -96,7 +96,7 @@ func (s *unmanagedChildren) owns(n node, marker string, supervisor int) bool {
 
 // releaseCommand records a released command. The caller calls the result when the supervisor has
 // ended.
-func releaseCommand(marker string, supervisor int) (gone func()) {
+func releaseCommand(marker string, supervisor int) (untrack func()) {
 	r := releasedCommand{marker, supervisor}
 	host.mu.Lock()
 	defer host.mu.Unlock()

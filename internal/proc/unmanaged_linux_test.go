@@ -57,8 +57,8 @@ func startHelper(t *testing.T, first, second string) (h *helper, next func() int
 	}
 }
 
-// killWarden ends a warden and returns when the host has done its work.
-func killWarden(t *testing.T, p *Process) {
+// killSupervisor ends a supervisor and returns when the host has done its work.
+func killSupervisor(t *testing.T, p *Process) {
 	t.Helper()
 	if err := unix.Kill(parentOf(t, p.PID()), unix.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestChildrenAtTheStartAreNotOurs(t *testing.T) {
 
 	_ = parent.lines.Close()
 	pids = append(pids, parentPID()) // an orphan, and ours to reap
-	killWarden(t, p)
+	killSupervisor(t, p)
 	for _, pid := range pids {
 		if n, ok := readProcess(pid); !ok || n.zombie() {
 			t.Errorf("process %d, which is not ours, was ended", pid)
@@ -106,8 +106,8 @@ func TestChildrenAtTheStartAreNotOurs(t *testing.T) {
 	}
 }
 
-// A released command runs on, also where its warden is killed and the host
-// ends what another warden has left.
+// A released command runs on, also where its supervisor is killed and the host
+// ends what another supervisor has left.
 func TestReleasedOrphansAreNotOursAnyMore(t *testing.T) {
 	stop, err := BecomeReaper()
 	if err != nil {
@@ -118,11 +118,11 @@ func TestReleasedOrphansAreNotOursAnyMore(t *testing.T) {
 	for _, line := range []string{"one\n", "two\n", "ready\n"} {
 		out.await(t, line)
 	}
-	warden := parentOf(t, released.PID())
+	supervisor := parentOf(t, released.PID())
 	if err := released.Release(Log{Path: filepath.Join(t.TempDir(), "log"), MaxBytes: 1 << 10}); err != nil {
 		t.Fatal(err)
 	}
-	kept := slices.DeleteFunc(descendants(warden), func(n node) bool { return n.pid == released.PID() }) // the command itself dies with its warden
+	kept := slices.DeleteFunc(descendants(supervisor), func(n node) bool { return n.pid == released.PID() }) // the command itself dies with its supervisor
 	if len(kept) < 2 {
 		t.Fatalf("only %v", kept)
 	}
@@ -132,14 +132,14 @@ func TestReleasedOrphansAreNotOursAnyMore(t *testing.T) {
 			_, _ = unix.Wait4(n.pid, nil, 0, nil)
 		}
 	}()
-	if err := unix.Kill(warden, unix.SIGKILL); err != nil {
+	if err := unix.Kill(supervisor, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	awaitGone(t, warden)
+	awaitGone(t, supervisor)
 	other, out := begin(t, sh("(setsid sleep 1000 &); echo ready; sleep 1000"))
 	out.await(t, "ready\n")
 	ours := descendants(parentOf(t, other.PID()))
-	killWarden(t, other)
+	killSupervisor(t, other)
 	for _, n := range kept {
 		if now, ok := readProcess(n.pid); !ok || now.zombie() {
 			t.Errorf("process %+v of the released command was ended: %+v", n, now)
@@ -152,7 +152,7 @@ func TestReleasedOrphansAreNotOursAnyMore(t *testing.T) {
 	}
 }
 
-// C7: a warden that was killed while its command was being started leaves
+// C7: a supervisor that was killed while its command was being started leaves
 // nothing behind either, wherever that has gone.
 func TestDiscardEndsOrphans(t *testing.T) {
 	stop, err := BecomeReaper()

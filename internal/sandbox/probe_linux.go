@@ -72,7 +72,9 @@ type way struct {
 
 // refused reports whether the kernel has refused.
 func (w way) refused(err error) bool {
-	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EROFS) || errors.Is(err, unix.EXDEV) || errors.Is(err, unix.EBUSY)
+	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EROFS) ||
+		errors.Is(err, unix.EXDEV) ||
+		errors.Is(err, unix.EBUSY)
 }
 
 func open(path string, flags int) func() error {
@@ -110,11 +112,20 @@ func (b ProbeTarget) calls() []way {
 	if b.Network != Proxied {
 		return append(list, way{"TCP", socket(unix.AF_INET, unix.SOCK_STREAM)})
 	}
-	loopback4, loopback6 := &unix.SockaddrInet4{Port: b.Server, Addr: [4]byte{127, 0, 0, 1}}, &unix.SockaddrInet6{Port: b.Server, Addr: [16]byte{15: 1}}
-	list = append(list, way{"UDP to a name server", socket(unix.AF_INET, unix.SOCK_DGRAM)},
+	loopback4 := &unix.SockaddrInet4{Port: b.Server, Addr: [4]byte{127, 0, 0, 1}}
+	loopback6 := &unix.SockaddrInet6{Port: b.Server, Addr: [16]byte{15: 1}}
+	list = append(
+		list,
+		way{"UDP to a name server", socket(unix.AF_INET, unix.SOCK_DGRAM)},
 		way{"TCP", onSocket(unix.AF_INET, func(fd int) error { return unix.Connect(fd, loopback4) })},
 		way{"TCP over IPv6", onSocket(unix.AF_INET6, func(fd int) error { return unix.Connect(fd, loopback6) })},
-		way{"TCP fast open", onSocket(unix.AF_INET, func(fd int) error { return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, loopback4) })},
+		way{
+			"TCP fast open",
+			onSocket(
+				unix.AF_INET,
+				func(fd int) error { return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, loopback4) },
+			),
+		},
 		way{"MPTCP", func() error {
 			fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP)
 			if err == nil {
@@ -122,8 +133,12 @@ func (b ProbeTarget) calls() []way {
 			}
 			return err
 		}},
-		way{"a port of its own", onSocket(unix.AF_INET, func(fd int) error { return unix.Bind(fd, &unix.SockaddrInet4{}) })},
-		way{"a server", onSocket(unix.AF_INET, func(fd int) error { return unix.Listen(fd, 1) })})
+		way{
+			"a port of its own",
+			onSocket(unix.AF_INET, func(fd int) error { return unix.Bind(fd, &unix.SockaddrInet4{}) }),
+		},
+		way{"a server", onSocket(unix.AF_INET, func(fd int) error { return unix.Listen(fd, 1) })},
+	)
 	if b.Apart { // 192.0.2.1 is an unassigned address
 		port, err := strconv.Atoi(b.Proxy[strings.LastIndexByte(b.Proxy, ':')+1:])
 		list = append(list, way{"another machine", onSocket(unix.AF_INET, func(fd int) error {
@@ -252,7 +267,10 @@ func (b ProbeTarget) attempts() []way {
 		{"the memory of another process", open(process+"mem", unix.O_RDWR)},
 		{"a signal", func() error { return unix.Kill(b.Host, 0) }},
 		{"ptrace", func() error { return unix.PtraceSeize(b.Host) }},
-		{"limits of another process", func() error { return unix.Prlimit(b.Host, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 64, Max: 64}, nil) }},
+		{
+			"limits of another process",
+			func() error { return unix.Prlimit(b.Host, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 64, Max: 64}, nil) },
+		},
 		{"a user namespace", func() error { return unix.Unshare(unix.CLONE_NEWUSER) }},
 		{"a mount", func() error { return unix.Mount("none", b.Room, "tmpfs", 0, "") }},
 		{"another root", func() error { return unix.Chroot(b.Room) }},
@@ -271,8 +289,13 @@ func (b ProbeTarget) attempts() []way {
 	}
 	if !b.Writes {
 		file := filepath.Join(b.Room, "file")
-		list = append(list, way{"writing in the folder", open(file, unix.O_WRONLY)}, way{"a mode", func() error { return unix.Chmod(file, 0o600) }},
-			way{"a mode outside", func() error { return unix.Chmod(bait, 0o600) }}, way{"watching a folder", b.watch})
+		list = append(
+			list,
+			way{"writing in the folder", open(file, unix.O_WRONLY)},
+			way{"a mode", func() error { return unix.Chmod(file, 0o600) }},
+			way{"a mode outside", func() error { return unix.Chmod(bait, 0o600) }},
+			way{"watching a folder", b.watch},
+		)
 	} else {
 		if b.View {
 			kept := filepath.Join(b.Room, "keeper", "kept")

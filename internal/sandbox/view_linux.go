@@ -194,7 +194,7 @@ func (p Policy) holds(path string) bool {
 // outermost returns the paths that are not below another one.
 func outermost(paths []string) (out []string) {
 	for _, path := range paths {
-		if !slices.ContainsFunc(paths, func(other string) bool { return other != path && Contains(other, path) }) {
+		if !slices.ContainsFunc(paths, func(parent string) bool { return parent != path && Contains(parent, path) }) {
 			out = append(out, path)
 		}
 	}

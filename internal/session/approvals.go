@@ -67,7 +67,7 @@ func (a *Approvals) approve(
 	j := applyHooks(ctx, a.judge.Judge(call))
 	for range maxQuestions {
 		call.Places = j.Places
-		if asked, err := decide(call, j); !asked {
+		if ask, err := decide(call, j); !ask {
 			return grantOf(j), err
 		}
 		if allowed, err := a.askHooks(ctx, call); allowed || err != nil {
@@ -191,7 +191,7 @@ func (a *Approvals) askPerson(
 
 // decide reports whether the call needs approval. If it needs none, err is nil if the call may
 // run.
-func decide(call approval.Call, j approval.Judgement) (asked bool, err error) {
+func decide(call approval.Call, j approval.Judgement) (ask bool, err error) {
 	switch j.Decision {
 	case event.Allow:
 		return false, nil
@@ -233,16 +233,16 @@ const defaultCovers = "later calls that do no more than this call"
 
 // requestOf returns the request for approval of a call: the complete call, or an error.
 func (a *Approvals) requestOf(call approval.Call, j approval.Judgement) (event.ApprovalRequested, error) {
-	asked := question.Call{Tool: call.Tool.Name, Arguments: call.Arguments, Detail: j.Detail}
-	a.log.View(func(s event.State) { asked.Dir, asked.Job = s.Host.Dir, jobOf(s, call) })
-	asked.Places = disk.ThroughLinks(asked.Dir, j.Places)
-	text, err := question.Text(asked)
+	view := question.Call{Tool: call.Tool.Name, Arguments: call.Arguments, Detail: j.Detail}
+	a.log.View(func(s event.State) { view.Dir, view.Job = s.Host.Dir, jobOf(s, call) })
+	view.Places = disk.ThroughLinks(view.Dir, j.Places)
+	text, err := question.Text(view)
 	return event.ApprovalRequested{
 		Tool: call.Tool.Name, Title: question.Line(call.Title), Why: question.Line(a.redact.String(j.Why)),
 		Detail: a.redact.Bytes(j.Detail),
 		Text:   a.redact.String(text), Covers: question.Line(a.redact.String(
 			cmp.Or(j.Covers, defaultCovers),
-		)), Places: turn.MaskPlaces(a.redact, asked.Places),
+		)), Places: turn.MaskPlaces(a.redact, view.Places),
 	}, err
 }
 

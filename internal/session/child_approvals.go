@@ -25,7 +25,7 @@ type ChildApproval struct {
 // AskForChild requests approval of a child's call in the log of its parent. The request names
 // the child. If approver is set, it decides instead, as in Forwarding. AskForChild returns nil
 // if the call may run; the approval ends with ctx.
-func (a *Approvals) AskForChild(ctx context.Context, c ChildApproval, other approval.Approver) error {
+func (a *Approvals) AskForChild(ctx context.Context, c ChildApproval, parent approval.Approver) error {
 	name := c.Child
 	if c.Title != "" {
 		name = fmt.Sprintf("%s (%s)", c.Child, c.Title)
@@ -39,7 +39,7 @@ func (a *Approvals) AskForChild(ctx context.Context, c ChildApproval, other appr
 	if c.Text != "" {
 		request.Text = a.redact.String("Child agent " + name + " asks:\n" + c.Text)
 	}
-	if other == nil && c.Text == "" {
+	if parent == nil && c.Text == "" {
 		return &approval.DeniedError{
 			Policy:  policyTooLong,
 			Message: fmt.Sprintf("%q was not allowed to run: it is too long to show. Nothing was done.", c.Tool.Name),
@@ -50,8 +50,8 @@ func (a *Approvals) AskForChild(ctx context.Context, c ChildApproval, other appr
 		return err
 	}
 	defer a.forget(id)
-	if other != nil {
-		return a.forwardFor(ctx, c, request, id, other)
+	if parent != nil {
+		return a.forwardFor(ctx, c, request, id, parent)
 	}
 	given, err := answer.Wait(ctx)
 	if err != nil {
@@ -91,26 +91,26 @@ func WithMemory(ctx context.Context, remember func()) context.Context {
 
 // forwardFor lets the approver decide, and records its answer.
 func (a *Approvals) forwardFor(
-	ctx context.Context, c ChildApproval, request event.ApprovalRequested, id string, other approval.Approver,
+	ctx context.Context, c ChildApproval, request event.ApprovalRequested, id string, parent approval.Approver,
 ) error {
 	call := c.Call
 	call.Title, call.Text = request.Title, request.Text
-	said := other.Approve(ctx, call)
-	if said != nil && ctx.Err() != nil {
+	answerErr := parent.Approve(ctx, call)
+	if answerErr != nil && ctx.Err() != nil {
 		a.expire(id)
 		return context.Cause(ctx)
 	}
 	given := approval.Answer{Approval: id, Verdict: event.Approved, By: clientApprover}
-	if said != nil {
-		given.Verdict, given.Message = event.Denied, said.Error()
-		if denied := (*approval.DeniedError)(nil); errors.As(said, &denied) {
+	if answerErr != nil {
+		given.Verdict, given.Message = event.Denied, answerErr.Error()
+		if denied := (*approval.DeniedError)(nil); errors.As(answerErr, &denied) {
 			given.Policy = denied.Policy
 		}
 	}
 	if err := a.Answer(given); err != nil {
 		return err // another answer came first: the call does not run
 	}
-	return said
+	return answerErr
 }
 
 // requestFor records the request in the log. It can be answered while the child runs.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
@@ -50,14 +50,14 @@ func TestEditedCall(t *testing.T) {
 			m := script.New(script.Turn(script.Call("look", `{"a":1}`)), script.Text("done"))
 			b := attendedBy(t, &denyTwo{isPending{remembered: map[string]bool{}}}, echo{}, m)
 			b.submit("a", "")
-			time.Sleep(time.Minute)
+			synctest.Wait()
 			err := b.Answer(t.Context(), approval.Answer{
 				Approval: "p000001", Verdict: event.Approved, By: "user", Arguments: tc.arguments,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Minute)
+			synctest.Wait()
 			state := b.state()
 			item := state.Turns[0].Items[0]
 			if got := item.Content().Output; !strings.Contains(got, tc.output) {
@@ -84,7 +84,7 @@ func TestEditedCallRefused(t *testing.T) {
 	bubble(t, "refused", func(t *testing.T) {
 		b := attended(t, look())
 		b.submit("a", "")
-		time.Sleep(time.Minute)
+		synctest.Wait()
 		for want, given := range map[string]approval.Answer{
 			"only an approval runs it":   {Verdict: event.Denied, Arguments: `{"a":2}`},
 			"its arguments are not JSON": {Verdict: event.Approved, Arguments: `{`},

@@ -26,13 +26,13 @@ type expansion struct {
 
 // expand expands the input's text. again means that the id was accepted before. Otherwise,
 // without an error, the caller lets the actor call endExpansion.
-func (s *Session) expand(ctx context.Context, in *run.Input) (_ *expansion, again bool, _ error) {
+func (s *Session) expand(ctx context.Context, in *run.Input) (_ *expansion, duplicate bool, _ error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	e := &expansion{input: in.ID, cancel: cancel}
 	var begun error
-	if err := s.await(ctx, func() { again, begun = s.beginExpansion(e) }); err != nil || again {
-		return nil, again, err
+	if err := s.await(ctx, func() { duplicate, begun = s.beginExpansion(e) }); err != nil || duplicate {
+		return nil, duplicate, err
 	}
 	text, images, err := "", []event.Image(nil), begun
 	if err == nil {
@@ -70,7 +70,7 @@ func (s *Session) await(ctx context.Context, f func()) error {
 }
 
 // beginExpansion registers an input that is being expanded.
-func (s *Session) beginExpansion(e *expansion) (again bool, err error) {
+func (s *Session) beginExpansion(e *expansion) (duplicate bool, err error) {
 	if len(s.closing) > 0 {
 		return false, ErrClosed
 	}
@@ -101,12 +101,12 @@ func (s *Session) isAccepted(input string) (accepted bool) {
 
 // forgetExpansion lets the actor call endExpansion, if the actor runs. It reports whether the
 // same input was accepted before that.
-func (s *Session) forgetExpansion(ctx context.Context, e *expansion) (again bool) {
+func (s *Session) forgetExpansion(ctx context.Context, e *expansion) (duplicate bool) {
 	_ = s.await(context.WithoutCancel(ctx), func() {
 		s.endExpansion(e)
-		again = s.isAccepted(e.input)
+		duplicate = s.isAccepted(e.input)
 	})
-	return again
+	return duplicate
 }
 
 // endExpansion removes the expansion.

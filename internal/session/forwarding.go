@@ -12,7 +12,7 @@ import (
 // Forwarding returns an Approver that asks another Approver if the judge requires approval.
 // The log has the request before that Approver is called, and its answer before the call runs,
 // as if a client had called Answer (C2, C16).
-func (a *Approvals) Forwarding(other approval.Approver) turn.Approver { return forwarding{a, other} }
+func (a *Approvals) Forwarding(parent approval.Approver) turn.Approver { return forwarding{a, parent} }
 
 type forwarding struct {
 	*Approvals
@@ -39,23 +39,23 @@ func (a forwarding) forward(ctx context.Context, call approval.Call, j approval.
 	}
 	defer a.forget(id)
 	defer a.notifyHooks(ctx, call)()
-	said := a.approver.Approve(ctx, call)
-	if said != nil && ctx.Err() != nil {
+	answerErr := a.approver.Approve(ctx, call)
+	if answerErr != nil && ctx.Err() != nil {
 		return context.Cause(ctx) // the approval expires with its turn
 	}
 	given := approval.Answer{Approval: id, Verdict: event.Approved, By: clientApprover}
 	var denied *approval.DeniedError
-	if said != nil {
-		given.Verdict, given.Message = event.Denied, said.Error()
-		if errors.As(said, &denied) {
-			said = &approval.DeniedError{Message: denied.Message} // the log already has the policy
+	if answerErr != nil {
+		given.Verdict, given.Message = event.Denied, answerErr.Error()
+		if errors.As(answerErr, &denied) {
+			answerErr = &approval.DeniedError{Message: denied.Message} // the log already has the policy
 			given.Policy = denied.Policy
 		}
 	}
 	if err := a.Answer(given); err != nil {
 		return err // another answer came first: the call does not run
 	}
-	return said
+	return answerErr
 }
 
 // Unattended returns an Approver that denies every call that needs approval, and names the

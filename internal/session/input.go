@@ -36,9 +36,9 @@ const maxInputID = 128
 func (s *Session) Submit(ctx context.Context, in run.Input) (Receipt, error) {
 	var expanded *expansion
 	if in.Expand != nil && !in.Command {
-		e, again, err := s.expand(ctx, &in)
-		if err != nil || again {
-			return Receipt{Input: in.ID, Duplicate: again}, err
+		e, duplicate, err := s.expand(ctx, &in)
+		if err != nil || duplicate {
+			return Receipt{Input: in.ID, Duplicate: duplicate}, err
 		}
 		expanded = e
 	}

@@ -81,9 +81,9 @@ func (s *Session) handleInterrupt(w *waiter) {
 
 // turnHasEnded reports whether the running turn has its terminal event. An interrupt that
 // arrives then is for the turn that starts next.
-func (s *Session) turnHasEnded() (over bool) {
-	s.log().View(func(state event.State) { over = state.Running() == nil })
-	return over
+func (s *Session) turnHasEnded() (ended bool) {
+	s.log().View(func(state event.State) { ended = state.Running() == nil })
+	return ended
 }
 
 // serveLateInterrupts handles the interrupts that arrived after the turn's terminal event and

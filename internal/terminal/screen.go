@@ -112,9 +112,9 @@ func (s *Screen) fit(f *Frame) []drawnRow {
 	for len(rows) < 2 {
 		rows = append(rows[:len(rows):len(rows)], nil)
 	}
-	if over := len(rows) - s.Live(); over > 0 {
-		rows = rows[over:]
-		f.Y -= over
+	if excess := len(rows) - s.Live(); excess > 0 {
+		rows = rows[excess:]
+		f.Y -= excess
 	}
 	f.Y = min(max(f.Y, 0), len(rows)-1)
 	f.X = min(max(f.X, 0), s.width-1)

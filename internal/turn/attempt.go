@@ -26,7 +26,7 @@ const pumpBuffer = 16
 type streamItem struct {
 	chunk model.Chunk
 	err   error
-	over  bool
+	ended bool
 }
 
 // attempt sends one request and reads its response to the end. It returns the stop reason of a
@@ -204,7 +204,7 @@ func (t *turn) stream(ctx context.Context, d *demux, request *model.Request, lea
 	for {
 		select {
 		case r := <-chunks:
-			if r.err != nil || r.over {
+			if r.err != nil || r.ended {
 				return streamEnd(r.err)
 			}
 			done, err := d.chunk(&r.chunk)
@@ -276,7 +276,7 @@ func pump(ctx context.Context, p model.Provider, request *model.Request, chunks 
 		}
 		return nil
 	})
-	r.over = true
+	r.ended = true
 	send()
 }
 

@@ -181,17 +181,17 @@ func (c *call) approve(ctx context.Context) error {
 	// Ends when the approver returns. An approver that ignores its context is abandoned, and
 	// its late answer has no effect (C16).
 	t.detached.Go(func() {
-		var said answer
-		said.err = scope.Guard(func() (err error) {
-			said.grant, err = t.Approver.Approve(ctx, a)
+		var reply answer
+		reply.err = scope.Guard(func() (err error) {
+			reply.grant, err = t.Approver.Approve(ctx, a)
 			return err
 		})
-		answers <- said // never blocks: capacity 1
+		answers <- reply // never blocks: capacity 1
 	})
 	select {
-	case said := <-answers:
-		c.grant = said.grant
-		return said.err
+	case reply := <-answers:
+		c.grant = reply.grant
+		return reply.err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

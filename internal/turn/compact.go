@@ -107,12 +107,12 @@ func (t *turn) compactOnce(ctx context.Context, step int, trigger event.Trigger,
 			return false, err
 		}
 		if digest != "" {
-			whole, err := t.change(ctx, of, trigger, digest)
+			changed, err := t.change(ctx, of, trigger, digest)
 			if err != nil {
 				return false, err
 			}
-			if freesEnough(of, whole, trigger) {
-				plan, change = of, whole
+			if freesEnough(of, changed, trigger) {
+				plan, change = of, changed
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // says which ends the model has received, so each is reported once.
 func (t *turn) reportEndedChildren() error {
 	return t.update(func(s event.State) (out []event.Event) {
-		for n, c := range s.News() {
+		for n, c := range s.UnreportedChildren() {
 			id := s.NextItem(n)
 			content := event.Content{
 				Type: event.Note, Text: t.Redact.String(task.Report(c.ChildStarted, *c.Ended)), Child: c.Child,
@@ -42,7 +42,7 @@ func (t *turn) finish(ctx context.Context) (done bool, err error) {
 		err = t.update(func(s event.State) []event.Event {
 			joining := len(t.joining(s))
 			unasked = joining < len(steeringInputs(s))
-			if ctx.Err() != nil || unasked || joining > 0 || len(s.News()) > 0 {
+			if ctx.Err() != nil || unasked || joining > 0 || len(s.UnreportedChildren()) > 0 {
 				return nil
 			}
 			done = true
@@ -71,7 +71,7 @@ func (t *turn) awaitChildren(ctx context.Context) {
 			for _, c := range s.Children {
 				waits = waits || c.Background() && c.Ended == nil
 			}
-			waits = waits && len(s.News()) == 0 && len(steeringInputs(s)) == 0
+			waits = waits && len(s.UnreportedChildren()) == 0 && len(steeringInputs(s)) == 0
 		})
 		return waits
 	}

@@ -219,11 +219,11 @@ func (d *demux) ready(i *openItem, c model.Chunk) error {
 	call.duplicate, d.ids[call.callID] = d.ids[call.callID], true
 	var arguments string
 	d.turn.Log.View(func(s event.State) { arguments = s.Running().Item(i.id).Content().Arguments })
-	said := d.turn.view.Read(cmp.Or(c.Name, i.name), arguments)
-	call.name, call.args, call.argsErr = said.Name, said.Arguments, said.Err
+	parsed := d.turn.view.Read(cmp.Or(c.Name, i.name), arguments)
+	call.name, call.args, call.argsErr = parsed.Name, parsed.Arguments, parsed.Err
 	err := d.turn.update(func(event.State) []event.Event {
 		return d.event(i, event.CallReady{
-			Name: call.name, CallID: call.callID, Arguments: call.args, Sent: said.Sent, Seal: c.Seal,
+			Name: call.name, CallID: call.callID, Arguments: call.args, Sent: parsed.Sent, Seal: c.Seal,
 		})
 	})
 	if err != nil {

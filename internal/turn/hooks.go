@@ -180,10 +180,10 @@ func (t *turn) source() (source string) {
 	}
 	source = "startup"
 	t.Log.View(func(s event.State) {
-		for _, other := range s.Turns {
-			if other.StartSeq < s.HostSeq {
+		for _, earlier := range s.Turns {
+			if earlier.StartSeq < s.HostSeq {
 				source = "resume"
-			} else if slices.ContainsFunc(other.Hooks, func(h *event.Hook) bool {
+			} else if slices.ContainsFunc(earlier.Hooks, func(h *event.Hook) bool {
 				return h.Event == event.HookSessionStart && h.Ended != nil && h.Ended.Outcome != event.Aborted
 			}) {
 				source = ""
@@ -213,12 +213,12 @@ func (t *turn) startHooks(ctx context.Context, source string) error {
 // interrupted before a request.
 func (t *turn) uncheckedInputs() (list []event.Input) {
 	t.Log.View(func(s event.State) {
-		for _, other := range slices.Backward(s.Turns) {
-			if other.ID != t.id && len(other.Attempts) > 0 {
+		for _, earlier := range slices.Backward(s.Turns) {
+			if earlier.ID != t.id && len(earlier.Attempts) > 0 {
 				return
 			}
-			for _, in := range slices.Backward(other.Inputs) {
-				if !in.Command && !in.Asked() {
+			for _, in := range slices.Backward(earlier.Inputs) {
+				if !in.Command && !in.HooksAnswered() {
 					list = append(list, in)
 				}
 			}
@@ -263,7 +263,7 @@ func (t *turn) admitSteering(ctx context.Context) error {
 		var in event.Input
 		t.Log.View(func(s event.State) {
 			for _, waiting := range steeringInputs(s) {
-				if in.ID == "" && !waiting.Asked() {
+				if in.ID == "" && !waiting.HooksAnswered() {
 					in = waiting
 				}
 			}
@@ -295,7 +295,7 @@ func (t *turn) joining(s event.State) []event.Input {
 	if !t.Hooks.On(event.HookPrompt) {
 		return list
 	}
-	return slices.DeleteFunc(list, func(in event.Input) bool { return !in.Asked() || in.Kept() })
+	return slices.DeleteFunc(list, func(in event.Input) bool { return !in.HooksAnswered() || in.Kept() })
 }
 
 // runStopHooks runs the hooks of the turn's end, if nothing else continues the turn, and
@@ -310,7 +310,7 @@ func (t *turn) runStopHooks(ctx context.Context) (goesOn bool, err error) {
 	}
 	answer, busy := "", false
 	t.Log.View(func(s event.State) {
-		busy = len(steeringInputs(s)) > 0 || len(s.News()) > 0
+		busy = len(steeringInputs(s)) > 0 || len(s.UnreportedChildren()) > 0
 		if r := s.Turn(t.id); r != nil {
 			answer = r.Answer()
 		}

@@ -129,12 +129,12 @@ func (o *observation) start(
 	var end func(event.Event)
 	o.guard(func() { within, end = hook(ctx, e) }) //nolint:fatcontext // it is called once
 	o.mu.Lock()
-	ended, over := o.earlyEnds[key(e)]
-	if !over && end != nil {
+	ended, early := o.earlyEnds[key(e)]
+	if !early && end != nil {
 		o.ends[key(e)] = end
 	}
 	o.mu.Unlock()
-	if over && end != nil {
+	if early && end != nil {
 		o.guard(func() { end(ended) })
 	}
 	if within == nil || within.Value(lineage{}) != o { // a foreign context would not end with the turn (C9)

@@ -56,8 +56,8 @@ func (t *turn) results(calls []*call) map[[32]byte]string {
 				c.elapsed > slowCall { // by the monotonic clock: the times of events may jump
 				continue
 			}
-			said := i.Content()
-			out[sha256.Sum256(fmt.Appendf(nil, "%q %q %q", said.Name, said.Arguments, said.Output))] = said.Name
+			content := i.Content()
+			out[sha256.Sum256(fmt.Appendf(nil, "%q %q %q", content.Name, content.Arguments, content.Output))] = content.Name
 		}
 	})
 	return out

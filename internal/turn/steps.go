@@ -51,7 +51,7 @@ func (t *turn) work(ctx context.Context) error {
 		if err := t.reportHooks(calls); err != nil {
 			return err
 		}
-		again, err := t.continues(stop)
+		retry, err := t.continues(stop)
 		if err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (t *turn) work(ctx context.Context) error {
 		if err := t.addInstructions(ctx); err != nil {
 			return err
 		}
-		if len(calls) > 0 || again {
+		if len(calls) > 0 || retry {
 			continue
 		}
 		if done, err := t.finish(ctx); done || err != nil {
@@ -78,7 +78,7 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 			return "", nil, err
 		}
 		first := len(t.calls)
-		stop, again, err := t.attempt(ctx, &attemptSpec{step: step, n: n})
+		stop, retry, err := t.attempt(ctx, &attemptSpec{step: step, n: n})
 		// Before the calls are awaited: child agents share the rest of the budget.
 		t.count()
 		if full := (*fullError)(nil); errors.As(err, &full) { // nothing was sent
@@ -88,12 +88,12 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 			n--
 			continue
 		}
-		if err != nil || again == nil {
+		if err != nil || retry == nil {
 			return stop, t.calls[first:], err
 		}
 		// The next attempt continues with the results of the calls that the failed attempt
 		// started.
-		if err := sleep(ctx, again.delay); err != nil {
+		if err := sleep(ctx, retry.delay); err != nil {
 			return "", nil, err
 		}
 		if err := await(ctx, t.calls[first:]); err != nil {

@@ -60,12 +60,12 @@ func (t *turn) summary(ctx context.Context, step int) (string, history.Plan, err
 			return "", plan, errNoSummary
 		}
 		a := &attemptSpec{step: step, n: n, summary: &plan}
-		stop, again, err := t.attempt(ctx, a)
+		stop, retry, err := t.attempt(ctx, a)
 		if err != nil {
 			return "", plan, err
 		}
-		if again != nil {
-			if err := sleep(ctx, again.delay); err != nil {
+		if retry != nil {
+			if err := sleep(ctx, retry.delay); err != nil {
 				return "", plan, err
 			}
 			continue

@@ -21,12 +21,12 @@ const (
 // usage returns the usage of a response. It checks the value for all providers, so that a
 // limit on tokens or cost does not depend on the provider's count. If the reported usage is
 // implausible, usage estimates it from the request's tokens (sent) and the response's bytes
-// (said), and estimated is true.
-func (t *turn) usage(reported event.Usage, sent, said int) (u event.Usage, estimated bool) {
+// (received), and estimated is true.
+func (t *turn) usage(reported event.Usage, sent, received int) (u event.Usage, estimated bool) {
 	if reported.Within(maxWindows * max(int64(t.Model.Traits.Window), minWindow)) {
 		return reported, false
 	}
-	u = event.Usage{Input: int64(max(sent, 1)), Output: int64(max(history.TokensOf(said), 1))}
+	u = event.Usage{Input: int64(max(sent, 1)), Output: int64(max(history.TokensOf(received), 1))}
 	t.Logger.Warn("the provider reported an implausible usage, which was estimated from the text instead",
 		"turn", t.id, "provider", t.target.Provider, "model", t.target.Model,
 		slog.Group(

@@ -104,9 +104,9 @@ func paired(items []model.Item, specs []model.ToolSpec) []model.Item {
 	})
 }
 
-// whole returns a raw block with what its deltas added: the input of a tool
+// assembled returns a raw block with what its deltas added: the input of a tool
 // use. Where that is not JSON, the block stays as it began.
-func (b *openBlock) whole() string {
+func (b *openBlock) assembled() string {
 	var members map[string]json.RawMessage
 	if len(b.more) == 0 || !json.Valid(b.more) || json.Unmarshal(b.raw, &members) != nil {
 		return string(b.raw)

@@ -15,7 +15,7 @@ type decoder struct {
 	search  bool // the request is a search
 	started bool
 	id      string
-	whole   []wireBlock // that came with the message's start
+	initial []wireBlock // that came with the message's start
 	blocks  []openBlock // by the API's index; the API counts from 0 without gaps
 	items   int         // of ours, begun
 	calls   int
@@ -115,7 +115,7 @@ func (d *decoder) EOF(transport.Emit) {}
 func (d *decoder) messageStart(e wireEvent, emit transport.Emit) error {
 	id := ""
 	if e.Message != nil {
-		id, d.whole, d.stop = e.Message.ID, e.Message.Content, e.Message.StopReason
+		id, d.initial, d.stop = e.Message.ID, e.Message.Content, e.Message.StopReason
 	}
 	if d.started && id != d.id {
 		d.abandon(emit)
@@ -281,7 +281,7 @@ func (d *decoder) end(b *openBlock, emit transport.Emit) {
 		if b.raw == nil {
 			return
 		}
-		end.Seal = &model.Seal{Format: event.SealBlock, Data: b.whole()}
+		end.Seal = &model.Seal{Format: event.SealBlock, Data: b.assembled()}
 	}
 	emit(end)
 }
@@ -304,9 +304,9 @@ func (d *decoder) messageStop(emit transport.Emit) error {
 	if !d.started {
 		return transport.Malformed("the message ends before it began")
 	}
-	for i := range d.whole {
+	for i := range d.initial {
 		if len(d.blocks) <= i { // a server that sends everything at once
-			d.begin(&d.whole[i], emit)
+			d.begin(&d.initial[i], emit)
 			d.end(&d.blocks[i], emit)
 		}
 	}

@@ -350,7 +350,7 @@ func TestManyTools(t *testing.T) {
 // C7: when a server ends, its child processes end.
 func TestNothingIsLeft(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Log("only wardens promise it")
+		t.Log("only supervisors promise it")
 		return
 	}
 	mark := "mcp-" + filepath.Base(t.TempDir()) + "-" + time.Now().Format("150405.000000000")

@@ -48,9 +48,16 @@ var jobSchema = sync.OnceValue(func() tool.Option {
 })
 
 func (t *jobTool) tool() tool.Tool {
-	return tool.Must(tool.New("job", "Manage jobs, the processes that shell calls left running: list them, read their new output, write to their input, "+
-		"wait for a line, a port or their end, kill one, or release one so that it outlives the session. Jobs end with the session.",
-		t.run, jobSchema(), tool.WithTitle(JobArguments.title)))
+	return tool.Must(
+		tool.New(
+			"job",
+			"Manage jobs, the processes that shell calls left running: list them, read their new output, write to their input, "+
+				"wait for a line, a port or their end, kill one, or release one so that it outlives the session. Jobs end with the session.",
+			t.run,
+			jobSchema(),
+			tool.WithTitle(JobArguments.title),
+		),
+	)
 }
 
 func (a JobArguments) title() string { return strings.TrimSpace("job " + a.Action + " " + a.Job) }
@@ -240,5 +247,11 @@ func running(job Job) string {
 }
 
 func released(job Job) string {
-	return fmt.Sprintf("[job %s was released, pid %d: it runs on after this session and writes to %s; \"kill %d\" ends it]", job.ID, job.PID, job.Log, job.PID)
+	return fmt.Sprintf(
+		"[job %s was released, pid %d: it runs on after this session and writes to %s; \"kill %d\" ends it]",
+		job.ID,
+		job.PID,
+		job.Log,
+		job.PID,
+	)
 }

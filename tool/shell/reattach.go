@@ -36,7 +36,7 @@ func Reattach(ctx context.Context, j *Jobs, k *kept) (text, job string) {
 	k.Take(r.capture)
 	j.tend(r.process, r.capture)
 	left := r.process.Remains()
-	hasEnded := k.Gone || k.Expired
+	hasEnded := k.Ended || k.Expired
 	select {
 	case <-r.process.Done(): // ended after it was taken over
 		hasEnded = true

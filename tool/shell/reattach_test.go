@@ -90,7 +90,7 @@ func TestReattachEndedSince(t *testing.T) {
 	next := h.next()
 	done(t, p) // the first host knows that it was replaced
 	k := executor.TakenCommands(next)[0]
-	if k.Gone {
+	if k.Ended {
 		t.Fatal("it has ended before")
 	}
 	if err := k.Process.Write(t.Context(), []byte("it\n")); err != nil {

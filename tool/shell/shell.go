@@ -287,7 +287,7 @@ func (r *run) aborted(ctx context.Context, survivors []event.Process) tool.Resul
 	}
 	result.Aborted = true
 	result.Survivors = survivors
-	result.Unknown = r.process.Far() && len(survivors) > 0 // it can run until the lease ends
+	result.Unknown = r.process.IsRemote() && len(survivors) > 0 // it can run until the lease ends
 	return result
 }
 

@@ -42,7 +42,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/proc"
-	_ "github.com/settle-agent/settle/internal/proc/early" // wardens start before all else
+	_ "github.com/settle-agent/settle/internal/proc/early" // supervisors start before all else
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/terminal"
 )

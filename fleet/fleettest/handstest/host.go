@@ -96,7 +96,7 @@ func (h *Host) wait(cmd *exec.Cmd) {
 	_ = cmd.Wait() // it may have been killed
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.hands = slices.DeleteFunc(h.hands, func(other *exec.Cmd) bool { return other == cmd })
+	h.hands = slices.DeleteFunc(h.hands, func(c *exec.Cmd) bool { return c == cmd })
 }
 
 // end waits for the end of all hands.

@@ -43,8 +43,8 @@ type Answer struct {
 	Content json.RawMessage
 }
 
-// Asked is a question that the client has.
-type Asked interface {
+// SentQuestion is a question that the client has received.
+type SentQuestion interface {
 	// Await returns the client's answer. ctx ends with the question. An error
 	// denies the call, with its text for the model, unless it is [ErrGone].
 	Await(ctx context.Context) (Answer, error)
@@ -56,17 +56,17 @@ type Asked interface {
 // ErrGone says that the client is gone, which ends the turn without an answer.
 var ErrGone = errors.New("the client is gone")
 
-// Await is an [Asked] that there is nothing to withdraw of.
+// Await is an [SentQuestion] that there is nothing to withdraw of.
 type Await func(ctx context.Context) (Answer, error)
 
-// Await implements [Asked].
+// Await implements [SentQuestion].
 func (f Await) Await(ctx context.Context) (Answer, error) { return f(ctx) }
 
-// Withdraw implements [Asked].
+// Withdraw implements [SentQuestion].
 func (Await) Withdraw() {}
 
 // Nobody is the answer of a policy if no client can be asked. The model reads why.
-func Nobody(policy, why string) Asked {
+func Nobody(policy, why string) SentQuestion {
 	return Await(func(context.Context) (Answer, error) {
 		return Answer{Verdict: event.Denied, Policy: policy, Message: why}, nil
 	})
@@ -77,10 +77,10 @@ type Options struct {
 	Session Session
 	// Ask puts a question to the client. It does not wait for the answer. nil
 	// leaves the question to others.
-	Ask func(ctx context.Context, q Question) Asked
+	Ask func(ctx context.Context, q Question) SentQuestion
 	// Fill has the client's user fill in the question's form; nil declines, since the
 	// client has no way to.
-	Fill func(ctx context.Context, q Question) Asked
+	Fill func(ctx context.Context, q Question) SentQuestion
 	// By names the answering client, for the log.
 	By func() string
 	// Claims, if set, is shared by all clients that can follow one turn.
@@ -104,8 +104,8 @@ type Asker struct {
 
 // asking is a question that has not ended.
 type asking struct {
-	asked Asked
-	end   context.CancelFunc
+	question SentQuestion
+	end      context.CancelFunc
 }
 
 // New returns an asker, whose questions end with ctx. The caller closes it.
@@ -127,7 +127,7 @@ func (a *Asker) Take(e event.Event) {
 		delete(a.open, d.Approval)
 		a.mu.Unlock()
 		if ok {
-			q.asked.Withdraw()
+			q.question.Withdraw()
 			q.end()
 		}
 	}
@@ -160,19 +160,19 @@ func (a *Asker) ask(q Question) {
 		return
 	}
 	ctx, end := context.WithCancel(a.life)
-	asked := a.put(ctx, q)
-	if asked == nil {
+	sent := a.put(ctx, q)
+	if sent == nil {
 		a.Claims.drop(a.Session.ID(), q.Approval)
 		end()
 		return
 	}
 	a.mu.Lock()
-	a.open[q.Approval] = asking{asked, end}
+	a.open[q.Approval] = asking{sent, end}
 	a.mu.Unlock()
 	a.busy.Go(scope.Shield(func(err error) { a.failed(err) }, func() { // Close ends it, and waits for it
 		defer end()
 		var answer Answer
-		err := scope.Guard(func() (err error) { answer, err = asked.Await(ctx); return err })
+		err := scope.Guard(func() (err error) { answer, err = sent.Await(ctx); return err })
 		switch {
 		case ctx.Err() != nil, errors.Is(err, ErrGone):
 			return
@@ -200,7 +200,7 @@ func (a *Asker) failed(err error) {
 const policyForms = "no forms"
 
 // put puts the question to the client.
-func (a *Asker) put(ctx context.Context, q Question) Asked {
+func (a *Asker) put(ctx context.Context, q Question) SentQuestion {
 	switch {
 	case q.Form == nil:
 		return a.Ask(ctx, q)
@@ -211,7 +211,7 @@ func (a *Asker) put(ctx context.Context, q Question) Asked {
 }
 
 // NoForms is the answer where the client cannot show a form.
-func NoForms() Asked { return Nobody(policyForms, "the client has no forms") }
+func NoForms() SentQuestion { return Nobody(policyForms, "the client has no forms") }
 
 // give gives the answer. One that comes too late runs nothing.
 func (a *Asker) give(approval string, answer Answer) error {
@@ -258,7 +258,7 @@ func (a *Asker) Close() {
 
 // Open returns the approvals that the session waits for: first the approvals of the running
 // turn in the order of the requests, then the approvals of background child agents.
-func Open(s event.State) []*event.Approval { return s.Asked() }
+func Open(s event.State) []*event.Approval { return s.OpenApprovals() }
 
 func isOpen(s Session, approval string) (open bool) {
 	s.View(func(state event.State) {

@@ -28,7 +28,7 @@ type client struct {
 	asked, withdrawn int
 }
 
-func (c *client) ask(context.Context, asker.Question) asker.Asked { c.asked++; return c }
+func (c *client) ask(context.Context, asker.Question) asker.SentQuestion { c.asked++; return c }
 
 func (c *client) Withdraw() { c.withdrawn++ }
 
@@ -154,7 +154,7 @@ func TestAsker(t *testing.T) {
 				c := tt.client
 				o := asker.Options{Ask: c.ask}
 				if tt.nobody {
-					o.Ask = func(context.Context, asker.Question) asker.Asked { return asker.Nobody("ask", "nobody listens") }
+					o.Ask = func(context.Context, asker.Question) asker.SentQuestion { return asker.Nobody("ask", "nobody listens") }
 				}
 				got, ran := turn(t, nil, o)
 				tt.want.Approval = got.Approval

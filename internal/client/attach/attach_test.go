@@ -75,20 +75,20 @@ func (h *hosted) join(t *testing.T) *attach.Session {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), clienttest.Patience)
 	t.Cleanup(cancel)
-	guest, err := attach.Open(ctx, h.place.Data, "s")
+	attached, err := attach.Open(ctx, h.place.Data, "s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = guest.Close() }) // it may be closed
-	return guest
+	t.Cleanup(func() { _ = attached.Close() }) // it may be closed
+	return attached
 }
 
-// until reads a guest's events after the cursor until one is the one.
-func until(t *testing.T, guest *attach.Session, after uint64, is func(event.Event) bool) (all []event.Event) {
+// until reads an attached client's events after the cursor until one is the one.
+func until(t *testing.T, attached *attach.Session, after uint64, is func(event.Event) bool) (all []event.Event) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), clienttest.Patience)
 	defer cancel()
-	for e, err := range guest.Events(ctx, after) {
+	for e, err := range attached.Events(ctx, after) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func kind(k event.Kind) func(event.Event) bool {
 	return func(e event.Event) bool { return e.Kind() == k }
 }
 
-// A guest sees what the host has, from the middle of a turn on, and what it sends
+// An attached client sees what the host has, from the middle of a turn on, and what it sends
 // is run there.
 func TestAttachedClientReadsAndSends(t *testing.T) {
 	hold := make(chan struct{})
@@ -118,30 +118,30 @@ func TestAttachedClientReadsAndSends(t *testing.T) {
 			break
 		}
 	}
-	guest := h.join(t)
-	if host := guest.Host().String(); !strings.HasSuffix(host, " (serve)") {
+	attached := h.join(t)
+	if host := attached.Host().String(); !strings.HasSuffix(host, " (serve)") {
 		t.Errorf("the host is %s", host)
 	}
-	if diff := cmp.Diff(attach.Settings{Model: "script/m", Window: 1000, Mode: "ask"}, guest.Settings()); diff != "" {
+	if diff := cmp.Diff(attach.Settings{Model: "script/m", Window: 1000, Mode: "ask"}, attached.Settings()); diff != "" {
 		t.Error(diff)
 	}
-	state := guest.State()
+	state := attached.State()
 	if running := state.Running(); running == nil || running.Items[0].Content().Text != "One" {
 		t.Errorf("the state has the turn %+v", running)
 	}
-	if err := guest.Submit(t.Context(), settle.NewInput("go on", settle.From("user"))); err != nil {
+	if err := attached.Submit(t.Context(), settle.NewInput("go on", settle.From("user"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := guest.Submit(t.Context(), settle.NewInput("not this", settle.WithID("no"))); err != nil {
+	if err := attached.Submit(t.Context(), settle.NewInput("not this", settle.WithID("no"))); err != nil {
 		t.Fatal(err)
 	}
-	if dropped, err := guest.Drop("no", "user"); !dropped || err != nil {
+	if dropped, err := attached.Drop("no", "user"); !dropped || err != nil {
 		t.Errorf("dropped: %v, %v", dropped, err)
 	}
-	if dropped, err := guest.Drop("no", "user"); dropped || err != nil {
+	if dropped, err := attached.Drop("no", "user"); dropped || err != nil {
 		t.Errorf("dropped again: %v, %v", dropped, err)
 	}
-	if err := guest.Submit(t.Context(), settle.NewInput(" ")); err == nil || err.Error() != "the input is empty" {
+	if err := attached.Submit(t.Context(), settle.NewInput(" ")); err == nil || err.Error() != "the input is empty" {
 		t.Errorf("an empty input: %v", err)
 	}
 	if err := h.SetModel(t.Context(), model.Config{Provider: script.New(script.Text("Five.")), ProviderName: "script", Name: "n"}); err != nil {
@@ -149,7 +149,7 @@ func TestAttachedClientReadsAndSends(t *testing.T) {
 	}
 	close(hold)
 	ends := 0
-	seen := until(t, guest, state.Seq, func(e event.Event) bool {
+	seen := until(t, attached, state.Seq, func(e event.Event) bool {
 		if e.Terminal() {
 			ends++
 		}
@@ -163,7 +163,7 @@ func TestAttachedClientReadsAndSends(t *testing.T) {
 	if a, b := state.Turns[0].Answer(), state.Turns[1].Answer(); a != " two." || b != "Five." {
 		t.Errorf("the answers are %q and %q", a, b)
 	}
-	if m := guest.Settings().Model; m != "script/n" {
+	if m := attached.Settings().Model; m != "script/n" {
 		t.Errorf("the model is %s", m)
 	}
 	var whole []event.Event
@@ -172,52 +172,52 @@ func TestAttachedClientReadsAndSends(t *testing.T) {
 			break
 		}
 	}
-	all := until(t, guest, 0, func(e event.Event) bool { return e.Seq == state.Seq })
+	all := until(t, attached, 0, func(e event.Event) bool { return e.Seq == state.Seq })
 	if diff := cmp.Diff(whole, all); diff != "" {
-		t.Errorf("the guest does not see what the host has (-host +guest):\n%s", diff)
+		t.Errorf("the attached client does not see what the host has (-host +attached):\n%s", diff)
 	}
 }
 
 // C16: the first answer counts, from whichever side, and the other one is told.
 func TestTheFirstAnswerCounts(t *testing.T) {
 	h := newHosted(t, script.Call("act", "{}"), script.Text("Done."))
-	guest := h.join(t)
-	if err := guest.Submit(t.Context(), settle.NewInput("act")); err != nil {
+	attached := h.join(t)
+	if err := attached.Submit(t.Context(), settle.NewInput("act")); err != nil {
 		t.Fatal(err)
 	}
-	asked := until(t, guest, 0, kind(event.KindApprovalRequested))
+	asked := until(t, attached, 0, kind(event.KindApprovalRequested))
 	approval := asked[len(asked)-1].Data.(event.ApprovalRequested).Approval
-	if err := guest.Answer(t.Context(), settle.Answer{Approval: "a9", Verdict: event.Approved}); err == nil || !strings.Contains(err.Error(), `there is no approval "a9"`) {
+	if err := attached.Answer(t.Context(), settle.Answer{Approval: "a9", Verdict: event.Approved}); err == nil || !strings.Contains(err.Error(), `there is no approval "a9"`) {
 		t.Errorf("an approval that is not there: %v", err)
 	}
-	if err := guest.Answer(t.Context(), settle.Answer{Approval: approval, Verdict: event.Approved, By: "guest"}); err != nil {
+	if err := attached.Answer(t.Context(), settle.Answer{Approval: approval, Verdict: event.Approved, By: "attached"}); err != nil {
 		t.Fatal(err)
 	}
 	<-h.ran
-	want := &settle.AnsweredError{Approval: approval, Verdict: event.Approved, By: "guest"}
-	for name, answer := range map[string]func(context.Context, settle.Answer) error{"host": h.Answer, "guest": guest.Answer} {
+	want := &settle.AnsweredError{Approval: approval, Verdict: event.Approved, By: "attached"}
+	for name, answer := range map[string]func(context.Context, settle.Answer) error{"host": h.Answer, "attached": attached.Answer} {
 		err := answer(t.Context(), settle.Answer{Approval: approval, Verdict: event.Denied, By: "late"})
 		var late *settle.AnsweredError
 		if !errors.As(err, &late) || *late != *want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	until(t, guest, 0, kind(event.KindTurnCompleted))
+	until(t, attached, 0, kind(event.KindTurnCompleted))
 }
 
 // C10: an interrupt is answered after the turn's end.
 func TestAnInterruptIsAnsweredAfterTheEnd(t *testing.T) {
 	h := newHosted(t, script.Turn(script.Text("One"), script.Stall()))
-	guest := h.join(t)
-	if o, err := guest.Interrupt(t.Context(), settle.Interruption{By: "user"}); o.Cause != nil || err != nil {
+	attached := h.join(t)
+	if o, err := attached.Interrupt(t.Context(), settle.Interruption{By: "user"}); o.Cause != nil || err != nil {
 		t.Errorf("nothing runs: %+v, %v", o, err)
 	}
-	if err := guest.Submit(t.Context(), settle.NewInput("count", settle.WithID("n"))); err != nil {
+	if err := attached.Submit(t.Context(), settle.NewInput("count", settle.WithID("n"))); err != nil {
 		t.Fatal(err)
 	}
-	until(t, guest, 0, kind(event.KindItemDelta))
-	o, err := guest.Interrupt(t.Context(), settle.Interruption{By: "guest", Input: "n"})
-	if err != nil || o.Cause == nil || o.Cause.Reason != event.Interrupted || o.Cause.By != "guest" {
+	until(t, attached, 0, kind(event.KindItemDelta))
+	o, err := attached.Interrupt(t.Context(), settle.Interruption{By: "attached", Input: "n"})
+	if err != nil || o.Cause == nil || o.Cause.Reason != event.Interrupted || o.Cause.By != "attached" {
 		t.Errorf("%+v, %v", o, err)
 	}
 	h.View(func(s event.State) {
@@ -227,17 +227,17 @@ func TestAnInterruptIsAnsweredAfterTheEnd(t *testing.T) {
 	})
 }
 
-// A guest that does not read holds nobody up, and misses nothing (C17).
+// An attached client that does not read holds nobody up, and misses nothing (C17).
 func TestAttachedClientThatDoesNotReadDelaysNobody(t *testing.T) {
 	const deltas, words = 20_000, "some words, and some more of them\n"
 	h := newHosted(t, script.Turn(script.Text(slices.Repeat([]string{words}, deltas)...), script.Stall()))
-	guest := h.join(t)
+	attached := h.join(t)
 	read := make(chan struct{})
 	var once sync.Once
 	var text strings.Builder
 	done := make(chan error, 1)
 	go func() { // ends with the turn
-		for e, err := range guest.Events(t.Context(), 0) {
+		for e, err := range attached.Events(t.Context(), 0) {
 			once.Do(func() { <-read })
 			if d, ok := e.Data.(event.ItemDelta); ok {
 				text.WriteString(d.Text)
@@ -273,19 +273,19 @@ func TestAttachedClientThatDoesNotReadDelaysNobody(t *testing.T) {
 	}
 }
 
-// A guest sees the end that the host gives the session, and is told that the host
+// An attached client sees the end that the host gives the session, and is told that the host
 // is gone.
 func TestTheHostCloses(t *testing.T) {
 	h := newHosted(t, script.Turn(script.Text("One"), script.Stall()))
-	guest := h.join(t)
-	if err := guest.Submit(t.Context(), settle.NewInput("count")); err != nil {
+	attached := h.join(t)
+	if err := attached.Submit(t.Context(), settle.NewInput("count")); err != nil {
 		t.Fatal(err)
 	}
-	until(t, guest, 0, kind(event.KindItemDelta))
+	until(t, attached, 0, kind(event.KindItemDelta))
 	ended := make(chan event.Event, 1)
 	go func() { // ends with the session
 		var last event.Event
-		for e, err := range guest.Events(t.Context(), 0) {
+		for e, err := range attached.Events(t.Context(), 0) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -298,7 +298,7 @@ func TestTheHostCloses(t *testing.T) {
 		t.Errorf("the last event is %s", last.Kind())
 	}
 	var gone *attach.GoneError
-	if err := guest.Submit(t.Context(), settle.NewInput("more")); !errors.As(err, &gone) {
+	if err := attached.Submit(t.Context(), settle.NewInput("more")); !errors.As(err, &gone) {
 		t.Errorf("it is not told: %v", err)
 	}
 	if _, err := attach.Open(t.Context(), h.place.Data, "s"); !errors.Is(err, attach.ErrNotHosted) {
@@ -306,11 +306,11 @@ func TestTheHostCloses(t *testing.T) {
 	}
 }
 
-// A host that does not let a guest in for a moment, such as one that is stopped, is
+// A host that does not let an attached client in for a moment, such as one that is stopped, is
 // not gone: its events come when it does.
 func TestAHostThatIsSlowIsNotGone(t *testing.T) {
 	h := newHosted(t, script.Text("One."))
-	guest := h.join(t)
+	attached := h.join(t)
 	doors, err := os.ReadDir(filepath.Join(h.place.Data, "hosts"))
 	if err != nil || len(doors) != 1 {
 		t.Fatalf("%v, %v", doors, err)
@@ -322,7 +322,7 @@ func TestAHostThatIsSlowIsNotGone(t *testing.T) {
 	ended := make(chan []event.Event, 1)
 	go func() { // ends with the turn
 		defer close(ended)
-		ended <- until(t, guest, 0, event.Event.Terminal)
+		ended <- until(t, attached, 0, event.Event.Terminal)
 	}()
 	turn, err := h.Submit(t.Context(), "count")
 	if err != nil {
@@ -346,9 +346,9 @@ func TestComingAndGoing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 20 {
-		guest := h.join(t)
-		until(t, guest, 0, kind(event.KindItemDelta))
-		if err := guest.Close(); err != nil {
+		attached := h.join(t)
+		until(t, attached, 0, kind(event.KindItemDelta))
+		if err := attached.Close(); err != nil {
 			t.Error(err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// BenchmarkJoin is a guest that joins a session of so many events and leaves.
+// BenchmarkJoin is an attached client that joins a session of so many events and leaves.
 func BenchmarkJoin(b *testing.B) {
 	for name, events := range map[string]int{"new": 0, "20000": 20_000} {
 		b.Run(name, func(b *testing.B) {
@@ -32,11 +32,11 @@ func BenchmarkJoin(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				guest, err := attach.Open(b.Context(), dir, "s")
+				attached, err := attach.Open(b.Context(), dir, "s")
 				if err != nil {
 					b.Fatal(err)
 				}
-				if err := guest.Close(); err != nil {
+				if err := attached.Close(); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -72,15 +72,15 @@ const crowd = 32 << 10
 // (C17).
 func (f *follower) follow(ctx context.Context, after uint64) {
 	ctx, cancel := context.WithCancel(ctx)
-	gone := make(chan struct{})
+	reader := make(chan struct{})
 	go func() { // ends with the connection, which is closed below
-		defer close(gone)
+		defer close(reader)
 		defer cancel()
 		_, _ = io.Copy(io.Discard, f.conn) // the end of the connection
 	}()
 	defer func() {
 		_ = f.conn.Close()
-		<-gone
+		<-reader
 		cancel()
 	}()
 	var last uint64

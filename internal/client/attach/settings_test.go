@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// A guest chooses what the host's turns think with, and can only have them do less.
+// An attached client chooses what the host's turns think with, and can only have them do less.
 func TestAttachedClientChangesSettings(t *testing.T) {
 	place := clienttest.NewPlace(t)
 	env := map[string]string{"HOME": t.TempDir(), "SETTLE_DATA_DIR": place.Data}
@@ -48,33 +48,33 @@ func TestAttachedClientChangesSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	guest, err := attach.Open(t.Context(), place.Data, "s")
+	attached, err := attach.Open(t.Context(), place.Data, "s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer guest.Close()
-	if err := guest.Choose(t.Context(), map[string]string{"effort": "high"}); err != nil || opened.Model().Effort != "high" || guest.Settings().Effort != "high" {
-		t.Errorf("%v; the effort is %q here and %q there", err, guest.Settings().Effort, opened.Model().Effort)
+	defer attached.Close()
+	if err := attached.Choose(t.Context(), map[string]string{"effort": "high"}); err != nil || opened.Model().Effort != "high" || attached.Settings().Effort != "high" {
+		t.Errorf("%v; the effort is %q here and %q there", err, attached.Settings().Effort, opened.Model().Effort)
 	}
-	if err := guest.Choose(t.Context(), map[string]string{"permission": "allow"}); err == nil || !strings.Contains(err.Error(), "the host's to change") {
+	if err := attached.Choose(t.Context(), map[string]string{"permission": "allow"}); err == nil || !strings.Contains(err.Error(), "the host's to change") {
 		t.Errorf("a permission that is chosen: %v", err)
 	}
-	if err := guest.Tighten(t.Context(), "allow"); err == nil || !strings.Contains(err.Error(), "only the host can choose it") || policy.Mode().Name != "accept-edits" {
+	if err := attached.Tighten(t.Context(), "allow"); err == nil || !strings.Contains(err.Error(), "only the host can choose it") || policy.Mode().Name != "accept-edits" {
 		t.Errorf("%v; the mode is %s", err, policy.Mode().Name)
 	}
-	if err := guest.Tighten(t.Context(), "read-only"); err != nil || policy.Mode().Name != "read-only" || guest.Settings().Mode != "read-only" {
-		t.Errorf("%v; the mode is %q here and %q there", err, guest.Settings().Mode, policy.Mode().Name)
+	if err := attached.Tighten(t.Context(), "read-only"); err != nil || policy.Mode().Name != "read-only" || attached.Settings().Mode != "read-only" {
+		t.Errorf("%v; the mode is %q here and %q there", err, attached.Settings().Mode, policy.Mode().Name)
 	}
-	if err := guest.Tighten(t.Context(), "ask"); err == nil || policy.Mode().Name != "read-only" {
+	if err := attached.Tighten(t.Context(), "ask"); err == nil || policy.Mode().Name != "read-only" {
 		t.Errorf("%v; the mode is %s", err, policy.Mode().Name)
 	}
 }
 
 // A program that embeds settle has chosen for itself, and says so.
 func TestAGuestOfAProgramThatFixesSettings(t *testing.T) {
-	guest := newHosted(t).join(t)
+	attached := newHosted(t).join(t)
 	for name, err := range map[string]error{
-		"choose": guest.Choose(t.Context(), map[string]string{"effort": "high"}), "tighten": guest.Tighten(t.Context(), "read-only"),
+		"choose": attached.Choose(t.Context(), map[string]string{"effort": "high"}), "tighten": attached.Tighten(t.Context(), "read-only"),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "the host of this session fixes") {
 			t.Errorf("%s: %v", name, err)

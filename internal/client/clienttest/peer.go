@@ -21,11 +21,11 @@ type Peer struct {
 	Conn *jsonrpc.Conn
 	In   *io.PipeWriter // of the face
 
-	said  *recorder
-	gate  sync.Mutex // held while the client does not read
-	once  sync.Once
-	ended chan struct{} // closed when the face has ended
-	err   error         // that it ended with
+	received *recorder
+	gate     sync.Mutex // held while the client does not read
+	once     sync.Once
+	ended    chan struct{} // closed when the face has ended
+	err      error         // that it ended with
 
 	mu      sync.Mutex // guards the fields below
 	answers map[string]Answer
@@ -40,7 +40,7 @@ type Answer func(params json.RawMessage) (result any, err error)
 func Serve(t *testing.T, p Place, dialect jsonrpc.Dialect, serve func(in io.Reader, out io.Writer) error) *Peer {
 	t.Helper()
 	peer := &Peer{
-		T: t, Place: p, said: &recorder{arrived: make(chan struct{})}, ended: make(chan struct{}),
+		T: t, Place: p, received: &recorder{arrived: make(chan struct{})}, ended: make(chan struct{}),
 		answers: map[string]Answer{},
 	}
 	fromClient, toFace := io.Pipe()
@@ -54,7 +54,7 @@ func Serve(t *testing.T, p Place, dialect jsonrpc.Dialect, serve func(in io.Read
 	}()
 	peer.Conn = jsonrpc.New(jsonrpc.Options{
 		In: io.TeeReader(
-			gated{fromFace, &peer.gate}, peer.said,
+			gated{fromFace, &peer.gate}, peer.received,
 		), Out: toFace, Dialect: dialect, Handler: peer, MaxInFlight: 1000,
 	})
 	peer.Conn.Start(context.Background()) // not the test's, which ends before the clean-up
@@ -120,19 +120,19 @@ func Wait[T any](p *Peer, ch <-chan T) (got T) {
 
 // Lines returns the frontend's output lines so far.
 func (p *Peer) Lines() []string {
-	lines, _ := p.said.sofar()
+	lines, _ := p.received.sofar()
 	return lines
 }
 
 // Forget discards the output recorded so far.
-func (p *Peer) Forget() { p.said.forget() }
+func (p *Peer) Forget() { p.received.forget() }
 
 // Until waits until the lines are as they should be.
 func (p *Peer) Until(ok func(lines []string) bool) {
 	p.Helper()
 	timeout := time.After(Patience)
 	for {
-		lines, more := p.said.sofar()
+		lines, more := p.received.sofar()
 		if ok(lines) {
 			return
 		}

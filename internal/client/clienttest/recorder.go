@@ -21,8 +21,8 @@ func (r *recorder) Write(p []byte) (int, error) {
 	defer r.mu.Unlock()
 	r.part = append(r.part, p...)
 	for {
-		line, rest, whole := bytes.Cut(r.part, []byte("\n"))
-		if !whole {
+		line, rest, complete := bytes.Cut(r.part, []byte("\n"))
+		if !complete {
 			break
 		}
 		r.lines, r.part = append(r.lines, strings.TrimSpace(string(line))), rest

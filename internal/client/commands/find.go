@@ -55,7 +55,7 @@ func Find(s skills.Sources, found skills.Found) Set {
 		list, problems := p.read(s)
 		set.Broken = append(set.Broken, problems...)
 		for _, c := range list {
-			at := slices.IndexFunc(set.List, func(other Command) bool { return other.Name == c.Name })
+			at := slices.IndexFunc(set.List, func(found Command) bool { return found.Name == c.Name })
 			switch {
 			case at < 0:
 				set.List = append(set.List, c)

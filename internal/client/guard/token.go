@@ -54,6 +54,6 @@ func DigestOf(secret string) Digest { return sha256.Sum256([]byte(secret)) }
 
 // Matches reports whether another is the secret.
 func (d Digest) Matches(secret string) bool {
-	other := DigestOf(secret)
-	return subtle.ConstantTimeCompare(d[:], other[:]) == 1
+	digest := DigestOf(secret)
+	return subtle.ConstantTimeCompare(d[:], digest[:]) == 1
 }

@@ -38,7 +38,7 @@ type runner struct {
 	view       View
 	stderrView StderrView // the view, if it is one
 	stop       *stopper
-	gone       chan struct{}      // closed when Run returns
+	done       chan struct{}      // closed when Run returns
 	printed    chan struct{}      // closed when the terminal event was shown, or nothing will be
 	enough     context.CancelFunc // ends the printer; nil before it began
 	failure    *event.Failure
@@ -52,8 +52,8 @@ type runner struct {
 func Run(ctx context.Context, o Options, open func(Stage) View) (code int) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &runner{Options: o, stop: newStopper(cancel), printed: make(chan struct{}), gone: make(chan struct{})}
-	defer close(r.gone)
+	r := &runner{Options: o, stop: newStopper(cancel), printed: make(chan struct{}), done: make(chan struct{})}
+	defer close(r.done)
 	if r.Mask == nil {
 		r.Mask = func(text string) string { return text }
 	}
@@ -68,7 +68,7 @@ func Run(ctx context.Context, o Options, open func(Stage) View) (code int) {
 		defer proc.Closed(f, broken)()
 	}
 	r.view = open(
-		Stage{Out: r.out, Err: r.err, Write: func(add func([]byte) []byte) { r.out.Write(r.shown(add)) }, Done: r.gone},
+		Stage{Out: r.out, Err: r.err, Write: func(add func([]byte) []byte) { r.out.Write(r.shown(add)) }, Done: r.done},
 	)
 	r.stderrView, _ = r.view.(StderrView)
 	code = r.run(ctx)
@@ -142,7 +142,7 @@ func (r *runner) guard(code int) {
 	defer timer.Stop()
 	for {
 		select {
-		case <-r.gone:
+		case <-r.done:
 			return
 		case <-timer.C:
 		}

@@ -151,7 +151,7 @@ func (p *Requests[R]) Drain(ctx context.Context) {
 func (e *Entry[R]) Answer() bool {
 	e.requests.mu.Lock()
 	defer e.requests.mu.Unlock()
-	return len(e.requests.remove(func(other *Entry[R]) bool { return other == e })) > 0
+	return len(e.requests.remove(func(entry *Entry[R]) bool { return entry == e })) > 0
 }
 
 // Cancel records that the client cancelled the request, and reports whether it is the first

@@ -114,7 +114,8 @@ func (c *collector) call(i *event.Item) {
 // changes adds the changes of one call.
 func (c *collector) changes(all []file.Change) {
 	for _, one := range all {
-		if one.From != "" && !slices.ContainsFunc(all, func(other file.Change) bool { return other.Path == one.From }) {
+		if one.From != "" &&
+			!slices.ContainsFunc(all, func(change file.Change) bool { return change.Path == one.From }) {
 			c.note(one.From, one.FromReal, one.Moved, nil, one.Moved != nil)
 		}
 		if one.Path == "" {

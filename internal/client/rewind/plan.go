@@ -76,7 +76,7 @@ func Read(ctx context.Context, dataDir, session, input string) (*Plan, error) {
 	p := &Plan{
 		Session:   session,
 		Turn:      t.ID,
-		Input:     said(t),
+		Input:     inputText(t),
 		At:        t.StartedAt,
 		Uncovered: c.uncovered,
 		Dir:       s.Host.Dir,
@@ -108,7 +108,7 @@ func find(s event.State, input string) (int, error) {
 				return n, nil
 			}
 		}
-		line, _, _ := strings.Cut(said(t), "\n")
+		line, _, _ := strings.Cut(inputText(t), "\n")
 		all = append(all, fmt.Sprintf("%d  %s  %.60s", number, t.Inputs[0].ID, line))
 	}
 	if input == "" && last >= 0 {
@@ -117,7 +117,7 @@ func find(s event.State, input string) (int, error) {
 	return 0, &InputError{input, all}
 }
 
-func said(t *event.Turn) string {
+func inputText(t *event.Turn) string {
 	var texts []string
 	for _, in := range t.Inputs {
 		text := in.Text

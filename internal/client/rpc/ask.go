@@ -17,7 +17,7 @@ type Question[A any] struct {
 	Back func(*jsonrpc.Outgoing)
 }
 
-// Await implements [asker.Asked].
+// Await implements [asker.SentQuestion].
 func (q Question[A]) Await(ctx context.Context) (asker.Answer, error) {
 	var answer A
 	err := q.Sent.Wait(ctx, &answer)
@@ -27,5 +27,5 @@ func (q Question[A]) Await(ctx context.Context) (asker.Answer, error) {
 	return q.Read(answer, err)
 }
 
-// Withdraw implements [asker.Asked].
+// Withdraw implements [asker.SentQuestion].
 func (q Question[A]) Withdraw() { q.Back(q.Sent) }

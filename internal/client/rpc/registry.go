@@ -49,12 +49,12 @@ func (r *Registry[T]) IDs() []string {
 // CloseSession closes a session for the client. It returns when all of the session's
 // messages are sent, which closes the channel said. The session bounds its own end; if the
 // server ends first, Life bounds it.
-func (s *Server) CloseSession(id string, reason event.Reason, said <-chan struct{}) error {
+func (s *Server) CloseSession(id string, reason event.Reason, reported <-chan struct{}) error {
 	if err := s.Sessions.Close(s.Life, id, reason, s.Client()); err != nil {
 		return err
 	}
 	select {
-	case <-said:
+	case <-reported:
 		return nil
 	case <-s.Life.Done():
 		return context.Cause(s.Life)

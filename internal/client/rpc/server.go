@@ -165,8 +165,8 @@ func (s *Server) Client() string {
 	return s.client
 }
 
-// Greet records the client's name, if the client sends one.
-func (s *Server) Greet(name string) {
+// SetClientName records the client's name, if the client sends one.
+func (s *Server) SetClientName(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.client = cmp.Or(name, s.client)

@@ -128,7 +128,7 @@ func (f *flow) choose(ctx context.Context, list []offer) (offer, error) {
 func (f *flow) access(ctx context.Context, chosen offer) error {
 	f.draft = config.Draft{Provider: chosen.provider}
 	switch {
-	case chosen.choice.ID == other:
+	case chosen.choice.ID == otherServer:
 		if err := f.address(ctx); err != nil {
 			return err
 		}
@@ -252,7 +252,7 @@ func (f *flow) try(ctx context.Context) error {
 	}
 	if err == nil {
 		answer := terminal.Short(got.Answer, 40)
-		f.Say(fmt.Sprintf("✓ %s answered %q after %s", name, answer, terminal.Duration(got.Took)))
+		f.Say(fmt.Sprintf("✓ %s answered %q after %s", name, answer, terminal.Duration(got.Elapsed)))
 		return nil
 	}
 	f.Say("✗ the test request failed: " + terminal.OneLine(err.Error()))

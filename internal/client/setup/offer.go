@@ -17,8 +17,8 @@ type offer struct {
 	needsKey bool
 }
 
-// other is the ID of the choice of a server by its address.
-const other = "other"
+// otherServer is the ID of the choice of a server by its address.
+const otherServer = "other"
 
 // makers are the built-in providers with a server of their own, by the name of the maker.
 func makers() []Choice {
@@ -70,7 +70,7 @@ func (f *flow) offers(servers []Server) []offer {
 		ready = append(ready, offer{choice: Choice{ID: name, Label: name, Detail: p.BaseURL}, provider: p})
 	}
 	return append(append(ready, others...), offer{
-		choice: Choice{ID: other, Label: "Another server", Detail: "give its address (Chat Completions)"},
+		choice: Choice{ID: otherServer, Label: "Another server", Detail: "give its address (Chat Completions)"},
 	})
 }
 

@@ -122,7 +122,7 @@ func (j *Job) recorded() proc.RecordedCommand {
 // FindJob returns the job that the user means: by its id, or by SESSION/JOB where
 // several sessions have one of that id.
 func FindJob(dataDir, name string) (Job, error) {
-	if session, id, whole := strings.Cut(name, "/"); whole {
+	if session, id, qualified := strings.Cut(name, "/"); qualified {
 		list, err := ofSession(dataDir, session)
 		if err != nil {
 			return Job{}, err

@@ -66,7 +66,7 @@ func (j Job) awaitRecord(ctx context.Context, dataDir string) {
 	for {
 		state, err := journal.Load(dataDir, j.Session)
 		if err != nil || !slices.ContainsFunc(
-			state.Jobs, func(other *event.Job) bool { return other.Job == j.Job.Job && other.Ended == nil },
+			state.Jobs, func(job *event.Job) bool { return job.Job == j.Job.Job && job.Ended == nil },
 		) {
 			return
 		}

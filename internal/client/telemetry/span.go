@@ -289,16 +289,16 @@ type part struct {
 	Content string `json:"content"`
 }
 
-type said struct {
+type chatMessage struct {
 	Role  string `json:"role"`
 	Parts []part `json:"parts"`
 }
 
 // say adds messages.
 func (s span) say(name attribute.Key, role string, texts []string) {
-	all := []said{}
+	all := []chatMessage{}
 	for _, text := range texts {
-		all = append(all, said{role, []part{{"text", clip(text)}}})
+		all = append(all, chatMessage{role, []part{{"text", clip(text)}}})
 	}
 	if text, err := json.Marshal(all); err == nil {
 		s.str(name, string(text))

@@ -24,7 +24,7 @@ const (
 	Edit    Kind = "edit"    // changes files
 	Web     Kind = "web"     // searches the web
 	Plan    Kind = "plan"    // records the model's plan
-	Other   Kind = "other"   // anything else
+	Misc    Kind = "other"   // anything else
 )
 
 // KindOf returns what the tool does.
@@ -47,7 +47,7 @@ func KindOf(tool string) Kind {
 	case plan.Name:
 		return Plan
 	default:
-		return Other
+		return Misc
 	}
 }
 

@@ -40,7 +40,7 @@ func TestArgumentTypes(t *testing.T) {
 		if err := json.Unmarshal(spec.Schema, &schema); err != nil {
 			t.Fatal(err)
 		}
-		if toolview.KindOf(spec.Name) == toolview.Other {
+		if toolview.KindOf(spec.Name) == toolview.Misc {
 			t.Errorf("%s has no kind", spec.Name)
 		}
 		arguments, ok := types[spec.Name]
@@ -136,7 +136,7 @@ func TestCall(t *testing.T) {
 			nil,
 		},
 		"a search of the web": {"web_search", `{"query":" go "}`, toolview.Call{Kind: toolview.Web, Pattern: "go"}, nil},
-		"somebody else's":     {"deploy", `{"path":"a"}`, toolview.Call{Kind: toolview.Other}, nil},
+		"somebody else's":     {"deploy", `{"path":"a"}`, toolview.Call{Kind: toolview.Misc}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := toolview.New(tt.tool, tt.arguments, "/w")

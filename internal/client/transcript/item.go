@@ -95,7 +95,7 @@ func (t *Transcript) settle(c Change, d event.AttemptEnded) {
 
 // end says that the item is committed or discarded, after what was held of it.
 func (t *Transcript) end(p *pending, what What) {
-	t.open = slices.DeleteFunc(t.open, func(other *pending) bool { return other == p })
+	t.open = slices.DeleteFunc(t.open, func(open *pending) bool { return open == p })
 	c := Change{State: &t.state, Turn: p.turn, Item: p.item}
 	for _, a := range p.turn.Attempts {
 		if a.ID == p.item.Attempt {

@@ -111,7 +111,7 @@ func (t *Transcript) Take(e event.Event) ([]Change, error) {
 		base.Input = dropped
 		t.tell(base, Input, Ended)
 	default:
-		t.other(base)
+		t.tellChange(base)
 	}
 	return t.changes, nil
 }
@@ -166,8 +166,8 @@ func (t *Transcript) tell(c Change, thing Thing, what What) {
 	t.changes = append(t.changes, c)
 }
 
-// other tells the changes of everything but items.
-func (t *Transcript) other(c Change) {
+// tellChange records the changes of everything except items.
+func (t *Transcript) tellChange(c Change) {
 	switch d := c.Event.Data.(type) {
 	case event.SessionOpened:
 		t.tell(c, Session, Started)

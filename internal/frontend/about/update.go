@@ -76,16 +76,16 @@ func parseVersion(text string) (n number, ok bool) {
 }
 
 // newer reports whether n is newer than other.
-func (n number) newer(other number) bool {
+func (n number) newer(than number) bool {
 	for i := range n.core {
-		if n.core[i] != other.core[i] {
-			return n.core[i] > other.core[i]
+		if n.core[i] != than.core[i] {
+			return n.core[i] > than.core[i]
 		}
 	}
-	if n.pre == "" || other.pre == "" {
-		return n.pre == "" && other.pre != ""
+	if n.pre == "" || than.pre == "" {
+		return n.pre == "" && than.pre != ""
 	}
-	a, b := strings.Split(n.pre, "."), strings.Split(other.pre, ".")
+	a, b := strings.Split(n.pre, "."), strings.Split(than.pre, ".")
 	for i := range min(len(a), len(b)) {
 		if a[i] == b[i] {
 			continue

@@ -168,7 +168,7 @@ func (ses *session) flush() {
 }
 
 // contentBlock is text in the content of a call.
-func contentBlock(text string) object { return object{"type": "content", "content": said(text)} }
+func contentBlock(text string) object { return object{"type": "content", "content": textPiece(text)} }
 
 // codeBlock returns Markdown that shows a text unchanged.
 func codeBlock(text string) string {

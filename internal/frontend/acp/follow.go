@@ -54,8 +54,8 @@ func (ses *session) tell(update any) error {
 
 // send tells an update in its place, unless the client is gone. The caller holds mu.
 func (ses *session) send(update any) {
-	if ses.gone == nil {
-		ses.gone = ses.tell(update)
+	if ses.readErr == nil {
+		ses.readErr = ses.tell(update)
 	}
 }
 
@@ -92,7 +92,7 @@ func (ses *session) take(e event.Event) error {
 	for _, m := range moves {
 		ses.promptMoved(m)
 	}
-	return ses.gone
+	return ses.readErr
 }
 
 // inputChanged shows an input that this client did not send on this connection,
@@ -104,7 +104,7 @@ func (ses *session) inputChanged(c transcript.Change) {
 	heard := ses.heard[c.Input.ID]
 	delete(ses.heard, c.Input.ID)
 	if c.Turn != nil && !heard && ses.prompts.Find(c.Input.ID) == nil {
-		ses.send(chunk{Update: userChunk, Content: said(c.Input.Text), MessageID: c.Input.ID})
+		ses.send(chunk{Update: userChunk, Content: textPiece(c.Input.Text), MessageID: c.Input.ID})
 	}
 }
 
@@ -164,7 +164,7 @@ func (ses *session) warn(text string) {
 		ses.send(object{"sessionUpdate": "notice", "severity": "warning", "title": text})
 		return
 	}
-	ses.send(chunk{Update: thoughtChunk, Content: said("[settle] " + text + "\n")})
+	ses.send(chunk{Update: thoughtChunk, Content: textPiece("[settle] " + text + "\n")})
 }
 
 // turnEnded answers a prompt that the turn took.

@@ -52,5 +52,5 @@ func text(kind event.ItemType, id, piece string) chunk {
 	if kind != event.Message {
 		update = thoughtChunk
 	}
-	return chunk{Update: update, Content: said(piece), MessageID: id}
+	return chunk{Update: update, Content: textPiece(piece), MessageID: id}
 }

@@ -33,9 +33,9 @@ func sentence(words string) string { return strings.ToUpper(words[:1]) + words[1
 
 // ask asks the client about a call. The request goes out in its place among the
 // updates; its answer is waited for beside them. The caller holds mu.
-func (ses *session) ask(ctx context.Context, q asker.Question) asker.Asked {
+func (ses *session) ask(ctx context.Context, q asker.Question) asker.SentQuestion {
 	c := ses.calls[q.Item]
-	if ses.gone != nil || c == nil && q.Child == "" {
+	if ses.readErr != nil || c == nil && q.Child == "" {
 		return nil
 	}
 	call := toolCall{
@@ -53,7 +53,7 @@ func (ses *session) ask(ctx context.Context, q asker.Question) asker.Asked {
 	sent, err := ses.Send(ctx, "session/request_permission", request)
 	if err != nil {
 		if !errors.Is(err, jsonrpc.ErrClosed) { // the end of the input ends the turn, and with it the approval (C16)
-			ses.gone = err
+			ses.readErr = err
 		}
 		return nil
 	}
@@ -106,9 +106,9 @@ func verdict(got permissionResult, err error) (asker.Answer, error) {
 
 // fill has the client's user fill in what a server asks for, if the client said that it
 // can. The caller holds mu.
-func (ses *session) fill(ctx context.Context, q asker.Question) asker.Asked {
+func (ses *session) fill(ctx context.Context, q asker.Question) asker.SentQuestion {
 	can := ses.can.Elicitation
-	if ses.gone != nil || q.Form.URL != "" && can.URL == nil || q.Form.URL == "" && can.Form == nil {
+	if ses.readErr != nil || q.Form.URL != "" && can.URL == nil || q.Form.URL == "" && can.Form == nil {
 		return asker.NoForms()
 	}
 	request := object{
@@ -125,7 +125,7 @@ func (ses *session) fill(ctx context.Context, q asker.Question) asker.Asked {
 	sent, err := ses.Send(ctx, "elicitation/create", request)
 	if err != nil {
 		if !errors.Is(err, jsonrpc.ErrClosed) {
-			ses.gone = err
+			ses.readErr = err
 		}
 		return nil
 	}

@@ -19,20 +19,22 @@ func (ses *session) replay() error {
 			}
 		}
 		if c := t.Cause; c != nil && c.Outcome != event.Completed {
-			ses.send(chunk{Update: thoughtChunk, Content: said("[settle] The turn was ended: " + c.Error() + ".\n")})
+			ses.send(
+				chunk{Update: thoughtChunk, Content: textPiece("[settle] The turn was ended: " + c.Error() + ".\n")},
+			)
 		}
 	}
 	for _, in := range s.Waiting {
 		ses.heard[in.ID] = true
 		ses.replayInput(in)
 	}
-	return ses.gone
+	return ses.readErr
 }
 
 // replayInput tells what a person said.
 func (ses *session) replayInput(in event.Input) {
 	if in.Text != "" {
-		ses.send(chunk{Update: userChunk, Content: said(in.Text), MessageID: in.ID})
+		ses.send(chunk{Update: userChunk, Content: textPiece(in.Text), MessageID: in.ID})
 	}
 	for _, i := range in.Images {
 		ses.send(

@@ -103,7 +103,7 @@ func (s *Server) initialize(r *jsonrpc.Request) {
 		r.Fail(err)
 		return
 	}
-	s.Greet(in.ClientInfo.Name)
+	s.SetClientName(in.ClientInfo.Name)
 	s.can.Store(&in.ClientCapabilities)
 	r.Reply(object{
 		"protocolVersion": protocolVersion,

@@ -22,10 +22,10 @@ func TestServersOfTheClient(t *testing.T) {
 		return nil, nothing{}, nil
 	})
 	endpoint := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
-	var strangers atomic.Int64
+	var foreign atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Api-Key") != "the-key-of-the-client" {
-			strangers.Add(1)
+			foreign.Add(1)
 		}
 		endpoint.ServeHTTP(w, r)
 	}))
@@ -38,7 +38,7 @@ func TestServersOfTheClient(t *testing.T) {
 	if story := strings.Join(c.Lines(), "\n"); !strings.Contains(story, "## files__count") {
 		t.Error(story)
 	}
-	if n := strangers.Load(); n > 0 {
+	if n := foreign.Load(); n > 0 {
 		t.Errorf("%d requests had no key", n)
 	}
 	c.End()

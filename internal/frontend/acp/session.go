@@ -32,7 +32,7 @@ type session struct {
 
 	mu      sync.Mutex // guards what follows; events come one by one, output also with a timer
 	log     *transcript.Transcript
-	gone    error            // the client does not read any more
+	readErr error            // the client does not read any more
 	calls   map[string]*call // that are open, by item
 	heard   map[string]bool  // inputs that a replay has told, and that wait
 	titled  bool

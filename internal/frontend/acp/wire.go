@@ -105,8 +105,8 @@ type resource struct {
 	Blob     []byte  `json:"blob,omitempty"`
 }
 
-// said is a piece of text.
-func said(text string) object { return object{"type": "text", "text": text} }
+// textPiece is a piece of text.
+func textPiece(text string) object { return object{"type": "text", "text": text} }
 
 // choice is something that the client may choose.
 type choice struct {

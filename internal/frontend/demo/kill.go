@@ -60,16 +60,16 @@ func (d *demo) crash(ctx context.Context) (int, error) {
 
 // watcher passes text on, and closes seen once the text has come.
 type watcher struct {
-	to   io.Writer
-	text []byte
-	seen chan struct{}
-	came []byte
-	done bool
+	to     io.Writer
+	text   []byte
+	seen   chan struct{}
+	output []byte
+	done   bool
 }
 
 // Write implements [io.Writer].
 func (w *watcher) Write(data []byte) (int, error) {
-	if w.came = append(w.came, data...); !w.done && bytes.Contains(w.came, w.text) {
+	if w.output = append(w.output, data...); !w.done && bytes.Contains(w.output, w.text) {
 		w.done = true
 		close(w.seen)
 	}

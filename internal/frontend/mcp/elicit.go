@@ -35,7 +35,7 @@ const form = `{
 const policyAsk = string(settle.Ask)
 
 // ask has the client's user asked about a call, by elicitation.
-func (t *task) ask(_ context.Context, q asker.Question) asker.Asked {
+func (t *task) ask(_ context.Context, q asker.Question) asker.SentQuestion {
 	if !t.client.asks() {
 		return asker.Nobody(
 			policyAsk, "the policy is ask, and no person can be asked: the client takes no elicitations",
@@ -86,7 +86,7 @@ func answerOf(res *sdk.ElicitResult) asker.Answer {
 }
 
 // fill hands a form of a server's on to the client's user.
-func (t *task) fill(_ context.Context, q asker.Question) asker.Asked {
+func (t *task) fill(_ context.Context, q asker.Question) asker.SentQuestion {
 	if q.Form.URL != "" && !t.client.opens() || q.Form.URL == "" && !t.client.asks() {
 		return asker.NoForms()
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/settle-agent/settle/modeltest/leak"
 )
 
-// TestMain makes the test binary a warden where a call starts a command.
+// TestMain makes the test binary a supervisor where a call starts a command.
 func TestMain(m *testing.M) {
 	settle.RunAsSupervisor()
 	os.Exit(leak.Run(m))

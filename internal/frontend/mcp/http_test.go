@@ -134,8 +134,8 @@ func events(res *http.Response) (ids []string, all []message) {
 	return ids, all
 }
 
-// Strangers are refused, and nothing is done.
-func TestStrangers(t *testing.T) {
+// Requests without the right token, origin or host are refused, and start nothing.
+func TestForeignRequestsAreRefused(t *testing.T) {
 	s := open(t, mcp.Limits{})
 	for name, c := range map[string]struct {
 		change func(*http.Request)

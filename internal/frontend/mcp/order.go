@@ -100,9 +100,9 @@ func (p *place) admit() {
 type places struct {
 	own *place // nil if its order does not matter
 
-	mu     sync.Mutex // guards what follows
-	ending *place
-	gone   bool // the request has been answered
+	mu       sync.Mutex // guards what follows
+	ending   *place
+	answered bool // the request has been answered
 }
 
 // enterTool takes the places of a call of a tool.
@@ -124,7 +124,7 @@ func (o *order) enterTool(name string, p *places) {
 func (p *places) wait(ending *place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.gone || p.ending != nil {
+	if p.answered || p.ending != nil {
 		ending.admit()
 		return
 	}
@@ -136,7 +136,7 @@ func (p *places) leave() {
 	p.own.admit()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.gone = true
+	p.answered = true
 	p.ending.admit()
 }
 

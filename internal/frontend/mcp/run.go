@@ -20,7 +20,7 @@ import (
 func (f *Frontend) run(
 	ctx context.Context, req *sdk.CallToolRequest, in runInput,
 ) (*sdk.CallToolResult, *result, error) {
-	spec, err := f.wish(in)
+	spec, err := f.sessionSpec(in)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -67,9 +67,9 @@ func (f *Frontend) reply(
 
 func knownMode(m event.Mode) bool { return m == event.Queue || m == event.Steer || m == event.Replace }
 
-// wish says how the session of a task is to work. A client, which may be a
+// sessionSpec returns the configuration of a task's session. A client, which may be a
 // model, can make the policy stricter only.
-func (f *Frontend) wish(in runInput) (assemble.SessionSpec, error) {
+func (f *Frontend) sessionSpec(in runInput) (assemble.SessionSpec, error) {
 	w := assemble.SessionSpec{Dir: f.Dir, Settings: map[string]string{}}
 	if in.Dir != "" {
 		w.Dir = in.Dir

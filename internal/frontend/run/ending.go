@@ -33,7 +33,7 @@ func (s *textView) Close(resume string) bool {
 	if s.ended == nil || !s.stream || s.volume == Quiet {
 		return false
 	}
-	line := s.ended.how + " after " + terminal.Duration(s.ended.took) + ": " + strings.Join(
+	line := s.ended.how + " after " + terminal.Duration(s.ended.elapsed) + ": " + strings.Join(
 		transcript.Spent(s.ended.sum), ", ",
 	)
 	if resume != "" {
@@ -54,18 +54,18 @@ func (s *textView) Clear() {
 
 // ending is how a turn ended.
 type ending struct {
-	how   string
-	style terminal.Style
-	took  time.Duration
-	sum   event.Summary
+	how     string
+	style   terminal.Style
+	elapsed time.Duration
+	sum     event.Summary
 }
 
 // turnEnded keeps how the turn ended, for the closing line.
 func (s *textView) turnEnded(t *event.Turn) {
 	s.ended = &ending{
 		how: event.EndingWords(t.Cause.Outcome, t.Cause.Reason), style: color(terminal.Green),
-		took: t.EndedAt.Sub(t.StartedAt),
-		sum:  t.Summary,
+		elapsed: t.EndedAt.Sub(t.StartedAt),
+		sum:     t.Summary,
 	}
 	switch t.Cause.Outcome {
 	case event.Aborted:

@@ -32,7 +32,7 @@ type person struct {
 // question is asked when the earlier questions have ended.
 type question struct {
 	*person
-	asked     event.ApprovalRequested
+	request   event.ApprovalRequested
 	before    *question
 	ended     chan struct{} // closed when no question is open
 	withdrawn chan struct{} // closed when the approval has ended
@@ -40,12 +40,12 @@ type question struct {
 }
 
 // ask puts a question behind the others.
-func (p *person) ask(_ context.Context, q asker.Question) asker.Asked {
+func (p *person) ask(_ context.Context, q asker.Question) asker.SentQuestion {
 	p.last = &question{p, q.ApprovalRequested, p.last, make(chan struct{}), make(chan struct{}), nil}
 	return p.last
 }
 
-// Withdraw implements [asker.Asked].
+// Withdraw implements [asker.SentQuestion].
 func (q *question) Withdraw() { close(q.withdrawn) }
 
 // Await shows the question and waits for its answer, or for the end of the
@@ -91,10 +91,10 @@ const (
 // choices are the answers that there are.
 func (q *question) choices() string {
 	switch {
-	case q.asked.Form == nil:
+	case q.request.Form == nil:
 		return fmt.Sprintf("y: %s   s: %s   n: %s > ",
 			event.Approved.Words(), event.ApprovedSession.Words(), event.Denied.Words())
-	case q.asked.Form.URL != "":
+	case q.request.Form.URL != "":
 		return pageChoices
 	}
 	return formChoices
@@ -105,7 +105,7 @@ func (q *question) take(line string) (answer asker.Answer, done bool) {
 	if q.entry != nil {
 		return q.fill(line)
 	}
-	form := q.asked.Form
+	form := q.request.Form
 	switch word := strings.ToLower(strings.TrimSpace(line)); {
 	case (word == "y" || word == "yes") && (form == nil || form.URL != ""):
 		return asker.Answer{Verdict: event.Approved}, true
@@ -164,7 +164,7 @@ func (q *question) begin() {
 			stale = false
 		}
 	}
-	q.view.question(asker.Headline(q.asked), asker.Words(q.asked))
+	q.view.question(asker.Headline(q.request), asker.Words(q.request))
 	q.view.prompt(q.choices())
 }
 

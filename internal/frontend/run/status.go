@@ -103,8 +103,8 @@ func (s *textView) lines(now time.Time) (lines []terminal.Line) {
 			what = fmt.Sprintf("%d calls; %s", running, what)
 		}
 	}
-	took := now.Sub(since)
-	if what == "" || took < statusDelay {
+	elapsed := now.Sub(since)
+	if what == "" || elapsed < statusDelay {
 		return nil
 	}
 	width := s.tty.width()
@@ -116,10 +116,10 @@ func (s *textView) lines(now time.Time) (lines []terminal.Line) {
 	}
 	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 	precision := time.Second / 10
-	if took >= 10*time.Second {
+	if elapsed >= 10*time.Second {
 		precision = time.Second
 	}
-	clock := " " + terminal.Duration(took.Truncate(precision))
+	clock := " " + terminal.Duration(elapsed.Truncate(precision))
 	line := terminal.Line{
 		{Text: string(frames[s.status.frame%len(frames)]), Style: terminal.Style{Color: terminal.Cyan}},
 		{Text: " " + what},

@@ -315,7 +315,7 @@ func (s *textView) callEnded(item *event.Item) {
 	if i == nil {
 		i = &runningCall{title: content.Name, began: item.BegunAt}
 	}
-	s.calls = slices.DeleteFunc(s.calls, func(other *runningCall) bool { return other == i })
+	s.calls = slices.DeleteFunc(s.calls, func(call *runningCall) bool { return call == i })
 	s.notice("  %s: %s", i.title, callOutcome(item, content, item.EndedAt.Sub(i.began)))
 	s.diff(content)
 	if item.Status == event.ItemCompleted {
@@ -324,8 +324,8 @@ func (s *textView) callEnded(item *event.Item) {
 }
 
 // callOutcome describes how a call ended.
-func callOutcome(item *event.Item, content event.Content, took time.Duration) string {
-	after := " after " + terminal.Duration(took)
+func callOutcome(item *event.Item, content event.Content, elapsed time.Duration) string {
+	after := " after " + terminal.Duration(elapsed)
 	switch {
 	case item.Status == event.ItemCompleted:
 		return "done" + after

@@ -164,8 +164,8 @@ func (f finding) describe(b *bytes.Buffer) {
 	}
 	fmt.Fprintf(b, "%s: %d events, %d turns: %s\n", f.Session, f.Events, f.Turns, how)
 	for _, v := range f.Violations {
-		said := contract.Violation{Clause: v.Clause, Seq: v.Seq, Kind: v.Kind, What: v.What}
-		fmt.Fprintf(b, "  %s\n", terminal.Text(said.Error()))
+		violation := contract.Violation{Clause: v.Clause, Seq: v.Seq, Kind: v.Kind, What: v.What}
+		fmt.Fprintf(b, "  %s\n", terminal.Text(violation.Error()))
 	}
 	if f.Problem != "" {
 		fmt.Fprintf(b, "  %s\n", terminal.Text(f.Problem))

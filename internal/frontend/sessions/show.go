@@ -80,7 +80,7 @@ func showChild(b *bytes.Buffer, c *event.Child, now string) {
 		if c.Ended.Spent != nil {
 			how = strings.Join(append([]string{how}, transcript.Spent(*c.Ended.Spent)...), "; ")
 		}
-		if c.News() {
+		if c.Unreported() {
 			how += "; the model receives the result with the next input"
 		}
 	}

@@ -79,11 +79,11 @@ func (u *UI) showTimeline(string) {
 		stretches := stretchesOf(t, s.Host.Dir)
 		slices.SortStableFunc(stretches, func(a, b stretch) int { return a.at.Compare(b.at) })
 		for _, m := range stretches {
-			took := "runs"
+			elapsed := "runs"
 			if !m.until.IsZero() {
-				took = span(m.until.Sub(m.at))
+				elapsed = span(m.until.Sub(m.at))
 			}
-			lines = append(lines, fmt.Sprintf("    +%-8s %-8s %s", span(m.at.Sub(t.StartedAt)), took, m.what))
+			lines = append(lines, fmt.Sprintf("    +%-8s %-8s %s", span(m.at.Sub(t.StartedAt)), elapsed, m.what))
 		}
 		if t.Cause != nil {
 			lines = append(lines, fmt.Sprintf("    +%-8s %s", span(t.EndedAt.Sub(t.StartedAt)), howEnded(t)))

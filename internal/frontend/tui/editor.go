@@ -247,8 +247,8 @@ func (e *editor) frame(width, height int) (rows []terminal.Line, x, y int) {
 		x, y = len(promptMark)+used, len(rows)
 	}
 	rows = append(rows, row)
-	if over := len(rows) - height; over > 0 {
-		from := min(max(y-height+1, 0), over)
+	if excess := len(rows) - height; excess > 0 {
+		from := min(max(y-height+1, 0), excess)
 		rows, y = rows[from:from+height], y-from
 	}
 	return rows, x, y

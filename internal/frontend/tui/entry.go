@@ -190,7 +190,7 @@ func callEntry(i *event.Item, dir string, drawn []toolview.Change) entry {
 	case call.Kind == toolview.Plan && i.Status == event.ItemCompleted:
 		body = planRows(call.Plan)
 	case i.Status == event.ItemFailed && call.Kind != toolview.Command,
-		call.Kind == toolview.Other,
+		call.Kind == toolview.Misc,
 		call.Kind == toolview.Web:
 		body = outputRows(content.Output, 3)
 	case call.Kind == toolview.Command, call.Kind == toolview.Job:
@@ -227,15 +227,15 @@ func planRows(p plan.Arguments) func(int) []terminal.Line {
 
 // outcome is how a call ended.
 func outcome(i *event.Item, content event.Content) (mark string, style terminal.Style, how string) {
-	took := ""
+	elapsed := ""
 	if i.Started {
-		took = span(i.EndedAt.Sub(i.StartedAt))
+		elapsed = span(i.EndedAt.Sub(i.StartedAt))
 	}
 	switch {
 	case i.Status == event.ItemCompleted:
-		return "✓", success(), "  " + took
+		return "✓", success(), "  " + elapsed
 	case i.Status == event.ItemFailed && content.ExitCode != nil:
-		return "✗", failure(), fmt.Sprintf("  exit code %d, %s", *content.ExitCode, took)
+		return "✗", failure(), fmt.Sprintf("  exit code %d, %s", *content.ExitCode, elapsed)
 	case i.Status == event.ItemFailed:
 		return "✗", failure(), "  failed"
 	case i.Effects == event.EffectsNone:
@@ -245,7 +245,7 @@ func outcome(i *event.Item, content event.Content) (mark string, style terminal.
 	if i.Cause != nil {
 		why = i.Cause.Error()
 	}
-	return "■", warning(), fmt.Sprintf("  %s after %s; effects: %s", terminal.OneLine(why), took, i.Effects)
+	return "■", warning(), fmt.Sprintf("  %s after %s; effects: %s", terminal.OneLine(why), elapsed, i.Effects)
 }
 
 // outputRows are the last lines of an output, each in one row.
@@ -381,13 +381,13 @@ func (d *diffColors) style(line string) terminal.Style {
 
 // endEntry is the outcome and the cost of a turn.
 func endEntry(t *event.Turn) entry {
-	took := span(t.EndedAt.Sub(t.StartedAt))
-	words, mark, style := took, "✓ ", success()
+	elapsed := span(t.EndedAt.Sub(t.StartedAt))
+	words, mark, style := elapsed, "✓ ", success()
 	switch {
 	case t.Cause.Outcome == event.Failed:
-		words, mark, style = terminal.OneLine(t.Cause.Error())+" (after "+took+")", "✗ ", failure()
+		words, mark, style = terminal.OneLine(t.Cause.Error())+" (after "+elapsed+")", "✗ ", failure()
 	case t.Cause.Outcome == event.Aborted:
-		words, mark, style = terminal.OneLine(t.Cause.Error())+" after "+took, "■ ", warning()
+		words, mark, style = terminal.OneLine(t.Cause.Error())+" after "+elapsed, "■ ", warning()
 	}
 	words = strings.Join(append([]string{words}, transcript.Spent(t.Summary)...), " · ")
 	text := faint()

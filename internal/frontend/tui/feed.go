@@ -16,7 +16,7 @@ type feed struct {
 	events []event.Event
 	err    error
 	room   *sync.Cond // for more events
-	over   bool
+	ended  bool
 }
 
 // maxFed is how many events wait for a loop that is busy.
@@ -34,7 +34,7 @@ func (f *feed) run(ctx context.Context, c Conversation, cursor uint64) {
 	defer context.AfterFunc(ctx, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.over = true
+		f.ended = true
 		f.room.Broadcast()
 	})()
 	for e, err := range c.Events(ctx, cursor) {
@@ -42,7 +42,7 @@ func (f *feed) run(ctx context.Context, c Conversation, cursor uint64) {
 			return
 		}
 		f.mu.Lock()
-		for len(f.events) >= maxFed && !f.over {
+		for len(f.events) >= maxFed && !f.ended {
 			f.room.Wait() // until take, or the end of ctx
 		}
 		if err != nil {

@@ -184,8 +184,8 @@ func (p *piece) callRow(width int, now time.Time) terminal.Line {
 		mark, style, how = "●", success(), "ended"
 	case p.runs:
 		mark, style = "●", accent()
-		if took := now.Sub(p.began); took >= time.Second {
-			how = span(took.Truncate(time.Second))
+		if elapsed := now.Sub(p.began); elapsed >= time.Second {
+			how = span(elapsed.Truncate(time.Second))
 		}
 	}
 	line := terminal.Line{{Text: mark + " ", Style: style}, {Text: terminal.OneLine(p.title)}}

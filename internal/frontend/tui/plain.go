@@ -292,7 +292,7 @@ func spokenText(text string) string {
 
 // ask puts the question that waits longest, and notices when it is over.
 func (p *plain) ask() {
-	approvals := p.log.State().Asked()
+	approvals := p.log.State().OpenApprovals()
 	if len(approvals) == 0 {
 		p.approvalID = ""
 		return

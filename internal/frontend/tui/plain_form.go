@@ -9,7 +9,7 @@ import (
 
 // formAsked is the form of the question that waits; nil if it has none.
 func (p *plain) formAsked() *event.Form {
-	for _, a := range p.log.State().Asked() {
+	for _, a := range p.log.State().OpenApprovals() {
 		if a.Approval == p.approvalID {
 			return a.Form
 		}

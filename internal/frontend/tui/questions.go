@@ -220,7 +220,7 @@ func (u *UI) answerMenu(a *event.Approval, replies []reply) *list {
 
 // pendingApproval returns the approval that waits longest, and how many wait behind it.
 func (u *UI) pendingApproval() (first *event.Approval, more int) {
-	for _, a := range u.state().Asked() {
+	for _, a := range u.state().OpenApprovals() {
 		switch {
 		case u.questions.answeredIDs[a.Approval]:
 		case first == nil:
@@ -234,7 +234,7 @@ func (u *UI) pendingApproval() (first *event.Approval, more int) {
 
 // asks reports whether a question about the call waits: the question names it.
 func (u *UI) asks(call string) bool {
-	return slices.ContainsFunc(u.state().Asked(), func(a *event.Approval) bool {
+	return slices.ContainsFunc(u.state().OpenApprovals(), func(a *event.Approval) bool {
 		return a.Call == call && a.Child == "" && a.Form == nil
 	})
 }

@@ -51,7 +51,7 @@ func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
 // resumeAsks shows the pending approvals, which background child agents can have without a
 // running turn.
 func (p *printout) resumeAsks(s event.State) {
-	for _, a := range s.Asked() {
+	for _, a := range s.OpenApprovals() {
 		p.ask(a, s.Host.Dir)
 	}
 }

@@ -99,9 +99,9 @@ func statusRow(parts []statusPart, width int) terminal.Line {
 func (u *UI) doing(now time.Time) []statusPart {
 	t := u.state().Running()
 	only := func(text string) []statusPart { return []statusPart{{text: text, style: warning()}} }
-	clock := func(words, took string, style terminal.Style) []statusPart {
+	clock := func(words, elapsed string, style terminal.Style) []statusPart {
 		return []statusPart{
-			{text: words + took, short: words, style: style, shortRank: rankClock},
+			{text: words + elapsed, short: words, style: style, shortRank: rankClock},
 			{text: "(Esc interrupts)", style: style, rank: rankKey, glued: true},
 		}
 	}
@@ -121,8 +121,8 @@ func (u *UI) doing(now time.Time) []statusPart {
 			return clock("retrying", " in "+span(max(left.Round(time.Second), 0)), warning())
 		}
 	}
-	if took := now.Sub(t.StartedAt).Truncate(time.Second); took >= time.Second {
-		return clock("working", " "+span(took), accent())
+	if elapsed := now.Sub(t.StartedAt).Truncate(time.Second); elapsed >= time.Second {
+		return clock("working", " "+span(elapsed), accent())
 	}
 	return clock("working", "", accent())
 }

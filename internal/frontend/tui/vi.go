@@ -103,8 +103,8 @@ func (v *vi) insert() { v.normal = false }
 // save records the editor's state, for undo.
 func (v *vi) save(e *editor) {
 	v.undo, v.redo = append(v.undo, snapshot{slices.Clone(e.parts), e.at}), nil
-	if over := len(v.undo) - maxUndo; over > 0 {
-		v.undo = v.undo[over:]
+	if excess := len(v.undo) - maxUndo; excess > 0 {
+		v.undo = v.undo[excess:]
 	}
 }
 

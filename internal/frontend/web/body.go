@@ -123,9 +123,9 @@ type mediaType string
 
 // receipt answers an input that is durable.
 type receipt struct {
-	Input string `json:"input"`
-	Seq   uint64 `json:"seq" jsonschema:"number of the event that accepted it; 0 if it was already accepted"`
-	Again bool   `json:"again" jsonschema:"an input with this id was already accepted, and nothing was added"`
+	Input     string `json:"input"`
+	Seq       uint64 `json:"seq" jsonschema:"number of the event that accepted it; 0 if it was already accepted"`
+	Duplicate bool   `json:"again" jsonschema:"an input with this id was already accepted, and nothing was added"`
 }
 
 // interruption asks for the end of a turn.

@@ -29,7 +29,7 @@ func (s *Server) input(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return refusedInput(err)
 		}
-		reply(w, http.StatusAccepted, receipt{Input: turn.Input(), Seq: turn.Seq(), Again: turn.Seq() == 0})
+		reply(w, http.StatusAccepted, receipt{Input: turn.Input(), Seq: turn.Seq(), Duplicate: turn.Seq() == 0})
 		return nil
 	})
 }

@@ -76,11 +76,11 @@ type stream struct {
 	// opening is the opening of the session; empty if only written events are sent.
 	opening string
 
-	mu   sync.Mutex // guards what follows
-	out  *patient
-	over bool // nothing is written any more
-	last time.Time
-	beat *time.Timer
+	mu    sync.Mutex // guards what follows
+	out   *patient
+	ended bool // nothing is written any more
+	last  time.Time
+	beat  *time.Timer
 }
 
 // reconnectDelay is what a client waits before it comes again.
@@ -109,7 +109,7 @@ func (s *Server) newStream(w http.ResponseWriter, r *http.Request, opening strin
 
 // send writes what is in the buffer, and reports whether the client is there.
 func (st *stream) send(now bool) bool {
-	if st.over {
+	if st.ended {
 		return false
 	}
 	err := st.out.write()
@@ -118,7 +118,7 @@ func (st *stream) send(now bool) bool {
 	}
 	st.out.rest()
 	if err != nil {
-		st.over = true
+		st.ended = true
 		st.cancel()
 		return false
 	}
@@ -138,7 +138,7 @@ func (st *stream) event(e event.Event, now bool) bool {
 	b = append(b, "\nevent: event\ndata: "...)
 	b, err := e.AppendJSON(b)
 	if err != nil {
-		st.over = true // it was read from a log that could only hold what can be encoded
+		st.ended = true // it was read from a log that could only hold what can be encoded
 		return false
 	}
 	st.out.buf = append(b, "\n\n"...)
@@ -175,7 +175,7 @@ func (st *stream) fail(s *Server, err error) {
 func (st *stream) heartbeat() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.over {
+	if st.ended {
 		return
 	}
 	silence := time.Since(st.last)
@@ -191,7 +191,7 @@ func (st *stream) heartbeat() {
 func (st *stream) end() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.over = true
+	st.ended = true
 	st.beat.Stop()
 	st.cancel()
 }

@@ -354,11 +354,11 @@ func (g *Guard) forget(bases []string) {
 		_ = g.bases[path].Close()
 		delete(g.bases, path)
 	}
-	gone := func(base string) bool { return slices.Contains(bases, base) }
-	g.area.Look = slices.DeleteFunc(g.area.Look, gone)
-	maps.DeleteFunc(g.known, func(_ string, r *record) bool { return gone(r.base) })
-	maps.DeleteFunc(g.links, func(_ string, l *link) bool { return gone(l.base) })
-	g.watch.forget(gone)
+	ended := func(base string) bool { return slices.Contains(bases, base) }
+	g.area.Look = slices.DeleteFunc(g.area.Look, ended)
+	maps.DeleteFunc(g.known, func(_ string, r *record) bool { return ended(r.base) })
+	maps.DeleteFunc(g.links, func(_ string, l *link) bool { return ended(l.base) })
+	g.watch.forget(ended)
 }
 
 // update reads the changes since the last look.
@@ -544,7 +544,7 @@ func within(folders []string, path string) bool {
 // outermost are the folders that are in no other folder of the list.
 func outermost(folders []string) (out []string) {
 	for _, folder := range folders {
-		others := slices.DeleteFunc(slices.Clone(folders), func(other string) bool { return other == folder })
+		others := slices.DeleteFunc(slices.Clone(folders), func(f string) bool { return f == folder })
 		if !within(others, folder) {
 			out = append(out, folder)
 		}

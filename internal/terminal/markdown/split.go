@@ -55,12 +55,12 @@ type Splitter struct {
 func (s *Splitter) Write(text string) (done []Block) {
 	s.rest += text
 	for {
-		line, rest, whole := strings.Cut(s.rest, "\n")
+		line, rest, complete := strings.Cut(s.rest, "\n")
 		switch {
 		case len(line) > maxLine:
 			at := lineEnd(line)
 			line, rest = line[:at], s.rest[at:]
-		case !whole:
+		case !complete:
 			return done
 		}
 		s.rest = rest

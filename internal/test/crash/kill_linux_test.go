@@ -115,7 +115,7 @@ func build(t *testing.T) settle {
 	return settle{path}
 }
 
-// running are the processes of the binary, wardens as well.
+// running are the processes of the binary, supervisors as well.
 func (s settle) running() (pids []string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/exe")
 	for _, file := range files {

@@ -158,10 +158,10 @@ func (s scene) attack(b box, top string) (attack, error) {
 	defer cancel()
 	gate := egress.NewProxy(mustList("*:*"), egress.Dialer{})
 	defer gate.Close()
-	canary := egress.NewProxy(nil, egress.Dialer{})
-	defer canary.Close()
+	proxy := egress.NewProxy(nil, egress.Dialer{})
+	defer proxy.Close()
 	if !s.Free {
-		if _, err := proc.Prove(ctx, b.Policy, canary); err != nil {
+		if _, err := proc.Prove(ctx, b.Policy, proxy); err != nil {
 			return attack{Box: b.Name, Unclaimed: err.Error()}, nil
 		}
 	}

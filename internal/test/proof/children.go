@@ -11,10 +11,10 @@ import (
 	"github.com/settle-agent/settle/internal/session"
 )
 
-// kin are the child agents of a process, as far as their parent sees them: they
+// childAgents are the child agents of a process, as far as their parent sees them: they
 // start, they work for a time, and they end. That each is a session of its own is
 // tested with package settle.
-type kin struct {
+type childAgents struct {
 	p *process
 
 	mu   sync.Mutex // guards live
@@ -31,7 +31,7 @@ const answerText = "The child says: " + Secret
 
 // spawn starts a child that works for a time. In the foreground it waits for its
 // end.
-func (k *kin) spawn(ctx context.Context, call string, background bool, long time.Duration) error {
+func (k *childAgents) spawn(ctx context.Context, call string, background bool, long time.Duration) error {
 	children := session.Children{Log: k.p.log, Redact: k.p.world.redactor, MaxRunning: 4, MaxTotal: 100}
 	b, err := children.ChildStarted(
 		ctx, session.ChildCall{Item: call, Background: background}, event.ChildStarted{Session: "child", Title: Secret},
@@ -85,7 +85,7 @@ func (k *kin) spawn(ctx context.Context, call string, background bool, long time
 // ask requests an approval for a child's call, if all calls need one. The request is in
 // the parent's log, and the parent's turn can have ended (C16). The child continues after
 // any answer.
-func (k *kin) ask(life context.Context, cancel context.CancelCauseFunc, call, child string) {
+func (k *childAgents) ask(life context.Context, cancel context.CancelCauseFunc, call, child string) {
 	if k.p.approvals == nil {
 		return
 	}
@@ -99,7 +99,7 @@ func (k *kin) ask(life context.Context, cancel context.CancelCauseFunc, call, ch
 }
 
 // Cancel implements [session.ChildAgents].
-func (k *kin) Cancel(cause *event.Cause) {
+func (k *childAgents) Cancel(cause *event.Cause) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, x := range k.live {
@@ -108,7 +108,7 @@ func (k *kin) Cancel(cause *event.Cause) {
 }
 
 // Wait implements [session.ChildAgents].
-func (k *kin) Wait(ctx context.Context) error {
+func (k *childAgents) Wait(ctx context.Context) error {
 	k.mu.Lock()
 	live := k.live
 	k.mu.Unlock()
@@ -123,7 +123,7 @@ func (k *kin) Wait(ctx context.Context) error {
 }
 
 // Finish implements [session.ChildAgents].
-func (k *kin) Finish(ctx context.Context) error { return k.Wait(ctx) }
+func (k *childAgents) Finish(ctx context.Context) error { return k.Wait(ctx) }
 
 // running are the children that run, by their ids.
 func (p *process) running() map[string]bool {

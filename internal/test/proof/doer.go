@@ -147,15 +147,15 @@ func (d doer) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 			}
 			result.Jobs = append(result.Jobs, id)
 		case Child, Await:
-			if err := d.p.kin.spawn(ctx, c.ID, s.Kind == Child, s.For); err != nil {
+			if err := d.p.childAgents.spawn(ctx, c.ID, s.Kind == Child, s.For); err != nil {
 				return tool.Result{}, err
 			}
 			if ctx.Err() != nil {
 				result.Output, result.Aborted = out.String(), true
 				return result, nil
 			}
-		case Far, Slow, Back, Twice, Gone, Away:
-			on, err := d.far(ctx, c, fmt.Sprintf("%s/%d", c.ID, n), s, &result)
+		case Remote, Slow, Back, Twice, HostDies, Unreachable:
+			on, err := d.runRemote(ctx, c, fmt.Sprintf("%s/%d", c.ID, n), s, &result)
 			if !on {
 				result.Output = out.String() + result.Output
 				return result, err

@@ -55,7 +55,7 @@ func adopt(s Script, seed uint64) Script {
 func handOver(s Script, seed uint64) Script {
 	r := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // it is to be the same again
 	step := func() Step {
-		kinds := []StepKind{Far, Slow, Gone, Back, Back, Twice, Twice, Away}
+		kinds := []StepKind{Remote, Slow, HostDies, Back, Back, Twice, Twice, Unreachable}
 		return Step{
 			Kind: kinds[r.IntN(len(kinds))],
 			For:  []time.Duration{time.Millisecond, time.Second, 10 * time.Second, 20 * time.Minute}[r.IntN(4)],

@@ -115,11 +115,11 @@ func (m *machine) work(ctx context.Context, r executor.Request) (json.RawMessage
 		return nil, context.Cause(ctx)
 	}
 	switch o.Kind {
-	case Gone:
+	case HostDies:
 		m.die()
 	case Back:
 		m.cut(nil)
-	case Away:
+	case Unreachable:
 		m.leave()
 	}
 	if !passes(ctx, o.For-o.For/2) {
@@ -374,8 +374,8 @@ func (p *process) leave() {
 	close(p.reach.left)
 }
 
-// far executes a step on the machine, and reports whether the call continues.
-func (d doer) far(ctx context.Context, c tool.Call, id string, s Step, result *tool.Result) (on bool, err error) {
+// runRemote executes a step on the machine, and reports whether the call continues.
+func (d doer) runRemote(ctx context.Context, c tool.Call, id string, s Step, result *tool.Result) (on bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(d.p.life, cancel)() // it dies with its process

@@ -29,7 +29,7 @@ func readPlan(w *words) (p Plan) {
 		}
 		s := Step{Kind: StepKind(w.word("a step"))}
 		switch s.Kind {
-		case Take, Deaf, Child, Await, Far, Slow, Back, Twice, Gone, Away:
+		case Take, Deaf, Child, Await, Remote, Slow, Back, Twice, HostDies, Unreachable:
 			s.For = w.duration("the time")
 		case Print, Fail:
 			s.Text = w.text()
@@ -53,7 +53,7 @@ func (p Plan) String() string {
 		}
 		b.WriteString(string(s.Kind))
 		switch s.Kind {
-		case Take, Deaf, Child, Await, Far, Slow, Back, Twice, Gone, Away:
+		case Take, Deaf, Child, Await, Remote, Slow, Back, Twice, HostDies, Unreachable:
 			b.WriteString(" " + s.For.String())
 		case Print, Fail:
 			b.WriteString(" " + strconv.Quote(s.Text))

@@ -111,8 +111,8 @@ func (w *world) saw(p *process, e event.Event) {
 		w.acts.Go(func() { w.do(p, m, w.inputs[i]) })
 	}
 	if d, ok := e.Data.(event.ApprovalRequested); ok {
-		n := w.asked
-		w.asked++
+		n := w.approvalCount
+		w.approvalCount++
 		w.acts.Go(func() { w.answer(p, n, d.Approval) })
 	}
 }
@@ -198,7 +198,7 @@ func (w *world) idle(p *process) bool {
 func (w *world) giveUp(p *process) {
 	asks := false
 	p.log.View(func(s event.State) {
-		asks = len(s.Asked()) > 0
+		asks = len(s.OpenApprovals()) > 0
 	})
 	if !asks {
 		w.broke("C12", "work still runs after %v", patience)

@@ -19,13 +19,13 @@ import (
 // process is one host of the session, from when it opens it until it has
 // closed it or is killed.
 type process struct {
-	world     *world
-	mount     *mount
-	log       *journal.Log
-	session   *session.Session
-	approvals *session.Approvals
-	kin       *kin
-	reach     *reach
+	world       *world
+	mount       *mount
+	log         *journal.Log
+	session     *session.Session
+	approvals   *session.Approvals
+	childAgents *childAgents
+	reach       *reach
 
 	// life ends when the process is killed: what it runs is gone then.
 	life context.Context //nolint:containedctx // it is the process's own
@@ -63,7 +63,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 		}
 	}
 	p := &process{world: w, mount: m, succeeded: make(chan struct{})}
-	p.kin, p.reach = &kin{p: p}, newReach()
+	p.childAgents, p.reach = &childAgents{p: p}, newReach()
 	p.life, p.end = context.WithCancel(w.life)
 	p.log = journal.New(p.mount, state, journal.WithClock(w.now))
 	doers := w.doers(p)
@@ -80,7 +80,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 	}
 	p.session, err = session.Open(session.Config{
 		Log: p.log, Approvals: p.approvals, Opened: event.SessionOpened{Dir: "/work", Face: "proof"},
-		Turn: made, ChildAgents: p.kin, Ended: func(event.State) { w.pass(inCallback) },
+		Turn: made, ChildAgents: p.childAgents, Ended: func(event.State) { w.pass(inCallback) },
 	})
 	if err != nil {
 		p.end()

@@ -100,21 +100,21 @@ type StepKind string
 
 // The kinds of steps.
 const (
-	Take  StepKind = "take"  // works for a time, and stops when it is cancelled
-	Deaf  StepKind = "deaf"  // works for a time, and ignores interrupts
-	Print StepKind = "print" // puts out text
-	Leave StepKind = "job"   // leaves a process running as a job
-	Child StepKind = "child" // starts a child agent in the background, which works for a time
-	Await StepKind = "await" // has one work in the foreground
-	Fail  StepKind = "fail"  // ends with an error
-	Panic StepKind = "panic"
-	Flood StepKind = "flood" // puts out so many bytes
-	Far   StepKind = "far"   // works for a time at the hands, on another machine
-	Slow  StepKind = "slow"  // the same, over a slow connection
-	Back  StepKind = "back"  // the same; the connection is cut, and comes back
-	Twice StepKind = "twice" // the same; each message comes twice
-	Gone  StepKind = "gone"  // the same; the hands die
-	Away  StepKind = "away"  // the same; the machine is unreachable for longer than the lease
+	Take        StepKind = "take"  // works for a time, and stops when it is cancelled
+	Deaf        StepKind = "deaf"  // works for a time, and ignores interrupts
+	Print       StepKind = "print" // puts out text
+	Leave       StepKind = "job"   // leaves a process running as a job
+	Child       StepKind = "child" // starts a child agent in the background, which works for a time
+	Await       StepKind = "await" // has one work in the foreground
+	Fail        StepKind = "fail"  // ends with an error
+	Panic       StepKind = "panic"
+	Flood       StepKind = "flood" // puts out so many bytes
+	Remote      StepKind = "far"   // works for a time at the hands, on another machine
+	Slow        StepKind = "slow"  // the same, over a slow connection
+	Back        StepKind = "back"  // the same; the connection is cut, and comes back
+	Twice       StepKind = "twice" // the same; each message comes twice
+	HostDies    StepKind = "gone"  // the same; the hands die
+	Unreachable StepKind = "away"  // the same; the machine is unreachable for longer than the lease
 )
 
 // Step is one step of a call.

@@ -58,13 +58,13 @@ type world struct {
 	pending atomic.Int64   // timed moves that are still to be made
 	closing chan struct{}  // holds a token when the session must be closed and opened again
 
-	mu       sync.Mutex // guards what follows
-	problems []string
-	accepted []string        // inputs
-	runs     map[callKey]int // of calls
-	seen     []event.Event   // what the first subscriber was shown
-	fired    []bool          // moves that wait for an event
-	asked    int             // requests for approval
+	mu            sync.Mutex // guards what follows
+	problems      []string
+	accepted      []string        // inputs
+	runs          map[callKey]int // of calls
+	seen          []event.Event   // what the first subscriber was shown
+	fired         []bool          // moves that wait for an event
+	approvalCount int             // requests for approval
 	// requested is what the models were sent, by the disk that has the log.
 	requested map[*disk][]contract.Request
 	machines  map[*disk]*machine // with hands

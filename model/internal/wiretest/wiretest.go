@@ -137,21 +137,21 @@ type Response struct {
 func Read(ctx context.Context, p model.Provider, req model.Request) (Response, error) {
 	r := reader{}
 	for c, err := range p.Stream(ctx, req) {
-		if r.over {
+		if r.ended {
 			return r.Response, errors.New("a chunk after the end")
 		}
 		if err != nil {
 			if c != (model.Chunk{}) {
 				return r.Response, errors.New("an error with a chunk")
 			}
-			r.over, r.Err = true, err
+			r.ended, r.Err = true, err
 			continue
 		}
 		if err := r.chunk(c); err != nil {
 			return r.Response, fmt.Errorf("chunk %+v: %w", c, err)
 		}
 	}
-	if !r.over {
+	if !r.ended {
 		return r.Response, errors.New("neither an end nor an error")
 	}
 	return r.Response, nil
@@ -159,7 +159,7 @@ func Read(ctx context.Context, p model.Provider, req model.Request) (Response, e
 
 type reader struct {
 	Response
-	started, over bool
+	started, ended bool
 }
 
 func (r *reader) chunk(c model.Chunk) error {
@@ -191,7 +191,7 @@ func (r *reader) chunk(c model.Chunk) error {
 	case model.TokenReport:
 		r.Tokens.Add(*c.Tokens)
 	case model.End:
-		r.over, r.Stop = true, c.Stop
+		r.ended, r.Stop = true, c.Stop
 		if c.Usage != nil {
 			r.Usage = c.Usage
 		}

@@ -10,9 +10,9 @@ import (
 // something when a client wishes that everything may run.
 type Ceiling struct {
 	User string // permission
-	// Asked says that a client is asked; otherwise the call runs or is refused.
-	Asked bool
-	Runs  bool
+	// Asks says that a client is asked; otherwise the call runs or is refused.
+	Asks bool
+	Runs bool
 }
 
 // Ceilings are the configurations. Where there is none, the client's wish
@@ -45,12 +45,15 @@ func (c Ceiling) Configure(t *testing.T, home string) {
 }
 
 // Check checks what became of the call.
-func (c Ceiling) Check(t *testing.T, dir string, asked int) {
+func (c Ceiling) Check(t *testing.T, dir string, questions int) {
 	t.Helper()
 	_, err := os.Stat(filepath.Join(dir, Made))
-	if runs := err == nil; runs != c.Runs || (asked > 0) != c.Asked {
+	if runs := err == nil; runs != c.Runs || (questions > 0) != c.Asks {
 		t.Errorf(
-			"the user configured %q, the client wished for everything: asked %d times, ran: %v", c.User, asked, runs,
+			"the user configured %q, the client wished for everything: asked %d times, ran: %v",
+			c.User,
+			questions,
+			runs,
 		)
 	}
 }

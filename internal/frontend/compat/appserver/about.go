@@ -43,7 +43,7 @@ func (s *Server) initialize(r *jsonrpc.Request) {
 		r.Fail(invalid("Already initialized"))
 		return
 	}
-	s.Greet(p.ClientInfo.Name)
+	s.SetClientName(p.ClientInfo.Name)
 	family := "unix"
 	if runtime.GOOS == "windows" {
 		family = "windows"

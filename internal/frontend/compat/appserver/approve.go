@@ -18,7 +18,7 @@ type decided struct {
 
 // ask asks the client for the approval that the session waits for. If no client
 // listens, the answer is no (C16).
-func (l *loadedThread) ask(ctx context.Context, q asker.Question) asker.Asked {
+func (l *loadedThread) ask(ctx context.Context, q asker.Question) asker.SentQuestion {
 	if !l.subscribed.Load() {
 		return asker.Nobody(noSubscriber())
 	}
@@ -87,7 +87,7 @@ func verdict(got decided, err error) (asker.Answer, error) {
 }
 
 // fill has the client's user fill in what a server asks for.
-func (l *loadedThread) fill(ctx context.Context, q asker.Question) asker.Asked {
+func (l *loadedThread) fill(ctx context.Context, q asker.Question) asker.SentQuestion {
 	if !l.subscribed.Load() {
 		return asker.Nobody(noSubscriber())
 	}

@@ -32,7 +32,7 @@ func (l *loadedThread) result(t object) object {
 		"cwd":                l.opened.Spec.Dir,
 		"approvalPolicy":     l.rights.Approval,
 		"approvalsReviewer":  "user",
-		"sandbox":            l.rights.Sandbox.Whole(l.opened.Agent.Confines(l.rights.Mode(""))),
+		"sandbox":            l.rights.Sandbox.WithNetwork(l.opened.Agent.Confines(l.rights.Mode(""))),
 		"disabledPluginIds":  []string{},
 		"instructionSources": []string{},
 	}

@@ -73,7 +73,7 @@ func deniedBy(policy, message string) asker.Answer {
 }
 
 // ask has the client's hooks and then the client asked about a call.
-func (d *driver) ask(i *event.Item, q asker.Question) asker.Asked {
+func (d *driver) ask(i *event.Item, q asker.Question) asker.SentQuestion {
 	c := d.toolCall(i)
 	return asker.Await(func(ctx context.Context) (asker.Answer, error) {
 		if was, hooked := d.hooks.judged(q.Item); hooked {
@@ -248,7 +248,7 @@ func (d *driver) rulesOf(behavior string, list []string) []config.Rule {
 
 // fill has the client fill in what a server asks for. A client without a callback for
 // that declines by itself.
-func (d *driver) fill(_ context.Context, q asker.Question) asker.Asked {
+func (d *driver) fill(_ context.Context, q asker.Question) asker.SentQuestion {
 	return asker.Await(func(ctx context.Context) (asker.Answer, error) {
 		request := map[string]any{
 			"subtype":         "elicitation",

@@ -37,13 +37,13 @@ type below struct {
 	full     bool            // forwardSubagentText
 	life     context.Context //nolint:containedctx // of those that follow
 	end      context.CancelFunc
-	kids     map[string][]chan struct{} // by call; each is closed when all events of a child were sent
+	children map[string][]chan struct{} // by call; each is closed when all events of a child were sent
 }
 
 func newBelow(
 	ctx context.Context, events func(context.Context, string) iter.Seq2[event.Event, error], panicked func(error),
 ) *below {
-	b := &below{events: events, panicked: panicked, kids: map[string][]chan struct{}{}}
+	b := &below{events: events, panicked: panicked, children: map[string][]chan struct{}{}}
 	b.life, b.end = context.WithCancel(ctx)
 	return b
 }
@@ -57,10 +57,10 @@ func (b *below) await(call *event.Item) {
 	if b == nil || call.Status == event.ItemAborted {
 		return
 	}
-	for _, done := range b.kids[call.ID] {
+	for _, done := range b.children[call.ID] {
 		b.wait(done)
 	}
-	delete(b.kids, call.ID)
+	delete(b.children, call.ID)
 }
 
 func (b *below) wait(done chan struct{}) {
@@ -77,7 +77,7 @@ func (b *below) close() {
 	if b == nil {
 		return
 	}
-	for _, list := range b.kids {
+	for _, list := range b.children {
 		for _, done := range list {
 			b.wait(done)
 		}
@@ -114,7 +114,7 @@ func (t *encoder) child(c transcript.Change) {
 	if c.Child.Background() { // its call does not wait for it
 		key = ""
 	}
-	t.below.kids[key] = append(t.below.kids[key], done)
+	t.below.children[key] = append(t.below.children[key], done)
 	b := t.below
 	go scope.Shield(b.panicked, func() { // ends with the child, or with close
 		defer close(done)

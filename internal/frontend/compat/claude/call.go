@@ -63,7 +63,7 @@ func (d *driver) await(
 	select {
 	case r := <-reply:
 		return r.result()
-	case <-d.gone:
+	case <-d.quit:
 		return nil, errInputClosed
 	case <-ctx.Done():
 		if e.Answer() {

@@ -118,8 +118,8 @@ func Serve(ctx context.Context, c Config) int {
 		Exit:    c.Exit,
 	}
 	err := shutdown.Run(stop)
-	close(d.gone)
-	<-d.over
+	close(d.quit)
+	<-d.done
 	return d.leave(stop, err)
 }
 
@@ -139,7 +139,7 @@ func (d *driver) read() {
 // loop runs the posted functions, until the session is closed and its last message was
 // sent.
 func (d *driver) loop() {
-	defer close(d.over)
+	defer close(d.done)
 	for !d.closed || d.following {
 		if d.eof && d.prompts.Len() == 0 && d.prompts.interrupts == 0 {
 			d.end(stdio.Stop{Reason: event.Shutdown, By: "stdin"})
@@ -149,7 +149,7 @@ func (d *driver) loop() {
 			f()
 		case <-d.stallTick():
 			d.checkReader()
-		case <-d.gone:
+		case <-d.quit:
 			return
 		}
 	}

@@ -29,7 +29,7 @@ func (e *ending) end(stop stdio.Stop) {
 func (d *driver) drain(ctx context.Context) {
 	stdio.Await(ctx, func() {
 		d.post(func() { d.closed = true })
-		<-d.over
+		<-d.done
 	})
 }
 

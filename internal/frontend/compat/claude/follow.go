@@ -16,7 +16,7 @@ import (
 func (d *driver) follow(t *encoder, after uint64) {
 	asking := asker.New(context.WithoutCancel(d.ctx), asker.Options{
 		Session: d.session, By: func() string { return by },
-		Ask: func(_ context.Context, q asker.Question) asker.Asked {
+		Ask: func(_ context.Context, q asker.Question) asker.SentQuestion {
 			return d.ask(t.log.State().Turn(q.Turn).Item(q.Item), q)
 		},
 		Fill:   d.fill,

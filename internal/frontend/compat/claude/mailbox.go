@@ -3,12 +3,12 @@ package claude
 // mailbox passes functions to the goroutine that runs loop.
 type mailbox struct {
 	mail chan func()
-	gone chan struct{} // closed when nothing is waited for any more
-	over chan struct{} // closed when loop has ended
+	quit chan struct{} // closed when nothing is waited for any more
+	done chan struct{} // closed when loop has ended
 }
 
 func newMailbox() mailbox {
-	return mailbox{mail: make(chan func()), gone: make(chan struct{}), over: make(chan struct{})}
+	return mailbox{mail: make(chan func()), quit: make(chan struct{}), done: make(chan struct{})}
 }
 
 // post has loop call f, and reports whether it will.
@@ -16,7 +16,7 @@ func (m mailbox) post(f func()) bool {
 	select {
 	case m.mail <- f:
 		return true
-	case <-m.gone:
+	case <-m.quit:
 		return false
 	}
 }

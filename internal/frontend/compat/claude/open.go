@@ -128,7 +128,7 @@ func (d *driver) settings(r *config.Resolved) map[string]string {
 // rules brings the client's lists of tools into the policy.
 func (d *driver) rules() {
 	allowed, denied := rulesFor(settle.Allow, specs(d.Allowed...)), rulesFor(settle.Deny, specs(d.Disallowed...))
-	scoped := func(r config.Rule) bool { return r.Pattern == "" && slices.Contains(denied.whole, r.Tool) }
+	scoped := func(r config.Rule) bool { return r.Pattern == "" && slices.Contains(denied.allTools, r.Tool) }
 	d.policy.flagRules = slices.Concat(
 		allowed.rules, slices.DeleteFunc(denied.rules, scoped),
 	) // what is not offered needs no rule
@@ -149,7 +149,7 @@ func (d *driver) rules() {
 
 // offers returns what decides which tools the model gets, and notes them.
 func (d *driver) offers(note func(string)) func(string) bool {
-	denied := rulesFor(settle.Deny, specs(d.Disallowed...)).whole
+	denied := rulesFor(settle.Deny, specs(d.Disallowed...)).allTools
 	var chosen []string
 	for _, name := range specs(d.Tools...) {
 		chosen = append(chosen, toolsNamed(name)...)

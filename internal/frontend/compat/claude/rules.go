@@ -70,8 +70,8 @@ func specs(list ...string) []string {
 // ruleSet is what lists of tools amount to.
 type ruleSet struct {
 	rules []config.Rule
-	// whole are the tools of settle's that were named without more.
-	whole []string
+	// allTools are settle's tools that were named without a rule.
+	allTools []string
 	// unknown are names of tools that settle does not have.
 	unknown []string
 }
@@ -92,9 +92,9 @@ func rulesFor(decision settle.Permission, list []string) ruleSet {
 			continue
 		}
 		if (!scoped || content == "*") && !strings.HasPrefix(name, serverPrefix) { // those are offered
-			out.whole = append(out.whole, tools...)
+			out.allTools = append(out.allTools, tools...)
 			if name == "Bash" {
-				out.whole = append(out.whole, "job")
+				out.allTools = append(out.allTools, "job")
 			}
 		}
 		for _, tool := range tools {

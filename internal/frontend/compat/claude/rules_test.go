@@ -28,8 +28,8 @@ func TestRules(t *testing.T) {
 			rule("read", ""), rule("shell", "git log *"), rule("shell", "npm run test"), rule("edit", "/etc/x"), rule("apply_patch", "/etc/x"),
 			rule("write", "src/**"), rule("apply_patch", "src/**"), rule("read", "~/notes/**"), rule("shell", ""), rule("web_fetch", "x"), rule("a__b", ""), rule("c__*", ""), rule("d__*", ""),
 		},
-		whole:   []string{"read", "shell", "job"},
-		unknown: []string{"mcp__*"},
+		allTools: []string{"read", "shell", "job"},
+		unknown:  []string{"mcp__*"},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(ruleSet{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -100,9 +100,9 @@ type implied struct {
 
 // servers are the MCP servers of the session.
 type servers struct {
-	relays map[string]*mcp.Relay // of those in the client; the driver's alone
-	asked  map[string]*mcp.Catalogue
-	asking bool // they are asked for their tools, and the session is not opened yet
+	relays     map[string]*mcp.Relay // of those in the client; the driver's alone
+	catalogues map[string]*mcp.Catalogue
+	asking     bool // they are asked for their tools, and the session is not opened yet
 	// changing means that a server is being reconnected or disabled.
 	changing bool
 
@@ -177,7 +177,7 @@ func (d *driver) askServers(then func()) bool {
 	if len(d.OwnServers) == 0 {
 		return false
 	}
-	d.servers.relays, d.servers.asked, d.servers.asking = map[string]*mcp.Relay{}, map[string]*mcp.Catalogue{}, true
+	d.servers.relays, d.servers.catalogues, d.servers.asking = map[string]*mcp.Relay{}, map[string]*mcp.Catalogue{}, true
 	reports := make([]mcp.Report, len(d.OwnServers))
 	var wg sync.WaitGroup
 	ctx, cancel := context.WithTimeout(d.ctx, askTimeout)
@@ -198,7 +198,7 @@ func (d *driver) askServers(then func()) bool {
 			d.servers.asking = false
 			for _, r := range reports {
 				if r.Err == nil {
-					d.servers.asked[r.Server.Name] = &r.Catalogue
+					d.servers.catalogues[r.Server.Name] = &r.Catalogue
 				} else {
 					d.warn(
 						fmt.Sprintf(
@@ -252,7 +252,7 @@ func (d *driver) bring(o *assemble.Options) {
 	}
 	for _, name := range d.OwnServers {
 		o.Servers = append(
-			o.Servers, mcp.Server{Name: name, Relay: d.servers.relays[name], Catalogue: d.servers.asked[name]},
+			o.Servers, mcp.Server{Name: name, Relay: d.servers.relays[name], Catalogue: d.servers.catalogues[name]},
 		)
 	}
 }

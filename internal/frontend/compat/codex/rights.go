@@ -184,9 +184,9 @@ func (r Rights) Mode(tmpdir string) assemble.Mode {
 // online reports whether the policy has the network.
 func (p SandboxPolicy) online() bool { return p.NetworkAccess == true || p.NetworkAccess == "enabled" }
 
-// Whole returns the policy with all that its type has. Where commands are not
+// WithNetwork returns the policy with all that its type has. Where commands are not
 // confined, nothing holds the network back.
-func (p SandboxPolicy) Whole(confined bool) map[string]any {
+func (p SandboxPolicy) WithNetwork(confined bool) map[string]any {
 	out := map[string]any{"type": p.Type}
 	network := map[string]any{"readOnly": !confined, "workspaceWrite": !confined, "externalSandbox": "enabled"}[p.Type]
 	if p.NetworkAccess != nil && network != nil {

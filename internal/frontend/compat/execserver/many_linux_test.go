@@ -18,7 +18,7 @@ import (
 
 // C7: of a thousand processes over one connection, which say something each, all end:
 // most because they are terminated, the last hundred because the client is gone. What
-// has ended costs next to nothing. (Under the race detector, where each warden takes
+// has ended costs next to nothing. (Under the race detector, where each supervisor takes
 // long to begin, TestManyProcesses has to do.)
 func TestThousandProcesses(t *testing.T) {
 	const (

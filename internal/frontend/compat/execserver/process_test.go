@@ -266,7 +266,7 @@ func TestEnvironment(t *testing.T) {
 		done := c.Until(name, "the end", closed)
 		var got []string
 		for line := range strings.Lines(done.Text) {
-			if line = strings.TrimSpace(line); !strings.HasPrefix(line, "PATH=") && !strings.HasPrefix(line, "SETTLE_CUSTODY=") {
+			if line = strings.TrimSpace(line); !strings.HasPrefix(line, "PATH=") && !strings.HasPrefix(line, "SETTLE_PROCESS_MARK=") {
 				got = append(got, line)
 			}
 		}

@@ -27,8 +27,8 @@ type Matrix struct {
 	// KillClient runs this test binary with the environment, in which [Play] is a
 	// client, and kills it when it has said that its process is ready.
 	KillClient func(t testing.TB, env ...string)
-	// Gone says whether what is left after an ending counts as ended: it may wait.
-	Gone func(t testing.TB, ending, mark string) (left []string)
+	// Left lists the processes that are left after an ending. It can wait for their end.
+	Left func(t testing.TB, ending, mark string) (left []string)
 }
 
 // Endings returns how a process can lose its client.
@@ -64,7 +64,7 @@ func (m Matrix) Survivors(t testing.TB) map[string]map[string]int {
 					defer func() { <-places }()
 					m.end(t, ending, server, Start("p", escape.Command+Foreground, dir, mark))
 				}()
-				left := m.Gone(t, ending, mark)
+				left := m.Left(t, ending, mark)
 				mu.Lock()
 				counts[ending][escape.Name] = len(left)
 				mu.Unlock()
