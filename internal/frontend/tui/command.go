@@ -15,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/commands"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -26,6 +27,7 @@ type slash struct {
 
 func slashes() []slash {
 	return []slash{
+		{"agents", "", "list the child agents of this session", (*UI).listAgents},
 		{"compact", "", "make the history that the model is sent shorter, once no turn runs", (*UI).compact},
 		{"copy", "", "copy the last answer to the clipboard", (*UI).copyAnswer},
 		{"cost", "", "show the tokens and the cost of this session, by model", (*UI).showCost},
@@ -39,6 +41,7 @@ func slashes() []slash {
 		{"export", "[FILE]", "write the transcript to a file", (*UI).export},
 		{"fork", "", "continue in a copy of this session; the original stays unchanged", (*UI).fork},
 		{"help", "", "show keys and commands", (*UI).help},
+		{"init", "", "have the model write AGENTS.md from the repository", (*UI).initAgents},
 		{"jobs", "", "list the commands that run in the background", (*UI).listJobs},
 		{"kill", "JOB", "end a job", (*UI).killJob},
 		{"model", "[NAME]", "choose the model of the next turns", (*UI).model},
@@ -53,15 +56,19 @@ func slashes() []slash {
 		{"quit", "", "end everything and leave", func(u *UI, _ string) { u.leave(event.Shutdown, user) }},
 		{"rename", "NAME", "name this session", (*UI).rename},
 		{"resume", "[ID]", "open another session of this directory", (*UI).resume},
+		{"review", "[WHAT]", "have the model review a change; without words, what is not committed", (*UI).review},
 		{
 			"rewind", "", "go back to before an earlier input, in a copy of this session (Esc twice)",
 			func(u *UI, _ string) { u.pickInput() },
 		},
+		{"status", "", "show the session, its settings, and what doctor finds", (*UI).showStatus},
 		{"theme", "[NAME]", "choose the colors: default, light, dark, none", (*UI).theme},
 		{"timeline", "", "show when each turn, request and call ran, and for how long", (*UI).showTimeline},
+		{"todos", "", "show the model's plan", (*UI).showTodos},
 		{"transcript", "", "show the whole session, including folded text (Ctrl-T)", func(u *UI, _ string) {
 			u.openPager("Transcript", transcriptSheet(u.view.printout.renderer, u.state())...)
 		}},
+		{"usage", "", "show the tokens and the cost of this session, like /cost", (*UI).showCost},
 		{"vi", "", "turn vi keys in the editor on or off", (*UI).toggleVi},
 	}
 }
@@ -98,7 +105,12 @@ func (u *UI) command(name, argument string) bool {
 		u.fetch(text)
 		return true
 	}
-	u.showHint("there is no command /%s; /help lists them; a space before the slash sends it as it is", name)
+	var known []string
+	for _, s := range u.commands() {
+		known = append(known, "/"+s.name)
+	}
+	u.showHint("there is no command /%s%s; /help lists them; a space before the slash sends it as it is",
+		name, config.DidYouMean("/"+name, known))
 	return false
 }
 

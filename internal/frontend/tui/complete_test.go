@@ -55,7 +55,7 @@ func TestCommandCompletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code := newPerson(t, Options{})
 		p.types("/re")
-		p.sees("› /resume [ID]", "  /rewind       go back", "  /rename NAME  name")
+		p.sees("› /resume [ID]", "  /rewind         go back", "  /rename NAME    name")
 		p.types("\x1b[B\x1b[A\t")
 		p.sees("> /resume")
 		p.types("\x15/jobs\r")

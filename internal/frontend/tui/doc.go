@@ -41,6 +41,7 @@
 //   - fetch.go: the expansion of a prompt of an MCP server
 //   - image.go: images whose path is in a prompt or pasted
 //   - help.go: the texts of /help
+//   - session_commands.go: commands about the session: its status, plan, agents, a review
 //   - typed_answer.go: the text of an answer: a changed command, or what to do instead
 //   - welcome.go: the first rows
 //   - setup.go: the questions of settle setup

@@ -42,6 +42,9 @@ func (u *UI) frame(now time.Time) terminal.Frame {
 		queue = append(u.queueRows(width), u.fetchRows(width)...)
 		room -= len(ask) + len(queue)
 	}
+	plan := u.planRows(width, min(maxPlan, room-4))
+	room -= len(plan)
+	ask = append(plan, ask...)
 	if room > 0 {
 		live = u.liveRows(width, min(room, max(u.display.screen.Live()/3, 3)), now)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/markdown"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 // printout makes entries of the changes of a session, in the order in which items start. A
@@ -27,6 +28,7 @@ type printout struct {
 	asks     []entry // that wait for the end of a message
 	// drawnChanges are the changes that questions have shown, by the calls that have not ended.
 	drawnChanges map[string][]toolview.Change
+	plan         plan.Arguments // that a call made last
 	draft        draft
 	last         group
 	shown        int // entries that were shown
@@ -246,6 +248,9 @@ func (p *printout) ended(one *piece, c transcript.Change) {
 	case event.ToolCall:
 		one.entries = append(one.entries, callEntry(i, c.State.Host.Dir, p.drawnChanges[i.ID]))
 		delete(p.drawnChanges, i.ID)
+		if toolview.KindOf(i.Content().Name) == toolview.Plan && i.Status == event.ItemCompleted {
+			p.plan = transcript.CallOf(i, c.State.Host.Dir).Plan
+		}
 	case event.Note:
 		one.entries = append(one.entries, notice(faint(), "message to the model: %s", i.Content().Text))
 	}

@@ -1,0 +1,199 @@
+package tui
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
+	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/tool/plan"
+)
+
+// Prompts of commands that are ordinary turns.
+const (
+	initPrompt = `Write AGENTS.md for this repository: the instructions that a coding agent needs to work in it.
+
+Read first: the README, the build files, the CI configuration, existing instructions (AGENTS.md, CLAUDE.md, .cursorrules) and a few typical source and test files. Then write, in at most 60 lines:
+- what the project is, in one or two sentences, and where its main parts are
+- the exact commands to build, to test everything, to run a single test, to lint and to format
+- conventions that differ from what is usual for the language, each with the file that shows it
+- what must not be changed or run, and why
+
+State only what you found in the repository: no general advice, no guesses. Check a command by running it where that changes nothing. If AGENTS.md exists, improve it and keep what is still true.`
+
+	reviewPrompt = `Review %s. Look at the diff first, then read the code around it. Change nothing.
+
+Report, the most serious first, only problems that the author would want to correct: wrong behaviour, lost data, races, security, missing error handling, missing or wrong tests, documentation that is no longer true. For each: file:line, what goes wrong and for which input, and a suggested change. Say how sure you are where you could not check it. If there is no such problem, say so in one sentence.`
+
+	reviewDefault = "the changes of this working tree that are not committed (git status, git diff HEAD, and new " +
+		"files); if there are none, the last commit (git show HEAD)"
+)
+
+func (u *UI) initAgents(string) { u.deliver(partsOf(initPrompt), event.Queue) }
+
+func (u *UI) review(what string) {
+	if what == "" {
+		what = reviewDefault
+	}
+	u.deliver(partsOf(fmt.Sprintf(reviewPrompt, what)), event.Queue)
+}
+
+// showTodos shows the model's latest plan.
+func (u *UI) showTodos(string) {
+	p, ok := latestPlan(u.state())
+	if !ok {
+		u.showHint("the model has made no plan in this session")
+		return
+	}
+	u.openPager("Plan", func(width int) []terminal.Line {
+		return append([]terminal.Line{terminal.Plain(p.Title(), bold())}, planRows(p)(width)...)
+	})
+}
+
+// latestPlan returns the plan that the session's calls made last.
+func latestPlan(s event.State) (p plan.Arguments, ok bool) {
+	for n := len(s.Turns) - 1; n >= 0; n-- {
+		for m := len(s.Turns[n].Items) - 1; m >= 0; m-- {
+			if i := s.Turns[n].Items[m]; i.Type() == event.ToolCall && i.Status == event.ItemCompleted {
+				if call := transcript.CallOf(i, s.Host.Dir); call.Kind == toolview.Plan {
+					return call.Plan, true
+				}
+			}
+		}
+	}
+	return p, false
+}
+
+// maxPlan bounds the rows of the plan above the editor.
+const maxPlan = 6
+
+// planRows shows the plan while a turn works on it: the step in progress and its neighbours.
+// A plan that is done is one row, until the turn ends.
+func (u *UI) planRows(width, limit int) (rows []terminal.Line) {
+	p := u.view.printout.plan
+	if len(p.Plan) == 0 || u.state().Running() == nil || limit < 1 {
+		return nil
+	}
+	rows = []terminal.Line{terminal.Clip(terminal.Plain(p.Title(), bold()), width)}
+	at, done := 0, 0
+	for n, s := range p.Plan {
+		if s.Status == plan.Completed {
+			done++
+			at = min(n+1, len(p.Plan)-1)
+		}
+	}
+	if room := limit - 1; done < len(p.Plan) && room > 0 {
+		from := min(max(at-room/2, 0), max(len(p.Plan)-room, 0))
+		for _, s := range p.Plan[from:min(from+room, len(p.Plan))] {
+			style := terminal.Style{}
+			switch s.Status {
+			case plan.Completed:
+				style = faint()
+			case plan.InProgress:
+				style = bold()
+			}
+			rows = append(rows, terminal.Clip(terminal.Plain("  "+s.Mark()+" "+terminal.OneLine(s.Step), style), width))
+		}
+	}
+	return rows
+}
+
+// listAgents shows the child agents of the session.
+func (u *UI) listAgents(string) {
+	var lines []string
+	for _, c := range u.state().Children {
+		how := "works since " + c.At.Local().Format(time.TimeOnly)
+		if c.Ended != nil {
+			how = string(c.Ended.Outcome) + " after " + span(c.EndedAt.Sub(c.At))
+		}
+		where := "in its call"
+		if c.Background() {
+			where = "in the background"
+		}
+		lines = append(lines, fmt.Sprintf("%s  %s, %s: %s", c.Child, how, where, terminal.OneLine(c.Title)))
+		if c.Worktree != nil {
+			lines = append(lines, "    worktree "+c.Worktree.Path)
+		}
+		lines = append(lines, "    session "+c.Session)
+	}
+	if len(lines) == 0 {
+		u.showHint("this session has started no child agents")
+		return
+	}
+	u.lines("Agents", lines)
+}
+
+// showStatus shows what the session and the configuration are, and what the doctor finds.
+func (u *UI) showStatus(string) {
+	lines := u.statusLines()
+	if u.Doctor == nil {
+		u.lines("Status", lines)
+		return
+	}
+	u.showHint("checking")
+	go u.guarded(func() { // ends within the timeout
+		ctx, cancel := context.WithTimeout(u.ctx, actTimeout)
+		defer cancel()
+		var b bytes.Buffer
+		u.Doctor(ctx, &b)
+		u.send(func() {
+			u.display.hint, u.display.dirty = "", true
+			doctor := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+			u.lines("Status", append(append(lines, "", "Installation and configuration"), doctor...))
+		})
+	})
+}
+
+// statusLines describes the session.
+func (u *UI) statusLines() []string {
+	c, s := u.view.conversation, u.state()
+	lines := []string{"Session"}
+	add := func(name, format string, args ...any) {
+		lines = append(lines, fmt.Sprintf("  %-11s", name)+terminal.OneLine(fmt.Sprintf(format, args...)))
+	}
+	add("id", "%s", c.ID())
+	add("directory", "%s", s.Host.Dir)
+	if host := hostOf(c); host != "" {
+		add("host", "%s", host)
+	}
+	model := c.Model()
+	if effort := c.Effort(); effort != "" {
+		model += ", " + effort + " effort"
+	}
+	add("model", "%s", model)
+	used := terminal.Tokens(u.used()) + " tokens"
+	if window := c.Window(); window > 0 {
+		used += fmt.Sprintf(" of %s", terminal.Tokens(int64(window)))
+	}
+	add("context", "%s", used)
+	add("permission", "%s", u.describeMode(c.Mode()))
+	var sum event.Summary
+	for _, t := range s.Turns {
+		for _, a := range t.Attempts {
+			if a.End != nil {
+				sum.Add(*a.End)
+			}
+		}
+	}
+	add("turns", "%d", len(s.Turns))
+	if spent := transcript.Spent(sum); len(spent) > 0 {
+		add("spent", "%s", strings.Join(spent, " · "))
+	}
+	agents := 0
+	for _, child := range s.Children {
+		if child.Ended == nil {
+			agents++
+		}
+	}
+	add("running", "%s, %s", terminal.Count(u.jobs(), "job"), terminal.Count(agents, "child agent"))
+	add("waiting", "%s", terminal.Count(len(s.Waiting), "input"))
+	if p, ok := latestPlan(s); ok {
+		add("plan", "%s", p.Title())
+	}
+	return lines
+}
