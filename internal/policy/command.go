@@ -16,7 +16,8 @@ import (
 
 // shell judges a call of shell.
 func (p *Policy) shell(c *toolCall) {
-	at := c.workspace.dir
+	at, s := c.workspace.dir, effects.Parse(c.Command)
+	c.script = s
 	if c.Workdir != "" {
 		c.path(effects.Looks, c.Workdir)
 		at = filepath.Clean(absolute(at, c.Workdir))
@@ -35,7 +36,6 @@ func (p *Policy) shell(c *toolCall) {
 	case c.TTY:
 		c.hide(c.Command, "with a terminal, programs start others, such as pagers")
 	}
-	s := effects.Parse(c.Command)
 	if s.Why != "" {
 		c.hide(c.Command, s.Why)
 	} else if len(s.Commands) == 0 { // only comments

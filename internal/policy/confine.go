@@ -113,7 +113,7 @@ func (p *Policy) namePrograms(c toolCall, j *settle.Judgement) {
 // directory: a program by its path, or a script that a program runs.
 func (c toolCall) changeableFiles() (list []string) {
 	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
-	for _, command := range effects.Parse(c.Command).Commands {
+	for _, command := range c.script.Commands {
 		dir := filepath.Clean(absolute(at, command.Dir))
 		if _, isGit := gitCommand(dir, command.Words); isGit {
 			continue

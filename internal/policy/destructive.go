@@ -15,25 +15,16 @@ const maxOperands = 10
 
 // destructive returns why a script deletes or overwrites many files, rewrites the history
 // of a repository or pushes; empty if it does none of these. Such a command needs an
-// approval also in a sandbox. The function reads words, not syntax: it finds a command
-// behind env, sudo, xargs and sh -c, and in quotes, and it also reports some texts that
-// only mention one. It guards against mistakes: a program can do the same unseen.
+// approval also in a sandbox. The function finds commands behind env, sudo, xargs and sh -c,
+// in variables and in texts that a shell runs, but not in texts that are only shown. It
+// guards against mistakes: a program can do the same unseen.
 func destructive(script string) string {
-	if m := removesTrees().FindString(script); m != "" {
-		return m + " deletes a folder with all that is in it"
+	s, err := readScript(script, 0)
+	if why := s.destroys(); why != "" {
+		return why
 	}
-	list := segments(script)
-	loops := slices.ContainsFunc(list, func(words []string) bool { return slices.Contains(words, "do") })
-	for _, words := range list {
-		for i, word := range words {
-			many := loops || slices.ContainsFunc(words[:i], isSpreader)
-			if why := destroys(baseName(word), words[i+1:], many); why != "" {
-				return why
-			}
-			if i == 0 && word[0] == '$' && isRecursive(words[1:]) {
-				return fmt.Sprintf("%s may be rm, and would delete folders", word)
-			}
-		}
+	if err != nil {
+		return fmt.Sprintf("it cannot be read as a script of bash, and may delete files: %v", err)
 	}
 	return ""
 }
@@ -45,49 +36,37 @@ var removesTrees = sync.OnceValue(func() *regexp.Regexp {
 	)
 })
 
-// unquoted drops quotes and escapes from a script, and puts a blank for $IFS.
-var unquoted = sync.OnceValue(func() *strings.Replacer {
-	return strings.NewReplacer(
-		"\\\n", "", "${IFS}", " ", "$IFS", " ", "$'", "", `$"`, "", "'", "", `"`, "", "\\", "",
-	)
+// removesByShell matches a deletion of folders by a shell in a text of another language.
+var removesByShell = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\brm[\s"',]+-[a-zA-Z]*[rR][a-zA-Z]*\b`)
 })
 
-// segments returns the words of each simple command, as far as they can be read without
-// the syntax: quoted text is split like other text.
-func segments(script string) (list [][]string) {
-	text := unquoted().Replace(script)
-	ends := func(r rune) bool { return strings.ContainsRune(";&|\n()`", r) }
-	for segment := range strings.FieldsFuncSeq(text, ends) {
-		if words := strings.Fields(segment); len(words) > 0 {
-			list = append(list, words)
-		}
-	}
-	return list
-}
-
 // isSpreader reports whether a program runs another one for many files.
-func isSpreader(word string) bool {
-	return slices.Contains([]string{"xargs", "find", "fd", "fdfind", "parallel"}, baseName(word))
+func isSpreader(word shellWord) bool {
+	return slices.Contains([]string{"xargs", "find", "fd", "fdfind", "parallel"}, baseName(word.text))
 }
 
 // destroys returns why a command with these arguments destroys; empty if it does not.
 // many reports that it runs for each of many files.
-func destroys(name string, args []string, many bool) string {
-	wide := many || slices.ContainsFunc(args, isPattern)
+func destroys(name string, args []shellWord, many bool) string {
+	wide := many || slices.ContainsFunc(args, func(w shellWord) bool { return w.wide })
+	has := func(is func(text string) bool) bool {
+		return slices.ContainsFunc(args, func(w shellWord) bool { return is(w.text) })
+	}
 	switch {
 	case name == "rm" && isRecursive(args):
 		return "rm -r deletes folders with all that is in them"
 	case (name == "rm" || name == "unlink") && (wide || operands(args) > maxOperands):
 		return name + " deletes many files"
-	case name == "find" && slices.Contains(args, "-delete"):
+	case name == "find" && has(func(a string) bool { return a == "-delete" }):
 		return "find -delete deletes all files that it finds"
-	case name == "rsync" && slices.ContainsFunc(args, deletesSource):
+	case name == "rsync" && has(deletesSource):
 		return "rsync deletes the files that the other side does not have"
 	case name == "shred", name == "wipefs", strings.HasPrefix(name, "mkfs"), name == "blkdiscard":
 		return name + " destroys data"
-	case name == "dd" && slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "of=") }):
+	case name == "dd" && has(func(a string) bool { return strings.HasPrefix(a, "of=") }):
 		return "dd overwrites its output"
-	case (name == "sed" || name == "perl") && wide && inPlace(args), name == "truncate" && wide:
+	case (name == "sed" || name == "perl") && wide && has(inPlace), name == "truncate" && wide:
 		return name + " overwrites many files"
 	case name == "git":
 		return destroysGit(args)
@@ -104,9 +83,9 @@ func deletesSource(a string) bool {
 func isPattern(word string) bool { return strings.ContainsAny(word, "*?[{") }
 
 // operands counts the words that are no options.
-func operands(args []string) (n int) {
+func operands(args []shellWord) (n int) {
 	for _, a := range args {
-		if a[0] != '-' {
+		if !strings.HasPrefix(a.text, "-") {
 			n++
 		}
 	}
@@ -114,21 +93,19 @@ func operands(args []string) (n int) {
 }
 
 // isRecursive reports whether an option of rm includes folders.
-func isRecursive(args []string) bool {
-	return slices.ContainsFunc(args, func(a string) bool {
-		if strings.HasPrefix(a, "--") {
-			return isOption(a, "--recursive") || a == "--r" || a == "--re"
+func isRecursive(args []shellWord) bool {
+	return slices.ContainsFunc(args, func(w shellWord) bool {
+		if strings.HasPrefix(w.text, "--") {
+			return isOption(w.text, "--recursive") || w.text == "--r" || w.text == "--re"
 		}
-		return a[0] == '-' && strings.ContainsAny(a, "rR")
+		return strings.HasPrefix(w.text, "-") && strings.ContainsAny(w.text, "rR")
 	})
 }
 
-// inPlace reports whether sed or perl overwrites the files that it reads.
-func inPlace(args []string) bool {
-	return slices.ContainsFunc(args, func(a string) bool {
-		short := len(a) > 1 && a[0] == '-' && a[1] != '-'
-		return strings.HasPrefix(a, "--in-place") || short && strings.Contains(a, "i")
-	})
+// inPlace reports whether an option of sed or perl overwrites the files that it reads.
+func inPlace(a string) bool {
+	short := len(a) > 1 && a[0] == '-' && a[1] != '-'
+	return strings.HasPrefix(a, "--in-place") || short && strings.Contains(a, "i")
 }
 
 // gitDestroys are git's commands that delete changes or rewrite history, each with the
@@ -156,12 +133,15 @@ var harmlessGitOptions = sync.OnceValue(func() []string {
 })
 
 // destroysGit returns why git with these arguments destroys; empty if it does not.
-func destroysGit(args []string) string {
+func destroysGit(args []shellWord) string {
 	words := []effects.Word{{Text: "git"}}
 	for _, a := range args {
-		words = append(words, effects.Word{Text: a})
+		words = append(words, effects.Word{Text: a.text})
 	}
 	g, ok := gitCommand("/", words)
+	if ok && strings.HasPrefix(g.name, "$") {
+		return "git " + g.name + " may discard changes, rewrite the history or push"
+	}
 	if !ok || slices.ContainsFunc(g.args, func(a string) bool { return slices.Contains(harmlessGitOptions(), a) }) {
 		return ""
 	}

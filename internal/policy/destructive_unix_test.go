@@ -108,7 +108,9 @@ func TestDestructiveCommandsAsk(t *testing.T) {
 		"make && git push origin main", "make && git push --force", "make; git rebase main", "npx rimraf dist",
 		"make; git commit --amend --no-edit", "git branch -D x || make", "make; git restore .", "make && git tag -d v1",
 		"dd if=/dev/zero of=disk.img", "make; git reflog expire --all", "sudo rm -rf dist",
-		"make && git -C sub checkout -- .", "make && git stash clear",
+		"make && git -C sub checkout -- .", "make && git stash clear", "make; git -C x push --force",
+		"make; git $X main", "rm -r x)", "make; git rebase --exec 'rm -rf docs' main", "$X -rf docs",
+		"for x in a b; do git -C $x push; done",
 	} {
 		if j := sandboxed(t, dir, script, policy.Mode{}); j.Decision != event.Ask || j.Why == "" {
 			t.Errorf("%q: %+v", script, j)
@@ -126,6 +128,9 @@ func TestOrdinaryCommandsDoNotAsk(t *testing.T) {
 		"mkdir -p a/b && touch a/b/c",
 		"cp -r src dst", "mv a b", "tar xf a.tar", "python3 -c 'print(1)'", "for f in *.go; do gofmt -l $f; done",
 		"make && git status", "git clean -n > x", "rsync -r a/ b/", "firm -r x > y", "rmdir -p a/b", "make clean",
+		"make; echo \"rm -r x\"", "make; git commit -m 'rm -r x, git push --force' || true", "make # rm -rf docs",
+		"grep -rn rmtree src > y", "cat > x.sh <<'E'\nrm -rf docs\nE\n", "sed -i 's/[a-z]*/x/' a.txt",
+		"printf 'git push --force' > notes", "X=ls; $X -l",
 		"git checkout --help > x", "truncate -s 0 log", "make; git push --dry-run", "git clone -b main u d",
 	} {
 		if j := sandboxed(t, dir, script, policy.Mode{}); j.Decision != event.Allow || !j.Sandbox.On() {

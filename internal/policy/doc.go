@@ -31,6 +31,7 @@
 //   - listing.go: rules in force, for people
 //   - pattern.go: patterns of rules for commands
 //   - place.go: where a path of a call leads
+//   - script.go: commands that a script can run, for destructive.go
 //   - stamp_linux.go: detects that a folder has changed
 //   - git_risk.go: options of git that name programs or files
 package policy

@@ -12,7 +12,6 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/policy/effects"
 )
 
 // gitOptions are git's long options that name a program, a configuration, or a file to read
@@ -190,7 +189,7 @@ func ruleNames(verdicts []verdict, word string) bool {
 // gitCalls returns the git commands of a call.
 func (c toolCall) gitCalls() (list []gitCall) {
 	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
-	for _, command := range effects.Parse(c.Command).Commands {
+	for _, command := range c.script.Commands {
 		if g, isGit := gitCommand(filepath.Clean(absolute(at, command.Dir)), command.Words); isGit {
 			list = append(list, g)
 		}

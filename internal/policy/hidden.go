@@ -69,10 +69,10 @@ func (s *SecretFiles) Below(granted func(path string) bool, roots ...string) ([]
 	)
 }
 
-// Secret reports whether a file is secret by its path, or because it or a folder above it
-// was found before.
+// Secret reports whether a file is secret by its path, because it is a git configuration
+// with credentials, or because it or a folder above it was found before.
 func (s *SecretFiles) Secret(path string) bool {
-	if Secret(path) {
+	if Secret(path) || credentials(path) {
 		return true
 	}
 	s.mu.Lock()

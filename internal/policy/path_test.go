@@ -282,23 +282,33 @@ func TestRulesForOtherTools(t *testing.T) {
 // A git configuration with a password is secret for the file tools as well.
 func TestToolsAskAboutGitConfigurationWithPassword(t *testing.T) {
 	dir := newDir(t)
-	if err := os.MkdirAll(filepath.Join(dir, "clone", ".git"), 0o755); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"clone/.git/modules/a/objects", "bare/objects", "bare/refs"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for text, want := range map[string]event.Permission{
 		"[core]\n\tbare = false\n": event.Allow,
 		"[http \"https://github.com/\"]\n\textraheader = AUTHORIZATION: basic x\n": event.Ask,
 		"[remote \"o\"]\n\turl = https://x:y@example.com/z\n":                      event.Ask,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, "clone", ".git", "config"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+		for _, at := range []string{"clone/.git", "clone/.git/modules/a", "bare"} {
+			if err := os.WriteFile(filepath.Join(dir, at, "config"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 		p := newPolicy(t, dir, policy.Config{})
-		for tool, args := range map[string]map[string]any{
-			"read": {"path": "clone/.git/config"}, "grep": {"pattern": "x", "path": "clone/.git"},
+		for _, call := range []struct {
+			tool string
+			args map[string]any
+		}{
+			{"read", map[string]any{"path": "clone/.git/config"}},
+			{"grep", map[string]any{"pattern": "x", "path": "clone/.git"}},
+			{"grep", map[string]any{"pattern": "x", "path": "clone/.git/modules"}},
+			{"grep", map[string]any{"pattern": "x", "path": "bare"}},
 		} {
-			if j := p.Judge(request(t, tool, args)); j.Decision != want {
-				t.Errorf("%s of %q: %s, want %s", tool, text, j.Decision, want)
+			if j := p.Judge(request(t, call.tool, call.args)); j.Decision != want {
+				t.Errorf("%s %v of %q: %s, want %s", call.tool, call.args, text, j.Decision, want)
 			}
 		}
 	}

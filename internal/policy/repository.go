@@ -2,8 +2,11 @@ package policy
 
 import (
 	"cmp"
+	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/settle-agent/settle/internal/disk"
@@ -62,10 +65,31 @@ var hooksPath = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?im)\bhookspath[ \t]*=[ \t]*(?:"[ \t]*)?(?:[^/~" \t]|$)`)
 })
 
-// hasCredentials reports whether the place is a git configuration with credentials, or the
-// repository's folder with one.
+// maxOfGit bounds the entries of a repository's folder that are searched for credentials.
+const maxOfGit = 10_000
+
+// hasCredentials reports whether the place is a git configuration with credentials, or a
+// folder of a repository with one below.
 func (p place) hasCredentials() bool {
-	return credentials(p.real) || filepath.Base(p.real) == ".git" && credentials(filepath.Join(p.real, "config"))
+	if credentials(p.real) {
+		return true
+	}
+	path, found, seen := filepath.ToSlash(p.real)+"/", false, 0
+	if !strings.Contains(path, "/.git/") && !mayBeRepository(p.real, nil) {
+		return false
+	}
+	_ = filepath.WalkDir(p.real, func(path string, entry fs.DirEntry, err error) error {
+		seen++
+		found = found || err == nil && !entry.IsDir() && credentials(path) || seen > maxOfGit
+		switch {
+		case found:
+			return fs.SkipAll
+		case err == nil && entry.IsDir() && slices.Contains([]string{"objects", "refs", "logs", "hooks"}, entry.Name()):
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return found
 }
 
 // credentials reports whether a git configuration contains credentials.

@@ -67,6 +67,7 @@ type toolCall struct {
 	readOnly  bool
 	raw       string
 	arguments
+	script    effects.Script // of shell
 	workspace workspace
 	// places are the targets of its paths; not nil for tools that work on files here.
 	places  []event.ResolvedPath
