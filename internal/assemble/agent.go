@@ -129,6 +129,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	}
 	a.note(o.remoteNotes(remote)...)
 	a.note(a.confined.sandbox.notes()...)
+	a.note(a.confined.sandbox.unjudgedNotes()...)
 	a.note(o.variableNotes(a.confined.env)...)
 	a.note(excluded...)
 	for _, note := range system.Notes {

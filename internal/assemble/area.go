@@ -13,12 +13,18 @@ import (
 
 // area returns the folders in which a sandboxed command could leave repositories.
 func (b *sandboxes) area() quarantine.Area {
-	git, around := b.repository(b.dir)
-	a := quarantine.Area{Configs: b.gitConfigs(b.env), Home: b.home}
-	if private, err := b.own(); err == nil { // no one runs git there
-		a.Hidden = []string{real(private), real(b.cache(private))}
+	private, err := b.own()
+	if err != nil {
+		return b.areaExcept()
 	}
-	private, writable := slices.Clone(a.Hidden), b.writable()
+	return b.areaExcept(real(private), real(b.cache(private))) // no one runs git there
+}
+
+// areaExcept is the area without private folders.
+func (b *sandboxes) areaExcept(private ...string) quarantine.Area {
+	git, around := b.repository(b.dir)
+	a := quarantine.Area{Configs: b.configs(), Home: b.home, Hidden: slices.Clone(private)}
+	writable := b.writable()
 	for _, path := range writable {
 		if quarantine.IsShared(path) {
 			a.Hidden = append(a.Hidden, path)
@@ -39,6 +45,8 @@ func (b *sandboxes) area() quarantine.Area {
 	}
 	if b.keepsGit() {
 		a.Keep = append(a.Keep, b.unordinary()...)
+	}
+	if b.Git != config.GitWrite {
 		_, absent := b.obeyed(git, around)
 		a.Obeyed = append(a.Obeyed, absent...)
 	}
@@ -129,10 +137,10 @@ func (b *sandboxes) obeyed(git repo.Git, around bool) (existing, absent []string
 	}
 	for _, git := range candidates {
 		configs := append(
-			b.gitConfigs(b.env), filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"),
+			b.configs(), filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"),
 		)
 		if git.Own == git.Top {
-			configs = b.gitConfigs(b.env)
+			configs = b.configs()
 		}
 		some, none := quarantine.Obeyed(configs, git.Top, b.home, isInside)
 		existing, absent = append(existing, some...), append(absent, none...)
@@ -142,18 +150,24 @@ func (b *sandboxes) obeyed(git repo.Git, around bool) (existing, absent []string
 	return slices.Compact(existing), slices.Compact(absent)
 }
 
-// gitConfigs are the configurations of git that hold for every repository.
-func (s *sandboxing) gitConfigs(env []string) []string {
+// configs are the configurations of git that hold for every repository, also those of
+// variables.
+func (s *sandboxing) configs() []string {
+	return append(s.gitConfigs(), quarantine.Given(s.userEnv)...)
+}
+
+// gitConfigs are the files of git's configuration that hold for every repository.
+func (s *sandboxing) gitConfigs() []string {
 	configs := []string{
 		"/etc/gitconfig",
 		filepath.Join(s.home, ".gitconfig"),
 		filepath.Join(s.home, ".config", "git", "config"),
 	}
-	if own := variable(env, "XDG_CONFIG_HOME"); own != "" {
+	if own := variable(s.userEnv, "XDG_CONFIG_HOME"); own != "" {
 		configs = append(configs, filepath.Join(own, "git", "config"))
 	}
 	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"} {
-		if path := variable(env, name); filepath.IsAbs(path) {
+		if path := variable(s.userEnv, name); filepath.IsAbs(path) {
 			configs = append(configs, path)
 		}
 	}
@@ -177,7 +191,7 @@ func (s *sandboxing) unread() (gaps []string) {
 	if git.Top == "" {
 		return nil
 	}
-	configs := append(s.gitConfigs(nil), filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"))
+	configs := append(s.configs(), filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"))
 	list := quarantine.Unread(configs, git.Top, s.home)
 	for _, v := range list[:min(len(list), maxUnread)] {
 		gaps = append(

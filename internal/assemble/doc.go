@@ -27,6 +27,8 @@
 //   - extent.go: folders that a client adds to the sandbox
 //   - protected.go: files and folders that need a question to change
 //   - secrets.go: files that commands cannot open, and why
+//   - guarded.go: what a client's own sandboxed commands must not change
+//   - unjudged.go: what commands of earlier sessions left unjudged
 //   - git.go: trusted directories by git's configuration
 //   - trust.go: records trust in a project's MCP servers
 //   - selection.go: which tools the model receives, in which order

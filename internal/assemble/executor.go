@@ -43,9 +43,9 @@ func (o ExecutorOptions) Stand() (stand *executor.Listener, discard func() error
 	confined := newSandboxes(
 		sandboxing{
 			Sandbox: o.Settings.Sandbox, dir: real(o.Dir), home: o.Getenv("HOME"), configDir: configDir(o.Getenv),
-			dataDir: o.Settings.DataDir,
+			dataDir: o.Settings.DataDir, userEnv: o.Environ,
 		},
-		b,
+		b, "",
 	)
 	confined.markWritable(confined.place() == nil, variable(o.Environ, "XDG_CACHE_HOME"))
 	hosts, _ := egress.ParseList(o.Settings.Sandbox.Hosts) // validated with the configuration

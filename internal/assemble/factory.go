@@ -69,10 +69,10 @@ func (b *toolFactory) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	t := &sessionTools{toolFactory: b, info: info, notices: &notices{logger: b.logger}}
 	t.spool, t.discardSpool = spool(info.OutputDir)
 	t.workDir, _ = disk.HoldWorkDir(info.WorkDir) // one that cannot be opened: tools report it
-	t.commands = newSandboxes(b.sandbox, b.confinement)
+	t.commands = newSandboxes(b.sandbox, b.confinement, info.Marker)
 	t.programs = t.commands
 	if b.remote != nil { // servers run on this machine
-		t.programs = newSandboxes(b.confinement.servers, b.confinement)
+		t.programs = newSandboxes(b.confinement.servers, b.confinement, info.Marker)
 	}
 	b.sessions.Store(info.Marker, t.programs)
 	tools, err := t.make()

@@ -65,7 +65,7 @@ func (c *confinement) projectPrograms(mode func() Mode) func(context.Context, pr
 		if open, ok := c.sessions.Load(spec.Marker); ok {
 			return open.(*sandboxes).programs().StartProgram(ctx, in, spec)
 		}
-		box := newSandboxes(c.servers, c) // the session is being closed, or works in another directory
+		box := newSandboxes(c.servers, c, spec.Marker) // the session is being closed, or works in another directory
 		p, err := box.programs().StartProgram(ctx, in, spec)
 		if err != nil {
 			return nil, errors.Join(err, box.discard())

@@ -57,7 +57,7 @@ func TestWritableFoldersExcludeProtectedFolders(t *testing.T) {
 			Write:     []string{home, filepath.Join(home, "other"), filepath.Join(home, ".config")},
 			Temporary: []string{filepath.Dir(home), filepath.Join(home, "tmp")},
 		}
-	}})
+	}}, "")
 	want := []string{filepath.Join(home, "other"), filepath.Join(home, "tmp")}
 	if got := b.wishes().writable(); !slices.Equal(got, want) {
 		t.Errorf("a client can add %q, want %q", got, want)

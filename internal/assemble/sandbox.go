@@ -38,6 +38,7 @@ type sandboxing struct {
 	// userFiles are the files and folders of the user that settle, git and shells obey; nil if
 	// commands run on another machine.
 	userFiles []string
+	userEnv   []string // the environment of the user
 	// chosen reports that the user configured the sandbox, and not the frontend.
 	chosen bool
 	// byMode lets the modes of a protocol choose the sandbox.
@@ -60,6 +61,7 @@ func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 		Sandbox: o.Settings.Sandbox, dir: o.Dir, home: o.Getenv("HOME"),
 		configDir: configDir(o.Getenv),
 		dataDir:   o.Settings.DataDir,
+		userEnv:   o.Environ,
 		chosen:    o.Settings.Sandbox.Use != "",
 	}
 	s.Use = cmp.Or(s.Use, o.Sandbox, config.SandboxOff)
@@ -72,7 +74,7 @@ func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 	var misplaced error
 	if remote == nil {
 		s.userFiles = slices.Concat(
-			config.UserPlaces(runtime.GOOS, o.Getenv), s.gitConfigs(o.Environ), s.startFiles(),
+			config.UserPlaces(runtime.GOOS, o.Getenv), s.gitConfigs(), s.startFiles(),
 		)
 		misplaced = s.place()
 		s.markWritable(misplaced == nil, variable(o.Environ, "XDG_CACHE_HOME"))
@@ -274,6 +276,7 @@ type sandboxes struct {
 	sandboxing
 	*confinement
 	repositories *executor.Repositories
+	unjudged     *unjudged
 
 	mu      sync.Mutex    // guards the fields below, and layers
 	private *disk.Scratch // the session's private directory; nil before its first use
@@ -287,11 +290,15 @@ func (b *sandboxes) found() layers {
 	return b.layers
 }
 
-// newSandboxes makes the sandboxes of a session, or of an executor for sessions of other
-// hosts.
-func newSandboxes(s sandboxing, c *confinement) *sandboxes {
-	b := &sandboxes{sandboxing: s, confinement: c}
-	b.repositories = &executor.Repositories{Guard: quarantine.New(), Area: b.area}
+// newSandboxes makes the sandboxes of a session with a marker, or of an executor for
+// sessions of other hosts.
+func newSandboxes(s sandboxing, c *confinement, marker string) *sandboxes {
+	b := &sandboxes{sandboxing: s, confinement: c, unjudged: newUnjudged(s.dataDir, s.dir, marker)}
+	b.repositories = &executor.Repositories{Guard: quarantine.New(), Area: func() quarantine.Area {
+		a := b.area()
+		a.Unjudged = b.unjudged.begin(a.Obeyed)
+		return a
+	}}
 	c.guards.add(b.repositories.Guard)
 	return b
 }
@@ -442,7 +449,7 @@ func (b *sandboxes) discard() error {
 	defer b.mu.Unlock()
 	var err error
 	if b.repositories != nil {
-		err = b.repositories.Close()
+		err = errors.Join(b.repositories.Close(), b.unjudged.end(b.repositories.Judged()))
 		b.guards.remove(b.repositories.Guard)
 	}
 	if b.private == nil {

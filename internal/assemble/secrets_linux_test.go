@@ -196,18 +196,22 @@ func TestHiddenFilesStayHiddenWhereverTheyMove(t *testing.T) {
 	if !confines(t) {
 		return
 	}
-	moves := "mkdir -p x/.git/refs y testdata/tls; mv deploy x/.git; mv .docker docker; mv gh g; mv one testdata/tls; mv two y/.git" +
-		"; mv three x/.git/refs; mv four $TMPDIR/four; mv five $XDG_CACHE_HOME/five"
-	list := []string{moves, "tar cf - . | tar xOf - ; cat $TMPDIR/*/.env $XDG_CACHE_HOME/*/.env; ls docker g y/.git x/.git/refs testdata/tls/one"}
+	moves := "mkdir -p x/.git/refs y testdata/tls; mv deploy x/.git; mv .docker docker; mv gh g; mv one testdata/tls" +
+		"; mv two y/.git; mv three x/.git/refs; mv four $TMPDIR/four; mv five $XDG_CACHE_HOME/five"
+	list := []string{moves, "tar cf - . | tar xOf - ; cat $TMPDIR/*/.env $XDG_CACHE_HOME/*/.env" +
+		"; ls docker g y/.git x/.git/refs testdata/tls/one"}
 	for name, m := range map[string]Mode{"workspace": {}, "exec": {
 		Name: "workspace-write", Permission: settle.Ask,
 		Sandbox: event.Workspace, Unasked: "never", Rules: []config.Rule{Allow("shell", "", "--sandbox")},
 	}} {
 		t.Run(name, func(t *testing.T) {
 			a := inDanger(t, "[sandbox]\nread = [\"testdata/tls\"]\n", m, list...)
-			for _, name := range []string{"deploy/prod/.env", ".docker/config.json", "gh/hosts.yml", "one/.env", "two/.env", "three/.env", "four/.env", "five/.env"} {
+			for _, name := range []string{
+				"deploy/prod/.env", ".docker/config.json", "gh/hosts.yml", "one/.env", "two/.env", "three/.env", "four/.env", "five/.env",
+			} {
 				path := filepath.Join(a.from.Dir, name)
-				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(planted), 0o600)); err != nil {
+				err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(planted), 0o600))
+				if err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -98,7 +98,7 @@ func (o Options) confinedProbe(servers []Configured) (
 	if err != nil {
 		return nil, nil, err
 	}
-	boxes := newSandboxes(c.servers, c)
+	boxes := newSandboxes(c.servers, c, "")
 	return func(c mcp.Config) mcp.Config {
 		c.ProjectSandbox = in
 		return c.Confined(boxes.programs().StartProgram)

@@ -95,7 +95,7 @@ func TestSkills(t *testing.T) {
 func TestSandboxReadsSkillFolders(t *testing.T) {
 	dir, folder := t.TempDir(), t.TempDir()
 	b := newSandboxes(sandboxing{dir: dir},
-		&confinement{skills: &skillSet{found: skills.Found{Skills: []skills.Skill{{Real: folder}}}}})
+		&confinement{skills: &skillSet{found: skills.Found{Skills: []skills.Skill{{Real: folder}}}}}, "")
 	for _, kind := range []event.Sandbox{event.ReadOnly, event.Workspace} {
 		confined, err := b.sandbox(kind, "", dir)
 		if err != nil || !slices.Contains(confined.Read, folder) || slices.Contains(confined.Write, folder) {

@@ -85,6 +85,21 @@ func newGuard(p sandbox.Policy) *guard {
 	return g
 }
 
+// Protect protects the files of a policy for a caller that starts the command itself. restore
+// puts back what was changed, and names it and what it had to leave; end does so for the last
+// time.
+func Protect(p sandbox.Policy) (restore, end func() (back, left []string)) {
+	g := newGuard(p)
+	if g == nil {
+		none := func() (back, left []string) { return nil, nil }
+		return none, none
+	}
+	return g.restore, func() (back, left []string) {
+		g.end()
+		return g.restore()
+	}
+}
+
 // readProtected reads a path below a folder recursively; the keys are paths in the folder.
 func readProtected(root, path string) (map[string]protectedFile, error) {
 	dir, err := os.OpenRoot(root)

@@ -39,3 +39,7 @@ func Tracking() TrackingInfo {
 		"processes cannot be released",
 	}}
 }
+
+// Marked reports whether a process lives whose environment has the marker. It is not known
+// here.
+func Marked(string) bool { return false }

@@ -168,6 +168,15 @@ func Sweep(marker string, spare ...string) ([]int, error) {
 	return swept, nil
 }
 
+// Marked reports whether a process of this machine and boot lives whose environment has the
+// marker.
+func Marked(marker string) bool {
+	here := Place(Self())
+	return marker != "" && len(marked(func(value string) bool {
+		return strings.HasPrefix(value, marker+"/") && strings.HasSuffix(value, "."+here)
+	})) > 0
+}
+
 // ancestors are this process and its ancestors: a settle that runs in another settle's command
 // carries the marker of that command.
 func ancestors() map[int]bool {

@@ -18,10 +18,12 @@
 //
 // Other files:
 //
+//   - environment.go: configurations in variables of the environment
 //   - gitconfig.go: reads git's configuration by git's grammar
 //   - links.go: links that lead out of a folder
 //   - move.go: changes entries of an inspected folder only
 //   - obeyed.go: files that git obeys by its configuration
 //   - remote.go: whether a remote is on another machine
+//   - unjudged.go: what commands of earlier sessions left
 //   - watch_linux.go: new names in folders, from the kernel
 package quarantine

@@ -64,3 +64,48 @@ func checkReading(t *testing.T, git, text string) {
 		t.Errorf("%q: settle reads %q, git %q", text, got, want)
 	}
 }
+
+// What settle reads from an environment is what git reads.
+func TestGivenReadsAsGitDoes(t *testing.T) {
+	git, err := exec.LookPath("git")
+	for _, env := range [][]string{
+		{
+			"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=.hooks",
+			"GIT_CONFIG_KEY_1=filter.a.B\"\\.clean", "GIT_CONFIG_VALUE_1=./x \"y\" \\z\nw",
+		},
+		{"GIT_CONFIG_PARAMETERS='core.hooksPath'='.hooks' 'alias.x'='!it'\\''s'\\!''"},
+		{"GIT_CONFIG_PARAMETERS='core.hooksPath=.hooks' 'core.bare'"},
+		{"GIT_CONFIG_COUNT=x", "GIT_CONFIG_KEY_0=a.b"},
+	} {
+		var got []string
+		for _, config := range Given(env) {
+			list, _ := readConfig(config)
+			for _, v := range list {
+				got = append(got, v.String())
+			}
+		}
+		if err != nil {
+			continue
+		}
+		cmd := exec.Command(git, "config", "-z", "--list")
+		cmd.Dir, cmd.Env = t.TempDir(), append(env, "GIT_CONFIG_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES=/")
+		out, _ := cmd.Output()
+		var want []string
+		for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+			if name, value, _ := strings.Cut(entry, "\n"); entry != "" {
+				want = append(want, name+"="+value)
+			}
+		}
+		if strings.Join(got, "\x00") != strings.Join(want, "\x00") {
+			t.Errorf("%q: settle reads %q, git %q", env, got, want)
+		}
+	}
+	work := t.TempDir()
+	if err := os.Mkdir(filepath.Join(work, ".hooks"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=.hooks"}
+	if existing, _ := Obeyed(Given(env), work, "", func(string) bool { return true }); len(existing) != 1 {
+		t.Errorf("obeyed are %q", existing)
+	}
+}

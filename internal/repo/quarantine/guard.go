@@ -29,10 +29,12 @@ type Area struct {
 	// Above are paths outside of Look by which git would find a repository above a folder of
 	// Look. New ones are moved aside.
 	Above []string
-	// Configs are the configurations of git that hold for every repository, and Home is the
-	// user's home directory.
+	// Configs are the configurations of git that hold for every repository, paths or results
+	// of [Given], and Home is the user's home directory.
 	Configs []string
 	Home    string
+	// Unjudged, if set in the area of the first command, describes what no guard has judged.
+	Unjudged *Unjudged
 }
 
 // IsShared reports whether everybody may make files in a folder, as in /tmp: the files there
@@ -159,8 +161,8 @@ func (g *Guard) Enter(ctx context.Context, a Area) error {
 	if g.closed {
 		return nil
 	}
-	timeout := g.limits.look
-	if len(g.bases) == 0 {
+	first, timeout := len(g.bases) == 0, g.limits.look
+	if first {
 		timeout = g.limits.first
 	}
 	defer g.begin(ctx, timeout)()
@@ -177,6 +179,9 @@ func (g *Guard) Enter(ctx context.Context, a Area) error {
 	if cut := g.look.endReason; cut != nil {
 		g.cutReason, g.unseenUsers = cut, true
 		g.report(g.unfinished(cut))
+	}
+	if first {
+		g.suspect(a.Unjudged)
 	}
 	g.point()
 	g.running++

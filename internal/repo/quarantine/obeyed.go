@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/settle-agent/settle/internal/disk"
 )
 
 // maxIncludes bounds the configurations that are read, including included ones.
@@ -14,7 +12,8 @@ const maxIncludes = 32
 
 // Obeyed returns the files and folders in a work tree that git runs or obeys because the
 // user's own configurations name them, such as a core.hooksPath or the script of a filter:
-// existing paths, and absent paths. inside selects the paths that matter.
+// existing paths, and absent paths. A configuration is a path or a result of [Given]. inside
+// selects the paths that matter.
 func Obeyed(configs []string, top, home string, inside func(path string) bool) (existing, absent []string) {
 	seen := map[string]bool{}
 	for len(configs) > 0 && len(seen) < maxIncludes {
@@ -23,12 +22,9 @@ func Obeyed(configs []string, top, home string, inside func(path string) bool) (
 			continue
 		}
 		seen[config] = true
-		data, _, err := disk.Read(config, maxFile)
-		if err != nil {
-			continue
-		}
-		for _, v := range lenient(string(data)) {
-			for _, path := range v.paths(filepath.Dir(config), top, home) {
+		list, dir := readConfig(config)
+		for _, v := range list {
+			for _, path := range v.paths(dir, top, home) {
 				info, err := os.Stat(path)
 				if err != nil && !v.isPath() {
 					continue // a word of a command
@@ -161,12 +157,9 @@ func absolute(from, path, home string) string {
 // tree that [Obeyed] cannot know, such as the rules of a Makefile.
 func Unread(configs []string, top, home string) (list []string) {
 	for _, config := range configs {
-		data, _, err := disk.Read(config, maxFile)
-		if err != nil {
-			continue
-		}
-		for _, v := range lenient(string(data)) {
-			if _, ok := v.harmless(); !ok && v.unread(filepath.Dir(config), top, home) {
+		variables, dir := readConfig(config)
+		for _, v := range variables {
+			if _, ok := v.harmless(); !ok && v.unread(dir, top, home) {
 				list = append(list, v.String())
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -106,4 +108,12 @@ func (w *watcher) read(g *Guard) (all bool) {
 			}
 		}
 	}
+}
+
+// changeTime is when the inode changed; no process can set it.
+func changeTime(info os.FileInfo) time.Time {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return time.Unix(stat.Ctim.Unix())
+	}
+	return time.Now()
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/settle-agent/settle/internal/frontend/compat/execserver"
 	"github.com/settle-agent/settle/internal/frontend/compat/execserver/execservertest"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/sandbox"
@@ -98,5 +99,46 @@ func TestExecServerJudgesRepositories(t *testing.T) {
 	c.Until("p", "the end", closed)
 	if entries, err := filepath.Glob(filepath.Join(workspace, "n/.git/config*")); err != nil || len(entries) != 1 || !strings.HasSuffix(entries[0], "config-quarantined-1") {
 		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// A sandboxed command cannot change the files that git runs or obeys by its configuration,
+// nor other protected files.
+func TestExecServerProtectsFiles(t *testing.T) {
+	if proc.Confines() != nil {
+		return
+	}
+	workspace, global := t.TempDir(), filepath.Join(t.TempDir(), "gitconfig")
+	hook := filepath.Join(workspace, ".githooks", "pre-commit")
+	for path, text := range map[string]string{
+		hook: "good\n", filepath.Join(workspace, ".envrc"): "good\n",
+		filepath.Join(workspace, ".claude/work/file"): "good\n",
+		filepath.Join(workspace, ".git/config"):       "[core]\n\thooksPath = .githooks\n",
+		filepath.Join(workspace, ".git/HEAD"):         "ref: refs/heads/main\n",
+		filepath.Join(workspace, ".git/objects/keep"): "", filepath.Join(workspace, ".git/refs/keep"): "",
+		filepath.Join(workspace, "script"): "good\n", global: "[alias]\n\tx = !./script\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, url := begin(t, execserver.Options{Environ: []string{"GIT_CONFIG_GLOBAL=" + global}})
+	c := execservertest.Dial(t, url, nil)
+	c.Hello("")
+	command := "for f in .githooks/pre-commit .envrc script .git/config file .claude/work/file; do echo evil >>$f; done; true"
+	start := execservertest.Start("p", command, workspace, "none")
+	start["sandbox"] = managed(workspace, special("project_roots", "", "write"))
+	if a := c.Try("process/start", start); a.Error != nil {
+		t.Fatalf("%+v", a.Error)
+	}
+	c.Until("p", "the end", closed)
+	for _, name := range []string{".githooks/pre-commit", ".envrc", "script", ".git/config", "file", ".claude/work/file"} {
+		data, err := os.ReadFile(filepath.Join(workspace, name))
+		if err != nil || strings.Contains(string(data), "evil") != (name == "file") {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
 	}
 }

@@ -2,49 +2,84 @@ package execserver
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
+	"sync"
 
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/proc"
-	"github.com/settle-agent/settle/internal/repo/quarantine"
+	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// guardRepositories records what git would run in the folders that a sandboxed command can
-// change. The command starts then; leave is called when all its processes have ended.
-func (s *Server) guardRepositories(ctx context.Context, spec proc.Spec) (leave func(), err error) {
-	if spec.Sandbox == nil || len(spec.Sandbox.Write) == 0 {
-		return func() {}, nil
-	}
-	if err := s.repositories.Enter(ctx, area(spec)); err != nil {
-		return nil, invalidRequest("cannot look at the git repositories before the command: %v", err)
-	}
-	return func() {
-		s.repositories.Leave()
-		s.judgeRepositories(context.Background())
-	}, nil
+// commandGuard protects what programs outside of the sandbox obey in the folders that a
+// sandboxed command can change. The zero value protects nothing.
+type commandGuard struct {
+	server *Server
+	// restore puts protected files back, and names them; end does so for the last time.
+	restore, end func() (back, left []string)
 }
 
-// area returns the folders that a command can change. The file system as a whole takes too
-// long to look through: then it is the working directory.
-func area(spec proc.Spec) quarantine.Area {
-	a := quarantine.Area{}
-	for _, path := range spec.Sandbox.Write {
-		real, err := filepath.EvalSymlinks(path)
-		switch {
-		case err != nil:
-			continue // nothing can be changed there
-		case filepath.Dir(real) == real:
-			if real, err = filepath.EvalSymlinks(spec.Dir); err != nil {
-				continue
-			}
-		}
-		if quarantine.IsShared(real) {
-			a.Hidden = append(a.Hidden, real)
-		} else {
-			a.Look = append(a.Look, real)
-		}
+// guard prepares the guard of a command that starts then, and protects files in its sandbox.
+func (s *Server) guard(ctx context.Context, spec *proc.Spec) (g commandGuard, err error) {
+	if spec.Sandbox == nil || len(spec.Sandbox.Write) == 0 {
+		return g, nil
 	}
-	return a
+	o, box := s.options, *spec.Sandbox
+	area, _ := assemble.Guarded(o.Environ, o.Home, spec.Dir, box.Write, nil)
+	if err := s.repositories.Enter(ctx, area); err != nil {
+		return g, invalidRequest("cannot look at the git repositories before the command: %v", err)
+	}
+	_, box.Protect = assemble.Guarded(o.Environ, o.Home, spec.Dir, box.Write, s.repositories.Pointers())
+	box.View = len(box.Protect) > 0 && hasView()
+	spec.Sandbox = &box
+	g.server = s
+	g.restore, g.end = executor.Protect(box)
+	return g, nil
+}
+
+// hasView reports whether sandboxed commands can have mounts of their own here, which make
+// files read-only: a sandbox probe tries it, once (C22).
+var hasView = sync.OnceValue(func() bool {
+	_, err := proc.Prove(context.Background(), sandbox.Policy{
+		Write: []string{"/"}, View: true, OwnProcesses: hidesProcesses(),
+	}, nil)
+	return err == nil
+})
+
+// leave is called when all processes of the command have ended.
+func (g commandGuard) leave() {
+	if g.server != nil {
+		g.server.repositories.Leave()
+		g.judge(context.Background(), g.end)
+	}
+}
+
+// exited is called when the command has exited, and returns what the client has to know.
+func (g commandGuard) exited() string {
+	if g.server == nil {
+		return ""
+	}
+	return g.judge(context.Background(), g.restore)
+}
+
+// judge puts protected files back, moves aside what git would run of what commands have
+// left, and returns what the client has to know; empty for nothing.
+func (g commandGuard) judge(ctx context.Context, restore func() (back, left []string)) string {
+	var list []string
+	back, left := restore()
+	if len(back) > 0 {
+		list = append(list, "settle put protected files back: "+strings.Join(back, "; "))
+	}
+	if len(left) > 0 {
+		list = append(list, "protected files were changed, and settle could not put them back: "+strings.Join(left, "; "))
+	}
+	if list != nil {
+		g.server.options.Logger.WarnContext(ctx, "a sandboxed command changed protected files", "files", append(back, left...))
+	}
+	if found := g.server.judgeRepositories(ctx); found != "" {
+		list = append(list, found)
+	}
+	return strings.Join(list, "; ")
 }
 
 // judgeRepositories moves aside what git would run of what commands have left, and returns

@@ -22,6 +22,8 @@ type Options struct {
 	Dir, Home, TempDir, Shell string
 	// Env is what processes inherit, if their client says so.
 	Env []string
+	// Environ is the environment of the user, which can name configurations of git.
+	Environ []string
 	// Marker marks the environment of processes; see [proc.Spec].
 	Marker string
 	// ResumeTimeout is how long a session without a connection lives. Negative

@@ -167,14 +167,14 @@ func (s *session) start(ctx context.Context, id string, spec proc.Spec, takesInp
 	if err := s.reserve(p); err != nil {
 		return nil, err
 	}
-	leave, err := s.server.guardRepositories(ctx, spec)
-	if err != nil {
+	var err error
+	if p.guard, err = s.server.guard(ctx, &spec); err != nil {
 		s.abandon(p)
 		return nil, err
 	}
 	tracked, err := proc.Start(ctx, spec)
 	if err != nil {
-		leave()
+		p.guard.leave()
 		s.abandon(p)
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (s *session) start(ctx context.Context, id string, spec proc.Spec, takesInp
 		scope.Log(s.server.options.Logger, nil, "looking at repositories panicked"),
 		func() { // ends with the process
 			<-tracked.Done()
-			leave()
+			p.guard.leave()
 		},
 	)()
 	if spec.Terminal != nil || takesInput {

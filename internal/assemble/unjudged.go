@@ -1,0 +1,200 @@
+package assemble
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/repo/quarantine"
+)
+
+// unjudgedRecord says that sandboxed commands work in a directory and that nobody has judged
+// yet what they leave. It is a file of the data directory, which its session locks and then
+// removes. A file without a lock is of a session that was killed or that left a command.
+type unjudgedRecord struct {
+	Dir string `json:"dir"`
+	quarantine.Unjudged
+	// Markers are of the sessions whose commands may live.
+	Markers []string `json:"markers"`
+}
+
+// unjudged is the record of one session. The zero value records nothing.
+type unjudged struct {
+	folder, dir, marker string
+
+	mu     sync.Mutex // guards the fields below
+	file   *os.File   // locked; nil before the first command
+	record unjudgedRecord
+	// earlier is what earlier sessions left; nil for nothing.
+	earlier *quarantine.Unjudged
+}
+
+// newUnjudged returns the record of a session; without a data directory or a marker, it
+// records nothing.
+func newUnjudged(dataDir, dir, marker string) *unjudged {
+	u := &unjudged{dir: dir, marker: marker}
+	if dataDir != "" && marker != "" {
+		u.folder = filepath.Join(dataDir, "unjudged")
+	}
+	return u
+}
+
+// begin records that commands begin, and returns what earlier sessions left unjudged; nil if
+// that is nothing. absent are the paths that git would run or obey.
+func (u *unjudged) begin(absent []string) *quarantine.Unjudged {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.folder == "" || u.file != nil {
+		return u.earlier
+	}
+	u.record = unjudgedRecord{Dir: u.dir, Unjudged: quarantine.Unjudged{Since: time.Now(), Absent: absent}}
+	u.record.Markers = []string{u.marker}
+	stale := staleRecords(u.folder, u.dir)
+	for _, s := range stale {
+		u.record.merge(s.record)
+	}
+	if len(stale) > 0 {
+		left := u.record.Unjudged
+		u.earlier = &left
+	}
+	if u.write() == nil { // otherwise this session is not recorded, and the others stay
+		for _, s := range stale {
+			_ = os.Remove(s.path)
+		}
+	}
+	for _, s := range stale {
+		_ = s.file.Close()
+	}
+	return u.earlier
+}
+
+// merge adds what another session left.
+func (r *unjudgedRecord) merge(other unjudgedRecord) {
+	if other.Since.Before(r.Since) {
+		r.Since = other.Since
+	}
+	r.Absent = append(slices.Clip(r.Absent), other.Absent...)
+	for _, marker := range other.Markers {
+		if proc.Marked(marker) && !slices.Contains(r.Markers, marker) {
+			r.Markers = append(r.Markers, marker)
+		}
+	}
+}
+
+// write writes the record to its file, and creates the file before the first time.
+func (u *unjudged) write() (err error) {
+	raw, err := json.Marshal(u.record)
+	if err != nil {
+		return err
+	}
+	if u.file == nil {
+		if err := os.MkdirAll(u.folder, 0o700); err != nil {
+			return err
+		}
+		if u.file, err = os.CreateTemp(u.folder, directoryID(u.dir)+"-"); err != nil {
+			return err
+		}
+		if _, err := disk.TryLock(u.file); err != nil {
+			return err
+		}
+	}
+	err = u.file.Truncate(0)
+	if err == nil {
+		_, err = u.file.WriteAt(raw, 0)
+	}
+	return err
+}
+
+// end is called when the session's guard is closed: whether its last look was complete, and
+// whether no command ran then. It removes the record if nothing is left to judge.
+func (u *unjudged) end(complete, idle bool) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.file == nil {
+		return nil
+	}
+	defer func() { _ = u.file.Close() }() // it is written, or removed
+	u.record.Markers = slices.DeleteFunc(u.record.Markers, func(marker string) bool {
+		return marker == u.marker || !proc.Marked(marker)
+	})
+	if complete && idle && len(u.record.Markers) == 0 {
+		return os.Remove(u.file.Name())
+	}
+	if complete {
+		u.record.Since = time.Now()
+	}
+	u.record.Markers = append(u.record.Markers, u.marker)
+	return u.write()
+}
+
+// staleRecord is the record of a session that has ended, with its locked file.
+type staleRecord struct {
+	path   string
+	file   *os.File
+	record unjudgedRecord
+}
+
+// maxRecord bounds a record in bytes.
+const maxRecord = 1 << 20
+
+// staleRecords returns what sessions that have ended left in a directory.
+func staleRecords(folder, dir string) (list []staleRecord) {
+	entries, _ := os.ReadDir(folder) // without the folder, there is none
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), directoryID(dir)+"-") {
+			continue
+		}
+		s := staleRecord{path: filepath.Join(folder, entry.Name())}
+		var err error
+		if s.file, err = os.OpenFile(s.path, os.O_RDWR, 0); err != nil {
+			continue
+		}
+		free, err := disk.TryLock(s.file)
+		raw, readErr := io.ReadAll(io.LimitReader(s.file, maxRecord))
+		if err != nil || !free || readErr != nil {
+			_ = s.file.Close()
+			continue
+		}
+		if json.Unmarshal(raw, &s.record) != nil { // settle was killed while it wrote it: everything can be new
+			s.record = unjudgedRecord{}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// directoryID names a directory in the names of files.
+func directoryID(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return hex.EncodeToString(sum[:8])
+}
+
+// unjudgedNotes tell the user that nobody has judged what a command of an earlier session
+// left.
+func (s sandboxing) unjudgedNotes() (notes []string) {
+	if s.dataDir == "" {
+		return nil
+	}
+	for _, stale := range staleRecords(filepath.Join(s.dataDir, "unjudged"), s.dir) {
+		_ = stale.file.Close()
+		text := "it was released, or settle was killed"
+		if slices.ContainsFunc(stale.record.Markers, proc.Marked) {
+			text = "it still runs"
+		}
+		notes = append(notes, fmt.Sprintf(
+			"a sandboxed command of an earlier session in %s ran on without a guard (%s): settle looks at what it left with"+
+				" the next sandboxed command, and names what git would run; until then, run no git there",
+			s.dir, text))
+	}
+	return slices.Compact(notes)
+}
