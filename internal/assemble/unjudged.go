@@ -79,12 +79,12 @@ func (u *unjudged) begin(absent []string) *quarantine.Unjudged {
 }
 
 // merge adds what another session left.
-func (r *unjudgedRecord) merge(other unjudgedRecord) {
-	if other.Since.Before(r.Since) {
-		r.Since = other.Since
+func (r *unjudgedRecord) merge(record unjudgedRecord) {
+	if record.Since.Before(r.Since) {
+		r.Since = record.Since
 	}
-	r.Absent = append(slices.Clip(r.Absent), other.Absent...)
-	for _, marker := range other.Markers {
+	r.Absent = append(slices.Clip(r.Absent), record.Absent...)
+	for _, marker := range record.Markers {
 		if proc.Marked(marker) && !slices.Contains(r.Markers, marker) {
 			r.Markers = append(r.Markers, marker)
 		}

@@ -74,7 +74,8 @@ func (g commandGuard) judge(ctx context.Context, restore func() (back, left []st
 		list = append(list, "protected files were changed, and settle could not put them back: "+strings.Join(left, "; "))
 	}
 	if list != nil {
-		g.server.options.Logger.WarnContext(ctx, "a sandboxed command changed protected files", "files", append(back, left...))
+		files := append(back, left...)
+		g.server.options.Logger.WarnContext(ctx, "a sandboxed command changed protected files", "files", files)
 	}
 	if found := g.server.judgeRepositories(ctx); found != "" {
 		list = append(list, found)
