@@ -58,7 +58,7 @@ func (u *UI) replies(a *event.Approval) (all []reply) {
 		all = append(all,
 			reply{"n", event.Denied.Words(), verdict(event.Denied)},
 			reply{"i", event.Denied.Words() + ", and say what to do instead", (*UI).typeInstead},
-			reply{"e", event.Denied.Words() + " for now, and have the effects explained", explain},
+			reply{"e", event.Denied.Words() + " for now, explain the effects", explain},
 		)
 	}
 	if u.state().Running() != nil { // else a child in the background asks
