@@ -142,7 +142,7 @@ func (f *execServerFlags) server(s *streams) (*execserver.Server, error) {
 	o := execserver.Options{
 		Version: version(), Dir: dir, Home: s.getenv("HOME"), TempDir: os.TempDir(), Shell: s.getenv("SHELL"), Env: env,
 		Environ: s.environ,
-		Marker: fmt.Sprintf("exec-server-%d", os.Getpid()), ResumeTimeout: f.resumeTimeout,
+		Marker:  fmt.Sprintf("exec-server-%d", os.Getpid()), ResumeTimeout: f.resumeTimeout,
 	}
 	if f.resumeTimeout == 0 {
 		o.ResumeTimeout = -1

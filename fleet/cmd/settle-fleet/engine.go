@@ -108,6 +108,7 @@ func (f *engineFlags) options(dev bool, logger *slog.Logger) (client.Options, er
 	if dev && o.HostPort == "" { // what has Temporal's usual port is another one
 		return o, failed(errNoDevTemporal)
 	}
+	o.HostPort = cmp.Or(o.HostPort, client.DefaultHostPort) // errors name it
 	if f.namespace != "" {
 		o.Namespace = f.namespace
 	}
