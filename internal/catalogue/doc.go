@@ -14,7 +14,7 @@
 //
 // Other files:
 //
-//   - entry.go: the row of a session: its title, words, counts
+//   - entry.go: the row of a session: its title, words, counts; which rows a query matches
 //   - shelf.go: reads sessions while other processes write them
 //   - database.go: opens, creates and recreates the SQLite file; its schema
 //

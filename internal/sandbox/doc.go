@@ -19,8 +19,10 @@
 //	Check ─► nil: Enter enforces all of that on this machine
 //	     └─► error: the missing requirement; no command may be called sandboxed (C22)
 //
-// A probe (probe*.go) tests from the inside that the kernel enforces a policy. Which
-// command gets which policy is decided in internal/assemble; internal/proc starts it.
+// A probe (probe*.go) tests from the inside that the kernel enforces a policy. The folders
+// of tools and their caches that each command may read are listed in policy.go. Which
+// command gets which policy is decided in internal/assemble, which adds the working
+// directory and the configured paths; internal/proc starts the command.
 //
 // Other files:
 //

@@ -5,8 +5,9 @@
 //	                    │ interrupt, replace: cancel, with the cause
 //	                    └ input: waits (queue, steer), or replaces the turn (replace)
 //
-// Read session.go first: it has the actor. input.go accepts inputs, expand.go expands them
-// beside the actor, turns.go starts turns, interrupt.go and close.go end them. approvals.go
+// Read session.go first: it has the actor. input.go accepts inputs and chooses those of the
+// next turn, expand.go expands them beside the actor, turns.go starts a turn with what was
+// chosen, interrupt.go and close.go end it. approvals.go
 // requests approvals, child_approvals.go approvals of child agents, forwarding.go asks a program
 // instead of a person, and form.go asks for values.
 //

@@ -7,6 +7,7 @@
 // other programs changed since then are kept and reported. All replaced files are copied
 // first, so that [ReadSnapshot] can undo a rewind. Changes by commands and child agents are
 // unknown here; the plan lists these calls. The package never touches git's own files.
-// Start with plan.go; changes.go collects the changes from the log, restore.go writes
-// files, text.go writes reports.
+// Start with plan.go; changes.go collects the changes from the log, restore.go decides
+// which files are restored in which order (package tool/file writes and removes each one),
+// text.go writes reports.
 package rewind

@@ -45,7 +45,7 @@
 //   - typed_answer.go: the text of an answer: a changed command, or what to do instead
 //   - welcome.go: the first rows
 //   - setup.go: the questions of settle setup
-//   - cost.go: /cost and /timeline
+//   - cost.go: /cost (which entries it has) and /timeline
 //   - theme.go: /theme and its colors
 //   - rewind.go: the list of inputs to go back to
 //   - shell_command.go: a command after an exclamation mark

@@ -28,7 +28,7 @@
 //	highlight.js    colors of code, by the table in languages.js; diff.js: changes of files
 //	review.js       the changes of a session, with comments on lines; review.css
 //	timeline.js     the picture of a turn; timing.js: its spans
-//	composer.js     the message box, drafts, unsent inputs; complete.js: paths after "@"
+//	composer.js     the message box, drafts, images, unsent inputs; complete.js: paths after "@"
 //	approvals.js    questions that wait; form.js: forms of MCP servers
 //	menu.js         the menu of the bar
 //	home.js         what is there before the first message; overview.js: all sessions at a glance
