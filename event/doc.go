@@ -36,7 +36,7 @@
 //   - decode.go: decodes lines of a log
 //   - json.go: JSON as this package writes it
 //   - scan.go: reads that exact form fast
-//   - state.go: the state that a log folds to
+//   - state.go: the state that a log folds to; which text is the answer of a turn
 //   - fold_turn.go: which events of a turn may follow
 //   - undo.go: takes events back from a state
 //   - endings.go: the events that end what is open

@@ -15,10 +15,11 @@
 //
 // Read agent.go (New) and options.go first. factory.go makes the tools of a session,
 // confine.go and sandbox.go choose sandboxes and sandboxprobe.go tests them (package
-// sandbox enforces them), area.go lists the folders that commands can change, judge.go builds the policy, remote.go connects to an executor and
-// executor.go is the executor's side, provider.go, key.go, shared.go and window.go make
-// model providers (package config decides settings, such as timeouts), servers.go,
-// roster.go and serverprobe.go handle MCP servers.
+// sandbox enforces them), area.go lists the folders that commands can change, judge.go
+// builds the policy, remote.go makes the first connection to an executor and executor.go is
+// the executor's side, provider.go, key.go, shared.go and window.go make model providers
+// (package config decides settings, such as timeouts), servers.go, roster.go and
+// serverprobe.go handle MCP servers.
 //
 // Other files:
 //

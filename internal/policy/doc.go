@@ -29,7 +29,7 @@
 //   - git.go: which git commands change the repository
 //   - repository.go: whether git could run a program there
 //   - listing.go: rules in force, for people
-//   - pattern.go: patterns of rules for commands
+//   - pattern.go: which commands a pattern of a rule matches
 //   - place.go: where a path of a call leads
 //   - script.go: commands that a script can run, for destructive.go
 //   - stamp_linux.go: detects that a folder has changed

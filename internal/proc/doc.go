@@ -56,7 +56,7 @@
 //   - other_unix.go: systems without subreapers
 //   - pidwatcher_linux.go: waits for the end of a process
 //   - probe_linux.go: tests that the sandbox confines
-//   - procfs_linux.go: processes and descendants by /proc
+//   - procfs_linux.go: processes, their command lines and descendants by /proc
 //   - seclude_linux.go: denies others access to this process
 //   - environment.go: which variables helper programs of settle receive
 package proc

@@ -25,7 +25,7 @@
 // Other files:
 //
 //   - args.go: arguments of the tools
-//   - read.go: the tool read and its limits
+//   - read.go: the tool read, its limits, and what it suggests for a missing file
 //   - view.go: the part of a file that read shows
 //   - media.go: images and binary files
 //   - write.go: the tool write

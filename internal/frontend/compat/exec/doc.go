@@ -12,7 +12,7 @@
 //
 // Other files:
 //
-//   - item.go: events of items as JSON
+//   - item.go: events of items as JSON (view.go decides when they are sent)
 //   - resume.go: arguments, and which session continues
 //   - sandbox.go: the mode for a sandbox and approval policy
 //   - wire.go: lines of the JSON output
