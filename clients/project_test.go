@@ -81,6 +81,9 @@ type existing struct {
 	env            []string
 }
 
+// filesOutside is the user's rule for the project's server, whose program a sandbox cannot read.
+const filesOutside = "[[rules]]\ntool = \"mcp_start\"\npattern = \"files\"\ndecision = \"allow\"\nsandbox = \"off\"\n"
+
 func newExisting(t *testing.T, files, own map[string]string) *existing {
 	t.Helper()
 	top := t.TempDir()
@@ -180,7 +183,9 @@ func toolCall(name, args string) modeltest.Item {
 // Somebody who uses Claude Code points settle at a project: its instructions, servers,
 // hooks, rules, skills and commands work, and nothing is left.
 func TestExistingProjectOfClaudeCode(t *testing.T) {
-	e := newExisting(t, claudeProject(everything(t)), map[string]string{".claude/CLAUDE.md": "MY-RULE @~/.claude/mine.md", ".claude/mine.md": "MY-OWN-FILE"})
+	e := newExisting(t, claudeProject(everything(t)), map[string]string{
+		".claude/CLAUDE.md": "MY-RULE @~/.claude/mine.md", ".claude/mine.md": "MY-OWN-FILE", ".config/settle/config.toml": filesOutside,
+	})
 	e.has("skills", e.says("skills"), "release-notes", "/review", "/git:commit")
 	untrusted := e.client("mcp-servers").run(t)
 	e.has("untrusted servers", untrusted.stdout+untrusted.stderr, "settle mcp-servers --trust", "settle hooks --trust")
@@ -223,9 +228,7 @@ func TestExistingProjectOfClaudeCode(t *testing.T) {
 // Killed in the middle of a call, with servers and hooks at work, settle leaves no
 // process; the next session removes what it left in files.
 func TestExistingProjectAfterAKill(t *testing.T) {
-	// The server's program is outside of what a sandbox lets it read.
-	own := "[[rules]]\ntool = \"mcp_start\"\npattern = \"files\"\ndecision = \"allow\"\nsandbox = \"off\"\n"
-	e := newExisting(t, claudeProject(everything(t)), map[string]string{".config/settle/config.toml": own})
+	e := newExisting(t, claudeProject(everything(t)), map[string]string{".config/settle/config.toml": filesOutside})
 	e.says("mcp-servers", "--trust")
 	e.says("mcp-servers", "--test")
 	e.says("hooks", "--trust")
