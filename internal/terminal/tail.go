@@ -13,10 +13,27 @@ func Tail(output string) string {
 	return strings.ToValidUTF8(output[len(output)-maxTail/2:], "")
 }
 
-// LastLines returns the last limit lines of an output that are not empty, and how many
-// lines precede them. If a program rewrote a line, as a progress bar does, it returns the
-// last version.
-func LastLines(output string, most int) (lines []string, more int) {
+// LastLines returns the last lines of an output that are not empty, at most most.
+func LastLines(output string, most int) []string {
+	lines := shownLines(output)
+	return lines[max(len(lines)-most, 0):]
+}
+
+// BothEnds returns the first and the last lines of an output that are not empty, at most
+// head and tail, and how many lines between them are left out: none, or at least two. An
+// output that is not long is in first.
+func BothEnds(output string, head, tail int) (first []string, left int, last []string) {
+	lines := shownLines(output)
+	left = len(lines) - head - tail
+	if left <= 1 { // the row that counts them would take the place of the one line
+		return lines, 0, nil
+	}
+	return lines[:head], left, lines[head+left:]
+}
+
+// shownLines returns the lines of an output that are not empty. If a program rewrote a
+// line, as a progress bar does, it returns the last version.
+func shownLines(output string) (lines []string) {
 	for line := range strings.SplitSeq(strings.ReplaceAll(output, "\r\n", "\n"), "\n") {
 		line = strings.TrimRight(line, "\r")
 		line = line[strings.LastIndexByte(line, '\r')+1:]
@@ -24,6 +41,5 @@ func LastLines(output string, most int) (lines []string, more int) {
 			lines = append(lines, line)
 		}
 	}
-	more = max(len(lines)-most, 0)
-	return lines[more:], more
+	return lines
 }

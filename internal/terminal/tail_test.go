@@ -11,12 +11,25 @@ import (
 )
 
 func TestLastLines(t *testing.T) {
-	lines, more := terminal.LastLines("one\r\n\n  \ntwo\n10%\r20%\rdone\nlast", 3)
-	if diff := cmp.Diff([]string{"two", "done", "last"}, lines); diff != "" || more != 1 {
-		t.Errorf("%d more (-want +got):\n%s", more, diff)
+	lines := terminal.LastLines("one\r\n\n  \ntwo\n10%\r20%\rdone\nlast", 3)
+	if diff := cmp.Diff([]string{"two", "done", "last"}, lines); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if lines, more := terminal.LastLines("", 3); len(lines) != 0 || more != 0 {
-		t.Errorf("of nothing: %q, %d more", lines, more)
+	if lines := terminal.LastLines("", 3); len(lines) != 0 {
+		t.Errorf("of nothing: %q", lines)
+	}
+}
+
+func TestBothEnds(t *testing.T) {
+	for output, want := range map[string][3]any{
+		"":                    {[]string(nil), 0, []string(nil)},
+		"1\n2\n\n3\n4":        {[]string{"1", "2", "3", "4"}, 0, []string(nil)}, // room for the count has room for 4
+		"1\r\n2\n3\n4\n\n5\n": {[]string{"1"}, 2, []string{"4", "5"}},
+	} {
+		first, left, last := terminal.BothEnds(output, 1, 2)
+		if diff := cmp.Diff(want, [3]any{first, left, last}); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", output, diff)
+		}
 	}
 }
 

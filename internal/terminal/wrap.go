@@ -69,7 +69,7 @@ func lineOf(list []cell) Line {
 type Indent struct{ First, Rest Line }
 
 // Wrap breaks a line into rows of at most width columns, between words where
-// that is possible. There is always one row at least.
+// that is possible, and not between a number and its unit. There is always one row at least.
 func Wrap(l Line, width int, indent Indent) []Line { return wrap(l, width, indent, true) }
 
 // Break is Wrap that breaks anywhere, and keeps every space: for code and the
@@ -99,24 +99,46 @@ func wrap(l Line, width int, indent Indent, words bool) []Line {
 
 // cut returns where the first row ends, and where the next one begins.
 func cut(list []cell, room int, words bool) (end, next int) {
-	used, gap := 0, -1
+	used, gap, inUnit := 0, -1, -1
 	for i, c := range list {
+		begins := words && c.space() && i > 0 && !list[i-1].space()
+		if begins && joinsUnit(list, i) {
+			inUnit = i
+		}
 		if used+c.width > room {
 			switch {
-			case words && c.space():
+			case words && c.space() && inUnit != i:
 				return trimmed(list, i)
-			case words && gap > 0:
+			case gap > 0:
 				return trimmed(list, gap)
+			case inUnit > 0:
+				return trimmed(list, inUnit)
 			case i == 0: // wider than the terminal
 				return 1, 1
 			}
 			return i, i
 		}
-		if used += c.width; words && c.space() && i > 0 && !list[i-1].space() {
+		if used += c.width; begins && inUnit != i {
 			gap = i
 		}
 	}
 	return len(list), len(list)
+}
+
+// joinsUnit reports whether the space is between a number and its unit of time or size,
+// which stay on one row.
+func joinsUnit(list []cell, at int) bool {
+	if at == 0 || list[at-1].text < "0" || list[at-1].text > "9" {
+		return false
+	}
+	var unit string
+	for _, c := range list[at+1 : min(at+4, len(list))] {
+		if c.text < "A" || c.text > "z" {
+			break
+		}
+		unit += c.text
+	}
+	return slices.Contains([]string{"ms", "s", "B", "kB", "MB", "GB"}, unit)
 }
 
 // trimmed drops the spaces around a break.

@@ -109,7 +109,7 @@ func (s *textView) lines(now time.Time) (lines []terminal.Line) {
 	}
 	width := s.tty.width()
 	if newest != nil {
-		tail, _ := terminal.LastLines(newest.tail, tailLines)
+		tail := terminal.LastLines(newest.tail, tailLines)
 		for _, line := range tail {
 			lines = append(lines, terminal.Clip(terminal.Plain("  │ "+line, faint()), width))
 		}

@@ -121,7 +121,7 @@ func stretchesOf(t *event.Turn, dir string) (out []stretch) {
 		content := i.Content()
 		m := stretch{
 			at: i.StartedAt, until: i.EndedAt,
-			what: terminal.OneLine(title(toolview.New(content.Name, content.RanWith(), dir))),
+			what: title(toolview.New(content.Name, content.RanWith(), dir)),
 		}
 		if i.Status == event.ItemFailed || i.Status == event.ItemAborted {
 			m.what += "  (" + strings.ToLower(string(i.Status)) + ")"

@@ -125,8 +125,10 @@ func span(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// title describes a call in one line.
-func title(c toolview.Call) string {
+// title describes a call in one line, with the spaces of a command.
+func title(c toolview.Call) string { return strings.ReplaceAll(describe(c), "\n", " ") }
+
+func describe(c toolview.Call) string {
 	switch c.Kind {
 	case toolview.Command:
 		line, rest, more := strings.Cut(strings.TrimSpace(c.Command), "\n")
@@ -154,7 +156,7 @@ func title(c toolview.Call) string {
 	case toolview.Plan:
 		return c.Plan.Title()
 	}
-	return c.Tool + " " + string(c.Arguments)
+	return terminal.OneLine(c.Tool + " " + string(c.Arguments))
 }
 
 func relative(dir, path string) string {
@@ -164,11 +166,14 @@ func relative(dir, path string) string {
 	return path
 }
 
-// maxOutput is how many rows of a command's output are kept on the screen: its
-// end. The transcript (Ctrl-T) has all.
-const maxOutput = 5
+// maxOutput is how many lines of a command's output are kept on the screen: its first and
+// its last ones. The transcript (Ctrl-T) has all. maxOther is the same for other tools.
+const (
+	maxOutput = 7
+	maxOther  = 3
+)
 
-// callEntry is a call that has ended, with the end of its output or its changes. A change
+// callEntry is a call that has ended, with the ends of its output or its changes. A change
 // that a question has shown is not shown again.
 func callEntry(i *event.Item, dir string, drawn []toolview.Change) entry {
 	content := i.Content()
@@ -192,11 +197,11 @@ func callEntry(i *event.Item, dir string, drawn []toolview.Change) entry {
 	case i.Status == event.ItemFailed && call.Kind != toolview.Command,
 		call.Kind == toolview.Misc,
 		call.Kind == toolview.Web:
-		body = outputRows(content.Output, 3)
+		body = outputRows(content.Output, maxOther)
 	case call.Kind == toolview.Command, call.Kind == toolview.Job:
 		body = outputRows(content.Output, maxOutput)
 	}
-	head := terminal.Line{{Text: terminal.OneLine(title(call)), Style: bold()}, {Text: how, Style: faint()}}
+	head := terminal.Line{{Text: title(call), Style: bold()}, {Text: how, Style: faint()}}
 	return entry{group: ofCall, rows: func(width int) []terminal.Line {
 		indent := terminal.Indent{First: terminal.Plain(mark+" ", style), Rest: spaces(4)}
 		rows := terminal.Wrap(head, width, indent)
@@ -248,19 +253,18 @@ func outcome(i *event.Item, content event.Content) (mark string, style terminal.
 	return "■", warning(), fmt.Sprintf("  %s after %s; effects: %s", terminal.OneLine(why), elapsed, i.Effects)
 }
 
-// outputRows are the last lines of an output, each in one row.
+// outputRows are the first and the last lines of an output, each in one row, and a row for
+// the lines between them that are left out.
 func outputRows(output string, most int) func(int) []terminal.Line {
-	lines, more := terminal.LastLines(output, most)
+	lines, left, last := terminal.BothEnds(output, most*3/7, most-most*3/7)
+	if left > 0 {
+		words := fmt.Sprintf("… %d lines left out (Ctrl-T shows all)", left)
+		lines = append(lines[:len(lines):len(lines)], words)
+	}
+	lines = append(lines, last...)
 	return func(width int) (rows []terminal.Line) {
-		for n, line := range lines {
-			mark := "  │ "
-			if n == 0 && more > 0 {
-				rows = append(
-					rows,
-					terminal.Clip(terminal.Plain(fmt.Sprintf("  │ … %d more lines (Ctrl-T)", more), faint()), width),
-				)
-			}
-			rows = append(rows, terminal.Clip(terminal.Plain(mark+line, faint()), width))
+		for _, line := range lines {
+			rows = append(rows, terminal.Clip(terminal.Plain("  │ "+line, faint()), width))
 		}
 		return rows
 	}

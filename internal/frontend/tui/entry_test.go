@@ -1,12 +1,53 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/settle-agent/settle/event"
 )
+
+// endedCall returns the rows of a call that has ended, at a width.
+func endedCall(t *testing.T, name, arguments string, ended event.ItemEnded, width int) string {
+	t.Helper()
+	var state event.State
+	ended.Content.Type, ended.Content.Name, ended.Content.CallID = event.ToolCall, name, "i"
+	ended.Content.Arguments = arguments
+	begun, of := time.Unix(0, 0), func(d event.Data) event.Event {
+		return event.Event{Turn: "t", Attempt: "a", Item: "i", Data: d}
+	}
+	for n, e := range []event.Event{
+		{Data: event.SessionOpened{Dir: "/w"}},
+		{Data: event.InputAccepted{Input: "n", Text: "go"}},
+		{Turn: "t", Data: event.TurnStarted{Inputs: []string{"n"}}},
+		{Turn: "t", Attempt: "a", Data: event.AttemptStarted{Step: 1, N: 1}},
+		of(event.ItemStarted{Type: event.ToolCall, Name: name, CallID: "i"}),
+		of(event.CallReady{Name: name, CallID: "i", Arguments: arguments}),
+		of(event.CallStarted{}),
+		of(ended),
+	} {
+		e.V, e.Session, e.Seq, e.At = event.Version, "s", uint64(n+1), begun
+		if n == 7 {
+			e.At = begun.Add(442 * time.Millisecond)
+		}
+		var err error
+		if state, err = event.Fold(state, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var rows []string
+	for _, row := range callEntry(state.Turn("t").Item("i"), "/w", nil).rows(width) {
+		if row.Width() > width {
+			t.Errorf("%q is wider than %d", row.Text(), width)
+		}
+		rows = append(rows, strings.TrimRight(row.Text(), " "))
+	}
+	return strings.Join(rows, "\n")
+}
 
 // A plan is a list of steps; one that was refused has its reason.
 func TestPlanEntry(t *testing.T) {
@@ -15,34 +56,63 @@ func TestPlanEntry(t *testing.T) {
 		status event.Status
 		want   string
 	}{
-		"set":     {event.ItemCompleted, "✓ plan, 1 of 3 done: Tell.  0 ms\n  ☑ Look.\n  ▸ Tell.\n  ☐ Rest."},
+		"set":     {event.ItemCompleted, "✓ plan, 1 of 3 done: Tell.  442 ms\n  ☑ Look.\n  ▸ Tell.\n  ☐ Rest."},
 		"refused": {event.ItemFailed, "✗ plan, 1 of 3 done: Tell.  failed\n  │ said"},
 	} {
-		var state event.State
-		content := event.Content{Type: event.ToolCall, Name: "plan", CallID: "i", Arguments: arguments, Output: "said"}
-		of := func(d event.Data) event.Event { return event.Event{Turn: "t", Attempt: "a", Item: "i", Data: d} }
-		for n, e := range []event.Event{
-			{Data: event.SessionOpened{Dir: "/w"}},
-			{Data: event.InputAccepted{Input: "n", Text: "go"}},
-			{Turn: "t", Data: event.TurnStarted{Inputs: []string{"n"}}},
-			{Turn: "t", Attempt: "a", Data: event.AttemptStarted{Step: 1, N: 1}},
-			of(event.ItemStarted{Type: event.ToolCall, Name: "plan", CallID: "i"}),
-			of(event.CallReady{Name: "plan", CallID: "i", Arguments: arguments}),
-			of(event.CallStarted{}),
-			of(event.ItemEnded{Status: tt.status, Content: content}),
-		} {
-			e.V, e.Session, e.Seq, e.At = event.Version, "s", uint64(n+1), time.Unix(0, 0)
-			var err error
-			if state, err = event.Fold(state, e); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var rows []string
-		for _, row := range callEntry(state.Turn("t").Item("i"), "/w", nil).rows(40) {
-			rows = append(rows, strings.TrimRight(row.Text(), " "))
-		}
-		if got := strings.Join(rows, "\n"); got != tt.want {
+		ended := event.ItemEnded{Status: tt.status, Content: event.Content{Output: "said"}}
+		if got := endedCall(t, "plan", arguments, ended, 40); got != tt.want {
 			t.Errorf("%s: got\n%s", name, got)
+		}
+	}
+}
+
+// A command is shown with its own spaces, and an outcome keeps each number with its unit.
+func TestCallEntryKeepsSpacesAndUnits(t *testing.T) {
+	const arguments = `{"command":"printf '%s\\n' 'ok  session' 'FAIL turn: TestLate'; exit 1"}`
+	code := 1
+	ended := event.ItemEnded{Status: event.ItemFailed, Content: event.Content{ExitCode: &code}}
+	got := endedCall(t, "shell", arguments, ended, 80)
+	if !strings.HasPrefix(got, `✗ $ printf '%s\n' 'ok  session' 'FAIL turn: TestLate'; exit 1  exit code`) {
+		t.Errorf("got\n%s", got)
+	}
+	for width := 12; width <= 120; width++ {
+		if got := endedCall(t, "shell", arguments, ended, width); !strings.Contains(got, "442 ms") {
+			t.Errorf("at %d columns:\n%s", width, got)
+		}
+	}
+}
+
+// The first and the last lines of a long output are shown, and how many are between them.
+func TestCallEntryShowsBothEndsOfOutput(t *testing.T) {
+	lines := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "line %d\n", i+1)
+		}
+		return b.String()
+	}
+	const left = "  │ … 93 lines left out (Ctrl-T shows all)\n"
+	for name, tt := range map[string]struct {
+		tool, output, want string
+		status             event.Status
+	}{
+		"none":  {"shell", "", "", event.ItemCompleted},
+		"short": {"shell", "one\ntwo\n", "  │ one\n  │ two\n", event.ItemCompleted},
+		"one more than there is room for": {
+			"shell", lines(8), strings.ReplaceAll(lines(8), "line", "  │ line"), event.ItemCompleted,
+		},
+		"long": {
+			"shell", lines(100), "  │ line 1\n  │ line 2\n  │ line 3\n" + left +
+				"  │ line 97\n  │ line 98\n  │ line 99\n  │ line 100\n", event.ItemCompleted,
+		},
+		"long of a tool that failed": {
+			"read", lines(96), "  │ line 1\n" + left + "  │ line 95\n  │ line 96\n", event.ItemFailed,
+		},
+	} {
+		ended := event.ItemEnded{Status: tt.status, Content: event.Content{Output: tt.output}}
+		_, got, _ := strings.Cut(endedCall(t, tt.tool, `{"command":"x","path":"x"}`, ended, 60)+"\n", "\n")
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", name, diff)
 		}
 	}
 }

@@ -91,8 +91,8 @@ func (u *UI) callRows(width int, now time.Time) (calls []terminal.Line) {
 		if running++; running <= maxCalls {
 			calls = append(calls, p.callRow(width, now))
 		}
-		if lines, _ := terminal.LastLines(p.tail, 3); running == 1 && p.runs && !p.done {
-			for _, line := range lines {
+		if running == 1 && p.runs && !p.done {
+			for _, line := range terminal.LastLines(p.tail, 3) {
 				calls = append(calls, terminal.Clip(terminal.Plain("  │ "+line, faint()), width))
 			}
 		}
@@ -170,7 +170,7 @@ func openRows(r *markdown.Renderer, b markdown.Block, width int) []terminal.Line
 }
 
 func thinkingRow(p *piece, width int) terminal.Line {
-	lines, _ := terminal.LastLines(p.tail, 1)
+	lines := terminal.LastLines(p.tail, 1)
 	words := "✻ thinking"
 	if len(lines) > 0 {
 		words += ": " + lines[0]
@@ -191,7 +191,7 @@ func (p *piece) callRow(width int, now time.Time) terminal.Line {
 			how = span(elapsed.Truncate(time.Second))
 		}
 	}
-	line := terminal.Line{{Text: mark + " ", Style: style}, {Text: terminal.OneLine(p.title)}}
+	line := terminal.Line{{Text: mark + " ", Style: style}, {Text: p.title}}
 	if how == "" {
 		return terminal.Clip(line, width)
 	}

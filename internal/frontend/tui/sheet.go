@@ -93,7 +93,7 @@ func wholeCall(i *event.Item, content event.Content, dir string, width int) (row
 			mark, style, how = "○", faint(), "  not started"
 		}
 	}
-	name := terminal.OneLine(title(call))
+	name := title(call)
 	switch {
 	case i.Attempt == "":
 		name = enteredTitle(call)

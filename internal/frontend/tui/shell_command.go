@@ -42,7 +42,7 @@ func enteredTitle(call toolview.Call) string {
 	if call.Kind != toolview.Command {
 		command = title(call)
 	}
-	return commandMark + terminal.OneLine(strings.TrimSpace(command))
+	return commandMark + strings.TrimSpace(command)
 }
 
 // typedText is an input as a person types it.
