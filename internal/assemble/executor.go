@@ -95,7 +95,7 @@ func (b *sandboxes) policy(c executor.Confined) (sandbox.Policy, []string, error
 	if err != nil {
 		return sandbox.Policy{}, nil, err
 	}
-	hidden, err := sandbox.FindAll(confined.Hide)
+	hidden, err := sandbox.FindAll(confined.Hide, confined.Contents)
 	return sandbox.Policy{
 		Read: confined.Read, Write: confined.Write, Network: sandbox.NetworkOf(confined.Network),
 		OwnNetwork: confined.Apart, View: confined.View, Protect: confined.Protect, Pinned: confined.Pinned,

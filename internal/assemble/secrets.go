@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,17 +16,25 @@ import (
 )
 
 // hiding returns the sandbox of a command without an approval: it cannot open the files
-// with secrets in the working directory. If the kernel cannot enforce that, the command
-// does not run.
+// with secrets in the working directory, and reads git's configurations without their
+// credentials. If the kernel cannot enforce that, the command does not run.
 func (b *sandboxes) hiding(confined shell.Sandbox, dir string) (shell.Sandbox, error) {
 	found, err := b.secretFiles(&b.sandboxing, b.wishes(), dir)
 	if err != nil || len(found) == 0 {
 		return confined, err
 	}
+	contents := b.files.Contents(found)
+	if sandbox.ViewLayer == "" { // git needs its configurations, and this system shows no other content
+		found = slices.DeleteFunc(found, func(path string) bool { return contents[path] != nil })
+		contents = nil
+	}
 	if len(confined.Write) == 0 {
 		k := kind{view: true, ownProcesses: confined.OwnProcesses}
 		if _, err := proven().prove(k); err == nil {
 			confined.View = true
+		} else if len(contents) > 0 {
+			return shell.Sandbox{}, fmt.Errorf("%s; call it again with \"outside\": true, so that a person decides",
+				exposed(slices.Sorted(maps.Keys(contents))))
 		} else if _, err := proven().prove(kind{ownProcesses: k.ownProcesses}); err != nil { // C22
 			return shell.Sandbox{}, err
 		}
@@ -33,7 +42,7 @@ func (b *sandboxes) hiding(confined shell.Sandbox, dir string) (shell.Sandbox, e
 		return shell.Sandbox{}, fmt.Errorf("%s; call it again with \"outside\": true, so that a person decides",
 			exposed(found))
 	}
-	confined.Hide = found
+	confined.Hide, confined.Contents = found, contents
 	return confined, nil
 }
 
@@ -46,17 +55,26 @@ func (b *confinement) secretFiles(s *sandboxing, more wishes, dir string) ([]str
 	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Contains(s.dir, real) {
 		dir = s.dir
 	}
-	if git, err := repo.FindGit(dir); err == nil && git.Top != "" && !sandbox.Contains(git.Top, s.home) {
-		roots = append(roots, git.Top)
+	if git, err := repo.FindGit(dir); err == nil && git.Top != "" {
+		if roots = append(roots, git.Own, git.Common); !sandbox.Contains(git.Top, s.home) {
+			roots = append(roots, git.Top)
+		}
 	}
 	temporary := append([]string{os.TempDir(), "/tmp", variable(b.env, "TMPDIR")}, more.Temporary...)
 	roots = append(roots, slices.DeleteFunc(slices.Clone(more.Write),
 		func(path string) bool { return slices.Contains(temporary, path) })...)
 	granted := s.paths(slices.Concat(s.Read, s.Write)) // as written: a command could replace one by a link
-	return b.files.Below(func(path string) bool {
+	found, err := b.files.Below(func(path string) bool {
 		return slices.ContainsFunc(granted,
 			func(grant string) bool { return sandbox.Contains(filepath.Clean(grant), path) })
 	}, roots...)
+	if err != nil {
+		return nil, err
+	}
+	users, err := b.files.Configs(s.gitConfigs()...)
+	found = append(found, users...)
+	slices.Sort(found)
+	return slices.Compact(found), err
 }
 
 // exposes returns the reason why a sandbox cannot hide files with secrets in the mode in
@@ -68,11 +86,18 @@ func (b *confinement) exposes(mode func() Mode) func(event.Sandbox) string {
 			more = wishes(mode().Extent)
 		}
 		found, err := b.secretFiles(&b.sandbox, more, b.sandbox.dir)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err.Error()
-		case len(found) > 0 && confined == event.Workspace && b.sandbox.viewless != nil:
+		}
+		if len(found) > 0 && confined == event.Workspace && b.sandbox.viewless != nil {
 			return exposed(found)
+		}
+		if confined == event.ReadOnly && sandbox.ViewLayer != "" {
+			contents := b.files.Contents(found)
+			_, err := proven().prove(kind{view: true, ownProcesses: b.sandbox.crowded == nil})
+			if err != nil && len(contents) > 0 {
+				return exposed(slices.Sorted(maps.Keys(contents)))
+			}
 		}
 		return ""
 	}

@@ -227,3 +227,53 @@ func TestHiddenFilesStayHiddenWhereverTheyMove(t *testing.T) {
 		})
 	}
 }
+
+// A command without an approval reads git's configurations without their credentials, also
+// where another command has moved them; git works with them. An allowed one reads all.
+func TestUnaskedCommandsReadGitConfigWithoutCredentials(t *testing.T) {
+	if !confines(t) {
+		return
+	}
+	const show = "cat $(echo .gi)t/config; tar cf - . | tar xOf -; cat ../.gitconfig; grep -r '' ."
+	list := []string{
+		show, "mv sub/.git sub/g; mv sub/g/HEAD sub/g/objects sub/g/refs .; mv sub/g/config sub/plain; mv sub y",
+		"cat y/plain y/g/*; " + show,
+	}
+	for _, tt := range []struct {
+		name, file string
+		mode       Mode
+		shown      bool
+	}{
+		{"workspace", "", Mode{}, false},
+		{"read-only", "", Mode{
+			Name: "read-only", Permission: settle.Ask, Sandbox: event.ReadOnly, Unasked: "never",
+		}, false},
+		{"everything", "", Mode{Name: "full", Permission: settle.Allow}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := inDanger(t, tt.file, tt.mode, list...)
+			config := "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://u:" +
+				planted + "-config@example.com/x-token.git\n"
+			for name, text := range map[string]string{
+				".git/HEAD": "ref: refs/heads/main\n", ".git/objects/x": "", ".git/refs/x": "", ".git/config": config,
+				".git/modules/m/HEAD": "x", ".git/modules/m/config": config, "sub/.git/HEAD": "x",
+				"sub/.git/objects/x": "",
+				"sub/.git/refs/x":    "", "sub/.git/config": config,
+				"../.gitconfig": "[http]\n\textraheader = " + planted + "-config\n",
+			} {
+				path := filepath.Join(a.from.Dir, name)
+				err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600))
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, call := range outputs(t, a) {
+				got := call.Content().Output
+				shown := strings.Contains(got, planted+"-config")
+				if i != 1 && (shown != tt.shown || !strings.Contains(got, "example.com/x-token.git")) {
+					t.Errorf("%q: %s", list[i], got)
+				}
+			}
+		})
+	}
+}

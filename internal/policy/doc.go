@@ -27,6 +27,7 @@
 //   - detail.go: the commands and effects that an approval shows
 //   - environment.go: variables that change what harmless commands do
 //   - git.go: which git commands change the repository
+//   - gitconfig.go: git configurations without their credentials
 //   - repository.go: whether git could run a program there
 //   - listing.go: rules in force, for people
 //   - pattern.go: which commands a pattern of a rule matches

@@ -30,8 +30,13 @@ const (
 type SecretFiles struct {
 	mu      sync.Mutex // guards the fields below
 	known   map[string]listing
-	hidden  map[identity]bool // the files and folders found so far
-	folders bool              // one of them is a folder
+	hidden  map[identity]secretKind // the files and folders found so far
+	folders bool                    // one of them is a folder
+}
+
+// secretKind says what is secret in a file.
+type secretKind struct {
+	config bool // the credentials of a git configuration, and not all
 }
 
 // listing is the relevant content of a folder.
@@ -44,6 +49,7 @@ type listing struct {
 	secrets []string // secret files and folders
 	hidden  []string // files and folders that were found before, under any name
 	links   []string // links with secret names
+	configs []string // git configurations
 }
 
 // TooManyError: the search did not cover all files.
@@ -52,7 +58,8 @@ type TooManyError struct{ What string }
 func (e *TooManyError) Error() string { return "cannot find the files with secrets: " + e.What }
 
 // Below returns the secret files below folders, absolute and without links: files with a
-// secret name, targets of links with a secret name, and files that were found before. It
+// secret name, targets of links with a secret name, git configurations with credentials (see
+// Contents), and files that were found before. It
 // leaves out granted paths, except those of files that were found before. granted can be nil.
 func (s *SecretFiles) Below(granted func(path string) bool, roots ...string) ([]string, error) {
 	s.mu.Lock()
@@ -86,7 +93,7 @@ func (s *SecretFiles) Secret(path string) bool {
 }
 
 // remember records found files and folders, by name or by the link that leads to them.
-func (s *SecretFiles) remember(paths []string) error {
+func (s *SecretFiles) remember(paths []string, config bool) error {
 	for _, path := range paths {
 		id, err := identityOf(path)
 		if errors.Is(err, errNoIdentity) {
@@ -95,13 +102,13 @@ func (s *SecretFiles) remember(paths []string) error {
 		if err != nil {
 			return &movedError{path}
 		}
-		if s.hidden[id] {
+		if known, found := s.hidden[id]; found && (config || !known.config) {
 			continue
 		}
 		if s.hidden == nil {
-			s.hidden = map[identity]bool{}
+			s.hidden = map[identity]secretKind{}
 		}
-		s.hidden[id], s.folders = true, s.folders || id.folder
+		s.hidden[id], s.folders = secretKind{config}, s.folders || id.folder
 		delete(s.known, filepath.Dir(path)) // a link can have led to it
 	}
 	return nil
@@ -138,10 +145,13 @@ func (s *SecretFiles) search(granted func(string) bool, roots []string) ([]strin
 		return nil, err
 	}
 	s.known = search.next
-	if err := s.remember(search.byName); err != nil {
+	if err := s.remember(search.byName, false); err != nil {
 		return nil, err
 	}
-	found := append(search.found, search.byName...)
+	if err := s.remember(search.configs, true); err != nil {
+		return nil, err
+	}
+	found := slices.Concat(search.found, search.byName, search.configs)
 	slices.Sort(found)
 	return slices.Compact(found), nil
 }
@@ -154,6 +164,7 @@ type search struct {
 	next     map[string]listing
 	searched int
 	byName   []string // found by the names, and not granted
+	configs  []string // git configurations with credentials
 	found    []string // others
 }
 
@@ -196,7 +207,13 @@ func (s *search) folder(root, rel string) error {
 			s.add(real)
 		}
 	}
-	if len(s.found)+len(s.byName) > maxHidden {
+	for _, name := range l.configs {
+		if real, err := filepath.EvalSymlinks(filepath.Join(path, name)); err == nil &&
+			slices.ContainsFunc(s.roots, func(root string) bool { return within(root, real) }) {
+			s.addConfig(real)
+		}
+	}
+	if len(s.found)+len(s.byName)+len(s.configs) > maxHidden {
 		return &TooManyError{fmt.Sprintf("there are more than %d files with names of secrets below %s", maxHidden,
 			root)}
 	}
@@ -243,7 +260,7 @@ func (s *search) verify() error {
 func (l listing) sameAs(m listing) bool {
 	return l.seen.sameFolder(m.seen) && slices.Equal(l.folders, m.folders) &&
 		slices.Equal(l.secrets, m.secrets) && slices.Equal(l.hidden, m.hidden) &&
-		slices.Equal(l.links, m.links)
+		slices.Equal(l.links, m.links) && slices.Equal(l.configs, m.configs)
 }
 
 // read lists a folder.
@@ -259,9 +276,14 @@ func (s *search) read(path, rel string, before stamp, age time.Duration) (listin
 	if age > racyDelay {
 		l.stamp = before
 	}
-	named := !isStorage(rel)
+	root := strings.TrimSuffix(path, rel)
+	named := !isStorage(filepath.Join(filepath.Base(root), rel))
+	repository := slices.ContainsFunc(entries, func(entry fs.DirEntry) bool { return isGitFolder(entry.Name()) })
 	for _, entry := range entries {
 		name := entry.Name()
+		if repository && named && isConfigName(name) && !entry.IsDir() {
+			l.configs = append(l.configs, name)
+		}
 		at := filepath.ToSlash(filepath.Join(rel, name))
 		switch {
 		case entry.Type()&fs.ModeSymlink != 0:
@@ -294,7 +316,8 @@ func (s *SecretFiles) found(path string) bool {
 		return false
 	}
 	id, err := identityOf(path)
-	return err == nil && s.hidden[id]
+	_, found := s.hidden[id]
+	return err == nil && found
 }
 
 // holdsRoot reports whether one of the searched folders is the path or below it.

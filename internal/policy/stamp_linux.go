@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -37,9 +38,14 @@ type identity struct {
 // errNoIdentity: the file system does not record births.
 var errNoIdentity = errors.New("the file has no identity")
 
-func identityOf(path string) (identity, error) {
+func identityOf(path string) (identity, error) { return identityAt(unix.AT_FDCWD, path) }
+
+func identityOfFile(file *os.File) (identity, error) { return identityAt(int(file.Fd()), "") }
+
+func identityAt(fd int, path string) (identity, error) {
 	var stat unix.Statx_t
-	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_TYPE|unix.STATX_INO|unix.STATX_BTIME, &stat)
+	err := unix.Statx(fd, path, unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW,
+		unix.STATX_TYPE|unix.STATX_INO|unix.STATX_BTIME, &stat)
 	if err == nil && stat.Mask&unix.STATX_BTIME == 0 {
 		err = errNoIdentity
 	}

@@ -78,6 +78,37 @@ mv .env moved; cat moved; mv sub/server.pem sub/deep/; cat sub/deep/server.pem; 
 	}
 }
 
+// A command reads another content instead of a file, and cannot take it away.
+func TestBoxShowsOtherContent(t *testing.T) {
+	const steal = `cat .env; cat <link; mv .env moved; cat moved; echo x >>.env
+mv sub under; cat under/*; umount .env; ls /proc/self/fd; cat file`
+	for name, p := range hidingKinds(t) {
+		t.Run(name, func(t *testing.T) {
+			dir, box := hidingBox(t, p)
+			for i := range box.Hide[:2] {
+				box.Hide[i].Content = []byte("SHOWN\n")
+			}
+			out, err := Run(t.Context(), Command{
+				Argv: []string{"sh", "-c", steal}, Dir: dir, Env: os.Environ(), Sandbox: &box,
+			})
+			if !p.View {
+				if err == nil || !strings.Contains(err.Error(), "takes a view of the files") {
+					t.Errorf("it ran without mounts: %v, %s", err, out.Stdout)
+				}
+				return
+			}
+			got := string(out.Stdout) + string(out.Stderr)
+			shown := strings.Count(got, "SHOWN\n") >= 2 && strings.Contains(got, "plain")
+			if err != nil || !shown || strings.Contains(got, "SECRET") {
+				t.Errorf("%v: %s", err, got)
+			}
+			if data, err := os.ReadFile(filepath.Join(dir, ".env")); err != nil || string(data) != "SECRET\n" {
+				t.Errorf("the file is now %q (%v)", data, err)
+			}
+		})
+	}
+}
+
 // A file that was put in the place of a hidden one since that was found is a reason not
 // to start.
 func TestBoxRefusesReplacedFiles(t *testing.T) {

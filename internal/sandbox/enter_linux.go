@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -102,6 +103,9 @@ func confine(p Policy) error {
 		return errors.New(
 			"cannot hide files in folders that the command may change: that takes a view of the files of its own",
 		)
+	}
+	if !p.View && slices.ContainsFunc(p.Hide, func(h Hidden) bool { return h.Content != nil }) {
+		return errors.New("cannot show another content of files: that takes a view of the files of its own")
 	}
 	if err := mounts(p); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -53,15 +54,29 @@ func unchanged(list []Hidden) error {
 	return nil
 }
 
-// hide mounts an inaccessible file over each path. The mount stays on its file after a rename,
-// and the file cannot be linked through it.
-func hide(list []Hidden) error {
-	for _, h := range list {
+// hide mounts an inaccessible file over each path, or one with another content. The mount stays on
+// its file after a rename, and the file cannot be linked through it.
+func hide(list []Hidden) (err error) {
+	contents, err := contentFiles(list)
+	defer func() {
+		for _, m := range contents {
+			_ = unix.Close(m.fd)
+		}
+	}()
+	if err != nil {
+		return fmt.Errorf("cannot show another content of files: %w", err)
+	}
+	for i, h := range list {
 		fd, directory, err := h.open()
 		if err != nil {
 			return err
 		}
-		if err = cover(fd, directory); err != nil {
+		if m, ok := contents[i]; ok {
+			err = m.coverWith(fd)
+		} else {
+			err = cover(fd, directory)
+		}
+		if err != nil {
 			err = fmt.Errorf("cannot hide %q: %w", h.Path, err)
 		}
 		_ = unix.Close(fd)
@@ -86,6 +101,11 @@ func cover(fd int, directory bool) error {
 		return err
 	}
 	defer func() { _ = unix.Close(m.fd) }()
+	return m.coverWith(fd)
+}
+
+// coverWith mounts m read-only on a descriptor.
+func (m mounted) coverWith(fd int) error {
 	attr := &unix.MountAttr{
 		Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC,
 	}
@@ -95,14 +115,51 @@ func cover(fd int, directory bool) error {
 	return unix.MoveMount(m.fd, "", fd, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
+// contentFiles returns detached files with the contents of the list, by their index. Kernels
+// before 6.15 copy no part of a detached mount, so that the files' memory is mounted for a moment:
+// on /proc, the only mount point that certainly exists.
+func contentFiles(list []Hidden) (files map[int]mounted, err error) {
+	if !slices.ContainsFunc(list, func(h Hidden) bool { return h.Content != nil }) {
+		return nil, nil
+	}
+	memory, err := emptyFolder("755", "16m")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = unix.Close(memory.fd) }()
+	memory.path = "/proc"
+	if err := memory.attach(); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, unix.Unmount(memory.path, unix.MNT_DETACH)) }()
+	files = map[int]mounted{}
+	for i, h := range list {
+		if h.Content == nil {
+			continue
+		}
+		path := filepath.Join(memory.path, strconv.Itoa(i))
+		if err := os.WriteFile(path, h.Content, 0o444); err != nil {
+			return files, err
+		}
+		if files[i], err = detach(path); err != nil {
+			delete(files, i)
+			return files, err
+		}
+	}
+	return files, nil
+}
+
 // closedFolder returns an empty folder that only a privileged process can list.
-func closedFolder() (mounted, error) {
+func closedFolder() (mounted, error) { return emptyFolder("000", "4k") }
+
+// emptyFolder returns an empty folder in memory.
+func emptyFolder(mode, size string) (mounted, error) {
 	kind, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
 	if err != nil {
 		return mounted{}, err
 	}
 	defer func() { _ = unix.Close(kind) }()
-	for name, value := range map[string]string{"mode": "000", "size": "4k"} {
+	for name, value := range map[string]string{"mode": mode, "size": size} {
 		if err := unix.FsconfigSetString(kind, name, value); err != nil {
 			return mounted{}, err
 		}

@@ -63,8 +63,8 @@ type Policy struct {
 	// [Enter] must be the first process of a process namespace; otherwise it has the
 	// requirements of View.
 	OwnProcesses bool `json:"own_processes,omitempty"`
-	// Hide are files and folders in Read and Write that cannot be opened. In a policy with
-	// Write, it requires View.
+	// Hide are files and folders in Read and Write that cannot be opened, or files that show
+	// another content. In a policy with Write, and for another content, it requires View.
 	Hide []Hidden `json:"hide,omitempty"`
 }
 
@@ -74,6 +74,8 @@ type Hidden struct {
 	Path   string `json:"path"` // absolute, without links
 	Device uint64 `json:"device,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"`
+	// Content is what a command reads instead of the file; nil for a file that it cannot open.
+	Content []byte `json:"content,omitempty"`
 }
 
 // ChangedError reports that a file that must be hidden was moved, replaced or created while
@@ -97,8 +99,9 @@ func (p Policy) Unhidden(later Policy) error {
 	return nil
 }
 
-// FindAll finds each of the paths; missing ones are ignored.
-func FindAll(paths []string) (list []Hidden, err error) {
+// FindAll finds each of the paths, with the other content that some of them show; missing ones
+// are ignored.
+func FindAll(paths []string, contents map[string][]byte) (list []Hidden, err error) {
 	for _, path := range paths {
 		hidden, err := Find(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -107,6 +110,7 @@ func FindAll(paths []string) (list []Hidden, err error) {
 		if err != nil {
 			return nil, err
 		}
+		hidden.Content = contents[path]
 		list = append(list, hidden)
 	}
 	return list, nil
@@ -294,7 +298,7 @@ func (p Policy) MayRead(path string) bool {
 
 // hides reports whether the path is hidden, or below a folder that is.
 func (p Policy) hides(path string) bool {
-	return slices.ContainsFunc(p.Hide, func(h Hidden) bool { return Contains(h.Path, path) })
+	return slices.ContainsFunc(p.Hide, func(h Hidden) bool { return h.Content == nil && Contains(h.Path, path) })
 }
 
 // MayWrite reports whether the path may be changed.

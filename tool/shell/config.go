@@ -121,8 +121,9 @@ type Sandbox struct {
 	// OwnProcesses hides all processes except the command's own.
 	OwnProcesses bool
 	// Hide are files and folders in Read and Write, absolute and without links, that the
-	// command cannot open.
-	Hide []string
+	// command cannot open. Contents are what it reads instead of some of them.
+	Hide     []string
+	Contents map[string][]byte
 	// Env is its additional environment.
 	Env []string
 }
@@ -159,7 +160,7 @@ func (c Config) policies() func(executor.Confined) (sandbox.Policy, []string, er
 
 // policy returns the sandbox in the form of package sandbox, with the files of Hide.
 func (s Sandbox) policy() (sandbox.Policy, error) {
-	hidden, err := sandbox.FindAll(s.Hide)
+	hidden, err := sandbox.FindAll(s.Hide, s.Contents)
 	return sandbox.Policy{
 		Read: s.Read, Write: s.Write, Network: sandbox.NetworkOf(s.Network), OwnNetwork: s.Apart,
 		View: s.View, Protect: s.Protect, Pinned: s.Pinned, OwnProcesses: s.OwnProcesses, Hide: hidden,
