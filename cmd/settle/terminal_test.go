@@ -173,7 +173,7 @@ func TestTerminalAsks(t *testing.T) {
 		for seen := 0; ; {
 			n, err := terminal.Read(buf)
 			_, _ = shot.Write(buf[:n])
-			for now := strings.Count(shot.String(), "n: no > "); seen < now; seen++ {
+			for now := strings.Count(shot.String(), "n: deny > "); seen < now; seen++ {
 				asked <- struct{}{}
 			}
 			if err != nil {
@@ -182,7 +182,11 @@ func TestTerminalAsks(t *testing.T) {
 		}
 	}()
 	for _, line := range []string{"perhaps", "Y", "no"} {
-		<-asked
+		select {
+		case <-asked:
+		case <-shot.done:
+			t.Fatalf("the command ended before all its questions:\n%s", shot)
+		}
 		if _, err := terminal.WriteString(line + "\n"); err != nil {
 			t.Fatal(err)
 		}
