@@ -114,7 +114,7 @@ func (f *tuiFlags) open(
 	found := o
 	found.Settings, found.Dir, found.Getenv = resolved, dir, s.getenv
 	code, err := f.run(cmd.Context(), s, tui.Options{
-		Palette:  s.palette().With(resolved.Terminal.Theme),
+		Palette:  s.linked(resolved.Terminal.Links).With(resolved.Terminal.Theme),
 		Reflow:   terminal.ReflowOf(s.getenv),
 		Sessions: sessions,
 		Notify: terminal.Notification(
@@ -196,6 +196,13 @@ func (f *tuiFlags) run(ctx context.Context, s *streams, o tui.Options) (int, err
 // the colors.
 func (s *streams) palette() terminal.Palette {
 	return terminal.Palette{Color: s.getenv("NO_COLOR") == "", Attributes: true}
+}
+
+// linked is the palette with links (OSC 8), if the setting or the terminal takes them.
+func (s *streams) linked(setting string) terminal.Palette {
+	p := s.palette()
+	p.Links = p.Color && (setting == "on" || setting == "auto" && terminal.LinksOf(s.getenv))
+	return p
 }
 
 // place is a directory as a person knows it: their own is "~".

@@ -89,8 +89,9 @@ func TestPrecedence(t *testing.T) {
 
 func TestTerminalInAFile(t *testing.T) {
 	w := newWorld(t)
-	w.user("[terminal]\ntheme = \"dark\"\nnotify = \"osc9\"\nkeys = \"vi\"\n")
-	if got, want := w.load().Terminal, (config.Terminal{Theme: "dark", Notify: "osc9", Keys: "vi"}); got != want {
+	w.user("[terminal]\ntheme = \"dark\"\nnotify = \"osc9\"\nkeys = \"vi\"\nlinks = \"off\"\n")
+	want := config.Terminal{Theme: "dark", Notify: "osc9", Keys: "vi", Links: "off"}
+	if got := w.load().Terminal; got != want {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -171,7 +172,7 @@ func TestEverySettingInAFile(t *testing.T) {
 		Jobs:     config.Jobs{Release: "deny", OnInterrupt: "end", OnExit: "release"},
 		Sandbox:  config.Sandbox{Use: "required", Mode: "read-only", Network: "on", Read: []string{"~/tools"}},
 		Tasks:    config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},
-		Terminal: config.Terminal{Theme: "default", Notify: "bell", Keys: "default"},
+		Terminal: config.Terminal{Theme: "default", Notify: "bell", Keys: "default", Links: "auto"},
 		Web:      config.Web{Search: "command", SearchCommand: []string{"find", "--json"}},
 		Models: map[string]config.Model{"mine/org/name": {
 			Window: 1000, MaxOutput: 100, Images: &no, Thinking: &yes,

@@ -159,6 +159,7 @@ type Terminal struct {
 	Theme  string // default, light, dark or none
 	Notify string // bell, osc9, osc777 or off
 	Keys   string // default or vi
+	Links  string // auto, on or off
 }
 
 // Model is the user's data about a model; a zero or nil field keeps settle's data.
@@ -196,7 +197,7 @@ func defaults() Settings {
 		Tasks:           Tasks{Depth: 2, AtOnce: 8, PerSession: 32, Timeout: time.Hour},
 		Sandbox:         Sandbox{Mode: event.Workspace, Network: "off"},
 		Web:             Web{Search: SearchOff},
-		Terminal:        Terminal{Theme: "default", Notify: "bell", Keys: "default"},
+		Terminal:        Terminal{Theme: "default", Notify: "bell", Keys: "default", Links: "auto"},
 		Providers:       builtin(),
 		Models:          map[string]Model{},
 	}
@@ -296,6 +297,8 @@ func settings() []*setting {
 		choice("terminal.notify", func(s *Settings) *string { return &s.Terminal.Notify }, "bell", "osc9", "osc777",
 			"off").may(refused),
 		choice("terminal.keys", func(s *Settings) *string { return &s.Terminal.Keys }, "default", "vi").may(refused),
+		choice("terminal.links", func(s *Settings) *string { return &s.Terminal.Links }, "auto", "on",
+			"off").may(refused),
 	}
 }
 

@@ -24,6 +24,7 @@
 //   - input.go: bytes as keys and pastes
 //   - theme.go: tables of colors
 //   - style.go: colors and attributes
+//   - link.go: links on web addresses
 //   - wrap.go: widths, line breaks
 //   - tail.go: the last lines of an output
 //   - notify.go: kinds of notifications of terminals

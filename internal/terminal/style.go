@@ -36,6 +36,7 @@ const (
 type Style struct {
 	Color Color
 	Attr  Attribute // any combination
+	Link  string    // the address that the text leads to; empty for none
 }
 
 // With returns the style with more attributes.
@@ -90,14 +91,20 @@ func clean(text string) string {
 type Palette struct {
 	// Color allows colors; Attributes, the rest. NO_COLOR leaves only these.
 	Color, Attributes bool
+	// Links allows links (OSC 8).
+	Links bool
 	// Theme has the colors; one without a name is the default.
 	Theme Theme
 }
 
 // Append appends the line for the terminal.
 func (p Palette) Append(b []byte, l Line) []byte {
-	styled := false
+	styled, link := false, ""
 	for _, s := range l {
+		if p.Links && s.Style.Link != link {
+			link = s.Style.Link
+			b = appendLink(b, link)
+		}
 		code := p.code(s.Style)
 		if code != "" || styled {
 			b = append(b, "\x1b[0"...)
@@ -109,6 +116,9 @@ func (p Palette) Append(b []byte, l Line) []byte {
 	}
 	if styled {
 		b = append(b, "\x1b[0m"...)
+	}
+	if link != "" {
+		b = appendLink(b, "")
 	}
 	return b
 }

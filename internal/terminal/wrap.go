@@ -125,20 +125,33 @@ func cut(list []cell, room int, words bool) (end, next int) {
 	return len(list), len(list)
 }
 
-// joinsUnit reports whether the space is between a number and its unit of time or size,
-// which stay on one row.
+// joinsUnit reports whether the space is between a number and its unit of time or size, or
+// within "exit code 1": these stay on one row.
 func joinsUnit(list []cell, at int) bool {
-	if at == 0 || list[at-1].text < "0" || list[at-1].text > "9" {
+	before, after := textOf(list[max(at-9, 0):at]), textOf(list[at+1:min(at+5, len(list))])
+	switch {
+	case strings.HasSuffix(before, "exit"):
+		return after == "code"
+	case strings.HasSuffix(before, "exit code"):
+		return startsWithDigit(after)
+	case before == "" || !startsWithDigit(before[len(before)-1:]):
 		return false
 	}
-	var unit string
-	for _, c := range list[at+1 : min(at+4, len(list))] {
-		if c.text < "A" || c.text > "z" {
-			break
-		}
-		unit += c.text
+	end := strings.IndexFunc(after, func(r rune) bool { return r < 'A' || r > 'z' })
+	if end < 0 {
+		end = len(after)
 	}
-	return slices.Contains([]string{"ms", "s", "B", "kB", "MB", "GB"}, unit)
+	return slices.Contains([]string{"ms", "s", "B", "kB", "MB", "GB"}, after[:end])
+}
+
+func startsWithDigit(text string) bool { return text != "" && text[0] >= '0' && text[0] <= '9' }
+
+func textOf(list []cell) string {
+	var b strings.Builder
+	for _, c := range list {
+		b.WriteString(c.text)
+	}
+	return b.String()
 }
 
 // trimmed drops the spaces around a break.

@@ -15,6 +15,8 @@ func TestWrapKeepsUnits(t *testing.T) {
 		want  []string
 	}{
 		{"exit code 1, 442 ms", 17, []string{"exit code 1,", "442 ms"}},
+		{"it failed: exit code 1, 442 ms", 24, []string{"it failed: exit code 1,", "442 ms"}},
+		{"it failed: exit code 1, 442 ms", 20, []string{"it failed:", "exit code 1, 442 ms"}},
 		{"exit code 1, 442 ms", 16, []string{"exit code 1,", "442 ms"}},
 		{"took 9.5 s today", 8, []string{"took", "9.5 s", "today"}},
 		{"read 12 kB, 3 more", 13, []string{"read 12 kB, 3", "more"}},

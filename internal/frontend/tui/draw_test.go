@@ -64,7 +64,9 @@ func (l *drawnLog) add(e event.Event) {
 func (l *drawnLog) text() string {
 	parts := []string{
 		"Some words that say something. ", "**bold** and `code`, ", "日本語 👍 ", "\n\n", "\n", "- item\n", "  more\n", "1. one\n", "# Title\n", "```go\n", "```\n",
-		"x := f(\"s\") // comment\n", "| a | b |\n|---|---|\n| 1 | 2 |\n", "> quoted\n", "\x1b[2Jowned\a ", "averyveryverylongwordthatdoesnotfitanywhereatallwhateveritswidthmaybe ",
+		"x := f(\"s\") // comment\n", "| a | b |\n|---|---|\n| 1 | 2 |\n", "> quoted\n", "\x1b[2Jowned\a ",
+		"see https://example.org/a_b?c=d#e. ", "[a link](https://example.org/x) ",
+		"averyveryverylongwordthatdoesnotfitanywhereatallwhateveritswidthmaybe ",
 	}
 	var b strings.Builder
 	for range l.r.IntN(14) {

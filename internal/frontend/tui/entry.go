@@ -48,13 +48,18 @@ func accent() terminal.Style  { return terminal.Style{Color: terminal.Cyan} }
 // spaces returns an empty indent.
 func spaces(n int) terminal.Line { return terminal.Plain(strings.Repeat(" ", n), terminal.Style{}) }
 
+// linked is a line in one style, with links on its web addresses.
+func linked(text string, style terminal.Style) terminal.Line {
+	return terminal.Linked(terminal.Plain(text, style))
+}
+
 // paragraph wraps a text of several lines behind a mark.
 func paragraph(mark, text string, markStyle, style terminal.Style) func(int) []terminal.Line {
 	text = strings.TrimRight(text, "\n ")
 	return func(width int) (rows []terminal.Line) {
 		indent := terminal.Indent{First: terminal.Plain(mark, markStyle), Rest: spaces(terminal.TextWidth(mark))}
 		for line := range strings.SplitSeq(text, "\n") {
-			rows = append(rows, terminal.Wrap(terminal.Plain(line, style), width, indent)...)
+			rows = append(rows, terminal.Wrap(linked(line, style), width, indent)...)
 			indent.First = indent.Rest
 		}
 		return rows
@@ -71,9 +76,22 @@ func inputEntry(in *event.Input) entry {
 	for n, i := range in.Images {
 		text += fmt.Sprintf("\n[image %d: %s, %d bytes]", n+1, i.MediaType, len(i.Data))
 	}
-	return entry{
-		group: ofInput, gap: true,
-		rows: paragraph(promptMark, strings.TrimLeft(text, "\n"), accent().With(terminal.Bold), bold()),
+	return entry{group: ofInput, gap: true, rows: band(strings.TrimLeft(strings.TrimRight(text, "\n "), "\n"))}
+}
+
+// bandMark stands before each row of a message of the person. It needs no color, and no
+// background that the terminal would wrap when it becomes narrower.
+const bandMark = "▌ "
+
+// band wraps a message of the person.
+func band(text string) func(int) []terminal.Line {
+	mark := terminal.Plain(bandMark, accent().With(terminal.Bold))
+	indent := terminal.Indent{First: mark, Rest: mark}
+	return func(width int) (rows []terminal.Line) {
+		for line := range strings.SplitSeq(text, "\n") {
+			rows = append(rows, terminal.Wrap(linked(line, bold()), width, indent)...)
+		}
+		return rows
 	}
 }
 
@@ -258,13 +276,13 @@ func outcome(i *event.Item, content event.Content) (mark string, style terminal.
 func outputRows(output string, most int) func(int) []terminal.Line {
 	lines, left, last := terminal.BothEnds(output, most*3/7, most-most*3/7)
 	if left > 0 {
-		words := fmt.Sprintf("… %d lines left out (Ctrl-T shows all)", left)
+		words := fmt.Sprintf("… %d more lines (Ctrl-T shows all)", left)
 		lines = append(lines[:len(lines):len(lines)], words)
 	}
 	lines = append(lines, last...)
 	return func(width int) (rows []terminal.Line) {
 		for _, line := range lines {
-			rows = append(rows, terminal.Clip(terminal.Plain("  │ "+line, faint()), width))
+			rows = append(rows, terminal.Clip(linked("  │ "+line, faint()), width))
 		}
 		return rows
 	}
@@ -340,7 +358,7 @@ func askEntry(a *event.Approval, dir string) entry {
 			rows = append(
 				rows,
 				terminal.Wrap(
-					terminal.Plain(line, diff.style(line)), width, terminal.Indent{First: spaces(2), Rest: spaces(2)},
+					linked(line, diff.style(line)), width, terminal.Indent{First: spaces(2), Rest: spaces(2)},
 				)...,
 			)
 		}

@@ -76,7 +76,8 @@ func TestCallEntryKeepsSpacesAndUnits(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 	for width := 12; width <= 120; width++ {
-		if got := endedCall(t, "shell", arguments, ended, width); !strings.Contains(got, "442 ms") {
+		got := endedCall(t, "shell", arguments, ended, width)
+		if width >= 16 && !strings.Contains(got, "exit code 1,") || !strings.Contains(got, "442 ms") {
 			t.Errorf("at %d columns:\n%s", width, got)
 		}
 	}
@@ -91,7 +92,7 @@ func TestCallEntryShowsBothEndsOfOutput(t *testing.T) {
 		}
 		return b.String()
 	}
-	const left = "  │ … 93 lines left out (Ctrl-T shows all)\n"
+	const left = "  │ … 93 more lines (Ctrl-T shows all)\n"
 	for name, tt := range map[string]struct {
 		tool, output, want string
 		status             event.Status

@@ -65,7 +65,7 @@ func TestServerPromptIsExpanded(t *testing.T) {
 		p.sees("> and more", "waiting for /docs__style go; Esc cancels it")
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		p.sees("> Write Go well.", "I will.", "> and more")
+		p.sees("▌ Write Go well.", "I will.", "> and more")
 		p.misses("asks the MCP server")
 		p.types("\r")
 		p.sees("And that.")
@@ -105,10 +105,10 @@ func TestServerPromptCanBeCancelled(t *testing.T) {
 func TestFirstPromptExpandsCommand(t *testing.T) {
 	own := commandsIn(t, "review.md", "Review $1 with care.")
 	for first, want := range map[string]string{
-		"/review it":      "> Review it with care.",
-		"/docs__style go": "> Write Go well.",
-		"/quit now":       "> /quit now",
-		"/tmp/x is what?": "> /tmp/x is what?",
+		"/review it":      "▌ Review it with care.",
+		"/docs__style go": "▌ Write Go well.",
+		"/quit now":       "▌ /quit now",
+		"/tmp/x is what?": "▌ /tmp/x is what?",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p, code := newPerson(t, Options{Sessions: docs(), Prompt: first, Commands: own}, script.Turn(script.Text("I will.")))

@@ -328,7 +328,7 @@ func (x *player) check(out *played) {
 		}
 		out.interrupts++
 		scripted := slices.ContainsFunc(x.script.Moves, func(m proof.Move) bool { return m.Do == proof.Interrupt })
-		if !scripted && !slices.Contains(x.screen, promptMark+t.Inputs[0].Text) && !x.sent(t.Inputs[0].Text) {
+		if !scripted && !slices.Contains(x.screen, bandMark+t.Inputs[0].Text) && !x.sent(t.Inputs[0].Text) {
 			out.broke(
 				"turn %s (%q) was interrupted, and was not on the screen:\n%s", t.ID, t.Inputs[0].Text,
 				strings.Join(x.screen, "\n"),

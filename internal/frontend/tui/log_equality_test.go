@@ -86,7 +86,8 @@ func newStage(on screen, reflow terminal.Reflow, width, height int) *stage {
 	u := &UI{ctx: context.Background(), work: make(chan func(), 1000)}
 	u.input.history, u.questions.answeredIDs = openHistory(""), map[string]bool{}
 	u.display.screen = terminal.NewScreen(
-		&u.display.frames, terminal.Palette{Color: true, Attributes: true}, reflow, width, height,
+		&u.display.frames, terminal.Palette{Color: true, Attributes: true, Links: true},
+		reflow, width, height,
 	)
 	u.display.writer = newWriter(nil, nil)
 	u.view.conversation, u.view.log, u.view.printout, u.view.feed = &mute{}, transcript.New(

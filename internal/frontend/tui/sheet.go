@@ -114,7 +114,7 @@ func wholeCall(i *event.Item, content event.Content, dir string, width int) (row
 	for line := range strings.SplitSeq(strings.TrimRight(content.Output, "\n"), "\n") {
 		rows = append(
 			rows,
-			terminal.Break(terminal.Plain(strings.TrimRight(line, "\r"), terminal.Style{}), width, indent)...)
+			terminal.Break(linked(strings.TrimRight(line, "\r"), terminal.Style{}), width, indent)...)
 	}
 	return rows
 }

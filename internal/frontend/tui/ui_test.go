@@ -236,7 +236,7 @@ func TestSession(t *testing.T) {
 		)
 		p.sees(">", "asks before changes")
 		p.types("Count!\r")
-		p.sees("> Count!", "I count.", "• one", "? settle asks before this call", "Allow", "1 allow once")
+		p.sees("▌ Count!", "I count.", "• one", "? settle asks before this call", "Allow", "1 allow once")
 		p.types("y")
 		p.sees("● $ count", "│ counting", "working", "(Esc interrupts)")
 		p.types("and then?\r")
@@ -250,7 +250,7 @@ func TestSession(t *testing.T) {
 		p.types("\x1b[1;3A")
 		p.sees("> and then?")
 		p.types(" Go\r")
-		p.sees("> and then? Go", "Then this.", "✓ ")
+		p.sees("▌ and then? Go", "Then this.", "✓ ")
 		p.types("\x04")
 		p.left(code, 0)
 		p.sees("Continue with:", "settle resume ID")
@@ -299,10 +299,10 @@ func TestNotificationWhenUnfocused(t *testing.T) {
 func TestInterruptBeforeOutputRestoresInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code := newPerson(t, Options{Prompt: "try it"}, script.Turn(script.Headers(), script.Stall()))
-		p.sees("> try it", "working")
+		p.sees("▌ try it", "working")
 		p.types("\x1b")
 		rows := p.tty.rows()
-		if i := slices.Index(rows, "> try it"); i < 0 || !slices.Contains(rows[i+1:], "> try it") {
+		if i := slices.Index(rows, "▌ try it"); i < 0 || !slices.Contains(rows[i+1:], "> try it") {
 			t.Errorf("the prompt is not in the editor:\n%s", strings.Join(rows, "\n"))
 		}
 		p.types("\x03") // clears the editor

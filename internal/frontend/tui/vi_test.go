@@ -201,7 +201,7 @@ func TestViEscInterrupts(t *testing.T) {
 				}
 				p.misses("interrupted")
 				p.types("\x1b")
-				p.sees("interrupted after", "NORMAL", "> "+draft)
+				p.sees("interrupted after", "NORMAL", strings.TrimRight("> "+draft, " "))
 				p.types("dd")
 				p.types("\x1b\x1b")
 				p.sees("Go back to before")

@@ -11,6 +11,29 @@ import (
 	"github.com/settle-agent/settle/internal/terminal/markdown"
 )
 
+// A link leads to its target, unless its text could claim another one; a bare address
+// leads to itself, also where Markdown splits its text.
+func TestLinks(t *testing.T) {
+	const text = "[a page](https://a.org/x) [https://good.org](https://evil.org) <https://b.org> " +
+		"https://c.org/d_e_f. [run](app://x)"
+	var got []string
+	for _, row := range markdown.NewRenderer().Rows(markdown.Block{Text: text}, 30) {
+		for _, s := range row {
+			if s.Style.Link != "" {
+				got = append(got, s.Text+" → "+s.Style.Link)
+			}
+		}
+	}
+	want := []string{
+		"a page → https://a.org/x", "https://a.org/x → https://a.org/x", "https://good.org → https://good.org",
+		"https://evil.org → https://evil.org", "https://b.org → https://b.org",
+		"https://c.org/d_e_f → https://c.org/d_e_f", "run → app://x",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 const sample = `# Title
 Some *text* with **bold**, ` + "`code`" + ` and a [link](https://example.org/x).
 It goes on &amp; on.

@@ -54,7 +54,7 @@ func (p strikethrough) Parse(_ ast.Node, block text.Reader, pc parser.Context) a
 func (r *Renderer) Rows(b Block, width int) []terminal.Line {
 	if b.Kind == Code {
 		line, _ := Highlight(b.Language, b.Inside, b.Text)
-		return terminal.Break(line, width, terminal.Indent{})
+		return terminal.Break(terminal.Linked(line), width, terminal.Indent{})
 	}
 	source := []byte(b.Text)
 	p := page{parser: r.parser, source: source, width: width}
@@ -189,7 +189,7 @@ func (p *page) code(lines *text.Segments, language string) {
 		segment := lines.At(i)
 		var line terminal.Line
 		line, inside = Highlight(language, inside, strings.TrimRight(string(segment.Value(p.source)), "\r\n"))
-		p.rows = append(p.rows, terminal.Break(line, p.width, p.indent)...)
+		p.rows = append(p.rows, terminal.Break(terminal.Linked(line), p.width, p.indent)...)
 		p.indent.First = p.indent.Rest
 	}
 }
@@ -214,6 +214,9 @@ func (p *page) lines(lines []terminal.Line) {
 func (p *page) inline(n ast.Node, style terminal.Style) []terminal.Line {
 	w := &inline{source: p.source, lines: make([]terminal.Line, 1)}
 	w.children(n, style)
+	for n, line := range w.lines {
+		w.lines[n] = terminal.Linked(line)
+	}
 	return w.lines
 }
 
@@ -249,7 +252,7 @@ func (w *inline) node(n ast.Node, style terminal.Style) {
 	case *ast.String:
 		w.add(string(n.Value), style)
 	case *ast.CodeSpan:
-		w.add(literal(n, w.source), terminal.Style{Color: terminal.Cyan, Attr: style.Attr})
+		w.add(literal(n, w.source), terminal.Style{Color: terminal.Cyan, Attr: style.Attr, Link: style.Link})
 	case *ast.Emphasis:
 		w.children(
 			n,
@@ -258,8 +261,13 @@ func (w *inline) node(n ast.Node, style terminal.Style) {
 			),
 		)
 	case *ast.Link:
-		w.children(n, style.With(terminal.Underline))
-		if to := string(n.Destination); to != literal(n, w.source) {
+		to, text := string(n.Destination), literal(n, w.source)
+		style = style.With(terminal.Underline)
+		if !strings.ContainsAny(text, "./") { // else the text could claim another address
+			style.Link = to
+		}
+		w.children(n, style)
+		if to != text {
 			w.add(" ("+to+")", faint())
 		}
 	case *ast.Image:

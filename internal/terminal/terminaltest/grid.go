@@ -132,6 +132,13 @@ func (g *Grid) escape(data string) int {
 	if len(data) < 2 {
 		return 0
 	}
+	const beginLink = "\x1b]8;"
+	if data == beginLink[:min(len(data), len(beginLink))] { // not whole
+		return 0
+	}
+	if link, ok := strings.CutPrefix(data, beginLink); ok {
+		return g.hyperlink(data, link)
+	}
 	if data[1] != '[' {
 		g.mistake("escape %q", data[:2])
 		return 2
@@ -142,6 +149,19 @@ func (g *Grid) escape(data string) int {
 	}
 	g.control(data[2:2+end], data[2+end])
 	return end + 3
+}
+
+// hyperlink takes the beginning or the end of a link (OSC 8).
+func (g *Grid) hyperlink(data, link string) int {
+	end := strings.Index(link, "\x1b\\")
+	if end < 0 {
+		return 0
+	}
+	_, to, ok := strings.Cut(link[:end], ";")
+	if !ok || strings.IndexFunc(to, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
+		g.mistake("link %q", link[:end])
+	}
+	return len(data) - len(link) + end + len("\x1b\\")
 }
 
 func (g *Grid) control(parameters string, final byte) {
