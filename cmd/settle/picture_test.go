@@ -78,7 +78,7 @@ func scenes() []scene {
 			turns: []modeltest.Turn{look, modeltest.Reply(modeltest.Call("shell", `{"command":"printf '%s\\n' 'ok  session' 'FAIL turn: TestLate'; exit 1"}`)), modeltest.Say("The queue is mended; one test of `turn` fails, as before.")},
 		},
 		{
-			name: "retry", prompt: "Go on", until: "retrying in",
+			name: "retry", prompt: "Go on", until: "next in",
 			turns: []modeltest.Turn{modeltest.Say("Done.").With(modeltest.Status(529, "600").First(1))},
 		},
 		{
