@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
@@ -289,22 +290,17 @@ func makeParents(dir *os.Root, path string) error {
 	return dir.MkdirAll(path, 0o755)
 }
 
-// Bounds of the names of changed files: the bytes of a name that the suffix leaves, and the names
-// to try. A command can take a free name before the rename.
-const (
-	maxMovedName = 255 - len(".1000000") - len(movedSuffix)
-	maxMoves     = 10
-)
+// maxMoves bounds the names to try: a command can take a free name before the rename.
+const maxMoves = 10
 
 // moveAside renames a changed file to a free name. It replaces nothing: an earlier copy can be
 // the user's.
 func moveAside(dir *os.Root, name string) (err error) {
-	base := filepath.Base(name)
-	short := filepath.Join(filepath.Dir(name), strings.ToValidUTF8(base[:min(len(base), maxMovedName)], ""))
 	for range maxMoves {
-		free := short + movedSuffix
+		free := disk.Shorten(name, movedSuffix) + movedSuffix
 		for n := 2; exists(dir, free); n++ {
-			free = fmt.Sprintf("%s.%d%s", short, n, movedSuffix)
+			suffix := fmt.Sprintf(".%d%s", n, movedSuffix)
+			free = disk.Shorten(name, suffix) + suffix
 		}
 		if err = dir.Rename(name, free); err == nil {
 			return nil

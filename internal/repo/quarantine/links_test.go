@@ -40,16 +40,18 @@ func TestGuardMovesLinksToHiddenFoldersAside(t *testing.T) {
 		symlink(cache, "new/deep")
 		symlink("outside/.."+cache, "turns")
 		symlink("later/.."+cache, "turns-later")
+		long := strings.Repeat("l", 255)
+		symlink(cache, long)
 		moved := map[string]bool{}
 		for _, f := range g.Check(t.Context()) {
 			moved[strings.TrimPrefix(f.Path, dir+"/")] = f.Moved != ""
 		}
-		for _, name := range []string{"absolute", "relative", "process", "new/deep", "turns"} {
+		for _, name := range []string{"absolute", "relative", "process", "new/deep", "turns", long} {
 			if !moved[name] {
 				t.Errorf("watching %v: %s was not moved: %v", watching, name, moved)
 			}
 		}
-		if len(moved) != 5 {
+		if len(moved) != 6 {
 			t.Errorf("watching %v: %v", watching, moved)
 		}
 		symlink("/usr", "later")

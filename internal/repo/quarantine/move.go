@@ -259,7 +259,8 @@ func renameAside(dir *os.Root, name string) (string, error) {
 		return "", err
 	}
 	for n := 1; ; n++ {
-		to := fmt.Sprintf("%s-quarantined-%d", name, n)
+		suffix := fmt.Sprintf("-quarantined-%d", n)
+		to := disk.Shorten(name, suffix) + suffix
 		if _, err := dir.Lstat(to); err == nil {
 			continue
 		}
