@@ -142,6 +142,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	c := &a.Session
 	c.Judge, c.System, c.Instructions, c.Notes = judge, system.Text, o.instructions(), slices.Clone(a.Notes)
 	a.log()
+	a.confined.keepSecretFiles(c.Logger)
 	c.Toolbox = o.toolFactory(selection, a.confined, a.servers, c.Logger).toolbox
 	return a, nil
 }

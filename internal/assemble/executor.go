@@ -39,6 +39,9 @@ type ExecutorOptions struct {
 func (o ExecutorOptions) Stand() (stand *executor.Listener, discard func() error) {
 	from := Options{Settings: o.Settings, Dir: o.Dir, Environ: o.Environ, Getenv: o.Getenv}
 	b := &confinement{commandEnv: from.commandEnv(), files: new(policy.SecretFiles), sessions: new(sync.Map)}
+	if data := o.Settings.DataDir; data != "" {
+		b.files.Keep(secretRecord(data, real(o.Dir)), nil)
+	}
 	name, _ := os.Hostname() // the name is for people
 	confined := newSandboxes(
 		sandboxing{

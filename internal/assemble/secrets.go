@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -44,6 +45,17 @@ func (b *sandboxes) hiding(confined shell.Sandbox, dir string) (shell.Sandbox, e
 	}
 	confined.Hide, confined.Contents = found, contents
 	return confined, nil
+}
+
+// keepSecretFiles has the next session in the directory hide what this one finds, under each name.
+func (b *confinement) keepSecretFiles(log *slog.Logger) {
+	if b.remote == nil && b.sandbox.dataDir != "" {
+		b.files.Keep(secretRecord(b.sandbox.dataDir, b.sandbox.dir), log)
+	}
+}
+
+func secretRecord(dataDir, dir string) string {
+	return filepath.Join(dataDir, "secret-files", directoryID(dir))
 }
 
 // secretFiles returns the files and folders with secrets in the reach of commands: below

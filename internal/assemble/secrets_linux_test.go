@@ -277,3 +277,35 @@ func TestUnaskedCommandsReadGitConfigWithoutCredentials(t *testing.T) {
 		})
 	}
 }
+
+// A secret file that a command has renamed is hidden in the next session too.
+func TestRenamedSecretsStayHiddenInTheNextSession(t *testing.T) {
+	if !confines(t) {
+		return
+	}
+	o := inDanger(t, "", Mode{}).from
+	settings := *o.Settings
+	settings.DataDir = t.TempDir()
+	path := filepath.Join(o.Dir, ".docker/config.json")
+	err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(planted), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Settings = &settings
+	for _, command := range []string{"mv .docker docker", "cat $(echo docker)/*; echo ran"} {
+		o.Model = scripted(commands(command))
+		next, err := New(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := outputs(t, next)[0].Content().Output; strings.Contains(got, planted) {
+			t.Errorf("%q: %s", command, got)
+		} else if strings.HasPrefix(command, "mv") != !strings.Contains(got, "ran") {
+			t.Errorf("%q did not run: %s", command, got)
+		}
+	}
+	next, err := New(t.Context(), o)
+	if err != nil || !next.confined.files.Secret(filepath.Join(o.Dir, "docker/config.json")) {
+		t.Errorf("file tools show it (%v)", err)
+	}
+}

@@ -79,6 +79,8 @@ func byNameHere() map[string]string {
 		"internal/policy/gitconfig.go: addConfig":                    judged,
 		"internal/policy/gitconfig.go: Configs":                      judged,
 		"internal/policy/gitconfig.go: content":                      "it checks the identity of the open file",
+		"internal/policy/secret_record.go: read":                     ours,
+		"internal/policy/secret_record.go: write":                    ours,
 		"internal/policy/hidden.go: search":                          judged,
 		"internal/policy/hidden.go: folder":                          judged,
 		"internal/policy/hidden.go: read":                            judged,

@@ -29,6 +29,7 @@
 //   - git.go: which git commands change the repository
 //   - gitconfig.go: git configurations without their credentials
 //   - repository.go: whether git could run a program there
+//   - secret_record.go: found files with secrets, for the next session
 //   - listing.go: rules in force, for people
 //   - pattern.go: which commands a pattern of a rule matches
 //   - place.go: where a path of a call leads

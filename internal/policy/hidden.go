@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,7 +32,10 @@ type SecretFiles struct {
 	mu      sync.Mutex // guards the fields below
 	known   map[string]listing
 	hidden  map[identity]secretKind // the files and folders found so far
+	order   []identity              // of hidden, oldest first
 	folders bool                    // one of them is a folder
+	path    string                  // of the record; "" for none
+	log     *slog.Logger            // may be nil
 }
 
 // secretKind says what is secret in a file.
@@ -94,6 +98,12 @@ func (s *SecretFiles) Secret(path string) bool {
 
 // remember records found files and folders, by name or by the link that leads to them.
 func (s *SecretFiles) remember(paths []string, config bool) error {
+	changed := false
+	defer func() {
+		if changed {
+			s.write()
+		}
+	}()
 	for _, path := range paths {
 		id, err := identityOf(path)
 		if errors.Is(err, errNoIdentity) {
@@ -102,13 +112,10 @@ func (s *SecretFiles) remember(paths []string, config bool) error {
 		if err != nil {
 			return &movedError{path}
 		}
-		if known, found := s.hidden[id]; found && (config || !known.config) {
+		if !s.add(id, secretKind{config}) {
 			continue
 		}
-		if s.hidden == nil {
-			s.hidden = map[identity]secretKind{}
-		}
-		s.hidden[id], s.folders = secretKind{config}, s.folders || id.folder
+		changed = true
 		delete(s.known, filepath.Dir(path)) // a link can have led to it
 	}
 	return nil

@@ -35,6 +35,16 @@ type identity struct {
 	folder        bool
 }
 
+func (id identity) record() secretRecord {
+	return secretRecord{
+		Device: id.device, Inode: id.inode, Seconds: id.birth.Sec, Nanos: id.birth.Nsec, Folder: id.folder,
+	}
+}
+
+func identityFrom(r secretRecord) identity {
+	return identity{r.Device, r.Inode, unix.StatxTimestamp{Sec: r.Seconds, Nsec: r.Nanos}, r.Folder}
+}
+
 // errNoIdentity: the file system does not record births.
 var errNoIdentity = errors.New("the file has no identity")
 
