@@ -285,6 +285,26 @@ func TestFoldRefusesApprovals(t *testing.T) {
 	})
 }
 
+// A call has its own denial, not the denial of a call of its child.
+func TestFoldKeepsDenial(t *testing.T) {
+	for _, tt := range []struct {
+		verdict Verdict
+		child   string
+		want    bool
+	}{{Denied, "", true}, {Denied, "c000001", false}, {Approved, "", false}} {
+		s := newSession(t)
+		s.attempt().ready(item1)
+		if tt.child != "" {
+			s.add(inItem(item1, CallStarted{}), inItem(item1, ChildStarted{Child: tt.child}))
+		}
+		s.add(inItem(item1, ApprovalRequested{Approval: "p000001", Child: tt.child}))
+		s.add(inItem(item1, ApprovalEnded{Approval: "p000001", Verdict: tt.verdict}))
+		if d := s.state.Turns[0].Item(item1).Denial; (d != nil) != tt.want {
+			t.Errorf("%+v: the denial is %+v", tt, d)
+		}
+	}
+}
+
 func TestFoldRefusesJobsAndChildren(t *testing.T) {
 	job := func(s *session) { s.add(Event{Data: JobStarted{Job: "j000001"}}) }
 	jobEnded := func(s *session) { job(s); s.add(Event{Data: JobEnded{Job: "j000001", How: JobExited}}) }

@@ -287,5 +287,8 @@ func (t *Turn) approvalEnded(e Event, d ApprovalEnded) string {
 		return fmt.Sprintf("approval %q does not wait", d.Approval)
 	}
 	a.Ended, a.EndedBy = &d, e.By
+	if i := t.Item(a.Call); i != nil && d.Verdict == Denied && a.Form == nil && a.Child == "" {
+		i.Denial = a
+	}
 	return ""
 }

@@ -118,6 +118,8 @@ type Item struct {
 	Ready, Started bool
 	// Edited reports whether a person changed the call before it started.
 	Edited bool
+	// Denial is the approval that ended with the denial of the call; else nil.
+	Denial *Approval
 	// Discarded reports whether the item left the conversation because a later attempt
 	// generated it again.
 	Discarded bool

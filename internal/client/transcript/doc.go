@@ -23,6 +23,7 @@
 //
 // Other files:
 //
+//   - denial.go: how a call was denied, for people
 //   - entries.go: inputs and items of a turn, in order
 //   - follow.go: changes of a session's events, live or stored
 //   - item.go: what happens to an item, when its text stays

@@ -332,7 +332,11 @@ func callOutcome(item *event.Item, content event.Content, elapsed time.Duration)
 	case item.Status == event.ItemFailed && content.ExitCode != nil:
 		return fmt.Sprintf("exit code %d", *content.ExitCode) + after
 	case item.Status == event.ItemFailed:
-		return "failed: " + terminal.Short(content.Output, 120)
+		how, why := transcript.Denial(item)
+		if how == "" {
+			how, why = event.EndingWords(event.Failed, ""), content.Output
+		}
+		return strings.TrimSuffix(how+": "+terminal.Short(why, 120), ": ")
 	case item.Effects == event.EffectsNone:
 		return "not started"
 	}

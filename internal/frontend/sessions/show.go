@@ -151,10 +151,13 @@ func showItem(b *bytes.Buffer, i *event.Item) {
 		fmt.Fprintf(b, "\n(message to the model: %s)\n", quoted(c.Text))
 	case event.ToolCall:
 		fmt.Fprintf(b, "\n→ %s %s\n", terminal.Text(c.Name), quoted(c.Arguments))
-		if out := quoted(head(c.Output, maxOutput)); out != "" {
+		how, why := transcript.Denial(i)
+		if how == "" {
+			how, why = string(i.Status), c.Output
+		}
+		if out := quoted(head(why, maxOutput)); out != "" {
 			fmt.Fprintf(b, "  %s\n", out)
 		}
-		how := string(i.Status)
 		if c.ExitCode != nil {
 			how += fmt.Sprintf(", exit code %d", *c.ExitCode)
 		}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -212,6 +213,9 @@ func callEntry(i *event.Item, dir string, drawn []toolview.Change) entry {
 		body = func(width int) []terminal.Line { return changeRows(changes, dir, width, maxDiff) }
 	case call.Kind == toolview.Plan && i.Status == event.ItemCompleted:
 		body = planRows(call.Plan)
+	case i.Denial != nil && i.Status == event.ItemFailed:
+		_, why := transcript.Denial(i)
+		body = outputRows(why, 3)
 	case i.Status == event.ItemFailed && call.Kind != toolview.Command,
 		call.Kind == toolview.Misc,
 		call.Kind == toolview.Web:
@@ -260,7 +264,8 @@ func outcome(i *event.Item, content event.Content) (mark string, style terminal.
 	case i.Status == event.ItemFailed && content.ExitCode != nil:
 		return "✗", failure(), fmt.Sprintf("  exit code %d, %s", *content.ExitCode, elapsed)
 	case i.Status == event.ItemFailed:
-		return "✗", failure(), "  failed"
+		denied, _ := transcript.Denial(i)
+		return "✗", failure(), "  " + cmp.Or(denied, event.EndingWords(event.Failed, ""))
 	case i.Effects == event.EffectsNone:
 		return "■", warning(), "  not started"
 	}

@@ -346,7 +346,7 @@ func (p *plain) answer(text string) {
 		p.interrupt()
 		return
 	case text == "5":
-		verdict, answer.Message = event.Denied, explainRequest
+		verdict, answer.Message = event.Denied, transcript.ExplainRequest
 	case message:
 		verdict, answer.Message = event.Denied, strings.TrimSpace(words)
 	case !ok:

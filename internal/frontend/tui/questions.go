@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/toolview"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -67,13 +68,7 @@ func (u *UI) replies(a *event.Approval) (all []reply) {
 	return all
 }
 
-// explainRequest asks the model for the effects of a call. The call is denied: if the model
-// makes it again, settle asks again.
-const explainRequest = "Do not run it yet. First explain in a few sentences what this call would do: what it " +
-	"would change, delete, send or download, and whether that could be undone. Then make the same call again, " +
-	"and I will decide."
-
-func explain(u *UI, a *event.Approval) { u.verdict(a, event.Denied, explainRequest) }
+func explain(u *UI, a *event.Approval) { u.verdict(a, event.Denied, transcript.ExplainRequest) }
 
 // fill is the form of the question on the screen that is filled in; nil for none.
 func (u *UI) fill() *filling {

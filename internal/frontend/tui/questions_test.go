@@ -49,9 +49,9 @@ func TestQuestionMenu(t *testing.T) {
 	for name, tc := range map[string]struct{ keys, sees, sent string }{
 		"enter":   {"\r", `│ ran {"command":"rm -r <docs>"`, "ran"},
 		"arrows":  {"\x1b[B \x1b[B \x1b[B \x1b[A \x1b[A \x1b[A \r", "✓ $ rm -r <docs>", "ran"},
-		"number":  {"4", "✗ $ rm -r <docs>", "The user did not allow"},
-		"instead": {"i use_git\r", "✗ $ rm -r <docs>", "They said: use git"},
-		"explain": {"e", "✗ $ rm -r <docs>", "They said: Do not run it yet."},
+		"number":  {"4", "✗ $ rm -r <docs>  denied", "The user did not allow"},
+		"instead": {"i use_git\r", "│ Message to the model: use git", "They said: use git"},
+		"explain": {"e", "│ The model explains the effects first.", "They said: Do not make this call yet."},
 		"edit": {
 			"\t \x7f\x7f\x7f\x7f\x7f\x7fsrc\r", "✓ $ rm -r src",
 			`[The user changed this call. It ran with these arguments: {"background":false,"command":"rm -r src"}]`,

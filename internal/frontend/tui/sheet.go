@@ -107,6 +107,9 @@ func wholeCall(i *event.Item, content event.Content, dir string, width int) (row
 			return rows
 		}
 	}
+	if denied, why := transcript.Denial(i); denied != "" {
+		content.Output = why
+	}
 	if strings.TrimSpace(content.Output) == "" {
 		return rows
 	}

@@ -5,7 +5,8 @@ import { content } from "./fold.js";
 import { h, show, text, toggle } from "./dom.js";
 import { changes } from "./diff.js";
 import { codeBlock, diffBlock, markdownView } from "./markup.js";
-import { approvalWords, bytes, causeWords, duration, effectsWords, sentence } from "./words.js";
+import { answers } from "./terms.js";
+import { approvalWords, bytes, causeWords, denied, duration, effectsWords, sentence } from "./words.js";
 import { named, prose, terminal, terminalSpans } from "./visible.js";
 
 /** The view of an item; `app` gives {state, now(), cancelCall(id), openSession(id), shown}. */
@@ -127,15 +128,16 @@ function callView(i, app) {
     text(name, named(c.name ?? "call"));
     text(title, named(i.title || argumentLine(c)));
     text(time, i.started ? duration((i.status === "open" ? app.now() : i.endedAt) - i.startedAt) : "");
-    text(status, statusWords(i, state, c));
+    text(status, statusWords(i, state, c, app));
     show(cancel, i.status === "open" && i.ready);
     cancel.disabled = !!i.cancel;
     text(cancel, i.cancel ? "Cancelling" : "Cancel");
     const out = terminal(tail(c.output ?? "", 20_000));
     const drawn = drawEdits(c);
     // What a command says is news; what was read well is not.
+    const refused = denied(app.approvalsOf(i), i); // its output is addressed to the model
     const news = c.name === "shell" || i.status !== "completed";
-    text(peek, d.isOpen() || drawn || !news ? "" : lastLines(out));
+    text(peek, d.isOpen() || drawn || !news || refused ? "" : lastLines(out));
     show(peek, peek.textContent !== "");
     if (d.isOpen()) drawWhole(c);
     text(asked, app.approvalsOf(i).filter((a) => a.ended).map((a) => `Asked, ${approvalWords(a)}`).join(". "));
@@ -201,7 +203,8 @@ function callState(i, app) {
   return app.approvalsOf(i).some((a) => !a.ended) ? "asks" : "waiting";
 }
 
-function statusWords(i, state, c) {
+function statusWords(i, state, c, app) {
+  if (denied(app.approvalsOf(i), i)) return answers.denied[1];
   if (state === "failed" && c.exit_code) return `exit code ${c.exit_code}`;
   return { running: "running", waiting: "waiting", asks: "asks", arguments: "writing arguments", completed: "", failed: "failed", aborted: "interrupted" }[state] ?? state;
 }

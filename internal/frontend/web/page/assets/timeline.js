@@ -4,7 +4,7 @@
 
 import { h, svg, text, toggle } from "./dom.js";
 import { flat, picture, ticks } from "./timing.js";
-import { causeWords, count, duration, errorWords, short, tick } from "./words.js";
+import { causeWords, count, denied, duration, errorWords, short, tick } from "./words.js";
 import { named } from "./visible.js";
 
 const ROW = 18, GAP = 5, TOP = 2, AXIS = 16, MOST_LANES = 12;
@@ -252,8 +252,8 @@ function spanWords(s, turn) {
   }
   if (!i) return long;
   const name = named(i.title || i.content.name || "call").slice(0, 80);
-  if (s.kind === "ask") return `${name}: waited ${long} for an answer`;
-  const how = { completed: "completed", failed: "failed", aborted: `cut: ${causeWords(i.cause)}`, "": "runs" }[s.end];
+  if (s.kind === "ask") return `${name}: waited ${long} for an answer${denied(turn.approvals, i) ? ", denied" : ""}`;
+  const how = { completed: "completed", failed: denied(turn.approvals, i) ? "denied" : "failed", aborted: `cut: ${causeWords(i.cause)}`, "": "runs" }[s.end];
   return `${name}: ${long}, ${how}`;
 }
 

@@ -82,18 +82,23 @@ export function effectsWords(value) {
   return value ? `effects ${value}: ${effects[value] ?? ""}`.replace(/: $/, "") : "";
 }
 
-/** How many calls of a turn failed. */
-const failedCalls = (turn) => turn.items.filter((i) => i.type === "tool_call" && i.status === "failed" && !i.discarded).length;
+/** Whether one of the approvals, those of a turn, denied the call. */
+export const denied = (approvals, i) => i.status === "failed"
+  && approvals.some((a) => a.call === i.id && a.ended?.verdict === "denied" && !a.form && !a.child);
+
+/** How many calls of a turn failed, and how many were denied, such as ", 1 call failed, 2 calls denied". */
+function failedWords(turn) {
+  const calls = turn.items.filter((i) => i.type === "tool_call" && i.status === "failed" && !i.discarded);
+  const no = calls.filter((i) => denied(turn.approvals, i)).length;
+  return [[calls.length - no, endings.failed], [no, answers.denied[1]]].filter(([n]) => n).map(([n, how]) => `, ${count(n, "call")} ${how}`).join("");
+}
 
 /** How a turn ended, as a heading: "Completed", "Completed, 2 calls failed". */
 export function turnWords(turn) {
   const c = turn.cause;
   if (!c && turn.interrupt) return "Interrupting";
   if (!c) return turn.approvals.some((a) => !a.ended) ? "Waiting for you" : "Running";
-  if (c.outcome === "completed") {
-    const n = failedCalls(turn);
-    return sentence(endings.completed) + (n ? `, ${count(n, "call")} failed` : "");
-  }
+  if (c.outcome === "completed") return sentence(endings.completed) + failedWords(turn);
   if (c.outcome === "failed") return sentence(endings.failed);
   return sentence(causeWords(c));
 }

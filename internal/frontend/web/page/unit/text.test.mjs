@@ -5,7 +5,7 @@ import { inline, parse, pieces, webAddress } from "../assets/markdown.js";
 import { sseParser } from "../assets/sse.js";
 import { byFile, reviewMessage } from "../assets/review.js";
 import { named, prose, terminal, terminalSpans } from "../assets/visible.js";
-import { approvalWords, causeWords, duration, errorWords, short } from "../assets/words.js";
+import { approvalWords, causeWords, duration, errorWords, short, turnWords } from "../assets/words.js";
 
 /** A tree in short: tags and text. */
 const show = (b) => {
@@ -177,6 +177,15 @@ test("words", () => {
   assert.equal(causeWords({ outcome: "aborted", reason: "limit", limit: "time", message: "after 30 min" }), "the time limit was reached: after 30 min");
   assert.equal(errorWords({ kind: "overloaded", status: 529, message: "overloaded" }), "529: overloaded");
   assert.equal(approvalWords({ at: 0, endedAt: 3100, endedBy: "web", ended: { verdict: "denied", message: "not now" } }), "denied from the web page after 3.1 s: not now");
+});
+
+test("a denied call is no failed one", () => {
+  const call = (id) => ({ type: "tool_call", id, status: "failed" });
+  const approval = (id, verdict, more) => ({ call: id, ended: { verdict }, ...more });
+  const turn = { cause: { outcome: "completed" }, items: ["a", "b", "c", "d"].map(call), approvals: [
+    approval("a", "denied"), approval("b", "approved"), approval("c", "denied", { form: {} }), approval("d", "denied", { child: "x" })] };
+  assert.equal(turnWords(turn), "Completed, 3 calls failed, 1 call denied");
+  assert.equal(turnWords({ ...turn, items: [call("a")] }), "Completed, 1 call denied");
 });
 
 test("the changes of a session are those of calls that were made, in order", () => {
