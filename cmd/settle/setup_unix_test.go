@@ -25,7 +25,7 @@ func TestTerminalBeginsWithSetup(t *testing.T) {
 	cmd, keys, shot, state := openTerminal(t, p)
 	shot.shows(t, "needs a key")
 	typed(t, keys, "anthropic\r")
-	shot.shows(t, "Key for Anthropic:")
+	shot.shows(t, "key for Anthropic?")
 	typed(t, keys, "\r")
 	shot.shows(t, "(it is not shown):")
 	typed(t, keys, key+"\r")

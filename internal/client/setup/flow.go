@@ -26,6 +26,10 @@ type Question struct {
 	Selected string
 	// Hidden means that the text is never shown.
 	Hidden bool
+	// Secret means that a text that is pasted is the answer: it is never shown.
+	Secret bool
+	// First means that there is no question before: going back leaves the setup.
+	First bool
 }
 
 // Asker asks the person.
@@ -59,8 +63,14 @@ type Setup struct {
 // flow is one run of a Setup.
 type flow struct {
 	Setup
+	now     config.Choice // the model in force; empty for none
+	servers []Server
 	draft   config.Draft
+	chosen  offer
 	refused map[string]bool // providers that refused the key that is there
+	// needsKey means that the person still has to give a key; hidden that they type the key
+	// itself, not a command that prints it.
+	needsKey, hidden bool
 }
 
 // Run asks, tries the choice and keeps it. The error is ErrLeft if the person leaves; then nothing
@@ -73,22 +83,11 @@ func (s Setup) Run(ctx context.Context) error {
 	}); err != nil {
 		return ErrLeft
 	}
-	f.Say("settle needs a model. Nothing is written before the last step; Ctrl-C leaves.", "")
+	f.Say(f.greeting(), "")
 	f.Say(append(report(s.Settings, servers), "")...)
-	steps := []func(context.Context) error{
-		func(ctx context.Context) error { return f.provider(ctx, servers) }, f.model, f.try,
-	}
-	for at := 0; at < len(steps); {
-		switch err := steps[at](ctx); {
-		case err == nil:
-			at++
-		case errors.Is(err, ErrBack) && at > 0:
-			at = 0 // the step before may have had no question
-		case errors.Is(err, ErrBack), ctx.Err() != nil:
-			return ErrLeft
-		default:
-			return err
-		}
+	f.servers = servers
+	if err := f.walk(ctx); err != nil {
+		return err
 	}
 	written, err := s.Settings.Keep(f.draft)
 	if err != nil {
@@ -102,49 +101,67 @@ func (s Setup) Run(ctx context.Context) error {
 	return nil
 }
 
-// provider asks for the provider, its address and its key.
-func (f *flow) provider(ctx context.Context, servers []Server) error {
-	for {
-		chosen, err := f.choose(ctx, f.offers(servers))
-		if err != nil {
-			return err
-		}
-		if err = f.access(ctx, chosen); !errors.Is(err, ErrBack) {
-			return err
-		}
+// greeting says which model settle uses now.
+func (f *flow) greeting() string {
+	const keeps = " Nothing is written before the last step; Ctrl-C leaves."
+	if now, err := f.Settings.Choose(); err == nil {
+		f.now = now
+		return "settle uses " + now.Provider.Name + "/" + now.Model + "; choose another." + keeps
 	}
+	return "settle needs a model." + keeps
 }
 
-func (f *flow) choose(ctx context.Context, list []offer) (offer, error) {
-	q := Question{Title: "Provider"}
-	for _, o := range list {
-		q.Choices = append(q.Choices, o.choice)
-	}
-	id, err := f.Ask(ctx, q)
-	return list[max(slices.IndexFunc(list, of(id)), 0)], err
-}
+// errAgain: the choice does not work; the person chooses the provider again.
+var errAgain = errors.New("choose again")
 
-// access asks for what the chosen provider needs.
-func (f *flow) access(ctx context.Context, chosen offer) error {
-	f.draft = config.Draft{Provider: chosen.provider}
-	switch {
-	case chosen.choice.ID == otherServer:
-		if err := f.address(ctx); err != nil {
+// step is a step of the setup. It reports whether it has asked the person.
+type step func(ctx context.Context) (asked bool, err error)
+
+// walk goes through the steps. ErrBack goes back to the last step that has asked.
+func (f *flow) walk(ctx context.Context) error {
+	steps := []step{f.provider, f.address, f.keyKind, f.key, f.model, f.try}
+	for at, past := 0, []int(nil); at < len(steps); {
+		switch asked, err := steps[at](ctx); {
+		case err == nil && asked:
+			past = append(past, at)
+			at++
+		case err == nil:
+			at++
+		case errors.Is(err, errAgain):
+			at, past = 0, nil
+		case errors.Is(err, ErrBack) && len(past) > 0 && ctx.Err() == nil:
+			at, past = past[len(past)-1], past[:len(past)-1]
+		case errors.Is(err, ErrBack), ctx.Err() != nil:
+			return ErrLeft
+		default:
 			return err
 		}
-		return f.optionalKey(ctx)
-	case chosen.needsKey, f.refused[chosen.choice.ID]:
-		return f.key(ctx, chosen.choice.Label)
 	}
 	return nil
 }
 
+// provider asks for the provider.
+func (f *flow) provider(ctx context.Context) (asked bool, err error) {
+	list := f.offers(f.servers)
+	q := Question{Title: "Provider", Selected: f.now.Provider.Name, First: true}
+	for _, o := range list {
+		q.Choices = append(q.Choices, o.choice)
+	}
+	id, err := f.Ask(ctx, q)
+	f.chosen = list[max(slices.IndexFunc(list, of(id)), 0)]
+	f.draft = config.Draft{Provider: f.chosen.provider}
+	return true, err
+}
+
 // address asks for the address of a server that speaks Chat Completions.
-func (f *flow) address(ctx context.Context) error {
+func (f *flow) address(ctx context.Context) (asked bool, err error) {
+	if f.chosen.choice.ID != otherServer {
+		return false, nil
+	}
 	for {
 		text, err := f.Ask(ctx, Question{Title: "Address, such as http://HOST:8000/v1"})
 		if err != nil {
-			return err
+			return true, err
 		}
 		text = strings.TrimRight(strings.TrimSpace(text), "/")
 		u, err := url.Parse(text)
@@ -154,33 +171,59 @@ func (f *flow) address(ctx context.Context) error {
 			continue
 		}
 		f.draft.Provider = f.Settings.Providers["chat"]
-		f.draft.Provider.BaseURL = text
-		return nil
+		f.draft.Provider.BaseURL = strings.TrimSuffix(text, "/chat/completions")
+		return true, nil
 	}
 }
 
-// optionalKey asks whether a server needs a key.
-func (f *flow) optionalKey(ctx context.Context) error {
-	id, err := f.Ask(ctx, Question{Title: "Key", Choices: []Choice{
-		{ID: "no", Label: "The server needs none"}, {ID: "yes", Label: "The server needs one"},
-	}})
-	if err != nil || id == "no" {
-		return err
+// keyKind asks how the person gives the key. A key that is pasted at this question is the key.
+func (f *flow) keyKind(ctx context.Context) (asked bool, err error) {
+	f.draft.Key, f.draft.KeyCommand, f.hidden, f.needsKey = "", "", true, true
+	q := Question{Title: "How do you give the key for " + f.chosen.choice.Label + "?", Secret: true, Choices: []Choice{
+		{ID: "paste", Label: "Paste it", Detail: "kept in a file that only you can read"},
+		{ID: "command", Label: "Name a command that prints it", Detail: "of a keyring, for example"},
+	}}
+	switch {
+	case f.chosen.choice.ID == otherServer:
+		q.Title = "Does the server need a key?"
+		q.Choices = append([]Choice{{ID: "no", Label: "No key"}}, q.Choices...)
+		q.Choices[1].Label, q.Choices[2].Label = "A key: paste it", "A key: name a command that prints it"
+	case !f.chosen.needsKey && !f.refused[f.chosen.choice.ID]:
+		f.needsKey = false
+		return false, nil
 	}
-	return f.key(ctx, "the server")
+	id, err := f.Ask(ctx, q)
+	switch id {
+	case "no":
+		f.needsKey = false
+	case "command":
+		f.hidden = false
+	case "paste", "":
+	default:
+		f.draft.Key = id
+		if f.needsKey = !oneLine(id); f.needsKey {
+			f.Say(notOneLine)
+			f.draft.Key = ""
+		}
+	}
+	return true, err
+}
+
+// notOneLine refuses a key or a command.
+const notOneLine = "✗ a key or a command is one line without control characters"
+
+// oneLine reports whether a text can be a key.
+func oneLine(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
 // key asks for a key, or for a command that prints it.
-func (f *flow) key(ctx context.Context, whose string) error {
-	id, err := f.Ask(ctx, Question{Title: "Key for " + whose, Choices: []Choice{
-		{ID: "paste", Label: "Paste it", Detail: "settle keeps it in a file that only you can read"},
-		{ID: "command", Label: "Name a command that prints it", Detail: "of a keyring or a password manager"},
-	}})
-	if err != nil {
-		return err
+func (f *flow) key(ctx context.Context) (asked bool, err error) {
+	if !f.needsKey {
+		return false, nil
 	}
 	q := Question{Title: "Key (it is not shown)", Hidden: true}
-	if id == "command" {
+	if !f.hidden {
 		q = Question{Title: "Command, such as: pass show NAME, secret-tool lookup service NAME"}
 	}
 	for {
@@ -188,72 +231,98 @@ func (f *flow) key(ctx context.Context, whose string) error {
 		text = strings.TrimSpace(text)
 		switch {
 		case err != nil:
-			return err
+			return true, err
 		case text == "":
 			continue
-		case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || !q.Hidden && r > 0x7e }):
-			f.Say("✗ a key or a command is one line without control characters")
+		case !oneLine(text), !q.Hidden && strings.ContainsFunc(text, func(r rune) bool { return r > 0x7e }):
+			f.Say(notOneLine)
 			continue
 		case q.Hidden:
-			f.draft.Key = text
+			f.draft.Key, f.draft.KeyCommand = text, ""
 		default:
-			f.draft.KeyCommand = text
+			f.draft.Key, f.draft.KeyCommand = "", text
 		}
-		return nil
+		return true, nil
 	}
 }
 
+// offered returns the models of the provider of the draft. An address without a version is
+// also tried with /v1; the draft keeps the address that answers.
+func (f *flow) offered(ctx context.Context) (list []assemble.Offered, err error) {
+	ask := func(base string) ([]assemble.Offered, error) {
+		draft := f.draft
+		draft.Provider.BaseURL = base
+		tried := f.Options
+		tried.Settings = f.Settings.Try(draft)
+		return tried.OfferedBy(ctx, tried.Settings.Providers[draft.Provider.Name])
+	}
+	base := f.draft.Provider.BaseURL
+	list, err = ask(base)
+	if err == nil || f.chosen.choice.ID != otherServer || strings.HasSuffix(base, "/v1") {
+		return list, err
+	}
+	if more, moreErr := ask(base + "/v1"); moreErr == nil {
+		f.draft.Provider.BaseURL = base + "/v1"
+		return more, nil
+	}
+	return nil, err
+}
+
 // model asks for a model of the provider.
-func (f *flow) model(ctx context.Context) error {
-	tried := f.Options
-	tried.Settings = f.Settings.Try(f.draft)
-	p := tried.Settings.Providers[f.draft.Provider.Name]
+func (f *flow) model(ctx context.Context) (asked bool, err error) {
+	name := f.draft.Provider.Name
 	var offered []assemble.Offered
-	var err error
-	if waited := f.Wait(ctx, "asking "+p.Name+" for its models", func(ctx context.Context) {
-		offered, err = tried.OfferedBy(ctx, p)
+	base := f.draft.Provider.BaseURL
+	if waited := f.Wait(ctx, "asking "+name+" for its models", func(ctx context.Context) {
+		offered, err = f.offered(ctx)
 	}); waited != nil {
-		return waited
+		return false, waited
+	}
+	if f.draft.Provider.BaseURL != base {
+		f.Say("✓ the server answers at " + f.draft.Provider.BaseURL)
 	}
 	if err != nil {
 		f.Say("✗ " + terminal.OneLine(err.Error()))
 		var refused *model.Error
 		if errors.As(err, &refused) && refused.Kind == model.ErrAuth {
-			f.refused[p.Name] = true
-			return ErrBack
+			f.refused[name] = true
+			return false, errAgain
 		}
 	}
-	q := Question{Title: "Model", Selected: p.Model}
+	q := Question{Title: "Model", Selected: f.Settings.Providers[name].Model}
+	if name == f.now.Provider.Name {
+		q.Selected = f.now.Model
+	}
 	for _, m := range offered {
-		name := strings.TrimPrefix(m.Name, p.Name+"/")
+		name := strings.TrimPrefix(m.Name, name+"/")
 		q.Choices = append(q.Choices, Choice{ID: name, Label: name, Detail: m.Columns()})
 	}
 	if len(q.Choices) == 0 {
 		q.Title = "Name of the model (the list is not available)"
 	}
-	f.draft.Model, err = f.Ask(ctx, q)
-	if f.draft.Model = strings.TrimSpace(f.draft.Model); err == nil && f.draft.Model == "" {
-		return ErrBack
+	for err = nil; ; {
+		f.draft.Model, err = f.Ask(ctx, q)
+		if f.draft.Model = strings.TrimSpace(f.draft.Model); err != nil || f.draft.Model != "" {
+			return true, err
+		}
 	}
-	return err
 }
 
 // try makes a test request, and asks what to do if it fails.
-func (f *flow) try(ctx context.Context) error {
+func (f *flow) try(ctx context.Context) (asked bool, err error) {
 	tried := f.Options
 	tried.Settings = f.Settings.Try(f.draft)
 	name := f.draft.Provider.Name + "/" + f.draft.Model
 	var got assemble.Trial
-	var err error
 	if waited := f.Wait(ctx, "sending one test request to "+name, func(ctx context.Context) {
 		got, err = tried.Try(ctx)
 	}); waited != nil {
-		return waited
+		return false, waited
 	}
 	if err == nil {
 		answer := terminal.Short(got.Answer, 40)
 		f.Say(fmt.Sprintf("✓ %s answered %q after %s", name, answer, terminal.Duration(got.Elapsed)))
-		return nil
+		return false, nil
 	}
 	f.Say("✗ the test request failed: " + terminal.OneLine(err.Error()))
 	id, err := f.Ask(ctx, Question{Title: "Next", Choices: []Choice{
@@ -261,7 +330,7 @@ func (f *flow) try(ctx context.Context) error {
 		{ID: "keep", Label: "Keep this choice", Detail: "although it does not work now"},
 	}})
 	if err == nil && id == "back" {
-		return ErrBack
+		return true, errAgain
 	}
-	return err
+	return true, err
 }

@@ -30,7 +30,11 @@ func (a *answers) Say(lines ...string) { a.said = append(a.said, lines...) }
 func (a *answers) Ask(_ context.Context, q Question) (string, error) {
 	a.said = append(a.said, "? "+q.Title)
 	for _, c := range q.Choices {
-		a.said = append(a.said, "  "+c.Label+" "+c.Detail)
+		mark := "  "
+		if c.ID == q.Selected {
+			mark = "  (selected) "
+		}
+		a.said = append(a.said, mark+c.Label+" "+c.Detail)
 	}
 	if len(a.left) == 0 {
 		return "", ErrLeft
@@ -40,7 +44,7 @@ func (a *answers) Ask(_ context.Context, q Question) (string, error) {
 	if next == "<" {
 		return "", ErrBack
 	}
-	if len(q.Choices) > 0 && !slices.ContainsFunc(q.Choices, func(c Choice) bool { return c.ID == next }) {
+	if len(q.Choices) > 0 && !q.Secret && !slices.ContainsFunc(q.Choices, func(c Choice) bool { return c.ID == next }) {
 		a.t.Errorf("%q has no answer %q: %v", q.Title, next, q.Choices)
 	}
 	return next, nil
@@ -145,7 +149,7 @@ func TestSetupWithVariableOrCommand(t *testing.T) {
 		!strings.Contains(said, "✓ a key for OpenAI from OPENAI_API_KEY") || strings.Contains(said, "sk-0") {
 		t.Errorf("%v: %q\n%s", err, file, said)
 	}
-	_, file, err = try(t, t.TempDir(), nil, nil, "other", "nonsense", server.OpenAI()+"/", "yes",
+	_, file, err = try(t, t.TempDir(), nil, nil, "other", "nonsense", server.OpenAI()+"/",
 		"command", "echo sk-command-0123", "fake-model")
 	want := "model = \"chat/fake-model\"\n\n[providers.chat]\nkey_command = \"echo sk-command-0123\"\n" +
 		fmt.Sprintf("base_url = %q\n", server.OpenAI())
@@ -164,6 +168,74 @@ func TestSetupWritesNothingIfLeft(t *testing.T) {
 		if entries, _ := os.ReadDir(dir); !errors.Is(err, ErrLeft) || len(entries) > 0 {
 			t.Errorf("after %v: %v, %v", all[:n], err, entries)
 		}
+	}
+}
+
+// Esc goes back one question, wherever it is asked, and keeps nothing of the question.
+func TestSetupGoesBackOneStep(t *testing.T) {
+	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("ready")))
+	said, file, err := try(t, t.TempDir(), nil, nil,
+		"other", server.OpenAI(), "paste", "<", // the kind of the key
+		"no", "<", // the model: back to the kind of the key
+		"<",                              // the address
+		"<",                              // the provider
+		"anthropic", "command", "<", "<", // the kind, the provider
+		"other", server.OpenAI(), "no", "fake-model")
+	var asked []string
+	for line := range strings.Lines(said) {
+		if title, ok := strings.CutPrefix(line, "? "); ok {
+			asked = append(asked, strings.Fields(title)[0])
+		}
+	}
+	want := "Provider Address, Does Key Does Model Does Address, Provider How Command, How Provider Address, Does Model"
+	if got := strings.Join(asked, " "); got != want || err != nil {
+		t.Errorf("%v\ngot  %s\nwant %s", err, got, want)
+	}
+	if !strings.Contains(file, "base_url") || strings.Contains(file, "key") {
+		t.Errorf("the file is %q", file)
+	}
+}
+
+// A key at the question how it is given is the key. A text that is no key is refused unseen.
+func TestSetupTakesKeyAtMenu(t *testing.T) {
+	const key = "sk-ant-right-0123456789"
+	script := modeltest.Script(modeltest.Say("ready"))
+	script.Rules.Keys = []string{key}
+	vars := map[string]string{"ANTHROPIC_BASE_URL": modeltest.NewServer(t, script).Anthropic()}
+	said, file, err := try(t, t.TempDir(), vars, nil, "anthropic", key, "fake-model")
+	if err != nil || !strings.Contains(file, "key_file") || strings.Contains(said, key) {
+		t.Errorf("%v: %q\n%s", err, file, said)
+	}
+	said, _, err = try(t, t.TempDir(), vars, nil, "anthropic", "two\nlines")
+	if !errors.Is(err, ErrLeft) || strings.Contains(said, "lines\n") || !strings.Contains(said, "✗ a key") {
+		t.Errorf("%v\n%s", err, said)
+	}
+}
+
+// An address without its version, or with the path of a request, leads to the server.
+func TestSetupCompletesAddress(t *testing.T) {
+	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("a"), modeltest.Say("b"), modeltest.Say("c")))
+	bare := strings.TrimSuffix(server.OpenAI(), "/v1")
+	for _, address := range []string{bare, bare + "/", server.OpenAI() + "/chat/completions"} {
+		said, file, err := try(t, t.TempDir(), nil, nil, "other", address, "no", "fake-model")
+		if err != nil || !strings.Contains(file, fmt.Sprintf("base_url = %q", server.OpenAI())) ||
+			strings.Contains(said, "✗") {
+			t.Errorf("%s: %v: %q\n%s", address, err, file, said)
+		}
+	}
+}
+
+// A setup with a model in force names it.
+func TestSetupNamesModelInForce(t *testing.T) {
+	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("ready")))
+	dir := t.TempDir()
+	if _, _, err := try(t, dir, nil, nil, "other", server.OpenAI(), "no", "fake-model"); err != nil {
+		t.Fatal(err)
+	}
+	said, _, err := try(t, dir, nil, nil)
+	if !errors.Is(err, ErrLeft) || !strings.HasPrefix(said, "settle uses chat/fake-model; choose another.") ||
+		!strings.Contains(said, "(selected) chat ") {
+		t.Errorf("%v\n%s", err, said)
 	}
 }
 

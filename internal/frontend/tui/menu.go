@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,6 +120,8 @@ type menu struct {
 	pick, remove func(choice)
 	// preview, if set, returns details of a choice.
 	preview func(choice) []string
+	// escape is what Esc does, such as "goes back"; empty if it closes the menu.
+	escape string
 	// note describes further keys.
 	note string
 	// refresh, if set, returns the choices as they have become.
@@ -256,8 +259,8 @@ func (m *menu) rows(width, limit int) []terminal.Line {
 
 // line takes the editor's place: the title, and the words that narrow.
 func (m *menu) line(width int) (row terminal.Line, x int) {
-	head := m.title + ": " + m.words
-	note := "  Enter chooses, Esc closes"
+	head := asLabel(m.title) + m.words
+	note := "  Enter chooses, Esc " + cmp.Or(m.escape, "closes")
 	if m.note != "" {
 		note += ", " + m.note
 	}

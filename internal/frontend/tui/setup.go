@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/internal/client/setup"
@@ -110,28 +111,54 @@ func (f *setupForm) Ask(ctx context.Context, q setup.Question) (string, error) {
 	if len(q.Choices) == 0 {
 		return f.enter(ctx, q)
 	}
-	m := &menu{title: q.Title}
+	m := &menu{title: q.Title, escape: "goes back"}
+	if q.First {
+		m.escape = "leaves"
+	}
 	for _, c := range q.Choices {
 		m.all = append(m.all, choice{id: c.ID, label: c.Label, detail: c.Detail})
 	}
 	m.selectID(cmp.Or(q.Selected, q.Choices[0].ID))
+	notShown := false // letters were typed, and are not shown
 	for {
 		width, _ := f.screen.Size()
 		row, x := m.line(width)
-		rows := append(m.rows(width, max(f.screen.Live()-2, 1)), row)
+		rows := append(m.rows(width, max(f.screen.Live()-3, 1)), row)
+		if notShown {
+			words := "Choose with the arrows and Enter, or paste the key. Typed letters are not shown."
+			rows = slices.Insert(rows, len(rows)-1, terminal.Wrap(terminal.Plain(words, warning()), width, terminal.Indent{})...)
+		}
 		e, err := f.next(ctx, terminal.Frame{Rows: rows, X: x, Y: len(rows) - 1}, nil)
 		if err != nil {
 			return "", err
 		}
+		paste, pasted := e.(terminal.Paste)
 		switch k, _ := e.(terminal.Key); {
+		case pasted && q.Secret && strings.TrimSpace(paste.Text) != "":
+			text := strings.TrimSpace(paste.Text)
+			f.Say(q.Title + " " + hiddenText(text) + " pasted")
+			return text, nil
+		case pasted && !q.Secret:
+			m.words += terminal.OneLine(strings.TrimSpace(paste.Text))
+			m.narrow()
+		case q.Secret && k.Text != "": // it may be the first letter of a key
+			notShown = true
 		case (k.Name == "enter" || k.Name == "tab") && len(m.list.choices) > 0:
 			chosen := m.list.selected()
-			f.Say(q.Title + ": " + chosen.label)
+			f.Say(asLabel(q.Title) + chosen.label)
 			return chosen.id, nil
 		default:
 			m.key(k)
 		}
 	}
+}
+
+// asLabel is a title before its answer.
+func asLabel(title string) string {
+	if strings.HasSuffix(title, "?") {
+		return title + " "
+	}
+	return title + ": "
 }
 
 // enter takes a text. A hidden one is never drawn: the person sees how long it is.
@@ -206,6 +233,9 @@ func (f *setupForm) Wait(ctx context.Context, what string, do func(context.Conte
 	}
 }
 
+// maxNumber is the length of a text that can be a number of a choice, or a mistyped one.
+const maxNumber = 4
+
 // PlainSetup is a [setup.Asker] of lines: numbered choices, nothing is redrawn.
 type PlainSetup struct {
 	Out io.Writer
@@ -235,7 +265,7 @@ func (p PlainSetup) Ask(ctx context.Context, q setup.Question) (string, error) {
 			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%d. %s  %s", n+1, c.Label, detail)))
 		}
 		p.Say(append(lines, "Type a number or a text. /back goes back, /quit leaves.")...)
-		text, err := p.Line(ctx, q.Hidden)
+		text, err := p.Line(ctx, q.Hidden || q.Secret)
 		switch {
 		case err != nil || text == "/quit":
 			return "", setup.ErrLeft
@@ -248,6 +278,9 @@ func (p PlainSetup) Ask(ctx context.Context, q setup.Question) (string, error) {
 			if text == fmt.Sprint(n+1) || text == c.Label {
 				return c.ID, nil
 			}
+		}
+		if q.Secret && len(text) > maxNumber { // the key itself
+			return text, nil
 		}
 	}
 }

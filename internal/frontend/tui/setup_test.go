@@ -89,8 +89,7 @@ func TestSetupOnScreen(t *testing.T) {
 		rows, all, dir, err := setupAt(t, width, nil, [][2]string{
 			{"Provider:  Enter", "anoth\r"},
 			{"Address, such as", server.OpenAI() + "\r"},
-			{"Key:  Enter", "\x1b[B\r"},
-			{"Key for the server: ", "\r"},
+			{"need a key?", "\x1b[B\r"},
 			{"(it is not shown):", "\x1b[200~" + key + "\n\x1b[201~"},
 			{"20 characters", "\r"},
 			{"Model:  Enter", "\r"},
@@ -117,17 +116,31 @@ func TestSetupOnScreen(t *testing.T) {
 // Esc goes back to the question before, Ctrl-C leaves; nothing was written.
 func TestSetupLeft(t *testing.T) {
 	rows, all, dir, err := setupAt(t, 80, nil, [][2]string{
-		{"Provider:  Enter", "openai\r"},
-		{"Key for OpenAI: ", "\r"},
+		{"Provider:  Enter chooses, Esc leaves", "openai\r"},
+		{"key for OpenAI?  Enter chooses, Esc goes back", "sk-letters"},
+		{"Typed letters are not shown", "\r"},
 		{"(it is not shown):", "sk-typed-0123"},
 		{"13 characters", "\x1b"},
+		{"key for OpenAI?", "\x1b"},
 		{"Provider:  Enter", "\x03"},
 	})
 	if entries, _ := os.ReadDir(dir); err != setup.ErrLeft || len(entries) > 0 { //nolint:errorlint // it is not wrapped
 		t.Errorf("%v, %v\n%s", err, entries, rows)
 	}
-	if strings.Contains(all, "sk-typed") {
+	if strings.Contains(all, "sk-") {
 		t.Error("the key was written to the terminal")
+	}
+}
+
+// A key that is pasted at the question how to give it is taken, and never written.
+func TestSetupTakesPasteAtMenu(t *testing.T) {
+	_, all, _, err := setupAt(t, 80, nil, [][2]string{
+		{"Provider:  Enter", "openai\r"},
+		{"key for OpenAI?", "\x1b[200~sk-pasted-0123\n\x1b[201~"},
+		{"14 characters", "\x03"},
+	})
+	if err != setup.ErrLeft || strings.Contains(all, "sk-") { //nolint:errorlint // it is not wrapped
+		t.Errorf("%v: the key was written: %t", err, strings.Contains(all, "sk-"))
 	}
 }
 
