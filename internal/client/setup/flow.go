@@ -114,15 +114,15 @@ func (f *flow) greeting() string {
 // errAgain: the choice does not work; the person chooses the provider again.
 var errAgain = errors.New("choose again")
 
-// step is a step of the setup. It reports whether it has asked the person.
-type step func(ctx context.Context) (asked bool, err error)
+// step is a step of the setup. It reports whether it has had a question.
+type step func(ctx context.Context) (question bool, err error)
 
-// walk goes through the steps. ErrBack goes back to the last step that has asked.
+// walk goes through the steps. ErrBack goes back to the last step with a question.
 func (f *flow) walk(ctx context.Context) error {
 	steps := []step{f.provider, f.address, f.keyKind, f.key, f.model, f.try}
 	for at, past := 0, []int(nil); at < len(steps); {
-		switch asked, err := steps[at](ctx); {
-		case err == nil && asked:
+		switch question, err := steps[at](ctx); {
+		case err == nil && question:
 			past = append(past, at)
 			at++
 		case err == nil:
@@ -141,7 +141,7 @@ func (f *flow) walk(ctx context.Context) error {
 }
 
 // provider asks for the provider.
-func (f *flow) provider(ctx context.Context) (asked bool, err error) {
+func (f *flow) provider(ctx context.Context) (question bool, err error) {
 	list := f.offers(f.servers)
 	q := Question{Title: "Provider", Selected: f.now.Provider.Name, First: true}
 	for _, o := range list {
@@ -154,7 +154,7 @@ func (f *flow) provider(ctx context.Context) (asked bool, err error) {
 }
 
 // address asks for the address of a server that speaks Chat Completions.
-func (f *flow) address(ctx context.Context) (asked bool, err error) {
+func (f *flow) address(ctx context.Context) (question bool, err error) {
 	if f.chosen.choice.ID != otherServer {
 		return false, nil
 	}
@@ -177,7 +177,7 @@ func (f *flow) address(ctx context.Context) (asked bool, err error) {
 }
 
 // keyKind asks how the person gives the key. A key that is pasted at this question is the key.
-func (f *flow) keyKind(ctx context.Context) (asked bool, err error) {
+func (f *flow) keyKind(ctx context.Context) (question bool, err error) {
 	f.draft.Key, f.draft.KeyCommand, f.hidden, f.needsKey = "", "", true, true
 	q := Question{Title: "How do you give the key for " + f.chosen.choice.Label + "?", Secret: true, Choices: []Choice{
 		{ID: "paste", Label: "Paste it", Detail: "kept in a file that only you can read"},
@@ -218,7 +218,7 @@ func oneLine(text string) bool {
 }
 
 // key asks for a key, or for a command that prints it.
-func (f *flow) key(ctx context.Context) (asked bool, err error) {
+func (f *flow) key(ctx context.Context) (question bool, err error) {
 	if !f.needsKey {
 		return false, nil
 	}
@@ -269,7 +269,7 @@ func (f *flow) offered(ctx context.Context) (list []assemble.Offered, err error)
 }
 
 // model asks for a model of the provider.
-func (f *flow) model(ctx context.Context) (asked bool, err error) {
+func (f *flow) model(ctx context.Context) (question bool, err error) {
 	name := f.draft.Provider.Name
 	var offered []assemble.Offered
 	base := f.draft.Provider.BaseURL
@@ -309,7 +309,7 @@ func (f *flow) model(ctx context.Context) (asked bool, err error) {
 }
 
 // try makes a test request, and asks what to do if it fails.
-func (f *flow) try(ctx context.Context) (asked bool, err error) {
+func (f *flow) try(ctx context.Context) (question bool, err error) {
 	tried := f.Options
 	tried.Settings = f.Settings.Try(f.draft)
 	name := f.draft.Provider.Name + "/" + f.draft.Model

@@ -63,8 +63,8 @@ func (f *flow) offers(servers []Server) []offer {
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Settings.Providers)) { // the person's own
 		p := f.Settings.Providers[name]
-		if p.BaseURL == "" || name != f.now.Provider.Name && !f.Settings.Ready(p) || slices.ContainsFunc(ready, of(name)) ||
-			slices.ContainsFunc(others, of(name)) {
+		if p.BaseURL == "" || name != f.now.Provider.Name && !f.Settings.Ready(p) ||
+			slices.ContainsFunc(ready, of(name)) || slices.ContainsFunc(others, of(name)) {
 			continue
 		}
 		ready = append(ready, offer{choice: Choice{ID: name, Label: name, Detail: p.BaseURL}, provider: p})

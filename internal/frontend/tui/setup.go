@@ -125,8 +125,9 @@ func (f *setupForm) Ask(ctx context.Context, q setup.Question) (string, error) {
 		row, x := m.line(width)
 		rows := append(m.rows(width, max(f.screen.Live()-3, 1)), row)
 		if notShown {
-			words := "Choose with the arrows and Enter, or paste the key. Typed letters are not shown."
-			rows = slices.Insert(rows, len(rows)-1, terminal.Wrap(terminal.Plain(words, warning()), width, terminal.Indent{})...)
+			const words = "Choose with the arrows and Enter, or paste the key. Typed letters are not shown."
+			note := terminal.Wrap(terminal.Plain(words, warning()), width, terminal.Indent{})
+			rows = slices.Insert(rows, len(rows)-1, note...)
 		}
 		e, err := f.next(ctx, terminal.Frame{Rows: rows, X: x, Y: len(rows) - 1}, nil)
 		if err != nil {

@@ -253,7 +253,7 @@ function spanWords(s, turn) {
   if (!i) return long;
   const name = named(i.title || i.content.name || "call").slice(0, 80);
   if (s.kind === "ask") return `${name}: waited ${long} for an answer${denied(turn.approvals, i) ? ", denied" : ""}`;
-  const how = { completed: "completed", failed: denied(turn.approvals, i) ? "denied" : "failed", aborted: `cut: ${causeWords(i.cause)}`, "": "runs" }[s.end];
+  const how = { completed: "completed", failed: "failed", aborted: `cut: ${causeWords(i.cause)}`, "": "runs" }[s.end];
   return `${name}: ${long}, ${how}`;
 }
 

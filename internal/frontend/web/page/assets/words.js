@@ -90,7 +90,8 @@ export const denied = (approvals, i) => i.status === "failed"
 function failedWords(turn) {
   const calls = turn.items.filter((i) => i.type === "tool_call" && i.status === "failed" && !i.discarded);
   const no = calls.filter((i) => denied(turn.approvals, i)).length;
-  return [[calls.length - no, endings.failed], [no, answers.denied[1]]].filter(([n]) => n).map(([n, how]) => `, ${count(n, "call")} ${how}`).join("");
+  const words = (n, how) => n ? `, ${count(n, "call")} ${how}` : "";
+  return words(calls.length - no, endings.failed) + words(no, answers.denied[1]);
 }
 
 /** How a turn ended, as a heading: "Completed", "Completed, 2 calls failed". */

@@ -183,7 +183,9 @@ test("a denied call is no failed one", () => {
   const call = (id) => ({ type: "tool_call", id, status: "failed" });
   const approval = (id, verdict, more) => ({ call: id, ended: { verdict }, ...more });
   const turn = { cause: { outcome: "completed" }, items: ["a", "b", "c", "d"].map(call), approvals: [
-    approval("a", "denied"), approval("b", "approved"), approval("c", "denied", { form: {} }), approval("d", "denied", { child: "x" })] };
+    approval("a", "denied"), approval("b", "approved"), approval("c", "denied", { form: {} }),
+    approval("d", "denied", { child: "x" }),
+  ] };
   assert.equal(turnWords(turn), "Completed, 3 calls failed, 1 call denied");
   assert.equal(turnWords({ ...turn, items: [call("a")] }), "Completed, 1 call denied");
 });
