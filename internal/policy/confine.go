@@ -64,8 +64,8 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 	}
 	if j.Decision == event.Allow && confinement.On() && l.Permission == event.Ask && l.Unasked == "" &&
 		(j.Rule == bySandbox || sweeping(verdicts)) {
-		if why := destructive(c.Command); why != "" {
-			j.Decision, j.Rule, j.Why = event.Ask, byDefault, why
+		if reasons := c.destructive(); len(reasons) > 0 {
+			j.Decision, j.Rule, j.Why = event.Ask, byDefault, clip(strings.Join(reasons, "; "))
 		}
 	}
 	if j.Decision == event.Allow && !confinement.On() && p.config.Sandbox != nil && p.config.Sandbox(l.Mode).On() {

@@ -13,20 +13,35 @@ import (
 // maxOperands is how many files one rm can name before it counts as a deletion of many.
 const maxOperands = 10
 
-// destructive returns why a script deletes or overwrites many files, rewrites the history
-// of a repository or pushes; empty if it does none of these. Such a command needs an
+// destructive returns all reasons why a script deletes or overwrites many files, rewrites the
+// history of a repository or pushes; none if it does none of these. Such a command needs an
 // approval also in a sandbox. The function finds commands behind env, sudo, xargs and sh -c,
 // in variables and in texts that a shell runs, but not in texts that are only shown. It
 // guards against mistakes: a program can do the same unseen.
-func destructive(script string) string {
-	s, err := readScript(script, 0)
-	if why := s.destroys(); why != "" {
-		return why
+func (c *toolCall) destructive() []string {
+	s, err := readScript(c.Command, 0)
+	s.judge()
+	if len(s.reasons) == 0 && err != nil {
+		return []string{fmt.Sprintf("it cannot be read as a script of bash, and may delete files: %v", err)}
 	}
-	if err != nil {
-		return fmt.Sprintf("it cannot be read as a script of bash, and may delete files: %v", err)
+	for _, word := range slices.Compact(slices.Sorted(slices.Values(s.operands))) {
+		if c.leavesDirectory(word) {
+			s.reasons = append(s.reasons, word+" is outside of the working directory")
+		}
 	}
-	return ""
+	return s.reasons
+}
+
+// leavesDirectory reports whether a word is a path outside of the working directory.
+func (c *toolCall) leavesDirectory(word string) bool {
+	switch {
+	case word == "~", strings.HasPrefix(word, "~"+"/"):
+		return true
+	case !strings.HasPrefix(word, "/") && !strings.HasPrefix(word, ".."):
+		return false
+	}
+	place, err := c.workspace.locate(absolute(absolute(c.workspace.dir, c.Workdir), word))
+	return err != nil || !place.inside
 }
 
 // removesTrees matches the functions of programming languages that delete a folder.

@@ -75,6 +75,25 @@ func unchanged(dir string) (n int) {
 	return n
 }
 
+// The question names all reasons: each destructive command, and the paths outside of the
+// working directory.
+func TestDestructiveReasons(t *testing.T) {
+	dir := newCalmDir(t)
+	const rm, push = "rm -r deletes folders with all that is in them", "changes the repository that it pushes to"
+	for script, want := range map[string]string{
+		"rm -rf build && rm -r dist; rm -rf x": rm,
+		"rm -rf build ~/x && git push --force origin main": rm + "; git push " + push +
+			"; ~/x is outside of the working directory",
+		"bash -c 'rm -rf ../x; git push' && rm -rf " + dir + "/docs": rm + "; git push " + push +
+			"; ../x is outside of the working directory",
+		"rm -rf /opt/x; make": rm + "; /opt/x is outside of the working directory",
+	} {
+		if got := sandboxed(t, dir, script, policy.Mode{}).Why; got != want {
+			t.Errorf("%q: got %q, want %q", script, got, want)
+		}
+	}
+}
+
 // A command that deletes or overwrites many files with the real bash is asked about, also
 // in a sandbox, in every mode that asks.
 func TestDestructiveCommandsAsk(t *testing.T) {

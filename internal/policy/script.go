@@ -36,6 +36,8 @@ type shellScript struct {
 	loops  bool // it has a loop
 	feeds  bool // it can give text to a shell, which then runs it
 	depth  int
+	// reasons are why commands of the script destroy, and operands the words of these commands.
+	reasons, operands []string
 }
 
 // shellCall is a command with the texts that it receives as its input.
@@ -226,74 +228,83 @@ func unescaped(text string, quoted bool) string {
 	return b.String()
 }
 
-// destroys returns why a command of the script destroys; empty if none does.
-func (s *shellScript) destroys() string {
+// judge collects why the commands of the script destroy, and their operands.
+func (s *shellScript) judge() {
 	for _, c := range s.calls {
 		for _, word := range c.Args {
 			syntax.SplitBraces(word) // after the walk, which does not know what it makes
 		}
 		for choice := range maxValues {
 			words := s.words(c.CallExpr, choice)
-			if why := s.command(words); why != "" {
-				return why
-			}
+			s.command(words)
 			for _, input := range c.input {
 				text := ""
 				for _, part := range input.Parts {
 					text += s.part(part, choice, true)[0].text
 				}
-				if why := s.text(words, text); why != "" {
-					return why
-				}
+				s.text(words, text)
 			}
 		}
 	}
-	return ""
 }
 
-// command returns why a command destroys, or one that a word of it starts.
-func (s *shellScript) command(words []shellWord) string {
+// because adds a reason, and reports whether there is one.
+func (s *shellScript) because(why string, operands ...shellWord) bool {
+	if why == "" {
+		return false
+	}
+	if !slices.Contains(s.reasons, why) {
+		s.reasons = append(s.reasons, why)
+	}
+	for _, w := range operands {
+		if !w.unknown && !slices.Contains(s.operands, w.text) {
+			s.operands = append(s.operands, w.text)
+		}
+	}
+	return true
+}
+
+// command judges a command, and those that its words start.
+func (s *shellScript) command(words []shellWord) {
 	if len(words) == 0 {
-		return ""
+		return
 	}
 	name := baseName(words[0].text)
 	switch {
 	case words[0].unknown && isRecursive(words[1:]):
-		return fmt.Sprintf("%s may be rm, and would delete folders", words[0].text)
+		s.because(fmt.Sprintf("%s may be rm, and would delete folders", words[0].text), words[1:]...)
+		return
 	case listed(showsText, name) && !s.feeds:
-		return ""
+		return
 	case name == "git" && !slices.ContainsFunc(words, runsWords):
-		return destroysGit(words[1:])
+		s.because(destroysGit(words[1:]))
+		return
 	}
 	for i, w := range words {
 		many := s.loops || slices.ContainsFunc(words[:i], isSpreader)
-		if why := destroys(baseName(w.text), words[i+1:], many); why != "" {
-			return why
+		if s.because(destroys(baseName(w.text), words[i+1:], many), words[i+1:]...) {
+			return
 		}
-		if why := s.text(words[:i], w.text); why != "" {
-			return why
-		}
+		s.text(words[:i], w.text)
 	}
-	return ""
 }
 
-// text returns why a text destroys that a command with these words receives.
-func (s *shellScript) text(words []shellWord, text string) string {
+// text judges a text that a command with these words receives.
+func (s *shellScript) text(words []shellWord, text string) {
 	if len(words) > 0 && listed(showsText, baseName(words[0].text)) && !s.feeds {
-		return ""
+		return
 	}
 	if m := removesTrees().FindString(text); m != "" {
-		return m + " deletes a folder with all that is in it"
+		s.because(m + " deletes a folder with all that is in it")
+		return
 	}
 	runs := s.feeds || runsWords(shellWord{text: text}) || slices.ContainsFunc(words, func(w shellWord) bool {
 		return listed(shells, baseName(w.text)) || runsWords(w)
 	})
 	if !runs || s.depth == maxNested || !strings.ContainsAny(text, " \t\n;&|(`$!=") {
-		return ""
+		return
 	}
-	if m := removesByShell().FindString(text); m != "" { // in a string of another language
-		return m + " deletes folders with all that is in them"
-	}
+	source := text
 	if name, value, ok := strings.Cut(text, "="); ok && !strings.ContainsAny(name, " \t\n") {
 		text = strings.TrimPrefix(value, "!") // an alias
 	}
@@ -304,7 +315,14 @@ func (s *shellScript) text(words []shellWord, text string) string {
 		}
 	}
 	inner.loops, inner.feeds = inner.loops || s.loops, inner.feeds || s.feeds
-	return inner.destroys()
+	inner.judge()
+	if m := removesByShell().FindString(source); m != "" && len(inner.reasons) == 0 { // in another language
+		s.because(m + " deletes folders with all that is in them")
+	}
+	for _, why := range inner.reasons {
+		s.because(why)
+	}
+	s.operands = append(s.operands, inner.operands...)
 }
 
 // runsWords reports whether git runs a program or a script of the words after this one.
