@@ -48,6 +48,9 @@ func newCompact(s *streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if r, err = s.settings(dir, r.Started(id, given(cmd.Flags())), project.project()); err != nil {
+				return err
+			}
 			sig := catch(cmd.Context())
 			defer sig.release()
 			defer sig.watchParent()()

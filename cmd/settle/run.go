@@ -51,7 +51,9 @@ Exit codes:
   141  standard output was closed
   143  ended by SIGTERM
 
-settle keeps the session; --last continues the last one of this directory.`
+settle keeps the session; --last continues the last one of this directory. A
+continued session keeps the model and the server that it was started with, unless
+you name another.`
 
 const runExamples = `  settle run "fix the failing test"
   git diff | settle run "review this"
@@ -282,9 +284,20 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	resolved, err := s.settings(dir, given(cmd.Flags()), f.project())
+	flags := given(cmd.Flags())
+	resolved, err := s.settings(dir, flags, f.project())
 	if err != nil {
 		return 0, err
+	}
+	session, err := f.continued(cmd.Context(), resolved, dir)
+	if err != nil {
+		return 0, err
+	}
+	if !f.ephemeral {
+		flags = resolved.Started(session, flags)
+		if resolved, err = s.settings(dir, flags, f.project()); err != nil {
+			return 0, err
+		}
 	}
 	if err := f.check(s, resolved, dir, format); err != nil {
 		return 0, err
@@ -300,7 +313,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 		defer stop()
 	}
 	made := f.agent(s, resolved, dir, format)
-	made.Shared, made.Given = &assemble.Shared{}, given(cmd.Flags())
+	made.Shared, made.Given = &assemble.Shared{}, flags
 	made.Resolve = func(dir string, given map[string]string) (*config.Resolved, error) {
 		return s.settings(dir, given, f.project())
 	}
@@ -308,7 +321,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	if err != nil {
 		return 0, sig.instead(err)
 	}
-	options, err := f.options(s, a, resolved)
+	options, err := f.options(s, a, resolved, session)
 	if err != nil {
 		return 0, err
 	}
@@ -413,9 +426,9 @@ func expansion(a *assemble.Agent) func(*settle.Session) func(context.Context, st
 }
 
 // options returns the output options of the run.
-func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved) (run.Options, error) {
+func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved, session string) (run.Options, error) {
 	o := run.Options{Notes: a.Notes, Options: oneturn.Options{
-		Session: f.session, Stdout: s.stdout, Stderr: s.stderr, Mask: a.Redact.Diagnostic, Exit: os.Exit,
+		Session: session, Stdout: s.stdout, Stderr: s.stderr, Mask: a.Redact.Diagnostic, Exit: os.Exit,
 	}}
 	switch {
 	case f.quiet:
@@ -446,12 +459,10 @@ func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved) (r
 		return o, nil
 	}
 	o.Resume = func(session string) string { return fmt.Sprintf("settle run --resume %s PROMPT", session) }
-	if f.resume != "" {
-		id, err := store.Resolve(r.DataDir, f.resume)
-		if err != nil {
-			return o, err
+	o.Opened = func(session *settle.Session) {
+		if err := a.KeepStarted(session.ID()); err != nil {
+			s.say(err)
 		}
-		o.Session = id
 	}
 	if f.trajectory != "" {
 		id, err := importSession(context.Background(), r.DataDir, f.trajectory, f.session, a.Session.WorkDir)
@@ -460,14 +471,22 @@ func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved) (r
 		}
 		o.Session, o.Imported = id, true
 	}
-	if f.last {
-		last, err := store.Last(context.Background(), r.DataDir, a.Session.WorkDir)
-		if err != nil {
-			return o, err
-		}
-		o.Session = last
-	}
 	return o, nil
+}
+
+// continued returns the id of the session to continue; "" for a new one.
+func (f *runFlags) continued(ctx context.Context, r *config.Resolved, dir string) (string, error) {
+	if f.resume == "" && !f.last {
+		return f.session, nil
+	}
+	dataDir, err := r.NeedDataDir()
+	if err != nil {
+		return "", err
+	}
+	if f.last {
+		return store.Last(ctx, dataDir, dir)
+	}
+	return store.Resolve(dataDir, f.resume)
 }
 
 // conform requires that the answer follows the schema.

@@ -81,6 +81,15 @@ func newAgent(o Options) *Agent {
 	}
 }
 
+// KeepStarted keeps the model and the server that the session was started with, for those
+// who continue it and name none.
+func (a *Agent) KeepStarted(session string) error {
+	if a.Session.Ephemeral {
+		return nil
+	}
+	return a.from.Settings.KeepStarted(session)
+}
+
 // Confines reports whether commands are sandboxed in a mode.
 func (a *Agent) Confines(m Mode) bool { return a.confined.sandbox.of(m).On() }
 

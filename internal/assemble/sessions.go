@@ -108,6 +108,9 @@ func (h *Sessions) Open(ctx context.Context, id string, spec SessionSpec) (*Open
 	}
 	a, err := spec.Agent, error(nil)
 	if a == nil {
+		if r, err := h.Settings(spec.Dir, spec.Settings); err == nil { // else Agent reports it
+			spec.Settings = r.Started(id, spec.Settings)
+		}
 		a, err = h.Agent(ctx, spec)
 	}
 	if err != nil {
@@ -133,6 +136,9 @@ func (h *Sessions) Open(ctx context.Context, id string, spec SessionSpec) (*Open
 	}
 	if got := h.opened(s); got != o {
 		return got, ErrOpen
+	}
+	if err := a.KeepStarted(s.ID()); err != nil {
+		a.note(err.Error())
 	}
 	return o, nil
 }

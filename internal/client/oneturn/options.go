@@ -44,6 +44,8 @@ type Options struct {
 	Check func(answer string) error
 	// Answer, if set, keeps the final answer of a turn that completed.
 	Answer func(text string) error
+	// Opened, if set, is called when the session is open, before its turn.
+	Opened func(*settle.Session)
 	// Ended, if set, is called after the turn has ended and its output is written, while
 	// the session is still open.
 	Ended func(*settle.Session)

@@ -95,6 +95,9 @@ func (r *runner) run(ctx context.Context) int {
 		return r.reportRefused(err)
 	}
 	defer r.close()
+	if r.Opened != nil {
+		r.Opened(session)
+	}
 	if stops := r.stop.all(); len(stops) > 0 {
 		return r.reportRefused(stopError{stops[0]})
 	}

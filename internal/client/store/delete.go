@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/config"
 )
 
 // Delete removes a session with all that belongs to it.
@@ -15,9 +16,9 @@ func Delete(ctx context.Context, dataDir, session string) error {
 		return err
 	}
 	var errs []error
-	for _, path := range []string{mark(dataDir, session), label(dataDir, session)} {
+	for _, path := range []string{mark(dataDir, session), label(dataDir, session), config.StartedFile(dataDir, session)} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("session %q is deleted, but not its name: %w", session, err))
+			errs = append(errs, fmt.Errorf("session %q is deleted, but not all that settle kept about it: %w", session, err))
 		}
 	}
 	return errors.Join(errs...)

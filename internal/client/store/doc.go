@@ -6,6 +6,7 @@
 //	DATA_DIR/output/ID/        long outputs     agent
 //	DATA_DIR/names/ID          its label        here
 //	DATA_DIR/archived/ID       that it is archived
+//	DATA_DIR/started/ID        the model and server that it was started with   config
 //
 // Files:
 //

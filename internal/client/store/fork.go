@@ -10,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/journal"
 )
@@ -46,6 +47,9 @@ func fork(ctx context.Context, dataDir, from, to, turn string) error {
 	})
 	if err != nil {
 		return fmt.Errorf("cannot copy session %q: %w", from, err)
+	}
+	if data, err := os.ReadFile(config.StartedFile(dataDir, from)); err == nil && isPlain(to) {
+		return write(config.StartedFile(dataDir, to), string(data))
 	}
 	return nil
 }
