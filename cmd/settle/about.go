@@ -29,7 +29,7 @@ func newConfig(s *streams) *cobra.Command {
 }
 
 func newDoctor(s *streams) *cobra.Command {
-	var asJSON bool
+	var asJSON, verbose bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check that settle can work here", Args: cobra.NoArgs,
 		Long: `Check that settle can work here: that it can read its configuration, has a key and
@@ -43,13 +43,14 @@ The exit code is 1 if something does not work.`,
 			if err != nil {
 				return err
 			}
-			m := about.Machine{JSON: asJSON, Environ: s.environ, Getenv: s.getenv, Version: version()}
+			m := about.Machine{JSON: asJSON, Verbose: verbose, Environ: s.environ, Getenv: s.getenv, Version: version()}
 			m.Settings, m.Broken = s.settings(at, given(cmd.Flags()), config.UseProject)
 			return failed(about.Doctor(cmd.Context(), s.stdout, m))
 		},
 	}
 	settingFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object: ok, verdict, do, checks")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list each mode of the sandbox")
 	return cmd
 }
 

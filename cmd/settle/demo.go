@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-const demoHelp = `Show what settle does in about ten seconds, without a key or a network.
+const demoHelp = `Show what settle does in a few seconds, without a key or a network.
 
 The model is a script. The engine, the tools, the processes and the log are real,
 in a temporary directory. The model changes a file after a question, is

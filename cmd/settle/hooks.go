@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -46,14 +47,9 @@ func (f *hooksFlags) run(cmd *cobra.Command, s *streams) error {
 	list := assemble.Options{Settings: r, Dir: dir}.ConfiguredHooks()
 	mask := redact.New(r.Secrets()...)
 	if f.asJSON {
-		err = about.HooksJSON(s.lines(), list, mask)
-	} else {
-		err = about.Hooks(s.stdout, list, mask)
+		return failed(about.HooksJSON(s.lines(), list, mask))
 	}
-	if err != nil {
-		return failed(err)
-	}
-	return nil
+	return s.list("no hooks are configured here", func(to io.Writer) error { return about.Hooks(to, list, mask) })
 }
 
 // trustHooks trusts the project's hooks, and prints them.

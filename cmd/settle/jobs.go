@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io"
+
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle/internal/frontend/jobs"
@@ -32,7 +34,7 @@ func newJobs(s *streams) *cobra.Command {
 		if asJSON {
 			return failed(jobs.ListJSON(s.lines(), dir))
 		}
-		return failed(jobs.List(s.stdout, dir))
+		return s.list("no jobs are running", func(to io.Writer) error { return jobs.List(to, dir) })
 	}
 	cmd.AddCommand(newJobShow(s, where), newJobKill(s, where))
 	return cmd

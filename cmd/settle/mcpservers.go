@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -83,12 +84,17 @@ func (f *mcpServersFlags) run(cmd *cobra.Command, s *streams, names []string) er
 		}
 	}
 	if f.asJSON {
-		err = about.ServersJSON(s.lines(), list, mask)
-	} else if err = about.Servers(s.stdout, list, mask); err == nil && len(names) > 0 {
-		err = about.ServerTools(s.stdout, list)
+		err = failed(about.ServersJSON(s.lines(), list, mask))
+	} else {
+		err = s.list("no MCP servers are configured here", func(to io.Writer) error {
+			if err := about.Servers(to, list, mask); err != nil || len(names) == 0 {
+				return err
+			}
+			return about.ServerTools(to, list)
+		})
 	}
 	if err != nil {
-		return failed(err)
+		return err
 	}
 	if slices.ContainsFunc(list, func(c assemble.Configured) bool { return c.Report != nil && c.Report.Err != nil }) {
 		return &exitError{code: stdio.CodeFailed} // the command has printed the cause

@@ -90,6 +90,11 @@ func commandNames(cmd *cobra.Command) []string {
 // mistakenFlag explains a wrong flag, and suggests the nearest flag.
 func mistakenFlag(cmd *cobra.Command, err error) error {
 	hint := ""
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		if use := elsewhere(cmd, unknown); use != "" {
+			return fmt.Errorf("%w; use: %s; see %q", err, use, cmd.CommandPath()+" --help")
+		}
+	}
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -103,6 +108,25 @@ func mistakenFlag(cmd *cobra.Command, err error) error {
 		}
 	}
 	return fmt.Errorf("%w%s; see %q", err, hint, cmd.CommandPath()+" --help")
+}
+
+// elsewhere returns the command that does what a flag of other agents does; "" for other flags.
+func elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) string {
+	name := unknown.GetSpecifiedName()
+	run := cmd.Name() == "run"
+	if cmd.HasParent() && !run && cmd.Name() != "resume" {
+		return ""
+	}
+	switch name {
+	case "c", "continue", "r", "resume":
+		if run {
+			return "settle run --last PROMPT, or settle run --resume ID PROMPT"
+		}
+		return "settle resume [ID], or in a script settle run --last PROMPT"
+	case "p", "print":
+		return "settle run PROMPT"
+	}
+	return ""
 }
 
 // newHelp returns cobra's help command, with an error for an unknown topic.

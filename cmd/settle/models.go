@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -10,7 +9,6 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/frontend/about"
-	"github.com/settle-agent/settle/internal/terminal"
 )
 
 const modelsHelp = `List the models that a provider offers, with their context windows, and mark the
@@ -56,12 +54,14 @@ func newModels(s *streams) *cobra.Command {
 		if asJSON {
 			show = about.ModelsJSON
 		}
-		say := func(text string) { fmt.Fprintln(s.stderr, "settle: "+terminal.Text(text)) }
+		say := func(text string) { s.say(errors.New(text)) }
 		refused := about.Unanswered(say, offers)
 		if slices.ContainsFunc(offers, func(o assemble.Offer) bool { return len(o.Models) > 0 }) {
 			if err := show(s.stdout, offers, chosen); err != nil {
 				return failed(err)
 			}
+		} else if refused == nil {
+			say("no provider offers a model")
 		}
 		if errors.Is(refused, about.ErrUnanswered) {
 			return &exitError{code: stdio.CodeFailed} // the command has printed the cause

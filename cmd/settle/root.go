@@ -19,7 +19,7 @@ Try it without a key or a network:
   settle demo
 
 Work with it in the terminal, which asks for a model the first time, or with
-OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY set, give it one task in a script:
+ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY set, give it one task in a script:
 
   settle
   settle run "fix the failing test"
@@ -70,6 +70,7 @@ func newRoot(s *streams) *cobra.Command {
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupSetup)
 	root.SetUsageFunc(printUsage)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd, cmd.Long+"\n\n"+cmd.UsageString()) })
 	root.AddGroup(commandGroups()...)
 	add(
 		root, groupSessions, newRun(s), newResume(s), newSessions(s), newJobs(s), newRewind(s), newCompact(s),

@@ -134,10 +134,16 @@ func (f *serveFlags) serve(cmd *cobra.Command, s *streams) error {
 	if err := f.announce(s, place, token); err != nil {
 		return failed(errors.Join(err, place.Close(), server.Close()))
 	}
+	if isTerminal(s.stderr) {
+		s.say(fmt.Errorf("serves sessions in %s; Ctrl-C stops", dir))
+	}
 	for _, note := range a.Notes {
 		s.say(errors.New(note))
 	}
 	err = server.Serve(place, sig.stops)
+	if err == nil && isTerminal(s.stderr) {
+		s.say(errors.New("stopped; everything has ended"))
+	}
 	return failed(errors.Join(err, server.Close()))
 }
 

@@ -22,7 +22,8 @@ const sessionsHelp = `List, show, export, import, check and delete sessions.
 settle keeps each run as a session, unless you use --ephemeral. A session is one
 log of everything that happened, which a later run can continue
 (settle run --resume ID, settle run --last). Without a command, settle lists
-sessions. A unique prefix of an ID is enough.`
+sessions. A unique prefix of an ID is enough; on a terminal, the list shows only
+that.`
 
 func newSessions(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
@@ -82,7 +83,9 @@ func listSessions(s *streams, where func() (string, error), flags *pflag.FlagSet
 		if asJSON {
 			return failed(sessions.ListJSON(cmd.Context(), s.lines(), dataDir, query))
 		}
-		return failed(sessions.List(cmd.Context(), s.stdout, dataDir, query))
+		return s.list("there are no such sessions", func(to io.Writer) error {
+			return sessions.List(cmd.Context(), to, dataDir, query)
+		})
 	}
 }
 

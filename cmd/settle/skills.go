@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -49,12 +50,14 @@ func (f *skillsFlags) run(cmd *cobra.Command, s *streams) error {
 	f.place.project.apply(&o)
 	list := about.SkillList{Skills: o.Skills(), Commands: commands.Of(o)}
 	if f.asJSON {
-		err = about.SkillsJSON(s.lines(), list)
+		err = failed(about.SkillsJSON(s.lines(), list))
 	} else {
-		err = about.Skills(s.stdout, list)
+		err = s.list(
+			"there are no skills or commands here", func(to io.Writer) error { return about.Skills(to, list) },
+		)
 	}
 	if err != nil {
-		return failed(err)
+		return err
 	}
 	broken, _ := list.Problems()
 	for _, problem := range broken {

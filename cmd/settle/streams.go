@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -75,7 +76,30 @@ func blankCredentials(environ []byte) {
 
 // say prints an error on standard error.
 func (s *streams) say(err error) {
-	fmt.Fprintf(s.stderr, "settle: %s\n", terminal.Text(redact.Diagnostic(err.Error())))
+	text := fmt.Sprintf("settle: %s\n", terminal.Text(redact.Diagnostic(err.Error())))
+	fmt.Fprint(s.stderr, terminal.Fold(text, terminal.Columns(s.stderr)))
+}
+
+// list has a list be written to standard output. For an empty one, it says so on standard
+// error.
+func (s *streams) list(empty string, write func(io.Writer) error) error {
+	to := &listOutput{File: s.stdout}
+	if err := write(to); err != nil || to.written {
+		return failed(err)
+	}
+	s.say(errors.New(empty))
+	return nil
+}
+
+// listOutput is standard output that knows whether something was written.
+type listOutput struct {
+	*os.File
+	written bool
+}
+
+func (o *listOutput) Write(data []byte) (int, error) {
+	o.written = o.written || len(data) > 0
+	return o.File.Write(data)
 }
 
 // lines returns the writer of JSON lines. On a terminal, it escapes control characters.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // Groups of commands in the help of settle, in order of use.
@@ -47,6 +49,12 @@ func isRare(name string) bool {
 		"sandbox-allow-hosts", "sandbox-mode", "stall-timeout", "system-prompt-file", "thinking-timeout",
 		"tool-family", "tools",
 	}, name)
+}
+
+// printHelp prints help at the width of the terminal.
+func printHelp(cmd *cobra.Command, text string) {
+	w := cmd.OutOrStdout()
+	fmt.Fprint(w, terminal.Fold(text, terminal.Columns(w)))
 }
 
 // printUsage prints the usage of a command: its subcommands by group, and its flags
@@ -109,7 +117,7 @@ func newFlagsTopic() *cobra.Command {
 	topic.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 		settingFlags(flags)
-		fmt.Fprintf(cmd.OutOrStdout(), "%s\n\nFlags:\n%s", cmd.Long, strings.TrimLeft(flags.FlagUsages(), "\n"))
+		printHelp(cmd, fmt.Sprintf("%s\n\nFlags:\n%s", cmd.Long, strings.TrimLeft(flags.FlagUsages(), "\n")))
 	})
 	return topic
 }

@@ -56,7 +56,7 @@ func (r *Resolved) pick() (Choice, error) {
 	if len(ready) == 0 {
 		return Choice{}, &ModelError{
 			Message: "no model was named and no provider has a key\n" +
-				"  run \"settle setup\" in a terminal, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY\n" +
+				"  run \"settle setup\" in a terminal, or set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY\n" +
 				"  or use a local server: --model chat/NAME --base-url http://127.0.0.1:11434/v1",
 			Unset: true,
 		}

@@ -49,7 +49,7 @@ func TestChoose(t *testing.T) {
 			`--model: provider "chat" has no address; use --base-url http://HOST/v1`,
 		},
 		{"no key", "", nil, nil, "no model was named and no provider has a key\n" +
-			"  run \"settle setup\" in a terminal, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY\n"},
+			"  run \"settle setup\" in a terminal, or set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY\n"},
 		{
 			"two keys", "",
 			map[string]string{"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"},

@@ -26,19 +26,25 @@ func TestStarted(t *testing.T) {
 	type settings = map[string]string
 	named := settings{"model": "chat/m", "base_url": "http://127.0.0.1:1/v1"}
 	for _, test := range []struct {
-		name                 string
-		variables, first     settings
-		later                settings // variables
-		then, want           settings
+		name             string
+		variables, first settings
+		later            settings // variables
+		then, want       settings
 	}{
-		{"both", nil, named, nil, settings{"effort": "low"},
-			settings{"effort": "low", "model": "chat/m", "base_url": "http://127.0.0.1:1/v1"}},
+		{
+			"both", nil, named, nil,
+			settings{"effort": "low"},
+			settings{"effort": "low", "model": "chat/m", "base_url": "http://127.0.0.1:1/v1"},
+		},
 		{"nothing was named", nil, settings{}, nil, settings{}, settings{}},
 		{"a variable", settings{"SETTLE_MODEL": "chat/v"}, settings{}, nil, settings{}, settings{"model": "chat/v"}},
 		{"another model now", nil, named, nil, settings{"model": "chat/o"}, settings{"model": "chat/o"}},
 		{"a variable now", nil, named, settings{"SETTLE_MODEL": "chat/v"}, settings{}, settings{}},
-		{"another server now", nil, named, nil, settings{"base_url": "http://h/v1"},
-			settings{"model": "chat/m", "base_url": "http://h/v1"}},
+		{
+			"another server now", nil, named, nil,
+			settings{"base_url": "http://h/v1"},
+			settings{"model": "chat/m", "base_url": "http://h/v1"},
+		},
 		{"a password", nil, settings{"model": "chat/m", "base_url": "http://u:p@h/v1"}, nil, settings{}, settings{}},
 	} {
 		_ = os.Remove(config.StartedFile(data, "one"))

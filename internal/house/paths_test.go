@@ -42,6 +42,8 @@ func byNameHere() map[string]string {
 		ordinary = "it looks for what git would find, and refuses links; the sandbox grants nothing behind a folder that commands can change"
 	)
 	return map[string]string{
+		"internal/config/started.go: KeepStarted":                    ours,
+		"internal/config/started.go: Started":                        ours,
 		"internal/client/commands/find.go: read":                     "names for the user; each file is read by Project.ReadFile",
 		"internal/client/files/list.go: tracked":                     "names for the user, of the working directory",
 		"internal/client/image/image.go: Read":                       "a picture that a person or client names",

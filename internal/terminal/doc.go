@@ -22,6 +22,7 @@
 //   - device.go: raw mode, size, restore
 //   - await_unix.go: waits for bytes
 //   - input.go: bytes as keys and pastes
+//   - fold.go: breaks help and lists at the terminal's width
 //   - theme.go: tables of colors
 //   - style.go: colors and attributes
 //   - link.go: links on web addresses

@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// Table writes rows of cells, which are made fit for a terminal.
+// Table writes rows of cells, which are made fit for a terminal, and folded at its width.
 func Table(to io.Writer, rows [][]string) error {
 	var table bytes.Buffer
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
@@ -28,8 +28,26 @@ func Table(to io.Writer, rows [][]string) error {
 	for line := range bytes.Lines(table.Bytes()) {
 		out.Write(append(bytes.TrimRight(line, " \n"), '\n'))
 	}
-	_, err := to.Write(out.Bytes())
+	_, err := io.WriteString(to, terminal.Fold(out.String(), terminal.Columns(to)))
 	return err
+}
+
+// Width returns how many columns of a table the rows take, with the gap behind them.
+func Width(rows [][]string) int {
+	var widest []int
+	for _, row := range rows {
+		for n, cell := range row {
+			if n == len(widest) {
+				widest = append(widest, 0)
+			}
+			widest[n] = max(widest[n], terminal.TextWidth(cell)+2)
+		}
+	}
+	sum := 0
+	for _, width := range widest {
+		sum += width
+	}
+	return sum
 }
 
 // JSON writes values, each when it is encoded.

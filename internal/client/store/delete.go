@@ -16,9 +16,10 @@ func Delete(ctx context.Context, dataDir, session string) error {
 		return err
 	}
 	var errs []error
-	for _, path := range []string{mark(dataDir, session), label(dataDir, session), config.StartedFile(dataDir, session)} {
+	started := config.StartedFile(dataDir, session)
+	for _, path := range []string{mark(dataDir, session), label(dataDir, session), started} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("session %q is deleted, but not all that settle kept about it: %w", session, err))
+			errs = append(errs, fmt.Errorf("session %q is deleted, but not a file about it: %w", session, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -26,8 +26,8 @@ import (
 
 // Machine is the installation that Doctor checks.
 type Machine struct {
-	// JSON prints one JSON object instead of text.
-	JSON bool
+	// JSON prints one JSON object instead of text. Verbose lists each mode of the sandbox.
+	JSON, Verbose bool
 	// Settings are the settings in force; nil if Broken says why there are none.
 	Settings *config.Resolved
 	Broken   error
@@ -126,7 +126,7 @@ func (e examination) write(to io.Writer, asJSON bool) error {
 		line, _, _ := strings.Cut(c.Message, "\n")
 		text += fmt.Sprintf("%-5s %-15s %s\n", c.Finding, c.Check, line)
 	}
-	if _, err := io.WriteString(to, text); err != nil {
+	if _, err := io.WriteString(to, terminal.Fold(text, terminal.Columns(to))); err != nil {
 		return fmt.Errorf("cannot write: %w", err)
 	}
 	return nil
@@ -232,6 +232,7 @@ func (d *doctor) confinement(ctx context.Context) {
 	proxy := egress.NewProxy(nil, egress.Dialer{})
 	defer proxy.Close()
 	anywhere := []string{"/"}
+	var modes sandboxModes
 	for _, kind := range []struct {
 		name   string
 		policy sandbox.Policy
@@ -257,15 +258,51 @@ func (d *doctor) confinement(ctx context.Context) {
 		tried, err := proc.Prove(ctx, kind.policy, proxy)
 		switch {
 		case err != nil && (kind.policy.View || kind.policy.OwnProcesses):
-			d.report(limited, "sandbox", "%s is not enforced; it needs user namespaces: %v", kind.name, err)
-			continue
+			modes.missing = append(modes.missing, fmt.Sprintf("%s: %v", kind.name, err))
 		case err != nil:
-			d.report(failed, "sandbox", "%s: %v", kind.name, err)
-			continue
+			modes.failed = append(modes.failed, fmt.Sprintf("%s: %v", kind.name, err))
+		default:
+			modes.enforced = append(modes.enforced, fmt.Sprintf("%s: all %d escape attempts failed", kind.name, tried))
+			modes.attempts += tried
 		}
+	}
+	modes.report(d)
+}
+
+// sandboxModes is what the probes of the sandbox's modes found.
+type sandboxModes struct {
+	enforced, missing, failed []string
+	attempts                  int // in the enforced modes
+}
+
+// report reports the modes: a line for each finding, or with all details a line for each mode.
+func (m sandboxModes) report(d *doctor) {
+	by := strings.Join(sandbox.Layers(), ", ")
+	if d.Verbose || d.JSON {
+		for _, mode := range m.failed {
+			d.report(failed, "sandbox", "%s", mode)
+		}
+		for _, mode := range m.missing {
+			d.report(limited, "sandbox", "not enforced, it needs user namespaces: %s", mode)
+		}
+		for _, mode := range m.enforced {
+			d.report(passed, "sandbox", "enforced by %s: %s", by, mode)
+		}
+		return
+	}
+	if n := len(m.failed); n > 0 {
+		d.report(failed, "sandbox", "%s not enforced (-v lists them): %s", terminal.Count(n, "mode"), m.failed[0])
+	}
+	if n := len(m.missing); n > 0 {
 		d.report(
-			passed, "sandbox", "%s is enforced by %s: all %d escape attempts failed", kind.name,
-			strings.Join(sandbox.Layers(), ", "), tried,
+			limited, "sandbox", "%s not enforced (-v lists them), user namespaces are missing: %s",
+			terminal.Count(n, "mode"), m.missing[0],
+		)
+	}
+	if n := len(m.enforced); n > 0 {
+		d.report(
+			passed, "sandbox", "%s enforced by %s: all %d escape attempts failed", terminal.Count(n, "mode"), by,
+			m.attempts,
 		)
 	}
 }

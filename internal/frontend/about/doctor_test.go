@@ -34,6 +34,24 @@ ok    settle          v1
 	}
 }
 
+// The modes of the sandbox take one line for each finding; -v has a line for each mode.
+func TestDoctorCountsSandboxModes(t *testing.T) {
+	modes := sandboxModes{enforced: []string{"read-only: x", "workspace: y"}, missing: []string{"a: no"}, attempts: 7}
+	short, long := &doctor{}, &doctor{Machine: Machine{Verbose: true}}
+	modes.report(short)
+	modes.report(long)
+	if len(short.checks) != 2 || len(long.checks) != 3 {
+		t.Fatalf("got %v and %v", short.checks, long.checks)
+	}
+	if got := short.checks[1]; got.Finding != passed || !strings.HasPrefix(got.Message, "2 modes enforced by ") ||
+		!strings.HasSuffix(got.Message, ": all 7 escape attempts failed") {
+		t.Errorf("got %q", got.Message)
+	}
+	if got := short.checks[0].Message; !strings.HasPrefix(got, "1 mode not enforced") {
+		t.Errorf("got %q", got)
+	}
+}
+
 // A long value of a setting does not widen the rows of the others.
 func TestSettingRowsAreNarrow(t *testing.T) {
 	long := strings.Repeat("x", 200)

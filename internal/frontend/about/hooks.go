@@ -45,6 +45,9 @@ func HooksJSON(to io.Writer, list []assemble.ConfiguredHook, mask *redact.Redact
 
 // Hooks writes a table of the hooks. Secrets are masked.
 func Hooks(to io.Writer, list []assemble.ConfiguredHook, mask *redact.Redactor) error {
+	if len(list) == 0 {
+		return nil
+	}
 	rows := [][]string{{"EVENT", "FOR", "STATE", "TIMEOUT", "COMMAND", "FROM"}}
 	for _, l := range hookLines(list, mask) {
 		about := l.Matcher

@@ -84,6 +84,9 @@ func ServersJSON(to io.Writer, list []assemble.Configured, mask *redact.Redactor
 // Servers writes a table of the MCP servers, and below it the errors of failed servers.
 // Secrets are masked.
 func Servers(to io.Writer, list []assemble.Configured, mask *redact.Redactor) error {
+	if len(list) == 0 {
+		return nil
+	}
 	rows := [][]string{{"SERVER", "STATE", "TOOLS", "START", "WHERE", "FROM"}}
 	lines := servers(list, mask)
 	for i, l := range lines {

@@ -17,7 +17,7 @@ func Settings(to io.Writer, r *config.Resolved) error {
 	for _, l := range r.Lines() {
 		rows = append(rows, []string{l.Key, cmp.Or(l.Value, "-"), l.Origin.String()})
 	}
-	if _, err := io.WriteString(to, settingRows(rows)); err != nil {
+	if _, err := io.WriteString(to, terminal.Fold(settingRows(rows), terminal.Columns(to))); err != nil {
 		return fmt.Errorf("cannot write: %w", err)
 	}
 	notes := ""
@@ -27,7 +27,7 @@ func Settings(to io.Writer, r *config.Resolved) error {
 	for _, note := range r.Notes {
 		notes += "# " + note + "\n"
 	}
-	_, err := fmt.Fprint(to, terminal.Text(notes))
+	_, err := fmt.Fprint(to, terminal.Fold(terminal.Text(notes), terminal.Columns(to)))
 	return err
 }
 

@@ -138,10 +138,10 @@ func Skills(to io.Writer, list SkillList) error {
 	_, hidden := list.Problems()
 	for n, kind := range []string{"skill", "command"} {
 		rows := tables[kind]
-		if n > 0 && len(rows) == 1 {
+		if len(rows) == 1 {
 			continue
 		}
-		if n > 0 {
+		if n > 0 && len(tables["skill"]) > 1 {
 			if _, err := fmt.Fprintln(to); err != nil {
 				return fmt.Errorf("cannot write: %w", err)
 			}

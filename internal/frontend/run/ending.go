@@ -25,7 +25,7 @@ func permissionText(permission event.Permission) string {
 	return "permission: " + string(permission)
 }
 
-// Close implements [oneturn.StderrView]. It prints one line with the outcome, the cost, and the
+// Close implements [oneturn.StderrView]. It prints the outcome and the cost, and below it the
 // command that resumes the session.
 func (s *textView) Close(resume string) bool {
 	s.mu.Lock()
@@ -36,12 +36,17 @@ func (s *textView) Close(resume string) bool {
 	line := s.ended.how + " after " + terminal.Duration(s.ended.elapsed) + ": " + strings.Join(
 		transcript.Spent(s.ended.sum), ", ",
 	)
+	line = terminal.OneLine(line)
 	if resume != "" {
-		line += "; continue with: " + resume
+		line += "; continue with:"
+	}
+	line = s.folded(line)
+	if resume != "" {
+		line += "\n  " + terminal.OneLine(resume) // a line of its own, to be copied
 	}
 	s.erase()
 	s.breakLine()
-	s.print(s.err, s.styled(s.ended.style, terminal.OneLine(line))+"\n")
+	s.print(s.err, s.styled(s.ended.style, line)+"\n")
 	return true
 }
 

@@ -91,7 +91,11 @@ func (s *textView) print(to *stdio.Output, text string) {
 
 // styled is a text as the terminal shows it.
 func (s *textView) styled(style terminal.Style, text string) string {
-	return string(s.palette.Append(nil, terminal.Plain(text, style)))
+	lines := strings.Split(text, "\n")
+	for n, line := range lines {
+		lines[n] = string(s.palette.Append(nil, terminal.Plain(line, style)))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Follow implements [oneturn.View].
@@ -356,7 +360,15 @@ func (s *textView) notice(format string, args ...any) {
 	if strings.HasPrefix(format, " ") {
 		line = "  " + line
 	}
-	s.put(s.styled(faint(), line))
+	s.put(s.styled(faint(), s.folded(line)))
+}
+
+// folded is a line at the width of the terminal, if there is one.
+func (s *textView) folded(line string) string {
+	if s.tty == nil {
+		return line
+	}
+	return terminal.Fold(line, s.tty.width())
 }
 
 // reportNow reports something that a watching person should read at once.

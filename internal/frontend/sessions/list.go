@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -25,6 +26,9 @@ func List(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) 
 	if err != nil {
 		return err
 	}
+	if width := terminal.Columns(to); width > 0 {
+		return narrow(to, dataDir, tree(list), width)
+	}
 	var rows [][]string
 	for _, b := range tree(list) {
 		e := b.Entry
@@ -35,6 +39,45 @@ func List(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) 
 				), terminal.Short(e.Model, maxCell), b.mark() + terminal.Short(e.Title, maxCell) +
 				ownWorktree(dataDir, e),
 		})
+	}
+	return listing.Table(to, rows)
+}
+
+const (
+	// maxModel, maxDir and minTitle are columns of the table for a terminal.
+	maxModel, maxDir, minTitle = 16, 20, 20
+	// shortTime is the time of a change.
+	shortTime = "2006-01-02 15:04"
+)
+
+// narrow writes the table for a terminal, a row for each session: with as much of the id as
+// is enough, and the directory if there are several. Where the title has no room, the model
+// is left out.
+func narrow(to io.Writer, dataDir string, list []branch, width int) error {
+	ids, err := store.Beginnings(dataDir)
+	if err != nil {
+		return err
+	}
+	several := slices.ContainsFunc(list, func(b branch) bool { return b.Dir != list[0].Dir })
+	rows := make([][]string, len(list))
+	for n, b := range list {
+		rows[n] = []string{
+			cmp.Or(ids[b.Session], b.Session), b.Updated.Local().Format(shortTime),
+			state(b.Entry) + where(dataDir, b.Session), terminal.Short(b.Model, maxModel),
+		}
+		if several {
+			rows[n] = append(rows[n], terminal.Short(filepath.Base(b.Dir), maxDir))
+		}
+	}
+	if width-listing.Width(rows) < minTitle {
+		for n, row := range rows {
+			rows[n] = slices.Delete(row, 3, 4)
+		}
+	}
+	room := max(width-listing.Width(rows), minTitle)
+	for n, b := range list {
+		title := terminal.Plain(b.mark()+terminal.OneLine(b.Title)+ownWorktree(dataDir, b.Entry), terminal.Style{})
+		rows[n] = append(rows[n], terminal.Clip(title, room).Text())
 	}
 	return listing.Table(to, rows)
 }

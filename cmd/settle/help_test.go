@@ -1,0 +1,31 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// The help of each command fits a terminal of 80 columns, and no word is split.
+func TestHelpFits80Columns(t *testing.T) {
+	var check func(*cobra.Command)
+	check = func(cmd *cobra.Command) {
+		text := cmd.Long + "\n\n" + cmd.UsageString()
+		folded := terminal.Fold(text, 80)
+		for line := range strings.Lines(folded) {
+			if width := terminal.TextWidth(strings.TrimSuffix(line, "\n")); width > 80 {
+				t.Errorf("%s: %d columns: %s", cmd.CommandPath(), width, line)
+			}
+		}
+		if got, want := strings.Fields(folded), strings.Fields(text); strings.Join(got, " ") != strings.Join(want, " ") {
+			t.Errorf("%s: a word is split", cmd.CommandPath())
+		}
+		for _, sub := range cmd.Commands() {
+			check(sub)
+		}
+	}
+	check(newRoot(&streams{}))
+}
