@@ -19,7 +19,7 @@ func Delete(ctx context.Context, dataDir, session string) error {
 	started := config.StartedFile(dataDir, session)
 	for _, path := range []string{mark(dataDir, session), label(dataDir, session), started} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("session %q is deleted, but not a file about it: %w", session, err))
+			errs = append(errs, fmt.Errorf("session %q is deleted, but not its name: %w", session, err))
 		}
 	}
 	return errors.Join(errs...)
