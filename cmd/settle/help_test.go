@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestHelpFits80Columns(t *testing.T) {
 				t.Errorf("%s: %d columns: %s", cmd.CommandPath(), width, line)
 			}
 		}
-		if got, want := strings.Fields(folded), strings.Fields(text); strings.Join(got, " ") != strings.Join(want, " ") {
+		if !slices.Equal(strings.Fields(folded), strings.Fields(text)) {
 			t.Errorf("%s: a word is split", cmd.CommandPath())
 		}
 		for _, sub := range cmd.Commands() {
