@@ -102,6 +102,9 @@ func (o *listOutput) Write(data []byte) (int, error) {
 	return o.File.Write(data)
 }
 
+// WriteString implements [io.StringWriter], instead of the file.
+func (o *listOutput) WriteString(text string) (int, error) { return o.Write([]byte(text)) }
+
 // lines returns the writer of JSON lines. On a terminal, it escapes control characters.
 func (s *streams) lines() io.Writer {
 	if isTerminal(s.stdout) {
