@@ -26,7 +26,7 @@ func TestOrdinaryUserHasNamespaces(t *testing.T) {
 	programs := p.programs(uid)
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(programs, "settle"), "doctor")
+	cmd := exec.CommandContext(ctx, filepath.Join(programs, "settle"), "doctor", "-v")
 	cmd.Dir, cmd.Env, cmd.SysProcAttr = p.work, p.env, as(uid)
 	out, _ := cmd.CombinedOutput() // without a key, doctor has something to complain of
 	for _, want := range []string{
