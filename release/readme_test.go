@@ -26,7 +26,7 @@ func commandsOf(t *testing.T, page string) (lines []string) {
 
 // elsewhere are the commands that other tests run: the bare environment of .ci/run (go)
 // and the terminal's own tests; and exports, which env replaces.
-var elsewhere = regexp.MustCompile(`^(go |CGO_ENABLED=0 go |export |settle +#)`)
+var elsewhere = regexp.MustCompile(`^(go |CGO_ENABLED=0 go |export |settle (setup )? *#)`)
 
 // The commands of the README, and those of one of a thousand runs, do what the pages
 // say, with a model that follows a script.

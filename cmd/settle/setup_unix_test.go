@@ -37,6 +37,7 @@ func TestTerminalBeginsWithSetup(t *testing.T) {
 	shot.shows(t, "Hello there.")
 	typed(t, keys, "\x04")
 	exited(t, cmd, 0)
+	shot.shows(t, "settle resume ")
 	config := filepath.Join(filepath.Dir(p.work), "home", ".config", "settle")
 	if info, err := os.Stat(filepath.Join(config, "keys", "anthropic.key")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the key's file: %v, %v", info, err)
