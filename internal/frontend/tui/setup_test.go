@@ -23,13 +23,15 @@ type window struct {
 	grid          *terminaltest.Grid
 	width, height int
 	all           bytes.Buffer
-	wrote         chan struct{} // each write waits until it is seen
+	wrote         chan struct{} // each write waits until the test has looked at it
+	seen          chan struct{}
 }
 
 func (w *window) Write(data []byte) (int, error) {
 	w.all.Write(data)
 	n, err := w.grid.Write(data)
 	w.wrote <- struct{}{}
+	<-w.seen
 	return n, err
 }
 func (w *window) Size() (int, int) { return w.width, w.height }
@@ -49,7 +51,7 @@ func setupAt(t *testing.T, width int, servers []setup.Server, keys [][2]string) 
 	}
 	in, typed := io.Pipe()
 	w := &window{
-		Reader: in, grid: terminaltest.NewGrid(width, 24), width: width, height: 24, wrote: make(chan struct{}),
+		Reader: in, grid: terminaltest.NewGrid(width, 24), width: width, height: 24, wrote: make(chan struct{}), seen: make(chan struct{}),
 	}
 	done := make(chan error)
 	go func() { // the test waits for it
@@ -66,6 +68,7 @@ func setupAt(t *testing.T, width int, servers []setup.Server, keys [][2]string) 
 				go func(text string) { _, _ = io.WriteString(typed, text) }(keys[next][1]) // ends with the setup
 				next++
 			}
+			w.seen <- struct{}{}
 		case err := <-done:
 			if next < len(keys) {
 				t.Errorf("%q was never on the screen", keys[next][0])
