@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
 	"golang.org/x/term"
 
@@ -192,7 +193,11 @@ func TestTerminalAsks(t *testing.T) {
 		}
 	}
 	got := ended(t, cmd, shot, 0)
-	for _, part := range []string{"you are asked before", "touch first", "# and more", "that was it", "completed after", "1 denied", "settle run --resume"} {
+	flat := strings.Join(strings.Fields(ansi.Strip(got)), " ")
+	if !strings.Contains(flat, "you are asked before anything changes") {
+		t.Errorf("the banner is missing:\n%s", got)
+	}
+	for _, part := range []string{"touch first", "# and more", "that was it", "completed after", "1 denied", "settle run --resume"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("the terminal does not show %q:\n%s", part, got)
 		}
