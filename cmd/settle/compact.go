@@ -9,6 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/sessions"
 )
 
@@ -36,7 +37,10 @@ func newCompact(s *streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := s.settings(dir, given(cmd.Flags()), project.project())
+			settings := func(given map[string]string) (*config.Resolved, error) {
+				return s.settings(dir, given, project.project())
+			}
+			r, err := settings(given(cmd.Flags()))
 			if err != nil {
 				return err
 			}
@@ -48,7 +52,7 @@ func newCompact(s *streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if r, err = s.settings(dir, r.Started(id, given(cmd.Flags())), project.project()); err != nil {
+			if r, _, err = r.Continue(id, given(cmd.Flags()), settings); err != nil {
 				return err
 			}
 			sig := catch(cmd.Context())

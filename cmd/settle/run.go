@@ -284,8 +284,9 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	if err != nil {
 		return 0, err
 	}
+	settings := func(given map[string]string) (*config.Resolved, error) { return s.settings(dir, given, f.project()) }
 	flags := given(cmd.Flags())
-	resolved, err := s.settings(dir, flags, f.project())
+	resolved, err := settings(flags)
 	if err != nil {
 		return 0, err
 	}
@@ -294,8 +295,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 		return 0, err
 	}
 	if !f.ephemeral {
-		flags = resolved.Started(session, flags)
-		if resolved, err = s.settings(dir, flags, f.project()); err != nil {
+		if resolved, flags, err = resolved.Continue(session, flags, settings); err != nil {
 			return 0, err
 		}
 	}

@@ -77,7 +77,11 @@ func (h *Sessions) Choose(ctx context.Context, o *Opened, settings map[string]st
 	maps.Copy(next, settings)
 	maps.DeleteFunc(next, func(_, value string) bool { return value == "" })
 	spec.Settings = next
-	from, err := h.options(spec)
+	r, err := h.Settings(spec.Dir, spec.Settings)
+	if err != nil {
+		return err
+	}
+	from, err := h.options(spec, r)
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,6 @@ package assemble
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -434,8 +432,7 @@ func (b *sandboxes) own() (string, error) {
 // programs outside the sandbox would run files from the user's own cache.
 func (b *sandboxes) cache(private string) string {
 	base := cacheBase(variable(b.env, "XDG_CACHE_HOME"), b.home)
-	sum := sha256.Sum256([]byte(b.dir))
-	dir := filepath.Join(base, hex.EncodeToString(sum[:8]))
+	dir := filepath.Join(base, directoryID(b.dir))
 	if base == "" || os.MkdirAll(dir, 0o700) != nil {
 		dir = filepath.Join(private, "cache")
 		_ = os.MkdirAll(dir, 0o700) // a grant for a missing folder grants nothing

@@ -57,7 +57,21 @@ var ErrOpen = errors.New("the session is already open")
 
 // Agent builds the agent of a session with the spec, without opening the session.
 func (h *Sessions) Agent(ctx context.Context, spec SessionSpec) (*Agent, error) {
-	o, err := h.options(spec)
+	return h.agent(ctx, "", &spec)
+}
+
+// agent builds the agent of the session with the id, and adds to the spec what the session
+// was started with; "" is a new session.
+func (h *Sessions) agent(ctx context.Context, id string, spec *SessionSpec) (*Agent, error) {
+	r, err := h.Settings(spec.Dir, spec.Settings)
+	if err != nil {
+		return nil, err
+	}
+	load := func(given map[string]string) (*config.Resolved, error) { return h.Settings(spec.Dir, given) }
+	if r, spec.Settings, err = r.Continue(id, spec.Settings, load); err != nil {
+		return nil, err
+	}
+	o, err := h.options(*spec, r)
 	if err != nil {
 		return nil, err
 	}
@@ -67,13 +81,9 @@ func (h *Sessions) Agent(ctx context.Context, spec SessionSpec) (*Agent, error) 
 	return New(ctx, o)
 }
 
-// options returns the options of an agent with the spec.
-func (h *Sessions) options(spec SessionSpec) (Options, error) {
-	r, err := h.Settings(spec.Dir, spec.Settings)
-	if err != nil {
-		return Options{}, err
-	}
-	o := h.Base
+// options returns the options of an agent with the spec, whose settings are r.
+func (h *Sessions) options(spec SessionSpec, r *config.Resolved) (o Options, err error) {
+	o = h.Base
 	o.Settings, o.Dir, o.Shared, o.Resolve, o.Given = r, spec.Dir, &h.shared, h.Settings, spec.Settings
 	if spec.By == Client {
 		if o.Ceiling, err = h.Ceiling(spec.Dir); err != nil {
@@ -108,10 +118,7 @@ func (h *Sessions) Open(ctx context.Context, id string, spec SessionSpec) (*Open
 	}
 	a, err := spec.Agent, error(nil)
 	if a == nil {
-		if r, err := h.Settings(spec.Dir, spec.Settings); err == nil { // else Agent reports it
-			spec.Settings = r.Started(id, spec.Settings)
-		}
-		a, err = h.Agent(ctx, spec)
+		a, err = h.agent(ctx, id, &spec)
 	}
 	if err != nil {
 		return nil, err

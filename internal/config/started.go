@@ -25,7 +25,7 @@ const maxStarted = 16 << 10
 func StartedFile(dataDir, session string) string { return filepath.Join(dataDir, "started", session) }
 
 // KeepStarted keeps the model and the server that a flag or a variable named for a session,
-// for [Resolved.Started]. It keeps nothing if the address contains a password or a query,
+// for [Resolved.Continue]. It keeps nothing if the address contains a password or a query,
 // which can be a key.
 func (r *Resolved) KeepStarted(session string) error {
 	s := started{BaseURL: r.BaseURL}
@@ -50,9 +50,23 @@ func (r *Resolved) KeepStarted(session string) error {
 	return nil
 }
 
-// Started returns the given settings with the model and the server that a session was
-// started with, unless a flag or a variable names another model now.
-func (r *Resolved) Started(session string, given map[string]string) map[string]string {
+// Continue returns the settings for the continuation of a session, and what they were
+// resolved from: the given settings with the model and the server that the session was
+// started with, unless a flag or a variable names another model now. It calls load, which
+// resolves given settings, only if there is something to add.
+func (r *Resolved) Continue(
+	session string, given map[string]string, load func(map[string]string) (*Resolved, error),
+) (*Resolved, map[string]string, error) {
+	all := r.started(session, given)
+	if maps.Equal(all, given) {
+		return r, given, nil
+	}
+	next, err := load(all)
+	return next, all, err
+}
+
+// started returns the given settings with those that the session was started with.
+func (r *Resolved) started(session string, given map[string]string) map[string]string {
 	if session == "" || r.namedNow() || !isFileName(session) || r.DataDir == "" {
 		return given
 	}

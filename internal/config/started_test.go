@@ -51,8 +51,16 @@ func TestStarted(t *testing.T) {
 		if err := load(test.variables, test.first).KeepStarted("one"); err != nil {
 			t.Fatal(err)
 		}
-		if got := load(test.later, test.then).Started("one", test.then); !maps.Equal(got, test.want) {
-			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
+		first, loads := load(test.later, test.then), 0
+		r, got, err := first.Continue("one", test.then, func(given settings) (*config.Resolved, error) {
+			loads++
+			return load(test.later, given), nil
+		})
+		if err != nil || !maps.Equal(got, test.want) {
+			t.Errorf("%s: got %v, %v, want %v", test.name, got, err, test.want)
+		}
+		if added := !maps.Equal(test.want, test.then); added && (loads != 1 || r == first) || !added && r != first {
+			t.Errorf("%s: the settings were resolved %d times more", test.name, loads)
 		}
 	}
 	if err := load(nil, named).KeepStarted("../elsewhere"); err != nil {
