@@ -63,8 +63,8 @@ func (e *TooManyError) Error() string { return "cannot find the files with secre
 
 // Below returns the secret files below folders, absolute and without links: files with a
 // secret name, targets of links with a secret name, git configurations with credentials (see
-// Contents), and files that were found before. It
-// leaves out granted paths, except those of files that were found before. granted can be nil.
+// Contents), and files that were found before. It leaves out granted paths, except those of
+// files that were found before. granted can be nil.
 func (s *SecretFiles) Below(granted func(path string) bool, roots ...string) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -152,21 +153,27 @@ func (u *UI) checkUp(string) {
 		u.showHint("not available here")
 		return
 	}
+	u.report("Doctor", nil, func(ctx context.Context, to io.Writer) {
+		u.Doctor(ctx, to)
+		if u.Commands != nil {
+			for _, problem := range u.Commands().Broken {
+				fmt.Fprintf(to, "\ncommands  %v\n", problem)
+			}
+		}
+	})
+}
+
+// report shows the lines and below them what write writes within the timeout.
+func (u *UI) report(title string, lines []string, write func(context.Context, io.Writer)) {
 	u.showHint("checking")
 	go u.guarded(func() { // ends within the timeout
 		ctx, cancel := context.WithTimeout(u.ctx, actTimeout)
 		defer cancel()
 		var b strings.Builder
-		u.Doctor(ctx, &b)
-		if u.Commands != nil {
-			for _, problem := range u.Commands().Broken {
-				fmt.Fprintf(&b, "\ncommands  %v\n", problem)
-			}
-		}
+		write(ctx, &b)
 		u.send(func() {
-			u.display.hint = ""
-			u.lines("Doctor", strings.Split(strings.TrimRight(b.String(), "\n"), "\n"))
-			u.display.dirty = true
+			u.display.hint, u.display.dirty = "", true
+			u.lines(title, append(lines, strings.Split(strings.TrimRight(b.String(), "\n"), "\n")...))
 		})
 	})
 }

@@ -238,18 +238,23 @@ func callEntry(i *event.Item, dir string, drawn []toolview.Change) entry {
 func planRows(p plan.Arguments) func(int) []terminal.Line {
 	return func(width int) (rows []terminal.Line) {
 		for _, s := range p.Plan {
-			style := terminal.Style{}
-			switch s.Status {
-			case plan.Completed:
-				style = faint()
-			case plan.InProgress:
-				style = bold()
-			}
+			style := stepStyle(s)
 			indent := terminal.Indent{First: terminal.Plain("  "+s.Mark()+" ", style), Rest: spaces(4)}
 			rows = append(rows, terminal.Wrap(terminal.Plain(terminal.OneLine(s.Step), style), width, indent)...)
 		}
 		return rows
 	}
+}
+
+// stepStyle is the style of a step of a plan.
+func stepStyle(s plan.Step) terminal.Style {
+	switch s.Status {
+	case plan.Completed:
+		return faint()
+	case plan.InProgress:
+		return bold()
+	}
+	return terminal.Style{}
 }
 
 // outcome is how a call ended.

@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -90,14 +88,8 @@ func (u *UI) planRows(width, limit int) (rows []terminal.Line) {
 	if room := limit - 1; done < len(p.Plan) && room > 0 {
 		from := min(max(at-room/2, 0), max(len(p.Plan)-room, 0))
 		for _, s := range p.Plan[from:min(from+room, len(p.Plan))] {
-			style := terminal.Style{}
-			switch s.Status {
-			case plan.Completed:
-				style = faint()
-			case plan.InProgress:
-				style = bold()
-			}
-			rows = append(rows, terminal.Clip(terminal.Plain("  "+s.Mark()+" "+terminal.OneLine(s.Step), style), width))
+			text := "  " + s.Mark() + " " + terminal.OneLine(s.Step)
+			rows = append(rows, terminal.Clip(terminal.Plain(text, stepStyle(s)), width))
 		}
 	}
 	return rows
@@ -135,18 +127,7 @@ func (u *UI) showStatus(string) {
 		u.lines("Status", lines)
 		return
 	}
-	u.showHint("checking")
-	go u.guarded(func() { // ends within the timeout
-		ctx, cancel := context.WithTimeout(u.ctx, actTimeout)
-		defer cancel()
-		var b bytes.Buffer
-		u.Doctor(ctx, &b)
-		u.send(func() {
-			u.display.hint, u.display.dirty = "", true
-			doctor := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
-			u.lines("Status", append(append(lines, "", "Installation and configuration"), doctor...))
-		})
-	})
+	u.report("Status", append(lines, "", "Installation and configuration"), u.Doctor)
 }
 
 // statusLines describes the session.
