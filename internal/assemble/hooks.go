@@ -40,11 +40,13 @@ func (o Options) hooks(c *confinement) *settle.Hooks {
 
 // variableNotes names the variables that the user's hooks and servers do not receive whole.
 func (o Options) variableNotes(env []string) []string {
-	names := proc.UntrustedVariables(env)
 	ownHook := func(h config.Hook) bool { return h.Origin.Kind != config.Project }
 	ownServer := func(s mcp.Server) bool { return len(s.Argv) > 0 && !s.Named && !s.Project }
-	if len(names) == 0 ||
-		!slices.ContainsFunc(o.Settings.Hooks, ownHook) && !slices.ContainsFunc(o.servers(), ownServer) {
+	if !slices.ContainsFunc(o.Settings.Hooks, ownHook) && !slices.ContainsFunc(o.servers(), ownServer) {
+		return nil
+	}
+	names := proc.UntrustedVariables(env)
+	if len(names) == 0 {
 		return nil
 	}
 	return []string{fmt.Sprintf(

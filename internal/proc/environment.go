@@ -47,7 +47,10 @@ func TrustedEnv(env []string) []string {
 func UntrustedVariables(env []string) (names []string) {
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
-		if trusted, ok := trustedValue(name, value); !isPath(name) && (!ok || trusted != value) {
+		if isPath(name) {
+			continue
+		}
+		if trusted, ok := trustedValue(name, value); !ok || trusted != value {
 			names = append(names, name)
 		}
 	}
@@ -101,9 +104,9 @@ func trustedValue(name, value string) (string, bool) {
 // leadsToChangeable reports whether a value names a path that commands can change, or a path
 // that is relative to the working directory.
 func leadsToChangeable(value string) bool {
-	separators := " \t\n;,=\"'|<>()&"
-	if os.PathListSeparator == ':' {
-		separators += ":"
+	separators := oddCharacters
+	if os.PathListSeparator != ':' {
+		separators = strings.TrimSuffix(separators, ":")
 	}
 	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
 		if word == "." || word == ".." || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../") {
@@ -124,7 +127,7 @@ func leadsToChangeable(value string) bool {
 func (w *writableFolders) mentionedIn(text, separators string) bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	return slices.ContainsFunc(w.list, func(folder string) bool {
+	return slices.ContainsFunc(w.odd, func(folder string) bool {
 		return strings.ContainsAny(folder, separators) && strings.Contains(text, folder)
 	})
 }

@@ -6,19 +6,22 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/settle-agent/settle/internal/sandbox"
 )
 
 // writableFolders are the folders that commands and file tools of this process's sessions
 // can change. settle starts no program of its own from these folders.
 type writableFolders struct {
-	mu   sync.RWMutex
-	list []string // absolute, as named and without links
+	mu      sync.RWMutex
+	folders map[string]bool // absolute, as named and without links
+	odd     []string        // those with a character of oddCharacters
 }
+
+// oddCharacters separate the words of a variable's value.
+const oddCharacters = " \t\n;,=\"'|<>()&:"
 
 // MarkWritable records folders that commands can change, absolute. From then on, settle
 // finds no program there.
@@ -36,24 +39,52 @@ func MarkWritable(folders ...string) {
 			real = folder
 		}
 		for _, path := range []string{folder, real} {
-			if !slices.Contains(w.list, path) {
-				w.list = append(w.list, path)
+			if w.folders[folderKey(path)] {
+				continue
+			}
+			if w.folders == nil {
+				w.folders = map[string]bool{}
+			}
+			w.folders[folderKey(path)] = true
+			if strings.ContainsAny(path, oddCharacters) {
+				w.odd = append(w.odd, path)
 			}
 		}
 	}
 }
 
+// folderKey is the key of a clean path: Windows does not tell upper from lower case.
+func folderKey(path string) string {
+	if runtime.GOOS == "windows" {
+		return strings.ToLower(path)
+	}
+	return path
+}
+
 func (w *writableFolders) count() int {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	return len(w.list)
+	return len(w.folders)
 }
 
-// contains reports whether one of the folders contains a path.
+// contains reports whether one of the folders contains a path. A host has thousands of folders
+// and asks for thousands of paths: the path's own folders are looked up.
 func (w *writableFolders) contains(path string) bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	return slices.ContainsFunc(w.list, func(folder string) bool { return sandbox.Contains(folder, path) })
+	if path == "" || len(w.folders) == 0 {
+		return false
+	}
+	for at := folderKey(filepath.Clean(path)); ; {
+		if w.folders[at] {
+			return true
+		}
+		above := filepath.Dir(at)
+		if above == at || above == "." {
+			return false
+		}
+		at = above
+	}
 }
 
 // changeable reports whether commands can decide what is at a path: the path, or a link

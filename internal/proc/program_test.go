@@ -3,6 +3,7 @@
 package proc
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,6 +67,15 @@ func TestFindProgramSkipsFoldersThatCommandsCanChange(t *testing.T) {
 	}
 	if file, _ := ChangeableProgram("tool", own); file != "" {
 		t.Errorf("ChangeableProgram of the user's program = %q", file)
+	}
+}
+
+// BenchmarkTrustedPath is what a new session in a directory of its own costs a host of many.
+func BenchmarkTrustedPath(b *testing.B) {
+	path := os.Getenv("PATH")
+	for i := range b.N {
+		MarkWritable(fmt.Sprintf("/nonexistent/%d", i))
+		TrustedPath(path)
 	}
 }
 
@@ -134,13 +144,23 @@ func TestTrustedPathHidesLinkedPrograms(t *testing.T) {
 	if got := names(); got != "later node other" {
 		t.Errorf("later, helper programs find %q", got)
 	}
-	if err := os.Remove(filepath.Join(bin, "tool")); err != nil {
-		t.Fatal(err)
+	MarkWritable(filepath.Join(top, "elsewhere"))
+	if got := names(); got != "later node other" {
+		t.Errorf("with another session, helper programs find %q", got)
+	}
+	MarkWritable(filepath.Join(top, "tools"))
+	if got := names(); got != "later node" {
+		t.Errorf("with a session in their folder, helper programs find %q", got)
+	}
+	for _, link := range []string{"tool", "other"} {
+		if err := os.Remove(filepath.Join(bin, link)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := os.Chtimes(bin, time.Time{}, time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if got := TrustedPath(bin); got != bin {
-		t.Errorf("without the link, PATH is %q", got)
+		t.Errorf("without the links, PATH is %q", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -24,7 +25,40 @@ type shadowFolders struct {
 type shadowFolder struct {
 	modified time.Time // of the folder, when it was read
 	marked   int       // how many folders were marked as writable then
+	kept     linkTargets
 	path     string
+}
+
+// linkTargets are where the links lead to programs that commands cannot change.
+type linkTargets struct {
+	folders map[string]time.Time // that they lead through, and when each was modified
+	files   []string
+}
+
+// holds reports whether a folder that was read is still right, although more folders are
+// writable now.
+func (f shadowFolder) holds(now time.Time, marked int) bool {
+	if !f.modified.Equal(now) {
+		return false
+	}
+	if f.marked == marked {
+		return true
+	}
+	for dir, then := range f.kept.folders {
+		if !modified(dir).Equal(then) || host.writable.contains(dir) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(f.kept.files, host.writable.contains)
+}
+
+// modified returns when a folder was modified, and the zero time for one that is not there.
+func modified(dir string) time.Time {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // of returns the folder that a program outside of the sandbox has in its PATH for a trusted one:
@@ -38,11 +72,13 @@ func (s *shadowFolders) of(folder string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, ok := s.known[folder]
-	if ok && known.marked == marked && known.modified.Equal(info.ModTime()) {
+	if ok && known.holds(info.ModTime(), marked) {
+		known.marked = marked
+		s.known[folder] = known
 		return known.path
 	}
-	hidden, programs := linkedPrograms(folder)
-	known = shadowFolder{info.ModTime(), marked, folder}
+	hidden, programs, kept := linkedPrograms(folder)
+	known = shadowFolder{info.ModTime(), marked, kept, folder}
 	if len(hidden) > 0 {
 		known.path = s.make(folder, programs)
 	}
@@ -54,24 +90,33 @@ func (s *shadowFolders) of(folder string) string {
 }
 
 // linkedPrograms returns the names of a folder: those of links through which commands decide
-// what runs, and all others.
-func linkedPrograms(folder string) (changeable, others []string) {
+// what runs, and all others; and where the others' links lead.
+func linkedPrograms(folder string) (changeable, others []string, kept linkTargets) {
 	entries, _ := os.ReadDir(folder) // one that cannot be listed: only a name that is known runs
-	decided := false
-	w := disk.Walk{Visit: func(dir string) { decided = decided || host.writable.contains(dir) }}
+	kept.folders = map[string]time.Time{}
+	var dirs []string
+	w := disk.Walk{Visit: func(dir string) { dirs = append(dirs, dir) }}
 	for _, e := range entries {
-		decided = false
+		if e.IsDir() {
+			continue
+		}
+		dirs = dirs[:0]
 		if e.Type()&fs.ModeSymlink != 0 {
 			real, err := w.Resolve(filepath.Join(folder, e.Name()))
-			decided = decided || err != nil || host.writable.contains(real)
+			if err != nil || host.writable.contains(real) || slices.ContainsFunc(dirs, host.writable.contains) {
+				changeable = append(changeable, e.Name())
+				continue
+			}
+			kept.files = append(kept.files, real)
 		}
-		if decided {
-			changeable = append(changeable, e.Name())
-		} else if !e.IsDir() {
-			others = append(others, e.Name())
+		others = append(others, e.Name())
+		for _, dir := range dirs {
+			if _, seen := kept.folders[dir]; !seen {
+				kept.folders[dir] = modified(dir)
+			}
 		}
 	}
-	return changeable, others
+	return changeable, others, kept
 }
 
 // make makes the shadow of a folder with some programs; "" if that fails. The lock is held.
