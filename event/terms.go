@@ -1,5 +1,10 @@
 package event
 
+import (
+	"cmp"
+	"strings"
+)
+
 // Term is a value of the log or of a setting, with the words for it that people read. The
 // terminal, the page, "settle run", ACP, MCP and the docs take the words from here; the page
 // has a generated copy (internal/frontend/web/page/assets/terms.js), the docs have a table
@@ -56,6 +61,45 @@ func (v Verdict) Words() string { return termOf(AnswerTerms(), string(v)).Words 
 
 // Past is the verdict as an answer that was given: "allowed once".
 func (v Verdict) Past() string { return termOf(AnswerTerms(), string(v)).Past }
+
+// PermissionWords state what a permission mode asks about and what happens to commands;
+// commands can be empty. What it asks about begins with the mode's own words. confined is the
+// sandbox of the session's commands, nil if that is not known.
+func PermissionWords(mode string, confined *Confinement) (asks, commands string) {
+	sandboxed := confined != nil && confined.Mode == Workspace
+	if sandboxed {
+		commands = "commands sandboxed in this directory"
+	}
+	switch ModeWords(mode) {
+	case "ask":
+		if sandboxed {
+			return "asks before edits", commands
+		}
+		return "asks before changes", ""
+	case "accept edits":
+		return "accepts edits", cmp.Or(commands, "asks before commands")
+	case "read-only":
+		return "read-only", "refuses changes"
+	case "allow":
+		return "allows every call", commands
+	}
+	return mode, ""
+}
+
+// PermissionSentence is PermissionWords in one phrase, such as "asks before edits, commands
+// sandboxed in this directory".
+func PermissionSentence(mode string, confined *Confinement) string {
+	asks, commands := PermissionWords(mode, confined)
+	if commands == "" {
+		return asks
+	}
+	return asks + ", " + commands
+}
+
+// ModeEffect is PermissionSentence for a place that names the mode beside it.
+func ModeEffect(mode string, confined *Confinement) string {
+	return strings.TrimPrefix(PermissionSentence(mode, confined), ModeWords(mode)+", ")
+}
 
 // ModeWords are a permission mode in words: "accept edits". The permission "deny" is the
 // mode "read-only".

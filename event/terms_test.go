@@ -51,6 +51,34 @@ func valueOf(terms []Term, value string) (Term, bool) {
 	return Term{}, false
 }
 
+// What a mode does is said in the mode's own words, so that nobody takes them for two modes.
+func TestPermissionWordsBeginWithTheMode(t *testing.T) {
+	sandboxed := &Confinement{Mode: Workspace}
+	for _, c := range []struct {
+		mode     string
+		confined *Confinement
+		want     string
+	}{
+		{"ask", nil, "asks before changes"},
+		{"ask", sandboxed, "asks before edits, commands sandboxed in this directory"},
+		{"accept-edits", &Confinement{Mode: NoSandbox}, "accepts edits, asks before commands"},
+		{"accept-edits", sandboxed, "accepts edits, commands sandboxed in this directory"},
+		{"read-only", sandboxed, "read-only, refuses changes"},
+		{"deny", nil, "read-only, refuses changes"},
+		{"allow", nil, "allows every call"},
+		{"allow", sandboxed, "allows every call, commands sandboxed in this directory"},
+		{"of a later version", nil, "of a later version"},
+	} {
+		got := PermissionSentence(c.mode, c.confined)
+		if first, _, _ := strings.Cut(ModeWords(c.mode), " "); got != c.want || !strings.HasPrefix(got, first) {
+			t.Errorf("mode %q: %q, want %q", c.mode, got, c.want)
+		}
+		if got := ModeEffect(c.mode, c.confined); got != strings.TrimPrefix(c.want, "read-only, ") {
+			t.Errorf("effect of mode %q: %q", c.mode, got)
+		}
+	}
+}
+
 func TestTermWords(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{Approved.Words(), "allow once"},

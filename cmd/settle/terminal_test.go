@@ -76,7 +76,7 @@ func TestTerminal(t *testing.T) {
 	cmd := p.run(server, "look")
 	shot := onTerminal(t, cmd)
 	got := ended(t, cmd, shot, 0)
-	want := "chat/m in " + p.work + "; commands run and files change without asking (use --permission ask to be asked)\n" + `Let me ␛]0;owned␇look.
+	want := "chat/m in " + p.work + "; allows every call (use --permission ask to be asked)\n" + `Let me ␛]0;owned␇look.
 → echo one; exit 3
   echo one; exit 3: exit code 3 after `
 	if !strings.HasPrefix(got, want) {
@@ -194,7 +194,7 @@ func TestTerminalAsks(t *testing.T) {
 	}
 	got := ended(t, cmd, shot, 0)
 	flat := strings.Join(strings.Fields(ansi.Strip(got)), " ")
-	if !strings.Contains(flat, "you are asked before anything changes") {
+	if !strings.Contains(flat, "asks before changes") {
 		t.Errorf("the banner is missing:\n%s", got)
 	}
 	for _, part := range []string{"touch first", "# and more", "that was it", "completed after", "1 denied", "settle run --resume"} {

@@ -205,7 +205,7 @@ func TestTUIPermissions(t *testing.T) {
 	cmd, keys, shot, _ := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI())
 	shot.shows(t, "asks before ")
 	typed(t, keys, "/permissions accept-edits\r")
-	shot.shows(t, "edits without asking")
+	shot.shows(t, "accepts edits")
 	typed(t, keys, "write one\r")
 	shot.shows(t, "First done.")
 	typed(t, keys, "\x1b[Z") // Shift-Tab: on to read-only

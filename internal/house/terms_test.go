@@ -13,7 +13,8 @@ import (
 
 // otherWords are words for answers and endings that are not those of event/terms.go.
 var otherWords = regexp.MustCompile(`(?i)approved? for (the |this )?session|allow for this session|` +
-	`yes, once|abort turn|settle died|"read only"|"allow everything"`)
+	`yes, once|abort turn|edits (files )?without asking|you are asked before|asks? about changes|` +
+	`settle died|"read only"|"allow everything"`)
 
 // otherFolders have no words for people, or those of earlier versions.
 var otherFolders = []string{"node_modules", "adr", "e2e", "pictures"}

@@ -23,7 +23,7 @@ func TestModeWithinTheUsersPermission(t *testing.T) {
 			})
 			made := client.Must("session/new", object{"cwd": client.Dir, "mcpServers": []any{}})
 			id := made["sessionId"].(string)
-			if offered := strings.Contains(fmt.Sprint(made["modes"]), "Runs every call without asking"); offered != c.Runs {
+			if offered := strings.Contains(fmt.Sprint(made["modes"]), "Allows every call"); offered != c.Runs {
 				t.Errorf("the modes are %v", made["modes"])
 			}
 			wide := object{"sessionId": id, "modeId": "allow"}

@@ -12,15 +12,12 @@ import (
 
 // modeChoices are the modes that the user's configuration leaves to the client.
 func (ses *session) modeChoices() []choice {
-	about := map[string]string{
-		"ask":          "Asks before calls that could change something",
-		"accept-edits": "Edits files without asking, and asks about everything else that could change something",
-		"read-only":    "Refuses calls that could change something",
-		"allow":        "Runs every call without asking",
-	}
 	var all []choice
 	for _, term := range event.ModeTerms() {
-		all = append(all, choice{term.Value, sentence(term.Words), about[term.Value]})
+		all = append(all, choice{
+			term.Value, sentence(term.Words),
+			sentence(event.ModeEffect(term.Value, ses.opened.Agent.Session.Confinement)),
+		})
 	}
 	return slices.DeleteFunc(all, func(c choice) bool {
 		m, err := assemble.ModeNamed(c.Value)

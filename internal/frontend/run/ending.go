@@ -12,17 +12,13 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// permissionText describes a permission.
-func permissionText(permission event.Permission) string {
-	switch permission {
-	case event.Allow:
-		return "commands run and files change without asking (use --permission ask to be asked)"
-	case event.Ask:
-		return "you are asked before anything changes"
-	case event.Deny:
-		return "read-only: nothing may change"
+// permissionText describes what a session may do without asking.
+func permissionText(opened event.SessionOpened) string {
+	words := event.PermissionSentence(string(opened.Permission), opened.Confinement)
+	if opened.Permission == event.Allow {
+		words += " (use --permission ask to be asked)"
 	}
-	return "permission: " + string(permission)
+	return words
 }
 
 // Close implements [oneturn.StderrView]. It prints the outcome and the cost, and below it the

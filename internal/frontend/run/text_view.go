@@ -45,8 +45,8 @@ type textView struct {
 	last     string // item whose text was shown last
 	lastType event.ItemType
 
-	dir          string // of the session
-	permission   event.Permission
+	dir          string  // of the session
+	permission   string  // in words
 	ended        *ending // nil while the turn runs
 	status       status
 	questionOpen bool // a question is open
@@ -138,7 +138,7 @@ func (s *textView) show(c transcript.Change) {
 	case event.SessionRecovered:
 		s.notice("%s", transcript.RecoveryText(d))
 	case event.SessionOpened:
-		s.dir, s.permission = d.Dir, d.Permission
+		s.dir, s.permission = d.Dir, permissionText(d)
 		s.detail("session %s in %s; permission: %s", c.Event.Session, d.Dir, d.Permission)
 	case event.HistoryChanged:
 		if d.Change == event.ChangeCompacted {
@@ -168,7 +168,7 @@ func (s *textView) turnChanged(c transcript.Change) {
 		model := c.Turn.Start.Provider + "/" + c.Turn.Start.Model
 		s.detail("model %s", model)
 		if s.stream && s.volume == Normal {
-			s.notice("%s in %s; %s", model, s.dir, permissionText(s.permission))
+			s.notice("%s in %s; %s", model, s.dir, s.permission)
 		}
 	case transcript.Ended:
 		s.turnEnded(c.Turn)

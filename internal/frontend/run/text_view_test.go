@@ -135,7 +135,7 @@ server keeps running as job j1 (pid 9)
 		{"plain, verbose", Plain, Verbose, "42\n", recovery + verbose + notices},
 		{
 			"terminal", Terminal, Normal, "The answer␛[1m is\n",
-			recovery + "chat/m in /work; commands run and files change without asking (use --permission ask to be asked)\n" + notices,
+			recovery + "chat/m in /work; allows every call (use --permission ask to be asked)\n" + notices,
 		},
 		{"terminal, quiet", Terminal, Quiet, "The answer␛[1m is\n", ""},
 		{"terminal, verbose", Terminal, Verbose, "The answer␛[1m is\n", recovery + verbose + "hmm\n" + notices},

@@ -273,7 +273,7 @@ func (u *UI) permissions(mode string) {
 		if err := c.SetMode(ctx, mode); err != nil {
 			return err
 		}
-		u.send(func() { u.showHint("from the next call on: %s", u.describeMode(mode)) })
+		u.send(func() { u.showHint("from the next call on: mode %s", event.ModeWords(mode)) })
 		return nil
 	})
 }

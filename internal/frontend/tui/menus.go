@@ -69,7 +69,8 @@ func (u *UI) pickPermission() {
 	m.refresh = func() []choice {
 		var all []choice
 		for _, name := range permissionModes() {
-			one := choice{id: name, label: name, detail: u.describeMode(name), group: "Mode (Enter changes it)"}
+			one := choice{id: name, label: event.ModeWords(name), group: "Mode (Enter changes it)"}
+			one.detail = event.ModeEffect(name, u.state().Host.Confinement)
 			all = append(all, one)
 		}
 		if ruled == nil {

@@ -137,7 +137,7 @@ func (u *UI) about() (parts []statusPart) {
 	if effort := u.view.conversation.Effort(); effort != "" {
 		add(effort+" effort", rankEffort)
 	}
-	mode, commands := permissionWords(u.view.conversation.Mode(), u.state().Host.Confinement)
+	mode, commands := event.PermissionWords(u.view.conversation.Mode(), u.state().Host.Confinement)
 	add(mode, rankMode)
 	if commands != "" {
 		parts = append(parts, commandsPart(commands))
@@ -168,29 +168,7 @@ func permissionModes() []string { return []string{"ask", "accept-edits", "read-o
 
 // describeMode states what a mode means for the session.
 func (u *UI) describeMode(mode string) string {
-	asks, commands := permissionWords(mode, u.state().Host.Confinement)
-	if commands == "" {
-		return asks
-	}
-	return asks + ", " + commands
-}
-
-// permissionWords states what a permission mode asks about, and what happens to commands.
-func permissionWords(mode string, confined *event.Confinement) (asks, commands string) {
-	sandboxed := confined != nil && confined.Mode == event.Workspace
-	switch {
-	case mode == "ask" && sandboxed:
-		return "asks before edits", "commands sandboxed in this directory"
-	case mode == "ask":
-		return "asks before changes", ""
-	case mode == "accept-edits" && sandboxed:
-		return "edits without asking", "commands sandboxed in this directory"
-	case mode == "accept-edits":
-		return "edits without asking", "asks before commands"
-	case mode == "allow":
-		return "runs without asking", ""
-	}
-	return mode, ""
+	return event.PermissionSentence(mode, u.state().Host.Confinement)
 }
 
 // used is how many tokens the last response left in the context.

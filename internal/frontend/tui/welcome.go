@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -24,7 +25,7 @@ func tips() []string {
 // welcome returns the first rows, at most six: what runs here, and where to find more.
 func (u *UI) welcome() entry {
 	model, place, tip := u.view.conversation.Model(), u.Place, tips()[len(u.input.history.texts)%len(tips())]
-	mode, commands := permissionWords(u.view.conversation.Mode(), u.state().Host.Confinement)
+	mode, commands := event.PermissionWords(u.view.conversation.Mode(), u.state().Host.Confinement)
 	version := terminal.OneLine("settle " + u.Version)
 	return entry{group: ofWelcome, rows: func(width int) []terminal.Line {
 		runs := []statusPart{{text: mode}}

@@ -20,6 +20,7 @@ type defaults struct {
 	Dir        string `json:"dir" jsonschema:"the working directory"`
 	Model      string `json:"model" jsonschema:"as PROVIDER/NAME"`
 	Permission string `json:"permission,omitempty" jsonschema:"what runs without asking"`
+	Words      string `json:"permission_words,omitempty" jsonschema:"the permission in words"`
 }
 
 // summary is a session in the list.
@@ -64,6 +65,7 @@ type snapshot struct {
 	Effort string `json:"effort,omitempty" jsonschema:"how much the model thinks"`
 	// Permission is the permission of an open session.
 	Permission string         `json:"permission,omitempty" jsonschema:"what runs without asking"`
+	Words      string         `json:"permission_words,omitempty" jsonschema:"the permission in words"`
 	Seq        uint64         `json:"seq" jsonschema:"number of the last event; the events after it continue this state"`
 	State      store.State    `json:"state"`
 	Turn       string         `json:"turn,omitempty" jsonschema:"the running turn"`

@@ -76,6 +76,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	now := &defaults{Dir: s.WorkDir, Model: s.Model}
 	if s.Agent != nil {
 		now.Permission = s.Agent.Policy().Mode().Name
+		now.Words = event.PermissionSentence(now.Permission, s.Agent.Session.Confinement)
 	}
 	reply(w, http.StatusOK, sessionList{Sessions: all, New: now})
 	return nil
@@ -167,7 +168,8 @@ func (s *Server) snapshotOf(session *settle.Session, st event.State) snapshot {
 		now := session.Model()
 		out.Model, out.Effort = now.FullName(), now.Effort
 		if o, ok := session.Value().(*assemble.Opened); ok {
-			out.Permission = o.Agent.Policy().Mode().Name
+			now := settingsOf(o)
+			out.Permission, out.Words = now.Permission, now.Words
 		}
 	}
 	if t := st.Running(); t != nil {

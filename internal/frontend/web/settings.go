@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/model/catalog"
 )
@@ -25,6 +26,8 @@ type inForce struct {
 	Model      string `json:"model" jsonschema:"as PROVIDER/NAME"`
 	Effort     string `json:"effort" jsonschema:"empty leaves it to the model"`
 	Permission string `json:"permission"`
+	// Words are those of the terminal.
+	Words string `json:"permission_words" jsonschema:"the permission in words"`
 }
 
 // choices are the settings that a session may have.
@@ -148,7 +151,8 @@ func (s *Server) adjustable(session *settle.Session) (*assemble.Opened, error) {
 
 func settingsOf(o *assemble.Opened) inForce {
 	now := o.Model()
-	return inForce{Model: now.FullName(), Effort: now.Effort, Permission: o.Agent.Policy().Mode().Name}
+	mode := o.Agent.Policy().Mode().Name
+	return inForce{now.FullName(), now.Effort, mode, event.PermissionSentence(mode, o.Agent.Session.Confinement)}
 }
 
 func (s *Server) listSettings(w http.ResponseWriter, r *http.Request) error {
@@ -182,15 +186,9 @@ func (s *Server) listSettings(w http.ResponseWriter, r *http.Request) error {
 
 // permissions are the modes that the user's configuration leaves to clients.
 func (s *Server) permissions() (out []offered) {
-	about := map[string]string{
-		"ask":          "asks before calls that could change something",
-		"accept-edits": "edits files without asking, and asks about everything else",
-		"read-only":    "refuses calls that could change something",
-		"allow":        "runs every call without asking",
-	}
 	for _, m := range assemble.Modes() {
 		if assemble.Within(s.Ceiling, m) {
-			out = append(out, offered{m.Name, about[m.Name]})
+			out = append(out, offered{m.Name, event.ModeEffect(m.Name, s.Agent.Session.Confinement)})
 		}
 	}
 	return out

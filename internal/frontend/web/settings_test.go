@@ -70,12 +70,19 @@ func TestSettings(t *testing.T) {
 	got := ask[object](b, "GET", session+"/settings", nil, 200)
 	b.diff("why not", nil, got["problem"])
 	b.diff("models", []any{object{"name": "chat/one"}, object{"name": "chat/two"}}, got["models"])
+	made := ask[object](b, "GET", "/api/sessions", nil, 200)["new"].(object)
+	b.diff("a new session's words", "asks before changes", made["permission_words"])
+	b.diff("words", made["permission_words"], got["permission_words"])
 	if got["model"] != "chat/one" || got["permission"] != "ask" || len(got["permissions"].([]any)) != 4 || len(got["efforts"].([]any)) != 7 {
 		t.Errorf("%v", got)
 	}
-	b.diff("changed", object{"model": "chat/two", "effort": "high", "permission": "read-only"},
+	const refuses = "read-only, refuses changes"
+	in := func(effort string) object {
+		return object{"model": "chat/two", "effort": effort, "permission": "read-only", "permission_words": refuses}
+	}
+	b.diff("changed", in("high"),
 		ask[object](b, "POST", session+"/settings", object{"model": "chat/two", "effort": "high", "permission": "read-only"}, 200))
-	b.diff("one left out", object{"model": "chat/two", "effort": "", "permission": "read-only"},
+	b.diff("one left out", in(""),
 		ask[object](b, "POST", session+"/settings", object{"effort": ""}, 200))
 	for _, wrong := range []object{{"model": "nowhere/three"}, {"effort": "enormous"}, {"permission": "everything"}} {
 		if got := ask[object](b, "POST", session+"/settings", wrong, 400); got["detail"] == "" {
@@ -84,9 +91,9 @@ func TestSettings(t *testing.T) {
 	}
 	seen := func() object {
 		a := ask[object](b, "GET", session, nil, 200)
-		return object{"model": a["model"], "permission": a["permission"]}
+		return object{"model": a["model"], "permission": a["permission"], "words": a["permission_words"]}
 	}
-	want := object{"model": "chat/two", "permission": "read-only"}
+	want := object{"model": "chat/two", "permission": "read-only", "words": refuses}
 	b.diff("the session", want, seen())
 	// One that is closed meanwhile is opened with what was chosen.
 	ask[object](b, "DELETE", session, nil, 204)
@@ -113,7 +120,8 @@ func TestSettingsAreNoLooserThanConfigured(t *testing.T) {
 	for _, looser := range []string{"allow", "accept-edits"} {
 		ask[object](b, "POST", session+"/settings", object{"permission": looser, "model": "chat/two"}, 403)
 	}
-	b.diff("unchanged", object{"model": "chat/one", "effort": "", "permission": "ask"}, ask[object](b, "POST", session+"/settings", object{}, 200))
+	now := ask[object](b, "POST", session+"/settings", object{}, 200)
+	b.diff("unchanged", []any{got["model"], got["effort"], got["permission"]}, []any{now["model"], now["effort"], now["permission"]})
 	ask[object](b, "POST", session+"/settings", object{"permission": "read-only"}, 200)
 	ask[object](b, "POST", session+"/settings", object{"permission": "ask"}, 200)
 	judge := b.web.Agent.Session.Permission

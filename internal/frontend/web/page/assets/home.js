@@ -13,7 +13,7 @@ const EXAMPLES = [
 ];
 const MOST_DIRS = 4, MOST_SESSIONS = 6;
 
-/** {el, update(sessions, info)}; info has dir, model, permission and whether a message can be written. */
+/** {el, update(sessions, info)}; info has dir, model, permission, its words, and whether a message can be written. */
 export function homeView(app) {
   const facts = h("dl", { class: "facts" });
   const examples = h("div", { class: "examples", role: "group", "aria-label": "Examples" }, EXAMPLES.map(([label, prompt]) =>
@@ -30,7 +30,7 @@ export function homeView(app) {
   return {
     el,
     update(sessions, info) {
-      const rows = [["Directory", info.dir, "path"], ["Model", info.model], ["Permission", modes[info.permission] ?? info.permission]].filter(([, v]) => v);
+      const rows = [["Directory", info.dir, "path"], ["Model", info.model], ["Permission", info.words || (modes[info.permission] ?? info.permission)]].filter(([, v]) => v);
       const said = rows.map((r) => r.join("\n")).join("\n");
       if (facts.dataset.said !== said) {
         facts.dataset.said = said;

@@ -139,7 +139,7 @@ function drawBar() {
   const set = session?.settings;
   const title = entry?.title || s.turns[0]?.inputs[0]?.text.split("\n")[0] || (id ? "New session" : isOverview() ? "Overview" : "settle");
   text($("title"), named(title).slice(0, 200));
-  text($("where"), named([s.host?.dir ?? entry?.dir, set?.model || entry?.model, set?.effort && `${set.effort} effort`, modes[set?.permission] ?? set?.permission, totalWords(s)].filter(Boolean).join(" \u00b7 ")));
+  text($("where"), named([s.host?.dir ?? entry?.dir, set?.model || entry?.model, set?.effort && `${set.effort} effort`, (set?.permission_words ?? "").split(", ")[0] || (modes[set?.permission] ?? set?.permission), totalWords(s)].filter(Boolean).join(" \u00b7 ")));
   const asks = openApprovals(s).length, t = running(s);
   const elsewhere = !!session?.isElsewhere();
   const state = !session ? "" : elsewhere ? "not open here" : asks ? "asks" : t ? "running" : !session.loaded ? "" : s.open ? "idle" : "closed";
@@ -168,12 +168,12 @@ function drawLink() {
 
 function drawEmpty() {
   if (!session) {
-    home.update(sessions, { ...defaults, writes: !readOnly });
+    home.update(sessions, { ...defaults, words: defaults.permission_words, writes: !readOnly });
     transcript.setEmpty(home.el, ...(readOnly ? [h("p", null, named(readOnly))] : []));
   } else if (session.missing) {
     transcript.setEmpty(h("h2", null, session.missing === 404 ? "Session not found" : "This session cannot be shown"), h("p", null, named(session.why ?? "It may have been deleted. Choose another session from the list.")));
   } else if (session.loaded && !session.state.turns.length && !session.state.waiting.length && !session.unsent().length) {
-    home.update(sessions, { id: session.id, dir: session.state.host?.dir, model: session.settings?.model, permission: session.settings?.permission, writes: !readOnly });
+    home.update(sessions, { id: session.id, dir: session.state.host?.dir, model: session.settings?.model, permission: session.settings?.permission, words: session.settings?.permission_words, writes: !readOnly });
     transcript.setEmpty(home.el);
   } else if (!session.loaded && session.slow) {
     transcript.setEmpty(h("p", { class: "faint" }, session.slow));

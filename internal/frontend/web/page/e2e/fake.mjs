@@ -8,6 +8,8 @@ import { join } from "node:path";
 import { token } from "./token.mjs";
 import { emptyState, fold, openApprovals, running } from "../assets/fold.js";
 
+/** What the permission of the films says. */
+export const WORDS = "asks before edits, commands sandboxed in this directory";
 const root = new URL("../", import.meta.url).pathname;
 const types = { html: "text/html; charset=utf-8", css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8", svg: "image/svg+xml", webmanifest: "application/manifest+json" };
 
@@ -17,7 +19,7 @@ const policy = [.../const policy = ((?:"[^"]*"(?: \+\s*)?)+)/.exec(readFileSync(
 /** A session: its log, and short ways to write what happens. */
 export class Film {
   constructor(server, id) {
-    Object.assign(this, { server, id, settings: { model: "anthropic/claude-x", effort: "", permission: "ask" }, log: [], lines: [], state: emptyState(), readers: new Set(), counts: {}, at: null, on: {} });
+    Object.assign(this, { server, id, settings: { model: "anthropic/claude-x", effort: "", permission: "ask", permission_words: WORDS }, log: [], lines: [], state: emptyState(), readers: new Set(), counts: {}, at: null, on: {} });
     this.tell("session.opened", { settle: "0.1.0", dir: "/home/ada/harbor", face: "serve", permission: "ask" }, { by: "host" });
   }
 
@@ -176,7 +178,7 @@ export async function fakeServer() {
       const letters = new URL(req.url, "http://x").searchParams.get("match") ?? "";
       return reply(res, 200, { paths: fake.paths.filter((p) => p.includes(letters)) });
     }
-    if (!id && req.method === "GET") return reply(res, 200, { sessions: [...films.values()].map((f) => f.summary()).sort((a, b) => b.updated.localeCompare(a.updated)), new: { dir: "/home/ada/harbor", model: "anthropic/claude-x", permission: "ask" } });
+    if (!id && req.method === "GET") return reply(res, 200, { sessions: [...films.values()].map((f) => f.summary()).sort((a, b) => b.updated.localeCompare(a.updated)), new: { dir: "/home/ada/harbor", model: "anthropic/claude-x", permission: "ask", permission_words: WORDS } });
     if (!id) { const f = films.get(body.id) ?? fake.film(body.id ?? `new-${++made}`); f.answer("open"); return reply(res, 201, { id: f.id }); }
     const f = films.get(id);
     if (!f) return reply(res, 404, { title: "missing", detail: `there is no session "${id}"` });
@@ -187,7 +189,7 @@ export async function fakeServer() {
     if (what === "settings" && req.method === "GET") return reply(res, 200, { ...f.settings, models: [{ name: "anthropic/claude-x", about: "200k tokens" }, { name: "anthropic/claude-y" }], efforts: ["low", "high"], permissions: [{ name: "ask", about: "asks" }, { name: "read-only", about: "refuses" }] });
     if (what === "settings") {
       if (body.model === "nowhere/x") return reply(res, 400, { title: "Bad Request", detail: "there is no provider \"nowhere\"; nothing was changed" });
-      Object.assign(f.settings, body);
+      Object.assign(f.settings, body, body.permission === "read-only" && { permission_words: "read-only, refuses changes" });
       return reply(res, 200, f.settings);
     }
     if (what === "rewind" && req.method === "GET") return reply(res, 200, { turn: new URL(req.url, "http://x").searchParams.get("input"), input: "Change it", ...f.plan });

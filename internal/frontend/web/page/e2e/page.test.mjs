@@ -90,7 +90,7 @@ test("before the first message: what a turn works with, examples, recent session
   made("s-hi-4", "hello", { trivial: true, day: 2 });
   const { page, context, check } = await open(browser, own.url);
   await page.locator(".facts").getByText("anthropic/claude-x").waitFor();
-  assert.match(await page.locator(".facts").innerText(), /Directory\s+\/home\/ada\/harbor\s+Model\s+anthropic\/claude-x\s+Permission\s+ask/);
+  assert.match(await page.locator(".facts").innerText(), /Directory\s+\/home\/ada\/harbor\s+Model\s+anthropic\/claude-x\s+Permission\s+asks before edits, commands sandboxed in this directory/);
   assert.deepEqual(await page.locator(".recent h3").allInnerTexts(), ["/home/ada/harbor", "/home/ada/crane"]);
   await page.locator(".recent").getByText("Write the release notes").waitFor();
   // Three of one day are one row, in both lists; one alone is itself.
@@ -833,7 +833,7 @@ test("on 360 pixels nothing sticks out, light and dark", async () => {
 });
 
 scene("model, effort and permission are switched", async ({ page, film, sent }) => {
-  await until(async () => (await page.locator("#where").innerText()).includes("anthropic/claude-x \u00b7 ask"), "what is in force");
+  await until(async () => (await page.locator("#where").innerText()).includes("anthropic/claude-x \u00b7 asks before edits"), "what is in force");
   await page.getByRole("button", { name: "Settings" }).click();
   await page.getByLabel("Model", { exact: true }).selectOption("anthropic/claude-y");
   await page.getByLabel("Effort").selectOption("high");
