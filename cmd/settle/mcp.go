@@ -85,6 +85,7 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 	}
 	in := f.open(cmd, s, o)
 	defer in.release()
+	in.reportExhausted(s)
 	if _, err := in.hosts.Settings(dir, nil); err != nil {
 		return err
 	}

@@ -5,14 +5,17 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/rpc"
 	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/client/telemetry"
 	"github.com/settle-agent/settle/internal/config"
 
 	"github.com/settle-agent/settle/internal/proc"
@@ -39,6 +42,29 @@ func (s *streams) protocolServer(cmd *cobra.Command, o assemble.Options) *protoc
 		in.undo = append(in.undo, proc.Parent(func(err error) { sig.lost("parent", stdio.CodeHangup, err) }))
 	}
 	return in
+}
+
+// reportExhausted writes a line to standard error for each turn whose retries are exhausted.
+func (in *protocolServer) reportExhausted(s *streams) {
+	observer, stop := s.observeExhausted()
+	in.undo = append(in.undo, stop)
+	open := in.hosts.OpenHost
+	in.hosts.OpenHost = func(ctx context.Context, c settle.Config) (*settle.Host, error) {
+		c.Observer = telemetry.Join(c.Observer, observer)
+		return open(ctx, c)
+	}
+}
+
+// maxLastWrite bounds the last write to standard error.
+const maxLastWrite = 200 * time.Millisecond
+
+// observeExhausted returns an observer that writes a line to standard error for each turn
+// whose retries are exhausted, and a function that waits until the lines are written.
+func (s *streams) observeExhausted() (observer settle.Observer, stop func()) {
+	out := stdio.NewOutput(s.stderr, func(error) {}) // no one reads it
+	return stdio.ObserveExhausted(out.Add), func() {
+		_ = out.Close(func() time.Duration { return maxLastWrite })
+	}
 }
 
 // server returns a server whose clients connect and disconnect. Flags that are settings
@@ -88,6 +114,7 @@ func (s *streams) inFamily(face string) *streams {
 
 // rpc returns the options of a server of JSON-RPC at the standard streams.
 func (in *protocolServer) rpc(s *streams, dir string) rpc.Options {
+	in.reportExhausted(s)
 	return rpc.Options{
 		In: s.stdin, Out: s.stdout, Sessions: in.hosts, Dir: dir, Version: version(), Stops: in.stops,
 		Say: s.say, Exit: os.Exit,

@@ -15,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/guard"
 	"github.com/settle-agent/settle/internal/client/metrics"
+	"github.com/settle-agent/settle/internal/client/telemetry"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/frontend/web"
@@ -118,7 +119,11 @@ func (f *serveFlags) serve(cmd *cobra.Command, s *streams) error {
 	}
 	var meter metrics.Meter
 	s.telemetry.Report = s.say
-	a.Host.Observer = settle.Observer{Turn: meter.Turn, Attempt: meter.Attempt, Output: meter.Output, Call: meter.Call}
+	exhausted, stop := s.observeExhausted()
+	defer stop()
+	a.Host.Observer = telemetry.Join(exhausted, settle.Observer{
+		Turn: meter.Turn, Attempt: meter.Attempt, Output: meter.Output, Call: meter.Call,
+	})
 	host, err := s.telemetry.Open(cmd.Context(), a.Host)
 	if err != nil {
 		return errors.Join(err, place.Close())

@@ -24,6 +24,7 @@ import (
 	"github.com/settle-agent/settle/fleet/rates"
 	"github.com/settle-agent/settle/fleet/worker"
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/telemetry"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/proc"
@@ -179,7 +180,9 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 	keeper := a.workspaces(to, a.workspaceDir(dir))
 	exported := telemetry.New(os.Getenv)
 	exported.Report = func(err error) { logger.Warn("telemetry is not exported", "error", err) }
-	defer func() { _ = exported.Close() }() // it has reported what went wrong
+	defer func() { _ = exported.Close() }()                 // it has reported what went wrong
+	exhausted := stdio.NewOutput(os.Stderr, func(error) {}) // no one reads it
+	defer func() { _ = exhausted.Close(func() time.Duration { return time.Second }) }()
 	hurry, stopWatch := secondSignal(cmd.Context())
 	defer stopWatch()
 	config := worker.Config{
@@ -195,7 +198,10 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 		Hurry:      hurry,
 		Version:    version(),
 		Logger:     logger,
-		OpenHost:   exported.Open,
+		OpenHost: func(ctx context.Context, c settle.Config) (*settle.Host, error) {
+			c.Observer = telemetry.Join(c.Observer, stdio.ObserveExhausted(exhausted.Add))
+			return exported.Open(ctx, c)
+		},
 	}
 	stop, err := f.serveMetrics(cmd.Context(), to, &config)
 	if err != nil {

@@ -32,9 +32,8 @@ type Options struct {
 	// Stops bring signals. The second one skips the grace of running calls;
 	// the third gives up waiting for anything.
 	Stops <-chan stdio.Stop
-	// Attended says that a person watches: standard error has no lines for programs.
 	// Verbose also reports how to continue after a success.
-	Attended, Verbose bool
+	Verbose bool
 	// Resume is the command that continues the session, for people; "" if it
 	// is not kept.
 	Resume func(session string) string

@@ -270,7 +270,7 @@ func (r *runner) nameSurvivors(session *settle.Session, turn string) {
 func (r *runner) explain(session *settle.Session, o settle.Outcome) {
 	if f := o.Cause.Failure; f != nil {
 		r.failure = f
-		if f.Name == event.NameRetryExhausted && !r.Attended {
+		if f.Name == event.NameRetryExhausted {
 			r.line(stdio.ExhaustLine(session.ID(), o.Turn, f, r.printable))
 		}
 		r.say("%s", o.Cause.Error())

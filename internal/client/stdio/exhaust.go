@@ -2,9 +2,12 @@ package stdio
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/run"
 )
 
 // exhaust is the line that tells programs that the retries are exhausted.
@@ -22,6 +25,20 @@ type exhaust struct {
 
 // maxBody is how many characters of the provider's response a message quotes.
 const maxBody = 500
+
+// ObserveExhausted returns an observer that passes write the line of each turn whose retries
+// are exhausted, also of child agents. write must not block.
+func ObserveExhausted(write func(line string)) run.Observer {
+	return run.Observer{Turn: func(ctx context.Context, _ event.Event) (context.Context, func(event.Event)) {
+		return ctx, func(ended event.Event) {
+			failed, ok := ended.Data.(event.TurnFailed)
+			if ok && failed.Failure.Name == event.NameRetryExhausted {
+				asLogged := func(text string) string { return text } // which is redacted
+				write(terminal.JSON(ExhaustLine(ended.Session, ended.Turn, failed.Failure, asLogged)) + "\n")
+			}
+		}
+	}}
+}
 
 // ExhaustLine is the line that tells programs, on standard error, that the
 // retries of a turn are exhausted; without its end.

@@ -74,7 +74,7 @@ func (t *Telemetry) Open(ctx context.Context, c settle.Config) (*settle.Host, er
 		)
 	}
 	x := t.exporter
-	c.Observer = join(c.Observer, settle.Observer{Turn: x.Turn, Attempt: x.Attempt, Output: x.Output, Call: x.Call})
+	c.Observer = Join(c.Observer, settle.Observer{Turn: x.Turn, Attempt: x.Attempt, Output: x.Output, Call: x.Call})
 	host, err := settle.Open(ctx, c)
 	if err == nil {
 		t.hosts = append(t.hosts, host)
@@ -85,20 +85,23 @@ func (t *Telemetry) Open(ctx context.Context, c settle.Config) (*settle.Host, er
 // hook is one of an observer's.
 type hook = func(context.Context, event.Event) (context.Context, func(event.Event))
 
-// join returns an observer that tells two of them. All hooks of the second one are set.
-func join(a, b settle.Observer) settle.Observer {
-	joined := settle.Observer{
-		Turn: both(a.Turn, b.Turn), Attempt: both(a.Attempt, b.Attempt), Output: b.Output, Call: b.Call,
-	}
+// Join returns an observer that calls a and b.
+func Join(a, b settle.Observer) settle.Observer {
+	joined := settle.Observer{Turn: both(a.Turn, b.Turn), Attempt: both(a.Attempt, b.Attempt), Output: b.Output}
 	if a.Output != nil {
 		joined.Output = func(ctx context.Context, started, first event.Event) {
 			a.Output(ctx, started, first)
-			b.Output(ctx, started, first)
+			if b.Output != nil {
+				b.Output(ctx, started, first)
+			}
 		}
 	}
-	if a.Call != nil {
+	if joined.Call = b.Call; a.Call != nil {
 		joined.Call = func(ctx context.Context, tool string, started event.Event) (context.Context, func(event.Event)) {
 			on := func(o settle.Observer) hook {
+				if o.Call == nil {
+					return nil
+				}
 				return func(ctx context.Context, e event.Event) (context.Context, func(event.Event)) {
 					return o.Call(ctx, tool, e)
 				}
@@ -113,6 +116,9 @@ func both(a, b hook) hook {
 	if a == nil {
 		return b
 	}
+	if b == nil {
+		return a
+	}
 	return func(ctx context.Context, started event.Event) (context.Context, func(event.Event)) {
 		within, endA := a(ctx, started)
 		if within == nil {
@@ -120,7 +126,9 @@ func both(a, b hook) hook {
 		}
 		within, endB := b(within, started)
 		return within, func(ended event.Event) {
-			endB(ended)
+			if endB != nil {
+				endB(ended)
+			}
 			if endA != nil {
 				endA(ended)
 			}

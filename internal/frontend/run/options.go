@@ -62,7 +62,7 @@ type Options struct {
 // Turn runs one turn to its end, shows it, closes the host and returns the exit
 // code.
 func Turn(ctx context.Context, o Options) (code int) {
-	o.Attended, o.Verbose = o.Format == Terminal, o.Volume == Verbose
+	o.Verbose = o.Volume == Verbose
 	return oneturn.Run(ctx, o.Options, func(stage oneturn.Stage) oneturn.View {
 		if o.Format == JSON || o.Format == JSONDeltas {
 			events := newLines(stage, o)

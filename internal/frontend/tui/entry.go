@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
@@ -70,6 +71,15 @@ func paragraph(mark, text string, markStyle, style terminal.Style) func(int) []t
 // notice is a message of settle about an event.
 func notice(style terminal.Style, format string, args ...any) entry {
 	return entry{group: ofNotice, rows: paragraph("· ", terminal.OneLine(fmt.Sprintf(format, args...)), style, style)}
+}
+
+// exhaustEntry is the line for programs about a turn whose retries are exhausted.
+func exhaustEntry(ended event.Event, f *event.Failure) entry {
+	asLogged := func(text string) string { return text } // which is redacted
+	line := terminal.OneLine(stdio.ExhaustLine(ended.Session, ended.Turn, f, asLogged))
+	return entry{group: ofNotice, gap: true, rows: func(width int) []terminal.Line {
+		return terminal.Break(terminal.Plain(line, faint()), width, terminal.Indent{})
+	}}
 }
 
 func inputEntry(in *event.Input) entry {

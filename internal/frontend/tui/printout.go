@@ -123,6 +123,9 @@ func (p *printout) turn(c transcript.Change) {
 	case event.HistoryChanged:
 		p.add(notice(warning(), "%s", d.Why))
 	case event.TurnCompleted, event.TurnAborted, event.TurnFailed:
+		if f := c.Turn.Cause.Failure; f != nil && f.Name == event.NameRetryExhausted {
+			p.add(exhaustEntry(c.Event, f))
+		}
 		if !onlyCommands(c.Turn) {
 			p.add(endEntry(c.Turn))
 		}
