@@ -375,9 +375,9 @@ func TestWatchdog(t *testing.T) {
 		want             config.Watchdog
 	}{
 		{"default", "api.example.com", "", config.Watchdog{600 * s, 180 * s, 15 * m, time.Hour}},
-		{"loopback", "127.0.0.1:8000", "", config.Watchdog{30 * m, 30 * m, 15 * m, time.Hour}},
-		{"private", "[fd00::1]:8000", "", config.Watchdog{30 * m, 30 * m, 15 * m, time.Hour}},
-		{"name without dots", "gpu-box", "", config.Watchdog{30 * m, 30 * m, 15 * m, time.Hour}},
+		{"loopback", "127.0.0.1:8000", "", config.Watchdog{30 * m, 180 * s, 15 * m, time.Hour}},
+		{"private", "[fd00::1]:8000", "", config.Watchdog{30 * m, 180 * s, 15 * m, time.Hour}},
+		{"name without dots", "gpu-box", "", config.Watchdog{30 * m, 180 * s, 15 * m, time.Hour}},
 		{
 			"stall bounds the others", "localhost", "stall_timeout='20s'",
 			config.Watchdog{20 * s, 20 * s, 20 * s, time.Hour},

@@ -10,22 +10,20 @@ type Watchdog struct {
 	AttemptTimeout  time.Duration // the whole response
 }
 
+// localHeaderTimeout is longer than the default: a local server can load the model first,
+// and read a long prompt slowly.
+const localHeaderTimeout = 30 * time.Minute
+
 // Watchdog returns the limits for a provider (DESIGN, section 5): servers on this machine
-// and in private networks get more time, and a configured stall_timeout also bounds the
-// first two limits unless they are configured.
+// and in private networks get more time for the first progress, and a configured
+// stall_timeout also bounds header_timeout and thinking_timeout unless they are configured.
 func (r *Resolved) Watchdog(p Provider) Watchdog {
-	const patience = 30 * time.Minute
 	w := Watchdog{r.HeaderTimeout, r.StallTimeout, r.ThinkingTimeout, r.AttemptTimeout}
 	_, stallSet := r.Origins["stall_timeout"]
 	_, headerSet := r.Origins["header_timeout"]
 	_, thinkingSet := r.Origins["thinking_timeout"]
-	if p.Private() {
-		if !stallSet {
-			w.StallTimeout = patience
-		}
-		if !headerSet {
-			w.HeaderTimeout = patience
-		}
+	if p.Private() && !headerSet {
+		w.HeaderTimeout = localHeaderTimeout
 	}
 	if stallSet && w.StallTimeout > 0 {
 		if !headerSet {
