@@ -82,8 +82,8 @@ func (c *child) failed(ctx context.Context, err error) (event.Outcome, *event.Ca
 }
 
 // causeOf returns the cause of a child whose context ends with the given cause: a
-// foreground child ends because its parent's turn ends. A background child ends with
-// its session, or because a client cancelled it.
+// foreground child ends because its parent's turn ends. A background child ends with its
+// session, with an aborted turn of it (session/children.go), or because a client cancelled it.
 func (c *child) causeOf(cause *event.Cause) *event.Cause {
 	if c.order.Background || cause.Reason == event.Parent || cause.By == task.ByModel {
 		return cause

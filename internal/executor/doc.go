@@ -11,7 +11,8 @@
 //
 // message_link.go delivers each message exactly once over changing streams, in the format
 // of frame.go and message.go; spool.go keeps output that waits. serve.go
-// sets the bounds: the lease, and how much output waits. [Listener] (listener.go)
+// sets the lease, and how much output waits for one host; command.go what a command keeps of its
+// output for a report or the next host. [Listener] (listener.go)
 // finds the executor of a session by its socket, and takeover.go moves its commands to the
 // next host. The lease is decided here (serve.go); whether a call runs at all is decided in
 // internal/policy and internal/turn.

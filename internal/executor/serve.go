@@ -219,11 +219,11 @@ func (s *Server) expire(b *host) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.expired { // the host did not reconnect meanwhile
-		maintain := s.Keep
-		if maintain <= 0 {
-			maintain = keepTimeout
+		keep := s.Keep
+		if keep <= 0 {
+			keep = keepTimeout
 		}
-		b.timer.Reset(maintain)
+		b.timer.Reset(keep)
 	}
 }
 

@@ -50,7 +50,7 @@ func (f *feed) publish(events ...event.Event) {
 		}
 		f.trim()
 	}
-	f.wakeWriter()
+	f.wakeReaders()
 }
 
 // trim drops the older half of a tail that has grown too heavy.
@@ -80,7 +80,8 @@ func (f *feed) rest() {
 	}
 }
 
-func (f *feed) wakeWriter() {
+// wakeReaders signals the waiting subscribers that there are events, or the end.
+func (f *feed) wakeReaders() {
 	if f.wake != nil {
 		close(f.wake)
 		f.wake, f.idle = nil, 0
@@ -110,7 +111,7 @@ func (f *feed) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
-	f.wakeWriter()
+	f.wakeReaders()
 }
 
 func (f *feed) join() {

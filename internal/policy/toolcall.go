@@ -225,7 +225,7 @@ func (c *toolCall) search() {
 	})
 }
 
-// other judges a call of an unknown tool, with its argument "path".
+// unknownTool judges a call of an unknown tool, with its argument "path".
 func (c *toolCall) unknownTool() {
 	e := effect{kind: does, text: c.tool}
 	if c.Path != "" {

@@ -123,7 +123,7 @@ func (i instruction) title() string {
 	return fmt.Sprintf("%s (imported by %s)", oneLine(i.path), oneLine(i.by))
 }
 
-// whole is the text with a mark where it was cut.
+// content is the text with a mark where it was cut.
 func (i instruction) content() string {
 	text := strings.TrimSpace(i.text)
 	if int64(len(i.text)) < i.size {

@@ -154,8 +154,8 @@ func (d *demux) appendText(i *openItem, text string) error {
 	})
 }
 
-// visible reports whether the open item is text for people, so that silence is a stall and not
-// a thought.
+// visible reports whether the open item is text for people or the arguments of a call, so that
+// silence is a stall and not reasoning.
 func (d *demux) visible() bool {
 	return d.lastItem != nil && !d.lastItem.ended && d.lastItem.role != model.Reasoning
 }

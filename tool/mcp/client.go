@@ -48,7 +48,7 @@ type client struct {
 	useless     chan struct{} // closed by spoil, when a request found the connection unusable
 	spoil       func()
 
-	ended error // valid after over is closed
+	ended error // valid after sessionDone is closed
 
 	tokens atomic.Int64
 

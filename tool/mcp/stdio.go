@@ -49,7 +49,7 @@ type pipe struct {
 	closed    <-chan struct{}
 	cut       context.CancelFunc // closes closed
 	drained   chan struct{}      // closed when no process and no goroutine is left
-	survivors []string           // valid after gone is closed
+	survivors []string           // valid after drained is closed
 
 	mu  sync.Mutex // guards the fields below
 	why error      // reason of the end
@@ -72,7 +72,7 @@ func startPipe(ctx context.Context, spec proc.Spec,
 	}
 	var writing sync.WaitGroup
 	writing.Go(func() { c.write(life) }) // ends when the connection is closed
-	go func() {                          // ends with the process; callers of Close wait for gone
+	go func() {                          // ends with the process; callers of Close wait for drained
 		defer close(c.drained)
 		c.keep()
 		writing.Wait()

@@ -17,7 +17,7 @@ const (
 	maxPromptBytes = 64 << 10
 )
 
-// past are the prompts that were sent in all sessions, the last one at the end.
+// history has the prompts that were sent in all sessions, the last one at the end.
 type history struct {
 	file  string // "" keeps nothing
 	texts []string
