@@ -26,6 +26,6 @@
 //   - signature.go: keys; signs and checks checksums.txt
 //   - sbom.go: the lists of modules (CycloneDX)
 //   - manual.go: manual pages from help
-//   - npm.go: packages for npm
+//   - npm.go: packages for npm; npm.js: the command that npm installs, which starts the binary
 //   - main.go: flags, version and order of the steps
 package main

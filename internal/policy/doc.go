@@ -14,10 +14,9 @@
 // mistakes, not against a hostile program: only a sandbox restricts the effects of an
 // allowed program.
 //
-// Read policy.go first. toolcall.go splits calls, command.go judges commands with package
-// effects, verdict.go and rule.go decide, confine.go chooses the sandbox, git_risk.go finds
-// words of git that a rule must name. secret.go,
-// variable.go and hidden.go define files and variables with secrets. The policy decides
+// Read policy.go first: it remembers what a person allowed. toolcall.go splits calls and says
+// what an approval for the session covers (grant), command.go judges commands with package
+// effects, verdict.go and rule.go decide, confine.go chooses the sandbox. secret.go, variable.go and hidden.go define files and variables with secrets. The policy decides
 // whether a call runs and which sandbox it gets; package assemble tests the sandboxes, and
 // package sandbox enforces them.
 //
@@ -35,5 +34,5 @@
 //   - place.go: where a path of a call leads
 //   - script.go: commands that a script can run, for destructive.go
 //   - stamp_linux.go: detects that a folder has changed
-//   - git_risk.go: options of git that name programs or files
+//   - git_risk.go: options of git that name programs or files, which a rule must name
 package policy

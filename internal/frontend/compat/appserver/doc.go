@@ -24,7 +24,7 @@
 //   - open.go: opens a thread with a client's settings and rights
 //   - threads.go: requests about threads: start, resume, read
 //   - turns.go: requests about turns: start, steer, interrupt
-//   - live.go: a loaded thread, whose events are followed
+//   - live.go: a loaded thread, whose events are followed; when it is closed without a client
 //   - disk.go: stored threads
 //   - params.go: parameters of requests
 //   - approve.go: requests for approval and their answers
