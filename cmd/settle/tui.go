@@ -121,7 +121,7 @@ func (f *tuiFlags) open(
 			resolved.Terminal.Notify,
 		),
 		Through:    terminal.PassthroughOf(s.getenv),
-		Keys:       tui.Keys(resolved.Terminal.Keys),
+		Keys:       resolved.Terminal.Keys,
 		Session:    session,
 		Prompt:     prompt,
 		Place:      s.place(dir),

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 // world is a machine with files and an environment.
@@ -89,10 +90,30 @@ func TestPrecedence(t *testing.T) {
 
 func TestTerminalInAFile(t *testing.T) {
 	w := newWorld(t)
-	w.user("[terminal]\ntheme = \"dark\"\nnotify = \"osc9\"\nkeys = \"vi\"\nlinks = \"off\"\n")
-	want := config.Terminal{Theme: "dark", Notify: "osc9", Keys: "vi", Links: "off"}
-	if got := w.load().Terminal; got != want {
-		t.Errorf("got %+v", got)
+	w.user("[terminal]\ntheme = \"dark\"\nnotify = \"osc9\"\nkeys = \"vi\"\nlinks = \"off\"\n" +
+		"status_line = \"{model} {{x}}\"\nstatus_command = [\"a\", \"b\"]\n")
+	vi, err := keymap.New("vi", false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.Terminal{
+		Theme: "dark", Notify: "osc9", Keys: vi, Links: "off", StatusLine: "{model} {{x}}",
+		StatusCommand: []string{"a", "b"},
+	}
+	if diff := cmp.Diff(want, w.load().Terminal); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestKeysInAFile(t *testing.T) {
+	w := newWorld(t)
+	w.user("[terminal.keys]\npreset = \"claude\"\nvi = true\ncopy = \"Ctrl-X\"\nredraw = []\nhelp = [\"?\", \"f1\"]\n")
+	m := w.load().Terminal.Keys
+	if got, want := m.String(), "claude, vi keys, copy=ctrl+x, help=? f1, redraw=none"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := m.Action(keymap.Prompt, "ctrl+o"); got != keymap.Transcript {
+		t.Errorf("Ctrl-O is %q", got)
 	}
 }
 
@@ -172,7 +193,7 @@ func TestEverySettingInAFile(t *testing.T) {
 		Jobs:     config.Jobs{Release: "deny", OnInterrupt: "end", OnExit: "release"},
 		Sandbox:  config.Sandbox{Use: "required", Mode: "read-only", Network: "on", Read: []string{"~/tools"}},
 		Tasks:    config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},
-		Terminal: config.Terminal{Theme: "default", Notify: "bell", Keys: "default", Links: "auto"},
+		Terminal: config.Terminal{Theme: "auto", Notify: "bell", Links: "auto"},
 		Web:      config.Web{Search: "command", SearchCommand: []string{"find", "--json"}},
 		Models: map[string]config.Model{"mine/org/name": {
 			Window: 1000, MaxOutput: 100, Images: &no, Thinking: &yes,
@@ -265,6 +286,28 @@ func TestMistakes(t *testing.T) {
 		},
 		{"command", "[providers.x]\nwire='chat'\nkey_command = []", "must be a command"},
 		{"model without provider", "[models.x]\nwindow=1", `"x" must be "PROVIDER/NAME"`},
+		{
+			"unknown action", "[terminal.keys]\ncopy = 'f2'\ntranscrip = 'f3'",
+			`config.toml:3: terminal.keys.transcrip: unknown action; did you mean "transcript"?`,
+		},
+		{
+			"unknown key of an action", "[terminal.keys]\ncopy = ['ctrl+x', 'ctrl+entr']",
+			`config.toml:2: terminal.keys.copy: "ctrl+entr" is no key: write it like "ctrl+t", "alt+up" or "f5"; ` +
+				`did you mean "enter"?`,
+		},
+		{
+			"unknown preset", "[terminal.keys]\npreset = 'claud'",
+			`config.toml:2: terminal.keys.preset: "claud" is not one of default, vi, claude, codex; did you mean "claude"?`,
+		},
+		{"misspelt preset", "[terminal.keys]\npreste = 'vi'", `terminal.keys.preste: unknown action; did you mean "preset"?`},
+		{"preset as text", "[terminal]\nkeys = 'emacs'", `config.toml:2: terminal.keys.preset: "emacs" is not one of`},
+		{"keys of a number", "[terminal]\nkeys = 3", `config.toml:2: terminal.keys: must be a table or the name of a preset`},
+		{"two keys at once", "[terminal.keys]\ncopy = 'x'\nmodel = 3", `config.toml:3: terminal.keys.model: must be a list of strings`},
+		{
+			"unknown field", "[terminal]\nstatus_line = '{modle}'",
+			`config.toml:2: terminal.status_line: has no field {modle}; did you mean "model"?`,
+		},
+		{"open brace", "[terminal]\nstatus_line = '{model'", `has an opening brace without a closing one`},
 		{"all at once", "a1 = 1\nb1 = 2", "config.toml:2: b1: unknown setting"},
 	}
 	for _, tt := range tests {

@@ -32,6 +32,7 @@
 //   - project.go: which settings a project may narrow
 //   - show.go: the lines of settle config
 //   - suggest.go: the nearest known word
+//   - terminal.go: settings of the terminal: its keys, and the template of its status row
 //
 // The default model is decided in choose.go; package assemble only calls Choose, and lists models
 // for people (internal/assemble/models.go).

@@ -14,6 +14,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 // maxFile bounds a configuration file in bytes.
@@ -169,6 +170,16 @@ func (t *table) where(key string) string {
 }
 
 func (t *table) fail(key string, err error) {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range all.Unwrap() {
+			t.fail(key, one)
+		}
+		return
+	}
+	if wrong, ok := errors.AsType[*keymap.Error](err); ok {
+		t.keyFailure(key, wrong)
+		return
+	}
 	name := strings.Join(slices.Concat(t.path, []string{key}), ".")
 	*t.errs = append(*t.errs, &Error{Where: t.where(key), Key: name, Message: err.Error()})
 }

@@ -154,14 +154,6 @@ const (
 	SearchCommand  = "command"
 )
 
-// Terminal configures settle's terminal frontend.
-type Terminal struct {
-	Theme  string // default, light, dark or none
-	Notify string // bell, osc9, osc777 or off
-	Keys   string // default or vi
-	Links  string // auto, on or off
-}
-
 // Model is the user's data about a model; a zero or nil field keeps settle's data.
 type Model struct {
 	Window    int // tokens
@@ -197,7 +189,7 @@ func defaults() Settings {
 		Tasks:           Tasks{Depth: 2, AtOnce: 8, PerSession: 32, Timeout: time.Hour},
 		Sandbox:         Sandbox{Mode: event.Workspace, Network: "off"},
 		Web:             Web{Search: SearchOff},
-		Terminal:        Terminal{Theme: "default", Notify: "bell", Keys: "default", Links: "auto"},
+		Terminal:        Terminal{Theme: "auto", Notify: "bell", Links: "auto"},
 		Providers:       builtin(),
 		Models:          map[string]Model{},
 	}
@@ -292,11 +284,13 @@ func settings() []*setting {
 		choice("web.search", func(s *Settings) *string { return &s.Web.Search }, SearchOff, SearchProvider,
 			SearchCommand).may(refused),
 		names("web.search_command", func(s *Settings) *[]string { return &s.Web.SearchCommand }).may(refused),
-		choice("terminal.theme", func(s *Settings) *string { return &s.Terminal.Theme }, "default", "light", "dark",
-			"none").may(refused),
+		choice("terminal.theme", func(s *Settings) *string { return &s.Terminal.Theme }, "auto", "default", "light",
+			"dark", "none").may(refused),
 		choice("terminal.notify", func(s *Settings) *string { return &s.Terminal.Notify }, "bell", "osc9", "osc777",
 			"off").may(refused),
-		choice("terminal.keys", func(s *Settings) *string { return &s.Terminal.Keys }, "default", "vi").may(refused),
+		terminalKeys("terminal.keys").may(refused),
+		statusLine("terminal.status_line").may(refused),
+		names("terminal.status_command", func(s *Settings) *[]string { return &s.Terminal.StatusCommand }).may(refused),
 		choice("terminal.links", func(s *Settings) *string { return &s.Terminal.Links }, "auto", "on",
 			"off").may(refused),
 	}

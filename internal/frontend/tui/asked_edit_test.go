@@ -82,7 +82,7 @@ func TestAskedEditIsShownOnce(t *testing.T) {
 func TestAskedEditIsColored(t *testing.T) {
 	events := askedEdit(t, 3, nil)
 	d, _ := events[6].Data.(event.ApprovalRequested)
-	for _, row := range askEntry(&event.Approval{ApprovalRequested: d}, "/w").rows(80) {
+	for _, row := range askEntry(&event.Approval{ApprovalRequested: d}, "/w", "Ctrl-T").rows(80) {
 		if strings.Contains(row.Text(), "line 2;") && row[0].Style != success() {
 			t.Errorf("%q has the style %+v", row.Text(), row[0].Style)
 		}

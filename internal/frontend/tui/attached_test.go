@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
@@ -83,7 +84,7 @@ func TestAttachAtEachEvent(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			log, p := transcript.New(state, transcript.Live), newPrintout()
+			log, p := transcript.New(state, transcript.Live), newPrintout(keymap.Map{})
 			var shown []entry
 			if turn := state.Running(); turn != nil {
 				p.resume(turn, log)
@@ -129,7 +130,7 @@ func retried(rows []string) (out []string) {
 func TestAttachToLongTurnShowsItsEnd(t *testing.T) {
 	turn := &event.Turn{ID: "t1"}
 	state := event.State{Turns: []*event.Turn{turn}}
-	log, p := transcript.New(state, transcript.Live), newPrintout()
+	log, p := transcript.New(state, transcript.Live), newPrintout(keymap.Map{})
 	for n := range 3 * recentEntries {
 		p.add(notice(terminal.Style{}, "entry %d", n))
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 // slash is a command that begins with a slash.
@@ -44,13 +45,14 @@ func slashes() []slash {
 		{"help", "", "show keys and commands", (*UI).help},
 		{"init", "", "have the model write AGENTS.md from the repository", (*UI).initAgents},
 		{"jobs", "", "list the commands that run in the background", (*UI).listJobs},
+		{"keys", "", "show the keys in force", (*UI).showKeys},
 		{"kill", "JOB", "end a job", (*UI).killJob},
 		{"model", "[NAME]", "choose the model of the next turns", (*UI).model},
 		{"new", "", "begin a new session", func(u *UI, _ string) { u.replace("", "") }},
 		{
 			"permissions",
 			"[MODE]",
-			"choose what may run without asking, see the rules in force, take approvals back (Shift-Tab changes the mode)",
+			"choose what may run without asking, see the rules in force, take approvals back",
 			(*UI).permissions,
 		},
 		{"queue", "", "show the inputs that wait; edit or withdraw them", (*UI).pickQueued},
@@ -66,9 +68,7 @@ func slashes() []slash {
 		{"theme", "[NAME]", "choose the colors: default, light, dark, none", (*UI).theme},
 		{"timeline", "", "show when each turn, request and call ran, and for how long", (*UI).showTimeline},
 		{"todos", "", "show the model's plan", (*UI).showTodos},
-		{"transcript", "", "show the whole session, including folded text (Ctrl-T)", func(u *UI, _ string) {
-			u.openPager("Transcript", transcriptSheet(u.view.printout.renderer, u.state())...)
-		}},
+		{"transcript", "", "show the whole session, including folded text", (*UI).openTranscript},
 		{"usage", "", "show the tokens and the cost of this session, like /cost", (*UI).showCost},
 		{"vi", "", "turn vi keys in the editor on or off", (*UI).toggleVi},
 	}
@@ -145,7 +145,7 @@ func (u *UI) showDiff(string) {
 		return
 	}
 	dir := s.Host.Dir
-	u.openPager("Changes", func(width int) []terminal.Line { return changeRows(changes, dir, width, 1<<20) })
+	u.openPager("Changes", func(width int) []terminal.Line { return changeRows(changes, dir, width, 1<<20, "") })
 }
 
 func (u *UI) checkUp(string) {
@@ -313,7 +313,7 @@ func (u *UI) resume(name string) {
 // the turn, and the turn would end with its session.
 func (u *UI) fork(string) {
 	if u.state().Running() != nil {
-		u.showHint("a turn runs; Esc interrupts it")
+		u.showHint("a turn runs; %s interrupts it", u.Keys.Label(keymap.Interrupt, "Ctrl-C"))
 		return
 	}
 	id := u.view.conversation.ID()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/client/files"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 const (
@@ -184,7 +185,7 @@ func (u *UI) completionKey(k terminal.Key) bool {
 		u.accept(c)
 		name := c.list.selected().id
 		if c.command && strings.HasPrefix(name, c.words) && !u.needsArgument(name) {
-			return false // it is run; one that only has the letters was not meant for sure
+			return u.Keys.Action(keymap.Prompt, k.Name) == keymap.Newline // else it is run; one that only has the letters was not meant for sure
 		}
 	case "esc":
 		u.input.completion, u.input.dismissedAt = nil, c.from+1

@@ -19,7 +19,7 @@ const (
 
 // changeRows returns the rows of changes to files: each line with its number, and
 // differences within a line highlighted.
-func changeRows(changes []toolview.Change, dir string, width, most int) (rows []terminal.Line) {
+func changeRows(changes []toolview.Change, dir string, width, most int, all string) (rows []terminal.Line) {
 	for _, c := range changes {
 		lines := diffLines(c.Body())
 		name := relative(dir, c.Path)
@@ -35,8 +35,7 @@ func changeRows(changes []toolview.Change, dir string, width, most int) (rows []
 			case n < first, n >= len(lines)-last:
 				rows = append(rows, l.rows(width)...)
 			case n == first:
-				more := fmt.Sprintf("  … %d more lines (Ctrl-T shows all)", len(lines)-first-last)
-				rows = append(rows, terminal.Clip(terminal.Plain(more, faint()), width))
+				rows = append(rows, leftOut("  ", len(lines)-first-last, all, width))
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 const (
@@ -90,45 +91,43 @@ func foldedParts(text string) []part {
 	return partsOf(text)
 }
 
-// key edits, if the key is one of the editor's.
-func (e *editor) key(k terminal.Key) {
-	if k.Text != "" {
-		e.insert(partsOf(k.Text)...)
-		return
-	}
-	switch k.Name {
-	case "shift+enter", "alt+enter", "ctrl+j":
+// key edits: it does what the action says, or inserts what the key types.
+func (e *editor) key(do string, k terminal.Key) {
+	switch do {
+	case keymap.Newline:
 		e.insert(part{text: "\n"})
-	case "left", "ctrl+b":
+	case keymap.Left:
 		e.at = max(e.at-1, 0)
-	case "right", "ctrl+f":
+	case keymap.Right:
 		e.at = min(e.at+1, len(e.parts))
-	case "home", "ctrl+a":
+	case keymap.LineStart:
 		e.at = e.lineStart(e.at)
-	case "end", "ctrl+e":
+	case keymap.LineEnd:
 		e.at = e.lineEnd(e.at)
-	case "ctrl+left", "alt+left", "alt+b":
+	case keymap.WordLeft:
 		e.at = e.wordStart()
-	case "ctrl+right", "alt+right", "alt+f":
+	case keymap.WordRight:
 		e.at = e.wordEnd()
-	case "backspace", "shift+backspace", "ctrl+h":
+	case keymap.DeleteLeft:
 		e.remove(max(e.at-1, 0), e.at)
-	case "delete":
+	case keymap.DeleteRight:
 		e.remove(e.at, min(e.at+1, len(e.parts)))
-	case "ctrl+w", "alt+backspace", "ctrl+backspace":
+	case keymap.CutWordLeft:
 		e.kill(e.wordStart(), e.at)
-	case "alt+d":
+	case keymap.CutWordRight:
 		e.kill(e.at, e.wordEnd())
-	case "ctrl+u":
+	case keymap.CutLineStart:
 		e.kill(e.lineStart(e.at), e.at)
-	case "ctrl+k":
+	case keymap.CutLineEnd:
 		end := e.lineEnd(e.at)
 		if end == e.at {
 			end = min(end+1, len(e.parts)) // the line's end itself
 		}
 		e.kill(e.at, end)
-	case "ctrl+y":
+	case keymap.Paste:
 		e.insert(append([]part(nil), e.cut...)...)
+	default:
+		e.insert(partsOf(k.Text)...)
 	}
 }
 

@@ -162,7 +162,7 @@ func describe(c toolview.Call) string {
 	case toolview.Command:
 		line, rest, more := strings.Cut(strings.TrimSpace(c.Command), "\n")
 		if more {
-			line += fmt.Sprintf(" (and %d more lines)", strings.Count(rest, "\n")+1)
+			line += fmt.Sprintf(" (and %s)", terminal.Count(strings.Count(rest, "\n")+1, "more line"))
 		}
 		return "$ " + line
 	case toolview.Read:
@@ -204,11 +204,11 @@ const (
 
 // callEntry is a call that has ended, with the ends of its output or its changes. A change
 // that a question has shown is not shown again.
-func callEntry(i *event.Item, dir string, drawn []toolview.Change) entry {
+func callEntry(i *event.Item, dir string, drawn []toolview.Change, all string) entry {
 	content := i.Content()
 	call := toolview.New(content.Name, content.RanWith(), dir)
 	if i.Attempt == "" {
-		return enteredEntry(i, content, call)
+		return enteredEntry(i, content, call, all)
 	}
 	mark, style, how := outcome(i, content)
 	if i.Edited {
@@ -220,18 +220,18 @@ func callEntry(i *event.Item, dir string, drawn []toolview.Change) entry {
 	case call.Kind == toolview.Edit && i.Status == event.ItemCompleted && sameChanges(changes, drawn):
 		how = "  " + totalsOf(changes) + ", " + strings.TrimSpace(how)
 	case call.Kind == toolview.Edit && i.Status == event.ItemCompleted:
-		body = func(width int) []terminal.Line { return changeRows(changes, dir, width, maxDiff) }
+		body = func(width int) []terminal.Line { return changeRows(changes, dir, width, maxDiff, all) }
 	case call.Kind == toolview.Plan && i.Status == event.ItemCompleted:
 		body = planRows(call.Plan)
 	case i.Denial != nil && i.Status == event.ItemFailed:
 		_, why := transcript.Denial(i)
-		body = outputRows(why, 3)
+		body = outputRows(why, 3, all)
 	case i.Status == event.ItemFailed && call.Kind != toolview.Command,
 		call.Kind == toolview.Misc,
 		call.Kind == toolview.Web:
-		body = outputRows(content.Output, maxOther)
+		body = outputRows(content.Output, maxOther, all)
 	case call.Kind == toolview.Command, call.Kind == toolview.Job:
-		body = outputRows(content.Output, maxOutput)
+		body = outputRows(content.Output, maxOutput, all)
 	}
 	head := terminal.Line{{Text: title(call), Style: bold()}, {Text: how, Style: faint()}}
 	return entry{group: ofCall, rows: func(width int) []terminal.Line {
@@ -293,19 +293,30 @@ func outcome(i *event.Item, content event.Content) (mark string, style terminal.
 
 // outputRows are the first and the last lines of an output, each in one row, and a row for
 // the lines between them that are left out.
-func outputRows(output string, most int) func(int) []terminal.Line {
+func outputRows(output string, most int, all string) func(int) []terminal.Line {
 	lines, left, last := terminal.BothEnds(output, most*3/7, most-most*3/7)
-	if left > 0 {
-		words := fmt.Sprintf("… %d more lines (Ctrl-T shows all)", left)
-		lines = append(lines[:len(lines):len(lines)], words)
+	if left == 1 { // its row has room for it
+		lines, left, last = terminal.BothEnds(output, most+1, 0)
 	}
-	lines = append(lines, last...)
 	return func(width int) (rows []terminal.Line) {
-		for _, line := range lines {
-			rows = append(rows, terminal.Clip(linked("  │ "+line, faint()), width))
+		add := func(lines []string) {
+			for _, line := range lines {
+				rows = append(rows, terminal.Clip(linked("  │ "+line, faint()), width))
+			}
 		}
+		add(lines)
+		if left > 0 {
+			rows = append(rows, leftOut("  │ ", left, all, width))
+		}
+		add(last)
 		return rows
 	}
+}
+
+// leftOut is the row in place of lines that are left out, and how to see them.
+func leftOut(mark string, lines int, all string, width int) terminal.Line {
+	words := fmt.Sprintf("%s… %s (%s shows all)", mark, terminal.Count(lines, "more line"), all)
+	return terminal.Clip(terminal.Plain(words, faint()), width)
 }
 
 // askedChanges are the changes of a question that are drawn instead of its text: all of
@@ -326,7 +337,7 @@ func askedChanges(a *event.Approval, dir string) []toolview.Change {
 // askedRows are the question about changes: each is drawn with numbers and colors. The
 // transcript (Ctrl-T) has the lines of a long change that are left out, unless a child
 // agent asks.
-func askedRows(a *event.Approval, changes []toolview.Change, dir string) func(int) []terminal.Line {
+func askedRows(a *event.Approval, changes []toolview.Change, dir, all string) func(int) []terminal.Line {
 	most := maxDiff
 	if a.Child != "" {
 		most = everyRow
@@ -338,7 +349,7 @@ func askedRows(a *event.Approval, changes []toolview.Change, dir string) func(in
 		}
 	}
 	return func(width int) []terminal.Line {
-		rows := changeRows(changes, dir, width, most)
+		rows := changeRows(changes, dir, width, most, all)
 		for _, line := range links {
 			indent := terminal.Indent{First: spaces(2), Rest: spaces(2)}
 			rows = append(rows, terminal.Wrap(terminal.Plain(line, terminal.Style{}), width, indent)...)
@@ -349,7 +360,7 @@ func askedRows(a *event.Approval, changes []toolview.Change, dir string) func(in
 
 // askEntry is a question with the whole call: a person must see everything that an approval
 // allows.
-func askEntry(a *event.Approval, dir string) entry {
+func askEntry(a *event.Approval, dir, all string) entry {
 	changes := askedChanges(a, dir)
 	var words []string
 	if len(changes) == 0 {
@@ -368,7 +379,7 @@ func askEntry(a *event.Approval, dir string) entry {
 	return entry{group: ofAsk, gap: true, rows: func(width int) []terminal.Line {
 		rows := terminal.Wrap(terminal.Plain(head, warning().With(terminal.Bold)), width, terminal.Indent{})
 		if len(changes) > 0 {
-			rows = append(rows, askedRows(a, changes, dir)(width)...)
+			rows = append(rows, askedRows(a, changes, dir, all)(width)...)
 		}
 		var diff diffColors
 		for line := range strings.SplitSeq(strings.Join(words, "\n"), "\n") {

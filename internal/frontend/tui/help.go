@@ -1,16 +1,23 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 func (u *UI) help(string) {
 	var b strings.Builder
 	b.WriteString("# Keys\n\n| Key | What it does |\n|---|---|\n")
-	for _, k := range keyHelp() {
+	for _, a := range keymap.Actions() {
+		if keys := u.Keys.Labels(a.Name); keys != "" {
+			fmt.Fprintf(&b, "| %s | %s |\n", keys, a.About)
+		}
+	}
+	for _, k := range fixedKeys() {
 		fmt.Fprintf(&b, "| %s | %s |\n", k[0], k[1])
 	}
 	b.WriteString("\n# Commands\n\n| Command | What it does |\n|---|---|\n")
@@ -20,43 +27,33 @@ func (u *UI) help(string) {
 	u.openPager("Help", markdownRows(u, b.String()))
 }
 
-// keyHelp is a table; docs/reference/terminal.md has the same.
-func keyHelp() [][2]string {
+// fixedKeys are what a person can type beside the keys of actions; docs/reference/terminal.md has the same.
+func fixedKeys() [][2]string {
 	return [][2]string{
-		{"Enter", "send; while a turn runs, queue the input behind it"},
-		{"Tab", "while a turn runs: send to it, with its next request"},
-		{
-			"@",
-			"offer files: ↑ ↓ select, Tab or Enter takes one, Esc closes the list; / offers commands in the same way. Images are sent with the prompt, also images whose path is pasted",
-		},
-		{"?", "with an empty editor: show keys and commands"},
+		{"@", "offer files: ↑ ↓ select, Tab or Enter takes one, Esc closes the list; / offers commands in the " +
+			"same way. Images are sent with the prompt, also images whose path is pasted"},
 		{"! at the start", "run a command; the model sees it with your next prompt"},
-		{"Shift-Enter, Alt-Enter, Ctrl-J", "begin a new line; Enter after a backslash does the same"},
-		{"Shift-Tab", "change what may run without asking: ask, accept edits, read-only"},
-		{
-			"Esc",
-			"interrupt the turn; twice while nothing runs and the editor is empty: go back to before an earlier input",
-		},
-		{"Ctrl-C", "clear the editor; else interrupt; else, twice, quit"},
-		{"Ctrl-D", "quit, if the editor is empty"},
-		{"↑ ↓", "move between lines; beyond them, earlier prompts"},
-		{"Ctrl-R", "search earlier prompts; again for an older one"},
-		{"Alt-↑", "take the last input that waits back into the editor"},
-		{"Ctrl-T", "show the whole transcript"},
-		{"Ctrl-A, Ctrl-E, Alt-B, Alt-F", "move to the line's start or end, by words"},
-		{"Ctrl-W, Ctrl-U, Ctrl-K, Ctrl-Y", "cut a word, to the line's start, to its end; paste what was cut"},
-		{
-			"vi keys (/vi)",
-			"in normal mode: h j k l w b e 0 ^ $ gg G f t ; , with counts; d c y x s r p J ~ u Ctrl-R; i a I A o O; / searches earlier prompts",
-		},
-		{"Ctrl-G", "edit the text in $VISUAL or $EDITOR"},
-		{"Ctrl-L", "redraw the screen"},
-		{"Ctrl-Z", "suspend settle"},
-		{
-			"↑ ↓ Enter, 1 to 9, y s n i e Tab",
-			"answer a question: once (y), for the session (s), no (n), no and say what to do instead (i), have it explained (e), edit the command (Tab); letters with Alt while there is text in the editor",
-		},
+		{"\\ before the end of the text", "sending begins a new line instead"},
+		{"vi keys (/vi)", "in normal mode: h j k l w b e 0 ^ $ gg G f t ; , with counts; d c y x s r p J ~ u " +
+			"Ctrl-R; i a I A o O; / searches earlier prompts"},
+		{"↑ ↓ Enter, 1 to 9", "answer a question; letters need Alt while there is text in the editor"},
 	}
+}
+
+// showKeys shows the keys in force, also of actions that have none.
+func (u *UI) showKeys(string) {
+	var b strings.Builder
+	b.WriteString("# Keys: " + u.Keys.String() + "\n\n| Action | Keys | |\n|---|---|---|\n")
+	for _, a := range keymap.Actions() {
+		keys, from := cmp.Or(u.Keys.Labels(a.Name), "no key"), ""
+		if u.Keys.Own(a.Name) {
+			from = " (yours)"
+		}
+		fmt.Fprintf(&b, "| %s | %s%s | %s |\n", a.Name, keys, from, a.About)
+	}
+	b.WriteString("\nChange them in `[terminal.keys]` of your configuration: a preset (" +
+		strings.Join(keymap.Presets(), ", ") + "), and for single actions a list of keys.\n")
+	u.openPager("Keys", markdownRows(u, b.String()))
 }
 
 func markdownRows(u *UI, text string) func(int) []terminal.Line {

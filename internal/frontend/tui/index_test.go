@@ -22,6 +22,7 @@ import (
 	"github.com/settle-agent/settle/event/contract"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 	"github.com/settle-agent/settle/internal/terminal/terminaltest"
 	"github.com/settle-agent/settle/internal/test/proof"
 	"github.com/settle-agent/settle/modeltest"
@@ -355,7 +356,7 @@ func (x *player) sent(text string) bool {
 
 // render is what the terminal must show of a log, and its state.
 func render(log []event.Event, width int, problems *played) (rows []string, state event.State) {
-	whole, out := transcript.New(event.State{}, transcript.Live), newPrintout()
+	whole, out := transcript.New(event.State{}, transcript.Live), newPrintout(keymap.Map{})
 	for _, e := range log {
 		changes, err := whole.Take(e)
 		if err != nil {

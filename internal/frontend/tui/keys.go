@@ -7,6 +7,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 // take handles a key, a paste or a focus change.
@@ -44,7 +45,8 @@ func (u *UI) take(e terminal.Event) {
 
 // key is one of the editor's, or one that does something.
 func (u *UI) key(k terminal.Key) {
-	if k.Name != "ctrl+c" && !u.exit.quitDeadline.IsZero() {
+	do := u.Keys.Action(keymap.Prompt, k.Name)
+	if do != keymap.Cancel && !u.exit.quitDeadline.IsZero() {
 		u.exit.quitDeadline, u.display.hint = time.Time{}, ""
 	}
 	if u.completionKey(k) {
@@ -54,55 +56,92 @@ func (u *UI) key(k terminal.Key) {
 	if u.viKey(k) {
 		return
 	}
-	switch k.Name {
-	case "enter":
-		u.enter(event.Queue)
-	case "tab":
-		if u.state().Running() != nil {
-			u.enter(event.Steer)
-		}
-	case "shift+tab":
-		u.nextMode()
-	case "esc":
-		u.esc()
-	case "ctrl+c":
-		u.ctrlC()
-	case "ctrl+d":
-		if u.input.editor.empty() {
-			u.leave(event.Shutdown, user)
-			return
-		}
-		u.input.editor.key(terminal.Key{Name: "delete"})
-	case "ctrl+z":
-		u.suspend()
-	case "ctrl+g":
-		u.editOutside()
-	case "ctrl+l":
-		u.display.screen.Resize(u.Terminal.Size()) // forces a full redraw
-	case "ctrl+r":
-		u.input.search = &search{}
-	case "ctrl+t":
-		u.openPager("Transcript", transcriptSheet(u.view.printout.renderer, u.state())...)
-	case "alt+up":
-		u.withdraw()
-	case "up":
-		if !u.input.editor.up() {
-			u.recall(1)
-		}
-	case "down":
-		if !u.input.editor.down() {
-			u.recall(-1)
-		}
-	default:
-		if k.Text == "?" && u.input.editor.empty() {
-			u.help("")
-			return
-		}
-		u.input.editor.key(k)
-		if k.Text != "" || k.Name == "backspace" || k.Name == "ctrl+h" {
+	if do == keymap.Help && k.Text != "" && !u.input.editor.empty() {
+		do = ""
+	}
+	if !u.act(do) {
+		u.input.editor.key(do, k)
+		if k.Text != "" || do == keymap.DeleteLeft {
 			u.complete()
 		}
 	}
+}
+
+// act does what a key is for, and reports whether it is none of the editor's actions.
+func (u *UI) act(do string) bool {
+	running := u.state().Running() != nil
+	switch do {
+	case keymap.Send:
+		u.enter(event.Queue)
+	case keymap.SendNow:
+		mode := event.Queue
+		if running {
+			mode = event.Steer
+		}
+		u.enter(mode)
+	case keymap.Steer, keymap.Queue:
+		if running {
+			u.enter(map[string]event.Mode{keymap.Steer: event.Steer, keymap.Queue: event.Queue}[do])
+		}
+	case keymap.Interrupt:
+		u.esc()
+	case keymap.Cancel:
+		u.ctrlC()
+	case keymap.Quit:
+		if u.input.editor.empty() {
+			u.leave(event.Shutdown, user)
+			return true
+		}
+		u.input.editor.key(keymap.DeleteRight, terminal.Key{})
+	case keymap.Up:
+		if !u.input.editor.up() {
+			u.recall(1)
+		}
+	case keymap.Down:
+		if !u.input.editor.down() {
+			u.recall(-1)
+		}
+	case keymap.SearchPrompts:
+		u.input.search = &search{}
+	default:
+		return u.show(do)
+	}
+	return true
+}
+
+// show does what a key is for beside the prompt, and reports whether it is such a key.
+func (u *UI) show(do string) bool {
+	switch do {
+	case keymap.NextPermission:
+		u.nextMode()
+	case keymap.Suspend:
+		u.suspend()
+	case keymap.ExternalEditor:
+		u.editOutside()
+	case keymap.Redraw:
+		u.display.screen.Resize(u.Terminal.Size()) // forces a full redraw
+	case keymap.Transcript:
+		u.openTranscript("")
+	case keymap.Withdraw:
+		u.withdraw()
+	case keymap.Help:
+		u.help("")
+	case keymap.Plan:
+		u.showTodos("")
+	case keymap.Model:
+		u.model("")
+	case keymap.Effort:
+		u.effort("")
+	case keymap.LessEffort:
+		u.stepEffort(-1)
+	case keymap.MoreEffort:
+		u.stepEffort(1)
+	case keymap.Copy:
+		u.copyAnswer("")
+	default:
+		return false
+	}
+	return true
 }
 
 // pasted puts a paste where it belongs.

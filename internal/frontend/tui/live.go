@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 	"github.com/settle-agent/settle/internal/terminal/markdown"
 )
 
@@ -219,7 +220,7 @@ func (u *UI) queueRows(width int) (rows []terminal.Line) {
 		rows = append(
 			rows,
 			terminal.Clip(
-				terminal.Plain("  Alt-↑ takes the last one back into the editor, /queue shows all", faint()), width,
+				terminal.Plain("  "+u.Keys.Label(keymap.Withdraw, "/queue")+" takes the last one back into the editor, /queue shows all", faint()), width,
 			),
 		)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 	"github.com/settle-agent/settle/internal/terminal/terminaltest"
 )
 
@@ -92,7 +93,7 @@ func newStage(on screen, reflow terminal.Reflow, width, height int) *stage {
 	u.display.writer = newWriter(nil, nil)
 	u.view.conversation, u.view.log, u.view.printout, u.view.feed = &mute{}, transcript.New(
 		event.State{}, transcript.Live,
-	), newPrintout(), newFeed()
+	), newPrintout(keymap.Map{}), newFeed()
 	u.Terminal = sized{u.display.screen}
 	return &stage{UI: u, on: on}
 }
@@ -241,7 +242,7 @@ func (s *stage) disturb(r *rand.Rand, reflow terminal.Reflow) {
 func (s *stage) check(t *testing.T, name string, log []event.Event) int {
 	t.Helper()
 	want := slices.Repeat([]string{"$ shell"}, shellRows)
-	whole, out, n, cuts := transcript.New(event.State{}, transcript.Live), newPrintout(), 0, s.cuts
+	whole, out, n, cuts := transcript.New(event.State{}, transcript.Live), newPrintout(keymap.Map{}), 0, s.cuts
 	seq := uint64(0)
 	shows := func(e entry) {
 		if n >= len(s.widths) {

@@ -55,7 +55,7 @@ func (u *UI) pickModel() {
 
 func (u *UI) pickEffort() {
 	m := &menu{title: "Effort", pick: func(one choice) { u.effort(one.id) }}
-	for _, level := range []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"} {
+	for _, level := range efforts() {
 		m.all = append(m.all, choice{id: level, label: level})
 	}
 	u.openMenu(m.selectID(u.view.conversation.Effort()))

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 // A message that comes whole and is long becomes entries frame by frame, and they are those
 // of its blocks.
 func TestLongMessageIsFilledByFrames(t *testing.T) {
 	text := strings.Repeat("é some words\n\nand others\n\n```go\nx := 1\n```\n\n", 5*maxEntries)
-	p := newPrintout()
+	p := newPrintout(keymap.Map{})
 	p.pieces = []*piece{{item: "i", kind: event.Message, rest: []string{text}, ends: true}}
 	p.fill()
 	var got []entry

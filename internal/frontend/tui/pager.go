@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 // pager shows a long text on the alternate screen, which leaves the terminal's rows
@@ -173,8 +174,12 @@ func (u *UI) pagerKey(k terminal.Key) {
 	if !strings.HasSuffix(strings.ToLower(k.Name), "n") {
 		p.hit = nil
 	}
-	switch k.Name {
-	case "q", "esc", "ctrl+c", "ctrl+t":
+	name := k.Name
+	if u.Keys.Action(keymap.Prompt, name) == keymap.Transcript {
+		name = "q"
+	}
+	switch name {
+	case "q", "esc", "ctrl+c":
 		u.overlay.pager = nil
 		u.display.frames.WriteString(leavePager)
 	case "up", "k":

@@ -45,7 +45,7 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := &plain{
-		Options: o, ctx: ctx, in: in, out: out, width: width, printout: newPrintout(), feed: newFeed(),
+		Options: o, ctx: ctx, in: in, out: out, width: width, printout: newPrintout(o.Keys), feed: newFeed(),
 		fetched: make(chan func(), 1),
 	}
 	opening, opened := context.WithTimeout(ctx, actTimeout)

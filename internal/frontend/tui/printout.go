@@ -10,6 +10,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 	"github.com/settle-agent/settle/internal/terminal/markdown"
 	"github.com/settle-agent/settle/tool/plan"
 )
@@ -24,6 +25,7 @@ import (
 // whether a text arrives in deltas or whole. draft handles attempts that fail.
 type printout struct {
 	renderer *markdown.Renderer
+	all      string // the key or the command that shows what is left out
 	pieces   []*piece
 	asks     []entry // that wait for the end of a message
 	// drawnChanges are the changes that questions have shown, by the calls that have not ended.
@@ -59,8 +61,9 @@ type piece struct {
 	tail  string // of a call's output
 }
 
-func newPrintout() *printout {
+func newPrintout(keys keymap.Map) *printout {
 	return &printout{
+		all:      keys.Label(keymap.Transcript, "/transcript"),
 		renderer: markdown.NewRenderer(), draft: newDraft(), budget: maxEntries,
 		drawnChanges: map[string][]toolview.Change{},
 	}
@@ -94,7 +97,7 @@ func (p *printout) take(c transcript.Change) {
 
 // ask shows a question.
 func (p *printout) ask(a *event.Approval, dir string) {
-	p.asks = append(p.asks, askEntry(a, dir))
+	p.asks = append(p.asks, askEntry(a, dir, p.all))
 	if changes := askedChanges(a, dir); len(changes) > 0 && a.Child == "" {
 		p.drawnChanges[a.Call] = changes
 	}
@@ -249,7 +252,7 @@ func (p *printout) ended(one *piece, c transcript.Change) {
 			one.entries = append(one.entries, thoughtEntry(i))
 		}
 	case event.ToolCall:
-		one.entries = append(one.entries, callEntry(i, c.State.Host.Dir, p.drawnChanges[i.ID]))
+		one.entries = append(one.entries, callEntry(i, c.State.Host.Dir, p.drawnChanges[i.ID], p.all))
 		delete(p.drawnChanges, i.ID)
 		if toolview.KindOf(i.Content().Name) == toolview.Plan && i.Status == event.ItemCompleted {
 			p.plan = transcript.CallOf(i, c.State.Host.Dir).Plan

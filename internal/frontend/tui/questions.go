@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
@@ -14,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 // questions holds the answers on their way and the answer that is being chosen or typed.
@@ -31,10 +33,10 @@ type filling struct {
 	entry    *asker.Entry
 }
 
-// reply is an answer that a person can choose: its key, its words, and what it does.
+// reply is an answer that a person can choose: its action, its words, and what it does.
 type reply struct {
-	key, words string
-	give       func(u *UI, a *event.Approval)
+	action, words string
+	give          func(u *UI, a *event.Approval)
 }
 
 // replies returns the answers to a question, in the order of the menu.
@@ -47,23 +49,23 @@ func (u *UI) replies(a *event.Approval) (all []reply) {
 		if a.Form.URL != "" {
 			words = "I have opened it"
 		}
-		all = []reply{{"y", words, (*UI).begin}, {"n", "decline", verdict(event.Denied)}}
+		all = []reply{{keymap.AllowOnce, words, (*UI).begin}, {keymap.Deny, "decline", verdict(event.Denied)}}
 	} else {
 		all = []reply{
-			{"y", event.Approved.Words(), verdict(event.Approved)},
-			{"s", event.ApprovedSession.Words(), verdict(event.ApprovedSession)},
+			{keymap.AllowOnce, event.Approved.Words(), verdict(event.Approved)},
+			{keymap.AllowSession, event.ApprovedSession.Words(), verdict(event.ApprovedSession)},
 		}
 		if _, ok := u.commandOf(a); ok {
-			all = append(all, reply{"tab", "edit the command, then run it", (*UI).editCommand})
+			all = append(all, reply{keymap.EditCommand, "edit the command, then run it", (*UI).editCommand})
 		}
 		all = append(all,
-			reply{"n", event.Denied.Words(), verdict(event.Denied)},
-			reply{"i", event.Denied.Words() + ", and say what to do instead", (*UI).typeInstead},
-			reply{"e", event.Denied.Words() + " for now, explain the effects", explain},
+			reply{keymap.Deny, event.Denied.Words(), verdict(event.Denied)},
+			reply{keymap.DenyInstead, event.Denied.Words() + ", and say what to do instead", (*UI).typeInstead},
+			reply{keymap.DenyExplain, event.Denied.Words() + " for now, explain the effects", explain},
 		)
 	}
 	if u.state().Running() != nil { // else a child in the background asks
-		all = append(all, reply{"esc", event.ApprovalAborted.Words(), func(u *UI, _ *event.Approval) { u.esc() }})
+		all = append(all, reply{keymap.Interrupt, event.ApprovalAborted.Words(), func(u *UI, _ *event.Approval) { u.esc() }})
 	}
 	return all
 }
@@ -149,23 +151,24 @@ func (u *UI) answerKey(k terminal.Key) bool {
 		return false
 	}
 	name, alt := strings.CutPrefix(k.Name, "alt+")
+	do := u.Keys.Action(keymap.Answer, name)
 	filling := u.fill() != nil
 	if filling && k.Name == "enter" {
 		u.fillIn()
 		return true
 	}
-	if !alt && (filling || !u.input.editor.empty()) || k.Name == "esc" {
+	if !alt && (filling || !u.input.editor.empty()) || u.Keys.Action(keymap.Prompt, k.Name) == keymap.Interrupt {
 		return false
 	}
 	replies := u.replies(a)
 	if !alt && u.selectReply(a, replies, k.Name) {
 		return true
 	}
-	n := slices.IndexFunc(replies, func(r reply) bool { return r.key == name })
+	n := slices.IndexFunc(replies, func(r reply) bool { return r.action == do })
 	if len(name) == 1 && name[0] >= '1' && name[0] <= '9' {
 		n = int(name[0] - '1')
 	}
-	if n < 0 || n >= len(replies) || filling && replies[n].key != "n" {
+	if n < 0 || n >= len(replies) || filling && replies[n].action != keymap.Deny {
 		return false
 	}
 	replies[n].give(u, a)
@@ -196,18 +199,14 @@ func (u *UI) answerMenu(a *event.Approval, replies []reply) *list {
 	}
 	q.menu.choices = q.menu.choices[:0]
 	for n, r := range replies {
-		key := r.key
-		switch typed := !u.input.editor.empty(); {
-		case key == "esc":
-			key = "Esc"
-		case typed && key == "tab":
-			key = fmt.Sprint("Alt-", n+1)
-		case typed:
+		key := u.Keys.Label(r.action, "")
+		switch typed := !u.input.editor.empty() && r.action != keymap.Interrupt; {
+		case typed && utf8.RuneCountInString(key) == 1:
 			key = "Alt-" + key
-		case key == "tab":
-			key = "Tab"
+		case typed:
+			key = fmt.Sprint("Alt-", n+1)
 		}
-		q.menu.choices = append(q.menu.choices, choice{id: r.key, label: fmt.Sprintf("%d %s", n+1, r.words), detail: key})
+		q.menu.choices = append(q.menu.choices, choice{id: r.action, label: fmt.Sprintf("%d %s", n+1, r.words), detail: key})
 	}
 	q.menu.at = min(q.menu.at, len(replies)-1)
 	return &q.menu
@@ -263,7 +262,7 @@ func (u *UI) askRows(width, limit int) []terminal.Line {
 	rows := []terminal.Line{terminal.Clip(head, width)}
 	words := ""
 	if form := u.fill(); form != nil {
-		words = terminal.OneLine(form.entry.Prompt()) + "  Enter takes it  Alt-n decline"
+		words = terminal.OneLine(form.entry.Prompt()) + "  Enter takes it  Alt-" + u.Keys.Label(keymap.Deny, "2") + " decline"
 	}
 	if t := u.typing(); t != nil {
 		words = t.help()

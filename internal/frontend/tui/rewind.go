@@ -8,6 +8,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/rewind"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 // Rewinder goes back to before an input. [Sessions] that can implement it.
@@ -71,7 +72,7 @@ func (u *UI) isBusy() bool {
 	if u.state().Running() == nil {
 		return false
 	}
-	u.showHint("a turn runs; Esc interrupts it")
+	u.showHint("a turn runs; %s interrupts it", u.Keys.Label(keymap.Interrupt, "Ctrl-C"))
 	return true
 }
 

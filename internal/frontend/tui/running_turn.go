@@ -26,7 +26,7 @@ func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
 		}
 		p.pieces = append(p.pieces, one)
 		if i.Status != event.ItemOpen {
-			one.entries, one.done = itemEntries(p.renderer, i, dir), true
+			one.entries, one.done = itemEntries(p.renderer, i, dir, p.all), true
 			continue
 		}
 		switch one.kind {
@@ -68,7 +68,7 @@ func (p *printout) shorten() {
 	}
 	p.pieces = p.pieces[cut-1:]
 	p.pieces[0] = &piece{
-		entries: []entry{notice(faint(), "the beginning of this turn is left out (Ctrl-T shows it)")},
+		entries: []entry{notice(faint(), "the beginning of this turn is left out (%s shows it)", p.all)},
 		done:    true,
 	}
 }
@@ -83,7 +83,7 @@ func titleOf(i *event.Item, dir string) string {
 }
 
 // itemEntries is an item as it is when it has ended.
-func itemEntries(r *markdown.Renderer, i *event.Item, dir string) (out []entry) {
+func itemEntries(r *markdown.Renderer, i *event.Item, dir, all string) (out []entry) {
 	switch i.Type() {
 	case event.Message:
 		for _, b := range blocksOf(i.Content().Text) {
@@ -94,7 +94,7 @@ func itemEntries(r *markdown.Renderer, i *event.Item, dir string) (out []entry) 
 			out = append(out, thoughtEntry(i))
 		}
 	case event.ToolCall:
-		out = append(out, callEntry(i, dir, nil))
+		out = append(out, callEntry(i, dir, nil, all))
 	case event.Note:
 		out = append(out, notice(faint(), "message to the model: %s", i.Content().Text))
 	}

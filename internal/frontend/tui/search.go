@@ -2,6 +2,7 @@ package tui
 
 import (
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 // search is a look for an earlier prompt.
@@ -13,7 +14,11 @@ type search struct {
 // searchKey looks for an earlier prompt.
 func (u *UI) searchKey(k terminal.Key) {
 	s := u.input.search
-	switch k.Name {
+	name := k.Name
+	if u.Keys.Action(keymap.Prompt, name) == keymap.SearchPrompts {
+		name = "ctrl+r"
+	}
+	switch name {
 	case "esc", "ctrl+g", "ctrl+c":
 		u.input.search = nil
 		return

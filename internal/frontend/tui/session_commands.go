@@ -1,7 +1,9 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -177,4 +179,18 @@ func (u *UI) statusLines() []string {
 		add("plan", "%s", p.Title())
 	}
 	return lines
+}
+
+// openTranscript shows the whole session.
+func (u *UI) openTranscript(string) {
+	u.openPager("Transcript", transcriptSheet(u.view.printout.renderer, u.state())...)
+}
+
+// efforts are how much a model can think, from the least.
+func efforts() []string { return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"} }
+
+// stepEffort has the model think more or less. From the model's own effort, it steps from medium.
+func (u *UI) stepEffort(step int) {
+	at := slices.Index(efforts(), cmp.Or(u.view.conversation.Effort(), "medium")) + step
+	u.effort(efforts()[min(max(at, 0), len(efforts())-1)])
 }

@@ -102,7 +102,7 @@ func wholeCall(i *event.Item, content event.Content, dir string, width int) (row
 	}
 	rows = paragraph(mark+" ", name+how, style, bold())(width)
 	if call.Kind == toolview.Edit {
-		rows = append(rows, changeRows(call.Changes(content.Detail), dir, width, 1<<20)...)
+		rows = append(rows, changeRows(call.Changes(content.Detail), dir, width, 1<<20, "")...)
 		if i.Status == event.ItemCompleted {
 			return rows
 		}

@@ -10,9 +10,9 @@ import (
 
 // enteredEntry is a command that a person entered: it takes the place of the
 // input.
-func enteredEntry(i *event.Item, content event.Content, call toolview.Call) entry {
+func enteredEntry(i *event.Item, content event.Content, call toolview.Call, all string) entry {
 	_, style, how := outcome(i, content)
-	body := outputRows(content.Output, maxEntered)
+	body := outputRows(content.Output, maxEntered, all)
 	return entry{group: ofInput, gap: true, rows: func(width int) []terminal.Line {
 		head := terminal.Line{
 			{Text: strings.TrimPrefix(enteredTitle(call), commandMark), Style: bold()},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 // statusPart is a part of the status row. While the row is too wide, the part of the highest
@@ -102,7 +103,7 @@ func (u *UI) doing(now time.Time) []statusPart {
 	clock := func(words, elapsed string, style terminal.Style) []statusPart {
 		return []statusPart{
 			{text: words + elapsed, short: words, style: style, shortRank: rankClock},
-			{text: "(Esc interrupts)", style: style, rank: rankKey, glued: true},
+			{text: "(" + u.Keys.Label(keymap.Interrupt, "Ctrl-C") + " interrupts)", style: style, rank: rankKey, glued: true},
 		}
 	}
 	switch {

@@ -9,15 +9,15 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 // enter sends the editor's text.
 func (u *UI) enter(mode event.Mode) {
 	text := u.input.editor.text()
-	if strings.HasSuffix(text, "\\") &&
-		mode == event.Queue { // for terminals that have no other way to type a line's end
-		u.input.editor.key(terminal.Key{Name: "backspace"})
-		u.input.editor.key(terminal.Key{Name: "ctrl+j"})
+	if strings.HasSuffix(text, "\\") { // for terminals that have no other way to type a line's end
+		u.input.editor.key(keymap.DeleteLeft, terminal.Key{})
+		u.input.editor.key(keymap.Newline, terminal.Key{})
 		return
 	}
 	if u.exit.leaving || strings.TrimSpace(text) == "" && !u.view.lost {

@@ -10,6 +10,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 // typing is an answer whose text a person types: the changed command, or what to do instead.
@@ -63,19 +64,19 @@ func (u *UI) editCommand(a *event.Approval) {
 
 // typingKey edits the text of the answer, gives the answer, or goes back to the menu.
 func (u *UI) typingKey(a *event.Approval, k terminal.Key) {
-	e := &u.input.editor
+	e, do := &u.input.editor, u.Keys.Action(keymap.Prompt, k.Name)
 	switch {
-	case k.Name == "esc", k.Name == "ctrl+c":
+	case k.Name == "esc", do == keymap.Interrupt, do == keymap.Cancel:
 		u.stopTyping()
-	case k.Name == "enter":
+	case do == keymap.Send, do == keymap.SendNow:
 		u.giveTyped(a, strings.TrimSpace(e.text()))
-	case k.Name == "up":
+	case do == keymap.Up:
 		e.up()
-	case k.Name == "down":
+	case do == keymap.Down:
 		e.down()
 	case u.viKey(k):
 	default:
-		e.key(k)
+		e.key(do, k)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 const (
@@ -57,8 +58,8 @@ type Options struct {
 	// Through the multiplexer between settle and the terminal.
 	Notify  terminal.Notification
 	Through terminal.Passthrough
-	// Keys are the key bindings of the editor at the start.
-	Keys     Keys
+	// Keys are the actions of keys.
+	Keys     keymap.Map
 	Sessions Sessions
 	// Session is opened first; "" makes a new one. Prompt, if set, is sent to it.
 	Session, Prompt string
@@ -120,7 +121,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	u.input.history, u.questions.answeredIDs = openHistory(o.DataDir), map[string]bool{}
 	u.display.dirty = true
 	width, height := o.Terminal.Size()
-	u.input.vi.on, u.Notify = o.Keys == ViKeys, cmp.Or(o.Notify, terminal.Bell)
+	u.input.vi.on, u.Notify = o.Keys.Vi, cmp.Or(o.Notify, terminal.Bell)
 	u.display.screen = terminal.NewScreen(&u.display.frames, o.Palette, o.Reflow, width, height)
 	if err := u.open(o.Session); err != nil {
 		return stdio.CodeUsage, err

@@ -17,6 +17,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 	"github.com/settle-agent/settle/internal/terminal/terminaltest"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
@@ -401,7 +402,7 @@ func TestEditor(t *testing.T) {
 			if !slices.Contains([]string{"left", "home", "delete", "backspace"}, key) && !strings.Contains(key, "+") {
 				k.Text = key
 			}
-			e.key(k)
+			e.key(keymap.Map{}.Action(keymap.Prompt, k.Name), k)
 		}
 		if got := e.text(); got != want {
 			t.Errorf("%s: %q, want %q", keys, got, want)

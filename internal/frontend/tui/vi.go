@@ -8,15 +8,6 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// Keys are the key bindings of the editor.
-type Keys string
-
-// The keys; the zero value is DefaultKeys.
-const (
-	DefaultKeys Keys = "default"
-	ViKeys      Keys = "vi"
-)
-
 // vi implements the keys of vi in the editor:
 //
 //	insert ─ Esc ─► normal ─ i a I A o O s S c C ─► insert

@@ -1,12 +1,15 @@
 package tui
 
-import "github.com/settle-agent/settle/internal/terminal"
+import (
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
+)
 
 // toggleVi turns the keys of vi on or off.
 func (u *UI) toggleVi(string) {
 	u.input.vi = vi{on: !u.input.vi.on}
 	if u.input.vi.on {
-		u.showHint("vi keys are on; terminal.keys = \"vi\" in the configuration keeps them")
+		u.showHint("vi keys are on; vi = true in [terminal.keys] of the configuration keeps them")
 		return
 	}
 	u.showHint("vi keys are off")
@@ -34,16 +37,10 @@ func (u *UI) viKey(k terminal.Key) bool {
 			u.input.search = &search{}
 			return true
 		case "j":
-			return u.viArrow(terminal.Key{Name: "down"})
+			return u.act(keymap.Down)
 		case "k":
-			return u.viArrow(terminal.Key{Name: "up"})
+			return u.act(keymap.Up)
 		}
 	}
 	return v.key(&u.input.editor, k)
-}
-
-// viArrow moves between lines, and beyond them to earlier prompts.
-func (u *UI) viArrow(k terminal.Key) bool {
-	u.key(k)
-	return true
 }

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 	"github.com/settle-agent/settle/model/script"
 )
 
@@ -27,7 +28,7 @@ func typeVi(e *editor, v *vi, keys string) {
 			k = terminal.Key{Name: "ctrl+j"}
 		}
 		if !v.normal || !v.key(e, k) {
-			e.key(k)
+			e.key(keymap.Map{}.Action(keymap.Prompt, k.Name), k)
 		}
 		if v.normal {
 			v.clamp(e)
@@ -192,7 +193,7 @@ func TestViEscInterrupts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, code := newPerson(
-					t, Options{Keys: ViKeys, Sessions: &rich{}}, script.Turn(script.Text("Some words"), script.Stall()),
+					t, Options{Keys: keymap.Map{Vi: true}, Sessions: &rich{}}, script.Turn(script.Text("Some words"), script.Stall()),
 				)
 				p.types("go\r")
 				p.sees("Some words", "INSERT", "working")

@@ -41,7 +41,7 @@ func (u *UI) attach(c Conversation) {
 		u.drain()
 	}
 	state := c.State()
-	u.view.conversation, u.view.log, u.view.printout = c, transcript.New(state, transcript.Live), newPrintout()
+	u.view.conversation, u.view.log, u.view.printout = c, transcript.New(state, transcript.Live), newPrintout(u.Keys)
 	u.interrupts.turn, u.questions.answeredIDs, u.interrupts.pending, u.display.dirty = "", map[string]bool{}, false, true
 	u.view.closing, u.view.lost, u.view.fetch = false, false, nil
 	if !u.display.welcomed && u.Version != "" {
@@ -89,17 +89,17 @@ const (
 func (u *UI) commitRecent(state event.State) {
 	earlier := max(len(state.Turns)-recentTurns, 0)
 	if earlier > 0 {
-		u.commit(notice(faint(), "%s (Ctrl-T shows them)", terminal.Count(earlier, "earlier turn")))
+		u.commit(notice(faint(), "%s (%s shows them)", terminal.Count(earlier, "earlier turn"), u.view.printout.all))
 	}
 	var entries []entry
 	for _, t := range state.Turns[earlier:] {
 		if t.Cause == nil {
 			continue
 		}
-		entries = append(entries, turnEntries(u.view.printout.renderer, t, state.Host.Dir)...)
+		entries = append(entries, turnEntries(u.view.printout.renderer, t, state.Host.Dir, u.view.printout.all)...)
 	}
 	if cut := len(entries) - recentEntries; cut > 0 {
-		u.commit(notice(faint(), "the beginning of this is left out (Ctrl-T shows it)"))
+		u.commit(notice(faint(), "the beginning of this is left out (%s shows it)", u.view.printout.all))
 		entries = entries[cut:]
 	}
 	for _, e := range entries {
@@ -114,7 +114,7 @@ func (u *UI) commitRecent(state event.State) {
 }
 
 // turnEntries is a turn that has ended, as it was when it ran.
-func turnEntries(r *markdown.Renderer, t *event.Turn, dir string) (out []entry) {
+func turnEntries(r *markdown.Renderer, t *event.Turn, dir, all string) (out []entry) {
 	for e := range transcript.Entries(t) {
 		if e.Input != nil {
 			if !e.Input.Command {
@@ -122,7 +122,7 @@ func turnEntries(r *markdown.Renderer, t *event.Turn, dir string) (out []entry) 
 			}
 			continue
 		}
-		out = append(out, itemEntries(r, e.Item, dir)...)
+		out = append(out, itemEntries(r, e.Item, dir, all)...)
 	}
 	if t.Cause != nil && !onlyCommands(t) {
 		out = append(out, endEntry(t))

@@ -5,27 +5,36 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 const ofWelcome group = "welcome"
 
 // tips are shown one at a start, in turns.
-func tips() []string {
+func tips(keys keymap.Map) []string {
 	return []string{
 		"@ and a few letters insert the path of a file",
-		"Shift-Tab changes what runs without a question",
-		"Enter queues an input while a turn runs, Tab adds it to the turn",
+		keys.Label(keymap.NextPermission, "/permissions") + " changes what runs without a question",
+		keys.Label(keymap.Queue, keys.Label(keymap.Send, "")) + " queues an input while a turn runs, " +
+			keys.Label(keymap.Steer, keys.Label(keymap.SendNow, "")) + " adds it to the turn",
 		"! runs a command of your own, and the model sees its output",
-		"Esc interrupts the turn; Esc Esc goes back to before an earlier input",
-		"Ctrl-T shows the whole transcript, with everything that is folded",
+		keys.Label(keymap.Interrupt, "Ctrl-C") + " interrupts the turn; /rewind goes back to before an earlier input",
+		keys.Label(keymap.Transcript, "/transcript") + " shows the whole transcript, with everything that is folded",
 		"settle resume opens the last session of a directory again",
 	}
 }
 
+// tip returns the tip of the nth start.
+func tip(keys keymap.Map, n int) string {
+	all := tips(keys)
+	return all[n%len(all)]
+}
+
 // welcome returns the first rows, at most six: what runs here, and where to find more.
 func (u *UI) welcome() entry {
-	model, place, tip := u.view.conversation.Model(), u.Place, tips()[len(u.input.history.texts)%len(tips())]
+	model, place, tip := u.view.conversation.Model(), u.Place, tip(u.Keys, len(u.input.history.texts))
 	mode, commands := event.PermissionWords(u.view.conversation.Mode(), u.state().Host.Confinement)
+	help := u.Keys.Label(keymap.Help, "/help")
 	version := terminal.OneLine("settle " + u.Version)
 	return entry{group: ofWelcome, rows: func(width int) []terminal.Line {
 		runs := []statusPart{{text: mode}}
@@ -45,7 +54,7 @@ func (u *UI) welcome() entry {
 		} {
 			rows = append(rows, append(terminal.Plain(fmt.Sprintf("  %-12s", about.name), faint()), about.value...))
 		}
-		rows = append(rows, terminal.Plain("  ? for shortcuts", faint()))
+		rows = append(rows, terminal.Plain("  "+help+" for shortcuts", faint()))
 		for n, row := range rows {
 			rows[n] = terminal.Clip(row, width)
 		}
