@@ -122,6 +122,10 @@ func (f *tuiFlags) open(
 		),
 		Through:    terminal.PassthroughOf(s.getenv),
 		Keys:       resolved.Terminal.Keys,
+		StatusLine: resolved.Terminal.StatusLine,
+
+		StatusCommand: assemble.StatusCommand(resolved.Terminal.StatusCommand, s.environ),
+
 		Session:    session,
 		Prompt:     prompt,
 		Place:      s.place(dir),

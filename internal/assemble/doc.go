@@ -46,6 +46,7 @@
 //   - notices.go: notices about the connection to an executor
 //   - policy.go: modes of permission, and the policy of a session
 //   - search.go: the command that searches the web
+//   - status_command.go: the command for the status row of the terminal
 //   - web.go: the tool that reads web pages
 //   - tasks.go: settings of child agents, and their model
 //   - worktree.go: git worktrees of child agents

@@ -297,12 +297,25 @@ func TestMistakes(t *testing.T) {
 		},
 		{
 			"unknown preset", "[terminal.keys]\npreset = 'claud'",
-			`config.toml:2: terminal.keys.preset: "claud" is not one of default, vi, claude, codex; did you mean "claude"?`,
+			`config.toml:2: terminal.keys.preset: "claud" is not one of default, vi, claude, codex; ` +
+				`did you mean "claude"?`,
 		},
-		{"misspelt preset", "[terminal.keys]\npreste = 'vi'", `terminal.keys.preste: unknown action; did you mean "preset"?`},
-		{"preset as text", "[terminal]\nkeys = 'emacs'", `config.toml:2: terminal.keys.preset: "emacs" is not one of`},
-		{"keys of a number", "[terminal]\nkeys = 3", `config.toml:2: terminal.keys: must be a table or the name of a preset`},
-		{"two keys at once", "[terminal.keys]\ncopy = 'x'\nmodel = 3", `config.toml:3: terminal.keys.model: must be a list of strings`},
+		{
+			"misspelt preset", "[terminal.keys]\npreste = 'vi'",
+			`terminal.keys.preste: unknown action; did you mean "preset"?`,
+		},
+		{
+			"preset as text", "[terminal]\nkeys = 'emacs'",
+			`config.toml:2: terminal.keys.preset: "emacs" is not one of`,
+		},
+		{
+			"keys of a number", "[terminal]\nkeys = 3",
+			`config.toml:2: terminal.keys: must be a table or the name of a preset`,
+		},
+		{
+			"two keys at once", "[terminal.keys]\ncopy = 'x'\nmodel = 3",
+			`config.toml:3: terminal.keys.model: must be a list of strings`,
+		},
 		{
 			"unknown field", "[terminal]\nstatus_line = '{modle}'",
 			`config.toml:2: terminal.status_line: has no field {modle}; did you mean "model"?`,

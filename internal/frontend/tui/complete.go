@@ -185,7 +185,8 @@ func (u *UI) completionKey(k terminal.Key) bool {
 		u.accept(c)
 		name := c.list.selected().id
 		if c.command && strings.HasPrefix(name, c.words) && !u.needsArgument(name) {
-			return u.Keys.Action(keymap.Prompt, k.Name) == keymap.Newline // else it is run; one that only has the letters was not meant for sure
+			// It is run, unless the key begins a line; one that only has the letters was not meant for sure.
+			return u.Keys.Action(keymap.Prompt, k.Name) == keymap.Newline
 		}
 	case "esc":
 		u.input.completion, u.input.dismissedAt = nil, c.from+1

@@ -16,6 +16,8 @@ type display struct {
 	writer *writer
 	rows   []terminal.Line // committed, for the next frame
 
+	status statusCommand
+
 	welcomed bool // the first rows were committed
 
 	hint    string // shown in the status row until the next key
@@ -37,6 +39,7 @@ func (u *UI) draw(now time.Time) {
 	}
 	u.display.dirty, u.display.drawnAt = false, now
 	u.notify()
+	u.runStatusCommand()
 	drawn := u.display.shown
 	if u.overlay.pager != nil {
 		u.overlay.pager.draw(&u.display.frames, u.display.screen, u.Palette)

@@ -44,6 +44,7 @@
 //   - session_commands.go: commands about the session: its status, plan, agents, a review
 //   - typed_answer.go: the text of an answer: a changed command, or what to do instead
 //   - welcome.go: the first rows
+//   - status_line.go: the status row by the person's template or command
 //   - setup.go: the questions of settle setup
 //   - cost.go: /cost (which entries it has) and /timeline
 //   - theme.go: /theme and its colors

@@ -83,6 +83,7 @@ func (u *UI) leave(reason event.Reason, by string) {
 // finish restores the terminal after writing the pending rows.
 func (u *UI) finish() {
 	u.view.unfollow()
+	u.endStatusCommand()
 	u.drain()
 	if u.endEditor != nil {
 		u.endEditor()

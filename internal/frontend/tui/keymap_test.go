@@ -29,7 +29,8 @@ func TestConfiguredKeys(t *testing.T) {
 			keymap.Interrupt: {"ctrl+x"}, keymap.Deny: {"z"}, keymap.AllowOnce: {"f2"},
 		})
 		p, code := newPerson(t, Options{Keys: keys},
-			script.Turn(script.Call("shell", `{"command":"one"}`)), script.Turn(script.Call("shell", `{"command":"count"}`)),
+			script.Turn(script.Call("shell", `{"command":"one"}`)),
+			script.Turn(script.Call("shell", `{"command":"count"}`)),
 			script.Turn(script.Text("done")))
 		p.types("go\r")
 		p.sees("1 allow once", "F2", "deny ", " z", "Ctrl-X")

@@ -220,7 +220,8 @@ func (u *UI) queueRows(width int) (rows []terminal.Line) {
 		rows = append(
 			rows,
 			terminal.Clip(
-				terminal.Plain("  "+u.Keys.Label(keymap.Withdraw, "/queue")+" takes the last one back into the editor, /queue shows all", faint()), width,
+				terminal.Plain("  "+u.Keys.Label(keymap.Withdraw, "/queue")+
+					" takes the last one back into the editor, /queue shows all", faint()), width,
 			),
 		)
 	}

@@ -65,7 +65,8 @@ func (u *UI) replies(a *event.Approval) (all []reply) {
 		)
 	}
 	if u.state().Running() != nil { // else a child in the background asks
-		all = append(all, reply{keymap.Interrupt, event.ApprovalAborted.Words(), func(u *UI, _ *event.Approval) { u.esc() }})
+		stop := func(u *UI, _ *event.Approval) { u.esc() }
+		all = append(all, reply{keymap.Interrupt, event.ApprovalAborted.Words(), stop})
 	}
 	return all
 }
@@ -206,7 +207,8 @@ func (u *UI) answerMenu(a *event.Approval, replies []reply) *list {
 		case typed:
 			key = fmt.Sprint("Alt-", n+1)
 		}
-		q.menu.choices = append(q.menu.choices, choice{id: r.action, label: fmt.Sprintf("%d %s", n+1, r.words), detail: key})
+		label := fmt.Sprintf("%d %s", n+1, r.words)
+		q.menu.choices = append(q.menu.choices, choice{id: r.action, label: label, detail: key})
 	}
 	q.menu.at = min(q.menu.at, len(replies)-1)
 	return &q.menu
@@ -262,7 +264,8 @@ func (u *UI) askRows(width, limit int) []terminal.Line {
 	rows := []terminal.Line{terminal.Clip(head, width)}
 	words := ""
 	if form := u.fill(); form != nil {
-		words = terminal.OneLine(form.entry.Prompt()) + "  Enter takes it  Alt-" + u.Keys.Label(keymap.Deny, "2") + " decline"
+		words = terminal.OneLine(form.entry.Prompt()) + "  Enter takes it  Alt-" +
+			u.Keys.Label(keymap.Deny, "2") + " decline"
 	}
 	if t := u.typing(); t != nil {
 		words = t.help()

@@ -155,16 +155,8 @@ func (u *UI) statusLines() []string {
 	}
 	add("context", "%s", used)
 	add("permission", "%s", u.describeMode(c.Mode()))
-	var sum event.Summary
-	for _, t := range s.Turns {
-		for _, a := range t.Attempts {
-			if a.End != nil {
-				sum.Add(*a.End)
-			}
-		}
-	}
 	add("turns", "%d", len(s.Turns))
-	if spent := transcript.Spent(sum); len(spent) > 0 {
+	if spent := transcript.Spent(u.spent()); len(spent) > 0 {
 		add("spent", "%s", strings.Join(spent, " · "))
 	}
 	agents := 0

@@ -54,17 +54,28 @@ func (u *UI) status(width int, now time.Time) (rows []terminal.Line) {
 	if mode := u.input.vi.mode(); mode != "" {
 		parts = append(parts, statusPart{text: mode, style: bold()})
 	}
-	hint := terminal.OneLine(u.display.hint)
+	hint, about := terminal.OneLine(u.display.hint), u.aboutParts(now)
 	switch doing := u.doing(now); {
 	case hint != "" && terminal.TextWidth(hint) > width/2:
 		rows = terminal.Wrap(terminal.Plain(hint, warning()), width, terminal.Indent{})
 		rows = rows[:min(len(rows), maxHintRows)]
 	case hint != "":
 		parts = append(parts, statusPart{text: hint, style: warning()})
-	default:
+	case !strings.Contains(u.StatusLine, "{activity}") || u.StatusCommand != nil:
 		parts = append(parts, doing...)
 	}
-	return append(rows, statusRow(append(parts, u.about()...), width))
+	return append(rows, statusRow(append(parts, about...), width))
+}
+
+// aboutParts describes the session: by the person's command, the person's template, or as settle does.
+func (u *UI) aboutParts(now time.Time) []statusPart {
+	switch {
+	case u.StatusCommand != nil && u.display.status.text != "":
+		return []statusPart{{text: u.display.status.text, style: faint()}}
+	case u.StatusCommand == nil && u.StatusLine != "":
+		return u.templateParts(u.StatusLine, now)
+	}
+	return u.about()
 }
 
 // statusRow joins the parts, without those that have no room.
@@ -100,10 +111,11 @@ func statusRow(parts []statusPart, width int) terminal.Line {
 func (u *UI) doing(now time.Time) []statusPart {
 	t := u.state().Running()
 	only := func(text string) []statusPart { return []statusPart{{text: text, style: warning()}} }
+	key := u.Keys.Label(keymap.Interrupt, "Ctrl-C")
 	clock := func(words, elapsed string, style terminal.Style) []statusPart {
 		return []statusPart{
 			{text: words + elapsed, short: words, style: style, shortRank: rankClock},
-			{text: "(" + u.Keys.Label(keymap.Interrupt, "Ctrl-C") + " interrupts)", style: style, rank: rankKey, glued: true},
+			{text: "(" + key + " interrupts)", style: style, rank: rankKey, glued: true},
 		}
 	}
 	switch {

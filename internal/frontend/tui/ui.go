@@ -66,6 +66,10 @@ type Options struct {
 	// Place is the working directory, as it is shown, and Version the version in the first
 	// rows; without it, there are none.
 	Place, Version string
+	// StatusLine is the template of the status row; empty for settle's own. StatusCommand, if set, runs the
+	// person's command for the row with its input, and returns its output.
+	StatusLine    string
+	StatusCommand func(ctx context.Context, input []byte) (string, error)
 	// DataDir is where prompts are remembered; "" for nowhere.
 	DataDir string
 	// Commands are the user's and the project's own commands, as they are now; nil

@@ -62,7 +62,8 @@ func Parse(text string) (string, error) {
 		cut = false
 		for n, words := range all {
 			for _, word := range words {
-				if after, ok := strings.CutPrefix(rest, word); ok && len(after) > 1 && strings.ContainsRune(configSeparators, rune(after[0])) {
+				after, ok := strings.CutPrefix(rest, word)
+				if ok && len(after) > 1 && strings.IndexByte(configSeparators, after[0]) >= 0 {
 					held[n], rest, cut = true, after[1:], true
 				}
 			}

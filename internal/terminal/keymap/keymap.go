@@ -57,8 +57,8 @@ func New(preset string, vi bool, own map[string][]string) (Map, error) {
 		m.own[name] = []string{}
 		for _, text := range own[name] {
 			key, err := parseFor(action, text)
-			if other, twice := taken[action.Place][key]; err == nil && twice {
-				err = fmt.Errorf("%q is also the key of %q", text, other)
+			if owner, twice := taken[action.Place][key]; err == nil && twice {
+				err = fmt.Errorf("%q is also the key of %q", text, owner)
 			}
 			if err != nil {
 				wrong, ok := errors.AsType[*Error](err)
@@ -92,8 +92,8 @@ func parseFor(a Action, text string) (string, error) {
 		return "", fmt.Errorf("%s always is the key of %q: use another key", key, Cancel)
 	case a.Place == Prompt && a.Name != Help && types(key):
 		return "", fmt.Errorf("%q types text: add ctrl or alt", text)
-	case a.Place == Answer && (strings.HasPrefix(key, "alt+") || slices.Contains([]string{"up", "down", "enter", "esc"}, key) ||
-		len(key) == 1 && key[0] >= '0' && key[0] <= '9'):
+	case a.Place == Answer && (strings.HasPrefix(key, "alt+") || len(key) == 1 && key[0] >= '0' && key[0] <= '9' ||
+		slices.Contains([]string{"up", "down", "enter", "esc"}, key)):
 		return "", fmt.Errorf("%q has another meaning while a question waits: use another key", text)
 	}
 	return key, nil
@@ -144,12 +144,12 @@ func (m Map) Action(place Place, key string) string { return m.of().actions[plac
 // Keys returns the names of an action's keys.
 func (m Map) Keys(action string) []string { return m.of().keys[action] }
 
-// Label returns the first key of an action as people read it, or other if it has none.
-func (m Map) Label(action, other string) string {
+// Label returns the first key of an action as people read it, or the fallback if it has none.
+func (m Map) Label(action, fallback string) string {
 	if keys := m.Keys(action); len(keys) > 0 {
 		return Label(keys[0])
 	}
-	return other
+	return fallback
 }
 
 // Labels returns the keys of an action as people read them, with commas.

@@ -62,7 +62,10 @@ func TestPresetsFollowOtherPrograms(t *testing.T) {
 	for preset, want := range map[string]map[string]string{
 		"default": {"enter": keymap.Send, "tab": keymap.Steer, "ctrl+t": keymap.Transcript},
 		"claude":  {"enter": keymap.SendNow, "ctrl+t": keymap.Plan, "ctrl+o": keymap.Transcript, "alt+p": keymap.Model},
-		"codex":   {"enter": keymap.SendNow, "tab": keymap.Queue, "ctrl+o": keymap.Copy, "ctrl+p": keymap.Up, "alt+.": keymap.MoreEffort},
+		"codex": {
+			"enter": keymap.SendNow, "tab": keymap.Queue, "ctrl+o": keymap.Copy, "ctrl+p": keymap.Up,
+			"alt+.": keymap.MoreEffort,
+		},
 	} {
 		m, err := keymap.New(preset, false, nil)
 		if err != nil {
