@@ -317,8 +317,8 @@ func TestMistakes(t *testing.T) {
 			`config.toml:3: terminal.keys.model: must be a list of strings`,
 		},
 		{
-			"unknown field", "[terminal]\nstatus_line = '{modle}'",
-			`config.toml:2: terminal.status_line: has no field {modle}; did you mean "model"?`,
+			"unknown field", "[terminal]\nstatus_line = '{modl}'",
+			`config.toml:2: terminal.status_line: has no field {modl}; did you mean "model"?`,
 		},
 		{"open brace", "[terminal]\nstatus_line = '{model'", `has an opening brace without a closing one`},
 		{"all at once", "a1 = 1\nb1 = 2", "config.toml:2: b1: unknown setting"},

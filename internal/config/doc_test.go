@@ -12,8 +12,8 @@ func TestDocumentation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, example, _ := strings.Cut(string(page), "```toml\n")
-	example, _, ok := strings.Cut(example, "```")
+	_, example, _ := strings.Cut(string(page), "```toml\nmodel")
+	example, _, ok := strings.Cut("model"+example, "```")
 	if !ok {
 		t.Fatal("there is no example")
 	}

@@ -171,7 +171,7 @@ func (u *UI) templateParts(template string, now time.Time) (parts []statusPart) 
 // statusField is the value of a field of the template.
 func (u *UI) statusField(name string, now time.Time) string {
 	c := u.view.conversation
-	mode, commands := permissionWords(c.Mode(), u.state().Host.Confinement)
+	mode, commands := event.PermissionWords(c.Mode(), u.state().Host.Confinement)
 	used, window := u.used(), int64(c.Window())
 	switch name {
 	case "activity":

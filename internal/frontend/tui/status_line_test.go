@@ -57,7 +57,8 @@ func TestStatusCommandRow(t *testing.T) {
 				ended++
 				return "", context.Cause(ctx)
 			}
-			return fmt.Sprintf("\n\x1b[31m%s\x1b[0m is %s\nsecond", in["model"].(map[string]any)["id"], in["activity"]), nil
+			id := in["model"].(map[string]any)["id"]
+			return fmt.Sprintf("\n\x1b[31m%s\x1b[0m is %s\nsecond", id, in["activity"]), nil
 		}
 		p, code := newPerson(t, Options{StatusCommand: run}, script.Turn(script.Text("Some words"), script.Stall()))
 		p.sees("script/m is idle")

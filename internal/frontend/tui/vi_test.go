@@ -193,7 +193,8 @@ func TestViEscInterrupts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, code := newPerson(
-					t, Options{Keys: keymap.Map{Vi: true}, Sessions: &rich{}}, script.Turn(script.Text("Some words"), script.Stall()),
+					t, Options{Keys: keymap.Map{Vi: true}, Sessions: &rich{}},
+					script.Turn(script.Text("Some words"), script.Stall()),
 				)
 				p.types("go\r")
 				p.sees("Some words", "INSERT", "working")
