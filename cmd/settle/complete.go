@@ -24,7 +24,10 @@ const maxSessions = 30
 func complete(cmd *cobra.Command, s *streams) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if _, exists := cmd.GetFlagCompletionFunc(f.Name); !exists {
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, valuesOf(f, s)) // fails only if one exists
+			complete := func(cmd *cobra.Command, args []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
+				return valuesOf(f, s)(cmd, args, begin) // made for a shell that asks, not at each start
+			}
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // fails only if one exists
 		}
 	})
 	for _, word := range strings.Fields(cmd.Use) {

@@ -75,12 +75,43 @@ func (p *reader) space() {
 
 // value returns the text of the next value.
 func (p *reader) value() string {
-	d := json.NewDecoder(strings.NewReader(p.text[p.at:]))
-	var raw json.RawMessage
-	_ = d.Decode(&raw) // the text is valid
-	begin := p.at
-	p.at += len(raw)
+	begin, depth := p.at, 0
+	for p.at < len(p.text) {
+		switch p.text[p.at] {
+		case '"':
+			p.quoted()
+			if depth == 0 {
+				return p.text[begin:p.at]
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return p.text[begin:p.at] // the end of what contains a number, true, false or null
+			}
+			if depth--; depth == 0 {
+				p.at++
+				return p.text[begin:p.at]
+			}
+		case ',', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return p.text[begin:p.at]
+			}
+		}
+		p.at++
+	}
 	return p.text[begin:p.at]
+}
+
+// quoted moves behind a string.
+func (p *reader) quoted() {
+	for p.at++; p.text[p.at] != '"'; p.at++ {
+		if p.text[p.at] == '\\' {
+			p.at++
+		}
+	}
+	p.at++
 }
 
 // String returns the object's text.
