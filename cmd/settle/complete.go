@@ -19,15 +19,12 @@ import (
 // maxSessions is the number of sessions that a shell offers, the newest first.
 const maxSessions = 30
 
-// complete registers completions for the flags and arguments of all commands. They come
-// from a flag's usage: the name of its value, and the words after its last colon.
+// complete registers completions for the flags and arguments of all commands, for a shell that
+// asks. They come from a flag's usage: the name of its value, and the words after its last colon.
 func complete(cmd *cobra.Command, s *streams) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if _, exists := cmd.GetFlagCompletionFunc(f.Name); !exists {
-			complete := func(cmd *cobra.Command, args []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
-				return valuesOf(f, s)(cmd, args, begin) // made for a shell that asks, not at each start
-			}
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // fails only if one exists
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, valuesOf(f, s)) // fails only if one exists
 		}
 	})
 	for _, word := range strings.Fields(cmd.Use) {

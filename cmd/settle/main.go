@@ -54,6 +54,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/proc"
 	_ "github.com/settle-agent/settle/internal/proc/early" // supervisors start before all else
@@ -67,8 +69,11 @@ func main() {
 
 // execute runs the command line and returns its exit code.
 func execute(s *streams) int {
-	root := newRoot(s)
-	root.SetArgs(arguments(os.Args))
+	root, args := newRoot(s), arguments(os.Args)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		complete(root, s)
+	}
+	root.SetArgs(args)
 	root.SetIn(s.stdin)
 	root.SetOut(s.stdout)
 	root.SetErr(s.stderr)

@@ -83,7 +83,6 @@ func newRoot(s *streams) *cobra.Command {
 	add(root, groupTools, newExecutor(s), newHands(s), newFakeModel(s), newCheckEndings(s))
 	root.AddCommand(newFlagsTopic())
 	cobra.EnableCommandSorting = false // the help lists commands in order of use
-	complete(root, s)
 	explainArguments(root)
 	return root
 }

@@ -270,6 +270,7 @@ func given(flags *pflag.FlagSet) map[string]string {
 
 // run prepares and runs a turn. An error means that settle called no model.
 func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, error) {
+	s.collectLate()
 	dir, err := directory(f.dir)
 	if err != nil {
 		return 0, err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
 
@@ -175,6 +176,17 @@ func version() string {
 		v = unreleased
 	}
 	return v
+}
+
+// collectLate lets the heap grow to 16 MB before the first garbage collection, unless GOGC is
+// set. Most runs end before it, with as much memory and a tenth less CPU time.
+func (s *streams) collectLate() {
+	if s.getenv("GOGC") != "" {
+		return
+	}
+	const percent = 400 // of Go's least heap, 4 MB
+	sentinel := new([64]byte)
+	runtime.AddCleanup(sentinel, func(before int) { debug.SetGCPercent(before) }, debug.SetGCPercent(percent))
 }
 
 // keepGarbage sets the garbage collector's target percentage, unless GOGC is set.
