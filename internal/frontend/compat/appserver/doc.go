@@ -12,8 +12,8 @@
 //
 // A thread is a session with the session's id. Only the translator turns the session's
 // events into notifications. An answer with a place among the notifications is sent at
-// its event: turn/start before turn/started, turn/interrupt before the ends of the items
-// that it cut. The answers to thread/start, thread/resume and thread/unsubscribe are sent
+// its event: turn/start before turn/started, turn/interrupt directly before
+// turn/completed. The answers to thread/start, thread/resume and thread/unsubscribe are sent
 // between two events.
 //
 // The messages follow "codex app-server generate-json-schema" of Codex 0.169; the tests

@@ -1,6 +1,7 @@
 package appserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -117,7 +118,6 @@ func (l *loadedThread) answer(e event.Event, t *translator) {
 			l.refuse(m.Entry, "the input was dropped")
 		}
 	}
-	_, requested := e.Data.(event.InterruptRequested)
 	if _, started := e.Data.(event.TurnStarted); started {
 		for _, early := range l.interrupts.Open() { // of a turn that was still to start
 			if early.Key == "" {
@@ -125,8 +125,10 @@ func (l *loadedThread) answer(e event.Event, t *translator) {
 			}
 		}
 	}
-	if requested || e.Terminal() { // also those that came too late to be recorded
-		l.replyInterrupted(e.Turn)
+	if e.Terminal() { // C10
+		for _, entry := range l.interrupts.AnswerAll(e.Turn) {
+			entry.Request.Reply(object{})
+		}
 	}
 }
 
@@ -143,9 +145,18 @@ func (l *loadedThread) refuse(e *pending.Entry[*sender], format string, a ...any
 	}
 }
 
-// replyInterrupted answers those who want the turn to end.
-func (l *loadedThread) replyInterrupted(turn string) {
-	for _, e := range l.interrupts.AnswerAll(turn) {
+// awaitEnd leaves the answer to an interrupt to the end of its turn. It answers at once if
+// there was no turn, or if the client has received the turn's end.
+func (l *loadedThread) awaitEnd(e *pending.Entry[*jsonrpc.Request], turn string) {
+	l.order.Lock()
+	defer l.order.Unlock()
+	if turn != "" {
+		e.Rekey(turn)
+		if t := l.translator.state().Turn(turn); t == nil || t.Cause == nil {
+			return
+		}
+	}
+	if e.Answer() {
 		e.Request.Reply(object{})
 	}
 }
@@ -228,18 +239,19 @@ func (l *loadedThread) steer(
 }
 
 // interrupt asks for the end of the turn, or of one that is still to start, which
-// has no name. The request is answered when that is recorded.
+// has no name. The request is answered when the turn has ended.
 func (l *loadedThread) interrupt(r *jsonrpc.Request, turn string) {
-	if l.interrupts.Add(turn, r) == nil { // the thread is closed
+	entry := l.interrupts.Add(turn, r)
+	if entry == nil { // the thread is closed
 		r.Reply(object{})
 		return
 	}
 	l.s.Go(func() { // ends with the turn
-		_, err := l.opened.Interrupt(l.s.Life, settle.Interruption{By: l.s.Client()})
+		outcome, err := l.opened.Interrupt(l.s.Life, settle.Interruption{By: l.s.Client()})
 		if err != nil && !errors.Is(err, settle.ErrClosed) {
 			l.s.Tell(err)
 		}
-		l.replyInterrupted(turn) // where nothing was recorded, since it was over
+		l.awaitEnd(entry, cmp.Or(outcome.Turn, turn))
 	})
 }
 

@@ -8,10 +8,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/clienttest"
 	"github.com/settle-agent/settle/internal/client/stdio"
+
 	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 )
 
@@ -62,6 +65,45 @@ func TestAnswersComeFirst(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// Interrupts are answered after the ends of the items, directly before the end of the turn (C10).
+func TestInterruptAnswerOrder(t *testing.T) {
+	c := start(t, script.New(script.Turn(
+		script.Chunk(model.Chunk{Kind: model.ItemStart, Role: model.Assistant}),
+		script.Chunk(model.Chunk{Kind: model.Delta, Role: model.Assistant, Text: "I try"}), script.Stall(),
+	)))
+	thread := c.thread()
+	turn := c.turn(thread, "go")
+	c.Seen(`"method":"item/agentMessage/delta"`, 1)
+	var cuts []*jsonrpc.Outgoing
+	for range 2 {
+		cuts = append(cuts, c.Send("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn}))
+	}
+	for _, o := range cuts {
+		if err := o.Wait(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+	}
+	c.Seen(`"method":"turn/completed"`, 1)
+	var got []string
+	for _, line := range c.Lines() {
+		for _, part := range []string{
+			`"result":{}`, `"type":"agentMessage"`, "thread/status/changed", "turn/completed",
+		} {
+			if strings.Contains(line, part) && (strings.Contains(line, "item/completed") || part != `"type":"agentMessage"`) {
+				got = append(got, part)
+				break
+			}
+		}
+	}
+	want := []string{
+		"thread/status/changed", `"type":"agentMessage"`, `"result":{}`, `"result":{}`, "thread/status/changed",
+		"turn/completed",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

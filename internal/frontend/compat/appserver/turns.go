@@ -57,7 +57,7 @@ func (l *loadedThread) steerTurn(ctx context.Context, r *jsonrpc.Request, p inpu
 }
 
 // interruptTurn interrupts the running turn. Without an id, it interrupts any turn and the
-// inputs that are still being expanded. The answer is sent when the interrupt is recorded.
+// inputs that are still being expanded. The answer is sent when the turn has ended.
 // An id of another turn interrupts nothing.
 func (l *loadedThread) interruptTurn(_ context.Context, r *jsonrpc.Request, p about) error {
 	t, fetching := l.running(), l.fetching
