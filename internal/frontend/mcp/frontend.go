@@ -55,13 +55,15 @@ func New(o Options) *Frontend {
 	f.server = sdk.NewServer(
 		&sdk.Implementation{Name: "settle", Title: "settle", Version: o.Version},
 		&sdk.ServerOptions{
-			Instructions:              instructions,
-			Logger:                    o.Logger,
-			Capabilities:              &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+			Instructions: instructions,
+			Logger:       o.Logger,
+			Capabilities: &sdk.ServerCapabilities{
+				Tools: &sdk.ToolCapabilities{}, Logging: &sdk.LoggingCapabilities{}, //nolint:staticcheck // these versions have it
+			},
 			SupportedProtocolVersions: versions(),
 		})
 	f.addTools()
-	f.server.AddReceivingMiddleware(f.ordered)
+	f.server.AddReceivingMiddleware(f.ordered, announcing)
 	return f
 }
 

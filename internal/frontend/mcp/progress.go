@@ -32,6 +32,8 @@ type progress struct {
 	to    *sdk.ServerSession
 	token any // nil if the client does not want to know
 	log   *slog.Logger
+	// prompt identifies the request where there is no token.
+	prompt string
 
 	mu       sync.Mutex // guards what follows
 	n        int
@@ -41,19 +43,23 @@ type progress struct {
 	calls    map[string]string
 }
 
-func newProgress(ctx context.Context, req *sdk.CallToolRequest, log *slog.Logger) *progress {
+func newProgress(ctx context.Context, req *sdk.CallToolRequest, prompt string, log *slog.Logger) *progress {
 	return &progress{
-		log:   log,
-		ctx:   ctx,
-		to:    req.Session,
-		token: req.Params.GetProgressToken(),
-		calls: map[string]string{},
+		log:    log,
+		ctx:    ctx,
+		to:     req.Session,
+		token:  req.Params.GetProgressToken(),
+		prompt: prompt,
+		calls:  map[string]string{},
 	}
 }
 
 // take sends a notification about an event, if the event concerns a client.
 func (p *progress) take(e event.Event) {
 	if p.token == nil {
+		if _, started := e.Data.(event.TurnStarted); started {
+			p.announce(e)
+		}
 		return
 	}
 	p.mu.Lock()
@@ -99,6 +105,39 @@ func (p *progress) take(e event.Event) {
 		p.say(e, p.activity)
 	case event.ItemEnded:
 		p.ended(e, d)
+	}
+}
+
+// maxAnnounced bounds the beginning of a prompt in a log notification, in characters.
+const maxAnnounced = 80
+
+// announce sends the session and the turn to a client without a progress token, which can
+// then interrupt the turn or reply.
+func (p *progress) announce(started event.Event) {
+	// The answer has the session as well. The protocol versions of this frontend have logging.
+	_ = p.to.Log(p.ctx, &sdk.LoggingMessageParams{ //nolint:staticcheck // see above
+		Level: announceLevel, Logger: "settle",
+		Data: map[string]string{
+			"session": started.Session, "turn": started.Turn, "prompt": terminal.Short(p.prompt, maxAnnounced),
+		},
+	})
+}
+
+// announceLevel is the level of the log notifications, and the least level that a client
+// receives before it sets another one.
+const announceLevel = "notice"
+
+// announcing has the sessions of clients that set no level receive log notifications: the
+// protocol leaves the level to the server.
+func announcing(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		result, err := next(ctx, method, req)
+		if s, ok := req.GetSession().(*sdk.ServerSession); ok && err == nil && method == "notifications/initialized" {
+			level := &sdk.ServerRequest[*sdk.SetLoggingLevelParams]{Session: s} //nolint:staticcheck // as in announce
+			level.Params = &sdk.SetLoggingLevelParams{Level: announceLevel}     //nolint:staticcheck // as in announce
+			_, err = next(ctx, "logging/setLevel", level)
+		}
+		return result, err
 	}
 }
 

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -355,5 +356,28 @@ func TestMalformed(t *testing.T) {
 	b.call(11, "nothing", nil)
 	if m := b.answer(11); m.Error == nil || m.Error.Code != -32602 {
 		t.Errorf("an unknown tool was answered %+v", m)
+	}
+}
+
+// A client learns the session of its request while it runs, also without a progress token, and
+// can interrupt it.
+func TestRunNamesItsSessionWhileItRuns(t *testing.T) {
+	b := start(t, "allow", script.Stall())
+	b.initialize()
+	b.request(1, "tools/call", map[string]any{"name": "run", "arguments": map[string]any{"prompt": "go on"}})
+	var named struct {
+		Level string
+		Data  struct{ Session, Turn, Prompt string }
+	}
+	told := b.find("a log message", func(m message) bool { return m.Method == "notifications/message" })
+	if err := json.Unmarshal(told.Params, &named); err != nil || named.Level != "notice" || named.Data.Prompt != "go on" {
+		t.Errorf("the client received %s: %v", told.Params, err)
+	}
+	b.request(2, "tools/call", map[string]any{
+		"name": "interrupt", "arguments": map[string]any{"session": named.Data.Session},
+	})
+	if got := string(b.answer(1).Result); !strings.Contains(got, `"abortReason":"interrupted"`) ||
+		!strings.Contains(got, `"turn":"`+named.Data.Turn+`"`) {
+		t.Errorf("run was answered %s", got)
 	}
 }
