@@ -71,6 +71,7 @@ type runFlags struct {
 	resume         string
 	schema         string
 	last           bool
+	resumeCrashed  bool
 	ephemeral      bool
 	trajectory     string
 	take           bool
@@ -97,6 +98,9 @@ func newRun(s *streams) *cobra.Command {
 	f.define(cmd.Flags())
 	cmd.MarkFlagsMutuallyExclusive("session", "resume", "last", "ephemeral")
 	cmd.MarkFlagsMutuallyExclusive("load-trajectory", "resume", "last", "ephemeral")
+	cmd.MarkFlagsMutuallyExclusive("resume-crashed", "ephemeral")
+	cmd.MarkFlagsMutuallyExclusive("resume-crashed", "load-trajectory")
+	cmd.MarkFlagsMutuallyExclusive("resume-crashed", "image")
 	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
 	return cmd
 }
@@ -216,6 +220,10 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.session, "session", "", "continue the session `ID`, or create it")
 	flags.StringVar(&f.resume, "resume", "", "continue the session `ID`, which must exist; a unique prefix is enough")
 	flags.BoolVar(&f.last, "last", false, "continue the last session of this directory")
+	flags.BoolVar(
+		&f.resumeCrashed, "resume-crashed", false,
+		"continue, without a prompt, what the end of settle's process cut; alone: in this directory's last session",
+	)
 	flags.StringVar(
 		&f.trajectory,
 		"load-trajectory",
@@ -306,7 +314,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	sig := catch(cmd.Context())
 	defer sig.release()
 	defer sig.watchParent()()
-	text, err := oneturn.Prompt(sig.ctx, args, s.stdin, isTerminal(s.stdin))
+	text, err := f.prompt(sig.ctx, s, args)
 	if err != nil {
 		return 0, sig.instead(usage(cmd, err))
 	}
@@ -327,7 +335,9 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 		return 0, err
 	}
 	options.Config = a.Session
-	options.Expand = expansion(a)
+	if options.Expand = expansion(a); f.resumeCrashed {
+		options.Expand, options.Continue = nil, oneturn.Unfinished
+	}
 	options.Prompt, options.Format, options.Stops = text, format, sig.stops
 	options.StatusTerminal = s.statusTerminal()
 	if f.asks(s, format) {
@@ -337,6 +347,17 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 		return 0, err
 	}
 	return run.Turn(cmd.Context(), options), nil
+}
+
+// prompt returns the prompt; with --resume-crashed, there is none.
+func (f *runFlags) prompt(ctx context.Context, s *streams, args []string) (string, error) {
+	switch {
+	case !f.resumeCrashed:
+		return oneturn.Prompt(ctx, args, s.stdin, isTerminal(s.stdin))
+	case len(args) > 0:
+		return "", &oneturn.UsageError{Message: "--resume-crashed and a prompt: give one of them"}
+	}
+	return "", nil
 }
 
 // named refuses an empty value. It comes from an unset variable of the shell, and must
@@ -477,14 +498,14 @@ func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved, se
 
 // continued returns the id of the session to continue; "" for a new one.
 func (f *runFlags) continued(ctx context.Context, r *config.Resolved, dir string) (string, error) {
-	if f.resume == "" && !f.last {
+	if f.resume == "" && !f.last && (f.session != "" || !f.resumeCrashed) {
 		return f.session, nil
 	}
 	dataDir, err := r.NeedDataDir()
 	if err != nil {
 		return "", err
 	}
-	if f.last {
+	if f.resume == "" {
 		return store.Last(ctx, dataDir, dir)
 	}
 	return store.Resolve(dataDir, f.resume)

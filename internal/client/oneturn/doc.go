@@ -13,5 +13,6 @@
 //
 //   - options.go: settings of a run; which view shows the turn
 //   - answer.go: the file with the final answer
+//   - unfinished.go: the prompt that continues what a crash cut
 //   - schema.go: checks the answer against a JSON Schema
 package oneturn

@@ -21,6 +21,9 @@ type Options struct {
 	Imported bool
 	Config   settle.SessionConfig
 	Prompt   string
+	// Continue, if set, returns the prompt for the opened session instead of Prompt. An error
+	// refuses the session.
+	Continue func(event.State) (prompt string, err error)
 	// Expand, if set, returns the expansion of the prompt in the session.
 	Expand func(*settle.Session) func(ctx context.Context, text string) (string, []event.Image, error)
 	Images []event.Image

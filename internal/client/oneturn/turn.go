@@ -101,6 +101,11 @@ func (r *runner) run(ctx context.Context) int {
 	if stops := r.stop.all(); len(stops) > 0 {
 		return r.reportRefused(stopError{stops[0]})
 	}
+	if r.Continue != nil {
+		if r.Prompt, err = r.Continue(session.State()); err != nil {
+			return r.reportRefused(err)
+		}
+	}
 	showing, enough := context.WithCancel(context.WithoutCancel(ctx))
 	defer enough()
 	r.enough = enough

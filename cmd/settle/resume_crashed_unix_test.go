@@ -1,0 +1,62 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/modeltest"
+)
+
+// A killed run continues without a prompt: in a new turn, whose model knows the call that was
+// cut. After a turn that completed, there is nothing to continue.
+func TestResumeCrashed(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	awake := p.fifo("awake")
+	s := modeltest.NewServer(t, modeltest.Script(stubborn("awake", "86419"), modeltest.Say("All done.")))
+	cmd := p.run(s, "--json", "fix it")
+	started(t, cmd)
+	awake()
+	signalled(t, cmd, syscall.SIGKILL)
+	_ = cmd.Wait()
+
+	again := p.command("run", "--resume-crashed", "--json")
+	var out bytes.Buffer
+	again.Stdout = &out
+	started(t, again)
+	exited(t, again, 0)
+	if last := lastEvent(t, out.String()); last.Kind() != event.KindTurnCompleted || last.Turn != "t000002" {
+		t.Errorf("the run ended with %+v", last)
+	}
+	gone(t, "86419")
+	requests := s.Exchanges()
+	asked := string(requests[len(requests)-1].Body)
+	for _, part := range []string{"fix it", "The process that ran your last turn died", "unknown"} {
+		if !strings.Contains(asked, part) {
+			t.Errorf("the model did not receive %q: %s", part, asked)
+		}
+	}
+
+	for args, want := range map[string]string{
+		"run --resume-crashed":             `"completed"; to go on, give a prompt: settle run --resume `,
+		"run --last --resume-crashed":      `its last turn ended as "completed"`,
+		"run --resume-crashed go on":       "--resume-crashed and a prompt: give one of them",
+		"run --resume-crashed -i x.go":     "none of the others can be",
+		"run --resume no --resume-crashed": "there is no session",
+	} {
+		refused := p.command(strings.Fields(args)...)
+		started(t, refused)
+		exited(t, refused, 2)
+		if got := stderr(refused); !strings.Contains(got, want) {
+			t.Errorf("settle %s: %q, want %q", args, got, want)
+		}
+	}
+	if got := len(s.Exchanges()); got != len(requests) {
+		t.Errorf("a refused run sent %d requests", got-len(requests))
+	}
+}
