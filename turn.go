@@ -145,23 +145,28 @@ func (t *Turn) notRunError(e event.Event) error {
 // errors.As finds the [*event.Failure] of a failed turn. Any other error is the reason why
 // Wait ended early, such as the cause of ctx.
 func (t *Turn) Wait(ctx context.Context) (Outcome, error) {
-	var last event.Event
+	last := ""
 	for e, err := range t.Events(ctx) {
 		if err != nil {
 			return Outcome{}, err
 		}
-		last = e
+		last = e.Turn
 	}
+	return t.ended(last)
+}
+
+// ended returns how a turn ended.
+func (t *Turn) ended(turn string) (Outcome, error) {
 	var cause *event.Cause
 	t.session.actor.Log().View(func(s event.State) {
-		if ended := s.Turn(last.Turn); ended != nil {
+		if ended := s.Turn(turn); ended != nil {
 			cause = ended.Cause
 		}
 	})
 	if cause == nil {
-		return Outcome{}, fmt.Errorf("cannot tell how turn %s ended", last.Turn)
+		return Outcome{}, fmt.Errorf("cannot tell how turn %s ended", turn)
 	}
-	o := t.session.outcome(last.Turn, cause)
+	o := t.session.outcome(turn, cause)
 	if o.Completed() {
 		return o, nil
 	}

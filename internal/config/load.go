@@ -101,7 +101,8 @@ func Load(in Input) (*Resolved, error) {
 		l.projectServers()
 	}
 	l.hooks()
-	return &l.Resolved, nil
+	resolved := l.Resolved // without the table of settings, which a session would keep in memory
+	return &resolved, nil
 }
 
 // user reads the user's own file, which can set everything.

@@ -179,33 +179,46 @@ func (l *Log) Events(ctx context.Context, after uint64) iter.Seq2[event.Event, e
 func (l *Log) follow(ctx context.Context, after uint64, yield func(event.Event, error) bool) {
 	l.feed.join()
 	defer l.feed.leave()
+	for ctx.Err() == nil {
+		wake := l.catchUp(ctx, &after, yield)
+		if wake == nil {
+			return
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			l.feed.abandon(wake)
+		}
+	}
+}
+
+// catchUp yields the events after the cursor, and moves it. It returns the channel to wait for, or
+// nil if the subscription ends. Its buffer is not on the stack of a subscriber that waits.
+func (l *Log) catchUp(
+	ctx context.Context, after *uint64, yield func(event.Event, error) bool,
+) (wake chan struct{}) {
 	buf := make([]event.Event, 0, chunk)
 	for ctx.Err() == nil {
-		s := l.feed.next(after, buf)
+		s := l.feed.next(*after, buf)
 		switch {
 		case s.events != nil:
 			for _, e := range s.events {
 				if ctx.Err() != nil || !yield(e, nil) {
-					return
+					return nil
 				}
 			}
-			after = s.events[len(s.events)-1].Seq
+			*after = s.events[len(s.events)-1].Seq
 			clear(s.events)
 		case s.stored != 0:
-			if !l.replay(ctx, after, s.stored, yield) {
-				return
+			if !l.replay(ctx, *after, s.stored, yield) {
+				return nil
 			}
-			after = s.stored
-		case s.wake != nil:
-			select {
-			case <-s.wake:
-			case <-ctx.Done():
-				l.feed.abandon(s.wake)
-			}
+			*after = s.stored
 		default:
-			return
+			return s.wake
 		}
 	}
+	return nil
 }
 
 // replay yields the events after after up to last from the store, and reports whether the

@@ -112,7 +112,7 @@ func (s *Session) run(c turn.Config, id string, inputs []string) {
 	// The actor waits for it: loop does not end while a turn runs.
 	go scope.Shield(s.panicked, func() {
 		defer close(r.ended)
-		cause, err := turn.Run(ctx, c, id)
+		cause, err := turn.Run(ctx, &c, id)
 		r.cause = cause
 		if err != nil {
 			s.config.Logger.Error(

@@ -36,10 +36,7 @@ func (t *turn) attempt(ctx context.Context, a *attemptSpec) (model.StopReason, *
 	if err != nil {
 		return "", nil, err
 	}
-	d := &demux{
-		turn: t, ctx: ctx, summary: a.summary != nil, attemptNumber: a.n, open: map[int]*openItem{},
-		ids: map[string]bool{},
-	}
+	d := t.newDemux(ctx, a)
 	request, err := t.startAttempt(ctx, d, a)
 	a.attempt = d.attempt
 	observed := t.observeAttempt(ctx, d.started) // also if the journal failed: the attempt still ends
@@ -60,6 +57,13 @@ func (t *turn) attempt(ctx context.Context, a *attemptSpec) (model.StopReason, *
 		return "", nil, t.cutAttempt(d.end(), interruption(context.Cause(ctx)), context.Cause(ctx))
 	}
 	return t.failAttempt(d, err)
+}
+
+func (t *turn) newDemux(ctx context.Context, a *attemptSpec) *demux {
+	return &demux{
+		turn: t, ctx: ctx, summary: a.summary != nil, attemptNumber: a.n, open: map[int]*openItem{},
+		ids: map[string]bool{},
+	}
 }
 
 // attemptSpec specifies an attempt: the nth try at a step's response, or at the summary that

@@ -276,7 +276,7 @@ func TestTheJournalFailsAfterTheInterrupt(t *testing.T) {
 					return []event.Event{{Data: event.InputAccepted{Input: s.NextInput(), Text: "lost"}}}
 				})
 			})
-			cause, err := turn.Run(ctx, b.config, b.start())
+			cause, err := turn.Run(ctx, &b.config, b.start())
 			if !errors.Is(err, errFull) || cause.Reason != event.Interrupted {
 				t.Errorf("cause %v, err %v", cause, err)
 			}

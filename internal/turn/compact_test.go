@@ -358,7 +358,7 @@ func TestCompactionOnRequest(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if c, err := turn.Run(t.Context(), b.config, id); err != nil || c.Outcome != event.Completed {
+			if c, err := turn.Run(t.Context(), &b.config, id); err != nil || c.Outcome != event.Completed {
 				t.Fatal(c, err)
 			}
 		}

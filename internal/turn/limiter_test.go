@@ -130,7 +130,7 @@ func TestNoBurst(t *testing.T) {
 					b.config.Model.Limiter = l
 					id := b.start()
 					wg.Go(func() {
-						if _, err := turn.Run(t.Context(), b.config, id); err != nil {
+						if _, err := turn.Run(t.Context(), &b.config, id); err != nil {
 							t.Error(err)
 						}
 						come(b.last().Attempts[1].StartedAt.Sub(b.last().Attempts[0].EndedAt))

@@ -161,7 +161,8 @@ type consumption struct {
 // Run runs the started turn with the id until the turn has its terminal event, and returns its
 // cause. Cancel ctx with an [*event.Cause] to interrupt the turn. The error reports what
 // failed besides the turn, such as the journal or a finalizer; the turn has ended in any case.
-func Run(ctx context.Context, c Config, id string) (cause *event.Cause, err error) {
+// The configuration is a pointer so that the stack of a turn stays small while it waits.
+func Run(ctx context.Context, c *Config, id string) (cause *event.Cause, err error) {
 	t := newTurn(c, id)
 	if failed := scope.Guard(func() error { cause, err = t.run(ctx); return nil }); failed != nil {
 		t.panicked("a turn panicked")(failed)
@@ -209,7 +210,8 @@ func (t *turn) end(cause *event.Cause) error {
 	})
 }
 
-func newTurn(c Config, id string) *turn {
+func newTurn(given *Config, id string) *turn {
+	c := *given
 	if c.InterruptGrace == 0 {
 		c.InterruptGrace = defaultInterruptGrace
 	}

@@ -88,7 +88,7 @@ func (b *bench) start() string {
 // run runs a turn to its end.
 func (b *bench) run(ctx context.Context) *event.Cause {
 	b.t.Helper()
-	cause, err := turn.Run(ctx, b.config, b.start())
+	cause, err := turn.Run(ctx, &b.config, b.start())
 	if err != nil {
 		b.t.Errorf("beside the turn: %v", err)
 	}
@@ -615,7 +615,7 @@ func TestJournalFails(t *testing.T) {
 			ran = true
 			return tool.Result{}, nil
 		}})
-		cause, err := turn.Run(t.Context(), b.config, b.start())
+		cause, err := turn.Run(t.Context(), &b.config, b.start())
 		if !errors.Is(err, full) || cause.Outcome != event.Failed || cause.Failure.Name != event.NameJournal {
 			t.Errorf("cause %v, err %v", cause, err)
 		}
