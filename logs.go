@@ -39,6 +39,18 @@ type EpochLog interface {
 	Epoch() uint64
 }
 
+// StateLog is a [Log] whose owner keeps a session's state in memory between its openings, so that an
+// opening does not read all events.
+type StateLog interface {
+	Log
+	// State returns the state after the first events of the log, and gives it away. The opening reads
+	// the events after it. The state is zero if there is none.
+	State() event.State
+	// Keep receives the state after the last event, when the log was closed and all its events are
+	// stored. The log owns it.
+	Keep(event.State)
+}
+
 // Durability is what appended events must survive.
 type Durability string
 
@@ -68,7 +80,14 @@ func (h *Host) openLog(ctx context.Context, id string, c SessionConfig) (*journa
 	if err != nil {
 		return nil, session.Damage{}, fmt.Errorf("cannot open the log of session %q: %w", id, err)
 	}
-	state, err := foldAll(ctx, id, log)
+	state := event.State{Session: id}
+	kept, keeps := log.(StateLog)
+	if keeps {
+		if s := kept.State(); s.Seq > 0 {
+			state = s
+		}
+	}
+	state, err = foldAll(ctx, state, log)
 	if err == nil && state.Seq == 0 && c.MustExist {
 		err = &MissingError{Session: id, err: fmt.Errorf("there is no session %q", id)}
 	}
@@ -79,13 +98,16 @@ func (h *Host) openLog(ctx context.Context, id string, c SessionConfig) (*journa
 	if e, ok := log.(EpochLog); ok {
 		opts = append(opts, journal.WithEpoch(e.Epoch()))
 	}
+	if keeps {
+		opts = append(opts, journal.WithKeep(kept.Keep))
+	}
 	return journal.New(logStore{log}, state, opts...), session.Damage{}, nil
 }
 
-// foldAll returns the state after all events of a log.
-func foldAll(ctx context.Context, id string, log Log) (event.State, error) {
-	state := event.State{Session: id}
-	for e, err := range log.Read(ctx, 0) {
+// foldAll returns the state after all events of a log; state is the state after its first events.
+func foldAll(ctx context.Context, state event.State, log Log) (event.State, error) {
+	id := state.Session
+	for e, err := range log.Read(ctx, state.Seq) {
 		if err == nil {
 			state, err = event.Fold(state, e)
 		}

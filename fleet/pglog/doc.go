@@ -20,6 +20,7 @@
 //
 //   - logs.go: the logs in a database, their partitions
 //   - commit.go: groups of appends in a transaction
+//   - states.go: what a process keeps of a session between its turns
 //   - follow.go: readers of a growing log
 //   - schema.go: tables and migrations
 //   - prune.go: deletes old sessions

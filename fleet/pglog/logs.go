@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,7 @@ type Logs struct {
 
 	mu     sync.Mutex
 	grants map[string]int64 // epochs that were taken for sessions to be opened
+	states states
 }
 
 // Connect returns a pool of connections to the database that the URL leads to. Its
@@ -134,6 +136,7 @@ func (l *Logs) OpenLog(ctx context.Context, session string) (settle.Log, error) 
 	delete(l.grants, session)
 	l.mu.Unlock()
 	o := &sessionLog{logs: l, session: session, epoch: epoch}
+	o.end.Store(math.MaxInt64) // unknown
 	if !granted {
 		err := l.pool.QueryRow(ctx, `INSERT INTO settle_fleet.session (id, epoch) VALUES ($1, 1)
 			ON CONFLICT (id) DO UPDATE SET epoch = session.epoch + 1 RETURNING epoch, born`, session).Scan(&o.epoch, &o.born)
@@ -151,7 +154,13 @@ func (l *Logs) OpenLog(ctx context.Context, session string) (settle.Log, error) 
 	case now != epoch:
 		return nil, &FencedError{Session: session, Epoch: epoch, Now: now}
 	}
-	o.empty.Store(seq == 0) // no other writer can append to it now
+	o.end.Store(seq) // no other writer can append to it now
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if k := l.states.take(session); k.continues(o, seq) {
+		o.kept = k.state
+		o.bytes.Store(k.bytes)
+	}
 	return o, nil
 }
 
@@ -161,8 +170,13 @@ type sessionLog struct {
 	session string
 	epoch   int64
 	born    time.Time
-	// empty says that it had no events when it was opened, and has none yet.
-	empty atomic.Bool
+	// end is the last event, of those that are or will be in the log.
+	end atomic.Int64
+	// kept is the state of the log's first events, until the opening takes it; bytes is the size of the
+	// log, once the opening has read it.
+	kept   event.State
+	opened atomic.Bool
+	bytes  atomic.Int64
 }
 
 // Epoch implements [settle.EpochLog].
@@ -181,7 +195,8 @@ func (o *sessionLog) Append(events []event.Event, d settle.Durability) error {
 		}
 		sealed = append(sealed, '\n')
 	}
-	o.empty.Store(false)
+	o.end.Store(int64(events[len(events)-1].Seq)) //nolint:gosec // it counts from 1
+	o.bytes.Add(int64(len(sealed)))
 	c := o.logs.durable
 	if d == settle.Lazily {
 		c = o.logs.lazy
@@ -198,10 +213,14 @@ func (o *sessionLog) Append(events []event.Event, d settle.Durability) error {
 
 // Read implements [settle.Log].
 func (o *sessionLog) Read(ctx context.Context, cursor uint64) iter.Seq2[event.Event, error] {
-	if o.empty.Load() { // a question less for each new session
-		return func(func(event.Event, error) bool) {}
+	if int64(cursor) >= o.end.Load() { //nolint:gosec // it counts events
+		return func(func(event.Event, error) bool) {} // a question less for each new session
 	}
-	return o.logs.read(ctx, o.session, o.born, cursor)
+	size := func(int) {}
+	if !o.opened.Swap(true) {
+		size = func(n int) { o.bytes.Add(int64(n)) }
+	}
+	return o.logs.read(ctx, o.session, o.born, cursor, size)
 }
 
 // Close implements [settle.Log].
@@ -216,7 +235,7 @@ func (l *Logs) Read(ctx context.Context, session string, cursor uint64) iter.Seq
 			yield(event.Event{}, err)
 			return
 		}
-		l.read(ctx, session, born, cursor)(yield)
+		l.read(ctx, session, born, cursor, func(int) {})(yield)
 	}
 }
 
@@ -231,8 +250,10 @@ func (l *Logs) born(ctx context.Context, session string) (born time.Time, err er
 	return born, nil
 }
 
-// read yields what the batches have, page by page.
-func (l *Logs) read(ctx context.Context, session string, born time.Time, cursor uint64) iter.Seq2[event.Event, error] {
+// read yields what the batches have, page by page, and reports the sizes of the batches.
+func (l *Logs) read(
+	ctx context.Context, session string, born time.Time, cursor uint64, size func(int),
+) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		after := cursor // an iterator may be used again
 		var decoder event.Decoder
@@ -245,6 +266,7 @@ func (l *Logs) read(ctx context.Context, session string, born time.Time, cursor 
 				return
 			}
 			for _, sealed := range batches {
+				size(len(sealed))
 				for line := range bytes.Lines(sealed) {
 					e, err := decoder.Decode(bytes.TrimSuffix(line, []byte{'\n'}))
 					switch {

@@ -29,6 +29,7 @@ type Log struct {
 	now          func() time.Time
 	writeTimeout time.Duration
 	epoch        uint64
+	keep         func(event.State) // nil for none
 	feed         feed
 
 	kick  chan struct{} // holds one token when the queue may have events
@@ -64,6 +65,9 @@ func WithWriteTimeout(d time.Duration) Option { return func(l *Log) { l.writeTim
 
 // WithEpoch sets what [Log.Epoch] returns.
 func WithEpoch(epoch uint64) Option { return func(l *Log) { l.epoch = epoch } }
+
+// WithKeep sets a function that receives the state after Close, if the store has all events.
+func WithKeep(keep func(event.State)) Option { return func(l *Log) { l.keep = keep } }
 
 // New returns a log over the store; state is folded from the store's events. The log owns both
 // until Close.

@@ -25,6 +25,17 @@ func (l *Log) write() {
 	}
 	if err := l.store.Close(); err != nil {
 		l.closeErr = fmt.Errorf("cannot close the session's log: %w", err)
+	} else if l.keep != nil {
+		l.keepState()
+	}
+}
+
+// keepState gives the state away, if the store has all its events.
+func (l *Log) keepState() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.health == sound && l.stored == l.state.Seq {
+		l.keep(l.state)
 	}
 }
 
