@@ -34,7 +34,7 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	temporalServer.Address(t) // or the test is skipped
+	temporalServer.Address(t) // or the test fails
 	p := fleettest.New(t, &server)
 	temporalServer.Engine(t, p)
 	s, err := web.NewArchive(web.Options{Token: token}, &Archive{Pool: p.Pool, Logs: p.Logs, Engine: p.Engine}, "read only")

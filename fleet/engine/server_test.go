@@ -47,7 +47,7 @@ const patience = 2 * time.Minute
 // newPlace returns a place with an engine, and the engine.
 func newPlace(t testing.TB) (*fleettest.Place, *engine.Engine) {
 	t.Helper()
-	temporalServer.Address(t) // or the test is skipped
+	temporalServer.Address(t) // or the test fails
 	p := fleettest.New(t, &server)
 	return p, temporalServer.Engine(t, p)
 }
@@ -339,7 +339,7 @@ func attributesOf(t *testing.T, p *fleettest.Place, session string) map[string]s
 
 // TestVersions: workers of a deployment take tasks when their version is the current one.
 func TestVersions(t *testing.T) {
-	temporalServer.Address(t) // or the test is skipped
+	temporalServer.Address(t) // or the test fails
 	p := fleettest.New(t, &server)
 	name, queue, dial := fmt.Sprint("deployment", os.Getpid()), temporalServer.Queue(), temporalServer.Client(t)
 	c := &crew{t: t}

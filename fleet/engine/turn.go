@@ -70,37 +70,51 @@ func (w *work) turn(ctx context.Context, in TurnInput) (TurnOutput, error) {
 	defer t.promotion.Stop()
 	t.life, t.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer t.end(nil)
-	info := activity.GetInfo(ctx)
-	claiming, done := context.WithTimeout(context.WithoutCancel(ctx), info.HeartbeatTimeout)
-	defer done()
-	if !t.begin(claiming, info) {
-		return TurnOutput{}, errStale
+	a, stop, err := t.claim(ctx, in)
+	if stop != nil {
+		defer stop()
 	}
-	defer t.beat(info)()
-	if in.Cancel != "" {
-		if _, err := w.engine.Index.Cancel(t.life, in.Unit, in.Cancel); err != nil &&
-			!errors.As(err, new(*fleet.UnknownError)) {
-			return TurnOutput{}, err
-		}
-	}
-	if !w.add(t) { // before it is claimed, so that no cancellation after that is missed
-		t.end(fleet.ErrShutdown)
-	}
-	defer w.remove(t)
-	a, err := w.engine.Index.Claim(claiming, in.Unit, w.Worker)
 	if err != nil {
 		return TurnOutput{}, err
 	}
 	if a != nil {
-		w.idle.Store(a.Age < maxWait)
 		w.Run(t.life, *a, t.cancelled)
 	}
 	return w.output(context.WithoutCancel(ctx), in.Unit, a)
 }
 
+// claim begins the heartbeats and takes the unit; nil if it is not the unit's turn. The caller calls
+// stop, unless it is nil.
+func (t *turn) claim(ctx context.Context, in TurnInput) (a *fleet.Attempt, stop func(), err error) {
+	w, info := t.work, activity.GetInfo(ctx)
+	claiming, done := context.WithTimeout(context.WithoutCancel(ctx), info.HeartbeatTimeout)
+	defer done()
+	if !t.begin(claiming, &info) {
+		return nil, nil, errStale
+	}
+	beats := t.beat(&info)
+	if in.Cancel != "" {
+		if _, err := w.engine.Index.Cancel(t.life, in.Unit, in.Cancel); err != nil &&
+			!errors.As(err, new(*fleet.UnknownError)) {
+			return nil, beats, err
+		}
+	}
+	if !w.add(t) { // before it is claimed, so that no cancellation after that is missed
+		t.end(fleet.ErrShutdown)
+	}
+	stop = func() {
+		w.remove(t)
+		beats()
+	}
+	if a, err = w.engine.Index.Claim(claiming, in.Unit, w.Worker); a != nil {
+		w.idle.Store(a.Age < maxWait)
+	}
+	return a, stop, err
+}
+
 // begin sends the first heartbeat, and reports whether Temporal has it. If tasks wait, it promotes
 // the session meanwhile.
-func (t *turn) begin(ctx context.Context, info activity.Info) bool {
+func (t *turn) begin(ctx context.Context, info *activity.Info) bool {
 	timeout := info.HeartbeatTimeout / 2
 	if t.work.idle.Load() {
 		return t.beatOnce(ctx, info, timeout)
@@ -134,7 +148,7 @@ func (w *work) output(ctx context.Context, unit string, a *fleet.Attempt) (out T
 func (t *turn) cancel(by string) { t.once.Do(func() { t.cancelled <- by }) }
 
 // beat sends heartbeats until stop is called, which waits for the last one.
-func (t *turn) beat(info activity.Info) (stop func()) {
+func (t *turn) beat(info *activity.Info) (stop func()) {
 	ctx, cancel := context.WithCancel(t.life)
 	silence := info.HeartbeatTimeout
 	watchdog := time.AfterFunc(silence, func() { t.end(errNoHeartbeat) })
@@ -166,7 +180,7 @@ func (t *turn) beat(info activity.Info) (stop func()) {
 }
 
 // beatOnce sends a heartbeat, and reports whether Temporal has it.
-func (t *turn) beatOnce(ctx context.Context, info activity.Info, timeout time.Duration) bool {
+func (t *turn) beatOnce(ctx context.Context, info *activity.Info, timeout time.Duration) bool {
 	call, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var progress any
@@ -197,7 +211,7 @@ func (t *turn) beatOnce(ctx context.Context, info activity.Info, timeout time.Du
 // promote has the workflow of a session with a turn precede the workflows of sessions that have
 // not begun. If the worker dies that has this workflow in memory, its next decision waits in
 // the task queue of all workflows: after the start of a fleet, behind the whole backlog.
-func (t *turn) promote(ctx context.Context, info activity.Info, timeout time.Duration) {
+func (t *turn) promote(ctx context.Context, info *activity.Info, timeout time.Duration) {
 	call, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	_, err := t.work.engine.client.WorkflowService().UpdateWorkflowExecutionOptions(

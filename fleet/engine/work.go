@@ -29,6 +29,9 @@ const (
 	// maxDeciders is how many workflow tasks a worker asks for at a time. With the SDK's 2, sessions
 	// that have not begun keep others waiting for minutes after the start of a busy fleet.
 	maxDeciders = 8
+	// maxCached is how many sessions' workflows a worker keeps in memory. Each takes about 30 KB. The
+	// decision of another one reads its history, which is short.
+	maxCached = 256
 	// startDelay is how long to wait before another attempt to begin.
 	startDelay = time.Second
 )
@@ -50,6 +53,7 @@ type work struct {
 // cannot be reached, it tries again.
 func (e *Engine) Work(ctx context.Context, w fleet.Work) error {
 	k := &work{Work: w, engine: e, turns: map[string]*turn{}}
+	worker.SetStickyWorkflowCacheSize(maxCached)
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var loops sync.WaitGroup
 	defer loops.Wait()

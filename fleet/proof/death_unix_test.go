@@ -87,7 +87,7 @@ type crew struct {
 
 func newCrew(t *testing.T) *crew {
 	t.Helper()
-	temporalServer.Address(t) // or the test is skipped
+	temporalServer.Address(t) // or the test fails
 	c := &crew{t: t, place: fleettest.New(t, &server), queue: temporalServer.Queue(), silence: silence, program: os.Args[0], dir: t.TempDir()}
 	c.place.Engine = c.engineOf()
 	c.url = c.place.URL

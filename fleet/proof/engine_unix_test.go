@@ -28,7 +28,10 @@ var temporalServer temporaltest.Server
 func openEngine(pool *pgxpool.Pool) (*engine.Engine, func(), error) {
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	// It connects when it is needed: Temporal may be away.
-	c, err := client.NewLazyClient(client.Options{HostPort: os.Getenv(addressVar), Logger: log.NewStructuredLogger(logger)})
+	c, err := client.NewLazyClient(client.Options{
+		HostPort: os.Getenv(addressVar), Logger: log.NewStructuredLogger(logger),
+		ConnectionOptions: client.ConnectionOptions{GrpcCompression: engine.Compression()},
+	})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { os.Exit(leak.Run(server.Tests(m, temporalServer.St
 // newPlace returns a place with an engine.
 func newPlace(t testing.TB) *fleettest.Place {
 	t.Helper()
-	temporalServer.Address(t) // or the test is skipped
+	temporalServer.Address(t) // or the test fails
 	p := fleettest.New(t, &server)
 	temporalServer.Engine(t, p)
 	return p

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/internal/redact"
@@ -13,13 +14,21 @@ import (
 type progress struct {
 	// began says that the input was accepted.
 	began bool
-	// last is the last turn that worked on it, or nil; turns is how many there were,
-	// and spent what they took.
-	last  *event.Turn
+	// turn is the id of the last turn that worked on it, "" for none; cause is how that turn ended, nil
+	// if it has not, and answer its answer.
+	turn, answer string
+	cause        *event.Cause
+	// turns is how many turns there were, and spent what they took.
 	turns int
 	spent event.Summary
 	// result is how the unit has ended; nil if it has not.
 	result *fleet.Result
+}
+
+// progress returns the state of the unit's input.
+func (r *run) progress(s *settle.Session) (p progress) {
+	s.View(func(state event.State) { p = read(state, r.attempt.Task.Input) })
+	return p
 }
 
 // read returns the state of an input. The inputs that continue it have its id with a tilde
@@ -34,19 +43,23 @@ func read(state event.State, input string) progress {
 		}
 		return false
 	}
+	var last *event.Turn
 	for _, t := range state.Turns {
 		works := ours(t.Inputs)
 		for _, a := range t.Attempts {
 			works = works || ours(a.Inputs)
 		}
 		if works {
-			p.last = t
+			last = t
 			p.turns++
 			p.spent.Join(t.Summary)
 		}
 	}
-	if p.last != nil && p.last.Cause != nil && counts(p.last.Cause) {
-		p.result = p.ended(p.last.Cause)
+	if last != nil {
+		p.turn, p.cause, p.answer = last.ID, last.Cause, last.Answer()
+	}
+	if p.cause != nil && counts(p.cause) {
+		p.result = p.ended(p.cause)
 		p.result.Seq = state.Seq
 	}
 	return p
@@ -60,12 +73,11 @@ func counts(c *event.Cause) bool {
 
 // ended returns the result of a unit that ends so.
 func (p progress) ended(c *event.Cause) *fleet.Result {
-	r := &fleet.Result{Outcome: c.Outcome, Reason: c.Reason, Turns: p.turns, Summary: p.spent}
+	r := &fleet.Result{
+		Outcome: c.Outcome, Reason: c.Reason, Turns: p.turns, Summary: p.spent, Turn: p.turn, Answer: p.answer,
+	}
 	if c.Outcome != event.Completed {
 		r.Message = c.Error()
-	}
-	if p.last != nil {
-		r.Turn, r.Answer = p.last.ID, p.last.Answer()
 	}
 	return r
 }
@@ -73,9 +85,9 @@ func (p progress) ended(c *event.Cause) *fleet.Result {
 // resumption is the text for the model when another worker continues.
 func resumption(p progress) string {
 	switch {
-	case p.last == nil:
+	case p.turn == "":
 		return "The worker that had accepted the message above ended before it began. Begin with it now."
-	case p.last.Cause != nil && p.last.Cause.Reason == event.Shutdown:
+	case p.cause != nil && p.cause.Reason == event.Shutdown:
 		return "The worker was shut down before you had finished. Continue the task from where you were interrupted."
 	}
 	return "The worker died before you had finished, and another worker took over. Continue the task from where it stopped. " +

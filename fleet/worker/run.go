@@ -16,6 +16,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool/shell"
 )
@@ -76,19 +77,30 @@ func (r *run) stop(err error) { r.end(err) }
 // interrupt ends the unit, for who asked for that.
 func (r *run) interrupt(by string) { r.once.Do(func() { r.cancel <- by; close(r.requested) }) }
 
-// run runs the attempt to its end.
+// run runs the attempt to its end. Its functions keep little on the stack of a turn that waits.
 func (r *run) run(ctx context.Context) {
 	defer r.end(nil)
-	var counted *fleet.Result
-	if m := r.worker.config.Metrics; m != nil {
-		m.Began(r.attempt)
-		began := time.Now()
-		defer func() { m.Ended(r.attempt, counted, time.Since(began)) }()
-	}
+	ended := r.count()
 	result, err := r.work(ctx)
+	ended(r.complete(ctx, result, err))
+}
+
+// count counts the attempt in the worker's metrics. The caller calls ended at the end.
+func (r *run) count() (ended func(*fleet.Result)) {
+	m := r.worker.config.Metrics
+	if m == nil {
+		return func(*fleet.Result) {}
+	}
+	m.Began(r.attempt)
+	began := time.Now()
+	return func(counted *fleet.Result) { m.Ended(r.attempt, counted, time.Since(began)) }
+}
+
+// complete reports the end of the attempt to the engine, and returns the result if it counts.
+func (r *run) complete(ctx context.Context, result *fleet.Result, err error) *fleet.Result {
 	if lost := (*lostError)(nil); errors.As(err, &lost) {
 		r.logger.Warn("the unit is another worker's now; what this one ran for it has ended", "error", err)
-		return
+		return nil
 	}
 	if err != nil {
 		r.logger.Warn("the unit goes back", "error", err)
@@ -100,49 +112,80 @@ func (r *run) run(ctx context.Context) {
 	switch err := r.worker.config.Engine.Complete(ctx, r.attempt, result); {
 	case errors.Is(err, fleet.ErrLost):
 		r.logger.Warn("the unit is another worker's now; what this one says of its end does not count")
+		return nil
 	case err != nil: // another worker finds the log as it is
 		r.logger.Error("cannot say how the unit has ended", "error", err)
+		return nil
 	case result != nil:
-		counted = result
 		r.logger.Info("the unit has ended", "outcome", result.Outcome, "reason", result.Reason)
 	}
+	return result
 }
 
 // work opens the session, does the remaining work, and closes it. Without a result and
 // without an error, the unit must continue on another worker.
 func (r *run) work(ctx context.Context) (*fleet.Result, error) {
+	var o opening
+	done := make(chan error, 1)
+	// It is waited for. What opens a session needs a deep stack, which a turn that waits for a model
+	// should not keep.
+	go func() { done <- scope.Guard(func() error { o = r.open(ctx); return nil }) }()
+	if err := <-done; err != nil {
+		return nil, err
+	}
+	if o.session == nil {
+		return o.result, o.err
+	}
+	defer r.session.Store(nil)
+	result, err := r.finish(o.session, o.place)
+	return r.close(ctx, o, result, err)
+}
+
+// opening is what an attempt begins with: a session, or, without one, the unit's result or the error.
+type opening struct {
+	session *settle.Session
+	place   *fleet.Place
+	result  *fleet.Result
+	err     error
+}
+
+// open opens the session, in its workspace and within its budget.
+func (r *run) open(ctx context.Context) (o opening) {
 	if r.attempt.Rescued { // before what may wait for a workspace, or for hands
 		if _, err := r.settle(ctx); err != nil {
-			return nil, r.cause(err)
+			return opening{err: r.cause(err)}
 		}
 	}
-	attempt, place, err := r.attempt, (*fleet.Place)(nil), r.guardBudget()
+	attempt, err := r.attempt, r.guardBudget()
 	if err == nil {
-		attempt, place, err = r.prepare()
+		attempt, o.place, err = r.prepare()
 	}
 	var config settle.SessionConfig
 	if err == nil {
 		config, err = r.worker.config.Session(r.life, attempt)
 	}
 	if err != nil {
-		return r.fail(ctx, err)
+		o.result, o.err = r.fail(ctx, err)
+		return o
 	}
 	r.bound(&config)
-	session := r.attempt.Task.Session
-	r.worker.config.Logs.Grant(session, r.attempt.Epoch)
-	s, err := r.worker.host.Session(r.life, session, config)
-	if err != nil {
-		return nil, r.cause(fmt.Errorf("cannot open session %s: %w", session, err))
+	id := r.attempt.Task.Session
+	r.worker.config.Logs.Grant(id, r.attempt.Epoch)
+	if o.session, err = r.worker.host.Session(r.life, id, config); err != nil {
+		return opening{err: r.cause(fmt.Errorf("cannot open session %s: %w", id, err))}
 	}
-	r.session.Store(s)
-	defer r.session.Store(nil)
-	result, err := r.finish(s, place)
+	r.session.Store(o.session)
+	return o
+}
+
+// close closes the session, and stores the workspace.
+func (r *run) close(ctx context.Context, o opening, result *fleet.Result, err error) (*fleet.Result, error) {
 	ending, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
-	if closing := s.CloseFor(ending, event.Shutdown, "worker"); closing != nil && err == nil {
+	if closing := o.session.CloseFor(ending, event.Shutdown, "worker"); closing != nil && err == nil {
 		r.logger.Warn("the session is not closed in good order", "error", closing)
 	}
-	return r.keep(ctx, place, read(s.State(), r.attempt.Task.Input), result, err)
+	return r.keep(ctx, o.place, r.progress(o.session), result, err)
 }
 
 // fail returns the end of a unit that cannot begin on any worker. Recovery still ends a
@@ -199,7 +242,7 @@ func (r *run) settle(ctx context.Context) (progress, error) {
 	case err != nil:
 		return progress{}, err
 	}
-	p := read(s.State(), r.attempt.Task.Input)
+	p := r.progress(s)
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
 	return p, s.CloseFor(ctx, event.Shutdown, "worker")
@@ -223,32 +266,47 @@ func (r *run) cause(err error) error {
 
 // finish has the unit's input run to its end, as far as it has not.
 func (r *run) finish(s *settle.Session, at *fleet.Place) (*fleet.Result, error) {
-	for n := 0; ; n++ {
-		p := read(s.State(), r.attempt.Task.Input)
-		switch {
-		case p.result != nil:
-			return p.result, nil
-		case n == 0 && p.began && r.attempt.Cancel != "":
-			return p.cancelled(r.attempt.Cancel), nil
-		case n == 0 && r.attempt.Lost > r.worker.config.Lost:
-			return p.failure(fmt.Sprintf("%d workers died while they ran it", r.attempt.Lost)), nil
-		case n > 0: // its turn has ended, and is none that counts
-			return nil, r.cause(errors.New("the turn has not ended in a way that counts"))
-		}
-		r.before = p.spent
-		text, id := r.attempt.Task.Prompt, r.attempt.Task.Input
-		if p.began {
-			text, id = resumption(p), fmt.Sprintf("%s~%d", id, r.attempt.Epoch)
-		}
-		turn, err := s.Submit(r.life, note(s, at)+r.reattach(s)+text, settle.WithID(id), settle.From("fleet"))
-		if err != nil {
-			return nil, r.cause(err)
-		}
-		r.ran = true
-		if err := r.await(s, turn); err != nil {
-			return nil, err
-		}
+	turn, result, err := r.begin(s, at)
+	if turn == nil {
+		return result, err
 	}
+	if err := r.await(s, turn); err != nil {
+		return nil, err
+	}
+	return r.ended(s)
+}
+
+// ended returns the unit's result after its turn.
+func (r *run) ended(s *settle.Session) (*fleet.Result, error) {
+	if result := r.progress(s).result; result != nil {
+		return result, nil
+	}
+	return nil, r.cause(errors.New("the turn has not ended in a way that counts"))
+}
+
+// begin submits the unit's input, or one that continues it. Without a turn, the unit has the result,
+// or there is an error.
+func (r *run) begin(s *settle.Session, at *fleet.Place) (*settle.Turn, *fleet.Result, error) {
+	p := r.progress(s)
+	switch {
+	case p.result != nil:
+		return nil, p.result, nil
+	case p.began && r.attempt.Cancel != "":
+		return nil, p.cancelled(r.attempt.Cancel), nil
+	case r.attempt.Lost > r.worker.config.Lost:
+		return nil, p.failure(fmt.Sprintf("%d workers died while they ran it", r.attempt.Lost)), nil
+	}
+	r.before = p.spent
+	text, id := r.attempt.Task.Prompt, r.attempt.Task.Input
+	if p.began {
+		text, id = resumption(p), fmt.Sprintf("%s~%d", id, r.attempt.Epoch)
+	}
+	turn, err := s.Submit(r.life, note(s, at)+r.reattach(s)+text, settle.WithID(id), settle.From("fleet"))
+	if err != nil {
+		return nil, nil, r.cause(err)
+	}
+	r.ran = true
+	return turn, nil, nil
 }
 
 // reattach takes over results of an earlier worker's calls from the executor, and returns

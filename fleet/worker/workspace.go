@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
 )
 
@@ -63,14 +64,14 @@ func (e *askedError) Error() string { return "cancelled by " + e.by }
 func (r *run) keep(
 	ctx context.Context, at *fleet.Place, p progress, result *fleet.Result, err error,
 ) (*fleet.Result, error) {
-	if errors.As(err, new(*lostError)) || p.last == nil {
+	if errors.As(err, new(*lostError)) || p.turn == "" {
 		return result, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := context.AfterFunc(r.life, func() { time.AfterFunc(endTimeout, cancel) }) // the worker shuts down
 	defer stop()
-	c, failed := r.checkpoint(ctx, at, p.last.ID)
+	c, failed := r.checkpoint(ctx, at, p.turn)
 	if failed != nil {
 		return nil, failed
 	}
@@ -107,7 +108,12 @@ func (r *run) checkpoint(ctx context.Context, at *fleet.Place, turn string) (*fl
 // note returns the text about the workspace for the model's next input; "" if there is
 // nothing to report, or the session had no other workspace.
 func note(s *settle.Session, at *fleet.Place) string {
-	if at == nil || at.Note == "" || len(s.State().Turns) == 0 {
+	if at == nil || at.Note == "" {
+		return ""
+	}
+	turns := 0
+	s.View(func(state event.State) { turns = len(state.Turns) })
+	if turns == 0 {
 		return ""
 	}
 	return "[" + at.Note + "]\n\n"

@@ -157,7 +157,7 @@ func TestLostBeforeItWasStored(t *testing.T) {
 		var s shelf
 		r := newRun(&Worker{config: Config{Workspaces: &s}, logger: slog.New(slog.DiscardHandler)}, fleet.Attempt{})
 		r.ran = c.ran
-		result, err := r.keep(t.Context(), &c.place, progress{last: &event.Turn{ID: "t2"}}, &fleet.Result{}, nil)
+		result, err := r.keep(t.Context(), &c.place, progress{turn: "t2"}, &fleet.Result{}, nil)
 		r.end(nil)
 		if err != nil || result.Checkpoint == nil || !strings.Contains(result.Checkpoint.Error, c.says) || (c.says == "") != (len(s.turns) == 1) || (c.says == "") != (result.Checkpoint.Commit != "") {
 			t.Errorf("%+v: %+v, %v, %v", c, result.Checkpoint, s.turns, err)

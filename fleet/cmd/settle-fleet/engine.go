@@ -113,6 +113,7 @@ func (f *engineFlags) options(dev bool, logger *slog.Logger) (client.Options, er
 		o.Namespace = f.namespace
 	}
 	o.Logger = log.NewStructuredLogger(slog.New(discardInfo{logger.Handler()}))
+	o.ConnectionOptions.GrpcCompression = engine.Compression()
 	return o, nil
 }
 

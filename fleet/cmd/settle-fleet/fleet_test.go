@@ -17,7 +17,7 @@ import (
 )
 
 // homeAlone makes the environment one of its own, with a database and no Temporal.
-func homeAlone(t *testing.T) {
+func homeAlone(t testing.TB) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"} {
@@ -28,7 +28,7 @@ func homeAlone(t *testing.T) {
 }
 
 // command runs a command line.
-func command(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+func command(t testing.TB, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -38,7 +38,7 @@ func command(t *testing.T, stdin string, args ...string) (code int, stdout, stde
 }
 
 // must is command for one that succeeds.
-func must(t *testing.T, stdin string, args ...string) (stdout string) {
+func must(t testing.TB, stdin string, args ...string) (stdout string) {
 	t.Helper()
 	code, stdout, stderr := command(t, stdin, args...)
 	if code != 0 {

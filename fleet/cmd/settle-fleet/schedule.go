@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,7 +88,7 @@ func newScheduleList(d *database) *cobra.Command {
 			case s.Next != nil:
 				next = s.Next.UTC().Format(time.RFC3339)
 			}
-			return fmt.Sprintf("%s\t%s\t%s\t%s", s.Name, when(s), next, terminal.Text(firstLine(s.Task.Prompt)))
+			return fmt.Sprintf("%s\t%s\t%s\t%s", s.Name, when(s), next, terminal.Short(s.Task.Prompt, maxPrompt))
 		})
 	return cmd
 }
@@ -109,18 +108,6 @@ func when(s engine.Schedule) string {
 
 // maxPrompt is how much of a prompt a list shows, in characters.
 const maxPrompt = 60
-
-func firstLine(prompt string) string {
-	line, rest, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
-	runes := []rune(line)
-	if len(runes) > maxPrompt {
-		runes, rest = runes[:maxPrompt], "more"
-	}
-	if rest != "" {
-		return string(runes) + "…"
-	}
-	return string(runes)
-}
 
 func newScheduleDelete(d *database) *cobra.Command {
 	return &cobra.Command{

@@ -10,9 +10,9 @@ import (
 var temporalServer temporaltest.Server
 
 // home makes the environment one of its own, with a database, and a task queue of Temporal's.
-func home(t *testing.T) {
+func home(t testing.TB) {
 	t.Helper()
-	address := temporalServer.Address(t) // or the test is skipped
+	address := temporalServer.Address(t) // or the test fails
 	homeAlone(t)
 	t.Setenv("TEMPORAL_ADDRESS", address)
 	t.Setenv("TEMPORAL_CONFIG_FILE", "/dev/null")

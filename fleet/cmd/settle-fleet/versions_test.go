@@ -126,7 +126,7 @@ func (v *versions) worker() []string {
 // schemas, in both directions. What only the newer one has says to migrate; a schema that has
 // dropped what the older one needs is refused by it.
 func TestTwoVersions(t *testing.T) {
-	temporalServer.Address(t) // or the test is skipped
+	temporalServer.Address(t) // or the test fails
 	v := &versions{t: t, older: buildOlder(t)}
 	home(t) // Go's cache is not there
 	v.model = modeltest.NewServer(t, modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Say("Hello.")}})

@@ -91,6 +91,10 @@ version is the current one. This command makes it the current one:
 
   temporal worker deployment set-current-version --deployment-name NAME --build-id VERSION`
 
+// gcPercent has the garbage of hundreds of turns collected sooner than Go's default of 100 would: it saves a
+// fifth of a worker's memory. Most of the processor time of a fleet is Temporal's and the database's.
+const gcPercent = 50
+
 // defaultDrain is how long turns have to finish when their worker ends.
 const defaultDrain = 10 * time.Minute
 
@@ -141,6 +145,9 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 	}
 	if stop, err := proc.BecomeReaper(); err == nil {
 		defer stop()
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
 	dir, err := dataDir()
 	if err != nil {

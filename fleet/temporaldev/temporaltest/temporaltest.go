@@ -1,6 +1,6 @@
 // Package temporaltest gives the tests of a package a Temporal of their own, and each
 // test a task queue in it. The tests need the program settle-fleet-temporal, which
-// $SETTLE_FLEET_TEMPORAL names, and are skipped without it.
+// $SETTLE_FLEET_TEMPORAL names, and fail without it.
 package temporaltest
 
 import (
@@ -40,12 +40,12 @@ func (s *Server) Stop() {
 	}
 }
 
-// Program returns the program of the server. Without one, the test is skipped.
+// Program returns the program of the server. Without one, the test fails.
 func Program(t testing.TB) string {
 	t.Helper()
 	program := os.Getenv(temporaldev.ProgramVar)
 	if program == "" {
-		t.Skip("needs a Temporal server: go build -C fleet/cmd/settle-fleet-temporal -o DIR ., " +
+		t.Fatal("needs a Temporal server: go build -C fleet/cmd/settle-fleet-temporal -o DIR ., " +
 			"and name the program in $" + temporaldev.ProgramVar)
 	}
 	return program
@@ -96,8 +96,9 @@ func (s *Server) Client(t testing.TB) client.Client {
 	t.Helper()
 	c, err := client.Dial(
 		client.Options{
-			HostPort: s.Address(t),
-			Logger:   log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil))),
+			HostPort:          s.Address(t),
+			ConnectionOptions: client.ConnectionOptions{GrpcCompression: engine.Compression()},
+			Logger:            log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil))),
 		},
 	)
 	if err != nil {
