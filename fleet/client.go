@@ -67,7 +67,7 @@ func (e *IncompleteError) Error() string {
 	if r := e.Unit.Result; r != nil {
 		why = cmp.Or(r.Message, string(r.Outcome))
 	}
-	return fmt.Sprintf("unit %s has not completed: %s", e.Unit.ID, why)
+	return fmt.Sprintf("task %s has not completed: %s", e.Unit.ID, why)
 }
 
 // Wait waits until a unit has ended and returns it. A unit that did not complete is an
@@ -90,7 +90,7 @@ func Wait(ctx context.Context, e Engine, unit string) (Unit, error) {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return u, fmt.Errorf("unit %s has not ended: %w", unit, errors.Join(context.Cause(ctx), err))
+			return u, fmt.Errorf("task %s has not ended: %w", unit, errors.Join(context.Cause(ctx), err))
 		}
 	}
 }

@@ -46,7 +46,7 @@ type Work struct {
 }
 
 // ErrLost says that an attempt is over: another has followed it.
-var ErrLost = errors.New("another worker has the unit")
+var ErrLost = errors.New("another worker has the task")
 
 // ErrShutdown says that an attempt ends because its worker does.
 var ErrShutdown = errors.New("the worker shuts down")
@@ -54,4 +54,4 @@ var ErrShutdown = errors.New("the worker shuts down")
 // UnknownError says that there is no such unit.
 type UnknownError struct{ Unit string }
 
-func (e *UnknownError) Error() string { return fmt.Sprintf("there is no unit %q", e.Unit) }
+func (e *UnknownError) Error() string { return fmt.Sprintf("there is no task %q", e.Unit) }

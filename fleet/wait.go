@@ -12,14 +12,14 @@ const awaitDelay = 100 * time.Millisecond
 
 // Await waits until no unit is open; open counts them.
 func Await(ctx context.Context, open func(context.Context) (int, error)) error {
-	known := "the number of open units is unknown"
+	known := "the number of open tasks is unknown"
 	for {
 		n, err := open(ctx)
 		switch {
 		case err == nil && n == 0:
 			return nil
 		case err == nil:
-			known = fmt.Sprintf("%d units have not ended", n)
+			known = fmt.Sprintf("%d tasks have not ended", n)
 		}
 		select {
 		case <-time.After(awaitDelay):

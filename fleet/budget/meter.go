@@ -172,7 +172,7 @@ func (m *Meter) report(ctx context.Context, units map[string]report) error {
 		return err
 	})
 	if err := m.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return fmt.Errorf("cannot count what the units of a batch have taken: %w", err)
+		return fmt.Errorf("cannot count what the tasks of a batch have taken: %w", err)
 	}
 	return nil
 }

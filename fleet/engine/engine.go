@@ -119,7 +119,7 @@ func (e *Engine) Cancel(ctx context.Context, unit, by string) (bool, error) {
 	err = e.client.SignalWorkflow(call, workflowID(c.Queue, session(unit)), "", cancelSignal, unit)
 	if err != nil && !missing(err) {
 		e.logger.Warn(
-			"cannot cancel the turn in Temporal; its worker is notified all the same", "unit", unit, "error", err,
+			"cannot cancel the turn in Temporal; its worker is notified all the same", "task", unit, "error", err,
 		)
 	}
 	return true, nil

@@ -47,10 +47,10 @@ type turn struct {
 	once      sync.Once
 	cancelled chan string // the requester; has room for one
 
-	promotion *time.Timer // fires when the session must be promoted
+	promoted bool // the session was promoted before the turn began
 
 	progress any       // of the last heartbeat, and
-	moved    time.Time // when it changed; both belong to the goroutine of beat
+	moved    time.Time // when it changed; both belong to the call that runs
 }
 
 // errNoHeartbeat ends an attempt of which Temporal has not heard for its silence: another worker
@@ -66,8 +66,7 @@ var errStalled = fmt.Errorf("no progress for %s: %w", maxStall, fleet.ErrLost)
 
 // turn implements the activity settle.turn.
 func (w *work) turn(ctx context.Context, in TurnInput) (TurnOutput, error) {
-	t := &turn{work: w, unit: in.Unit, cancelled: make(chan string, 1), promotion: time.NewTimer(promoteDelay)}
-	defer t.promotion.Stop()
+	t := &turn{work: w, unit: in.Unit, cancelled: make(chan string, 1)}
 	t.life, t.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer t.end(nil)
 	a, stop, err := t.claim(ctx, in)
@@ -119,7 +118,7 @@ func (t *turn) begin(ctx context.Context, info *activity.Info) bool {
 	if t.work.idle.Load() {
 		return t.beatOnce(ctx, info, timeout)
 	}
-	t.promotion.Stop()
+	t.promoted = true
 	var promotion sync.WaitGroup
 	promotion.Go(func() { t.promote(ctx, info, timeout) }) // it is bounded
 	defer promotion.Wait()
@@ -147,35 +146,47 @@ func (w *work) output(ctx context.Context, unit string, a *fleet.Attempt) (out T
 // cancel tells the attempt once that its unit was cancelled.
 func (t *turn) cancel(by string) { t.once.Do(func() { t.cancelled <- by }) }
 
-// beat sends heartbeats until stop is called, which waits for the last one.
+// beat sends heartbeats until stop is called, which waits for the last one. Each has a goroutine of its own,
+// since a call to Temporal needs a deep stack, which a turn that waits should not keep.
 func (t *turn) beat(info *activity.Info) (stop func()) {
 	ctx, cancel := context.WithCancel(t.life)
 	silence := info.HeartbeatTimeout
+	pause := silence / beatsInSilence
 	watchdog := time.AfterFunc(silence, func() { t.end(errNoHeartbeat) })
-	done := make(chan struct{})
-	go func() { // ends with ctx, and is waited for
-		defer close(done)
-		pause := time.NewTicker(silence / beatsInSilence)
-		defer pause.Stop()
-		for {
-			select {
-			case <-pause.C:
-			case <-t.promotion.C:
-				t.promote(ctx, info, silence/beatsInSilence)
-				continue
-			case <-ctx.Done():
-				return
-			}
-			sent := time.Now()
-			if t.beatOnce(ctx, info, silence/2) {
-				watchdog.Reset(time.Until(sent.Add(silence)))
-			}
+	var calls sync.Mutex // held during a call
+	var next, promotion *time.Timer
+	calls.Lock()
+	defer calls.Unlock()
+	next = time.AfterFunc(pause, func() {
+		calls.Lock()
+		defer calls.Unlock()
+		if ctx.Err() != nil {
+			return
 		}
-	}()
+		sent := time.Now()
+		if t.beatOnce(ctx, info, silence/2) {
+			watchdog.Reset(time.Until(sent.Add(silence)))
+		}
+		next.Reset(time.Until(sent.Add(pause)))
+	})
+	if !t.promoted {
+		promotion = time.AfterFunc(promoteDelay, func() {
+			calls.Lock()
+			defer calls.Unlock()
+			if ctx.Err() == nil {
+				t.promote(ctx, info, pause)
+			}
+		})
+	}
 	return func() {
 		cancel()
-		<-done
+		calls.Lock()
+		defer calls.Unlock()
+		next.Stop() // one that waits for calls ends at once
 		watchdog.Stop()
+		if promotion != nil {
+			promotion.Stop()
+		}
 	}
 }
 
@@ -203,7 +214,7 @@ func (t *turn) beatOnce(ctx context.Context, info *activity.Info, timeout time.D
 	case missing(err):
 		t.end(fleet.ErrLost)
 	case ctx.Err() == nil:
-		t.work.engine.logger.Warn("cannot send a heartbeat to Temporal", "unit", t.unit, "error", err)
+		t.work.engine.logger.Warn("cannot send a heartbeat to Temporal", "task", t.unit, "error", err)
 	}
 	return false
 }
@@ -227,7 +238,7 @@ func (t *turn) promote(ctx context.Context, info *activity.Info, timeout time.Du
 		},
 	)
 	if err != nil && ctx.Err() == nil {
-		t.work.engine.logger.Debug("cannot promote a session in Temporal", "unit", t.unit, "error", err)
+		t.work.engine.logger.Debug("cannot promote a session in Temporal", "task", t.unit, "error", err)
 	}
 }
 
@@ -236,7 +247,7 @@ func (t *turn) promote(ctx context.Context, info *activity.Info, timeout time.Du
 func (t *turn) cancelledInTemporal(ctx context.Context) {
 	c, err := t.work.engine.Index.Cancel(ctx, t.unit, byTemporal)
 	if err != nil {
-		t.work.engine.logger.Warn("cannot cancel a unit as in Temporal", "unit", t.unit, "error", err)
+		t.work.engine.logger.Warn("cannot cancel a task as in Temporal", "task", t.unit, "error", err)
 		return
 	}
 	if c.Running {

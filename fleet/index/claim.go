@@ -69,7 +69,7 @@ func (x *Index) Claim(ctx context.Context, unit, worker string) (*fleet.Attempt,
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil, nil //nolint:nilnil // it is not the unit's turn
 	case err != nil:
-		return nil, fmt.Errorf("cannot take unit %s: %w", unit, err)
+		return nil, fmt.Errorf("cannot take task %s: %w", unit, err)
 	}
 	a.Age = time.Duration(age * float64(time.Second))
 	return a, nil
@@ -111,7 +111,7 @@ func (x *Index) Standing(ctx context.Context, unit string) (s Standing, err erro
 			return err
 		})
 	if err := x.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return Standing{}, fmt.Errorf("cannot read the state of unit %s: %w", unit, err)
+		return Standing{}, fmt.Errorf("cannot read the state of task %s: %w", unit, err)
 	}
 	return s, nil
 }
@@ -135,7 +135,7 @@ func (x *Index) End(ctx context.Context, a fleet.Attempt, r *fleet.Result) error
 	if r != nil {
 		raw, err := json.Marshal(r)
 		if err != nil {
-			return fmt.Errorf("cannot encode the result of unit %s: %w", a.Unit, err)
+			return fmt.Errorf("cannot encode the result of task %s: %w", a.Unit, err)
 		}
 		text := storable(raw)
 		result, seq = &text, int64(r.Seq) //nolint:gosec // it counts events
@@ -143,7 +143,7 @@ func (x *Index) End(ctx context.Context, a fleet.Attempt, r *fleet.Result) error
 	tag, err := x.pool.Exec(ctx, end, a.Unit, a.Epoch, seq, result)
 	switch {
 	case err != nil:
-		return fmt.Errorf("cannot end unit %s: %w", a.Unit, err)
+		return fmt.Errorf("cannot end task %s: %w", a.Unit, err)
 	case tag.RowsAffected() == 0:
 		return fleet.ErrLost
 	}

@@ -147,7 +147,7 @@ func (x *Index) Cancel(ctx context.Context, unit, by string) (c Cancellation, er
 		return c, err
 	}
 	if err != nil {
-		return c, fmt.Errorf("cannot cancel unit %s: %w", unit, err)
+		return c, fmt.Errorf("cannot cancel task %s: %w", unit, err)
 	}
 	c.Open = true
 	return c, nil
@@ -164,7 +164,7 @@ func (x *Index) Cancelled(ctx context.Context, units []string) (map[string]strin
 		_, err = pgx.ForEachRow(rows, []any{&unit, &requester}, func() error { by[unit] = requester; return nil })
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot read which units were cancelled: %w", err)
+		return nil, fmt.Errorf("cannot read which tasks were cancelled: %w", err)
 	}
 	return by, nil
 }
@@ -188,7 +188,7 @@ func (x *Index) State(ctx context.Context, unit string) (u fleet.Unit, err error
 	case errors.Is(err, pgx.ErrNoRows):
 		return fleet.Unit{}, &fleet.UnknownError{Unit: unit}
 	case err != nil:
-		return fleet.Unit{}, fmt.Errorf("cannot find unit %s: %w", unit, err)
+		return fleet.Unit{}, fmt.Errorf("cannot find task %s: %w", unit, err)
 	}
 	return u, nil
 }

@@ -76,14 +76,14 @@ func (x *Index) List(ctx context.Context, f Filter) (units []fleet.Unit, last in
 	rows, err := x.pool.Query(ctx, fmt.Sprintf(
 		`SELECT %s, place FROM settle_fleet.unit WHERE %s ORDER BY place LIMIT %d`, unitColumns, where, f.Limit), args...)
 	if err != nil {
-		return nil, 0, fmt.Errorf("cannot list units: %w", err)
+		return nil, 0, fmt.Errorf("cannot list tasks: %w", err)
 	}
 	units, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (u fleet.Unit, err error) {
 		err = row.Scan(append(unitFields(&u), &last)...)
 		return u, err
 	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("cannot list units: %w", err)
+		return nil, 0, fmt.Errorf("cannot list tasks: %w", err)
 	}
 	return units, last, nil
 }
@@ -125,7 +125,7 @@ func (x *Index) Tally(ctx context.Context, f Filter) (c Counts, err error) {
 		).Scan(&c.Outbox)
 	}
 	if err != nil {
-		return c, fmt.Errorf("cannot count units: %w", err)
+		return c, fmt.Errorf("cannot count tasks: %w", err)
 	}
 	return c, nil
 }
@@ -139,7 +139,7 @@ func (x *Index) Open(ctx context.Context, f Filter) (n int, err error) {
 			Scan(&n)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("cannot count units: %w", err)
+		return 0, fmt.Errorf("cannot count tasks: %w", err)
 	}
 	return n, nil
 }

@@ -68,7 +68,7 @@ func (x *Index) Sent(ctx context.Context, units []string) error {
 	batch.Queue(`SELECT set_config('synchronous_commit', 'off', true)`)
 	batch.Queue(`UPDATE settle_fleet.unit SET outbox = NULL WHERE id = ANY($1)`, units)
 	if err := x.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return fmt.Errorf("cannot remove units from the outbox: %w", err)
+		return fmt.Errorf("cannot remove tasks from the outbox: %w", err)
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (x *Index) Waiting(ctx context.Context, queue string, sessions []string) ([
 			return waiting, nil
 		}
 	}
-	return nil, fmt.Errorf("cannot find the open units of sessions: %w", err)
+	return nil, fmt.Errorf("cannot find the open tasks of sessions: %w", err)
 }
 
 // Abandonment is a session that Temporal does not run any more.
@@ -106,7 +106,7 @@ func (x *Index) Abandon(ctx context.Context, a Abandonment) (units int64, err er
 		WHERE session = $1 AND queue = $4 AND state <> 'ended' AND outbox IS NULL AND created <= $5`,
 		a.Session, a.By, result, a.Queue, a.Before)
 	if err != nil {
-		return 0, fmt.Errorf("cannot cancel the units of session %s: %w", a.Session, err)
+		return 0, fmt.Errorf("cannot cancel the tasks of session %s: %w", a.Session, err)
 	}
 	return tag.RowsAffected(), nil
 }

@@ -63,7 +63,7 @@ func (r *run) account(ctx context.Context, result *fleet.Result) {
 		return
 	}
 	if _, err := r.worker.config.Budgets.Settle(ctx, r.attempt.Task.Batch, r.attempt.Unit, result.Summary); err != nil {
-		r.logger.Warn("what the unit took may not count for its batch", "error", err)
+		r.logger.Warn("what the task took may not count for its batch", "error", err)
 	}
 }
 

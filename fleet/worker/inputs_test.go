@@ -77,7 +77,8 @@ func TestSessionOfManyInputs(t *testing.T) {
 			t.Errorf("%s: %+v", u.ID, u.Result)
 		}
 	}
-	if n := logs.read.Load(); n != 0 {
+	// Each turn reads the event that accepted its input. Reading the log again for each would be hundreds.
+	if n := logs.read.Load(); n > 2*inputs {
 		t.Errorf("the worker has read %d events", n)
 	}
 	if events := p.Events(t, "s"); len(events) < inputs*5 {

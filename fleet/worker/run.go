@@ -54,7 +54,7 @@ func newRun(w *Worker, a fleet.Attempt) *run {
 		cancel:    make(chan string, 1),
 		requested: make(chan struct{}),
 	}
-	r.logger = w.logger.With("unit", a.Unit, "attempt", a.Number, "epoch", a.Epoch)
+	r.logger = w.logger.With("task", a.Unit, "attempt", a.Number, "epoch", a.Epoch)
 	r.life, r.end = context.WithCancelCause(context.Background())
 	if a.Cancel != "" {
 		r.interrupt(a.Cancel)
@@ -99,11 +99,11 @@ func (r *run) count() (ended func(*fleet.Result)) {
 // complete reports the end of the attempt to the engine, and returns the result if it counts.
 func (r *run) complete(ctx context.Context, result *fleet.Result, err error) *fleet.Result {
 	if lost := (*lostError)(nil); errors.As(err, &lost) {
-		r.logger.Warn("the unit is another worker's now; what this one ran for it has ended", "error", err)
+		r.logger.Warn("the task is another worker's now; what this one ran for it has ended", "error", err)
 		return nil
 	}
 	if err != nil {
-		r.logger.Warn("the unit goes back", "error", err)
+		r.logger.Warn("the task goes back", "error", err)
 		result = nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
@@ -111,13 +111,13 @@ func (r *run) complete(ctx context.Context, result *fleet.Result, err error) *fl
 	r.account(ctx, result)
 	switch err := r.worker.config.Engine.Complete(ctx, r.attempt, result); {
 	case errors.Is(err, fleet.ErrLost):
-		r.logger.Warn("the unit is another worker's now; what this one says of its end does not count")
+		r.logger.Warn("the task is another worker's now; what this one says of its end does not count")
 		return nil
 	case err != nil: // another worker finds the log as it is
-		r.logger.Error("cannot say how the unit has ended", "error", err)
+		r.logger.Error("cannot say how the task has ended", "error", err)
 		return nil
 	case result != nil:
-		r.logger.Info("the unit has ended", "outcome", result.Outcome, "reason", result.Reason)
+		r.logger.Info("the task has ended", "outcome", result.Outcome, "reason", result.Reason)
 	}
 	return result
 }

@@ -106,7 +106,7 @@ func (s Store) put(ctx context.Context, a fleet.Attempt, c fleet.Checkpoint, dat
 // NoneError says that a unit has no checkpoint.
 type NoneError struct{ Unit string }
 
-func (e *NoneError) Error() string { return fmt.Sprintf("unit %q has no checkpoint", e.Unit) }
+func (e *NoneError) Error() string { return fmt.Sprintf("task %q has no checkpoint", e.Unit) }
 
 // Get returns the checkpoint of a unit, and writes its bundle.
 func (s Store) Get(ctx context.Context, unit string, to io.Writer) (c fleet.Checkpoint, err error) {
@@ -117,14 +117,14 @@ func (s Store) Get(ctx context.Context, unit string, to io.Writer) (c fleet.Chec
 		return c, &NoneError{Unit: unit}
 	}
 	if err != nil {
-		return c, fmt.Errorf("cannot find the checkpoint of unit %q: %w", unit, err)
+		return c, fmt.Errorf("cannot find the checkpoint of task %q: %w", unit, err)
 	}
 	written, err := s.read(ctx, bundle, to)
 	if err == nil && written != c.Bytes {
 		err = fmt.Errorf("it has %d of %d bytes", written, c.Bytes)
 	}
 	if err != nil {
-		return c, fmt.Errorf("cannot read the checkpoint of unit %q: %w", unit, err)
+		return c, fmt.Errorf("cannot read the checkpoint of task %q: %w", unit, err)
 	}
 	return c, nil
 }

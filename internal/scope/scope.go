@@ -48,7 +48,11 @@ func (s *Scope) OnInterrupt(ctx context.Context, f func(ctx context.Context, cau
 // and keeps no other finalizer from running.
 func Run(ctx context.Context, cleanTimeout time.Duration, body func(ctx context.Context, s *Scope) error) error {
 	s := &Scope{}
-	exit := Guard(func() error { return body(ctx, s) })
+	return s.clean(ctx, cleanTimeout, Guard(func() error { return body(ctx, s) }))
+}
+
+// clean calls the finalizers, and returns the errors of all with the body's.
+func (s *Scope) clean(ctx context.Context, cleanTimeout time.Duration, exit error) error {
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
 	defer cancel()
 	errs := []error{exit}
