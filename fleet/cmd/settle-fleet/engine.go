@@ -137,6 +137,16 @@ type discardInfo struct{ slog.Handler }
 // Enabled implements [slog.Handler].
 func (discardInfo) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
 
+// WithAttrs implements [slog.Handler].
+func (d discardInfo) WithAttrs(a []slog.Attr) slog.Handler {
+	return discardInfo{d.Handler.WithAttrs(a)}
+}
+
+// WithGroup implements [slog.Handler].
+func (d discardInfo) WithGroup(name string) slog.Handler {
+	return discardInfo{d.Handler.WithGroup(name)}
+}
+
 // open returns the engine; closeEngine ends its connection.
 func (f *engineFlags) open(
 	ctx context.Context, pool *pgxpool.Pool, dev bool, logger *slog.Logger,

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -53,5 +56,16 @@ func TestTheServerOfTemporal(t *testing.T) {
 		if got := (&engineFlags{address: c.flag}).server(configured, c.devs, c.dev); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
+	}
+}
+
+// TestClientReportsOnlyWarnings: also where the client adds attributes to its logger.
+func TestClientReportsOnlyWarnings(t *testing.T) {
+	var out bytes.Buffer
+	logger := slog.New(discardInfo{slog.NewTextHandler(&out, nil)}).With("queue", "settle").WithGroup("worker")
+	logger.Info("Started Worker")
+	logger.Warn("a failure", "task", "s/1")
+	if text := out.String(); strings.Contains(text, "Started") || !strings.Contains(text, "worker.task=s/1") {
+		t.Errorf("%q", text)
 	}
 }
