@@ -114,7 +114,9 @@ func (f *tuiFlags) open(
 	found := o
 	found.Settings, found.Dir, found.Getenv = resolved, dir, s.getenv
 	code, err := f.run(cmd.Context(), s, tui.Options{
-		Palette:  s.linked(resolved.Terminal.Links).With(resolved.Terminal.Theme),
+		Palette:   s.linked(resolved.Terminal.Links).With(resolved.Terminal.Theme),
+		AutoTheme: resolved.Terminal.Theme == "auto",
+
 		Reflow:   terminal.ReflowOf(s.getenv),
 		Sessions: sessions,
 		Notify: terminal.Notification(

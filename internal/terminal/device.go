@@ -15,10 +15,12 @@ type Device struct {
 	// wake has who reads look again: the terminal was given back.
 	wake, waker *os.File
 
-	mu     sync.Mutex // guards state and closed
+	mu     sync.Mutex // guards state, closed and reports
 	state  *term.State
 	closed bool
-	taken  *sync.Cond // it is ours again, or closed
+	// reports: the terminal is asked for its background.
+	reports bool
+	taken   *sync.Cond // it is ours again, or closed
 }
 
 // Modes of the open terminal: bracketed paste, focus reports, and the keyboard protocol of
@@ -27,6 +29,26 @@ const (
 	modesOn  = "\x1b[?2004h\x1b[?1004h\x1b[>1u"
 	modesOff = "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[0m"
 )
+
+// Reports of the background: the request of its color (OSC 11), and of reports of each later change between
+// light and dark (DEC mode 2031). Terminals that do not know them are silent.
+const (
+	reportsOn  = "\x1b]11;?\x1b\\\x1b[?2031h"
+	reportsOff = "\x1b[?2031l"
+)
+
+// ReportBackground asks the terminal for its background, now and after each Take: Read returns the answers as
+// [Background] events. A terminal can be silent.
+func (d *Device) ReportBackground() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.reports = true
+	if d.state == nil {
+		return nil
+	}
+	_, err := io.WriteString(d.out, reportsOn)
+	return err
+}
 
 // Open takes the terminal over.
 func Open(in, out *os.File) (*Device, error) {
@@ -56,7 +78,11 @@ func (d *Device) Take() error {
 	}
 	d.state = state
 	d.taken.Broadcast()
-	_, err = io.WriteString(d.out, modesOn)
+	on := modesOn
+	if d.reports {
+		on += reportsOn
+	}
+	_, err = io.WriteString(d.out, on)
 	return err
 }
 
@@ -68,7 +94,11 @@ func (d *Device) Restore() {
 	if d.state == nil {
 		return
 	}
-	_, _ = io.WriteString(d.out, modesOff) // a terminal that is gone needs none of this
+	off := modesOff
+	if d.reports {
+		off = reportsOff + off
+	}
+	_, _ = io.WriteString(d.out, off) // a terminal that is gone needs none of this
 	_ = term.Restore(int(d.in.Fd()), d.state)
 	d.state = nil
 	_, _ = d.waker.Write([]byte{0}) // the pipe has room for every call

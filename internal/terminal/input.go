@@ -10,7 +10,7 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
-// Event is something that a person did: a [Key], a [Paste] or a [Focus].
+// Event is something that a person did: a [Key], a [Paste] or a [Focus]; or a [Background].
 type Event interface{ event() }
 
 // Key is a key press.
@@ -28,14 +28,20 @@ type Paste struct{ Text string }
 // Focus says whether the terminal's window has the focus.
 type Focus bool
 
-func (Key) event()   {}
-func (Paste) event() {}
-func (Focus) event() {}
+// Background is the terminal's report of its background.
+type Background struct{ Dark bool }
+
+func (Key) event()        {}
+func (Paste) event()      {}
+func (Focus) event()      {}
+func (Background) event() {}
 
 const (
 	// escapeDelay is how long an escape waits for the rest of a sequence. A
 	// terminal sends sequences whole; a person is slower.
 	escapeDelay = 30 * time.Millisecond
+	// replyDelay is how long the beginning of a report waits for its rest, which must not become keys.
+	replyDelay = time.Second
 	// maxPaste bounds a paste in bytes.
 	maxPaste = 16 << 20
 
@@ -82,7 +88,7 @@ func Read(r io.Reader, stop <-chan struct{}, found func([]Event)) {
 			return
 		}
 		if expired = nil; len(d.rest) > 0 && !d.pasting {
-			expired = time.After(escapeDelay)
+			expired = time.After(d.delay())
 		}
 		if len(events) > 0 || expired != nil {
 			found(events)
@@ -103,8 +109,27 @@ func (d *decoder) feed(data []byte) []Event {
 	return d.decode(false)
 }
 
-// expire decodes the pending bytes as complete.
-func (d *decoder) expire() []Event { return d.decode(true) }
+// expire decodes the pending bytes as complete. It drops a report without an end.
+func (d *decoder) expire() []Event {
+	if d.reports() {
+		d.rest = nil
+	}
+	return d.decode(true)
+}
+
+// delay is how long the pending bytes wait for more.
+func (d *decoder) delay() time.Duration {
+	if d.reports() {
+		return replyDelay
+	}
+	return escapeDelay
+}
+
+// reports reports whether the pending bytes are the beginning of a report of the background.
+func (d *decoder) reports() bool {
+	const reply = "\x1b]11;"
+	return len(d.rest) > 2 && strings.HasPrefix(string(d.rest[:min(len(d.rest), len(reply))]), reply[:min(len(d.rest), len(reply))])
+}
 
 func (d *decoder) decode(expired bool) (events []Event) {
 	for len(d.rest) > 0 {
@@ -118,7 +143,7 @@ func (d *decoder) decode(expired bool) (events []Event) {
 			d.rest, d.pasting = d.rest[len(pasteBegin):], true
 			continue
 		}
-		if !expired && partial(d.rest) {
+		if !expired && (partial(d.rest) || d.reports() && !terminated(d.rest)) {
 			return events
 		}
 		n, e := d.next()
@@ -136,6 +161,14 @@ func (d *decoder) decode(expired bool) (events []Event) {
 			events = append(events, Focus(true))
 		case uv.BlurEvent:
 			events = append(events, Focus(false))
+		case uv.BackgroundColorEvent:
+			if e.Color != nil {
+				events = append(events, Background{e.IsDark()})
+			}
+		case uv.DarkColorSchemeEvent:
+			events = append(events, Background{true})
+		case uv.LightColorSchemeEvent:
+			events = append(events, Background{false})
 		}
 	}
 	d.rest = nil
@@ -172,6 +205,11 @@ func (d *decoder) takePaste(events *[]Event) bool {
 	d.paste = bytes.Buffer{}
 	*events = append(*events, Paste{strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)})
 	return true
+}
+
+// terminated reports whether a report has its end: BEL or ST.
+func terminated(data []byte) bool {
+	return bytes.IndexByte(data, '\a') >= 0 || bytes.Contains(data, []byte("\x1b\\"))
 }
 
 // partial reports whether data may be the beginning of a longer sequence.

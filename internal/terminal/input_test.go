@@ -89,3 +89,32 @@ func FuzzDecoder(f *testing.F) {
 		}
 	})
 }
+
+// A report of the background is no key, in each spelling and in pieces, and takes no key away.
+func TestBackgroundReports(t *testing.T) {
+	for data, want := range map[string][]Event{
+		"a\x1b]11;rgb:0000/0000/0000\x1b\\b": {Key{"a", "a"}, Background{true}, Key{"b", "b"}},
+		"a\x1b]11;rgb:ffff/ffff/e6e6\x07b":   {Key{"a", "a"}, Background{false}, Key{"b", "b"}},
+		"\x1b[?997;1nx":                      {Background{true}, Key{"x", "x"}},
+		"\x1b[?997;2nx":                      {Background{false}, Key{"x", "x"}},
+	} {
+		for cut := range len(data) {
+			var d decoder
+			got := append(d.feed([]byte(data[:cut])), d.feed([]byte(data[cut:]))...)
+			got = append(got, d.expire()...)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%q cut at %d: %s", data, cut, diff)
+			}
+		}
+	}
+	var d decoder
+	if got := d.feed([]byte("\x1b]11;rgb:00")); len(got) > 0 || d.delay() != replyDelay {
+		t.Errorf("the beginning of a report is %v, and waits %s", got, d.delay())
+	}
+	if got := d.expire(); len(got) > 0 {
+		t.Errorf("a report without an end is %v", got)
+	}
+	if got := append(d.feed([]byte("\x1b]")), d.expire()...); len(got) != 1 || d.delay() != escapeDelay {
+		t.Errorf("Alt-] is %v", got)
+	}
+}

@@ -36,6 +36,8 @@ func ReflowOf(getenv func(string) string) Reflow {
 type Frame struct {
 	Rows []Line
 	X, Y int
+	// Palette is the palette of the frame, not of the committed rows; nil for the screen's.
+	Palette *Palette
 }
 
 // Screen draws on a terminal. It is not safe for concurrent use.
@@ -118,10 +120,14 @@ func (s *Screen) fit(f *Frame) []drawnRow {
 	}
 	f.Y = min(max(f.Y, 0), len(rows)-1)
 	f.X = min(max(f.X, 0), s.width-1)
+	palette := s.palette
+	if f.Palette != nil {
+		palette = *f.Palette
+	}
 	next := make([]drawnRow, len(rows))
 	for i, row := range rows {
 		row = trimSpaces(Clip(row, s.width))
-		next[i] = drawnRow{string(s.palette.Append(nil, row)), cells(row)}
+		next[i] = drawnRow{string(palette.Append(nil, row)), cells(row)}
 	}
 	return next
 }

@@ -65,7 +65,7 @@ func slashes() []slash {
 			func(u *UI, _ string) { u.pickInput() },
 		},
 		{"status", "", "show the session, its settings, and what doctor finds", (*UI).showStatus},
-		{"theme", "[NAME]", "choose the colors: default, light, dark, none", (*UI).theme},
+		{"theme", "[NAME]", "choose the colors: auto, default, light, dark, none", (*UI).theme},
 		{"timeline", "", "show when each turn, request and call ran, and for how long", (*UI).showTimeline},
 		{"todos", "", "show the model's plan", (*UI).showTodos},
 		{"transcript", "", "show the whole session, including folded text", (*UI).openTranscript},

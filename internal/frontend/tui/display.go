@@ -17,6 +17,7 @@ type display struct {
 	rows   []terminal.Line // committed, for the next frame
 
 	status statusCommand
+	auto   autoTheme
 
 	welcomed bool // the first rows were committed
 

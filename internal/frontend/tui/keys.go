@@ -16,6 +16,10 @@ func (u *UI) take(e terminal.Event) {
 		u.focused(bool(focus))
 		return
 	}
+	if background, ok := e.(terminal.Background); ok {
+		u.backgroundReported(background)
+		return
+	}
 	u.display.dirty = true
 	if u.exit.quitDeadline.IsZero() {
 		u.display.hint = ""

@@ -52,7 +52,12 @@ func (u *UI) frame(now time.Time) terminal.Frame {
 	rows := append(live, ask...)
 	rows = append(append(append(append(rows, queue...), choices...), nil), status...)
 	y += len(rows)
-	return terminal.Frame{Rows: append(rows, editor...), X: x, Y: y}
+	frame := terminal.Frame{Rows: append(rows, editor...), X: x, Y: y}
+	if m := u.overlay.menu; m != nil && m.sample != nil && len(m.list.choices) > 0 {
+		_, palette := m.sample(m.list.selected())
+		frame.Palette = &palette
+	}
+	return frame
 }
 
 // liveRows returns at most room rows: the end of the growing text, held text, and running

@@ -120,6 +120,8 @@ type menu struct {
 	pick, remove func(choice)
 	// preview, if set, returns details of a choice.
 	preview func(choice) []string
+	// sample, if set, returns rows below the choices, and the palette in which the live region is drawn.
+	sample func(choice) ([]terminal.Line, terminal.Palette)
 	// escape is what Esc does, such as "goes back"; empty if it closes the menu.
 	escape string
 	// note describes further keys.
@@ -249,6 +251,13 @@ func (m *menu) rows(width, limit int) []terminal.Line {
 			about = append(about, terminal.Clip(terminal.Plain("  │ "+terminal.OneLine(line), faint()), width))
 		}
 		about = about[:min(len(about), limit/2)]
+	}
+	if m.sample != nil && limit > 9 && len(m.list.choices) > 0 {
+		about, _ = m.sample(m.list.selected())
+		about = about[:min(len(about), limit/2)]
+		for n := range about {
+			about[n] = terminal.Clip(append(terminal.Plain("  │ ", faint()), about[n]...), width)
+		}
 	}
 	rows := m.list.rows(width, min(limit-len(about), 2*maxShown))
 	if len(rows) == 0 {

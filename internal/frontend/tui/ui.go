@@ -53,7 +53,9 @@ type Terminal interface {
 type Options struct {
 	Terminal Terminal
 	Palette  terminal.Palette
-	Reflow   terminal.Reflow
+	// AutoTheme has the theme follow the background that the terminal reports.
+	AutoTheme bool
+	Reflow    terminal.Reflow
 	// Notify is how the terminal notifies a person while its window is unfocused, and
 	// Through the multiplexer between settle and the terminal.
 	Notify  terminal.Notification
@@ -127,6 +129,10 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	width, height := o.Terminal.Size()
 	u.input.vi.on, u.Notify = o.Keys.Vi, cmp.Or(o.Notify, terminal.Bell)
 	u.display.screen = terminal.NewScreen(&u.display.frames, o.Palette, o.Reflow, width, height)
+	if o.AutoTheme && o.Palette.Color {
+		u.followBackground()
+		u.display.auto.heldUntil = time.Now().Add(backgroundDelay)
+	}
 	if err := u.open(o.Session); err != nil {
 		return stdio.CodeUsage, err
 	}
@@ -218,7 +224,8 @@ func (u *UI) tick(now time.Time) time.Duration {
 		next = min(next, u.exit.quitDeadline.Sub(now)+time.Millisecond)
 	}
 	if u.display.dirty && !u.blocked() {
-		if wait := frameDelay - now.Sub(u.display.drawnAt); wait > 0 {
+		wait := max(frameDelay-now.Sub(u.display.drawnAt), u.display.auto.heldUntil.Sub(now))
+		if wait > 0 {
 			return min(next, wait)
 		}
 		u.draw(now)
