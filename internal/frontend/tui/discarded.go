@@ -60,6 +60,9 @@ func (d *draft) discard(item string) {
 func (p *printout) spill() (entry, bool) {
 	for len(p.pieces) > 0 {
 		first := p.pieces[0]
+		if first.looked() {
+			return p.takeRun(true)
+		}
 		if len(first.entries) > 0 && !first.repeats {
 			e := first.entries[0]
 			first.entries[0] = entry{} // its memory goes when it is on the screen

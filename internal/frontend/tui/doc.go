@@ -56,6 +56,7 @@
 //   - feed.go: events that wait for the loop
 //   - running_turn.go: shows a turn that ran before the view opened
 //   - message_text.go: rows of long messages, in parts
+//   - fold.go: one row for consecutive reads and searches
 //   - diff.go: rows of changes to files
 //   - discarded.go: committed text of an attempt that can still fail
 //   - pager.go: a long text on the alternate screen, and the search in it

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
 )
 
 // drawnLog is the log of a session, drawn at random: turns with attempts that fail,
@@ -114,7 +115,9 @@ func (l *drawnLog) drawAttempt(step, n int) bool {
 		if kind := l.r.IntN(4); kind == 0 || kind == 1 {
 			items = append(items, l.message(map[int]event.ItemType{0: event.Message, 1: event.Reasoning}[kind], !fails))
 		} else if kind == 2 && !fails {
-			l.call()
+			for range 1 + l.r.IntN(4) {
+				l.call()
+			}
 		} else {
 			items = append(items, l.message(event.Message, !fails))
 		}
@@ -173,15 +176,20 @@ func (l *drawnLog) message(kind event.ItemType, calls bool) string {
 
 func (l *drawnLog) call() {
 	item, name := l.id("c"), "shell"
-	if l.r.IntN(3) == 0 {
+	switch l.r.IntN(5) {
+	case 0:
 		name = "edit"
+	case 1, 2:
+		name = []string{"read", "grep"}[l.r.IntN(2)]
 	}
 	e := event.Event{
 		Turn: l.turn, Attempt: l.attempt, Item: item,
 		Data: event.ItemStarted{Type: event.ToolCall, Name: name, CallID: item},
 	}
 	l.add(e)
-	arguments, err := json.Marshal(map[string]string{"command": "make " + l.text(), "path": "a.go"})
+	arguments, err := json.Marshal(map[string]string{
+		"command": "make " + l.text(), "path": "a.go", "pattern": l.text(),
+	})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -201,7 +209,7 @@ func (l *drawnLog) start() {
 	item := l.ready[0]
 	l.ready = l.ready[1:]
 	e := event.Event{Turn: l.turn, Attempt: l.state.Turn(l.turn).Item(item).Attempt, Item: item}
-	if l.r.IntN(2) == 0 {
+	if l.r.IntN(3) == 0 {
 		approval := l.id("q")
 		e.Data = event.ApprovalRequested{
 			Approval: approval, Tool: "shell", Title: "make", Text: "shell\n  command:\n      make " + l.text(),
@@ -256,6 +264,9 @@ func (l *drawnLog) work() {
 	l.calls = append(l.calls[:n], l.calls[n+1:]...)
 	content := i.Content()
 	code := l.r.IntN(2)
+	if looks(toolview.KindOf(content.Name)) {
+		code = 0
+	}
 	content.ExitCode = &code
 	if content.Name == "edit" { // as it was shown, or of a file that has changed since
 		content.Detail = l.edit(i.ID, len(i.ID)*13+l.r.IntN(2))

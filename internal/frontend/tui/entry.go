@@ -37,6 +37,7 @@ type entry struct {
 	// rows returns the entry's rows at a width. They must depend on nothing else.
 	rows func(width int) []terminal.Line
 	text string // of a block of a message
+	look *look  // of a call that only looked
 }
 
 // Styles of settle's own texts.
@@ -234,7 +235,7 @@ func callEntry(i *event.Item, dir string, drawn []toolview.Change, all string) e
 		body = outputRows(content.Output, maxOutput, all)
 	}
 	head := terminal.Line{{Text: title(call), Style: bold()}, {Text: how, Style: faint()}}
-	return entry{group: ofCall, rows: func(width int) []terminal.Line {
+	return entry{group: ofCall, look: lookOf(i, call), rows: func(width int) []terminal.Line {
 		indent := terminal.Indent{First: terminal.Plain(mark+" ", style), Rest: spaces(4)}
 		rows := terminal.Wrap(head, width, indent)
 		if body != nil {

@@ -89,8 +89,16 @@ func (p *printout) gapBeforeCalls() bool {
 
 // callRows are the calls that have not been committed.
 func (u *UI) callRows(width int, now time.Time) (calls []terminal.Line) {
-	running := 0
-	for _, p := range u.view.printout.pieces {
+	running, pieces := 0, u.view.printout.pieces
+	for n := 0; n < len(pieces); n++ {
+		if row, looks := lookRows(pieces[n:], width); looks > 0 {
+			if running++; running <= maxCalls {
+				calls = append(calls, row)
+			}
+			n += looks - 1
+			continue
+		}
+		p := pieces[n]
 		if p.kind != event.ToolCall || p.done && len(p.entries) == 0 || u.asks(p.item) {
 			continue
 		}

@@ -90,4 +90,5 @@ func (u *UI) drain() {
 		u.view.printout.fill()
 		u.commitFinished()
 	}
+	u.closePrintout()
 }

@@ -48,6 +48,7 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 		Options: o, ctx: ctx, in: in, out: out, width: width, printout: newPrintout(o.Keys), feed: newFeed(),
 		fetched: make(chan func(), 1),
 	}
+	p.printout.closing = true // each call is written when it has ended
 	opening, opened := context.WithTimeout(ctx, actTimeout)
 	p.conversation, err = o.Sessions.Open(opening, o.Session)
 	opened()

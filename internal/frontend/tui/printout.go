@@ -28,6 +28,7 @@ type printout struct {
 	all      string // the key or the command that shows what is left out
 	pieces   []*piece
 	asks     []entry // that wait for the end of a message
+	closing  bool    // nothing more of the log comes
 	// drawnChanges are the changes that questions have shown, by the calls that have not ended.
 	drawnChanges map[string][]toolview.Change
 	plan         plan.Arguments // that a call made last
@@ -56,6 +57,7 @@ type piece struct {
 	cut   bool              // the text is incomplete
 	size  int               // of the reasoning, in bytes
 	title string            // of a call
+	tool  string            // of a call
 	began time.Time         // of the call, or of the item until then
 	runs  bool
 	tail  string // of a call's output
@@ -190,7 +192,7 @@ func (p *printout) job(c transcript.Change) {
 func (p *printout) itemChanged(c transcript.Change) {
 	if c.What == transcript.Started {
 		p.pieces = append(p.pieces, &piece{
-			item: c.Event.Item, kind: c.Item.Type(), began: c.Event.At, title: c.Item.Content().Name,
+			item: c.Event.Item, kind: c.Item.Type(), began: c.Event.At, title: c.Item.Content().Name, tool: c.Item.Content().Name,
 			held: c.Event.Attempt != "", repeats: c.Item.Type() == event.Message && len(p.draft.discarded) > 0,
 		})
 		return
@@ -267,6 +269,14 @@ func (p *printout) ended(one *piece, c transcript.Change) {
 func (p *printout) finished() (out []entry) {
 	for len(p.pieces) > 0 && !p.pieces[0].held {
 		first := p.pieces[0]
+		if first.looked() {
+			e, ok := p.takeRun(false)
+			if !ok {
+				break
+			}
+			out = append(out, e)
+			continue
+		}
 		out = append(out, first.entries...)
 		if first.entries = nil; !first.done {
 			break

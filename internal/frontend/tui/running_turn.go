@@ -21,7 +21,7 @@ func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
 		}
 		i, content := e.Item, e.Item.Content()
 		one := &piece{
-			item: i.ID, kind: i.Type(), began: i.BegunAt, title: content.Name, runs: i.Started,
+			item: i.ID, kind: i.Type(), began: i.BegunAt, title: content.Name, tool: content.Name, runs: i.Started,
 			held: log.MayBeDiscarded(i),
 		}
 		p.pieces = append(p.pieces, one)

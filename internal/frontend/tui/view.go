@@ -127,7 +127,7 @@ func turnEntries(r *markdown.Renderer, t *event.Turn, dir, all string) (out []en
 	if t.Cause != nil && !onlyCommands(t) {
 		out = append(out, endEntry(t))
 	}
-	return out
+	return foldLooks(out)
 }
 
 func (u *UI) state() event.State { return u.view.log.State() }
