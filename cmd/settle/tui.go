@@ -140,10 +140,7 @@ func (f *tuiFlags) open(
 		Mask:       sessions.Mask,
 		FreeMemory: tui.FreeMemory,
 		Resume:     func(id string) string { return "settle resume " + id },
-		Doctor: func(ctx context.Context, out io.Writer) {
-			m := about.Machine{Environ: s.environ, Getenv: s.getenv, Version: version(), Settings: resolved}
-			_ = about.Doctor(ctx, out, m) // it has said what is wrong
-		},
+		Doctor:     s.doctor(resolved),
 	})
 	closing, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), lastCloseTimeout)
 	defer cancel()
@@ -159,6 +156,14 @@ func (f *tuiFlags) open(
 		return &exitError{code: code}
 	}
 	return nil
+}
+
+// doctor returns a function that checks the installation.
+func (s *streams) doctor(r *config.Resolved) func(ctx context.Context, out io.Writer) {
+	return func(ctx context.Context, out io.Writer) {
+		m := about.Machine{Environ: s.environ, Getenv: s.getenv, Version: version(), Settings: r}
+		_ = about.Doctor(ctx, out, m) // it has said what is wrong
+	}
 }
 
 // setUp asks for a model before a new session if none was named and no provider has a key, and
