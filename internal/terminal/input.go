@@ -128,7 +128,8 @@ func (d *decoder) delay() time.Duration {
 // reports reports whether the pending bytes are the beginning of a report of the background.
 func (d *decoder) reports() bool {
 	const reply = "\x1b]11;"
-	return len(d.rest) > 2 && strings.HasPrefix(string(d.rest[:min(len(d.rest), len(reply))]), reply[:min(len(d.rest), len(reply))])
+	n := min(len(d.rest), len(reply))
+	return n > 2 && string(d.rest[:n]) == reply[:n]
 }
 
 func (d *decoder) decode(expired bool) (events []Event) {

@@ -65,7 +65,9 @@ func lookEntry(run []entry) entry {
 	for _, k := range []struct {
 		kind       toolview.Kind
 		verb, unit string
-	}{{toolview.Read, "read ", "file"}, {toolview.List, "listed ", "folder"}, {toolview.Search, "searched ", "pattern"}} {
+	}{
+		{toolview.Read, "read ", "file"}, {toolview.List, "listed ", "folder"}, {toolview.Search, "searched ", "pattern"},
+	} {
 		var seen []string
 		for _, e := range run {
 			if e.look.kind == k.kind && !slices.Contains(seen, e.look.name) {

@@ -46,7 +46,8 @@ func TestLooksFold(t *testing.T) {
 			WorkDir: "/w", Permission: settle.Allow, Tools: []tool.Tool{reader{name: "read"}, reader{name: "grep"}},
 		})
 		p.types("go\r")
-		p.sees("✓ read 2 files, searched 1 pattern  a.go, b.go, func main", "✗ read gone.go  failed", "✓ read c.go", "Now I know.")
+		p.sees("✓ read 2 files, searched 1 pattern  a.go, b.go, func main")
+		p.sees("✗ read gone.go  failed", "✓ read c.go", "Now I know.")
 		p.misses("✓ read a.go", "✓ grep", "● ")
 		p.types("\x04")
 		p.left(code, 0)

@@ -192,7 +192,8 @@ func (p *printout) job(c transcript.Change) {
 func (p *printout) itemChanged(c transcript.Change) {
 	if c.What == transcript.Started {
 		p.pieces = append(p.pieces, &piece{
-			item: c.Event.Item, kind: c.Item.Type(), began: c.Event.At, title: c.Item.Content().Name, tool: c.Item.Content().Name,
+			item: c.Event.Item, kind: c.Item.Type(), began: c.Event.At, title: c.Item.Content().Name,
+			tool: c.Item.Content().Name,
 			held: c.Event.Attempt != "", repeats: c.Item.Type() == event.Message && len(p.draft.discarded) > 0,
 		})
 		return

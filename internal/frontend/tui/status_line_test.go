@@ -36,7 +36,8 @@ func TestStatusTemplate(t *testing.T) {
 	}
 }
 
-// The command runs beside the loop when what it is told has changed; its first line is the row. The end waits for a run that goes on.
+// The command runs beside the loop when what it is told has changed; its first line is the row. The end
+// waits for a run that goes on.
 func TestStatusCommandRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex // guards the fields below

@@ -83,7 +83,9 @@ func (u *UI) paletteOf(name string) terminal.Palette {
 // pickTheme opens a menu of the themes. The live region has the colors of the selected one.
 func (u *UI) pickTheme() {
 	m := &menu{title: "Theme", pick: func(one choice) { u.theme(one.id) }}
-	m.all = []choice{{id: autoThemeName, label: autoThemeName, detail: "light or dark, as the terminal reports its background"}}
+	m.all = []choice{{
+		id: autoThemeName, label: autoThemeName, detail: "light or dark, as the terminal reports its background",
+	}}
 	for _, t := range terminal.Themes() {
 		m.all = append(m.all, choice{id: t.Name, label: t.Name, detail: t.About})
 	}

@@ -22,7 +22,9 @@ func TestThemeSample(t *testing.T) {
 	for _, row := range frame.Rows {
 		text += row.Text() + "\n"
 	}
-	for _, want := range []string{"› light", "  auto", "│ ? settle asks before this call", `+  print("bonjour")`, `return "text", 42  # a comment`} {
+	for _, want := range []string{
+		"› light", "  auto", "│ ? settle asks before this call", `+  print("bonjour")`, `return "text", 42  # a comment`,
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in:\n%s", want, text)
 		}

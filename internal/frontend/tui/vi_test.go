@@ -158,7 +158,8 @@ func FuzzVi(f *testing.F) {
 				return // counts make much of it
 			}
 			typeVi(e, v, string(r))
-			if e.at < 0 || e.at > len(e.parts) || v.normal && e.at > 0 && e.at == e.lineEnd(e.at) && e.at > e.lineStart(e.at) {
+			behind := v.normal && e.at > 0 && e.at == e.lineEnd(e.at) && e.at > e.lineStart(e.at)
+			if e.at < 0 || e.at > len(e.parts) || behind {
 				t.Fatalf("after %q in %q, the cursor is at %d of %d", r, e.text(), e.at, len(e.parts))
 			}
 		}
