@@ -336,7 +336,7 @@ func (s *State) childAsks(e Event, d ApprovalRequested) string {
 func (s *State) childAnswered(e Event, d ApprovalEnded) string {
 	for _, c := range s.Children {
 		if a := c.Approval(d.Approval); a != nil && a.Ended == nil {
-			a.Ended, a.EndedBy = &d, e.By
+			a.Ended, a.EndedAt, a.EndedBy = &d, e.At, e.By
 			return ""
 		}
 	}

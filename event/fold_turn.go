@@ -286,7 +286,7 @@ func (t *Turn) approvalEnded(e Event, d ApprovalEnded) string {
 	if a == nil || a.Ended != nil {
 		return fmt.Sprintf("approval %q does not wait", d.Approval)
 	}
-	a.Ended, a.EndedBy = &d, e.By
+	a.Ended, a.EndedAt, a.EndedBy = &d, e.At, e.By
 	if i := t.Item(a.Call); i != nil && d.Verdict == Denied && a.Form == nil && a.Child == "" {
 		i.Denial = a
 	}

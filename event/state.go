@@ -139,6 +139,7 @@ type Approval struct {
 	Call    string // item
 	At      time.Time
 	Ended   *ApprovalEnded // nil while it waits
+	EndedAt time.Time
 	EndedBy string
 }
 

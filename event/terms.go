@@ -119,6 +119,14 @@ func EndingWords(o Outcome, r Reason) string {
 	return termOf(EndingTerms(), string(o)).Words
 }
 
+// Words are how the child ended, with the message of its cause.
+func (d ChildEnded) Words() string {
+	if d.Cause != nil {
+		return d.Cause.Error()
+	}
+	return EndingWords(d.Outcome, "")
+}
+
 // termOf returns the term of a value. A value that has none, of a later version, is its own
 // word.
 func termOf(terms []Term, value string) Term {

@@ -1,6 +1,10 @@
 package transcript
 
-import "github.com/settle-agent/settle/event"
+import (
+	"cmp"
+
+	"github.com/settle-agent/settle/event"
+)
 
 // ExplainRequest is the message of an answer that denies a call until the model has explained
 // its effects. If the model makes the call again, settle asks again.
@@ -23,4 +27,17 @@ func Denial(i *event.Item) (how, why string) {
 		why = "Message to the model: " + a.Ended.Message
 	}
 	return event.Denied.Past(), why
+}
+
+// Ending returns how an item ended, by the table of terms: "completed", "denied",
+// "interrupted"; empty for an open item.
+func Ending(i *event.Item) string {
+	denied, _ := Denial(i)
+	switch {
+	case denied != "" || i.Status == event.ItemOpen:
+		return denied
+	case i.Status == event.ItemAborted:
+		return event.EndingWords(event.Aborted, cmp.Or(i.Cause, &event.Cause{}).Reason)
+	}
+	return event.EndingWords(event.Outcome(i.Status), "")
 }

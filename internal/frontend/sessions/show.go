@@ -3,6 +3,7 @@ package sessions
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,10 +71,7 @@ func Show(to io.Writer, dataDir, session string) error {
 func showChild(b *bytes.Buffer, c *event.Child, now string) {
 	how := now
 	if c.Ended != nil {
-		how = string(c.Ended.Outcome)
-		if c.Ended.Cause != nil {
-			how = terminal.Text(c.Ended.Cause.Error())
-		}
+		how = terminal.Text(c.Ended.Words())
 		if ms := c.Ended.ElapsedMS; ms > 0 {
 			how += " after " + terminal.Duration(time.Duration(ms)*time.Millisecond)
 		}
@@ -153,7 +151,7 @@ func showItem(b *bytes.Buffer, i *event.Item) {
 		fmt.Fprintf(b, "\n→ %s %s\n", terminal.Text(c.Name), quoted(c.Arguments))
 		how, why := transcript.Denial(i)
 		if how == "" {
-			how, why = string(i.Status), c.Output
+			how, why = cmp.Or(transcript.Ending(i), string(i.Status)), c.Output
 		}
 		if out := quoted(head(why, maxOutput)); out != "" {
 			fmt.Fprintf(b, "  %s\n", out)

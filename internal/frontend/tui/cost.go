@@ -1,13 +1,14 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -98,11 +99,12 @@ func (u *UI) showTimeline(string) {
 
 func howEnded(t *event.Turn) string {
 	if t.Cause.Outcome == event.Completed {
-		return "completed"
+		return event.EndingWords(event.Completed, "")
 	}
 	return terminal.OneLine(t.Cause.Error())
 }
 
+// stretchesOf returns the requests, questions and calls of a turn.
 func stretchesOf(t *event.Turn, dir string) (out []stretch) {
 	for n, a := range t.Attempts {
 		m := stretch{
@@ -114,17 +116,29 @@ func stretchesOf(t *event.Turn, dir string) (out []stretch) {
 		}
 		out = append(out, m)
 	}
+	asked := map[string]bool{}
+	for _, a := range t.Approvals {
+		asked[a.Call] = true
+		m := stretch{at: a.At, until: a.EndedAt, what: "question: " + terminal.OneLine(cmp.Or(a.Title, a.Tool))}
+		if a.Ended != nil {
+			m.what += "  (" + a.Ended.Verdict.Past() + ")"
+		}
+		out = append(out, m)
+	}
 	for _, i := range t.Items {
-		if i.Type() != event.ToolCall || !i.Started {
-			continue
+		if i.Type() != event.ToolCall || !i.Started && (asked[i.ID] || i.Status == event.ItemOpen) {
+			continue // the row of the question says how an unstarted call ended
 		}
 		content := i.Content()
 		m := stretch{
 			at: i.StartedAt, until: i.EndedAt,
 			what: title(toolview.New(content.Name, content.RanWith(), dir)),
 		}
-		if i.Status == event.ItemFailed || i.Status == event.ItemAborted {
-			m.what += "  (" + strings.ToLower(string(i.Status)) + ")"
+		if !i.Started {
+			m.at = i.BegunAt
+		}
+		if how := transcript.Ending(i); how != "" && i.Status != event.ItemCompleted {
+			m.what += "  (" + how + ")"
 		}
 		out = append(out, m)
 	}

@@ -166,10 +166,7 @@ func (p *printout) child(c transcript.Change) {
 	case event.ChildStarted:
 		p.add(notice(faint(), "agent %s works in the background: %s", d.Child, d.Title))
 	case event.ChildEnded:
-		how := string(d.Outcome)
-		if d.Cause != nil {
-			how = d.Cause.Error()
-		}
+		how := d.Words()
 		if d.ElapsedMS > 0 {
 			how += " after " + span(time.Duration(d.ElapsedMS)*time.Millisecond)
 		}

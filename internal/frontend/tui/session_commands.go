@@ -103,7 +103,7 @@ func (u *UI) listAgents(string) {
 	for _, c := range u.state().Children {
 		how := "works since " + c.At.Local().Format(time.TimeOnly)
 		if c.Ended != nil {
-			how = string(c.Ended.Outcome) + " after " + span(c.EndedAt.Sub(c.At))
+			how = c.Ended.Words() + " after " + span(c.EndedAt.Sub(c.At))
 		}
 		where := "in its call"
 		if c.Background() {

@@ -4,6 +4,7 @@
 
 import { h, svg, text, toggle } from "./dom.js";
 import { flat, picture, ticks } from "./timing.js";
+import { answers } from "./terms.js";
 import { causeWords, count, denied, duration, errorWords, short, tick } from "./words.js";
 import { named } from "./visible.js";
 
@@ -234,7 +235,13 @@ function label(s, turn) {
   if (s.kind === "stream") return "model";
   const i = turn.itemById.get(s.of);
   if (!i) return "";
-  return s.kind === "ask" ? `${named(i.content.name ?? "tool")} asks` : named(i.content.name ?? "tool");
+  return s.kind === "ask" ? `${named(i.content.name ?? "tool")} ${denied(turn.approvals, i) ? answers.denied[1] : "asks"}` : named(i.content.name ?? "tool");
+}
+
+/** How the question of a span was answered, such as ", allowed once". */
+function answered(s, turn) {
+  const a = turn.approvals.find((one) => one.call === s.of && one.at === s.from);
+  return a?.ended ? `, ${answers[a.ended.verdict]?.[1] ?? a.ended.verdict}` : "";
 }
 
 /** One span in words. */
@@ -252,7 +259,7 @@ function spanWords(s, turn) {
   }
   if (!i) return long;
   const name = named(i.title || i.content.name || "call").slice(0, 80);
-  if (s.kind === "ask") return `${name}: waited ${long} for an answer${denied(turn.approvals, i) ? ", denied" : ""}`;
+  if (s.kind === "ask") return `${name}: waited ${long} for an answer${answered(s, turn)}`;
   const how = { completed: "completed", failed: "failed", aborted: `cut: ${causeWords(i.cause)}`, "": "runs" }[s.end];
   return `${name}: ${long}, ${how}`;
 }
