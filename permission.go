@@ -141,6 +141,7 @@ type (
 	AnsweredError        = approval.AnsweredError
 	UnknownApprovalError = approval.UnknownError
 	FormError            = approval.FormError
+	MisfitError          = approval.MisfitError
 )
 
 // Answer answers a pending approval of the session. The first answer counts: a later

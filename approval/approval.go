@@ -90,6 +90,11 @@ type Placer interface {
 	Places(call Call) []event.ResolvedPath
 }
 
+// ExplainRequest is the message of an answer with Explain.
+const ExplainRequest = "Do not make this call yet. First explain in a few sentences what it would do: what it " +
+	"would change, delete, send or download, and whether that could be undone. Then make the same call again, " +
+	"and I will decide."
+
 // Answer answers a pending approval.
 type Answer struct {
 	// Approval is the id of the approval.
@@ -98,6 +103,9 @@ type Answer struct {
 	Verdict event.Verdict
 	// Message is for the model.
 	Message string
+	// Explain denies the call until the model has explained its effects. If the model makes
+	// the call again, settle asks again. Message is then empty or [ExplainRequest].
+	Explain bool
 	// Policy names the policy that answers if no person can answer (C16); else empty.
 	Policy string
 	// Arguments, if set, are what the call runs with instead: the person changed it. The
@@ -136,3 +144,8 @@ func (e *UnknownError) Error() string {
 type FormError struct{ Why string }
 
 func (e *FormError) Error() string { return "cannot send the form: " + e.Why }
+
+// MisfitError reports an answer that does not fit its call. The approval still waits.
+type MisfitError struct{ Why string }
+
+func (e *MisfitError) Error() string { return e.Why }

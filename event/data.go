@@ -453,6 +453,9 @@ type ApprovalEnded struct {
 	Verdict  Verdict `json:"verdict"`
 	Message  string  `json:"message,omitempty"` // message for the model
 	Policy   string  `json:"policy,omitempty"`  // the declared policy that answered without a person
+	// Explain reports that the person denied the call until the model has explained its
+	// effects. Message is the request for that.
+	Explain bool `json:"explain,omitempty"`
 	// Arguments are set if the person changed the call before it runs. SHA256 is the hex hash of
 	// these arguments before secrets were masked.
 	Arguments string `json:"arguments,omitempty"`

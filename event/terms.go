@@ -17,15 +17,22 @@ type Term struct {
 }
 
 // AnswerTerms are the answers to an approval, in the order in which a person chooses, and
-// the one ending that is no answer. Value is a [Verdict].
+// the one ending that is no answer. Value is a [Verdict], or that of [ExplainTerm].
 func AnswerTerms() []Term {
 	return []Term{
 		{string(Approved), "allow once", "allowed once"},
 		{string(ApprovedSession), "allow for the session", "allowed for the session"},
 		{string(Denied), "deny", "denied"},
+		ExplainTerm(),
 		{string(ApprovalAborted), "stop the turn", "denied, and the turn stopped"},
 		{string(Expired), "expired", "expired"},
 	}
+}
+
+// ExplainTerm is the answer that denies a call until the model has explained its effects. In
+// the log, it is the verdict "denied" with "explain".
+func ExplainTerm() Term {
+	return Term{"explain", "deny for now, explain the effects", "denied until the model explains the effects"}
 }
 
 // ModeTerms are the permission modes that a person can choose. Value is the name in
@@ -99,6 +106,14 @@ func PermissionSentence(mode string, confined *Confinement) string {
 // ModeEffect is PermissionSentence for a place that names the mode beside it.
 func ModeEffect(mode string, confined *Confinement) string {
 	return strings.TrimPrefix(PermissionSentence(mode, confined), ModeWords(mode)+", ")
+}
+
+// Past is how the approval ended: "allowed once".
+func (d ApprovalEnded) Past() string {
+	if d.Explain {
+		return ExplainTerm().Past
+	}
+	return d.Verdict.Past()
 }
 
 // ModeWords are a permission mode in words: "accept edits". The permission "deny" is the

@@ -115,19 +115,32 @@ func (a *Approvals) approveEdited(
 
 // checkEdit returns why the person cannot change the call of the approval.
 func checkEdit(found *event.Approval, given approval.Answer) error {
+	misfit := func(why string) error { return &approval.MisfitError{Why: "cannot change the call: " + why} }
 	switch {
 	case given.Arguments == "":
 		return nil
 	case given.Verdict != event.Approved && given.Verdict != event.ApprovedSession:
-		return fmt.Errorf("cannot change the call with the answer %q: only an approval runs it", given.Verdict)
+		return misfit(fmt.Sprintf("only an approval runs it, not the answer %q", given.Verdict))
 	case found.Child != "" || found.Form != nil:
-		return errors.New("cannot change the call: it is a child agent's or a server's")
+		return misfit("it is a child agent's or a server's")
 	case !json.Valid([]byte(given.Arguments)):
-		return errors.New("cannot change the call: its arguments are not JSON")
+		return misfit("its arguments are not JSON")
+	case strings.Contains(given.Arguments, redact.Mask):
+		return misfit(fmt.Sprintf("it has %q in place of a secret; allow the call as it is, or deny it", redact.Mask))
 	}
 	_, err := question.Text(question.Call{Tool: found.Tool, Arguments: given.Arguments})
 	if err != nil {
-		return fmt.Errorf("cannot change the call: %w", err)
+		return misfit(err.Error())
+	}
+	return nil
+}
+
+// checkExplain returns why the answer cannot ask for an explanation.
+func checkExplain(found *event.Approval, given approval.Answer) error {
+	if given.Explain && (given.Verdict != event.Denied || given.Message != approval.ExplainRequest || found.Form != nil) {
+		return &approval.MisfitError{
+			Why: `cannot ask for an explanation: only the answer "denied" to a call, without a message, does`,
+		}
 	}
 	return nil
 }
@@ -339,6 +352,9 @@ func (a *Approvals) Answer(given approval.Answer) error {
 			"cannot answer with %q: approved, approved_session, denied and aborted are known", given.Verdict,
 		)
 	}
+	if given.Explain && given.Message == "" {
+		given.Message = approval.ExplainRequest
+	}
 	var refused error
 	err := update(a.log, func(s event.State) []event.Event {
 		place, found := findApproval(s, given.Approval)
@@ -350,12 +366,13 @@ func (a *Approvals) Answer(given approval.Answer) error {
 			refused = &approval.AnsweredError{Approval: given.Approval, Verdict: found.Ended.Verdict, By: found.EndedBy}
 			return nil
 		}
-		if refused = cmp.Or(checkForm(found, given), checkEdit(found, given)); refused != nil {
+		if refused = cmp.Or(checkForm(found, given), checkEdit(found, given), checkExplain(found, given)); refused != nil {
 			return nil
 		}
 		place.By, place.Data = given.By, event.ApprovalEnded{
 			Approval: given.Approval, Verdict: given.Verdict, Message: a.redact.String(given.Message),
-			Policy: given.Policy, Arguments: a.redact.String(given.Arguments), SHA256: hashOf(given.Arguments),
+			Policy: given.Policy, Explain: given.Explain,
+			Arguments: a.redact.String(given.Arguments), SHA256: hashOf(given.Arguments),
 		}
 		return []event.Event{place}
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/event/contract"
+	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 )
@@ -88,6 +89,9 @@ func TestEditedCallRefused(t *testing.T) {
 		for want, given := range map[string]approval.Answer{
 			"only an approval runs it":   {Verdict: event.Denied, Arguments: `{"a":2}`},
 			"its arguments are not JSON": {Verdict: event.Approved, Arguments: `{`},
+			"in place of a secret":       {Verdict: event.Approved, Arguments: `{"a":"` + redact.Mask + `"}`},
+			"the answer \"denied\"":      {Verdict: event.Approved, Explain: true},
+			"without a message":          {Verdict: event.Denied, Explain: true, Message: "now"},
 			"too long to be shown":       {Verdict: event.Approved, Arguments: `"` + strings.Repeat("x", 1<<20) + `"`},
 		} {
 			given.Approval, given.By = "p000001", "user"

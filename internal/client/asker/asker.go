@@ -38,7 +38,10 @@ type Question struct {
 type Answer struct {
 	Verdict event.Verdict
 	Message string
+	Explain bool // denied until the model has explained the effects
 	Policy  string
+	// Arguments are what the call runs with instead; empty for no change.
+	Arguments string
 	// Content are the values of a form.
 	Content json.RawMessage
 }
@@ -220,12 +223,14 @@ func (a *Asker) give(approval string, answer Answer) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.life), answerTimeout)
 	defer cancel()
 	err := a.Session.Answer(ctx, settle.Answer{
-		Approval: approval,
-		Verdict:  answer.Verdict,
-		Message:  answer.Message,
-		Policy:   answer.Policy,
-		By:       a.By(),
-		Content:  answer.Content,
+		Approval:  approval,
+		Verdict:   answer.Verdict,
+		Message:   answer.Message,
+		Explain:   answer.Explain,
+		Policy:    answer.Policy,
+		Arguments: answer.Arguments,
+		By:        a.By(),
+		Content:   answer.Content,
 	})
 	var late *settle.AnsweredError
 	if err == nil || errors.As(err, &late) || errors.Is(err, settle.ErrClosed) {

@@ -55,6 +55,7 @@ func (h *handler) do(ctx context.Context, r *jsonrpc.Request) (any, error) {
 					Approval:  p.Approval,
 					Verdict:   p.Verdict,
 					Message:   p.Message,
+					Explain:   p.Explain,
 					By:        p.By,
 					Content:   p.Content,
 					Arguments: p.Arguments,

@@ -86,6 +86,7 @@ type verdict struct {
 	Approval string        `json:"approval"`
 	Verdict  event.Verdict `json:"verdict"`
 	Message  string        `json:"message,omitempty"`
+	Explain  bool          `json:"explain,omitempty"`
 	By       string        `json:"by,omitempty"`
 
 	Content   json.RawMessage `json:"content,omitempty"`

@@ -20,7 +20,9 @@ func TestDenial(t *testing.T) {
 		{event.Item{Status: event.ItemAborted, Denial: denied("")}, " "}, // its turn ended first
 		{event.Item{Status: event.ItemFailed, Denial: denied("use git")}, "denied Message to the model: use git"},
 		{
-			event.Item{Status: event.ItemFailed, Denial: denied(transcript.ExplainRequest)},
+			event.Item{Status: event.ItemFailed, Denial: &event.Approval{
+				Ended: &event.ApprovalEnded{Verdict: event.Denied, Message: "Explain it.", Explain: true},
+			}},
 			"denied The model explains the effects first.",
 		},
 	} {

@@ -18,6 +18,7 @@ const (
 	allowOnce   = "allow"
 	allowAlways = "allow-session"
 	rejectOnce  = "reject"
+	explainNow  = "explain"
 )
 
 func permissionOptions() []object {
@@ -25,6 +26,7 @@ func permissionOptions() []object {
 		{"optionId": allowOnce, "name": sentence(event.Approved.Words()), "kind": "allow_once"},
 		{"optionId": allowAlways, "name": sentence(event.ApprovedSession.Words()), "kind": "allow_always"},
 		{"optionId": rejectOnce, "name": sentence(event.Denied.Words()), "kind": "reject_once"},
+		{"optionId": explainNow, "name": sentence(event.ExplainTerm().Words), "kind": "reject_once"},
 	}
 }
 
@@ -92,6 +94,8 @@ func verdict(got permissionResult, err error) (asker.Answer, error) {
 		return asker.Answer{Verdict: event.ApprovalAborted}, nil
 	case err != nil:
 		return asker.Answer{}, err
+	case got.Outcome.OptionID == explainNow:
+		return asker.Answer{Verdict: event.Denied, Explain: true}, nil
 	case known == "":
 		return asker.Answer{
 			Verdict: event.Denied,

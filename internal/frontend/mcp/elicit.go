@@ -15,6 +15,7 @@ import (
 const (
 	decideAllow   = "allow"
 	decideSession = "allow_session"
+	decideExplain = "explain"
 	decideStop    = "stop"
 )
 
@@ -24,8 +25,8 @@ const form = `{
 	"properties": {
 		"decision": {
 			"type": "string", "title": "Decision", "default": "allow",
-			"enum": ["allow", "allow_session", "deny", "stop"],
-			"enumNames": ["Allow once", "Allow for the session", "Deny", "Stop the turn"]
+			"enum": ["allow", "allow_session", "deny", "explain", "stop"],
+			"enumNames": ["Allow once", "Allow for the session", "Deny", "Deny for now, explain the effects", "Stop the turn"]
 		},
 		"message": {"type": "string", "title": "Message", "description": "What to tell the agent, if the call is denied"}
 	}
@@ -79,6 +80,8 @@ func answerOf(res *sdk.ElicitResult) asker.Answer {
 		return asker.Answer{Verdict: event.Approved, Message: message}
 	case decideSession:
 		return asker.Answer{Verdict: event.ApprovedSession, Message: message}
+	case decideExplain:
+		return asker.Answer{Verdict: event.Denied, Explain: true}
 	case decideStop:
 		return asker.Answer{Verdict: event.ApprovalAborted, Message: message}
 	}

@@ -92,8 +92,8 @@ const (
 func (q *question) choices() string {
 	switch {
 	case q.request.Form == nil:
-		return fmt.Sprintf("y: %s   s: %s   n: %s > ",
-			event.Approved.Words(), event.ApprovedSession.Words(), event.Denied.Words())
+		return fmt.Sprintf("y: %s   s: %s   n: %s   e: %s > ", event.Approved.Words(),
+			event.ApprovedSession.Words(), event.Denied.Words(), event.ExplainTerm().Words)
 	case q.request.Form.URL != "":
 		return pageChoices
 	}
@@ -118,6 +118,8 @@ func (q *question) take(line string) (answer asker.Answer, done bool) {
 		return q.next()
 	case (word == "s" || word == "session") && form == nil:
 		return asker.Answer{Verdict: event.ApprovedSession}, true
+	case word == "e" && form == nil:
+		return asker.Answer{Verdict: event.Denied, Explain: true}, true
 	case word == "n" || word == "no":
 		return asker.Answer{Verdict: event.Denied}, true
 	}

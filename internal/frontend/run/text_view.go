@@ -149,7 +149,10 @@ func (s *textView) show(c transcript.Change) {
 		s.leavePrompt()
 		s.notice("ending the turn …")
 	case event.ApprovalEnded:
-		if d.Verdict == event.Denied {
+		switch {
+		case d.Explain:
+			s.notice("%s", d.Past())
+		case d.Verdict == event.Denied:
 			s.notice("%s", strings.TrimSuffix("denied: "+d.Message, ": "))
 		}
 	case event.JobStarted:

@@ -116,17 +116,17 @@ func stretchesOf(t *event.Turn, dir string) (out []stretch) {
 		}
 		out = append(out, m)
 	}
-	asked := map[string]bool{}
+	questioned := map[string]bool{}
 	for _, a := range t.Approvals {
-		asked[a.Call] = true
+		questioned[a.Call] = true
 		m := stretch{at: a.At, until: a.EndedAt, what: "question: " + terminal.OneLine(cmp.Or(a.Title, a.Tool))}
 		if a.Ended != nil {
-			m.what += "  (" + a.Ended.Verdict.Past() + ")"
+			m.what += "  (" + a.Ended.Past() + ")"
 		}
 		out = append(out, m)
 	}
 	for _, i := range t.Items {
-		if i.Type() != event.ToolCall || !i.Started && (asked[i.ID] || i.Status == event.ItemOpen) {
+		if i.Type() != event.ToolCall || !i.Started && (questioned[i.ID] || i.Status == event.ItemOpen) {
 			continue // the row of the question says how an unstarted call ended
 		}
 		content := i.Content()

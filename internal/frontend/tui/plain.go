@@ -316,9 +316,9 @@ func (p *plain) ask() {
 		return
 	}
 	p.printf(
-		"Allow %s? 1 %s. 2 %s. 3 %s, also 3 and words for the model.%s 5 %s for now, and have the effects explained.",
+		"Allow %s? 1 %s. 2 %s. 3 %s, also 3 and words for the model.%s 5 %s.",
 		first.Title, event.Approved.Words(), event.ApprovedSession.Words(), event.Denied.Words(), last,
-		event.Denied.Words(),
+		event.ExplainTerm().Words,
 	)
 }
 
@@ -347,7 +347,7 @@ func (p *plain) answer(text string) {
 		p.interrupt()
 		return
 	case text == "5":
-		verdict, answer.Message = event.Denied, transcript.ExplainRequest
+		verdict, answer.Explain = event.Denied, true
 	case message:
 		verdict, answer.Message = event.Denied, strings.TrimSpace(words)
 	case !ok:

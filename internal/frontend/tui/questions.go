@@ -13,7 +13,6 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/toolview"
-	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
@@ -61,7 +60,7 @@ func (u *UI) replies(a *event.Approval) (all []reply) {
 		all = append(all,
 			reply{keymap.Deny, event.Denied.Words(), verdict(event.Denied)},
 			reply{keymap.DenyInstead, event.Denied.Words() + ", and say what to do instead", (*UI).typeInstead},
-			reply{keymap.DenyExplain, event.Denied.Words() + " for now, explain the effects", explain},
+			reply{keymap.DenyExplain, event.ExplainTerm().Words, explain},
 		)
 	}
 	if u.state().Running() != nil { // else a child in the background asks
@@ -71,7 +70,10 @@ func (u *UI) replies(a *event.Approval) (all []reply) {
 	return all
 }
 
-func explain(u *UI, a *event.Approval) { u.verdict(a, event.Denied, transcript.ExplainRequest) }
+func explain(u *UI, a *event.Approval) {
+	u.questions.form = nil
+	u.answer(settle.Answer{Approval: a.Approval, Verdict: event.Denied, Explain: true, By: user})
+}
 
 // fill is the form of the question on the screen that is filled in; nil for none.
 func (u *UI) fill() *filling {

@@ -149,6 +149,9 @@ type outcome struct {
 type verdict struct {
 	Verdict event.Verdict `json:"verdict"`
 	Message string        `json:"message,omitempty" jsonschema:"message to the model"`
+	Explain bool          `json:"explain,omitempty" jsonschema:"with denied: the model explains the effects first"`
+	// Arguments change the call.
+	Arguments string `json:"arguments,omitempty" jsonschema:"with approved: a JSON object to run the call with"`
 	// Content are the values of a form.
 	Content json.RawMessage `json:"content,omitempty" jsonschema:"values of a form that an MCP server asks for"`
 }

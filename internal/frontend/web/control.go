@@ -74,11 +74,13 @@ func (s *Server) answerApproval(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := s.bounded(r)
 	defer cancel()
 	answer := settle.Answer{
-		Approval: r.PathValue("approval"),
-		Verdict:  body.Verdict,
-		Message:  body.Message,
-		By:       client(r),
-		Content:  body.Content,
+		Approval:  r.PathValue("approval"),
+		Verdict:   body.Verdict,
+		Message:   body.Message,
+		Explain:   body.Explain,
+		Arguments: body.Arguments,
+		By:        client(r),
+		Content:   body.Content,
 	}
 	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
 		if err := session.Answer(ctx, answer); err != nil {

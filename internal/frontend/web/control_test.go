@@ -176,6 +176,32 @@ func TestLateApproval(t *testing.T) {
 	b.exported(session, unfinished())
 }
 
+// An answer can have the call explained, or changed before it runs. The log says so.
+func TestApprovalExplainedThenChanged(t *testing.T) {
+	b, session, ran := asking(t, script.Call("act", `{"what":"it"}`))
+	id := b.asked(session)
+	ask[object](b, "POST", session+"/approvals/"+id, object{"verdict": "approved", "explain": true}, 422)
+	ask[object](b, "POST", session+"/approvals/"+id, object{"verdict": "denied", "explain": true}, 204)
+	end := func(id string) event.ApprovalEnded {
+		return b.until(session, func(e event.Event) bool {
+			d, ok := e.Data.(event.ApprovalEnded)
+			return ok && d.Approval == id
+		}).Data.(event.ApprovalEnded)
+	}
+	if d := end(id); !d.Explain || d.Verdict != event.Denied || !strings.Contains(d.Message, "explain") || ran() != 0 {
+		t.Errorf("the approval ended with %+v", d)
+	}
+	body := object{"verdict": "approved", "arguments": `{"what":"less"}`}
+	ask[object](b, "POST", session+"/approvals/p000002", body, 204)
+	if d := end("p000002"); d.Arguments != `{"what":"less"}` || d.Explain {
+		t.Errorf("the approval ended with %+v", d)
+	}
+	b.until(session, event.Event.Terminal)
+	if ran() != 1 {
+		t.Errorf("the call ran %d times", ran())
+	}
+}
+
 func TestAbortedApproval(t *testing.T) {
 	b, session, ran := asking(t)
 	ask[object](b, "POST", session+"/approvals/"+b.asked(session), object{"verdict": "aborted"}, 204)

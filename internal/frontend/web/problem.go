@@ -50,6 +50,7 @@ func problemOf(err error) *problem {
 		answered *settle.AnsweredError
 		unasked  *settle.UnknownApprovalError
 		misfit   *settle.FormError
+		unfit    *settle.MisfitError
 		job      *settle.NoJobError
 		tooLarge *http.MaxBytesError
 	)
@@ -58,6 +59,8 @@ func problemOf(err error) *problem {
 		return own
 	case errors.As(err, &misfit):
 		return newProblem(http.StatusUnprocessableEntity, "form", misfit.Error())
+	case errors.As(err, &unfit):
+		return newProblem(http.StatusUnprocessableEntity, "answer", err.Error()+"; the approval still waits")
 	case errors.As(err, &held):
 		p := newProblem(http.StatusConflict, "session-held", err.Error())
 		p.Holder = &holder{PID: held.PID, Stopped: held.Stopped}

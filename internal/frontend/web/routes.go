@@ -154,7 +154,7 @@ func controlRoutes() []route {
 			body:     verdict{},
 			must:     true,
 			status:   http.StatusNoContent,
-			problems: []int{404, 409},
+			problems: []int{404, 409, 422},
 			handle:   (*Server).answerApproval,
 		},
 		{

@@ -69,7 +69,8 @@ export const files = (letters) => call("GET", `/files?match=${encodeURIComponent
 export const send = (id, input) => call("POST", at(id, "inputs"), input);
 export const drop = (id, input) => call("DELETE", at(id, "inputs", input));
 export const interrupt = (id, what) => call("POST", at(id, "interrupt"), what, { timeout: 60_000 });
-export const answer = (id, approval, verdict, message, content) => call("POST", at(id, "approvals", approval), { verdict, message: message || undefined, content });
+/** `more` has the message, the values of a form, whether the model explains, or changed arguments. */
+export const answer = (id, approval, verdict, more) => call("POST", at(id, "approvals", approval), { verdict, ...more });
 export const cancelCall = (id, item) => call("POST", at(id, "calls", item, "cancel"));
 export const killJob = (id, job) => call("POST", at(id, "jobs", job, "kill"));
 export const eventsPath = (id, after) => `${API}${at(id, "events")}?after=${after}`;

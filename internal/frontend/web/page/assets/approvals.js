@@ -4,7 +4,7 @@
 
 import { arrange, h, show, text } from "./dom.js";
 import { changes } from "./diff.js";
-import { openApprovals } from "./fold.js";
+import { openApprovals, running } from "./fold.js";
 import { formCard } from "./form.js";
 import { unshown } from "./guard.js";
 import { fileChange } from "./item.js";
@@ -59,18 +59,36 @@ function unshownCard(a, app, err) {
       h("button", { type: "button", on: { click: () => give("aborted") } }, label("aborted", a))), said);
 }
 
+/** The arguments of a command that waits, if a person can change it. */
+function argumentsOf(a, app) {
+  const turn = running(app.state), i = turn?.itemById.get(a.call);
+  if (a.child || a.form || !i) return null;
+  try {
+    const args = JSON.parse(i.content.arguments);
+    return typeof args?.command === "string" && args.command.trim() ? args : null;
+  } catch {
+    return null;
+  }
+}
+
 function card(a, app) {
-  if (a.form) return formCard(a, (verdict, content) => app.answer(a, verdict, "", content));
+  if (a.form) return formCard(a, (verdict, content) => app.answer(a, verdict, { content }));
   const name = named(a.tool ?? "a tool");
   const said = h("p", { class: "card-note", role: "status", hidden: true });
   const words = h("input", { type: "text", placeholder: "Message to the model (optional)", "aria-label": "Message to the model", autocomplete: "off" });
-  const denial = h("form", { class: "denial", hidden: true, on: { submit: (e) => { e.preventDefault(); give("denied", words.value.trim()); } } },
-    words, h("button", { type: "submit" }, label("denied")), h("button", { type: "button", class: "quiet", on: { click: () => closeDenial() } }, "Back"));
+  const denial = h("form", { class: "denial", hidden: true, on: { submit: (e) => { e.preventDefault(); give("denied", { message: words.value.trim() || undefined }); } } },
+    words, h("button", { type: "submit" }, label("denied")), h("button", { type: "button", class: "quiet", on: { click: () => back(denial) } }, "Back"));
+  // A person can change the command of a call, and the log says so.
+  const args = argumentsOf(a, app), command = h("textarea", { rows: 3, "aria-label": "Command", autocomplete: "off", spellcheck: "false" });
+  const change = h("form", { class: "denial", hidden: true, on: { submit: (e) => { e.preventDefault(); giveChanged(); } } },
+    command, h("button", { type: "submit", class: "primary" }, "Run it"), h("button", { type: "button", class: "quiet", on: { click: () => back(change) } }, "Back"));
   const button = (label, key, f, className) => h("button", { type: "button", class: className, "aria-keyshortcuts": key, on: { click: f } }, label);
   const buttons = h("div", { class: "answers" },
     button(label("approved"), "a", () => give("approved"), "primary"),
     button(label("approved_session"), "s", () => give("approved_session")),
-    button(`${label("denied")}\u2026`, "d", () => openDenial()),
+    args ? button("Edit the command\u2026", "c", () => open(change, command)) : null,
+    button(`${label("denied")}\u2026`, "d", () => open(denial, words)),
+    button(label("explain"), "e", () => give("denied", { explain: true })),
     button(label("aborted", a), "x", () => give("aborted")));
   const list = changes(a.detail);
   // The whole call in words, unless its changes say the same, and hide nothing.
@@ -83,44 +101,54 @@ function card(a, app) {
     a.why ? h("p", { class: "why" }, named(a.why)) : null,
     detail.length ? h("div", { class: "details" }, detail) : null,
     a.covers ? h("p", { class: "why" }, `\u201c${label("approved_session")}\u201d also allows ${named(a.covers)}.`) : null,
-    buttons, denial, said);
+    buttons, change, denial, said);
 
   el.addEventListener("keydown", (e) => {
-    if (e.repeat && e.target !== words) { // held down since an earlier card, perhaps
+    const typing = e.target === words || e.target === command;
+    if (e.repeat && !typing) { // held down since an earlier card, perhaps
       e.preventDefault();
       return;
     }
-    if (e.target === words) {
-      if (e.key === "Escape") { e.stopPropagation(); closeDenial(); }
+    if (typing) {
+      const form = e.target === words ? denial : change;
+      if (e.key === "Escape") { e.stopPropagation(); back(form); }
+      if (e.key === "Enter" && !e.shiftKey && !e.isComposing && form === change) { e.preventDefault(); giveChanged(); }
       return;
     }
     if (e.ctrlKey || e.metaKey || e.altKey) return;
-    const index = { a: 0, y: 0, s: 1, d: 2, n: 2, x: 3 }[e.key.toLowerCase()]; // y, s and n as in the terminal
-    if (index === undefined || buttons.hidden) return;
+    const key = { y: "a", n: "d", i: "d" }[e.key.toLowerCase()] ?? e.key.toLowerCase(); // y, s, n, i and e as in the terminal
+    const chosen = [...buttons.children].find((b) => b.getAttribute("aria-keyshortcuts") === key);
+    if (!chosen || buttons.hidden) return;
     e.preventDefault();
-    buttons.children[index].click();
+    chosen.click();
   });
 
-  function openDenial() {
+  function open(form, field) {
+    if (form === change) command.value = args.command;
     show(buttons, false);
-    show(denial, true);
-    words.focus();
+    show(form, true);
+    field.focus();
   }
 
-  function closeDenial() {
-    show(denial, false);
+  function back(form) {
+    show(form, false);
     show(buttons, true);
-    buttons.children[2].focus();
+    buttons.querySelector(`[aria-keyshortcuts="${form === change ? "c" : "d"}"]`).focus();
   }
 
-  async function give(verdict, message) {
+  function giveChanged() {
+    const now = command.value.trim();
+    if (now) give("approved", now === args.command.trim() ? {} : { arguments: JSON.stringify({ ...args, command: now }) });
+  }
+
+  async function give(verdict, more) {
     // A button that is disabled loses the focus to nothing.
     if (el.contains(document.activeElement)) el.focus();
     for (const b of el.querySelectorAll("button")) b.disabled = true;
     show(said, true);
     text(said, "Answering");
     el.dataset.answered = verdict;
-    const refused = await app.answer(a, verdict, message);
+    const refused = await app.answer(a, verdict, more);
     if (refused) delete el.dataset.answered;
     text(said, refused ?? "");
     show(said, !!refused);

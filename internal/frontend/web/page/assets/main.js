@@ -52,7 +52,7 @@ const app = {
   interrupt: () => session?.interrupt(),
   earlier() { reading = true; session?.earlier(); },
   dropInput: (i) => session.dropInput(i),
-  answer: (a, verdict, message, content) => session.answer(a, verdict, message, content),
+  answer: (a, verdict, more) => session.answer(a, verdict, more),
   cancelCall: (id) => session.cancelCall(id),
   killJob: (id) => session.killJob(id),
   write(words) { composer.setDraft(words); app.saveDraft(words); composer.focus(); },

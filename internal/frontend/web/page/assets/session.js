@@ -173,9 +173,9 @@ export function openedSession(id, on) {
       return attempt("Cannot take the input back", () => api.drop(id, input.id));
     },
     /** Returns why the answer did not count, or null. */
-    async answer(a, verdict, message, content) {
+    async answer(a, verdict, more) {
       try {
-        await api.answer(id, a.approval, verdict, message, content);
+        await api.answer(id, a.approval, verdict, more);
         self.wake();
         return null;
       } catch (e) {

@@ -5,6 +5,7 @@ export const answers = {
   "approved": ["allow once", "allowed once"],
   "approved_session": ["allow for the session", "allowed for the session"],
   "denied": ["deny", "denied"],
+  "explain": ["deny for now, explain the effects", "denied until the model explains the effects"],
   "aborted": ["stop the turn", "denied, and the turn stopped"],
   "expired": ["expired", "expired"],
 };

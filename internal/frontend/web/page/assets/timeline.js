@@ -5,7 +5,7 @@
 import { h, svg, text, toggle } from "./dom.js";
 import { flat, picture, ticks } from "./timing.js";
 import { answers } from "./terms.js";
-import { causeWords, count, denied, duration, errorWords, short, tick } from "./words.js";
+import { answeredWords, causeWords, count, denied, duration, errorWords, short, tick } from "./words.js";
 import { named } from "./visible.js";
 
 const ROW = 18, GAP = 5, TOP = 2, AXIS = 16, MOST_LANES = 12;
@@ -241,7 +241,7 @@ function label(s, turn) {
 /** How the question of a span was answered, such as ", allowed once". */
 function answered(s, turn) {
   const a = turn.approvals.find((one) => one.call === s.of && one.at === s.from);
-  return a?.ended ? `, ${answers[a.ended.verdict]?.[1] ?? a.ended.verdict}` : "";
+  return a?.ended ? `, ${answeredWords(a.ended)}` : "";
 }
 
 /** One span in words. */

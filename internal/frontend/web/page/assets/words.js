@@ -110,14 +110,17 @@ export function endingWords(outcome, reason) {
   return endings[outcome] ?? "";
 }
 
+/** The answer that ended an approval, such as "allowed once". */
+export const answeredWords = (ended) => answers[ended.explain ? "explain" : ended.verdict]?.[1] ?? ended.verdict;
+
 /** How an approval ended, such as "allowed once from the web page after 3.1 s". */
 export function approvalWords(a) {
   if (!a.ended) return "waiting for an answer";
-  let out = answers[a.ended.verdict]?.[1] ?? a.ended.verdict;
+  let out = answeredWords(a.ended);
   if (a.ended.policy) out += ` by policy ${a.ended.policy}`;
   else if (a.endedBy) out += ` ${byWords(a.endedBy)}`;
   out += ` after ${duration(a.endedAt - a.at)}`;
-  if (a.ended.message) out += `: ${a.ended.message}`;
+  if (a.ended.message && !a.ended.explain) out += `: ${a.ended.message}`;
   return out;
 }
 

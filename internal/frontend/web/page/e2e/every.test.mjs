@@ -119,7 +119,7 @@ test("a question that cannot be shown can be denied, and not approved", async ()
   const card = page.locator(".approval").first();
   assert.match(await card.innerText(), /Cannot show this question[\s\S]*touch x/);
   assert.equal(await card.getByRole("button", { name: "Allow" }).count(), 0);
-  await card.getByRole("button", { name: "Deny" }).click();
+  await card.getByRole("button", { name: "Deny", exact: true }).click();
   await page.locator(".approval >> nth=1").waitFor({ state: "detached" });
   assert.match(await page.locator(".approval").innerText(), /touch y/);
   await context.close();

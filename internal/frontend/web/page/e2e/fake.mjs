@@ -212,7 +212,7 @@ export async function fakeServer() {
     if (what === "approvals") {
       const a = openApprovals(f.state).find((one) => one.approval === which);
       if (!a) return reply(res, 409, { title: "answered", detail: "the approval has been answered", verdict: "denied" });
-      f.answered(which, body.verdict, body.message ? { message: body.message } : {});
+      f.answered(which, body.verdict, { message: body.message, explain: body.explain, arguments: body.arguments });
       reply(res, 204);
       return f.answer("approval", a, body);
     }

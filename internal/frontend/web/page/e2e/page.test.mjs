@@ -218,7 +218,7 @@ scene("approving, denying with words, and being late", async ({ page, film, row,
   assert.deepEqual(sent("POST", `/approvals/${p1}`)[0].body, { verdict: "approved" });
 
   const second = page.locator(".approval").first();
-  await second.getByRole("button", { name: "Deny" }).click();
+  await second.getByRole("button", { name: "Deny\u2026" }).click();
   await page.keyboard.type("rather not");
   await page.keyboard.press("Enter");
   await until(async () => await page.locator(".approval").count() === 1, "one is left");
@@ -234,6 +234,35 @@ scene("approving, denying with words, and being late", async ({ page, film, row,
   await page.getByText("Already answered: denied").waitFor();
   for (const r of film.readers) r.uncork();
   await until(async () => await page.locator(".approval").count() === 0, "the card goes");
+});
+
+scene("a command is changed before it runs, or explained first", async ({ page, film, row, sent }) => {
+  film.turn("Run");
+  film.attempt();
+  const [one, two] = [1, 2].map((n) => film.ready("shell", { command: `make ${n}`, timeout: 5 }));
+  film.asks(film.ready("edit", { path: "lock.go" }), { tool: "edit", title: "lock.go" });
+  film.asks(one, { tool: "shell", title: "make 1" });
+  film.asks(two, { tool: "shell", title: "make 2" });
+  await page.waitForSelector(".approval >> nth=2");
+  assert.equal(await page.locator('[data-approval="p000001"]').getByRole("button", { name: "Edit the command" }).count(), 0, "an edit has no command");
+  const card = page.locator('[data-approval="p000002"]');
+  await card.focus();
+  await page.keyboard.press("c");
+  const field = card.getByLabel("Command");
+  assert.equal(await field.inputValue(), "make 1");
+  await page.keyboard.press("Escape");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Edit the command\u2026");
+  await page.keyboard.press("Enter");
+  await field.fill("make -n 1");
+  await page.keyboard.press("Enter");
+  await card.waitFor({ state: "detached" });
+  assert.deepEqual(sent("POST", "/approvals/p000002")[0].body, { verdict: "approved", arguments: '{"command":"make -n 1","timeout":5}' });
+  await page.locator('[data-approval="p000003"]').focus();
+  await page.keyboard.press("e");
+  await until(async () => await page.locator(".approval").count() === 1, "one is left");
+  assert.deepEqual(sent("POST", "/approvals/p000003")[0].body, { verdict: "denied", explain: true });
+  film.end(two, { status: "failed", output: "denied" });
+  await row(`item ${two}`).getByText("denied until the model explains the effects from the web page").waitFor();
 });
 
 scene("an approval shows the whole call, and what the session's would cover; odd details do no harm", async ({ page, film }) => {
