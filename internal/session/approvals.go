@@ -137,7 +137,8 @@ func checkEdit(found *event.Approval, given approval.Answer) error {
 
 // checkExplain returns why the answer cannot ask for an explanation.
 func checkExplain(found *event.Approval, given approval.Answer) error {
-	if given.Explain && (given.Verdict != event.Denied || given.Message != approval.ExplainRequest || found.Form != nil) {
+	fits := given.Verdict == event.Denied && given.Message == approval.ExplainRequest && found.Form == nil
+	if given.Explain && !fits {
 		return &approval.MisfitError{
 			Why: `cannot ask for an explanation: only the answer "denied" to a call, without a message, does`,
 		}
@@ -366,7 +367,8 @@ func (a *Approvals) Answer(given approval.Answer) error {
 			refused = &approval.AnsweredError{Approval: given.Approval, Verdict: found.Ended.Verdict, By: found.EndedBy}
 			return nil
 		}
-		if refused = cmp.Or(checkForm(found, given), checkEdit(found, given), checkExplain(found, given)); refused != nil {
+		refused = cmp.Or(checkForm(found, given), checkEdit(found, given), checkExplain(found, given))
+		if refused != nil {
 			return nil
 		}
 		place.By, place.Data = given.By, event.ApprovalEnded{

@@ -35,7 +35,7 @@ func TestPermission(t *testing.T) {
 	}{
 		{name: "allowed", answer: selected("allow"), want: "end_turn", wrote: true},
 		{name: "allowed for the session", answer: selected("allow-session"), want: "end_turn", wrote: true},
-		{name: "to be explained", answer: selected("explain"), want: "end_turn", told: "First explain in a few sentences"},
+		{name: "to be explained", answer: selected("explain"), want: "end_turn", told: "First explain"},
 		{name: "rejected", answer: selected("reject"), want: "end_turn", told: "did not allow"},
 		{name: "nonsense", answer: selected("perhaps"), want: "end_turn", told: "was not offered"},
 		{name: "cancelled", answer: object{"outcome": object{"outcome": "cancelled"}}, want: "cancelled"},

@@ -26,7 +26,8 @@ const form = `{
 		"decision": {
 			"type": "string", "title": "Decision", "default": "allow",
 			"enum": ["allow", "allow_session", "deny", "explain", "stop"],
-			"enumNames": ["Allow once", "Allow for the session", "Deny", "Deny for now, explain the effects", "Stop the turn"]
+			"enumNames": ["Allow once", "Allow for the session", "Deny",
+				"Deny for now, explain the effects", "Stop the turn"]
 		},
 		"message": {"type": "string", "title": "Message", "description": "What to tell the agent, if the call is denied"}
 	}
