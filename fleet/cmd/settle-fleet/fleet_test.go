@@ -124,7 +124,7 @@ func TestTasksFromAFile(t *testing.T) {
 	if out := must(t, "", "logs", "--json", "--after", "1", "s3"); !strings.HasPrefix(out, `{"v":1,"session":"s3","seq":2,`) {
 		t.Errorf("%s", out)
 	}
-	if out := must(t, "", "prune"); out != "" {
+	if out := must(t, "", "prune"); out != "no session began more than 30 days ago\n" {
 		t.Errorf("%s", out)
 	}
 }

@@ -60,6 +60,9 @@ func newPrune(d *database) *cobra.Command {
 			}
 			defer f.close()
 			pruned, err := pglog.Prune(cmd.Context(), f.pool, time.Now().AddDate(0, 0, -days))
+			if len(pruned) == 0 && err == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "no session began more than %d days ago\n", days)
+			}
 			for _, p := range pruned {
 				what := "deleted"
 				if p.Kept {

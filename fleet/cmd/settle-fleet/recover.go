@@ -30,7 +30,7 @@ func newRecover(d *database) *cobra.Command {
 				return failed(err)
 			}
 			_, err = fmt.Fprintf(
-				cmd.OutOrStdout(), "%d tasks that have not ended were submitted to Temporal again\n", n,
+				cmd.OutOrStdout(), "tasks that have not ended, and were submitted to Temporal again: %d\n", n,
 			)
 			return failed(err)
 		},

@@ -28,7 +28,7 @@ func TestRecover(t *testing.T) {
 	if out := must(t, "", "status"); !strings.HasPrefix(out, "queued 3,") || strings.Contains(out, "not yet sent") {
 		t.Errorf("%q", out)
 	}
-	if out := must(t, "", "recover"); !strings.HasPrefix(out, "3 tasks that have not ended were submitted") {
+	if out := must(t, "", "recover"); !strings.HasSuffix(out, "submitted to Temporal again: 3\n") {
 		t.Errorf("%q", out)
 	}
 	ctx, stop := context.WithCancel(t.Context())

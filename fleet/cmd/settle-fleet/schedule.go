@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -103,7 +104,13 @@ func when(s engine.Schedule) string {
 	if s.Cron != "" {
 		return s.Cron
 	}
-	return "every " + s.Every.String()
+	every := s.Every.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(every, zero) {
+			every = every[:len(every)-2]
+		}
+	}
+	return "every " + every
 }
 
 // maxPrompt is how much of a prompt a list shows, in characters.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/fleet/engine"
 	"github.com/settle-agent/settle/modeltest"
 )
 
@@ -68,5 +69,17 @@ func TestSchedules(t *testing.T) {
 	stop()
 	if code := <-worker; code != 0 {
 		t.Errorf("the worker's exit code is %d\n%s", code, said.String())
+	}
+}
+
+// TestTimesOfSchedules: durations have no zeros at their end.
+func TestTimesOfSchedules(t *testing.T) {
+	for every, want := range map[time.Duration]string{
+		30 * time.Minute: "every 30m", 24 * time.Hour: "every 24h", 90 * time.Minute: "every 1h30m",
+		10 * time.Second: "every 10s", time.Hour + time.Second: "every 1h0m1s",
+	} {
+		if got := when(engine.Schedule{Every: every}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
