@@ -10,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/engine"
+	"github.com/settle-agent/settle/fleet/index"
 	"github.com/settle-agent/settle/modeltest"
 )
 
@@ -78,7 +79,7 @@ func TestTimesOfSchedules(t *testing.T) {
 		30 * time.Minute: "every 30m", 24 * time.Hour: "every 24h", 90 * time.Minute: "every 1h30m",
 		10 * time.Second: "every 10s", time.Hour + time.Second: "every 1h0m1s",
 	} {
-		if got := when(engine.Schedule{Every: every}); got != want {
+		if got := when(engine.Schedule{Schedule: index.Schedule{Every: every}}); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
