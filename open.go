@@ -52,7 +52,7 @@ func (h *Host) open(ctx context.Context, id string, c SessionConfig, from *origi
 	if err != nil {
 		return nil, err
 	}
-	c.Model.Limiter = h.limiter(id, c.Model)
+	c.Model = h.limited(id, c.Model)
 	log, damage, err := h.log(ctx, id, c)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/session"
@@ -163,6 +164,16 @@ func (h *Host) forgetSession(s *Session) {
 	if p := h.slots[s.id]; p != nil && p.session == s {
 		h.forget(s.id, p)
 	}
+}
+
+// limited returns the model with the limiters of the host, also for its fallback.
+func (h *Host) limited(id string, m model.Config) model.Config {
+	m.Limiter = h.limiter(id, m)
+	if m.Fallback != nil {
+		f := h.limited(id, *m.Fallback)
+		m.Fallback, m.Secrets = &f, slices.Concat(m.Secrets, f.Secrets) // C15
+	}
+	return m
 }
 
 // limiter returns the limiter for a model without one. Sessions with the same provider share a

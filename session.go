@@ -121,7 +121,7 @@ func (s *Session) SetModel(ctx context.Context, m model.Config) error {
 	if m.Provider == nil || m.Name == "" {
 		return errors.New("cannot change the model without a provider and a name")
 	}
-	m.Limiter = s.host.limiter(s.id, m)
+	m = s.host.limited(s.id, m)
 	s.redact.Add(m.Secrets...) // C15
 	if err := s.actor.SetModel(ctx, m); err != nil {
 		return err

@@ -161,6 +161,7 @@ const (
 	ChangeLeftOut   Change = "left_out"  // the parts in LeftOut are omitted from the history so far
 	ChangeRestored  Change = "restored"  // parts omitted on trial return, since omitting them did not help
 	ChangeBasis     Change = "basis"     // the instructions, the tools or the settings of the model changed
+	ChangeModel     Change = "model"     // the rest of the turn uses the named model: a fallback
 	ChangeCompacted Change = "compacted" // Summary and Ledger replace the history before From, for every model
 )
 

@@ -17,6 +17,10 @@ type Config struct {
 	Traits
 	// Price is what the model costs; nil if it is not known.
 	Price *Price
+	// Fallback, if set, is the model of the rest of a turn after this one was overloaded, or
+	// after its retries were exhausted. It has a retry budget of its own. The next turn
+	// begins with this model again.
+	Fallback *Config
 	// Effort is how much the model is to think; see [Request].
 	Effort string
 	// Timeouts are how long a stream may go without what it should bring.

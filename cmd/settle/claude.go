@@ -243,6 +243,8 @@ func (f *claudeFlags) options(flags *pflag.FlagSet, dir string, getenv func(stri
 	}
 	model := flags.Lookup("model")
 	f.Model, model.Changed = model.Value.String(), false
+	fallback := flags.Lookup("fallback-model")
+	f.Fallback, fallback.Changed = fallback.Value.String(), false
 	if f.bypass {
 		f.Mode, f.MayBypass = "bypassPermissions", true
 	}

@@ -108,6 +108,7 @@ func newRun(s *streams) *cobra.Command {
 // settingFlags defines the flags that are settings; see [config.Settings].
 func settingFlags(flags *pflag.FlagSet) {
 	flags.StringP("model", "m", "", "`PROVIDER/NAME` of the model")
+	flags.String("fallback-model", "", "use `PROVIDER/NAME` if the model is overloaded or out of retries")
 	flags.String("base-url", "", "`URL` of the provider's server")
 	flags.String("effort", "", "reasoning `LEVEL`: none, minimal, low, medium, high, xhigh, max")
 	flags.String("permission", "", "`POLICY` for calls that change something: ask, allow or deny")

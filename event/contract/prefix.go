@@ -48,7 +48,7 @@ func (p *prefixes) read(l *log, e event.Event, sent map[string]Request) {
 	switch d := e.Data.(type) {
 	case event.HistoryChanged:
 		switch d.Change {
-		case event.ChangeWindow: // no prefix change by itself
+		case event.ChangeWindow, event.ChangeModel: // the law is per model
 			return
 		case event.ChangeCompacted:
 			clear(p.last)

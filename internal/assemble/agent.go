@@ -200,9 +200,7 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 	defer func() {
 		c.Effort = cmp.Or(o.Settings.Effort, c.Effort)
 		c.Family = o.family(c.FullName(), c.Name)
-		if o.Settings.Tools != nil {
-			c.Offer = string(family.Every)
-		}
+		c.Offer = cmp.Or(o.toolOffer(), c.Offer)
 	}()
 	if o.Model.Provider != nil {
 		*c = o.Model
@@ -212,19 +210,35 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 	if err != nil {
 		return err
 	}
+	if *c, err = o.modelOf(ctx, a, choice); err != nil {
+		return err
+	}
+	a.Choice = choice
+	if choice.Note != "" {
+		a.Notes = append(a.Notes, choice.Note)
+	}
+	fallback, err := o.Settings.ChooseFallback(choice)
+	if err != nil || fallback == nil {
+		return err
+	}
+	f, err := o.modelOf(ctx, a, *fallback)
+	f.Effort, f.Family, f.Offer = o.Settings.Effort, o.family(f.FullName(), f.Name), o.toolOffer()
+	c.Secrets = append(c.Secrets, f.Secrets...)
+	c.Fallback = &f
+	return err
+}
+
+// modelOf makes the configuration of a chosen model, with its provider.
+func (o Options) modelOf(ctx context.Context, a *Agent, choice config.Choice) (c model.Config, err error) {
 	k, err := o.key(ctx, choice.Provider)
 	if err != nil {
-		return err
+		return c, err
 	}
 	account := o.Shared.account(choice, k)
 	account.key.masked(a.Redact)
 	c.Secrets = []string{k.value}
 	table := models(o.Settings, choice.Provider.Name)
 	endpoint := o.endpoint(choice, account.key)
-	a.Choice = choice
-	if choice.Note != "" {
-		a.Notes = append(a.Notes, choice.Note)
-	}
 	c.Limiter = account.limiter
 	c.Provider = account.provider(choice.Model,
 		func() model.Provider { return provider(choice.Provider, endpoint, table) })
@@ -239,14 +253,22 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 		if o.Settings.MaxCost <= 0 {
 			where = "max_session_cost"
 		}
-		return &config.Error{
+		return c, &config.Error{
 			Where: where,
 			Message: fmt.Sprintf("the price of %[1]s is unknown; set it in the configuration: "+
 				"[models.%[1]q] price = { input = 1.25, output = 10 }, in US dollars per million tokens",
 				choice.Provider.Name+"/"+choice.Model),
 		}
 	}
-	return nil
+	return c, nil
+}
+
+// toolOffer returns which tools models are offered; empty for the tools of their family.
+func (o Options) toolOffer() string {
+	if o.Settings.Tools != nil {
+		return string(family.Every)
+	}
+	return ""
 }
 
 // family returns the family of tool names for the model.

@@ -25,13 +25,37 @@ func (r *Resolved) Choose() (Choice, error) {
 	if err != nil {
 		return Choice{}, err
 	}
-	if r.BaseURL != "" {
+	return r.addressed(choice, "model")
+}
+
+// ChooseFallback returns the fallback of the chosen model; nil if there is none. The address
+// of a flag applies to it if it has the same provider.
+func (r *Resolved) ChooseFallback(first Choice) (*Choice, error) {
+	if r.FallbackModel == "" || r.FallbackModel == first.String() {
+		return nil, nil //nolint:nilnil // it is documented
+	}
+	choice, err := r.named(r.FallbackModel, "fallback_model")
+	if err != nil {
+		return nil, err
+	}
+	if choice.Provider.Name == first.Provider.Name {
+		choice.Provider = first.Provider
+	}
+	if choice, err = r.addressed(choice, "fallback_model"); err != nil {
+		return nil, err
+	}
+	return &choice, nil
+}
+
+// addressed returns the choice of a setting with the address of its server.
+func (r *Resolved) addressed(choice Choice, setting string) (Choice, error) {
+	if setting == "model" && r.BaseURL != "" {
 		choice.Provider.BaseURL = r.BaseURL
 		choice.Provider.BaseURLOrigin = r.Origins["base_url"]
 	}
 	if choice.Provider.BaseURL == "" {
 		return Choice{}, &Error{
-			Where: r.origin("model").String(),
+			Where: r.origin(setting).String(),
 			Key:   "base_url",
 			Message: fmt.Sprintf(
 				"provider %q has no address; use --base-url http://HOST/v1, or set base_url under [providers.%s]",
@@ -45,7 +69,7 @@ func (r *Resolved) Choose() (Choice, error) {
 
 func (r *Resolved) pick() (Choice, error) {
 	if r.Model != "" {
-		return r.named(r.Model)
+		return r.named(r.Model, "model")
 	}
 	var ready []Choice
 	for _, p := range r.preferred() {
@@ -96,9 +120,9 @@ func (r *Resolved) preferred() []Provider {
 	return list
 }
 
-func (r *Resolved) named(full string) (Choice, error) {
+func (r *Resolved) named(full, setting string) (Choice, error) {
 	provider, name, ok := strings.Cut(full, "/")
-	where := r.origin("model")
+	where := r.origin(setting)
 	if !ok || name == "" || provider == "" {
 		return Choice{}, &ModelError{
 			Message: fmt.Sprintf("%s: %q must be PROVIDER/NAME", where, full),

@@ -16,6 +16,8 @@ const (
 type Settings struct {
 	// Model is PROVIDER/NAME; if it is empty, Resolved.Choose chooses.
 	Model string
+	// FallbackModel is PROVIDER/NAME of the model that continues a turn; empty for none.
+	FallbackModel string
 	// BaseURL replaces the address of the chosen provider; from a flag only.
 	BaseURL string
 	// Effort is an effort of model.Request; empty for the model's default.
@@ -219,6 +221,8 @@ type setting struct {
 func settings() []*setting {
 	return []*setting{
 		text("model", func(s *Settings) *string { return &s.Model }).from("SETTLE_MODEL").may(fills),
+		text("fallback_model", func(s *Settings) *string { return &s.FallbackModel }).
+			from("SETTLE_FALLBACK_MODEL").may(fills),
 		choice("effort", func(s *Settings) *string { return &s.Effort },
 			"max", "xhigh", "high", "medium", "low", "minimal", "none").may(fills),
 		choice("permission", func(s *Settings) *event.Permission { return &s.Permission }, permissions()...).

@@ -14,8 +14,12 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// retryDelay means that another attempt is due after the delay.
-type retryDelay struct{ delay time.Duration }
+// retryDelay means that another attempt is due after the delay, with the fallback model if
+// fallback is set.
+type retryDelay struct {
+	delay    time.Duration
+	fallback bool
+}
 
 // pumpBuffer is how many chunks may wait between the pump and the turn. Each chunk takes 200
 // bytes in every session that streams.
@@ -308,6 +312,7 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *retryDelay, 
 	if decision.holdSessions && decision.delay <= t.Retry.RetryFor {
 		t.Model.Limiter.Hold(time.Now().Add(decision.delay))
 	}
+	decision = t.fallBack(fault, decision, d)
 	failure := t.failureOfAttempt(fault, decision)
 	end := d.end()
 	if decision.retry {
@@ -325,7 +330,7 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *retryDelay, 
 		return "", nil, event.Fail(failure)
 	}
 	t.cancelEnded()
-	return "", &retryDelay{decision.delay}, nil
+	return "", &retryDelay{decision.delay, decision.fallback}, nil
 }
 
 // decide decides what follows a failed attempt. C6: if the provider refused something in the

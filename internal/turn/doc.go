@@ -33,6 +33,7 @@
 // Other files:
 //
 //   - command.go: runs inputs that are commands of a person
+//   - fallback.go: when the fallback model continues the turn
 //   - form.go: forms that running calls request
 //   - instructions.go: adds the project's instructions once, bounded
 //   - observer.go: reports turns, attempts and calls to observers

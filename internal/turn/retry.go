@@ -45,6 +45,7 @@ func (b *budget) reset() {
 // decision decides what follows a failed attempt.
 type decision struct {
 	retry        bool
+	fallback     bool                  // the next request goes to the fallback model
 	degraded     bool                  // the next request leaves out what the provider refused
 	change       *event.HistoryChanged // change of the history for all later requests
 	note         string                // for people: what settle did about it, or what they can do

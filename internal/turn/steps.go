@@ -102,6 +102,9 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 		if err := t.reportHooks(t.calls[first:]); err != nil {
 			return "", nil, err
 		}
+		if retry.fallback {
+			t.use(*t.Model.Fallback)
+		}
 	}
 }
 

@@ -113,8 +113,8 @@ const (
 	cleanTimeout = 30 * time.Second
 )
 
-// turn is a running turn. Its fields belong to the goroutine that called Run; Config does not
-// change.
+// turn is a running turn. Its fields belong to the goroutine that called Run; of Config, only
+// the model changes, while no call runs.
 type turn struct {
 	Config
 	offer
@@ -224,11 +224,9 @@ func newTurn(given *Config, id string) *turn {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	c.Model.Timeouts = timeouts(c.Model.Timeouts)
 	c.Retry = withDefaults(c.Retry)
 	t := &turn{
-		Config: c, id: id, budget: budget{Retry: c.Retry},
-		offer:       offer{view: family.New(family.Family(c.Model.Family), family.Offer(c.Model.Offer), c.Tools)},
+		Config: c, id: id,
 		stepState:   stepState{repeats: map[[32]byte]int{}},
 		consumption: consumption{startedAt: time.Now(), warnings: map[string]bool{}},
 	}
@@ -247,11 +245,7 @@ func newTurn(given *Config, id string) *turn {
 	t.meter = &Meter{
 		scope: "turn", limits: run.SessionLimits{Tokens: c.Limits.Tokens, Cost: c.Limits.Cost}, parent: t.Meter,
 	}
-	t.target = history.Target{
-		Provider: c.Model.ProviderName, Model: c.Model.Name, Traits: c.Model.Traits, Effort: c.Model.Effort,
-		CacheKey: t.session,
-	}
-	c.Log.View(func(s event.State) { t.providerSearch = t.target.SearchesTools(s, nil) && hasDeferredTools(t.view) })
+	t.use(c.Model)
 	return t
 }
 

@@ -41,6 +41,9 @@ func draw(t *rapid.T) Script {
 		s.Wire = pick(d, "provider", Providers()...)
 	}
 	s.Limits = d.limits()
+	if _, provider := s.Wire.split(); provider == "" && d.rarely() { // otherwise the server has rules of its own
+		s.Fallback = pick(d, "fallback", Wires()...)
+	}
 	if d.rarely() {
 		s.Window = pick(d, "window", 600, 2_000, 20_000)
 	}

@@ -37,6 +37,10 @@ func (s *Script) statement(w *words) {
 		if !slices.Contains(Wires(), s.Wire) && !slices.Contains(Providers(), s.Wire) {
 			w.fail("there is no wire %q", s.Wire)
 		}
+	case "fallback":
+		if s.Fallback = Wire(w.word("the wire")); !slices.Contains(Wires(), s.Fallback) {
+			w.fail("there is no wire %q", s.Fallback)
+		}
 	case "window":
 		s.Window = w.positive("the window")
 	case "compact":

@@ -12,6 +12,7 @@ import (
 func (s Script) String() string {
 	p := &printer{}
 	p.line(s.Wire != "", "wire %s", s.Wire)
+	p.line(s.Fallback != "", "fallback %s", s.Fallback)
 	p.line(s.Window > 0, "window %d", s.Window)
 	p.line(s.Caches != "", "caches %s", s.Caches)
 	p.line(s.Compact != "", "compact %s", s.Compact)

@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/run"
 	"github.com/settle-agent/settle/tool"
 )
@@ -90,22 +91,29 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 	return p, nil
 }
 
-func (p *process) turn(set setting, tools *tool.Set) turn.Config {
-	modelConfig, system := set.wire.Model(
-		p.world.server.Client(), p.world.script.model(), set.window, set.limits.Stall,
-	), p.world.script.system()
-	modelConfig.ToolSearch = p.world.script.Searches && set.wire.searches()
+// model returns the model behind the wire, whose requests are witnessed.
+func (p *process) model(set setting, wire Wire, name string) model.Config {
+	m := wire.Model(p.world.server.Client(), name, set.window, set.limits.Stall)
+	m.ToolSearch = p.world.script.Searches && wire.searches()
 	if p.world.script.Families {
-		modelConfig.Family = set.wire.family()
+		m.Family = wire.family()
 	}
 	seen := witness{
-		modelConfig.Provider,
-		p,
-		history.Target{Provider: modelConfig.ProviderName, Model: modelConfig.Name, Traits: modelConfig.Traits},
-		system,
+		m.Provider, p,
+		history.Target{Provider: m.ProviderName, Model: m.Name, Traits: m.Traits},
+		p.world.script.system(),
 	}
-	if modelConfig.Provider = seen; p.world.bomb != nil {
-		modelConfig.Provider = panicking{seen, p.world}
+	if m.Provider = seen; p.world.bomb != nil {
+		m.Provider = panicking{seen, p.world}
+	}
+	return m
+}
+
+func (p *process) turn(set setting, tools *tool.Set) turn.Config {
+	modelConfig, system := p.model(set, set.wire, p.world.script.model()), p.world.script.system()
+	if wire := p.world.script.Fallback; wire != "" && wire != set.wire { // the server knows one model of a wire
+		fallback := p.model(set, wire, modelConfig.Name)
+		modelConfig.Fallback = &fallback
 	}
 	c := turn.Config{
 		Requests: turn.Requests{Model: modelConfig, System: system, Compaction: set.compact},

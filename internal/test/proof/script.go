@@ -13,6 +13,8 @@ import (
 type Script struct {
 	// Wire is what the model speaks; "" means messages.
 	Wire Wire
+	// Fallback is the wire of the model's fallback; "" means that it has none.
+	Fallback Wire
 	// Window is the model's, in tokens; 0 means unknown.
 	Window int
 	// Caches is the name of a model whose provider caches prompts; the instructions

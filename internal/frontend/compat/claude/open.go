@@ -118,8 +118,10 @@ func (d *driver) settings(r *config.Resolved) map[string]string {
 		given["effort"] = d.Effort
 	}
 	if r != nil {
-		if name := modelName(d.Model, r.Providers); name != "" {
-			given["model"] = name
+		for setting, name := range map[string]string{"model": d.Model, "fallback_model": d.Fallback} {
+			if name = modelName(name, r.Providers); name != "" {
+				given[setting] = name
+			}
 		}
 	}
 	return given

@@ -37,8 +37,10 @@ type Options struct {
 	Mode      string
 	MayBypass bool
 
-	Model  string
-	Effort string
+	Model string
+	// Fallback is the fallback model.
+	Fallback string
+	Effort   string
 	// Tools are those to offer, by Claude's names; nil is all.
 	Tools                     []string
 	Allowed, Disallowed       []string
@@ -93,7 +95,6 @@ func unused() map[string]unusedFlag {
 		"workload":                       {one, ""},
 		"permission-prompts":             {one, ""},
 		"project-config-root":            {one, ""},
-		"fallback-model":                 {one, "settle does not change models on its own"},
 		"task-budget":                    {one, "settle has no token budget for turns"},
 		"agent":                          {one, "settle has no other agents"},
 		"agents":                         {one, "settle has no other agents"},

@@ -34,7 +34,6 @@ func TestArguments(t *testing.T) {
 		{"--addDir|/a|--add-dir=/b", "--add-dir=/a|--add-dir=/b", 0},
 		{"-r|abc|hello", "--resume=abc|hello", 0},
 		{"-r||hello", "--resume=|hello", 0},
-		{"--fallback-model|x|hello", "hello", 1},
 		{"--task-budget=5|hello", "hello", 1},
 		{"--debug|hello", "", 0}, // as Claude's: what follows is a filter
 		{"--debug|-p|hello", "-p|hello", 0},

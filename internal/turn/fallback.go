@@ -1,0 +1,45 @@
+package turn
+
+import (
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/history"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/tool/family"
+)
+
+// fallBack replaces the decision about a failed attempt if the model has a fallback, and is
+// overloaded or has no retry left: the next attempt uses the fallback. A summary is not worth
+// it, because the history can be compacted without one.
+func (t *turn) fallBack(fault *model.Error, d decision, failed *demux) decision {
+	overloaded := fault.Kind == model.ErrOverloaded && d.retry && !d.degraded
+	f := t.Model.Fallback
+	if f == nil || failed.summary || d.exhausted == "" && !overloaded {
+		return d
+	}
+	why := t.Model.FullName() + " failed"
+	if d.exhausted != "" {
+		why += " (" + d.exhausted + ")"
+	}
+	return decision{
+		retry: true, fallback: true, attempt: d.attempt, limit: d.limit, note: "asking " + f.FullName() + " instead",
+		change: &event.HistoryChanged{
+			Change: event.ChangeModel, Provider: f.ProviderName, Model: f.Name,
+			Why: why + ": " + t.Redact.Diagnostic(fault.Error()) + "; the rest of the turn uses " + f.FullName(),
+		},
+	}
+}
+
+// use makes m the model of the next attempt, with a retry budget of its own. No call may run.
+func (t *turn) use(m model.Config) {
+	m.Timeouts = timeouts(m.Timeouts)
+	t.Model, t.budget = m, budget{Retry: t.Retry}
+	t.offer = offer{
+		view: family.New(family.Family(m.Family), family.Offer(m.Offer), t.Tools),
+		target: history.Target{
+			Provider: m.ProviderName, Model: m.Name, Traits: m.Traits, Effort: m.Effort, CacheKey: t.session,
+		},
+	}
+	t.Log.View(func(s event.State) {
+		t.providerSearch = t.target.SearchesTools(s, nil) && hasDeferredTools(t.view)
+	})
+}
