@@ -41,6 +41,14 @@ func WithImages(images ...event.Image) InputOption {
 // request.
 func AsCommand() InputOption { return InputOption{func(i *Input) { i.Command = true }} }
 
+// AsVerdict makes the input a person's verdict about a held call, see [event.State.HeldCalls]:
+// v has the id of the call, the verdict and an optional message. The text is not used. A call
+// that is approved runs in the turn of the input; a denial is held until the next input. If the
+// call has a verdict, Submit returns an [*AnsweredError] and nothing is accepted.
+func AsVerdict(v *event.HeldVerdict) InputOption {
+	return InputOption{func(i *Input) { i.HeldCall = v }}
+}
+
 // WithExpansion replaces the input's text, such as the name of a command by a prompt: expand
 // returns the new text, and images to add. It may block. Its context ends with the context of
 // Submit, with an interrupt of the input or the session, and with the session. If that happens

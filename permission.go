@@ -46,7 +46,7 @@ func (s *Session) approverOf(
 	var fallback Approver
 	switch {
 	case s.origin != nil && s.origin.parent.askApprover == nil, s.origin == nil && c.Approver == nil && !c.Attended:
-		return session.Unattended(s.judge), nil, nil
+		return session.NewApprovals(log, s.judge, s.redact).Unattended(), nil, nil
 	case s.origin != nil:
 		fallback = parentApprover{s.origin, s.judge}
 	case c.Approver != nil:
@@ -144,7 +144,8 @@ type (
 	MisfitError          = approval.MisfitError
 )
 
-// Answer answers a pending approval of the session. The first answer counts: a later
+// Answer answers a pending approval of the session, or a held call by its id; a held call that
+// is approved runs in a new turn. The first answer counts: a later
 // one, or one after the turn's end, returns an [*AnsweredError] and has no effect. If
 // the session never requested the approval, the error is an [*UnknownApprovalError].
 func (s *Session) Answer(ctx context.Context, a Answer) error { return s.actor.Answer(ctx, a) }

@@ -89,6 +89,8 @@ type InputAccepted struct {
 	// without approval, as a call that belongs to no attempt and whose CallID is the
 	// input's id; the next request shows the call to the model.
 	Command bool `json:"command,omitempty"`
+	// HeldCall, if set, is a person's verdict about a held call; Text then says it in words.
+	HeldCall *HeldVerdict `json:"held_call,omitempty"`
 }
 
 // InputHeld: the input will not run by itself; the turn of the next input includes it.

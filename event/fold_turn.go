@@ -32,7 +32,9 @@ func (s *State) turnStarted(e Event, d TurnStarted) string {
 	}
 	s.count.turns++
 	s.lastTurn = greater(s.lastTurn, e.Turn)
-	s.Turns = append(s.Turns, &Turn{ID: e.Turn, Start: d, By: e.By, StartSeq: e.Seq, StartedAt: e.At, Inputs: taken})
+	s.Turns = append(s.Turns, &Turn{
+		ID: e.Turn, Start: d, By: e.By, StartSeq: e.Seq, StartedAt: e.At, Dir: s.Host.Dir, Inputs: taken,
+	})
 	return ""
 }
 

@@ -51,7 +51,9 @@ type Input struct {
 	Schema json.RawMessage // that the answer must follow
 	// Command reports whether Text is a command, which the turn runs.
 	Command bool
-	By      string
+	// HeldCall is the verdict about a held call that the input gives; else nil.
+	HeldCall *HeldVerdict
+	By       string
 	At      time.Time
 	Held    bool // it will not run by itself
 	// Stopped is the reason of an interrupt that was requested after the input was
@@ -72,6 +74,7 @@ type Turn struct {
 	StartSeq  uint64 // sequence number of its first event: clocks jump, numbers do not
 	StartedAt time.Time
 	EndedAt   time.Time
+	Dir       string  // working directory of its host
 	Inputs    []Input // taken when it started
 	Attempts  []*Attempt
 	Items     []*Item // in the order in which they started

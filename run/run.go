@@ -23,6 +23,8 @@ type Input struct {
 	Schema json.RawMessage
 	// Command means that Text is a command to run; see settle.AsCommand.
 	Command bool
+	// HeldCall, if set, is a verdict about a held call, by its id; Text is not used.
+	HeldCall *event.HeldVerdict
 	// By names who sends the input: "user" or a client.
 	By string
 	// Expand, if set, replaces Text; see settle.WithExpansion.

@@ -77,6 +77,8 @@ type runFlags struct {
 	take           bool
 	images         []string
 	quiet, verbose bool
+	// held is the held call that is approved; nil for a prompt.
+	held *store.HeldCall
 }
 
 func newRun(s *streams) *cobra.Command {
@@ -209,9 +211,7 @@ func noteEarlierFlags(flags *pflag.FlagSet, stderr io.Writer) {
 
 func (f *runFlags) define(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
-	flags.StringVar(&f.json, "json", "", "print one event per line; with `deltas`, also text deltas")
-	flags.Lookup("json").NoOptDefVal = "events"
-	flags.StringVarP(&f.output, "output-last-message", "o", "", "also write the final answer to `FILE`")
+	f.defineOutput(flags)
 	flags.StringVar(
 		&f.schema,
 		"output-schema",
@@ -234,9 +234,16 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.ephemeral, "ephemeral", false, "do not keep the session")
 	flags.BoolVar(&f.take, "take", false, "take the session over from another process")
 	flags.StringArrayVarP(&f.images, "image", "i", nil, "attach the image in `FILE`; repeatable")
+	f.projectFlags.define(flags)
+}
+
+// defineOutput defines the flags that say how a turn is shown.
+func (f *runFlags) defineOutput(flags *pflag.FlagSet) {
+	flags.StringVar(&f.json, "json", "", "print one event per line; with `deltas`, also text deltas")
+	flags.Lookup("json").NoOptDefVal = "events"
+	flags.StringVarP(&f.output, "output-last-message", "o", "", "also write the final answer to `FILE`")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only errors to standard error")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print progress to standard error even if it is not a terminal")
-	f.projectFlags.define(flags)
 }
 
 // sandboxFlags defines the flags of the sandbox.
@@ -295,7 +302,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 		return 0, err
 	}
 	settings := func(given map[string]string) (*config.Resolved, error) { return s.settings(dir, given, f.project()) }
-	flags := given(cmd.Flags())
+	flags := f.given(cmd)
 	resolved, err := settings(flags)
 	if err != nil {
 		return 0, err
@@ -341,6 +348,9 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	}
 	options.Prompt, options.Format, options.Stops = text, format, sig.stops
 	options.StatusTerminal = s.statusTerminal()
+	if f.held != nil {
+		options.HeldCall = &event.HeldVerdict{Call: f.held.ID, Verdict: event.Approved}
+	}
 	if f.asks(s, format) {
 		options.Answers, options.Forget = s.stdin, func() { discardInput(s.stdin) }
 	}
@@ -350,9 +360,11 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	return run.Turn(cmd.Context(), options), nil
 }
 
-// prompt returns the prompt; with --resume-crashed, there is none.
+// prompt returns the prompt; with --resume-crashed or for a held call, there is none.
 func (f *runFlags) prompt(ctx context.Context, s *streams, args []string) (string, error) {
 	switch {
+	case f.held != nil:
+		return "", nil
 	case !f.resumeCrashed:
 		return oneturn.Prompt(ctx, args, s.stdin, isTerminal(s.stdin))
 	case len(args) > 0:
@@ -361,11 +373,21 @@ func (f *runFlags) prompt(ctx context.Context, s *streams, args []string) (strin
 	return "", nil
 }
 
+// given returns the settings that were given. A held call runs with the permission of its turn
+// unless a flag gives another one.
+func (f *runFlags) given(cmd *cobra.Command) map[string]string {
+	all := given(cmd.Flags())
+	if _, set := all["permission"]; f.held != nil && !set && f.held.Turn.Start.Permission != "" {
+		all["permission"] = string(f.held.Turn.Start.Permission)
+	}
+	return all
+}
+
 // named refuses an empty value. It comes from an unset variable of the shell, and must
 // not start a new session or drop the output.
 func named(flags *pflag.FlagSet) error {
 	for _, name := range []string{"session", "resume", "load-trajectory", "output-last-message", "output-schema", "json"} {
-		if flags.Changed(name) && flags.Lookup(name).Value.String() == "" {
+		if flags.Lookup(name) != nil && flags.Changed(name) && flags.Lookup(name).Value.String() == "" {
 			return fmt.Errorf("--%s: it is empty; give a value or leave the flag out", name)
 		}
 	}
@@ -410,7 +432,7 @@ func usage(cmd *cobra.Command, err error) error {
 
 // check refuses settings that a run cannot fulfil.
 func (f *runFlags) check(s *streams, r *config.Resolved, dir string, format run.Format) error {
-	if r.Permission == settle.Ask && r.Origins["permission"].Kind == config.Flag && !f.asks(s, format) {
+	if f.held == nil && r.Permission == settle.Ask && r.Origins["permission"].Kind == config.Flag && !f.asks(s, format) {
 		return errors.New(
 			"--permission ask: no person can be asked: standard input, output and error must be a terminal, without --json or --quiet; use allow or deny",
 		)

@@ -13,6 +13,7 @@ type input struct {
 	held  bool
 	// command reports whether the input is a command, and ran whether it ran.
 	command, ran bool
+	verdict      *event.HeldVerdict // about a held call, if it is one
 }
 
 func (l *log) accepted(d event.InputAccepted) {
@@ -20,7 +21,8 @@ func (l *log) accepted(d event.InputAccepted) {
 		l.breaks("C19", "%q is not a new input's id", d.Input)
 		return
 	}
-	l.inputs[d.Input] = &input{place: l.place, waits: true, command: d.Command}
+	l.inputs[d.Input] = &input{place: l.place, waits: true, command: d.Command, verdict: d.HeldCall}
+	l.heldAnswered(d)
 }
 
 func (l *log) held(d event.InputHeld) {
@@ -43,23 +45,26 @@ func (l *log) take(clause, id string) {
 }
 
 // commandEntered: C5, a call that belongs to no attempt is a command that a person
-// entered, and runs once.
-func (l *log) commandEntered(t *turn, d event.ItemStarted) {
+// entered or a held call that a person approved, and runs once.
+func (l *log) commandEntered(t *turn, i *item, d event.ItemStarted) {
 	in := l.inputs[d.CallID]
 	switch {
-	case in == nil || !in.command || !slices.Contains(t.inputs, d.CallID):
+	case in == nil || !in.command && !in.approves() || !slices.Contains(t.inputs, d.CallID):
 		l.breaks("C5", "the call is of no attempt, and %q is no command of turn %s", d.CallID, t.id)
 	case in.ran:
 		l.breaks("C5", "command %s was run before", d.CallID)
 	default:
 		in.ran = true
+		if in.approves() {
+			i.held = l.heldItem(in.verdict)
+		}
 	}
 }
 
 // commandsRan: C19, a completed turn has run all its commands.
 func (l *log) commandsRan(t *turn) {
 	for _, id := range t.inputs {
-		if in := l.inputs[id]; in != nil && in.command && !in.ran {
+		if in := l.inputs[id]; in != nil && (in.command || in.approves()) && !in.ran {
 			l.breaks("C19", "command %s was not run", id)
 		}
 	}

@@ -24,6 +24,8 @@ type item struct {
 	args      strings.Builder // from its deltas, until it is ready
 	finalArgs string          // arguments when it was ready
 	effective string          // arguments that it started with, if a hook changed them
+	held      *item           // the held call that it runs, if it runs one
+	ranLater  bool            // as the held call of another item
 }
 
 func (l *log) itemStarted(t *turn, e event.Event, d event.ItemStarted) {
@@ -37,7 +39,7 @@ func (l *log) itemStarted(t *turn, e event.Event, d event.ItemStarted) {
 	switch {
 	case e.Attempt == "":
 		if d.Type == event.ToolCall {
-			l.commandEntered(t, d)
+			l.commandEntered(t, i, d)
 		}
 	case t.current == nil || t.current.id != e.Attempt:
 		l.breaks("C2", "attempt %q is not running", e.Attempt)
@@ -97,6 +99,7 @@ func (l *log) callReady(i *item, d event.CallReady) {
 		return
 	}
 	i.ready, i.finalArgs = true, d.Arguments
+	l.heldReady(i, d)
 	arguments := d.Arguments
 	if d.Sent != nil {
 		if arguments = d.Sent.Arguments; arguments == "" { // only the translator can check this
@@ -133,6 +136,7 @@ func (l *log) callStarted(t *turn, i *item, e event.Event) {
 		}
 	}
 	i.started, i.effective = true, l.changed(t, i, e)
+	l.heldStarted(i)
 	t.summary.Calls++
 }
 

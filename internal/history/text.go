@@ -104,6 +104,16 @@ func commandText(jobs []*event.Job, i *event.Item) string {
 	)
 }
 
+// heldText reports a held call that the user approved to the model.
+func heldText(jobs []*event.Job, i *event.Item) string {
+	c := i.Content()
+	return fmt.Sprintf(
+		"[An earlier call of yours waited for the user when settle stopped. The user approved it since. This is the "+
+			"call and its outcome now; continue from here.]\n%s %s\n%s%s",
+		c.Name, c.Arguments, changedText(i), outputText(jobs, i),
+	)
+}
+
 // abortedText describes an aborted call. It never says that the user rejected the call.
 func abortedText(i *event.Item) string {
 	how := "The call was aborted"

@@ -167,7 +167,7 @@ func (w *walk) steps(log Log, t *event.Turn) {
 			switch {
 			case i.Attempt == "" && i.Attempts <= w.attempts:
 				if i.Type() == event.ToolCall {
-					w.command(log, i)
+					w.command(log, t, i)
 				} else {
 					w.user(i.Content().Text)
 				}
@@ -288,7 +288,7 @@ func (w *walk) reportToolUse(t *event.Turn) {
 
 func (w *walk) inputs(inputs []event.Input) {
 	for _, in := range inputs {
-		if in.Command || in.Kept() { // commands have entries of their own, and a hook refused kept inputs
+		if in.RunsCall() || in.Kept() { // calls have entries of their own, and a hook refused kept inputs
 			continue
 		}
 		if w.refused.omitTexts[in.ID] {
@@ -306,14 +306,20 @@ func (w *walk) inputs(inputs []event.Input) {
 	}
 }
 
-// command adds a command of the user. Providers do not know the call, so that it becomes a user
-// message with the id of its input.
-func (w *walk) command(log Log, i *event.Item) {
+// command adds a command of the user, or a held call that the user approved. Providers do not
+// know the call, so that it becomes a user message with the id of its input.
+func (w *walk) command(log Log, t *event.Turn, i *event.Item) {
+	id := i.Content().CallID
+	isHeld := func(in event.Input) bool { return in.ID == id && in.HeldCall != nil }
 	text := textUnsaid
-	if in := i.Content().CallID; !w.refused.omitTexts[in] {
+	switch {
+	case w.refused.omitTexts[id]:
+	case slices.ContainsFunc(t.Inputs, isHeld):
+		text = heldText(log.jobs, i)
+	default:
 		text = commandText(log.jobs, i)
 	}
-	w.add(model.Item{Role: model.User, Text: text}, i.Content().CallID)
+	w.add(model.Item{Role: model.User, Text: text}, id)
 }
 
 // imagesOmitted returns the reason why the model does not receive the input's images, "" if

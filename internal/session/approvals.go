@@ -20,6 +20,7 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/run"
 )
 
 // Approvals requests approvals through the log: the request and the first answer are events.
@@ -74,6 +75,13 @@ func (a *Approvals) approve(
 			return grantOf(j), err
 		}
 		j.Secrets = "" // a person or an Approver decides
+		held, same := a.approvedBefore(call, j)
+		if same {
+			return grantOf(j), nil
+		}
+		if held {
+			j.Why = changedSince + j.Why
+		}
 		given, err := ask(call, j)
 		if err != nil {
 			return turn.Grant{}, err
@@ -393,9 +401,15 @@ func (a *Approvals) Answer(given approval.Answer) error {
 	return nil
 }
 
-// Answer answers a pending approval. The verdict "aborted" also interrupts the turn, and
+// Answer answers a pending approval, or a held call by its id. The verdict "aborted" also interrupts the turn, and
 // Answer returns when the turn has ended. For a background child, it ends the child.
 func (s *Session) Answer(ctx context.Context, given approval.Answer) error {
+	if s.isHeld(given.Approval) {
+		_, err := s.Submit(ctx, run.Input{By: given.By, HeldCall: &event.HeldVerdict{
+			Call: given.Approval, Verdict: given.Verdict, Message: given.Message,
+		}})
+		return err
+	}
 	if s.config.Approvals == nil {
 		return &approval.UnknownError{Approval: given.Approval}
 	}

@@ -59,10 +59,10 @@ func (a forwarding) forward(ctx context.Context, call approval.Call, j approval.
 }
 
 // Unattended returns an Approver that denies every call that needs approval, and names the
-// policy (C16).
-func Unattended(judge approval.Judge) turn.Approver { return unattended{judge} }
+// policy (C16). A held call that a person approved runs if its question is the same.
+func (a *Approvals) Unattended() turn.Approver { return unattended{a} }
 
-type unattended struct{ judge approval.Judge }
+type unattended struct{ *Approvals }
 
 // Approve implements [turn.Approver].
 func (u unattended) Approve(ctx context.Context, call approval.Call) (turn.Grant, error) {
@@ -71,6 +71,15 @@ func (u unattended) Approve(ctx context.Context, call approval.Call) (turn.Grant
 	case event.Allow:
 		return grantOf(j), nil
 	case event.Ask:
+		call.Places = j.Places
+		held, same := u.approvedBefore(call, j)
+		if same {
+			j.Secrets = "" // as when a person approves at once
+			return grantOf(j), nil
+		}
+		if held {
+			j.Why = changedSince + j.Why
+		}
 		j.Rule, j.Why = string(event.Ask), withReason("the policy is ask, and no person can be asked", j.Why)
 	}
 	return turn.Grant{}, deniedByPolicy(call, j)

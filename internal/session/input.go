@@ -35,7 +35,7 @@ const maxInputID = 128
 // is being expanded, the error is an [*event.Cause], and nothing is accepted.
 func (s *Session) Submit(ctx context.Context, in run.Input) (Receipt, error) {
 	var expanded *expansion
-	if in.Expand != nil && !in.Command {
+	if in.Expand != nil && !in.Command && in.HeldCall == nil {
 		e, duplicate, err := s.expand(ctx, &in)
 		if err != nil || duplicate {
 			return Receipt{Input: in.ID, Duplicate: duplicate}, err
@@ -54,6 +54,9 @@ func (s *Session) submit(ctx context.Context, in run.Input, expanded *expansion)
 	in.Images = slices.Clone(in.Images)
 	for n, i := range in.Images {
 		in.Images[n].MediaType = mediaType(i)
+	}
+	if in.HeldCall != nil { // the log has the rest of it
+		in = run.Input{ID: in.ID, HeldCall: in.HeldCall, By: in.By, Text: heldInput}
 	}
 	if err := checkInput(in); err != nil {
 		return Receipt{}, err
@@ -169,6 +172,7 @@ func (s *Session) accept(in run.Input) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("cannot accept the input: %w", err)
 	}
 	var r Receipt
+	var refused error
 	err := update(s.log(), func(state event.State) []event.Event {
 		r = Receipt{Input: in.ID, Seq: state.Seq + 1}
 		if r.Input == "" {
@@ -177,6 +181,11 @@ func (s *Session) accept(in run.Input) (Receipt, error) {
 		if state.Accepted(r.Input) {
 			r.Seq, r.Duplicate = 0, true
 			return nil
+		}
+		if in.HeldCall != nil {
+			var out []event.Event
+			out, refused = s.heldVerdict(state, r.Input, in)
+			return out
 		}
 		return []event.Event{
 			{
@@ -188,6 +197,9 @@ func (s *Session) accept(in run.Input) (Receipt, error) {
 			},
 		}
 	})
+	if refused != nil {
+		return Receipt{}, refused
+	}
 	if err != nil {
 		s.unwrittenInputs = append(s.unwrittenInputs, r.Input)
 		return Receipt{}, fmt.Errorf("cannot accept the input: %w", err)

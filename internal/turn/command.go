@@ -6,8 +6,8 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// commands runs the turn's inputs that are commands, in order, and reports whether the turn
-// also has inputs for the model.
+// commands runs the calls of the turn's inputs, in order: commands of a person, and held calls
+// that a person approved. It reports whether the model is to continue after them.
 func (t *turn) commands(ctx context.Context) (more bool, err error) {
 	var inputs []event.Input
 	t.Log.View(func(s event.State) {
@@ -16,8 +16,8 @@ func (t *turn) commands(ctx context.Context) (more bool, err error) {
 		}
 	})
 	for _, in := range inputs {
-		if !in.Command {
-			more = true
+		more = more || !in.Command
+		if !in.RunsCall() {
 			continue
 		}
 		if err := context.Cause(ctx); err != nil { // C10: the command does not start
@@ -35,14 +35,19 @@ func (t *turn) commands(ctx context.Context) (more bool, err error) {
 	return more, context.Cause(ctx)
 }
 
-// entered records the call of a command. The call belongs to no attempt and is ready.
+// entered records the call of a command or of a held call. It belongs to no attempt and is
+// ready. A held call has the name and the arguments that the log has of it.
 func (t *turn) entered(in event.Input) (*call, error) {
-	c := &call{turn: t, callSpec: callSpec{callID: in.ID, byPerson: true}}
-	if t.Command != nil {
+	c := &call{turn: t, callSpec: callSpec{callID: in.ID, byPerson: in.Command}}
+	if in.Command && t.Command != nil {
 		name, arguments := t.Command(in.Text)
 		c.name, c.args = name, t.Redact.String(string(arguments))
 	}
 	err := t.update(func(s event.State) []event.Event {
+		if held := in.HeldCall; held != nil {
+			content := s.Turn(held.Turn).Item(held.Item).Content()
+			c.name, c.args = content.Name, content.Arguments
+		}
 		c.item = s.NextItem(0)
 		return []event.Event{
 			{

@@ -218,7 +218,7 @@ func (t *turn) uncheckedInputs() (list []event.Input) {
 				return
 			}
 			for _, in := range slices.Backward(earlier.Inputs) {
-				if !in.Command && !in.HooksAnswered() {
+				if !in.Command && in.HeldCall == nil && !in.HooksAnswered() {
 					list = append(list, in)
 				}
 			}

@@ -27,6 +27,8 @@ type Options struct {
 	// Expand, if set, returns the expansion of the prompt in the session.
 	Expand func(*settle.Session) func(ctx context.Context, text string) (string, []event.Image, error)
 	Images []event.Image
+	// HeldCall, if set, is a verdict about a held call, which is submitted instead of a prompt.
+	HeldCall *event.HeldVerdict
 	// Schema, if set, is the JSON Schema of the answer.
 	Schema json.RawMessage
 

@@ -116,7 +116,7 @@ func (r *runner) run(ctx context.Context) int {
 	// the wait for the expansion of the prompt.
 	turn, err := session.Submit(
 		context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...), settle.WithSchema(r.Schema),
-		r.expansion(ctx, session),
+		r.expansion(ctx, session), settle.AsVerdict(r.HeldCall),
 	)
 	if err != nil {
 		return r.reportRefused(err)

@@ -39,7 +39,7 @@ func fork(ctx context.Context, dataDir, from, to, turn string) error {
 			}
 		}
 		if err := log.Update(
-			endings("fork", "the session was copied during this turn, which continues in the original"),
+			endings(event.Copier, "the session was copied during this turn, which continues in the original"),
 		); err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func copied(ctx context.Context, dataDir, from, before string) ([]event.Event, e
 // dropped takes back the inputs that wait.
 func dropped(s event.State) (out []event.Event) {
 	for _, in := range s.Waiting {
-		out = append(out, event.Event{By: "fork", Data: event.InputDropped{Input: in.ID}})
+		out = append(out, event.Event{By: event.Copier, Data: event.InputDropped{Input: in.ID}})
 	}
 	return out
 }

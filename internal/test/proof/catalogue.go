@@ -27,6 +27,7 @@ func Catalogue() (map[string]Script, error) {
 type Crashes struct {
 	Turns      int // in a turn
 	Recoveries int // in the recovery from that
+	Held       int // with a call that waited for a person
 }
 
 // PlayCrashes plays a script whose log is kept in logs, and opens and prompts what a crash would
@@ -46,6 +47,7 @@ func (w *world) crashes(from, every int) (c Crashes) {
 	for at := from; at <= w.disk.len(); at += every {
 		d := w.disk.first(at)
 		w.probe(d, w.script.Wire)
+		c.Held += w.heldCalls(d)
 		w.holds(d)
 		c.Turns++
 		if from == 1 {

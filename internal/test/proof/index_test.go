@@ -46,7 +46,7 @@ func TestEveryIndex(t *testing.T) {
 	if len(list) < 30 {
 		t.Errorf("the catalogue has %d turns", len(list))
 	}
-	var interrupts, crashes, both, recoveries atomic.Int64
+	var interrupts, crashes, both, recoveries, held atomic.Int64
 	t.Run("turns", func(t *testing.T) {
 		for n, name := range slices.Sorted(maps.Keys(list)) {
 			s, wires := list[name], Wires()
@@ -63,19 +63,23 @@ func TestEveryIndex(t *testing.T) {
 					crashes.Add(int64(x.crashes))
 					both.Add(int64(x.both))
 					recoveries.Add(int64(x.recoveries))
+					held.Add(int64(x.held))
 				})
 			}
 		}
 	})
-	t.Logf("%d turns on %d wires: %d interrupts, %d crashes, %d crashes after interrupts, %d crashes in recoveries",
-		len(list), len(Wires()), interrupts.Load(), crashes.Load(), both.Load(), recoveries.Load())
+	t.Logf("%d turns on %d wires: %d interrupts, %d crashes, %d crashes after interrupts, %d crashes in recoveries, %d held calls",
+		len(list), len(Wires()), interrupts.Load(), crashes.Load(), both.Load(), recoveries.Load(), held.Load())
+	if held.Load() == 0 {
+		t.Error("no crash left a call held")
+	}
 }
 
 // index tries one turn at each of its events.
 type index struct {
-	t                                     *testing.T
-	script                                Script
-	interrupts, crashes, both, recoveries int
+	t                                           *testing.T
+	script                                      Script
+	interrupts, crashes, both, recoveries, held int
 }
 
 func (x *index) run() {
@@ -85,7 +89,7 @@ func (x *index) run() {
 	}
 	whole := x.bubble("nothing happens", x.script, func(w *world) {
 		c := w.crashes(1, every)
-		x.crashes, x.recoveries = x.crashes+c.Turns, x.recoveries+c.Recoveries
+		x.crashes, x.recoveries, x.held = x.crashes+c.Turns, x.recoveries+c.Recoveries, x.held+c.Held
 	})
 	for n := 3; n < whole; n += every {
 		s := x.script
@@ -94,7 +98,8 @@ func (x *index) run() {
 		x.bubble(fmt.Sprintf("on %d interrupt", n), s, func(w *world) {
 			x.interrupts++
 			if !raced { // it has nothing more to find there
-				x.both += w.crashes(n, 1).Turns
+				c := w.crashes(n, 1)
+				x.both, x.held = x.both+c.Turns, x.held+c.Held
 			}
 		})
 	}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/frontend/sessions"
+)
+
+const approvalsHelp = `List the held calls. A call is held if it waited for your approval when settle
+stopped or died: its turn has ended, and you can still answer the question. A
+unique prefix of an ID is enough.
+
+An approved call runs in a new turn of its session, exactly as the question showed
+it. The first verdict counts. A held call does not expire.`
+
+const approveHelp = `Approve a held call. It runs in a new turn, and the model continues with its result,
+like "settle run". If another process has the session open, the call runs there.
+
+The session keeps its model and its permission, unless you give flags. If a rule,
+the directory or a file that the question showed has changed since, settle asks
+again; without a terminal, the call is denied and the exit code tells how the turn
+ended. A call that has a verdict already does not run again: the exit code is 1.`
+
+func newApprovals(s *streams) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "approvals", Short: "List, show, approve and deny calls that waited when settle stopped",
+		Long:    approvalsHelp,
+		Example: "  settle approvals\n  settle approvals show 3f9c\n  settle approvals approve 3f9c",
+		Args:    known,
+	}
+	dataDir := cmd.Flags().String("data-dir", "", "`DIR` for sessions and logs")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
+	cmd.RunE = func(*cobra.Command, []string) error {
+		dir, err := s.storedIn(*dataDir)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return failed(sessions.HeldCallsJSON(s.lines(), dir))
+		}
+		return s.list("no calls are held", func(to io.Writer) error { return sessions.HeldCalls(to, dir) })
+	}
+	cmd.AddCommand(newApprovalShow(s), newApprove(s), newDeny(s))
+	return cmd
+}
+
+func newApprovalShow(s *streams) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show the whole question of a held call", Args: cobra.ExactArgs(1),
+		Long: "Show the whole question of a held call, and its verdict if it has one.",
+	}
+	dataDir := cmd.Flags().String("data-dir", "", "`DIR` for sessions and logs")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		_, h, err := s.heldCall(*dataDir, args[0])
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return failed(sessions.ShowHeldCallJSON(s.lines(), h))
+		}
+		return failed(sessions.ShowHeldCall(s.stdout, h))
+	}
+	return cmd
+}
+
+func newApprove(s *streams) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use: "approve [flags] ID", Short: "Approve a held call and run it", Long: approveHelp, Args: cobra.ExactArgs(1),
+		Example: "  settle approvals approve 3f9c\n  settle approvals approve 3f9c --json > events.jsonl",
+	}
+	settingFlags(cmd.Flags())
+	f.defineOutput(cmd.Flags())
+	f.projectFlags.define(cmd.Flags())
+	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		dir, h, err := s.heldCall(cmd.Flag("data-dir").Value.String(), args[0])
+		if err != nil {
+			return err
+		}
+		if err := sessions.AnsweredBefore(h); err != nil {
+			return failed(err)
+		}
+		answer := settle.Answer{Approval: h.ID, Verdict: event.Approved, By: "user"}
+		if hosted, err := sessions.AnswerInHost(cmd.Context(), s.stdout, dir, h, answer); hosted {
+			return failed(err)
+		}
+		f.resume, f.dir, f.held = h.Session, h.Turn.Dir, &h
+		code, err := f.run(cmd, s, nil)
+		if err == nil && code != stdio.CodeCompleted {
+			return &exitError{code: code} // the command has printed the cause
+		}
+		return err
+	}
+	return cmd
+}
+
+func newDeny(s *streams) *cobra.Command {
+	var message string
+	cmd := &cobra.Command{
+		Use: "deny ID", Short: "Deny a held call", Args: cobra.ExactArgs(1),
+		Long: "Deny a held call. No model is called: the model receives the denial with the\nsession's next input.",
+	}
+	dataDir := cmd.Flags().String("data-dir", "", "`DIR` for sessions and logs")
+	cmd.Flags().StringVar(&message, "message", "", "`TEXT` for the model: why, or what to do instead")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		dir, h, err := s.heldCall(*dataDir, args[0])
+		if err != nil {
+			return err
+		}
+		if err := sessions.AnsweredBefore(h); err != nil {
+			return failed(err)
+		}
+		answer := settle.Answer{Approval: h.ID, Verdict: event.Denied, Message: message, By: "user"}
+		if hosted, err := sessions.AnswerInHost(cmd.Context(), s.stdout, dir, h, answer); hosted {
+			return failed(err)
+		}
+		return failed(sessions.Deny(cmd.Context(), s.stdout, dir, version(), h, message))
+	}
+	return cmd
+}
+
+// heldCall returns the data directory, and the held call that the ID names.
+func (s *streams) heldCall(dataDir, id string) (string, store.HeldCall, error) {
+	dir, err := s.storedIn(dataDir)
+	if err != nil {
+		return "", store.HeldCall{}, err
+	}
+	h, err := store.FindHeldCall(dir, id)
+	return dir, h, failed(err)
+}

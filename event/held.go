@@ -1,0 +1,160 @@
+package event
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"slices"
+)
+
+// HeldCall is a tool call that needed a person's approval and had not started when the host of
+// its session ended. The call has ended with its turn (C16); a person can still answer the
+// question, and a new turn then runs exactly this call (C19). It is derived from the log.
+//
+//	waits ─ InputAccepted with HeldVerdict ─► approved ─ taken by a turn ─► runs as a new item
+//	  ▲                                   └─► denied                   │
+//	  └── the input is dropped, or the host of the turn ends first ────┘
+type HeldCall struct {
+	// ID is a hash of the session, the call, its directory and all that the question showed,
+	// so that a verdict about one call never fits another.
+	ID       string
+	Turn     *Turn
+	Item     *Item
+	Approval *Approval
+	// Verdict is the input with the verdict that counts; nil while the call waits for one.
+	Verdict *Input
+}
+
+// HeldVerdict is a person's verdict about a held call: Approved or Denied.
+type HeldVerdict struct {
+	Call    string  `json:"call"` // id of the held call
+	Turn    string  `json:"turn"`
+	Item    string  `json:"item"`
+	Verdict Verdict `json:"verdict"`
+	Message string  `json:"message,omitempty"` // message for the model
+}
+
+// RunsCall reports whether the turn of the input runs a call for it: a command of a person, or
+// a held call that a person approved.
+func (i Input) RunsCall() bool {
+	return i.Command || i.HeldCall != nil && i.HeldCall.Verdict == Approved
+}
+
+// HeldCalls returns the calls that wait for a verdict, in order.
+func (s State) HeldCalls() []HeldCall {
+	return slices.DeleteFunc(s.EverHeld(), func(h HeldCall) bool { return h.Verdict != nil })
+}
+
+// HeldCall returns the held call with the id, also if it has a verdict.
+func (s State) HeldCall(id string) (HeldCall, bool) {
+	for _, h := range s.EverHeld() {
+		if h.ID == id {
+			return h, true
+		}
+	}
+	return HeldCall{}, false
+}
+
+// EverHeld returns all calls that were ever held, in order, also with a verdict. The agent that made a call of a child
+// session is gone, and imported events prove nothing about this machine: neither is held.
+func (s State) EverHeld() (out []HeldCall) {
+	if s.Host.Parent != "" {
+		return nil
+	}
+	for _, t := range s.Turns {
+		if !t.lostHost() || t.StartSeq <= s.Imported {
+			continue
+		}
+		for _, a := range t.Approvals {
+			if i := t.Item(a.Call); t.question(i) == a {
+				h := HeldCall{Turn: t, Item: i, Approval: a}
+				h.ID = s.heldID(h)
+				out = append(out, h)
+			}
+		}
+	}
+	for n := range out {
+		out[n].Verdict = s.verdict(out[n].ID)
+	}
+	return out
+}
+
+// lostHost reports whether the turn ended because its host stopped or died, and for no other
+// reason before. The end of a copy of a running turn is not its host's.
+func (t *Turn) lostHost() bool {
+	c := t.Cause
+	return c != nil && c.Outcome == Aborted && (c.Reason == Shutdown || c.Reason == Crashed) && c.By != Copier &&
+		(t.Interrupt == nil || t.Interrupt.Reason == Shutdown)
+}
+
+// Copier is the By of endings in a copy of a session, whose original continues.
+const Copier = "fork"
+
+// question returns the call's last question for a person if its answer did not come, or
+// came too late for the call to start; else nil.
+func (t *Turn) question(i *Item) (last *Approval) {
+	if i == nil || i.Started || i.Status != ItemAborted {
+		return nil
+	}
+	for _, a := range t.Approvals {
+		if a.Call == i.ID {
+			last = a
+		}
+	}
+	if last == nil || last.Child != "" || last.Form != nil || last.Ended == nil || last.Ended.Policy != "" ||
+		last.Ended.Verdict != Expired && !last.granted() {
+		return nil
+	}
+	return last
+}
+
+// verdict returns the input with the verdict that counts: the latest one that was not dropped
+// and whose turn, if any, did not lose its host before it did what was decided.
+func (s State) verdict(call string) *Input {
+	fits := func(in Input) bool { return in.HeldCall != nil && in.HeldCall.Call == call }
+	if n := slices.IndexFunc(s.Waiting, fits); n >= 0 {
+		return &s.Waiting[n]
+	}
+	for _, t := range slices.Backward(s.Turns) {
+		if n := slices.IndexFunc(t.Inputs, fits); n >= 0 {
+			if in := &t.Inputs[n]; !t.lost(in) {
+				return in
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// lost reports whether the turn lost its host before it started the call that the input
+// approved, or requested approval again.
+func (t *Turn) lost(in *Input) bool {
+	if !in.RunsCall() || !t.lostHost() {
+		return false
+	}
+	n := slices.IndexFunc(t.Items, func(i *Item) bool { return i.Attempt == "" && i.content.CallID == in.ID })
+	if n < 0 {
+		return true
+	}
+	i := t.Items[n]
+	return !i.Started && i.Status == ItemAborted &&
+		!slices.ContainsFunc(t.Approvals, func(a *Approval) bool { return a.Call == i.ID })
+}
+
+// heldID returns the hash that identifies the held call.
+func (s State) heldID(h HeldCall) string {
+	c, a := h.Item.content, h.Approval
+	fields := []string{
+		s.Session, h.Turn.ID, h.Item.ID, h.Turn.Dir, c.Name, c.Arguments, a.Approval, a.Tool, a.Text, a.Why, a.Covers,
+	}
+	for _, p := range a.Places {
+		fields = append(fields, fmt.Sprintf("%+v", p))
+	}
+	sum := sha256.New()
+	for _, f := range fields {
+		sum.Write(binary.AppendUvarint(nil, uint64(len(f))))
+		sum.Write([]byte(f))
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}

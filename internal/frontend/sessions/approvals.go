@@ -1,0 +1,189 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/attach"
+	"github.com/settle-agent/settle/internal/client/listing"
+	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// maxHeldTitle is how many characters of a held call's title the table shows.
+const maxHeldTitle = 60
+
+// heldLine is a held call as JSON.
+type heldLine struct {
+	ID        string        `json:"id"`
+	Session   string        `json:"session"`
+	State     string        `json:"state"` // held, approved, denied
+	Tool      string        `json:"tool"`
+	Title     string        `json:"title,omitempty"`
+	Why       string        `json:"why,omitempty"`
+	Dir       string        `json:"dir"`
+	Arguments string        `json:"arguments"`
+	Text      string        `json:"text"`
+	Asked     time.Time     `json:"asked"`
+	Reason    event.Reason  `json:"reason"`
+	Turn      string        `json:"turn"`
+	Item      string        `json:"item"`
+	Verdict   event.Verdict `json:"verdict,omitempty"`
+	By        string        `json:"by,omitempty"`
+	Input     string        `json:"input,omitempty"`
+}
+
+func heldState(h store.HeldCall) string {
+	if h.Verdict == nil {
+		return "held"
+	}
+	return string(h.Verdict.HeldCall.Verdict)
+}
+
+func heldLineOf(h store.HeldCall) heldLine {
+	c, a := h.Item.Content(), h.Approval
+	line := heldLine{
+		ID: h.ID, Session: h.Session, State: heldState(h), Tool: c.Name, Title: a.Title, Why: a.Why, Dir: h.Turn.Dir,
+		Arguments: c.Arguments, Text: a.Text, Asked: a.At.UTC(), Reason: h.Turn.Cause.Reason, Turn: h.Turn.ID,
+		Item: h.Item.ID,
+	}
+	if v := h.Verdict; v != nil {
+		line.Verdict, line.By, line.Input = v.HeldCall.Verdict, v.By, v.ID
+	}
+	return line
+}
+
+// openHeld returns the calls that wait for a verdict, or for the input that runs them.
+func openHeld(dataDir string) (out []store.HeldCall, err error) {
+	list, err := store.HeldCalls(dataDir)
+	for _, h := range list {
+		if h.Verdict == nil || h.Runs() {
+			out = append(out, h)
+		}
+	}
+	return out, err
+}
+
+// HeldCalls writes a table of the held calls.
+func HeldCalls(to io.Writer, dataDir string) error {
+	list, err := openHeld(dataDir)
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, h := range list {
+		title := h.Approval.Title
+		if title == "" {
+			title = h.Approval.Tool
+		}
+		rows = append(rows, []string{
+			h.Short, heldState(h), h.Session, h.Approval.At.Local().Format(time.DateTime),
+			terminal.Short(h.Approval.Tool+": "+title, maxHeldTitle),
+		})
+	}
+	return listing.Table(to, rows)
+}
+
+// HeldCallsJSON writes the held calls as JSON, one a line.
+func HeldCallsJSON(to io.Writer, dataDir string) error {
+	list, err := openHeld(dataDir)
+	var lines []heldLine
+	for _, h := range list {
+		lines = append(lines, heldLineOf(h))
+	}
+	return errors.Join(err, listing.JSON(to, lines))
+}
+
+// ShowHeldCall writes the whole question of a held call, and what became of it.
+func ShowHeldCall(to io.Writer, h store.HeldCall) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "held call %s\nsession %s, turn %s\nasked %s in %s\n",
+		h.ID, h.Session, h.Turn.ID, local(h.Approval.At), terminal.Text(h.Turn.Dir))
+	fmt.Fprintf(&b, "held because %s\n", h.Turn.Cause.Error())
+	if why := h.Approval.Why; why != "" {
+		fmt.Fprintf(&b, "it needs approval: %s\n", terminal.Text(why))
+	}
+	fmt.Fprintf(&b, "\n%s\n", terminal.Text(h.Approval.Text))
+	if v := h.Verdict; v != nil {
+		fmt.Fprintf(&b, "\n%s\n", heldAnswer(h))
+	}
+	_, err := io.WriteString(to, b.String())
+	return err
+}
+
+// ShowHeldCallJSON writes a held call as one JSON object.
+func ShowHeldCallJSON(to io.Writer, h store.HeldCall) error {
+	return listing.JSON(to, []heldLine{heldLineOf(h)})
+}
+
+// heldAnswer states the verdict that counts.
+func heldAnswer(h store.HeldCall) string {
+	said := fmt.Sprintf("it was %s before by %s", h.Verdict.HeldCall.Verdict, terminal.Text(h.Verdict.By))
+	if h.Runs() {
+		return said + fmt.Sprintf(
+			", and runs with the next input of its session: settle run --resume %s PROMPT", h.Session,
+		)
+	}
+	return said
+}
+
+// AnsweredBefore is the error of a verdict about a call that has one, or nil.
+func AnsweredBefore(h store.HeldCall) error {
+	if h.Verdict == nil {
+		return nil
+	}
+	return fmt.Errorf("cannot answer held call %s: %s; nothing was run", h.Short, heldAnswer(h))
+}
+
+// AnswerInHost gives the verdict to the process that has the session open, and reports whether
+// there is one.
+func AnswerInHost(ctx context.Context, to io.Writer, dataDir string, h store.HeldCall, a settle.Answer) (bool, error) {
+	s, err := attach.Open(ctx, dataDir, h.Session)
+	if errors.Is(err, attach.ErrNotHosted) {
+		return false, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	defer func() { _ = s.Close() }() // the host has answered, or never will
+	if err := s.Answer(ctx, a); err != nil {
+		return true, fmt.Errorf("cannot answer held call %s: %w", h.Short, err)
+	}
+	_, err = fmt.Fprintf(to, "%s %s: %s has the session open\n", a.Verdict, h.Short, s.Host())
+	return true, err
+}
+
+// Deny records the denial of a held call in a session that no process has open. It calls no
+// model: the model of the session receives the denial with the next input.
+func Deny(ctx context.Context, to io.Writer, dataDir, version string, h store.HeldCall, message string) (err error) {
+	host, err := settle.Open(ctx, settle.Config{DataDir: dataDir, Face: "approvals", Version: version})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		err = errors.Join(err, host.Close(closing))
+	}()
+	s, err := host.Session(ctx, h.Session, settle.SessionConfig{
+		Model: model.Config{Provider: script.New(), Name: "none"}, WorkDir: h.Turn.Dir,
+		Permission: h.Turn.Start.Permission, MustExist: true,
+	})
+	if err != nil {
+		return err
+	}
+	a := settle.Answer{Approval: h.ID, Verdict: event.Denied, Message: message, By: "user"}
+	if err := s.Answer(ctx, a); err != nil {
+		return fmt.Errorf("cannot answer held call %s: %w", h.Short, err)
+	}
+	_, err = fmt.Fprintf(to, "denied %s; the model receives this with the session's next input\n", h.Short)
+	return err
+}

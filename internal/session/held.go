@@ -1,0 +1,85 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/approval"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/run"
+)
+
+// heldInput stands for the text of a verdict until the log says which call it is about.
+const heldInput = "(verdict)"
+
+// isHeld reports whether the id is that of a held call.
+func (s *Session) isHeld(id string) (is bool) {
+	s.log().View(func(state event.State) { _, is = state.HeldCall(id) })
+	return is
+}
+
+// heldVerdict returns the events of a verdict about a held call. Approved, the call runs in the
+// turn of the input. A denial is held for the model until the next input. The first verdict
+// counts: a later one returns an [*approval.AnsweredError].
+func (s *Session) heldVerdict(state event.State, id string, in run.Input) ([]event.Event, error) {
+	v := *in.HeldCall
+	h, known := state.HeldCall(v.Call)
+	switch {
+	case !known:
+		return nil, &approval.UnknownError{Approval: v.Call}
+	case h.Verdict != nil:
+		return nil, &approval.AnsweredError{Approval: v.Call, Verdict: h.Verdict.HeldCall.Verdict, By: h.Verdict.By}
+	case v.Verdict != event.Approved && v.Verdict != event.Denied:
+		return nil, fmt.Errorf("cannot answer a held call with %q: approved and denied are known", v.Verdict)
+	}
+	v.Turn, v.Item, v.Message = h.Turn.ID, h.Item.ID, s.config.Turn.Redact.String(v.Message)
+	what := h.Approval.Title
+	if what == "" {
+		what = h.Approval.Tool
+	}
+	text := fmt.Sprintf("I approve the call that waited when settle stopped: %s", what)
+	if v.Verdict == event.Denied {
+		text = fmt.Sprintf("I do not allow the call that waited when settle stopped: %s", what)
+		if v.Message != "" {
+			text += "\n" + v.Message
+		}
+	}
+	out := []event.Event{{By: in.By, Data: event.InputAccepted{Input: id, Text: text, HeldCall: &v}}}
+	if v.Verdict == event.Denied {
+		out = append(out, event.Event{By: in.By, Data: event.InputHeld{Input: id}})
+	}
+	return out, nil
+}
+
+// changedSince begins the reason of a question that is asked again.
+const changedSince = "it is not what was approved before: its rule, its files or its directory have changed; "
+
+// approvedBefore reports whether the call is a held call that a person approved, and whether
+// its question would still be the same.
+func (a *Approvals) approvedBefore(call approval.Call, j approval.Judgement) (held, same bool) {
+	var before event.HeldCall
+	var moved bool
+	a.log.View(func(s event.State) {
+		t := s.Running()
+		if t == nil || t.ID != call.Turn {
+			return
+		}
+		i := t.Item(call.Item)
+		n := slices.IndexFunc(t.Inputs, func(in event.Input) bool {
+			return in.HeldCall != nil && i != nil && i.Attempt == "" && in.ID == i.Content().CallID
+		})
+		if n < 0 {
+			return
+		}
+		before, held = s.HeldCall(t.Inputs[n].HeldCall.Call)
+		moved = held && before.Turn.Dir != s.Host.Dir
+	})
+	if !held {
+		return false, false
+	}
+	now, err := a.requestOf(call, j)
+	was := before.Approval
+	return true, err == nil && !moved && now.Text == was.Text && now.Tool == was.Tool && now.Covers == was.Covers &&
+		now.Why == strings.TrimPrefix(was.Why, changedSince) && slices.Equal(now.Places, was.Places)
+}

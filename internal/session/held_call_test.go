@@ -1,0 +1,201 @@
+package session_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settle-agent/settle/approval"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/tool"
+)
+
+// reasoned is a judge that requires approval of every call, for a reason.
+type reasoned struct{ why string }
+
+func (r reasoned) Judge(approval.Call) approval.Judgement {
+	return approval.Judgement{Decision: event.Ask, Why: r.why}
+}
+func (reasoned) Remember(approval.Call) {}
+
+// host opens the session on the disk, in a directory, with a judge; a nil judge lets no person answer.
+func host(t *testing.T, d *disk, dir string, judge approval.Judge, m *script.Model) *bench {
+	t.Helper()
+	set, err := tool.NewSet(call("look", time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, state := d.reopen(t)
+	if state.Session == "" {
+		state.Session = "s"
+	}
+	log := journal.New(again, state)
+	c := session.Config{Log: log, Opened: event.SessionOpened{Dir: dir}, Turn: turn.Config{
+		Requests:  turn.Requests{Model: model.Config{Provider: m}},
+		Execution: turn.Execution{Tools: set, Dir: dir},
+	}}
+	if judge == nil {
+		c.Turn.Approver = session.NewApprovals(log, reasoned{"a"}, nil).Unattended()
+	} else {
+		c.Approvals = session.NewApprovals(log, judge, nil)
+		c.Turn.Approver = c.Approvals
+	}
+	s, err := session.Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &bench{t: t, Session: s, disk: again}
+}
+
+// end ends the host.
+func (b *bench) end() *disk {
+	b.t.Helper()
+	if err := b.Close(b.t.Context(), "", "signal:SIGTERM"); err != nil {
+		b.t.Error(err)
+	}
+	return b.disk
+}
+
+// held is a session whose host ended while a call waited, and the call.
+func held(t *testing.T) (*disk, event.HeldCall) {
+	t.Helper()
+	b := host(t, &disk{}, "/work", reasoned{"a"}, script.New(script.Turn(script.Call("look", `{"a":1}`))))
+	b.submit("go", "")
+	time.Sleep(time.Second)
+	if n := len(b.state().HeldCalls()); n > 0 {
+		t.Errorf("%d calls are held, and their host lives", n)
+	}
+	d := b.end()
+	_, state := d.reopen(t)
+	list := state.HeldCalls()
+	if len(list) != 1 || list[0].Approval.Text == "" || len(list[0].ID) != 64 {
+		t.Fatalf("held: %+v", list)
+	}
+	return d, list[0]
+}
+
+func verdictOn(h event.HeldCall, v event.Verdict) approval.Answer {
+	return approval.Answer{Approval: h.ID, Verdict: v, By: "user", Message: "words"}
+}
+
+// C19: an approved call runs once, as it was, in a new turn; the model sees both, also where
+// no person can be asked. C16: a second verdict runs nothing.
+func TestHeldCallRunsWhenApproved(t *testing.T) {
+	for name, judge := range map[string]approval.Judge{"attended": reasoned{"a"}, "unattended": nil} {
+		bubble(t, name, func(t *testing.T) {
+			d, h := held(t)
+			m := script.New(script.Text("done"))
+			b := host(t, d, "/work", judge, m)
+			defer b.end()
+			if err := b.Answer(t.Context(), verdictOn(h, event.Approved)); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				var late *approval.AnsweredError
+				if err := b.Answer(t.Context(), verdictOn(h, event.Denied)); !errors.As(err, &late) || late.Verdict != event.Approved {
+					t.Errorf("a second verdict: %v", err)
+				}
+				time.Sleep(time.Minute)
+			}
+			turns := b.state().Turns
+			if len(turns) != 2 || turns[1].Cause.Outcome != event.Completed || len(turns[1].Approvals) != 0 {
+				t.Fatalf("turns: %+v", turns)
+			}
+			old, now := h.Item.Content(), turns[1].Items[0]
+			if c := now.Content(); now.Status != event.ItemCompleted || c.Arguments != old.Arguments || c.Name != old.Name || !now.Started {
+				t.Errorf("it ran as %+v, %+v", now, c)
+			}
+			var words []string
+			for _, i := range m.Requests()[0].Input {
+				words = append(words, i.Text)
+			}
+			all := strings.Join(words, "\n")
+			for _, want := range []string{"before it started; it had no effects", "The user approved it since", `look {"a":1}`, now.Content().Output} {
+				if !strings.Contains(all, want) {
+					t.Errorf("the model does not see %q:\n%s", want, all)
+				}
+			}
+		})
+	}
+}
+
+// A rule, or the directory, that has changed since: the person is asked again.
+func TestHeldCallIsAskedAgainWhenChanged(t *testing.T) {
+	for name, now := range map[string]struct{ dir, why string }{"rule": {"/work", "b"}, "directory": {"/other", "a"}} {
+		bubble(t, name, func(t *testing.T) {
+			d, h := held(t)
+			b := host(t, d, now.dir, reasoned{now.why}, script.New(script.Text("done")))
+			if err := b.Answer(t.Context(), verdictOn(h, event.Approved)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			open := b.state().OpenApprovals()
+			if len(open) != 1 || !strings.HasPrefix(open[0].Why, "it is not what was approved before") {
+				t.Fatalf("questions: %+v", open)
+			}
+			d = b.end() // the new question is held in turn
+			b = host(t, d, now.dir, reasoned{now.why}, script.New(script.Text("done")))
+			defer b.end()
+			list := b.state().HeldCalls()
+			if len(list) != 1 || list[0].ID == h.ID {
+				t.Fatalf("held: %+v", list)
+			}
+			if err := b.Answer(t.Context(), verdictOn(list[0], event.Approved)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			turns := b.state().Turns
+			if last := turns[len(turns)-1]; last.Cause.Outcome != event.Completed || !last.Items[0].Started {
+				t.Errorf("the last turn: %+v", last)
+			}
+		})
+	}
+}
+
+// A denial starts no turn: the model receives it with the next input.
+func TestHeldCallDeniedLater(t *testing.T) {
+	bubble(t, "denied", func(t *testing.T) {
+		d, h := held(t)
+		m := script.New(script.Text("done"))
+		b := host(t, d, "/work", reasoned{"a"}, m)
+		defer b.end()
+		if err := b.Answer(t.Context(), verdictOn(h, event.ApprovedSession)); err == nil {
+			t.Error("it can be approved for a session that has ended")
+		}
+		if err := b.Answer(t.Context(), verdictOn(h, event.Denied)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if s := b.state(); len(s.Turns) != 1 || len(s.HeldCalls()) != 0 || len(s.Waiting) != 1 || !s.Waiting[0].Held {
+			t.Fatalf("%d turns, waiting: %+v", len(s.Turns), s.Waiting)
+		}
+		b.submit("next", "")
+		time.Sleep(time.Minute)
+		items := m.Requests()[0].Input
+		if text := items[len(items)-2].Text; !strings.Contains(text, "do not allow") || !strings.Contains(text, "words") {
+			t.Errorf("the model receives %q", text)
+		}
+	})
+}
+
+// The user who ends a turn ends its question.
+func TestInterruptHoldsNoCall(t *testing.T) {
+	bubble(t, "interrupted", func(t *testing.T) {
+		b := host(t, &disk{}, "/work", reasoned{"a"}, script.New(script.Turn(script.Call("look", `{"a":1}`))))
+		defer b.end()
+		b.submit("go", "")
+		time.Sleep(time.Second)
+		if _, err := b.Interrupt(t.Context(), session.Request{By: "user"}); err != nil {
+			t.Fatal(err)
+		}
+		if list := b.state().HeldCalls(); len(list) > 0 {
+			t.Errorf("held: %+v", list)
+		}
+	})
+}
