@@ -54,8 +54,8 @@ type Input struct {
 	// HeldCall is the verdict about a held call that the input gives; else nil.
 	HeldCall *HeldVerdict
 	By       string
-	At      time.Time
-	Held    bool // it will not run by itself
+	At       time.Time
+	Held     bool // it will not run by itself
 	// Stopped is the reason of an interrupt that was requested after the input was
 	// accepted, for the turn that the input waits for; empty if there was none, or only
 	// a replacement by another input. The input is held when that turn ends.

@@ -12,6 +12,7 @@
 //   - compact.go: settle compact
 //   - rewind.go: settle rewind
 //   - jobs.go: settle jobs
+//   - approvals.go: settle approvals
 //   - hooks.go: settle hooks
 //   - models.go: settle models
 //   - skills.go: settle skills

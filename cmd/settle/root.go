@@ -73,8 +73,8 @@ func newRoot(s *streams) *cobra.Command {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd, cmd.Long+"\n\n"+cmd.UsageString()) })
 	root.AddGroup(commandGroups()...)
 	add(
-		root, groupSessions, newRun(s), newResume(s), newSessions(s), newJobs(s), newApprovals(s), newRewind(s), newCompact(s),
-		newServe(s),
+		root, groupSessions, newRun(s), newResume(s), newSessions(s), newJobs(s), newApprovals(s), newRewind(s),
+		newCompact(s), newServe(s),
 	)
 	add(root, groupSetup, newDemo(s), newSetup(s), newDoctor(s), newConfig(s), newModels(s), newMCPServers(s),
 		newSkills(s), newHooks(s), newUpdate(s), newVersion(s))

@@ -19,6 +19,7 @@
 //   - attempt.go: retries are announced and bounded
 //   - item.go: items end once; order of deltas
 //   - approval.go: approvals and who answers them
+//   - held.go: verdicts about held calls, and what runs for them
 //   - hook.go: runs of hooks and their refusals
 //   - job.go: endings of jobs and child agents
 //   - prefix.go: which prefix of requests may change

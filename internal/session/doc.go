@@ -21,6 +21,7 @@
 //   - children.go: records of child agents, how many may run, and which ones an aborted turn ends
 //   - compact.go: compaction on request
 //   - hooks.go: hooks around approvals
+//   - held.go: verdicts about held calls; when settle asks again
 //   - jobs.go: records of processes
 //   - model.go: changes of model and tools
 //   - update.go: writes to the log while the session is open

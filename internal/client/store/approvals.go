@@ -33,9 +33,7 @@ func HeldCalls(dataDir string) (list []HeldCall, err error) {
 		if err != nil {
 			continue // deleted meanwhile, or a log that "settle sessions" reports as damaged
 		}
-		if free, err := journal.Free(dataDir, s.Session); state.Open && free && err == nil {
-			state = recovered(state)
-		}
+		state = Recovered(dataDir, state)
 		for _, h := range state.EverHeld() {
 			list = append(list, HeldCall{HeldCall: h, Session: s.Session})
 		}
@@ -52,8 +50,12 @@ func HeldCalls(dataDir string) (list []HeldCall, err error) {
 	return list, nil
 }
 
-// recovered returns the state as the next host of the session will leave it.
-func recovered(state event.State) event.State {
+// Recovered returns the state of a session as its next host will find it: without what a dead
+// host left open.
+func Recovered(dataDir string, state event.State) event.State {
+	if free, err := journal.Free(dataDir, state.Session); !state.Open || !free || err != nil {
+		return state
+	}
 	for _, e := range event.Closings(state, event.Abort(event.Crashed, "host")) {
 		e.Session, e.Seq = state.Session, state.Seq+1
 		next, err := event.Fold(state, e)

@@ -17,6 +17,7 @@
 //   - fork.go: copies of a session, whole or before a turn
 //   - import.go: a session from a log or a trajectory, its limits
 //   - delete.go: removes a session with all its files
+//   - approvals.go: held calls of all sessions
 //   - jobs.go: processes that sessions left running, their states
 //   - kill.go: ends such a process and waits for its record
 //

@@ -32,7 +32,7 @@ type heldLine struct {
 	Dir       string        `json:"dir"`
 	Arguments string        `json:"arguments"`
 	Text      string        `json:"text"`
-	Asked     time.Time     `json:"asked"`
+	At        time.Time     `json:"asked"`
 	Reason    event.Reason  `json:"reason"`
 	Turn      string        `json:"turn"`
 	Item      string        `json:"item"`
@@ -52,7 +52,7 @@ func heldLineOf(h store.HeldCall) heldLine {
 	c, a := h.Item.Content(), h.Approval
 	line := heldLine{
 		ID: h.ID, Session: h.Session, State: heldState(h), Tool: c.Name, Title: a.Title, Why: a.Why, Dir: h.Turn.Dir,
-		Arguments: c.Arguments, Text: a.Text, Asked: a.At.UTC(), Reason: h.Turn.Cause.Reason, Turn: h.Turn.ID,
+		Arguments: c.Arguments, Text: a.Text, At: a.At.UTC(), Reason: h.Turn.Cause.Reason, Turn: h.Turn.ID,
 		Item: h.Item.ID,
 	}
 	if v := h.Verdict; v != nil {
@@ -126,13 +126,13 @@ func ShowHeldCallJSON(to io.Writer, h store.HeldCall) error {
 
 // heldAnswer states the verdict that counts.
 func heldAnswer(h store.HeldCall) string {
-	said := fmt.Sprintf("it was %s before by %s", h.Verdict.HeldCall.Verdict, terminal.Text(h.Verdict.By))
+	text := fmt.Sprintf("it was %s before by %s", h.Verdict.HeldCall.Verdict, terminal.Text(h.Verdict.By))
 	if h.Runs() {
-		return said + fmt.Sprintf(
+		return text + fmt.Sprintf(
 			", and runs with the next input of its session: settle run --resume %s PROMPT", h.Session,
 		)
 	}
-	return said
+	return text
 }
 
 // AnsweredBefore is the error of a verdict about a call that has one, or nil.

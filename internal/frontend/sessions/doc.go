@@ -7,4 +7,5 @@
 //
 //   - list.go: columns and rows of settle sessions
 //   - compact.go: settle compact
+//   - approvals.go: settle approvals
 package sessions

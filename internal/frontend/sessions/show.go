@@ -53,6 +53,9 @@ func Show(to io.Writer, dataDir, session string) error {
 		}
 		fmt.Fprintf(&b, "\n> %s\n  (%s)\n", quoted(in.Text), waits)
 	}
+	for _, h := range state.HeldCalls() {
+		fmt.Fprintf(&b, "\nheld call %s of turn %s: %s\n", h.ID[:8], h.Turn.ID, terminal.Text(h.Approval.Title))
+	}
 	for _, c := range state.Children {
 		showChild(&b, c, now)
 	}

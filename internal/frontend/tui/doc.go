@@ -43,6 +43,7 @@
 //   - help.go: the texts of /help
 //   - session_commands.go: commands about the session: its status, plan, agents, a review
 //   - typed_answer.go: the text of an answer: a changed command, or what to do instead
+//   - held.go: questions of calls that an earlier host left
 //   - welcome.go: the first rows
 //   - status_line.go: the status row by the person's template or command
 //   - setup.go: the questions of settle setup

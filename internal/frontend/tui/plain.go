@@ -71,6 +71,9 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	}
 	p.printout.resumeAsks(state)
 	p.showFinished()
+	if n := len(state.HeldCalls()); n > 0 {
+		p.printf("%s when settle stopped: \"settle approvals\" answers.", terminal.Count(n, "call")+" waited for you")
+	}
 	p.ask()
 	if o.Prompt != "" {
 		p.prompt(o.Prompt)

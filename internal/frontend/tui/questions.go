@@ -40,6 +40,9 @@ type reply struct {
 
 // replies returns the answers to a question, in the order of the menu.
 func (u *UI) replies(a *event.Approval) (all []reply) {
+	if isHeld(a) {
+		return u.heldReplies()
+	}
 	verdict := func(v event.Verdict) func(*UI, *event.Approval) {
 		return func(u *UI, a *event.Approval) { u.verdict(a, v, "") }
 	}
@@ -218,7 +221,7 @@ func (u *UI) answerMenu(a *event.Approval, replies []reply) *list {
 
 // pendingApproval returns the approval that waits longest, and how many wait behind it.
 func (u *UI) pendingApproval() (first *event.Approval, more int) {
-	for _, a := range u.state().OpenApprovals() {
+	for _, a := range append(u.state().OpenApprovals(), heldQuestions(u.state())...) {
 		switch {
 		case u.questions.answeredIDs[a.Approval]:
 		case first == nil:
@@ -240,6 +243,8 @@ func (u *UI) asks(call string) bool {
 // askHead is the question in one row. The entry above it names the call, unless others wait.
 func askHead(a *event.Approval, more int) string {
 	switch kind := toolview.KindOf(a.Tool); {
+	case isHeld(a):
+		return "Allow this call? It waited when settle stopped: " + terminal.OneLine(a.Title)
 	case a.Form != nil:
 		return asker.Headline(a.ApprovalRequested)
 	case a.Child != "" || more > 0:

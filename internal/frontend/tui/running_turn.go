@@ -49,9 +49,9 @@ func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
 }
 
 // resumeAsks shows the pending approvals, which background child agents can have without a
-// running turn.
+// running turn, and the questions of held calls.
 func (p *printout) resumeAsks(s event.State) {
-	for _, a := range s.OpenApprovals() {
+	for _, a := range append(s.OpenApprovals(), heldQuestions(s)...) {
 		p.ask(a, s.Host.Dir)
 	}
 }

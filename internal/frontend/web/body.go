@@ -74,6 +74,7 @@ type snapshot struct {
 	Refuses    string         `json:"refuses,omitempty" jsonschema:"why this server takes no input for the session"`
 	Waiting    []waitingInput `json:"waiting"`
 	Approvals  []approval     `json:"approvals"`
+	HeldCalls  []heldCall     `json:"held_calls" jsonschema:"calls that waited when an earlier host ended"`
 	Jobs       []job          `json:"jobs"`
 	Tail       *tail          `json:"tail,omitempty" jsonschema:"how to read only the last turns, if you asked for that"`
 }
@@ -96,6 +97,19 @@ type approval struct {
 	Detail   json.RawMessage `json:"detail,omitempty" jsonschema:"what the call would do"`
 	Text     string          `json:"text" jsonschema:"the complete call, for a person to read before they answer"`
 	Covers   string          `json:"covers" jsonschema:"what approved_session covers"`
+}
+
+// heldCall is a call that waited for a person when an earlier host of the session ended.
+type heldCall struct {
+	Approval string    `json:"approval" jsonschema:"a hash of the call; answer it as an approval, with approved or denied"`
+	Turn     string    `json:"turn"`
+	Item     string    `json:"item" jsonschema:"the call, which has ended with its turn"`
+	Tool     string    `json:"tool"`
+	Title    string    `json:"title"`
+	Why      string    `json:"why" jsonschema:"why settle asks"`
+	Text     string    `json:"text" jsonschema:"the complete call, for a person to read before they answer"`
+	Dir      string    `json:"dir" jsonschema:"the working directory of the call"`
+	At       time.Time `json:"asked" jsonschema:"when the call began to wait"`
 }
 
 // job is a process that outlives its call.

@@ -150,7 +150,7 @@ func controlRoutes() []route {
 			method:   "POST",
 			path:     "/api/sessions/{id}/approvals/{approval}",
 			name:     "answerApproval",
-			summary:  "Answer for a call that is waiting for approval. The first answer counts; later ones run nothing and get the first. \"aborted\" also interrupts the turn.",
+			summary:  "Answer for a call that is waiting for approval. The first answer counts; later ones run nothing and get the first. \"aborted\" also interrupts the turn. A held call that is approved runs in a new turn.",
 			body:     verdict{},
 			must:     true,
 			status:   http.StatusNoContent,

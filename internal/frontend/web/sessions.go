@@ -156,12 +156,22 @@ func approvals(st event.State) []approval {
 	return all
 }
 
+// heldCalls returns the calls that wait for a verdict since an earlier host ended.
+func heldCalls(st event.State) []heldCall {
+	all := []heldCall{}
+	for _, h := range st.HeldCalls() {
+		a := h.Approval
+		all = append(all, heldCall{h.ID, h.Turn.ID, h.Item.ID, a.Tool, a.Title, a.Why, a.Text, h.Turn.Dir, a.At.UTC()})
+	}
+	return all
+}
+
 // snapshotOf describes a session. Without an open session, the description lacks its
 // running parts.
 func (s *Server) snapshotOf(session *settle.Session, st event.State) snapshot {
 	out := snapshot{
 		ID: st.Session, Dir: st.Host.Dir, Model: s.Model, Seq: st.Seq, State: store.StateOf(st),
-		Waiting: []waitingInput{}, Approvals: approvals(st), Jobs: []job{},
+		Waiting: []waitingInput{}, Approvals: approvals(st), HeldCalls: heldCalls(st), Jobs: []job{},
 	}
 	out.Outcome, out.Reason = ending(st)
 	if session != nil {
@@ -191,6 +201,7 @@ func (s *Server) snapshotOf(session *settle.Session, st event.State) snapshot {
 func (s *Server) keptSnapshot(st event.State, id string) snapshot {
 	out := s.snapshotOf(nil, st)
 	out.ID, out.State, out.Turn, out.Model, out.Approvals, out.Jobs = id, store.Closed, "", "", []approval{}, []job{}
+	out.HeldCalls = heldCalls(store.Recovered(s.DataDir, st))
 	if n := len(st.Turns); n > 0 {
 		start := st.Turns[n-1].Start
 		out.Model = strings.Trim(start.Provider+"/"+start.Model, "/")

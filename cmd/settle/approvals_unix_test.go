@@ -1,0 +1,164 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/event/contract"
+	"github.com/settle-agent/settle/modeltest"
+)
+
+// heldCall starts a server whose model calls a command that needs approval, kills the server
+// while the call waits, and returns the session and the id of the held call.
+func (p *place) heldCall(s *modeltest.Server) (session, id string) {
+	p.t.Helper()
+	v := p.serve(s, "--sandbox", "off") // in which it would run without a question
+	session = v.call("POST", "api/sessions", "", 201)["id"].(string)
+	v.call("POST", "api/sessions/"+session+"/inputs", `{"text":"go"}`, 202)
+	v.follow("api/sessions/"+session, 0, isKind(event.KindApprovalRequested))
+	signalled(p.t, v.cmd, syscall.SIGKILL)
+	_ = v.cmd.Wait()
+	var line struct{ ID, Session, State, Tool string }
+	if err := json.Unmarshal([]byte(p.says("approvals", "--json")), &line); err != nil {
+		p.t.Fatal(err)
+	}
+	if line.Session != session || line.State != "held" || line.Tool != "shell" || len(line.ID) != 64 {
+		p.t.Fatalf("held: %+v", line)
+	}
+	return session, line.ID
+}
+
+// approves runs "settle approvals" and wants the exit code.
+func (p *place) approves(code int, args ...string) (stdout, stderr string) {
+	p.t.Helper()
+	cmd := p.command(append([]string{"approvals"}, args...)...)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	started(p.t, cmd)
+	exited(p.t, cmd, code)
+	return out.String(), cmd.Stderr.(*bytes.Buffer).String()
+}
+
+// ran returns how often the command of appends ran.
+func (p *place) ran() int {
+	text, err := os.ReadFile(filepath.Join(p.work, "ran"))
+	if err != nil && !os.IsNotExist(err) {
+		p.t.Fatal(err)
+	}
+	return strings.Count(string(text), "x")
+}
+
+func appends(then string) modeltest.Turn {
+	return modeltest.Reply(modeltest.Call("shell", `{"command":"echo x >> ran`+then+`"}`))
+}
+
+// C19: the call outlives a host that was killed. Approved from the command line, it runs once;
+// a second verdict, also a late one to the question, runs nothing (C16).
+func TestHeldCallIsApproved(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	s := modeltest.NewServer(t, modeltest.Script(appends(""), modeltest.Say("It is done.")))
+	session, id := p.heldCall(s)
+	out, _ := p.approves(0, "show", id[:8])
+	if !strings.Contains(out, "echo x >> ran") || !strings.Contains(out, session) {
+		t.Errorf("the question: %s", out)
+	}
+	if p.ran() != 0 {
+		t.Fatal("the call ran before it was approved")
+	}
+	model := []string{"--sandbox", "off", "-m", "chat/m", "--base-url", s.OpenAI()}
+	out, errs := p.approves(0, append([]string{"approve", id[:12]}, model...)...)
+	if !strings.Contains(out, "It is done.") || p.ran() != 1 {
+		t.Errorf("it ran %d times; %s %s\n%+v", p.ran(), out, errs, p.log(session))
+	}
+	for _, verdict := range []string{"approve", "deny"} {
+		if _, errs := p.approves(1, verdict, id); !strings.Contains(errs, "it was approved before by user; nothing was run") {
+			t.Errorf("a second verdict: %s", errs)
+		}
+	}
+	if out := p.says("approvals"); out != "" || p.ran() != 1 {
+		t.Errorf("still held: %s; it ran %d times", out, p.ran())
+	}
+	if _, errs := p.approves(1, "approve", "0000"); !strings.Contains(errs, "no held call") {
+		t.Errorf("an unknown one: %s", errs)
+	}
+	if err := contract.Check(p.log(session)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Two clients of a server answer at once: one is taken. A process that is killed while the call
+// runs does not run it again.
+func TestHeldCallIsApprovedByTwo(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	awake := p.fifo("awake")
+	s := modeltest.NewServer(t, modeltest.Script(appends("; echo > awake; sleep 86427"), modeltest.Say("Now?")))
+	session, id := p.heldCall(s)
+	v := p.serve(s, "--sandbox", "off")
+	var codes [2]int
+	var both sync.WaitGroup
+	for n := range codes {
+		both.Go(func() {
+			res := v.open("POST", "api/sessions/"+session+"/approvals/"+id, `{"verdict":"approved"}`, 0)
+			codes[n] = res.StatusCode
+			_ = res.Body.Close()
+		})
+	}
+	both.Wait()
+	if codes[0]+codes[1] != 204+409 {
+		t.Errorf("two clients receive %v", codes)
+	}
+	awake()
+	if _, errs := p.approves(1, "approve", id); !strings.Contains(errs, "approved before") {
+		t.Errorf("a third: %s", errs)
+	}
+	signalled(t, v.cmd, syscall.SIGKILL)
+	_ = v.cmd.Wait()
+	_, errs := p.approves(1, "approve", id, "-m", "chat/m", "--base-url", s.OpenAI())
+	if !strings.Contains(errs, "approved before") {
+		t.Errorf("after the crash: %s", errs)
+	}
+	exited(t, startedAt(t, p.run(s, "--resume", session, "and now?")), 0) // which ends what is left
+	gone(t, "86427")
+	if p.ran() != 1 {
+		t.Errorf("it ran %d times", p.ran())
+	}
+}
+
+// A denial calls no model; the next prompt carries it. A call that shows something else by now
+// is asked about again, and without a person denied.
+func TestHeldCallIsDenied(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	s := modeltest.NewServer(t, modeltest.Script(appends(""), modeltest.Say("I see.")))
+	session, id := p.heldCall(s)
+	if out, _ := p.approves(0, "deny", id, "--message", "use a branch"); !strings.HasPrefix(out, "denied "+id[:8]) {
+		t.Errorf("it says %q", out)
+	}
+	if n := len(s.Exchanges()); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+	if _, errs := p.approves(1, "approve", id); !strings.Contains(errs, "denied before") {
+		t.Errorf("a second verdict: %s", errs)
+	}
+	exited(t, startedAt(t, p.run(s, "--resume", session, "and now?")), 0)
+	if body := string(s.Exchanges()[1].Body); !strings.Contains(body, "use a branch") || p.ran() != 0 {
+		t.Errorf("it ran %d times; the request: %s", p.ran(), body)
+	}
+}
+
+func startedAt(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
+	started(t, cmd)
+	return cmd
+}
