@@ -64,6 +64,9 @@ func sessionSamples() []Event {
 			Schema: json.RawMessage(`{"type":"object"}`),
 		}},
 		{By: "user", Data: InputAccepted{Input: "n000002", Text: "git status", Command: true}},
+		{By: "user", Data: InputAccepted{Input: "n000003", Text: "I do not allow it", HeldCall: &HeldVerdict{
+			Call: "5e", Turn: "t000001", Item: "i000001", Verdict: Denied, Message: "use a branch",
+		}}},
 		{By: "host", Data: InputHeld{Input: "n000001", Reason: Crashed}},
 		{By: "user", Data: InputDropped{Input: "n000001"}},
 		{Turn: "t000001", By: "signal:SIGINT", Data: InterruptRequested{Reason: Interrupted, Input: "n000001"}},
