@@ -82,7 +82,8 @@ func TestHeldCallIsApproved(t *testing.T) {
 		t.Errorf("it ran %d times; %s %s\n%+v", p.ran(), out, errs, p.log(session))
 	}
 	for _, verdict := range []string{"approve", "deny"} {
-		if _, errs := p.approves(1, verdict, id); !strings.Contains(errs, "it was approved before by user; nothing was run") {
+		_, errs := p.approves(1, verdict, id)
+		if !strings.Contains(errs, "it was approved before by user; nothing was run") {
 			t.Errorf("a second verdict: %s", errs)
 		}
 	}

@@ -75,7 +75,8 @@ func attendedBy(t *testing.T, judge approval.Judge, look tool.Tool, m *script.Mo
 }
 
 func look() *script.Model {
-	return script.New(script.Turn(script.Call("look", `{"a":1}`)), script.Turn(script.Call("look", `{"a":1}`)), script.Text("done"))
+	call := script.Turn(script.Call("look", `{"a":1}`))
+	return script.New(call, call, script.Text("done"))
 }
 
 func answer(id string, v event.Verdict, by string) approval.Answer {

@@ -183,7 +183,8 @@ func TestHeldCallDeniedLater(t *testing.T) {
 		b.submit("next", "")
 		time.Sleep(time.Minute)
 		items := m.Requests()[0].Input
-		if text := items[len(items)-2].Text; !strings.Contains(text, "do not allow") || !strings.Contains(text, "words") {
+		text := items[len(items)-2].Text
+		if !strings.Contains(text, "do not allow") || !strings.Contains(text, "words") {
 			t.Errorf("the model receives %q", text)
 		}
 	})

@@ -101,7 +101,7 @@ type approval struct {
 
 // heldCall is a call that waited for a person when an earlier host of the session ended.
 type heldCall struct {
-	Approval string    `json:"approval" jsonschema:"a hash of the call; answer it as an approval, with approved or denied"`
+	Approval string    `json:"approval" jsonschema:"a hash of the call, to answer with"`
 	Turn     string    `json:"turn"`
 	Item     string    `json:"item" jsonschema:"the call, which has ended with its turn"`
 	Tool     string    `json:"tool"`

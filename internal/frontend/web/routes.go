@@ -136,10 +136,11 @@ func inputRoutes() []route {
 func controlRoutes() []route {
 	return []route{
 		{
-			method:   "POST",
-			path:     "/api/sessions/{id}/interrupt",
-			name:     "interrupt",
-			summary:  "End the running turn, or the turn of one input. Answers how it ended, after it has ended; empty if nothing was running.",
+			method: "POST",
+			path:   "/api/sessions/{id}/interrupt",
+			name:   "interrupt",
+			summary: "End the running turn, or the turn of one input. Answers how it ended, after it has ended; empty " +
+				"if nothing was running.",
 			body:     interruption{},
 			status:   http.StatusOK,
 			answer:   outcome{},
@@ -147,10 +148,12 @@ func controlRoutes() []route {
 			handle:   (*Server).interrupt,
 		},
 		{
-			method:   "POST",
-			path:     "/api/sessions/{id}/approvals/{approval}",
-			name:     "answerApproval",
-			summary:  "Answer for a call that is waiting for approval. The first answer counts; later ones run nothing and get the first. \"aborted\" also interrupts the turn. A held call that is approved runs in a new turn.",
+			method: "POST",
+			path:   "/api/sessions/{id}/approvals/{approval}",
+			name:   "answerApproval",
+			summary: "Answer for a call that is waiting for approval. The first answer counts; later ones run nothing " +
+				"and get the first. \"aborted\" also interrupts the turn. A held call that is approved runs in a " +
+				"new turn.",
 			body:     verdict{},
 			must:     true,
 			status:   http.StatusNoContent,
