@@ -432,7 +432,8 @@ func usage(cmd *cobra.Command, err error) error {
 
 // check refuses settings that a run cannot fulfil.
 func (f *runFlags) check(s *streams, r *config.Resolved, dir string, format run.Format) error {
-	if f.held == nil && r.Permission == settle.Ask && r.Origins["permission"].Kind == config.Flag && !f.asks(s, format) {
+	named := f.held == nil && r.Origins["permission"].Kind == config.Flag
+	if named && r.Permission == settle.Ask && !f.asks(s, format) {
 		return errors.New(
 			"--permission ask: no person can be asked: standard input, output and error must be a terminal, without --json or --quiet; use allow or deny",
 		)

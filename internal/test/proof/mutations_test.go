@@ -72,7 +72,7 @@ func mutations() []mutation {
 		{"C16", "internal/hooks/run.go", "\t\td.Decision = event.Deny\n", "\t\td.Decision = \"\"\n", ". TestFailingBlockingHooksDeny"},
 		{"C16", "internal/turn/hooks.go", "\tif v.Denied() {\n\t\treturn refusedByHook(c.name, v.Reason)\n\t}\n", "", ". TestPublishedHook"},
 		{"C16", "internal/turn/hooks.go", "\tif refused != nil && !t.hasInput() {", "\tif refused != nil && t.hasInput() {", ". TestRefusedPrompt"},
-		{"C16", "internal/history/walk.go", "if in.RunsCall() || in.Kept() {", "if in.Command {", ". TestRefusedPrompt"},
+		{"C16", "internal/history/walk.go", "in.RunsCall() || in.Kept() {", "in.Command {", ". TestRefusedPrompt"},
 		{"C16", "internal/hooks/blocking.go", "\t\tc.Arguments, changer = changed, by\n", "\t\treturn Verdict{Arguments: changed}, nil\n", "./internal/hooks TestBlockingHooksSeeFinalCall"},
 		{"C16", "internal/hooks/answer.go", "\tif !looksLikeJSON(stdout) {", "\tif !bytes.HasPrefix(stdout, []byte(\"{\")) {", "./internal/hooks TestAnswers"},
 		{"C16", "permission.go", "\t\ts.judge = s.origin.parent.judge", "\t\t_ = s.origin", ". TestApprovalsOfChildren"},
