@@ -66,7 +66,7 @@ func TestPermissionWordsBeginWithTheMode(t *testing.T) {
 		{"read-only", sandboxed, "read-only, refuses changes"},
 		{"deny", nil, "read-only, refuses changes"},
 		{"allow", nil, "allows every call"},
-		{"allow", sandboxed, "allows every call, commands sandboxed in this directory"},
+		{"allow", sandboxed, "allows every call"},
 		{"of a later version", nil, "of a later version"},
 	} {
 		got := PermissionSentence(c.mode, c.confined)
