@@ -11,12 +11,13 @@ import (
 // enteredEntry is a command that a person entered: it takes the place of the
 // input.
 func enteredEntry(i *event.Item, content event.Content, call toolview.Call, all string) entry {
-	_, style, how := outcome(i, content)
+	mark, style, how := outcome(i, content)
 	body := outputRows(content.Output, maxEntered, all)
 	return entry{group: ofInput, gap: true, rows: func(width int) []terminal.Line {
 		head := terminal.Line{
 			{Text: strings.TrimPrefix(enteredTitle(call), commandMark), Style: bold()},
-			{Text: how, Style: faint()},
+			{Text: "  " + mark, Style: style},
+			{Text: strings.TrimPrefix(how, " "), Style: faint()},
 		}
 		rows := terminal.Wrap(
 			head,
