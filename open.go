@@ -20,6 +20,7 @@ import (
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/ask"
 	"github.com/settle-agent/settle/tool/task"
 )
 
@@ -223,6 +224,9 @@ func (s *Session) tools(c SessionConfig, log *journal.Log) (_ *tool.Set, err err
 		}
 	}
 	list := slices.Concat(c.Tools, s.toolbox.Tools)
+	if s.origin != nil { // a child agent has nobody to ask
+		list = slices.DeleteFunc(list, func(t tool.Tool) bool { return t.Spec().Name == ask.Name })
+	}
 	if s.agents != nil {
 		list = append(list, task.Tools(s.agents)...)
 	}
@@ -230,7 +234,8 @@ func (s *Session) tools(c SessionConfig, log *journal.Log) (_ *tool.Set, err err
 	if err != nil || s.origin == nil || s.origin.Order.Tools == nil {
 		return tools, err
 	}
-	return tools.Only(s.origin.Order.Tools...)
+	chosen := slices.Clone(s.origin.Order.Tools)
+	return tools.Only(slices.DeleteFunc(chosen, func(name string) bool { return name == ask.Name })...)
 }
 
 // shellTool is the name of the tool that runs a person's commands.

@@ -44,7 +44,7 @@ type Config struct {
 	Attended bool
 
 	// Tools are the names of settle's tools that the model gets: shell, job, read, write,
-	// edit, apply_patch, glob, grep, list, plan and task; task selects all tools of child
+	// edit, apply_patch, glob, grep, list, plan, ask_user and task; task selects all tools of child
 	// agents. Nil selects the tools that suit the model; an empty list selects none.
 	Tools []string
 	// Extra are your own tools.

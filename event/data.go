@@ -422,20 +422,41 @@ type ApprovalRequested struct {
 	Places []ResolvedPath `json:"places,omitempty"`
 	// Child is the child agent whose own call waits.
 	Child string `json:"child,omitempty"`
-	// Form, if set, is a question of a tool server during its call: the call has
-	// started, and the answer fills in the form only.
+	// Form, if set, is a question of a tool server or of the model during a call: the
+	// call has started, and the answer fills in the form only.
 	Form *Form `json:"form,omitempty"`
 }
 
-// Form is a tool server's question to the user. The user's values go to the server
-// only, not into the log.
+// Form is a question to the user: of the tool server Server, whose values are not in the
+// log, or of the model (Questions), whose answers are the call's output.
 type Form struct {
-	Server  string `json:"server"`
+	Server  string `json:"server"` // empty for the model's questions
 	Message string `json:"message"`
 	// Schema is the JSON Schema of the values: an object of plain properties. URL, if
 	// set, is a page that the user opens instead.
 	Schema json.RawMessage `json:"schema,omitempty"`
 	URL    string          `json:"url,omitempty"`
+	// Questions are the model's questions. The nth question, from 1, has the properties
+	// "q<n>" of Schema, and "q<n>_text" for an answer that is none of its options.
+	Questions []Question `json:"questions,omitempty"`
+}
+
+// Question is a question of the model to the user. The user can always answer in words of
+// their own. Header is a label of a few characters.
+type Question struct {
+	Question string   `json:"question"`
+	Header   string   `json:"header,omitempty"`
+	Options  []Choice `json:"options,omitempty"`
+	// MultiSelect lets the user choose several options.
+	MultiSelect bool `json:"multiSelect,omitempty"`
+	// Default is the label of an option, or the text, that holds without another answer.
+	Default string `json:"default,omitempty"`
+}
+
+// Choice is an option of a [Question].
+type Choice struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
 }
 
 // Verdict is how an approval ended.

@@ -44,6 +44,7 @@
 //   - cause.go: outcomes, reasons and causes, in words for people
 //   - id.go: the next IDs
 //   - permission.go: decisions about calls, and their order
+//   - question.go: the default of a question to the user, and how it ended
 //   - terms.go: the words for answers, permission modes and endings, the same in every frontend
 //   - sandbox.go: levels of confinement, hidden files
 //   - resolved.go: where a path of a call led

@@ -133,6 +133,13 @@ func turnSamples() []Event {
 			Approval: "p000002", Tool: "db__query", Title: "db asks for input", Text: "db asks",
 			Form: &Form{Server: "db", Message: "Which one?", Schema: json.RawMessage(`{"type":"object"}`), URL: "https://example.com/"},
 		}),
+		in(ApprovalRequested{
+			Approval: "p000003", Tool: "ask_user", Title: "Which one?", Text: "question 1",
+			Form: &Form{Questions: []Question{{
+				Question: "Which one?", Header: "Database", Options: []Choice{{"SQLite", "a file"}},
+				MultiSelect: true, Default: "SQLite",
+			}}},
+		}),
 		in(ItemEnded{Status: ItemAborted, Effects: EffectsPartial, Cause: sampleCause(), Content: sampleContent()}),
 		{Turn: "t000001", Item: "i000002", Volatile: true, Data: ItemEnded{
 			Status: ItemCompleted, Content: Content{Type: Note, Text: "the same call 3 times"},

@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/ask"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/mcp"
 	"github.com/settle-agent/settle/tool/plan"
@@ -117,7 +118,9 @@ func (t *sessionTools) make() ([]tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := tool.NewSet(append(local, t.web.fetch(), t.search(t.info), plan.New(), skill.New(t.skills.load))...)
+	set, err := tool.NewSet(append(
+		local, t.web.fetch(), t.search(t.info), plan.New(), ask.New(), skill.New(t.skills.load),
+	)...)
 	if err != nil {
 		return nil, err
 	}

@@ -220,21 +220,21 @@ func TestToolFamily(t *testing.T) {
 	}{
 		{
 			map[string]string{"model": "openai/gpt-5.2", "tool_family": "settle"},
-			"shell job read write edit glob grep plan web_fetch task",
+			"shell job read write edit glob grep plan ask_user web_fetch task",
 		},
 		{
 			map[string]string{"model": "openai/gpt-5.2", "tool_family": "claude"},
-			"Bash job Read Write Edit Glob Grep TodoWrite web_fetch Task",
+			"Bash job Read Write Edit Glob Grep TodoWrite AskUserQuestion web_fetch Task",
 		},
 		{map[string]string{"model": "openai/gpt-5.2", "tools": "shell,read,edit"}, "exec_command read edit"},
 		{
 			map[string]string{"model": "anthropic/claude-sonnet-5"},
-			"Bash job Read Write Edit Glob Grep TodoWrite web_fetch Task",
+			"Bash job Read Write Edit Glob Grep TodoWrite AskUserQuestion web_fetch Task",
 		},
-		{map[string]string{"model": "local/qwen"}, "shell job read write edit glob grep plan web_fetch task"},
+		{map[string]string{"model": "local/qwen"}, "shell job read write edit glob grep plan ask_user web_fetch task"},
 		{
 			map[string]string{"model": "local/anthropic/claude-sonnet-5"},
-			"Bash job Read Write Edit Glob Grep TodoWrite web_fetch Task",
+			"Bash job Read Write Edit Glob Grep TodoWrite AskUserQuestion web_fetch Task",
 		},
 	} {
 		server, s := families(t, tt.settings, modeltest.Say("hello"))

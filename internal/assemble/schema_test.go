@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/ask"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/search"
@@ -30,7 +31,8 @@ var update = flag.Bool("update", false, "write the golden files again")
 func TestBuiltInToolSpecs(t *testing.T) {
 	tools := slices.Concat(
 		shell.NewJobs(shell.Config{}).Tools(), fileTools(file.Config{}, search.Config{}),
-		[]tool.Tool{web.NewFetch(web.Config{}), web.NewSearch(nil), plan.New(), skill.New(nil)}, task.Tools(nil),
+		[]tool.Tool{web.NewFetch(web.Config{}), web.NewSearch(nil), plan.New(), ask.New(), skill.New(nil)},
+		task.Tools(nil),
 	)
 	var b strings.Builder
 	for _, one := range tools {

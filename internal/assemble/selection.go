@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/tool/ask"
 	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/skill"
 	"github.com/settle-agent/settle/tool/task"
@@ -37,7 +38,7 @@ func (o Options) selectTools() (toolSelection, error) {
 // toolNames are all built-in tools, in the order in which models receive them.
 func toolNames() []string {
 	return []string{
-		"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list", plan.Name,
+		"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list", plan.Name, ask.Name,
 		task.Name, skill.Name, web.FetchName, web.SearchName,
 	}
 }

@@ -23,6 +23,9 @@ type Field struct {
 	Required bool
 	Options  []Option
 	Default  json.RawMessage `json:"default"`
+	// Text, if set, is the name of an answer that is none of the options.
+	Text  string `json:"-"`
+	words string // that ask for it, if they are a model's
 }
 
 // Option is a value that a person can choose.
@@ -58,8 +61,11 @@ func (c choice) options() []Option {
 
 // Fields returns the fields of a form, in the order of its schema.
 func Fields(f event.Form) ([]Field, error) {
-	if f.URL != "" {
+	switch {
+	case f.URL != "":
 		return nil, nil
+	case len(f.Questions) > 0:
+		return questionFields(f.Questions), nil
 	}
 	var schema struct {
 		Properties json.RawMessage `json:"properties"`
@@ -144,6 +150,12 @@ func valid(raw json.RawMessage, values map[string]any) (err error) {
 // FormText returns the complete form for a person to read.
 func FormText(f event.Form) (string, error) {
 	var b strings.Builder
+	if len(f.Questions) > 0 {
+		if questionsText(&b, f); b.Len() > MaxText {
+			return "", tooLong(b.Len())
+		}
+		return strings.TrimSuffix(b.String(), "\n"), nil
+	}
 	block(&b, "the MCP server "+f.Server+" asks", f.Message)
 	if f.URL != "" {
 		fmt.Fprintf(&b, "  to open: %s\n", Line(f.URL))
@@ -163,6 +175,9 @@ func FormText(f event.Form) (string, error) {
 
 // Line describes the field in one line.
 func (f Field) Line() string {
+	if f.words != "" {
+		return Line(f.words)
+	}
 	text := Line(f.Name)
 	if f.Title != "" && f.Title != f.Name {
 		text += " (" + Line(f.Title) + ")"

@@ -371,6 +371,9 @@ func (a *Approvals) Answer(given approval.Answer) error {
 			refused = &approval.UnknownError{Approval: given.Approval}
 			return nil
 		}
+		if found.Form != nil {
+			given.Content = question.Normalize(*found.Form, given.Content)
+		}
 		if found.Ended != nil {
 			refused = &approval.AnsweredError{Approval: given.Approval, Verdict: found.Ended.Verdict, By: found.EndedBy}
 			return nil

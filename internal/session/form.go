@@ -13,17 +13,16 @@ import (
 
 // Fill implements [turn.Filler]. The call gets the values; the log does not.
 func (a *Approvals) Fill(ctx context.Context, f turn.Form) (json.RawMessage, error) {
-	f.Message, f.URL = a.redact.String(f.Message), a.redact.String(f.URL)
-	if f.Schema = a.redact.Bytes(f.Schema); len(f.Schema) > 0 && !json.Valid(f.Schema) {
-		f.Schema = nil
+	f.Form = turn.MaskForm(a.redact, f.Form)
+	title := question.Line(f.Server + " asks for input")
+	if len(f.Questions) > 0 {
+		title, f.Schema = question.Line(f.Title), question.Schema(f.Questions)
 	}
 	text, long := question.FormText(f.Form)
 	if long != nil {
-		f.Message, f.Schema, text = "", nil, ""
+		f.Message, f.Schema, f.Questions, text = "", nil, nil, ""
 	}
-	request := event.ApprovalRequested{
-		Tool: f.Tool, Title: question.Line(f.Server + " asks for input"), Text: text, Form: &f.Form,
-	}
+	request := event.ApprovalRequested{Tool: f.Tool, Title: title, Text: text, Form: &f.Form}
 	id, answer, err := a.record(ctx, request, func(s event.State) (event.Event, bool) {
 		return event.Event{Turn: f.Turn, Attempt: f.Attempt, Item: f.Item}, isRunning(s, f)
 	})

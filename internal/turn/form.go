@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -34,7 +35,8 @@ func (c *call) fillForm(ctx context.Context, form event.Form) (json.RawMessage, 
 	if t.Filler != nil {
 		return t.Filler.Fill(ctx, f)
 	}
-	form.Message, form.Schema, form.URL = t.Redact.String(form.Message), nil, t.Redact.String(form.URL)
+	form.Schema = nil
+	form = MaskForm(t.Redact, form)
 	if err := t.update(func(s event.State) []event.Event {
 		if !c.open(s) {
 			return nil
@@ -48,4 +50,19 @@ func (c *call) fillForm(ctx context.Context, form event.Form) (json.RawMessage, 
 		return nil, fmt.Errorf("cannot record what the tool asks for: %w", err)
 	}
 	return nil, &tool.DeclinedError{Policy: policyNoPerson, Message: "no person can be asked"}
+}
+
+// MaskForm masks the secrets of a form. A schema or questions that are no JSON then are left
+// out.
+func MaskForm(r *redact.Redactor, f event.Form) event.Form {
+	f.Message, f.URL = r.String(f.Message), r.String(f.URL)
+	if f.Schema = r.Bytes(f.Schema); len(f.Schema) > 0 && !json.Valid(f.Schema) {
+		f.Schema = nil
+	}
+	if len(f.Questions) > 0 {
+		raw, _ := json.Marshal(f.Questions) // strings have JSON
+		f.Questions = nil
+		_ = json.Unmarshal(r.Bytes(raw), &f.Questions) // else there are none
+	}
+	return f
 }

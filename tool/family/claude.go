@@ -51,6 +51,10 @@ func claudeForms() []*form {
 			write: writeTodos,
 		},
 		{
+			name: "AskUserQuestion", tool: "ask_user", offered: true,
+			ignored: []string{"answers", "annotations", "metadata"},
+		},
+		{
 			name: "Task", tool: "task", offered: true, renames: [][2]string{{"background", "run_in_background"}},
 			ignored: []string{"subagent_type"}, read: readTask, write: writeTask,
 		},

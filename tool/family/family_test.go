@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/ask"
 	"github.com/settle-agent/settle/tool/family"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/plan"
@@ -23,7 +24,9 @@ import (
 func all(t *testing.T) *tool.Set {
 	t.Helper()
 	set, err := tool.NewSet(slices.Concat(
-		shell.NewJobs(shell.Config{Outside: true}).Tools(), file.NewWorkspace(file.Config{}).Tools(), search.Tools(search.Config{}), []tool.Tool{plan.New()}, task.Tools(nil), []tool.Tool{skill.New(nil)},
+		shell.NewJobs(shell.Config{Outside: true}).Tools(), file.NewWorkspace(file.Config{}).Tools(),
+		search.Tools(search.Config{}),
+		[]tool.Tool{plan.New(), ask.New()}, task.Tools(nil), []tool.Tool{skill.New(nil)},
 	)...)
 	if err != nil {
 		t.Fatal(err)
@@ -38,9 +41,16 @@ func names(specs []tool.Spec) (out []string) {
 	return out
 }
 
+// The questions as models of the families make them.
+const (
+	gptQuestion    = `{"questions":[{"id":"db","header":"DB","question":"Which?","options":[{"label":"a"}]}]}`
+	claudeQuestion = `{"questions":[{"question":"Which?","header":"DB","options":[{"label":"a"}],"multiSelect":false}]}`
+)
+
 func TestSpecs(t *testing.T) {
 	set := all(t)
-	tasks := "task check_task message_task cancel_task skill"
+	tasks := "ask_user task check_task message_task cancel_task skill"
+	gpt := strings.Replace(tasks, "ask_user", "request_user_input", 1)
 	for _, tt := range []struct {
 		family family.Family
 		offer  family.Offer
@@ -48,9 +58,10 @@ func TestSpecs(t *testing.T) {
 	}{
 		{family.None, "", strings.Join(set.Names(), " ")},
 		{family.Settle, "", "shell job read write edit glob grep plan " + tasks},
-		{family.GPT, "", "exec_command write_stdin job apply_patch update_plan " + tasks},
-		{family.Claude, "", "Bash job Read Write Edit Glob Grep TodoWrite Task check_task message_task cancel_task Skill"},
-		{family.GPT, family.Every, "exec_command write_stdin job read write edit apply_patch glob grep list update_plan " + tasks},
+		{family.GPT, "", "exec_command write_stdin job apply_patch update_plan " + gpt},
+		{family.Claude, "", "Bash job Read Write Edit Glob Grep TodoWrite AskUserQuestion Task " +
+			"check_task message_task cancel_task Skill"},
+		{family.GPT, family.Every, "exec_command write_stdin job read write edit apply_patch glob grep list update_plan " + gpt},
 	} {
 		got := family.New(tt.family, tt.offer, set).Specs()
 		if diff := cmp.Diff(strings.Fields(tt.want), names(got)); diff != "" {
@@ -113,6 +124,8 @@ func TestRead(t *testing.T) {
 		{"gpt", "write_stdin", `{"session_id":"j000001"}`, "job", `{"job":"j000001","timeout_ms":5000,"action":"read"}`, false},
 		{"gpt", "apply_patch", `{"input":"*** Begin Patch"}`, "apply_patch", `{"input":"*** Begin Patch"}`, false},
 		{"gpt", "update_plan", `{"plan":[]}`, "plan", `{"plan":[]}`, false},
+		{"gpt", "request_user_input", gptQuestion, "ask_user", gptQuestion, false},
+		{"claude", "AskUserQuestion", claudeQuestion, "ask_user", claudeQuestion, false},
 		{"gpt", "container.exec", `{"command":["bash","-lc","ls | wc"]}`, "shell", `{"command":"ls | wc"}`, true},
 		{"gpt", "container.exec", `{"command":["git","commit","-m","it's"]}`, "shell", `{"command":"git commit -m 'it'\\''s'"}`, true},
 		{"gpt", "Bash", `{"command":"ls","timeout":5}`, "shell", `{"command":"ls","timeout_ms":5}`, false},

@@ -47,6 +47,7 @@ func gptForms() []*form {
 			read:    readStdin, write: writeStdin,
 		},
 		{name: "update_plan", tool: "plan", offered: true},
+		{name: "request_user_input", tool: "ask_user", offered: true, ignored: []string{"autoResolutionMs"}},
 		{
 			name: "local_shell", tool: "shell", read: readArgv,
 			ignored: []string{"justification", "with_escalated_permissions", "env", "user"},

@@ -15,10 +15,10 @@ var editSchema = sync.OnceValue(func() tool.Option {
 	return tool.WithSchema(`{
 	"type": "object",
 	"properties": {
-		"path": {"type": "string", "minLength": 1, "description": "File to change."},
+		"path": {"type": "string", "minLength": 1},
 		"old_string": {"type": "string", "minLength": 1, "description": "Text to replace, as it is in the file, without line numbers."},
-		"new_string": {"type": "string", "description": "Text to put in its place."},
-		"replace_all": {"type": "boolean", "description": "Replace every occurrence; false by default."}
+		"new_string": {"type": "string"},
+		"replace_all": {"type": "boolean"}
 	},
 	"required": ["path", "old_string", "new_string"],
 	"additionalProperties": false

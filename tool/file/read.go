@@ -27,9 +27,9 @@ var readSchema = sync.OnceValue(func() tool.Option {
 	return tool.WithSchema(`{
 	"type": "object",
 	"properties": {
-		"path": {"type": "string", "minLength": 1, "description": "File to read."},
+		"path": {"type": "string", "minLength": 1},
 		"offset": {"type": "integer", "minimum": 1, "description": "Line to begin with; 1 by default."},
-		"limit": {"type": "integer", "minimum": 1, "maximum": 2000, "description": "Number of lines; 2000 by default."}
+		"limit": {"type": "integer", "minimum": 1, "maximum": 2000, "description": "Default 2000."}
 	},
 	"required": ["path"],
 	"additionalProperties": false

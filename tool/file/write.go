@@ -17,7 +17,7 @@ var writeSchema = sync.OnceValue(func() tool.Option {
 	"type": "object",
 	"properties": {
 		"path": {"type": "string", "minLength": 1, "description": "File to write; missing directories are created."},
-		"content": {"type": "string", "description": "The whole new content of the file."}
+		"content": {"type": "string"}
 	},
 	"required": ["path", "content"],
 	"additionalProperties": false

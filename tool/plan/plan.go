@@ -46,14 +46,14 @@ var schema = sync.OnceValue(func() tool.Option {
 	return tool.WithSchema(`{
 	"type": "object",
 	"properties": {
-		"explanation": {"type": "string", "description": "Why the plan changed, if it did."},
+		"explanation": {"type": "string"},
 		"plan": {
 			"type": "array",
 			"description": "All steps, in order.",
 			"items": {
 				"type": "object",
 				"properties": {
-					"step": {"type": "string", "description": "What is done in this step: one short sentence."},
+					"step": {"type": "string", "description": "One short sentence."},
 					"status": {"type": "string", "enum": ["pending", "in_progress", "completed"]}
 				},
 				"required": ["step", "status"],

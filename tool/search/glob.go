@@ -27,8 +27,8 @@ var globSchema = sync.OnceValue(func() tool.Option {
 	"type": "object",
 	"properties": {
 		"pattern": {"type": "string", "minLength": 1, "description": "* ? [a-z] {a,b}, and ** for any directories. Without a slash: names in every directory."},
-		"path": {"type": "string", "description": "Directory to search; the working directory by default."},
-		"limit": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Number of files; 100 by default."}
+		"path": {"type": "string", "description": "Default: the working directory."},
+		"limit": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Default 100."}
 	},
 	"required": ["pattern"],
 	"additionalProperties": false

@@ -20,12 +20,13 @@ var grepSchema = sync.OnceValue(func() tool.Option {
 	"type": "object",
 	"properties": {
 		"pattern": {"type": "string", "minLength": 1, "description": "Regular expression (RE2), matched within single lines."},
-		"path": {"type": "string", "description": "File or directory to search; the working directory by default."},
+		"path": {"type": "string", "description": "Default: the working directory."},
 		"glob": {"type": "string", "minLength": 1, "description": "Only files that match, such as *.go or src/**/*.{ts,tsx}."},
-		"ignore_case": {"type": "boolean", "description": "Upper and lower case match each other."},
+		"ignore_case": {"type": "boolean"},
 		"show": {"type": "string", "enum": ["lines", "files", "count"], "description": "What of each file: its matching lines (default), its name, or their count."},
-		"context": {"type": "integer", "minimum": 0, "maximum": 20, "description": "Lines to show before and after each match; 0 by default."},
-		"limit": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Number of matching lines; 100 by default."}
+		"context": {"type": "integer", "minimum": 0, "maximum": 20,
+			"description": "Lines before and after each match."},
+		"limit": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Default 100."}
 	},
 	"required": ["pattern"],
 	"additionalProperties": false

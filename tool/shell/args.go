@@ -23,9 +23,9 @@ type Arguments struct {
 const schema = `{
   "type": "object",
   "properties": {
-    "command": {"type": "string", "minLength": 1, "description": "The command line."},
-    "timeout_ms": {"type": "integer", "minimum": 1, "description": "Timeout in milliseconds (default %d, at most %d)."},
-    "workdir": {"type": "string", "description": "Working directory (default: the session's)."},
+    "command": {"type": "string", "minLength": 1},
+    "timeout_ms": {"type": "integer", "minimum": 1, "description": "Default %d, at most %d."},
+    "workdir": {"type": "string", "description": "Default: the session's."},
     "description": {"type": "string", "description": "Purpose of the command, in a few words."},
     "background": {"type": "boolean", "description": "Start the command as a job and do not wait, for servers and watchers."},
     "yield_ms": {"type": "integer", "minimum": 1, "description": "Wait this long; a command that still runs becomes a job."},

@@ -35,7 +35,7 @@ var jobSchema = sync.OnceValue(func() tool.Option {
   "type": "object",
   "properties": {
     "action": {"type": "string", "enum": ["list", "read", "write", "wait", "kill", "release"]},
-    "job": {"type": "string", "description": "The job's id, for all actions except list."},
+    "job": {"type": "string", "description": "Not for list."},
     "input": {"type": "string", "description": "write: text for the input of a job that was started with background or tty."},
     "eof": {"type": "boolean", "description": "write: close the input afterwards."},
     "pattern": {"type": "string", "description": "wait: for a line that matches (RE2) and that no earlier wait matched."},

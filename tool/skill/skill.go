@@ -28,7 +28,7 @@ var schema = sync.OnceValue(func() tool.Option {
 	return tool.WithSchema(`{
 	"type": "object",
 	"properties": {
-		"name": {"type": "string", "description": "The skill's name."},
+		"name": {"type": "string"},
 		"arguments": {"type": "string", "description": "What to use it on, if it takes arguments."}
 	},
 	"required": ["name"],

@@ -62,7 +62,7 @@ var messageSchema = sync.OnceValue(func() tool.Option {
 	return tool.WithSchema(`{
   "type": "object",
   "properties": {
-    "task": {"type": "string", "description": "The agent's id."},
+    "task": {"type": "string"},
     "message": {"type": "string", "description": "The message. The agent reads it before its next step."}
   },
   "required": ["task", "message"],
@@ -73,7 +73,7 @@ var messageSchema = sync.OnceValue(func() tool.Option {
 var cancelSchema = sync.OnceValue(func() tool.Option {
 	return tool.WithSchema(`{
   "type": "object",
-  "properties": {"task": {"type": "string", "description": "The agent's id."}},
+  "properties": {"task": {"type": "string"}},
   "required": ["task"],
   "additionalProperties": false
 }`)

@@ -185,9 +185,9 @@ func (a *Asker) ask(q Question) {
 		err = a.give(q.Approval, answer)
 		// the form does not accept the values, and the question would wait forever
 		if err != nil && q.Form != nil && answer.Verdict == event.Approved {
-			_ = a.give(
-				q.Approval, Answer{Verdict: event.Denied, Message: "the answer does not fit the form: " + err.Error()},
-			)
+			_ = a.give(q.Approval, Answer{
+				Verdict: event.Denied, Policy: policyMisfit, Message: "the answer does not fit the form: " + err.Error(),
+			})
 		}
 	}))
 }
@@ -198,6 +198,9 @@ func (a *Asker) failed(err error) {
 		a.Failed(err)
 	}
 }
+
+// policyMisfit names the policy that declines a form whose values do not fit.
+const policyMisfit = "answer does not fit"
 
 // policyForms names the policy that declines forms where the client has none (C16).
 const policyForms = "no forms"

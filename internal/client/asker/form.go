@@ -81,6 +81,9 @@ func (e *Entry) Take(line string) error {
 	line = strings.TrimSpace(line)
 	switch {
 	case line != "":
+		if f.Text != "" {
+			return e.takeAnswer(f, line)
+		}
 		value, err := valueOf(f, line)
 		if err != nil {
 			return err
@@ -92,6 +95,39 @@ func (e *Entry) Take(line string) error {
 		return fmt.Errorf("%s is required", question.Line(f.Name))
 	case f.Required:
 		e.values[f.Name] = ""
+	}
+	e.fields = e.fields[1:]
+	return nil
+}
+
+// takeAnswer takes the answer to a question of the model: options, by number or label, and
+// own words. Numbers alone must be options, and as many as can be chosen.
+func (e *Entry) takeAnswer(f question.Field, line string) error {
+	parts := strings.Split(line, ",")
+	if f.Type != "array" {
+		parts = []string{line}
+	}
+	options, text, numbers := []string{}, []string{}, !strings.ContainsFunc(line, func(r rune) bool {
+		return !strings.ContainsRune("0123456789, ", r)
+	})
+	for _, one := range parts {
+		one = strings.TrimSpace(one)
+		switch value, err := chosen(f, one); {
+		case err == nil:
+			options = append(options, value)
+		case numbers:
+			return err
+		default:
+			text = append(text, one)
+		}
+	}
+	if len(options) > 0 && f.Type == "array" {
+		e.values[f.Name] = options
+	} else if len(options) > 0 {
+		e.values[f.Name] = options[0]
+	}
+	if len(text) > 0 {
+		e.values[f.Text] = strings.Join(text, ", ")
 	}
 	e.fields = e.fields[1:]
 	return nil

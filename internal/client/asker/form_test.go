@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/question"
 )
 
 const everything = `{"type":"object","required":["name","color","ok"],"properties":{
@@ -79,6 +80,31 @@ func TestReply(t *testing.T) {
 		if got := (asker.Reply{Action: action}).Answer(); got.Verdict != want || want == event.Approved &&
 			string(got.Content) != "{}" {
 			t.Errorf("%q: %+v", action, got)
+		}
+	}
+}
+
+// Numbers must be options; other text is an answer in own words.
+func TestEntryOfQuestions(t *testing.T) {
+	options := []event.Choice{{Label: "a"}, {Label: "b"}, {Label: "c"}}
+	form := event.Form{Questions: []event.Question{
+		{Question: "One?", Options: options}, {Question: "Some?", Options: options, MultiSelect: true}, {Question: "Name?"},
+	}}
+	for lines, want := range map[string]string{
+		"33;1, 2;2;1,9;1,3;42": `{"q1":"b","q2":["a","c"],"q3":"42"}`,
+		"d;1, and also d;x":    `{"q1_text":"d","q2":["a"],"q2_text":"and also d","q3":"x"}`,
+		"b;c;":                 `{"q1":"b","q2":["c"],"q3":""}`,
+	} {
+		e, err := asker.NewEntry(form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.SplitSeq(lines, ";") {
+			_ = e.Take(line) // a mistake asks for the field once more
+		}
+		got := string(question.Normalize(form, e.Content()))
+		if e.Prompt() != "" || got != want {
+			t.Errorf("%q: got %s, and it asks for %q; want %s", lines, got, e.Prompt(), want)
 		}
 	}
 }

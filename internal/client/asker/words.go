@@ -24,10 +24,25 @@ func Words(a event.ApprovalRequested) string {
 
 // Headline is a question in one line.
 func Headline(a event.ApprovalRequested) string {
-	if a.Form != nil {
+	switch {
+	case a.Form != nil && a.Form.Server == "":
+		return "The agent asks you"
+	case a.Form != nil:
 		return question.Line(a.Form.Server) + " asks for input"
 	}
 	return "Allow this call?"
+}
+
+// FormMessage returns the message of a form for protocols that show one above its fields:
+// ofServer begins the message of a server.
+func FormMessage(f event.Form, ofServer string) string {
+	switch {
+	case f.Server != "":
+		return ofServer + f.Message
+	case f.Message != "":
+		return f.Message
+	}
+	return "The agent asks you"
 }
 
 // Visible makes characters that hide or reorder text visible.

@@ -237,6 +237,7 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 		}
 	}
 	r.nameSurvivors(session, o.Turn)
+	r.nameUnattended(session, o.Turn)
 	switch {
 	case r.stderrView != nil && r.stderrView.Close(r.resume(session.ID())):
 	case r.Resume != nil && (code != stdio.CodeCompleted || r.Verbose):
@@ -267,6 +268,20 @@ func (r *runner) nameSurvivors(session *settle.Session, turn string) {
 	for _, i := range t.Items {
 		for _, p := range i.Content().Survivors {
 			r.say("could not end pid %d (%s): %s", p.PID, p.Command, p.Why)
+		}
+	}
+}
+
+// nameUnattended names the model's questions that a policy answered, since no person could
+// be asked (C16).
+func (r *runner) nameUnattended(session *settle.Session, turn string) {
+	t := session.State().Turn(turn)
+	if t == nil {
+		return
+	}
+	for _, a := range t.Approvals {
+		if a.Form != nil && len(a.Form.Questions) > 0 && t.FormEnding(a) == event.Unattended {
+			r.say("the agent had a question, and nobody could be asked (policy %q): %s", a.Ended.Policy, a.Title)
 		}
 	}
 }

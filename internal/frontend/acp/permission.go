@@ -119,7 +119,7 @@ func (ses *session) fill(ctx context.Context, q asker.Question) asker.SentQuesti
 		"sessionId":  ses.id,
 		"toolCallId": q.Item,
 		"mode":       asker.Mode(*q.Form),
-		"message":    q.Form.Server + ": " + q.Form.Message,
+		"message":    asker.FormMessage(*q.Form, q.Form.Server+": "),
 	}
 	if q.Form.URL != "" {
 		request["url"], request["elicitationId"] = q.Form.URL, q.Approval

@@ -99,7 +99,7 @@ func (t *task) fill(_ context.Context, q asker.Question) asker.SentQuestion {
 			Mode: asker.Mode(
 				*q.Form,
 			),
-			Message: "The MCP server " + q.Form.Server + " asks: " + q.Form.Message,
+			Message: asker.FormMessage(*q.Form, "The MCP server "+q.Form.Server+" asks: "),
 			URL:     q.Form.URL,
 			Meta:    sdk.Meta{"settle/session": t.opened.ID(), "settle/approval": q.Approval, "settle/tool": q.Tool},
 		}

@@ -67,6 +67,9 @@ func (q *question) Await(ctx context.Context) (asker.Answer, error) {
 			q.view.endPromptLine(more)
 			if !more {
 				q.view.interruptPrompt("nobody answers: denied")
+				if q.request.Form != nil {
+					return asker.Answer{Verdict: event.Denied, Policy: "input closed", Message: "the input has ended"}, nil
+				}
 				return asker.Answer{Verdict: event.Denied}, nil
 			}
 			if answer, done := q.take(line); done {
@@ -129,6 +132,9 @@ func (q *question) take(line string) (answer asker.Answer, done bool) {
 
 // fill takes the line for the field that was asked for.
 func (q *question) fill(line string) (asker.Answer, bool) {
+	if strings.TrimSpace(line) == "/decline" {
+		return asker.Answer{Verdict: event.Denied}, true
+	}
 	if err := q.entry.Take(line); err != nil {
 		q.view.interruptPrompt(err.Error())
 	}
@@ -167,6 +173,12 @@ func (q *question) begin() {
 		}
 	}
 	q.view.question(asker.Headline(q.request), asker.Words(q.request))
+	if form := q.request.Form; form != nil && len(form.Questions) > 0 {
+		q.view.interruptPrompt("Enter takes the default; /decline declines")
+		q.entry, _ = asker.NewEntry(*form) // questions are always fields
+		q.next()
+		return
+	}
 	q.view.prompt(q.choices())
 }
 

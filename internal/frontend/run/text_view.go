@@ -152,6 +152,8 @@ func (s *textView) show(c transcript.Change) {
 		switch {
 		case d.Explain:
 			s.notice("%s", d.Past())
+		case c.Approval != nil && c.Approval.Form != nil && d.Verdict == event.Denied && c.Turn != nil:
+			s.notice("%s", strings.TrimSuffix(string(c.Turn.FormEnding(c.Approval))+": "+d.Message, ": "))
 		case d.Verdict == event.Denied:
 			s.notice("%s", strings.TrimSuffix("denied: "+d.Message, ": "))
 		}

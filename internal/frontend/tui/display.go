@@ -76,7 +76,7 @@ func (u *UI) moment() moment {
 		m.turn = t.ID
 	}
 	if a, _ := u.pendingApproval(); a != nil {
-		m.approval = a.Approval
+		m.approval, _ = u.menuOf(a)
 	}
 	return m
 }

@@ -44,6 +44,7 @@
 //   - session_commands.go: commands about the session: its status, plan, agents, a review
 //   - typed_answer.go: the text of an answer: a changed command, or what to do instead
 //   - held.go: questions of calls that an earlier host left
+//   - model_question.go: answers to the model's questions, one after the other
 //   - welcome.go: the first rows
 //   - status_line.go: the status row by the person's template or command
 //   - setup.go: the questions of settle setup

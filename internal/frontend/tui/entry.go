@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/markdown"
+	"github.com/settle-agent/settle/tool/ask"
 	"github.com/settle-agent/settle/tool/plan"
 )
 
@@ -185,6 +186,9 @@ func describe(c toolview.Call) string {
 		return c.Tool + " " + strings.Join(names, ", ")
 	case toolview.Plan:
 		return c.Plan.Title()
+	}
+	if c.Tool == ask.Name {
+		return terminal.OneLine("asked: " + ask.Title(c.Arguments))
 	}
 	return terminal.OneLine(c.Tool + " " + string(c.Arguments))
 }

@@ -156,6 +156,7 @@ func (u *UI) pasted(text string) {
 		u.overlay.menu.narrow()
 		return
 	}
+	u.typeAnswer()
 	u.input.search, u.input.completion = nil, nil
 	path, ok := imagePath(text, u.state().Host.Dir)
 	if !ok || u.typing() != nil {

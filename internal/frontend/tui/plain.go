@@ -315,6 +315,11 @@ func (p *plain) ask() {
 		if first.Form.URL != "" {
 			how = "1 I have opened it."
 		}
+		if len(first.Form.Questions) > 0 {
+			p.entry, _ = asker.NewEntry(*first.Form) // questions are always fields
+			p.printf("%s. %s /decline declines.", asker.Headline(first.ApprovalRequested), p.entry.Prompt())
+			return
+		}
 		p.printf("%s. %s 3 decline.%s", asker.Headline(first.ApprovalRequested), how, last)
 		return
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/settle-agent/settle"
@@ -22,8 +21,9 @@ type questions struct {
 	answeredIDs map[string]bool // approvals whose answer is on its way
 	form        *filling        // that is filled in; nil for none
 	typed       *typing         // the answer whose text is typed; nil for none
-	menu        list            // the answers to the question with the ID menuOf
-	menuOf      string
+	answers     *answering      // the model's questions that are answered; nil for none
+	menu        list            // the answers to the question
+	menuOf      string          // the question that the menu is for
 }
 
 // filling is a form that is filled in, in the editor's place.
@@ -46,13 +46,16 @@ func (u *UI) replies(a *event.Approval) (all []reply) {
 	verdict := func(v event.Verdict) func(*UI, *event.Approval) {
 		return func(u *UI, a *event.Approval) { u.verdict(a, v, "") }
 	}
-	if a.Form != nil {
+	switch {
+	case a.Form != nil && len(a.Form.Questions) > 0:
+		return u.optionReplies(a)
+	case a.Form != nil:
 		words := "fill it in"
 		if a.Form.URL != "" {
 			words = "I have opened it"
 		}
 		all = []reply{{keymap.AllowOnce, words, (*UI).begin}, {keymap.Deny, "decline", verdict(event.Denied)}}
-	} else {
+	default:
 		all = []reply{
 			{keymap.AllowOnce, event.Approved.Words(), verdict(event.Approved)},
 			{keymap.AllowSession, event.ApprovedSession.Words(), verdict(event.ApprovedSession)},
@@ -149,11 +152,12 @@ func (u *UI) answer(a settle.Answer) {
 // With text in the editor, letters are text, and answers need Alt.
 func (u *UI) answerKey(k terminal.Key) bool {
 	a, _ := u.pendingApproval()
+	u.typeAnswer()
 	if u.typing() != nil {
 		u.typingKey(a, k)
 		return true
 	}
-	if a == nil || a.Approval != u.display.shown.approval || time.Since(u.display.approvalSince) < askDelay {
+	if a == nil || !u.onScreen(a) {
 		return false
 	}
 	name, alt := strings.CutPrefix(k.Name, "alt+")
@@ -163,14 +167,19 @@ func (u *UI) answerKey(k terminal.Key) bool {
 		u.fillIn()
 		return true
 	}
-	if !alt && (filling || !u.input.editor.empty()) || u.Keys.Action(keymap.Prompt, k.Name) == keymap.Interrupt {
+	stops := u.Keys.Action(keymap.Prompt, k.Name) == keymap.Interrupt
+	if stops && a.Form != nil && len(a.Form.Questions) > 0 {
+		u.verdict(a, event.Denied, "")
+		return true
+	}
+	if !alt && (filling || !u.input.editor.empty()) || stops {
 		return false
 	}
 	replies := u.replies(a)
 	if !alt && u.selectReply(a, replies, k.Name) {
 		return true
 	}
-	n := slices.IndexFunc(replies, func(r reply) bool { return r.action == do })
+	n := slices.IndexFunc(replies, func(r reply) bool { return r.action == do && do != "" })
 	if len(name) == 1 && name[0] >= '1' && name[0] <= '9' {
 		n = int(name[0] - '1')
 	}
@@ -200,8 +209,8 @@ func (u *UI) selectReply(a *event.Approval, replies []reply, key string) bool {
 // answerMenu is the menu of the question's answers.
 func (u *UI) answerMenu(a *event.Approval, replies []reply) *list {
 	q := &u.questions
-	if q.menuOf != a.Approval {
-		q.menuOf, q.menu.at = a.Approval, 0
+	if of, first := u.menuOf(a); q.menuOf != of {
+		q.menuOf, q.menu.at = of, first
 	}
 	q.menu.choices = q.menu.choices[:0]
 	for n, r := range replies {
@@ -241,10 +250,12 @@ func (u *UI) asks(call string) bool {
 }
 
 // askHead is the question in one row. The entry above it names the call, unless others wait.
-func askHead(a *event.Approval, more int) string {
+func (u *UI) askHead(a *event.Approval, more int) string {
 	switch kind := toolview.KindOf(a.Tool); {
 	case isHeld(a):
 		return "Allow this call? It waited when settle stopped: " + terminal.OneLine(a.Title)
+	case a.Form != nil && len(a.Form.Questions) > 0:
+		return u.questionHead(a)
 	case a.Form != nil:
 		return asker.Headline(a.ApprovalRequested)
 	case a.Child != "" || more > 0:
@@ -264,7 +275,7 @@ func (u *UI) askRows(width, limit int) []terminal.Line {
 	if a == nil {
 		return nil
 	}
-	head := terminal.Line{{Text: askHead(a, more), Style: warning().With(terminal.Bold)}}
+	head := terminal.Line{{Text: u.askHead(a, more), Style: warning().With(terminal.Bold)}}
 	if more > 0 {
 		head = append(head, terminal.Span{Text: fmt.Sprintf("  (%d more wait)", more), Style: faint()})
 	}
@@ -276,6 +287,12 @@ func (u *UI) askRows(width, limit int) []terminal.Line {
 	}
 	if t := u.typing(); t != nil {
 		words = t.help()
+	}
+	if u.freeText(a) {
+		words = "Your answer: Enter gives it, Esc declines"
+		if assumed := u.current(a).Assumed(); assumed != "" {
+			words = terminal.OneLine("Your answer: Enter gives it, or without text: " + assumed + ". Esc declines")
+		}
 	}
 	if words != "" {
 		return append(rows, terminal.Wrap(terminal.Plain(words, bold()), width, terminal.Indent{})...)

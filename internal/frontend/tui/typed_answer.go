@@ -17,12 +17,16 @@ import (
 // The editor has the text, and gets its own back.
 type typing struct {
 	approval string
-	command  string // that is changed; empty if the answer says what to do instead
+	command  string // that is changed; empty for other answers
+	words    bool   // the answer is to a question of the model; else it says what to do instead
 	draft    []part // the editor's text of before
 }
 
 func (t *typing) help() string {
-	if t.command != "" {
+	switch {
+	case t.words:
+		return "Your answer: Enter gives it, Esc goes back to the answers"
+	case t.command != "":
 		return "Edit the command: Enter runs it, Esc goes back to the answers"
 	}
 	return "Say what to do instead: Enter denies the call with it, Esc goes back to the answers"
@@ -68,6 +72,9 @@ func (u *UI) typingKey(a *event.Approval, k terminal.Key) {
 	switch {
 	case k.Name == "esc", do == keymap.Interrupt, do == keymap.Cancel:
 		u.stopTyping()
+		if u.freeText(a) {
+			u.verdict(a, event.Denied, "")
+		}
 	case do == keymap.Send, do == keymap.SendNow:
 		u.giveTyped(a, strings.TrimSpace(e.text()))
 	case do == keymap.Up:
@@ -83,7 +90,15 @@ func (u *UI) typingKey(a *event.Approval, k terminal.Key) {
 // giveTyped gives the answer with its text. An empty text is no answer.
 func (u *UI) giveTyped(a *event.Approval, text string) {
 	t := u.questions.typed
+	if text == "" && u.freeText(a) {
+		text = u.current(a).Assumed()
+	}
 	if text == "" {
+		return
+	}
+	if t.words {
+		u.stopTyping()
+		u.answerQuestion(a, text)
 		return
 	}
 	answer := settle.Answer{Approval: a.Approval, Verdict: event.Denied, Message: text, By: user}

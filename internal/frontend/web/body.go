@@ -167,5 +167,5 @@ type verdict struct {
 	// Arguments change the call.
 	Arguments string `json:"arguments,omitempty" jsonschema:"with approved: a JSON object to run the call with"`
 	// Content are the values of a form.
-	Content json.RawMessage `json:"content,omitempty" jsonschema:"values of a form that an MCP server asks for"`
+	Content json.RawMessage `json:"content,omitempty" jsonschema:"values of a form, or answers to questions"`
 }

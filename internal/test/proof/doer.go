@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/modeltest"
 	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/ask"
 )
 
 // doer is the tool of a process: it does what the plan in its argument says.
@@ -146,6 +147,12 @@ func (d doer) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 				return tool.Result{}, err
 			}
 			result.Jobs = append(result.Jobs, id)
+		case Inquire:
+			answer, err := d.inquire(ctx, c)
+			if out.WriteString(answer.Output); err != nil || answer.Aborted {
+				answer.Output = out.String()
+				return answer, err
+			}
 		case Child, Await:
 			if err := d.p.childAgents.spawn(ctx, c.ID, s.Kind == Child, s.For); err != nil {
 				return tool.Result{}, err
@@ -185,6 +192,17 @@ func (d doer) wait(ctx context.Context, long time.Duration) bool {
 	case <-d.p.life.Done(): // it dies with its process
 	}
 	return false
+}
+
+// inquire asks the user, as a model's call of the tool does.
+func (d doer) inquire(ctx context.Context, c tool.Call) (tool.Result, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(d.p.life, func() { end(context.Cause(d.p.life)) })() // it dies with its process
+	return ask.Put(ctx, c.Ask, ask.Arguments{Questions: []event.Question{
+		{Question: "Which " + Secret + "?", Options: []event.Choice{{Label: "one"}, {Label: "two"}}},
+		{Question: "Why?"},
+	}})
 }
 
 func (d doer) job(ctx context.Context) (string, error) {

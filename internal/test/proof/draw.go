@@ -200,7 +200,7 @@ func (d drawer) item() (i Item) {
 }
 
 func (d drawer) step() (s Step) {
-	s.Kind = pick(d, "step", Print, Take, Take, Deaf, Fail, Panic, Leave, Flood)
+	s.Kind = pick(d, "step", Print, Take, Take, Deaf, Fail, Panic, Leave, Flood, Inquire)
 	switch s.Kind {
 	case Take, Deaf:
 		s.For = d.long()

@@ -3,6 +3,7 @@ package proof
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
@@ -153,7 +154,7 @@ func (w *world) drop(p *process) {
 
 // answer gives the script's answer to the nth request for approval, and then a second
 // one. C16: the second answer runs nothing, and its sender receives that.
-func (w *world) answer(p *process, n int, id string) {
+func (w *world) answer(p *process, n int, request event.ApprovalRequested) {
 	if len(w.script.Answers) == 0 {
 		return
 	}
@@ -163,7 +164,14 @@ func (w *world) answer(p *process, n int, id string) {
 	}
 	<-time.After(a.After)
 	give := func(v event.Verdict) error {
-		return p.session.Answer(context.Background(), approval.Answer{Approval: id, Verdict: v, By: "user"})
+		given := approval.Answer{Approval: request.Approval, Verdict: v, By: "user"}
+		if request.Form != nil {
+			given.Content = json.RawMessage(`{"q1":"two","q2":"because of ` + Secret + `"}`)
+			if v == event.ApprovedSession { // which a form does not take
+				given.Verdict = event.Approved
+			}
+		}
+		return p.session.Answer(context.Background(), given)
 	}
 	var late *approval.AnsweredError
 	if err := give(a.Verdict); err != nil && !errors.As(err, &late) && !p.dead() && !w.failing.Load() && !closed(err) {

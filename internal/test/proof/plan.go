@@ -35,7 +35,7 @@ func readPlan(w *words) (p Plan) {
 			s.Text = w.text()
 		case Flood:
 			s.Bytes = w.positive("how many bytes")
-		case Leave, Panic:
+		case Leave, Panic, Inquire:
 		default:
 			w.fail("a call cannot %q", s.Kind)
 		}

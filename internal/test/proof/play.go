@@ -113,7 +113,7 @@ func (w *world) saw(p *process, e event.Event) {
 	if d, ok := e.Data.(event.ApprovalRequested); ok {
 		n := w.approvalCount
 		w.approvalCount++
-		w.acts.Go(func() { w.answer(p, n, d.Approval) })
+		w.acts.Go(func() { w.answer(p, n, d) })
 	}
 }
 

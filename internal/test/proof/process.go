@@ -136,7 +136,7 @@ func (p *process) turn(set setting, tools *tool.Set) turn.Config {
 		c.Retry.Retries = &set.limits.Retries
 	}
 	if p.approvals != nil {
-		c.Approver = p.approvals
+		c.Approver, c.Filler = p.approvals, p.approvals
 	}
 	return p.world.observed(c)
 }

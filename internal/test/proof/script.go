@@ -102,13 +102,14 @@ type StepKind string
 
 // The kinds of steps.
 const (
-	Take        StepKind = "take"  // works for a time, and stops when it is cancelled
-	Deaf        StepKind = "deaf"  // works for a time, and ignores interrupts
-	Print       StepKind = "print" // puts out text
-	Leave       StepKind = "job"   // leaves a process running as a job
-	Child       StepKind = "child" // starts a child agent in the background, which works for a time
-	Await       StepKind = "await" // has one work in the foreground
-	Fail        StepKind = "fail"  // ends with an error
+	Take        StepKind = "take"    // works for a time, and stops when it is cancelled
+	Deaf        StepKind = "deaf"    // works for a time, and ignores interrupts
+	Print       StepKind = "print"   // puts out text
+	Leave       StepKind = "job"     // leaves a process running as a job
+	Inquire     StepKind = "inquire" // asks the user, as ask_user does
+	Child       StepKind = "child"   // starts a child agent in the background, which works for a time
+	Await       StepKind = "await"   // has one work in the foreground
+	Fail        StepKind = "fail"    // ends with an error
 	Panic       StepKind = "panic"
 	Flood       StepKind = "flood" // puts out so many bytes
 	Remote      StepKind = "far"   // works for a time at the hands, on another machine

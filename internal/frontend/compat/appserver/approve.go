@@ -91,6 +91,9 @@ func (l *loadedThread) fill(ctx context.Context, q asker.Question) asker.SentQue
 	if !l.subscribed.Load() {
 		return asker.Nobody(noSubscriber())
 	}
+	if len(q.Form.Questions) > 0 {
+		return l.inquire(ctx, q)
+	}
 	params := object{
 		"threadId":   l.id(),
 		"turnId":     q.Turn,

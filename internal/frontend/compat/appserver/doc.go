@@ -28,6 +28,7 @@
 //   - disk.go: stored threads
 //   - params.go: parameters of requests
 //   - approve.go: requests for approval and their answers
+//   - inquire.go: the model's questions, and the client's answers
 //   - translate.go: events as notifications
 //   - item.go: items and their statuses
 //   - history.go: turns and items of a stored thread

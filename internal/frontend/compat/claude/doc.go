@@ -11,7 +11,8 @@
 //	queue.go    prompts and their order; results.go: results of turns, and what waits for them
 //	open.go     the session and its options; follow.go: the session's events
 //	control.go  control requests; toggle.go: servers off and on; slash.go: commands
-//	ask.go      questions to the client; rules.go: rules that it agreed to; hooks.go: its hooks
+//	ask.go      questions to the client; inquire.go: the model's questions
+//	rules.go    rules that the client agreed to; hooks.go: its hooks
 //	servers.go  MCP servers of the client; call.go: requests to the client
 //	encoder.go  events as messages; message.go, partial.go, result.go, below.go: their kinds
 //	output.go   both outputs; ending.go: stops, exit code, the end; unread.go: a client that stalls

@@ -19,7 +19,12 @@ func (d *driver) follow(t *encoder, after uint64) {
 		Ask: func(_ context.Context, q asker.Question) asker.SentQuestion {
 			return d.ask(t.log.State().Turn(q.Turn).Item(q.Item), q)
 		},
-		Fill:   d.fill,
+		Fill: func(ctx context.Context, q asker.Question) asker.SentQuestion {
+			if len(q.Form.Questions) > 0 {
+				return d.inquire(d.toolCall(t.log.State().Turn(q.Turn).Item(q.Item)), q.Form.Questions)
+			}
+			return d.fill(ctx, q)
+		},
 		Failed: func(err error) { d.post(func() { d.warn(err.Error()) }) },
 	})
 	err := scope.Guard(func() error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/tool/ask"
 	"github.com/settle-agent/settle/tool/mcp"
 	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/task"
@@ -67,6 +68,7 @@ func aliases() []alias {
 			},
 			fixed: map[string]any{"subagent_type": "general-purpose"},
 		},
+		{settle: ask.Name, claude: askName},
 		{settle: web.FetchName, claude: "WebFetch"},
 		{settle: web.SearchName, claude: "WebSearch"},
 		{

@@ -17,9 +17,10 @@ export function formCard(a, give) {
       h("button", { type: "submit", class: "primary" }, a.form.url ? "I have opened it" : "Send"),
       h("button", { type: "button", on: { click: () => send("denied") } }, "Decline"),
       h("button", { type: "button", on: { click: () => send("aborted") } }, sentence(answers.aborted[0]))));
-  const el = h("section", { class: "approval", tabindex: "-1", "aria-label": `Form: ${named(a.form.server)}`, data: { approval: a.approval } },
-    h("h3", null, h("span", { class: "tool" }, named(a.form.server)), " asks for input"),
-    h("pre", { class: "command" }, named(a.form.message ?? "")),
+  const who = a.form.server ? named(a.form.server) : "The agent";
+  const el = h("section", { class: "approval", tabindex: "-1", "aria-label": `Form: ${who}`, data: { approval: a.approval } },
+    h("h3", null, h("span", { class: "tool" }, who), a.form.server ? " asks for input" : " asks you"),
+    a.form.message ? h("pre", { class: "command" }, named(a.form.message)) : null,
     a.form.url ? h("p", null, href ? h("a", { href, target: "_blank", rel: "noopener noreferrer" }, named(a.form.url)) : named(a.form.url)) : null,
     body, said);
 
