@@ -4,8 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"slices"
+	"strconv"
 )
 
 // HeldCall is a tool call that needed a person's approval and had not started when the host of
@@ -75,7 +75,7 @@ func (s State) EverHeld() (out []HeldCall) {
 		}
 	}
 	for n := range out {
-		out[n].Verdict = s.verdict(out[n].ID)
+		out[n].Verdict = s.verdict(out[n])
 	}
 	return out
 }
@@ -83,9 +83,12 @@ func (s State) EverHeld() (out []HeldCall) {
 // lostHost reports whether the turn ended because its host stopped or died, and for no other
 // reason before. The end of a copy of a running turn is not its host's.
 func (t *Turn) lostHost() bool {
-	c := t.Cause
-	return c != nil && c.Outcome == Aborted && (c.Reason == Shutdown || c.Reason == Crashed) && c.By != Copier &&
-		(t.Interrupt == nil || t.Interrupt.Reason == Shutdown)
+	return t.Cause.ofHost() && (t.Interrupt == nil || t.Interrupt.Reason == Shutdown)
+}
+
+// ofHost reports whether the cause is the end of the host.
+func (c *Cause) ofHost() bool {
+	return c != nil && c.Outcome == Aborted && (c.Reason == Shutdown || c.Reason == Crashed) && c.By != Copier
 }
 
 // Copier is the By of endings in a copy of a session, whose original continues.
@@ -94,7 +97,7 @@ const Copier = "fork"
 // question returns the call's last question for a person if its answer did not come, or
 // came too late for the call to start; else nil.
 func (t *Turn) question(i *Item) (last *Approval) {
-	if i == nil || i.Started || i.Status != ItemAborted {
+	if i == nil || i.Started || i.Discarded || i.Status != ItemAborted || !i.Cause.ofHost() {
 		return nil
 	}
 	for _, a := range t.Approvals {
@@ -111,8 +114,13 @@ func (t *Turn) question(i *Item) (last *Approval) {
 
 // verdict returns the input with the verdict that counts: the latest one that was not dropped
 // and whose turn, if any, did not lose its host before it did what was decided.
-func (s State) verdict(call string) *Input {
-	fits := func(in Input) bool { return in.HeldCall != nil && in.HeldCall.Call == call }
+//
+// The verdict names the turn and the item, which a copy of the session has as well; its ids of
+// held calls are others.
+func (s State) verdict(h HeldCall) *Input {
+	fits := func(in Input) bool {
+		return in.HeldCall != nil && in.HeldCall.Turn == h.Turn.ID && in.HeldCall.Item == h.Item.ID
+	}
 	if n := slices.IndexFunc(s.Waiting, fits); n >= 0 {
 		return &s.Waiting[n]
 	}
@@ -149,7 +157,7 @@ func (s State) heldID(h HeldCall) string {
 		s.Session, h.Turn.ID, h.Item.ID, h.Turn.Dir, c.Name, c.Arguments, a.Approval, a.Tool, a.Text, a.Why, a.Covers,
 	}
 	for _, p := range a.Places {
-		fields = append(fields, fmt.Sprintf("%+v", p))
+		fields = append(fields, p.Path, p.Real, strconv.FormatBool(p.Shared))
 	}
 	sum := sha256.New()
 	for _, f := range fields {

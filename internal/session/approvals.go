@@ -68,6 +68,8 @@ func (a *Approvals) approve(
 	j := applyHooks(ctx, a.judge.Judge(call))
 	for range maxQuestions {
 		call.Places = j.Places
+		var same bool
+		j, same = a.compared(call, j)
 		if ask, err := decide(call, j); !ask {
 			return grantOf(j), err
 		}
@@ -75,12 +77,8 @@ func (a *Approvals) approve(
 			return grantOf(j), err
 		}
 		j.Secrets = "" // a person or an Approver decides
-		held, same := a.approvedBefore(call, j)
 		if same {
 			return grantOf(j), nil
-		}
-		if held {
-			j.Why = changedSince + j.Why
 		}
 		given, err := ask(call, j)
 		if err != nil {
@@ -408,6 +406,9 @@ func (a *Approvals) Answer(given approval.Answer) error {
 // Answer returns when the turn has ended. For a background child, it ends the child.
 func (s *Session) Answer(ctx context.Context, given approval.Answer) error {
 	if s.isHeld(given.Approval) {
+		if given.Arguments != "" || len(given.Content) > 0 {
+			return errors.New("cannot change a held call: it runs exactly as its question showed it")
+		}
 		_, err := s.Submit(ctx, run.Input{By: given.By, HeldCall: &event.HeldVerdict{
 			Call: given.Approval, Verdict: given.Verdict, Message: given.Message,
 		}})

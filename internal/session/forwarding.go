@@ -67,18 +67,15 @@ type unattended struct{ *Approvals }
 // Approve implements [turn.Approver].
 func (u unattended) Approve(ctx context.Context, call approval.Call) (turn.Grant, error) {
 	j := applyHooks(ctx, u.judge.Judge(call))
+	call.Places = j.Places
+	j, same := u.compared(call, j)
 	switch j.Decision {
 	case event.Allow:
 		return grantOf(j), nil
 	case event.Ask:
-		call.Places = j.Places
-		held, same := u.approvedBefore(call, j)
 		if same {
 			j.Secrets = "" // as when a person approves at once
 			return grantOf(j), nil
-		}
-		if held {
-			j.Why = changedSince + j.Why
 		}
 		j.Rule, j.Why = string(event.Ask), withReason("the policy is ask, and no person can be asked", j.Why)
 	}

@@ -72,7 +72,12 @@ func (a *Approvals) approvedBefore(call approval.Call, j approval.Judgement) (he
 		if n < 0 {
 			return
 		}
-		before, held = s.HeldCall(t.Inputs[n].HeldCall.Call)
+		v := t.Inputs[n].HeldCall
+		for _, h := range s.EverHeld() {
+			if h.Turn.ID == v.Turn && h.Item.ID == v.Item {
+				before, held = h, true
+			}
+		}
 		moved = held && before.Turn.Dir != s.Host.Dir
 	})
 	if !held {
@@ -80,6 +85,19 @@ func (a *Approvals) approvedBefore(call approval.Call, j approval.Judgement) (he
 	}
 	now, err := a.requestOf(call, j)
 	was := before.Approval
-	return true, err == nil && !moved && now.Text == was.Text && now.Tool == was.Tool && now.Covers == was.Covers &&
-		now.Why == strings.TrimPrefix(was.Why, changedSince) && slices.Equal(now.Places, was.Places)
+	same = err == nil && !moved && now.Text == was.Text && now.Tool == was.Tool && slices.Equal(now.Places, was.Places)
+	if j.Decision == event.Ask {
+		same = same && now.Covers == was.Covers && now.Why == strings.TrimPrefix(was.Why, changedSince)
+	}
+	return true, same
+}
+
+// compared returns the judgement of a call, which asks about a held call that is not what was
+// approved, even if a rule allows it. same reports whether it is what was approved.
+func (a *Approvals) compared(call approval.Call, j approval.Judgement) (_ approval.Judgement, same bool) {
+	held, same := a.approvedBefore(call, j)
+	if held && !same && j.Decision != event.Deny {
+		j.Decision, j.Why = event.Ask, changedSince+j.Why
+	}
+	return j, same
 }

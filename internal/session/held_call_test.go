@@ -21,6 +21,9 @@ import (
 type reasoned struct{ why string }
 
 func (r reasoned) Judge(approval.Call) approval.Judgement {
+	if r.why == "allow" {
+		return approval.Judgement{Decision: event.Allow}
+	}
 	return approval.Judgement{Decision: event.Ask, Why: r.why}
 }
 func (reasoned) Remember(approval.Call) {}
@@ -132,7 +135,9 @@ func TestHeldCallRunsWhenApproved(t *testing.T) {
 
 // A rule, or the directory, that has changed since: the person is asked again.
 func TestHeldCallIsAskedAgainWhenChanged(t *testing.T) {
-	for name, now := range map[string]struct{ dir, why string }{"rule": {"/work", "b"}, "directory": {"/other", "a"}} {
+	for name, now := range map[string]struct{ dir, why string }{
+		"rule": {"/work", "b"}, "directory": {"/other", "a"}, "directory, allowed": {"/other", "allow"},
+	} {
 		bubble(t, name, func(t *testing.T) {
 			d, h := held(t)
 			b := host(t, d, now.dir, reasoned{now.why}, script.New(script.Text("done")))
@@ -202,6 +207,47 @@ func TestInterruptHoldsNoCall(t *testing.T) {
 		}
 		if list := b.state().HeldCalls(); len(list) > 0 {
 			t.Errorf("held: %+v", list)
+		}
+	})
+}
+
+// A call that a person cancelled is not held, whatever ends its host later.
+func TestCancelledCallIsNotHeld(t *testing.T) {
+	bubble(t, "cancelled", func(t *testing.T) {
+		calls := script.Turn(script.Call("look", `{"a":1}`), script.Call("look", `{"a":2}`))
+		b := host(t, &disk{}, "/work", reasoned{"a"}, script.New(calls))
+		b.submit("go", "")
+		synctest.Wait()
+		if !b.Cancel(b.state().Turns[0].Items[0].ID, "user") {
+			t.Fatal("the call did not run")
+		}
+		synctest.Wait()
+		_, state := b.end().reopen(t)
+		if list := state.HeldCalls(); len(list) != 1 || list[0].Item.Content().Arguments != `{"a":2}` {
+			t.Errorf("held: %+v", list)
+		}
+	})
+}
+
+// A copy of a session has the verdicts of its original: what ran there is not held.
+func TestCopyKeepsVerdicts(t *testing.T) {
+	bubble(t, "copied", func(t *testing.T) {
+		d, h := held(t)
+		b := host(t, d, "/work", reasoned{"a"}, script.New(script.Text("done")))
+		if err := b.Answer(t.Context(), verdictOn(h, event.Approved)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		state := event.State{Session: "copy"}
+		for _, e := range b.end().events {
+			e.Session = "copy"
+			var err error
+			if state, err = event.Fold(state, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if list := state.HeldCalls(); len(list) > 0 {
+			t.Errorf("held in the copy: %+v", list)
 		}
 	})
 }
