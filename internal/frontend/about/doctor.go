@@ -190,7 +190,7 @@ func (d *doctor) dataDir(ctx context.Context) {
 		d.report(failed, "data", "%v", err)
 		return
 	}
-	d.report(passed, "data", "%s, with %d sessions", dir, len(all))
+	d.report(passed, "data", "%s, with %s", dir, terminal.Count(len(all), "session"))
 }
 
 // processTracking starts a command and ends it.
