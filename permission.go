@@ -3,10 +3,10 @@ package settle
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/settle-agent/settle/approval"
-
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/hooks"
 	"github.com/settle-agent/settle/internal/journal"
@@ -34,7 +34,7 @@ const (
 func (s *Session) approverOf(
 	c SessionConfig, log *journal.Log, hooks *hooks.Set,
 ) (turn.Approver, *session.Approvals, error) {
-	if err := s.setJudge(c); err != nil {
+	if err := s.setJudge(c, log); err != nil {
 		return nil, nil, err
 	}
 	if s.judge == nil {
@@ -46,7 +46,7 @@ func (s *Session) approverOf(
 	var fallback Approver
 	switch {
 	case s.origin != nil && s.origin.parent.askApprover == nil, s.origin == nil && c.Approver == nil && !c.Attended:
-		return session.NewApprovals(log, s.judge, s.redact).Unattended(), nil, nil
+		return session.NewApprovals(log, s.judge, s.redact).WithHooks(hooks).Unattended(), nil, nil
 	case s.origin != nil:
 		fallback = parentApprover{s.origin, s.judge}
 	case c.Approver != nil:
@@ -65,7 +65,7 @@ func (s *Session) approverOf(
 // setJudge sets the judge of the session's calls. A child has its parent's judge with
 // everything that the judge remembers, so that the child never has more permissions. A child
 // in a worktree has a judge for the worktree, with the same rules and nothing remembered.
-func (s *Session) setJudge(c SessionConfig) (err error) {
+func (s *Session) setJudge(c SessionConfig, log *journal.Log) (err error) {
 	switch {
 	case s.origin != nil && (c.Judge == nil || !s.origin.Order.Worktree):
 		s.judge = s.origin.parent.judge
@@ -73,10 +73,19 @@ func (s *Session) setJudge(c SessionConfig) (err error) {
 		if s.judge, err = c.Judge(); err != nil {
 			return fmt.Errorf("cannot make the rules of the session: %w", err)
 		}
-	case c.Permission != Allow, c.Hooks != nil: // hooks may require approval
+	case c.Permission != Allow, c.Hooks != nil, runsHeldCall(log): // hooks may require approval
 		s.judge = &permissionJudge{permission: c.Permission}
 	}
 	return nil
+}
+
+// runsHeldCall reports whether an approved held call waits: it is compared with what was
+// approved, also where every call is allowed.
+func runsHeldCall(log *journal.Log) (runs bool) {
+	log.View(func(state event.State) {
+		runs = slices.ContainsFunc(state.Waiting, func(in event.Input) bool { return in.HeldCall != nil && in.RunsCall() })
+	})
+	return runs
 }
 
 // parentApprover requests approval of a child's calls in its parent's log.

@@ -420,6 +420,8 @@ type ApprovalRequested struct {
 	Covers string `json:"covers,omitempty"`
 	// Places are the paths of the call that lead through links.
 	Places []ResolvedPath `json:"places,omitempty"`
+	// Sandbox is what would confine the call's processes; empty for no sandbox.
+	Sandbox Sandbox `json:"sandbox,omitempty"`
 	// Child is the child agent whose own call waits.
 	Child string `json:"child,omitempty"`
 	// Form, if set, is a question of a tool server or of the model during a call: the

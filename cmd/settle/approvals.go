@@ -25,7 +25,8 @@ like "settle run". If another process has the session open, the call runs there.
 The session keeps its model and its permission, unless you give flags. If a rule,
 the directory or a file that the question showed has changed since, settle asks
 again; without a terminal, the call is denied and the exit code tells how the turn
-ended. A call that has a verdict already does not run again: the exit code is 1.`
+ended. A call that has a verdict already does not run again: the exit code is 1. If
+settle stopped after the verdict and before the call, approve it again to run it.`
 
 func newApprovals(s *streams) *cobra.Command {
 	var asJSON bool
@@ -87,7 +88,7 @@ func newApprove(s *streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := sessions.AnsweredBefore(h); err != nil {
+		if err := sessions.AnsweredBefore(h); err != nil && !h.Runs() {
 			return failed(err)
 		}
 		answer := settle.Answer{Approval: h.ID, Verdict: event.Approved, By: "user"}

@@ -302,7 +302,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 		return 0, err
 	}
 	settings := func(given map[string]string) (*config.Resolved, error) { return s.settings(dir, given, f.project()) }
-	flags := f.given(cmd)
+	flags := given(cmd.Flags())
 	resolved, err := settings(flags)
 	if err != nil {
 		return 0, err
@@ -348,7 +348,9 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	}
 	options.Prompt, options.Format, options.Stops = text, format, sig.stops
 	options.StatusTerminal = s.statusTerminal()
-	if f.held != nil {
+	if f.held != nil && f.held.Runs() {
+		options.Expand, options.Continue = nil, oneturn.Unfinished // the verdict waits for its turn
+	} else if f.held != nil {
 		options.HeldCall = &event.HeldVerdict{Call: f.held.ID, Verdict: event.Approved}
 	}
 	if f.asks(s, format) {
@@ -371,16 +373,6 @@ func (f *runFlags) prompt(ctx context.Context, s *streams, args []string) (strin
 		return "", &oneturn.UsageError{Message: "--resume-crashed and a prompt: give one of them"}
 	}
 	return "", nil
-}
-
-// given returns the settings that were given. A held call runs with the permission of its turn
-// unless a flag gives another one.
-func (f *runFlags) given(cmd *cobra.Command) map[string]string {
-	all := given(cmd.Flags())
-	if _, set := all["permission"]; f.held != nil && !set && f.held.Turn.Start.Permission != "" {
-		all["permission"] = string(f.held.Turn.Start.Permission)
-	}
-	return all
 }
 
 // named refuses an empty value. It comes from an unset variable of the shell, and must
@@ -432,7 +424,7 @@ func usage(cmd *cobra.Command, err error) error {
 
 // check refuses settings that a run cannot fulfil.
 func (f *runFlags) check(s *streams, r *config.Resolved, dir string, format run.Format) error {
-	named := f.held == nil && r.Origins["permission"].Kind == config.Flag
+	named := r.Origins["permission"].Kind == config.Flag
 	if named && r.Permission == settle.Ask && !f.asks(s, format) {
 		return errors.New(
 			"--permission ask: no person can be asked: standard input, output and error must be a terminal, without --json or --quiet; use allow or deny",
@@ -454,6 +446,9 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 	}
 	o.PermissionOptions = assemble.PermissionOptions{
 		Permission: settle.Allow, Release: "allow", Attended: f.asks(s, format),
+	}
+	if f.held != nil && f.held.Turn.Start.Permission != "" { // unless a setting gives another one
+		o.Permission = f.held.Turn.Start.Permission
 	}
 	f.apply(&o)
 	if f.ephemeral {

@@ -262,7 +262,7 @@ func (a *Approvals) requestOf(call approval.Call, j approval.Judgement) (event.A
 		Detail: a.redact.Bytes(j.Detail),
 		Text:   a.redact.String(text), Covers: question.Line(a.redact.String(
 			cmp.Or(j.Covers, defaultCovers),
-		)), Places: turn.MaskPlaces(a.redact, view.Places),
+		)), Places: turn.MaskPlaces(a.redact, view.Places), Sandbox: j.Sandbox,
 	}, err
 }
 

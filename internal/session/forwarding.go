@@ -74,6 +74,9 @@ func (u unattended) Approve(ctx context.Context, call approval.Call) (turn.Grant
 		return grantOf(j), nil
 	case event.Ask:
 		if same {
+			if _, err := u.askHooks(ctx, call); err != nil {
+				return turn.Grant{}, err
+			}
 			j.Secrets = "" // as when a person approves at once
 			return grantOf(j), nil
 		}

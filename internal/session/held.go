@@ -31,7 +31,9 @@ func (s *Session) heldVerdict(state event.State, id string, in run.Input) ([]eve
 	case h.Verdict != nil:
 		return nil, &approval.AnsweredError{Approval: v.Call, Verdict: h.Verdict.HeldCall.Verdict, By: h.Verdict.By}
 	case v.Verdict != event.Approved && v.Verdict != event.Denied:
-		return nil, fmt.Errorf("cannot answer a held call with %q: approved and denied are known", v.Verdict)
+		return nil, &approval.MisfitError{
+			Why: fmt.Sprintf("cannot answer a held call with %q: approved and denied are known", v.Verdict),
+		}
 	}
 	v.Turn, v.Item, v.Message = h.Turn.ID, h.Item.ID, s.config.Turn.Redact.String(v.Message)
 	what := h.Approval.Title
@@ -85,7 +87,8 @@ func (a *Approvals) approvedBefore(call approval.Call, j approval.Judgement) (he
 	}
 	now, err := a.requestOf(call, j)
 	was := before.Approval
-	same = err == nil && !moved && now.Text == was.Text && now.Tool == was.Tool && slices.Equal(now.Places, was.Places)
+	confined := !was.Sandbox.On() || was.Sandbox == now.Sandbox
+	same = err == nil && !moved && confined && now.Text == was.Text && now.Tool == was.Tool && slices.Equal(now.Places, was.Places)
 	if j.Decision == event.Ask {
 		same = same && now.Covers == was.Covers && now.Why == strings.TrimPrefix(was.Why, changedSince)
 	}

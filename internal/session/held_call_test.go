@@ -21,10 +21,13 @@ import (
 type reasoned struct{ why string }
 
 func (r reasoned) Judge(approval.Call) approval.Judgement {
-	if r.why == "allow" {
+	switch r.why {
+	case "allow":
 		return approval.Judgement{Decision: event.Allow}
+	case "a, unconfined":
+		return approval.Judgement{Decision: event.Ask, Why: "a"}
 	}
-	return approval.Judgement{Decision: event.Ask, Why: r.why}
+	return approval.Judgement{Decision: event.Ask, Why: r.why, Sandbox: event.Workspace}
 }
 func (reasoned) Remember(approval.Call) {}
 
@@ -137,6 +140,7 @@ func TestHeldCallRunsWhenApproved(t *testing.T) {
 func TestHeldCallIsAskedAgainWhenChanged(t *testing.T) {
 	for name, now := range map[string]struct{ dir, why string }{
 		"rule": {"/work", "b"}, "directory": {"/other", "a"}, "directory, allowed": {"/other", "allow"},
+		"sandbox": {"/work", "a, unconfined"},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			d, h := held(t)

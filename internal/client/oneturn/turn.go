@@ -341,6 +341,12 @@ func (r *runner) reportRefused(err error) int {
 			r.say("what was imported is kept; continue with: %s", r.Resume(r.Session))
 		}
 	}()
+	var answered *settle.AnsweredError
+	if errors.As(err, &answered) {
+		r.fail(err.Error())
+		r.say("%v; nothing was run", err)
+		return stdio.CodeFailed
+	}
 	if stops := r.stop.all(); len(stops) > 0 {
 		why := fmt.Sprintf(
 			"stopped by %s before the turn began; nothing was sent", strings.TrimPrefix(stops[0].By, "signal:"),

@@ -129,7 +129,7 @@ func heldAnswer(h store.HeldCall) string {
 	text := fmt.Sprintf("it was %s before by %s", h.Verdict.HeldCall.Verdict, terminal.Text(h.Verdict.By))
 	if h.Runs() {
 		return text + fmt.Sprintf(
-			", and runs with the next input of its session: settle run --resume %s PROMPT", h.Session,
+			", and settle stopped before the call began; run it with: settle approvals approve %s", h.Short,
 		)
 	}
 	return text

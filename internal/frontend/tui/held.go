@@ -2,6 +2,7 @@ package tui
 
 import (
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 // heldQuestions are the questions of the calls that waited when an earlier host ended, while no
@@ -29,13 +30,13 @@ func (u *UI) heldReplies() []reply {
 	verdict := func(v event.Verdict) func(*UI, *event.Approval) {
 		return func(u *UI, a *event.Approval) { u.verdict(a, v, "") }
 	}
-	return []reply{
-		{"y", "allow it and run it now", verdict(event.Approved)},
-		{"n", event.Denied.Words(), verdict(event.Denied)},
-		{"i", event.Denied.Words() + ", and say what to do instead", (*UI).typeInstead},
-		{"l", "decide later", func(u *UI, a *event.Approval) {
+	return []reply{ // the first one is selected: an Enter that was meant for a prompt runs nothing
+		{"", "decide later", func(u *UI, a *event.Approval) {
 			u.questions.answeredIDs[a.Approval] = true
 			u.showHint("it stays held: \"settle approvals\" lists it")
 		}},
+		{keymap.AllowOnce, "allow it and run it now", verdict(event.Approved)},
+		{keymap.Deny, event.Denied.Words(), verdict(event.Denied)},
+		{keymap.DenyInstead, event.Denied.Words() + ", and say what to do instead", (*UI).typeInstead},
 	}
 }

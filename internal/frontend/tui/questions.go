@@ -149,7 +149,7 @@ func (u *UI) answer(a settle.Answer) {
 }
 
 // answerKey answers the question on the screen, and reports whether the key did.
-// With text in the editor, letters are text, and answers need Alt.
+// With text in the editor, and for a held call, letters are text, and answers need Alt.
 func (u *UI) answerKey(k terminal.Key) bool {
 	a, _ := u.pendingApproval()
 	u.typeAnswer()
@@ -178,6 +178,9 @@ func (u *UI) answerKey(k terminal.Key) bool {
 	replies := u.replies(a)
 	if !alt && u.selectReply(a, replies, k.Name) {
 		return true
+	}
+	if !alt && isHeld(a) { // a prompt begins with these keys
+		return false
 	}
 	n := slices.IndexFunc(replies, func(r reply) bool { return r.action == do && do != "" })
 	if len(name) == 1 && name[0] >= '1' && name[0] <= '9' {
@@ -215,7 +218,7 @@ func (u *UI) answerMenu(a *event.Approval, replies []reply) *list {
 	q.menu.choices = q.menu.choices[:0]
 	for n, r := range replies {
 		key := u.Keys.Label(r.action, "")
-		switch typed := !u.input.editor.empty() && r.action != keymap.Interrupt; {
+		switch typed := (isHeld(a) || !u.input.editor.empty()) && r.action != keymap.Interrupt; {
 		case typed && utf8.RuneCountInString(key) == 1:
 			key = "Alt-" + key
 		case typed:
