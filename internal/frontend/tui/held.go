@@ -28,7 +28,7 @@ const heldIDLength = 64
 // heldReplies are the answers to the question of a held call.
 func (u *UI) heldReplies() []reply {
 	verdict := func(v event.Verdict) func(*UI, *event.Approval) {
-		return func(u *UI, a *event.Approval) { u.verdict(a, v, "") }
+		return func(u *UI, a *event.Approval) { u.verdict(a, v) }
 	}
 	return []reply{ // the first one is selected: an Enter that was meant for a prompt runs nothing
 		{"", "decide later", func(u *UI, a *event.Approval) {

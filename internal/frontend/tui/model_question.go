@@ -95,7 +95,7 @@ func (u *UI) optionReplies(a *event.Approval) (all []reply) {
 		reply{keymap.DenyInstead, "answer in your own words", func(u *UI, a *event.Approval) {
 			u.startTyping(&typing{approval: a.Approval, words: true})
 		}},
-		reply{keymap.Interrupt, "decline to answer", func(u *UI, a *event.Approval) { u.verdict(a, event.Denied, "") }},
+		reply{keymap.Interrupt, "decline to answer", func(u *UI, a *event.Approval) { u.verdict(a, event.Denied) }},
 	)
 }
 

@@ -44,7 +44,7 @@ func (u *UI) replies(a *event.Approval) (all []reply) {
 		return u.heldReplies()
 	}
 	verdict := func(v event.Verdict) func(*UI, *event.Approval) {
-		return func(u *UI, a *event.Approval) { u.verdict(a, v, "") }
+		return func(u *UI, a *event.Approval) { u.verdict(a, v) }
 	}
 	switch {
 	case a.Form != nil && len(a.Form.Questions) > 0:
@@ -125,10 +125,10 @@ func (u *UI) sendForm() {
 	u.answer(settle.Answer{Approval: form.approval, Verdict: event.Approved, Content: form.entry.Content(), By: user})
 }
 
-// verdict answers with a message for the model, empty for none.
-func (u *UI) verdict(a *event.Approval, v event.Verdict, message string) {
+// verdict answers without a message for the model.
+func (u *UI) verdict(a *event.Approval, v event.Verdict) {
 	u.questions.form = nil
-	u.answer(settle.Answer{Approval: a.Approval, Verdict: v, Message: message, By: user})
+	u.answer(settle.Answer{Approval: a.Approval, Verdict: v, By: user})
 }
 
 // answer sends the answer and hides the question.
@@ -169,7 +169,7 @@ func (u *UI) answerKey(k terminal.Key) bool {
 	}
 	stops := u.Keys.Action(keymap.Prompt, k.Name) == keymap.Interrupt
 	if stops && a.Form != nil && len(a.Form.Questions) > 0 {
-		u.verdict(a, event.Denied, "")
+		u.verdict(a, event.Denied)
 		return true
 	}
 	if !alt && (filling || !u.input.editor.empty()) || stops {

@@ -73,7 +73,7 @@ func (u *UI) typingKey(a *event.Approval, k terminal.Key) {
 	case k.Name == "esc", do == keymap.Interrupt, do == keymap.Cancel:
 		u.stopTyping()
 		if u.freeText(a) {
-			u.verdict(a, event.Denied, "")
+			u.verdict(a, event.Denied)
 		}
 	case do == keymap.Send, do == keymap.SendNow:
 		u.giveTyped(a, strings.TrimSpace(e.text()))
