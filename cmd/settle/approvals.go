@@ -22,10 +22,10 @@ it. The first verdict counts. A held call does not expire.`
 const approveHelp = `Approve a held call. It runs in a new turn, and the model continues with its result,
 like "settle run". If another process has the session open, the call runs there.
 
-The session keeps its model and its permission, unless you give flags. If a rule,
-the directory or a file that the question showed has changed since, settle asks
-again; without a terminal, the call is denied and the exit code tells how the turn
-ended. A call that has a verdict already does not run again: the exit code is 1. If
+The session keeps its model, permission and sandbox, unless a flag, a variable or
+your configuration gives others. If the call's files, links, directory or sandbox,
+or the reason of the question, have changed since, settle asks again; without a
+terminal, the call is denied and the exit code tells how the turn ended. A call that has a verdict already does not run again: the exit code is 1. If
 settle stopped after the verdict and before the call, approve it again to run it.`
 
 func newApprovals(s *streams) *cobra.Command {

@@ -20,9 +20,9 @@ import (
 
 // heldCall starts a server whose model calls a command that needs approval, kills the server
 // while the call waits, and returns the session and the id of the held call.
-func (p *place) heldCall(s *modeltest.Server) (session, id string) {
+func (p *place) heldCall(s *modeltest.Server, flags ...string) (session, id string) {
 	p.t.Helper()
-	v := p.serve(s, "--sandbox", "off") // in which it would run without a question
+	v := p.serve(s, flags...)
 	session = v.call("POST", "api/sessions", "", 201)["id"].(string)
 	v.call("POST", "api/sessions/"+session+"/inputs", `{"text":"go"}`, 202)
 	v.follow("api/sessions/"+session, 0, isKind(event.KindApprovalRequested))
@@ -68,7 +68,7 @@ func TestHeldCallIsApproved(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	s := modeltest.NewServer(t, modeltest.Script(appends(""), modeltest.Say("It is done.")))
-	session, id := p.heldCall(s)
+	session, id := p.heldCall(s, "--sandbox", "off")
 	out, _ := p.approves(0, "show", id[:8])
 	if !strings.Contains(out, "echo x >> ran") || !strings.Contains(out, session) {
 		t.Errorf("the question: %s", out)
@@ -105,7 +105,7 @@ func TestHeldCallIsApprovedByTwo(t *testing.T) {
 	p := newPlace(t)
 	awake := p.fifo("awake")
 	s := modeltest.NewServer(t, modeltest.Script(appends("; echo > awake; sleep 86427"), modeltest.Say("Now?")))
-	session, id := p.heldCall(s)
+	session, id := p.heldCall(s, "--sandbox", "off")
 	v := p.serve(s, "--sandbox", "off")
 	var codes [2]int
 	var both sync.WaitGroup
@@ -143,7 +143,7 @@ func TestHeldCallIsDenied(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	s := modeltest.NewServer(t, modeltest.Script(appends(""), modeltest.Say("I see.")))
-	session, id := p.heldCall(s)
+	session, id := p.heldCall(s, "--sandbox", "off")
 	if out, _ := p.approves(0, "deny", id, "--message", "use a branch"); !strings.HasPrefix(out, "denied "+id[:8]) {
 		t.Errorf("it says %q", out)
 	}
@@ -162,4 +162,22 @@ func TestHeldCallIsDenied(t *testing.T) {
 func startedAt(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	started(t, cmd)
 	return cmd
+}
+
+// The approved call keeps the sandbox of its session, and runs without another question.
+func TestHeldCallKeepsItsSandbox(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	made := filepath.Join(p.work, "build")
+	if err := os.Mkdir(made, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Call("shell", `{"command":"rm -r build"}`)), modeltest.Say("It is done."),
+	))
+	_, id := p.heldCall(s)
+	p.approves(0, "approve", id, "-m", "chat/m", "--base-url", s.OpenAI())
+	if _, err := os.Stat(made); !os.IsNotExist(err) {
+		t.Errorf("the approved command did not run: %v", err)
+	}
 }

@@ -450,6 +450,9 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 	if f.held != nil && f.held.Turn.Start.Permission != "" { // unless a setting gives another one
 		o.Permission = f.held.Turn.Start.Permission
 	}
+	if f.held != nil && f.held.Sandboxed { // as in the terminal and serve
+		o.Sandbox = config.SandboxAuto
+	}
 	f.apply(&o)
 	if f.ephemeral {
 		o.Keeping = assemble.Ephemeral

@@ -55,7 +55,7 @@ func (s *Session) heldVerdict(state event.State, id string, in run.Input) ([]eve
 }
 
 // changedSince begins the reason of a question that is asked again.
-const changedSince = "it is not what was approved before: its rule, its files or its directory have changed; "
+const changedSince = "it is not what was approved before: its rule, files, directory or sandbox have changed; "
 
 // approvedBefore reports whether the call is a held call that a person approved, and whether
 // its question would still be the same.

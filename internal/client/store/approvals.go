@@ -13,6 +13,8 @@ import (
 type HeldCall struct {
 	event.HeldCall
 	Session string
+	// Sandboxed reports whether a sandbox confined the session's commands.
+	Sandboxed bool
 	// Short is the beginning of the ID that no other call has.
 	Short string
 }
@@ -35,7 +37,10 @@ func HeldCalls(dataDir string) (list []HeldCall, err error) {
 		}
 		state = Recovered(dataDir, state)
 		for _, h := range state.EverHeld() {
-			list = append(list, HeldCall{HeldCall: h, Session: s.Session})
+			list = append(list, HeldCall{
+				HeldCall: h, Session: s.Session,
+				Sandboxed: h.Approval.Sandbox.On() || state.Host.Confinement != nil && state.Host.Confinement.Mode.On(),
+			})
 		}
 	}
 	for n := range list {
