@@ -70,9 +70,8 @@ var shared = sync.OnceValue(func() tool.Tool {
 	return tool.Must(
 		tool.New(
 			Name,
-			"Ask the user what only they can decide, never for secrets. Without options: free text. "+
-				"They can always answer in their own words. Put your recommendation first "+
-				"and end its label with "+event.Recommended+".",
+			"Ask the user what only they can decide, never for secrets. No options: free text. "+
+				"Put your recommendation first and end its label with "+event.Recommended+".",
 			func(ctx context.Context, in Arguments) (tool.Result, error) {
 				call, _ := tool.CallFrom(ctx)
 				return Put(ctx, call.Ask, in)
