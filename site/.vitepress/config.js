@@ -13,7 +13,7 @@ const page = (text, link) => ({ text, link });
 const sidebar = [
   {
     text: "Start",
-    items: [page("What settle is", "/"), page("Quickstart", "/docs/quickstart"), page("Install and update", "/docs/install"), page("Concepts", "/docs/concepts")],
+    items: [page("What settle is", "/"), page("Quickstart", "/docs/quickstart"), page("Install and update", "/docs/install"), page("Concepts", "/docs/concepts"), page("Comparison", "/docs/compare")],
   },
   {
     text: "Guides",
@@ -22,6 +22,7 @@ const sidebar = [
       page("Scripts and batches", "/docs/scripts"),
       page("CI", "/docs/ci"),
       page("Permissions", "/docs/permissions"),
+      page("Questions of the agent", "/docs/questions"),
       page("Sandbox", "/docs/sandbox"),
       page("Remote executor", "/docs/remote-executor"),
       page("MCP servers", "/docs/mcp-servers"),
