@@ -84,6 +84,9 @@ func TestCache(t *testing.T) {
 		if raced && wire != Responses { // its own code is the same on all
 			continue
 		}
+		if !everyWire && (name == "gpt-5.4" || wire == "chat/openrouter") { // CI plays them
+			continue
+		}
 		t.Run(strings.ReplaceAll(name, "/", " "), func(t *testing.T) {
 			t.Parallel()
 			short, long := reads{}, reads{}
