@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -447,11 +448,11 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 	o.PermissionOptions = assemble.PermissionOptions{
 		Permission: settle.Allow, Release: "allow", Attended: f.asks(s, format),
 	}
-	if f.held != nil && f.held.Turn.Start.Permission != "" { // unless a setting gives another one
-		o.Permission = f.held.Turn.Start.Permission
-	}
-	if f.held != nil && f.held.Sandboxed { // as in the terminal and serve
-		o.Sandbox = config.SandboxAuto
+	if h := f.held; h != nil { // its own permission and sandbox are the defaults
+		o.Permission = cmp.Or(h.Turn.Start.Permission, o.Permission)
+		if h.Sandboxed {
+			o.Sandbox = config.SandboxAuto
+		}
 	}
 	f.apply(&o)
 	if f.ephemeral {

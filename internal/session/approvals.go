@@ -407,7 +407,7 @@ func (a *Approvals) Answer(given approval.Answer) error {
 func (s *Session) Answer(ctx context.Context, given approval.Answer) error {
 	if s.isHeld(given.Approval) {
 		if given.Arguments != "" || len(given.Content) > 0 {
-			return errors.New("cannot change a held call: it runs exactly as its question showed it")
+			return &approval.MisfitError{Why: "cannot change a held call: it runs exactly as its question showed it"}
 		}
 		_, err := s.Submit(ctx, run.Input{By: given.By, HeldCall: &event.HeldVerdict{
 			Call: given.Approval, Verdict: given.Verdict, Message: given.Message,

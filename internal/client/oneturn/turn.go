@@ -343,7 +343,7 @@ func (r *runner) reportRefused(err error) int {
 	}()
 	var answered *settle.AnsweredError
 	if errors.As(err, &answered) {
-		r.fail(err.Error())
+		r.fail(r.printable(err.Error()))
 		r.say("%v; nothing was run", err)
 		return stdio.CodeFailed
 	}
