@@ -24,7 +24,11 @@ func BenchmarkIdleSession(b *testing.B) {
 	runtime.ReadMemStats(&before)
 	n := 0
 	for b.Loop() {
-		s, err := host.Session(b.Context(), fmt.Sprint("s", n), settle.SessionConfig{Model: model.Config{Provider: provider, Name: "m"}})
+		s, err := host.Session(
+			b.Context(),
+			fmt.Sprint("s", n),
+			settle.SessionConfig{Model: model.Config{Provider: provider, Name: "m"}},
+		)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -35,7 +39,10 @@ func BenchmarkIdleSession(b *testing.B) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	b.ReportMetric(float64(after.HeapAlloc+after.StackInuse-before.HeapAlloc-before.StackInuse)/float64(n), "resident-B/session")
+	b.ReportMetric(
+		float64(after.HeapAlloc+after.StackInuse-before.HeapAlloc-before.StackInuse)/float64(n),
+		"resident-B/session",
+	)
 	if err := host.Close(context.Background()); err != nil {
 		b.Error(err)
 	}

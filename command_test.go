@@ -47,12 +47,18 @@ func TestCommand(t *testing.T) {
 		}
 		provider := script.New(script.Turn(script.Text("I see.")))
 		s, err := host.Session(t.Context(), "", settle.SessionConfig{
-			Model: model.Config{Provider: provider, ProviderName: "script", Name: "m"}, WorkDir: "/w", Permission: settle.Deny, Tools: []tool.Tool{echoShell{}},
+			Model: model.Config{
+				Provider:     provider,
+				ProviderName: "script",
+				Name:         "m",
+			}, WorkDir: "/w", Permission: settle.Deny, Tools: []tool.Tool{echoShell{}},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o, err := s.Run(t.Context(), "git status", settle.AsCommand(), settle.WithMode(event.Steer)); err != nil || o.Summary.Calls != 1 || o.Summary.Attempts != 0 {
+		if o, err := s.Run(t.Context(), "git status", settle.AsCommand(), settle.WithMode(event.Steer)); err != nil ||
+			o.Summary.Calls != 1 ||
+			o.Summary.Attempts != 0 {
 			t.Errorf("%+v, %v", o, err)
 		}
 		waiting, err := s.Submit(t.Context(), "wait", settle.AsCommand())
@@ -90,7 +96,8 @@ func TestCommand(t *testing.T) {
 		for _, item := range provider.Requests()[0].Input {
 			asked = append(asked, item.Text)
 		}
-		if all := strings.Join(asked, "\n"); !strings.Contains(all, "$ git status\nran git status") || !strings.Contains(all, "$ wait\n") {
+		if all := strings.Join(asked, "\n"); !strings.Contains(all, "$ git status\nran git status") ||
+			!strings.Contains(all, "$ wait\n") {
 			t.Errorf("the model was not shown the commands: %s", all)
 		}
 		if err := host.Close(t.Context()); err != nil {
@@ -105,11 +112,19 @@ func TestCommandWithoutShell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := host.Session(t.Context(), "", settle.SessionConfig{Model: model.Config{Provider: script.New(), ProviderName: "script", Name: "m"}, WorkDir: "/w"})
+	s, err := host.Session(
+		t.Context(),
+		"",
+		settle.SessionConfig{
+			Model:   model.Config{Provider: script.New(), ProviderName: "script", Name: "m"},
+			WorkDir: "/w",
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Submit(t.Context(), "ls", settle.AsCommand()); !errors.Is(err, session.ErrNoCommands) || len(s.State().Waiting) > 0 {
+	if _, err := s.Submit(t.Context(), "ls", settle.AsCommand()); !errors.Is(err, session.ErrNoCommands) ||
+		len(s.State().Waiting) > 0 {
 		t.Errorf("%v; %+v", err, s.State().Waiting)
 	}
 	if err := host.Close(t.Context()); err != nil {

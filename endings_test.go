@@ -38,7 +38,9 @@ var wires = map[string]struct {
 	},
 	"messages": {
 		func(c *http.Client) model.Provider {
-			return anthropic.New(anthropic.Options{Endpoint: transport.Endpoint{BaseURL: "http://model.test", Client: c}})
+			return anthropic.New(
+				anthropic.Options{Endpoint: transport.Endpoint{BaseURL: "http://model.test", Client: c}},
+			)
 		},
 		model.Traits{MaxOutput: 8_000},
 	},
@@ -52,20 +54,25 @@ var wires = map[string]struct {
 
 // scripts are turns of the model, each with something that can be cut.
 var scripts = map[string][]modeltest.Turn{
-	"text":      {modeltest.Say("Here is a longer answer, in several deltas.").Paced(time.Second)},
-	"reasoning": {modeltest.Reply(modeltest.Think("Let me think about this."), modeltest.Text("Yes.")).Paced(time.Second)},
+	"text": {modeltest.Say("Here is a longer answer, in several deltas.").Paced(time.Second)},
+	"reasoning": {
+		modeltest.Reply(modeltest.Think("Let me think about this."), modeltest.Text("Yes.")).Paced(time.Second),
+	},
 	"calls": {
-		modeltest.Reply(modeltest.Think("Look at both."), modeltest.Text("I look."), modeltest.Call("look", `{"at":"a"}`), modeltest.Call("look", `{"at":"b"}`)).Paced(time.Second),
+		modeltest.Reply(modeltest.Think("Look at both."), modeltest.Text("I look."), modeltest.Call("look", `{"at":"a"}`), modeltest.Call("look", `{"at":"b"}`)).
+			Paced(time.Second),
 		modeltest.Reply(modeltest.Think("Again."), modeltest.Call("look", `{"at":"c"}`)).Paced(time.Second),
 		modeltest.Say("Done."),
 	},
 	"retried after a call": {
-		modeltest.Reply(modeltest.Think("Look."), modeltest.Call("look", `{"at":"a"}`), modeltest.Text("Meanwhile I talk.")).Paced(time.Second).
+		modeltest.Reply(modeltest.Think("Look."), modeltest.Call("look", `{"at":"a"}`), modeltest.Text("Meanwhile I talk.")).
+			Paced(time.Second).
 			With(modeltest.Reset(modeltest.AfterCall(1)).First(1)),
 		modeltest.Say("Done."),
 	},
 	"cut within arguments": {
-		modeltest.Reply(modeltest.Text("Now."), modeltest.Call("look", `{"at":"a"}`)).With(modeltest.Cut(modeltest.WithinArguments(1)).First(1)),
+		modeltest.Reply(modeltest.Text("Now."), modeltest.Call("look", `{"at":"a"}`)).
+			With(modeltest.Cut(modeltest.WithinArguments(1)).First(1)),
 		modeltest.Say("Done."),
 	},
 	"bad calls": {
@@ -271,8 +278,14 @@ func TestOutcomes(t *testing.T) {
 		want func(err error) bool
 	}{
 		"wrong key": {modeltest.Fail(modeltest.Status(401)), failsWith("ProviderError", 401)},
-		"exhausted": {modeltest.Fail(modeltest.Status(500).First(modeltest.Always)), failsWith("TerminalRetryExhaustedError", 500)},
-		"html":      {modeltest.Fail(modeltest.HTML().First(modeltest.Always)), failsWith("TerminalRetryExhaustedError", 0)},
+		"exhausted": {
+			modeltest.Fail(modeltest.Status(500).First(modeltest.Always)),
+			failsWith("TerminalRetryExhaustedError", 500),
+		},
+		"html": {
+			modeltest.Fail(modeltest.HTML().First(modeltest.Always)),
+			failsWith("TerminalRetryExhaustedError", 0),
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -41,7 +41,10 @@ func ExampleObserver() {
 		log.Fatal(err)
 	}
 	session, err := host.Session(ctx, "", settle.SessionConfig{
-		Model: model.Config{Name: "scripted", Provider: script.New(script.Turn(script.Text("Hello."), script.Usage(model.Usage{Output: 2})))},
+		Model: model.Config{
+			Name:     "scripted",
+			Provider: script.New(script.Turn(script.Text("Hello."), script.Usage(model.Usage{Output: 2}))),
+		},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -18,9 +18,14 @@ func Example() {
 	type city struct {
 		Name string `json:"name" jsonschema:"the city's name"`
 	}
-	weather, err := tool.New("weather", "Tells the weather in a city.", func(_ context.Context, in city) (string, error) {
-		return "It is sunny in " + in.Name + ".", nil
-	}, tool.ReadOnly())
+	weather, err := tool.New(
+		"weather",
+		"Tells the weather in a city.",
+		func(_ context.Context, in city) (string, error) {
+			return "It is sunny in " + in.Name + ".", nil
+		},
+		tool.ReadOnly(),
+	)
 	if err != nil {
 		log.Fatal(err)
 	}

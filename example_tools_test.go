@@ -33,7 +33,9 @@ func Example_tools() {
 	session, err := host.Session(ctx, "", settle.SessionConfig{
 		WorkDir: work, Permission: settle.Allow,
 		Model: model.Config{Name: "scripted", ProviderName: "script", Provider: script.New(
-			script.Turn(script.Call("shell", `{"command":"echo hello > greeting; sleep 1000 >/dev/null & echo served"}`)),
+			script.Turn(
+				script.Call("shell", `{"command":"echo hello > greeting; sleep 1000 >/dev/null & echo served"}`),
+			),
 			script.Turn(script.Call("edit", `{"path":"greeting","old_string":"hello","new_string":"good morning"}`)),
 			script.Text("Done."),
 		)},

@@ -79,7 +79,8 @@ func TestHooksOfAnApproval(t *testing.T) {
 			if i := b.done().Turns[0].Items[0]; i.Started != c.runs {
 				t.Errorf("started: %v; %+v", i.Started, i.Content())
 			}
-			if got := b.ran(); c.name != "it hangs" && got != c.want || strings.Contains(got, "Notification") != c.runs {
+			if got := b.ran(); c.name != "it hangs" && got != c.want ||
+				strings.Contains(got, "Notification") != c.runs {
 				t.Errorf("hooks ran for %q, not %q", got, c.want)
 			}
 		})
@@ -88,7 +89,8 @@ func TestHooksOfAnApproval(t *testing.T) {
 
 // A requested compaction runs PreCompact, once.
 func TestHookBeforeCompaction(t *testing.T) {
-	provider := script.New(script.Turn(script.Text("hello")), script.Turn(script.Text("a summary"))).Otherwise(script.Text("a summary"))
+	provider := script.New(script.Turn(script.Text("hello")), script.Turn(script.Text("a summary"))).
+		Otherwise(script.Text("a summary"))
 	b := newHookBench(t, provider, nil, noted(event.HookCompact, ""))
 	if _, err := b.session.Run(t.Context(), strings.Repeat("a long prompt ", 2000)); err != nil {
 		t.Fatal(err)
@@ -108,7 +110,11 @@ func TestHookBeforeCompaction(t *testing.T) {
 // The end of a child agent runs SubagentStop, and its parent's Stop, each once.
 func TestHookOfAChild(t *testing.T) {
 	provider := script.New(
-		script.Turn(script.Call("task", `{"description":"look","prompt":"look"}`)), script.Turn(script.Text("seen")), script.Turn(script.Text("done")),
+		script.Turn(
+			script.Call("task", `{"description":"look","prompt":"look"}`),
+		),
+		script.Turn(script.Text("seen")),
+		script.Turn(script.Text("done")),
 	)
 	b := newHookBench(t, provider, func(s *settle.SessionConfig) { s.Tasks = &settle.Tasks{} },
 		noted(event.HookChildStop, ""), noted(event.HookStop, ""))

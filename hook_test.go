@@ -27,7 +27,12 @@ type hookBench struct {
 	host     *settle.Host
 }
 
-func newHookBench(t *testing.T, provider *script.Model, change func(*settle.SessionConfig), list ...settle.Hook) *hookBench {
+func newHookBench(
+	t *testing.T,
+	provider *script.Model,
+	change func(*settle.SessionConfig),
+	list ...settle.Hook,
+) *hookBench {
 	t.Helper()
 	host, err := settle.Open(t.Context(), settle.Config{DataDir: t.TempDir()})
 	if err != nil {
@@ -41,7 +46,11 @@ func newHookBench(t *testing.T, provider *script.Model, change func(*settle.Sess
 		}
 	}
 	c := settle.SessionConfig{
-		Model: model.Config{Provider: provider, ProviderName: "script", Name: "m"}, WorkDir: b.dir, Permission: settle.Allow, Tools: []tool.Tool{echoShell{}},
+		Model: model.Config{
+			Provider:     provider,
+			ProviderName: "script",
+			Name:         "m",
+		}, WorkDir: b.dir, Permission: settle.Allow, Tools: []tool.Tool{echoShell{}},
 		Hooks: &settle.Hooks{List: list, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + b.dir}},
 	}
 	if change != nil {
@@ -131,7 +140,12 @@ func TestPublishedHook(t *testing.T) {
 			if err := os.WriteFile(script, []byte(publishedGate), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			b := newHookBench(t, shellCall(c.command), nil, settle.Hook{Event: event.HookBefore, Matcher: "Bash|Edit", Command: script})
+			b := newHookBench(
+				t,
+				shellCall(c.command),
+				nil,
+				settle.Hook{Event: event.HookBefore, Matcher: "Bash|Edit", Command: script},
+			)
 			if _, err := b.session.Run(t.Context(), "go"); err != nil {
 				t.Fatal(err)
 			}
@@ -140,10 +154,12 @@ func TestPublishedHook(t *testing.T) {
 			if got := i.Content(); !strings.Contains(got.Output, c.output) || got.Effective != c.effective {
 				t.Errorf("%s: %+v", i.Status, got)
 			}
-			if told := b.told(); !strings.Contains(told, c.told) || c.effective != "" && !strings.Contains(told, "A hook of the user changed this call") {
+			if told := b.told(); !strings.Contains(told, c.told) ||
+				c.effective != "" && !strings.Contains(told, "A hook of the user changed this call") {
 				t.Errorf("the model was told:\n%s", told)
 			}
-			if hooks := state.Turns[0].Hooks; len(hooks) != 1 || hooks[0].Ended == nil || hooks[0].Ended.Outcome != event.Completed {
+			if hooks := state.Turns[0].Hooks; len(hooks) != 1 || hooks[0].Ended == nil ||
+				hooks[0].Ended.Outcome != event.Completed {
 				t.Errorf("%+v", hooks)
 			}
 		})
@@ -175,7 +191,12 @@ func TestFailingBlockingHooksDeny(t *testing.T) {
 			if strings.Contains(c.name, "hangs") {
 				limit = time.Second
 			}
-			b := newHookBench(t, shellCall("ls"), nil, settle.Hook{Event: event.HookBefore, Command: c.command, Timeout: limit})
+			b := newHookBench(
+				t,
+				shellCall("ls"),
+				nil,
+				settle.Hook{Event: event.HookBefore, Command: c.command, Timeout: limit},
+			)
 			if _, err := b.session.Run(t.Context(), "go"); err != nil {
 				t.Fatal(err)
 			}
@@ -184,7 +205,8 @@ func TestFailingBlockingHooksDeny(t *testing.T) {
 			if i.Started || !strings.Contains(i.Content().Output, "did not allow") {
 				t.Errorf("the call ran: %+v", i.Content())
 			}
-			if len(hooks) != 1 || hooks[0].Ended.Outcome != event.Failed || hooks[0].Ended.Decision != event.Deny || !strings.Contains(hooks[0].Ended.Reason, c.why) {
+			if len(hooks) != 1 || hooks[0].Ended.Outcome != event.Failed || hooks[0].Ended.Decision != event.Deny ||
+				!strings.Contains(hooks[0].Ended.Reason, c.why) {
 				t.Errorf("%+v", hooks[0].Ended)
 			}
 		})
@@ -227,7 +249,12 @@ func holders(t *testing.T, dir string) (pids []string) {
 
 // TestInterruptEndsAHook: C9.
 func TestInterruptEndsAHook(t *testing.T) {
-	b := newHookBench(t, shellCall("ls"), nil, settle.Hook{Event: event.HookBefore, Command: "trap '' TERM; sleep 86395; sleep 86395"})
+	b := newHookBench(
+		t,
+		shellCall("ls"),
+		nil,
+		settle.Hook{Event: event.HookBefore, Command: "trap '' TERM; sleep 86395; sleep 86395"},
+	)
 	turn, err := b.session.Submit(t.Context(), "go")
 	if err != nil {
 		t.Fatal(err)
@@ -256,7 +283,11 @@ func TestHooksOfASession(t *testing.T) {
 		return settle.Hook{Event: e, Command: `{ cat; echo; } >> seen; ` + answer}
 	}
 	provider := script.New(
-		script.Turn(script.Call("shell", `{"command":"ls"}`)), script.Turn(script.Text("done")), script.Turn(script.Text("done, and tested")),
+		script.Turn(
+			script.Call("shell", `{"command":"ls"}`),
+		),
+		script.Turn(script.Text("done")),
+		script.Turn(script.Text("done, and tested")),
 	)
 	b := newHookBench(t, provider, nil,
 		record(event.HookSessionStart, "echo the branch is main"),
@@ -311,7 +342,15 @@ func TestHooksOfASession(t *testing.T) {
 // prompt works.
 func TestRefusedPrompt(t *testing.T) {
 	provider := script.New(script.Turn(script.Text("hello")))
-	b := newHookBench(t, provider, nil, settle.Hook{Event: event.HookPrompt, Command: `grep -q secret && { echo "no secrets here" >&2; exit 2; }; exit 0`})
+	b := newHookBench(
+		t,
+		provider,
+		nil,
+		settle.Hook{
+			Event:   event.HookPrompt,
+			Command: `grep -q secret && { echo "no secrets here" >&2; exit 2; }; exit 0`,
+		},
+	)
 	_, err := b.session.Run(t.Context(), "the secret is 4711")
 	if err == nil || !strings.Contains(err.Error(), "no secrets here") || len(provider.Requests()) > 0 {
 		t.Fatalf("%v, with %d requests", err, len(provider.Requests()))
@@ -323,7 +362,8 @@ func TestRefusedPrompt(t *testing.T) {
 	if told := b.told(); strings.Contains(told, "4711") || !strings.Contains(told, "hi") {
 		t.Errorf("the model was told:\n%s", told)
 	}
-	if in := state.Turns[0].Inputs[0]; !in.Refused || !in.Kept() || state.Turns[0].Cause.Failure.Name != event.NameHook {
+	if in := state.Turns[0].Inputs[0]; !in.Refused || !in.Kept() ||
+		state.Turns[0].Cause.Failure.Name != event.NameHook {
 		t.Errorf("%+v; %v", in, state.Turns[0].Cause)
 	}
 }

@@ -194,7 +194,11 @@ const secret = "correct-horse-battery-staple"
 func TestPastedSecretsAreMasked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(script.Fail(&model.Error{Kind: model.ErrAuth, Message: "no", RetryAfter: -1}))
-		s := newSession(t, newHost(t, "", settle.SessionConfig{Model: model.Config{Provider: m}, Secrets: []string{secret}}), "")
+		s := newSession(
+			t,
+			newHost(t, "", settle.SessionConfig{Model: model.Config{Provider: m}, Secrets: []string{secret}}),
+			"",
+		)
 		turn, err := s.Submit(t.Context(), "my key is "+secret+", is it not?")
 		if err != nil {
 			t.Fatal(err)

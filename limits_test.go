@@ -15,7 +15,14 @@ import (
 func TestChildrenShareTheLimitsOfTheirSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		used := script.Usage(model.Usage{Input: 90, Output: 10})
-		f := newFamily(map[string][]script.Step{"root": {script.Turn(spawn("a"), spawn("b"), spawn("c"), used), script.Turn(script.Text("Done."), used)}})
+		f := newFamily(
+			map[string][]script.Step{
+				"root": {
+					script.Turn(spawn("a"), spawn("b"), spawn("c"), used),
+					script.Turn(script.Text("Done."), used),
+				},
+			},
+		)
 		for _, name := range []string{"a", "b", "c"} {
 			f.scripts[name] = script.New().Otherwise(script.Turn(spawn("none"), used))
 		}
@@ -45,7 +52,9 @@ func TestChildrenShareTheLimitsOfTheirSession(t *testing.T) {
 func TestALimitFromOutside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		used := script.Usage(model.Usage{Input: 90, Output: 10})
-		f := newFamily(map[string][]script.Step{"root": {script.Turn(spawn("a"), used), script.Turn(script.Text("Done."), used)}})
+		f := newFamily(
+			map[string][]script.Step{"root": {script.Turn(spawn("a"), used), script.Turn(script.Text("Done."), used)}},
+		)
 		f.scripts["a"] = script.New(script.Turn(spawn("none"), used)).Otherwise(script.Turn(script.Text("Done."), used))
 		host, store := clan(t, f, func(c *settle.SessionConfig) {
 			c.Tasks = &settle.Tasks{MaxDepth: 1}

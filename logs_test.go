@@ -94,7 +94,17 @@ func shelfSession(t *testing.T, s *shelf, c settle.SessionConfig) (*settle.Sessi
 func TestALogIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShelf()
-		slow := model.Config{Provider: script.New(script.Turn(script.Text("one "), script.Delay(time.Minute), script.Text("two "), script.Delay(time.Minute), script.Text("three")))}
+		slow := model.Config{
+			Provider: script.New(
+				script.Turn(
+					script.Text("one "),
+					script.Delay(time.Minute),
+					script.Text("two "),
+					script.Delay(time.Minute),
+					script.Text("three"),
+				),
+			),
+		}
 		first, err := shelfSession(t, s, settle.SessionConfig{Model: slow})
 		if err != nil {
 			t.Fatal(err)

@@ -60,7 +60,8 @@ func (l *ledger) output(ctx context.Context, started, first event.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	id := fmt.Sprint(started.Turn, " ", started.Attempt, " ")
-	if e, isOpen := l.open[id]; !isOpen || e.Seq != started.Seq || first.Attempt != started.Attempt || first.Seq <= started.Seq {
+	if e, isOpen := l.open[id]; !isOpen || e.Seq != started.Seq || first.Attempt != started.Attempt ||
+		first.Seq <= started.Seq {
 		l.t.Errorf("output of an attempt that is not open: %+v, %+v", started, first)
 	}
 	if got, _ := ctx.Value(parent{}).(string); got != id {
@@ -124,7 +125,10 @@ func TestObserversReachProvidersAndTools(t *testing.T) {
 	}
 	m := script.New(script.Call("act", "{}"), script.Text("done"))
 	s, err := host.Session(t.Context(), "s", settle.SessionConfig{
-		Model: model.Config{Provider: peeking{m, func(ctx context.Context) { inProvider = ctx.Value(parent{}) }}, Name: "m"},
+		Model: model.Config{
+			Provider: peeking{m, func(ctx context.Context) { inProvider = ctx.Value(parent{}) }},
+			Name:     "m",
+		},
 		Tools: []tool.Tool{act}, Permission: settle.Allow,
 	})
 	if err != nil {
@@ -188,7 +192,16 @@ func TestObserversThatMisbehave(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer func() { _ = host.Close(context.Background()) }()
-				s, err := host.Session(t.Context(), "s", settle.SessionConfig{Model: model.Config{Provider: script.New(script.Turn(script.Text("well"), script.Stall())), Name: "m"}})
+				s, err := host.Session(
+					t.Context(),
+					"s",
+					settle.SessionConfig{
+						Model: model.Config{
+							Provider: script.New(script.Turn(script.Text("well"), script.Stall())),
+							Name:     "m",
+						},
+					},
+				)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -55,7 +55,9 @@ func TestAPanickingSessionLeavesOthersAlone(t *testing.T) {
 	}{
 		"provider": {settle.SessionConfig{Model: model.Config{Provider: exploding{}}}, event.Failed, ""},
 		"tool": {settle.SessionConfig{
-			Model: model.Config{Provider: calls()}, Toolbox: explodingTool(t, func(context.Context) { panic("in a tool") }), Approver: willing{},
+			Model: model.Config{
+				Provider: calls(),
+			}, Toolbox: explodingTool(t, func(context.Context) { panic("in a tool") }), Approver: willing{},
 		}, event.Completed, "a tool panicked"},
 		"approver": {settle.SessionConfig{
 			Model: model.Config{Provider: calls()}, Toolbox: explodingTool(t, func(context.Context) {}),
@@ -81,7 +83,11 @@ func TestAPanickingSessionLeavesOthersAlone(t *testing.T) {
 					t.Fatal(err)
 				}
 				slow := script.New(script.Turn(script.Text("half, "), script.Delay(time.Minute), script.Text("whole")))
-				good, err := host.Session(t.Context(), "good", settle.SessionConfig{Model: model.Config{Provider: slow, Name: "m"}})
+				good, err := host.Session(
+					t.Context(),
+					"good",
+					settle.SessionConfig{Model: model.Config{Provider: slow, Name: "m"}},
+				)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -101,7 +107,8 @@ func TestAPanickingSessionLeavesOthersAlone(t *testing.T) {
 				if err := host.Close(context.Background()); err != nil {
 					t.Error(err)
 				}
-				if c.log != "" && (!strings.Contains(log.String(), c.log) || !strings.Contains(log.String(), "panic_test.go")) {
+				if c.log != "" &&
+					(!strings.Contains(log.String(), c.log) || !strings.Contains(log.String(), "panic_test.go")) {
 					t.Errorf("the log has no stack after %q:\n%s", c.log, log.String())
 				}
 			})

@@ -83,7 +83,10 @@ func (s *Session) setJudge(c SessionConfig, log *journal.Log) (err error) {
 // approved, also where every call is allowed.
 func runsHeldCall(log *journal.Log) (runs bool) {
 	log.View(func(state event.State) {
-		runs = slices.ContainsFunc(state.Waiting, func(in event.Input) bool { return in.HeldCall != nil && in.RunsCall() })
+		runs = slices.ContainsFunc(
+			state.Waiting,
+			func(in event.Input) bool { return in.HeldCall != nil && in.RunsCall() },
+		)
 	})
 	return runs
 }

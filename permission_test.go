@@ -41,12 +41,18 @@ func TestApproverAnswersAreLogged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ran := 0
-				act, err := tool.New("act", "Acts.", func(context.Context, struct{}) (string, error) { ran++; return "acted", nil })
+				act, err := tool.New(
+					"act",
+					"Acts.",
+					func(context.Context, struct{}) (string, error) { ran++; return "acted", nil },
+				)
 				if err != nil {
 					t.Fatal(err)
 				}
 				host := newHost(t, "", settle.SessionConfig{
-					Model: model.Config{Provider: script.New(script.Call("act", "{}")).Otherwise(script.Text("done"))}, Tools: []tool.Tool{act},
+					Model: model.Config{
+						Provider: script.New(script.Call("act", "{}")).Otherwise(script.Text("done")),
+					}, Tools: []tool.Tool{act},
 					Approver: approver(func(ctx context.Context, _ settle.Approval) error {
 						if errors.Is(tt.says, never) {
 							<-ctx.Done()
@@ -104,7 +110,11 @@ func TestDenialsAreInTheOutcome(t *testing.T) {
 		"not at all":                     {settle.SessionConfig{Permission: settle.Allow}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			act, err := tool.New("act", "Acts.", func(context.Context, struct{}) (string, error) { return "acted", nil })
+			act, err := tool.New(
+				"act",
+				"Acts.",
+				func(context.Context, struct{}) (string, error) { return "acted", nil },
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,7 +19,12 @@ import (
 
 // Each session works by its own configuration, in parallel with the others.
 func TestOneHostManySessions(t *testing.T) {
-	where, err := tool.New("where", "Says where it is.", func(context.Context, struct{}) (string, error) { return "", nil }, tool.ReadOnly())
+	where, err := tool.New(
+		"where",
+		"Says where it is.",
+		func(context.Context, struct{}) (string, error) { return "", nil },
+		tool.ReadOnly(),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,10 +52,14 @@ func TestOneHostManySessions(t *testing.T) {
 				t.Errorf("%+v, %v", o, err)
 			}
 			state := s.State()
-			if state.Host.Dir != c.WorkDir || state.Turns[0].Start.Model != name || state.Turns[0].Start.Effort != "low" || m.Requests()[0].System != c.System {
+			if state.Host.Dir != c.WorkDir || state.Turns[0].Start.Model != name ||
+				state.Turns[0].Start.Effort != "low" ||
+				m.Requests()[0].System != c.System {
 				t.Errorf("%s in %s: %+v", name, state.Host.Dir, state.Turns[0].Start)
 			}
-			if again, err := host.Session(t.Context(), name, settle.SessionConfig{}); err != nil || again != s || again.Value() != n || host.Get(name) != s {
+			if again, err := host.Session(t.Context(), name, settle.SessionConfig{}); err != nil || again != s ||
+				again.Value() != n ||
+				host.Get(name) != s {
 				t.Errorf("opened again: %v, %v", again == s, err)
 			}
 		})
@@ -134,14 +143,27 @@ func TestSetModel(t *testing.T) {
 // log explains (C21).
 func TestSetTools(t *testing.T) {
 	named := func(name string) tool.Tool {
-		made, err := tool.New(name, "Does it.", func(context.Context, struct{}) (string, error) { return name + " did", nil }, tool.ReadOnly())
+		made, err := tool.New(
+			name,
+			"Does it.",
+			func(context.Context, struct{}) (string, error) { return name + " did", nil },
+			tool.ReadOnly(),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return made
 	}
 	m := script.New(script.Call("old", "{}"), script.Text("one"), script.Call("new", "{}"), script.Text("two"))
-	s := newSession(t, newHost(t, "", settle.SessionConfig{Model: model.Config{Provider: m}, Tools: []tool.Tool{named("kept"), named("old")}}), "")
+	s := newSession(
+		t,
+		newHost(
+			t,
+			"",
+			settle.SessionConfig{Model: model.Config{Provider: m}, Tools: []tool.Tool{named("kept"), named("old")}},
+		),
+		"",
+	)
 	if o, err := s.Run(t.Context(), "go"); err != nil || o.Answer != "one" {
 		t.Errorf("%+v, %v", o, err)
 	}

@@ -70,7 +70,8 @@ func TestStore(t *testing.T) {
 		t.Errorf("outputs are left: %v", err)
 	}
 	var missing *settle.MissingError
-	if _, err := store.State("a"); !errors.As(err, &missing) || missing.Session != "a" || !errors.Is(err, fs.ErrNotExist) {
+	if _, err := store.State("a"); !errors.As(err, &missing) || missing.Session != "a" ||
+		!errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("deleted, and yet: %v", err)
 	}
 	if list, err := store.List(); err != nil || len(list) != 1 {

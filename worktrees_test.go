@@ -33,7 +33,13 @@ func (y *yard) Plan(_ context.Context, dir, session string) (event.Worktree, err
 	if y.refuses == "plan" {
 		return event.Worktree{}, errors.New("cannot give the agent a git worktree of its own: no")
 	}
-	return event.Worktree{Path: dir + "/w/" + session, Dir: dir + "/w/" + session, Git: dir + "/.git", Branch: "settle/" + session, Base: "0123456789abcdef"}, nil
+	return event.Worktree{
+		Path:   dir + "/w/" + session,
+		Dir:    dir + "/w/" + session,
+		Git:    dir + "/.git",
+		Branch: "settle/" + session,
+		Base:   "0123456789abcdef",
+	}, nil
 }
 
 func (y *yard) Make(_ context.Context, session string, _ event.Worktree) error {
@@ -100,11 +106,19 @@ func TestWorktrees(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFamily(map[string][]script.Step{
-					"root": {script.Turn(spawn("look", tt.more...)), script.Text("So it is."), script.Text("So it is.")},
+					"root": {
+						script.Turn(spawn("look", tt.more...)),
+						script.Text("So it is."),
+						script.Text("So it is."),
+					},
 					"look": {script.Turn(script.Delay(12*time.Second), script.Text("It is blue."))},
 				})
 				y := tt.yard
-				host, store := clan(t, f, func(c *settle.SessionConfig) { c.Tasks.AtEnd = settle.AwaitTasks; y.with(c) })
+				host, store := clan(
+					t,
+					f,
+					func(c *settle.SessionConfig) { c.Tasks.AtEnd = settle.AwaitTasks; y.with(c) },
+				)
 				if _, err := newSession(t, host, "p").Run(t.Context(), "root"); err != nil {
 					t.Fatal(err)
 				}
@@ -127,7 +141,9 @@ func TestWorktrees(t *testing.T) {
 func TestAnInterruptDoesNotWaitForWorktrees(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFamily(map[string][]script.Step{
-			"root": {script.Turn(spawn("one", inWorktree), spawn("two", inWorktree, background))}, "one": {script.Turn(script.Stall())}, "two": {script.Turn(script.Stall())},
+			"root": {
+				script.Turn(spawn("one", inWorktree), spawn("two", inWorktree, background)),
+			}, "one": {script.Turn(script.Stall())}, "two": {script.Turn(script.Stall())},
 		})
 		y := &yard{slow: 5 * time.Second}
 		host, store := clan(t, f, y.with)
@@ -172,24 +188,51 @@ func TestRecoveryCountsChildren(t *testing.T) {
 			return []event.Event{
 				{Turn: "t000001", Attempt: "a" + text, Data: event.AttemptStarted{Step: step, N: 1}},
 				{Turn: "t000001", Attempt: "a" + text, Item: "i" + text, Data: event.ItemStarted{Type: event.Message}},
-				{Turn: "t000001", Attempt: "a" + text, Item: "i" + text, Data: event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: text}}},
-				{Turn: "t000001", Attempt: "a" + text, Data: event.AttemptEnded{Outcome: event.Completed, Usage: event.Usage{Input: 100, Output: 5}, Cost: &cost}},
+				{
+					Turn:    "t000001",
+					Attempt: "a" + text,
+					Item:    "i" + text,
+					Data: event.ItemEnded{
+						Status:  event.ItemCompleted,
+						Content: event.Content{Type: event.Message, Text: text},
+					},
+				},
+				{
+					Turn:    "t000001",
+					Attempt: "a" + text,
+					Data: event.AttemptEnded{
+						Outcome: event.Completed,
+						Usage:   event.Usage{Input: 100, Output: 5},
+						Cost:    &cost,
+					},
+				},
 			}
 		}
 		begin := func(opened event.SessionOpened) []event.Event {
 			opened.Settle, opened.Dir = "test", "/"
 			return []event.Event{
-				{Data: opened}, {Data: event.InputAccepted{Input: "n000001", Text: "go"}}, {Turn: "t000001", Data: event.TurnStarted{Inputs: []string{"n000001"}}},
+				{
+					Data: opened,
+				}, {Data: event.InputAccepted{Input: "n000001", Text: "go"}}, {Turn: "t000001", Data: event.TurnStarted{Inputs: []string{"n000001"}}},
 			}
 		}
 		w, _ := y.Plan(t.Context(), "/", "kid")
 		_ = y.Make(t.Context(), "kid", w)
 		died(t, store.Dir, "p", append(begin(event.SessionOpened{}), append(request(1, "1"), []event.Event{
-			{Data: event.ChildStarted{Child: "c000001", Session: "kid", Title: "look", Worktree: &w}}, {Data: event.ChildStarted{Child: "c000002", Session: "never"}},
+			{
+				Data: event.ChildStarted{Child: "c000001", Session: "kid", Title: "look", Worktree: &w},
+			}, {Data: event.ChildStarted{Child: "c000002", Session: "never"}},
 		}...)...))
-		died(t, store.Dir, "kid", append(begin(event.SessionOpened{Parent: "p", Depth: 1}), append(append(request(1, "2"), request(2, "3")...), []event.Event{
-			{Data: event.ChildStarted{Child: "c000001", Session: "grandkid"}},
-		}...)...))
+		died(
+			t,
+			store.Dir,
+			"kid",
+			append(
+				begin(event.SessionOpened{Parent: "p", Depth: 1}),
+				append(append(request(1, "2"), request(2, "3")...), []event.Event{
+					{Data: event.ChildStarted{Child: "c000001", Session: "grandkid"}},
+				}...)...),
+		)
 		died(t, store.Dir, "grandkid", append(begin(event.SessionOpened{Parent: "kid", Depth: 2}), request(1, "4")...))
 
 		s := newSession(t, host, "p")
@@ -201,7 +244,10 @@ func TestRecoveryCountsChildren(t *testing.T) {
 		}
 		state := s.State()
 		check("recovered", state, 400)
-		if c := state.Children[0]; c.Ended.Cause.Reason != event.Crashed || c.Ended.Answer != "3" || c.Ended.Spent.Cost != 0.75 || c.Ended.Worktree == nil || !c.Ended.Worktree.Kept {
+		if c := state.Children[0]; c.Ended.Cause.Reason != event.Crashed || c.Ended.Answer != "3" ||
+			c.Ended.Spent.Cost != 0.75 ||
+			c.Ended.Worktree == nil ||
+			!c.Ended.Worktree.Kept {
 			t.Errorf("the child ended as %+v, %+v", c.Ended, c.Ended.Worktree)
 		}
 		if c := state.Children[1]; c.Ended.Spent == nil || c.Ended.Spent.Usage.Input != 0 {
@@ -267,7 +313,11 @@ func (m *memo) Remember(a settle.Approval) {
 
 // A child in a worktree has its own judge: neither judge remembers what the other one allowed.
 func TestAJudgeForEachDirectory(t *testing.T) {
-	touch, err := tool.New("touch", "changes something", func(context.Context, struct{}) (string, error) { return "touched", nil })
+	touch, err := tool.New(
+		"touch",
+		"changes something",
+		func(context.Context, struct{}) (string, error) { return "touched", nil },
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +328,10 @@ func TestAJudgeForEachDirectory(t *testing.T) {
 				more = append(more, inWorktree)
 			}
 			f := newFamily(map[string][]script.Step{
-				"root": {script.Turn(spawn("one", more...)), script.Text("ok")}, "one": {script.Turn(script.Call("touch", `{}`)), script.Text("ok")},
+				"root": {
+					script.Turn(spawn("one", more...)),
+					script.Text("ok"),
+				}, "one": {script.Turn(script.Call("touch", `{}`)), script.Text("ok")},
 			})
 			var judges []*memo // made one after the other
 			y := &yard{}

@@ -50,18 +50,32 @@ func TestModelReceivesPromptAndTools(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("use tabs"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	own, err := tool.New("deploy", "Deploys.", func(context.Context, struct{}) (string, error) { return "deployed", nil })
+	own, err := tool.New(
+		"deploy",
+		"Deploys.",
+		func(context.Context, struct{}) (string, error) { return "deployed", nil },
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m, c := scripted(script.Text("hello"))
-	a := open(t, agent.Config{Model: c, Dir: dir, Tools: []string{"read", "shell"}, Extra: []tool.Tool{own}, Instructions: "be brief"})
+	a := open(
+		t,
+		agent.Config{
+			Model:        c,
+			Dir:          dir,
+			Tools:        []string{"read", "shell"},
+			Extra:        []tool.Tool{own},
+			Instructions: "be brief",
+		},
+	)
 	o, err := a.Run(t.Context(), "hi")
 	if err != nil || o.Answer != "hello" {
 		t.Errorf("%+v, %v", o, err)
 	}
 	r := m.Requests()[0]
-	if !strings.Contains(r.System, "use tabs") || !strings.HasSuffix(r.System, "be brief") || !strings.Contains(r.System, dir) {
+	if !strings.Contains(r.System, "use tabs") || !strings.HasSuffix(r.System, "be brief") ||
+		!strings.Contains(r.System, dir) {
 		t.Errorf("system prompt %q", r.System)
 	}
 	var names []string
@@ -81,7 +95,14 @@ func TestEnvironment(t *testing.T) {
 	c.Secrets = []string{key}
 	a := open(t, agent.Config{
 		Model: c, Permission: settle.Allow,
-		Environ: []string{"PATH=" + os.Getenv("PATH"), "COLOR=blue", "OPENAI_API_KEY=sk-another-one-0123456789", "MINE=" + key, "HOME=/h", "SETTLE_PERMISSION=deny"},
+		Environ: []string{
+			"PATH=" + os.Getenv("PATH"),
+			"COLOR=blue",
+			"OPENAI_API_KEY=sk-another-one-0123456789",
+			"MINE=" + key,
+			"HOME=/h",
+			"SETTLE_PERMISSION=deny",
+		},
 	})
 	if _, err := a.Run(t.Context(), "look"); err != nil {
 		t.Fatal(err)
@@ -125,7 +146,8 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	}()
 	o, err := a.Run(ctx, "go")
 	var cause *event.Cause
-	if !errors.Is(err, enough) || !errors.As(err, &cause) || cause.Reason != event.Interrupted || o.Cause == nil || o.Turn == "" {
+	if !errors.Is(err, enough) || !errors.As(err, &cause) || cause.Reason != event.Interrupted || o.Cause == nil ||
+		o.Turn == "" {
 		t.Errorf("%+v, %v", o, err)
 	}
 }

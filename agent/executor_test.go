@@ -30,7 +30,9 @@ func playExecutor() {
 	if sockets == "" {
 		return
 	}
-	settings, err := config.Load(config.Input{Getenv: func(string) string { return "" }, ProjectConfig: config.IgnoreProject})
+	settings, err := config.Load(
+		config.Input{Getenv: func(string) string { return "" }, ProjectConfig: config.IgnoreProject},
+	)
 	if err != nil {
 		panic(err)
 	}
@@ -38,7 +40,14 @@ func playExecutor() {
 	if err != nil {
 		panic(err)
 	}
-	stand, discard := assemble.ExecutorOptions{Environ: os.Environ(), Getenv: os.Getenv, Version: "test", Settings: settings, Dir: dir, Sockets: sockets}.Stand()
+	stand, discard := assemble.ExecutorOptions{
+		Environ:  os.Environ(),
+		Getenv:   os.Getenv,
+		Version:  "test",
+		Settings: settings,
+		Dir:      dir,
+		Sockets:  sockets,
+	}.Stand()
 	err = stand.Run(context.Background(), struct {
 		io.Reader
 		io.WriteCloser
@@ -85,7 +94,10 @@ func TestExecutor(t *testing.T) {
 // An unreachable executor is an error at once.
 func TestUnreachableExecutorFailsAtOnce(t *testing.T) {
 	_, err := agent.New(t.Context(), agent.Config{
-		Model: model.Config{Name: "m", Provider: script.New()}, Dir: t.TempDir(), IgnoreProject: true, Executor: "echo no such host >&2; exit 1",
+		Model: model.Config{
+			Name:     "m",
+			Provider: script.New(),
+		}, Dir: t.TempDir(), IgnoreProject: true, Executor: "echo no such host >&2; exit 1",
 	})
 	if err == nil || !strings.Contains(err.Error(), "no such host") {
 		t.Errorf("got %v", err)

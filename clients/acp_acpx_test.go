@@ -32,7 +32,13 @@ type acpxUser struct {
 
 func useAcpx(t *testing.T, srv *modeltest.Server, flags ...string) *acpxUser {
 	t.Helper()
-	u := &acpxUser{t: t, srv: srv, dir: t.TempDir(), mark: "ACPX_MARK=" + filepath.Base(t.TempDir()) + t.Name(), flags: flags}
+	u := &acpxUser{
+		t:     t,
+		srv:   srv,
+		dir:   t.TempDir(),
+		mark:  "ACPX_MARK=" + filepath.Base(t.TempDir()) + t.Name(),
+		flags: flags,
+	}
 	u.env = home(t, u.mark, "OPENAI_API_KEY="+acpKey, "OPENAI_BASE_URL="+srv.OpenAI())
 	t.Cleanup(func() {
 		u.retire()
@@ -86,7 +92,15 @@ func (u *acpxUser) ends(code int, args []string, words ...string) result {
 	r := u.run(args...)
 	all := r.stdout + r.stderr
 	if r.code != code || !has(all, words) {
-		u.t.Errorf("acpx %q ended with code %d; want %d, and the words %q\nstdout:\n%s\nstderr:\n%s", args, r.code, code, words, r.stdout, r.stderr)
+		u.t.Errorf(
+			"acpx %q ended with code %d; want %d, and the words %q\nstdout:\n%s\nstderr:\n%s",
+			args,
+			r.code,
+			code,
+			words,
+			r.stdout,
+			r.stderr,
+		)
 	}
 	return r
 }
@@ -188,7 +202,19 @@ func TestAcpxPermissions(t *testing.T) {
 // A session is made, used again by acpx's process and by a new one, and its
 // options change.
 func TestAcpxSession(t *testing.T) {
-	u := useAcpx(t, modeltest.NewServer(t, modeltest.Script(modeltest.Say("One."), modeltest.Say("Two."), modeltest.Say("Three."), modeltest.Reply(shellCall("touch a.txt")), modeltest.Say("Four."))))
+	u := useAcpx(
+		t,
+		modeltest.NewServer(
+			t,
+			modeltest.Script(
+				modeltest.Say("One."),
+				modeltest.Say("Two."),
+				modeltest.Say("Three."),
+				modeltest.Reply(shellCall("touch a.txt")),
+				modeltest.Say("Four."),
+			),
+		),
+	)
 	u.ends(4, []string{"too early"}, "sessions new")
 	id := strings.TrimSpace(u.ok([]string{"sessions", "new"}).stdout)
 	u.ok([]string{"first"}, "One.", "[done] end_turn")
@@ -215,7 +241,13 @@ func TestAcpxSession(t *testing.T) {
 
 // What acpx gets is one ACP message a line; the answer is in it as it is.
 func TestAcpxJSON(t *testing.T) {
-	u := useAcpx(t, modeltest.NewServer(t, modeltest.Script(modeltest.Reply(shellCall("echo out; exit 3")), modeltest.Say("Done."))))
+	u := useAcpx(
+		t,
+		modeltest.NewServer(
+			t,
+			modeltest.Script(modeltest.Reply(shellCall("echo out; exit 3")), modeltest.Say("Done.")),
+		),
+	)
 	r := u.ok([]string{"--approve-all", "--format", "json", "exec", "go"})
 	stop := ""
 	for line := range strings.Lines(r.stdout) {
@@ -242,7 +274,17 @@ func TestAcpxQueue(t *testing.T) {
 	release := make(chan struct{})
 	free := sync.OnceFunc(func() { close(release) })
 	t.Cleanup(free)
-	u := useAcpx(t, modeltest.NewServer(t, modeltest.Script(modeltest.Say("One.").With(modeltest.Hold(modeltest.BeforeHeaders, release)), modeltest.Say("Two."), modeltest.Say("Three."))))
+	u := useAcpx(
+		t,
+		modeltest.NewServer(
+			t,
+			modeltest.Script(
+				modeltest.Say("One.").With(modeltest.Hold(modeltest.BeforeHeaders, release)),
+				modeltest.Say("Two."),
+				modeltest.Say("Three."),
+			),
+		),
+	)
 	u.ok([]string{"sessions", "new"})
 	first := u.start(1, "first")
 	u.ok([]string{"prompt", "--no-wait", "second"})
@@ -278,8 +320,9 @@ func TestAcpxInterrupt(t *testing.T) {
 // acpxTurns are turns that do not end by themselves.
 func acpxTurns() map[string]modeltest.Turn {
 	return map[string]modeltest.Turn{
-		"tool":  modeltest.Reply(modeltest.Text("I wait."), shellCall("touch begun; "+acpStubborn)),
-		"model": modeltest.Reply(shellCall("touch begun"), modeltest.Text("and then")).With(modeltest.Silence(modeltest.AfterCall(1))),
+		"tool": modeltest.Reply(modeltest.Text("I wait."), shellCall("touch begun; "+acpStubborn)),
+		"model": modeltest.Reply(shellCall("touch begun"), modeltest.Text("and then")).
+			With(modeltest.Silence(modeltest.AfterCall(1))),
 	}
 }
 
@@ -304,7 +347,12 @@ func TestAcpxCancel(t *testing.T) {
 	for name, way := range ways {
 		for where, turn := range acpxTurns() {
 			t.Run(name+"/"+where, func(t *testing.T) {
-				u := useAcpx(t, modeltest.NewServer(t, modeltest.Script(turn, modeltest.Say("I go on."))), "--permission", "allow")
+				u := useAcpx(
+					t,
+					modeltest.NewServer(t, modeltest.Script(turn, modeltest.Say("I go on."))),
+					"--permission",
+					"allow",
+				)
 				u.ok([]string{"sessions", "new"})
 				s := u.start(1, append(way.flags, "go")...)
 				u.until("command", func() bool { return u.wrote("begun") })
@@ -322,7 +370,10 @@ func TestAcpxCancel(t *testing.T) {
 // acpCommandsOf are the processes with the mark that a tool started.
 func acpCommandsOf(t *testing.T, mark string) []string {
 	t.Helper()
-	return slices.DeleteFunc(acpCommands(t, mark), func(line string) bool { return !strings.Contains(line, "sleep 1000") })
+	return slices.DeleteFunc(
+		acpCommands(t, mark),
+		func(line string) bool { return !strings.Contains(line, "sleep 1000") },
+	)
 }
 
 // Cancelling where nothing runs says so.
@@ -358,7 +409,12 @@ func TestAcpxFaults(t *testing.T) {
 // Of an acpx that is killed nothing survives, and the session can go on.
 func TestAcpxIsKilled(t *testing.T) {
 	u := useAcpx(t, modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(modeltest.Text("I wait."), shellCall("touch begun; "+acpStubborn)), modeltest.Say("I go on."))), "--permission", "allow")
+		modeltest.Reply(
+			modeltest.Text("I wait."),
+			shellCall("touch begun; "+acpStubborn),
+		),
+		modeltest.Say("I go on."),
+	)), "--permission", "allow")
 	s := u.start(1, "exec", "go")
 	u.until("command", func() bool { return u.wrote("begun") })
 	s.stop(syscall.SIGKILL)

@@ -23,15 +23,28 @@ const acpStubborn = "trap '' TERM; setsid sleep 1000 & echo begun; sleep 1000"
 // Everything that the protocol has, held against its schema.
 func TestACPSchema(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(modeltest.Think("Hm."), modeltest.Text("I write."), modeltest.Call("write", `{"path":"a.txt","content":"one\ntwo\n"}`)),
-		modeltest.Reply(modeltest.Call("apply_patch", `{"input":"*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch"}`), modeltest.Call("read", `{"path":"a.txt","offset":2}`)),
+		modeltest.Reply(
+			modeltest.Think("Hm."),
+			modeltest.Text("I write."),
+			modeltest.Call("write", `{"path":"a.txt","content":"one\ntwo\n"}`),
+		),
+		modeltest.Reply(
+			modeltest.Call(
+				"apply_patch",
+				`{"input":"*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch"}`,
+			),
+			modeltest.Call("read", `{"path":"a.txt","offset":2}`),
+		),
 		modeltest.Reply(shellCall("echo out; echo err >&2; exit 3"), modeltest.Call("nothing", `{}`)),
 		modeltest.Say("Done.").With(modeltest.Reset(modeltest.AfterDelta(1)).First(1)),
 		modeltest.Fail(modeltest.Status(401)), // a 400 would be asked again with less
 		modeltest.Say("Again."),
 	))
 	p := acpStart(t, srv, nil)
-	capabilities := map[string]any{"_meta": map[string]any{"terminal_output": true}, "session": map[string]any{"notices": map[string]any{}}}
+	capabilities := map[string]any{
+		"_meta":   map[string]any{"terminal_output": true},
+		"session": map[string]any{"notices": map[string]any{}},
+	}
 	session := p.open("", capabilities)
 	a := p.stops(p.prompt(session, "go"), "end_turn")
 	for _, want := range []string{
@@ -42,7 +55,9 @@ func TestACPSchema(t *testing.T) {
 			t.Errorf("it did not say %s", want)
 		}
 	}
-	if failed := p.answer(p.prompt(session, "fail")); failed.Error == nil || !strings.Contains(failed.Error.Message, "401") || failed.Error.Data["turn"] == nil {
+	if failed := p.answer(p.prompt(session, "fail")); failed.Error == nil ||
+		!strings.Contains(failed.Error.Message, "401") ||
+		failed.Error.Data["turn"] == nil {
 		t.Errorf("a turn that failed was answered with %+v", failed)
 	}
 	p.call("session/set_mode", map[string]any{"sessionId": session, "modeId": "allow"})
@@ -70,7 +85,12 @@ func TestACPModel(t *testing.T) {
 	p := acpStart(t, srv, nil)
 	session := p.open("", nil)
 	p.stops(p.prompt(session, "one"), "end_turn")
-	a := p.answer(p.send("session/set_config_option", map[string]any{"sessionId": session, "configId": "model", "value": "openai/gpt-other"}))
+	a := p.answer(
+		p.send(
+			"session/set_config_option",
+			map[string]any{"sessionId": session, "configId": "model", "value": "openai/gpt-other"},
+		),
+	)
 	if a.Error != nil || !strings.Contains(string(mustJSON(t, a.Result)), `"currentValue":"openai/gpt-other"`) {
 		t.Errorf("answered with %+v", a)
 	}
@@ -80,7 +100,12 @@ func TestACPModel(t *testing.T) {
 			t.Errorf("request %d does not ask %s", n+1, want)
 		}
 	}
-	a = p.answer(p.send("session/set_config_option", map[string]any{"sessionId": session, "configId": "model", "value": "nobody/x"}))
+	a = p.answer(
+		p.send(
+			"session/set_config_option",
+			map[string]any{"sessionId": session, "configId": "model", "value": "nobody/x"},
+		),
+	)
 	if a.Error == nil || a.Error.Code != -32602 || !strings.Contains(a.Error.Message, "nobody") {
 		t.Errorf("answered with %+v", a)
 	}
@@ -97,7 +122,15 @@ func mustJSON(t *testing.T, v any) []byte {
 
 // A cancel in the same write as its prompt is never lost.
 func TestACPCancelInTheSameWrite(t *testing.T) {
-	srv := modeltest.NewServer(t, modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Say("one two three").With(modeltest.Silence(modeltest.AfterDelta(1)).First(modeltest.Always))}})
+	srv := modeltest.NewServer(
+		t,
+		modeltest.Scenario{
+			Loop: true,
+			Turns: []modeltest.Turn{
+				modeltest.Say("one two three").With(modeltest.Silence(modeltest.AfterDelta(1)).First(modeltest.Always)),
+			},
+		},
+	)
 	p := acpStart(t, srv, nil)
 	session := p.open("", nil)
 	for range 100 {
@@ -122,7 +155,10 @@ func TestACPCancel(t *testing.T) {
 			session := p.open("", nil)
 			p.write(sayCancel(session)) // nothing runs
 			id := p.prompt(session, "go")
-			p.until(tt.seen, func(line string) bool { return strings.Contains(line, tt.seen) && !strings.Contains(line, "rawInput") })
+			p.until(
+				tt.seen,
+				func(line string) bool { return strings.Contains(line, tt.seen) && !strings.Contains(line, "rawInput") },
+			)
 			begin := time.Now()
 			p.write(sayCancel(session), sayCancel(session)) // two at once
 			a := p.stops(id, "cancelled")
@@ -148,7 +184,8 @@ func acpCommands(t *testing.T, mark string) (out []string) {
 	t.Helper()
 	for _, pid := range marked(t, mark) {
 		line, err := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
-		if words := strings.ReplaceAll(string(line), "\x00", " "); err == nil && words != "" && !strings.Contains(words, " acp -m ") {
+		if words := strings.ReplaceAll(string(line), "\x00", " "); err == nil && words != "" &&
+			!strings.Contains(words, " acp -m ") {
 			out = append(out, pid+" "+words)
 		}
 	}
@@ -170,7 +207,13 @@ func TestACPClientGoesAway(t *testing.T) {
 		"kills the agent":       {func(p *acpPeer) { p.signal(syscall.SIGKILL) }, -1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Text("I wait."), shellCall(acpStubborn)), modeltest.Say("I go on.")))
+			srv := modeltest.NewServer(
+				t,
+				modeltest.Script(
+					modeltest.Reply(modeltest.Text("I wait."), shellCall(acpStubborn)),
+					modeltest.Say("I go on."),
+				),
+			)
 			p := acpStart(t, srv, nil, "--permission", "allow")
 			session := p.open("", nil)
 			id := p.prompt(session, "go")
@@ -207,7 +250,14 @@ func TestACPClientGoesAway(t *testing.T) {
 // The program that started the agent dies, and the streams stay open.
 func TestACPParentDies(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(shellCall(acpStubborn))))
-	p := acpStartBy(t, []string{"/bin/sh", "-c", `exec 3<&0; "$@" <&3 3<&- & wait`, "sh"}, srv, nil, "--permission", "allow")
+	p := acpStartBy(
+		t,
+		[]string{"/bin/sh", "-c", `exec 3<&0; "$@" <&3 3<&- & wait`, "sh"},
+		srv,
+		nil,
+		"--permission",
+		"allow",
+	)
 	session := p.open("", nil)
 	id := p.prompt(session, "go")
 	p.until("begun", func(line string) bool {

@@ -72,7 +72,13 @@ func acpStart(t *testing.T, srv *modeltest.Server, env []string, args ...string)
 // acpStartBy is acpStart by another program.
 func acpStartBy(t *testing.T, starter []string, srv *modeltest.Server, env []string, args ...string) *acpPeer {
 	t.Helper()
-	p := &acpPeer{t: t, mark: "ACP_MARK=" + filepath.Base(t.TempDir()) + t.Name(), methods: map[string]string{}, arrived: make(chan struct{}), permit: "allow"}
+	p := &acpPeer{
+		t:       t,
+		mark:    "ACP_MARK=" + filepath.Base(t.TempDir()) + t.Name(),
+		methods: map[string]string{},
+		arrived: make(chan struct{}),
+		permit:  "allow",
+	}
 	if env == nil {
 		env = append(home(t), "OPENAI_API_KEY="+acpKey, "OPENAI_BASE_URL="+srv.OpenAI())
 	}
@@ -136,7 +142,12 @@ func (p *acpPeer) read(out io.Reader) {
 		p.arrived = make(chan struct{})
 		p.mu.Unlock()
 		if m.Method == "session/request_permission" && permit != "" {
-			p.write(map[string]any{"id": m.ID, "result": map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": permit}}})
+			p.write(
+				map[string]any{
+					"id":     m.ID,
+					"result": map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": permit}},
+				},
+			)
 		}
 	}
 	p.mu.Lock()
@@ -192,7 +203,8 @@ type acpAnswer struct {
 func (p *acpPeer) answer(id string) (a acpAnswer) {
 	p.t.Helper()
 	at := p.until("the answer to "+p.methods[id], func(line string) bool {
-		return strings.HasPrefix(line, `{"jsonrpc":"2.0","id":`+id+`,"result":`) || strings.HasPrefix(line, `{"jsonrpc":"2.0","id":`+id+`,"error":`)
+		return strings.HasPrefix(line, `{"jsonrpc":"2.0","id":`+id+`,"result":`) ||
+			strings.HasPrefix(line, `{"jsonrpc":"2.0","id":`+id+`,"error":`)
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -246,7 +258,14 @@ func (p *acpPeer) call(method string, params map[string]any) map[string]any {
 // open initializes and makes a session, or takes one up.
 func (p *acpPeer) open(session string, capabilities map[string]any) string {
 	p.t.Helper()
-	p.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": capabilities, "clientInfo": map[string]any{"name": "peer", "version": "1"}})
+	p.call(
+		"initialize",
+		map[string]any{
+			"protocolVersion":    1,
+			"clientCapabilities": capabilities,
+			"clientInfo":         map[string]any{"name": "peer", "version": "1"},
+		},
+	)
 	if session != "" {
 		p.call("session/load", map[string]any{"sessionId": session, "cwd": p.dir, "mcpServers": []any{}})
 		return session

@@ -25,7 +25,9 @@ var acpSchemas = sync.OnceValues(func() (*acpOracle, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := os.ReadFile(filepath.Join(dir, "node_modules", "@agentclientprotocol", "sdk", "schema", "v1", "schema.json"))
+	raw, err := os.ReadFile(
+		filepath.Join(dir, "node_modules", "@agentclientprotocol", "sdk", "schema", "v1", "schema.json"),
+	)
 	if err != nil {
 		return nil, err
 	}

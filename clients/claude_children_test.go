@@ -43,9 +43,20 @@ func TestClaudeChildren(t *testing.T) {
 					}
 				case s.Parent != "":
 					if s.Parent != call || !open || s.Agent == "" {
-						t.Errorf("%s: a message of %q, agent %q, outside of the call %q", options, s.Parent, s.Agent, call)
+						t.Errorf(
+							"%s: a message of %q, agent %q, outside of the call %q",
+							options,
+							s.Parent,
+							s.Agent,
+							call,
+						)
 					}
-					got = append(got, strings.TrimSpace(map[string]string{"tool_use": "call " + p.Name, "tool_result": "result", "text": "text " + p.Text}[p.Type]))
+					got = append(
+						got,
+						strings.TrimSpace(
+							map[string]string{"tool_use": "call " + p.Name, "tool_result": "result", "text": "text " + p.Text}[p.Type],
+						),
+					)
 				}
 			}
 		}

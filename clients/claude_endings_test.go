@@ -16,7 +16,10 @@ import (
 // claudeStubborn is a call that ignores what asks it to end, and says that it runs
 // once what it has put out is in the log: a machine that is busy may be slow there.
 func claudeStubborn() modeltest.Item {
-	return modeltest.Call("shell", `{"command":"trap '' TERM INT HUP; echo beg''un; until grep -qs begun $HOME/data/sessions/*.log; do sleep 0.02; done; touch running; sleep 1000"}`)
+	return modeltest.Call(
+		"shell",
+		`{"command":"trap '' TERM INT HUP; echo beg''un; until grep -qs begun $HOME/data/sessions/*.log; do sleep 0.02; done; touch running; sleep 1000"}`,
+	)
 }
 
 // A denial may end the turn as well.
@@ -24,7 +27,8 @@ func TestClaudeDenyAndInterrupt(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(claudeWrite("a"))))
 	s := agentSDK(t, srv, "denyAndInterrupt", `{}`).talk(t)
 	r := s.results(t, "error_during_execution")[0]
-	if len(r.Denials) != 1 || !strings.Contains(strings.Join(r.Errors, " "), "interrupted") || claudeExists(filepath.Join(s.dir, "a")) {
+	if len(r.Denials) != 1 || !strings.Contains(strings.Join(r.Errors, " "), "interrupted") ||
+		claudeExists(filepath.Join(s.dir, "a")) {
 		t.Errorf("result %+v", r)
 	}
 	if thrown := s.of("thrown"); len(thrown) != 1 || !strings.Contains(string(thrown[0].Message), "interrupted") {
@@ -37,7 +41,8 @@ func TestClaudeInterruptWhileAsking(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(claudeWrite("a"))))
 	s := agentSDK(t, srv, "unanswered", `{}`).talk(t)
 	s.results(t, "error_during_execution")
-	if len(s.of("asked")) != 1 || len(s.of("withdrawn")) != 1 || len(s.of("answer")) != 1 || claudeExists(filepath.Join(s.dir, "a")) {
+	if len(s.of("asked")) != 1 || len(s.of("withdrawn")) != 1 || len(s.of("answer")) != 1 ||
+		claudeExists(filepath.Join(s.dir, "a")) {
 		t.Errorf("got %+v", s.all)
 	}
 }
@@ -60,12 +65,18 @@ func TestClaudeInterrupt(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			srv := modeltest.NewServer(t, modeltest.Script(
-				modeltest.Reply(modeltest.Text("I begin."), claudeStubborn()), modeltest.Say("Next."), modeltest.Say("Last."),
+				modeltest.Reply(
+					modeltest.Text("I begin."),
+					claudeStubborn(),
+				),
+				modeltest.Say("Next."),
+				modeltest.Say("Last."),
 			))
 			run := agentSDK(t, srv, c.what, claudeBypass)
 			s := run.talk(t)
 			all := s.results(t, c.results...)
-			if got := strings.Join(all[0].Errors, " "); !strings.Contains(got, "interrupted") || all[0].Terminal != "aborted_tools" {
+			if got := strings.Join(all[0].Errors, " "); !strings.Contains(got, "interrupted") ||
+				all[0].Terminal != "aborted_tools" {
 				t.Errorf("the interrupted turn ended with %q, %q", got, all[0].Terminal)
 			}
 			if last := all[len(all)-1]; last.Result != c.last {
@@ -85,7 +96,8 @@ func TestClaudeInterrupt(t *testing.T) {
 				t.Errorf("the answer took %d ms", answers[0].Took)
 			}
 			calls := s.parts(t, "user", "tool_result")
-			if len(calls) != 1 || !calls[0].IsError || !strings.Contains(calls[0].Content, "begun") || !strings.Contains(calls[0].Content, "interrupted") {
+			if len(calls) != 1 || !calls[0].IsError || !strings.Contains(calls[0].Content, "begun") ||
+				!strings.Contains(calls[0].Content, "interrupted") {
 				t.Errorf("the call came to %+v", calls)
 			}
 			if left := marked(t, "HOME="+claudeHome(run)); len(left) > 0 {
@@ -107,7 +119,10 @@ func claudeHome(c client) string {
 
 // An interrupt that comes before the first turn has begun is not lost (C10).
 func TestClaudeInterruptEarly(t *testing.T) {
-	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("This takes its time.").With(modeltest.Silence(modeltest.AfterHeaders))))
+	srv := modeltest.NewServer(
+		t,
+		modeltest.Script(modeltest.Say("This takes its time.").With(modeltest.Silence(modeltest.AfterHeaders))),
+	)
 	s := agentSDK(t, srv, "early", `{}`).talk(t)
 	if r := s.results(t, "error_during_execution")[0]; !strings.Contains(strings.Join(r.Errors, " "), "interrupted") {
 		t.Errorf("result %+v", r)

@@ -21,7 +21,13 @@ func claudeCommand(t *testing.T, as client, args ...string) result {
 
 func TestClaudeSessions(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Say("One."), modeltest.Say("Two."), modeltest.Say("Three."), modeltest.Say("Four."), modeltest.Say("Five."),
+		modeltest.Say(
+			"One.",
+		),
+		modeltest.Say("Two."),
+		modeltest.Say("Three."),
+		modeltest.Say("Four."),
+		modeltest.Say("Five."),
 	))
 	first := agentSDK(t, srv, "query", `{"sessionId":"33333333-3333-4333-8333-333333333333"}`)
 	one := first.talk(t).results(t, "success")[0]
@@ -89,7 +95,8 @@ func TestClaudeModes(t *testing.T) {
 			t.Errorf("%s: denials %+v", mode, all[n].Denials)
 		}
 	}
-	if len(s.of("asked")) != 1 || s.of("asked")[0].Name != "Write" || s.of("asked")[0].Input["file_path"] != filepath.Join(s.dir, "default") {
+	if len(s.of("asked")) != 1 || s.of("asked")[0].Name != "Write" ||
+		s.of("asked")[0].Input["file_path"] != filepath.Join(s.dir, "default") {
 		t.Errorf("asked %+v", s.of("asked"))
 	}
 	for name, want := range map[string]bool{"default": false, "acceptEdits": true, "plan": false, "dontAsk": false, "bypass": true} {
@@ -111,7 +118,9 @@ func TestClaudeRefusals(t *testing.T) {
 		"context": "does not support the control request", "stop": "there is no job",
 	}
 	for _, m := range s.of("try") {
-		if message := string(m.Message); want[m.Name] != "" && (m.OK || !strings.Contains(message, strings.ReplaceAll(want[m.Name], `"`, `\"`))) || want[m.Name] == "" && !m.OK {
+		if message := string(m.Message); want[m.Name] != "" &&
+			(m.OK || !strings.Contains(message, strings.ReplaceAll(want[m.Name], `"`, `\"`))) ||
+			want[m.Name] == "" && !m.OK {
 			t.Errorf("%s: %t %s %s", m.Name, m.OK, message, m.Value)
 		}
 	}
@@ -122,7 +131,12 @@ func TestClaudeRefusals(t *testing.T) {
 
 func TestClaudeModelAndPrompt(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("1"), modeltest.Say("2")))
-	s := agentSDK(t, srv, "model", `{"model":"sonnet","systemPrompt":"You are a pirate.","disallowedTools":["Bash","Edit(src/**)"],"effort":"low"}`).talk(t)
+	s := agentSDK(
+		t,
+		srv,
+		"model",
+		`{"model":"sonnet","systemPrompt":"You are a pirate.","disallowedTools":["Bash","Edit(src/**)"],"effort":"low"}`,
+	).talk(t)
 	s.results(t, "success", "success")
 	all := srv.Exchanges()
 	for n, model := range []string{"claude-sonnet-5-5", "claude-haiku-5-5"} {
@@ -130,17 +144,27 @@ func TestClaudeModelAndPrompt(t *testing.T) {
 			t.Errorf("request %d does not ask %q: %s", n+1, model, all[n].Body)
 		}
 	}
-	if body := string(all[0].Body); !strings.Contains(body, "You are a pirate.") || strings.Contains(body, `"name":"shell"`) {
+	if body := string(all[0].Body); !strings.Contains(body, "You are a pirate.") ||
+		strings.Contains(body, `"name":"shell"`) {
 		t.Errorf("request %s", body)
 	}
-	if tools := strings.Join(s.of("system/init")[0].Tools, " "); strings.Contains(tools, "Bash") || !strings.Contains(tools, "Edit") {
+	if tools := strings.Join(s.of("system/init")[0].Tools, " "); strings.Contains(tools, "Bash") ||
+		!strings.Contains(tools, "Edit") {
 		t.Errorf("tools %q", tools)
 	}
 }
 
 func TestClaudeLimit(t *testing.T) {
-	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Call("list", `{}`)), modeltest.Say("Never.")))
-	s := agentSDK(t, srv, "query", `{"maxTurns":1,"systemPrompt":{"type":"preset","preset":"claude_code","append":"Be brief."}}`).talk(t)
+	srv := modeltest.NewServer(
+		t,
+		modeltest.Script(modeltest.Reply(modeltest.Call("list", `{}`)), modeltest.Say("Never.")),
+	)
+	s := agentSDK(
+		t,
+		srv,
+		"query",
+		`{"maxTurns":1,"systemPrompt":{"type":"preset","preset":"claude_code","append":"Be brief."}}`,
+	).talk(t)
 	if r := s.results(t, "error_max_turns")[0]; r.Turns != 1 || r.Terminal != "max_turns" {
 		t.Errorf("result %+v", r)
 	}
@@ -151,7 +175,12 @@ func TestClaudeLimit(t *testing.T) {
 
 func TestClaudeSchema(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say(`{"n":1}`)))
-	s := agentSDK(t, srv, "query", `{"outputFormat":{"type":"json_schema","schema":{"type":"object","properties":{"n":{"type":"number"}},"required":["n"],"additionalProperties":false}}}`).talk(t)
+	s := agentSDK(
+		t,
+		srv,
+		"query",
+		`{"outputFormat":{"type":"json_schema","schema":{"type":"object","properties":{"n":{"type":"number"}},"required":["n"],"additionalProperties":false}}}`,
+	).talk(t)
 	if r := s.results(t, "success")[0]; string(r.Structured) != `{"n":1}` {
 		t.Errorf("structured output %s", r.Structured)
 	}
@@ -160,7 +189,11 @@ func TestClaudeSchema(t *testing.T) {
 // Hooks decide before the client is asked, and are told of what ran.
 func TestClaudeHooks(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(modeltest.Call("write", `{"path":"a","content":"x"}`), claudeWrite("b")), modeltest.Say("Done."),
+		modeltest.Reply(
+			modeltest.Call("write", `{"path":"a","content":"x"}`),
+			claudeWrite("b"),
+		),
+		modeltest.Say("Done."),
 	))
 	s := agentSDK(t, srv, "hooks", `{}`).talk(t)
 	r := s.results(t, "success")[0]
@@ -171,7 +204,8 @@ func TestClaudeHooks(t *testing.T) {
 	if seen["writes"] != 1 || seen["bash"] != 1 || seen["after"] != 1 || seen["never"] != 0 {
 		t.Errorf("hooks %v", seen)
 	}
-	if claudeExists(filepath.Join(s.dir, "a")) || !claudeExists(filepath.Join(s.dir, "b")) || len(r.Denials) != 1 || r.Denials[0].Tool != "Write" {
+	if claudeExists(filepath.Join(s.dir, "a")) || !claudeExists(filepath.Join(s.dir, "b")) || len(r.Denials) != 1 ||
+		r.Denials[0].Tool != "Write" {
 		t.Errorf("denials %+v", r.Denials)
 	}
 	if got := s.parts(t, "user", "tool_result"); !strings.Contains(got[0].Content+got[1].Content, "files are holy") {
@@ -192,10 +226,19 @@ func TestClaudeServersAndAgents(t *testing.T) {
 		modeltest.Reply(modeltest.Call("tool_call", `{"name":"other__read_graph","arguments":{}}`)),
 		modeltest.Reply(modeltest.Call("mine__hang", `{}`)),
 	))
-	s := agentSDK(t, srv, "servers", `{"strictMcpConfig":true,"disallowedTools":["mcp__mine__fail"]}`, "SERVER="+server, "MEMORY_FILE_PATH="+filepath.Join(t.TempDir(), "memory.json")).talk(t)
+	s := agentSDK(
+		t,
+		srv,
+		"servers",
+		`{"strictMcpConfig":true,"disallowedTools":["mcp__mine__fail"]}`,
+		"SERVER="+server,
+		"MEMORY_FILE_PATH="+filepath.Join(t.TempDir(), "memory.json"),
+	).talk(t)
 	s.results(t, "error_during_execution")
 	head := s.of("system/init")[0]
-	if got := head.Servers; len(got) != 2 || got[0].Name != "other" || got[1].Name != "mine" || got[1].Status != "connected" || !slices.Contains(head.Tools, "mcp__mine__add") {
+	if got := head.Servers; len(got) != 2 || got[0].Name != "other" || got[1].Name != "mine" ||
+		got[1].Status != "connected" ||
+		!slices.Contains(head.Tools, "mcp__mine__add") {
 		t.Errorf("servers %+v, tools %q", got, head.Tools)
 	}
 	var named []string
@@ -203,20 +246,25 @@ func TestClaudeServersAndAgents(t *testing.T) {
 		named = append(named, a.Name)
 	}
 	// The search starts "other", a program that the client names: that needs an approval.
-	if want := []string{"mcp__mine__add", "tool_search", "mcp__other__read_graph", "mcp__mine__hang"}; !slices.Equal(named, want) {
+	if want := []string{"mcp__mine__add", "tool_search", "mcp__other__read_graph", "mcp__mine__hang"}; !slices.Equal(
+		named,
+		want,
+	) {
 		t.Errorf("asked about %q, want %q", named, want)
 	}
 	var results string
 	for _, r := range s.parts(t, "user", "tool_result") {
 		results += r.Content + "\n"
 	}
-	if !strings.Contains(results, "sum 42") || strings.Contains(results, "broken on purpose") || !strings.Contains(results, "entities") {
+	if !strings.Contains(results, "sum 42") || strings.Contains(results, "broken on purpose") ||
+		!strings.Contains(results, "entities") {
 		t.Errorf("results %q", results)
 	}
 	if got := string(s.of("try")[0].Value); strings.Count(got, `"connected"`) != 2 {
 		t.Errorf("in the end, the servers are %s", got)
 	}
-	if strings.Contains(s.stderr, "settle: MCP") || strings.Contains(s.stderr, "MCP server \"") || !strings.Contains(s.stderr, "helper") {
+	if strings.Contains(s.stderr, "settle: MCP") || strings.Contains(s.stderr, "MCP server \"") ||
+		!strings.Contains(s.stderr, "helper") {
 		t.Errorf("stderr %q", s.stderr)
 	}
 }
@@ -256,7 +304,10 @@ func TestClaudePrint(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Call("list", `{}`)), modeltest.Say("Done.")))
+			srv := modeltest.NewServer(
+				t,
+				modeltest.Script(modeltest.Reply(modeltest.Call("list", `{}`)), modeltest.Say("Done.")),
+			)
 			as := agentSDK(t, srv, "query", `{}`)
 			as.stdin = c.stdin
 			r := claudeCommand(t, as, append([]string{"claude"}, c.args...)...)

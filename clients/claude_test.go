@@ -186,7 +186,12 @@ const claudeBypass = `{"permissionMode":"bypassPermissions","allowDangerouslySki
 
 func TestClaudeQuery(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(modeltest.Think("I look."), modeltest.Text("Let me look."), claudeWrite("a")), modeltest.Say("Done."),
+		modeltest.Reply(
+			modeltest.Think("I look."),
+			modeltest.Text("Let me look."),
+			claudeWrite("a"),
+		),
+		modeltest.Say("Done."),
 	))
 	s := agentSDK(t, srv, "query", claudeBypass).talk(t)
 	r := s.results(t, "success")[0]
@@ -194,7 +199,9 @@ func TestClaudeQuery(t *testing.T) {
 		t.Errorf("result %+v", r)
 	}
 	start := s.of("system/init")
-	if len(start) != 1 || start[0].Dir != s.dir || start[0].Mode != "bypassPermissions" || start[0].Model != "claude-opus-5-5" || start[0].Session != r.Session {
+	if len(start) != 1 || start[0].Dir != s.dir || start[0].Mode != "bypassPermissions" ||
+		start[0].Model != "claude-opus-5-5" ||
+		start[0].Session != r.Session {
 		t.Errorf("init %+v", start)
 	}
 	use, got := s.parts(t, "assistant", "tool_use"), s.parts(t, "user", "tool_result")
@@ -216,7 +223,12 @@ func TestClaudePartialMessages(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(
 		modeltest.Reply(modeltest.Text("Let me look around."), claudeWrite("a")), modeltest.Say("Done."),
 	))
-	s := agentSDK(t, srv, "query", `{"permissionMode":"bypassPermissions","allowDangerouslySkipPermissions":true,"includePartialMessages":true}`).talk(t)
+	s := agentSDK(
+		t,
+		srv,
+		"query",
+		`{"permissionMode":"bypassPermissions","allowDangerouslySkipPermissions":true,"includePartialMessages":true}`,
+	).talk(t)
 	s.results(t, "success")
 	var kinds, texts, inputs []string
 	for _, m := range s.of("stream_event") {
@@ -263,11 +275,18 @@ func TestClaudePermissions(t *testing.T) {
 			s := agentSDK(t, srv, c.what, `{}`).talk(t)
 			r := s.results(t, "success")[0]
 			asked := s.of("asked")
-			if len(asked) != c.asked || claudeExists(filepath.Join(s.dir, "a")) != c.runs || len(r.Denials) != c.denials {
-				t.Errorf("asked %d times, ran: %t, denials %+v", len(asked), claudeExists(filepath.Join(s.dir, "a")), r.Denials)
+			if len(asked) != c.asked || claudeExists(filepath.Join(s.dir, "a")) != c.runs ||
+				len(r.Denials) != c.denials {
+				t.Errorf(
+					"asked %d times, ran: %t, denials %+v",
+					len(asked),
+					claudeExists(filepath.Join(s.dir, "a")),
+					r.Denials,
+				)
 			}
 			use, got := s.parts(t, "assistant", "tool_use"), s.parts(t, "user", "tool_result")
-			if c.asked > 0 && (asked[0].Name != "Bash" || asked[0].Input["command"] != use[0].Input["command"] || asked[0].Call != use[0].ID || len(asked[0].Suggestions) == 0) {
+			if c.asked > 0 &&
+				(asked[0].Name != "Bash" || asked[0].Input["command"] != use[0].Input["command"] || asked[0].Call != use[0].ID || len(asked[0].Suggestions) == 0) {
 				t.Errorf("asked %+v about %+v", asked, use)
 			}
 			if len(got) != 1 || got[0].IsError == c.runs || !strings.Contains(got[0].Content, c.says) {
@@ -286,14 +305,21 @@ func TestClaudePermissions(t *testing.T) {
 // A client that changes what is to run gets that, made anew by the model.
 func TestClaudeChangedInput(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(claudeWrite("a")), modeltest.Reply(modeltest.Call("shell", `{"command":"echo changed > changed"}`)), modeltest.Say("Done."),
+		modeltest.Reply(
+			claudeWrite("a"),
+		),
+		modeltest.Reply(modeltest.Call("shell", `{"command":"echo changed > changed"}`)),
+		modeltest.Say("Done."),
 	))
 	s := agentSDK(t, srv, "change", `{}`).talk(t)
 	s.results(t, "success")
-	if claudeExists(filepath.Join(s.dir, "a")) || !claudeExists(filepath.Join(s.dir, "changed")) || len(s.of("asked")) != 1 {
+	if claudeExists(filepath.Join(s.dir, "a")) || !claudeExists(filepath.Join(s.dir, "changed")) ||
+		len(s.of("asked")) != 1 {
 		t.Errorf("asked %+v", s.of("asked"))
 	}
-	if got := s.parts(t, "user", "tool_result"); len(got) != 2 || !strings.Contains(got[0].Content, `{"command":"echo changed > changed"}`) || got[1].IsError {
+	if got := s.parts(t, "user", "tool_result"); len(got) != 2 ||
+		!strings.Contains(got[0].Content, `{"command":"echo changed > changed"}`) ||
+		got[1].IsError {
 		t.Errorf("results of calls %+v", got)
 	}
 }
@@ -306,7 +332,14 @@ func TestClaudeStreamingInput(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			srv := modeltest.NewServer(t, modeltest.Script(
-				modeltest.Reply(claudeWrite("a")), modeltest.Say("First."), modeltest.Reply(claudeWrite("b")), modeltest.Say("Second."), modeltest.Reply(claudeWrite("c")), modeltest.Say("Third."),
+				modeltest.Reply(
+					claudeWrite("a"),
+				),
+				modeltest.Say("First."),
+				modeltest.Reply(claudeWrite("b")),
+				modeltest.Say("Second."),
+				modeltest.Reply(claudeWrite("c")),
+				modeltest.Say("Third."),
 			))
 			s := agentSDK(t, srv, what, `{}`).talk(t)
 			all := s.results(t, "success", "success", "success")

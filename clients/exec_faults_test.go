@@ -27,7 +27,8 @@ const stubborn = "trap '' TERM; echo begun; sleep 1000; sleep 1000"
 // A client that aborts gets the items and how the turn ended, soon, and nothing
 // of the turn is left.
 func TestExecAbort(t *testing.T) {
-	silent := modeltest.Reply(shellCall("echo begun"), modeltest.Text("this is never finished")).With(modeltest.Silence(modeltest.AfterDelta(3)))
+	silent := modeltest.Reply(shellCall("echo begun"), modeltest.Text("this is never finished")).
+		With(modeltest.Silence(modeltest.AfterDelta(3)))
 	tool := modeltest.Reply(modeltest.Text("I wait."), shellCall(stubborn))
 	for name, tt := range map[string]struct {
 		turn  modeltest.Turn
@@ -41,7 +42,12 @@ func TestExecAbort(t *testing.T) {
 			srv := modeltest.NewServer(t, modeltest.Script(tt.turn, modeltest.Say("I go on.")))
 			mark := "EXEC_MARK=" + filepath.Base(t.TempDir()) + filepath.Base(t.TempDir()) + t.Name()
 			env := home(t, mark)
-			said := execRun(t, srv, execPlan{Turns: []execTurn{{Input: "go", Stream: true, Abort: tt.abort}, {Input: "go on"}}}, env)
+			said := execRun(
+				t,
+				srv,
+				execPlan{Turns: []execTurn{{Input: "go", Stream: true, Abort: tt.abort}, {Input: "go on"}}},
+				env,
+			)
 			execClosed(t, said)
 			got := execEvents(said)
 			for _, want := range tt.want {
@@ -50,7 +56,8 @@ func TestExecAbort(t *testing.T) {
 				}
 			}
 			failed, after := said[len(said)-5], said[len(said)-4]
-			if failed.Event == nil || failed.Event.Type != "turn.failed" || failed.Event.Error.Message != "interrupted" {
+			if failed.Event == nil || failed.Event.Type != "turn.failed" ||
+				failed.Event.Error.Message != "interrupted" {
 				t.Errorf("the turn ended with %+v; events %q", failed.Event, got)
 			}
 			if after.Error == nil || after.Error.Name != "AbortError" {
@@ -70,7 +77,15 @@ func TestExecAbort(t *testing.T) {
 
 // A client that does not stream is told by an error.
 func TestExecAbortRun(t *testing.T) {
-	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(shellCall(stubborn)), modeltest.Say("I go on."), modeltest.Fail(modeltest.Status(401)), modeltest.Say("And on.")))
+	srv := modeltest.NewServer(
+		t,
+		modeltest.Script(
+			modeltest.Reply(shellCall(stubborn)),
+			modeltest.Say("I go on."),
+			modeltest.Fail(modeltest.Status(401)),
+			modeltest.Say("And on."),
+		),
+	)
 	mark := "EXEC_MARK=" + filepath.Base(t.TempDir()) + t.Name()
 	said := execRun(t, srv, execPlan{Turns: []execTurn{
 		{Input: "go", Abort: map[string]any{"after": 1500}},
@@ -133,7 +148,8 @@ func TestExecFaults(t *testing.T) {
 			}
 			switch {
 			case tt.fails == "":
-				if messages != tt.answer || failed != "" || !strings.Contains(strings.Join(got, " "), "item.completed error") {
+				if messages != tt.answer || failed != "" ||
+					!strings.Contains(strings.Join(got, " "), "item.completed error") {
 					t.Errorf("said %q, failed %q, events %q", messages, failed, got)
 				}
 			case !strings.Contains(failed, tt.fails):
@@ -224,7 +240,12 @@ func execBinary(t *testing.T, srv *modeltest.Server, env []string, args ...strin
 	if srv != nil {
 		args = append(args, "-c", `openai_base_url="`+srv.OpenAI()+`"`)
 	}
-	return client{argv: args, dir: t.TempDir(), env: append(env, "CODEX_API_KEY=sk-of-the-client-1234567890"), stdin: "go"}
+	return client{
+		argv:  args,
+		dir:   t.TempDir(),
+		env:   append(env, "CODEX_API_KEY=sk-of-the-client-1234567890"),
+		stdin: "go",
+	}
 }
 
 // A reader of standard output that goes away ends the turn, and so does the
@@ -259,7 +280,13 @@ func TestExecNobodyIsLeft(t *testing.T) {
 	t.Run("parent", func(t *testing.T) {
 		_, mark, c := start(t)
 		out := filepath.Join(t.TempDir(), "out")
-		parent := client{argv: append([]string{"/bin/sh", "-c", `out=$1; shift; echo go | "$@" >"$out" & echo "$!"; wait`, "sh", out}, c.argv...), dir: c.dir, env: c.env}
+		parent := client{
+			argv: append(
+				[]string{"/bin/sh", "-c", `out=$1; shift; echo go | "$@" >"$out" & echo "$!"; wait`, "sh", out},
+				c.argv...),
+			dir: c.dir,
+			env: c.env,
+		}
 		w := watch(t, parent.command(t.Context(), t))
 		execAwait(t, 20*time.Second, "begin", func() bool {
 			raw, err := os.ReadFile(out)
@@ -274,7 +301,10 @@ func TestExecNobodyIsLeft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if lines := strings.Split(strings.TrimSpace(string(raw)), "\n"); !strings.HasPrefix(lines[len(lines)-1], `{"type":"turn.failed"`) {
+		if lines := strings.Split(strings.TrimSpace(string(raw)), "\n"); !strings.HasPrefix(
+			lines[len(lines)-1],
+			`{"type":"turn.failed"`,
+		) {
 			t.Errorf("the last line is %s", lines[len(lines)-1])
 		}
 	})
@@ -282,11 +312,22 @@ func TestExecNobodyIsLeft(t *testing.T) {
 
 // Whoever starts it with nohup means it to outlive its parent.
 func TestExecNohup(t *testing.T) {
-	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(shellCall("echo begun; sleep 2")), modeltest.Say("Done.")))
+	srv := modeltest.NewServer(
+		t,
+		modeltest.Script(modeltest.Reply(shellCall("echo begun; sleep 2")), modeltest.Say("Done.")),
+	)
 	mark := "EXEC_MARK=" + filepath.Base(t.TempDir()) + t.Name()
 	c := execBinary(t, srv, home(t, mark), "--json", "--yolo", "-m", "gpt-5")
 	out := filepath.Join(c.dir, "out")
-	c.argv = append([]string{"/bin/sh", "-c", `out=$1; shift; trap '' HUP; echo go | "$@" >"$out" 2>&1 & until grep -q begun "$out"; do sleep 0.05; done`, "sh", out}, c.argv...)
+	c.argv = append(
+		[]string{
+			"/bin/sh",
+			"-c",
+			`out=$1; shift; trap '' HUP; echo go | "$@" >"$out" 2>&1 & until grep -q begun "$out"; do sleep 0.05; done`,
+			"sh",
+			out,
+		},
+		c.argv...)
 	if r := c.run(t); r.code != 0 { // the shell ends while the command runs
 		t.Fatalf("code %d: %s", r.code, r.stderr)
 	}
@@ -343,7 +384,8 @@ func TestExecRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := execBinary(t, nil, home(t), args...).run(t)
 			lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
-			if r.code != 2 || !strings.HasPrefix(lines[len(lines)-1], `{"type":"turn.failed","error":{"message":"`) || !strings.HasPrefix(r.stderr, "settle: ") {
+			if r.code != 2 || !strings.HasPrefix(lines[len(lines)-1], `{"type":"turn.failed","error":{"message":"`) ||
+				!strings.HasPrefix(r.stderr, "settle: ") {
 				t.Errorf("code %d\nstdout:\n%s\nstderr:\n%s", r.code, r.stdout, r.stderr)
 			}
 		})
@@ -370,7 +412,8 @@ func TestExecRefuses(t *testing.T) {
 		})
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait() // its code is looked at
-		if code := cmd.ProcessState.ExitCode(); code != 143 || !strings.Contains(out.String(), `{"type":"turn.failed"`) {
+		if code := cmd.ProcessState.ExitCode(); code != 143 ||
+			!strings.Contains(out.String(), `{"type":"turn.failed"`) {
 			t.Errorf("code %d, stdout %s", code, out.String())
 		}
 	})

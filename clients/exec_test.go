@@ -194,18 +194,29 @@ func TestExecRun(t *testing.T) {
 	plan := execPlan{
 		Codex:  map[string]any{"config": map[string]any{"developer_instructions": "Answer in verse."}},
 		Thread: execThread("workingDirectory", dir, "modelReasoningEffort", "high", "webSearchMode", "live"),
-		Turns:  []execTurn{{Input: "first prompt"}, {Input: []any{map[string]string{"type": "text", "text": "second"}, map[string]string{"type": "text", "text": "prompt"}}}},
+		Turns: []execTurn{
+			{Input: "first prompt"},
+			{
+				Input: []any{
+					map[string]string{"type": "text", "text": "second"},
+					map[string]string{"type": "text", "text": "prompt"},
+				},
+			},
+		},
 	}
 	said := execRun(t, srv, plan, env)
 	if len(said) != 4 || said[0].Result == nil || said[2].Result == nil {
 		t.Fatalf("said %+v", said)
 	}
 	first := said[0].Result
-	if first.FinalResponse != "Done." || first.Usage["input_tokens"] == 0 || first.Usage["output_tokens"] == 0 || len(first.Items) != 4 {
+	if first.FinalResponse != "Done." || first.Usage["input_tokens"] == 0 || first.Usage["output_tokens"] == 0 ||
+		len(first.Items) != 4 {
 		t.Errorf("result %+v", first)
 	}
 	command := first.Items[2]
-	if command.Type != "command_execution" || command.Exit == nil || *command.Exit != 3 || command.Status != "failed" || !strings.HasPrefix(command.Output, dir+"\n") || !strings.Contains(command.Output, "EXEC_SEEN=yes") {
+	if command.Type != "command_execution" || command.Exit == nil || *command.Exit != 3 || command.Status != "failed" ||
+		!strings.HasPrefix(command.Output, dir+"\n") ||
+		!strings.Contains(command.Output, "EXEC_SEEN=yes") {
 		t.Errorf("command %+v", command)
 	}
 	if strings.Contains(command.Output, "sk-of-the") { // C15
@@ -215,7 +226,8 @@ func TestExecRun(t *testing.T) {
 		t.Errorf("second turn %+v in %s, first in %s", said[2].Result, said[3].Thread, said[1].Thread)
 	}
 	plan.Resume, plan.Turns = said[1].Thread, []execTurn{{Input: "third prompt"}}
-	if again := execRun(t, srv, plan, env); again[0].Result == nil || again[0].Result.FinalResponse != "And again." || again[1].Thread != said[1].Thread {
+	if again := execRun(t, srv, plan, env); again[0].Result == nil || again[0].Result.FinalResponse != "And again." ||
+		again[1].Thread != said[1].Thread {
 		t.Errorf("resumed: %+v", again)
 	}
 	execKept(t, srv)
@@ -227,7 +239,8 @@ func TestExecRun(t *testing.T) {
 		if err := json.Unmarshal(x.Body, &body); err != nil {
 			t.Fatal(err)
 		}
-		if body.Model != "gpt-5" || body.Reasoning.Effort != "high" || !strings.Contains(body.Instructions, "Answer in verse.") {
+		if body.Model != "gpt-5" || body.Reasoning.Effort != "high" ||
+			!strings.Contains(body.Instructions, "Answer in verse.") {
 			t.Errorf("request %d: model %q, effort %q", n, body.Model, body.Reasoning.Effort)
 		}
 	}
@@ -241,7 +254,12 @@ func TestExecRun(t *testing.T) {
 
 func TestExecStreamed(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(modeltest.Text("I work."), shellCall("echo a; sleep 0.3; echo b"), modeltest.Call("write", `{"path":"new","content":"x\n"}`), modeltest.Call("list", `{}`)),
+		modeltest.Reply(
+			modeltest.Text("I work."),
+			shellCall("echo a; sleep 0.3; echo b"),
+			modeltest.Call("write", `{"path":"new","content":"x\n"}`),
+			modeltest.Call("list", `{}`),
+		),
 		modeltest.Say("Done."),
 	))
 	said := execRun(t, srv, execPlan{Turns: []execTurn{{Input: "go", Stream: true}}}, home(t))
@@ -267,7 +285,11 @@ func TestExecImages(t *testing.T) {
 	if err := os.WriteFile(path, picture, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	input := []any{map[string]string{"type": "text", "text": "What is this?"}, map[string]string{"type": "local_image", "path": path}, map[string]string{"type": "local_image", "path": path}}
+	input := []any{
+		map[string]string{"type": "text", "text": "What is this?"},
+		map[string]string{"type": "local_image", "path": path},
+		map[string]string{"type": "local_image", "path": path},
+	}
 	said := execRun(t, srv, execPlan{Turns: []execTurn{{Input: input}, {Input: input}}}, home(t))
 	if said[0].Result == nil || said[2].Result == nil || said[2].Result.FinalResponse != "Still." {
 		t.Fatalf("said %+v", said)
@@ -282,7 +304,12 @@ func TestExecImages(t *testing.T) {
 
 // The schema reaches the model in each of the three wire formats.
 func TestExecSchema(t *testing.T) {
-	schema := map[string]any{"type": "object", "properties": map[string]any{"sum": map[string]any{"type": "number"}}, "required": []string{"sum"}, "additionalProperties": false}
+	schema := map[string]any{
+		"type":                 "object",
+		"properties":           map[string]any{"sum": map[string]any{"type": "number"}},
+		"required":             []string{"sum"},
+		"additionalProperties": false,
+	}
 	want, err := json.Marshal(schema)
 	if err != nil {
 		t.Fatal(err)
@@ -300,11 +327,19 @@ func TestExecSchema(t *testing.T) {
 		},
 	} {
 		t.Run(string(dialect), func(t *testing.T) {
-			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(shellCall("echo 3")), modeltest.Say(`{"sum":3}`), modeltest.Say("Words.")))
+			srv := modeltest.NewServer(
+				t,
+				modeltest.Script(
+					modeltest.Reply(shellCall("echo 3")),
+					modeltest.Say(`{"sum":3}`),
+					modeltest.Say("Words."),
+				),
+			)
 			p, env := plan(srv)
 			p.Turns = []execTurn{{Input: "1+2?", Schema: schema}, {Input: "and in words"}}
 			said := execRun(t, srv, p, home(t, env...))
-			if said[0].Result == nil || said[0].Result.FinalResponse != `{"sum":3}` || said[2].Result == nil || said[2].Result.FinalResponse != "Words." {
+			if said[0].Result == nil || said[0].Result.FinalResponse != `{"sum":3}` || said[2].Result == nil ||
+				said[2].Result.FinalResponse != "Words." {
 				t.Errorf("said %+v", said)
 			}
 			for n, x := range srv.Exchanges() {
@@ -352,8 +387,16 @@ func TestExecSandbox(t *testing.T) {
 			t.Cleanup(func() { _ = os.RemoveAll(root) })
 			added, outside := filepath.Join(root, "added"), filepath.Join(root, "outside")
 			srv := modeltest.NewServer(t, modeltest.Script(
-				modeltest.Reply(shellCall("ls")), modeltest.Reply(shellCall("touch made")), modeltest.Reply(write("inside")), modeltest.Reply(write(filepath.Join(added, "f"))),
-				modeltest.Reply(write(filepath.Join(outside, "f"))), modeltest.Reply(shellCall("mkdir -p x > "+outside)),
+				modeltest.Reply(
+					shellCall("ls"),
+				),
+				modeltest.Reply(shellCall("touch made")),
+				modeltest.Reply(write("inside")),
+				modeltest.Reply(write(filepath.Join(added, "f"))),
+				modeltest.Reply(
+					write(filepath.Join(outside, "f")),
+				),
+				modeltest.Reply(shellCall("mkdir -p x > "+outside)),
 				modeltest.Say("Done."),
 			))
 			thread := execThread("additionalDirectories", []string{added}, "approvalPolicy", "on-request")

@@ -51,7 +51,11 @@ func execServer(t testing.TB, c client) (cmd *exec.Cmd, address string) {
 
 // ours and theirs are the exec-servers of settle and of the pinned Codex.
 func ours(t *testing.T, args ...string) client {
-	return client{argv: append([]string{settle(t), "exec-server", "--listen", "ws://127.0.0.1:0"}, args...), dir: t.TempDir(), env: home(t)}
+	return client{
+		argv: append([]string{settle(t), "exec-server", "--listen", "ws://127.0.0.1:0"}, args...),
+		dir:  t.TempDir(),
+		env:  home(t),
+	}
 }
 
 func theirs(t *testing.T) client {
@@ -67,9 +71,27 @@ func codexOn(t *testing.T, address, dir, sandbox string, turns ...modeltest.Turn
 	sc := modeltest.Script(turns...)
 	sc.Rules.Off = true // what codex sends is not what is tested
 	srv := modeltest.NewServer(t, sc)
-	c := bin(t, "codex", "exec", "--json", "--skip-git-repo-check", "-s", sandbox, "-m", "gpt-5", "-c", "model_provider=x",
-		"-c", `model_providers.x={name="x",base_url="`+srv.OpenAI()+`",env_key="CODEX_API_KEY",request_max_retries=0,stream_max_retries=0}`)
-	c.env = home(t, "CODEX_API_KEY=sk-of-the-client-1234567890", "CODEX_HOME="+t.TempDir(), "CODEX_EXEC_SERVER_URL="+address)
+	c := bin(
+		t,
+		"codex",
+		"exec",
+		"--json",
+		"--skip-git-repo-check",
+		"-s",
+		sandbox,
+		"-m",
+		"gpt-5",
+		"-c",
+		"model_provider=x",
+		"-c",
+		`model_providers.x={name="x",base_url="`+srv.OpenAI()+`",env_key="CODEX_API_KEY",request_max_retries=0,stream_max_retries=0}`,
+	)
+	c.env = home(
+		t,
+		"CODEX_API_KEY=sk-of-the-client-1234567890",
+		"CODEX_HOME="+t.TempDir(),
+		"CODEX_EXEC_SERVER_URL="+address,
+	)
 	c.stdin, c.dir = "go", dir
 	return c.run(t)
 }
@@ -99,7 +121,9 @@ func commands(t *testing.T, r result) map[string]string {
 }
 
 func execCommand(command string) modeltest.Turn {
-	args, _ := json.Marshal(map[string]any{"cmd": command, "yield_time_ms": 30_000}) // the most; it ends with the command
+	args, _ := json.Marshal(
+		map[string]any{"cmd": command, "yield_time_ms": 30_000},
+	) // the most; it ends with the command
 	return modeltest.Reply(modeltest.Call("exec_command", string(args)))
 }
 
@@ -111,11 +135,22 @@ func TestExecServerServesCodex(t *testing.T) {
 	mark := "MARK=" + filepath.Base(filepath.Dir(dir))
 	server.env = append(server.env, mark)
 	cmd, address := execServer(t, server)
-	background, _ := json.Marshal(map[string]any{"cmd": "setsid sleep 1000 & (setsid sh -c 'setsid sleep 1000 &' &); while :; do sleep 1000; done", "yield_time_ms": 300})
-	r := codexOn(t, address, dir, "danger-full-access",
+	background, _ := json.Marshal(
+		map[string]any{
+			"cmd":           "setsid sleep 1000 & (setsid sh -c 'setsid sleep 1000 &' &); while :; do sleep 1000; done",
+			"yield_time_ms": 300,
+		},
+	)
+	r := codexOn(
+		t,
+		address,
+		dir,
+		"danger-full-access",
 		execCommand("echo out; echo more; exit 3"),
 		execCommand("apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: sub/a.txt\n+one\n*** End Patch\nEOF"),
-		execCommand("apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: sub/a.txt\n@@\n-one\n+two\n*** End Patch\nEOF"),
+		execCommand(
+			"apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: sub/a.txt\n@@\n-one\n+two\n*** End Patch\nEOF",
+		),
 		execCommand("cat sub/a.txt; seq 20000 | tail -1; setsid sleep 1000 >/dev/null 2>&1 &"),
 		modeltest.Reply(modeltest.Call("exec_command", string(background))),
 		modeltest.Say("Done."),
@@ -154,12 +189,20 @@ func TestExecServerConfinesCodex(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, address := execServer(t, ours(t))
-	r := codexOn(t, address, dir, "read-only", execCommand("cat known; echo x >new || echo refused"), modeltest.Say("Done."))
+	r := codexOn(
+		t,
+		address,
+		dir,
+		"read-only",
+		execCommand("cat known; echo x >new || echo refused"),
+		modeltest.Say("Done."),
+	)
 	var outputs string
 	for _, output := range commands(t, r) {
 		outputs += output
 	}
-	if _, err := os.Stat(filepath.Join(dir, "new")); err == nil || !strings.Contains(outputs, "known\n") || !strings.Contains(outputs, "refused\n") {
+	if _, err := os.Stat(filepath.Join(dir, "new")); err == nil || !strings.Contains(outputs, "known\n") ||
+		!strings.Contains(outputs, "refused\n") {
 		t.Errorf("new: %v\n%s\n%s", err, r.stdout, r.stderr)
 	}
 }
@@ -423,7 +466,14 @@ func TestExecServerSurvivors(t *testing.T) {
 					t.Errorf("%s, %s: %d survive", ending, escape, left)
 				}
 			}
-			t.Logf("%s: %s: %d of %d escapes leave something, %d processes in all", name, ending, escaped, len(escapes), processes)
+			t.Logf(
+				"%s: %s: %d of %d escapes leave something, %d processes in all",
+				name,
+				ending,
+				escaped,
+				len(escapes),
+				processes,
+			)
 		}
 	}
 }

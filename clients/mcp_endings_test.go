@@ -28,7 +28,15 @@ func TestMCPEndings(t *testing.T) {
 			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(mcpStubborn())))
 			c := client{argv: mcpCommand(t, srv, "--permission", "allow"), dir: t.TempDir(), env: home(t)}
 			s := mcpRaw(t, c)
-			s.send("init", "initialize", map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "raw", "version": "1"}})
+			s.send(
+				"init",
+				"initialize",
+				map[string]any{
+					"protocolVersion": "2025-11-25",
+					"capabilities":    map[string]any{},
+					"clientInfo":      map[string]any{"name": "raw", "version": "1"},
+				},
+			)
 			s.answer("init")
 			s.send(1, "tools/call", map[string]any{"name": "run", "arguments": map[string]any{"prompt": "go"}})
 			mcpAwait(t, filepath.Join(c.dir, "running"))
@@ -60,7 +68,15 @@ func TestMCPDeadParent(t *testing.T) {
 	c := client{argv: []string{"sh", "-c", `exec 3<&0; "$@" <&3 & wait`, "sh"}, dir: t.TempDir(), env: home(t)}
 	c.argv = append(c.argv, mcpCommand(t, srv, "--permission", "allow")...)
 	s := mcpRaw(t, c)
-	s.send("init", "initialize", map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "raw", "version": "1"}})
+	s.send(
+		"init",
+		"initialize",
+		map[string]any{
+			"protocolVersion": "2025-11-25",
+			"capabilities":    map[string]any{},
+			"clientInfo":      map[string]any{"name": "raw", "version": "1"},
+		},
+	)
 	s.answer("init")
 	s.send(1, "tools/call", map[string]any{"name": "run", "arguments": map[string]any{"prompt": "go"}})
 	mcpAwait(t, filepath.Join(c.dir, "running"))

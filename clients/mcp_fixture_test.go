@@ -34,8 +34,12 @@ func fixture() *sdk.Server {
 
 // The smallest picture and sound that are ones.
 var (
-	picture = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xff\xff?\x03\x00\x08\xfc\x02\xfe\xa7\x9a\xa0\xa0\x00\x00\x00\x00IEND\xaeB`\x82")
-	sound   = []byte("RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data\x00\x00\x00\x00")
+	picture = []byte(
+		"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xff\xff?\x03\x00\x08\xfc\x02\xfe\xa7\x9a\xa0\xa0\x00\x00\x00\x00IEND\xaeB`\x82",
+	)
+	sound = []byte(
+		"RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data\x00\x00\x00\x00",
+	)
 )
 
 type content = []sdk.Content
@@ -53,16 +57,24 @@ func offer(s *sdk.Server, name string, run func(context.Context, *sdk.CallToolRe
 	offerFor(s, name, json.RawMessage(`{"type":"object"}`), run)
 }
 
-func offerFor(s *sdk.Server, name string, schema json.RawMessage, run func(context.Context, *sdk.CallToolRequest) (content, error)) {
-	s.AddTool(&sdk.Tool{Name: name, Description: "Tests " + name, InputSchema: schema}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		out, err := run(ctx, req)
-		if err != nil {
-			res := &sdk.CallToolResult{}
-			res.SetError(err)
-			return res, nil
-		}
-		return &sdk.CallToolResult{Content: out}, nil
-	})
+func offerFor(
+	s *sdk.Server,
+	name string,
+	schema json.RawMessage,
+	run func(context.Context, *sdk.CallToolRequest) (content, error),
+) {
+	s.AddTool(
+		&sdk.Tool{Name: name, Description: "Tests " + name, InputSchema: schema},
+		func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			out, err := run(ctx, req)
+			if err != nil {
+				res := &sdk.CallToolResult{}
+				res.SetError(err)
+				return res, nil
+			}
+			return &sdk.CallToolResult{Content: out}, nil
+		},
+	)
 }
 
 func fixedTools(s *sdk.Server) {
@@ -110,10 +122,15 @@ func talkingTools(s *sdk.Server) {
 		return content{words("%v", req.Params.GetProgressToken())}, nil
 	})
 	offer(s, "test_sampling", func(ctx context.Context, req *sdk.CallToolRequest) (content, error) {
-		res, err := req.Session.CreateMessage(ctx, &sdk.CreateMessageParams{ //nolint:staticcheck // of the version that is tested
-			Messages:  []*sdk.SamplingMessage{{Role: "user", Content: words("%s", argument(req, "prompt"))}}, //nolint:staticcheck // of the version that is tested
-			MaxTokens: 100,
-		})
+		res, err := req.Session.CreateMessage(
+			ctx,
+			&sdk.CreateMessageParams{ //nolint:staticcheck // of the version that is tested
+				Messages: []*sdk.SamplingMessage{
+					{Role: "user", Content: words("%s", argument(req, "prompt"))},
+				}, //nolint:staticcheck // of the version that is tested
+				MaxTokens: 100,
+			},
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +181,10 @@ func formTools(s *sdk.Server) {
 			if message == "" {
 				message = "Please review this"
 			}
-			res, err := req.Session.Elicit(ctx, &sdk.ElicitParams{Message: message, RequestedSchema: json.RawMessage(schema)})
+			res, err := req.Session.Elicit(
+				ctx,
+				&sdk.ElicitParams{Message: message, RequestedSchema: json.RawMessage(schema)},
+			)
 			if err != nil {
 				return nil, err
 			}
@@ -181,17 +201,47 @@ func fixedResources(s *sdk.Server) {
 		}
 	}
 	text := func(uri string) *sdk.ResourceContents {
-		return &sdk.ResourceContents{URI: uri, MIMEType: "text/plain", Text: "This is the content of the static text resource."}
+		return &sdk.ResourceContents{
+			URI:      uri,
+			MIMEType: "text/plain",
+			Text:     "This is the content of the static text resource.",
+		}
 	}
-	s.AddResource(&sdk.Resource{Name: "static-text", Description: "Text", MIMEType: "text/plain", URI: "test://static-text"}, reads(text))
-	s.AddResource(&sdk.Resource{Name: "watched", Description: "Watched", MIMEType: "text/plain", URI: "test://watched-resource"}, reads(text))
-	s.AddResource(&sdk.Resource{Name: "static-binary", Description: "A picture", MIMEType: "image/png", URI: "test://static-binary"}, reads(func(uri string) *sdk.ResourceContents {
-		return &sdk.ResourceContents{URI: uri, MIMEType: "image/png", Blob: picture}
-	}))
-	s.AddResourceTemplate(&sdk.ResourceTemplate{Name: "template", Description: "By id", MIMEType: "application/json", URITemplate: "test://template/{id}/data"}, reads(func(uri string) *sdk.ResourceContents {
-		id := strings.TrimSuffix(strings.TrimPrefix(uri, "test://template/"), "/data")
-		return &sdk.ResourceContents{URI: uri, MIMEType: "application/json", Text: fmt.Sprintf(`{"id":%q,"templateTest":true,"data":"Data for ID: %s"}`, id, id)}
-	}))
+	s.AddResource(
+		&sdk.Resource{Name: "static-text", Description: "Text", MIMEType: "text/plain", URI: "test://static-text"},
+		reads(text),
+	)
+	s.AddResource(
+		&sdk.Resource{Name: "watched", Description: "Watched", MIMEType: "text/plain", URI: "test://watched-resource"},
+		reads(text),
+	)
+	s.AddResource(
+		&sdk.Resource{
+			Name:        "static-binary",
+			Description: "A picture",
+			MIMEType:    "image/png",
+			URI:         "test://static-binary",
+		},
+		reads(func(uri string) *sdk.ResourceContents {
+			return &sdk.ResourceContents{URI: uri, MIMEType: "image/png", Blob: picture}
+		}),
+	)
+	s.AddResourceTemplate(
+		&sdk.ResourceTemplate{
+			Name:        "template",
+			Description: "By id",
+			MIMEType:    "application/json",
+			URITemplate: "test://template/{id}/data",
+		},
+		reads(func(uri string) *sdk.ResourceContents {
+			id := strings.TrimSuffix(strings.TrimPrefix(uri, "test://template/"), "/data")
+			return &sdk.ResourceContents{
+				URI:      uri,
+				MIMEType: "application/json",
+				Text:     fmt.Sprintf(`{"id":%q,"templateTest":true,"data":"Data for ID: %s"}`, id, id),
+			}
+		}),
+	)
 }
 
 func fixedPrompts(s *sdk.Server) {
@@ -208,14 +258,23 @@ func fixedPrompts(s *sdk.Server) {
 			return res, nil
 		})
 	}
-	add("test_simple_prompt", func(map[string]string) content { return content{words("This is a simple prompt for testing.")} })
+	add(
+		"test_simple_prompt",
+		func(map[string]string) content { return content{words("This is a simple prompt for testing.")} },
+	)
 	add("test_prompt_with_arguments", func(a map[string]string) content {
 		return content{words("Prompt with arguments: arg1='%s', arg2='%s'", a["arg1"], a["arg2"])}
 	}, "arg1", "arg2")
 	add("test_prompt_with_embedded_resource", func(a map[string]string) content {
-		return content{embedded(a["resourceUri"], "Embedded resource content for testing."), words("Please process the embedded resource above.")}
+		return content{
+			embedded(a["resourceUri"], "Embedded resource content for testing."),
+			words("Please process the embedded resource above."),
+		}
 	}, "resourceUri")
 	add("test_prompt_with_image", func(map[string]string) content {
-		return content{&sdk.ImageContent{Data: picture, MIMEType: "image/png"}, words("Please analyze the image above.")}
+		return content{
+			&sdk.ImageContent{Data: picture, MIMEType: "image/png"},
+			words("Please analyze the image above."),
+		}
 	})
 }

@@ -42,7 +42,9 @@ func mcpCommand(t *testing.T, srv *modeltest.Server, args ...string) []string {
 // mcpSDK runs mcp.mjs.
 func mcpSDK(t *testing.T, srv *modeltest.Server, what string, elicit any, env ...string) client {
 	t.Helper()
-	plan, err := json.Marshal(map[string]any{"what": what, "elicit": elicit, "command": mcpCommand(t, srv, "--retries", "1")})
+	plan, err := json.Marshal(
+		map[string]any{"what": what, "elicit": elicit, "command": mcpCommand(t, srv, "--retries", "1")},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +105,10 @@ func mcpInspect(t *testing.T, srv *modeltest.Server, env []string, args ...strin
 // The Inspector lists the tools, calls them, and shows what they say, over
 // standard streams and over HTTP.
 func TestMCPInspector(t *testing.T) {
-	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(mcpTouch()), modeltest.Say("Done."), modeltest.Say("Again.")))
+	srv := modeltest.NewServer(
+		t,
+		modeltest.Script(modeltest.Reply(mcpTouch()), modeltest.Say("Done."), modeltest.Say("Again.")),
+	)
 	env := home(t, "SETTLE_PERMISSION=allow")
 	dir := t.TempDir()
 	inspect := func(args ...string) mcpSaid {
@@ -130,11 +135,20 @@ func TestMCPInspector(t *testing.T) {
 	if first.Answer != "Done." || first.Outcome != "completed" || !mcpExists(filepath.Join(dir, "made")) {
 		t.Errorf("the run: %+v", first)
 	}
-	again := inspect("--method", "tools/call", "--tool-name", "reply", "--tool-arg", "session="+first.Session, "prompt=more")
+	again := inspect(
+		"--method",
+		"tools/call",
+		"--tool-name",
+		"reply",
+		"--tool-arg",
+		"session="+first.Session,
+		"prompt=more",
+	)
 	if again.Answer != "Again." || again.Session != first.Session {
 		t.Errorf("the reply: %+v", again)
 	}
-	if s := inspect("--method", "tools/call", "--tool-name", "status", "--tool-arg", "session="+first.Session); s.State != "closed" || s.Answer != "Again." {
+	if s := inspect("--method", "tools/call", "--tool-name", "status", "--tool-arg", "session="+first.Session); s.State != "closed" ||
+		s.Answer != "Again." {
 		t.Errorf("the status: %+v", s)
 	}
 	if s := inspect("--method", "tools/call", "--tool-name", "interrupt", "--tool-arg", "session="+first.Session); s.Outcome != "idle" {
@@ -149,8 +163,23 @@ func TestMCPInspectorOverHTTP(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Hello.")))
 	address, token := mcpOverHTTP(t, srv)
 	inspect := func(token string) result {
-		c := bin(t, "mcp-inspector", "--cli", "--server-url", address, "--transport", "http", "--header", "Authorization: Bearer "+token,
-			"--method", "tools/call", "--tool-name", "run", "--tool-arg", "prompt=go")
+		c := bin(
+			t,
+			"mcp-inspector",
+			"--cli",
+			"--server-url",
+			address,
+			"--transport",
+			"http",
+			"--header",
+			"Authorization: Bearer "+token,
+			"--method",
+			"tools/call",
+			"--tool-name",
+			"run",
+			"--tool-arg",
+			"prompt=go",
+		)
 		c.env = home(t)
 		return c.run(t)
 	}
@@ -182,7 +211,8 @@ func TestMCPPermission(t *testing.T) {
 			run := mcpSDK(t, srv, "run", c.elicit, c.env)
 			s := mcpSays(t, run)
 			r := s["result"][0]
-			if len(s["asked"]) != c.asked || r.Denied != c.denied || r.Outcome != "completed" || mcpExists(filepath.Join(run.dir, "made")) != (c.denied == 0) {
+			if len(s["asked"]) != c.asked || r.Denied != c.denied || r.Outcome != "completed" ||
+				mcpExists(filepath.Join(run.dir, "made")) != (c.denied == 0) {
 				t.Errorf("it said %+v", s)
 			}
 		})
@@ -211,7 +241,8 @@ func TestMCPClientOverHTTP(t *testing.T) {
 func mcpEnds(t *testing.T, s map[string][]mcpSaid, what string) {
 	t.Helper()
 	if what == "cancel" {
-		if len(s["answered"]) > 0 || len(s["thrown"]) != 1 || len(s["idle"]) != 2 || s["idle"][0].Outcome != "idle" || s["idle"][1].Outcome != "idle" {
+		if len(s["answered"]) > 0 || len(s["thrown"]) != 1 || len(s["idle"]) != 2 || s["idle"][0].Outcome != "idle" ||
+			s["idle"][1].Outcome != "idle" {
 			t.Fatalf("it said %+v", s)
 		}
 		if now := s["status"][0]; now.Outcome != "aborted" || now.Message != "interrupted" || now.MS > 3000 {
@@ -224,7 +255,8 @@ func mcpEnds(t *testing.T, s map[string][]mcpSaid, what string) {
 			t.Errorf("an interrupt: %+v", i)
 		}
 	}
-	if r := s["result"][0]; len(s["interrupt"]) != 2 || r.AbortReason != "interrupted" || !r.IsError || s["took"][0].MS > 3000 {
+	if r := s["result"][0]; len(s["interrupt"]) != 2 || r.AbortReason != "interrupted" || !r.IsError ||
+		s["took"][0].MS > 3000 {
 		t.Errorf("it said %+v", s)
 	}
 }
@@ -262,7 +294,9 @@ func TestMCPFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			srv := modeltest.NewServer(t, modeltest.Script(c.turns...))
 			r := mcpSays(t, mcpSDK(t, srv, "run", nil, c.env))["result"][0]
-			if r.Outcome != c.want.Outcome || r.Answer != c.want.Answer || r.IsError != c.want.IsError || (r.Error == nil) != (c.want.Error == nil) || r.Error != nil && r.Error.Name != c.want.Error.Name {
+			if r.Outcome != c.want.Outcome || r.Answer != c.want.Answer || r.IsError != c.want.IsError ||
+				(r.Error == nil) != (c.want.Error == nil) ||
+				r.Error != nil && r.Error.Name != c.want.Error.Name {
 				t.Errorf("the result: %+v", r)
 			}
 		})
@@ -294,7 +328,10 @@ func TestMCPKilledClient(t *testing.T) {
 	_ = cmd.Wait()
 	gone(t, mcpHome(c), goneTimeout)
 	session := aborted(t, c.env, "shutdown")
-	if r := mcpInspect(t, srv, c.env, "--", "--method", "tools/call", "--tool-name", "reply", "--tool-arg", "session="+session, "prompt=more"); !strings.Contains(r.stdout, "I go on.") {
+	if r := mcpInspect(t, srv, c.env, "--", "--method", "tools/call", "--tool-name", "reply", "--tool-arg", "session="+session, "prompt=more"); !strings.Contains(
+		r.stdout,
+		"I go on.",
+	) {
 		t.Errorf("the reply: %s\n%s", r.stdout, r.stderr)
 	}
 }

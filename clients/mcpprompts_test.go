@@ -38,8 +38,11 @@ func promptServers(t *testing.T, dir string, env ...string) []string {
 	env = home(t, env...)
 	config := filepath.Join(strings.TrimPrefix(env[0], "HOME="), ".config", "settle", "config.toml")
 	script := filepath.Join(dir, "hangs.js")
-	text := fmt.Sprintf("[mcp.everything]\ncommand = %q\nargs = [\"stdio\"]\nstart_timeout = \"90s\"\n[mcp.hangs]\ncommand = [\"node\", %q]\nstart_timeout = \"90s\"\n",
-		filepath.Join(packages(t), "node_modules", ".bin", "mcp-server-everything"), script)
+	text := fmt.Sprintf(
+		"[mcp.everything]\ncommand = %q\nargs = [\"stdio\"]\nstart_timeout = \"90s\"\n[mcp.hangs]\ncommand = [\"node\", %q]\nstart_timeout = \"90s\"\n",
+		filepath.Join(packages(t), "node_modules", ".bin", "mcp-server-everything"),
+		script,
+	)
 	for path, text := range map[string]string{config: text, script: hangingServer} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -69,11 +72,28 @@ func awaitPath(t *testing.T, path string) {
 // The prompts of a real server, as commands: of a run, which waits for a server that
 // was never asked, of the Claude Agent SDK and of ACP.
 func TestPromptsFromNpm(t *testing.T) {
-	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("one"), modeltest.Say("two"), modeltest.Say("three"), modeltest.Say("four")))
-	env := promptServers(t, t.TempDir(), "OPENAI_API_KEY="+acpKey, "OPENAI_BASE_URL="+srv.OpenAI(), "CLAUDE="+settle(t), "ANTHROPIC_BASE_URL="+srv.Anthropic(), "ANTHROPIC_API_KEY=sk-ant-0123456789abcdef0123")
+	srv := modeltest.NewServer(
+		t,
+		modeltest.Script(modeltest.Say("one"), modeltest.Say("two"), modeltest.Say("three"), modeltest.Say("four")),
+	)
+	env := promptServers(
+		t,
+		t.TempDir(),
+		"OPENAI_API_KEY="+acpKey,
+		"OPENAI_BASE_URL="+srv.OpenAI(),
+		"CLAUDE="+settle(t),
+		"ANTHROPIC_BASE_URL="+srv.Anthropic(),
+		"ANTHROPIC_API_KEY=sk-ant-0123456789abcdef0123",
+	)
 	run := func(prompt string) result {
 		t.Helper()
-		return client{argv: []string{settle(t), "run", "-m", "openai/gpt-test", prompt}, dir: t.TempDir(), env: env}.run(t)
+		return client{
+			argv: []string{settle(t), "run", "-m", "openai/gpt-test", prompt},
+			dir:  t.TempDir(),
+			env:  env,
+		}.run(
+			t,
+		)
 	}
 	sent := func(n int, want string) {
 		t.Helper()
@@ -81,11 +101,16 @@ func TestPromptsFromNpm(t *testing.T) {
 			t.Errorf("%q is not in request %d of %d", want, n, len(all))
 		}
 	}
-	if r := run("/mcp__everything__args-prompt 'New York' state=NY"); r.code != 0 || strings.TrimSpace(r.stdout) != "one" {
+	if r := run("/mcp__everything__args-prompt 'New York' state=NY"); r.code != 0 ||
+		strings.TrimSpace(r.stdout) != "one" {
 		t.Fatalf("%+v", r)
 	}
 	sent(0, "What's weather in New York, NY?")
-	if r := run("/everything__args-prompt"); r.code != 2 || !strings.Contains(r.stderr, "/everything__args-prompt needs city; usage: /everything__args-prompt city [state]") {
+	if r := run("/everything__args-prompt"); r.code != 2 ||
+		!strings.Contains(
+			r.stderr,
+			"/everything__args-prompt needs city; usage: /everything__args-prompt city [state]",
+		) {
 		t.Errorf("%+v", r)
 	}
 	if r := run("/everything__resource-prompt Text 7"); r.code != 0 {
@@ -98,7 +123,10 @@ func TestPromptsFromNpm(t *testing.T) {
 	talk := sdk.talk(t)
 	talk.results(t, "success")
 	sent(2, "This is a simple prompt without arguments.")
-	if !strings.Contains(talk.stdout, `{"argumentHint":"city [state]","description":"A prompt with two arguments, one required and one optional","name":"mcp__everything__args-prompt"}`) {
+	if !strings.Contains(
+		talk.stdout,
+		`{"argumentHint":"city [state]","description":"A prompt with two arguments, one required and one optional","name":"mcp__everything__args-prompt"}`,
+	) {
 		t.Errorf("the commands of the SDK: %s", talk.stdout)
 	}
 
@@ -106,7 +134,9 @@ func TestPromptsFromNpm(t *testing.T) {
 	p.call("initialize", map[string]any{"protocolVersion": 1})
 	session := p.call("session/new", map[string]any{"cwd": p.dir, "mcpServers": []any{}})["sessionId"].(string)
 	p.until("commands", func(line string) bool {
-		return strings.Contains(line, `"available_commands_update"`) && strings.Contains(line, `"name":"everything__args-prompt"`) && strings.Contains(line, `"hint":"city [state]"`)
+		return strings.Contains(line, `"available_commands_update"`) &&
+			strings.Contains(line, `"name":"everything__args-prompt"`) &&
+			strings.Contains(line, `"hint":"city [state]"`)
 	})
 	p.stops(p.prompt(session, "/everything__completable-prompt Sales Eve"), "end_turn")
 	sent(3, "Please promote Eve to the head of the Sales team.")

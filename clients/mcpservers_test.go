@@ -56,7 +56,8 @@ env = { MEMORY_FILE_PATH = %q }
 			Name, State string
 			Tools       []string
 		}
-		if err := json.Unmarshal([]byte(line), &s); err != nil || s.State != "ok" || !slices.Contains(s.Tools, want[s.Name]) {
+		if err := json.Unmarshal([]byte(line), &s); err != nil || s.State != "ok" ||
+			!slices.Contains(s.Tools, want[s.Name]) {
 			t.Errorf("%s: %v; want the tool %q", line, err, want[s.Name])
 		}
 	}
@@ -71,7 +72,10 @@ env = { MEMORY_FILE_PATH = %q }
 		modeltest.Reply(modeltest.Call("tool_search", `{"query":"write_file"}`)),
 		call("files__write_file", `{"path":`+string(path)+`,"content":"written"}`),
 		call("everything__echo", `{"message":"hello, everything"}`),
-		call("memory__create_entities", `{"entities":[{"name":"settle","entityType":"agent","observations":["ends"]}]}`),
+		call(
+			"memory__create_entities",
+			`{"entities":[{"name":"settle","entityType":"agent","observations":["ends"]}]}`,
+		),
 		call("memory__read_graph", `{}`),
 		read("everything", ""),
 		read("everything", "demo://resource/dynamic/text/7"),

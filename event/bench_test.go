@@ -35,7 +35,10 @@ func BenchmarkFold50000(b *testing.B) {
 	base.item(item1, Message)
 	events := make([]Event, 50_000)
 	for n := range events {
-		events[n] = next(State{Seq: base.state.Seq + uint64(n)}, inItem(item1, ItemDelta{Stream: Text, Text: "a few words, "}))
+		events[n] = next(
+			State{Seq: base.state.Seq + uint64(n)},
+			inItem(item1, ItemDelta{Stream: Text, Text: "a few words, "}),
+		)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -50,7 +53,12 @@ func BenchmarkFold50000(b *testing.B) {
 }
 
 func BenchmarkEncodeItemEnded(b *testing.B) {
-	content := Content{Type: ToolCall, Name: "shell", Arguments: `{"command":"ls"}`, Output: strings.Repeat("a line of output\n", 100)}
+	content := Content{
+		Type:      ToolCall,
+		Name:      "shell",
+		Arguments: `{"command":"ls"}`,
+		Output:    strings.Repeat("a line of output\n", 100),
+	}
 	e := next(State{}, inItem(item1, ItemEnded{Status: ItemCompleted, Content: content}))
 	var buf []byte
 	b.ReportAllocs()

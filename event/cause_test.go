@@ -34,7 +34,8 @@ func TestCauseInWords(t *testing.T) {
 
 func TestFailureInACause(t *testing.T) {
 	var f *Failure
-	if err := error(Fail(&Failure{Message: "overloaded", Status: 529})); !errors.As(err, &f) || f.Error() != "overloaded (status 529)" {
+	if err := error(Fail(&Failure{Message: "overloaded", Status: 529})); !errors.As(err, &f) ||
+		f.Error() != "overloaded (status 529)" {
 		t.Errorf("got %v", f)
 	}
 	if err := error(Abort(Interrupted, "user")); errors.As(err, &f) && f == nil {

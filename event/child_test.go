@@ -15,7 +15,11 @@ func TestNewsOfChildren(t *testing.T) {
 	note := func(item string) []Event {
 		return []Event{
 			{Turn: s.state.Running().ID, Item: item, Data: ItemStarted{Type: Note}},
-			{Turn: s.state.Running().ID, Item: item, Data: ItemEnded{Status: ItemCompleted, Content: Content{Type: Note, Text: "news", Child: "c000001"}}},
+			{
+				Turn: s.state.Running().ID,
+				Item: item,
+				Data: ItemEnded{Status: ItemCompleted, Content: Content{Type: Note, Text: "news", Child: "c000001"}},
+			},
 		}
 	}
 	news := func(want ...string) {

@@ -114,7 +114,8 @@ func hookMoves(hooks []*Hook) []move {
 			continue
 		}
 		list = append(list, with(Event{Turn: h.Turn, Item: h.Item}, func(t *rapid.T) Data {
-			said := rapid.SampledFrom([]HookEnded{{Outcome: Completed}, {Outcome: Completed}, {Outcome: Completed, Decision: Deny}, {Outcome: Failed, Decision: Deny}}).Draw(t, "said")
+			said := rapid.SampledFrom([]HookEnded{{Outcome: Completed}, {Outcome: Completed}, {Outcome: Completed, Decision: Deny}, {Outcome: Failed, Decision: Deny}}).
+				Draw(t, "said")
 			said.Hook = h.Hook
 			return said
 		}))
@@ -126,7 +127,10 @@ func hookMoves(hooks []*Hook) []move {
 func gates(s State, t *Turn) []move {
 	var list []move
 	for _, i := range slices.Concat(t.Inputs, s.Waiting) {
-		list = append(list, one(Event{Turn: t.ID, Data: HookStarted{Hook: s.NextHook(0), Event: HookPrompt, Input: i.ID}}))
+		list = append(
+			list,
+			one(Event{Turn: t.ID, Data: HookStarted{Hook: s.NextHook(0), Event: HookPrompt, Input: i.ID}}),
+		)
 	}
 	return list
 }
@@ -135,11 +139,17 @@ func gates(s State, t *Turn) []move {
 func childMoves(s State, c *Child) []move {
 	var list []move
 	if c.Background() {
-		list = append(list, one(Event{Data: ApprovalRequested{Approval: s.NextApproval(), Tool: "shell", Child: c.Child}}))
+		list = append(
+			list,
+			one(Event{Data: ApprovalRequested{Approval: s.NextApproval(), Tool: "shell", Child: c.Child}}),
+		)
 	}
 	a := c.waits()
 	if a == nil {
-		return append(list, one(Event{Turn: c.Turn, Item: c.Item, Data: ChildEnded{Child: c.Child, Outcome: Completed}}))
+		return append(
+			list,
+			one(Event{Turn: c.Turn, Item: c.Item, Data: ChildEnded{Child: c.Child, Outcome: Completed}}),
+		)
 	}
 	return append(list, func(t *rapid.T) []Event {
 		v := rapid.SampledFrom([]Verdict{Approved, ApprovedSession, Denied, ApprovalAborted}).Draw(t, "verdict")
@@ -248,7 +258,11 @@ func itemMoves(s State, t *Turn, i *Item) []move {
 		delta(Output), ended(ItemCompleted), ended(ItemFailed),
 		one(at(in, JobStarted{Job: s.NextJob()})), one(at(in, ChildStarted{Child: s.NextChild(), Session: "s9"})),
 		with(in, func(t *rapid.T) Data {
-			return ApprovalRequested{Approval: s.NextApproval(), Tool: "shell", Form: &Form{Server: "db", Message: text(t)}}
+			return ApprovalRequested{
+				Approval: s.NextApproval(),
+				Tool:     "shell",
+				Form:     &Form{Server: "db", Message: text(t)},
+			}
 		}),
 	}
 }

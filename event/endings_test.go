@@ -15,12 +15,22 @@ func TestSummary(t *testing.T) {
 		inItem(item2, ApprovalRequested{Approval: "p000001"}),
 		inItem(item2, ApprovalEnded{Approval: "p000001", Verdict: Denied}),
 		inItem(item2, callEnded(ItemFailed)),
-		inAttempt(AttemptEnded{Outcome: Completed, Usage: Usage{Input: 10, CacheRead: 4, CacheWrite: 2, Output: 5, Reasoning: 1}, Cost: new(0.25)}),
+		inAttempt(
+			AttemptEnded{
+				Outcome: Completed,
+				Usage:   Usage{Input: 10, CacheRead: 4, CacheWrite: 2, Output: 5, Reasoning: 1},
+				Cost:    new(0.25),
+			},
+		),
 		inItem(item1, callEnded(ItemCompleted)),
 		Event{Turn: turn1, Attempt: "a000002", Data: AttemptStarted{Step: 2, N: 1}},
 		Event{Turn: turn1, Attempt: "a000002", Data: AttemptEnded{Outcome: Failed, Usage: Usage{Input: 20}}},
 		Event{Turn: turn1, Attempt: "a000003", Data: AttemptStarted{Step: 2, N: 2}},
-		Event{Turn: turn1, Attempt: "a000003", Data: AttemptEnded{Outcome: Completed, Usage: Usage{Input: 20, Output: 6}, Cost: new(0.5)}},
+		Event{
+			Turn:    turn1,
+			Attempt: "a000003",
+			Data:    AttemptEnded{Outcome: Completed, Usage: Usage{Input: 20, Output: 6}, Cost: new(0.5)},
+		},
 	)
 	s.add(Endings(s.state, Complete())...)
 	want := Summary{
@@ -79,7 +89,10 @@ func TestCloneAndOriginalGoOn(t *testing.T) {
 			*session
 			word string
 		}{{s, "here"}, {fork, "fork"}} {
-			side.add(inItem(item1, ItemDelta{Stream: Text, Text: side.word}), inItem(item2, ItemDelta{Stream: Output, Text: side.word}))
+			side.add(
+				inItem(item1, ItemDelta{Stream: Text, Text: side.word}),
+				inItem(item2, ItemDelta{Stream: Output, Text: side.word}),
+			)
 		}
 		if n == 3 {
 			fork = &session{tb: t, state: fork.state.Clone()}

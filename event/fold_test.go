@@ -167,7 +167,10 @@ func TestFoldRefusesAttempts(t *testing.T) {
 	finished := func(s *session) { started(s); s.add(inItem(item1, callEnded(ItemCompleted))) }
 	earlier := func(s *session) {
 		s.attempt().message(item1, "a")
-		s.add(inAttempt(AttemptEnded{Outcome: Completed}), Event{Turn: turn1, Attempt: "a000002", Data: AttemptStarted{}})
+		s.add(
+			inAttempt(AttemptEnded{Outcome: Completed}),
+			Event{Turn: turn1, Attempt: "a000002", Data: AttemptStarted{}},
+		)
 	}
 	discard := func(id string) Event {
 		return inAttempt(AttemptEnded{Outcome: Failed, Discarded: []string{id}})
@@ -184,7 +187,12 @@ func TestFoldRefusesAttempts(t *testing.T) {
 		},
 		{"with an old id", ended, inAttempt(AttemptStarted{}), "not a new attempt's id"},
 		{"two at once", running, Event{Turn: turn1, Attempt: "a000002", Data: AttemptStarted{}}, "is running"},
-		{"ending without start", func(s *session) { s.turn() }, inAttempt(AttemptEnded{Outcome: Completed}), "is not running"},
+		{
+			"ending without start",
+			func(s *session) { s.turn() },
+			inAttempt(AttemptEnded{Outcome: Completed}),
+			"is not running",
+		},
 		{"second ending", ended, inAttempt(AttemptEnded{Outcome: Failed}), "is not running"},
 		{"ending without outcome", running, inAttempt(AttemptEnded{}), "outcome"},
 		{"end over a message", open, inAttempt(AttemptEnded{Outcome: Completed}), "item \"i000001\" is open"},
@@ -220,10 +228,30 @@ func TestFoldRefusesItems(t *testing.T) {
 		{"unknown stream", open, inItem(item1, ItemDelta{Stream: "smell"}), "takes no smell"},
 		{"ending without start", open, inItem(item2, completed), "did not start"},
 		{"second ending", ended, inItem(item1, completed), "has ended"}, // C2
-		{"ending of another type", open, inItem(item1, ItemEnded{Status: ItemCompleted, Content: Content{Type: Reasoning}}), "not a reasoning"},
-		{"ending without status", open, inItem(item1, ItemEnded{Content: Content{Type: Message}}), "not an ended item's status"},
-		{"ending that stays open", open, inItem(item1, ItemEnded{Status: ItemOpen, Content: Content{Type: Message}}), "not an ended item's status"},
-		{"abort without cause", open, inItem(item1, ItemEnded{Status: ItemAborted, Content: Content{Type: Message}}), "without a cause"},
+		{
+			"ending of another type",
+			open,
+			inItem(item1, ItemEnded{Status: ItemCompleted, Content: Content{Type: Reasoning}}),
+			"not a reasoning",
+		},
+		{
+			"ending without status",
+			open,
+			inItem(item1, ItemEnded{Content: Content{Type: Message}}),
+			"not an ended item's status",
+		},
+		{
+			"ending that stays open",
+			open,
+			inItem(item1, ItemEnded{Status: ItemOpen, Content: Content{Type: Message}}),
+			"not an ended item's status",
+		},
+		{
+			"abort without cause",
+			open,
+			inItem(item1, ItemEnded{Status: ItemAborted, Content: Content{Type: Message}}),
+			"without a cause",
+		},
 		{"message with effects", open, inItem(item1, aborted(Message, EffectsNone)), "effects"},
 		{"message that is called", open, inItem(item1, CallReady{}), "not a call"},
 		{"message that starts", open, inItem(item1, CallStarted{}), "not a call"},
@@ -272,12 +300,27 @@ func TestFoldRefusesApprovals(t *testing.T) {
 		{"of no call", call, inItem(item2, ApprovalRequested{Approval: "p000001"}), "ready to start"},
 		{"of an unfinished call", call, inItem(item1, ApprovalRequested{Approval: "p000001"}), "ready to start"},
 		{"of a started call", started, inItem(item1, ApprovalRequested{Approval: "p000001"}), "ready to start"},
-		{"a form of a call that has not started", func(s *session) { s.attempt().ready(item1) }, inItem(item1, ApprovalRequested{Approval: "p000001", Form: &Form{}}), "has not started"},
+		{
+			"a form of a call that has not started",
+			func(s *session) { s.attempt().ready(item1) },
+			inItem(item1, ApprovalRequested{Approval: "p000001", Form: &Form{}}),
+			"has not started",
+		},
 		{"without id", asked, inItem(item1, ApprovalRequested{}), "not a new approval's id"},
 		{"twice", asked, inItem(item1, ApprovalRequested{Approval: "p000001"}), "not a new approval's id"},
 		{"answer without request", asked, inItem(item1, ApprovalEnded{Approval: "p000002"}), "does not wait"},
-		{"second answer", answered(Denied), inItem(item1, ApprovalEnded{Approval: "p000001", Verdict: Approved}), "does not wait"}, // C16
-		{"start before the answer", asked, inItem(item1, CallStarted{}), "was not given"},                                          // C16
+		{
+			"second answer",
+			answered(Denied),
+			inItem(item1, ApprovalEnded{Approval: "p000001", Verdict: Approved}),
+			"does not wait",
+		}, // C16
+		{
+			"start before the answer",
+			asked,
+			inItem(item1, CallStarted{}),
+			"was not given",
+		}, // C16
 		{"start after a no", answered(Denied), inItem(item1, CallStarted{}), "was not given"},
 		{"start after the expiry", answered(Expired), inItem(item1, CallStarted{}), "was not given"}, // C16
 		{"start after an abort", answered(ApprovalAborted), inItem(item1, CallStarted{}), "was not given"},
@@ -373,7 +416,10 @@ func TestNextInputPassesOverClientsIDs(t *testing.T) {
 func TestFirstInterruptCounts(t *testing.T) {
 	s := newSession(t).attempt()
 	s.ready(item1)
-	s.add(inItem(item1, InterruptRequested{Reason: Parent}), Event{By: "web", Data: InterruptRequested{Reason: Shutdown}})
+	s.add(
+		inItem(item1, InterruptRequested{Reason: Parent}),
+		Event{By: "web", Data: InterruptRequested{Reason: Shutdown}},
+	)
 	if got := s.state.Running().Interrupt; got != nil {
 		t.Fatalf("an interrupt of one call, or of none, is the turn's: %+v", got)
 	}

@@ -45,7 +45,8 @@ func TestSeparatorsOfLinesAreEscaped(t *testing.T) {
 		Unknown{Name: "moon.phase", Raw: append([]byte("\n"), raw...)},
 	} {
 		line, err := Event{V: 1, Data: d}.AppendJSON(nil)
-		if err != nil || bytes.ContainsAny(line, "\u2028\u2029\n") || !bytes.Contains(line, []byte(`{"a":"x\u2028y\u2029"}`)) {
+		if err != nil || bytes.ContainsAny(line, "\u2028\u2029\n") ||
+			!bytes.Contains(line, []byte(`{"a":"x\u2028y\u2029"}`)) {
 			t.Errorf("%T: %s, %v", d, line, err)
 		}
 	}
@@ -173,19 +174,21 @@ func FuzzAppendString(f *testing.F) {
 func FuzzAppendJSON(f *testing.F) {
 	f.Add("s1", uint64(7), uint32(1_700_000_000), "t000001", "a000001", "i000001", "user", false, "text", "hello")
 	f.Add("", uint64(0), uint32(0), "", "", "", "", true, "\"", "\xff\u2028</script>")
-	f.Fuzz(func(t *testing.T, session string, seq uint64, at uint32, turn, attempt, item, by string, volatile bool, stream, text string) {
-		e := Event{
-			V: 1, Session: session, Seq: seq >> 1, At: time.Unix(int64(at), int64(at%1000)).UTC(), Turn: turn,
-			Attempt: attempt, Item: item, By: by, Volatile: volatile, Data: ItemDelta{Stream: Stream(stream), Text: text},
-		}
-		got, err := e.AppendJSON(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := byReflection(t, e); !bytes.Equal(got, want) {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	})
+	f.Fuzz(
+		func(t *testing.T, session string, seq uint64, at uint32, turn, attempt, item, by string, volatile bool, stream, text string) {
+			e := Event{
+				V: 1, Session: session, Seq: seq >> 1, At: time.Unix(int64(at), int64(at%1000)).UTC(), Turn: turn,
+				Attempt: attempt, Item: item, By: by, Volatile: volatile, Data: ItemDelta{Stream: Stream(stream), Text: text},
+			}
+			got, err := e.AppendJSON(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := byReflection(t, e); !bytes.Equal(got, want) {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		},
+	)
 }
 
 // A long text takes another way, and none shows in what is written.

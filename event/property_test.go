@@ -100,8 +100,17 @@ func checkHeld(t *rapid.T, s *session, turn *Turn, after State, c *Cause) {
 func TestInputOfAnEarlierInterruptIsHeld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &session{tb: t}
-		s.add(Event{Data: SessionOpened{}}, Event{Turn: turn1, Data: TurnStarted{}}, Event{Data: InputAccepted{Input: "x1"}},
-			Event{Turn: turn1, Data: InterruptRequested{}}, Event{Turn: turn1, Data: TurnCompleted{}}, Event{Turn: "t000002", Data: TurnStarted{}})
+		s.add(
+			Event{Data: SessionOpened{}},
+			Event{Turn: turn1, Data: TurnStarted{}},
+			Event{Data: InputAccepted{Input: "x1"}},
+			Event{
+				Turn: turn1,
+				Data: InterruptRequested{},
+			},
+			Event{Turn: turn1, Data: TurnCompleted{}},
+			Event{Turn: "t000002", Data: TurnStarted{}},
+		)
 		for _, c := range causes() {
 			checkEndings(t, s, c)
 			checkClosings(t, s, c)

@@ -71,15 +71,35 @@ func sessionSamples() []Event {
 		{By: "user", Data: InputDropped{Input: "n000001"}},
 		{Turn: "t000001", By: "signal:SIGINT", Data: InterruptRequested{Reason: Interrupted, Input: "n000001"}},
 		{Turn: "t000001", Item: "i000001", By: "user", Data: InterruptRequested{Reason: Interrupted}},
-		{Turn: "t000001", Item: "i000001", Data: JobStarted{Job: "j000001", PID: 99, Command: "server", Log: "/tmp/j.log", Mark: "m/s1/r", Process: &Identity{PID: 99, Started: 1240, Boot: "b-1"}, Keeper: &Identity{PID: 98, Started: 1239, Boot: "b-1"}}},
+		{
+			Turn: "t000001",
+			Item: "i000001",
+			Data: JobStarted{
+				Job:     "j000001",
+				PID:     99,
+				Command: "server",
+				Log:     "/tmp/j.log",
+				Mark:    "m/s1/r",
+				Process: &Identity{PID: 99, Started: 1240, Boot: "b-1"},
+				Keeper:  &Identity{PID: 98, Started: 1239, Boot: "b-1"},
+			},
+		},
 		{By: "user", Data: JobEnded{
 			Job: "j000001", How: JobKilled, ExitCode: new(137), Cause: sampleCause(),
-			Survivors:   []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}},
-			Quarantined: []string{"/work/x/.git/config is now config-quarantined-1: its config sets alias.st, by which git may run a program"},
+			Survivors: []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}},
+			Quarantined: []string{
+				"/work/x/.git/config is now config-quarantined-1: its config sets alias.st, by which git may run a program",
+			},
 		}},
 		{Turn: "t000001", Item: "i000001", Data: ChildStarted{
 			Child: "c000001", Session: "s2", Call: "i000001", Title: "look for the bug", Model: "gpt",
-			Worktree: &Worktree{Path: "/data/worktrees/s2", Dir: "/data/worktrees/s2/sub", Git: "/work/.git", Branch: "settle/s2", Base: "0a1b2c"},
+			Worktree: &Worktree{
+				Path:   "/data/worktrees/s2",
+				Dir:    "/data/worktrees/s2/sub",
+				Git:    "/work/.git",
+				Branch: "settle/s2",
+				Base:   "0a1b2c",
+			},
 		}},
 		{Turn: "t000001", Item: "i000001", Data: ChildEnded{
 			Child: "c000001", Outcome: Aborted, Cause: sampleCause(), Answer: "It is in", ElapsedMS: 1500, Spent: new(sampleSummary()),
@@ -104,7 +124,9 @@ func turnSamples() []Event {
 	attempt := func(d Data) Event { return Event{Turn: "t000001", Attempt: "a000001", Data: d} }
 	return []Event{
 		turn(TurnStarted{
-			Inputs: []string{"n000001"}, Provider: "openai", Model: "gpt", Effort: "high", Permission: "allow", Purpose: Compaction,
+			Inputs: []string{
+				"n000001",
+			}, Provider: "openai", Model: "gpt", Effort: "high", Permission: "allow", Purpose: Compaction,
 		}),
 		attempt(HistoryChanged{
 			Change: ChangeLeftOut, Provider: "openai", Model: "gpt", Tokens: 8192, LeftOut: []Part{PartReasoning}, Why: "Invalid request.",
@@ -116,12 +138,25 @@ func turnSamples() []Event {
 		attempt(AttemptEnded{
 			Outcome: Failed, Reason: Interrupted, StopReason: "end_turn", ResponseID: "resp_1", Usage: sampleUsage(), Estimated: true, Cost: new(0.0123),
 			Failure: sampleFailure(), RetryIn: new(int64(4000)), Discarded: []string{"i000001"},
-			Tokens: &Tokens{Prompt: []int32{1, 151644}, Completion: []int32{9707}, Logprobs: []float64{-0.25}, Incomplete: true},
+			Tokens: &Tokens{
+				Prompt:     []int32{1, 151644},
+				Completion: []int32{9707},
+				Logprobs:   []float64{-0.25},
+				Incomplete: true,
+			},
 		}),
 		in(ItemStarted{Type: ToolCall, ProviderID: "fc_1", CallID: "call_1", Name: "shell"}),
 		in(ItemDelta{Stream: Arguments, Text: "{\"command\":\"ls <x> \\\\ é\"}\u2029"}),
 		in(ItemDelta{Stream: Output, Text: "\n[the connection to the hands is back]\n", Notice: true}),
-		in(CallReady{Name: "shell", CallID: "call_1", Arguments: `{"command":"ls"}`, Sent: &Sent{Name: "exec_command", Arguments: `{"cmd":"ls"}`}, Seal: &Seal{Format: SealMembers, Data: `{"extra_content":{}}`}}),
+		in(
+			CallReady{
+				Name:      "shell",
+				CallID:    "call_1",
+				Arguments: `{"command":"ls"}`,
+				Sent:      &Sent{Name: "exec_command", Arguments: `{"cmd":"ls"}`},
+				Seal:      &Seal{Format: SealMembers, Data: `{"extra_content":{}}`},
+			},
+		),
 		in(ApprovalRequested{
 			Approval: "p000001", Tool: "shell", Title: "ls", Why: "writes outside", Detail: json.RawMessage(`{"a":[1,2]}`),
 			Text: "shell\n  command:\n      ls", Covers: "this command in this directory", Places: samplePlaces(), Child: "c000001",
@@ -129,10 +164,23 @@ func turnSamples() []Event {
 		}),
 		in(ApprovalEnded{Approval: "p000001", Verdict: Denied, Message: "not now", Policy: "deny", Explain: true}),
 		in(ApprovalEnded{Approval: "p000001", Verdict: Approved, Arguments: `{"command":"ls -l"}`, SHA256: "e3b0c442"}),
-		in(CallStarted{Title: "ls", Sandbox: ReadOnly, Secrets: SecretsWithheld, Arguments: `{"command":"ls -l"}`, Places: samplePlaces()}),
+		in(
+			CallStarted{
+				Title:     "ls",
+				Sandbox:   ReadOnly,
+				Secrets:   SecretsWithheld,
+				Arguments: `{"command":"ls -l"}`,
+				Places:    samplePlaces(),
+			},
+		),
 		in(ApprovalRequested{
 			Approval: "p000002", Tool: "db__query", Title: "db asks for input", Text: "db asks",
-			Form: &Form{Server: "db", Message: "Which one?", Schema: json.RawMessage(`{"type":"object"}`), URL: "https://example.com/"},
+			Form: &Form{
+				Server:  "db",
+				Message: "Which one?",
+				Schema:  json.RawMessage(`{"type":"object"}`),
+				URL:     "https://example.com/",
+			},
 		}),
 		in(ApprovalRequested{
 			Approval: "p000003", Tool: "ask_user", Title: "Which one?", Text: "question 1",
@@ -155,8 +203,13 @@ func sampleContent() Content {
 	return Content{
 		Type: ToolCall, Text: "text", Provider: "openai", Model: "gpt", ProviderID: "fc_1",
 		Seal: &Seal{Format: "encrypted", Data: "gAAA"}, CallID: "call_1", Name: "shell", Arguments: `{"command":"ls"}`,
-		Sent: &Sent{Name: "exec_command", Arguments: `{"cmd":"ls"}`}, Output: "a.go\n", OutputFile: "/tmp/out", OutputBytes: 5, ExitCode: new(0), Detail: json.RawMessage(`{"diff":"-"}`),
-		Jobs: []string{"j000001"}, Survivors: []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}}, Child: "c000001", Instruction: "/work/sub/AGENTS.md",
+		Sent: &Sent{
+			Name:      "exec_command",
+			Arguments: `{"cmd":"ls"}`,
+		}, Output: "a.go\n", OutputFile: "/tmp/out", OutputBytes: 5, ExitCode: new(0), Detail: json.RawMessage(`{"diff":"-"}`),
+		Jobs: []string{
+			"j000001",
+		}, Survivors: []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}}, Child: "c000001", Instruction: "/work/sub/AGENTS.md",
 		Effective: `{"command":"ls -l"}`,
 	}
 }

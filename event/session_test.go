@@ -70,7 +70,10 @@ func inItem(item string, d Data) Event {
 // turn accepts an input and starts turn1 with it.
 func (s *session) turn() *session {
 	s.tb.Helper()
-	s.add(Event{By: "user", Data: InputAccepted{Input: "n000001", Text: "go"}}, inTurn(TurnStarted{Inputs: []string{"n000001"}}))
+	s.add(
+		Event{By: "user", Data: InputAccepted{Input: "n000001", Text: "go"}},
+		inTurn(TurnStarted{Inputs: []string{"n000001"}}),
+	)
 	return s
 }
 
@@ -117,14 +120,27 @@ func (s *session) started(id string, output ...string) {
 }
 
 func callEnded(status Status) ItemEnded {
-	return ItemEnded{Status: status, Content: Content{Type: ToolCall, Name: "shell", Arguments: `{"a":1}`, Output: "done"}}
+	return ItemEnded{
+		Status:  status,
+		Content: Content{Type: ToolCall, Name: "shell", Arguments: `{"a":1}`, Output: "done"},
+	}
 }
 
 func aborted(typ ItemType, effects Effects) ItemEnded {
-	return ItemEnded{Status: ItemAborted, Effects: effects, Cause: Abort(Interrupted, "user"), Content: Content{Type: typ}}
+	return ItemEnded{
+		Status:  ItemAborted,
+		Effects: effects,
+		Cause:   Abort(Interrupted, "user"),
+		Content: Content{Type: typ},
+	}
 }
 
 // stateDiff compares all of two states, unexported fields too.
 func stateDiff(want, got State) string {
-	return cmp.Diff(want, got, cmp.AllowUnexported(State{}, Turn{}, Item{}, Input{}, gate{}, counters{}), cmpopts.EquateEmpty())
+	return cmp.Diff(
+		want,
+		got,
+		cmp.AllowUnexported(State{}, Turn{}, Item{}, Input{}, gate{}, counters{}),
+		cmpopts.EquateEmpty(),
+	)
 }

@@ -15,7 +15,11 @@ func TestGlossaryHasTerms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, term := range slices.Concat(AnswerTerms(), ModeTerms(), EndingTerms()) {
-		row := strings.ReplaceAll(fmt.Sprintf("\n| `%s` | %s | %s |\n", term.Value, term.Words, term.Past), "|  |", "| |")
+		row := strings.ReplaceAll(
+			fmt.Sprintf("\n| `%s` | %s | %s |\n", term.Value, term.Words, term.Past),
+			"|  |",
+			"| |",
+		)
 		if !strings.Contains(string(page), row) {
 			t.Errorf("docs/reference/glossary.md has no row %q", row)
 		}

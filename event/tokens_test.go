@@ -27,7 +27,8 @@ func TestTokensAreBounded(t *testing.T) {
 func TestSumsSaturate(t *testing.T) {
 	huge := Usage{Input: 1 << 62, CacheRead: math.MaxInt64, Output: 1 << 62, Reasoning: -5}
 	sum := huge.Add(huge)
-	if want := (Usage{Input: math.MaxInt64, CacheRead: math.MaxInt64, Output: math.MaxInt64}); sum != want || sum.Total() != math.MaxInt64 {
+	if want := (Usage{Input: math.MaxInt64, CacheRead: math.MaxInt64, Output: math.MaxInt64}); sum != want ||
+		sum.Total() != math.MaxInt64 {
 		t.Errorf("%+v, total %d", sum, sum.Total())
 	}
 	var s Summary

@@ -8,7 +8,15 @@ import (
 )
 
 func TestCost(t *testing.T) {
-	p := model.Price{Input: 4, CacheRead: 0.2, CacheWrite: 5, Output: 20, LongAbove: 1_000_000, LongInput: 2, LongOutput: 1.5}
+	p := model.Price{
+		Input:      4,
+		CacheRead:  0.2,
+		CacheWrite: 5,
+		Output:     20,
+		LongAbove:  1_000_000,
+		LongInput:  2,
+		LongOutput: 1.5,
+	}
 	for name, tt := range map[string]struct {
 		usage event.Usage
 		want  float64

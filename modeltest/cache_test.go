@@ -85,7 +85,12 @@ func blocks(n int, marked ...int) string {
 }
 
 func claude(model, more, content string) string {
-	return fmt.Sprintf(`{"model":%q,"max_tokens":10%s,"messages":[{"role":"user","content":[%s]}]}`, model, more, content)
+	return fmt.Sprintf(
+		`{"model":%q,"max_tokens":10%s,"messages":[{"role":"user","content":[%s]}]}`,
+		model,
+		more,
+		content,
+	)
 }
 
 // near reports whether the counts are of so many blocks.
@@ -95,7 +100,14 @@ func near(t *testing.T, what string, got spent, read, write int) {
 		return tokens >= int64(blocks)*100 && tokens <= int64(blocks)*110
 	}
 	if !in(got.Read, read) || !in(got.Write, write) {
-		t.Errorf("%s: read %d and wrote %d tokens, want about %d and %d blocks of 100", what, got.Read, got.Write, read, write)
+		t.Errorf(
+			"%s: read %d and wrote %d tokens, want about %d and %d blocks of 100",
+			what,
+			got.Read,
+			got.Write,
+			read,
+			write,
+		)
 	}
 }
 
@@ -112,7 +124,13 @@ func TestCacheOfMessages(t *testing.T) {
 		near(t, "with a second breakpoint", c.ask(claude(sonnet, "", blocks(36, 15, 36))), 35, 1)
 		near(t, "19 blocks further", c.ask(claude(sonnet, "", blocks(55, 55))), 36, 19)
 		near(t, "another model", c.ask(claude("claude-sonnet-4-6", "", blocks(55, 55))), 0, 55)
-		near(t, "5 minutes later", func() spent { time.Sleep(5 * time.Minute); return c.ask(claude(sonnet, "", blocks(55, 55))) }(), 0, 55)
+		near(
+			t,
+			"5 minutes later",
+			func() spent { time.Sleep(5 * time.Minute); return c.ask(claude(sonnet, "", blocks(55, 55))) }(),
+			0,
+			55,
+		)
 		for range 3 { // each read is for five minutes more
 			time.Sleep(4 * time.Minute)
 			near(t, "used again and again", c.ask(claude(sonnet, "", blocks(55, 55))), 55, 0)
@@ -168,7 +186,11 @@ func TestCacheOfMessagesInvalidated(t *testing.T) {
 	t.Run("an image", func(t *testing.T) {
 		a := newCached(t, "/v1/messages")
 		a.ask(body(base))
-		with := claude("claude-opus-5", base, blocks(10, 10)+`,{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aaaa"}}`)
+		with := claude(
+			"claude-opus-5",
+			base,
+			blocks(10, 10)+`,{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aaaa"}}`,
+		)
 		near(t, "an image", a.ask(with), 14, 10)
 	})
 	t.Run("a failed request writes nothing", func(t *testing.T) {
@@ -198,13 +220,21 @@ func TestCacheOfMessagesInvalidated(t *testing.T) {
 func TestCacheOfOldThinking(t *testing.T) {
 	thought := `{"type":"thinking","thinking":"` + strings.Repeat("word ", 80) + `","signature":"s"}`
 	body := func(model, last string) string {
-		return fmt.Sprintf(`{"model":%q,"max_tokens":10,"messages":[{"role":"user","content":[%s]},{"role":"assistant","content":[%s,{"type":"tool_use","id":"a","name":"t","input":{}}]},
-			{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x"}%s]}]}`, model, blocks(11, 11), thought, last)
+		return fmt.Sprintf(
+			`{"model":%q,"max_tokens":10,"messages":[{"role":"user","content":[%s]},{"role":"assistant","content":[%s,{"type":"tool_use","id":"a","name":"t","input":{}}]},
+			{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x"}%s]}]}`,
+			model,
+			blocks(11, 11),
+			thought,
+			last,
+		)
 	}
 	marked := `,` + block(50, true)
 	for model, want := range map[string]int{"claude-sonnet-4-5": 11, "claude-opus-5": 13} {
 		a := newCached(t, "/v1/messages")
-		a.ask(strings.Replace(body(model, ""), `"content":"x"`, `"content":"x","cache_control":{"type":"ephemeral"}`, 1))
+		a.ask(
+			strings.Replace(body(model, ""), `"content":"x"`, `"content":"x","cache_control":{"type":"ephemeral"}`, 1),
+		)
 		if got := a.ask(body(model, marked)).Read / 100; got != int64(want) && got != int64(want)-1 {
 			t.Errorf("%s reads %d blocks, want %d", model, got, want)
 		}
@@ -212,7 +242,12 @@ func TestCacheOfOldThinking(t *testing.T) {
 }
 
 func gpt(model, more string, words int) string {
-	return fmt.Sprintf(`{"model":%q,"input":[{"type":"message","role":"user","content":%q}]%s}`, model, strings.Repeat("word", words), more)
+	return fmt.Sprintf(
+		`{"model":%q,"input":[{"type":"message","role":"user","content":%q}]%s}`,
+		model,
+		strings.Repeat("word", words),
+		more,
+	)
 }
 
 // TestCacheOfResponses follows https://developers.openai.com/api/docs/guides/prompt-caching.
@@ -261,7 +296,15 @@ func TestCacheOfBreakpoints(t *testing.T) {
 			if mark != "" {
 				mark = `,"prompt_cache_breakpoint":{"mode":"explicit"}`
 			}
-			items = append(items, fmt.Sprintf(`{"type":"message","role":%q,"content":[{"type":"input_text","text":%q%s}]}`, role, strings.Repeat("word", 1175), mark))
+			items = append(
+				items,
+				fmt.Sprintf(
+					`{"type":"message","role":%q,"content":[{"type":"input_text","text":%q%s}]}`,
+					role,
+					strings.Repeat("word", 1175),
+					mark,
+				),
+			)
 		}
 		return fmt.Sprintf(`{"model":"gpt-5.6-sol","input":[%s]%s}`, strings.Join(items, ","), more)
 	}
@@ -308,8 +351,11 @@ func TestCacheOfBreakpoints(t *testing.T) {
 func TestCacheOfOpenRouter(t *testing.T) {
 	c := newCached(t, "/v1/chat/completions")
 	body := func(words int) string {
-		return fmt.Sprintf(`{"model":"anthropic/claude-opus-5","cache_control":{"type":"ephemeral"},"messages":[{"role":"user","content":[%s]},{"role":"tool","tool_call_id":"a","content":%q}]}`,
-			blocks(12), strings.Repeat("word", words))
+		return fmt.Sprintf(
+			`{"model":"anthropic/claude-opus-5","cache_control":{"type":"ephemeral"},"messages":[{"role":"user","content":[%s]},{"role":"tool","tool_call_id":"a","content":%q}]}`,
+			blocks(12),
+			strings.Repeat("word", words),
+		)
 	}
 	read := func(body string) int64 {
 		res, err := c.server.Client().Post(c.server.URL+c.path, "application/json", strings.NewReader(body))
@@ -329,7 +375,8 @@ func TestCacheOfOpenRouter(t *testing.T) {
 		}
 		return answer.Usage.Details.Read
 	}
-	if first, second, other := read(body(50)), read(body(50)), read(body(60)); first != 0 || second < 1200 || other != 0 {
+	if first, second, other := read(body(50)), read(body(50)), read(body(60)); first != 0 || second < 1200 ||
+		other != 0 {
 		t.Errorf("read %d, %d, %d", first, second, other)
 	}
 }

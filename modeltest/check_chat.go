@@ -126,12 +126,16 @@ func (req *chatRequest) checkLimits(m Model, input int) *apiError {
 	case m.Window > 0 && limit != nil && input+*limit > m.Window:
 		return invalid(
 			"This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion). Please reduce the length of the messages or completion.",
-			m.Window, input+*limit, input, *limit,
+			m.Window,
+			input+*limit,
+			input,
+			*limit,
 		).at("messages", "context_length_exceeded")
 	case m.Window > 0 && input > m.Window:
 		return invalid(
 			"This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.",
-			m.Window, input,
+			m.Window,
+			input,
 		).at("messages", "context_length_exceeded")
 	}
 	return nil
@@ -165,7 +169,8 @@ func (s *Server) checkChatMessage(m chatMessage, i int) *apiError {
 		if len(c.ID) > 64 {
 			return invalid(
 				"Invalid '%s.id': string too long. Expected a string with maximum length 64, but got a string with length %d instead.",
-				param, len(c.ID),
+				param,
+				len(c.ID),
 			).
 				at(param+".id", "string_above_max_length")
 		}

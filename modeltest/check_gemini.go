@@ -112,7 +112,8 @@ func (req *geminiRequest) checkConfig(name string, m Model) *apiError {
 	case c.MaxOutputTokens < 0 || m.MaxOutput > 0 && c.MaxOutputTokens > m.MaxOutput:
 		return geminiInvalid(
 			"Unable to submit request because it has a maxOutputTokens value of %d but the supported range is from 1 (inclusive) to %d (exclusive). Update the value and try again.",
-			c.MaxOutputTokens, m.MaxOutput+1,
+			c.MaxOutputTokens,
+			m.MaxOutput+1,
 		)
 	case c.ThinkingConfig != nil && c.ThinkingConfig.ThinkingBudget != nil && c.ThinkingConfig.ThinkingLevel != "":
 		return geminiInvalid("You can only set one of thinking budget and thinking level.")

@@ -248,7 +248,8 @@ func (s *Server) checkBlock(req *messagesRequest, i, k int) *apiError {
 	default:
 		return invalid(
 			"%s: Input tag '%s' found using 'type' does not match any of the expected tags: 'document', 'image', 'redacted_thinking', 'search_result', 'server_tool_use', 'text', 'thinking', 'tool_result', 'tool_use', 'web_search_tool_result'",
-			at, b.Type,
+			at,
+			b.Type,
 		)
 	}
 	return nil

@@ -185,7 +185,8 @@ func checkName(param, name string) *apiError {
 	case len(name) > 64:
 		return invalid(
 			"Invalid '%s': string too long. Expected a string with maximum length 64, but got a string with length %d instead.",
-			param, len(name),
+			param,
+			len(name),
 		).
 			at(param, "string_above_max_length")
 	case !matches(`^[a-zA-Z0-9_-]+$`, name):
@@ -327,7 +328,8 @@ func checkCallItem(it responsesItem, at string) *apiError {
 	case len(it.CallID) > 64:
 		return invalid(
 			"Invalid '%s.call_id': string too long. Expected a string with maximum length 64, but got a string with length %d instead.",
-			at, len(it.CallID),
+			at,
+			len(it.CallID),
 		).
 			at(at+".call_id", "string_above_max_length")
 	case it.isOutput() && len(it.Output) == 0:

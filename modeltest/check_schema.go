@@ -101,7 +101,8 @@ func checkFormat(param, inner, kind string, f schemaFormat) *apiError {
 	if json.Unmarshal(f.Schema, &schema) != nil || schema["type"] != "object" {
 		return invalid(
 			"Invalid schema for response_format '%s': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"%v\"'.",
-			f.Name, schema["type"],
+			f.Name,
+			schema["type"],
 		).
 			at(param, "invalid_json_schema")
 	}

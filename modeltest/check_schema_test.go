@@ -19,11 +19,38 @@ func TestSchemaRules(t *testing.T) {
 			{"text", body(`{"type":"text"}`), ""},
 			{"strict", body(`{"type":"json_schema","name":"a","strict":true,"schema":` + closedSchema + `}`), ""},
 			{"open", body(`{"type":"json_schema","name":"a","schema":` + openSchema + `}`), ""},
-			{"open and strict", body(`{"type":"json_schema","name":"a","strict":true,"schema":` + openSchema + `}`), "In context=('a', 'items', ), 'additionalProperties' is required"},
-			{"optional and strict", body(`{"type":"json_schema","name":"a","strict":true,"schema":` + strings.Replace(closedSchema, `"required":["a"],`, "", 1) + `}`), "Missing 'a'"},
-			{"no name", body(`{"type":"json_schema","schema":` + closedSchema + `}`), "Missing required parameter: 'text.format.name'"},
-			{"bad name", body(`{"type":"json_schema","name":"a b","schema":` + closedSchema + `}`), "string does not match pattern"},
-			{"no schema", body(`{"type":"json_schema","name":"a"}`), "Missing required parameter: 'text.format.schema'"},
+			{
+				"open and strict",
+				body(`{"type":"json_schema","name":"a","strict":true,"schema":` + openSchema + `}`),
+				"In context=('a', 'items', ), 'additionalProperties' is required",
+			},
+			{
+				"optional and strict",
+				body(
+					`{"type":"json_schema","name":"a","strict":true,"schema":` + strings.Replace(
+						closedSchema,
+						`"required":["a"],`,
+						"",
+						1,
+					) + `}`,
+				),
+				"Missing 'a'",
+			},
+			{
+				"no name",
+				body(`{"type":"json_schema","schema":` + closedSchema + `}`),
+				"Missing required parameter: 'text.format.name'",
+			},
+			{
+				"bad name",
+				body(`{"type":"json_schema","name":"a b","schema":` + closedSchema + `}`),
+				"string does not match pattern",
+			},
+			{
+				"no schema",
+				body(`{"type":"json_schema","name":"a"}`),
+				"Missing required parameter: 'text.format.schema'",
+			},
 			{"a list", body(`{"type":"json_schema","name":"a","schema":{"type":"array"}}`), `got 'type: "array"'`},
 			{"another type", body(`{"type":"yaml"}`), "Invalid value: 'yaml'"},
 			{"no object", body(`"json"`), "Invalid type for 'text.format'"},
@@ -35,9 +62,21 @@ func TestSchemaRules(t *testing.T) {
 		}
 		checkRefusals(t, "/v1/chat/completions", []refusal{
 			{"an object", body(`{"type":"json_object"}`), ""},
-			{"strict", body(`{"type":"json_schema","json_schema":{"name":"a","strict":true,"schema":` + closedSchema + `}}`), ""},
-			{"open and strict", body(`{"type":"json_schema","json_schema":{"name":"a","strict":true,"schema":` + openSchema + `}}`), "'additionalProperties' is required"},
-			{"nothing", body(`{"type":"json_schema"}`), "Missing required parameter: 'response_format.json_schema.name'"},
+			{
+				"strict",
+				body(`{"type":"json_schema","json_schema":{"name":"a","strict":true,"schema":` + closedSchema + `}}`),
+				"",
+			},
+			{
+				"open and strict",
+				body(`{"type":"json_schema","json_schema":{"name":"a","strict":true,"schema":` + openSchema + `}}`),
+				"'additionalProperties' is required",
+			},
+			{
+				"nothing",
+				body(`{"type":"json_schema"}`),
+				"Missing required parameter: 'response_format.json_schema.name'",
+			},
 		})
 	})
 	t.Run("messages", func(t *testing.T) {
@@ -46,8 +85,16 @@ func TestSchemaRules(t *testing.T) {
 		}
 		checkRefusals(t, "/v1/messages", []refusal{
 			{"closed", body(`{"type":"json_schema","schema":` + closedSchema + `}`), ""},
-			{"open", body(`{"type":"json_schema","schema":` + openSchema + `}`), "'additionalProperties' must be explicitly set to false"},
-			{"no schema", body(`{"type":"json_schema"}`), "output_config.format.schema: Input should be a valid dictionary"},
+			{
+				"open",
+				body(`{"type":"json_schema","schema":` + openSchema + `}`),
+				"'additionalProperties' must be explicitly set to false",
+			},
+			{
+				"no schema",
+				body(`{"type":"json_schema"}`),
+				"output_config.format.schema: Input should be a valid dictionary",
+			},
 			{"another type", body(`{"type":"json_object"}`), "output_config.format: Input tag 'json_object'"},
 		})
 	})

@@ -19,7 +19,8 @@ func checkOwnTool(i int, kind, name string, schema json.RawMessage) *apiError {
 	case search && !slices.Contains([]string{"web_search_20250305", "web_search_20260209"}, kind):
 		return invalid(
 			"tools.%d: Input tag '%s' found using 'type' does not match any of the expected tags: 'custom', 'web_search_20250305', 'web_search_20260209'",
-			i, kind,
+			i,
+			kind,
 		)
 	case search && name != "web_search":
 		return invalid("tools.%d.%s.name: Input should be 'web_search'", i, kind)

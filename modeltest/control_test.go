@@ -62,7 +62,9 @@ func TestControl(t *testing.T) {
 	}
 
 	status, state := asked(t, s, "POST", "/control/turns", `[{"items":[{"say":"three"}]}]`)
-	if refusals, _ := state["refusals"].([]any); status != 200 || state["turns_left"] != 2.0 || state["requests"] != 2.0 || len(refusals) != 1 {
+	if refusals, _ := state["refusals"].([]any); status != 200 || state["turns_left"] != 2.0 ||
+		state["requests"] != 2.0 ||
+		len(refusals) != 1 {
 		t.Errorf("%d %v", status, state)
 	}
 	if _, after := asked(t, s, "GET", "/control/state", ""); after["turns_left"] != 2.0 {

@@ -27,8 +27,18 @@ var dialects = []struct {
 	name, path, body, end string
 }{
 	{"responses", "/v1/responses", `{"model":"m","store":false,"stream":true,"input":"hi"}`, "response.completed"},
-	{"messages", "/v1/messages", `{"model":"m","max_tokens":100,"stream":true,"messages":[{"role":"user","content":"hi"}]}`, "message_stop"},
-	{"chat", "/v1/chat/completions", `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi"}]}`, `"finish_reason":"`},
+	{
+		"messages",
+		"/v1/messages",
+		`{"model":"m","max_tokens":100,"stream":true,"messages":[{"role":"user","content":"hi"}]}`,
+		"message_stop",
+	},
+	{
+		"chat",
+		"/v1/chat/completions",
+		`{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi"}]}`,
+		`"finish_reason":"`,
+	},
 }
 
 type answer struct {
@@ -119,7 +129,8 @@ func TestCuts(t *testing.T) {
 					if strings.Contains(a.body, end) {
 						t.Error("the terminal event was sent")
 					}
-					if !strings.Contains(a.body, place.has) || place.hasNo != "" && strings.Contains(a.body, place.hasNo) {
+					if !strings.Contains(a.body, place.has) ||
+						place.hasNo != "" && strings.Contains(a.body, place.hasNo) {
 						t.Errorf("want %q and not %q in %s", place.has, place.hasNo, a.body)
 					}
 					if place.at == modeltest.AfterDelta(1) && (x.Deltas != 1 || strings.Contains(a.body, "four")) {
@@ -157,20 +168,34 @@ func TestErrorAnswers(t *testing.T) {
 		{modeltest.Status(503, "99999999999"), 503, "Retry-After", "99999999999", "verloaded"},
 		{modeltest.Status(529, "soon"), 529, "Retry-After", "soon", "Overloaded"},
 		{modeltest.Status(429, modeltest.RetryMillis(250)), 429, "Retry-After-Ms", "250", ""},
-		{modeltest.Status(429, modeltest.RetryMessage(7*time.Second)), 429, "Retry-After", "", "Please try again in 7s."},
+		{
+			modeltest.Status(429, modeltest.RetryMessage(7*time.Second)),
+			429,
+			"Retry-After",
+			"",
+			"Please try again in 7s.",
+		},
 		{modeltest.Status(500), 500, "Retry-After", "", "error"},
 		{modeltest.Status(418), 418, "Retry-After", "", "teapot"},
-		{modeltest.Status(429).Saying("insufficient_quota", "You exceeded your current quota."), 429, "Retry-After", "", `insufficient_quota`},
+		{
+			modeltest.Status(429).Saying("insufficient_quota", "You exceeded your current quota."),
+			429,
+			"Retry-After",
+			"",
+			`insufficient_quota`,
+		},
 	}
 	for _, test := range tests {
 		forEach(t, modeltest.Fail(test.fault), func(t *testing.T, _ string, a answer, x modeltest.Exchange) {
-			if a.status != test.status || x.Status != test.status || a.header.Get(test.header) != test.value || !strings.Contains(a.body, test.has) {
+			if a.status != test.status || x.Status != test.status || a.header.Get(test.header) != test.value ||
+				!strings.Contains(a.body, test.has) {
 				t.Errorf("answer %+v", a)
 			}
 			var shape struct {
 				Error struct{ Type, Message string }
 			}
-			if err := json.Unmarshal([]byte(a.body), &shape); err != nil || shape.Error.Type == "" || shape.Error.Message == "" {
+			if err := json.Unmarshal([]byte(a.body), &shape); err != nil || shape.Error.Type == "" ||
+				shape.Error.Message == "" {
 				t.Errorf("not the provider's shape: %s (%v)", a.body, err)
 			}
 		})
@@ -179,7 +204,10 @@ func TestErrorAnswers(t *testing.T) {
 
 func TestRetryDate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv := modeltest.NewMemoryServer(t, modeltest.Script(modeltest.Fail(modeltest.Status(503, modeltest.RetryDate(90*time.Second)))))
+		srv := modeltest.NewMemoryServer(
+			t,
+			modeltest.Script(modeltest.Fail(modeltest.Status(503, modeltest.RetryDate(90*time.Second)))),
+		)
 		a := ask(t.Context(), srv, dialects[0].path, dialects[0].body)
 		at, err := http.ParseTime(a.header.Get("Retry-After"))
 		if err != nil || time.Until(at) != 90*time.Second {
@@ -190,15 +218,20 @@ func TestRetryDate(t *testing.T) {
 
 func TestForeignAnswers(t *testing.T) {
 	forEach(t, words(modeltest.HTML()), func(t *testing.T, _ string, a answer, _ modeltest.Exchange) {
-		if a.status != 200 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") || !strings.Contains(a.body, "Please sign in") {
+		if a.status != 200 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") ||
+			!strings.Contains(a.body, "Please sign in") {
 			t.Errorf("answer %+v", a)
 		}
 	})
-	forEach(t, words(modeltest.ContentType("application/json")), func(t *testing.T, end string, a answer, _ modeltest.Exchange) {
-		if a.status != 200 || a.header.Get("Content-Type") != "application/json" || !strings.Contains(a.body, end) {
-			t.Errorf("answer %+v", a)
-		}
-	})
+	forEach(
+		t,
+		words(modeltest.ContentType("application/json")),
+		func(t *testing.T, end string, a answer, _ modeltest.Exchange) {
+			if a.status != 200 || a.header.Get("Content-Type") != "application/json" || !strings.Contains(a.body, end) {
+				t.Errorf("answer %+v", a)
+			}
+		},
+	)
 }
 
 func TestFramingFaults(t *testing.T) {
@@ -221,41 +254,48 @@ func TestFramingFaults(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(string(test.kind), func(t *testing.T) {
-			forEach(t, words(modeltest.Quirk(test.kind)), func(t *testing.T, end string, a answer, x modeltest.Exchange) {
-				if a.err != nil || x.Ended != modeltest.EndedSent {
-					t.Fatalf("%v, %q", a.err, x.Ended)
-				}
-				got, want := dataLines(a.body, test.eol), plain[end]
-				switch test.kind {
-				case modeltest.FaultComments:
-					if !strings.Contains(a.body, "\n: ") {
-						t.Error("no comments")
+			forEach(
+				t,
+				words(modeltest.Quirk(test.kind)),
+				func(t *testing.T, end string, a answer, x modeltest.Exchange) {
+					if a.err != nil || x.Ended != modeltest.EndedSent {
+						t.Fatalf("%v, %q", a.err, x.Ended)
 					}
-				case modeltest.FaultUnknowns:
-					if len(got) != 2*len(want) {
-						t.Errorf("%d events, want %d", len(got), 2*len(want))
+					got, want := dataLines(a.body, test.eol), plain[end]
+					switch test.kind {
+					case modeltest.FaultComments:
+						if !strings.Contains(a.body, "\n: ") {
+							t.Error("no comments")
+						}
+					case modeltest.FaultUnknowns:
+						if len(got) != 2*len(want) {
+							t.Errorf("%d events, want %d", len(got), 2*len(want))
+						}
+						got = slices.DeleteFunc(
+							got,
+							func(s string) bool { return strings.Contains(s, "modeltest.unknown") },
+						)
+					case modeltest.FaultRepeat:
+						if len(got) != 2*len(want) {
+							t.Errorf("%d events, want %d", len(got), 2*len(want))
+						}
+						got = slices.Compact(got)
+					case modeltest.FaultSwap:
+						if slices.Equal(got, want) {
+							t.Error("nothing is swapped")
+						}
+						slices.Sort(got)
+						want = slices.Sorted(slices.Values(want))
+					case modeltest.FaultNoEventNames:
+						if strings.Contains(a.body, "event:") {
+							t.Error("events are named")
+						}
 					}
-					got = slices.DeleteFunc(got, func(s string) bool { return strings.Contains(s, "modeltest.unknown") })
-				case modeltest.FaultRepeat:
-					if len(got) != 2*len(want) {
-						t.Errorf("%d events, want %d", len(got), 2*len(want))
+					if diff := cmp.Diff(stable(want), stable(got)); diff != "" {
+						t.Error(diff)
 					}
-					got = slices.Compact(got)
-				case modeltest.FaultSwap:
-					if slices.Equal(got, want) {
-						t.Error("nothing is swapped")
-					}
-					slices.Sort(got)
-					want = slices.Sorted(slices.Values(want))
-				case modeltest.FaultNoEventNames:
-					if strings.Contains(a.body, "event:") {
-						t.Error("events are named")
-					}
-				}
-				if diff := cmp.Diff(stable(want), stable(got)); diff != "" {
-					t.Error(diff)
-				}
-			})
+				},
+			)
 		})
 	}
 }
@@ -291,34 +331,59 @@ func stable(lines []string) []string {
 }
 
 func TestFaultyEvents(t *testing.T) {
-	forEach(t, words(modeltest.Malformed(modeltest.AfterDelta(1))), func(t *testing.T, end string, a answer, _ modeltest.Exchange) {
-		bad := slices.DeleteFunc(dataLines(a.body, "\n"), func(s string) bool { return s == "[DONE]" || json.Valid([]byte(s)) })
-		if len(bad) != 1 || !strings.Contains(a.body, end) {
-			t.Errorf("malformed: %q", bad)
-		}
-	})
-	forEach(t, words(modeltest.ErrorEvent(modeltest.AfterDelta(2), "", "")), func(t *testing.T, end string, a answer, x modeltest.Exchange) {
-		lines := dataLines(a.body, "\n")
-		if last := lines[len(lines)-1]; !strings.Contains(last, "error") || strings.Contains(a.body, end) || a.err != nil || x.Ended != modeltest.EndedByFault {
-			t.Errorf("last event %s, error %v", last, a.err)
-		}
-	})
-	forEach(t, words(modeltest.Quirk(modeltest.FaultSameIndex)), func(t *testing.T, _ string, a answer, _ modeltest.Exchange) {
-		if strings.Contains(a.body, `index":1`) {
-			t.Error("an index is not 0")
-		}
-	})
-	forEach(t, words(modeltest.Quirk(modeltest.FaultSameIDs)), func(t *testing.T, _ string, a answer, _ modeltest.Exchange) {
-		if n := strings.Count(a.body, `_same"`); n < 2 {
-			t.Errorf("the id occurs %d times", n)
-		}
-	})
-	forEach(t, words(modeltest.Quirk(modeltest.FaultReverseIndex)), func(t *testing.T, end string, a answer, _ modeltest.Exchange) {
-		first, second := strings.Index(a.body, `index":1`), strings.LastIndex(a.body, `index":0`)
-		if first < 0 || second < 0 || !strings.Contains(a.body, end) {
-			t.Errorf("indexes at %d and %d", first, second)
-		}
-	})
+	forEach(
+		t,
+		words(modeltest.Malformed(modeltest.AfterDelta(1))),
+		func(t *testing.T, end string, a answer, _ modeltest.Exchange) {
+			bad := slices.DeleteFunc(
+				dataLines(a.body, "\n"),
+				func(s string) bool { return s == "[DONE]" || json.Valid([]byte(s)) },
+			)
+			if len(bad) != 1 || !strings.Contains(a.body, end) {
+				t.Errorf("malformed: %q", bad)
+			}
+		},
+	)
+	forEach(
+		t,
+		words(modeltest.ErrorEvent(modeltest.AfterDelta(2), "", "")),
+		func(t *testing.T, end string, a answer, x modeltest.Exchange) {
+			lines := dataLines(a.body, "\n")
+			if last := lines[len(lines)-1]; !strings.Contains(last, "error") || strings.Contains(a.body, end) ||
+				a.err != nil ||
+				x.Ended != modeltest.EndedByFault {
+				t.Errorf("last event %s, error %v", last, a.err)
+			}
+		},
+	)
+	forEach(
+		t,
+		words(modeltest.Quirk(modeltest.FaultSameIndex)),
+		func(t *testing.T, _ string, a answer, _ modeltest.Exchange) {
+			if strings.Contains(a.body, `index":1`) {
+				t.Error("an index is not 0")
+			}
+		},
+	)
+	forEach(
+		t,
+		words(modeltest.Quirk(modeltest.FaultSameIDs)),
+		func(t *testing.T, _ string, a answer, _ modeltest.Exchange) {
+			if n := strings.Count(a.body, `_same"`); n < 2 {
+				t.Errorf("the id occurs %d times", n)
+			}
+		},
+	)
+	forEach(
+		t,
+		words(modeltest.Quirk(modeltest.FaultReverseIndex)),
+		func(t *testing.T, end string, a answer, _ modeltest.Exchange) {
+			first, second := strings.Index(a.body, `index":1`), strings.LastIndex(a.body, `index":0`)
+			if first < 0 || second < 0 || !strings.Contains(a.body, end) {
+				t.Errorf("indexes at %d and %d", first, second)
+			}
+		},
+	)
 }
 
 func TestOversizedEvent(t *testing.T) {
@@ -389,11 +454,13 @@ func TestSilencePasses(t *testing.T) {
 			modeltest.Reply(modeltest.Text("one two three four five six")).Paced(time.Second),
 		))
 		start := time.Now()
-		if a := ask(t.Context(), srv, dialects[0].path, dialects[0].body); a.err != nil || time.Since(start) != 2*time.Minute {
+		if a := ask(t.Context(), srv, dialects[0].path, dialects[0].body); a.err != nil ||
+			time.Since(start) != 2*time.Minute {
 			t.Errorf("%v after %v", a.err, time.Since(start))
 		}
 		start = time.Now()
-		if a := ask(t.Context(), srv, dialects[0].path, dialects[0].body); a.err != nil || time.Since(start) != 3*time.Second {
+		if a := ask(t.Context(), srv, dialects[0].path, dialects[0].body); a.err != nil ||
+			time.Since(start) != 3*time.Second {
 			t.Errorf("paced: %v after %v", a.err, time.Since(start))
 		}
 	})
@@ -408,7 +475,8 @@ func TestHold(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if a := ask(t.Context(), srv, dialects[2].path, dialects[2].body); a.err != nil || !strings.Contains(a.body, "[DONE]") {
+	if a := ask(t.Context(), srv, dialects[2].path, dialects[2].body); a.err != nil ||
+		!strings.Contains(a.body, "[DONE]") {
 		t.Errorf("answer %+v", a)
 	}
 }
@@ -453,7 +521,11 @@ func TestChatQuirks(t *testing.T) {
 		has, hasNo string
 	}{
 		{modeltest.FaultNoIDs, `"name":"shell"`, `"id":"call_`},
-		{modeltest.FaultNoIndexes, `"name":"shell"`, `"tool_calls":[{"function":{"arguments":"","name":"shell"},"id":"call_00000101","index"`},
+		{
+			modeltest.FaultNoIndexes,
+			`"name":"shell"`,
+			`"tool_calls":[{"function":{"arguments":"","name":"shell"},"id":"call_00000101","index"`,
+		},
 		{modeltest.FaultNoUsage, "[DONE]", `"usage"`},
 		{modeltest.FaultNoDone, `"usage":{`, `[DONE]`},
 		{modeltest.FaultFinishStop, `"finish_reason":"stop"`, `"finish_reason":"tool_calls"`},
@@ -509,7 +581,10 @@ func TestScriptIsPlayedInOrder(t *testing.T) {
 }
 
 func TestLoopAndAnswer(t *testing.T) {
-	loop := modeltest.NewServer(t, modeltest.Scenario{Turns: []modeltest.Turn{modeltest.Say("a"), modeltest.Say("b")}, Loop: true})
+	loop := modeltest.NewServer(
+		t,
+		modeltest.Scenario{Turns: []modeltest.Turn{modeltest.Say("a"), modeltest.Say("b")}, Loop: true},
+	)
 	asked := modeltest.NewServer(t, modeltest.Scenario{Answer: func(r modeltest.Request) modeltest.Turn {
 		return modeltest.Say(fmt.Sprintf("answer %d to %s", r.N, r.Dialect))
 	}})
@@ -539,7 +614,12 @@ func TestFlood(t *testing.T) {
 
 func TestRecordsRequests(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("hi")))
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+dialects[0].path, bytes.NewBufferString(dialects[0].body))
+	req, err := http.NewRequestWithContext(
+		t.Context(),
+		http.MethodPost,
+		srv.URL+dialects[0].path,
+		bytes.NewBufferString(dialects[0].body),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -555,7 +635,9 @@ func TestRecordsRequests(t *testing.T) {
 	}
 	x := seen[0]
 	if x.N != 1 || x.Dialect != modeltest.Responses || x.Path != "/v1/responses" || string(x.Body) != dialects[0].body ||
-		x.Header.Get("X-Test") != "yes" || x.At.IsZero() || x.Turn != 0 {
+		x.Header.Get("X-Test") != "yes" ||
+		x.At.IsZero() ||
+		x.Turn != 0 {
 		t.Errorf("exchange %+v", x)
 	}
 	expired, cancel := context.WithCancel(t.Context())
@@ -569,7 +651,11 @@ func TestHandlerElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := modeltest.New(modeltest.Script(words(modeltest.Reset(modeltest.AfterDelta(1)))))
 		client := modeltest.NewClient(t, srv.Handler())
-		res, err := client.Post("http://anything.test"+dialects[0].path, "application/json", strings.NewReader(dialects[0].body))
+		res, err := client.Post(
+			"http://anything.test"+dialects[0].path,
+			"application/json",
+			strings.NewReader(dialects[0].body),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

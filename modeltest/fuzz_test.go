@@ -19,13 +19,25 @@ func FuzzRequests(f *testing.F) {
 	for i, d := range dialects {
 		f.Add(i, d.body)
 	}
-	f.Add(0, responsesBody(user, `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAAA.x"}`, assistant))
+	f.Add(
+		0,
+		responsesBody(user, `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAAA.x"}`, assistant),
+	)
 	f.Add(1, messagesBody(user+","+said("assistant", toolUse)+","+said("user", result)))
-	f.Add(2, chatBody(user, `{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"b","arguments":"{}"}}]}`, `{"role":"tool","tool_call_id":"a","content":""}`))
+	f.Add(
+		2,
+		chatBody(
+			user,
+			`{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"b","arguments":"{}"}}]}`,
+			`{"role":"tool","tool_call_id":"a","content":""}`,
+		),
+	)
 	f.Fuzz(func(t *testing.T, dialect int, body string) {
 		d := dialects[uint(dialect)%uint(len(dialects))]
 		w := httptest.NewRecorder()
-		modeltest.New(scenario).Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, d.path, strings.NewReader(body)))
+		modeltest.New(scenario).
+			Handler().
+			ServeHTTP(w, httptest.NewRequest(http.MethodPost, d.path, strings.NewReader(body)))
 		if !slices.Contains([]int{200, 400, 404}, w.Code) {
 			t.Errorf("status %d for %s", w.Code, body)
 		}

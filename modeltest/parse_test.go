@@ -54,11 +54,14 @@ func TestDocumentedScenarios(t *testing.T) {
 				modeltest.Status(429, modeltest.RetrySeconds(2)).First(2),
 				modeltest.Reset(modeltest.WithinArguments(1)).First(3),
 			),
-			modeltest.Say("This is going well, until it is not going at all.").With(modeltest.Silence(modeltest.AfterDelta(2))),
+			modeltest.Say("This is going well, until it is not going at all.").
+				With(modeltest.Silence(modeltest.AfterDelta(2))),
 		),
 		{
 			Rules: modeltest.Rules{
-				Keys: []string{"sk-test"}, Models: []modeltest.Model{{ID: "tiny", MaxOutput: 1024, Window: 8192}}, AllowRepeatedRoles: true,
+				Keys: []string{
+					"sk-test",
+				}, Models: []modeltest.Model{{ID: "tiny", MaxOutput: 1024, Window: 8192}}, AllowRepeatedRoles: true,
 			},
 			Loop: true,
 			Turns: []modeltest.Turn{
@@ -121,7 +124,10 @@ func TestBadScenarios(t *testing.T) {
 		{`{"turn": []}`, `unknown field "turn"`},
 		{"{\n\n\"loop\": 1}", "line 3: json: cannot unmarshal number"},
 		{`{} {}`, "there is something after its end"},
-		{`{"turns": [{}, {"items": [{}]}]}`, `turn 2: item 1 has none of "say", "think", "call", "find_tools" and "refuse"`},
+		{
+			`{"turns": [{}, {"items": [{}]}]}`,
+			`turn 2: item 1 has none of "say", "think", "call", "find_tools" and "refuse"`,
+		},
 		{`{"turns": [{"stop": "tired"}]}`, `turn 1: there is no stop reason "tired"`},
 		{`{"turns": [{"pace": "fast"}]}`, `invalid duration "fast"`},
 		{`{"turns": [{"faults": [{"fault": "explode"}]}]}`, `turn 1: fault 1: there is no fault "explode"`},
@@ -133,7 +139,8 @@ func TestBadScenarios(t *testing.T) {
 		{`{"turns": [{"faults": [{"fault": "foreign"}]}]}`, `it needs a "content_type"`},
 	}
 	for _, test := range tests {
-		if _, err := modeltest.ParseScenario([]byte(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := modeltest.ParseScenario([]byte(test.text)); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", test.text, err, test.want)
 		}
 	}
@@ -187,7 +194,11 @@ func TestServe(t *testing.T) {
 }
 
 func FuzzParseScenario(f *testing.F) {
-	f.Add([]byte(`{"turns":[{"items":[{"say":"x"},{"call":"y","arguments":{}}],"faults":[{"fault":"reset","at":"call 1","for":"1s"}]}]}`))
+	f.Add(
+		[]byte(
+			`{"turns":[{"items":[{"say":"x"},{"call":"y","arguments":{}}],"faults":[{"fault":"reset","at":"call 1","for":"1s"}]}]}`,
+		),
+	)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		_, _ = modeltest.ParseScenario(raw)
 	})

@@ -249,7 +249,9 @@ func groqField(name string) func(*Server, *chatRequest) *apiError {
 			if name == "reasoning" && m.Reasoning != nil || name == "reasoning_content" && m.ReasoningContent != nil {
 				return invalid(
 					"'messages.%d' : for 'role:assistant' the following must be satisfied[('messages.%d' : property '%s' is unsupported)]",
-					i, i, name,
+					i,
+					i,
+					name,
 				)
 			}
 			return nil

@@ -16,7 +16,10 @@ func TestProviderRules(t *testing.T) {
 	)
 	with := func(field string) string { return strings.Replace(call, `"content"`, field+`,"content"`, 1) }
 	renamed := func(id string) string { return strings.ReplaceAll(chatBody(user, call, output), "call_1", id) }
-	marked := `{"role":"user","content":[` + strings.Repeat(`{"type":"text","text":"x","cache_control":{"type":"ephemeral"}},`, 4) + `{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}]}`
+	marked := `{"role":"user","content":[` + strings.Repeat(
+		`{"type":"text","text":"x","cache_control":{"type":"ephemeral"}},`,
+		4,
+	) + `{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}]}`
 	fc := func(id string) string {
 		return `{"type":"function_call","call_id":"` + id + `","name":"shell","arguments":"{}"}`
 	}
@@ -24,7 +27,12 @@ func TestProviderRules(t *testing.T) {
 		return `{"type":"function_call_output","call_id":"` + id + `","output":"ok"}`
 	}
 	signed := func(signature string) string {
-		return strings.Replace(call, `"type":"function",`, `"type":"function","extra_content":{"google":{"thought_signature":"`+signature+`"}},`, 1)
+		return strings.Replace(
+			call,
+			`"type":"function",`,
+			`"type":"function","extra_content":{"google":{"thought_signature":"`+signature+`"}},`,
+			1,
+		)
 	}
 	type bodies struct{ says, bad, words, good string }
 	for provider, list := range map[string][]bodies{
@@ -80,8 +88,15 @@ func TestProviderRules(t *testing.T) {
 					t.Errorf("the rule is %+v", rule)
 				}
 				path := map[modeltest.Dialect]string{modeltest.Chat: "/v1/chat/completions", modeltest.Responses: "/v1/responses", modeltest.Messages: "/v1/messages"}[rule.Dialect]
-				server := modeltest.NewServer(t, modeltest.Scenario{Rules: modeltest.Rules{Provider: provider}, Turns: []modeltest.Turn{modeltest.Say("fine")}})
-				if a := ask(t.Context(), server, path, tt.bad); a.status != 400 || !strings.Contains(strings.ReplaceAll(a.body, `\"`, `"`), tt.words) {
+				server := modeltest.NewServer(
+					t,
+					modeltest.Scenario{
+						Rules: modeltest.Rules{Provider: provider},
+						Turns: []modeltest.Turn{modeltest.Say("fine")},
+					},
+				)
+				if a := ask(t.Context(), server, path, tt.bad); a.status != 400 ||
+					!strings.Contains(strings.ReplaceAll(a.body, `\"`, `"`), tt.words) {
 					t.Errorf("refused with %d %s, want %q", a.status, a.body, tt.words)
 				}
 				if a := ask(t.Context(), server, path, tt.good); a.status != 200 {

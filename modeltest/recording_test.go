@@ -53,18 +53,26 @@ func TestRecorded(t *testing.T) {
 	if status, body, err := post(t, s, "/v1/messages", ask); status != 200 || err != nil || body != recordedMessage {
 		t.Errorf("%d %v: %s", status, err, cmp.Diff(recordedMessage, body))
 	}
-	if _, body, err := post(t, s, "/v1/messages", ask); err == nil || !strings.HasPrefix(recordedMessage, body) || !strings.HasSuffix(body, "\"signature\":\"\"}}\n\n") {
+	if _, body, err := post(t, s, "/v1/messages", ask); err == nil || !strings.HasPrefix(recordedMessage, body) ||
+		!strings.HasSuffix(body, "\"signature\":\"\"}}\n\n") {
 		t.Errorf("cut after two events: %v, %q", err, body)
 	}
-	if _, body, err := post(t, s, "/v1/messages", ask); err != nil || strings.Contains(body, "message_stop") || !strings.Contains(body, "message_delta") {
+	if _, body, err := post(t, s, "/v1/messages", ask); err != nil || strings.Contains(body, "message_stop") ||
+		!strings.Contains(body, "message_delta") {
 		t.Errorf("without the end: %v, %q", err, body)
 	}
-	if status, body, _ := post(t, s, "/v1/messages", strings.Replace(ask, `"stream":true,`, "", 1)); status != 400 || !strings.Contains(body, "recorded stream") {
+	if status, body, _ := post(t, s, "/v1/messages", strings.Replace(ask, `"stream":true,`, "", 1)); status != 400 ||
+		!strings.Contains(body, "recorded stream") {
 		t.Errorf("without a stream: %d %s", status, body)
 	}
 	for signature, want := range map[string]int{"Abcd": 200, "Abce": 400} {
-		status, body, _ := post(t, s, "/v1/messages", `{"model":"m","stream":true,"max_tokens":2000,"thinking":{"type":"enabled","budget_tokens":1024},"messages":[{"role":"user","content":"hi"},`+
-			`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"`+signature+`"},{"type":"text","text":"x"}]},{"role":"user","content":"go on"}]}`)
+		status, body, _ := post(
+			t,
+			s,
+			"/v1/messages",
+			`{"model":"m","stream":true,"max_tokens":2000,"thinking":{"type":"enabled","budget_tokens":1024},"messages":[{"role":"user","content":"hi"},`+
+				`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"`+signature+`"},{"type":"text","text":"x"}]},{"role":"user","content":"go on"}]}`,
+		)
 		if status != want {
 			t.Errorf("signature %s: %d %s", signature, status, body)
 		}

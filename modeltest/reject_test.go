@@ -36,7 +36,12 @@ func TestRejects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("ok")))
 			srv.Reject(tt.reject)
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+tt.path, strings.NewReader(tt.body))
+			req, err := http.NewRequestWithContext(
+				t.Context(),
+				http.MethodPost,
+				srv.URL+tt.path,
+				strings.NewReader(tt.body),
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +54,8 @@ func TestRejects(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if resp.StatusCode != tt.want || tt.want == http.StatusBadRequest && !strings.Contains(string(body), `"Invalid request."`) {
+			if resp.StatusCode != tt.want ||
+				tt.want == http.StatusBadRequest && !strings.Contains(string(body), `"Invalid request."`) {
 				t.Errorf("%d: %s", resp.StatusCode, body)
 			}
 		})

@@ -22,9 +22,26 @@ func TestStopReasons(t *testing.T) {
 	}{
 		{modeltest.Say("x"), [3]string{`"status":"completed"`, `"stop_reason":"end_turn"`, `"finish_reason":"stop"`}},
 		{calling, [3]string{`"status":"completed"`, `"stop_reason":"tool_use"`, `"finish_reason":"tool_calls"`}},
-		{modeltest.Say("x").Stop(modeltest.StopMaxTokens), [3]string{`"incomplete_details":{"reason":"max_output_tokens"}`, `"stop_reason":"max_tokens"`, `"finish_reason":"length"`}},
-		{modeltest.Say("x").Stop(modeltest.StopFilter), [3]string{`"incomplete_details":{"reason":"content_filter"}`, `"stop_reason":"refusal"`, `"finish_reason":"content_filter"`}},
-		{modeltest.Say("x").Stop(modeltest.StopPause), [3]string{`"status":"completed"`, `"stop_reason":"pause_turn"`, `"finish_reason":"stop"`}},
+		{
+			modeltest.Say("x").Stop(modeltest.StopMaxTokens),
+			[3]string{
+				`"incomplete_details":{"reason":"max_output_tokens"}`,
+				`"stop_reason":"max_tokens"`,
+				`"finish_reason":"length"`,
+			},
+		},
+		{
+			modeltest.Say("x").Stop(modeltest.StopFilter),
+			[3]string{
+				`"incomplete_details":{"reason":"content_filter"}`,
+				`"stop_reason":"refusal"`,
+				`"finish_reason":"content_filter"`,
+			},
+		},
+		{
+			modeltest.Say("x").Stop(modeltest.StopPause),
+			[3]string{`"status":"completed"`, `"stop_reason":"pause_turn"`, `"finish_reason":"stop"`},
+		},
 		{refusal, [3]string{`"refusal":"I cannot help with that."`, `"stop_reason":"refusal"`, `"refusal":"`}},
 	}
 	for _, test := range tests {
@@ -74,7 +91,12 @@ func TestDeltasAreTheText(t *testing.T) {
 func TestCustomTools(t *testing.T) {
 	patch := modeltest.Item{Call: "apply_patch", Input: "*** Begin Patch", Arguments: `{"patch":"*** Begin Patch"}`}
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(patch), modeltest.Reply(patch)))
-	custom := strings.Replace(dialects[0].body, `"stream"`, `"tools":[{"type":"custom","name":"apply_patch"}],"stream"`, 1)
+	custom := strings.Replace(
+		dialects[0].body,
+		`"stream"`,
+		`"tools":[{"type":"custom","name":"apply_patch"}],"stream"`,
+		1,
+	)
 	a := ask(t.Context(), srv, dialects[0].path, custom)
 	for _, want := range []string{`"type":"custom_tool_call"`, `"input":"*** Begin Patch"`, "response.custom_tool_call_input.delta", `"id":"ctc_`} {
 		if !strings.Contains(a.body, want) {
@@ -82,7 +104,8 @@ func TestCustomTools(t *testing.T) {
 		}
 	}
 	a = ask(t.Context(), srv, dialects[0].path, dialects[0].body)
-	if !strings.Contains(a.body, `"arguments":"{\"patch\":\"*** Begin Patch\"}"`) || strings.Contains(a.body, "custom") {
+	if !strings.Contains(a.body, `"arguments":"{\"patch\":\"*** Begin Patch\"}"`) ||
+		strings.Contains(a.body, "custom") {
 		t.Errorf("not offered as custom, and called so: %s", a.body)
 	}
 }
@@ -100,7 +123,10 @@ func TestDripTakesItsTime(t *testing.T) {
 
 // Without "store": false the server has what it said.
 func TestStoredReasoningNeedsNoContent(t *testing.T) {
-	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Think("hm"), modeltest.Text("x")), modeltest.Say("fine")))
+	srv := modeltest.NewServer(
+		t,
+		modeltest.Script(modeltest.Reply(modeltest.Think("hm"), modeltest.Text("x")), modeltest.Say("fine")),
+	)
 	stored := func(items ...string) string {
 		return strings.Replace(responsesBody(items...), `"store":false,`, "", 1)
 	}
@@ -111,7 +137,8 @@ func TestStoredReasoningNeedsNoContent(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	reasoning["id"] = "rs_unknown"
-	if a := ask(t.Context(), srv, "/v1/responses", stored(user, asJSON(t, reasoning), assistant, user)); a.status != 404 || !strings.Contains(a.body, "Item with id 'rs_unknown' not found.") {
+	if a := ask(t.Context(), srv, "/v1/responses", stored(user, asJSON(t, reasoning), assistant, user)); a.status != 404 ||
+		!strings.Contains(a.body, "Item with id 'rs_unknown' not found.") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }

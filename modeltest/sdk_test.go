@@ -75,10 +75,12 @@ func TestResponsesWithOfficialSDK(t *testing.T) {
 	if text != "Let me look — 日本語 too." || arguments != `{"command":"date"}{"path":"a.txt"}` {
 		t.Errorf("text %q, arguments %q", text, arguments)
 	}
-	if len(final.Output) != 4 || final.Output[0].EncryptedContent == "" || final.Output[2].AsFunctionCall().Name != "shell" {
+	if len(final.Output) != 4 || final.Output[0].EncryptedContent == "" ||
+		final.Output[2].AsFunctionCall().Name != "shell" {
 		t.Fatalf("output: %s", final.RawJSON())
 	}
-	if u := final.Usage; u.InputTokens != 1000 || u.InputTokensDetails.CachedTokens != 600 || u.OutputTokensDetails.ReasoningTokens != 20 {
+	if u := final.Usage; u.InputTokens != 1000 || u.InputTokensDetails.CachedTokens != 600 ||
+		u.OutputTokensDetails.ReasoningTokens != 20 {
 		t.Errorf("usage: %s", u.RawJSON())
 	}
 
@@ -126,15 +128,23 @@ func TestMessagesWithOfficialSDK(t *testing.T) {
 	if diff := cmp.Diff([]string{"thinking", "text", "tool_use", "tool_use"}, kinds); diff != "" {
 		t.Fatal(diff)
 	}
-	if got.Content[1].Text != "Let me look — 日本語 too." || string(got.Content[2].Input) != `{"command":"date"}` || got.StopReason != "tool_use" {
+	if got.Content[1].Text != "Let me look — 日本語 too." || string(got.Content[2].Input) != `{"command":"date"}` ||
+		got.StopReason != "tool_use" {
 		t.Errorf("message: %+v", got)
 	}
-	if u := got.Usage; u.InputTokens != 300 || u.CacheReadInputTokens != 600 || u.CacheCreationInputTokens != 100 || u.OutputTokens != 50 {
+	if u := got.Usage; u.InputTokens != 300 || u.CacheReadInputTokens != 600 || u.CacheCreationInputTokens != 100 ||
+		u.OutputTokens != 50 {
 		t.Errorf("usage: %+v", u)
 	}
 
 	params.Messages = append(params.Messages, got.ToParam(), anthropic.NewUserMessage(
-		anthropic.NewToolResultBlock(got.Content[2].ID, "ok", false), anthropic.NewToolResultBlock(got.Content[3].ID, "no such file", true)))
+		anthropic.NewToolResultBlock(
+			got.Content[2].ID,
+			"ok",
+			false,
+		),
+		anthropic.NewToolResultBlock(got.Content[3].ID, "no such file", true),
+	))
 	again, err := client.Messages.New(t.Context(), params)
 	if err != nil {
 		t.Fatal(err)
@@ -163,7 +173,8 @@ func TestChatWithOfficialSDK(t *testing.T) {
 		t.Fatal(err)
 	}
 	message := acc.Choices[0].Message
-	if message.Content != "Let me look — 日本語 too." || len(message.ToolCalls) != 2 || acc.Choices[0].FinishReason != "tool_calls" {
+	if message.Content != "Let me look — 日本語 too." || len(message.ToolCalls) != 2 ||
+		acc.Choices[0].FinishReason != "tool_calls" {
 		t.Fatalf("message: %+v", acc.Choices[0])
 	}
 	if got := message.ToolCalls[1].Function; got.Name != "read" || got.Arguments != `{"path":"a.txt"}` {

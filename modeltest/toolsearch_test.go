@@ -18,7 +18,10 @@ import (
 )
 
 func findingTurns() modeltest.Scenario {
-	return modeltest.Script(modeltest.Reply(modeltest.Find("met__weather"), modeltest.Call("met__weather", `{}`)), modeltest.Say("done"))
+	return modeltest.Script(
+		modeltest.Reply(modeltest.Find("met__weather"), modeltest.Call("met__weather", `{}`)),
+		modeltest.Say("done"),
+	)
 }
 
 func TestToolSearchWithOfficialSDKOfOpenAI(t *testing.T) {
@@ -45,7 +48,8 @@ func TestToolSearchWithOfficialSDKOfOpenAI(t *testing.T) {
 	if err := stream.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if len(final.Output) != 3 || final.Output[0].AsToolSearchCall().Execution != "server" || final.Output[1].AsToolSearchOutput().Tools[0].AsNamespace().Name != "met" ||
+	if len(final.Output) != 3 || final.Output[0].AsToolSearchCall().Execution != "server" ||
+		final.Output[1].AsToolSearchOutput().Tools[0].AsNamespace().Name != "met" ||
 		final.Output[2].AsFunctionCall().Namespace != "met" {
 		t.Fatalf("output: %s", final.RawJSON())
 	}
@@ -69,8 +73,18 @@ func TestToolSearchWithOfficialSDKOfAnthropic(t *testing.T) {
 		Model: "claude-test", MaxTokens: 4096,
 		Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("will it rain?"))},
 		Tools: []anthropic.ToolUnionParam{
-			{OfToolSearchToolBm25_20251119: &anthropic.ToolSearchToolBm25_20251119Param{Type: "tool_search_tool_bm25_20251119"}},
-			{OfTool: &anthropic.ToolParam{Name: "met__weather", DeferLoading: anthropic.Bool(true), InputSchema: anthropic.ToolInputSchemaParam{Properties: map[string]any{}}}},
+			{
+				OfToolSearchToolBm25_20251119: &anthropic.ToolSearchToolBm25_20251119Param{
+					Type: "tool_search_tool_bm25_20251119",
+				},
+			},
+			{
+				OfTool: &anthropic.ToolParam{
+					Name:         "met__weather",
+					DeferLoading: anthropic.Bool(true),
+					InputSchema:  anthropic.ToolInputSchemaParam{Properties: map[string]any{}},
+				},
+			},
 		},
 	}
 	stream := client.Messages.NewStreaming(t.Context(), params)
@@ -83,10 +97,16 @@ func TestToolSearchWithOfficialSDKOfAnthropic(t *testing.T) {
 	if err := stream.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Content) != 3 || got.Content[0].AsServerToolUse().Name != "tool_search_tool_bm25" || got.Content[1].AsToolSearchToolResult().Content.ToolReferences[0].ToolName != "met__weather" || got.Content[2].Type != "tool_use" {
+	if len(got.Content) != 3 || got.Content[0].AsServerToolUse().Name != "tool_search_tool_bm25" ||
+		got.Content[1].AsToolSearchToolResult().Content.ToolReferences[0].ToolName != "met__weather" ||
+		got.Content[2].Type != "tool_use" {
 		t.Fatalf("message: %+v", got)
 	}
-	params.Messages = append(params.Messages, got.ToParam(), anthropic.NewUserMessage(anthropic.NewToolResultBlock(got.Content[2].ID, "no", false)))
+	params.Messages = append(
+		params.Messages,
+		got.ToParam(),
+		anthropic.NewUserMessage(anthropic.NewToolResultBlock(got.Content[2].ID, "no", false)),
+	)
 	again, err := client.Messages.New(t.Context(), params)
 	if err != nil || len(again.Content) != 1 || again.Content[0].Text != "done" {
 		t.Errorf("%v: %+v", err, again)
@@ -146,7 +166,8 @@ func TestToolSearchIsRefused(t *testing.T) {
 			Error struct{ Message, Param string }
 		}
 		_ = json.Unmarshal(said, &e)
-		if (tt.want == "") != (resp.StatusCode == http.StatusOK) || !strings.Contains(e.Error.Message+e.Error.Param, tt.want) {
+		if (tt.want == "") != (resp.StatusCode == http.StatusOK) ||
+			!strings.Contains(e.Error.Message+e.Error.Param, tt.want) {
 			t.Errorf("%s\ngot %d %s\nwant %q", tt.body, resp.StatusCode, said, tt.want)
 		}
 	}

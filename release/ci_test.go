@@ -52,7 +52,16 @@ func newJob(t *testing.T, turns string) *job {
 	j.trust(key.line)
 	bin := filepath.Join(j.scratch, "bin")
 	j.path = bin + ":" + os.Getenv("PATH")
-	j.outputs, j.summary, j.add = filepath.Join(j.scratch, "outputs"), filepath.Join(j.scratch, "summary"), filepath.Join(j.scratch, "path")
+	j.outputs, j.summary, j.add = filepath.Join(
+		j.scratch,
+		"outputs",
+	), filepath.Join(
+		j.scratch,
+		"summary",
+	), filepath.Join(
+		j.scratch,
+		"path",
+	)
 	// gh is the one program of the runner that cannot be had here: it has to be signed in.
 	gh := "#!/bin/sh\n[ \"$1 $2\" = 'pr comment' ] && [ \"$GH_TOKEN\" = token ] || exit 1\nwhile [ \"$1\" != --body-file ]; do echo \"$1\"; shift; done >\"" + j.scratch + "/gh\"; cp \"$2\" \"" + j.scratch + "/comment\"\n"
 	if err := errors.Join(os.Mkdir(bin, 0o755), os.WriteFile(filepath.Join(bin, "gh"), []byte(gh), 0o755)); err != nil {
@@ -73,7 +82,15 @@ func (j *job) trust(line string) {
 func fakeModel(t *testing.T, turns string) (url string) {
 	t.Helper()
 	dir := t.TempDir()
-	run(t, dir, nil, "tar", "-xzf", filepath.Join(dist(t), "settle_"+version+"_linux_amd64.tar.gz"), "--strip-components=1")
+	run(
+		t,
+		dir,
+		nil,
+		"tar",
+		"-xzf",
+		filepath.Join(dist(t), "settle_"+version+"_linux_amd64.tar.gz"),
+		"--strip-components=1",
+	)
 	scenario := filepath.Join(dir, "scenario.json")
 	if err := os.WriteFile(scenario, []byte(`{"turns": [`+turns+`]}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -132,7 +149,11 @@ func (j *job) action(inputs map[string]string) (code int) {
 	if err := yaml.Unmarshal(raw, &action); err != nil {
 		j.t.Fatal(err)
 	}
-	known := map[string]string{"runner.temp": j.scratch, "github.token": "token", "github.event.pull_request.number": "7"}
+	known := map[string]string{
+		"runner.temp":                      j.scratch,
+		"github.token":                     "token",
+		"github.event.pull_request.number": "7",
+	}
 	value := func(text string) string {
 		return expression.ReplaceAllStringFunc(text, func(e string) string {
 			name := expression.FindStringSubmatch(e)[1]
@@ -162,13 +183,39 @@ func (j *job) action(inputs map[string]string) (code int) {
 		if s.Name == "Install settle" && known["inputs.version"] == "" {
 			continue
 		}
-		env := []string{"GITHUB_ACTION_PATH=" + j.checkout, "RUNNER_TEMP=" + j.scratch, "GITHUB_REPOSITORY=o/r", "GITHUB_OUTPUT=" + j.outputs, "GITHUB_STEP_SUMMARY=" + j.summary, "GITHUB_PATH=" + j.add}
+		env := []string{
+			"GITHUB_ACTION_PATH=" + j.checkout,
+			"RUNNER_TEMP=" + j.scratch,
+			"GITHUB_REPOSITORY=o/r",
+			"GITHUB_OUTPUT=" + j.outputs,
+			"GITHUB_STEP_SUMMARY=" + j.summary,
+			"GITHUB_PATH=" + j.add,
+		}
 		for name, text := range s.Env {
 			env = append(env, name+"="+value(text))
 		}
-		got := j.script(filepath.Join(j.work, value(s.Dir)), env, "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", s.Run)
+		got := j.script(
+			filepath.Join(j.work, value(s.Dir)),
+			env,
+			"bash",
+			"--noprofile",
+			"--norc",
+			"-eo",
+			"pipefail",
+			"-c",
+			s.Run,
+		)
 		if more, err := os.ReadFile(j.add); err == nil {
-			j.path = strings.ReplaceAll(strings.TrimSpace(string(more)), "\n", ":") + ":" + os.Getenv("PATH") + ":" + filepath.Join(j.scratch, "bin")
+			j.path = strings.ReplaceAll(
+				strings.TrimSpace(string(more)),
+				"\n",
+				":",
+			) + ":" + os.Getenv(
+				"PATH",
+			) + ":" + filepath.Join(
+				j.scratch,
+				"bin",
+			)
 		}
 		if s.ID == "run" {
 			code = got
@@ -270,9 +317,19 @@ func TestActionVerifiesInstaller(t *testing.T) {
 				}
 				files.ServeHTTP(w, r)
 			}))
-			code := j.action(map[string]string{"prompt": "go", "model": "chat/m", "args": "--base-url " + j.model, "version": c.version, "install-url": j.url})
+			code := j.action(
+				map[string]string{
+					"prompt":      "go",
+					"model":       "chat/m",
+					"args":        "--base-url " + j.model,
+					"version":     c.version,
+					"install-url": j.url,
+				},
+			)
 			_, err := os.Stat(filepath.Join(j.scratch, "settle-bin", "settle"))
-			if _, ran := os.Stat(filepath.Join(j.scratch, "settle-bin.evil")); (code == 0) != c.installed || (err == nil) != c.installed || ran == nil {
+			if _, ran := os.Stat(filepath.Join(j.scratch, "settle-bin.evil")); (code == 0) != c.installed ||
+				(err == nil) != c.installed ||
+				ran == nil {
 				t.Errorf("exit code %d; installed: %v; the changed script ran: %v", code, err, ran)
 			}
 		})
@@ -282,9 +339,23 @@ func TestActionVerifiesInstaller(t *testing.T) {
 // A turn that fails fails the job, and nobody comments.
 func TestActionFails(t *testing.T) {
 	j := newJob(t, refuses)
-	code := j.action(map[string]string{"prompt": "go", "model": "chat/m", "args": "--base-url " + j.model, "version": version, "install-url": j.url})
-	if code != 1 || j.read(filepath.Join(j.scratch, "comment")) != "" || !strings.Contains(j.read(j.summary), "did not complete") {
-		t.Errorf("exit code %d, comment %q, summary %q", code, j.read(filepath.Join(j.scratch, "comment")), j.read(j.summary))
+	code := j.action(
+		map[string]string{
+			"prompt":      "go",
+			"model":       "chat/m",
+			"args":        "--base-url " + j.model,
+			"version":     version,
+			"install-url": j.url,
+		},
+	)
+	if code != 1 || j.read(filepath.Join(j.scratch, "comment")) != "" ||
+		!strings.Contains(j.read(j.summary), "did not complete") {
+		t.Errorf(
+			"exit code %d, comment %q, summary %q",
+			code,
+			j.read(filepath.Join(j.scratch, "comment")),
+			j.read(j.summary),
+		)
 	}
 }
 
@@ -311,7 +382,13 @@ func (j *job) gitlab(inputs map[string]string) (code int) {
 		j.t.Fatal(err)
 	}
 	value := regexp.MustCompile(`\$\[\[ inputs\.([a-z-]+) \]\]`)
-	env := []string{"CI_PROJECT_DIR=" + j.work, "CI_PROJECT_ID=3", "CI_MERGE_REQUEST_IID=7", "SETTLE_GITLAB_TOKEN=token", "CI_API_V4_URL=" + j.notesServer()}
+	env := []string{
+		"CI_PROJECT_DIR=" + j.work,
+		"CI_PROJECT_ID=3",
+		"CI_MERGE_REQUEST_IID=7",
+		"SETTLE_GITLAB_TOKEN=token",
+		"CI_API_V4_URL=" + j.notesServer(),
+	}
 	the := jobs["$[[ inputs.job ]]"]
 	for name, node := range the.Variables {
 		if node.Kind == yaml.MappingNode {
@@ -341,7 +418,8 @@ func (j *job) gitlab(inputs map[string]string) (code int) {
 // (POST /projects/:id/merge_requests/:iid/notes).
 func (j *job) notesServer() string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost || r.URL.Path != "/projects/3/merge_requests/7/notes" || r.Header.Get("Private-Token") != "token" {
+		if r.Method != http.MethodPost || r.URL.Path != "/projects/3/merge_requests/7/notes" ||
+			r.Header.Get("Private-Token") != "token" {
 			http.Error(w, "404 Not Found", http.StatusNotFound)
 			return
 		}
@@ -368,7 +446,8 @@ func TestGitLab(t *testing.T) {
 	default:
 		t.Error("there is no note")
 	}
-	if types := j.events(filepath.Join(j.work, ".settle-job", "events.jsonl")); len(types) < 5 || types[len(types)-1] != "turn.completed" {
+	if types := j.events(filepath.Join(j.work, ".settle-job", "events.jsonl")); len(types) < 5 ||
+		types[len(types)-1] != "turn.completed" {
 		t.Errorf("events: %q", types)
 	}
 	if _, err := os.Stat(filepath.Join(j.work, "evil")); err == nil {
@@ -378,7 +457,15 @@ func TestGitLab(t *testing.T) {
 
 func TestGitLabFails(t *testing.T) {
 	j := newJob(t, refuses)
-	code := j.gitlab(map[string]string{"prompt": "go", "model": "chat/m", "args": "--base-url " + j.model, "version": version, "install-url": j.url})
+	code := j.gitlab(
+		map[string]string{
+			"prompt":      "go",
+			"model":       "chat/m",
+			"args":        "--base-url " + j.model,
+			"version":     version,
+			"install-url": j.url,
+		},
+	)
 	if code != 1 || len(j.notes) != 0 {
 		t.Errorf("exit code %d, %d notes", code, len(j.notes))
 	}

@@ -58,8 +58,11 @@ var rootsOnce = sync.OnceValues(func() (r roots, err error) {
 		}
 		return err
 	}))
-	err = errors.Join(err, write(filepath.Join(r.debian, "var/lib/dpkg/info/base-files.list"), []byte("/."+folders.String()), 0o644),
-		os.MkdirAll(filepath.Join(r.debian, "var/lib/dpkg/updates"), 0o755))
+	err = errors.Join(
+		err,
+		write(filepath.Join(r.debian, "var/lib/dpkg/info/base-files.list"), []byte("/."+folders.String()), 0o644),
+		os.MkdirAll(filepath.Join(r.debian, "var/lib/dpkg/updates"), 0o755),
+	)
 	for _, f := range []struct{ root, name, text string }{
 		{r.debian, "etc/passwd", "root:x:0:0:root:/root:/bin/bash\nada:x:1000:1000::/home/ada:/bin/bash\n"},
 		{r.debian, "etc/group", "root:x:0:\nada:x:1000:\n"},
@@ -78,9 +81,15 @@ var rootsOnce = sync.OnceValues(func() (r roots, err error) {
 			err = errors.Join(err, os.Symlink("busybox", filepath.Join(root, "usr/bin", name)))
 		}
 	}
-	err = errors.Join(err,
-		write(filepath.Join(r.musl, "etc/passwd"), []byte("root:x:0:0:root:/root:/bin/sh\nada:x:1000:1000::/home/ada:/bin/sh\n"), 0o644),
-		write(filepath.Join(r.musl, "etc/group"), []byte("root:x:0:\nada:x:1000:\n"), 0o644))
+	err = errors.Join(
+		err,
+		write(
+			filepath.Join(r.musl, "etc/passwd"),
+			[]byte("root:x:0:0:root:/root:/bin/sh\nada:x:1000:1000::/home/ada:/bin/sh\n"),
+			0o644,
+		),
+		write(filepath.Join(r.musl, "etc/group"), []byte("root:x:0:\nada:x:1000:\n"), 0o644),
+	)
 	return r, err
 })
 
@@ -101,7 +110,11 @@ func layRoot(d *debian, root string) error {
 	for _, name := range []string{"proc", "dev", "mnt", "home/ada", "tmp", "root"} {
 		err = errors.Join(err, os.MkdirAll(filepath.Join(root, name), 0o755))
 	}
-	return errors.Join(err, os.Chown(filepath.Join(root, "home/ada"), 1000, 1000), os.Chmod(filepath.Join(root, "tmp"), 0o777|os.ModeSticky))
+	return errors.Join(
+		err,
+		os.Chown(filepath.Join(root, "home/ada"), 1000, 1000),
+		os.Chmod(filepath.Join(root, "tmp"), 0o777|os.ModeSticky),
+	)
 }
 
 // machine is a clean root file system with a layer of its own: what a test changes is
@@ -116,7 +129,14 @@ type machine struct {
 func newMachine(t *testing.T, root, user string, env ...string) *machine {
 	t.Helper()
 	dir := t.TempDir()
-	m := &machine{t: t, root: root, upper: filepath.Join(dir, "upper"), mount: filepath.Join(dir, "mount"), env: env, user: user}
+	m := &machine{
+		t:     t,
+		root:  root,
+		upper: filepath.Join(dir, "upper"),
+		mount: filepath.Join(dir, "mount"),
+		env:   env,
+		user:  user,
+	}
 	for _, name := range []string{m.upper, m.mount, filepath.Join(dir, "work")} {
 		if err := os.Mkdir(name, 0o755); err != nil {
 			t.Fatal(err)
@@ -167,7 +187,10 @@ func (m *machine) must(user, script string) string {
 func (m *machine) tries(settle, model string) {
 	m.t.Helper()
 	works(m.t, func(args ...string) string { return m.must(m.user, settle+" "+strings.Join(args, " ")) })
-	out := m.must(m.user, "mkdir -p /tmp/project; cd /tmp/project; OPENAI_API_KEY=k "+settle+" run -m openai/gpt-5.2 --base-url "+model+" go on </dev/null; cat made; rm -r /tmp/project")
+	out := m.must(
+		m.user,
+		"mkdir -p /tmp/project; cd /tmp/project; OPENAI_API_KEY=k "+settle+" run -m openai/gpt-5.2 --base-url "+model+" go on </dev/null; cat made; rm -r /tmp/project",
+	)
 	if !strings.Contains(out, "All done.\n") || !strings.HasSuffix(out, "made by a command\n") {
 		m.t.Errorf("run: %s", out)
 	}
@@ -189,11 +212,13 @@ func (m *machine) updates(settle, url, want string) {
 		{"https://127.0.0.1:1", "connection refused", 1},
 		{"http://127.0.0.1:1", "must start with https://", 1},
 	} {
-		if out, code := m.as(m.user, settle+" update --check --index "+c.index); code != c.code || !strings.Contains(out, c.want) {
+		if out, code := m.as(m.user, settle+" update --check --index "+c.index); code != c.code ||
+			!strings.Contains(out, c.want) {
 			m.t.Errorf("update from %s: exit code %d: %s", c.index, code, out)
 		}
 	}
-	if out, code := m.as(m.user, settle+" update --install --index "+url+"/hostile.json"); code != 1 || !strings.Contains(out, "nothing was changed") {
+	if out, code := m.as(m.user, settle+" update --install --index "+url+"/hostile.json"); code != 1 ||
+		!strings.Contains(out, "nothing was changed") {
 		m.t.Errorf("a release of a stranger: exit code %d: %s", code, out)
 	}
 	out, code := m.as(m.user, settle+" update --install --index "+url+"/newer.json")
@@ -203,7 +228,8 @@ func (m *machine) updates(settle, url, want string) {
 		}
 		return
 	}
-	if got := m.must(m.user, settle+" version"); code != 0 || !strings.Contains(out, "settle 1.3.0 is now /") || got != "settle v1.3.0\n" {
+	if got := m.must(m.user, settle+" version"); code != 0 || !strings.Contains(out, "settle 1.3.0 is now /") ||
+		got != "settle v1.3.0\n" {
 		m.t.Errorf("installed: exit code %d: %s; now %s", code, out, got)
 	}
 }
@@ -236,7 +262,8 @@ func (m *machine) leaves(own ...string) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	sentence := regexp.MustCompile(`Your data stays: .*?\.( |$)`).FindString(strings.ReplaceAll(string(page), "\n", " "))
+	sentence := regexp.MustCompile(`Your data stays: .*?\.( |$)`).
+		FindString(strings.ReplaceAll(string(page), "\n", " "))
 	for _, found := range regexp.MustCompile("`~/([^`]+)`").FindAllStringSubmatch(sentence, -1) {
 		own = append(own, "home/ada/"+found[1])
 	}
@@ -296,10 +323,37 @@ func TestCleanMachines(t *testing.T) {
 		by, install, at, remove string
 		own, update             string
 	}{
-		{"debian script", r.debian, "1000:1000", script, "~/.local/bin/settle", "rm ~/.local/bin/settle", "home/ada/.local/bin", updates},
+		{
+			"debian script",
+			r.debian,
+			"1000:1000",
+			script,
+			"~/.local/bin/settle",
+			"rm ~/.local/bin/settle",
+			"home/ada/.local/bin",
+			updates,
+		},
 		{"debian archive", r.debian, "1000:1000", archive, "~/" + folder + "/settle", "rm -r ~/" + folder, "", updates},
-		{"debian deb", r.debian, "0:0", "dpkg --install /mnt/dist/settle_1.2.3~rc.1_amd64.deb", "settle", "dpkg --purge settle", "var/lib/dpkg var/log/dpkg.log", files.URL + "/newer/settle_1.3.0_<amd64 or arm64>.deb"},
-		{"musl script", r.musl, "1000:1000", local, "~/.local/bin/settle", "rm ~/.local/bin/settle", "home/ada/.local/bin", updates},
+		{
+			"debian deb",
+			r.debian,
+			"0:0",
+			"dpkg --install /mnt/dist/settle_1.2.3~rc.1_amd64.deb",
+			"settle",
+			"dpkg --purge settle",
+			"var/lib/dpkg var/log/dpkg.log",
+			files.URL + "/newer/settle_1.3.0_<amd64 or arm64>.deb",
+		},
+		{
+			"musl script",
+			r.musl,
+			"1000:1000",
+			local,
+			"~/.local/bin/settle",
+			"rm ~/.local/bin/settle",
+			"home/ada/.local/bin",
+			updates,
+		},
 		{"musl archive", r.musl, "1000:1000", archive, "~/" + folder + "/settle", "rm -r ~/" + folder, "", updates},
 	}
 	t.Run("ways", func(t *testing.T) {
@@ -316,11 +370,23 @@ func TestCleanMachines(t *testing.T) {
 		}
 		t.Run("debian npm", func(t *testing.T) {
 			t.Parallel()
-			npmInstalls(t, newMachine(t, r.debian, "1000:1000", append(slices.Clone(home), "PATH=/usr/local/bin:/usr/bin:/bin")...), files.URL)
+			npmInstalls(
+				t,
+				newMachine(
+					t,
+					r.debian,
+					"1000:1000",
+					append(slices.Clone(home), "PATH=/usr/local/bin:/usr/bin:/bin")...),
+				files.URL,
+			)
 		})
 		t.Run("no home and no user", func(t *testing.T) {
 			t.Parallel()
-			nobodyInstalls(t, newMachine(t, r.bare, "12345:12345", "PATH=/tmp/bin:/usr/bin"), "SETTLE_INSTALL_DIR=/tmp/bin "+local)
+			nobodyInstalls(
+				t,
+				newMachine(t, r.bare, "12345:12345", "PATH=/tmp/bin:/usr/bin"),
+				"SETTLE_INSTALL_DIR=/tmp/bin "+local,
+			)
 		})
 	})
 }
@@ -328,12 +394,31 @@ func TestCleanMachines(t *testing.T) {
 // npmInstalls has this machine's npm install into the other's /usr/local; node is there.
 func npmInstalls(t *testing.T, m *machine, url string) {
 	npm := func(args ...string) {
-		run(t, m.upper, nil, "npm", append([]string{"--global", "--prefix", filepath.Join(m.upper, "usr/local"), "--no-audit", "--no-fund", "--offline", "--omit=optional"}, args...)...)
+		run(
+			t,
+			m.upper,
+			nil,
+			"npm",
+			append(
+				[]string{
+					"--global",
+					"--prefix",
+					filepath.Join(m.upper, "usr/local"),
+					"--no-audit",
+					"--no-fund",
+					"--offline",
+					"--omit=optional",
+				},
+				args...)...)
 	}
 	if err := os.MkdirAll(filepath.Join(m.upper, "usr/local"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	npm("install", filepath.Join(dist(t), "settle-agent-settle-"+version+".tgz"), filepath.Join(dist(t), "settle-agent-settle-linux-x64-"+version+".tgz"))
+	npm(
+		"install",
+		filepath.Join(dist(t), "settle-agent-settle-"+version+".tgz"),
+		filepath.Join(dist(t), "settle-agent-settle-linux-x64-"+version+".tgz"),
+	)
 	m.tries("settle", fakeModel(t, cleanTurns))
 	m.updates("settle", url, "npm install --global @settle-agent/settle@1.3.0")
 	npm("uninstall", "@settle-agent/settle", "@settle-agent/settle-linux-x64")
@@ -342,12 +427,16 @@ func npmInstalls(t *testing.T, m *machine, url string) {
 
 // nobodyInstalls is a container's case: a number for a user, and no home.
 func nobodyInstalls(t *testing.T, m *machine, install string) {
-	if out, code := m.as(m.user, strings.ReplaceAll(install, "SETTLE_INSTALL_DIR=/tmp/bin", "")); code == 0 || !strings.Contains(out, "set HOME or SETTLE_INSTALL_DIR") {
+	if out, code := m.as(m.user, strings.ReplaceAll(install, "SETTLE_INSTALL_DIR=/tmp/bin", "")); code == 0 ||
+		!strings.Contains(out, "set HOME or SETTLE_INSTALL_DIR") {
 		t.Errorf("without HOME: exit code %d: %s", code, out)
 	}
 	m.must(m.user, install)
 	for _, env := range []string{"", "HOME=/ "} {
-		out, code := m.as(m.user, "cd /tmp; "+env+"OPENAI_API_KEY=k settle run -m openai/gpt-5.2 --base-url http://127.0.0.1:1 hello </dev/null")
+		out, code := m.as(
+			m.user,
+			"cd /tmp; "+env+"OPENAI_API_KEY=k settle run -m openai/gpt-5.2 --base-url http://127.0.0.1:1 hello </dev/null",
+		)
 		if code != 2 || !strings.Contains(out, "set SETTLE_DATA_DIR") {
 			t.Errorf("%swithout a folder for data: exit code %d: %s", env, code, out)
 		}
@@ -363,12 +452,32 @@ func nobodyInstalls(t *testing.T, m *machine, install string) {
 // the same packages are the same, and the SBOM names them.
 func TestToolsImage(t *testing.T) {
 	dir := t.TempDir()
-	run(t, dir, nil, "tar", "-xzf", filepath.Join(dist(t), "settle_"+version+"_linux_amd64.tar.gz"), "--strip-components=1")
+	run(
+		t,
+		dir,
+		nil,
+		"tar",
+		"-xzf",
+		filepath.Join(dist(t), "settle_"+version+"_linux_amd64.tar.gz"),
+		"--strip-components=1",
+	)
 	run(t, dir, nil, "mkdir", "fleet")
-	run(t, dir, nil, "tar", "-xzf", filepath.Join(dist(t), "settle-fleet_"+version+"_linux_amd64.tar.gz"), "--strip-components=1", "-C", "fleet")
+	run(
+		t,
+		dir,
+		nil,
+		"tar",
+		"-xzf",
+		filepath.Join(dist(t), "settle-fleet_"+version+"_linux_amd64.tar.gz"),
+		"--strip-components=1",
+		"-C",
+		"fleet",
+	)
 	r := release{
 		out: t.TempDir(), scratch: t.TempDir(), version: version, at: time.Unix(1e9, 0).UTC(), sources: sources, debs: debs(),
-		binaries: []binary{{settle, "linux", "amd64", filepath.Join(dir, settle)}}, fleet: []binary{{settleFleet, "linux", "amd64", filepath.Join(dir, "fleet", settleFleet)}},
+		binaries: []binary{
+			{settle, "linux", "amd64", filepath.Join(dir, settle)},
+		}, fleet: []binary{{settleFleet, "linux", "amd64", filepath.Join(dir, "fleet", settleFleet)}},
 		temporal: []binary{{settleTemporal, "linux", "amd64", filepath.Join(dir, "fleet", settleTemporal)}},
 	}
 	files, err := r.fleetFiles("amd64")
@@ -389,7 +498,21 @@ func TestToolsImage(t *testing.T) {
 		t.Errorf("settle-fleet --version: %q", got)
 	}
 	model := fakeModel(t, toolTurns)
-	out := image(t, filepath.Join(r.out, "settle_"+version+"_image_tools.tar"), "OPENAI_API_KEY=k")("run", "-C", "/work", "--json", "-m", "openai/gpt-5.2", "--base-url", model, "go on")
+	out := image(
+		t,
+		filepath.Join(r.out, "settle_"+version+"_image_tools.tar"),
+		"OPENAI_API_KEY=k",
+	)(
+		"run",
+		"-C",
+		"/work",
+		"--json",
+		"-m",
+		"openai/gpt-5.2",
+		"--base-url",
+		model,
+		"go on",
+	)
 	for _, want := range []string{`one line with a needle`, `cloned and committed`, `user 1000`, `zombies: none`} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in %s", want, out)
@@ -421,7 +544,9 @@ func TestDebianLayer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var one, two strings.Builder
-	if err := errors.Join(d.layer(&one, time.Unix(1e9, 0)), d.layer(&two, time.Unix(1e9, 0))); err != nil || one.Len() == 0 || one.String() != two.String() {
+	if err := errors.Join(d.layer(&one, time.Unix(1e9, 0)), d.layer(&two, time.Unix(1e9, 0))); err != nil ||
+		one.Len() == 0 ||
+		one.String() != two.String() {
 		t.Errorf("%d and %d bytes, %v", one.Len(), two.Len(), err)
 	}
 	for _, p := range d.packages {

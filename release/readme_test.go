@@ -38,13 +38,23 @@ func TestCommandsOfPages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run(t, bin, nil, "tar", "-xzf", filepath.Join(dist(t), "settle_"+version+"_linux_amd64.tar.gz"), "--strip-components=1")
+	run(
+		t,
+		bin,
+		nil,
+		"tar",
+		"-xzf",
+		filepath.Join(dist(t), "settle_"+version+"_linux_amd64.tar.gz"),
+		"--strip-components=1",
+	)
 	if _, err := git(work, "init", "-q"); err != nil {
 		t.Fatal(err)
 	}
 	model := fakeModel(t, strings.TrimSuffix(strings.Repeat(`{"items": [{"say": "All done."}]},`, 9), ","))
 	env := []string{
-		"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + dir, "OPENAI_API_KEY=k", "OPENAI_BASE_URL=" + model, "SETTLE_MODEL=openai/gpt-5.2",
+		"PATH=" + bin + ":" + os.Getenv(
+			"PATH",
+		), "HOME=" + dir, "OPENAI_API_KEY=k", "OPENAI_BASE_URL=" + model, "SETTLE_MODEL=openai/gpt-5.2",
 		"OUT=" + out, "WORK=" + work, "PROMPT=solve it",
 	}
 	// A model behind another server has no price of its own, and a run that is to cost no more than so much needs one.

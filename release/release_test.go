@@ -76,7 +76,13 @@ func from(name string) (out string, err error) {
 	if err := os.Chdir(work); err != nil {
 		return "", err
 	}
-	r := release{out: out, version: "v" + version, url: "https://example.com/download", base: filepath.Join(scratch, "base.tar"), signKey: key.file}
+	r := release{
+		out:     out,
+		version: "v" + version,
+		url:     "https://example.com/download",
+		base:    filepath.Join(scratch, "base.tar"),
+		signKey: key.file,
+	}
 	if err := base(r.base); err != nil {
 		return "", err
 	}
@@ -97,8 +103,25 @@ func trustIn(work, line string) error {
 	if err != nil {
 		return err
 	}
-	_, err = output(work, []string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date}, "git", "-c", "safe.directory=*",
-		"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false", "commit", "--quiet", "--no-verify", "-m", "trust the key of the tests", keysFile)
+	_, err = output(
+		work,
+		[]string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date},
+		"git",
+		"-c",
+		"safe.directory=*",
+		"-c",
+		"user.name=t",
+		"-c",
+		"user.email=t@example.com",
+		"-c",
+		"commit.gpgsign=false",
+		"commit",
+		"--quiet",
+		"--no-verify",
+		"-m",
+		"trust the key of the tests",
+		keysFile,
+	)
 	return err
 }
 
@@ -171,7 +194,15 @@ func TestReproducible(t *testing.T) {
 // bash takes, and the licences.
 func TestArchive(t *testing.T) {
 	dir := t.TempDir()
-	run(t, dir, nil, "tar", "-xzf", filepath.Join(dist(t), "settle_"+version+"_linux_amd64.tar.gz"), "--strip-components=1")
+	run(
+		t,
+		dir,
+		nil,
+		"tar",
+		"-xzf",
+		filepath.Join(dist(t), "settle_"+version+"_linux_amd64.tar.gz"),
+		"--strip-components=1",
+	)
 	works(t, func(args ...string) string { return run(t, dir, nil, filepath.Join(dir, "settle"), args...) })
 	run(t, dir, nil, "bash", "-n", "completions/settle.bash")
 	pages, err := filepath.Glob(filepath.Join(dir, "man", "*.1"))
@@ -181,7 +212,10 @@ func TestArchive(t *testing.T) {
 	if out := run(t, dir, nil, "groff", append([]string{"-man", "-Tutf8", "-ww", "-z"}, pages...)...); out != "" {
 		t.Errorf("groff warns: %s", out)
 	}
-	if out := run(t, dir, nil, "groff", "-man", "-Tascii", "-P-c", "-P-b", "-P-o", "-P-u", "man/settle-run.1"); !strings.Contains(out, "--max-cost USD") {
+	if out := run(t, dir, nil, "groff", "-man", "-Tascii", "-P-c", "-P-b", "-P-o", "-P-u", "man/settle-run.1"); !strings.Contains(
+		out,
+		"--max-cost USD",
+	) {
 		t.Errorf("the manual: %s", out)
 	}
 	for _, name := range []string{"licences/std/LICENSE", "licences/github.com/spf13/cobra/LICENSE.txt", "LICENSE", "CHANGELOG.md"} {
@@ -250,7 +284,14 @@ func TestDebianPackage(t *testing.T) {
 		}
 	}
 	dpkg := func(args ...string) {
-		run(t, root, nil, "dpkg", append([]string{"--root=" + root, "--force-not-root", "--force-script-chrootless", "--log=/dev/null"}, args...)...)
+		run(
+			t,
+			root,
+			nil,
+			"dpkg",
+			append(
+				[]string{"--root=" + root, "--force-not-root", "--force-script-chrootless", "--log=/dev/null"},
+				args...)...)
 	}
 	dpkg("--install", name)
 	works(t, func(args ...string) string { return run(t, root, nil, filepath.Join(root, "usr/bin/settle"), args...) })
@@ -295,7 +336,8 @@ func registry(t *testing.T, dir string, packages map[string]string) *httptest.Se
 			return
 		}
 		manifest["dist"] = map[string]string{"tarball": server.URL + "/" + file}
-		json.NewEncoder(w).Encode(map[string]any{"name": name, "dist-tags": map[string]string{"latest": version}, "versions": map[string]any{version: manifest}})
+		json.NewEncoder(w).
+			Encode(map[string]any{"name": name, "dist-tags": map[string]string{"latest": version}, "versions": map[string]any{version: manifest}})
 	}))
 	t.Cleanup(server.Close)
 	return server
@@ -348,7 +390,11 @@ func TestInstallScript(t *testing.T) {
 	url, env := secure(t, http.FileServer(http.Dir(dist(t))))
 	to := filepath.Join(t.TempDir(), "bin")
 	env = append(env, "SETTLE_INSTALL_URL="+url, "SETTLE_INSTALL_DIR="+to)
-	if got := run(t, t.TempDir(), env, "sh", filepath.Join(dist(t), "install.sh")); !strings.Contains(got, "settle "+version+" is now "+to+"/settle") || !strings.Contains(got, `Good "settle-release" signature`) {
+	if got := run(t, t.TempDir(), env, "sh", filepath.Join(dist(t), "install.sh")); !strings.Contains(
+		got,
+		"settle "+version+" is now "+to+"/settle",
+	) ||
+		!strings.Contains(got, `Good "settle-release" signature`) {
 		t.Errorf("it says %q", got)
 	}
 	works(t, func(args ...string) string { return run(t, to, nil, filepath.Join(to, "settle"), args...) })
@@ -383,7 +429,8 @@ func image(t *testing.T, path string, env ...string) (settle func(args ...string
 		t.Fatal(err)
 	}
 	config, err := image.ConfigFile()
-	if err != nil || config.Config.User != "1000:1000" || !strings.HasPrefix(filepath.Base(path), filepath.Base(config.Config.Entrypoint[0])+"_") {
+	if err != nil || config.Config.User != "1000:1000" ||
+		!strings.HasPrefix(filepath.Base(path), filepath.Base(config.Config.Entrypoint[0])+"_") {
 		t.Errorf("%+v, %v", config, err)
 	}
 	files := mutate.Extract(image)
@@ -399,12 +446,17 @@ func image(t *testing.T, path string, env ...string) (settle func(args ...string
 		t.Fatal(err)
 	}
 	return func(args ...string) string {
-		return run(t, "/", slices.Concat(config.Config.Env, env, []string{"ROOT=" + root, "CHROOT=" + chroot}), "unshare", append([]string{
-			"--mount", "--pid", "--fork", "--kill-child", "sh", "-ec",
-			`mount --bind -o ro "$ROOT" "$ROOT"; for d in data work tmp; do mount -t tmpfs -o mode=1777 none "$ROOT/$d"; done
+		return run(
+			t,
+			"/",
+			slices.Concat(config.Config.Env, env, []string{"ROOT=" + root, "CHROOT=" + chroot}),
+			"unshare",
+			append([]string{
+				"--mount", "--pid", "--fork", "--kill-child", "sh", "-ec",
+				`mount --bind -o ro "$ROOT" "$ROOT"; for d in data work tmp; do mount -t tmpfs -o mode=1777 none "$ROOT/$d"; done
 mount -t proc none "$ROOT/proc"; mount --rbind /dev "$ROOT/dev"
 cd "$ROOT/work"; mount -o remount,bind,ro "$ROOT"; exec "$CHROOT" --userspec=1000:1000 "$ROOT" "$@"`, "sh", config.Config.Entrypoint[0],
-		}, args...)...)
+			}, args...)...)
 	}
 }
 
@@ -425,11 +477,19 @@ func base(path string) error {
 			if err != nil {
 				return err
 			}
-			return errors.Join(t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o755, Size: int64(len(data))}), func() error { _, err := t.Write(data); return err }())
+			return errors.Join(
+				t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o755, Size: int64(len(data))}),
+				func() error { _, err := t.Write(data); return err }(),
+			)
 		}
 		err := add(busybox, "bin/busybox")
 		for _, name := range []string{"sh", "ls", "date", "sleep", "echo"} {
-			err = errors.Join(err, t.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/" + name, Linkname: "busybox", Mode: 0o777}))
+			err = errors.Join(
+				err,
+				t.WriteHeader(
+					&tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/" + name, Linkname: "busybox", Mode: 0o777},
+				),
+			)
 		}
 		for _, word := range strings.Fields(libraries) {
 			if strings.HasPrefix(word, "/") {
@@ -476,7 +536,8 @@ func TestZip(t *testing.T) {
 		t.Fatal(err)
 	}
 	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil || len(z.File) != 2 || z.File[0].Name != "settle/settle.exe" || z.File[0].Mode() != 0o755 || !z.File[0].Modified.Equal(r.at) {
+	if err != nil || len(z.File) != 2 || z.File[0].Name != "settle/settle.exe" || z.File[0].Mode() != 0o755 ||
+		!z.File[0].Modified.Equal(r.at) {
 		t.Errorf("%+v, %v", z.File, err)
 	}
 }

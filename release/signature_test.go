@@ -44,7 +44,13 @@ func testKey(t *testing.T) (file, line string) {
 // is signed with another or the same, or with none.
 func small(t *testing.T, version, trusted, signKey string) release {
 	t.Helper()
-	r := release{out: t.TempDir(), scratch: t.TempDir(), version: version, url: "https://example.com/download", signKey: signKey}
+	r := release{
+		out:     t.TempDir(),
+		scratch: t.TempDir(),
+		version: version,
+		url:     "https://example.com/download",
+		signKey: signKey,
+	}
 	if trusted != "" {
 		r.keys = []string{trusted}
 	}
@@ -53,7 +59,9 @@ func small(t *testing.T, version, trusted, signKey string) release {
 		z := gzip.NewWriter(to)
 		files := tar.NewWriter(z)
 		program := "#!/bin/sh\necho settle v" + version + "\n"
-		err := files.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: folder + "/settle", Mode: 0o755, Size: int64(len(program))})
+		err := files.WriteHeader(
+			&tar.Header{Typeflag: tar.TypeReg, Name: folder + "/settle", Mode: 0o755, Size: int64(len(program))},
+		)
 		if err == nil {
 			_, err = io.WriteString(files, program)
 		}
@@ -76,7 +84,10 @@ func secure(t *testing.T, handler http.Handler) (url string, env []string) {
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
 	roots, wgetrc := filepath.Join(dir, "roots.pem"), filepath.Join(dir, "wgetrc")
-	err := errors.Join(os.WriteFile(roots, certificate(server), 0o644), os.WriteFile(wgetrc, []byte("ca_certificate = "+roots+"\n"), 0o644))
+	err := errors.Join(
+		os.WriteFile(roots, certificate(server), 0o644),
+		os.WriteFile(wgetrc, []byte("ca_certificate = "+roots+"\n"), 0o644),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +153,8 @@ func TestInstallScriptVerifies(t *testing.T) {
 			url, env := secure(t, http.FileServer(http.Dir(c.r.out)))
 			for _, url := range []string{url, c.r.out} { // a folder as well
 				printed, installed := install(t, c.r, append(env, c.path, "SETTLE_INSTALL_URL="+url)...)
-				if !strings.Contains(printed, c.want) || strings.Contains(printed, good) != (c.want == good) || !strings.Contains(installed, "v1.2.3") {
+				if !strings.Contains(printed, c.want) || strings.Contains(printed, good) != (c.want == good) ||
+					!strings.Contains(installed, "v1.2.3") {
 					t.Errorf("from %s: it installed %q and printed %s", url, installed, printed)
 				}
 			}
@@ -205,7 +217,10 @@ func TestInstallScriptRefuses(t *testing.T) {
 	}
 	t.Run("a release that was not signed", func(t *testing.T) {
 		r := small(t, "1.2.3", line, "")
-		if printed, _ := install(t, r, "SETTLE_INSTALL_URL="+r.out); !strings.Contains(printed, "cannot copy "+r.file("checksums.txt.sig")) {
+		if printed, _ := install(t, r, "SETTLE_INSTALL_URL="+r.out); !strings.Contains(
+			printed,
+			"cannot copy "+r.file("checksums.txt.sig"),
+		) {
 			t.Errorf("it says %s", printed)
 		}
 	})
@@ -233,7 +248,11 @@ func TestInstallScriptRefusesHTTP(t *testing.T) {
 	}))
 	defer plain.Close()
 	for _, url := range []string{plain.URL, strings.ToUpper(plain.URL[:4]) + plain.URL[4:], "ftp://127.0.0.1", "file://" + r.out, "dist", "--help"} {
-		if printed, _ := install(t, r, "SETTLE_INSTALL_URL="+url); !strings.Contains(printed, "must start with https://") || asked {
+		if printed, _ := install(t, r, "SETTLE_INSTALL_URL="+url); !strings.Contains(
+			printed,
+			"must start with https://",
+		) ||
+			asked {
 			t.Errorf("%s: asked: %t; %s", url, asked, printed)
 		}
 	}
@@ -243,7 +262,10 @@ func TestInstallScriptRefusesHTTP(t *testing.T) {
 	for _, program := range []string{"curl", "wget"} {
 		asked = false
 		printed, _ := install(t, r, append(env, programs(t, program, "ssh-keygen"), "SETTLE_INSTALL_URL="+url)...)
-		if want := map[string]string{"curl": "over https", "wget": "redirects to http"}[program]; !strings.Contains(printed, want) {
+		if want := map[string]string{"curl": "over https", "wget": "redirects to http"}[program]; !strings.Contains(
+			printed,
+			want,
+		) {
 			t.Errorf("%s: %s", program, printed)
 		}
 		if program == "curl" && asked {
@@ -260,7 +282,10 @@ func TestInstallScriptRefusesHTTP(t *testing.T) {
 		http.Redirect(w, q, "https://"+q.Host+"/files"+q.URL.Path, http.StatusFound)
 	}))
 	for _, program := range []string{"curl", "wget"} {
-		printed, installed := install(t, r, append(env, programs(t, program, "ssh-keygen"), "SETTLE_INSTALL_URL="+url)...)
+		printed, installed := install(
+			t,
+			r,
+			append(env, programs(t, program, "ssh-keygen"), "SETTLE_INSTALL_URL="+url)...)
 		if !strings.Contains(installed, "v1.2.3") {
 			t.Errorf("%s: %s", program, printed)
 		}
@@ -314,7 +339,10 @@ func TestAgentSigns(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := small(t, "1.2.3", line, file+".pub")
-	if printed, _ := install(t, r, "SETTLE_INSTALL_URL="+r.out); !strings.Contains(printed, `Good "settle-release" signature`) {
+	if printed, _ := install(t, r, "SETTLE_INSTALL_URL="+r.out); !strings.Contains(
+		printed,
+		`Good "settle-release" signature`,
+	) {
 		t.Errorf("it says %s", printed)
 	}
 }
@@ -340,7 +368,8 @@ func TestSigningFailsLoudly(t *testing.T) {
 		if err := write(filepath.Join(r.root, keysFile), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.trust(); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if err := r.trust(); want == "" && err != nil ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

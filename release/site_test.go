@@ -40,7 +40,14 @@ func siteModules(t *testing.T) string {
 // its search finds words.
 func TestSite(t *testing.T) {
 	modules, out := siteModules(t), filepath.Join(t.TempDir(), "site")
-	run(t, "../site", []string{"SITE_OUT=" + out, "SITE_MODULES=" + modules}, "node", filepath.Join(modules, "vitepress/bin/vitepress.js"), "build")
+	run(
+		t,
+		"../site",
+		[]string{"SITE_OUT=" + out, "SITE_MODULES=" + modules},
+		"node",
+		filepath.Join(modules, "vitepress/bin/vitepress.js"),
+		"build",
+	)
 	pages := map[string]string{} // by path from the site's root
 	err := filepath.WalkDir(out, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || filepath.Ext(name) != ".html" {
@@ -63,7 +70,8 @@ func TestSite(t *testing.T) {
 		if pages[page] == "" {
 			t.Errorf("%s is no page", name)
 		}
-		if !strings.Contains(page, "/adr/") && !strings.Contains(start, `href="`+strings.TrimSuffix(page, "index.html")) {
+		if !strings.Contains(page, "/adr/") &&
+			!strings.Contains(start, `href="`+strings.TrimSuffix(page, "index.html")) {
 			t.Errorf("%s is not in the menu", name)
 		}
 		return nil
@@ -81,7 +89,17 @@ const dir = process.argv[1] + "/assets/chunks/", name = readdirSync(dir).find((n
 const index = (await import(dir + name)).default;
 const found = MiniSearch.loadJSON(index, { fields: ["title", "titles", "text"], storeFields: ["title", "titles"] }).search(process.argv[2]);
 console.log(found.map((f) => f.id).join("\n"));`
-	found := run(t, filepath.Dir(modules), nil, "node", "--input-type=module", "-e", search, out, "interrupt_grace subreapers")
+	found := run(
+		t,
+		filepath.Dir(modules),
+		nil,
+		"node",
+		"--input-type=module",
+		"-e",
+		search,
+		out,
+		"interrupt_grace subreapers",
+	)
 	if !strings.Contains(found, "/docs/contract.html") && !strings.Contains(found, "/docs/processes.html") {
 		t.Errorf("the search finds %q", found)
 	}
@@ -109,7 +127,8 @@ func deadLinks(page, text string, pages map[string]string, out string) (dead []s
 		if strings.HasSuffix(target, "/") {
 			target += "index.html"
 		}
-		if _, err := os.Stat(filepath.Join(out, target)); err != nil || fragment != "" && !strings.Contains(pages[target], `id="`+fragment+`"`) {
+		if _, err := os.Stat(filepath.Join(out, target)); err != nil ||
+			fragment != "" && !strings.Contains(pages[target], `id="`+fragment+`"`) {
 			dead = append(dead, link)
 		}
 	}

@@ -30,7 +30,9 @@ func module(t *testing.T) string {
 	}
 	// It needs what settle needs, in the same versions: nothing is downloaded.
 	mod = regexp.MustCompile(`(?m)^module .*$`).ReplaceAll(mod, []byte("module example.com/embedder"))
-	mod = append(mod, "\nrequire github.com/settle-agent/settle v0.0.0\n\nreplace github.com/settle-agent/settle => "+root+"\n"...)
+	mod = append(
+		mod,
+		"\nrequire github.com/settle-agent/settle v0.0.0\n\nreplace github.com/settle-agent/settle => "+root+"\n"...)
 	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
 	if err != nil {
 		t.Fatal(err)

@@ -66,7 +66,14 @@ type said struct {
 func settles(t *testing.T, req model.Request) (said, *recorder) {
 	t.Helper()
 	r := &recorder{stream: stream}
-	p := gemini.New(gemini.Options{Endpoint: transport.Endpoint{Client: &http.Client{Transport: r}, Key: func(context.Context) (string, error) { return "key", nil }}})
+	p := gemini.New(
+		gemini.Options{
+			Endpoint: transport.Endpoint{
+				Client: &http.Client{Transport: r},
+				Key:    func(context.Context) (string, error) { return "key", nil },
+			},
+		},
+	)
 	var got said
 	args := ""
 	for c, err := range p.Stream(t.Context(), req) {
@@ -97,7 +104,10 @@ func settles(t *testing.T, req model.Request) (said, *recorder) {
 func sdks(t *testing.T, name string, contents []*genai.Content, config *genai.GenerateContentConfig) (said, *recorder) {
 	t.Helper()
 	r := &recorder{stream: stream}
-	client, err := genai.NewClient(t.Context(), &genai.ClientConfig{APIKey: "key", Backend: genai.BackendGeminiAPI, HTTPClient: &http.Client{Transport: r}})
+	client, err := genai.NewClient(
+		t.Context(),
+		&genai.ClientConfig{APIKey: "key", Backend: genai.BackendGeminiAPI, HTTPClient: &http.Client{Transport: r}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +135,13 @@ func sdks(t *testing.T, name string, contents []*genai.Content, config *genai.Ge
 			}
 		}
 		if u := answer.UsageMetadata; u != nil {
-			got.Input, got.Cached, got.Outs = int64(u.PromptTokenCount), int64(u.CachedContentTokenCount), int64(u.CandidatesTokenCount+u.ThoughtsTokenCount)
+			got.Input, got.Cached, got.Outs = int64(
+				u.PromptTokenCount,
+			), int64(
+				u.CachedContentTokenCount,
+			), int64(
+				u.CandidatesTokenCount+u.ThoughtsTokenCount,
+			)
 		}
 	}
 	return got, r
@@ -141,7 +157,14 @@ func TestAgainstSDK(t *testing.T) {
 		Input: []model.Item{
 			{Role: model.User, Text: "Look.", Images: []model.Image{{MediaType: "image/png", Data: []byte("png")}}},
 			{Role: model.Assistant, Text: "I look."},
-			{Role: model.Call, ID: "c0", CallID: "x", Name: "shell", Arguments: `{"command":"ls"}`, Seal: &model.Seal{Format: event.SealThought, Data: "c2ln"}},
+			{
+				Role:      model.Call,
+				ID:        "c0",
+				CallID:    "x",
+				Name:      "shell",
+				Arguments: `{"command":"ls"}`,
+				Seal:      &model.Seal{Format: event.SealThought, Data: "c2ln"},
+			},
 			{Role: model.Output, ID: "c0", CallID: "x", Name: "shell", Text: "a\nb"},
 		},
 	})
@@ -150,15 +173,54 @@ func TestAgainstSDK(t *testing.T) {
 		t.Fatal(err)
 	}
 	theirs, expected := sdks(t, "gemini-3.8-flash", []*genai.Content{
-		{Role: "user", Parts: []*genai.Part{{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("png")}}, {Text: "Look."}}},
-		{Role: "model", Parts: []*genai.Part{{Text: "I look."}, {FunctionCall: &genai.FunctionCall{ID: "c0", Name: "shell", Args: map[string]any{"command": "ls"}}, ThoughtSignature: []byte("sig")}}},
-		{Role: "user", Parts: []*genai.Part{{FunctionResponse: &genai.FunctionResponse{ID: "c0", Name: "shell", Response: map[string]any{"output": "a\nb"}}}}},
+		{
+			Role: "user",
+			Parts: []*genai.Part{
+				{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("png")}},
+				{Text: "Look."},
+			},
+		},
+		{
+			Role: "model",
+			Parts: []*genai.Part{
+				{Text: "I look."},
+				{
+					FunctionCall: &genai.FunctionCall{
+						ID:   "c0",
+						Name: "shell",
+						Args: map[string]any{"command": "ls"},
+					},
+					ThoughtSignature: []byte("sig"),
+				},
+			},
+		},
+		{
+			Role: "user",
+			Parts: []*genai.Part{
+				{
+					FunctionResponse: &genai.FunctionResponse{
+						ID:       "c0",
+						Name:     "shell",
+						Response: map[string]any{"output": "a\nb"},
+					},
+				},
+			},
+		},
 	}, &genai.GenerateContentConfig{
 		SystemInstruction: &genai.Content{Parts: []*genai.Part{{Text: "You are settle."}}}, MaxOutputTokens: 100,
 		ThinkingConfig: &genai.ThinkingConfig{IncludeThoughts: true, ThinkingLevel: "high"},
-		Tools:          []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{{Name: "shell", Description: "Runs.", ParametersJsonSchema: parameters}}}},
+		Tools: []*genai.Tool{
+			{
+				FunctionDeclarations: []*genai.FunctionDeclaration{
+					{Name: "shell", Description: "Runs.", ParametersJsonSchema: parameters},
+				},
+			},
+		},
 	})
-	delete(expected.body["systemInstruction"].(map[string]any), "role") // which the SDK names by itself, and the API does not ask for
+	delete(
+		expected.body["systemInstruction"].(map[string]any),
+		"role",
+	) // which the SDK names by itself, and the API does not ask for
 	if diff := cmp.Diff(expected.body, sent.body); diff != "" {
 		t.Errorf("the body (-SDK +settle):\n%s", diff)
 	}
@@ -172,7 +234,10 @@ func TestAgainstSDK(t *testing.T) {
 
 // A search of the web is the SDK's, too.
 func TestSearchAgainstSDK(t *testing.T) {
-	_, sent := settles(t, model.Request{Model: "gemini-2.0-flash", Input: []model.Item{{Role: model.User, Text: "go"}}, Search: true})
+	_, sent := settles(
+		t,
+		model.Request{Model: "gemini-2.0-flash", Input: []model.Item{{Role: model.User, Text: "go"}}, Search: true},
+	)
 	_, expected := sdks(t, "gemini-2.0-flash", []*genai.Content{{Role: "user", Parts: []*genai.Part{{Text: "go"}}}},
 		&genai.GenerateContentConfig{Tools: []*genai.Tool{{GoogleSearch: &genai.GoogleSearch{}}}})
 	delete(sent.body, "generationConfig") // which is empty

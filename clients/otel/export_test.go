@@ -43,7 +43,9 @@ func newCollector(t *testing.T) *collector {
 	c := &collector{url: "http://" + addr}
 	factory := otlpreceiver.NewFactory()
 	config := factory.CreateDefaultConfig()
-	conf := confmap.NewFromStringMap(map[string]any{"protocols": map[string]any{"http": map[string]any{"endpoint": addr}}})
+	conf := confmap.NewFromStringMap(
+		map[string]any{"protocols": map[string]any{"http": map[string]any{"endpoint": addr}}},
+	)
 	if err := conf.Unmarshal(config); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +107,19 @@ func script(t *testing.T, dir, scenario string, environ ...string) string {
 	}
 	base := line[strings.Index(line, "http"):]
 	var stderr strings.Builder
-	run := exec.CommandContext(t.Context(), settle, "run", "-q", "-C", work, "--model", "openai/gpt-5", "--retry-for", "10s", "a secret question")
+	run := exec.CommandContext(
+		t.Context(),
+		settle,
+		"run",
+		"-q",
+		"-C",
+		work,
+		"--model",
+		"openai/gpt-5",
+		"--retry-for",
+		"10s",
+		"a secret question",
+	)
 	run.Env, run.Stderr = append(environ, "OPENAI_BASE_URL="+strings.TrimSpace(base)), &stderr
 	if err := run.Run(); err != nil {
 		t.Logf("%v: %s", err, stderr.String())
@@ -179,15 +193,37 @@ func TestTraces(t *testing.T) {
 	for _, compression := range []string{"none", "gzip"} {
 		t.Run(compression, func(t *testing.T) {
 			c := newCollector(t)
-			stderr := script(t, dir, scenario, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.url, "OTEL_EXPORTER_OTLP_COMPRESSION="+compression,
-				"OTEL_SERVICE_NAME=mine", "OTEL_RESOURCE_ATTRIBUTES=team=a%2Cb", "OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20a-token-that-is-never-shown",
-				"TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+			stderr := script(
+				t,
+				dir,
+				scenario,
+				"OTEL_EXPORTER_OTLP_ENDPOINT="+c.url,
+				"OTEL_EXPORTER_OTLP_COMPRESSION="+compression,
+				"OTEL_SERVICE_NAME=mine",
+				"OTEL_RESOURCE_ATTRIBUTES=team=a%2Cb",
+				"OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20a-token-that-is-never-shown",
+				"TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+			)
 			if stderr != "" {
 				t.Errorf("standard error: %s", stderr)
 			}
 			spans := c.spans()
-			got := strings.Join(lines(spans, "gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.usage.input_tokens", "gen_ai.usage.cache_read.input_tokens",
-				"gen_ai.response.finish_reasons", "error.type", "http.response.status_code", "process.exit.code", "settle.turn.outcome", "settle.turn.calls"), "\n")
+			got := strings.Join(
+				lines(
+					spans,
+					"gen_ai.operation.name",
+					"gen_ai.provider.name",
+					"gen_ai.usage.input_tokens",
+					"gen_ai.usage.cache_read.input_tokens",
+					"gen_ai.response.finish_reasons",
+					"error.type",
+					"http.response.status_code",
+					"process.exit.code",
+					"settle.turn.outcome",
+					"settle.turn.calls",
+				),
+				"\n",
+			)
 			want := `invoke_agent settle Internal name=invoke_agent name=openai input_tokens=3900 input_tokens=800 outcome=completed calls=2
   chat gpt-5 Client name=chat name=openai type=server status_code=500 Error
   chat gpt-5 Client name=chat name=openai input_tokens=1200 input_tokens=800 finish_reasons=["tool_use"]
@@ -213,7 +249,10 @@ func TestTraces(t *testing.T) {
 					}
 				}
 			}
-			if !slices.ContainsFunc(spans, func(s ptrace.Span) bool { return s.ParentSpanID().String() == "b7ad6b7169203331" }) {
+			if !slices.ContainsFunc(
+				spans,
+				func(s ptrace.Span) bool { return s.ParentSpanID().String() == "b7ad6b7169203331" },
+			) {
 				t.Errorf("no turn is below the parent")
 			}
 			resource := c.traces.AllTraces()[0].ResourceSpans().At(0).Resource().Attributes().AsRaw()
@@ -235,12 +274,19 @@ func TestTraces(t *testing.T) {
 
 func TestContent(t *testing.T) {
 	dir, c := build(t), newCollector(t)
-	script(t, dir, scenario, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.url, "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true",
-		"OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20a-token-that-is-never-shown")
+	script(
+		t,
+		dir,
+		scenario,
+		"OTEL_EXPORTER_OTLP_ENDPOINT="+c.url,
+		"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true",
+		"OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20a-token-that-is-never-shown",
+	)
 	var all []string
 	for _, s := range c.spans() {
 		for name, value := range s.Attributes().All() {
-			if strings.HasSuffix(name, "messages") || strings.HasPrefix(name, "gen_ai.tool.call.") && !strings.HasSuffix(name, ".id") {
+			if strings.HasSuffix(name, "messages") ||
+				strings.HasPrefix(name, "gen_ai.tool.call.") && !strings.HasSuffix(name, ".id") {
 				all = append(all, name+" "+value.AsString())
 			}
 		}
@@ -330,7 +376,8 @@ func describe(all map[string]string, m pmetric.Metric) {
 			for _, count := range p.BucketCounts().All() {
 				n += count
 			}
-			if n == p.Count() && p.BucketCounts().Len() == p.ExplicitBounds().Len()+1 && m.Histogram().AggregationTemporality() == pmetric.AggregationTemporalityCumulative {
+			if n == p.Count() && p.BucketCounts().Len() == p.ExplicitBounds().Len()+1 &&
+				m.Histogram().AggregationTemporality() == pmetric.AggregationTemporalityCumulative {
 				all[label(p.Attributes())] = fmt.Sprintf("n=%d sum=%v", n, p.Sum())
 			}
 		}

@@ -79,7 +79,8 @@ func check(t *testing.T, known map[string][]string, expr string) {
 		}
 		has = append(has, names...)
 		for _, m := range v.LabelMatchers {
-			if m.Name != model.MetricNameLabel && m.Name != "job" && m.Name != "instance" && !slices.Contains(names, m.Name) {
+			if m.Name != model.MetricNameLabel && m.Name != "job" && m.Name != "instance" &&
+				!slices.Contains(names, m.Name) {
 				t.Errorf("%s: %s has no label %s", expr, v.Name, m.Name)
 			}
 		}
@@ -133,7 +134,13 @@ func TestDashboard(t *testing.T) {
 // TestAlerts: Prometheus takes the rules, what they ask for is exposed, and the guide says what to do
 // about each.
 func TestAlerts(t *testing.T) {
-	groups, problems := rulefmt.ParseFile("../../integrations/prometheus/alerts.yml", false, model.LegacyValidation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
+	groups, problems := rulefmt.ParseFile(
+		"../../integrations/prometheus/alerts.yml",
+		false,
+		model.LegacyValidation,
+		parser.NewParser(parser.Options{}),
+		slog.New(slog.DiscardHandler),
+	)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

@@ -114,7 +114,20 @@ func TestPrometheusReadsMetrics(t *testing.T) {
 	if err := os.Mkdir(work, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	link, err := url.Parse(start(t, dir, append(environ, "OPENAI_BASE_URL="+base), "serve", "-C", work, "--model", "openai/gpt-5", "--permission", "allow"))
+	link, err := url.Parse(
+		start(
+			t,
+			dir,
+			append(environ, "OPENAI_BASE_URL="+base),
+			"serve",
+			"-C",
+			work,
+			"--model",
+			"openai/gpt-5",
+			"--permission",
+			"allow",
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,12 @@ func TestAttachedAnswer(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	server := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(modeltest.Call("write", `{"path":"a","content":"x\n"}`)), modeltest.Say("It is written."), modeltest.Say("And more.")))
+		modeltest.Reply(
+			modeltest.Call("write", `{"path":"a","content":"x\n"}`),
+		),
+		modeltest.Say("It is written."),
+		modeltest.Say("And more."),
+	))
 	v, id := p.hosting(server)
 	stream := v.open("GET", "api/sessions/"+id+"/events", "", 0)
 	v.send(id, "write it")
@@ -153,7 +158,10 @@ func TestAttachedHostIsKilled(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	server := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Say("one two three four").With(modeltest.Hold(modeltest.AfterDelta(2), release)), modeltest.Say("Here I am.")))
+		modeltest.Say("one two three four").
+			With(modeltest.Hold(modeltest.AfterDelta(2), release)),
+		modeltest.Say("Here I am."),
+	))
 	v, id := p.hosting(server)
 	v.send(id, "count")
 	cmd, keys, shot, _ := openTerminal(t, p, "resume", "-m", "chat/m", "--base-url", server.OpenAI(), id)

@@ -55,7 +55,17 @@ func BenchmarkStart(b *testing.B) {
 			defer listener.Close()
 			var total time.Duration
 			for b.Loop() {
-				cmd := benchmarked(b, binary, "-C", dir, "--retries", "0", "--base-url", "http://"+listener.Addr().String()+"/v1", "hi")
+				cmd := benchmarked(
+					b,
+					binary,
+					"-C",
+					dir,
+					"--retries",
+					"0",
+					"--base-url",
+					"http://"+listener.Addr().String()+"/v1",
+					"hi",
+				)
 				began := time.Now()
 				if err := cmd.Start(); err != nil {
 					b.Fatal(err)
@@ -97,7 +107,10 @@ func BenchmarkFlood(b *testing.B) {
 	for _, format := range []string{"-q", "--json", "--json=deltas"} {
 		b.Run(format, func(b *testing.B) {
 			binary := build(b)
-			server := modeltest.NewServer(nil, modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Reply(modeltest.Flood(deltas))}})
+			server := modeltest.NewServer(
+				nil,
+				modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Reply(modeltest.Flood(deltas))}},
+			)
 			defer server.Close()
 			var cpu time.Duration
 			var memory int64
@@ -132,7 +145,10 @@ func BenchmarkProcesses(b *testing.B) {
 	for _, side := range []int{1, 16} {
 		b.Run(strconv.Itoa(side), func(b *testing.B) {
 			binary := build(b)
-			server := modeltest.NewServer(nil, modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Say("hello")}})
+			server := modeltest.NewServer(
+				nil,
+				modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Say("hello")}},
+			)
 			defer server.Close()
 			data := b.TempDir()
 			for b.Loop() {

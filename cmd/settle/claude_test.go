@@ -32,8 +32,15 @@ func startClaude(t *testing.T) claudeLines {
 	srv := modeltest.NewServer(t, modeltest.Script(
 		modeltest.Reply(modeltest.Call("shell", `{"command":"trap '' TERM INT HUP; echo yes > started; sleep 1000"}`)),
 	))
-	cmd := p.command("claude", "--input-format=stream-json", "--output-format=stream-json", "--verbose", "--permission-mode=bypassPermissions",
-		"--model=chat/m", "--base-url="+srv.OpenAI())
+	cmd := p.command(
+		"claude",
+		"--input-format=stream-json",
+		"--output-format=stream-json",
+		"--verbose",
+		"--permission-mode=bypassPermissions",
+		"--model=chat/m",
+		"--base-url="+srv.OpenAI(),
+	)
 	c := claudeLines{Cmd: cmd}
 	var err error
 	if c.in, err = cmd.StdinPipe(); err != nil {
@@ -76,7 +83,8 @@ func TestClaudeEndsWithASignal(t *testing.T) {
 		if took := time.Since(begin); took > 15*time.Second { // the call would take longer
 			t.Errorf("%s: it took %s", signal, took)
 		}
-		if last.Type != "result" || last.Subtype != "error_during_execution" || !strings.Contains(strings.Join(last.Errors, ""), signalName(signal)) {
+		if last.Type != "result" || last.Subtype != "error_during_execution" ||
+			!strings.Contains(strings.Join(last.Errors, ""), signalName(signal)) {
 			t.Errorf("%s: the last words are %+v", signal, last)
 		}
 		if got := c.ProcessState.ExitCode(); got != code {

@@ -54,7 +54,8 @@ func TestCompletedNames(t *testing.T) {
 			t.Errorf("%q is completed to %q", args, got)
 		}
 	}
-	if got := p.says("__complete", "run", "-m", ""); !strings.Contains(got, "anthropic/claude-opus-5-5\n") || !strings.Contains(got, "gemini/") {
+	if got := p.says("__complete", "run", "-m", ""); !strings.Contains(got, "anthropic/claude-opus-5-5\n") ||
+		!strings.Contains(got, "gemini/") {
 		t.Errorf("models: %q", got)
 	}
 	if got := p.says("__complete", "jobs", "show", ""); strings.Contains(got, "first") {
@@ -90,7 +91,8 @@ func TestReferenceAsJSON(t *testing.T) {
 	if n, want := listed(got), count(newRoot(system())); n < want || want < 20 {
 		t.Errorf("%d commands, want %d", n, want)
 	}
-	if err := json.Unmarshal([]byte(p.says("help", "sessions", "show", "--json")), &got); err != nil || got.Name != "settle sessions show" {
+	if err := json.Unmarshal([]byte(p.says("help", "sessions", "show", "--json")), &got); err != nil ||
+		got.Name != "settle sessions show" {
 		t.Errorf("%v, %+v", err, got)
 	}
 }

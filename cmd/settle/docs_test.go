@@ -135,8 +135,15 @@ func TestReferenceHasTheExitCodes(t *testing.T) {
 // Every variable that the reference names is read, and every one that is read
 // is named.
 func TestReferenceHasTheVariables(t *testing.T) {
-	read := map[string]bool{"SSL_CERT_FILE": true, "NO_COLOR": true, "TERM": true, "HTTPS_PROXY": true, "HTTP_PROXY": true, "NO_PROXY": true} // by the transport
-	read["OTEL_EXPORTER_OTLP_ENDPOINT"] = true                                                                                                // and those of docs/reference/opentelemetry.md
+	read := map[string]bool{
+		"SSL_CERT_FILE": true,
+		"NO_COLOR":      true,
+		"TERM":          true,
+		"HTTPS_PROXY":   true,
+		"HTTP_PROXY":    true,
+		"NO_PROXY":      true,
+	} // by the transport
+	read["OTEL_EXPORTER_OTLP_ENDPOINT"] = true // and those of docs/reference/opentelemetry.md
 	dir := t.TempDir()
 	r, err := config.Load(config.Input{Dir: dir, Getenv: func(name string) string {
 		read[name] = true

@@ -86,7 +86,8 @@ func killClient(t testing.TB, env ...string) {
 		t.Error(err)
 		return
 	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || strings.TrimSpace(line) != execservertest.Ready {
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil ||
+		strings.TrimSpace(line) != execservertest.Ready {
 		t.Errorf("the client said %q, %v", line, err)
 	}
 	_ = cmd.Process.Kill()
@@ -101,7 +102,16 @@ func TestExecServerEnds(t *testing.T) {
 			c := execservertest.Dial(t, url, http.Header{})
 			c.Hello("")
 			mark := fmt.Sprint("end-", int(sig), "-", os.Getpid())
-			c.Call("process/start", execservertest.Start("p", "trap '' TERM; setsid sleep 1000 &"+execservertest.Foreground, t.TempDir(), mark), nil)
+			c.Call(
+				"process/start",
+				execservertest.Start(
+					"p",
+					"trap '' TERM; setsid sleep 1000 &"+execservertest.Foreground,
+					t.TempDir(),
+					mark,
+				),
+				nil,
+			)
 			c.Until("p", "a word", func(d execservertest.Done) bool { return strings.Contains(d.Text, "ready") })
 			if err := cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
@@ -138,7 +148,8 @@ func TestExecServerRefuses(t *testing.T) {
 		{[]string{"--resume-timeout", "-1s"}, "negative"},
 	} {
 		out, err := p.command(append([]string{"exec-server"}, test.args...)...).CombinedOutput()
-		if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), test.want) {
+		if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() != 2 ||
+			!strings.Contains(string(out), test.want) {
 			t.Errorf("%v: %v, %s", test.args, err, out)
 		}
 	}

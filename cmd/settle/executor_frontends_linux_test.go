@@ -69,7 +69,12 @@ func newFaceOverHands(t *testing.T) *faceOverHands {
 		}
 	}
 	s.server = modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(modeltest.Call("shell", `{"command":"echo ready > ready; while [ ! -e go ]; do sleep 0.05; done; echo far > made.txt"}`)),
+		modeltest.Reply(
+			modeltest.Call(
+				"shell",
+				`{"command":"echo ready > ready; while [ ! -e go ]; do sleep 0.05; done; echo far > made.txt"}`,
+			),
+		),
 		modeltest.Reply(modeltest.Call("write", `{"path":"new.txt","content":"hello\n"}`)),
 		modeltest.Say("Done."),
 	))
@@ -224,15 +229,29 @@ func handsFaces() map[string]func(s *faceOverHands) {
 	}
 	const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 	return map[string]func(s *faceOverHands){
-		"run":    once("run", "-m", "chat/m", "--json", "go"),
-		"exec":   once("exec", "-m", "chat/m", "-s", "danger-full-access", "--skip-git-repo-check", "--json", "go"),
-		"claude": once("claude", "-p", "--model", "chat/m", "--permission-mode", "bypassPermissions", "--output-format", "stream-json", "--verbose", "go"),
+		"run":  once("run", "-m", "chat/m", "--json", "go"),
+		"exec": once("exec", "-m", "chat/m", "-s", "danger-full-access", "--skip-git-repo-check", "--json", "go"),
+		"claude": once(
+			"claude",
+			"-p",
+			"--model",
+			"chat/m",
+			"--permission-mode",
+			"bypassPermissions",
+			"--output-format",
+			"stream-json",
+			"--verbose",
+			"go",
+		),
 		"acp": func(s *faceOverHands) {
 			_, say, end := s.begin("acp", "-m", "chat/m", "--permission", "allow")
 			say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`)
 			say(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, s.work)
 			id := s.await(`"sessionId":"([^"]+)"`)
-			say(`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"go"}]}}`, id)
+			say(
+				`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"go"}]}}`,
+				id,
+			)
 			s.during()
 			s.await(`"stopReason":"end_turn"`)
 			end()
@@ -241,18 +260,28 @@ func handsFaces() map[string]func(s *faceOverHands) {
 			_, say, end := s.begin("app-server", "-m", "chat/m", "--permission", "allow")
 			say(`{"id":1,"method":"initialize","params":{"clientInfo":{"name":"test","version":"1"}}}`)
 			say(`{"method":"initialized"}`)
-			say(`{"id":2,"method":"thread/start","params":%s}`, jsonOf(map[string]any{"cwd": s.work, "approvalPolicy": "never", "sandbox": "danger-full-access"}))
+			say(
+				`{"id":2,"method":"thread/start","params":%s}`,
+				jsonOf(map[string]any{"cwd": s.work, "approvalPolicy": "never", "sandbox": "danger-full-access"}),
+			)
 			id := s.await(`"thread":\{[^{}]*"id":"([^"]+)"`)
-			say(`{"id":3,"method":"turn/start","params":%s}`, jsonOf(map[string]any{"threadId": id, "input": []any{map[string]any{"type": "text", "text": "go"}}}))
+			say(
+				`{"id":3,"method":"turn/start","params":%s}`,
+				jsonOf(map[string]any{"threadId": id, "input": []any{map[string]any{"type": "text", "text": "go"}}}),
+			)
 			s.during()
 			s.await(`"method":"turn/completed"`)
 			end()
 		},
 		"mcp": func(s *faceOverHands) {
 			_, say, end := s.begin("mcp", "-m", "chat/m", "--permission", "allow")
-			say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
+			say(
+				`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
+			)
 			say(initialized)
-			say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run","arguments":{"prompt":"go"},"_meta":{"progressToken":"p"}}}`)
+			say(
+				`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run","arguments":{"prompt":"go"},"_meta":{"progressToken":"p"}}}`,
+			)
 			s.during()
 			s.await(`"id":2,"result"`)
 			end()

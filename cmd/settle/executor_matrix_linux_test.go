@@ -61,7 +61,13 @@ func newHandsCell(t *testing.T, l land, programs string, flags []string) *handsC
 	t.Helper()
 	p := newPlace(t)
 	dir := filepath.Dir(p.work)
-	c := &handsCell{place: p, t: t, mark: fmt.Sprintf("hands-%d-%s-%s", os.Getpid(), filepath.Base(filepath.Dir(dir)), filepath.Base(dir)), flags: flags, lease: "15s"}
+	c := &handsCell{
+		place: p,
+		t:     t,
+		mark:  fmt.Sprintf("hands-%d-%s-%s", os.Getpid(), filepath.Base(filepath.Dir(dir)), filepath.Base(dir)),
+		flags: flags,
+		lease: "15s",
+	}
 	if l.cuts != nil {
 		c.lease = "45s" // on a busy machine it takes long to come back so often
 	}
@@ -85,13 +91,30 @@ func newHandsCell(t *testing.T, l land, programs string, flags []string) *handsC
 		}
 	}
 	c.script = fmt.Sprintf("DIR=%s/work\n", there)
-	c.way = fmt.Sprintf(l.way, fmt.Sprintf("cd %[1]s/work && export PATH=%[2]s:$PATH HOME=%[1]s/home XDG_RUNTIME_DIR=%[1]s/run %[3]s=%[4]s; exec settle executor",
-		there, programs, execservertest.MarkVariable, c.mark))
+	c.way = fmt.Sprintf(
+		l.way,
+		fmt.Sprintf(
+			"cd %[1]s/work && export PATH=%[2]s:$PATH HOME=%[1]s/home XDG_RUNTIME_DIR=%[1]s/run %[3]s=%[4]s; exec settle executor",
+			there,
+			programs,
+			execservertest.MarkVariable,
+			c.mark,
+		),
+	)
 	return c
 }
 
 // few makes the long chains of an escape short: what matters is that they are some.
-var few = strings.NewReplacer("chain 300", "chain 30", `chain" 200`, `chain" 20`, `deep" 50`, `deep" 20`, `"$DIR/`+setsid.Subreaper+`"`, setsid.Subreaper)
+var few = strings.NewReplacer(
+	"chain 300",
+	"chain 30",
+	`chain" 200`,
+	`chain" 20`,
+	`deep" 50`,
+	`deep" 20`,
+	`"$DIR/`+setsid.Subreaper+`"`,
+	setsid.Subreaper,
+)
 
 // start begins a turn whose commands all are ready, and go on as said.
 func (c *handsCell) start(foreground string, then ...modeltest.Turn) (cmd *exec.Cmd, server *modeltest.Server) {
@@ -105,7 +128,11 @@ func (c *handsCell) start(foreground string, then ...modeltest.Turn) (cmd *exec.
 		calls = append(calls, modeltest.Call("shell", string(args)))
 	}
 	server = modeltest.NewServer(c.t, modeltest.Script(append([]modeltest.Turn{modeltest.Reply(calls...)}, then...)...))
-	cmd = c.run(server, append([]string{"--session", "s", "--json=deltas", "--executor-lease", c.lease, "--executor", c.way, "go"}, c.flags...)...)
+	cmd = c.run(
+		server,
+		append(
+			[]string{"--session", "s", "--json=deltas", "--executor-lease", c.lease, "--executor", c.way, "go"},
+			c.flags...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		c.t.Fatal(err)
@@ -117,7 +144,14 @@ func (c *handsCell) start(foreground string, then ...modeltest.Turn) (cmd *exec.
 	var said []string
 	for len(ready) < len(calls) {
 		if !lines.Scan() {
-			c.t.Fatalf("%d of %d commands are ready: %v; %s\n%s", len(ready), len(calls), lines.Err(), cmd.Stderr, strings.Join(said, "\n"))
+			c.t.Fatalf(
+				"%d of %d commands are ready: %v; %s\n%s",
+				len(ready),
+				len(calls),
+				lines.Err(),
+				cmd.Stderr,
+				strings.Join(said, "\n"),
+			)
 		}
 		said = append(said, lines.Text())
 		var e event.Event
@@ -184,7 +218,14 @@ func (c *handsCell) ended(ending string, want func(event.ItemEnded) bool) {
 		if d, ok := e.Data.(event.ItemEnded); ok && d.Name == "shell" {
 			calls++
 			if !want(d) {
-				c.t.Errorf("after %s, a call ended as %s, effects %s, cause %+v: %q", ending, d.Status, d.Effects, d.Cause, d.Output)
+				c.t.Errorf(
+					"after %s, a call ended as %s, effects %s, cause %+v: %q",
+					ending,
+					d.Status,
+					d.Effects,
+					d.Cause,
+					d.Output,
+				)
 			}
 		}
 	}
@@ -226,7 +267,8 @@ func (c *handsCell) killHands() {
 	exited(c.t, cmd, 0)
 	c.nothing("kill -9 of the hands", false)
 	c.ended("kill -9 of the hands", func(d event.ItemEnded) bool {
-		return d.Status == event.ItemAborted && d.Effects == event.EffectsUnknown && d.Cause != nil && d.Cause.Reason == event.MachineLost
+		return d.Status == event.ItemAborted && d.Effects == event.EffectsUnknown && d.Cause != nil &&
+			d.Cause.Reason == event.MachineLost
 	})
 }
 
@@ -242,7 +284,8 @@ func (c *handsCell) killHost() {
 	exited(c.t, again, 0)
 	c.nothing("another settle", false)
 	c.ended("kill -9 of settle", func(d event.ItemEnded) bool {
-		return d.Status == event.ItemAborted && d.Effects == event.EffectsUnknown && d.Cause != nil && d.Cause.Reason == event.Crashed
+		return d.Status == event.ItemAborted && d.Effects == event.EffectsUnknown && d.Cause != nil &&
+			d.Cause.Reason == event.Crashed
 	})
 }
 
@@ -255,8 +298,21 @@ func TestHandsInstall(t *testing.T) {
 	l := container(t, none)
 	p := newPlace(t)
 	for range 2 {
-		server := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Call("shell", `{"command":"command -v settle || ls -l /root/.local/bin"}`)), modeltest.Say("Done.")))
-		cmd := p.run(server, "--json", "--executor-install", "--executor", fmt.Sprintf(l.way, "cd /tmp && exec settle executor"), "go")
+		server := modeltest.NewServer(
+			t,
+			modeltest.Script(
+				modeltest.Reply(modeltest.Call("shell", `{"command":"command -v settle || ls -l /root/.local/bin"}`)),
+				modeltest.Say("Done."),
+			),
+		)
+		cmd := p.run(
+			server,
+			"--json",
+			"--executor-install",
+			"--executor",
+			fmt.Sprintf(l.way, "cd /tmp && exec settle executor"),
+			"go",
+		)
 		cmd.Path = filepath.Join(programs, "settle") // the one that is copied has to be static
 		out := &strings.Builder{}
 		cmd.Stdout = out

@@ -38,7 +38,17 @@ func programs(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for name, pkg := range map[string]string{"settle": ".", setsid.Subreaper: "../../internal/test/setsid/program"} {
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(dir, name), pkg)
+		cmd := exec.CommandContext(
+			t.Context(),
+			"go",
+			"build",
+			"-trimpath",
+			"-buildvcs=false",
+			"-ldflags=-s -w",
+			"-o",
+			filepath.Join(dir, name),
+			pkg,
+		)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -171,8 +181,14 @@ func misbehaving(t *testing.T, cuts *atomic.Int64) func(*net.TCPConn) *exec.Cmd 
 func secureShell(t *testing.T) (way string) {
 	t.Helper()
 	s := newSSHServer(t)
-	return fmt.Sprintf("ssh -F none -T -o BatchMode=yes -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR "+
-		"-i %s/user -p %s %s@%s '%%s'", s.dir, s.port, s.user, s.host)
+	return fmt.Sprintf(
+		"ssh -F none -T -o BatchMode=yes -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR "+
+			"-i %s/user -p %s %s@%s '%%s'",
+		s.dir,
+		s.port,
+		s.user,
+		s.host,
+	)
 }
 
 // sshServer is an sshd of this machine, on its loopback interface.
@@ -242,8 +258,12 @@ for name in $("$ROOT/bin/busybox" --list); do [ -e "$ROOT/bin/$name" ] || ln -s 
 	if os.Geteuid() != 0 {
 		begin, enter = append(begin, "-Ur"), append(enter, "-U", "--preserve-credentials")
 	}
-	first := exec.Command("unshare", append(begin, "sh", "-c",
-		`mount -t proc proc "$ROOT/proc" && mount --rbind /dev "$ROOT/dev" && echo up && exec chroot "$ROOT" /bin/sleep 3000`)...)
+	first := exec.Command("unshare", append(
+		begin,
+		"sh",
+		"-c",
+		`mount -t proc proc "$ROOT/proc" && mount --rbind /dev "$ROOT/dev" && echo up && exec chroot "$ROOT" /bin/sleep 3000`,
+	)...)
 	first.Env, first.Stderr = append(os.Environ(), "ROOT="+root), os.Stderr
 	out, err := first.StdoutPipe()
 	if err == nil {

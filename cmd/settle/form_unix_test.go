@@ -18,7 +18,8 @@ func TestFormsAtTheTerminal(t *testing.T) {
 		home := t.TempDir()
 		clienttest.Inquirer(t, home)
 		p.env = append(p.env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"))
-		return p, modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Call("tool_call", clienttest.Inquire)), modeltest.Say("All done."))).OpenAI()
+		return p, modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Call("tool_call", clienttest.Inquire)), modeltest.Say("All done."))).
+			OpenAI()
 	}
 	t.Run("drawn", func(t *testing.T) {
 		t.Parallel()

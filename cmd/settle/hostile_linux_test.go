@@ -36,7 +36,11 @@ func (p *place) hostile() (seen string) {
 	}
 	p.write(filepath.Join(p.work, ".git", "HEAD"), "ref: refs/heads/main\n", 0o600)
 	p.write(filepath.Join(p.work, "a.txt"), "two\n", 0o600) // changed, so that git would have to look
-	p.write(filepath.Join(p.work, "included"), fmt.Sprintf("[core]\n\tfsmonitor = %[1]s\n\thooksPath = %[2]s\n\tpager = %[1]s\n", recorder, p.work), 0o600)
+	p.write(
+		filepath.Join(p.work, "included"),
+		fmt.Sprintf("[core]\n\tfsmonitor = %[1]s\n\thooksPath = %[2]s\n\tpager = %[1]s\n", recorder, p.work),
+		0o600,
+	)
 	p.write(filepath.Join(p.work, ".git", "config"), fmt.Sprintf(`[core]
 	repositoryformatversion = 1
 	fsmonitor = %[1]s
@@ -103,7 +107,11 @@ func (p *place) spied(seen string, names ...string) {
 		if err != nil {
 			actual = "false"
 		}
-		p.write(filepath.Join(dir, name), fmt.Sprintf("#!/bin/sh\n{ echo \"ran: %s $*\"; env; } >>%s\nexec %s \"$@\"\n", name, seen, actual), 0o755)
+		p.write(
+			filepath.Join(dir, name),
+			fmt.Sprintf("#!/bin/sh\n{ echo \"ran: %s $*\"; env; } >>%s\nexec %s \"$@\"\n", name, seen, actual),
+			0o755,
+		)
 	}
 	for i, entry := range p.env {
 		if rest, isPath := strings.CutPrefix(entry, "PATH="); isPath {
@@ -122,12 +130,18 @@ func TestHostileRepository(t *testing.T) {
 		args  []string
 		stdin func(work string) string
 	}{
-		"run":      {append([]string{"run", "hello"}, model...), nil},
-		"run less": {append([]string{"run", "--permission", "deny", "--no-project-config", "--tools", "", "hello"}, model...), nil},
-		"exec":     {append([]string{"exec", "hello"}, model...), nil},
-		"claude":   {[]string{"claude", "-p", "--model", "chat/m", "hello"}, nil},
+		"run": {append([]string{"run", "hello"}, model...), nil},
+		"run less": {
+			append([]string{"run", "--permission", "deny", "--no-project-config", "--tools", "", "hello"}, model...),
+			nil,
+		},
+		"exec":   {append([]string{"exec", "hello"}, model...), nil},
+		"claude": {[]string{"claude", "-p", "--model", "chat/m", "hello"}, nil},
 		"acp": {append([]string{"acp"}, model...), func(work string) string {
-			return initialize + fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`+"\n", work)
+			return initialize + fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`+"\n",
+				work,
+			)
 		}},
 		"doctor": {append([]string{"doctor"}, model...), nil},
 		"config": {[]string{"config"}, nil},
@@ -138,7 +152,10 @@ func TestHostileRepository(t *testing.T) {
 			p := newPlace(t)
 			seen := p.hostile()
 			p.spied(seen, "git", "rg")
-			server := modeltest.NewServer(t, modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Say("hello")}})
+			server := modeltest.NewServer(
+				t,
+				modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Say("hello")}},
+			)
 			p.env = append(p.env, "SETTLE_API_KEY="+secretKey, "OPENAI_API_KEY="+secretKey)
 			args := tt.args
 			if name != "config" && name != "doctor" && name != "claude" {

@@ -18,7 +18,9 @@ func TestKillJobOfAnother(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	server := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(modeltest.Call("shell", `{"command":"(trap '' TERM; setsid sh -c 'sleep 96.5; true' >/dev/null 2>&1 &)"}`)),
+		modeltest.Reply(
+			modeltest.Call("shell", `{"command":"(trap '' TERM; setsid sh -c 'sleep 96.5; true' >/dev/null 2>&1 &)"}`),
+		),
 		modeltest.Reply(modeltest.Call("shell", `{"command":"echo awake > fifo; read -r line < answer"}`)),
 		modeltest.Say("done"),
 	))
@@ -27,7 +29,8 @@ func TestKillJobOfAnother(t *testing.T) {
 	run := p.run(server, "--session", "s", "go")
 	started(t, run)
 	awake()
-	if got := p.says("jobs"); !strings.HasPrefix(got, "s/j000001  running  pid ") || !strings.Contains(got, "sleep 96.5") {
+	if got := p.says("jobs"); !strings.HasPrefix(got, "s/j000001  running  pid ") ||
+		!strings.Contains(got, "sleep 96.5") {
 		t.Errorf("jobs: %q", got)
 	}
 	if got := p.says("jobs", "kill", "j000001"); !strings.HasPrefix(got, "ended job s/j000001: process ") {

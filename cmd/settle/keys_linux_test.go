@@ -60,7 +60,8 @@ func TestKeysAreOutOfReach(t *testing.T) {
 			}
 			for n, place := range []string{"environ of settle", "cmdline of settle", "environ of bash", "environ of sh", "mem of settle"} {
 				for k := range 2 {
-					if found := fmt.Sprintf("FOUND %d in %s", k, place); strings.Contains(body, found) && (n < 4 || tt.memory) {
+					if found := fmt.Sprintf("FOUND %d in %s", k, place); strings.Contains(body, found) &&
+						(n < 4 || tt.memory) {
 						t.Errorf("%s\n%s", found, body)
 					}
 				}

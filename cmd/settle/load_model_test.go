@@ -38,7 +38,9 @@ func tellTime(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
-	chunk := []byte(`data: {"id":"c","object":"chat.completion.chunk","created":0,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"`)
+	chunk := []byte(
+		`data: {"id":"c","object":"chat.completion.chunk","created":0,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"`,
+	)
 	head := len(chunk)
 	ticker := time.NewTicker(loadDelay)
 	defer ticker.Stop()

@@ -115,7 +115,8 @@ func (f *loginFlags) login(cmd *cobra.Command, s *streams, name string) error {
 			fmt.Fprintf(
 				s.stderr,
 				"To log in to %s, open this link in a browser:\n\n  %s\n\nIf the browser runs on another machine, paste the address that it ends at here, and press Enter.\n",
-				terminal.OneLine(name), terminal.OneLine(link),
+				terminal.OneLine(name),
+				terminal.OneLine(link),
 			)
 			if f.browser {
 				b.open(s, link)

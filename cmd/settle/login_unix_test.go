@@ -21,7 +21,11 @@ import (
 
 // startLogin starts a login to the server, and returns its link, with what it says
 // afterwards.
-func (p *place) startLogin(url string, stdin io.Reader, args ...string) (cmd *exec.Cmd, link string, rest *bufio.Reader) {
+func (p *place) startLogin(
+	url string,
+	stdin io.Reader,
+	args ...string,
+) (cmd *exec.Cmd, link string, rest *bufio.Reader) {
 	p.t.Helper()
 	cmd = p.command(append([]string{"mcp-servers", "login", url}, args...)...)
 	cmd.Stdin = stdin
@@ -45,11 +49,20 @@ func (p *place) startLogin(url string, stdin io.Reader, args ...string) (cmd *ex
 
 func TestMCPLogin(t *testing.T) {
 	s := sdk.NewServer(&sdk.Implementation{Name: "guarded", Version: "1"}, nil)
-	sdk.AddTool(s, &sdk.Tool{Name: "echo"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-		return &sdk.CallToolResult{}, nil, nil
-	})
+	sdk.AddTool(
+		s,
+		&sdk.Tool{Name: "echo"},
+		func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+			return &sdk.CallToolResult{}, nil, nil
+		},
+	)
 	at := oauthtest.New(t, oauthtest.Options{})
-	at.Handle(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true}))
+	at.Handle(
+		sdk.NewStreamableHTTPHandler(
+			func(*http.Request) *sdk.Server { return s },
+			&sdk.StreamableHTTPOptions{Stateless: true},
+		),
+	)
 	p := newPlace(t)
 	settings := filepath.Join(filepath.Dir(p.work), "home", ".config", "settle", "config.toml")
 	if err := os.MkdirAll(filepath.Dir(settings), 0o755); err != nil {
@@ -64,7 +77,8 @@ func TestMCPLogin(t *testing.T) {
 	test.Stdout = &out
 	started(t, test)
 	exited(t, test, 1)
-	if got := out.String(); !strings.Contains(got, "needs-login") || !strings.Contains(got, "settle mcp-servers login guarded") {
+	if got := out.String(); !strings.Contains(got, "needs-login") ||
+		!strings.Contains(got, "settle mcp-servers login guarded") {
 		t.Errorf("before the login: %s", got)
 	}
 	if got := p.says("mcp-servers"); !strings.Contains(got, "needs-login") {
@@ -86,7 +100,8 @@ func TestMCPLogin(t *testing.T) {
 			if strings.Contains(string(said), "access-") {
 				t.Errorf("it shows a token: %s", said)
 			}
-			if got := p.says("mcp-servers", "--json"); !strings.Contains(got, `"login":"logged in"`) || !strings.Contains(got, `"tools":["echo"]`) {
+			if got := p.says("mcp-servers", "--json"); !strings.Contains(got, `"login":"logged in"`) ||
+				!strings.Contains(got, `"tools":["echo"]`) {
 				t.Errorf("after the login: %s", got)
 			}
 			at.Expire(false) // it is renewed

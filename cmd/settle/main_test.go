@@ -31,7 +31,10 @@ func TestMain(m *testing.M) {
 	setsid.Command()
 	proc.RunAsSupervisor()
 	execservertest.Play()
-	testscript.Main(hearing{setsid.With(m)}, map[string]func(){"settle": main, "load-model": loadModel, "probe": probe, "dial": dial})
+	testscript.Main(
+		hearing{setsid.With(m)},
+		map[string]func(){"settle": main, "load-model": loadModel, "probe": probe, "dial": dial},
+	)
 }
 
 // hearing runs the tests so that what they start hears SIGHUP and SIGINT, also
@@ -153,7 +156,13 @@ func code(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("cannot run %q: %v", args[1], err)
 	}
 	if got != want {
-		ts.Fatalf("exit code %d, want %d\nstdout: %s\nstderr: %s", got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+		ts.Fatalf(
+			"exit code %d, want %d\nstdout: %s\nstderr: %s",
+			got,
+			want,
+			ts.ReadFile("stdout"),
+			ts.ReadFile("stderr"),
+		)
 	}
 }
 
@@ -191,8 +200,16 @@ func forget(ts *testscript.TestScript, _ bool, args []string) {
 	lines = slices.Delete(lines, gone, gone+1)
 	seq := regexp.MustCompile(`"seq":[0-9]+`)
 	for i := gone; i < len(lines) && len(lines[i]) > 20; i++ {
-		body := lines[i][18:20] + seq.ReplaceAllString(strings.TrimSuffix(lines[i][20:], "\n"), fmt.Sprintf(`"seq":%d`, i))
-		lines[i] = fmt.Sprintf("%08x %08x %s\n", len(body)-2, crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli)), body)
+		body := lines[i][18:20] + seq.ReplaceAllString(
+			strings.TrimSuffix(lines[i][20:], "\n"),
+			fmt.Sprintf(`"seq":%d`, i),
+		)
+		lines[i] = fmt.Sprintf(
+			"%08x %08x %s\n",
+			len(body)-2,
+			crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli)),
+			body,
+		)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Join(lines, "")), 0o600))
 }

@@ -84,5 +84,8 @@ func TestAnswerFileDoesNotWaitForReader(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.refusesFile(fifo, []string{"run", "-m", "chat/m", "--base-url", "http://127.0.0.1:9/v1", "--retries", "0", "-o", "FILE", "hi"})
+	p.refusesFile(
+		fifo,
+		[]string{"run", "-m", "chat/m", "--base-url", "http://127.0.0.1:9/v1", "--retries", "0", "-o", "FILE", "hi"},
+	)
 }

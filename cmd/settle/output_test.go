@@ -35,7 +35,10 @@ func TestStdoutIsClosed(t *testing.T) {
 	}
 	exited(t, cmd, 141)
 	gone(t, "sleep 85.5")
-	if said := cmd.Stderr.(*bytes.Buffer).String(); !strings.HasPrefix(said, "settle: the turn was ended: standard output was closed") {
+	if said := cmd.Stderr.(*bytes.Buffer).String(); !strings.HasPrefix(
+		said,
+		"settle: the turn was ended: standard output was closed",
+	) {
 		t.Errorf("stderr: %s", said)
 	}
 }
@@ -46,7 +49,10 @@ func TestStdoutIsNotRead(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	server := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(modeltest.Text(strings.Repeat("word ", 300_000)), modeltest.Call("shell", `{"command":"echo awake > fifo; sleep 86.5"}`)),
+		modeltest.Reply(
+			modeltest.Text(strings.Repeat("word ", 300_000)),
+			modeltest.Call("shell", `{"command":"echo awake > fifo; sleep 86.5"}`),
+		),
 	))
 	awake := p.fifo("fifo")
 	reader, writer, err := os.Pipe()
@@ -83,7 +89,8 @@ func TestStdoutIsFull(t *testing.T) {
 		started(t, cmd)
 		exited(t, cmd, 1)
 		said := cmd.Stderr.(*bytes.Buffer).String()
-		if first, _, _ := strings.Cut(said, "\n"); !strings.Contains(first, "no space left on device") || strings.Count(said, first) > 1 {
+		if first, _, _ := strings.Cut(said, "\n"); !strings.Contains(first, "no space left on device") ||
+			strings.Count(said, first) > 1 {
 			t.Errorf("%v: stderr: %s", cmd.Args, said)
 		}
 	}
@@ -151,7 +158,11 @@ func TestHeldSession(t *testing.T) {
 	other := p.run(server, "--session", "s", "me too")
 	started(t, other)
 	exited(t, other, 2)
-	if said := other.Stderr.(*bytes.Buffer).String(); !strings.Contains(said, "held by pid "+strconv.Itoa(holder.Process.Pid)) || !strings.Contains(said, "--take") {
+	if said := other.Stderr.(*bytes.Buffer).String(); !strings.Contains(
+		said,
+		"held by pid "+strconv.Itoa(holder.Process.Pid),
+	) ||
+		!strings.Contains(said, "--take") {
 		t.Errorf("stderr: %s", said)
 	}
 	signalled(t, holder, syscall.SIGTSTP) // as a terminal does
@@ -190,7 +201,8 @@ func TestKilled(t *testing.T) {
 	exited(t, again, 0)
 	gone(t, "sleep 88.5")
 	out, err := p.command("sessions", "export", "s").Output()
-	if err != nil || !bytes.Contains(out, []byte(`"kind":"session.recovered"`)) || !bytes.Contains(out, []byte(`"reason":"crashed"`)) {
+	if err != nil || !bytes.Contains(out, []byte(`"kind":"session.recovered"`)) ||
+		!bytes.Contains(out, []byte(`"reason":"crashed"`)) {
 		t.Errorf("%v, export:\n%s", err, out)
 	}
 	if refused := server.Refusals(); len(refused) > 0 {

@@ -17,7 +17,11 @@ import (
 
 // family runs settle as the child of a shell script, with standard output in a
 // file, and returns the shell and what ends when all of them have ended.
-func (p *place) family(script string, server *modeltest.Server, args ...string) (shell *exec.Cmd, ended *os.File, output string) {
+func (p *place) family(
+	script string,
+	server *modeltest.Server,
+	args ...string,
+) (shell *exec.Cmd, ended *os.File, output string) {
 	p.t.Helper()
 	cmd := p.run(server, args...)
 	shell = exec.CommandContext(p.ctx, "sh", append([]string{"-c", script}, cmd.Args...)...)
@@ -73,7 +77,8 @@ func TestTheParentIsKilled(t *testing.T) {
 	said := allEnded(t, ended, output)
 	t.Logf("everything had ended after %v", time.Since(begin))
 	gone(t, "sleep 79.5")
-	if !strings.Contains(said, `"kind":"turn.aborted"`) || !strings.Contains(said, "the process that started settle is gone") {
+	if !strings.Contains(said, `"kind":"turn.aborted"`) ||
+		!strings.Contains(said, "the process that started settle is gone") {
 		t.Errorf("it said:\n%s", said)
 	}
 }
@@ -83,7 +88,11 @@ func TestTheParentLeaves(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	server := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(modeltest.Call("shell", `{"command":"read go < fifo"}`)), modeltest.Reply(modeltest.Text("all done"))))
+		modeltest.Reply(
+			modeltest.Call("shell", `{"command":"read go < fifo"}`),
+		),
+		modeltest.Reply(modeltest.Text("all done")),
+	))
 	path := filepath.Join(p.work, "fifo")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)

@@ -62,20 +62,47 @@ func (s *Session) Submit(text string) (*Turn, error) {
 )
 
 func scenes() []scene {
-	look := modeltest.Reply(modeltest.Think("The wake-up is missing after the queue."), modeltest.Text("The queue is never woken. I mend that."), modeltest.Call("edit", edit))
+	look := modeltest.Reply(
+		modeltest.Think("The wake-up is missing after the queue."),
+		modeltest.Text("The queue is never woken. I mend that."),
+		modeltest.Call("edit", edit),
+	)
 	return []scene{
-		{name: "answer", prompt: "How do inputs wait?", turns: []modeltest.Turn{modeltest.Reply(modeltest.Think("The user asks about the queue."), modeltest.Text(answer))}, until: "✓ "},
+		{
+			name:   "answer",
+			prompt: "How do inputs wait?",
+			turns: []modeltest.Turn{
+				modeltest.Reply(modeltest.Think("The user asks about the queue."), modeltest.Text(answer)),
+			},
+			until: "✓ ",
+		},
 		{name: "question", prompt: "Mend the queue", turns: []modeltest.Turn{look}, until: "1 allow once"},
 		{
 			name: "running", prompt: "Test it", args: []string{"--permission", "allow"}, until: "joins the next request",
-			turns: []modeltest.Turn{modeltest.Reply(modeltest.Text("I run the tests and look at the server meanwhile."),
-				modeltest.Call("shell", `{"command":"echo '=== RUN TestQueue'; echo '--- PASS: TestQueue (0.02s)'; echo '=== RUN TestHeld'; sleep 600"}`),
-				modeltest.Call("shell", `{"command":"sleep 601"}`))},
-			keys: [][2]string{{"TestHeld", "then the documentation"}, {"then the doc", "Enter"}, {"waits for the end", "only the short ones"}, {"short ones", "Tab"}},
+			turns: []modeltest.Turn{modeltest.Reply(
+				modeltest.Text("I run the tests and look at the server meanwhile."),
+				modeltest.Call(
+					"shell",
+					`{"command":"echo '=== RUN TestQueue'; echo '--- PASS: TestQueue (0.02s)'; echo '=== RUN TestHeld'; sleep 600"}`,
+				),
+				modeltest.Call("shell", `{"command":"sleep 601"}`),
+			)},
+			keys: [][2]string{
+				{"TestHeld", "then the documentation"},
+				{"then the doc", "Enter"},
+				{"waits for the end", "only the short ones"},
+				{"short ones", "Tab"},
+			},
 		},
 		{
 			name: "changed", prompt: "Mend the queue", args: []string{"--permission", "allow"}, until: "requests",
-			turns: []modeltest.Turn{look, modeltest.Reply(modeltest.Call("shell", `{"command":"printf '%s\\n' 'ok  session' 'FAIL turn: TestLate'; exit 1"}`)), modeltest.Say("The queue is mended; one test of `turn` fails, as before.")},
+			turns: []modeltest.Turn{
+				look,
+				modeltest.Reply(
+					modeltest.Call("shell", `{"command":"printf '%s\\n' 'ok  session' 'FAIL turn: TestLate'; exit 1"}`),
+				),
+				modeltest.Say("The queue is mended; one test of `turn` fails, as before."),
+			},
 		},
 		{
 			name: "retry", prompt: "Go on", until: "next in",
@@ -83,8 +110,13 @@ func scenes() []scene {
 		},
 		{
 			name: "interrupted", prompt: "Test it", args: []string{"--permission", "allow"}, until: "interrupted after",
-			turns: []modeltest.Turn{modeltest.Reply(modeltest.Text("I run the tests."), modeltest.Call("shell", `{"command":"echo '=== RUN TestQueue'; sleep 602"}`))},
-			keys:  [][2]string{{"=== RUN", "Escape"}},
+			turns: []modeltest.Turn{
+				modeltest.Reply(
+					modeltest.Text("I run the tests."),
+					modeltest.Call("shell", `{"command":"echo '=== RUN TestQueue'; sleep 602"}`),
+				),
+			},
+			keys: [][2]string{{"=== RUN", "Escape"}},
 		},
 	}
 }
@@ -118,7 +150,8 @@ func (s scene) shoot(t *testing.T, width, height int) []string {
 	}
 	tmux := func(args ...string) string {
 		t.Helper()
-		out, err := exec.Command("tmux", append([]string{"-S", filepath.Join(p.data, "tmux")}, args...)...).CombinedOutput()
+		out, err := exec.Command("tmux", append([]string{"-S", filepath.Join(p.data, "tmux")}, args...)...).
+			CombinedOutput()
 		if err != nil {
 			t.Fatalf("tmux %q: %v: %s", args, err, out)
 		}
@@ -127,7 +160,22 @@ func (s scene) shoot(t *testing.T, width, height int) []string {
 	if err := os.MkdirAll(p.data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	start := []string{"-f", "/dev/null", "new-session", "-d", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height), "-c", p.work, "-e", "HOME=" + filepath.Dir(p.work), "-e", "SETTLE_DATA_DIR=" + p.data}
+	start := []string{
+		"-f",
+		"/dev/null",
+		"new-session",
+		"-d",
+		"-x",
+		strconv.Itoa(width),
+		"-y",
+		strconv.Itoa(height),
+		"-c",
+		p.work,
+		"-e",
+		"HOME=" + filepath.Dir(p.work),
+		"-e",
+		"SETTLE_DATA_DIR=" + p.data,
+	}
 	start = append(start, binary, "-m", "chat/qwen3-coder", "--base-url", server.OpenAI())
 	tmux(append(append(start, s.args...), s.prompt)...)
 	defer tmux("kill-server")
@@ -168,7 +216,15 @@ func drawSVG(rows []string, width, height int) string {
 	}
 	height = len(rows)
 	w, h := float64(width)*cellWidth+16, float64(height)*cellHeight+16
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f"><style>%s</style><rect class="bg" width="100%%" height="100%%" rx="6"/>`+"\n", w, h, w, h, style)
+	fmt.Fprintf(
+		&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f"><style>%s</style><rect class="bg" width="100%%" height="100%%" rx="6"/>`+"\n",
+		w,
+		h,
+		w,
+		h,
+		style,
+	)
 	classes := map[string]bool{}
 	for y, row := range rows {
 		x, at := 0, 0
@@ -199,10 +255,26 @@ func drawText(b *strings.Builder, classes map[string]bool, text string, x, y, wi
 		}
 	}
 	if classes["r"] {
-		fmt.Fprintf(b, `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.0f"/>`, strings.Join(append([]string{"r"}, names...), " "), x, y, width, cellHeight)
+		fmt.Fprintf(
+			b,
+			`<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.0f"/>`,
+			strings.Join(append([]string{"r"}, names...), " "),
+			x,
+			y,
+			width,
+			cellHeight,
+		)
 		names = []string{"rt"}
 	}
-	fmt.Fprintf(b, `<text class="%s" x="%.1f" y="%.1f" textLength="%.1f" xml:space="preserve">%s</text>`+"\n", strings.Join(names, " "), x, y+13.5, width, html.EscapeString(text))
+	fmt.Fprintf(
+		b,
+		`<text class="%s" x="%.1f" y="%.1f" textLength="%.1f" xml:space="preserve">%s</text>`+"\n",
+		strings.Join(names, " "),
+		x,
+		y+13.5,
+		width,
+		html.EscapeString(text),
+	)
 }
 
 func restyle(classes map[string]bool, codes string) {

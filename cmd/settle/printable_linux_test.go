@@ -16,7 +16,11 @@ func TestTerminalObeysNobody(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	const evil = "a\x1b]0;t\x07b\u009b2Jc\u202ed\u2066e\x7ff\rg\u200fh"
-	call, err := json.Marshal(map[string]string{"command": `printf 'a\033]0;t\007b\302\2332Jc\342\200\256d\342\201\246e\177f\rg\2332J\n'; exit 3`})
+	call, err := json.Marshal(
+		map[string]string{
+			"command": `printf 'a\033]0;t\007b\302\2332Jc\342\200\256d\342\201\246e\177f\rg\2332J\n'; exit 3`,
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +61,8 @@ func TestTerminalObeysNobody(t *testing.T) {
 		}
 	}
 	// A program gets every byte.
-	if out := p.says("sessions", "export", "s"); !strings.Contains(out, "\u202e") || !strings.Contains(out, fmt.Sprintf("%c", 0x9b)) {
+	if out := p.says("sessions", "export", "s"); !strings.Contains(out, "\u202e") ||
+		!strings.Contains(out, fmt.Sprintf("%c", 0x9b)) {
 		t.Errorf("the export is not what is in the log:\n%s", out)
 	}
 }

@@ -70,7 +70,9 @@ func memory(dir string) (all [][]byte) {
 	for lines := bufio.NewScanner(maps); lines.Scan(); {
 		var from, to int64
 		var mode string
-		if _, err := fmt.Sscanf(lines.Text(), "%x-%x %s", &from, &to, &mode); err != nil || !strings.HasPrefix(mode, "rw") || to-from > 64<<20 {
+		if _, err := fmt.Sscanf(lines.Text(), "%x-%x %s", &from, &to, &mode); err != nil ||
+			!strings.HasPrefix(mode, "rw") ||
+			to-from > 64<<20 {
 			continue
 		}
 		raw, _ := io.ReadAll(io.NewSectionReader(mem, from, to-from))

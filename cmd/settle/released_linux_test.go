@@ -28,7 +28,8 @@ func TestReleasedJobOutlivesACrash(t *testing.T) {
 	next := p.run(server, "--session", "s", "go on")
 	started(t, next)
 	exited(t, next, 0)
-	if got := p.says("jobs"); !strings.HasPrefix(got, "s/j000001  released  pid ") || len(processes("sleep 95.5")) == 0 {
+	if got := p.says("jobs"); !strings.HasPrefix(got, "s/j000001  released  pid ") ||
+		len(processes("sleep 95.5")) == 0 {
 		t.Errorf("the released job is not there any more: %q", got)
 	}
 	gone(t, "sleep 95.6")

@@ -21,7 +21,12 @@ func TestTemporaryFilesAfterAKill(t *testing.T) {
 	}
 	p.env = append(p.env, "TMPDIR="+tmp)
 	waits := func(fifo string) modeltest.Turn {
-		return modeltest.Reply(modeltest.Call("shell", `{"command":"echo x > \"$TMPDIR/file\"; echo awake > `+filepath.Join(p.work, fifo)+`; sleep 94.7"}`))
+		return modeltest.Reply(
+			modeltest.Call(
+				"shell",
+				`{"command":"echo x > \"$TMPDIR/file\"; echo awake > `+filepath.Join(p.work, fifo)+`; sleep 94.7"}`,
+			),
+		)
 	}
 	begin := func(fifo string) func(sig os.Signal) {
 		awake := p.fifo(fifo)

@@ -214,7 +214,11 @@ func TestServeIsKilled(t *testing.T) {
 	awake()
 	var clients [3][]event.Event
 	for n := range clients {
-		clients[n] = v.follow(session, 0, isKind([]event.Kind{event.KindInputAccepted, event.KindAttemptStarted, event.KindCallStarted}[n]))
+		clients[n] = v.follow(
+			session,
+			0,
+			isKind([]event.Kind{event.KindInputAccepted, event.KindAttemptStarted, event.KindCallStarted}[n]),
+		)
 	}
 	signalled(t, v.cmd, syscall.SIGKILL)
 	_ = v.cmd.Wait()
@@ -265,7 +269,8 @@ func TestServeSaysThatALogFailed(t *testing.T) {
 	if len(all) == 0 {
 		t.Fatal("nothing was read")
 	}
-	if d, ok := all[len(all)-1].Data.(event.TurnFailed); !ok || d.Failure.Name != event.NameJournal || !all[len(all)-1].Volatile {
+	if d, ok := all[len(all)-1].Data.(event.TurnFailed); !ok || d.Failure.Name != event.NameJournal ||
+		!all[len(all)-1].Volatile {
 		t.Errorf("the turn ends with %+v", all[len(all)-1])
 	}
 	gone(t, "86419")

@@ -32,13 +32,21 @@ func TestGitOverSSHThroughTheProxy(t *testing.T) {
 			repository := p.bareRepository()
 			command := fmt.Sprintf("git clone -q ssh://%s@%s%s cloned && cat cloned/file && cd cloned && "+
 				"git -c user.name=a -c user.email=a@b commit -q --allow-empty -m from-the-box && git push -q origin HEAD:refs/heads/pushed && echo pushed it", s.user, at, repository)
-			server := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Call("shell", fmt.Sprintf(`{"command":%q}`, command))), modeltest.Say("Done.")))
+			server := modeltest.NewServer(
+				t,
+				modeltest.Script(
+					modeltest.Reply(modeltest.Call("shell", fmt.Sprintf(`{"command":%q}`, command))),
+					modeltest.Say("Done."),
+				),
+			)
 			cmd := p.run(server, "--session", "s", "--sandbox", "required", "go")
 			started(t, cmd)
 			exited(t, cmd, 0)
 			output := p.outputOf("s")
 			if allowed {
-				if !strings.Contains(output, "what is cloned\n") || !strings.Contains(output, "pushed it") || strings.Contains(output, "denied") || s.conns.Load() != 2 {
+				if !strings.Contains(output, "what is cloned\n") || !strings.Contains(output, "pushed it") ||
+					strings.Contains(output, "denied") ||
+					s.conns.Load() != 2 {
 					t.Errorf("%d connections; %s", s.conns.Load(), output)
 				}
 				if got := p.git("-C", repository, "log", "-1", "--format=%s", "pushed"); got != "from-the-box\n" {
@@ -63,12 +71,19 @@ func (s *sshServer) client(t *testing.T) string {
 	t.Helper()
 	key, err := os.ReadFile(filepath.Join(s.dir, "host.pub"))
 	if err == nil {
-		err = os.WriteFile(filepath.Join(s.dir, "known_hosts"), fmt.Appendf(nil, "[%s]:%s %s", s.host, s.port, key), 0o600)
+		err = os.WriteFile(
+			filepath.Join(s.dir, "known_hosts"),
+			fmt.Appendf(nil, "[%s]:%s %s", s.host, s.port, key),
+			0o600,
+		)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("ssh -F none -o BatchMode=yes -o IdentitiesOnly=yes -o StrictHostKeyChecking=yes -o UserKnownHostsFile=%[1]s/known_hosts -i %[1]s/user", s.dir)
+	return fmt.Sprintf(
+		"ssh -F none -o BatchMode=yes -o IdentitiesOnly=yes -o StrictHostKeyChecking=yes -o UserKnownHostsFile=%[1]s/known_hosts -i %[1]s/user",
+		s.dir,
+	)
 }
 
 // bareRepository has one commit, with one file.

@@ -79,20 +79,39 @@ func TestStoppedWhileTheConnectionDies(t *testing.T) {
 		code      int
 		attempts  []int // how many there may be
 	}{
-		"reset":           {faults: []modeltest.Fault{modeltest.Reset(modeltest.AfterDelta(2))}, attempts: []int{2}},
-		"cut":             {faults: []modeltest.Fault{modeltest.Cut(modeltest.AfterDelta(2))}, attempts: []int{2}},
-		"silent":          {faults: []modeltest.Fault{modeltest.Silence(modeltest.AfterDelta(2))}, flags: []string{"--stall-timeout", stall.String()}, pause: 2 * stall, attempts: []int{2}},
-		"answered":        {attempts: []int{1}},
-		"answered, late":  {flags: []string{"--stall-timeout", stall.String()}, pause: 2 * stall, attempts: []int{1, 2}},
-		"server gone":     {flags: []string{"--retries", "1"}, meanwhile: func(s *modeltest.Server) { _ = s.Close() }, code: 1, attempts: []int{2}},
-		"interrupted too": {faults: []modeltest.Fault{modeltest.Reset(modeltest.AfterDelta(2))}, code: 130, attempts: []int{1, 2}},
+		"reset": {faults: []modeltest.Fault{modeltest.Reset(modeltest.AfterDelta(2))}, attempts: []int{2}},
+		"cut":   {faults: []modeltest.Fault{modeltest.Cut(modeltest.AfterDelta(2))}, attempts: []int{2}},
+		"silent": {
+			faults:   []modeltest.Fault{modeltest.Silence(modeltest.AfterDelta(2))},
+			flags:    []string{"--stall-timeout", stall.String()},
+			pause:    2 * stall,
+			attempts: []int{2},
+		},
+		"answered": {attempts: []int{1}},
+		"answered, late": {
+			flags:    []string{"--stall-timeout", stall.String()},
+			pause:    2 * stall,
+			attempts: []int{1, 2},
+		},
+		"server gone": {
+			flags:     []string{"--retries", "1"},
+			meanwhile: func(s *modeltest.Server) { _ = s.Close() },
+			code:      1,
+			attempts:  []int{2},
+		},
+		"interrupted too": {
+			faults:   []modeltest.Fault{modeltest.Reset(modeltest.AfterDelta(2))},
+			code:     130,
+			attempts: []int{1, 2},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
 			release := make(chan struct{})
-			held := words.With(append([]modeltest.Fault{modeltest.Hold(modeltest.AfterDelta(2), release)}, tt.faults...)...)
+			held := words.With(
+				append([]modeltest.Fault{modeltest.Hold(modeltest.AfterDelta(2), release)}, tt.faults...)...)
 			server := modeltest.NewServer(t, modeltest.Script(held, words))
 			cmd := p.run(server, append([]string{"--session", "s", "--json=deltas", "go"}, tt.flags...)...)
 			end := streaming(t, cmd)
@@ -146,7 +165,10 @@ func TestStoppedHolder(t *testing.T) {
 		other := p.command(args...)
 		started(t, other)
 		exited(t, other, map[string]int{"run": 2, "sessions": 1}[args[0]])
-		if said := other.Stderr.(*bytes.Buffer).String(); !strings.Contains(said, "held by pid "+strconv.Itoa(holder.Process.Pid)+", stopped;") {
+		if said := other.Stderr.(*bytes.Buffer).String(); !strings.Contains(
+			said,
+			"held by pid "+strconv.Itoa(holder.Process.Pid)+", stopped;",
+		) {
 			t.Errorf("%s: %s", args[0], said)
 		}
 	}

@@ -38,9 +38,17 @@ func TestParentOfThree(t *testing.T) {
 			turns := []modeltest.Turn{{}}
 			var awake []func()
 			for n, name := range names {
-				args := fmt.Sprintf(`{"description":"run %[1]s","prompt":"work on %[1]s"%[2]s}`, name, map[bool]string{true: `,"background":true`}[n == 0])
+				args := fmt.Sprintf(
+					`{"description":"run %[1]s","prompt":"work on %[1]s"%[2]s}`,
+					name,
+					map[bool]string{true: `,"background":true`}[n == 0],
+				)
 				calls = append(calls, modeltest.Call("task", args))
-				turns = append(turns, modeltest.Reply(modeltest.Call("shell", fmt.Sprintf(`{"command":"echo awake > %s; sleep 300; : %s"}`, name, word))).For("work on "+name))
+				turns = append(
+					turns,
+					modeltest.Reply(modeltest.Call("shell", fmt.Sprintf(`{"command":"echo awake > %s; sleep 300; : %s"}`, name, word))).
+						For("work on "+name),
+				)
 				awake = append(awake, p.fifo(name))
 			}
 			turns[0] = modeltest.Reply(calls...)
@@ -54,7 +62,8 @@ func TestParentOfThree(t *testing.T) {
 			exited(t, run, tt.exit)
 			if tt.exit < 0 {
 				p.unlocked() // by supervisors: until what the commands started is gone, it runs
-				if got := p.says("sessions", "list"); strings.Contains(got, "running") || strings.Count(got, "└ ") != 3 {
+				if got := p.says("sessions", "list"); strings.Contains(got, "running") ||
+					strings.Count(got, "└ ") != 3 {
 					t.Errorf("sessions:\n%s", got)
 				}
 			}
@@ -68,7 +77,10 @@ func TestParentOfThree(t *testing.T) {
 				t.Errorf("the provider refused: %q", refused)
 			}
 			exchanges := server.Exchanges()
-			if body := string(exchanges[len(exchanges)-1].Request.Body); strings.Count(body, "(run alpha) did not finish") != 1 {
+			if body := string(exchanges[len(exchanges)-1].Request.Body); strings.Count(
+				body,
+				"(run alpha) did not finish",
+			) != 1 {
 				t.Errorf("the model is not told of the child in the background: %s", body)
 			}
 		})
@@ -112,7 +124,20 @@ func (p *place) family3(t *testing.T, session string, reason event.Reason) {
 			told++
 		}
 		p.says("sessions", "show", c.Session)
-		run := p.command("run", "-m", "chat/m", "--base-url", "http://127.0.0.1:9/v1", "--retry-for", "0s", "--retries", "0", "--resume", c.Session, "go")
+		run := p.command(
+			"run",
+			"-m",
+			"chat/m",
+			"--base-url",
+			"http://127.0.0.1:9/v1",
+			"--retry-for",
+			"0s",
+			"--retries",
+			"0",
+			"--resume",
+			c.Session,
+			"go",
+		)
 		started(t, run)
 		exited(t, run, 1)
 		if err := contract.Check(p.log(c.Session)); err != nil {

@@ -70,7 +70,10 @@ func TestTerminal(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	server := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(modeltest.Text("Let me \x1b]0;owned\x07look."), modeltest.Call("shell", `{"command":"echo one; exit 3"}`)),
+		modeltest.Reply(
+			modeltest.Text("Let me \x1b]0;owned\x07look."),
+			modeltest.Call("shell", `{"command":"echo one; exit 3"}`),
+		),
 		modeltest.Say("There \x1b[31mit is.").With(modeltest.Status(529, "0.001").First(1)),
 	))
 	cmd := p.run(server, "look")
@@ -98,7 +101,8 @@ func TestTerminalWithoutPrompt(t *testing.T) {
 	p := newPlace(t)
 	cmd := p.command("run", "-m", "chat/m", "--base-url", "http://127.0.0.1:1/v1")
 	shot := onTerminal(t, cmd)
-	if got := ended(t, cmd, shot, 2); !strings.Contains(got, "there is no prompt") || !strings.Contains(got, "settle run [flags] [PROMPT") {
+	if got := ended(t, cmd, shot, 2); !strings.Contains(got, "there is no prompt") ||
+		!strings.Contains(got, "settle run [flags] [PROMPT") {
 		t.Errorf("the terminal shows\n%s", got)
 	}
 }

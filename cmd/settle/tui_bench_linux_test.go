@@ -96,7 +96,12 @@ func startTUIIn(b *testing.B, data, binary string, args ...string) (*exec.Cmd, *
 // 2,000 deltas a second stream. Budget: p50 4 ms, p99 16 ms, 4 KB a frame.
 func BenchmarkTUIKey(b *testing.B) {
 	binary := build(b)
-	server := modeltest.NewServer(b, modeltest.Script(modeltest.Reply(modeltest.Item{Text: "word and more\n", Times: 400_000}).Paced(500*time.Microsecond)))
+	server := modeltest.NewServer(
+		b,
+		modeltest.Script(
+			modeltest.Reply(modeltest.Item{Text: "word and more\n", Times: 400_000}).Paced(500*time.Microsecond),
+		),
+	)
 	cmd, terminal, w := startTUI(b, binary, "--base-url", server.OpenAI(), "say much")
 	w.await(b, "word", func() {})
 	var took []time.Duration
@@ -173,7 +178,15 @@ func switches(b *testing.B, pid int) (n int) {
 func BenchmarkTUIMemory(b *testing.B) {
 	binary := build(b)
 	for b.Loop() {
-		server := modeltest.NewServer(b, modeltest.Script(modeltest.Reply(modeltest.Item{Text: "some words and an end of\n\n", Times: 200_000}, modeltest.Text("\n\nThe very end."))))
+		server := modeltest.NewServer(
+			b,
+			modeltest.Script(
+				modeltest.Reply(
+					modeltest.Item{Text: "some words and an end of\n\n", Times: 200_000},
+					modeltest.Text("\n\nThe very end."),
+				),
+			),
+		)
 		cmd, _, w := startTUI(b, binary, "--base-url", server.OpenAI(), "say much")
 		w.await(b, "✓ ", func() {})
 		<-time.After(3 * time.Second) // what is free goes back when nothing happens
@@ -202,7 +215,17 @@ func BenchmarkTUIResume(b *testing.B) {
 	}
 	var memory, most, spent float64
 	for b.Loop() {
-		cmd, terminal, w := startTUIIn(b, data, binary, "resume", "-m", "chat/m", "--base-url", "http://127.0.0.1:1/v1", "long")
+		cmd, terminal, w := startTUIIn(
+			b,
+			data,
+			binary,
+			"resume",
+			"-m",
+			"chat/m",
+			"--base-url",
+			"http://127.0.0.1:1/v1",
+			"long",
+		)
 		w.await(b, "? for shortcuts", func() {})
 		b.StopTimer()
 		<-time.After(2 * time.Second) // what is free goes back when nothing happens

@@ -26,7 +26,14 @@ func TestTUISuspend(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("First answer."), modeltest.Say("Second answer.")))
-	cmd := p.within(`set -m; "$0" "$@"; echo "it is stopped"; read line; fg >/dev/null; echo "it ended with $?"`, "-m", "chat/m", "--base-url", server.OpenAI(), "say it")
+	cmd := p.within(
+		`set -m; "$0" "$@"; echo "it is stopped"; read line; fg >/dev/null; echo "it ended with $?"`,
+		"-m",
+		"chat/m",
+		"--base-url",
+		server.OpenAI(),
+		"say it",
+	)
 	keys, shot, state := startTerminal(t, cmd)
 	before := shot.before
 	shot.shows(t, "First answer.")
@@ -61,7 +68,16 @@ func TestTUIParentIsKilled(t *testing.T) {
 	server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", "93.25")))
 	awake := p.fifo("fifo")
 	// Another shell leads the session, so that it does not end with the parent.
-	cmd := p.within(`sh -c 'echo $$ > parent; "$0" "$@"; :' "$0" "$@"; read line`, "-m", "chat/m", "--base-url", server.OpenAI(), "--permission", "allow", "go on")
+	cmd := p.within(
+		`sh -c 'echo $$ > parent; "$0" "$@"; :' "$0" "$@"; read line`,
+		"-m",
+		"chat/m",
+		"--base-url",
+		server.OpenAI(),
+		"--permission",
+		"allow",
+		"go on",
+	)
 	keys, shot, state := startTerminal(t, cmd)
 	before := shot.before
 	awake()

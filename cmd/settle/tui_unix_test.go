@@ -117,7 +117,10 @@ func givenBack(t *testing.T, text string) {
 func TestTUI(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Hello \x1b]0;owned\x07there."), modeltest.Say("Again.")))
+	server := modeltest.NewServer(
+		t,
+		modeltest.Script(modeltest.Say("Hello \x1b]0;owned\x07there."), modeltest.Say("Again.")),
+	)
 	flags := []string{"-m", "chat/m", "--base-url", server.OpenAI()}
 	cmd, keys, shot, state := openTerminal(t, p, append(flags, "say hello")...)
 	shot.shows(t, "Hello ␛]0;owned␇there.")
@@ -125,7 +128,8 @@ func TestTUI(t *testing.T) {
 	typed(t, keys, "\x04")
 	exited(t, cmd, 0)
 	shot.shows(t, "settle resume ")
-	if got := shot.String(); strings.Contains(got, "\x1b]0;") || strings.Contains(got, "\x1b[3J") || strings.Contains(got, "\x1b[?1049h") {
+	if got := shot.String(); strings.Contains(got, "\x1b]0;") || strings.Contains(got, "\x1b[3J") ||
+		strings.Contains(got, "\x1b[?1049h") {
 		t.Errorf("the terminal was sent what it must not be sent: %q", got)
 	}
 	want := state()
@@ -155,7 +159,16 @@ func TestTUISignals(t *testing.T) {
 			p := newPlace(t)
 			server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", seconds)))
 			awake := p.fifo("fifo")
-			cmd, keys, shot, state := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI(), "--permission", "allow")
+			cmd, keys, shot, state := openTerminal(
+				t,
+				p,
+				"-m",
+				"chat/m",
+				"--base-url",
+				server.OpenAI(),
+				"--permission",
+				"allow",
+			)
 			shot.shows(t, "? for shortcuts")
 			raw := state()
 			typed(t, keys, "go on\r")
@@ -179,7 +192,12 @@ func TestTUIPlain(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	server := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(modeltest.Text("I **write**."), modeltest.Call("write", `{"path":"a","content":"x\n"}`)), modeltest.Say("Done.")))
+		modeltest.Reply(
+			modeltest.Text("I **write**."),
+			modeltest.Call("write", `{"path":"a","content":"x\n"}`),
+		),
+		modeltest.Say("Done."),
+	))
 	cmd, keys, shot, _ := openTerminal(t, p, "--plain", "-m", "chat/m", "--base-url", server.OpenAI())
 	shot.shows(t, "/help lists commands.")
 	typed(t, keys, "write it\n")
@@ -189,7 +207,8 @@ func TestTUIPlain(t *testing.T) {
 	shot.shows(t, "Turn:")
 	typed(t, keys, "/quit\n")
 	exited(t, cmd, 0)
-	if got := shot.String(); strings.Contains(got, "\x1b") || !strings.Contains(got, "Answer:\nI write.\n") || !strings.Contains(got, "Call:\ndone: write a") {
+	if got := shot.String(); strings.Contains(got, "\x1b") || !strings.Contains(got, "Answer:\nI write.\n") ||
+		!strings.Contains(got, "Call:\ndone: write a") {
 		t.Errorf("the terminal was sent %q", got)
 	}
 }
@@ -201,7 +220,10 @@ func TestTUIPermissions(t *testing.T) {
 	write := func(path string) modeltest.Turn {
 		return modeltest.Reply(modeltest.Call("write", `{"path":"`+path+`","content":"x\n"}`))
 	}
-	server := modeltest.NewServer(t, modeltest.Script(write("one"), modeltest.Say("First done."), write("two"), modeltest.Say("Second done.")))
+	server := modeltest.NewServer(
+		t,
+		modeltest.Script(write("one"), modeltest.Say("First done."), write("two"), modeltest.Say("Second done.")),
+	)
 	cmd, keys, shot, _ := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI())
 	shot.shows(t, "asks before ")
 	typed(t, keys, "/permissions accept-edits\r")

@@ -21,17 +21,30 @@ import (
 func TestVerifiers(t *testing.T) {
 	t.Parallel()
 	model := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(modeltest.Call("shell", `{"command":"echo made > made"}`)), modeltest.Say("Made."), modeltest.Say("Arr."),
+		modeltest.Reply(
+			modeltest.Call("shell", `{"command":"echo made > made"}`),
+		),
+		modeltest.Say("Made."),
+		modeltest.Say("Arr."),
 	))
 	tools := mcp.NewServer(&mcp.Implementation{Name: "task"}, nil)
-	mcp.AddTool(tools, &mcp.Tool{Name: "submit", Description: "Submits the answer."}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{}, nil, nil
-	})
+	mcp.AddTool(
+		tools,
+		&mcp.Tool{Name: "submit", Description: "Submits the answer."},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{}, nil, nil
+		},
+	)
 	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return tools }, nil))
 	t.Cleanup(server.Close)
 	cmd := exec.CommandContext(t.Context(), "python3", "test_settle_verifiers.py")
 	cmd.Dir = "../../integrations/verifiers"
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "SCRATCH=" + t.TempDir(), "MODEL=" + model.OpenAI(), "TOOLS=" + server.URL}
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"),
+		"SCRATCH=" + t.TempDir(),
+		"MODEL=" + model.OpenAI(),
+		"TOOLS=" + server.URL,
+	}
 	out, err := cmd.CombinedOutput()
 	if err != nil || strings.Count(string(out), "ok ") != 3 {
 		t.Fatalf("%v: %s", err, out)

@@ -13,7 +13,14 @@ import (
 func tells(id, child string) []event.Event {
 	return []event.Event{
 		{Turn: "t1", Item: id, Data: event.ItemStarted{Type: event.Note}},
-		{Turn: "t1", Item: id, Data: event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Note, Text: "news", Child: child}}},
+		{
+			Turn: "t1",
+			Item: id,
+			Data: event.ItemEnded{
+				Status:  event.ItemCompleted,
+				Content: event.Content{Type: event.Note, Text: "news", Child: child},
+			},
+		},
 	}
 }
 
@@ -29,7 +36,16 @@ func TestChildResultIsReportedOnce(t *testing.T) {
 	first := []event.Event{a1(), ended(event.Completed)}
 	done := func(attempts int) event.Event {
 		n := int64(attempts)
-		return turn("t1", event.TurnCompleted{Summary: event.Summary{Steps: attempts, Attempts: attempts, Usage: event.Usage{Input: 10 * n, Output: 2 * n}}})
+		return turn(
+			"t1",
+			event.TurnCompleted{
+				Summary: event.Summary{
+					Steps:    attempts,
+					Attempts: attempts,
+					Usage:    event.Usage{Input: 10 * n, Output: 2 * n},
+				},
+			},
+		)
 	}
 	one := []event.Event{started, end}
 	for name, tt := range map[string]struct {

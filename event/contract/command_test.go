@@ -17,7 +17,12 @@ func TestCommands(t *testing.T) {
 			e(event.ItemStarted{Type: event.ToolCall, CallID: input, Name: "shell"}),
 			e(event.CallReady{CallID: input, Name: "shell", Arguments: "{}"}),
 			e(event.CallStarted{}),
-			e(event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.ToolCall, CallID: input, Name: "shell", Arguments: "{}"}}),
+			e(
+				event.ItemEnded{
+					Status:  event.ItemCompleted,
+					Content: event.Content{Type: event.ToolCall, CallID: input, Name: "shell", Arguments: "{}"},
+				},
+			),
 		}
 	}
 	began := story{

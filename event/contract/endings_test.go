@@ -36,7 +36,12 @@ func TestEndingsAgree(t *testing.T) {
 		case skip < 0 && (len(violations) > 0 || contract.Check(log) != nil):
 			t.Errorf("the whole log: %v, %v", violations, contract.Check(log))
 		case skip >= 0 && len(violations) > 0 && contract.Check(log) == nil:
-			t.Errorf("without event %d (%s): %v, and the contract's checker sees nothing", skip+1, whole[skip].Kind(), violations)
+			t.Errorf(
+				"without event %d (%s): %v, and the contract's checker sees nothing",
+				skip+1,
+				whole[skip].Kind(),
+				violations,
+			)
 		case skip >= 0 && len(violations) == 0 && ends(whole[skip].Data):
 			t.Errorf("without event %d (%s) nothing is missing", skip+1, whole[skip].Kind())
 		}

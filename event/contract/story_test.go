@@ -73,7 +73,11 @@ func completed() event.Event { return turn("t1", event.TurnCompleted{Summary: su
 
 // finalAnswer is a whole session whose turn says "hi" and completes with an answer.
 func finalAnswer(answer string) story {
-	return append(append(begin(), join([]event.Event{a1()}, says("i1", "hi"), []event.Event{ended(event.Completed)})...), turn("t1", event.TurnCompleted{Answer: answer, Summary: summary(1, 0)}), closed())
+	return append(
+		append(begin(), join([]event.Event{a1()}, says("i1", "hi"), []event.Event{ended(event.Completed)})...),
+		turn("t1", event.TurnCompleted{Answer: answer, Summary: summary(1, 0)}),
+		closed(),
+	)
 }
 
 func aborted(reason event.Reason, sum event.Summary) event.Event {
@@ -99,7 +103,11 @@ func calls(id string) []event.Event {
 func starts(id string) event.Event { return item(id, event.CallStarted{}) }
 
 func callEnds(id string, status event.Status, effects event.Effects) event.Event {
-	d := event.ItemEnded{Status: status, Effects: effects, Content: event.Content{Type: event.ToolCall, Name: "shell", Arguments: "{}"}}
+	d := event.ItemEnded{
+		Status:  status,
+		Effects: effects,
+		Content: event.Content{Type: event.ToolCall, Name: "shell", Arguments: "{}"},
+	}
 	if status == event.ItemAborted {
 		d.Cause = event.Abort(event.Interrupted, "user")
 	}
@@ -126,7 +134,13 @@ func good() story {
 		one(a1()), says("i1", "Let me look."), calls("i2"),
 		[]event.Event{
 			item("i2", event.ApprovalRequested{Approval: "p1", Tool: "shell"}),
-			{Turn: "t1", Attempt: "a1", Item: "i2", By: "user", Data: event.ApprovalEnded{Approval: "p1", Verdict: event.Approved}},
+			{
+				Turn:    "t1",
+				Attempt: "a1",
+				Item:    "i2",
+				By:      "user",
+				Data:    event.ApprovalEnded{Approval: "p1", Verdict: event.Approved},
+			},
 			starts("i2"),
 		},
 		calls("i3"),
@@ -145,7 +159,12 @@ func good() story {
 			}}),
 			attempt("a2", event.AttemptStarted{Step: 1, N: 2}),
 			attempt("a2", event.AttemptEnded{Outcome: event.Completed, Usage: event.Usage{Input: 12, Output: 3}}),
-			turn("t1", event.TurnCompleted{Summary: event.Summary{Steps: 1, Attempts: 2, Calls: 1, Usage: event.Usage{Input: 22, Output: 3}}}),
+			turn(
+				"t1",
+				event.TurnCompleted{
+					Summary: event.Summary{Steps: 1, Attempts: 2, Calls: 1, Usage: event.Usage{Input: 22, Output: 3}},
+				},
+			),
 			accepted("n2"),
 			accepted("n3"),
 			turn("t2", event.TurnStarted{Inputs: []string{"n2"}}),
@@ -203,9 +222,17 @@ func retried(change func(*event.AttemptEnded), second event.AttemptStarted) stor
 	d := ended(event.Failed).Data.(event.AttemptEnded)
 	change(&d)
 	return append(
-		begin(), a1(), attempt("a1", d), attempt("a2", second),
+		begin(),
+		a1(),
+		attempt("a1", d),
+		attempt("a2", second),
 		attempt("a2", event.AttemptEnded{Outcome: event.Completed}),
-		turn("t1", event.TurnCompleted{Summary: event.Summary{Steps: 1, Attempts: 2, Usage: event.Usage{Input: 10, Output: 2}}}),
+		turn(
+			"t1",
+			event.TurnCompleted{
+				Summary: event.Summary{Steps: 1, Attempts: 2, Usage: event.Usage{Input: 10, Output: 2}},
+			},
+		),
 	)
 }
 
@@ -218,5 +245,11 @@ func failures(n int) story {
 		id := fmt.Sprint("a", i+1)
 		s = append(s, attempt(id, event.AttemptStarted{Step: 1, N: i + 1}), attempt(id, d))
 	}
-	return append(s, turn("t1", event.TurnFailed{Failure: &event.Failure{Name: "x", Message: "y"}, Summary: event.Summary{Attempts: n}}))
+	return append(
+		s,
+		turn(
+			"t1",
+			event.TurnFailed{Failure: &event.Failure{Name: "x", Message: "y"}, Summary: event.Summary{Attempts: n}},
+		),
+	)
 }

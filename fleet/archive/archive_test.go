@@ -37,7 +37,11 @@ func newSite(t *testing.T) *site {
 	temporalServer.Address(t) // or the test fails
 	p := fleettest.New(t, &server)
 	temporalServer.Engine(t, p)
-	s, err := web.NewArchive(web.Options{Token: token}, &Archive{Pool: p.Pool, Logs: p.Logs, Engine: p.Engine}, "read only")
+	s, err := web.NewArchive(
+		web.Options{Token: token},
+		&Archive{Pool: p.Pool, Logs: p.Logs, Engine: p.Engine},
+		"read only",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,12 +73,25 @@ func (s *site) works(t *testing.T) (slow <-chan struct{}) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	w, err := worker.New(t.Context(), worker.Config{ID: "w", Engine: s.Engine, Logs: s.Logs, Slots: 4, Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
-		return settle.SessionConfig{
-			Model:      model.Config{Provider: fleettest.Model{Calls: 3, Call: (*fleettest.Record)(nil).Call}, ProviderName: "test", Name: "test"},
-			Permission: settle.Allow, WorkDir: dir, Tools: []tool.Tool{work},
-		}, nil
-	}})
+	w, err := worker.New(
+		t.Context(),
+		worker.Config{
+			ID:     "w",
+			Engine: s.Engine,
+			Logs:   s.Logs,
+			Slots:  4,
+			Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
+				return settle.SessionConfig{
+					Model: model.Config{
+						Provider:     fleettest.Model{Calls: 3, Call: (*fleettest.Record)(nil).Call},
+						ProviderName: "test",
+						Name:         "test",
+					},
+					Permission: settle.Allow, WorkDir: dir, Tools: []tool.Tool{work},
+				}, nil
+			},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,13 +148,21 @@ type session struct{ ID, Title, Dir, State, Outcome, Reason, Model, Refuses, Tur
 func TestList(t *testing.T) {
 	s := newSite(t)
 	dir := t.TempDir()
-	s.Submit(t, fleet.Task{Session: "a", Input: "1", Prompt: "first\nline", Dir: dir}, fleet.Task{Session: "a", Input: "2", Prompt: "second", Dir: dir}, fleet.Task{Session: "b", Input: "1", Prompt: "other", Dir: dir})
+	s.Submit(
+		t,
+		fleet.Task{Session: "a", Input: "1", Prompt: "first\nline", Dir: dir},
+		fleet.Task{Session: "a", Input: "2", Prompt: "second", Dir: dir},
+		fleet.Task{Session: "b", Input: "1", Prompt: "other", Dir: dir},
+	)
 	var list struct {
 		Sessions []session
 		ReadOnly string `json:"read_only"`
 	}
 	s.answer(t, "GET", "/api/sessions", "", &list)
-	want := []session{{ID: "b", Title: "other", Dir: dir, State: "queued"}, {ID: "a", Title: "first", Dir: dir, State: "queued"}}
+	want := []session{
+		{ID: "b", Title: "other", Dir: dir, State: "queued"},
+		{ID: "a", Title: "first", Dir: dir, State: "queued"},
+	}
 	if diff := cmp.Diff(want, list.Sessions); diff != "" || list.ReadOnly != "read only" {
 		t.Errorf("%q: (-want +got):\n%s", list.ReadOnly, diff)
 	}
@@ -153,7 +178,9 @@ func TestList(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
-	if s.answer(t, "GET", "/api/sessions/a?turns=1", "", &one); one.Model != "test/test" || one.Outcome != string(event.Completed) || one.State != "closed" {
+	if s.answer(t, "GET", "/api/sessions/a?turns=1", "", &one); one.Model != "test/test" ||
+		one.Outcome != string(event.Completed) ||
+		one.State != "closed" {
 		t.Errorf("%+v", one)
 	}
 }
@@ -175,7 +202,8 @@ func TestFollowAndInterrupt(t *testing.T) {
 	}
 	var ended struct{ Turn, Outcome, Reason, By string }
 	s.answer(t, "POST", "/api/sessions/slow/interrupt", "{}", &ended)
-	if ended.Turn != one.Turn || ended.Outcome != string(event.Aborted) || ended.Reason != string(event.Interrupted) || ended.By == "" {
+	if ended.Turn != one.Turn || ended.Outcome != string(event.Aborted) || ended.Reason != string(event.Interrupted) ||
+		ended.By == "" {
 		t.Errorf("%+v", ended)
 	}
 	all := s.Events(t, "slow")
@@ -193,7 +221,10 @@ func TestFollowAndInterrupt(t *testing.T) {
 	if s.answer(t, "POST", "/api/sessions/slow/interrupt", "{}", &nothing); nothing.Turn != "" {
 		t.Errorf("nothing was running, and %q was interrupted", nothing.Turn)
 	}
-	if r := s.ask(t, "GET", "/api/sessions/slow/events?after=999", ""); !strings.Contains(read(t, r, 4), "event: resync") {
+	if r := s.ask(t, "GET", "/api/sessions/slow/events?after=999", ""); !strings.Contains(
+		read(t, r, 4),
+		"event: resync",
+	) {
 		t.Error("a cursor beyond the log is not told")
 	}
 }

@@ -64,7 +64,8 @@ func TestWorkersShareABudget(t *testing.T) {
 	if b := spent(); b.SpentTokens != 60 || b.SpentUSD != 0.5 {
 		t.Fatalf("%+v", b)
 	}
-	if cause := settle(t, m[1], "b", "u2", took(40, 0)); cause == nil || cause.Reason != event.LimitReached || cause.Limit != event.LimitTokens {
+	if cause := settle(t, m[1], "b", "u2", took(40, 0)); cause == nil || cause.Reason != event.LimitReached ||
+		cause.Limit != event.LimitTokens {
 		t.Errorf("%v", cause)
 	}
 	if cause := settle(t, m[0], "another", "u3", took(1000, 9)); cause != nil {
@@ -81,7 +82,12 @@ func TestReportsAtTheSameTime(t *testing.T) {
 		wg.Go(func() {
 			for i := range 25 {
 				m[n%2].Spent("b", "u", took(int64(10*i+n), float64(i)))
-				_, err := m[(n+1)%2].Settle(context.WithoutCancel(t.Context()), "b", "u", took(int64(10*i+n), float64(i)))
+				_, err := m[(n+1)%2].Settle(
+					context.WithoutCancel(t.Context()),
+					"b",
+					"u",
+					took(int64(10*i+n), float64(i)),
+				)
 				errs <- err
 			}
 		})
@@ -105,7 +111,8 @@ func TestDollars(t *testing.T) {
 	if cause := settle(t, m[0], "b", "u1", event.Summary{Unpriced: 2}); cause == nil || cause.Limit != event.LimitCost {
 		t.Errorf("%v", cause)
 	}
-	if cause := settle(t, m[0], "b", "u1", took(5, 1.25)); cause == nil || cause.Message != `the batch "b" has taken $1.25 of the $1.00 of its budget` {
+	if cause := settle(t, m[0], "b", "u1", took(5, 1.25)); cause == nil ||
+		cause.Message != `the batch "b" has taken $1.25 of the $1.00 of its budget` {
 		t.Errorf("%v", cause)
 	}
 }

@@ -14,7 +14,12 @@ import (
 // compose reads the file as docker compose does, schema, anchors, variables and all.
 func compose(t *testing.T, env ...string) *types.Project {
 	t.Helper()
-	options, err := cli.NewProjectOptions([]string{"compose.yaml"}, cli.WithEnv(env), cli.WithProfiles([]string{"*"}), cli.WithInterpolation(true))
+	options, err := cli.NewProjectOptions(
+		[]string{"compose.yaml"},
+		cli.WithEnv(env),
+		cli.WithProfiles([]string{"*"}),
+		cli.WithInterpolation(true),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +34,10 @@ func compose(t *testing.T, env ...string) *types.Project {
 // is confined and writes only where something is mounted.
 func TestCompose(t *testing.T) {
 	p := compose(t, "OPENAI_API_KEY=k", "SETTLE_FLEET_PASSWORD=secret")
-	if got := slices.Sorted(slices.Values(p.ServiceNames())); !slices.Equal(got, []string{"cli", "database", "migrate", "temporal", "worker"}) {
+	if got := slices.Sorted(slices.Values(p.ServiceNames())); !slices.Equal(
+		got,
+		[]string{"cli", "database", "migrate", "temporal", "worker"},
+	) {
 		t.Fatalf("%q", got)
 	}
 	migrated := "migrate " + types.ServiceConditionCompletedSuccessfully
@@ -46,10 +54,12 @@ func TestCompose(t *testing.T) {
 		if slices.Sort(got); !slices.Equal(got, conditions) {
 			t.Errorf("%s waits for %q", name, got)
 		}
-		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || !slices.Contains(s.SecurityOpt, "no-new-privileges:true") {
+		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) ||
+			!slices.Contains(s.SecurityOpt, "no-new-privileges:true") {
 			t.Errorf("%s is not confined: %+v", name, s)
 		}
-		if got := s.Environment["SETTLE_FLEET_DATABASE"]; got == nil || *got != "postgres://settle:secret@database/settle" {
+		if got := s.Environment["SETTLE_FLEET_DATABASE"]; got == nil ||
+			*got != "postgres://settle:secret@database/settle" {
 			t.Errorf("the database of %s is %v", name, got)
 		}
 	}

@@ -70,7 +70,9 @@ func TestPods(t *testing.T) {
 	for name, p := range pods(t) {
 		t.Run(name, func(t *testing.T) {
 			s := p.Spec.SecurityContext
-			if s == nil || s.RunAsNonRoot == nil || !*s.RunAsNonRoot || s.RunAsUser == nil || *s.RunAsUser != 1000 || s.SeccompProfile == nil || s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+			if s == nil || s.RunAsNonRoot == nil || !*s.RunAsNonRoot || s.RunAsUser == nil || *s.RunAsUser != 1000 ||
+				s.SeccompProfile == nil ||
+				s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
 				t.Errorf("the pod's security context: %+v", s)
 			}
 			if p.Spec.AutomountServiceAccountToken == nil || *p.Spec.AutomountServiceAccountToken {
@@ -97,7 +99,11 @@ func TestPods(t *testing.T) {
 				if !data {
 					t.Errorf("%s has nowhere for its data", c.Name)
 				}
-				if probe := c.LivenessProbe; probe != nil && !slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.Name == probe.HTTPGet.Port.StrVal }) {
+				if probe := c.LivenessProbe; probe != nil &&
+					!slices.ContainsFunc(
+						c.Ports,
+						func(p corev1.ContainerPort) bool { return p.Name == probe.HTTPGet.Port.StrVal },
+					) {
 					t.Errorf("%s has no port for its probe", c.Name)
 				}
 			}
@@ -115,7 +121,9 @@ func confined(s *corev1.SecurityContext) error {
 		return fmt.Errorf("privileges may grow: %+v", s)
 	case s.ReadOnlyRootFilesystem == nil, !*s.ReadOnlyRootFilesystem:
 		return fmt.Errorf("the root file system can be written: %+v", s)
-	case s.Capabilities == nil, !slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}), len(s.Capabilities.Add) > 0:
+	case s.Capabilities == nil,
+		!slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}),
+		len(s.Capabilities.Add) > 0:
 		return fmt.Errorf("capabilities are left: %+v", s.Capabilities)
 	}
 	return nil
@@ -130,7 +138,8 @@ func environment(t *testing.T, c corev1.Container, secrets, fields map[string]st
 		switch {
 		case from == nil:
 		case from.SecretKeyRef != nil:
-			if value, found = secrets[from.SecretKeyRef.Key]; !found && from.SecretKeyRef.Optional != nil && *from.SecretKeyRef.Optional {
+			if value, found = secrets[from.SecretKeyRef.Key]; !found && from.SecretKeyRef.Optional != nil &&
+				*from.SecretKeyRef.Optional {
 				continue
 			}
 			found = found && from.SecretKeyRef.Name == "settle-fleet"

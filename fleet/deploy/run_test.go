@@ -39,7 +39,12 @@ func newFleet(t *testing.T, model string) fleet {
 	if out, err := exec.Command("go", "build", "-C", "..", "-o", f.program, "./cmd/settle-fleet").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	f.outside = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.dir, "SETTLE_DATA_DIR=" + filepath.Join(f.dir, "data"), "OPENAI_BASE_URL=" + model}
+	f.outside = []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + f.dir,
+		"SETTLE_DATA_DIR=" + filepath.Join(f.dir, "data"),
+		"OPENAI_BASE_URL=" + model,
+	}
 	return f
 }
 
@@ -120,7 +125,10 @@ func TestKubernetesCommands(t *testing.T) {
 	f.writes(t, "work/.keep", "")
 	f.writes(t, "tasks.jsonl", `{"session":"a","prompt":"go"}`+"\n"+`{"prompt":"go"}`+"\n")
 	secrets := map[string]string{"database": server.URL(t), "openai": "sk-0123456789abcdefghijkl"}
-	fields := map[string]string{"metadata.name": "settle-worker-1", "metadata.labels['batch.kubernetes.io/job-name']": "settle-submit-1"}
+	fields := map[string]string{
+		"metadata.name": "settle-worker-1",
+		"metadata.labels['batch.kubernetes.io/job-name']": "settle-submit-1",
+	}
 	variables := func(c corev1.Container) map[string]string {
 		return atTemporal(environment(t, c, secrets, fields), address)
 	}

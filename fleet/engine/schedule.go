@@ -54,7 +54,10 @@ func (e *Engine) Schedule(ctx context.Context, s index.Schedule) error {
 		return err
 	}
 	if !free {
-		return fmt.Errorf("cannot create schedule %q: there is one; delete it first (settle-fleet schedule delete)", s.Name)
+		return fmt.Errorf(
+			"cannot create schedule %q: there is one; delete it first (settle-fleet schedule delete)",
+			s.Name,
+		)
 	}
 	err = e.createSchedule(ctx, s)
 	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) { // one whose row is gone

@@ -65,7 +65,11 @@ type run struct{ worker, unit string }
 
 // work has a worker take units until stop is called, which waits for its end. Without a run
 // function, each unit completes at once.
-func (c *crew) work(e *engine.Engine, w fleet.Work, do func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) *fleet.Result) (stop func()) {
+func (c *crew) work(
+	e *engine.Engine,
+	w fleet.Work,
+	do func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) *fleet.Result,
+) (stop func()) {
 	c.t.Helper()
 	w.Run = func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) {
 		c.mu.Lock()
@@ -195,13 +199,17 @@ func TestALostTurnPrecedesTheBacklog(t *testing.T) {
 	c := &crew{t: t, e: e}
 	p.Submit(t, several(100, "t")...)
 	var lost string
-	c.work(e, fleet.Work{Worker: "w", Slots: 1}, func(_ context.Context, a fleet.Attempt, _ <-chan string) *fleet.Result {
-		if lost == "" {
-			lost = a.Unit
-			return nil
-		}
-		return &fleet.Result{Outcome: event.Completed}
-	})
+	c.work(
+		e,
+		fleet.Work{Worker: "w", Slots: 1},
+		func(_ context.Context, a fleet.Attempt, _ <-chan string) *fleet.Result {
+			if lost == "" {
+				lost = a.Unit
+				return nil
+			}
+			return &fleet.Result{Outcome: event.Completed}
+		},
+	)
 	units := await(t, p)
 	again := slices.Index(c.order()[1:], run{"w", lost})
 	if again > 60 { // it waits for its pause, and then for the turn that runs
@@ -243,14 +251,18 @@ func TestDrainEnds(t *testing.T) {
 	c := &crew{t: t, e: e}
 	p.Submit(t, fleet.Task{Session: "s", Prompt: "work"})
 	began := make(chan struct{})
-	stop := c.work(e, fleet.Work{Worker: "w1", Slots: 1, Drain: time.Millisecond}, func(ctx context.Context, _ fleet.Attempt, _ <-chan string) *fleet.Result {
-		close(began)
-		<-ctx.Done()
-		if cause := context.Cause(ctx); cause != fleet.ErrShutdown { //nolint:errorlint // it is that one
-			t.Errorf("it ends with %v", cause)
-		}
-		return nil
-	})
+	stop := c.work(
+		e,
+		fleet.Work{Worker: "w1", Slots: 1, Drain: time.Millisecond},
+		func(ctx context.Context, _ fleet.Attempt, _ <-chan string) *fleet.Result {
+			close(began)
+			<-ctx.Done()
+			if cause := context.Cause(ctx); cause != fleet.ErrShutdown { //nolint:errorlint // it is that one
+				t.Errorf("it ends with %v", cause)
+			}
+			return nil
+		},
+	)
 	<-began
 	stop()
 	c.work(e, fleet.Work{Worker: "w2", Slots: 1}, nil)
@@ -263,17 +275,25 @@ func TestDrainEnds(t *testing.T) {
 func TestACancellationInTemporal(t *testing.T) {
 	p, e := newPlace(t)
 	c := &crew{t: t, e: e}
-	p.Submit(t, fleet.Task{Session: "s", Input: "1", Prompt: "work"}, fleet.Task{Session: "s", Input: "2", Prompt: "work"})
+	p.Submit(
+		t,
+		fleet.Task{Session: "s", Input: "1", Prompt: "work"},
+		fleet.Task{Session: "s", Input: "2", Prompt: "work"},
+	)
 	began := make(chan struct{})
-	c.work(e, fleet.Work{Worker: "w", Slots: 1}, func(ctx context.Context, _ fleet.Attempt, cancelled <-chan string) *fleet.Result {
-		close(began)
-		select {
-		case by := <-cancelled:
-			return &fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted, Message: by}
-		case <-ctx.Done():
-			return nil
-		}
-	})
+	c.work(
+		e,
+		fleet.Work{Worker: "w", Slots: 1},
+		func(ctx context.Context, _ fleet.Attempt, cancelled <-chan string) *fleet.Result {
+			close(began)
+			select {
+			case by := <-cancelled:
+				return &fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted, Message: by}
+			case <-ctx.Done():
+				return nil
+			}
+		},
+	)
 	<-began
 	if err := temporalServer.Client(t).CancelWorkflow(t.Context(), temporalServer.Last()+":s", ""); err != nil {
 		t.Fatal(err)
@@ -350,7 +370,9 @@ func TestVersions(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		for { // as temporal worker deployment set-current-version does, when the server knows the version
-			_, err := dial.WorkerDeploymentClient().GetHandle(name).SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: build})
+			_, err := dial.WorkerDeploymentClient().
+				GetHandle(name).
+				SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: build})
 			if err == nil {
 				break
 			}
@@ -397,7 +419,10 @@ func BenchmarkSubmit(b *testing.B) {
 		_, e := newPlace(b)
 		var tasks []fleet.Task
 		for n := range b.N {
-			tasks = append(tasks, fleet.Task{Session: fmt.Sprint("s", n), Input: "1", Prompt: "work", Tenant: "default"})
+			tasks = append(
+				tasks,
+				fleet.Task{Session: fmt.Sprint("s", n), Input: "1", Prompt: "work", Tenant: "default"},
+			)
 		}
 		b.ResetTimer()
 		for part := range slices.Chunk(tasks, 500) {

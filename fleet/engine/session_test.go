@@ -130,7 +130,8 @@ func TestPriorities(t *testing.T) {
 	for first, want := range map[bool]int{true: 1, false: 3} {
 		s := &run{Input: Input{Urgent: first}}
 		o := s.options(index.Ref{Unit: "s/1", Tenant: "acme", Weight: 2})
-		if o.Priority != (temporal.Priority{PriorityKey: want, FairnessKey: "acme", FairnessWeight: 2}) || o.RetryPolicy.MaximumAttempts != 1 {
+		if o.Priority != (temporal.Priority{PriorityKey: want, FairnessKey: "acme", FairnessWeight: 2}) ||
+			o.RetryPolicy.MaximumAttempts != 1 {
 			t.Errorf("%+v", o)
 		}
 	}
@@ -177,7 +178,11 @@ func TestAUnitThatNobodyCanRun(t *testing.T) {
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(cancelSignal, "s/1") }, 10*time.Minute)
 	finish(t, env, Input{})
 	for n := 1; n < len(b.took); n++ {
-		if pause, want := b.took[n].Sub(b.took[n-1]), min(minDelay<<(n-1), maxDelay); pause.Round(minDelay) != want.Round(minDelay) {
+		if pause, want := b.took[n].Sub(b.took[n-1]), min(minDelay<<(n-1), maxDelay); pause.Round(
+			minDelay,
+		) != want.Round(
+			minDelay,
+		) {
 			t.Errorf("attempt %d comes after %s, not %s", n+1, pause, want)
 		}
 	}
@@ -198,7 +203,9 @@ func TestACancelledUnit(t *testing.T) {
 				env.SignalWorkflow(cancelSignal, unit)
 			}
 		})
-		env.OnActivity(turnActivity, anything, anything).After(time.Minute).Return(TurnOutput{Outcome: event.Aborted}, nil)
+		env.OnActivity(turnActivity, anything, anything).
+			After(time.Minute).
+			Return(TurnOutput{Outcome: event.Aborted}, nil)
 		signal(env, 0, "s/1")
 		finish(t, env, Input{})
 		if seen != cancelled {

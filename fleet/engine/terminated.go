@@ -28,7 +28,9 @@ const (
 func (e *Engine) watch(ctx context.Context) {
 	since := time.Now().Add(-watchPast)
 	for {
-		timer := time.NewTimer(time.Duration((0.5 + rand.Float64()) * float64(watchDelay))) //nolint:gosec // it spreads load
+		timer := time.NewTimer(
+			time.Duration((0.5 + rand.Float64()) * float64(watchDelay)),
+		) //nolint:gosec // it spreads load
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -44,7 +46,11 @@ func (e *Engine) watch(ctx context.Context) {
 			e.logger.Warn("cannot look for workflows that were terminated; the worker looks again", "error", err)
 		}
 		if units > 0 {
-			e.logger.Warn("the workflows of tasks were terminated in Temporal; the tasks end as aborted", "tasks", units)
+			e.logger.Warn(
+				"the workflows of tasks were terminated in Temporal; the tasks end as aborted",
+				"tasks",
+				units,
+			)
 		}
 	}
 }

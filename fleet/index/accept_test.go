@@ -23,7 +23,11 @@ func TestSubmissionsInOppositeOrder(t *testing.T) {
 		for n := range sessions {
 			for _, input := range []string{"z", "a"} { // the ids sort otherwise
 				there = append(there, made(t, fleet.Task{
-					Session: fmt.Sprintf("r%d-%d", round, n*7919%sessions), Input: input, Prompt: "work", Tenant: fmt.Sprintf("t%d-%d", round, n),
+					Session: fmt.Sprintf(
+						"r%d-%d",
+						round,
+						n*7919%sessions,
+					), Input: input, Prompt: "work", Tenant: fmt.Sprintf("t%d-%d", round, n),
 				}))
 			}
 		}
@@ -48,13 +52,15 @@ func TestSubmissionsInOppositeOrder(t *testing.T) {
 	for round := range rounds {
 		first := units[2*sessions*round].Task.Input
 		for n, u := range units[2*sessions*round : 2*sessions*(round+1)] {
-			if want := []string{first, other(first)}[n%2]; u.Task.Input != want || u.Task.Session[:2] != fmt.Sprint("r", round) {
+			if want := []string{first, other(first)}[n%2]; u.Task.Input != want ||
+				u.Task.Session[:2] != fmt.Sprint("r", round) {
 				t.Fatalf("round %d: unit %d is %s", round, n, u.ID)
 			}
 		}
 	}
 	var deadlocks int
-	if err := p.Pool.QueryRow(t.Context(), `SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&deadlocks); err != nil || deadlocks > 0 {
+	if err := p.Pool.QueryRow(t.Context(), `SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&deadlocks); err != nil ||
+		deadlocks > 0 {
 		t.Errorf("%d deadlocks, %v", deadlocks, err)
 	}
 }
@@ -94,7 +100,10 @@ func TestASubmissionOutlivesADeadlock(t *testing.T) {
 	}
 	lock("b")
 	done := make(chan error, 1)
-	tasks := []fleet.Task{made(t, fleet.Task{Session: "a", Input: "2", Prompt: "work"}), made(t, fleet.Task{Session: "b", Input: "2", Prompt: "work"})}
+	tasks := []fleet.Task{
+		made(t, fleet.Task{Session: "a", Input: "2", Prompt: "work"}),
+		made(t, fleet.Task{Session: "b", Input: "2", Prompt: "work"}),
+	}
 	go func() { // ends with the transaction, and is waited for
 		_, err := p.Index.Accept(t.Context(), "settle", tasks)
 		done <- err

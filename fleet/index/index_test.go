@@ -28,12 +28,17 @@ func claim(t *testing.T, p *fleettest.Place, unit, worker string) *fleet.Attempt
 // TestClaimKeepsTheOrder of a session's units (C3), and says which one is next.
 func TestClaimKeepsTheOrder(t *testing.T) {
 	p := fleettest.New(t, &server)
-	p.Submit(t, fleet.Task{Session: "s", Input: "b", Prompt: "work"}, fleet.Task{Session: "s", Input: "a", Prompt: "work", Tenant: "acme", Batch: "x", Model: "m/n"})
+	p.Submit(
+		t,
+		fleet.Task{Session: "s", Input: "b", Prompt: "work"},
+		fleet.Task{Session: "s", Input: "a", Prompt: "work", Tenant: "acme", Batch: "x", Model: "m/n"},
+	)
 	if a := claim(t, p, "s/a", "w"); a != nil {
 		t.Fatalf("the second unit is taken: %+v", a)
 	}
 	s, err := p.Index.Standing(t.Context(), "s/a")
-	if err != nil || !s.Known || s.State != fleet.Queued || s.Next == nil || s.Next.Unit != "s/b" || s.Next.Tenant != "default" {
+	if err != nil || !s.Known || s.State != fleet.Queued || s.Next == nil || s.Next.Unit != "s/b" ||
+		s.Next.Tenant != "default" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	a := claim(t, p, "s/b", "w")
@@ -44,7 +49,11 @@ func TestClaimKeepsTheOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err = p.Index.Standing(t.Context(), "s/b")
-	if want := (index.Ref{Unit: "s/a", Tenant: "acme", Weight: 1, Batch: "x", Model: "m/n"}); err != nil || s.State != fleet.Ended || s.Outcome != event.Completed || s.Next == nil || *s.Next != want {
+	if want := (index.Ref{Unit: "s/a", Tenant: "acme", Weight: 1, Batch: "x", Model: "m/n"}); err != nil ||
+		s.State != fleet.Ended ||
+		s.Outcome != event.Completed ||
+		s.Next == nil ||
+		*s.Next != want {
 		t.Errorf("%+v, %+v, %v", s, s.Next, err)
 	}
 	if s, err := p.Index.Standing(t.Context(), "s/none"); err != nil || s.Known || s.Next == nil {
@@ -74,7 +83,8 @@ func TestAClaimFencesTheWorkerBefore(t *testing.T) {
 	if err := p.Index.End(t.Context(), *second, nil); err != nil {
 		t.Fatal(err)
 	}
-	if third := claim(t, p, "s/1", "w1"); third.Number != 3 || third.Lost != 1 || third.Rescued || third.Epoch != first.Epoch+2 {
+	if third := claim(t, p, "s/1", "w1"); third.Number != 3 || third.Lost != 1 || third.Rescued ||
+		third.Epoch != first.Epoch+2 {
 		t.Errorf("after it was given back: %+v", third)
 	}
 }
@@ -82,7 +92,12 @@ func TestAClaimFencesTheWorkerBefore(t *testing.T) {
 // TestRecover fences all workers, and puts what has not ended into the outbox.
 func TestRecover(t *testing.T) {
 	p := fleettest.New(t, &server)
-	p.Submit(t, fleet.Task{Session: "a", Prompt: "work"}, fleet.Task{Session: "b", Prompt: "work"}, fleet.Task{Session: "c", Prompt: "work"})
+	p.Submit(
+		t,
+		fleet.Task{Session: "a", Prompt: "work"},
+		fleet.Task{Session: "b", Prompt: "work"},
+		fleet.Task{Session: "c", Prompt: "work"},
+	)
 	if err := p.Index.End(t.Context(), *claim(t, p, "a/1", "w"), done()); err != nil {
 		t.Fatal(err)
 	}
@@ -108,12 +123,19 @@ func TestRecover(t *testing.T) {
 // TestOutbox: each unit is taken by one sender, until that has had its time.
 func TestOutbox(t *testing.T) {
 	p := fleettest.New(t, &server)
-	p.Submit(t, fleet.Task{Session: "s", Input: "1", Prompt: "work"}, fleet.Task{Session: "s", Input: "2", Prompt: "work"}, fleet.Task{Session: "t", Prompt: "work"})
+	p.Submit(
+		t,
+		fleet.Task{Session: "s", Input: "1", Prompt: "work"},
+		fleet.Task{Session: "s", Input: "2", Prompt: "work"},
+		fleet.Task{Session: "t", Prompt: "work"},
+	)
 	if parcels, err := p.Index.Due(t.Context(), 10); err != nil || len(parcels) > 0 {
 		t.Errorf("who submits them has no time: %+v, %v", parcels, err)
 	}
 	parcels, err := p.Index.Take(t.Context(), []string{"s/1", "s/2"})
-	if err != nil || len(parcels) != 1 || parcels[0].Session != "s" || parcels[0].Queue != "settle" || len(parcels[0].Refs) != 2 || parcels[0].Refs[0].Unit != "s/1" {
+	if err != nil || len(parcels) != 1 || parcels[0].Session != "s" || parcels[0].Queue != "settle" ||
+		len(parcels[0].Refs) != 2 ||
+		parcels[0].Refs[0].Unit != "s/1" {
 		t.Errorf("%+v, %v", parcels, err)
 	}
 	if err := p.Index.Sent(t.Context(), []string{"s/1", "s/2"}); err != nil {
@@ -140,15 +162,19 @@ func TestCancel(t *testing.T) {
 	if c, err := p.Index.Cancel(t.Context(), "a/1", "ada"); err != nil || !c.Open || c.Running {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if u, err := p.Index.State(t.Context(), "a/1"); err != nil || u.State != fleet.Ended || u.Result.Reason != event.Interrupted || u.Cancel != "ada" {
+	if u, err := p.Index.State(t.Context(), "a/1"); err != nil || u.State != fleet.Ended ||
+		u.Result.Reason != event.Interrupted ||
+		u.Cancel != "ada" {
 		t.Errorf("%+v, %v", u, err)
 	}
 	for range 2 {
-		if c, err := p.Index.Cancel(t.Context(), "b/1", "ada"); err != nil || !c.Open || !c.Running || c.By != "ada" || c.Queue != "settle" {
+		if c, err := p.Index.Cancel(t.Context(), "b/1", "ada"); err != nil || !c.Open || !c.Running || c.By != "ada" ||
+			c.Queue != "settle" {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}
-	if by, err := p.Index.Cancelled(t.Context(), []string{"b/1", "c/1"}); err != nil || len(by) != 1 || by["b/1"] != "ada" {
+	if by, err := p.Index.Cancelled(t.Context(), []string{"b/1", "c/1"}); err != nil || len(by) != 1 ||
+		by["b/1"] != "ada" {
 		t.Errorf("%v, %v", by, err)
 	}
 	if c, err := p.Index.Cancel(t.Context(), "a/1", "bob"); err != nil || c.Open {
@@ -200,7 +226,10 @@ func TestList(t *testing.T) {
 			t.Errorf("%+v: %s", c.filter, got)
 		}
 	}
-	if c, err := p.Index.Tally(t.Context(), index.Filter{Batch: "x"}); err != nil || c.Queued != 1 || c.Ended != 1 || c.Completed != 1 || c.Tokens != 42 || c.USD != 0.5 {
+	if c, err := p.Index.Tally(t.Context(), index.Filter{Batch: "x"}); err != nil || c.Queued != 1 || c.Ended != 1 ||
+		c.Completed != 1 ||
+		c.Tokens != 42 ||
+		c.USD != 0.5 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if n, err := p.Index.Open(t.Context(), index.Filter{Tenant: "acme"}); err != nil || n != 2 {
@@ -253,7 +282,9 @@ func TestAResultWithANUL(t *testing.T) {
 			t.Fatalf("%q: %v", answer, err)
 		}
 		u, err := p.Index.State(t.Context(), a.Unit)
-		if want := strings.ReplaceAll(answer, "\x00", "\ufffd"); err != nil || u.State != fleet.Ended || u.Result.Answer != want || u.Result.Message != "\ufffd" {
+		if want := strings.ReplaceAll(answer, "\x00", "\ufffd"); err != nil || u.State != fleet.Ended ||
+			u.Result.Answer != want ||
+			u.Result.Message != "\ufffd" {
 			t.Errorf("%q: %+v, %v", answer, u.Result, err)
 		}
 	}
@@ -273,7 +304,8 @@ func TestTenants(t *testing.T) {
 	if err != nil || len(all) != 2 || all[0] != (index.Tenant{Name: "acme", Weight: 3, Queued: 1}) {
 		t.Errorf("%+v, %v", all, err)
 	}
-	if parcels, err := p.Index.Take(t.Context(), []string{"a/1"}); err != nil || len(parcels) != 1 || parcels[0].Refs[0].Weight != 3 {
+	if parcels, err := p.Index.Take(t.Context(), []string{"a/1"}); err != nil || len(parcels) != 1 ||
+		parcels[0].Refs[0].Weight != 3 {
 		t.Errorf("%+v, %v", parcels, err)
 	}
 }

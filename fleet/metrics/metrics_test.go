@@ -142,9 +142,17 @@ func used(t *testing.T) *Metrics {
 	m.Began(a)
 	m.Ended(a, &fleet.Result{Outcome: event.Completed}, time.Second)
 	m.Began(fleet.Attempt{Number: 2, Rescued: true})
-	o, begin := m.Observer(), event.Event{At: time.Unix(10, 0), Data: event.AttemptStarted{Provider: "openai", Model: "gpt"}}
+	o, begin := m.Observer(), event.Event{
+		At:   time.Unix(10, 0),
+		Data: event.AttemptStarted{Provider: "openai", Model: "gpt"},
+	}
 	_, done := o.Attempt(t.Context(), begin)
 	o.Output(t.Context(), begin, event.Event{At: time.Unix(11, 0)})
-	done(event.Event{At: time.Unix(12, 0), Data: event.AttemptEnded{Outcome: event.Completed, Usage: event.Usage{Input: 1, Output: 1}}})
+	done(
+		event.Event{
+			At:   time.Unix(12, 0),
+			Data: event.AttemptEnded{Outcome: event.Completed, Usage: event.Usage{Input: 1, Output: 1}},
+		},
+	)
 	return m
 }

@@ -58,7 +58,11 @@ func start(t *testing.T, o Options) *Server {
 
 // connect tries to connect with a password, and returns why it cannot.
 func connect(ctx context.Context, host string, port int, user, password string) error {
-	config, err := pgx.ParseConfig("sslmode=disable passfile=/nowhere host=" + host + " user=" + user + " dbname=postgres port=" + fmt.Sprint(port))
+	config, err := pgx.ParseConfig(
+		"sslmode=disable passfile=/nowhere host=" + host + " user=" + user + " dbname=postgres port=" + fmt.Sprint(
+			port,
+		),
+	)
 	if err != nil {
 		return err
 	}
@@ -82,12 +86,27 @@ func TestServerNeedsPassword(t *testing.T) {
 		}
 		for _, user := range []string{superuser, "postgres", "root"} {
 			for _, password := range []string{"", "wrong"} {
-				if err := connect(t.Context(), host, port, user, password); err == nil || !strings.Contains(err.Error(), "password authentication failed") && !strings.Contains(err.Error(), "empty password") {
+				if err := connect(t.Context(), host, port, user, password); err == nil ||
+					!strings.Contains(err.Error(), "password authentication failed") &&
+						!strings.Contains(err.Error(), "empty password") {
 					t.Errorf("as %s with %q, at %s: %v", user, password, host, err)
 				}
 			}
 		}
-		psql := exec.CommandContext(t.Context(), filepath.Join(string(programsOf(t)), "psql"), "--no-password", "-h", host, "-p", fmt.Sprint(port), "-U", superuser, "-c", "SELECT 1", "postgres")
+		psql := exec.CommandContext(
+			t.Context(),
+			filepath.Join(string(programsOf(t)), "psql"),
+			"--no-password",
+			"-h",
+			host,
+			"-p",
+			fmt.Sprint(port),
+			"-U",
+			superuser,
+			"-c",
+			"SELECT 1",
+			"postgres",
+		)
 		psql.Env = []string{"PGPASSFILE=/nowhere", "HOME=/nowhere"}
 		if out, err := psql.CombinedOutput(); err == nil || !strings.Contains(string(out), "no password supplied") {
 			t.Errorf("psql at %s: %v\n%s", host, err, out)

@@ -222,7 +222,10 @@ func TestConnectionsAreCut(t *testing.T) {
 		var wg sync.WaitGroup
 		if n%20 == 0 {
 			wg.Go(func() { // before the append, in its middle, or after it
-				_, _ = pool.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+				_, _ = pool.Exec(
+					t.Context(),
+					`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+				)
 			})
 		}
 		if err := log.Append([]event.Event{e}, []settle.Durability{settle.Lazily, settle.Durably}[n%2]); err != nil {
@@ -237,7 +240,8 @@ func TestConnectionsAreCut(t *testing.T) {
 
 func TestMigrate(t *testing.T) {
 	pool := server.Pool(t)
-	if _, err := Open(t.Context(), pool); !errors.As(err, new(*VersionError)) || !strings.Contains(err.Error(), "settle-fleet migrate") {
+	if _, err := Open(t.Context(), pool); !errors.As(err, new(*VersionError)) ||
+		!strings.Contains(err.Error(), "settle-fleet migrate") {
 		t.Errorf("before: %v", err)
 	}
 	var wg sync.WaitGroup

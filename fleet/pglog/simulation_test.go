@@ -18,7 +18,11 @@ import (
 var (
 	sessions = flag.Int("sessions", 60, "how many sessions TestSimulation plays")
 	seed     = flag.Int("seed", 1, "seed of the first of them, each further one has the next")
-	every    = flag.Int("every", 9, "at which events of the catalogue TestEveryIndex lets the host die: every one, every second, …")
+	every    = flag.Int(
+		"every",
+		9,
+		"at which events of the catalogue TestEveryIndex lets the host die: every one, every second, …",
+	)
 )
 
 // TestSimulation: sessions that were drawn at random, some with children, hands or hooks,
@@ -64,7 +68,12 @@ func TestEveryIndex(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d turns; hosts died %d times in them, and %d times while they settled that", len(names), died.Load(), settling.Load())
+	t.Logf(
+		"%d turns; hosts died %d times in them, and %d times while they settled that",
+		len(names),
+		died.Load(),
+		settling.Load(),
+	)
 }
 
 // shards runs some at a time, with logs in one database.

@@ -24,10 +24,18 @@ func TestDatabaseFaults(t *testing.T) {
 		gates = append(gates, g)
 		return []string{databaseVar + "=" + url}
 	}
-	all := append(cuts("the database", func() []*gate { return gates[len(gates)-workers:] }),
-		stops("the database stands still", func(*crew, *rand.Rand) ([]int, error) { return family(server.Process().Pid) }),
-		fault{"the database crashes", func(ctx context.Context, _ *crew, _ *rand.Rand) error { return server.Crash(ctx) }},
-		workerDies())
+	all := append(
+		cuts("the database", func() []*gate { return gates[len(gates)-workers:] }),
+		stops(
+			"the database stands still",
+			func(*crew, *rand.Rand) ([]int, error) { return family(server.Process().Pid) },
+		),
+		fault{
+			"the database crashes",
+			func(ctx context.Context, _ *crew, _ *rand.Rand) error { return server.Crash(ctx) },
+		},
+		workerDies(),
+	)
 	c.prove(t, *faulty, *seed, all)
 }
 
@@ -50,7 +58,8 @@ func newDatabaseGate(t *testing.T, database string) (*gate, string) {
 
 // family returns a process and its children.
 func family(pid int) ([]int, error) {
-	out, err := exec.Command("sh", "-c", `for f in /proc/[0-9]*/stat; do { read -r line <"$f" && echo "$line"; } 2>/dev/null; done`).Output()
+	out, err := exec.Command("sh", "-c", `for f in /proc/[0-9]*/stat; do { read -r line <"$f" && echo "$line"; } 2>/dev/null; done`).
+		Output()
 	all := []int{pid}
 	for line := range strings.Lines(string(out)) {
 		first, rest, _ := strings.Cut(line, " (")

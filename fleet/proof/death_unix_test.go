@@ -26,12 +26,20 @@ import (
 )
 
 var (
-	units    = flag.Int("units", 150, "how many turns TestWorkersDie runs")
-	seed     = flag.Uint64("seed", 1, "what it draws with")
-	faulty   = flag.Int("faulty", 120, "how many turns TestDatabaseFaults runs")
-	handy    = flag.Int("handy", 40, "how many turns TestHandsFaults runs")
-	every    = flag.Int("every", 6, "at which events TestDeathAtEveryEvent lets workers die: every one, every second, …")
-	pause    = flag.Duration("pause", 0, "how long to wait between deaths: without, a unit's next worker may die before it has settled the log")
+	units  = flag.Int("units", 150, "how many turns TestWorkersDie runs")
+	seed   = flag.Uint64("seed", 1, "what it draws with")
+	faulty = flag.Int("faulty", 120, "how many turns TestDatabaseFaults runs")
+	handy  = flag.Int("handy", 40, "how many turns TestHandsFaults runs")
+	every  = flag.Int(
+		"every",
+		6,
+		"at which events TestDeathAtEveryEvent lets workers die: every one, every second, …",
+	)
+	pause = flag.Duration(
+		"pause",
+		0,
+		"how long to wait between deaths: without, a unit's next worker may die before it has settled the log",
+	)
 	patience = flag.Duration("patience", 3*time.Minute, "how long a test may take")
 )
 
@@ -88,7 +96,14 @@ type crew struct {
 func newCrew(t *testing.T) *crew {
 	t.Helper()
 	temporalServer.Address(t) // or the test fails
-	c := &crew{t: t, place: fleettest.New(t, &server), queue: temporalServer.Queue(), silence: silence, program: os.Args[0], dir: t.TempDir()}
+	c := &crew{
+		t:       t,
+		place:   fleettest.New(t, &server),
+		queue:   temporalServer.Queue(),
+		silence: silence,
+		program: os.Args[0],
+		dir:     t.TempDir(),
+	}
 	c.place.Engine = c.engineOf()
 	c.url = c.place.URL
 	c.work = filepath.Join(c.dir, "work")
@@ -113,7 +128,13 @@ func (c *crew) start(env ...string) *process {
 		by := c.within()
 		p.cmd = exec.Command(by[0], append(by[1:], c.program)...)
 	}
-	p.cmd.Env = append(os.Environ(), workerVar+"="+p.id, databaseVar+"="+c.url, dirVar+"="+c.dir, fmt.Sprintf("%s=%d", slotsVar, slots))
+	p.cmd.Env = append(
+		os.Environ(),
+		workerVar+"="+p.id,
+		databaseVar+"="+c.url,
+		dirVar+"="+c.dir,
+		fmt.Sprintf("%s=%d", slotsVar, slots),
+	)
 	p.cmd.Env = append(p.cmd.Env, c.engineVars()...)
 	if c.env != nil {
 		p.cmd.Env = append(p.cmd.Env, c.env()...) // the last value counts
@@ -217,7 +238,12 @@ func TestWorkersDie(t *testing.T) {
 		time.Sleep(*pause)
 	}
 	ended := c.place.Await(ctx, t)
-	t.Logf("%d turns in %s while %d workers died or were stopped", *units, time.Since(began).Round(time.Second), len(c.deaths))
+	t.Logf(
+		"%d turns in %s while %d workers died or were stopped",
+		*units,
+		time.Since(began).Round(time.Second),
+		len(c.deaths),
+	)
 	c.check(ended)
 	c.refused(ctx)
 }
@@ -226,7 +252,11 @@ func TestWorkersDie(t *testing.T) {
 func (c *crew) refused(ctx context.Context) {
 	c.t.Helper()
 	for _, p := range c.woken {
-		c.await(ctx, p.id+" says that it was refused", func() bool { return strings.Contains(p.said(), "another worker's now") })
+		c.await(
+			ctx,
+			p.id+" says that it was refused",
+			func() bool { return strings.Contains(p.said(), "another worker's now") },
+		)
 	}
 }
 
@@ -280,7 +310,8 @@ func (c *crew) check(ended []fleet.Unit) {
 	moved, unknown := 0, 0
 	var slowest time.Duration
 	for _, u := range ended {
-		if u.Result == nil || u.Result.Outcome != event.Completed || u.Result.Answer != fmt.Sprintf("done after %d calls", calls) {
+		if u.Result == nil || u.Result.Outcome != event.Completed ||
+			u.Result.Answer != fmt.Sprintf("done after %d calls", calls) {
 			c.t.Errorf("unit %s: %+v", u.ID, u.Result)
 		}
 		events := c.place.Events(c.t, u.Task.Session)
@@ -290,7 +321,12 @@ func (c *crew) check(ended []fleet.Unit) {
 		unknown += c.compare(u, events, runs)
 		slowest = max(slowest, c.settled(events))
 	}
-	c.t.Logf("%d units moved to another worker; %d calls have unknown effects; the slowest was settled %s after its worker's death", moved, unknown, slowest.Round(time.Millisecond))
+	c.t.Logf(
+		"%d units moved to another worker; %d calls have unknown effects; the slowest was settled %s after its worker's death",
+		moved,
+		unknown,
+		slowest.Round(time.Millisecond),
+	)
 }
 
 // compare checks that a call that says that it completed ran, and that one that says that

@@ -36,12 +36,20 @@ func openEngine(pool *pgxpool.Pool) (*engine.Engine, func(), error) {
 		return nil, nil, err
 	}
 	silence, err := time.ParseDuration(os.Getenv(silenceVar))
-	return engine.Open(pool, c, engine.Options{Queue: os.Getenv(queueVar), Silence: silence, Logger: logger}), c.Close, err
+	return engine.Open(
+		pool,
+		c,
+		engine.Options{Queue: os.Getenv(queueVar), Silence: silence, Logger: logger},
+	), c.Close, err
 }
 
 // engineVars are the variables that lead a worker to the engine's server.
 func (c *crew) engineVars() []string {
-	return []string{addressVar + "=" + temporalServer.Address(c.t), queueVar + "=" + c.queue, silenceVar + "=" + c.silence.String()}
+	return []string{
+		addressVar + "=" + temporalServer.Address(c.t),
+		queueVar + "=" + c.queue,
+		silenceVar + "=" + c.silence.String(),
+	}
 }
 
 // engineOf returns the engine that a crew's test submits with.

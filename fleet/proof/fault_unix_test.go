@@ -61,21 +61,24 @@ func hold(ctx context.Context, r *rand.Rand) {
 // cuts are what can happen on the ways of the workers to a server.
 func cuts(server string, ways func() []*gate) (all []fault) {
 	for _, p := range []passage{closed, silent, deaf} {
-		all = append(all, fault{"a way to " + server + " is " + string(p), func(ctx context.Context, _ *crew, r *rand.Rand) error {
-			gates := ways()
-			if r.IntN(3) > 0 {
-				n := r.IntN(len(gates))
-				gates = gates[n : n+1]
-			}
-			for _, g := range gates {
-				g.set(p)
-			}
-			hold(ctx, r)
-			for _, g := range gates {
-				g.set(open)
-			}
-			return nil
-		}})
+		all = append(
+			all,
+			fault{"a way to " + server + " is " + string(p), func(ctx context.Context, _ *crew, r *rand.Rand) error {
+				gates := ways()
+				if r.IntN(3) > 0 {
+					n := r.IntN(len(gates))
+					gates = gates[n : n+1]
+				}
+				for _, g := range gates {
+					g.set(p)
+				}
+				hold(ctx, r)
+				for _, g := range gates {
+					g.set(open)
+				}
+				return nil
+			}},
+		)
 	}
 	return all
 }

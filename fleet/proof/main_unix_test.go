@@ -114,7 +114,18 @@ func work(id string) error {
 func session(ctx context.Context, t fleet.Task, data string) (settle.SessionConfig, error) {
 	m := model.Config{ProviderName: "test", Name: "test", Provider: fleettest.Model{Calls: calls, Call: command(t)}}
 	if t.Hands == "" {
-		return agent.Session(ctx, agent.Config{Model: m, Dir: t.Dir, DataDir: data, Permission: settle.Allow, Tools: []string{"shell"}, IgnoreProject: true, System: "Work."})
+		return agent.Session(
+			ctx,
+			agent.Config{
+				Model:         m,
+				Dir:           t.Dir,
+				DataDir:       data,
+				Permission:    settle.Allow,
+				Tools:         []string{"shell"},
+				IgnoreProject: true,
+				System:        "Work.",
+			},
+		)
 	}
 	settings, err := config.Load(config.Input{
 		Dir: t.Dir, Getenv: os.Getenv, ProjectConfig: config.IgnoreProject, Flags: map[string]string{"executor": t.Hands, "executor_lease": handsLease(t.Session)},

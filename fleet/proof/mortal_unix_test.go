@@ -112,7 +112,12 @@ func TestDeathAtEveryEvent(t *testing.T) {
 		c.bury(ctx, met)
 		time.Sleep(20 * time.Millisecond)
 	}
-	t.Logf("%d turns in %s, and %d workers that died or were stopped", len(ends), time.Since(began).Round(time.Second), len(met))
+	t.Logf(
+		"%d turns in %s, and %d workers that died or were stopped",
+		len(ends),
+		time.Since(began).Round(time.Second),
+		len(met),
+	)
 	c.check(c.place.Await(ctx, t))
 	c.refused(ctx)
 	if len(met) < len(ends)*9/10 { // some turns are shorter

@@ -102,7 +102,10 @@ func (n *network) cuts(server, at string) (all []fault) {
 			var rules []string
 			for _, w := range cut {
 				worker := fmt.Sprintf("10.77.%d.2", w)
-				rules = slices.AppendSeq(rules, strings.Lines(strings.NewReplacer("WORKER", worker, "SERVER", at).Replace(what.rules)))
+				rules = slices.AppendSeq(
+					rules,
+					strings.Lines(strings.NewReplacer("WORKER", worker, "SERVER", at).Replace(what.rules)),
+				)
 			}
 			for _, rule := range rules {
 				if err := n.ip("-n router rule add pref 10 %s", rule); err != nil {
@@ -142,7 +145,20 @@ func TestNetworkCuts(t *testing.T) {
 	u.Host, u.RawQuery = database.at, q.Encode()
 	temporal := newGateAt(t, "tcp", databaseAt+":0", "tcp", temporalServer.Address(t))
 	c.env = func() []string {
-		return []string{databaseVar + "=" + u.String(), handstest.HostVar + "=" + hands.at, addressVar + "=" + temporal.at}
+		return []string{
+			databaseVar + "=" + u.String(),
+			handstest.HostVar + "=" + hands.at,
+			addressVar + "=" + temporal.at,
+		}
 	}
-	c.prove(t, *handy, *seed, slices.Concat(n.cuts("the database and Temporal", databaseAt), n.cuts("the hands", handsAt), []fault{workerDies()}))
+	c.prove(
+		t,
+		*handy,
+		*seed,
+		slices.Concat(
+			n.cuts("the database and Temporal", databaseAt),
+			n.cuts("the hands", handsAt),
+			[]fault{workerDies()},
+		),
+	)
 }

@@ -20,8 +20,12 @@ func TestTemporalFaults(t *testing.T) {
 		gates = append(gates, g)
 		return []string{addressVar + "=" + g.at}
 	}
-	all := append(cuts("Temporal", func() []*gate { return gates[len(gates)-workers:] }),
-		stops("Temporal stands still", func(*crew, *rand.Rand) ([]int, error) { return []int{temporalServer.Process().Pid}, nil }),
+	all := append(
+		cuts("Temporal", func() []*gate { return gates[len(gates)-workers:] }),
+		stops(
+			"Temporal stands still",
+			func(*crew, *rand.Rand) ([]int, error) { return []int{temporalServer.Process().Pid}, nil },
+		),
 		fault{"Temporal is replaced by an empty server", func(ctx context.Context, c *crew, _ *rand.Rand) error {
 			if err := temporalServer.Crash(ctx); err != nil {
 				return err
@@ -29,6 +33,8 @@ func TestTemporalFaults(t *testing.T) {
 			_, err := c.engineOf().Recover(ctx)
 			return err
 		}},
-		workerDies(), workerStops())
+		workerDies(),
+		workerStops(),
+	)
 	c.prove(t, *faulty, *seed, all)
 }

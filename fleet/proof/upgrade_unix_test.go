@@ -19,7 +19,11 @@ import (
 	"github.com/settle-agent/settle/fleet/fleettest"
 )
 
-var old = flag.String("old", "", "a directory with proof.test and settle-fleet of an older version, with which TestRollingUpgrade begins")
+var old = flag.String(
+	"old",
+	"",
+	"a directory with proof.test and settle-fleet of an older version, with which TestRollingUpgrade begins",
+)
 
 // upgraded is how many turns TestRollingUpgrade runs.
 const upgraded = 90

@@ -37,12 +37,25 @@ func benchmarkTurns(b *testing.B, slots int) {
 	p.Submit(b, tasks...)
 	before := transactions(b, p)
 	b.ResetTimer()
-	w, err := New(b.Context(), Config{ID: "w", Engine: p.Engine, Logs: p.Logs, Slots: slots, Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
-		return settle.SessionConfig{
-			Model:      model.Config{Provider: fleettest.Model{Calls: 1, Call: r.Call}, ProviderName: "test", Name: "test"},
-			Permission: settle.Allow, WorkDir: dir, Tools: []tool.Tool{work},
-		}, nil
-	}})
+	w, err := New(
+		b.Context(),
+		Config{
+			ID:     "w",
+			Engine: p.Engine,
+			Logs:   p.Logs,
+			Slots:  slots,
+			Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
+				return settle.SessionConfig{
+					Model: model.Config{
+						Provider:     fleettest.Model{Calls: 1, Call: r.Call},
+						ProviderName: "test",
+						Name:         "test",
+					},
+					Permission: settle.Allow, WorkDir: dir, Tools: []tool.Tool{work},
+				}, nil
+			},
+		},
+	)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -95,12 +108,28 @@ func BenchmarkCancel(b *testing.B) {
 		tasks[n] = fleet.Task{Session: fmt.Sprint("s", n), Input: "1", Prompt: "work"}
 	}
 	p.Submit(b, tasks...)
-	w, err := New(b.Context(), Config{ID: "w", Engine: p.Engine, Logs: p.Logs, Slots: b.N, Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
-		return settle.SessionConfig{
-			Model:      model.Config{Provider: fleettest.Model{Calls: 1, Call: func(string) (string, string) { return "work", "{}" }}, ProviderName: "test", Name: "test"},
-			Permission: settle.Allow, WorkDir: dir, Tools: []tool.Tool{wait},
-		}, nil
-	}})
+	w, err := New(
+		b.Context(),
+		Config{
+			ID:     "w",
+			Engine: p.Engine,
+			Logs:   p.Logs,
+			Slots:  b.N,
+			Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
+				return settle.SessionConfig{
+					Model: model.Config{
+						Provider: fleettest.Model{
+							Calls: 1,
+							Call:  func(string) (string, string) { return "work", "{}" },
+						},
+						ProviderName: "test",
+						Name:         "test",
+					},
+					Permission: settle.Allow, WorkDir: dir, Tools: []tool.Tool{wait},
+				}, nil
+			},
+		},
+	)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -49,11 +49,21 @@ func runBatch(t *testing.T, tasks, calls int) (units []fleet.Unit, left budget.B
 	for n := range tasks {
 		p.Submit(t, fleet.Task{Session: fmt.Sprint("s", n), Prompt: "work", Batch: "b"})
 	}
-	stop := start(t, Config{ID: "w", Engine: p.Engine, Logs: p.Logs, Slots: 1, Budgets: meter, Session: func(ctx context.Context, a fleet.Attempt) (settle.SessionConfig, error) {
-		c, err := session(ctx, a)
-		c.Model.Provider = metered{c.Model.Provider.(fleettest.Model)}
-		return c, err
-	}})
+	stop := start(
+		t,
+		Config{
+			ID:      "w",
+			Engine:  p.Engine,
+			Logs:    p.Logs,
+			Slots:   1,
+			Budgets: meter,
+			Session: func(ctx context.Context, a fleet.Attempt) (settle.SessionConfig, error) {
+				c, err := session(ctx, a)
+				c.Model.Provider = metered{c.Model.Provider.(fleettest.Model)}
+				return c, err
+			},
+		},
+	)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	units = p.Await(ctx, t)
@@ -91,7 +101,8 @@ func TestABatchEndsAtItsBudget(t *testing.T) {
 func TestARunningTaskEndsWithItsBatch(t *testing.T) {
 	units, left := runBatch(t, 1, 1_000_000)
 	r := units[0].Result
-	if r.Outcome != event.Aborted || r.Reason != event.LimitReached || r.Summary.Usage.Input < 270 || !strings.Contains(r.Message, "of its budget") {
+	if r.Outcome != event.Aborted || r.Reason != event.LimitReached || r.Summary.Usage.Input < 270 ||
+		!strings.Contains(r.Message, "of its budget") {
 		t.Errorf("%+v", r)
 	}
 	if left.SpentTokens != r.Summary.Usage.Input+r.Summary.Usage.Output {

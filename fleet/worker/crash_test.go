@@ -90,7 +90,16 @@ func TestCrashAtEveryEvent(t *testing.T) {
 	p := newPlace(t)
 	var whole fleettest.Record
 	p.Submit(t, fleet.Task{Session: "whole", Prompt: "work"})
-	stop := start(t, Config{ID: "whole", Engine: p.Engine, Logs: p.Logs, Session: sessions(t, fleettest.Model{Calls: 2}, &whole), Slots: 1})
+	stop := start(
+		t,
+		Config{
+			ID:      "whole",
+			Engine:  p.Engine,
+			Logs:    p.Logs,
+			Session: sessions(t, fleettest.Model{Calls: 2}, &whole),
+			Slots:   1,
+		},
+	)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	p.Await(ctx, t)
@@ -110,7 +119,10 @@ func crashAt(t *testing.T, p *fleettest.Place, n uint64) {
 	config := sessions(t, fleettest.Model{Calls: 2}, &r)
 	logs := &mortal{Logs: p.Logs, at: n, dead: make(chan struct{})}
 	p.Submit(t, fleet.Task{Session: session, Prompt: "work"})
-	stop := start(t, Config{ID: session + "-first", Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: config, Slots: 1})
+	stop := start(
+		t,
+		Config{ID: session + "-first", Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: config, Slots: 1},
+	)
 	select {
 	case <-logs.dead:
 	case <-time.After(patience):
@@ -193,7 +205,16 @@ func TestCancel(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record
 	p.Submit(t, tasks(2)[:1]...)
-	start(t, Config{ID: "w1", Engine: p.Engine, Logs: p.Logs, Session: sessions(t, fleettest.Model{Calls: 1, Delay: time.Hour}, &r), Slots: 1})
+	start(
+		t,
+		Config{
+			ID:      "w1",
+			Engine:  p.Engine,
+			Logs:    p.Logs,
+			Session: sessions(t, fleettest.Model{Calls: 1, Delay: time.Hour}, &r),
+			Slots:   1,
+		},
+	)
 	follow(t, p, "s000", event.KindAttemptStarted)
 	p.Submit(t, tasks(2)[1:]...)
 	for _, unit := range []string{"s000/1", "s001/1"} { // one runs, one waits
@@ -229,7 +250,8 @@ func TestCancelOfWhatWasGivenBack(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	u := p.Await(ctx, t)[0]
-	if u.Result.Outcome != event.Aborted || u.Result.Reason != event.Interrupted || u.Result.Turns != 1 || !strings.Contains(u.Result.Message, "cancelled by ada") {
+	if u.Result.Outcome != event.Aborted || u.Result.Reason != event.Interrupted || u.Result.Turns != 1 ||
+		!strings.Contains(u.Result.Message, "cancelled by ada") {
 		t.Errorf("%+v, %+v", u, u.Result)
 	}
 	p.Events(t, "s000")
@@ -244,7 +266,10 @@ func TestAUnitThatKillsItsWorkers(t *testing.T) {
 	for n := range 3 {
 		id := fmt.Sprint("w", n)
 		logs := &mortal{Logs: p.Logs, at: uint64(4 + 7*n), dead: make(chan struct{})}
-		stop := start(t, Config{ID: id, Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: session, Slots: 1, Lost: 2})
+		stop := start(
+			t,
+			Config{ID: id, Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: session, Slots: 1, Lost: 2},
+		)
 		select {
 		case <-logs.dead:
 		case <-time.After(patience):

@@ -66,12 +66,21 @@ func TestSessionOfManyInputs(t *testing.T) {
 	}
 	p.Submit(t, all...)
 	dir := t.TempDir()
-	start(t, Config{ID: "w", Engine: p.Engine, Logs: logs, Slots: 1, Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
-		return settle.SessionConfig{
-			Model:      model.Config{Provider: fleettest.Model{}, ProviderName: "test", Name: "test"},
-			Permission: settle.Allow, WorkDir: dir,
-		}, nil
-	}})
+	start(
+		t,
+		Config{
+			ID:     "w",
+			Engine: p.Engine,
+			Logs:   logs,
+			Slots:  1,
+			Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
+				return settle.SessionConfig{
+					Model:      model.Config{Provider: fleettest.Model{}, ProviderName: "test", Name: "test"},
+					Permission: settle.Allow, WorkDir: dir,
+				}, nil
+			},
+		},
+	)
 	for _, u := range p.Await(t.Context(), t) {
 		if u.Result == nil || u.Result.Outcome != event.Completed {
 			t.Errorf("%s: %+v", u.ID, u.Result)

@@ -66,11 +66,25 @@ func BenchmarkLongTurns(b *testing.B) {
 	p.Submit(b, tasks...)
 	size, wal, busy := taken(b, p)
 	b.ResetTimer()
-	stop := start(b, Config{ID: "w", Engine: p.Engine, Logs: p.Logs, Slots: 64, Logger: slog.New(slog.DiscardHandler), Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
-		return settle.SessionConfig{
-			Model: model.Config{Provider: writer{}, ProviderName: "test", Name: "test"}, Permission: settle.Allow, WorkDir: dir, Tools: []tool.Tool{work},
-		}, nil
-	}})
+	stop := start(
+		b,
+		Config{
+			ID:     "w",
+			Engine: p.Engine,
+			Logs:   p.Logs,
+			Slots:  64,
+			Logger: slog.New(slog.DiscardHandler),
+			Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
+				return settle.SessionConfig{
+					Model: model.Config{
+						Provider:     writer{},
+						ProviderName: "test",
+						Name:         "test",
+					}, Permission: settle.Allow, WorkDir: dir, Tools: []tool.Tool{work},
+				}, nil
+			},
+		},
+	)
 	wait, cancel := context.WithTimeout(b.Context(), 10*time.Minute)
 	defer cancel()
 	p.Await(wait, b)

@@ -27,16 +27,25 @@ func TestSettlesFirst(t *testing.T) {
 		t.Fatal("it does not die")
 	}
 	stop()
-	start(t, Config{ID: "second", Engine: p.Engine, Logs: p.Logs, Slots: 1, Session: func(ctx context.Context, a fleet.Attempt) (settle.SessionConfig, error) {
-		ctx, cancel := context.WithTimeout(ctx, patience/4)
-		defer cancel()
-		for e, err := range p.Logs.Follow(ctx, a.Task.Session, 0) {
-			if err == nil && e.Kind() == event.KindSessionRecovered {
-				return session(ctx, a)
-			}
-		}
-		return settle.SessionConfig{}, errors.New("nobody has settled what the first worker left")
-	}})
+	start(
+		t,
+		Config{
+			ID:     "second",
+			Engine: p.Engine,
+			Logs:   p.Logs,
+			Slots:  1,
+			Session: func(ctx context.Context, a fleet.Attempt) (settle.SessionConfig, error) {
+				ctx, cancel := context.WithTimeout(ctx, patience/4)
+				defer cancel()
+				for e, err := range p.Logs.Follow(ctx, a.Task.Session, 0) {
+					if err == nil && e.Kind() == event.KindSessionRecovered {
+						return session(ctx, a)
+					}
+				}
+				return settle.SessionConfig{}, errors.New("nobody has settled what the first worker left")
+			},
+		},
+	)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if u := p.Await(ctx, t)[0]; u.Result.Outcome != event.Completed {

@@ -20,7 +20,11 @@ import (
 const patience = 2 * time.Minute
 
 // sessions make sessions that ask the model and record what they do.
-func sessions(t testing.TB, m fleettest.Model, r *fleettest.Record) func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
+func sessions(
+	t testing.TB,
+	m fleettest.Model,
+	r *fleettest.Record,
+) func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
 	t.Helper()
 	m.Call = r.Call
 	work := r.Tool(t)
@@ -76,7 +80,10 @@ func TestUnitsEnd(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for _, u := range p.Await(ctx, t) {
-		if u.Result == nil || u.Result.Outcome != event.Completed || u.Result.Answer != "done after 2 calls" || u.Attempt != 1 || u.Result.Turns != 1 || u.Result.Summary.Calls != 2 {
+		if u.Result == nil || u.Result.Outcome != event.Completed || u.Result.Answer != "done after 2 calls" ||
+			u.Attempt != 1 ||
+			u.Result.Turns != 1 ||
+			u.Result.Summary.Calls != 2 {
 			t.Errorf("%+v, %+v", u, u.Result)
 		}
 		if events := p.Events(t, u.Task.Session); events[len(events)-1].Kind() != event.KindSessionClosed {

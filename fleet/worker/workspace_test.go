@@ -46,7 +46,9 @@ func (s *shelf) Checkpoint(_ context.Context, _ fleet.Attempt, at fleet.Place, t
 }
 
 // inside has sessions work where their attempt says.
-func inside(config func(context.Context, fleet.Attempt) (settle.SessionConfig, error)) func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
+func inside(
+	config func(context.Context, fleet.Attempt) (settle.SessionConfig, error),
+) func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
 	return func(ctx context.Context, a fleet.Attempt) (settle.SessionConfig, error) {
 		c, err := config(ctx, a)
 		c.WorkDir = a.Task.Dir
@@ -61,11 +63,22 @@ func TestWorkspace(t *testing.T) {
 	var r fleettest.Record
 	s := &shelf{place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i", Note: "lost, but nobody has seen it"}}
 	p.Submit(t, fleet.Task{Session: "s", Prompt: "work", Repo: "/r"})
-	start(t, Config{ID: "w", Engine: p.Engine, Logs: p.Logs, Session: inside(sessions(t, fleettest.Model{Calls: 1}, &r)), Workspaces: s, Slots: 1})
+	start(
+		t,
+		Config{
+			ID:         "w",
+			Engine:     p.Engine,
+			Logs:       p.Logs,
+			Session:    inside(sessions(t, fleettest.Model{Calls: 1}, &r)),
+			Workspaces: s,
+			Slots:      1,
+		},
+	)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	u := p.Await(ctx, t)[0]
-	if c := u.Result.Checkpoint; u.Result.Outcome != event.Completed || c == nil || c.Commit != "c-"+u.Result.Turn || len(s.turns) != 1 {
+	if c := u.Result.Checkpoint; u.Result.Outcome != event.Completed || c == nil || c.Commit != "c-"+u.Result.Turn ||
+		len(s.turns) != 1 {
 		t.Errorf("%+v, %+v, %v", u.Result, c, s.turns)
 	}
 	for _, e := range p.Events(t, "s") {
@@ -105,7 +118,17 @@ func TestWorkspaceIsLost(t *testing.T) {
 	s := &shelf{place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i"}}
 	crashed(t, p, &r, s)
 	s.place.Note = "Everything is lost."
-	start(t, Config{ID: "second", Engine: p.Engine, Logs: p.Logs, Session: inside(sessions(t, fleettest.Model{Calls: 2}, &r)), Workspaces: s, Slots: 1})
+	start(
+		t,
+		Config{
+			ID:         "second",
+			Engine:     p.Engine,
+			Logs:       p.Logs,
+			Session:    inside(sessions(t, fleettest.Model{Calls: 2}, &r)),
+			Workspaces: s,
+			Slots:      1,
+		},
+	)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if u := p.Await(ctx, t)[0]; u.Result.Outcome != event.Completed {
@@ -130,11 +153,22 @@ func TestWorkspaceFails(t *testing.T) {
 	s := &shelf{place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i"}}
 	crashed(t, p, &r, s)
 	s.fails = errors.New("the server is gone")
-	start(t, Config{ID: "second", Engine: p.Engine, Logs: p.Logs, Session: inside(sessions(t, fleettest.Model{Calls: 2}, &r)), Workspaces: s, Slots: 1})
+	start(
+		t,
+		Config{
+			ID:         "second",
+			Engine:     p.Engine,
+			Logs:       p.Logs,
+			Session:    inside(sessions(t, fleettest.Model{Calls: 2}, &r)),
+			Workspaces: s,
+			Slots:      1,
+		},
+	)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	u := p.Await(ctx, t)[0]
-	if u.Result.Outcome != event.Failed || !strings.Contains(u.Result.Message, "cannot begin: the server is gone") || u.Result.Turns != 1 {
+	if u.Result.Outcome != event.Failed || !strings.Contains(u.Result.Message, "cannot begin: the server is gone") ||
+		u.Result.Turns != 1 {
 		t.Errorf("%+v", u.Result)
 	}
 	p.Events(t, "s") // nothing is open
@@ -159,7 +193,9 @@ func TestLostBeforeItWasStored(t *testing.T) {
 		r.ran = c.ran
 		result, err := r.keep(t.Context(), &c.place, progress{turn: "t2"}, &fleet.Result{}, nil)
 		r.end(nil)
-		if err != nil || result.Checkpoint == nil || !strings.Contains(result.Checkpoint.Error, c.says) || (c.says == "") != (len(s.turns) == 1) || (c.says == "") != (result.Checkpoint.Commit != "") {
+		if err != nil || result.Checkpoint == nil || !strings.Contains(result.Checkpoint.Error, c.says) ||
+			(c.says == "") != (len(s.turns) == 1) ||
+			(c.says == "") != (result.Checkpoint.Commit != "") {
 			t.Errorf("%+v: %+v, %v, %v", c, result.Checkpoint, s.turns, err)
 		}
 	}
@@ -171,7 +207,17 @@ func TestCancelWhileCloning(t *testing.T) {
 	var r fleettest.Record
 	s := &shelf{hangs: true, begun: make(chan struct{})}
 	task := p.Submit(t, fleet.Task{Session: "s", Prompt: "work", Repo: "/r"})[0]
-	start(t, Config{ID: "w", Engine: p.Engine, Logs: p.Logs, Session: sessions(t, fleettest.Model{}, &r), Workspaces: s, Slots: 1})
+	start(
+		t,
+		Config{
+			ID:         "w",
+			Engine:     p.Engine,
+			Logs:       p.Logs,
+			Session:    sessions(t, fleettest.Model{}, &r),
+			Workspaces: s,
+			Slots:      1,
+		},
+	)
 	select {
 	case <-s.begun:
 	case <-time.After(patience):
@@ -182,7 +228,8 @@ func TestCancelWhileCloning(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if u := p.Await(ctx, t)[0]; u.Result.Outcome != event.Aborted || u.Result.Reason != event.Interrupted || !strings.Contains(u.Result.Message, "somebody") {
+	if u := p.Await(ctx, t)[0]; u.Result.Outcome != event.Aborted || u.Result.Reason != event.Interrupted ||
+		!strings.Contains(u.Result.Message, "somebody") {
 		t.Errorf("%+v", u.Result)
 	}
 }
@@ -207,9 +254,23 @@ func (s *slow) Checkpoint(ctx context.Context, a fleet.Attempt, at fleet.Place, 
 func TestShutdownKeepsTheHeartbeats(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record
-	s := &slow{shelf: shelf{place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i"}}, begun: make(chan struct{}), takes: engine.DefaultSilence + time.Second}
+	s := &slow{
+		shelf: shelf{place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i"}},
+		begun: make(chan struct{}),
+		takes: engine.DefaultSilence + time.Second,
+	}
 	p.Submit(t, fleet.Task{Session: "s", Prompt: "work", Repo: "/r"})
-	stop := start(t, Config{ID: "w", Engine: p.Engine, Logs: p.Logs, Session: inside(sessions(t, fleettest.Model{}, &r)), Workspaces: s, Slots: 2})
+	stop := start(
+		t,
+		Config{
+			ID:         "w",
+			Engine:     p.Engine,
+			Logs:       p.Logs,
+			Session:    inside(sessions(t, fleettest.Model{}, &r)),
+			Workspaces: s,
+			Slots:      2,
+		},
+	)
 	select {
 	case <-s.begun:
 	case <-time.After(patience):

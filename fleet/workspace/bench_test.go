@@ -18,7 +18,15 @@ func BenchmarkWorkspace(b *testing.B) {
 		b.Fatal(err)
 	}
 	k := keeper(b, p)
-	a := attempt(b, p, fleet.Task{Session: "s", Repo: "file://" + git(b, from, "rev-parse", "--path-format=absolute", "--git-common-dir"), Ref: git(b, from, "rev-parse", "HEAD")})
+	a := attempt(
+		b,
+		p,
+		fleet.Task{
+			Session: "s",
+			Repo:    "file://" + git(b, from, "rev-parse", "--path-format=absolute", "--git-common-dir"),
+			Ref:     git(b, from, "rev-parse", "HEAD"),
+		},
+	)
 	at, err := k.Prepare(b.Context(), a)
 	if err != nil {
 		b.Fatal(err)

@@ -21,7 +21,11 @@ import (
 // git runs git as a user would, and returns what it puts out.
 func git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"}, args...)...)
+	cmd := exec.Command(
+		"git",
+		append(
+			[]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"},
+			args...)...)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -76,7 +80,9 @@ func keeper(t testing.TB, p *fleettest.Place) *Keeper {
 	return &Keeper{
 		Store: Store{Pool: p.Pool}, Dir: filepath.Join(t.TempDir(), "workspaces"),
 		Machine: func(context.Context, fleet.Task, string) (executor.Executor, func(), error) {
-			return &executor.Local{Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=" + t.TempDir()}}, func() {}, nil
+			return &executor.Local{
+				Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=" + t.TempDir()},
+			}, func() {}, nil
 		},
 	}
 }
@@ -276,7 +282,8 @@ func testLost(t *testing.T, depth int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Head != head || c.Branch != "work/here" || c.Base != at.Base || c.Commit == head || c.Bytes == 0 || c.Missing != "" {
+	if c.Head != head || c.Branch != "work/here" || c.Base != at.Base || c.Commit == head || c.Bytes == 0 ||
+		c.Missing != "" {
 		t.Errorf("%+v", c)
 	}
 	write(t, filepath.Join(at.Dir, "later"), "lost\n", 0o644)
@@ -287,17 +294,21 @@ func testLost(t *testing.T, depth int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(made.Note, "after turn t1") || !strings.Contains(made.Note, "after that is lost") || made.Base != at.Base {
+	if !strings.Contains(made.Note, "after turn t1") || !strings.Contains(made.Note, "after that is lost") ||
+		made.Base != at.Base {
 		t.Errorf("%+v", made)
 	}
 	if diff := cmp.Diff(want, files(t, made.Dir)); diff != "" {
 		t.Error(diff)
 	}
-	if now := git(t, made.Dir, "rev-parse", "HEAD"); now != head || git(t, made.Dir, "branch", "--show-current") != "work/here" || git(t, made.Dir, "rev-parse", "other") != head {
+	if now := git(t, made.Dir, "rev-parse", "HEAD"); now != head ||
+		git(t, made.Dir, "branch", "--show-current") != "work/here" ||
+		git(t, made.Dir, "rev-parse", "other") != head {
 		t.Errorf("HEAD is %s", now)
 	}
 	status := git(t, made.Dir, "status", "--porcelain", "-uall")
-	if want := "M .gitattributes"; strings.Contains(status, want) || !strings.Contains(status, "?? \"deep/run it\"") || !strings.Contains(status, "D two") {
+	if want := "M .gitattributes"; strings.Contains(status, want) || !strings.Contains(status, "?? \"deep/run it\"") ||
+		!strings.Contains(status, "D two") {
 		t.Errorf("%s", status)
 	}
 	if _, err := os.Stat(trap); err == nil {
@@ -310,11 +321,13 @@ func testLost(t *testing.T, depth int) {
 		t.Errorf("a checkpoint with an old epoch: %v", err)
 	}
 	back := b
-	if again, err := first.Prepare(t.Context(), back); err != nil || again.Note == "" || files(t, again.Dir)["later"] != "" {
+	if again, err := first.Prepare(t.Context(), back); err != nil || again.Note == "" ||
+		files(t, again.Dir)["later"] != "" {
 		t.Errorf("%+v, %v", again, err)
 	}
 	var chunks int
-	if err := p.Pool.QueryRow(t.Context(), `SELECT count(DISTINCT bundle) FROM settle_fleet.chunk`).Scan(&chunks); err != nil || chunks != 1 {
+	if err := p.Pool.QueryRow(t.Context(), `SELECT count(DISTINCT bundle) FROM settle_fleet.chunk`).Scan(&chunks); err != nil ||
+		chunks != 1 {
 		t.Errorf("%d bundles are stored, %v", chunks, err)
 	}
 	fetch(t, second.Store, a.Unit, from, c)
@@ -332,7 +345,8 @@ func fetch(t testing.TB, s Store, unit, from string, c fleet.Checkpoint) {
 	write(t, file, bundle.String(), 0o600)
 	git(t, clone, "clone", "-q", from, ".")
 	git(t, clone, "fetch", "-q", file, "refs/settle/checkpoint")
-	if names := git(t, clone, "diff", "--name-only", c.Base, "FETCH_HEAD"); !strings.Contains(names, "crlf.txt") || strings.Contains(names, "result.o") {
+	if names := git(t, clone, "diff", "--name-only", c.Base, "FETCH_HEAD"); !strings.Contains(names, "crlf.txt") ||
+		strings.Contains(names, "result.o") {
 		t.Errorf("%s", names)
 	}
 }
@@ -367,7 +381,8 @@ func TestIncomplete(t *testing.T) {
 	}
 	write(t, filepath.Join(at.Dir, "large"), string(random), 0o644)
 	k.CheckpointKiB = 10
-	if c, err := k.Checkpoint(t.Context(), a, at, "t2"); err == nil || !strings.Contains(err.Error(), "at most 10 KiB") {
+	if c, err := k.Checkpoint(t.Context(), a, at, "t2"); err == nil ||
+		!strings.Contains(err.Error(), "at most 10 KiB") {
 		t.Errorf("it is stored, whatever its size: %+v, %v", c, err)
 	}
 	if err := os.RemoveAll(filepath.Join(at.Dir, ".git")); err != nil {

@@ -72,7 +72,11 @@ func TestNestedFilter(t *testing.T) {
 		t.Fatal(err)
 	}
 	git(t, at.Dir, "fetch", "-q", "--no-recurse-submodules", bundle, "refs/settle/checkpoint")
-	if tree := git(t, at.Dir, "ls-tree", "FETCH_HEAD"); !strings.Contains(tree, "160000 commit "+git(t, nested, "rev-parse", "HEAD")+"\tnested") || strings.Contains(tree, "*") {
+	if tree := git(t, at.Dir, "ls-tree", "FETCH_HEAD"); !strings.Contains(
+		tree,
+		"160000 commit "+git(t, nested, "rev-parse", "HEAD")+"\tnested",
+	) ||
+		strings.Contains(tree, "*") {
 		t.Errorf("%s", tree)
 	}
 }
@@ -118,7 +122,8 @@ func TestTwoMake(t *testing.T) {
 	with(t, k, "git", real+` "$@" || exit
 case " $* " in *" fetch "*) printf 's\nunfinished other\n' > .git/settle-workspace; echo other > one ;; esac`, "/nonexistent")
 	a := attempt(t, p, fleet.Task{Session: "s", Repo: from})
-	if at, err := k.Prepare(t.Context(), a); err == nil || !strings.Contains(err.Error(), "another worker makes the workspace") {
+	if at, err := k.Prepare(t.Context(), a); err == nil ||
+		!strings.Contains(err.Error(), "another worker makes the workspace") {
 		t.Errorf("%+v, %v", at, err)
 	}
 	if data, err := os.ReadFile(filepath.Join(k.folder("s"), treeFolder, "one")); string(data) != "other\n" {
@@ -131,7 +136,12 @@ func TestSSHCommand(t *testing.T) {
 	p, home := fleettest.New(t, &server), t.TempDir()
 	k := keeper(t, p)
 	mark := filepath.Join(home, "mark")
-	write(t, filepath.Join(home, ".gitconfig"), "[core]\nsshCommand = \"touch "+mark+"; echo Permission denied >&2; false\"\n", 0o644)
+	write(
+		t,
+		filepath.Join(home, ".gitconfig"),
+		"[core]\nsshCommand = \"touch "+mark+"; echo Permission denied >&2; false\"\n",
+		0o644,
+	)
 	with(t, k, "unused", "", home)
 	a := attempt(t, p, fleet.Task{Session: "s", Repo: "ssh://host.invalid/r", Ref: "main"})
 	if _, err := k.Prepare(t.Context(), a); err == nil || !strings.Contains(err.Error(), "Permission denied") {

@@ -28,7 +28,8 @@ func TestPlanFailsWithoutRepository(t *testing.T) {
 	for path, content := range map[string]string{"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": "", "config": ""} {
 		write(t, dir+"/.git/"+path, content)
 	}
-	if w, err := k.Plan(t.Context(), dir, "s1"); err == nil || !strings.HasPrefix(err.Error(), `cannot give the agent a git worktree of its own: cannot run git: `) {
+	if w, err := k.Plan(t.Context(), dir, "s1"); err == nil ||
+		!strings.HasPrefix(err.Error(), `cannot give the agent a git worktree of its own: cannot run git: `) {
 		t.Errorf("without git: %+v, %v", w, err)
 	}
 	if _, err := os.Lstat(k.Dir); err == nil {

@@ -26,9 +26,27 @@ func newYard(t *testing.T) *yard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &yard{t, Worktrees{Dir: filepath.Join(root, "data", "worktrees")}, filepath.Join(root, "project"), filepath.Join(root, "ran")}
-	y.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + root, "LC_ALL=C", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=/dev/null"}
-	write(t, filepath.Join(root, ".gitconfig"), "[filter \"evil\"]\n\tsmudge = touch "+y.ran+"; cat\n\tclean = touch "+y.ran+"; cat\n")
+	y := &yard{
+		t,
+		Worktrees{Dir: filepath.Join(root, "data", "worktrees")},
+		filepath.Join(root, "project"),
+		filepath.Join(root, "ran"),
+	}
+	y.Env = []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + root,
+		"LC_ALL=C",
+		"GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_COUNT=1",
+		"GIT_CONFIG_KEY_0=core.hooksPath",
+		"GIT_CONFIG_VALUE_0=/dev/null",
+	}
+	write(
+		t,
+		filepath.Join(root, ".gitconfig"),
+		"[filter \"evil\"]\n\tsmudge = touch "+y.ran+"; cat\n\tclean = touch "+y.ran+"; cat\n",
+	)
 	write(t, filepath.Join(y.top, ".gitattributes"), "*.txt filter=evil\n")
 	write(t, filepath.Join(y.top, ".gitignore"), "*.o\n")
 	write(t, filepath.Join(y.top, "a.txt"), "one\n")
@@ -90,7 +108,8 @@ func isThere(path string) bool {
 func TestLeaveRemovesUnchangedWorktree(t *testing.T) {
 	y := newYard(t)
 	w := y.make("s1")
-	if content, err := os.ReadFile(filepath.Join(w.Dir, "b.txt")); err != nil || string(content) != "two\n" || filepath.Base(w.Dir) != "sub" {
+	if content, err := os.ReadFile(filepath.Join(w.Dir, "b.txt")); err != nil || string(content) != "two\n" ||
+		filepath.Base(w.Dir) != "sub" {
 		t.Fatalf("%s: %q, %v", w.Dir, content, err)
 	}
 	write(t, filepath.Join(w.Path, "x.o"), "built")
@@ -100,7 +119,8 @@ func TestLeaveRemovesUnchangedWorktree(t *testing.T) {
 	if left := y.Leave(t.Context(), "s1", w); left.Kept || left.Why != "" {
 		t.Errorf("%+v", left)
 	}
-	if isThere(w.Path) || isThere(y.Dir) || strings.Contains(y.run(y.top, "branch", "--all"), "settle/") || strings.Contains(y.run(y.top, "worktree", "list"), "s1") {
+	if isThere(w.Path) || isThere(y.Dir) || strings.Contains(y.run(y.top, "branch", "--all"), "settle/") ||
+		strings.Contains(y.run(y.top, "worktree", "list"), "s1") {
 		t.Error("something is left of it")
 	}
 	y.quiet()
@@ -173,7 +193,8 @@ func TestLeaveNeverEntersSubmodules(t *testing.T) {
 			write(t, filepath.Join(sm, "file.txt"), "two\n")
 		}
 		left := y.Leave(t.Context(), "s1", w)
-		if left.Kept != planted || planted && !strings.Contains(left.Why, "1 submodule has files") || isThere(sm) != planted {
+		if left.Kept != planted || planted && !strings.Contains(left.Why, "1 submodule has files") ||
+			isThere(sm) != planted {
 			t.Errorf("planted %v: %+v", planted, left)
 		}
 		if isThere(y.ran) {
@@ -226,7 +247,8 @@ func TestLeaveOfMissingWorktree(t *testing.T) {
 	if left := y.Leave(t.Context(), "s2", never); left.Kept {
 		t.Errorf("%+v", left)
 	}
-	if got := y.run(y.top, "branch", "--format=%(refname:short)"); got != "main\n" || isThere(filepath.Join(w.Git, "worktrees", "s1")) {
+	if got := y.run(y.top, "branch", "--format=%(refname:short)"); got != "main\n" ||
+		isThere(filepath.Join(w.Git, "worktrees", "s1")) {
 		t.Errorf("something is left: %q", got)
 	}
 	y.quiet()
@@ -260,7 +282,8 @@ func TestPlanRefusesConfiguredRepository(t *testing.T) {
 		t.Errorf("without a commit: %v", err)
 	}
 	y.run(y.top, "config", "filter.evil.smudge", "touch "+y.ran)
-	if _, err := y.Plan(t.Context(), y.top, "s1"); err == nil || !strings.Contains(err.Error(), "by which a program may run") {
+	if _, err := y.Plan(t.Context(), y.top, "s1"); err == nil ||
+		!strings.Contains(err.Error(), "by which a program may run") {
 		t.Errorf("with a filter: %v", err)
 	}
 	y.quiet()

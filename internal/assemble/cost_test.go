@@ -166,14 +166,29 @@ func (d deed) shelled(tb testing.TB) deed {
 		return runs(fmt.Sprintf("grep -n %s *.txt", in["pattern"]))
 	case "write":
 		lines := strings.ReplaceAll(strings.TrimSuffix(in["content"].(string), "\n"), "\n", "\n+")
-		return does("apply_patch", map[string]any{"input": fmt.Sprintf("*** Begin Patch\n*** Add File: %s\n+%s\n*** End Patch", in["path"], lines)})
+		return does(
+			"apply_patch",
+			map[string]any{
+				"input": fmt.Sprintf("*** Begin Patch\n*** Add File: %s\n+%s\n*** End Patch", in["path"], lines),
+			},
+		)
 	case "edit":
 		old, to := in["old_string"].(string), in["new_string"].(string)
 		if old == "oldname" { // a line of the file
 			n := strings.TrimSuffix(strings.TrimPrefix(in["path"].(string), "part0"), ".txt")
 			old, to = old+" "+n, to+" "+n
 		}
-		return does("apply_patch", map[string]any{"input": fmt.Sprintf("*** Begin Patch\n*** Update File: %s\n@@\n-%s\n+%s\n*** End Patch", in["path"], old, to)})
+		return does(
+			"apply_patch",
+			map[string]any{
+				"input": fmt.Sprintf(
+					"*** Begin Patch\n*** Update File: %s\n@@\n-%s\n+%s\n*** End Patch",
+					in["path"],
+					old,
+					to,
+				),
+			},
+		)
 	}
 	return d
 }

@@ -123,7 +123,8 @@ func TestObeyedFilesWithoutOrdinaryRepository(t *testing.T) {
 				return // a reported gap
 			}
 			for _, name := range []string{".githooks/pre-commit", "proj.inc", ".git/config"} {
-				if got, err := os.ReadFile(filepath.Join(work, name)); err == nil && strings.Contains(string(got), "evil") {
+				if got, err := os.ReadFile(filepath.Join(work, name)); err == nil &&
+					strings.Contains(string(got), "evil") {
 					t.Errorf("%s: %q; the output: %q", name, got, output)
 				}
 			}

@@ -44,11 +44,18 @@ func configured(t testing.TB, scenario modeltest.Scenario, provider, more string
 	t.Helper()
 	server := modeltest.NewServer(t, scenario)
 	home := t.TempDir()
-	file := fmt.Sprintf("[providers.openai]\nbase_url = %[1]q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n%[5]s\n"+
-		"[providers.anthropic]\nbase_url = %[2]q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n%[5]s\n"+
-		"[providers.gemini]\nbase_url = %[3]q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n"+
-		"[providers.local]\nwire = \"chat\"\nbase_url = %[4]q\n%[6]s", server.OpenAI(), server.Anthropic(),
-		server.URL+"/v1beta", server.OpenAI(), provider, more)
+	file := fmt.Sprintf(
+		"[providers.openai]\nbase_url = %[1]q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n%[5]s\n"+
+			"[providers.anthropic]\nbase_url = %[2]q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n%[5]s\n"+
+			"[providers.gemini]\nbase_url = %[3]q\nkey_command = [\"echo\", \"key-0123456789-abcdef\"]\n"+
+			"[providers.local]\nwire = \"chat\"\nbase_url = %[4]q\n%[6]s",
+		server.OpenAI(),
+		server.Anthropic(),
+		server.URL+"/v1beta",
+		server.OpenAI(),
+		provider,
+		more,
+	)
 	if err := os.MkdirAll(filepath.Join(home, ".config", "settle"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -38,72 +38,292 @@ type planting struct {
 const evilConfig = `evil() { git -C "$1" config core.fsmonitor "$EVIL" 2>/dev/null || git --git-dir="$1" config core.fsmonitor "$EVIL"; }; `
 
 var plantings = []planting{
-	{"a copy of .git, and commondir", "", `cp -r .git g2; printf '[core]\nfsmonitor = %s\n' "$EVIL" >>g2/config; chmod u+w .git; echo ../g2 >.git/commondir`},
-	{"commondir in a new repository", "", `git init -q n; cp -r n/.git c; printf '[core]\nfsmonitor = %s\n' "$EVIL" >>c/config; echo ../../c >n/.git/commondir`},
+	{
+		"a copy of .git, and commondir",
+		"",
+		`cp -r .git g2; printf '[core]\nfsmonitor = %s\n' "$EVIL" >>g2/config; chmod u+w .git; echo ../g2 >.git/commondir`,
+	},
+	{
+		"commondir in a new repository",
+		"",
+		`git init -q n; cp -r n/.git c; printf '[core]\nfsmonitor = %s\n' "$EVIL" >>c/config; echo ../../c >n/.git/commondir`,
+	},
 	{"nested repository", "", evilConfig + `git init -q n; evil n`},
 	{"nested repository, deep", "", evilConfig + `mkdir -p a/b/c/d; git init -q a/b/c/d; evil a/b/c/d`},
-	{"bare repository", "", evilConfig + `git init -q --bare b; evil b; git --git-dir=b config core.bare false; git --git-dir=b config core.worktree ..`},
-	{"bare repository made by hand", "", `mkdir -p h/objects h/refs; echo 'ref: refs/heads/x' >h/HEAD; printf '[core]\nbare = false\nworktree = .\nfsmonitor = %s\n' "$EVIL" >h/config`},
-	{"a common directory without HEAD", "", `mkdir -p h/objects h/refs h/worktrees/x t; echo 'ref: refs/heads/main' >h/worktrees/x/HEAD; echo ../.. >h/worktrees/x/commondir; echo "$PWD/t/.git" >h/worktrees/x/gitdir; printf '[core]\nrepositoryformatversion = 0\nbare = false\nfsmonitor = %s\n' "$EVIL" >h/config; echo 'gitdir: ../h/worktrees/x' >t/.git`},
-	{"hooks of a common directory without HEAD", "", `mkdir -p h/objects h/refs h/hooks h/worktrees/x t; echo 'ref: refs/heads/main' >h/worktrees/x/HEAD; echo ../.. >h/worktrees/x/commondir; echo "$PWD/t/.git" >h/worktrees/x/gitdir; for n in pre-commit post-index-change reference-transaction; do cp "$EVIL" h/hooks/$n; done; echo 'gitdir: ../h/worktrees/x' >t/.git`},
-	{"a repository in objects of another", "", evilConfig + `git init -q n; git init -q --bare n/.git/objects/pack/b; evil n/.git/objects/pack/b`},
-	{"bare repository in a copied .git", "", `cp -r .git x; printf '[core]\nbare = false\nworktree = .\nfsmonitor = %s\n' "$EVIL" >>x/config`},
+	{
+		"bare repository",
+		"",
+		evilConfig + `git init -q --bare b; evil b; git --git-dir=b config core.bare false; git --git-dir=b config core.worktree ..`,
+	},
+	{
+		"bare repository made by hand",
+		"",
+		`mkdir -p h/objects h/refs; echo 'ref: refs/heads/x' >h/HEAD; printf '[core]\nbare = false\nworktree = .\nfsmonitor = %s\n' "$EVIL" >h/config`,
+	},
+	{
+		"a common directory without HEAD",
+		"",
+		`mkdir -p h/objects h/refs h/worktrees/x t; echo 'ref: refs/heads/main' >h/worktrees/x/HEAD; echo ../.. >h/worktrees/x/commondir; echo "$PWD/t/.git" >h/worktrees/x/gitdir; printf '[core]\nrepositoryformatversion = 0\nbare = false\nfsmonitor = %s\n' "$EVIL" >h/config; echo 'gitdir: ../h/worktrees/x' >t/.git`,
+	},
+	{
+		"hooks of a common directory without HEAD",
+		"",
+		`mkdir -p h/objects h/refs h/hooks h/worktrees/x t; echo 'ref: refs/heads/main' >h/worktrees/x/HEAD; echo ../.. >h/worktrees/x/commondir; echo "$PWD/t/.git" >h/worktrees/x/gitdir; for n in pre-commit post-index-change reference-transaction; do cp "$EVIL" h/hooks/$n; done; echo 'gitdir: ../h/worktrees/x' >t/.git`,
+	},
+	{
+		"a repository in objects of another",
+		"",
+		evilConfig + `git init -q n; git init -q --bare n/.git/objects/pack/b; evil n/.git/objects/pack/b`,
+	},
+	{
+		"bare repository in a copied .git",
+		"",
+		`cp -r .git x; printf '[core]\nbare = false\nworktree = .\nfsmonitor = %s\n' "$EVIL" >>x/config`,
+	},
 	{".git that is a file", "", evilConfig + `git init -q --separate-git-dir=away n; evil n`},
-	{".git that is a file and leads to TMPDIR", "", evilConfig + `git init -q --separate-git-dir=$TMPDIR/away n; evil n`},
+	{
+		".git that is a file and leads to TMPDIR",
+		"",
+		evilConfig + `git init -q --separate-git-dir=$TMPDIR/away n; evil n`,
+	},
 	{".git that is a link", "", evilConfig + `git init -q n; evil n; mv n/.git n/dot; ln -s dot n/.git`},
-	{".git that is a link to TMPDIR", "", evilConfig + `git init -q n; evil n; mv n/.git $TMPDIR/dot; ln -s $TMPDIR/dot n/.git`},
-	{"a worktree of a new repository", "", evilConfig + `git init -q n; git -C n commit -q --allow-empty -m x; git -C n worktree add -q ../w; evil n; printf '[core]\nfsmonitor = %s\n' "$EVIL" >n/.git/worktrees/w/config.worktree`},
-	{"config.worktree", "", `git init -q n; git -C n config extensions.worktreeConfig true; git -C n config --worktree core.fsmonitor "$EVIL"`},
-	{"a pointer to the user's repository, whose hooks are relative", "git config core.hooksPath .husky; mkdir .husky; echo '#!/bin/sh' >.husky/pre-commit; chmod +x .husky/pre-commit", `mkdir -p n/.husky; cp "$EVIL" n/.husky/pre-commit; echo "gitdir: $PWD/.git" >n/.git`},
-	{"hooks in the work tree", "git config core.hooksPath .husky; mkdir .husky; echo '#!/bin/sh' >.husky/pre-commit; chmod +x .husky/pre-commit", `cp "$EVIL" .husky/pre-commit; cp "$EVIL" .husky/post-commit; mv .husky h2; mkdir .husky; cp "$EVIL" .husky/pre-commit`},
-	{"hooks in the work tree that do not exist yet", "git config core.hooksPath .husky/_", `mkdir -p .husky/_; cp "$EVIL" .husky/_/pre-commit`},
-	{"hooks deep in the work tree", "git config core.hooksPath a/b/hooks; mkdir -p a/b/hooks; echo '#!/bin/sh' >a/b/hooks/pre-commit; chmod +x a/b/hooks/pre-commit", `mv a a2; mkdir -p a/b/hooks; cp "$EVIL" a/b/hooks/pre-commit`},
-	{"an included file", "git config include.path ../.gitconfig; echo >.gitconfig", `printf '[core]\nfsmonitor = %s\n' "$EVIL" >.gitconfig; mv .gitconfig x; printf '[core]\nfsmonitor = %s\n' "$EVIL" >.gitconfig`},
-	{"an included file that does not exist yet", "git config include.path ../.gitconfig", `printf '[core]\nfsmonitor = %s\n' "$EVIL" >.gitconfig`},
-	{"a file that an included file includes", "git config include.path ../.gitconfig; printf '[include]\npath = more\n' >.gitconfig", `printf '[core]\nfsmonitor = %s\n' "$EVIL" >more`},
-	{"a filter's script in the work tree", "mkdir tools; echo cat >tools/clean; chmod +x tools/clean; git config filter.x.clean 'tools/clean %f'; echo '*.f filter=x' >.gitattributes", `cp "$EVIL" tools/clean; mv tools t2; mkdir tools; cp "$EVIL" tools/clean; echo x >y.f`},
-	{"a filter's script without a slash", "echo cat >clean.sh; git config filter.x.clean 'sh clean.sh'; echo '*.f filter=x' >.gitattributes", `echo '"$EVIL"; cat' | sed "s,.EVIL,$EVIL," >clean.sh; echo x >y.f`},
-	{"a script in a folder that git's command enters", "mkdir tools; echo true >tools/st.sh; git config alias.st '!cd tools && sh st.sh'", `echo "$EVIL" >tools/st.sh`},
-	{"hooks in the work tree of a nested repository", "git init -q sub; git -C sub config core.hooksPath .husky; mkdir sub/.husky; echo '#!/bin/sh' >sub/.husky/pre-commit; chmod +x sub/.husky/pre-commit", `cp "$EVIL" sub/.husky/pre-commit; cp "$EVIL" sub/.husky/post-commit; mv sub/.husky sub/h2; mkdir sub/.husky; cp "$EVIL" sub/.husky/pre-commit`},
-	{"hooks in the work tree of a new repository", "git config --global core.hooksPath .githooks", `git init -q n; mkdir n/.githooks; for h in pre-commit post-checkout post-index-change; do cp "$EVIL" n/.githooks/$h; done`},
-	{"the user's own hook", "", `cp "$EVIL" .git/hooks/pre-commit; mv .git/hooks .git/h2; mkdir .git/hooks; cp "$EVIL" .git/hooks/pre-commit`},
-	{"hooks of a new repository", "", `git init -q n; mkdir -p n/.git/hooks; for h in pre-commit post-checkout post-index-change pre-push post-commit reference-transaction; do cp "$EVIL" n/.git/hooks/$h; done`},
-	{"hooksPath of a new repository", "", `git init -q n; mkdir n/h; for h in pre-commit post-index-change; do cp "$EVIL" n/h/$h; done; git -C n config core.hooksPath h`},
-	{"include in a new repository", "", `git init -q n; printf '[core]\nfsmonitor = %s\n' "$EVIL" >n/conf; git -C n config include.path ../conf`},
-	{"a filter", "", `git init -q n; git -C n config filter.x.clean "$EVIL"; git -C n config filter.x.smudge "$EVIL"; echo '* filter=x' >n/.gitattributes; echo x >n/file`},
-	{"a diff driver", "", `git init -q n; cd n; echo a >file; git add .; git commit -qm x; echo b >file; git config diff.x.textconv "$EVIL"; echo '* diff=x' >.git/info/attributes`},
-	{"an external diff", "", `git init -q n; cd n; echo a >file; git add .; git commit -qm x; echo b >file; git config diff.external "$EVIL"`},
-	{"a merge driver", "", `git init -q n; cd n; echo a >file; git add .; git commit -qm x; git checkout -qb side; echo b >file; git commit -qam y; git checkout -q -; echo c >file; git commit -qam z; git config merge.x.driver "$EVIL"; echo '* merge=x' >.gitattributes`},
+	{
+		".git that is a link to TMPDIR",
+		"",
+		evilConfig + `git init -q n; evil n; mv n/.git $TMPDIR/dot; ln -s $TMPDIR/dot n/.git`,
+	},
+	{
+		"a worktree of a new repository",
+		"",
+		evilConfig + `git init -q n; git -C n commit -q --allow-empty -m x; git -C n worktree add -q ../w; evil n; printf '[core]\nfsmonitor = %s\n' "$EVIL" >n/.git/worktrees/w/config.worktree`,
+	},
+	{
+		"config.worktree",
+		"",
+		`git init -q n; git -C n config extensions.worktreeConfig true; git -C n config --worktree core.fsmonitor "$EVIL"`,
+	},
+	{
+		"a pointer to the user's repository, whose hooks are relative",
+		"git config core.hooksPath .husky; mkdir .husky; echo '#!/bin/sh' >.husky/pre-commit; chmod +x .husky/pre-commit",
+		`mkdir -p n/.husky; cp "$EVIL" n/.husky/pre-commit; echo "gitdir: $PWD/.git" >n/.git`,
+	},
+	{
+		"hooks in the work tree",
+		"git config core.hooksPath .husky; mkdir .husky; echo '#!/bin/sh' >.husky/pre-commit; chmod +x .husky/pre-commit",
+		`cp "$EVIL" .husky/pre-commit; cp "$EVIL" .husky/post-commit; mv .husky h2; mkdir .husky; cp "$EVIL" .husky/pre-commit`,
+	},
+	{
+		"hooks in the work tree that do not exist yet",
+		"git config core.hooksPath .husky/_",
+		`mkdir -p .husky/_; cp "$EVIL" .husky/_/pre-commit`,
+	},
+	{
+		"hooks deep in the work tree",
+		"git config core.hooksPath a/b/hooks; mkdir -p a/b/hooks; echo '#!/bin/sh' >a/b/hooks/pre-commit; chmod +x a/b/hooks/pre-commit",
+		`mv a a2; mkdir -p a/b/hooks; cp "$EVIL" a/b/hooks/pre-commit`,
+	},
+	{
+		"an included file",
+		"git config include.path ../.gitconfig; echo >.gitconfig",
+		`printf '[core]\nfsmonitor = %s\n' "$EVIL" >.gitconfig; mv .gitconfig x; printf '[core]\nfsmonitor = %s\n' "$EVIL" >.gitconfig`,
+	},
+	{
+		"an included file that does not exist yet",
+		"git config include.path ../.gitconfig",
+		`printf '[core]\nfsmonitor = %s\n' "$EVIL" >.gitconfig`,
+	},
+	{
+		"a file that an included file includes",
+		"git config include.path ../.gitconfig; printf '[include]\npath = more\n' >.gitconfig",
+		`printf '[core]\nfsmonitor = %s\n' "$EVIL" >more`,
+	},
+	{
+		"a filter's script in the work tree",
+		"mkdir tools; echo cat >tools/clean; chmod +x tools/clean; git config filter.x.clean 'tools/clean %f'; echo '*.f filter=x' >.gitattributes",
+		`cp "$EVIL" tools/clean; mv tools t2; mkdir tools; cp "$EVIL" tools/clean; echo x >y.f`,
+	},
+	{
+		"a filter's script without a slash",
+		"echo cat >clean.sh; git config filter.x.clean 'sh clean.sh'; echo '*.f filter=x' >.gitattributes",
+		`echo '"$EVIL"; cat' | sed "s,.EVIL,$EVIL," >clean.sh; echo x >y.f`,
+	},
+	{
+		"a script in a folder that git's command enters",
+		"mkdir tools; echo true >tools/st.sh; git config alias.st '!cd tools && sh st.sh'",
+		`echo "$EVIL" >tools/st.sh`,
+	},
+	{
+		"hooks in the work tree of a nested repository",
+		"git init -q sub; git -C sub config core.hooksPath .husky; mkdir sub/.husky; echo '#!/bin/sh' >sub/.husky/pre-commit; chmod +x sub/.husky/pre-commit",
+		`cp "$EVIL" sub/.husky/pre-commit; cp "$EVIL" sub/.husky/post-commit; mv sub/.husky sub/h2; mkdir sub/.husky; cp "$EVIL" sub/.husky/pre-commit`,
+	},
+	{
+		"hooks in the work tree of a new repository",
+		"git config --global core.hooksPath .githooks",
+		`git init -q n; mkdir n/.githooks; for h in pre-commit post-checkout post-index-change; do cp "$EVIL" n/.githooks/$h; done`,
+	},
+	{
+		"the user's own hook",
+		"",
+		`cp "$EVIL" .git/hooks/pre-commit; mv .git/hooks .git/h2; mkdir .git/hooks; cp "$EVIL" .git/hooks/pre-commit`,
+	},
+	{
+		"hooks of a new repository",
+		"",
+		`git init -q n; mkdir -p n/.git/hooks; for h in pre-commit post-checkout post-index-change pre-push post-commit reference-transaction; do cp "$EVIL" n/.git/hooks/$h; done`,
+	},
+	{
+		"hooksPath of a new repository",
+		"",
+		`git init -q n; mkdir n/h; for h in pre-commit post-index-change; do cp "$EVIL" n/h/$h; done; git -C n config core.hooksPath h`,
+	},
+	{
+		"include in a new repository",
+		"",
+		`git init -q n; printf '[core]\nfsmonitor = %s\n' "$EVIL" >n/conf; git -C n config include.path ../conf`,
+	},
+	{
+		"a filter",
+		"",
+		`git init -q n; git -C n config filter.x.clean "$EVIL"; git -C n config filter.x.smudge "$EVIL"; echo '* filter=x' >n/.gitattributes; echo x >n/file`,
+	},
+	{
+		"a diff driver",
+		"",
+		`git init -q n; cd n; echo a >file; git add .; git commit -qm x; echo b >file; git config diff.x.textconv "$EVIL"; echo '* diff=x' >.git/info/attributes`,
+	},
+	{
+		"an external diff",
+		"",
+		`git init -q n; cd n; echo a >file; git add .; git commit -qm x; echo b >file; git config diff.external "$EVIL"`,
+	},
+	{
+		"a merge driver",
+		"",
+		`git init -q n; cd n; echo a >file; git add .; git commit -qm x; git checkout -qb side; echo b >file; git commit -qam y; git checkout -q -; echo c >file; git commit -qam z; git config merge.x.driver "$EVIL"; echo '* merge=x' >.gitattributes`,
+	},
 	{"an alias", "", `git init -q n; git -C n config alias.st "!$EVIL"; git -C n config alias.co "!$EVIL"`},
-	{"a credential helper", "", `git init -q n; git -C n config credential.helper "!$EVIL"; git -C n remote add origin https://localhost:1/x`},
-	{"an ssh command", "", `git init -q n; git -C n config core.sshCommand "$EVIL"; git -C n remote add origin ssh://localhost/x`},
-	{"a remote helper", "", `git init -q n; git -C n config protocol.ext.allow always; git -C n remote add origin "ext::$EVIL"`},
-	{"a remote's program", "", `git init -q n; git -C n remote add origin ../n; git -C n config remote.origin.uploadpack "$EVIL"; git -C n config remote.origin.receivepack "$EVIL"`},
-	{"a remote in TMPDIR with hooks", "", `git init -q n; git -C n commit -q --allow-empty -m x; git init -q --bare $TMPDIR/r; for h in pre-receive update post-receive; do cp "$EVIL" $TMPDIR/r/hooks/$h; done; git -C n remote add origin $TMPDIR/r`},
-	{"a remote in a file", "", `git init -q n; mkdir -p n/.git/remotes; git -C n config protocol.ext.allow always; printf 'URL: ext::%s\n' "$EVIL" >n/.git/remotes/origin`},
-	{"a pager", "", `git init -q n; git -C n commit -q --allow-empty -m x; git -C n config core.pager "$EVIL"; git -C n config pager.status "$EVIL"`},
+	{
+		"a credential helper",
+		"",
+		`git init -q n; git -C n config credential.helper "!$EVIL"; git -C n remote add origin https://localhost:1/x`,
+	},
+	{
+		"an ssh command",
+		"",
+		`git init -q n; git -C n config core.sshCommand "$EVIL"; git -C n remote add origin ssh://localhost/x`,
+	},
+	{
+		"a remote helper",
+		"",
+		`git init -q n; git -C n config protocol.ext.allow always; git -C n remote add origin "ext::$EVIL"`,
+	},
+	{
+		"a remote's program",
+		"",
+		`git init -q n; git -C n remote add origin ../n; git -C n config remote.origin.uploadpack "$EVIL"; git -C n config remote.origin.receivepack "$EVIL"`,
+	},
+	{
+		"a remote in TMPDIR with hooks",
+		"",
+		`git init -q n; git -C n commit -q --allow-empty -m x; git init -q --bare $TMPDIR/r; for h in pre-receive update post-receive; do cp "$EVIL" $TMPDIR/r/hooks/$h; done; git -C n remote add origin $TMPDIR/r`,
+	},
+	{
+		"a remote in a file",
+		"",
+		`git init -q n; mkdir -p n/.git/remotes; git -C n config protocol.ext.allow always; printf 'URL: ext::%s\n' "$EVIL" >n/.git/remotes/origin`,
+	},
+	{
+		"a pager",
+		"",
+		`git init -q n; git -C n commit -q --allow-empty -m x; git -C n config core.pager "$EVIL"; git -C n config pager.status "$EVIL"`,
+	},
 	{"an editor", "", `git init -q n; git -C n config core.editor "$EVIL"; git -C n config sequence.editor "$EVIL"`},
-	{"a signing program", "", `git init -q n; git -C n config gpg.program "$EVIL"; git -C n config commit.gpgsign true`},
-	{"an unfinished rebase", "", `git init -q n; cd n; for i in 1 2; do echo $i >file; git add .; git commit -qm $i; done; GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -q -i HEAD~1; echo "exec $EVIL" >>.git/rebase-merge/git-rebase-todo`},
-	{"an unfinished rebase with a strategy", "", `git init -q n; cd n; for i in 1 2; do echo $i >file; git add .; git commit -qm $i; done; GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -q -i HEAD~1; echo evil >.git/rebase-merge/strategy`},
-	{"alternates with a command", "", `git init -q n; git init -q o; echo $PWD/o/.git/objects >n/.git/objects/info/alternates; git -C n config core.alternateRefsCommand "$EVIL"; git -C n remote add origin ../o`},
-	{"a submodule's .git", "git -c protocol.file.allow=always submodule --quiet add ../up lib; git commit -qm sub", evilConfig + `git init -q e; evil e; rm -f lib/.git; cp -r e/.git lib/.git; echo "gitdir: ../e/.git" >lib/.git; mv lib l2; mkdir lib; cp -r e/.git lib/`},
-	{"a submodule's own configuration", "git -c protocol.file.allow=always submodule --quiet add ../up lib; git commit -qm sub", evilConfig + `evil lib; printf '[core]\nfsmonitor = %s\n' "$EVIL" >>.git/modules/lib/config`},
-	{".gitmodules", "git -c protocol.file.allow=always submodule --quiet add ../up lib; git commit -qm sub", `printf '[submodule "lib"]\npath = lib\nurl = ../up\nupdate = !%s\n' "$EVIL" >.gitmodules`},
+	{
+		"a signing program",
+		"",
+		`git init -q n; git -C n config gpg.program "$EVIL"; git -C n config commit.gpgsign true`,
+	},
+	{
+		"an unfinished rebase",
+		"",
+		`git init -q n; cd n; for i in 1 2; do echo $i >file; git add .; git commit -qm $i; done; GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -q -i HEAD~1; echo "exec $EVIL" >>.git/rebase-merge/git-rebase-todo`,
+	},
+	{
+		"an unfinished rebase with a strategy",
+		"",
+		`git init -q n; cd n; for i in 1 2; do echo $i >file; git add .; git commit -qm $i; done; GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -q -i HEAD~1; echo evil >.git/rebase-merge/strategy`,
+	},
+	{
+		"alternates with a command",
+		"",
+		`git init -q n; git init -q o; echo $PWD/o/.git/objects >n/.git/objects/info/alternates; git -C n config core.alternateRefsCommand "$EVIL"; git -C n remote add origin ../o`,
+	},
+	{
+		"a submodule's .git",
+		"git -c protocol.file.allow=always submodule --quiet add ../up lib; git commit -qm sub",
+		evilConfig + `git init -q e; evil e; rm -f lib/.git; cp -r e/.git lib/.git; echo "gitdir: ../e/.git" >lib/.git; mv lib l2; mkdir lib; cp -r e/.git lib/`,
+	},
+	{
+		"a submodule's own configuration",
+		"git -c protocol.file.allow=always submodule --quiet add ../up lib; git commit -qm sub",
+		evilConfig + `evil lib; printf '[core]\nfsmonitor = %s\n' "$EVIL" >>.git/modules/lib/config`,
+	},
+	{
+		".gitmodules",
+		"git -c protocol.file.allow=always submodule --quiet add ../up lib; git commit -qm sub",
+		`printf '[submodule "lib"]\npath = lib\nurl = ../up\nupdate = !%s\n' "$EVIL" >.gitmodules`,
+	},
 	{"a gitlink", "", evilConfig + `git init -q n; evil n; git -C n commit -q --allow-empty -m x; git add n`},
-	{"a nested repository that existed", "git init -q old; git -C old commit -q --allow-empty -m x", evilConfig + `evil old; cp "$EVIL" old/.git/hooks/pre-commit`},
-	{"a nested repository that existed, moved", "git init -q old; git -C old commit -q --allow-empty -m x", evilConfig + `evil old; mv old new`},
-	{"a folder that nobody can list", "", evilConfig + `mkdir -p a/n; git init -q a/n; evil a/n; chmod 300 a; chmod 100 a/n/.git`},
-	{"an index that is a link", "", `git init -q n; cd n; echo x >file; git add .; git commit -qm x; cp .git/index i; ln -sf ../i .git/index; git config core.fsmonitor "$EVIL"`},
-	{"variants of the name", "", evilConfig + `for n in .GIT .Git "$(printf '.g\342\200\214it')" git~1; do git init -q n; evil n; mkdir -p "v$n"; mv n/.git "v$n/$n"; rm -rf n; done`},
+	{
+		"a nested repository that existed",
+		"git init -q old; git -C old commit -q --allow-empty -m x",
+		evilConfig + `evil old; cp "$EVIL" old/.git/hooks/pre-commit`,
+	},
+	{
+		"a nested repository that existed, moved",
+		"git init -q old; git -C old commit -q --allow-empty -m x",
+		evilConfig + `evil old; mv old new`,
+	},
+	{
+		"a folder that nobody can list",
+		"",
+		evilConfig + `mkdir -p a/n; git init -q a/n; evil a/n; chmod 300 a; chmod 100 a/n/.git`,
+	},
+	{
+		"an index that is a link",
+		"",
+		`git init -q n; cd n; echo x >file; git add .; git commit -qm x; cp .git/index i; ln -sf ../i .git/index; git config core.fsmonitor "$EVIL"`,
+	},
+	{
+		"variants of the name",
+		"",
+		evilConfig + `for n in .GIT .Git "$(printf '.g\342\200\214it')" git~1; do git init -q n; evil n; mkdir -p "v$n"; mv n/.git "v$n/$n"; rm -rf n; done`,
+	},
 	{"a job that goes on for a while", "", evilConfig + `(sleep 0.4; git init -q late; evil late) & echo`},
 	{"the folder is moved in from TMPDIR", "", evilConfig + `git init -q $TMPDIR/n; evil $TMPDIR/n; mv $TMPDIR/n n`},
-	{"a folder is moved over a repository", "", evilConfig + `git init -q n; mkdir d; git init -q d/m; evil d/m; mv d e; mv e/m/.git n/x; mv n/.git old; mv n/x n/.git`},
-	{"a configuration with continued lines", "", `git init -q n; printf '[core]\n\tfsmon\\\nitor = %s\n[user]\n name = x\\\n[core] fsmonitor = %s\n' "$EVIL" "$EVIL" >>n/.git/config`},
-	{"a configuration of one line", "", `git init -q n; printf '[core] fsmonitor = %s\n[core "x"] fsmonitor = y\n' "$EVIL" >>n/.git/config`},
+	{
+		"a folder is moved over a repository",
+		"",
+		evilConfig + `git init -q n; mkdir d; git init -q d/m; evil d/m; mv d e; mv e/m/.git n/x; mv n/.git old; mv n/x n/.git`,
+	},
+	{
+		"a configuration with continued lines",
+		"",
+		`git init -q n; printf '[core]\n\tfsmon\\\nitor = %s\n[user]\n name = x\\\n[core] fsmonitor = %s\n' "$EVIL" "$EVIL" >>n/.git/config`,
+	},
+	{
+		"a configuration of one line",
+		"",
+		`git init -q n; printf '[core] fsmonitor = %s\n[core "x"] fsmonitor = y\n' "$EVIL" >>n/.git/config`,
+	},
 }
 
-var plantAsRoot = flag.Int("plant-as-root", 4, "root plants every N-th time; an ordinary user, whom root becomes, does all")
+var plantAsRoot = flag.Int(
+	"plant-as-root",
+	4,
+	"root plants every N-th time; an ordinary user, whom root becomes, does all",
+)
 
 // C22: no git command of the user runs a program that a sandboxed command has planted in
 // any folder that it can write: for an ordinary user, and for root.
@@ -185,8 +405,25 @@ type user struct {
 func newUser(t *testing.T) *user {
 	t.Helper()
 	u := &user{home: t.TempDir()}
-	u.work, u.evil, u.ran = filepath.Join(u.home, "work"), filepath.Join(u.home, "work", "evil"), filepath.Join(u.home, "ran")
-	u.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + u.home, "EVIL=" + u.evil, "EDITOR=true", "PAGER=cat", "TERM=dumb"}
+	u.work, u.evil, u.ran = filepath.Join(
+		u.home,
+		"work",
+	), filepath.Join(
+		u.home,
+		"work",
+		"evil",
+	), filepath.Join(
+		u.home,
+		"ran",
+	)
+	u.env = []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + u.home,
+		"EVIL=" + u.evil,
+		"EDITOR=true",
+		"PAGER=cat",
+		"TERM=dumb",
+	}
 	if err := os.Mkdir(u.work, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +436,11 @@ func newUser(t *testing.T) *user {
 			t.Fatal(err)
 		}
 	}
-	u.git(t, u.home, "git init -q up; git -C up commit -q --allow-empty -m up; cd work; git init -q; git add .; git commit -qm one; git commit -q --allow-empty -m two")
+	u.git(
+		t,
+		u.home,
+		"git init -q up; git -C up commit -q --allow-empty -m up; cd work; git init -q; git add .; git commit -qm one; git commit -q --allow-empty -m two",
+	)
 	return u
 }
 
@@ -229,7 +470,9 @@ func (u *user) everyday(t *testing.T) string {
 	_ = os.Remove(u.ran)
 	var dirs []string
 	_ = filepath.WalkDir(u.work, func(path string, entry fs.DirEntry, err error) error {
-		if entry != nil && entry.IsDir() && !(len(filepath.Base(path)) == 2 && filepath.Base(filepath.Dir(path)) == "objects") && filepath.Base(filepath.Dir(path)) != "refs" {
+		if entry != nil && entry.IsDir() &&
+			!(len(filepath.Base(path)) == 2 && filepath.Base(filepath.Dir(path)) == "objects") &&
+			filepath.Base(filepath.Dir(path)) != "refs" {
 			dirs = append(dirs, path)
 		}
 		return nil
@@ -245,7 +488,11 @@ func (u *user) everyday(t *testing.T) string {
 		}
 		var out bytes.Buffer
 		p, err := proc.Start(t.Context(), proc.Spec{
-			Argv: []string{"bash", "-c", script.String()}, Dir: dir, Env: u.env, Stdout: &out, Marker: "everyday", Terminal: &proc.Size{Rows: 5, Cols: 80},
+			Argv: []string{
+				"bash",
+				"-c",
+				script.String(),
+			}, Dir: dir, Env: u.env, Stdout: &out, Marker: "everyday", Terminal: &proc.Size{Rows: 5, Cols: 80},
 		})
 		if err != nil {
 			t.Logf("in %s: %v", dir, err)

@@ -40,7 +40,10 @@ func TestGrantsDoNotFollowLinksThatCommandsMade(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				env := []string{"HOME=" + filepath.Dir(o.Dir), "PATH=" + os.Getenv("PATH") + ":" + filepath.Join(o.Dir, tt.granted)}
+				env := []string{
+					"HOME=" + filepath.Dir(o.Dir),
+					"PATH=" + os.Getenv("PATH") + ":" + filepath.Join(o.Dir, tt.granted),
+				}
 				o.Environ, o.Getenv = env, func(name string) string { return variable(env, name) }
 			}, commands(swap, "cat ~/.ssh/id_rsa ~/secrets/deeper/key; echo x >~/.ssh/new && echo written"))
 			calls := outputs(t, a)

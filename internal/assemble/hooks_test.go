@@ -26,8 +26,14 @@ func TestProjectHookIsCheckedBeforeEachRun(t *testing.T) {
 	}
 	put("repo/.git/HEAD", "")
 	put("repo/check.sh", "exit 0\n")
-	put("repo/.claude/settings.json", `{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "sh ./check.sh"}]}]}}`)
-	put("home/.claude/settings.json", `{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}]}}`)
+	put(
+		"repo/.claude/settings.json",
+		`{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "sh ./check.sh"}]}]}}`,
+	)
+	put(
+		"home/.claude/settings.json",
+		`{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}]}}`,
+	)
 	getenv := func(name string) string { return map[string]string{"HOME": filepath.Join(top, "home")}[name] }
 	load := func() *config.Resolved {
 		t.Helper()

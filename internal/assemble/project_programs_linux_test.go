@@ -39,7 +39,13 @@ func TestProjectHooksRunInSandbox(t *testing.T) {
 			if err := os.WriteFile(script, []byte("echo x >"+top+"/work/inside; echo x >"+top+"/outside\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			got, err := hooks.Processes{Env: env, Project: start}.Run(t.Context(), hooks.Command{Line: "cd . && sh $PWD/hook.sh", Dir: work, Project: tt.project})
+			got, err := hooks.Processes{
+				Env:     env,
+				Project: start,
+			}.Run(
+				t.Context(),
+				hooks.Command{Line: "cd . && sh $PWD/hook.sh", Dir: work, Project: tt.project},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +89,9 @@ func TestServersOfProjectRunInSandbox(t *testing.T) {
 			a := make1(t, r, func(o *Options) {
 				o.Dir, o.Environ, o.Getenv = work, env, func(name string) string { return variable(env, name) }
 				o.Permission = tt.permission
-				o.Model = scripted(script.New(script.Turn(script.Call("tool_search", `{"query":"x"}`)), script.Text("Done.")))
+				o.Model = scripted(
+					script.New(script.Turn(script.Call("tool_search", `{"query":"x"}`)), script.Text("Done.")),
+				)
 			})
 			_ = outputs(t, a)
 			for name, want := range map[string]bool{"work/started": true, "outside": tt.wrote} {

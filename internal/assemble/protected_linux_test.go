@@ -86,7 +86,10 @@ func TestFileToolsAskAboutProtectedFiles(t *testing.T) {
 		Dir: work, Environ: env, Getenv: func(name string) string { return variable(env, name) },
 		PermissionOptions: PermissionOptions{Release: settle.Allow},
 	}
-	made, err := o.judge(settle.Ask, &confinement{sandbox: sandboxing{dir: work, home: top}, files: new(policy.SecretFiles)})
+	made, err := o.judge(
+		settle.Ask,
+		&confinement{sandbox: sandboxing{dir: work, home: top}, files: new(policy.SecretFiles)},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

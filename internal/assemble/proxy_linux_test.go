@@ -40,13 +40,19 @@ func TestProxy(t *testing.T) {
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	connect := program + " " + sandbox.ConnectName
-	a := inSandbox(t, settle.Ask, fmt.Sprintf("[sandbox]\nnetwork = \"proxy\"\nallow_hosts = [%q]\n", l.Addr()), nil, commands(
-		connect+" 127.0.0.1 "+port+" </dev/null",
-		connect+" not-allowed.test 443 </dev/null || true",
-		connect+" 127.0.0.1 1 </dev/null",
-		"exec 3<>/dev/tcp/127.0.0.1/"+port,
-		"echo fine",
-	))
+	a := inSandbox(
+		t,
+		settle.Ask,
+		fmt.Sprintf("[sandbox]\nnetwork = \"proxy\"\nallow_hosts = [%q]\n", l.Addr()),
+		nil,
+		commands(
+			connect+" 127.0.0.1 "+port+" </dev/null",
+			connect+" not-allowed.test 443 </dev/null || true",
+			connect+" 127.0.0.1 1 </dev/null",
+			"exec 3<>/dev/tcp/127.0.0.1/"+port,
+			"echo fine",
+		),
+	)
 	calls := outputs(t, a)
 	for i, want := range []string{
 		"welcome", "[the sandbox denied connecting to not-allowed.test:443 (not an allowed host); the user can allow it: allow_hosts = [\"not-allowed.test\"] under [sandbox] in settle's configuration; with \"outside\"",
@@ -55,7 +61,8 @@ func TestProxy(t *testing.T) {
 		if strings.Contains(want, "does not go") && !installed("bash") {
 			continue
 		}
-		if got := calls[i].Content().Output; !strings.Contains(got, want) || want == "fine" && strings.Contains(got, "sandbox") {
+		if got := calls[i].Content().Output; !strings.Contains(got, want) ||
+			want == "fine" && strings.Contains(got, "sandbox") {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

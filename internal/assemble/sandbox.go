@@ -94,7 +94,8 @@ func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 	if gaps, why := s.holes(); s.missing == nil && len(gaps) > 0 && s.Use == config.SandboxRequired {
 		s.missing = fmt.Errorf(
 			"%s; it takes user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0), or --sandbox-mode read-only: %w",
-			strings.Join(gaps, "; "), why,
+			strings.Join(gaps, "; "),
+			why,
 		)
 	}
 	if s.missing != nil && s.Use == config.SandboxRequired {

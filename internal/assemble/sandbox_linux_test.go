@@ -103,11 +103,13 @@ func TestWorkspace(t *testing.T) {
 		if !views && (strings.Contains(c.command, ".git") || strings.HasPrefix(c.command, "chmod 755")) {
 			continue // a reported gap
 		}
-		if runsGit.MatchString(c.command) && !installed("git") || strings.Contains(c.command, "/dev/tcp") && !installed("bash") {
+		if runsGit.MatchString(c.command) && !installed("git") ||
+			strings.Contains(c.command, "/dev/tcp") && !installed("bash") {
 			continue
 		}
 		got := calls[i].Content().Output
-		if !strings.Contains(got, c.want) || strings.Contains(got, "hidden") || c.want == "[exit code 3]" && strings.Contains(got, "sandbox") {
+		if !strings.Contains(got, c.want) || strings.Contains(got, "hidden") ||
+			c.want == "[exit code 3]" && strings.Contains(got, "sandbox") {
 			t.Errorf("%s: %q, want %q", c.command, got, c.want)
 		}
 	}
@@ -139,7 +141,8 @@ func TestOtherProcessesAreHidden(t *testing.T) {
 			}
 			_, err := proven().prove(kind{ownProcesses: true})
 			calls := outputs(t, a)
-			if output := calls[0].Content().Output; !strings.Contains(output, "cmdline") || err == nil && strings.Contains(output, "hunter2") {
+			if output := calls[0].Content().Output; !strings.Contains(output, "cmdline") ||
+				err == nil && strings.Contains(output, "hunter2") {
 				t.Errorf("a command that only reads shows %q", output)
 			}
 			if output := calls[1].Content().Output; claimed && strings.Contains(output, "hunter2") {
@@ -214,7 +217,9 @@ func TestSandboxOfEachDecision(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := judge.Judge(settle.Approval{Tool: tool.Spec{Name: "shell"}, Arguments: shellCall(tt.command, tt.more)})
+			got := judge.Judge(
+				settle.Approval{Tool: tool.Spec{Name: "shell"}, Arguments: shellCall(tt.command, tt.more)},
+			)
 			if !can {
 				if got.Sandbox.On() {
 					t.Errorf("confined to %q", got.Sandbox)
@@ -233,7 +238,8 @@ func TestRequired(t *testing.T) {
 	top, _ := home(t)
 	r := resolve(t, "/", nil, nil, "[sandbox]\nuse = 'required'")
 	o := Options{Settings: r, Dir: top, Getenv: func(string) string { return top }}
-	if _, err := o.sandboxing(nil); err == nil || !strings.Contains(err.Error(), "sandbox: it is required, and there is none: ") {
+	if _, err := o.sandboxing(nil); err == nil ||
+		!strings.Contains(err.Error(), "sandbox: it is required, and there is none: ") {
 		t.Errorf("in the home directory: %v", err)
 	}
 	r.Sandbox.Use = config.SandboxAuto

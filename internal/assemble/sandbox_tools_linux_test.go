@@ -42,7 +42,11 @@ asyncio.run(main())
 		"Makefile":    "all: a b\na b:\n\t@echo made $@\n",
 	}
 	list := []struct{ program, command, want string }{
-		{"git", "git init -q r && cd r && echo x >f && git add f && git -c user.name=n -c user.email=e commit -qm one && git log --format=%s && git gc -q && git clone -q . ../r2 && git -C ../r2 log --format=again-%s", "one\nagain-one"},
+		{
+			"git",
+			"git init -q r && cd r && echo x >f && git add f && git -c user.name=n -c user.email=e commit -qm one && git log --format=%s && git gc -q && git clone -q . ../r2 && git -C ../r2 log --format=again-%s",
+			"one\nagain-one",
+		},
 		{"go", "go vet . && go test . && go build -o m .", "ok  \tm"},
 		{"node", "node fork.js", "got from child"},
 		{"node", "node watch.js", "saw seen"},
@@ -51,7 +55,11 @@ asyncio.run(main())
 		{"cargo", "cargo run -q --offline", "rust"},
 		{"gcc", "export ASAN_OPTIONS=detect_leaks=0; gcc -fsanitize=address -o c/m c/m.c && ./c/m", "from C"},
 		{"make", "make -j4", "made a"},
-		{"ps", "sleep 100 & ps -e -o comm= | sort | uniq -c | tr -s ' '; kill %1; pgrep -c sleep; echo done", "1 sleep"},
+		{
+			"ps",
+			"sleep 100 & ps -e -o comm= | sort | uniq -c | tr -s ' '; kill %1; pgrep -c sleep; echo done",
+			"1 sleep",
+		},
 		{"sh", "(sleep 0.01; echo later) & wait; echo $!; kill -0 $$ && echo alive", "alive"},
 	}
 	var commandList []string

@@ -63,7 +63,9 @@ func TestReadingCommandsAreSandboxed(t *testing.T) {
 	}
 	a := make1(t, resolve(t, "/", nil, nil, ""), func(o *Options) {
 		o.Permission = settle.Ask
-		o.Model = scripted(commands("ls && cat known", "echo x >written; echo tried", "cat "+secret, "kill -0 1; echo $?"))
+		o.Model = scripted(
+			commands("ls && cat known", "echo x >written; echo tried", "cat "+secret, "kill -0 1; echo $?"),
+		)
 		o.Reviewed = func(_ settle.Approval, j settle.Judgement) settle.Judgement { // a policy with holes
 			return settle.Judgement{Decision: settle.Allow, Sandbox: event.ReadOnly}
 		}

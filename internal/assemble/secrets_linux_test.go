@@ -35,9 +35,18 @@ func inDanger(t *testing.T, file string, m Mode, list ...string) *Agent {
 			t.Fatal(err)
 		}
 	}
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + top, "AWS_SECRET_ACCESS_KEY=" + planted, "DATABASE_URL=postgres://u:" + planted + "@h/d", "GITHUB_TOKEN=" + planted + "-kept"}
+	env := []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + top,
+		"AWS_SECRET_ACCESS_KEY=" + planted,
+		"DATABASE_URL=postgres://u:" + planted + "@h/d",
+		"GITHUB_TOKEN=" + planted + "-kept",
+	}
 	return make1(t, resolve(t, "/", nil, nil, file), func(o *Options) {
-		o.Dir, o.Environ, o.Getenv = filepath.Join(top, "work"), env, func(name string) string { return variable(env, name) }
+		o.Dir, o.Environ, o.Getenv = filepath.Join(
+			top,
+			"work",
+		), env, func(name string) string { return variable(env, name) }
 		o.Permission, o.Sandbox, o.Model = settle.Ask, config.SandboxAuto, scripted(commands(list...))
 		if m.Name != "" {
 			o.Policy, o.Sandbox = NewPolicy(m), SandboxByMode
@@ -72,14 +81,18 @@ func TestUnaskedCommandsGetNoSecrets(t *testing.T) {
 					t.Errorf("%q: %s", command, got)
 				}
 			}
-			if got := calls[len(list)-1].Content().Output; !strings.Contains(got, "content") || !strings.Contains(got, "example") || !strings.Contains(got, ".env") || strings.Contains(got, "denied") {
+			if got := calls[len(list)-1].Content().Output; !strings.Contains(got, "content") ||
+				!strings.Contains(got, "example") ||
+				!strings.Contains(got, ".env") ||
+				strings.Contains(got, "denied") {
 				t.Errorf("what is no secret: %s", got)
 			}
 			if got := calls[0].Content().Output; !strings.Contains(got, "[the sandbox denied reading ") {
 				t.Errorf("the model is not told: %s", got)
 			}
 			said := a.Session.Confinement.Withheld
-			if said == nil || said.Files != event.FilesHidden || !slices.Equal(said.Variables, []string{"AWS_SECRET_ACCESS_KEY", "DATABASE_URL", "GITHUB_TOKEN"}) {
+			if said == nil || said.Files != event.FilesHidden ||
+				!slices.Equal(said.Variables, []string{"AWS_SECRET_ACCESS_KEY", "DATABASE_URL", "GITHUB_TOKEN"}) {
 				t.Errorf("the log says %+v", said)
 			}
 		})
@@ -139,7 +152,8 @@ func TestExposedFilesAreAskedAbout(t *testing.T) {
 		call.Tool.Name = "shell"
 		return judge.Judge(call)
 	}
-	if j := about(); j.Decision != settle.Ask || !strings.Contains(j.Why, "cannot hide files with secrets") || !strings.Contains(j.Why, ".env") {
+	if j := about(); j.Decision != settle.Ask || !strings.Contains(j.Why, "cannot hide files with secrets") ||
+		!strings.Contains(j.Why, ".env") {
 		t.Errorf("%+v", j)
 	}
 	if c := a.confined.report(Mode{Permission: settle.Ask}); c.Withheld.Files != event.FilesAsked {
@@ -168,7 +182,12 @@ func TestExecutorWithholdsSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GITHUB_TOKEN=" + planted}
-	o := ExecutorOptions{Settings: resolve(t, "/", nil, nil, ""), Dir: dir, Environ: env, Getenv: func(name string) string { return variable(env, name) }}
+	o := ExecutorOptions{
+		Settings: resolve(t, "/", nil, nil, ""),
+		Dir:      dir,
+		Environ:  env,
+		Getenv:   func(name string) string { return variable(env, name) },
+	}
 	stand, discard := o.Stand()
 	t.Cleanup(func() {
 		if err := discard(); err != nil {
@@ -178,7 +197,8 @@ func TestExecutorWithholdsSecrets(t *testing.T) {
 	for _, kind := range []event.Sandbox{event.ReadOnly, event.Workspace} {
 		for secrets, shown := range map[event.Secrets]bool{"": true, event.SecretsWithheld: false} {
 			var out strings.Builder
-			p, err := stand.Local(nil, "").Start(t.Context(), executor.Command{Script: "cat .env; echo $GITHUB_TOKEN; echo ran", Dir: dir, Sandbox: kind, Secrets: secrets, Output: &out})
+			p, err := stand.Local(nil, "").
+				Start(t.Context(), executor.Command{Script: "cat .env; echo $GITHUB_TOKEN; echo ran", Dir: dir, Sandbox: kind, Secrets: secrets, Output: &out})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -29,7 +29,13 @@ func newHosts(t testing.TB) *assemble.Sessions {
 			Getenv: getenv, Environ: os.Environ(),
 			HostOptions:       assemble.HostOptions{Frontend: "test"},
 			PermissionOptions: assemble.PermissionOptions{Permission: settle.Allow},
-			ModelOptions:      assemble.ModelOptions{Model: model.Config{Provider: script.New().Otherwise(script.Text("done")), ProviderName: "script", Name: "m"}},
+			ModelOptions: assemble.ModelOptions{
+				Model: model.Config{
+					Provider:     script.New().Otherwise(script.Text("done")),
+					ProviderName: "script",
+					Name:         "m",
+				},
+			},
 		},
 		Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
 			return config.Load(config.Input{Dir: dir, Flags: given, Getenv: getenv, GOOS: "linux"})

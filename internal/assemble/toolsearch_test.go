@@ -30,10 +30,18 @@ func manyTools(t testing.TB) (config string) {
 	for _, thing := range strings.Fields("issue pull_request branch release commit tag label milestone workflow runner secret webhook") {
 		for _, verb := range strings.Fields("list get create update delete") {
 			sdk.AddTool(s, &sdk.Tool{
-				Name:        verb + "_" + thing,
-				Description: fmt.Sprintf("Use this to %s a %s of a repository that you have access to. Returns what there is after that, with its author, its state and the times of all changes, newest first.", verb, strings.ReplaceAll(thing, "_", " ")),
+				Name: verb + "_" + thing,
+				Description: fmt.Sprintf(
+					"Use this to %s a %s of a repository that you have access to. Returns what there is after that, with its author, its state and the times of all changes, newest first.",
+					verb,
+					strings.ReplaceAll(thing, "_", " "),
+				),
 			}, func(_ context.Context, _ *sdk.CallToolRequest, in in) (*sdk.CallToolResult, any, error) {
-				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("%s of %s: nothing happened", thing, in.Repository)}}}, nil, nil
+				return &sdk.CallToolResult{
+					Content: []sdk.Content{
+						&sdk.TextContent{Text: fmt.Sprintf("%s of %s: nothing happened", thing, in.Repository)},
+					},
+				}, nil, nil
 			})
 		}
 	}

@@ -194,7 +194,9 @@ func (s sandboxing) unjudgedNotes() (notes []string) {
 		notes = append(notes, fmt.Sprintf(
 			"a sandboxed command of an earlier session in %s ran on without a guard (%s): settle looks at what it left with"+
 				" the next sandboxed command, and names what git would run; until then, run no git there",
-			s.dir, text))
+			s.dir,
+			text,
+		))
 	}
 	return slices.Compact(notes)
 }

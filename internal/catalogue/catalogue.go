@@ -27,7 +27,8 @@ type Warning struct {
 func (w *Warning) Error() string {
 	return fmt.Sprintf(
 		"cannot use the catalogue of sessions %q: %v; sessions are not affected, listing them is slower; delete the file, and settle creates it again",
-		w.Path, w.Err,
+		w.Path,
+		w.Err,
 	)
 }
 

@@ -143,9 +143,39 @@ func TestList(t *testing.T) {
 	}
 	at := list[0].Created
 	diff(t, "list", []Entry{
-		{Session: "s3", Dir: "/work/s3", Title: strings.Repeat("é", 100), Model: "script/demo", Outcome: event.Aborted, Reason: event.LimitReached, Created: at, Updated: at, Seq: 4},
-		{Session: "s2", Dir: "/work/s2", Title: "write a poem", Model: "script/demo", Outcome: event.Aborted, Reason: event.Crashed, Created: at, Updated: at, Seq: 3},
-		{Session: "s1", Dir: "/work/s1", Title: "Fix the Über-test", Model: "script/demo", Outcome: event.Aborted, Reason: event.Interrupted, Created: at, Updated: at, Seq: 4},
+		{
+			Session: "s3",
+			Dir:     "/work/s3",
+			Title:   strings.Repeat("é", 100),
+			Model:   "script/demo",
+			Outcome: event.Aborted,
+			Reason:  event.LimitReached,
+			Created: at,
+			Updated: at,
+			Seq:     4,
+		},
+		{
+			Session: "s2",
+			Dir:     "/work/s2",
+			Title:   "write a poem",
+			Model:   "script/demo",
+			Outcome: event.Aborted,
+			Reason:  event.Crashed,
+			Created: at,
+			Updated: at,
+			Seq:     3,
+		},
+		{
+			Session: "s1",
+			Dir:     "/work/s1",
+			Title:   "Fix the Über-test",
+			Model:   "script/demo",
+			Outcome: event.Aborted,
+			Reason:  event.Interrupted,
+			Created: at,
+			Updated: at,
+			Seq:     4,
+		},
 	}, list)
 }
 

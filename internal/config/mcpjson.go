@@ -90,7 +90,8 @@ func (l *loader) use(file ProjectServers) {
 	if !file.Trusted && len(names) > 0 {
 		l.Notes = append(l.Notes, fmt.Sprintf(
 			"%s: its MCP servers (%s) are not used, since you have not trusted this version of the file; to see and trust it: settle mcp-servers --trust",
-			file.Path, strings.Join(names, ", "),
+			file.Path,
+			strings.Join(names, ", "),
 		))
 	}
 }

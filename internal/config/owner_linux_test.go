@@ -20,9 +20,16 @@ func TestLoadRefusesDirectoriesOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	load := func() error {
-		_, err := config.Load(config.Input{GOOS: "linux", Dir: home, ProjectConfig: config.IgnoreProject, Getenv: func(name string) string {
-			return map[string]string{"HOME": home}[name]
-		}})
+		_, err := config.Load(
+			config.Input{
+				GOOS:          "linux",
+				Dir:           home,
+				ProjectConfig: config.IgnoreProject,
+				Getenv: func(name string) string {
+					return map[string]string{"HOME": home}[name]
+				},
+			},
+		)
 		return err
 	}
 	if err := load(); err != nil {

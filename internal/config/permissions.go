@@ -152,7 +152,9 @@ func (l *loader) importProject(project repo.Project, dir, path string) {
 			l.Notes,
 			fmt.Sprintf(
 				"%s: its %d rules that allow are not used: a project may only tighten; to set them for yourself, put them in %s",
-				path, n, l.ownFile(),
+				path,
+				n,
+				l.ownFile(),
 			),
 		)
 	}

@@ -18,7 +18,10 @@ func TestRulesOfClaudeCode(t *testing.T) {
 		"deny": ["Bash(run_in_background:true)", "Read(private/)", "Read(./.env)", "WebFetch(domain:*.evil.*)", "Bash(curl:*)", "Task(Explore)", "Nonsense"],
 		"allow": ["WebFetch(domain:example.*)", "WebFetch(domain:*)", "mcp__github__merge(repo:x)", "Bash(npm run test:*)", "Edit(//tmp/x/**)", "Read(~/notes/**)", "WebFetch(domain:example.com)", "mcp__memory", "mcp__github__get_issue"],
 		"ask": ["WebSearch"], "defaultMode": "plan"}}`)
-	w.write("repo/.claude/settings.json", `{"permissions": {"allow": ["Bash", "Edit"], "deny": ["Edit(/gen/**)", "Bash(git push *)"], "ask": ["Write(src/**)"]}}`)
+	w.write(
+		"repo/.claude/settings.json",
+		`{"permissions": {"allow": ["Bash", "Edit"], "deny": ["Edit(/gen/**)", "Bash(git push *)"], "ask": ["Write(src/**)"]}}`,
+	)
 	w.write("repo/.claude/settings.local.json", `{"permissions": {"deny": ["Bash(*)"]}}`)
 	w.write("repo/sub/.claude/settings.json", `{"permissions": []}`)
 	r := w.load()

@@ -90,8 +90,10 @@ func TestProjectNoteSaysWhatToDo(t *testing.T) {
 	w := newWorld(t)
 	w.project("\n\nmax_repeats = 50")
 	got := w.load().Notes
-	want := []string{"/repo/.settle/config.toml:3: max_repeats was ignored: 50 is looser than 10 (default), and a project may only tighten; " +
-		"to set it for yourself, put it in /home/.config/settle/config.toml or use --max-repeats"}
+	want := []string{
+		"/repo/.settle/config.toml:3: max_repeats was ignored: 50 is looser than 10 (default), and a project may only tighten; " +
+			"to set it for yourself, put it in /home/.config/settle/config.toml or use --max-repeats",
+	}
 	for i := range got {
 		got[i] = w.plain(got[i])
 	}

@@ -11,8 +11,12 @@ import (
 
 func TestRules(t *testing.T) {
 	w := newWorld(t)
-	w.user("[[rules]]\ntool = 'shell'\npattern = 'git *'\ndecision = 'allow'\n\n[[rules]]\ntool = 'edit'\ndecision = 'ask'\n")
-	w.project("# a project\n[[rules]]\ntool = 'shell'\npattern = 'make *'\ndecision = 'allow'\n[[rules]]\ntool = 'shell'\npattern = 'git push'\ndecision = 'deny'\n")
+	w.user(
+		"[[rules]]\ntool = 'shell'\npattern = 'git *'\ndecision = 'allow'\n\n[[rules]]\ntool = 'edit'\ndecision = 'ask'\n",
+	)
+	w.project(
+		"# a project\n[[rules]]\ntool = 'shell'\npattern = 'make *'\ndecision = 'allow'\n[[rules]]\ntool = 'shell'\npattern = 'git push'\ndecision = 'deny'\n",
+	)
 	w.write("repo/sub/.settle/config.toml", "rules = [{tool = '*', pattern = '.env', decision = 'ask'}]")
 	r := w.load()
 	for i := range r.Rules {

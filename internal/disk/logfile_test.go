@@ -21,7 +21,11 @@ func readText(t *testing.T, path string) string {
 
 func TestRecordsAreMaskedAndPrivate(t *testing.T) {
 	path := disk.LogPath(t.TempDir())
-	log := disk.NewLog(path, slog.LevelInfo, func(text string) string { return strings.ReplaceAll(text, "hunter2", "***") })
+	log := disk.NewLog(
+		path,
+		slog.LevelInfo,
+		func(text string) string { return strings.ReplaceAll(text, "hunter2", "***") },
+	)
 	log.Debug("too quiet")
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("the file is there before the first record: %v", err)

@@ -24,7 +24,8 @@ func TestCheckOwnedRefusesWhatOthersControl(t *testing.T) {
 		}
 		for n, err := range []error{disk.CheckOwned(dir), disk.CheckPrivate(dir)} {
 			owner := (*disk.OwnerError)(nil)
-			if refused := errors.As(err, &owner); refused != (want[n] != "") || refused && !strings.Contains(err.Error(), want[n]+` '`+strings.ReplaceAll(dir, "'", `'\''`)+"'") {
+			if refused := errors.As(err, &owner); refused != (want[n] != "") ||
+				refused && !strings.Contains(err.Error(), want[n]+` '`+strings.ReplaceAll(dir, "'", `'\''`)+"'") {
 				t.Errorf("mode %o, check %d: %v, want %q", mode, n, err, want[n])
 			}
 		}
@@ -38,7 +39,8 @@ func TestCheckOwnedRefusesWhatOthersControl(t *testing.T) {
 	if err := errors.Join(os.Chmod(dir, 0o700), os.Chown(dir, 12345, 12345)); err != nil {
 		t.Fatal(err)
 	}
-	if err := disk.CheckOwned(dir); err == nil || !strings.Contains(err.Error(), "uid 12345") || !strings.Contains(err.Error(), "sudo chown -R 0 ") {
+	if err := disk.CheckOwned(dir); err == nil || !strings.Contains(err.Error(), "uid 12345") ||
+		!strings.Contains(err.Error(), "sudo chown -R 0 ") {
 		t.Errorf("another's: %v", err)
 	}
 }

@@ -39,7 +39,8 @@ func TestReadRegularIsBounded(t *testing.T) {
 		t.Errorf("at the limit: %q, %v", data, err)
 	}
 	_, err := disk.ReadRegular(path, 9)
-	if tooLarge := (*disk.TooLargeError)(nil); !errors.As(err, &tooLarge) || !strings.Contains(err.Error(), "larger than 9 bytes") {
+	if tooLarge := (*disk.TooLargeError)(nil); !errors.As(err, &tooLarge) ||
+		!strings.Contains(err.Error(), "larger than 9 bytes") {
 		t.Errorf("over the limit: %v", err)
 	}
 }

@@ -67,7 +67,8 @@ func TestResolveAsTheKernelDoes(t *testing.T) {
 	if _, err := disk.Resolve(filepath.Join(dir, "loop", "x")); err == nil {
 		t.Error("resolved a loop")
 	}
-	if got, err := disk.Resolve(filepath.Join(dir, "far", "none", "x")); err != nil || got != filepath.Join(dir, "d", "none", "x") {
+	if got, err := disk.Resolve(filepath.Join(dir, "far", "none", "x")); err != nil ||
+		got != filepath.Join(dir, "d", "none", "x") {
 		t.Errorf("what does not exist: %q, %v", got, err)
 	}
 }

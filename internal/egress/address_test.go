@@ -91,9 +91,16 @@ func TestDialer(t *testing.T) {
 		var tried []string
 		d := Dialer{
 			Lookup: names{
-				"good": {addresses("1.1.1.1", "2606:4700::1")}, "inside": {addresses("10.0.0.1", "::1")}, "both": {addresses("10.0.0.1", "1.1.1.1")},
-				"rebound": {addresses("1.1.1.1"), addresses("127.0.0.1")}, "mapped": {addresses("::ffff:169.254.169.254")}, "empty": {nil},
-				"0x7f.1": {addresses("127.0.0.1")}, "2130706433": {addresses("127.0.0.1")}, // as the C library reads them
+				"good": {
+					addresses("1.1.1.1", "2606:4700::1"),
+				}, "inside": {addresses("10.0.0.1", "::1")}, "both": {addresses("10.0.0.1", "1.1.1.1")},
+				"rebound": {
+					addresses("1.1.1.1"),
+					addresses("127.0.0.1"),
+				}, "mapped": {addresses("::ffff:169.254.169.254")}, "empty": {nil},
+				"0x7f.1": {
+					addresses("127.0.0.1"),
+				}, "2130706433": {addresses("127.0.0.1")}, // as the C library reads them
 			}.lookup,
 			Connect: func(_ context.Context, to netip.AddrPort) (net.Conn, error) {
 				tried = append(tried, to.String())

@@ -21,7 +21,11 @@ type script struct {
 func FuzzSOCKS(f *testing.F) {
 	f.Add([]byte("\x05\x01\x02\x01\x06settle\x06secret\x05\x01\x00\x03\x09good.test\x01\xbb"))
 	f.Add([]byte("\x05\x02\x00\x02\x01\x06settle\x06secret\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50"))
-	f.Add([]byte("\x05\x01\x02\x01\x06settle\x06secret\x05\x01\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x7f\x00\x00\x01\x00\x50"))
+	f.Add(
+		[]byte(
+			"\x05\x01\x02\x01\x06settle\x06secret\x05\x01\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x7f\x00\x00\x01\x00\x50",
+		),
+	)
 	f.Add([]byte("\x05\x01\x02\x01\x05wrong\x06secret\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		knew := false
@@ -69,7 +73,9 @@ func FuzzTarget(f *testing.F) {
 			},
 			Connect: func(_ context.Context, to netip.AddrPort) (net.Conn, error) {
 				listed := host.prefix.IsValid() && host.prefix.Contains(to.Addr())
-				if !Public(to.Addr()) && !listed || local(to.Addr()) || to.Addr().Is4In6() || to.Port() != target.Port || !host.at(to.Port()) {
+				if !Public(to.Addr()) && !listed || local(to.Addr()) || to.Addr().Is4In6() ||
+					to.Port() != target.Port ||
+					!host.at(to.Port()) {
 					t.Errorf("%q lets %q lead to %v", entry, text, to)
 				}
 				return nil, errTried

@@ -7,7 +7,18 @@ import (
 )
 
 func TestList(t *testing.T) {
-	l := list(t, "example.com", "*.Example.ORG.", "registry.test:8443", "any.test:*", "10.1.0.0/16", "127.0.0.1:3000", "[::1]:3000", "2606:4700::1", "*.port.test:99")
+	l := list(
+		t,
+		"example.com",
+		"*.Example.ORG.",
+		"registry.test:8443",
+		"any.test:*",
+		"10.1.0.0/16",
+		"127.0.0.1:3000",
+		"[::1]:3000",
+		"2606:4700::1",
+		"*.port.test:99",
+	)
 	for text, want := range map[string]bool{
 		"example.com:443": true, "EXAMPLE.com:443": true, "example.com.:22": true, "example.com:80": true, "example.com:8080": false, "www.example.com:443": false,
 		"a.example.org:443": true, "a.b.example.org:443": true, "example.org:443": false, "xexample.org:443": false,
@@ -36,7 +47,9 @@ func TestList(t *testing.T) {
 			}
 		}
 	}
-	if every := list(t, "*"); !every.Allows(Target{"any.test", 443}) || !every.Allows(Target{"1.1.1.1", 443}) || every.Allows(Target{"10.0.0.1", 443}) || every.Permits(netip.MustParseAddrPort("10.0.0.1:443")) {
+	if every := list(t, "*"); !every.Allows(Target{"any.test", 443}) || !every.Allows(Target{"1.1.1.1", 443}) ||
+		every.Allows(Target{"10.0.0.1", 443}) ||
+		every.Permits(netip.MustParseAddrPort("10.0.0.1:443")) {
 		t.Error("* is every host that has a public address")
 	}
 }
@@ -50,7 +63,9 @@ func TestParseHostRefuses(t *testing.T) {
 			t.Errorf("%q is %+v", text, h)
 		}
 	}
-	if _, err := ParseList([]string{"good.test", "bad host", "worse host"}); err == nil || !strings.Contains(err.Error(), "worse") || !strings.Contains(err.Error(), "bad") {
+	if _, err := ParseList([]string{"good.test", "bad host", "worse host"}); err == nil ||
+		!strings.Contains(err.Error(), "worse") ||
+		!strings.Contains(err.Error(), "bad") {
 		t.Error(err)
 	}
 }

@@ -30,7 +30,12 @@ type world struct {
 
 func (w *world) dialer() Dialer {
 	return Dialer{
-		Lookup: names{"good.test": {addresses("1.1.1.1")}, "sub.good.test": {addresses("1.1.1.2")}, "private.test": {addresses("10.0.0.1")}, "other.test": {addresses("9.9.9.9")}}.lookup,
+		Lookup: names{
+			"good.test":     {addresses("1.1.1.1")},
+			"sub.good.test": {addresses("1.1.1.2")},
+			"private.test":  {addresses("10.0.0.1")},
+			"other.test":    {addresses("9.9.9.9")},
+		}.lookup,
 		Connect: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 			w.mu.Lock()
 			w.dialed = append(w.dialed, to.String())
@@ -142,14 +147,17 @@ func TestGateCarriesHTTP(t *testing.T) {
 				t.Errorf("%s: connected to %s", protocol, to)
 			}
 		}
-		if got := refusals(g); !strings.Contains(got, "connecting to other.test:80 (not an allowed host)") || !strings.Contains(got, "(10.0.0.1 is not a public address)") {
+		if got := refusals(g); !strings.Contains(got, "connecting to other.test:80 (not an allowed host)") ||
+			!strings.Contains(got, "(10.0.0.1 is not a public address)") {
 			t.Errorf("%s: refused %s", protocol, got)
 		}
 	}
 }
 
 func TestGateCarriesTLS(t *testing.T) {
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "secure ", r.Host) }))
+	server := httptest.NewTLSServer(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "secure ", r.Host) }),
+	)
 	defer server.Close()
 	for _, protocol := range []string{"http", "socks5h"} {
 		g, _, gate := open(t, server.Listener.Addr(), "good.test")
@@ -157,7 +165,8 @@ func TestGateCarriesTLS(t *testing.T) {
 		if code, body := fetch(t, c, "https://good.test/"); code != 200 || body != "secure good.test" {
 			t.Errorf("%s: %d %s", protocol, code, body)
 		}
-		if code, body := fetch(t, c, "https://other.test/"); code != 0 || refusals(g) != "connecting to other.test:443 (not an allowed host)" {
+		if code, body := fetch(t, c, "https://other.test/"); code != 0 ||
+			refusals(g) != "connecting to other.test:443 (not an allowed host)" {
 			t.Errorf("%s: %d %s; refused %s", protocol, code, body, refusals(g))
 		}
 	}
@@ -165,14 +174,18 @@ func TestGateCarriesTLS(t *testing.T) {
 
 // Another user of the machine, who finds the port, reaches nothing.
 func TestGateKnowsItsCommand(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "reached") }))
+	server := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "reached") }),
+	)
 	defer server.Close()
 	g, w, gate := open(t, server.Listener.Addr(), "good.test")
 	secret := strings.Split(strings.TrimPrefix(gate, "http://settle:"), "@")[0]
 	for _, who := range []string{"", "settle:@", "settle:wrong@", ":" + secret + "@", "other:" + secret + "@", "settle:" + secret + "x@", "settle:" + secret[1:] + "@"} {
 		for _, protocol := range []string{"http://", "socks5h://"} {
 			code, body := fetch(t, through(t, protocol+who+strings.Split(gate, "@")[1], server), "http://good.test/")
-			if want := map[string]int{"http://": 407, "socks5h://": 0}[protocol]; code != want || strings.Contains(body, "reached") || strings.Contains(body, secret) {
+			if want := map[string]int{"http://": 407, "socks5h://": 0}[protocol]; code != want ||
+				strings.Contains(body, "reached") ||
+				strings.Contains(body, secret) {
 				t.Errorf("%s%s: %d %s", protocol, who, code, body)
 			}
 		}
@@ -323,7 +336,9 @@ func TestIdleTunnel(t *testing.T) {
 
 // More connections than a command may have wait.
 func TestManyConnections(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "reached") }))
+	server := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "reached") }),
+	)
 	defer server.Close()
 	_, _, gate := open(t, server.Listener.Addr(), "good.test")
 	at, _ := url.Parse(gate)

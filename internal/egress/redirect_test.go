@@ -21,12 +21,17 @@ func redirecting(t *testing.T, elsewhere string) (*httptest.Server, *atomic.Int6
 	mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, elsewhere+"/x?token=y", http.StatusPermanentRedirect)
 	})
-	mux.HandleFunc("/get", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/end", http.StatusFound) })
+	mux.HandleFunc(
+		"/get",
+		func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/end", http.StatusFound) },
+	)
 	mux.HandleFunc("/here", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/end", http.StatusTemporaryRedirect)
 	})
 	mux.HandleFunc("/end", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Method) })
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked.Add(1); mux.ServeHTTP(w, r) }))
+	s := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked.Add(1); mux.ServeHTTP(w, r) }),
+	)
 	t.Cleanup(s.Close)
 	return s, &asked
 }

@@ -75,11 +75,17 @@ func TestCutEverywhere(t *testing.T) {
 			r := l.remote(nil)
 			mark := filepath.Join(t.TempDir(), "mark")
 			l.cut()
-			p, out := begin(t, r, "echo ran >> "+mark+"; echo one; read x; echo got $x; exit 7", func(c *Command) { c.Input = proc.PipeInput })
+			p, out := begin(
+				t,
+				r,
+				"echo ran >> "+mark+"; echo one; read x; echo got $x; exit 7",
+				func(c *Command) { c.Input = proc.PipeInput },
+			)
 			if err := p.Write(t.Context(), []byte("two\n")); err != nil {
 				t.Error(err)
 			}
-			if got, err := r.Call(t.Context(), Request{Name: "twice", Args: json.RawMessage("2")}); err != nil || string(got) != "[2,2]" {
+			if got, err := r.Call(t.Context(), Request{Name: "twice", Args: json.RawMessage("2")}); err != nil ||
+				string(got) != "[2,2]" {
 				t.Errorf("got %s, %v", got, err)
 			}
 			q, _ := begin(t, r, "trap '' TERM; (setsid sleep 1000 &); sleep 1000", nil)
@@ -88,7 +94,9 @@ func TestCutEverywhere(t *testing.T) {
 			exit := wait(t, p)
 			gone(t, p)
 			text, _ := os.ReadFile(mark)
-			if exit.Code != 7 || out.String() != "one\ngot two\n" || string(text) != "ran\n" || p.Lost() != "" || q.Lost() != "" || len(q.Survivors()) > 0 {
+			if exit.Code != 7 || out.String() != "one\ngot two\n" || string(text) != "ran\n" || p.Lost() != "" ||
+				q.Lost() != "" ||
+				len(q.Survivors()) > 0 {
 				t.Errorf("exit %+v, output %q, ran %q, lost %q and %q", exit, out.String(), text, p.Lost(), q.Lost())
 			}
 		})
@@ -254,7 +262,12 @@ func benchmarkRemote(b *testing.B) *Remote {
 	if err != nil {
 		b.Fatal(err)
 	}
-	way := &CommandDialer{Command: "exec " + self, Env: []string{"PATH=" + os.Getenv("PATH"), roleVariable + "=" + filepath.Join(b.TempDir(), "hands")}, Dir: "/", Marker: "bench"}
+	way := &CommandDialer{
+		Command: "exec " + self,
+		Env:     []string{"PATH=" + os.Getenv("PATH"), roleVariable + "=" + filepath.Join(b.TempDir(), "hands")},
+		Dir:     "/",
+		Marker:  "bench",
+	}
 	r, err := NewRemote(b.Context(), RemoteConfig{Dial: way.Dial, Settle: "test", Session: "bench"})
 	if err != nil {
 		b.Fatal(err)
@@ -338,7 +351,8 @@ func TestCloseOfTheDead(t *testing.T) {
 
 // A stream that is cut for good while the hands are let go of.
 func TestCloseIsCut(t *testing.T) {
-	if err := letGo(t, func(l *land) { l.close(true); l.cut() }); err == nil || !strings.Contains(err.Error(), "within") {
+	if err := letGo(t, func(l *land) { l.close(true); l.cut() }); err == nil ||
+		!strings.Contains(err.Error(), "within") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -113,7 +113,8 @@ func TestGuard(t *testing.T) {
 			t.Errorf("%s: named again: %q", name, again)
 		}
 	}
-	if newGuard(sandbox.Policy{Write: []string{"/"}, Protect: []string{"/x"}, View: true}) != nil || newGuard(sandbox.Policy{}) != nil {
+	if newGuard(sandbox.Policy{Write: []string{"/"}, Protect: []string{"/x"}, View: true}) != nil ||
+		newGuard(sandbox.Policy{}) != nil {
 		t.Error("it guards what the kernel does")
 	}
 }
@@ -136,7 +137,13 @@ func TestGuardRestoresFilesWhoseMountIsGone(t *testing.T) {
 	}
 	check(os.MkdirAll(filepath.Join(work, ".git"), 0o700))
 	path := func(name string) string { return filepath.Join(work, name) }
-	g := newGuard(sandbox.Policy{Write: []string{work}, Protect: []string{path(".bashrc"), path(".envrc"), path(".git"), path(".mcp.json")}, View: true})
+	g := newGuard(
+		sandbox.Policy{
+			Write:   []string{work},
+			Protect: []string{path(".bashrc"), path(".envrc"), path(".git"), path(".mcp.json")},
+			View:    true,
+		},
+	)
 	check(os.WriteFile(path(".bashrc.tmp"), []byte("evil"), 0o600))
 	check(os.Rename(path(".bashrc.tmp"), path(".bashrc")))
 	check(os.Remove(path(".envrc")))

@@ -101,7 +101,10 @@ func handshake(stream io.ReadWriteCloser, settle string) (*frames, Machine, erro
 		return nil, Machine{}, &RefusedError{
 			Message: fmt.Sprintf(
 				"the executor is settle %s with version %d of the protocol; this is settle %s with version %d: use the same settle at both ends",
-				h.Settle, h.Version, settle, Version,
+				h.Settle,
+				h.Version,
+				settle,
+				Version,
 			),
 		}
 	case h.Machine == nil:

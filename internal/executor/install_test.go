@@ -55,7 +55,10 @@ func TestInstall(t *testing.T) {
 	home := t.TempDir()
 	program := filepath.Join(t.TempDir(), "settle")
 	// It has zeros, and no end of line at its end.
-	text := "#!/bin/sh\n[ \"$1\" = version ] && exit 0\nread -r word; echo \"$1: $word\"\nexit\n" + strings.Repeat("\x00x\n", 100_000)
+	text := "#!/bin/sh\n[ \"$1\" = version ] && exit 0\nread -r word; echo \"$1: $word\"\nexit\n" + strings.Repeat(
+		"\x00x\n",
+		100_000,
+	)
 	if err := os.WriteFile(program, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +108,12 @@ func TestInstallIsRefused(t *testing.T) {
 		}
 		home := t.TempDir()
 		test.install.Program = program
-		w := &CommandDialer{Command: test.command, Dir: home, Install: &test.install, Env: []string{"HOME=" + home, "PATH=" + bare(t)}}
+		w := &CommandDialer{
+			Command: test.command,
+			Dir:     home,
+			Install: &test.install,
+			Env:     []string{"HOME=" + home, "PATH=" + bare(t)},
+		}
 		if _, err := installed(t, w); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}

@@ -80,7 +80,10 @@ func BenchmarkLocal(b *testing.B) {
 	shell, _ := findShell()
 	b.Run("proc", func(b *testing.B) {
 		for b.Loop() {
-			p, err := proc.Start(b.Context(), proc.Spec{Argv: append(shell, "true"), Dir: "/", Env: l.Env, Rest: proc.KeepRest, Marker: l.Marker})
+			p, err := proc.Start(
+				b.Context(),
+				proc.Spec{Argv: append(shell, "true"), Dir: "/", Env: l.Env, Rest: proc.KeepRest, Marker: l.Marker},
+			)
 			await(b, p, err)
 		}
 	})
@@ -138,7 +141,8 @@ func TestWorkdirIsTheJudgedDirectory(t *testing.T) {
 	}
 	for _, places := range [][]event.ResolvedPath{nil, {}, judged} {
 		var order startOrder // as it travels
-		if err := json.Unmarshal(encode(startOrder{Places: places}), &order); err != nil || !reflect.DeepEqual(order.command().Places, places) {
+		if err := json.Unmarshal(encode(startOrder{Places: places}), &order); err != nil ||
+			!reflect.DeepEqual(order.command().Places, places) {
 			t.Errorf("%v became %v, %v", places, order.command().Places, err)
 		}
 	}

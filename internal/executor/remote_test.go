@@ -37,7 +37,11 @@ type land struct {
 }
 
 func newLand(t *testing.T) *land {
-	l := &land{t: t, dialed: make(chan struct{}, 1), calls: map[string]func(context.Context, Request) (json.RawMessage, error){}}
+	l := &land{
+		t:      t,
+		dialed: make(chan struct{}, 1),
+		calls:  map[string]func(context.Context, Request) (json.RawMessage, error){},
+	}
 	l.server = l.hands()
 	t.Cleanup(func() {
 		l.cut()
@@ -54,7 +58,12 @@ func (l *land) hands() *Server {
 	local := local(l.t)
 	local.Calls = l.calls
 	dir := l.t.TempDir()
-	return &Server{Settle: "test", Local: local, Keep: l.maintain, Spool: func() (*os.File, error) { return unlinkedFile(dir) }}
+	return &Server{
+		Settle: "test",
+		Local:  local,
+		Keep:   l.maintain,
+		Spool:  func() (*os.File, error) { return unlinkedFile(dir) },
+	}
 }
 
 // die replaces the hands by others, as if they had been killed.
@@ -212,7 +221,8 @@ func gone(t *testing.T, p *proc.Process) {
 func TestRemoteCommand(t *testing.T) {
 	r := newLand(t).remote(nil)
 	p, out := begin(t, r, `echo "$WORD"; pwd; exit 3`, func(c *Command) { c.Env = []string{"WORD=said"} })
-	if exit := wait(t, p); exit.Code != 3 || !strings.HasPrefix(out.String(), "said\n/") || p.PID() == 0 || !p.IsRemote() {
+	if exit := wait(t, p); exit.Code != 3 || !strings.HasPrefix(out.String(), "said\n/") || p.PID() == 0 ||
+		!p.IsRemote() {
 		t.Errorf("got %+v, %q", exit, out.String())
 	}
 	gone(t, p)
@@ -283,7 +293,8 @@ func TestRemoteCall(t *testing.T) {
 		return nil, errors.New("cut")
 	}
 	r := l.remote(nil)
-	if got, err := r.Call(t.Context(), Request{Name: "twice", Args: json.RawMessage("2")}); err != nil || string(got) != "[2,2]" {
+	if got, err := r.Call(t.Context(), Request{Name: "twice", Args: json.RawMessage("2")}); err != nil ||
+		string(got) != "[2,2]" {
 		t.Errorf("got %s, %v", got, err)
 	}
 	if _, err := r.Call(t.Context(), Request{Name: "fails"}); err == nil || err.Error() != "it is full" {
@@ -301,7 +312,12 @@ func TestRemoteComesBack(t *testing.T) {
 	l := newLand(t)
 	r := l.remote(nil)
 	flag := filepath.Join(t.TempDir(), "flag")
-	p, out := begin(t, r, "i=0; echo on; until test -e "+flag+"; do sleep 0.01; done; while [ $i -lt 2000 ]; do i=$((i+1)); echo $i; done; exit 7", nil)
+	p, out := begin(
+		t,
+		r,
+		"i=0; echo on; until test -e "+flag+"; do sleep 0.01; done; while [ $i -lt 2000 ]; do i=$((i+1)); echo $i; done; exit 7",
+		nil,
+	)
 	out.await(t, "on\n")
 	l.cut()
 	if err := os.WriteFile(flag, nil, 0o600); err != nil {
@@ -454,7 +470,8 @@ func TestAnotherHostEndsCommands(t *testing.T) {
 	if p.Lost() == "" {
 		t.Error("the first brain still knows it")
 	}
-	if _, err := first.Start(t.Context(), Command{Script: "true", Dir: "/"}); err == nil || !strings.Contains(err.Error(), "another process") {
+	if _, err := first.Start(t.Context(), Command{Script: "true", Dir: "/"}); err == nil ||
+		!strings.Contains(err.Error(), "another process") {
 		t.Errorf("got %v", err)
 	}
 	q, _ := begin(t, second, "exit 4", nil)
@@ -493,20 +510,23 @@ func TestForeignProgramIsRefused(t *testing.T) {
 		"no executor answered": "bash: settle: command not found\n",
 		"with version":         preface,
 	} {
-		_, err := NewRemote(t.Context(), RemoteConfig{Settle: "test", Dial: func(context.Context) (io.ReadWriteCloser, error) {
-			ours, theirs := net.Pipe()
-			go func() {
-				defer theirs.Close()
-				from := newFrames(theirs)
-				_, _ = from.skipTo()
-				_, _ = from.next()
-				_, _ = io.WriteString(theirs, say)
-				if say == preface {
-					_ = send(theirs, frameHello, hello{Version: 99, Settle: "9", Machine: &Machine{}})
-				}
-			}()
-			return ours, nil
-		}})
+		_, err := NewRemote(
+			t.Context(),
+			RemoteConfig{Settle: "test", Dial: func(context.Context) (io.ReadWriteCloser, error) {
+				ours, theirs := net.Pipe()
+				go func() {
+					defer theirs.Close()
+					from := newFrames(theirs)
+					_, _ = from.skipTo()
+					_, _ = from.next()
+					_, _ = io.WriteString(theirs, say)
+					if say == preface {
+						_ = send(theirs, frameHello, hello{Version: 99, Settle: "9", Machine: &Machine{}})
+					}
+				}()
+				return ours, nil
+			}},
+		)
 		if err == nil || !strings.Contains(err.Error(), name) && !strings.Contains(err.Error(), "with version 99") {
 			t.Errorf("got %v, want %q", err, name)
 		}

@@ -28,7 +28,10 @@ func TestCancelledLookStartsNothing(t *testing.T) {
 	l.Sandbox = func(Confined) (sandbox.Policy, []string, error) {
 		return sandbox.Workspace("", os.Getenv("PATH"), []string{dir}, []string{dir}), nil, nil
 	}
-	l.Repositories = &Repositories{Guard: quarantine.New(), Area: func() quarantine.Area { return quarantine.Area{Look: []string{dir}} }}
+	l.Repositories = &Repositories{
+		Guard: quarantine.New(),
+		Area:  func() quarantine.Area { return quarantine.Area{Look: []string{dir}} },
+	}
 	var out bytes.Buffer
 	start := func(ctx context.Context, script string) error {
 		p, err := l.Start(ctx, Command{Call: "c", Script: script, Dir: dir, Output: &out, Sandbox: event.Workspace})

@@ -77,7 +77,11 @@ func apart(t *testing.T) []bool {
 	proxy := egress.NewProxy(nil, egress.Dialer{})
 	defer proxy.Close()
 	for _, own := range []bool{false, true} {
-		_, err := proc.Prove(t.Context(), sandbox.Policy{Write: []string{"/"}, Network: sandbox.Proxied, View: own, OwnNetwork: own}, proxy)
+		_, err := proc.Prove(
+			t.Context(),
+			sandbox.Policy{Write: []string{"/"}, Network: sandbox.Proxied, View: own, OwnNetwork: own},
+			proxy,
+		)
 		if err != nil {
 			t.Log(err)
 			continue
@@ -96,7 +100,10 @@ func TestProxiedCommand(t *testing.T) {
 		l, dir := proxied(t, own)
 		run := func(call, script string) (string, Denial) {
 			var out bytes.Buffer
-			p, err := l.Start(t.Context(), Command{Script: script, Call: call, Dir: dir, Sandbox: event.Workspace, Output: &out})
+			p, err := l.Start(
+				t.Context(),
+				Command{Script: script, Call: call, Dir: dir, Sandbox: event.Workspace, Output: &out},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,9 +121,13 @@ func TestProxiedCommand(t *testing.T) {
 		if out, d := run("1", connect+" good.test 443 </dev/null"); out != "welcome\n" || d.Named != nil {
 			t.Errorf("apart %t: %q, %+v", own, out, d)
 		}
-		out, d := run("2", connect+" other.test 443 </dev/null; "+connect+" good.test 444 </dev/null; "+connect+" private.test 80 </dev/null; true")
+		out, d := run(
+			"2",
+			connect+" other.test 443 </dev/null; "+connect+" good.test 444 </dev/null; "+connect+" private.test 80 </dev/null; true",
+		)
 		for _, want := range []string{"other.test:443 (not an allowed host)", "good.test:444 (not an allowed host)", "private.test:80 (127.0.0.1 is not a public address)"} {
-			if !strings.Contains(out, "the sandbox denied connecting to "+want) || !strings.Contains(strings.Join(d.Named, "\n"), want) {
+			if !strings.Contains(out, "the sandbox denied connecting to "+want) ||
+				!strings.Contains(strings.Join(d.Named, "\n"), want) {
 				t.Errorf("apart %t: no %s in %q, %+v", own, want, out, d)
 			}
 		}
@@ -134,7 +145,10 @@ func TestGateEndsWithItsCommand(t *testing.T) {
 	for _, own := range apart(t) {
 		l, dir := proxied(t, own)
 		out := make(lines, 1)
-		p, err := l.Start(t.Context(), Command{Script: "echo $ALL_PROXY; sleep 1000", Dir: dir, Sandbox: event.Workspace, Output: out})
+		p, err := l.Start(
+			t.Context(),
+			Command{Script: "echo $ALL_PROXY; sleep 1000", Dir: dir, Sandbox: event.Workspace, Output: out},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

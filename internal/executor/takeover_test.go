@@ -54,7 +54,8 @@ func TestTakeOver(t *testing.T) {
 	if p.Lost() == "" {
 		t.Error("the first brain still has it")
 	}
-	if _, err := first.Start(t.Context(), Command{Script: "true", Dir: "/"}); err == nil || !strings.Contains(err.Error(), "another process") {
+	if _, err := first.Start(t.Context(), Command{Script: "true", Dir: "/"}); err == nil ||
+		!strings.Contains(err.Error(), "another process") {
 		t.Errorf("got %v", err)
 	}
 	q, _ := begin(t, second, "exit 4", nil)
@@ -130,7 +131,8 @@ func TestTakeOverLongScripts(t *testing.T) {
 	k, _ := keptFor(t, another(l, 2), "c")
 	gone(t, waits) // the first knows that it was followed
 	gone(t, k.Process)
-	if n := len(k.Command); n > handedBytes+len("…") || !strings.HasPrefix(k.Command, "exit 3 # éé") || !strings.HasSuffix(k.Command, "é…") {
+	if n := len(k.Command); n > handedBytes+len("…") || !strings.HasPrefix(k.Command, "exit 3 # éé") ||
+		!strings.HasSuffix(k.Command, "é…") {
 		t.Errorf("%d bytes: %q", n, k.Command)
 	}
 }
@@ -139,7 +141,12 @@ func TestTakeOverLongScripts(t *testing.T) {
 func TestTakeOverInAFlood(t *testing.T) {
 	l := newLand(t)
 	r := l.remote(nil)
-	_, out := begin(t, r, "n=0; while [ $n -lt 3000 ]; do n=$((n+1)); echo $n; done; echo end", func(c *Command) { c.Call = "c" })
+	_, out := begin(
+		t,
+		r,
+		"n=0; while [ $n -lt 3000 ]; do n=$((n+1)); echo $n; done; echo end",
+		func(c *Command) { c.Call = "c" },
+	)
 	out.await(t, "10\n")
 	var stderr *sink
 	for epoch := uint64(2); epoch < 6; epoch++ {
@@ -150,7 +157,8 @@ func TestTakeOverInAFlood(t *testing.T) {
 		}
 	}
 	lines := strings.Split(stderr.String(), "\n")
-	if first := strings.Index(stderr.String(), "\n"); first < 0 || !strings.HasSuffix(stderr.String(), "2999\n3000\nend\n") {
+	if first := strings.Index(stderr.String(), "\n"); first < 0 ||
+		!strings.HasSuffix(stderr.String(), "2999\n3000\nend\n") {
 		t.Fatalf("%q", stderr.String())
 	}
 	n := 0

@@ -16,7 +16,11 @@ import (
 func BenchmarkLongRequest(b *testing.B) {
 	for _, events := range []int{1_000, 200_000} {
 		for _, window := range []int{0, 200_000} {
-			target := history.Target{Provider: longlog.Provider, Model: longlog.Model, Traits: model.Traits{Window: window}}
+			target := history.Target{
+				Provider: longlog.Provider,
+				Model:    longlog.Model,
+				Traits:   model.Traits{Window: window},
+			}
 			b.Run(fmt.Sprintf("events=%d/window=%d/next", events, window), func(b *testing.B) {
 				s := longState(b, events)
 				var c history.Conversation
@@ -47,7 +51,13 @@ func step(b *testing.B, s event.State, built history.BuiltRequest) event.State {
 	events := []event.Event{
 		{Data: event.AttemptStarted{Provider: longlog.Provider, Model: longlog.Model}},
 		{Item: item, Data: event.ItemStarted{Type: event.Message}},
-		{Item: item, Data: event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "some words"}}},
+		{
+			Item: item,
+			Data: event.ItemEnded{
+				Status:  event.ItemCompleted,
+				Content: event.Content{Type: event.Message, Text: "some words"},
+			},
+		},
 		{Data: event.AttemptEnded{Outcome: event.Completed}},
 	}
 	for _, c := range built.Changes {

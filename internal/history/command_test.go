@@ -20,12 +20,29 @@ func (p *tape) command(text, output string, end event.Status) *tape {
 	item := p.state.NextItem(0)
 	e := func(d event.Data) event.Event { return event.Event{Turn: p.id(), Item: item, Data: d} }
 	args := `{"command":"` + text + `"}`
-	p.add(e(event.ItemStarted{Type: event.ToolCall, Name: "shell", CallID: in}), e(event.CallReady{Name: "shell", CallID: in, Arguments: args}), e(event.CallStarted{}))
+	p.add(
+		e(event.ItemStarted{Type: event.ToolCall, Name: "shell", CallID: in}),
+		e(event.CallReady{Name: "shell", CallID: in, Arguments: args}),
+		e(event.CallStarted{}),
+	)
 	if end == event.ItemOpen {
 		p.add(e(event.ItemDelta{Stream: event.Output, Text: output}))
 		return p.ends(event.Abort(event.Interrupted, "user"))
 	}
-	p.add(e(event.ItemEnded{Status: end, Content: event.Content{Type: event.ToolCall, Name: "shell", CallID: in, Arguments: args, Output: output}}))
+	p.add(
+		e(
+			event.ItemEnded{
+				Status: end,
+				Content: event.Content{
+					Type:      event.ToolCall,
+					Name:      "shell",
+					CallID:    in,
+					Arguments: args,
+					Output:    output,
+				},
+			},
+		),
+	)
 	return p.ends(event.Complete())
 }
 

@@ -40,7 +40,11 @@ func (k *talk) note(text string) {
 	id := k.state.NextItem(0)
 	k.add(
 		event.Event{Turn: k.id(), Item: id, Data: event.ItemStarted{Type: event.Note}},
-		event.Event{Turn: k.id(), Item: id, Data: event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Note, Text: text}}},
+		event.Event{
+			Turn: k.id(),
+			Item: id,
+			Data: event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Note, Text: text}},
+		},
 	)
 }
 

@@ -31,7 +31,12 @@ func invalid(status int) *model.Error {
 // rich is a log with all that can be refused, and a turn that is about to ask.
 func rich(t *testing.T) *tape {
 	p := newTape(t).shown("a.png")
-	p.calls(2, `{"path":"bad args"}`, "bad output").attempt().thought("hm", seal).text("bad words").whole().ends(event.Complete())
+	p.calls(2, `{"path":"bad args"}`, "bad output").
+		attempt().
+		thought("hm", seal).
+		text("bad words").
+		whole().
+		ends(event.Complete())
 	p.turn("bad input").attempt().thought("hm", seal).text("fine").whole().ends(event.Complete())
 	return p.turn("go on").calls(1, `{}`, "new output")
 }
@@ -89,7 +94,8 @@ func TestUnknownRefusals(t *testing.T) {
 			}
 			other := target()
 			other.Model = "another"
-			if s := show(history.Request(p.state, other, "sys", nil).Input); !strings.Contains(s, "bad output") || !strings.Contains(s, "bad input") {
+			if s := show(history.Request(p.state, other, "sys", nil).Input); !strings.Contains(s, "bad output") ||
+				!strings.Contains(s, "bad input") {
 				t.Errorf("another model is sent:\n%s", s)
 			}
 		})
@@ -103,7 +109,8 @@ func TestNothingHelps(t *testing.T) {
 	whole := show(history.Request(p.state, target(), "sys", nil).Input)
 	always := dislikes(func(model.Item) bool { return true })
 	_, n, r := p.asks(target(), always)
-	if n != 7 || r.Change == nil || r.Change.Change != event.ChangeRestored || !strings.Contains(r.Note, "kept as it was") {
+	if n != 7 || r.Change == nil || r.Change.Change != event.ChangeRestored ||
+		!strings.Contains(r.Note, "kept as it was") {
 		t.Errorf("after %d refusals: %+v", n, r)
 	}
 	if got := show(history.Request(p.state, target(), "sys", nil).Input); got != whole {
@@ -115,7 +122,8 @@ func TestNothingHelps(t *testing.T) {
 		t.Errorf("the last request after %d refusals is\n%s", n, got)
 	}
 	p.ends(event.Fail(&event.Failure{})).turn("fixed")
-	if b, n, _ := p.asks(target(), dislikes(func(model.Item) bool { return false })); n != 0 || !strings.Contains(show(b.Input), "bad output") {
+	if b, n, _ := p.asks(target(), dislikes(func(model.Item) bool { return false })); n != 0 ||
+		!strings.Contains(show(b.Input), "bad output") {
 		t.Errorf("with the settings mended, %d refusals:\n%s", n, show(b.Input))
 	}
 }
@@ -132,7 +140,8 @@ func TestARefusedMessage(t *testing.T) {
 	p.ends(event.Fail(&event.Failure{})).turn("the next one")
 	b, n, _ := p.asks(target(), poison)
 	got := show(b.Input)
-	if n != 1 || strings.Contains(got, "poison") || !strings.Contains(got, "A user message was omitted") || !strings.Contains(got, "bad output") {
+	if n != 1 || strings.Contains(got, "poison") || !strings.Contains(got, "A user message was omitted") ||
+		!strings.Contains(got, "bad output") {
 		t.Errorf("after %d refusals:\n%s", n, got)
 	}
 }
@@ -209,7 +218,15 @@ func TestNamedParts(t *testing.T) {
 		{model.ErrImage, 400, "without what was refused", "without the model's reasoning"},
 		{model.ErrContext, http.StatusRequestEntityTooLarge, "without what was refused", "shorter history"},
 	} {
-		p := newTape(t).shown("a.png").attempt().thought("hm", seal).text("fine").whole().ends(event.Complete()).turn("go on")
+		p := newTape(
+			t,
+		).shown("a.png").
+			attempt().
+			thought("hm", seal).
+			text("fine").
+			whole().
+			ends(event.Complete()).
+			turn("go on")
 		fault := model.NewError(tt.kind, "no")
 		fault.Status = tt.status
 		var notes []string

@@ -67,7 +67,9 @@ func TestEstimate(t *testing.T) {
 	text := func(n int) string { return strings.Repeat("x", n) }
 	r := model.Request{
 		System: text(30), Schema: json.RawMessage(text(60)),
-		Tools: []model.ToolSpec{{Name: text(3), Description: text(6), Schema: json.RawMessage(text(9)), Grammar: text(12)}},
+		Tools: []model.ToolSpec{
+			{Name: text(3), Description: text(6), Schema: json.RawMessage(text(9)), Grammar: text(12)},
+		},
 		Input: []model.Item{
 			{Text: text(30), Name: text(3), Arguments: text(6), Seal: &model.Seal{Data: text(9)}},
 			{Images: make([]event.Image, 2)},
@@ -116,7 +118,8 @@ func TestDivide(t *testing.T) {
 			w.divide(list, 6000)
 			for n, i := range list {
 				want := tt.want[min(n, len(tt.want)-1)]
-				if short := len(i.Text) != tt.sizes[n]; len(i.Text) < want-2 || len(i.Text) > want+70 || short != strings.Contains(i.Text, "bytes of this output were omitted") {
+				if short := len(i.Text) != tt.sizes[n]; len(i.Text) < want-2 || len(i.Text) > want+70 ||
+					short != strings.Contains(i.Text, "bytes of this output were omitted") {
 					t.Errorf("output %d of %d bytes became %d: %.30q", n, tt.sizes[n], len(i.Text), i.Text)
 				}
 			}
@@ -125,7 +128,10 @@ func TestDivide(t *testing.T) {
 }
 
 func TestTrim(t *testing.T) {
-	if got := trim(strings.Repeat("é", 1000), "output", "; hint"); got != strings.Repeat("é", 200)+"\n[1600 more bytes of this output were omitted to make room; hint]" {
+	if got := trim(strings.Repeat("é", 1000), "output", "; hint"); got != strings.Repeat(
+		"é",
+		200,
+	)+"\n[1600 more bytes of this output were omitted to make room; hint]" {
 		t.Errorf("trimmed to %q", got)
 	}
 	if got := ends("äbcdefgö", 2, 1, "message"); got != "ä\n[8 bytes of this message were omitted here to make room]\n" {
@@ -153,7 +159,8 @@ func TestNumbers(t *testing.T) {
 		{"prompt is too long; max context length: 4096 (request id 20260102030405067)", 0, 4096},
 		{"Input is too long for requested model.", 0, 0},
 	} {
-		if requestedOutput, limit := numbers(tt.message, max(tt.requestedOutput, 100_000)/2); requestedOutput != tt.requestedOutput || limit != tt.limit {
+		if requestedOutput, limit := numbers(tt.message, max(tt.requestedOutput, 100_000)/2); requestedOutput != tt.requestedOutput ||
+			limit != tt.limit {
 			t.Errorf("%d, %d of %s", requestedOutput, limit, tt.message)
 		}
 	}

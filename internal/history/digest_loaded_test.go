@@ -27,9 +27,12 @@ func TestLoaded(t *testing.T) {
 	s.turn("Two.", nil, loaded("b", "/b", long), loaded("a", "/a", "new a"))
 	running := s.state.Running().ID
 	item := s.state.NextItem(0)
-	s.add(event.Event{Turn: running, Item: item, Data: event.ItemStarted{Type: event.Note}}, event.Event{Turn: running, Item: item, Data: event.ItemEnded{
-		Status: event.ItemCompleted, Content: event.Content{Type: event.Note, Text: "In web: tabs.", Instruction: "/web/AGENTS.md"},
-	}})
+	s.add(
+		event.Event{Turn: running, Item: item, Data: event.ItemStarted{Type: event.Note}},
+		event.Event{Turn: running, Item: item, Data: event.ItemEnded{
+			Status: event.ItemCompleted, Content: event.Content{Type: event.Note, Text: "In web: tabs.", Instruction: "/web/AGENTS.md"},
+		}},
+	)
 	s.add(event.Endings(s.state, event.Complete())...)
 	s.turn("Three.", event.Complete(), loaded("d", "/d", "the d that stays"))
 
@@ -48,7 +51,8 @@ func TestLoaded(t *testing.T) {
 	if diff := cmp.Diff(want, section(l.Text(3<<10))); diff != "" {
 		t.Error(diff)
 	}
-	if text := l.Text(100); strings.Contains(text, "new a") || !strings.Contains(text, "instructions in /web/AGENTS.md: read them again") {
+	if text := l.Text(100); strings.Contains(text, "new a") ||
+		!strings.Contains(text, "instructions in /web/AGENTS.md: read them again") {
 		t.Errorf("without room: %s", text)
 	}
 	// All of it, and what the provider refused.

@@ -43,8 +43,12 @@ func (s *story) turn(input string, c *event.Cause, calls ...event.ItemEnded) {
 		item := s.state.NextItem(0)
 		call.Type = event.ToolCall
 		at := func(d event.Data) event.Event { return event.Event{Turn: id, Attempt: a, Item: item, Data: d} }
-		s.add(at(event.ItemStarted{Type: event.ToolCall, Name: call.Name}), at(event.CallReady{Name: call.Name, Arguments: call.Arguments}),
-			at(event.CallStarted{}), at(call))
+		s.add(
+			at(event.ItemStarted{Type: event.ToolCall, Name: call.Name}),
+			at(event.CallReady{Name: call.Name, Arguments: call.Arguments}),
+			at(event.CallStarted{}),
+			at(call),
+		)
 	}
 	s.add(event.Event{Turn: id, Attempt: a, Data: event.AttemptEnded{Outcome: event.Completed}})
 	if c != nil {
@@ -53,7 +57,10 @@ func (s *story) turn(input string, c *event.Cause, calls ...event.ItemEnded) {
 }
 
 func call(name, args, detail string) event.ItemEnded {
-	return event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Name: name, Arguments: args, Detail: json.RawMessage(detail)}}
+	return event.ItemEnded{
+		Status:  event.ItemCompleted,
+		Content: event.Content{Name: name, Arguments: args, Detail: json.RawMessage(detail)},
+	}
 }
 
 func newStory(t *testing.T) *story {
@@ -74,18 +81,38 @@ func TestText(t *testing.T) {
 	s := newStory(t)
 	run := call("shell", `{"command":"go test ./...\n"}`, "")
 	run.ExitCode = new(1)
-	s.turn("Fix the test.", event.Complete(),
+	s.turn(
+		"Fix the test.",
+		event.Complete(),
 		call("read", `{"path":"same.go"}`, fmt.Sprintf(`{"read":{"path":"same.go","sha256":%q}}`, helloSum)),
 		call("read", `{"path":"other.go"}`, fmt.Sprintf(`{"read":{"path":"./other.go","sha256":%q}}`, helloSum)),
-		call("edit", `{}`, fmt.Sprintf(`{"files":[{"path":"other.go","kind":"update","sha256":%q},{"path":"gone.go","kind":"delete"}]}`, helloSum)),
-		run)
+		call(
+			"edit",
+			`{}`,
+			fmt.Sprintf(
+				`{"files":[{"path":"other.go","kind":"update","sha256":%q},{"path":"gone.go","kind":"delete"}]}`,
+				helloSum,
+			),
+		),
+		run,
+	)
 	cut := call("shell", `{"command":"sleep 1"}`, "")
 	cut.Status, cut.Effects, cut.Cause = event.ItemAborted, event.EffectsPartial, event.Abort(event.Interrupted, "user")
 	s.turn("Never touch main.", event.Abort(event.Interrupted, "user"), cut)
-	s.add(event.Event{Data: event.JobStarted{Job: "j1", PID: 7, Command: "server", Log: "/tmp/j1"}},
-		event.Event{Data: event.ChildStarted{Child: "c1", Session: "s2", Title: "look"}}, event.Event{Data: event.ChildStarted{Child: "c2", Session: "s3", Title: "try"}},
-		event.Event{Data: event.ChildEnded{Child: "c1", Outcome: event.Aborted, Cause: event.AbortLimit(event.LimitSteps, "")}},
-		event.Event{Data: event.InputAccepted{Input: "later", Text: "And the docs."}}, event.Event{Data: event.InputHeld{Input: "later"}})
+	s.add(
+		event.Event{Data: event.JobStarted{Job: "j1", PID: 7, Command: "server", Log: "/tmp/j1"}},
+		event.Event{
+			Data: event.ChildStarted{Child: "c1", Session: "s2", Title: "look"},
+		},
+		event.Event{Data: event.ChildStarted{Child: "c2", Session: "s3", Title: "try"}},
+		event.Event{
+			Data: event.ChildEnded{Child: "c1", Outcome: event.Aborted, Cause: event.AbortLimit(event.LimitSteps, "")},
+		},
+		event.Event{
+			Data: event.InputAccepted{Input: "later", Text: "And the docs."},
+		},
+		event.Event{Data: event.InputHeld{Input: "later"}},
+	)
 	l := history.Read(s.state, history.Scope{})
 	l.Check(t.Context(), dir)
 	want := `User messages, in order:
@@ -121,7 +148,11 @@ Child agents:
 func TestTextFits(t *testing.T) {
 	s := newStory(t)
 	for n := range 40 {
-		s.turn(fmt.Sprintf("request %d %s end %d", n, strings.Repeat("x", 5000), n), event.Complete(), call("shell", fmt.Sprintf(`{"command":"make %d"}`, n), ""))
+		s.turn(
+			fmt.Sprintf("request %d %s end %d", n, strings.Repeat("x", 5000), n),
+			event.Complete(),
+			call("shell", fmt.Sprintf(`{"command":"make %d"}`, n), ""),
+		)
 	}
 	l := history.Read(s.state, history.Scope{})
 	for _, room := range []int{300_000, 100_000, 30_000, 12_000} {
@@ -135,7 +166,9 @@ func TestTextFits(t *testing.T) {
 			}
 		}
 	}
-	if text := l.Text(2000); len(text) > 2000 || !strings.Contains(text, "request 0 ") || !strings.Contains(text, "request 39 ") || !strings.Contains(text, "messages are omitted here") {
+	if text := l.Text(2000); len(text) > 2000 || !strings.Contains(text, "request 0 ") ||
+		!strings.Contains(text, "request 39 ") ||
+		!strings.Contains(text, "messages are omitted here") {
 		t.Errorf("in 2,000 bytes:\n%s", text)
 	}
 }
@@ -152,7 +185,13 @@ func TestPlan(t *testing.T) {
 	}
 	refused := planned("pending")
 	refused.Status = event.ItemFailed
-	s.turn("go", event.Complete(), planned("pending", "pending"), planned("completed", "in_progress", "pending"), refused)
+	s.turn(
+		"go",
+		event.Complete(),
+		planned("pending", "pending"),
+		planned("completed", "in_progress", "pending"),
+		refused,
+	)
 	want := `User messages, in order:
 1. [n000001] go
 
@@ -170,7 +209,9 @@ Your plan, 1 of 3 steps done:
 	}
 	s.turn("more", event.Complete(), planned(many...))
 	text := history.Read(s.state, history.Scope{}).Text(1200)
-	if len(text) > 1200 || strings.Contains(text, "[completed]") || !strings.Contains(text, "51. [pending] step 51\n") || !strings.Contains(text, "50 of 100 steps done") {
+	if len(text) > 1200 || strings.Contains(text, "[completed]") ||
+		!strings.Contains(text, "51. [pending] step 51\n") ||
+		!strings.Contains(text, "50 of 100 steps done") {
 		t.Errorf("in 1,200 bytes:\n%s", text)
 	}
 	s.turn("done", event.Complete(), planned("completed", "completed"))

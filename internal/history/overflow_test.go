@@ -22,7 +22,11 @@ func holds(window int, bytes float64, says string) provider {
 			n += len(i.Text) + len(i.Arguments) + len(i.Name) + 20
 		}
 		if requestedOutput := int(float64(n) / bytes); requestedOutput > window {
-			err := model.NewError(model.ErrContext, "%s", strings.NewReplacer("ASKED", fmt.Sprint(requestedOutput), "LIMIT", fmt.Sprint(window)).Replace(says))
+			err := model.NewError(
+				model.ErrContext,
+				"%s",
+				strings.NewReplacer("ASKED", fmt.Sprint(requestedOutput), "LIMIT", fmt.Sprint(window)).Replace(says),
+			)
 			err.Status = http.StatusBadRequest
 			return err
 		}
@@ -132,7 +136,13 @@ func TestOverflow(t *testing.T) {
 							accepts := holds(window, bytes, words)
 							b, n, r := p.asks(to, accepts)
 							if accepts(b) != nil || n > 8 {
-								t.Fatalf("after %d refusals: %+v, with %d tokens, %d at least", n, r, b.Tokens, b.Minimum)
+								t.Fatalf(
+									"after %d refusals: %+v, with %d tokens, %d at least",
+									n,
+									r,
+									b.Tokens,
+									b.Minimum,
+								)
 							}
 							if known == "known" && bytes >= 3 && n > 0 {
 								t.Errorf("%d refusals, though the window is known", n)
@@ -186,7 +196,12 @@ func checkRoles(t *testing.T, items []model.Item) {
 func TestAnInputThatNoModelTakes(t *testing.T) {
 	for _, window := range []int{0, 32_000} {
 		p := newTape(t)
-		p.turn("first").calls(1, `{}`, "kept"+strings.Repeat(" word", 400)).attempt().text("fine").whole().ends(event.Complete())
+		p.turn("first").
+			calls(1, `{}`, "kept"+strings.Repeat(" word", 400)).
+			attempt().
+			text("fine").
+			whole().
+			ends(event.Complete())
 		p.turn("begin " + strings.Repeat("word ", 100_000) + " end")
 		to := target()
 		to.Window = window
@@ -195,7 +210,8 @@ func TestAnInputThatNoModelTakes(t *testing.T) {
 		if r.Retry || !strings.Contains(r.Note, "Send a shorter one") || n > 3 {
 			t.Errorf("after %d refusals: %+v", n, r)
 		}
-		p.ends(event.Fail(&event.Failure{Name: event.NameProvider, Kind: string(model.ErrContext), Message: "no"})).turn("the next one")
+		p.ends(event.Fail(&event.Failure{Name: event.NameProvider, Kind: string(model.ErrContext), Message: "no"})).
+			turn("the next one")
 		b, n, _ := p.asks(to, accepts)
 		got := show(b.Input)
 		if accepts(b) != nil || n > 1 {
@@ -250,7 +266,11 @@ func TestALongAnswerInASmallWindow(t *testing.T) {
 			if b.Tokens+b.MaxTokens <= 8192 {
 				return nil
 			}
-			err := model.NewError(model.ErrContext, "%s", strings.NewReplacer("INPUT", fmt.Sprint(b.Tokens), "OUTPUT", fmt.Sprint(b.MaxTokens)).Replace(words))
+			err := model.NewError(
+				model.ErrContext,
+				"%s",
+				strings.NewReplacer("INPUT", fmt.Sprint(b.Tokens), "OUTPUT", fmt.Sprint(b.MaxTokens)).Replace(words),
+			)
 			err.Status = http.StatusBadRequest
 			return err
 		}

@@ -16,7 +16,12 @@ func (p *tape) shown(name string) *tape {
 	p.t.Helper()
 	in := p.state.NextInput()
 	return p.add(
-		event.Event{Data: event.InputAccepted{Input: in, Images: []event.Image{{MediaType: "image/png", Data: []byte(name), Name: name}}}},
+		event.Event{
+			Data: event.InputAccepted{
+				Input:  in,
+				Images: []event.Image{{MediaType: "image/png", Data: []byte(name), Name: name}},
+			},
+		},
 		event.Event{Turn: p.state.NextTurn(), Data: event.TurnStarted{Inputs: []string{in}}},
 	)
 }

@@ -54,14 +54,27 @@ func (p *tape) id() string { return p.state.Running().ID }
 
 func (p *tape) attempt(inputs ...string) *tape {
 	p.t.Helper()
-	return p.add(event.Event{Turn: p.id(), Attempt: p.state.NextAttempt(), Data: event.AttemptStarted{Inputs: inputs, Provider: "p", Model: "m"}})
+	return p.add(
+		event.Event{
+			Turn:    p.id(),
+			Attempt: p.state.NextAttempt(),
+			Data:    event.AttemptStarted{Inputs: inputs, Provider: "p", Model: "m"},
+		},
+	)
 }
 
 // begin starts an item of the running attempt, and end ends it.
 func (p *tape) begin(c event.Content) (item string) {
 	p.t.Helper()
 	item = p.state.NextItem(0)
-	p.add(event.Event{Turn: p.id(), Attempt: p.state.Running().Attempt().ID, Item: item, Data: event.ItemStarted{Type: c.Type}})
+	p.add(
+		event.Event{
+			Turn:    p.id(),
+			Attempt: p.state.Running().Attempt().ID,
+			Item:    item,
+			Data:    event.ItemStarted{Type: c.Type},
+		},
+	)
 	return item
 }
 
@@ -105,7 +118,13 @@ func (p *tape) gives(item, output string) *tape {
 
 func (p *tape) whole() *tape {
 	p.t.Helper()
-	return p.add(event.Event{Turn: p.id(), Attempt: p.state.Running().Attempt().ID, Data: event.AttemptEnded{Outcome: event.Completed}})
+	return p.add(
+		event.Event{
+			Turn:    p.id(),
+			Attempt: p.state.Running().Attempt().ID,
+			Data:    event.AttemptEnded{Outcome: event.Completed},
+		},
+	)
 }
 
 func (p *tape) ends(c *event.Cause) *tape {
@@ -118,10 +137,23 @@ func target() history.Target { return history.Target{Provider: "p", Model: "m"} 
 // TestSealsOfItems: what a provider attached to an item goes back to it alone.
 func TestSealsOfItems(t *testing.T) {
 	p := newTape(t).turn("hi").attempt()
-	p.item(event.Content{Type: event.Message, Text: "I look.", Seal: &model.Seal{Format: event.SealPhase, Data: "commentary"}})
+	p.item(
+		event.Content{
+			Type: event.Message,
+			Text: "I look.",
+			Seal: &model.Seal{Format: event.SealPhase, Data: "commentary"},
+		},
+	)
 	members := &model.Seal{Format: event.SealMembers, Data: `{"extra_content":{}}`}
 	item := p.begin(event.Content{Type: event.ToolCall})
-	p.add(event.Event{Turn: p.id(), Attempt: p.state.Running().Attempt().ID, Item: item, Data: event.CallReady{Name: "look", CallID: "a", Arguments: "{}", Seal: members}})
+	p.add(
+		event.Event{
+			Turn:    p.id(),
+			Attempt: p.state.Running().Attempt().ID,
+			Item:    item,
+			Data:    event.CallReady{Name: "look", CallID: "a", Arguments: "{}", Seal: members},
+		},
+	)
 	p.whole() // the call has not even started: what it has is in the log
 	for name, want := range map[string]int{"m": 2, "other": 0} {
 		to := target()
@@ -184,7 +216,14 @@ func TestRequest(t *testing.T) {
 			log: func(p *tape) {
 				p.turn("hi").attempt().thought("hm", seal)
 				item := p.begin(event.Content{Type: event.Message})
-				p.add(event.Event{Turn: p.id(), Item: item, Attempt: p.state.Running().Attempt().ID, Data: event.ItemDelta{Stream: event.Text, Text: "half"}})
+				p.add(
+					event.Event{
+						Turn:    p.id(),
+						Item:    item,
+						Attempt: p.state.Running().Attempt().ID,
+						Data:    event.ItemDelta{Stream: event.Text, Text: "half"},
+					},
+				)
 				p.ends(user).turn("go on").attempt()
 			},
 			want: "user: hi\nassistant: half\nuser: [The turn was interrupted by the user here. Do not resume it unless the user asks.]\nuser: go on\n",
@@ -276,19 +315,42 @@ func TestRequest(t *testing.T) {
 		},
 		"thoughts in a row": {
 			log: func(p *tape) {
-				p.turn("hi").attempt().thought("hm", seal).thought("so", seal).text("yes").whole().ends(event.Complete()).turn("more").attempt()
+				p.turn("hi").
+					attempt().
+					thought("hm", seal).
+					thought("so", seal).
+					text("yes").
+					whole().
+					ends(event.Complete()).
+					turn("more").
+					attempt()
 			},
 			want: "user: hi\nreasoning: hm\nreasoning: so\nassistant: yes\nuser: more\n",
 		},
 		"thoughts in a row, and nothing after them": {
 			log: func(p *tape) {
-				p.turn("hi").attempt().thought("hm", seal).thought("so", seal).whole().ends(event.Complete()).turn("more").attempt()
+				p.turn("hi").
+					attempt().
+					thought("hm", seal).
+					thought("so", seal).
+					whole().
+					ends(event.Complete()).
+					turn("more").
+					attempt()
 			},
 			want: "user: hi\nuser: more\n",
 		},
 		"a thought before one without a seal": {
 			log: func(p *tape) {
-				p.turn("hi").attempt().thought("hm", seal).thought("so", nil).text("yes").whole().ends(event.Complete()).turn("more").attempt()
+				p.turn("hi").
+					attempt().
+					thought("hm", seal).
+					thought("so", nil).
+					text("yes").
+					whole().
+					ends(event.Complete()).
+					turn("more").
+					attempt()
 			},
 			want: "user: hi\nassistant: yes\nuser: more\n",
 		},
@@ -325,7 +387,14 @@ func TestRequest(t *testing.T) {
 		},
 		"a field of a response of which nothing else goes back": {
 			log: func(p *tape) {
-				p.turn("hi").attempt().thought("hm", nil).text(" ").whole().ends(event.Complete()).turn("more").attempt()
+				p.turn("hi").
+					attempt().
+					thought("hm", nil).
+					text(" ").
+					whole().
+					ends(event.Complete()).
+					turn("more").
+					attempt()
 			},
 			target: func(t *history.Target) { t.ReasoningField = true },
 			want:   "user: hi\nuser: more\n",
@@ -340,7 +409,17 @@ func TestRequest(t *testing.T) {
 		},
 		"thoughts without seals, where that may be": {
 			log: func(p *tape) {
-				p.turn("hi").attempt().thought("hm", nil).thought(" ", nil).text(" ").thought("so", nil).text("yes").whole().ends(event.Complete()).turn("more").attempt()
+				p.turn("hi").
+					attempt().
+					thought("hm", nil).
+					thought(" ", nil).
+					text(" ").
+					thought("so", nil).
+					text("yes").
+					whole().
+					ends(event.Complete()).
+					turn("more").
+					attempt()
 			},
 			target: func(t *history.Target) { t.ReasoningField = true },
 			want:   "user: hi\nreasoning: hm\nreasoning: so\nassistant: yes\nuser: more\n",
@@ -349,7 +428,10 @@ func TestRequest(t *testing.T) {
 			log: func(p *tape) {
 				p.turn("hi").attempt()
 				a, b := p.call("a", `{}`, "starts"), p.call("b", `{}`, "starts")
-				p.add(event.Event{Data: event.JobStarted{Job: "j1", PID: 1, Command: "web"}}, event.Event{Data: event.JobStarted{Job: "j2", PID: 2, Command: "other"}})
+				p.add(
+					event.Event{Data: event.JobStarted{Job: "j1", PID: 1, Command: "web"}},
+					event.Event{Data: event.JobStarted{Job: "j2", PID: 2, Command: "other"}},
+				)
 				c := p.state.Running().Item(a).Content()
 				c.Jobs = []string{"j1"}
 				p.end(a, event.ItemEnded{Status: event.ItemFailed, Content: c})
@@ -359,14 +441,29 @@ func TestRequest(t *testing.T) {
 		},
 		"another model's reasoning": {
 			log: func(p *tape) {
-				p.turn("hi").attempt().thought("hm", seal).text("yes").whole().ends(event.Complete()).turn("more").attempt()
+				p.turn("hi").
+					attempt().
+					thought("hm", seal).
+					text("yes").
+					whole().
+					ends(event.Complete()).
+					turn("more").
+					attempt()
 			},
 			target: func(t *history.Target) { t.Model = "other" },
 			want:   "user: hi\nassistant: yes\nuser: more\n",
 		},
 		"reasoning without a seal, or with nothing after it": {
 			log: func(p *tape) {
-				p.turn("hi").attempt().thought("unsealed", nil).text("yes").thought("alone", seal).whole().ends(event.Complete()).turn("more").attempt()
+				p.turn("hi").
+					attempt().
+					thought("unsealed", nil).
+					text("yes").
+					thought("alone", seal).
+					whole().
+					ends(event.Complete()).
+					turn("more").
+					attempt()
 			},
 			want: "user: hi\nassistant: yes\nuser: more\n",
 		},
@@ -442,7 +539,14 @@ func TestRequest(t *testing.T) {
 
 func TestImages(t *testing.T) {
 	p := newTape(t)
-	p.add(event.Event{Data: event.InputAccepted{Input: "x", Images: []event.Image{{MediaType: "image/png", Data: []byte("png"), Name: "a.png"}}}})
+	p.add(
+		event.Event{
+			Data: event.InputAccepted{
+				Input:  "x",
+				Images: []event.Image{{MediaType: "image/png", Data: []byte("png"), Name: "a.png"}},
+			},
+		},
+	)
 	p.add(event.Event{Turn: "t000001", Data: event.TurnStarted{Inputs: []string{"x"}}})
 	seeing := history.Request(p.state, target(), "", nil).Input
 	if len(seeing) != 1 || len(seeing[0].Images) != 1 {
@@ -483,7 +587,15 @@ func TestRoom(t *testing.T) {
 		to.Window = tc.window
 		got := history.Request(state, to, "sys", nil)
 		if got.Trimmed != tc.trimmed || got.MaxTokens != tc.most {
-			t.Errorf("window %d: %d tokens, trimmed %d, max %d; want %d, %d", tc.window, got.Tokens, got.Trimmed, got.MaxTokens, tc.trimmed, tc.most)
+			t.Errorf(
+				"window %d: %d tokens, trimmed %d, max %d; want %d, %d",
+				tc.window,
+				got.Tokens,
+				got.Trimmed,
+				got.MaxTokens,
+				tc.trimmed,
+				tc.most,
+			)
 		}
 		if last := got.Input[len(got.Input)-1].Text; len(last) != 10_000 {
 			t.Errorf("window %d: the newest output was trimmed to %d bytes", tc.window, len(last))
@@ -528,7 +640,11 @@ func TestALongInputIsNoDeadEnd(t *testing.T) {
 // it later; one that was held for another turn's sake does not count.
 func TestSchema(t *testing.T) {
 	accepted := func(p *tape, in, schema string) {
-		p.add(event.Event{Data: event.InputAccepted{Input: in, Text: in, Mode: event.Steer, Schema: json.RawMessage(schema)}})
+		p.add(
+			event.Event{
+				Data: event.InputAccepted{Input: in, Text: in, Mode: event.Steer, Schema: json.RawMessage(schema)},
+			},
+		)
 	}
 	want := func(s event.State, want string, joining ...event.Input) {
 		t.Helper()
@@ -545,7 +661,12 @@ func TestSchema(t *testing.T) {
 	accepted(p, "joins", `{"title":"joins"}`)
 	p.attempt("joins").text("fine").whole()
 	want(p.state, `{"title":"joins"}`)
-	want(p.state, `{"title":"later"}`, event.Input{ID: "x", Schema: json.RawMessage(`{"title":"later"}`)}, event.Input{ID: "y"})
+	want(
+		p.state,
+		`{"title":"later"}`,
+		event.Input{ID: "x", Schema: json.RawMessage(`{"title":"later"}`)},
+		event.Input{ID: "y"},
+	)
 	p.add(event.Event{Turn: p.id(), Data: event.TurnCompleted{}})
 	accepted(p, "next", `{"title":"next"}`)
 	p.add(event.Event{Turn: p.state.NextTurn(), Data: event.TurnStarted{Inputs: []string{"next"}}})

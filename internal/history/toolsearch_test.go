@@ -39,13 +39,26 @@ func TestSearchesTools(t *testing.T) {
 		p := newTape(t).turn("hi")
 		begin := func(basis string) string {
 			a := p.state.NextAttempt()
-			p.add(event.Event{Turn: p.id(), Attempt: a, Data: event.AttemptStarted{Provider: "p", Model: "m", Basis: basis}})
+			p.add(
+				event.Event{
+					Turn:    p.id(),
+					Attempt: a,
+					Data:    event.AttemptStarted{Provider: "p", Model: "m", Basis: basis},
+				},
+			)
 			return a
 		}
 		for _, x := range tt.log {
 			end := event.AttemptEnded{Outcome: event.Completed}
 			if x.kind != answers {
-				end = event.AttemptEnded{Outcome: event.Failed, Failure: &event.Failure{Name: event.NameProvider, Kind: string(x.kind), Status: http.StatusBadRequest}}
+				end = event.AttemptEnded{
+					Outcome: event.Failed,
+					Failure: &event.Failure{
+						Name:   event.NameProvider,
+						Kind:   string(x.kind),
+						Status: http.StatusBadRequest,
+					},
+				}
 			}
 			p.add(event.Event{Turn: p.id(), Attempt: begin(x.basis), Data: end})
 		}

@@ -50,7 +50,10 @@ type bench struct {
 
 func newBench(t *testing.T, list ...run.Hook) *bench {
 	t.Helper()
-	b := &bench{log: journal.NewMemory("s"), runner: &runner{answers: map[string]func(map[string]any) (hooks.Result, error){}}}
+	b := &bench{
+		log:    journal.NewMemory("s"),
+		runner: &runner{answers: map[string]func(map[string]any) (hooks.Result, error){}},
+	}
 	in := func(d event.Data) event.Event { return event.Event{Turn: "t1", Attempt: "a1", Item: "i1", Data: d} }
 	if err := b.log.Update(func(event.State) []event.Event {
 		return []event.Event{
@@ -127,7 +130,8 @@ func TestAnswers(t *testing.T) {
 		}
 		v, err := b.set.Before(t.Context(), call("shell", `{"command":"ls"}`))
 		got := b.ended()[0]
-		if err != nil || got.Outcome != c.outcome || got.Decision != c.decision || v.Decision != c.decision || !strings.Contains(got.Reason, c.reason) {
+		if err != nil || got.Outcome != c.outcome || got.Decision != c.decision || v.Decision != c.decision ||
+			!strings.Contains(got.Reason, c.reason) {
 			t.Errorf("%q with %d: %+v, %+v, %v", c.prints, c.code, v, got, err)
 		}
 	}
@@ -143,7 +147,8 @@ func TestHookThatHasChangedDoesNotRun(t *testing.T) {
 		return hooks.Result{}, nil
 	}
 	v, err := b.set.Before(t.Context(), call("shell", `{"command":"ls"}`))
-	if got := b.ended()[0]; err != nil || v.Decision != event.Deny || got.Outcome != event.Failed || !strings.Contains(got.Reason, "its script has changed") {
+	if got := b.ended()[0]; err != nil || v.Decision != event.Deny || got.Outcome != event.Failed ||
+		!strings.Contains(got.Reason, "its script has changed") {
 		t.Errorf("%+v, %+v, %v", v, got, err)
 	}
 }
@@ -192,7 +197,11 @@ func TestPatchIsToldFileByFile(t *testing.T) {
 		}
 		return hooks.Result{}, nil
 	}
-	patch, _ := json.Marshal(map[string]string{"input": "*** Begin Patch\n*** Add File: a.go\n+x\n*** Update File: .env\n@@\n-a\n+b\n*** End Patch\n"})
+	patch, _ := json.Marshal(
+		map[string]string{
+			"input": "*** Begin Patch\n*** Add File: a.go\n+x\n*** Update File: .env\n@@\n-a\n+b\n*** End Patch\n",
+		},
+	)
 	v, err := b.set.Before(t.Context(), call("apply_patch", string(patch)))
 	if err != nil || !v.Denied() || v.Reason != "keep off" {
 		t.Errorf("%+v, %v", v, err)
@@ -254,7 +263,9 @@ func TestConflictingHooksDeny(t *testing.T) {
 	b := newBench(t, before("", "one"), before("", "two"))
 	for name := range map[string]bool{"one": true, "two": true} {
 		b.runner.answers[name] = func(map[string]any) (hooks.Result, error) {
-			return hooks.Result{Stdout: fmt.Appendf(nil, `{"hookSpecificOutput":{"updatedInput":{"command":%q}}}`, name)}, nil
+			return hooks.Result{
+				Stdout: fmt.Appendf(nil, `{"hookSpecificOutput":{"updatedInput":{"command":%q}}}`, name),
+			}, nil
 		}
 	}
 	v, err := b.set.Before(t.Context(), call("shell", `{"command":"ls"}`))
@@ -273,7 +284,9 @@ func TestProjectHooksCannotAllow(t *testing.T) {
 		h.Own = c.own
 		b := newBench(t, h)
 		b.runner.answers["x"] = func(map[string]any) (hooks.Result, error) {
-			return hooks.Result{Stdout: fmt.Appendf(nil, `{"hookSpecificOutput":{"permissionDecision":%q}}`, c.word)}, nil
+			return hooks.Result{
+				Stdout: fmt.Appendf(nil, `{"hookSpecificOutput":{"permissionDecision":%q}}`, c.word),
+			}, nil
 		}
 		if v, err := b.set.Before(t.Context(), call("shell", `{}`)); err != nil || v.Decision != c.want {
 			t.Errorf("own %v, %q: %+v, %v", c.own, c.word, v, err)
@@ -297,7 +310,8 @@ func TestTimeLimit(t *testing.T) {
 			})
 			began := time.Now()
 			v, err := b.set.Before(t.Context(), call("shell", `{}`))
-			if took := time.Since(began); err != nil || !v.Denied() || took < hooks.DefaultTimeout || took > hooks.DefaultTimeout+5*time.Second {
+			if took := time.Since(began); err != nil || !v.Denied() || took < hooks.DefaultTimeout ||
+				took > hooks.DefaultTimeout+5*time.Second {
 				t.Errorf("after %v: %+v, %v", took, v, err)
 			}
 			close(over)

@@ -23,7 +23,10 @@ func TestServerRefusesSandboxedPeers(t *testing.T) {
 	box := sandbox.ReadOnly("", "", "/")
 	box.Network = sandbox.Online
 	for name, policy := range map[string]*sandbox.Policy{"free": nil, "sandboxed": &box} {
-		out, err := proc.Run(t.Context(), proc.Command{Argv: []string{program, joinRole, s.path}, Dir: "/", Sandbox: policy})
+		out, err := proc.Run(
+			t.Context(),
+			proc.Command{Argv: []string{program, joinRole, s.path}, Dir: "/", Sandbox: policy},
+		)
 		if err != nil || !out.OK() {
 			t.Fatalf("%s: %v, %+v: %s", name, err, out.Exit, out.Stderr)
 		}

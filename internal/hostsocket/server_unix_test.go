@@ -205,7 +205,8 @@ func TestDialIgnoresFalseSockets(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := dialSession(ctx, dir, "s1"); !errors.Is(err, ErrNoAnswer) || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := dialSession(ctx, dir, "s1"); !errors.Is(err, ErrNoAnswer) ||
+		!errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("dial at a mute socket: %v", err)
 	}
 	if err := mute.Close(); err != nil {

@@ -79,11 +79,21 @@ func TestGoroutinesStopPanics(t *testing.T) {
 			}
 			key := s.name + " " + f.Name.Name
 			for _, start := range starts(f.Body) {
-				if stopsPanics(start.run) || start.lane && slices.Contains([]string{"internal/frontend/acp", "internal/frontend/compat/appserver"}, s.dir) { // rpc.Server.Go
+				if stopsPanics(start.run) ||
+					start.lane &&
+						slices.Contains(
+							[]string{"internal/frontend/acp", "internal/frontend/compat/appserver"},
+							s.dir,
+						) { // rpc.Server.Go
 					continue
 				}
 				if used[key] = true; unbounded()[key] == "" {
-					t.Errorf("%s:%d: %q has a goroutine or callback in which a panic would end the host; begin it with scope.Shield", s.name, s.line(start.at.Pos()), key)
+					t.Errorf(
+						"%s:%d: %q has a goroutine or callback in which a panic would end the host; begin it with scope.Shield",
+						s.name,
+						s.line(start.at.Pos()),
+						key,
+					)
 				}
 			}
 		}

@@ -30,8 +30,12 @@ func TestPackageCommentsNameFiles(t *testing.T) {
 	}
 	unnamed := missingNames(files, comments)
 	if len(unnamed) > maxUnnamed {
-		t.Errorf("%d files are not in the file map of their package comment, %d were; add what each decides, in three to eight words:\n%s",
-			len(unnamed), maxUnnamed, strings.Join(unnamed[:min(len(unnamed), 40)], "\n"))
+		t.Errorf(
+			"%d files are not in the file map of their package comment, %d were; add what each decides, in three to eight words:\n%s",
+			len(unnamed),
+			maxUnnamed,
+			strings.Join(unnamed[:min(len(unnamed), 40)], "\n"),
+		)
 	}
 	if len(unnamed) < maxUnnamed {
 		t.Errorf("only %d files are not named; set maxUnnamed to %d", len(unnamed), len(unnamed))

@@ -17,7 +17,14 @@ func floors() [][]string {
 		{"internal/frontend/"},
 		{"internal/client"},
 		{"agent"},
-		{"internal/assemble", "internal/test/proof", "internal/test/replay", "internal/test/soak", "internal/test/escape", "internal/test/links"},
+		{
+			"internal/assemble",
+			"internal/test/proof",
+			"internal/test/replay",
+			"internal/test/soak",
+			"internal/test/escape",
+			"internal/test/links",
+		},
 		{"internal/policy"},
 		{"."}, // package settle
 		{"internal/agents"},
@@ -40,7 +47,14 @@ func floors() [][]string {
 		{"internal/bound", "internal/scope"},
 		{"run"},
 		{"event"},
-		{"internal/house", "internal/test/shake", "internal/test/crash", "internal/test/setsid", "internal/test/swap", "modeltest"},
+		{
+			"internal/house",
+			"internal/test/shake",
+			"internal/test/crash",
+			"internal/test/setsid",
+			"internal/test/swap",
+			"modeltest",
+		},
 	}
 }
 
@@ -136,8 +150,15 @@ func TestOnlyProcStartsProcesses(t *testing.T) {
 				return true
 			}
 			for path, functions := range starts {
-				if slices.Contains(others, path) && strings.HasSuffix("/"+path, "/"+pkg.Name) && slices.Contains(functions, selector.Sel.Name) {
-					t.Errorf("%s:%d uses %s.%s; only internal/proc may", s.name, s.line(n.Pos()), pkg.Name, selector.Sel.Name)
+				if slices.Contains(others, path) && strings.HasSuffix("/"+path, "/"+pkg.Name) &&
+					slices.Contains(functions, selector.Sel.Name) {
+					t.Errorf(
+						"%s:%d uses %s.%s; only internal/proc may",
+						s.name,
+						s.line(n.Pos()),
+						pkg.Name,
+						selector.Sel.Name,
+					)
 				}
 			}
 			return true
@@ -161,7 +182,11 @@ func mayReadEnvironment() map[string]string {
 func TestOnlyMainReadsTheEnvironment(t *testing.T) {
 	for _, s := range sources(t) {
 		_, name := room(s.dir)
-		if _, may := mayReadEnvironment()[s.name]; may || s.test || slices.Contains([]string{"cmd", "internal/proc", "internal/test/setsid", "internal/test/swap", "modeltest"}, name) {
+		if _, may := mayReadEnvironment()[s.name]; may || s.test ||
+			slices.Contains(
+				[]string{"cmd", "internal/proc", "internal/test/setsid", "internal/test/swap", "modeltest"},
+				name,
+			) {
 			continue
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
@@ -170,8 +195,14 @@ func TestOnlyMainReadsTheEnvironment(t *testing.T) {
 				return true
 			}
 			pkg, ok := selector.X.(*ast.Ident)
-			if ok && pkg.Name == "os" && slices.Contains([]string{"Getenv", "LookupEnv", "Environ", "Setenv"}, selector.Sel.Name) {
-				t.Errorf("%s:%d uses os.%s; take the environment as a value", s.name, s.line(n.Pos()), selector.Sel.Name)
+			if ok && pkg.Name == "os" &&
+				slices.Contains([]string{"Getenv", "LookupEnv", "Environ", "Setenv"}, selector.Sel.Name) {
+				t.Errorf(
+					"%s:%d uses os.%s; take the environment as a value",
+					s.name,
+					s.line(n.Pos()),
+					selector.Sel.Name,
+				)
 			}
 			return true
 		})

@@ -27,7 +27,12 @@ func TestLinesFitTheScreen(t *testing.T) {
 	}
 	t.Logf("%d lines", wide)
 	if wide > maxWideLines {
-		t.Errorf("%d lines have more than %d columns, at most %d may; list them with -findings DIR", wide, maxColumns, maxWideLines)
+		t.Errorf(
+			"%d lines have more than %d columns, at most %d may; list them with -findings DIR",
+			wide,
+			maxColumns,
+			maxWideLines,
+		)
 	}
 }
 
@@ -37,7 +42,11 @@ func TestTreeIsNarrow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(entries) > maxInternalEntries {
-		t.Errorf("internal/ has %d entries, at most %d: merge packages into the owner of their subject", len(entries), maxInternalEntries)
+		t.Errorf(
+			"internal/ has %d entries, at most %d: merge packages into the owner of their subject",
+			len(entries),
+			maxInternalEntries,
+		)
 	}
 	root, err := os.ReadDir("../..")
 	if err != nil {

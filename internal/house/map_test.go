@@ -46,7 +46,8 @@ func TestMapNamesExistingFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && e.Name() != "tools" && !strings.Contains(table, "`"+e.Name()) {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && e.Name() != "tools" &&
+			!strings.Contains(table, "`"+e.Name()) {
 			t.Errorf("the map does not have the folder %q", e.Name())
 		}
 	}

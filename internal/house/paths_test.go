@@ -136,7 +136,13 @@ func TestFilesAreOpenedThroughTheDiskLayer(t *testing.T) {
 		for _, u := range usesByName(s) {
 			used[u.where] = true
 			if right[u.where] == "" {
-				t.Errorf("%s:%d: %s follows a path anew: use internal/disk, or add %q to byNameHere with the reason", s.name, u.line, u.function, u.where)
+				t.Errorf(
+					"%s:%d: %s follows a path anew: use internal/disk, or add %q to byNameHere with the reason",
+					s.name,
+					u.line,
+					u.function,
+					u.where,
+				)
 			}
 		}
 	}
@@ -171,7 +177,14 @@ func usesByName(s source) (list []useByName) {
 		ast.Inspect(f, func(n ast.Node) bool {
 			if sel, ok := n.(*ast.SelectorExpr); ok {
 				if x, ok := sel.X.(*ast.Ident); ok && x.Obj == nil && slices.Contains(names[x.Name], sel.Sel.Name) {
-					list = append(list, useByName{fmt.Sprintf("%s: %s", s.name, f.Name.Name), x.Name + "." + sel.Sel.Name, s.line(sel.Pos())})
+					list = append(
+						list,
+						useByName{
+							fmt.Sprintf("%s: %s", s.name, f.Name.Name),
+							x.Name + "." + sel.Sel.Name,
+							s.line(sel.Pos()),
+						},
+					)
 				}
 			}
 			return true

@@ -41,8 +41,23 @@ func TestProgramsAreFoundInOnePlace(t *testing.T) {
 			if !ok {
 				return true
 			}
-			if name := called(call.Fun); slices.Contains([]string{"exec.LookPath", "exec.Command", "exec.CommandContext", "filepath.SplitList", "syscall.Exec", "os.StartProcess"}, name) {
-				t.Errorf("%s:%d uses %s; proc.FindProgram finds programs, and proc.Start starts them", s.name, s.line(n.Pos()), name)
+			if name := called(call.Fun); slices.Contains(
+				[]string{
+					"exec.LookPath",
+					"exec.Command",
+					"exec.CommandContext",
+					"filepath.SplitList",
+					"syscall.Exec",
+					"os.StartProcess",
+				},
+				name,
+			) {
+				t.Errorf(
+					"%s:%d uses %s; proc.FindProgram finds programs, and proc.Start starts them",
+					s.name,
+					s.line(n.Pos()),
+					name,
+				)
 			}
 			return true
 		})

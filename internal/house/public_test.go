@@ -12,7 +12,8 @@ import (
 // method or a function. Else "go doc" shows a name, and nothing behind it.
 func TestPublicPackagesShowTheirTypes(t *testing.T) {
 	for _, s := range sources(t) {
-		if s.test || strings.HasPrefix(s.dir, "cmd") || s.dir == "clients" || strings.HasPrefix(s.dir, "internal") || strings.Contains(s.dir, "/internal") {
+		if s.test || strings.HasPrefix(s.dir, "cmd") || s.dir == "clients" || strings.HasPrefix(s.dir, "internal") ||
+			strings.Contains(s.dir, "/internal") {
 			continue
 		}
 		hidden := s.hidden()

@@ -23,7 +23,11 @@ func ownRedirects() map[string]string {
 func TestClientsShareOneRedirectPolicy(t *testing.T) {
 	aids := []string{"modeltest", "model/internal/wiretest", "internal/oauth/oauthtest", "clients"}
 	for _, s := range sources(t) {
-		if _, may := ownRedirects()[s.name]; may || s.test || slices.ContainsFunc(aids, func(dir string) bool { return s.dir == dir || strings.HasPrefix(s.dir, dir+"/") }) {
+		if _, may := ownRedirects()[s.name]; may || s.test ||
+			slices.ContainsFunc(
+				aids,
+				func(dir string) bool { return s.dir == dir || strings.HasPrefix(s.dir, dir+"/") },
+			) {
 			continue
 		}
 		guarded := map[ast.Node]bool{}

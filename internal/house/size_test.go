@@ -28,7 +28,14 @@ func TestSizes(t *testing.T) {
 			}
 			lines := s.line(f.End()) - s.line(f.Pos()) + 1 - tables(s, f)
 			if lines > maxFunctionLines {
-				t.Errorf("%s:%d: %s has %d lines, more than %d", s.name, s.line(f.Pos()), f.Name.Name, lines, maxFunctionLines)
+				t.Errorf(
+					"%s:%d: %s has %d lines, more than %d",
+					s.name,
+					s.line(f.Pos()),
+					f.Name.Name,
+					lines,
+					maxFunctionLines,
+				)
 			}
 		}
 	}

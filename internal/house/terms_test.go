@@ -30,7 +30,8 @@ func TestTermsAreTheSameEverywhere(t *testing.T) {
 				}
 				return err
 			}
-			if !strings.HasSuffix(path, ".md") && !strings.HasSuffix(path, ".go") && !strings.Contains(path, "/assets/") {
+			if !strings.HasSuffix(path, ".md") && !strings.HasSuffix(path, ".go") &&
+				!strings.Contains(path, "/assets/") {
 				return nil
 			}
 			text, err := os.ReadFile(path)

@@ -68,7 +68,8 @@ type NewerError struct {
 func (e *NewerError) Error() string {
 	return fmt.Sprintf(
 		"cannot open %q: a newer settle wrote it (version %d); nothing was changed; use that settle, or another session",
-		e.Path, e.Version,
+		e.Path,
+		e.Version,
 	)
 }
 
@@ -93,7 +94,8 @@ type AccessError struct {
 func (e *AccessError) Error() string {
 	return fmt.Sprintf(
 		"cannot open the session's log %q: %v; nothing was changed; make it writable, or set SETTLE_DATA_DIR to a directory that is",
-		e.Path, e.Err,
+		e.Path,
+		e.Err,
 	)
 }
 

@@ -153,7 +153,12 @@ func TestBrokenDisk(t *testing.T) {
 			wantFailed(t, l, err, errors.Join(c.writes, c.syncs).(interface{ Unwrap() []error }).Unwrap()[0])
 			closeLog(t, l)
 			live := collect(t, l.Events(t.Context(), 6))
-			diff(t, "published", []string{"item.ended (volatile)", "attempt.ended (volatile)", "turn.aborted (volatile)"}, texts(live))
+			diff(
+				t,
+				"published",
+				[]string{"item.ended (volatile)", "attempt.ended (volatile)", "turn.aborted (volatile)"},
+				texts(live),
+			)
 
 			// What was written before is whole, and the session goes on.
 			again, opened := open(t, Options{Dir: dir})
@@ -194,7 +199,12 @@ func TestFullDisk(t *testing.T) {
 	events := stored(t, dir)
 	ended := events[len(events)-3].Data.(event.ItemEnded)
 	if last := events[len(events)-1]; last.Kind() != event.KindTurnFailed || last.Volatile || ended.Text != text {
-		t.Fatalf("the log ends with %v, and %d of %d bytes of text", texts(events[len(events)-3:]), len(ended.Text), len(text))
+		t.Fatalf(
+			"the log ends with %v, and %d of %d bytes of text",
+			texts(events[len(events)-3:]),
+			len(ended.Text),
+			len(text),
+		)
 	}
 	if d.allocated > d.size {
 		t.Errorf("%d bytes are still allocated", d.allocated-d.size)
@@ -283,7 +293,12 @@ func TestReopenAfterAnError(t *testing.T) {
 			update(t, l, delta("kept "))
 			collectUntil(t, l, 6)
 			d.breaks(c.writes, c.syncs)
-			wantFailed(t, l, l.Update(endings(event.Abort(event.Interrupted, "user"))), errors.Join(c.writes, c.syncs).(interface{ Unwrap() []error }).Unwrap()[0])
+			wantFailed(
+				t,
+				l,
+				l.Update(endings(event.Abort(event.Interrupted, "user"))),
+				errors.Join(c.writes, c.syncs).(interface{ Unwrap() []error }).Unwrap()[0],
+			)
 			failed := l.Failed()
 			if err := l.Reopen(); err == nil || l.Err() == nil {
 				t.Fatalf("it is broken still, and reopened: %v, %v", err, l.Err())
@@ -306,7 +321,8 @@ func TestReopenAfterAnError(t *testing.T) {
 				}
 			}
 			again, opened := open(t, Options{Dir: dir})
-			if s := stateOf(t, again); opened.Damage != "" || len(s.Turns) != 1 || s.Turns[0].Cause == nil || len(s.Waiting) != 1 {
+			if s := stateOf(t, again); opened.Damage != "" || len(s.Turns) != 1 || s.Turns[0].Cause == nil ||
+				len(s.Waiting) != 1 {
 				t.Errorf("%+v, %+v", opened, s)
 			}
 			closeLog(t, again)

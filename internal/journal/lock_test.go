@@ -79,7 +79,10 @@ func TestStoppedHolder(t *testing.T) {
 	_, _, err := Open(t.Context(), Options{Dir: dir, Session: "s1"})
 	held := wantHeld(t, err)
 	if !held.Stopped || !strings.Contains(err.Error(), "held by pid "+strconv.Itoa(other.Process.Pid)+", stopped;") ||
-		!strings.Contains(err.Error(), `"settle run --session s1 --take"`) { // a flag alone would not be one of every command
+		!strings.Contains(
+			err.Error(),
+			`"settle run --session s1 --take"`,
+		) { // a flag alone would not be one of every command
 		t.Fatalf("got %v", err)
 	}
 	l, opened := open(t, Options{Dir: dir, Take: true})

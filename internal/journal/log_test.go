@@ -371,7 +371,12 @@ func TestRefusedUpdateAfterADelta(t *testing.T) {
 				{Turn: "t1", Attempt: "a1", Item: "i1", Data: event.ItemStarted{Type: event.Message}},
 			}
 		}
-		delta := event.Event{Turn: "t1", Attempt: "a1", Item: "i1", Data: event.ItemDelta{Stream: event.Text, Text: "said"}}
+		delta := event.Event{
+			Turn:    "t1",
+			Attempt: "a1",
+			Item:    "i1",
+			Data:    event.ItemDelta{Stream: event.Text, Text: "said"},
+		}
 		refused := func(event.State) []event.Event { return []event.Event{delta, delta, opened()} }
 		for _, f := range []func(event.State) []event.Event{begin, func(event.State) []event.Event { return []event.Event{delta} }} {
 			if err := l.Update(f); err != nil {
@@ -518,7 +523,12 @@ func TestTightStore(t *testing.T) {
 		}
 		closeLog(t, l)
 		published := collect(t, l.Events(t.Context(), 5))
-		diff(t, "published", []string{"text (volatile)", "item.ended", "attempt.ended", "turn.aborted"}, texts(published))
+		diff(
+			t,
+			"published",
+			[]string{"text (volatile)", "item.ended", "attempt.ended", "turn.aborted"},
+			texts(published),
+		)
 		diff(t, "stored", []string{" (volatile)", "item.ended", "attempt.ended", "turn.aborted"}, texts(g.all()[5:]))
 		if ended := g.all()[6].Data.(event.ItemEnded); ended.Text != "text" {
 			t.Fatalf("the ending has text %q", ended.Text)

@@ -69,7 +69,8 @@ func TestFileIsPrivateAndGreppable(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(string(raw), "\n"), "\n")
-	if len(lines) != 2 || lines[0] != "settle-log 1 7bfa0deb" || !strings.Contains(lines[1], ` - {"v":1,"session":"s1","seq":1,`) {
+	if len(lines) != 2 || lines[0] != "settle-log 1 7bfa0deb" ||
+		!strings.Contains(lines[1], ` - {"v":1,"session":"s1","seq":1,`) {
 		t.Fatalf("the file is\n%s", raw)
 	}
 }

@@ -33,7 +33,8 @@ func (s *slow) Append(batch []event.Event, sync Sync) error {
 	defer s.lock.Unlock()
 	<-time.After(s.delay)
 	s.appends++
-	if space := (*SpaceError)(nil); s.failAt > 0 && s.appends >= s.failAt && (sync != Last || !errors.As(s.err, &space)) {
+	if space := (*SpaceError)(nil); s.failAt > 0 && s.appends >= s.failAt &&
+		(sync != Last || !errors.As(s.err, &space)) {
 		return s.err
 	}
 	return s.memory.Append(batch, sync)
@@ -67,7 +68,8 @@ func drawPlan(t *rapid.T) plan {
 	}
 	p.steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) action {
 		return action{
-			kind: rapid.SampledFrom([]string{"flood", "flood", "flood", "end", "view", "input", "subscribe", "leave", "wait"}).Draw(t, "kind"),
+			kind: rapid.SampledFrom([]string{"flood", "flood", "flood", "end", "view", "input", "subscribe", "leave", "wait"}).
+				Draw(t, "kind"),
 			n:    rapid.IntRange(0, 40).Draw(t, "n"),
 			wait: time.Duration(rapid.IntRange(0, 5).Draw(t, "wait")) * time.Millisecond,
 		}

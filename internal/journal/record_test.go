@@ -63,7 +63,13 @@ func FuzzRecord(f *testing.F) {
 	f.Add("\xff\n\x00\u2028", "")
 	f.Fuzz(func(t *testing.T, text, turn string) {
 		text, turn = strings.ToValidUTF8(text, "?"), strings.ToValidUTF8(turn, "?")
-		want := event.Event{V: 1, Session: "s1", Seq: 1, Turn: turn, Data: event.ItemDelta{Stream: event.Text, Text: text}}
+		want := event.Event{
+			V:       1,
+			Session: "s1",
+			Seq:     1,
+			Turn:    turn,
+			Data:    event.ItemDelta{Stream: event.Text, Text: text},
+		}
 		raw, err := appendRecord(nil, want)
 		if err != nil {
 			t.Fatal(err)

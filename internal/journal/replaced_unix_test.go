@@ -34,7 +34,8 @@ func TestReplacedLog(t *testing.T) {
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("kept %q, %v", kept, err)
 	}
-	if raw, err := os.ReadFile(kept[0]); err != nil || !bytes.HasPrefix(raw, before) || !bytes.Contains(raw, []byte("is it kept?")) {
+	if raw, err := os.ReadFile(kept[0]); err != nil || !bytes.HasPrefix(raw, before) ||
+		!bytes.Contains(raw, []byte("is it kept?")) {
 		t.Errorf("%v: kept\n%s", err, raw)
 	}
 	again, opened := open(t, Options{Dir: dir})
@@ -50,7 +51,10 @@ func TestEventThatCannotBeEncoded(t *testing.T) {
 	dir := t.TempDir()
 	l, _ := open(t, Options{Dir: dir})
 	begin(t, l)
-	bad := event.Event{By: "user", Data: event.InputAccepted{Input: "n000002", Text: "go", Schema: json.RawMessage(`{"type":`)}}
+	bad := event.Event{
+		By:   "user",
+		Data: event.InputAccepted{Input: "n000002", Text: "go", Schema: json.RawMessage(`{"type":`)},
+	}
 	if err := l.Update(one(bad)); err == nil || l.Err() != nil {
 		t.Errorf("got %v, and the log says %v", err, l.Err())
 	}

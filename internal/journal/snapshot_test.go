@@ -329,14 +329,28 @@ func TestCompactEvents(t *testing.T) {
 	one, ms := 1, int64(2)
 	head := event.Event{V: event.Version, Session: "s1", Turn: "t1", Attempt: "a1", Item: "i1", By: "user"}
 	data := []event.Data{
-		event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "a", Seal: &event.Seal{Format: "f", Data: "d"}}},
-		event.ItemEnded{Status: event.ItemAborted, Effects: event.EffectsUnknown, Cause: event.Abort(event.Crashed, "host"), Content: event.Content{Type: event.ToolCall}},
+		event.ItemEnded{
+			Status:  event.ItemCompleted,
+			Content: event.Content{Type: event.Message, Text: "a", Seal: &event.Seal{Format: "f", Data: "d"}},
+		},
+		event.ItemEnded{
+			Status:  event.ItemAborted,
+			Effects: event.EffectsUnknown,
+			Cause:   event.Abort(event.Crashed, "host"),
+			Content: event.Content{Type: event.ToolCall},
+		},
 		event.ItemEnded{Status: event.ItemFailed, Content: event.Content{
 			Type: event.ToolCall, Output: "o", OutputFile: "f", OutputBytes: 9, ExitCode: &one, Detail: json.RawMessage(`{"a":[1]}`),
 			Jobs: []string{"j1"}, Survivors: []event.Process{{PID: 1}},
 		}},
 		event.AttemptStarted{Step: 1, N: -2, Inputs: []string{"n1"}, Basis: "b"},
-		event.AttemptEnded{Outcome: event.Failed, Failure: &event.Failure{Name: "n"}, RetryIn: &ms, Discarded: []string{"i1"}, Usage: event.Usage{Input: -1}},
+		event.AttemptEnded{
+			Outcome:   event.Failed,
+			Failure:   &event.Failure{Name: "n"},
+			RetryIn:   &ms,
+			Discarded: []string{"i1"},
+			Usage:     event.Usage{Input: -1},
+		},
 		event.InputAccepted{Input: "n1", Text: "t"},
 		event.Unknown{Name: "moon.phase", Raw: json.RawMessage(`{"full":true}`)},
 	}

@@ -99,7 +99,8 @@ func (t *taking) end(h holder, held *HeldError) error {
 		if others := sessionsOf(h.process, t.options); len(others) > 0 {
 			held.Why = fmt.Sprintf(
 				"it does not answer, and would end with %s; nothing was signalled; let it go on, or end it with \"kill %d\"",
-				strings.Join(others, ", "), h.pid,
+				strings.Join(others, ", "),
+				h.pid,
 			)
 			return held
 		}

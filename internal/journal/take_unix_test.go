@@ -62,7 +62,8 @@ func TestTakeSignalsNobodyElse(t *testing.T) {
 			_, _, err := Open(t.Context(), Options{Dir: dir, Session: "s1", Take: true, TakeGrace: time.Millisecond})
 			pid := strconv.Itoa(other.Process.Pid)
 			wantHeld(t, err)
-			if want = strings.ReplaceAll(want, "PID", pid); !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "kill "+pid) {
+			if want = strings.ReplaceAll(want, "PID", pid); !strings.Contains(err.Error(), want) ||
+				!strings.Contains(err.Error(), "kill "+pid) {
 				t.Errorf("got %v", err)
 			}
 			other.lives(t)
@@ -117,11 +118,18 @@ func TestTakeFromAnotherContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	taker := taking{path: f.Name(), began: time.Now(), options: Options{Dir: dir, Session: "s1", Take: true, TakeTimeout: time.Minute}}
+	taker := taking{
+		path:    f.Name(),
+		began:   time.Now(),
+		options: Options{Dir: dir, Session: "s1", Take: true, TakeTimeout: time.Minute},
+	}
 	h := findHolder(f, f.Name()) // nobody holds the lock whom the kernel would show
 	held := &HeldError{Session: "s1", RemotePID: h.process.PID}
 	if err := taker.end(h, held); !h.remote || h.pid != 0 || err == nil ||
-		!strings.Contains(err.Error(), "held by pid 1 in another container or on another machine") || !strings.Contains(err.Error(), "end it there") {
+		!strings.Contains(
+			err.Error(),
+			"held by pid 1 in another container or on another machine",
+		) || !strings.Contains(err.Error(), "end it there") {
 		t.Errorf("%+v: %v", h, err)
 	}
 }
@@ -136,7 +144,11 @@ func TestTakeGrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	taker := taking{path: f.Name(), began: time.Now(), options: Options{Dir: dir, Session: "s1", Take: true, TakeGrace: time.Hour, TakeTimeout: time.Hour}}
+	taker := taking{
+		path:    f.Name(),
+		began:   time.Now(),
+		options: Options{Dir: dir, Session: "s1", Take: true, TakeGrace: time.Hour, TakeTimeout: time.Hour},
+	}
 	push := func(times int) {
 		t.Helper()
 		for range times {

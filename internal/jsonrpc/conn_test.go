@@ -10,7 +10,12 @@ import (
 )
 
 func TestScripts(t *testing.T) {
-	small := jsonrpc.Options{MaxFrame: 100, MaxInFlight: 2, MaxQueue: 100, Overloaded: &jsonrpc.Error{Code: -32001, Message: "busy"}}
+	small := jsonrpc.Options{
+		MaxFrame:    100,
+		MaxInFlight: 2,
+		MaxQueue:    100,
+		Overloaded:  &jsonrpc.Error{Code: -32001, Message: "busy"},
+	}
 	tests := []struct {
 		name  string
 		o     jsonrpc.Options
@@ -25,7 +30,10 @@ func TestScripts(t *testing.T) {
 			<nothing
 			eof
 			done well`},
-		{name: "a connection that lingers goes on speaking after the end of its input", o: jsonrpc.Options{Linger: true}, steps: `
+		{
+			name: "a connection that lingers goes on speaking after the end of its input",
+			o:    jsonrpc.Options{Linger: true},
+			steps: `
 			call a ask
 			< {‹v›"id":1,"method":"ask","params":{"n":1}}
 			eof
@@ -35,7 +43,8 @@ func TestScripts(t *testing.T) {
 			notify b later
 			< {‹v›"method":"later"}
 			close
-			done well`},
+			done well`,
+		},
 		{name: "one that lingers is done when nobody reads", o: jsonrpc.Options{Linger: true}, steps: `
 			gone
 			notify a lost
@@ -86,9 +95,12 @@ func TestScripts(t *testing.T) {
 			handled
 			> {‹v›"id":6,"method":"echo"}
 			< {‹v›"id":6,"result":null}`},
-		{name: "what is not UTF-8 is not sent back", steps: "> {‹v›\"id\":\"a\xff\",\"method\":\"echo\",\"params\":\"b\xfe\"}\n" + `
+		{
+			name: "what is not UTF-8 is not sent back",
+			steps: "> {‹v›\"id\":\"a\xff\",\"method\":\"echo\",\"params\":\"b\xfe\"}\n" + `
 			handled echo "b�" "a�"
-			< {‹v›"id":"a�","result":"b�"}`},
+			< {‹v›"id":"a�","result":"b�"}`,
+		},
 		{name: "batches are refused as a whole", steps: `
 			> [{‹v›"id":1,"method":"echo"},{‹v›"id":2,"method":"echo"}]
 			< {‹v›"id":null,"error":{"code":-32600,"message":"batches are not supported: send one message on a line"}}

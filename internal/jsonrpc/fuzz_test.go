@@ -83,9 +83,17 @@ func FuzzFrames(f *testing.F) {
 			}
 		}
 		if results != e.requests || said+e.notifications > lines {
-			t.Errorf("%d lines, %d requests, %d notifications: %d answers, %d of them results", lines, e.requests, e.notifications, said, results)
+			t.Errorf(
+				"%d lines, %d requests, %d notifications: %d answers, %d of them results",
+				lines,
+				e.requests,
+				e.notifications,
+				said,
+				results,
+			)
 		}
-		if e2, echoed := serveFrames(t, d, bytes.NewReader(out)); e2.requests+e2.notifications > 0 || len(echoed) > 0 && len(bytes.TrimSpace(out)) < fuzzFrame {
+		if e2, echoed := serveFrames(t, d, bytes.NewReader(out)); e2.requests+e2.notifications > 0 ||
+			len(echoed) > 0 && len(bytes.TrimSpace(out)) < fuzzFrame {
 			t.Errorf("its answers were answered: %s", echoed)
 		}
 	})
@@ -98,7 +106,8 @@ func checkFrame(t *testing.T, d jsonrpc.Dialect, line []byte) bool {
 	if err := json.Unmarshal(line, &m); err != nil || !bytes.HasSuffix(line, []byte("\n")) {
 		t.Fatalf("%q: %v", line, err)
 	}
-	if _, marked := m["jsonrpc"]; marked != (d == jsonrpc.V2) || m["id"] == nil || bytes.ContainsAny(line, "\u2028\u2029") {
+	if _, marked := m["jsonrpc"]; marked != (d == jsonrpc.V2) || m["id"] == nil ||
+		bytes.ContainsAny(line, "\u2028\u2029") {
 		t.Errorf("not of the dialect: %s", line)
 	}
 	_, isResult := m["result"]

@@ -15,7 +15,13 @@ import (
 // The rest of a line that is too long is skipped, and only that.
 func TestReader(t *testing.T) {
 	long := strings.Repeat("x", 200<<10)
-	text := "one\n\n  two \r\n" + long + "\nthree\n" + strings.Repeat("y", 100) + "\n" + strings.Repeat("z", 90) + "\nfour"
+	text := "one\n\n  two \r\n" + long + "\nthree\n" + strings.Repeat(
+		"y",
+		100,
+	) + "\n" + strings.Repeat(
+		"z",
+		90,
+	) + "\nfour"
 	for name, in := range map[string]io.Reader{"at once": strings.NewReader(text), "byte by byte": iotest.OneByteReader(strings.NewReader(text))} {
 		r := jsonrpc.NewLineReader(in, 90)
 		var got []string
@@ -32,7 +38,15 @@ func TestReader(t *testing.T) {
 			}
 			got = append(got, string(line.Text))
 		}
-		want := []string{"one", "two", long[:90] + "+", "three", strings.Repeat("y", 90) + "+", strings.Repeat("z", 90), "four"}
+		want := []string{
+			"one",
+			"two",
+			long[:90] + "+",
+			"three",
+			strings.Repeat("y", 90) + "+",
+			strings.Repeat("z", 90),
+			"four",
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

@@ -72,7 +72,8 @@ func lines(t testing.TB, name string) (list []string) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(data)) {
-		if line = strings.TrimSuffix(line, "\n"); line != "" && (name != "everyday.txt" && !strings.HasPrefix(line, "# ") || !strings.HasPrefix(line, "# W") && !strings.HasPrefix(line, "# c")) {
+		if line = strings.TrimSuffix(line, "\n"); line != "" &&
+			(name != "everyday.txt" && !strings.HasPrefix(line, "# ") || !strings.HasPrefix(line, "# W") && !strings.HasPrefix(line, "# c")) {
 			list = append(list, strings.ReplaceAll(line, "⏎", "\n"))
 		}
 	}
@@ -117,7 +118,10 @@ func shell(t testing.TB, command string) settle.Approval {
 }
 
 func spec(name string) tool.Spec {
-	return tool.Spec{Name: name, ReadOnly: slices.Contains([]string{"read", "grep", "glob", "list", "weather", "peek"}, name)}
+	return tool.Spec{
+		Name:     name,
+		ReadOnly: slices.Contains([]string{"read", "grep", "glob", "list", "weather", "peek"}, name),
+	}
 }
 
 func rule(tool, pattern string, d event.Permission) config.Rule {
@@ -132,7 +136,8 @@ func TestCorpus(t *testing.T) {
 	all := newPolicy(t, dir, policy.Config{Mode: mode(event.Allow)})
 	for _, command := range lines(t, "harmful.txt") {
 		r := shell(t, command)
-		if j := ask.Judge(r); j.Decision != event.Ask || j.Why == "" || strings.Contains(j.Why, "\n") || !json.Valid(j.Detail) {
+		if j := ask.Judge(r); j.Decision != event.Ask || j.Why == "" || strings.Contains(j.Why, "\n") ||
+			!json.Valid(j.Detail) {
 			t.Errorf("%q: %s, why %q, detail %s", command, j.Decision, j.Why, j.Detail)
 		}
 		if j := all.Judge(r); j.Decision != event.Allow {

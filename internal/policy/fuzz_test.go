@@ -21,7 +21,11 @@ func FuzzCommand(f *testing.F) {
 	}
 	dir := newDir(f)
 	rules := []config.Rule{rule("shell", "zap", event.Deny), rule("shell", "", event.Allow)}
-	policies := []*policy.Policy{newPolicy(f, dir, policy.Config{Mode: mode(event.Allow), Rules: rules[:1]}), newPolicy(f, dir, policy.Config{Rules: rules}), newPolicy(f, dir, policy.Config{})}
+	policies := []*policy.Policy{
+		newPolicy(f, dir, policy.Config{Mode: mode(event.Allow), Rules: rules[:1]}),
+		newPolicy(f, dir, policy.Config{Rules: rules}),
+		newPolicy(f, dir, policy.Config{}),
+	}
 	f.Fuzz(func(t *testing.T, command string) {
 		names := commandNames(command)
 		for i, p := range policies {
@@ -64,7 +68,17 @@ func FuzzArguments(f *testing.F) {
 		f.Add("glob", args)
 	}
 	dir := newDir(f)
-	p := newPolicy(f, dir, policy.Config{Rules: []config.Rule{rule("edit", "a[bc]/**", event.Allow), rule("*", "{x,y}/*.go", event.Deny), rule("job", "w*", event.Ask)}})
+	p := newPolicy(
+		f,
+		dir,
+		policy.Config{
+			Rules: []config.Rule{
+				rule("edit", "a[bc]/**", event.Allow),
+				rule("*", "{x,y}/*.go", event.Deny),
+				rule("job", "w*", event.Ask),
+			},
+		},
+	)
 	f.Fuzz(func(_ *testing.T, tool, args string) {
 		r := settle.Approval{Tool: spec(tool), Arguments: args}
 		p.Judge(r)

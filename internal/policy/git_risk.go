@@ -178,11 +178,12 @@ func (p *Policy) askAboutWords(c toolCall, verdicts []verdict, j *settle.Judgeme
 func ruleNames(verdicts []verdict, word string) bool {
 	option, _, _ := strings.Cut(word, "=")
 	return slices.ContainsFunc(verdicts, func(v verdict) bool {
-		return v.rule == "rule shell" || v.rule == "rule *" || slices.ContainsFunc(strings.Fields(v.rule), func(named string) bool {
-			name, _, _ := strings.Cut(named, "=")
-			return !strings.Contains(name, "*") &&
-				(named == word || strings.HasPrefix(option, "-") && name == option)
-		})
+		return v.rule == "rule shell" || v.rule == "rule *" ||
+			slices.ContainsFunc(strings.Fields(v.rule), func(named string) bool {
+				name, _, _ := strings.Cut(named, "=")
+				return !strings.Contains(name, "*") &&
+					(named == word || strings.HasPrefix(option, "-") && name == option)
+			})
 	})
 }
 

@@ -90,7 +90,8 @@ func TestGitChangesByRule(t *testing.T) {
 		if j.Decision != c.want || j.Sandbox.On() && c.want != event.Deny {
 			t.Errorf("%s: %+v", c.name, j)
 		}
-		if c.name == "nobody to ask" && !strings.Contains(j.Why, `pattern = "git commit *", decision = "allow", sandbox = "off"`) {
+		if c.name == "nobody to ask" &&
+			!strings.Contains(j.Why, `pattern = "git commit *", decision = "allow", sandbox = "off"`) {
 			t.Errorf("%s: %s", c.name, j.Why)
 		}
 	}
@@ -118,9 +119,14 @@ func TestGitByRuleAsksWhileJobCanChangeRepository(t *testing.T) {
 	p, err := policy.New(policy.Config{
 		Mode: func() policy.Mode { return policy.Mode{} }, Dir: dir, Environ: os.Environ(), Confine: true, ReadOnlyGit: true,
 		Sandbox: func(policy.Mode) event.Sandbox { return event.Workspace },
-		Rules:   []config.Rule{{Tool: "shell", Pattern: "git commit *", Decision: event.Allow, Sandbox: event.NoSandbox}, {Tool: "shell", Pattern: "git -C *", Decision: event.Allow, Sandbox: event.NoSandbox}, {Tool: "shell", Pattern: "git --git-dir *", Decision: event.Allow, Sandbox: event.NoSandbox}},
+		Rules: []config.Rule{
+			{Tool: "shell", Pattern: "git commit *", Decision: event.Allow, Sandbox: event.NoSandbox},
+			{Tool: "shell", Pattern: "git -C *", Decision: event.Allow, Sandbox: event.NoSandbox},
+			{Tool: "shell", Pattern: "git --git-dir *", Decision: event.Allow, Sandbox: event.NoSandbox},
+		},
 		GitRisk: func(paths []string) string {
-			if paths != nil && !slices.ContainsFunc(paths, func(path string) bool { return path != filepath.Join(real, ".git") }) {
+			if paths != nil &&
+				!slices.ContainsFunc(paths, func(path string) bool { return path != filepath.Join(real, ".git") }) {
 				return ""
 			}
 			return "a job runs"
@@ -301,7 +307,8 @@ git filter-branch x
 		"git rebase -x make main":           "git rebase -x *",
 		"git diff --no-index a.txt main.go": "",
 	} {
-		if j := sandboxed(t, dir, command, policy.Mode{}, rules(pattern)...); j.Decision != event.Allow || j.Sandbox.On() {
+		if j := sandboxed(t, dir, command, policy.Mode{}, rules(pattern)...); j.Decision != event.Allow ||
+			j.Sandbox.On() {
 			t.Errorf("%s with the rule %q: %+v", command, pattern, j)
 		}
 	}

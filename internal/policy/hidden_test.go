@@ -43,7 +43,18 @@ func TestSecretFilesBelow(t *testing.T) {
 		"config/prod": "x", "config/.env": "-> prod", "links/.ssh": "-> ../keys", "keys/one": "x", "out/.env": "-> /etc/passwd", "loop/.env": "-> .env", "all/.env": "-> ..",
 		"venv/.env/bin/python": "x",
 	})
-	want := []string{".config/gcloud", ".env", ".git/credentials", ".ssh", "api/.aws", "api/.env.local", "config/prod", "deep/a/b/server.pem", "id_rsa", "keys"}
+	want := []string{
+		".config/gcloud",
+		".env",
+		".git/credentials",
+		".ssh",
+		"api/.aws",
+		"api/.env.local",
+		"config/prod",
+		"deep/a/b/server.pem",
+		"id_rsa",
+		"keys",
+	}
 	var files policy.SecretFiles
 	check := func(roots ...string) {
 		t.Helper()
@@ -63,7 +74,18 @@ func TestSecretFilesBelow(t *testing.T) {
 	check(root)
 	check(filepath.Join(root, "api"), root, filepath.Join(root, "none"))
 	// The working directory is never hidden; its siblings in a secret folder are.
-	want = []string{".config/gcloud", ".env", ".git/credentials", ".ssh", "api/.aws/credentials", "api/.env.local", "config/prod", "deep/a/b/server.pem", "id_rsa", "keys"}
+	want = []string{
+		".config/gcloud",
+		".env",
+		".git/credentials",
+		".ssh",
+		"api/.aws/credentials",
+		"api/.env.local",
+		"config/prod",
+		"deep/a/b/server.pem",
+		"id_rsa",
+		"keys",
+	}
 	plant(t, root, map[string]string{"api/.aws/work/file": "x"})
 	check(filepath.Join(root, "api/.aws/work"), root)
 }
@@ -96,7 +118,8 @@ func TestSecretFilesSeesChanges(t *testing.T) {
 	if err := os.Rename(filepath.Join(root, "a"), filepath.Join(root, "c")); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := files.Below(nil, root); err != nil || len(found) != 50 || filepath.Dir(found[0]) != filepath.Join(root, "c", "b") {
+	if found, err := files.Below(nil, root); err != nil || len(found) != 50 ||
+		filepath.Dir(found[0]) != filepath.Join(root, "c", "b") {
 		t.Errorf("%d, %v", len(found), err)
 	}
 }

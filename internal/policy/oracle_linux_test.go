@@ -25,8 +25,12 @@ import (
 )
 
 var (
-	commandCount = flag.Int("commands", 0, "how many commands the oracle draws, beside all of the corpus; 0: a share of both")
-	commandSeed  = flag.Uint64("commands-seed", 1, "what the oracle draws them from; 0: the clock")
+	commandCount = flag.Int(
+		"commands",
+		0,
+		"how many commands the oracle draws, beside all of the corpus; 0: a share of both",
+	)
+	commandSeed = flag.Uint64("commands-seed", 1, "what the oracle draws them from; 0: the clock")
 )
 
 // judgement reports whether a command would run without an approval.
@@ -96,7 +100,15 @@ func consult(t *testing.T, drawn, share int, newWorld func(testing.TB, string) *
 			})
 		}
 	})
-	t.Logf("seed %d: %d commands (%d of the corpus, %d drawn), %d of them allowed, run %d times", seed, len(commands), len(commands)-drawn, drawn, len(allowed), runs)
+	t.Logf(
+		"seed %d: %d commands (%d of the corpus, %d drawn), %d of them allowed, run %d times",
+		seed,
+		len(commands),
+		len(commands)-drawn,
+		drawn,
+		len(allowed),
+		runs,
+	)
 	if len(allowed) < len(commands)/10 {
 		t.Error("hardly anything is allowed; the oracle says nothing")
 	}
@@ -168,7 +180,11 @@ type world struct {
 // newBoxedWorld returns a world whose commands run in the sandbox of reading commands.
 func newSandboxedWorld(t testing.TB, kind string) *world {
 	w := newWorld(t, kind)
-	confinement := sandbox.ReadOnly(filepath.Join(w.root, "home"), "/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", w.work)
+	confinement := sandbox.ReadOnly(
+		filepath.Join(w.root, "home"),
+		"/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin",
+		w.work,
+	)
 	w.confinement = &confinement
 	return w
 }
@@ -182,7 +198,13 @@ func newWorld(t testing.TB, kind string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, root: root, work: filepath.Join(root, "work"), ran: filepath.Join(root, "ran"), marker: "SETTLE_ORACLE=" + root}
+	w := &world{
+		t:      t,
+		root:   root,
+		work:   filepath.Join(root, "work"),
+		ran:    filepath.Join(root, "ran"),
+		marker: "SETTLE_ORACLE=" + root,
+	}
 	w.environ = []string{
 		"PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", "HOME=" + filepath.Join(root, "home"), "TMPDIR=" + filepath.Join(root, "tmp"),
 		"LANG=C.UTF-8", "SECRET=" + secretText, "GOTOOLCHAIN=auto", "GOPROXY=off", "GOFLAGS=-mod=mod", w.marker,
@@ -271,7 +293,8 @@ func (w *world) processes() (left string) {
 		w.t.Fatal(err)
 	}
 	for _, path := range list {
-		if data, err := os.ReadFile(path); err == nil && slices.Contains(strings.Split(string(data), "\x00"), w.marker) {
+		if data, err := os.ReadFile(path); err == nil &&
+			slices.Contains(strings.Split(string(data), "\x00"), w.marker) {
 			name, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
 			left += " left: " + strings.ReplaceAll(string(name), "\x00", " ")
 		}

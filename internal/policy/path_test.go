@@ -187,7 +187,16 @@ func TestRulesForPaths(t *testing.T) {
 		for path, want := range group.cases {
 			args := map[string]any{"path": path, "content": "x", "old_string": "a", "new_string": "b", "pattern": "x"}
 			if j := p.Judge(request(t, group.tool, args)); j.Decision != want {
-				t.Errorf("%v: %s %s: %s, want %s (%s: %s)", group.rule, group.tool, path, j.Decision, want, j.Rule, j.Why)
+				t.Errorf(
+					"%v: %s %s: %s, want %s (%s: %s)",
+					group.rule,
+					group.tool,
+					path,
+					j.Decision,
+					want,
+					j.Rule,
+					j.Why,
+				)
 			}
 		}
 	}
@@ -207,7 +216,11 @@ func TestWideRulesMakeNoRepository(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wide := newPolicy(t, dir, policy.Config{Rules: []config.Rule{rule("write", "", allow), rule("apply_patch", "", allow)}})
+	wide := newPolicy(
+		t,
+		dir,
+		policy.Config{Rules: []config.Rule{rule("write", "", allow), rule("apply_patch", "", allow)}},
+	)
 	exact := newPolicy(t, dir, policy.Config{Rules: []config.Rule{rule("write", "bare/config", allow)}})
 	for path, want := range map[string]event.Permission{
 		"docs/HEAD": ask, "docs/head": ask, "docs/commondir": ask, "docs/config": allow, "docs/objects/x": allow, "docs/HEAD.md": allow,
@@ -234,8 +247,16 @@ func TestWideRulesMakeNoRepository(t *testing.T) {
 func TestRulesForPathsOfCommands(t *testing.T) {
 	dir := newDir(t)
 	p := newPolicy(t, dir, policy.Config{Rules: []config.Rule{
-		rule("shell", "cat *", event.Allow), rule("shell", "python3 *", event.Allow), rule("shell", "make", event.Allow),
-		rule("write", "build/**", event.Allow), rule("read", "sub/**", event.Deny), rule("edit", "vendor/**", event.Deny),
+		rule(
+			"shell",
+			"cat *",
+			event.Allow,
+		), rule("shell", "python3 *", event.Allow), rule("shell", "make", event.Allow),
+		rule(
+			"write",
+			"build/**",
+			event.Allow,
+		), rule("read", "sub/**", event.Deny), rule("edit", "vendor/**", event.Deny),
 	}})
 	for command, want := range map[string]event.Permission{
 		"cat main.go": event.Allow, "cat /etc/passwd": event.Allow, "cat .env": event.Ask, "cat sub/deep/x.go": event.Deny, "cat in/deep/x.go": event.Deny,
@@ -252,7 +273,11 @@ func TestRulesForPathsOfCommands(t *testing.T) {
 func TestRulesForOtherTools(t *testing.T) {
 	dir := newDir(t)
 	p := newPolicy(t, dir, policy.Config{Rules: []config.Rule{
-		rule("deploy", "", event.Allow), rule("weather", "", event.Deny), rule("job", "kill", event.Deny), rule("upload", "docs/**", event.Allow),
+		rule(
+			"deploy",
+			"",
+			event.Allow,
+		), rule("weather", "", event.Deny), rule("job", "kill", event.Deny), rule("upload", "docs/**", event.Allow),
 	}})
 	for _, tt := range []struct {
 		tool string
@@ -273,7 +298,11 @@ func TestRulesForOtherTools(t *testing.T) {
 			t.Errorf("%s %v: %s, want %s (%s)", tt.tool, tt.args, j.Decision, tt.want, j.Why)
 		}
 	}
-	none := newPolicy(t, dir, policy.Config{Rules: []config.Rule{rule("*", "", event.Deny), rule("*", "", event.Allow)}})
+	none := newPolicy(
+		t,
+		dir,
+		policy.Config{Rules: []config.Rule{rule("*", "", event.Deny), rule("*", "", event.Allow)}},
+	)
 	if j := none.Judge(request(t, "list", nil)); j.Decision != event.Deny {
 		t.Errorf("all denied: %s", j.Decision)
 	}

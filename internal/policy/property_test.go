@@ -26,8 +26,12 @@ func nesting() []func(t *rapid.T, inner string) string {
 		}
 	}
 	list := []func(t *rapid.T, inner string) string{
-		quoted("bash -c %s"), quoted("sh -ec %s"), quoted("eval %s"), quoted("trap %s EXIT"), quoted("env bash -c %s"), quoted("find . -exec sh -c %s \\;"),
-		quoted("ls | xargs sh -c %s"), quoted("timeout 5 bash -lc %s"), quoted("sudo sh -c %s"), quoted("command eval %s"),
+		quoted(
+			"bash -c %s",
+		), quoted("sh -ec %s"), quoted("eval %s"), quoted("trap %s EXIT"), quoted("env bash -c %s"), quoted("find . -exec sh -c %s \\;"),
+		quoted(
+			"ls | xargs sh -c %s",
+		), quoted("timeout 5 bash -lc %s"), quoted("sudo sh -c %s"), quoted("command eval %s"),
 	}
 	for _, format := range []string{
 		"%s", "ls && %s", "ls || %s", "ls; %s", "%s | cat", "cat main.go | %s", "( %s\n)", "{ %s\n}", "! { %s\n}", "if %s\nthen ls; fi", "if ls; then %s\nfi", "while %s\ndo ls; done",
@@ -51,7 +55,11 @@ func TestDeniedIsNeverAllowed(t *testing.T) {
 	dir := newDir(t)
 	deny := []config.Rule{rule("shell", "zap", event.Deny), rule("*", "", event.Allow)}
 	policies := []*policy.Policy{
-		newPolicy(t, dir, policy.Config{Mode: mode(event.Allow), Rules: deny[:1]}), newPolicy(t, dir, policy.Config{Mode: mode(event.Ask), Rules: deny}),
+		newPolicy(
+			t,
+			dir,
+			policy.Config{Mode: mode(event.Allow), Rules: deny[:1]},
+		), newPolicy(t, dir, policy.Config{Mode: mode(event.Ask), Rules: deny}),
 		newPolicy(t, dir, policy.Config{Mode: mode(event.Deny), Rules: deny}),
 	}
 	for _, p := range policies {
@@ -73,8 +81,25 @@ func TestDeniedIsNeverAllowed(t *testing.T) {
 // A script gets the decision of its strictest command, at any position.
 func TestStrictestCounts(t *testing.T) {
 	dir := newDir(t)
-	p := newPolicy(t, dir, policy.Config{Rules: []config.Rule{rule("shell", "make *", event.Allow), rule("shell", "zap", event.Deny)}})
-	command := rapid.SampledFrom([]string{"ls", "make all", "rm x", "zap", "cat main.go", "cat .env", "$X", "echo x > y", "git status", "git push"})
+	p := newPolicy(
+		t,
+		dir,
+		policy.Config{Rules: []config.Rule{rule("shell", "make *", event.Allow), rule("shell", "zap", event.Deny)}},
+	)
+	command := rapid.SampledFrom(
+		[]string{
+			"ls",
+			"make all",
+			"rm x",
+			"zap",
+			"cat main.go",
+			"cat .env",
+			"$X",
+			"echo x > y",
+			"git status",
+			"git push",
+		},
+	)
 	rapid.Check(t, func(rt *rapid.T) {
 		order := map[event.Permission]int{event.Allow: 0, event.Ask: 1, event.Deny: 2}
 		var strictest int
@@ -85,7 +110,10 @@ func TestStrictestCounts(t *testing.T) {
 		if slices.Contains(commands, "$X") {
 			strictest = order[event.Ask] // a script that cannot be analysed can do anything
 		}
-		joined := strings.Join(commands, rapid.SampledFrom([]string{" && ", "; ", " | ", "\n", " || "}).Draw(rt, "operator"))
+		joined := strings.Join(
+			commands,
+			rapid.SampledFrom([]string{" && ", "; ", " | ", "\n", " || "}).Draw(rt, "operator"),
+		)
 		if j := p.Judge(shell(t, joined)); order[j.Decision] != strictest {
 			rt.Fatalf("%q: %s (%s: %s)", joined, j.Decision, j.Rule, j.Why)
 		}
@@ -97,8 +125,9 @@ func TestRulesTighten(t *testing.T) {
 	dir := newDir(t)
 	rules := rapid.Custom(func(t *rapid.T) config.Rule {
 		return config.Rule{
-			Tool:     rapid.SampledFrom([]string{"shell", "*", "read", "edit"}).Draw(t, "tool"),
-			Pattern:  rapid.SampledFrom([]string{"", "cat *", "git", "make", "*.go", "sub/**", "rm -rf *"}).Draw(t, "pattern"),
+			Tool: rapid.SampledFrom([]string{"shell", "*", "read", "edit"}).Draw(t, "tool"),
+			Pattern: rapid.SampledFrom([]string{"", "cat *", "git", "make", "*.go", "sub/**", "rm -rf *"}).
+				Draw(t, "pattern"),
 			Decision: rapid.SampledFrom([]event.Permission{event.Allow, event.Ask, event.Deny}).Draw(t, "decision"),
 		}
 	})
@@ -110,8 +139,17 @@ func TestRulesTighten(t *testing.T) {
 			more.Decision, more.Tightens = event.Ask, true
 		}
 		otherwise := rapid.SampledFrom([]event.Permission{event.Allow, event.Ask, event.Deny}).Draw(rt, "default")
-		before, after := newPolicy(t, dir, policy.Config{Mode: mode(otherwise), Rules: list}), newPolicy(t, dir, policy.Config{Mode: mode(otherwise), Rules: append(list, more)})
-		command := rapid.SampledFrom([]string{"cat main.go", "git push", "make", "rm -rf sub", "rm -r -f sub", "$X", "cat sub/deep/x.go > y.go", "ls | sh"}).Draw(rt, "command")
+		before, after := newPolicy(
+			t,
+			dir,
+			policy.Config{Mode: mode(otherwise), Rules: list},
+		), newPolicy(
+			t,
+			dir,
+			policy.Config{Mode: mode(otherwise), Rules: append(list, more)},
+		)
+		command := rapid.SampledFrom([]string{"cat main.go", "git push", "make", "rm -rf sub", "rm -r -f sub", "$X", "cat sub/deep/x.go > y.go", "ls | sh"}).
+			Draw(rt, "command")
 		order := map[event.Permission]int{event.Allow: 0, event.Ask: 1, event.Deny: 2}
 		was, is := before.Judge(shell(t, command)), after.Judge(shell(t, command))
 		if order[is.Decision] < order[was.Decision] {

@@ -59,7 +59,11 @@ func TestRememberCommands(t *testing.T) {
 func TestRememberOthers(t *testing.T) {
 	dir := newDir(t)
 	type args = map[string]any
-	p := newPolicy(t, dir, policy.Config{Rules: []config.Rule{rule("edit", "*.lock", event.Deny), rule("edit", "a.txt", event.Ask)}})
+	p := newPolicy(
+		t,
+		dir,
+		policy.Config{Rules: []config.Rule{rule("edit", "*.lock", event.Deny), rule("edit", "a.txt", event.Ask)}},
+	)
 	for _, r := range []settle.Approval{
 		request(t, "write", args{"path": "a.txt", "content": "x"}), request(t, "write", args{"path": "x.lock", "content": "x"}),
 		request(t, "read", args{"path": ".env"}), request(t, "deploy", args{"to": "test"}), request(t, "job", args{"action": "write", "job": "j1", "input": "ls"}),
@@ -123,7 +127,12 @@ func TestDetailOfCommands(t *testing.T) {
 	want := policy.Commands{Commands: []policy.Command{
 		{Text: "cd sub", Decision: event.Allow, Rule: "default"},
 		{Text: "git push", Decision: event.Allow, Rule: "rule shell git *"},
-		{Text: "tee log > out.txt", Decision: event.Ask, Rule: "default", Why: "tee is not on the list of commands that only read; it writes sub/out.txt"},
+		{
+			Text:     "tee log > out.txt",
+			Decision: event.Ask,
+			Rule:     "default",
+			Why:      "tee is not on the list of commands that only read; it writes sub/out.txt",
+		},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -25,12 +25,16 @@ func TestNewRefuses(t *testing.T) {
 		{rule("read", "a[", event.Deny), `not a valid glob`},
 		{rule("read", "~/x", event.Deny), `needs a home directory`},
 	} {
-		_, err := policy.New(policy.Config{Mode: mode(event.Ask), Rules: []config.Rule{rule("read", "x", event.Allow), tt.rule}})
-		if err == nil || !strings.Contains(err.Error(), tt.err) || !strings.Contains(err.Error(), "cannot use rule 2 (") {
+		_, err := policy.New(
+			policy.Config{Mode: mode(event.Ask), Rules: []config.Rule{rule("read", "x", event.Allow), tt.rule}},
+		)
+		if err == nil || !strings.Contains(err.Error(), tt.err) ||
+			!strings.Contains(err.Error(), "cannot use rule 2 (") {
 			t.Errorf("%v: %v, want %s", tt.rule, err, tt.err)
 		}
 	}
-	if _, err := policy.New(policy.Config{Mode: mode("perhaps")}); err == nil || !strings.Contains(err.Error(), `cannot use the permission "perhaps"`) {
+	if _, err := policy.New(policy.Config{Mode: mode("perhaps")}); err == nil ||
+		!strings.Contains(err.Error(), `cannot use the permission "perhaps"`) {
 		t.Errorf("default: %v", err)
 	}
 }
@@ -103,7 +107,18 @@ func TestRulesForCommands(t *testing.T) {
 
 func TestDefaultAllow(t *testing.T) {
 	dir := newDir(t)
-	p := newPolicy(t, dir, policy.Config{Mode: mode(event.Allow), Rules: []config.Rule{rule("shell", "rm *", event.Deny), rule("edit", "*.lock", event.Deny), rule("shell", "git push", event.Ask)}})
+	p := newPolicy(
+		t,
+		dir,
+		policy.Config{
+			Mode: mode(event.Allow),
+			Rules: []config.Rule{
+				rule("shell", "rm *", event.Deny),
+				rule("edit", "*.lock", event.Deny),
+				rule("shell", "git push", event.Ask),
+			},
+		},
+	)
 	for command, want := range map[string]event.Permission{
 		"make && cat .env > /tmp/x": event.Allow, "rm x": event.Deny, "$X": event.Ask, "curl x | sh": event.Ask, "git push": event.Ask, "echo x > a.lock": event.Deny,
 		"cp x ./a.lock": event.Ask, "python3 -c 'x'": event.Ask, "python3 x.py": event.Allow, "timeout 60 go test ./...": event.Allow, "for f in a; do ls; done": event.Ask,
@@ -123,7 +138,11 @@ func TestDefaultAllow(t *testing.T) {
 
 func TestRuleNames(t *testing.T) {
 	dir := newDir(t)
-	p := newPolicy(t, dir, policy.Config{Rules: []config.Rule{rule("shell", "git *", event.Allow), rule("shell", "rm", event.Deny)}})
+	p := newPolicy(
+		t,
+		dir,
+		policy.Config{Rules: []config.Rule{rule("shell", "git *", event.Allow), rule("shell", "rm", event.Deny)}},
+	)
 	for command, want := range map[string]string{"ls; git push": "rule shell git *", "git push; rm x": "rule shell rm", "ls": "default", "make": "default"} {
 		if j := p.Judge(shell(t, command)); j.Rule != want {
 			t.Errorf("%s: decided by %q, want %q", command, j.Rule, want)
@@ -182,7 +201,11 @@ func TestImportedRules(t *testing.T) {
 			t.Errorf("%v: %s: %s (%s), want %s", tt.rule, tt.command, j.Decision, j.Why, tt.want)
 		}
 	}
-	p := newPolicy(t, dir, policy.Config{Mode: mode(event.Allow), Rules: []config.Rule{of(rule("shell", "curl *", event.Deny))}})
+	p := newPolicy(
+		t,
+		dir,
+		policy.Config{Mode: mode(event.Allow), Rules: []config.Rule{of(rule("shell", "curl *", event.Deny))}},
+	)
 	for input, want := range map[string]event.Permission{"curl x\n": event.Ask, "ls\n": event.Allow} {
 		if j := p.Judge(request(t, "job", map[string]any{"action": "write", "job": "1", "input": input})); j.Decision != want {
 			t.Errorf("to a job, %q: %s (%s), want %s", input, j.Decision, j.Why, want)

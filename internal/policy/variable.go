@@ -37,9 +37,11 @@ var (
 		)
 	})
 	secretValue = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\bauthorization: *\S|\baccountkey=|"private_key"|//hooks\.slack\.com/services/|\bpassword=\S` +
-			`|\b(?:gh[opusr]_|github_pat_|glpat-|sk_live_|rk_live_|sk-ant-|sk-proj-|xox[abeprs]-|npm_|pypi-)[a-z0-9_-]{16,}` +
-			`|\bAKIA[0-9A-Z]{16}\b`)
+		return regexp.MustCompile(
+			`(?i)\bauthorization: *\S|\baccountkey=|"private_key"|//hooks\.slack\.com/services/|\bpassword=\S` +
+				`|\b(?:gh[opusr]_|github_pat_|glpat-|sk_live_|rk_live_|sk-ant-|sk-proj-|xox[abeprs]-|npm_|pypi-)[a-z0-9_-]{16,}` +
+				`|\bAKIA[0-9A-Z]{16}\b`,
+		)
 	})
 	harmlessWords = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(

@@ -31,7 +31,11 @@ func TestFetches(t *testing.T) {
 		}
 	}
 	p = newPolicy(t, dir, policy.Config{Mode: mode(event.Ask), Rules: []config.Rule{
-		rule("web_fetch", "*.python.org", event.Allow), rule("web_fetch", "pkg.go.dev", event.Allow), rule("web_fetch", "secret.python.org", event.Deny),
+		rule(
+			"web_fetch",
+			"*.python.org",
+			event.Allow,
+		), rule("web_fetch", "pkg.go.dev", event.Allow), rule("web_fetch", "secret.python.org", event.Deny),
 	}})
 	for url, want := range map[string]event.Permission{
 		"https://docs.python.org/3/": event.Allow, "https://pkg.go.dev/net": event.Allow, "https://python.org/": event.Ask, "https://secret.python.org/": event.Deny,
@@ -63,7 +67,17 @@ func TestSearches(t *testing.T) {
 	if got := p.Judge(request(t, "web_fetch", map[string]any{"url": "https://go.dev/"})).Decision; got != event.Ask {
 		t.Errorf("a fetch, after a search was approved: %s", got)
 	}
-	p = newPolicy(t, dir, policy.Config{Mode: mode(event.Ask), Rules: []config.Rule{rule("web_search", "golang *", event.Allow), rule("web_search", "* acme *", event.Deny)}})
+	p = newPolicy(
+		t,
+		dir,
+		policy.Config{
+			Mode: mode(event.Ask),
+			Rules: []config.Rule{
+				rule("web_search", "golang *", event.Allow),
+				rule("web_search", "* acme *", event.Deny),
+			},
+		},
+	)
 	for query, want := range map[string]event.Permission{"golang generics": event.Allow, "the acme merger": event.Deny, "rust": event.Ask} {
 		if got := search(p, query); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)

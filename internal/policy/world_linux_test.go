@@ -104,7 +104,20 @@ func (w *world) evilConfig() string {
 }
 
 func (w *world) git(dir string, args ...string) {
-	cmd := exec.Command("git", append([]string{"-c", "user.name=x", "-c", "user.email=x@y", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main"}, args...)...)
+	cmd := exec.Command(
+		"git",
+		append(
+			[]string{
+				"-c",
+				"user.name=x",
+				"-c",
+				"user.email=x@y",
+				"-c",
+				"commit.gpgsign=false",
+				"-c",
+				"init.defaultBranch=main",
+			},
+			args...)...)
 	cmd.Dir, cmd.Env = filepath.Join(w.root, dir), w.environ
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.t.Fatalf("git %v: %v: %s", args, err, out)
@@ -113,7 +126,18 @@ func (w *world) git(dir string, args ...string) {
 
 func (w *world) repository(kind string) {
 	w.git("work", "init", "-q")
-	add := []string{"add", "-f", "a.txt", "main.go", "README.md", "sub/c.txt", "sub/deep/x.go", ".gitattributes", "Makefile", "go.mod"}
+	add := []string{
+		"add",
+		"-f",
+		"a.txt",
+		"main.go",
+		"README.md",
+		"sub/c.txt",
+		"sub/deep/x.go",
+		".gitattributes",
+		"Makefile",
+		"go.mod",
+	}
 	if kind == "tracked" {
 		add = append(add, ".env", "certs/server.pem")
 	}
@@ -145,8 +169,10 @@ func (w *world) repository(kind string) {
 }
 
 func programs() []string {
-	return strings.Fields(`ls cat head tail wc grep egrep fgrep rg find sed sort uniq cut tr diff cmp comm git go tree du df stat file realpath readlink
+	return strings.Fields(
+		`ls cat head tail wc grep egrep fgrep rg find sed sort uniq cut tr diff cmp comm git go tree du df stat file realpath readlink
 		basename dirname which nl tac rev fold column od hexdump paste cksum md5sum sha1sum sha256sum jq uname whoami nproc uptime hostname id
 		date sleep seq echo printf test true false pwd cd sh bash less more man gpg ssh ssh-keygen xz gzip bzip2 zstd pr node python python3 make gcc
-		command type env evil go1.99.9 compile git-log git-status`)
+		command type env evil go1.99.9 compile git-log git-status`,
+	)
 }

@@ -65,13 +65,16 @@ func TestSandboxRefusesPrivilegedModes(t *testing.T) {
 	}
 	dir := t.TempDir()
 	box := sandbox.Workspace("", os.Getenv("PATH"), []string{dir}, []string{dir})
-	spec := sh("touch f; mkdir d; chmod 755 f && chmod 1777 d && echo usual; for m in 4755 2755 6755; do chmod $m f && echo set; done; chmod 2777 d && echo set; mkdir -m 2777 e; true")
+	spec := sh(
+		"touch f; mkdir d; chmod 755 f && chmod 1777 d && echo usual; for m in 4755 2755 6755; do chmod $m f && echo set; done; chmod 2777 d && echo set; mkdir -m 2777 e; true",
+	)
 	spec.Dir, spec.Sandbox = dir, &box
 	p, out := begin(t, spec)
 	out.await(t, "usual\n")
 	wait(t, p)
 	for _, name := range []string{"f", "d", "e"} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil &&
+			info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 {
 			t.Errorf("%s has mode %v", name, info.Mode())
 		}
 	}

@@ -64,7 +64,10 @@ mv .env moved; cat moved; mv sub/server.pem sub/deep/; cat sub/deep/server.pem; 
 		t.Run(name, func(t *testing.T) {
 			dir, box := hidingBox(t, p)
 			for script, want := range map[string]string{steal: "denied", "cat file sub/deep/file; ls -a; ls sub": "plain"} {
-				out, err := Run(t.Context(), Command{Argv: []string{"sh", "-c", script}, Dir: dir, Env: os.Environ(), Sandbox: &box})
+				out, err := Run(
+					t.Context(),
+					Command{Argv: []string{"sh", "-c", script}, Dir: dir, Env: os.Environ(), Sandbox: &box},
+				)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -133,7 +136,10 @@ func TestBoxRefusesReplacedFiles(t *testing.T) {
 				if err := change(filepath.Join(dir, ".env")); err != nil {
 					t.Fatal(err)
 				}
-				out, err := Run(t.Context(), Command{Argv: []string{"sh", "-c", "cat .env*"}, Dir: dir, Env: os.Environ(), Sandbox: &box})
+				out, err := Run(
+					t.Context(),
+					Command{Argv: []string{"sh", "-c", "cat .env*"}, Dir: dir, Env: os.Environ(), Sandbox: &box},
+				)
 				if err == nil || !strings.Contains(err.Error(), "moved or replaced") {
 					t.Errorf("%v, %s", err, out.Stdout)
 				}
@@ -148,7 +154,8 @@ func TestBoxHidesNothingWithoutView(t *testing.T) {
 		return
 	}
 	dir, box := hidingBox(t, sandbox.Policy{Write: []string{"/"}})
-	if _, err := Run(t.Context(), Command{Argv: []string{"cat", "file"}, Dir: dir, Sandbox: &box}); err == nil || !strings.Contains(err.Error(), "cannot hide files") {
+	if _, err := Run(t.Context(), Command{Argv: []string{"cat", "file"}, Dir: dir, Sandbox: &box}); err == nil ||
+		!strings.Contains(err.Error(), "cannot hide files") {
 		t.Error(err)
 	}
 }

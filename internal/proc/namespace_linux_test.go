@@ -21,7 +21,12 @@ func alone(t *testing.T, script string) (Spec, bool) {
 		return Spec{}, false
 	}
 	spec := sh(script)
-	spec.Sandbox = &sandbox.Policy{Read: []string{"/"}, Write: []string{"/"}, Network: sandbox.Online, OwnProcesses: true}
+	spec.Sandbox = &sandbox.Policy{
+		Read:         []string{"/"},
+		Write:        []string{"/"},
+		Network:      sandbox.Online,
+		OwnProcesses: true,
+	}
 	return spec, true
 }
 
@@ -42,7 +47,8 @@ func TestOwnProcessesAreTheOnlyOnes(t *testing.T) {
 	for _, name := range strings.Fields(rest) {
 		counts[name]++
 	}
-	if counts["sleep"] > 1 || counts["sh"] < 1 || counts[supervisorName[:min(15, len(supervisorName))]] != 1 || len(counts) > 5 {
+	if counts["sleep"] > 1 || counts["sh"] < 1 || counts[supervisorName[:min(15, len(supervisorName))]] != 1 ||
+		len(counts) > 5 {
 		t.Errorf("it sees %v", counts)
 	}
 	if self < 1000 || own < 1000 {
@@ -56,7 +62,10 @@ func TestOwnProcessesAreTheOnlyOnes(t *testing.T) {
 // C7, C23: what is reported has the host's numbers, and all that the command has started
 // ends, wherever it went.
 func TestOwnProcessesEnd(t *testing.T) {
-	spec, ok := alone(t, `(setsid sh -c 'trap "" TERM; sleep 1000' &); (setsid sh -c 'setsid sleep 1000 &' &); trap '' TERM; echo ready; sleep 1000; sleep 1000`)
+	spec, ok := alone(
+		t,
+		`(setsid sh -c 'trap "" TERM; sleep 1000' &); (setsid sh -c 'setsid sleep 1000 &' &); trap '' TERM; echo ready; sleep 1000; sleep 1000`,
+	)
 	if !ok {
 		return
 	}

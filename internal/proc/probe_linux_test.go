@@ -84,7 +84,14 @@ func TestProbeScriptInSandbox(t *testing.T) {
 		if _, err := Prove(t.Context(), p, nil); err != nil {
 			continue // the kernel has no such box
 		}
-		b := sandbox.ProbeTarget{Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid(), Writes: p.View, View: p.View, Server: 1}
+		b := sandbox.ProbeTarget{
+			Dir:    filepath.Join(top, "out"),
+			Room:   filepath.Join(top, "in"),
+			Host:   os.Getpid(),
+			Writes: p.View,
+			View:   p.View,
+			Server: 1,
+		}
 		if err := writeProbeFiles(b); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +99,15 @@ func TestProbeScriptInSandbox(t *testing.T) {
 		if p.View {
 			box.Write, box.View, box.Protect = []string{b.Room}, true, []string{filepath.Join(b.Room, "keeper", "kept")}
 		}
-		out, err := Run(t.Context(), Command{Argv: []string{"/bin/sh", "-c", sandbox.ProbeScript(b)}, Dir: "/", Env: []string{"PATH=" + os.Getenv("PATH")}, Sandbox: &box})
+		out, err := Run(
+			t.Context(),
+			Command{
+				Argv:    []string{"/bin/sh", "-c", sandbox.ProbeScript(b)},
+				Dir:     "/",
+				Env:     []string{"PATH=" + os.Getenv("PATH")},
+				Sandbox: &box,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -315,7 +315,10 @@ func TestTerminal(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	env := []string{"PATH=" + os.Getenv("PATH")}
-	got, err := Run(t.Context(), Command{Argv: []string{"sh", "-c", "cat; echo oops >&2; exit 2"}, Env: env, Stdin: []byte("text")})
+	got, err := Run(
+		t.Context(),
+		Command{Argv: []string{"sh", "-c", "cat; echo oops >&2; exit 2"}, Env: env, Stdin: []byte("text")},
+	)
 	if err != nil || got.Code != 2 || string(got.Stdout) != "text" || string(got.Stderr) != "oops\n" {
 		t.Errorf("Run gave %+v, %v", got, err)
 	}
@@ -325,7 +328,8 @@ func TestRun(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(fmt.Errorf("enough"))
-	if _, err = Run(ctx, Command{Argv: []string{"sleep", "1000"}, Env: env}); err == nil || !strings.Contains(err.Error(), "enough") {
+	if _, err = Run(ctx, Command{Argv: []string{"sleep", "1000"}, Env: env}); err == nil ||
+		!strings.Contains(err.Error(), "enough") {
 		t.Errorf("cancelled: %v", err)
 	}
 }

@@ -171,7 +171,8 @@ func FindProgram(name, path string) (string, error) {
 	if refused != "" {
 		return "", fmt.Errorf(
 			"cannot start %q: PATH has only %q, and commands can change that file; install the program elsewhere, or name it by its absolute path",
-			name, refused,
+			name,
+			refused,
 		)
 	}
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}

@@ -56,10 +56,16 @@ func TestFindProgramSkipsFoldersThatCommandsCanChange(t *testing.T) {
 			t.Errorf("TrustedPath(%s) = %q, want %q", path, got, own)
 		}
 	}
-	if _, err := FindProgram("only", filepath.Join(work, ".bin")); err == nil || !strings.Contains(err.Error(), "commands can change that file") {
+	if _, err := FindProgram("only", filepath.Join(work, ".bin")); err == nil ||
+		!strings.Contains(err.Error(), "commands can change that file") {
 		t.Errorf("a program that only the work has: %v", err)
 	}
-	if file, shadows := ChangeableProgram("tool", filepath.Join(work, "venv")+":"+own); file != filepath.Join(work, "venv", "tool") || !shadows {
+	if file, shadows := ChangeableProgram("tool", filepath.Join(work, "venv")+":"+own); file != filepath.Join(
+		work,
+		"venv",
+		"tool",
+	) ||
+		!shadows {
 		t.Errorf("ChangeableProgram = %q, %v", file, shadows)
 	}
 	if file, shadows := ChangeableProgram("only", filepath.Join(work, ".bin")+":"+own); file == "" || shadows {

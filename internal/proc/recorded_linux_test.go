@@ -14,7 +14,10 @@ import (
 // cleared their environment, and those that ignore TERM. Whoever keeps it
 // learns that.
 func TestEndRecorded(t *testing.T) {
-	p, out := begin(t, sh("trap '' TERM; (setsid env -i /bin/sh -c 'echo ready; sleep 1000; true' &); sleep 1000; sleep 1000"))
+	p, out := begin(
+		t,
+		sh("trap '' TERM; (setsid env -i /bin/sh -c 'echo ready; sleep 1000; true' &); sleep 1000; sleep 1000"),
+	)
 	out.await(t, "ready")
 	record := p.Record(p.PID())
 	bare := 0
@@ -54,7 +57,10 @@ func TestEndRecordedSignalsNobodyElse(t *testing.T) {
 	}()
 	reused := *Identify(innocent.Process.Pid)
 	reused.Started--
-	if ended, _, err := (RecordedCommand{Process: &reused, Keeper: &reused, Mark: p.Mark()}).End(t.Context(), 0); !errors.Is(err, ErrNotFound) {
+	if ended, _, err := (RecordedCommand{Process: &reused, Keeper: &reused, Mark: p.Mark()}).End(t.Context(), 0); !errors.Is(
+		err,
+		ErrNotFound,
+	) {
 		t.Errorf("ended %v, %v", ended, err)
 	}
 	_, left, err := p.Record(p.PID()).End(t.Context(), 0)
@@ -91,7 +97,8 @@ func TestEndRecordedWithoutSupervisor(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.await(t, "ready")
-	if ended, left, err := p.Record(p.PID()).End(t.Context(), time.Second); err != nil || len(left) > 0 || len(ended) < 2 {
+	if ended, left, err := p.Record(p.PID()).End(t.Context(), time.Second); err != nil || len(left) > 0 ||
+		len(ended) < 2 {
 		t.Errorf("ended %v, left %v, %v", ended, left, err)
 	}
 	done(t, p)

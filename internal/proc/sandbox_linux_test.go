@@ -15,7 +15,9 @@ import (
 func TestBox(t *testing.T) {
 	dir := t.TempDir()
 	box := sandbox.ReadOnly("", os.Getenv("PATH"), dir)
-	spec := sh("echo read >&2; cat known; touch new || echo refused; (setsid sleep 1000 &); (sleep 0.01; touch later) & sleep 1000")
+	spec := sh(
+		"echo read >&2; cat known; touch new || echo refused; (setsid sleep 1000 &); (sleep 0.01; touch later) & sleep 1000",
+	)
 	spec.Dir, spec.Sandbox = dir, &box
 	if err := os.WriteFile(filepath.Join(dir, "known"), []byte("content\n"), 0o600); err != nil {
 		t.Fatal(err)

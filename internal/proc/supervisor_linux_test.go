@@ -89,7 +89,8 @@ func TestEnvironment(t *testing.T) {
 	p, out := begin(t, spec)
 	wait(t, p)
 	got := out.String()
-	if strings.Contains(got, "OUTER") || !strings.Contains(got, "INNER=1\n") || strings.Count(got, MarkerName+"=mine/") != 1 ||
+	if strings.Contains(got, "OUTER") || !strings.Contains(got, "INNER=1\n") ||
+		strings.Count(got, MarkerName+"=mine/") != 1 ||
 		strings.Count(got, MarkerName) != 1 {
 		t.Errorf("environment %q", got)
 	}

@@ -71,7 +71,11 @@ func killSupervisor(t *testing.T, p *Process) {
 func TestChildrenAtTheStartAreNotOurs(t *testing.T) {
 	const stays = `echo $$ >"$1"; exec sleep 1000`
 	_, oldPID := startHelper(t, stays, "")
-	parent, parentPID := startHelper(t, `echo $$ >"$1"; read x; sh -c "$2" sh "$1" & exit 0`, `exec env -i setsid sh -c 'echo $$ >"$1"; exec sleep 1000' sh "$1"`)
+	parent, parentPID := startHelper(
+		t,
+		`echo $$ >"$1"; read x; sh -c "$2" sh "$1" & exit 0`,
+		`exec env -i setsid sh -c 'echo $$ >"$1"; exec sleep 1000' sh "$1"`,
+	)
 	pids := []int{oldPID()}
 	parentPID()
 	t.Cleanup(func() {
@@ -114,7 +118,12 @@ func TestReleasedOrphansAreNotOursAnyMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	released, out := begin(t, sh("(setsid env -i sh -c 'echo one; exec sleep 1000' &); (setsid sh -c 'echo two; exec sleep 1000' &); echo ready; exec sleep 1000"))
+	released, out := begin(
+		t,
+		sh(
+			"(setsid env -i sh -c 'echo one; exec sleep 1000' &); (setsid sh -c 'echo two; exec sleep 1000' &); echo ready; exec sleep 1000",
+		),
+	)
 	for _, line := range []string{"one\n", "two\n", "ready\n"} {
 		out.await(t, line)
 	}
@@ -122,7 +131,10 @@ func TestReleasedOrphansAreNotOursAnyMore(t *testing.T) {
 	if err := released.Release(Log{Path: filepath.Join(t.TempDir(), "log"), MaxBytes: 1 << 10}); err != nil {
 		t.Fatal(err)
 	}
-	kept := slices.DeleteFunc(descendants(supervisor), func(n node) bool { return n.pid == released.PID() }) // the command itself dies with its supervisor
+	kept := slices.DeleteFunc(
+		descendants(supervisor),
+		func(n node) bool { return n.pid == released.PID() },
+	) // the command itself dies with its supervisor
 	if len(kept) < 2 {
 		t.Fatalf("only %v", kept)
 	}

@@ -28,7 +28,13 @@ func TestProbeScript(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := c.bait
-			b.Dir, b.Room, b.Host = filepath.Join(t.TempDir(), "it's out"), filepath.Join(t.TempDir(), "in"), os.Getpid()
+			b.Dir, b.Room, b.Host = filepath.Join(
+				t.TempDir(),
+				"it's out",
+			), filepath.Join(
+				t.TempDir(),
+				"in",
+			), os.Getpid()
 			for _, path := range []string{filepath.Join(b.Dir, "bait"), filepath.Join(b.Room, "file"), filepath.Join(b.Room, "keeper", "kept")} {
 				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
 					t.Fatal(err)

@@ -315,7 +315,8 @@ func attempts() []attempt {
 func trySystemCalls() {
 	for _, a := range attempts() {
 		err := a.try()
-		refused := errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOTTY) && a.name == "flags of a file"
+		refused := errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) ||
+			errors.Is(err, unix.ENOTTY) && a.name == "flags of a file"
 		fmt.Printf("%s: %t %v\n", a.name, refused, err)
 	}
 }

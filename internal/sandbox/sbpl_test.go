@@ -118,7 +118,8 @@ func allowed(t testing.TB, profile []form, ask request) (yes bool) {
 				continue
 			}
 			prefix, open := strings.CutSuffix(part.word, "*")
-			matches = matches || part.word == ask.operation || part.word == "default" || open && strings.HasPrefix(ask.operation, prefix)
+			matches = matches || part.word == ask.operation || part.word == "default" ||
+				open && strings.HasPrefix(ask.operation, prefix)
 		}
 		if !matches {
 			continue

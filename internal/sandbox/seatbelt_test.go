@@ -15,7 +15,12 @@ var update = flag.Bool("update", false, "rewrite the goldens")
 
 // macWorkspace is a policy as a Mac has it.
 func macWorkspace() Policy {
-	p := Workspace("/Users/me", "/opt/homebrew/bin:/usr/bin", []string{"/Users/me/w"}, []string{"/Users/me/w", "/var/folders/xy/T/settle-box-1/tmp", "/tmp/box"})
+	p := Workspace(
+		"/Users/me",
+		"/opt/homebrew/bin:/usr/bin",
+		[]string{"/Users/me/w"},
+		[]string{"/Users/me/w", "/var/folders/xy/T/settle-box-1/tmp", "/tmp/box"},
+	)
 	p.Protect = []string{"/Users/me/w/.git/hooks", "/Users/me/w/.git/config", "/tmp/box/.settle"}
 	p.Hide = []Hidden{{Path: "/Users/me/w/api/.env"}, {Path: "/Users/me/w/.ssh"}}
 	return p
@@ -168,7 +173,10 @@ func FuzzSeatbelt(f *testing.F) {
 	} {
 		f.Add(path)
 	}
-	plain := profileOf(f, Policy{Read: []string{"/w/plain"}, Write: []string{"/w/plain"}, Protect: []string{"/w/plain/kept"}})
+	plain := profileOf(
+		f,
+		Policy{Read: []string{"/w/plain"}, Write: []string{"/w/plain"}, Protect: []string{"/w/plain/kept"}},
+	)
 	f.Fuzz(func(t *testing.T, name string) {
 		path := "/w/" + name
 		profile := profileOf(t, Policy{Read: []string{path}, Write: []string{path}, Protect: []string{path + "/kept"}})
@@ -200,7 +208,11 @@ func FuzzSeatbelt(f *testing.F) {
 			}
 		}
 		for _, secret := range []string{"/Users/me/.ssh/id", "/private/etc/master.passwd"} {
-			if allowed(t, profile, request{operation: "file-write-data", path: secret}) != (len(want) > 0 && Contains(want[0], secret)) {
+			if allowed(
+				t,
+				profile,
+				request{operation: "file-write-data", path: secret},
+			) != (len(want) > 0 && Contains(want[0], secret)) {
 				t.Fatalf("%q decides about %s", path, secret)
 			}
 		}

@@ -33,7 +33,10 @@ func TestSteadyLeavesOutPathsThatCommandsCanRedirect(t *testing.T) {
 		}
 		return out
 	}
-	p := Policy{Read: in("work work/sub alias alias/sub through work/out work/none other other/deep same none"), Write: in("work work/sub shared alias/sub")}
+	p := Policy{
+		Read:  in("work work/sub alias alias/sub through work/out work/none other other/deep same none"),
+		Write: in("work work/sub shared alias/sub"),
+	}
 	got := p.Steady(p.Write)
 	if diff := cmp.Diff(Policy{Read: in("work alias other other/deep same none"), Write: in("work shared")}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -66,12 +66,18 @@ func TestOnInterruptOnlyWhenTheBodyGaveWay(t *testing.T) {
 		body func(context.Context, context.CancelCauseFunc) error
 		want error
 	}{
-		"returned":               {exits["return"].body, nil},
-		"failed":                 {exits["error"].body, nil},
-		"panicked":               {exits["panic"].body, nil},
-		"interrupted":            {exits["cancelled"].body, errStop},
-		"failed, then cancelled": {func(_ context.Context, cancel context.CancelCauseFunc) error { cancel(errStop); return errBody }, nil},
-		"completed all the same": {func(_ context.Context, cancel context.CancelCauseFunc) error { cancel(errStop); return nil }, nil},
+		"returned":    {exits["return"].body, nil},
+		"failed":      {exits["error"].body, nil},
+		"panicked":    {exits["panic"].body, nil},
+		"interrupted": {exits["cancelled"].body, errStop},
+		"failed, then cancelled": {
+			func(_ context.Context, cancel context.CancelCauseFunc) error { cancel(errStop); return errBody },
+			nil,
+		},
+		"completed all the same": {
+			func(_ context.Context, cancel context.CancelCauseFunc) error { cancel(errStop); return nil },
+			nil,
+		},
 		"interrupted and wrapped": {func(_ context.Context, cancel context.CancelCauseFunc) error {
 			cancel(errStop)
 			return errors.Join(errStop)

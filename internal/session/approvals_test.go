@@ -61,7 +61,10 @@ func attendedBy(t *testing.T, judge approval.Judge, look tool.Tool, m *script.Mo
 	approvals := session.NewApprovals(log, judge, nil)
 	s, err := session.Open(session.Config{
 		Log: log, Opened: event.SessionOpened{Dir: "/work"}, Approvals: approvals,
-		Turn: turn.Config{Requests: turn.Requests{Model: model.Config{Provider: m}}, Execution: turn.Execution{Tools: set, Dir: "/work", Approver: approvals}},
+		Turn: turn.Config{
+			Requests:  turn.Requests{Model: model.Config{Provider: m}},
+			Execution: turn.Execution{Tools: set, Dir: "/work", Approver: approvals},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -89,10 +92,26 @@ func TestApprovals(t *testing.T) {
 		turn    string
 		calls   []event.Status
 	}{
-		"approved twice":  {[]event.Verdict{event.Approved, event.Approved}, "completed", []event.Status{event.ItemCompleted, event.ItemCompleted}},
-		"for the session": {[]event.Verdict{event.ApprovedSession}, "completed", []event.Status{event.ItemCompleted, event.ItemCompleted}},
-		"denied":          {[]event.Verdict{event.Denied, event.Approved}, "completed", []event.Status{event.ItemFailed, event.ItemCompleted}},
-		"aborts the turn": {[]event.Verdict{event.ApprovalAborted}, "aborted interrupted", []event.Status{event.ItemAborted}},
+		"approved twice": {
+			[]event.Verdict{event.Approved, event.Approved},
+			"completed",
+			[]event.Status{event.ItemCompleted, event.ItemCompleted},
+		},
+		"for the session": {
+			[]event.Verdict{event.ApprovedSession},
+			"completed",
+			[]event.Status{event.ItemCompleted, event.ItemCompleted},
+		},
+		"denied": {
+			[]event.Verdict{event.Denied, event.Approved},
+			"completed",
+			[]event.Status{event.ItemFailed, event.ItemCompleted},
+		},
+		"aborts the turn": {
+			[]event.Verdict{event.ApprovalAborted},
+			"aborted interrupted",
+			[]event.Status{event.ItemAborted},
+		},
 	}
 	for name, tc := range cases {
 		bubble(t, name, func(t *testing.T) {
@@ -120,14 +139,23 @@ func TestApprovals(t *testing.T) {
 func TestCompleteCallIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long := `{"a":"` + strings.Repeat("x", question.MaxText) + `"}`
-		b := attended(t, script.New(script.Turn(script.Call("look", long)), script.Turn(script.Call("look", `{"a":"one\ntwo\u202e"}`)), script.Text("done")))
+		b := attended(
+			t,
+			script.New(
+				script.Turn(script.Call("look", long)),
+				script.Turn(script.Call("look", `{"a":"one\ntwo\u202e"}`)),
+				script.Text("done"),
+			),
+		)
 		b.submit("a", "")
 		time.Sleep(time.Second)
 		all := b.state().Turns[0].Approvals
-		if len(all) != 2 || all[0].Ended == nil || all[0].Ended.Verdict != event.Denied || all[0].Ended.Policy != "too long to show" {
+		if len(all) != 2 || all[0].Ended == nil || all[0].Ended.Verdict != event.Denied ||
+			all[0].Ended.Policy != "too long to show" {
 			t.Fatalf("approvals: %+v", all)
 		}
-		if out := b.state().Turns[0].Items[0].Content().Output; !strings.Contains(out, "too long to be shown whole") || !strings.Contains(out, "Nothing was done") {
+		if out := b.state().Turns[0].Items[0].Content().Output; !strings.Contains(out, "too long to be shown whole") ||
+			!strings.Contains(out, "Nothing was done") {
 			t.Errorf("the model is told %q", out)
 		}
 		if want := "look\n  a:\n      one\n      two⟨U+202E⟩"; all[1].Text != want || all[1].Covers == "" {
@@ -151,11 +179,13 @@ func TestLateAnswerRunsNothing(t *testing.T) {
 		if _, err := b.Interrupt(t.Context(), session.Request{By: "user"}); err != nil {
 			t.Fatal(err)
 		}
-		if a := b.state().Turns[0].Approvals[0]; a.Ended == nil || a.Ended.Verdict != event.Expired || time.Since(asked) > time.Second {
+		if a := b.state().Turns[0].Approvals[0]; a.Ended == nil || a.Ended.Verdict != event.Expired ||
+			time.Since(asked) > time.Second {
 			t.Errorf("approval %+v", a)
 		}
 		var late *approval.AnsweredError
-		if err := b.Answer(t.Context(), answer("p000001", event.Approved, "late")); !errors.As(err, &late) || late.Verdict != event.Expired {
+		if err := b.Answer(t.Context(), answer("p000001", event.Approved, "late")); !errors.As(err, &late) ||
+			late.Verdict != event.Expired {
 			t.Errorf("err = %v", err)
 		}
 		var unknown *approval.UnknownError

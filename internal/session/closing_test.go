@@ -95,7 +95,10 @@ func TestApproverPanics(t *testing.T) {
 		approver := session.NewApprovals(log, &isPending{remembered: map[string]bool{}}, nil).Forwarding(exploding{})
 		s, err := session.Open(session.Config{
 			Log: log, Opened: event.SessionOpened{Dir: "/work"},
-			Turn: turn.Config{Requests: turn.Requests{Model: model.Config{Provider: m}}, Execution: turn.Execution{Tools: set, Dir: "/work", Approver: approver}},
+			Turn: turn.Config{
+				Requests:  turn.Requests{Model: model.Config{Provider: m}},
+				Execution: turn.Execution{Tools: set, Dir: "/work", Approver: approver},
+			},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -91,7 +91,8 @@ func TestCompact(t *testing.T) {
 		time.Sleep(time.Minute)
 		done := b.compactLater(t.Context())
 		b.submit("b", "")
-		if o, err := b.Interrupt(t.Context(), session.Request{By: "user"}); err != nil || o.Cause.Reason != event.Interrupted {
+		if o, err := b.Interrupt(t.Context(), session.Request{By: "user"}); err != nil ||
+			o.Cause.Reason != event.Interrupted {
 			t.Errorf("the interrupt: %v, %v", o, err)
 		}
 		synctest.Wait()

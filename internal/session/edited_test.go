@@ -65,7 +65,8 @@ func TestEditedCall(t *testing.T) {
 				t.Errorf("the output is %q", got)
 			}
 			ended := state.Turns[0].Approvals[0].Ended
-			if ended.Arguments != tc.arguments || ended.SHA256 != fmt.Sprintf("%x", sha256.Sum256([]byte(tc.arguments))) {
+			if ended.Arguments != tc.arguments ||
+				ended.SHA256 != fmt.Sprintf("%x", sha256.Sum256([]byte(tc.arguments))) {
 				t.Errorf("the answer is recorded as %+v", ended)
 			}
 			if ran := name == "changed"; item.Edited != ran || ran && item.Content().RanWith() != tc.arguments {

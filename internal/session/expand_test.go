@@ -77,10 +77,16 @@ func TestAnInputIsAcceptedWhenItIsExpanded(t *testing.T) {
 	bubble(t, "it fails", func(t *testing.T) {
 		b := fresh(t, slow("1"))
 		want := errors.New("there is no such thing")
-		if err := <-b.expanding("", func(context.Context, string) (string, []event.Image, error) { return "", nil, want }); !errors.Is(err, want) {
+		if err := <-b.expanding("", func(context.Context, string) (string, []event.Image, error) { return "", nil, want }); !errors.Is(
+			err,
+			want,
+		) {
 			t.Error(err)
 		}
-		if err := <-b.expanding("", func(context.Context, string) (string, []event.Image, error) { return " ", nil, nil }); !errors.Is(err, session.ErrEmpty) {
+		if err := <-b.expanding("", func(context.Context, string) (string, []event.Image, error) { return " ", nil, nil }); !errors.Is(
+			err,
+			session.ErrEmpty,
+		) {
 			t.Error(err)
 		}
 		if idle, err := b.CloseIdle(t.Context(), time.Now().Add(time.Hour)); !idle || err != nil {
@@ -171,7 +177,8 @@ func TestAnInputThatIsSentTwiceIsAcceptedOnce(t *testing.T) {
 		if err := <-first; err != nil {
 			t.Error(err)
 		}
-		if o, err := b.Interrupt(t.Context(), session.Request{By: "user", Input: "a"}); err != nil || o.Turn != "t000001" {
+		if o, err := b.Interrupt(t.Context(), session.Request{By: "user", Input: "a"}); err != nil ||
+			o.Turn != "t000001" {
 			t.Errorf("%+v, %v", o, err)
 		}
 		if err := <-second; err != nil { // it was accepted, as the first
@@ -181,7 +188,13 @@ func TestAnInputThatIsSentTwiceIsAcceptedOnce(t *testing.T) {
 	})
 	bubble(t, "the second one fails", func(t *testing.T) {
 		b := fresh(t, slow("1"))
-		first, second := b.expanding("a", at(time.Second, nil)), b.expanding("a", at(2*time.Second, errors.New("it is out of order")))
+		first, second := b.expanding(
+			"a",
+			at(time.Second, nil),
+		), b.expanding(
+			"a",
+			at(2*time.Second, errors.New("it is out of order")),
+		)
 		if err := errors.Join(<-first, <-second); err != nil {
 			t.Error(err)
 		}
@@ -203,7 +216,8 @@ func TestAnInputThatIsSentTwiceIsAcceptedOnce(t *testing.T) {
 func TestAPanicOfAnExpansionIsItsFailure(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		b := fresh(t, slow("1"))
-		if _, err := b.Submit(t.Context(), run.Input{Text: "/a", Expand: func(context.Context, string) (string, []event.Image, error) { panic("no such page") }}); err == nil || !strings.Contains(err.Error(), "no such page") {
+		if _, err := b.Submit(t.Context(), run.Input{Text: "/a", Expand: func(context.Context, string) (string, []event.Image, error) { panic("no such page") }}); err == nil ||
+			!strings.Contains(err.Error(), "no such page") {
 			t.Error(err)
 		}
 		if idle, err := b.CloseIdle(t.Context(), time.Now().Add(time.Hour)); !idle || err != nil {

@@ -59,7 +59,14 @@ func inquiring(t *testing.T, x inquirer, isAttended bool) *bench {
 	log := journal.NewMemory("s")
 	c := session.Config{
 		Log: log, Opened: event.SessionOpened{Dir: "/work"},
-		Turn: turn.Config{Requests: turn.Requests{Model: model.Config{Provider: script.New(script.Turn(script.Call("inquire", `{}`)), script.Text("done"))}}, Execution: turn.Execution{Tools: set, Dir: "/work"}},
+		Turn: turn.Config{
+			Requests: turn.Requests{
+				Model: model.Config{
+					Provider: script.New(script.Turn(script.Call("inquire", `{}`)), script.Text("done")),
+				},
+			},
+			Execution: turn.Execution{Tools: set, Dir: "/work"},
+		},
 	}
 	if isAttended {
 		approvals := session.NewApprovals(log, nil, nil) // no call needs approval
@@ -111,7 +118,8 @@ func TestForms(t *testing.T) {
 			b := inquiring(t, inquirer{tc.patience}, true)
 			b.submit("a", "")
 			time.Sleep(time.Second)
-			if got := b.state().Turns[0].Approvals[0]; got.Form == nil || !strings.Contains(got.Text, "Which one?") || !strings.Contains(got.Text, "name: string") {
+			if got := b.state().Turns[0].Approvals[0]; got.Form == nil || !strings.Contains(got.Text, "Which one?") ||
+				!strings.Contains(got.Text, "name: string") {
 				t.Errorf("asked: %+v", got)
 			}
 			for _, misfit := range []approval.Answer{given(event.Approved, `{}`), given(event.Approved, `{"name":1}`), given(event.Approved, "no"), given(event.ApprovedSession, `{"name":"x"}`)} {

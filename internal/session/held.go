@@ -88,7 +88,8 @@ func (a *Approvals) approvedBefore(call approval.Call, j approval.Judgement) (he
 	now, err := a.requestOf(call, j)
 	was := before.Approval
 	confined := !was.Sandbox.On() || was.Sandbox == now.Sandbox
-	same = err == nil && !moved && confined && now.Text == was.Text && now.Tool == was.Tool && slices.Equal(now.Places, was.Places)
+	same = err == nil && !moved && confined && now.Text == was.Text && now.Tool == was.Tool &&
+		slices.Equal(now.Places, was.Places)
 	if j.Decision == event.Ask {
 		same = same && now.Covers == was.Covers && now.Why == strings.TrimPrefix(was.Why, changedSince)
 	}

@@ -60,7 +60,8 @@ func TestAnInterruptThatNamesAnInputEndsNoOtherTurn(t *testing.T) {
 		time.Sleep(time.Second)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if o, err := b.Interrupt(t.Context(), session.Request{By: "user", Input: "second"}); err != nil || o.Cause != nil {
+			if o, err := b.Interrupt(t.Context(), session.Request{By: "user", Input: "second"}); err != nil ||
+				o.Cause != nil {
 				t.Errorf("%+v, %v", o, err)
 			}
 		})
@@ -74,7 +75,8 @@ func TestAnInterruptThatNamesAnInputEndsNoOtherTurn(t *testing.T) {
 		b := fresh(t, slow("1"))
 		b.send("first", "a", "")
 		time.Sleep(time.Second)
-		if o, err := b.Interrupt(t.Context(), session.Request{By: "user", Input: "first"}); err != nil || o.Turn != "t000001" {
+		if o, err := b.Interrupt(t.Context(), session.Request{By: "user", Input: "first"}); err != nil ||
+			o.Turn != "t000001" {
 			t.Errorf("%+v, %v", o, err)
 		}
 		b.want([]string{"a: aborted interrupted"})
@@ -143,7 +145,10 @@ func TestTheContextBoundsACall(t *testing.T) {
 		}
 		h := &hung{gate: make(chan struct{})}
 		s, err := session.Open(session.Config{
-			Log: journal.New(h, event.State{Session: "s"}), Turn: turn.Config{Requests: turn.Requests{Model: model.Config{Provider: slow("1")}}, Execution: turn.Execution{Tools: set}},
+			Log: journal.New(
+				h,
+				event.State{Session: "s"},
+			), Turn: turn.Config{Requests: turn.Requests{Model: model.Config{Provider: slow("1")}}, Execution: turn.Execution{Tools: set}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -182,7 +187,10 @@ func TestCloseSurvivesBrokenBeforeClose(t *testing.T) {
 			s, err := session.Open(session.Config{
 				Log:         journal.NewMemory("s"),
 				BeforeClose: func(context.Context) error { return closer(release) },
-				Turn:        turn.Config{Requests: turn.Requests{Model: model.Config{Provider: slow("1")}}, Execution: turn.Execution{Tools: set}},
+				Turn: turn.Config{
+					Requests:  turn.Requests{Model: model.Config{Provider: slow("1")}},
+					Execution: turn.Execution{Tools: set},
+				},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -32,7 +32,9 @@ func limited(t *testing.T, d *disk, state event.State, m *script.Model, c turn.C
 		t.Fatal(err)
 	}
 	c.Model.Provider, c.Model.ProviderName, c.Model.Name, c.Tools, c.Dir = m, "script", "m", set, "/work"
-	s, err := session.Open(session.Config{Log: journal.New(d, state), Opened: event.SessionOpened{Dir: "/work"}, Turn: c})
+	s, err := session.Open(
+		session.Config{Log: journal.New(d, state), Opened: event.SessionOpened{Dir: "/work"}, Turn: c},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +89,10 @@ func TestSessionLimits(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			m := script.New().Otherwise(dear("yes"))
-			config := turn.Config{Bounds: turn.Bounds{Limits: run.Limits{Session: c.limits}}, Requests: turn.Requests{Model: model.Config{Price: cents()}}}
+			config := turn.Config{
+				Bounds:   turn.Bounds{Limits: run.Limits{Session: c.limits}},
+				Requests: turn.Requests{Model: model.Config{Price: cents()}},
+			}
 			b := limited(t, &disk{}, event.State{Session: "s"}, m, config)
 			for range 2 {
 				if cause := b.run("go"); cause.Outcome != event.Completed {
@@ -108,7 +113,8 @@ func TestSessionLimits(t *testing.T) {
 			if n := len(m.Requests()); n != 4 {
 				t.Errorf("%d requests", n)
 			}
-			if notes := b.notes(); c.limit == event.LimitSessionCost && (len(notes) != 1 || !strings.HasPrefix(notes[0], "The session has used $0.9 of $1; it is ended at the limit.")) {
+			if notes := b.notes(); c.limit == event.LimitSessionCost &&
+				(len(notes) != 1 || !strings.HasPrefix(notes[0], "The session has used $0.9 of $1; it is ended at the limit.")) {
 				t.Errorf("notes: %q", notes)
 			}
 			d, state = b.disk.reopen(t)
@@ -124,7 +130,9 @@ func TestSessionLimits(t *testing.T) {
 // The time limit counts the session's turns, not the time between them.
 func TestSessionTime(t *testing.T) {
 	bubble(t, "time", func(t *testing.T) {
-		config := turn.Config{Bounds: turn.Bounds{Limits: run.Limits{Session: run.SessionLimits{Time: 25 * time.Second}}}}
+		config := turn.Config{
+			Bounds: turn.Bounds{Limits: run.Limits{Session: run.SessionLimits{Time: 25 * time.Second}}},
+		}
 		b := limited(t, &disk{}, event.State{Session: "s"}, slow("1", "2", "3", "4"), config)
 		for range 2 {
 			if cause := b.run("go"); cause.Outcome != event.Completed {
@@ -175,14 +183,38 @@ func TestChildrenShareLimits(t *testing.T) {
 			asked := 0
 			child := nested{call("task", 0), func(ctx context.Context) {
 				time.Sleep(time.Second) // the request with this call is counted
-				m := script.New().Otherwise(script.Turn(script.Usage(model.Usage{Input: 100, Output: 100}), script.Call("look", `{}`)))
+				m := script.New().
+					Otherwise(script.Turn(script.Usage(model.Usage{Input: 100, Output: 100}), script.Call("look", `{}`)))
 				limits := run.Limits{Repeats: -1, Session: c.limits.Session}
-				b := limited(t, &disk{}, event.State{Session: "c"}, m, turn.Config{Bounds: turn.Bounds{Limits: limits, Meter: turn.MeterOf(ctx)}, Requests: turn.Requests{Model: model.Config{Price: cents()}}}, call("look", 0))
+				b := limited(
+					t,
+					&disk{},
+					event.State{Session: "c"},
+					m,
+					turn.Config{
+						Bounds:   turn.Bounds{Limits: limits, Meter: turn.MeterOf(ctx)},
+						Requests: turn.Requests{Model: model.Config{Price: cents()}},
+					},
+					call("look", 0),
+				)
 				of, asked = b.run("help"), len(m.Requests())
 				b.close()
 			}}
-			m := script.New(script.Turn(script.Usage(model.Usage{Input: 100, Output: 100}), script.Call("task", `{}`)), dear("done"))
-			b := limited(t, &disk{}, event.State{Session: "s"}, m, turn.Config{Bounds: turn.Bounds{Limits: c.limits}, Requests: turn.Requests{Model: model.Config{Price: cents()}}}, child)
+			m := script.New(
+				script.Turn(script.Usage(model.Usage{Input: 100, Output: 100}), script.Call("task", `{}`)),
+				dear("done"),
+			)
+			b := limited(
+				t,
+				&disk{},
+				event.State{Session: "s"},
+				m,
+				turn.Config{
+					Bounds:   turn.Bounds{Limits: c.limits},
+					Requests: turn.Requests{Model: model.Config{Price: cents()}},
+				},
+				child,
+			)
 			b.submit("go", "")
 			time.Sleep(2 * time.Minute)
 			synctest.Wait()
@@ -210,7 +242,16 @@ func TestUnknownCost(t *testing.T) {
 		b.run("go") // at an unknown price
 		b.close()
 		d, state = b.disk.reopen(t)
-		b = limited(t, d, state, m, turn.Config{Bounds: turn.Bounds{Limits: limits}, Requests: turn.Requests{Model: model.Config{Price: cents()}}})
+		b = limited(
+			t,
+			d,
+			state,
+			m,
+			turn.Config{
+				Bounds:   turn.Bounds{Limits: limits},
+				Requests: turn.Requests{Model: model.Config{Price: cents()}},
+			},
+		)
 		atLimit(t, b.run("go"), event.LimitSessionCost, "what 1 earlier requests of the session cost is not known")
 		b.close()
 	})

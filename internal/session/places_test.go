@@ -75,12 +75,20 @@ func TestApprovalIsOfThePlaceThatWasShown(t *testing.T) {
 	} {
 		bubble(t, fmt.Sprint(len(tt.real)), func(t *testing.T) {
 			judge, look := &mover{real: tt.real}, &placesTool{Tool: call("look", time.Second)}
-			b := attendedBy(t, judge, look, script.New(script.Turn(script.Call("look", `{"a":1}`)), script.Text("done")))
+			b := attendedBy(
+				t,
+				judge,
+				look,
+				script.New(script.Turn(script.Call("look", `{"a":1}`)), script.Text("done")),
+			)
 			b.submit("a", "")
 			for n := range min(len(tt.real), 3) {
 				time.Sleep(time.Minute)
 				asked := b.state().Turns[0].Approvals[n]
-				if want := "  leads to: docs -> " + strings.TrimPrefix(tt.real[n], "/work/"); !strings.Contains(asked.Text, want) {
+				if want := "  leads to: docs -> " + strings.TrimPrefix(tt.real[n], "/work/"); !strings.Contains(
+					asked.Text,
+					want,
+				) {
 					t.Errorf("question %d: %q, want %q in it", n+1, asked.Text, want)
 				}
 				if again := strings.Contains(asked.Why, "lead elsewhere than when it was approved"); again != (n > 0) {
@@ -100,7 +108,8 @@ func TestApprovalIsOfThePlaceThatWasShown(t *testing.T) {
 			if diff := cmp.Diff(want, look.ran); diff != "" {
 				t.Errorf("ran in (-want +got):\n%s", diff)
 			}
-			if out := b.state().Turns[0].Items[0].Content().Output; !tt.runs && !strings.Contains(out, "its paths led elsewhere") {
+			if out := b.state().Turns[0].Items[0].Content().Output; !tt.runs &&
+				!strings.Contains(out, "its paths led elsewhere") {
 				t.Errorf("the model received %q", out)
 			}
 		})
@@ -111,7 +120,12 @@ func TestApprovalIsOfThePlaceThatWasShown(t *testing.T) {
 func TestRememberedPlaceIsTheOneThatWasShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		judge := &mover{real: []string{"/work/a", "/home/.ssh"}}
-		b := attendedBy(t, judge, call("look", time.Second), script.New(script.Turn(script.Call("look", `{"a":1}`)), script.Text("done")))
+		b := attendedBy(
+			t,
+			judge,
+			call("look", time.Second),
+			script.New(script.Turn(script.Call("look", `{"a":1}`)), script.Text("done")),
+		)
 		b.submit("a", "")
 		time.Sleep(time.Minute)
 		judge.moves()

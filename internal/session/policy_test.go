@@ -16,7 +16,13 @@ func TestPolicyAnswersUnattendedCall(t *testing.T) {
 		b := attended(t, look())
 		b.submit("a", "")
 		synctest.Wait()
-		given := approval.Answer{Approval: "p000001", Verdict: event.Denied, Policy: "ask", Message: "no person can be asked", By: "a client"}
+		given := approval.Answer{
+			Approval: "p000001",
+			Verdict:  event.Denied,
+			Policy:   "ask",
+			Message:  "no person can be asked",
+			By:       "a client",
+		}
 		if err := b.Answer(t.Context(), given); err != nil {
 			t.Fatal(err)
 		}
@@ -25,7 +31,8 @@ func TestPolicyAnswersUnattendedCall(t *testing.T) {
 		if ended := turn.Approvals[0].Ended; ended == nil || ended.Policy != "ask" || ended.Verdict != event.Denied {
 			t.Errorf("the approval ended with %+v", ended)
 		}
-		if out := turn.Items[0].Content().Output; !strings.Contains(out, "no person can be asked") || strings.Contains(out, "user") ||
+		if out := turn.Items[0].Content().Output; !strings.Contains(out, "no person can be asked") ||
+			strings.Contains(out, "user") ||
 			!strings.Contains(out, "it could change something") {
 			t.Errorf("the model is told %q", out)
 		}

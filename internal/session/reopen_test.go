@@ -45,7 +45,12 @@ func TestTheNextInputWritesTheLogAgain(t *testing.T) {
 	}
 	s, err := session.Open(session.Config{
 		Log: log, Opened: event.SessionOpened{Dir: "/work"},
-		Turn: turn.Config{Requests: turn.Requests{Model: model.Config{Provider: script.New(script.Text("done")), ProviderName: "script", Name: "m"}}, Execution: turn.Execution{Tools: none, Dir: "/work"}},
+		Turn: turn.Config{
+			Requests: turn.Requests{
+				Model: model.Config{Provider: script.New(script.Text("done")), ProviderName: "script", Name: "m"},
+			},
+			Execution: turn.Execution{Tools: none, Dir: "/work"},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -87,7 +87,10 @@ func open(t *testing.T, d *disk, state event.State, m *script.Model, tools ...to
 		Log: journal.New(d, state), Opened: event.SessionOpened{Dir: "/work"},
 		Sweep: func([]string) []int { return []int{4711} },
 		Turn: turn.Config{
-			Requests:  turn.Requests{Model: model.Config{Provider: m, ProviderName: "script", Name: "m"}, Compaction: turn.CompactionAuto},
+			Requests: turn.Requests{
+				Model:      model.Config{Provider: m, ProviderName: "script", Name: "m"},
+				Compaction: turn.CompactionAuto,
+			},
 			Execution: turn.Execution{Tools: set, Dir: "/work"},
 		},
 	})
@@ -208,7 +211,8 @@ func TestInputs(t *testing.T) {
 		b.submit("b", "")
 		b.submit("c", "")
 		time.Sleep(time.Second)
-		if o, err := b.Interrupt(t.Context(), session.Request{By: "user"}); err != nil || o.Cause.Reason != event.Interrupted {
+		if o, err := b.Interrupt(t.Context(), session.Request{By: "user"}); err != nil ||
+			o.Cause.Reason != event.Interrupted {
 			t.Fatal(o, err)
 		}
 		b.want([]string{"a: aborted interrupted"}, "b held", "c held")
@@ -249,7 +253,8 @@ func TestRefusedInputs(t *testing.T) {
 		if _, err := b.Submit(t.Context(), run.Input{Text: "see", Images: []event.Image{image}}); err != nil {
 			t.Fatal(err)
 		}
-		if got := b.state().Turns[0].Inputs[0].Images[0].MediaType; got != "image/jpeg" || image.MediaType != "image/png" {
+		if got := b.state().Turns[0].Inputs[0].Images[0].MediaType; got != "image/jpeg" ||
+			image.MediaType != "image/png" {
 			t.Errorf("it is kept as %q", got)
 		}
 	})
@@ -301,7 +306,8 @@ func TestInterruptIsAnsweredAfterTheEnd(t *testing.T) {
 		for range 20 {
 			wg.Go(func() {
 				o, err := b.Interrupt(t.Context(), session.Request{By: "user"})
-				if err != nil || o.Turn != "t000001" || o.Cause.Reason != event.Interrupted || b.state().Running() != nil {
+				if err != nil || o.Turn != "t000001" || o.Cause.Reason != event.Interrupted ||
+					b.state().Running() != nil {
 					t.Errorf("%+v, %v", o, err)
 				}
 			})
@@ -357,7 +363,15 @@ func (d deaf) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 // next turn completes.
 func TestKilledAtEveryEvent(t *testing.T) {
 	steps := func() *script.Model {
-		return script.New(script.Turn(script.Reasoning("hm"), script.Text("let me"), script.Call("look", `{}`), script.Call("look", `{"b":1}`)), script.Text("done"))
+		return script.New(
+			script.Turn(
+				script.Reasoning("hm"),
+				script.Text("let me"),
+				script.Call("look", `{}`),
+				script.Call("look", `{"b":1}`),
+			),
+			script.Text("done"),
+		)
 	}
 	var whole int
 	synctest.Test(t, func(t *testing.T) {
@@ -380,12 +394,18 @@ func TestKilledAtEveryEvent(t *testing.T) {
 			held := len(state.Waiting)
 			second := open(t, again, state, script.New().Otherwise(script.Text("fine")), call("look", time.Second))
 			if second.state().Running() != nil || len(second.state().Waiting) != held {
-				t.Errorf("after recovery: running %v, %d wait, %d before", second.state().Running(), len(second.state().Waiting), held)
+				t.Errorf(
+					"after recovery: running %v, %d wait, %d before",
+					second.state().Running(),
+					len(second.state().Waiting),
+					held,
+				)
 			}
 			second.submit("c", "")
 			time.Sleep(time.Minute)
 			s := second.state()
-			if last := s.Turns[len(s.Turns)-1]; last.Cause == nil || last.Cause.Outcome != event.Completed || len(last.Inputs) != held+1 {
+			if last := s.Turns[len(s.Turns)-1]; last.Cause == nil || last.Cause.Outcome != event.Completed ||
+				len(last.Inputs) != held+1 {
 				t.Errorf("the turn after recovery: %v, %d inputs", last.Cause, len(last.Inputs))
 			}
 		})

@@ -79,7 +79,9 @@ argument-hint: [FILE]
 
 // Other agents read front matter line by line; settle accepts entries that are not YAML.
 func TestParseWhatIsNoYAML(t *testing.T) {
-	h, err := skills.Parse("name: x\ndescription: Use this when: the user's asks for it\nargument-hint: [a] [b]\nallowed-tools: *\n")
+	h, err := skills.Parse(
+		"name: x\ndescription: Use this when: the user's asks for it\nargument-hint: [a] [b]\nallowed-tools: *\n",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,12 @@ func TestSkillsNeverComeFromOutsideUnderSwaps(t *testing.T) {
 			for range swap.Calls(swapCalls) {
 				if l, err := found.Load("x"); err == nil {
 					if loaded++; l.About != "inside" || slices.Contains(l.Files, "private.md") {
-						t.Fatalf("the skill %q is loaded with the files %q after %d exchanges", l.About, l.Files, s.Rounds())
+						t.Fatalf(
+							"the skill %q is loaded with the files %q after %d exchanges",
+							l.About,
+							l.Files,
+							s.Rounds(),
+						)
 					}
 				}
 				for _, one := range skills.Find(of).Skills {
@@ -56,7 +61,10 @@ func TestSkillsNeverComeFromOutsideUnderSwaps(t *testing.T) {
 func TestSkillsInLinkedFolders(t *testing.T) {
 	root := tree(t, map[string]string{
 		"repo/.git/HEAD": "", "repo/shared/x/SKILL.md": text("x", "shared"), "repo/shared/x/a.md": "", "repo/a/.settle/skills/x": "-> ../../../shared/x",
-		"outside/deep/y/SKILL.md": text("y", "outside"), "repo/a/.agents/skills": "-> ../../../outside", "home/.claude/skills": "-> ../../outside",
+		"outside/deep/y/SKILL.md": text(
+			"y",
+			"outside",
+		), "repo/a/.agents/skills": "-> ../../../outside", "home/.claude/skills": "-> ../../outside",
 	})
 	found := skills.Find(sources(root))
 	l, err := found.Load("x")

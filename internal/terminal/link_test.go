@@ -24,7 +24,10 @@ func TestLinkedFindsAddresses(t *testing.T) {
 		"日本https://x.org/語、語":                                   {"https://x.org/語"},
 	} {
 		for cut := range len(text) + 1 { // in one span, and in two
-			line := terminal.Line{{Text: text[:cut], Style: plain}, {Text: text[cut:], Style: plain.With(terminal.Bold)}}
+			line := terminal.Line{
+				{Text: text[:cut], Style: plain},
+				{Text: text[cut:], Style: plain.With(terminal.Bold)},
+			}
 			var got []string
 			shown := ""
 			last := ""

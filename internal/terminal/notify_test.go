@@ -33,7 +33,8 @@ func TestNotificationsAreHarmless(t *testing.T) {
 	for _, how := range []terminal.Notification{terminal.OSC9, terminal.OSC777} {
 		got := string(how.Append(nil, terminal.Direct, "settle", foreign))
 		body := strings.TrimSuffix(strings.TrimPrefix(got, "\x1b]"), "\a")
-		if strings.ContainsAny(body, "\x1b\a\n\u009c\u202e") || len([]rune(body)) > 200 || strings.Count(body, ";") > 3 {
+		if strings.ContainsAny(body, "\x1b\a\n\u009c\u202e") || len([]rune(body)) > 200 ||
+			strings.Count(body, ";") > 3 {
 			t.Errorf("%s: %q", how, got)
 		}
 	}

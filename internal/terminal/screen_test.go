@@ -36,7 +36,13 @@ func TestCommittedRowsStay(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		width, height := 30+r.IntN(90), 16+r.IntN(30)
 		grid := terminaltest.NewGrid(width, height)
-		screen := terminal.NewScreen(grid, terminal.Palette{Color: true, Attributes: true}, terminal.ReflowAll, width, height)
+		screen := terminal.NewScreen(
+			grid,
+			terminal.Palette{Color: true, Attributes: true},
+			terminal.ReflowAll,
+			width,
+			height,
+		)
 		var want []string
 		var live terminal.Frame
 		for range 40 {
@@ -52,7 +58,11 @@ func TestCommittedRowsStay(t *testing.T) {
 				text := drawText(r, 30)
 				rows = append(
 					rows,
-					terminal.Wrap(terminal.Plain(text, terminal.Style{Color: terminal.Red}), width, terminal.Indent{})...,
+					terminal.Wrap(
+						terminal.Plain(text, terminal.Style{Color: terminal.Red}),
+						width,
+						terminal.Indent{},
+					)...,
 				)
 			}
 			for _, row := range rows {

@@ -76,7 +76,15 @@ func floodTurn(b *testing.B, log *journal.Log, set *tool.Set, deltas int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	cause, err := turn.Run(b.Context(), &turn.Config{Requests: turn.Requests{Model: model.Config{Provider: flood(deltas), Name: "m"}}, Execution: turn.Execution{Tools: set}, Log: log}, "t000001")
+	cause, err := turn.Run(
+		b.Context(),
+		&turn.Config{
+			Requests:  turn.Requests{Model: model.Config{Provider: flood(deltas), Name: "m"}},
+			Execution: turn.Execution{Tools: set},
+			Log:       log,
+		},
+		"t000001",
+	)
 	if err != nil || cause.Outcome != event.Completed {
 		b.Fatal(cause, err)
 	}

@@ -26,10 +26,28 @@ import (
 func TestAnIDIsUsedAgainInALaterResponse(t *testing.T) {
 	reset := script.Fail(model.NewError(model.ErrConnection, "reset"))
 	cases := map[string][]script.Step{
-		"next step":           {script.CallID("call_0", "a", `{}`), script.CallID("call_0", "a", `{"n":2}`), script.Text("ok")},
-		"after a kept call":   {script.Turn(script.CallID("call_0", "a", `{}`), script.Delay(time.Second), reset), script.CallID("call_0", "a", `{"n":2}`), script.Text("ok")},
-		"after a lost call":   {script.Turn(script.CallID("call_0", "slow", `{}`), reset), script.CallID("call_0", "a", `{}`), script.CallID("call_1", "a", `{"n":2}`), script.Text("ok")},
-		"after a denied call": {script.CallID("call_0", "slow", `{}`), script.CallID("call_0", "a", `{}`), script.CallID("call_1", "a", `{"n":2}`), script.Text("ok")},
+		"next step": {
+			script.CallID("call_0", "a", `{}`),
+			script.CallID("call_0", "a", `{"n":2}`),
+			script.Text("ok"),
+		},
+		"after a kept call": {
+			script.Turn(script.CallID("call_0", "a", `{}`), script.Delay(time.Second), reset),
+			script.CallID("call_0", "a", `{"n":2}`),
+			script.Text("ok"),
+		},
+		"after a lost call": {
+			script.Turn(script.CallID("call_0", "slow", `{}`), reset),
+			script.CallID("call_0", "a", `{}`),
+			script.CallID("call_1", "a", `{"n":2}`),
+			script.Text("ok"),
+		},
+		"after a denied call": {
+			script.CallID("call_0", "slow", `{}`),
+			script.CallID("call_0", "a", `{}`),
+			script.CallID("call_1", "a", `{"n":2}`),
+			script.Text("ok"),
+		},
 	}
 	for name, steps := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +137,10 @@ func TestACallReportsWithinItsMargin(t *testing.T) {
 			}}
 			b := newBench(t, script.New(script.Call("a", `{}`), script.Text("ok")), slow)
 			b.config.Calls = &turn.Calls{}
-			time.AfterFunc(time.Second, func() { b.config.Calls.Cancel("i000001", event.Abort(event.Interrupted, "user")) })
+			time.AfterFunc(
+				time.Second,
+				func() { b.config.Calls.Cancel("i000001", event.Abort(event.Interrupted, "user")) },
+			)
 			b.run(t.Context())
 			b.want(want, "message completed: ok")
 		})
@@ -156,7 +177,10 @@ func TestApproverIgnoringContextDelaysNothing(t *testing.T) {
 	t.Run("call", func(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
 			b := setUp(t)
-			time.AfterFunc(time.Second, func() { b.config.Calls.Cancel("i000001", event.Abort(event.Interrupted, "user")) })
+			time.AfterFunc(
+				time.Second,
+				func() { b.config.Calls.Cancel("i000001", event.Abort(event.Interrupted, "user")) },
+			)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			if c := b.run(ctx); c.Outcome != event.Completed {
@@ -256,7 +280,9 @@ func TestNotice(t *testing.T) {
 		if output != "beforeafter" || len(notices) != 100 {
 			t.Errorf("output %q, and %d notices", output, len(notices))
 		}
-		if first := notices[0]; !strings.HasPrefix(first, "\n[the line was cut; ") || !strings.HasSuffix(first, "]\n") || strings.Contains(first, "abcdefgh") {
+		if first := notices[0]; !strings.HasPrefix(first, "\n[the line was cut; ") ||
+			!strings.HasSuffix(first, "]\n") ||
+			strings.Contains(first, "abcdefgh") {
 			t.Errorf("got %q", first)
 		}
 	})
@@ -267,7 +293,11 @@ func TestTheJournalFailsAfterTheInterrupt(t *testing.T) {
 	for range 50 {
 		inBubble(t, func(t *testing.T) {
 			store := &breakable{}
-			b := newBenchOn(t, journal.New(store, event.State{Session: "s"}), script.New(script.Turn(script.Text("x"), script.Stall())))
+			b := newBenchOn(
+				t,
+				journal.New(store, event.State{Session: "s"}),
+				script.New(script.Turn(script.Text("x"), script.Stall())),
+			)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(time.Second, func() {
 				store.broken.Store(true)

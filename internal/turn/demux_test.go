@@ -46,10 +46,19 @@ func TestContradictions(t *testing.T) {
 func TestDroppedCall(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		chunk := func(kind model.ChunkKind, index int, text string) script.Step {
-			return script.Chunk(model.Chunk{Kind: kind, Index: index, Role: model.Call, CallID: "c", Name: "look", Text: text})
+			return script.Chunk(
+				model.Chunk{Kind: kind, Index: index, Role: model.Call, CallID: "c", Name: "look", Text: text},
+			)
 		}
 		b := newBench(t, script.New(script.Turn(
-			chunk(model.ItemStart, 7, ""), chunk(model.Delta, 7, `{"pa`), chunk(model.ItemDrop, 7, ""), script.Text("ok"),
+			chunk(
+				model.ItemStart,
+				7,
+				"",
+			),
+			chunk(model.Delta, 7, `{"pa`),
+			chunk(model.ItemDrop, 7, ""),
+			script.Text("ok"),
 		)))
 		if c := b.run(t.Context()); c.Outcome != event.Completed {
 			t.Fatal(c)

@@ -23,8 +23,10 @@ func providers(server *modeltest.Server) map[string]model.Provider {
 	v1 := transport.Endpoint{BaseURL: server.OpenAI(), Client: server.Client()}
 	return map[string]model.Provider{
 		"responses": openai.New(openai.Options{Endpoint: v1}),
-		"messages":  anthropic.New(anthropic.Options{Endpoint: transport.Endpoint{BaseURL: server.Anthropic(), Client: server.Client()}}),
-		"chat":      chat.New(chat.Options{Endpoint: v1}),
+		"messages": anthropic.New(
+			anthropic.Options{Endpoint: transport.Endpoint{BaseURL: server.Anthropic(), Client: server.Client()}},
+		),
+		"chat": chat.New(chat.Options{Endpoint: v1}),
 	}
 }
 
@@ -37,10 +39,20 @@ func everyFault() []modeltest.Fault {
 		modeltest.WithinArguments(1), modeltest.AfterCall(1), modeltest.WithinArguments(2), modeltest.AfterCall(2),
 		modeltest.AfterItems, modeltest.BeforeEnd, modeltest.AfterEnd,
 	} {
-		faults = append(faults,
-			modeltest.Reset(at), modeltest.Cut(at), modeltest.Close(at), modeltest.Malformed(at), modeltest.ErrorEvent(at, "", ""),
-			modeltest.Silence(at), modeltest.Pings(at, 10*time.Second), modeltest.Oversized(at, 40<<20),
-			modeltest.Fault{Kind: modeltest.FaultUnknown, At: at})
+		faults = append(
+			faults,
+			modeltest.Reset(
+				at,
+			),
+			modeltest.Cut(at),
+			modeltest.Close(at),
+			modeltest.Malformed(at),
+			modeltest.ErrorEvent(at, "", ""),
+			modeltest.Silence(at),
+			modeltest.Pings(at, 10*time.Second),
+			modeltest.Oversized(at, 40<<20),
+			modeltest.Fault{Kind: modeltest.FaultUnknown, At: at},
+		)
 	}
 	for _, code := range []int{400, 401, 403, 404, 408, 409, 429, 500, 503, 529} {
 		faults = append(faults, modeltest.Status(code))
@@ -51,7 +63,13 @@ func everyFault() []modeltest.Fault {
 			faults = append(faults, modeltest.Status(code, after))
 		}
 	}
-	faults = append(faults, modeltest.HTML(), modeltest.ContentType("text/plain"), modeltest.NoEnd(), modeltest.Drip(100*time.Millisecond))
+	faults = append(
+		faults,
+		modeltest.HTML(),
+		modeltest.ContentType("text/plain"),
+		modeltest.NoEnd(),
+		modeltest.Drip(100*time.Millisecond),
+	)
 	for _, quirk := range []modeltest.FaultKind{
 		modeltest.FaultCRLF, modeltest.FaultBareCR, modeltest.FaultComments, modeltest.FaultUnknowns, modeltest.FaultRepeat, modeltest.FaultSwap,
 		modeltest.FaultSameIndex, modeltest.FaultReverseIndex, modeltest.FaultNoEventNames, modeltest.FaultEmptyIDs, modeltest.FaultSameIDs,
@@ -72,7 +90,16 @@ func TestEveryFault(t *testing.T) {
 				continue
 			}
 			for _, interrupt := range []int{0, 3, 9} {
-				name := fmt.Sprintf("%s/%d %s %s %d %s/interrupt %d", wire, n, fault.Kind, fault.At, fault.Status, fault.RetryAfter, interrupt)
+				name := fmt.Sprintf(
+					"%s/%d %s %s %d %s/interrupt %d",
+					wire,
+					n,
+					fault.Kind,
+					fault.At,
+					fault.Status,
+					fault.RetryAfter,
+					interrupt,
+				)
 				t.Run(name, func(t *testing.T) {
 					inBubble(t, func(t *testing.T) { strike(t, wire, fault, interrupt) })
 				})

@@ -74,7 +74,8 @@ func TestInstructions(t *testing.T) {
 			t.Fatal(c)
 		}
 		got := instructed(m, -1)
-		if len(got) != 4 || !strings.HasSuffix(got[2], "xxx") || got[3] != "[You work where the project has instructions of its own, in /work/huge/AGENTS.md. Read them before you continue.]" {
+		if len(got) != 4 || !strings.HasSuffix(got[2], "xxx") ||
+			got[3] != "[You work where the project has instructions of its own, in /work/huge/AGENTS.md. Read them before you continue.]" {
 			t.Errorf("%d: %.200q", len(got), got)
 		}
 		slices.Sort(asked)

@@ -38,7 +38,13 @@ func TestLimiterHoldsSessionsOfTheKey(t *testing.T) {
 			fault := model.NewError(kind, "no")
 			fault.RetryAfter = 30 * time.Second
 			limiter := &model.Limiter{}
-			first, second := newBench(t, script.New(script.Fail(fault), script.Text("ok"))), newBench(t, script.New(script.Text("ok")))
+			first, second := newBench(
+				t,
+				script.New(script.Fail(fault), script.Text("ok")),
+			), newBench(
+				t,
+				script.New(script.Text("ok")),
+			)
 			first.config.Model.Limiter, second.config.Model.Limiter = limiter, limiter
 			done := make(chan struct{})
 			go func() { // ends with its turn

@@ -45,7 +45,8 @@ func TestFiftyFailuresInARow(t *testing.T) {
 		b := newBench(t, m)
 		b.config.Retry.RetryFor = 1000 * time.Hour
 		c := b.run(t.Context())
-		if n := len(m.Requests()); n != 50 || c.Failure == nil || !strings.Contains(c.Failure.Message, "50 attempts in a row failed") {
+		if n := len(m.Requests()); n != 50 || c.Failure == nil ||
+			!strings.Contains(c.Failure.Message, "50 attempts in a row failed") {
 			t.Errorf("after %d requests: %v", n, c)
 		}
 	})
@@ -74,7 +75,8 @@ func TestWithoutNetwork(t *testing.T) {
 		b = newBench(t, script.New().Otherwise(unreachable()))
 		began = time.Now()
 		c := b.run(t.Context())
-		if took := time.Since(began); took < 8*time.Minute || took > 10*time.Minute || c.Outcome != event.Failed || c.Failure.Name != event.NameRetryExhausted {
+		if took := time.Since(began); took < 8*time.Minute || took > 10*time.Minute || c.Outcome != event.Failed ||
+			c.Failure.Name != event.NameRetryExhausted {
 			t.Errorf("after %v: %v", took, c)
 		}
 	})
@@ -84,8 +86,16 @@ func TestWithoutNetwork(t *testing.T) {
 // of 6.
 func TestAttemptsAreNumberedInARow(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		m := script.New(faulty(model.ErrOverloaded), faulty(model.ErrServer), faulty(model.ErrStalled), unreachable(), faulty(model.ErrServer),
-			script.Turn(script.Call("a", `{}`)), faulty(model.ErrServer), script.Text("done"))
+		m := script.New(
+			faulty(model.ErrOverloaded),
+			faulty(model.ErrServer),
+			faulty(model.ErrStalled),
+			unreachable(),
+			faulty(model.ErrServer),
+			script.Turn(script.Call("a", `{}`)),
+			faulty(model.ErrServer),
+			script.Text("done"),
+		)
 		b := newBench(t, m, says("a", "A", 0))
 		if c := b.run(t.Context()); c.Outcome != event.Completed {
 			t.Errorf("got %v", c)
@@ -113,7 +123,8 @@ func TestAnAttemptIsBounded(t *testing.T) {
 		if took := time.Since(began); took < 3*time.Hour || took > 3*time.Hour+time.Minute {
 			t.Errorf("it took %v", took)
 		}
-		if c.Failure == nil || c.Failure.Kind != string(model.ErrTimeout) || !strings.Contains(c.Failure.Message, "the response was not complete after 60 minutes (attempt_timeout)") {
+		if c.Failure == nil || c.Failure.Kind != string(model.ErrTimeout) ||
+			!strings.Contains(c.Failure.Message, "the response was not complete after 60 minutes (attempt_timeout)") {
 			t.Errorf("got %v", c)
 		}
 		b = newBench(t, script.New(drip, script.Text("short")))
@@ -175,7 +186,11 @@ func TestARenewedKey(t *testing.T) {
 			return script.Fail(e)
 		}
 		none := 0
-		b := newBench(t, script.New(expired(), script.Turn(script.Call("a", `{}`)), expired(), script.Text("done")), says("a", "A", 0))
+		b := newBench(
+			t,
+			script.New(expired(), script.Turn(script.Call("a", `{}`)), expired(), script.Text("done")),
+			says("a", "A", 0),
+		)
 		b.config.Retry.Retries = &none
 		if c := b.run(t.Context()); c.Outcome != event.Completed {
 			t.Errorf("got %v", c)
@@ -185,7 +200,8 @@ func TestARenewedKey(t *testing.T) {
 		}
 		m := script.New().Otherwise(expired())
 		b = newBench(t, m)
-		if c := b.run(t.Context()); c.Outcome != event.Failed || c.Failure.Kind != string(model.ErrAuth) || len(m.Requests()) != 2 {
+		if c := b.run(t.Context()); c.Outcome != event.Failed || c.Failure.Kind != string(model.ErrAuth) ||
+			len(m.Requests()) != 2 {
 			t.Errorf("after %d requests: %v", len(m.Requests()), c)
 		}
 	})

@@ -34,28 +34,48 @@ func TestSecretsStayAway(t *testing.T) {
 		}}
 	}
 	call := script.Call("a", `{}`)
-	leak := &model.Error{Kind: model.ErrAuth, Status: 401, Message: secret, Body: secret, URL: "https://x/?k=" + secret, Hint: secret, RetryAfter: -1}
+	leak := &model.Error{
+		Kind:       model.ErrAuth,
+		Status:     401,
+		Message:    secret,
+		Body:       secret,
+		URL:        "https://x/?k=" + secret,
+		Hint:       secret,
+		RetryAfter: -1,
+	}
 	cases := map[string]struct {
 		steps    []script.Step
 		tool     tool.Tool
 		approver turn.Approver
 	}{
-		"text":            {steps: []script.Step{script.Text(split...)}},
-		"reasoning":       {steps: []script.Step{script.Turn(script.Reasoning(split...), ok)}},
-		"text, cut":       {steps: []script.Step{script.Turn(script.Text(split[0]+secret[9:25]), script.Fail(leak))}},
-		"arguments":       {steps: []script.Step{script.Call("a", `{"x":"`+split[0], split[1]+`"}`), ok}},
-		"name":            {steps: []script.Step{script.Call(secret, `{}`), ok}},
-		"call id":         {steps: []script.Step{script.CallID(secret, "a", `{}`), ok}},
-		"output":          {steps: []script.Step{call, ok}, tool: gives(tool.Result{Output: secret, Detail: []byte(`"` + secret + `"`)}, nil)},
-		"error":           {steps: []script.Step{call, ok}, tool: gives(tool.Result{}, errors.New(secret))},
-		"survivors":       {steps: []script.Step{call, ok}, tool: gives(tool.Result{Survivors: []event.Process{{PID: 1, Command: secret, Why: secret}}}, nil)},
-		"panic of a tool": {steps: []script.Step{call, ok}, tool: fn{"a", func(context.Context, tool.Call) (tool.Result, error) { panic(secret) }}},
-		"failure":         {steps: []script.Step{script.Fail(leak)}},
-		"panic":           {steps: []script.Step{script.Panic(secret)}},
+		"text":      {steps: []script.Step{script.Text(split...)}},
+		"reasoning": {steps: []script.Step{script.Turn(script.Reasoning(split...), ok)}},
+		"text, cut": {steps: []script.Step{script.Turn(script.Text(split[0]+secret[9:25]), script.Fail(leak))}},
+		"arguments": {steps: []script.Step{script.Call("a", `{"x":"`+split[0], split[1]+`"}`), ok}},
+		"name":      {steps: []script.Step{script.Call(secret, `{}`), ok}},
+		"call id":   {steps: []script.Step{script.CallID(secret, "a", `{}`), ok}},
+		"output": {
+			steps: []script.Step{call, ok},
+			tool:  gives(tool.Result{Output: secret, Detail: []byte(`"` + secret + `"`)}, nil),
+		},
+		"error": {steps: []script.Step{call, ok}, tool: gives(tool.Result{}, errors.New(secret))},
+		"survivors": {
+			steps: []script.Step{call, ok},
+			tool:  gives(tool.Result{Survivors: []event.Process{{PID: 1, Command: secret, Why: secret}}}, nil),
+		},
+		"panic of a tool": {
+			steps: []script.Step{call, ok},
+			tool:  fn{"a", func(context.Context, tool.Call) (tool.Result, error) { panic(secret) }},
+		},
+		"failure": {steps: []script.Step{script.Fail(leak)}},
+		"panic":   {steps: []script.Step{script.Panic(secret)}},
 		"denial": {steps: []script.Step{call, ok}, approver: approver(func(context.Context, approval.Call) error {
 			return &approval.DeniedError{Message: secret, Policy: "deny"}
 		})},
-		"panic of an approver": {steps: []script.Step{call, ok}, approver: approver(func(context.Context, approval.Call) error { panic(secret) })},
+		"panic of an approver": {
+			steps:    []script.Step{call, ok},
+			approver: approver(func(context.Context, approval.Call) error { panic(secret) }),
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

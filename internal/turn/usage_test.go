@@ -47,13 +47,16 @@ data: {"type":"response.output_item.done","output_index":0,"item":{"type":"funct
 data: {"type":"response.completed","response":{"id":"r","usage":{"input_tokens":COUNT,"output_tokens":COUNT}}}
 
 `, func(e transport.Endpoint) model.Provider { return openai.New(openai.Options{Endpoint: e}) }},
-	"chat": {`data: {"id":"r","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"a","arguments":"{}"}}]}}]}
+	"chat": {
+		`data: {"id":"r","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"a","arguments":"{}"}}]}}]}
 
 data: {"id":"r","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":COUNT,"completion_tokens":COUNT}}
 
 data: [DONE]
 
-`, func(e transport.Endpoint) model.Provider { return chat.New(chat.Options{Endpoint: e}) }},
+`,
+		func(e transport.Endpoint) model.Provider { return chat.New(chat.Options{Endpoint: e}) },
+	},
 	"anthropic": {`data: {"type":"message_start","message":{"id":"r","usage":{"input_tokens":COUNT,"output_tokens":1}}}
 
 data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"c","name":"a","input":{}}}
@@ -67,15 +70,30 @@ data: {"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"outpu
 data: {"type":"message_stop"}
 
 `, func(e transport.Endpoint) model.Provider { return anthropic.New(anthropic.Options{Endpoint: e}) }},
-	"gemini": {`data: {"responseId":"r","candidates":[{"content":{"parts":[{"functionCall":{"name":"a","args":{}}}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":COUNT,"candidatesTokenCount":COUNT,"thoughtsTokenCount":1}}
+	"gemini": {
+		`data: {"responseId":"r","candidates":[{"content":{"parts":[{"functionCall":{"name":"a","args":{}}}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":COUNT,"candidatesTokenCount":COUNT,"thoughtsTokenCount":1}}
 
-`, func(e transport.Endpoint) model.Provider { return gemini.New(gemini.Options{Endpoint: e}) }},
+`,
+		func(e transport.Endpoint) model.Provider { return gemini.New(gemini.Options{Endpoint: e}) },
+	},
 }
 
 // A limit on the tokens of the turn or the session ends the turn for any reported usage. The
 // answers are kept, and the log says that their usage is an estimate.
 func TestImplausibleUsageLimitsAllTheSame(t *testing.T) {
-	counts := []string{"9223372036854775808", "9223372036854775807", "4611686018427387904", "1e300", "-5", `"12"`, "1.5", "true", "[1]", `{"n":1}`, "1e9"}
+	counts := []string{
+		"9223372036854775808",
+		"9223372036854775807",
+		"4611686018427387904",
+		"1e300",
+		"-5",
+		`"12"`,
+		"1.5",
+		"true",
+		"[1]",
+		`{"n":1}`,
+		"1e9",
+	}
 	for wire, w := range countingWires {
 		for _, count := range counts {
 			for _, limit := range []event.Limit{event.LimitTokens, "session_" + event.LimitTokens} {
@@ -94,7 +112,9 @@ func limited(t *testing.T, provider func(transport.Endpoint) model.Provider, ser
 		return tool.Result{Output: fmt.Sprint(ran) + strings.Repeat(" word", 100)}, nil
 	}}
 	b := newBench(t, script.New(), long)
-	b.config.Model.Provider = provider(transport.Endpoint{BaseURL: "http://model.test/v1", Client: &http.Client{Transport: server}})
+	b.config.Model.Provider = provider(
+		transport.Endpoint{BaseURL: "http://model.test/v1", Client: &http.Client{Transport: server}},
+	)
 	if b.config.Limits.Tokens = 1000; limit != event.LimitTokens {
 		b.config.Limits = run.Limits{Session: run.SessionLimits{Tokens: 1000}}
 	}
@@ -107,7 +127,10 @@ func limited(t *testing.T, provider func(transport.Endpoint) model.Provider, ser
 		t.Errorf("%d calls ran", ran)
 	}
 	for _, a := range b.last().Attempts {
-		if end := a.End; end.Outcome != event.Completed || !end.Estimated || end.Usage.Input < 5 || end.Usage.Total() > 5000 || end.Cost == nil || *end.Cost > 1 {
+		if end := a.End; end.Outcome != event.Completed || !end.Estimated || end.Usage.Input < 5 ||
+			end.Usage.Total() > 5000 ||
+			end.Cost == nil ||
+			*end.Cost > 1 {
 			t.Errorf("attempt %+v", end)
 		}
 	}
@@ -129,7 +152,12 @@ func TestPlausibleUsageIsKept(t *testing.T) {
 					}})
 					b.config.Model.Traits.Window = 200_000
 					b.config.Limits.Steps = 1
-					b.config.Model.Provider = w.provider(transport.Endpoint{BaseURL: "http://model.test/v1", Client: &http.Client{Transport: counting{w.body, count}}})
+					b.config.Model.Provider = w.provider(
+						transport.Endpoint{
+							BaseURL: "http://model.test/v1",
+							Client:  &http.Client{Transport: counting{w.body, count}},
+						},
+					)
 					b.run(t.Context())
 					if end := b.last().Attempts[0].End; end.Estimated || end.Usage.Input != want {
 						t.Errorf("%+v", end)

@@ -57,7 +57,10 @@ func TestProgress(t *testing.T) {
 	pings := func(n int) script.Step {
 		return script.Repeat(n, script.Turn(script.Delay(time.Minute), script.Ping()))
 	}
-	thought := script.Turn(script.Chunk(model.Chunk{Kind: model.ItemStart, Role: model.Reasoning, Index: 7}), script.Chunk(model.Chunk{Kind: model.Delta, Index: 7, Text: "hm"}))
+	thought := script.Turn(
+		script.Chunk(model.Chunk{Kind: model.ItemStart, Role: model.Reasoning, Index: 7}),
+		script.Chunk(model.Chunk{Kind: model.Delta, Index: 7, Text: "hm"}),
+	)
 	cases := map[string]struct {
 		step  script.Step
 		after time.Duration
@@ -66,8 +69,25 @@ func TestProgress(t *testing.T) {
 		"pings within a thought":          {script.Turn(thought, pings(60)), 15 * time.Minute},
 		"pings within text":               {script.Turn(script.Unfinished("a", `{"x":`), pings(60)), 3 * time.Minute},
 		"pings after a whole message":     {script.Turn(script.Text("x"), pings(60)), 15 * time.Minute},
-		"a thought that moves on":         {script.Turn(thought, pings(10), script.Chunk(model.Chunk{Kind: model.Delta, Index: 7, Text: "!"}), pings(60)), 25 * time.Minute},
-		"empty deltas":                    {script.Turn(script.Unfinished("a", "{"), script.Repeat(60, script.Turn(script.Delay(time.Minute), script.Chunk(model.Chunk{Kind: model.Delta, Index: 0})))), 3 * time.Minute},
+		"a thought that moves on": {
+			script.Turn(
+				thought,
+				pings(10),
+				script.Chunk(model.Chunk{Kind: model.Delta, Index: 7, Text: "!"}),
+				pings(60),
+			),
+			25 * time.Minute,
+		},
+		"empty deltas": {
+			script.Turn(
+				script.Unfinished("a", "{"),
+				script.Repeat(
+					60,
+					script.Turn(script.Delay(time.Minute), script.Chunk(model.Chunk{Kind: model.Delta, Index: 0})),
+				),
+			),
+			3 * time.Minute,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +113,12 @@ func TestUsageOfWhatWasCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		use := func(in, out int64) script.Step { return script.Usage(model.Usage{Input: in, Output: out}) }
 		b := newBench(t, script.New(
-			script.Turn(use(100, 1), script.Text("x"), use(100, 20), script.Fail(model.NewError(model.ErrConnection, "reset"))),
+			script.Turn(
+				use(100, 1),
+				script.Text("x"),
+				use(100, 20),
+				script.Fail(model.NewError(model.ErrConnection, "reset")),
+			),
 			script.Turn(use(1000, 5), script.Text("y"), script.Stall()),
 		))
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -19,7 +19,17 @@ import (
 func TestAnotherMessageBegins(t *testing.T) {
 	again := strings.Replace(start, "msg_1", "msg_2", 1)
 	on := strings.Replace(callOn, `"index":1`, `"index":0`, 1)
-	body := wiretest.SSE(start, textOn, hello, callOn, again, strings.Replace(on, "toolu_1", "toolu_2", 1), off, toolUse, stop)
+	body := wiretest.SSE(
+		start,
+		textOn,
+		hello,
+		callOn,
+		again,
+		strings.Replace(on, "toolu_1", "toolu_2", 1),
+		off,
+		toolUse,
+		stop,
+	)
 	got := read(t, &wiretest.Server{Body: body})
 	want := []wiretest.Item{
 		{Role: model.Assistant, Text: "Hello \"you\"\né 😀"},
@@ -35,10 +45,21 @@ func TestAnotherMessageBegins(t *testing.T) {
 func TestOwnTools(t *testing.T) {
 	const result = `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","encrypted_content":"Ev=="}]}`
 	body := wiretest.SSE(
-		start, `{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}}`,
-		`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"query\":\"go\"}"}}`, off,
-		`{"type":"content_block_start","index":1,"content_block":`+result+`}`, off1,
-		strings.ReplaceAll(textOn, `"index":0`, `"index":2`), strings.ReplaceAll(hello, `"index":0`, `"index":2`), strings.ReplaceAll(off, `"index":0`, `"index":2`), endTurn, stop,
+		start,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"query\":\"go\"}"}}`,
+		off,
+		`{"type":"content_block_start","index":1,"content_block":`+result+`}`,
+		off1,
+		strings.ReplaceAll(
+			textOn,
+			`"index":0`,
+			`"index":2`,
+		),
+		strings.ReplaceAll(hello, `"index":0`, `"index":2`),
+		strings.ReplaceAll(off, `"index":0`, `"index":2`),
+		endTurn,
+		stop,
 	)
 	got := read(t, &wiretest.Server{Body: body})
 	if len(got.Items) != 3 || got.Items[0].Seal == nil || got.Items[1].Seal == nil {
@@ -50,7 +71,10 @@ func TestOwnTools(t *testing.T) {
 	}
 	req.Input = append(req.Input, model.Item{Role: model.User, Text: "more"})
 	const use = `{"id":"srvtoolu_1","input":{"query":"go"},"name":"web_search","type":"server_tool_use"}`
-	if sent := string(sent(t, req, transport.Endpoint{}).Body); !strings.Contains(sent, `"content":[`+use+","+result+",") {
+	if sent := string(sent(t, req, transport.Endpoint{}).Body); !strings.Contains(
+		sent,
+		`"content":[`+use+","+result+",",
+	) {
 		t.Errorf("sent %s", sent)
 	}
 	req.Input = slices.Delete(req.Input, 2, 3) // a response that was cut
@@ -63,14 +87,30 @@ func TestOwnTools(t *testing.T) {
 // back: "The `content[].thinking` in the thinking mode must be passed back".
 func TestUnsignedThinking(t *testing.T) {
 	body := wiretest.SSE(
-		start, `{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"Hm."}}`, off,
-		strings.ReplaceAll(textOn, `"index":0`, `"index":1`), strings.ReplaceAll(hello, `"index":0`, `"index":1`), off1, endTurn, stop,
+		start,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"Hm."}}`,
+		off,
+		strings.ReplaceAll(
+			textOn,
+			`"index":0`,
+			`"index":1`,
+		),
+		strings.ReplaceAll(hello, `"index":0`, `"index":1`),
+		off1,
+		endTurn,
+		stop,
 	)
 	item := read(t, &wiretest.Server{Body: body}).Items[0]
 	req := model.Request{Model: "m", Input: []model.Item{
-		{Role: model.User, Text: "hi"}, {Role: model.Reasoning, Text: item.Text, Seal: item.Seal}, {Role: model.Assistant, Text: "x"}, {Role: model.User, Text: "y"},
+		{
+			Role: model.User,
+			Text: "hi",
+		}, {Role: model.Reasoning, Text: item.Text, Seal: item.Seal}, {Role: model.Assistant, Text: "x"}, {Role: model.User, Text: "y"},
 	}}
-	if sent := string(sent(t, req, transport.Endpoint{}).Body); !strings.Contains(sent, `{"type":"thinking","thinking":"Hm."}`) {
+	if sent := string(sent(t, req, transport.Endpoint{}).Body); !strings.Contains(
+		sent,
+		`{"type":"thinking","thinking":"Hm."}`,
+	) {
 		t.Errorf("sent %s", sent)
 	}
 }
@@ -78,10 +118,16 @@ func TestUnsignedThinking(t *testing.T) {
 // TestFillThinking: DeepSeek refuses a call without thinking.
 func TestFillThinking(t *testing.T) {
 	req := model.Request{Model: "m", Input: []model.Item{
-		{Role: model.User, Text: "hi"}, {Role: model.Call, CallID: "a", Name: "look", Arguments: "{}"}, {Role: model.Output, CallID: "a", Text: "A"},
+		{
+			Role: model.User,
+			Text: "hi",
+		}, {Role: model.Call, CallID: "a", Name: "look", Arguments: "{}"}, {Role: model.Output, CallID: "a", Text: "A"},
 	}}
 	const want = `{"type":"thinking","thinking":"(not kept)"},{"type":"tool_use"`
-	if sent := string(sent(t, req, transport.Endpoint{BaseURL: "https://api.deepseek.com/anthropic"}).Body); !strings.Contains(sent, want) {
+	if sent := string(sent(t, req, transport.Endpoint{BaseURL: "https://api.deepseek.com/anthropic"}).Body); !strings.Contains(
+		sent,
+		want,
+	) {
 		t.Errorf("sent %s", sent)
 	}
 	if sent := string(sent(t, req, transport.Endpoint{}).Body); strings.Contains(sent, "thinking") {

@@ -53,7 +53,8 @@ var full = wiretest.SSE(
 	`content_block_stop|{"type":"content_block_stop","index":3}`,
 	`content_block_start|{"type":"content_block_start","index":4,"content_block":{"type":"tool_use","id":"toolu_2","name":"list","input":{}}}`,
 	`content_block_stop|{"type":"content_block_stop","index":4}`,
-	toolUse, stop,
+	toolUse,
+	stop,
 )
 
 func read(t *testing.T, s *wiretest.Server) wiretest.Response {
@@ -94,7 +95,10 @@ func TestAgainstSDK(t *testing.T) {
 		"full": full, "text": wiretest.SSE(start, textOn, hello, hello, off, endTurn, stop),
 	} {
 		got := read(t, &wiretest.Server{Body: body})
-		resp := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(body))}
+		resp := &http.Response{
+			Header: http.Header{"Content-Type": {"text/event-stream"}},
+			Body:   io.NopCloser(strings.NewReader(body)),
+		}
 		stream := ssestream.NewStream[sdk.MessageStreamEventUnion](ssestream.NewDecoder(resp), nil)
 		var message sdk.Message
 		for stream.Next() {
@@ -111,17 +115,31 @@ func TestAgainstSDK(t *testing.T) {
 			case "text":
 				want = append(want, wiretest.Item{Role: model.Assistant, Text: b.Text})
 			case "thinking":
-				want = append(want, wiretest.Item{Role: model.Reasoning, Text: b.Thinking, Seal: &model.Seal{Format: "signature", Data: b.Signature}})
+				want = append(
+					want,
+					wiretest.Item{
+						Role: model.Reasoning,
+						Text: b.Thinking,
+						Seal: &model.Seal{Format: "signature", Data: b.Signature},
+					},
+				)
 			case "redacted_thinking":
-				want = append(want, wiretest.Item{Role: model.Reasoning, Seal: &model.Seal{Format: "redacted", Data: b.Data}})
+				want = append(
+					want,
+					wiretest.Item{Role: model.Reasoning, Seal: &model.Seal{Format: "redacted", Data: b.Data}},
+				)
 			case "tool_use":
-				want = append(want, wiretest.Item{Role: model.Call, Text: string(b.Input), ID: b.ID, CallID: b.ID, Name: b.Name})
+				want = append(
+					want,
+					wiretest.Item{Role: model.Call, Text: string(b.Input), ID: b.ID, CallID: b.ID, Name: b.Name},
+				)
 			}
 		}
 		if diff := cmp.Diff(want, got.Items); diff != "" {
 			t.Errorf("%s (-SDK +ours):\n%s", name, diff)
 		}
-		if string(message.StopReason) != string(got.Stop) || message.Usage.OutputTokens != got.Usage.Output || message.ID != got.ID {
+		if string(message.StopReason) != string(got.Stop) || message.Usage.OutputTokens != got.Usage.Output ||
+			message.ID != got.ID {
 			t.Errorf("%s: SDK says stop %q, output %d, id %q; we say %q, %d, %q", name,
 				message.StopReason, message.Usage.OutputTokens, message.ID, got.Stop, got.Usage.Output, got.ID)
 		}
@@ -156,13 +174,36 @@ func TestLenience(t *testing.T) {
 			t.Errorf("%s: stop %q, error %v (-want +got):\n%s", name, got.Stop, got.Err, diff)
 		}
 	}
-	unknown := strings.NewReplacer(`"type":"tool_use"`, `"type":"new_tool_use"`, `"input":{}`, `"text":{}`, `"index":1`, `"index":0`).Replace(callOn)
-	body := wiretest.SSE(start, unknown, strings.ReplaceAll(hello, "text_delta", "input_json_delta"), off,
-		strings.Replace(textOn, `"index":0`, `"index":1`, 1), strings.Replace(hello, `"index":0`, `"index":1`, 1), off1, endTurn, stop)
+	unknown := strings.NewReplacer(`"type":"tool_use"`, `"type":"new_tool_use"`, `"input":{}`, `"text":{}`, `"index":1`, `"index":0`).
+		Replace(callOn)
+	body := wiretest.SSE(
+		start,
+		unknown,
+		strings.ReplaceAll(hello, "text_delta", "input_json_delta"),
+		off,
+		strings.Replace(
+			textOn,
+			`"index":0`,
+			`"index":1`,
+			1,
+		),
+		strings.Replace(hello, `"index":0`, `"index":1`, 1),
+		off1,
+		endTurn,
+		stop,
+	)
 	if got := read(t, &wiretest.Server{Body: body}); len(got.Items) != 1 || got.Err != nil {
 		t.Errorf("unknown block: %d items, error %v", len(got.Items), got.Err)
 	}
-	body = wiretest.SSE(start, textOn, off, strings.Replace(callOn, `"input":{}`, `"input":{"a":1}`, 1), off1, toolUse, stop)
+	body = wiretest.SSE(
+		start,
+		textOn,
+		off,
+		strings.Replace(callOn, `"input":{}`, `"input":{"a":1}`, 1),
+		off1,
+		toolUse,
+		stop,
+	)
 	if got := read(t, &wiretest.Server{Body: body}); got.Err != nil || got.Items[1].Text != `{"a":1}` {
 		t.Errorf("whole input: %+v", got)
 	}

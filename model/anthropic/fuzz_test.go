@@ -11,7 +11,9 @@ import (
 )
 
 func provider(s *wiretest.Server) *anthropic.Provider {
-	return anthropic.New(anthropic.Options{Endpoint: transport.Endpoint{Client: s.Client(), AuthHint: "set ANTHROPIC_API_KEY"}})
+	return anthropic.New(
+		anthropic.Options{Endpoint: transport.Endpoint{Client: s.Client(), AuthHint: "set ANTHROPIC_API_KEY"}},
+	)
 }
 
 // The fuzzing engine instruments all that a test imports. So the tests that

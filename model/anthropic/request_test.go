@@ -25,10 +25,20 @@ func conversation(name string) model.Request {
 		System: "You are settle.",
 		Tools: []model.ToolSpec{
 			{Name: "list", Description: "Lists.", Schema: json.RawMessage(`{"type":"object","properties":{}}`)},
-			{Name: "shell", Description: "Runs.", Schema: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`)},
+			{
+				Name:        "shell",
+				Description: "Runs.",
+				Schema: json.RawMessage(
+					`{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`,
+				),
+			},
 		},
 		Input: []model.Item{
-			{Role: model.User, Text: "Look at this.", Images: []model.Image{{MediaType: "image/png", Data: []byte("png")}}},
+			{
+				Role:   model.User,
+				Text:   "Look at this.",
+				Images: []model.Image{{MediaType: "image/png", Data: []byte("png")}},
+			},
 			{Role: model.User, Text: "And be quick."},
 			{Role: model.Reasoning, Text: "Hm.", Seal: &model.Seal{Format: "signature", Data: "c2ln"}},
 			{Role: model.Reasoning, Seal: &model.Seal{Format: "redacted", Data: "eHg="}},
@@ -48,7 +58,8 @@ func sent(t *testing.T, req model.Request, o transport.Endpoint) wiretest.Sent {
 	t.Helper()
 	server := &wiretest.Server{Body: full}
 	o.Client = server.Client()
-	if r, err := wiretest.Read(t.Context(), anthropic.New(anthropic.Options{Endpoint: o}), req); err != nil || r.Err != nil {
+	if r, err := wiretest.Read(t.Context(), anthropic.New(anthropic.Options{Endpoint: o}), req); err != nil ||
+		r.Err != nil {
 		t.Fatal(err, r.Err)
 	}
 	return server.Sent()[0]
@@ -72,7 +83,14 @@ func TestRequestAgainstSDK(t *testing.T) {
 func TestRequest(t *testing.T) {
 	req := conversation("claude-opus-5-5")
 	req.MaxTokens = 500_000
-	got := sent(t, req, transport.Endpoint{Key: transport.StaticKey("sk-ant"), Extra: map[string]any{"metadata": map[string]any{"user_id": "u"}}})
+	got := sent(
+		t,
+		req,
+		transport.Endpoint{
+			Key:   transport.StaticKey("sk-ant"),
+			Extra: map[string]any{"metadata": map[string]any{"user_id": "u"}},
+		},
+	)
 	want := `{
 	"model":"claude-opus-5-5","max_tokens":128000,"stream":true,"metadata":{"user_id":"u"},
 	"thinking":{"type":"adaptive","display":"summarized","block_binding":{"prefix_mismatch_behavior":"drop_block"}},
@@ -113,7 +131,10 @@ func TestRequest(t *testing.T) {
 			t.Errorf("header %s is %q, want %q", name, got.Header.Get(name), want)
 		}
 	}
-	if again := sent(t, req, transport.Endpoint{Extra: map[string]any{"metadata": map[string]any{"user_id": "u"}}}); !bytes.Equal(again.Body, got.Body) {
+	if again := sent(t, req, transport.Endpoint{Extra: map[string]any{"metadata": map[string]any{"user_id": "u"}}}); !bytes.Equal(
+		again.Body,
+		got.Body,
+	) {
 		t.Error("the same request gives other bytes")
 	}
 }
@@ -130,13 +151,24 @@ func TestThinking(t *testing.T) {
 		{"claude-haiku-4-5", "max", `{"type":"enabled","budget_tokens":31999}`, ""},
 		{"unknown", "high", "", ""},
 	} {
-		body := sent(t, model.Request{Model: tt.model, Effort: tt.effort, Input: []model.Item{{Role: model.User, Text: "hi"}}}, transport.Endpoint{}).Body
+		body := sent(
+			t,
+			model.Request{Model: tt.model, Effort: tt.effort, Input: []model.Item{{Role: model.User, Text: "hi"}}},
+			transport.Endpoint{},
+		).Body
 		var got map[string]json.RawMessage
 		if err := json.Unmarshal(body, &got); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(string(got["thinking"]), tt.thinking) || (tt.thinking == "") != (got["thinking"] == nil) || string(got["output_config"]) != tt.config {
-			t.Errorf("%s, effort %q: thinking %s, config %s", tt.model, tt.effort, got["thinking"], got["output_config"])
+		if !strings.Contains(string(got["thinking"]), tt.thinking) || (tt.thinking == "") != (got["thinking"] == nil) ||
+			string(got["output_config"]) != tt.config {
+			t.Errorf(
+				"%s, effort %q: thinking %s, config %s",
+				tt.model,
+				tt.effort,
+				got["thinking"],
+				got["output_config"],
+			)
 		}
 	}
 }
@@ -145,7 +177,8 @@ func TestBudgetLeavesRoomAndChainsMustBeginWithThinking(t *testing.T) {
 	req := conversation("claude-haiku-4-5")
 	req.MaxTokens = 3000
 	got := sent(t, req, transport.Endpoint{})
-	if !bytes.Contains(got.Body, []byte(`"budget_tokens":1976`)) || got.Header.Get("Anthropic-Beta") != "interleaved-thinking-2025-05-14" {
+	if !bytes.Contains(got.Body, []byte(`"budget_tokens":1976`)) ||
+		got.Header.Get("Anthropic-Beta") != "interleaved-thinking-2025-05-14" {
 		t.Errorf("header %q, body %s", got.Header.Get("Anthropic-Beta"), got.Body)
 	}
 	req.MaxTokens = 1500

@@ -36,7 +36,13 @@ func TestSearch(t *testing.T) {
 		`{"type":"message_stop"}`,
 	)}
 	p := anthropic.New(anthropic.Options{Endpoint: transport.Endpoint{Client: server.Client()}})
-	req := model.Request{Model: "claude-opus-5-5", System: "Search.", Input: []model.Item{{Role: model.User, Text: "go"}}, Search: true, Effort: "low"}
+	req := model.Request{
+		Model:  "claude-opus-5-5",
+		System: "Search.",
+		Input:  []model.Item{{Role: model.User, Text: "go"}},
+		Search: true,
+		Effort: "low",
+	}
 	r, err := wiretest.Read(t.Context(), p, req)
 	if err != nil || r.Err != nil || r.Stop != model.StopPause {
 		t.Fatal(err, r.Err, r.Stop)
@@ -45,10 +51,14 @@ func TestSearch(t *testing.T) {
 		t.Error(diff)
 	}
 	body := server.Sent()[0].Body
-	if !strings.Contains(string(body), `"tools":[{"type":"web_search_20250305","name":"web_search","max_uses":5,"cache_control":{"type":"ephemeral"}}]`) {
+	if !strings.Contains(
+		string(body),
+		`"tools":[{"type":"web_search_20250305","name":"web_search","max_uses":5,"cache_control":{"type":"ephemeral"}}]`,
+	) {
 		t.Errorf("%s", body)
 	}
-	if diff, err := wiretest.RoundTrip(body, &sdk.MessageNewParams{}, "stream", "thinking", "output_config"); err != nil || diff != "" {
+	if diff, err := wiretest.RoundTrip(body, &sdk.MessageNewParams{}, "stream", "thinking", "output_config"); err != nil ||
+		diff != "" {
 		t.Error(err, diff)
 	}
 	req.Search = false

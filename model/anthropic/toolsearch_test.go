@@ -68,13 +68,17 @@ func TestDeferredTools(t *testing.T) {
 			t.Errorf("tool %+v", tool)
 		}
 	}
-	if want := []string{"shell", "read", "tool_search_tool_bm25", "met__weather", "met__tides"}; !slices.Equal(names, want) {
+	if want := []string{"shell", "read", "tool_search_tool_bm25", "met__weather", "met__tides"}; !slices.Equal(
+		names,
+		want,
+	) {
 		t.Errorf("got %q, want %q", names, want)
 	}
 	if got.Tools[2].Type != "tool_search_tool_bm25_20251119" || got.Tools[2].Cache == nil {
 		t.Errorf("the search: %+v", got.Tools[2])
 	}
-	if said := got.Messages[1].Content; len(said) != 3 || string(said[0]) != searchUse || string(said[1]) != searchResult {
+	if said := got.Messages[1].Content; len(said) != 3 || string(said[0]) != searchUse ||
+		string(said[1]) != searchResult {
 		t.Errorf("the search goes back as %s", said)
 	}
 }
@@ -123,7 +127,9 @@ func TestSearchIsKept(t *testing.T) {
 		t.Fatalf("%v: %+v", err, got)
 	}
 	var use, want map[string]any
-	if json.Unmarshal([]byte(got.Items[0].Seal.Data), &use) != nil || json.Unmarshal([]byte(searchUse), &want) != nil || len(use) != len(want) || got.Items[1].Seal.Data != searchResult {
+	if json.Unmarshal([]byte(got.Items[0].Seal.Data), &use) != nil || json.Unmarshal([]byte(searchUse), &want) != nil ||
+		len(use) != len(want) ||
+		got.Items[1].Seal.Data != searchResult {
 		t.Errorf("kept as %s and %s", got.Items[0].Seal.Data, got.Items[1].Seal.Data)
 	}
 }
@@ -132,7 +138,8 @@ func TestSearchIsKept(t *testing.T) {
 func TestSearchesTools(t *testing.T) {
 	own := anthropic.New(anthropic.Options{})
 	gateway := anthropic.New(anthropic.Options{Endpoint: transport.Endpoint{BaseURL: "https://gateway.test"}})
-	if !own.Model("claude-opus-5-5").ToolSearch || own.Model("claude-3-haiku").ToolSearch || gateway.Model("claude-opus-5-5").ToolSearch {
+	if !own.Model("claude-opus-5-5").ToolSearch || own.Model("claude-3-haiku").ToolSearch ||
+		gateway.Model("claude-opus-5-5").ToolSearch {
 		t.Error("the wrong models search tools")
 	}
 }

@@ -33,11 +33,20 @@ const (
 
 // full is a response of OpenAI itself, with two calls.
 var full = wiretest.SSE(
-	delta(`"role":"assistant","content":"","refusal":null`), delta(`"content":"I "`), delta(`"content":"look.\n\u00e9"`),
+	delta(
+		`"role":"assistant","content":"","refusal":null`,
+	),
+	delta(`"content":"I "`),
+	delta(`"content":"look.\n\u00e9"`),
 	delta(`"tool_calls":[{"index":0,"id":"call_a","type":"function","function":{"name":"shell","arguments":""}}]`),
-	delta(`"tool_calls":[{"index":0,"function":{"arguments":"{\"command\":"}}]`), delta(`"tool_calls":[{"index":0,"function":{"arguments":"\"ls\"}"}}]`),
+	delta(
+		`"tool_calls":[{"index":0,"function":{"arguments":"{\"command\":"}}]`,
+	),
+	delta(`"tool_calls":[{"index":0,"function":{"arguments":"\"ls\"}"}}]`),
 	delta(`"tool_calls":[{"index":1,"id":"call_b","type":"function","function":{"name":"list","arguments":"{}"}}]`),
-	finish("tool_calls"), usage, done,
+	finish("tool_calls"),
+	usage,
+	done,
 )
 
 func read(t *testing.T, s *wiretest.Server) wiretest.Response {
@@ -70,7 +79,10 @@ func TestResponse(t *testing.T) {
 // TestAgainstSDK reads the same stream with the official SDK's accumulator.
 func TestAgainstSDK(t *testing.T) {
 	got := read(t, &wiretest.Server{Body: full})
-	resp := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(full))}
+	resp := &http.Response{
+		Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body:   io.NopCloser(strings.NewReader(full)),
+	}
 	stream := ssestream.NewStream[sdk.ChatCompletionChunk](ssestream.NewDecoder(resp), nil)
 	var acc sdk.ChatCompletionAccumulator
 	for stream.Next() {
@@ -83,7 +95,10 @@ func TestAgainstSDK(t *testing.T) {
 	}
 	want := []wiretest.Item{{Role: model.Assistant, Text: acc.Choices[0].Message.Content}}
 	for _, c := range acc.Choices[0].Message.ToolCalls {
-		want = append(want, wiretest.Item{Role: model.Call, Text: c.Function.Arguments, CallID: c.ID, Name: c.Function.Name})
+		want = append(
+			want,
+			wiretest.Item{Role: model.Call, Text: c.Function.Arguments, CallID: c.ID, Name: c.Function.Name},
+		)
 	}
 	if diff := cmp.Diff(want, got.Items); diff != "" {
 		t.Errorf("(-SDK +ours):\n%s", diff)
@@ -137,9 +152,20 @@ func TestServersThatOmit(t *testing.T) {
 }
 
 func TestMadeIDsAreUniqueInTheConversation(t *testing.T) {
-	s := &wiretest.Server{Body: wiretest.SSE(delta(`"tool_calls":[{"function":{"name":"a","arguments":"{}"}},{"id":"old","function":{"name":"b","arguments":"{}"}}]`), done)}
+	s := &wiretest.Server{
+		Body: wiretest.SSE(
+			delta(
+				`"tool_calls":[{"function":{"name":"a","arguments":"{}"}},{"id":"old","function":{"name":"b","arguments":"{}"}}]`,
+			),
+			done,
+		),
+	}
 	got, err := wiretest.Read(t.Context(), provider(s), model.Request{Input: []model.Item{
-		{Role: model.Call, CallID: "call_2", Name: "a"}, {Role: model.Output, CallID: "call_2"}, {Role: model.Call, CallID: "old", Name: "a"}, {Role: model.Output, CallID: "old"},
+		{
+			Role:   model.Call,
+			CallID: "call_2",
+			Name:   "a",
+		}, {Role: model.Output, CallID: "call_2"}, {Role: model.Call, CallID: "old", Name: "a"}, {Role: model.Output, CallID: "old"},
 	}})
 	if err != nil || len(got.Items) != 2 || got.Items[0].CallID != "call_3" || got.Items[1].CallID != "call_4" {
 		t.Errorf("error %v, items %+v", err, got.Items)
@@ -221,15 +247,24 @@ func TestFinishReasons(t *testing.T) {
 		"stop": model.StopEndTurn, "length": model.StopMaxTokens, "content_filter": model.StopFilter, "tool_calls": model.StopEndTurn,
 		"eos": model.StopEndTurn, "function_call": model.StopEndTurn,
 	} {
-		if got := read(t, &wiretest.Server{Body: wiretest.SSE(delta(`"content":"Hi"`), finish(reason))}); got.Stop != want || got.Err != nil {
+		if got := read(t, &wiretest.Server{Body: wiretest.SSE(delta(`"content":"Hi"`), finish(reason))}); got.Stop != want ||
+			got.Err != nil {
 			t.Errorf("%q becomes %q, want %q (error %v)", reason, got.Stop, want, got.Err)
 		}
 	}
-	if got := read(t, &wiretest.Server{Body: wiretest.SSE(delta(`"refusal":"No."`), finish("stop"))}); got.Stop != model.StopRefusal || got.Items[0].Text != "No." {
+	if got := read(t, &wiretest.Server{Body: wiretest.SSE(delta(`"refusal":"No."`), finish("stop"))}); got.Stop != model.StopRefusal ||
+		got.Items[0].Text != "No." {
 		t.Errorf("refusal: %+v", got)
 	}
-	body := wiretest.SSE(delta(`"tool_calls":[{"index":0,"id":"p","function":{"name":"a","arguments":"{}"}},{"index":1,"id":"q","function":{"name":"b","arguments":"{\"y"}}]`), finish("length"), done)
-	if got := read(t, &wiretest.Server{Body: body}); got.Stop != model.StopMaxTokens || got.Items[0].Open || !got.Items[1].Open {
+	body := wiretest.SSE(
+		delta(
+			`"tool_calls":[{"index":0,"id":"p","function":{"name":"a","arguments":"{}"}},{"index":1,"id":"q","function":{"name":"b","arguments":"{\"y"}}]`,
+		),
+		finish("length"),
+		done,
+	)
+	if got := read(t, &wiretest.Server{Body: body}); got.Stop != model.StopMaxTokens || got.Items[0].Open ||
+		!got.Items[1].Open {
 		t.Errorf("cut within a call: %+v", got)
 	}
 	if got := read(t, &wiretest.Server{Body: wiretest.SSE(delta(`"content":"Hi"`), finish("stop")), Then: errors.New("reset")}); got.Err != nil {

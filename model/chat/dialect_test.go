@@ -54,7 +54,11 @@ func TestDialects(t *testing.T) {
 		return strings.Replace(plain, `}]},{"role":"tool"`, `}],`+field+`},{"role":"tool"`, 1)
 	}
 	bridged := func(id string) string {
-		return strings.ReplaceAll(strings.Replace(plain, `{"role":"user"`, `{"role":"assistant","content":"Understood."},{"role":"user"`, 1), "call_1", id)
+		return strings.ReplaceAll(
+			strings.Replace(plain, `{"role":"user"`, `{"role":"assistant","content":"Understood."},{"role":"user"`, 1),
+			"call_1",
+			id,
+		)
 	}
 	for name, tt := range map[string]struct {
 		req     model.Request
@@ -97,14 +101,27 @@ func TestDialects(t *testing.T) {
 
 // TestLearned: what a server showed in one item holds for all of them.
 func TestLearned(t *testing.T) {
-	req := called("kimi-k2-thinking", model.Item{Role: model.Reasoning, Text: "Hm.", Seal: &model.Seal{Format: "field", Data: "reasoning_content"}}, call("a", nil))
+	req := called(
+		"kimi-k2-thinking",
+		model.Item{Role: model.Reasoning, Text: "Hm.", Seal: &model.Seal{Format: "field", Data: "reasoning_content"}},
+		call("a", nil),
+	)
 	req.Input = append(req.Input, call("b", nil), model.Item{Role: model.Output, CallID: "b", Name: "look", Text: "B"})
-	if got := said(t, req, chat.Options{}); !strings.Contains(got, `"tool_calls":[{"id":"b",F}],"reasoning_content":"(not kept)"`) {
+	if got := said(t, req, chat.Options{}); !strings.Contains(
+		got,
+		`"tool_calls":[{"id":"b",F}],"reasoning_content":"(not kept)"`,
+	) {
 		t.Errorf("sent %s", got)
 	}
-	req = called("m", call("a", &model.Seal{Format: "members", Data: `{"extra_content":{"google":{"thought_signature":"s"}}}`}))
+	req = called(
+		"m",
+		call("a", &model.Seal{Format: "members", Data: `{"extra_content":{"google":{"thought_signature":"s"}}}`}),
+	)
 	req.Input = append(req.Input, call("b", nil), model.Item{Role: model.Output, CallID: "b", Name: "look", Text: "B"})
-	if got := said(t, req, chat.Options{}); !strings.Contains(got, `"id":"b",F,"extra_content":{"google":{"thought_signature":"skip_`) {
+	if got := said(t, req, chat.Options{}); !strings.Contains(
+		got,
+		`"id":"b",F,"extra_content":{"google":{"thought_signature":"skip_`,
+	) {
 		t.Errorf("sent %s", got)
 	}
 }
@@ -147,7 +164,13 @@ func TestComesBack(t *testing.T) {
 			got := read(t, &wiretest.Server{Body: wiretest.SSE(append(tt.events, finish("stop"), done)...)})
 			req := model.Request{Model: "m", Input: []model.Item{{Role: model.User, Text: "hi"}}}
 			for _, item := range got.Items {
-				next := model.Item{Role: item.Role, Text: item.Text, CallID: item.CallID, Name: item.Name, Seal: item.Seal}
+				next := model.Item{
+					Role:   item.Role,
+					Text:   item.Text,
+					CallID: item.CallID,
+					Name:   item.Name,
+					Seal:   item.Seal,
+				}
 				if item.Role == model.Call {
 					next.Text, next.Arguments = "", item.Text
 				}

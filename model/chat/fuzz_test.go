@@ -23,7 +23,8 @@ func FuzzResponse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Err == nil && !strings.Contains(body, `\u`) && !strings.Contains(body, "finish_reason") && !strings.Contains(body, "[DONE]") {
+		if got.Err == nil && !strings.Contains(body, `\u`) && !strings.Contains(body, "finish_reason") &&
+			!strings.Contains(body, "[DONE]") {
 			t.Error("success without the terminal event")
 		}
 	})

@@ -22,13 +22,28 @@ import (
 func conversation() model.Request {
 	return model.Request{
 		Model: "m", System: "You are settle.", Effort: "high", CacheKey: "s1", MaxTokens: 500,
-		Tools: []model.ToolSpec{{Name: "shell", Description: "Runs.", Schema: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}}}`), Grammar: "ignored"}},
+		Tools: []model.ToolSpec{
+			{
+				Name:        "shell",
+				Description: "Runs.",
+				Schema:      json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}}}`),
+				Grammar:     "ignored",
+			},
+		},
 		Input: []model.Item{
 			{Role: model.User, Text: "Look."},
 			{Role: model.User, Text: "Quick.", Images: []model.Image{{MediaType: "image/png", Data: []byte("png")}}},
 			{Role: model.Reasoning, Text: "Hm.", Seal: &model.Seal{Format: "field", Data: "reasoning_content"}},
-			{Role: model.Reasoning, Text: "x", Seal: &model.Seal{Format: "details", Data: `[{"type":"reasoning.encrypted","data":"a"}]`}},
-			{Role: model.Reasoning, Text: "y", Seal: &model.Seal{Format: "details", Data: `[{"type":"reasoning.encrypted","data":"b"}]`}},
+			{
+				Role: model.Reasoning,
+				Text: "x",
+				Seal: &model.Seal{Format: "details", Data: `[{"type":"reasoning.encrypted","data":"a"}]`},
+			},
+			{
+				Role: model.Reasoning,
+				Text: "y",
+				Seal: &model.Seal{Format: "details", Data: `[{"type":"reasoning.encrypted","data":"b"}]`},
+			},
 			{Role: model.Reasoning, Text: "unsealed"},
 			{Role: model.Assistant, Text: "I look."},
 			{Role: model.Call, CallID: "c1", Name: "shell", Arguments: `{"command":"ls"}`},
@@ -93,7 +108,11 @@ func TestRequest(t *testing.T) {
 // SDK's types. Other servers' fields for reasoning are not among them.
 func TestRequestAgainstSDK(t *testing.T) {
 	for _, base := range []string{"https://api.openai.com/v1", "http://localhost/v1"} {
-		body := sent(t, conversation(), chat.Options{Endpoint: transport.Endpoint{BaseURL: base}, NoReasoningBack: true}).Body
+		body := sent(
+			t,
+			conversation(),
+			chat.Options{Endpoint: transport.Endpoint{BaseURL: base}, NoReasoningBack: true},
+		).Body
 		diff, err := wiretest.RoundTrip(body, new(sdk.ChatCompletionNewParams), "stream")
 		if diff != "" || err != nil {
 			t.Errorf("%s: error %v (-SDK +sent):\n%s", base, err, diff)
@@ -113,16 +132,21 @@ func TestOptions(t *testing.T) {
 	if openai["max_completion_tokens"] != 500.0 || openai["max_tokens"] != nil || openai["prompt_cache_key"] != "s1" {
 		t.Errorf("OpenAI gets %v", openai)
 	}
-	plain := fields(chat.Options{NoStreamUsage: true, MaxTokensField: "max_completion_tokens", Endpoint: transport.Endpoint{
-		Extra: map[string]any{"reasoning_effort": nil, "top_k": 20},
-	}})
-	if plain["stream_options"] != nil || plain["max_completion_tokens"] != 500.0 || plain["reasoning_effort"] != nil || plain["top_k"] != 20.0 || plain["prompt_cache_key"] != nil {
+	plain := fields(
+		chat.Options{NoStreamUsage: true, MaxTokensField: "max_completion_tokens", Endpoint: transport.Endpoint{
+			Extra: map[string]any{"reasoning_effort": nil, "top_k": 20},
+		}},
+	)
+	if plain["stream_options"] != nil || plain["max_completion_tokens"] != 500.0 || plain["reasoning_effort"] != nil ||
+		plain["top_k"] != 20.0 ||
+		plain["prompt_cache_key"] != nil {
 		t.Errorf("a plain server gets %v", plain)
 	}
 	azure := sent(t, conversation(), chat.Options{Endpoint: transport.Endpoint{
 		BaseURL: "https://r.openai.azure.com/openai/deployments/d", Header: http.Header{"api-key": {"k"}}, Query: url.Values{"api-version": {"2024-10-21"}},
 	}})
-	if azure.URL != "https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21" || azure.Header.Get("Api-Key") != "k" {
+	if azure.URL != "https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21" ||
+		azure.Header.Get("Api-Key") != "k" {
 		t.Errorf("Azure: %s, %v", azure.URL, azure.Header)
 	}
 }
@@ -136,11 +160,16 @@ func TestWindow(t *testing.T) {
 		`{"data":[{"id":"x"}]}`: -1, `nonsense`: -1,
 	} {
 		server := &wiretest.Server{Body: body, Header: http.Header{"Content-Type": {"application/json"}}}
-		got, err := chat.Window(t.Context(), transport.Endpoint{BaseURL: "http://h/v1", Client: server.Client(), Key: transport.StaticKey("k")}, "m")
+		got, err := chat.Window(
+			t.Context(),
+			transport.Endpoint{BaseURL: "http://h/v1", Client: server.Client(), Key: transport.StaticKey("k")},
+			"m",
+		)
 		if (err != nil) != (want < 0) || got != max(want, 0) {
 			t.Errorf("%s: window %d, error %v, want %d", body, got, err, want)
 		}
-		if s := server.Sent()[0]; s.Method != http.MethodGet || s.URL != "http://h/v1/models" || s.Header.Get("Authorization") != "Bearer k" {
+		if s := server.Sent()[0]; s.Method != http.MethodGet || s.URL != "http://h/v1/models" ||
+			s.Header.Get("Authorization") != "Bearer k" {
 			t.Errorf("request %+v", s)
 		}
 	}
@@ -160,7 +189,11 @@ func TestSchema(t *testing.T) {
 		if err := json.Unmarshal(body, &got); err != nil {
 			t.Fatal(err)
 		}
-		want := fmt.Sprintf(`{"type":"json_schema","json_schema":{"name":"answer","schema":%s,"strict":%t}}`, schema, strict)
+		want := fmt.Sprintf(
+			`{"type":"json_schema","json_schema":{"name":"answer","schema":%s,"strict":%t}}`,
+			schema,
+			strict,
+		)
 		if string(got.Format) != want {
 			t.Errorf("response_format is %s, want %s", got.Format, want)
 		}

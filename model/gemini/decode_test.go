@@ -39,7 +39,14 @@ func TestResponse(t *testing.T) {
 		Items: []wiretest.Item{
 			{Role: model.Reasoning, Text: "Hm."},
 			{Role: model.Assistant, Text: "Hello you"},
-			{Role: model.Call, Text: `{"a": 2}`, ID: "x1", CallID: "x1", Name: "add", Seal: &model.Seal{Format: "thought", Data: "sig"}},
+			{
+				Role:   model.Call,
+				Text:   `{"a": 2}`,
+				ID:     "x1",
+				CallID: "x1",
+				Name:   "add",
+				Seal:   &model.Seal{Format: "thought", Data: "sig"},
+			},
 			{Role: model.Call, Text: `{}`, CallID: "call_2", Name: "now"},
 		},
 	}
@@ -52,10 +59,12 @@ func TestResponse(t *testing.T) {
 // item of its own, that only the provider reads.
 func TestSignatureAtTheEnd(t *testing.T) {
 	seal := &model.Seal{Format: "thought", Data: "end"}
-	if got := read(t, said, sealed).Items; len(got) != 1 || got[0].Text != "Hello you" || !cmp.Equal(got[0].Seal, seal) {
+	if got := read(t, said, sealed).Items; len(got) != 1 || got[0].Text != "Hello you" ||
+		!cmp.Equal(got[0].Seal, seal) {
 		t.Errorf("got %+v", got)
 	}
-	if got := read(t, call, sealed).Items; len(got) != 2 || got[1].Role != model.Reasoning || !cmp.Equal(got[1].Seal, seal) {
+	if got := read(t, call, sealed).Items; len(got) != 2 || got[1].Role != model.Reasoning ||
+		!cmp.Equal(got[1].Seal, seal) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -94,7 +103,8 @@ func TestRetryInfo(t *testing.T) {
 		Body: `{"error":{"code":429,"message":"You exceeded your current quota.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.4s"}]}}`,
 	}), model.Request{Model: "m"})
 	var fault *model.Error
-	if err != nil || !errors.As(got.Err, &fault) || fault.Kind != model.ErrRateLimit || fault.RetryAfter != 34*time.Second+400*time.Millisecond {
+	if err != nil || !errors.As(got.Err, &fault) || fault.Kind != model.ErrRateLimit ||
+		fault.RetryAfter != 34*time.Second+400*time.Millisecond {
 		t.Errorf("got %v, %v", got.Err, err)
 	}
 }

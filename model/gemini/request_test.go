@@ -67,7 +67,11 @@ func TestOlderModels(t *testing.T) {
 	for name, want := range map[string]float64{"gemini-2.5-flash": 0, "gemini-2.5-pro": 128} {
 		got, body := sent(t, model.Request{
 			Model: name, Effort: "none", Schema: json.RawMessage(`{"type":"object"}`), Tools: []model.ToolSpec{{Name: "add"}},
-			Input: []model.Item{{Role: model.User, Text: "x"}, {Role: model.Call, CallID: "c", Name: "add"}, {Role: model.Output, CallID: "c", Name: "add"}},
+			Input: []model.Item{
+				{Role: model.User, Text: "x"},
+				{Role: model.Call, CallID: "c", Name: "add"},
+				{Role: model.Output, CallID: "c", Name: "add"},
+			},
 		})
 		config, _ := body["generationConfig"].(map[string]any)
 		if diff := cmp.Diff(map[string]any{"thinkingConfig": map[string]any{"thinkingBudget": want}}, config); diff != "" {

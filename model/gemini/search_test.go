@@ -33,7 +33,8 @@ func TestSearch(t *testing.T) {
 	if diff := cmp.Diff([]string{"https://vertexaisearch.cloud.google.com/1 go.dev"}, r.Sources); diff != "" {
 		t.Error(diff)
 	}
-	if body := string(server.Sent()[0].Body); !strings.Contains(body, `"tools":[{"googleSearch":{}}]`) || strings.Contains(body, "toolConfig") {
+	if body := string(server.Sent()[0].Body); !strings.Contains(body, `"tools":[{"googleSearch":{}}]`) ||
+		strings.Contains(body, "toolConfig") {
 		t.Error(body)
 	}
 }

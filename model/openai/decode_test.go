@@ -33,7 +33,8 @@ const (
 
 // full is a response with all that may come in one, two calls interleaved.
 var full = wiretest.SSE(
-	created, `response.in_progress|{"type":"response.in_progress","response":{"id":"resp_1"}}`,
+	created,
+	`response.in_progress|{"type":"response.in_progress","response":{"id":"resp_1"}}`,
 	`{"type":"response.output_item.added","output_index":0,"item":{"id":"rs_1","type":"reasoning","summary":[]}}`,
 	`{"type":"response.reasoning_summary_part.added","item_id":"rs_1","output_index":0,"summary_index":0,"part":{"type":"summary_text","text":""}}`,
 	`{"type":"response.reasoning_summary_text.delta","item_id":"rs_1","output_index":0,"summary_index":0,"delta":"Fir"}`,
@@ -57,8 +58,11 @@ var full = wiretest.SSE(
 )
 
 // whole is the same without the events of items.
-var whole = wiretest.SSE(created, `{"type":"response.completed","response":{"id":"resp_1","status":"completed","output":[`+
-	reasonItem+","+textItem+","+callItem+","+patchItem+`],`+usage+`}}`)
+var whole = wiretest.SSE(
+	created,
+	`{"type":"response.completed","response":{"id":"resp_1","status":"completed","output":[`+
+		reasonItem+","+textItem+","+callItem+","+patchItem+`],`+usage+`}}`,
+)
 
 // dones is the same without deltas.
 var dones = wiretest.SSE(
@@ -83,10 +87,21 @@ func TestResponse(t *testing.T) {
 		want := wiretest.Response{
 			ID: "resp_1",
 			Items: []wiretest.Item{
-				{Role: model.Reasoning, Text: "First.\n\nSecond.", ID: "rs_1", Seal: &model.Seal{Format: "encrypted", Data: "gAAA="}},
+				{
+					Role: model.Reasoning,
+					Text: "First.\n\nSecond.",
+					ID:   "rs_1",
+					Seal: &model.Seal{Format: "encrypted", Data: "gAAA="},
+				},
 				{Role: model.Assistant, Text: "I look.", ID: "msg_1"},
 				{Role: model.Call, Text: `{"command":"ls"}`, ID: "fc_1", CallID: "call_1", Name: "shell"},
-				{Role: model.Call, Text: `{"patch":"*** Begin\n+ \"a\"\n"}`, ID: "ctc_1", CallID: "call_2", Name: "apply_patch"},
+				{
+					Role:   model.Call,
+					Text:   `{"patch":"*** Begin\n+ \"a\"\n"}`,
+					ID:     "ctc_1",
+					CallID: "call_2",
+					Name:   "apply_patch",
+				},
 			},
 			Stop:  model.StopToolUse,
 			Usage: &model.Usage{Input: 20, CacheRead: 15, CacheWrite: 2, Output: 9, Reasoning: 4},
@@ -102,7 +117,10 @@ func TestResponse(t *testing.T) {
 // output item, and the response at the end.
 func TestAgainstSDK(t *testing.T) {
 	got := read(t, &wiretest.Server{Body: full})
-	resp := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(full))}
+	resp := &http.Response{
+		Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body:   io.NopCloser(strings.NewReader(full)),
+	}
 	stream := ssestream.NewStream[responses.ResponseStreamEventUnion](ssestream.NewDecoder(resp), nil)
 	deltas := map[int64]string{}
 	var final responses.Response
@@ -140,7 +158,8 @@ func TestAgainstSDK(t *testing.T) {
 			t.Errorf("item %d is %q %q, the SDK has %q %q", i, ours.ID, ours.Text, item.ID, want)
 		}
 	}
-	if final.Usage.InputTokensDetails.CachedTokens != got.Usage.CacheRead || final.Usage.OutputTokens != got.Usage.Output {
+	if final.Usage.InputTokensDetails.CachedTokens != got.Usage.CacheRead ||
+		final.Usage.OutputTokens != got.Usage.Output {
 		t.Errorf("usage %+v, the SDK has %+v", got.Usage, final.Usage)
 	}
 }
@@ -175,8 +194,11 @@ func TestEnds(t *testing.T) {
 			t.Errorf("%s: %+v", tt.name, got)
 		}
 	}
-	cut := strings.Split(full, `data: {"type":"response.output_item.done","output_index":2`)[0] + wiretest.SSE(incomplete("max_output_tokens"))
-	if got := read(t, &wiretest.Server{Body: cut}); got.Err != nil || !got.Items[2].Open || got.Stop != model.StopMaxTokens {
+	cut := strings.Split(full, `data: {"type":"response.output_item.done","output_index":2`)[0] + wiretest.SSE(
+		incomplete("max_output_tokens"),
+	)
+	if got := read(t, &wiretest.Server{Body: cut}); got.Err != nil || !got.Items[2].Open ||
+		got.Stop != model.StopMaxTokens {
 		t.Errorf("a call cut at the limit: %+v", got)
 	}
 }

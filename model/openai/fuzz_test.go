@@ -21,7 +21,14 @@ func provider(s *wiretest.Server) *openai.Provider {
 func FuzzResponse(f *testing.F) {
 	request := model.Request{
 		Model: "gpt-6.1-sol",
-		Tools: []model.ToolSpec{{Name: "shell"}, {Name: "apply_patch", Schema: json.RawMessage(`{"type":"object","properties":{"patch":{"type":"string"}}}`), Grammar: "start: /.+/"}},
+		Tools: []model.ToolSpec{
+			{Name: "shell"},
+			{
+				Name:    "apply_patch",
+				Schema:  json.RawMessage(`{"type":"object","properties":{"patch":{"type":"string"}}}`),
+				Grammar: "start: /.+/",
+			},
+		},
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		got, err := wiretest.Read(t.Context(), provider(&wiretest.Server{Body: body}), request)

@@ -22,8 +22,19 @@ func conversation(name string) model.Request {
 	return model.Request{
 		Model: name, System: "You are settle.", Effort: "high", CacheKey: "s1", MaxTokens: 5,
 		Tools: []model.ToolSpec{
-			{Name: "shell", Description: "Runs.", Schema: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`)},
-			{Name: "apply_patch", Description: "Patches.", Schema: json.RawMessage(`{"type":"object","properties":{"patch":{"type":"string"}}}`), Grammar: "start: /.+/"},
+			{
+				Name:        "shell",
+				Description: "Runs.",
+				Schema: json.RawMessage(
+					`{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`,
+				),
+			},
+			{
+				Name:        "apply_patch",
+				Description: "Patches.",
+				Schema:      json.RawMessage(`{"type":"object","properties":{"patch":{"type":"string"}}}`),
+				Grammar:     "start: /.+/",
+			},
 		},
 		Input: []model.Item{
 			{Role: model.User, Text: "Look.", Images: []model.Image{{MediaType: "image/png", Data: []byte("png")}}},
@@ -32,7 +43,13 @@ func conversation(name string) model.Request {
 			{Role: model.Reasoning, Text: "unsealed", ID: "rs_3"},
 			{Role: model.Assistant, Text: "I look.", ID: "msg_1"},
 			{Role: model.Call, CallID: "call_1", ID: "fc_1", Name: "shell", Arguments: `{"command":"ls"}`},
-			{Role: model.Call, CallID: "call_2", ID: "ctc_1", Name: "apply_patch", Arguments: `{"patch":"*** \"Begin\"\n"}`},
+			{
+				Role:      model.Call,
+				CallID:    "call_2",
+				ID:        "ctc_1",
+				Name:      "apply_patch",
+				Arguments: `{"patch":"*** \"Begin\"\n"}`,
+			},
 			{Role: model.Call, CallID: "call_3", Name: "apply_patch", Arguments: `{"other":1}`},
 			{Role: model.Output, CallID: "call_1", Name: "shell", Text: "a\nb"},
 			{Role: model.Output, CallID: "call_2", Name: "apply_patch", Text: "done"},
@@ -58,7 +75,11 @@ func TestRequestAgainstSDK(t *testing.T) {
 		for _, effort := range []string{"", "none", "minimal", "max"} {
 			req := conversation(name)
 			req.Effort = effort
-			diff, err := wiretest.RoundTrip(sent(t, req, transport.Endpoint{}).Body, new(responses.ResponseNewParams), "stream")
+			diff, err := wiretest.RoundTrip(
+				sent(t, req, transport.Endpoint{}).Body,
+				new(responses.ResponseNewParams),
+				"stream",
+			)
 			if diff != "" || err != nil {
 				t.Errorf("%s, effort %q: error %v (-SDK +sent):\n%s", name, effort, err, diff)
 			}

@@ -30,7 +30,13 @@ func TestSearch(t *testing.T) {
 		done,
 	)}
 	p := openai.New(openai.Options{Endpoint: transport.Endpoint{Client: server.Client()}})
-	req := model.Request{Model: "gpt-5.2", System: "Search.", Input: []model.Item{{Role: model.User, Text: "go"}}, Search: true, Effort: "low"}
+	req := model.Request{
+		Model:  "gpt-5.2",
+		System: "Search.",
+		Input:  []model.Item{{Role: model.User, Text: "go"}},
+		Search: true,
+		Effort: "low",
+	}
 	r, err := wiretest.Read(t.Context(), p, req)
 	if err != nil || r.Err != nil || r.Stop != model.StopEndTurn {
 		t.Fatal(err, r.Err, r.Stop)
@@ -39,7 +45,8 @@ func TestSearch(t *testing.T) {
 		t.Error(diff)
 	}
 	body := server.Sent()[0].Body
-	if !strings.Contains(string(body), `"tools":[{"type":"web_search"}]`) || strings.Contains(string(body), "parallel_tool_calls") {
+	if !strings.Contains(string(body), `"tools":[{"type":"web_search"}]`) ||
+		strings.Contains(string(body), "parallel_tool_calls") {
 		t.Errorf("%s", body)
 	}
 	if diff, err := wiretest.RoundTrip(body, &responses.ResponseNewParams{}, "stream"); err != nil || diff != "" {

@@ -44,7 +44,13 @@ func searched() model.Request {
 			{Role: model.User, Text: "Will it rain?"},
 			{Role: model.Reasoning, ID: "rs_1", Seal: &model.Seal{Format: "encrypted", Data: "gAAA"}},
 			opaque(searchCall), opaque(searchOutput),
-			{Role: model.Call, CallID: "call_1", Name: "met__weather", Arguments: `{}`, Seal: &model.Seal{Format: "members", Data: `{"namespace":"met"}`}},
+			{
+				Role:      model.Call,
+				CallID:    "call_1",
+				Name:      "met__weather",
+				Arguments: `{}`,
+				Seal:      &model.Seal{Format: "members", Data: `{"namespace":"met"}`},
+			},
 			{Role: model.Output, CallID: "call_1", Name: "met__weather", Text: "no"},
 			{Role: model.Call, CallID: "call_2", Name: "crm__find", Arguments: `{}`}, // of another model
 			{Role: model.Output, CallID: "call_2", Name: "crm__find", Text: "nobody"},
@@ -83,7 +89,8 @@ func TestDeferredTools(t *testing.T) {
 	}
 	for n, space := range map[int]string{4: "met", 6: "crm", 8: ""} {
 		var call struct{ Name, Namespace string }
-		if err := json.Unmarshal(got.Input[n], &call); err != nil || call.Namespace != space || strings.Count(string(got.Input[n]), "namespace") > 1 {
+		if err := json.Unmarshal(got.Input[n], &call); err != nil || call.Namespace != space ||
+			strings.Count(string(got.Input[n]), "namespace") > 1 {
 			t.Errorf("%v: call %s", err, got.Input[n])
 		}
 	}
@@ -103,7 +110,8 @@ func TestStaleSearch(t *testing.T) {
 		req := searched()
 		change(&req)
 		body := string(sent(t, req, transport.Endpoint{}).Body)
-		if strings.Contains(body, "tool_search_call") || strings.Contains(body, "tool_search_output") || strings.Contains(body, "rs_1") {
+		if strings.Contains(body, "tool_search_call") || strings.Contains(body, "tool_search_output") ||
+			strings.Contains(body, "rs_1") {
 			t.Errorf("%s: %s", name, body)
 		}
 	}
@@ -112,7 +120,14 @@ func TestStaleSearch(t *testing.T) {
 func TestManyInANamespace(t *testing.T) {
 	var req model.Request
 	for n := range 200 {
-		req.Tools = append(req.Tools, model.ToolSpec{Name: fmt.Sprintf("met__tool_%d", n), Schema: json.RawMessage(`{"type":"object"}`), Deferred: "met"})
+		req.Tools = append(
+			req.Tools,
+			model.ToolSpec{
+				Name:     fmt.Sprintf("met__tool_%d", n),
+				Schema:   json.RawMessage(`{"type":"object"}`),
+				Deferred: "met",
+			},
+		)
 	}
 	req.Model, req.Input = "gpt-6.1-sol", []model.Item{{Role: model.User, Text: "hi"}}
 	var got struct {
@@ -124,7 +139,9 @@ func TestManyInANamespace(t *testing.T) {
 	if err := json.Unmarshal(sent(t, req, transport.Endpoint{}).Body, &got); err != nil {
 		t.Fatal(err)
 	}
-	if met := got.Tools[0]; len(met.Tools) != 200 || len(met.Description) > 450 || !strings.HasSuffix(met.Description, ", …") || strings.Count(met.Description, "…") != 1 {
+	if met := got.Tools[0]; len(met.Tools) != 200 || len(met.Description) > 450 ||
+		!strings.HasSuffix(met.Description, ", …") ||
+		strings.Count(met.Description, "…") != 1 {
 		t.Errorf("%d tools, %q", len(met.Tools), met.Description)
 	}
 }
@@ -148,7 +165,8 @@ func TestSearchIsKept(t *testing.T) {
 	if err != nil || got.Err != nil || len(got.Items) != 3 || got.Stop != model.StopToolUse {
 		t.Fatalf("%v: %+v", err, got)
 	}
-	if got.Items[0].Seal.Data != searchCall || got.Items[1].Seal.Data != searchOutput || got.Items[2].Seal.Data != `{"namespace":"met"}` {
+	if got.Items[0].Seal.Data != searchCall || got.Items[1].Seal.Data != searchOutput ||
+		got.Items[2].Seal.Data != `{"namespace":"met"}` {
 		t.Errorf("kept as %+v", got.Items)
 	}
 }

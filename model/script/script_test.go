@@ -27,7 +27,11 @@ func TestTurn(t *testing.T) {
 	seal := model.Seal{Format: "signature", Data: "s"}
 	usage := model.Usage{Input: 3, Output: 2}
 	m := script.New(
-		script.Turn(script.Sealed(seal, "Let me ", "look."), script.Usage(usage), script.Call("shell", `{"command"`, `:"ls"}`)),
+		script.Turn(
+			script.Sealed(seal, "Let me ", "look."),
+			script.Usage(usage),
+			script.Call("shell", `{"command"`, `:"ls"}`),
+		),
 		script.Text("Done."),
 	)
 	got, err := play(t.Context(), m, model.Request{Model: "a"})

@@ -124,7 +124,10 @@ func TestRedirectsKeepTheKey(t *testing.T) {
 	mux.HandleFunc("/away/x", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL+"/x?q=1", http.StatusTemporaryRedirect)
 	})
-	mux.HandleFunc("/get/x", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/v1/x", http.StatusFound) })
+	mux.HandleFunc(
+		"/get/x",
+		func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/v1/x", http.StatusFound) },
+	)
 	mux.HandleFunc("/here/x", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/v1/x", http.StatusPermanentRedirect)
 	})
@@ -141,7 +144,8 @@ func TestRedirectsKeepTheKey(t *testing.T) {
 	defer server.Close()
 	e := transport.Endpoint{BaseURL: server.URL + "/away", Header: http.Header{"X-Api-Key": {"k"}}}
 	f := fault(t, e)
-	if leaked || f.Kind != model.ErrInvalid || !strings.Contains(f.Hint, other.URL+"/x") || strings.Contains(f.Hint, "q=1") {
+	if leaked || f.Kind != model.ErrInvalid || !strings.Contains(f.Hint, other.URL+"/x") ||
+		strings.Contains(f.Hint, "q=1") {
 		t.Errorf("leaked: %v, error %v", leaked, f)
 	}
 	e.BaseURL = server.URL + "/get"
@@ -163,7 +167,10 @@ func TestGzipThoughNotAskedFor(t *testing.T) {
 	zip := gzip.NewWriter(&b)
 	fmt.Fprint(zip, "data: a\n\ndata: end\n\n")
 	zip.Close()
-	server := &wiretest.Server{Body: b.String(), Header: http.Header{"Content-Encoding": {"gzip"}, "Content-Type": {"text/event-stream"}}}
+	server := &wiretest.Server{
+		Body:   b.String(),
+		Header: http.Header{"Content-Encoding": {"gzip"}, "Content-Type": {"text/event-stream"}},
+	}
 	got, err := send(t.Context(), transport.Endpoint{Client: server.Client()})
 	if err != nil || len(got) != 2 || got[0].Text != "a" {
 		t.Errorf("%d chunks, error %v", len(got), err)
@@ -197,12 +204,14 @@ func TestTLS(t *testing.T) {
 	}
 	client := transport.NewClient(transport.Config{CAFiles: []string{file}})
 	defer client.CloseIdleConnections()
-	if _, err := send(t.Context(), transport.Endpoint{BaseURL: server.URL, Client: client}); err != nil || proto != "HTTP/2.0" {
+	if _, err := send(t.Context(), transport.Endpoint{BaseURL: server.URL, Client: client}); err != nil ||
+		proto != "HTTP/2.0" {
 		t.Errorf("with its certificate: error %v, protocol %q", err, proto)
 	}
 	for _, bad := range []string{filepath.Join(dir, "none.pem"), os.DevNull} {
 		client := transport.NewClient(transport.Config{CAFiles: []string{bad}})
-		if f := fault(t, transport.Endpoint{BaseURL: server.URL, Client: client}); f.Kind != model.ErrInvalid || !strings.Contains(f.Message, "certificates") {
+		if f := fault(t, transport.Endpoint{BaseURL: server.URL, Client: client}); f.Kind != model.ErrInvalid ||
+			!strings.Contains(f.Message, "certificates") {
 			t.Errorf("%s: %v", bad, f)
 		}
 	}

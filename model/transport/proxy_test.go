@@ -65,7 +65,11 @@ func TestProxyTunnel(t *testing.T) {
 		t.Fatal(err)
 	}
 	through.User = url.UserPassword("me", "pass")
-	e := Endpoint{BaseURL: secure.URL, Key: StaticKey("k"), Client: NewClient(Config{Proxy: http.ProxyURL(through), CAFiles: []string{ca}})}.Prepared()
+	e := Endpoint{
+		BaseURL: secure.URL,
+		Key:     StaticKey("k"),
+		Client:  NewClient(Config{Proxy: http.ProxyURL(through), CAFiles: []string{ca}}),
+	}.Prepared()
 	var got struct{ Key string }
 	if err := e.Get(context.Background(), "/v1/models", &got); err != nil {
 		t.Fatal(err)

@@ -75,7 +75,9 @@ func TestRetryAfterWhenTheClockIsWrong(t *testing.T) {
 			t.Errorf("wrong by %v: %v", wrong, got)
 		}
 		h.Set("Date", "the day before yesterday")
-		if got, want := retryAfter(h, Detail{}, ours), 90*time.Second-wrong; wrong < 0 && got != min(want, MaxRetryAfter) || wrong > 0 && got != NoRetryAfter {
+		if got, want := retryAfter(h, Detail{}, ours), 90*time.Second-wrong; wrong < 0 &&
+			got != min(want, MaxRetryAfter) ||
+			wrong > 0 && got != NoRetryAfter {
 			t.Errorf("without their date, wrong by %v: %v", wrong, got)
 		}
 	}

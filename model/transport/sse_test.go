@@ -91,7 +91,9 @@ func TestSourceWithoutProgress(t *testing.T) {
 
 func TestErrorsPass(t *testing.T) {
 	reset := errors.New("reset")
-	got, err := readAll(transport.NewSSEReader(io.MultiReader(strings.NewReader("data: a\n\ndata: b"), iotest.ErrReader(reset)), 0))
+	got, err := readAll(
+		transport.NewSSEReader(io.MultiReader(strings.NewReader("data: a\n\ndata: b"), iotest.ErrReader(reset)), 0),
+	)
 	if len(got) != 1 || !errors.Is(err, reset) {
 		t.Errorf("%d events, error %v", len(got), err)
 	}
@@ -110,14 +112,16 @@ func (e *endless) Read(p []byte) (int, error) {
 
 func TestLimit(t *testing.T) {
 	line := "data: " + strings.Repeat("x", 90) + "\n\n"
-	if got, err := readAll(transport.NewSSEReader(strings.NewReader(line+line), 100)); len(got) != 2 || !errors.Is(err, io.EOF) {
+	if got, err := readAll(transport.NewSSEReader(strings.NewReader(line+line), 100)); len(got) != 2 ||
+		!errors.Is(err, io.EOF) {
 		t.Errorf("events within the limit: %d, error %v", len(got), err)
 	}
 	for _, in := range []string{
 		"data: " + strings.Repeat("x", 200) + "\n\n",
 		strings.Repeat("data: x\n", 200) + "\n",
 	} {
-		if got, err := readAll(transport.NewSSEReader(strings.NewReader(in), 100)); len(got) != 0 || !errors.Is(err, transport.ErrTooLong) {
+		if got, err := readAll(transport.NewSSEReader(strings.NewReader(in), 100)); len(got) != 0 ||
+			!errors.Is(err, transport.ErrTooLong) {
 			t.Errorf("%d events, error %v, want ErrTooLong", len(got), err)
 		}
 	}
@@ -166,7 +170,9 @@ func (s *stepper) Read(p []byte) (int, error) {
 }
 
 func BenchmarkNext(b *testing.B) {
-	one := []byte("event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\" word\",\"output_index\":0}\n\n")
+	one := []byte(
+		"event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\" word\",\"output_index\":0}\n\n",
+	)
 	src := bytes.NewReader(bytes.Repeat(one, 1000))
 	r := transport.NewSSEReader(src, 0)
 	b.SetBytes(int64(len(one)))

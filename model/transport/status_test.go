@@ -175,7 +175,10 @@ func TestConflictAtRolloutsIsFinal(t *testing.T) {
 
 func TestRetryAfterDateUsesClock(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	server := &wiretest.Server{Status: 503, Header: http.Header{"Retry-After": {now.Add(time.Minute).Format(http.TimeFormat)}}}
+	server := &wiretest.Server{
+		Status: 503,
+		Header: http.Header{"Retry-After": {now.Add(time.Minute).Format(http.TimeFormat)}},
+	}
 	f := fault(t, transport.Endpoint{Client: server.Client(), Now: func() time.Time { return now }})
 	if f.RetryAfter != time.Minute {
 		t.Errorf("wait %v, want a minute", f.RetryAfter)
@@ -184,13 +187,15 @@ func TestRetryAfterDateUsesClock(t *testing.T) {
 
 func TestErrorBodyIsBounded(t *testing.T) {
 	server := &wiretest.Server{Status: 500, Body: strings.Repeat("x", 1<<20)}
-	if f := fault(t, transport.Endpoint{Client: server.Client()}); len(f.Body) != 4096 || f.Message != "Internal Server Error" {
+	if f := fault(t, transport.Endpoint{Client: server.Client()}); len(f.Body) != 4096 ||
+		f.Message != "Internal Server Error" {
 		t.Errorf("%d bytes, message %q", len(f.Body), f.Message)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		server := &wiretest.Server{Status: 500, Body: "slow", Hang: true}
-		if f := fault(t, transport.Endpoint{Client: server.Client()}); f.Body != "slow" || time.Since(begin) != 5*time.Second {
+		if f := fault(t, transport.Endpoint{Client: server.Client()}); f.Body != "slow" ||
+			time.Since(begin) != 5*time.Second {
 			t.Errorf("body %q after %v", f.Body, time.Since(begin))
 		}
 	})

@@ -161,7 +161,12 @@ func TestFormats(t *testing.T) {
 }
 
 func TestEnded(t *testing.T) {
-	records, err := Read(strings.NewReader("{\"start\":\"a\",\"kind\":\"turn\"}\n{\"end\":\"a\",\"cause\":\"x\"}\n{\"start\":\"b\",\"kind\":\"turn\"}\n{\"end\":\"b\"}\n{\"start\":\"c\",\"kind\":\"call\"}"), Records)
+	records, err := Read(
+		strings.NewReader(
+			"{\"start\":\"a\",\"kind\":\"turn\"}\n{\"end\":\"a\",\"cause\":\"x\"}\n{\"start\":\"b\",\"kind\":\"turn\"}\n{\"end\":\"b\"}\n{\"start\":\"c\",\"kind\":\"call\"}",
+		),
+		Records,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,11 @@ func TestSpecs(t *testing.T) {
 
 // A program's own tool with one of settle's names stays unchanged.
 func TestOwnTools(t *testing.T) {
-	own, err := tool.New("shell", "Mine.", func(_ context.Context, in struct{ Line string }) (string, error) { return in.Line, nil })
+	own, err := tool.New(
+		"shell",
+		"Mine.",
+		func(_ context.Context, in struct{ Line string }) (string, error) { return in.Line, nil },
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +165,17 @@ func TestRead(t *testing.T) {
 	} {
 		c := family.New(tt.family, "", set).Read(tt.name, tt.sent)
 		if c.Err != nil || c.Name != tt.tool || c.Arguments != tt.settle {
-			t.Errorf("%s: %s %s is %s %s, want %s %s (%v)", tt.family, tt.name, tt.sent, c.Name, c.Arguments, tt.tool, tt.settle, c.Err)
+			t.Errorf(
+				"%s: %s %s is %s %s, want %s %s (%v)",
+				tt.family,
+				tt.name,
+				tt.sent,
+				c.Name,
+				c.Arguments,
+				tt.tool,
+				tt.settle,
+				c.Err,
+			)
 			continue
 		}
 		if err := set.Check(c.Name, json.RawMessage(c.Arguments)); err != nil && tt.family != "" {
@@ -236,7 +250,13 @@ func FuzzRead(f *testing.F) {
 			f.Add(uint8(n), seed)
 		}
 	}
-	set, err := tool.NewSet(slices.Concat(shell.NewJobs(shell.Config{}).Tools(), file.NewWorkspace(file.Config{}).Tools(), search.Tools(search.Config{}), []tool.Tool{plan.New()})...)
+	set, err := tool.NewSet(
+		slices.Concat(
+			shell.NewJobs(shell.Config{}).Tools(),
+			file.NewWorkspace(file.Config{}).Tools(),
+			search.Tools(search.Config{}),
+			[]tool.Tool{plan.New()},
+		)...)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -255,5 +275,17 @@ func FuzzRead(f *testing.F) {
 }
 
 func seedNames() []string {
-	return []string{"exec_command", "write_stdin", "Bash", "Grep", "TodoWrite", "Read", "BashOutput", "str_replace_editor", "container.exec", "shell", "nothing"}
+	return []string{
+		"exec_command",
+		"write_stdin",
+		"Bash",
+		"Grep",
+		"TodoWrite",
+		"Read",
+		"BashOutput",
+		"str_replace_editor",
+		"container.exec",
+		"shell",
+		"nothing",
+	}
 }

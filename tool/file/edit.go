@@ -126,7 +126,8 @@ func choose(ctx context.Context, s *snapshot, in EditArguments) ([]span, error) 
 		if total++; total > maxMatches {
 			return nil, fmt.Errorf(
 				"old_string occurs more than %d times in %q; nothing was changed. Take in more text around the place you mean",
-				maxMatches, s.Shown,
+				maxMatches,
+				s.Shown,
 			)
 		}
 		if len(starts) < maxListed {

@@ -70,7 +70,10 @@ func TestEditorHasTheText(t *testing.T) {
 	f.ok("write", args{"path": "open.txt", "content": "written\n"})
 	f.ok("write", args{"path": "new.txt", "content": "new\n"})
 	f.ok("write", args{"path": "closed.txt", "content": "changed\n"})
-	f.ok("apply_patch", args{"input": "*** Begin Patch\n*** Update File: patched.txt\n@@\n-typed\n+patched\n*** End Patch"})
+	f.ok(
+		"apply_patch",
+		args{"input": "*** Begin Patch\n*** Update File: patched.txt\n@@\n-typed\n+patched\n*** End Patch"},
+	)
 	want := map[string]string{
 		f.path("open.txt"): "written\n", f.path("new.txt"): "new\n", f.path("patched.txt"): "patched\n",
 		outside: "not asked\n",

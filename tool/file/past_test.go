@@ -56,8 +56,12 @@ func TestContentsAreKept(t *testing.T) {
 	}
 	got := f.changes(f.ok("write", args{"path": "a", "content": "two\n"}))
 	got = append(got, f.changes(f.ok("edit", args{"path": "a", "old_string": "two", "new_string": "three"}))...)
-	got = append(got, f.changes(f.ok("apply_patch",
-		args{"input": "*** Begin Patch\n*** Delete File: d\n*** Update File: m\n*** Move to: sub/m2\n-m\n+mm\n*** Add File: x\n+x\n*** End Patch"}))...)
+	got = append(got, f.changes(f.ok(
+		"apply_patch",
+		args{
+			"input": "*** Begin Patch\n*** Delete File: d\n*** Update File: m\n*** Move to: sub/m2\n-m\n+mm\n*** Add File: x\n+x\n*** End Patch",
+		},
+	))...)
 	type pair struct {
 		path          string
 		before, moved *Past

@@ -213,7 +213,9 @@ func checkSigns(path string, file []line, h hunk, start int) error {
 	}
 	return fmt.Errorf(
 		"line %d of the patch: it has typographic quotes, dashes or spaces where %q has plain ones, and adds more of them; there is:\n%s",
-		h.line, path, numbered(file, start, at-start),
+		h.line,
+		path,
+		numbered(file, start, at-start),
 	)
 }
 
@@ -241,7 +243,10 @@ func anchorError(path string, file []line, h hunk, text string, from int) error 
 	if at := findAnchor(file[:from], text, 0); at >= 0 {
 		return fmt.Errorf(
 			"line %d of the patch: %q is line %d of %q, before the change above; changes must be in the order of the file",
-			h.line, clip(text), at+1, path,
+			h.line,
+			clip(text),
+			at+1,
+			path,
 		)
 	}
 	return fmt.Errorf("line %d of the patch: %s", h.line,
@@ -252,7 +257,9 @@ func missingError(path string, file []line, h hunk, old []string, from int) erro
 	if starts := findRun(file[:from], old, 0); len(starts) > 0 {
 		return fmt.Errorf(
 			"line %d of the patch: these lines are at %s of %q, before the change above; changes must be in the order of the file",
-			h.line, lineRange(starts[0], len(old)), path,
+			h.line,
+			lineRange(starts[0], len(old)),
+			path,
 		)
 	}
 	if starts := findRun(file, old, 0); len(starts) > 0 {

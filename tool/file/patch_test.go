@@ -213,7 +213,10 @@ func TestPatchFailsOnTheWay(t *testing.T) {
 
 func TestPatchTitle(t *testing.T) {
 	f := newFixture(t)
-	got := f.set.Title("apply_patch", []byte(`{"input":"*** Begin Patch\n*** Add File: a\n*** Update File: b/c \n+*** Delete File: no\n"}`))
+	got := f.set.Title(
+		"apply_patch",
+		[]byte(`{"input":"*** Begin Patch\n*** Add File: a\n*** Update File: b/c \n+*** Delete File: no\n"}`),
+	)
 	if got != "patch a, b/c" {
 		t.Errorf("got %q", got)
 	}
@@ -343,11 +346,17 @@ func checkKept(t *testing.T, before, after string, hunks []hunk) {
 func TestPatchRefusesTypographicAdditions(t *testing.T) {
 	f := newFixture(t)
 	f.put("a", "x := \"one\"\ny := 2\n")
-	_, err := f.run("apply_patch", args{"input": "*** Begin Patch\n*** Update File: a\n@@\n-x := “one”\n+x := “two”\n y := 2\n*** End Patch\n"})
+	_, err := f.run(
+		"apply_patch",
+		args{"input": "*** Begin Patch\n*** Update File: a\n@@\n-x := “one”\n+x := “two”\n y := 2\n*** End Patch\n"},
+	)
 	if err == nil || !strings.Contains(err.Error(), "     1\tx := \"one\"") {
 		t.Errorf("got %v", err)
 	}
 	f.want("a", "x := \"one\"\ny := 2\n")
-	f.ok("apply_patch", args{"input": "*** Begin Patch\n*** Update File: a\n@@\n-x := “one”\n+x := \"two\"\n y := 2\n*** End Patch\n"})
+	f.ok(
+		"apply_patch",
+		args{"input": "*** Begin Patch\n*** Update File: a\n@@\n-x := “one”\n+x := \"two\"\n y := 2\n*** End Patch\n"},
+	)
 	f.want("a", "x := \"two\"\ny := 2\n")
 }

@@ -61,7 +61,9 @@ func TestPreviewIsTheResult(t *testing.T) {
 }
 
 func TestPatchPaths(t *testing.T) {
-	got, err := file.PatchPaths("*** Begin Patch\n*** Update File: a\n*** Move to: b\n-x\n+y\n*** Delete File: c\n*** End Patch")
+	got, err := file.PatchPaths(
+		"*** Begin Patch\n*** Update File: a\n*** Move to: b\n-x\n+y\n*** Delete File: c\n*** End Patch",
+	)
 	if diff := cmp.Diff([]string{"a", "b", "c"}, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}

@@ -169,7 +169,9 @@ func TestEdits(t *testing.T) {
 
 func render(scores map[[2]string]map[result]int) string {
 	var b strings.Builder
-	b.WriteString("| Tool | Edits | Calls | Applied correctly | Refused with a hint | Refused without | Applied wrongly |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |\n")
+	b.WriteString(
+		"| Tool | Edits | Calls | Applied correctly | Refused with a hint | Refused without | Applied wrongly |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |\n",
+	)
 	total := map[result]int{}
 	row := func(tool, kind string, s map[result]int) {
 		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %d | %d |\n", tool, kind, s[right]+s[hinted]+s[bare]+s[wrong],

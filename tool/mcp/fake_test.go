@@ -107,7 +107,10 @@ func (f *fake) answer(m frame) {
 	case "server/discover":
 		switch f.mode {
 		case "modern":
-			f.reply(m, `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"2"}}}`)
+			f.reply(
+				m,
+				`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"2"}}}`,
+			)
 		case "says nothing to discover":
 		default:
 			f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID))
@@ -249,7 +252,14 @@ func (f *fake) tools() string {
 	}
 	var tools []string
 	for _, name := range names {
-		tools = append(tools, fmt.Sprintf(`{"name":%q,"description":"does %s","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}`, name, name))
+		tools = append(
+			tools,
+			fmt.Sprintf(
+				`{"name":%q,"description":"does %s","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}`,
+				name,
+				name,
+			),
+		)
 	}
 	return `{"tools":[` + strings.Join(tools, ",") + `],"resultType":"complete"}`
 }
@@ -283,9 +293,15 @@ func (f *fake) call(m frame, name, given, token string) {
 	case "big":
 		f.reply(m, text("begin "+strings.Repeat("z", 100_000)+" end"))
 	case "image":
-		f.reply(m, `{"content":[{"type":"text","text":"a picture:"},{"type":"image","mimeType":"image/png","data":"aGVsbG8="}],"resultType":"complete"}`)
+		f.reply(
+			m,
+			`{"content":[{"type":"text","text":"a picture:"},{"type":"image","mimeType":"image/png","data":"aGVsbG8="}],"resultType":"complete"}`,
+		)
 	case "link":
-		f.reply(m, `{"content":[{"type":"resource_link","uri":"file:///x","name":"x","mimeType":"text/plain"},{"type":"resource","resource":{"uri":"file:///y","text":"inside"}}],"resultType":"complete"}`)
+		f.reply(
+			m,
+			`{"content":[{"type":"resource_link","uri":"file:///x","name":"x","mimeType":"text/plain"},{"type":"resource","resource":{"uri":"file:///y","text":"inside"}}],"resultType":"complete"}`,
+		)
 	case "structure":
 		f.reply(m, `{"content":[],"structuredContent":{"a":1},"resultType":"complete"}`)
 	case "change":
@@ -293,12 +309,19 @@ func (f *fake) call(m frame, name, given, token string) {
 		f.send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		f.reply(m, text("changed"))
 	case "ask":
-		f.send(`{"jsonrpc":"2.0","id":77,"method":"elicitation/create","params":{"message":"Your password?","requestedSchema":{"type":"object","properties":{}}}}`)
+		f.send(
+			`{"jsonrpc":"2.0","id":77,"method":"elicitation/create","params":{"message":"Your password?","requestedSchema":{"type":"object","properties":{}}}}`,
+		)
 		f.reply(m, text("asked"))
 	case "form":
 		f.form(m, given)
 	case "page first":
-		f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"sign in first","data":{"elicitations":[{"mode":"url","message":"Sign in","url":"https://example.com/in","elicitationId":"e1"}]}}}`, m.ID))
+		f.send(
+			fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"sign in first","data":{"elicitations":[{"mode":"url","message":"Sign in","url":"https://example.com/in","elicitationId":"e1"}]}}}`,
+				m.ID,
+			),
+		)
 	case "step":
 		f.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token +
 			`,"progress":1,"total":2,"message":"half"}}`)

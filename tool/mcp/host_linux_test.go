@@ -31,12 +31,18 @@ func playHost() {
 	var servers []mcp.Server
 	for i := range manyHosts {
 		servers = append(servers, mcp.Server{
-			Name: fmt.Sprintf("s%d", i), Argv: []string{"/proc/self/exe"}, Env: []string{fakeMode + "=stubborn", "STUBBORN=" + os.Getenv("STUBBORN")},
+			Name: fmt.Sprintf(
+				"s%d",
+				i,
+			), Argv: []string{"/proc/self/exe"}, Env: []string{fakeMode + "=stubborn", "STUBBORN=" + os.Getenv("STUBBORN")},
 			StartTimeout: patience,
 		})
 	}
 	dir := os.Getenv("HOST_DIR")
-	s := mcp.Open(mcp.Config{Env: []string{"PATH=" + os.Getenv("PATH")}, Dir: dir, CacheDir: dir, Marker: os.Getenv("STUBBORN")}, mcp.Read(dir, servers))
+	s := mcp.Open(
+		mcp.Config{Env: []string{"PATH=" + os.Getenv("PATH")}, Dir: dir, CacheDir: dir, Marker: os.Getenv("STUBBORN")},
+		mcp.Read(dir, servers),
+	)
 	set, err := tool.NewSet(s.Tools()...)
 	if err != nil {
 		panic(err)
@@ -69,7 +75,9 @@ func TestKilledHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if files, _ := filepath.Glob(filepath.Join(strings.TrimPrefix(cmd.Env[len(cmd.Env)-1], "HOST_DIR="), "*.json")); len(files) == 0 {
+	if files, _ := filepath.Glob(filepath.Join(strings.TrimPrefix(cmd.Env[len(cmd.Env)-1], "HOST_DIR="), "*.json")); len(
+		files,
+	) == 0 {
 		t.Errorf("no server has told its tools; the host says %s", line)
 	}
 	if n := marked(t, mark); n < 2*manyHosts {

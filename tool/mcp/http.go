@@ -116,7 +116,9 @@ type sender struct {
 
 // RoundTrip implements http.RoundTripper.
 func (s sender) RoundTrip(r *http.Request) (answer *http.Response, err error) {
-	failed := scope.Guard(func() error { answer, err = s.send(r); return nil }) //nolint:bodyclose // the caller closes it; this is a goroutine of the protocol's implementation
+	failed := scope.Guard(
+		func() error { answer, err = s.send(r); return nil },
+	) //nolint:bodyclose // the caller closes it; this is a goroutine of the protocol's implementation
 	return answer, cmp.Or(failed, err)
 }
 

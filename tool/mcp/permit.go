@@ -19,7 +19,8 @@ type NotAllowedError struct{ Server string }
 func (e *NotAllowedError) Error() string {
 	return fmt.Sprintf(
 		"cannot start the MCP server %q: the client named its program, and its start is not approved; a call of one of its tools, or of %s, requests the approval",
-		e.Server, searchName,
+		e.Server,
+		searchName,
 	)
 }
 

@@ -45,10 +45,17 @@ func playwright(t *testing.T, version string) mcp.Server {
 	s.AddPrompt(&sdk.Prompt{Name: "dialogue"},
 		say(text("user", "One?"), text("assistant", "Two."), text("assistant", "Three.")))
 	s.AddPrompt(&sdk.Prompt{Name: "media"}, say(
-		&sdk.PromptMessage{Role: "user", Content: &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///a", Text: "inside"}}},
+		&sdk.PromptMessage{
+			Role:    "user",
+			Content: &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///a", Text: "inside"}},
+		},
 		&sdk.PromptMessage{Role: "user", Content: &sdk.ImageContent{MIMEType: "text/html", Data: []byte(dot)}},
 		&sdk.PromptMessage{Role: "user", Content: &sdk.ImageContent{MIMEType: "image/png", Data: []byte("not one")}},
-		&sdk.PromptMessage{Role: "user", Content: &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///b", Blob: []byte("\x00\x01")}}}))
+		&sdk.PromptMessage{
+			Role:    "user",
+			Content: &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///b", Blob: []byte("\x00\x01")}},
+		},
+	))
 	endpoint := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s },
 		&sdk.StreamableHTTPOptions{Stateless: version > "2026"})
 	web := httptest.NewServer(ofVersion(version, endpoint))

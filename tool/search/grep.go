@@ -158,7 +158,9 @@ func compile(pattern string, fold bool) (re, lines *regexp.Regexp, err error) {
 		if errors.As(err, &syntaxErr) {
 			return nil, nil, fmt.Errorf(
 				"%q is not a valid regular expression: %s %q; to search for the text as it is, escape it with backslashes",
-				pattern, syntaxErr.Code, syntaxErr.Expr,
+				pattern,
+				syntaxErr.Code,
+				syntaxErr.Expr,
 			)
 		}
 		return nil, nil, err

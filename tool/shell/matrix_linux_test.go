@@ -24,7 +24,10 @@ var escapes = []struct{ name, command string }{
 	{"double fork", "(setsid sh -c '(setsid sleep 1000 &)' &)"},
 	{"ignores signals", "(trap '' TERM INT HUP; sleep 1000 & sleep 1000) &"},
 	{"fork chain", `chain() { if [ "$1" -gt 0 ]; then chain $(($1-1)) & else sleep 1000; fi; }; chain 300 &`},
-	{"fork chain of sessions", `echo 'if [ "$1" -gt 0 ]; then setsid sh "$0" $(($1-1)) & else exec sleep 1000; fi' >"$DIR/chain"; sh "$DIR/chain" 200 &`},
+	{
+		"fork chain of sessions",
+		`echo 'if [ "$1" -gt 0 ]; then setsid sh "$0" $(($1-1)) & else exec sleep 1000; fi' >"$DIR/chain"; sh "$DIR/chain" 200 &`,
+	},
 	{"nested subreaper", roleVariable + "=subreaper $SELF &"},
 	{"holds stdout", "sh -c 'sleep 1000 & exec sleep 1000' &"},
 	{"closes everything", "sh -c 'exec <&- >&- 2>&-; sleep 1000' &"},
@@ -133,7 +136,10 @@ func testCancelOne(t *testing.T, escape, marker string) {
 		t.Fatal(err)
 	}
 	go func() { // ends with its command, which the line below releases
-		got, err := r.tools["shell"].Run(t.Context(), r.call("shell", object{"command": "read x < gate; echo other $x"}))
+		got, err := r.tools["shell"].Run(
+			t.Context(),
+			r.call("shell", object{"command": "read x < gate; echo other $x"}),
+		)
 		other <- fmt.Sprint(got.Output, err)
 	}()
 	got := r.run(interruptible(t, r), "shell", object{"command": escape + foreground})
@@ -239,7 +245,11 @@ func TestNothingSurvivesAsOrdinaryUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command("/proc/self/exe", "-test.run=^(TestNothingSurvives|TestInterrupt|TestSetuid)$", "-test.timeout=5m")
+	cmd := exec.Command(
+		"/proc/self/exe",
+		"-test.run=^(TestNothingSurvives|TestInterrupt|TestSetuid)$",
+		"-test.timeout=5m",
+	)
 	cmd.SysProcAttr = unprivilegedUser()
 	cmd.Dir = "/"
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME=/", "SETUID_SELF="+setuidSelf(t))
@@ -285,7 +295,8 @@ func TestSetuid(t *testing.T) {
 	if !got.Aborted || len(got.Survivors) != 1 {
 		t.Fatalf("got %+v", got)
 	}
-	if left := got.Survivors[0]; !strings.Contains(left.Command, "stranger") || !strings.Contains(left.Why, "may not signal") {
+	if left := got.Survivors[0]; !strings.Contains(left.Command, "stranger") ||
+		!strings.Contains(left.Why, "may not signal") {
 		t.Errorf("left: %+v", left)
 	}
 }

@@ -186,7 +186,8 @@ func quarantined(list []string) string {
 		return ""
 	}
 	return "[settle looks for what a sandboxed command leaves in git repositories, because git would run or obey it outside of the sandbox, and moves that aside: " + strings.Join(
-		list, "; ",
+		list,
+		"; ",
 	) +
 		". Nothing was deleted, except the content of what is named as emptied. The user can look at it and" +
 		" rename it back]"

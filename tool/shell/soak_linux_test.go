@@ -67,7 +67,11 @@ func (r *room) soakOne(i int) {
 			r.t.Errorf("got %+v", got)
 		}
 	case 1:
-		r.run(r.t.Context(), "shell", object{"command": "(setsid sleep 1000 &); trap '' TERM; sleep 1000", "timeout_ms": 100})
+		r.run(
+			r.t.Context(),
+			"shell",
+			object{"command": "(setsid sleep 1000 &); trap '' TERM; sleep 1000", "timeout_ms": 100},
+		)
 	case 2:
 		ctx, cancel := context.WithCancelCause(r.t.Context())
 		call := r.call("shell", object{"command": "yes"})
@@ -76,7 +80,11 @@ func (r *room) soakOne(i int) {
 			r.t.Errorf("got %+v, %v", got, err)
 		}
 	case 3:
-		got := r.run(r.t.Context(), "shell", object{"command": "read x; seq 1 20000", "tty": i%2 == 0, "timeout_ms": 100})
+		got := r.run(
+			r.t.Context(),
+			"shell",
+			object{"command": "read x; seq 1 20000", "tty": i%2 == 0, "timeout_ms": 100},
+		)
 		if got.Aborted {
 			r.t.Errorf("got %+v", got)
 		}

@@ -44,7 +44,10 @@ func New(load Load) tool.Tool {
 	return tool.Must(tool.New(
 		Name,
 		"Loads a skill: its instructions and the paths of its files. Call it before you start work that a skill covers, and again only if you no longer have the instructions.",
-		load.run, schema(), tool.ReadOnly(), tool.WithTitle(arguments.title),
+		load.run,
+		schema(),
+		tool.ReadOnly(),
+		tool.WithTitle(arguments.title),
 	))
 }
 

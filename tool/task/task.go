@@ -75,7 +75,9 @@ func (t tools) start(ctx context.Context, a Arguments) (tool.Result, error) {
 		return tool.Result{
 			Output: fmt.Sprintf(
 				"[%s works in the background, in session %s%s. You receive its result when it ends; check_task shows its state.]",
-				name(s.ChildStarted), s.Session, place(s.ChildStarted),
+				name(s.ChildStarted),
+				s.Session,
+				place(s.ChildStarted),
 			),
 			Detail: detail(s),
 		}, nil

@@ -85,7 +85,10 @@ func (f *fetch) tool() tool.Tool {
 	return tool.Must(tool.New(
 		FetchName,
 		"Read a web page or text file over HTTP(S): HTML is returned as Markdown, long texts page by page. Only public addresses; no JavaScript runs, no logins.",
-		f.run, fetchSchema(), tool.WithTimeout(2*fetchTimeout), tool.WithTitle(fetchArguments.title),
+		f.run,
+		fetchSchema(),
+		tool.WithTimeout(2*fetchTimeout),
+		tool.WithTitle(fetchArguments.title),
 	))
 }
 

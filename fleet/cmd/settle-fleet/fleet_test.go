@@ -80,7 +80,10 @@ func TestTasksFromAFile(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	must(t, "", "tenant", "set", "default", "--weight", "2")
-	if out := must(t, "", "tenant", "list", "--json"); out != fmt.Sprintf(`{"tenant":"default","weight":2,"queued":%d,"running":0}`+"\n", tasks) {
+	if out := must(t, "", "tenant", "list", "--json"); out != fmt.Sprintf(
+		`{"tenant":"default","weight":2,"queued":%d,"running":0}`+"\n",
+		tasks,
+	) {
 		t.Errorf("%s", out)
 	}
 	if out := must(t, "", "status"); !strings.HasPrefix(out, fmt.Sprintf("queued %d, running 0", tasks)) {
@@ -102,26 +105,35 @@ func TestTasksFromAFile(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &u); err != nil {
 			t.Fatal(err)
 		}
-		if u.Result.Outcome != event.Completed || u.Result.Answer != "Hello from the fleet." || u.Worker != "w1" || u.Task.Labels["batch"] != "1" {
+		if u.Result.Outcome != event.Completed || u.Result.Answer != "Hello from the fleet." || u.Worker != "w1" ||
+			u.Task.Labels["batch"] != "1" {
 			t.Errorf("%s", line)
 		}
 	}
 	if n := strings.Count(results, "\n"); n != tasks {
 		t.Errorf("%d results", n)
 	}
-	if out := must(t, "", "results", "--format", "atif"); strings.Count(out, `{"schema_version":"ATIF-v1.7","session_id":"s`) != tasks || strings.Count(out, `"message":"Hello from the fleet."`) != tasks {
+	if out := must(t, "", "results", "--format", "atif"); strings.Count(
+		out,
+		`{"schema_version":"ATIF-v1.7","session_id":"s`,
+	) != tasks ||
+		strings.Count(out, `"message":"Hello from the fleet."`) != tasks {
 		t.Errorf("%s", out)
 	}
 	if out := must(t, "", "results", "--format", "atif", "--dir", filepath.Join(dir, "atif")); out != "" {
 		t.Errorf("%s", out)
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, "atif", "s5.json")); err != nil || !strings.Contains(string(data), `"session_id":"s5"`) {
+	if data, err := os.ReadFile(filepath.Join(dir, "atif", "s5.json")); err != nil ||
+		!strings.Contains(string(data), `"session_id":"s5"`) {
 		t.Errorf("%s, %v", data, err)
 	}
 	if out := must(t, "", "logs", "s3/1"); !strings.Contains(out, "turn.completed     Hello from the fleet.") {
 		t.Errorf("%s", out)
 	}
-	if out := must(t, "", "logs", "--json", "--after", "1", "s3"); !strings.HasPrefix(out, `{"v":1,"session":"s3","seq":2,`) {
+	if out := must(t, "", "logs", "--json", "--after", "1", "s3"); !strings.HasPrefix(
+		out,
+		`{"v":1,"session":"s3","seq":2,`,
+	) {
 		t.Errorf("%s", out)
 	}
 	if out := must(t, "", "prune"); out != "no session began more than 30 days ago\n" {
@@ -135,7 +147,8 @@ func TestCancelBeforeAWorkerCame(t *testing.T) {
 	must(t, "", "migrate")
 	unit := strings.TrimSpace(must(t, "", "submit", "-C", t.TempDir(), "do it"))
 	must(t, "", "cancel", unit)
-	if _, out, errs := command(t, "", "results", "--format", "atif"); out != "" || !strings.Contains(errs, "1 sessions began no turn") {
+	if _, out, errs := command(t, "", "results", "--format", "atif"); out != "" ||
+		!strings.Contains(errs, "1 sessions began no turn") {
 		t.Errorf("%s%s", out, errs)
 	}
 	code, out, _ := command(t, "", "results")
@@ -186,13 +199,15 @@ func TestMistakesInAFleet(t *testing.T) {
 	dir := t.TempDir()
 	must(t, "", "submit", "-C", dir, "--session", "a", "do it")
 	must(t, "", "submit", "-C", dir, "--session", "b", "do it")
-	if code, _, errs := command(t, "", "cancel", "a/1", "typo/1", "b/1"); code != codeFailed || !strings.Contains(errs, "typo/1") {
+	if code, _, errs := command(t, "", "cancel", "a/1", "typo/1", "b/1"); code != codeFailed ||
+		!strings.Contains(errs, "typo/1") {
 		t.Errorf("%d: %s", code, errs)
 	}
 	if out := must(t, "", "status"); !strings.Contains(out, "queued 0, running 0, ended 2") {
 		t.Error(out)
 	}
-	if code, _, errs := command(t, "", "checkpoint", "a/1", "-o", dir); code != codeFailed || !strings.Contains(errs, "it is not a file") {
+	if code, _, errs := command(t, "", "checkpoint", "a/1", "-o", dir); code != codeFailed ||
+		!strings.Contains(errs, "it is not a file") {
 		t.Errorf("%d: %s", code, errs)
 	}
 	t.Setenv("OPENAI_API_KEY", "")
@@ -214,7 +229,21 @@ func TestABatchHasABudget(t *testing.T) {
 	must(t, "", "migrate")
 	turn := modeltest.Say("Hello.")
 	model := modeltest.NewServer(t, modeltest.Script(turn))
-	must(t, `{"prompt":"one"}`+"\n"+`{"prompt":"two"}`+"\n"+`{"prompt":"three"}`, "submit", "-C", t.TempDir(), "-f", "-", "--batch", "b", "--budget-tokens", "1", "-m", "openai/gpt-5.2")
+	must(
+		t,
+		`{"prompt":"one"}`+"\n"+`{"prompt":"two"}`+"\n"+`{"prompt":"three"}`,
+		"submit",
+		"-C",
+		t.TempDir(),
+		"-f",
+		"-",
+		"--batch",
+		"b",
+		"--budget-tokens",
+		"1",
+		"-m",
+		"openai/gpt-5.2",
+	)
 	ctx, stop := context.WithCancel(t.Context())
 	worker := make(chan int, 1)
 	go func() { // ends with stop, and is waited for
@@ -223,7 +252,11 @@ func TestABatchHasABudget(t *testing.T) {
 	code, out, errs := command(t, "", "results", "--wait", "--batch", "b")
 	stop()
 	<-worker
-	if code != codeFailed || strings.Count(out, `"outcome":"completed"`) != 1 || strings.Count(out, `"outcome":"aborted","reason":"limit","message":"the limit on tokens was reached: the batch`) != 2 {
+	if code != codeFailed || strings.Count(out, `"outcome":"completed"`) != 1 ||
+		strings.Count(
+			out,
+			`"outcome":"aborted","reason":"limit","message":"the limit on tokens was reached: the batch`,
+		) != 2 {
 		t.Errorf("%d: %s%s", code, out, errs)
 	}
 	if !strings.Contains(errs, "3 of 3 ended (0 failed, 2 aborted), 0 running, 0 waiting") {

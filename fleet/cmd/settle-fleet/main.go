@@ -121,8 +121,23 @@ func newRoot() *cobra.Command {
 	d.engine.define(cmd)
 	cmd.SetVersionTemplate("settle-fleet {{.Version}}\n")
 	cmd.AddCommand(
-		newDev(&d), newWorker(&d), newSubmit(&d), newStatus(&d), newResults(&d), newLogs(&d), newCheckpoint(&d),
-		newCancel(&d), newPage(&d), newTenant(&d), newRate(&d), newSchedule(&d), newMigrate(&d), newPrune(&d), newRecover(&d),
+		newDev(&d),
+		newWorker(&d),
+		newSubmit(&d),
+		newStatus(&d),
+		newResults(&d),
+		newLogs(&d),
+		newCheckpoint(&d),
+		newCancel(
+			&d,
+		),
+		newPage(&d),
+		newTenant(&d),
+		newRate(&d),
+		newSchedule(&d),
+		newMigrate(&d),
+		newPrune(&d),
+		newRecover(&d),
 	)
 	return cmd
 }

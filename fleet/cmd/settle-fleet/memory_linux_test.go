@@ -40,7 +40,10 @@ func (s *streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-pause.C:
 			say(`{"content":"word "}`)
 		case <-s.released:
-			fmt.Fprint(w, "data: {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+			fmt.Fprint(
+				w,
+				"data: {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+			)
 			return
 		case <-r.Context().Done():
 			return

@@ -52,7 +52,8 @@ func TestPage(t *testing.T) {
 	if code := <-ended; code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if code, _, errs := command(t, "", "page", "--addr", "0.0.0.0:0"); code == 0 || !strings.Contains(errs, "--insecure") {
+	if code, _, errs := command(t, "", "page", "--addr", "0.0.0.0:0"); code == 0 ||
+		!strings.Contains(errs, "--insecure") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

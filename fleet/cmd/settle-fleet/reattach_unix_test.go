@@ -38,10 +38,31 @@ func newReattaching(t *testing.T, turns ...modeltest.Turn) *reattaching {
 	host := handstest.New(t, r.dir)
 	t.Setenv(handstest.HostVar, host.Socket)
 	r.env = os.Environ()
-	command := fmt.Sprintf(`{"command":"echo $$ >> %[1]s/ran; while [ ! -e %[1]s/go ]; do sleep 0.02; done; echo the end of it; exit 3"}`, r.dir)
-	r.model = modeltest.NewServer(t, modeltest.Script(append([]modeltest.Turn{modeltest.Reply(modeltest.Call("shell", command))}, turns...)...))
+	command := fmt.Sprintf(
+		`{"command":"echo $$ >> %[1]s/ran; while [ ! -e %[1]s/go ]; do sleep 0.02; done; echo the end of it; exit 3"}`,
+		r.dir,
+	)
+	r.model = modeltest.NewServer(
+		t,
+		modeltest.Script(append([]modeltest.Turn{modeltest.Reply(modeltest.Call("shell", command))}, turns...)...),
+	)
 	must(t, "", "migrate")
-	must(t, "", "submit", "--heartbeat-timeout", "2s", "-C", r.dir, "--session", "s", "--hands", host.Way(), "-m", "openai/gpt-5.2", "work")
+	must(
+		t,
+		"",
+		"submit",
+		"--heartbeat-timeout",
+		"2s",
+		"-C",
+		r.dir,
+		"--session",
+		"s",
+		"--hands",
+		host.Way(),
+		"-m",
+		"openai/gpt-5.2",
+		"work",
+	)
 	return r
 }
 
@@ -170,14 +191,19 @@ func TestReattachEnded(t *testing.T) {
 	r.await("the command ends", func() bool { return !r.running() })
 	r.worker("second")
 	r.check()
-	if text := r.told(); !strings.Contains(text, "ran to its end") || !strings.Contains(text, "the end of it\n") || !strings.Contains(text, "[exit code 3]") {
+	if text := r.told(); !strings.Contains(text, "ran to its end") || !strings.Contains(text, "the end of it\n") ||
+		!strings.Contains(text, "[exit code 3]") {
 		t.Errorf("%q", text)
 	}
 }
 
 // TestReattachRunning: the command goes on as a job of the next worker's session.
 func TestReattachRunning(t *testing.T) {
-	r := newReattaching(t, modeltest.Reply(modeltest.Call("job", `{"action":"wait","job":"j000001"}`)), modeltest.Say("I know."))
+	r := newReattaching(
+		t,
+		modeltest.Reply(modeltest.Call("job", `{"action":"wait","job":"j000001"}`)),
+		modeltest.Say("I know."),
+	)
 	first, _ := r.worker("first")
 	r.kill(first)
 	r.worker("second")
@@ -201,7 +227,11 @@ func TestReattachRunning(t *testing.T) {
 // TestReattachStopped: a worker that was stopped and wakes is refused, by the hands as
 // by the log, and what it had started is the next one's.
 func TestReattachStopped(t *testing.T) {
-	r := newReattaching(t, modeltest.Reply(modeltest.Call("job", `{"action":"wait","job":"j000001"}`)), modeltest.Say("I know."))
+	r := newReattaching(
+		t,
+		modeltest.Reply(modeltest.Call("job", `{"action":"wait","job":"j000001"}`)),
+		modeltest.Say("I know."),
+	)
 	first, said := r.worker("first")
 	r.await("the command runs", func() bool { return len(r.runs()) > 0 })
 	_ = first.Process.Signal(syscall.SIGSTOP)

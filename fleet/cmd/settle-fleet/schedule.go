@@ -72,7 +72,8 @@ func newScheduleCreate(d *database) *cobra.Command {
 			return failed(to.engine.Schedule(cmd.Context(), s))
 		},
 	}
-	cmd.Flags().StringVar(&s.Cron, "cron", "", "submit at the times of `TEXT`, five fields in UTC, or behind CRON_TZ=ZONE")
+	cmd.Flags().
+		StringVar(&s.Cron, "cron", "", "submit at the times of `TEXT`, five fields in UTC, or behind CRON_TZ=ZONE")
 	cmd.Flags().DurationVar(&s.Every, "every", 0, "submit every `DURATION`, such as 30m or 24h")
 	f.defineTask(cmd.Flags())
 	return cmd

@@ -54,8 +54,16 @@ func newStatus(d *database) *cobra.Command {
 			}
 			_, err = fmt.Fprintf(
 				cmd.OutOrStdout(),
-				"queued %d, running %d, ended %d (completed %d, failed %d, aborted %d); workers lost %d%s%s\n", c.Queued,
-				c.Running, c.Ended, c.Completed, c.Failed, c.Aborted, c.Lost, outboxText(c), usageText(c),
+				"queued %d, running %d, ended %d (completed %d, failed %d, aborted %d); workers lost %d%s%s\n",
+				c.Queued,
+				c.Running,
+				c.Ended,
+				c.Completed,
+				c.Failed,
+				c.Aborted,
+				c.Lost,
+				outboxText(c),
+				usageText(c),
 			)
 			return failed(errors.Join(err, f.showBudget(cmd.Context(), cmd.OutOrStdout(), chosen.batch)))
 		},

@@ -332,7 +332,9 @@ func cutOff(accepted, all int, err error) error {
 	}
 	return fmt.Errorf(
 		"%s accepted of %d: %w; submit again those that name their session, which changes nothing for the accepted ones; others would be new tasks",
-		were(accepted), all, err,
+		were(accepted),
+		all,
+		err,
 	)
 }
 

@@ -70,7 +70,8 @@ func TestIDsThatCannotBePrinted(t *testing.T) {
 	for _, n := range []int{1, 1201} {
 		e := &accepting{groups: 3}
 		err := submit(t.Context(), full{}, &bytes.Buffer{}, e, many(n))
-		if len(e.tasks) != n || err == nil || !strings.Contains(err.Error(), "submitted, but the ids from s0/1 on could not be printed: no space left") {
+		if len(e.tasks) != n || err == nil ||
+			!strings.Contains(err.Error(), "submitted, but the ids from s0/1 on could not be printed: no space left") {
 			t.Errorf("%d of %d: %v", len(e.tasks), n, err)
 		}
 	}
@@ -97,7 +98,8 @@ func TestAClosedPipe(t *testing.T) {
 	cmd.Env = append(os.Environ(), roleVar+"="+roleCommand, argsVar+"=submit\t-f\t-")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(lines.String()), w, &said
 	_ = cmd.Run() // its exit code says it
-	if code := cmd.ProcessState.ExitCode(); code != codeFailed || !strings.Contains(said.String(), "1201 tasks were submitted, but the ids from s0/1 on could not be printed") {
+	if code := cmd.ProcessState.ExitCode(); code != codeFailed ||
+		!strings.Contains(said.String(), "1201 tasks were submitted, but the ids from s0/1 on could not be printed") {
 		t.Errorf("%d: %s", code, said.String())
 	}
 	if out := must(t, "", "status"); !strings.HasPrefix(out, "queued 1201,") {
@@ -125,12 +127,14 @@ func TestWrongLines(t *testing.T) {
 			t.Errorf("%.80s: %d, %s%s", line, code, out, errs)
 		}
 	}
-	if out := must(t, "", "status", "--batch", "b"); !strings.HasPrefix(out, "queued 0,") || strings.Contains(out, "$1") {
+	if out := must(t, "", "status", "--batch", "b"); !strings.HasPrefix(out, "queued 0,") ||
+		strings.Contains(out, "$1") {
 		t.Errorf("%s", out)
 	}
 	must(t, "\ufeff"+`{"session":"bom","prompt":"hi"}`, "submit", "-f", "-")
 	var f submitFlags
-	if tasks, err := f.read(strings.NewReader(`{"prompt":"` + strings.Repeat("a", maxLine-len(`{"prompt":""}`)) + "\"}\r\n")); err != nil || len(tasks) != 1 {
+	if tasks, err := f.read(strings.NewReader(`{"prompt":"` + strings.Repeat("a", maxLine-len(`{"prompt":""}`)) + "\"}\r\n")); err != nil ||
+		len(tasks) != 1 {
 		t.Errorf("a line of 4 MiB: %d, %v", len(tasks), err)
 	}
 }
@@ -154,7 +158,8 @@ func TestWrongNumbersAndNames(t *testing.T) {
 		"submit --timeout 1e-10 hi":                  "the limit of 1e-10 seconds",
 		"submit --timeout 9300000000 hi":             "the limit of 9.3e+09 seconds",
 	} {
-		if code, _, errs := command(t, "", strings.Split(line, " ")...); code != codeUsage || !strings.Contains(errs, says) {
+		if code, _, errs := command(t, "", strings.Split(line, " ")...); code != codeUsage ||
+			!strings.Contains(errs, says) {
 			t.Errorf("%s: %d, %s", line, code, errs)
 		}
 	}

@@ -25,17 +25,20 @@ func TestTemporalThatCannotBeReached(t *testing.T) {
 	homeAlone(t)
 	t.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
 	must(t, "", "migrate")
-	if code, _, errs := command(t, "", "worker", "-m", "openai/x"); code != codeFailed || !strings.Contains(errs, `Temporal at "127.0.0.1:1"`) {
+	if code, _, errs := command(t, "", "worker", "-m", "openai/x"); code != codeFailed ||
+		!strings.Contains(errs, `Temporal at "127.0.0.1:1"`) {
 		t.Errorf("%d, %s", code, errs)
 	}
 	code, out, errs := command(t, "", "submit", "-C", t.TempDir(), "--session", "s", "work")
 	if code != 0 || out != "s/1\n" || !strings.Contains(errs, "Temporal does not have all of them yet") {
 		t.Errorf("%d, %s%s", code, out, errs)
 	}
-	if out := must(t, "", "status"); !strings.Contains(out, "queued 1,") || !strings.Contains(out, "1 not yet sent to Temporal") {
+	if out := must(t, "", "status"); !strings.Contains(out, "queued 1,") ||
+		!strings.Contains(out, "1 not yet sent to Temporal") {
 		t.Errorf("%s", out)
 	}
-	if code, _, errs := command(t, "", "worker", "--heartbeat-timeout", "10ms", "-m", "openai/x"); code == 0 || !strings.Contains(errs, "--heartbeat-timeout must be at least 1s") {
+	if code, _, errs := command(t, "", "worker", "--heartbeat-timeout", "10ms", "-m", "openai/x"); code == 0 ||
+		!strings.Contains(errs, "--heartbeat-timeout must be at least 1s") {
 		t.Errorf("%d, %s", code, errs)
 	}
 }

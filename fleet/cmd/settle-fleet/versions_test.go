@@ -47,7 +47,15 @@ func buildOlder(t *testing.T) string {
 	}
 	program := filepath.Join(dir, "settle-fleet")
 	build := exec.CommandContext(
-		t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-ldflags=-s -w", "-o", program, ".",
+		t.Context(),
+		"go",
+		"build",
+		"-overlay",
+		filepath.Join(dir, "overlay.json"),
+		"-ldflags=-s -w",
+		"-o",
+		program,
+		".",
 	)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -90,7 +98,11 @@ func (v *versions) works(name string, workerIsOlder bool) {
 	}
 	must(true, "submit", "-C", os.TempDir(), "--session", name+"-older", "--batch", name, "say")
 	must(false, "submit", "-C", os.TempDir(), "--session", name+"-newer", "--batch", name, "say")
-	program, env := os.Args[0], append(os.Environ(), roleVar+"="+roleCommand, argsVar+"="+strings.Join(v.worker(), "\t"))
+	program, env := os.Args[0], append(
+		os.Environ(),
+		roleVar+"="+roleCommand,
+		argsVar+"="+strings.Join(v.worker(), "\t"),
+	)
 	if workerIsOlder {
 		program, env = v.older, os.Environ()
 	}

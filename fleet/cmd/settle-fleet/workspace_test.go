@@ -18,7 +18,11 @@ import (
 // git runs git in a directory and returns what it puts out.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"}, args...)...)
+	cmd := exec.Command(
+		"git",
+		append(
+			[]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"},
+			args...)...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -50,11 +54,27 @@ func TestTwoFleets(t *testing.T) {
 	from := t.TempDir()
 	git(t, from, "init", "-q")
 	git(t, from, "commit", "-q", "--allow-empty", "-m", "one")
-	model := modeltest.NewServer(t, modeltest.Script(modeltest.Say("one"), modeltest.Say("two"), modeltest.Say("three")))
+	model := modeltest.NewServer(
+		t,
+		modeltest.Script(modeltest.Say("one"), modeltest.Say("two"), modeltest.Say("three")),
+	)
 	for n, database := range []string{databases[0], databases[1], databases[0]} {
 		t.Setenv(databaseVar, database)
 		must(t, "", "migrate")
-		must(t, "", "submit", "--repo", from, "--session", "s", "--input", strconv.Itoa(n), "-m", "openai/gpt-5.2", "work")
+		must(
+			t,
+			"",
+			"submit",
+			"--repo",
+			from,
+			"--session",
+			"s",
+			"--input",
+			strconv.Itoa(n),
+			"-m",
+			"openai/gpt-5.2",
+			"work",
+		)
 		work(t, model)
 	}
 	if logs := must(t, "", "logs", "s"); strings.Contains(logs, "created again") {
@@ -70,12 +90,33 @@ func TestRepository(t *testing.T) {
 	git(t, from, "init", "-q")
 	git(t, from, "commit", "-q", "--allow-empty", "-m", "one")
 	model := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(modeltest.Call("shell", `{"command":"echo made > made; pwd"}`)), modeltest.Say("made"),
-		modeltest.Reply(modeltest.Call("shell", `{"command":"cat made; git status --porcelain"}`)), modeltest.Say("read"),
+		modeltest.Reply(modeltest.Call("shell", `{"command":"echo made > made; pwd"}`)),
+		modeltest.Say("made"),
+		modeltest.Reply(
+			modeltest.Call("shell", `{"command":"cat made; git status --porcelain"}`),
+		),
+		modeltest.Say("read"),
 	))
 	must(t, "", "migrate")
 	for n, session := range []string{"1", "2"} {
-		unit := strings.TrimSpace(must(t, "", "submit", "--repo", "file://"+from, "--ref", "main", "--session", "s", "--input", session, "-m", "openai/gpt-5.2", "work"))
+		unit := strings.TrimSpace(
+			must(
+				t,
+				"",
+				"submit",
+				"--repo",
+				"file://"+from,
+				"--ref",
+				"main",
+				"--session",
+				"s",
+				"--input",
+				session,
+				"-m",
+				"openai/gpt-5.2",
+				"work",
+			),
+		)
 		if n == 1 {
 			t.Setenv("XDG_DATA_HOME", t.TempDir()) // another machine
 		}
@@ -101,7 +142,8 @@ func TestRepository(t *testing.T) {
 	if patch := git(t, from, "diff", c.Base, "FETCH_HEAD"); !strings.Contains(patch, "+made") {
 		t.Errorf("%s", patch)
 	}
-	if code, _, stderr := command(t, "", "checkpoint", "s/3"); code != codeFailed || !strings.Contains(stderr, "has no checkpoint") {
+	if code, _, stderr := command(t, "", "checkpoint", "s/3"); code != codeFailed ||
+		!strings.Contains(stderr, "has no checkpoint") {
 		t.Errorf("%d, %s", code, stderr)
 	}
 }

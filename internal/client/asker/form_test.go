@@ -59,7 +59,8 @@ func TestEntry(t *testing.T) {
 			if got := string(e.Content()); e.Prompt() != "" || got != tc.want {
 				t.Errorf("got %s, and it asks for %q; want %s", got, e.Prompt(), tc.want)
 			}
-			if err := e.Check(); (err == nil) != (tc.check == "") || err != nil && !strings.Contains(err.Error(), tc.check) {
+			if err := e.Check(); (err == nil) != (tc.check == "") ||
+				err != nil && !strings.Contains(err.Error(), tc.check) {
 				t.Errorf("the check says %v", err)
 			}
 		})
@@ -88,7 +89,10 @@ func TestReply(t *testing.T) {
 func TestEntryOfQuestions(t *testing.T) {
 	options := []event.Choice{{Label: "a"}, {Label: "b"}, {Label: "c"}}
 	form := event.Form{Questions: []event.Question{
-		{Question: "One?", Options: options}, {Question: "Some?", Options: options, MultiSelect: true}, {Question: "Name?"},
+		{
+			Question: "One?",
+			Options:  options,
+		}, {Question: "Some?", Options: options, MultiSelect: true}, {Question: "Name?"},
 	}}
 	for lines, want := range map[string]string{
 		"33;1, 2;2;1,9;1,3;42": `{"q1":"b","q2":["a","c"],"q3":"42"}`,

@@ -109,8 +109,11 @@ func TestForeign(t *testing.T) {
 
 // TestCut: a call that was under way when the trajectory ended has unknown effects.
 func TestCut(t *testing.T) {
-	s := loaded(t, `{"schema_version":"ATIF-v1.7","agent":{"name":"a","version":"1"},"steps":[{"step_id":1,"source":"user","message":"go"},
-		{"step_id":2,"source":"agent","message":"","tool_calls":[{"tool_call_id":"1","function_name":"shell","arguments":{"command":"make"}}]}]}`)
+	s := loaded(
+		t,
+		`{"schema_version":"ATIF-v1.7","agent":{"name":"a","version":"1"},"steps":[{"step_id":1,"source":"user","message":"go"},
+		{"step_id":2,"source":"agent","message":"","tool_calls":[{"tool_call_id":"1","function_name":"shell","arguments":{"command":"make"}}]}]}`,
+	)
 	last := s.Turns[0]
 	if i := last.Items[0]; i.Status != event.ItemAborted || i.Effects != event.EffectsUnknown ||
 		last.Cause.Reason != event.Shutdown {

@@ -35,16 +35,28 @@ func newHosted(t *testing.T, steps ...script.Step) *hosted {
 	t.Helper()
 	h := &hosted{place: clienttest.NewPlace(t), ran: make(chan struct{})}
 	var err error
-	h.host, err = settle.Open(t.Context(), settle.Config{DataDir: h.place.Data, Releasable: true, Attach: attach.Serve, Face: "serve", Version: "1"})
+	h.host, err = settle.Open(
+		t.Context(),
+		settle.Config{DataDir: h.place.Data, Releasable: true, Attach: attach.Serve, Face: "serve", Version: "1"},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	act, err := tool.New("act", "Acts.", func(context.Context, struct{}) (string, error) { close(h.ran); return "acted", nil })
+	act, err := tool.New(
+		"act",
+		"Acts.",
+		func(context.Context, struct{}) (string, error) { close(h.ran); return "acted", nil },
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.Session, err = h.host.Session(t.Context(), "s", settle.SessionConfig{
-		Model:    model.Config{Provider: script.New(steps...), ProviderName: "script", Name: "m", Traits: model.Traits{Window: 1000}},
+		Model: model.Config{
+			Provider:     script.New(steps...),
+			ProviderName: "script",
+			Name:         "m",
+			Traits:       model.Traits{Window: 1000},
+		},
 		WorkDir:  h.place.Dir,
 		Tools:    []tool.Tool{act},
 		Attended: true,
@@ -108,7 +120,12 @@ func kind(k event.Kind) func(event.Event) bool {
 // is run there.
 func TestAttachedClientReadsAndSends(t *testing.T) {
 	hold := make(chan struct{})
-	h := newHosted(t, script.Turn(script.Text("One"), script.Wait(hold), script.Text(" two.")), script.Text("Three."), script.Text("Four."))
+	h := newHosted(
+		t,
+		script.Turn(script.Text("One"), script.Wait(hold), script.Text(" two.")),
+		script.Text("Three."),
+		script.Text("Four."),
+	)
 	turn, err := h.Submit(t.Context(), "count")
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +204,8 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 	}
 	asked := until(t, attached, 0, kind(event.KindApprovalRequested))
 	approval := asked[len(asked)-1].Data.(event.ApprovalRequested).Approval
-	if err := attached.Answer(t.Context(), settle.Answer{Approval: "a9", Verdict: event.Approved}); err == nil || !strings.Contains(err.Error(), `there is no approval "a9"`) {
+	if err := attached.Answer(t.Context(), settle.Answer{Approval: "a9", Verdict: event.Approved}); err == nil ||
+		!strings.Contains(err.Error(), `there is no approval "a9"`) {
 		t.Errorf("an approval that is not there: %v", err)
 	}
 	if err := attached.Answer(t.Context(), settle.Answer{Approval: approval, Verdict: event.Approved, By: "attached"}); err != nil {

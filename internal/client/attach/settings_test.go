@@ -28,7 +28,13 @@ func TestAttachedClientChangesSettings(t *testing.T) {
 			Getenv: getenv, Environ: os.Environ(),
 			HostOptions:       assemble.HostOptions{Frontend: "serve", Releasable: true, Attach: attach.Serve},
 			PermissionOptions: assemble.PermissionOptions{Permission: settle.Ask},
-			ModelOptions:      assemble.ModelOptions{Model: model.Config{Provider: script.New().Otherwise(script.Text("done")), ProviderName: "script", Name: "m"}},
+			ModelOptions: assemble.ModelOptions{
+				Model: model.Config{
+					Provider:     script.New().Otherwise(script.Text("done")),
+					ProviderName: "script",
+					Name:         "m",
+				},
+			},
 		},
 		Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
 			return config.Load(config.Input{Dir: dir, Flags: given, Getenv: getenv, GOOS: "linux"})
@@ -44,7 +50,11 @@ func TestAttachedClientChangesSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	policy := assemble.NewPolicy(edits)
-	opened, err := hosts.Open(t.Context(), "s", assemble.SessionSpec{Dir: place.Dir, Options: func(o *assemble.Options) { o.Policy = policy }})
+	opened, err := hosts.Open(
+		t.Context(),
+		"s",
+		assemble.SessionSpec{Dir: place.Dir, Options: func(o *assemble.Options) { o.Policy = policy }},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,16 +63,22 @@ func TestAttachedClientChangesSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer attached.Close()
-	if err := attached.Choose(t.Context(), map[string]string{"effort": "high"}); err != nil || opened.Model().Effort != "high" || attached.Settings().Effort != "high" {
+	if err := attached.Choose(t.Context(), map[string]string{"effort": "high"}); err != nil ||
+		opened.Model().Effort != "high" ||
+		attached.Settings().Effort != "high" {
 		t.Errorf("%v; the effort is %q here and %q there", err, attached.Settings().Effort, opened.Model().Effort)
 	}
-	if err := attached.Choose(t.Context(), map[string]string{"permission": "allow"}); err == nil || !strings.Contains(err.Error(), "the host's to change") {
+	if err := attached.Choose(t.Context(), map[string]string{"permission": "allow"}); err == nil ||
+		!strings.Contains(err.Error(), "the host's to change") {
 		t.Errorf("a permission that is chosen: %v", err)
 	}
-	if err := attached.Tighten(t.Context(), "allow"); err == nil || !strings.Contains(err.Error(), "only the host can choose it") || policy.Mode().Name != "accept-edits" {
+	if err := attached.Tighten(t.Context(), "allow"); err == nil ||
+		!strings.Contains(err.Error(), "only the host can choose it") ||
+		policy.Mode().Name != "accept-edits" {
 		t.Errorf("%v; the mode is %s", err, policy.Mode().Name)
 	}
-	if err := attached.Tighten(t.Context(), "read-only"); err != nil || policy.Mode().Name != "read-only" || attached.Settings().Mode != "read-only" {
+	if err := attached.Tighten(t.Context(), "read-only"); err != nil || policy.Mode().Name != "read-only" ||
+		attached.Settings().Mode != "read-only" {
 		t.Errorf("%v; the mode is %q here and %q there", err, attached.Settings().Mode, policy.Mode().Name)
 	}
 	if err := attached.Tighten(t.Context(), "ask"); err == nil || policy.Mode().Name != "read-only" {

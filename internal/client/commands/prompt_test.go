@@ -28,7 +28,11 @@ func prompt(server, name string, arguments ...string) mcp.Command {
 
 func TestPromptsAreCommands(t *testing.T) {
 	own := Command{Name: "x__same", Path: "/same.md"}
-	set := Set{List: []Command{own}}.With(play{prompt("x", "Ask", "who!", "why"), prompt("x", "same"), prompt("a", "b")})
+	set := Set{
+		List: []Command{own},
+	}.With(
+		play{prompt("x", "Ask", "who!", "why"), prompt("x", "same"), prompt("a", "b")},
+	)
 	var got []string
 	for _, c := range set.List {
 		got = append(got, strings.Join([]string{c.Name, c.Server, c.About, c.Hint}, "|"))

@@ -48,7 +48,10 @@ func TestCounts(t *testing.T) {
 	ended(
 		at(
 			1.02,
-			event.ItemEnded{Status: event.ItemAborted, Cause: &event.Cause{Outcome: event.Aborted, Reason: event.Interrupted}},
+			event.ItemEnded{
+				Status: event.ItemAborted,
+				Cause:  &event.Cause{Outcome: event.Aborted, Reason: event.Interrupted},
+			},
 		),
 	)
 	endTurn(at(7, event.TurnAborted{Reason: event.LimitReached, Limit: event.LimitCost}))

@@ -13,7 +13,9 @@ import (
 func Unfinished(state event.State) (prompt string, err error) {
 	refuse := func(why string) (string, error) {
 		return "", &UsageError{fmt.Sprintf(
-			"cannot continue session %s: %s; to go on, give a prompt: settle run --resume %[1]s PROMPT", state.Session, why,
+			"cannot continue session %s: %s; to go on, give a prompt: settle run --resume %[1]s PROMPT",
+			state.Session,
+			why,
 		)}
 	}
 	waits := slices.ContainsFunc(state.Waiting, func(i event.Input) bool { return i.Held })

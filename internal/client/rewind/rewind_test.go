@@ -207,12 +207,18 @@ func TestEveryKindOfChange(t *testing.T) {
 	b := work(t, begin,
 		[]call{edit("same", "s", "t"), edit("same", "t", "s")},
 		[]call{
-			edit("edited", "one", "two"), write("sub/deep/new", "n\n"), edit("twice", "1", "2"), edit("twice", "2", "3"),
+			edit(
+				"edited",
+				"one",
+				"two",
+			), write("sub/deep/new", "n\n"), edit("twice", "1", "2"), edit("twice", "2", "3"),
 			patch(
 				"*** Delete File: deleted", "*** Update File: moved", "*** Move to: sub/moved", "-m", "+mm",
 				"*** Add File: patched", "+p",
 			),
-			patch("*** Delete File: both"), write("both", "anew\n"), write("empty", "full\n"), write("short", "x\n"), patch(
+			patch(
+				"*** Delete File: both",
+			), write("both", "anew\n"), write("empty", "full\n"), write("short", "x\n"), patch(
 				"*** Delete File: short",
 			),
 			{tool: "read", args: map[string]string{"path": "binary"}},
@@ -531,7 +537,8 @@ func TestResultsThatWereNeverWritten(t *testing.T) {
 func TestInputs(t *testing.T) {
 	b := work(t, nil, []call{write("a", "1\n")}, []call{write("a", "2\n")})
 	for _, input := range []string{"", "2", "n000002", "t000002"} {
-		if p := b.plan(input); p.Turn != "t000002" || p.Input != "turn 2" || !slices.Equal(did(p), []string{"restore a"}) {
+		if p := b.plan(input); p.Turn != "t000002" || p.Input != "turn 2" ||
+			!slices.Equal(did(p), []string{"restore a"}) {
 			t.Errorf("%q: %s, %v", input, p.Turn, did(p))
 		}
 	}

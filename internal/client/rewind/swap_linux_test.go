@@ -23,7 +23,13 @@ func TestRewindStaysInsideUnderSwaps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := work(t, map[string]string{"a/b/f": "before\n", "a/b/gone": "before\n"})
-			b.turns([]call{edit("a/b/f", "before", "after"), write("a/b/new", "after\n"), patch("*** Delete File: a/b/gone")})
+			b.turns(
+				[]call{
+					edit("a/b/f", "before", "after"),
+					write("a/b/new", "after\n"),
+					patch("*** Delete File: a/b/gone"),
+				},
+			)
 			outside := t.TempDir()
 			// as settle left them, so that they would be restored
 			for name, text := range map[string]string{"b/f": "after\n", "b/new": "after\n"} {

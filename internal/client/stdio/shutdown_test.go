@@ -97,7 +97,10 @@ func TestShutdownRunEscalatesWithEachStop(t *testing.T) {
 				h.T, h.hurried = t, make(chan settle.Interruption, 1)
 				stops := make(chan Stop, len(tt.stops))
 				for _, at := range tt.stops {
-					time.AfterFunc(at, func() { stops <- Stop{Reason: event.Shutdown, By: cmp.Or(tt.by, "signal:SIGTERM")} })
+					time.AfterFunc(
+						at,
+						func() { stops <- Stop{Reason: event.Shutdown, By: cmp.Or(tt.by, "signal:SIGTERM")} },
+					)
 				}
 				began, exits := time.Now(), make(chan time.Duration, 1)
 				err := Shutdown{

@@ -30,7 +30,13 @@ func TestDelete(t *testing.T) {
 	_, outputs := os.Stat(settle.Store{Dir: dir}.OutputDir("one"))
 	_, log := journal.Load(dir, "one")
 	if Name(dir, "one") != "" || IsArchived(dir, "one") || outputs == nil || log == nil {
-		t.Errorf("left: name %q, archived %t, outputs %v, log %v", Name(dir, "one"), IsArchived(dir, "one"), outputs, log)
+		t.Errorf(
+			"left: name %q, archived %t, outputs %v, log %v",
+			Name(dir, "one"),
+			IsArchived(dir, "one"),
+			outputs,
+			log,
+		)
 	}
 	if err := Unarchive(dir, "one"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it was brought back: %v", err)

@@ -58,7 +58,10 @@ func TestForkCopiesWhatHasEnded(t *testing.T) {
 	answered := append(asking("Hello."),
 		event.Event{
 			Turn: "t1", Attempt: "a1", Item: "i1",
-			Data: event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "Hello."}},
+			Data: event.ItemEnded{
+				Status:  event.ItemCompleted,
+				Content: event.Content{Type: event.Message, Text: "Hello."},
+			},
 		},
 		event.Event{Turn: "t1", Attempt: "a1", Data: event.AttemptEnded{Outcome: event.Completed}},
 		event.Event{Turn: "t1", Data: event.TurnCompleted{Summary: event.Summary{Steps: 1, Attempts: 1}}},
@@ -123,7 +126,10 @@ func TestForkBeforeATurn(t *testing.T) {
 		event.Event{By: "user", Data: event.InputAccepted{Input: "n3", Text: "and last"}},
 		event.Event{
 			Turn: "t1", Attempt: "a1", Item: "i1",
-			Data: event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "Hello."}},
+			Data: event.ItemEnded{
+				Status:  event.ItemCompleted,
+				Content: event.Content{Type: event.Message, Text: "Hello."},
+			},
 		},
 		event.Event{Turn: "t1", Attempt: "a1", Data: event.AttemptEnded{Outcome: event.Completed}},
 		event.Event{Turn: "t1", Data: event.TurnCompleted{Summary: event.Summary{Steps: 1, Attempts: 1}}},

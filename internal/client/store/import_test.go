@@ -222,7 +222,8 @@ func TestImportRefusesEndlessLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := &endless{start: start}
-			if _, err := eventsOf(file, "two", event.SessionOpened{}); err == nil || !strings.Contains(err.Error(), "64 MiB") {
+			if _, err := eventsOf(file, "two", event.SessionOpened{}); err == nil ||
+				!strings.Contains(err.Error(), "64 MiB") {
 				t.Errorf("the import returned %v", err)
 			}
 			if file.read > maxLogLine+1<<20 {

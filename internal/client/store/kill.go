@@ -52,7 +52,9 @@ func (j Job) errUnseen() error {
 	}
 	return fmt.Errorf(
 		"cannot end job %s from here: process %d may no longer be the job's; nothing was signalled; %s, or have the model end the job",
-		j.Name(), j.PID, next,
+		j.Name(),
+		j.PID,
+		next,
 	)
 }
 

@@ -92,7 +92,10 @@ func refused(*http.Request) (*http.Response, error) { return nil, errors.New("co
 
 // turn has an exporter see a turn.
 func turn(x *Exporter, id string) {
-	_, end := x.Turn(context.Background(), event.Event{Session: "s", Turn: id, At: time.Now(), Data: event.TurnStarted{}})
+	_, end := x.Turn(
+		context.Background(),
+		event.Event{Session: "s", Turn: id, At: time.Now(), Data: event.TurnStarted{}},
+	)
 	end(event.Event{At: time.Now(), Data: event.TurnCompleted{}})
 }
 
@@ -196,7 +199,8 @@ func TestSecretsInEndpoints(t *testing.T) {
 		turn(x, "t")
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		if err := x.Close(ctx); err == nil || err.Error() != "cannot export spans to http://***@c/v1/traces?***: connection refused" {
+		if err := x.Close(ctx); err == nil ||
+			err.Error() != "cannot export spans to http://***@c/v1/traces?***: connection refused" {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -226,7 +230,9 @@ func TestSilentCollector(t *testing.T) {
 func TestOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reports []error
-		c := &collector{answers: answers{status(400, "", ""), status(400, "", ""), status(200, "", ""), status(400, "", "")}}
+		c := &collector{
+			answers: answers{status(400, "", ""), status(400, "", ""), status(200, "", ""), status(400, "", "")},
+		}
 		x := start(c, func(err error) { reports = append(reports, err) })
 		for n, want := range []int{1, 1, 1, 2} {
 			turn(x, "t")

@@ -62,8 +62,12 @@ func TestHunks(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, detail := call(
-		t, dir, "apply_patch",
-		file.PatchArguments{Input: "*** Begin Patch\n*** Update File: f\n@@\n-1\n+one\n@@\n-12\n+twelve\n*** End Patch"},
+		t,
+		dir,
+		"apply_patch",
+		file.PatchArguments{
+			Input: "*** Begin Patch\n*** Update File: f\n@@\n-1\n+one\n@@\n-12\n+twelve\n*** End Patch",
+		},
 	)
 	want := []toolview.Hunk{{"1\n2\n3\n4\n", "one\n2\n3\n4\n"}, {"9\n10\n11\n12", "9\n10\n11\ntwelve"}}
 	if diff := cmp.Diff(want, c.Changes(detail)[0].Hunks()); diff != "" {

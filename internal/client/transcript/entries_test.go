@@ -16,7 +16,9 @@ func TestEntries(t *testing.T) {
 	turn := &event.Turn{
 		Inputs: []event.Input{{ID: "n1"}},
 		Attempts: []*event.Attempt{
-			{ID: "a1"}, {ID: "a2", Inputs: []event.Input{{ID: "n2"}}}, {ID: "a3"}, {ID: "a4", Inputs: []event.Input{{ID: "n3"}}},
+			{
+				ID: "a1",
+			}, {ID: "a2", Inputs: []event.Input{{ID: "n2"}}}, {ID: "a3"}, {ID: "a4", Inputs: []event.Input{{ID: "n3"}}},
 		},
 		Items: []*event.Item{
 			{ID: "i1", Attempt: "a1"},

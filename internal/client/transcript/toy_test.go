@@ -80,7 +80,12 @@ func (f *toy) goesOn(c transcript.Change, turn *event.Turn) {
 		f.live = append(
 			f.live,
 			strings.TrimSpace(
-				string(i.Type())+": "+i.Content().Text+transcript.CallOf(i, c.State.Host.Dir).Command+" "+i.Content().Output,
+				string(
+					i.Type(),
+				)+": "+i.Content().Text+transcript.CallOf(
+					i,
+					c.State.Host.Dir,
+				).Command+" "+i.Content().Output,
 			),
 		)
 	}

@@ -132,7 +132,8 @@ func lines(t *testing.T, log []event.Event, mode transcript.Mode) (out []string)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.What == transcript.Grew && last.What == transcript.Grew && c.Item.ID == last.Item.ID && c.Stream == last.Stream {
+		if c.What == transcript.Grew && last.What == transcript.Grew && c.Item.ID == last.Item.ID &&
+			c.Stream == last.Stream {
 			c.Text = last.Text + c.Text
 			out = out[:len(out)-1]
 		}
@@ -248,7 +249,10 @@ func interleaved() []event.Event {
 		of("i1", event.ItemDelta{Stream: event.Text, Text: "runs"}),
 		of(
 			"i1",
-			event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "while it runs"}},
+			event.ItemEnded{
+				Status:  event.ItemCompleted,
+				Content: event.Content{Type: event.Message, Text: "while it runs"},
+			},
 		),
 		of("i3", event.ItemStarted{Type: event.Message}),
 		of(

@@ -205,9 +205,10 @@ func TestHostileOriginInstallsNothing(t *testing.T) {
 			defer server.Close()
 			u, out := updater(t, server.Client())
 			r := Release{Version: "1.3.0", Files: server.URL}
-			if err := u.Install(t.Context(), r); err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasSuffix(
-				err.Error(), "nothing was changed",
-			) {
+			if err := u.Install(t.Context(), r); err == nil || !strings.Contains(err.Error(), c.want) ||
+				!strings.HasSuffix(
+					err.Error(), "nothing was changed",
+				) {
 				t.Errorf("install: %v", err)
 			}
 			if err := u.Check(t.Context(), r); !c.late && (err == nil || !strings.Contains(

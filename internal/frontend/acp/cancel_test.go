@@ -38,7 +38,13 @@ func TestCancelWhileItAnswers(t *testing.T) {
 	if got := wait(c, c.prompt(session, "again")); got != "end_turn" {
 		t.Errorf("the next one ended with %q", got)
 	}
-	c.tells("session_info_update go", `agent_message_chunk "a"`, "end: cancelled", `agent_message_chunk "b"`, "end: end_turn")
+	c.tells(
+		"session_info_update go",
+		`agent_message_chunk "a"`,
+		"end: cancelled",
+		`agent_message_chunk "b"`,
+		"end: end_turn",
+	)
 }
 
 // A turn that ends by itself while it is being cancelled: the protocol wants the
@@ -83,14 +89,19 @@ func TestCancelPromptsThatWait(t *testing.T) {
 		t.Errorf("ended with %q", got)
 	}
 	requests := c.model.Requests()
-	if said := fmt.Sprintf("%+v", requests[len(requests)-1]); strings.Contains(said, "Text:2") || strings.Contains(said, "Text:3") || !strings.Contains(said, "Text:4") {
+	if said := fmt.Sprintf("%+v", requests[len(requests)-1]); strings.Contains(said, "Text:2") ||
+		strings.Contains(said, "Text:3") ||
+		!strings.Contains(said, "Text:4") {
 		t.Errorf("the model was told %s", said)
 	}
 }
 
 func TestQueue(t *testing.T) {
 	release := make(chan struct{})
-	c := start(t, script.New(script.Turn(script.Wait(release), script.Text("one")), script.Text("two"), script.Text("three")))
+	c := start(
+		t,
+		script.New(script.Turn(script.Wait(release), script.Text("one")), script.Text("two"), script.Text("three")),
+	)
 	session := c.open()
 	ended := []<-chan string{c.prompt(session, "1"), c.prompt(session, "2"), c.prompt(session, "3")}
 	close(release)
@@ -162,7 +173,11 @@ func held(t *testing.T, m *script.Model) (c *client, session string, release fun
 // load sends a session/load; the channel gets "" or the error.
 func (c *client) load(session string) (*jsonrpc.Outgoing, <-chan string) {
 	c.Helper()
-	sent, err := c.Conn.Send(c.Context(), "session/load", object{"sessionId": session, "cwd": c.Dir, "mcpServers": []any{}})
+	sent, err := c.Conn.Send(
+		c.Context(),
+		"session/load",
+		object{"sessionId": session, "cwd": c.Dir, "mcpServers": []any{}},
+	)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -237,7 +252,8 @@ func TestCancelPromptBehindALoad(t *testing.T) {
 		t.Errorf("the others ended with %q and %q", a, b)
 	}
 	requests := c.model.Requests()
-	if said := fmt.Sprintf("%+v", requests); len(requests) != 2 || strings.Contains(said, "Text:2") || strings.Contains(fmt.Sprintf("%+v", requests[0]), "Text:3") {
+	if said := fmt.Sprintf("%+v", requests); len(requests) != 2 || strings.Contains(said, "Text:2") ||
+		strings.Contains(fmt.Sprintf("%+v", requests[0]), "Text:3") {
 		t.Errorf("the model was told %s", said)
 	}
 }

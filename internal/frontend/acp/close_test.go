@@ -142,7 +142,13 @@ func TestSessionsWithoutID(t *testing.T) {
 // had nothing to say to it.
 func TestLoadTellsWhatJoined(t *testing.T) {
 	begun, hold := make(chan struct{}), make(chan struct{})
-	c := start(t, script.New(script.Turn(script.Do(func() { close(begun) }), script.Wait(hold), script.Call("list", `{}`)), script.Stall()))
+	c := start(
+		t,
+		script.New(
+			script.Turn(script.Do(func() { close(begun) }), script.Wait(hold), script.Call("list", `{}`)),
+			script.Stall(),
+		),
+	)
 	session := c.open()
 	ended := c.prompt(session, "first")
 	wait(c, begun)
@@ -168,7 +174,13 @@ func TestLoadWhileItStreams(t *testing.T) {
 	words := strings.Repeat("many words ", 100)
 	streamed, hold := make(chan struct{}), make(chan struct{})
 	c := start(t, script.New(script.Turn(
-		script.Repeat(1500, script.Text(words)), script.Do(func() { close(streamed) }), script.Wait(hold), script.Text("the end"),
+		script.Repeat(
+			1500,
+			script.Text(words),
+		),
+		script.Do(func() { close(streamed) }),
+		script.Wait(hold),
+		script.Text("the end"),
 	), script.Text("ok")))
 	session := c.open()
 	release := c.Hold()
@@ -201,8 +213,17 @@ func TestLoadWhileItStreams(t *testing.T) {
 // call: it is no failure of the call's own.
 func TestEndWhileItReads(t *testing.T) {
 	c := start(t, script.New(script.Call("read", `{"path":"a.txt"}`)))
-	c.Must("initialize", object{"protocolVersion": 1, "clientCapabilities": object{"fs": object{"readTextFile": true, "writeTextFile": true}}})
-	c.Answer("fs/read_text_file", func(json.RawMessage) (any, error) { return nil, nil }) //nolint:nilnil // it is not answered
+	c.Must(
+		"initialize",
+		object{
+			"protocolVersion":    1,
+			"clientCapabilities": object{"fs": object{"readTextFile": true, "writeTextFile": true}},
+		},
+	)
+	c.Answer(
+		"fs/read_text_file",
+		func(json.RawMessage) (any, error) { return nil, nil },
+	) //nolint:nilnil // it is not answered
 	if err := os.WriteFile(filepath.Join(c.Dir, "a.txt"), []byte("saved\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -109,7 +109,8 @@ func (ses *session) setMode(name string) error {
 	if !assemble.Within(ses.ceiling, m) {
 		return invalid(
 			"the mode %q allows more than the user configured (permission %q); nothing was changed; a client can only choose a stricter one",
-			name, ses.ceiling,
+			name,
+			ses.ceiling,
 		)
 	}
 	ses.policy.Set(m)

@@ -49,7 +49,10 @@ func TestForms(t *testing.T) {
 					}
 				}
 			}
-			if story := strings.Join(c.Lines(), "\n"); !strings.Contains(strings.ReplaceAll(story, `\`, ""), test.want) {
+			if story := strings.Join(c.Lines(), "\n"); !strings.Contains(
+				strings.ReplaceAll(story, `\`, ""),
+				test.want,
+			) {
 				t.Errorf("the server was not given %s:\n%s", test.want, story)
 			}
 		})

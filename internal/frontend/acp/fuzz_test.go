@@ -79,7 +79,8 @@ func namesServers(said []byte) bool {
 		var m struct {
 			Params struct{ MCPServers []json.RawMessage }
 		}
-		if err := json.Unmarshal(bytes.ToValidUTF8(line, []byte("\uFFFD")), &m); len(m.Params.MCPServers) > 0 || err != nil && bytes.Contains(bytes.ToLower(line), []byte("servers")) {
+		if err := json.Unmarshal(bytes.ToValidUTF8(line, []byte("\uFFFD")), &m); len(m.Params.MCPServers) > 0 ||
+			err != nil && bytes.Contains(bytes.ToLower(line), []byte("servers")) {
 			return true
 		}
 	}

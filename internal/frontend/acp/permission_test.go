@@ -39,8 +39,17 @@ func TestPermission(t *testing.T) {
 		{name: "rejected", answer: selected("reject"), want: "end_turn", told: "did not allow"},
 		{name: "nonsense", answer: selected("perhaps"), want: "end_turn", told: "was not offered"},
 		{name: "cancelled", answer: object{"outcome": object{"outcome": "cancelled"}}, want: "cancelled"},
-		{name: "cancelled, as a request", err: &jsonrpc.Error{Code: jsonrpc.CodeCancelled, Message: "Request cancelled"}, want: "cancelled"},
-		{name: "failed", err: &jsonrpc.Error{Code: -32603, Message: "the window is gone"}, want: "end_turn", told: "the window is gone"},
+		{
+			name: "cancelled, as a request",
+			err:  &jsonrpc.Error{Code: jsonrpc.CodeCancelled, Message: "Request cancelled"},
+			want: "cancelled",
+		},
+		{
+			name: "failed",
+			err:  &jsonrpc.Error{Code: -32603, Message: "the window is gone"},
+			want: "end_turn",
+			told: "the window is gone",
+		},
 		{name: "no answer at all", answer: "?", want: "end_turn", told: "could not ask"},
 	}
 	for _, test := range tests {
@@ -120,7 +129,8 @@ func TestModes(t *testing.T) {
 			})
 			session := c.open()
 			c.Must("session/set_mode", object{"sessionId": session, "modeId": test.mode})
-			if got := wait(c, c.prompt(session, "go")); got != "end_turn" || asked != test.asked || c.wrote("a.txt") != test.wrote {
+			if got := wait(c, c.prompt(session, "go")); got != "end_turn" || asked != test.asked ||
+				c.wrote("a.txt") != test.wrote {
 				t.Errorf("ended with %q, asked %d times, written: %v", got, asked, c.wrote("a.txt"))
 			}
 		})
@@ -139,7 +149,8 @@ func TestOptions(t *testing.T) {
 		}
 		return nil
 	}
-	if current(opened, "mode") != "ask" || current(opened, "model") != "script/m" || current(opened, "effort") != "default" {
+	if current(opened, "mode") != "ask" || current(opened, "model") != "script/m" ||
+		current(opened, "effort") != "default" {
 		t.Errorf("at first: %v", opened["configOptions"])
 	}
 	set := func(id string, value any) object { return object{"sessionId": session, "configId": id, "value": value} }
@@ -160,7 +171,8 @@ func TestOptions(t *testing.T) {
 	if effort := c.model.Requests()[0].Effort; effort != "high" {
 		t.Errorf("the model was asked with effort %q", effort)
 	}
-	if got := c.Must("session/set_config_option", set("effort", "default")); current(got, "effort") != "default" || current(got, "mode") != "allow" {
+	if got := c.Must("session/set_config_option", set("effort", "default")); current(got, "effort") != "default" ||
+		current(got, "mode") != "allow" {
 		t.Errorf("back: %v", got)
 	}
 }

@@ -15,7 +15,11 @@ import (
 
 func TestPrompt(t *testing.T) {
 	c := start(t, script.New(
-		script.Turn(script.Reasoning("hm"), script.Text("I wr", "ite."), script.Call("write", `{"path":"a.txt","content":"one\ntwo\n"}`)),
+		script.Turn(
+			script.Reasoning("hm"),
+			script.Text("I wr", "ite."),
+			script.Call("write", `{"path":"a.txt","content":"one\ntwo\n"}`),
+		),
 		script.Call("edit", `{"path":"a.txt","old_string":"two","new_string":"2"}`),
 		script.Call("read", `{"path":"no.txt"}`),
 		script.Text("Done."),
@@ -60,8 +64,16 @@ func TestEndsOfTurns(t *testing.T) {
 		want string
 	}{
 		{"completed", script.Text("ok"), "end_turn"},
-		{"cut again and again", script.Turn(script.Text("o"), script.Stop(model.StopMaxTokens)), "The turn failed: the model's answer was cut at its output limit 4 times in a row (-32603)"},
-		{"refused by the model", script.Turn(script.Text("no"), script.Stop(model.StopRefusal)), `The turn failed: the model stopped with "refusal": it or its provider refuses to continue (-32603)`},
+		{
+			"cut again and again",
+			script.Turn(script.Text("o"), script.Stop(model.StopMaxTokens)),
+			"The turn failed: the model's answer was cut at its output limit 4 times in a row (-32603)",
+		},
+		{
+			"refused by the model",
+			script.Turn(script.Text("no"), script.Stop(model.StopRefusal)),
+			`The turn failed: the model stopped with "refusal": it or its provider refuses to continue (-32603)`,
+		},
 		{"failed", script.Fail(refused), "The turn failed: 400 invalid_request: no such model (-32603)"},
 		{"limited", script.Call("list", `{}`), "max_turn_requests"},
 	}
@@ -94,17 +106,28 @@ func TestFailureHasData(t *testing.T) {
 			Status int
 		}
 	}
-	if err := json.Unmarshal(refused.Data, &data); err != nil || data.Turn != "t000001" || data.Error.Status != 401 || data.Error.Name == "" {
+	if err := json.Unmarshal(refused.Data, &data); err != nil || data.Turn != "t000001" || data.Error.Status != 401 ||
+		data.Error.Name == "" {
 		t.Errorf("data %s: %v", refused.Data, err)
 	}
 }
 
 func TestRetryIsShown(t *testing.T) {
-	c := start(t, script.New(script.Turn(script.Text("Hel"), script.Fail(&model.Error{Kind: model.ErrOverloaded, Status: 529, Message: "busy"})), script.Text("Hello.")))
+	c := start(
+		t,
+		script.New(
+			script.Turn(
+				script.Text("Hel"),
+				script.Fail(&model.Error{Kind: model.ErrOverloaded, Status: 529, Message: "busy"}),
+			),
+			script.Text("Hello."),
+		),
+	)
 	if got := wait(c, c.prompt(c.open(), "go")); got != "end_turn" {
 		t.Errorf("ended with %q", got)
 	}
-	if story := strings.Join(c.story(), "\n"); !strings.Contains(story, "[settle] The model's response failed: ") || !strings.Contains(story, "asking again in") {
+	if story := strings.Join(c.story(), "\n"); !strings.Contains(story, "[settle] The model's response failed: ") ||
+		!strings.Contains(story, "asking again in") {
 		t.Error(story)
 	}
 }
@@ -118,10 +141,14 @@ func TestBlocks(t *testing.T) {
 	}
 	png := object{"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="}
 	err := send(
-		object{"type": "text", "text": "Look:"}, png,
+		object{"type": "text", "text": "Look:"},
+		png,
 		object{"type": "resource_link", "name": "a.go", "uri": "file:///w/a.go"},
 		object{"type": "resource_link", "name": "the issue", "uri": "https://example.org/1"},
-		object{"type": "resource", "resource": object{"uri": "file:///w/b.go", "mimeType": "text/x-go", "text": "package b\n"}},
+		object{
+			"type":     "resource",
+			"resource": object{"uri": "file:///w/b.go", "mimeType": "text/x-go", "text": "package b\n"},
+		},
 		object{"type": "resource", "resource": object{"uri": "x:pic", "mimeType": "image/png", "blob": "iVBORw0KGgo="}},
 	)
 	if err != nil {
@@ -146,7 +173,8 @@ func TestBlocks(t *testing.T) {
 		"binary":         {"type": "resource", "resource": object{"uri": "x:bin", "mimeType": "application/zip", "blob": "AAAA"}},
 		"broken picture": {"type": "image", "mimeType": "image/png", "data": "%"},
 	} {
-		if err, ok := send(bad).(*jsonrpc.Error); !ok || err.Code != jsonrpc.CodeInvalidParams { //nolint:errorlint // it is answered as it is
+		if err, ok := send(bad).(*jsonrpc.Error); !ok ||
+			err.Code != jsonrpc.CodeInvalidParams { //nolint:errorlint // it is answered as it is
 			t.Errorf("%s: %v", name, err)
 		}
 	}

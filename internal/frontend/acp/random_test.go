@@ -53,7 +53,11 @@ func TestRandomClients(t *testing.T) {
 					c.cancel(session)
 				case 1:
 					if len(sent) > 0 {
-						_ = c.Conn.Notify(t.Context(), "$/cancel_request", object{"requestId": sent[r.IntN(len(sent))].ID})
+						_ = c.Conn.Notify(
+							t.Context(),
+							"$/cancel_request",
+							object{"requestId": sent[r.IntN(len(sent))].ID},
+						)
 					}
 				case 2:
 					if len(ended) > 0 && r.IntN(2) == 0 {
@@ -62,7 +66,11 @@ func TestRandomClients(t *testing.T) {
 						ended = ended[:len(ended)-1]
 					}
 				default:
-					one, err := c.Conn.Send(t.Context(), "session/prompt", object{"sessionId": session, "prompt": text("go")})
+					one, err := c.Conn.Send(
+						t.Context(),
+						"session/prompt",
+						object{"sessionId": session, "prompt": text("go")},
+					)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -18,9 +18,13 @@ import (
 func TestServersOfTheClient(t *testing.T) {
 	s := sdk.NewServer(&sdk.Implementation{Name: "files", Version: "1"}, nil)
 	type nothing struct{}
-	sdk.AddTool(s, &sdk.Tool{Name: "count", Description: "counts files"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, nothing, error) {
-		return nil, nothing{}, nil
-	})
+	sdk.AddTool(
+		s,
+		&sdk.Tool{Name: "count", Description: "counts files"},
+		func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, nothing, error) {
+			return nil, nothing{}, nil
+		},
+	)
 	endpoint := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
 	var foreign atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -32,7 +36,12 @@ func TestServersOfTheClient(t *testing.T) {
 	defer server.Close()
 	c := start(t, script.New(script.Turn(script.Call("tool_search", `{"query":"count"}`)), script.Text("ok")))
 	opened := c.Must("session/new", object{"cwd": c.Dir, "mcpServers": []any{
-		object{"type": "http", "name": "files", "url": server.URL, "headers": []any{object{"name": "X-Api-Key", "value": "the-key-of-the-client"}}},
+		object{
+			"type":    "http",
+			"name":    "files",
+			"url":     server.URL,
+			"headers": []any{object{"name": "X-Api-Key", "value": "the-key-of-the-client"}},
+		},
 	}})
 	wait(c, c.prompt(opened["sessionId"].(string), "go"))
 	if story := strings.Join(c.Lines(), "\n"); !strings.Contains(story, "## files__count") {
@@ -59,7 +68,12 @@ func TestServersOfTheClientAreAskedAbout(t *testing.T) {
 				return object{"outcome": object{"outcome": "selected", "optionId": answer}}, nil
 			})
 			opened := c.Must("session/new", object{"cwd": c.Dir, "mcpServers": []any{
-				object{"name": "evil", "command": "/bin/sh", "args": []any{"-c", "echo x >started; exit 3"}, "env": []any{object{"name": "EXTRA", "value": "the-value-of-extra"}}},
+				object{
+					"name":    "evil",
+					"command": "/bin/sh",
+					"args":    []any{"-c", "echo x >started; exit 3"},
+					"env":     []any{object{"name": "EXTRA", "value": "the-value-of-extra"}},
+				},
 			}})
 			wait(c, c.prompt(opened["sessionId"].(string), "go"))
 			if c.wrote("started") != (answer == "allow") {

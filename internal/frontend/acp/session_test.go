@@ -19,7 +19,14 @@ import (
 
 func TestInitialize(t *testing.T) {
 	c := start(t, script.New())
-	got := c.Must("initialize", object{"protocolVersion": 9, "clientCapabilities": object{"terminal": true}, "clientInfo": object{"name": "x", "version": "1"}})
+	got := c.Must(
+		"initialize",
+		object{
+			"protocolVersion":    9,
+			"clientCapabilities": object{"terminal": true},
+			"clientInfo":         object{"name": "x", "version": "1"},
+		},
+	)
 	if got["protocolVersion"] != 1.0 || got["agentInfo"].(map[string]any)["name"] != "settle" {
 		t.Errorf("%v", got)
 	}
@@ -77,8 +84,15 @@ func TestSystemPrompt(t *testing.T) {
 
 func TestLoadAndResume(t *testing.T) {
 	c := start(t, script.New(
-		script.Turn(script.Reasoning("hm"), script.Text("I look."), script.Call("write", `{"path":"a.txt","content":"x\n"}`), script.Call("list", `{}`)),
-		script.Text("Done."), script.Turn(script.Text("And"), script.Stall()), script.Text("later"),
+		script.Turn(
+			script.Reasoning("hm"),
+			script.Text("I look."),
+			script.Call("write", `{"path":"a.txt","content":"x\n"}`),
+			script.Call("list", `{}`),
+		),
+		script.Text("Done."),
+		script.Turn(script.Text("And"), script.Stall()),
+		script.Text("later"),
 	))
 	c.choose("reject")
 	session := c.open()
@@ -115,12 +129,25 @@ func TestLoadAndResume(t *testing.T) {
 		t.Errorf("ended with %q", got)
 	}
 	c.tells(`agent_message_chunk "later"`, "end: end_turn")
-	c.Refused(jsonrpc.CodeInvalidParams, "session/load", object{"sessionId": session, "cwd": "relative", "mcpServers": []any{}})
+	c.Refused(
+		jsonrpc.CodeInvalidParams,
+		"session/load",
+		object{"sessionId": session, "cwd": "relative", "mcpServers": []any{}},
+	)
 }
 
 // A plan is told when it is set, and again to a client that loads the session.
 func TestPlan(t *testing.T) {
-	c := start(t, script.New(script.Call("plan", `{"plan":[{"step":"Look.","status":"completed"},{"step":"Tell.","status":"in_progress"}]}`), script.Text("ok")))
+	c := start(
+		t,
+		script.New(
+			script.Call(
+				"plan",
+				`{"plan":[{"step":"Look.","status":"completed"},{"step":"Tell.","status":"in_progress"}]}`,
+			),
+			script.Text("ok"),
+		),
+	)
 	session := c.open()
 	wait(c, c.prompt(session, "go"))
 	const want = `plan completed "Look." in_progress "Tell."`
@@ -166,7 +193,8 @@ func TestLoadThenPromptAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := wait(c, c.prompt(session, "3")); !strings.Contains(got, "there is no directory") && !strings.Contains(got, "no open session") {
+	if got := wait(c, c.prompt(session, "3")); !strings.Contains(got, "there is no directory") &&
+		!strings.Contains(got, "no open session") {
 		t.Errorf("ended with %q", got)
 	}
 	if err := sent.Wait(t.Context(), nil); err == nil {
@@ -183,7 +211,10 @@ func TestOtherDirectory(t *testing.T) {
 	if err := os.Symlink(c.Dir, link); err != nil {
 		t.Fatal(err)
 	}
-	if said := c.Refused(jsonrpc.CodeInvalidParams, "session/load", object{"sessionId": session, "cwd": t.TempDir(), "mcpServers": []any{}}); !strings.Contains(said, c.Dir) {
+	if said := c.Refused(jsonrpc.CodeInvalidParams, "session/load", object{"sessionId": session, "cwd": t.TempDir(), "mcpServers": []any{}}); !strings.Contains(
+		said,
+		c.Dir,
+	) {
 		t.Errorf("said %q", said)
 	}
 	c.Must("session/load", object{"sessionId": session, "cwd": link, "mcpServers": []any{}})
@@ -277,7 +308,8 @@ func TestEndOfInput(t *testing.T) {
 	if a, b := wait(c, first), wait(c, second); a != "cancelled" || b != "cancelled" {
 		t.Errorf("ended with %q and %q", a, b)
 	}
-	if last := strings.Join(c.Lines(), "\n"); !strings.Contains(last, `"reason":"shutdown"`) || !strings.Contains(last, `"by":"stdin"`) {
+	if last := strings.Join(c.Lines(), "\n"); !strings.Contains(last, `"reason":"shutdown"`) ||
+		!strings.Contains(last, `"by":"stdin"`) {
 		t.Errorf("it does not say why:\n%s", last)
 	}
 	// What waited is kept, and shown to whoever takes the session up (C19).
@@ -294,7 +326,11 @@ func TestSessionIsStillHeld(t *testing.T) {
 	session := c.open()
 	wait(c, c.prompt(session, "1"))
 	again := startIn(t, script.New(script.Text("two")), c.Place)
-	sent, err := again.Conn.Send(t.Context(), "session/load", object{"sessionId": session, "cwd": c.Dir, "mcpServers": []any{}})
+	sent, err := again.Conn.Send(
+		t.Context(),
+		"session/load",
+		object{"sessionId": session, "cwd": c.Dir, "mcpServers": []any{}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -356,12 +392,23 @@ func TestSlowClient(t *testing.T) {
 
 func TestEditor(t *testing.T) {
 	c := start(t, script.New(
-		script.Call("read", `{"path":"a.txt"}`), script.Call("edit", `{"path":"a.txt","old_string":"typed","new_string":"edited"}`), script.Text("done"),
+		script.Call(
+			"read",
+			`{"path":"a.txt"}`,
+		),
+		script.Call("edit", `{"path":"a.txt","old_string":"typed","new_string":"edited"}`),
+		script.Text("done"),
 	))
 	if err := os.WriteFile(filepath.Join(c.Dir, "a.txt"), []byte("saved\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	c.Must("initialize", object{"protocolVersion": 1, "clientCapabilities": object{"fs": object{"readTextFile": true, "writeTextFile": true}}})
+	c.Must(
+		"initialize",
+		object{
+			"protocolVersion":    1,
+			"clientCapabilities": object{"fs": object{"readTextFile": true, "writeTextFile": true}},
+		},
+	)
 	c.Answer("fs/read_text_file", func(json.RawMessage) (any, error) { return object{"content": "typed\n"}, nil })
 	c.Answer("fs/write_text_file", func(json.RawMessage) (any, error) { return object{}, nil })
 	session := c.open()
@@ -369,7 +416,8 @@ func TestEditor(t *testing.T) {
 	c.Forget()
 	wait(c, c.prompt(session, "go"))
 	story := c.story()
-	if all := strings.Join(story, "\n"); !strings.Contains(all, "fs/read_text_file a.txt") || !strings.Contains(all, "fs/write_text_file a.txt edited\n") {
+	if all := strings.Join(story, "\n"); !strings.Contains(all, "fs/read_text_file a.txt") ||
+		!strings.Contains(all, "fs/write_text_file a.txt edited\n") {
 		t.Error(all)
 	}
 	if got, _ := os.ReadFile(filepath.Join(c.Dir, "a.txt")); string(got) != "saved\n" {

@@ -26,7 +26,10 @@ func TestPermissionIsWhole(t *testing.T) {
 				t.Errorf("ended with %q, asked %d times", got, asked)
 			}
 			requests := client.model.Requests()
-			if said := fmt.Sprintf("%+v", requests[len(requests)-1]); strings.Contains(said, "too long to be shown whole") != c.Refused {
+			if said := fmt.Sprintf("%+v", requests[len(requests)-1]); strings.Contains(
+				said,
+				"too long to be shown whole",
+			) != c.Refused {
 				t.Errorf("the model is told %.500s", said)
 			}
 		})

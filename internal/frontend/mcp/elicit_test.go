@@ -48,7 +48,8 @@ func TestElicitation(t *testing.T) {
 			b.initialize("elicitation")
 			b.call(1, "run", map[string]any{"prompt": "one"})
 			q := b.question()
-			if !strings.Contains(string(q.Params), "touch made") || !strings.Contains(string(q.Params), "requestedSchema") {
+			if !strings.Contains(string(q.Params), "touch made") ||
+				!strings.Contains(string(q.Params), "requestedSchema") {
 				t.Errorf("the question is %s", q.Params)
 			}
 			b.send(map[string]any{"id": q.ID, "result": c.answer})

@@ -29,7 +29,10 @@ func TestReplyWaitsForTheHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.call(2, "reply", map[string]any{"session": session, "prompt": "second"})
-	time.AfterFunc(200*time.Millisecond, func() { _ = held.Close(context.Background()) }) // it was refused by then, most likely
+	time.AfterFunc(
+		200*time.Millisecond,
+		func() { _ = held.Close(context.Background()) },
+	) // it was refused by then, most likely
 	if out := b.outcome(2); out.Answer != "two" {
 		t.Errorf("the reply was answered %+v", out)
 	}

@@ -83,7 +83,14 @@ func hosts(t *testing.T, model *script.Model, dir, policy string) *assemble.Sess
 // start serves a client at standard streams.
 func start(t *testing.T, policy string, steps ...script.Step) *peer {
 	t.Helper()
-	b := &peer{t: t, model: script.New(steps...), dir: t.TempDir(), stops: make(chan stdio.Stop, 4), ended: make(chan error, 1), more: make(chan struct{})}
+	b := &peer{
+		t:     t,
+		model: script.New(steps...),
+		dir:   t.TempDir(),
+		stops: make(chan stdio.Stop, 4),
+		ended: make(chan error, 1),
+		more:  make(chan struct{}),
+	}
 	b.hosts = hosts(t, b.model, b.dir, policy)
 	face := mcp.New(mcp.Options{Sessions: b.hosts, Dir: b.dir, Version: "test"})
 	in, stdin := io.Pipe()
@@ -168,7 +175,15 @@ func (b *peer) notify(method string, params any) {
 // call calls a tool.
 func (b *peer) call(id any, tool string, arguments map[string]any) {
 	b.t.Helper()
-	b.request(id, "tools/call", map[string]any{"name": tool, "arguments": arguments, "_meta": map[string]any{"progressToken": fmt.Sprint("p", id)}})
+	b.request(
+		id,
+		"tools/call",
+		map[string]any{
+			"name":      tool,
+			"arguments": arguments,
+			"_meta":     map[string]any{"progressToken": fmt.Sprint("p", id)},
+		},
+	)
 }
 
 // initialize shakes hands, with capabilities such as elicitation.
@@ -217,7 +232,10 @@ func dump(all []message) string {
 // answer waits for the answer to a request.
 func (b *peer) answer(id any) message {
 	b.t.Helper()
-	return b.find(fmt.Sprintf("answer to %v", id), func(m message) bool { return m.Method == "" && fmt.Sprint(m.ID) == fmt.Sprint(id) })
+	return b.find(
+		fmt.Sprintf("answer to %v", id),
+		func(m message) bool { return m.Method == "" && fmt.Sprint(m.ID) == fmt.Sprint(id) },
+	)
 }
 
 // heard returns what has come so far.

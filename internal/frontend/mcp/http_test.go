@@ -43,7 +43,14 @@ func open(t *testing.T, limits mcp.Limits, steps ...script.Step) *site {
 
 func openOn(t *testing.T, limits mcp.Limits, m *script.Model, dir string, h *assemble.Sessions) *site {
 	t.Helper()
-	s := &site{t: t, model: m, hosts: h, stops: make(chan stdio.Stop, 4), ended: make(chan error, 1), http: &http.Client{Transport: &http.Transport{}}}
+	s := &site{
+		t:     t,
+		model: m,
+		hosts: h,
+		stops: make(chan stdio.Stop, 4),
+		ended: make(chan error, 1),
+		http:  &http.Client{Transport: &http.Transport{}},
+	}
 	s.face = mcp.New(mcp.Options{Sessions: s.hosts, Dir: dir, Version: "test"})
 	place, err := guard.Listen(t.Context(), guard.Address{Addr: "127.0.0.1:0"})
 	if err != nil {
@@ -198,9 +205,10 @@ func TestGuessesLockOutNobodyElse(t *testing.T) {
 // client is the SDK's own client.
 func (s *site) client(o *sdk.ClientOptions) *sdk.ClientSession {
 	s.t.Helper()
-	c, err := sdk.NewClient(&sdk.Implementation{Name: "go", Version: "1"}, o).Connect(s.t.Context(), &sdk.StreamableClientTransport{
-		Endpoint: s.url, HTTPClient: &http.Client{Transport: bearer{s.http.Transport}},
-	}, nil)
+	c, err := sdk.NewClient(&sdk.Implementation{Name: "go", Version: "1"}, o).
+		Connect(s.t.Context(), &sdk.StreamableClientTransport{
+			Endpoint: s.url, HTTPClient: &http.Client{Transport: bearer{s.http.Transport}},
+		}, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -268,7 +276,8 @@ func TestCancelledOverHTTP(t *testing.T) {
 	if len(ids) == 0 {
 		t.Fatal("the stream had no events")
 	}
-	if got := s.hosts.All()[0].State().Turns[0].Cause; got == nil || got.Reason != event.Interrupted || got.By != "raw" {
+	if got := s.hosts.All()[0].State().Turns[0].Cause; got == nil || got.Reason != event.Interrupted ||
+		got.By != "raw" {
 		t.Errorf("the turn ended with %+v", got)
 	}
 	// Whoever comes back for the rest of the stream finds no answer either.
@@ -301,7 +310,16 @@ func TestIDsOverHTTP(t *testing.T) {
 func TestDisconnect(t *testing.T) {
 	release := make(chan struct{})
 	begun := make(chan struct{})
-	s := open(t, mcp.Limits{}, script.Turn(script.Do(func() { close(begun) }), script.Delay(0), script.Deaf(release), script.Text("still here")))
+	s := open(
+		t,
+		mcp.Limits{},
+		script.Turn(
+			script.Do(func() { close(begun) }),
+			script.Delay(0),
+			script.Deaf(release),
+			script.Text("still here"),
+		),
+	)
 	session := s.begin()
 	ctx, gone := context.WithCancel(t.Context())
 	res := s.request("POST", session, runOne, func(r *http.Request) { *r = *r.WithContext(ctx) })
@@ -370,7 +388,9 @@ func TestDeleteComesFirst(t *testing.T) {
 	s := openOn(t, mcp.Limits{}, m, dir, h)
 	session := s.begin()
 	leave <- func() { s.face.Left(session) }
-	_, all := events(s.request("POST", session, strings.Replace(runOne, `"prompt":"one"`, `"prompt":"one","effort":"low"`, 1), nil))
+	_, all := events(
+		s.request("POST", session, strings.Replace(runOne, `"prompt":"one"`, `"prompt":"one","effort":"low"`, 1), nil),
+	)
 	if len(all) == 0 || !strings.Contains(string(all[len(all)-1].Result), `"abortReason":"interrupted"`) {
 		t.Errorf("the request was answered with %+v", all)
 	}
@@ -397,7 +417,10 @@ func TestManyCallers(t *testing.T) {
 	c := s.client(nil)
 	ran := make(chan *sdk.CallToolResult, 1)
 	go func() { // ends with the turn
-		res, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "run", Arguments: map[string]any{"prompt": "one"}})
+		res, err := c.CallTool(
+			t.Context(),
+			&sdk.CallToolParams{Name: "run", Arguments: map[string]any{"prompt": "one"}},
+		)
 		if err != nil {
 			t.Error(err)
 		}
@@ -408,7 +431,10 @@ func TestManyCallers(t *testing.T) {
 	answers := make(chan outcome, 20)
 	for range cap(answers) {
 		go func() { // ends with the turn
-			res, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "interrupt", Arguments: map[string]any{"session": id}})
+			res, err := c.CallTool(
+				t.Context(),
+				&sdk.CallToolParams{Name: "interrupt", Arguments: map[string]any{"session": id}},
+			)
 			if err != nil {
 				t.Error(err)
 			}

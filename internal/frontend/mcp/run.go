@@ -96,7 +96,8 @@ func (f *Frontend) sessionSpec(in runInput) (assemble.SessionSpec, error) {
 	if wanted.Strictness() < configured.Strictness() {
 		return w, fmt.Errorf(
 			"cannot use the permission %q: the configured policy is %q, and a client can only choose a stricter one (ask, deny); --permission changes it",
-			in.Permission, configured,
+			in.Permission,
+			configured,
 		)
 	}
 	w.Settings["permission"] = in.Permission

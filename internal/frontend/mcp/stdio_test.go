@@ -20,7 +20,8 @@ func TestRunAndReply(t *testing.T) {
 	b.initialize()
 	b.call(1, "run", map[string]any{"prompt": "one"})
 	first := b.outcome(1)
-	if first.Outcome != "completed" || first.Answer != "The first." || first.isError || first.Session == "" || !strings.HasPrefix(first.text, "The first.") {
+	if first.Outcome != "completed" || first.Answer != "The first." || first.isError || first.Session == "" ||
+		!strings.HasPrefix(first.text, "The first.") {
 		t.Errorf("the answer is %+v", first)
 	}
 	b.call(2, "reply", map[string]any{"session": first.Session, "prompt": "two"})
@@ -81,7 +82,8 @@ func TestFailure(t *testing.T) {
 	b.initialize()
 	b.call(1, "run", map[string]any{"prompt": "one"})
 	out := b.outcome(1)
-	if out.Outcome != "failed" || !out.isError || out.Error == nil || out.Error.Name != event.NameProvider || !strings.Contains(out.text, "no such key") {
+	if out.Outcome != "failed" || !out.isError || out.Error == nil || out.Error.Name != event.NameProvider ||
+		!strings.Contains(out.text, "no such key") {
 		t.Errorf("the answer is %+v", out)
 	}
 }
@@ -312,7 +314,8 @@ func TestInputEndsAtOnce(t *testing.T) {
 					t.Errorf("opening takes %v: the run was answered %+v", opening, out)
 				}
 			case "refused":
-				if out := b.outcome(1); !out.isError || !strings.Contains(out.text, "settle is ending; nothing was started") {
+				if out := b.outcome(1); !out.isError ||
+					!strings.Contains(out.text, "settle is ending; nothing was started") {
 					t.Errorf("opening takes %v: the run was answered %+v", opening, out)
 				}
 			}
@@ -370,7 +373,8 @@ func TestRunNamesItsSessionWhileItRuns(t *testing.T) {
 		Data  struct{ Session, Turn, Prompt string }
 	}
 	told := b.find("a log message", func(m message) bool { return m.Method == "notifications/message" })
-	if err := json.Unmarshal(told.Params, &named); err != nil || named.Level != "notice" || named.Data.Prompt != "go on" {
+	if err := json.Unmarshal(told.Params, &named); err != nil || named.Level != "notice" ||
+		named.Data.Prompt != "go on" {
 		t.Errorf("the client received %s: %v", told.Params, err)
 	}
 	b.request(2, "tools/call", map[string]any{

@@ -31,7 +31,8 @@ func TestElicitationIsWhole(t *testing.T) {
 func wantRefusal(t *testing.T, c askertest.Case, st event.State) {
 	t.Helper()
 	ended := st.Turns[0].Approvals[0].Ended
-	if ended == nil || ended.Verdict != event.Denied || c.Refused != strings.Contains(ended.Message, "too long to be shown whole") {
+	if ended == nil || ended.Verdict != event.Denied ||
+		c.Refused != strings.Contains(ended.Message, "too long to be shown whole") {
 		t.Errorf("the approval ended with %+v", ended)
 	}
 }

@@ -68,7 +68,11 @@ func (q *question) Await(ctx context.Context) (asker.Answer, error) {
 			if !more {
 				q.view.interruptPrompt("nobody answers: denied")
 				if q.request.Form != nil {
-					return asker.Answer{Verdict: event.Denied, Policy: "input closed", Message: "the input has ended"}, nil
+					return asker.Answer{
+						Verdict: event.Denied,
+						Policy:  "input closed",
+						Message: "the input has ended",
+					}, nil
 				}
 				return asker.Answer{Verdict: event.Denied}, nil
 			}

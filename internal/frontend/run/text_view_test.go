@@ -235,7 +235,8 @@ func TestNotices(t *testing.T) {
 			}
 			newLog(t, show).write(scene...)
 			err.Flush()
-			if got := stderr.String(); !strings.HasSuffix(got, tt.during) || tt.during == "" && strings.Contains(got, "lost") {
+			if got := stderr.String(); !strings.HasSuffix(got, tt.during) ||
+				tt.during == "" && strings.Contains(got, "lost") {
 				t.Errorf("it said %q", got)
 			}
 			stderr.Reset()

@@ -58,7 +58,8 @@ func TestPanics(t *testing.T) {
 		code, stdout, stderr := turn(
 			t, script.New(script.Call("bad", "{}"), script.Text("I see")), run.Options{Format: run.JSON}, bad,
 		)
-		if code != stdio.CodeCompleted || stderr != "" || !strings.Contains(lastLine(stdout), `"kind":"turn.completed"`) {
+		if code != stdio.CodeCompleted || stderr != "" ||
+			!strings.Contains(lastLine(stdout), `"kind":"turn.completed"`) {
 			t.Errorf("tool: code %d, stderr %q, last line %s", code, stderr, lastLine(stdout))
 		}
 		code, stdout, stderr = turn(t, script.New(script.Panic("ah")), run.Options{Format: run.JSON})

@@ -114,7 +114,10 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			"a turn that goes on", running[:7],
-			[]string{"s: 7 events, 1 turns: no violations\n", fmt.Sprintf("  a turn is running in pid %d\n", os.Getpid())},
+			[]string{
+				"s: 7 events, 1 turns: no violations\n",
+				fmt.Sprintf("  a turn is running in pid %d\n", os.Getpid()),
+			},
 			false,
 		},
 	}
@@ -133,7 +136,14 @@ func TestCheck(t *testing.T) {
 				}
 			}
 			var out bytes.Buffer
-			err := Inspection{DataDir: dir, Sessions: []string{"s"}, Secrets: []string{secret, "short"}}.Check(t.Context(), &out)
+			err := Inspection{
+				DataDir:  dir,
+				Sessions: []string{"s"},
+				Secrets:  []string{secret, "short"},
+			}.Check(
+				t.Context(),
+				&out,
+			)
 			if (err != nil) != tt.broken {
 				t.Errorf("the error is %v", err)
 			}
@@ -216,7 +226,9 @@ func TestCheckAsJSON(t *testing.T) {
 		{Session: "a", Events: 11, Turns: 1},
 		{
 			Session: "b", Events: 10, Turns: 1,
-			Violations: []violation{{Clause: "C2", Seq: 9, Kind: event.KindTurnAborted, What: "item i1 of turn t1 is open"}},
+			Violations: []violation{
+				{Clause: "C2", Seq: 9, Kind: event.KindTurnAborted, What: "item i1 of turn t1 is open"},
+			},
 		},
 		{Session: "c", Events: 7, Turns: 1, Open: true},
 	}

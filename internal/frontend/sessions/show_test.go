@@ -20,11 +20,16 @@ func TestShowTokens(t *testing.T) {
 		event.Event{Turn: "t1", Attempt: "a2", Data: event.AttemptStarted{Step: 2, N: 1}},
 		event.Event{
 			Turn: "t1", Attempt: "a2",
-			Data: event.AttemptEnded{Outcome: event.Completed, Usage: event.Usage{Input: 1000, CacheRead: 955, Output: 7}},
+			Data: event.AttemptEnded{
+				Outcome: event.Completed,
+				Usage:   event.Usage{Input: 1000, CacheRead: 955, Output: 7},
+			},
 		},
 		event.Event{
 			Turn: "t1",
-			Data: event.TurnCompleted{Summary: event.Summary{Usage: event.Usage{Input: 1000, CacheRead: 955, Output: 7}}},
+			Data: event.TurnCompleted{
+				Summary: event.Summary{Usage: event.Usage{Input: 1000, CacheRead: 955, Output: 7}},
+			},
 		},
 	)
 	put(t, dir, "s", log)

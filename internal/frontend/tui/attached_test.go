@@ -109,7 +109,12 @@ func TestAttachAtEachEvent(t *testing.T) {
 		for joined := 3; joined < len(all); joined++ {
 			got := show(joined)
 			if diff := cmp.Diff(retried(want), retried(got)); diff != "" {
-				t.Errorf("joined after event %d, %s (-from the beginning +joined):\n%s", joined, all[joined-1].Kind(), diff)
+				t.Errorf(
+					"joined after event %d, %s (-from the beginning +joined):\n%s",
+					joined,
+					all[joined-1].Kind(),
+					diff,
+				)
 			}
 		}
 	})

@@ -26,7 +26,11 @@ func docs() *rich {
 		prompts: []mcp.Command{
 			{
 				Name: "docs__style", Server: "docs",
-				Prompt: mcp.Prompt{Name: "style", Description: "The house's style", Arguments: []mcp.Argument{{Name: "lang"}}},
+				Prompt: mcp.Prompt{
+					Name:        "style",
+					Description: "The house's style",
+					Arguments:   []mcp.Argument{{Name: "lang"}},
+				},
 			},
 		},
 		expand: func(ctx context.Context, text string) (string, []event.Image, error) {
@@ -111,7 +115,11 @@ func TestFirstPromptExpandsCommand(t *testing.T) {
 		"/tmp/x is what?": "▌ /tmp/x is what?",
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p, code := newPerson(t, Options{Sessions: docs(), Prompt: first, Commands: own}, script.Turn(script.Text("I will.")))
+			p, code := newPerson(
+				t,
+				Options{Sessions: docs(), Prompt: first, Commands: own},
+				script.Turn(script.Text("I will.")),
+			)
 			time.Sleep(time.Hour)
 			synctest.Wait()
 			p.sees(want, "I will.")

@@ -227,7 +227,12 @@ func (x *player) move(m proof.Move) {
 		switch m.Mode {
 		case event.Replace:
 			// closed by then, at worst
-			_, _ = x.session.Submit(context.Background(), m.Text, settle.WithMode(event.Replace), settle.From("another"))
+			_, _ = x.session.Submit(
+				context.Background(),
+				m.Text,
+				settle.WithMode(event.Replace),
+				settle.From("another"),
+			)
 		case event.Steer:
 			x.types(m.Text + "\t")
 		default:
@@ -303,7 +308,10 @@ func (x *player) saw(e event.Event) {
 		x.acts.Go(func() {
 			time.Sleep(a.After)
 			// it may have ended
-			_ = x.session.Answer(context.Background(), settle.Answer{Approval: d.Approval, Verdict: a.Verdict, By: "another"})
+			_ = x.session.Answer(
+				context.Background(),
+				settle.Answer{Approval: d.Approval, Verdict: a.Verdict, By: "another"},
+			)
 		})
 	}
 }
@@ -336,7 +344,8 @@ func (x *player) check(out *played) {
 			)
 		}
 	}
-	if t := state.Turn(x.running); x.pressed && x.press.slow == 0 && x.press.after > 0 && t != nil && t.Interrupt == nil {
+	if t := state.Turn(x.running); x.pressed && x.press.slow == 0 && x.press.after > 0 && t != nil &&
+		t.Interrupt == nil {
 		out.broke("C9: turn %s ran when the key was pressed, and was not interrupted", t.ID)
 	}
 }

@@ -288,7 +288,8 @@ func TestTimelineAndCost(t *testing.T) {
 		}
 		s.overlay.pager = nil
 		s.showCost("")
-		if requests > 0 && !strings.Contains(s.overlay.pager.sheet[0](200)[0].Text(), terminal.Count(requests, "request")) {
+		if requests > 0 &&
+			!strings.Contains(s.overlay.pager.sheet[0](200)[0].Text(), terminal.Count(requests, "request")) {
 			t.Errorf("seed %d: %s", seed, s.overlay.pager.sheet[0](200)[0].Text())
 		}
 	}

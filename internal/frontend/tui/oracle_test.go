@@ -66,7 +66,9 @@ func newTmux(t *testing.T) *tmux {
 	}
 	x := &tmux{t: t, name: filepath.Join(dir, "tmux")}
 	x.run("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "-e", paneVar+"="+socket, os.Args[0])
-	t.Cleanup(func() { _ = exec.Command("tmux", "-S", x.name, "kill-server").Run() }) // it may be gone before it answers
+	t.Cleanup(
+		func() { _ = exec.Command("tmux", "-S", x.name, "kill-server").Run() },
+	) // it may be gone before it answers
 	if x.conn, err = listener.Accept(); err != nil {
 		t.Fatal(err)
 	}

@@ -494,7 +494,10 @@ func TestPanicRestoresTerminal(t *testing.T) {
 		config := settle.SessionConfig{
 			Model: model.Config{Provider: script.New(), ProviderName: "script", Name: "m"}, WorkDir: "/w",
 		}
-		code, err := Run(context.Background(), Options{Terminal: screen, Sessions: brokenSessions{inMemory{host, config}}})
+		code, err := Run(
+			context.Background(),
+			Options{Terminal: screen, Sessions: brokenSessions{inMemory{host, config}}},
+		)
 		if code != stdio.CodeFailed || err == nil || !strings.Contains(err.Error(), "broken on purpose") {
 			t.Errorf("code %d: %v", code, err)
 		}

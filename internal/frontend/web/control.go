@@ -37,7 +37,8 @@ func (s *Server) unended(err error, input string) error {
 	if input != "" {
 		detail = fmt.Sprintf(
 			"input %[2]q has not arrived within %[1]v, or its turn has not ended; if it arrives later, its turn is not interrupted",
-			s.Limits.AnswerTimeout, input,
+			s.Limits.AnswerTimeout,
+			input,
 		)
 	}
 	return newProblem(http.StatusGatewayTimeout, "timeout", detail)

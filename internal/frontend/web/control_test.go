@@ -50,7 +50,17 @@ func TestInterruptsAtOnce(t *testing.T) {
 		switch o["outcome"] {
 		case nil: // it came when nothing was running any more
 		case "aborted":
-			b.diff("outcome", object{"turn": "t000001", "outcome": "aborted", "reason": "interrupted", "message": "interrupted", "by": "api"}, o)
+			b.diff(
+				"outcome",
+				object{
+					"turn":    "t000001",
+					"outcome": "aborted",
+					"reason":  "interrupted",
+					"message": "interrupted",
+					"by":      "api",
+				},
+				o,
+			)
 			interrupted++
 		default:
 			t.Errorf("%v", o)
@@ -215,7 +225,11 @@ func TestAbortedApproval(t *testing.T) {
 func TestApprovalIsWhole(t *testing.T) {
 	tools := []tool.Tool{act(t, func(context.Context) { t.Error("it ran") })}
 	b := serve(t, setup{tools: tools, model: script.New(
-		script.Call("act", `{"what":"`+strings.Repeat("x", question.MaxText)+`"}`), script.Call("act", `{"what":"one\ntwo\u202e"}`),
+		script.Call(
+			"act",
+			`{"what":"`+strings.Repeat("x", question.MaxText)+`"}`,
+		),
+		script.Call("act", `{"what":"one\ntwo\u202e"}`),
 	).Otherwise(script.Text("done"))})
 	session := b.session("s")
 	b.input(session, "do it")
@@ -285,7 +299,11 @@ func TestInputs(t *testing.T) {
 		}
 		return string(text)
 	}
-	b.diff("waiting", `[{"held":false,"input":"x/y","mode":"queue","text":"two"},{"held":false,"input":"n000003","mode":"steer","text":"three"}]`, waiting())
+	b.diff(
+		"waiting",
+		`[{"held":false,"input":"x/y","mode":"queue","text":"two"},{"held":false,"input":"n000003","mode":"steer","text":"three"}]`,
+		waiting(),
+	)
 	ask[object](b, "DELETE", session+"/inputs/x%2Fy", nil, 204)
 	ask[object](b, "DELETE", session+"/inputs/x%2Fy", nil, 409)
 	ask[object](b, "DELETE", session+"/inputs/a%20b%2Fc", nil, 409)
@@ -302,7 +320,11 @@ func TestImages(t *testing.T) {
 	images := []object{{"media_type": "image/png", "data": "iVBORw0KGgo="}}
 	ask[object](b, "POST", session+"/inputs", object{"images": images}, 202)
 	e := b.until(session, kind(event.KindInputAccepted))
-	b.diff("images", []event.Image{{MediaType: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}}, e.Data.(event.InputAccepted).Images)
+	b.diff(
+		"images",
+		[]event.Image{{MediaType: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}},
+		e.Data.(event.InputAccepted).Images,
+	)
 	large := `{"text":"` + strings.Repeat("x", 1<<20) + `"}` // larger than other bodies may be
 	ask[object](b, "POST", session+"/inputs", large, 202)
 	ask[object](b, "POST", session+"/interrupt", large, 413)

@@ -42,10 +42,19 @@ func TestDocumentHasTheRequests(t *testing.T) {
 // The document's examples do what it says.
 func TestDocumentedExamples(t *testing.T) {
 	b, session, ran := asking(t)
-	values := map[string]string{"API": b.base + "/api/sessions", "AUTH": bearer, "ID": strings.TrimPrefix(session, "/api/sessions/"), "APPROVAL": b.asked(session), "JSON": "Content-Type: application/json"}
+	values := map[string]string{
+		"API":      b.base + "/api/sessions",
+		"AUTH":     bearer,
+		"ID":       strings.TrimPrefix(session, "/api/sessions/"),
+		"APPROVAL": b.asked(session),
+		"JSON":     "Content-Type: application/json",
+	}
 	examples := regexp.MustCompile(`(?m)^curl .*$`).FindAllString(readme(t), -1)
 	for _, example := range examples {
-		words, err := shell.Fields(strings.TrimSuffix(example, " > session.jsonl"), func(name string) string { return values[name] })
+		words, err := shell.Fields(
+			strings.TrimSuffix(example, " > session.jsonl"),
+			func(name string) string { return values[name] },
+		)
 		if err != nil {
 			t.Fatalf("%s: %v", example, err)
 		}

@@ -281,7 +281,8 @@ func TestHeaderFloods(t *testing.T) {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
 	}
-	if a, err := b.raw("GET /" + strings.Repeat("x", 1<<20)); err == nil && a.status != http.StatusRequestHeaderFieldsTooLarge {
+	if a, err := b.raw("GET /" + strings.Repeat("x", 1<<20)); err == nil &&
+		a.status != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("a long path: %d", a.status)
 	}
 	b.session("s") // others are served
@@ -350,7 +351,8 @@ func TestRateLimit(t *testing.T) {
 		t.Error("guessing goes on for ever")
 	}
 	for range 45 {
-		if a, err := b.raw("GET /api/sessions", "Authorization: Bearer guess"); err != nil || a.status != http.StatusTooManyRequests {
+		if a, err := b.raw("GET /api/sessions", "Authorization: Bearer guess"); err != nil ||
+			a.status != http.StatusTooManyRequests {
 			t.Fatalf("a guess after the limit: %d, %v", a.status, err)
 		}
 	}
@@ -368,7 +370,12 @@ func TestTooManyConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := serve(t, setup{listen: func() (net.Listener, *http.Client) {
-		return place, &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{}).DialContext, Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }}}
+		return place, &http.Client{
+			Transport: &http.Transport{
+				DialContext: (&net.Dialer{}).DialContext,
+				Proxy:       func(*http.Request) (*url.URL, error) { return nil, nil },
+			},
+		}
 	}, base: "http://" + place.Addr().String()})
 	b.session("s") // one is in use, and kept
 	second, err := net.Dial("tcp", place.Addr().String())

@@ -48,7 +48,8 @@ func TestMetrics(t *testing.T) {
 		return answer.StatusCode, answer.Header.Get("Content-Type"), string(body)
 	}
 	for _, authorization := range []string{"", "Bearer wrong"} {
-		if status, _, body := get(authorization); status != http.StatusUnauthorized || strings.Contains(body, "settle_") {
+		if status, _, body := get(authorization); status != http.StatusUnauthorized ||
+			strings.Contains(body, "settle_") {
 			t.Errorf("%q: %d %s", authorization, status, body)
 		}
 	}

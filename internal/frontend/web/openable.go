@@ -17,7 +17,9 @@ func openable(ctx context.Context, kept *catalogue.Shelf, session, workDir strin
 	if dir != "" && dir != workDir {
 		return newProblem(409, "other-directory", fmt.Sprintf(
 			"session %q works in %q, and this server in %q; nothing was done; start \"settle serve\" there to continue it",
-			session, dir, workDir,
+			session,
+			dir,
+			workDir,
 		))
 	}
 	return nil

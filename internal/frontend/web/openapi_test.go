@@ -186,7 +186,14 @@ func TestDescribedBodies(t *testing.T) {
 					continue // it would wait for the input
 				}
 				if a := b.send("POST", path, body); allowed != (a.status != http.StatusBadRequest) {
-					t.Errorf("%s with %s: by the schema it is %t, but the answer is %d %s", o.OperationID, body, allowed, a.status, a.body)
+					t.Errorf(
+						"%s with %s: by the schema it is %t, but the answer is %d %s",
+						o.OperationID,
+						body,
+						allowed,
+						a.status,
+						a.body,
+					)
 				}
 			}
 		}

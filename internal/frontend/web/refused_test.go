@@ -21,7 +21,8 @@ func TestInputsThatAreRefused(t *testing.T) {
 		"cannot tell":      {fmt.Errorf("cannot tell whether the input was accepted: %w", context.DeadlineExceeded), http.StatusGatewayTimeout},
 	} {
 		p := problemOf(refusedInput(tt.err))
-		if p.Status != tt.status || !strings.Contains(p.Detail, words) || strings.Contains(p.Detail, "was not accepted") {
+		if p.Status != tt.status || !strings.Contains(p.Detail, words) ||
+			strings.Contains(p.Detail, "was not accepted") {
 			t.Errorf("%v: %d, %s", tt.err, p.Status, p.Detail)
 		}
 	}

@@ -23,10 +23,19 @@ func written(t *testing.T, ceiling settle.Permission) (b *harness, session, dir 
 	}
 	b = serve(t, setup{
 		dir: t.TempDir(), work: dir, allow: true, web: func(o *web.Options) { o.Ceiling = ceiling },
-		model: script.New(script.Text("hi"), script.Turn(script.Call("write", `{"path":"new","content":"n"}`), script.Call("edit", `{"path":"a","old_string":"one","new_string":"two"}`)), script.Text("done")),
+		model: script.New(
+			script.Text("hi"),
+			script.Turn(
+				script.Call("write", `{"path":"new","content":"n"}`),
+				script.Call("edit", `{"path":"a","old_string":"one","new_string":"two"}`),
+			),
+			script.Text("done"),
+		),
 		config: func(c *settle.SessionConfig) {
 			c.Toolbox = func(info settle.SessionInfo) (settle.Toolbox, error) {
-				return settle.Toolbox{Tools: file.NewWorkspace(file.Config{Keep: disk.SessionContents(info.OutputDir).Keep}).Tools()}, nil
+				return settle.Toolbox{
+					Tools: file.NewWorkspace(file.Config{Keep: disk.SessionContents(info.OutputDir).Keep}).Tools(),
+				}, nil
 			}
 		},
 	})
@@ -44,7 +53,10 @@ func TestRewind(t *testing.T) {
 	plan := ask[object](b, "GET", session+"/rewind", nil, 200)
 	b.diff("the plan", object{
 		"turn": "t000002", "input": "Go t000002", "uncovered": []any{},
-		"files": []any{object{"path": "new", "action": "remove", "why": "it was created"}, object{"path": "a", "action": "restore"}},
+		"files": []any{
+			object{"path": "new", "action": "remove", "why": "it was created"},
+			object{"path": "a", "action": "restore"},
+		},
 	}, plan)
 	b.diff("of the first", "t000001", ask[object](b, "GET", session+"/rewind?input=n000001", nil, 200)["turn"])
 	ask[object](b, "GET", session+"/rewind?input=n9", nil, 404)

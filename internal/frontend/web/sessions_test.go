@@ -73,7 +73,11 @@ func TestList(t *testing.T) {
 	for _, s := range list {
 		got = append(got, [3]any{s["id"], s["state"], s["title"]})
 	}
-	b.diff("list", [][3]any{{"running", "running", "Fix the test."}, {"closed", "closed", ""}, {"idle", "idle", ""}}, got)
+	b.diff(
+		"list",
+		[][3]any{{"running", "running", "Fix the test."}, {"closed", "closed", ""}, {"idle", "idle", ""}},
+		got,
+	)
 }
 
 // The list has the child agents of an open session with theirs, marks sessions in which
@@ -170,7 +174,8 @@ func TestHeldSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := ask[object](b, "POST", "/api/sessions/held/inputs", object{"text": "hello"}, 409)
-	if holder, ok := p["holder"].(object); !ok || holder["pid"] != float64(os.Getpid()) || p["type"] != "urn:settle:problem:session-held" {
+	if holder, ok := p["holder"].(object); !ok || holder["pid"] != float64(os.Getpid()) ||
+		p["type"] != "urn:settle:problem:session-held" {
 		t.Errorf("%v", p)
 	}
 	ask[object](b, "POST", "/api/sessions", object{"id": "held"}, 409)

@@ -73,15 +73,25 @@ func TestSettings(t *testing.T) {
 	made := ask[object](b, "GET", "/api/sessions", nil, 200)["new"].(object)
 	b.diff("a new session's words", "asks before changes", made["permission_words"])
 	b.diff("words", made["permission_words"], got["permission_words"])
-	if got["model"] != "chat/one" || got["permission"] != "ask" || len(got["permissions"].([]any)) != 4 || len(got["efforts"].([]any)) != 7 {
+	if got["model"] != "chat/one" || got["permission"] != "ask" || len(got["permissions"].([]any)) != 4 ||
+		len(got["efforts"].([]any)) != 7 {
 		t.Errorf("%v", got)
 	}
 	const refuses = "read-only, refuses changes"
 	in := func(effort string) object {
 		return object{"model": "chat/two", "effort": effort, "permission": "read-only", "permission_words": refuses}
 	}
-	b.diff("changed", in("high"),
-		ask[object](b, "POST", session+"/settings", object{"model": "chat/two", "effort": "high", "permission": "read-only"}, 200))
+	b.diff(
+		"changed",
+		in("high"),
+		ask[object](
+			b,
+			"POST",
+			session+"/settings",
+			object{"model": "chat/two", "effort": "high", "permission": "read-only"},
+			200,
+		),
+	)
 	b.diff("one left out", in(""),
 		ask[object](b, "POST", session+"/settings", object{"effort": ""}, 200))
 	for _, wrong := range []object{{"model": "nowhere/three"}, {"effort": "enormous"}, {"permission": "everything"}} {
@@ -121,7 +131,11 @@ func TestSettingsAreNoLooserThanConfigured(t *testing.T) {
 		ask[object](b, "POST", session+"/settings", object{"permission": looser, "model": "chat/two"}, 403)
 	}
 	now := ask[object](b, "POST", session+"/settings", object{}, 200)
-	b.diff("unchanged", []any{got["model"], got["effort"], got["permission"]}, []any{now["model"], now["effort"], now["permission"]})
+	b.diff(
+		"unchanged",
+		[]any{got["model"], got["effort"], got["permission"]},
+		[]any{now["model"], now["effort"], now["permission"]},
+	)
 	ask[object](b, "POST", session+"/settings", object{"permission": "read-only"}, 200)
 	ask[object](b, "POST", session+"/settings", object{"permission": "ask"}, 200)
 	judge := b.web.Agent.Session.Permission

@@ -110,31 +110,35 @@ func TestHeartbeats(t *testing.T) {
 // C17: a client that never reads is dropped, and holds nobody up until then.
 func TestReaderThatNeverReads(t *testing.T) {
 	words := strings.Fields(strings.Repeat("many words to fill what there is of buffers ", 2000))
-	virtually(t, setup{dir: t.TempDir(), model: script.New().Otherwise(script.Text(words...))}, func(b *harness, p *pipes) {
-		session := b.session("s")
-		deaf, err := p.dial(b.Context())
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := io.WriteString(deaf, "GET "+session+"/events HTTP/1.1\r\nHost: localhost\r\n"+bearer+"\r\n\r\n"); err != nil {
-			b.Fatal(err)
-		}
-		synctest.Wait()
-		begin := time.Now()
-		b.input(session, "flood")
-		b.until(session, event.Event.Terminal)
-		if took := time.Since(begin); took > time.Second {
-			b.Errorf("the others waited for %v", took)
-		}
-		<-time.After(11 * time.Second)
-		synctest.Wait()
-		if _, err := io.Copy(io.Discard, deaf); err != nil {
-			b.Error(err)
-		}
-		if took := time.Since(begin); took > 12*time.Second {
-			b.Errorf("it was dropped after %v", took)
-		}
-	})
+	virtually(
+		t,
+		setup{dir: t.TempDir(), model: script.New().Otherwise(script.Text(words...))},
+		func(b *harness, p *pipes) {
+			session := b.session("s")
+			deaf, err := p.dial(b.Context())
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := io.WriteString(deaf, "GET "+session+"/events HTTP/1.1\r\nHost: localhost\r\n"+bearer+"\r\n\r\n"); err != nil {
+				b.Fatal(err)
+			}
+			synctest.Wait()
+			begin := time.Now()
+			b.input(session, "flood")
+			b.until(session, event.Event.Terminal)
+			if took := time.Since(begin); took > time.Second {
+				b.Errorf("the others waited for %v", took)
+			}
+			<-time.After(11 * time.Second)
+			synctest.Wait()
+			if _, err := io.Copy(io.Discard, deaf); err != nil {
+				b.Error(err)
+			}
+			if took := time.Since(begin); took > 12*time.Second {
+				b.Errorf("it was dropped after %v", took)
+			}
+		},
+	)
 }
 
 // The same over TCP, where buffers have some room.

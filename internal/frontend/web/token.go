@@ -37,7 +37,8 @@ func (s *Server) enter(r *http.Request, isAPI bool) error {
 		return newProblem(http.StatusTooManyRequests, "rate", guard.TooManyRequests)
 	}
 	return newProblem(
-		http.StatusUnauthorized, "token",
+		http.StatusUnauthorized,
+		"token",
 		"the token is missing or wrong; use the link that \"settle serve\" printed, or the header \"Authorization: Bearer TOKEN\"",
 	)
 }

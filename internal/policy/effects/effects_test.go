@@ -33,7 +33,8 @@ func TestWordsAreThoseOfShells(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := "show " + strings.Join(rapid.SliceOfN(piece, 1, 7).Draw(rt, "pieces"), "")
 		s := effects.Parse(text)
-		if s.Why != "" || len(s.Commands) != 1 || slices.ContainsFunc(s.Commands[0].Words, func(w effects.Word) bool { return w.Glob }) {
+		if s.Why != "" || len(s.Commands) != 1 ||
+			slices.ContainsFunc(s.Commands[0].Words, func(w effects.Word) bool { return w.Glob }) {
 			return // needs an approval
 		}
 		compared++
@@ -45,7 +46,8 @@ func TestWordsAreThoseOfShells(t *testing.T) {
 			cmd := exec.Command(argv[0], append(argv[1:], `show() { printf '%s\0' show "$@"; }; `+text)...)
 			cmd.Env = []string{"HOME=/home/somebody", "PATH=/usr/bin:/bin"}
 			out, err := cmd.Output()
-			if got := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); err != nil || !slices.Equal(got, want) {
+			if got := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); err != nil ||
+				!slices.Equal(got, want) {
 				rt.Fatalf("%q: %s has %q (%v), settle %q", text, argv[0], got, err, want)
 			}
 		}

@@ -28,7 +28,12 @@ func files(t testing.TB, dir string, list map[string]string) {
 
 // repository is the part of the result of git init that git requires.
 func repository(at, config string) map[string]string {
-	return map[string]string{at + "/HEAD": "ref: refs/heads/main\n", at + "/objects/": "", at + "/refs/": "", at + "/config": "[core]\n\trepositoryformatversion = 0\n" + config}
+	return map[string]string{
+		at + "/HEAD":     "ref: refs/heads/main\n",
+		at + "/objects/": "",
+		at + "/refs/":    "",
+		at + "/config":   "[core]\n\trepositoryformatversion = 0\n" + config,
+	}
 }
 
 func real(t testing.TB) string {
@@ -88,7 +93,8 @@ func TestGuardMovesNewFaultsAside(t *testing.T) {
 				}
 				files(t, dir, list)
 				found := g.Check(t.Context())
-				if len(found) != 1 || found[0].Path != filepath.Join(dir, name) || !strings.HasPrefix(filepath.Base(found[0].Moved), filepath.Base(name)+"-quarantined-") {
+				if len(found) != 1 || found[0].Path != filepath.Join(dir, name) ||
+					!strings.HasPrefix(filepath.Base(found[0].Moved), filepath.Base(name)+"-quarantined-") {
 					t.Fatalf("found %v", found)
 				}
 				if _, err := os.Lstat(found[0].Moved); err != nil {
@@ -165,7 +171,15 @@ func TestGuardLeavesOrdinaryRepositories(t *testing.T) {
 `), repository("clone/.git/modules/lib", "\tworktree = ../../../lib\n"), map[string]string{
 		"clone/lib/.git": "gitdir: ../.git/modules/lib\n", "clone/.git/hooks/pre-commit.sample": "x", "clone/.git/info/exclude": "", "HEAD": "x", "objects/x": "",
 	}))
-	files(t, dir, map[string]string{"clone/.git/worktrees/w/HEAD": "x", "clone/.git/worktrees/w/commondir": "../..\n", "clone/.git/worktrees/w/gitdir": "x"})
+	files(
+		t,
+		dir,
+		map[string]string{
+			"clone/.git/worktrees/w/HEAD":      "x",
+			"clone/.git/worktrees/w/commondir": "../..\n",
+			"clone/.git/worktrees/w/gitdir":    "x",
+		},
+	)
 	if found := g.Check(t.Context()); found != nil {
 		t.Errorf("%v", found)
 	}
@@ -183,7 +197,8 @@ func TestGuardMovesLinksAside(t *testing.T) {
 	if err := os.Symlink("/elsewhere", filepath.Join(dir, "n/.git/logs/refs/heads/main")); err != nil {
 		t.Fatal(err)
 	}
-	if found := g.Check(t.Context()); len(found) != 1 || found[0].Path != filepath.Join(dir, "n/.git/logs/refs/heads/main") {
+	if found := g.Check(t.Context()); len(found) != 1 ||
+		found[0].Path != filepath.Join(dir, "n/.git/logs/refs/heads/main") {
 		t.Errorf("%v", found)
 	}
 }
@@ -250,7 +265,19 @@ func BenchmarkCheck(b *testing.B) {
 func TestGuardUnsettledWhileCommandRuns(t *testing.T) {
 	dir := real(t)
 	files(t, dir, merge(repository("kept/.git", ""), repository("nested/.git", "")))
-	own, nested, late := filepath.Join(dir, "kept", ".git"), filepath.Join(dir, "nested", ".git"), filepath.Join(dir, "late", ".git")
+	own, nested, late := filepath.Join(
+		dir,
+		"kept",
+		".git",
+	), filepath.Join(
+		dir,
+		"nested",
+		".git",
+	), filepath.Join(
+		dir,
+		"late",
+		".git",
+	)
 	g := New()
 	t.Cleanup(func() { _ = g.Close() })
 	enter := func(keep ...string) {
@@ -285,7 +312,15 @@ func TestGuardUnsettledWhileCommandRuns(t *testing.T) {
 func TestGuardObeysConfigurationsOfOtherRepositories(t *testing.T) {
 	dir, home := real(t), real(t)
 	files(t, home, map[string]string{".gitconfig": "[core]\n\thooksPath = .githooks\n"})
-	files(t, dir, merge(repository("old/.git", ""), repository("husky/.git", "\thooksPath = .husky\n"), map[string]string{"old/.githooks/pre-commit": "x", "husky/.husky/pre-commit": "x"}))
+	files(
+		t,
+		dir,
+		merge(
+			repository("old/.git", ""),
+			repository("husky/.git", "\thooksPath = .husky\n"),
+			map[string]string{"old/.githooks/pre-commit": "x", "husky/.husky/pre-commit": "x"},
+		),
+	)
 	g := New()
 	t.Cleanup(func() { _ = g.Close() })
 	if err := g.Enter(t.Context(), Area{Look: []string{dir}, Configs: []string{filepath.Join(home, ".gitconfig")}, Home: home}); err != nil {
@@ -295,7 +330,14 @@ func TestGuardObeysConfigurationsOfOtherRepositories(t *testing.T) {
 	if got := g.Pointers(); !slices.Equal(got, want) {
 		t.Errorf("protected: %v", got)
 	}
-	files(t, dir, merge(repository("new/.git", ""), map[string]string{"new/.githooks/pre-commit": "x", "husky/.githooks/pre-commit": "x"}))
+	files(
+		t,
+		dir,
+		merge(
+			repository("new/.git", ""),
+			map[string]string{"new/.githooks/pre-commit": "x", "husky/.githooks/pre-commit": "x"},
+		),
+	)
 	var moved []string
 	for _, f := range g.Check(t.Context()) {
 		moved = append(moved, f.Path)

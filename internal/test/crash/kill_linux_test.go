@@ -94,9 +94,11 @@ func script(r *rand.Rand, address string) modeltest.Scenario {
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return modeltest.Script(
 		modeltest.Reply(modeltest.Text("I go on.")).For("what happened now"),
-		modeltest.Reply(modeltest.Text("First this."), sh("echo once >> once", ""), sh("echo more; exit 3", "")).Paced(time.Millisecond),
+		modeltest.Reply(modeltest.Text("First this."), sh("echo once >> once", ""), sh("echo more; exit 3", "")).
+			Paced(time.Millisecond),
 		modeltest.Reply(sh("setsid sleep 1000 >/dev/null 2>&1 &", ""), sh(role+"=@ $SELF", `,"background":true`)),
-		modeltest.Reply(modeltest.Text("Now the rest."), sh(all[0], ""), sh(all[1], ""), sh(all[2], ""), sh("echo once >> last", "")).Paced(time.Millisecond),
+		modeltest.Reply(modeltest.Text("Now the rest."), sh(all[0], ""), sh(all[1], ""), sh(all[2], ""), sh("echo once >> last", "")).
+			Paced(time.Millisecond),
 		modeltest.Say("Done."),
 	)
 }
@@ -144,7 +146,9 @@ func (v *victim) command(args ...string) *exec.Cmd {
 	cmd.Dir = v.dir
 	cmd.WaitDelay = time.Second
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + v.dir, "SETTLE_DATA_DIR=" + filepath.Join(v.dir, "data"), mark + "=" + v.name, "SELF=" + os.Args[0],
+		"PATH=" + os.Getenv(
+			"PATH",
+		), "HOME=" + v.dir, "SETTLE_DATA_DIR=" + filepath.Join(v.dir, "data"), mark + "=" + v.name, "SELF=" + os.Args[0],
 		"OPENAI_API_KEY=key-of-a-test", "ANTHROPIC_API_KEY=key-of-a-test",
 	}
 	return cmd
@@ -259,7 +263,8 @@ func (v *victim) examine() error {
 		return fmt.Errorf("the log ends with %s", events[len(events)-1].Kind())
 	}
 	for _, file := range []string{"once", "last"} { // C5
-		if text, err := os.ReadFile(filepath.Join(v.dir, file)); err == nil && len(text) > len("once\n") { // less: it was killed as it wrote
+		if text, err := os.ReadFile(filepath.Join(v.dir, file)); err == nil &&
+			len(text) > len("once\n") { // less: it was killed as it wrote
 			return fmt.Errorf("a call was made more than once: %s is %q", file, text)
 		}
 	}
@@ -337,7 +342,12 @@ func (c *tally) add(v *victim) {
 
 func (c *tally) String() string {
 	slices.Sort(c.times)
-	text := fmt.Sprintf("%d kills, %d of them with commands in flight, %d processes in all; no survivors", c.kills, c.withOnes, c.processes)
+	text := fmt.Sprintf(
+		"%d kills, %d of them with commands in flight, %d processes in all; no survivors",
+		c.kills,
+		c.withOnes,
+		c.processes,
+	)
 	if n := len(c.times); n > 0 {
 		text += fmt.Sprintf("; %d waited for: p50 %v, p99 %v", n, c.times[n/2], c.times[n*99/100])
 	}

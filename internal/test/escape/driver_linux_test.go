@@ -59,12 +59,28 @@ func boxes() []box {
 		{"workspace, viewing", sandbox.Policy{Write: work, View: true}, false},
 		{"workspace, apart", sandbox.Policy{Write: work, View: true, OwnNetwork: true}, false},
 		{"workspace, proxied", sandbox.Policy{Write: work, Network: sandbox.Proxied}, true},
-		{"workspace, proxied apart", sandbox.Policy{Write: work, View: true, OwnNetwork: true, Network: sandbox.Proxied}, false},
+		{
+			"workspace, proxied apart",
+			sandbox.Policy{Write: work, View: true, OwnNetwork: true, Network: sandbox.Proxied},
+			false,
+		},
 		{"read-only, proxied", sandbox.Policy{Network: sandbox.Proxied}, true},
 		{"read-only, with its own processes", sandbox.Policy{OwnProcesses: true}, false},
-		{"workspace, apart, with its own processes", sandbox.Policy{Write: work, View: true, OwnNetwork: true, OwnProcesses: true}, false},
-		{"workspace, proxied apart, with its own processes", sandbox.Policy{Write: work, View: true, OwnNetwork: true, OwnProcesses: true, Network: sandbox.Proxied}, false},
-		{"workspace, online, viewing, with its own processes", sandbox.Policy{Write: work, View: true, OwnProcesses: true, Network: sandbox.Online}, false},
+		{
+			"workspace, apart, with its own processes",
+			sandbox.Policy{Write: work, View: true, OwnNetwork: true, OwnProcesses: true},
+			false,
+		},
+		{
+			"workspace, proxied apart, with its own processes",
+			sandbox.Policy{Write: work, View: true, OwnNetwork: true, OwnProcesses: true, Network: sandbox.Proxied},
+			false,
+		},
+		{
+			"workspace, online, viewing, with its own processes",
+			sandbox.Policy{Write: work, View: true, OwnProcesses: true, Network: sandbox.Online},
+			false,
+		},
 		{"workspace, online", sandbox.Policy{Write: work, Network: sandbox.Online}, true},
 		{"workspace, online, viewing", sandbox.Policy{Write: work, Network: sandbox.Online, View: true}, false},
 	}
@@ -90,7 +106,12 @@ func playDriver(raw string) int {
 	}
 	list := boxes()
 	if s.Free {
-		list = []box{{Name: "none", Policy: sandbox.Policy{Write: []string{"/"}, View: true, OwnNetwork: true, OwnProcesses: true}}}
+		list = []box{
+			{
+				Name:   "none",
+				Policy: sandbox.Policy{Write: []string{"/"}, View: true, OwnNetwork: true, OwnProcesses: true},
+			},
+		}
 	}
 	var all []attack
 	for i, b := range list {
@@ -178,7 +199,13 @@ func (s scene) attack(b box, top string) (attack, error) {
 	if err := os.Chmod(w.DatagramPath, 0o777); err != nil {
 		return attack{}, err
 	}
-	spec := proc.Command{Argv: []string{s.Program, attackRole, ""}, Dir: w.Room, Env: []string{"GOMAXPROCS=2"}, Sandbox: &policy, ProxyListener: gate.ServeFile}
+	spec := proc.Command{
+		Argv:          []string{s.Program, attackRole, ""},
+		Dir:           w.Room,
+		Env:           []string{"GOMAXPROCS=2"},
+		Sandbox:       &policy,
+		ProxyListener: gate.ServeFile,
+	}
 	if policy.Network == sandbox.Proxied {
 		if policy.Port, err = proc.ProxyPort(policy, gate); err != nil {
 			return attack{}, err
@@ -245,13 +272,19 @@ func bait(i int) string { return fmt.Sprintf("b%d", i) }
 func (s scene) world(b box, top string) (w prey, policy sandbox.Policy, leave func(), err error) {
 	w = prey{
 		Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid(), Setuid: s.Setuid,
-		Writes: len(b.Policy.Write) > 0, View: b.Policy.View, Apart: b.Policy.OwnNetwork, Network: string(b.Policy.Network),
+		Writes: len(
+			b.Policy.Write,
+		) > 0, View: b.Policy.View, Apart: b.Policy.OwnNetwork, Network: string(b.Policy.Network),
 		OwnProcesses: b.Policy.OwnProcesses,
 	}
 	if w.OwnProcesses && !s.Free {
 		w.Host = 1
 	}
-	files := map[string]string{filepath.Join(w.Room, "file"): "file", filepath.Join(w.Room, "other"): "other", filepath.Join(w.Room, "folder", "x"): ""}
+	files := map[string]string{
+		filepath.Join(w.Room, "file"):        "file",
+		filepath.Join(w.Room, "other"):       "other",
+		filepath.Join(w.Room, "folder", "x"): "",
+	}
 	policy = sandbox.ReadOnly("", os.Getenv("PATH"), w.Room, s.Program, s.Setuid)
 	policy.Network, policy.View, policy.OwnNetwork, policy.OwnProcesses = b.Policy.Network, b.Policy.View, b.Policy.OwnNetwork, b.Policy.OwnProcesses
 	if w.Writes {

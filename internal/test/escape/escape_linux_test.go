@@ -50,11 +50,23 @@ func TestEscapeTable(t *testing.T) {
 		need bool // it takes root
 	}{
 		{scene{Name: "as is"}, nil, false},
-		{scene{Name: "ordinary user"}, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}, true},
-		{scene{Name: "ordinary user who is kept out", Secluded: true}, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}, true},
+		{
+			scene{Name: "ordinary user"},
+			&syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}},
+			true,
+		},
+		{
+			scene{Name: "ordinary user who is kept out", Secluded: true},
+			&syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}},
+			true,
+		},
 		{scene{Name: "without user namespaces", Bare: true}, inNamespace(os.Geteuid(), os.Getegid()), false},
 		{scene{Name: "chroot", Chroot: "root"}, &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}, true},
-		{scene{Name: "ordinary user in a chroot"}, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}, Chroot: "root"}, true},
+		{
+			scene{Name: "ordinary user in a chroot"},
+			&syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}, Chroot: "root"},
+			true,
+		},
 	}
 	for _, s := range scenes {
 		t.Run(s.Name, func(t *testing.T) {
@@ -71,7 +83,8 @@ func TestEscapeTable(t *testing.T) {
 				return
 			}
 			judge(t, attacks)
-			if s.Secluded && namespacesFor(t, s.as) && slices.ContainsFunc(attacks, func(a attack) bool { return a.Unclaimed != "" }) {
+			if s.Secluded && namespacesFor(t, s.as) &&
+				slices.ContainsFunc(attacks, func(a attack) bool { return a.Unclaimed != "" }) {
 				t.Error("it claims to have no namespaces where there are some")
 			}
 			if s.Bare && !slices.ContainsFunc(attacks, func(a attack) bool { return a.Unclaimed != "" }) {
@@ -122,7 +135,11 @@ func TestAttemptsAreReal(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return
 	}
-	attacks, err := drive(t, scene{Name: "free", Free: true}, &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWUTS})
+	attacks, err := drive(
+		t,
+		scene{Name: "free", Free: true},
+		&syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWUTS},
+	)
 	if err != nil {
 		t.Logf("this machine does not let a test have a namespace: %v", err)
 		return
@@ -197,7 +214,14 @@ func drive(t *testing.T, s scene, as *syscall.SysProcAttr) ([]attack, error) {
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
-	cmd.Args, cmd.Dir, cmd.Env = []string{s.Program, driverRole, string(raw)}, "/", []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + s.Top}
+	cmd.Args, cmd.Dir, cmd.Env = []string{
+		s.Program,
+		driverRole,
+		string(raw),
+	}, "/", []string{
+		"PATH=" + os.Getenv("PATH"),
+		"TMPDIR=" + s.Top,
+	}
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = &stdout, &stderr, as
 	if err := cmd.Run(); err != nil {
 		t.Logf("%s%s", stdout.String(), stderr.String())

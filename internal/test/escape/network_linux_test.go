@@ -50,7 +50,10 @@ func networkAttempts() []attempt {
 		}},
 		{name: "TCP by a mapped address", try: func(w prey, _ string) error {
 			return with(unix.AF_INET6, unix.SOCK_STREAM, 0, func(fd int) error {
-				return unix.Connect(fd, &unix.SockaddrInet6{Port: w.TCP, Addr: [16]byte{10: 255, 11: 255, 12: 127, 15: 1}})
+				return unix.Connect(
+					fd,
+					&unix.SockaddrInet6{Port: w.TCP, Addr: [16]byte{10: 255, 11: 255, 12: 127, 15: 1}},
+				)
 			})
 		}},
 		{name: "TCP fast open", try: func(w prey, _ string) error {
@@ -65,10 +68,18 @@ func networkAttempts() []attempt {
 			})
 		}},
 		{name: "MPTCP", try: func(w prey, _ string) error {
-			return with(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP, func(fd int) error { return unix.Connect(fd, four(w)) })
+			return with(
+				unix.AF_INET,
+				unix.SOCK_STREAM,
+				unix.IPPROTO_MPTCP,
+				func(fd int) error { return unix.Connect(fd, four(w)) },
+			)
 		}},
 		{name: "SMC", try: func(prey, string) error { return socket(unix.AF_SMC, unix.SOCK_STREAM, 0) }},
-		{name: "SCTP", try: func(prey, string) error { return socket(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP) }},
+		{
+			name: "SCTP",
+			try:  func(prey, string) error { return socket(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP) },
+		},
 		{name: "UDP", try: func(w prey, _ string) error {
 			return with(unix.AF_INET, unix.SOCK_DGRAM, 0, func(fd int) error {
 				return unix.Sendto(fd, []byte("x"), 0, &unix.SockaddrInet4{Port: w.UDP, Addr: [4]byte{127, 0, 0, 1}})
@@ -80,18 +91,37 @@ func networkAttempts() []attempt {
 				return unix.Connect(fd, &unix.SockaddrInet4{Port: 53, Addr: [4]byte{127, 0, 0, 53}})
 			})
 		}},
-		{name: "ping", try: func(prey, string) error { return socket(unix.AF_INET, unix.SOCK_DGRAM, unix.IPPROTO_ICMP) }},
+		{
+			name: "ping",
+			try:  func(prey, string) error { return socket(unix.AF_INET, unix.SOCK_DGRAM, unix.IPPROTO_ICMP) },
+		},
 		{name: "ICMP", try: func(prey, string) error { return socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP) }},
 		{name: "frames", try: func(prey, string) error { return socket(unix.AF_PACKET, unix.SOCK_RAW, 0) }},
-		{name: "netlink", try: func(prey, string) error { return socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE) }},
+		{
+			name: "netlink",
+			try:  func(prey, string) error { return socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE) },
+		},
 		{name: "the hypervisor", try: func(prey, string) error { return socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0) }},
-		{name: "ciphers of the kernel", try: func(prey, string) error { return socket(unix.AF_ALG, unix.SOCK_SEQPACKET, 0) }},
+		{
+			name: "ciphers of the kernel",
+			try:  func(prey, string) error { return socket(unix.AF_ALG, unix.SOCK_SEQPACKET, 0) },
+		},
 		{name: "XDP", try: func(prey, string) error { return socket(unix.AF_XDP, unix.SOCK_RAW, 0) }},
 		{name: "an abstract socket", try: func(w prey, _ string) error {
-			return with(unix.AF_UNIX, unix.SOCK_STREAM, 0, func(fd int) error { return unix.Connect(fd, &unix.SockaddrUnix{Name: "@" + w.Abstract}) })
+			return with(
+				unix.AF_UNIX,
+				unix.SOCK_STREAM,
+				0,
+				func(fd int) error { return unix.Connect(fd, &unix.SockaddrUnix{Name: "@" + w.Abstract}) },
+			)
 		}},
 		{name: "a socket with a path", try: func(w prey, _ string) error {
-			return with(unix.AF_UNIX, unix.SOCK_STREAM, 0, func(fd int) error { return unix.Connect(fd, &unix.SockaddrUnix{Name: w.Path}) })
+			return with(
+				unix.AF_UNIX,
+				unix.SOCK_STREAM,
+				0,
+				func(fd int) error { return unix.Connect(fd, &unix.SockaddrUnix{Name: w.Path}) },
+			)
 		}},
 		{name: "a datagram to an abstract socket, from a pair", try: pair(unix.SOCK_DGRAM, func(w prey, fd int) error {
 			return unix.Sendto(fd, []byte("x"), 0, w.abstractListener())
@@ -99,13 +129,19 @@ func networkAttempts() []attempt {
 		{name: "a datagram to a path, from a pair", try: pair(unix.SOCK_DGRAM, func(w prey, fd int) error {
 			return unix.Sendto(fd, []byte("x"), 0, w.pathListener())
 		})},
-		{name: "a datagram to a path, from a raw pair", try: pair(unix.SOCK_RAW, func(w prey, fd int) error { // the kernel makes it a datagram socket
-			return unix.Sendto(fd, []byte("x"), 0, w.pathListener())
-		})},
+		{
+			name: "a datagram to a path, from a raw pair",
+			try: pair(unix.SOCK_RAW, func(w prey, fd int) error { // the kernel makes it a datagram socket
+				return unix.Sendto(fd, []byte("x"), 0, w.pathListener())
+			}),
+		},
 		{name: "a message to a path, from a pair", try: pair(unix.SOCK_DGRAM, func(w prey, fd int) error {
 			return unix.Sendmsg(fd, []byte("x"), nil, w.pathListener(), 0)
 		})},
-		{name: "messages to a path, from a pair", try: pair(unix.SOCK_DGRAM, func(w prey, fd int) error { return sendManyTo(fd, w.DatagramPath) })},
+		{
+			name: "messages to a path, from a pair",
+			try:  pair(unix.SOCK_DGRAM, func(w prey, fd int) error { return sendManyTo(fd, w.DatagramPath) }),
+		},
 		{name: "connecting a pair to a path", try: pair(unix.SOCK_DGRAM, func(w prey, fd int) error {
 			if err := unix.Connect(fd, w.pathListener()); err != nil {
 				return err
@@ -116,14 +152,28 @@ func networkAttempts() []attempt {
 		{name: "passing a descriptor to a path", try: pair(unix.SOCK_DGRAM, func(w prey, fd int) error {
 			return unix.Sendmsg(fd, []byte("x"), unix.UnixRights(0), w.pathListener(), 0)
 		})},
-		{name: "binding a pair", when: func(w prey) bool { return offline(w) && w.Writes }, try: pair(unix.SOCK_DGRAM, func(w prey, fd int) error {
-			return unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(w.Room, "bound")})
-		})},
-		{name: "binding a stream of a pair", when: func(w prey) bool { return offline(w) && w.Writes }, try: pair(unix.SOCK_STREAM, func(w prey, fd int) error {
-			return unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(w.Room, "bound-stream")})
-		})},
-		{name: "listening on a pair", try: pair(unix.SOCK_STREAM, func(_ prey, fd int) error { return unix.Listen(fd, 1) })},
-		{name: "accepting from a pair", try: pair(unix.SOCK_STREAM, func(_ prey, fd int) error { _, _, err := unix.Accept4(fd, 0); return err })},
+		{
+			name: "binding a pair",
+			when: func(w prey) bool { return offline(w) && w.Writes },
+			try: pair(unix.SOCK_DGRAM, func(w prey, fd int) error {
+				return unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(w.Room, "bound")})
+			}),
+		},
+		{
+			name: "binding a stream of a pair",
+			when: func(w prey) bool { return offline(w) && w.Writes },
+			try: pair(unix.SOCK_STREAM, func(w prey, fd int) error {
+				return unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(w.Room, "bound-stream")})
+			}),
+		},
+		{
+			name: "listening on a pair",
+			try:  pair(unix.SOCK_STREAM, func(_ prey, fd int) error { return unix.Listen(fd, 1) }),
+		},
+		{
+			name: "accepting from a pair",
+			try:  pair(unix.SOCK_STREAM, func(_ prey, fd int) error { _, _, err := unix.Accept4(fd, 0); return err }),
+		},
 		{name: "a stream of a pair to a path", try: pair(unix.SOCK_STREAM, addressed)},
 		{name: "a sequence of a pair to a path", try: pair(unix.SOCK_SEQPACKET, addressed)},
 		{name: "a pair of another family", try: func(prey, string) error {
@@ -143,10 +193,20 @@ func networkAttempts() []attempt {
 			return errHeld
 		}},
 		{name: "another protocol on a TCP socket", try: func(prey, string) error {
-			return with(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error { return unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_ULP, "tls") })
+			return with(
+				unix.AF_INET,
+				unix.SOCK_STREAM,
+				0,
+				func(fd int) error { return unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_ULP, "tls") },
+			)
 		}},
 		{name: "bind", try: func(prey, string) error {
-			return with(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error { return unix.Bind(fd, &unix.SockaddrInet4{}) })
+			return with(
+				unix.AF_INET,
+				unix.SOCK_STREAM,
+				0,
+				func(fd int) error { return unix.Bind(fd, &unix.SockaddrInet4{}) },
+			)
 		}},
 		{name: "listen", try: func(prey, string) error {
 			return with(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error { return unix.Listen(fd, 1) })
@@ -154,7 +214,9 @@ func networkAttempts() []attempt {
 	}
 	for i := range list {
 		switch list[i].name {
-		case "an abstract socket", "a datagram to an abstract socket, from a pair", "an inherited socket": // held with any network
+		case "an abstract socket",
+			"a datagram to an abstract socket, from a pair",
+			"an inherited socket": // held with any network
 		case "binding a pair", "binding a stream of a pair":
 		default:
 			list[i].when = offline
@@ -189,9 +251,16 @@ func everyKind() []attempt {
 		{name: "any other pair of sockets", when: offline, try: try(pairs, func(_ prey, family, kind int) bool {
 			return family == unix.AF_UNIX && (kind == unix.SOCK_STREAM || kind == unix.SOCK_SEQPACKET)
 		})},
-		{name: "any other socket", when: offline, try: try(func(family, kind int) error { return socket(family, kind, 0) }, func(w prey, family, kind int) bool {
-			return proxied(w) && kind == unix.SOCK_STREAM && (family == unix.AF_INET || family == unix.AF_INET6)
-		})},
+		{
+			name: "any other socket",
+			when: offline,
+			try: try(
+				func(family, kind int) error { return socket(family, kind, 0) },
+				func(w prey, family, kind int) bool {
+					return proxied(w) && kind == unix.SOCK_STREAM && (family == unix.AF_INET || family == unix.AF_INET6)
+				},
+			),
+		},
 	}
 }
 
@@ -251,7 +320,13 @@ func (w prey) answer(target, secret string) (int, error) {
 	if secret == "" {
 		secret = who
 	}
-	_, err = fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\nProxy-Authorization: Basic %s\r\n\r\n", target, target, base64.StdEncoding.EncodeToString([]byte(secret)))
+	_, err = fmt.Fprintf(
+		conn,
+		"CONNECT %s HTTP/1.1\r\nHost: %s\r\nProxy-Authorization: Basic %s\r\n\r\n",
+		target,
+		target,
+		base64.StdEncoding.EncodeToString([]byte(secret)),
+	)
 	if err != nil {
 		return 0, err
 	}
@@ -286,7 +361,8 @@ func proxyAttempts() []attempt {
 			return err
 		}})
 	}
-	return append(list,
+	return append(
+		list,
 		attempt{name: "the proxy without its password", when: proxied, try: func(w prey, _ string) error {
 			code, err := w.answer("example.com:443", "settle:guess")
 			if err == nil && code != http.StatusForbidden && code != http.StatusOK && code != http.StatusBadGateway {
@@ -294,13 +370,18 @@ func proxyAttempts() []attempt {
 			}
 			return err
 		}},
-		attempt{name: "the proxy's port elsewhere", when: func(w prey) bool { return proxied(w) && w.Apart }, try: func(w prey, _ string) error {
-			port, err := strconv.Atoi(w.Proxy[strings.LastIndexByte(w.Proxy, ':')+1:])
-			if err != nil {
-				return errors.New("there is no proxy")
-			}
-			return with(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
-				return unix.Connect(fd, &unix.SockaddrInet4{Port: port, Addr: w.Elsewhere})
-			})
-		}})
+		attempt{
+			name: "the proxy's port elsewhere",
+			when: func(w prey) bool { return proxied(w) && w.Apart },
+			try: func(w prey, _ string) error {
+				port, err := strconv.Atoi(w.Proxy[strings.LastIndexByte(w.Proxy, ':')+1:])
+				if err != nil {
+					return errors.New("there is no proxy")
+				}
+				return with(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
+					return unix.Connect(fd, &unix.SockaddrInet4{Port: port, Addr: w.Elsewhere})
+				})
+			},
+		},
+	)
 }

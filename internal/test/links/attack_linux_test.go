@@ -225,7 +225,8 @@ func (f *field) swappers() ([]func(), error) {
 // bind mounts something over something else for a moment, in a namespace of mounts of
 // the process's own, and reports whether that can be done.
 func (f *field) bind(what, over string) bool {
-	if unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") != nil || unix.Mount(what, over, "", unix.MS_BIND, "") != nil {
+	if unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") != nil ||
+		unix.Mount(what, over, "", unix.MS_BIND, "") != nil {
 		return false
 	}
 	f.mounts.Store(true)
@@ -268,7 +269,10 @@ func (f *field) call(random *rand.Rand) {
 		f.count(func(r *report) { r.Refused++ })
 		return
 	}
-	result, err := f.tools.Run(context.Background(), tool.Call{Name: call.name, Args: raw, Dir: f.work, Places: j.Places})
+	result, err := f.tools.Run(
+		context.Background(),
+		tool.Call{Name: call.name, Args: raw, Dir: f.work, Places: j.Places},
+	)
 	f.look(call.name, string(raw), result, err)
 }
 

@@ -38,20 +38,30 @@ func longSessions() map[string]string {
 				fmt.Fprintf(&many, "  call flood %d\n", 50+31*n+m)
 			}
 		}
-		fmt.Fprintf(&talk, "model\n  think \"Answer %d.\"\n  say \"This is the answer, at some length.\"\nafter %ds input \"question %d\"\n", n, 60*n, n)
+		fmt.Fprintf(
+			&talk,
+			"model\n  think \"Answer %d.\"\n  say \"This is the answer, at some length.\"\nafter %ds input \"question %d\"\n",
+			n,
+			60*n,
+			n,
+		)
 	}
 	return map[string]string{
-		"many steps":                 steps.String() + "input \"go\"\n",
-		"steps without thinking":     strings.ReplaceAll(steps.String(), "  think", "  say") + "input \"go\"\n",
-		"calls alone":                alone.String() + "input \"go\"\n",
-		"many questions":             talk.String(),
-		"calls by the dozen":         many.String() + "input \"go\"\n",
-		"steered, with pictures":     steps.String() + "input \"go\"\non 100 input steer \"left\"\non 150 input steer image \"like that\"\non 250 input steer \"right\"\n",
-		"interrupted and continued":  steps.String() + "input \"go\"\non 100 interrupt\nafter 1m input \"go on\"\non 300 interrupt\nafter 2m input \"on\"\n",
-		"crashed and continued":      steps.String() + "input \"go\"\non 100 crash\nafter 1m input \"go on\"\non 300 crash\nafter 2m input \"on\"\n",
-		"compacted":                  "window 30000\ncompact auto\n" + steps.String() + "input \"go\"\n",
-		"compacted without a model":  "window 30000\ncompact mechanical\n" + steps.String() + "input \"go\"\n",
-		"a server that often breaks": strings.ReplaceAll(steps.String(), "model\n", "model\n  fault reset at delta 1 first 1\n") + "input \"go\"\n",
+		"many steps":                steps.String() + "input \"go\"\n",
+		"steps without thinking":    strings.ReplaceAll(steps.String(), "  think", "  say") + "input \"go\"\n",
+		"calls alone":               alone.String() + "input \"go\"\n",
+		"many questions":            talk.String(),
+		"calls by the dozen":        many.String() + "input \"go\"\n",
+		"steered, with pictures":    steps.String() + "input \"go\"\non 100 input steer \"left\"\non 150 input steer image \"like that\"\non 250 input steer \"right\"\n",
+		"interrupted and continued": steps.String() + "input \"go\"\non 100 interrupt\nafter 1m input \"go on\"\non 300 interrupt\nafter 2m input \"on\"\n",
+		"crashed and continued":     steps.String() + "input \"go\"\non 100 crash\nafter 1m input \"go on\"\non 300 crash\nafter 2m input \"on\"\n",
+		"compacted":                 "window 30000\ncompact auto\n" + steps.String() + "input \"go\"\n",
+		"compacted without a model": "window 30000\ncompact mechanical\n" + steps.String() + "input \"go\"\n",
+		"a server that often breaks": strings.ReplaceAll(
+			steps.String(),
+			"model\n",
+			"model\n  fault reset at delta 1 first 1\n",
+		) + "input \"go\"\n",
 	}
 }
 
@@ -104,7 +114,12 @@ func TestCache(t *testing.T) {
 				long.add(r)
 				t.Logf("%-28s %6.2f %% of %d", title, share(r.read, r.input), r.input)
 			}
-			t.Logf("catalogue: %.2f %% of %d, %.2f %% of what is sent again", share(short.read, short.input), short.input, share(short.reread, short.again))
+			t.Logf(
+				"catalogue: %.2f %% of %d, %.2f %% of what is sent again",
+				share(short.read, short.input),
+				short.input,
+				share(short.reread, short.again),
+			)
 			t.Logf("long sessions: %.2f %% of %d", share(long.read, long.input), long.input)
 			if share(short.reread, short.again) < 95 || share(long.read, long.input) < 95 {
 				t.Error("too little is read from the cache")

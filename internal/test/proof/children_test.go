@@ -30,7 +30,11 @@ func TestSimulationOfChildren(t *testing.T) {
 			asked += map[bool]int{true: 1}[asks]
 		}
 	}
-	t.Logf("a history was compacted while a child ran in %d sessions, and a child in the background asked in %d", together, asked)
+	t.Logf(
+		"a history was compacted while a child ran in %d sessions, and a child in the background asked in %d",
+		together,
+		asked,
+	)
 	if *firstSeed == 1 && *sessions >= 300 && (together == 0 || asked == 0) { // the same each time
 		t.Error("that proves nothing of what is played")
 	}

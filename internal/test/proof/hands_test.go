@@ -34,7 +34,10 @@ func TestSimulationOfHands(t *testing.T) {
 		}) {
 			lost++
 		}
-		if slices.ContainsFunc(r.Events, func(e event.Event) bool { d, _ := e.Data.(event.ItemDelta); return d.Notice }) {
+		if slices.ContainsFunc(
+			r.Events,
+			func(e event.Event) bool { d, _ := e.Data.(event.ItemDelta); return d.Notice },
+		) {
 			told++
 		}
 	}

@@ -64,7 +64,9 @@ func TestCommentsAndBlanks(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add("model paced 1s\n  think \"a\"\n  call print \"x\", take 2s\n  fault reset at call 1 first 1\ninput \"go\"\non 3 crash\nreader leaves 2 for 1s")
+	f.Add(
+		"model paced 1s\n  think \"a\"\n  call print \"x\", take 2s\n  fault reset at call 1 first 1\ninput \"go\"\non 3 crash\nreader leaves 2 for 1s",
+	)
 	f.Add("wire chat\nask\nanswer after 2s denied\nlimit steps 3\nafter 2s interrupt input 1")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Parse(text)

@@ -110,7 +110,9 @@ func smallerResponses(r Response) (out []Response) {
 func without[T any](list []T, i int) []T { return slices.Delete(slices.Clone(list), i, i+1) }
 
 func TestShrink(t *testing.T) {
-	s, err := Parse("limit steps 3\nask\nmodel paced 1s\n  say \"b\"\n  call take 2s, panic\nmodel\n  say \"c\"\ninput \"go\"\non 3 crash\non 4 crash\nreader")
+	s, err := Parse(
+		"limit steps 3\nask\nmodel paced 1s\n  say \"b\"\n  call take 2s, panic\nmodel\n  say \"c\"\ninput \"go\"\non 3 crash\non 4 crash\nreader",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

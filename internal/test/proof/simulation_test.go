@@ -20,7 +20,11 @@ import (
 var (
 	sessions  = flag.Int("sessions", 300, "how many sessions the simulation plays")
 	firstSeed = flag.Int("seed", 1, "seed of the first session, each further one has the next; 0 draws it")
-	schedules = flag.Int("schedules", 1, "under how many schedules each session is played; more than one needs the overlay of internal/test/shake")
+	schedules = flag.Int(
+		"schedules",
+		1,
+		"under how many schedules each session is played; more than one needs the overlay of internal/test/shake",
+	)
 	schedule  = flag.Int("schedule", 0, "number of the first schedule")
 	shrinkFor = flag.Duration("shrink", 30*time.Second, "how long a failure may take to be made short")
 )

@@ -106,7 +106,12 @@ func build(t *testing.T) string {
 	return path
 }
 
-var providers = map[string]string{"responses": "openai/gpt-6.1-sol", "messages": "anthropic/claude-opus-5-5", "chat": "chat/m", "gemini": "gemini/gemini-3.8-flash"}
+var providers = map[string]string{
+	"responses": "openai/gpt-6.1-sol",
+	"messages":  "anthropic/claude-opus-5-5",
+	"chat":      "chat/m",
+	"gemini":    "gemini/gemini-3.8-flash",
+}
 
 // run prompts settle in the session and returns the items that ended. Tools
 // there are none: what a recording calls is not to be done.
@@ -116,10 +121,34 @@ func (b binary) run(t *testing.T, rec recording, session, prompt string) []objec
 	if rec.Wire != "messages" {
 		url += "/v1"
 	}
-	cmd := exec.CommandContext(t.Context(), b.path, "run", "--json", "--tools", "", "--session", session, "--retries", "0", "--timeout", "30s",
-		"--model", providers[rec.Wire], "--base-url", url, prompt)
+	cmd := exec.CommandContext(
+		t.Context(),
+		b.path,
+		"run",
+		"--json",
+		"--tools",
+		"",
+		"--session",
+		session,
+		"--retries",
+		"0",
+		"--timeout",
+		"30s",
+		"--model",
+		providers[rec.Wire],
+		"--base-url",
+		url,
+		prompt,
+	)
 	cmd.Dir = b.home
-	cmd.Env = []string{"HOME=" + b.home, "PATH=" + os.Getenv("PATH"), "OPENAI_API_KEY=key", "ANTHROPIC_API_KEY=key", "SETTLE_API_KEY=key", "GEMINI_API_KEY=key"}
+	cmd.Env = []string{
+		"HOME=" + b.home,
+		"PATH=" + os.Getenv("PATH"),
+		"OPENAI_API_KEY=key",
+		"ANTHROPIC_API_KEY=key",
+		"SETTLE_API_KEY=key",
+		"GEMINI_API_KEY=key",
+	}
 	out, _ := cmd.Output() // a recorded error ends the turn, and the exit code says so
 	var items []object
 	lines := bufio.NewScanner(bytes.NewReader(out))
@@ -180,7 +209,10 @@ func eventsOf(t *testing.T, items []object, want reading) {
 			got.Thinking += str(item["text"])
 		case "tool_call":
 			if str(item["status"]) != "aborted" { // else it was cut
-				got.Calls = append(got.Calls, call{str(item["call_id"]), str(item["name"]), arguments(str(item["arguments"]))})
+				got.Calls = append(
+					got.Calls,
+					call{str(item["call_id"]), str(item["name"]), arguments(str(item["arguments"]))},
+				)
 			}
 		}
 	}

@@ -52,7 +52,10 @@ func (s server) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (r recording) provider(body io.Reader) model.Provider {
-	endpoint := transport.Endpoint{BaseURL: "http://" + r.Server + ".test/v1", Client: &http.Client{Transport: server{body}}}
+	endpoint := transport.Endpoint{
+		BaseURL: "http://" + r.Server + ".test/v1",
+		Client:  &http.Client{Transport: server{body}},
+	}
 	switch r.Wire {
 	case "responses":
 		return openai.New(openai.Options{Endpoint: endpoint})

@@ -192,7 +192,10 @@ func (r *reading) responseItems(done []object) (refused bool) {
 				r.members[str(item["call_id"])] = encode(namespace)
 			}
 		case "custom_tool_call":
-			r.Calls = append(r.Calls, call{str(item["call_id"]), str(item["name"]), object{"input": str(item["input"])}})
+			r.Calls = append(
+				r.Calls,
+				call{str(item["call_id"]), str(item["name"]), object{"input": str(item["input"])}},
+			)
 		}
 	}
 	return refused
@@ -243,7 +246,13 @@ func (r *reading) messageUsage(u object) {
 		return
 	}
 	if u["input_tokens"] != nil {
-		r.Input = number(u["input_tokens"]) + number(u["cache_read_input_tokens"]) + number(u["cache_creation_input_tokens"])
+		r.Input = number(
+			u["input_tokens"],
+		) + number(
+			u["cache_read_input_tokens"],
+		) + number(
+			u["cache_creation_input_tokens"],
+		)
 	}
 	if u["output_tokens"] != nil {
 		r.Output = number(u["output_tokens"])

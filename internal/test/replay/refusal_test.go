@@ -70,7 +70,14 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("not judged yet: %s", r.Body)
 			continue
 		}
-		p := chat.New(chat.Options{Endpoint: transport.Endpoint{BaseURL: "http://" + r.Server + ".test/v1", Client: &http.Client{Transport: answer{r}}}})
+		p := chat.New(
+			chat.Options{
+				Endpoint: transport.Endpoint{
+					BaseURL: "http://" + r.Server + ".test/v1",
+					Client:  &http.Client{Transport: answer{r}},
+				},
+			},
+		)
 		for _, err := range p.Stream(t.Context(), model.Request{Model: "m"}) {
 			var fault *model.Error
 			if !errors.As(err, &fault) || fault.Kind != want {
@@ -106,7 +113,8 @@ func TestGeminiRefusals(t *testing.T) {
 			if err == nil && c.Kind != model.End {
 				continue
 			}
-			if !errors.As(err, &fault) || fault.Kind != want.Kind || want.RetryAfter > 0 && fault.RetryAfter != want.RetryAfter {
+			if !errors.As(err, &fault) || fault.Kind != want.Kind ||
+				want.RetryAfter > 0 && fault.RetryAfter != want.RetryAfter {
 				t.Errorf("%s: %#v, want %q after %v", name, err, want.Kind, want.RetryAfter)
 			}
 		}

@@ -13,7 +13,12 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-var paths = map[string]string{"responses": "/v1/responses", "messages": "/v1/messages", "chat": "/v1/chat/completions", "gemini": "/v1beta/models/m:streamGenerateContent?alt=sse"}
+var paths = map[string]string{
+	"responses": "/v1/responses",
+	"messages":  "/v1/messages",
+	"chat":      "/v1/chat/completions",
+	"gemini":    "/v1beta/models/m:streamGenerateContent?alt=sse",
+}
 
 // otherwise are requests that the model server rightly refuses, and why.
 var otherwise = map[string]string{
@@ -38,12 +43,22 @@ var otherwise = map[string]string{
 // the model server takes the seals in it.
 func TestServed(t *testing.T) {
 	for _, rec := range recordings(t) {
-		s := modeltest.New(modeltest.Scenario{Turns: []modeltest.Turn{modeltest.Recorded(rec.body), modeltest.Recorded(rec.body)}, Rules: modeltest.Rules{
-			AllowPrefill: true, AllowRepeatedRoles: true, AllowEmptyText: true,
-		}})
+		s := modeltest.New(
+			modeltest.Scenario{
+				Turns: []modeltest.Turn{modeltest.Recorded(rec.body), modeltest.Recorded(rec.body)},
+				Rules: modeltest.Rules{
+					AllowPrefill: true, AllowRepeatedRoles: true, AllowEmptyText: true,
+				},
+			},
+		)
 		client := modeltest.NewClient(t, s.Handler())
 		ask := func(body string) (int, []byte) {
-			req, err := http.NewRequestWithContext(t.Context(), "POST", "http://model.test"+paths[rec.Wire], bytes.NewReader([]byte(body)))
+			req, err := http.NewRequestWithContext(
+				t.Context(),
+				"POST",
+				"http://model.test"+paths[rec.Wire],
+				bytes.NewReader([]byte(body)),
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +85,9 @@ func TestServed(t *testing.T) {
 		if status, got := ask(first); status != 200 || !bytes.Equal(got, rec.body) {
 			t.Errorf("%s: %d %s", rec.ID, status, cmp.Diff(string(rec.body), string(got)))
 		}
-		if rec.next == nil || rec.Wire != "gemini" && !bytes.Contains(rec.next, []byte(`"stream":true`)) && !bytes.Contains(rec.next, []byte(`"stream": true`)) {
+		if rec.next == nil ||
+			rec.Wire != "gemini" && !bytes.Contains(rec.next, []byte(`"stream":true`)) &&
+				!bytes.Contains(rec.next, []byte(`"stream": true`)) {
 			continue
 		}
 		if status, got := ask(string(rec.next)); status != 200 && otherwise[rec.ID] == "" {

@@ -36,7 +36,8 @@ func TestStandsIn(t *testing.T) {
 				t.Errorf("%s: %v: %q", command, err, out)
 			}
 		}
-		if out, err := exec.Command(sh, "-c", "setsid no-such-command").CombinedOutput(); err == nil || !strings.Contains(string(out), "no-such-command") {
+		if out, err := exec.Command(sh, "-c", "setsid no-such-command").CombinedOutput(); err == nil ||
+			!strings.Contains(string(out), "no-such-command") {
 			t.Errorf("%v: %q", err, out)
 		}
 		return 3

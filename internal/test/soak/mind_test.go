@@ -76,7 +76,10 @@ func (m *mind) next(req model.Request, text string) script.Step {
 	}
 	for _, input := range append([]string{m.plan}, m.inputs...) {
 		if !strings.Contains(text, input) && len(m.missing) < 10 {
-			m.missing = append(m.missing, fmt.Sprintf("after %d steps and %d summaries: %q", m.steps, m.summaries, input))
+			m.missing = append(
+				m.missing,
+				fmt.Sprintf("after %d steps and %d summaries: %q", m.steps, m.summaries, input),
+			)
 		}
 	}
 	if m.left--; m.left <= 0 {
@@ -86,10 +89,20 @@ func (m *mind) next(req model.Request, text string) script.Step {
 	switch {
 	case m.steps%m.every == m.every/2 && m.started < m.children:
 		m.started++
-		return script.Call("task", fmt.Sprintf(`{"description":"look %[1]d","prompt":"child %[1]d","background":%[2]t}`, m.started, m.started%2 == 0))
+		return script.Call(
+			"task",
+			fmt.Sprintf(
+				`{"description":"look %[1]d","prompt":"child %[1]d","background":%[2]t}`,
+				m.started,
+				m.started%2 == 0,
+			),
+		)
 	case m.steps%40 == 1:
 		m.plan = fmt.Sprintf("milestone %d", m.steps)
-		return script.Call("plan", fmt.Sprintf(`{"plan":[{"step":"begin","status":"completed"},{"step":%q,"status":"in_progress"}]}`, m.plan))
+		return script.Call(
+			"plan",
+			fmt.Sprintf(`{"plan":[{"step":"begin","status":"completed"},{"step":%q,"status":"in_progress"}]}`, m.plan),
+		)
 	}
 	return script.Call("work", fmt.Sprintf(`{"n":%d}`, m.steps))
 }

@@ -29,7 +29,19 @@ func TestVerify(t *testing.T) {
 	file, touch, untrusted := sshsigtest.New(1), sshsigtest.NewSecurityKey(2), sshsigtest.New(3)
 	untouched := touch
 	untouched.Flags = 0
-	trusted := signers(t, "# a comment\n\n"+file.Line(principal, namespace)+touch.Line(principal, namespace)+untrusted.Line(principal, "git"))
+	trusted := signers(
+		t,
+		"# a comment\n\n"+file.Line(
+			principal,
+			namespace,
+		)+touch.Line(
+			principal,
+			namespace,
+		)+untrusted.Line(
+			principal,
+			"git",
+		),
+	)
 	good := string(file.Sign(namespace, message))
 	for _, c := range []struct {
 		name, signature, message, want string
@@ -51,7 +63,8 @@ func TestVerify(t *testing.T) {
 		{"another kind", strings.ReplaceAll(good, "SSH SIGNATURE", "PGP SIGNATURE"), string(message), "not an OpenSSH signature"},
 	} {
 		got, err := sshsig.Verify(trusted, namespace, []byte(c.message), []byte(c.signature))
-		if c.want == "" && (err != nil || got.Principal != principal) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && (err != nil || got.Principal != principal) ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %+v, %v", c.name, got, err)
 		}
 	}
@@ -66,7 +79,12 @@ func TestVerifyEveryByte(t *testing.T) {
 		trusted := signers(t, key.Line(principal, namespace))
 		block, _ := pem.Decode(key.Sign(namespace, message))
 		try := func(body []byte) error {
-			_, err := sshsig.Verify(trusted, namespace, message, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: body}))
+			_, err := sshsig.Verify(
+				trusted,
+				namespace,
+				message,
+				pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: body}),
+			)
 			return err
 		}
 		if err := try(block.Bytes); err != nil {
@@ -112,7 +130,8 @@ func TestParseSigners(t *testing.T) {
 		principal:                                                                                                      "fewer than four fields",
 	} {
 		got, err := sshsig.ParseSigners([]byte(text))
-		if want == "" && (err != nil || len(got) != strings.Count("\n"+text, "\n"+principal)) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if want == "" && (err != nil || len(got) != strings.Count("\n"+text, "\n"+principal)) ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}

@@ -11,7 +11,11 @@ import (
 
 // A server's form goes to the client as Codex sends it.
 func TestForms(t *testing.T) {
-	c := start(t, script.New(script.Turn(script.Call("tool_call", clienttest.Inquire)), script.Text("done")), func(o *Options) { clienttest.Inquirer(t, o.Dir) })
+	c := start(
+		t,
+		script.New(script.Turn(script.Call("tool_call", clienttest.Inquire)), script.Text("done")),
+		func(o *Options) { clienttest.Inquirer(t, o.Dir) },
+	)
 	asked := make(chan string, 10)
 	c.Answer("mcpServer/elicitation/request", func(params json.RawMessage) (any, error) {
 		asked <- string(params)
@@ -29,7 +33,8 @@ func TestForms(t *testing.T) {
 		}
 	}
 	story := strings.Join(c.Lines(), "\n")
-	if !strings.Contains(strings.ReplaceAll(story, `\`, ""), `"name":"users"`) || !strings.Contains(story, "serverRequest/resolved") {
+	if !strings.Contains(strings.ReplaceAll(story, `\`, ""), `"name":"users"`) ||
+		!strings.Contains(story, "serverRequest/resolved") {
 		t.Errorf("the server was not given the name, or the request not resolved:\n%s", story)
 	}
 }

@@ -40,7 +40,10 @@ func serve(t *testing.T, m *script.Model, data string, change ...func(*Options))
 	c := &client{model: m, stops: make(chan stdio.Stop, 4)}
 	p := clienttest.Place{Data: data, Dir: t.TempDir()}
 	o := Options{DataDir: data, Options: rpc.Options{
-		Sessions: p.Sessions(m, "app-server"), Dir: p.Dir, Version: "test", Stops: c.stops, CloseTimeout: clienttest.CloseTimeout,
+		Sessions: p.Sessions(
+			m,
+			"app-server",
+		), Dir: p.Dir, Version: "test", Stops: c.stops, CloseTimeout: clienttest.CloseTimeout,
 	}}
 	settings := o.Sessions.Settings
 	o.Sessions.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {

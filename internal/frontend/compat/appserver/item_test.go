@@ -71,7 +71,9 @@ func TestServerTools(t *testing.T) {
 				notes = append(notes, b.step(of("i000001", e))...)
 			}
 			want := []string{
-				"item/started " + fields(`"durationMs":null,"error":null,"id":"i000001"`) + `"result":null,"server":"db","status":"inProgress","tool":"find__one","type":"mcpToolCall"}`,
+				"item/started " + fields(
+					`"durationMs":null,"error":null,"id":"i000001"`,
+				) + `"result":null,"server":"db","status":"inProgress","tool":"find__one","type":"mcpToolCall"}`,
 				"item/mcpToolCall/progress 1/2 half",
 				"item/completed " + c.want,
 			}

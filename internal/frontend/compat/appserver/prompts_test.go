@@ -19,21 +19,35 @@ func TestPromptsOfAServer(t *testing.T) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "docs", Version: "1"}, nil)
 	server.AddPrompt(&sdk.Prompt{Name: "style", Arguments: []*sdk.PromptArgument{{Name: "lang", Required: true}}},
 		func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: "Write " + r.Params.Arguments["lang"] + "."}}}}, nil
+			return &sdk.GetPromptResult{
+				Messages: []*sdk.PromptMessage{
+					{Role: "user", Content: &sdk.TextContent{Text: "Write " + r.Params.Arguments["lang"] + "."}},
+				},
+			}, nil
 		})
-	server.AddPrompt(&sdk.Prompt{Name: "hang"}, func(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-		asked <- struct{}{}
-		select {
-		case <-ctx.Done():
-		case <-over:
-		}
-		return &sdk.GetPromptResult{}, nil
-	})
-	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true}))
+	server.AddPrompt(
+		&sdk.Prompt{Name: "hang"},
+		func(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			asked <- struct{}{}
+			select {
+			case <-ctx.Done():
+			case <-over:
+			}
+			return &sdk.GetPromptResult{}, nil
+		},
+	)
+	web := httptest.NewServer(
+		sdk.NewStreamableHTTPHandler(
+			func(*http.Request) *sdk.Server { return server },
+			&sdk.StreamableHTTPOptions{Stateless: true},
+		),
+	)
 	t.Cleanup(web.Close) // after the client, which has connections to it
 	m := script.New(script.Text("one"), script.Text("two"))
 	c := start(t, m)
-	id := c.thread(map[string]any{"config": map[string]any{"mcp_servers": map[string]any{"docs": map[string]any{"url": web.URL}}}})
+	id := c.thread(
+		map[string]any{"config": map[string]any{"mcp_servers": map[string]any{"docs": map[string]any{"url": web.URL}}}},
+	)
 	c.turn(id, "/mcp__docs__style Go")
 	c.Seen(`"method":"turn/completed"`, 1)
 	if input := m.Requests()[0].Input; input[len(input)-1].Text != "Write Go." {

@@ -21,7 +21,10 @@ import (
 func TestGreeting(t *testing.T) {
 	c := serve(t, script.New(), t.TempDir())
 	c.refuse(-32600, "Not initialized", "thread/list", nil)
-	hello := map[string]any{"clientInfo": map[string]any{"name": "test", "version": "1"}, "capabilities": map[string]any{"optOutNotificationMethods": []string{"thread/started"}}}
+	hello := map[string]any{
+		"clientInfo":   map[string]any{"name": "test", "version": "1"},
+		"capabilities": map[string]any{"optOutNotificationMethods": []string{"thread/started"}},
+	}
 	c.Must("initialize", hello)
 	c.refuse(-32600, "Already initialized", "initialize", hello)
 	c.refuse(-32601, "no method", "thread/fly", nil)
@@ -47,7 +50,12 @@ func TestInOrder(t *testing.T) {
 		}
 		c.Seen(`"status":"interrupted"`, n+1)
 	}
-	c.refuse(-32600, "no active turn to interrupt", "turn/interrupt", map[string]any{"threadId": thread, "turnId": "t000001"})
+	c.refuse(
+		-32600,
+		"no active turn to interrupt",
+		"turn/interrupt",
+		map[string]any{"threadId": thread, "turnId": "t000001"},
+	)
 }
 
 // The answer to turn/start comes before anything is said of the turn.
@@ -92,7 +100,8 @@ func TestInterruptAnswerOrder(t *testing.T) {
 		for _, part := range []string{
 			`"result":{}`, `"type":"agentMessage"`, "thread/status/changed", "turn/completed",
 		} {
-			if strings.Contains(line, part) && (strings.Contains(line, "item/completed") || part != `"type":"agentMessage"`) {
+			if strings.Contains(line, part) &&
+				(strings.Contains(line, "item/completed") || part != `"type":"agentMessage"`) {
 				got = append(got, part)
 				break
 			}
@@ -115,7 +124,8 @@ func TestManyInterrupts(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			if _, err := c.Call("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn}); err != nil && !strings.Contains(err.Error(), "no active turn") {
+			if _, err := c.Call("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn}); err != nil &&
+				!strings.Contains(err.Error(), "no active turn") {
 				t.Error(err)
 			}
 		})
@@ -158,7 +168,12 @@ func TestOverload(t *testing.T) {
 func TestUnsubscribed(t *testing.T) {
 	asked := make(chan struct{})
 	c := start(t, script.New(
-		script.Turn(script.Do(func() { <-asked }), script.Call("shell", `{"command":"touch made"}`)), script.Text("Nobody?"), script.Text("Here."),
+		script.Turn(
+			script.Do(func() { <-asked }),
+			script.Call("shell", `{"command":"touch made"}`),
+		),
+		script.Text("Nobody?"),
+		script.Text("Here."),
 	))
 	thread := c.thread(map[string]any{"approvalPolicy": "untrusted"})
 	c.Seen("thread/started", 1)
@@ -232,11 +247,25 @@ func TestSaidMeanwhile(t *testing.T) {
 	thread := c.thread()
 	first := c.turn(thread, "one", map[string]any{"clientUserMessageId": "mine"})
 	c.diff("the turn it joins", first, c.turn(thread, "two", map[string]any{"clientUserMessageId": "mine"}))
-	c.refuse(-32600, "expected active turn id x but found "+first, "turn/steer", map[string]any{"threadId": thread, "expectedTurnId": "x", "input": say("three")})
-	c.diff("steered", first, c.Must("turn/steer", map[string]any{"threadId": thread, "expectedTurnId": first, "input": say("three")})["turnId"])
+	c.refuse(
+		-32600,
+		"expected active turn id x but found "+first,
+		"turn/steer",
+		map[string]any{"threadId": thread, "expectedTurnId": "x", "input": say("three")},
+	)
+	c.diff(
+		"steered",
+		first,
+		c.Must("turn/steer", map[string]any{"threadId": thread, "expectedTurnId": first, "input": say("three")})["turnId"],
+	)
 	close(hold)
 	c.Seen(`"method":"turn/completed"`, 1)
-	c.refuse(-32600, "no active turn to steer", "turn/steer", map[string]any{"threadId": thread, "expectedTurnId": first, "input": say("four")})
+	c.refuse(
+		-32600,
+		"no active turn to steer",
+		"turn/steer",
+		map[string]any{"threadId": thread, "expectedTurnId": first, "input": say("four")},
+	)
 	if n := c.Count(`"type":"userMessage"`); n != 6 { // started and completed
 		t.Errorf("%d notifications are about what the user said", n)
 	}
@@ -276,7 +305,11 @@ func TestStops(t *testing.T) {
 			if err := c.Ended(); err != nil {
 				t.Error(err)
 			}
-			c.diff("at the end", []string{"item/completed", "turn/completed", "thread/closed"}, c.methods("item/completed", "turn/completed", "thread/closed")[1:])
+			c.diff(
+				"at the end",
+				[]string{"item/completed", "turn/completed", "thread/closed"},
+				c.methods("item/completed", "turn/completed", "thread/closed")[1:],
+			)
 		})
 	}
 }
@@ -285,8 +318,14 @@ func TestStops(t *testing.T) {
 // falls over.
 func FuzzRequests(f *testing.F) {
 	for name := range (&Server{}).methods() {
-		f.Add(name, `{"threadId":"THREAD","input":[{"type":"image","url":"data:image/png;base64,AA=="}],"cwd":["/x"],"config":{"sandbox_workspace_write":{"writable_roots":[3,"/x"]},"sandbox_mode":"workspace-write"}}`)
-		f.Add(name, `{"threadId":{},"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["["]},"approvalPolicy":{"granular":1},"turnId":null,"expectedTurnId":""}`)
+		f.Add(
+			name,
+			`{"threadId":"THREAD","input":[{"type":"image","url":"data:image/png;base64,AA=="}],"cwd":["/x"],"config":{"sandbox_workspace_write":{"writable_roots":[3,"/x"]},"sandbox_mode":"workspace-write"}}`,
+		)
+		f.Add(
+			name,
+			`{"threadId":{},"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["["]},"approvalPolicy":{"granular":1},"turnId":null,"expectedTurnId":""}`,
+		)
 	}
 	f.Fuzz(func(t *testing.T, name, params string) {
 		if !json.Valid([]byte(params)) || (&Server{}).methods()[name] == nil {

@@ -12,7 +12,11 @@ import (
 func TestSkills(t *testing.T) {
 	m := script.New(script.Text("one"), script.Text("two"), script.Text("three"))
 	c := start(t, m)
-	c.diff("before", []any{map[string]any{"cwd": c.Dir, "skills": []any{}, "errors": []any{}}}, c.Must("skills/list", map[string]any{})["data"])
+	c.diff(
+		"before",
+		[]any{map[string]any{"cwd": c.Dir, "skills": []any{}, "errors": []any{}}},
+		c.Must("skills/list", map[string]any{})["data"],
+	)
 	clienttest.WriteCommands(t, c.Dir)
 	path := filepath.Join(c.Dir, ".claude/skills/tidy/SKILL.md")
 	want := []any{map[string]any{"cwd": c.Dir, "errors": []any{}, "skills": []any{

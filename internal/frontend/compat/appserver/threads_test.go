@@ -110,7 +110,10 @@ func TestResumeWhileItStreams(t *testing.T) {
 		deltas[n] = strings.Repeat("words,", 200)
 	}
 	streamed, hold := make(chan struct{}), make(chan struct{})
-	c := start(t, script.New(script.Turn(script.Text(deltas...), script.Do(func() { close(streamed) }), script.Wait(hold))))
+	c := start(
+		t,
+		script.New(script.Turn(script.Text(deltas...), script.Do(func() { close(streamed) }), script.Wait(hold))),
+	)
 	thread := c.thread()
 	c.turn(thread, "go")
 	c.Seen("words,", 1) // else the answer may be ahead of all of them, and rightly
@@ -164,7 +167,10 @@ func TestNothingIsSaidAfterUnsubscribe(t *testing.T) {
 	}
 	close(hold)
 	c.Seen(`"method":"thread/closed"`, 1)
-	_, after, _ := strings.Cut(strings.Join(c.Lines(), ""), fmt.Sprintf(`{"id":%d,`, left.ID)) // long lines came in pieces
+	_, after, _ := strings.Cut(
+		strings.Join(c.Lines(), ""),
+		fmt.Sprintf(`{"id":%d,`, left.ID),
+	) // long lines came in pieces
 	if after == "" || strings.Contains(after, "words,") || strings.Contains(after, "turn/completed") {
 		t.Errorf("after the answer came %.1000s", after)
 	}
@@ -188,7 +194,11 @@ func TestEphemeral(t *testing.T) {
 	id := c.thread(map[string]any{"ephemeral": true})
 	c.turn(id, "go")
 	c.Seen(`"method":"turn/completed"`, 1)
-	c.diff("while it is loaded", true, field(c, c.Must("thread/read", map[string]any{"threadId": id}), "thread.ephemeral"))
+	c.diff(
+		"while it is loaded",
+		true,
+		field(c, c.Must("thread/read", map[string]any{"threadId": id}), "thread.ephemeral"),
+	)
 	c.diff("listed", []string{}, ids(c, c.Must("thread/list", nil)))
 	c.Must("thread/archive", map[string]any{"threadId": id})
 	c.refuse(-32600, "no rollout found", "thread/read", map[string]any{"threadId": id})
@@ -229,15 +239,24 @@ func TestWhatIsSaid(t *testing.T) {
 	id := c.thread()
 	start := func(parts ...any) map[string]any { return map[string]any{"threadId": id, "input": parts} }
 	c.Must("turn/start", start(
-		map[string]any{"type": "text", "text": "Look at"}, map[string]any{"type": "mention", "name": "it", "path": "/p"},
-		map[string]any{"type": "image", "url": "data:image/png;base64," + pixel}, map[string]any{"type": "localImage", "path": "p.png"},
+		map[string]any{
+			"type": "text",
+			"text": "Look at",
+		},
+		map[string]any{"type": "mention", "name": "it", "path": "/p"},
+		map[string]any{
+			"type": "image",
+			"url":  "data:image/png;base64," + pixel,
+		},
+		map[string]any{"type": "localImage", "path": "p.png"},
 	))
 	c.Seen(`"method":"turn/completed"`, 1)
 	raw, err = json.Marshal(c.Must("thread/read", map[string]any{"threadId": id, "includeTurns": true}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(raw), `Look at\n[@it](/p)`) || strings.Count(string(raw), "data:image/png;base64,"+pixel) != 2 {
+	if !strings.Contains(string(raw), `Look at\n[@it](/p)`) ||
+		strings.Count(string(raw), "data:image/png;base64,"+pixel) != 2 {
 		t.Errorf("the thread is %s", raw)
 	}
 	for words, part := range map[string]any{
@@ -249,6 +268,11 @@ func TestWhatIsSaid(t *testing.T) {
 	} {
 		c.refuse(-32600, words, "turn/start", start(part))
 	}
-	c.refuse(-32600, "start another thread there", "turn/start", map[string]any{"threadId": id, "input": say("x"), "cwd": "/"})
+	c.refuse(
+		-32600,
+		"start another thread there",
+		"turn/start",
+		map[string]any{"threadId": id, "input": say("x"), "cwd": "/"},
+	)
 	c.refuse(-32600, "there is no directory", "thread/start", map[string]any{"cwd": filepath.Join(c.Dir, "missing")})
 }

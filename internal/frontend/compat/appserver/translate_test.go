@@ -26,8 +26,14 @@ func newEventLog(t *testing.T) *eventLog {
 	t.Helper()
 	b := &eventLog{t: t, tr: newTranslator(event.State{})}
 	b.tr.thread = "s"
-	b.write(event.Event{Data: event.SessionOpened{Dir: "/w"}}, event.Event{Data: event.InputAccepted{Input: "n000001", Text: "do it"}},
-		event.Event{Turn: "t000001", Data: event.TurnStarted{Inputs: []string{"n000001"}, Provider: "openai", Model: "m"}})
+	b.write(
+		event.Event{Data: event.SessionOpened{Dir: "/w"}},
+		event.Event{Data: event.InputAccepted{Input: "n000001", Text: "do it"}},
+		event.Event{
+			Turn: "t000001",
+			Data: event.TurnStarted{Inputs: []string{"n000001"}, Provider: "openai", Model: "m"},
+		},
+	)
 	b.all = nil
 	return b
 }
@@ -84,7 +90,16 @@ func brief(t *testing.T, n note) string {
 	if err := json.Unmarshal(raw, &p); err != nil {
 		t.Fatal(err)
 	}
-	words := []string{n.Method, p.Item.ID, p.Item.Status, p.Item.Text, p.Item.Command, p.Delta, p.Turn.Status, p.Status.Type}
+	words := []string{
+		n.Method,
+		p.Item.ID,
+		p.Item.Status,
+		p.Item.Text,
+		p.Item.Command,
+		p.Delta,
+		p.Turn.Status,
+		p.Status.Type,
+	}
 	words = append(words, p.Status.ActiveFlags...)
 	if p.Item.AggregatedOutput != nil {
 		words = append(words, fmt.Sprintf("%q", *p.Item.AggregatedOutput))
@@ -129,7 +144,10 @@ func (b *eventLog) call(item, tool, arguments string) {
 }
 
 func (b *eventLog) end(item, tool, arguments string, status event.Status, output, detail string) {
-	d := event.ItemEnded{Status: status, Content: event.Content{Type: event.ToolCall, Name: tool, CallID: item, Arguments: arguments, Output: output}}
+	d := event.ItemEnded{
+		Status:  status,
+		Content: event.Content{Type: event.ToolCall, Name: tool, CallID: item, Arguments: arguments, Output: output},
+	}
 	if detail != "" {
 		d.Detail = json.RawMessage(detail)
 	}
@@ -141,17 +159,42 @@ func TestWhatTheModelSays(t *testing.T) {
 	b.attempt()
 	b.write(
 		of("i000001", event.ItemStarted{Type: event.Reasoning}),
-		of("i000001", event.ItemDelta{Stream: event.Text, Text: "Let me "}), of("i000001", event.ItemDelta{Stream: event.Text, Text: "see."}),
-		of("i000001", event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Reasoning, Text: "Let me see."}}),
-		of("i000002", event.ItemStarted{Type: event.Message}), of("i000002", event.ItemDelta{Stream: event.Text, Text: "Done."}),
-		of("i000002", event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "Done."}}),
+		of(
+			"i000001",
+			event.ItemDelta{Stream: event.Text, Text: "Let me "},
+		),
+		of("i000001", event.ItemDelta{Stream: event.Text, Text: "see."}),
+		of(
+			"i000001",
+			event.ItemEnded{
+				Status:  event.ItemCompleted,
+				Content: event.Content{Type: event.Reasoning, Text: "Let me see."},
+			},
+		),
+		of(
+			"i000002",
+			event.ItemStarted{Type: event.Message},
+		),
+		of("i000002", event.ItemDelta{Stream: event.Text, Text: "Done."}),
+		of(
+			"i000002",
+			event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "Done."}},
+		),
 		of("", event.AttemptEnded{Outcome: event.Completed, Usage: event.Usage{Input: 7, Output: 3}}),
 		event.Event{Turn: "t000001", Data: event.TurnCompleted{}},
 	)
 	b.want(
-		"item/started i000001", "item/reasoning/summaryPartAdded", "item/reasoning/summaryTextDelta Let me", "item/reasoning/summaryTextDelta see.", "item/completed i000001",
-		"item/started i000002", "item/agentMessage/delta Done.", "item/completed i000002 Done.",
-		"thread/tokenUsage/updated", "thread/status/changed idle", "turn/completed completed",
+		"item/started i000001",
+		"item/reasoning/summaryPartAdded",
+		"item/reasoning/summaryTextDelta Let me",
+		"item/reasoning/summaryTextDelta see.",
+		"item/completed i000001",
+		"item/started i000002",
+		"item/agentMessage/delta Done.",
+		"item/completed i000002 Done.",
+		"thread/tokenUsage/updated",
+		"thread/status/changed idle",
+		"turn/completed completed",
 	)
 }
 
@@ -186,11 +229,20 @@ func TestSearches(t *testing.T) {
 		item := fmt.Sprintf("i00000%d", n)
 		b.call(item, "web_search", args)
 		b.write(of(item, event.CallStarted{}))
-		b.end(item, "web_search", args, status, "what it said", `{"query":"go","sources":[{"title":"Go","url":"https://go.dev/"}]}`)
+		b.end(
+			item,
+			"web_search",
+			args,
+			status,
+			"what it said",
+			`{"query":"go","sources":[{"title":"Go","url":"https://go.dev/"}]}`,
+		)
 	}
 	b.want(
-		"item/started i000000 inProgress webSearch go search", "item/completed i000000 completed webSearch go search https://go.dev/",
-		"item/started i000001 inProgress webSearch go search", "item/completed i000001 failed webSearch go search https://go.dev/ what it said",
+		"item/started i000000 inProgress webSearch go search",
+		"item/completed i000000 completed webSearch go search https://go.dev/",
+		"item/started i000001 inProgress webSearch go search",
+		"item/completed i000001 failed webSearch go search https://go.dev/ what it said",
 	)
 }
 
@@ -200,15 +252,38 @@ func TestCommands(t *testing.T) {
 	b.attempt()
 	const args = `{"command":"make"}`
 	b.call("i000001", "shell", args)
-	b.write(of("i000001", event.CallStarted{Title: "make"}), of("i000001", event.ItemDelta{Stream: event.Output, Text: "ok\n"}))
+	b.write(
+		of("i000001", event.CallStarted{Title: "make"}),
+		of("i000001", event.ItemDelta{Stream: event.Output, Text: "ok\n"}),
+	)
 	b.end("i000001", "shell", args, event.ItemCompleted, "ok\n", "")
-	b.write(of("i000002", event.ItemStarted{Type: event.ToolCall, Name: "shell"}), of("i000002", event.ItemDelta{Stream: event.Arguments, Text: `{"comm`}))
+	b.write(
+		of("i000002", event.ItemStarted{Type: event.ToolCall, Name: "shell"}),
+		of("i000002", event.ItemDelta{Stream: event.Arguments, Text: `{"comm`}),
+	)
 	cause := event.Abort(event.Interrupted, "client")
-	b.write(of("i000002", event.ItemEnded{Status: event.ItemAborted, Effects: event.EffectsNone, Cause: cause, Content: event.Content{Type: event.ToolCall, Name: "shell", Arguments: `{"comm`}}),
-		of("", event.AttemptEnded{Outcome: event.Aborted, Reason: event.Interrupted}), event.Event{Turn: "t000001", Data: event.TurnAborted{Reason: event.Interrupted}})
+	b.write(
+		of(
+			"i000002",
+			event.ItemEnded{
+				Status:  event.ItemAborted,
+				Effects: event.EffectsNone,
+				Cause:   cause,
+				Content: event.Content{Type: event.ToolCall, Name: "shell", Arguments: `{"comm`},
+			},
+		),
+		of(
+			"",
+			event.AttemptEnded{Outcome: event.Aborted, Reason: event.Interrupted},
+		),
+		event.Event{Turn: "t000001", Data: event.TurnAborted{Reason: event.Interrupted}},
+	)
 	b.want(
-		"item/started i000001 inProgress make", "item/commandExecution/outputDelta ok", `item/completed i000001 completed make "ok\n"`,
-		"thread/status/changed idle", "turn/completed interrupted",
+		"item/started i000001 inProgress make",
+		"item/commandExecution/outputDelta ok",
+		`item/completed i000001 completed make "ok\n"`,
+		"thread/status/changed idle",
+		"turn/completed interrupted",
 	)
 }
 
@@ -220,15 +295,24 @@ func TestChanges(t *testing.T) {
 	b := newEventLog(t)
 	b.attempt()
 	b.call("i000001", "write", `{"path":"a.txt","content":"one\ntwo"}`)
-	b.write(of("i000001", event.ApprovalRequested{Approval: "p000001", Tool: "write", Detail: json.RawMessage(made)}),
-		of("i000001", event.ApprovalEnded{Approval: "p000001", Verdict: event.Approved}), of("i000001", event.CallStarted{Title: "write a.txt"}))
+	b.write(
+		of("i000001", event.ApprovalRequested{Approval: "p000001", Tool: "write", Detail: json.RawMessage(made)}),
+		of(
+			"i000001",
+			event.ApprovalEnded{Approval: "p000001", Verdict: event.Approved},
+		),
+		of("i000001", event.CallStarted{Title: "write a.txt"}),
+	)
 	b.end("i000001", "write", `{"path":"a.txt","content":"one\ntwo"}`, event.ItemCompleted, "created", made)
 	b.call("i000002", "apply_patch", `{"input":"…"}`)
 	b.write(of("i000002", event.CallStarted{Title: "apply_patch"}))
 	b.end("i000002", "apply_patch", `{"input":"…"}`, event.ItemCompleted, "done", moved)
 	b.want(
-		`item/started i000001 inProgress /w/a.txt "one\ntwo"`, "thread/status/changed active waitingOnApproval", "thread/status/changed active",
-		"item/fileChange/patchUpdated", `item/completed i000001 completed /w/a.txt "one\ntwo"`,
+		`item/started i000001 inProgress /w/a.txt "one\ntwo"`,
+		"thread/status/changed active waitingOnApproval",
+		"thread/status/changed active",
+		"item/fileChange/patchUpdated",
+		`item/completed i000001 completed /w/a.txt "one\ntwo"`,
 		`item/started i000002 inProgress /w/a.txt "@@ -1 +1 @@\n-one\n+two\n" /w/c.txt "gone\n"`,
 		`item/completed i000002 completed /w/a.txt "@@ -1 +1 @@\n-one\n+two\n" /w/c.txt "gone\n"`,
 	)
@@ -241,7 +325,10 @@ func TestRefusals(t *testing.T) {
 	for n, verdict := range []event.Verdict{event.Denied, event.Expired} {
 		id, p := fmt.Sprintf("i%06d", n+1), fmt.Sprintf("p%06d", n+1)
 		b.call(id, "shell", `{"command":"rm x"}`)
-		b.write(of(id, event.ApprovalRequested{Approval: p, Tool: "shell", Title: "rm x"}), of(id, event.ApprovalEnded{Approval: p, Verdict: verdict}))
+		b.write(
+			of(id, event.ApprovalRequested{Approval: p, Tool: "shell", Title: "rm x"}),
+			of(id, event.ApprovalEnded{Approval: p, Verdict: verdict}),
+		)
 		b.end(id, "shell", `{"command":"rm x"}`, event.ItemFailed, "no", "")
 	}
 	var ends []string
@@ -264,10 +351,21 @@ func TestFailures(t *testing.T) {
 	fault := &event.Failure{Name: event.NameProvider, Kind: string(model.ErrOverloaded), Status: 529, Message: "busy"}
 	b.attempt()
 	b.write(of("", event.AttemptEnded{Outcome: event.Failed, Failure: fault, RetryIn: &wait}))
-	b.write(event.Event{Turn: "t000001", Attempt: "a000002", Data: event.AttemptStarted{Step: 1, N: 2}},
-		event.Event{Turn: "t000001", Attempt: "a000002", Data: event.AttemptEnded{Outcome: event.Failed, Failure: fault}},
-		event.Event{Turn: "t000001", Data: event.TurnFailed{Failure: fault}})
-	b.want("error busy; trying again in 1.5s true", "thread/status/changed systemError", "error busy false", "turn/completed failed")
+	b.write(
+		event.Event{Turn: "t000001", Attempt: "a000002", Data: event.AttemptStarted{Step: 1, N: 2}},
+		event.Event{
+			Turn:    "t000001",
+			Attempt: "a000002",
+			Data:    event.AttemptEnded{Outcome: event.Failed, Failure: fault},
+		},
+		event.Event{Turn: "t000001", Data: event.TurnFailed{Failure: fault}},
+	)
+	b.want(
+		"error busy; trying again in 1.5s true",
+		"thread/status/changed systemError",
+		"error busy false",
+		"turn/completed failed",
+	)
 }
 
 func TestErrorInfo(t *testing.T) {
@@ -311,7 +409,8 @@ func TestEnds(t *testing.T) {
 		{event.Fail(&event.Failure{Message: "broken"}), "failed", "broken"},
 	} {
 		status, err := turnStatus(c.cause)
-		if status != c.status || (err != nil) != (c.said != "") || err != nil && !strings.Contains(err.Message, c.said) {
+		if status != c.status || (err != nil) != (c.said != "") ||
+			err != nil && !strings.Contains(err.Message, c.said) {
 			t.Errorf("%v: %s, %+v", c.cause, status, err)
 		}
 	}
@@ -323,9 +422,16 @@ func TestCompaction(t *testing.T) {
 	at := func(d event.Data) event.Event {
 		return event.Event{Turn: "t000001", Attempt: "a000001", Item: "i000001", Data: d}
 	}
-	b.write(event.Event{Turn: "t000001", Attempt: "a000001", Data: event.AttemptStarted{Step: 1, N: 1, Purpose: event.Compaction}},
-		at(event.ItemStarted{Type: event.Digest}), at(event.ItemDelta{Stream: event.Text, Text: "## Goal"}),
-		at(event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Digest, Text: "## Goal"}}))
+	b.write(
+		event.Event{
+			Turn:    "t000001",
+			Attempt: "a000001",
+			Data:    event.AttemptStarted{Step: 1, N: 1, Purpose: event.Compaction},
+		},
+		at(event.ItemStarted{Type: event.Digest}),
+		at(event.ItemDelta{Stream: event.Text, Text: "## Goal"}),
+		at(event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Digest, Text: "## Goal"}}),
+	)
 	if len(b.all) > 0 {
 		t.Errorf("of the summary, it says %q", b.all)
 	}

@@ -41,7 +41,12 @@ func TestModeWithinTheUsersPermission(t *testing.T) {
 					switch m["type"] {
 					case "control_request":
 						asked++
-						s.say(fmt.Sprintf(`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{"behavior":"deny","message":"no"}}}`, m["request_id"]))
+						s.say(
+							fmt.Sprintf(
+								`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{"behavior":"deny","message":"no"}}}`,
+								m["request_id"],
+							),
+						)
 					case "result", nil:
 						over = true
 					}

@@ -44,7 +44,13 @@ func serve(t *testing.T, change func(*Config), steps ...script.Step) *served {
 
 func serveModel(t *testing.T, change func(*Config), m *script.Model) *served {
 	t.Helper()
-	s := &served{T: t, stops: make(chan stdio.Stop, 4), code: make(chan int, 1), said: make(chan map[string]any, 1000), data: t.TempDir()}
+	s := &served{
+		T:     t,
+		stops: make(chan stdio.Stop, 4),
+		code:  make(chan int, 1),
+		said:  make(chan map[string]any, 1000),
+		data:  t.TempDir(),
+	}
 	// Where the socket for those who ask for a session would be: virtual time
 	// stands still while one is listened to.
 	if err := os.WriteFile(filepath.Join(s.data, "hosts"), nil, 0o600); err != nil {
@@ -57,7 +63,10 @@ func serveModel(t *testing.T, change func(*Config), m *script.Model) *served {
 	fromServer, toClient := io.Pipe()
 	s.in = toServer
 	c := Config{
-		Options: Options{Input: StreamJSON, Output: StreamJSON}, Dir: p.Dir, Stdin: fromClient, Stdout: toClient, Stderr: s, Stops: s.stops, States: true,
+		Options: Options{
+			Input:  StreamJSON,
+			Output: StreamJSON,
+		}, Dir: p.Dir, Stdin: fromClient, Stdout: toClient, Stderr: s, Stops: s.stops, States: true,
 		Sessions: sessions,
 	}
 	if change != nil {
@@ -114,7 +123,11 @@ func (s *served) say(lines ...string) {
 }
 
 func user(text, uuid string) string {
-	return fmt.Sprintf(`{"type":"user","message":{"role":"user","content":%q},"parent_tool_use_id":null,"session_id":"","uuid":%q}`, text, uuid)
+	return fmt.Sprintf(
+		`{"type":"user","message":{"role":"user","content":%q},"parent_tool_use_id":null,"session_id":"","uuid":%q}`,
+		text,
+		uuid,
+	)
 }
 
 func control(id, request string) string {
@@ -223,7 +236,12 @@ func TestInterruptInOrder(t *testing.T) {
 	})
 	for n := range 50 {
 		s := serve(t, nil, answer, answer)
-		s.say(user([]string{"one", "/no__one"}[n%2], uuid1), control("i1", `{"subtype":"interrupt"}`), control("i2", `{"subtype":"interrupt"}`), user("second", uuid2))
+		s.say(
+			user([]string{"one", "/no__one"}[n%2], uuid1),
+			control("i1", `{"subtype":"interrupt"}`),
+			control("i2", `{"subtype":"interrupt"}`),
+			user("second", uuid2),
+		)
 		_ = s.in.Close()
 		r := s.next("result")
 		if r["user_message_uuid"] != uuid1 || r["is_error"] != true {
@@ -255,7 +273,13 @@ func TestInterruptInOrder(t *testing.T) {
 
 // A prompt that is to come now takes the place of what runs.
 func TestPromptForNow(t *testing.T) {
-	s := serve(t, func(c *Config) { c.Partial = true }, script.Turn(script.Text("I think"), script.Stall()), script.Text("Now."), script.Text("Then."))
+	s := serve(
+		t,
+		func(c *Config) { c.Partial = true },
+		script.Turn(script.Text("I think"), script.Stall()),
+		script.Text("Now."),
+		script.Text("Then."),
+	)
 	s.say(user("one", uuid1), user("two", uuid2))
 	s.until("stream_event")
 	s.say(strings.Replace(user("three", uuid3), `"type":"user"`, `"type":"user","priority":"now"`, 1))
@@ -280,7 +304,8 @@ func TestStop(t *testing.T) {
 	if r := s.next("result"); r["user_message_uuid"] != uuid1 || !strings.Contains(fmt.Sprint(r["errors"]), "SIGTERM") {
 		t.Errorf("result %v", r)
 	}
-	if r := s.next("result"); r["user_message_uuid"] != uuid2 || !strings.Contains(fmt.Sprint(r["errors"]), "not started: ended by SIGTERM") {
+	if r := s.next("result"); r["user_message_uuid"] != uuid2 ||
+		!strings.Contains(fmt.Sprint(r["errors"]), "not started: ended by SIGTERM") {
 		t.Errorf("result %v", r)
 	}
 	if code := s.exit(); code != 143 {
@@ -291,7 +316,11 @@ func TestStop(t *testing.T) {
 // What cannot be used is told, and what comes after it works.
 func TestBadLines(t *testing.T) {
 	s := serve(t, nil, script.Text("Hello."))
-	s.say("nonsense", `{"type":"user","message":{"content":[{"type":"image","source":{"type":"url","url":"x"}}]}}`, `{"type":"user","message":{"content":" "}}`)
+	s.say(
+		"nonsense",
+		`{"type":"user","message":{"content":[{"type":"image","source":{"type":"url","url":"x"}}]}}`,
+		`{"type":"user","message":{"content":" "}}`,
+	)
 	for range 3 {
 		s.next("result/error_during_execution")
 	}
@@ -314,15 +343,27 @@ func TestBadLines(t *testing.T) {
 // What cannot be used has its result when its turn comes: not within the turn of
 // a prompt that came before.
 func TestRefusalsKeepTheOrder(t *testing.T) {
-	s := serve(t, func(c *Config) { c.Partial = true }, script.Turn(script.Text("I think"), script.Stall()), script.Text("Last."))
+	s := serve(
+		t,
+		func(c *Config) { c.Partial = true },
+		script.Turn(script.Text("I think"), script.Stall()),
+		script.Text("Last."),
+	)
 	s.say(user("one", uuid1))
 	s.until("stream_event") // or the second prompt would get this turn's answer
-	s.say("nonsense", user(" ", uuid2), `{"type":"user","message":{"content":7}}`, user("three", uuid3), control("c1", `{"subtype":"interrupt"}`))
+	s.say(
+		"nonsense",
+		user(" ", uuid2),
+		`{"type":"user","message":{"content":7}}`,
+		user("three", uuid3),
+		control("c1", `{"subtype":"interrupt"}`),
+	)
 	_ = s.in.Close()
 	for _, want := range []string{uuid1 + " interrupted", " nonsense", uuid2 + " empty", " content", uuid3 + " <nil>"} {
 		id, why, _ := strings.Cut(want, " ")
 		r := s.next("result")
-		if got, _ := r["user_message_uuid"].(string); got != id || !strings.Contains(fmt.Sprint(r["errors"]), strings.Replace(why, "nonsense", "invalid character 'o'", 1)) {
+		if got, _ := r["user_message_uuid"].(string); got != id ||
+			!strings.Contains(fmt.Sprint(r["errors"]), strings.Replace(why, "nonsense", "invalid character 'o'", 1)) {
 			t.Errorf("result %v, want %q", r, want)
 		}
 	}
@@ -361,12 +402,18 @@ func TestSessionThatIsStillHeld(t *testing.T) {
 	s := serve(t, func(c *Config) {
 		c.Resume = uuid3
 		c.Sessions.LockTimeout = time.Minute
-		log, _, err := journal.Open(t.Context(), journal.Options{Dir: c.Sessions.Base.Getenv("SETTLE_DATA_DIR"), Session: uuid3})
+		log, _, err := journal.Open(
+			t.Context(),
+			journal.Options{Dir: c.Sessions.Base.Getenv("SETTLE_DATA_DIR"), Session: uuid3},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		err = log.Update(func(event.State) []event.Event {
-			return []event.Event{{By: "host", Data: event.SessionOpened{Settle: "x", Dir: c.Dir}}, {By: "host", Data: event.SessionClosed{}}}
+			return []event.Event{
+				{By: "host", Data: event.SessionOpened{Settle: "x", Dir: c.Dir}},
+				{By: "host", Data: event.SessionClosed{}},
+			}
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -390,7 +437,10 @@ func TestSessionThatCannotBeOpened(t *testing.T) {
 	if m := s.next("control_response")["response"].(map[string]any); m["subtype"] != "error" {
 		t.Errorf("initialize was answered with %v", m)
 	}
-	if r := s.next("result/error_during_execution"); !strings.Contains(fmt.Sprint(r["errors"]), "no conversation found with session ID: "+uuid1) {
+	if r := s.next("result/error_during_execution"); !strings.Contains(
+		fmt.Sprint(r["errors"]),
+		"no conversation found with session ID: "+uuid1,
+	) {
 		t.Errorf("result %v", r)
 	}
 	if code := s.exit(); code != stdio.CodeUsage {
@@ -405,7 +455,10 @@ func TestAsides(t *testing.T) {
 		asked <- r
 		return script.Text("Both.")
 	}))
-	s.say(strings.Replace(user("by the way", uuid1), `"type":"user"`, `"type":"user","shouldQuery":false`, 1), user("hello", uuid2))
+	s.say(
+		strings.Replace(user("by the way", uuid1), `"type":"user"`, `"type":"user","shouldQuery":false`, 1),
+		user("hello", uuid2),
+	)
 	_ = s.in.Close()
 	s.next("result/success")
 	if r := fmt.Sprintf("%+v", <-asked); !strings.Contains(r, "by the way") || !strings.Contains(r, "hello") {
@@ -434,7 +487,12 @@ func TestPromptTakenBack(t *testing.T) {
 	s.until("stream_event")
 	for id, want := range map[string]bool{uuid2: true, "none": false} {
 		s.say(control("c", fmt.Sprintf(`{"subtype":"cancel_async_message","message_uuid":%q}`, id)))
-		if m := s.next("control_response")["response"].(map[string]any)["response"]; fmt.Sprint(m) != fmt.Sprintf("map[cancelled:%t]", want) {
+		if m := s.next("control_response")["response"].(map[string]any)["response"]; fmt.Sprint(
+			m,
+		) != fmt.Sprintf(
+			"map[cancelled:%t]",
+			want,
+		) {
 			t.Errorf("%s: answered %v", id, m)
 		}
 	}
@@ -465,7 +523,13 @@ func TestSettingsWhileItRuns(t *testing.T) {
 		t.Errorf("init %v", m)
 	}
 	s.next("result/success")
-	s.say(control("c", `{"subtype":"apply_flag_settings","settings":{"permissions":{"defaultMode":"plan"},"outputStyle":"x"}}`), user("two", uuid2))
+	s.say(
+		control(
+			"c",
+			`{"subtype":"apply_flag_settings","settings":{"permissions":{"defaultMode":"plan"},"outputStyle":"x"}}`,
+		),
+		user("two", uuid2),
+	)
 	_ = s.in.Close()
 	if m := s.next("system/informational"); !strings.Contains(fmt.Sprint(m["content"]), "outputStyle") {
 		t.Errorf("told %v", m)
@@ -534,7 +598,10 @@ func TestPromptsOfAnEarlierRun(t *testing.T) {
 	}, script.Text("Both."))
 	again.say(user("two", uuid2))
 	_ = again.in.Close()
-	if m := again.next("system/informational"); !strings.Contains(fmt.Sprint(m["content"]), "without an answer from an earlier run: 1") {
+	if m := again.next("system/informational"); !strings.Contains(
+		fmt.Sprint(m["content"]),
+		"without an answer from an earlier run: 1",
+	) {
 		t.Errorf("told %v", m)
 	}
 	if r := again.next("result/success"); r["user_message_uuid"] != uuid2 || r["session_id"] != uuid3 {

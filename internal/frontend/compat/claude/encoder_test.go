@@ -119,7 +119,11 @@ func saying(attempt, item, text string) []event.Event {
 	return []event.Event{
 		in(attempt, item, event.ItemStarted{Type: event.Message}),
 		in(attempt, item, event.ItemDelta{Stream: event.Text, Text: text}),
-		in(attempt, item, event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: text}}),
+		in(
+			attempt,
+			item,
+			event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: text}},
+		),
 	}
 }
 
@@ -132,7 +136,13 @@ func calling(attempt, item, id string) []event.Event {
 
 func called(attempt, item, id string, status event.Status, more event.ItemEnded) event.Event {
 	more.Status = status
-	more.Content = event.Content{Type: event.ToolCall, CallID: id, Name: "shell", Arguments: `{"command":"ls"}`, Output: "out"}
+	more.Content = event.Content{
+		Type:      event.ToolCall,
+		CallID:    id,
+		Name:      "shell",
+		Arguments: `{"command":"ls"}`,
+		Output:    "out",
+	}
 	return in(attempt, item, more)
 }
 
@@ -155,10 +165,18 @@ func TestTellOfFailedAttempts(t *testing.T) {
 	retry := int64(500)
 	failure := &event.Failure{Name: "x", Kind: "reset", Message: "reset", Attempt: 1, RetryLimit: 5}
 	failed := func(discarded ...string) event.Event {
-		return in("a1", "", event.AttemptEnded{Outcome: event.Failed, Failure: failure, RetryIn: &retry, Discarded: discarded})
+		return in(
+			"a1",
+			"",
+			event.AttemptEnded{Outcome: event.Failed, Failure: failure, RetryIn: &retry, Discarded: discarded},
+		)
 	}
-	again := join(attempt("a2", 2), saying("a2", "i3", "Again."), in("a2", "", event.AttemptEnded{Outcome: event.Completed, StopReason: "end_turn"}),
-		event.Event{Turn: "t1", Data: event.TurnCompleted{Summary: event.Summary{Steps: 1, Attempts: 2}}})
+	again := join(
+		attempt("a2", 2),
+		saying("a2", "i3", "Again."),
+		in("a2", "", event.AttemptEnded{Outcome: event.Completed, StopReason: "end_turn"}),
+		event.Event{Turn: "t1", Data: event.TurnCompleted{Summary: event.Summary{Steps: 1, Attempts: 2}}},
+	)
 	for name, c := range map[string]struct {
 		events []event.Event
 		want   []string
@@ -197,13 +215,28 @@ func TestTellOfFailedAttempts(t *testing.T) {
 func TestTellOfAnInterrupt(t *testing.T) {
 	cause := event.Abort(event.Interrupted, by)
 	got := messages(t, false, join(
-		begun(), attempt("a1", 1), in("a1", "i1", event.ItemStarted{Type: event.Message}), in("a1", "i1", event.ItemDelta{Stream: event.Text, Text: "I th"}),
+		begun(),
+		attempt("a1", 1),
+		in("a1", "i1", event.ItemStarted{Type: event.Message}),
+		in("a1", "i1", event.ItemDelta{Stream: event.Text, Text: "I th"}),
 		event.Event{Turn: "t1", By: by, Data: event.InterruptRequested{Reason: event.Interrupted}},
-		in("a1", "i1", event.ItemEnded{Status: event.ItemAborted, Cause: cause, Content: event.Content{Type: event.Message, Text: "I th"}}),
+		in(
+			"a1",
+			"i1",
+			event.ItemEnded{
+				Status:  event.ItemAborted,
+				Cause:   cause,
+				Content: event.Content{Type: event.Message, Text: "I th"},
+			},
+		),
 		in("a1", "", event.AttemptEnded{Outcome: event.Aborted, Reason: event.Interrupted}),
 		event.Event{Turn: "t1", By: by, Data: event.TurnAborted{Reason: event.Interrupted}},
 	)...)
-	want := []string{"system/init", "assistant text I th aborted", "result/error_during_execution aborted_streaming 0 denials interrupted"}
+	want := []string{
+		"system/init",
+		"assistant text I th aborted",
+		"result/error_during_execution aborted_streaming 0 denials interrupted",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -212,11 +245,21 @@ func TestTellOfAnInterrupt(t *testing.T) {
 // A policy that answers is named, and the call is in the result.
 func TestTellOfADenial(t *testing.T) {
 	got := messages(t, false, join(
-		begun(), attempt("a1", 1), calling("a1", "i1", "c1"), in("a1", "i1", event.ApprovalRequested{Approval: "p1", Tool: "shell"}),
+		begun(),
+		attempt("a1", 1),
+		calling("a1", "i1", "c1"),
+		in("a1", "i1", event.ApprovalRequested{Approval: "p1", Tool: "shell"}),
 		in("a1", "i1", event.ApprovalEnded{Approval: "p1", Verdict: event.Denied, Policy: "deny", Message: "no"}),
 		called("a1", "i1", "c1", event.ItemFailed, event.ItemEnded{}),
 		in("a1", "", event.AttemptEnded{Outcome: event.Completed, StopReason: "tool_use"}),
-		event.Event{Turn: "t1", Data: event.TurnAborted{Reason: event.LimitReached, Limit: event.LimitSteps, Summary: event.Summary{Steps: 1}}},
+		event.Event{
+			Turn: "t1",
+			Data: event.TurnAborted{
+				Reason:  event.LimitReached,
+				Limit:   event.LimitSteps,
+				Summary: event.Summary{Steps: 1},
+			},
+		},
 	)...)
 	want := []string{
 		"system/init", "assistant tool_use c1", "system/permission_denied", "user tool_result c1out",
@@ -230,7 +273,11 @@ func TestTellOfADenial(t *testing.T) {
 // Deltas come as Anthropic's events, arguments whole and in Claude's names.
 func TestTellPartially(t *testing.T) {
 	got := messages(t, true, join(
-		begun(), attempt("a1", 1), saying("a1", "i1", "Hi."), calling("a1", "i2", "c1"), in("a1", "i2", event.CallStarted{}),
+		begun(),
+		attempt("a1", 1),
+		saying("a1", "i1", "Hi."),
+		calling("a1", "i2", "c1"),
+		in("a1", "i2", event.CallStarted{}),
 		called("a1", "i2", "c1", event.ItemCompleted, event.ItemEnded{}),
 		in("a1", "", event.AttemptEnded{Outcome: event.Completed, StopReason: "tool_use"}),
 	)...)
@@ -256,7 +303,21 @@ func TestCompaction(t *testing.T) {
 		{Turn: "t1", Attempt: "a1", Data: event.AttemptEnded{Outcome: event.Completed}},
 	}
 	before := messages(t, true, begin...)
-	got := messages(t, true, append(begin, event.Event{Turn: "t1", Data: event.HistoryChanged{Change: event.ChangeCompacted, Trigger: event.TriggerRequest, Before: 9000, Tokens: 1000}})...)
+	got := messages(
+		t,
+		true,
+		append(
+			begin,
+			event.Event{
+				Turn: "t1",
+				Data: event.HistoryChanged{
+					Change:  event.ChangeCompacted,
+					Trigger: event.TriggerRequest,
+					Before:  9000,
+					Tokens:  1000,
+				},
+			},
+		)...)
 	if len(before) != 1 || len(got) != 2 || !strings.Contains(got[1], "compact_boundary") {
 		t.Errorf("before: %q\nafter: %q", before, got)
 	}

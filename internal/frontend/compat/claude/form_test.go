@@ -16,7 +16,12 @@ func TestForms(t *testing.T) {
 		`{"action":"accept","content":{"name":"users"}}`: `"name":"users"`,
 		`{"action":"decline"}`:                           `"action":"decline"`,
 	} {
-		s := serve(t, func(o *Config) { clienttest.Inquirer(t, o.Dir) }, script.Turn(script.Call("tool_call", clienttest.Inquire)), script.Text("done"))
+		s := serve(
+			t,
+			func(o *Config) { clienttest.Inquirer(t, o.Dir) },
+			script.Turn(script.Call("tool_call", clienttest.Inquire)),
+			script.Text("done"),
+		)
 		s.say(user("go", "00000000-0000-4000-8000-000000000001"))
 		var story strings.Builder
 		asked := 0
@@ -32,7 +37,13 @@ func TestForms(t *testing.T) {
 						t.Errorf("%s is not in %s", part, raw)
 					}
 				}
-				s.say(fmt.Sprintf(`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":%s}}`, m["request_id"], answer))
+				s.say(
+					fmt.Sprintf(
+						`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":%s}}`,
+						m["request_id"],
+						answer,
+					),
+				)
 			case "result", nil:
 				over = true
 			}

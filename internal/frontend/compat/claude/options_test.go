@@ -60,7 +60,9 @@ func TestSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := Options{
-			Allowed: []string{"Read"}, Disallowed: []string{"Bash(rm:*)"}, Mode: "plan", AddDirs: []string{"/x"}, Model: "opus",
+			Allowed: []string{
+				"Read",
+			}, Disallowed: []string{"Bash(rm:*)"}, Mode: "plan", AddDirs: []string{"/x"}, Model: "opus",
 			Warnings: []string{"settle reads permissions and model from Claude's settings, and ignores: env, hooks"},
 		}
 		if diff := cmp.Diff(want, o); diff != "" {
@@ -81,7 +83,8 @@ func TestServers(t *testing.T) {
 	if err := o.TakeServers(text, "/", func(name string) string { return map[string]string{"T": "a-secret-of-the-server"}[name] }); err != nil {
 		t.Fatal(err)
 	}
-	if len(o.Servers) != 1 || o.Servers[0].Env["API_TOKEN"] != "a-secret-of-the-server" || !slices.Contains(o.Servers[0].Secrets(), "a-secret-of-the-server") {
+	if len(o.Servers) != 1 || o.Servers[0].Env["API_TOKEN"] != "a-secret-of-the-server" ||
+		!slices.Contains(o.Servers[0].Secrets(), "a-secret-of-the-server") {
 		t.Errorf("servers %+v", o.Servers)
 	}
 	if diff := cmp.Diff([]string{"a"}, o.OwnServers); diff != "" || len(o.Warnings) != 2 {

@@ -19,14 +19,36 @@ func TestSpecs(t *testing.T) {
 }
 
 func TestRules(t *testing.T) {
-	got := rulesFor("allow", []string{"Read", "Bash(git log:*)", "Bash(npm run test)", "Edit(//etc/x)", "Write(/src/**)", "Read(~/notes/**)", "Bash(*)", "WebFetch(domain:x)", "mcp__a__b", "mcp__c", "mcp__d__*", "mcp__*"})
+	got := rulesFor(
+		"allow",
+		[]string{
+			"Read",
+			"Bash(git log:*)",
+			"Bash(npm run test)",
+			"Edit(//etc/x)",
+			"Write(/src/**)",
+			"Read(~/notes/**)",
+			"Bash(*)",
+			"WebFetch(domain:x)",
+			"mcp__a__b",
+			"mcp__c",
+			"mcp__d__*",
+			"mcp__*",
+		},
+	)
 	rule := func(tool, pattern string) config.Rule {
 		return config.Rule{Tool: tool, Pattern: pattern, Decision: "allow"}
 	}
 	want := ruleSet{
 		rules: []config.Rule{
-			rule("read", ""), rule("shell", "git log *"), rule("shell", "npm run test"), rule("edit", "/etc/x"), rule("apply_patch", "/etc/x"),
-			rule("write", "src/**"), rule("apply_patch", "src/**"), rule("read", "~/notes/**"), rule("shell", ""), rule("web_fetch", "x"), rule("a__b", ""), rule("c__*", ""), rule("d__*", ""),
+			rule(
+				"read",
+				"",
+			), rule("shell", "git log *"), rule("shell", "npm run test"), rule("edit", "/etc/x"), rule("apply_patch", "/etc/x"),
+			rule(
+				"write",
+				"src/**",
+			), rule("apply_patch", "src/**"), rule("read", "~/notes/**"), rule("shell", ""), rule("web_fetch", "x"), rule("a__b", ""), rule("c__*", ""), rule("d__*", ""),
 		},
 		allTools: []string{"read", "shell", "job"},
 		unknown:  []string{"mcp__*"},

@@ -46,11 +46,20 @@ func (s *served) answerServer(kind string, answers map[string]string) (out []map
 		case message.ID == nil:
 			answer = `{"jsonrpc":"2.0","result":{},"id":0}` // as the SDK does
 		case !known:
-			answer = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, message.ID)
+			answer = fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`,
+				message.ID,
+			)
 		default:
 			answer = strings.ReplaceAll(answer, "ID", string(message.ID))
 		}
-		s.say(fmt.Sprintf(`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{"mcp_response":%s}}}`, m["request_id"], answer))
+		s.say(
+			fmt.Sprintf(
+				`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{"mcp_response":%s}}}`,
+				m["request_id"],
+				answer,
+			),
+		)
 	}
 }
 
@@ -77,8 +86,16 @@ func TestServerInTheClient(t *testing.T) {
 		"says nothing":  {`null`, "cannot read a message"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, func(c *Config) { c.Mode = modeBypass }, script.Call("mine__add", `{"a":20,"b":22}`), script.Text("done"))
-			s.say(control("1", `{"subtype":"initialize","sdkMcpServers":["mine"]}`), user("go", "11111111-1111-4111-8111-111111111111"))
+			s := serve(
+				t,
+				func(c *Config) { c.Mode = modeBypass },
+				script.Call("mine__add", `{"a":20,"b":22}`),
+				script.Text("done"),
+			)
+			s.say(
+				control("1", `{"subtype":"initialize","sdkMcpServers":["mine"]}`),
+				user("go", "11111111-1111-4111-8111-111111111111"),
+			)
 			answers := usual()
 			answers["tools/call"] = c.answer
 			all := s.answerServer("result", answers)
@@ -95,14 +112,23 @@ func TestServerInTheClient(t *testing.T) {
 // Servers that are no client's own come with the same request.
 func TestServersOfInitialize(t *testing.T) {
 	s := serve(t, nil, script.Text("done"))
-	s.say(control("1", `{"subtype":"initialize","mcpServers":{"here":{"command":"/nowhere/server"},"old":{"type":"sse","url":"https://x"}}}`), user("go", "11111111-1111-4111-8111-111111111111"))
+	s.say(
+		control(
+			"1",
+			`{"subtype":"initialize","mcpServers":{"here":{"command":"/nowhere/server"},"old":{"type":"sse","url":"https://x"}}}`,
+		),
+		user("go", "11111111-1111-4111-8111-111111111111"),
+	)
 	all := fmt.Sprint(s.until("result"))
 	for _, want := range []string{"mcp_servers_applied:true", "name:here", "\"old\" is not used", "tool_search"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is not in what was said: %.3000s", want, all)
 		}
 	}
-	s.say(control("2", `{"subtype":"mcp_set_servers","servers":{"late":{"command":"x"}}}`), control("3", `{"subtype":"mcp_message","server_name":"none","message":{}}`))
+	s.say(
+		control("2", `{"subtype":"mcp_set_servers","servers":{"late":{"command":"x"}}}`),
+		control("3", `{"subtype":"mcp_message","server_name":"none","message":{}}`),
+	)
 	for _, want := range []string{"keep the MCP servers", `there is no MCP server "none"`} {
 		if got := fmt.Sprint(s.until("control_response")); !strings.Contains(got, want) {
 			t.Errorf("%q is not in %s", want, got)
@@ -114,7 +140,10 @@ func TestServersOfInitialize(t *testing.T) {
 // input ends the wait.
 func TestServerInTheClientThatIsSilent(t *testing.T) {
 	s := serve(t, nil, script.Text("done"))
-	s.say(control("1", `{"subtype":"initialize","sdkMcpServers":["mine"]}`), user("go", "11111111-1111-4111-8111-111111111111"))
+	s.say(
+		control("1", `{"subtype":"initialize","sdkMcpServers":["mine"]}`),
+		user("go", "11111111-1111-4111-8111-111111111111"),
+	)
 	s.until("control_request")
 	if err := s.in.Close(); err != nil {
 		t.Fatal(err)
@@ -135,7 +164,10 @@ func TestToggleServer(t *testing.T) {
 	)
 	s := serveModel(t, func(c *Config) { c.Mode = modeBypass }, m)
 	answers := usual()
-	s.say(control("1", `{"subtype":"initialize","sdkMcpServers":["mine"]}`), user("go", "11111111-1111-4111-8111-111111111111"))
+	s.say(
+		control("1", `{"subtype":"initialize","sdkMcpServers":["mine"]}`),
+		user("go", "11111111-1111-4111-8111-111111111111"),
+	)
 	if all := fmt.Sprint(s.answerServer("result", answers)); !strings.Contains(all, "sum 42") {
 		t.Errorf("the first call: %.3000s", all)
 	}
@@ -168,7 +200,10 @@ func TestToggleServer(t *testing.T) {
 
 	var offered []bool
 	for _, r := range m.Requests() {
-		offered = append(offered, slices.ContainsFunc(r.Tools, func(spec model.ToolSpec) bool { return spec.Name == "mine__add" }))
+		offered = append(
+			offered,
+			slices.ContainsFunc(r.Tools, func(spec model.ToolSpec) bool { return spec.Name == "mine__add" }),
+		)
 	}
 	if diff := cmp.Diff([]bool{true, true, false, false, true, true}, offered); diff != "" {
 		t.Errorf("requests with its tool (-want +got):\n%s", diff)

@@ -46,15 +46,23 @@ func TestSlashCommands(t *testing.T) {
 func TestAPromptThatIsGivenUp(t *testing.T) {
 	asked, over := make(chan struct{}, 1), make(chan struct{})
 	server := sdk.NewServer(&sdk.Implementation{Name: "docs", Version: "1"}, nil)
-	server.AddPrompt(&sdk.Prompt{Name: "hang"}, func(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-		asked <- struct{}{}
-		select {
-		case <-ctx.Done():
-		case <-over:
-		}
-		return &sdk.GetPromptResult{}, nil
-	})
-	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true}))
+	server.AddPrompt(
+		&sdk.Prompt{Name: "hang"},
+		func(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			asked <- struct{}{}
+			select {
+			case <-ctx.Done():
+			case <-over:
+			}
+			return &sdk.GetPromptResult{}, nil
+		},
+	)
+	web := httptest.NewServer(
+		sdk.NewStreamableHTTPHandler(
+			func(*http.Request) *sdk.Server { return server },
+			&sdk.StreamableHTTPOptions{Stateless: true},
+		),
+	)
 	t.Cleanup(func() { // after the client, which has connections to it
 		close(over)
 		web.Close()
@@ -94,7 +102,8 @@ func TestAPromptThatIsGivenUp(t *testing.T) {
 func TestASecondInitializeIsAnswered(t *testing.T) {
 	s := serve(t, nil)
 	s.say(control("1", `{"subtype":"initialize","sdkMcpServers":["mine"]}`), control("2", `{"subtype":"initialize"}`))
-	if r := s.next("control_response")["response"].(map[string]any); r["request_id"] != "2" || r["subtype"] != "success" {
+	if r := s.next("control_response")["response"].(map[string]any); r["request_id"] != "2" ||
+		r["subtype"] != "success" {
 		t.Errorf("%v", r)
 	}
 }

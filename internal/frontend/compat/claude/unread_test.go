@@ -33,7 +33,10 @@ func TestNobodyReads(t *testing.T) {
 				if code := s.exit(); code != stdio.CodeFailed {
 					t.Errorf("exit code %d", code)
 				}
-				if text := s.errors(); !strings.HasPrefix(text, "settle: not answered: the client has not read standard output for 10s") {
+				if text := s.errors(); !strings.HasPrefix(
+					text,
+					"settle: not answered: the client has not read standard output for 10s",
+				) {
 					t.Errorf("it says %q", text)
 				}
 			})

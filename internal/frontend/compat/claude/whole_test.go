@@ -25,7 +25,12 @@ func TestPermissionIsWhole(t *testing.T) {
 					t.Fatal(err)
 				}
 				c.Check(t, raw)
-				s.say(fmt.Sprintf(`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{"behavior":"deny","message":"no"}}}`, asked["request_id"]))
+				s.say(
+					fmt.Sprintf(
+						`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{"behavior":"deny","message":"no"}}}`,
+						asked["request_id"],
+					),
+				)
 			}
 			for _, m := range s.until("result") {
 				if c.Refused && m["type"] == "control_request" {

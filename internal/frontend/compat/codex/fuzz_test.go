@@ -16,7 +16,10 @@ func FuzzUnderstand(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		w, err := codex.Understand(codex.Flags{Config: strings.Split(text, "\n")}, known("", map[string]string{"K": "v"}))
+		w, err := codex.Understand(
+			codex.Flags{Config: strings.Split(text, "\n")},
+			known("", map[string]string{"K": "v"}),
+		)
 		if (w == nil) == (err == nil) {
 			t.Errorf("%v and %v", w, err)
 		}

@@ -16,7 +16,9 @@ import (
 func judge(t *testing.T, r Rights) string {
 	t.Helper()
 	mode := r.Mode("/var/tmp/mine")
-	p, err := policy.New(policy.Config{Mode: func() policy.Mode { return mode }, Dir: "/w", Environ: []string{"PATH=/usr/bin:/bin"}})
+	p, err := policy.New(
+		policy.Config{Mode: func() policy.Mode { return mode }, Dir: "/w", Environ: []string{"PATH=/usr/bin:/bin"}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,11 @@ func TestDefaults(t *testing.T) {
 		r := DefaultRights(p)
 		got[p] = string(r.Asks()) + " " + string(r.SandboxMode())
 	}
-	want := map[settle.Permission]string{settle.Allow: "never danger-full-access", settle.Ask: "untrusted read-only", settle.Deny: "never read-only"}
+	want := map[settle.Permission]string{
+		settle.Allow: "never danger-full-access",
+		settle.Ask:   "untrusted read-only",
+		settle.Deny:  "never read-only",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

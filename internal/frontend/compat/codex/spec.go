@@ -108,7 +108,9 @@ func (w *Spec) model(f Flags, all overrides, known Known) error {
 	case name != "" && !known.has(name):
 		return fmt.Errorf(
 			"there is no provider %q: define it with -c model_providers.%s.base_url=URL, or in settle's configuration under [providers.%s]",
-			name, name, name,
+			name,
+			name,
+			name,
 		)
 	}
 	if model == "" {

@@ -34,6 +34,8 @@ func (n DenyAll) Approve(_ context.Context, a settle.Approval) error {
 	why := cmp.Or(a.Why, "it would have to be approved")
 	return &settle.DeniedError{Policy: n.Mode, Message: fmt.Sprintf(
 		"%q was not allowed to run: %s. The session is %q, and no person can be asked. Continue without it, or state what you would have done.",
-		a.Tool.Name, why, n.Mode,
+		a.Tool.Name,
+		why,
+		n.Mode,
 	)}
 }

@@ -26,10 +26,13 @@ func judged(t *testing.T, m assemble.Mode, dir string) func(tool, arguments stri
 	}
 	a, err := assemble.New(t.Context(), assemble.Options{
 		Settings: r, Dir: dir, Environ: []string{"PATH=/usr/bin:/bin"}, Getenv: getenv,
-		HostOptions:       assemble.HostOptions{Keeping: assemble.Ephemeral},
-		PermissionOptions: assemble.PermissionOptions{Policy: assemble.NewPolicy(m), Approver: exec.DenyAll{Mode: m.Name}},
-		PromptOptions:     assemble.PromptOptions{Project: assemble.IgnoreProject},
-		ModelOptions:      assemble.ModelOptions{Model: model.Config{Provider: script.New(), Name: "m"}},
+		HostOptions: assemble.HostOptions{Keeping: assemble.Ephemeral},
+		PermissionOptions: assemble.PermissionOptions{
+			Policy:   assemble.NewPolicy(m),
+			Approver: exec.DenyAll{Mode: m.Name},
+		},
+		PromptOptions: assemble.PromptOptions{Project: assemble.IgnoreProject},
+		ModelOptions:  assemble.ModelOptions{Model: model.Config{Provider: script.New(), Name: "m"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +43,9 @@ func judged(t *testing.T, m assemble.Mode, dir string) func(tool, arguments stri
 	}
 	readOnly := map[string]bool{"read": true, "grep": true, "glob": true, "list": true}
 	return func(name, arguments string) settle.Permission {
-		return judge.Judge(settle.Approval{Tool: tool.Spec{Name: name, ReadOnly: readOnly[name]}, Arguments: arguments}).Decision
+		return judge.Judge(
+			settle.Approval{Tool: tool.Spec{Name: name, ReadOnly: readOnly[name]}, Arguments: arguments},
+		).Decision
 	}
 }
 
@@ -53,10 +58,16 @@ func TestModes(t *testing.T) {
 	}
 	shell := func(command string) [2]string { return [2]string{"shell", fmt.Sprintf(`{"command":%q}`, command)} }
 	all := map[string][2]string{
-		"look": shell("git status"), "read": {"read", `{"path":"a.go"}`}, "read outside": {"read", fmt.Sprintf(`{"path":%q}`, outside+"/f")},
-		"build": shell("go build ./..."), "write": write(dir), "write added": write(added), "write outside": write(outside),
+		"look": shell(
+			"git status",
+		), "read": {"read", `{"path":"a.go"}`}, "read outside": {"read", fmt.Sprintf(`{"path":%q}`, outside+"/f")},
+		"build": shell(
+			"go build ./...",
+		), "write": write(dir), "write added": write(added), "write outside": write(outside),
 		"write .git": {"write", `{"path":".git/config","content":"x"}`},
-		"redirect":   shell("echo x > f"), "redirect added": shell("echo x > " + added + "/f"), "redirect outside": shell("echo x > " + outside + "/f"),
+		"redirect": shell(
+			"echo x > f",
+		), "redirect added": shell("echo x > " + added + "/f"), "redirect outside": shell("echo x > " + outside + "/f"),
 		"secret": {"read", `{"path":".env"}`},
 	}
 	looks := map[string]bool{"look": true, "read": true}
@@ -93,7 +104,12 @@ func TestModes(t *testing.T) {
 
 // The model is told why: it can then choose another way.
 func TestNobodySaysWhy(t *testing.T) {
-	err := exec.DenyAll{Mode: "read-only"}.Approve(t.Context(), settle.Approval{Tool: tool.Spec{Name: "shell"}, Why: "go build is not on the list"})
+	err := exec.DenyAll{
+		Mode: "read-only",
+	}.Approve(
+		t.Context(),
+		settle.Approval{Tool: tool.Spec{Name: "shell"}, Why: "go build is not on the list"},
+	)
 	want := `"shell" was not allowed to run: go build is not on the list. The session is "read-only", and no person can be asked.`
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("it says %v, want %s …", err, want)
@@ -103,7 +119,11 @@ func TestNobodySaysWhy(t *testing.T) {
 // The names of directories are no patterns.
 func TestDirectoriesToTheLetter(t *testing.T) {
 	root := t.TempDir()
-	judge := judged(t, exec.Mode(codex.WorkspaceWrite, "never", codex.Folders{Added: []string{filepath.Join(root, "odd [1]*")}}), filepath.Join(root, "work"))
+	judge := judged(
+		t,
+		exec.Mode(codex.WorkspaceWrite, "never", codex.Folders{Added: []string{filepath.Join(root, "odd [1]*")}}),
+		filepath.Join(root, "work"),
+	)
 	for dir, want := range map[string]settle.Permission{"odd [1]*": "allow", "odd 1x": "ask"} {
 		if got := judge("write", fmt.Sprintf(`{"path":%q,"content":"x"}`, filepath.Join(root, dir, "f"))); got != want {
 			t.Errorf("write in %q: %s, want %s", dir, got, want)

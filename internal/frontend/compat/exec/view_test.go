@@ -62,7 +62,13 @@ func result(r tool.Result) func(context.Context, tool.Call) (tool.Result, error)
 
 // lines runs the model's turn and returns what is printed, with the thread's id
 // left out.
-func lines(t *testing.T, m *script.Model, o oneturn.Options, c settle.SessionConfig, tools ...tool.Tool) (code int, out []string) {
+func lines(
+	t *testing.T,
+	m *script.Model,
+	o oneturn.Options,
+	c settle.SessionConfig,
+	tools ...tool.Tool,
+) (code int, out []string) {
 	t.Helper()
 	c.Model, c.WorkDir, c.Tools = model.Config{Provider: m, Name: "m"}, "/w", tools
 	if c.Permission == "" {
@@ -74,7 +80,11 @@ func lines(t *testing.T, m *script.Model, o oneturn.Options, c settle.SessionCon
 	}
 	var stdout, stderr bytes.Buffer
 	o.Host, o.Config, o.Session, o.Prompt, o.Stdout, o.Stderr = host, c, "T", "hi", &stdout, &stderr
-	code = oneturn.Run(context.Background(), o, func(stage oneturn.Stage) oneturn.View { return exec.NewView(stage.Write) })
+	code = oneturn.Run(
+		context.Background(),
+		o,
+		func(stage oneturn.Stage) oneturn.View { return exec.NewView(stage.Write) },
+	)
 	for line := range strings.Lines(stdout.String()) {
 		out = append(out, strings.TrimSpace(line))
 	}
@@ -137,19 +147,49 @@ func TestLines(t *testing.T) {
 		three := 3
 		m := script.New(
 			script.Turn(
-				script.Reasoning("Hm."), script.Text("I ", "<look>."),
-				script.Call("shell", `{"command":"ls"}`), script.Usage(model.Usage{Input: 10, CacheRead: 4, CacheWrite: 1, Output: 5, Reasoning: 2}),
+				script.Reasoning("Hm."),
+				script.Text("I ", "<look>."),
+				script.Call(
+					"shell",
+					`{"command":"ls"}`,
+				),
+				script.Usage(model.Usage{Input: 10, CacheRead: 4, CacheWrite: 1, Output: 5, Reasoning: 2}),
 			),
-			script.Turn(script.Call("apply_patch", `{"input":"*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** Update File: o\n*** Move to: n\n*** Delete File: /b\n*** End Patch"}`)),
+			script.Turn(
+				script.Call(
+					"apply_patch",
+					`{"input":"*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** Update File: o\n*** Move to: n\n*** Delete File: /b\n*** End Patch"}`,
+				),
+			),
 			script.Turn(script.Call("write", `{"path":"sub/c","content":""}`)),
 			script.Turn(script.Call("grep", `{"pattern":"x"}`)),
 			script.Turn(script.Call("nothing", `{}`)),
 			script.Turn(script.Text(""), script.Text("done")),
 		)
-		code, got := lines(t, m, oneturn.Options{}, settle.SessionConfig{},
-			fake{"shell", result(tool.Result{Output: "a\n[exit code 3]", OutputBytes: 2, ExitCode: &three, Failed: true})},
-			fake{"apply_patch", result(tool.Result{Output: "ok", Detail: json.RawMessage(`{"files":[{"path":"a","kind":"update"},{"path":"n","from":"o","kind":"move"},{"path":"/b","kind":"delete"}]}`)})},
-			fake{"write", func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{}, fmt.Errorf("disk full") }},
+		code, got := lines(
+			t,
+			m,
+			oneturn.Options{},
+			settle.SessionConfig{},
+			fake{
+				"shell",
+				result(tool.Result{Output: "a\n[exit code 3]", OutputBytes: 2, ExitCode: &three, Failed: true}),
+			},
+			fake{
+				"apply_patch",
+				result(
+					tool.Result{
+						Output: "ok",
+						Detail: json.RawMessage(
+							`{"files":[{"path":"a","kind":"update"},{"path":"n","from":"o","kind":"move"},{"path":"/b","kind":"delete"}]}`,
+						),
+					},
+				),
+			},
+			fake{
+				"write",
+				func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{}, fmt.Errorf("disk full") },
+			},
 			fake{"grep", result(tool.Result{Output: "x:1"})},
 		)
 		if code != stdio.CodeCompleted {
@@ -178,9 +218,22 @@ func TestLines(t *testing.T) {
 // A call of an MCP server's tool names both, also when it goes through tool_call.
 func TestServerTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := script.New(script.Turn(script.Call("db__find__one", `{"q":1}`)), script.Turn(script.Call("tool_call", `{"name":"db__drop","arguments":{"t":"x"}}`)), script.Turn(script.Text("done")))
-		code, got := lines(t, m, oneturn.Options{}, settle.SessionConfig{},
-			fake{"db__find__one", result(tool.Result{Output: "found"})}, fake{"tool_call", result(tool.Result{Output: "not allowed", Failed: true})})
+		m := script.New(
+			script.Turn(script.Call("db__find__one", `{"q":1}`)),
+			script.Turn(script.Call("tool_call", `{"name":"db__drop","arguments":{"t":"x"}}`)),
+			script.Turn(script.Text("done")),
+		)
+		code, got := lines(
+			t,
+			m,
+			oneturn.Options{},
+			settle.SessionConfig{},
+			fake{
+				"db__find__one",
+				result(tool.Result{Output: "found"}),
+			},
+			fake{"tool_call", result(tool.Result{Output: "not allowed", Failed: true})},
+		)
 		if code != stdio.CodeCompleted {
 			t.Errorf("code %d", code)
 		}
@@ -200,13 +253,26 @@ func TestServerTools(t *testing.T) {
 // A search of the web is an item of its own, also one that fails.
 func TestSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := script.New(script.Turn(script.Call("web_search", `{"query":"go"}`)), script.Turn(script.Call("web_search", `{"query":"no"}`)), script.Turn(script.Text("done")))
-		code, got := lines(t, m, oneturn.Options{}, settle.SessionConfig{}, fake{"web_search", func(_ context.Context, c tool.Call) (tool.Result, error) {
-			if strings.Contains(string(c.Args), "no") {
-				return tool.Result{Output: "The search failed: 429", Failed: true}, nil
-			}
-			return tool.Result{Output: "found", Detail: json.RawMessage(`{"query":"go","sources":[{"title":"Go","url":"https://go.dev/"}]}`)}, nil
-		}})
+		m := script.New(
+			script.Turn(script.Call("web_search", `{"query":"go"}`)),
+			script.Turn(script.Call("web_search", `{"query":"no"}`)),
+			script.Turn(script.Text("done")),
+		)
+		code, got := lines(
+			t,
+			m,
+			oneturn.Options{},
+			settle.SessionConfig{},
+			fake{"web_search", func(_ context.Context, c tool.Call) (tool.Result, error) {
+				if strings.Contains(string(c.Args), "no") {
+					return tool.Result{Output: "The search failed: 429", Failed: true}, nil
+				}
+				return tool.Result{
+					Output: "found",
+					Detail: json.RawMessage(`{"query":"go","sources":[{"title":"Go","url":"https://go.dev/"}]}`),
+				}, nil
+			}},
+		)
 		if code != stdio.CodeCompleted {
 			t.Errorf("code %d", code)
 		}
@@ -225,9 +291,19 @@ func TestSearch(t *testing.T) {
 func TestPlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(
-			script.Turn(script.Call("plan", `{"plan":[{"step":"Look.","status":"in_progress"},{"step":"Tell.","status":"pending"}]}`)),
+			script.Turn(
+				script.Call(
+					"plan",
+					`{"plan":[{"step":"Look.","status":"in_progress"},{"step":"Tell.","status":"pending"}]}`,
+				),
+			),
 			script.Turn(script.Call("plan", `{"plan":[{"step":" ","status":"pending"}]}`)),
-			script.Turn(script.Call("plan", `{"plan":[{"step":"Look.","status":"completed"},{"step":"Tell.","status":"in_progress"}]}`)),
+			script.Turn(
+				script.Call(
+					"plan",
+					`{"plan":[{"step":"Look.","status":"completed"},{"step":"Tell.","status":"in_progress"}]}`,
+				),
+			),
 			script.Turn(script.Text("done")),
 		)
 		code, got := lines(t, m, oneturn.Options{}, settle.SessionConfig{}, plan.New())
@@ -250,11 +326,23 @@ func TestPlan(t *testing.T) {
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(
-			script.Turn(script.Text("I look."), script.Call("grep", `{"pattern":"x"}`), script.Delay(time.Second), script.Text("And th"), script.Cut()),
+			script.Turn(
+				script.Text("I look."),
+				script.Call("grep", `{"pattern":"x"}`),
+				script.Delay(time.Second),
+				script.Text("And th"),
+				script.Cut(),
+			),
 			script.Turn(script.Text("half an ans"), script.Fail(model.NewError(model.ErrConnection, "reset"))),
 			script.Turn(script.Text("The answer.")),
 		)
-		code, got := lines(t, m, oneturn.Options{}, settle.SessionConfig{}, fake{"grep", result(tool.Result{Output: "x"})})
+		code, got := lines(
+			t,
+			m,
+			oneturn.Options{},
+			settle.SessionConfig{},
+			fake{"grep", result(tool.Result{Output: "x"})},
+		)
 		if code != stdio.CodeCompleted {
 			t.Errorf("code %d", code)
 		}
@@ -274,7 +362,12 @@ func TestRetries(t *testing.T) {
 // A turn that fails shows what it had said, and why it failed.
 func TestFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		code, got := lines(t, script.New(script.Turn(script.Text("I was"), script.Fail(model.NewError(model.ErrAuth, "bad key")))), oneturn.Options{}, settle.SessionConfig{})
+		code, got := lines(
+			t,
+			script.New(script.Turn(script.Text("I was"), script.Fail(model.NewError(model.ErrAuth, "bad key")))),
+			oneturn.Options{},
+			settle.SessionConfig{},
+		)
 		if code != stdio.CodeFailed {
 			t.Errorf("code %d", code)
 		}
@@ -331,7 +424,12 @@ func TestStopComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stops := make(chan stdio.Stop, 1)
 		stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM", Code: 143}
-		code, got := lines(t, script.New(script.Turn(script.Text("…"), script.Stall())), oneturn.Options{Stops: stops}, settle.SessionConfig{})
+		code, got := lines(
+			t,
+			script.New(script.Turn(script.Text("…"), script.Stall())),
+			oneturn.Options{Stops: stops},
+			settle.SessionConfig{},
+		)
 		if code != 143 || !strings.HasPrefix(got[len(got)-1], `{"type":"turn.failed"`) {
 			t.Errorf("code %d, %q", code, got)
 		}
@@ -342,7 +440,13 @@ func TestStopComesFirst(t *testing.T) {
 func TestRefusedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(script.Turn(script.Call("shell", `{"command":"rm x"}`)), script.Turn(script.Text("Then not.")))
-		code, got := lines(t, m, oneturn.Options{}, settle.SessionConfig{Permission: settle.Ask, Approver: exec.DenyAll{Mode: "read-only"}}, fake{"shell", result(tool.Result{})})
+		code, got := lines(
+			t,
+			m,
+			oneturn.Options{},
+			settle.SessionConfig{Permission: settle.Ask, Approver: exec.DenyAll{Mode: "read-only"}},
+			fake{"shell", result(tool.Result{})},
+		)
 		if code != stdio.CodeCompleted {
 			t.Errorf("code %d", code)
 		}
@@ -366,7 +470,13 @@ func TestUpdatesAreBounded(t *testing.T) {
 			}
 			return tool.Result{Output: "much"}, nil
 		}}
-		_, got := lines(t, script.New(script.Turn(script.Call("shell", `{"command":"x"}`)), script.Turn(script.Text("ok"))), oneturn.Options{}, settle.SessionConfig{}, shell)
+		_, got := lines(
+			t,
+			script.New(script.Turn(script.Call("shell", `{"command":"x"}`)), script.Turn(script.Text("ok"))),
+			oneturn.Options{},
+			settle.SessionConfig{},
+			shell,
+		)
 		bytes, updates := 0, 0
 		for _, line := range got {
 			if strings.Contains(line, "item.updated") {
@@ -382,8 +492,17 @@ func TestUpdatesAreBounded(t *testing.T) {
 // A reader of lines sees each as one, whatever characters the model wrote.
 func TestSeparatorsOfLinesAreEscaped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := script.New(script.Turn(script.Text("a\u2028b"), script.Call("grep", "{\"pattern\":\"a\u2028b\u2029c\"}")), script.Turn(script.Text("ok")))
-		_, got := lines(t, m, oneturn.Options{}, settle.SessionConfig{}, fake{"grep", result(tool.Result{Output: "x\u2028y"})})
+		m := script.New(
+			script.Turn(script.Text("a\u2028b"), script.Call("grep", "{\"pattern\":\"a\u2028b\u2029c\"}")),
+			script.Turn(script.Text("ok")),
+		)
+		_, got := lines(
+			t,
+			m,
+			oneturn.Options{},
+			settle.SessionConfig{},
+			fake{"grep", result(tool.Result{Output: "x\u2028y"})},
+		)
 		for _, line := range got {
 			if strings.ContainsAny(line, "\u2028\u2029") {
 				t.Errorf("a line that is more than one to some: %q", line)

@@ -73,12 +73,18 @@ func TestSandboxedCommandSeesNoOtherProcesses(t *testing.T) {
 	}
 	c, workspace := client(t), t.TempDir()
 	for name, rules := range map[string][]object{"read-only": nil, "workspace": {special("project_roots", "", "write")}} {
-		start := execservertest.Start(name, fmt.Sprintf("cat /proc/self/comm; cat /proc/%d/comm && echo seen; true", os.Getpid()), workspace, "none")
+		start := execservertest.Start(
+			name,
+			fmt.Sprintf("cat /proc/self/comm; cat /proc/%d/comm && echo seen; true", os.Getpid()),
+			workspace,
+			"none",
+		)
 		start["sandbox"] = managed(workspace, rules...)
 		if a := c.Try("process/start", start); a.Error != nil {
 			t.Fatalf("%s: %+v", name, a.Error)
 		}
-		if done := c.Until(name, "the end", closed); !slices.Contains(strings.Split(done.Text, "\n"), "cat") || strings.Contains(done.Text, "seen") {
+		if done := c.Until(name, "the end", closed); !slices.Contains(strings.Split(done.Text, "\n"), "cat") ||
+			strings.Contains(done.Text, "seen") {
 			t.Errorf("%s: %q", name, done.Text)
 		}
 	}
@@ -91,13 +97,19 @@ func TestExecServerJudgesRepositories(t *testing.T) {
 		return
 	}
 	c, workspace := client(t), t.TempDir()
-	start := execservertest.Start("p", "mkdir -p n/.git/objects n/.git/refs; echo 'ref: refs/heads/main' >n/.git/HEAD; printf '[core]\n\tfsmonitor = evil\n' >n/.git/config; true", workspace, "none")
+	start := execservertest.Start(
+		"p",
+		"mkdir -p n/.git/objects n/.git/refs; echo 'ref: refs/heads/main' >n/.git/HEAD; printf '[core]\n\tfsmonitor = evil\n' >n/.git/config; true",
+		workspace,
+		"none",
+	)
 	start["sandbox"] = managed(workspace, special("project_roots", "", "write"))
 	if a := c.Try("process/start", start); a.Error != nil {
 		t.Fatalf("%+v", a.Error)
 	}
 	c.Until("p", "the end", closed)
-	if entries, err := filepath.Glob(filepath.Join(workspace, "n/.git/config*")); err != nil || len(entries) != 1 || !strings.HasSuffix(entries[0], "config-quarantined-1") {
+	if entries, err := filepath.Glob(filepath.Join(workspace, "n/.git/config*")); err != nil || len(entries) != 1 ||
+		!strings.HasSuffix(entries[0], "config-quarantined-1") {
 		t.Errorf("%v, %v", entries, err)
 	}
 }

@@ -27,7 +27,18 @@ import (
 func TestBadFrames(t *testing.T) {
 	c := client(t)
 	c.Call("process/start", command(t, "p", "echo ready; while :; do sleep 1000; done"), nil)
-	bad := []string{"{garbage", "[]", "null", `"x"`, "{}", `{"id":true,"method":"x"}`, `{"id":1.5,"method":"x"}`, `[{"id":7,"method":"environment/status"}]`, "\x00", ""}
+	bad := []string{
+		"{garbage",
+		"[]",
+		"null",
+		`"x"`,
+		"{}",
+		`{"id":true,"method":"x"}`,
+		`{"id":1.5,"method":"x"}`,
+		`[{"id":7,"method":"environment/status"}]`,
+		"\x00",
+		"",
+	}
 	for _, text := range bad {
 		c.Send(text)
 	}
@@ -130,7 +141,11 @@ func TestResume(t *testing.T) {
 func TestResumeWhileAttached(t *testing.T) {
 	_, url := begin(t, execserver.Options{ResumeTimeout: time.Hour, ProbeTimeout: 50 * time.Millisecond})
 	silent := handshake(t, url) // reads nothing: a peer that is gone without a word looks like that
-	fmt.Fprint(silent.conn, frame(`{"id":1,"method":"initialize","params":{"clientName":"x"}}`), frame(`{"method":"initialized"}`))
+	fmt.Fprint(
+		silent.conn,
+		frame(`{"id":1,"method":"initialize","params":{"clientName":"x"}}`),
+		frame(`{"method":"initialized"}`),
+	)
 	session := silent.session(t)
 	if again := execservertest.Dial(t, url, nil).Hello(session); again != session {
 		t.Errorf("session %s", again)
@@ -139,7 +154,8 @@ func TestResumeWhileAttached(t *testing.T) {
 	_, url = begin(t, execserver.Options{ResumeTimeout: time.Hour, ProbeTimeout: execservertest.Patience})
 	session = execservertest.Dial(t, url, nil).Hello("")
 	other := execservertest.Dial(t, url, nil)
-	if a := other.Try("initialize", object{"clientName": "x", "resumeSessionId": session}); a.Error == nil || !strings.Contains(a.Error.Message, "already attached") {
+	if a := other.Try("initialize", object{"clientName": "x", "resumeSessionId": session}); a.Error == nil ||
+		!strings.Contains(a.Error.Message, "already attached") {
 		t.Errorf("%+v", a)
 	}
 }
@@ -150,7 +166,11 @@ func TestSessionExpires(t *testing.T) {
 	c := execservertest.Dial(t, url, nil)
 	c.Hello("")
 	mark := "expires-" + filepath.Base(filepath.Dir(t.TempDir())) + fmt.Sprint(os.Getpid())
-	c.Call("process/start", execservertest.Start("p", "setsid sleep 1000 & echo ready; while :; do sleep 1000; done", t.TempDir(), mark), nil)
+	c.Call(
+		"process/start",
+		execservertest.Start("p", "setsid sleep 1000 & echo ready; while :; do sleep 1000; done", t.TempDir(), mark),
+		nil,
+	)
 	c.Until("p", "a word", says("ready"))
 	c.Cut()
 	if left := execservertest.AwaitNone(mark, execservertest.Patience); len(left) > 0 {
@@ -164,14 +184,25 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	_, url := begin(t, execserver.Options{})
 	const size = 100 << 20
 	silent := handshake(t, url)
-	start, err := json.Marshal(object{"id": 2, "method": "process/start", "params": command(t, "p", fmt.Sprintf("head -c %d /dev/zero; echo over >&2; cat", size))})
+	start, err := json.Marshal(
+		object{
+			"id":     2,
+			"method": "process/start",
+			"params": command(t, "p", fmt.Sprintf("head -c %d /dev/zero; echo over >&2; cat", size)),
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var before runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	fmt.Fprint(silent.conn, frame(`{"id":1,"method":"initialize","params":{"clientName":"x"}}`), frame(`{"method":"initialized"}`), frame(string(start)))
+	fmt.Fprint(
+		silent.conn,
+		frame(`{"id":1,"method":"initialize","params":{"clientName":"x"}}`),
+		frame(`{"method":"initialized"}`),
+		frame(string(start)),
+	)
 	other := execservertest.Dial(t, url, nil) // others are served meanwhile
 	other.Hello("")
 	other.Call("process/start", command(t, "q", "seq 100000"), nil)
@@ -218,7 +249,11 @@ func handshake(t *testing.T, url string) *raw {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n", host)
+	fmt.Fprintf(
+		conn,
+		"GET / HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
+		host,
+	)
 	r := &raw{conn, bufio.NewReader(conn)}
 	answer, err := http.ReadResponse(r.in, nil)
 	if err != nil || answer.StatusCode != http.StatusSwitchingProtocols {
@@ -312,7 +347,12 @@ func TestWhoMayConnect(t *testing.T) {
 		}
 		var head bytes.Buffer
 		_ = test.header.Write(&head)
-		fmt.Fprintf(conn, "GET /%s HTTP/1.1\r\n%sConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n", path, head.String())
+		fmt.Fprintf(
+			conn,
+			"GET /%s HTTP/1.1\r\n%sConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
+			path,
+			head.String(),
+		)
 		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil || answer.StatusCode != test.want {
 			t.Errorf("%s: %v, %v; want %d", name, answer, err, test.want)
@@ -334,11 +374,21 @@ func TestStreams(t *testing.T) {
 	}()
 	lines := bufio.NewScanner(outR)
 	mark := "streams-" + filepath.Base(filepath.Dir(t.TempDir())) + fmt.Sprint(os.Getpid())
-	start, err := json.Marshal(object{"id": 2, "method": "process/start", "params": execservertest.Start("p", "echo ready; while :; do sleep 1000; done", t.TempDir(), mark)})
+	start, err := json.Marshal(
+		object{
+			"id":     2,
+			"method": "process/start",
+			"params": execservertest.Start("p", "echo ready; while :; do sleep 1000; done", t.TempDir(), mark),
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	go fmt.Fprintf(inW, "{\"id\":1,\"method\":\"initialize\",\"params\":{\"clientName\":\"x\"}}\nnonsense\n{\"method\":\"initialized\"}\n%s\n", start) // ends when it is read
+	go fmt.Fprintf(
+		inW,
+		"{\"id\":1,\"method\":\"initialize\",\"params\":{\"clientName\":\"x\"}}\nnonsense\n{\"method\":\"initialized\"}\n%s\n",
+		start,
+	) // ends when it is read
 	var seen []string
 	for lines.Scan() {
 		if strings.Contains(lines.Text(), "process/output") { // may come before the answer to the start
@@ -355,7 +405,8 @@ func TestStreams(t *testing.T) {
 	if err := server.Close(ctx, event.Shutdown, "stdin"); err != nil {
 		t.Error(err)
 	}
-	if len(seen) < 3 || !strings.Contains(seen[0], "sessionId") || !strings.Contains(seen[1], `"id":-1`) || !strings.Contains(seen[2], `"id":2`) {
+	if len(seen) < 3 || !strings.Contains(seen[0], "sessionId") || !strings.Contains(seen[1], `"id":-1`) ||
+		!strings.Contains(seen[2], `"id":2`) {
 		t.Errorf("%q", seen)
 	}
 	if left := execservertest.Survivors(mark); len(left) > 0 {

@@ -155,10 +155,16 @@ func TestFiles(t *testing.T) {
 
 // managed is the sandbox that Codex sends for workspace-write, or read-only.
 func managed(workspace string, entries ...object) object {
-	all := append([]object{{"path": object{"type": "special", "value": object{"kind": "root"}}, "access": "read"}}, entries...)
+	all := append(
+		[]object{{"path": object{"type": "special", "value": object{"kind": "root"}}, "access": "read"}},
+		entries...)
 	return object{
-		"permissions": object{"type": "managed", "file_system": object{"type": "restricted", "entries": all}, "network": "restricted"},
-		"cwd":         fileURL(workspace), "workspaceRoots": []string{fileURL(workspace)}, "useLegacyLandlock": false,
+		"permissions": object{
+			"type":        "managed",
+			"file_system": object{"type": "restricted", "entries": all},
+			"network":     "restricted",
+		},
+		"cwd": fileURL(workspace), "workspaceRoots": []string{fileURL(workspace)}, "useLegacyLandlock": false,
 	}
 }
 
@@ -187,7 +193,12 @@ func TestFilesOfASandbox(t *testing.T) {
 	if err := os.Symlink(workspace, filepath.Join(outside, "back")); err != nil {
 		t.Fatal(err)
 	}
-	box := managed(workspace, special("project_roots", "", "write"), special("project_roots", ".git", "read"), special("project_roots", "private", "none"))
+	box := managed(
+		workspace,
+		special("project_roots", "", "write"),
+		special("project_roots", ".git", "read"),
+		special("project_roots", "private", "none"),
+	)
 	in := func(name string) string { return fileURL(filepath.Join(workspace, name)) }
 	out := func(name string) string { return fileURL(filepath.Join(outside, name)) }
 	none, data := object{}, []byte("x")
@@ -223,7 +234,11 @@ func TestFilesOfASandbox(t *testing.T) {
 		{"fs/copy", object{"sourcePath": in("file"), "destinationPath": out("copy"), "recursive": false}, -32600},
 		{"fs/copy", object{"sourcePath": in("file"), "destinationPath": in(".git/config"), "recursive": false}, -32600},
 		{"fs/copy", object{"sourcePath": in("private"), "destinationPath": in("public"), "recursive": true}, -32600},
-		{"fs/copy", object{"sourcePath": fileURL(workspace), "destinationPath": out("back2"), "recursive": true}, -32600},
+		{
+			"fs/copy",
+			object{"sourcePath": fileURL(workspace), "destinationPath": out("back2"), "recursive": true},
+			-32600,
+		},
 	}
 	for _, a := range asks {
 		a.params["sandbox"] = box
@@ -276,7 +291,10 @@ func TestLinkThatIsPutThereMeanwhile(t *testing.T) {
 		}
 	}()
 	for range 200 {
-		c.Try("fs/writeFile", object{"path": fileURL(filepath.Join(workspace, "real/file")), "dataBase64": []byte("x"), "sandbox": box})
+		c.Try(
+			"fs/writeFile",
+			object{"path": fileURL(filepath.Join(workspace, "real/file")), "dataBase64": []byte("x"), "sandbox": box},
+		)
 		c.Try("fs/remove", object{"path": fileURL(filepath.Join(workspace, "real/file")), "sandbox": box})
 	}
 	close(stop)

@@ -105,7 +105,8 @@ func FuzzMessages(f *testing.F) {
 		if breaks == nil {
 			return
 		}
-		if err := s.serve(ctx, &tape{messages: [][]byte{breaks}, enough: make(chan struct{})}); err == nil || errors.Is(err, context.DeadlineExceeded) {
+		if err := s.serve(ctx, &tape{messages: [][]byte{breaks}, enough: make(chan struct{})}); err == nil ||
+			errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("%q: %v", breaks, err)
 		}
 	})
@@ -116,7 +117,10 @@ func FuzzMessages(f *testing.F) {
 func script(text string, greeted bool) (messages [][]byte, want map[string]int, breaks []byte) {
 	want = map[string]int{}
 	if greeted {
-		messages = [][]byte{[]byte(`{"id":"hello","method":"initialize","params":{"clientName":"fuzz"}}`), []byte(`{"method":"initialized"}`)}
+		messages = [][]byte{
+			[]byte(`{"id":"hello","method":"initialize","params":{"clientName":"fuzz"}}`),
+			[]byte(`{"method":"initialized"}`),
+		}
 		want["hello"]++
 	}
 	for _, line := range strings.Split(text, "\n") {
@@ -177,7 +181,10 @@ func harmless(t *testing.T) *Server {
 		}
 	})
 	var inside *sandboxContext
-	text := fmt.Sprintf(`{"permissions":{"type":"managed","network":"restricted","file_system":{"type":"restricted","entries":[{"path":{"type":"path","path":%q},"access":"write"}]}}}`, dir)
+	text := fmt.Sprintf(
+		`{"permissions":{"type":"managed","network":"restricted","file_system":{"type":"restricted","entries":[{"path":{"type":"path","path":%q},"access":"write"}]}}}`,
+		dir,
+	)
 	if err := json.Unmarshal([]byte(text), &inside); err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,10 @@ func listen(t *testing.T, server *execserver.Server, token string) (url string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &http.Server{Handler: server.Handler(context.Background(), token, guard.Names{}), ReadHeaderTimeout: execservertest.Patience}
+	h := &http.Server{
+		Handler:           server.Handler(context.Background(), token, guard.Names{}),
+		ReadHeaderTimeout: execservertest.Patience,
+	}
 	served := make(chan struct{})
 	go func() { // ends with Close below
 		defer close(served)

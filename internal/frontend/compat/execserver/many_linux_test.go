@@ -44,7 +44,12 @@ func TestThousandProcesses(t *testing.T) {
 	for w := range waves {
 		starts, ends := []func() execservertest.Answer{}, []func() execservertest.Answer{}
 		for i := range wave {
-			start := execservertest.Start(fmt.Sprint(w, "-", i), fmt.Sprintf("echo %d of %d; read never", i, w), dir, mark)
+			start := execservertest.Start(
+				fmt.Sprint(w, "-", i),
+				fmt.Sprintf("echo %d of %d; read never", i, w),
+				dir,
+				mark,
+			)
 			start["pipeStdin"] = true
 			starts = append(starts, c.Begin("process/start", start))
 		}

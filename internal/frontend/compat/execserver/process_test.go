@@ -64,7 +64,8 @@ func TestProcess(t *testing.T) {
 	}
 	done := c.Until("p", "the end", closed)
 	inOrder(t, done.Seqs)
-	if !strings.Contains(done.Text, "out\n") || !strings.Contains(done.Text, "err\n") || done.Exited == nil || *done.Exited != 3 {
+	if !strings.Contains(done.Text, "out\n") || !strings.Contains(done.Text, "err\n") || done.Exited == nil ||
+		*done.Exited != 3 {
 		t.Errorf("done %+v", done)
 	}
 	var r read
@@ -164,7 +165,10 @@ func TestWriteToAProcessThatDoesNotRead(t *testing.T) {
 	c.Until("p", "a word", says("ready"))
 	answers := []func() execservertest.Answer{}
 	for i := range 8 {
-		answers = append(answers, c.Begin("process/write", object{"processId": "p", "chunk": make([]byte, 1<<20), "writeId": fmt.Sprint(i)}))
+		answers = append(
+			answers,
+			c.Begin("process/write", object{"processId": "p", "chunk": make([]byte, 1<<20), "writeId": fmt.Sprint(i)}),
+		)
 	}
 	c.Call("environment/status", object{}, nil)
 	c.Call("process/terminate", object{"processId": "p"}, nil)
@@ -197,11 +201,16 @@ func TestInterrupt(t *testing.T) {
 		c.Call("process/start", start, nil)
 		c.Until(id, "a word", says("ready"))
 		c.Call("process/signal", object{"processId": id, "signal": "interrupt"}, nil)
-		c.Until(id, "its end", func(d execservertest.Done) bool { return d.Exited != nil && *d.Exited == 4 && says("interrupted")(d) })
+		c.Until(
+			id,
+			"its end",
+			func(d execservertest.Done) bool { return d.Exited != nil && *d.Exited == 4 && says("interrupted")(d) },
+		)
 		c.Call("process/terminate", object{"processId": id}, nil)
 	}
 	c.Call("process/signal", object{"processId": "nobody", "signal": "interrupt"}, nil)
-	if a := c.Try("process/signal", object{"processId": "p", "signal": "kill"}); a.Error == nil || a.Error.Code != -32602 {
+	if a := c.Try("process/signal", object{"processId": "p", "signal": "kill"}); a.Error == nil ||
+		a.Error.Code != -32602 {
 		t.Errorf("%+v", a)
 	}
 }
@@ -216,7 +225,8 @@ func TestProcessIDIsUsedOnce(t *testing.T) {
 	}
 	c.Call("process/start", start, nil)
 	for range 2 {
-		if a := c.Try("process/start", start); a.Error == nil || a.Error.Code != -32600 || !strings.Contains(a.Error.Message, "already exists") {
+		if a := c.Try("process/start", start); a.Error == nil || a.Error.Code != -32600 ||
+			!strings.Contains(a.Error.Message, "already exists") {
 			t.Errorf("%+v", a)
 		}
 		c.Until("p", "the end", closed)
@@ -231,7 +241,11 @@ func TestProcessIDIsUsedOnce(t *testing.T) {
 func TestTerminateAfterTheExit(t *testing.T) {
 	c := client(t)
 	mark := "rest-" + filepath.Base(t.TempDir()) + fmt.Sprint(os.Getpid())
-	c.Call("process/start", execservertest.Start("p", "setsid sleep 1000 >/dev/null 2>&1 & echo left", t.TempDir(), mark), nil)
+	c.Call(
+		"process/start",
+		execservertest.Start("p", "setsid sleep 1000 >/dev/null 2>&1 & echo left", t.TempDir(), mark),
+		nil,
+	)
 	c.Until("p", "its exit", func(d execservertest.Done) bool { return d.Exited != nil })
 	if len(execservertest.Survivors(mark)) == 0 {
 		t.Error("nothing was left")
@@ -246,7 +260,10 @@ func TestTerminateAfterTheExit(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	_, url := begin(t, execserver.Options{Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=/h", "OTHER=o", "API_KEY=k"}})
+	_, url := begin(
+		t,
+		execserver.Options{Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=/h", "OTHER=o", "API_KEY=k"}},
+	)
 	c := execservertest.Dial(t, url, nil)
 	c.Hello("")
 	for name, test := range map[string]struct {
@@ -266,7 +283,8 @@ func TestEnvironment(t *testing.T) {
 		done := c.Until(name, "the end", closed)
 		var got []string
 		for line := range strings.Lines(done.Text) {
-			if line = strings.TrimSpace(line); !strings.HasPrefix(line, "PATH=") && !strings.HasPrefix(line, "SETTLE_PROCESS_MARK=") {
+			if line = strings.TrimSpace(line); !strings.HasPrefix(line, "PATH=") &&
+				!strings.HasPrefix(line, "SETTLE_PROCESS_MARK=") {
 				got = append(got, line)
 			}
 		}
@@ -319,7 +337,13 @@ func TestManyProcesses(t *testing.T) {
 	const many = 100
 	answers := []func() execservertest.Answer{}
 	for i := range many {
-		answers = append(answers, c.Begin("process/start", command(t, fmt.Sprint(i), fmt.Sprintf("echo %d; while :; do sleep 1000; done", i))))
+		answers = append(
+			answers,
+			c.Begin(
+				"process/start",
+				command(t, fmt.Sprint(i), fmt.Sprintf("echo %d; while :; do sleep 1000; done", i)),
+			),
+		)
 	}
 	for _, answer := range answers {
 		if a := answer(); a.Error != nil {
@@ -333,7 +357,8 @@ func TestManyProcesses(t *testing.T) {
 	}
 	for i, end := range ends {
 		end()
-		if done := c.Until(fmt.Sprint(i), "the end", closed); done.Text != fmt.Sprint(i, "\n") && done.Text != fmt.Sprintf("%d\n", i) {
+		if done := c.Until(fmt.Sprint(i), "the end", closed); done.Text != fmt.Sprint(i, "\n") &&
+			done.Text != fmt.Sprintf("%d\n", i) {
 			t.Errorf("%d said %q", i, done.Text)
 		}
 	}

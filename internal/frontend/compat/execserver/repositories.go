@@ -71,7 +71,10 @@ func (g commandGuard) judge(ctx context.Context, restore func() (back, left []st
 		list = append(list, "settle put protected files back: "+strings.Join(back, "; "))
 	}
 	if len(left) > 0 {
-		list = append(list, "protected files were changed, and settle could not put them back: "+strings.Join(left, "; "))
+		list = append(
+			list,
+			"protected files were changed, and settle could not put them back: "+strings.Join(left, "; "),
+		)
 	}
 	if list != nil {
 		files := append(back, left...)

@@ -42,7 +42,12 @@ func TestRequestsStayInsideUnderSwaps(t *testing.T) {
 			box["permissions"].(object)["file_system"].(object)["entries"] = box["permissions"].(object)["file_system"].(object)["entries"].([]object)[1:] // nothing is readable outside
 			in := func(name string) string { return fileURL(filepath.Join(workspace, name)) }
 			s := swap.Start(t, filepath.Join(workspace, names[0]), filepath.Join(workspace, names[1]))
-			marks := [][]byte{[]byte(secret), []byte(base64.StdEncoding.EncodeToString([]byte(secret))), []byte(outside), []byte(`"size":12`)}
+			marks := [][]byte{
+				[]byte(secret),
+				[]byte(base64.StdEncoding.EncodeToString([]byte(secret))),
+				[]byte(outside),
+				[]byte(`"size":12`),
+			}
 			for range swap.Calls(swapCalls) {
 				for _, a := range []ask{
 					{"fs/readFile", object{"path": in("a/b/f")}, nil},
@@ -60,7 +65,12 @@ func TestRequestsStayInsideUnderSwaps(t *testing.T) {
 					got := c.Try(a.method, a.params)
 					for _, mark := range marks {
 						if bytes.Contains(got.Result, mark) {
-							t.Fatalf("%s shows what is outside after %d exchanges: %s", a.method, s.Rounds(), got.Result)
+							t.Fatalf(
+								"%s shows what is outside after %d exchanges: %s",
+								a.method,
+								s.Rounds(),
+								got.Result,
+							)
 						}
 					}
 				}
@@ -103,7 +113,14 @@ func TestRulesDoNotFollowLinksThatCommandsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"sub/f", "sub/new"} {
-		ask{"fs/writeFile", object{"path": fileURL(filepath.Join(workspace, name)), "dataBase64": []byte("x"), "sandbox": rules}, -32600}.check(t, c)
+		ask{
+			"fs/writeFile",
+			object{"path": fileURL(filepath.Join(workspace, name)), "dataBase64": []byte("x"), "sandbox": rules},
+			-32600,
+		}.check(
+			t,
+			c,
+		)
 	}
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 {
 		t.Errorf("outside has %v, %v", entries, err)

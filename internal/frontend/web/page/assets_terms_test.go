@@ -44,6 +44,8 @@ func TestTermsAreThoseOfPackageEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(have) != js.String() {
-		t.Error("assets/terms.js differs from event/terms.go; write it anew: go test ./internal/frontend/web/page -update")
+		t.Error(
+			"assets/terms.js differs from event/terms.go; write it anew: go test ./internal/frontend/web/page -update",
+		)
 	}
 }

@@ -66,7 +66,10 @@ func TestInBrowser(t *testing.T) {
 		chromium = "/usr/bin/chromium"
 	}
 	if _, err := os.Stat(chromium); err != nil {
-		t.Fatalf("the page's tests need Chromium (Debian: apt-get install chromium; SETTLE_CHROMIUM names one that is elsewhere): %v", err)
+		t.Fatalf(
+			"the page's tests need Chromium (Debian: apt-get install chromium; SETTLE_CHROMIUM names one that is elsewhere): %v",
+			err,
+		)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), browserTimeout)
 	defer cancel()
@@ -112,7 +115,8 @@ func build(ctx context.Context, t *testing.T) string {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", name, "github.com/settle-agent/settle/cmd/settle").CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", name, "github.com/settle-agent/settle/cmd/settle").
+		CombinedOutput()
 	if err != nil {
 		t.Fatalf("cannot build settle: %v\n%s", err, out)
 	}

@@ -67,7 +67,13 @@ func TestFoldAgreesWithPackageEvent(t *testing.T) {
 			refused++
 		}
 		if diff := cmp.Diff(digestOf(log), got); diff != "" {
-			t.Fatalf("log %d of %d events, ending in %v (-event.Fold +fold.js):\n%s", n, len(log), log[len(log)-1].Kind(), diff)
+			t.Fatalf(
+				"log %d of %d events, ending in %v (-event.Fold +fold.js):\n%s",
+				n,
+				len(log),
+				log[len(log)-1].Kind(),
+				diff,
+			)
 		}
 	}
 	t.Logf("%d logs, of which both refuse %d", len(logs), refused)

@@ -87,7 +87,8 @@ func TestEveryAnswerForbidsForeignCode(t *testing.T) {
 				t.Errorf("%s: the policy %q lacks %q", target, csp, want)
 			}
 		}
-		if strings.Contains(csp, "unsafe") || r.Header.Get("X-Content-Type-Options") != "nosniff" || r.Header.Get("Referrer-Policy") != "no-referrer" {
+		if strings.Contains(csp, "unsafe") || r.Header.Get("X-Content-Type-Options") != "nosniff" ||
+			r.Header.Get("Referrer-Policy") != "no-referrer" {
 			t.Errorf("%s: headers %v", target, r.Header)
 		}
 	}
@@ -118,9 +119,13 @@ func TestRefuses(t *testing.T) {
 // anything; the sources must not try, or the page would be broken.
 func TestAssetsKeepToThePolicy(t *testing.T) {
 	forbidden := map[string]*regexp.Regexp{
-		".html": regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|<script(?:[^>]*)>[^<]|(?:src|href)="(?:https?:)?//`),
-		".css":  regexp.MustCompile(`(?i)@import|url\(\s*["']?(?:https?:)?//`),
-		".js":   regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|setAttribute\(\s*["'](?:style|on)|srcdoc`),
+		".html": regexp.MustCompile(
+			`(?i)<style|\sstyle=|\son[a-z]+=|<script(?:[^>]*)>[^<]|(?:src|href)="(?:https?:)?//`,
+		),
+		".css": regexp.MustCompile(`(?i)@import|url\(\s*["']?(?:https?:)?//`),
+		".js": regexp.MustCompile(
+			`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|setAttribute\(\s*["'](?:style|on)|srcdoc`,
+		),
 	}
 	files, err := fs.Glob(os.DirFS("assets"), "*")
 	if err != nil {

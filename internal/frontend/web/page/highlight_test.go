@@ -21,7 +21,41 @@ func TestHighlightAgreesWithTheTerminal(t *testing.T) {
 		Name string `json:"name"`
 		Code string `json:"code"`
 	}
-	parts := []string{"if", "else ", "func x", "'", `"`, "`", "\\", "//", "/*", "*/", "#", "--", `"""`, "'''", "[[", "]]", "<!--", "-->", "{-", "-}", "12.5", "0x1f", "a.b", "größe", "日本", "😀", "\n", " ", "\t", "٣", "_", "SELECT ", "select"}
+	parts := []string{
+		"if",
+		"else ",
+		"func x",
+		"'",
+		`"`,
+		"`",
+		"\\",
+		"//",
+		"/*",
+		"*/",
+		"#",
+		"--",
+		`"""`,
+		"'''",
+		"[[",
+		"]]",
+		"<!--",
+		"-->",
+		"{-",
+		"-}",
+		"12.5",
+		"0x1f",
+		"a.b",
+		"größe",
+		"日本",
+		"😀",
+		"\n",
+		" ",
+		"\t",
+		"٣",
+		"_",
+		"SELECT ",
+		"select",
+	}
 	var all []piece
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, l := range markdown.Languages() {

@@ -33,7 +33,9 @@ func TestPacked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !maps.Equal(got, files) {
-		t.Error("assets.json.gz is stale; pack the files anew: go test ./internal/frontend/web/page -run TestPacked -update")
+		t.Error(
+			"assets.json.gz is stale; pack the files anew: go test ./internal/frontend/web/page -run TestPacked -update",
+		)
 	}
 }
 
