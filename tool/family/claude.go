@@ -12,7 +12,7 @@ import (
 func claudeForms() []*form {
 	file := [][2]string{{"path", "file_path"}}
 	words := strings.NewReplacer("use edit", "use Edit", "use glob", "use Glob", "use grep", "use Grep",
-		`&", or background`, `&", or run_in_background`).Replace
+		`&", background`, `&", run_in_background`).Replace
 	editor := &form{tool: "edit", read: readEditor}
 	return []*form{
 		{

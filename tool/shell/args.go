@@ -26,11 +26,11 @@ const schema = `{
     "command": {"type": "string", "minLength": 1},
     "timeout_ms": {"type": "integer", "minimum": 1, "description": "Default %d, at most %d."},
     "workdir": {"type": "string", "description": "Default: the session's."},
-    "description": {"type": "string", "description": "Purpose of the command, in a few words."},
-    "background": {"type": "boolean", "description": "Start the command as a job and do not wait, for servers and watchers."},
-    "yield_ms": {"type": "integer", "minimum": 1, "description": "Wait this long; a command that still runs becomes a job."},
-    "release": {"type": "boolean", "description": "With background: let the job outlive this session. Only if the user asked for this."},
-    "tty": {"type": "boolean", "description": "Give the command a terminal."}%s
+    "description": {"type": "string", "description": "Its purpose, in a few words."},
+    "background": {"type": "boolean", "description": "Do not wait: start a job, for servers and watchers."},
+    "yield_ms": {"type": "integer", "minimum": 1, "description": "Wait this long; what still runs becomes a job."},
+    "release": {"type": "boolean", "description": "With background: the job outlives the session. Only if the user asks."},
+    "tty": {"type": "boolean", "description": "Run it in a terminal."}%s
   },
   "required": ["command"],
   "additionalProperties": false
@@ -38,7 +38,7 @@ const schema = `{
 
 // outside is the property for sessions whose commands can ask to leave the sandbox.
 const outside = `,
-    "outside": {"type": "boolean", "description": "Run outside the sandbox, after the user's approval. Only for a command that the sandbox denied."}`
+    "outside": {"type": "boolean", "description": "Run outside the sandbox, if the user approves. Only for what the sandbox denied."}`
 
 func (c Config) schema() string {
 	more := ""
@@ -52,14 +52,14 @@ func (c Config) describe() string {
 	m := c.machine.Machine()
 	var b strings.Builder
 	fmt.Fprintf(&b, "Run a command with %s -c and wait for it to exit. Its input is empty. "+
-		"Returns standard output and error together; long output is shortened in the middle and names the file with the full output. "+
-		"Processes that remain (\"server &\", or background) become a job: see the tool job. All other processes end with the command. "+
+		"Returns stdout and stderr together; long output is shortened in the middle and names the file with all of it. "+
+		"What remains (\"&\", background) becomes a job: see the tool job. "+
 		"Each call is a new shell: directories and variables do not persist.", cmp.Or(m.Shell, "sh"))
 	if c.Outside {
 		b.WriteString(
-			" Unless the user has turned it off, commands run in a sandbox: they can change files only in the working directory and in $TMPDIR, cannot read the rest of the home directory, " +
-				"and may have no network, or only some hosts through the proxy in HTTPS_PROXY. The end of the output names what the sandbox denied; then use outside to ask the user to run the command without it. " +
-				"In the sandbox, the repository (.git) is read-only: put git commands that change it into a call of their own, with nothing else but cd; settle asks the user to run that call outside.",
+			" Unless the user turned it off, commands run in a sandbox: they change files only in the working directory and $TMPDIR, cannot read the rest of the home directory, " +
+				"and may reach no network, or only some hosts through HTTPS_PROXY. The end of the output names what the sandbox denied; then ask to run the command with outside. " +
+				"In the sandbox, .git is read-only: put git commands that change it into a call of their own, with at most a cd; settle asks the user to run that call outside.",
 		)
 	}
 	if len(m.Withheld) > 0 {

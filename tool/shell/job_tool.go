@@ -36,11 +36,11 @@ var jobSchema = sync.OnceValue(func() tool.Option {
   "properties": {
     "action": {"type": "string", "enum": ["list", "read", "write", "wait", "kill", "release"]},
     "job": {"type": "string", "description": "Not for list."},
-    "input": {"type": "string", "description": "write: text for the input of a job that was started with background or tty."},
-    "eof": {"type": "boolean", "description": "write: close the input afterwards."},
-    "pattern": {"type": "string", "description": "wait: for a line that matches (RE2) and that no earlier wait matched."},
-    "port": {"type": "integer", "minimum": 1, "maximum": 65535, "description": "wait: for a TCP port that accepts connections."},
-    "timeout_ms": {"type": "integer", "minimum": 1, "description": "wait: timeout (default 30000). read, write: first wait this long for the job's end."}
+    "input": {"type": "string", "description": "write: text for a job started with background or tty."},
+    "eof": {"type": "boolean", "description": "write: then close the input."},
+    "pattern": {"type": "string", "description": "wait: for a new line that matches (RE2)."},
+    "port": {"type": "integer", "minimum": 1, "maximum": 65535, "description": "wait: for this TCP port to accept."},
+    "timeout_ms": {"type": "integer", "minimum": 1, "description": "wait: default 30000. read, write: first wait this long for its end."}
   },
   "required": ["action"],
   "additionalProperties": false
@@ -51,8 +51,8 @@ func (t *jobTool) tool() tool.Tool {
 	return tool.Must(
 		tool.New(
 			"job",
-			"Manage jobs, the processes that shell calls left running: list them, read their new output, write to their input, "+
-				"wait for a line, a port or their end, kill one, or release one so that it outlives the session. Jobs end with the session.",
+			"Manage jobs, the processes that shell calls left running: list them, read new output, write input, "+
+				"wait for a line, a port or the end, kill one, or release one to outlive the session; the others end with it.",
 			t.run,
 			jobSchema(),
 			tool.WithTitle(JobArguments.title),

@@ -33,14 +33,14 @@ var schema = sync.OnceValue(func() tool.Option {
 	return tool.WithSchema(`{
   "type": "object",
   "properties": {
-    "description": {"type": "string", "description": "The task in 3 to 8 words, for the user."},
-    "prompt": {"type": "string", "description": "The task. The agent does not see this conversation: include everything that it needs, and what it should answer."},
-    "background": {"type": "boolean", "description": "Return at once and continue while the agent works. You receive its result when it ends."},
-    "worktree": {"type": "boolean", "description": "Let the agent work in its own git worktree and branch, from the last commit, without uncommitted changes: for changes that could conflict with other work. It is removed if nothing changed; otherwise you receive its path."},
-    "model": {"type": "string", "description": "Another model, if the user asks for one."},
-    "tools": {"type": "array", "items": {"type": "string"}, "description": "The tools of yours that the agent gets (default: all)."},
-    "max_steps": {"type": "integer", "minimum": 1, "description": "End the agent after this many steps."},
-    "timeout_ms": {"type": "integer", "minimum": 1, "description": "End the agent after this many milliseconds (default 3600000)."}
+    "description": {"type": "string", "description": "3 to 8 words, for the user."},
+    "prompt": {"type": "string", "description": "The agent does not see this conversation: include all that it needs, and what to answer."},
+    "background": {"type": "boolean", "description": "Return at once; you receive the result when it ends."},
+    "worktree": {"type": "boolean", "description": "Work in a new git worktree and branch of the last commit, without uncommitted changes: for changes that could conflict. If unchanged, it is removed; otherwise you receive its path."},
+    "model": {"type": "string", "description": "Another model; only if the user asks."},
+    "tools": {"type": "array", "items": {"type": "string"}, "description": "Some of your tools; default: all."},
+    "max_steps": {"type": "integer", "minimum": 1},
+    "timeout_ms": {"type": "integer", "minimum": 1, "description": "Default 3600000."}
   },
   "required": ["description", "prompt"],
   "additionalProperties": false
@@ -51,8 +51,8 @@ var checkSchema = sync.OnceValue(func() tool.Option {
 	return tool.WithSchema(`{
   "type": "object",
   "properties": {
-    "task": {"type": "string", "description": "The agent's id; omit it to list all agents."},
-    "wait_ms": {"type": "integer", "minimum": 1, "description": "Wait for the end of this agent, or of any, for at most this many milliseconds."}
+    "task": {"type": "string", "description": "Default: all."},
+    "wait_ms": {"type": "integer", "minimum": 1}
   },
   "additionalProperties": false
 }`)
@@ -63,7 +63,7 @@ var messageSchema = sync.OnceValue(func() tool.Option {
   "type": "object",
   "properties": {
     "task": {"type": "string"},
-    "message": {"type": "string", "description": "The message. The agent reads it before its next step."}
+    "message": {"type": "string"}
   },
   "required": ["task", "message"],
   "additionalProperties": false

@@ -21,8 +21,8 @@ func Tools(s Spawner) []tool.Tool {
 		tool.Must(
 			tool.New(
 				Name,
-				"Start another agent, which works on a task in its own session and returns its answer: for work that you can describe completely and that "+
-					"would fill your context, or, with several calls in one response, for parts that can run in parallel. It has your permissions, and ends with your turn if the turn is interrupted.",
+				"Start an agent, which works on a task in its own session and returns its answer: for work that would fill your context "+
+					"or, with several calls in one response, for parallel parts. It has your permissions, and ends if your turn is interrupted.",
 				t.start,
 				schema(),
 				tool.WithTimeout(callTimeout),
@@ -31,11 +31,11 @@ func Tools(s Spawner) []tool.Tool {
 			),
 		),
 		tool.Must(tool.New(NameCheck,
-			"Show the state and the running time of your agents; with wait_ms, wait for their end.",
+			"Show the state of your agents; with wait_ms, first wait for one to end.",
 			t.check, checkSchema(), tool.WithTimeout(callTimeout), tool.ReadOnly(), titled("check task "))),
-		tool.Must(tool.New(NameMessage, "Send a message to an agent that runs in the background.",
+		tool.Must(tool.New(NameMessage, "Send a background agent a message, which it reads before its next step.",
 			t.message, messageSchema(), tool.ReadOnly(), titled("message to task "))),
-		tool.Must(tool.New(NameCancel, "End an agent that runs in the background. Returns its last state.",
+		tool.Must(tool.New(NameCancel, "End a background agent. Returns its last state.",
 			t.cancel, cancelSchema(), tool.ReadOnly(), titled("cancel task "))),
 	}
 }
