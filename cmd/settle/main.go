@@ -32,6 +32,7 @@
 //   - setup.go: settle setup
 //   - about.go: settle config, doctor and version
 //   - update.go: settle update; the release keys
+//   - spent.go: settle usage
 //   - usage.go: groups and layout of help
 //   - reference.go: settle help --json
 //   - complete.go: completion of a shell

@@ -56,14 +56,24 @@ func path(dir string) string { return filepath.Join(dir, "catalogue.db") }
 // List returns the sessions that match the query, most recently changed first. If the
 // error is a [Warning], the list is still complete.
 func (c *Catalogue) List(ctx context.Context, q Query) ([]Entry, error) {
-	logs, err := journal.List(c.dir)
+	rows, warning, err := c.refresh(ctx, q)
 	if err != nil {
 		return nil, err
+	}
+	return q.pick(c.dir, rows), warning
+}
+
+// refresh returns the rows of the logs that the query can match, and stores those that
+// are new. The warning is a [Warning].
+func (c *Catalogue) refresh(ctx context.Context, q Query) (rows []row, warning, err error) {
+	logs, err := journal.List(c.dir)
+	if err != nil {
+		return nil, nil, err
 	}
 	known, warning := c.load(ctx)
 	rows, changed, err := c.reconcile(ctx, q.wanted(logs), known)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if warning == nil {
 		warning = c.save(ctx, changed, deleted(logs, known))
@@ -71,7 +81,7 @@ func (c *Catalogue) List(ctx context.Context, q Query) ([]Entry, error) {
 	if warning != nil {
 		warning = c.warn(warning)
 	}
-	return q.pick(c.dir, rows), warning
+	return rows, warning, nil
 }
 
 // wanted returns the logs that the query can match.
@@ -133,7 +143,7 @@ func (q Query) pick(dir string, rows []row) []Entry {
 // failed.
 func (c *Catalogue) Rebuild(ctx context.Context) error {
 	if c.db != nil {
-		if _, err := c.db.ExecContext(ctx, "DELETE FROM session"); err != nil {
+		if _, err := c.db.ExecContext(ctx, "DELETE FROM session; DELETE FROM attempt"); err != nil {
 			return c.warn(err)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 const (
 	// version is the version of the schema and of the content of rows, such as titles;
 	// it is stored as the database's user_version.
-	version = 5
+	version = 6
 	// busyTimeout bounds the wait for another process's write.
 	busyTimeout = 5 * time.Second
 	// retryDelay is the delay between attempts for which SQLite does not wait itself: to
@@ -47,6 +47,20 @@ CREATE TABLE session (
 	words   TEXT NOT NULL,
 	parent  TEXT NOT NULL,
 	trivial INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE attempt ( -- requests to models; see Request
+	session     TEXT NOT NULL,
+	n           INTEGER NOT NULL, -- from 0, in the order of the log
+	id          TEXT NOT NULL,
+	started     INTEGER NOT NULL, -- nanoseconds since 1970
+	model       TEXT NOT NULL,
+	input       INTEGER NOT NULL,
+	cache_read  INTEGER NOT NULL,
+	cache_write INTEGER NOT NULL,
+	output      INTEGER NOT NULL,
+	reasoning   INTEGER NOT NULL,
+	cost        REAL, -- US dollars; NULL if the price is unknown
+	PRIMARY KEY (session, n)
 ) WITHOUT ROWID;
 `
 
@@ -157,8 +171,13 @@ func prepare(ctx context.Context, db *sql.DB) (err error) {
 	case found < version:
 		return errUnfit
 	default:
-		if _, err := tx.ExecContext(ctx, "SELECT id, changed, words, parent, trivial FROM session LIMIT 1"); err != nil {
-			return errors.Join(errUnfit, err)
+		for _, query := range []string{
+			"SELECT id, changed, words, parent, trivial FROM session LIMIT 1",
+			"SELECT session, n, id, started, cost FROM attempt LIMIT 1",
+		} {
+			if _, err := tx.ExecContext(ctx, query); err != nil {
+				return errors.Join(errUnfit, err)
+			}
 		}
 	}
 	return tx.Commit()
@@ -230,10 +249,17 @@ func (c *Catalogue) save(ctx context.Context, changed []row, removed []string) (
 		if err != nil {
 			return err
 		}
+		if err := saveRequests(ctx, tx, r); err != nil {
+			return err
+		}
 	}
 	for _, session := range removed {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM session WHERE id = ?", session); err != nil {
-			return err
+		for _, statement := range []string{
+			"DELETE FROM session WHERE id = ?", "DELETE FROM attempt WHERE session = ?",
+		} {
+			if _, err := tx.ExecContext(ctx, statement, session); err != nil {
+				return err
+			}
 		}
 	}
 	return tx.Commit()

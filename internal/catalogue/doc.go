@@ -15,6 +15,7 @@
 // Other files:
 //
 //   - entry.go: the row of a session: its title, words, counts; which rows a query matches
+//   - request.go: the requests to models and their usage, for settle usage
 //   - shelf.go: reads sessions while other processes write them
 //   - database.go: opens, creates and recreates the SQLite file; its schema
 //

@@ -42,6 +42,8 @@ type row struct {
 	Entry
 	size, modified int64  // of the log: bytes, nanoseconds since 1970
 	words          string // searchable text, in lower case
+	// requests are the requests of a log that was just read; nil for a row of the database.
+	requests []Request
 }
 
 // EntryOf returns the entry of a session in the state.
@@ -77,7 +79,10 @@ func describe(state event.State) row {
 		}
 	}
 	texts = appendTexts(texts, state.Waiting)
-	return row{Entry: EntryOf(state), words: truncate(strings.ToLower(strings.Join(texts, "\n")), maxWords)}
+	return row{
+		Entry: EntryOf(state), words: truncate(strings.ToLower(strings.Join(texts, "\n")), maxWords),
+		requests: requestsOf(state),
+	}
 }
 
 // pictures is the title of a session whose inputs are pictures only.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
@@ -23,23 +24,44 @@ type Shelf struct {
 
 // List is [Catalogue.List].
 func (s *Shelf) List(ctx context.Context, q Query) ([]Entry, error) {
-	if s.Dir == "" {
-		return nil, nil
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open == nil {
-		if _, err := os.Stat(s.Dir); errors.Is(err, os.ErrNotExist) {
-			return nil, nil // listing must not create a data directory
-		}
-		c, err := Open(ctx, s.Dir)
-		if err := unlessWarning(err); err != nil {
-			return nil, err
-		}
-		s.open = c
+	if exists, err := s.opened(ctx); !exists {
+		return nil, err
 	}
 	list, err := s.open.List(ctx, q)
 	return list, unlessWarning(err)
+}
+
+// Requests is [Catalogue.Requests].
+func (s *Shelf) Requests(ctx context.Context, since time.Time) (out []Request, damaged int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if exists, err := s.opened(ctx); !exists {
+		return nil, 0, err
+	}
+	out, damaged, err = s.open.Requests(ctx, since)
+	return out, damaged, unlessWarning(err)
+}
+
+// opened opens the catalogue; exists is false if there is no data directory: listing must
+// not create one.
+func (s *Shelf) opened(ctx context.Context) (exists bool, err error) {
+	if s.Dir == "" {
+		return false, nil
+	}
+	if s.open != nil {
+		return true, nil
+	}
+	if _, err := os.Stat(s.Dir); errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	c, err := Open(ctx, s.Dir)
+	if err := unlessWarning(err); err != nil {
+		return false, err
+	}
+	s.open = c
+	return true, nil
 }
 
 // Load returns the state of a session, or a [journal.MissingError]. For a damaged log it

@@ -6,6 +6,7 @@
 // Other files:
 //
 //   - list.go: columns and rows of settle sessions
+//   - usage.go: settle usage
 //   - compact.go: settle compact
 //   - approvals.go: settle approvals
 package sessions
