@@ -15,9 +15,13 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// build makes the binary as it is shipped; the test's own is larger.
+// build makes the binary as it is shipped; the test's own is larger. SETTLE_BENCH_BINARY names
+// another build, such as the last release, to compare with.
 func build(b *testing.B) (binary string) {
 	b.Helper()
+	if binary = os.Getenv("SETTLE_BENCH_BINARY"); binary != "" {
+		return binary
+	}
 	binary = filepath.Join(b.TempDir(), "settle")
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

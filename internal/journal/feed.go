@@ -192,14 +192,22 @@ func (l *Log) follow(ctx context.Context, after uint64, yield func(event.Event, 
 	}
 }
 
+// buffers are the buffers of subscribers that do not wait: a subscriber of a stream wakes up for
+// each delta.
+var buffers = sync.Pool{New: func() any { return new([chunk]event.Event) }}
+
 // catchUp yields the events after the cursor, and moves it. It returns the channel to wait for, or
-// nil if the subscription ends. Its buffer is not on the stack of a subscriber that waits.
+// nil if the subscription ends.
 func (l *Log) catchUp(
 	ctx context.Context, after *uint64, yield func(event.Event, error) bool,
 ) (wake chan struct{}) {
-	buf := make([]event.Event, 0, chunk)
+	buf := buffers.Get().(*[chunk]event.Event)
+	defer func() {
+		clear(buf[:])
+		buffers.Put(buf)
+	}()
 	for ctx.Err() == nil {
-		s := l.feed.next(*after, buf)
+		s := l.feed.next(*after, buf[:0])
 		switch {
 		case s.events != nil:
 			for _, e := range s.events {

@@ -32,8 +32,6 @@ type Log struct {
 	keep         func(event.State) // nil for none
 	feed         feed
 
-	kick  chan struct{} // holds one token when the queue may have events
-	quit  chan struct{} // closed by Close
 	ended chan struct{} // closed by the writer when it has closed the store
 
 	mu      sync.Mutex
@@ -42,9 +40,10 @@ type Log struct {
 	writing *batch      // taken by the writer, or nil
 	spare   *batch      // an empty batch, or nil
 	health  health
-	err     *FailedError  // why health is not sound
-	failed  chan struct{} // closed with err
+	err     *FailedError // why health is not sound
+	failed  failure      // ends with err
 	closing bool
+	works   bool   // the writer runs
 	busy    bool   // a write or Reopen uses the store
 	stored  uint64 // the last event in the store
 	// published is the last published event; unwritten are the events that the store lacks since
@@ -74,16 +73,13 @@ func WithKeep(keep func(event.State)) Option { return func(l *Log) { l.keep = ke
 func New(store Store, state event.State, opts ...Option) *Log {
 	l := &Log{
 		store: store, state: state, now: time.Now, writeTimeout: defaultWriteTimeout, epoch: state.Seq + 1,
-		kick: make(chan struct{}, 1), quit: make(chan struct{}),
-		failed: make(chan struct{}), ended: make(chan struct{}),
+		failed: newFailure(), ended: make(chan struct{}),
 		queue: &batch{sync: Lazily}, spare: &batch{sync: Lazily}, health: sound,
 	}
 	for _, opt := range opts {
 		opt(l)
 	}
 	l.feed.last, l.stored, l.published = state.Seq, state.Seq, state.Seq
-	// Close ends the writer, and waits for it.
-	go l.write()
 	return l
 }
 
@@ -139,12 +135,15 @@ func (l *Log) accept(f func(event.State) []event.Event) (*receipt, error) {
 	return l.queue.wait(), nil
 }
 
-// wakeWriter signals that the queue can have events.
+// wakeWriter starts the writer for the events of the queue, or for the end of the log. An idle
+// log has no goroutine.
 func (l *Log) wakeWriter() {
-	select {
-	case l.kick <- struct{}{}:
-	default: // a signal is pending already
+	if l.works || len(l.queue.events) == 0 && !l.closing {
+		return
 	}
+	l.works = true
+	// Ends when the queue is empty. Close waits for it.
+	go l.write()
 }
 
 // appendAll stamps, folds and queues the events, all or none. Fold does not change the state
@@ -244,7 +243,26 @@ func (l *Log) Seq() uint64 {
 func (l *Log) Failed() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.failed
+	return l.failed.Done()
+}
+
+// AfterFailure calls f in a goroutine of its own when the store fails, or has failed, unless stop
+// is called before. After [Log.Reopen], f must be given again.
+func (l *Log) AfterFailure(f func()) (stop func() bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return context.AfterFunc(l.failed, f)
+}
+
+// failure is a context that ends when the store fails.
+type failure struct {
+	context.Context //nolint:containedctx // its waiters cost no goroutine
+	report          context.CancelFunc
+}
+
+func newFailure() failure {
+	ctx, cancel := context.WithCancel(context.Background())
+	return failure{ctx, cancel}
 }
 
 // Err returns the [FailedError] of the store, or nil.
@@ -269,7 +287,7 @@ func (l *Log) Close(ctx context.Context) error {
 	l.mu.Lock()
 	if !l.closing {
 		l.closing = true
-		close(l.quit)
+		l.wakeWriter()
 	}
 	l.mu.Unlock()
 	select {

@@ -162,6 +162,7 @@ type scanner struct {
 // scan returns a scanner of the records between off, where a record begins, and end.
 func scan(r io.ReaderAt, off, end int64, buffer int) *scanner {
 	section := io.NewSectionReader(r, off, end-off)
+	buffer = int(min(int64(buffer), end-off)) // the log of a new session is empty
 	return &scanner{src: bufio.NewReaderSize(section, buffer), off: off, end: end}
 }
 

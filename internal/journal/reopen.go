@@ -55,7 +55,7 @@ func (l *Log) endReopen(failed error) (*receipt, error) {
 		l.err = &FailedError{Err: failed}
 		return nil, l.err
 	}
-	l.health, l.err, l.failed = sound, nil, make(chan struct{})
+	l.health, l.err, l.failed = sound, nil, newFailure()
 	missed := l.unwritten
 	l.unwritten = nil
 	for _, e := range missed {

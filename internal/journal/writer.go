@@ -8,21 +8,36 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// write is the writer: the only goroutine that appends to the store and publishes. It ends after
-// Close, when the queue is empty.
+// write is the writer: the only goroutine that appends to the store and publishes. It ends when
+// the queue is empty; after Close it also closes the store.
 func (l *Log) write() {
-	defer close(l.ended)
-	defer l.feed.close()
-	for l.awaitWork() {
-		b, h := l.take()
-		if b != nil {
+	for closing := false; !closing; {
+		if b, h := l.take(); b != nil {
 			l.settle(b, l.put(b, h))
+			l.rest()
 		}
-		if store, ok := l.store.(quiet); ok && l.beginRest() {
-			store.quietly()
-			l.endRest()
+		var more bool
+		if more, closing = l.next(); !more && !closing {
+			return
 		}
 	}
+	l.finish()
+}
+
+// next reports whether the writer has more events to write, or the log to close. If it has
+// neither, the writer ends.
+func (l *Log) next() (more, closing bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	more = len(l.queue.events) > 0
+	l.works = more || l.closing
+	return more, !more && l.closing
+}
+
+// finish closes the store.
+func (l *Log) finish() {
+	defer close(l.ended)
+	defer l.feed.close()
 	if err := l.store.Close(); err != nil {
 		l.closeErr = fmt.Errorf("cannot close the session's log: %w", err)
 	} else if l.keep != nil {
@@ -42,6 +57,14 @@ func (l *Log) keepState() {
 // quiet is a store with work for idle times.
 type quiet interface{ quietly() }
 
+// rest lets an idle store do its other work.
+func (l *Log) rest() {
+	if store, ok := l.store.(quiet); ok && l.beginRest() {
+		store.quietly()
+		l.endRest()
+	}
+}
+
 // beginRest reports whether no event waits. Then the writer can use the store until endRest.
 func (l *Log) beginRest() bool {
 	l.mu.Lock()
@@ -57,18 +80,6 @@ func (l *Log) endRest() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.busy = false
-}
-
-// awaitWork waits until there can be events to write. It reports false after the last ones.
-func (l *Log) awaitWork() bool {
-	select {
-	case <-l.kick:
-		return true
-	case <-l.quit:
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.queue.events) > 0
 }
 
 // take moves the queue to the writer.
@@ -139,7 +150,7 @@ func (l *Log) noteFailure(to health, err error) {
 	}
 	if l.err == nil {
 		l.err = &FailedError{Err: err}
-		close(l.failed)
+		l.failed.report()
 	}
 	l.health = to
 	l.feed.keepAll()

@@ -266,18 +266,14 @@ func (t *turn) withLimits(ctx context.Context) (context.Context, context.CancelC
 			))
 		}))
 	}
-	// Ends with the turn: Run cancels the context when it returns.
-	go func() {
-		select {
-		case <-t.Log.Failed():
-			cancel(event.Fail(journalFailure(t.Log.Err())))
-		case <-ctx.Done():
-		}
+	stop := t.Log.AfterFailure(func() { cancel(event.Fail(journalFailure(t.Log.Err()))) })
+	return ctx, func(why error) { // Run calls it when it returns
+		cancel(why)
+		stop()
 		for _, timer := range timers {
 			timer.Stop()
 		}
-	}()
-	return ctx, cancel
+	}
 }
 
 // causeOf returns the cause of a turn whose work returned exit.

@@ -13,8 +13,9 @@ var ErrTooLong = errors.New("event is too long")
 // takes unless told otherwise.
 const DefaultLimit = 32 << 20
 
-// firstBuffer is what most events fit into; it grows for those that do not.
-const firstBuffer = 4 << 10
+// firstBuffer is what most events fit into. The buffer grows for longer events, and up to
+// fastBuffer for a source that fills it: a host with many slow streams has many buffers.
+const firstBuffer, fastBuffer = 1 << 10, 4 << 10
 
 // ServerSentEvent is one event, or one comment. Its bytes are valid until the next
 // call of [SSEReader.Next].
@@ -41,6 +42,7 @@ type SSEReader struct {
 	scanned int // up to where the line being read has no LF
 	end     int // end of the data in the buffer
 
+	fast   bool // the last read filled the buffer
 	begun  bool // the byte order mark was looked for
 	skipLF bool // the last line ended with CR: LF is part of its ending
 	err    error
@@ -211,7 +213,8 @@ func (r *SSEReader) fill() error {
 		r.err = ErrTooLong
 		return r.err
 	}
-	if r.end == len(r.buf) {
+	if r.end == len(r.buf) || r.fast && len(r.buf) < fastBuffer {
+		r.fast = false
 		size := min(max(firstBuffer, 2*len(r.buf)), r.limit)
 		grown := make([]byte, size)
 		copy(grown, r.buf[:r.end])
@@ -220,6 +223,7 @@ func (r *SSEReader) fill() error {
 	for range 100 {
 		n, err := r.src.Read(r.buf[r.end:])
 		r.end += n
+		r.fast = r.end == len(r.buf)
 		if err != nil {
 			r.err = err
 		}
