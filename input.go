@@ -49,6 +49,10 @@ func AsVerdict(v *event.HeldVerdict) InputOption {
 	return InputOption{func(i *Input) { i.HeldCall = v }}
 }
 
+// WithNext makes a verdict wait for the session's next input: no turn starts for the verdict alone,
+// and the next turn runs all calls that were approved so. It is only for [AsVerdict].
+func WithNext() InputOption { return InputOption{func(i *Input) { i.Hold = true }} }
+
 // WithExpansion replaces the input's text, such as the name of a command by a prompt: expand
 // returns the new text, and images to add. It may block. Its context ends with the context of
 // Submit, with an interrupt of the input or the session, and with the session. If that happens

@@ -33,6 +33,9 @@ type Call struct {
 	// Places are the files that the call's paths led to when the call was judged; nil
 	// if the judgement did not depend on paths.
 	Places []event.ResolvedPath
+	// Child is the child agent that makes the call, for the Approver of its parent; "" for the
+	// session's own calls.
+	Child string
 }
 
 // Approver decides whether a call may run. Approve returns nil to let the call run, a

@@ -59,18 +59,21 @@ func Submit(ctx context.Context, e Engine, tasks ...Task) (units []string, err e
 	return units, nil
 }
 
-// IncompleteError says that a unit has ended and has not completed.
+// IncompleteError says that a unit has ended and has not completed, or that it waits for a person.
 type IncompleteError struct{ Unit Unit }
 
 func (e *IncompleteError) Error() string {
 	why := "it has no result"
+	if e.Unit.State == Held {
+		return fmt.Sprintf("task %s waits for a person: settle-fleet approvals lists its calls", e.Unit.ID)
+	}
 	if r := e.Unit.Result; r != nil {
 		why = cmp.Or(r.Message, string(r.Outcome))
 	}
 	return fmt.Sprintf("task %s has not completed: %s", e.Unit.ID, why)
 }
 
-// Wait waits until a unit has ended and returns it. A unit that did not complete is an
+// Wait waits until a unit has ended or waits for a person, and returns it. A unit that did not complete is an
 // [*IncompleteError], which has the unit as well; an unknown unit is an [*UnknownError]. If
 // ctx ends first, the error is its cause, and the unit continues. Wait continues while the
 // engine cannot be reached.
@@ -78,7 +81,8 @@ func Wait(ctx context.Context, e Engine, unit string) (Unit, error) {
 	for delay := leastWaitDelay; ; delay = min(2*delay, maxWaitDelay) {
 		u, err := e.State(ctx, unit)
 		switch {
-		case err == nil && u.State == Ended && (u.Result == nil || u.Result.Outcome != event.Completed):
+		case err == nil && u.State == Held,
+			err == nil && u.State == Ended && (u.Result == nil || u.Result.Outcome != event.Completed):
 			return u, &IncompleteError{Unit: u}
 		case err == nil && u.State == Ended:
 			return u, nil

@@ -4,8 +4,9 @@
 // A unit is one input of a session, run to its end by one worker at a time:
 //
 //	Submit ─► queued ─► running ─► ended        completed | failed | aborted
-//	             ▲         │ attempt 1, 2, …: each takes a greater epoch of the session
-//	             └─────────┘ the worker shuts down, dies, or is not heard
+//	             ▲  ▲      │ │ attempt 1, 2, …: each takes a greater epoch of the session
+//	             │  └──────┘ │ the worker shuts down, dies, or is not heard
+//	             └── held ◄──┘ a call waits for a person; a verdict about it queues the unit
 //
 // Its id is SESSION/INPUT, so that submitting it again changes nothing. The log of
 // the session is elsewhere (package pglog): the engine says who may write it, never

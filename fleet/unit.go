@@ -63,7 +63,34 @@ const (
 	Queued  State = "queued"
 	Running State = "running"
 	Ended   State = "ended"
+	// Held means that its turn has ended, and that calls of it wait for a person. No worker has it,
+	// and other inputs of its session run.
+	Held State = "held"
 )
+
+// OutcomeHeld is the outcome of a unit that is [Held]. Programs that do not know the state see a
+// unit that has ended so.
+const OutcomeHeld event.Outcome = "held"
+
+// HeldCall is a call that waits for a person: its turn ended before it began, and the log has its
+// question.
+type HeldCall struct {
+	// ID is the id of [event.HeldCall].
+	ID    string    `json:"id"`
+	Tool  string    `json:"tool"`
+	Title string    `json:"title,omitempty"`
+	Why   string    `json:"why,omitempty"`
+	At    time.Time `json:"asked"` // when approval was requested
+}
+
+// Verdict is what a person decided about a held call.
+type Verdict struct {
+	Call    string        `json:"call"`    // its id
+	Verdict event.Verdict `json:"verdict"` // approved or denied
+	Message string        `json:"message,omitempty"`
+	By      string        `json:"by,omitempty"`
+	At      time.Time     `json:"at"`
+}
 
 // Unit is a task and what became of it.
 type Unit struct {
@@ -76,7 +103,10 @@ type Unit struct {
 	// Worker is the one that runs it, or did last.
 	Worker string `json:"worker,omitempty"`
 	// Cancel names the requester of its cancellation; "" if there is none.
-	Cancel  string     `json:"cancelled_by,omitempty"`
+	Cancel string `json:"cancelled_by,omitempty"`
+	// Verdicts are what people decided about calls that were held.
+	Verdicts []Verdict `json:"verdicts,omitempty"`
+
 	Result  *Result    `json:"result,omitempty"`
 	Created time.Time  `json:"created"`
 	Started *time.Time `json:"started,omitempty"`
@@ -98,6 +128,8 @@ type Result struct {
 	// Checkpoint is what the agent had made of the task's repository in the end; nil
 	// if the task has none.
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+	// Held are the calls that wait for a person, if the unit does.
+	Held []HeldCall `json:"held,omitempty"`
 }
 
 // Checkpoint is the state of a workspace after a turn. It includes what is not
@@ -137,4 +169,6 @@ type Attempt struct {
 	Epoch int64
 	// Cancel names the requester of the unit's cancellation; "" if there is none.
 	Cancel string
+	// Verdicts are what people decided about calls of the unit that were held.
+	Verdicts []Verdict
 }

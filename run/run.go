@@ -25,6 +25,8 @@ type Input struct {
 	Command bool
 	// HeldCall, if set, is a verdict about a held call, by its id; Text is not used.
 	HeldCall *event.HeldVerdict
+	// Hold accepts a verdict without starting a turn: it runs together with the next input.
+	Hold bool
 	// By names who sends the input: "user" or a client.
 	By string
 	// Expand, if set, replaces Text; see settle.WithExpansion.

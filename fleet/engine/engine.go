@@ -144,3 +144,16 @@ func workflowID(queue, session string) string {
 	}
 	return queue + ":" + session
 }
+
+// Answer records a verdict about a held call of a unit, see [index.Index.Answer]. If it was the last
+// one that the unit waits for, Temporal is sent the unit. If Temporal cannot be reached, a worker sends
+// it later.
+func (e *Engine) Answer(ctx context.Context, unit string, v fleet.Verdict) (queued bool, err error) {
+	queued, err = e.Index.Answer(ctx, unit, v)
+	if err == nil && queued {
+		if err := e.Send(ctx, []string{unit}); err != nil {
+			e.logger.Warn("cannot send the task to Temporal; a worker sends it later", "task", unit, "error", err)
+		}
+	}
+	return queued, err
+}

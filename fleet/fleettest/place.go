@@ -90,7 +90,7 @@ func (p *Place) Claim(t testing.TB, worker string) fleet.Attempt {
 		t.Fatal(err)
 	}
 	for _, u := range units {
-		if u.State == fleet.Ended || u.State == fleet.Running && u.Worker == worker {
+		if u.State == fleet.Ended || u.State == fleet.Held || u.State == fleet.Running && u.Worker == worker {
 			continue
 		}
 		a, err := p.Index.Claim(t.Context(), u.ID, worker)

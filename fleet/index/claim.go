@@ -50,8 +50,8 @@ UPDATE settle_fleet.unit u SET state = 'running', worker = $3, attempt = u.attem
 	lost = u.lost + (c.state = 'running')::int, epoch = s.epoch,
 	taken = now(), started = coalesce(u.started, now()), outbox = NULL
 FROM c, s WHERE u.id = c.id AND s.id = u.session
-RETURNING u.id, u.task, u.attempt, u.lost, u.epoch, coalesce(u.cancel, ''), c.state = 'running',
-	extract(epoch FROM u.taken - u.created)::float8`
+RETURNING u.id, u.task, u.attempt, u.lost, u.epoch, coalesce(u.cancel, ''), u.task -> 'verdicts',
+	c.state = 'running', extract(epoch FROM u.taken - u.created)::float8`
 
 // session returns the session of a unit.
 func session(unit string) string {
@@ -64,7 +64,7 @@ func session(unit string) string {
 func (x *Index) Claim(ctx context.Context, unit, worker string) (*fleet.Attempt, error) {
 	a, age := &fleet.Attempt{}, 0.0
 	err := x.pool.QueryRow(ctx, claim, session(unit), unit, worker).
-		Scan(&a.Unit, &a.Task, &a.Number, &a.Lost, &a.Epoch, &a.Cancel, &a.Rescued, &age)
+		Scan(&a.Unit, &a.Task, &a.Number, &a.Lost, &a.Epoch, &a.Cancel, &a.Verdicts, &a.Rescued, &age)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil, nil //nolint:nilnil // it is not the unit's turn
@@ -117,11 +117,14 @@ func (x *Index) Standing(ctx context.Context, unit string) (s Standing, err erro
 }
 
 // end ends the unit, or gives it back, if the attempt is the last one and the log has what
-// the result says.
+// the result says. A unit that was cancelled is not held.
 const end = `
 UPDATE settle_fleet.unit u SET
 	state = CASE WHEN $4::jsonb IS NULL THEN 'queued' ELSE 'ended' END,
-	result = $4::jsonb,
+	result = CASE WHEN $4::jsonb ->> 'outcome' = 'held' AND cancel IS NOT NULL THEN
+		($4::jsonb - 'held') || jsonb_build_object('outcome', 'aborted', 'reason', 'interrupted',
+			'message', 'cancelled by ' || cancel || ' while a call waited for a person')
+		ELSE $4::jsonb END,
 	ended = CASE WHEN $4::jsonb IS NULL THEN NULL ELSE now() END
 FROM settle_fleet.session s
 WHERE u.id = $1 AND u.epoch = $2 AND u.state = 'running' AND s.id = u.session AND s.epoch = $2 AND s.seq >= $3`

@@ -3,7 +3,8 @@
 //
 //	Accept ─► queued ─► Claim ─► running ─► End ─► ended
 //	  │          ▲                  │
-//	  │          └── End without a result, or the next Claim after a worker's death
+//	  │          ├── End without a result, or the next Claim after a worker's death
+//	  │          └── Answer ◄── held ◄── End of a turn with a call that waits for a person
 //	  └─► outbox ─► Due ─► Temporal has it ─► Sent
 //
 // The index decides what is true: whether a task was accepted, which task of a session is the
@@ -15,6 +16,7 @@
 //   - claim.go: fencing epochs, results, and the next unit of a session
 //   - index.go: accepting and cancelling units
 //   - outbox.go: units that Temporal does not know yet
+//   - held.go: tasks that wait for a person, and verdicts
 //   - list.go: lists and counts
 //   - tenant.go: weights of tenants
 //   - schedule.go: tasks that are submitted again and again

@@ -107,11 +107,16 @@ type Cancellation struct {
 }
 
 // cancelUnit notes a request of $2 for the end of units. Those that no worker has had end at once,
-// with the result $3.
+// with the result $3; those that wait for a person end with what they have.
 const cancelUnit = `cancel = coalesce(cancel, $2),
 		state = CASE WHEN state = 'queued' AND attempt = 0 THEN 'ended' ELSE state END,
-		result = CASE WHEN state = 'queued' AND attempt = 0 THEN $3::jsonb END,
-		ended = CASE WHEN state = 'queued' AND attempt = 0 THEN now() END`
+		result = CASE WHEN outcome = 'held' THEN ` + cancelHeld + `
+			WHEN state = 'queued' AND attempt = 0 THEN $3::jsonb END,
+		ended = CASE WHEN outcome = 'held' OR state = 'queued' AND attempt = 0 THEN now() END`
+
+// cancelHeld is the result of a held unit that $2 cancels.
+const cancelHeld = `(result - 'held') || jsonb_build_object('outcome', 'aborted', 'reason', 'interrupted',
+	'message', 'cancelled by ' || $2 || ' while a call waited for a person')`
 
 // cancelled is the result of a unit that was cancelled before a worker took it.
 func cancelled(by string) (string, error) {
@@ -128,7 +133,7 @@ const cancel = `
 WITH c AS (
 	UPDATE settle_fleet.unit SET ` + cancelUnit + `,
 		outbox = CASE WHEN state = 'queued' AND attempt = 0 THEN NULL ELSE outbox END
-	WHERE id = $1 AND state <> 'ended' RETURNING state = 'running' AS running, cancel, queue
+	WHERE id = $1 AND (state <> 'ended' OR outcome = 'held') RETURNING state = 'running' AS running, cancel, queue
 )
 SELECT running, cancel, queue, CASE WHEN running THEN pg_notify($4, $1 || ' ' || left(cancel, 1000))::text END
 FROM c`
@@ -170,13 +175,13 @@ func (x *Index) Cancelled(ctx context.Context, units []string) (map[string]strin
 }
 
 // unitColumns are those of [scanUnit].
-const unitColumns = `id, task, state, attempt, lost, coalesce(worker, ''), coalesce(cancel, ''), result,
-	created, started, ended`
+const unitColumns = `id, task, CASE outcome WHEN 'held' THEN 'held' ELSE state END, attempt, lost,
+	coalesce(worker, ''), coalesce(cancel, ''), task -> 'verdicts', result, created, started, ended`
 
 func unitFields(u *fleet.Unit) []any {
 	return []any{
-		&u.ID, &u.Task, &u.State, &u.Attempt, &u.Lost, &u.Worker, &u.Cancel, &u.Result, &u.Created, &u.Started,
-		&u.Ended,
+		&u.ID, &u.Task, &u.State, &u.Attempt, &u.Lost, &u.Worker, &u.Cancel, &u.Verdicts, &u.Result,
+		&u.Created, &u.Started, &u.Ended,
 	}
 }
 

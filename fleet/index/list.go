@@ -34,7 +34,13 @@ func (f Filter) where() (string, []any, error) {
 		args = append(args, arg)
 		conditions = append(conditions, fmt.Sprintf(condition, len(args)))
 	}
-	if f.State != "" {
+	switch f.State {
+	case "":
+	case fleet.Held:
+		conditions = append(conditions, "outcome = 'held'")
+	case fleet.Ended:
+		conditions = append(conditions, "state = 'ended' AND outcome <> 'held'")
+	default:
 		add("state = $%d", string(f.State))
 	}
 	if f.Tenant != "" {
@@ -95,6 +101,8 @@ func (x *Index) List(ctx context.Context, f Filter) (units []fleet.Unit, last in
 // Counts are how many units are in each state.
 type Counts struct {
 	Queued, Running, Ended int
+	// Held is how many wait for a person.
+	Held int
 	// Completed, Failed and Aborted are those that have ended, by outcome.
 	Completed, Failed, Aborted int
 	// Lost is how many workers died with a unit.
@@ -110,7 +118,8 @@ type Counts struct {
 
 // tally reads columns of the index unit_tally only, unless the filter needs others.
 const tally = `SELECT count(*) FILTER (WHERE state = 'queued'), count(*) FILTER (WHERE state = 'running'),
-	count(*) FILTER (WHERE state = 'ended'), count(*) FILTER (WHERE outcome = 'completed'),
+	count(*) FILTER (WHERE state = 'ended' AND outcome <> 'held'), count(*) FILTER (WHERE outcome = 'held'),
+	count(*) FILTER (WHERE outcome = 'completed'),
 	count(*) FILTER (WHERE outcome = 'failed'), count(*) FILTER (WHERE outcome = 'aborted'),
 	coalesce(sum(lost), 0), coalesce(sum(tokens), 0)::bigint, coalesce(sum(usd), 0), coalesce(sum(unpriced), 0)
 	FROM settle_fleet.unit WHERE %s`
@@ -122,7 +131,8 @@ func (x *Index) Tally(ctx context.Context, f Filter) (c Counts, err error) {
 		return c, err
 	}
 	err = x.pool.QueryRow(ctx, fmt.Sprintf(tally, where), args...).Scan(
-		&c.Queued, &c.Running, &c.Ended, &c.Completed, &c.Failed, &c.Aborted, &c.Lost, &c.Tokens, &c.USD, &c.Unpriced)
+		&c.Queued, &c.Running, &c.Ended, &c.Held, &c.Completed, &c.Failed, &c.Aborted, &c.Lost, &c.Tokens, &c.USD,
+		&c.Unpriced)
 	if err == nil {
 		err = x.pool.QueryRow(
 			ctx, `SELECT count(*) FROM settle_fleet.unit WHERE outbox IS NOT NULL AND `+where, args...,
@@ -134,8 +144,8 @@ func (x *Index) Tally(ctx context.Context, f Filter) (c Counts, err error) {
 	return c, nil
 }
 
-// Open returns how many of the units that the filter chooses have not ended. It looks at
-// no others.
+// Open returns how many of the units that the filter chooses have not ended and do not wait for a
+// person. It looks at no others.
 func (x *Index) Open(ctx context.Context, f Filter) (n int, err error) {
 	where, args, err := f.where()
 	if err == nil {

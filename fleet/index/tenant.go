@@ -12,9 +12,10 @@ type Tenant struct {
 	Name string `json:"tenant"`
 	// Weight is its share against those of the other tenants that have tasks waiting.
 	Weight float64 `json:"weight"`
-	// Queued and Running are its units.
+	// Queued, Running and Held are its units.
 	Queued  int `json:"queued"`
 	Running int `json:"running"`
+	Held    int `json:"held,omitempty"`
 }
 
 // minWeight and maxWeight are Temporal's bounds of a fairness weight.
@@ -37,8 +38,11 @@ func (x *Index) SetTenant(ctx context.Context, t Tenant) error {
 func (x *Index) Tenants(ctx context.Context) ([]Tenant, error) {
 	rows, err := x.pool.Query(
 		ctx,
-		`SELECT name, weight, count(u.id) FILTER (WHERE state = 'queued'), count(u.id) FILTER (WHERE state = 'running')
+		`SELECT name, weight, count(u.id) FILTER (WHERE state = 'queued'), count(u.id) FILTER (WHERE state = 'running'),
+			coalesce(max(h.n), 0)
 		FROM settle_fleet.tenant t LEFT JOIN settle_fleet.unit u ON u.tenant = t.name AND u.state <> 'ended'
+		LEFT JOIN (SELECT tenant, count(*) AS n FROM settle_fleet.unit WHERE outcome = 'held' GROUP BY tenant) h
+			ON h.tenant = t.name
 		GROUP BY t.name ORDER BY t.name`,
 	)
 	if err == nil {

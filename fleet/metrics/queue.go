@@ -7,10 +7,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Size is how many units of a tenant wait and run.
+// Size is how many units of a tenant wait, run, and wait for a person.
 type Size struct {
-	Tenant          string
-	Queued, Running int
+	Tenant                string
+	Queued, Running, Held int
 }
 
 // Queue returns the units of the fleet that have not ended, by tenant.
@@ -52,7 +52,7 @@ func (q *queued) Collect(to chan<- prometheus.Metric) {
 		up = 0
 	}
 	for _, s := range sizes {
-		for state, n := range map[string]int{"queued": s.Queued, "running": s.Running} {
+		for state, n := range map[string]int{"queued": s.Queued, "running": s.Running, "held": s.Held} {
 			to <- prometheus.MustNewConstMetric(q.units(), prometheus.GaugeValue, float64(n), state, s.Tenant) // the registry reads it
 		}
 	}

@@ -53,7 +53,8 @@ func pruneDay(ctx context.Context, pool *pgxpool.Pool, day, cutoff time.Time) (p
 			return err
 		}
 		err := tx.QueryRow(ctx, `SELECT count(*), count(*) FILTER (WHERE updated >= $2) > 0
-			OR EXISTS (SELECT FROM settle_fleet.unit u JOIN settle_fleet.session s ON s.id = u.session WHERE s.born = $1 AND u.state <> 'ended')
+			OR EXISTS (SELECT FROM settle_fleet.unit u JOIN settle_fleet.session s ON s.id = u.session
+				WHERE s.born = $1 AND (u.state <> 'ended' OR u.outcome = 'held'))
 			FROM settle_fleet.session WHERE born = $1`, day, cutoff).Scan(&p.Sessions, &p.Kept)
 		if err != nil || p.Kept {
 			return err

@@ -80,7 +80,7 @@ CREATE INDEX unit_queued ON settle_fleet.unit (place) WHERE state = 'queued';
 CREATE UNIQUE INDEX unit_running ON settle_fleet.unit (session) WHERE state = 'running';
 CREATE INDEX unit_worker ON settle_fleet.unit (worker) WHERE state = 'running';
 CREATE INDEX unit_session ON settle_fleet.unit (session, place) WHERE state <> 'ended';
-`, tenants, workspaces, rates, budgets, identity, order, outbox, schedules}
+`, tenants, workspaces, rates, budgets, identity, order, outbox, schedules, held}
 }
 
 // schedules has the tasks that Temporal's schedules submit.
@@ -93,6 +93,12 @@ CREATE TABLE settle_fleet.schedule (
 	queue   text NOT NULL,
 	created timestamptz NOT NULL DEFAULT now()
 );
+`
+
+// held finds the units that wait for a person, and those about whose calls people have decided.
+const held = `
+CREATE INDEX unit_held ON settle_fleet.unit (place) WHERE outcome = 'held';
+CREATE INDEX unit_verdicts ON settle_fleet.unit (place) WHERE task ? 'verdicts';
 `
 
 // tenants has units belong to one, and counts what each has had: begun is the virtual

@@ -27,13 +27,13 @@ type progress struct {
 
 // progress returns the state of the unit's input.
 func (r *run) progress(s *settle.Session) (p progress) {
-	s.View(func(state event.State) { p = read(state, r.attempt.Task.Input) })
+	s.View(func(state event.State) { p = read(state, r.attempt.Task.Input, r.attempt.Verdicts) })
 	return p
 }
 
 // read returns the state of an input. The inputs that continue it have its id with a tilde
 // and the epoch of their attempt.
-func read(state event.State, input string) progress {
+func read(state event.State, input string, verdicts []fleet.Verdict) progress {
 	p := progress{began: state.Accepted(input)}
 	ours := func(inputs []event.Input) bool {
 		for _, i := range inputs {
@@ -43,23 +43,30 @@ func read(state event.State, input string) progress {
 		}
 		return false
 	}
-	var last *event.Turn
+	var turns []*event.Turn
 	for _, t := range state.Turns {
 		works := ours(t.Inputs)
 		for _, a := range t.Attempts {
 			works = works || ours(a.Inputs)
 		}
 		if works {
-			last = t
-			p.turns++
+			turns = append(turns, t)
 			p.spent.Join(t.Summary)
 		}
 	}
-	if last != nil {
+	if p.turns = len(turns); p.turns > 0 {
+		last := turns[p.turns-1]
 		p.turn, p.cause, p.answer = last.ID, last.Cause, last.Answer()
 	}
-	if p.cause != nil && counts(p.cause) {
+	if p.cause == nil {
+		return p
+	}
+	if counts(p.cause) {
 		p.result = p.ended(p.cause)
+	} else if held := heldCalls(state, turns, verdicts); len(held) > 0 {
+		p.result = p.hold(held)
+	}
+	if p.result != nil {
 		p.result.Seq = state.Seq
 	}
 	return p
@@ -82,9 +89,13 @@ func (p progress) ended(c *event.Cause) *fleet.Result {
 	return r
 }
 
-// resumption is the text for the model when another worker continues.
-func resumption(p progress) string {
+// resumption is the text for the model when another worker continues, or after people have decided
+// about calls.
+func resumption(p progress, decided bool) string {
 	switch {
+	case decided:
+		return "Your turn had ended while calls waited for a person. The decisions are above, and calls that were " +
+			"approved have run by now. Continue the task."
 	case p.turn == "":
 		return "The worker that had accepted the message above ended before it began. Begin with it now."
 	case p.cause != nil && p.cause.Reason == event.Shutdown:

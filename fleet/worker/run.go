@@ -44,6 +44,7 @@ type run struct {
 	once      sync.Once
 	cancel    chan string   // who asked for the unit's end; has room for one
 	requested chan struct{} // closed when a cancellation was requested
+	question  chan struct{} // has a value when a call needs a person; has room for one
 }
 
 func newRun(w *Worker, a fleet.Attempt) *run {
@@ -53,6 +54,7 @@ func newRun(w *Worker, a fleet.Attempt) *run {
 		done:      make(chan struct{}),
 		cancel:    make(chan string, 1),
 		requested: make(chan struct{}),
+		question:  make(chan struct{}, 1),
 	}
 	r.logger = w.logger.With("task", a.Unit, "attempt", a.Number, "epoch", a.Epoch)
 	r.life, r.end = context.WithCancelCause(context.Background())
@@ -116,6 +118,8 @@ func (r *run) complete(ctx context.Context, result *fleet.Result, err error) *fl
 	case err != nil: // another worker finds the log as it is
 		r.logger.Error("cannot say how the task has ended", "error", err)
 		return nil
+	case result != nil && len(result.Held) > 0:
+		r.logger.Info("the task waits for a person", "calls", len(result.Held))
 	case result != nil:
 		r.logger.Info("the task has ended", "outcome", result.Outcome, "reason", result.Reason)
 	}
@@ -169,6 +173,9 @@ func (r *run) open(ctx context.Context) (o opening) {
 		return o
 	}
 	r.bound(&config)
+	if r.worker.config.Hold && config.Approver == nil && !config.Attended {
+		config.Approver = holder{r}
+	}
 	id := r.attempt.Task.Session
 	r.worker.config.Logs.Grant(id, r.attempt.Epoch)
 	if o.session, err = r.worker.host.Session(r.life, id, config); err != nil {
@@ -182,8 +189,15 @@ func (r *run) open(ctx context.Context) (o opening) {
 func (r *run) close(ctx context.Context, o opening, result *fleet.Result, err error) (*fleet.Result, error) {
 	ending, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
-	if closing := o.session.CloseFor(ending, event.Shutdown, "worker"); closing != nil && err == nil {
+	by := "worker"
+	if errors.Is(err, errHeld) {
+		by = byHold
+	}
+	if closing := o.session.CloseFor(ending, event.Shutdown, by); closing != nil && (err == nil || by == byHold) {
 		r.logger.Warn("the session is not closed in good order", "error", closing)
+	}
+	if errors.Is(err, errHeld) {
+		result, err = r.ended(o.session)
 	}
 	return r.keep(ctx, o.place, r.progress(o.session), result, err)
 }
@@ -299,7 +313,11 @@ func (r *run) begin(s *settle.Session, at *fleet.Place) (*settle.Turn, *fleet.Re
 	r.before = p.spent
 	text, id := r.attempt.Task.Prompt, r.attempt.Task.Input
 	if p.began {
-		text, id = resumption(p), fmt.Sprintf("%s~%d", id, r.attempt.Epoch)
+		decided, err := r.decide(s)
+		if err != nil {
+			return nil, nil, r.cause(err)
+		}
+		text, id = resumption(p, decided), fmt.Sprintf("%s~%d", id, r.attempt.Epoch)
 	}
 	turn, err := s.Submit(r.life, note(s, at)+r.reattach(s)+text, settle.WithID(id), settle.From("fleet"))
 	if err != nil {
@@ -334,7 +352,7 @@ func (r *run) reattach(s *settle.Session) string {
 }
 
 // await waits for the turn's end; after a cancellation of the unit, for the end of the
-// interrupt.
+// interrupt. A turn that only waits for a person is [errHeld].
 func (r *run) await(s *settle.Session, turn *settle.Turn) error {
 	ended := make(chan error, 1)
 	// It ends with the turn, or with the attempt's life.
@@ -342,14 +360,24 @@ func (r *run) await(s *settle.Session, turn *settle.Turn) error {
 		_, err := turn.Wait(r.life)
 		ended <- err
 	}()
+	looking, stop := context.WithCancel(r.life)
+	defer stop()
+	var held <-chan struct{}
 	var err error
-	select {
-	case err = <-ended:
-	case by := <-r.cancel:
-		if _, err := s.Interrupt(r.life, settle.Interruption{By: by, Input: turn.Input()}); err != nil {
-			r.logger.Warn("cannot interrupt the turn", "error", err)
+	for waiting := true; waiting; {
+		select {
+		case err = <-ended:
+			waiting = false
+		case by := <-r.cancel:
+			if _, err := s.Interrupt(r.life, settle.Interruption{By: by, Input: turn.Input()}); err != nil {
+				r.logger.Warn("cannot interrupt the turn", "error", err)
+			}
+			err, waiting = <-ended, false
+		case <-r.question:
+			held = untilHeld(looking, s)
+		case <-held:
+			return errHeld
 		}
-		err = <-ended
 	}
 	if cause := context.Cause(r.life); cause != nil {
 		return cause

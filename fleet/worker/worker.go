@@ -44,6 +44,9 @@ type Config struct {
 	Observer settle.Observer
 	// OpenHost, if set, opens the host of the sessions instead of [settle.Open].
 	OpenHost func(context.Context, settle.Config) (*settle.Host, error)
+	// Hold has units wait for a person whose calls need one, without the worker: see [holder]. Without
+	// it, a policy denies these calls.
+	Hold bool
 	// Slots is how many units it runs at a time.
 	Slots int
 	// DataDir is for the whole outputs of commands; "" keeps none.

@@ -94,7 +94,7 @@ func (a *Approvals) forwardFor(
 	ctx context.Context, c ChildApproval, request event.ApprovalRequested, id string, parent approval.Approver,
 ) error {
 	call := c.Call
-	call.Title, call.Text = request.Title, request.Text
+	call.Title, call.Text, call.Child = request.Title, request.Text, c.Child
 	answerErr := parent.Approve(ctx, call)
 	if answerErr != nil && ctx.Err() != nil {
 		a.expire(id)

@@ -20,8 +20,8 @@ func (s *Session) isHeld(id string) (is bool) {
 }
 
 // heldVerdict returns the events of a verdict about a held call. Approved, the call runs in the
-// turn of the input. A denial is held for the model until the next input. The first verdict
-// counts: a later one returns an [*approval.AnsweredError].
+// turn of the input. A denial is held for the model until the next input, and so is an approval
+// that must wait for it. The first verdict counts: a later one returns an [*approval.AnsweredError].
 func (s *Session) heldVerdict(state event.State, id string, in run.Input) ([]event.Event, error) {
 	v := *in.HeldCall
 	h, known := state.HeldCall(v.Call)
@@ -48,7 +48,7 @@ func (s *Session) heldVerdict(state event.State, id string, in run.Input) ([]eve
 		}
 	}
 	out := []event.Event{{By: in.By, Data: event.InputAccepted{Input: id, Text: text, HeldCall: &v}}}
-	if v.Verdict == event.Denied {
+	if v.Verdict == event.Denied || in.Hold {
 		out = append(out, event.Event{By: in.By, Data: event.InputHeld{Input: id}})
 	}
 	return out, nil

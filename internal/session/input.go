@@ -56,7 +56,7 @@ func (s *Session) submit(ctx context.Context, in run.Input, expanded *expansion)
 		in.Images[n].MediaType = mediaType(i)
 	}
 	if in.HeldCall != nil { // the log has the rest of it
-		in = run.Input{ID: in.ID, HeldCall: in.HeldCall, By: in.By, Text: heldInput}
+		in = run.Input{ID: in.ID, HeldCall: in.HeldCall, Hold: in.Hold, By: in.By, Text: heldInput}
 	}
 	if err := checkInput(in); err != nil {
 		return Receipt{}, err

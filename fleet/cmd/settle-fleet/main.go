@@ -6,6 +6,7 @@
 //
 //   - submit.go: settle-fleet submit
 //   - status.go: settle-fleet status; budgets and progress
+//   - approvals.go: settle-fleet approvals
 //   - show.go: settle-fleet results, logs and cancel
 //   - list.go: commands that list
 //   - atif.go: trajectories of ended tasks
@@ -128,9 +129,8 @@ func newRoot() *cobra.Command {
 		newResults(&d),
 		newLogs(&d),
 		newCheckpoint(&d),
-		newCancel(
-			&d,
-		),
+		newCancel(&d),
+		newApprovals(&d),
 		newPage(&d),
 		newTenant(&d),
 		newRate(&d),

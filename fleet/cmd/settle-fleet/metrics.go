@@ -56,7 +56,7 @@ func (f *fleetOf) sizes(ctx context.Context) ([]metrics.Size, error) {
 	tenants, err := f.index.Tenants(ctx)
 	list := make([]metrics.Size, len(tenants))
 	for n, t := range tenants {
-		list[n] = metrics.Size{Tenant: t.Name, Queued: t.Queued, Running: t.Running}
+		list[n] = metrics.Size{Tenant: t.Name, Queued: t.Queued, Running: t.Running, Held: t.Held}
 	}
 	return list, err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,7 +60,11 @@ With --format atif, print their sessions instead, as trajectories for evaluation
 training: version 1.7 of the Agent Trajectory Interchange Format, one line each.
 
 With --wait, wait until all have ended, and print how far they are to standard error.
-The exit code is 0 if every task that was printed has completed, and 1 otherwise.`
+Tasks that are held wait for a person: they are not waited for and not printed, and
+standard error says how many there are.
+
+The exit code is 0 if every task that was printed has completed and none is held, and 1
+otherwise.`
 
 func newResults(d *database) *cobra.Command {
 	var chosen selection
@@ -81,10 +86,16 @@ func newResults(d *database) *cobra.Command {
 					return failed(err)
 				}
 			}
+			var how error
 			if format == formatATIF {
-				return f.trajectories(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), dir, chosen.filter())
+				how = f.trajectories(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), dir, chosen.filter())
+			} else {
+				how = f.results(cmd.Context(), cmd.OutOrStdout(), chosen.filter())
 			}
-			return f.results(cmd.Context(), cmd.OutOrStdout(), chosen.filter())
+			if exit := (*exitError)(nil); how != nil && (!errors.As(how, &exit) || exit.err != nil) {
+				return how
+			}
+			return cmp.Or(f.warnHeld(cmd.Context(), cmd.ErrOrStderr(), chosen.filter()), how)
 		},
 	}
 	chosen.define(cmd)
@@ -94,6 +105,16 @@ func newResults(d *database) *cobra.Command {
 	cmd.Flags().StringVarP(&dir, "dir", "d", "",
 		"with atif, write SESSION.json into `DIR` for each session, and print nothing")
 	return cmd
+}
+
+// warnHeld says how many tasks wait for a person, and returns an exit code if there are some.
+func (f *fleetOf) warnHeld(ctx context.Context, to io.Writer, filter index.Filter) error {
+	c, err := f.index.Tally(ctx, filter)
+	if err != nil || c.Held == 0 {
+		return failed(err)
+	}
+	fmt.Fprintf(to, "settle-fleet: tasks that wait for a person: %d; \"settle-fleet approvals\" lists them\n", c.Held)
+	return &exitError{code: codeFailed}
 }
 
 // The formats of results.

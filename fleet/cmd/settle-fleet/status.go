@@ -15,18 +15,19 @@ import (
 	"github.com/settle-agent/settle/fleet/index"
 )
 
-const statusHelp = `Say how many tasks wait, run and have ended, what those that have ended took, and what
+const statusHelp = `Say how many tasks wait, run, are held and have ended, what those that have ended took, and what
 a batch may still take. With a task's id, print that task as JSON.
 
 With --watch, say so again and again, with throughput and an estimate of the time that
-is left, until no task waits or runs.`
+is left, until no task waits for a worker or runs. Tasks that are held wait for a person, for as
+long as that takes: settle-fleet approvals lists them.`
 
 func newStatus(d *database) *cobra.Command {
 	var chosen selection
 	var asJSON, watch bool
 	cmd := &cobra.Command{
 		Use:   "status [UNIT]",
-		Short: "Say how many tasks wait, run and have ended, or how one is",
+		Short: "Say how many tasks wait, run, are held and have ended, or how one is",
 		Long:  statusHelp,
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,9 +55,10 @@ func newStatus(d *database) *cobra.Command {
 			}
 			_, err = fmt.Fprintf(
 				cmd.OutOrStdout(),
-				"queued %d, running %d, ended %d (completed %d, failed %d, aborted %d); workers lost %d%s%s\n",
+				"queued %d, running %d%s, ended %d (completed %d, failed %d, aborted %d); workers lost %d%s%s\n",
 				c.Queued,
 				c.Running,
+				heldText(c),
 				c.Ended,
 				c.Completed,
 				c.Failed,
@@ -95,6 +97,14 @@ func dollars(n float64) string {
 		return "any"
 	}
 	return fmt.Sprintf("$%.2f", n)
+}
+
+// heldText says how many tasks wait for a person.
+func heldText(c index.Counts) string {
+	if c.Held == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", held %d (settle-fleet approvals)", c.Held)
 }
 
 // outboxText says how many tasks wait until Temporal can be reached.
@@ -187,11 +197,11 @@ func (p *progress) line(now time.Time, c index.Counts) string {
 		p.seen = p.seen[1:]
 	}
 	p.seen = append(p.seen, sample{now, c.Ended})
-	line := fmt.Sprintf("%d of %d ended", c.Ended, c.Queued+c.Running+c.Ended)
+	line := fmt.Sprintf("%d of %d ended", c.Ended, c.Queued+c.Running+c.Held+c.Ended)
 	if c.Failed+c.Aborted > 0 {
 		line += fmt.Sprintf(" (%d failed, %d aborted)", c.Failed, c.Aborted)
 	}
-	line += fmt.Sprintf(", %d running, %d waiting", c.Running, c.Queued)
+	line += fmt.Sprintf(", %d running, %d waiting%s", c.Running, c.Queued, heldText(c))
 	first := p.seen[0]
 	if rate := float64(c.Ended-first.ended) / now.Sub(first.at).Seconds(); now.After(first.at) && rate > 0 {
 		line += fmt.Sprintf("; %.1f/s", rate)

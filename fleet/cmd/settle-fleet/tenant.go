@@ -60,9 +60,9 @@ func newTenantSet(d *database) *cobra.Command {
 }
 
 func newTenantList(d *database) *cobra.Command {
-	return newList(d, "List the tenants", "tenant", "TENANT\tWEIGHT\tQUEUED\tRUNNING",
+	return newList(d, "List the tenants", "tenant", "TENANT\tWEIGHT\tQUEUED\tRUNNING\tHELD",
 		func(ctx context.Context, f *fleetOf) ([]index.Tenant, error) { return f.index.Tenants(ctx) },
 		func(t index.Tenant) string {
-			return fmt.Sprintf("%s\t%g\t%d\t%d", t.Name, t.Weight, t.Queued, t.Running)
+			return fmt.Sprintf("%s\t%g\t%d\t%d\t%d", t.Name, t.Weight, t.Queued, t.Running, t.Held)
 		})
 }

@@ -135,8 +135,7 @@ func (v *versions) worker() []string {
 }
 
 // TestTwoVersions: two programs whose schemas differ by one step work together, with both
-// schemas, in both directions. What only the newer one has says to migrate; a schema that has
-// dropped what the older one needs is refused by it.
+// schemas, in both directions. A schema that has dropped what the older one needs is refused by it.
 func TestTwoVersions(t *testing.T) {
 	temporalServer.Address(t) // or the test fails
 	v := &versions{t: t, older: buildOlder(t)}
@@ -149,7 +148,6 @@ func TestTwoVersions(t *testing.T) {
 		}
 	}
 	expect(true, "had version 0", "migrate")
-	expect(false, "run settle-fleet migrate", "schedule", "list")
 	v.works("before-migrate", false)
 	expect(false, "and has ", "migrate")
 	v.works("after-migrate", true)

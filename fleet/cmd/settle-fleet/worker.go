@@ -45,6 +45,8 @@ type workerFlags struct {
 	workspaceMiB, checkpointMiB int
 	workspaceTimeout            time.Duration
 
+	approvals string // hold or deny; "" is hold, unless the worker confines the tasks
+
 	confinement confinement // of dev, and of workers that isolate tenants
 	tenancy     tenancy
 }
@@ -55,6 +57,9 @@ func (f *workerFlags) define(cmd *cobra.Command) {
 	flags.StringVarP(&f.model, "model", "m", "", "`PROVIDER/NAME` of the model for tasks that name none")
 	flags.StringVar(&f.baseURL, "base-url", "", "`URL` of the provider's server")
 	flags.StringVar(&f.hands, "hands", "", "for tasks that name none, `COMMAND` that leads to the machine to work on")
+	flags.StringVar(&f.approvals, "approvals", "",
+		"`hold` tasks whose calls need a person until one decides (settle-fleet approvals), or deny these calls; "+
+			"default: hold, and deny where settle-fleet confines tasks in a sandbox")
 	flags.StringVar(
 		&f.workspaceDir,
 		"workspace-dir",
@@ -80,7 +85,9 @@ const workerHelp = `Take tasks and run them until a signal comes.
 
 Model, keys, limits and tools are configured as for settle run: the user's
 configuration and the environment of the worker. Calls are allowed unless the
-configuration says otherwise; no person can be asked.
+configuration says otherwise. A task with a call that needs a person gives its worker
+back and is held, until settle-fleet approvals gives the verdict; with --approvals deny,
+such calls are denied.
 
 At SIGTERM or SIGINT the worker takes no more tasks, and lets the turns that run finish.
 Turns that are longer than --drain-timeout end, and other workers continue them. A second
@@ -132,10 +139,25 @@ func (f *workerFlags) check() error {
 	if f.slots < 1 || f.drain < 0 {
 		return errors.New("a worker has at least one slot, and its --drain-timeout is not below 0")
 	}
+	if f.approvals != "" && f.approvals != approvalsHold && f.approvals != approvalsDeny {
+		return fmt.Errorf("--approvals is %s or %s, not %q", approvalsHold, approvalsDeny, f.approvals)
+	}
 	if f.workspaceMiB < 1 || f.checkpointMiB < 1 || f.workspaceTimeout <= 0 {
 		return errors.New("the limits of workspaces must be above zero")
 	}
 	return nil
+}
+
+// What becomes of calls that need a person.
+const (
+	approvalsHold = "hold"
+	approvalsDeny = "deny"
+)
+
+// holds reports whether tasks wait for people. A call that leaves the sandbox which keeps tenants and
+// the database apart is not offered to one, unless that was asked for.
+func (f *workerFlags) holds() bool {
+	return f.approvals == approvalsHold || f.approvals == "" && !f.confinement.required()
 }
 
 // run runs a worker until the command's context ends.
@@ -199,6 +221,7 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 		Session:    a.session,
 		Budgets:    budgets,
 		Workspaces: keeper,
+		Hold:       f.holds(),
 		Slots:      f.slots,
 		DataDir:    filepath.Join(dir, "work"),
 		Drain:      f.drain,

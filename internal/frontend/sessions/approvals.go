@@ -21,8 +21,8 @@ import (
 // maxHeldTitle is how many characters of a held call's title the table shows.
 const maxHeldTitle = 60
 
-// heldLine is a held call as JSON.
-type heldLine struct {
+// HeldLine is a held call as JSON.
+type HeldLine struct {
 	ID        string        `json:"id"`
 	Session   string        `json:"session"`
 	State     string        `json:"state"` // held, approved, denied
@@ -48,9 +48,10 @@ func heldState(h store.HeldCall) string {
 	return string(h.Verdict.HeldCall.Verdict)
 }
 
-func heldLineOf(h store.HeldCall) heldLine {
+// HeldLineOf returns the call as JSON prints it.
+func HeldLineOf(h store.HeldCall) HeldLine {
 	c, a := h.Item.Content(), h.Approval
-	line := heldLine{
+	line := HeldLine{
 		ID: h.ID, Session: h.Session, State: heldState(h), Tool: c.Name, Title: a.Title, Why: a.Why, Dir: h.Turn.Dir,
 		Arguments: c.Arguments, Text: a.Text, At: a.At.UTC(), Reason: h.Turn.Cause.Reason, Turn: h.Turn.ID,
 		Item: h.Item.ID,
@@ -95,9 +96,9 @@ func HeldCalls(to io.Writer, dataDir string) error {
 // HeldCallsJSON writes the held calls as JSON, one a line.
 func HeldCallsJSON(to io.Writer, dataDir string) error {
 	list, err := openHeld(dataDir)
-	var lines []heldLine
+	var lines []HeldLine
 	for _, h := range list {
-		lines = append(lines, heldLineOf(h))
+		lines = append(lines, HeldLineOf(h))
 	}
 	return errors.Join(err, listing.JSON(to, lines))
 }
@@ -121,7 +122,7 @@ func ShowHeldCall(to io.Writer, h store.HeldCall) error {
 
 // ShowHeldCallJSON writes a held call as one JSON object.
 func ShowHeldCallJSON(to io.Writer, h store.HeldCall) error {
-	return listing.JSON(to, []heldLine{heldLineOf(h)})
+	return listing.JSON(to, []HeldLine{HeldLineOf(h)})
 }
 
 // heldAnswer states the verdict that counts.

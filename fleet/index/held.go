@@ -1,0 +1,100 @@
+package index
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/settle-agent/settle/fleet"
+)
+
+// answer records the verdict $3 about the call $2 of a held unit, unless there is one. With the last
+// verdict that it waits for, the unit is queued, and goes into the outbox. The verdicts are stored in the
+// task, so that schemas of older versions have a place for them.
+const answer = `
+UPDATE settle_fleet.unit SET
+	task = jsonb_set(task, '{verdicts}', coalesce(task -> 'verdicts', '[]') || $3::jsonb),
+	state = CASE WHEN ` + waits + ` THEN state ELSE 'queued' END,
+	result = CASE WHEN ` + waits + ` THEN result END,
+	ended = CASE WHEN ` + waits + ` THEN ended END,
+	outbox = CASE WHEN ` + waits + ` THEN outbox ELSE now() + $4::interval END
+WHERE id = $1 AND outcome = 'held'
+	AND result -> 'held' @> jsonb_build_array(jsonb_build_object('id', $2::text))
+	AND NOT coalesce(task -> 'verdicts', '[]') @> jsonb_build_array(jsonb_build_object('call', $2::text))
+RETURNING state = 'queued'`
+
+// waits says whether a held unit waits for a verdict about another call than $2.
+const waits = `EXISTS (SELECT FROM jsonb_array_elements(result -> 'held') h WHERE h ->> 'id' <> $2::text
+	AND NOT coalesce(task -> 'verdicts', '[]') @> jsonb_build_array(jsonb_build_object('call', h -> 'id')))`
+
+// Answer records a verdict about a held call of a unit. If the unit waits for no other verdict, it is
+// queued, as when it was accepted, and the caller has [SendDelay] to send it. The first verdict
+// counts: a later one, or one about a call that does not wait any more, is an [*AnsweredError].
+func (x *Index) Answer(ctx context.Context, unit string, v fleet.Verdict) (queued bool, err error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return false, fmt.Errorf("cannot encode the verdict: %w", err)
+	}
+	err = x.pool.QueryRow(ctx, answer, unit, v.Call, storable(raw), SendDelay).Scan(&queued)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		u, err := x.State(ctx, unit)
+		if err != nil {
+			return false, err
+		}
+		return false, &AnsweredError{Call: v.Call, Unit: u}
+	case err != nil:
+		return false, fmt.Errorf("cannot record the verdict about a call of task %s: %w", unit, err)
+	}
+	return queued, nil
+}
+
+// AnsweredError reports a verdict that came too late. It had no effect.
+type AnsweredError struct {
+	Call string
+	Unit fleet.Unit
+}
+
+// Verdict returns the verdict that counts; nil if the call ended without one.
+func (e *AnsweredError) Verdict() *fleet.Verdict { return VerdictOn(e.Unit, e.Call) }
+
+func (e *AnsweredError) Error() string {
+	v := e.Verdict()
+	switch {
+	case v != nil:
+		return fmt.Sprintf("it was %s before by %s; nothing was run", v.Verdict, v.By)
+	case e.Unit.Cancel != "":
+		return fmt.Sprintf("its task %s was cancelled by %s; nothing was run", e.Unit.ID, e.Unit.Cancel)
+	}
+	return fmt.Sprintf("its task %s does not wait for it any more (%s); nothing was run", e.Unit.ID, e.Unit.State)
+}
+
+// VerdictOn returns the verdict about a call of the unit; nil if there is none.
+func VerdictOn(u fleet.Unit, call string) *fleet.Verdict {
+	for n, v := range u.Verdicts {
+		if v.Call == call {
+			return &u.Verdicts[n]
+		}
+	}
+	return nil
+}
+
+// Decided returns the units about whose calls people have decided, if the id of one of these calls begins so.
+func (x *Index) Decided(ctx context.Context, call string) ([]fleet.Unit, error) {
+	rows, err := x.pool.Query(ctx, `SELECT `+unitColumns+` FROM settle_fleet.unit WHERE task ? 'verdicts' AND EXISTS (
+		SELECT FROM jsonb_array_elements(task -> 'verdicts') v WHERE starts_with(v ->> 'call', $1))
+		ORDER BY place`, call)
+	if err == nil {
+		var units []fleet.Unit
+		units, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (u fleet.Unit, err error) {
+			return u, row.Scan(unitFields(&u)...)
+		})
+		if err == nil {
+			return units, nil
+		}
+	}
+	return nil, fmt.Errorf("cannot find the tasks that people decided about: %w", err)
+}

@@ -1,0 +1,143 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet"
+)
+
+// errHeld ends an attempt whose turn only waits for a person: the turn ends, and its call is held.
+var errHeld = errors.New("a call waits for a person")
+
+// byHold is who ends such a turn.
+const byHold = "worker, since a call waits for a person"
+
+// holder is the Approver of a unit's calls: no person can answer while the turn runs. When nothing
+// else of the turn runs any more, the turn ends, and the log has the call as a held one:
+//
+//	approval.requested ─► other calls end ─► turn.aborted (shutdown) ─► held ─► verdict ─► a new turn
+type holder struct{ run *run }
+
+// Approve implements [settle.Approver].
+func (h holder) Approve(ctx context.Context, call settle.Approval) error {
+	switch {
+	case call.Child != "": // the agent would be gone before a person answers
+		return denied(call, "no person can be asked for a child agent", call.Why)
+	case call.Text == "":
+		return denied(call, "it is too long to be shown to a person", "")
+	}
+	select {
+	case h.run.question <- struct{}{}:
+	default: // an earlier call has asked
+	}
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+func denied(call settle.Approval, policy, why string) error {
+	if why != "" {
+		why = ": " + why
+	}
+	return &settle.DeniedError{Policy: policy, Message: fmt.Sprintf(
+		"%q was not allowed to run: it needs approval, and %s%s. Continue without it, or state what you would have "+
+			"done.",
+		call.Tool.Name, policy, why)}
+}
+
+// untilHeld returns a channel that is closed when the turn only waits for a person.
+func untilHeld(ctx context.Context, s *settle.Session) <-chan struct{} {
+	held := make(chan struct{})
+	var seq uint64
+	var is bool
+	look := func(state event.State) { seq, is = state.Seq, waitsOnly(state) }
+	if s.View(look); is {
+		close(held)
+		return held
+	}
+	go func() { // ends with ctx, which ends with the attempt, or with the session
+		for _, err := range s.Events(ctx, seq) {
+			if err != nil {
+				return
+			}
+			if s.View(look); is {
+				close(held)
+				return
+			}
+		}
+	}()
+	return held
+}
+
+// waitsOnly reports whether all that is open in the turn waits for a person.
+func waitsOnly(state event.State) (waits bool) {
+	t := state.Running()
+	if t == nil || slices.ContainsFunc(t.Attempts, func(a *event.Attempt) bool { return a.End == nil }) {
+		return false
+	}
+	for _, i := range t.Items {
+		if i.Status != event.ItemOpen {
+			continue
+		}
+		if i.Started || !slices.ContainsFunc(t.Approvals, func(a *event.Approval) bool {
+			return a.Call == i.ID && a.Ended == nil && a.Child == "" && a.Form == nil
+		}) {
+			return false
+		}
+		waits = true
+	}
+	return waits
+}
+
+// heldCalls returns the calls of the turns that wait for a person. A verdict that did not count,
+// since its worker died, is given again.
+func heldCalls(state event.State, ours []*event.Turn, verdicts []fleet.Verdict) (out []fleet.HeldCall) {
+	for _, h := range state.HeldCalls() {
+		decided := slices.ContainsFunc(verdicts, func(v fleet.Verdict) bool { return v.Call == h.ID })
+		if !decided && slices.Contains(ours, h.Turn) {
+			a := h.Approval
+			out = append(out, fleet.HeldCall{ID: h.ID, Tool: a.Tool, Title: a.Title, Why: a.Why, At: a.At.UTC()})
+		}
+	}
+	return out
+}
+
+// decide submits the verdicts that the log does not have, and reports whether there were some. They
+// wait for the input that continues the unit, so that one turn runs all calls that were approved.
+func (r *run) decide(s *settle.Session) (some bool, err error) {
+	for n, v := range r.attempt.Verdicts {
+		var waits bool
+		s.View(func(state event.State) {
+			h, known := state.HeldCall(v.Call)
+			waits = known && h.Verdict == nil
+		})
+		if !waits {
+			continue
+		}
+		_, err := s.Submit(
+			r.life, "", settle.From(v.By), settle.WithNext(),
+			settle.WithID(fmt.Sprintf("%s~%d.%d", r.attempt.Task.Input, r.attempt.Epoch, n+1)),
+			settle.AsVerdict(&event.HeldVerdict{Call: v.Call, Verdict: v.Verdict, Message: v.Message}),
+		)
+		if err != nil {
+			return some, err
+		}
+		some = true
+	}
+	return some, nil
+}
+
+// hold is the result of a unit that waits for a person.
+func (p progress) hold(held []fleet.HeldCall) *fleet.Result {
+	r := p.ended(&event.Cause{Outcome: event.Completed})
+	r.Outcome, r.Held = fleet.OutcomeHeld, held
+	r.Message = fmt.Sprintf("%d calls wait for a person; settle-fleet approvals lists them", len(held))
+	if len(held) == 1 {
+		r.Message = fmt.Sprintf("a call waits for a person: %s; settle-fleet approvals lists it", held[0].Tool)
+	}
+	return r
+}
