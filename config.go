@@ -59,8 +59,10 @@ type SessionConfig struct {
 	Model model.Config
 	// WorkDir is the working directory of tools, absolute; "" means ".".
 	WorkDir string
-	// System is the system prompt.
-	System string
+	// System is the system prompt. Prompts, if set, has the prompts of models with a
+	// model.Config.Prompt of that name.
+	System  string
+	Prompts map[string]string
 	// Tools are the tools that the model can call.
 	Tools []tool.Tool
 	// Toolbox, if set, makes more tools for this session, such as tools that start processes.

@@ -165,7 +165,8 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 		Opened: s.opened(c),
 		Turn: turn.Config{
 			Requests: turn.Requests{
-				Model: c.Model, System: c.System, Instructions: c.Instructions, Compaction: c.Compaction.ofTurn(),
+				Model: c.Model, System: c.System, Prompts: c.Prompts, Instructions: c.Instructions,
+				Compaction: c.Compaction.ofTurn(),
 			},
 			Execution:     turn.Execution{Tools: tools, Dir: c.WorkDir, Approver: approver, Command: commandOf(tools)},
 			Bounds:        turn.Bounds{Retry: c.Retry, Limits: c.Limits, InterruptGrace: c.InterruptGrace},

@@ -23,6 +23,9 @@ type Config struct {
 	Fallback *Config
 	// Effort is how much the model is to think; see [Request].
 	Effort string
+	// Prompt names the model's system prompt among the session's; "" for the
+	// one that suits every model.
+	Prompt string
 	// Timeouts are how long a stream may go without what it should bring.
 	Timeouts Timeouts
 	// Limiter is shared by sessions that use the same provider key; nil shares

@@ -34,6 +34,7 @@
 //   - update.go: settle update; the release keys
 //   - spent.go: settle usage
 //   - usage.go: groups and layout of help
+//   - prompt.go: settle prompt
 //   - reference.go: settle help --json
 //   - complete.go: completion of a shell
 //   - mistake.go: messages about wrong arguments and flags

@@ -39,6 +39,7 @@ type Agent struct {
 	from     Options
 	confined *confinement // nil while only the model is chosen
 	servers  *serverSet   // nil while only the model is chosen
+	system   prompt.Prompt
 }
 
 // Policy returns the policy that a client changes while the sessions run; nil for none.
@@ -132,8 +133,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if a.servers, err = o.serverSet(selection.names, a.confined, judge); err != nil {
 		return nil, err
 	}
-	system, err := o.prompt(remote, selection.skills)
-	if err != nil {
+	if a.system, err = o.prompt(remote, selection.skills); err != nil {
 		return nil, err
 	}
 	a.note(o.remoteNotes(remote)...)
@@ -141,7 +141,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	a.note(a.confined.sandbox.unjudgedNotes()...)
 	a.note(o.variableNotes(a.confined.env)...)
 	a.note(excluded...)
-	for _, note := range system.Notes {
+	for _, note := range a.system.Notes {
 		if !slices.Contains(a.Notes, note) { // the configuration can have the same note
 			a.note(note)
 		}
@@ -149,7 +149,8 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	a.listServers()
 	o.configure(&a.Session, selection.names, a.confined)
 	c := &a.Session
-	c.Judge, c.System, c.Instructions, c.Notes = judge, system.Text, o.instructions(), slices.Clone(a.Notes)
+	c.Judge, c.Instructions, c.Notes = judge, o.instructions(), slices.Clone(a.Notes)
+	c.System, c.Prompts = a.system.Text, prompts(a.system)
 	a.log()
 	a.confined.keepSecretFiles(c.Logger)
 	c.Toolbox = o.toolFactory(selection, a.confined, a.servers, c.Logger).toolbox
@@ -200,6 +201,7 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 	defer func() {
 		c.Effort = cmp.Or(o.Settings.Effort, c.Effort)
 		c.Family = o.family(c.FullName(), c.Name)
+		c.Prompt = string(prompt.FamilyOf(c.Family, c.Name))
 		c.Offer = cmp.Or(o.toolOffer(), c.Offer)
 	}()
 	if o.Model.Provider != nil {
@@ -223,6 +225,7 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 	}
 	f, err := o.modelOf(ctx, a, *fallback)
 	f.Effort, f.Family, f.Offer = o.Settings.Effort, o.family(f.FullName(), f.Name), o.toolOffer()
+	f.Prompt = string(prompt.FamilyOf(f.Family, f.Name))
 	c.Secrets = append(c.Secrets, f.Secrets...)
 	c.Fallback = &f
 	return err
@@ -338,6 +341,15 @@ func (o Options) prompt(remote *remoteTools, known *skillSet) (prompt.Prompt, er
 		return remote.promptOf(p), nil
 	}
 	return prompt.Build(p), nil
+}
+
+// prompts returns the system prompts for the families of models, by their names.
+func prompts(system prompt.Prompt) map[string]string {
+	out := map[string]string{}
+	for _, f := range prompt.Families() {
+		out[string(f)] = system.For(f).Text
+	}
+	return out
 }
 
 // maxPrompt bounds the files of a system prompt in bytes.

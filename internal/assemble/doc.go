@@ -23,6 +23,7 @@
 //
 // Other files:
 //
+//   - firstrequest.go: what a new session would send first
 //   - ceiling.go: the stricter of the user's and a client's settings
 //   - directory.go: which working directories are refused
 //   - extent.go: folders that a client adds to the sandbox

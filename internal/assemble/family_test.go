@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
+	prompts "github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/modeltest"
 )
 
@@ -173,7 +174,7 @@ func TestFamilies(t *testing.T) {
 	if made, err := os.ReadFile(filepath.Join(s.Spec.Dir, "made.txt")); string(made) != "two\n" {
 		t.Errorf("made.txt is %q, %v", made, err)
 	}
-	seen := requests(t, server)
+	seen := promptsOf(t, server)
 	if got := seen[0].tools(); !slices.Equal(got[:5],
 		[]string{"exec_command", "write_stdin", "job", "apply_patch", "update_plan"}) {
 		t.Errorf("GPT is offered %q", got)
@@ -217,6 +218,18 @@ func TestFamilies(t *testing.T) {
 	if epochs != 0 { // a new model has no prefix to keep
 		t.Errorf("%d epochs", epochs)
 	}
+}
+
+// promptsOf checks the system prompts of TestFamilies, and returns the requests.
+func promptsOf(t *testing.T, server *modeltest.Server) []request {
+	t.Helper()
+	for n, want := range map[int]prompts.Family{0: prompts.GPT, 3: prompts.GPT, 4: prompts.Claude, 6: prompts.Claude} {
+		own, err := json.Marshal(prompts.Own(want))
+		if body := string(server.Exchanges()[n].Body); err != nil || !strings.Contains(body, string(own[1:len(own)-1])) {
+			t.Errorf("request %d has no prompt for %s: %v", n, want, err)
+		}
+	}
+	return requests(t, server)
 }
 
 // The family can be chosen, and all chosen tools are offered.

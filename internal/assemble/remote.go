@@ -415,13 +415,15 @@ func (t remoteCommandTool) Run(ctx context.Context, call tool.Call) (tool.Result
 // promptOf returns the system prompt of a session whose tools run there.
 func (r *remoteTools) promptOf(o prompt.Options) prompt.Prompt {
 	p := r.prompt
-	var parts []string
+	var parts []prompt.Part
 	if o.Replace != nil {
-		parts = append(parts, strings.TrimSpace(*o.Replace))
+		parts = append(parts, prompt.Part{Name: "replacement", Text: *o.Replace})
 	}
 	user := prompt.User(o)
 	p.Notes = append(slices.Clone(p.Notes), user.Notes...)
-	parts = append(parts, user.Text, r.prompt.Text, strings.TrimSpace(o.Append))
-	p.Text = strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "\n\n")
-	return p
+	parts = append(parts, prompt.Part{Name: prompt.PartUser, Text: user.Text})
+	if r.prompt.Parts == nil { // an executor of an earlier version
+		parts = append(parts, prompt.Part{Name: "executor", Text: r.prompt.Text})
+	}
+	return p.Join(append(append(parts, r.prompt.Parts...), prompt.Part{Name: prompt.PartAppended, Text: o.Append})...)
 }

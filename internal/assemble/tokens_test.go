@@ -12,7 +12,10 @@ const maxFirst = 12 << 10
 
 // firstModels has a model of each family and of each wire format.
 func firstModels() map[string]string {
-	return map[string]string{"gpt": "openai/gpt-5.2", "claude": "anthropic/claude-opus-5-5", "settle": "local/qwen"}
+	return map[string]string{
+		"gpt": "openai/gpt-5.2", "claude": "anthropic/claude-opus-5-5", "settle": "local/qwen",
+		"gemini": "gemini/gemini-3.8-flash",
+	}
 }
 
 func TestFirstRequest(t *testing.T) {

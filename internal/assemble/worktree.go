@@ -69,8 +69,8 @@ func (o Options) inDirectory(ctx context.Context, c settle.SessionConfig, dir st
 		return c, err
 	}
 	made := a.Session
-	c.WorkDir, c.System, c.Toolbox, c.Judge, c.Confinement = made.WorkDir, made.System, made.Toolbox, made.Judge,
-		made.Confinement
+	c.WorkDir, c.Toolbox, c.Judge, c.Confinement = made.WorkDir, made.Toolbox, made.Judge, made.Confinement
+	c.System, c.Prompts = made.System, made.Prompts
 	if c.Tasks != nil && made.Tasks != nil {
 		tasks := *c.Tasks
 		tasks.Model, tasks.Worktrees, tasks.InDirectory = made.Tasks.Model, made.Tasks.Worktrees, made.Tasks.InDirectory

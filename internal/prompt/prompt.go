@@ -28,6 +28,8 @@ type Options struct {
 // Prompt is a system prompt.
 type Prompt struct {
 	Text string
+	// Parts are the parts of Text, in order.
+	Parts []Part
 	// Files are the user's and the project's files in the prompt.
 	Files []string
 	// Notes tell the user what was cut or omitted, and why.
@@ -35,6 +37,27 @@ type Prompt struct {
 
 	seen    map[string]bool // files already read, without links
 	imports int             // number of imports
+}
+
+// Part is a part of a prompt.
+type Part struct{ Name, Text string }
+
+// join sets Parts and Text from the parts that have text.
+func (p *Prompt) join(parts ...Part) {
+	var texts []string
+	for _, part := range parts {
+		if part.Text = strings.TrimSpace(clean(part.Text)); part.Text != "" {
+			p.Parts, texts = append(p.Parts, part), append(texts, part.Text)
+		}
+	}
+	p.Text = strings.Join(texts, "\n\n")
+}
+
+// Join returns the prompt with these parts, and the files and notes of p.
+func (p Prompt) Join(parts ...Part) Prompt {
+	p.Parts = nil
+	p.join(parts...)
+	return p
 }
 
 // User returns the section with the user's own instructions alone.
@@ -49,21 +72,13 @@ func User(o Options) Prompt {
 // would start.
 func Build(o Options) Prompt {
 	var p Prompt
-	var parts []string
+	parts := []Part{{PartOwn, Own(Others)}, {"environment", environment(o)}}
 	if o.Replace != nil {
-		parts = append(parts, *o.Replace)
-	} else {
-		parts = append(parts, own, environment(o))
+		parts = []Part{{"replacement", *o.Replace}}
 	}
 	p.Notes = append(p.Notes, o.Project.Notes...)
-	parts = append(parts, p.user(o), p.project(o.Sources), o.Skills, o.Append)
-	var filled []string
-	for _, part := range parts {
-		if part = strings.TrimSpace(clean(part)); part != "" {
-			filled = append(filled, part)
-		}
-	}
-	p.Text = strings.Join(filled, "\n\n")
+	p.join(append(parts, Part{PartUser, p.user(o)}, Part{"project's instructions", p.project(o.Sources)},
+		Part{"skills", o.Skills}, Part{PartAppended, o.Append})...)
 	return p
 }
 

@@ -155,10 +155,18 @@ func (t *turn) build(a *attemptSpec, try int) (built history.BuiltRequest, joini
 	})
 	if a.summary != nil {
 		return history.SummaryRequest(
-			log, t.target, t.System, t.specs(), *a.summary, instruction(a.summary.Summary),
+			log, t.target, t.system(), t.specs(), *a.summary, instruction(a.summary.Summary),
 		), nil
 	}
-	return t.Conversation.Request(log, t.target, t.System, t.specs(), joining...), joining
+	return t.Conversation.Request(log, t.target, t.system(), t.specs(), joining...), joining
+}
+
+// system returns the system prompt of the model in use.
+func (t *turn) system() string {
+	if text, ok := t.Prompts[t.Model.Prompt]; ok {
+		return text
+	}
+	return t.System
 }
 
 // maySend reports whether a request that these inputs join may be sent now.

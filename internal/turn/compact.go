@@ -152,7 +152,7 @@ func freesEnough(p history.Plan, c event.HistoryChanged, trigger event.Trigger) 
 func (t *turn) plan(summary bool) (p history.Plan) {
 	var log history.Log
 	t.Log.View(func(s event.State) { log = history.LogOf(s) })
-	return history.PlanCompaction(log, t.target, t.System, t.specs(), summary)
+	return history.PlanCompaction(log, t.target, t.system(), t.specs(), summary)
 }
 
 // change returns the event of a compaction.

@@ -40,8 +40,11 @@ type Config struct {
 
 // Requests configures the model requests of a turn.
 type Requests struct {
-	Model  model.Config
-	System string
+	Model model.Config
+	// System is the system prompt; Prompts has the prompts of other models, by
+	// model.Config.Prompt.
+	System  string
+	Prompts map[string]string
 	// Conversation is the session's conversation, so that a turn's first request extends the
 	// last request of the turn before; nil starts a new one.
 	Conversation *history.Conversation

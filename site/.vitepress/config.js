@@ -63,6 +63,7 @@ const sidebar = [
       page("Command line", "/docs/reference/cli"),
       page("Fleet command line", "/docs/reference/fleet-cli"),
       page("Settings", "/docs/reference/settings"),
+      page("System prompt", "/docs/reference/prompt"),
       page("Rules", "/docs/reference/rules"),
       page("Sandbox", "/docs/reference/sandbox"),
       page("Terminal", "/docs/reference/terminal"),

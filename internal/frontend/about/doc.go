@@ -6,6 +6,7 @@
 //
 // Other files:
 //
+//   - prompt.go: settle prompt: a table and texts
 //   - download.go: downloads for update, bounded
 //   - verify.go: which signatures and checksums update accepts
 //   - hooks.go: settle hooks: the list
