@@ -120,6 +120,9 @@ type TurnStarted struct {
 	Permission Permission `json:"permission,omitempty"`
 	// Purpose is set for a turn that answers no inputs; the turn then has none.
 	Purpose Purpose `json:"purpose,omitempty"`
+	// StreamLimits are how long the model may be silent; nil if that is not known. They are not
+	// those of a fallback model.
+	StreamLimits *StreamLimits `json:"stream_limits,omitempty"`
 }
 
 // Purpose is the purpose of a turn or an attempt other than the model's answer.

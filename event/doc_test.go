@@ -67,7 +67,7 @@ func TestDocDescribesEveryKind(t *testing.T) {
 		"Seal": reflect.TypeFor[Seal](), "Process": reflect.TypeFor[Process](), "Identity": reflect.TypeFor[Identity](),
 		"Sent": reflect.TypeFor[Sent](), "Place": reflect.TypeFor[Place](), "Worktree": reflect.TypeFor[Worktree](), "Worktree left": reflect.TypeFor[WorktreeLeft](),
 		"Form": reflect.TypeFor[Form](), "Resolved path": reflect.TypeFor[ResolvedPath](), "Tokens": reflect.TypeFor[Tokens](),
-		"Held verdict": reflect.TypeFor[HeldVerdict](),
+		"Held verdict": reflect.TypeFor[HeldVerdict](), "Stream limits": reflect.TypeFor[StreamLimits](),
 	}
 	for _, k := range Kinds() {
 		d, err := decodeData(k, nil)

@@ -37,6 +37,9 @@ func Fold(s State, e Event) (State, error) {
 		s.Session, s.Created = e.Session, e.At
 	}
 	s.Seq, s.Updated = e.Seq, e.At
+	if t := s.Running(); t != nil {
+		t.output(e)
+	}
 	if s.Host.Imported {
 		s.Imported = e.Seq
 	}

@@ -3,6 +3,7 @@ package event
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Ids usually count up, but clients can choose the ids of inputs, and other writers
@@ -117,7 +118,7 @@ func (s *State) attemptStarted(t *Turn, e Event, d AttemptStarted) string {
 		return what
 	}
 	s.count.attempts++
-	t.lastAttempt = greater(t.lastAttempt, e.Attempt)
+	t.lastAttempt, t.OutputAt = greater(t.lastAttempt, e.Attempt), time.Time{}
 	t.Attempts = append(t.Attempts, &Attempt{ID: e.Attempt, Start: d, StartedAt: e.At, Inputs: taken})
 	return ""
 }

@@ -127,6 +127,7 @@ func turnSamples() []Event {
 			Inputs: []string{
 				"n000001",
 			}, Provider: "openai", Model: "gpt", Effort: "high", Permission: "allow", Purpose: Compaction,
+			StreamLimits: &StreamLimits{FirstMS: 600_000, StallMS: 180_000, ThinkingMS: 900_000},
 		}),
 		attempt(HistoryChanged{
 			Change: ChangeLeftOut, Provider: "openai", Model: "gpt", Tokens: 8192, LeftOut: []Part{PartReasoning}, Why: "Invalid request.",

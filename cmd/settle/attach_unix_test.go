@@ -240,7 +240,7 @@ func TestAttachedToATerminal(t *testing.T) {
 	typed(t, keys, "/permissions allow\r")
 	shot.shows(t, "only the host can choose it")
 	typed(t, keys, "\x1b[Z") // Shift-Tab
-	shot.shows(t, "from the next call on: mode read-only")
+	shot.shows(t, "from the next call on: read-only")
 	typed(t, keys, "/model chat/other\r")
 	shot.shows(t, "from the next turn on: chat/other")
 	typed(t, its, "\x0c")       // Ctrl-L

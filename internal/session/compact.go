@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/turn"
 )
 
 // compaction is a client that waits for a compaction.
@@ -74,7 +75,7 @@ func (s *Session) startCompaction() bool {
 		id = state.NextTurn()
 		return []event.Event{{Turn: id, By: waiting[0].by, Data: event.TurnStarted{
 			Purpose: event.Compaction, Provider: c.Model.ProviderName, Model: c.Model.Name, Effort: c.Model.Effort,
-			Permission: s.config.Opened.Permission,
+			Permission: s.config.Opened.Permission, StreamLimits: turn.StreamLimits(c.Model.Timeouts),
 		}}}
 	})
 	if err != nil || id == "" {

@@ -63,7 +63,7 @@ func (s *Session) startNext() {
 		id = state.NextTurn()
 		return []event.Event{{Turn: id, By: senderOf(state, inputs), Data: event.TurnStarted{
 			Inputs: inputs, Provider: c.Model.ProviderName, Model: c.Model.Name, Effort: c.Model.Effort,
-			Permission: s.config.Opened.Permission,
+			Permission: s.config.Opened.Permission, StreamLimits: turn.StreamLimits(c.Model.Timeouts),
 		}}}
 	})
 	if err != nil || id == "" {

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
 )
 
@@ -38,6 +39,18 @@ func timeouts(b model.Timeouts) model.Timeouts {
 		Header:  bound(b.Header, defaultHeaderTimeout), Stall: bound(b.Stall, defaultStallTimeout),
 		Thinking: bound(b.Thinking, defaultThinkingTimeout),
 	}
+}
+
+// StreamLimits returns the timeouts as the log has them.
+func StreamLimits(b model.Timeouts) *event.StreamLimits {
+	b = timeouts(b)
+	ms := func(d time.Duration) int64 {
+		if d = min(d, b.Attempt); d >= noTimeout {
+			return 0
+		}
+		return d.Milliseconds()
+	}
+	return &event.StreamLimits{FirstMS: ms(b.Header), StallMS: ms(b.Stall), ThinkingMS: ms(b.Thinking)}
 }
 
 // watchdog decides when a stream has stalled. It has its own timer, which also fires while a

@@ -26,6 +26,8 @@ type status struct {
 	frame int
 	doing string
 	since time.Time
+	// silence is what is known about the model's silence; also where nothing is drawn.
+	silence silence
 }
 
 // animate draws the status until done is closed.
@@ -120,6 +122,9 @@ func (s *textView) lines(now time.Time) (lines []terminal.Line) {
 		precision = time.Second
 	}
 	clock := " " + terminal.Duration(elapsed.Truncate(precision))
+	if silent := s.silent(now); silent != "" {
+		what, clock = silent, ""
+	}
 	line := terminal.Line{
 		{Text: string(frames[s.status.frame%len(frames)]), Style: terminal.Style{Color: terminal.Cyan}},
 		{Text: " " + what},

@@ -126,6 +126,7 @@ func (s *textView) Follow(ctx context.Context, session *settle.Session, cursor u
 func (s *textView) show(c transcript.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.noteOutput(c)
 	switch c.Thing {
 	case transcript.Turn:
 		s.turnChanged(c)
@@ -410,6 +411,7 @@ func (s *textView) Last() []byte {
 func (s *textView) Finish(answer string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.endSilence()
 	switch {
 	case s.stream:
 		s.breakLine()

@@ -196,3 +196,23 @@ func TestLostClientIsNotImpatient(t *testing.T) {
 		}
 	})
 }
+
+// A script that waits learns that the model is silent, once for each attempt, and when that ends.
+func TestSilenceIsReported(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		step       script.Step
+	}{
+		{"after output", "settle: model silent for 30 s, cut after 3m\n", script.Turn(script.Text("Some"), script.Stall())},
+		{"before output", "settle: no answer for 30 s, cut after 10m\n", script.Stall()},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				code, stdout, stderr := turn(t, script.New(c.step, script.Text("All")), run.Options{})
+				if code != 0 || stdout != "All\n" || strings.Count(stderr, c.want) != 1 {
+					t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+				}
+			})
+		})
+	}
+}

@@ -273,7 +273,10 @@ func (u *UI) permissions(mode string) {
 		if err := c.SetMode(ctx, mode); err != nil {
 			return err
 		}
-		u.send(func() { u.showHint("from the next call on: mode %s", event.ModeWords(mode)) })
+		u.send(func() {
+			asks, _ := event.PermissionWords(c.Mode(), u.state().Host.Confinement)
+			u.showHint("from the next call on: %s", asks)
+		})
 		return nil
 	})
 }

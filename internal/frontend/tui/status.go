@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
@@ -25,6 +26,7 @@ type statusPart struct {
 const (
 	rankMode = iota + 1
 	rankDir
+	rankModeName // the permission is shortened to its name
 	rankClock
 	rankDirName // the directory is shortened to its last element
 	rankHost
@@ -55,6 +57,7 @@ func (u *UI) status(width int, now time.Time) (rows []terminal.Line) {
 		parts = append(parts, statusPart{text: mode, style: bold()})
 	}
 	hint, about := terminal.OneLine(u.display.hint), u.aboutParts(now)
+	about = slices.DeleteFunc(about, func(p statusPart) bool { return strings.HasSuffix(hint, ": "+p.text) })
 	switch doing := u.doing(now); {
 	case hint != "" && terminal.TextWidth(hint) > width/2:
 		rows = terminal.Wrap(terminal.Plain(hint, warning()), width, terminal.Indent{})
@@ -134,6 +137,12 @@ func (u *UI) doing(now time.Time) []statusPart {
 			return clock("retrying", " in "+span(max(left.Round(time.Second), 0)), warning())
 		}
 	}
+	if silent, ends := transcript.Silence(t, now); silent != "" {
+		if ends != "" {
+			ends = ", " + ends
+		}
+		return clock(silent, ends, warning())
+	}
 	if elapsed := now.Sub(t.StartedAt).Truncate(time.Second); elapsed >= time.Second {
 		return clock("working", " "+span(elapsed), accent())
 	}
@@ -151,7 +160,10 @@ func (u *UI) about() (parts []statusPart) {
 		add(effort+" effort", rankEffort)
 	}
 	mode, commands := event.PermissionWords(u.view.conversation.Mode(), u.state().Host.Confinement)
-	add(mode, rankMode)
+	parts = append(parts, statusPart{
+		text: mode, short: shorter(event.ModeWords(u.view.conversation.Mode()), mode), style: faint(), rank: rankMode,
+		shortRank: rankModeName,
+	})
 	if commands != "" {
 		parts = append(parts, commandsPart(commands))
 	}
@@ -168,6 +180,14 @@ func (u *UI) about() (parts []statusPart) {
 	return append(parts, statusPart{
 		text: u.Place, short: filepath.Base(u.Place), style: faint(), rank: rankDir, shortRank: rankDirName,
 	})
+}
+
+// shorter returns the first text if it is shorter than the other one, else nothing.
+func shorter(text, than string) string {
+	if len(text) < len(than) {
+		return text
+	}
+	return ""
 }
 
 // commandsPart states what happens to commands.

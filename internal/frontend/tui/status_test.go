@@ -45,7 +45,8 @@ func TestStatusKeepsUsefulParts(t *testing.T) {
 		{44, event.Workspace, "chat/m · asks before edits · ~/work/project"},
 		{40, event.Workspace, "asks before edits · ~/work/project"},
 		{30, event.Workspace, "asks before edits · project"},
-		{24, event.Workspace, "asks before edits"},
+		{24, event.Workspace, "ask · project"},
+		{12, event.Workspace, "ask"},
 	} {
 		got := texts(newStatusStage(c.width, c.sandbox).status(c.width, time.Now()))
 		if !slices.Equal(got, []string{c.want}) {
@@ -68,7 +69,7 @@ func TestStatusKeepsUsefulPartsWhileWorking(t *testing.T) {
 		{60, "working 6.0 s · asks before edits · ~/work/project"},
 		{43, "working 6.0 s · asks before edits · project"},
 		{40, "working · asks before edits · project"},
-		{30, "working · asks before edits"},
+		{30, "working · ask · project"},
 	} {
 		s := newStatusStage(c.width, event.Workspace)
 		now := time.Now()
@@ -81,6 +82,52 @@ func TestStatusKeepsUsefulPartsWhileWorking(t *testing.T) {
 		}
 		s.view.log = transcript.New(state, transcript.Live)
 		if got := texts(s.status(c.width, now)); !slices.Equal(got, []string{c.want}) {
+			t.Errorf("at %d columns: %q", c.width, got)
+		}
+	}
+}
+
+// A silent stream says so, with the time when settle ends it; a running call is more important.
+func TestStatusNamesSilence(t *testing.T) {
+	now := time.Now()
+	silent := func(width int, more ...event.Data) string {
+		s := newStatusStage(width, event.Workspace)
+		state, at := s.state(), now.Add(-time.Minute)
+		limits := &event.StreamLimits{FirstMS: 600_000, StallMS: 180_000, ThinkingMS: 900_000}
+		for n, d := range append([]event.Data{event.TurnStarted{StreamLimits: limits}, event.AttemptStarted{}}, more...) {
+			e := event.Event{V: event.Version, Session: "s", Seq: uint64(n) + 2, At: at, Turn: "t000001", Data: d}
+			if n > 0 {
+				e.Attempt = "a000001"
+			}
+			if n > 1 {
+				e.At, e.Item = now.Add(-45*time.Second), "i000001"
+			}
+			var err error
+			if state, err = event.Fold(state, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.view.log = transcript.New(state, transcript.Live)
+		return strings.Join(texts(s.status(width, now)), "\n")
+	}
+	text := []event.Data{event.ItemStarted{Type: event.Message}, event.ItemDelta{Stream: event.Text, Text: "Some"}}
+	call := []event.Data{
+		event.ItemStarted{Type: event.ToolCall, Name: "shell"},
+		event.CallReady{Name: "shell", Arguments: "{}"},
+		event.CallStarted{},
+	}
+	for _, c := range []struct {
+		width int
+		log   []event.Data
+		want  string
+	}{
+		{100, nil, "no answer for 1m, cut after 10m (Esc interrupts) · chat/m · asks before edits · ~/work/project"},
+		{100, text, "model silent for 45 s, cut after 3m (Esc interrupts) · chat/m · asks before edits · ~/work/project"},
+		{80, text, "model silent for 45 s, cut after 3m · asks before edits · ~/work/project"},
+		{40, text, "model silent for 45 s · ask · project"},
+		{100, call, "working 1m0s (Esc interrupts) · chat/m · asks before edits · commands sandboxed · ~/work/project"},
+	} {
+		if got := silent(c.width, c.log...); got != c.want {
 			t.Errorf("at %d columns: %q", c.width, got)
 		}
 	}

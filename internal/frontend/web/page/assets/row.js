@@ -5,7 +5,8 @@ import { h, show, text, toggle } from "./dom.js";
 import { guarded } from "./guard.js";
 import { itemView } from "./item.js";
 import { stripView, summaryWords, timelineView } from "./timeline.js";
-import { causeWords, count, duration, errorWords, turnWords } from "./words.js";
+import { silence } from "./timing.js";
+import { causeWords, count, duration, errorWords, silenceWords, turnWords } from "./words.js";
 import { named, prose } from "./visible.js";
 
 /** The view of a row: {el, update(), stop?()}. */
@@ -118,7 +119,7 @@ function footView(t, app) {
       text(time, duration((t.cause ? t.endedAt : app.now()) - t.startedAt));
       const model = t.start.model ? named(t.start.model) : "";
       text(summary, [summaryWords(t), model].filter(Boolean).join(" \u00b7 "));
-      text(now, t.cause ? "" : doing(t));
+      text(now, t.cause ? "" : doing(t, app.now()));
       show(now, now.textContent !== "");
       show(failure, t.cause?.outcome === "failed");
       if (t.cause?.outcome === "failed" && !failure.firstChild) failure.append(...failureNodes(t.cause.error));
@@ -134,7 +135,7 @@ function footView(t, app) {
 }
 
 /** What runs now, in words. */
-function doing(t) {
+function doing(t, now) {
   const runs = t.items.filter((i) => i.status === "open" && i.started);
   const asks = t.approvals.filter((a) => !a.ended);
   if (asks.length) return asks.length === 1 ? "" : count(asks.length, "question"); // the line says that it waits
@@ -142,6 +143,8 @@ function doing(t) {
   const a = t.attempts.at(-1);
   if (!a) return "";
   if (a.end) return a.end.retry_in_ms !== undefined ? "waiting to retry" : "";
+  const silent = silence(t, now);
+  if (silent) return silenceWords(silent);
   return a.first ? "the model is responding" : "waiting for the model";
 }
 

@@ -22,6 +22,23 @@ export function picture(turn, now) {
   return { from, to, model, calls, marks, sums: sums(from, to, [model, ...calls]) };
 }
 
+/** Silence that people should know of while it lasts, in milliseconds: models think for seconds. */
+const LONG = 10_000;
+
+/**
+ * How long the running attempt of a turn has brought no output: {for, limit, answered}, where the limit is when
+ * settle ends it (0 if that is not known), or null if that is short. As event.Turn.Silence in Go.
+ */
+export function silence(turn, now) {
+  const a = turn.attempts.at(-1);
+  if (!a || a.end || turn.cause) return null;
+  const long = now - (a.first ? a.last : a.startedAt);
+  if (long < LONG) return null;
+  const known = turn.start.model === a.start.model && turn.start.provider === a.start.provider ? turn.start.stream_limits : null;
+  const usual = (a.first ? known?.stall_ms : known?.first_ms) ?? 0;
+  return { for: long, limit: usual && long > usual ? known.thinking_ms ?? 0 : usual, answered: !!a.first };
+}
+
 function modelSpans(turn, to) {
   const spans = [];
   turn.attempts.forEach((a, n) => {

@@ -78,6 +78,12 @@ export function errorWords(error) {
   return what && error.message ? `${what}: ${error.message}` : what || error.message || error.name;
 }
 
+/** A silence of the model: "model silent for 45 s, cut after 3 min". */
+export function silenceWords(s) {
+  const whole = (ms) => tick(Math.floor(ms / 1000) * 1000);
+  return `${s.answered ? "model silent" : "no answer"} for ${whole(s.for)}${s.limit ? `, cut after ${whole(s.limit)}` : ""}`;
+}
+
 export function effectsWords(value) {
   return value ? `effects ${value}: ${effects[value] ?? ""}`.replace(/: $/, "") : "";
 }

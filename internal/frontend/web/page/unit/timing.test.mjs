@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { emptyState, fold } from "../assets/fold.js";
-import { flat, picture, sums, ticks } from "../assets/timing.js";
+import { flat, picture, silence, sums, ticks } from "../assets/timing.js";
+import { silenceWords } from "../assets/words.js";
 import { Film } from "../e2e/fake.mjs";
 import { cutShort, harbor, underWay } from "../e2e/films.mjs";
 
@@ -54,4 +55,22 @@ test("ticks are round and few", () => {
       assert.ok(list.length <= most + 1 && list[0] === 0, `${length} in ${most}: ${list}`);
     }
   }
+});
+
+// The cases are those of TestSilence in package event.
+test("a silence has its limit", () => {
+  const turn = (a, limits) => ({
+    cause: null, start: { model: "m", stream_limits: limits },
+    attempts: [{ start: { model: "m" }, startedAt: 0, first: 0, last: 0, end: null, ...a }],
+  });
+  const limits = { first_ms: 600_000, stall_ms: 180_000, thinking_ms: 900_000 };
+  const words = (a, now, l = limits) => { const s = silence(turn(a, l), now); return s ? silenceWords(s) : ""; };
+  assert.equal(words({}, 9_999), "");
+  assert.equal(words({}, 45_900), "no answer for 45 s, cut after 10 min");
+  assert.equal(words({ first: 1000, last: 2000 }, 47_000), "model silent for 45 s, cut after 3 min");
+  assert.equal(words({ first: 1000, last: 2000 }, 202_000), "model silent for 3:20, cut after 15 min");
+  assert.equal(words({ start: { model: "fallback" } }, 45_000), "no answer for 45 s");
+  assert.equal(words({}, 45_000, null), "no answer for 45 s");
+  assert.equal(words({}, 45_000, { stall_ms: 1 }), "no answer for 45 s");
+  assert.equal(words({ end: {} }, 45_000), "");
 });
