@@ -40,6 +40,7 @@
 //   - fold_turn.go: which events of a turn may follow
 //   - undo.go: takes events back from a state
 //   - endings.go: the events that end what is open
+//   - silence.go: how long the model is silent, and when settle ends that
 //   - held.go: which calls are held, and their verdicts
 //   - cause.go: outcomes, reasons and causes, in words for people
 //   - id.go: the next IDs

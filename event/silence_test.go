@@ -8,7 +8,7 @@ import (
 // The cases are those of the page (internal/frontend/web/page/unit/timing.test.mjs).
 func TestSilence(t *testing.T) {
 	limits := &StreamLimits{FirstMS: 600_000, StallMS: 180_000, ThinkingMS: 900_000}
-	begin := time.Unix(1000, 0)
+	begin, sec := time.Unix(1000, 0), time.Second
 	after := func(d time.Duration) time.Time { return begin.Add(d) }
 	output := after(2 * time.Second)
 	for _, c := range []struct {
@@ -20,13 +20,13 @@ func TestSilence(t *testing.T) {
 		want   Silence
 		long   bool
 	}{
-		{"short", time.Time{}, "m", limits, 9 * time.Second, Silence{For: 9 * time.Second, Limit: 10 * time.Minute}, false},
-		{"first", time.Time{}, "m", limits, 45 * time.Second, Silence{For: 45 * time.Second, Limit: 10 * time.Minute}, true},
-		{"later", output, "m", limits, 47 * time.Second, Silence{45 * time.Second, 3 * time.Minute, true}, true},
-		{"keep-alives", output, "m", limits, 202 * time.Second, Silence{200 * time.Second, 15 * time.Minute, true}, true},
-		{"fallback", time.Time{}, "other", limits, 45 * time.Second, Silence{For: 45 * time.Second}, true},
-		{"unknown", time.Time{}, "m", nil, 45 * time.Second, Silence{For: 45 * time.Second}, true},
-		{"no limit", time.Time{}, "m", &StreamLimits{StallMS: 1}, 45 * time.Second, Silence{For: 45 * time.Second}, true},
+		{"short", time.Time{}, "m", limits, 9 * sec, Silence{For: 9 * sec, Limit: 10 * time.Minute}, false},
+		{"first", time.Time{}, "m", limits, 45 * sec, Silence{For: 45 * sec, Limit: 10 * time.Minute}, true},
+		{"later", output, "m", limits, 47 * sec, Silence{45 * sec, 3 * time.Minute, true}, true},
+		{"keep-alives", output, "m", limits, 202 * sec, Silence{200 * sec, 15 * time.Minute, true}, true},
+		{"fallback", time.Time{}, "other", limits, 45 * sec, Silence{For: 45 * sec}, true},
+		{"unknown", time.Time{}, "m", nil, 45 * sec, Silence{For: 45 * sec}, true},
+		{"no limit", time.Time{}, "m", &StreamLimits{StallMS: 1}, 45 * sec, Silence{For: 45 * sec}, true},
 	} {
 		turn := Turn{
 			Start: TurnStarted{Model: "m", StreamLimits: c.limits}, OutputAt: c.output,

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/frontend/demo"
 	"github.com/settle-agent/settle/internal/frontend/run"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 const demoHelp = `Show what settle does in a few seconds, without a key or a network.
@@ -22,7 +24,7 @@ during another one. You see how each call ended; then the session continues from
 its log and completes. The last lines are commands to try next.`
 
 func newDemo(s *streams) *cobra.Command {
-	keep, host := false, ""
+	keep, host, columns := false, "", 0
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show a change, an interrupt and a crash; needs no key",
@@ -38,14 +40,17 @@ func newDemo(s *streams) *cobra.Command {
 			if err != nil {
 				return failed(err)
 			}
+			if columns == 0 {
+				columns = terminal.Columns(s.stdout)
+			}
 			o := demo.Options{
-				Host:   []string{program, "demo", "--host"},
+				Host: []string{program, "demo", "--columns", strconv.Itoa(columns), "--host"}, Columns: columns,
 				Stdout: s.stdout, Environ: s.environ, Stops: sig.stops, Keep: keep, Version: version(),
 				Show: func(ctx context.Context, t demo.Turn) int {
 					return run.Turn(ctx, run.Options{Format: run.Terminal, Options: oneturn.Options{
 						Host: t.Host, Session: t.Session, Config: t.Config, Prompt: t.Prompt,
 						Stdout: s.stdout, Stderr: s.stdout, Stops: sig.stops, Ended: t.Ended,
-					}, Answers: t.Answers})
+					}, Answers: t.Answers, Columns: func() int { return columns }})
 				},
 			}
 			play := demo.Run
@@ -64,6 +69,9 @@ func newDemo(s *streams) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&keep, "keep", false, "keep the temporary directory with the session")
 	cmd.Flags().StringVar(&host, "host", "", "run the part that the demo kills, in the directory `DIR` of a demo")
-	_ = cmd.Flags().MarkHidden("host") // it exists
+	cmd.Flags().IntVar(&columns, "columns", 0, "break lines at `N` columns; 0: at the width of the terminal")
+	for _, internal := range []string{"host", "columns"} {
+		_ = cmd.Flags().MarkHidden(internal) // it exists
+	}
 	return cmd
 }

@@ -178,7 +178,7 @@ func TestTerminalAsks(t *testing.T) {
 		for seen := 0; ; {
 			n, err := terminal.Read(buf)
 			_, _ = shot.Write(buf[:n])
-			for now := strings.Count(shot.String(), "explain the effects > "); seen < now; seen++ {
+			for now := strings.Count(shot.String(), "explain the effects"); seen < now; seen++ {
 				asked <- struct{}{}
 			}
 			if err != nil {

@@ -23,6 +23,7 @@
 //   - await_unix.go: waits for bytes
 //   - input.go: bytes as keys and pastes
 //   - fold.go: breaks help and lists at the terminal's width
+//   - flow.go: breaks text between words while it arrives
 //   - theme.go: tables of colors
 //   - style.go: colors and attributes
 //   - link.go: links on web addresses

@@ -23,6 +23,7 @@
 //
 // Other files:
 //
+//   - silence.go: a silence of the model in words
 //   - denial.go: how a call was denied, for people
 //   - entries.go: inputs and items of a turn, in order
 //   - follow.go: changes of a session's events, live or stored

@@ -38,6 +38,8 @@ type Options struct {
 	// Host is the command line that runs [Host] with the directory that follows it, in another
 	// process, which the demo kills.
 	Host []string
+	// Columns is the width of the terminal at Stdout; 0 if there is none.
+	Columns int
 }
 
 // Turn is a turn that Show runs and prints.
@@ -92,11 +94,12 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 			return code, err
 		}
 	}
-	d.printf("\nCompleted, %s after the beginning.", terminal.Duration(time.Since(d.began)))
+	kept := ""
 	if o.Keep {
-		d.printf(" The log is kept: settle sessions --data-dir %s show %s", d.data(), session)
+		kept = fmt.Sprintf(" The log is kept: settle sessions --data-dir %s show %s", d.data(), session)
 	}
-	d.printf("\n\nTry next:\n%s", nextCommands(ctx, d.Environ, setup.LocalServers()))
+	d.printf("\nCompleted, %s after the beginning.%s\n", terminal.Duration(time.Since(d.began)), kept)
+	d.printf("\nTry next:\n%s", nextCommands(ctx, d.Environ, setup.LocalServers()))
 	return stdio.CodeCompleted, nil
 }
 
@@ -129,8 +132,10 @@ func (d *demo) recovery(ctx context.Context) (int, error) {
 	return code, d.checkProcesses()
 }
 
+// printf writes lines, which break between words.
 func (d *demo) printf(format string, args ...any) {
-	if _, err := fmt.Fprintf(d.Stdout, format, args...); err != nil && d.outputErr == nil {
+	text := terminal.Fold(fmt.Sprintf(format, args...), d.Columns)
+	if _, err := io.WriteString(d.Stdout, text); err != nil && d.outputErr == nil {
 		d.outputErr = fmt.Errorf("cannot show the demo: %w", err)
 	}
 }
@@ -253,26 +258,43 @@ func (d *demo) interrupt(ctx context.Context) {
 func (d *demo) table(s *settle.Session) {
 	state := s.State()
 	t := state.Turns[len(state.Turns)-1]
-	after := func(at time.Time) string { return fmt.Sprintf("%.2f s", at.Sub(t.StartedAt).Seconds()) }
 	if len(t.Items) == 1 {
 		return // the turn called no tool
 	}
-	w := tabwriter.NewWriter(d.Stdout, 0, 0, 3, ' ', 0)
-	defer func() { _ = w.Flush() }()
-	_, _ = fmt.Fprintf(w, "\nwhat\thow it ended\tbegan\tended\n")
+	seconds := func(from, to time.Time) string { return fmt.Sprintf("%.2f s", to.Sub(from).Seconds()) }
+	rows := [][3]string{{"what", "how it ended", "after"}}
 	for _, i := range t.Items {
-		if i.Type() != event.ToolCall {
-			continue
+		if i.Type() == event.ToolCall {
+			rows = append(rows, [3]string{title(i), ending(i), seconds(i.StartedAt, i.EndedAt)})
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", title(i), ending(i), after(i.StartedAt), after(i.EndedAt))
 	}
-	_, _ = fmt.Fprintf(w, "the turn\t%s\t%s\t%s\n", t.Cause.Error(), after(t.StartedAt), after(t.EndedAt))
+	rows = append(rows, [3]string{"the turn", t.Cause.Error(), seconds(t.StartedAt, t.EndedAt)})
+	d.printf("\n%s", tabulate(rows, d.Columns))
 	if t.Interrupt != nil {
-		_, _ = fmt.Fprintf(
-			w,
+		d.printf(
 			"\nThe last command ignored SIGTERM. settle killed it and its descendants after a grace period of 250 ms.\n",
 		)
 	}
+}
+
+// tabulate returns the rows as a table, or as a list if the columns are too few; 0 for any number.
+func tabulate(rows [][3]string, columns int) string {
+	var out strings.Builder
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", r[0], r[1], r[2]) // it is memory
+	}
+	_ = w.Flush()
+	for line := range strings.Lines(out.String()) {
+		if columns > 0 && terminal.TextWidth(strings.TrimRight(line, " \n")) > columns {
+			out.Reset()
+			for _, r := range rows[1:] {
+				fmt.Fprintf(&out, "%s\n  %s after %s\n", r[0], r[1], r[2])
+			}
+			break
+		}
+	}
+	return out.String()
 }
 
 func title(i *event.Item) string {

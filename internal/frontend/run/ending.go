@@ -87,7 +87,7 @@ func (s *textView) plan(c event.Content) {
 		return
 	}
 	for _, step := range toolview.New(c.Name, c.Arguments, "").Plan.Plan {
-		s.put("  " + step.Mark() + " " + terminal.OneLine(step.Step))
+		s.put(s.folded("  " + step.Mark() + " " + terminal.OneLine(step.Step)))
 	}
 }
 

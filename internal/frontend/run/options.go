@@ -48,9 +48,12 @@ type Options struct {
 	oneturn.Options
 	Format Format
 	Volume Volume
-	// Screen, if set, is the terminal at Stderr, for a status, colors and changes;
+	// StatusTerminal, if set, is the terminal at Stderr, for a status, colors and changes;
 	// only the format Terminal draws on it.
 	StatusTerminal *StatusTerminal
+	// Columns, if set, returns the width of the terminal that shows the turn, where it cannot be
+	// drawn on; 0 if that is unknown.
+	Columns func() int
 	// Answers, if set, is the terminal at which a person answers questions; sessions are
 	// attended then. Forget discards keys typed before a question.
 	Answers io.Reader

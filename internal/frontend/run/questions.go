@@ -3,7 +3,6 @@ package run
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"strings"
 
@@ -90,21 +89,18 @@ func (q *question) Await(ctx context.Context) (asker.Answer, error) {
 	}
 }
 
-const (
-	formChoices = "y: fill it in   n: decline > "
-	pageChoices = "y: I have opened it   n: decline > "
-)
-
 // choices are the answers that there are.
-func (q *question) choices() string {
+func (q *question) choices() []string {
 	switch {
 	case q.request.Form == nil:
-		return fmt.Sprintf("y: %s   s: %s   n: %s   e: %s > ", event.Approved.Words(),
-			event.ApprovedSession.Words(), event.Denied.Words(), event.ExplainTerm().Words)
+		return []string{
+			"y: " + event.Approved.Words(), "s: " + event.ApprovedSession.Words(), "n: " + event.Denied.Words(),
+			"e: " + event.ExplainTerm().Words,
+		}
 	case q.request.Form.URL != "":
-		return pageChoices
+		return []string{"y: I have opened it", "n: decline"}
 	}
-	return formChoices
+	return []string{"y: fill it in", "n: decline"}
 }
 
 // take takes a line, and returns the answer if that is all.
@@ -130,7 +126,7 @@ func (q *question) take(line string) (answer asker.Answer, done bool) {
 	case word == "n" || word == "no":
 		return asker.Answer{Verdict: event.Denied}, true
 	}
-	q.view.prompt(q.choices())
+	q.view.prompt(q.choices()...)
 	return answer, false
 }
 
@@ -148,13 +144,13 @@ func (q *question) fill(line string) (asker.Answer, bool) {
 // next asks for the next field. A complete form is checked before it is sent.
 func (q *question) next() (asker.Answer, bool) {
 	if prompt := q.entry.Prompt(); prompt != "" {
-		q.view.prompt(terminal.OneLine(prompt) + " > ")
+		q.view.prompt(terminal.OneLine(prompt))
 		return asker.Answer{}, false
 	}
 	if err := q.entry.Check(); err != nil {
 		q.view.interruptPrompt(err.Error())
 		q.entry = nil
-		q.view.prompt(q.choices())
+		q.view.prompt(q.choices()...)
 		return asker.Answer{}, false
 	}
 	return asker.Answer{Verdict: event.Approved, Content: q.entry.Content()}, true
@@ -183,7 +179,7 @@ func (q *question) begin() {
 		q.next()
 		return
 	}
-	q.view.prompt(q.choices())
+	q.view.prompt(q.choices()...)
 }
 
 func (p *person) read() {
@@ -208,16 +204,23 @@ func (s *textView) question(headline, words string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.questionOpen = true
-	s.put(s.styled(color(terminal.Yellow), headline))
+	s.put(s.styled(color(terminal.Yellow), s.folded(headline)))
 	for line := range strings.SplitSeq(terminal.Text(words), "\n") {
-		s.put("  " + line)
+		s.put(s.folded("  " + line))
 	}
 }
 
-// prompt leaves the cursor behind a text.
-func (s *textView) prompt(text string) {
+// maxAnswer is how many columns a prompt leaves for the answer.
+const maxAnswer = 8
+
+// prompt leaves the cursor behind the choices, which have a row each if they do not fit into one.
+func (s *textView) prompt(choices ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	text, width := strings.Join(choices, "   ")+" > ", s.width()
+	if width > 0 && terminal.TextWidth(text)+maxAnswer > width {
+		text = s.folded(strings.Join(choices, "\n")) + "\n> "
+	}
 	s.prompted = s.styled(bold(), text)
 	s.print(s.err, s.prompted)
 }
@@ -239,7 +242,7 @@ func (s *textView) interruptPrompt(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leavePrompt()
-	s.put(text)
+	s.put(s.folded(text))
 }
 
 // leavePrompt ends the line of a prompt that will not be answered.

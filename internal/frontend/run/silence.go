@@ -6,6 +6,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // silenceDelay is how long the model is silent until that is reported where no status shows it.
@@ -37,7 +38,7 @@ func (s *textView) noteOutput(c transcript.Change) {
 	q.attempt, q.turn.Start, q.reported = *a, c.Turn.Start, false
 	q.turn.Attempts = []*event.Attempt{&q.attempt}
 	if q.timer == nil {
-		q.timer = time.AfterFunc(silenceDelay, s.reportSilence) // Finish stops it
+		q.timer = time.AfterFunc(silenceDelay, scope.Shield(func(error) {}, s.reportSilence)) // endSilence stops it
 	} else {
 		q.timer.Reset(silenceDelay)
 	}

@@ -114,3 +114,24 @@ func TestFit(t *testing.T) {
 		}
 	}
 }
+
+// At a terminal, the answer, the notices and the question break between words.
+func TestTextBreaksBetweenWords(t *testing.T) {
+	s, written := drawing(t, 24)
+	l := newLog(t, s.show)
+	l.write(event.SessionOpened{}, event.TurnStarted{})
+	written()
+	l.write(event.ItemStarted{Type: event.Reasoning})
+	s.volume = Verbose
+	for _, text := range []string{"It works as ", "intend", "ed, I be", "lieve"} {
+		l.write(event.ItemDelta{Stream: event.Text, Text: text})
+	}
+	s.notice("something else has happened")
+	if got, want := written(), "It works as intended, I\nbelieve\nsomething else has\nhappened\n"; got != want {
+		t.Errorf("written: %q", got)
+	}
+	s.prompt("y: allow once", "n: deny it for now")
+	if got, want := written(), "y: allow once\nn: deny it for now\n> "; got != want {
+		t.Errorf("asked: %q", got)
+	}
+}

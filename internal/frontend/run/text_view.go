@@ -29,6 +29,8 @@ type textView struct {
 	palette terminal.Palette
 	// person is asked about calls; nil if there is none.
 	person *person
+	// columns returns the width of the terminal; nil without one.
+	columns func() int
 
 	mu sync.Mutex // guards the fields below: the status is drawn concurrently
 	// stream shows the answer as it comes; else it is shown at the end.
@@ -44,6 +46,7 @@ type textView struct {
 	mid      bool
 	last     string // item whose text was shown last
 	lastType event.ItemType
+	flow     terminal.Flow // breaks that text between words
 
 	dir          string  // of the session
 	permission   string  // in words
@@ -73,6 +76,9 @@ func newTextView(stage oneturn.Stage, o Options) *textView {
 		s.tty, s.palette = o.StatusTerminal, o.StatusTerminal.Palette
 	case !s.stream && s.volume == Normal:
 		s.volume = Quiet // silent until something is wrong
+	}
+	if s.stream {
+		s.columns = o.Columns
 	}
 	if o.Answers != nil {
 		s.person = &person{view: s, in: o.Answers, forget: o.Forget}
@@ -278,10 +284,12 @@ func (s *textView) text(item *event.Item, text string) {
 	if s.last != item.ID {
 		s.breakLine()
 		s.last, s.lastType = item.ID, item.Type()
+		s.flow.Reset()
 	}
 	s.erase()
 	text = terminal.Text(text)
-	s.print(s.textOutput(), text)
+	s.flow.Width = s.width()
+	s.print(s.textOutput(), s.flow.Add(text))
 	if text != "" {
 		s.mid = !strings.HasSuffix(text, "\n")
 	}
@@ -298,8 +306,9 @@ func (s *textView) textOutput() *stdio.Output {
 // breakLine ends the line that the text of an item has left open.
 func (s *textView) breakLine() {
 	if s.mid {
-		s.print(s.textOutput(), "\n")
+		s.print(s.textOutput(), s.flow.End()+"\n")
 		s.mid = false
+		s.flow.Reset()
 	}
 }
 
@@ -370,11 +379,17 @@ func (s *textView) notice(format string, args ...any) {
 }
 
 // folded is a line at the width of the terminal, if there is one.
-func (s *textView) folded(line string) string {
-	if s.tty == nil {
-		return line
+func (s *textView) folded(line string) string { return terminal.Fold(line, s.width()) }
+
+// width is how many columns a row of text has; 0 without a terminal.
+func (s *textView) width() int {
+	switch {
+	case s.tty != nil:
+		return s.tty.width()
+	case s.columns != nil:
+		return s.columns()
 	}
-	return terminal.Fold(line, s.tty.width())
+	return 0
 }
 
 // reportNow reports something that a watching person should read at once.
@@ -383,7 +398,7 @@ func (s *textView) reportNow(text string) {
 	case s.stream || s.volume == Verbose:
 		s.notice("%s", text)
 	case s.seen && !s.late.silent:
-		s.put("settle: " + terminal.Short(text, 300))
+		s.put(s.folded("settle: " + terminal.Short(text, 300)))
 	default:
 		s.late.keep(text)
 	}

@@ -203,7 +203,10 @@ func TestSilenceIsReported(t *testing.T) {
 		name, want string
 		step       script.Step
 	}{
-		{"after output", "settle: model silent for 30 s, cut after 3m\n", script.Turn(script.Text("Some"), script.Stall())},
+		{
+			"after output", "settle: model silent for 30 s, cut after 3m\n",
+			script.Turn(script.Text("Some"), script.Stall()),
+		},
 		{"before output", "settle: no answer for 30 s, cut after 10m\n", script.Stall()},
 	} {
 		t.Run(c.name, func(t *testing.T) {

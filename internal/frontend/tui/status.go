@@ -57,15 +57,17 @@ func (u *UI) status(width int, now time.Time) (rows []terminal.Line) {
 		parts = append(parts, statusPart{text: mode, style: bold()})
 	}
 	hint, about := terminal.OneLine(u.display.hint), u.aboutParts(now)
-	about = slices.DeleteFunc(about, func(p statusPart) bool { return strings.HasSuffix(hint, ": "+p.text) })
-	switch doing := u.doing(now); {
-	case hint != "" && terminal.TextWidth(hint) > width/2:
+	inline := hint != "" && terminal.TextWidth(hint) <= width/2
+	if hint != "" && !inline {
 		rows = terminal.Wrap(terminal.Plain(hint, warning()), width, terminal.Indent{})
 		rows = rows[:min(len(rows), maxHintRows)]
-	case hint != "":
+	}
+	switch {
+	case inline:
 		parts = append(parts, statusPart{text: hint, style: warning()})
+		about = slices.DeleteFunc(about, func(p statusPart) bool { return strings.HasSuffix(hint, ": "+p.text) })
 	case !strings.Contains(u.StatusLine, "{activity}") || u.StatusCommand != nil:
-		parts = append(parts, doing...)
+		parts = append(parts, u.doing(now)...)
 	}
 	return append(rows, statusRow(append(parts, about...), width))
 }

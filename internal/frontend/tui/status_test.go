@@ -94,7 +94,8 @@ func TestStatusNamesSilence(t *testing.T) {
 		s := newStatusStage(width, event.Workspace)
 		state, at := s.state(), now.Add(-time.Minute)
 		limits := &event.StreamLimits{FirstMS: 600_000, StallMS: 180_000, ThinkingMS: 900_000}
-		for n, d := range append([]event.Data{event.TurnStarted{StreamLimits: limits}, event.AttemptStarted{}}, more...) {
+		start := []event.Data{event.TurnStarted{StreamLimits: limits}, event.AttemptStarted{}}
+		for n, d := range append(start, more...) {
 			e := event.Event{V: event.Version, Session: "s", Seq: uint64(n) + 2, At: at, Turn: "t000001", Data: d}
 			if n > 0 {
 				e.Attempt = "a000001"
@@ -122,7 +123,10 @@ func TestStatusNamesSilence(t *testing.T) {
 		want  string
 	}{
 		{100, nil, "no answer for 1m, cut after 10m (Esc interrupts) · chat/m · asks before edits · ~/work/project"},
-		{100, text, "model silent for 45 s, cut after 3m (Esc interrupts) · chat/m · asks before edits · ~/work/project"},
+		{
+			100, text,
+			"model silent for 45 s, cut after 3m (Esc interrupts) · chat/m · asks before edits · ~/work/project",
+		},
 		{80, text, "model silent for 45 s, cut after 3m · asks before edits · ~/work/project"},
 		{40, text, "model silent for 45 s · ask · project"},
 		{100, call, "working 1m0s (Esc interrupts) · chat/m · asks before edits · commands sandboxed · ~/work/project"},
@@ -148,6 +152,20 @@ func TestStatusWrapsMessages(t *testing.T) {
 			t.Errorf("at %d columns: %q", width, got)
 		} else if !strings.Contains(got[last], "asks before changes") {
 			t.Errorf("at %d columns, the status is %q", width, got[last])
+		}
+	}
+}
+
+// A message beside the status does not repeat it, and a message above it hides nothing.
+func TestStatusDoesNotRepeatMessage(t *testing.T) {
+	s := newStatusStage(80, event.NoSandbox)
+	s.display.hint = "from the next call on: asks before changes"
+	for width, want := range map[int][]string{
+		100: {"from the next call on: asks before changes · chat/m · ~/work/project"},
+		80:  {"from the next call on: asks before changes", "chat/m · asks before changes · ~/work/project"},
+	} {
+		if got := texts(s.status(width, time.Now())); !slices.Equal(got, want) {
+			t.Errorf("at %d columns: %q", width, got)
 		}
 	}
 }
