@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/index"
 )
 
@@ -155,7 +156,9 @@ func (s *run) turn() {
 		if out.Outcome != "" {
 			s.outcome = out.Outcome
 		}
-		if s.signalled != nil && (s.signalled.Unit == ref.Unit || out.Next != nil) {
+		// A person may have decided about a held unit before the activity returned: then it must run again.
+		held := out.Outcome == fleet.OutcomeHeld
+		if s.signalled != nil && (s.signalled.Unit == ref.Unit && !held || out.Next != nil) {
 			s.signalled = nil // it has run, or Postgres had it when it said what is next
 		}
 		s.Next = out.Next

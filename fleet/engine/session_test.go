@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/index"
 )
 
@@ -121,6 +122,29 @@ func TestASignalDuringATurn(t *testing.T) {
 	signal(env, 0, "s/1")
 	finish(t, env, Input{})
 	if len(b.open) > 0 || !slices.Equal(b.units(), []string{"s/1", "s/2"}) {
+		t.Errorf("%v, and %v are open", b.units(), b.open)
+	}
+}
+
+// TestAVerdictBeforeAHeldTurnReturns: the signal of the verdict has the unit run again, although it
+// names the unit that has just run.
+func TestAVerdictBeforeAHeldTurnReturns(t *testing.T) {
+	b := &table{open: []string{"s/1"}}
+	env := b.env(t)
+	env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) {
+		if len(b.asked) == 0 {
+			env.SignalWorkflow(taskSignal, index.Ref{Unit: "s/1"})
+		}
+	})
+	b.answer = func(number int, _ TurnInput) (*TurnOutput, error) {
+		if number > 1 {
+			return nil, nil
+		}
+		return &TurnOutput{Attempt: 1, Outcome: fleet.OutcomeHeld}, nil
+	}
+	signal(env, 0, "s/1")
+	finish(t, env, Input{})
+	if len(b.open) > 0 || !slices.Equal(b.units(), []string{"s/1", "s/1"}) {
 		t.Errorf("%v, and %v are open", b.units(), b.open)
 	}
 }
