@@ -198,7 +198,7 @@ func (o *sessionLog) Append(events []event.Event, d settle.Durability) error {
 	o.end.Store(int64(events[len(events)-1].Seq)) //nolint:gosec // it counts from 1
 	o.bytes.Add(int64(len(sealed)))
 	c := o.logs.durable
-	if d == settle.Lazily {
+	if d == settle.Lazily || closes(events) {
 		c = o.logs.lazy
 	}
 	return c.commit(&addition{
@@ -209,6 +209,13 @@ func (o *sessionLog) Append(events []event.Event, d settle.Durability) error {
 		events:   sealed,
 		deadline: time.Now().Add(appendTimeout),
 	})
+}
+
+// closes reports whether the events only close the session. Their commit need not wait for the disk: the
+// commit of the task's result follows, and is on the disk only with what was committed before. If the
+// database crashes before that, the next worker finds a session whose host died between two turns.
+func closes(events []event.Event) bool {
+	return len(events) == 1 && events[0].Kind() == event.KindSessionClosed
 }
 
 // Read implements [settle.Log].

@@ -128,6 +128,31 @@ func TestAnOldEpochIsRefused(t *testing.T) {
 	}
 }
 
+func commits(c *committer) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.commits
+}
+
+// TestClosingDoesNotWaitForTheDisk: the commit of the task's result follows.
+func TestClosingDoesNotWaitForTheDisk(t *testing.T) {
+	logs, _ := newLogs(t)
+	log := take(t, logs, "s")
+	events := story("s", 2)
+	events[1].Data, events[1].Turn = event.SessionClosed{}, ""
+	for n, durable := range []int64{1, 1} { // commits after each append
+		if err := log.Append(events[n:n+1], settle.Durably); err != nil {
+			t.Fatal(err)
+		}
+		if d, all := commits(logs.durable), logs.Commits(); d != durable || all != int64(n+1) {
+			t.Errorf("after event %d: %d of %d commits are durable", n+1, d, all)
+		}
+	}
+	if got := read(t, logs, "s"); len(got) != 2 {
+		t.Errorf("the log has %d events", len(got))
+	}
+}
+
 // TestAppendsOfManySessionsShareTransactions.
 func TestAppendsOfManySessionsShareTransactions(t *testing.T) {
 	logs, _ := newLogs(t)
