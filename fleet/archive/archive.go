@@ -49,7 +49,7 @@ func (a *Archive) List(ctx context.Context) ([]web.Entry, error) {
 	rows, err := a.Pool.Query(
 		ctx,
 		`SELECT session, left(task ->> 'prompt', 400), coalesce(task ->> 'repo', task ->> 'dir', ''), coalesce(task ->> 'model', ''),
-		CASE state WHEN 'ended' THEN 'closed' ELSE state END, coalesce(result ->> 'outcome', ''), coalesce(result ->> 'reason', ''), created, coalesce(ended, started, created)
+		CASE WHEN outcome = 'held' THEN 'waiting' WHEN state = 'ended' THEN 'closed' ELSE state END, coalesce(result ->> 'outcome', ''), coalesce(result ->> 'reason', ''), created, coalesce(ended, started, created)
 		FROM settle_fleet.unit WHERE task @> $1::jsonb ORDER BY place DESC LIMIT $2`,
 		string(chosen),
 		Most,
@@ -70,7 +70,7 @@ func (a *Archive) List(ctx context.Context) ([]web.Entry, error) {
 
 // bySession makes one entry of each session's units, which come the last one first.
 // The title is the first unit's; a unit that runs counts for more than those that wait
-// behind it.
+// behind it, and one that waits for a person for more than those that have ended.
 func bySession(units []web.Entry) []web.Entry {
 	at := map[string]int{}
 	var all []web.Entry
@@ -83,7 +83,7 @@ func bySession(units []web.Entry) []web.Entry {
 		}
 		e := &all[n]
 		e.Title, e.Created = u.Title, u.Created
-		if e.State == queued && u.State == store.Running {
+		if e.State == queued && u.State == store.Running || e.State == store.Closed && u.State == store.Waiting {
 			e.State = u.State
 		}
 		if u.Updated.After(e.Updated) {

@@ -18,6 +18,7 @@ import (
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/fleettest"
 	"github.com/settle-agent/settle/fleet/worker"
+	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/frontend/web"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool"
@@ -182,6 +183,23 @@ func TestList(t *testing.T) {
 		one.Outcome != string(event.Completed) ||
 		one.State != "closed" {
 		t.Errorf("%+v", one)
+	}
+}
+
+// A session is waiting while a call of one of its units waits for a person.
+func TestListHeld(t *testing.T) {
+	p := fleettest.New(t, &server)
+	p.Submit(t, fleet.Task{Session: "s", Prompt: "work"}, fleet.Task{Session: "s", Input: "2", Prompt: "more"})
+	for _, r := range []*fleet.Result{
+		{Outcome: fleet.OutcomeHeld, Held: []fleet.HeldCall{{ID: "a"}}}, {Outcome: event.Completed},
+	} {
+		if err := p.Index.End(t.Context(), p.Claim(t, "w"), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := (&Archive{Pool: p.Pool, Logs: p.Logs}).List(t.Context())
+	if err != nil || len(list) != 1 || list[0].State != store.Waiting {
+		t.Errorf("%+v, %v", list, err)
 	}
 }
 
