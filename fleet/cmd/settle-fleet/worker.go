@@ -175,10 +175,6 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 	if err != nil {
 		return err
 	}
-	if f.id == "" {
-		host, _ := os.Hostname() // it is only for people
-		f.id = fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:6])
-	}
 	logger := newLogger(cmd)
 	rates, err := rates.Open(cmd.Context(), to.pool)
 	if err != nil {
@@ -191,18 +187,11 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 	if err != nil {
 		return failed(err)
 	}
-	a := &agents{flags: *f, fleet: name, logger: logger}
+	a := &agents{flags: *f, fleet: name, logger: logger, secrets: to.secrets()}
 	a.shared.Account = func(account assemble.Account) func(model.Provider) model.Provider {
 		return rates.Key(account.Provider, account.ID, account.Limiter).Wrap
 	}
-	if password := to.pool.Config().ConnConfig.Password; password != "" {
-		a.secrets = []string{password}
-	}
-	a.secrets = append(a.secrets, temporalSecrets()...)
-	if err := a.try(cmd.Context()); err != nil {
-		return err
-	}
-	if err := a.prove(cmd.Context()); err != nil {
+	if err := a.check(cmd.Context()); err != nil {
 		return err
 	}
 	dir = filepath.Join(dir, "fleet", name) // other fleets may have sessions of the same names
@@ -215,7 +204,7 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 	hurry, stopWatch := secondSignal(cmd.Context())
 	defer stopWatch()
 	config := worker.Config{
-		ID:         f.id,
+		ID:         f.name(),
 		Engine:     to.engine,
 		Logs:       to.logs,
 		Session:    a.session,
@@ -245,8 +234,25 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 	var sweeping sync.WaitGroup
 	defer sweeping.Wait()
 	sweeping.Go(func() { sweep(cmd.Context(), keeper, logger) }) // ends with the context
-	logger.Info("the worker is ready", "worker", f.id, "slots", f.slots)
+	logger.Info("the worker is ready", "worker", config.ID, "slots", f.slots)
 	return failed(w.Run(cmd.Context()))
+}
+
+// name returns the name of the worker: the one that was given, or a new one.
+func (f *workerFlags) name() string {
+	if f.id != "" {
+		return f.id
+	}
+	host, _ := os.Hostname() // it is only for people
+	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:6])
+}
+
+// secrets are what leads to the database and to Temporal, which no task must see.
+func (f *fleetOf) secrets() (secrets []string) {
+	if password := f.pool.Config().ConnConfig.Password; password != "" {
+		secrets = []string{password}
+	}
+	return append(secrets, temporalSecrets()...)
 }
 
 // secondSignal returns a channel that is closed at the first signal after ctx has ended, as
@@ -312,6 +318,14 @@ type agents struct {
 	shared  assemble.Shared
 	secrets []string
 	logger  *slog.Logger
+}
+
+// check finds out before the first task whether the worker can make agents, and confine them.
+func (a *agents) check(ctx context.Context) error {
+	if err := a.try(ctx); err != nil {
+		return err
+	}
+	return a.prove(ctx)
 }
 
 // try makes the agent of a task that says nothing, so that a worker without a key does not
