@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/run"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -252,6 +253,35 @@ func TestCopyKeepsVerdicts(t *testing.T) {
 		}
 		if list := state.HeldCalls(); len(list) > 0 {
 			t.Errorf("held in the copy: %+v", list)
+		}
+	})
+}
+
+// Approvals that must wait for the next input start no turn; then one turn runs all their calls.
+func TestHeldCallsRunWithTheNextInput(t *testing.T) {
+	bubble(t, "next", func(t *testing.T) {
+		calls := script.Turn(script.Call("look", `{"a":1}`), script.Call("look", `{"a":2}`))
+		b := host(t, &disk{}, "/work", reasoned{"a"}, script.New(calls))
+		b.submit("go", "")
+		synctest.Wait()
+		b = host(t, b.end(), "/work", reasoned{"a"}, script.New(script.Text("done")))
+		defer b.end()
+		for _, h := range b.state().HeldCalls() {
+			in := run.Input{Hold: true, By: "user", HeldCall: &event.HeldVerdict{Call: h.ID, Verdict: event.Approved}}
+			if _, err := b.Submit(t.Context(), in); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		if s := b.state(); len(s.Turns) != 1 || len(s.Waiting) != 2 || len(s.HeldCalls()) != 0 {
+			t.Fatalf("%d turns, waiting: %+v", len(s.Turns), s.Waiting)
+		}
+		b.submit("next", "")
+		time.Sleep(time.Minute)
+		turns := b.state().Turns
+		if last := turns[len(turns)-1]; len(turns) != 2 || last.Cause.Outcome != event.Completed ||
+			!last.Items[0].Started || !last.Items[1].Started {
+			t.Errorf("the last turn: %+v", last)
 		}
 	})
 }
